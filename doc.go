@@ -1,0 +1,2 @@
+// Package ashlar is the map of the house; the work is done in the packages below it.
+package ashlar

@@ -1,0 +1,195 @@
+package ratelimit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// CompileOptions are the choices of Compile.
+type CompileOptions struct {
+	// MergeDomains lets several domains of one name be parts of one whole. By
+	// default the second is a fault.
+	MergeDomains bool
+}
+
+// MaxDepth is how deep rules can be nested.
+const MaxDepth = 100
+
+// Compile checks the domains and makes them fast to match. It reports everything
+// that is wrong at once, as [Faults]; then there is no Ruleset. What is merely
+// suspicious is in the Ruleset's Warnings.
+//
+// No domains at all are a valid, empty Ruleset. The domains are not kept, but for
+// the Metadata of their rules, which must not be changed afterwards.
+func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
+	c := &compiler{
+		rules: &Ruleset{domains: make(map[string]*domain)},
+		parts: make(map[string]*draft),
+	}
+	if opts != nil {
+		c.merge = opts.MergeDomains
+	}
+	for i := range domains {
+		c.domain(i, &domains[i])
+	}
+	if len(c.faults) > 0 {
+		return nil, c.faults
+	}
+	for _, d := range c.order {
+		d.finish()
+		d.warn(c)
+	}
+	slices.SortStableFunc(c.rules.warnings, compareFaults)
+	return c.rules, nil
+}
+
+// compiler gathers what all domains have in common.
+type compiler struct {
+	merge  bool
+	rules  *Ruleset
+	parts  map[string]*draft // by domain name
+	order  []*draft          // as the domains came
+	faults Faults
+}
+
+func (c *compiler) domain(source int, in *Domain) {
+	p := spot{source: source, domain: in.Name}
+	if in.Name == "" {
+		c.fault(p, "domain", "config file cannot have empty domain")
+	}
+	d, seen := c.parts[in.Name]
+	if seen && !c.merge && in.Name != "" {
+		c.fault(p, "domain", "duplicate domain '%s' in config file", in.Name)
+	}
+	if !seen {
+		d = newDraft(in.Name)
+		c.parts[in.Name] = d
+		c.order = append(c.order, d)
+		c.rules.domains[in.Name] = d.domain
+	}
+	if seen && !c.merge {
+		d = newDraft(in.Name) // still look for faults inside
+	}
+	c.level(d, d.top, in.Rules, p, nil, in.Name)
+}
+
+// spot is where in the input the compiler is.
+type spot struct {
+	source int
+	domain string
+	path   []int
+}
+
+func (p spot) down(i int) spot {
+	p.path = append(slices.Clone(p.path), i)
+	return p
+}
+
+func (c *compiler) fault(p spot, field, format string, args ...any) {
+	c.faults = append(c.faults, p.fault(field, format, args...))
+}
+
+func (c *compiler) warn(p spot, field, format string, args ...any) {
+	c.rules.warnings = append(c.rules.warnings, p.fault(field, format, args...))
+}
+
+// warnOf warns about a rule because of another one.
+func (c *compiler) warnOf(p, other spot, field, format string, args ...any) {
+	f := p.fault(field, format, args...)
+	f.Other = &Place{Source: other.source, Path: other.path}
+	c.rules.warnings = append(c.rules.warnings, f)
+}
+
+func (p spot) fault(field, format string, args ...any) *Fault {
+	return &Fault{Domain: p.domain, Source: p.source, Path: p.path, Field: field, Reason: fmt.Sprintf(format, args...)}
+}
+
+func compareFaults(a, b *Fault) int {
+	if a.Source != b.Source {
+		return a.Source - b.Source
+	}
+	return slices.Compare(a.Path, b.Path)
+}
+
+// level adds rules to a level; parent is the composite key of the rule above.
+func (c *compiler) level(d *draft, l *draftLevel, rules []Rule, p spot, above []*node, parent string) {
+	if len(p.path) >= MaxDepth && len(rules) > 0 {
+		c.fault(p, "descriptors", "nested more than %d levels deep", MaxDepth)
+		return
+	}
+	for i := range rules {
+		c.rule(d, l, &rules[i], p.down(i), above, parent)
+	}
+}
+
+func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p spot, above []*node, parent string) {
+	composite := parent + "." + joinValue(r.Key, r.Value)
+	n := newNode(r)
+	dr := &draftRule{spot: p, rule: r, node: n}
+	switch {
+	case r.Key == "":
+		c.fault(p, "key", "descriptor has empty key")
+	case !l.add(dr):
+		c.fault(p, "key", "duplicate descriptor composite key '%s'", composite)
+	}
+	c.checkShare(p, r)
+	path := append(slices.Clone(above), n)
+	if r.Limit != nil {
+		c.checkLimit(p, r.Limit)
+		d.addLimit(c.rules, dr, path)
+	}
+	if len(r.Rules) > 0 {
+		dr.next = newDraftLevel()
+		d.levels = append(d.levels, dr.next)
+		c.level(d, dr.next, r.Rules, p, path, composite)
+	}
+}
+
+func (c *compiler) checkShare(p spot, r *Rule) {
+	if !r.ShareThreshold || strings.HasSuffix(r.Value, "*") {
+		return
+	}
+	// The reference service accepts a star anywhere; the specification wants it
+	// last, because the text before it names the counter.
+	hint := ""
+	if isGlob(r.Value) {
+		hint = fmt.Sprintf(": value '%s' must end in '*'", r.Value)
+	}
+	c.fault(p, "share_threshold", "share_threshold can only be used with wildcard values (containing '*'), but found key '%s'%s",
+		joinValue(r.Key, r.Value), hint)
+}
+
+func (c *compiler) checkLimit(p spot, l *Limit) {
+	switch {
+	case l.Unlimited && l.Unit.Valid():
+		c.fault(p, "rate_limit.unit", "should not specify rate limit unit when unlimited")
+	case l.Unlimited && l.RequestsPerUnit != 0:
+		c.warn(p, "rate_limit.requests_per_unit", "requests_per_unit %d has no effect when unlimited", l.RequestsPerUnit)
+	case !l.Unlimited && !l.Unit.Valid():
+		c.fault(p, "rate_limit.unit", "invalid rate limit unit '%s': use %s", unitText(l.Unit), UnitNames)
+	}
+	for _, name := range l.Replaces {
+		if name == "" {
+			c.fault(p, "rate_limit.replaces", "should not have an empty replaces entry")
+		} else if name == l.Name {
+			c.fault(p, "rate_limit.replaces", "replaces should not contain name of same descriptor: '%s'", name)
+		}
+	}
+}
+
+func unitText(u Unit) string {
+	if u == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d", u)
+}
+
+func newNode(r *Rule) *node {
+	n := &node{key: r.Key, value: r.Value, shared: r.ShareThreshold}
+	n.metric, n.fromValue = metricPart(r)
+	if n.shared {
+		n.sharedMetric = joinValue(r.Key, sharedPrefix(r.Value))
+	}
+	return n
+}

@@ -1,0 +1,109 @@
+package ratelimit
+
+import "context"
+
+// count has the stores add the hits.
+func (e *Engine) count(ctx context.Context, d *Decision) error {
+	w := &d.work
+	if len(w.hits[mainStore])+len(w.hits[perSecond]) == 0 {
+		return nil
+	}
+	if !e.opts.StopIncrementWhenOverLimit {
+		return e.add(ctx, w)
+	}
+	if w.anyCached {
+		w.holdBack(func(*Hit) bool { return true })
+		return e.add(ctx, w)
+	}
+	if store := e.onlyStore(w); store != nil {
+		if cs, ok := store.(ConditionalStore); ok {
+			return cs.AddUnlessOver(ctx, w.allHits())
+		}
+	}
+	return e.readThenAdd(ctx, w)
+}
+
+// add has both stores add their hits, at the same time if both have some.
+func (e *Engine) add(ctx context.Context, w *workspace) error {
+	here, there := w.hits[mainStore], w.hits[perSecond]
+	switch {
+	case len(there) == 0:
+		return e.store.Add(ctx, here)
+	case len(here) == 0:
+		return e.opts.PerSecond.Add(ctx, there)
+	}
+	other := make(chan error, 1)
+	go func() { other <- e.opts.PerSecond.Add(ctx, there) }()
+	err := e.store.Add(ctx, here)
+	// The hits live in the caller's Decision: wait even if the first store failed.
+	if err2 := <-other; err == nil {
+		err = err2
+	}
+	return err
+}
+
+// onlyStore is the store that has all the hits of the request; nil if both have
+// some.
+func (e *Engine) onlyStore(w *workspace) Store {
+	switch {
+	case len(w.hits[perSecond]) == 0:
+		return e.store
+	case len(w.hits[mainStore]) == 0:
+		return e.opts.PerSecond
+	}
+	return nil
+}
+
+// allHits are the hits of a request that go to one store.
+func (w *workspace) allHits() []Hit {
+	if len(w.hits[perSecond]) > 0 {
+		return w.hits[perSecond]
+	}
+	return w.hits[mainStore]
+}
+
+// readThenAdd does what a ConditionalStore does, in two steps: what others count
+// in between is not seen.
+func (e *Engine) readThenAdd(ctx context.Context, w *workspace) error {
+	w.holdBack(func(*Hit) bool { return true })
+	if err := e.add(ctx, w); err != nil {
+		return err
+	}
+	anyOver := w.restore()
+	if anyOver {
+		w.holdBack(func(h *Hit) bool { return !h.wouldExceed() })
+	}
+	return e.add(ctx, w)
+}
+
+// restore gives the hits back their N and reports whether any would exceed its
+// limit.
+func (w *workspace) restore() bool {
+	anyOver := false
+	for i := range w.checks {
+		c := &w.checks[i]
+		if !c.live || c.cached {
+			continue
+		}
+		h := &w.hits[c.store][c.hit]
+		h.N = c.hits
+		anyOver = anyOver || h.wouldExceed()
+	}
+	return anyOver
+}
+
+// wouldExceed reports whether N more than Count are over the limit.
+func (h *Hit) wouldExceed() bool {
+	return h.Count > uint64(h.Limit) || h.N > uint64(h.Limit)-h.Count
+}
+
+// holdBack turns the hits of which it is true into reads.
+func (w *workspace) holdBack(back func(*Hit) bool) {
+	for s := range w.hits {
+		for i := range w.hits[s] {
+			if h := &w.hits[s][i]; back(h) {
+				h.N = 0
+			}
+		}
+	}
+}

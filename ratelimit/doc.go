@@ -1,0 +1,2 @@
+// Package ratelimit decides whether a request is within its limits.
+package ratelimit

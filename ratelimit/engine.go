@@ -1,0 +1,182 @@
+package ratelimit
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options are the choices of an Engine. The zero value, like nil, is what the
+// reference service does by default, without statistics.
+type Options struct {
+	// Now is the clock. It decides which window a hit falls into. Default: time.Now.
+	Now func() time.Time
+
+	// NearLimitRatio is the part of a limit above which hits count as near it: 0 to
+	// 1. Default, when 0: 0.8. A negative ratio means 0.
+	NearLimitRatio float32
+	// Stats takes the statistics; nil for none.
+	Stats Stats
+	// MaxRequestStats is for how many names that come with requests Stats is asked
+	// for counters of their own, per kind of name. Default, when 0: 10,000.
+	MaxRequestStats int
+
+	// CounterKeyPrefix goes before the name of every counter.
+	CounterKeyPrefix string
+	// ExpiryJitter is by how much at the most, in whole seconds, a counter may outlive its
+	// window; each hit draws anew. Default: none.
+	ExpiryJitter time.Duration
+	// Rand draws the jitter: a number from 0 to n-1. Default: math/rand/v2.
+	Rand func(n uint32) uint32
+
+	// PerSecond, if not nil, keeps the counters of limits per second; the Store
+	// given to New keeps all others. Both are asked at the same time.
+	PerSecond Store
+	// OverLimitCache, if not nil, is asked before the store.
+	OverLimitCache OverLimitCache
+	// StopIncrementWhenOverLimit leaves all other counters of a request as they are
+	// if one of its descriptors is over its limit (matching rule 14).
+	StopIncrementWhenOverLimit bool
+
+	// ShadowMode turns every OverLimit of a whole request to OK. Statuses keep
+	// their codes, so a caller still sees what would have happened.
+	ShadowMode bool
+	// QuotaMode treats every descriptor as one of a rule in quota mode, those that
+	// no rule matched included, but for those of unlimited rules.
+	QuotaMode bool
+	// Metadata fills Decision.Metadata.
+	Metadata bool
+
+	// Log is told, once each, when names of requests are folded together.
+	// Default: slog.Default().
+	Log *slog.Logger
+}
+
+// Engine decides. It puts rules, counters and statistics together, and is safe
+// for use by any number of goroutines.
+type Engine struct {
+	store  Store
+	opts   Options
+	ratio  float32
+	jitter uint32 // exclusive bound of the draw, in seconds; 0 for none
+	limits *requestStats
+	shadow *Counter
+
+	inUse atomic.Pointer[inUse]
+	useMu sync.Mutex
+	lanes atomic.Uint32 // handed out to workspaces one after the other
+}
+
+// inUse is a Ruleset and the counters of its limits.
+type inUse struct {
+	rules *Ruleset
+	stats []*LimitStats // by limit.id; nil without statistics
+}
+
+// New returns an Engine without rules: until Use is called, Decide returns
+// ErrNoRules. opts may be nil.
+func New(store Store, opts *Options) *Engine {
+	e := &Engine{store: store}
+	if opts != nil {
+		e.opts = *opts
+	}
+	o := &e.opts
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Uint32N
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.MaxRequestStats == 0 {
+		o.MaxRequestStats = 10_000
+	}
+	switch e.ratio = o.NearLimitRatio; {
+	case e.ratio == 0:
+		e.ratio = 0.8
+	case e.ratio < 0:
+		e.ratio = 0
+	}
+	e.jitter = uint32(min(max(o.ExpiryJitter/time.Second, 0), 1<<31))
+	if o.Stats != nil {
+		e.limits = newRequestStats(o.Stats, o.MaxRequestStats, o.Log)
+		e.shadow = o.Stats.GlobalShadowMode()
+	}
+	return e
+}
+
+// Use puts rules to use at once: calls under way finish with the old ones. Nil
+// takes the rules away.
+func (e *Engine) Use(rules *Ruleset) {
+	e.useMu.Lock()
+	defer e.useMu.Unlock()
+	if rules == nil {
+		e.inUse.Store(nil)
+		return
+	}
+	u := &inUse{rules: rules}
+	if e.opts.Stats != nil {
+		u.stats = make([]*LimitStats, len(rules.limits))
+		for i, l := range rules.limits {
+			// Unlimited rules have no statistics, and names made of requests are met there.
+			if !l.unlimited && !l.perRequest {
+				u.stats[i] = e.opts.Stats.Limit(l.metric)
+			}
+		}
+	}
+	e.inUse.Store(u)
+}
+
+// Rules returns the rules in use, nil if there are none.
+func (e *Engine) Rules() *Ruleset {
+	if u := e.inUse.Load(); u != nil {
+		return u.rules
+	}
+	return nil
+}
+
+// Decide answers r in d, counting as it goes. d need not be new.
+//
+// The error, if any, is an *Error; d then holds no decision. An invalid request
+// counts nothing. After a StoreFailure some counters may have been added to.
+func (e *Engine) Decide(ctx context.Context, r *Request, d *Decision) error {
+	d.reset(e, len(r.Descriptors))
+	if err := validate(r); err != nil {
+		return err
+	}
+	u := e.inUse.Load()
+	if u == nil {
+		return ErrNoRules
+	}
+	now := e.opts.Now().Unix()
+	e.match(u, r, d)
+	e.prepare(r, d, now)
+	if err := e.count(ctx, d); err != nil {
+		return storeError(err)
+	}
+	e.judge(d, now)
+	e.conclude(d)
+	return nil
+}
+
+// validate refuses what no configuration could make sense of, before anything is
+// counted.
+func validate(r *Request) error {
+	if r.Domain == "" {
+		return ErrEmptyDomain
+	}
+	if len(r.Descriptors) == 0 {
+		return ErrNoDescriptors
+	}
+	for i := range r.Descriptors {
+		if o := r.Descriptors[i].Limit; o != nil && !o.Unit.Valid() {
+			return overrideError(i, o)
+		}
+	}
+	return nil
+}

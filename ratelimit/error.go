@@ -1,0 +1,62 @@
+package ratelimit
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrorKind says whose fault an error of the engine is. Transports map it to
+// their status codes.
+type ErrorKind uint8
+
+const (
+	// Invalid is a request that can't be decided, whatever the configuration.
+	Invalid ErrorKind = iota + 1
+	// NotReady is an engine that has not been given rules yet.
+	NotReady
+	// StoreFailure is a counter store that did not answer, or not in time.
+	StoreFailure
+)
+
+// Error is what Decide returns. Denial is no error: it is a Decision.
+type Error struct {
+	Kind    ErrorKind
+	Message string // safe to show to a caller
+	Err     error  // the cause, for logs; may be nil
+}
+
+// Error is the message and the cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Message
+	}
+	return e.Message + ": " + e.Err.Error()
+}
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errors of requests and engines. Their texts are those of the reference
+// service.
+var (
+	ErrEmptyDomain   = &Error{Kind: Invalid, Message: "rate limit domain must not be empty"}
+	ErrNoDescriptors = &Error{Kind: Invalid, Message: "rate limit descriptor list must not be empty"}
+	ErrNoRules       = &Error{Kind: NotReady, Message: "no rate limit configuration loaded"}
+)
+
+// KindOf is the kind of the first *Error in err's tree, 0 if there is none.
+func KindOf(err error) ErrorKind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return 0
+}
+
+func overrideError(i int, o *Override) error {
+	return &Error{Kind: Invalid, Message: fmt.Sprintf(
+		"descriptors[%d].limit.unit: invalid rate limit unit %d: use %s", i, o.Unit, UnitNames)}
+}
+
+func storeError(err error) error {
+	return &Error{Kind: StoreFailure, Message: "rate limit counter store failed", Err: err}
+}

@@ -1,0 +1,119 @@
+package ratelimit
+
+// Statistics keys (specification, matching rule 11; reference 1.8): the domain
+// and one part per level, joined with dots.
+
+// metricPart is what the level adds to the keys of the limits below it, and
+// whether that depends on the request's value instead.
+func metricPart(r *Rule) (part string, fromValue bool) {
+	switch {
+	case r.ShareThreshold && (r.ValueToMetric || r.DetailedMetric):
+		return joinValue(r.Key, sharedPrefix(r.Value)), false
+	case r.ValueToMetric && (r.Value == "" || isGlob(r.Value) || isGlob(r.Key)):
+		return "", true
+	}
+	return joinValue(r.Key, r.Value), false
+}
+
+func joinValue(key, value string) string {
+	if value == "" {
+		return key
+	}
+	return key + "_" + value
+}
+
+// sharedPrefix is the text before the wildcard.
+func sharedPrefix(value string) string { return parseGlob(value).prefix }
+
+// appendMetric builds the key of a limit whose key depends on the request.
+func (l *limit) appendMetric(b []byte, domain string, entries []Entry) []byte {
+	start := len(b)
+	b = append(b, domain...)
+	for i, n := range l.path {
+		b = append(b, '.')
+		e := &entries[i]
+		switch {
+		case l.detailed && n.shared:
+			b = append(b, n.sharedMetric...)
+		case l.detailed:
+			b = append(b, e.Key...)
+			b = append(b, '_')
+			b = append(b, e.Value...)
+		case n.fromValue && e.Value != "":
+			b = append(b, e.Key...)
+			b = append(b, '_')
+			b = append(b, e.Value...)
+		case n.fromValue:
+			b = append(b, e.Key...)
+		default:
+			b = append(b, n.metric...)
+		}
+	}
+	sanitiseMetric(b[start:])
+	return b
+}
+
+// appendOverrideMetric builds the key of a limit that came with the request.
+func appendOverrideMetric(b []byte, domain string, entries []Entry) []byte {
+	start := len(b)
+	b = append(b, domain...)
+	b = append(b, '.')
+	for i := range entries {
+		if i > 0 {
+			b = append(b, '.')
+		}
+		b = append(b, entries[i].Key...)
+		if entries[i].Value != "" {
+			b = append(b, '_')
+			b = append(b, entries[i].Value...)
+		}
+	}
+	sanitiseMetric(b[start:])
+	return b
+}
+
+// sanitiseMetric replaces what push-style statistics cannot carry in a name:
+// colons, bars, and the dots of anything that looks like an IPv4 address.
+// No byte is added or removed.
+func sanitiseMetric(b []byte) {
+	for i, c := range b {
+		if c == ':' || c == '|' {
+			b[i] = '_'
+		}
+	}
+	for i := 0; i < len(b); i++ {
+		end := dottedQuad(b, i)
+		if end < 0 {
+			continue
+		}
+		for j := i; j < end; j++ {
+			if b[j] == '.' {
+				b[j] = '_'
+			}
+		}
+		i = end - 1
+	}
+}
+
+// dottedQuad returns where four groups of one to three digits with dots between
+// them, beginning at i, end; -1 if there are none.
+func dottedQuad(b []byte, i int) int {
+	for group := range 4 {
+		n := 0
+		for n < 3 && i+n < len(b) && b[i+n] >= '0' && b[i+n] <= '9' {
+			n++
+		}
+		if n == 0 {
+			return -1
+		}
+		i += n
+		if group == 3 {
+			return i
+		}
+		if i >= len(b) || b[i] != '.' {
+			return -1
+		}
+		i++
+	}
+	return -1
+}

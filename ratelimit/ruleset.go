@@ -1,0 +1,30 @@
+package ratelimit
+
+// Ruleset is what [Compile] makes of domains: checked, immutable and fast to
+// match against. It may be shared by any number of engines.
+type Ruleset struct {
+	domains  map[string]*domain
+	limits   []*limit // by limit.id
+	warnings []*Fault
+}
+
+type domain struct {
+	name string
+	top  *level
+	// names are those of the domain's limits; limits speak of them by index.
+	names []string
+	// replaces says that some limit replaces another, so that a request has to be
+	// looked at as a whole.
+	replaces bool
+}
+
+// Len is the number of domains.
+func (r *Ruleset) Len() int { return len(r.domains) }
+
+// Has reports whether the domain is configured.
+func (r *Ruleset) Has(domain string) bool { return r.domains[domain] != nil }
+
+// Warnings is what Compile let pass although it is hardly meant: names that
+// replace nothing, names used twice, rules that can't be reached, wildcards that
+// overlap. They come in the order of the input.
+func (r *Ruleset) Warnings() []*Fault { return r.warnings }

@@ -1,0 +1,106 @@
+package ratelimit
+
+import (
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+)
+
+// Stats hands out the counters an Engine records in. The engine asks for those of
+// configured limits when rules are put to use, and for those of names that come
+// with requests when it first meets them; how many of the latter it asks for is
+// bounded by Options.MaxRequestStats.
+//
+// The same name must always give the same counters. Calls may come from any
+// goroutine.
+type Stats interface {
+	// Limit returns the counters of one statistics key, such as
+	// "mongo_cps.database_users".
+	Limit(key string) *LimitStats
+	// DomainNotFound returns the counter of requests for a domain without rules.
+	DomainNotFound(domain string) *Counter
+	// GlobalShadowMode returns the counter of decisions that Options.ShadowMode
+	// turned to OK.
+	GlobalShadowMode() *Counter
+}
+
+// Counter only goes up. The zero value is ready to use.
+type Counter struct{ n atomic.Uint64 }
+
+// Add counts n.
+func (c *Counter) Add(n uint64) { c.n.Add(n) }
+
+// Load is the count so far.
+func (c *Counter) Load() uint64 { return c.n.Load() }
+
+// LimitCounts are the hits of one statistics key, by what became of them
+// (specification, "Statistics record"; reference 1.4).
+type LimitCounts struct {
+	TotalHits               uint64 // all hits, counted before the store is asked
+	WithinLimit             uint64 // hits that fitted together with their whole call
+	NearLimit               uint64 // hits above the near-limit ratio that still fitted
+	OverLimit               uint64 // hits that did not fit
+	OverLimitWithLocalCache uint64 // those of OverLimit that the over-limit cache answered
+	ShadowMode              uint64 // those of OverLimit that a rule's shadow mode let pass
+}
+
+// LimitStats are the live counters of one statistics key. They are spread over
+// several cache lines so that cores counting at the same time do not wait for
+// each other. Make them with NewLimitStats.
+type LimitStats struct{ lanes []lane }
+
+// lane is one core's share, alone on its cache line.
+type lane struct {
+	total, within, near, over, cached, shadow atomic.Uint64
+	_                                         [16]byte
+}
+
+// NewLimitStats returns counters at zero: 64 bytes for each of up to 32 lanes,
+// twice as many lanes as processors.
+func NewLimitStats() *LimitStats {
+	n := 1 << bits.Len(uint(runtime.GOMAXPROCS(0)))
+	return &LimitStats{lanes: make([]lane, min(n, 32))}
+}
+
+// Load sums the counts. While calls are counting it may see one of a call's
+// counts and not yet another.
+func (s *LimitStats) Load() LimitCounts {
+	var c LimitCounts
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		c.TotalHits += l.total.Load()
+		c.WithinLimit += l.within.Load()
+		c.NearLimit += l.near.Load()
+		c.OverLimit += l.over.Load()
+		c.OverLimitWithLocalCache += l.cached.Load()
+		c.ShadowMode += l.shadow.Load()
+	}
+	return c
+}
+
+func (s *LimitStats) lane(n uint32) *lane {
+	return &s.lanes[int(n)&(len(s.lanes)-1)]
+}
+
+// add leaves untouched what does not change: an atomic addition of zero costs as
+// much as any other.
+func (l *lane) add(c *LimitCounts) {
+	if c.TotalHits != 0 {
+		l.total.Add(c.TotalHits)
+	}
+	if c.WithinLimit != 0 {
+		l.within.Add(c.WithinLimit)
+	}
+	if c.NearLimit != 0 {
+		l.near.Add(c.NearLimit)
+	}
+	if c.OverLimit != 0 {
+		l.over.Add(c.OverLimit)
+	}
+	if c.OverLimitWithLocalCache != 0 {
+		l.cached.Add(c.OverLimitWithLocalCache)
+	}
+	if c.ShadowMode != 0 {
+		l.shadow.Add(c.ShadowMode)
+	}
+}

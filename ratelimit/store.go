@@ -1,0 +1,71 @@
+package ratelimit
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps the counters. It is the one seam between the engine and the
+// outside world, and the storetest package is its contract as tests.
+//
+// Implementations must be safe for use by any number of goroutines.
+type Store interface {
+	// Add adds each hit's N to the counter named by its Key, in order, and stores
+	// the counter's value after that in its Count. A Key that comes twice is added
+	// to twice. N = 0 reads and changes nothing; a counter that does not exist
+	// reads 0.
+	//
+	// Additions are atomic per key: of all calls that add to one counter each gets
+	// a Count of its own. A counter that would pass the largest uint64 stays there.
+	// A counter that is at or over some limit is a count, never an error.
+	//
+	// An error means that the counts are not to be used. Some additions may
+	// have happened all the same.
+	//
+	// The hits, their keys included, belong to the caller and may be overwritten
+	// as soon as Add returns: what a Store keeps it must copy.
+	Add(ctx context.Context, hits []Hit) error
+}
+
+// ConditionalStore is a Store that can decide for all hits of one request at
+// once whether they are added. An Engine with Options.StopIncrementWhenOverLimit
+// uses it where it can and falls back on reading first and adding then, which is
+// not atomic, where it can't.
+type ConditionalStore interface {
+	Store
+	// AddUnlessOver compares for each hit the counter's value plus N with Limit.
+	// If none is greater, all hits are added as by Add. Otherwise only the hits
+	// that are greater are added, and the others are read. In both cases Count is
+	// the counter's value after that. The comparison and the additions are one
+	// atomic step.
+	AddUnlessOver(ctx context.Context, hits []Hit) error
+}
+
+// Hit asks a Store to count: N hits on the counter Key in one window.
+type Hit struct {
+	// Key names the counter. It ends in the start of the window, so a counter is
+	// never used again once its window has passed.
+	Key []byte
+	// N is how many hits to add; 0 reads.
+	N uint64
+	// Limit is the largest count that is not over the limit.
+	Limit uint32
+	// Unit is the length of the window, and Window its start in Unix seconds.
+	Unit   Unit
+	Window int64
+	// Jitter is by how many seconds the counter may outlive its window, so that
+	// not all counters of a window expire in the same instant.
+	Jitter uint32
+
+	// Count is set by the Store: the counter's value after N was added.
+	Count uint64
+}
+
+// End is when the hit's window ends, in Unix seconds.
+func (h *Hit) End() int64 { return h.Window + h.Unit.Seconds() }
+
+// TTL is how long a store that expires counters after their last change should
+// keep this one: the unit's length and the jitter (reference 1.2).
+func (h *Hit) TTL() time.Duration {
+	return time.Duration(h.Unit.Seconds()+int64(h.Jitter)) * time.Second
+}

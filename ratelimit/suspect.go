@@ -1,0 +1,147 @@
+package ratelimit
+
+import (
+	"slices"
+	"strings"
+)
+
+// warn adds what is suspicious in a domain that has no faults.
+func (d *draft) warn(c *compiler) {
+	d.warnNames(c)
+	for _, l := range d.levels {
+		l.warnWildcards(c)
+	}
+}
+
+func (d *draft) warnNames(c *compiler) {
+	first := make(map[string]*draftRule)
+	for _, r := range d.limits {
+		name := r.rule.Limit.Name
+		if name == "" {
+			continue
+		}
+		if f := first[name]; f != nil {
+			c.warnOf(r.spot, f.spot, "rate_limit.name", "duplicate name '%s': what replaces it replaces every limit of that name", name)
+			continue
+		}
+		first[name] = r
+	}
+	for _, r := range d.limits {
+		for _, name := range r.rule.Limit.Replaces {
+			if f := first[name]; f == nil {
+				c.warn(r.spot, "rate_limit.replaces", "replaces names no limit of this domain: '%s'", name)
+			} else if f.rule.Limit.Unlimited {
+				c.warnOf(r.spot, f.spot, "rate_limit.replaces", "replaces names an unlimited limit, which can't be replaced: '%s'", name)
+			}
+		}
+	}
+}
+
+// wildRule is a wildcard together with what it is compared by.
+type wildRule struct {
+	glob
+	*draftRule
+	order int
+}
+
+// warnWildcards finds the rules of one level that are never reached because an
+// earlier wildcard takes all that they match, and those that share matches with
+// an earlier one, so that their order decides.
+func (l *draftLevel) warnWildcards(c *compiler) {
+	byKey := make(map[string][]wildRule)
+	alone := make(map[string]*draftRule)
+	var keys []string
+	for i, r := range l.rules {
+		key, pattern := r.rule.Key, r.rule.Value
+		if isGlob(key) {
+			key, pattern = "", joinValue(key, pattern)
+		}
+		switch {
+		case pattern == "":
+			alone[key] = r
+		case isGlob(pattern):
+			if byKey[key] == nil {
+				keys = append(keys, key)
+			}
+			byKey[key] = append(byKey[key], wildRule{parseGlob(pattern), r, i})
+		}
+	}
+	for _, key := range keys {
+		warnOverlaps(c, byKey[key])
+		if r := alone[key]; r != nil {
+			warnAlone(c, r, byKey[key])
+		}
+	}
+}
+
+// warnAlone: a wildcard that matches every value leaves nothing to the rule with
+// the key alone, wherever it stands.
+func warnAlone(c *compiler, r *draftRule, wild []wildRule) {
+	for i := range wild {
+		if strings.Trim(wild[i].pattern, "*") == "" {
+			c.warnOf(r.spot, wild[i].spot, "key", "unreachable: the wildcard '%s' takes every value of key '%s'",
+				wild[i].pattern, r.rule.Key)
+			return
+		}
+	}
+}
+
+// maxComparisons bounds the work on one level. Patterns are compared only where
+// one's prefix begins the other's, so it takes thousands that begin alike to get
+// there; the rest is then not looked at.
+const maxComparisons = 1 << 22
+
+func warnOverlaps(c *compiler, wild []wildRule) {
+	sorted := slices.Clone(wild)
+	slices.SortStableFunc(sorted, func(a, b wildRule) int { return strings.Compare(a.prefix, b.prefix) })
+	rival := make(map[*draftRule]*wildRule) // the earliest one to overlap with
+	var open []*wildRule                    // those whose prefix begins the current one's
+	comparisons := 0
+	for i := range sorted {
+		w := &sorted[i]
+		for len(open) > 0 && !strings.HasPrefix(w.prefix, open[len(open)-1].prefix) {
+			open = open[:len(open)-1]
+		}
+		for _, o := range open {
+			if comparisons++; comparisons > maxComparisons {
+				break
+			}
+			if w.overlaps(&o.glob) {
+				keepRival(rival, w, o)
+			}
+		}
+		open = append(open, w)
+	}
+	for i := range wild {
+		if r := rival[wild[i].draftRule]; r != nil {
+			warnOverlap(c, &wild[i], r)
+		}
+	}
+}
+
+// keepRival notes, for the later of two overlapping wildcards, the earlier one;
+// one that covers it wholly goes before one that does not.
+func keepRival(rival map[*draftRule]*wildRule, a, b *wildRule) {
+	if a.order > b.order {
+		a, b = b, a
+	}
+	old := rival[b.draftRule]
+	if old == nil || a.covers(&b.glob) && (!old.covers(&b.glob) || a.order < old.order) ||
+		!old.covers(&b.glob) && a.order < old.order {
+		rival[b.draftRule] = a
+	}
+}
+
+func warnOverlap(c *compiler, w, earlier *wildRule) {
+	field := "value"
+	if isGlob(w.rule.Key) {
+		field = "key"
+	}
+	if earlier.covers(&w.glob) {
+		c.warnOf(w.spot, earlier.spot, field, "unreachable: the earlier wildcard '%s' takes all that '%s' matches",
+			earlier.pattern, w.pattern)
+		return
+	}
+	c.warnOf(w.spot, earlier.spot, field, "wildcard '%s' overlaps with the earlier '%s', which wins where both match",
+		w.pattern, earlier.pattern)
+}

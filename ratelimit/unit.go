@@ -1,0 +1,83 @@
+package ratelimit
+
+import "strings"
+
+// Unit is the length of a window. The zero Unit is no unit at all and is
+// refused wherever a limit needs one.
+//
+// All windows are aligned to the Unix epoch, so weeks turn on Thursday at
+// 00:00 UTC, and months and years are 30 and 365 days whatever the calendar
+// says (reference 1.2).
+type Unit uint8
+
+// The units, numbered as in the v3 rate limit service protocol.
+const (
+	Second Unit = 1 // 1 s
+	Minute Unit = 2 // 60 s
+	Hour   Unit = 3 // 3,600 s
+	Day    Unit = 4 // 86,400 s
+	Month  Unit = 5 // 2,592,000 s: 30 days
+	Year   Unit = 6 // 31,536,000 s: 365 days
+	Week   Unit = 7 // 604,800 s
+)
+
+// UnitNames is what a unit may be called in a configuration, in order of
+// length, for error messages.
+const UnitNames = "second, minute, hour, day, week, month or year"
+
+var unitTable = [...]struct {
+	name    string
+	seconds int64
+}{
+	Second: {"second", 1},
+	Minute: {"minute", 60},
+	Hour:   {"hour", 3600},
+	Day:    {"day", 86400},
+	Month:  {"month", 30 * 86400},
+	Year:   {"year", 365 * 86400},
+	Week:   {"week", 7 * 86400},
+}
+
+// ParseUnit reads a unit's name in any letter case.
+// It reports false for the empty name and for names it does not know.
+func ParseUnit(name string) (Unit, bool) {
+	for u := Second; u.Valid(); u++ {
+		if strings.EqualFold(name, unitTable[u].name) {
+			return u, true
+		}
+	}
+	return 0, false
+}
+
+// Valid reports whether u is one of the constants.
+func (u Unit) Valid() bool { return u != 0 && int(u) < len(unitTable) }
+
+// Seconds is the length of the window; 0 for a unit that is not valid.
+func (u Unit) Seconds() int64 {
+	if !u.Valid() {
+		return 0
+	}
+	return unitTable[u].seconds
+}
+
+// Window is the start of the window that holds the Unix time now, in Unix
+// seconds. The window ends, exclusively, at Window(now)+Seconds().
+func (u Unit) Window(now int64) int64 {
+	s := u.Seconds()
+	if s == 0 {
+		return now
+	}
+	w := now - now%s
+	if w > now { // before 1970 the remainder is negative
+		w -= s
+	}
+	return w
+}
+
+// String is the unit's name in lower case, or "unknown".
+func (u Unit) String() string {
+	if !u.Valid() {
+		return "unknown"
+	}
+	return unitTable[u].name
+}
