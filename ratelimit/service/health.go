@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// HealthServiceName is the name under which gRPC health tells the state. The
+// empty name tells the same.
+const HealthServiceName = "ratelimit"
+
+// Health tells over gRPC and HTTP whether the service should get calls.
+type Health struct {
+	grpc    *health.Server
+	serving atomic.Bool
+	closed  context.Context
+	close   context.CancelFunc
+}
+
+// NewHealth returns a Health that says no until Set(true).
+func NewHealth() *Health {
+	h := &Health{grpc: health.NewServer()}
+	h.closed, h.close = context.WithCancel(context.Background())
+	h.Set(false)
+	return h
+}
+
+// Set changes the state; watchers are told. After Close it has no effect.
+func (h *Health) Set(serving bool) {
+	serving = serving && h.closed.Err() == nil
+	h.serving.Store(serving)
+	state := healthv1.HealthCheckResponse_NOT_SERVING
+	if serving {
+		state = healthv1.HealthCheckResponse_SERVING
+	}
+	h.grpc.SetServingStatus("", state)
+	h.grpc.SetServingStatus(HealthServiceName, state)
+}
+
+// Close makes the state unhealthy for good and ends all watches, which would
+// otherwise keep a graceful stop of the gRPC server waiting for as long as their
+// clients like.
+func (h *Health) Close() {
+	h.close()
+	h.Set(false)
+	h.grpc.Shutdown()
+}
+
+// Register registers the gRPC health service.
+func (h *Health) Register(r grpc.ServiceRegistrar) {
+	healthv1.RegisterHealthServer(r, healthServer{h.grpc, h.closed})
+}
+
+// ServeHTTP answers GET /healthcheck: 200 "OK", or 500 without a body.
+func (h *Health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		writeError(w, http.StatusMethodNotAllowed, "use GET")
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	if !h.serving.Load() {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Write([]byte("OK")) // the client may be gone; there is no one left to tell
+}
+
+// healthServer is the library's server with watches that end.
+type healthServer struct {
+	*health.Server
+	closed context.Context
+}
+
+func (s healthServer) Watch(in *healthv1.HealthCheckRequest, stream healthv1.Health_WatchServer) error {
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(s.closed, cancel)()
+	return s.Server.Watch(in, watchStream{stream, ctx})
+}
+
+type watchStream struct {
+	healthv1.Health_WatchServer
+	ctx context.Context
+}
+
+func (w watchStream) Context() context.Context { return w.ctx }

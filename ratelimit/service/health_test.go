@@ -1,0 +1,70 @@
+package service_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/ashlar-go/ashlar/ratelimit/service"
+)
+
+func TestHealth(t *testing.T) {
+	h := service.NewHealth()
+	g := grpc.NewServer()
+	h.Register(g)
+	client := healthv1.NewHealthClient(serve(t, g))
+
+	requireState := func(serving bool) {
+		t.Helper()
+		want, code, body := healthv1.HealthCheckResponse_NOT_SERVING, http.StatusInternalServerError, ""
+		if serving {
+			want, code, body = healthv1.HealthCheckResponse_SERVING, http.StatusOK, "OK"
+		}
+		for _, name := range []string{"", service.HealthServiceName} {
+			out, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{Service: name})
+			require.NoError(t, err)
+			require.Equal(t, want, out.GetStatus(), "service %q", name)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthcheck", nil))
+		require.Equal(t, code, w.Code)
+		require.Equal(t, body, w.Body.String())
+	}
+	requireState(false)
+	h.Set(true)
+	requireState(true)
+	_, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{Service: "nobody"})
+	require.Equal(t, codes.NotFound, status.Code(err))
+
+	watch, err := client.Watch(t.Context(), &healthv1.HealthCheckRequest{Service: service.HealthServiceName})
+	require.NoError(t, err)
+	first, err := watch.Recv()
+	require.NoError(t, err)
+	require.Equal(t, healthv1.HealthCheckResponse_SERVING, first.GetStatus())
+
+	// Close ends the watch, so that a graceful stop does not wait for its client.
+	h.Close()
+	for err == nil {
+		_, err = watch.Recv()
+	}
+	require.Equal(t, codes.Canceled, status.Code(err))
+	requireState(false)
+	h.Set(true) // closed is for good
+	requireState(false)
+}
+
+func TestHealthcheckMethods(t *testing.T) {
+	h := service.NewHealth()
+	h.Set(true)
+	for method, code := range map[string]int{"HEAD": 200, "POST": 405, "DELETE": 405} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, "/healthcheck", nil))
+		require.Equal(t, code, w.Code, method)
+	}
+}

@@ -1,0 +1,123 @@
+package service_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/service"
+)
+
+const askJSON = `{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"a"}]}]}`
+
+func post(h http.Handler, body string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/json", strings.NewReader(body)))
+	return w
+}
+
+func TestDecisionsAsJSON(t *testing.T) {
+	h := service.New(newEngine(t, nil, nil), nil).JSON()
+	steps := []struct {
+		code int
+		body string
+	}{
+		{200, `{"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":2,"unit":"MINUTE","name":"per-client"},"limitRemaining":1,"durationUntilReset":"45s"}]}`},
+		{200, `{"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":2,"unit":"MINUTE","name":"per-client"},"durationUntilReset":"45s"}]}`},
+		{429, `{"overallCode":"OVER_LIMIT","statuses":[{"code":"OVER_LIMIT","currentLimit":{"requestsPerUnit":2,"unit":"MINUTE","name":"per-client"},"durationUntilReset":"45s"}]}`},
+	}
+	for i, s := range steps {
+		w := post(h, askJSON)
+		require.Equal(t, s.code, w.Code, "call %d", i)
+		require.JSONEq(t, s.body, w.Body.String(), "call %d", i)
+		require.NotContains(t, w.Body.String(), " ", "the body has one form, without white space")
+		require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	}
+}
+
+// Both styles of names are read, enumerations by name or number, 64-bit numbers as
+// text or number.
+func TestJSONMapping(t *testing.T) {
+	bodies := []string{
+		`{"domain":"d","hitsAddend":2,"descriptors":[{"entries":[{"key":"client","value":"%"}],"limit":{"requestsPerUnit":9,"unit":"HOUR"},"hitsAddend":"3"}]}`,
+		`{"domain":"d","hits_addend":2,"descriptors":[{"entries":[{"key":"client","value":"%"}],"limit":{"requests_per_unit":9,"unit":3},"hits_addend":3}]}`,
+	}
+	for i, body := range bodies {
+		h := service.New(newEngine(t, nil, nil), nil).JSON()
+		w := post(h, body)
+		require.Equal(t, 200, w.Code, "body %d: %s", i, w.Body)
+		require.JSONEq(t, `{"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":9,"unit":"HOUR"},"limitRemaining":6,"durationUntilReset":"3585s"}]}`, w.Body.String(), "body %d", i)
+	}
+}
+
+// TestErrorsAsJSON is ruling 8.
+func TestErrorsAsJSON(t *testing.T) {
+	ready := newEngine(t, nil, nil)
+	cases := []struct {
+		name    string
+		engine  *ratelimit.Engine
+		method  string
+		body    string
+		code    int
+		message string // a part of it
+	}{
+		{"get", ready, "GET", "", 405, "use POST"},
+		{"put", ready, "PUT", askJSON, 405, "use POST"},
+		{"empty", ready, "POST", " \n", 400, "request body is empty"},
+		{"no JSON", ready, "POST", "{", 400, "unexpected EOF"},
+		{"not an object", ready, "POST", "[]", 400, "request body is not a rate limit request"},
+		{"unknown field", ready, "POST", `{"domain":"d","colour":"red"}`, 400, `unknown field "colour"`},
+		{"wrong type", ready, "POST", `{"domain":7}`, 400, "(line 1:11)"},
+		{"trailing data", ready, "POST", askJSON + "{}", 400, "request body is not a rate limit request"},
+		{"too long", ready, "POST", `{"domain":"` + strings.Repeat("x", 2000) + `"}`, 413, "longer than 1000 bytes"},
+		{"no domain", ready, "POST", `{}`, 400, "rate limit domain must not be empty"},
+		{"no descriptors", ready, "POST", `{"domain":"d"}`, 400, "rate limit descriptor list must not be empty"},
+		{"null parts", ready, "POST", `{"domain":"d","descriptors":null}`, 400, "rate limit descriptor list must not be empty"},
+		{"bad unit", ready, "POST", `{"domain":"d","descriptors":[{"limit":{"unit":"FORTNIGHT"}}]}`, 400, "FORTNIGHT"},
+		{"unit number", ready, "POST", `{"domain":"d","descriptors":[{"limit":{"unit":99}}]}`, 400, "descriptors[0].limit.unit: invalid rate limit unit 99"},
+		{"no rules", ratelimit.New(storeFunc(failing), nil), "POST", askJSON, 503, "no rate limit configuration loaded"},
+		{"store down", newEngine(t, storeFunc(failing), nil), "POST", askJSON, 503, "rate limit counter store failed"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			h := service.New(c.engine, &service.Options{MaxBodyBytes: 1000}).JSON()
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(c.method, "/json", strings.NewReader(c.body)))
+			require.Equal(t, c.code, w.Code, w.Body.String())
+			var body struct{ Status, Message string }
+			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
+			require.Equal(t, "error", body.Status)
+			require.Contains(t, body.Message, c.message)
+			require.NotContains(t, body.Message, "hunter2")
+			require.NotContains(t, body.Message, "\u00a0")
+			if c.code == http.StatusMethodNotAllowed {
+				require.Equal(t, "POST", w.Header().Get("Allow"))
+			}
+		})
+	}
+}
+
+// FuzzJSON: any body gets one of the documented codes, and a JSON body in return.
+func FuzzJSON(f *testing.F) {
+	f.Add([]byte(askJSON))
+	f.Add([]byte(`{"domain":"d","descriptors":[null,{"entries":[null]},{"limit":null,"hitsAddend":null}]}`))
+	f.Add([]byte(`{"domain":"d","descriptors":[{"limit":{"requestsPerUnit":4294967295,"unit":7,"unitMultiplier":2},"isNegativeHits":true,"hitsAddend":"18446744073709551615"}]}`))
+	f.Add([]byte(strings.Repeat("[", 10000)))
+	h := service.New(newEngine(f, nil, nil), &service.Options{MaxBodyBytes: 64 << 10}).JSON()
+	codes := []int{200, 400, 413, 429}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		w := post(h, string(body))
+		if !slices.Contains(codes, w.Code) {
+			t.Fatalf("status %d, body %s", w.Code, w.Body)
+		}
+		if !json.Valid(w.Body.Bytes()) {
+			t.Fatalf("the answer is not JSON: %s", w.Body)
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// Options are the choices of a Service.
+type Options struct {
+	// Headers, if not nil, adds the tightest limit of a request to the response
+	// headers of the answer.
+	Headers *HeaderNames
+	// DynamicMetadata adds the request and the metadata of the rules it passed to
+	// the answer. The engine must have Options.Metadata set for the latter.
+	DynamicMetadata bool
+	// MaxBodyBytes is how long the body of a /json request may be. Default, when 0:
+	// 4 MiB, as for gRPC.
+	MaxBodyBytes int64
+	// OnError, if not nil, is told of every call that failed: the place to log and
+	// to count. It must not block.
+	OnError func(ctx context.Context, err error)
+}
+
+// HeaderNames are the names of the response headers. An empty one means the
+// default.
+type HeaderNames struct {
+	Limit     string // default: RateLimit-Limit
+	Remaining string // default: RateLimit-Remaining
+	Reset     string // default: RateLimit-Reset
+}
+
+// Service answers the v3 rate limit service protocol from an Engine. It is an
+// ordinary RateLimitServiceServer; registered by its own Register and with its
+// Codec on the server, it costs less.
+type Service struct {
+	engine   *ratelimit.Engine
+	headers  *HeaderNames
+	metadata bool
+	maxBody  int64
+	onError  func(context.Context, error)
+	calls    sync.Pool // of *call
+}
+
+var _ ratelimitv3.RateLimitServiceServer = (*Service)(nil)
+
+// New returns a Service over engine. opts may be nil.
+func New(engine *ratelimit.Engine, opts *Options) *Service {
+	if opts == nil {
+		opts = &Options{}
+	}
+	s := &Service{
+		engine:   engine,
+		headers:  opts.Headers.orDefault(),
+		metadata: opts.DynamicMetadata,
+		maxBody:  opts.MaxBodyBytes,
+		onError:  opts.OnError,
+	}
+	if s.maxBody == 0 {
+		s.maxBody = 4 << 20
+	}
+	s.calls.New = func() any { return new(call) }
+	return s
+}
+
+func (h *HeaderNames) orDefault() *HeaderNames {
+	if h == nil {
+		return nil
+	}
+	or := func(name, def string) string {
+		if name == "" {
+			return def
+		}
+		return name
+	}
+	return &HeaderNames{
+		Limit:     or(h.Limit, "RateLimit-Limit"),
+		Remaining: or(h.Remaining, "RateLimit-Remaining"),
+		Reset:     or(h.Reset, "RateLimit-Reset"),
+	}
+}
+
+// ShouldRateLimit decides one request. Errors are gRPC statuses: see [Status].
+func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	out, err := s.decide(ctx, in)
+	if err != nil {
+		return nil, Status(ctx, err).Err()
+	}
+	return out, nil
+}
+
+// decide answers one request of the generated types, with the engine's error.
+func (s *Service) decide(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	c := s.call()
+	defer s.release(c)
+	if err := c.convert(in); err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	if err := s.run(ctx, c); err != nil {
+		return nil, err
+	}
+	return s.response(c), nil
+}
+
+// run has the engine decide. A panic, which only a store can cause, fails the call.
+func (s *Service) run(ctx context.Context, c *call) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = s.failed(ctx, fmt.Errorf("panic while deciding: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	if err := s.engine.Decide(ctx, &c.request, &c.decision); err != nil {
+		return s.failed(ctx, err)
+	}
+	return nil
+}
+
+func (s *Service) failed(ctx context.Context, err error) error {
+	if s.onError != nil {
+		s.onError(ctx, err)
+	}
+	return err
+}
+
+// call is the memory of one call, kept for the next.
+type call struct {
+	request   ratelimit.Request
+	decision  ratelimit.Decision
+	entries   []ratelimit.Entry
+	overrides []ratelimit.Override
+	hits      []uint64
+}
+
+// A call that was made large by one request is not kept for small ones.
+const keepEntries = 1 << 10
+
+func (s *Service) call() *call { return s.calls.Get().(*call) }
+
+func (s *Service) release(c *call) {
+	if cap(c.entries) > keepEntries || cap(c.request.Descriptors) > keepEntries {
+		return
+	}
+	c.reset()
+	s.calls.Put(c)
+}
+
+// reset lets go of the request's strings, which may lie in a buffer that is about
+// to be used for something else.
+func (c *call) reset() {
+	clear(c.entries)
+	clear(c.request.Descriptors)
+	c.entries, c.overrides, c.hits = c.entries[:0], c.overrides[:0], c.hits[:0]
+	c.request = ratelimit.Request{Descriptors: c.request.Descriptors[:0]}
+}
