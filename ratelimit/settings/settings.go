@@ -63,6 +63,9 @@ const (
 // Parse reads the settings from environment variables. The error names every
 // variable that makes no sense, one to a line, and what would.
 func Parse(environ map[string]string) (*Settings, error) {
+	if environ == nil {
+		environ = map[string]string{} // to the parser nil is the process's environment
+	}
 	var s Settings
 	err := env.ParseWithOptions(&s, env.Options{Environment: environ})
 	errs := explain(err)

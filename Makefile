@@ -1,0 +1,77 @@
+# What is done to the house, one target each; "make" alone lists them.
+# It needs Go and a POSIX shell. See CONTRIBUTING.md for what the targets mean.
+
+GOFUMPT     ?= mvdan.cc/gofumpt@v0.12.0
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# How long "make fuzz" gives each target, and after how many seconds it starts
+# no further one; 0 is no bound.
+FUZZTIME   ?= 10s
+FUZZBUDGET ?= 0
+
+# Set to 1 where a run without the race detector must not pass for a test.
+ASHLAR_REQUIRE_RACE ?=
+
+# The modules of the tree: the root, and those that are kept apart so that their
+# dependencies stay out of its go.mod. Directories named testdata hold fixtures.
+MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench fuzz
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
+
+run: ## start everything in one process on embedded defaults
+	go run ./cmd/ashlar
+
+# The race detector needs cgo, a C compiler and the C library's headers. Building
+# the package that needs all three tells whether they are there, and if not, why.
+test: ## run all tests, with the race detector where there is a C compiler
+	@race=-race; \
+	if ! reason=$$(go build -race runtime/cgo 2>&1); then \
+		race=; \
+		echo "################################################################"; \
+		echo "## make test: NO RACE DETECTOR on this machine:"; \
+		echo "$$reason" | sed 's/^/##   /'; \
+		echo "## Install a C compiler and the C library's headers"; \
+		echo "## (Debian: gcc libc6-dev) and unset CGO_ENABLED."; \
+		echo "################################################################"; \
+		if [ "$(ASHLAR_REQUIRE_RACE)" = 1 ]; then \
+			echo "## ASHLAR_REQUIRE_RACE=1: refusing to test without it."; exit 1; \
+		fi; \
+	fi; \
+	for module in $(MODULES); do \
+		echo "== $$module: go test $${race:+$$race }-shuffle=on ./..."; \
+		(cd "$$module" && go test $$race -shuffle=on ./...) || exit 1; \
+	done
+
+lint: ## check form, vet, staticcheck and go.mod; changes nothing
+	@unformed=$$(go run $(GOFUMPT) -l .) || exit 1; \
+	if [ -n "$$unformed" ]; then \
+		echo "not in gofumpt's form; run: go run $(GOFUMPT) -w ."; echo "$$unformed"; exit 1; \
+	fi
+	@for module in $(MODULES); do \
+		echo "== $$module: vet, staticcheck, tidy"; \
+		(cd "$$module" && go vet ./... && go run $(STATICCHECK) ./... && go mod tidy -diff) || exit 1; \
+	done
+
+bench: ## run the benchmarks, those against other libraries too
+	@for module in $(MODULES); do \
+		(cd "$$module" && go test -run '^$$' -bench . -benchmem ./...) || exit 1; \
+	done
+
+# go test fuzzes one target of one package at a time, so they are listed first:
+# the names that a package prints stand before its "ok" line.
+fuzz: ## run every fuzz target for FUZZTIME (10s), one after the other
+	@list=$$(go test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
+	targets=$$(echo "$$list" | awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 ":" name[i]; n = 0 }'); \
+	start=$$(date +%s); late=0; \
+	for target in $$targets; do \
+		if [ $(FUZZBUDGET) -gt 0 ] && [ $$(($$(date +%s) - start)) -ge $(FUZZBUDGET) ]; then \
+			echo "== out of time, not fuzzed: $$target"; late=$$((late + 1)); continue; \
+		fi; \
+		echo "== $$target"; \
+		go test -run '^$$' -fuzz "^$${target##*:}\$$" -fuzztime $(FUZZTIME) "$${target%:*}" || exit 1; \
+	done; \
+	echo "== $$(echo "$$targets" | grep -c .) fuzz targets, $$late of them not run"

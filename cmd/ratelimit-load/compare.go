@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// The figures of one target in one round that are compared.
+const (
+	callsPerSecond = iota
+	cpuMicros      // of all the target's processes; NaN if none is named
+	p50Micros
+	p99Micros
+	figureCount
+)
+
+type figures [figureCount]float64
+
+func newFigures(m *measurement) figures {
+	f := figures{
+		callsPerSecond: m.perSecond(),
+		cpuMicros:      math.NaN(),
+		p50Micros:      micros(m.latency.quantile(0.5)),
+		p99Micros:      micros(m.latency.quantile(0.99)),
+	}
+	if len(m.cpu) > 0 {
+		f[cpuMicros] = 0
+		for _, d := range m.cpu {
+			f[cpuMicros] += m.perCall(d)
+		}
+	}
+	return f
+}
+
+// over divides each figure by that of the first target.
+func (f figures) over(first figures) figures {
+	for i := range f {
+		f[i] /= first[i]
+	}
+	return f
+}
+
+// A round is the figures of all targets, in the order of the command line.
+type round []figures
+
+// A comparison loads its targets in turn, round after round. What two targets
+// differ by is taken inside each round, where the machine was in one mood, and
+// only then is the median of the rounds taken.
+type comparison struct {
+	targets []*target
+	load    *load
+	meter   *meter
+	rounds  []round
+	failed  []uint64 // calls of each target that were not answered, all rounds together
+}
+
+// run connects, warms up and measures until the rounds are complete or ctx ends.
+// Then the round that is under way is dropped.
+func (c *comparison) run(ctx context.Context, s *settings) error {
+	c.failed = make([]uint64, len(c.targets))
+	for _, t := range c.targets {
+		defer t.close()
+		if err := t.connect(ctx, s.connections, c.load.requests.get(0)); err != nil {
+			return fmt.Errorf("target %q: %w", t.name, err)
+		}
+		c.load.drive(ctx, t, s.warmup)
+	}
+	for len(c.rounds) < s.rounds && ctx.Err() == nil {
+		r, err := c.round(ctx, s)
+		if err != nil {
+			return fmt.Errorf("round %d: %w", len(c.rounds)+1, err)
+		}
+		if ctx.Err() == nil {
+			c.rounds = append(c.rounds, r)
+		}
+	}
+	return nil
+}
+
+// round measures every target once: forwards in the first round, backwards in
+// the next and so on, so that a machine that slows down does not always slow the
+// same one.
+func (c *comparison) round(ctx context.Context, s *settings) (round, error) {
+	r := make(round, len(c.targets))
+	for _, i := range turns(len(c.rounds), len(c.targets)) {
+		t := c.targets[i]
+		m, err := c.meter.measure(ctx, c.load, t, s.duration)
+		if err != nil {
+			return nil, fmt.Errorf("target %q: %w", t.name, err)
+		}
+		if m.answered() == 0 && !m.interrupted {
+			return nil, fmt.Errorf("target %q: no call was answered, %d failed; want a service that stays up", t.name, m.sent())
+		}
+		c.failed[i] += m.failed() + m.unfinished
+		r[i] = newFigures(m)
+	}
+	return r, nil
+}
+
+// turns is the order in which the targets of a round are measured.
+func turns(round, targets int) []int {
+	order := make([]int, targets)
+	for i := range order {
+		order[i] = i
+	}
+	if round%2 == 1 {
+		slices.Reverse(order)
+	}
+	return order
+}
+
+// medians returns the median of each figure of a target over the rounds, and of
+// its ratio to the first target in the same round.
+func (c *comparison) medians(target int) (absolute, ratio figures) {
+	for i := range figureCount {
+		var values, ratios []float64
+		for _, r := range c.rounds {
+			values = append(values, r[target][i])
+			ratios = append(ratios, r[target].over(r[0])[i])
+		}
+		absolute[i], ratio[i] = median(values), median(ratios)
+	}
+	return absolute, ratio
+}
+
+// median sorts its values; of an even number it is the mean of the middle two,
+// and NaN of none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(values)
+	middle := len(values) / 2
+	if len(values)%2 == 1 {
+		return values[middle]
+	}
+	return (values[middle-1] + values[middle]) / 2
+}

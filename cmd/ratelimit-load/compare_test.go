@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+func TestCompareText(t *testing.T) {
+	floor := startFloor(t)
+	targets := fmt.Sprintf("floor=%s:%d,ours=%s", floor, os.Getpid(), startFloor(t))
+	code, stdout, stderr := program(t.Context(), "-compare "+targets+short+"-rounds 2")
+	require.Equal(t, 0, code, stderr)
+	assert.Equal(t, `medians of N rounds; ratios to floor
+ target calls/s ratio cpu us/call ratio pN ms ratio pN ms ratio failed
+ floor N N N N N N N N N
+ ours N N - - N N N N N
+`, withoutNumbers(stdout))
+}
+
+func TestCompareJSON(t *testing.T) {
+	pid := os.Getpid()
+	targets := fmt.Sprintf("a=%s:%d,b=%s:%d+%d", startFloor(t), pid, startFloor(t), pid, pid)
+	code, stdout, stderr := program(t.Context(), "-compare "+targets+" -format json -rounds 3 -duration 200ms -warmup 0")
+	require.Equal(t, 0, code, stderr)
+	var r compareReport
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
+	assert.Equal(t, 3, r.Rounds)
+	assert.False(t, r.Interrupted)
+	require.Len(t, r.Targets, 2)
+	one := 1.0
+	assert.Equal(t, comparand{CallsPerSecond: 1, CPU: &one, P50: 1, P99: 1}, r.Targets[0].Ratio, "the first is its own measure")
+	for _, target := range r.Targets {
+		assert.Positive(t, target.Median.CallsPerSecond)
+		assert.Positive(t, target.Median.P50)
+		assert.Zero(t, target.Failed)
+	}
+	require.NotNil(t, r.Targets[1].Ratio.CPU)
+	assert.Greater(t, *r.Targets[1].Ratio.CPU, 1.1, "the same process named twice costs about twice as much")
+}
+
+func TestCompareInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls atomic.Uint64
+	counting := startService(t, &service{answer: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+		if calls.Add(1) == 150 { // one probe, 100 calls of the first round, and into the second
+			cancel()
+		}
+		return answerWith(ratelimitv3.RateLimitResponse_OK), nil
+	}})
+	targets := "a=" + startFloor(t) + ",b=" + counting
+	flags := " -connections 1 -warmup 0 -duration 1m -calls 100 -rounds 1000 -format json"
+	code, stdout, stderr := program(ctx, "-compare "+targets+flags)
+	require.Equal(t, 0, code, stderr)
+	var r compareReport
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
+	assert.Equal(t, 1, r.Rounds, "the round under way is dropped")
+	assert.True(t, r.Interrupted)
+}
+
+func TestCompareInterruptedBeforeTheFirstRound(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	stopping := startService(t, &service{answer: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+		defer cancel()
+		return answerWith(ratelimitv3.RateLimitResponse_OK), nil
+	}})
+	code, stdout, stderr := program(ctx, "-compare a="+startFloor(t)+",b="+stopping+" -connections 1 -warmup 0 -duration 1m")
+	assert.Equal(t, 0, code)
+	assert.Empty(t, stdout)
+	if stderr != "" { // empty if the probe's own answer came too late to be taken
+		assert.Contains(t, stderr, "nothing to compare")
+	}
+}
+
+// TestCompareTargetThatFails has a service that fails after the probe.
+func TestCompareTargetThatFails(t *testing.T) {
+	var probed atomic.Bool
+	failing := startService(t, &service{answer: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+		if probed.Swap(true) {
+			return nil, status.Error(codes.Unavailable, "store is gone")
+		}
+		return answerWith(ratelimitv3.RateLimitResponse_OK), nil
+	}})
+	code, _, stderr := program(t.Context(), "-compare a="+startFloor(t)+",b="+failing+" -connections 1 -warmup 0 -duration 20ms")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, `round 1: target "b": no call was answered`)
+}
+
+func TestCompareTargetNotThere(t *testing.T) {
+	code, _, stderr := program(t.Context(), "-compare a="+startFloor(t)+",b=127.0.0.1:1 -warmup 0")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, `target "b": first call to 127.0.0.1:1: Unavailable`)
+}
+
+// TestMediansOfRatios has three rounds in which the machine gets slower: the
+// second target always takes twice the CPU of the first in the same round, and
+// only a ratio within rounds finds that.
+func TestMediansOfRatios(t *testing.T) {
+	t.Parallel()
+	c := &comparison{rounds: []round{
+		{{100, 10, 1, 2}, {50, 20, 2, 2}},
+		{{60, 16, 2, 3}, {30, 32, 4, 6}},
+		{{10, 90, 4, 8}, {90, 180, 8, 4}},
+	}}
+	absolute, ratio := c.medians(1)
+	assert.Equal(t, figures{50, 32, 4, 4}, absolute)
+	assert.Equal(t, figures{0.5, 2, 2, 1}, ratio)
+}
+
+func TestMedian(t *testing.T) {
+	t.Parallel()
+	assert.InDelta(t, 3, median([]float64{9, 3, 1}), 0)
+	assert.InDelta(t, 2.5, median([]float64{9, 3, 2, 1}), 0)
+	assert.True(t, math.IsNaN(median(nil)))
+}
+
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []int{0, 1, 2}, turns(0, 3))
+	assert.Equal(t, []int{2, 1, 0}, turns(1, 3))
+	assert.Equal(t, []int{0, 1, 2}, turns(2, 3))
+}

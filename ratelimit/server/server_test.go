@@ -1,0 +1,277 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/ashlar-go/ashlar/ratelimit/server"
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const goodConfig = `domain: d
+descriptors:
+  - key: client
+    rate_limit: {unit: day, requests_per_unit: 2}
+`
+
+// running is a server on free ports with the files of a directory.
+type running struct {
+	t    *testing.T
+	set  *settings.Settings
+	root string
+	log  *lockedBuffer
+	addr server.Addresses
+	stop context.CancelFunc
+	done chan error
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// prepare writes files below a RUNTIME_ROOT of the test's own.
+func prepare(t *testing.T, files map[string]string, environ map[string]string) *running {
+	t.Helper()
+	r := &running{t: t, root: t.TempDir(), log: &lockedBuffer{}, done: make(chan error, 1)}
+	for name, data := range files {
+		path := filepath.Join(r.root, "sub", "config", name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(data), 0o644))
+	}
+	all := map[string]string{
+		"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0",
+		"RUNTIME_ROOT": r.root, "RUNTIME_SUBDIRECTORY": "sub", "LOG_LEVEL": "INFO",
+	}
+	for k, v := range environ {
+		all[k] = v
+	}
+	var err error
+	r.set, err = settings.Parse(all)
+	require.NoError(t, err)
+	return r
+}
+
+// start runs the server and waits until it listens.
+func (r *running) start() *running {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	listening := make(chan server.Addresses, 1)
+	go func() {
+		r.done <- server.Run(ctx, r.set, &server.Options{
+			Log:       server.NewLogTo(r.log, r.set),
+			Listening: func(a server.Addresses) { listening <- a },
+		})
+	}()
+	r.t.Cleanup(cancel)
+	select {
+	case r.addr = <-listening:
+	case err := <-r.done:
+		r.t.Fatalf("the server did not start: %v", err)
+	}
+	return r
+}
+
+// fail runs the server and returns why it did not start.
+func (r *running) fail() error {
+	r.t.Helper()
+	return server.Run(r.t.Context(), r.set, &server.Options{
+		Log:       server.NewLogTo(r.log, r.set),
+		Listening: func(server.Addresses) { r.t.Error("the server listens though it should not have started") },
+	})
+}
+
+func (r *running) wait() error {
+	r.t.Helper()
+	select {
+	case err := <-r.done:
+		return err
+	case <-time.After(20 * time.Second):
+		r.t.Fatal("the server does not end")
+		return nil
+	}
+}
+
+func (r *running) dial() *grpc.ClientConn {
+	r.t.Helper()
+	conn, err := grpc.NewClient(r.addr.GRPC.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func (r *running) get(path string) (int, string) {
+	r.t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Get("http://" + r.addr.HTTP.String() + path)
+	require.NoError(r.t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	require.NoError(r.t, err)
+	return res.StatusCode, string(body)
+}
+
+func ask(domain, client string) *ratelimitv3.RateLimitRequest {
+	return &ratelimitv3.RateLimitRequest{Domain: domain, Descriptors: []*commonv3.RateLimitDescriptor{
+		{Entries: []*commonv3.RateLimitDescriptor_Entry{{Key: "client", Value: client}}},
+	}}
+}
+
+func TestServerDecides(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig, "more/e.yaml": strings.Replace(goodConfig, "domain: d", "domain: e", 1)},
+		map[string]string{"LIMIT_RESPONSE_HEADERS_ENABLED": "true", "LOCAL_CACHE_SIZE_IN_BYTES": "1000000"}).start()
+	client := ratelimitv3.NewRateLimitServiceClient(r.dial())
+	for _, domain := range []string{"d", "e"} {
+		for i, want := range []ratelimitv3.RateLimitResponse_Code{1, 1, 2, 2} {
+			out, err := client.ShouldRateLimit(t.Context(), ask(domain, "a"))
+			require.NoError(t, err)
+			require.Equal(t, want, out.GetOverallCode(), "call %d in domain %s", i, domain)
+			require.Equal(t, "RateLimit-Limit", out.GetResponseHeadersToAdd()[0].GetKey())
+		}
+	}
+	res, err := http.Post("http://"+r.addr.HTTP.String()+"/json", "application/json", strings.NewReader(`{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"a"}]}]}`))
+	require.NoError(t, err)
+	res.Body.Close()
+	require.Equal(t, 429, res.StatusCode, "HTTP and gRPC share their counters")
+	http.DefaultClient.CloseIdleConnections()
+
+	code, body := r.get("/healthcheck")
+	require.Equal(t, 200, code)
+	require.Equal(t, "OK", body)
+	code, _ = r.get("/debug/pprof/")
+	require.Equal(t, 404, code, "this port serves only what it documents")
+	r.stop()
+	require.NoError(t, r.wait())
+}
+
+// A configuration with faults in several files is refused with all of them.
+func TestBrokenConfiguration(t *testing.T) {
+	files := map[string]string{
+		"a.yaml": "domain: a\ndescriptors:\n  - key: x\n    rate_limit: {unit: fortnight, requests_per_unit: 1}\n  - value: y\n",
+		"b.yaml": "domain: a\n",
+		"c.yaml": "domain: [\n",
+	}
+	err := prepare(t, files, nil).fail()
+	require.Error(t, err)
+	for _, want := range []string{
+		"a.yaml:4:", "invalid rate limit unit 'fortnight'", "a.yaml:5:", "descriptor has empty key",
+		"b.yaml:1:", "duplicate domain 'a' in config file", "c.yaml:", "error loading config file",
+	} {
+		require.Contains(t, err.Error(), want)
+	}
+
+	r := prepare(t, files, map[string]string{"FORCE_START_WITHOUT_INITIAL_CONFIG": "true"}).start()
+	_, err = ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("a", "b"))
+	require.Equal(t, codes.Unavailable, status.Code(err))
+	require.Equal(t, "no rate limit configuration loaded", status.Convert(err).Message())
+	require.Contains(t, r.log.String(), "duplicate domain 'a' in config file")
+	r.stop()
+	require.NoError(t, r.wait())
+}
+
+func TestMissingDirectory(t *testing.T) {
+	r := prepare(t, nil, nil)
+	err := r.fail()
+	require.ErrorContains(t, err, filepath.Join(r.root, "sub", "config"))
+	require.ErrorContains(t, err, "RUNTIME_ROOT")
+}
+
+func TestWarningsAreLogged(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig + "  - key: other\n    rate_limit: {unit: day}\n"}, map[string]string{"LOG_FORMAT": "json"}).start()
+	r.stop()
+	require.NoError(t, r.wait())
+	require.Contains(t, r.log.String(), `"@message":"configuration"`)
+	require.Contains(t, r.log.String(), "d.yaml:6:")
+	require.Contains(t, r.log.String(), "requests_per_unit")
+}
+
+func TestTakenPort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+	for _, setting := range []string{"GRPC_PORT", "PORT"} {
+		err := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{setting: port}).fail()
+		var taken *server.ListenError
+		require.ErrorAs(t, err, &taken)
+		require.Equal(t, setting, taken.Setting)
+		require.ErrorContains(t, err, l.Addr().String())
+		require.ErrorContains(t, err, "set "+setting+" to a free port")
+	}
+}
+
+// Ruling 11: on the signal health is lost at once and watches do not hold up
+// the end, while the drain delay goes on serving.
+func TestDrain(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"SHUTDOWN_DRAIN_DELAY": "300ms"}).start()
+	conn := r.dial()
+	health := healthv1.NewHealthClient(conn)
+	watch, err := health.Watch(t.Context(), &healthv1.HealthCheckRequest{Service: "ratelimit"})
+	require.NoError(t, err)
+	state, err := watch.Recv()
+	require.NoError(t, err)
+	require.Equal(t, healthv1.HealthCheckResponse_SERVING, state.GetStatus())
+
+	r.stop()
+	state, err = watch.Recv()
+	require.NoError(t, err)
+	require.Equal(t, healthv1.HealthCheckResponse_NOT_SERVING, state.GetStatus(), "unhealthy at once")
+	_, err = ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(t.Context(), ask("d", "late"))
+	require.NoError(t, err, "calls are answered during the drain delay")
+	code, _ := r.get("/healthcheck")
+	require.Equal(t, 500, code)
+
+	require.NoError(t, r.wait())
+	_, err = watch.Recv()
+	require.Error(t, err, "the watch ended with the server")
+}
+
+// A call that does not end is cut off at the deadline.
+func TestShutdownDeadline(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"SHUTDOWN_TIMEOUT": "100ms"}).start()
+	conn, err := net.Dial("tcp", r.addr.HTTP.String())
+	require.NoError(t, err)
+	defer conn.Close()
+	// A request whose body never comes.
+	_, err = io.WriteString(conn, "POST /json HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+	require.NoError(t, err)
+	code, _ := r.get("/healthcheck")
+	require.Equal(t, 200, code)
+	r.stop()
+	require.NoError(t, r.wait())
+}
