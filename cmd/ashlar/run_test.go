@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// output is what the program prints, to be waited for.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{}
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer func() {
+		select {
+		case o.more <- struct{}{}:
+		default:
+		}
+	}()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// start runs the program on free ports and returns its welcome, and a function
+// that ends it as Ctrl-C does and returns the exit code.
+func start(t *testing.T, args ...string) (welcome string, stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	out := &output{more: make(chan struct{}, 1)}
+	done := make(chan int, 1)
+	args = append([]string{"-http-port", "0", "-grpc-port", "0"}, args...)
+	go func() { done <- cli.Run(ctx, "ashlar", run, cli.Env{Args: args, Stdout: out, Stderr: out}) }()
+	select {
+	case <-out.more:
+	case code := <-done:
+		t.Fatalf("ended with code %d:\n%s", code, out)
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing is printed")
+	}
+	return out.String(), func() int {
+		cancel()
+		select {
+		case code := <-done:
+			return code
+		case <-time.After(20 * time.Second):
+			t.Fatal("does not end")
+			return -1
+		}
+	}
+}
+
+var command = regexp.MustCompile(`(?m)^  ((?:go run|curl) .*)$`)
+
+// TestPrintedCommands does what the welcome tells a new user to do.
+func TestPrintedCommands(t *testing.T) {
+	welcome, stop := start(t)
+	require.Contains(t, welcome, samplePath)
+	require.FileExists(t, filepath.Join("..", "..", samplePath))
+	commands := command.FindAllStringSubmatch(welcome, -1)
+	require.Len(t, commands, 2, "two commands to try:\n%s", welcome)
+
+	shell := func(line string) string {
+		c := exec.Command("sh", "-c", line)
+		c.Dir = filepath.Join("..", "..")
+		text, err := c.CombinedOutput()
+		require.NoError(t, err, "%s\n%s", line, text)
+		return string(text)
+	}
+	client := commands[0][1]
+	require.Contains(t, shell(client), "response: overall_code:OK")
+	curl := commands[1][1]
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Log("there is no curl on this machine: its command is not run")
+	} else {
+		require.Contains(t, shell(curl), `"overallCode":"OK"`)
+	}
+	var last string
+	for range 5 { // the sample's limit for this client
+		last = shell(client)
+	}
+	require.Contains(t, last, "response: overall_code:OVER_LIMIT")
+	require.Zero(t, stop(), "Ctrl-C is an orderly end")
+}
+
+func TestLimitsOfADirectory(t *testing.T) {
+	dir := t.TempDir()
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(text), 0o644))
+	}
+	write("domain: demo\ndescriptors:\n  - key: client\n    rate_limit: {unit: day, requests_per_unit: 0}\n")
+	welcome, stop := start(t, "-limits", dir)
+	require.Contains(t, welcome, "all files in "+dir)
+	c := exec.Command("sh", "-c", command.FindStringSubmatch(welcome)[1])
+	c.Dir = filepath.Join("..", "..")
+	text, err := c.CombinedOutput()
+	require.NoError(t, err)
+	require.Contains(t, string(text), "overall_code:OVER_LIMIT", "the edited limit is in force")
+	require.Zero(t, stop())
+
+	write("domain: demo\ndescriptors:\n  - key: client\n    rate_limit: {unit: moon}\n  - kee: x\n")
+	code, errText := fail(t, "-limits", dir)
+	require.Equal(t, cli.ExitFailure, code)
+	require.Contains(t, errText, "mine.yaml:4:")
+	require.Contains(t, errText, "invalid rate limit unit 'moon'")
+	require.Contains(t, errText, "mine.yaml:5:")
+	require.Contains(t, errText, "unknown key 'kee'")
+}
+
+// fail runs the program with arguments that it refuses.
+func fail(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	var errText bytes.Buffer
+	code := cli.Run(t.Context(), "ashlar", run, cli.Env{Args: args, Stdout: io.Discard, Stderr: &errText})
+	return code, errText.String()
+}
+
+func TestMistakes(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"-http-port", port, "-grpc-port", "0"}, 1, "choose another port with -http-port"},
+		{[]string{"-grpc-port", port, "-http-port", "0"}, 1, "choose another port with -grpc-port"},
+		{[]string{"-limits", "/does/not/exist"}, 2, "/does/not/exist"},
+		{[]string{"-limits", file}, 2, "name the directory that holds it"},
+		{[]string{"extra"}, 2, `unexpected argument "extra"`},
+		{[]string{"-colour"}, 2, "-colour"},
+	} {
+		code, text := fail(t, c.args...)
+		require.Equal(t, c.code, code, "%v: %s", c.args, text)
+		require.Contains(t, text, c.says, "%v", c.args)
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+// firstLine gives the first line that is written to it.
+type firstLine struct {
+	once sync.Once
+	line chan string
+}
+
+func (f *firstLine) Write(p []byte) (int, error) {
+	f.once.Do(func() { f.line <- string(p) })
+	return len(p), nil
+}
+
+func TestRunsUntilTold(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "config"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "config", "d.yaml"), []byte("domain: d\n"), 0o644))
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := &firstLine{line: make(chan string, 1)}
+	done := make(chan int, 1)
+	go func() {
+		done <- cli.Run(ctx, "ratelimitd", run, cli.Env{Stderr: errs, Environ: map[string]string{
+			"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "RUNTIME_ROOT": root,
+		}})
+	}()
+	select {
+	case line := <-errs.line:
+		require.Regexp(t, regexp.MustCompile(`^ratelimitd: gRPC on 127\.0\.0\.1:\d+, HTTP on 127\.0\.0\.1:\d+\n$`), line)
+	case <-time.After(20 * time.Second):
+		t.Fatal("does not start")
+	}
+	cancel()
+	require.Zero(t, <-done)
+}
+
+func TestBadSettings(t *testing.T) {
+	var errs bytes.Buffer
+	code := cli.Run(t.Context(), "ratelimitd", run, cli.Env{Stderr: &errs, Environ: map[string]string{"PORT": "x", "SHADOW_MODE": "y"}})
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, errs.String(), "\nPORT: ")
+	require.Contains(t, errs.String(), "\nSHADOW_MODE: ")
+}
+
+func TestSettingsList(t *testing.T) {
+	var out bytes.Buffer
+	require.Zero(t, cli.Run(t.Context(), "ratelimitd", run, cli.Env{Args: []string{"-settings"}, Stdout: &out, Stderr: &out}))
+	require.Len(t, strings.Split(strings.TrimSpace(out.String()), "\n"), len(settings.Table()))
+	require.Regexp(t, `(?m)^GRPC_PORT\s+8081\s+port of the gRPC listener`, out.String())
+
+	out.Reset()
+	require.Equal(t, cli.ExitUsage, cli.Run(t.Context(), "ratelimitd", run, cli.Env{Args: []string{"x"}, Stdout: &out, Stderr: &out}))
+	require.Contains(t, out.String(), "environment variables")
+}
