@@ -60,10 +60,11 @@ func (c *compiler) domain(source int, in *Domain) {
 	}
 	d, seen := c.parts[in.Name]
 	if seen && !c.merge && in.Name != "" {
-		c.fault(p, "domain", "duplicate domain '%s' in config file", in.Name)
+		c.faultOf(p, d.first, "domain", "duplicate domain '%s' in config file", in.Name)
 	}
 	if !seen {
 		d = newDraft(in.Name)
+		d.first = p
 		c.parts[in.Name] = d
 		c.order = append(c.order, d)
 		c.rules.domains[in.Name] = d.domain
@@ -90,19 +91,28 @@ func (c *compiler) fault(p spot, field, format string, args ...any) {
 	c.faults = append(c.faults, p.fault(field, format, args...))
 }
 
+// faultOf is a fault of one place because of another.
+func (c *compiler) faultOf(p, other spot, field, format string, args ...any) {
+	c.faults = append(c.faults, p.faultOf(other, field, format, args...))
+}
+
 func (c *compiler) warn(p spot, field, format string, args ...any) {
 	c.rules.warnings = append(c.rules.warnings, p.fault(field, format, args...))
 }
 
 // warnOf warns about a rule because of another one.
 func (c *compiler) warnOf(p, other spot, field, format string, args ...any) {
-	f := p.fault(field, format, args...)
-	f.Other = &Place{Source: other.source, Path: other.path}
-	c.rules.warnings = append(c.rules.warnings, f)
+	c.rules.warnings = append(c.rules.warnings, p.faultOf(other, field, format, args...))
 }
 
 func (p spot) fault(field, format string, args ...any) *Fault {
 	return &Fault{Domain: p.domain, Source: p.source, Path: p.path, Field: field, Reason: fmt.Sprintf(format, args...)}
+}
+
+func (p spot) faultOf(other spot, field, format string, args ...any) *Fault {
+	f := p.fault(field, format, args...)
+	f.Other = &Place{Source: other.source, Path: other.path}
+	return f
 }
 
 func compareFaults(a, b *Fault) int {
@@ -127,11 +137,10 @@ func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p spot, above []*node,
 	composite := parent + "." + joinValue(r.Key, r.Value)
 	n := newNode(r)
 	dr := &draftRule{spot: p, rule: r, node: n}
-	switch {
-	case r.Key == "":
+	if r.Key == "" {
 		c.fault(p, "key", "descriptor has empty key")
-	case !l.add(dr):
-		c.fault(p, "key", "duplicate descriptor composite key '%s'", composite)
+	} else if first := l.add(dr); first != nil {
+		c.faultOf(p, first.spot, "key", "duplicate descriptor composite key '%s'", composite)
 	}
 	c.checkShare(p, r)
 	path := append(slices.Clone(above), n)
@@ -169,14 +178,17 @@ func (c *compiler) checkLimit(p spot, l *Limit) {
 	case !l.Unlimited && !l.Unit.Valid():
 		c.fault(p, "rate_limit.unit", "invalid rate limit unit '%s': use %s", unitText(l.Unit), UnitNames)
 	}
-	for _, name := range l.Replaces {
+	for i, name := range l.Replaces {
+		field := replacesField(i)
 		if name == "" {
-			c.fault(p, "rate_limit.replaces", "should not have an empty replaces entry")
+			c.fault(p, field, "should not have an empty replaces entry")
 		} else if name == l.Name {
-			c.fault(p, "rate_limit.replaces", "replaces should not contain name of same descriptor: '%s'", name)
+			c.fault(p, field, "replaces should not contain name of same descriptor: '%s'", name)
 		}
 	}
 }
+
+func replacesField(i int) string { return fmt.Sprintf("rate_limit.replaces[%d]", i) }
 
 func unitText(u Unit) string {
 	if u == 0 {

@@ -79,7 +79,7 @@ func (s *Status) Reset() time.Duration { return time.Duration(s.ResetSeconds) * 
 // left, the first of equals. It is nil if no limit was applied (reference 1.11).
 func (d *Decision) Tightest() *Status {
 	var tightest *Status
-	least := uint32(math.MaxUint32)
+	least := uint32(0)
 	for i := range d.Statuses {
 		s := &d.Statuses[i]
 		if !s.Limited {
@@ -87,7 +87,7 @@ func (d *Decision) Tightest() *Status {
 		}
 		if s.Code == OverLimit && !s.Quota {
 			tightest, least = s, 0
-		} else if s.Remaining < least {
+		} else if tightest == nil || s.Remaining < least {
 			tightest, least = s, s.Remaining
 		}
 	}

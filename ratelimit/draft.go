@@ -1,12 +1,11 @@
 package ratelimit
 
-import "math"
-
 // A draft is a domain while it is being compiled: complete enough to find
 // duplicates and to judge the whole, and turned into the fast form at the end,
 // because with merging a level may grow until the last source is read.
 type draft struct {
 	*domain
+	first  spot // where the domain first occurs
 	top    *draftLevel
 	levels []*draftLevel // all of them, top first
 	names  map[string]int32
@@ -15,7 +14,7 @@ type draft struct {
 
 type draftLevel struct {
 	rules     []*draftRule
-	composite map[string]bool
+	composite map[string]*draftRule
 }
 
 type draftRule struct {
@@ -30,18 +29,18 @@ func newDraft(name string) *draft {
 	return &draft{domain: &domain{name: name}, top: top, levels: []*draftLevel{top}, names: make(map[string]int32)}
 }
 
-func newDraftLevel() *draftLevel { return &draftLevel{composite: make(map[string]bool)} }
+func newDraftLevel() *draftLevel { return &draftLevel{composite: make(map[string]*draftRule)} }
 
-// add reports false if a rule of the same key and value, or one whose counters
-// and statistics would be called the same, is there already.
-func (l *draftLevel) add(r *draftRule) bool {
+// add adds a rule, or returns the one that is there already with the same key and
+// value, or with others whose counters and statistics would have the same names.
+func (l *draftLevel) add(r *draftRule) *draftRule {
 	key := joinValue(r.rule.Key, r.rule.Value)
-	if l.composite[key] {
-		return false
+	if first := l.composite[key]; first != nil {
+		return first
 	}
-	l.composite[key] = true
+	l.composite[key] = r
 	l.rules = append(l.rules, r)
-	return true
+	return nil
 }
 
 func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []*node) {
@@ -111,41 +110,54 @@ func (d *draft) finish() {
 	d.domain.top = done[d.top]
 }
 
-func (dl *draftLevel) finish() *level {
-	l := &level{many: make(map[string]*keyRules)}
+func (l *draftLevel) finish() *level {
+	out := &level{many: make(map[string]*keyRules)}
 	var patterns []globRule
 	wild := make(map[*keyRules][]globRule)
-	for i, r := range dl.rules {
-		order := int32(min(i, math.MaxInt32))
-		if isGlob(r.rule.Key) {
-			patterns = append(patterns, globRule{glob: parseGlob(joinValue(r.rule.Key, r.rule.Value)), order: order, node: r.node})
+	for i, r := range l.rules {
+		key, value := r.rule.Key, r.rule.Value
+		if isGlob(key) {
+			patterns = append(patterns, newGlobRule(joinValue(key, value), i, r.node))
 			continue
 		}
-		k := l.keyRules(r.rule.Key)
+		k := out.keyRules(key)
 		switch {
-		case r.rule.Value == "":
+		case value == "":
 			k.any = r.node
-		case isGlob(r.rule.Value):
-			wild[k] = append(wild[k], globRule{glob: parseGlob(r.rule.Value), order: order, node: r.node})
+		case isGlob(value):
+			wild[k] = append(wild[k], newGlobRule(value, i, r.node))
 		default:
-			if k.exact == nil {
-				k.exact = make(map[string]*node)
-			}
-			k.exact[r.rule.Value] = r.node
+			k.addExact(value, r.node)
 		}
 	}
 	for k, globs := range wild {
 		k.wild = newGlobIndex(globs)
 	}
 	if patterns != nil {
-		l.patterns = newGlobIndex(patterns)
+		out.patterns = newGlobIndex(patterns)
 	}
+	out.keepFewOrMany()
+	return out
+}
+
+func newGlobRule(pattern string, order int, n *node) globRule {
+	return globRule{glob: parseGlob(pattern), order: order, node: n}
+}
+
+func (k *keyRules) addExact(value string, n *node) {
+	if k.exact == nil {
+		k.exact = make(map[string]*node)
+	}
+	k.exact[value] = n
+}
+
+// keepFewOrMany drops the form that find won't use.
+func (l *level) keepFewOrMany() {
 	if len(l.many) <= fewKeys {
 		l.many = nil
 	} else {
 		l.few = nil
 	}
-	return l
 }
 
 func (l *level) keyRules(key string) *keyRules {

@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // globIndex finds the first of many patterns, in configuration order, that
@@ -19,7 +20,7 @@ type globIndex struct {
 
 type globRule struct {
 	glob
-	order int32 // place among all rules of the level
+	order int // place among all rules of the level
 	node  *node
 }
 
@@ -29,7 +30,10 @@ const (
 	// A look-up of infixes hashes at every place of the string, once per length:
 	// short literals keep the number of lengths small and still tell patterns apart.
 	maxInfix = 6
-	noIndex  = int32(math.MaxInt32)
+	// In longer strings, which a client may make of one literal over and over, the
+	// patterns with infixes are tried one by one.
+	maxHashed = 1 << 10
+	noIndex   = int32(math.MaxInt32)
 )
 
 func newGlobIndex(globs []globRule) *globIndex {
@@ -57,7 +61,7 @@ func (x *globIndex) first(s string) *globRule {
 	best := x.firstOf(x.loose, s, noIndex)
 	best = x.prefixes.first(x, s, best, atStart)
 	best = x.suffixes.first(x, s, best, atEnd)
-	best = x.infixes.first(x, s, best, anywhere)
+	best = x.infixes.firstAnywhere(x, s, best)
 	if best == noIndex {
 		return nil
 	}
@@ -117,6 +121,7 @@ func short(literal string) string { return literal[:min(len(literal), maxInfix)]
 type literalFile struct {
 	lengths []int
 	globs   map[string][]int32
+	all     []int32
 }
 
 func (f *literalFile) add(literal string, glob int32) {
@@ -124,6 +129,7 @@ func (f *literalFile) add(literal string, glob int32) {
 		f.globs = make(map[string][]int32)
 	}
 	f.globs[literal] = append(f.globs[literal], glob)
+	f.all = append(f.all, glob)
 	if i, found := slices.BinarySearch(f.lengths, len(literal)); !found {
 		f.lengths = slices.Insert(f.lengths, i, len(literal))
 	}
@@ -134,7 +140,6 @@ type anchor uint8
 const (
 	atStart anchor = iota
 	atEnd
-	anywhere
 )
 
 func (f *literalFile) first(x *globIndex, s string, best int32, where anchor) int32 {
@@ -147,9 +152,22 @@ func (f *literalFile) first(x *globIndex, s string, best int32, where anchor) in
 			best = x.firstOf(f.globs[s[:n]], s, best)
 		case atEnd:
 			best = x.firstOf(f.globs[s[len(s)-n:]], s, best)
-		case anywhere:
-			for i := 0; i+n <= len(s); i++ {
-				best = x.firstOf(f.globs[s[i:i+n]], s, best)
+		}
+	}
+	return best
+}
+
+// firstAnywhere tries the patterns of a literal where it stands first, and not
+// again at every other place: that could take the square of the string's length.
+func (f *literalFile) firstAnywhere(x *globIndex, s string, best int32) int32 {
+	if len(s) > maxHashed {
+		return x.firstOf(f.all, s, best)
+	}
+	for _, n := range f.lengths {
+		for i := 0; i+n <= len(s); i++ {
+			globs := f.globs[s[i:i+n]]
+			if globs != nil && strings.Index(s, s[i:i+n]) == i {
+				best = x.firstOf(globs, s, best)
 			}
 		}
 	}

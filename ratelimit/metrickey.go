@@ -1,5 +1,7 @@
 package ratelimit
 
+import "strings"
+
 // Statistics keys (specification, matching rule 11; reference 1.8): the domain
 // and one part per level, joined with dots.
 
@@ -23,7 +25,10 @@ func joinValue(key, value string) string {
 }
 
 // sharedPrefix is the text before the wildcard.
-func sharedPrefix(value string) string { return parseGlob(value).prefix }
+func sharedPrefix(value string) string {
+	prefix, _, _ := strings.Cut(value, "*")
+	return prefix
+}
 
 // appendMetric builds the key of a limit whose key depends on the request.
 func (l *limit) appendMetric(b []byte, domain string, entries []Entry) []byte {

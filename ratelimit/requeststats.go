@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"log/slog"
+	"strings"
 	"sync"
 )
 
@@ -17,6 +18,10 @@ type requestStats struct {
 	mu      sync.RWMutex
 	limits  map[string]*LimitStats
 	domains map[string]*Counter
+	// What the others are folded into, once there are any: by domain, and for all
+	// unknown domains.
+	otherLimits  map[string]*LimitStats
+	otherDomains *Counter
 	// told says which kind of name the log has been told about.
 	toldLimits, toldDomains bool
 }
@@ -29,11 +34,12 @@ const (
 
 func newRequestStats(stats Stats, maxNames int, log *slog.Logger) *requestStats {
 	return &requestStats{
-		stats:   stats,
-		max:     maxNames,
-		log:     log,
-		limits:  make(map[string]*LimitStats),
-		domains: make(map[string]*Counter),
+		stats:       stats,
+		max:         maxNames,
+		log:         log,
+		limits:      make(map[string]*LimitStats),
+		domains:     make(map[string]*Counter),
+		otherLimits: make(map[string]*LimitStats),
 	}
 }
 
@@ -41,47 +47,75 @@ func newRequestStats(stats Stats, maxNames int, log *slog.Logger) *requestStats 
 // a configured one, so there are not too many of the latter.
 func (r *requestStats) limit(domain string, key []byte) *LimitStats {
 	r.mu.RLock()
-	s := r.limits[string(key)]
+	s := r.knownLimit(domain, key)
 	r.mu.RUnlock()
 	if s != nil {
 		return s
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s = r.limits[string(key)]; s != nil {
+	if s = r.knownLimit(domain, key); s != nil {
 		return s
 	}
-	if len(key) > maxStatsName || len(r.limits) >= r.max {
+	if r.folds(len(r.limits), len(key)) {
 		r.tell(&r.toldLimits, "statistics key", domain)
-		return r.stats.Limit(domain + "." + otherName)
+		s = r.stats.Limit(sanitised(domain + "." + otherName))
+		r.otherLimits[strings.Clone(domain)] = s
+		return s
 	}
 	s = r.stats.Limit(string(key))
 	r.limits[string(key)] = s
 	return s
 }
 
+// knownLimit is nil if the name is a new one. Folded names are known, too, so that
+// a flood of them costs neither memory nor the lock.
+func (r *requestStats) knownLimit(domain string, key []byte) *LimitStats {
+	if s := r.limits[string(key)]; s != nil || !r.folds(len(r.limits), len(key)) {
+		return s
+	}
+	return r.otherLimits[domain]
+}
+
 // domainNotFound returns the counter of an unknown domain, or that of "other".
 func (r *requestStats) domainNotFound(domain string) *Counter {
 	r.mu.RLock()
-	c := r.domains[domain]
+	c := r.knownDomain(domain)
 	r.mu.RUnlock()
 	if c != nil {
 		return c
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c = r.domains[domain]; c != nil {
+	if c = r.knownDomain(domain); c != nil {
 		return c
 	}
-	if len(domain) > maxStatsName || len(r.domains) >= r.max {
+	if r.folds(len(r.domains), len(domain)) {
 		r.tell(&r.toldDomains, "unknown domain", otherName)
-		return r.stats.DomainNotFound(otherName)
+		r.otherDomains = r.stats.DomainNotFound(otherName)
+		return r.otherDomains
 	}
-	name := []byte(domain)
-	sanitiseMetric(name)
-	c = r.stats.DomainNotFound(string(name))
-	r.domains[string([]byte(domain))] = c // a copy: the domain may be a part of a call's buffer
+	c = r.stats.DomainNotFound(sanitised(domain))
+	r.domains[strings.Clone(domain)] = c // the domain may be a part of a call's buffer
 	return c
+}
+
+func (r *requestStats) knownDomain(domain string) *Counter {
+	if c := r.domains[domain]; c != nil || !r.folds(len(r.domains), len(domain)) {
+		return c
+	}
+	return r.otherDomains
+}
+
+// folds reports whether a new name of this length is one too many.
+func (r *requestStats) folds(names, length int) bool {
+	return length > maxStatsName || names >= r.max
+}
+
+func sanitised(name string) string {
+	b := []byte(name)
+	sanitiseMetric(b)
+	return string(b)
 }
 
 func (r *requestStats) tell(told *bool, what, domain string) {

@@ -27,11 +27,11 @@ func (d *draft) warnNames(c *compiler) {
 		first[name] = r
 	}
 	for _, r := range d.limits {
-		for _, name := range r.rule.Limit.Replaces {
+		for i, name := range r.rule.Limit.Replaces {
 			if f := first[name]; f == nil {
-				c.warn(r.spot, "rate_limit.replaces", "replaces names no limit of this domain: '%s'", name)
+				c.warn(r.spot, replacesField(i), "replaces names no limit of this domain: '%s'", name)
 			} else if f.rule.Limit.Unlimited {
-				c.warnOf(r.spot, f.spot, "rate_limit.replaces", "replaces names an unlimited limit, which can't be replaced: '%s'", name)
+				c.warnOf(r.spot, f.spot, replacesField(i), "replaces names an unlimited limit, which can't be replaced: '%s'", name)
 			}
 		}
 	}

@@ -11,7 +11,13 @@ type verdict struct {
 // of 32-bit floats, rounded down: statistics are compared with those of the
 // reference service, which computes it so.
 func nearLimit(limit uint32, ratio float32) uint64 {
-	return uint64(float32(limit) * ratio)
+	near := float32(limit) * ratio
+	// Rounding can lift it above the limit, and so can a ratio above one; then no
+	// hit is near without being over.
+	if !(near < float32(limit)) {
+		return uint64(limit)
+	}
+	return uint64(near)
 }
 
 // judge weighs a count: hits were asked for, and after is the counter's value with

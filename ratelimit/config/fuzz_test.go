@@ -1,0 +1,57 @@
+package config_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/ratelimit/config"
+)
+
+// FuzzParse: whatever the bytes are, Parse ends soon and without a panic, says the
+// same when asked again, and names only places that are in the file.
+func FuzzParse(f *testing.F) {
+	for _, data := range seeds() {
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		files := []config.File{{Name: "f", Data: data}}
+		start := time.Now()
+		c, err := config.Parse(files, nil)
+		if took := time.Since(start); took > 5*time.Second {
+			t.Fatalf("took %v for %d bytes", took, len(data))
+		}
+		if _, again := config.Parse(files, nil); (err == nil) != (again == nil) || err != nil && err.Error() != again.Error() {
+			t.Fatalf("not the same twice:\n%v\n%v", err, again)
+		}
+		if err == nil {
+			inside(t, data, c.Warnings)
+			return
+		}
+		var faults config.Faults
+		if !errors.As(err, &faults) || len(faults) == 0 {
+			t.Fatalf("the error is %T, want Faults with at least one", err)
+		}
+		inside(t, data, faults)
+	})
+}
+
+func inside(t *testing.T, data []byte, faults []*config.Fault) {
+	t.Helper()
+	ends := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+	lines := strings.Split(ends.Replace(string(data)), "\n")
+	for _, f := range faults {
+		if text := f.Error(); strings.ContainsAny(text, "\n\r\x00") || !utf8.ValidString(text) {
+			t.Errorf("%q is not a line of text", text)
+		}
+		if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) || f.Line == 0 {
+			continue // lines of UTF-16 are not those of its bytes
+		}
+		if f.Line < 1 || f.Line > len(lines) || f.Column < 1 || f.Column > utf8.RuneCountInString(lines[f.Line-1])+1 {
+			t.Errorf("%v: not a place in %q", f, data)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package config_test
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/config"
+)
+
+func domainFile(name string) string { return "domain: " + name + "\ndescriptors: []\n" }
+
+// domains are the names of the domains by file name.
+func domains(c *config.Config) map[string]string {
+	m := make(map[string]string)
+	for i, name := range c.Files {
+		m[name] = c.Domains[i].Name
+	}
+	return m
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
+}
+
+func link(t *testing.T, target, path string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	require.NoError(t, os.Symlink(target, path))
+}
+
+// load loads a directory; root, subdirectory and application directory are "" for
+// the parts that are not used.
+func load(dir string, opts *config.Options) (*config.Config, error) {
+	return config.LoadDir(dir, "", "", opts)
+}
+
+func TestLoadReadsEveryFile(t *testing.T) {
+	fsys := fstest.MapFS{
+		"b.yaml":          {Data: []byte(domainFile("b"))},
+		"a.txt":           {Data: []byte(domainFile("a"))},
+		"sub/deep/c":      {Data: []byte(domainFile("c"))},
+		".hidden.yaml":    {Data: []byte(domainFile("d"))},
+		".git/config":     {Data: []byte(domainFile("e"))},
+		"..weird/f":       {Data: []byte(domainFile("f"))},
+		"sub/.hidden/one": {Data: []byte(domainFile("g"))},
+	}
+	c, err := config.Load(fsys, nil)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{
+		"a.txt": "a", "b.yaml": "b", "sub.deep.c": "c", ".hidden.yaml": "d",
+		".git.config": "e", "..weird.f": "f", "sub..hidden.one": "g",
+	}, domains(c))
+
+	c, err = config.Load(fsys, &config.Options{IgnoreDotFiles: true})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a.txt", "b.yaml", "sub.deep.c"}, c.Files)
+}
+
+func TestLoadEmptyDirectory(t *testing.T) {
+	c, err := load(t.TempDir(), nil)
+	require.NoError(t, err)
+	assert.Zero(t, c.Ruleset.Len())
+	assert.Empty(t, c.Files)
+}
+
+func TestLoadDirJoinsItsParts(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "ratelimit", "config", "a.yaml"), domainFile("a"))
+	c, err := config.LoadDir(root, "ratelimit", "config", nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a.yaml"}, c.Files)
+}
+
+func TestLoadDirThatIsMissing(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "current"), 0o777))
+	_, err := config.LoadDir(root+"/current", "ratelimit", "config", nil)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.Equal(t, "configuration directory "+root+"/current/ratelimit/config, made of RUNTIME_ROOT \""+root+
+		"/current\", RUNTIME_SUBDIRECTORY \"ratelimit\" and RUNTIME_APPDIRECTORY \"config\": "+
+		"it does not exist; what exists of it is "+root+"/current: file does not exist", err.Error())
+}
+
+func TestLoadDirThatIsAFile(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "config"), domainFile("a"))
+	_, err := config.LoadDir(root, "", "config", nil)
+	require.ErrorContains(t, err, "configuration directory "+root+"/config, made of")
+	require.ErrorContains(t, err, ": it is a file, not a directory")
+	_, err = config.LoadDir(root, "config", "config", nil)
+	require.ErrorContains(t, err, ": not a directory")
+}
+
+// configMap lays a directory out as the kubelet does: the files are links through
+// ..data to a directory whose name changes with each version.
+func configMap(t *testing.T, dir, version string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		write(t, filepath.Join(dir, version, name), text)
+		top, _, _ := strings.Cut(name, "/")
+		if _, err := os.Lstat(filepath.Join(dir, top)); err != nil {
+			link(t, filepath.Join("..data", top), filepath.Join(dir, top))
+		}
+	}
+	link(t, version, filepath.Join(dir, "..data_tmp"))
+	require.NoError(t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
+}
+
+func TestConfigMapMount(t *testing.T) {
+	for _, opts := range []*config.Options{nil, {IgnoreDotFiles: true}, {MergeDomains: true}} {
+		dir := t.TempDir()
+		configMap(t, dir, "..2026_01_01", map[string]string{
+			"a.yaml":     "domain: a\ndescriptors: [{key: old}]\n",
+			"sub/b.yaml": domainFile("b"),
+		})
+		c, err := load(dir, opts)
+		require.NoError(t, err)
+		assert.Equal(t, map[string]string{"a.yaml": "a", "sub.b.yaml": "b"}, domains(c))
+
+		// The next version, before the kubelet has removed the last one.
+		configMap(t, dir, "..2026_01_02", map[string]string{
+			"a.yaml":     "domain: a\ndescriptors: [{key: new}]\n",
+			"sub/b.yaml": domainFile("b2"),
+		})
+		c, err = load(dir, opts)
+		require.NoError(t, err)
+		assert.Equal(t, map[string]string{"a.yaml": "a", "sub.b.yaml": "b2"}, domains(c))
+		assert.Equal(t, "new", c.Domains[0].Rules[0].Key)
+	}
+}
+
+// A release directory that a link points to is the other way of swapping
+// configurations.
+func TestLinkedRoot(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "v1", "config", "a.yaml"), domainFile("one"))
+	write(t, filepath.Join(dir, "v2", "config", "a.yaml"), domainFile("two"))
+	link(t, "v1", filepath.Join(dir, "current"))
+	current := filepath.Join(dir, "current")
+	c, err := config.LoadDir(current, "", "config", nil)
+	require.NoError(t, err)
+	assert.Equal(t, "one", c.Domains[0].Name)
+
+	link(t, "v2", filepath.Join(dir, "next"))
+	require.NoError(t, os.Rename(filepath.Join(dir, "next"), current))
+	c, err = config.LoadDir(current, "", "config", nil)
+	require.NoError(t, err)
+	assert.Equal(t, "two", c.Domains[0].Name)
+}
+
+func TestSymlinkLoops(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.yaml"), domainFile("a"))
+	link(t, "..", filepath.Join(dir, "sub", "up"))
+	link(t, "self", filepath.Join(dir, "self"))
+	link(t, "gone.yaml", filepath.Join(dir, "dangling.yaml"))
+	_, err := load(dir, nil)
+	assert.EqualError(t, err, strings.Join([]string{
+		"dangling.yaml: cannot be read: no such file or directory",
+		"self: cannot be read: too many levels of symbolic links",
+		"sub/up: symbolic link loop: it leads back to ., which it is in",
+	}, "\n"))
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+func TestNeitherFileNorDirectory(t *testing.T) {
+	dir := t.TempDir()
+	l, err := net.Listen("unix", filepath.Join(dir, "socket"))
+	require.NoError(t, err)
+	defer l.Close()
+	_, err = load(dir, nil)
+	assert.EqualError(t, err, "socket: is neither a file nor a directory but S---------")
+}
+
+// failFS fails to open one file.
+type failFS struct {
+	fs.FS
+	name string
+	err  error
+}
+
+func (f failFS) Open(name string) (fs.File, error) {
+	if name == f.name {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: f.err}
+	}
+	return f.FS.Open(name)
+}
+
+// What can't be read does not hide what is wrong in the rest.
+func TestUnreadableFile(t *testing.T) {
+	files := fstest.MapFS{"a/x.yaml": {Data: []byte("domain: x")}, "b.yaml": {Data: []byte("domain: ")}}
+	_, err := config.Load(failFS{files, "a/x.yaml", fs.ErrPermission}, nil)
+	assert.EqualError(t, err, "a/x.yaml: cannot be read: permission denied\nb.yaml:1:8: config file cannot have empty domain")
+	assert.ErrorIs(t, err, fs.ErrPermission)
+	_, err = config.Load(failFS{files, ".", errors.New("no disk")}, nil)
+	assert.EqualError(t, err, ".: cannot be read: no disk")
+}
+
+func TestBoundsOfLoad(t *testing.T) {
+	files := fstest.MapFS{
+		"1.yaml":     {Data: []byte("domain: a")},
+		"2.yaml":     {Data: []byte("domain: bb")},
+		"d/e/3.yaml": {Data: []byte("domain: ccc")},
+	}
+	for want, opts := range map[string]config.Options{
+		"": {MaxFiles: 5, MaxDepth: 2, MaxFileBytes: 11, MaxTotalBytes: 30},
+		"d.e.3.yaml: the file has more than 10 bytes":                                 {MaxFileBytes: 10},
+		"d/e/3.yaml: more than 29 bytes in all files together":                        {MaxTotalBytes: 29},
+		"d/e/3.yaml: more than 4 files and directories: is this the right directory?": {MaxFiles: 4},
+		"d/e: more than 1 directories in each other":                                  {MaxDepth: 1},
+	} {
+		_, err := config.Load(files, &opts)
+		if want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.EqualError(t, err, want)
+		}
+	}
+}
+
+// Links can make a small directory look endless without any loop.
+func TestLinksThatMultiply(t *testing.T) {
+	dir := t.TempDir()
+	for _, level := range "abcdefghijklmno" {
+		for _, name := range []string{"x", "y"} {
+			link(t, filepath.Join(dir, string(level+1)), filepath.Join(dir, string(level), name))
+		}
+	}
+	write(t, filepath.Join(dir, "p", "end.yaml"), domainFile("d"))
+	_, err := load(dir, nil)
+	assert.ErrorContains(t, err, "more than 10000 files and directories: is this the right directory?")
+}

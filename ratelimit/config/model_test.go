@@ -1,0 +1,192 @@
+package config_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	yamlv3 "gopkg.in/yaml.v3"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/config"
+)
+
+// The model decodes with the YAML library into these, which says nothing of places
+// but leaves aliases, merge keys and the types of scalars to the library.
+type modelDomain struct {
+	Domain      string
+	Descriptors []modelRule
+}
+
+type modelRule struct {
+	Key, Value     string
+	RateLimit      *modelLimit `yaml:"rate_limit"`
+	Descriptors    []modelRule
+	ShadowMode     bool `yaml:"shadow_mode"`
+	QuotaMode      bool `yaml:"quota_mode"`
+	DetailedMetric bool `yaml:"detailed_metric"`
+	ValueToMetric  bool `yaml:"value_to_metric"`
+	ShareThreshold bool `yaml:"share_threshold"`
+}
+
+type modelLimit struct {
+	RequestsPerUnit uint32 `yaml:"requests_per_unit"`
+	Unit            string
+	Unlimited       bool
+	Name            string
+	Replaces        []struct{ Name string }
+}
+
+func (m modelRule) rule() ratelimit.Rule {
+	r := ratelimit.Rule{
+		Key: m.Key, Value: m.Value, ShadowMode: m.ShadowMode, QuotaMode: m.QuotaMode,
+		DetailedMetric: m.DetailedMetric, ValueToMetric: m.ValueToMetric, ShareThreshold: m.ShareThreshold,
+	}
+	for _, d := range m.Descriptors {
+		r.Rules = append(r.Rules, d.rule())
+	}
+	if l := m.RateLimit; l != nil {
+		r.Limit = &ratelimit.Limit{RequestsPerUnit: l.RequestsPerUnit, Unlimited: l.Unlimited, Name: l.Name}
+		r.Limit.Unit, _ = ratelimit.ParseUnit(l.Unit)
+		for _, n := range l.Replaces {
+			r.Limit.Replaces = append(r.Limit.Replaces, n.Name)
+		}
+	}
+	return r
+}
+
+var modelKeys = strings.Fields(`domain descriptors key value rate_limit shadow_mode quota_mode detailed_metric
+	value_to_metric share_threshold metadata unit requests_per_unit unlimited name replaces`)
+
+// modelCheck is the rule of the reference service for a value at any place.
+func modelCheck(v any) error {
+	switch v := v.(type) {
+	case nil, string, int, bool:
+		return nil
+	case []any:
+		for _, e := range v {
+			switch e.(type) {
+			case map[string]any, map[any]any:
+			default:
+				return errors.New("list of what is no map")
+			}
+			if err := modelCheck(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	case map[string]any:
+		for k, e := range v {
+			if err := modelPair(k, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	case map[any]any:
+		for k, e := range v {
+			if err := modelPair(k, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("a %T", v)
+}
+
+func modelPair(k, v any) error {
+	name, ok := k.(string)
+	if !ok || !slices.Contains(modelKeys, name) {
+		return fmt.Errorf("key %v", k)
+	}
+	if name == "metadata" {
+		return nil
+	}
+	return modelCheck(v)
+}
+
+func model(data []byte) (d ratelimit.Domain, err error) {
+	var v map[any]any
+	if err := yamlv3.Unmarshal(data, &v); err != nil {
+		return d, err
+	}
+	if err := modelCheck(v); err != nil {
+		return d, err
+	}
+	var m modelDomain
+	if err := yamlv3.Unmarshal(data, &m); err != nil {
+		return d, err
+	}
+	d.Name = m.Domain
+	for _, r := range m.Descriptors {
+		d.Rules = append(d.Rules, r.rule())
+	}
+	return d, nil
+}
+
+// ofTheText reports whether a fault is about the text, not about the rules in it.
+func ofTheText(f *config.Fault) bool {
+	for _, start := range []string{"error loading config file", "config error", "error checking config"} {
+		if strings.HasPrefix(f.Reason, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// agree compares what Parse says of a text with what the model says.
+func agree(t *testing.T, data []byte) {
+	t.Helper()
+	if bytes.Contains(data, []byte("metadata")) || moreThanOne(data) {
+		return // where Parse is stricter
+	}
+	want, wantErr := model(data)
+	c, err := config.Parse([]config.File{{Name: "f", Data: data}}, nil)
+	if err == nil {
+		if assert.NoError(t, wantErr, "%q", data) {
+			assert.Equal(t, want, c.Domains[0], "%q", data)
+		}
+		return
+	}
+	var faults config.Faults
+	assert.ErrorAs(t, err, &faults)
+	refused := false
+	for _, f := range faults {
+		refused = refused || ofTheText(f)
+	}
+	assert.Equal(t, wantErr != nil, refused, "%q\nmodel: %v\nParse: %v", data, wantErr, err)
+}
+
+// moreThanOne reports whether something follows the first document.
+func moreThanOne(data []byte) bool {
+	var n yamlv3.Node
+	dec := yamlv3.NewDecoder(bytes.NewReader(data))
+	return dec.Decode(&n) == nil && dec.Decode(&n) != io.EOF
+}
+
+func seeds() [][]byte {
+	var all [][]byte
+	for _, c := range refusals() {
+		all = append(all, []byte(c.text))
+	}
+	paths, _ := filepath.Glob("testdata/golden/*/*.y*ml")
+	for _, p := range paths {
+		if data, err := os.ReadFile(p); err == nil {
+			all = append(all, data)
+		}
+	}
+	return all
+}
+
+func FuzzModel(f *testing.F) {
+	for _, data := range seeds() {
+		f.Add(data)
+	}
+	f.Fuzz(agree)
+}

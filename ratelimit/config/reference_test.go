@@ -1,0 +1,347 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// rule is a document with one rule, which begins at 3:3.
+func rule(fields ...string) string {
+	return yaml(append([]string{"domain: d", "descriptors:"}, "- "+strings.Join(fields, "\n  "))...)
+}
+
+// limit is a document whose rule has a limit; the flow map begins at 4:15.
+func limit(fields string) string {
+	return rule("key: a", "rate_limit: {"+fields+"}")
+}
+
+// refusals has a row for everything that the reference service refuses (reference
+// 1.15). The fault begins with its words after the place; hint is what we add.
+func refusals() []struct{ name, text, want, hint string } {
+	return []struct{ name, text, want, hint string }{
+		{
+			"syntax", "domain: d\ndescriptors:\n  - key: a: b\n",
+			"3:3: error loading config file: yaml: mapping values are not allowed in this context", "",
+		},
+		{
+			"broken list", "domain: d\ndescriptors:\n  - key: a\n   value: b\n",
+			"3:3: error loading config file: yaml: did not find expected '-' indicator", "",
+		},
+		{
+			"unclosed quote", "domain: d\nx: \"a\n",
+			"2:1: error loading config file: yaml: found unexpected end of stream", "",
+		},
+		{
+			"tab before a key", "domain: d\ndescriptors:\n  - key: a\n\tvalue: b\n",
+			"4:2: error loading config file: yaml: found a tab character that violates indentation", ": indent with spaces, not with tabs",
+		},
+		{
+			"tab at the start", "\tdomain: d\n",
+			"1:2: error loading config file: yaml: found character that cannot start any token", ": indent with spaces, not with tabs",
+		},
+		{
+			"not UTF-8", "domain: d\nx: ü\xff\n",
+			"2:5: error loading config file: yaml: invalid leading UTF-8 octet", ": the file must be text in UTF-8",
+		},
+		{
+			"broken UTF-8", "\ufeffdomain: ü\xc3(\n",
+			"1:10: error loading config file: yaml: invalid trailing UTF-8 octet", ": the file must be text in UTF-8",
+		},
+		{
+			"control character", "domain: d\r\nx: \x01\n",
+			"2:4: error loading config file: yaml: control characters are not allowed", ": the file must be text in UTF-8",
+		},
+		{
+			"unknown anchor", "domain: d\ndescriptors:\n  - key: *a\n",
+			"3:10: error loading config file: yaml: unknown anchor 'a' referenced", ": an anchor has to come before its alias",
+		},
+		{
+			"anchor in itself", "domain: d\ndescriptors: &a\n- key: a\n  descriptors: *a\n",
+			"4:16: error loading config file: yaml: anchor 'a' value contains itself", "",
+		},
+		{
+			"merge of what is no map", "domain: d\n<<: 1\n",
+			"2:5: error loading config file: yaml: map merge requires map or sequence of maps as the value", "",
+		},
+		{
+			"merge of a list with what is no map", "domain: d\n<<: [{}, 1]\n",
+			"2:10: error loading config file: yaml: map merge requires map or sequence of maps as the value", "",
+		},
+		{
+			"duplicate key", rule("key: a", "value: b", "key: c"),
+			"5:3: error loading config file: yaml: mapping key \"key\" already defined at line 3", ", column 3",
+		},
+		{
+			"duplicate merge key", "domain: d\n<<: {}\n<<: {}\n",
+			"3:1: error loading config file: yaml: mapping key \"<<\" already defined at line 2", ", column 1",
+		},
+		{
+			"list as a key", "domain: d\n? [a]\n: b\n",
+			"2:3: error loading config file: yaml: invalid map key", ": a list or a map can't be a key",
+		},
+		{
+			"file that is text", "mongo\n",
+			"1:1: error loading config file: yaml: cannot unmarshal !!str `mongo`", ": the file must be a map with domain and descriptors",
+		},
+		{
+			"file that is a list", "- domain: d\n",
+			"1:1: error loading config file: yaml: cannot unmarshal !!seq", ": the file must be a map with domain and descriptors",
+		},
+		{
+			"negative number", limit("unit: day, requests_per_unit: -5"),
+			"4:46: error loading config file: yaml: cannot unmarshal !!int `-5` into uint32",
+			": requests_per_unit must be a whole number from 0 to 4294967295",
+		},
+		{
+			"large number", limit("unit: day, requests_per_unit: 4294967296"),
+			"4:46: error loading config file: yaml: cannot unmarshal !!int `4294967296` into uint32",
+			": requests_per_unit must be a whole number from 0 to 4294967295",
+		},
+		{
+			"number in quotes", limit("unit: day, requests_per_unit: '5'"),
+			"4:46: error loading config file: yaml: cannot unmarshal !!str `5` into uint32",
+			": requests_per_unit must be a whole number from 0 to 4294967295",
+		},
+		{
+			"boolean that is text", rule("key: a", "shadow_mode: maybe"),
+			"4:16: error loading config file: yaml: cannot unmarshal !!str `maybe` into bool", ": shadow_mode must be true or false",
+		},
+		{
+			"descriptors that are a map", "domain: d\ndescriptors: {key: a}\n",
+			"2:14: error loading config file: yaml: cannot unmarshal !!map", ": descriptors must be a list of descriptors",
+		},
+		{
+			"key that is a list", rule("key: []"),
+			"3:8: error loading config file: yaml: cannot unmarshal !!seq", ": key must be text",
+		},
+		{
+			"limit that is a list", rule("key: a", "rate_limit: []"),
+			"4:15: error loading config file: yaml: cannot unmarshal !!seq", ": rate_limit must be a map with unit and requests_per_unit",
+		},
+		{
+			"replaces that is text", limit("unlimited: true, replaces: a"),
+			"4:43: error loading config file: yaml: cannot unmarshal !!str `a`", ": replaces must be a list of maps with a name",
+		},
+		{
+			"binary that isn't", "domain: !!binary x\n",
+			"1:9: error loading config file: yaml: !!binary value contains invalid base64 data", "",
+		},
+		{
+			"number as a key", "domain: d\n0.25: a\n",
+			"2:1: config error, key is not of type string: 0.25", "",
+		},
+		{
+			"null as a key", rule("key: a", "~: b"),
+			"4:3: config error, key is not of type string: <nil>", "",
+		},
+		{
+			"misspelled key", rule("key: a", "ratelimit: {unit: day, requests_per_unit: 1}"),
+			"4:3: config error, unknown key 'ratelimit'", ": did you mean 'rate_limit'?",
+		},
+		{
+			"misspelled domain", "domian: d\n",
+			"1:1: config error, unknown key 'domian'", ": did you mean 'domain'?",
+		},
+		{
+			"key of another spelling", limit("unit: day, requestsPerUnit: 1"),
+			"4:27: config error, unknown key 'requestsPerUnit'", ": did you mean 'requests_per_unit'?",
+		},
+		{
+			"unknown key", rule("key: a", "colour: blue"),
+			"4:3: config error, unknown key 'colour'", "",
+		},
+		{
+			"unknown key in the wrong place", rule("key: a", "unit: {color: [{colour: blue}]}"),
+			"4:10: config error, unknown key 'color'", "",
+		},
+		{
+			"quoted merge key", rule("key: a", "'<<': {}"),
+			"4:3: config error, unknown key '<<'", "",
+		},
+		{
+			"list of text", "domain: d\ndescriptors: [a]\n",
+			"2:15: config error, yaml file contains list of type other than map: a", "",
+		},
+		{
+			"list of lists", "domain: d\ndescriptors: [[a, 1, {}]]\n",
+			"2:15: config error, yaml file contains list of type other than map: [a 1 ...]", "",
+		},
+		{
+			"list with a null", "domain: d\ndescriptors:\n-\n",
+			"3:2: config error, yaml file contains list of type other than map: <nil>", "",
+		},
+		{
+			"list in the wrong place", limit("unlimited: true, descriptors: [1.5]"),
+			"4:47: config error, yaml file contains list of type other than map: 1.5", "",
+		},
+		{
+			"fraction", limit("unit: day, requests_per_unit: 1.5"),
+			"4:46: error checking config", ": '1.5' is a floating-point number, not text, an integer or a boolean: put it in quotes to mean text",
+		},
+		{
+			"fraction as text", rule("key: a", "value: 1.0"),
+			"4:10: error checking config", ": '1.0' is a floating-point number, not text, an integer or a boolean: put it in quotes to mean text",
+		},
+		{
+			"date", rule("key: 2026-01-02"),
+			"3:8: error checking config", ": '2026-01-02' is a date, not text, an integer or a boolean: put it in quotes to mean text",
+		},
+		{
+			"integer beyond 64 bits", rule("key: a", "value: 18446744073709551615"),
+			"4:10: error checking config", ": '18446744073709551615' is an integer beyond 64 bits, not text, an integer or a boolean: put it in quotes to mean text",
+		},
+		{
+			"fraction for a list", "domain: d\ndescriptors: 1.5\n",
+			"2:14: error checking config", ": '1.5' is a floating-point number, not text, an integer or a boolean: put it in quotes to mean text",
+		},
+		{"empty file", "", "1:1: config file cannot have empty domain", ""},
+		{"only comments", "# nothing\n\n", "1:1: config file cannot have empty domain", ""},
+		{"only null", "~\n", "1:1: config file cannot have empty domain", ""},
+		{"no domain", "descriptors: []\n", "1:1: config file cannot have empty domain", ""},
+		{"empty domain", "descriptors: []\ndomain: ''\n", "2:9: config file cannot have empty domain", ""},
+		{"no key", rule("value: b"), "3:3: descriptor has empty key", ""},
+		{"empty key", rule("value: b", "key: ''"), "4:8: descriptor has empty key", ""},
+		{
+			"duplicate rule", yaml("domain: d", "descriptors:", "- key: a", "  descriptors: [{key: b, value: c}, {value: c, key: b}]"),
+			"4:53: duplicate descriptor composite key 'd.a.b_c'", " (the other is at f.yaml:4:23)",
+		},
+		{"unit and unlimited", limit("unlimited: true, unit: day"), "4:39: should not specify rate limit unit when unlimited", ""},
+		{
+			"unknown unit", limit("unit: fortnight, requests_per_unit: 1"),
+			"4:22: invalid rate limit unit 'fortnight'", ": use second, minute, hour, day, week, month or year",
+		},
+		{
+			"unit unknown", limit("unit: unknown, requests_per_unit: 1"),
+			"4:22: invalid rate limit unit 'unknown'", ": use second, minute, hour, day, week, month or year",
+		},
+		{
+			"empty unit", limit("unit: '', requests_per_unit: 1"),
+			"4:22: invalid rate limit unit ''", ": use second, minute, hour, day, week, month or year",
+		},
+		{
+			"no unit", limit("requests_per_unit: 1"),
+			"4:3: invalid rate limit unit ''", ": use second, minute, hour, day, week, month or year",
+		},
+		{
+			"nothing in the limit", limit(""),
+			"4:3: invalid rate limit unit ''", ": use second, minute, hour, day, week, month or year",
+		},
+		{"empty replaces entry", limit("unlimited: true, replaces: [{name: ~}]"), "4:44: should not have an empty replaces entry", ""},
+		{"replaces itself", limit("unlimited: true, name: n, replaces: [{name: n}]"), "4:53: replaces should not contain name of same descriptor", ": 'n'"},
+		{
+			"shared without a wildcard", rule("key: a", "share_threshold: true"),
+			"4:20: share_threshold can only be used with wildcard values (containing '*'), but found key 'a'", "",
+		},
+		{
+			"shared with a wildcard that is not last", rule("key: a", "value: x*y", "share_threshold: true"),
+			"5:20: share_threshold can only be used with wildcard values (containing '*'), but found key 'a_x*y'", ": value 'x*y' must end in '*'",
+		},
+		{
+			"key in metadata that is no text", rule("key: a", "metadata: {b: {1: 2}}"),
+			"4:18: error parsing metadata", ": key is not of type string: 1",
+		},
+		{
+			"date in metadata", rule("key: a", "metadata: {b: [2026-01-02]}"),
+			"4:18: error parsing metadata",
+			": '2026-01-02' (!!timestamp) is not a value that JSON knows: use text, a finite number, a boolean, null, a list or a map",
+		},
+		{
+			"infinity in metadata", rule("key: a", "metadata: {b: -.inf}"),
+			"4:17: error parsing metadata",
+			": '-.inf' (!!float) is not a value that JSON knows: use text, a finite number, a boolean, null, a list or a map",
+		},
+		{
+			"bytes in metadata", rule("key: a", "metadata: {b: !!binary /w==}"),
+			"4:17: error parsing metadata",
+			": '/w==' (!!binary) is not a value that JSON knows: use text, a finite number, a boolean, null, a list or a map",
+		},
+		{
+			"metadata that is a list", rule("key: a", "metadata: []"),
+			"4:13: error loading config file: yaml: cannot unmarshal !!seq", ": metadata must be a map",
+		},
+		{
+			"second document", "domain: d\n---\ndomain: e\n",
+			"3:1: error loading config file: a file holds one document, and another one begins here", ": put it into a file of its own",
+		},
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range refusals() {
+		t.Run(c.name, func(t *testing.T) {
+			faults, _ := problems(c.text, nil)
+			assert.Equal(t, []string{"f.yaml:" + c.want + c.hint}, faults)
+		})
+	}
+}
+
+// TestWarnings has what loads in the reference service although it is hardly
+// meant.
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"nothing to say", limit("unit: day, requests_per_unit: 0"), nil},
+		{"nothing to say of unlimited", limit("unlimited: true"), nil},
+		{"whitelisted", rule("key: a", "rate_limit: ~"), nil},
+		{
+			"no number", limit("unit: day"),
+			[]string{"4:3: requests_per_unit is missing: it counts as 0, which puts every request over the limit"},
+		},
+		{
+			"null for a number", limit("unit: day, requests_per_unit: ~"),
+			[]string{"4:3: requests_per_unit is missing: it counts as 0, which puts every request over the limit"},
+		},
+		{
+			"limit one level too high", rule("key: a", "unit: day", "requests_per_unit: 1"),
+			[]string{
+				"4:3: key 'unit' has no effect in a descriptor: it belongs in rate_limit",
+				"5:3: key 'requests_per_unit' has no effect in a descriptor: it belongs in rate_limit",
+			},
+		},
+		{
+			"shadow mode one level too low", limit("unlimited: true, shadow_mode: true"),
+			[]string{"4:33: key 'shadow_mode' has no effect in rate_limit: it belongs in a descriptor"},
+		},
+		{
+			"name at the top", "domain: d\nname: n\n",
+			[]string{"2:1: key 'name' has no effect at the top of the file: it belongs in rate_limit or in an entry of replaces"},
+		},
+		{
+			"metadata in the limit", limit("unlimited: true, metadata: {anything: [1.5]}"),
+			[]string{"4:33: key 'metadata' has no effect in rate_limit: it belongs in a descriptor"},
+		},
+		{
+			"replaces with more than names", limit("unlimited: true, replaces: [{name: n, unit: 1}]"),
+			[]string{
+				"4:44: replaces names no limit of this domain: 'n'",
+				"4:54: key 'unit' has no effect in an entry of replaces: it belongs in rate_limit",
+			},
+		},
+		{
+			"garbage unit with unlimited", limit("unlimited: true, unit: sometimes"),
+			[]string{"4:39: unit 'sometimes' is not a unit; it is ignored because the limit is unlimited, and better left out"},
+		},
+		{
+			"number with unlimited", limit("unlimited: true, requests_per_unit: 5"),
+			[]string{"4:52: requests_per_unit 5 has no effect when unlimited"},
+		},
+		{
+			"unreachable rule", yaml("domain: d", "descriptors:", "- key: a", "- {key: a, value: '*'}"),
+			[]string{"3:8: unreachable: the wildcard '*' takes every value of key 'a' (the other is at f.yaml:4:9)"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			faults, warnings := problems(c.text, nil)
+			var want []string
+			for _, w := range c.want {
+				want = append(want, "f.yaml:"+w)
+			}
+			assert.Empty(t, faults)
+			assert.Equal(t, want, warnings)
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package config_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/config"
+)
+
+// bigFile has n rules, a hundred to each parent.
+func bigFile(n int) []byte {
+	var b strings.Builder
+	b.WriteString("domain: big\ndescriptors:\n")
+	for i := range n {
+		if i%100 == 0 {
+			fmt.Fprintf(&b, "  - key: tenant\n    value: t%d\n    descriptors:\n", i)
+		}
+		fmt.Fprintf(&b, "      - key: path\n        value: /p/%d\n        rate_limit:\n          unit: minute\n          requests_per_unit: %d\n", i, i)
+	}
+	return []byte(b.String())
+}
+
+// within fails the test if f takes longer than anyone would wait for it; what is
+// tested takes a small part of that.
+func within(t *testing.T, f func()) {
+	t.Helper()
+	start := time.Now()
+	f()
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestBigFile(t *testing.T) {
+	within(t, func() {
+		c, err := config.Parse([]config.File{{Name: "big.yaml", Data: bigFile(10_000)}}, nil)
+		require.NoError(t, err)
+		assert.Len(t, c.Domains[0].Rules, 100)
+		assert.Empty(t, c.Warnings)
+	})
+}
+
+func BenchmarkParse10000Rules(b *testing.B) {
+	files := []config.File{{Name: "big.yaml", Data: bigFile(10_000)}}
+	b.SetBytes(int64(len(files[0].Data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := config.Parse(files, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// bomb is nine levels, each of ten aliases of the one before: a line of the first
+// format for each level, with its number and its aliases; the second format is
+// that of an alias, with the number of what it stands for and its own.
+func bomb(line, alias string) string {
+	var b strings.Builder
+	for i := range 9 {
+		var refs []string
+		for j := range 10 {
+			refs = append(refs, fmt.Sprintf(alias, i, j))
+		}
+		fmt.Fprintf(&b, line, i+1, strings.Join(refs, ", "))
+	}
+	return b.String()
+}
+
+// What is small to write and huge to read is refused, and quickly.
+func TestHugeExpansions(t *testing.T) {
+	deep := func(n int, open, end string) string {
+		return "domain: d\ndescriptors: " + strings.Repeat(open, n) + strings.Repeat(end, n)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"aliases in metadata": {
+			"domain: d\ndescriptors:\n- key: k\n  metadata:\n    a: &a0 [x]\n" + bomb("    b%[1]d: &a%[1]d [%[2]s]\n", "*a%[1]d"),
+			"document contains excessive aliasing",
+		},
+		"aliases of rules": {
+			"domain: d\ndescriptors:\n- {key: k, descriptors: &a0 [{key: x}]}\n" +
+				bomb("- {key: k%[1]d, descriptors: &a%[1]d [%[2]s]}\n", "{key: k%[2]d, descriptors: *a%[1]d}"),
+			"document contains excessive aliasing",
+		},
+		"merge keys": {
+			"domain: d\ndescriptors:\n- &a0 {key: k}\n" + bomb("- &a%[1]d {<<: [%[2]s]}\n", "*a%[1]d"),
+			"document contains excessive aliasing",
+		},
+		"wrong place": {
+			"domain: d\nname:\n- &a0 {key: k}\n" + bomb("- &a%[1]d {replaces: [%[2]s]}\n", "*a%[1]d"),
+			"document contains excessive aliasing",
+		},
+		"nested lists":          {deep(100_000, "[", "]"), "exceeded max depth"},
+		"nested lists in bound": {deep(9_000, "[", "]"), "list of type other than map"},
+		"nested rules":          {deep(400, "[{key: k, descriptors: ", "}]"), "nested more than"},
+		"nested rules in bound": {deep(101, "[{key: k, descriptors: ", "}]"), "nested more than 100 levels deep"},
+		"nested metadata": {
+			"domain: d\ndescriptors:\n- key: k\n  metadata: " + strings.Repeat("{a: ", 5000) + strings.Repeat("}", 5000),
+			"nested more than 300 levels deep",
+		},
+		"long keys": {
+			"domain: d\ndescriptors:\n- key: " + strings.Repeat("k", 1<<20) + "\n  descriptors:\n" + strings.Repeat("  - key: k\n", 1000),
+			"come to more than 67108864 bytes",
+		},
+		"long unknown keys": {strings.Repeat("? "+strings.Repeat("k", 1<<20)+"\n", 10), "unknown key"},
+		"many tabs":         {"a:\n" + strings.Repeat("\t", 1<<20) + "b", "tab"},
+		"many comments":     {"domain: d\n" + strings.Repeat("# c\n", 1<<18), ""},
+		"many keys":         {"domain: d\n" + manyKeys(100_000), "more than 1000 problems"},
+		"large":             {"domain: d\n" + strings.Repeat("#", 17<<20), "the file has more than 16777216 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			within(t, func() {
+				_, err := config.Parse([]config.File{{Name: "f", Data: []byte(c.text)}}, nil)
+				if c.want == "" {
+					assert.NoError(t, err)
+				} else {
+					assert.ErrorContains(t, err, c.want)
+				}
+			})
+		})
+	}
+}
+
+func manyKeys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "key%d: 1\n", i)
+	}
+	return b.String()
+}
