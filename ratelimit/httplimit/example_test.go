@@ -1,0 +1,68 @@
+package httplimit_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+
+// noon stands still, so that the output does.
+func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+func ExamplePerKey() {
+	limiter, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(2, ratelimit.Minute), &ratelimit.Options{Now: noon})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	limit := httplimit.PerKey(limiter, httplimit.RemoteHost, nil)
+
+	handler := limit(hello)
+	for range 3 {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		fmt.Print(w.Code, " ", w.Header().Get("RateLimit-Remaining"), " left: ", w.Body)
+	}
+	// Output:
+	// 200 1 left: hello
+	// 200 0 left: hello
+	// 429 0 left: {"status":"error","message":"too many requests"}
+}
+
+func ExamplePerRequest() {
+	reads, writes := ratelimit.Per(1000, ratelimit.Minute), ratelimit.Per(1, ratelimit.Hour)
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "api", Rules: []ratelimit.Rule{
+		{Key: "method", Value: "GET", Rules: []ratelimit.Rule{{Key: "remote_address", Limit: &reads}}},
+		{Key: "method", Value: "POST", Rules: []ratelimit.Rule{{Key: "remote_address", Limit: &writes}}},
+	}}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Now: noon})
+	engine.Use(rules)
+	limit := httplimit.PerRequest(engine, "api", func(r *http.Request, d *httplimit.Descriptors) {
+		d.Add(ratelimit.Entry{Key: "method", Value: r.Method},
+			ratelimit.Entry{Key: "remote_address", Value: httplimit.RemoteHost(r)})
+	}, nil)
+
+	handler := limit(hello)
+	for _, method := range []string{"GET", "POST", "POST", "DELETE"} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(method, "/", nil))
+		fmt.Printf("%s: %d, limit %q, retry after %q\n", method, w.Code,
+			w.Header().Get("RateLimit-Limit"), w.Header().Get("Retry-After"))
+	}
+	// Output:
+	// GET: 200, limit "1000", retry after ""
+	// POST: 200, limit "1", retry after ""
+	// POST: 429, limit "1", retry after "3600"
+	// DELETE: 200, limit "", retry after ""
+}

@@ -1,0 +1,78 @@
+package localcache_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/localcache"
+)
+
+// farStore counts, and counts how often it is asked.
+type farStore struct {
+	counts map[string]uint64
+	asked  int
+}
+
+func (s *farStore) Add(_ context.Context, hits []ratelimit.Hit) error {
+	s.asked++
+	for i := range hits {
+		h := &hits[i]
+		s.counts[string(h.Key)] += h.N
+		h.Count = s.counts[string(h.Key)]
+	}
+	return nil
+}
+
+func ExampleNew() {
+	cache, err := localcache.New(16<<20, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	store := &farStore{counts: map[string]uint64{}}
+	limiter, err := ratelimit.NewLimiter(store, ratelimit.Per(2, ratelimit.Year), &ratelimit.Options{OverLimitCache: cache})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 100 {
+		if _, err := limiter.Take(context.Background(), "alice"); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println("the store was asked", store.asked, "times")
+	fmt.Println("the cache answered", cache.Stats().HitCount)
+	// Output:
+	// the store was asked 3 times
+	// the cache answered 97
+}
+
+func TestEngineAsksAgainInTheNextWindow(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	clock := func() time.Time { return now }
+	cache, err := localcache.New(1<<20, &localcache.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &farStore{counts: map[string]uint64{}}
+	limiter, err := ratelimit.NewLimiter(store, ratelimit.Per(1, ratelimit.Minute),
+		&ratelimit.Options{OverLimitCache: cache, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func(want ratelimit.Code, asked int) {
+		t.Helper()
+		s, err := limiter.Take(context.Background(), "alice")
+		if err != nil || s.Code != want || store.asked != asked {
+			t.Errorf("%v, %v, store asked %d times; want %v and %d", s.Code, err, store.asked, want, asked)
+		}
+	}
+	take(ratelimit.OK, 1)
+	take(ratelimit.OverLimit, 2)
+	take(ratelimit.OverLimit, 2)
+	now = now.Add(time.Minute)
+	take(ratelimit.OK, 3)
+}
