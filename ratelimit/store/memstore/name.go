@@ -1,0 +1,36 @@
+package memstore
+
+import (
+	"crypto/sha256"
+	"hash/maphash"
+)
+
+const (
+	// maxKey is the longest key that is kept as it is, in bytes.
+	maxKey = 512
+	// digested in a name's mark tells a digest from a key of the same bytes.
+	digested = 1 << 15
+)
+
+// name is what tells one counter of a window from another.
+type name struct {
+	key  []byte // at most maxKey bytes, the caller's or a digest
+	sum  uint64 // seeded hash: the low half is the tag, the high bits choose the shard
+	mark uint16 // len(key), and digested
+}
+
+func (k name) tag() uint32 { return uint32(k.sum) }
+
+// stored is how many bytes of an arena the name takes.
+func (k name) stored() int { return 2 + len(k.key) }
+
+// name gives a long key its digest, kept in buf, so that a client who chooses
+// what is in a key cannot choose how much memory it takes.
+func (s *Store) name(key []byte, buf *[sha256.Size]byte) name {
+	mark := uint16(0)
+	if len(key) > maxKey {
+		*buf = sha256.Sum256(key)
+		key, mark = buf[:], digested
+	}
+	return name{key, maphash.Bytes(s.seed, key), mark | uint16(len(key))}
+}

@@ -1,0 +1,186 @@
+package memstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"hash/maphash"
+	"math"
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+const (
+	defaultMaxBytes = 512 << 20
+	// minShardBytes is the least that a shard can work with.
+	minShardBytes = 64 << 10
+	// maxShards bounds what the shards themselves cost.
+	maxShards = 1 << 14
+	// shardsPerCPU makes it unlikely that two goroutines want the same shard, and
+	// keeps the pause short when a shard's table grows.
+	shardsPerCPU = 64
+)
+
+// Options are the choices of a Store. The zero value, like nil, is good for a
+// service with up to some millions of counters.
+type Options struct {
+	// MaxBytes bounds the memory that the counters take, all bookkeeping included.
+	// When it is used up new counters share the ones that were set aside for that:
+	// see the package's documentation. Default, when 0 or less: 512 MiB. The least
+	// is 64 KiB, and less is taken as that.
+	MaxBytes int64
+	// Shards is the number of locks. It is rounded up to a power of two, and down
+	// again until there are 64 KiB of MaxBytes for each, and is at most 16,384.
+	// Default, when 0 or less: 64 for each of runtime.GOMAXPROCS(0).
+	Shards int
+	// Now is the clock, needed only to know which windows have passed. It should be
+	// the Engine's. It is called with locks held and must not call the Store.
+	// Default: time.Now.
+	Now func() time.Time
+}
+
+// Store keeps counters in the memory of the process. It is a
+// ratelimit.ConditionalStore, never returns an error and never waits for
+// anything but a lock that is held for some hundred nanoseconds, so it has no
+// use for a context. Create it with New.
+type Store struct {
+	seed   maphash.Seed
+	shift  uint // by which a hash becomes the index of a shard
+	shards []shard
+	clock  func() int64
+	// swept is the second in which the shards were last looked through.
+	swept atomic.Int64
+}
+
+// New returns an empty Store. opts may be nil.
+func New(opts *Options) *Store {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	total := maxBytes(o.MaxBytes)
+	n := shardCount(o.Shards, total)
+	s := &Store{
+		seed:   maphash.MakeSeed(),
+		shift:  uint(64 - bits.Len(uint(n-1))),
+		shards: make([]shard, n),
+		clock:  func() int64 { return o.Now().Unix() },
+	}
+	for i := range s.shards {
+		s.shards[i].allot(total / n)
+	}
+	return s
+}
+
+func maxBytes(asked int64) int {
+	if asked <= 0 {
+		return defaultMaxBytes
+	}
+	return int(max(min(asked, math.MaxInt), minShardBytes))
+}
+
+func shardCount(asked, total int) int {
+	if asked <= 0 {
+		asked = shardsPerCPU * runtime.GOMAXPROCS(0)
+	}
+	n := 1
+	for n < min(asked, maxShards) && 2*n*minShardBytes <= total {
+		n *= 2
+	}
+	return n
+}
+
+// allot sets aside what the shard may need in any case, with all windows in use
+// and full, and leaves the rest to the counters.
+func (sh *shard) allot(bytes int) {
+	const tables = maxWindows + 1 // and the spare one
+	sh.sharedLen = 1 << (bits.Len(uint(bytes/(8*tables*16))) - 1)
+	sh.sharedLen = min(sh.sharedLen, 1024)
+	sh.limit = bytes - shardSize - tables*(tableSize+8*sh.sharedLen)
+}
+
+func (s *Store) index(k name) uint64 { return k.sum >> s.shift }
+
+func (s *Store) shard(k name) *shard { return &s.shards[s.index(k)] }
+
+// Add implements ratelimit.Store. The error is always nil.
+func (s *Store) Add(_ context.Context, hits []ratelimit.Hit) error {
+	for i := range hits {
+		s.add(&hits[i])
+	}
+	return nil
+}
+
+func (s *Store) add(h *ratelimit.Hit) {
+	var digest [sha256.Size]byte
+	k := s.name(h.Key, &digest)
+	sh := s.shard(k)
+	sh.mu.Lock()
+	h.Count = sh.add(h, k, s.clock)
+	look := sh.called()
+	sh.mu.Unlock()
+	if look {
+		s.sweep()
+	}
+}
+
+// sweep lets go of the windows that have passed, in all shards, once a second. A
+// shard that is busy has to wait for the next second.
+func (s *Store) sweep() {
+	now := s.clock()
+	if last := s.swept.Load(); last == now || !s.swept.CompareAndSwap(last, now) {
+		return
+	}
+	for i := range s.shards {
+		if sh := &s.shards[i]; sh.mu.TryLock() {
+			sh.trim(now)
+			sh.mu.Unlock()
+		}
+	}
+}
+
+// Trim lets go of the windows that have passed by now. Any call of Add sees to
+// that as it goes, so Trim is for programs that go idle and want the memory back:
+// two seconds after a window's end it is all free. It takes a microsecond per
+// some ten shards.
+func (s *Store) Trim(now time.Time) {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		sh.trim(now.Unix())
+		sh.mu.Unlock()
+	}
+}
+
+// Stats is what a Store holds.
+type Stats struct {
+	// Keys is the number of counters, those not yet let go of included, the shared
+	// ones not.
+	Keys int
+	// Bytes is the memory taken. It is never more than Options.MaxBytes.
+	Bytes int64
+	// Shared is how many hits have been counted on shared counters since New, for
+	// want of memory. If it grows, limits may be reached early: raise MaxBytes.
+	Shared uint64
+}
+
+// Stats looks at one shard after the other, so under load the sums are not of
+// one moment.
+func (s *Store) Stats() Stats {
+	var sum Stats
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		sum.Keys += sh.keys()
+		sum.Bytes += int64(sh.bytes())
+		sum.Shared = plus(sum.Shared, sh.shared)
+		sh.mu.Unlock()
+	}
+	return sum
+}

@@ -1,0 +1,182 @@
+package memstore_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+	"github.com/ashlar-go/ashlar/ratelimit/store/storetest"
+)
+
+var _ ratelimit.ConditionalStore = (*memstore.Store)(nil)
+
+func TestStore(t *testing.T) {
+	clock := storetest.NewClock()
+	opts := &storetest.Options{Clock: clock}
+	for _, shards := range []int{0, 1, 16} {
+		t.Run(fmt.Sprintf("shards=%d", shards), func(t *testing.T) {
+			storetest.Run(t, func(*testing.T) ratelimit.Store {
+				return memstore.New(&memstore.Options{Shards: shards, Now: clock.Now})
+			}, opts)
+		})
+	}
+}
+
+// TestStoreWithItsOwnClock has the suite's counters live in the present.
+func TestStoreWithItsOwnClock(t *testing.T) {
+	storetest.Run(t, func(*testing.T) ratelimit.Store { return memstore.New(nil) }, nil)
+}
+
+func hit(key string, n uint64, unit ratelimit.Unit, now int64) ratelimit.Hit {
+	return ratelimit.Hit{Key: []byte(key), N: n, Limit: 100, Unit: unit, Window: unit.Window(now)}
+}
+
+// add counts one hit and returns the count.
+func add(store *memstore.Store, h ratelimit.Hit) uint64 {
+	hits := []ratelimit.Hit{h}
+	if err := store.Add(context.Background(), hits); err != nil {
+		panic(err) // the store never returns one
+	}
+	return hits[0].Count
+}
+
+const noon = 1_700_049_600 // a Wednesday, 12:00:00 UTC
+
+func TestExtremeOptionsAreMadeGood(t *testing.T) {
+	for _, opts := range []*memstore.Options{
+		nil,
+		{},
+		{MaxBytes: 1},
+		{MaxBytes: -1, Shards: -1},
+		{MaxBytes: 1 << 62, Shards: 3},
+		{MaxBytes: 200_000, Shards: 1 << 30},
+		{Shards: 1 << 30},
+	} {
+		store := memstore.New(opts)
+		for want := range uint64(3) {
+			if got := add(store, hit("key", 1, ratelimit.Hour, time.Now().Unix())); got != want+1 {
+				t.Errorf("with the options %+v hit %d was counted as %d", opts, want+1, got)
+			}
+		}
+		if stats := store.Stats(); stats.Keys != 1 {
+			t.Errorf("with the options %+v one counter makes the statistics %+v", opts, stats)
+		}
+	}
+}
+
+func TestDigestIsNoKey(t *testing.T) {
+	store := memstore.New(&memstore.Options{Shards: 1})
+	long := strings.Repeat("k", 10_000)
+	now := time.Now().Unix()
+	add(store, hit(long, 5, ratelimit.Day, now))
+	digest := sha256.Sum256([]byte(long)) // what the store keeps of it
+	if got := add(store, hit(string(digest[:]), 1, ratelimit.Day, now)); got != 1 {
+		t.Errorf("another key was counted as %d, want 1", got)
+	}
+	if got := add(store, hit(long, 1, ratelimit.Day, now)); got != 6 {
+		t.Errorf("the long key was counted as %d, want 6", got)
+	}
+}
+
+func TestLongKeysTakeLittleMemory(t *testing.T) {
+	store := memstore.New(nil)
+	before := store.Stats().Bytes
+	for i := range 1000 {
+		add(store, hit(strings.Repeat("k", 100_000)+fmt.Sprint(i), 1, ratelimit.Day, time.Now().Unix()))
+	}
+	stats := store.Stats()
+	if each := (stats.Bytes - before) / 1000; stats.Keys != 1000 || each > 500 {
+		t.Errorf("1,000 keys of 100 KB: %+v, %d bytes each; want 1,000 keys of 500 bytes at most", stats, each)
+	}
+}
+
+func TestWindowsAreFreedByAnyTraffic(t *testing.T) {
+	now := int64(noon)
+	store := memstore.New(&memstore.Options{Now: func() time.Time { return time.Unix(now, 0) }})
+	empty := store.Stats()
+	for i := range 10_000 {
+		add(store, hit(fmt.Sprint(i), 1, ratelimit.Minute, now))
+	}
+	now += 62
+	for range 64 {
+		add(store, hit("the only key that is still in use", 1, ratelimit.Hour, now))
+	}
+	if stats := store.Stats(); stats.Keys != 1 || stats.Bytes > empty.Bytes+10_000 {
+		t.Errorf("two seconds after their window 10,000 counters leave %+v, want one key and about %d bytes", stats, empty.Bytes)
+	}
+}
+
+func TestTrimFreesAllThatIsOver(t *testing.T) {
+	store := memstore.New(&memstore.Options{Now: func() time.Time { return time.Unix(noon, 0) }})
+	empty := store.Stats()
+	for i := range 1000 {
+		add(store, hit(fmt.Sprint(i), 1, ratelimit.Second, noon))
+		add(store, hit(fmt.Sprint(i), 1, ratelimit.Hour, noon))
+	}
+	for _, step := range []struct{ after, keys int }{{0, 2000}, {2, 2000}, {3, 1000}, {3601, 1000}, {3602, 0}} {
+		store.Trim(time.Unix(noon+int64(step.after), 0))
+		if got := store.Stats().Keys; got != step.keys {
+			t.Errorf("%d seconds after the windows began there are %d counters, want %d", step.after, got, step.keys)
+		}
+	}
+	store.Trim(time.Unix(noon+3700, 0))
+	if got := store.Stats(); got != empty {
+		t.Errorf("after all windows are over the store holds %+v, want %+v as when it was new", got, empty)
+	}
+}
+
+// TestLateFirstHit is about embedders whose engine and store have different
+// clocks: they get counters that work, for a time.
+func TestLateFirstHit(t *testing.T) {
+	now := int64(noon)
+	store := memstore.New(&memstore.Options{Shards: 1, Now: func() time.Time { return time.Unix(now, 0) }})
+	for want := range uint64(100) {
+		if got := add(store, hit("late", 1, ratelimit.Second, noon-86400)); got != want+1 {
+			t.Fatalf("hit %d of a window long past was counted as %d", want+1, got)
+		}
+		now += int64(want % 2)
+	}
+}
+
+// TestClockFromNowhere has windows that no clock would show: the store must stay
+// small, and count exactly in the windows that its own clock shows.
+func TestClockFromNowhere(t *testing.T) {
+	store := memstore.New(&memstore.Options{Shards: 1, Now: func() time.Time { return time.Unix(noon, 0) }})
+	for i := range int64(5000) {
+		nowhere := hit("nowhere", 1, ratelimit.Unit(i%9), noon)
+		nowhere.Window = i * i * i * 1_000_003 * (1 - 2*(i%2))
+		add(store, nowhere)
+		for unit := ratelimit.Second; unit.Valid(); unit++ {
+			if got := add(store, hit(unit.String(), 1, unit, noon)); got != uint64(i+1) {
+				t.Fatalf("hit %d of this %v was counted as %d", i+1, unit, got)
+			}
+		}
+	}
+	if stats := store.Stats(); stats.Keys > 32 || stats.Bytes > 64<<10 {
+		t.Errorf("5,000 windows from nowhere left %+v, want 32 keys and 64 KiB at most", stats)
+	}
+}
+
+func TestAddAllocatesNothing(t *testing.T) {
+	store := memstore.New(nil)
+	now := time.Now().Unix()
+	hits := make([]ratelimit.Hit, 8)
+	for i := range hits {
+		hits[i] = hit(fmt.Sprintf("key%d", i), 1, ratelimit.Year, now)
+	}
+	hits[7].Key = []byte(strings.Repeat("long", 1000))
+	ctx := context.Background()
+	for name, call := range map[string]func(context.Context, []ratelimit.Hit) error{
+		"Add": store.Add, "AddUnlessOver": store.AddUnlessOver,
+	} {
+		// More calls than it takes until the clock is looked at.
+		if n := testing.AllocsPerRun(1000, func() { _ = call(ctx, hits) }); n != 0 {
+			t.Errorf("%s of %d hits allocates %v times, want 0", name, len(hits), n)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// Run tests that the stores which open returns keep the contract of
+// ratelimit.Store. Each case gets a store of its own; that may be the same one
+// every time, or hold counters already, since no two cases use the same keys.
+// Whatever there is to close, open leaves to t.Cleanup. opts may be nil.
+func Run(t *testing.T, open func(t *testing.T) ratelimit.Store, opts *Options) {
+	t.Helper()
+	for _, c := range Cases(opts) {
+		t.Run(c.Name, func(t *testing.T) {
+			if err := c.Check(open(t), opts); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// Case is one demand that is made on a store.
+type Case struct {
+	Name string // its layer and, after a slash, its own name
+	Why  string // why it must hold
+	test func(p *probe) error
+}
+
+// Cases are those that apply under the options, which may be nil.
+func Cases(opts *Options) []Case {
+	o := opts.orDefault()
+	cases := append(basicCases(&o), windowCases(&o)...)
+	cases = append(cases, concurrencyCases(&o)...)
+	return append(cases, conditionalCases(&o)...)
+}
+
+// Check tests one store. The error says what was expected, what came, and why
+// that matters.
+func (c Case) Check(store ratelimit.Store, opts *Options) error {
+	p := newProbe(store, opts.orDefault())
+	err := p.patiently(func() error { return c.test(p) })
+	if err != nil {
+		return fmt.Errorf("%w\nThis must hold because %s", err, c.Why)
+	}
+	return nil
+}

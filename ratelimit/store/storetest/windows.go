@@ -1,0 +1,196 @@
+package storetest
+
+import (
+	"fmt"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+func windowCases(o *Options) []Case {
+	cases := []Case{
+		{"windows/apart", "a window begins at zero, whatever was counted in the one before", checkApart},
+		{"windows/units", "a limit may be set per any unit, and limits of several units hold at once", checkUnits},
+		{"windows/past", "a request may reach the store just after its window has turned, as the first or not, and is still a hit", checkPast},
+		{"windows/jitter", "jitter spreads the expiry of counters, it does not change what they count", checkJitter},
+	}
+	if o.Clock == nil {
+		return cases
+	}
+	return append(cases,
+		Case{"windows/last second", "a limit holds until the end of its window; a counter lost before lets a second flood in", checkLastSecond},
+		Case{"windows/late", "a request that was decided in one second and counted in the next belongs to the window it was decided in", checkLate},
+		Case{"windows/turning", "windows come and go for as long as the process lives", checkTurning},
+		Case{"windows/long quiet", "a store must count after a pause in which everything has expired", checkQuiet},
+		Case{"windows/clock back", "clocks are set back; a limiter must go on counting when that happens", checkClockBack},
+	)
+}
+
+func units() []ratelimit.Unit {
+	var all []ratelimit.Unit
+	for u := ratelimit.Second; u.Valid(); u++ {
+		all = append(all, u)
+	}
+	return all
+}
+
+func checkApart(p *probe) error {
+	for _, unit := range units() {
+		this := unit.Window(p.now)
+		next := this + unit.Seconds()
+		err := first(
+			func() error { return p.add(hits{p.hitAt(unit, this, "apart", 4)}, 4) },
+			func() error { return p.add(hits{p.hitAt(unit, next, "apart", 1)}, 1) },
+			func() error {
+				return p.add(hits{p.hitAt(unit, this, "apart", 1), p.hitAt(unit, next, "apart", 1)}, 5, 2)
+			},
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkUnits(p *probe) error {
+	for rank := range uint64(3) {
+		var call hits
+		var want []uint64
+		for i, unit := range units() {
+			n := uint64(i + 1)
+			call = append(call, p.hitIn(unit, "units", n))
+			want = append(want, n*(rank+1))
+		}
+		if err := p.add(call, want...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPast(p *probe) error {
+	for _, unit := range units() {
+		last := unit.Window(p.now) - unit.Seconds()
+		err := first(
+			func() error { return p.add(hits{p.hitAt(unit, last, "past", 0)}, 0) },
+			func() error { return p.add(hits{p.hitAt(unit, last, "past", 2)}, 2) },
+			func() error { return p.add(hits{p.hitAt(unit, last, "past", 1)}, 3) },
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkJitter(p *probe) error {
+	for rank := range uint64(3) {
+		h := p.hit("jitter", 1)
+		h.Jitter = uint32(300 * rank)
+		if err := p.add(hits{h}, rank+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLastSecond adds at the beginning of a window and then only at its end: a
+// store that counts lifetimes from the last change must not be helped by one.
+func checkLastSecond(p *probe) error {
+	start := p.now
+	for _, unit := range units() {
+		window := unit.Window(start) + unit.Seconds()
+		p.at(window)
+		if err := p.add(hits{p.hitIn(unit, "last", 3)}, 3); err != nil {
+			return err
+		}
+		p.at(window + unit.Seconds() - 1)
+		err := first(
+			func() error { return p.disturb(unit) },
+			func() error { return p.add(hits{p.hitIn(unit, "last", 0)}, 3) },
+			func() error { return p.add(hits{p.hitIn(unit, "last", 1)}, 4) },
+		)
+		if err != nil {
+			return fmt.Errorf("in the last second of the window of a %v: %w", unit, err)
+		}
+	}
+	return nil
+}
+
+// disturb gives a store that cleans up as it goes the occasion to do so: many
+// calls on other counters.
+func (p *probe) disturb(unit ratelimit.Unit) error {
+	for i := range 2000 {
+		call := hits{p.hitIn(unit, fmt.Sprint("noise", i), 1)}
+		if err := p.store.Add(p.ctx, call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkLate(p *probe) error {
+	for _, unit := range units() {
+		window := unit.Window(p.now) + unit.Seconds()
+		p.at(window)
+		if err := p.add(hits{p.hitIn(unit, "late", 3)}, 3); err != nil {
+			return err
+		}
+		p.at(window + unit.Seconds())
+		err := first(
+			func() error { return p.disturb(unit) },
+			func() error { return p.add(hits{p.hitAt(unit, window, "late", 1)}, 4) },
+			func() error { return p.add(hits{p.hitIn(unit, "late", 1)}, 1) },
+			func() error { return p.add(hits{p.hitAt(unit, window, "late", 1)}, 5) },
+		)
+		if err != nil {
+			return fmt.Errorf("in the first second after the window of a %v: %w", unit, err)
+		}
+	}
+	return nil
+}
+
+func checkTurning(p *probe) error {
+	for _, unit := range units() {
+		for range 50 {
+			p.at(unit.Window(p.now) + unit.Seconds())
+			err := first(
+				func() error { return p.add(hits{p.hitIn(unit, "turning", 1)}, 1) },
+				func() error { return p.add(hits{p.hitIn(unit, "turning", 1)}, 2) },
+			)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkQuiet(p *probe) error {
+	return first(
+		func() error { return p.add(hits{p.hitIn(ratelimit.Second, "quiet", 5)}, 5) },
+		func() error { return p.disturb(ratelimit.Minute) },
+		func() error { p.at(p.now + 10*ratelimit.Year.Seconds()); return nil },
+		func() error { return p.add(hits{p.hitIn(ratelimit.Second, "quiet", 1)}, 1) },
+		func() error { return p.disturb(ratelimit.Minute) },
+		func() error { return p.add(hits{p.hitIn(ratelimit.Second, "quiet", 1)}, 2) },
+	)
+}
+
+// checkClockBack asks nothing of the counters of the windows gone back to: only
+// that what is counted from then on is counted.
+func checkClockBack(p *probe) error {
+	back := p.now - 3*ratelimit.Day.Seconds()
+	if err := p.add(hits{p.hitIn(ratelimit.Minute, "forth", 1)}, 1); err != nil {
+		return err
+	}
+	p.at(back)
+	for rank := range uint64(3) {
+		if err := p.add(hits{p.hitIn(ratelimit.Minute, "back", 1)}, rank+1); err != nil {
+			return fmt.Errorf("after the clock was set back by three days: %w", err)
+		}
+		if err := p.disturb(ratelimit.Second); err != nil {
+			return err
+		}
+	}
+	return nil
+}
