@@ -60,12 +60,12 @@ func (e *Engine) hold(u *inUse, r *Request, i int, c *check, w *workspace) {
 	l := c.limit
 	c.live, c.requests, c.unit = true, l.requests, l.unit
 	switch {
-	case u.stats == nil:
+	case e.limits == nil:
 	case l.perRequest:
 		w.text = l.appendMetric(w.text[:0], r.Domain, r.Descriptors[i].Entries)
 		c.stats = e.limits.limit(r.Domain, w.text)
 	default:
-		c.stats = u.stats[l.id]
+		c.stats = u.limits[l.id].stats
 	}
 }
 
@@ -90,7 +90,7 @@ func replace(dom *domain, w *workspace) {
 }
 
 // prepare names the counters and lists the hits for the stores.
-func (e *Engine) prepare(r *Request, d *Decision, now int64) {
+func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 	w := &d.work
 	for i := range w.checks {
 		c := &w.checks[i]
@@ -100,20 +100,28 @@ func (e *Engine) prepare(r *Request, d *Decision, now int64) {
 		if c.stats != nil {
 			c.stats.lane(w.lane).total.Add(c.hits)
 		}
-		c.window = c.unit.Window(now)
 		c.key[0] = len(w.keys)
-		w.keys = appendCounterKey(w.keys, e.opts.CounterKeyPrefix, r.Domain, r.Descriptors[i].Entries, c.limit, c.window)
+		w.keys = e.appendKey(w.keys, u, r.Domain, r.Descriptors[i].Entries, c, t.units[c.unit].text)
 		c.key[1] = len(w.keys)
 	}
 	// Only now do the keys lie still.
 	for i := range w.checks {
 		if c := &w.checks[i]; c.live {
-			e.addHit(c, w)
+			e.addHit(c, w, t)
 		}
 	}
 }
 
-func (e *Engine) addHit(c *check, w *workspace) {
+func (e *Engine) appendKey(b []byte, u *inUse, domain string, entries []Entry, c *check, window string) []byte {
+	if c.limit != nil {
+		if l := &u.limits[c.limit.id]; l.planned {
+			return l.key.append(b, entries, window)
+		}
+	}
+	return appendCounterKey(b, e.opts.CounterKeyPrefix, domain, entries, c.limit, window)
+}
+
+func (e *Engine) addHit(c *check, w *workspace, t *tick) {
 	key := w.keys[c.key[0]:c.key[1]:c.key[1]]
 	if e.opts.OverLimitCache != nil && e.opts.OverLimitCache.Contains(key) {
 		c.cached, w.anyCached = true, true
@@ -123,7 +131,7 @@ func (e *Engine) addHit(c *check, w *workspace) {
 		c.store = perSecond
 	}
 	c.hit = len(w.hits[c.store])
-	h := Hit{Key: key, N: c.hits, Limit: c.requests, Unit: c.unit, Window: c.window}
+	h := Hit{Key: key, N: c.hits, Limit: c.requests, Unit: c.unit, Window: t.units[c.unit].window}
 	if e.jitter > 0 {
 		h.Jitter = e.opts.Rand(e.jitter)
 	}
@@ -131,7 +139,7 @@ func (e *Engine) addHit(c *check, w *workspace) {
 }
 
 // judge turns counts into statuses and statistics.
-func (e *Engine) judge(d *Decision, now int64) {
+func (e *Engine) judge(d *Decision, t *tick) {
 	w := &d.work
 	for i := range w.checks {
 		c, s := &w.checks[i], &d.Statuses[i]
@@ -149,7 +157,7 @@ func (e *Engine) judge(d *Decision, now int64) {
 		if c.limit != nil {
 			s.Name = c.limit.name
 		}
-		s.ResetSeconds = uint32(c.unit.Seconds() - (now - c.window))
+		s.ResetSeconds = t.units[c.unit].reset
 		if c.stats != nil {
 			c.stats.lane(w.lane).add(&v.counts)
 		}

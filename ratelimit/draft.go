@@ -47,6 +47,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []*node) {
 	r, in := dr.rule, dr.rule.Limit
 	l := &limit{
 		id:        len(rs.limits),
+		domain:    d.name,
 		requests:  in.RequestsPerUnit,
 		unit:      in.Unit,
 		unlimited: in.Unlimited,
@@ -74,7 +75,6 @@ func (l *limit) nameMetric(domain string) {
 	l.perRequest = l.detailed
 	for _, n := range l.path {
 		l.perRequest = l.perRequest || n.fromValue
-		l.sharing = l.sharing || n.shared
 		key = append(key, '.')
 		key = append(key, n.metric...)
 	}

@@ -12,7 +12,8 @@ import (
 // Options are the choices of an Engine. The zero value, like nil, is what the
 // reference service does by default, without statistics.
 type Options struct {
-	// Now is the clock. It decides which window a hit falls into. Default: time.Now.
+	// Now is the clock. It decides which window a hit falls into. Default: the
+	// system's, read once a second.
 	Now func() time.Time
 
 	// NearLimitRatio is the part of a limit above which hits count as near it: 0 to
@@ -65,15 +66,22 @@ type Engine struct {
 	limits *requestStats
 	shadow *Counter
 
+	clock clock
 	inUse atomic.Pointer[inUse]
 	useMu sync.Mutex
 	lanes atomic.Uint32 // handed out to workspaces one after the other
 }
 
-// inUse is a Ruleset and the counters of its limits.
+// inUse is a Ruleset as this engine needs it.
 type inUse struct {
-	rules *Ruleset
-	stats []*LimitStats // by limit.id; nil without statistics
+	rules  *Ruleset
+	limits []limitInUse // by limit.id
+}
+
+type limitInUse struct {
+	stats   *LimitStats // nil without statistics, and where their key depends on the request
+	planned bool
+	key     keyPlan
 }
 
 // New returns an Engine without rules: until Use is called, Decide returns
@@ -84,9 +92,7 @@ func New(store Store, opts *Options) *Engine {
 		e.opts = *opts
 	}
 	o := &e.opts
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	e.clock.now = o.Now
 	if o.Rand == nil {
 		o.Rand = rand.Uint32N
 	}
@@ -119,17 +125,21 @@ func (e *Engine) Use(rules *Ruleset) {
 		e.inUse.Store(nil)
 		return
 	}
-	u := &inUse{rules: rules}
-	if e.opts.Stats != nil {
-		u.stats = make([]*LimitStats, len(rules.limits))
-		for i, l := range rules.limits {
-			// Unlimited rules have no statistics, and names made of requests are met there.
-			if !l.unlimited && !l.perRequest {
-				u.stats[i] = e.opts.Stats.Limit(l.metric)
-			}
-		}
+	u := &inUse{rules: rules, limits: make([]limitInUse, len(rules.limits))}
+	for i, l := range rules.limits {
+		u.limits[i] = e.use(l)
 	}
 	e.inUse.Store(u)
+}
+
+func (e *Engine) use(l *limit) limitInUse {
+	var u limitInUse
+	u.key, u.planned = newKeyPlan(e.opts.CounterKeyPrefix, l.domain, l.path)
+	// Unlimited rules have no statistics, and names made of requests are met there.
+	if e.opts.Stats != nil && !l.unlimited && !l.perRequest {
+		u.stats = e.opts.Stats.Limit(l.metric)
+	}
+	return u
 }
 
 // Rules returns the rules in use, nil if there are none.
@@ -153,13 +163,13 @@ func (e *Engine) Decide(ctx context.Context, r *Request, d *Decision) error {
 	if u == nil {
 		return ErrNoRules
 	}
-	now := e.opts.Now().Unix()
+	t := e.clock.read()
 	e.match(u, r, d)
-	e.prepare(r, d, now)
+	e.prepare(u, r, d, t)
 	if err := e.count(ctx, d); err != nil {
 		return storeError(err)
 	}
-	e.judge(d, now)
+	e.judge(d, t)
 	e.conclude(d)
 	return nil
 }

@@ -30,7 +30,14 @@ type Place struct {
 	Path   []int // as in Fault
 }
 
-func (p *Place) String() string { return strings.TrimSuffix((&Fault{Path: p.Path}).locate(), ": ") }
+// String leads there from the list given to Compile: "domains[0].descriptors[2]".
+func (p *Place) String() string {
+	s := fmt.Sprintf("domains[%d]", p.Source)
+	for _, n := range p.Path {
+		s += fmt.Sprintf(".descriptors[%d]", n)
+	}
+	return s
+}
 
 // Error names the place in the tree and the reason, such as
 //

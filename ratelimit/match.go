@@ -21,6 +21,7 @@ type node struct {
 // limit is a compiled Limit together with what its rule says about it.
 type limit struct {
 	id        int // index in Ruleset.limits
+	domain    string
 	requests  uint32
 	unit      Unit
 	unlimited bool
@@ -29,14 +30,12 @@ type limit struct {
 	detailed  bool
 	// perRequest says that the statistics key depends on the request's values.
 	perRequest bool
-	// sharing says that some node of path is shared.
-	sharing  bool
-	name     string
-	nameID   int32   // index of the name in its domain, -1 without one
-	replaces []int32 // indices of names
-	metric   string  // the statistics key, sanitised, if not perRequest
-	metadata map[string]any
-	path     []*node // from the top to the rule itself
+	name       string
+	nameID     int32   // index of the name in its domain, -1 without one
+	replaces   []int32 // indices of names
+	metric     string  // the statistics key, sanitised, if not perRequest
+	metadata   map[string]any
+	path       []*node // from the top to the rule itself
 }
 
 // level is the set of rules that an entry is compared with at one depth.

@@ -25,10 +25,9 @@ type check struct {
 	unit     Unit
 
 	key    [2]int // where in workspace.keys
-	window int64
-	cached bool // the over-limit cache answers for the store
-	store  int8 // which of workspace.hits
-	hit    int  // index there
+	cached bool   // the over-limit cache answers for the store
+	store  int8   // which of workspace.hits
+	hit    int    // index there
 }
 
 const (

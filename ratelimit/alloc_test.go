@@ -1,0 +1,157 @@
+package ratelimit_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// bareStore counts in a map that already has every key, and allocates nothing
+// then.
+type bareStore map[string]*uint64
+
+func (s bareStore) Add(_ context.Context, hits []ratelimit.Hit) error {
+	for i := range hits {
+		h := &hits[i]
+		n := s[string(h.Key)]
+		if n == nil {
+			n = new(uint64)
+			s[string(h.Key)] = n
+		}
+		*n += h.N
+		h.Count = *n
+	}
+	return nil
+}
+
+// allocRules have one rule of each kind that a decision can meet.
+func allocRules() []ratelimit.Rule {
+	rules := []ratelimit.Rule{
+		rule("exact", "value", 1<<30),
+		flagged("d", "detailed", ""),
+		flagged("v", "value", ""),
+		flagged("s", "shared", "s*"),
+		rule("p*", "", 1<<30),
+		{Key: "a", Rules: []ratelimit.Rule{{Key: "b", Value: "b*", Rules: []ratelimit.Rule{rule("c", "", 1<<30)}}}},
+		named("one", "A"), named("two", "B", "A"),
+		{Key: "free", Limit: &ratelimit.Limit{Unlimited: true}},
+		{Key: "white"},
+	}
+	for _, v := range strings.Fields("a* *b *c* d*d e** f*f*f g*h i* j* k* l* m*") {
+		rules = append(rules, rule("wild", v, 1<<30))
+	}
+	return rules
+}
+
+func repeat(n int, d ratelimit.Descriptor) []ratelimit.Descriptor {
+	all := make([]ratelimit.Descriptor, n)
+	for i := range all {
+		all[i] = d
+	}
+	return all
+}
+
+// A decision into a Decision that is used again allocates nothing.
+func TestDecideAllocatesNothing(t *testing.T) {
+	exact := desc("exact", "value")
+	tests := []struct {
+		name        string
+		domain      string
+		descriptors []ratelimit.Descriptor
+	}{
+		{"1 descriptor", "domain", repeat(1, exact)},
+		{"3 descriptors", "domain", repeat(3, exact)},
+		{"10 descriptors", "domain", repeat(10, exact)},
+		{"wildcards", "domain", []ratelimit.Descriptor{desc("wild", "axx"), desc("wild", "xxb"), desc("wild", "xcx"), desc("wild", "none"), desc("shared", "s1")}},
+		{"a pattern for key and value", "domain", repeat(2, desc("pattern", "x"))},
+		{"nested", "domain", repeat(3, desc("a", "1", "b", "b2", "c", "3"))},
+		{"detailed_metric", "domain", repeat(3, desc("detailed", "10.0.0.1"))},
+		{"value_to_metric", "domain", repeat(3, desc("value", "v"))},
+		{"override", "domain", repeat(3, override(5, ratelimit.Hour, desc("exact", "value")))},
+		{"no match", "domain", []ratelimit.Descriptor{desc("none", "x"), desc("white", ""), desc("free", ""), desc()}},
+		{"unknown domain", "nope", repeat(3, exact)},
+		{"replaced", "domain", []ratelimit.Descriptor{desc("one", ""), desc("two", "")}},
+		{"hits of its own", "domain", repeat(3, hits(2, exact))},
+	}
+	for _, stop := range []bool{false, true} {
+		for _, tt := range tests {
+			r := ratelimit.Request{Domain: tt.domain, Descriptors: tt.descriptors}
+			checkAllocs(t, tt.name, &ratelimit.Options{StopIncrementWhenOverLimit: stop, ExpiryJitter: time.Minute}, &r)
+		}
+	}
+}
+
+func checkAllocs(t *testing.T, name string, o *ratelimit.Options, r *ratelimit.Request) {
+	t.Helper()
+	o.Stats = newMapStats()
+	if o.Now == nil {
+		now := time.Unix(epoch, 0)
+		o.Now = func() time.Time { return now }
+	}
+	e := ratelimit.New(bareStore{}, o)
+	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: allocRules()}))
+	var d ratelimit.Decision
+	ctx := context.Background()
+	n := testing.AllocsPerRun(100, func() {
+		if err := e.Decide(ctx, r, &d); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n != 0 && !raceDetector {
+		t.Errorf("%s (stop increments %v): %v allocations", name, o.StopIncrementWhenOverLimit, n)
+	}
+}
+
+// Names beyond the bound are folded without a cost either: a flood of them is
+// when it matters most.
+func TestFoldedNamesAllocateNothing(t *testing.T) {
+	o := ratelimit.Options{MaxRequestStats: 1}
+	checkAllocs(t, "statistics keys", &o, &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{
+		desc("detailed", "1"), desc("detailed", "2"), override(5, ratelimit.Hour, desc("x", "y")), desc("detailed", strings.Repeat("long", 1000)),
+	}})
+	o = ratelimit.Options{MaxRequestStats: -1}
+	checkAllocs(t, "domains", &o, &ratelimit.Request{Domain: "nope", Descriptors: repeat(2, desc("k", "v"))})
+}
+
+// The clock in use by default does not allocate.
+func TestDecideAllocatesNothingByDefault(t *testing.T) {
+	checkAllocs(t, "real clock", &ratelimit.Options{Now: time.Now}, &ratelimit.Request{
+		Domain: "domain", Descriptors: repeat(1, override(5, ratelimit.Year, desc("exact", "value"))),
+	})
+}
+
+func TestTakeAllocatesNothing(t *testing.T) {
+	l, err := ratelimit.NewLimiter(bareStore{}, ratelimit.Per(5, ratelimit.Year), &ratelimit.Options{Stats: newMapStats()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	n := testing.AllocsPerRun(100, func() {
+		if _, err := l.Take(ctx, "key"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n != 0 && !raceDetector {
+		t.Errorf("Take: %v allocations", n)
+	}
+}
+
+// What one huge request made grow is given back by the next one.
+func TestHugeRequestIsNotKept(t *testing.T) {
+	b := newBench(t, nil, rule("k", "", 5))
+	var d ratelimit.Decision
+	big := ratelimit.Request{Domain: "domain", Descriptors: repeat(5000, desc("k", strings.Repeat("v", 100)))}
+	small := ratelimit.Request{Domain: "domain", Descriptors: repeat(1, desc("k", "v"))}
+	for _, r := range []*ratelimit.Request{&small, &big, &small} {
+		if err := b.engine.Decide(t.Context(), r, &d); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "statuses", len(d.Statuses), len(r.Descriptors))
+	}
+	if c := cap(d.Statuses); c > 100 {
+		t.Errorf("room for %d statuses is kept", c)
+	}
+}

@@ -1,0 +1,274 @@
+package ratelimit_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// faults compiles and returns what is wrong, as "source path field: reason".
+func faults(t *testing.T, opts *ratelimit.CompileOptions, domains ...ratelimit.Domain) []string {
+	t.Helper()
+	rules, err := ratelimit.Compile(domains, opts)
+	if err == nil {
+		return nil
+	}
+	if rules != nil {
+		t.Error("there are rules beside the faults")
+	}
+	list, ok := errors.AsType[ratelimit.Faults](err)
+	if !ok {
+		t.Fatalf("error is a %T, want Faults", err)
+	}
+	return faultTexts(list)
+}
+
+func faultTexts(list []*ratelimit.Fault) []string {
+	var texts []string
+	for _, f := range list {
+		text := decimal(uint64(f.Source)) + placeText(f.Path) + " " + f.Field + ": " + f.Reason
+		if f.Other != nil {
+			text += " <> " + decimal(uint64(f.Other.Source)) + placeText(f.Other.Path)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+func placeText(path []int) string {
+	text := ""
+	for _, n := range path {
+		text += "/" + decimal(uint64(n))
+	}
+	return text
+}
+
+func oneDomain(rules ...ratelimit.Rule) ratelimit.Domain {
+	return ratelimit.Domain{Name: "d", Rules: rules}
+}
+
+func limited(l ratelimit.Limit) ratelimit.Rule { return ratelimit.Rule{Key: "k", Limit: &l} }
+
+const useUnits = ": use second, minute, hour, day, week, month or year"
+
+// Every fault by itself, with its text and its place (reference 1.15).
+func TestCompileFault(t *testing.T) {
+	minute := ratelimit.Minute
+	tests := []struct {
+		name    string
+		domains []ratelimit.Domain
+		want    string
+	}{
+		{"empty domain", []ratelimit.Domain{{}}, "0 domain: config file cannot have empty domain"},
+		{"duplicate domain", []ratelimit.Domain{{Name: "d"}, {Name: "e"}, {Name: "d"}}, "2 domain: duplicate domain 'd' in config file <> 0"},
+		{"empty key", []ratelimit.Domain{oneDomain(rule("", "v", 1))}, "0/0 key: descriptor has empty key"},
+		{
+			"empty key below",
+			[]ratelimit.Domain{oneDomain(rule("a", "", 1), ratelimit.Rule{Key: "b", Rules: []ratelimit.Rule{rule("", "", 1)}})},
+			"0/1/0 key: descriptor has empty key",
+		},
+		{"duplicate", []ratelimit.Domain{oneDomain(rule("k", "", 1), rule("k", "", 2))}, "0/1 key: duplicate descriptor composite key 'd.k' <> 0/0"},
+		{
+			"duplicate below",
+			[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "a", Value: "x", Rules: []ratelimit.Rule{rule("b", "c", 1), rule("o", "", 1), rule("b", "c", 1)}})},
+			"0/0/2 key: duplicate descriptor composite key 'd.a_x.b_c' <> 0/0/0",
+		},
+		{
+			"duplicate once joined",
+			[]ratelimit.Domain{oneDomain(rule("a", "b_c", 1), rule("a_b", "c", 1))},
+			"0/1 key: duplicate descriptor composite key 'd.a_b_c' <> 0/0",
+		},
+		{
+			"duplicate once joined, key alone",
+			[]ratelimit.Domain{oneDomain(rule("a_b", "", 1), rule("a", "b", 1))},
+			"0/1 key: duplicate descriptor composite key 'd.a_b' <> 0/0",
+		},
+		{"no unit", []ratelimit.Domain{oneDomain(limited(ratelimit.Limit{RequestsPerUnit: 1}))}, "0/0 rate_limit.unit: invalid rate limit unit ''" + useUnits},
+		{"bad unit", []ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: 8}))}, "0/0 rate_limit.unit: invalid rate limit unit '8'" + useUnits},
+		{
+			"unit and unlimited",
+			[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unlimited: true, Unit: minute}))},
+			"0/0 rate_limit.unit: should not specify rate limit unit when unlimited",
+		},
+		{
+			"replaces nothing at all",
+			[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: minute, Replaces: []string{"x", ""}}))},
+			"0/0 rate_limit.replaces[1]: should not have an empty replaces entry",
+		},
+		{
+			"replaces itself",
+			[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: minute, Name: "me", Replaces: []string{"me"}}))},
+			"0/0 rate_limit.replaces[0]: replaces should not contain name of same descriptor: 'me'",
+		},
+		{
+			"shared without a value",
+			[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k", ShareThreshold: true})},
+			"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k'",
+		},
+		{
+			"shared with an exact value",
+			[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k", Value: "v", ShareThreshold: true})},
+			"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k_v'",
+		},
+		{
+			"shared with a star elsewhere",
+			[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k", Value: "a*b", ShareThreshold: true})},
+			"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k_a*b': value 'a*b' must end in '*'",
+		},
+		{
+			"shared with a star in the key only",
+			[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k*", ShareThreshold: true})},
+			"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k*'",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			equal(t, "faults", faults(t, nil, tt.domains...), []string{tt.want})
+		})
+	}
+}
+
+// What the reference service lets pass passes.
+func TestCompileNoFault(t *testing.T) {
+	domains := []ratelimit.Domain{
+		oneDomain(
+			limited(ratelimit.Limit{Unit: ratelimit.Year}), // no number of requests: blocks all
+			ratelimit.Rule{Key: "garbage unit", Limit: &ratelimit.Limit{Unlimited: true, Unit: 99}},
+			ratelimit.Rule{Key: "nobody", Limit: &ratelimit.Limit{Unit: ratelimit.Week, Replaces: []string{"nobody", "nobody"}}},
+			ratelimit.Rule{Key: "shared", Value: "a*b*", ShareThreshold: true},
+			ratelimit.Rule{Key: "white"},
+			rule("a", "b", 1), ratelimit.Rule{Key: "c", Rules: []ratelimit.Rule{rule("a", "b", 1)}},
+			rule("A", "b", 1), rule("a", "B", 1), rule("a", "*", 1), rule("a", "**", 1), rule("a", "", 1),
+		),
+		{Name: "e"}, {Name: "D", Rules: []ratelimit.Rule{rule("a", "b", 1)}},
+	}
+	equal(t, "faults", faults(t, nil, domains...), nil)
+	equal(t, "no domains", compile(t).Len(), 0)
+}
+
+// Everything that is wrong is reported at once, in the order of the input.
+func TestCompileAllFaults(t *testing.T) {
+	domains := []ratelimit.Domain{
+		oneDomain(
+			ratelimit.Rule{ShareThreshold: true, Limit: &ratelimit.Limit{Replaces: []string{"", "x"}, Name: "x"}, Rules: []ratelimit.Rule{
+				rule("", "", 1), limited(ratelimit.Limit{Unit: 9}),
+			}},
+			rule("k", "", 1), rule("k", "", 1),
+		),
+		{Rules: []ratelimit.Rule{rule("", "", 1)}},
+		oneDomain(rule("z", "", 1), rule("", "", 1), rule("z", "", 1)),
+		{},
+	}
+	want := []string{
+		"0/0 key: descriptor has empty key",
+		"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key ''",
+		"0/0 rate_limit.unit: invalid rate limit unit ''" + useUnits,
+		"0/0 rate_limit.replaces[0]: should not have an empty replaces entry",
+		"0/0 rate_limit.replaces[1]: replaces should not contain name of same descriptor: 'x'",
+		"0/0/0 key: descriptor has empty key",
+		"0/0/1 rate_limit.unit: invalid rate limit unit '9'" + useUnits,
+		"0/2 key: duplicate descriptor composite key 'd.k' <> 0/1",
+		"1 domain: config file cannot have empty domain",
+		"1/0 key: descriptor has empty key",
+		"2 domain: duplicate domain 'd' in config file <> 0",
+		"2/1 key: descriptor has empty key",
+		"2/2 key: duplicate descriptor composite key 'd.z' <> 2/0",
+		"3 domain: config file cannot have empty domain",
+	}
+	for range 5 {
+		equal(t, "faults", faults(t, nil, domains...), want)
+	}
+}
+
+// A fault reads as a line that leads to its place; all of them as one line each.
+func TestFaultText(t *testing.T) {
+	_, err := ratelimit.Compile([]ratelimit.Domain{
+		{Name: "mongo", Rules: []ratelimit.Rule{rule("a", "", 1), {Key: "b", Rules: []ratelimit.Rule{limited(ratelimit.Limit{})}}}},
+		{Name: "mongo"},
+	}, nil)
+	want := `domain "mongo": descriptors[1].descriptors[0].rate_limit.unit: invalid rate limit unit ''` + useUnits + "\n" +
+		`domain "mongo": domain: duplicate domain 'mongo' in config file (the other is at domains[0])`
+	equal(t, "text", err.Error(), want)
+	f, ok := errors.AsType[*ratelimit.Fault](err)
+	if !ok {
+		t.Fatal("no *Fault in the error")
+	}
+	equal(t, "first", f.Error(), strings.Split(want, "\n")[0])
+	equal(t, "domain", f.Domain, "mongo")
+}
+
+// Merged domains are one: rules add up in the order of the sources, and what is
+// there twice is a fault in the later source.
+func TestCompileMerge(t *testing.T) {
+	merge := &ratelimit.CompileOptions{MergeDomains: true}
+	one := oneDomain(rule("a", "x*", 1), ratelimit.Rule{Key: "n", Rules: []ratelimit.Rule{rule("p", "", 5)}})
+	two := oneDomain(rule("a", "*", 2), rule("b", "", 3))
+	for order, domains := range [][]ratelimit.Domain{{one, two}, {two, one}} {
+		rules, err := ratelimit.Compile(domains, merge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "domains", rules.Len(), 1)
+		b := newBench(t, nil)
+		b.engine.Use(rules)
+		for _, tt := range []struct {
+			key, value string
+			want       uint32
+		}{{"a", "xx", []uint32{1, 2}[order]}, {"a", "y", 2}, {"b", "", 3}} {
+			d := b.decideRequest(&ratelimit.Request{Domain: "d", Descriptors: []ratelimit.Descriptor{desc(tt.key, tt.value)}})
+			equal(t, tt.key+tt.value, d.Statuses[0].RequestsPerUnit, tt.want)
+		}
+	}
+	again := oneDomain(rule("new", "", 1), ratelimit.Rule{Key: "n", Rules: []ratelimit.Rule{rule("p", "", 5)}})
+	equal(t, "faults", faults(t, merge, one, two, again), []string{"2/1 key: duplicate descriptor composite key 'd.n' <> 0/1"})
+	equal(t, "empty domains", faults(t, merge, ratelimit.Domain{}, ratelimit.Domain{}), []string{
+		"0 domain: config file cannot have empty domain", "1 domain: config file cannot have empty domain",
+	})
+}
+
+// Replacement reaches across the sources of one domain.
+func TestCompileMergeNames(t *testing.T) {
+	b := newBench(t, nil)
+	rules, err := ratelimit.Compile([]ratelimit.Domain{oneDomain(named("a", "A")), oneDomain(named("b", "B", "A"))}, &ratelimit.CompileOptions{MergeDomains: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "warnings", faultTexts(rules.Warnings()), nil)
+	b.engine.Use(rules)
+	d := b.decideRequest(&ratelimit.Request{Domain: "d", Descriptors: []ratelimit.Descriptor{desc("a", ""), desc("b", "")}})
+	equal(t, "a", d.Statuses[0].Limited, false)
+}
+
+// nested is a chain of rules, depth deep, with a limit at the end.
+func nested(depth int) ratelimit.Rule {
+	r := rule("k", "", 7)
+	for range depth - 1 {
+		r = ratelimit.Rule{Key: "k", Rules: []ratelimit.Rule{r}}
+	}
+	return r
+}
+
+func TestCompileDepth(t *testing.T) {
+	b := newBench(t, nil, nested(ratelimit.MaxDepth))
+	var pairs []string
+	for range ratelimit.MaxDepth {
+		pairs = append(pairs, "k", "v")
+	}
+	matches(t, b, desc(pairs...), 7)
+	matches(t, b, desc(pairs[2:]...), 0)
+	for _, depth := range []int{ratelimit.MaxDepth + 1, 20_000} {
+		got := faults(t, nil, oneDomain(nested(depth)))
+		want := "0" + strings.Repeat("/0", ratelimit.MaxDepth) + " descriptors: nested more than 100 levels deep"
+		equal(t, "faults", got, []string{want})
+	}
+}
+
+func TestRulesetQuestions(t *testing.T) {
+	rules := compile(t, ratelimit.Domain{Name: "a"}, ratelimit.Domain{Name: "b", Rules: []ratelimit.Rule{rule("k", "", 1)}})
+	equal(t, "len", rules.Len(), 2)
+	equal(t, "a", rules.Has("a"), true)
+	equal(t, "A", rules.Has("A"), false)
+	equal(t, "empty", rules.Has(""), false)
+}

@@ -1,0 +1,122 @@
+package ratelimit_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// exampleNow makes the examples say the same at any time of day.
+func exampleNow() time.Time { return time.Date(2026, 1, 2, 3, 4, 50, 0, time.UTC) }
+
+func ExampleEngine() {
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{
+		Name: "shop",
+		Rules: []ratelimit.Rule{
+			{Key: "user", Limit: &ratelimit.Limit{RequestsPerUnit: 2, Unit: ratelimit.Minute}},
+			{Key: "user", Value: "admin", Limit: &ratelimit.Limit{Unlimited: true}},
+		},
+	}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	engine := ratelimit.New(newMapStore(), &ratelimit.Options{Now: exampleNow})
+	engine.Use(rules)
+
+	var d ratelimit.Decision // used again and again: no garbage
+	for _, user := range []string{"ann", "ann", "ann", "admin"} {
+		request := ratelimit.Request{Domain: "shop", Descriptors: []ratelimit.Descriptor{
+			{Entries: []ratelimit.Entry{{Key: "user", Value: user}}},
+		}}
+		if err := engine.Decide(context.Background(), &request, &d); err != nil {
+			fmt.Println(err)
+			return
+		}
+		s := &d.Statuses[0]
+		fmt.Println(user, d.Code, s.Remaining, s.Reset())
+	}
+	// Output:
+	// ann OK 1 10s
+	// ann OK 0 10s
+	// ann OVER_LIMIT 0 10s
+	// admin OK 4294967295 0s
+}
+
+func ExampleLimiter() {
+	logins, err := ratelimit.NewLimiter(newMapStore(), ratelimit.Per(2, ratelimit.Minute), &ratelimit.Options{Now: exampleNow})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 3 {
+		status, err := logins.Take(context.Background(), "192.0.2.1")
+		if err != nil {
+			fmt.Println(err) // the store failed: whether to go on is up to you
+			return
+		}
+		if !status.Allowed() {
+			fmt.Println("come back in", status.Reset())
+			continue
+		}
+		fmt.Println("welcome,", status.Remaining, "left")
+	}
+	// Output:
+	// welcome, 1 left
+	// welcome, 0 left
+	// come back in 10s
+}
+
+func ExampleLimiter_TakeN() {
+	tokens, err := ratelimit.NewLimiter(newMapStore(), ratelimit.Per(1000, ratelimit.Hour), &ratelimit.Options{Now: exampleNow})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	peek, _ := tokens.TakeN(ctx, "ann", 0) // asks, and counts nothing
+	fmt.Println(peek.Code, peek.Remaining)
+	used, _ := tokens.TakeN(ctx, "ann", 700)
+	fmt.Println(used.Code, used.Remaining)
+	more, _ := tokens.TakeN(ctx, "ann", 700)
+	fmt.Println(more.Code, more.Remaining)
+	// Output:
+	// OK 1000
+	// OK 300
+	// OVER_LIMIT 0
+}
+
+func ExampleCompile() {
+	_, err := ratelimit.Compile([]ratelimit.Domain{{
+		Name: "shop",
+		Rules: []ratelimit.Rule{
+			{Key: "user", Limit: &ratelimit.Limit{RequestsPerUnit: 2}},
+			{Key: "path", Value: "/api/*", Rules: []ratelimit.Rule{{Value: "x"}}},
+		},
+	}}, nil)
+	fmt.Println(err)
+	// Output:
+	// domain "shop": descriptors[0].rate_limit.unit: invalid rate limit unit '': use second, minute, hour, day, week, month or year
+	// domain "shop": descriptors[1].descriptors[0].key: descriptor has empty key
+}
+
+func ExampleRuleset_Warnings() {
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{
+		Name: "shop",
+		Rules: []ratelimit.Rule{
+			{Key: "path", Value: "/api/*"},
+			{Key: "path", Value: "/api/orders/*"},
+		},
+	}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, w := range rules.Warnings() {
+		fmt.Println(w.Path, w.Reason)
+	}
+	// Output:
+	// [1] unreachable: the earlier wildcard '/api/*' takes all that '/api/orders/*' matches
+}

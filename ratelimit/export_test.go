@@ -1,0 +1,51 @@
+package ratelimit
+
+// What only tests from outside need to see.
+
+// GlobMatch reports whether the pattern matches s.
+func GlobMatch(pattern, s string) bool {
+	g := parseGlob(pattern)
+	return g.match(s)
+}
+
+// GlobCovers and GlobOverlaps compare two patterns that each hold a star.
+func GlobCovers(a, b string) bool {
+	g, h := parseGlob(a), parseGlob(b)
+	return g.covers(&h)
+}
+
+// GlobOverlaps reports whether some string matches both patterns.
+func GlobOverlaps(a, b string) bool {
+	g, h := parseGlob(a), parseGlob(b)
+	return g.overlaps(&h)
+}
+
+// GlobIndex is an index over patterns.
+type GlobIndex struct{ x *globIndex }
+
+// NewGlobIndex files the patterns.
+func NewGlobIndex(patterns []string) GlobIndex {
+	globs := make([]globRule, len(patterns))
+	for i, p := range patterns {
+		globs[i] = globRule{glob: parseGlob(p), order: i}
+	}
+	return GlobIndex{newGlobIndex(globs)}
+}
+
+// First is the place of the first pattern that matches s, -1 for none.
+func (x GlobIndex) First(s string) int {
+	if g := x.x.first(s); g != nil {
+		return int(g.order)
+	}
+	return -1
+}
+
+// SanitiseMetric returns the statistics key s as it is sent out.
+func SanitiseMetric(s string) string {
+	b := []byte(s)
+	sanitiseMetric(b)
+	return string(b)
+}
+
+// MaxStatsName is from how many bytes on a name gets no counters of its own.
+const MaxStatsName = maxStatsName

@@ -1,0 +1,85 @@
+package ratelimit_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// How many hits a descriptor counts for (reference 1.3).
+func TestHitsAddend(t *testing.T) {
+	none := desc("k", "v")
+	tests := []struct {
+		name       string
+		request    uint32
+		descriptor ratelimit.Descriptor
+		want       uint64
+	}{
+		{"neither", 0, none, 1},
+		{"the request's", 7, none, 7},
+		{"the request's largest", math.MaxUint32, none, math.MaxUint32},
+		{"the descriptor's", 0, hits(3, none), 3},
+		{"the descriptor's wins", 7, hits(3, none), 3},
+		{"the descriptor's wins with zero", 7, hits(0, none), 0},
+		{"a peek", 0, hits(0, none), 0},
+		{"huge", 0, hits(math.MaxUint64, none), math.MaxUint64},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, nil, rule("k", "", 10))
+			b.decideRequest(&ratelimit.Request{Domain: "domain", HitsAddend: tt.request, Descriptors: []ratelimit.Descriptor{tt.descriptor}})
+			equal(t, "N", b.store.lastCall()[0].N, tt.want)
+			equal(t, "total_hits", b.stats.Limit("domain.k").Load().TotalHits, tt.want)
+		})
+	}
+}
+
+// An override counts for as many hits as any other descriptor.
+func TestHitsAddendOfOverride(t *testing.T) {
+	b := newBench(t, nil)
+	d := b.decide(hits(4, override(10, ratelimit.Minute, desc("k", "v"))))
+	equal(t, "remaining", d.Statuses[0].Remaining, 6)
+}
+
+// A peek asks without counting. An exactly exhausted limit still says OK, with
+// nothing left: token quotas rely on it (reference 1.3).
+func TestPeek(t *testing.T) {
+	tests := []struct {
+		name      string
+		limit     uint32
+		count     uint64
+		code      ratelimit.Code
+		remaining uint32
+	}{
+		{"unused", 10, 0, ratelimit.OK, 10},
+		{"half", 10, 5, ratelimit.OK, 5},
+		{"exhausted", 10, 10, ratelimit.OK, 0},
+		{"over", 10, 11, ratelimit.OverLimit, 0},
+		{"limit of zero", 0, 0, ratelimit.OK, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, nil, rule("k", "", tt.limit))
+			b.store.put("domain_k_v_1200", tt.count)
+			d := b.decide(hits(0, desc("k", "v")))
+			equal(t, "code", d.Code, tt.code)
+			equal(t, "remaining", d.Statuses[0].Remaining, tt.remaining)
+			equal(t, "counter", b.store.contents()["domain_k_v_1200"], tt.count)
+			equal(t, "asked", b.store.asked(), [][]string{{"domain_k_v_1200+0"}})
+			equal(t, "statistics", b.stats.counts(), map[string]ratelimit.LimitCounts{})
+		})
+	}
+}
+
+// Huge addends neither wrap around nor free the counter again.
+func TestHugeHits(t *testing.T) {
+	b := newBench(t, nil, rule("k", "", math.MaxUint32))
+	for range 3 {
+		d := b.decide(hits(math.MaxUint64, desc("k", "v")))
+		equal(t, "code", d.Code, ratelimit.OverLimit)
+		equal(t, "remaining", d.Statuses[0].Remaining, 0)
+	}
+	equal(t, "counter", b.store.contents()["domain_k_v_1200"], uint64(math.MaxUint64))
+	equal(t, "a single hit later", b.decide(desc("k", "v")).Code, ratelimit.OverLimit)
+}

@@ -1,0 +1,161 @@
+package ratelimit_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// A limit that comes with a request (reference 1.6).
+func TestOverride(t *testing.T) {
+	strict := rule("k", "v", 1)
+	strict.Limit.Name, strict.ShadowMode, strict.QuotaMode = "named", true, true
+	b := newBench(t, nil, strict, ratelimit.Rule{Key: "free", Limit: &ratelimit.Limit{Unlimited: true}})
+	d := b.decide(
+		override(20, ratelimit.Hour, desc("k", "v")),
+		override(30, ratelimit.Second, desc("free", "")),
+		override(40, ratelimit.Day, desc("no", "rule", "at", "all")),
+	)
+	equal(t, "statuses", d.Statuses, []ratelimit.Status{
+		{Code: ratelimit.OK, Limited: true, RequestsPerUnit: 20, Unit: ratelimit.Hour, Remaining: 19, ResetSeconds: 3600 - epoch},
+		{Code: ratelimit.OK, Limited: true, RequestsPerUnit: 30, Unit: ratelimit.Second, Remaining: 29, ResetSeconds: 1},
+		{Code: ratelimit.OK, Limited: true, RequestsPerUnit: 40, Unit: ratelimit.Day, Remaining: 39, ResetSeconds: 86400 - epoch},
+	})
+	equal(t, "counters", b.store.contents(), map[string]uint64{
+		"domain_k_v_0": 1, "domain_free__1234": 1, "domain_no_rule_at_all_0": 1,
+	})
+	within := counts{TotalHits: 1, WithinLimit: 1}
+	equal(t, "statistics", b.stats.counts(), map[string]counts{
+		"domain.k_v": within, "domain.free": within, "domain.no_rule.at_all": within,
+	})
+}
+
+// A rule's shadow mode has no say over an override.
+func TestOverrideIsNotShadowed(t *testing.T) {
+	shadow := rule("k", "", 1)
+	shadow.ShadowMode = true
+	b := newBench(t, nil, shadow)
+	equal(t, "code", b.decide(override(0, ratelimit.Minute, desc("k", "v"))).Code, ratelimit.OverLimit)
+}
+
+// Another number keeps the counter.
+func TestOverrideValueChanges(t *testing.T) {
+	b := newBench(t, nil)
+	for i, n := range []uint32{1, 5, 2, 4} {
+		d := b.decide(override(n, ratelimit.Minute, desc("k", "v")))
+		want := ratelimit.OK
+		if uint32(i)+1 > n {
+			want = ratelimit.OverLimit
+		}
+		equal(t, "code at limit "+decimal(uint64(n)), d.Code, want)
+	}
+	equal(t, "counters", b.store.contents(), map[string]uint64{"domain_k_v_1200": 4})
+}
+
+// An override takes effect only where its domain is configured.
+func TestOverrideInUnknownDomain(t *testing.T) {
+	b := newBench(t, nil)
+	d := b.decideRequest(&ratelimit.Request{Domain: "nope", Descriptors: []ratelimit.Descriptor{override(0, ratelimit.Minute, desc("k", "v"))}})
+	equal(t, "statuses", d.Statuses, []ratelimit.Status{{Code: ratelimit.OK}})
+	equal(t, "not found", b.stats.notFound(), map[string]uint64{"nope": 1})
+	equal(t, "store calls", len(b.store.calls), 0)
+}
+
+// One malformed unit kills the reference service; here it is an error, and
+// nothing is counted, for no descriptor.
+func TestOverrideInvalid(t *testing.T) {
+	for _, unit := range []ratelimit.Unit{0, 8, 255} {
+		b := newBench(t, nil, rule("k", "", 5))
+		var d ratelimit.Decision
+		err := b.engine.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{
+			desc("k", "v"), override(1, unit, desc("k", "v")),
+		}}, &d)
+		want := "descriptors[1].limit.unit: invalid rate limit unit " + decimal(uint64(unit)) +
+			": use second, minute, hour, day, week, month or year"
+		if err == nil || err.Error() != want {
+			t.Errorf("unit %d: got error %v, want %q", unit, err, want)
+		}
+		equal(t, "kind", ratelimit.KindOf(err), ratelimit.Invalid)
+		equal(t, "code", d.Code, ratelimit.Unknown)
+		equal(t, "store calls", len(b.store.calls), 0)
+		equal(t, "statistics", b.stats.counts(), map[string]counts{})
+	}
+}
+
+// Statistics keys of overrides (reference 1.6 and 1.8).
+func TestOverrideMetric(t *testing.T) {
+	tests := []struct {
+		descriptor ratelimit.Descriptor
+		want       string
+	}{
+		{desc("k", "v"), "domain.k_v"},
+		{desc("k", ""), "domain.k"},
+		{desc("a", "1", "b", "", "c", "3"), "domain.a_1.b.c_3"},
+		{desc("ip", "10.1.2.3", "path", "/a.b:c|d"), "domain.ip_10_1_2_3.path_/a.b_c_d"},
+		{desc("", "v"), "domain._v"},
+		{desc(), "domain."},
+	}
+	for _, tt := range tests {
+		b := newBench(t, nil)
+		b.decide(override(5, ratelimit.Minute, tt.descriptor))
+		equal(t, "statistics", b.stats.counts(), map[string]counts{tt.want: {TotalHits: 1, WithinLimit: 1}})
+	}
+}
+
+func TestInvalidRequests(t *testing.T) {
+	b := newBench(t, nil, rule("k", "", 5))
+	one := []ratelimit.Descriptor{desc("k", "v")}
+	tests := []struct {
+		request ratelimit.Request
+		want    *ratelimit.Error
+		text    string
+	}{
+		{ratelimit.Request{Descriptors: one}, ratelimit.ErrEmptyDomain, "rate limit domain must not be empty"},
+		{ratelimit.Request{Domain: "domain"}, ratelimit.ErrNoDescriptors, "rate limit descriptor list must not be empty"},
+		{ratelimit.Request{}, ratelimit.ErrEmptyDomain, "rate limit domain must not be empty"},
+	}
+	for _, tt := range tests {
+		var d ratelimit.Decision
+		err := b.engine.Decide(t.Context(), &tt.request, &d)
+		if !errors.Is(err, tt.want) || err.Error() != tt.text {
+			t.Errorf("%+v: got error %v, want %q", tt.request, err, tt.text)
+		}
+		equal(t, "kind", ratelimit.KindOf(err), ratelimit.Invalid)
+	}
+	equal(t, "statistics", b.stats.counts(), map[string]counts{})
+}
+
+func TestNoRules(t *testing.T) {
+	b := newBench(t, nil, rule("k", "", 5))
+	b.engine.Use(nil)
+	equal(t, "rules", b.engine.Rules(), nil)
+	var d ratelimit.Decision
+	r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "v")}}
+	err := b.engine.Decide(t.Context(), &r, &d)
+	equal(t, "kind", ratelimit.KindOf(err), ratelimit.NotReady)
+	equal(t, "text", err.Error(), "no rate limit configuration loaded")
+	// An invalid request is invalid all the same.
+	equal(t, "kind", ratelimit.KindOf(b.engine.Decide(t.Context(), &ratelimit.Request{}, &d)), ratelimit.Invalid)
+	b.use(rule("k", "", 5))
+	equal(t, "code once there are rules", b.decide(desc("k", "v")).Code, ratelimit.OK)
+}
+
+// A Decision that held an answer holds none after an error.
+func TestErrorLeavesNoDecision(t *testing.T) {
+	b := newBench(t, &ratelimit.Options{Metadata: true}, ratelimit.Rule{Key: "k", Limit: per(0, ratelimit.Minute)})
+	var d ratelimit.Decision
+	r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "v")}}
+	if err := b.engine.Decide(t.Context(), &r, &d); err != nil || d.Code != ratelimit.OverLimit {
+		t.Fatalf("got %v, %v", d.Code, err)
+	}
+	b.store.err = errors.New("down")
+	if err := b.engine.Decide(t.Context(), &r, &d); err == nil {
+		t.Fatal("no error")
+	}
+	equal(t, "code", d.Code, ratelimit.Unknown)
+	equal(t, "tightest", d.Tightest(), nil)
+	for _, s := range d.Statuses {
+		equal(t, "status", s, ratelimit.Status{})
+	}
+}

@@ -1,0 +1,145 @@
+package ratelimit_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// Names that come with requests are bounded, and folded into "other" beyond that;
+// the log says so once for each kind (ruling 9).
+func TestFoldedLimitNames(t *testing.T) {
+	b := newBench(t, &ratelimit.Options{MaxRequestStats: 3}, flagged("d", "detailed", ""), flagged("v", "value", ""), rule("plain", "", 5))
+	ask := []ratelimit.Descriptor{
+		desc("detailed", "1"), desc("value", "1"), override(5, ratelimit.Minute, desc("o", "1")), // these fill it up
+		desc("detailed", "2"), desc("value", "2"), override(5, ratelimit.Minute, desc("o", "2")),
+		desc("plain", "1"), desc("detailed", "1"), desc("value", "1"),
+	}
+	for _, d := range ask {
+		b.decide(d)
+	}
+	equal(t, "statistics", totals(b), map[string]uint64{
+		"domain.detailed_1": 2, "domain.value_1": 2, "domain.o_1": 1, "domain.other": 3, "domain.plain": 1,
+	})
+	equal(t, "warnings", strings.Count(b.log.String(), "level=WARN"), 1)
+	for _, want := range []string{"statistics key", "other", "domain=domain", "names=3"} {
+		if !strings.Contains(b.log.String(), want) {
+			t.Errorf("the log does not say %q: %s", want, b.log)
+		}
+	}
+}
+
+func totals(b *bench) map[string]uint64 {
+	all := make(map[string]uint64)
+	for key, c := range b.stats.counts() {
+		all[key] = c.TotalHits
+	}
+	return all
+}
+
+// Each domain folds into its own "other".
+func TestFoldedPerDomain(t *testing.T) {
+	b := newBench(t, &ratelimit.Options{MaxRequestStats: 1})
+	b.engine.Use(compile(t, ratelimit.Domain{Name: "one"}, ratelimit.Domain{Name: "two"}))
+	for _, domain := range []string{"one", "two", "one", "two", "two"} {
+		d := override(5, ratelimit.Minute, desc("k", decimal(uint64(len(totals(b))))))
+		b.decideRequest(&ratelimit.Request{Domain: domain, Descriptors: []ratelimit.Descriptor{d}})
+	}
+	equal(t, "statistics", totals(b), map[string]uint64{"one.k_0": 1, "two.other": 3, "one.other": 1})
+}
+
+func TestFoldedDomains(t *testing.T) {
+	b := newBench(t, &ratelimit.Options{MaxRequestStats: 2})
+	for _, domain := range []string{"a", "b:c", "d", "e", "a", "b:c", strings.Repeat("x", 5000)} {
+		b.decideRequest(&ratelimit.Request{Domain: domain, Descriptors: []ratelimit.Descriptor{desc("k", "")}})
+	}
+	equal(t, "not found", b.stats.notFound(), map[string]uint64{"a": 2, "b_c": 2, "other": 3})
+	equal(t, "warnings", strings.Count(b.log.String(), "level=WARN"), 1)
+	if !strings.Contains(b.log.String(), "unknown domain") {
+		t.Errorf("the log does not say what is folded: %s", b.log)
+	}
+}
+
+// The two kinds of names are bounded, and reported, each for itself.
+func TestFoldedKindsAreApart(t *testing.T) {
+	b := newBench(t, &ratelimit.Options{MaxRequestStats: 1})
+	for _, v := range []string{"1", "2", "3"} {
+		b.decide(override(5, ratelimit.Minute, desc("k", v)))
+		b.decideRequest(&ratelimit.Request{Domain: "nope" + v, Descriptors: []ratelimit.Descriptor{desc("k", "")}})
+	}
+	equal(t, "statistics", totals(b), map[string]uint64{"domain.k_1": 1, "domain.other": 2})
+	equal(t, "not found", b.stats.notFound(), map[string]uint64{"nope1": 1, "other": 2})
+	equal(t, "warnings", strings.Count(b.log.String(), "level=WARN"), 2)
+}
+
+// A long name is folded at once, so that the bound on names is one on bytes.
+func TestFoldedLongNames(t *testing.T) {
+	b := newBench(t, nil)
+	fits := strings.Repeat("v", ratelimit.MaxStatsName-len("domain.k_"))
+	b.decide(override(5, ratelimit.Minute, desc("k", fits)), override(5, ratelimit.Minute, desc("k", fits+"v")))
+	equal(t, "statistics", totals(b), map[string]uint64{"domain.k_" + fits: 1, "domain.other": 1})
+}
+
+// By default there is room for 10,000 names.
+func TestFoldedByDefault(t *testing.T) {
+	b := newBench(t, nil)
+	r := ratelimit.Request{Domain: "domain"}
+	for i := range uint64(10_100) {
+		r.Descriptors = append(r.Descriptors, override(5, ratelimit.Minute, desc("k", decimal(i))))
+	}
+	b.decideRequest(&r)
+	all := totals(b)
+	equal(t, "names", len(all), 10_001)
+	equal(t, "folded", all["domain.other"], 100)
+}
+
+// Names of requests must not keep the memory of a request alive, nor change with
+// it: a caller may reuse its buffers.
+func TestNamesAreCopied(t *testing.T) {
+	b := newBench(t, nil, flagged("d", "k", ""))
+	var d ratelimit.Decision
+	for _, v := range []string{"first", "second", "third", "first"} {
+		r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", v)}}
+		if err := b.engine.Decide(t.Context(), &r, &d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	equal(t, "statistics", totals(b), map[string]uint64{"domain.k_first": 2, "domain.k_second": 1, "domain.k_third": 1})
+}
+
+// Goroutines that meet the same new names at once count into the same counters.
+func TestFoldedConcurrently(t *testing.T) {
+	b := newBench(t, &ratelimit.Options{MaxRequestStats: 5}, flagged("d", "k", ""))
+	const workers, calls = 8, 200
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			var d ratelimit.Decision
+			for i := range uint64(calls) {
+				for _, r := range []ratelimit.Request{
+					{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", decimal(i%10))}},
+					{Domain: "nope" + decimal(i%10), Descriptors: []ratelimit.Descriptor{desc("k", "")}},
+				} {
+					if err := b.engine.Decide(t.Context(), &r, &d); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	sum := uint64(0)
+	for _, n := range totals(b) {
+		sum += n
+	}
+	equal(t, "names", len(totals(b)), 6)
+	equal(t, "hits", sum, workers*calls)
+	sum = 0
+	for _, n := range b.stats.notFound() {
+		sum += n
+	}
+	equal(t, "unknown domains", sum, workers*calls)
+	equal(t, "names of domains", len(b.stats.notFound()), 6)
+}
