@@ -16,7 +16,8 @@ type Store interface {
 	// reads 0.
 	//
 	// Additions are atomic per key: of all calls that add to one counter each gets
-	// a Count of its own. A counter that would pass the largest uint64 stays there.
+	// a Count of its own. A counter that would pass the largest count the store can
+	// hold, 1<<62 or more, stays there.
 	// A counter that is at or over some limit is a count, never an error.
 	//
 	// An error means that the counts are not to be used. Some additions may

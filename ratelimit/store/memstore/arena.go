@@ -1,73 +1,65 @@
 package memstore
 
-import (
-	"bytes"
-	"encoding/binary"
-	"math/bits"
-)
+import "sync/atomic"
 
 const (
-	minChunk  = 512
+	minChunk  = 256
 	maxChunk  = 1 << 16
-	maxChunks = 1 << 16
-	// chunkOverhead is what a chunk costs beside its bytes: its header, in a list
-	// that append may make twice as long as it is.
+	maxChunks = 256
+	// chunkOverhead is what a chunk costs beside its bytes.
 	chunkOverhead = 48
 )
 
-// arena keeps the bytes of keys, one after the other, in chunks without
-// pointers. A key is found by its ref: the chunk's index and the offset therein,
-// 16 bits each. No key starts at offset 0, so no ref is 0.
+// arena keeps the ends of long keys, one after the other, in chunks without
+// pointers. It grows under the lock of its shard and is read without: a chunk
+// never moves, and what is in it never changes.
+//
+// A place in it is the chunk's index in the upper 8 bits of a ref, and the offset in
+// the lower 24.
 type arena struct {
-	chunks [][]byte
-	fill   int // the chunk that is being filled
-	next   int // where in it the next key goes
+	chunks [maxChunks / 32]atomic.Pointer[[32][]byte]
+	n      int // chunks in use; the last is being filled
+	next   int // where in it the next one goes
 	bytes  int // what all chunks cost
 }
 
-// fits moves on to a chunk that has room for the name, if there is one.
-func (a *arena) fits(k name) bool {
-	for ; a.fill < len(a.chunks); a.fill++ {
-		if a.next+k.stored() <= len(a.chunks[a.fill]) {
-			return true
-		}
-		if a.fill+1 == len(a.chunks) {
-			return false
-		}
-		a.next = 1
-	}
-	return false
+func (a *arena) chunk(i int) []byte { return a.chunks[i/32].Load()[i%32] }
+
+// fits reports whether there is room for n bytes.
+func (a *arena) fits(n int) bool {
+	return n == 0 || a.n > 0 && a.next+n <= len(a.chunk(a.n-1))
 }
 
-// step is the size of the chunk to add when the last is full: a quarter of what
-// is there already, so that little lies idle in small arenas and large ones alike.
-func (a *arena) step(k name) int {
-	quarter := 1 << max(bits.Len(uint(a.bytes/4))-1, 0)
-	return max(min(quarter, maxChunk), minChunk, k.stored()+1)
+// step is the size of the chunk to add: an eighth of what is there already, so that
+// little lies idle in small arenas and large ones alike, and 0 if there can be no
+// more.
+func (a *arena) step(n int) int {
+	if a.n == maxChunks {
+		return 0
+	}
+	return max(min(a.bytes/8, 1<<24), minChunk, n)
 }
 
 // extend adds a chunk and starts to fill it.
 func (a *arena) extend(size int) {
-	a.fill, a.next = len(a.chunks), 1
-	a.chunks = append(a.chunks, make([]byte, size))
+	if a.n%32 == 0 {
+		a.chunks[a.n/32].Store(new([32][]byte))
+		a.bytes += 32 * 24
+	}
+	a.chunks[a.n/32].Load()[a.n%32] = make([]byte, size)
+	a.n, a.next = a.n+1, 0
 	a.bytes += size + chunkOverhead
 }
 
-// put stores the name where fits found room.
-func (a *arena) put(k name) uint32 {
-	b := a.chunks[a.fill][a.next:]
-	binary.LittleEndian.PutUint16(b, k.mark)
-	copy(b[2:], k.key)
-	ref := uint32(a.fill)<<16 | uint32(a.next)
-	a.next += k.stored()
+// put stores b where fits found room.
+func (a *arena) put(b []byte) uint32 {
+	copy(a.chunk(a.n - 1)[a.next:], b)
+	ref := uint32(a.n-1)<<24 | uint32(a.next)
+	a.next += len(b)
 	return ref
 }
 
-// holds reports whether the name is what ref leads to.
-func (a *arena) holds(ref uint32, k name) bool {
-	b := a.chunks[ref>>16][ref&0xffff:]
-	return binary.LittleEndian.Uint16(b) == k.mark && bytes.Equal(b[2:2+len(k.key)], k.key)
+// at is the n bytes that ref leads to.
+func (a *arena) at(ref uint32, n int) []byte {
+	return a.chunk(int(ref >> 24))[ref&(1<<24-1):][:n]
 }
-
-// reset forgets all keys and keeps the chunks.
-func (a *arena) reset() { a.fill, a.next = 0, 1 }

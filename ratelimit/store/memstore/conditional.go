@@ -12,7 +12,8 @@ import (
 const fewHits = 8
 
 // AddUnlessOver implements ratelimit.ConditionalStore: it holds the locks of all
-// counters from the comparison to the last addition. The error is always nil.
+// counters, and keeps the counters frozen, from the comparison to the last
+// addition. The error is always nil.
 func (s *Store) AddUnlessOver(_ context.Context, hits []ratelimit.Hit) error {
 	var tickets [fewHits]ticket
 	var locks [fewHits]uint64
@@ -22,12 +23,12 @@ func (s *Store) AddUnlessOver(_ context.Context, hits []ratelimit.Hit) error {
 	}
 	b.locks = s.prepare(&b)
 	s.lock(&b)
-	over := s.read(&b)
-	if !over && s.create(&b) {
-		over = s.read(&b)
-	}
-	s.apply(&b, over)
-	if s.unlock(&b) {
+	s.create(&b)
+	s.freeze(&b)
+	b.count()
+	s.thaw(&b)
+	s.unlock(&b)
+	if slices.ContainsFunc(hits, func(h ratelimit.Hit) bool { return h.Count%lookEvery == 0 }) {
 		s.sweep()
 	}
 	return nil
@@ -41,11 +42,15 @@ type batch struct {
 	locks   []uint64 // indexes of the shards, ascending
 }
 
-// ticket is a name, but for the bytes of the key.
+// ticket is a hit's name, but for the bytes of the key, and its counter.
 type ticket struct {
 	sum    uint64
 	mark   uint16
 	digest [sha256.Size]byte
+
+	counter counter
+	first   int    // the first hit of the batch with the same counter
+	value   uint64 // of the counter; only the first one's is kept up to date
 }
 
 // at is the i-th hit and its name.
@@ -78,51 +83,93 @@ func (s *Store) lock(b *batch) {
 	}
 }
 
-// unlock reports whether it is time to look at the clock.
-func (s *Store) unlock(b *batch) (look bool) {
+func (s *Store) unlock(b *batch) {
 	for _, i := range b.locks {
-		sh := &s.shards[i]
-		look = sh.called() || look
-		sh.mu.Unlock()
+		s.shards[i].mu.Unlock()
 	}
-	return look
 }
 
-// read reads all counters and reports whether any addition would go over its
-// limit.
-func (s *Store) read(b *batch) (over bool) {
+// create makes the counters that there are not yet. If there is no memory for one,
+// its hit will be counted on a shared counter, which may be over the limit: this has
+// to be known before any is added.
+func (s *Store) create(b *batch) {
 	for i := range b.hits {
-		h, k := b.at(i)
-		h.Count = s.shard(k).value(h, k)
-		over = over || exceeds(h)
-	}
-	return over
-}
-
-// create makes the counters that read did not find, and reports whether there
-// were any. If there is no memory for one, its hit will be counted on a shared
-// counter, which may be over the limit: this has to be known before any is added.
-func (s *Store) create(b *batch) (created bool) {
-	for i := range b.hits {
-		h, k := b.at(i)
-		if h.Count == 0 && h.N > 0 {
+		if h, k := b.at(i); h.N > 0 {
 			s.shard(k).counter(h, k, s.clock)
-			created = true
 		}
 	}
-	return created
 }
 
-// apply adds all hits or, if any of them is over its limit, only those that are.
-func (s *Store) apply(b *batch, over bool) {
+// freeze finds the counters, none of which moves any more, and takes their values.
+func (s *Store) freeze(b *batch) {
+	var seen map[counter]int
+	if len(b.hits) > fewHits {
+		seen = make(map[counter]int, len(b.hits))
+	}
 	for i := range b.hits {
 		h, k := b.at(i)
-		sh := s.shard(k)
-		if over && !exceeds(h) {
-			h.Count = sh.value(h, k)
+		t := &b.tickets[i]
+		t.counter = s.shard(k).existing(h, k)
+		t.first = b.firstOf(i, seen)
+		if t.first != i {
 			continue
 		}
-		h.Count = sh.add(h, k, s.clock)
+		if t.counter.own != nil {
+			t.value = t.counter.own.freeze()
+		} else {
+			t.value = t.counter.value()
+		}
+	}
+}
+
+// firstOf is the first hit that has the counter of the i-th.
+func (b *batch) firstOf(i int, seen map[counter]int) int {
+	c := b.tickets[i].counter
+	if seen != nil {
+		if first, ok := seen[c]; ok {
+			return first
+		}
+		seen[c] = i
+		return i
+	}
+	for first := range i {
+		if b.tickets[first].counter == c {
+			return first
+		}
+	}
+	return i
+}
+
+// count adds all hits or, if any of them would go over its limit, only those that
+// would.
+func (b *batch) count() {
+	over := false
+	for i := range b.hits {
+		b.hits[i].Count = b.tickets[b.tickets[i].first].value
+		over = over || exceeds(&b.hits[i])
+	}
+	for i := range b.hits {
+		h, value := &b.hits[i], &b.tickets[b.tickets[i].first].value
+		if !over || exceeds(h) {
+			*value = plus(*value, h.N)
+		}
+		h.Count = *value
+	}
+}
+
+// thaw puts the values into the counters.
+func (s *Store) thaw(b *batch) {
+	for i := range b.hits {
+		_, k := b.at(i)
+		switch t := &b.tickets[i]; {
+		case t.first != i:
+		case t.counter.own != nil:
+			t.counter.own.thaw(t.value)
+		case t.counter.shared != nil:
+			sh := s.shard(k)
+			sh.shared = plus(sh.shared, t.value-*t.counter.shared)
+			*t.counter.shared = t.value
+		}
 	}
 }
 

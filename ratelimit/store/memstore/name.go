@@ -19,10 +19,11 @@ type name struct {
 	mark uint16 // len(key), and digested
 }
 
-func (k name) tag() uint32 { return uint32(k.sum) }
+// tag is never 0.
+func (k name) tag() uint32 { return uint32(k.sum) | 1 }
 
-// stored is how many bytes of an arena the name takes.
-func (k name) stored() int { return 2 + len(k.key) }
+// tail is how many bytes of the key find no room in a cell.
+func (k name) tail() int { return max(len(k.key)-headSize, 0) }
 
 // name gives a long key its digest, kept in buf, so that a client who chooses
 // what is in a key cannot choose how much memory it takes.

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -16,146 +17,157 @@ const (
 	grace = 2
 	// lateFor is how long a window is kept that was over before its first hit.
 	lateFor = 60
-	// spareFor is how long an empty table is kept for the next window of a second.
-	spareFor = 3
-	// lookEvery is after how many calls a shard has the clock looked at.
-	lookEvery = 32
 )
 
 // shard is a part of the counters, chosen by the name's hash.
 type shard struct {
-	mu    sync.Mutex
-	calls uint32
-	open  int // windows in use
-	// windows are in no order. The first few share a cache line with the lock.
-	windows [maxWindows]window
+	// windows are in no order, the first open of them in use. Reading one, and
+	// counting in its table, needs no lock.
+	windows [maxWindows]atomic.Pointer[table]
 
-	spare      *table // memory of a window that has passed; nil for none
-	spareUntil int64
-	extra      int // what the tables, the spare one included, cost by table.extra
-	limit      int // the most that extra may be
-	sharedLen  int // length of table.shared: a power of two
-	shared     uint64
+	mu        sync.Mutex
+	open      int // windows in use
+	extra     int // what their tables cost by table.extra
+	limit     int // the most that extra may be
+	sharedLen int // length of table.shared: a power of two
+	shared    uint64
+	// lastSecond is how many slots the last window of a second needed: the next
+	// one begins with as many.
+	lastSecond int
 
-	_ [64]byte // keeps the next shard's lock out of this one's cache lines
-}
-
-// window is the table of all windows that end at one time.
-type window struct {
-	end int64
-	*table
+	_ [64]byte // keeps the next shard out of this one's cache lines
 }
 
 const shardSize = int(unsafe.Sizeof(shard{}))
 
-// at returns the table of the windows that end then, or nil.
+// at returns the table of the windows that end then, or nil. Without the lock it
+// may miss one that is being opened or forgotten.
 func (sh *shard) at(end int64) *table {
-	for i := range sh.windows[:sh.open] {
-		if sh.windows[i].end == end {
-			return sh.windows[i].table
+	for i := range sh.windows {
+		t := sh.windows[i].Load()
+		if t == nil || t.end == end {
+			return t
 		}
 	}
 	return nil
 }
 
-// counter returns the counter the hit adds to, and whether it is the hit's own.
-// now is asked if the hit is the first of its window; the shard must be locked.
-func (sh *shard) counter(h *ratelimit.Hit, k name, now func() int64) (c *uint64, own bool) {
+// counter is where a hit counts: a cell of its own or a counter it shares.
+type counter struct {
+	own    *cell
+	shared *uint64
+}
+
+// counter returns the hit's counter; if need be it makes one. now is asked if the
+// hit is the first of its window. The shard must be locked.
+func (sh *shard) counter(h *ratelimit.Hit, k name, now func() int64) counter {
 	end := h.End()
 	t := sh.at(end)
 	if t == nil {
 		t = sh.start(end, h.Unit, now())
 	}
-	s := t.find(k)
-	if s.ref != 0 {
-		return &s.count, true
+	if c := t.find(k); c != nil {
+		return counter{own: c}
 	}
 	if !t.sealed() {
-		if c := sh.insert(t, s, k); c != nil {
-			return c, true
+		if c := sh.insert(t, k); c != nil {
+			return counter{own: c}
 		}
+		// A table that turned one name away takes in no other.
+		t = sh.at(end)
 		t.shared = make([]uint64, sh.sharedLen)
 	}
-	return t.sharedBy(k), false
+	return counter{shared: t.sharedBy(k)}
 }
 
-// value reads the hit's counter; one that does not exist is 0 and stays so.
-func (sh *shard) value(h *ratelimit.Hit, k name) uint64 {
+// existing returns the hit's counter, if it has one. The shard must be locked.
+func (sh *shard) existing(h *ratelimit.Hit, k name) counter {
 	t := sh.at(h.End())
 	if t == nil {
-		return 0
+		return counter{}
 	}
-	if s := t.find(k); s.ref != 0 {
-		return s.count
+	if c := t.find(k); c != nil {
+		return counter{own: c}
 	}
 	if t.sealed() {
-		return *t.sharedBy(k)
+		return counter{shared: t.sharedBy(k)}
+	}
+	return counter{}
+}
+
+// add adds n and returns the count. The shard must be locked, so no cell is frozen.
+func (sh *shard) add(c counter, n uint64) uint64 {
+	if c.own != nil {
+		count, _ := c.own.add(n)
+		return count
+	}
+	sh.shared = plus(sh.shared, n)
+	*c.shared = plus(*c.shared, n)
+	return *c.shared
+}
+
+// value is the count; that of no counter is 0.
+func (c counter) value() uint64 {
+	switch {
+	case c.own != nil:
+		count, _ := c.own.load()
+		return count
+	case c.shared != nil:
+		return *c.shared
 	}
 	return 0
 }
 
-// add adds the hit's N and returns the counter's value.
-func (sh *shard) add(h *ratelimit.Hit, k name, now func() int64) uint64 {
-	if h.N == 0 {
-		return sh.value(h, k)
-	}
-	c, own := sh.counter(h, k, now)
-	if !own {
-		sh.shared = plus(sh.shared, h.N)
-	}
-	*c = plus(*c, h.N)
-	return *c
-}
-
-// insert makes a counter for the name in the empty slot, or, if the table has to
-// grow, in another. It returns nil if there is no memory left for it.
-func (sh *shard) insert(t *table, s *slot, k name) *uint64 {
-	if !t.names.fits(k) && !sh.extend(t, k) {
+// insert makes a counter for the name. It returns nil if there is no memory left
+// for it.
+func (sh *shard) insert(t *table, k name) *cell {
+	if !t.tails.fits(k.tail()) && !sh.extend(t, k) {
 		return nil
 	}
 	if t.crowded() {
-		if !sh.grow(t) {
+		if t = sh.grow(t); t == nil {
 			return nil
 		}
-		s = t.vacant(k.tag())
 	}
-	return t.take(s, k)
+	return t.take(k)
 }
 
-// extend gives the table's arena room for one more name.
+// extend gives the table's arena room for the end of one more name.
 func (sh *shard) extend(t *table, k name) bool {
-	size := t.names.step(k)
-	if len(t.names.chunks) == maxChunks || !sh.room(size+chunkOverhead) {
+	size := t.tails.step(k.tail())
+	if size == 0 || !sh.room(size+2*chunkOverhead) {
 		return false
 	}
-	t.names.extend(size)
-	sh.extra += size + chunkOverhead
+	before := t.tails.bytes
+	t.tails.extend(size)
+	sh.extra += t.tails.bytes - before
 	return true
 }
 
-// grow makes the table larger by half, or by what there is memory for.
-// The old slots count until they are free.
-func (sh *shard) grow(t *table) bool {
-	n := len(t.slots)
-	for _, part := range [...]int{2, 8} {
-		larger := n + n/part
-		if sh.room(larger * slotSize) {
-			t.resize(larger)
-			sh.extra += (larger - n) * slotSize
-			return true
+// grow puts in the table's place one that is larger by a quarter, or by what there
+// is memory for. It returns nil if there is none. The old one is garbage, and is
+// not counted any more.
+func (sh *shard) grow(t *table) *table {
+	n := len(t.tags)
+	for _, part := range [...]int{4, 8} {
+		more := n / part * slotSize
+		if n/part == 0 || !sh.room(more) {
+			continue
 		}
+		larger := t.resized(n + n/part)
+		for i := range sh.windows[:sh.open] {
+			if sh.windows[i].Load() == t {
+				sh.windows[i].Store(larger)
+			}
+		}
+		sh.extra += more
+		return larger
 	}
-	return false
+	return nil
 }
 
-// room reports whether there is memory for that many bytes more; the spare
-// table goes first.
-func (sh *shard) room(bytes int) bool {
-	if sh.extra+bytes > sh.limit {
-		sh.dropSpare()
-	}
-	return sh.extra+bytes <= sh.limit
-}
+// room reports whether there is memory for that many bytes more.
+func (sh *shard) room(bytes int) bool { return sh.extra+bytes <= sh.limit }
 
 // start opens a table for the windows that end then.
 func (sh *shard) start(end int64, unit ratelimit.Unit, now int64) *table {
@@ -163,53 +175,48 @@ func (sh *shard) start(end int64, unit ratelimit.Unit, now int64) *table {
 	if sh.open == maxWindows {
 		sh.forget(sh.farthest(now))
 	}
-	t := sh.spare
-	if t != nil && unit == ratelimit.Second {
-		sh.spare = nil
-		t.reset()
-	} else {
-		t = newTable()
+	slots := minSlots
+	if unit == ratelimit.Second && sh.lastSecond > minSlots && sh.room((sh.lastSecond-minSlots)*slotSize) {
+		slots = sh.lastSecond
 	}
+	t := newTable(end, slots)
+	sh.extra += t.extra()
 	t.unit, t.until = unit, end+grace
 	if t.until <= now {
 		t.until = now + lateFor
 	}
-	sh.windows[sh.open] = window{end, t}
+	sh.windows[sh.open].Store(t)
 	sh.open++
-	sh.calls |= lookEvery - 1 // time has passed: have the others looked at, too
 	return t
 }
 
 // trim lets go of all windows that are over.
 func (sh *shard) trim(now int64) {
-	if now >= sh.spareUntil {
-		sh.dropSpare()
-	}
 	for i := sh.open - 1; i >= 0; i-- {
-		t := sh.windows[i].table
-		if now < t.until {
-			continue
-		}
-		sh.forget(i)
-		if t.unit == ratelimit.Second && !t.idle() {
-			sh.keepSpare(t, now)
+		if t := sh.windows[i].Load(); now >= t.until {
+			sh.forget(i)
 		}
 	}
 }
 
-// forget takes the window out, and its memory off the account.
+// forget takes the window out, and its memory off the account. Who counts there at
+// this moment does so for a window that nobody asks about any more.
 func (sh *shard) forget(i int) {
-	sh.extra -= sh.windows[i].extra()
+	t := sh.windows[i].Load()
+	sh.extra -= t.extra()
+	if t.unit == ratelimit.Second {
+		sh.lastSecond = t.keys + t.keys/3
+	}
 	sh.open--
-	sh.windows[i] = sh.windows[sh.open]
-	sh.windows[sh.open] = window{}
+	sh.windows[i].Store(sh.windows[sh.open].Load())
+	sh.windows[sh.open].Store(nil)
 }
 
 // farthest is the window that has been over, or is still to begin, for longest.
 func (sh *shard) farthest(now int64) int {
 	far, most := 0, uint64(0)
-	for i, w := range sh.windows[:sh.open] {
-		if away := w.away(now); away > most {
+	for i := range sh.windows[:sh.open] {
+		if away := sh.windows[i].Load().away(now); away > most {
 			far, most = i, away
 		}
 	}
@@ -218,50 +225,28 @@ func (sh *shard) farthest(now int64) int {
 
 // away is how many seconds lie between now and the window; unsigned, since that
 // can be more than an int64 holds.
-func (w *window) away(now int64) uint64 {
-	switch start := w.end - w.unit.Seconds(); {
-	case now >= w.end:
-		return uint64(now) - uint64(w.end)
+func (t *table) away(now int64) uint64 {
+	switch start := t.end - t.unit.Seconds(); {
+	case now >= t.end:
+		return uint64(now) - uint64(t.end)
 	case now < start:
 		return uint64(start) - uint64(now)
 	}
 	return 0
 }
 
-func (sh *shard) keepSpare(t *table, now int64) {
-	sh.dropSpare()
-	sh.spare, sh.spareUntil = t, now+spareFor
-	sh.extra += t.extra()
-}
-
-func (sh *shard) dropSpare() {
-	if sh.spare != nil {
-		sh.extra -= sh.spare.extra()
-		sh.spare = nil
-	}
-}
-
-// called counts a call and reports whether it is time to look at the clock.
-func (sh *shard) called() bool {
-	sh.calls++
-	return sh.calls%lookEvery == 0
-}
-
 func (sh *shard) keys() int {
 	n := 0
-	for _, w := range sh.windows[:sh.open] {
-		n += w.keys
+	for i := range sh.windows[:sh.open] {
+		n += sh.windows[i].Load().keys
 	}
 	return n
 }
 
 func (sh *shard) bytes() int {
 	n := shardSize + sh.open*tableSize + sh.extra
-	if sh.spare != nil {
-		n += tableSize
-	}
-	for _, w := range sh.windows[:sh.open] {
-		n += 8 * len(w.table.shared)
+	for i := range sh.windows[:sh.open] {
+		n += 8 * len(sh.windows[i].Load().shared)
 	}
 	return n
 }

@@ -21,7 +21,7 @@ const (
 	maxShards = 1 << 14
 	// shardsPerCPU makes it unlikely that two goroutines want the same shard, and
 	// keeps the pause short when a shard's table grows.
-	shardsPerCPU = 64
+	shardsPerCPU = 32
 )
 
 // Options are the choices of a Store. The zero value, like nil, is good for a
@@ -99,10 +99,9 @@ func shardCount(asked, total int) int {
 // allot sets aside what the shard may need in any case, with all windows in use
 // and full, and leaves the rest to the counters.
 func (sh *shard) allot(bytes int) {
-	const tables = maxWindows + 1 // and the spare one
-	sh.sharedLen = 1 << (bits.Len(uint(bytes/(8*tables*16))) - 1)
+	sh.sharedLen = 1 << (bits.Len(uint(bytes/(8*maxWindows*16))) - 1)
 	sh.sharedLen = min(sh.sharedLen, 1024)
-	sh.limit = bytes - shardSize - tables*(tableSize+8*sh.sharedLen)
+	sh.limit = bytes - shardSize - maxWindows*(tableSize+8*sh.sharedLen)
 }
 
 func (s *Store) index(k name) uint64 { return k.sum >> s.shift }
@@ -117,15 +116,47 @@ func (s *Store) Add(_ context.Context, hits []ratelimit.Hit) error {
 	return nil
 }
 
+// add counts without a lock where there is a counter already, which is nearly
+// always.
 func (s *Store) add(h *ratelimit.Hit) {
 	var digest [sha256.Size]byte
 	k := s.name(h.Key, &digest)
 	sh := s.shard(k)
+	if t := sh.at(h.End()); t != nil {
+		if c := t.find(k); c != nil {
+			if s.addTo(c, h) {
+				return
+			}
+		}
+	}
+	s.addLocked(sh, h, k)
+}
+
+// addTo reports whether the cell was still good for counting.
+func (s *Store) addTo(c *cell, h *ratelimit.Hit) (ok bool) {
+	if h.N == 0 {
+		h.Count, ok = c.load()
+		return ok
+	}
+	if h.Count, ok = c.add(h.N); ok && h.Count%lookEvery == 0 {
+		s.sweep()
+	}
+	return ok
+}
+
+// lookEvery says how often the clock is looked at, in case there are windows to let
+// go of: when a count is a multiple of it, and for one in so many new counters.
+const lookEvery = 64
+
+func (s *Store) addLocked(sh *shard, h *ratelimit.Hit, k name) {
 	sh.mu.Lock()
-	h.Count = sh.add(h, k, s.clock)
-	look := sh.called()
+	if h.N == 0 {
+		h.Count = sh.existing(h, k).value()
+	} else {
+		h.Count = sh.add(sh.counter(h, k, s.clock), h.N)
+	}
 	sh.mu.Unlock()
-	if look {
+	if k.sum%lookEvery == 0 {
 		s.sweep()
 	}
 }

@@ -1,100 +1,127 @@
 package memstore
 
 import (
-	"math"
+	"bytes"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 const (
-	slotSize = int(unsafe.Sizeof(slot{}))
-	minSlots = 16
+	slotSize = int(unsafe.Sizeof(cell{})) + 4 // and a tag
+	minSlots = 8
 	// tableSize is what every table costs, however few its keys.
-	tableSize = int(unsafe.Sizeof(table{})) + minSlots*slotSize
+	tableSize = int(unsafe.Sizeof(table{})+unsafe.Sizeof(arena{})) + minSlots*slotSize
 )
-
-// slot is one counter. It holds no pointer.
-type slot struct {
-	tag   uint32 // of the name: where to look for it first, and a filter
-	ref   uint32 // where the arena holds the name; 0 in an empty slot
-	count uint64
-}
 
 // table is a hash table, open addressing with linear probing, of the counters
 // whose windows end at one time. It is never deleted from: it goes as a whole.
+//
+// A slot is a tag and a cell of the same index. Looking for a key runs along the
+// tags, sixteen to a cache line, and then goes to the one cell.
+//
+// Looking and counting need no lock: a slot's tag is stored after its cell has
+// been written, and neither changes but for the count. All else needs the lock of
+// the shard. A table of another size is another table; the cells of the old one
+// are frozen, so that who still looks there finds out.
 type table struct {
-	slots []slot
-	keys  int // slots in use
-	names arena
-	// shared counts for all names that found no room, each by its tag. It is nil
+	end   int64    // of the windows, in Unix seconds
+	tags  []uint32 // atomic; of the names: where to look first, and a filter; 0 is an empty slot
+	cells []cell
+	tails *arena // of the keys that are longer than headSize
+
+	keys int // slots in use
+	// shared counts for all names that found no room, each by its hash. It is nil
 	// until then. Since it is asked for every name that has no slot, a name never
 	// has two counters.
 	shared []uint64
-
-	unit  ratelimit.Unit // of the first hit
-	until int64          // when to let go of it, in Unix seconds
+	unit   ratelimit.Unit // of the first hit
+	until  int64          // when to let go of it, in Unix seconds
 }
 
-func newTable() *table {
-	t := &table{slots: make([]slot, minSlots)}
-	t.names.reset()
-	return t
+func newTable(end int64, slots int) *table {
+	return &table{end: end, tags: make([]uint32, slots), cells: make([]cell, slots), tails: new(arena)}
 }
 
-// find returns the slot of the name, or the empty one it would go to.
-func (t *table) find(k name) *slot {
-	tag := k.tag()
+// find returns the name's cell, or nil.
+func (t *table) find(k name) *cell {
+	tag, tags := k.tag(), t.tags
 	for i := t.home(tag); ; {
-		s := &t.slots[i]
-		if s.ref == 0 || s.tag == tag && t.names.holds(s.ref, k) {
-			return s
+		switch atomic.LoadUint32(&tags[i]) {
+		case 0:
+			return nil
+		case tag:
+			if c := &t.cells[i]; t.holds(c, k) {
+				return c
+			}
 		}
-		if i++; i == len(t.slots) {
+		if i++; i == len(tags) {
 			i = 0
 		}
 	}
+}
+
+// holds reports whether the cell is that of the name.
+func (t *table) holds(c *cell, k name) bool {
+	if c.mark != k.mark {
+		return false
+	}
+	if len(k.key) <= headSize {
+		return string(c.head[:len(k.key)]) == string(k.key)
+	}
+	return string(c.head[:]) == string(k.key[:headSize]) &&
+		bytes.Equal(t.tails.at(c.tail, len(k.key)-headSize), k.key[headSize:])
 }
 
 // home is the slot to look at first. It maps the tag's range onto that of the
 // slots, whatever their number; growing then walks both in the same order.
 func (t *table) home(tag uint32) int {
-	return int(uint64(tag) * uint64(len(t.slots)) >> 32)
+	return int(uint64(tag) * uint64(len(t.tags)) >> 32)
 }
 
-// crowded reports whether one more key would fill more than 3/4 of the slots.
-func (t *table) crowded() bool { return 4*t.keys >= 3*len(t.slots) }
+// crowded reports whether one more key would fill more than 4/5 of the slots.
+func (t *table) crowded() bool { return 5*t.keys >= 4*len(t.tags) }
 
-// idle reports whether the table was too large for what it held.
-func (t *table) idle() bool { return 8*t.keys < len(t.slots) }
-
-// resize moves all counters to n slots.
-func (t *table) resize(n int) {
-	old := t.slots
-	t.slots = make([]slot, n)
-	for i := range old {
-		if old[i].ref != 0 {
-			*t.vacant(old[i].tag) = old[i]
+// resized returns a table of n slots with the counters of t, and freezes those.
+func (t *table) resized(n int) *table {
+	r := *t
+	r.tags, r.cells = make([]uint32, n), make([]cell, n)
+	for i, tag := range t.tags {
+		if tag == 0 {
+			continue
 		}
+		from, slot := &t.cells[i], r.vacant(tag)
+		to := &r.cells[slot]
+		to.tail, to.mark, to.head = from.tail, from.mark, from.head
+		to.count.Store(from.freeze())
+		r.tags[slot] = tag
 	}
+	return &r
 }
 
 // vacant is the first empty slot for the tag.
-func (t *table) vacant(tag uint32) *slot {
+func (t *table) vacant(tag uint32) int {
 	i := t.home(tag)
-	for t.slots[i].ref != 0 {
-		if i++; i == len(t.slots) {
+	for t.tags[i] != 0 {
+		if i++; i == len(t.tags) {
 			i = 0
 		}
 	}
-	return &t.slots[i]
+	return i
 }
 
-// take puts the name, for which fits found room, into the empty slot.
-func (t *table) take(s *slot, k name) *uint64 {
-	*s = slot{tag: k.tag(), ref: t.names.put(k)}
+// take makes a counter for the name, for which there must be room.
+func (t *table) take(k name) *cell {
+	slot := t.vacant(k.tag())
+	c := &t.cells[slot]
+	c.mark = k.mark
+	if n := copy(c.head[:], k.key); n < len(k.key) {
+		c.tail = t.tails.put(k.key[n:])
+	}
 	t.keys++
-	return &s.count
+	atomic.StoreUint32(&t.tags[slot], k.tag()) // from here on others see the cell
+	return c
 }
 
 // sealed reports whether the table has turned a name away.
@@ -102,23 +129,8 @@ func (t *table) sealed() bool { return t.shared != nil }
 
 // sharedBy is the counter that the name has in common with others.
 func (t *table) sharedBy(k name) *uint64 {
-	return &t.shared[int(k.tag())&(len(t.shared)-1)]
+	return &t.shared[int(k.sum>>1)&(len(t.shared)-1)]
 }
 
 // extra is what the table costs beyond tableSize and the shared counters.
-func (t *table) extra() int { return (len(t.slots)-minSlots)*slotSize + t.names.bytes }
-
-// reset makes the table as good as new and keeps its memory.
-func (t *table) reset() {
-	clear(t.slots)
-	t.keys, t.shared = 0, nil
-	t.names.reset()
-}
-
-// plus adds without ever wrapping round.
-func plus(a, b uint64) uint64 {
-	if a > math.MaxUint64-b {
-		return math.MaxUint64
-	}
-	return a + b
-}
+func (t *table) extra() int { return (len(t.tags)-minSlots)*slotSize + t.tails.bytes }

@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+const (
+	liveKeys    = 100_000
+	opsPerRound = 400_000
+)
+
+// load is which keys are counted, and by how many goroutines.
+type load struct {
+	name       string
+	keys       []string // in the order of use
+	goroutines int
+}
+
+// warm counts each key once, in an order that has nothing to do with that of
+// use: or else what was allocated one after the other would be used one after the
+// other, which no traffic does.
+func (l load) warm(t taker) {
+	hit := t()
+	for _, key := range slices.Sorted(slices.Values(l.keys)) {
+		hit(key)
+	}
+}
+
+func loads() []load {
+	spread := make([]string, liveKeys)
+	for i := range spread {
+		spread[i] = fmt.Sprintf("client-%08d", i)
+	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(spread), func(i, j int) { spread[i], spread[j] = spread[j], spread[i] })
+	cores := runtime.GOMAXPROCS(0)
+	return []load{
+		{"serial", spread, 1},
+		{"parallel", spread, cores},
+		{"hot", spread[:1], cores},
+		{"hot-serial", spread[:1], 1},
+	}
+}
+
+// run counts n hits per goroutine and returns the time per hit.
+func (l load) run(t taker, n int) time.Duration {
+	var ready, done sync.WaitGroup
+	start := make(chan struct{})
+	for g := range l.goroutines {
+		ready.Add(1)
+		done.Go(func() {
+			hit := t()
+			at := g * len(l.keys) / l.goroutines
+			ready.Done()
+			<-start
+			for range n {
+				if at++; at >= len(l.keys) {
+					at = 0
+				}
+				hit(l.keys[at])
+			}
+		})
+	}
+	ready.Wait()
+	began := time.Now()
+	close(start)
+	done.Wait()
+	return time.Since(began) / time.Duration(n*l.goroutines)
+}
+
+// compare runs rounds of both and reports the median ratio and the medians.
+func compare(b *testing.B, l load, ours, theirs taker) {
+	n := opsPerRound / l.goroutines
+	l.warm(ours)
+	l.warm(theirs)
+	var ratios, oursNs, theirsNs []float64
+	for b.Loop() {
+		runtime.GC()
+		o := float64(l.run(ours, n))
+		t := float64(l.run(theirs, n))
+		ratios, oursNs, theirsNs = append(ratios, o/t), append(oursNs, o), append(theirsNs, t)
+	}
+	b.ReportMetric(median(ratios), "ratio")
+	b.ReportMetric(median(oursNs), "ns/ours")
+	b.ReportMetric(median(theirsNs), "ns/theirs")
+	b.ReportMetric(0, "ns/op")
+}
+
+func median(x []float64) float64 {
+	slices.Sort(x)
+	return x[len(x)/2]
+}
+
+// BenchmarkAgainst: a whole decision, matching and status included, against the
+// bare counter of others, over 100,000 live keys. The bar is a ratio of at most 1
+// to go-limiter.
+func BenchmarkAgainst(b *testing.B) {
+	rivals := []struct {
+		name string
+		make func(testing.TB) taker
+	}{
+		{"go-limiter", goLimiter},
+		{"throttled", throttledGCRA},
+		{"ulule", ululeLimiter},
+		{"x-time-rate", xTimeRate},
+	}
+	for _, r := range rivals {
+		for _, l := range loads() {
+			b.Run(r.name+"/"+l.name+"/decide", func(b *testing.B) { compare(b, l, decide(b, nil), r.make(b)) })
+		}
+	}
+	for _, l := range loads() {
+		b.Run("go-limiter/"+l.name+"/limiter", func(b *testing.B) { compare(b, l, take(b), goLimiter(b)) })
+		b.Run("go-limiter/"+l.name+"/decide+stats", func(b *testing.B) { compare(b, l, decide(b, newStats()), goLimiter(b)) })
+	}
+}
+
+// BenchmarkHotKey: one key counted from all cores against spread ones. The bar is 2.
+func BenchmarkHotKey(b *testing.B) {
+	all := loads()
+	spread, hot := all[1], all[2]
+	t := decide(b, nil)
+	spread.warm(t)
+	var ratios []float64
+	for b.Loop() {
+		h := hot.run(t, opsPerRound)
+		s := spread.run(t, opsPerRound)
+		ratios = append(ratios, float64(h)/float64(s))
+	}
+	b.ReportMetric(median(ratios), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// stats is the simplest ratelimit.Stats there is.
+type stats struct {
+	mu      sync.Mutex
+	limits  map[string]*ratelimit.LimitStats
+	counter ratelimit.Counter
+}
+
+func newStats() *stats { return &stats{limits: make(map[string]*ratelimit.LimitStats)} }
+
+func (s *stats) Limit(key string) *ratelimit.LimitStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.limits[key] == nil {
+		s.limits[key] = ratelimit.NewLimitStats()
+	}
+	return s.limits[key]
+}
+func (s *stats) DomainNotFound(string) *ratelimit.Counter { return &s.counter }
+func (s *stats) GlobalShadowMode() *ratelimit.Counter     { return &s.counter }

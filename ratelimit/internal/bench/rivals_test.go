@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	gl "github.com/sethvargo/go-limiter"
+	"github.com/sethvargo/go-limiter/memorystore"
+	"github.com/throttled/throttled/v2"
+	throttledmem "github.com/throttled/throttled/v2/store/memstore"
+	ulule "github.com/ulule/limiter/v3"
+	ululemem "github.com/ulule/limiter/v3/drivers/store/memory"
+	"golang.org/x/time/rate"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+// plenty is a limit that no run reaches, so that everybody counts and nobody
+// refuses early.
+const plenty = 1 << 31
+
+// taker makes the function that one goroutine counts hits with.
+type taker func() func(key string)
+
+// decide is the engine with rules: match, count and judge, with statistics.
+func decide(tb testing.TB, stats ratelimit.Stats) taker {
+	limit := ratelimit.Per(plenty, ratelimit.Hour)
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "bench", Rules: []ratelimit.Rule{{Key: "client", Limit: &limit}}}}, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Stats: stats})
+	engine.Use(rules)
+	return func() func(string) {
+		entries := []ratelimit.Entry{{Key: "client"}}
+		request := &ratelimit.Request{Domain: "bench", Descriptors: []ratelimit.Descriptor{{Entries: entries}}}
+		var decision ratelimit.Decision
+		ctx := context.Background()
+		return func(key string) {
+			entries[0].Value = key
+			if err := engine.Decide(ctx, request, &decision); err != nil || decision.Code != ratelimit.OK {
+				tb.Error("refused", err)
+			}
+		}
+	}
+}
+
+// take is the engine's short form.
+func take(tb testing.TB) taker {
+	limiter, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(plenty, ratelimit.Hour), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx := context.Background()
+	return func() func(string) {
+		return func(key string) {
+			if s, err := limiter.Take(ctx, key); err != nil || !s.Allowed() {
+				tb.Error("refused", err)
+			}
+		}
+	}
+}
+
+func goLimiter(tb testing.TB) taker {
+	store, err := memorystore.New(&memorystore.Config{Tokens: plenty, Interval: time.Hour})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = store.Close(context.Background()) })
+	var _ gl.Store = store
+	ctx := context.Background()
+	return func() func(string) {
+		return func(key string) {
+			if _, _, _, ok, err := store.Take(ctx, key); err != nil || !ok {
+				tb.Error("refused", err)
+			}
+		}
+	}
+}
+
+func throttledGCRA(tb testing.TB) taker {
+	store, err := throttledmem.NewCtx(0)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	limiter, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerHour(plenty), MaxBurst: plenty})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx := context.Background()
+	return func() func(string) {
+		return func(key string) {
+			if limited, _, err := limiter.RateLimitCtx(ctx, key, 1); err != nil || limited {
+				tb.Error("refused", err)
+			}
+		}
+	}
+}
+
+func ululeLimiter(tb testing.TB) taker {
+	limiter := ulule.New(ululemem.NewStore(), ulule.Rate{Period: time.Hour, Limit: plenty})
+	ctx := context.Background()
+	return func() func(string) {
+		return func(key string) {
+			if c, err := limiter.Get(ctx, key); err != nil || c.Reached {
+				tb.Error("refused", err)
+			}
+		}
+	}
+}
+
+// xTimeRate is what people write themselves: x/time/rate behind a locked map.
+func xTimeRate(tb testing.TB) taker {
+	var mu sync.Mutex
+	limiters := make(map[string]*rate.Limiter)
+	return func() func(string) {
+		return func(key string) {
+			mu.Lock()
+			l := limiters[key]
+			if l == nil {
+				l = rate.NewLimiter(1e9, plenty)
+				limiters[key] = l
+			}
+			mu.Unlock()
+			if !l.Allow() {
+				tb.Error("refused")
+			}
+		}
+	}
+}
