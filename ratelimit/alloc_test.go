@@ -87,10 +87,6 @@ func TestDecideAllocatesNothing(t *testing.T) {
 func checkAllocs(t *testing.T, name string, o *ratelimit.Options, r *ratelimit.Request) {
 	t.Helper()
 	o.Stats = newMapStats()
-	if o.Now == nil {
-		now := time.Unix(epoch, 0)
-		o.Now = func() time.Time { return now }
-	}
 	e := ratelimit.New(bareStore{}, o)
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: allocRules()}))
 	var d ratelimit.Decision
@@ -116,10 +112,11 @@ func TestFoldedNamesAllocateNothing(t *testing.T) {
 	checkAllocs(t, "domains", &o, &ratelimit.Request{Domain: "nope", Descriptors: repeat(2, desc("k", "v"))})
 }
 
-// The clock in use by default does not allocate.
-func TestDecideAllocatesNothingByDefault(t *testing.T) {
-	checkAllocs(t, "real clock", &ratelimit.Options{Now: time.Now}, &ratelimit.Request{
-		Domain: "domain", Descriptors: repeat(1, override(5, ratelimit.Year, desc("exact", "value"))),
+// A clock of the caller's allocates once a second.
+func TestDecideAllocatesNothingWithAClock(t *testing.T) {
+	now := time.Unix(epoch, 0)
+	checkAllocs(t, "own clock", &ratelimit.Options{Now: func() time.Time { return now }}, &ratelimit.Request{
+		Domain: "domain", Descriptors: repeat(3, override(5, ratelimit.Year, desc("exact", "value"))),
 	})
 }
 

@@ -40,6 +40,9 @@ func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
 		d.finish()
 		d.warn(c)
 	}
+	if len(c.order) == 1 {
+		c.rules.only = c.order[0].domain
+	}
 	slices.SortStableFunc(c.rules.warnings, compareFaults)
 	return c.rules, nil
 }

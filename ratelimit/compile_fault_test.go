@@ -53,77 +53,82 @@ func limited(l ratelimit.Limit) ratelimit.Rule { return ratelimit.Rule{Key: "k",
 
 const useUnits = ": use second, minute, hour, day, week, month or year"
 
+var faultTests = []struct {
+	name    string
+	domains []ratelimit.Domain
+	want    string
+}{
+	{"empty domain", []ratelimit.Domain{{}}, "0 domain: config file cannot have empty domain"},
+	{"duplicate domain", []ratelimit.Domain{{Name: "d"}, {Name: "e"}, {Name: "d"}}, "2 domain: duplicate domain 'd' in config file <> 0"},
+	{
+		"duplicate domain, the rules of which are no duplicates",
+		[]ratelimit.Domain{oneDomain(rule("k", "", 1)), oneDomain(rule("k", "", 1))},
+		"1 domain: duplicate domain 'd' in config file <> 0",
+	},
+	{"empty key", []ratelimit.Domain{oneDomain(rule("", "v", 1))}, "0/0 key: descriptor has empty key"},
+	{
+		"empty key below",
+		[]ratelimit.Domain{oneDomain(rule("a", "", 1), ratelimit.Rule{Key: "b", Rules: []ratelimit.Rule{rule("", "", 1)}})},
+		"0/1/0 key: descriptor has empty key",
+	},
+	{"duplicate", []ratelimit.Domain{oneDomain(rule("k", "", 1), rule("k", "", 2))}, "0/1 key: duplicate descriptor composite key 'd.k' <> 0/0"},
+	{
+		"duplicate below",
+		[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "a", Value: "x", Rules: []ratelimit.Rule{rule("b", "c", 1), rule("o", "", 1), rule("b", "c", 1)}})},
+		"0/0/2 key: duplicate descriptor composite key 'd.a_x.b_c' <> 0/0/0",
+	},
+	{
+		"duplicate once joined",
+		[]ratelimit.Domain{oneDomain(rule("a", "b_c", 1), rule("a_b", "c", 1))},
+		"0/1 key: duplicate descriptor composite key 'd.a_b_c' <> 0/0",
+	},
+	{
+		"duplicate once joined, key alone",
+		[]ratelimit.Domain{oneDomain(rule("a_b", "", 1), rule("a", "b", 1))},
+		"0/1 key: duplicate descriptor composite key 'd.a_b' <> 0/0",
+	},
+	{"no unit", []ratelimit.Domain{oneDomain(limited(ratelimit.Limit{RequestsPerUnit: 1}))}, "0/0 rate_limit.unit: invalid rate limit unit ''" + useUnits},
+	{"bad unit", []ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: 8}))}, "0/0 rate_limit.unit: invalid rate limit unit '8'" + useUnits},
+	{
+		"unit and unlimited",
+		[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unlimited: true, Unit: ratelimit.Minute}))},
+		"0/0 rate_limit.unit: should not specify rate limit unit when unlimited",
+	},
+	{
+		"replaces nothing at all",
+		[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: ratelimit.Minute, Replaces: []string{"x", ""}}))},
+		"0/0 rate_limit.replaces[1]: should not have an empty replaces entry",
+	},
+	{
+		"replaces itself",
+		[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: ratelimit.Minute, Name: "me", Replaces: []string{"me"}}))},
+		"0/0 rate_limit.replaces[0]: replaces should not contain name of same descriptor: 'me'",
+	},
+	{
+		"shared without a value",
+		[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k", ShareThreshold: true})},
+		"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k'",
+	},
+	{
+		"shared with an exact value",
+		[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k", Value: "v", ShareThreshold: true})},
+		"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k_v'",
+	},
+	{
+		"shared with a star elsewhere",
+		[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k", Value: "a*b", ShareThreshold: true})},
+		"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k_a*b': value 'a*b' must end in '*'",
+	},
+	{
+		"shared with a star in the key only",
+		[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k*", ShareThreshold: true})},
+		"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k*'",
+	},
+}
+
 // Every fault by itself, with its text and its place (reference 1.15).
 func TestCompileFault(t *testing.T) {
-	minute := ratelimit.Minute
-	tests := []struct {
-		name    string
-		domains []ratelimit.Domain
-		want    string
-	}{
-		{"empty domain", []ratelimit.Domain{{}}, "0 domain: config file cannot have empty domain"},
-		{"duplicate domain", []ratelimit.Domain{{Name: "d"}, {Name: "e"}, {Name: "d"}}, "2 domain: duplicate domain 'd' in config file <> 0"},
-		{"empty key", []ratelimit.Domain{oneDomain(rule("", "v", 1))}, "0/0 key: descriptor has empty key"},
-		{
-			"empty key below",
-			[]ratelimit.Domain{oneDomain(rule("a", "", 1), ratelimit.Rule{Key: "b", Rules: []ratelimit.Rule{rule("", "", 1)}})},
-			"0/1/0 key: descriptor has empty key",
-		},
-		{"duplicate", []ratelimit.Domain{oneDomain(rule("k", "", 1), rule("k", "", 2))}, "0/1 key: duplicate descriptor composite key 'd.k' <> 0/0"},
-		{
-			"duplicate below",
-			[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "a", Value: "x", Rules: []ratelimit.Rule{rule("b", "c", 1), rule("o", "", 1), rule("b", "c", 1)}})},
-			"0/0/2 key: duplicate descriptor composite key 'd.a_x.b_c' <> 0/0/0",
-		},
-		{
-			"duplicate once joined",
-			[]ratelimit.Domain{oneDomain(rule("a", "b_c", 1), rule("a_b", "c", 1))},
-			"0/1 key: duplicate descriptor composite key 'd.a_b_c' <> 0/0",
-		},
-		{
-			"duplicate once joined, key alone",
-			[]ratelimit.Domain{oneDomain(rule("a_b", "", 1), rule("a", "b", 1))},
-			"0/1 key: duplicate descriptor composite key 'd.a_b' <> 0/0",
-		},
-		{"no unit", []ratelimit.Domain{oneDomain(limited(ratelimit.Limit{RequestsPerUnit: 1}))}, "0/0 rate_limit.unit: invalid rate limit unit ''" + useUnits},
-		{"bad unit", []ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: 8}))}, "0/0 rate_limit.unit: invalid rate limit unit '8'" + useUnits},
-		{
-			"unit and unlimited",
-			[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unlimited: true, Unit: minute}))},
-			"0/0 rate_limit.unit: should not specify rate limit unit when unlimited",
-		},
-		{
-			"replaces nothing at all",
-			[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: minute, Replaces: []string{"x", ""}}))},
-			"0/0 rate_limit.replaces[1]: should not have an empty replaces entry",
-		},
-		{
-			"replaces itself",
-			[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: minute, Name: "me", Replaces: []string{"me"}}))},
-			"0/0 rate_limit.replaces[0]: replaces should not contain name of same descriptor: 'me'",
-		},
-		{
-			"shared without a value",
-			[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k", ShareThreshold: true})},
-			"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k'",
-		},
-		{
-			"shared with an exact value",
-			[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k", Value: "v", ShareThreshold: true})},
-			"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k_v'",
-		},
-		{
-			"shared with a star elsewhere",
-			[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k", Value: "a*b", ShareThreshold: true})},
-			"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k_a*b': value 'a*b' must end in '*'",
-		},
-		{
-			"shared with a star in the key only",
-			[]ratelimit.Domain{oneDomain(ratelimit.Rule{Key: "k*", ShareThreshold: true})},
-			"0/0 share_threshold: share_threshold can only be used with wildcard values (containing '*'), but found key 'k*'",
-		},
-	}
-	for _, tt := range tests {
+	for _, tt := range faultTests {
 		t.Run(tt.name, func(t *testing.T) {
 			equal(t, "faults", faults(t, nil, tt.domains...), []string{tt.want})
 		})
@@ -142,7 +147,8 @@ func TestCompileNoFault(t *testing.T) {
 			rule("a", "b", 1), ratelimit.Rule{Key: "c", Rules: []ratelimit.Rule{rule("a", "b", 1)}},
 			rule("A", "b", 1), rule("a", "B", 1), rule("a", "*", 1), rule("a", "**", 1), rule("a", "", 1),
 		),
-		{Name: "e"}, {Name: "D", Rules: []ratelimit.Rule{rule("a", "b", 1)}},
+		{Name: "e"},
+		{Name: "D", Rules: []ratelimit.Rule{rule("a", "b", 1)}},
 	}
 	equal(t, "faults", faults(t, nil, domains...), nil)
 	equal(t, "no domains", compile(t).Len(), 0)

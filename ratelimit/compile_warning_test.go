@@ -16,83 +16,85 @@ func wild(values ...string) []ratelimit.Rule {
 	return rules
 }
 
+var warningTests = []struct {
+	name  string
+	rules []ratelimit.Rule
+	want  []string
+}{
+	{"nothing", []ratelimit.Rule{named("a", "A"), named("b", "B", "A"), rule("k", "x*", 1), rule("k", "y*", 1), rule("k", "", 1)}, nil},
+	{
+		"a name twice",
+		[]ratelimit.Rule{named("a", "N"), named("b", "M"), {Key: "c", Rules: []ratelimit.Rule{named("d", "N")}}, named("e", "N")},
+		[]string{
+			"0/2/0 rate_limit.name: duplicate name 'N': what replaces it replaces every limit of that name <> 0/0",
+			"0/3 rate_limit.name: duplicate name 'N': what replaces it replaces every limit of that name <> 0/0",
+		},
+	},
+	{
+		"replaces nobody",
+		[]ratelimit.Rule{named("a", "A"), named("b", "B", "A", "C")},
+		[]string{"0/1 rate_limit.replaces[1]: replaces names no limit of this domain: 'C'"},
+	},
+	{
+		"replaces an unlimited rule",
+		[]ratelimit.Rule{{Key: "u", Limit: &ratelimit.Limit{Unlimited: true, Name: "U"}}, named("b", "B", "U")},
+		[]string{"0/1 rate_limit.replaces[0]: replaces names an unlimited limit, which can't be replaced: 'U' <> 0/0"},
+	},
+	{
+		"a number when unlimited",
+		[]ratelimit.Rule{{Key: "u", Limit: &ratelimit.Limit{Unlimited: true, RequestsPerUnit: 5}}},
+		[]string{"0/0 rate_limit.requests_per_unit: requests_per_unit 5 has no effect when unlimited"},
+	},
+	{
+		"unreachable wildcard", wild("a*", "ab*"),
+		[]string{"0/1 value: unreachable: the earlier wildcard 'a*' takes all that 'ab*' matches <> 0/0"},
+	},
+	{
+		"the other way round", wild("ab*", "a*"),
+		[]string{"0/1 value: wildcard 'a*' overlaps with the earlier 'ab*', which wins where both match <> 0/0"},
+	},
+	{
+		"overlap at both ends", wild("a*", "*b"),
+		[]string{"0/1 value: wildcard '*b' overlaps with the earlier 'a*', which wins where both match <> 0/0"},
+	},
+	{
+		"the earliest of several", wild("a*", "*b", "a*b", "ax*"),
+		[]string{
+			"0/1 value: wildcard '*b' overlaps with the earlier 'a*', which wins where both match <> 0/0",
+			"0/2 value: unreachable: the earlier wildcard 'a*' takes all that 'a*b' matches <> 0/0",
+			"0/3 value: unreachable: the earlier wildcard 'a*' takes all that 'ax*' matches <> 0/0",
+		},
+	},
+	{
+		"one that covers goes before one that overlaps", wild("*b", "a*", "ax*"),
+		[]string{
+			"0/1 value: wildcard 'a*' overlaps with the earlier '*b', which wins where both match <> 0/0",
+			"0/2 value: unreachable: the earlier wildcard 'a*' takes all that 'ax*' matches <> 0/1",
+		},
+	},
+	{
+		"the key alone is never reached",
+		[]ratelimit.Rule{rule("k", "", 1), rule("k", "x*", 1), rule("k", "**", 1)},
+		[]string{
+			"0/0 key: unreachable: the wildcard '**' takes every value of key 'k' <> 0/2",
+			"0/2 value: wildcard '**' overlaps with the earlier 'x*', which wins where both match <> 0/1",
+		},
+	},
+	{
+		"patterns in the key",
+		[]ratelimit.Rule{rule("a*", "", 1), rule("ab*", "x", 1), rule("k", "ab*", 1)},
+		[]string{"0/1 key: unreachable: the earlier wildcard 'a*' takes all that 'ab*_x' matches <> 0/0"},
+	},
+	{
+		"different keys or levels do not meet",
+		[]ratelimit.Rule{rule("k", "a*", 1), rule("l", "a*", 1), {Key: "m", Rules: wild("a*")}},
+		nil,
+	},
+}
+
 // Every warning by itself, with its text and its places.
 func TestCompileWarning(t *testing.T) {
-	unlimited := ratelimit.Rule{Key: "u", Limit: &ratelimit.Limit{Unlimited: true, Name: "U"}}
-	tests := []struct {
-		name  string
-		rules []ratelimit.Rule
-		want  []string
-	}{
-		{"nothing", []ratelimit.Rule{named("a", "A"), named("b", "B", "A"), rule("k", "x*", 1), rule("k", "y*", 1), rule("k", "", 1)}, nil},
-		{
-			"a name twice",
-			[]ratelimit.Rule{named("a", "N"), named("b", "M"), {Key: "c", Rules: []ratelimit.Rule{named("d", "N")}}, named("e", "N")},
-			[]string{
-				"0/2/0 rate_limit.name: duplicate name 'N': what replaces it replaces every limit of that name <> 0/0",
-				"0/3 rate_limit.name: duplicate name 'N': what replaces it replaces every limit of that name <> 0/0",
-			},
-		},
-		{
-			"replaces nobody",
-			[]ratelimit.Rule{named("a", "A"), named("b", "B", "A", "C")},
-			[]string{"0/1 rate_limit.replaces[1]: replaces names no limit of this domain: 'C'"},
-		},
-		{
-			"replaces an unlimited rule",
-			[]ratelimit.Rule{unlimited, named("b", "B", "U")},
-			[]string{"0/1 rate_limit.replaces[0]: replaces names an unlimited limit, which can't be replaced: 'U' <> 0/0"},
-		},
-		{
-			"a number when unlimited",
-			[]ratelimit.Rule{{Key: "u", Limit: &ratelimit.Limit{Unlimited: true, RequestsPerUnit: 5}}},
-			[]string{"0/0 rate_limit.requests_per_unit: requests_per_unit 5 has no effect when unlimited"},
-		},
-		{
-			"unreachable wildcard", wild("a*", "ab*"),
-			[]string{"0/1 value: unreachable: the earlier wildcard 'a*' takes all that 'ab*' matches <> 0/0"},
-		},
-		{
-			"the other way round", wild("ab*", "a*"),
-			[]string{"0/1 value: wildcard 'a*' overlaps with the earlier 'ab*', which wins where both match <> 0/0"},
-		},
-		{
-			"overlap at both ends", wild("a*", "*b"),
-			[]string{"0/1 value: wildcard '*b' overlaps with the earlier 'a*', which wins where both match <> 0/0"},
-		},
-		{
-			"the earliest of several", wild("a*", "*b", "a*b", "ax*"),
-			[]string{
-				"0/1 value: wildcard '*b' overlaps with the earlier 'a*', which wins where both match <> 0/0",
-				"0/2 value: unreachable: the earlier wildcard 'a*' takes all that 'a*b' matches <> 0/0",
-				"0/3 value: unreachable: the earlier wildcard 'a*' takes all that 'ax*' matches <> 0/0",
-			},
-		},
-		{
-			"one that covers goes before one that overlaps", wild("*b", "a*", "ax*"),
-			[]string{
-				"0/1 value: wildcard 'a*' overlaps with the earlier '*b', which wins where both match <> 0/0",
-				"0/2 value: unreachable: the earlier wildcard 'a*' takes all that 'ax*' matches <> 0/1",
-			},
-		},
-		{
-			"the key alone is never reached", []ratelimit.Rule{rule("k", "", 1), rule("k", "x*", 1), rule("k", "**", 1)},
-			[]string{
-				"0/0 key: unreachable: the wildcard '**' takes every value of key 'k' <> 0/2",
-				"0/2 value: wildcard '**' overlaps with the earlier 'x*', which wins where both match <> 0/1",
-			},
-		},
-		{
-			"patterns in the key", []ratelimit.Rule{rule("a*", "", 1), rule("ab*", "x", 1), rule("k", "ab*", 1)},
-			[]string{"0/1 key: unreachable: the earlier wildcard 'a*' takes all that 'ab*_x' matches <> 0/0"},
-		},
-		{
-			"different keys or levels do not meet",
-			[]ratelimit.Rule{rule("k", "a*", 1), rule("l", "a*", 1), {Key: "m", Rules: wild("a*")}},
-			nil,
-		},
-	}
-	for _, tt := range tests {
+	for _, tt := range warningTests {
 		t.Run(tt.name, func(t *testing.T) {
 			equal(t, "warnings", faultTexts(compile(t, oneDomain(tt.rules...)).Warnings()), tt.want)
 		})

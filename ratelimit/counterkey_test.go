@@ -22,6 +22,7 @@ func TestCounterKey(t *testing.T) {
 		{Key: "wild", Value: "w*", Limit: per(5, ratelimit.Hour)},
 		{Key: "plain", Value: "p*", Rules: []ratelimit.Rule{{Key: "x", Value: "*", ShareThreshold: true, Limit: per(5, ratelimit.Hour)}}},
 		shared,
+		{Key: "q*", Value: "v*", ShareThreshold: true, Limit: per(5, ratelimit.Hour), Rules: []ratelimit.Rule{rule("z", "1", 5)}},
 	}
 	tests := []struct {
 		name, prefix string
@@ -40,6 +41,8 @@ func TestCounterKey(t *testing.T) {
 		{"shared above, exact below", "", 1234, desc("path", "/api/u", "user", "u1"), "domain_path_/api/*_user_u1_0"},
 		{"shared at both", "", 1234, desc("path", "/api/u", "id", "i7"), "domain_path_/api/*_id_i*_0"},
 		{"shared below only", "", 1234, desc("plain", "pp", "x", "y"), "domain_plain_pp_x_*_0"},
+		{"shared, and a star in the key", "p:", 1234, desc("quux", "vw"), "p:domain_quux_v*_0"},
+		{"an exact value below a star in the key", "", 1234, desc("q", "vw", "z", "1"), "domain_q_v*_z_1_1200"},
 		{"an override never shares", "", 1234, override(1, ratelimit.Hour, desc("path", "/api/users")), "domain_path_/api/users_0"},
 		{"an override without entries", "", 1234, override(1, ratelimit.Second, desc()), "domain_1234"},
 	}
@@ -114,7 +117,8 @@ func TestCounterKeysOfOneRequestAreApart(t *testing.T) {
 	}
 }
 
-// FuzzCounterKey builds the key a second time, from its definition.
+// FuzzCounterKey builds the key a second time, from its definition. It must not
+// matter whether a rule or the request brings the limit.
 func FuzzCounterKey(f *testing.F) {
 	f.Add("domain", "key", "value", "", "", uint8(1), int64(1234))
 	f.Add("d_", "k_k", "", "x", "*", uint8(2), int64(59))
@@ -124,15 +128,27 @@ func FuzzCounterKey(f *testing.F) {
 		if domain == "" || !unit.Valid() || now < 0 || now > 1<<40 {
 			return
 		}
-		store, c := newMapStore(), &clock{unix: now}
-		e := ratelimit.New(store, &ratelimit.Options{Now: c.Now, CounterKeyPrefix: "p"})
-		e.Use(compile(t, ratelimit.Domain{Name: domain}))
-		d := override(1, unit, desc(k1, v1, k2, v2))
-		if err := e.Decide(t.Context(), &ratelimit.Request{Domain: domain, Descriptors: []ratelimit.Descriptor{d}}, new(ratelimit.Decision)); err != nil {
-			t.Fatal(err)
-		}
 		window := uint64(now - now%unit.Seconds())
-		want := strings.Join([]string{"p" + domain, k1, v1, k2, v2, decimal(window)}, "_")
-		equal(t, "counters", store.contents(), map[string]uint64{want: 1})
+		want := map[string]uint64{strings.Join([]string{"p" + domain, k1, v1, k2, v2, decimal(window)}, "_"): 1}
+		d := desc(k1, v1, k2, v2)
+		equal(t, "by override", countersOf(t, domain, now, override(1, unit, d)), want)
+		if k1 == "" || k2 == "" || strings.Contains(k1+k2, "*") {
+			return
+		}
+		leaf := ratelimit.Rule{Key: k2, Value: v2, Limit: per(1, unit)}
+		equal(t, "by rule", countersOf(t, domain, now, d, ratelimit.Rule{Key: k1, Rules: []ratelimit.Rule{leaf}}), want)
+		leaf.Value = ""
+		equal(t, "by exact rule", countersOf(t, domain, now, d, ratelimit.Rule{Key: k1, Value: v1, Rules: []ratelimit.Rule{leaf}}), want)
 	})
+}
+
+func countersOf(t *testing.T, domain string, now int64, d ratelimit.Descriptor, rules ...ratelimit.Rule) map[string]uint64 {
+	t.Helper()
+	store, c := newMapStore(), &clock{unix: now}
+	e := ratelimit.New(store, &ratelimit.Options{Now: c.Now, CounterKeyPrefix: "p"})
+	e.Use(compile(t, ratelimit.Domain{Name: domain, Rules: rules}))
+	if err := e.Decide(t.Context(), &ratelimit.Request{Domain: domain, Descriptors: []ratelimit.Descriptor{d}}, new(ratelimit.Decision)); err != nil {
+		t.Fatal(err)
+	}
+	return store.contents()
 }

@@ -4,30 +4,21 @@ import "time"
 
 // match finds for every descriptor the limit to hold it to.
 func (e *Engine) match(u *inUse, r *Request, d *Decision) {
-	dom := u.rules.domains[r.Domain]
-	w := &d.work
+	dom, w := u.rules.domain(r.Domain), &d.work
 	for i := range r.Descriptors {
 		desc, c := &r.Descriptors[i], &w.checks[i]
-		c.hits = hitsOf(r, desc)
+		*c = check{hits: hitsOf(r, desc)}
 		switch {
 		case dom == nil:
 			e.domainNotFound(r.Domain)
 		case desc.Limit != nil:
-			e.override(r.Domain, desc, c, w)
+			c.override = desc.Limit
 		default:
 			c.limit = dom.match(desc.Entries, &w.text)
 		}
 	}
-	if dom == nil {
-		return
-	}
-	if dom.replaces {
+	if dom != nil && dom.replaces {
 		replace(dom, w)
-	}
-	for i := range w.checks {
-		if c := &w.checks[i]; c.limit != nil && !c.limit.unlimited {
-			e.hold(u, r, i, c, w)
-		}
 	}
 }
 
@@ -45,35 +36,12 @@ func (e *Engine) domainNotFound(name string) {
 	}
 }
 
-// override holds a descriptor to the limit that came with it; rules are not
-// consulted (reference 1.6).
-func (e *Engine) override(domain string, desc *Descriptor, c *check, w *workspace) {
-	c.live, c.requests, c.unit = true, desc.Limit.RequestsPerUnit, desc.Limit.Unit
-	if e.limits != nil {
-		w.text = appendOverrideMetric(w.text[:0], domain, desc.Entries)
-		c.stats = e.limits.limit(domain, w.text)
-	}
-}
-
-// hold holds descriptor i to its rule's limit.
-func (e *Engine) hold(u *inUse, r *Request, i int, c *check, w *workspace) {
-	l := c.limit
-	c.live, c.requests, c.unit = true, l.requests, l.unit
-	switch {
-	case e.limits == nil:
-	case l.perRequest:
-		w.text = l.appendMetric(w.text[:0], r.Domain, r.Descriptors[i].Entries)
-		c.stats = e.limits.limit(r.Domain, w.text)
-	default:
-		c.stats = u.limits[l.id].stats
-	}
-}
-
 // replace drops the limits that another limit of the same request replaces. A
 // dropped one still replaces others, so two that replace each other both go; an
 // unlimited one replaces and is never replaced (reference 1.7).
 func replace(dom *domain, w *workspace) {
-	w.names = resize(w.names, (len(dom.names)+63)/64)
+	w.names = sized(w.names, (len(dom.names)+63)/64)
+	clear(w.names)
 	for i := range w.checks {
 		if l := w.checks[i].limit; l != nil {
 			for _, id := range l.replaces {
@@ -89,40 +57,62 @@ func replace(dom *domain, w *workspace) {
 	}
 }
 
-// prepare names the counters and lists the hits for the stores.
+// prepare settles what each descriptor is held to, counts it, and lists the hits
+// for the stores.
 func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 	w := &d.work
 	for i := range w.checks {
-		c := &w.checks[i]
-		if !c.live {
+		c, entries := &w.checks[i], r.Descriptors[i].Entries
+		// Keys of earlier descriptors stay good when append moves the buffer: they
+		// keep the old memory, and nobody writes to it.
+		start := len(w.keys)
+		switch {
+		case c.override != nil:
+			e.holdToOverride(r.Domain, entries, c, w)
+			w.keys = appendCounterKey(w.keys, e.opts.CounterKeyPrefix, r.Domain, entries, nil, t.units[c.unit].text)
+		case c.limit != nil && !c.limit.unlimited:
+			e.holdToRule(u, r.Domain, entries, c, w)
+			w.keys = e.appendKey(w.keys, u, r.Domain, entries, c.limit, t)
+		default:
 			continue
 		}
 		if c.stats != nil {
 			c.stats.lane(w.lane).total.Add(c.hits)
 		}
-		c.key[0] = len(w.keys)
-		w.keys = e.appendKey(w.keys, u, r.Domain, r.Descriptors[i].Entries, c, t.units[c.unit].text)
-		c.key[1] = len(w.keys)
-	}
-	// Only now do the keys lie still.
-	for i := range w.checks {
-		if c := &w.checks[i]; c.live {
-			e.addHit(c, w, t)
-		}
+		e.addHit(w.keys[start:len(w.keys):len(w.keys)], c, w, t)
 	}
 }
 
-func (e *Engine) appendKey(b []byte, u *inUse, domain string, entries []Entry, c *check, window string) []byte {
-	if c.limit != nil {
-		if l := &u.limits[c.limit.id]; l.planned {
-			return l.key.append(b, entries, window)
-		}
+// holdToOverride holds a descriptor to the limit that came with it; rules are not
+// consulted (reference 1.6).
+func (e *Engine) holdToOverride(domain string, entries []Entry, c *check, w *workspace) {
+	c.live, c.requests, c.unit = true, c.override.RequestsPerUnit, c.override.Unit
+	if e.limits != nil {
+		w.text = appendOverrideMetric(w.text[:0], domain, entries)
+		c.stats = e.limits.limit(domain, w.text)
 	}
-	return appendCounterKey(b, e.opts.CounterKeyPrefix, domain, entries, c.limit, window)
 }
 
-func (e *Engine) addHit(c *check, w *workspace, t *tick) {
-	key := w.keys[c.key[0]:c.key[1]:c.key[1]]
+func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, w *workspace) {
+	l := c.limit
+	c.live, c.requests, c.unit = true, l.requests, l.unit
+	if e.limits != nil && l.perRequest {
+		w.text = l.appendMetric(w.text[:0], domain, entries)
+		c.stats = e.limits.limit(domain, w.text)
+		return
+	}
+	c.stats = u.limits[l.id].stats
+}
+
+func (e *Engine) appendKey(b []byte, u *inUse, domain string, entries []Entry, l *limit, t *tick) []byte {
+	window := t.units[l.unit].text
+	if p := &u.limits[l.id]; p.planned {
+		return p.key.append(b, entries, window)
+	}
+	return appendCounterKey(b, e.opts.CounterKeyPrefix, domain, entries, l, window)
+}
+
+func (e *Engine) addHit(key []byte, c *check, w *workspace, t *tick) {
 	if e.opts.OverLimitCache != nil && e.opts.OverLimitCache.Contains(key) {
 		c.cached, w.anyCached = true, true
 		return
@@ -130,12 +120,18 @@ func (e *Engine) addHit(c *check, w *workspace, t *tick) {
 	if c.unit == Second && e.opts.PerSecond != nil {
 		c.store = perSecond
 	}
-	c.hit = len(w.hits[c.store])
-	h := Hit{Key: key, N: c.hits, Limit: c.requests, Unit: c.unit, Window: t.units[c.unit].window}
+	hits := &w.hits[c.store]
+	c.hit = len(*hits)
+	if c.hit == cap(*hits) {
+		*hits = append(*hits, Hit{})
+	}
+	*hits = (*hits)[:c.hit+1]
+	h := &(*hits)[c.hit]
+	h.Key, h.N, h.Limit = key, c.hits, c.requests
+	h.Unit, h.Window, h.Jitter = c.unit, t.units[c.unit].window, 0
 	if e.jitter > 0 {
 		h.Jitter = e.opts.Rand(e.jitter)
 	}
-	w.hits[c.store] = append(w.hits[c.store], h)
 }
 
 // judge turns counts into statuses and statistics.
@@ -143,37 +139,55 @@ func (e *Engine) judge(d *Decision, t *tick) {
 	w := &d.work
 	for i := range w.checks {
 		c, s := &w.checks[i], &d.Statuses[i]
-		s.Code = OK
-		s.Quota = e.opts.QuotaMode || c.limit != nil && c.limit.quota
-		if c.limit != nil && c.limit.unlimited {
-			s.Remaining, s.Quota = UnlimitedRemaining, false
-		}
 		if !c.live {
+			e.pass(c, s)
 			continue
 		}
-		v := e.weigh(c, w)
-		s.Code, s.Remaining = v.code, v.remaining
 		s.Limited, s.RequestsPerUnit, s.Unit = true, c.requests, c.unit
-		if c.limit != nil {
-			s.Name = c.limit.name
-		}
 		s.ResetSeconds = t.units[c.unit].reset
-		if c.stats != nil {
-			c.stats.lane(w.lane).add(&v.counts)
+		s.Name, s.Quota = "", e.opts.QuotaMode
+		shadow := false
+		if c.limit != nil {
+			s.Name, s.Quota = c.limit.name, s.Quota || c.limit.quota
+			shadow = c.limit.shadow
+		}
+		e.weigh(c, s, w)
+		if shadow {
+			s.Code = OK
 		}
 	}
 }
 
-func (e *Engine) weigh(c *check, w *workspace) verdict {
+// pass is the status of a descriptor without a live limit.
+func (e *Engine) pass(c *check, s *Status) {
+	*s = Status{Code: OK, Quota: e.opts.QuotaMode || c.limit != nil && c.limit.quota}
+	if c.limit != nil {
+		s.Remaining, s.Quota = UnlimitedRemaining, false
+	}
+}
+
+// weigh compares the count with the limit, for the caller and for the statistics.
+func (e *Engine) weigh(c *check, s *Status, w *workspace) {
 	shadow := c.limit != nil && c.limit.shadow
 	if c.cached {
-		return judgeCached(c.hits, shadow)
+		s.Code, s.Remaining = OverLimit, 0
+		if c.stats != nil {
+			c.stats.lane(w.lane).add(cachedCounts(c.hits), shadow)
+		}
+		return
 	}
 	h := &w.hits[c.store][c.hit]
-	if cache := e.opts.OverLimitCache; cache != nil && h.Count > uint64(c.requests) {
-		cache.Add(h.Key, time.Duration(c.unit.Seconds())*time.Second)
+	if h.Count <= uint64(c.requests) {
+		s.Code, s.Remaining = OK, c.requests-uint32(h.Count)
+	} else {
+		s.Code, s.Remaining = OverLimit, 0
+		if cache := e.opts.OverLimitCache; cache != nil {
+			cache.Add(h.Key, time.Duration(c.unit.Seconds())*time.Second)
+		}
 	}
-	return judge(c.requests, e.ratio, c.hits, h.Count, shadow)
+	if c.stats != nil {
+		c.stats.lane(w.lane).add(countsOf(c.requests, e.ratio, c.hits, h.Count), shadow)
+	}
 }
 
 // conclude draws the decision from the statuses: over limit if any descriptor
@@ -183,7 +197,7 @@ func (e *Engine) conclude(d *Decision) {
 	quotas, quotasOver := 0, 0
 	d.Code = OK
 	for i := range d.Statuses {
-		s, l := &d.Statuses[i], d.work.checks[i].limit
+		s := &d.Statuses[i]
 		over := s.Code == OverLimit
 		switch {
 		case s.Quota:
@@ -194,7 +208,7 @@ func (e *Engine) conclude(d *Decision) {
 		case over:
 			d.Code = OverLimit
 		}
-		if e.opts.Metadata && !over && l != nil {
+		if l := d.work.checks[i].limit; e.opts.Metadata && !over && l != nil {
 			d.Metadata = mergeMetadata(d.Metadata, l.metadata)
 		}
 	}

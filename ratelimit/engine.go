@@ -156,6 +156,14 @@ func (e *Engine) Rules() *Ruleset {
 // counts nothing. After a StoreFailure some counters may have been added to.
 func (e *Engine) Decide(ctx context.Context, r *Request, d *Decision) error {
 	d.reset(e, len(r.Descriptors))
+	err := e.decide(ctx, r, d)
+	if err != nil {
+		clear(d.Statuses)
+	}
+	return err
+}
+
+func (e *Engine) decide(ctx context.Context, r *Request, d *Decision) error {
 	if err := validate(r); err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (x *globIndex) firstOf(candidates []int32, s string, best int32) int32 {
 
 // file puts every pattern under its rarest literal.
 func (x *globIndex) file() {
-	var prefixes, suffixes, infixes = map[string]int{}, map[string]int{}, map[string]int{}
+	prefixes, suffixes, infixes := map[string]int{}, map[string]int{}, map[string]int{}
 	for i := range x.globs {
 		g := &x.globs[i]
 		prefixes[g.prefix]++

@@ -48,6 +48,7 @@ func TestFoldedPerDomain(t *testing.T) {
 		b.decideRequest(&ratelimit.Request{Domain: domain, Descriptors: []ratelimit.Descriptor{d}})
 	}
 	equal(t, "statistics", totals(b), map[string]uint64{"one.k_0": 1, "two.other": 3, "one.other": 1})
+	equal(t, "warnings", strings.Count(b.log.String(), "level=WARN"), 1)
 }
 
 func TestFoldedDomains(t *testing.T) {

@@ -4,6 +4,7 @@ package ratelimit
 // match against. It may be shared by any number of engines.
 type Ruleset struct {
 	domains  map[string]*domain
+	only     *domain  // if there is just one
 	limits   []*limit // by limit.id
 	warnings []*Fault
 }
@@ -16,6 +17,14 @@ type domain struct {
 	// replaces says that some limit replaces another, so that a request has to be
 	// looked at as a whole.
 	replaces bool
+}
+
+// domain returns nil for one that is not configured.
+func (r *Ruleset) domain(name string) *domain {
+	if d := r.only; d != nil && d.name == name {
+		return d
+	}
+	return r.domains[name]
 }
 
 // Len is the number of domains.

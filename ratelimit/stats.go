@@ -83,24 +83,22 @@ func (s *LimitStats) lane(n uint32) *lane {
 }
 
 // add leaves untouched what does not change: an atomic addition of zero costs as
-// much as any other.
-func (l *lane) add(c *LimitCounts) {
-	if c.TotalHits != 0 {
-		l.total.Add(c.TotalHits)
-	}
+// much as any other. In shadow mode what was over the limit passed all the same.
+func (l *lane) add(c LimitCounts, shadow bool) {
 	if c.WithinLimit != 0 {
 		l.within.Add(c.WithinLimit)
 	}
 	if c.NearLimit != 0 {
 		l.near.Add(c.NearLimit)
 	}
-	if c.OverLimit != 0 {
-		l.over.Add(c.OverLimit)
+	if c.OverLimit == 0 {
+		return
 	}
+	l.over.Add(c.OverLimit)
 	if c.OverLimitWithLocalCache != 0 {
 		l.cached.Add(c.OverLimitWithLocalCache)
 	}
-	if c.ShadowMode != 0 {
-		l.shadow.Add(c.ShadowMode)
+	if shadow {
+		l.shadow.Add(c.OverLimit)
 	}
 }

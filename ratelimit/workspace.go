@@ -15,19 +15,19 @@ type workspace struct {
 
 // check is one descriptor on its way through a decision.
 type check struct {
-	hits  uint64
-	limit *limit      // the rule's; nil if no rule applies or the limit came along
-	stats *LimitStats // nil without statistics
+	hits     uint64
+	override *Override   // the limit that came along, if it is to apply
+	limit    *limit      // the rule's; nil if no rule applies
+	stats    *LimitStats // nil without statistics
 
-	// What to hold the descriptor to, wherever it comes from.
-	live     bool
+	// What to hold the descriptor to, wherever it comes from, if it is live.
 	requests uint32
 	unit     Unit
+	live     bool
 
-	key    [2]int // where in workspace.keys
-	cached bool   // the over-limit cache answers for the store
-	store  int8   // which of workspace.hits
-	hit    int    // index there
+	cached bool // the over-limit cache answers for the store
+	store  int8 // which of workspace.hits
+	hit    int  // index there
 }
 
 const (
@@ -51,19 +51,17 @@ func (d *Decision) reset(e *Engine, n int) {
 		w.lane, w.hasLane = e.lanes.Add(1), true
 	}
 	d.Code, d.Metadata = Unknown, nil
-	d.Statuses = resize(d.Statuses, n)
-	w.checks = resize(w.checks, n)
+	// What is in them from the last decision is written over by this one.
+	d.Statuses, w.checks = sized(d.Statuses, n), sized(w.checks, n)
 	w.hits[mainStore], w.hits[perSecond] = w.hits[mainStore][:0], w.hits[perSecond][:0]
 	w.keys = w.keys[:0]
 	w.anyCached = false
 }
 
-// resize returns a slice of n zero values, in s's memory if it has room.
-func resize[T any](s []T, n int) []T {
+// sized returns a slice of n elements, in s's memory if it has room.
+func sized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
 	}
-	s = s[:n]
-	clear(s)
-	return s
+	return s[:n]
 }

@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"crypto/sha256"
 	"hash/maphash"
 	"math"
 	"math/bits"
@@ -119,8 +118,7 @@ func (s *Store) Add(_ context.Context, hits []ratelimit.Hit) error {
 // add counts without a lock where there is a counter already, which is nearly
 // always.
 func (s *Store) add(h *ratelimit.Hit) {
-	var digest [sha256.Size]byte
-	k := s.name(h.Key, &digest)
+	k := s.name(h.Key, nil)
 	sh := s.shard(k)
 	if t := sh.at(h.End()); t != nil {
 		if c := t.find(k); c != nil {

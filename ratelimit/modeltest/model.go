@@ -1,0 +1,382 @@
+package modeltest
+
+import (
+	"math"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// model is the rate limit service as the specification and the reference tell it,
+// with maps for stores. The numbers in comments are sections of the reference.
+type model struct {
+	choices  choices
+	domains  []ratelimit.Domain
+	counters [2]map[string]uint64 // the main and the per-second store
+	cached   map[string]int64     // until when a counter is known to be over
+	stats    map[string]ratelimit.LimitCounts
+	notFound map[string]uint64
+	shadowed uint64
+	units    map[string]ratelimit.Unit // of each counter, for mixesUnits
+}
+
+func newModel(c choices) *model {
+	return &model{
+		choices:  c,
+		counters: [2]map[string]uint64{{}, {}},
+		cached:   make(map[string]int64),
+		stats:    make(map[string]ratelimit.LimitCounts),
+		notFound: make(map[string]uint64),
+		units:    make(map[string]ratelimit.Unit),
+	}
+}
+
+// mixesUnits reports whether a request would count in a window of one unit under
+// the key of another's.
+func (m *model) mixesUnits(r *ratelimit.Request, now int64) bool {
+	rules, known := m.rulesOf(r.Domain)
+	for i := range r.Descriptors {
+		if !known {
+			return false
+		}
+		t := m.target(r, &r.Descriptors[i], rules, now)
+		if t == nil || !t.live {
+			continue
+		}
+		if unit, seen := m.units[t.key]; seen && unit != t.unit {
+			return true
+		}
+		m.units[t.key] = t.unit
+	}
+	return false
+}
+
+// target is what one descriptor is held to.
+type target struct {
+	rule     *ratelimit.Rule // nil for an override
+	requests uint32
+	unit     ratelimit.Unit
+	hits     uint64
+	live     bool // not unlimited
+
+	key, metric string
+	window      int64
+	second      bool // in the per-second store
+	cached      bool
+	after       uint64
+}
+
+// outcome is the model's answer.
+type outcome struct {
+	code     ratelimit.Code
+	statuses []ratelimit.Status
+	tightest int
+	metadata map[string]any
+	targets  []*target // nil where no limit applies
+}
+
+func (m *model) decide(r *ratelimit.Request, now int64) *outcome {
+	o := &outcome{targets: make([]*target, len(r.Descriptors))}
+	rules, known := m.rulesOf(r.Domain)
+	for i := range r.Descriptors {
+		if !known {
+			m.notFound[sanitised(r.Domain)]++ // for each descriptor (1.5)
+			continue
+		}
+		o.targets[i] = m.target(r, &r.Descriptors[i], rules, now)
+	}
+	dropReplaced(o.targets)
+	m.count(o.targets, now)
+	for i, t := range o.targets {
+		o.statuses = append(o.statuses, m.status(t, now))
+		if t == nil && m.choices.Quota {
+			o.statuses[i].Quota = true
+		}
+	}
+	m.conclude(o)
+	return o
+}
+
+// rulesOf puts the parts of a domain together, in their order.
+func (m *model) rulesOf(domain string) (rules []ratelimit.Rule, known bool) {
+	for _, d := range m.domains {
+		if d.Name == domain {
+			rules, known = append(rules, d.Rules...), true
+		}
+	}
+	return rules, known
+}
+
+// target finds what a descriptor is held to; nil for nothing.
+func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ratelimit.Rule, now int64) *target {
+	t := &target{hits: hitsOf(r, d), live: true}
+	var path []ratelimit.Rule
+	if d.Limit != nil {
+		t.requests, t.unit = d.Limit.RequestsPerUnit, d.Limit.Unit
+		t.metric = overrideMetric(r.Domain, d.Entries)
+	} else {
+		path = find(rules, d.Entries)
+		if path == nil || path[len(path)-1].Limit == nil {
+			return nil
+		}
+		t.rule = &path[len(path)-1]
+		t.requests, t.unit = t.rule.Limit.RequestsPerUnit, t.rule.Limit.Unit
+		t.live = !t.rule.Limit.Unlimited
+		t.metric = ruleMetric(r.Domain, path, d.Entries)
+	}
+	if t.live {
+		length := seconds[t.unit]
+		t.window = now / length * length
+		t.key = m.choices.Prefix + counterKey(r.Domain, path, d.Entries, t.window)
+		t.second = m.choices.PerSecond && length == 1
+	}
+	return t
+}
+
+// 1.3
+func hitsOf(r *ratelimit.Request, d *ratelimit.Descriptor) uint64 {
+	switch {
+	case d.HitsAddend != nil:
+		return *d.HitsAddend
+	case r.HitsAddend > 1:
+		return uint64(r.HitsAddend)
+	}
+	return 1
+}
+
+// 1.7: the names that any rule of the request replaces, and then the rules that
+// have one of them.
+func dropReplaced(targets []*target) {
+	replaced := make(map[string]bool)
+	for _, t := range targets {
+		if t != nil && t.rule != nil {
+			for _, name := range t.rule.Limit.Replaces {
+				replaced[name] = true
+			}
+		}
+	}
+	for i, t := range targets {
+		if t != nil && t.rule != nil && t.live && t.rule.Limit.Name != "" && replaced[t.rule.Limit.Name] {
+			targets[i] = nil
+		}
+	}
+}
+
+// count adds the hits to the counters (1.9).
+func (m *model) count(targets []*target, now int64) {
+	var asked []*target
+	anyCached, anyOver := false, false
+	for _, t := range targets {
+		if t == nil || !t.live {
+			continue
+		}
+		m.tell(t, ratelimit.LimitCounts{TotalHits: t.hits})
+		if t.cached = m.choices.Cache && now < m.cached[t.key]; t.cached {
+			anyCached = true
+			continue
+		}
+		asked = append(asked, t)
+	}
+	over := make([]bool, len(asked))
+	for i, t := range asked {
+		over[i] = m.counter(t)+t.hits > uint64(t.requests)
+		anyOver = anyOver || over[i]
+	}
+	for i, t := range asked {
+		if !m.choices.Stop || !anyCached && (!anyOver || over[i]) {
+			m.add(t)
+		}
+		t.after = m.counter(t)
+	}
+}
+
+func (m *model) counter(t *target) uint64 { return m.storeOf(t)[t.key] }
+
+func (m *model) add(t *target) {
+	if t.hits > 0 {
+		m.storeOf(t)[t.key] += t.hits
+	}
+}
+
+func (m *model) storeOf(t *target) map[string]uint64 {
+	if t.second {
+		return m.counters[1]
+	}
+	return m.counters[0]
+}
+
+// tell adds to the statistics of a target.
+func (m *model) tell(t *target, c ratelimit.LimitCounts) {
+	s := m.stats[t.metric]
+	s.TotalHits += c.TotalHits
+	s.WithinLimit += c.WithinLimit
+	s.NearLimit += c.NearLimit
+	s.OverLimit += c.OverLimit
+	s.OverLimitWithLocalCache += c.OverLimitWithLocalCache
+	s.ShadowMode += c.ShadowMode
+	if s != (ratelimit.LimitCounts{}) {
+		m.stats[t.metric] = s
+	}
+}
+
+// status is the verdict on one descriptor (1.4).
+func (m *model) status(t *target, now int64) ratelimit.Status {
+	s := ratelimit.Status{Code: ratelimit.OK}
+	switch {
+	case t == nil:
+		return s
+	case !t.live:
+		s.Remaining = math.MaxUint32
+		return s
+	}
+	s.Limited, s.RequestsPerUnit, s.Unit = true, t.requests, t.unit
+	s.ResetSeconds = uint32(seconds[t.unit] - now%seconds[t.unit])
+	s.Quota = m.choices.Quota || t.rule != nil && t.rule.QuotaMode
+	if t.rule != nil {
+		s.Name = t.rule.Limit.Name
+	}
+	c := m.verdict(t, &s)
+	if !t.cached && s.Code == ratelimit.OverLimit && m.choices.Cache {
+		m.cached[t.key] = now + seconds[t.unit]
+	}
+	if s.Code == ratelimit.OverLimit && t.rule != nil && t.rule.ShadowMode {
+		s.Code = ratelimit.OK
+		c.ShadowMode = c.OverLimit
+	}
+	m.tell(t, c)
+	return s
+}
+
+func (m *model) verdict(t *target, s *ratelimit.Status) (c ratelimit.LimitCounts) {
+	limit, near, before := uint64(t.requests), m.near(t.requests), t.after-t.hits
+	switch {
+	case t.cached:
+		s.Code = ratelimit.OverLimit
+		c.OverLimit, c.OverLimitWithLocalCache = t.hits, t.hits
+	case t.after > limit && before >= limit:
+		s.Code = ratelimit.OverLimit
+		c.OverLimit = t.hits
+	case t.after > limit:
+		s.Code = ratelimit.OverLimit
+		c.OverLimit = t.after - limit
+		c.NearLimit = limit - max(near, before)
+	default:
+		s.Remaining = uint32(limit - t.after)
+		c.WithinLimit = t.hits
+		if t.after > near {
+			c.NearLimit = min(t.hits, t.after-near)
+			if before >= near { // also where after-hits is below zero
+				c.NearLimit = t.hits
+			}
+		}
+	}
+	return c
+}
+
+// near is the product of 32-bit floats, rounded down, and never above the limit.
+// The product of two of them is exact in 64 bits, and rounded once from there.
+func (m *model) near(limit uint32) uint64 {
+	ratio := m.choices.Ratio
+	switch {
+	case ratio == 0:
+		ratio = 0.8
+	case ratio < 0:
+		ratio = 0
+	}
+	product := float32(float64(float32(limit)) * float64(ratio))
+	return min(uint64(math.Floor(float64(product))), uint64(limit))
+}
+
+// conclude: over if any descriptor is that is no quota, or if there are quotas and
+// all of them are (1.7).
+func (m *model) conclude(o *outcome) {
+	over, quotas, passing := false, 0, 0
+	o.tightest = -1
+	for i, s := range o.statuses {
+		switch {
+		case !s.Quota:
+			over = over || s.Code == ratelimit.OverLimit
+		case s.Code == ratelimit.OverLimit:
+			quotas++
+		default:
+			quotas++
+			passing++
+		}
+		if t := o.targets[i]; m.choices.Metadata && t != nil && t.rule != nil && s.Code == ratelimit.OK && len(t.rule.Metadata) > 0 {
+			o.metadata = merged(o.metadata, t.rule.Metadata)
+		}
+	}
+	over = over || quotas > 0 && passing == 0
+	o.code = ratelimit.OK
+	switch {
+	case over && m.choices.Shadow:
+		m.shadowed++
+	case over:
+		o.code = ratelimit.OverLimit
+	}
+	o.tightest = tightest(o.statuses)
+}
+
+// tightest looks for the last one that refuses, and else for the least left (1.11).
+func tightest(statuses []ratelimit.Status) int {
+	for i := len(statuses) - 1; i >= 0; i-- {
+		if s := statuses[i]; s.Limited && s.Code == ratelimit.OverLimit && !s.Quota {
+			return i
+		}
+	}
+	found := -1
+	for i, s := range statuses {
+		if s.Limited && (found < 0 || s.Remaining < statuses[found].Remaining) {
+			found = i
+		}
+	}
+	return found
+}
+
+// merged is a copy of a and b together, where a comes first.
+func merged(a, b map[string]any) map[string]any {
+	out := make(map[string]any)
+	for k, v := range b {
+		out[k] = v
+	}
+	for k, v := range a {
+		first, isMap := v.(map[string]any)
+		second, areMaps := out[k].(map[string]any)
+		if isMap && areMaps {
+			v = merged(first, second)
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// kinds counts what the outcome is made of.
+func (o *outcome) kinds() map[string]int {
+	n := make(map[string]int)
+	for i, s := range o.statuses {
+		t := o.targets[i]
+		switch {
+		case t == nil:
+			n["no limit"]++
+		case !t.live:
+			n["unlimited"]++
+		case t.cached:
+			n["cached"]++
+		case s.Code == ratelimit.OverLimit:
+			n["over"]++
+		case t.after > uint64(t.requests):
+			n["shadowed"]++
+		default:
+			n["within"]++
+		}
+		if t != nil && t.rule == nil {
+			n["override"]++
+		}
+		if s.Quota {
+			n["quota"]++
+		}
+	}
+	if o.metadata != nil {
+		n["metadata"]++
+	}
+	return n
+}

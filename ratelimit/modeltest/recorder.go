@@ -1,0 +1,71 @@
+package modeltest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// recordedStats is a Stats that can be read back.
+type recordedStats struct {
+	mu      sync.Mutex
+	limits  map[string]*ratelimit.LimitStats
+	domains map[string]*ratelimit.Counter
+	shadow  ratelimit.Counter
+}
+
+func newRecordedStats() *recordedStats {
+	return &recordedStats{limits: make(map[string]*ratelimit.LimitStats), domains: make(map[string]*ratelimit.Counter)}
+}
+
+func (s *recordedStats) Limit(key string) *ratelimit.LimitStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.limits[key] == nil {
+		s.limits[key] = ratelimit.NewLimitStats()
+	}
+	return s.limits[key]
+}
+
+func (s *recordedStats) DomainNotFound(domain string) *ratelimit.Counter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.domains[domain] == nil {
+		s.domains[domain] = new(ratelimit.Counter)
+	}
+	return s.domains[domain]
+}
+
+func (s *recordedStats) GlobalShadowMode() *ratelimit.Counter { return &s.shadow }
+
+// counts are those of the names that have counted anything.
+func (s *recordedStats) counts() map[string]ratelimit.LimitCounts {
+	all := make(map[string]ratelimit.LimitCounts)
+	for key, l := range s.limits {
+		if c := l.Load(); c != (ratelimit.LimitCounts{}) {
+			all[key] = c
+		}
+	}
+	return all
+}
+
+func (s *recordedStats) notFound() map[string]uint64 {
+	all := make(map[string]uint64)
+	for key, c := range s.domains {
+		all[key] = c.Load()
+	}
+	return all
+}
+
+// forgetfulCache is an OverLimitCache on the script's clock.
+type forgetfulCache struct {
+	now   func() time.Time
+	until map[string]time.Time
+}
+
+func (c *forgetfulCache) Contains(key []byte) bool { return c.now().Before(c.until[string(key)]) }
+
+func (c *forgetfulCache) Add(key []byte, ttl time.Duration) {
+	c.until[string(key)] = c.now().Add(ttl)
+}

@@ -1,0 +1,239 @@
+package modeltest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// stage is what a script is played on.
+type stage struct {
+	newStore func() ratelimit.Store
+	// oneUnitPerKey leaves out the requests that count two units under one key.
+	oneUnitPerKey bool
+	// What the engine, and not the model, is given: for tests of the model itself.
+	spoilRules   func([]ratelimit.Domain)
+	spoilOptions func(*ratelimit.Options)
+	spoilRequest func(*ratelimit.Request)
+	// tally counts what was met, so that a test can tell that anything was.
+	tally map[string]int
+}
+
+// The scripts begin at a time no real clock will show.
+const begin = 4_102_444_800 // 2100-01-01
+
+// performance is an engine beside its model.
+type performance struct {
+	stage        *stage
+	now          int64
+	main, second ratelimit.Store
+	stats        *recordedStats
+	engine       *ratelimit.Engine
+	model        *model
+	decision     ratelimit.Decision
+}
+
+// play returns the first difference between engine and model.
+func play(s script, on *stage) error {
+	p := newPerformance(s, on)
+	if err := p.load(s.Rules); err != nil {
+		return err
+	}
+	for i := range s.Steps {
+		if err := p.step(&s.Steps[i]); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+	}
+	return p.compareContents()
+}
+
+func newPerformance(s script, on *stage) *performance {
+	p := &performance{stage: on, now: begin, main: on.newStore(), stats: newRecordedStats(), model: newModel(s.Choices)}
+	now := func() time.Time { return time.Unix(p.now, 0) }
+	c := s.Choices
+	o := ratelimit.Options{
+		Now:                        now,
+		NearLimitRatio:             c.Ratio,
+		Stats:                      p.stats,
+		CounterKeyPrefix:           c.Prefix,
+		ExpiryJitter:               time.Hour,
+		Rand:                       func(n uint32) uint32 { return n - 1 },
+		StopIncrementWhenOverLimit: c.Stop,
+		ShadowMode:                 c.Shadow,
+		QuotaMode:                  c.Quota,
+		Metadata:                   c.Metadata,
+		Log:                        slog.New(slog.DiscardHandler),
+	}
+	if c.Cache {
+		o.OverLimitCache = &forgetfulCache{now: now, until: make(map[string]time.Time)}
+	}
+	if c.PerSecond {
+		p.second = on.newStore()
+		o.PerSecond = p.second
+	}
+	if on.spoilOptions != nil {
+		on.spoilOptions(&o)
+	}
+	p.engine = ratelimit.New(p.main, &o)
+	return p
+}
+
+func (p *performance) load(domains []ratelimit.Domain) error {
+	p.model.domains = domains
+	if p.stage.spoilRules != nil {
+		domains = copyDomains(domains)
+		p.stage.spoilRules(domains)
+	}
+	rules, err := ratelimit.Compile(domains, &ratelimit.CompileOptions{MergeDomains: true})
+	if err != nil {
+		return fmt.Errorf("the rules do not compile: %w", err)
+	}
+	p.engine.Use(rules)
+	return nil
+}
+
+func (p *performance) step(s *step) error {
+	p.now += s.Wait
+	if s.Reload != nil {
+		if err := p.load(s.Reload); err != nil {
+			return err
+		}
+	}
+	if p.stage.oneUnitPerKey && p.model.mixesUnits(&s.Request, p.now) {
+		return nil
+	}
+	r := s.Request
+	if p.stage.spoilRequest != nil {
+		p.stage.spoilRequest(&r)
+	}
+	if err := p.engine.Decide(context.Background(), &r, &p.decision); err != nil {
+		return fmt.Errorf("the engine fails: %w", err)
+	}
+	want := p.model.decide(&s.Request, p.now)
+	p.count(want)
+	if err := p.compareDecision(want); err != nil {
+		return err
+	}
+	if err := p.compareCounters(want); err != nil {
+		return err
+	}
+	return p.compareStats()
+}
+
+func (p *performance) compareDecision(want *outcome) error {
+	d := &p.decision
+	tightest := -1
+	for i := range d.Statuses {
+		if d.Tightest() == &d.Statuses[i] {
+			tightest = i
+		}
+	}
+	return firstOf(
+		differ("overall code", d.Code, want.code),
+		differ("statuses", d.Statuses, want.statuses),
+		differ("tightest status", tightest, want.tightest),
+		differ("metadata", d.Metadata, want.metadata),
+	)
+}
+
+// compareCounters reads the counters that the request was about.
+func (p *performance) compareCounters(want *outcome) error {
+	for _, t := range want.targets {
+		if t == nil || !t.live {
+			continue
+		}
+		store := p.main
+		if t.second {
+			store = p.second
+		}
+		h := []ratelimit.Hit{{Key: []byte(t.key), Limit: t.requests, Unit: t.unit, Window: t.window, Jitter: 3600}}
+		if err := store.Add(context.Background(), h); err != nil {
+			return fmt.Errorf("reading counter %q: %w", t.key, err)
+		}
+		if err := differ("counter "+t.key, h[0].Count, p.model.counter(t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *performance) compareStats() error {
+	return firstOf(
+		differ("statistics", p.stats.counts(), p.model.stats),
+		differ("unknown domains", p.stats.notFound(), p.model.notFound),
+		differ("requests in global shadow mode", p.stats.shadow.Load(), p.model.shadowed),
+	)
+}
+
+// compareContents compares whole stores, if they can list what they hold.
+func (p *performance) compareContents() error {
+	for i, store := range []ratelimit.Store{p.main, p.second} {
+		lister, ok := store.(interface{ Counters() map[string]uint64 })
+		if !ok {
+			continue
+		}
+		got := lister.Counters()
+		for key, n := range got {
+			if n == 0 {
+				delete(got, key)
+			}
+		}
+		if err := differ([]string{"main store", "per-second store"}[i], got, p.model.counters[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *performance) count(o *outcome) {
+	if p.stage.tally == nil {
+		return
+	}
+	for kind, n := range o.kinds() {
+		p.stage.tally[kind] += n
+	}
+}
+
+func differ[T any](what string, engine, model T) error {
+	if reflect.DeepEqual(engine, model) {
+		return nil
+	}
+	return fmt.Errorf("%s: the engine says\n  %+v\nand the model\n  %+v", what, engine, model)
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyDomains copies the trees, but for metadata.
+func copyDomains(domains []ratelimit.Domain) []ratelimit.Domain {
+	out := make([]ratelimit.Domain, len(domains))
+	for i, d := range domains {
+		out[i] = ratelimit.Domain{Name: d.Name, Rules: copyRules(d.Rules)}
+	}
+	return out
+}
+
+func copyRules(rules []ratelimit.Rule) []ratelimit.Rule {
+	if rules == nil {
+		return nil
+	}
+	out := make([]ratelimit.Rule, len(rules))
+	for i, r := range rules {
+		if r.Limit != nil {
+			r.Limit = new(*r.Limit)
+		}
+		r.Rules = copyRules(r.Rules)
+		out[i] = r
+	}
+	return out
+}

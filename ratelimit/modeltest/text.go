@@ -1,0 +1,133 @@
+package modeltest
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// seconds are the lengths of the windows (1.2).
+var seconds = map[ratelimit.Unit]int64{
+	ratelimit.Second: 1,
+	ratelimit.Minute: 60,
+	ratelimit.Hour:   60 * 60,
+	ratelimit.Day:    24 * 60 * 60,
+	ratelimit.Week:   7 * 24 * 60 * 60,
+	ratelimit.Month:  30 * 24 * 60 * 60,
+	ratelimit.Year:   365 * 24 * 60 * 60,
+}
+
+// find is the path of rules that the entries lead to, nil for none. There is no
+// way back from a rule that matched (1.5).
+func find(rules []ratelimit.Rule, entries []ratelimit.Entry) []ratelimit.Rule {
+	if len(entries) == 0 {
+		return nil
+	}
+	r := pick(rules, entries[0])
+	if r == nil {
+		return nil
+	}
+	if len(entries) == 1 {
+		return []ratelimit.Rule{*r}
+	}
+	below := find(r.Rules, entries[1:])
+	if below == nil {
+		return nil
+	}
+	return append([]ratelimit.Rule{*r}, below...)
+}
+
+// pick goes through a level three times: for the exact rule, for the first
+// wildcard, for the key alone.
+func pick(rules []ratelimit.Rule, e ratelimit.Entry) *ratelimit.Rule {
+	for i, r := range rules {
+		if !starred(r.Key) && !starred(r.Value) && r.Value != "" && r.Key == e.Key && r.Value == e.Value {
+			return &rules[i]
+		}
+	}
+	for i, r := range rules {
+		byBoth := starred(r.Key) && wild(joined(r.Key, r.Value), e.Key+"_"+e.Value)
+		byValue := !starred(r.Key) && r.Key == e.Key && starred(r.Value) && wild(r.Value, e.Value)
+		if byBoth || byValue {
+			return &rules[i]
+		}
+	}
+	for i, r := range rules {
+		if !starred(r.Key) && r.Key == e.Key && r.Value == "" {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+func starred(s string) bool { return strings.ContainsRune(s, '*') }
+
+// wild: a star stands for nothing, or for one byte and what the star stands for.
+func wild(pattern, s string) bool {
+	if pattern == "" {
+		return s == ""
+	}
+	if pattern[0] == '*' {
+		return wild(pattern[1:], s) || s != "" && wild(pattern, s[1:])
+	}
+	return s != "" && pattern[0] == s[0] && wild(pattern[1:], s[1:])
+}
+
+func joined(key, value string) string {
+	if value == "" {
+		return key
+	}
+	return key + "_" + value
+}
+
+// counterKey is the name of a counter (1.2). path is empty for an override.
+func counterKey(domain string, path []ratelimit.Rule, entries []ratelimit.Entry, window int64) string {
+	key := domain + "_"
+	for i, e := range entries {
+		value := e.Value
+		if len(path) > 0 && path[i].ShareThreshold {
+			value = path[i].Value
+		}
+		key += e.Key + "_" + value + "_"
+	}
+	return key + fmt.Sprint(window)
+}
+
+// ruleMetric is the statistics key of the rule at the path's end (1.8, ruling 3).
+func ruleMetric(domain string, path []ratelimit.Rule, entries []ratelimit.Entry) string {
+	detailed := path[len(path)-1].DetailedMetric
+	key := domain
+	for i, r := range path {
+		key += "." + metricPart(r, entries[i], detailed)
+	}
+	return sanitised(key)
+}
+
+func metricPart(r ratelimit.Rule, e ratelimit.Entry, detailed bool) string {
+	switch {
+	case r.ShareThreshold && (detailed || r.ValueToMetric || r.DetailedMetric):
+		return joined(r.Key, r.Value[:strings.Index(r.Value, "*")])
+	case detailed:
+		return e.Key + "_" + e.Value
+	case r.ValueToMetric && (r.Value == "" || starred(r.Key) || starred(r.Value)):
+		return joined(e.Key, e.Value)
+	}
+	return joined(r.Key, r.Value)
+}
+
+func overrideMetric(domain string, entries []ratelimit.Entry) string {
+	var parts []string
+	for _, e := range entries {
+		parts = append(parts, joined(e.Key, e.Value))
+	}
+	return sanitised(domain + "." + strings.Join(parts, "."))
+}
+
+// sanitised is a name as push-style statistics can carry it (1.8).
+func sanitised(name string) string {
+	name = strings.NewReplacer(":", "_", "|", "_").Replace(name)
+	address := regexp.MustCompile(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
+	return address.ReplaceAllStringFunc(name, func(s string) string { return strings.ReplaceAll(s, ".", "_") })
+}
