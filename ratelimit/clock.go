@@ -24,7 +24,7 @@ type tick struct {
 type unitTick struct {
 	window int64  // start of the window
 	reset  uint32 // seconds until its end
-	text   string // window in decimal
+	text   string // an underscore and window in decimal: the end of a counter's key
 }
 
 // read returns the current second. With the system's clock, that is the one which
@@ -50,10 +50,9 @@ func (c *clock) read() *tick {
 // refresh reads the system's clock and sets the timer that ends the second. There
 // is a timer only while decisions are asked for, and never more than one.
 func (c *clock) refresh() *tick {
-	now := time.Now()
-	t := newTick(now.Unix())
+	t := newTick(time.Now().Unix())
 	if c.current.CompareAndSwap(nil, t) {
-		time.AfterFunc(time.Unix(t.now+1, 0).Sub(now), func() { c.current.Store(nil) })
+		time.AfterFunc(time.Until(time.Unix(t.now+1, 0)), func() { c.current.Store(nil) })
 	}
 	return t
 }
@@ -65,7 +64,7 @@ func newTick(now int64) *tick {
 		t.units[u] = unitTick{
 			window: w,
 			reset:  uint32(u.Seconds() - (now - w)),
-			text:   strconv.FormatInt(w, 10),
+			text:   "_" + strconv.FormatInt(w, 10),
 		}
 	}
 	return t

@@ -24,7 +24,7 @@ const MaxDepth = 100
 // the Metadata of their rules, which must not be changed afterwards.
 func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
 	c := &compiler{
-		rules: &Ruleset{domains: make(map[string]*domain)},
+		rules: &Ruleset{domains: make(map[string]*domain), plans: make(map[string]*keyPlan)},
 		parts: make(map[string]*draft),
 	}
 	if opts != nil {
@@ -126,7 +126,7 @@ func compareFaults(a, b *Fault) int {
 }
 
 // level adds rules to a level; parent is the composite key of the rule above.
-func (c *compiler) level(d *draft, l *draftLevel, rules []Rule, p spot, above []*node, parent string) {
+func (c *compiler) level(d *draft, l *draftLevel, rules []Rule, p spot, above []pathRule, parent string) {
 	if len(p.path) >= MaxDepth && len(rules) > 0 {
 		c.fault(p, "descriptors", "nested more than %d levels deep", MaxDepth)
 		return
@@ -136,17 +136,16 @@ func (c *compiler) level(d *draft, l *draftLevel, rules []Rule, p spot, above []
 	}
 }
 
-func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p spot, above []*node, parent string) {
+func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p spot, above []pathRule, parent string) {
 	composite := parent + "." + joinValue(r.Key, r.Value)
-	n := newNode(r)
-	dr := &draftRule{spot: p, rule: r, node: n}
+	dr := &draftRule{spot: p, rule: r, node: &node{value: r.Value}}
 	if r.Key == "" {
 		c.fault(p, "key", "descriptor has empty key")
 	} else if first := l.add(dr); first != nil {
 		c.faultOf(p, first.spot, "key", "duplicate descriptor composite key '%s'", composite)
 	}
 	c.checkShare(p, r)
-	path := append(slices.Clone(above), n)
+	path := append(slices.Clone(above), newPathRule(r))
 	if r.Limit != nil {
 		c.checkLimit(p, r.Limit)
 		d.addLimit(c.rules, dr, path)
@@ -200,11 +199,11 @@ func unitText(u Unit) string {
 	return fmt.Sprintf("%d", u)
 }
 
-func newNode(r *Rule) *node {
-	n := &node{key: r.Key, value: r.Value, shared: r.ShareThreshold}
-	n.metric, n.fromValue = metricPart(r)
-	if n.shared {
-		n.sharedMetric = joinValue(r.Key, sharedPrefix(r.Value))
+func newPathRule(r *Rule) pathRule {
+	p := pathRule{key: r.Key, value: r.Value, shared: r.ShareThreshold}
+	p.metric, p.fromValue = metricPart(r)
+	if p.shared {
+		p.sharedMetric = joinValue(r.Key, sharedPrefix(r.Value))
 	}
-	return n
+	return p
 }

@@ -1,5 +1,10 @@
 package ratelimit
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Counter keys are built bit for bit as the reference service does (1.2), so that
 // both can count in one store:
 //
@@ -9,7 +14,8 @@ package ratelimit
 // value.
 
 // keyPlan is what is known of a limit's counter keys before a request comes:
-// everything but values and window.
+// everything but values and window. Values that the rules name are taken from the
+// request like any other, so that thousands of sibling rules have one plan.
 type keyPlan struct {
 	parts []keyPart
 	tail  string
@@ -21,46 +27,61 @@ type keyPart struct {
 	entry int
 }
 
-// newKeyPlan reports false if the keys of the entries are not known either,
-// because that of a rule is a pattern.
-func newKeyPlan(prefix, domain string, path []*node) (keyPlan, bool) {
-	var p keyPlan
-	text := prefix + domain + "_"
-	for i, n := range path {
-		text += n.key + "_"
+// newKeyPlan returns nil if the keys of the entries are not known either, because
+// that of a rule is a pattern.
+func newKeyPlan(domain string, path []pathRule) *keyPlan {
+	p := new(keyPlan)
+	text := domain + "_"
+	for i := range path {
+		r := &path[i]
+		text += r.key + "_"
 		switch {
-		case isGlob(n.key):
-			return keyPlan{}, false
-		case n.shared || n.value != "" && !isGlob(n.value):
-			text += n.value
+		case isGlob(r.key):
+			return nil
+		case r.shared:
+			text += r.value
 		default:
 			p.parts = append(p.parts, keyPart{text, i})
 			text = ""
 		}
-		text += "_"
+		if i < len(path)-1 {
+			text += "_"
+		}
 	}
 	p.tail = text
-	return p, true
+	return p
 }
 
+// id is the same for plans that are the same.
+func (p *keyPlan) id() string {
+	var b strings.Builder
+	for _, part := range p.parts {
+		fmt.Fprintf(&b, "%q%d,", part.text, part.entry)
+	}
+	return b.String() + p.tail
+}
+
+// append adds the key without the prefix. The text of the window begins with the
+// underscore before it.
 func (p *keyPlan) append(b []byte, entries []Entry, window string) []byte {
 	for i := range p.parts {
 		part := &p.parts[i]
 		b = append(b, part.text...)
 		b = append(b, entries[part.entry].Value...)
 	}
-	b = append(b, p.tail...)
+	if p.tail != "" {
+		b = append(b, p.tail...)
+	}
 	return append(b, window...)
 }
 
 // appendCounterKey is for limits without a plan: l is nil if the limit came with
 // the request.
-func appendCounterKey(b []byte, prefix, domain string, entries []Entry, l *limit, window string) []byte {
-	b = append(b, prefix...)
+func appendCounterKey(b []byte, domain string, entries []Entry, l *limit, window string) []byte {
 	b = append(b, domain...)
-	b = append(b, '_')
 	for i := range entries {
 		e := &entries[i]
+		b = append(b, '_')
 		b = append(b, e.Key...)
 		b = append(b, '_')
 		if l != nil && l.path[i].shared {
@@ -68,7 +89,6 @@ func appendCounterKey(b []byte, prefix, domain string, entries []Entry, l *limit
 		} else {
 			b = append(b, e.Value...)
 		}
-		b = append(b, '_')
 	}
 	return append(b, window...)
 }

@@ -14,7 +14,7 @@ func (e *Engine) match(u *inUse, r *Request, d *Decision) {
 		case desc.Limit != nil:
 			c.override = desc.Limit
 		default:
-			c.limit = dom.match(desc.Entries, &w.text)
+			c.rule = dom.match(desc.Entries, &w.text)
 		}
 	}
 	if dom != nil && dom.replaces {
@@ -43,16 +43,17 @@ func replace(dom *domain, w *workspace) {
 	w.names = sized(w.names, (len(dom.names)+63)/64)
 	clear(w.names)
 	for i := range w.checks {
-		if l := w.checks[i].limit; l != nil {
-			for _, id := range l.replaces {
+		if n := w.checks[i].rule; n != nil {
+			for _, id := range n.limit.replaces {
 				w.names[id/64] |= 1 << (id % 64)
 			}
 		}
 	}
 	for i := range w.checks {
-		l := w.checks[i].limit
-		if l != nil && !l.unlimited && l.nameID >= 0 && w.names[l.nameID/64]&(1<<(l.nameID%64)) != 0 {
-			w.checks[i].limit = nil
+		if n := w.checks[i].rule; n != nil && n.named && !n.unlimited {
+			if id := n.limit.nameID; w.names[id/64]&(1<<(id%64)) != 0 {
+				w.checks[i].rule = nil
+			}
 		}
 	}
 }
@@ -66,13 +67,13 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 		// Keys of earlier descriptors stay good when append moves the buffer: they
 		// keep the old memory, and nobody writes to it.
 		start := len(w.keys)
+		w.keys = append(w.keys, e.opts.CounterKeyPrefix...)
 		switch {
 		case c.override != nil:
 			e.holdToOverride(r.Domain, entries, c, w)
-			w.keys = appendCounterKey(w.keys, e.opts.CounterKeyPrefix, r.Domain, entries, nil, t.units[c.unit].text)
-		case c.limit != nil && !c.limit.unlimited:
-			e.holdToRule(u, r.Domain, entries, c, w)
-			w.keys = e.appendKey(w.keys, u, r.Domain, entries, c.limit, t)
+			w.keys = appendCounterKey(w.keys, r.Domain, entries, nil, t.units[c.unit].text)
+		case c.rule != nil && !c.rule.unlimited:
+			e.holdToRule(u, r.Domain, entries, c, w, t)
 		default:
 			continue
 		}
@@ -93,23 +94,23 @@ func (e *Engine) holdToOverride(domain string, entries []Entry, c *check, w *wor
 	}
 }
 
-func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, w *workspace) {
-	l := c.limit
-	c.live, c.requests, c.unit = true, l.requests, l.unit
-	if e.limits != nil && l.perRequest {
-		w.text = l.appendMetric(w.text[:0], domain, entries)
+func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, w *workspace, t *tick) {
+	n := c.rule
+	c.live, c.requests, c.unit = true, n.requests, n.unit
+	switch {
+	case e.limits == nil:
+	case n.perRequest:
+		w.text = n.limit.appendMetric(w.text[:0], entries)
 		c.stats = e.limits.limit(domain, w.text)
-		return
+	default:
+		c.stats = u.stats[n.id]
 	}
-	c.stats = u.limits[l.id].stats
-}
-
-func (e *Engine) appendKey(b []byte, u *inUse, domain string, entries []Entry, l *limit, t *tick) []byte {
-	window := t.units[l.unit].text
-	if p := &u.limits[l.id]; p.planned {
-		return p.key.append(b, entries, window)
+	window := t.units[n.unit].text
+	if n.plan != nil {
+		w.keys = n.plan.append(w.keys, entries, window)
+	} else {
+		w.keys = appendCounterKey(w.keys, domain, entries, n.limit, window)
 	}
-	return appendCounterKey(b, e.opts.CounterKeyPrefix, domain, entries, l, window)
 }
 
 func (e *Engine) addHit(key []byte, c *check, w *workspace, t *tick) {
@@ -147,9 +148,11 @@ func (e *Engine) judge(d *Decision, t *tick) {
 		s.ResetSeconds = t.units[c.unit].reset
 		s.Name, s.Quota = "", e.opts.QuotaMode
 		shadow := false
-		if c.limit != nil {
-			s.Name, s.Quota = c.limit.name, s.Quota || c.limit.quota
-			shadow = c.limit.shadow
+		if n := c.rule; n != nil {
+			s.Quota, shadow = s.Quota || n.quota, n.shadow
+			if n.named {
+				s.Name = n.limit.name
+			}
 		}
 		e.weigh(c, s, w)
 		if shadow {
@@ -160,15 +163,15 @@ func (e *Engine) judge(d *Decision, t *tick) {
 
 // pass is the status of a descriptor without a live limit.
 func (e *Engine) pass(c *check, s *Status) {
-	*s = Status{Code: OK, Quota: e.opts.QuotaMode || c.limit != nil && c.limit.quota}
-	if c.limit != nil {
+	*s = Status{Code: OK, Quota: e.opts.QuotaMode}
+	if c.rule != nil { // an unlimited one
 		s.Remaining, s.Quota = UnlimitedRemaining, false
 	}
 }
 
 // weigh compares the count with the limit, for the caller and for the statistics.
 func (e *Engine) weigh(c *check, s *Status, w *workspace) {
-	shadow := c.limit != nil && c.limit.shadow
+	shadow := c.rule != nil && c.rule.shadow
 	if c.cached {
 		s.Code, s.Remaining = OverLimit, 0
 		if c.stats != nil {
@@ -208,8 +211,8 @@ func (e *Engine) conclude(d *Decision) {
 		case over:
 			d.Code = OverLimit
 		}
-		if l := d.work.checks[i].limit; e.opts.Metadata && !over && l != nil {
-			d.Metadata = mergeMetadata(d.Metadata, l.metadata)
+		if n := d.work.checks[i].rule; e.opts.Metadata && !over && n != nil {
+			d.Metadata = mergeMetadata(d.Metadata, n.limit.metadata)
 		}
 	}
 	if quotas > 0 && quotas == quotasOver {

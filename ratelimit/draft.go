@@ -43,43 +43,43 @@ func (l *draftLevel) add(r *draftRule) *draftRule {
 	return nil
 }
 
-func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []*node) {
-	r, in := dr.rule, dr.rule.Limit
+func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
+	r, in, n := dr.rule, dr.rule.Limit, dr.node
 	l := &limit{
-		id:        len(rs.limits),
-		domain:    d.name,
-		requests:  in.RequestsPerUnit,
-		unit:      in.Unit,
-		unlimited: in.Unlimited,
-		shadow:    r.ShadowMode,
-		quota:     r.QuotaMode,
-		detailed:  r.DetailedMetric,
-		name:      in.Name,
-		nameID:    d.nameID(in.Name),
-		metadata:  r.Metadata,
-		path:      path,
+		domain:   d.name,
+		name:     in.Name,
+		nameID:   d.nameID(in.Name),
+		detailed: r.DetailedMetric,
+		metadata: r.Metadata,
+		path:     path,
 	}
 	for _, name := range in.Replaces {
 		l.replaces = append(l.replaces, d.nameID(name))
 		d.domain.replaces = true
 	}
-	l.nameMetric(d.name)
-	dr.node.limit = l
+	n.limit, n.id, n.named = l, int32(len(rs.limits)), in.Name != ""
+	n.requests, n.unit, n.unlimited = in.RequestsPerUnit, in.Unit, in.Unlimited
+	n.shadow, n.quota = r.ShadowMode, r.QuotaMode
+	if l.metric, n.perRequest = l.nameMetric(); n.perRequest || n.unlimited {
+		l.metric = ""
+	}
+	n.plan = rs.plan(newKeyPlan(d.name, path))
 	rs.limits = append(rs.limits, l)
 	d.limits = append(d.limits, dr)
 }
 
-// nameMetric settles what can be settled about the statistics key.
-func (l *limit) nameMetric(domain string) {
-	key := []byte(domain)
-	l.perRequest = l.detailed
-	for _, n := range l.path {
-		l.perRequest = l.perRequest || n.fromValue
+// nameMetric returns the statistics key, and whether the one to use depends on the
+// request.
+func (l *limit) nameMetric() (metric string, perRequest bool) {
+	key := []byte(l.domain)
+	perRequest = l.detailed
+	for i := range l.path {
+		perRequest = perRequest || l.path[i].fromValue
 		key = append(key, '.')
-		key = append(key, n.metric...)
+		key = append(key, l.path[i].metric...)
 	}
 	sanitiseMetric(key)
-	l.metric = string(key)
+	return string(key), perRequest
 }
 
 // nameID numbers the names of a domain, -1 for no name.
@@ -114,6 +114,7 @@ func (l *draftLevel) finish() *level {
 	out := &level{many: make(map[string]*keyRules)}
 	var patterns []globRule
 	wild := make(map[*keyRules][]globRule)
+	exact := make(map[*keyRules][]node)
 	for i, r := range l.rules {
 		key, value := r.rule.Key, r.rule.Value
 		if isGlob(key) {
@@ -127,11 +128,14 @@ func (l *draftLevel) finish() *level {
 		case isGlob(value):
 			wild[k] = append(wild[k], newGlobRule(value, i, r.node))
 		default:
-			k.addExact(value, r.node)
+			exact[k] = append(exact[k], *r.node)
 		}
 	}
 	for k, globs := range wild {
 		k.wild = newGlobIndex(globs)
+	}
+	for k, nodes := range exact {
+		k.exact = newValueIndex(nodes)
 	}
 	if patterns != nil {
 		out.patterns = newGlobIndex(patterns)
@@ -142,13 +146,6 @@ func (l *draftLevel) finish() *level {
 
 func newGlobRule(pattern string, order int, n *node) globRule {
 	return globRule{glob: parseGlob(pattern), order: order, node: n}
-}
-
-func (k *keyRules) addExact(value string, n *node) {
-	if k.exact == nil {
-		k.exact = make(map[string]*node)
-	}
-	k.exact[value] = n
 }
 
 // keepFewOrMany drops the form that find won't use.

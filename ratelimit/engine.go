@@ -74,14 +74,8 @@ type Engine struct {
 
 // inUse is a Ruleset as this engine needs it.
 type inUse struct {
-	rules  *Ruleset
-	limits []limitInUse // by limit.id
-}
-
-type limitInUse struct {
-	stats   *LimitStats // nil without statistics, and where their key depends on the request
-	planned bool
-	key     keyPlan
+	rules *Ruleset
+	stats []*LimitStats // by node.id; nil without statistics
 }
 
 // New returns an Engine without rules: until Use is called, Decide returns
@@ -125,21 +119,16 @@ func (e *Engine) Use(rules *Ruleset) {
 		e.inUse.Store(nil)
 		return
 	}
-	u := &inUse{rules: rules, limits: make([]limitInUse, len(rules.limits))}
-	for i, l := range rules.limits {
-		u.limits[i] = e.use(l)
+	u := &inUse{rules: rules}
+	if e.opts.Stats != nil {
+		u.stats = make([]*LimitStats, len(rules.limits))
+		for i, l := range rules.limits {
+			if l.metric != "" {
+				u.stats[i] = e.opts.Stats.Limit(l.metric)
+			}
+		}
 	}
 	e.inUse.Store(u)
-}
-
-func (e *Engine) use(l *limit) limitInUse {
-	var u limitInUse
-	u.key, u.planned = newKeyPlan(e.opts.CounterKeyPrefix, l.domain, l.path)
-	// Unlimited rules have no statistics, and names made of requests are met there.
-	if e.opts.Stats != nil && !l.unlimited && !l.perRequest {
-		u.stats = e.opts.Stats.Limit(l.metric)
-	}
-	return u
 }
 
 // Rules returns the rules in use, nil if there are none.

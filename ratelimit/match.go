@@ -2,12 +2,41 @@ package ratelimit
 
 import "unsafe"
 
-// node is a compiled rule.
+// node is a compiled rule: what a match and a decision need of it, on one cache
+// line. With thousands of rules it is the lines they touch that decide how long a
+// decision takes.
 type node struct {
-	next  *level // the nested rules, or nil
-	limit *limit // what an entry that ends here is held to, or nil
+	value string   // as configured
+	next  *level   // the nested rules, or nil
+	limit *limit   // the rest about the rule's limit, nil without one
+	plan  *keyPlan // of the limit's counter keys; nil where keys of entries are patterns
 
-	key    string // the rule's own
+	id       int32 // of the limit: its index in Ruleset.limits
+	requests uint32
+	unit     Unit
+	// What the limit and the rule say about decisions.
+	unlimited, shadow, quota bool
+	// perRequest says that the statistics key depends on the request's values.
+	perRequest bool
+	// named says that limit.name is not empty.
+	named bool
+}
+
+// limit is what is rarely asked about a rule with a limit.
+type limit struct {
+	domain   string
+	name     string
+	nameID   int32   // index of the name in its domain, -1 without one
+	replaces []int32 // indices of names
+	metric   string  // the statistics key, sanitised; empty if there is none or it depends on the request
+	detailed bool
+	metadata map[string]any
+	path     []pathRule // from the top to the rule itself
+}
+
+// pathRule is what a rule contributes to the keys of the limits below it.
+type pathRule struct {
+	key    string
 	value  string
 	shared bool // all values that match the wildcard count as one
 	// metric is this level's part of the statistics key, unless fromValue says that
@@ -16,26 +45,6 @@ type node struct {
 	metric       string
 	fromValue    bool
 	sharedMetric string
-}
-
-// limit is a compiled Limit together with what its rule says about it.
-type limit struct {
-	id        int // index in Ruleset.limits
-	domain    string
-	requests  uint32
-	unit      Unit
-	unlimited bool
-	shadow    bool
-	quota     bool
-	detailed  bool
-	// perRequest says that the statistics key depends on the request's values.
-	perRequest bool
-	name       string
-	nameID     int32   // index of the name in its domain, -1 without one
-	replaces   []int32 // indices of names
-	metric     string  // the statistics key, sanitised, if not perRequest
-	metadata   map[string]any
-	path       []*node // from the top to the rule itself
 }
 
 // level is the set of rules that an entry is compared with at one depth.
@@ -48,9 +57,9 @@ type level struct {
 // keyRules are the rules of one level that have one key in common.
 type keyRules struct {
 	key   string
-	exact map[string]*node // by value
-	wild  *globIndex       // values with a star
-	any   *node            // no value
+	exact valueIndex // by value
+	wild  *globIndex // values with a star
+	any   *node      // no value
 }
 
 // Up to this many keys, comparing them is faster than hashing.
@@ -73,18 +82,21 @@ func (l *level) find(key string) *keyRules {
 // rule 3; reference 1.5).
 func (l *level) match(e *Entry, scratch *[]byte) *node {
 	k := l.find(e.Key)
-	if k != nil && k.exact != nil {
-		if n := k.exact[e.Value]; n != nil {
-			return n
-		}
-	}
-	if n := l.matchWild(k, e, scratch); n != nil {
-		return n
+	if k == nil && l.patterns == nil {
+		return nil
 	}
 	if k != nil {
-		return k.any
+		if n := k.exact.find(e.Value); n != nil {
+			return n
+		}
+		if k.wild == nil && l.patterns == nil {
+			return k.any
+		}
 	}
-	return nil
+	if n := l.matchWild(k, e, scratch); n != nil || k == nil {
+		return n
+	}
+	return k.any
 }
 
 func (l *level) matchWild(k *keyRules, e *Entry, scratch *[]byte) *node {
@@ -111,7 +123,7 @@ func (l *level) matchWild(k *keyRules, e *Entry, scratch *[]byte) *node {
 // match walks down the levels with the entries. There is no way back: where a
 // rule matched and the ones below it did not, its siblings are not tried. Only a
 // limit at exactly the depth of the last entry counts (matching rule 2).
-func (d *domain) match(entries []Entry, scratch *[]byte) *limit {
+func (d *domain) match(entries []Entry, scratch *[]byte) *node {
 	l := d.top
 	for i := range entries {
 		if l == nil {
@@ -122,7 +134,10 @@ func (d *domain) match(entries []Entry, scratch *[]byte) *limit {
 			return nil
 		}
 		if i == len(entries)-1 {
-			return n.limit
+			if n.limit == nil {
+				return nil
+			}
+			return n
 		}
 		l = n.next
 	}

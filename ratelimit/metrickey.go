@@ -31,12 +31,12 @@ func sharedPrefix(value string) string {
 }
 
 // appendMetric builds the key of a limit whose key depends on the request.
-func (l *limit) appendMetric(b []byte, domain string, entries []Entry) []byte {
+func (l *limit) appendMetric(b []byte, entries []Entry) []byte {
 	start := len(b)
-	b = append(b, domain...)
-	for i, n := range l.path {
+	b = append(b, l.domain...)
+	for i := range l.path {
 		b = append(b, '.')
-		e := &entries[i]
+		n, e := &l.path[i], &entries[i]
 		switch {
 		case l.detailed && n.shared:
 			b = append(b, n.sharedMetric...)
@@ -63,8 +63,9 @@ func appendOverrideMetric(b []byte, domain string, entries []Entry) []byte {
 	start := len(b)
 	b = append(b, domain...)
 	b = append(b, '.')
+	begin := len(b)
 	for i := range entries {
-		if i > 0 {
+		if len(b) > begin { // an entry without text leaves no dot, as in the reference service
 			b = append(b, '.')
 		}
 		b = append(b, entries[i].Key...)

@@ -4,8 +4,9 @@ package ratelimit
 // match against. It may be shared by any number of engines.
 type Ruleset struct {
 	domains  map[string]*domain
-	only     *domain  // if there is just one
-	limits   []*limit // by limit.id
+	only     *domain             // if there is just one
+	limits   []*limit            // by limit.id
+	plans    map[string]*keyPlan // by keyPlan.id
 	warnings []*Fault
 }
 
@@ -25,6 +26,19 @@ func (r *Ruleset) domain(name string) *domain {
 		return d
 	}
 	return r.domains[name]
+}
+
+// plan returns the same plan for limits whose keys are made in the same way.
+func (r *Ruleset) plan(p *keyPlan) *keyPlan {
+	if p == nil {
+		return nil
+	}
+	id := p.id()
+	if same := r.plans[id]; same != nil {
+		return same
+	}
+	r.plans[id] = p
+	return p
 }
 
 // Len is the number of domains.

@@ -17,7 +17,7 @@ type workspace struct {
 type check struct {
 	hits     uint64
 	override *Override   // the limit that came along, if it is to apply
-	limit    *limit      // the rule's; nil if no rule applies
+	rule     *node       // with a limit; nil if none applies
 	stats    *LimitStats // nil without statistics
 
 	// What to hold the descriptor to, wherever it comes from, if it is live.

@@ -25,21 +25,13 @@ func (k name) tag() uint32 { return uint32(k.sum) | 1 }
 // tail is how many bytes of the key find no room in a cell.
 func (k name) tail() int { return max(len(k.key)-headSize, 0) }
 
-// name gives a long key its digest, so that a client who chooses what is in a key
-// cannot choose how much memory it takes. The digest is kept in buf, or, if that is
-// nil, in memory of its own.
+// name gives a long key its digest, kept in buf, so that a client who chooses what
+// is in a key cannot choose how much memory it takes.
 func (s *Store) name(key []byte, buf *[sha256.Size]byte) name {
 	mark := uint16(0)
 	if len(key) > maxKey {
-		key, mark = digest(key, buf), digested
+		*buf = sha256.Sum256(key)
+		key, mark = buf[:], digested
 	}
 	return name{key, maphash.Bytes(s.seed, key), mark | uint16(len(key))}
-}
-
-func digest(key []byte, buf *[sha256.Size]byte) []byte {
-	if buf == nil {
-		buf = new([sha256.Size]byte)
-	}
-	*buf = sha256.Sum256(key)
-	return buf[:]
 }

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"crypto/sha256"
 	"hash/maphash"
 	"math"
 	"math/bits"
@@ -118,7 +119,19 @@ func (s *Store) Add(_ context.Context, hits []ratelimit.Hit) error {
 // add counts without a lock where there is a counter already, which is nearly
 // always.
 func (s *Store) add(h *ratelimit.Hit) {
-	k := s.name(h.Key, nil)
+	if len(h.Key) > maxKey {
+		s.addLong(h)
+		return
+	}
+	s.addNamed(h, s.name(h.Key, nil))
+}
+
+func (s *Store) addLong(h *ratelimit.Hit) {
+	var digest [sha256.Size]byte
+	s.addNamed(h, s.name(h.Key, &digest))
+}
+
+func (s *Store) addNamed(h *ratelimit.Hit, k name) {
 	sh := s.shard(k)
 	if t := sh.at(h.End()); t != nil {
 		if c := t.find(k); c != nil {
