@@ -5,12 +5,20 @@ import "context"
 // count has the stores add the hits.
 func (e *Engine) count(ctx context.Context, d *Decision) error {
 	w := &d.work
-	if len(w.hits[mainStore])+len(w.hits[perSecond]) == 0 {
+	switch {
+	case len(w.hits[mainStore])+len(w.hits[perSecond]) == 0:
 		return nil
+	case e.opts.StopIncrementWhenOverLimit:
+		return e.addUnlessOver(ctx, w)
+	case len(w.hits[perSecond]) == 0:
+		return e.store.Add(ctx, w.hits[mainStore])
 	}
-	if !e.opts.StopIncrementWhenOverLimit {
-		return e.add(ctx, w)
-	}
+	return e.add(ctx, w)
+}
+
+// addUnlessOver leaves all counters as they are but those that would go over their
+// limit, if there are any (matching rule 14; reference 1.9).
+func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 	if w.anyCached {
 		w.holdBack(func(*Hit) bool { return true })
 		return e.add(ctx, w)

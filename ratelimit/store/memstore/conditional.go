@@ -67,12 +67,19 @@ func (s *Store) prepare(b *batch) []uint64 {
 	locks := b.locks[:len(b.hits)]
 	for i := range b.hits {
 		t := &b.tickets[i]
-		k := s.name(b.hits[i].Key, &t.digest)
+		k := s.ticketName(b.hits[i].Key, t)
 		t.sum, t.mark = k.sum, k.mark
 		locks[i] = s.index(k)
 	}
 	slices.Sort(locks)
 	return slices.Compact(locks)
+}
+
+func (s *Store) ticketName(key []byte, t *ticket) name {
+	if len(key) > maxKey {
+		return s.longName(key, &t.digest)
+	}
+	return s.name(key)
 }
 
 // lock locks in ascending order, as all calls do, so none waits for another in

@@ -25,13 +25,16 @@ func (k name) tag() uint32 { return uint32(k.sum) | 1 }
 // tail is how many bytes of the key find no room in a cell.
 func (k name) tail() int { return max(len(k.key)-headSize, 0) }
 
-// name gives a long key its digest, kept in buf, so that a client who chooses what
-// is in a key cannot choose how much memory it takes.
-func (s *Store) name(key []byte, buf *[sha256.Size]byte) name {
-	mark := uint16(0)
-	if len(key) > maxKey {
-		*buf = sha256.Sum256(key)
-		key, mark = buf[:], digested
-	}
-	return name{key, maphash.Bytes(s.seed, key), mark | uint16(len(key))}
+// name is for keys of up to maxKey bytes.
+func (s *Store) name(key []byte) name {
+	return name{key, maphash.Bytes(s.seed, key), uint16(len(key))}
+}
+
+// longName gives a longer key its digest, kept in buf, so that a client who chooses
+// what is in a key cannot choose how much memory it takes.
+func (s *Store) longName(key []byte, buf *[sha256.Size]byte) name {
+	*buf = sha256.Sum256(key)
+	k := s.name(buf[:])
+	k.mark |= digested
+	return k
 }

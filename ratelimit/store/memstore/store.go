@@ -109,38 +109,32 @@ func (s *Store) index(k name) uint64 { return k.sum >> s.shift }
 func (s *Store) shard(k name) *shard { return &s.shards[s.index(k)] }
 
 // Add implements ratelimit.Store. The error is always nil.
+//
+// It counts without a lock where there is a counter already, which is nearly
+// always.
 func (s *Store) Add(_ context.Context, hits []ratelimit.Hit) error {
 	for i := range hits {
-		s.add(&hits[i])
+		h := &hits[i]
+		if len(h.Key) > maxKey {
+			s.addLong(h)
+			continue
+		}
+		k := s.name(h.Key)
+		sh := s.shard(k)
+		if t := sh.at(h.End()); t != nil {
+			if c := t.find(k); c != nil && s.addTo(c, h) {
+				continue
+			}
+		}
+		s.addLocked(sh, h, k)
 	}
 	return nil
 }
 
-// add counts without a lock where there is a counter already, which is nearly
-// always.
-func (s *Store) add(h *ratelimit.Hit) {
-	if len(h.Key) > maxKey {
-		s.addLong(h)
-		return
-	}
-	s.addNamed(h, s.name(h.Key, nil))
-}
-
 func (s *Store) addLong(h *ratelimit.Hit) {
-	var digest [sha256.Size]byte
-	s.addNamed(h, s.name(h.Key, &digest))
-}
-
-func (s *Store) addNamed(h *ratelimit.Hit, k name) {
-	sh := s.shard(k)
-	if t := sh.at(h.End()); t != nil {
-		if c := t.find(k); c != nil {
-			if s.addTo(c, h) {
-				return
-			}
-		}
-	}
-	s.addLocked(sh, h, k)
+	var buf [sha256.Size]byte
+	k := s.longName(h.Key, &buf)
+	s.addLocked(s.shard(k), h, k)
 }
 
 // addTo reports whether the cell was still good for counting.
