@@ -67,7 +67,9 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 		// Keys of earlier descriptors stay good when append moves the buffer: they
 		// keep the old memory, and nobody writes to it.
 		start := len(w.keys)
-		w.keys = append(w.keys, e.opts.CounterKeyPrefix...)
+		if e.opts.CounterKeyPrefix != "" {
+			w.keys = append(w.keys, e.opts.CounterKeyPrefix...)
+		}
 		switch {
 		case c.override != nil:
 			e.holdToOverride(r.Domain, entries, c, w)

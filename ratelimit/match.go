@@ -20,6 +20,8 @@ type node struct {
 	perRequest bool
 	// named says that limit.name is not empty.
 	named bool
+
+	_ [8]byte // so that nodes in a slice don't straddle cache lines
 }
 
 // limit is what is rarely asked about a rule with a limit.

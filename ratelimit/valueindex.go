@@ -34,7 +34,7 @@ func newValueIndex(nodes []node) valueIndex {
 		return x
 	}
 	size := 8
-	for size < 2*len(nodes) {
+	for 2*size < 3*len(nodes) {
 		size *= 2
 	}
 	x.slots, x.seed = make([]uint64, size), maphash.MakeSeed()
