@@ -21,6 +21,7 @@ type wireRequest struct {
 	ratelimitv3.RateLimitRequest
 	call    *call
 	decoded bool       // into call
+	err     error      // why the request is not even looked at
 	buffer  mem.Buffer // holds the call's strings; nil or to be freed after the call
 }
 
@@ -45,8 +46,12 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 		in.decoded, in.buffer = true, buffer
 		return nil
 	}
+	in.err = oversized(buffer.ReadOnlyData(), in.call.most)
 	buffer.Free()
 	in.call.reset()
+	if in.err != nil {
+		return nil // the handler makes a proper answer of it
+	}
 	return c.CodecV2.Unmarshal(data, &in.RateLimitRequest)
 }
 

@@ -15,10 +15,16 @@ import (
 // convert fills the call's request from the generated type. Elements that are
 // missing, which JSON can produce, count as empty.
 func (c *call) convert(in *ratelimitv3.RateLimitRequest) error {
+	if len(in.GetDescriptors()) > c.most {
+		return tooManyDescriptors(c.most)
+	}
 	c.request.Domain = in.GetDomain()
 	c.request.HitsAddend = in.GetHitsAddend()
 	for i, d := range in.GetDescriptors() {
 		out := ratelimit.Descriptor{}
+		if len(d.GetEntries()) > ratelimit.MaxDepth {
+			return tooManyEntries(i)
+		}
 		start := len(c.entries)
 		for _, e := range d.GetEntries() {
 			c.entries = append(c.entries, ratelimit.Entry{Key: e.GetKey(), Value: e.GetValue()})
@@ -56,6 +62,14 @@ func (c *call) convertLimit(i int, d *commonv3.RateLimitDescriptor, out *ratelim
 
 func invalid(format string, args ...any) error {
 	return &ratelimit.Error{Kind: ratelimit.Invalid, Message: fmt.Sprintf(format, args...)}
+}
+
+func tooManyDescriptors(most int) error {
+	return invalid("descriptors: more than %d are refused", most)
+}
+
+func tooManyEntries(i int) error {
+	return invalid("descriptors[%d].entries: more than %d are refused: rules are never that deep", i, ratelimit.MaxDepth)
 }
 
 // Pointers into slices stay good when append moves the slice: they keep the old

@@ -49,6 +49,10 @@ func (s *Service) JSON() http.Handler {
 	})
 }
 
+// objectsPerDescriptor bounds what a body of nothing but braces makes the decoder
+// allocate.
+const objectsPerDescriptor = 16
+
 // readJSON reads the request, or says with which code it is to be refused.
 func (s *Service) readJSON(w http.ResponseWriter, r *http.Request) (*ratelimitv3.RateLimitRequest, int, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.maxBody))
@@ -60,6 +64,9 @@ func (s *Service) readJSON(w http.ResponseWriter, r *http.Request) (*ratelimitv3
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, http.StatusBadRequest, invalid(`request body is empty: send {"domain": ..., "descriptors": [{"entries": [{"key": ..., "value": ...}]}]}`)
+	}
+	if most := objectsPerDescriptor * s.most; bytes.Count(body, []byte("{")) > most {
+		return nil, http.StatusBadRequest, invalid("request body has more than %d objects", most)
 	}
 	in := &ratelimitv3.RateLimitRequest{}
 	if err := protojson.Unmarshal(body, in); err != nil {

@@ -37,6 +37,9 @@ func handle(srv any, ctx context.Context, decode func(any) error, interceptor gr
 // answer decides what the codec decoded into the call, or else the generated type
 // that another codec decoded.
 func (s *Service) answer(ctx context.Context, in *wireRequest) (any, error) {
+	if in.err != nil {
+		return nil, Status(ctx, s.failed(ctx, in.err)).Err()
+	}
 	if !in.decoded {
 		return s.ShouldRateLimit(ctx, &in.RateLimitRequest)
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -19,8 +20,14 @@ type Options struct {
 	// DynamicMetadata adds the request and the metadata of the rules it passed to
 	// the answer. The engine must have Options.Metadata set for the latter.
 	DynamicMetadata bool
+	// MaxDescriptors is how many descriptors a request may have; each may have as many
+	// entries as rules can be deep, ratelimit.MaxDepth. What has more is refused as
+	// invalid: a few bytes on the wire make each of them, and many more in memory.
+	// Default, when 0: 1,000.
+	MaxDescriptors int
 	// MaxBodyBytes is how long the body of a /json request may be. Default, when 0:
-	// 4 MiB, as for gRPC.
+	// 1 MiB. For gRPC the server's own option rules: grpc.MaxRecvMsgSize, 4 MiB by
+	// default.
 	MaxBodyBytes int64
 	// OnError, if not nil, is told of every call that failed: the place to log and
 	// to count. It must not block.
@@ -43,6 +50,7 @@ type Service struct {
 	headers  *HeaderNames
 	metadata bool
 	maxBody  int64
+	most     int // descriptors in a request
 	onError  func(context.Context, error)
 	calls    sync.Pool // of *call
 }
@@ -58,13 +66,11 @@ func New(engine *ratelimit.Engine, opts *Options) *Service {
 		engine:   engine,
 		headers:  opts.Headers.orDefault(),
 		metadata: opts.DynamicMetadata,
-		maxBody:  opts.MaxBodyBytes,
+		maxBody:  cmp.Or(opts.MaxBodyBytes, 1<<20),
+		most:     cmp.Or(opts.MaxDescriptors, 1000),
 		onError:  opts.OnError,
 	}
-	if s.maxBody == 0 {
-		s.maxBody = 4 << 20
-	}
-	s.calls.New = func() any { return new(call) }
+	s.calls.New = func() any { return &call{most: s.most} }
 	return s
 }
 
@@ -134,6 +140,7 @@ type call struct {
 	entries   []ratelimit.Entry
 	overrides []ratelimit.Override
 	hits      []uint64
+	most      int // descriptors
 }
 
 // A call that was made large by one request is not kept for small ones.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"iter"
 	"unicode/utf8"
 	"unsafe"
 
@@ -65,6 +66,9 @@ func (c *call) decodeDescriptor(b []byte) int {
 	if size < 0 {
 		return gaveUp
 	}
+	if len(c.request.Descriptors) == c.most {
+		return gaveUp
+	}
 	d := ratelimit.Descriptor{}
 	start := len(c.entries)
 	for len(v) > 0 {
@@ -74,7 +78,7 @@ func (c *call) decodeDescriptor(b []byte) int {
 		}
 		v = v[n:]
 		switch {
-		case num == 1:
+		case num == 1 && len(c.entries)-start < ratelimit.MaxDepth:
 			n = c.decodeEntry(v)
 		case num == 2 && d.Limit == nil:
 			n = c.decodeOverride(v, &d)
@@ -160,4 +164,46 @@ func (c *call) decodeHits(b []byte, d *ratelimit.Descriptor) int {
 	}
 	d.HitsAddend = c.addHits(hits)
 	return size
+}
+
+// oversized says why an encoded request has too many parts to be decoded at all.
+// Bytes that are no request are somebody else's to refuse.
+func oversized(b []byte, most int) error {
+	descriptors := 0
+	for d := range messages(b, 2) {
+		if descriptors == most {
+			return tooManyDescriptors(most)
+		}
+		entries := 0
+		for range messages(d, 1) {
+			if entries++; entries > ratelimit.MaxDepth {
+				return tooManyEntries(descriptors)
+			}
+		}
+		descriptors++
+	}
+	return nil
+}
+
+// messages goes through the length-delimited fields of one number.
+func messages(b []byte, field protowire.Number) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(b) > 0 {
+			num, typ, n := protowire.ConsumeTag(b)
+			if n < 0 {
+				return
+			}
+			b = b[n:]
+			size := protowire.ConsumeFieldValue(num, typ, b)
+			if size < 0 {
+				return
+			}
+			if num == field && typ == protowire.BytesType {
+				if v, _ := protowire.ConsumeBytes(b); !yield(v) {
+					return
+				}
+			}
+			b = b[size:]
+		}
+	}
 }
