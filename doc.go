@@ -1,2 +1,38 @@
-// Package ashlar is the map of the house; the work is done in the packages below it.
+// Package ashlar is the map of a house of embeddable libraries with thin reference
+// servers. There is no code here; import the packages below it.
+//
+// # Rate limits
+//
+//   - [github.com/ashlar-go/ashlar/ratelimit]: the engine: rules, matching, windows,
+//     decisions, the Store seam. Standard library only.
+//   - [github.com/ashlar-go/ashlar/ratelimit/store/memstore]: counters in the process.
+//     Standard library only.
+//   - [github.com/ashlar-go/ashlar/ratelimit/store/storetest]: what every store must
+//     do, as tests, and the benchmark every store runs.
+//   - [github.com/ashlar-go/ashlar/ratelimit/httplimit]: net/http middleware.
+//   - [github.com/ashlar-go/ashlar/ratelimit/config]: rules from YAML.
+//   - [github.com/ashlar-go/ashlar/ratelimit/localcache]: remembers counters over
+//     their limit, for stores that are far away.
+//   - [github.com/ashlar-go/ashlar/ratelimit/service]: the v3 rate limit service over
+//     gRPC and JSON, for your server or ours.
+//   - [github.com/ashlar-go/ashlar/ratelimit/settings] and
+//     [github.com/ashlar-go/ashlar/ratelimit/server]: from environment variables to a
+//     running server.
+//   - [github.com/ashlar-go/ashlar/ratelimit/modeltest]: the rules once more, by brute
+//     force, to hold the engine and stores against.
+//
+// # Programs
+//
+// All are a few lines over the packages above: ashlar (everything in one process),
+// ratelimitd (the server), ratelimit-client (asks for one decision), ratelimit-load
+// (asks for very many).
+//
+// # Design notes
+//
+// One module, floors and a law. Every package has a floor and imports lower floors
+// only; third-party clients live in the one package that needs them; the engine and
+// its store in the process import the standard library alone, so that importing them
+// adds no line to anybody's go.sum. The law is a test (cmd/internal/archtest), and so
+// is the public face: a listing of each package's API is kept beside it, and a change
+// shows in review.
 package ashlar

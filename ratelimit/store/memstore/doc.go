@@ -8,7 +8,8 @@
 //
 // # Counters and windows
 //
-// A counter is told from others by its key and the end of its window. It is kept
+// A counter is told from others by its key and the end of its window, so limits of
+// different units never count together, even where their keys are the same. It is kept
 // until two seconds after that, so that a hit that was decided in the last moment
 // still counts; then its memory is free for others. Calls of Add see to that as
 // they go; a program that goes idle may call [Store.Trim]. Jitter, which is for
@@ -44,21 +45,27 @@
 // a table. Once a second one caller looks through all shards; it passes over those
 // that are locked.
 //
-// No pointers per counter. A counter is a slot of 16 bytes (half a hash, the
-// place of the key's bytes, the count), and the bytes lie one after the other in
-// chunks, so the garbage collector sees some large blocks and nothing to follow
-// in them. Keys cost 27 to 39 bytes each beyond their own, depending on when the
-// tables last grew; 35 if there are a million. The tag, half the hash, is both place
-// and filter: multiplied down to the number of slots it needs no power of two, so
-// tables grow by half, in order, and without hashing a key again.
+// A counter is one cache line. It holds the count and the first 50 bytes of the
+// key, most often all of it; the rest of a long one lies in chunks. Beside the lines
+// run the tags, half a hash each, sixteen to a line: place and filter at once. So a
+// hit touches two lines that are its own, at addresses that are known at the same
+// time. There are no pointers in either, so the garbage collector sees some large
+// blocks and nothing to follow in them. A counter costs some 90 bytes in all: 48
+// beyond a key of 40 bytes, if there are a million. An earlier form with the keys
+// in chunks alone took 15 bytes less and one cache miss more, which is the dearest
+// thing there is here. Multiplied down to the number of slots a tag needs no power
+// of two, so tables grow by a quarter, in order, and without hashing a key again.
 //
-// A mutex per shard. With two goroutines on two cores that do nothing but count on
-// one and the same key, a call takes 1.0 to 1.1 times what it takes alone, and no
-// longer than one of two on different keys, whose time is that of the cache misses;
-// trying some fifty times before locking changed nothing, and a spin lock was
-// slower by half. A call on one of 100,000 keys takes about 1.5 times the load of
-// that key from a sync.Map, alone and in parallel (BenchmarkFloor measures both
-// in turns).
+// Counting takes no lock. A table's cells are found through an atomic pointer and
+// atomic tags, and added to with one atomic instruction. Locks are for new keys,
+// new windows, and for growing. A table that grows leaves frozen cells behind: a bit
+// in each count, set in the same instant in which the count is read for the larger
+// table. Who adds to a frozen cell sees the bit in the result, and asks again under
+// the lock; so nothing is lost and nothing counted twice. AddUnlessOver freezes
+// the cells of its request in the same way while it decides. With a mutex per shard,
+// which this replaced, every hit paid for two atomic instructions instead of one,
+// and two cores on one key waited for each other. The price is a bit: counters
+// stop at 1<<62.
 //
 // Sharing is for the rest of the window. If a table that has turned one key away
 // took in others later, when memory has become free, a key that was counted on a
@@ -66,16 +73,16 @@
 // key has one counter per window, its own or a shared one.
 //
 // The shared counters, and all else that a shard may come to need when it is full,
-// are set aside from the start: Stats().Bytes never exceeds Options.MaxBytes. While
-// a table grows, its old and its new slots both count, which is why a full
-// store is seen to use between two thirds and nine tenths of its bound. What the
-// garbage collector has not yet collected comes on top, as for any Go program.
+// are set aside from the start: Stats().Bytes never exceeds Options.MaxBytes. What
+// the garbage collector has not yet collected, such as the table that a larger one
+// has just replaced, comes on top, as for any Go program.
 //
-// Only windows of a second have their memory used again, because the next one
-// comes at once. For longer ones a spare table would lie idle for most of the time
-// and double what the store takes.
+// Tables are never used again, only made anew: a goroutine that was held up between
+// finding a cell and adding to it may come years later, and must not find another
+// key there. The next window of a second begins with as many slots as the last one
+// needed; longer ones grow from small, or a window with few keys would keep the
+// memory of one with many.
 //
-// AddUnlessOver locks all shards of a request, in order, for the whole of the
-// call. A request that brings new keys first makes their counters, at zero, and
+// AddUnlessOver locks all shards of a request, in order, for the whole of the call. A request that brings new keys first makes their counters, at zero, and
 // then decides: which of them are shared has to be known before anything is added.
 package memstore

@@ -38,12 +38,12 @@ const (
 
 // Variables with and without a type that can be told.
 var (
-	ErrGone          = errors.New("gone")
-	Default          = &Options{Limit: 3}
-	Clock            func() time.Time
-	lowercase        = 1
-	Left, Right  int = 1, 2
-	Table            = map[string][]Kind{"a": {First}}
+	ErrGone     = errors.New("gone")
+	Default     = &Options{Limit: 3}
+	Clock       func() time.Time
+	lowercase       = 1
+	Left, Right int = 1, 2
+	Table           = map[string][]Kind{"a": {First}}
 	_           fmt.Stringer
 )
 
