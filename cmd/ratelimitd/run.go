@@ -32,9 +32,17 @@ func run(ctx context.Context, env cli.Env) error {
 	return server.Run(ctx, s, &server.Options{
 		Log: log,
 		Listening: func(a server.Addresses) {
-			fmt.Fprintf(env.Stderr, "ratelimitd: gRPC on %s, HTTP on %s\n", a.GRPC, a.HTTP)
+			fmt.Fprintf(env.Stderr, "ratelimitd: gRPC on %s, HTTP on %s, counters %s\n", a.GRPC, a.HTTP, whereCounters(env.Environ))
 		},
 	})
+}
+
+// whereCounters says where counters live, and why there.
+func whereCounters(environ map[string]string) string {
+	if environ["BACKEND_TYPE"] == "" {
+		return "embedded in this process: BACKEND_TYPE is not set, and neither is KVSTORE_URL"
+	}
+	return "embedded in this process: BACKEND_TYPE says so"
 }
 
 func printSettings(w io.Writer) error {

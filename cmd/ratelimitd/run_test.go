@@ -42,7 +42,7 @@ func TestRunsUntilTold(t *testing.T) {
 	}()
 	select {
 	case line := <-errs.line:
-		require.Regexp(t, regexp.MustCompile(`^ratelimitd: gRPC on 127\.0\.0\.1:\d+, HTTP on 127\.0\.0\.1:\d+\n$`), line)
+		require.Regexp(t, regexp.MustCompile(`^ratelimitd: gRPC on 127\.0\.0\.1:\d+, HTTP on 127\.0\.0\.1:\d+, counters embedded in this process: BACKEND_TYPE is not set, and neither is KVSTORE_URL\n$`), line)
 	case <-time.After(20 * time.Second):
 		t.Fatal("does not start")
 	}

@@ -29,7 +29,8 @@ type Options struct {
 	Log *slog.Logger
 	// Files, if not nil, are the configuration, and no directory is read.
 	Files []config.File
-	// Listening is called once, when both listeners accept connections.
+	// Listening is called once, when both listeners accept connections and health
+	// says so.
 	Listening func(Addresses)
 }
 
@@ -55,10 +56,7 @@ func Run(ctx context.Context, s *settings.Settings, opts *Options) error {
 	if err := srv.listen(ctx); err != nil {
 		return err
 	}
-	if opts.Listening != nil {
-		opts.Listening(Addresses{GRPC: srv.grpcListener.Addr(), HTTP: srv.httpListener.Addr()})
-	}
-	return srv.serve(ctx)
+	return srv.serve(ctx, opts.Listening)
 }
 
 type server struct {
@@ -165,7 +163,7 @@ func (s *server) listen(ctx context.Context) error {
 }
 
 // serve serves until ctx ends, then winds up.
-func (s *server) serve(ctx context.Context) error {
+func (s *server) serve(ctx context.Context, listening func(Addresses)) error {
 	grpcServer, httpServer := s.grpcServer(), s.httpServer()
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return grpcServer.Serve(s.grpcListener) })
@@ -181,6 +179,9 @@ func (s *server) serve(ctx context.Context) error {
 		return nil
 	})
 	s.health.Set(true)
+	if listening != nil {
+		listening(Addresses{GRPC: s.grpcListener.Addr(), HTTP: s.httpListener.Addr()})
+	}
 	return group.Wait()
 }
 

@@ -70,7 +70,7 @@ func Parse(environ map[string]string) (*Settings, error) {
 	err := env.ParseWithOptions(&s, env.Options{Environment: environ})
 	errs := explain(err)
 	if err == nil {
-		errs = s.check()
+		errs = append(s.check(), checkStore(environ)...)
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -117,6 +117,22 @@ func (s *Settings) check() []error {
 		complain(d.value < 0, d.variable, d.value, "use a duration that is not negative, such as 30s")
 	}
 	return errs
+}
+
+// checkStore refuses an environment that was written for counters in Redis: to
+// count in this process instead, without a word, would let clients have their
+// limits once per instance.
+func checkStore(environ map[string]string) []error {
+	if environ["BACKEND_TYPE"] != "" {
+		return nil // which check has looked at
+	}
+	for _, url := range []string{"KVSTORE_URL", "REDIS_URL"} {
+		if environ[url] != "" {
+			return []error{fmt.Errorf("%s: is set, but this version has embedded counters only: "+
+				"unset it, or set BACKEND_TYPE=embedded to count in this process all the same", url)}
+		}
+	}
+	return nil
 }
 
 var logLevels = []string{"DEBUG", "INFO", "WARN", "ERROR"}

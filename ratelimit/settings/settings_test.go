@@ -55,7 +55,7 @@ func TestBadValues(t *testing.T) {
 		"EMBEDDED_MAX_BYTES": "10", "BACKEND_TYPE": "sqlite", "LOG_LEVEL": "LOUD", "LOG_FORMAT": "xml",
 		"GRPC_MAX_CONNECTION_AGE": "-1s", "SHUTDOWN_DRAIN_DELAY": "-1s",
 	}
-	for _, environ := range []map[string]string{unparsable, senseless, {"PORT": "8081"}, {"NEAR_LIMIT_RATIO": "NaN"}} {
+	for _, environ := range []map[string]string{unparsable, senseless, {"PORT": "8081"}, {"NEAR_LIMIT_RATIO": "NaN"}, {"REDIS_URL": "redis:6379"}, {"KVSTORE_URL": "redis:6379"}} {
 		_, err := settings.Parse(environ)
 		require.Error(t, err, "%v", environ)
 		lines := strings.Split(err.Error(), "\n")
@@ -64,6 +64,11 @@ func TestBadValues(t *testing.T) {
 			require.Contains(t, "\n"+err.Error(), "\n"+name+": ")
 		}
 	}
+}
+
+func TestCountersInProcessOnPurpose(t *testing.T) {
+	_, err := settings.Parse(map[string]string{"REDIS_URL": "redis:6379", "BACKEND_TYPE": "embedded"})
+	require.NoError(t, err)
 }
 
 // Every row of the table can be set, and the process's environment is not read.

@@ -1,0 +1,58 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// checkout is the root of this module.
+const checkout = "../../.."
+
+// programs are the packages that are built, each into a binary of its base name.
+func programs() []string {
+	return []string{
+		"./cmd/ashlar", "./cmd/ratelimitd", "./cmd/ratelimit-client", "./cmd/ratelimit-load",
+		"./examples/limiter", "./examples/mux", "./examples/grpcserver",
+	}
+}
+
+// binaries is the directory of the built programs. TestMain writes it, before
+// any test runs.
+var binaries string
+
+func TestMain(m *testing.M) {
+	var err error
+	if binaries, err = build(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(binaries) // the system clears its temporary directory too
+		os.Exit(code)
+	}))
+}
+
+func build() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "ashlar-e2e-"); err != nil {
+		return "", err
+	}
+	args := slices.Concat([]string{"build"}, raceFlags(), []string{"-o", dir}, programs())
+	cmd := exec.Command("go", args...)
+	cmd.Dir = checkout
+	if out, err := cmd.CombinedOutput(); err != nil {
+		_ = os.RemoveAll(dir)
+		return "", fmt.Errorf("go %q: %w\n%s", args, err, out)
+	}
+	return dir, nil
+}
+
+// binary is the path of a built program.
+func binary(name string) string { return filepath.Join(binaries, name) }
