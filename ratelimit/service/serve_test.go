@@ -58,15 +58,7 @@ func (h *handler) call(in []byte) (*ratelimitv3.RateLimitResponse, error) {
 // FuzzServe: whatever bytes come in, the call ends with an answer or an error of
 // the documented kinds, and the generated types get the same.
 func FuzzServe(f *testing.F) {
-	for _, in := range samples() {
-		b, err := proto.Marshal(in)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-		f.Add(append(b, b...))
-		f.Add(append(b, 0x22, 1, 'x'))
-	}
+	addSamples(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := newHandler(service.New(newEngine(t, nil, nil), nil)).call(b)
 		in := new(ratelimitv3.RateLimitRequest)

@@ -93,9 +93,8 @@ func requireSame(t *testing.T, want, got ratelimit.Request, name string) {
 	}
 }
 
-// FuzzDecode: whatever the fast decoder takes, the generated code takes too, and
-// both read the same.
-func FuzzDecode(f *testing.F) {
+// addSamples seeds a fuzz target with the samples and with bytes close to them.
+func addSamples(f *testing.F) {
 	for _, in := range samples() {
 		b, err := proto.Marshal(in)
 		if err != nil {
@@ -107,6 +106,12 @@ func FuzzDecode(f *testing.F) {
 		f.Add(append(b, 0x0a, 2, 0xff, 1)) // a domain that is not UTF-8
 		f.Add(b[:len(b)/2])
 	}
+}
+
+// FuzzDecode: whatever the fast decoder takes, the generated code takes too, and
+// both read the same.
+func FuzzDecode(f *testing.F) {
+	addSamples(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, ok := service.Decode(b)
 		if !ok {
