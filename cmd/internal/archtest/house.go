@@ -32,6 +32,7 @@ const (
 	sync       = "golang.org/x/sync"
 	semver     = "github.com/Masterminds/semver/v3"
 	mail       = "github.com/wneessen/go-mail"
+	chi        = "github.com/go-chi/chi/v5" // a foreign router for tests
 )
 
 // House is the law of this module.
@@ -90,9 +91,12 @@ func inventoryRows() []Row {
 		{Path: "inventory/mail", Floor: First, Uses: []string{mail}},
 		{Path: "inventory/sqlstore", Floor: First, Uses: []string{migrations, sqlbuilder, uuid}},
 		{Path: "inventory/storetest", Floor: First, Uses: []string{uuid}},
-		{Path: "bookcatalog/sqlstore", Floor: First, Uses: []string{migrations, sqlbuilder, uuid}},
+		{Path: "bookcatalog/sqlstore", Floor: First, Uses: []string{migrations, uuid}},
+		{Path: "bookcatalog/storetest", Floor: First},
 
 		{Path: "inventory/httpapi", Floor: Second, Uses: []string{uuid, validator}},
+		{Path: "bookcatalog/httpapi", Floor: Second},
+		{Path: "bookcatalog/sqlstore/sqlite", Floor: Second, Uses: []string{sqlite}},
 		{Path: "inventory/sqlstore/postgres", Floor: Second, Uses: []string{postgres}},
 		{Path: "inventory/sqlstore/sqlite", Floor: Second, Uses: []string{sqlite}},
 
@@ -107,7 +111,7 @@ func kitRows() []Row {
 		{Path: "httpx", Floor: Ground},
 
 		{Path: "httpx/sanitize", Floor: First, Uses: []string{htmlpolicy}},
-		{Path: "httpx/httpxtest", Floor: First},
+		{Path: "httpx/httpxtest", Floor: First, Uses: []string{chi}},
 		{Path: "manifest/fetch", Floor: First, Uses: []string{semver}},
 	}
 }

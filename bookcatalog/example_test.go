@@ -1,0 +1,41 @@
+package bookcatalog_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ashlar-go/ashlar/bookcatalog"
+)
+
+// The tour of the package comment, as far as it needs no HTTP. That part is the example of
+// package httpapi.
+func Example() {
+	ctx := context.Background()
+	catalog := bookcatalog.New(bookcatalog.NewMemStore(), &bookcatalog.Options{
+		Now: func() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) },
+	})
+	emma, err := catalog.Add(ctx, &bookcatalog.Book{
+		Title:  "Emma",
+		ISBN:   "0-14-143958-0",
+		Author: &bookcatalog.Author{FirstName: "Jane", LastName: "Austen"},
+	})
+	fmt.Println(err, emma.ISBN13, emma.Version, emma.CreatedAt.Year())
+
+	_, err = catalog.Add(ctx, &bookcatalog.Book{Title: "Emma again", ISBN: "978-0-14-143958-7"})
+	fmt.Println(bookcatalog.KindOf(err) == bookcatalog.Conflict, err)
+	_, err = catalog.Add(ctx, &bookcatalog.Book{ISBN: "0-14-143958-1"})
+	fmt.Println(bookcatalog.KindOf(err) == bookcatalog.Invalid, err)
+
+	emma, err = catalog.Replace(ctx, emma.ID, &bookcatalog.Book{Title: "Emma, revised"}, func(old *bookcatalog.Book) error {
+		fmt.Println("replacing version", old.Version, "of", old.Title)
+		return nil
+	})
+	fmt.Println(err, emma.Version, emma.Title)
+	// Output:
+	// <nil> 9780141439587 1 2026
+	// true A book with the ISBN 9780141439587 already exists
+	// true Invalid book: title must not be empty; isbn has the check digit 1, which should be 0: look for a typing error
+	// replacing version 1 of Emma
+	// <nil> 2 Emma, revised
+}

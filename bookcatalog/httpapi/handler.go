@@ -1,0 +1,159 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/ashlar-go/ashlar/bookcatalog"
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/sanitize"
+)
+
+// Options are the choices of [NewHandler]. Nil means the defaults.
+type Options struct {
+	// LenientISBN takes any text of up to 32 characters as an ISBN.
+	LenientISBN bool
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+	// Chain is what the routes stand behind. Where it has no Check, that is a
+	// sanitize.Policy. Default: the defaults of httpx.Standard.
+	Chain *httpx.StandardOptions
+}
+
+// NewHandler makes the handler of a catalog in the store.
+func NewHandler(store bookcatalog.Store, opts *Options) http.Handler {
+	o := Options{}
+	if opts != nil {
+		o = *opts
+	}
+	chain := httpx.StandardOptions{}
+	if o.Chain != nil {
+		chain = *o.Chain
+	}
+	if chain.Check == nil {
+		chain.Check = sanitize.New(nil).Middleware
+	}
+	a := &api{
+		catalog: bookcatalog.New(store, &bookcatalog.Options{LenientISBN: o.LenientISBN, Now: o.Now}),
+		drafts:  httpx.NewBody[bookcatalog.Book](nil),
+	}
+	return httpx.Standard(&chain)(httpx.Mux(a.routes()))
+}
+
+// api is the catalog and what it takes to read requests.
+type api struct {
+	catalog *bookcatalog.Catalog
+	drafts  *httpx.Body[bookcatalog.Book]
+}
+
+// routes is the whole surface.
+func (a *api) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.Handle("GET /api/books", handler(a.list))
+	mux.Handle("POST /api/books", handler(a.create))
+	mux.Handle("GET /api/books/{id}", handler(a.get))
+	mux.Handle("PUT /api/books/{id}", handler(a.replace))
+	mux.Handle("DELETE /api/books/{id}", handler(a.remove))
+	return mux
+}
+
+func (a *api) create(w http.ResponseWriter, r *http.Request) error {
+	draft, err := a.drafts.Read(r)
+	if err != nil {
+		return err
+	}
+	b, err := a.catalog.Add(r.Context(), &draft)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", location(r, b.ID))
+	httpx.SetTag(w, tag(b))
+	return httpx.WriteJSON(w, http.StatusCreated, b)
+}
+
+func (a *api) get(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	b, err := a.catalog.Get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	httpx.SetTag(w, tag(b))
+	if httpx.NotModified(w, r, tag(b)) {
+		return nil
+	}
+	return httpx.WriteJSON(w, http.StatusOK, b)
+}
+
+func (a *api) replace(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	draft, err := a.drafts.Read(r)
+	if err != nil {
+		return err
+	}
+	if draft.ID != "" && draft.ID != id {
+		return badField("id", "is that of another book: leave it out, or send "+id)
+	}
+	b, err := a.catalog.Replace(r.Context(), id, &draft, preconditions(r))
+	if err != nil {
+		return err
+	}
+	httpx.SetTag(w, tag(b))
+	return httpx.WriteJSON(w, http.StatusOK, b)
+}
+
+func (a *api) remove(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	if err := a.catalog.Remove(r.Context(), id, preconditions(r)); err != nil {
+		return err
+	}
+	return httpx.WriteJSON(w, http.StatusOK, httpx.Confirm("Book deleted"))
+}
+
+// tag is a book's entity tag.
+func tag(b *bookcatalog.Book) string { return httpx.VersionTag(b.ID, b.Version) }
+
+// preconditions asks a request whether it may change a book.
+func preconditions(r *http.Request) func(*bookcatalog.Book) error {
+	return func(b *bookcatalog.Book) error {
+		if err := httpx.IfMatch(r, tag(b)); err != nil {
+			return err
+		}
+		return httpx.IfNoneMatch(r, tag(b))
+	}
+}
+
+// pathID is the id in a path, which must be one.
+func pathID(r *http.Request) (string, error) {
+	id := r.PathValue("id")
+	if !bookcatalog.ValidID(id) {
+		return "", badField("id", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
+	}
+	return id, nil
+}
+
+func badField(field, reason string) error {
+	return &httpx.Error{
+		Status: http.StatusBadRequest, Message: field + " " + reason,
+		Fields: []httpx.FieldError{{Field: field, Reason: reason}},
+	}
+}
+
+// location is the path of a book that was posted to the path of the list, as the client
+// knows it: something outside may have stripped a prefix from what is seen here.
+func location(r *http.Request, id string) string {
+	path := r.URL.EscapedPath()
+	if sent, err := url.ParseRequestURI(r.RequestURI); err == nil {
+		path = sent.EscapedPath()
+	}
+	return path + "/" + id
+}

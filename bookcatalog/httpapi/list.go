@@ -1,0 +1,162 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/bookcatalog"
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+// list answers with an array, whatever was asked for.
+func (a *api) list(w http.ResponseWriter, r *http.Request) error {
+	l, err := parse(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	books, total, err := a.catalog.List(r.Context(), &l.query)
+	if err != nil {
+		return err
+	}
+	books = l.links(w, r, books, total)
+	if books == nil {
+		books = []bookcatalog.Book{}
+	}
+	return writeTagged(w, r, books)
+}
+
+// writeTagged answers with a document whose tag is that of its contents.
+func writeTagged(w http.ResponseWriter, r *http.Request, v any) error {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("encode a list: %w", err)
+	}
+	sum := sha256.Sum256(body.Bytes())
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	httpx.SetTag(w, tag)
+	if httpx.NotModified(w, r, tag) {
+		return nil
+	}
+	return httpx.WriteJSON(w, http.StatusOK, json.RawMessage(body.Bytes()))
+}
+
+// request is a list as it was asked for.
+type request struct {
+	httpx.List
+	query  bookcatalog.Query
+	paged  bool // page or limit is there
+	cursor bool // cursor is there
+}
+
+// fields are what a list may be narrowed and sorted by.
+func fields() []httpx.Field {
+	return []httpx.Field{
+		{Name: "q", Parse: words},
+		{Name: "title", Parse: words, Sort: true},
+		{Name: "author", Parse: words, Sort: true},
+		{Name: "isbn", Parse: words, Sort: true},
+		{Name: "subject", Parse: words},
+		{Name: "year", Parse: year},
+		{Name: "year_gte", Parse: year},
+		{Name: "year_lte", Parse: year},
+		{Name: "published_year", Sort: true},
+		{Name: "created_at", Sort: true},
+		{Name: "updated_at", Sort: true},
+	}
+}
+
+// words reads a text to look for.
+func words(s string) (any, error) {
+	if s == "" || len(s) > 500 || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+		return nil, errors.New("must be a text of 1 to 500 bytes without control characters")
+	}
+	return s, nil
+}
+
+func year(s string) (any, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < -3000 || n > 9999 {
+		return nil, errors.New("must be a year from -3000 to 9999")
+	}
+	return n, nil
+}
+
+// parse reads a query.
+func parse(values url.Values) (*request, error) {
+	list, err := httpx.ParseList(values, fields(), "cursor")
+	if err != nil {
+		return nil, err
+	}
+	_, page := values["page"]
+	_, limit := values["limit"]
+	_, cursor := values["cursor"]
+	if page && cursor {
+		return nil, badField("cursor", "can't be used together with page: use one of them")
+	}
+	l := &request{List: *list, paged: page || limit, cursor: cursor}
+	for _, f := range list.Filters {
+		l.filter(f.Field, f.Value)
+	}
+	for _, key := range list.Sort {
+		l.query.Sort = append(l.query.Sort, bookcatalog.SortKey{Field: bookcatalog.SortField(key.Field), Desc: key.Desc})
+	}
+	return l, l.bounds(values.Get("cursor"))
+}
+
+// filter sets one field of the query.
+func (l *request) filter(field string, value any) {
+	texts := map[string]*string{
+		"q": &l.query.Text, "title": &l.query.Title, "author": &l.query.Author, "isbn": &l.query.ISBN, "subject": &l.query.Subject,
+	}
+	years := map[string]**int{"year": &l.query.Year, "year_gte": &l.query.YearMin, "year_lte": &l.query.YearMax}
+	switch value := value.(type) {
+	case string:
+		*texts[field] = value
+	case int:
+		*years[field] = &value
+	}
+}
+
+// bounds says which part of the list is wanted. Behind a cursor it is one book more, to
+// see whether there is a next page.
+func (l *request) bounds(cursor string) error {
+	switch {
+	case l.cursor:
+		l.query.Limit = int64(l.Limit) + 1
+		return l.after(cursor)
+	case l.paged:
+		l.query.Offset, l.query.Limit = l.Offset(), int64(l.Limit)
+	}
+	return nil
+}
+
+// links sets the headers that lead to other pages, and returns the books of this one.
+func (l *request) links(w http.ResponseWriter, r *http.Request, books []bookcatalog.Book, total int64) []bookcatalog.Book {
+	switch {
+	case l.cursor:
+		links := []string{httpx.Link(r, "cursor", "", "first")}
+		if len(books) > l.Limit {
+			books = books[:l.Limit]
+			links = append(links, httpx.Link(r, "cursor", l.place(&books[l.Limit-1]), "next"))
+		}
+		w.Header().Set("Link", strings.Join(links, ", "))
+		w.Header().Set("X-Total-Count", strconv.FormatInt(total, 10))
+	case l.paged:
+		httpx.SetPageLinks(w, r, &l.List, total)
+	default:
+		w.Header().Set("X-Total-Count", strconv.FormatInt(total, 10))
+	}
+	return books
+}

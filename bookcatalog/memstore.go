@@ -1,0 +1,135 @@
+package bookcatalog
+
+import (
+	"context"
+	"sync"
+)
+
+// MemStore is a [Store] that keeps books in memory, as long as the process lives. Make
+// it with [NewMemStore].
+type MemStore struct {
+	mu     sync.RWMutex
+	books  map[string]*Book
+	byISBN map[string]string // ISBN13 to id
+}
+
+// NewMemStore makes an empty store.
+func NewMemStore() *MemStore {
+	return &MemStore{books: map[string]*Book{}, byISBN: map[string]string{}}
+}
+
+// Create adds a book.
+func (s *MemStore) Create(ctx context.Context, b *Book) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, taken := s.books[b.ID]; taken {
+		return DuplicateID(b.ID)
+	}
+	if err := s.claim(b); err != nil {
+		return err
+	}
+	s.books[b.ID] = b.Clone()
+	return nil
+}
+
+// Get returns a book.
+func (s *MemStore) Get(ctx context.Context, id string) (*Book, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	b, ok := s.books[id]
+	if !ok {
+		return nil, ErrNotFound
+	}
+	return b.Clone(), nil
+}
+
+// Replace puts a book in place of one of its versions.
+func (s *MemStore) Replace(ctx context.Context, b *Book, version int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, err := s.at(b.ID, version)
+	if err != nil {
+		return err
+	}
+	if err := s.claim(b); err != nil {
+		return err
+	}
+	if old.ISBN13 != b.ISBN13 {
+		delete(s.byISBN, old.ISBN13)
+	}
+	s.books[b.ID] = b.Clone()
+	return nil
+}
+
+// Delete removes a version of a book.
+func (s *MemStore) Delete(ctx context.Context, id string, version int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, err := s.at(id, version)
+	if err != nil {
+		return err
+	}
+	delete(s.byISBN, old.ISBN13)
+	delete(s.books, id)
+	return nil
+}
+
+// List returns the books of a query.
+func (s *MemStore) List(ctx context.Context, q *Query) ([]Book, int64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	page, total := q.Select(s.all())
+	for i := range page {
+		page[i] = *page[i].Clone()
+	}
+	return page, total, nil
+}
+
+// all is every book, sharing what it has with the store: what is in a store is replaced
+// and never changed.
+func (s *MemStore) all() []Book {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	books := make([]Book, 0, len(s.books))
+	for _, b := range s.books {
+		books = append(books, *b)
+	}
+	return books
+}
+
+// at finds a version of a book.
+func (s *MemStore) at(id string, version int64) (*Book, error) {
+	b, ok := s.books[id]
+	switch {
+	case !ok:
+		return nil, ErrNotFound
+	case b.Version != version:
+		return nil, ErrStale
+	}
+	return b, nil
+}
+
+// claim takes the ISBN for the book.
+func (s *MemStore) claim(b *Book) error {
+	if b.ISBN13 == "" {
+		return nil
+	}
+	if owner, taken := s.byISBN[b.ISBN13]; taken && owner != b.ID {
+		return DuplicateISBN(b.ISBN13)
+	}
+	s.byISBN[b.ISBN13] = b.ID
+	return nil
+}

@@ -1,0 +1,183 @@
+package bookcatalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Query says which books a list has. The zero Query is all of them, in the order of
+// their ids, which is the order in which they were created.
+//
+// Texts are found anywhere in a field, in upper or lower case.
+type Query struct {
+	Text    string // in the title, a name of an author, the ISBN or the ISBN13
+	Title   string
+	Author  string // in "Jane Austen" and in "Austen Jane", of each author
+	ISBN    string // the whole ISBN, in any of its forms
+	Subject string // a whole subject
+
+	Year             *int // the year of publication
+	YearMin, YearMax *int // the first and the last year; books of unknown year are left out
+
+	Sort []SortKey // before the id, which settles what is equal
+
+	After         *Book // begin behind the place of a book, which need not be there
+	Offset, Limit int64 // how many to leave out, and how many to return; no Limit is all
+}
+
+// SortKey is a field to sort by.
+type SortKey struct {
+	Field SortField
+	Desc  bool
+}
+
+// SortField is one of the fields that books can be sorted by.
+type SortField string
+
+// The fields to sort by.
+const (
+	SortTitle   SortField = "title" // in lower case
+	SortAuthor  SortField = "author"
+	SortISBN    SortField = "isbn"
+	SortYear    SortField = "published_year"
+	SortCreated SortField = "created_at"
+	SortUpdated SortField = "updated_at"
+)
+
+// SortFields are all of them.
+func SortFields() []SortField {
+	return []SortField{SortTitle, SortAuthor, SortISBN, SortYear, SortCreated, SortUpdated}
+}
+
+// Keys is what a book is found and sorted by, for stores that keep it with the book.
+// Each is in lower case as Go understands it, so that all stores agree.
+type Keys struct {
+	Title    string // to sort by and to look in
+	Author   string // to sort by: the last name and the first of Author
+	Authors  string // to look in: all names, each in both orders
+	Text     string // to look in: the title, the names and both forms of the ISBN
+	Subjects string // to look in for a line feed, a subject and a line feed
+}
+
+// KeysOf makes the keys of a book.
+func KeysOf(b *Book) Keys {
+	k := Keys{Title: fold(b.Title), Author: authorKey(b.Author)}
+	var names []string
+	if b.Author != nil {
+		names = append(names, bothOrders(b.Author))
+	}
+	for i := range b.Authors {
+		names = append(names, bothOrders(&b.Authors[i]))
+	}
+	k.Authors = strings.Join(names, "\n")
+	k.Text = strings.Join([]string{k.Title, k.Authors, fold(b.ISBN), b.ISBN13}, "\n")
+	if len(b.Subjects) > 0 {
+		k.Subjects = "\n" + fold(strings.Join(b.Subjects, "\n")) + "\n"
+	}
+	return k
+}
+
+func authorKey(a *Author) string {
+	if a == nil {
+		return ""
+	}
+	return fold(a.LastName + " " + a.FirstName)
+}
+
+func bothOrders(a *Author) string {
+	return fold(a.FirstName + " " + a.LastName + "\n" + a.LastName + " " + a.FirstName)
+}
+
+// fold makes texts comparable.
+func fold(s string) string { return strings.ToLower(s) }
+
+// Folded is the query with its texts as they stand in [Keys], and its ISBN as it stands
+// in ISBN13 if it is one.
+func (q *Query) Folded() *Query {
+	f := *q
+	f.Text, f.Title, f.Author = fold(q.Text), fold(q.Title), fold(q.Author)
+	if q.Subject != "" {
+		f.Subject = "\n" + fold(q.Subject) + "\n"
+	}
+	if isbn13, err := ParseISBN(q.ISBN); err == nil {
+		f.ISBN = isbn13
+	}
+	return &f
+}
+
+// Select picks the books of the query from all there are, and puts them in order. It
+// changes the order within books.
+func (q *Query) Select(books []Book) (page []Book, total int64) {
+	folded := q.Folded()
+	found := slices.DeleteFunc(books, func(b Book) bool { return !folded.matches(&b) })
+	slices.SortFunc(found, func(a, b Book) int { return q.Compare(&a, &b) })
+	total = int64(len(found))
+	if q.After != nil {
+		behind := func(b Book) bool { return q.Compare(&b, q.After) > 0 }
+		if i := slices.IndexFunc(found, behind); i >= 0 {
+			found = found[i:]
+		} else {
+			found = nil
+		}
+	}
+	found = found[min(q.Offset, int64(len(found))):]
+	if q.Limit > 0 {
+		found = found[:min(q.Limit, int64(len(found)))]
+	}
+	return found, total
+}
+
+// matches reports whether a book is one that a folded query asks for.
+func (q *Query) matches(b *Book) bool {
+	return (q.ISBN == "" || b.ISBN == q.ISBN || b.ISBN13 == q.ISBN) && q.matchesYear(b.PublishedYear) && q.matchesText(b)
+}
+
+func (q *Query) matchesText(b *Book) bool {
+	if q.Text == "" && q.Title == "" && q.Author == "" && q.Subject == "" {
+		return true
+	}
+	k := KeysOf(b)
+	return strings.Contains(k.Text, q.Text) && strings.Contains(k.Title, q.Title) &&
+		strings.Contains(k.Authors, q.Author) && strings.Contains(k.Subjects, q.Subject)
+}
+
+func (q *Query) matchesYear(year int) bool {
+	known := year != 0
+	return (q.Year == nil || year == *q.Year) &&
+		(q.YearMin == nil || known && year >= *q.YearMin) &&
+		(q.YearMax == nil || known && year <= *q.YearMax)
+}
+
+// Compare is negative if a comes before b in the order of the query, positive if it
+// comes after b, and 0 only for books with the same id.
+func (q *Query) Compare(a, b *Book) int {
+	for _, key := range q.Sort {
+		order := key.Field.compare(a, b)
+		if key.Desc {
+			order = -order
+		}
+		if order != 0 {
+			return order
+		}
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+func (f SortField) compare(a, b *Book) int {
+	switch f {
+	case SortTitle:
+		return strings.Compare(fold(a.Title), fold(b.Title))
+	case SortAuthor:
+		return strings.Compare(authorKey(a.Author), authorKey(b.Author))
+	case SortISBN:
+		return strings.Compare(a.ISBN13, b.ISBN13)
+	case SortYear:
+		return cmp.Compare(a.PublishedYear, b.PublishedYear)
+	case SortCreated:
+		return a.CreatedAt.Compare(b.CreatedAt)
+	case SortUpdated:
+		return a.UpdatedAt.Compare(b.UpdatedAt)
+	}
+	return 0
+}

@@ -1,0 +1,208 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/bookcatalog"
+	"github.com/ashlar-go/ashlar/bookcatalog/storetest"
+)
+
+// TestGood says that a good store passes, so that what is found below is a defect.
+func TestGood(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(*testing.T) bookcatalog.Store { return &broken{Store: bookcatalog.NewMemStore()} })
+}
+
+// broken is a good store with a method, or more, replaced.
+type broken struct {
+	bookcatalog.Store
+	create  func(context.Context, *bookcatalog.Book) error
+	get     func(context.Context, string) (*bookcatalog.Book, error)
+	replace func(context.Context, *bookcatalog.Book, int64) error
+	list    func(context.Context, *bookcatalog.Query) ([]bookcatalog.Book, int64, error)
+}
+
+func (b *broken) Create(ctx context.Context, book *bookcatalog.Book) error {
+	if b.create != nil {
+		return b.create(ctx, book)
+	}
+	return b.Store.Create(ctx, book)
+}
+
+func (b *broken) Get(ctx context.Context, id string) (*bookcatalog.Book, error) {
+	if b.get != nil {
+		return b.get(ctx, id)
+	}
+	return b.Store.Get(ctx, id)
+}
+
+func (b *broken) Replace(ctx context.Context, book *bookcatalog.Book, version int64) error {
+	if b.replace != nil {
+		return b.replace(ctx, book, version)
+	}
+	return b.Store.Replace(ctx, book, version)
+}
+
+func (b *broken) List(ctx context.Context, q *bookcatalog.Query) ([]bookcatalog.Book, int64, error) {
+	if b.list != nil {
+		return b.list(ctx, q)
+	}
+	return b.Store.List(ctx, q)
+}
+
+// defects are ways to get a store wrong, with the cases that must notice.
+var defects = []struct {
+	what    string
+	noticed []string
+	breakIt func(b *broken)
+}{
+	{"loses an address", []string{"basic/keeps"}, func(b *broken) {
+		b.create = func(ctx context.Context, book *bookcatalog.Book) error {
+			c := book.Clone()
+			if c.Author != nil {
+				c.Author.Address = nil
+			}
+			return b.Store.Create(ctx, c)
+		}
+	}},
+	{"makes up an author", []string{"basic/plain", "model/random calls"}, func(b *broken) {
+		b.create = func(ctx context.Context, book *bookcatalog.Book) error {
+			c := book.Clone()
+			if c.Author == nil {
+				c.Author = &bookcatalog.Author{}
+			}
+			return b.Store.Create(ctx, c)
+		}
+	}},
+	{"fails for what is absent", []string{"basic/absent"}, func(b *broken) {
+		b.get = func(ctx context.Context, id string) (*bookcatalog.Book, error) {
+			book, err := b.Store.Get(ctx, id)
+			if err != nil {
+				return nil, errors.New("sql: no rows")
+			}
+			return book, nil
+		}
+	}},
+	{"takes ISBNs twice", []string{"basic/duplicates", "concurrency/one isbn", "model/random calls"}, func(b *broken) {
+		b.create = func(ctx context.Context, book *bookcatalog.Book) error {
+			c := book.Clone()
+			c.ISBN13 = ""
+			return b.Store.Create(ctx, c)
+		}
+	}},
+	{"does not compare versions", []string{"basic/stale", "concurrency/no lost change", "model/random calls"}, func(b *broken) {
+		b.replace = func(ctx context.Context, book *bookcatalog.Book, _ int64) error {
+			old, err := b.Store.Get(ctx, book.ID)
+			if err != nil {
+				return err
+			}
+			runtime.Gosched()
+			return b.Store.Replace(ctx, book, old.Version)
+		}
+	}},
+	{"keeps an old ISBN", []string{"basic/frees isbn"}, func(b *broken) {
+		b.replace = func(ctx context.Context, book *bookcatalog.Book, version int64) error {
+			old, err := b.Store.Get(ctx, book.ID)
+			if err != nil {
+				return err
+			}
+			c := book.Clone()
+			c.ISBN13 = old.ISBN13
+			return b.Store.Replace(ctx, c, version)
+		}
+	}},
+	{"hands out what it keeps", []string{"basic/copies"}, func(b *broken) {
+		kept := map[string]*bookcatalog.Book{}
+		b.create = func(ctx context.Context, book *bookcatalog.Book) error {
+			kept[book.ID] = book
+			return b.Store.Create(ctx, book)
+		}
+		b.get = func(_ context.Context, id string) (*bookcatalog.Book, error) { return kept[id], nil }
+	}},
+	{"does not look at its context", []string{"basic/canceled"}, func(b *broken) {
+		b.create = func(ctx context.Context, book *bookcatalog.Book) error {
+			return b.Store.Create(context.WithoutCancel(ctx), book)
+		}
+	}},
+	{"ignores a filter", []string{"list/filters", "model/random calls"}, func(b *broken) {
+		b.list = func(ctx context.Context, q *bookcatalog.Query) ([]bookcatalog.Book, int64, error) {
+			c := *q
+			c.Subject = ""
+			return b.Store.List(ctx, &c)
+		}
+	}},
+	{"knows one sort key only", []string{"list/orders", "model/random calls"}, func(b *broken) {
+		b.list = func(ctx context.Context, q *bookcatalog.Query) ([]bookcatalog.Book, int64, error) {
+			c := *q
+			c.Sort = q.Sort[:min(1, len(q.Sort))]
+			return b.Store.List(ctx, &c)
+		}
+	}},
+	{"counts the page", []string{"list/pages", "model/random calls"}, func(b *broken) {
+		b.list = func(ctx context.Context, q *bookcatalog.Query) ([]bookcatalog.Book, int64, error) {
+			books, _, err := b.Store.List(ctx, q)
+			return books, int64(len(books)), err
+		}
+	}},
+	{"has no cursors", []string{"list/cursors", "model/random calls"}, func(b *broken) {
+		b.list = func(ctx context.Context, q *bookcatalog.Query) ([]bookcatalog.Book, int64, error) {
+			c := *q
+			c.After = nil
+			return b.Store.List(ctx, &c)
+		}
+	}},
+	{"changes in two steps", []string{"concurrency/readers"}, func(b *broken) {
+		b.replace = func(ctx context.Context, book *bookcatalog.Book, version int64) error {
+			half := book.Clone()
+			half.Pages, half.Version = half.Pages-1, version
+			if err := b.Store.Replace(ctx, half, version); err != nil {
+				return err
+			}
+			runtime.Gosched()
+			return b.Store.Replace(ctx, book, version)
+		}
+	}},
+}
+
+// TestDefects says that the suite can fail: each broken store is noticed by the cases
+// that are there for it.
+func TestDefects(t *testing.T) {
+	t.Parallel()
+	for _, d := range defects {
+		t.Run(d.what, func(t *testing.T) {
+			t.Parallel()
+			for _, name := range d.noticed {
+				if !notices(t, name, d.breakIt) {
+					t.Errorf("%s: a store that %s passes", name, d.what)
+				}
+			}
+		})
+	}
+}
+
+// notices runs one case against a broken store. What needs an unlucky moment is given a
+// few.
+func notices(t *testing.T, name string, breakIt func(*broken)) bool {
+	t.Helper()
+	all := storetest.Cases()
+	i := slices.IndexFunc(all, func(c storetest.Case) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no case %q", name)
+	}
+	for range 200 {
+		b := &broken{Store: bookcatalog.NewMemStore()}
+		breakIt(b)
+		if err := all[i].Check(t.Context(), b); err != nil {
+			if !strings.Contains(err.Error(), all[i].Why) {
+				t.Errorf("%s: the failure does not say why: %v", name, err)
+			}
+			return true
+		}
+	}
+	return false
+}

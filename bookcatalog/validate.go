@@ -1,0 +1,102 @@
+package bookcatalog
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-playground/validator/v10"
+)
+
+// rules checks books against the tags of their fields. It is safe for concurrent use.
+type rules struct {
+	validate *validator.Validate
+}
+
+func newRules() *rules {
+	v := validator.New(validator.WithRequiredStructEnabled())
+	v.RegisterTagNameFunc(func(f reflect.StructField) string {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return name
+	})
+	// The name is neither empty nor restricted, and the function not nil.
+	_ = v.RegisterValidation("line", func(field validator.FieldLevel) bool { return isLine(field.Field().String()) })
+	return &rules{v}
+}
+
+// isLine reports whether a text is fit to be shown in one line: there is something to
+// see in it, unless it is empty, and nothing that moves the rest.
+func isLine(s string) bool {
+	if !utf8.ValidString(s) || s != "" && strings.TrimSpace(s) == "" {
+		return false
+	}
+	return !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// check returns an *Error of kind Invalid that names every field that is wrong.
+func (r *rules) check(b *Book, lenientISBN bool) error {
+	var fields []FieldError
+	err := r.validate.Struct(b)
+	if wrong, ok := errors.AsType[validator.ValidationErrors](err); ok {
+		for _, w := range wrong {
+			_, field, _ := strings.Cut(w.Namespace(), ".")
+			fields = append(fields, FieldError{field, reason(w)})
+		}
+	} else if err != nil {
+		return err
+	}
+	if b.ISBN != "" && !lenientISBN {
+		if _, err := ParseISBN(b.ISBN); err != nil {
+			fields = append(fields, FieldError{"isbn", err.Error()})
+		}
+	}
+	return invalid(fields)
+}
+
+// invalid is the error for these fields, nil if there are none.
+func invalid(fields []FieldError) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	messages := make([]string, len(fields))
+	for i, f := range fields {
+		messages[i] = f.Field + " " + f.Reason
+	}
+	return &Error{Kind: Invalid, Message: "Invalid book: " + strings.Join(messages, "; "), Fields: fields}
+}
+
+// reason says what a rule asks for.
+func reason(w validator.FieldError) string {
+	switch w.Tag() {
+	case "required":
+		return "must not be empty"
+	case "required_with":
+		return "must be given together with price_minor"
+	case "line":
+		return "must be one line of text without control characters"
+	case "iso4217":
+		return "must be a currency code such as EUR (ISO 4217)"
+	case "iso3166_1_alpha2":
+		return "must be a country code such as GB (ISO 3166)"
+	case "bcp47_language_tag":
+		return "must be a language tag such as en or pt-BR (BCP 47)"
+	case "datetime":
+		return "must be a date such as 1775-12-16"
+	}
+	return bound(w)
+}
+
+// bound says what a rule about sizes asks for.
+func bound(w validator.FieldError) string {
+	order := map[string]string{"min": "at least", "max": "at most"}[w.Tag()]
+	switch w.Kind() {
+	case reflect.String:
+		return fmt.Sprintf("must have %s %s characters", order, w.Param())
+	case reflect.Slice:
+		return fmt.Sprintf("must have %s %s elements", order, w.Param())
+	}
+	return fmt.Sprintf("must be %s %s", order, w.Param())
+}

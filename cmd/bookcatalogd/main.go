@@ -1,0 +1,13 @@
+// Command bookcatalogd is a server of the book catalog over HTTP.
+//
+//	go run ./cmd/bookcatalogd -seed
+//	curl localhost:8000/api/books
+//
+// Books are kept in memory, or in a file:
+//
+//	go run ./cmd/bookcatalogd -db books.db -p 9000
+package main
+
+import "github.com/ashlar-go/ashlar/cmd/internal/cli"
+
+func main() { cli.Main("bookcatalogd", run) }

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/bookcatalog"
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+)
+
+// output is a stream that may be waited on.
+type output struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	ready chan string // the address of the server, once it is said
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, rest, ok := strings.Cut(string(p), "http://"); ok && o.text.Len() == 0 {
+		url, _, _ := strings.Cut(rest, "/api/books")
+		o.ready <- "http://" + url
+	}
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// program is one that is running, in this process.
+type program struct {
+	url    string
+	stderr *output
+	stop   func() error // ends it and returns its error
+}
+
+func start(t *testing.T, args ...string) program {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	p := program{stderr: &output{ready: make(chan string, 1)}}
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, cli.Env{Args: args, Stdout: io.Discard, Stderr: p.stderr}) }()
+	p.stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() {
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case p.url = <-p.stderr.ready:
+	case err := <-done:
+		done <- err
+		t.Fatalf("it did not start: %v", err)
+	}
+	return p
+}
+
+func (p program) do(t *testing.T, method, path, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, p.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(answer)
+}
+
+func TestSeedInMemory(t *testing.T) {
+	t.Parallel()
+	p := start(t, "-p", "0", "-seed")
+	if status, body := p.do(t, "GET", "/api/books", ""); status != 200 || strings.Count(body, `"id"`) != len(samples()) {
+		t.Errorf("%d %s, want the samples", status, body)
+	}
+	if status, _ := p.do(t, "POST", "/api/books", `{"title":"x","isbn":"44412"}`); status != 400 {
+		t.Errorf("an ISBN that is none: %d, want 400", status)
+	}
+	if err := p.stop(); err != nil {
+		t.Errorf("the end: %v", err)
+	}
+	if got := p.stderr.String(); !strings.Contains(got, "books in memory") || !strings.Contains(got, "method=POST path=/api/books status=400") {
+		t.Errorf("it said %s", got)
+	}
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "books.db")
+	first := start(t, "-addr", "127.0.0.1:0", "-db", path, "-lenient-isbn", "-seed")
+	if status, body := first.do(t, "POST", "/api/books", `{"title":"Mine","isbn":"44412"}`); status != 201 {
+		t.Fatalf("%d %s", status, body)
+	}
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, "-addr", "127.0.0.1:0", "-db", path, "-seed")
+	if _, body := again.do(t, "GET", "/api/books", ""); !strings.Contains(body, "Mine") || strings.Count(body, `"id"`) != len(samples())+1 {
+		t.Errorf("after a restart the books are %s", body)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, tc := range []struct {
+		args   []string
+		code   int
+		stderr string
+	}{
+		{[]string{"-p", "x"}, 2, `invalid value "x" for flag -p`},
+		{[]string{"-p", "70000"}, 2, "a port is a number from 0 to 65535"},
+		{[]string{"-p", "1", "-addr", ":1"}, 2, "use one of them"},
+		{[]string{"-db", ""}, 2, "name a file, or memory"},
+		{[]string{"serve"}, 2, `unexpected argument "serve"`},
+		{[]string{"-db", t.TempDir()}, 1, "-db: open "},
+		{[]string{"-addr", taken.Addr().String()}, 1, "address already in use: choose another port with -p"},
+	} {
+		var stderr bytes.Buffer
+		code := cli.Run(t.Context(), "bookcatalogd", run, cli.Env{Args: tc.args, Stdout: io.Discard, Stderr: &stderr})
+		if code != tc.code || !strings.Contains(stderr.String(), tc.stderr) {
+			t.Errorf("%q: exit code %d, %q; want %d and %q", tc.args, code, &stderr, tc.code, tc.stderr)
+		}
+	}
+}
+
+func TestDefaultPort(t *testing.T) {
+	t.Parallel()
+	for args, addr := range map[string]string{"": ":8000", "-p=9000": ":9000", "-addr=[::1]:5": "[::1]:5"} {
+		c, err := parse(cli.Env{Args: strings.Fields(args)})
+		if err != nil || c.addr != addr || c.db != "memory" {
+			t.Errorf("%q: %+v, %v; want the address %s", args, c, err, addr)
+		}
+	}
+}
+
+func TestSeedFails(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := seed(ctx, bookcatalog.NewMemStore()); err == nil {
+		t.Error("no error although the context has ended")
+	}
+}

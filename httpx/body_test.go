@@ -1,0 +1,248 @@
+package httpx_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+// record has a field of each kind.
+type record struct {
+	Title  string         `json:"title"`
+	Pages  int16          `json:"pages"`
+	Price  float64        `json:"price"`
+	Sold   bool           `json:"sold"`
+	Author *person        `json:"author"`
+	Others []person       `json:"others"`
+	Notes  map[string]int `json:"notes"`
+	Any    any            `json:"any"`
+	Made   time.Time      `json:"made"`
+	Data   []byte         `json:"data"`
+	Hidden string         `json:"-"`
+	inner  string
+	Embedded
+}
+
+type person struct {
+	Name  string  `json:"name"`
+	Boss  *person `json:"boss"`
+	Given *string `json:"given"`
+}
+
+// Embedded brings its fields along.
+type Embedded struct {
+	Extra  string `json:"extra"`
+	Title  string `json:"title"` // hidden by record's own
+	Quoted int    `json:"quoted,string"`
+}
+
+func TestBodyReads(t *testing.T) {
+	t.Parallel()
+	const body = ` {"title":"a\"}","pages":7,"price":1e3,"sold":true,"author":{"name":"b","boss":{"boss":null}},
+		"others":[{"name":"c"},{}],"notes":{"x":1},"any":[1,{"y":null}],"made":"2026-01-31T12:00:00Z",
+		"data":"YWI=","extra":"e","quoted":"5"} `
+	got, err := httpx.ReadJSON[record](request("POST", "/", body, "Content-Type", "application/json; charset=UTF-8"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := record{
+		Title: `a"}`, Pages: 7, Price: 1000, Sold: true, Author: &person{Name: "b", Boss: &person{}},
+		Others: []person{{Name: "c"}, {}}, Notes: map[string]int{"x": 1}, Any: []any{1.0, map[string]any{"y": nil}},
+		Made: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC), Data: []byte("ab"), Embedded: Embedded{Extra: "e", Quoted: 5},
+	}
+	if want.inner = ""; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestBodyFaults(t *testing.T) {
+	t.Parallel()
+	body := httpx.NewBody[record](&httpx.BodyOptions{MaxDepth: 4})
+	const all = "title, pages, price, sold, author, others, notes, any, made, data, extra, quoted"
+	for document, message := range map[string]string{
+		``:                               "The request body is empty: send a JSON document",
+		" \n":                            "The request body is empty: send a JSON document",
+		`{"title":`:                      "The request body is no complete JSON document: it ends at line 1, column 10",
+		"{\n\"tiäle\": x}":               "The request body is no JSON at line 2, column 10: invalid character 'x' looking for beginning of value",
+		`{} {}`:                          "The request body has more behind the JSON document, at line 1, column 4",
+		"{\"title\":\"\xff\"}":           "The request body is not UTF-8 at line 1, column 11",
+		`[]`:                             "Invalid JSON: body: must be an object, not an array (line 1, column 1)",
+		`null`:                           "Invalid JSON: body: must be an object, not null (line 1, column 1)",
+		`"x"`:                            "Invalid JSON: body: must be an object, not a string (line 1, column 1)",
+		`{"title":7}`:                    "Invalid JSON: title: must be a string, not a number (line 1, column 10)",
+		`{"title":null}`:                 "Invalid JSON: title: must be a string, not null (line 1, column 10)",
+		`{"title":["x"]}`:                "Invalid JSON: title: must be a string, not an array (line 1, column 10)",
+		`{"pages":"7"}`:                  "Invalid JSON: pages: must be an integer, not a string (line 1, column 10)",
+		`{"pages":1.5}`:                  "Invalid JSON: pages: must be an integer, not 1.5 (line 1, column 10)",
+		`{"pages":99999}`:                "Invalid JSON: pages: is out of range: 99999 (line 1, column 10)",
+		`{"price":1e999}`:                "Invalid JSON: price: is out of range: 1e999 (line 1, column 10)",
+		`{"sold":"true"}`:                "Invalid JSON: sold: must be true or false, not a string (line 1, column 9)",
+		`{"author":[]}`:                  "Invalid JSON: author: must be an object, not an array (line 1, column 11)",
+		`{"others":[{},{"name":1}]}`:     "Invalid JSON: others[1].name: must be a string, not a number (line 1, column 23)",
+		`{"notes":{"a":"b"}}`:            "Invalid JSON: notes.a: must be an integer, not a string (line 1, column 15)",
+		`{"author":{"boss":{"name":1}}}`: "Invalid JSON: author.boss.name: must be a string, not a number (line 1, column 27)",
+		`{"title":"a","title":"b"}`:      "Invalid JSON: title: is there twice: send it once (line 1, column 14)",
+		`{"title":"a","t\u0069tle":""}`:  "Invalid JSON: title: is there twice: send it once (line 1, column 14)",
+		`{"any":{"a":1,"a":2}}`:          "Invalid JSON: any.a: is there twice: send it once (line 1, column 15)",
+		`{"Title":"a"}`:                  "Invalid JSON: Title: is no known field: did you mean title? (line 1, column 2)",
+		`{"Hidden":"a"}`:                 "Invalid JSON: Hidden: is no known field: use " + all + " (line 1, column 2)",
+		`{"author":{"x":{"title":1}}}`:   "Invalid JSON: author.x: is no known field: use name, boss, given (line 1, column 12)",
+		`{"any":[[[1]]]}`:                "",
+		`{"any":[[[[1]]]]}`:              "Invalid JSON: any[0][0][0]: is nested too deep: at most 4 levels are taken (line 1, column 11)",
+		`{"made":"yesterday"}`:           "Invalid JSON: made: must be a timestamp such as 2026-01-31T12:00:00Z (line 1, column 9)",
+		`{"made":{"a":1}}`:               "Invalid JSON: made: must be a timestamp such as 2026-01-31T12:00:00Z (line 1, column 9)",
+		`{"data":"*"}`:                   "Invalid JSON: data: can't be read: illegal base64 data at input byte 0 (line 1, column 9)",
+		`{"title":1,"pages":"x","b":1}`:  "Invalid JSON: title: must be a string, not a number (line 1, column 10) (and 2 more)",
+		`{"quoted":5}`:                   "Invalid JSON: invalid use of ,string struct tag, trying to unmarshal unquoted value into int",
+	} {
+		_, err := body.Decode([]byte(document))
+		if message == "" {
+			if err != nil {
+				t.Errorf("%s: %v, want no error", document, err)
+			}
+			continue
+		}
+		e, ok := errors.AsType[*httpx.Error](err)
+		if !ok || e.Status != 400 || e.Message != message {
+			t.Errorf("%s:\n got %v\nwant %s", document, err, message)
+		}
+	}
+}
+
+// TestBodyFaultsAreBounded says that a client can't make an answer long.
+func TestBodyFaultsAreBounded(t *testing.T) {
+	t.Parallel()
+	var document bytes.Buffer
+	for i := range 1000 {
+		document.WriteString(strings.Repeat("{", min(i, 1)) + `"` + strings.Repeat("x", i) + `":{"` + strings.Repeat("y", 500) + `":1},`)
+	}
+	long := "{" + strings.ReplaceAll(strings.TrimSuffix(document.String(), ","), "{\"x", "\"x") + "}"
+	_, err := httpx.NewBody[record](nil).Decode([]byte(long))
+	e, ok := errors.AsType[*httpx.Error](err)
+	if !ok || len(e.Message) > 1000 || len(e.Fields) > 20 {
+		t.Errorf("%d bytes of message and %d fields", len(e.Message), len(e.Fields))
+	}
+}
+
+func TestBodyType(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		kind, encoding string
+		ok             bool
+	}{
+		{"application/json", "", true},
+		{"Application/JSON; charset=utf-8", "identity", true},
+		{"application/merge-patch+json", "", true},
+		{"", "", false},
+		{"text/plain", "", false},
+		{"application/x-www-form-urlencoded", "", false},
+		{"application/json; charset=latin1", "", false},
+		{"application/json", "gzip", false},
+		{"/;", "", false},
+	} {
+		r := request("POST", "/", `{}`, "Content-Type", tc.kind, "Content-Encoding", tc.encoding)
+		_, err := httpx.ReadJSON[record](r)
+		if (err == nil) != tc.ok {
+			t.Errorf("%q, %q: %v", tc.kind, tc.encoding, err)
+		}
+		if err != nil {
+			errorOf(t, serve(failing(err), r), 415)
+		}
+	}
+}
+
+func TestBodySize(t *testing.T) {
+	t.Parallel()
+	body := httpx.NewBody[record](&httpx.BodyOptions{MaxBytes: 20})
+	status := func(document string, announced int64) int {
+		r := request("POST", "/", document, "Content-Type", "application/json")
+		r.ContentLength = announced
+		_, err := body.Read(r)
+		if e, ok := errors.AsType[*httpx.Error](err); ok {
+			return e.Status
+		}
+		return 200
+	}
+	fits, tooLong := `{"title":"12345678"}`, `{"title":"123456789"}`
+	for _, announced := range []int64{-1, 20} {
+		if got := status(fits, announced); got != 200 {
+			t.Errorf("20 bytes: %d", got)
+		}
+	}
+	for _, announced := range []int64{-1, 5, 21} {
+		if got := status(tooLong, announced); got != 413 {
+			t.Errorf("21 bytes: %d, want 413", got)
+		}
+	}
+}
+
+func TestBodyBroken(t *testing.T) {
+	t.Parallel()
+	r := request("POST", "/", "x", "Content-Type", "application/json")
+	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("{"), cutOff{}))
+	_, err := httpx.ReadJSON[record](r)
+	errorOf(t, serve(failing(err), r), 400)
+	r = request("POST", "/", `{"title":"too long"}`, "Content-Type", "application/json")
+	r.Body = http.MaxBytesReader(nil, r.Body, 3)
+	_, err = httpx.ReadJSON[record](r)
+	errorOf(t, serve(failing(err), r), 413)
+}
+
+type cutOff struct{}
+
+func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestNewBodyPanics(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("a channel can be read from JSON")
+		}
+	}()
+	httpx.NewBody[struct{ C chan int }](nil)
+}
+
+// FuzzBody says that what is accepted is what encoding/json accepts, that it accepts
+// nothing that a strict encoding/json does not, and that every refusal is a 400.
+func FuzzBody(f *testing.F) {
+	f.Add([]byte(`{"title":"a","pages":7,"author":{"boss":{"given":null}},"others":[{}],"any":[1,{"x":[]}]}`))
+	f.Add([]byte(`{"made":"2026-01-31T12:00:00Z","data":"YWI=","quoted":"5","notes":{"a":1e1}}`))
+	f.Add([]byte("[{\"\\\"\\\\\":-1.5e+3}, tru"))
+	body := httpx.NewBody[record](nil)
+	f.Fuzz(func(t *testing.T, document []byte) {
+		got, err := body.Decode(document)
+		strict := json.NewDecoder(bytes.NewReader(document))
+		strict.DisallowUnknownFields()
+		var want record
+		wantErr := strict.Decode(&want)
+		if err == nil {
+			if wantErr != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("accepted as %+v; encoding/json says %+v, %v", got, want, wantErr)
+			}
+			return
+		}
+		e, ok := errors.AsType[*httpx.Error](err)
+		if !ok || e.Status != 400 || len(e.Message) > 2000 {
+			t.Errorf("refused with %#v", err)
+		}
+	})
+}
+
+func BenchmarkBody(b *testing.B) {
+	document := []byte(`{"title":"a","pages":7,"author":{"name":"b"},"others":[{"name":"c"}],"notes":{"x":1}}`)
+	body := httpx.NewBody[record](nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := body.Decode(document); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

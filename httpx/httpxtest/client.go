@@ -1,0 +1,114 @@
+package httpxtest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+// Client sends requests to a handler.
+type Client struct {
+	t       testing.TB
+	handler http.Handler
+	// Header is put on every request that does not bring its own.
+	Header http.Header
+}
+
+// New makes a client for a test.
+func New(t testing.TB, h http.Handler) *Client {
+	return &Client{t: t, handler: h, Header: http.Header{}}
+}
+
+// Send sends one request. A body that is a string is sent as it is, nil is none, and
+// anything else is sent as its JSON; the Content-Type is JSON in both cases. headers
+// are name, value, name, value; an empty value takes the header away.
+func (c *Client) Send(method, target string, body any, headers ...string) *Answer {
+	c.t.Helper()
+	r := httptest.NewRequest(method, target, c.reader(body))
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for name, values := range c.Header {
+		r.Header[name] = values
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i+1] == "" {
+			r.Header.Del(headers[i])
+			continue
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	c.handler.ServeHTTP(w, r)
+	return &Answer{ResponseRecorder: w, t: c.t, request: method + " " + target}
+}
+
+func (c *Client) reader(body any) io.Reader {
+	c.t.Helper()
+	switch body := body.(type) {
+	case nil:
+		return nil
+	case string:
+		return strings.NewReader(body)
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		c.t.Fatalf("the body of a request: %v", err)
+	}
+	return strings.NewReader(string(data))
+}
+
+// Answer is what came back.
+type Answer struct {
+	*httptest.ResponseRecorder
+	t       testing.TB
+	request string
+}
+
+// Want ends the test if the status is another.
+func (a *Answer) Want(status int) *Answer {
+	a.t.Helper()
+	if a.Code != status {
+		a.t.Fatalf("%s: %d %s, want %d", a.request, a.Code, a.Body, status)
+	}
+	return a
+}
+
+// WantHeader fails the test if the header has another value; "" means that it is not
+// there.
+func (a *Answer) WantHeader(name, value string) *Answer {
+	a.t.Helper()
+	if got := strings.Join(a.Header().Values(name), ", "); got != value {
+		a.t.Errorf("%s: %s is %q, want %q", a.request, name, got, value)
+	}
+	return a
+}
+
+// JSON reads the body into v. It ends the test if that is not JSON, or has a field that
+// v has not.
+func (a *Answer) JSON(v any) *Answer {
+	a.t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(a.Body.String()))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(v); err != nil {
+		a.t.Fatalf("%s: body %q: %v", a.request, a.Body, err)
+	}
+	return a
+}
+
+// WantError ends the test unless the answer is an error in the one form that errors
+// have, with this status and a message that holds this text.
+func (a *Answer) WantError(status int, message string) httpx.ErrorBody {
+	a.t.Helper()
+	var body httpx.ErrorBody
+	a.Want(status).JSON(&body)
+	if body.Status != "error" || !strings.Contains(body.Message, message) {
+		a.t.Errorf("%s: %s, want an error with the message %q", a.request, a.Body, message)
+	}
+	return body
+}

@@ -1,0 +1,131 @@
+package sanitize
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+// Middleware is a layer that answers 400 to requests that bring markup, naming the field.
+// The handler reads the body as if nobody had before.
+func (p *Policy) Middleware(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := p.request(r); err != nil {
+			httpx.WriteError(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (p *Policy) request(r *http.Request) error {
+	if r.URL.RawQuery != "" {
+		// Where the query can't be read, the handler has nothing of it either.
+		if err := p.values(r.URL.Query(), "query parameter"); err != nil {
+			return err
+		}
+	}
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	body, err := p.readBody(r)
+	if err != nil {
+		return err
+	}
+	return p.body(r.Header.Get("Content-Type"), body)
+}
+
+// readBody reads the body and leaves it as it was.
+func (p *Policy) readBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, p.maxBody))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, err
+	}
+	if err != nil {
+		return nil, &httpx.Error{Status: http.StatusBadRequest, Message: "The request body could not be read", Err: err}
+	}
+	r.Body = readCloser{bytes.NewReader(body), r.Body}
+	return body, nil
+}
+
+// readCloser closes what it does not read from.
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+func (p *Policy) body(contentType string, body []byte) error {
+	kind, parameters, _ := mime.ParseMediaType(contentType)
+	switch kind {
+	case "application/x-www-form-urlencoded":
+		values, _ := url.ParseQuery(string(body)) // all that http.Request.ParseForm would find
+		if err := p.values(values, "form field"); err != nil {
+			return err
+		}
+	case "multipart/form-data":
+		return p.multipart(body, parameters["boundary"])
+	}
+	if looksLikeJSON(body) {
+		return p.json(body)
+	}
+	return nil
+}
+
+// values checks those of a query or a form, by name, so that the answer is the same
+// each time.
+func (p *Policy) values(values url.Values, what string) error {
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := p.field(what, name, values[name]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// field checks a name and its values.
+func (p *Policy) field(what, name string, values ...string) error {
+	if !p.Clean(name) {
+		return &httpx.Error{Status: http.StatusBadRequest, Message: "HTML is not allowed in the name of a " + what}
+	}
+	if p.skips(name) {
+		return nil
+	}
+	for _, value := range values {
+		if !p.Clean(value) {
+			return markup(what, name)
+		}
+	}
+	return nil
+}
+
+// markup is the answer for one field.
+func markup(what, name string) error {
+	name = shorten(name)
+	const reason = "holds HTML markup: send plain text"
+	return &httpx.Error{
+		Status:  http.StatusBadRequest,
+		Message: "HTML is not allowed: " + what + " " + name + " " + reason,
+		Fields:  []httpx.FieldError{{Field: name, Reason: reason}},
+	}
+}
+
+// shorten keeps a name that a client made up from filling the answer.
+func shorten(name string) string {
+	const most = 128
+	if len(name) > most {
+		name = strings.ToValidUTF8(name[:most], "") + "..."
+	}
+	return name
+}
