@@ -54,7 +54,7 @@ func start(t *testing.T, args ...string) (welcome string, stop func() int) {
 	t.Cleanup(cancel)
 	out := &output{more: make(chan struct{}, 1)}
 	done := make(chan int, 1)
-	args = append([]string{"-http-port", "0", "-grpc-port", "0"}, args...)
+	args = append([]string{"-http-port", "0", "-grpc-port", "0", "-catalog-port", "0"}, args...)
 	go func() { done <- cli.Run(ctx, "ashlar", run, cli.Env{Args: args, Stdout: out, Stderr: out}) }()
 	select {
 	case <-out.more:
@@ -83,7 +83,7 @@ func TestPrintedCommands(t *testing.T) {
 	require.Contains(t, welcome, samplePath)
 	require.FileExists(t, filepath.Join("..", "..", samplePath))
 	commands := command.FindAllStringSubmatch(welcome, -1)
-	require.Len(t, commands, 2, "two commands to try:\n%s", welcome)
+	require.Len(t, commands, 3, "commands to try:\n%s", welcome)
 
 	shell := func(line string) string {
 		c := exec.Command("sh", "-c", line)
@@ -94,11 +94,11 @@ func TestPrintedCommands(t *testing.T) {
 	}
 	client := commands[0][1]
 	require.Contains(t, shell(client), "response: overall_code:OK")
-	curl := commands[1][1]
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Log("there is no curl on this machine: its command is not run")
+		t.Log("there is no curl on this machine: its commands are not run")
 	} else {
-		require.Contains(t, shell(curl), `"overallCode":"OK"`)
+		require.Contains(t, shell(commands[1][1]), `"overallCode":"OK"`)
+		require.Contains(t, shell(commands[2][1]), "At Swim-Two-Birds")
 	}
 	var last string
 	for range 5 { // the sample's limit for this client
@@ -124,7 +124,7 @@ func TestLimitsOfADirectory(t *testing.T) {
 	require.Zero(t, stop())
 
 	write("domain: demo\ndescriptors:\n  - key: client\n    rate_limit: {unit: moon}\n  - kee: x\n")
-	code, errText := fail(t, "-limits", dir)
+	code, errText := fail(t, "-catalog-port", "0", "-limits", dir)
 	require.Equal(t, cli.ExitFailure, code)
 	require.Contains(t, errText, "mine.yaml:4:")
 	require.Contains(t, errText, "invalid rate limit unit 'moon'")
@@ -152,10 +152,11 @@ func TestMistakes(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"-http-port", port, "-grpc-port", "0"}, 1, "choose another port with -http-port"},
-		{[]string{"-grpc-port", port, "-http-port", "0"}, 1, "choose another port with -grpc-port"},
-		{[]string{"-limits", "/does/not/exist"}, 2, "/does/not/exist"},
-		{[]string{"-limits", file}, 2, "name the directory that holds it"},
+		{[]string{"-catalog-port", port}, 1, "choose another port with -catalog-port"},
+		{[]string{"-catalog-port", "0", "-http-port", port, "-grpc-port", "0"}, 1, "choose another port with -http-port"},
+		{[]string{"-catalog-port", "0", "-grpc-port", port, "-http-port", "0"}, 1, "choose another port with -grpc-port"},
+		{[]string{"-catalog-port", "0", "-limits", "/does/not/exist"}, 2, "/does/not/exist"},
+		{[]string{"-catalog-port", "0", "-limits", file}, 2, "name the directory that holds it"},
 		{[]string{"extra"}, 2, `unexpected argument "extra"`},
 		{[]string{"-colour"}, 2, "-colour"},
 	} {

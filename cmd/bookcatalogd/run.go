@@ -38,7 +38,7 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeStore()) }()
 	if c.seed {
-		if err := seed(ctx, store); err != nil {
+		if err := bookcatalog.New(store, nil).Seed(ctx); err != nil {
 			return fmt.Errorf("-seed: %w", err)
 		}
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
@@ -164,20 +164,11 @@ func (s *server) listen(ctx context.Context) error {
 
 // serve serves until ctx ends, then winds up.
 func (s *server) serve(ctx context.Context, listening func(Addresses)) error {
-	grpcServer, httpServer := s.grpcServer(), s.httpServer()
 	group, groupCtx := errgroup.WithContext(ctx)
+	grpcServer := s.grpcServer()
 	group.Go(func() error { return grpcServer.Serve(s.grpcListener) })
-	group.Go(func() error {
-		if err := httpServer.Serve(s.httpListener); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
-	group.Go(func() error {
-		<-groupCtx.Done()
-		s.windUp(ctx, grpcServer, httpServer)
-		return nil
-	})
+	group.Go(func() error { return s.windUp(groupCtx, grpcServer) })
+	group.Go(func() error { return s.serveHTTP(groupCtx) })
 	s.health.Set(true)
 	if listening != nil {
 		listening(Addresses{GRPC: s.grpcListener.Addr(), HTTP: s.httpListener.Addr()})
@@ -203,17 +194,19 @@ func (s *server) grpcServer() *grpc.Server {
 // shares one connection among many requests, so the bound is high.
 const maxStreams = 10_000
 
-func (s *server) httpServer() *http.Server {
+// serveHTTP serves until ctx ends and requests are answered or cut off.
+func (s *server) serveHTTP(ctx context.Context) error {
 	mux := http.NewServeMux()
 	mux.Handle("/json", s.service.JSON())
 	mux.Handle("/healthcheck", s.health)
-	return &http.Server{
-		Handler:           mux,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	err := httpx.Serve(ctx, s.httpListener, mux, &httpx.ServeOptions{
+		DrainDelay:   s.settings.ShutdownDrainDelay,
+		DrainTimeout: s.settings.ShutdownTimeout,
+		Log:          s.log,
+	})
+	if err != nil && ctx.Err() != nil {
+		s.log.Warn("HTTP requests did not finish in time", "err", err)
+		return nil
 	}
+	return err
 }

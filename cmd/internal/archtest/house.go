@@ -124,7 +124,7 @@ func programRows() []Row {
 		{Path: "cmd/internal/e2e", Floor: Inside, Uses: []string{grpc, envoy, protobuf}},
 
 		{Path: ".", Floor: Top},
-		{Path: "cmd/ashlar", Floor: Top, Uses: []string{grpc, envoy, protobuf}},
+		{Path: "cmd/ashlar", Floor: Top, Uses: []string{grpc, envoy, protobuf, sync}},
 		{Path: "cmd/bookcatalogd", Floor: Top},
 		{Path: "cmd/inventoryd", Floor: Top},
 		{Path: "cmd/manifest", Floor: Top},

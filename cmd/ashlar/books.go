@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+
+	"github.com/ashlar-go/ashlar/bookcatalog"
+	"github.com/ashlar-go/ashlar/bookcatalog/httpapi"
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+// books is the book catalog, in memory and with a few samples.
+type books struct {
+	port     int
+	store    *bookcatalog.MemStore
+	log      *slog.Logger
+	listener net.Listener
+}
+
+func newBooks(flags *flag.FlagSet) *books {
+	b := &books{store: bookcatalog.NewMemStore()}
+	flags.IntVar(&b.port, "catalog-port", 8000, "`port` of the book catalog; 0 picks a free one")
+	return b
+}
+
+func (b *books) open(ctx context.Context, host string, log io.Writer) (err error) {
+	b.log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if err := bookcatalog.New(b.store, nil).Seed(ctx); err != nil {
+		return err
+	}
+	b.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(b.port)))
+	if err != nil {
+		return portTaken(err, "-catalog-port")
+	}
+	return nil
+}
+
+func (b *books) serve(ctx context.Context) error {
+	origins, err := httpx.NewOrigins(httpx.LocalOrigins())
+	if err != nil {
+		return err
+	}
+	handler := httpapi.NewHandler(b.store, &httpapi.Options{
+		Chain: &httpx.StandardOptions{Log: b.log, Origins: origins},
+	})
+	return httpx.Serve(ctx, b.listener, handler, &httpx.ServeOptions{Log: b.log})
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/ratelimit/config"
+	"github.com/ashlar-go/ashlar/ratelimit/server"
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+// sample is what the limits are without -limits. It is built in, so that the
+// program runs from anywhere; `go run` builds it in anew.
+//
+//go:embed sample/demo.yaml
+var sample []byte
+
+const samplePath = "cmd/ashlar/sample/demo.yaml"
+
+// limits is the rate limit service.
+type limits struct {
+	settings *settings.Settings
+	opts     server.Options
+	dir      string // -limits
+	from     string // where the limits come from, for people
+}
+
+func newLimits(flags *flag.FlagSet) *limits {
+	l := &limits{settings: settings.Default()}
+	flags.IntVar(&l.settings.Port, "http-port", l.settings.Port, "`port` of the rate limit service over HTTP; 0 picks a free one")
+	flags.IntVar(&l.settings.GRPCPort, "grpc-port", l.settings.GRPCPort, "`port` of the rate limit service over gRPC; 0 picks a free one")
+	flags.StringVar(&l.dir, "limits", "", "`directory` of rate limit configuration to use in place of the sample")
+	return l
+}
+
+// load settles where the limits come from.
+func (l *limits) load(host string, log io.Writer) error {
+	l.settings.Host, l.settings.GRPCHost = host, host
+	l.opts.Log = server.NewLogTo(log, l.settings)
+	if l.dir == "" {
+		l.opts.Files = []config.File{{Name: samplePath, Data: sample}}
+		l.from = samplePath + " (edit it and start again)"
+		return nil
+	}
+	abs, err := filepath.Abs(l.dir)
+	if err != nil {
+		return fmt.Errorf("-limits %s: %w", l.dir, err)
+	}
+	if info, err := os.Stat(abs); err != nil {
+		return cli.Usagef("-limits: %w", err)
+	} else if !info.IsDir() {
+		return cli.Usagef("-limits: %s is a file: name the directory that holds it", l.dir)
+	}
+	l.settings.RuntimeRoot, l.settings.RuntimeSubdirectory, l.settings.RuntimeAppDirectory = filepath.Dir(abs), "", filepath.Base(abs)
+	l.from = "all files in " + l.dir
+	return nil
+}
+
+func (l *limits) serve(ctx context.Context, listening func(server.Addresses)) error {
+	l.opts.Listening = listening
+	err := server.Run(ctx, l.settings, &l.opts)
+	if e, ok := errors.AsType[*server.ListenError](err); ok {
+		flags := map[string]string{"PORT": "-http-port", "GRPC_PORT": "-grpc-port"}
+		return portTaken(e.Err, flags[e.Setting])
+	}
+	return err
+}
+
+// portTaken names the flag that moves a listener.
+func portTaken(err error, flag string) error {
+	return fmt.Errorf("%w: choose another port with %s, 0 for any free one", err, flag)
+}
