@@ -180,6 +180,7 @@ func (s *server) grpcServer() *grpc.Server {
 	g := grpc.NewServer(
 		grpc.ForceServerCodecV2(service.Codec()),
 		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionAge:      s.settings.GRPCMaxConnectionAge,
 			MaxConnectionAgeGrace: s.settings.GRPCMaxConnectionAgeGrace,
@@ -189,6 +190,10 @@ func (s *server) grpcServer() *grpc.Server {
 	s.health.Register(g)
 	return g
 }
+
+// handshakeTimeout is how long a new connection may be silent. The library waits for
+// such connections before it stops, whatever the deadline.
+const handshakeTimeout = 5 * time.Second
 
 // maxStreams bounds the calls that one connection can have under way. A proxy
 // shares one connection among many requests, so the bound is high.

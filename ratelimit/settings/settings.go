@@ -49,7 +49,7 @@ type Settings struct {
 	ResetHeader      string  `env:"LIMIT_RESET_HEADER" envDefault:"RateLimit-Reset" doc:"name of the header with the seconds until the window ends"`
 
 	ShutdownDrainDelay time.Duration `env:"SHUTDOWN_DRAIN_DELAY" envDefault:"0s" doc:"how long to serve on, unhealthy, after SIGTERM"`
-	ShutdownTimeout    time.Duration `env:"SHUTDOWN_TIMEOUT" envDefault:"30s" doc:"how long calls under way may then take"`
+	ShutdownTimeout    time.Duration `env:"SHUTDOWN_TIMEOUT" envDefault:"30s" doc:"how long calls under way may then take, above 0"`
 
 	LogLevel  string `env:"LOG_LEVEL" envDefault:"WARN" doc:"DEBUG, INFO, WARN or ERROR"`
 	LogFormat string `env:"LOG_FORMAT" envDefault:"text" doc:"text or json"`
@@ -105,6 +105,7 @@ func (s *Settings) check() []error {
 	complain(s.Backend != Embedded, "BACKEND_TYPE", fmt.Sprintf("%q", s.Backend), "this version has embedded counters only: use embedded")
 	complain(!slices.Contains(logLevels, strings.ToUpper(s.LogLevel)), "LOG_LEVEL", fmt.Sprintf("%q", s.LogLevel), "use "+strings.Join(logLevels, ", "))
 	complain(s.LogFormat != "text" && s.LogFormat != "json", "LOG_FORMAT", fmt.Sprintf("%q", s.LogFormat), "use text or json")
+	complain(s.ShutdownTimeout <= 0, "SHUTDOWN_TIMEOUT", s.ShutdownTimeout, "use a duration above 0, such as 30s")
 	for _, d := range []struct {
 		variable string
 		value    time.Duration
@@ -112,7 +113,6 @@ func (s *Settings) check() []error {
 		{"GRPC_MAX_CONNECTION_AGE", s.GRPCMaxConnectionAge},
 		{"GRPC_MAX_CONNECTION_AGE_GRACE", s.GRPCMaxConnectionAgeGrace},
 		{"SHUTDOWN_DRAIN_DELAY", s.ShutdownDrainDelay},
-		{"SHUTDOWN_TIMEOUT", s.ShutdownTimeout},
 	} {
 		complain(d.value < 0, d.variable, d.value, "use a duration that is not negative, such as 30s")
 	}

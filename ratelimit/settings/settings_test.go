@@ -53,7 +53,7 @@ func TestBadValues(t *testing.T) {
 	senseless := map[string]string{
 		"PORT": "70000", "GRPC_PORT": "-1", "NEAR_LIMIT_RATIO": "1.5", "LOCAL_CACHE_SIZE_IN_BYTES": "-1",
 		"EMBEDDED_MAX_BYTES": "10", "BACKEND_TYPE": "sqlite", "LOG_LEVEL": "LOUD", "LOG_FORMAT": "xml",
-		"GRPC_MAX_CONNECTION_AGE": "-1s", "SHUTDOWN_DRAIN_DELAY": "-1s",
+		"GRPC_MAX_CONNECTION_AGE": "-1s", "SHUTDOWN_DRAIN_DELAY": "-1s", "SHUTDOWN_TIMEOUT": "0s",
 	}
 	for _, environ := range []map[string]string{unparsable, senseless, {"PORT": "8081"}, {"NEAR_LIMIT_RATIO": "NaN"}, {"REDIS_URL": "redis:6379"}, {"KVSTORE_URL": "redis:6379"}} {
 		_, err := settings.Parse(environ)

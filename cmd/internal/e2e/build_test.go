@@ -19,7 +19,7 @@ const checkout = "../../.."
 // programs are the packages that are built, each into a binary of its base name.
 func programs() []string {
 	return []string{
-		"./cmd/ashlar", "./cmd/ratelimitd", "./cmd/ratelimit-client", "./cmd/ratelimit-load",
+		"./cmd/ashlar", "./cmd/bookcatalogd", "./cmd/ratelimitd", "./cmd/ratelimit-client", "./cmd/ratelimit-load",
 		"./examples/limiter", "./examples/mux", "./examples/grpcserver",
 	}
 }
@@ -54,5 +54,5 @@ func build() (dir string, err error) {
 	return dir, nil
 }
 
-// binary is the path of a built program.
-func binary(name string) string { return filepath.Join(binaries, name) }
+// built is the path of a built program.
+func built(name string) string { return filepath.Join(binaries, name) }

@@ -20,15 +20,18 @@ type process struct {
 	ended          chan struct{} // closed when it has ended and all is read
 }
 
+// promptRaces has programs with the race detector end without a rest of a second.
+const promptRaces = "GORACE=atexit_sleep_ms=0"
+
 // start runs a program with a few environment variables and nothing else from the
 // environment of the test. It is killed if the test leaves it running.
 func start(t *testing.T, environ map[string]string, name string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
-	p.cmd = exec.Command(binary(name), args...)
+	p.cmd = exec.Command(built(name), args...)
 	p.cmd.Dir = checkout // as the commands of the documentation are run
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
+	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), promptRaces}
 	for _, key := range slices.Sorted(maps.Keys(environ)) {
 		p.cmd.Env = append(p.cmd.Env, key+"="+environ[key])
 	}

@@ -1,0 +1,63 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"testing"
+
+	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// dial returns a connection that is closed with the test.
+func dial(t *testing.T, addr string) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// question asks about the values of one key, in a descriptor each.
+func question(domain, key string, values ...string) *ratelimitv3.RateLimitRequest {
+	q := &ratelimitv3.RateLimitRequest{Domain: domain}
+	for _, value := range values {
+		q.Descriptors = append(q.Descriptors, &commonv3.RateLimitDescriptor{
+			Entries: []*commonv3.RateLimitDescriptor_Entry{{Key: key, Value: value}},
+		})
+	}
+	return q
+}
+
+// loadReport is what these tests read of the report of ratelimit-load.
+type loadReport struct {
+	Interrupted  bool                `json:"interrupted"`
+	Calls        uint64              `json:"calls"`
+	OK           uint64              `json:"ok"`
+	OverLimit    uint64              `json:"over_limit"`
+	Errors       map[string]uint64   `json:"errors"`
+	Unfinished   uint64              `json:"unfinished"`
+	GeneratorCPU float64             `json:"generator_cpu_us_per_call"`
+	CPU          []struct{ PID int } `json:"cpu"`
+}
+
+// reportOf reads the report of a load that has ended.
+func reportOf(t *testing.T, load *process) loadReport {
+	t.Helper()
+	var r loadReport
+	require.NoError(t, json.Unmarshal([]byte(load.stdout.String()), &r), "%s", load.stdout)
+	return r
+}
+
+// submatch is the first submatch of a pattern that must match.
+func submatch(t *testing.T, text, pattern string) string {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	require.NotNil(t, found, "%q in:\n%s", pattern, text)
+	return found[1]
+}

@@ -1,0 +1,184 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// session is commands of the documentation, word for word, in the order in which a
+// reader types them.
+type session struct {
+	start string // starts a server, if there is one
+	tries []try
+}
+
+// try is a command that ends by itself with success.
+type try struct {
+	line string
+	says string // pattern of what it prints
+}
+
+// sessions is where the test of the README looks for its commands.
+func sessions() []session {
+	return []session{
+		{start: "go run ./cmd/ashlar", tries: []try{
+			{"go run ./cmd/ratelimit-client -domain demo -descriptors client=bob", `(?m)^response: overall_code:OK `},
+			{`curl -i http://127.0.0.1:8080/json -d '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'`, `"overallCode":"OK"`},
+			{"curl -i http://127.0.0.1:8000/api/books", `^HTTP/1.1 200 `},
+		}},
+		{start: "go run ./cmd/bookcatalogd -seed", tries: []try{
+			{"curl -i http://localhost:8000/api/books", `^HTTP/1.1 200 `},
+		}},
+		{start: "go run ./examples/mux", tries: []try{
+			{`curl -i -X POST 'http://127.0.0.1:8082/login?user=ann'`, `(?i)RateLimit-Limit: 3\r`},
+		}},
+		{start: "go run ./examples/grpcserver", tries: []try{
+			{"go run ./cmd/ratelimit-client -dial_string 127.0.0.1:8083 -domain shop -descriptors user=ann", `overall_code:OK `},
+		}},
+		{tries: []try{
+			{"go run ./examples/limiter", `(?m)^ann: denied, 3 an hour are too few: come back in .+$`},
+			{"go run ./cmd/ratelimitd -settings", `(?m)^GRPC_PORT +8081 +port of the gRPC listener`},
+		}},
+	}
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	for _, s := range sessions() {
+		t.Run(s.start, func(t *testing.T) {
+			t.Parallel()
+			at := func(line string) string { return line }
+			if s.start != "" {
+				w := startServer(t, s.start)
+				defer w.stop()
+				at = w.at
+			}
+			for _, try := range s.tries {
+				if out, ok := shell(t, at(try.line)); ok {
+					require.Regexp(t, try.says, out, "%s", try.line)
+				}
+			}
+		})
+	}
+}
+
+// TestPrintedCommands types what servers tell a new user to type. What asks for a
+// decision is refused in the end.
+func TestPrintedCommands(t *testing.T) {
+	t.Parallel()
+	asks := regexp.MustCompile(`ratelimit-client|/json |/login`)
+	for start, limit := range map[string]int{"go run ./cmd/ashlar": 5, "go run ./examples/mux": 3, "go run ./examples/grpcserver": 3} {
+		t.Run(start, func(t *testing.T) {
+			t.Parallel()
+			w := startServer(t, start)
+			w.says(w.stdout, `\n\n$`)
+			lines := regexp.MustCompile(`(?m)^  ((?:go run|curl) .*)$`).FindAllStringSubmatch(w.stdout.String(), -1)
+			require.NotEmpty(t, lines, "%s", w.stdout)
+			for _, line := range lines {
+				if asks.MatchString(line[1]) {
+					require.True(t, refused(t, line[1], limit), "never refused: %s", line[1])
+				} else if out, ok := shell(t, line[1]); ok {
+					require.Regexp(t, `^HTTP/1\.1 2`, out, "%s", line[1])
+				}
+			}
+			w.stop()
+			require.Empty(t, w.stderr.String())
+		})
+	}
+}
+
+// refused says whether the command is refused at last. A minute may end meanwhile,
+// so it takes up to two windows.
+func refused(t *testing.T, line string, limit int) bool {
+	t.Helper()
+	for range 2*limit + 1 {
+		out, ok := shell(t, line)
+		if !ok || strings.Contains(out, "overall_code:OVER_LIMIT") || strings.HasPrefix(out, "HTTP/1.1 429 ") {
+			return true
+		}
+	}
+	return false
+}
+
+// address is one that a server has by default.
+type address struct {
+	port  string // in the documentation
+	flags string // for a free port instead
+	where string // pattern of where the server says that it is
+}
+
+// addresses are those of the servers that the documentation starts.
+func addresses() map[string][]address {
+	return map[string][]address{
+		"ashlar": {
+			{"8080", "-http-port 0", `over HTTP +http://([0-9.:]+)/json\n`},
+			{"8081", "-grpc-port 0", `over gRPC +([0-9.:]+)\n`},
+			{"8000", "-catalog-port 0", `catalog +http://([0-9.:]+)/api/books\n`},
+		},
+		"bookcatalogd": {{"8000", "-addr 127.0.0.1:0", `http://([0-9.:]+)/api/books, `}},
+		"mux":          {{"8082", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
+		"grpcserver":   {{"8083", "-addr 127.0.0.1:0", `listening on ([0-9.:]+);`}},
+	}
+}
+
+// welcomed is a server that has said where it is.
+type welcomed struct {
+	*process
+	addrs map[string]string // by the port in the documentation
+}
+
+// startServer starts a server by a command of the documentation, but on free ports.
+func startServer(t *testing.T, command string) *welcomed {
+	t.Helper()
+	words := strings.Fields(strings.TrimPrefix(command, "go run "))
+	name, args := path.Base(words[0]), words[1:]
+	for _, a := range addresses()[name] {
+		args = append(args, strings.Fields(a.flags)...)
+	}
+	w := &welcomed{process: start(t, nil, name, args...), addrs: map[string]string{}}
+	printed := w.stdout
+	if name == "bookcatalogd" {
+		printed = w.stderr
+	}
+	for _, a := range addresses()[name] {
+		w.addrs[a.port] = w.says(printed, a.where)[1]
+	}
+	return w
+}
+
+// at is the command with the addresses that the server has.
+func (w *welcomed) at(line string) string {
+	if strings.Contains(line, "/ratelimit-client ") && !strings.Contains(line, "-dial_string") {
+		line += " -dial_string localhost:8081" // the client's default
+	}
+	for port, addr := range w.addrs {
+		line = regexp.MustCompile(`(localhost|127\.0\.0\.1):`+port+`\b`).ReplaceAllString(line, addr)
+	}
+	return line
+}
+
+// shell runs a command that must succeed, with the built programs instead of those
+// of go run. It is false where the command cannot be run for want of curl.
+func shell(t *testing.T, line string) (out string, ok bool) {
+	t.Helper()
+	if _, err := exec.LookPath("curl"); err != nil && strings.HasPrefix(line, "curl ") {
+		t.Logf("there is no curl on this machine: not run: %s", line)
+		return "", false
+	}
+	line = regexp.MustCompile(`\bgo run \./(?:cmd|examples)/`).ReplaceAllString(line, binaries+"/")
+	require.NotContains(t, line, "go run", "build the program in TestMain")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+	cmd.Dir = checkout
+	cmd.Env = append(os.Environ(), promptRaces)
+	text, err := cmd.Output()
+	require.NoError(t, err, "%s", line)
+	return string(text), true
+}

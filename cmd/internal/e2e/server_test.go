@@ -1,0 +1,115 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// yearly is a domain in which each client may do something three times. A year
+// ends rarely while the tests run.
+const yearly = `domain: shop
+descriptors:
+  - key: client
+    rate_limit: {unit: year, requests_per_unit: 3}
+  - key: load
+    rate_limit: {unit: year, requests_per_unit: 4000000000}
+`
+
+// server is a ratelimitd that listens.
+type server struct {
+	*process
+	grpc, http string // addresses
+}
+
+// directory is a RUNTIME_ROOT with these files in its config directory.
+func directory(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, "config", name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	return root
+}
+
+// settings are those of a ratelimitd on free ports, with more beside them.
+func settings(root string, more map[string]string) map[string]string {
+	environ := map[string]string{
+		"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "RUNTIME_ROOT": root,
+	}
+	maps.Copy(environ, more)
+	return environ
+}
+
+// serve starts a ratelimitd with these files and waits until it listens.
+func serve(t *testing.T, files, more map[string]string) *server {
+	t.Helper()
+	p := start(t, settings(directory(t, files), more), "ratelimitd")
+	at := p.says(p.stderr, `(?m)^ratelimitd: gRPC on ([^ ,\n]+), HTTP on ([^ ,\n]+).*\n`)
+	return &server{process: p, grpc: at[1], http: at[2]}
+}
+
+// ends waits for the end, which must be in good order and without a word about it.
+func (s *server) ends() {
+	s.t.Helper()
+	require.Zero(s.t, s.code(), "exit code of ratelimitd")
+	require.Empty(s.t, s.stdout.String())
+	require.NotContains(s.t, s.stderr.String(), "level=ERROR")
+}
+
+// terminate ends the server as a supervisor does.
+func (s *server) terminate() {
+	s.t.Helper()
+	s.signal(syscall.SIGTERM)
+	s.ends()
+}
+
+// healthy asks as a balancer does.
+func (s *server) healthy() bool {
+	code, _ := httpDo(s.t, http.MethodGet, "http://"+s.http+"/healthcheck", "")
+	return code == http.StatusOK
+}
+
+// decision is what ratelimit-client prints as the overall code.
+func decision(t *testing.T, addr, domain string, descriptors ...string) string {
+	t.Helper()
+	args := []string{"-dial_string", addr, "-domain", domain}
+	for _, d := range descriptors {
+		args = append(args, "-descriptors", d)
+	}
+	p := run(t, 0, "ratelimit-client", args...)
+	return p.says(p.stdout, `(?m)^response: overall_code:(\w+)`)[1]
+}
+
+// shopJSON is a question of this client for POST /json.
+func shopJSON(client string) string {
+	return `{"domain":"shop","descriptors":[{"entries":[{"key":"client","value":"` + client + `"}]}]}`
+}
+
+// httpDo makes one request on a connection of its own. A server that is not there
+// is code 0.
+func httpDo(t *testing.T, method, url, body string) (code int, answer string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, string(text)
+}

@@ -1,0 +1,117 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"syscall"
+	"testing"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+)
+
+// TestDrain takes a server away from under a load, as a rollout does: while the
+// drain lasts the balancers learn of it, and no call may fail.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	s := serve(t, map[string]string{"shop.yaml": yearly}, map[string]string{"SHUTDOWN_DRAIN_DELAY": "4s"})
+	load := start(t, nil, "ratelimit-load", "-addr", s.grpc, "-domain", "shop", "-entry", "load",
+		"-distribution", "hot", "-warmup", "0s", "-duration", "2s", "-concurrency", "16", "-format", "json")
+	eventually(t, "hundreds of calls", func() bool { return s.counted(t) > 500 })
+	s.signal(syscall.SIGTERM)
+	eventually(t, "an unhealthy server", func() bool { return !s.healthy() })
+	before := s.counted(t)
+	eventually(t, "more calls while it drains", func() bool { return s.counted(t) > before+500 })
+
+	require.Zero(t, load.code())
+	r := reportOf(t, load)
+	require.Empty(t, r.Errors)
+	require.Zero(t, r.Unfinished)
+	require.False(t, r.Interrupted)
+	require.Greater(t, r.Calls, uint64(1000))
+	require.Equal(t, r.Calls, r.OK)
+	s.ends()
+}
+
+// counted asks how often the load's key has been counted, this call included.
+func (s *server) counted(t *testing.T) int {
+	t.Helper()
+	_, answer := httpDo(t, http.MethodPost, "http://"+s.http+"/json", `{"domain":"shop","descriptors":[{"entries":[{"key":"load","value":"0"}]}]}`)
+	return 4_000_000_000 - number(t, answer, `"limitRemaining":(\d+)`)
+}
+
+// TestCallsUnderWay begins a call on each port, tells the server to stop, and goes
+// on with the calls when it has stopped listening.
+func TestCallsUnderWay(t *testing.T) {
+	t.Parallel()
+	s := serve(t, map[string]string{"shop.yaml": yearly}, nil)
+
+	stream, err := dial(t, s.grpc).NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true},
+		ratelimitv3.RateLimitService_ShouldRateLimit_FullMethodName, grpc.WaitForReady(true))
+	require.NoError(t, err)
+	_, err = ratelimitv3.NewRateLimitServiceClient(dial(t, s.grpc)).ShouldRateLimit(t.Context(), question("shop", "client", "bob"))
+	require.NoError(t, err)
+
+	conn, err := net.Dial("tcp", s.http)
+	require.NoError(t, err)
+	defer conn.Close()
+	body := shopJSON("ann")
+	fmt.Fprintf(conn, "POST /json HTTP/1.1\r\nHost: ratelimit\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
+	reader := bufio.NewReader(conn)
+	line, err := reader.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "HTTP/1.1 100 Continue\r\n", line, "the handler waits for the body")
+	_, err = reader.ReadString('\n')
+	require.NoError(t, err)
+
+	s.signal(syscall.SIGTERM)
+	for _, addr := range []string{s.grpc, s.http} {
+		eventually(t, "no listener on "+addr, func() bool { return refuses(addr) })
+	}
+	require.NoError(t, stream.SendMsg(question("shop", "client", "ann")))
+	require.NoError(t, stream.CloseSend())
+	answer := new(ratelimitv3.RateLimitResponse)
+	require.NoError(t, stream.RecvMsg(answer))
+	require.Equal(t, ratelimitv3.RateLimitResponse_OK, answer.GetOverallCode())
+
+	fmt.Fprint(conn, body)
+	response, err := http.ReadResponse(reader, nil)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	s.ends()
+}
+
+func refuses(addr string) bool {
+	conn, err := net.Dial("tcp", addr)
+	if err == nil {
+		conn.Close()
+	}
+	return err != nil
+}
+
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	for _, second := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		s := serve(t, map[string]string{"shop.yaml": yearly}, map[string]string{"SHUTDOWN_DRAIN_DELAY": "1h"})
+		s.signal(syscall.SIGTERM)
+		eventually(t, "an unhealthy server", func() bool { return !s.healthy() })
+		require.Equal(t, "OK", decision(t, s.grpc, "shop", "client=ann"), "it serves while it drains")
+		s.signal(second)
+		require.Equal(t, 128+int(second), s.code())
+	}
+}
+
+// number is the first submatch of a pattern, as a number.
+func number(t *testing.T, text, pattern string) int {
+	t.Helper()
+	n, err := strconv.Atoi(submatch(t, text, pattern))
+	require.NoError(t, err)
+	return n
+}

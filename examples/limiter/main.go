@@ -1,0 +1,49 @@
+// Limiter holds many keys to one limit, each with a counter of its own, inside this
+// process: no server, no configuration, nothing but the standard library.
+//
+//	go run ./examples/limiter
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "limiter:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, w io.Writer) error {
+	// Three logins an hour for each user. The limiter is for all goroutines.
+	logins, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(3, ratelimit.Hour), nil)
+	if err != nil {
+		return err // the limit makes no sense
+	}
+	for _, user := range []string{"ann", "ann", "ann", "ann", "bob"} {
+		status, err := logins.Take(ctx, user)
+		if err != nil {
+			return err // the store failed, which this one never does
+		}
+		// A denial is a value, not an error.
+		if !status.Allowed() {
+			fmt.Fprintf(w, "%s: denied, %d an %v are too few: come back in %v\n", user, status.RequestsPerUnit, status.Unit, status.Reset())
+			continue
+		}
+		fmt.Fprintf(w, "%s: welcome, %d left\n", user, status.Remaining)
+	}
+	// Several hits count at once: they are allowed together or not at all.
+	status, err := logins.TakeN(ctx, "eve", 4)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "eve, four times at once: %v\n", status.Code)
+	return nil
+}

@@ -1,0 +1,79 @@
+// Mux protects an http.ServeMux: each client has so many requests a minute for all of
+// it, and one route has rules of its own.
+//
+//	go run ./examples/mux
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+// protected is a mux as you have one, and what goes in front of it.
+func protected() (http.Handler, error) {
+	perClient, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(20, ratelimit.Minute), nil)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "login", Rules: []ratelimit.Rule{
+		{Key: "user", Limit: new(ratelimit.Per(3, ratelimit.Minute))},
+		{Key: "remote_address", Limit: new(ratelimit.Per(5, ratelimit.Minute))},
+	}}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	engine := ratelimit.New(memstore.New(nil), nil)
+	engine.Use(rules)
+	// Both limits apply to one request: the name it claims, and where it is from.
+	limitLogin := httplimit.PerRequest(engine, "login", func(r *http.Request, d *httplimit.Descriptors) {
+		d.Add(ratelimit.Entry{Key: "user", Value: r.URL.Query().Get("user")})
+		d.Add(ratelimit.Entry{Key: "remote_address", Value: httplimit.RemoteHost(r)})
+	}, nil)
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+	mux.Handle("POST /login", limitLogin(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "welcome") })))
+	return httplimit.PerKey(perClient, httplimit.RemoteHost, nil)(mux), nil
+}
+
+func serve(ctx context.Context, addr string, handler http.Handler) error {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Try, more than three times:\n\n  curl -i -X POST 'http://%[1]s/login?user=ann'\n\n", listener.Addr())
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	stopped := make(chan error, 1)
+	context.AfterFunc(ctx, func() { stopped <- server.Shutdown(context.WithoutCancel(ctx)) })
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-stopped
+}
+
+func main() {
+	addr := flag.String("addr", "127.0.0.1:8082", "listen on `host:port`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
+	handler, err := protected()
+	if err == nil {
+		err = serve(ctx, *addr, handler)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mux:", err)
+		os.Exit(1)
+	}
+}

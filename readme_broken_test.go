@@ -1,0 +1,184 @@
+package ashlar_test
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+// smallTree is a repository in which everything can be found.
+func smallTree() fs.FS {
+	files := map[string]string{
+		"go.mod":             "module github.com/ashlar-go/ashlar\n\ngo 1.26\n",
+		"Makefile":           "test: ## run all tests\n\techo run:\n",
+		"LICENSE":            "free\n",
+		"OTHER.md":           "# Other\n\n## What's `here`, and why\n",
+		"a/a.go":             "package a\n\nfunc F() {\n\tif true {\n\t\tg()\n\n\t\th()\n\t}\n}\n",
+		"a/a_test.go":        "package a\n",
+		"a/testdata/t.go":    "package t\n\nfunc F() {}\n",
+		"a/_old/o.go":        "package o\n\nfunc F() {}\n",
+		"a/ignored.go":       "//go:build ignore\n\npackage a\n\nfunc F() {}\n",
+		"b/go.mod":           "module b\n",
+		"b/b.go":             "package b\n\nfunc F() {}\n",
+		"tests/only_test.go": "package tests\n",
+		"a/limits.yaml":      "domain: d\ndescriptors:\n  - key: k\n    value: v\n",
+		sessionsFile:         "package e2e_test\n\nfunc sessions() []string {\n\treturn []string{\"go run ./a\", `curl -d '{\"a\":\"b\"}' x`, \"A=1 go run ./a -b\"}\n}\n\nfunc other() string { return \"go run ./other\" }\n",
+	}
+	tree := fstest.MapFS{}
+	for name, text := range files {
+		tree[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return tree
+}
+
+// cases runs a check over small documents: it must find the one fault that each has,
+// or none where what is to be said is empty.
+func cases(t *testing.T, check func(*document, fs.FS) []string, documents map[string]string) {
+	t.Helper()
+	t.Parallel()
+	for text, want := range documents {
+		found := strings.Join(check(newDocument("D.md", text), smallTree()), "\n")
+		if want == "" && found != "" || !strings.Contains(found, want) {
+			t.Errorf("%s\n\nthe check says %q, want %q", text, found, want)
+		}
+		if strings.Contains(found, "\n") {
+			t.Errorf("%s\n\nthe check says more than one thing:\n%s", text, found)
+		}
+	}
+}
+
+func TestCheckCode(t *testing.T) {
+	cases(t, checkCode, map[string]string{
+		"<!-- from a/a.go -->\n```go\nfunc F() {\n\tif true {\n```":              "",
+		"<!-- from a/a.go -->\n```go\ng()\n\nh()\n```":                           "",
+		"<!-- from a/a.go -->\n```go\n    g()\n\n    h()\n```":                   "",
+		"<!-- from a/a.go -->\n```go\nif true {\n\tg()\n```":                     "",
+		"<!-- from a/limits.yaml -->\n```yaml\n- key: k\n  value: v\n```":        "",
+		"```text\nfree\n```\n\n```\nfree too\n```":                               "",
+		"<!-- from a/a.go -->\n```go\ng()\nh()\n```":                             "D.md:2: a/a.go does not hold the block",
+		"<!-- from a/a.go -->\n```go\nif true {\ng()\n```":                       "does not hold the block",
+		"<!-- from a/a.go -->\n```go\nfunc F()\n```":                             "does not hold the block",
+		"<!-- from a/a.go -->\n```go\n\n```":                                     "the block is empty",
+		"text\n```go\ng()\n```":                                                  "D.md:2: the line before a block of go says where it is from",
+		"<!-- from a/a.go -->\n\n```go\ng()\n```":                                "says where it is from",
+		"```yaml\ndomain: d\n```":                                                "says where it is from",
+		"```yml\ndomain: d\n```":                                                 "says where it is from",
+		"<!-- from a/limits.yaml -->\n```yaml\n- key: other\n```":                "does not hold the block",
+		"<!-- from a/missing.yaml -->\n```yaml\nx: y\n```":                       "a/missing.yaml: file does not exist",
+		"<!-- from a/missing.go -->\n```go\nx\n```":                              "a/missing.go: file does not exist",
+		"<!-- from a/limits.yaml -->\n```go\ndomain: d\n```":                     "is no Go file",
+		"<!-- from a/testdata/t.go -->\n```go\nfunc F() {}\n```":                 "leaves out a/testdata",
+		"<!-- from a/_old/o.go -->\n```go\nfunc F() {}\n```":                     "leaves out a/_old",
+		"<!-- from a/ignored.go -->\n```go\nfunc F() {}\n```":                    "a build constraint leaves it out",
+		"<!-- from b/b.go -->\n```go\nfunc F() {}\n```":                          "b is a module of its own",
+		"<!-- from a/a.go -->\n```go\ng()\n```\n\n```go\nfunc Unclosed() {\n}\n": "D.md:6: ",
+	})
+}
+
+func TestCheckCommands(t *testing.T) {
+	sh := func(lines string) string { return "```sh\n" + lines + "\n```" }
+	cases(t, checkCommands, map[string]string{
+		sh("make test\nmake test RACE=1  # all of them\ncd x"):                 "",
+		sh("go run ./a\n$ go run ./a # here\n# go run ./b\nA=1 go run ./a -b"): "",
+		sh("curl \\\n  -d '{\"a\":\"b\"}' \\\n  x"):                            "",
+		sh("go get github.com/ashlar-go/ashlar@latest"):                        "",
+		sh("go get github.com/ashlar-go/ashlar/a"):                             "",
+		sh("go test ./...\ngo test -race ./a ./tests"):                         "",
+		"```text\ngo run ./b\n```":                                             "",
+		sh("make"):                                                             "",
+		sh("cd x\nmake tset"):                                                  `D.md:3: "make tset": the Makefile has no target tset`,
+		sh("make run"):                                                         "no target run",
+		sh("make test && rm -r x"):                                             "no target &&",
+		sh("go run ./a -x"):                                                    `D.md:2: no test runs "go run ./a -x": add it, word for word, to the table sessions in ` + sessionsFile,
+		sh("A=2 go run ./a -b"):                                                "no test runs",
+		sh("go run ./other"):                                                   "no test runs",
+		sh("go install ./a"):                                                   "no test runs",
+		sh("curl \\\n  y"):                                                     `D.md:2: no test runs "curl y"`,
+		"```console\n$ curl y\n```":                                            "no test runs",
+		"```bash\ncurl y\n```":                                                 "no test runs",
+		sh("cd x && go run ./a"):                                               "holds several commands",
+		sh("x $(curl y)"):                                                      "holds several commands",
+		sh("go get github.com/ashlar-go/ashler"):                               "want go get github.com/ashlar-go/ashlar",
+		sh("go get github.com/ashlar-go/ashlar/c"):                             "want go get",
+		sh("go get -u github.com/ashlar-go/ashlar"):                            "and nothing else",
+		sh("go test ./b"):                                                      "there are no tests in ./b",
+		sh("go test ./a; go run ./b"):                                          "there are no tests in ./a;",
+	})
+}
+
+// The table of commands must be there and readable, or nothing could be known.
+func TestCheckCommandsWithoutTable(t *testing.T) {
+	t.Parallel()
+	d := newDocument("D.md", "```sh\ngo run ./a\n```")
+	for source, want := range map[string]string{
+		"package e2e_test\n": "has no function sessions",
+		"package":            "expected 'IDENT'",
+	} {
+		tree := fstest.MapFS{sessionsFile: &fstest.MapFile{Data: []byte(source)}}
+		if found := strings.Join(checkCommands(d, tree), "\n"); !strings.Contains(found, want) {
+			t.Errorf("the check says %q, want %q", found, want)
+		}
+	}
+	if found := strings.Join(checkCommands(d, fstest.MapFS{}), "\n"); !strings.Contains(found, sessionsFile) {
+		t.Errorf("the check says %q, want that the table is missing", found)
+	}
+}
+
+func TestCheckLinks(t *testing.T) {
+	cases(t, checkLinks, map[string]string{
+		"[a](LICENSE), [b](a/a.go) and [c](a/) [d](./a \"title\")":        "",
+		"[![badge](LICENSE)](a)":                                          "",
+		"[a]: LICENSE\n[b]: https://example.com/x":                        "",
+		"[a](https://example.com/nothing) [b](mailto:x@example.com)":      "",
+		"# One thing\n\n[a](#one-thing) [b](OTHER.md#whats-here-and-why)": "",
+		"```text\n[a](missing)\n```\n`[a](missing)`":                      "",
+		"\n[a](missing.md)":                                               "D.md:2: link to missing.md: ",
+		"[![badge](missing.svg)](a)":                                      "link to missing.svg",
+		"[![badge](LICENSE)](missing)":                                    "link to missing",
+		"[a]: missing":                                                    "link to missing",
+		"[a](/LICENSE)":                                                   "leads out of the repository",
+		"[a](../LICENSE)":                                                 "leads out of the repository",
+		"[a](#missing)\n\nmissing":                                        "D.md has no heading for #missing",
+		"[a](OTHER.md#missing)":                                           "OTHER.md has no heading for #missing",
+		"[a](a#anchor)":                                                   "a has no heading for #anchor",
+	})
+}
+
+func TestCheckPackages(t *testing.T) {
+	const module = "github.com/ashlar-go/ashlar"
+	cases(t, checkPackages, map[string]string{
+		"Import " + module + "/a. Or `" + module + "/a@latest`, or " + module + ".": "",
+		"go list " + module + "/...":                    "",
+		"https://" + module + "/issues":                 "",
+		"pkg.example/" + module + "/a":                  "",
+		"```go\nimport \"" + module + "/missing\"\n```": "D.md:2: there is no package " + module + "/missing",
+		module + "/a/b":                                 "there is no package",
+		"pkg.example/" + module + "/c":                  "there is no package",
+		module + "/tests":                               "there is no package",
+	})
+}
+
+func TestFillSettings(t *testing.T) {
+	t.Parallel()
+	rows := []settings.Variable{{Name: "A", Default: "1", Doc: "this | that"}, {Name: "B", Doc: "other"}}
+	const table = "x\n<!-- settings -->\n\n| Variable | Default | Meaning |\n|---|---|---|\n| `A` | `1` | this \\| that |\n| `B` |  | other |\n\n<!-- /settings -->\ny"
+	for text, want := range map[string]string{
+		"no table": "no table",
+		table:      table,
+		"x\n<!-- settings -->\n<!-- /settings -->\ny":         table,
+		strings.Replace(table, "`1`", "`2`", 1):               table,
+		strings.Replace(table, "| `B` |  | other |\n", "", 1): table,
+	} {
+		if got, faults := fillSettings(newDocument("D.md", text), rows); got != want || len(faults) > 0 {
+			t.Errorf("%s\n\nbecomes %s\n\nand %q, want\n\n%s", text, got, faults, want)
+		}
+	}
+	for _, text := range []string{"<!-- settings -->", "<!-- /settings -->", "<!-- /settings -->\n<!-- settings -->"} {
+		if got, faults := fillSettings(newDocument("D.md", text), rows); got != text || len(faults) != 1 {
+			t.Errorf("%s\n\nbecomes %s\n\nand %q, want one fault", text, got, faults)
+		}
+	}
+}

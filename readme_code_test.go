@@ -1,0 +1,102 @@
+package ashlar_test
+
+import (
+	"errors"
+	"fmt"
+	"go/build"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// checkCode reports blocks of Go and YAML that are not cut from the file that they
+// name. The file of a Go block is one that is compiled here, so that what is shown
+// compiles.
+func checkCode(d *document, tree fs.FS) (faults []string) {
+	from := regexp.MustCompile(`^\s*<!-- from (\S+) -->\s*$`)
+	for _, b := range d.blocks() {
+		if !slices.Contains([]string{"go", "yaml", "yml"}, b.language) {
+			continue
+		}
+		source := from.FindStringSubmatch(b.above)
+		if source == nil {
+			faults = append(faults, d.fault(b.first-1, "the line before a block of %s says where it is from: <!-- from path/to/file -->", b.language))
+			continue
+		}
+		if err := b.isFrom(source[1], tree); err != nil {
+			faults = append(faults, d.fault(b.first-1, "%v", err))
+		}
+	}
+	return faults
+}
+
+// isFrom says why the block is not from the file.
+func (b *block) isFrom(file string, tree fs.FS) error {
+	if b.language == "go" {
+		if err := compiled(file, tree); err != nil {
+			return err
+		}
+	}
+	text, err := fs.ReadFile(tree, file)
+	if err != nil {
+		return err
+	}
+	want, lines := dedent(b.lines), strings.Split(string(text), "\n")
+	if strings.TrimSpace(strings.Join(want, "")) == "" {
+		return errors.New("the block is empty")
+	}
+	for i := 0; i+len(want) <= len(lines); i++ {
+		if slices.Equal(dedent(lines[i:i+len(want)]), want) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not hold the block: it begins with %q", file, strings.TrimSpace(b.lines[0]))
+}
+
+// dedent takes away the indentation that all lines share, blank ones aside.
+func dedent(lines []string) []string {
+	shared, found := "", false
+	for _, line := range lines {
+		own := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		switch {
+		case strings.TrimSpace(line) == "":
+		case !found:
+			shared, found = own, true
+		default:
+			for !strings.HasPrefix(own, shared) {
+				shared = shared[:len(shared)-1]
+			}
+		}
+	}
+	bare := make([]string, len(lines))
+	for i, line := range lines {
+		bare[i] = strings.TrimRight(strings.TrimPrefix(line, shared), " \t\r")
+	}
+	return bare
+}
+
+// compiled says why a file is not one that go build ./... or go vet ./... compiles.
+func compiled(file string, tree fs.FS) error {
+	if !strings.HasSuffix(file, ".go") {
+		return fmt.Errorf("%s is no Go file", file)
+	}
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		if base := path.Base(dir); base == "testdata" || strings.HasPrefix(base, "_") || strings.HasPrefix(base, ".") {
+			return fmt.Errorf("%s is not compiled: the go command leaves out %s", file, dir)
+		}
+		if _, err := fs.Stat(tree, dir+"/go.mod"); err == nil {
+			return fmt.Errorf("%s is not compiled here: %s is a module of its own", file, dir)
+		}
+	}
+	context := build.Default
+	context.JoinPath = path.Join
+	context.OpenFile = func(name string) (io.ReadCloser, error) { return tree.Open(name) }
+	match, err := context.MatchFile(path.Dir(file), path.Base(file))
+	if err == nil && !match {
+		err = fmt.Errorf("%s is not compiled: a build constraint leaves it out", file)
+	}
+	return err
+}

@@ -1,0 +1,221 @@
+package ashlar_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+var update = flag.Bool("update", false, "rewrite the table of settings in README.md")
+
+// What these tests check is a function of a document and of the tree around it, so
+// that readme_broken_test.go can show that each of them finds what it is for.
+
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	tree := os.DirFS(".")
+	readme := readDocument(t, tree, "README.md")
+	report(t, checkCode(readme, tree))
+	report(t, checkCommands(readme, tree))
+	report(t, checkPackages(readme, tree))
+
+	want, faults := fillSettings(readme, settings.Table())
+	report(t, faults)
+	if *update && len(faults) == 0 {
+		if err := os.WriteFile(readme.name, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if want != readme.text() {
+		t.Error("README.md: the table between <!-- settings --> and <!-- /settings --> is not that of ratelimit/settings: go test . -update writes it")
+	}
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	tree := os.DirFS(".")
+	for _, name := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+		report(t, checkLinks(readDocument(t, tree, name), tree))
+	}
+}
+
+func report(t *testing.T, faults []string) {
+	t.Helper()
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+}
+
+// document is a Markdown file, line by line.
+type document struct {
+	name  string
+	lines []string
+}
+
+func newDocument(name, text string) *document {
+	return &document{name: name, lines: strings.Split(text, "\n")}
+}
+
+func readDocument(t *testing.T, tree fs.FS, name string) *document {
+	t.Helper()
+	text, err := fs.ReadFile(tree, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newDocument(name, string(text))
+}
+
+func (d *document) text() string { return strings.Join(d.lines, "\n") }
+
+// fault is what is wrong with a line, counted from 0.
+func (d *document) fault(line int, format string, args ...any) string {
+	return fmt.Sprintf("%s:%d: %s", d.name, line+1, fmt.Sprintf(format, args...))
+}
+
+// block is what stands between two fences.
+type block struct {
+	language string
+	first    int // index of the first line behind the fence
+	lines    []string
+	above    string // the line before the fence
+}
+
+// blocks are the fenced blocks. One that is not closed runs to the end, as it does on
+// every page that shows it.
+func (d *document) blocks() []block {
+	var all []block
+	open := false
+	for i, line := range d.lines {
+		language, fence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case fence && open:
+			open = false
+		case fence:
+			open = true
+			all = append(all, block{language: language, first: i + 1, above: d.lines[max(i-1, 0)]})
+		case open:
+			b := &all[len(all)-1]
+			b.lines = append(b.lines, line)
+		}
+	}
+	return all
+}
+
+// prose is the document with the fenced blocks and the code within lines left blank.
+func (d *document) prose() []string {
+	lines := slices.Clone(d.lines)
+	for _, b := range d.blocks() {
+		clear(lines[b.first : b.first+len(b.lines)])
+	}
+	code := regexp.MustCompile("`[^`]*`")
+	for i := range lines {
+		lines[i] = code.ReplaceAllString(lines[i], "")
+	}
+	return lines
+}
+
+// checkLinks reports links within the repository that lead nowhere.
+func checkLinks(d *document, tree fs.FS) (faults []string) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)|^\[[^\]]+\]:\s*(\S+)`)
+	for i, line := range d.prose() {
+		for _, found := range link.FindAllStringSubmatch(line, -1) {
+			target := found[1] + found[2]
+			if err := d.follow(target, tree); err != nil {
+				faults = append(faults, d.fault(i, "link to %s: %v", target, err))
+			}
+		}
+	}
+	return faults
+}
+
+// follow says why there is nothing behind a link; nil for links to other places.
+func (d *document) follow(target string, tree fs.FS) error {
+	if regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:|//)`).MatchString(target) {
+		return nil
+	}
+	file, anchor, _ := strings.Cut(target, "#")
+	there := d
+	if file != "" {
+		file = path.Clean(file)
+		if !fs.ValidPath(file) {
+			return errors.New("it leads out of the repository: name a file by its path from the root")
+		}
+		text, err := fs.ReadFile(tree, file)
+		if _, statErr := fs.Stat(tree, file); statErr != nil {
+			return statErr
+		} else if err != nil && anchor == "" {
+			return nil // a directory
+		}
+		there = newDocument(file, string(text))
+	}
+	if anchor != "" && !there.hasHeading(anchor) {
+		return fmt.Errorf("%s has no heading for #%s", there.name, anchor)
+	}
+	return nil
+}
+
+// hasHeading looks for a heading by the anchor that hosts of Markdown make of it.
+func (d *document) hasHeading(anchor string) bool {
+	return slices.ContainsFunc(d.lines, func(line string) bool {
+		title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if !ok || !strings.HasPrefix(line, "#") {
+			return false
+		}
+		title = regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(title), "")
+		return strings.ReplaceAll(strings.TrimSpace(title), " ", "-") == anchor
+	})
+}
+
+// checkPackages reports packages of this module that are named and do not exist.
+func checkPackages(d *document, tree fs.FS) (faults []string) {
+	named := regexp.MustCompile(`(https?://)?github\.com/ashlar-go/ashlar/([\w./-]+)`)
+	for i, line := range d.lines {
+		for _, found := range named.FindAllStringSubmatch(line, -1) {
+			dir := strings.TrimRight(strings.TrimSuffix(found[2], "/..."), "./-")
+			if found[1] == "" && dir != "" && !hasGo(tree, dir, false) {
+				faults = append(faults, d.fault(i, "there is no package github.com/ashlar-go/ashlar/%s", dir))
+			}
+		}
+	}
+	return faults
+}
+
+// hasGo reports whether a directory has Go files: tests, or others.
+func hasGo(tree fs.FS, dir string, tests bool) bool {
+	files, err := fs.ReadDir(tree, path.Clean(dir))
+	return err == nil && slices.ContainsFunc(files, func(f fs.DirEntry) bool {
+		return strings.HasSuffix(f.Name(), ".go") && strings.HasSuffix(f.Name(), "_test.go") == tests
+	})
+}
+
+// fillSettings is the document with the table of settings in its place, if it has one.
+func fillSettings(d *document, rows []settings.Variable) (string, []string) {
+	first, last := slices.Index(d.lines, "<!-- settings -->"), slices.Index(d.lines, "<!-- /settings -->")
+	switch {
+	case first < 0 && last < 0:
+		return d.text(), nil
+	case first < 0 || last < first:
+		return d.text(), []string{d.fault(max(first, last), "the table of settings needs <!-- settings --> before and <!-- /settings --> behind it")}
+	}
+	return strings.Join(slices.Concat(d.lines[:first+1], settingsTable(rows), d.lines[last:]), "\n"), nil
+}
+
+func settingsTable(rows []settings.Variable) []string {
+	lines := []string{"", "| Variable | Default | Meaning |", "|---|---|---|"}
+	for _, v := range rows {
+		value := ""
+		if v.Default != "" {
+			value = "`" + v.Default + "`"
+		}
+		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s |", v.Name, value, strings.ReplaceAll(v.Doc, "|", `\|`)))
+	}
+	return append(lines, "")
+}
