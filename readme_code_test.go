@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// checkCode reports blocks of Go and YAML that are not cut from the file that they
-// name. The file of a Go block is one that is compiled here, so that what is shown
+// checkCode reports blocks of Go and YAML, and others that name a file, that are not
+// cut from it. The file of a Go block is one that is compiled here, so that what is shown
 // compiles.
 func checkCode(d *document, tree fs.FS) (faults []string) {
 	from := regexp.MustCompile(`^\s*<!-- from (\S+) -->\s*$`)
 	for _, b := range d.blocks() {
-		if !slices.Contains([]string{"go", "yaml", "yml"}, b.language) {
+		source := from.FindStringSubmatch(b.above)
+		if source == nil && !slices.Contains([]string{"go", "yaml", "yml"}, b.language) {
 			continue
 		}
-		source := from.FindStringSubmatch(b.above)
 		if source == nil {
 			faults = append(faults, d.fault(b.first-1, "the line before a block of %s says where it is from: <!-- from path/to/file -->", b.language))
 			continue

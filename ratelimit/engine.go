@@ -160,8 +160,13 @@ func (e *Engine) decide(ctx context.Context, r *Request, d *Decision) error {
 	if u == nil {
 		return ErrNoRules
 	}
-	t := e.clock.read()
 	e.match(u, r, d)
+	return e.settle(ctx, u, r, d)
+}
+
+// settle counts and decides what has been matched.
+func (e *Engine) settle(ctx context.Context, u *inUse, r *Request, d *Decision) error {
+	t := e.clock.read()
 	e.prepare(u, r, d, t)
 	if err := e.count(ctx, d); err != nil {
 		return storeError(err)

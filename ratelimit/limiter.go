@@ -10,6 +10,8 @@ import (
 // goroutines may use it.
 type Limiter struct {
 	engine *Engine
+	rules  *inUse
+	rule   *node // the only one: there is nothing to match
 	domain string
 	calls  sync.Pool // of *call
 }
@@ -19,7 +21,6 @@ type call struct {
 	request     Request
 	descriptors [1]Descriptor
 	entries     [1]Entry
-	hits        uint64
 	decision    Decision
 }
 
@@ -39,6 +40,8 @@ func NewLimiter(store Store, limit Limit, opts *Options) (*Limiter, error) {
 	}
 	l.engine = New(store, opts)
 	l.engine.Use(rules)
+	l.rules = l.engine.inUse.Load()
+	l.rule = rules.only.top.find(limiterKey).any
 	l.calls.New = func() any { return l.newCall() }
 	return l, nil
 }
@@ -46,7 +49,7 @@ func NewLimiter(store Store, limit Limit, opts *Options) (*Limiter, error) {
 func (l *Limiter) newCall() *call {
 	c := &call{}
 	c.entries[0].Key = limiterKey
-	c.descriptors[0] = Descriptor{Entries: c.entries[:], HitsAddend: &c.hits}
+	c.descriptors[0].Entries = c.entries[:]
 	c.request = Request{Domain: l.domain, Descriptors: c.descriptors[:]}
 	return c
 }
@@ -63,14 +66,21 @@ func (l *Limiter) Take(ctx context.Context, key string) (Status, error) {
 // count is not over the limit.
 func (l *Limiter) TakeN(ctx context.Context, key string, n uint64) (Status, error) {
 	c := l.calls.Get().(*call)
-	defer l.calls.Put(c)
-	c.entries[0].Value, c.hits = key, n
-	err := l.engine.Decide(ctx, &c.request, &c.decision)
+	status, err := l.take(ctx, c, key, n)
 	c.entries[0].Value = ""
-	if err != nil {
+	l.calls.Put(c)
+	return status, err
+}
+
+func (l *Limiter) take(ctx context.Context, c *call, key string, n uint64) (Status, error) {
+	d := &c.decision
+	d.reset(l.engine, 1)
+	c.entries[0].Value = key
+	d.work.checks[0] = check{hits: n, rule: l.rule}
+	if err := l.engine.settle(ctx, l.rules, &c.request, d); err != nil {
 		return Status{}, err
 	}
-	s := c.decision.Statuses[0]
-	s.Code = c.decision.Code
+	s := d.Statuses[0]
+	s.Code = d.Code
 	return s, nil
 }
