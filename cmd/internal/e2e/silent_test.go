@@ -22,4 +22,3 @@ func TestSilentConnections(t *testing.T) {
 	require.Equal(t, "OK", decision(t, s.grpc, "shop", "client=ann"), "the connections before this one are accepted by now")
 	s.terminate()
 }
-
