@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -430,16 +431,23 @@ func oneByOne(r *reference) call {
 }
 
 // notAtomic reads first and adds then, as an engine has to without a
-// ConditionalStore.
+// ConditionalStore. Who sees room for one more waits for another who sees the same.
 func notAtomic(r *reference) call {
+	var lastOnes atomic.Int32
 	return func(ctx context.Context, hits []ratelimit.Hit) error {
 		now := slices.Clone(hits)
 		_ = r.Add(ctx, reads(now))
 		anyOver := false
 		for i, h := range hits {
-			anyOver = anyOver || capped(now[i].Count, h.N) > uint64(h.Limit)
+			after := capped(now[i].Count, h.N)
+			anyOver = anyOver || after > uint64(h.Limit)
+			if after == uint64(h.Limit) {
+				lastOnes.Add(1)
+				for tries := 0; lastOnes.Load() < 2 && tries < 1_000_000; tries++ {
+					runtime.Gosched()
+				}
+			}
 		}
-		runtime.Gosched()
 		for i := range hits {
 			if h := &hits[i]; anyOver && capped(now[i].Count, h.N) <= uint64(h.Limit) {
 				h.N = 0
