@@ -21,11 +21,27 @@
 //   - [github.com/ashlar-go/ashlar/ratelimit/modeltest]: the rules once more, by brute
 //     force, to hold the engine and stores against.
 //
+// # HTTP
+//
+//   - [github.com/ashlar-go/ashlar/httpx]: layers, handlers that return errors, JSON in
+//     and out, lists, entity tags, serving. Standard library only.
+//   - [github.com/ashlar-go/ashlar/httpx/sanitize]: the layer that keeps markup out.
+//   - [github.com/ashlar-go/ashlar/httpx/httpxtest]: helpers for tests of handlers.
+//
+// # Book catalog
+//
+//   - [github.com/ashlar-go/ashlar/bookcatalog]: the smallest system, and the tour of how
+//     all of them are built.
+//   - [github.com/ashlar-go/ashlar/bookcatalog/httpapi]: the catalog as an http.Handler.
+//   - [github.com/ashlar-go/ashlar/bookcatalog/sqlstore] and
+//     [github.com/ashlar-go/ashlar/bookcatalog/sqlstore/sqlite]: books in a database.
+//   - [github.com/ashlar-go/ashlar/bookcatalog/storetest]: what every store must do.
+//
 // # Programs
 //
 // All are a few lines over the packages above: ashlar (everything in one process),
-// ratelimitd (the server), ratelimit-client (asks for one decision), ratelimit-load
-// (asks for very many).
+// ratelimitd (the rate limit server), ratelimit-client (asks for one decision),
+// ratelimit-load (asks for very many), bookcatalogd (the book catalog).
 //
 // # Design notes
 //
