@@ -37,6 +37,13 @@
 //     [github.com/ashlar-go/ashlar/bookcatalog/sqlstore/sqlite]: books in a database.
 //   - [github.com/ashlar-go/ashlar/bookcatalog/storetest]: what every store must do.
 //
+// # Manifests
+//
+//   - [github.com/ashlar-go/ashlar/manifest]: reads and validates server.json. Standard
+//     library only.
+//   - [github.com/ashlar-go/ashlar/manifest/schematest]: holds its schema against its
+//     validator.
+//
 // # Programs
 //
 // All are a few lines over the packages above: ashlar (everything in one process),

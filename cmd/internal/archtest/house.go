@@ -112,6 +112,7 @@ func kitRows() []Row {
 
 		{Path: "httpx/sanitize", Floor: First, Uses: []string{htmlpolicy}},
 		{Path: "httpx/httpxtest", Floor: First, Uses: []string{chi}},
+		{Path: "manifest/schematest", Floor: First},
 		{Path: "manifest/fetch", Floor: First, Uses: []string{semver}},
 	}
 }

@@ -1,0 +1,79 @@
+// Package manifest reads and validates tool server manifests: the JSON documents,
+// commonly called server.json, that say what a tool server is, how to install it and
+// how to reach it.
+//
+//	report := manifest.Validate(data, nil)
+//	for _, p := range report.Problems {
+//		fmt.Printf("server.json:%d:%d: %s: %s\n", p.Line, p.Column, p.Severity, p.Message)
+//	}
+//	if !report.Valid() {
+//		return report.Err()
+//	}
+//
+// # Validating
+//
+// [Validate] reports everything that is wrong at once, and each fault once: where a
+// value has no valid type, nothing is said of what would follow from it. A [Problem]
+// has a stable rule id, a severity, a JSON pointer, line, column and byte offset, a
+// message for a person and mostly a suggestion, for some with the edit that carries
+// it out:
+//
+//	7:18: /packages/0/version: packages[0].version is "^1.2.3", which is a range and
+//	not a version: ^ compares versions (name one version, as "1.2.3")
+//
+// Messages never repeat the value of an input, which may be a secret.
+//
+// The rules are those of a [Profile]: [Neutral], which is the specification; the
+// public schemas of 2025-09-29, 2025-10-17 and 2025-12-11; and [Registry], which adds
+// what a public registry wants. [Rules] lists all rules and where each comes from.
+//
+// # Reading
+//
+// [Parse] reads text into a [Document], a tree of values that know where they stand.
+// It takes JSON and nothing else, and refuses what readers are known to read in
+// different ways: duplicate keys, invalid UTF-8, lone surrogates, a byte order mark,
+// data after the end. Keys differ by case.
+//
+// [Document.Server] makes a [Server] of it, and so does encoding/json: the types have
+// their own methods. Keys that the specification does not know are kept, so that
+// reading a document and writing it loses nothing but white space, the order of keys
+// that are known, and the way that characters are escaped.
+//
+// # Bounds
+//
+// A document may have 1 MiB, 64 levels (512 below _meta, which is free) and 100,000
+// values; a report lists 100 problems. [Options] sets other bounds. Time and memory
+// are linear in the size of a document.
+//
+// # The schema
+//
+// [Schema] is the JSON Schema (draft-07) of a manifest, for editors and for validators
+// in other languages. It is held against Validate by the tests of manifest/schematest.
+//
+// # Design notes
+//
+// The reader is our own because encoding/json has no positions, matches keys by any
+// case, lets the last of equal keys win and replaces what is not UTF-8 in silence. It
+// reads into a tree first, so that every profile and the types share one pass over the
+// text; strings without escapes share the document's memory. Positions are kept as
+// offsets, and lines are counted only for the problems that are listed.
+//
+// Known keys are tables of checks, and one method per type names its keys for reading
+// and for writing. Turned down: validating by the schema document. Its errors speak of
+// schemas, a union yields the errors of every arm, and it has no words for versions.
+// A union is told apart by its type here before anything else is checked.
+//
+// Format "uri" is RFC 3986, hand-written: net/url takes spaces and letters beyond
+// ASCII. White space in a url is that of ECMA-262, which JSON Schema refers to, not
+// that of Go's regular expressions; the schema spells it out, so that both agree.
+//
+// Of two equal keys the last is checked, as most readers would use it. That there are
+// two is the error.
+//
+// What the specification's text says and its list of errors does not, that a subfolder
+// is a clean path, is an error; an empty subfolder is none at all. Under the dated
+// schemas, which say such things in descriptions only, it is a warning.
+//
+// Registry does not check what is checked only when a package is published: files,
+// owners, and hosts of package registries.
+package manifest

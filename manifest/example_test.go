@@ -1,0 +1,87 @@
+package manifest_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/ashlar-go/ashlar/manifest"
+)
+
+func Example() {
+	data := []byte(`{
+  "name": "com.example/weather",
+  "description": "Tells the weather",
+  "version": "1.4.2",
+  "packages": [{
+    "registryType": "PyPI",
+    "identifier": "weather",
+    "version": "^1.4.2",
+    "transport": {"type": "Stdio"}
+  }]
+}`)
+	report := manifest.Validate(data, nil)
+	for _, p := range report.Problems {
+		fmt.Printf("%d:%d: %s: %s\n\t%s\n", p.Line, p.Column, p.Severity, p.Message, p.Suggestion)
+	}
+	fmt.Println(report.Valid())
+	// Output:
+	// 6:21: warning: registryType "PyPI" is not the well-known "pypi"
+	// 	write it in lower case
+	// 8:16: error: packages[0].version is "^1.4.2", which is a range and not a version: ^ compares versions
+	// 	name one version, as "1.4.2"
+	// 9:27: error: packages[0].transport.type is "Stdio", which is not allowed
+	// 	did you mean "stdio"?
+	// false
+}
+
+// A registry wants more than the specification does.
+func ExampleOptions() {
+	data := []byte(`{
+  "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+  "name": "com.example/weather",
+  "description": "Tells the weather",
+  "version": "1.4.2",
+  "remotes": [{"type": "sse", "url": "http://localhost:8080/sse"}]
+}`)
+	fmt.Println(manifest.Validate(data, nil).Valid())
+	fmt.Println(manifest.Validate(data, &manifest.Options{Profile: manifest.Registry}).Err())
+	// Output:
+	// true
+	// 6:38: /remotes/0/url: url is "http://localhost:8080/sse", and a remote cannot be on the user's own machine (use a host that others can reach)
+}
+
+// Two readers of this document would install different packages.
+func ExampleParse() {
+	_, err := manifest.Parse([]byte(`{"packages": [{"identifier": "evil", "identifier": "weather"}]}`), nil)
+	var p *manifest.Problem
+	if errors.As(err, &p) {
+		fmt.Println(p.Rule, "at", p.Pointer)
+	}
+	fmt.Println(err)
+	// Output:
+	// json-duplicate-key at /packages/0/identifier
+	// 1:38: /packages/0/identifier: the key "identifier" is in this object twice (keep one of them)
+}
+
+// Unknown keys survive, and what is absent stays absent.
+func ExampleDocument_Server() {
+	d, err := manifest.Parse([]byte(`{"com.example/notes": [1.0], "version": "1.4.2",
+		"name": "com.example/weather", "description": "Tells the weather", "icons": []}`), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	server, err := d.Server()
+	if err != nil {
+		log.Fatal(err)
+	}
+	server.Title = new("Weather")
+	data, err := json.Marshal(server)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(data))
+	// Output:
+	// {"name":"com.example/weather","title":"Weather","description":"Tells the weather","version":"1.4.2","icons":[],"com.example/notes":[1.0]}
+}

@@ -1,0 +1,217 @@
+package manifest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/manifest"
+)
+
+// typical is a manifest of about 2 KiB: two packages, a remote, and all that
+// servers usually have.
+func typical() []byte {
+	const pack = `    {
+      "registryType": "%s",
+      "registryBaseUrl": "https://registry.example.com",
+      "identifier": "@example/weather",
+      "version": "1.4.2",
+      "runtimeHint": "npx",
+      "transport": {"type": "stdio"},
+      "packageArguments": [
+        {"type": "positional", "valueHint": "city", "description": "Where to look", "isRequired": true},
+        {"type": "named", "name": "--units", "choices": ["metric", "imperial"], "default": "metric"}
+      ],
+      "environmentVariables": [
+        {"name": "WEATHER_API_KEY", "description": "The key of the weather service", "isRequired": true, "isSecret": true},
+        {"name": "LOG_LEVEL", "description": "How much to log", "default": "info", "choices": ["debug", "info", "warn"]}
+      ]
+    }`
+	return []byte(`{
+  "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+  "name": "com.example/weather",
+  "title": "Weather",
+  "description": "Tells the weather of today and of the days to come",
+  "version": "1.4.2",
+  "websiteUrl": "https://example.com/weather",
+  "repository": {"url": "https://github.com/example/weather", "source": "github", "id": "123456789"},
+  "icons": [{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": ["48x48"]}],
+  "packages": [
+` + fmt.Sprintf(pack, "npm") + ",\n" + fmt.Sprintf(pack, "pypi") + `
+  ],
+  "remotes": [
+    {"type": "streamable-http", "url": "https://{region}.example.com/mcp", "variables": {"region": {"default": "eu", "choices": ["eu", "us"]}},
+     "headers": [{"name": "Authorization", "value": "Bearer {token}", "isSecret": true, "variables": {"token": {"isRequired": true, "isSecret": true}}}]}
+  ]
+}`)
+}
+
+// The types without their methods, so that encoding/json decodes them as it would
+// any struct.
+type (
+	plainInput struct {
+		Description, Format, Value, Default, Placeholder *string
+		IsRequired, IsSecret                             *bool
+		Choices                                          []string
+	}
+	plainArgument struct {
+		plainInput
+		Type, Name, ValueHint *string
+		IsRepeated            *bool
+		Variables             map[string]plainInput
+	}
+	plainTransport struct {
+		Type, URL *string
+		Headers   []plainArgument
+		Variables map[string]plainInput
+	}
+	plainPackage struct {
+		RegistryType, RegistryBaseURL, Identifier, Version, FileSHA256, RuntimeHint *string
+		Transport                                                                   plainTransport
+		RuntimeArguments, PackageArguments, EnvironmentVariables                    []plainArgument
+	}
+	plainServer struct {
+		Schema                                        *string `json:"$schema"`
+		Name, Title, Description, Version, WebsiteURL *string
+		Icons                                         []struct {
+			Src, MIMEType, Theme *string
+			Sizes                []string
+		}
+		Repository struct{ URL, Source, ID, Subfolder *string }
+		Packages   []plainPackage
+		Remotes    []plainTransport
+		Meta       map[string]json.RawMessage `json:"_meta"`
+	}
+)
+
+func BenchmarkValidate(b *testing.B) {
+	data := typical()
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if r := manifest.Validate(data, nil); !r.Valid() {
+			b.Fatal(r.Problems)
+		}
+	}
+}
+
+func BenchmarkServer(b *testing.B) {
+	data := typical()
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		d, err := manifest.Parse(data, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := d.Server(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkEncodingJSON(b *testing.B) {
+	data := typical()
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		var s plainServer
+		if err := json.Unmarshal(data, &s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// fastest is the shortest of several runs, which is what the machine's other work
+// disturbs least.
+func fastest(runs int, f func()) time.Duration {
+	best := time.Duration(1 << 62)
+	for range runs {
+		start := time.Now()
+		f()
+		best = min(best, time.Since(start))
+	}
+	return best
+}
+
+// TestValidateIsFast: at most three times what encoding/json needs to decode the
+// same document into the types.
+func TestValidateIsFast(t *testing.T) {
+	data := typical()
+	if r := manifest.Validate(data, nil); len(r.Problems) > 0 {
+		t.Fatal(r.Problems)
+	}
+	decode := fastest(300, func() {
+		var s plainServer
+		if err := json.Unmarshal(data, &s); err != nil {
+			t.Fatal(err)
+		}
+	})
+	validate := fastest(300, func() { manifest.Validate(data, nil) })
+	t.Logf("%d bytes: validated in %v, decoded by encoding/json in %v", len(data), validate, decode)
+	if validate > 3*decode {
+		t.Errorf("validating takes %v, more than three times the %v of decoding", validate, decode)
+	}
+}
+
+// TestPathologicalDocuments: a document made to be slow is read and validated in time
+// that is linear in its size.
+func TestPathologicalDocuments(t *testing.T) {
+	var worst time.Duration
+	var worstName string
+	fill := func(before, part, after string) string {
+		return before + strings.Repeat(part, (pathological-len(before)-len(after))/len(part)) + after
+	}
+	numbered := func(before, part, after string) string {
+		var b strings.Builder
+		b.WriteString(before)
+		for i := 0; b.Len()+len(after)+len(part)+10 < pathological; i++ {
+			fmt.Fprintf(&b, part, i)
+		}
+		return b.String() + after
+	}
+	inURL := `{"packages":[{"transport":{"type":"sse","url":"https://`
+	for name, text := range map[string]string{
+		"arrays that stay open":      fill("", "[", ""),
+		"objects that stay open":     fill("", `{"":`, ""),
+		"empty arrays":               fill("[", "[],", "0]"),
+		"numbers":                    fill("[", "0,", "0]"),
+		"one long number":            fill("[", "1", "]"),
+		"escapes":                    fill(`["`, `\u00e9`, `"]`),
+		"invalid UTF-8":              fill(`["`, "\xff", `"]`),
+		"lone surrogates":            fill(`["`, `\ud800`, `"]`),
+		"equal keys":                 fill("{", `"a":0,`, `"a":0}`),
+		"different keys":             numbered("{", `"%d":0,`, `"a":0}`),
+		"keys that are nearly known": numbered("{", `"NA_ME%d":0,"NAME_":0,"N_AME":0,`, `"a":0}`),
+		"wrong packages":             fill(`{"packages":[`, "0,", "0]}"),
+		"lacking packages":           fill(`{"packages":[`, "{},", "{}]}"),
+		"variables of a url":         numbered(inURL, "{%d}", `"}}]}`),
+		"braces":                     fill(inURL, "{", `"}}]}`),
+		"pairs of braces":            fill(inURL, "{}", `"}}]}`),
+		"placeholders":               fill(inURL, "{{__<<", `"}}]}`),
+		"a long version":             fill(`{"packages":[{"version":"`, ">=1 ", `"}]}`),
+		"versions and commas":        fill(`{"packages":[{"version":"`, "1,", `1"}]}`),
+		"environment":                numbered(`{"packages":[{"environmentVariables":[`, `{"name":"%d"},`, `{}]}]}`),
+		"a long key":                 fill(`{"packages":[{"`, "/", `":0,"version":{}}]}`),
+		"long keys on the way":       fill(`{"remotes":[{"type":"sse","variables":{"`, "~", `":{"value":0,"default":0,"format":0}}}]}`),
+		"line breaks":                fill("[", "\r\n", "x]"),
+		"a long name":                fill(`{"name":"`, "a/", `"}`),
+		"a long path":                fill(`{"repository":{"subfolder":"`, "a/", `a"}}`),
+	} {
+		for _, p := range []manifest.Profile{manifest.Neutral, manifest.Schema20251017, manifest.Registry} {
+			var r *manifest.Report
+			opts := &manifest.Options{Profile: p}
+			took := fastest(2, func() { r = manifest.Validate([]byte(text), opts) })
+			if took > worst {
+				worst, worstName = took, name
+			}
+			if took > slowest {
+				t.Errorf("%s, %v: %d bytes take %v, more than %v", name, p, len(text), took, slowest)
+			}
+			checkReport(t, []byte(text), r)
+		}
+	}
+	t.Logf("the slowest is %q with %v", worstName, worst)
+}

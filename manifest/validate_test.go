@@ -1,0 +1,178 @@
+package manifest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/manifest"
+)
+
+type object = map[string]any
+
+func arguments(args ...any) object { return object{"packageArguments": args} }
+
+func remoteTo(url string) object {
+	return object{"remotes": []any{object{"type": "sse", "url": url}}}
+}
+
+// TestValidateTexts has the one problem of a document as users read it.
+func TestValidateTexts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		data []byte
+		want string
+	}{
+		{document(t, object{"name": "{{NAME}}"}), `"{{NAME}}" is a placeholder of a release template: fill it in first`},
+		{document(t, object{"version": "{{VERSION}}"}), `version has the placeholder "{{VERSION}}" of a release template`},
+		{document(t, object{"version": "${VERSION}"}), `the placeholder "${VERSION}"`},
+		{document(t, object{"version": "<<Version>>"}), `the placeholder "<<Version>>"`},
+		{document(t, object{"version": "__VERSION__"}), `the placeholder "__VERSION__"`},
+		{inPackage(t, object{"fileSha256": "{{ SHA }}"}), `"{{ SHA }}" is a placeholder`},
+		{inPackage(t, object{"identifier": "images.example/e/x:${TAG}"}), `packages[0].identifier has the placeholder "${TAG}"`},
+		{document(t, remoteTo("https://e.com/{{PATH}}")), `the placeholder "{{PATH}}"`},
+		{document(t, object{"websiteUrl": "git@e.com:a/b"}), "write https://e.com/a/b"},
+		{document(t, object{"Title": "x"}), `did you mean "title"?`},
+		{document(t, object{"Title": "x", "title": "x"}), `"title" is there as well: remove this one`},
+		{inPackage(t, object{"runtime_hint": "npx"}), `did you mean "runtimeHint"?`},
+		{inPackage(t, object{"registryType": "PyPI"}), `is not the well-known "pypi"`},
+		{inPackage(t, object{"transport": object{"type": "Streamable_HTTP", "url": "x"}}), `did you mean "streamable-http"?`},
+		{inPackage(t, object{"transport": object{"Type": "stdio"}}), `rename the key "Type" to "type"`},
+		{inPackage(t, arguments(object{"type": "positionel", "value": "x"})), `did you mean "positional"?`},
+		{inPackage(t, arguments(object{"type": "named"})), `packages[0].packageArguments[0] lacks the required key "name"`},
+		{inPackage(t, object{"transport": object{"type": "sse", "url": "https://e.com", "headers": []any{object{"name": "X", "value": "a\r\nb"}}}}), "headers[0].value has a line break"},
+		{document(t, object{"version": "latest"}), "version is latest, which says nothing"},
+		{document(t, remoteTo("https://")), "ends after its scheme"},
+		{document(t, remoteTo("{base")), "has a brace that is not closed"},
+		{document(t, remoteTo("https://e.com/\u00a0")), "has white space"},
+		{document(t, remoteTo("https://e.com/\v")), "has white space"},
+		{document(t, remoteTo("{1a}")), "hold no variable's name"},
+		{document(t, object{"icons": []any{object{"src": "http://e.com"}}}), "and not https"},
+		{document(t, object{"_meta": object{manifest.NeutralPublisherKey: 1}}), "must be an object and is a number"},
+		{document(t, object{"_meta": object{manifest.PublisherKey: []any{}}}), "must be an object and is an array"},
+		{document(t, object{"repository": object{"url": "https://e.com", "source": "s", "subfolder": "/a"}}), "begins with a slash"},
+		{document(t, object{"repository": object{"url": "https://e.com", "source": "s", "subfolder": "c:/a"}}), "names a drive"},
+	} {
+		r := manifest.Validate(c.data, nil)
+		if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Error(), c.want) {
+			t.Errorf("%s\ngot %v\nwant one problem with %s", c.data, r.Problems, c.want)
+		}
+	}
+}
+
+func TestBaseURLAloneIsValid(t *testing.T) {
+	t.Parallel()
+	data := document(t, object{"remotes": []any{object{"type": "sse", "url": "{baseUrl}", "variables": object{"baseUrl": object{}}}}})
+	if r := manifest.Validate(data, nil); len(r.Problems) > 0 {
+		t.Error(r.Problems)
+	}
+}
+
+// TestNoSecretInMessages: whatever is wrong with an input, no message has a value.
+func TestNoSecretInMessages(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2hunter2"
+	for _, field := range []string{"value", "default", "placeholder"} {
+		for _, value := range []any{
+			secret, secret + "\r\n", []any{secret}, object{secret: secret}, "${" + strings.ToUpper(secret) + "}", "--token" + secret,
+		} {
+			in := object{"name": "--token", "type": "named", "isSecret": true, "choices": []any{"x", 5}, field: value, "variables": object{"v": object{"isSecret": true, field: value, "choices": []any{"y"}}}}
+			set := arguments(in)
+			set["environmentVariables"] = []any{in, in}
+			set["transport"] = object{"type": "sse", "url": "https://e.com", "headers": []any{in}}
+			for p := manifest.Neutral; p <= manifest.Registry; p++ {
+				text := fmt.Sprintf("%+v", manifest.Validate(inPackage(t, set), &manifest.Options{Profile: p}).Problems)
+				if strings.Contains(strings.ToLower(text), secret) {
+					t.Errorf("%v, %s: %s", p, field, text)
+				}
+			}
+		}
+	}
+}
+
+func TestReportIsSortedAndBounded(t *testing.T) {
+	t.Parallel()
+	env := make([]any, 300)
+	for i := range env {
+		env[i] = object{"name": "A"} // 299 warnings
+	}
+	data := inPackage(t, object{"environmentVariables": env, "version": "latest", "runtimeHint": 1})
+	r := manifest.Validate(data, nil)
+	if r.Errors != 2 || r.Warnings != 299 || len(r.Problems) != 100 || r.Omitted() != 201 || r.Valid() {
+		t.Fatalf("got %d errors, %d warnings, %d listed", r.Errors, r.Warnings, len(r.Problems))
+	}
+	checkReport(t, data, r)
+	if got := len(r.Err().(manifest.Problems)); got != 2 {
+		t.Errorf("the error has %d problems, want the 2 errors", got)
+	}
+	if r := manifest.Validate(data, &manifest.Options{MaxProblems: 1}); len(r.Problems) != 1 || r.Problems[0].Severity != manifest.Error {
+		t.Errorf("got %v, want one error", r.Problems)
+	}
+}
+
+// TestFixes: a document to which the fixes are applied has no problem left.
+func TestFixes(t *testing.T) {
+	t.Parallel()
+	data := []byte("\uFEFF" + `{"Name": "com.example/a", "description": "d", "version": "1", "packages": [
+		{"registry_type": "npm", "identifier": "i", "transport": {"type": "STDIO"}, "fileSha256": "` + strings.Repeat("AB", 32) + `"},
+		{"registryType": "PyPI", "identifier": "i", "transport": {"type": "stdio"}, "runtime_hint": "uvx"}]}`)
+	r := manifest.Validate(data, nil)
+	if len(r.Problems) != 7 {
+		t.Fatalf("got %d problems, want 7: %v", len(r.Problems), r.Problems)
+	}
+	fixed, n := r.Problems.Fix(data)
+	if r := manifest.Validate(fixed, nil); len(r.Problems) != 0 || n != 7 {
+		t.Errorf("%d fixes left %v\n%s", n, r.Problems, fixed)
+	}
+}
+
+func TestBundleLabels(t *testing.T) {
+	t.Parallel()
+	data := inPackage(t, object{"registryType": "zip"})
+	if r := manifest.Validate(data, &manifest.Options{BundleLabels: []string{"zip"}}); r.Valid() {
+		t.Error("a bundle by a label of the options needs no fileSha256")
+	}
+	data = inPackage(t, object{"registryType": "mcpb"})
+	if r := manifest.Validate(data, &manifest.Options{BundleLabels: []string{}}); !r.Valid() {
+		t.Errorf("there are no labels, and still %v", r.Problems)
+	}
+}
+
+func TestRulesAreListedOnce(t *testing.T) {
+	t.Parallel()
+	seen := make(map[manifest.Rule]bool)
+	for _, r := range manifest.Rules() {
+		if seen[r.Rule] || r.Summary == "" || r.Layer == "" {
+			t.Errorf("%+v is not complete, or there twice", r)
+		}
+		seen[r.Rule] = true
+	}
+}
+
+func TestPositionsAfterWideCharacters(t *testing.T) {
+	t.Parallel()
+	data := []byte("{\"name\": \"a/b\",\r\"description\": \"😀é\", \"version\": 1}")
+	r := manifest.Validate(data, nil)
+	if len(r.Problems) != 1 {
+		t.Fatal(r.Problems)
+	}
+	p := r.Problems[0]
+	if p.Line != 2 || p.Column != 33 || string(data[p.Offset:p.End]) != "1" || p.Pointer != "/version" {
+		t.Errorf("got %d:%d %q %s, want 2:33 \"1\" /version", p.Line, p.Column, data[p.Offset:p.End], p.Pointer)
+	}
+}
+
+func TestFixOfOtherText(t *testing.T) {
+	t.Parallel()
+	ps := manifest.Problems{
+		{Fix: &manifest.Edit{Offset: 1, End: 3, Text: "x"}},
+		{Fix: &manifest.Edit{Offset: 2, End: 4, Text: "overlaps"}},
+		{Fix: nil},
+		{Fix: &manifest.Edit{Offset: 3, End: 3, Text: "-"}},
+		{Fix: &manifest.Edit{Offset: 4, End: 99, Text: "beyond the end"}},
+		{Fix: &manifest.Edit{Offset: 5, End: 4, Text: "backwards"}},
+	}
+	if got, n := ps.Fix([]byte("abcdef")); string(got) != "ax-def" || n != 2 {
+		t.Errorf("got %q and %d, want ax-def and 2", got, n)
+	}
+}
