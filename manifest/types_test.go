@@ -133,15 +133,16 @@ func TestServerShapes(t *testing.T) {
 
 func TestServerErrors(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
-		`[]`: "1:1: a manifest must be an object and is an array",
-		`{"name":null,"description":"d","version":"1"}`:           "1:9: /name: name must be a string and is null",
-		`{"name":"n","version":1}`:                                "1:1: a manifest lacks the required key \"description\"\n1:23: /version: version must be a string and is a number",
-		`{"name":"n","description":"d","version":"1","icons":{}}`: "1:53: /icons: icons must be an array and is an object",
-		`{"name":"n","description":"d","version":"1","remotes":[{"type":"sse","url":"u","variables":{"a":1}}]}`: "1:97: /remotes/0/variables/a: remotes[0].variables.a must be an object and is a number",
-		`{"name":"n","name":"m","description":"d","version":"1"}`:                                               `1:13: /name: the key "name" is in this object twice (keep one of them)`,
-		`{`: "1:2: the document ends where a key in double quotes should be",
+	for _, c := range []struct{ text, want string }{
+		{`[]`, "1:1: a manifest must be an object and is an array"},
+		{`{"name":null,"description":"d","version":"1"}`, "1:9: /name: name must be a string and is null"},
+		{`{"name":"n","version":1}`, "1:1: a manifest lacks the required key \"description\"\n1:23: /version: version must be a string and is a number"},
+		{`{"name":"n","description":"d","version":"1","icons":{}}`, "1:53: /icons: icons must be an array and is an object"},
+		{`{"name":"n","description":"d","version":"1","remotes":[{"type":"sse","url":"u","variables":{"a":1}}]}`, "1:97: /remotes/0/variables/a: remotes[0].variables.a must be an object and is a number"},
+		{`{"name":"n","name":"m","description":"d","version":"1"}`, `1:13: /name: the key "name" is in this object twice (keep one of them)`},
+		{`{`, "1:2: the document ends where a key in double quotes should be"},
 	} {
+		text, want := c.text, c.want
 		d, _ := manifest.Parse([]byte(text), nil)
 		_, err := d.Server()
 		var ps manifest.Problems
