@@ -52,7 +52,8 @@ func (c *clock) read() *tick {
 func (c *clock) refresh() *tick {
 	t := newTick(time.Now().Unix())
 	if c.current.CompareAndSwap(nil, t) {
-		time.AfterFunc(time.Until(time.Unix(t.now+1, 0)), func() { c.current.Store(nil) })
+		rest := min(time.Until(time.Unix(t.now+1, 0)), time.Second) // less if the clock is set back just now
+		time.AfterFunc(rest, func() { c.current.Store(nil) })
 	}
 	return t
 }
