@@ -19,7 +19,7 @@ const (
 	minShardBytes = 64 << 10
 	// maxShards bounds what the shards themselves cost.
 	maxShards = 1 << 14
-	// shardsPerCPU makes it unlikely that two goroutines want the same shard, and
+	// shardsPerCPU makes it unlikely that two goroutines make counters in one shard, and
 	// keeps the pause short when a shard's table grows.
 	shardsPerCPU = 32
 )
@@ -34,7 +34,7 @@ type Options struct {
 	MaxBytes int64
 	// Shards is the number of locks. It is rounded up to a power of two, and down
 	// again until there are 64 KiB of MaxBytes for each, and is at most 16,384.
-	// Default, when 0 or less: 64 for each of runtime.GOMAXPROCS(0).
+	// Default, when 0 or less: 32 for each of runtime.GOMAXPROCS(0).
 	Shards int
 	// Now is the clock, needed only to know which windows have passed. It should be
 	// the Engine's. It is called with locks held and must not call the Store.
@@ -43,9 +43,9 @@ type Options struct {
 }
 
 // Store keeps counters in the memory of the process. It is a
-// ratelimit.ConditionalStore, never returns an error and never waits for
-// anything but a lock that is held for some hundred nanoseconds, so it has no
-// use for a context. Create it with New.
+// ratelimit.ConditionalStore and never returns an error. Counting waits for nothing
+// where there is a counter already, unless its table is just growing; a new one may
+// wait for others in its shard. So a Store has no use for a context. Create it with New.
 type Store struct {
 	seed   maphash.Seed
 	shift  uint // by which a hash becomes the index of a shard
