@@ -115,20 +115,39 @@ func New(store Store, opts *Options) *Engine {
 func (e *Engine) Use(rules *Ruleset) {
 	e.useMu.Lock()
 	defer e.useMu.Unlock()
-	if rules == nil {
-		e.inUse.Store(nil)
-		return
+	var u *inUse
+	if rules != nil {
+		u = &inUse{rules: rules, stats: e.statsOf(rules)}
 	}
-	u := &inUse{rules: rules}
-	if e.opts.Stats != nil {
-		u.stats = make([]*LimitStats, len(rules.limits))
-		for i, l := range rules.limits {
-			if l.metric != "" {
-				u.stats[i] = e.opts.Stats.Limit(l.metric)
-			}
+	e.release(e.inUse.Swap(u))
+}
+
+// statsOf asks for the counters of all limits whose statistics key is fixed.
+func (e *Engine) statsOf(rules *Ruleset) []*LimitStats {
+	if e.opts.Stats == nil {
+		return nil
+	}
+	stats := make([]*LimitStats, len(rules.limits))
+	for i, l := range rules.limits {
+		if l.metric != "" {
+			stats[i] = e.opts.Stats.Limit(l.metric)
 		}
 	}
-	e.inUse.Store(u)
+	return stats
+}
+
+// release gives back what statsOf asked for. It comes after the new rules have asked,
+// so that what both use is never unused.
+func (e *Engine) release(old *inUse) {
+	r, ok := e.opts.Stats.(StatsReleaser)
+	if !ok || old == nil {
+		return
+	}
+	for _, l := range old.rules.limits {
+		if l.metric != "" {
+			r.Release(l.metric)
+		}
+	}
 }
 
 // Rules returns the rules in use, nil if there are none.

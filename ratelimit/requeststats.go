@@ -11,9 +11,10 @@ import (
 // number of those, so only so many get counters of their own; the rest are folded
 // into one name, "other".
 type requestStats struct {
-	stats Stats
-	max   int
-	log   *slog.Logger
+	stats  Stats
+	max    int
+	log    *slog.Logger
+	folded *Counter
 
 	mu      sync.RWMutex
 	limits  map[string]*LimitStats
@@ -33,10 +34,15 @@ const (
 )
 
 func newRequestStats(stats Stats, maxNames int, log *slog.Logger) *requestStats {
+	folded := new(Counter)
+	if f, ok := stats.(StatsFolder); ok {
+		folded = f.FoldedNames()
+	}
 	return &requestStats{
 		stats:       stats,
 		max:         maxNames,
 		log:         log,
+		folded:      folded,
 		limits:      make(map[string]*LimitStats),
 		domains:     make(map[string]*Counter),
 		otherLimits: make(map[string]*LimitStats),
@@ -61,7 +67,7 @@ func (r *requestStats) limit(domain string, key []byte) *LimitStats {
 		r.tell(&r.toldLimits, "statistics key", domain)
 		s = r.stats.Limit(sanitised(domain + "." + otherName))
 		r.otherLimits[strings.Clone(domain)] = s
-		return s
+		return counted(r, s)
 	}
 	s = r.stats.Limit(string(key))
 	r.limits[string(key)] = s
@@ -74,7 +80,7 @@ func (r *requestStats) knownLimit(domain string, key []byte) *LimitStats {
 	if s := r.limits[string(key)]; s != nil || !r.folds(len(r.limits), len(key)) {
 		return s
 	}
-	return r.otherLimits[domain]
+	return counted(r, r.otherLimits[domain])
 }
 
 // domainNotFound returns the counter of an unknown domain, or that of "other".
@@ -93,7 +99,7 @@ func (r *requestStats) domainNotFound(domain string) *Counter {
 	if r.folds(len(r.domains), len(domain)) {
 		r.tell(&r.toldDomains, "unknown domain", otherName)
 		r.otherDomains = r.stats.DomainNotFound(otherName)
-		return r.otherDomains
+		return counted(r, r.otherDomains)
 	}
 	c = r.stats.DomainNotFound(sanitised(domain))
 	r.domains[strings.Clone(domain)] = c // the domain may be a part of a call's buffer
@@ -104,7 +110,15 @@ func (r *requestStats) knownDomain(domain string) *Counter {
 	if c := r.domains[domain]; c != nil || !r.folds(len(r.domains), len(domain)) {
 		return c
 	}
-	return r.otherDomains
+	return counted(r, r.otherDomains)
+}
+
+// counted counts that a name was folded into what is returned, if it is there yet.
+func counted[T any](r *requestStats, other *T) *T {
+	if other != nil {
+		r.folded.Add(1)
+	}
+	return other
 }
 
 // folds reports whether a new name of this length is one too many.

@@ -24,6 +24,22 @@ type Stats interface {
 	GlobalShadowMode() *Counter
 }
 
+// StatsReleaser is a Stats that wants to know what is no longer used. Release is
+// called once for each call of Limit for a configured limit, when other rules are in
+// use. Calls under way may still count in it for a moment.
+type StatsReleaser interface {
+	Stats
+	Release(key string)
+}
+
+// StatsFolder is a Stats that wants to know how often a name that came with a request
+// was one too many. FoldedNames is asked for once; the engine counts in it each
+// descriptor and each domain that was counted under "other" instead of its own name.
+type StatsFolder interface {
+	Stats
+	FoldedNames() *Counter
+}
+
 // Counter only goes up. The zero value is ready to use.
 type Counter struct{ n atomic.Uint64 }
 

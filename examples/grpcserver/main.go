@@ -40,7 +40,7 @@ func serve(ctx context.Context, addr string) error {
 	// With the codec a decision costs less. All other services are served as ever.
 	server := grpc.NewServer(grpc.ForceServerCodecV2(service.Codec()))
 	service.New(engine, nil).Register(server)
-	health := service.NewHealth()
+	health := service.NewHealth(nil)
 	health.Register(server)
 	health.Set(true)
 

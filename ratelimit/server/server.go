@@ -45,7 +45,7 @@ func Run(ctx context.Context, s *settings.Settings, opts *Options) error {
 	if opts == nil {
 		opts = &Options{}
 	}
-	srv := &server{settings: s, log: opts.Log, health: service.NewHealth()}
+	srv := &server{settings: s, log: opts.Log, health: service.NewHealth(nil)}
 	if srv.log == nil {
 		srv.log = NewLog(s)
 	}

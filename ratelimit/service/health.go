@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -17,14 +18,24 @@ const HealthServiceName = "ratelimit"
 // Health tells over gRPC and HTTP whether the service should get calls.
 type Health struct {
 	grpc    *health.Server
+	calls   Recorder
 	serving atomic.Bool
 	closed  context.Context
 	close   context.CancelFunc
 }
 
-// NewHealth returns a Health that says no until Set(true).
-func NewHealth() *Health {
+// HealthOptions are the choices of a Health. A nil *HealthOptions is the zero one.
+type HealthOptions struct {
+	// Calls, if not nil, takes how long each gRPC Check took.
+	Calls Recorder
+}
+
+// NewHealth returns a Health that says no until Set(true). opts may be nil.
+func NewHealth(opts *HealthOptions) *Health {
 	h := &Health{grpc: health.NewServer()}
+	if opts != nil {
+		h.calls = opts.Calls
+	}
 	h.closed, h.close = context.WithCancel(context.Background())
 	h.Set(false)
 	return h
@@ -53,7 +64,7 @@ func (h *Health) Close() {
 
 // Register registers the gRPC health service.
 func (h *Health) Register(r grpc.ServiceRegistrar) {
-	healthv1.RegisterHealthServer(r, healthServer{h.grpc, h.closed})
+	healthv1.RegisterHealthServer(r, healthServer{h.grpc, h.calls, h.closed})
 }
 
 // ServeHTTP answers GET /healthcheck: 200 "OK", or 500 without a body.
@@ -75,7 +86,15 @@ func (h *Health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // healthServer is the library's server with watches that end.
 type healthServer struct {
 	*health.Server
+	calls  Recorder
 	closed context.Context
+}
+
+func (s healthServer) Check(ctx context.Context, in *healthv1.HealthCheckRequest) (*healthv1.HealthCheckResponse, error) {
+	if s.calls != nil {
+		defer func(start time.Time) { s.calls.Record(time.Since(start)) }(time.Now())
+	}
+	return s.Server.Check(ctx, in)
 }
 
 func (s healthServer) Watch(in *healthv1.HealthCheckRequest, stream healthv1.Health_WatchServer) error {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestHealth(t *testing.T) {
-	h := service.NewHealth()
+	h := service.NewHealth(nil)
 	g := grpc.NewServer()
 	h.Register(g)
 	client := healthv1.NewHealthClient(serve(t, g))
@@ -59,8 +59,17 @@ func TestHealth(t *testing.T) {
 	requireState(false)
 }
 
+func TestHealthChecksAreRecorded(t *testing.T) {
+	took := make(durations, 2)
+	g := grpc.NewServer()
+	service.NewHealth(&service.HealthOptions{Calls: took}).Register(g)
+	_, err := healthv1.NewHealthClient(serve(t, g)).Check(t.Context(), &healthv1.HealthCheckRequest{})
+	require.NoError(t, err)
+	require.Len(t, took, 1)
+}
+
 func TestHealthcheckMethods(t *testing.T) {
-	h := service.NewHealth()
+	h := service.NewHealth(nil)
 	h.Set(true)
 	for method, code := range map[string]int{"HEAD": 200, "POST": 405, "DELETE": 405} {
 		w := httptest.NewRecorder()

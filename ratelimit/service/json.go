@@ -2,10 +2,12 @@ package service
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 
@@ -35,11 +37,12 @@ func (s *Service) JSON() http.Handler {
 		}
 		in, code, err := s.readJSON(w, r)
 		if err != nil {
-			s.failed(r.Context(), err)
 			writeError(w, code, err.Error())
 			return
 		}
-		out, err := s.decide(r.Context(), in)
+		ctx, end := s.startJSON(r.Context())
+		out, err := s.decide(ctx, in)
+		defer func() { end(err) }()
 		if err != nil {
 			o, message := classify(err)
 			writeError(w, o.http, message)
@@ -47,6 +50,14 @@ func (s *Service) JSON() http.Handler {
 		}
 		writeDecision(w, out)
 	})
+}
+
+// startJSON starts the span of what comes after the request has been read.
+func (s *Service) startJSON(ctx context.Context) (context.Context, func(error)) {
+	if s.spans == nil {
+		return ctx, func(error) {}
+	}
+	return s.spans.StartSpan(ctx, jsonSpan, func() []slog.Attr { return nil })
 }
 
 // objectsPerDescriptor bounds what a body of nothing but braces makes the decoder

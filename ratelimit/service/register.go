@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
@@ -37,11 +38,14 @@ func handle(srv any, ctx context.Context, decode func(any) error, interceptor gr
 // answer decides what the codec decoded into the call, or else the generated type
 // that another codec decoded.
 func (s *Service) answer(ctx context.Context, in *wireRequest) (any, error) {
+	if !in.decoded && in.err == nil {
+		return s.ShouldRateLimit(ctx, &in.RateLimitRequest)
+	}
+	if s.recorder != nil {
+		defer s.record(time.Now())
+	}
 	if in.err != nil {
 		return nil, Status(ctx, s.failed(ctx, in.err)).Err()
-	}
-	if !in.decoded {
-		return s.ShouldRateLimit(ctx, &in.RateLimitRequest)
 	}
 	c := in.call
 	if err := s.run(ctx, c); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
@@ -29,10 +30,18 @@ type Options struct {
 	// 1 MiB. For gRPC the server's own option rules: grpc.MaxRecvMsgSize, 4 MiB by
 	// default.
 	MaxBodyBytes int64
-	// OnError, if not nil, is told of every call that failed: the place to log and
-	// to count. It must not block.
+	// OnError, if not nil, is told of every request that could be read and was not
+	// decided: the place to log and to count. It must not block.
 	OnError func(ctx context.Context, err error)
+	// Calls, if not nil, takes how long each gRPC call took from its request decoded to
+	// its answer ready.
+	Calls Recorder
+	// Spans, if not nil, traces each decision; package tracing has one.
+	Spans Spans
 }
+
+// Recorder takes durations. Any number of goroutines may call it; it must not block.
+type Recorder interface{ Record(time.Duration) }
 
 // HeaderNames are the names of the response headers. An empty one means the
 // default.
@@ -52,6 +61,8 @@ type Service struct {
 	maxBody  int64
 	most     int // descriptors in a request
 	onError  func(context.Context, error)
+	recorder Recorder
+	spans    Spans
 	calls    sync.Pool // of *call
 }
 
@@ -69,6 +80,8 @@ func New(engine *ratelimit.Engine, opts *Options) *Service {
 		maxBody:  cmp.Or(opts.MaxBodyBytes, 1<<20),
 		most:     cmp.Or(opts.MaxDescriptors, 1000),
 		onError:  opts.OnError,
+		recorder: opts.Calls,
+		spans:    opts.Spans,
 	}
 	s.calls.New = func() any { return &call{most: s.most} }
 	return s
@@ -93,12 +106,17 @@ func (h *HeaderNames) orDefault() *HeaderNames {
 
 // ShouldRateLimit decides one request. Errors are gRPC statuses: see [Status].
 func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	if s.recorder != nil {
+		defer s.record(time.Now())
+	}
 	out, err := s.decide(ctx, in)
 	if err != nil {
 		return nil, Status(ctx, err).Err()
 	}
 	return out, nil
 }
+
+func (s *Service) record(start time.Time) { s.recorder.Record(time.Since(start)) }
 
 // decide answers one request of the generated types, with the engine's error.
 func (s *Service) decide(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
@@ -115,6 +133,11 @@ func (s *Service) decide(ctx context.Context, in *ratelimitv3.RateLimitRequest) 
 
 // run has the engine decide. A panic, which only a store can cause, fails the call.
 func (s *Service) run(ctx context.Context, c *call) (err error) {
+	if s.spans != nil {
+		var end func(error)
+		ctx, end = s.span(ctx, c)
+		defer func() { end(err) }()
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = s.failed(ctx, fmt.Errorf("panic while deciding: %v\n%s", p, debug.Stack()))

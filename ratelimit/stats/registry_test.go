@@ -1,0 +1,196 @@
+package stats_test
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+// engine counts in a registry by a rule of two a day for each client.
+func engine(t *testing.T, r *stats.Registry, opts ratelimit.Options) *ratelimit.Engine {
+	t.Helper()
+	opts.Stats = r
+	opts.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
+	e := ratelimit.New(memstore.New(nil), &opts)
+	e.Use(rules(t, "client"))
+	return e
+}
+
+func rules(t *testing.T, key string) *ratelimit.Ruleset {
+	t.Helper()
+	rs, err := ratelimit.Compile([]ratelimit.Domain{{Name: "api", Rules: []ratelimit.Rule{
+		{Key: key, Limit: &ratelimit.Limit{RequestsPerUnit: 2, Unit: ratelimit.Day}},
+	}}}, nil)
+	require.NoError(t, err)
+	return rs
+}
+
+func decide(t *testing.T, e *ratelimit.Engine, domain, value string) {
+	t.Helper()
+	var d ratelimit.Decision
+	require.NoError(t, e.Decide(t.Context(), &ratelimit.Request{
+		Domain: domain, Descriptors: []ratelimit.Descriptor{{Entries: []ratelimit.Entry{{Key: "client", Value: value}}}},
+	}, &d))
+}
+
+// The names are those of reference 1.14.
+func TestNamesOfAnEngine(t *testing.T) {
+	r := stats.New(nil)
+	e := engine(t, r, ratelimit.Options{ShadowMode: true})
+	for range 4 {
+		decide(t, e, "api", "a")
+	}
+	decide(t, e, "nowhere", "a")
+	require.Equal(t, map[string]uint64{
+		"ratelimit.service.rate_limit.api.client.total_hits":                  4,
+		"ratelimit.service.rate_limit.api.client.over_limit":                  2,
+		"ratelimit.service.rate_limit.api.client.near_limit":                  1,
+		"ratelimit.service.rate_limit.api.client.within_limit":                2,
+		"ratelimit.service.rate_limit.api.client.over_limit_with_local_cache": 0,
+		"ratelimit.service.rate_limit.api.client.shadow_mode":                 0,
+		"ratelimit.service.rate_limit.nowhere.domain_not_found":               1,
+		"ratelimit.service.global_shadow_mode":                                2,
+		"ratelimit.service.folded_names":                                      0,
+	}, r.Snapshot().Counters)
+}
+
+// The same name is the same statistic, however many ask at the same time.
+func TestOneStatisticForOneName(t *testing.T) {
+	r := stats.New(nil)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 100 {
+				r.Counter(fmt.Sprint("c", i)).Add(1)
+				r.Gauge(fmt.Sprint("g", i)).Add(1)
+				r.Timer(fmt.Sprint("t", i)).Record(time.Millisecond)
+			}
+		})
+	}
+	wg.Wait()
+	s := r.Snapshot()
+	for i := range 100 {
+		require.EqualValues(t, 8, s.Counters[fmt.Sprint("c", i)])
+		require.EqualValues(t, 8, s.Gauges[fmt.Sprint("g", i)])
+		require.EqualValues(t, 8, s.Timers[fmt.Sprint("t", i)].Count)
+	}
+	require.Same(t, r.Limit("k"), r.Limit("k"))
+}
+
+func TestGauge(t *testing.T) {
+	g := stats.New(nil).Gauge("g")
+	g.Set(5)
+	g.Add(-2)
+	require.EqualValues(t, 3, g.Load())
+}
+
+// Counters of rules that are no longer in use stay until the sinks have seen the
+// last counts, and not for ever.
+func TestReleasedLimitsAreForgotten(t *testing.T) {
+	now := time.Unix(0, 0)
+	r := stats.New(&stats.Options{Keep: time.Minute, Now: func() time.Time { return now }})
+	e := engine(t, r, ratelimit.Options{})
+	decide(t, e, "api", "a")
+	const name = "ratelimit.service.rate_limit.api.client.total_hits"
+
+	e.Use(rules(t, "client"))
+	now = now.Add(time.Hour)
+	require.EqualValues(t, 1, r.Snapshot().Counters[name], "still in use by the new rules")
+
+	e.Use(rules(t, "other"))
+	now = now.Add(59 * time.Second)
+	require.EqualValues(t, 1, r.Snapshot().Counters[name], "kept for a while")
+	e.Use(rules(t, "client"))
+	now = now.Add(time.Hour)
+	require.EqualValues(t, 1, r.Snapshot().Counters[name], "used again in time")
+
+	e.Use(nil)
+	now = now.Add(time.Minute)
+	require.NotContains(t, r.Snapshot().Counters, name)
+	e.Use(rules(t, "client"))
+	require.Contains(t, r.Snapshot().Counters, name, "a forgotten name starts anew")
+	require.Zero(t, r.Snapshot().Counters[name])
+}
+
+// Two users of one name: it is used until both have released it.
+func TestReleaseCounts(t *testing.T) {
+	now := time.Unix(0, 0)
+	r := stats.New(&stats.Options{Keep: time.Minute, Now: func() time.Time { return now }})
+	first := r.Limit("k")
+	r.Limit("k")
+	r.Release("k")
+	now = now.Add(time.Hour)
+	r.Release("unknown")
+	require.Same(t, first, r.Limit("k"))
+	for range 5 { // more often than asked for
+		r.Release("k")
+	}
+	now = now.Add(time.Hour)
+	r.Snapshot()
+	require.NotSame(t, first, r.Limit("k"))
+}
+
+// A configuration that has other names at each change does not fill the process.
+func TestChangingRulesDoNotLeak(t *testing.T) {
+	now := time.Unix(0, 0)
+	r := stats.New(&stats.Options{Keep: time.Minute, Now: func() time.Time { return now }})
+	e := engine(t, r, ratelimit.Options{})
+	for i := range 1000 {
+		e.Use(rules(t, fmt.Sprint("key", i)))
+		now = now.Add(time.Second)
+	}
+	require.Less(t, len(r.Snapshot().Counters), 6*70, "a minute's worth of names")
+}
+
+// Names that come with requests are bounded, and what is folded is counted.
+func TestFoldedNames(t *testing.T) {
+	r := stats.New(nil)
+	e := engine(t, r, ratelimit.Options{MaxRequestStats: 10})
+	for i := range 25 {
+		decide(t, e, fmt.Sprint("domain", i), "a")
+	}
+	s := r.Snapshot()
+	require.EqualValues(t, 15, s.Counters["ratelimit.service.folded_names"])
+	require.EqualValues(t, 15, s.Counters["ratelimit.service.rate_limit.other.domain_not_found"])
+}
+
+func TestSource(t *testing.T) {
+	r := stats.New(nil)
+	r.Source(func(to stats.Reader) {
+		to.Counter("cache.hits", 3)
+		to.Gauge("cache.entries", 7)
+	})
+	r.Source(stats.GoRuntime)
+	runtime.GC()
+	s := r.Snapshot()
+	require.EqualValues(t, 3, s.Counters["cache.hits"])
+	require.EqualValues(t, 7, s.Gauges["cache.entries"])
+	for _, gauge := range []string{"alloc", "sys", "heapAlloc", "heapSys", "heapIdle", "heapInuse", "heapObjects", "nextGC", "lastGC", "numGoroutine"} {
+		require.NotZero(t, s.Gauges["ratelimit.go."+gauge], gauge)
+	}
+	for _, counter := range []string{"totalAlloc", "mallocs", "frees", "numGC", "pauseTotalNs"} {
+		require.NotZero(t, s.Counters["ratelimit.go."+counter], counter)
+	}
+	require.GreaterOrEqual(t, s.Gauges["ratelimit.go.heapSys"], s.Gauges["ratelimit.go.heapInuse"])
+}
+
+// A reader that is slow, or that asks the registry something, holds nobody up.
+func TestReaderMayUseTheRegistry(t *testing.T) {
+	r := stats.New(nil)
+	r.Counter("a").Add(1)
+	r.Read(nested{r})
+	require.Contains(t, r.Snapshot().Counters, "made while reading a")
+}
+
+type nested struct{ r *stats.Registry }
+
+func (n nested) Counter(name string, _ uint64) { n.r.Counter("made while reading " + name) }
+func (n nested) Gauge(string, uint64)          {}

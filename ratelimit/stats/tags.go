@@ -1,0 +1,58 @@
+package stats
+
+import (
+	"slices"
+	"strings"
+)
+
+// Tag is a name and a value that belong to a statistic.
+type Tag struct{ Name, Value string }
+
+// Tagged is a name with tags, sorted by their names: "<name>.__<tag>=<value>" for
+// each. What would break such a name, or the push protocol, becomes "_": in values the
+// characters ".", ":" and "|", in tag names also "=" (reference 1.14).
+func Tagged(name string, tags ...Tag) string {
+	if len(tags) == 0 {
+		return name
+	}
+	sorted := slices.SortedStableFunc(slices.Values(tags), func(a, b Tag) int { return strings.Compare(a.Name, b.Name) })
+	var b strings.Builder
+	b.WriteString(name)
+	for _, t := range sorted {
+		b.WriteString(tagMark)
+		writeClean(&b, t.Name, ".:|=")
+		b.WriteByte('=')
+		writeClean(&b, t.Value, ".:|")
+	}
+	return b.String()
+}
+
+const tagMark = ".__"
+
+func writeClean(b *strings.Builder, s, bad string) {
+	for i := range len(s) {
+		if strings.IndexByte(bad, s[i]) >= 0 || s[i] < ' ' {
+			b.WriteByte('_')
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+}
+
+// SplitTags is the inverse of Tagged: the name without its tags, and them. What looks
+// like the mark of a tag but has no "=" stays in the name.
+func SplitTags(name string) (string, []Tag) {
+	at := strings.Index(name, tagMark)
+	if at < 0 {
+		return name, nil
+	}
+	var tags []Tag
+	for _, part := range strings.Split(name[at+len(tagMark):], tagMark) {
+		tag, value, ok := strings.Cut(part, "=")
+		if !ok {
+			return name, nil
+		}
+		tags = append(tags, Tag{tag, value})
+	}
+	return name[:at], tags
+}
