@@ -1,0 +1,61 @@
+package xds_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/xds"
+)
+
+// FuzzParse: whatever the bytes of a resource are, there is a configuration that
+// compiles once more, or there are faults, each a line of text that can be sent.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		`{}`,
+		`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "value": "*", "rate_limit": {"unit": "DAY", "requests_per_unit": 1}}]}`,
+		`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "rate_limit": {"unit": 9}, "descriptors": [{}, {"shadow_mode": true}]}]}`,
+		`{"domain": "d", "descriptors": [{"key": "a", "rate_limit": {"unlimited": true, "name": "n", "replaces": [{"name": "n"}, {}]}}]}`,
+	} {
+		f.Add(fromJSON(f, text)[0].GetValue())
+	}
+	f.Add([]byte{0xff})
+	f.Add([]byte{0x1a, 3, 8 << 3, 1, 0}) // an unknown field in a descriptor
+	f.Fuzz(func(t *testing.T, data []byte) {
+		one := &anypb.Any{TypeUrl: xds.TypeURL, Value: data}
+		start := time.Now()
+		u, err := xds.Parse([]*anypb.Any{one}, nil)
+		if took := time.Since(start); took > 5*time.Second {
+			t.Fatalf("took %v for %d bytes", took, len(data))
+		}
+		if err != nil {
+			var faults xds.Faults
+			if !errors.As(err, &faults) || len(faults) == 0 {
+				t.Fatalf("the error is %T, want Faults with at least one", err)
+			}
+			sendable(t, faults)
+			return
+		}
+		sendable(t, u.Warnings)
+		if _, err := ratelimit.Compile(u.Domains, nil); err != nil {
+			t.Errorf("what was accepted does not compile: %v", err)
+		}
+		if _, err := xds.Parse([]*anypb.Any{one, one}, nil); err == nil {
+			t.Error("the same domain twice is accepted")
+		}
+	})
+}
+
+func sendable(t *testing.T, faults []*xds.Fault) {
+	t.Helper()
+	for _, f := range faults {
+		if text := f.Error(); strings.ContainsAny(text, "\n\r\x00") || !utf8.ValidString(text) {
+			t.Errorf("%q is not a line of text", text)
+		}
+	}
+}

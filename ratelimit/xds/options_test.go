@@ -1,0 +1,117 @@
+package xds_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/xds"
+)
+
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{
+		"localhost:18000", "127.0.0.1:1", "[::1]:18000", "dns:///config.internal:18000", "unix:/run/config.sock", "unix:///run/config.sock",
+	} {
+		_, err := xds.New(target, nil)
+		require.NoError(t, err, target)
+	}
+	for _, target := range []string{
+		"", "localhost", ":18000", "localhost:", "localhost:0", "localhost:70000", "localhost:grpc", "::1", "http://localhost:18000", "localhost:18000/path",
+	} {
+		c, err := xds.New(target, nil)
+		require.EqualError(t, err, "xds: server address '"+target+"': must be host:port, such as localhost:18000")
+		require.Nil(t, c)
+	}
+}
+
+// All that is wrong is said at once, and no value of a header is shown.
+func TestBadOptions(t *testing.T) {
+	t.Parallel()
+	_, err := xds.New("localhost", &xds.Options{
+		NodeID:       "\xff",
+		NodeMetadata: map[string]string{"zone": "\xff"},
+		Headers: []xds.Header{
+			{Name: "", Value: "secret"},
+			{Name: "x y", Value: "secret"},
+			{Name: "Content-Type", Value: "secret"},
+			{Name: "grpc-timeout", Value: "secret"},
+			{Name: ":path", Value: "secret"},
+			{Name: "x-token", Value: "secret\n"},
+			{Name: "x-token", Value: "ßecret"},
+			{Name: "fine", Value: "printable ~"},
+		},
+		MaxMessageBytes:  -1,
+		ConnectTimeout:   -1,
+		RetryInterval:    -time.Second,
+		KeepaliveTime:    -1,
+		KeepaliveTimeout: -1,
+		Backoff:          xds.Backoff{Initial: -1, Max: -1, Factor: -0.5},
+	})
+	require.EqualError(t, err, `xds: server address 'localhost': must be host:port, such as localhost:18000
+Options.ConnectTimeout -1ns: must be above 0, or 0 for the default
+Options.RetryInterval -1s: must be above 0, or 0 for the default
+Options.KeepaliveTime -1ns: must be above 0, or 0 for the default
+Options.KeepaliveTimeout -1ns: must be above 0, or 0 for the default
+Options.Backoff.Initial -1ns: must be above 0, or 0 for the default
+Options.Backoff.Max -1ns: must be above 0, or 0 for the default
+Options.Backoff.Factor -0.5: must be a number above 0, or 0 for the default
+Options.MaxMessageBytes -1: must be above 0, or 0 for 4 MiB
+Options.NodeID "\xff": must be UTF-8
+Options.NodeMetadata "zone": name and value must be UTF-8
+Options.Headers[0]: the name is empty
+Options.Headers[1] "x y": a name consists of ASCII letters, digits, '-', '_' and '.'
+Options.Headers[2] "Content-Type": the name belongs to the transport: use another
+Options.Headers[3] "grpc-timeout": the name belongs to the transport: use another
+Options.Headers[4] ":path": a name consists of ASCII letters, digits, '-', '_' and '.'
+Options.Headers[5] "x-token": the value must be printable ASCII; a name that ends in '-bin' takes any bytes
+Options.Headers[6] "x-token": the value must be printable ASCII; a name that ends in '-bin' takes any bytes`)
+	for _, factor := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		_, err := xds.New("localhost:1", &xds.Options{Backoff: xds.Backoff{Factor: factor}})
+		require.ErrorContains(t, err, "Backoff.Factor")
+	}
+}
+
+func TestHeaderValuesAreNotShown(t *testing.T) {
+	t.Parallel()
+	opts := &xds.Options{Headers: []xds.Header{{Name: "x-token", Value: "secret"}}}
+	log := &lockedBuffer{}
+	slog.New(slog.NewJSONHandler(log, nil)).Info("m", "header", opts.Headers[0])
+	for _, text := range []string{fmt.Sprintf("%v", opts.Headers), fmt.Sprintf("%+v", *opts), log.String()} {
+		require.Contains(t, text, "x-token: ***")
+		require.NotContains(t, text, "secret")
+	}
+}
+
+// Errors are logged if nobody takes them, and otherwise left to who does.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	server := newControlPlane(t)
+	server.set("v1", domain("mongo", bad("user")))
+	addr, stop := server.serve("127.0.0.1:0")
+	opts := quick()
+	opts.Headers = []xds.Header{{Name: "x-token", Value: "secret"}}
+	taken, log := &lockedBuffer{}, &lockedBuffer{}
+
+	opts.Log = slog.New(slog.NewTextHandler(taken, nil))
+	r := start(t, addr, opts)
+	failure[*xds.RejectedError](t, r)
+
+	opts.Log = slog.New(slog.NewTextHandler(log, nil))
+	runWithoutFailed(t, addr, opts)
+	require.Eventually(t, func() bool { return contains(log, "mongo: descriptors[0].rate_limit.unit") }, patience, time.Millisecond)
+	stop()
+	require.Eventually(t, func() bool { return contains(log, "next attempt in") }, patience, time.Millisecond)
+	failure[*xds.ConnectionError](t, r)
+
+	for _, l := range []*lockedBuffer{taken, log} {
+		require.Contains(t, l.String(), "connected to the configuration server")
+		require.Contains(t, l.String(), addr)
+		require.NotContains(t, l.String(), "secret")
+	}
+	require.NotContains(t, taken.String(), "mongo")
+}

@@ -1,0 +1,220 @@
+package xds_test
+
+import (
+	"strings"
+	"testing"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/ratelimit/config/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/xds"
+)
+
+// fromJSON packs resources that are written as JSON.
+func fromJSON(t testing.TB, texts ...string) []*anypb.Any {
+	t.Helper()
+	out := make([]*anypb.Any, len(texts))
+	for i, text := range texts {
+		c := &ratelimitv3.RateLimitConfig{}
+		require.NoError(t, protojson.Unmarshal([]byte(text), c))
+		var err error
+		out[i], err = anypb.New(c)
+		require.NoError(t, err)
+	}
+	return out
+}
+
+// Every field of the resource type arrives.
+func TestParseCarriesEverythingOver(t *testing.T) {
+	t.Parallel()
+	u, err := xds.Parse(fromJSON(t, `{"name": "r", "domain": "mongo", "descriptors": [
+		{"key": "a", "value": "x*", "shadow_mode": true, "detailed_metric": true,
+			"rate_limit": {"unit": "DAY", "requests_per_unit": 4294967295, "name": "n", "replaces": [{"name": "m"}, {"name": "l"}]},
+			"descriptors": [{"key": "b", "rate_limit": {"unlimited": true, "name": "m"}}]},
+		{"key": "c", "rate_limit": {"unit": "SECOND", "name": "l"}},
+		{"key": "d", "rate_limit": {"unit": "MINUTE"}},
+		{"key": "e", "rate_limit": {"unit": "HOUR"}},
+		{"key": "white"}
+	]}`), nil)
+	require.NoError(t, err)
+	require.Equal(t, []ratelimit.Domain{{Name: "mongo", Rules: []ratelimit.Rule{
+		{
+			Key: "a", Value: "x*", ShadowMode: true, DetailedMetric: true,
+			Limit: &ratelimit.Limit{Unit: ratelimit.Day, RequestsPerUnit: 4294967295, Name: "n", Replaces: []string{"m", "l"}},
+			Rules: []ratelimit.Rule{{Key: "b", Limit: &ratelimit.Limit{Unlimited: true, Name: "m"}}},
+		},
+		{Key: "c", Limit: &ratelimit.Limit{Unit: ratelimit.Second, Name: "l"}},
+		{Key: "d", Limit: &ratelimit.Limit{Unit: ratelimit.Minute}},
+		{Key: "e", Limit: &ratelimit.Limit{Unit: ratelimit.Hour}},
+		{Key: "white"},
+	}}}, u.Domains)
+	require.Equal(t, []string{"r"}, u.Resources)
+}
+
+func TestParseFaults(t *testing.T) {
+	t.Parallel()
+	nested := strings.Repeat(`{"key": "k", "descriptors": [`, 150) + strings.Repeat(`]}`, 150)
+	nested = strings.Replace(nested, "[]", `[{"key": "k"}]`, 1)
+	cases := []struct {
+		name  string
+		texts []string
+		want  string
+	}{
+		{"no domain", []string{`{"name": "r"}`}, "r: domain: config file cannot have empty domain"},
+		{"no name", []string{`{}`}, "resources[0]: domain: config file cannot have empty domain"},
+		{"odd name", []string{`{"name": "a\nb"}`}, "a?b: domain: config file cannot have empty domain"},
+		{
+			"long name",
+			[]string{`{"name": "` + strings.Repeat("n", 200) + `"}`},
+			strings.Repeat("n", 100) + "...: domain: config file cannot have empty domain",
+		},
+		{
+			"no key",
+			[]string{`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "descriptors": [{"key": "b"}, {}]}]}`},
+			"r: descriptors[0].descriptors[1].key: descriptor has empty key",
+		},
+		{
+			"duplicate",
+			[]string{`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "value": "b"}, {"key": "a", "value": "b"}]}`},
+			"r: descriptors[1].key: duplicate descriptor composite key 'd.a_b' (the other is at r: descriptors[0])",
+		},
+		{
+			"no unit",
+			[]string{`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "rate_limit": {}}]}`},
+			"r: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR or DAY",
+		},
+		{
+			"unit of files only",
+			[]string{`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "rate_limit": {"unit": 7}}]}`},
+			"r: descriptors[0].rate_limit.unit: invalid rate limit unit '7': use SECOND, MINUTE, HOUR or DAY",
+		},
+		{
+			"negative unit",
+			[]string{`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "rate_limit": {"unit": -1}}]}`},
+			"r: descriptors[0].rate_limit.unit: invalid rate limit unit '-1': use SECOND, MINUTE, HOUR or DAY",
+		},
+		{
+			"unit and unlimited",
+			[]string{`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "rate_limit": {"unit": "DAY", "unlimited": true}}]}`},
+			"r: descriptors[0].rate_limit.unit: should not specify rate limit unit when unlimited",
+		},
+		{
+			"replaces",
+			[]string{`{"name": "r", "domain": "d", "descriptors": [
+				{"key": "a", "rate_limit": {"unit": "DAY", "name": "n", "replaces": [{"name": "n"}, {}]}}]}`},
+			"r: descriptors[0].rate_limit.replaces[0]: replaces should not contain name of same descriptor: 'n'\n" +
+				"r: descriptors[0].rate_limit.replaces[1]: should not have an empty replaces entry",
+		},
+		{
+			"nesting",
+			[]string{`{"name": "r", "domain": "d", "descriptors": [` + nested + `]}`},
+			"r: " + strings.TrimSuffix(strings.Repeat("descriptors[0].", 100), ".") + ".descriptors: nested more than 100 levels deep",
+		},
+		{
+			"several resources, in the order of their names",
+			[]string{`{"name": "b", "domain": "d"}`, `{"name": "c"}`, `{"name": "a", "domain": "d"}`},
+			"b: domain: duplicate domain 'd' in config file (the other is at a)\nc: domain: config file cannot have empty domain",
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			u, err := xds.Parse(fromJSON(t, c.texts...), nil)
+			require.Nil(t, u)
+			require.EqualError(t, err, c.want)
+			require.IsType(t, xds.Faults{}, err)
+			var fault *xds.Fault
+			require.ErrorAs(t, err, &fault)
+		})
+	}
+}
+
+// One resource cannot make more faults than anybody reads, however they come about.
+func TestParseBoundsFaults(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]*ratelimitv3.RateLimitDescriptor{
+		"units": bad("user"), "keys": {}, "duplicates": {Key: "user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := domain("mongo")
+			for range 5000 {
+				c.Descriptors = append(c.Descriptors, rule)
+			}
+			_, err := xds.Parse([]*anypb.Any{pack(t, c)}, nil)
+			var faults xds.Faults
+			require.ErrorAs(t, err, &faults)
+			require.Len(t, faults, 1001)
+			require.EqualError(t, faults[1000], "mongo: more than 1000 problems: the rest is left out")
+		})
+	}
+}
+
+func TestParseWarnings(t *testing.T) {
+	t.Parallel()
+	resources := fromJSON(t, `{"name": "r", "domain": "d", "descriptors": [
+		{"key": "a", "rate_limit": {"unit": "DAY", "replaces": [{"name": "gone"}]}},
+		{"key": "b", "rate_limit": {"unit": 9, "unlimited": true}}
+	]}`)
+	u, err := xds.Parse(resources, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"r: descriptors[0].rate_limit.replaces[0]: replaces names no limit of this domain: 'gone'",
+		"r: descriptors[1].rate_limit.unit: unit '9' is not a unit; it is ignored because the limit is unlimited, and better left out",
+	}, lines(u.Warnings))
+}
+
+// What a newer type says is not dropped without a word.
+func TestParseWarnsAboutUnknownFields(t *testing.T) {
+	t.Parallel()
+	c := domain("d", perMinute("a", 1))
+	limit := c.GetDescriptors()[0].GetRateLimit()
+	limit.Replaces = []*ratelimitv3.RateLimitReplace{{Name: "a"}}
+	c.ProtoReflect().SetUnknown([]byte{9 << 3, 1})
+	c.GetDescriptors()[0].ProtoReflect().SetUnknown([]byte{7 << 3, 1, 8<<3 | 2, 1, 'x', 7 << 3, 0})
+	limit.ProtoReflect().SetUnknown([]byte{6 << 3, 1})
+	limit.GetReplaces()[0].ProtoReflect().SetUnknown([]byte{5 << 3, 1})
+	u, err := xds.Parse([]*anypb.Any{pack(t, c)}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "d: fields with the numbers [9] are unknown and ignored: quota_mode, metadata, value_to_metric and share_threshold come from files only",
+		u.Warnings[0].Error())
+	require.Contains(t, u.Warnings[1].Error(), "d: descriptors[0]: fields with the numbers [7 8] are unknown")
+	require.Contains(t, u.Warnings[2].Error(), "d: descriptors[0].rate_limit: fields with the numbers [6] are unknown")
+	require.Contains(t, u.Warnings[3].Error(), "d: descriptors[0].rate_limit.replaces[0]: fields with the numbers [5] are unknown")
+}
+
+func TestParseNothing(t *testing.T) {
+	t.Parallel()
+	u, err := xds.Parse(nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, 0, u.Ruleset.Len())
+	_, err = xds.Parse([]*anypb.Any{nil}, nil)
+	require.EqualError(t, err, "resources[0]: resource is of type '', not 'type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig'")
+}
+
+// The order of a response means nothing, even where that of rules does.
+func TestParseOrdersMergedDomains(t *testing.T) {
+	t.Parallel()
+	a := `{"name": "a", "domain": "d", "descriptors": [{"key": "k", "value": "x*"}]}`
+	b := `{"name": "b", "domain": "d", "descriptors": [{"key": "k", "value": "*y"}]}`
+	opts := &xds.Options{MergeDomains: true}
+	one, err := xds.Parse(fromJSON(t, a, b), opts)
+	require.NoError(t, err)
+	two, err := xds.Parse(fromJSON(t, b, a), opts)
+	require.NoError(t, err)
+	require.Equal(t, one.Domains, two.Domains)
+	want := []string{"b: descriptors[0].value: wildcard '*y' overlaps with the earlier 'x*', which wins where both match (the other is at a: descriptors[0])"}
+	require.Equal(t, want, lines(one.Warnings))
+	require.Equal(t, want, lines(two.Warnings))
+}
+
+func lines(faults []*xds.Fault) []string {
+	out := make([]string, len(faults))
+	for i, f := range faults {
+		out[i] = f.Error()
+	}
+	return out
+}

@@ -1,0 +1,241 @@
+package xds_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+
+	"github.com/ashlar-go/ashlar/ratelimit/xds"
+)
+
+func TestBackoffGrowsToTheMaximum(t *testing.T) {
+	t.Parallel()
+	seconds := func(s ...float64) (out []time.Duration) {
+		for _, v := range s {
+			out = append(out, time.Duration(v*float64(time.Second)))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name    string
+		backoff xds.Backoff
+		want    []time.Duration
+	}{
+		{"defaults", xds.Backoff{}, seconds(10, 15, 22.5, 33.75, 50.625, 60, 60)},
+		{"doubling", xds.Backoff{Initial: time.Second, Max: 6 * time.Second, Factor: 1}, seconds(1, 2, 4, 6, 6)},
+		{"slow", xds.Backoff{Initial: time.Second, Factor: 0.25}, seconds(1, 1.25, 1.5625)},
+		{"constant", xds.Backoff{Initial: time.Minute, Max: time.Second}, seconds(1, 1, 1)},
+		{"jitter at its lowest", xds.Backoff{Jitter: true}, seconds(5, 7.5, 11.25)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for i, want := range c.want {
+				require.Equal(t, want, c.backoff.Wait(i, 0), "wait %d", i)
+			}
+		})
+	}
+}
+
+func TestBackoffBounds(t *testing.T) {
+	t.Parallel()
+	for _, factor := range []float64{0.01, 0.5, 1, 10, 1e300} {
+		for _, jitter := range []bool{false, true} {
+			b := xds.Backoff{Factor: factor, Jitter: jitter}
+			last := time.Duration(0)
+			for _, n := range []int{-1, 0, 1, 2, 5, 100, 1e6, math.MaxInt} {
+				low, high := b.Wait(n, 0), b.Wait(n, 0.999)
+				require.GreaterOrEqual(t, low, last, "%+v never shrinks", b)
+				require.LessOrEqual(t, high, time.Minute, "%+v is bounded", b)
+				require.GreaterOrEqual(t, high, low)
+				if jitter {
+					require.InDelta(t, high.Seconds()/2, low.Seconds(), 0.1, "half of it is fixed")
+				}
+				last = low
+			}
+			require.Greater(t, last, b.Wait(0, 0), "%+v grows", b)
+		}
+	}
+}
+
+// inPipe makes a client connect to what handle does with the other end of a pipe, in
+// the bubble of a test.
+func inPipe(opts xds.Options, dial func(context.Context) (net.Conn, error)) *xds.Options {
+	opts.DialOptions = append(opts.DialOptions, grpc.WithContextDialer(
+		func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }))
+	return &opts
+}
+
+// bubble runs a client in a synctest bubble and ends it.
+func bubble(t *testing.T, opts *xds.Options, updates *[]*xds.Update, during func(failures <-chan error)) {
+	t.Helper()
+	client, err := xds.New("passthrough:///server", opts)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	failures := make(chan error, 1000)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		client.Run(ctx,
+			func(u *xds.Update) error { *updates = append(*updates, u); return nil },
+			func(err error) { failures <- err })
+	}()
+	defer func() { cancel(); <-done }()
+	during(failures)
+}
+
+// serveInBubble starts a scripted server in the bubble of a test.
+func serveInBubble(talk func(discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error) (l *pipeListener, stop func()) {
+	l = newPipeListener()
+	srv := grpc.NewServer()
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(srv, scripted{talk: talk})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(l)
+	}()
+	return l, func() {
+		srv.Stop()
+		<-done
+	}
+}
+
+// A server that was never there is asked every few seconds at first.
+func TestScheduleOfAServerThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Duration
+		began := time.Now()
+		opts := inPipe(xds.Options{}, func(context.Context) (net.Conn, error) {
+			at = append(at, time.Since(began))
+			return nil, errors.New("nobody there")
+		})
+		var waits []time.Duration
+		bubble(t, opts, &[]*xds.Update{}, func(failures <-chan error) {
+			for range 10 {
+				e := (<-failures).(*xds.ConnectionError)
+				require.ErrorContains(t, e, "nobody there")
+				waits = append(waits, e.Wait.Round(100*time.Millisecond))
+			}
+		})
+		require.Equal(t, "[3s 4.5s 6.8s 10.1s 15.2s 22.8s 34.2s 51.3s 1m0s 1m0s]", text(waits))
+		for i := 1; i < len(waits); i++ {
+			require.InDelta(t, waits[i-1].Seconds(), (at[i] - at[i-1]).Seconds(), 0.1, "waits are kept")
+		}
+	})
+}
+
+// Waits grow, from Backoff.Initial once the server has been reached, even if it
+// answers before it ends each stream. They begin anew after a stream that was of use.
+func TestScheduleOfAServerThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	script := []struct {
+		absent, answers bool
+		lasts           time.Duration
+		wait            string
+	}{
+		{absent: true, wait: "3s"},
+		{absent: true, wait: "4.5s"},
+		{answers: true, wait: "10s"},
+		{answers: true, wait: "15s"},
+		{absent: true, wait: "22.5s"},
+		{answers: true, lasts: 10 * time.Second, wait: "10s"},
+		{lasts: 10 * time.Second, wait: "15s"},
+		{lasts: 59 * time.Second, wait: "22.5s"},
+		{lasts: 60 * time.Second, wait: "10s"},
+		{answers: true, wait: "15s"},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		attempt := -1
+		l, stop := serveInBubble(func(s discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+			step := script[attempt]
+			if step.answers {
+				if err := s.Send(response("v")); err != nil {
+					return err
+				}
+			}
+			<-time.After(step.lasts)
+			return nil
+		})
+		defer stop()
+		opts := inPipe(xds.Options{}, func(ctx context.Context) (net.Conn, error) {
+			attempt++
+			if attempt == len(script) || script[attempt].absent {
+				return nil, errors.New("nobody there")
+			}
+			return l.dial(ctx)
+		})
+		bubble(t, opts, &[]*xds.Update{}, func(failures <-chan error) {
+			for i, step := range script {
+				require.Equal(t, step.wait, (<-failures).(*xds.ConnectionError).Wait.String(), "attempt %d", i)
+			}
+		})
+	})
+}
+
+// A peer that has gone without a word is noticed.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		opts    xds.Options
+		noticed time.Duration
+	}{
+		"defaults": {xds.Options{}, 5*time.Minute + 20*time.Second},
+		"as set":   {xds.Options{KeepaliveTime: 30 * time.Second, KeepaliveTimeout: 3 * time.Second}, 33 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l, stop := serveInBubble(func(s discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+					if err := s.Send(response("v")); err != nil {
+						return err
+					}
+					<-s.Context().Done()
+					return nil
+				})
+				defer stop()
+				var updates []*xds.Update
+				bubble(t, inPipe(c.opts, l.dial), &updates, func(failures <-chan error) {
+					synctest.Wait()
+					began := time.Now()
+					l.frozen.Store(true)
+					err := <-failures
+					require.ErrorContains(t, err, "keepalive ping failed")
+					require.InDelta(t, c.noticed.Seconds(), time.Since(began).Seconds(), 1)
+				})
+				require.Len(t, updates, 1)
+			})
+		})
+	}
+}
+
+// A server that accepts a connection and says nothing is given up as well.
+func TestConnectTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ends []net.Conn
+		defer func() {
+			for _, end := range ends {
+				end.Close()
+			}
+		}()
+		opts := inPipe(xds.Options{ConnectTimeout: 7 * time.Second}, func(context.Context) (net.Conn, error) {
+			near, far := net.Pipe()
+			ends = append(ends, far)
+			return near, nil
+		})
+		bubble(t, opts, &[]*xds.Update{}, func(failures <-chan error) {
+			began := time.Now()
+			err := <-failures
+			require.InDelta(t, 7, time.Since(began).Seconds(), 0.1)
+			require.Regexp(t, "configuration server passthrough:///server: .*; next attempt in 3s", err.Error())
+		})
+	})
+}
