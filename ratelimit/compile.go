@@ -16,8 +16,12 @@ type CompileOptions struct {
 // MaxDepth is how deep rules can be nested.
 const MaxDepth = 100
 
+// MaxFaults is how many faults, and how many warnings, are reported. A few megabytes
+// can hold millions of them.
+const MaxFaults = 10_000
+
 // Compile checks the domains and makes them fast to match. It reports everything
-// that is wrong at once, as [Faults]; then there is no Ruleset. What is merely
+// that is wrong at once, up to MaxFaults, as [Faults]; then there is no Ruleset. What is merely
 // suspicious is in the Ruleset's Warnings.
 //
 // No domains at all are a valid, empty Ruleset. The domains are not kept, but for
@@ -91,21 +95,29 @@ func (p spot) down(i int) spot {
 }
 
 func (c *compiler) fault(p spot, field, format string, args ...any) {
-	c.faults = append(c.faults, p.fault(field, format, args...))
+	if len(c.faults) < MaxFaults {
+		c.faults = append(c.faults, p.fault(field, format, args...))
+	}
 }
 
 // faultOf is a fault of one place because of another.
 func (c *compiler) faultOf(p, other spot, field, format string, args ...any) {
-	c.faults = append(c.faults, p.faultOf(other, field, format, args...))
+	if len(c.faults) < MaxFaults {
+		c.faults = append(c.faults, p.faultOf(other, field, format, args...))
+	}
 }
 
 func (c *compiler) warn(p spot, field, format string, args ...any) {
-	c.rules.warnings = append(c.rules.warnings, p.fault(field, format, args...))
+	if len(c.rules.warnings) < MaxFaults {
+		c.rules.warnings = append(c.rules.warnings, p.fault(field, format, args...))
+	}
 }
 
 // warnOf warns about a rule because of another one.
 func (c *compiler) warnOf(p, other spot, field, format string, args ...any) {
-	c.rules.warnings = append(c.rules.warnings, p.faultOf(other, field, format, args...))
+	if len(c.rules.warnings) < MaxFaults {
+		c.rules.warnings = append(c.rules.warnings, p.faultOf(other, field, format, args...))
+	}
 }
 
 func (p spot) fault(field, format string, args ...any) *Fault {

@@ -278,3 +278,12 @@ func TestRulesetQuestions(t *testing.T) {
 	equal(t, "A", rules.Has("A"), false)
 	equal(t, "empty", rules.Has(""), false)
 }
+
+// A document of nothing but faults does not fill the process with reports of them.
+func TestFaultsAreBounded(t *testing.T) {
+	_, err := ratelimit.Compile([]ratelimit.Domain{{Name: "d", Rules: make([]ratelimit.Rule, 100_000)}}, nil)
+	var faults ratelimit.Faults
+	if !errors.As(err, &faults) || len(faults) != ratelimit.MaxFaults {
+		t.Fatalf("%d faults, want %d", len(faults), ratelimit.MaxFaults)
+	}
+}

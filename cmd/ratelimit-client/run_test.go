@@ -3,51 +3,90 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
+	"flag"
 	"net"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/service"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// fake answers over limit, remembers what it was asked, and refuses domain "bad".
-type fake struct{ asked *ratelimitv3.RateLimitRequest }
+var update = flag.Bool("update", false, "write the golden files")
 
-func (f *fake) ShouldRateLimit(_ context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
-	f.asked = in
-	if in.GetDomain() == "bad" {
-		return nil, status.Error(codes.InvalidArgument, "no such thing")
-	}
-	return &ratelimitv3.RateLimitResponse{
-		OverallCode: ratelimitv3.RateLimitResponse_OVER_LIMIT,
-		Statuses: []*ratelimitv3.RateLimitResponse_DescriptorStatus{{
-			Code:               ratelimitv3.RateLimitResponse_OVER_LIMIT,
-			CurrentLimit:       &ratelimitv3.RateLimitResponse_RateLimit{Name: "a: b  {c", RequestsPerUnit: 5, Unit: 2},
-			DurationUntilReset: durationpb.New(39e9),
-		}},
-	}, nil
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// recorder is a real service that remembers what it was asked.
+type recorder struct {
+	*service.Service
+	mu    sync.Mutex
+	asked []*ratelimitv3.RateLimitRequest
+	left  []time.Duration // until the deadline; 0 for none
 }
 
-func start(t *testing.T) (*fake, string) {
+func (r *recorder) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	left := time.Duration(0)
+	if deadline, ok := ctx.Deadline(); ok {
+		left = time.Until(deadline)
+	}
+	r.mu.Lock()
+	r.asked, r.left = append(r.asked, in), append(r.left, left)
+	r.mu.Unlock()
+	if in.GetDomain() == "stalled" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return r.Service.ShouldRateLimit(ctx, in)
+}
+
+// last is the last request for a domain, and the time it had.
+func (r *recorder) last(t *testing.T, domain string) (*ratelimitv3.RateLimitRequest, time.Duration) {
 	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := len(r.asked) - 1; i >= 0; i-- {
+		if r.asked[i].GetDomain() == domain {
+			return r.asked[i], r.left[i]
+		}
+	}
+	require.FailNow(t, "nobody asked for "+domain)
+	return nil, 0
+}
+
+// start serves two requests a minute for each client at 12:00:15, by the rule called
+// `a: "b"  c`.
+func start(t *testing.T, opts ...grpc.ServerOption) (*recorder, string) {
+	t.Helper()
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "demo", Rules: []ratelimit.Rule{
+		{Key: "client", Limit: &ratelimit.Limit{RequestsPerUnit: 2, Unit: ratelimit.Minute, Name: `a: "b"  c`}},
+	}}}, nil)
+	require.NoError(t, err)
+	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{
+		Now: func() time.Time { return time.Date(2026, 1, 2, 12, 0, 15, 0, time.UTC) },
+	})
+	engine.Use(rules)
+	r := &recorder{Service: service.New(engine, nil)}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	f, g := &fake{}, grpc.NewServer()
-	ratelimitv3.RegisterRateLimitServiceServer(g, f)
+	g := grpc.NewServer(opts...)
+	ratelimitv3.RegisterRateLimitServiceServer(g, r)
 	var done sync.WaitGroup
 	done.Go(func() { g.Serve(l) })
 	t.Cleanup(func() { g.Stop(); done.Wait() })
-	return f, l.Addr().String()
+	return r, l.Addr().String()
 }
 
 func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
@@ -57,62 +96,186 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-func TestOneDecision(t *testing.T) {
-	f, addr := start(t)
-	code, out, errs := call(t, "-dial_string", addr, "-domain", "demo", "-descriptors", "client=bob,path=/a=b", "-descriptors", "x=", "-hits_addend", "3")
-	require.Zero(t, code, "a refusal is an answer, not a failure: %s", errs)
-	require.Equal(t, `Flag: --descriptors="client=bob,path=/a=b x="
-Flag: --dial_string="`+addr+`"
-Flag: --domain="demo"
-Flag: --grpc-cert-file=""
-Flag: --grpc-key-file=""
-Flag: --grpc-server-ca-file=""
-Flag: --grpc-use-tls="false"
-Flag: --hits_addend="3"
-Flag: --timeout="5s"
-response: overall_code:OVER_LIMIT statuses:{ code:OVER_LIMIT current_limit:{ name:"a: b  {c" requests_per_unit:5 unit:MINUTE } duration_until_reset:{ seconds:39 } }
-`, out)
-	asked, err := protojson.Marshal(f.asked)
+// golden compares with a file, in which ADDR stands for the address.
+func golden(t *testing.T, name, addr, got string) {
+	t.Helper()
+	got = strings.ReplaceAll(got, addr, "ADDR")
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o666))
+	}
+	want, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"domain":"demo","hitsAddend":3,"descriptors":[
-		{"entries":[{"key":"client","value":"bob"},{"key":"path","value":"/a=b"}]},
-		{"entries":[{"key":"x"}]}]}`, string(asked))
+	require.Equal(t, string(want), got)
+}
+
+// Each case asks a server of its own.
+func TestGolden(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		code   int
+		args   []string
+		stderr string
+	}{
+		{"plain", 0, []string{"-domain", "demo", "-descriptors", "client=bob"}, ""},
+		{"many", 0, []string{"-domain", "demo", "-descriptors", "client=a=b", "-descriptors", "client=,path=/x", "-descriptors", "nope="}, ""},
+		{"own-flags", 0, []string{"-domain", "demo", "-descriptors", "client=bob", "-hits", "3", "-timeout", "20s"}, ""},
+		{"repeated", 0, []string{"-domain", "demo", "-descriptors", "client=bob", "-n", "4"}, ""},
+		{"refused", 1, []string{"-domain", "demo", "-descriptors", strings.Repeat("a=b,", 100) + "a=b"}, ""},
+		{"json", 0, []string{"-json", "-domain", "demo", "-descriptors", "client=bob"}, ""},
+		{
+			"json-repeated", 0,
+			[]string{"-json", "-domain", "demo", "-descriptors", "client=bob", "-n", "3"},
+			"summary: 3 of 3 calls answered, 2 OK, 1 OVER_LIMIT\n",
+		},
+		{
+			"traces", 0,
+			[]string{"-oltp-protocol", "grpc", "-domain", "demo", "-descriptors", "client=bob"},
+			"ratelimit-client: -oltp-protocol has no effect: this client makes no trace spans\n",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, addr := start(t)
+			code, out, errs := call(t, append([]string{"-dial_string", addr}, c.args...)...)
+			assert.Equal(t, c.code, code)
+			assert.Equal(t, c.stderr, errs)
+			golden(t, c.name, addr, out)
+		})
+	}
+}
+
+// What goes over the wire.
+func TestRequest(t *testing.T) {
+	r, addr := start(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-descriptors", "client=bob,path=/a=b", "-descriptors", "x="}, `{"domain":"demo","hitsAddend":1,"descriptors":[
+			{"entries":[{"key":"client","value":"bob"},{"key":"path","value":"/a=b"}]},
+			{"entries":[{"key":"x"}]}]}`},
+		{
+			[]string{"-descriptors", "a=b", "-hits", "7"},
+			`{"domain":"demo","hitsAddend":7,"descriptors":[{"entries":[{"key":"a","value":"b"}]}]}`,
+		},
+		{
+			[]string{"-descriptors", "a=b", "-hits", "0"},
+			`{"domain":"demo","descriptors":[{"entries":[{"key":"a","value":"b"}],"hitsAddend":"0"}]}`,
+		},
+	} {
+		code, _, errs := call(t, append([]string{"-dial_string", addr, "-domain", "demo"}, c.args...)...)
+		require.Zero(t, code, errs)
+		asked, _ := r.last(t, "demo")
+		got, err := protojson.Marshal(asked)
+		require.NoError(t, err)
+		require.JSONEq(t, c.want, string(got))
+	}
+}
+
+// To ask with no hits counts nothing, however often.
+func TestPeek(t *testing.T) {
+	_, addr := start(t)
+	args := []string{"-dial_string", addr, "-domain", "demo", "-descriptors", "client=bob", "-hits", "0", "-n", "5"}
+	_, out, _ := call(t, args...)
+	require.Equal(t, 5, strings.Count(out, "limit_remaining:2 "), out)
+	require.Contains(t, out, "\nsummary: 5 of 5 calls answered, 5 OK\n")
+}
+
+func TestDeadline(t *testing.T) {
+	r, addr := start(t)
+	ask := []string{"-dial_string", addr, "-descriptors", "a=b", "-domain"}
+	code, out, errs := call(t, append(ask, "stalled", "-timeout", "1ms", "-n", "3")...)
+	require.Equal(t, 1, code)
+	require.Empty(t, errs)
+	require.Contains(t, out, "\nrequest error: rpc error: code = DeadlineExceeded ")
+	require.True(t, strings.HasSuffix(out, "\nsummary: 0 of 3 calls answered\n"), "it stops at the first failure: %s", out)
+
+	code, _, _ = call(t, append(ask, "demo", "-timeout", "0")...)
+	require.Zero(t, code)
+	_, left := r.last(t, "demo")
+	require.Zero(t, left, "0 is no deadline")
+	code, _, _ = call(t, append(ask, "demo", "-timeout", "1h")...)
+	require.Zero(t, code)
+	_, left = r.last(t, "demo")
+	require.InDelta(t, time.Hour, left, float64(10*time.Minute))
+}
+
+// Told to end while it waits, it ends well.
+func TestInterrupted(t *testing.T) {
+	r, addr := start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan int, 1)
+	go func() {
+		var out bytes.Buffer
+		done <- cli.Run(ctx, "ratelimit-client", run, cli.Env{
+			Args:   []string{"-dial_string", addr, "-domain", "stalled", "-descriptors", "a=b", "-timeout", "0"},
+			Stdout: &out, Stderr: &out,
+		})
+	}()
+	asked := func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.asked) > 0
+	}
+	require.Eventually(t, asked, 20*time.Second, time.Millisecond)
+	cancel()
+	require.Zero(t, <-done)
 }
 
 func TestFailures(t *testing.T) {
-	_, addr := start(t)
-	nowhere, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	nowhere.Close()
-	missing := filepath.Join(t.TempDir(), "missing.pem")
+	closed.Close()
 	ok := []string{"-domain", "d", "-descriptors", "a=b"}
 	for _, c := range []struct {
 		args []string
 		code int
-		says string
+		out  string // on the standard output
+		errs string
 	}{
-		{[]string{"-dial_string", addr, "-domain", "bad", "-descriptors", "a=b"}, 1, "request error: rpc error: code = InvalidArgument desc = no such thing"},
-		{append([]string{"-dial_string", nowhere.Addr().String()}, ok...), 1, "request error"},
-		{[]string{"-domain", "d", "-descriptors", "ab"}, 2, "invalid descriptor list"},
-		{[]string{"-domain", "d", "-descriptors", "=b"}, 2, "invalid descriptor list"},
-		{[]string{"-domain", "d"}, 2, "-descriptors is missing"},
-		{[]string{"-descriptors", "a=b"}, 2, "-domain is missing"},
-		{append(ok, "extra"), 2, `unexpected argument "extra"`},
-		{append([]string{"-hits_addend", "4294967296"}, ok...), 2, "too large"},
-		{append([]string{"-grpc-cert-file", missing}, ok...), 2, "without -grpc-use-tls"},
-		{append([]string{"-grpc-use-tls", "-grpc-cert-file", missing}, ok...), 2, "go together"},
-		{append([]string{"-grpc-use-tls", "-grpc-server-ca-file", missing}, ok...), 1, missing},
+		{append([]string{"-dial_string", closed.Addr().String()}, ok...), 1, "\nrequest error: rpc error: code = Unavailable ", ""},
+		{append([]string{"-json", "-dial_string", closed.Addr().String()}, ok...), 1, "", "ratelimit-client: request error: rpc error: code = Unavailable "},
+		{append([]string{"-dial_string", "x\x00:y"}, ok...), 1, "\nerror connecting: ", ""},
+		{[]string{"-domain", "d", "-descriptors", "ab"}, 2, "", `invalid descriptor list: "ab" is not name=value`},
+		{[]string{"-domain", "d", "-descriptors", "=b"}, 2, "", "invalid descriptor list"},
+		{[]string{"-domain", "d", "-descriptors", "a=b,"}, 2, "", "invalid descriptor list"},
+		{[]string{"-domain", "d"}, 2, "", "-descriptors is missing"},
+		{[]string{"-descriptors", "a=b"}, 2, "", "-domain is missing"},
+		{append(ok, "extra"), 2, "", `unexpected argument "extra"`},
+		{append([]string{"-hits", "4294967296"}, ok...), 2, "", "-hits 4294967296 is too large: the protocol holds up to 4294967295"},
+		{append([]string{"-hits", "-1"}, ok...), 2, "", `invalid value "-1" for flag -hits`},
+		{append([]string{"-n", "0"}, ok...), 2, "", "-n 0: ask once at least"},
+		{append([]string{"-timeout", "-1s"}, ok...), 2, "", "-timeout -1s: use a positive time"},
+		{append([]string{"-oltp-protocol", "udp"}, ok...), 2, "", `-oltp-protocol "udp": use http, grpc or leave it out`},
+		{append([]string{"-n", "0", "-timeout", "-1s"}, ok...), 2, "", "ask once at least\n-timeout"},
 	} {
-		code, _, errs := call(t, c.args...)
-		require.Equal(t, c.code, code, "%v: %s", c.args, errs)
-		require.Contains(t, errs, c.says, "%v", c.args)
+		code, out, errs := call(t, c.args...)
+		assert.Equal(t, c.code, code, "%q: %s", c.args, errs)
+		assert.Contains(t, out, c.out, "%q", c.args)
+		assert.Contains(t, errs, c.errs, "%q", c.args)
+		if c.out == "" {
+			assert.Empty(t, out, "%q", c.args)
+		} else {
+			assert.Empty(t, errs, "%q", c.args)
+		}
 	}
 }
 
-func TestDescriptorsFlagIsAValue(t *testing.T) {
-	var d descriptorsFlag
-	require.NoError(t, d.Set("a=1,b=2"))
-	require.Equal(t, "a=1,b=2", d.String())
-	require.False(t, errors.Is(d.Set("c"), nil))
-	require.Len(t, d.list, 1, "a bad one leaves the good ones alone")
+func FuzzDescriptors(f *testing.F) {
+	f.Add("a=b,c=d=e")
+	f.Add("a=")
+	f.Add(",=")
+	f.Fuzz(func(t *testing.T, text string) {
+		var d descriptorsFlag
+		if err := d.Set(text); err != nil {
+			require.Empty(t, d.list, "a bad one adds nothing")
+			return
+		}
+		var pairs []string
+		for _, e := range d.list[0] {
+			require.NotEmpty(t, e.GetKey())
+			pairs = append(pairs, e.GetKey()+"="+e.GetValue())
+		}
+		require.Equal(t, text, strings.Join(pairs, ","))
+	})
 }

@@ -3,14 +3,13 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-
-	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
 // tlsOptions say how to secure the connection.
@@ -28,11 +27,19 @@ func (o *tlsOptions) flags(f *flag.FlagSet) {
 	f.StringVar(&o.keyFile, "grpc-key-file", "", "`file` with the key of the client certificate")
 }
 
+// check finds flags that don't go together.
+func (o *tlsOptions) check() error {
+	switch {
+	case !o.use && (o.caFile != "" || o.certFile != "" || o.keyFile != ""):
+		return errors.New("certificate files are given without -grpc-use-tls")
+	case (o.certFile == "") != (o.keyFile == ""):
+		return errors.New("-grpc-cert-file and -grpc-key-file go together")
+	}
+	return nil
+}
+
 func (o *tlsOptions) credentials() (credentials.TransportCredentials, error) {
 	if !o.use {
-		if o.caFile != "" || o.certFile != "" || o.keyFile != "" {
-			return nil, cli.Usagef("certificate files are given without -grpc-use-tls")
-		}
 		return insecure.NewCredentials(), nil
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -45,9 +52,6 @@ func (o *tlsOptions) credentials() (credentials.TransportCredentials, error) {
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
 			return nil, fmt.Errorf("-grpc-server-ca-file: %s holds no PEM certificate", o.caFile)
 		}
-	}
-	if (o.certFile == "") != (o.keyFile == "") {
-		return nil, cli.Usagef("-grpc-cert-file and -grpc-key-file go together")
 	}
 	if o.certFile != "" {
 		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxExcerpt is how many characters of a line are shown.
+const maxExcerpt = 100
+
+// maxLine is how long a line may be, in bytes, to be searched for a column.
+const maxLine = 64 << 10
+
+// excerpt is a line of the file and, below it, a mark at a column; empty if there is
+// no such line. Both count from 1, columns in characters.
+func (f *source) excerpt(line, column int) string {
+	lines := f.split()
+	if line < 1 || line > len(lines) || len(lines[line-1]) > maxLine {
+		return ""
+	}
+	shown := []rune(printable(lines[line-1]))
+	at := min(max(column-1, 0), len(shown)) // behind the end for what is missing there
+	cut, before, after := 0, "", ""
+	if at > maxExcerpt*2/3 {
+		cut, before = at-maxExcerpt/2, "..."
+	}
+	end := min(len(shown), cut+maxExcerpt)
+	if end < len(shown) {
+		after = "..."
+	}
+	margin := fmt.Sprintf("%5d | ", line)
+	return margin + before + string(shown[cut:end]) + after + "\n" +
+		strings.Repeat(" ", len(margin)-2) + "| " + strings.Repeat(" ", len(before)+at-cut) + "^\n"
+}
+
+// split returns the lines, counted as YAML does.
+func (f *source) split() []string {
+	if f.lines != nil {
+		return f.lines
+	}
+	rest := strings.TrimPrefix(f.data.String(), "\ufeff")
+	for {
+		end, size := lineBreak(rest)
+		f.lines = append(f.lines, rest[:end])
+		if size == 0 {
+			return f.lines
+		}
+		rest = rest[end+size:]
+	}
+}
+
+// lineBreak is where the first line break stands, and its length; the end of the text
+// and 0 if there is none.
+func lineBreak(text string) (at, size int) {
+	at = strings.IndexAny(text, "\r\n\u0085\u2028\u2029")
+	if at < 0 {
+		return len(text), 0
+	}
+	if strings.HasPrefix(text[at:], "\r\n") {
+		return at, 2
+	}
+	_, size = utf8.DecodeRuneInString(text[at:])
+	return at, size
+}
+
+// printable makes text fit for a terminal: one column for each character, and nothing
+// that steers.
+func printable(s string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\t':
+			return ' '
+		case c == utf8.RuneError || !unicode.IsPrint(c):
+			return '?'
+		}
+		return c
+	}, s)
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+func (r *report) write(w io.Writer, format string) error {
+	var b bytes.Buffer
+	if format == "json" {
+		e := json.NewEncoder(&b)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+	} else {
+		r.text(&b)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// text is for people and for scripts that know the lines of the reference service.
+func (r *report) text(b *bytes.Buffer) {
+	fmt.Fprintln(b, "checking rate limit configs...")
+	for _, d := range r.directories {
+		fmt.Fprintln(b, "loading config directory:", printable(d))
+	}
+	for _, f := range r.Files {
+		fmt.Fprintln(b, "opening config file:", printable(f))
+	}
+	list(b, r.Errors, "error")
+	list(b, r.Warnings, "warning")
+	fmt.Fprintln(b, r.summary())
+	fmt.Fprintln(b, r.verdict())
+	for _, x := range r.Explanations {
+		fmt.Fprintf(b, "\n%v", x)
+	}
+	if len(r.Errors) > 0 && r.questions > 0 {
+		fmt.Fprintln(b, "nothing is explained: correct the errors first")
+	}
+}
+
+func list(b *bytes.Buffer, findings []finding, severity string) {
+	for i := range findings {
+		if i == maxShown {
+			fmt.Fprintf(b, "%s left out; -format=json has all\n", count(len(findings)-i, "more "+severity))
+			return
+		}
+		f := &findings[i]
+		fmt.Fprintf(b, "%s: %s: %s\n%s", f.place(), severity, printable(f.Message), f.Excerpt)
+	}
+}
+
+// place is file:line:column.
+func (f *finding) place() string {
+	if f.Line == 0 {
+		return printable(f.File)
+	}
+	return fmt.Sprintf("%s:%d:%d", printable(f.File), f.Line, f.Column)
+}
+
+func (r *report) summary() string {
+	parts := []string{count(len(r.Files), "file")}
+	if len(r.Errors) > 0 {
+		parts = append(parts, count(len(r.Errors), "error"))
+	} else {
+		parts = append(parts, count(r.Domains, "domain"), count(r.Rules, "rule"), count(len(r.Warnings), "warning"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// verdict is the last line that a script may look for.
+func (r *report) verdict() string {
+	const bad = "error loading rate limit configs: "
+	switch n := len(r.Errors); {
+	case n > 1:
+		return fmt.Sprintf("%s%s: %s (and %d more)", bad, r.Errors[0].place(), printable(r.Errors[0].Message), n-1)
+	case n == 1:
+		return fmt.Sprintf("%s%s: %s", bad, r.Errors[0].place(), printable(r.Errors[0].Message))
+	case !r.OK:
+		return bad + count(len(r.Warnings), "warning") + ", and -strict allows none"
+	}
+	return "all rate limit configs ok"
+}

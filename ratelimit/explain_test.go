@@ -1,0 +1,512 @@
+package ratelimit_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+func ExampleRuleset_Explain() {
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "shop", Rules: []ratelimit.Rule{
+		{Key: "client", Value: "b*", Rules: []ratelimit.Rule{
+			{Key: "path", Value: "/login", Limit: &ratelimit.Limit{RequestsPerUnit: 5, Unit: ratelimit.Minute, Name: "login"}},
+		}},
+		{Key: "client", Limit: &ratelimit.Limit{RequestsPerUnit: 100, Unit: ratelimit.Hour}},
+	}}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	explanation, err := rules.Explain(&ratelimit.Request{Domain: "shop", Descriptors: []ratelimit.Descriptor{
+		{Entries: []ratelimit.Entry{{Key: "client", Value: "bob"}, {Key: "path", Value: "/login"}}},
+		{Entries: []ratelimit.Entry{{Key: "client", Value: "bob"}}},
+	}}, &ratelimit.ExplainOptions{Now: exampleNow()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(explanation)
+	// Output:
+	// domain shop
+	//
+	// descriptors[0]: client=bob,path=/login
+	//   level 1: client=bob
+	//     exact value  client=bob  no such rule
+	//     wildcard     client=b*   matches
+	//   level 2: path=/login
+	//     exact value  path=/login  matches
+	//   result: 5 requests per minute: the rule that matched at level 2 has a limit
+	//     name        login
+	//     counter     shop_client_bob_path_/login_1767323040
+	//     window      2026-01-02T03:04:00Z to 2026-01-02T03:05:00Z
+	//     statistics  shop.client_b*.path_/login
+	//
+	// descriptors[1]: client=bob
+	//   level 1: client=bob
+	//     exact value  client=bob  no such rule
+	//     wildcard     client=b*   matches
+	//     near miss    client      would lead to a limit, but the rule that matched is tried before it, and there is no way back
+	//   result: no limit: the request ends at level 1 but the rule that matched there has no limit of its own, only rules below
+}
+
+// explain explains a request to the domain "domain".
+func explain(t testing.TB, rules []ratelimit.Rule, descriptors ...ratelimit.Descriptor) *ratelimit.Explanation {
+	t.Helper()
+	r := compile(t, ratelimit.Domain{Name: "domain", Rules: rules})
+	x, err := r.Explain(&ratelimit.Request{Domain: "domain", Descriptors: descriptors}, explainAt(epoch, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func explainAt(unix int64, prefix string) *ratelimit.ExplainOptions {
+	return &ratelimit.ExplainOptions{Now: time.Unix(unix, 0), CounterKeyPrefix: prefix}
+}
+
+func TestExplainOutcome(t *testing.T) {
+	limited := rule("limited", "", 3)
+	deep := ratelimit.Rule{Key: "deep", Rules: []ratelimit.Rule{rule("x", "", 2)}}
+	rules := []ratelimit.Rule{
+		limited, deep,
+		{Key: "white"},
+		{Key: "free", Limit: &ratelimit.Limit{Unlimited: true}},
+	}
+	for _, tt := range []struct {
+		descriptor ratelimit.Descriptor
+		outcome    ratelimit.Outcome
+		reason     string
+	}{
+		{desc("limited", "1"), ratelimit.OutcomeLimit, "the rule that matched at level 1 has a limit"},
+		{desc("deep", "1", "x", "2"), ratelimit.OutcomeLimit, "the rule that matched at level 2 has a limit"},
+		{desc("free", ""), ratelimit.OutcomeUnlimited, "the rule that matched at level 1 is unlimited"},
+		{desc("white", "1"), ratelimit.OutcomeWhitelisted, "the rule that matched at level 1 has neither a limit nor rules below"},
+		{desc("deep", "1"), ratelimit.OutcomeNone, "the request ends at level 1 but the rule that matched there has no limit of its own, only rules below"},
+		{desc("limited", "1", "a", "b", "c", "d"), ratelimit.OutcomeNone, "the request has 3 pairs but the rule that matched has its limit at level 1 and no rules below: only a limit at the depth of the last pair counts"},
+		{desc("white", "1", "a", "b"), ratelimit.OutcomeNone, "the request has 2 pairs but the rule that matched at level 1 has no rules below"},
+		{desc("nope", "1"), ratelimit.OutcomeNone, "no rule at level 1 for nope=1"},
+		{desc("deep", "1", "y", "a b"), ratelimit.OutcomeNone, `no rule at level 2 for y="a b"`},
+		{desc(), ratelimit.OutcomeNone, "the descriptor has no pairs, and rules begin with one"},
+		{override(9, ratelimit.Day, desc("nope", "1")), ratelimit.OutcomeLimit, "the descriptor brings its own limit, and rules are not consulted"},
+	} {
+		d := explain(t, rules, tt.descriptor).Descriptors[0]
+		if d.Outcome != tt.outcome || d.Reason != tt.reason {
+			t.Errorf("%v:\n got %s: %s\nwant %s: %s", tt.descriptor.Entries, d.Outcome, d.Reason, tt.outcome, tt.reason)
+		}
+	}
+}
+
+// attempts are what was tried at a level, in short.
+func attempts(l *ratelimit.ExplainedLevel) []string {
+	var texts []string
+	for _, a := range l.Tried {
+		texts = append(texts, fmt.Sprintf("%s %s=%s %v %v", a.Way, a.Key, a.Value, a.Configured, a.Matched))
+	}
+	return texts
+}
+
+func TestExplainTried(t *testing.T) {
+	rules := []ratelimit.Rule{rule("k", "", 1), rule("k", "a*", 2), rule("*k", "b*", 3), rule("k", "b*", 4), rule("k", "exact", 5)}
+	for _, tt := range []struct {
+		value string
+		want  []string
+	}{
+		{"exact", []string{"exact value k=exact true true"}},
+		{"ab", []string{"exact value k=ab false false", "wildcard k=a* true true"}},
+		{"bb", []string{"exact value k=bb false false", "wildcard k=a* true false", "wildcard *k=b* true true"}},
+		{"c", []string{"exact value k=c false false", "wildcard k=a* true false", "wildcard *k=b* true false", "wildcard k=b* true false", "key alone k= true true"}},
+	} {
+		x := explain(t, rules, desc("k", tt.value))
+		equal(t, "tried for "+tt.value, attempts(&x.Descriptors[0].Levels[0]), tt.want)
+	}
+	x := explain(t, rules, desc("other", "c", "d", "e"))
+	equal(t, "tried for an unknown key", attempts(&x.Descriptors[0].Levels[0]),
+		[]string{"exact value other=c false false", "wildcard *k=b* true false", "key alone other= false false"})
+	if l := x.Descriptors[0].Levels[1]; l.Reached || l.Tried != nil || l.Match() != nil || l.Key != "d" {
+		t.Errorf("a level that was not reached says %+v", l)
+	}
+}
+
+func TestExplainManyWildcards(t *testing.T) {
+	var rules []ratelimit.Rule
+	for i := range 1000 {
+		rules = append(rules, rule("k", fmt.Sprintf("w%03d*", i), uint32(i)))
+	}
+	l := &explain(t, rules, desc("k", "w900")).Descriptors[0].Levels[0]
+	if len(l.Tried) != 12 || l.TriedLeftOut != 890 || l.Match() == nil || l.Match().Value != "w900*" {
+		t.Errorf("%d tried, %d left out, %+v", len(l.Tried), l.TriedLeftOut, l.Match())
+	}
+}
+
+func TestExplainNearMisses(t *testing.T) {
+	below := func(r ratelimit.Rule) ratelimit.Rule {
+		r.Limit, r.Rules = nil, []ratelimit.Rule{rule("path", "/", 1)}
+		return r
+	}
+	for _, tt := range []struct {
+		why        string
+		rules      []ratelimit.Rule
+		descriptor ratelimit.Descriptor
+		level      int
+		want       []ratelimit.NearMiss
+	}{
+		{
+			"the case of the value",
+			[]ratelimit.Rule{rule("k", "", 1), rule("k", "Bob", 2)},
+			desc("k", "bob"), 0,
+			[]ratelimit.NearMiss{{Key: "k", Value: "Bob", Why: "the letter case of the value differs"}},
+		},
+		{
+			"the case of the key",
+			[]ratelimit.Rule{rule("Client", "", 1)},
+			desc("client", "x"), 0,
+			[]ratelimit.NearMiss{{Key: "Client", Why: "the letter case of the key differs"}},
+		},
+		{
+			"white space",
+			[]ratelimit.Rule{rule("k", "bob", 1)},
+			desc("k", " bob"), 0,
+			[]ratelimit.NearMiss{{Key: "k", Value: "bob", Why: "the white space of the value differs"}},
+		},
+		{
+			"other values",
+			[]ratelimit.Rule{rule("k", "a", 1), rule("k", "b", 2), rule("z", "c", 2)},
+			desc("k", "x"), 0,
+			[]ratelimit.NearMiss{{Key: "k", Value: "a", Why: "the value differs"}, {Key: "k", Value: "b", Why: "the value differs"}},
+		},
+		{
+			"other keys",
+			[]ratelimit.Rule{rule("a", "", 1), rule("b", "", 2)},
+			desc("k", "x"), 0,
+			[]ratelimit.NearMiss{{Key: "a", Why: "the key differs"}, {Key: "b", Why: "the key differs"}},
+		},
+		{
+			"the order",
+			[]ratelimit.Rule{rule("a", "", 1), rule("b", "", 2)},
+			desc("k", "x", "b", "y"), 0,
+			[]ratelimit.NearMiss{{Key: "b", Why: "another pair of the descriptor has this key: is the order of the pairs right?"}},
+		},
+		{"nothing when the exact rule matched", []ratelimit.Rule{rule("k", "bob", 1), rule("k", "Bob", 2)}, desc("k", "bob"), 0, nil},
+		{
+			"a key alone that was passed over",
+			[]ratelimit.Rule{rule("k", "x", 1), below(rule("k", "", 1))},
+			desc("k", "x", "path", "/"), 0,
+			[]ratelimit.NearMiss{{Key: "k", Why: "would lead to a limit, but the rule that matched is tried before it, and there is no way back"}},
+		},
+		{
+			"a wildcard that was passed over",
+			[]ratelimit.Rule{rule("k", "x", 1), below(rule("k", "*y", 1)), below(rule("*", "x*", 1))},
+			desc("k", "x", "path", "/"), 0,
+			[]ratelimit.NearMiss{{Key: "*", Value: "x*", Why: "would lead to a limit, but the rule that matched is tried before it, and there is no way back"}},
+		},
+	} {
+		x := explain(t, tt.rules, tt.descriptor)
+		equal(t, tt.why, x.Descriptors[0].Levels[tt.level].NearMisses, tt.want)
+	}
+}
+
+func TestExplainUnknownDomain(t *testing.T) {
+	domains := []ratelimit.Domain{{Name: "Shop"}, {Name: "api"}}
+	explain := func(name string) *ratelimit.Explanation {
+		x, err := compile(t, domains...).Explain(&ratelimit.Request{Domain: name, Descriptors: []ratelimit.Descriptor{desc("a", "b")}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	x := explain("shop")
+	equal(t, "domains", x.Domains, []string{"Shop", "api"})
+	if want := "domain shop: not configured; known: Shop, api\n\ndescriptors[0]: a=b\n  result: no limit: domain \"shop\" is not configured\n"; x.String() != want {
+		t.Errorf("got %q\nwant %q", x, want)
+	}
+	if x := explain("Shop"); !x.Configured || x.Domains != nil {
+		t.Errorf("a known domain: %+v", x)
+	}
+	for i := range 20 {
+		domains = append(domains, ratelimit.Domain{Name: fmt.Sprint("d", i)})
+	}
+	if x := explain("x"); len(x.Domains) != 10 || x.DomainsLeftOut != 12 || !strings.Contains(x.String(), " and 12 more\n") {
+		t.Errorf("of many domains it lists %v and leaves out %d:\n%s", x.Domains, x.DomainsLeftOut, x)
+	}
+	domains = nil
+	if x := explain("x"); !strings.HasPrefix(x.String(), "domain x: not configured; no domain is\n") {
+		t.Errorf("without any domain: %s", x)
+	}
+}
+
+func TestExplainReplaces(t *testing.T) {
+	by := func(key, name string, replaces ...string) ratelimit.Rule {
+		r := rule(key, "", 3)
+		r.Limit.Name, r.Limit.Replaces = name, replaces
+		return r
+	}
+	rules := []ratelimit.Rule{by("a", "a"), by("b", "b", "a", "c"), by("c", "c", "b")}
+	x := explain(t, rules, desc("a", "1"), desc("b", "1"), desc("a", "2"))
+	equal(t, "who replaces", x.Descriptors[0].Limit.ReplacedBy, []int{1})
+	equal(t, "what is replaced", x.Descriptors[1].Limit.Replaces,
+		[]ratelimit.ExplainedReplacement{{Name: "a", Descriptors: []int{0, 2}}, {Name: "c"}})
+	for i, want := range []ratelimit.Outcome{ratelimit.OutcomeReplaced, ratelimit.OutcomeLimit, ratelimit.OutcomeReplaced} {
+		equal(t, "outcome", x.Descriptors[i].Outcome, want)
+	}
+	for _, want := range []string{"  replaced by  descriptors[1]\n", "  replaces     a: descriptors[0], descriptors[2]\n", "  replaces     c: nothing in this request\n"} {
+		if !strings.Contains(spaces(x.String()), spaces(want)) {
+			t.Errorf("%q is not in\n%s", want, x)
+		}
+	}
+	x = explain(t, rules, desc("b", "1"), desc("c", "1"))
+	if x.Descriptors[0].Outcome != ratelimit.OutcomeReplaced || x.Descriptors[1].Outcome != ratelimit.OutcomeReplaced {
+		t.Errorf("two that replace each other both go:\n%s", x)
+	}
+}
+
+func spaces(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func TestExplainErrors(t *testing.T) {
+	r := compile(t)
+	for _, tt := range []struct {
+		request ratelimit.Request
+		want    error
+	}{
+		{ratelimit.Request{Descriptors: []ratelimit.Descriptor{desc("a", "b")}}, ratelimit.ErrEmptyDomain},
+		{ratelimit.Request{Domain: "d"}, ratelimit.ErrNoDescriptors},
+	} {
+		if x, err := r.Explain(&tt.request, nil); !errors.Is(err, tt.want) || x != nil {
+			t.Errorf("%+v: %v, %v; want %v", tt.request, x, err, tt.want)
+		}
+	}
+	_, err := r.Explain(&ratelimit.Request{Domain: "d", Descriptors: []ratelimit.Descriptor{override(1, 99, desc("a", "b"))}}, nil)
+	if ratelimit.KindOf(err) != ratelimit.Invalid {
+		t.Errorf("an invalid override: %v", err)
+	}
+}
+
+// What a request holds can't forge lines or steer a terminal.
+func TestExplainTextIsPlain(t *testing.T) {
+	x := explain(t, []ratelimit.Rule{rule("k", "", 1)}, desc("k", "a\n\x1b[31mresult:\tb\u202e"), desc("\xff", ""))
+	for _, line := range strings.Split(x.String(), "\n") {
+		if strings.ContainsAny(line, "\x1b\t\u202e") || !utf8.ValidString(line) || strings.HasPrefix(line, "result:") {
+			t.Errorf("line %q", line)
+		}
+	}
+}
+
+func TestExplainShowsModesAndDefaults(t *testing.T) {
+	r := rule("k", "", 1)
+	r.ShadowMode, r.QuotaMode = true, true
+	rules := compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{r}})
+	before := time.Now().Unix()
+	x, err := rules.Explain(&ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "v")}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := x.Descriptors[0].Limit
+	if l.WindowEnd <= before || l.WindowStart > time.Now().Unix() {
+		t.Errorf("by default it is the present that counts: window %d", l.WindowStart)
+	}
+	for _, want := range []string{"1 request per minute", "shadow mode", "quota mode"} {
+		if !strings.Contains(x.String(), want) {
+			t.Errorf("%q is not in\n%s", want, x)
+		}
+	}
+	text, err := json.Marshal(l)
+	if want := `{"requests_per_unit":1,"unit":"minute","shadow_mode":true,"quota_mode":true,"counter_key":"domain_k_v_`; err != nil || !strings.HasPrefix(string(text), want) {
+		t.Errorf("JSON %s, %v", text, err)
+	}
+}
+
+// tree draws rules from small alphabets: keys that read alike once joined, values
+// that several wildcards match. Limits are 0, which refuses, or 50, which doesn't.
+func tree(r *rand.Rand, depth int) []ratelimit.Rule {
+	pick := func(from ...string) string { return from[r.IntN(len(from))] }
+	seldom := func() bool { return r.IntN(4) == 0 }
+	taken := make(map[string]bool)
+	var rules []ratelimit.Rule
+	for range r.IntN(2 + 6*depth) {
+		n := ratelimit.Rule{
+			Key: pick("a", "a", "b", "a_b", "a*", "*b"), Value: pick("", "", "x", "xy", "b_x", "x*", "*y", "*", "x*y", "1.2.*"),
+			ShadowMode: seldom(), QuotaMode: seldom(), DetailedMetric: seldom(), ValueToMetric: seldom(),
+		}
+		joined := strings.TrimSuffix(n.Key+"_"+n.Value, "_")
+		if taken[joined] {
+			continue
+		}
+		taken[joined] = true
+		n.ShareThreshold = strings.HasSuffix(n.Value, "*") && seldom()
+		if r.IntN(5) > 0 {
+			n.Limit = drawLimit(r, pick)
+		}
+		if depth > 0 && r.IntN(2) == 0 {
+			n.Rules = tree(r, depth-1)
+		}
+		rules = append(rules, n)
+	}
+	return rules
+}
+
+func drawLimit(r *rand.Rand, pick func(...string) string) *ratelimit.Limit {
+	l := &ratelimit.Limit{Name: pick("", "n1", "n1", "n2")}
+	if name := pick("", "n1", "n2"); name != "" && name != l.Name {
+		l.Replaces = []string{name}
+	}
+	if l.Unlimited = r.IntN(6) == 0; !l.Unlimited {
+		l.RequestsPerUnit, l.Unit = uint32(50*r.IntN(2)), ratelimit.Unit(1+r.IntN(7))
+	}
+	return l
+}
+
+func drawRequest(r *rand.Rand, key, value string) *ratelimit.Request {
+	pick := func(from ...string) string { return from[r.IntN(len(from))] }
+	request := &ratelimit.Request{Domain: pick("domain", "domain", "domain", "domain", "nope")}
+	for range 1 + r.IntN(5) {
+		var d ratelimit.Descriptor
+		for range [...]int{0, 1, 1, 1, 1, 2, 2, 3}[r.IntN(8)] {
+			d.Entries = append(d.Entries, ratelimit.Entry{
+				Key: pick("a", "a", "b", "a_b", "ab", key), Value: pick("", "x", "xy", "xxy", "b_x", "1.2.3.4", "x:|", "x*", value),
+			})
+		}
+		if r.IntN(8) == 0 {
+			d.Limit = &ratelimit.Override{RequestsPerUnit: uint32(50 * r.IntN(2)), Unit: ratelimit.Unit(1 + r.IntN(7))}
+		}
+		request.Descriptors = append(request.Descriptors, d)
+	}
+	return request
+}
+
+// An explanation says what an engine does: the same counters, limits, names and
+// verdicts, and the rules it names are really there.
+func TestExplainAgreesWithDecide(t *testing.T) {
+	met := make(map[ratelimit.Outcome]int)
+	for seed := range uint64(1500) {
+		compareWithDecide(t, seed, "b*", "y", met)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	for _, o := range []ratelimit.Outcome{
+		ratelimit.OutcomeLimit, ratelimit.OutcomeUnlimited, ratelimit.OutcomeWhitelisted, ratelimit.OutcomeReplaced, ratelimit.OutcomeNone,
+	} {
+		if met[o] < 10 {
+			t.Errorf("outcome %q was met only %d times", o, met[o])
+		}
+	}
+}
+
+func FuzzExplain(f *testing.F) {
+	f.Add(uint64(1), "a", "x")
+	f.Add(uint64(7), "a*", "1.2.3.4")
+	f.Add(uint64(9), "", "\xff\n")
+	f.Fuzz(func(t *testing.T, seed uint64, key, value string) {
+		compareWithDecide(t, seed, key, value, make(map[ratelimit.Outcome]int))
+	})
+}
+
+func compareWithDecide(t *testing.T, seed uint64, key, value string, met map[ratelimit.Outcome]int) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	rules, request := tree(r, 2), drawRequest(r, key, value)
+	b := newBench(t, &ratelimit.Options{CounterKeyPrefix: "p:", MaxRequestStats: 1 << 20}, rules...)
+	b.clock.set(1e9 + int64(seed%1e6))
+	d := b.decideRequest(request)
+	x, err := b.engine.Rules().Explain(request, &ratelimit.ExplainOptions{Now: b.clock.Now(), CounterKeyPrefix: "p:"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(x.Descriptors) != len(d.Statuses) || x.Configured != (request.Domain == "domain") {
+		t.Fatalf("%d descriptors, %d statuses; configured %v", len(x.Descriptors), len(d.Statuses), x.Configured)
+	}
+	var counters, statistics []string
+	for i := range x.Descriptors {
+		e, s := &x.Descriptors[i], &d.Statuses[i]
+		met[e.Outcome]++
+		if e.Outcome == ratelimit.OutcomeLimit {
+			counters, statistics = append(counters, e.Limit.CounterKey), append(statistics, e.Limit.StatisticsKey)
+		}
+		checkStatus(t, e, s)
+		checkLevels(t, e, request.Descriptors[i].Entries, rules)
+	}
+	checkNames(t, b, counters, statistics)
+	if x.String() == "" {
+		t.Error("no text")
+	}
+}
+
+func checkStatus(t *testing.T, e *ratelimit.ExplainedDescriptor, s *ratelimit.Status) {
+	t.Helper()
+	limited := e.Outcome == ratelimit.OutcomeLimit
+	if s.Limited != limited || (s.Remaining == ratelimit.UnlimitedRemaining) != (e.Outcome == ratelimit.OutcomeUnlimited) {
+		t.Errorf("outcome %s, status %+v", e.Outcome, s)
+	}
+	if !limited {
+		return
+	}
+	l := e.Limit
+	over := l.RequestsPerUnit == 0 && !l.ShadowMode
+	if s.RequestsPerUnit != l.RequestsPerUnit || s.Unit.String() != l.Unit || s.Name != l.Name || s.Quota != l.QuotaMode || over != (s.Code == ratelimit.OverLimit) {
+		t.Errorf("limit %+v, status %+v", l, s)
+	}
+}
+
+// checkNames compares with what the store and the statistics were asked for.
+func checkNames(t *testing.T, b *bench, counters, statistics []string) {
+	t.Helper()
+	var asked []string
+	for _, h := range b.store.lastCall() {
+		asked = append(asked, string(h.Key))
+	}
+	equal(t, "counters", counters, asked)
+	counted := b.stats.counts()
+	for _, s := range statistics {
+		if _, found := counted[s]; !found && len(s) <= ratelimit.MaxStatsName {
+			t.Errorf("statistics key %q has counted nothing; those that have: %v", s, counted)
+		}
+	}
+	if distinct := len(slices.Compact(slices.Sorted(slices.Values(statistics)))); len(counted) > distinct {
+		t.Errorf("%d statistics keys explained, %d counted: %v", distinct, len(counted), counted)
+	}
+}
+
+// checkLevels follows the matched rules through the tree they were compiled from.
+func checkLevels(t *testing.T, e *ratelimit.ExplainedDescriptor, entries []ratelimit.Entry, rules []ratelimit.Rule) {
+	t.Helper()
+	var last *ratelimit.Rule
+	for i := range e.Levels {
+		l := &e.Levels[i]
+		if l.Key != entries[i].Key || l.Value != entries[i].Value {
+			t.Errorf("level %d is of %q=%q, the entry %v", i, l.Key, l.Value, entries[i])
+		}
+		if m := l.Match(); m == nil {
+			last, rules = nil, nil
+		} else if last = ruleOf(rules, m.Key, m.Value); last == nil {
+			t.Fatalf("there is no rule %q=%q at level %d", m.Key, m.Value, i)
+		} else {
+			rules = last.Rules
+		}
+	}
+	ruled := e.Outcome != ratelimit.OutcomeNone && (e.Limit == nil || !e.Limit.FromRequest)
+	white := last != nil && last.Limit == nil && len(last.Rules) == 0
+	if ruled && last == nil || white != (e.Outcome == ratelimit.OutcomeWhitelisted) {
+		t.Errorf("outcome %q, but the last entry matched %+v", e.Outcome, last)
+	}
+	if last == nil || last.Limit == nil {
+		return
+	}
+	if e.Limit == nil || e.Limit.RequestsPerUnit != last.Limit.RequestsPerUnit || e.Limit.Name != last.Limit.Name || e.Limit.Unlimited != last.Limit.Unlimited {
+		t.Errorf("the rule has %+v, explained is %+v", last.Limit, e.Limit)
+	}
+}
+
+func ruleOf(rules []ratelimit.Rule, key, value string) *ratelimit.Rule {
+	for i := range rules {
+		if rules[i].Key == key && rules[i].Value == value {
+			return &rules[i]
+		}
+	}
+	return nil
+}

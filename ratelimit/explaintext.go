@@ -1,0 +1,188 @@
+package ratelimit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// String is the explanation as text for people: some lines per descriptor, indented
+// by level. Keys and values that hold anything but plain text are quoted, so it may
+// be shown in a terminal whatever the request holds. The wording may change; programs
+// read the fields.
+func (x *Explanation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "domain %s%s\n", plain(x.Domain), x.unknownDomain())
+	for i := range x.Descriptors {
+		x.Descriptors[i].write(&b, i)
+	}
+	return b.String()
+}
+
+func (x *Explanation) unknownDomain() string {
+	switch {
+	case x.Configured:
+		return ""
+	case len(x.Domains) == 0:
+		return ": not configured; no domain is"
+	}
+	known := make([]string, len(x.Domains))
+	for i, d := range x.Domains {
+		known[i] = plain(d)
+	}
+	text := ": not configured; known: " + strings.Join(known, ", ")
+	if x.DomainsLeftOut > 0 {
+		text += fmt.Sprintf(" and %d more", x.DomainsLeftOut)
+	}
+	return text
+}
+
+func (d *ExplainedDescriptor) write(b *strings.Builder, index int) {
+	pairs := make([]string, len(d.Levels))
+	for i := range d.Levels {
+		pairs[i] = pairText(d.Levels[i].Key, d.Levels[i].Value)
+	}
+	fmt.Fprintf(b, "\ndescriptors[%d]: %s\n", index, strings.Join(pairs, ","))
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for i := range d.Levels {
+		if l := &d.Levels[i]; l.Reached {
+			fmt.Fprintf(t, "  level %d: %s\n", i+1, pairs[i])
+			l.write(t)
+		}
+	}
+	fmt.Fprintf(t, "  result: %s\n", d.result())
+	if d.Limit != nil {
+		d.Limit.write(t)
+	}
+	_ = t.Flush() // a strings.Builder takes everything
+}
+
+func (l *ExplainedLevel) write(t *tabwriter.Writer) {
+	for i := range l.Tried {
+		a := &l.Tried[i]
+		if i == len(l.Tried)-1 && l.TriedLeftOut > 0 {
+			fmt.Fprintf(t, "    %s\t%d more\tdo not match\n", ByWildcard, l.TriedLeftOut)
+		}
+		fmt.Fprintf(t, "    %s\t%s\t%s%s\n", a.Way, a.rule(), a.verdict(), inColumn(a.Place))
+	}
+	for _, m := range l.NearMisses {
+		fmt.Fprintf(t, "    near miss\t%s\t%s\n", ruleText(m.Key, m.Value), m.Why)
+	}
+}
+
+func (a *Attempt) rule() string {
+	if a.Way == ByExactValue {
+		return pairText(a.Key, a.Value)
+	}
+	return ruleText(a.Key, a.Value)
+}
+
+func (a *Attempt) verdict() string {
+	switch {
+	case a.Matched:
+		return "matches"
+	case a.Configured:
+		return "does not match"
+	}
+	return "no such rule"
+}
+
+func inColumn(place string) string {
+	if place == "" {
+		return ""
+	}
+	return "\t" + place
+}
+
+func (d *ExplainedDescriptor) result() string {
+	switch {
+	case d.Outcome == OutcomeLimit:
+		return d.Limit.size() + ": " + d.Reason
+	case d.Outcome == OutcomeReplaced:
+		return "replaced, so no limit: " + d.Reason
+	}
+	return string(d.Outcome) + ": " + d.Reason
+}
+
+func (l *ExplainedLimit) size() string {
+	switch {
+	case l.Unlimited:
+		return "unlimited"
+	case l.RequestsPerUnit == 1:
+		return "1 request per " + l.Unit
+	}
+	return fmt.Sprintf("%d requests per %s", l.RequestsPerUnit, l.Unit)
+}
+
+func (l *ExplainedLimit) write(t *tabwriter.Writer) {
+	row := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(t, "    %s\t%s\n", name, text)
+		}
+	}
+	if l.ReplacedBy != nil {
+		row("would be", l.size())
+	}
+	if l.Name != "" {
+		row("name", plain(l.Name))
+	}
+	row("replaced by", indices(l.ReplacedBy))
+	for _, r := range l.Replaces {
+		row("replaces", plain(r.Name)+": "+orNone(indices(r.Descriptors)))
+	}
+	if l.ShadowMode {
+		row("shadow mode", "counted, and always OK")
+	}
+	if l.QuotaMode {
+		row("quota mode", "over limit only together with all quota descriptors of the request")
+	}
+	if l.CounterKey == "" {
+		return
+	}
+	row("counter", plain(l.CounterKey))
+	row("window", instant(l.WindowStart)+" to "+instant(l.WindowEnd))
+	row("statistics", plain(l.StatisticsKey))
+}
+
+func orNone(descriptors string) string {
+	if descriptors == "" {
+		return "nothing in this request"
+	}
+	return descriptors
+}
+
+func indices(descriptors []int) string {
+	texts := make([]string, len(descriptors))
+	for i, d := range descriptors {
+		texts[i] = fmt.Sprintf("descriptors[%d]", d)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func instant(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02T15:04:05Z") }
+
+// pairText is an entry of a request.
+func pairText(key, value string) string { return plain(key) + "=" + plain(value) }
+
+// ruleText is what an entry is compared with.
+func ruleText(key, value string) string {
+	if value == "" {
+		return plain(key)
+	}
+	return pairText(key, value)
+}
+
+// plain quotes what would not be plain in a line of text.
+func plain(s string) string {
+	odd := func(c rune) bool {
+		return c == utf8.RuneError || !unicode.IsPrint(c) || strings.ContainsRune(` ,"`, c)
+	}
+	if s == "" || strings.ContainsFunc(s, odd) {
+		return strconv.Quote(s)
+	}
+	return s
+}
