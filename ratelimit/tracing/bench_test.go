@@ -1,0 +1,51 @@
+package tracing_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/tracing"
+)
+
+// modes are how a span may fare.
+var modes = []struct {
+	name string
+	rate float64
+	ctx  context.Context
+}{
+	{"off", 0, context.Background()},
+	{"parent not sampled", 1, remote(false)},
+	{"sampled", 1, context.Background()},
+}
+
+func BenchmarkStartSpan(b *testing.B) {
+	attrs := func() []slog.Attr { return []slog.Attr{slog.String("domain", "d")} }
+	for _, m := range modes {
+		b.Run(m.name, func(b *testing.B) {
+			receive(b, "http")
+			tr := start(b, m.rate, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				_, end := tr.StartSpan(m.ctx, tracing.SpanShouldRateLimit, attrs)
+				end(nil)
+			}
+		})
+	}
+}
+
+func BenchmarkStore(b *testing.B) {
+	for _, m := range modes {
+		b.Run(m.name, func(b *testing.B) {
+			receive(b, "http")
+			tr := start(b, m.rate, nil)
+			store := tr.Store(plain(func(context.Context, []ratelimit.Hit) error { return nil }), tracing.SpanRedis)
+			hits := make([]ratelimit.Hit, 2)
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = store.Add(m.ctx, hits)
+			}
+		})
+	}
+}

@@ -1,0 +1,110 @@
+package tracing_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+	"github.com/ashlar-go/ashlar/ratelimit/store/storetest"
+	"github.com/ashlar-go/ashlar/ratelimit/tracing"
+)
+
+// plain is a store that is not conditional.
+type plain func(context.Context, []ratelimit.Hit) error
+
+// Add does what the test wants.
+func (f plain) Add(ctx context.Context, hits []ratelimit.Hit) error { return f(ctx, hits) }
+
+// conditional is one that is.
+type conditional struct{ plain }
+
+// AddUnlessOver does the same as Add.
+func (c conditional) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
+	return c.plain(ctx, hits)
+}
+
+func TestStoreKeepsTheContract(t *testing.T) {
+	receive(t, "http")
+	tr := start(t, 1, nil)
+	open := func(*testing.T) ratelimit.Store { return tr.Store(memstore.New(nil), tracing.SpanRedis) }
+	storetest.Run(t, open, &storetest.Options{MaxCount: 1 << 62})
+}
+
+func TestStoreIsConditionalAsTheInner(t *testing.T) {
+	receive(t, "http")
+	tr := start(t, 1, nil)
+	nothing := plain(func(context.Context, []ratelimit.Hit) error { return nil })
+	for _, wrap := range []func(ratelimit.Store, string) ratelimit.Store{tr.Store, tr.PerSecondStore} {
+		_, is := wrap(nothing, "s").(ratelimit.ConditionalStore)
+		assert.False(t, is, "around a plain store")
+		_, is = wrap(conditional{nothing}, "s").(ratelimit.ConditionalStore)
+		assert.True(t, is, "around a conditional store")
+	}
+}
+
+func TestStoreSpans(t *testing.T) {
+	three := make([]ratelimit.Hit, 3)
+	for _, c := range []struct {
+		name      string
+		perSecond bool
+		want      map[string]any
+	}{
+		{tracing.SpanRedis, false, map[string]any{"hits": int64(3), "pipeline length": int64(6), "perSecondPipeline length": int64(0)}},
+		{tracing.SpanRedis, true, map[string]any{"hits": int64(3), "pipeline length": int64(0), "perSecondPipeline length": int64(6)}},
+		{tracing.SpanMemcached, false, map[string]any{"hits": int64(3), "keysToGet length": int64(3)}},
+		{"my store", false, map[string]any{"hits": int64(3)}},
+	} {
+		for _, unlessOver := range []bool{false, true} {
+			r := receive(t, "http")
+			tr := start(t, 1, nil)
+			failure := errors.New("unreachable")
+			inner := conditional{func(ctx context.Context, _ []ratelimit.Hit) error {
+				_, end := tr.StartSpan(ctx, "within", nil)
+				end(nil)
+				return failure
+			}}
+			store := tr.Store(inner, c.name)
+			if c.perSecond {
+				store = tr.PerSecondStore(inner, c.name)
+			}
+			if unlessOver {
+				require.Equal(t, failure, store.(ratelimit.ConditionalStore).AddUnlessOver(context.Background(), three))
+			} else {
+				require.Equal(t, failure, store.Add(context.Background(), three))
+			}
+			flush(t, tr)
+			s := r.named(t, c.name)
+			assert.Equal(t, c.want, s.attrs)
+			assert.True(t, s.failed())
+			assert.Equal(t, s.id(), r.named(t, "within").parent())
+		}
+	}
+}
+
+func TestStoreThatPanics(t *testing.T) {
+	r := receive(t, "http")
+	tr := start(t, 1, nil)
+	store := tr.Store(plain(func(context.Context, []ratelimit.Hit) error { panic("store") }), "s")
+	assert.PanicsWithValue(t, "store", func() { _ = store.Add(context.Background(), nil) })
+	flush(t, tr)
+	r.named(t, "s")
+}
+
+func TestStoreUnsampledCostsNothing(t *testing.T) {
+	receive(t, "http")
+	tr := start(t, 0, nil)
+	calls := 0
+	inner := conditional{func(context.Context, []ratelimit.Hit) error { calls++; return nil }}
+	store := tr.Store(inner, tracing.SpanRedis).(ratelimit.ConditionalStore)
+	ctx, hits := context.Background(), make([]ratelimit.Hit, 1)
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		_ = store.Add(ctx, hits)
+		_ = store.AddUnlessOver(ctx, hits)
+	}))
+	assert.Equal(t, 202, calls)
+}
