@@ -1,77 +1,38 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
-	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+
+	"github.com/ashlar-go/ashlar/ratelimit/certs/certstest"
 )
 
-// identity makes a certificate that is its own authority, good for server and client,
-// and returns the files of certificate and key.
-func identity(t *testing.T) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(1),
-		Subject:               pkix.Name{CommonName: "test"},
-		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().Add(time.Hour),
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	require.NoError(t, err)
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	require.NoError(t, err)
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	require.NoError(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
-	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600))
-	return cert, key
-}
-
 func TestMutualTLS(t *testing.T) {
-	serverCert, serverKey := identity(t)
-	clientCert, clientKey := identity(t)
-	pair, err := tls.LoadX509KeyPair(serverCert, serverKey)
-	require.NoError(t, err)
-	clients := x509.NewCertPool()
-	text, err := os.ReadFile(clientCert)
-	require.NoError(t, err)
-	require.True(t, clients.AppendCertsFromPEM(text))
+	dir := t.TempDir()
+	servers, clients := certstest.NewAuthority(t), certstest.NewAuthority(t)
+	serversCA, clientsCA := servers.WriteCA(dir, "servers.pem"), clients.WriteCA(dir, "clients.pem")
+	clientCert, clientKey := clients.Write(dir, "client")
+	strangeCert, strangeKey := servers.Write(dir, "strange")
 	_, addr := start(t, grpc.Creds(credentials.NewTLS(&tls.Config{
-		Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
+		Certificates: []tls.Certificate{servers.Issue()}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients.Pool(),
 	})))
 	ask := []string{"-dial_string", addr, "-domain", "demo", "-descriptors", "client=bob"}
 
-	code, out, errs := call(t, append(ask, "-grpc-use-tls", "-grpc-server-ca-file", serverCert, "-grpc-cert-file", clientCert, "-grpc-key-file", clientKey)...)
+	code, out, errs := call(t, append(ask, "-grpc-use-tls", "-grpc-server-ca-file", serversCA, "-grpc-cert-file", clientCert, "-grpc-key-file", clientKey)...)
 	require.Zero(t, code, "%s%s", out, errs)
 	require.Contains(t, out, "\nresponse: overall_code:OK ")
 
 	for why, args := range map[string][]string{
 		"no TLS":                    ask,
 		"a server nobody vouches":   append(ask, "-grpc-use-tls", "-grpc-cert-file", clientCert, "-grpc-key-file", clientKey),
-		"no client certificate":     append(ask, "-grpc-use-tls", "-grpc-server-ca-file", serverCert),
-		"a strange certificate":     append(ask, "-grpc-use-tls", "-grpc-server-ca-file", serverCert, "-grpc-cert-file", serverCert, "-grpc-key-file", serverKey),
-		"another server's identity": append(ask, "-grpc-use-tls", "-grpc-server-ca-file", clientCert, "-grpc-cert-file", clientCert, "-grpc-key-file", clientKey),
+		"no client certificate":     append(ask, "-grpc-use-tls", "-grpc-server-ca-file", serversCA),
+		"a strange certificate":     append(ask, "-grpc-use-tls", "-grpc-server-ca-file", serversCA, "-grpc-cert-file", strangeCert, "-grpc-key-file", strangeKey),
+		"another server's identity": append(ask, "-grpc-use-tls", "-grpc-server-ca-file", clientsCA, "-grpc-cert-file", clientCert, "-grpc-key-file", clientKey),
 	} {
 		code, out, _ := call(t, args...)
 		require.Equal(t, 1, code, why)
@@ -80,8 +41,9 @@ func TestMutualTLS(t *testing.T) {
 }
 
 func TestBadTLSFiles(t *testing.T) {
-	cert, key := identity(t)
-	missing := filepath.Join(t.TempDir(), "missing.pem")
+	dir := t.TempDir()
+	cert, key := certstest.NewAuthority(t).Write(dir, "client")
+	missing := filepath.Join(dir, "missing.pem")
 	for _, c := range []struct {
 		args []string
 		code int

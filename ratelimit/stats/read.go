@@ -54,10 +54,15 @@ type contents struct {
 	sources  []func(Reader)
 }
 
+// catch copies what there is, which takes milliseconds when it is much. Look-ups go on
+// meanwhile.
 func (r *Registry) catch() contents {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.forget(r.now())
+	r.mu.Unlock()
+
+	r.mu.RLock()
+	defer r.mu.RUnlock()
 	c := contents{
 		limits:   make([]*limit, 0, len(r.limits)),
 		counters: make(map[string]*ratelimit.Counter, len(r.counters)),

@@ -1,0 +1,164 @@
+package prom_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
+	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
+)
+
+// names are made of pieces that are likely to look alike in a scrape.
+func names() *rapid.Generator[string] {
+	piece := rapid.SampledFrom([]string{
+		"a", "b", "_", "-", "--", ".", ".", ".", "..", "", "\xff", "\xc3", "é", "\n", `"`, `\`, "9", "=", ".__t=v",
+		"total_hits", "over_limit", "over_limit_with_local_cache", "domain_not_found", "_sum", "_count", "_bucket", "_counter", "_gauge",
+	})
+	prefix := rapid.SampledFrom([]string{
+		"ratelimit.service.rate_limit.d.", "ratelimit.service.rate_limit.", "ratelimit.service.call.should_rate_limit.",
+		"ratelimit_server.", "ratelimit.service.config_load_error", "x", "drop.", "m.", "m.a.",
+	})
+	suffix := rapid.SampledFrom([]string{"", ".total_hits", ".over_limit", ".total_requests", ".response_time"})
+	return rapid.Custom(func(t *rapid.T) string {
+		return prefix.Draw(t, "prefix") + strings.Join(rapid.SliceOfN(piece, 0, 5).Draw(t, "pieces"), "") + suffix.Draw(t, "suffix")
+	})
+}
+
+// figures are what a registry should show: its source.
+type figures struct {
+	counters, gauges map[string]uint64
+	timers           map[string]uint64 // how many durations
+}
+
+func newFigures(registry *stats.Registry) *figures {
+	m := &figures{map[string]uint64{}, map[string]uint64{}, map[string]uint64{}}
+	registry.Source(func(to stats.Reader) {
+		for name, n := range m.counters {
+			to.Counter(name, n)
+		}
+		for name, n := range m.gauges {
+			to.Gauge(name, n)
+		}
+	})
+	return m
+}
+
+func (m *figures) change(t *rapid.T, registry *stats.Registry) {
+	name, n := m.name(t), uint64(rapid.IntRange(0, 9).Draw(t, "n"))
+	switch rapid.IntRange(0, 4).Draw(t, "what") {
+	case 0, 1:
+		m.counters[name] += n
+	case 2:
+		m.gauges[name] = n
+	case 3:
+		for name := range maps.Clone(m.counters) {
+			if rapid.Bool().Draw(t, "forget") {
+				delete(m.counters, name)
+			}
+		}
+	default:
+		registry.Timer(name).Record(time.Millisecond)
+		m.timers[name]++
+	}
+}
+
+// name is a new one, or one that may look like another in a scrape.
+func (m *figures) name(t *rapid.T) string {
+	known := slices.Concat(slices.Sorted(maps.Keys(m.counters)), slices.Sorted(maps.Keys(m.gauges)), slices.Sorted(maps.Keys(m.timers)))
+	if len(known) == 0 || rapid.Bool().Draw(t, "new") {
+		return names().Draw(t, "name")
+	}
+	name := rapid.SampledFrom(known).Draw(t, "known")
+	from := rapid.SampledFrom([]string{".", "_", "-", "\xff", "\xc3", "a"}).Draw(t, "from")
+	to := rapid.SampledFrom([]string{".", "_", "-", "\xff", "\xc3", "..", "_count", "_sum"}).Draw(t, "to")
+	if at := strings.LastIndex(name, from); at >= 0 {
+		return name[:at] + to + name[at+len(from):]
+	}
+	return name + to
+}
+
+func sum(of map[string]float64) (total float64) {
+	for _, n := range of {
+		total += n
+	}
+	return total
+}
+
+// Whatever the names, no statistic is merged with another, and none is lost.
+func TestNothingIsMergedSilently(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		registry := stats.New(nil)
+		m := newFigures(registry)
+		e, log := exporter(t, registry, prom.Options{})
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			m.change(t, registry)
+			families := parsed(t, e)
+			series, total := 1, 0.0 // our own counter
+			for name, n := range m.counters {
+				if n > 0 || !strings.HasPrefix(name, "ratelimit.service.rate_limit.") {
+					series, total = series+1, total+float64(n)
+				}
+			}
+			counters, gauges := ofKind(families, dto.MetricType_COUNTER), ofKind(families, dto.MetricType_GAUGE)
+			require.Len(t, counters, series, "%v of %q", counters, m.counters)
+			require.Equal(t, total, sum(counters), "%v", counters)
+			require.Len(t, gauges, len(m.gauges), "%v of %q", gauges, m.gauges)
+			var recorded, shown uint64
+			observed := 0
+			for _, n := range m.timers {
+				recorded += n
+			}
+			for _, f := range families {
+				for _, sample := range f.GetMetric() {
+					if n := sample.GetHistogram().GetSampleCount() + sample.GetSummary().GetSampleCount(); n > 0 {
+						shown, observed = shown+n, observed+1
+					}
+				}
+			}
+			require.Equal(t, recorded, shown)
+			require.Equal(t, len(m.timers), observed)
+		}
+		require.Empty(t, log.String())
+	})
+}
+
+// A mapping file decides what is added up and dropped; nothing else is lost, and no
+// count goes down.
+func TestNothingIsLostWithAMapping(t *testing.T) {
+	mapping := []byte(`
+mappings:
+- {match: "drop.*", match_metric_type: counter, name: x, action: drop}
+- {match: '^m\.([^.]*)(.*)$', match_type: regex, match_metric_type: counter, name: merged, labels: {part: $1}}
+`)
+	rapid.Check(t, func(t *rapid.T) {
+		registry := stats.New(nil)
+		m := newFigures(registry)
+		e, log := exporter(t, registry, prom.Options{Mapping: mapping})
+		var before map[string]float64
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			m.change(t, registry)
+			counters := ofKind(parsed(t, e), dto.MetricType_COUNTER)
+			least := 0.0
+			for name, n := range m.counters {
+				if rest, ok := strings.CutPrefix(name, "drop."); !ok || strings.Contains(rest, ".") {
+					least += float64(n)
+				}
+			}
+			require.GreaterOrEqual(t, sum(counters), least, "what is forgotten may stay in a sum: %v", counters)
+			for name, n := range before {
+				if now, ok := counters[name]; ok && strings.HasPrefix(name, "merged") {
+					require.GreaterOrEqual(t, now, n, name)
+				}
+			}
+			before = counters
+		}
+		require.NotContains(t, log.String(), "left out")
+	})
+}

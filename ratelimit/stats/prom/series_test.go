@@ -1,0 +1,157 @@
+package prom_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
+	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+func TestNamesThatLookAlikeStayApart(t *testing.T) {
+	const prefix = "ratelimit.service.rate_limit."
+	registry := stats.New(nil)
+	for i, name := range []string{
+		"x.a.b", "x.a_b", "x.a-b", // the same when escaped
+		prefix + "d.a.over_limit", prefix + "d.a..over_limit", // an empty label is none
+		prefix + "d.a\xff.near_limit", prefix + "d.a\xfe.near_limit", prefix + "d.a\xff\xff\xff.near_limit", // not UTF-8
+	} {
+		registry.Counter(name).Add(uint64(i + 1))
+	}
+	e, _ := exporter(t, registry, prom.Options{})
+	assert.ElementsMatch(t, []string{
+		`x_a_b 3`, // the first in the order of the alphabet
+		`x_a_b{statistic="x.a.b"} 1`,
+		`x_a_b{statistic="x.a_b"} 2`,
+		`ratelimit_service_rate_limit_over_limit{domain="d",key1="a",statistic="ratelimit.service.rate_limit.d.a.over_limit"} 4`,
+		`ratelimit_service_rate_limit_over_limit{domain="d",key1="a"} 5`,
+		`ratelimit_service_rate_limit_near_limit{domain="d",key1="a�",statistic="\"ratelimit.service.rate_limit.d.a\\xff.near_limit\""} 6`,
+		`ratelimit_service_rate_limit_near_limit{domain="d",key1="a�"} 7`,
+		`ratelimit_service_rate_limit_near_limit{domain="d",key1="a�",statistic="\"ratelimit.service.rate_limit.d.a\\xff\\xff\\xff.near_limit\""} 8`,
+	}, samples(t, e))
+	// Whoever has a series keeps it.
+	registry.Counter("x.a+b").Add(9)
+	lines := samples(t, e)
+	assert.Contains(t, lines, `x_a_b 3`)
+	assert.Contains(t, lines, `x_a_b{statistic="x.a+b"} 9`)
+}
+
+// The label that tells statistics apart may be in use for something else.
+func TestLabelNamedStatistic(t *testing.T) {
+	registry := stats.New(nil)
+	registry.Counter("x.a").Add(1)
+	registry.Counter("x-a").Add(2)
+	registry.Counter("y.a").Add(3)
+	e, log := exporter(t, registry, prom.Options{Mapping: []byte(
+		"mappings:\n- {match: y.a, name: x_a, labels: {statistic: x.a}}\n"), Tags: []stats.Tag{{Name: "statistic", Value: "tag"}}})
+	assert.ElementsMatch(t, []string{
+		`x_a{tag_statistic="tag"} 2`,
+		`x_a{statistic="x.a",tag_statistic="tag"} 1`,
+		`x_a{statistic="y.a",tag_statistic="tag"} 3`,
+	}, samples(t, e))
+	assert.Empty(t, log.String())
+}
+
+func TestKindsThatClashStayApart(t *testing.T) {
+	registry := stats.New(nil)
+	registry.Counter("a.b").Add(1)
+	registry.Gauge("a-b").Set(2)
+	registry.Gauge("a.b").Set(3)
+	registry.Gauge("ratelimit.service.config.load.error").Set(4) // not the specification's counter
+	e, log := exporter(t, registry, prom.Options{})
+	registry.Timer("t.x").Record(time.Second)
+	registry.Counter("t.x.sum").Add(5)
+	registry.Counter("ratelimit.service.response.time.seconds.bucket").Add(6) // as the histogram's lines
+	lines := samples(t, e)
+	for _, want := range []string{
+		`a_b_counter 1`, `a_b 2`, `a_b{statistic="a.b"} 3`, `ratelimit_service_config_load_error_gauge 4`,
+		`t_x_sum 1000`, `t_x_count 1`, `t_x_sum_counter 5`,
+		`ratelimit_service_response_time_seconds_bucket_counter 6`,
+	} {
+		assert.Contains(t, lines, want)
+	}
+	parsed(t, e)
+	assert.Empty(t, log.String())
+}
+
+// A metric of the runtime is never mixed with a statistic.
+func TestNamesOfTheRuntimeAreTaken(t *testing.T) {
+	registry := stats.New(nil)
+	registry.Gauge("go.goroutines").Set(1_000_000)
+	e, err := prom.New(registry, nil)
+	require.NoError(t, err)
+	body := text(t, e)
+	assert.Contains(t, body, "\ngo_goroutines_gauge 1e+06\n")
+	assert.NotContains(t, body, "\ngo_goroutines 1e+06\n")
+	assert.Contains(t, body, "\npromhttp_metric_handler_requests_total{code=\"200\"} 0\n")
+	assert.Contains(t, body, "\nprocess_resident_memory_bytes ")
+}
+
+// What the registry forgets is forgotten here, and its name is free for others.
+func TestForgottenStatisticsGo(t *testing.T) {
+	now := time.Unix(0, 0)
+	registry := stats.New(&stats.Options{Keep: time.Minute, Now: func() time.Time { return now }})
+	e, _ := exporter(t, registry, prom.Options{})
+	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Stats: registry})
+	engine.Use(rules(t, "d", "x"))
+	decide(t, engine, "d", "x")
+	registry.Counter("ratelimit.service.rate_limit.d.x..total_hits").Add(5)
+	const plain, second = `ratelimit_service_rate_limit_total_hits{domain="d",key1="x"} `,
+		`ratelimit_service_rate_limit_total_hits{domain="d",key1="x",statistic="ratelimit.service.rate_limit.d.x.total_hits"} `
+	assert.Contains(t, samples(t, e), plain+"5")
+	assert.Contains(t, samples(t, e), second+"1")
+	engine.Use(rules(t, "d", "y"))
+	now = now.Add(2 * time.Minute)
+	assert.NotContains(t, text(t, e), second)
+	decide(t, engine, "d", "y")
+	assert.Contains(t, samples(t, e), plain+"5")
+	assert.Contains(t, text(t, e), `total_hits{domain="d",key1="y"} 1`)
+}
+
+func TestReadingsAreMonotonic(t *testing.T) {
+	registry := stats.New(nil)
+	var total uint64
+	registry.Source(func(to stats.Reader) {
+		to.Counter("s.c", total)
+		to.Counter("s.c", total) // told twice
+		to.Gauge("s.g", 2)
+		to.Gauge("s.g", 2)
+	})
+	e, _ := exporter(t, registry, prom.Options{})
+	for _, step := range []struct {
+		total uint64
+		want  string
+	}{{3, "s_c 3"}, {5, "s_c 5"}, {1, "s_c 6"}, {1, "s_c 6"}, {4, "s_c 9"}} {
+		total = step.total
+		assert.Equal(t, []string{step.want, "s_g 2"}, samples(t, e))
+	}
+}
+
+// A program with metrics of its own registers the exporter there.
+func TestCollector(t *testing.T) {
+	registry := stats.New(nil)
+	registry.Counter("ratelimit.service.config_load_success").Add(1)
+	e, _ := exporter(t, registry, prom.Options{})
+	own := prometheus.NewPedanticRegistry()
+	require.NoError(t, own.Register(e))
+	families, err := own.Gather()
+	require.NoError(t, err)
+	var names []string
+	for _, f := range families {
+		names = append(names, f.GetName())
+		_, err := expfmt.MetricFamilyToText(discard{}, f)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, []string{"ratelimit_service_config_load_success", "ratelimit_service_scrape_conflicts"}, names)
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
