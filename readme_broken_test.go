@@ -163,8 +163,13 @@ func TestCheckPackages(t *testing.T) {
 
 func TestFillSettings(t *testing.T) {
 	t.Parallel()
-	rows := []settings.Variable{{Name: "A", Default: "1", Doc: "this | that"}, {Name: "B", Doc: "other"}}
-	const table = "x\n<!-- settings -->\n\n| Variable | Default | Meaning |\n|---|---|---|\n| `A` | `1` | this \\| that |\n| `B` |  | other |\n\n<!-- /settings -->\ny"
+	rows := []settings.Variable{
+		{Group: "G", Name: "A", Default: "1", Doc: "this | that"},
+		{Group: "G", Name: "B", Doc: "other"},
+		{Group: "H", Name: "C", Aliases: []string{"D", "E"}},
+	}
+	const table = "x\n<!-- settings -->\n\n| G | Default | Meaning |\n|---|---|---|\n| `A` | `1` | this \\| that |\n| `B` |  | other |\n\n" +
+		"| H | Default | Meaning |\n|---|---|---|\n| `C`, `D`, `E` |  |  |\n\n<!-- /settings -->\ny"
 	for text, want := range map[string]string{
 		"no table": "no table",
 		table:      table,

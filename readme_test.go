@@ -208,14 +208,24 @@ func fillSettings(d *document, rows []settings.Variable) (string, []string) {
 	return strings.Join(slices.Concat(d.lines[:first+1], settingsTable(rows), d.lines[last:]), "\n"), nil
 }
 
+// settingsTable is a table for each group, all names of a setting in one cell.
 func settingsTable(rows []settings.Variable) []string {
-	lines := []string{"", "| Variable | Default | Meaning |", "|---|---|---|"}
-	for _, v := range rows {
+	lines := []string{""}
+	group := ""
+	for i, v := range rows {
+		if i == 0 || v.Group != group {
+			group = v.Group
+			if i > 0 {
+				lines = append(lines, "")
+			}
+			lines = append(lines, "| "+group+" | Default | Meaning |", "|---|---|---|")
+		}
 		value := ""
 		if v.Default != "" {
 			value = "`" + v.Default + "`"
 		}
-		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s |", v.Name, value, strings.ReplaceAll(v.Doc, "|", `\|`)))
+		names := strings.Join(append([]string{v.Name}, v.Aliases...), "`, `")
+		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s |", names, value, strings.ReplaceAll(v.Doc, "|", `\|`)))
 	}
 	return append(lines, "")
 }

@@ -34,15 +34,18 @@ type limits struct {
 
 func newLimits(flags *flag.FlagSet) *limits {
 	l := &limits{settings: settings.Default()}
+	l.settings.DisableStats = true // nobody to push them to; the debug port shows them
+	l.settings.RuntimeWatchRoot = false
 	flags.IntVar(&l.settings.Port, "http-port", l.settings.Port, "`port` of the rate limit service over HTTP; 0 picks a free one")
 	flags.IntVar(&l.settings.GRPCPort, "grpc-port", l.settings.GRPCPort, "`port` of the rate limit service over gRPC; 0 picks a free one")
-	flags.StringVar(&l.dir, "limits", "", "`directory` of rate limit configuration to use in place of the sample")
+	flags.IntVar(&l.settings.DebugPort, "debug-port", l.settings.DebugPort, "`port` of the rate limit service's debug pages; 0 picks a free one")
+	flags.StringVar(&l.dir, "limits", "", "`directory` of rate limit configuration to use in place of the sample; changes are followed")
 	return l
 }
 
 // load settles where the limits come from.
 func (l *limits) load(host string, log io.Writer) error {
-	l.settings.Host, l.settings.GRPCHost = host, host
+	l.settings.Host, l.settings.GRPCHost, l.settings.DebugHost = host, host, host
 	l.opts.Log = server.NewLogTo(log, l.settings)
 	if l.dir == "" {
 		l.opts.Files = []config.File{{Name: samplePath, Data: sample}}
@@ -58,8 +61,11 @@ func (l *limits) load(host string, log io.Writer) error {
 	} else if !info.IsDir() {
 		return cli.Usagef("-limits: %s is a file: name the directory that holds it", l.dir)
 	}
+	if _, err := config.Load(os.DirFS(abs), nil); err != nil {
+		return fmt.Errorf("the configuration can't be loaded:\n%w", err) // later ones are logged
+	}
 	l.settings.RuntimeRoot, l.settings.RuntimeSubdirectory, l.settings.RuntimeAppDirectory = filepath.Dir(abs), "", filepath.Base(abs)
-	l.from = "all files in " + l.dir
+	l.from = "all files in " + l.dir + ", followed as they change"
 	return nil
 }
 
@@ -67,7 +73,7 @@ func (l *limits) serve(ctx context.Context, listening func(server.Addresses)) er
 	l.opts.Listening = listening
 	err := server.Run(ctx, l.settings, &l.opts)
 	if e, ok := errors.AsType[*server.ListenError](err); ok {
-		flags := map[string]string{"PORT": "-http-port", "GRPC_PORT": "-grpc-port"}
+		flags := map[string]string{"PORT": "-http-port", "GRPC_PORT": "-grpc-port", "DEBUG_PORT": "-debug-port"}
 		return portTaken(e.Err, flags[e.Setting])
 	}
 	return err

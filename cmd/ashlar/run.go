@@ -48,6 +48,7 @@ func welcome(a server.Addresses, limits string, books net.Addr) string {
   rate limits over gRPC   %[1]s
   rate limits over HTTP   http://%[2]s/json
   health                  http://%[2]s/healthcheck
+  debug, statistics       http://%[5]s/
   limits                  %[3]s
   book catalog            http://%[4]s/api/books
 
@@ -57,5 +58,5 @@ Try in another terminal, the first a few times in a row:
   curl -i http://%[2]s/json -d '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'
   curl -i http://%[4]s/api/books
 
-`, a.GRPC, a.HTTP, limits, books)
+`, a.GRPC, a.HTTP, limits, books, a.Debug)
 }

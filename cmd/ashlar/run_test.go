@@ -54,7 +54,7 @@ func start(t *testing.T, args ...string) (welcome string, stop func() int) {
 	t.Cleanup(cancel)
 	out := &output{more: make(chan struct{}, 1)}
 	done := make(chan int, 1)
-	args = append([]string{"-http-port", "0", "-grpc-port", "0", "-catalog-port", "0"}, args...)
+	args = append([]string{"-http-port", "0", "-grpc-port", "0", "-catalog-port", "0", "-debug-port", "0"}, args...)
 	go func() { done <- cli.Run(ctx, "ashlar", run, cli.Env{Args: args, Stdout: out, Stderr: out}) }()
 	select {
 	case <-out.more:
@@ -124,7 +124,7 @@ func TestLimitsOfADirectory(t *testing.T) {
 	require.Zero(t, stop())
 
 	write("domain: demo\ndescriptors:\n  - key: client\n    rate_limit: {unit: moon}\n  - kee: x\n")
-	code, errText := fail(t, "-catalog-port", "0", "-limits", dir)
+	code, errText := fail(t, "-catalog-port", "0", "-debug-port", "0", "-limits", dir)
 	require.Equal(t, cli.ExitFailure, code)
 	require.Contains(t, errText, "mine.yaml:4:")
 	require.Contains(t, errText, "invalid rate limit unit 'moon'")
@@ -153,10 +153,10 @@ func TestMistakes(t *testing.T) {
 		says string
 	}{
 		{[]string{"-catalog-port", port}, 1, "choose another port with -catalog-port"},
-		{[]string{"-catalog-port", "0", "-http-port", port, "-grpc-port", "0"}, 1, "choose another port with -http-port"},
-		{[]string{"-catalog-port", "0", "-grpc-port", port, "-http-port", "0"}, 1, "choose another port with -grpc-port"},
-		{[]string{"-catalog-port", "0", "-limits", "/does/not/exist"}, 2, "/does/not/exist"},
-		{[]string{"-catalog-port", "0", "-limits", file}, 2, "name the directory that holds it"},
+		{[]string{"-catalog-port", "0", "-debug-port", "0", "-http-port", port, "-grpc-port", "0"}, 1, "choose another port with -http-port"},
+		{[]string{"-catalog-port", "0", "-debug-port", "0", "-grpc-port", port, "-http-port", "0"}, 1, "choose another port with -grpc-port"},
+		{[]string{"-catalog-port", "0", "-debug-port", "0", "-limits", "/does/not/exist"}, 2, "/does/not/exist"},
+		{[]string{"-catalog-port", "0", "-debug-port", "0", "-limits", file}, 2, "name the directory that holds it"},
 		{[]string{"extra"}, 2, `unexpected argument "extra"`},
 		{[]string{"-colour"}, 2, "-colour"},
 	} {

@@ -38,11 +38,12 @@ func TestRunsUntilTold(t *testing.T) {
 	go func() {
 		done <- cli.Run(ctx, "ratelimitd", run, cli.Env{Stderr: errs, Environ: map[string]string{
 			"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "RUNTIME_ROOT": root,
+			"DEBUG_HOST": "127.0.0.1", "DEBUG_PORT": "0", "DISABLE_STATS": "true",
 		}})
 	}()
 	select {
 	case line := <-errs.line:
-		require.Regexp(t, regexp.MustCompile(`^ratelimitd: gRPC on 127\.0\.0\.1:\d+, HTTP on 127\.0\.0\.1:\d+, counters embedded in this process: BACKEND_TYPE is not set, and neither is KVSTORE_URL\n$`), line)
+		require.Regexp(t, regexp.MustCompile(`^ratelimitd: gRPC on 127\.0\.0\.1:\d+, HTTP on 127\.0\.0\.1:\d+, debug on 127\.0\.0\.1:\d+, counters embedded \(BACKEND_TYPE is not set, and neither is KVSTORE_URL\)\n$`), line)
 	case <-time.After(20 * time.Second):
 		t.Fatal("does not start")
 	}
@@ -64,7 +65,34 @@ func TestSettingsList(t *testing.T) {
 	require.Len(t, strings.Split(strings.TrimSpace(out.String()), "\n"), len(settings.Table()))
 	require.Regexp(t, `(?m)^GRPC_PORT\s+8081\s+port of the gRPC listener`, out.String())
 
+	require.Regexp(t, `(?m)^KVSTORE_URL\s.*\(also REDIS_URL\)$`, out.String())
+
 	out.Reset()
 	require.Equal(t, cli.ExitUsage, cli.Run(t.Context(), "ratelimitd", run, cli.Env{Args: []string{"x"}, Stdout: &out, Stderr: &out}))
 	require.Contains(t, out.String(), "environment variables")
+}
+
+// The values in effect, with where they come from, and no secret.
+func TestPrintSettings(t *testing.T) {
+	print := func(environ map[string]string) (code int, out, errs string) {
+		var o, e bytes.Buffer
+		code = cli.Run(t.Context(), "ratelimitd", run, cli.Env{Args: []string{"-print-settings"}, Stdout: &o, Stderr: &e, Environ: environ})
+		return code, o.String(), e.String()
+	}
+	code, out, errs := print(map[string]string{
+		"REDIS_URL": "redis.example:6379", "REDIS_AUTH": "hunter2", "GRPC_PORT": "9081", "GRPC_PRT": "1",
+	})
+	require.Zero(t, code, errs)
+	require.Regexp(t, `(?m)^GRPC_PORT +9081 +environment, as GRPC_PORT$`, out)
+	require.Regexp(t, `(?m)^PORT +8080 +default$`, out)
+	require.Regexp(t, `(?m)^KVSTORE_URL +redis\.example:6379 +environment, as REDIS_URL$`, out)
+	require.Regexp(t, `(?m)^KVSTORE_AUTH +\*\*\* +environment, as REDIS_AUTH$`, out)
+	require.NotContains(t, out+errs, "hunter2")
+	require.Contains(t, errs, "warning: GRPC_PRT: ")
+	require.Contains(t, errs, "GRPC_PORT")
+
+	code, out, errs = print(map[string]string{"PORT": "x"})
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, out, "GRPC_PORT", "the list is printed all the same")
+	require.Contains(t, errs, "\nPORT: ")
 }

@@ -64,5 +64,5 @@
 //
 // Turned down: a schema language, which would have its own words for what the
 // reference service says in its; and watching for changes here, which needs
-// nothing of this package but that it can be called again.
+// nothing of this package but that it can be called again: ratelimit/files does it.
 package config

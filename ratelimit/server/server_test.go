@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -19,10 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/status"
 
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
@@ -42,7 +41,9 @@ type running struct {
 	set  *settings.Settings
 	root string
 	log  *lockedBuffer
-	addr server.Addresses
+	srv  *server.Server
+	addr server.Addresses // when it listens
+	up   chan server.Addresses
 	stop context.CancelFunc
 	done chan error
 }
@@ -77,34 +78,55 @@ func prepare(t *testing.T, files map[string]string, environ map[string]string) *
 		"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0",
 		"RUNTIME_ROOT": r.root, "RUNTIME_SUBDIRECTORY": "sub", "LOG_LEVEL": "INFO",
 	}
-	for k, v := range environ {
-		all[k] = v
-	}
+	maps.Copy(all, map[string]string{"DEBUG_HOST": "127.0.0.1", "DEBUG_PORT": "0", "DISABLE_STATS": "true", "RUNTIME_WATCH_ROOT": "false"})
+	maps.Copy(all, environ)
 	var err error
 	r.set, err = settings.Parse(all)
 	require.NoError(t, err)
 	return r
 }
 
+// run starts the server and does not wait for it.
+func (r *running) run() *running {
+	r.t.Helper()
+	r.up = make(chan server.Addresses, 1)
+	var err error
+	r.srv, err = server.New(r.set, &server.Options{
+		Log:       server.NewLogTo(r.log, r.set),
+		Listening: func(a server.Addresses) { r.up <- a },
+	})
+	require.NoError(r.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	go func() { r.done <- r.srv.Run(ctx) }()
+	r.t.Cleanup(cancel)
+	return r
+}
+
 // start runs the server and waits until it listens.
 func (r *running) start() *running {
 	r.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	r.stop = cancel
-	listening := make(chan server.Addresses, 1)
-	go func() {
-		r.done <- server.Run(ctx, r.set, &server.Options{
-			Log:       server.NewLogTo(r.log, r.set),
-			Listening: func(a server.Addresses) { listening <- a },
-		})
-	}()
-	r.t.Cleanup(cancel)
+	return r.run().await()
+}
+
+// await waits until the server listens.
+func (r *running) await() *running {
+	r.t.Helper()
 	select {
-	case r.addr = <-listening:
+	case r.addr = <-r.up:
 	case err := <-r.done:
 		r.t.Fatalf("the server did not start: %v", err)
+	case <-time.After(20 * time.Second):
+		r.t.Fatalf("the server does not listen\n%s", r.log)
 	}
 	return r
+}
+
+// end stops the server, which must be in order.
+func (r *running) end() {
+	r.t.Helper()
+	r.stop()
+	require.NoError(r.t, r.wait())
 }
 
 // fail runs the server and returns why it did not start.
@@ -135,10 +157,16 @@ func (r *running) dial() *grpc.ClientConn {
 	return conn
 }
 
+// get asks the HTTP listener, getAt another one.
 func (r *running) get(path string) (int, string) {
 	r.t.Helper()
+	return r.getAt(r.addr.HTTP, path)
+}
+
+func (r *running) getAt(at net.Addr, path string) (int, string) {
+	r.t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	res, err := client.Get("http://" + r.addr.HTTP.String() + path)
+	res, err := client.Get("http://" + at.String() + path)
 	require.NoError(r.t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
@@ -179,38 +207,6 @@ func TestServerDecides(t *testing.T) {
 	require.NoError(t, r.wait())
 }
 
-// A configuration with faults in several files is refused with all of them.
-func TestBrokenConfiguration(t *testing.T) {
-	files := map[string]string{
-		"a.yaml": "domain: a\ndescriptors:\n  - key: x\n    rate_limit: {unit: fortnight, requests_per_unit: 1}\n  - value: y\n",
-		"b.yaml": "domain: a\n",
-		"c.yaml": "domain: [\n",
-	}
-	err := prepare(t, files, nil).fail()
-	require.Error(t, err)
-	for _, want := range []string{
-		"a.yaml:4:", "invalid rate limit unit 'fortnight'", "a.yaml:5:", "descriptor has empty key",
-		"b.yaml:1:", "duplicate domain 'a' in config file", "c.yaml:", "error loading config file",
-	} {
-		require.Contains(t, err.Error(), want)
-	}
-
-	r := prepare(t, files, map[string]string{"FORCE_START_WITHOUT_INITIAL_CONFIG": "true"}).start()
-	_, err = ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("a", "b"))
-	require.Equal(t, codes.Unavailable, status.Code(err))
-	require.Equal(t, "no rate limit configuration loaded", status.Convert(err).Message())
-	require.Contains(t, r.log.String(), "duplicate domain 'a' in config file")
-	r.stop()
-	require.NoError(t, r.wait())
-}
-
-func TestMissingDirectory(t *testing.T) {
-	r := prepare(t, nil, nil)
-	err := r.fail()
-	require.ErrorContains(t, err, filepath.Join(r.root, "sub", "config"))
-	require.ErrorContains(t, err, "RUNTIME_ROOT")
-}
-
 func TestWarningsAreLogged(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig + "  - key: other\n    rate_limit: {unit: day}\n"}, map[string]string{"LOG_FORMAT": "json"}).start()
 	r.stop()
@@ -225,7 +221,7 @@ func TestTakenPort(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
-	for _, setting := range []string{"GRPC_PORT", "PORT"} {
+	for _, setting := range []string{"GRPC_PORT", "PORT", "DEBUG_PORT"} {
 		err := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{setting: port}).fail()
 		var taken *server.ListenError
 		require.ErrorAs(t, err, &taken)

@@ -15,7 +15,6 @@ const (
 	protobuf   = "google.golang.org/protobuf"
 	envoy      = "github.com/envoyproxy/go-control-plane"
 	yaml       = "gopkg.in/yaml.v3"
-	env        = "github.com/caarlos0/env/v11"
 	sqlite     = "modernc.org/sqlite"
 	postgres   = "github.com/jackc/pgx/v5"
 	migrations = "github.com/pressly/goose/v3"
@@ -28,7 +27,6 @@ const (
 	prometheus = "github.com/prometheus"
 	otel       = "go.opentelemetry.io"
 	watch      = "github.com/fsnotify/fsnotify"
-	backoff    = "github.com/cenkalti/backoff/v5"
 	sync       = "golang.org/x/sync"
 	semver     = "github.com/Masterminds/semver/v3"
 	mail       = "github.com/wneessen/go-mail"
@@ -57,25 +55,30 @@ func House() *Law {
 func ratelimitRows() []Row {
 	return []Row{
 		{Path: "ratelimit", Floor: Ground},
+		{Path: "ratelimit/certs/certstest", Floor: Ground},
 
-		{Path: "ratelimit/config", Floor: First, Uses: []string{yaml, watch}},
+		{Path: "ratelimit/certs", Floor: First},
+		{Path: "ratelimit/config", Floor: First, Uses: []string{yaml}},
 		{Path: "ratelimit/health", Floor: First},
 		{Path: "ratelimit/httplimit", Floor: First},
 		{Path: "ratelimit/localcache", Floor: First, Uses: []string{otter}},
 		{Path: "ratelimit/modeltest", Floor: First},
-		{Path: "ratelimit/settings", Floor: First, Uses: []string{env}},
+		{Path: "ratelimit/settings", Floor: First},
 		{Path: "ratelimit/stats", Floor: First},
+		{Path: "ratelimit/watch", Floor: First, Uses: []string{watch}},
 		// The in-process limiter is the core with this store: as plain as the core.
 		{Path: "ratelimit/store/memstore", Floor: First, Plain: true},
 		{Path: "ratelimit/store/memcachestore", Floor: First, Uses: []string{memcache, sync}},
 		{Path: "ratelimit/store/redisstore", Floor: First, Uses: []string{redis, sync}},
+		{Path: "ratelimit/store/redistest", Floor: First, Uses: []string{redis}},
 		{Path: "ratelimit/store/storetest", Floor: First},
 
+		{Path: "ratelimit/files", Floor: Second, Uses: []string{watch}},
 		{Path: "ratelimit/service", Floor: Second, Uses: []string{grpc, envoy, protobuf}},
 		{Path: "ratelimit/stats/prom", Floor: Second, Uses: []string{prometheus}},
 		{Path: "ratelimit/stats/statsd", Floor: Second, Uses: []string{dogstatsd}},
-		{Path: "ratelimit/tracing", Floor: Second, Uses: []string{otel}},
-		{Path: "ratelimit/xds", Floor: Second, Uses: []string{grpc, envoy, protobuf, backoff}},
+		{Path: "ratelimit/tracing", Floor: Second, Uses: []string{otel, grpc, protobuf}},
+		{Path: "ratelimit/xds", Floor: Second, Uses: []string{grpc, envoy, protobuf}},
 
 		{Path: "ratelimit/server", Floor: Third, Uses: []string{grpc, envoy, protobuf, otel, sync}},
 	}
@@ -100,7 +103,7 @@ func inventoryRows() []Row {
 		{Path: "inventory/sqlstore/postgres", Floor: Second, Uses: []string{postgres}},
 		{Path: "inventory/sqlstore/sqlite", Floor: Second, Uses: []string{sqlite}},
 
-		{Path: "inventory/server", Floor: Third, Uses: []string{env, cors, gzip, sync}},
+		{Path: "inventory/server", Floor: Third, Uses: []string{cors, gzip, sync}},
 	}
 }
 

@@ -18,7 +18,7 @@ func TestEditedLimits(t *testing.T) {
 	file := filepath.Join(dir, "mine.yaml")
 	decide := func(limits string) string {
 		require.NoError(t, os.WriteFile(file, []byte(limits), 0o600))
-		p := start(t, nil, "ashlar", "-http-port", "0", "-grpc-port", "0", "-catalog-port", "0", "-limits", dir)
+		p := start(t, nil, "ashlar", "-http-port", "0", "-grpc-port", "0", "-catalog-port", "0", "-debug-port", "0", "-limits", dir)
 		addr := p.says(p.stdout, `gRPC +([0-9.:]+)\n(?s:.*)all files in `)[1]
 		defer p.stop()
 		return decision(t, addr, "shop", "client=ann")
@@ -27,7 +27,7 @@ func TestEditedLimits(t *testing.T) {
 	require.Equal(t, "OVER_LIMIT", decide("domain: shop\ndescriptors:\n  - key: client\n    rate_limit: {unit: year, requests_per_unit: 0}\n"))
 
 	require.NoError(t, os.WriteFile(file, []byte("domain: shop\ndescriptors:\n  - kee: client\n  - key: x\n    rate_limit: {unit: moon}\n"), 0o600))
-	p := run(t, 1, "ashlar", "-http-port", "0", "-grpc-port", "0", "-catalog-port", "0", "-limits", dir)
+	p := run(t, 1, "ashlar", "-http-port", "0", "-grpc-port", "0", "-catalog-port", "0", "-debug-port", "0", "-limits", dir)
 	require.Regexp(t, `mine\.yaml:3:5: .*unknown key 'kee'`, p.stderr.String())
 	require.Regexp(t, `mine\.yaml:5:24: invalid rate limit unit 'moon'`, p.stderr.String())
 }

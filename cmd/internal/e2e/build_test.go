@@ -19,7 +19,7 @@ const checkout = "../../.."
 // programs are the packages that are built, each into a binary of its base name.
 func programs() []string {
 	return []string{
-		"./cmd/ashlar", "./cmd/bookcatalogd", "./cmd/ratelimitd", "./cmd/ratelimit-client", "./cmd/ratelimit-load",
+		"./cmd/ashlar", "./cmd/bookcatalogd", "./cmd/ratelimitd", "./cmd/ratelimit-check", "./cmd/ratelimit-client", "./cmd/ratelimit-load",
 		"./examples/limiter", "./examples/mux", "./examples/grpcserver",
 	}
 }

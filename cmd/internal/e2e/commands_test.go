@@ -121,6 +121,7 @@ func addresses() map[string][]address {
 		"ashlar": {
 			{"8080", "-http-port 0", `over HTTP +http://([0-9.:]+)/json\n`},
 			{"8081", "-grpc-port 0", `over gRPC +([0-9.:]+)\n`},
+			{"6070", "-debug-port 0", `debug, statistics +http://([0-9.:]+)/\n`},
 			{"8000", "-catalog-port 0", `catalog +http://([0-9.:]+)/api/books\n`},
 		},
 		"bookcatalogd": {{"8000", "-addr 127.0.0.1:0", `http://([0-9.:]+)/api/books, `}},

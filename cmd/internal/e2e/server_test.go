@@ -28,7 +28,7 @@ descriptors:
 // server is a ratelimitd that listens.
 type server struct {
 	*process
-	grpc, http string // addresses
+	grpc, http, debug string // addresses
 }
 
 // directory is a RUNTIME_ROOT with these files in its config directory.
@@ -47,6 +47,7 @@ func directory(t *testing.T, files map[string]string) string {
 func settings(root string, more map[string]string) map[string]string {
 	environ := map[string]string{
 		"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "RUNTIME_ROOT": root,
+		"DEBUG_HOST": "127.0.0.1", "DEBUG_PORT": "0", "DISABLE_STATS": "true",
 	}
 	maps.Copy(environ, more)
 	return environ
@@ -56,8 +57,8 @@ func settings(root string, more map[string]string) map[string]string {
 func serve(t *testing.T, files, more map[string]string) *server {
 	t.Helper()
 	p := start(t, settings(directory(t, files), more), "ratelimitd")
-	at := p.says(p.stderr, `(?m)^ratelimitd: gRPC on ([^ ,\n]+), HTTP on ([^ ,\n]+).*\n`)
-	return &server{process: p, grpc: at[1], http: at[2]}
+	at := p.says(p.stderr, `(?m)^ratelimitd: gRPC on ([^ ,\n]+), HTTP on ([^ ,\n]+), debug on ([^ ,\n]+).*\n`)
+	return &server{process: p, grpc: at[1], http: at[2], debug: at[3]}
 }
 
 // ends waits for the end, which must be in good order and without a word about it.

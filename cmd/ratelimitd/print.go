@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+// printTable lists all settings.
+func printTable(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, v := range settings.Table() {
+		doc := v.Doc
+		if len(v.Aliases) > 0 {
+			doc += " (also " + strings.Join(v.Aliases, ", ") + ")"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", v.Name, v.Default, doc)
+	}
+	return t.Flush()
+}
+
+// printEffective prints what the environment comes to. It is of most use when
+// something is wrong, so errors follow the list instead of replacing it.
+func printEffective(env cli.Env) error {
+	t := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+	for _, e := range settings.Effective(env.Environ) {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", e.Name, e.Value, e.Origin)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, w := range settings.Warnings(env.Environ) {
+		fmt.Fprintf(env.Stderr, "warning: %s\n", w)
+	}
+	if _, err := settings.Parse(env.Environ); err != nil {
+		return cli.Usagef("settings:\n%w", err)
+	}
+	return nil
+}

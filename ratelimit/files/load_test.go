@@ -1,0 +1,209 @@
+//go:build linux
+
+package files_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/config"
+	"github.com/ashlar-go/ashlar/ratelimit/files"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+// A thousand reloads while goroutines decide. The versions hold the same keys to
+// limits of their own, so each decision says whose it is: every call must be answered
+// by one version alone, none may fail, and what reloading holds must not grow.
+func TestAThousandReloadsUnderLoad(t *testing.T) {
+	const reloads = 1000
+	before := measure(t)
+	s := startLoad(t)
+	done := make(chan struct{})
+	var deciding sync.WaitGroup
+	var decided [2]atomic.Int64
+	for worker := range 2 {
+		deciding.Go(func() { decide(t, s.engine, worker, done, &decided) })
+	}
+	var early usage
+	for i := range uint32(reloads) {
+		s.swap((i + 1) % 2)
+		if i == reloads/10 {
+			early = measure(t)
+		}
+	}
+	close(done)
+	deciding.Wait()
+	assert.Greater(t, s.loads.Load(), int64(reloads))
+	assert.NotZero(t, decided[0].Load())
+	assert.NotZero(t, decided[1].Load())
+	early.heap = before.heap // that of then had a load under way in it
+	noMoreThan(t, early, "after a thousand reloads")
+	s.stop()
+	noMoreThan(t, before, "after the end")
+	runtime.KeepAlive(s)
+}
+
+// stage is an engine that follows a root with two versions.
+type stage struct {
+	t      *testing.T
+	source files.Source
+	engine *ratelimit.Engine
+	loads  atomic.Int64
+	latest atomic.Uint32 // the limit that was loaded last
+	told   chan struct{} // holds at most one signal: that something was loaded
+	stop   func()
+}
+
+func startLoad(t *testing.T) *stage {
+	t.Helper()
+	dir := t.TempDir()
+	s := &stage{
+		t:      t,
+		source: files.Source{Root: filepath.Join(dir, "current"), AppDirectory: "config"},
+		engine: ratelimit.New(memstore.New(nil), nil),
+		told:   make(chan struct{}, 1),
+	}
+	for version := range uint32(2) {
+		writeVersion(t, filepath.Join(dir, fmt.Sprint("v", version), "config"), version)
+	}
+	relink(t, "v0", s.source.Root)
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		opts := &files.Options{Quiet: time.Microsecond, Poll: time.Hour}
+		failed := func(err error) { t.Errorf("a load failed: %v", err) }
+		assert.NoError(t, files.Watch(ctx, s.source, opts, s.loaded, failed))
+	})
+	s.stop = func() {
+		cancel()
+		watching.Wait()
+	}
+	t.Cleanup(s.stop)
+	s.await(0)
+	return s
+}
+
+func (s *stage) loaded(c *config.Config) {
+	s.engine.Use(c.Ruleset)
+	s.loads.Add(1)
+	s.latest.Store(c.Domains[0].Rules[0].Limit.RequestsPerUnit)
+	select {
+	case s.told <- struct{}{}:
+	default:
+	}
+}
+
+// swap makes a version the current one and waits until it is in use.
+func (s *stage) swap(version uint32) {
+	s.t.Helper()
+	relink(s.t, fmt.Sprint("v", version), s.source.Root)
+	s.await(version)
+}
+
+func (s *stage) await(version uint32) {
+	s.t.Helper()
+	for s.latest.Load() != limitOf(version) {
+		select {
+		case <-s.told:
+		case <-time.After(patience):
+			require.Fail(s.t, "the version is not loaded", "version %d", version)
+		}
+	}
+}
+
+// limitOf is the limit of the first rule of a version, and one less than that of the
+// second.
+func limitOf(version uint32) uint32 { return 1_000_000_000 + 1000*version }
+
+func writeVersion(t *testing.T, dir string, version uint32) {
+	t.Helper()
+	write(t, filepath.Join(dir, "load.yaml"), fmt.Sprintf(`
+domain: load
+descriptors:
+  - {key: a, rate_limit: {unit: hour, requests_per_unit: %d, name: v%d}}
+  - {key: b, rate_limit: {unit: hour, requests_per_unit: %d, name: v%d}}
+`, limitOf(version), version, limitOf(version)+1, version))
+	write(t, filepath.Join(dir, "other.yaml"), domain("other", 5))
+}
+
+// decide asks until done, and counts the answers by version.
+func decide(t *testing.T, engine *ratelimit.Engine, worker int, done <-chan struct{}, decided *[2]atomic.Int64) {
+	value := fmt.Sprint("worker", worker)
+	request := &ratelimit.Request{Domain: "load", Descriptors: []ratelimit.Descriptor{
+		{Entries: []ratelimit.Entry{{Key: "a", Value: value}}},
+		{Entries: []ratelimit.Entry{{Key: "b", Value: value}}},
+	}}
+	var d ratelimit.Decision
+	for n := 1; ; n++ {
+		if n%20 == 0 {
+			select {
+			case <-done:
+				return
+			case <-time.After(200 * time.Microsecond): // the watch needs a processor too
+			}
+		}
+		if err := engine.Decide(context.Background(), request, &d); err != nil {
+			t.Errorf("a decision failed: %v", err)
+			return
+		}
+		a, b := &d.Statuses[0], &d.Statuses[1]
+		version := (a.RequestsPerUnit - limitOf(0)) / 1000
+		if d.Code != ratelimit.OK || version > 1 || a.RequestsPerUnit != limitOf(version) ||
+			b.RequestsPerUnit != limitOf(version)+1 || a.Name != fmt.Sprint("v", version) || b.Name != a.Name {
+			t.Errorf("not the decision of one version: %v %+v", d.Code, d.Statuses)
+			return
+		}
+		decided[version].Add(1)
+	}
+}
+
+// usage is what a process holds.
+type usage struct {
+	goroutines, files int
+	heap              uint64
+}
+
+func measure(t *testing.T) usage {
+	t.Helper()
+	// The first file that can be waited for makes the runtime open some for itself.
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
+	require.NoError(t, writer.Close())
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	runtime.GC()
+	runtime.GC() // the first one may leave what has a cleanup
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return usage{runtime.NumGoroutine(), len(entries), m.HeapAlloc}
+}
+
+// noMoreThan waits for what is held to come down to what it was: the last load may
+// still be under way. What piles up does not come down.
+func noMoreThan(t *testing.T, before usage, when string) {
+	t.Helper()
+	var now usage
+	for deadline := time.Now().Add(patience / 3); time.Now().Before(deadline); <-time.After(tick) {
+		// Some of the heap is the test's own.
+		now = measure(t)
+		if now.goroutines <= before.goroutines && now.files <= before.files && now.heap < before.heap+heapSlack {
+			return
+		}
+	}
+	t.Errorf("more is held %s than before: %+v, was %+v", when, now, before)
+}
+
+// heapSlack is a fraction of what a thousand rule sets take.
+const heapSlack = 1 << 20

@@ -1,0 +1,184 @@
+package files_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/files"
+)
+
+// versions is a source whose root is a link to v0, beside which are v1 to v3: each
+// with a limit of its number.
+func versions(t *testing.T, subdirectory, appDirectory string) files.Source {
+	t.Helper()
+	dir := t.TempDir()
+	source := files.Source{Root: filepath.Join(dir, "current"), Subdirectory: subdirectory, AppDirectory: appDirectory}
+	for i := range 4 {
+		write(t, filepath.Join(dir, fmt.Sprint("v", i), subdirectory, appDirectory, "a.yaml"), domain("a", i))
+	}
+	relink(t, "v0", source.Root)
+	return source
+}
+
+// deaf are options that leave all to notices: no directory is looked up again.
+func deaf() *files.Options { return &files.Options{Poll: time.Hour} }
+
+func TestSwapOfTheRoot(t *testing.T) {
+	for name, swap := range map[string]func(t *testing.T, target, root string){
+		"renamed over": relink,
+		"removed and made again": func(t *testing.T, target, root string) {
+			require.NoError(t, os.Remove(root))
+			require.NoError(t, os.Symlink(target, root))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := versions(t, "ratelimit", "config")
+			r := start(t, source, deaf())
+			r.untilUsed(map[string]uint32{"a": 0})
+			for i := range uint32(4) {
+				r.loads(func() { swap(t, fmt.Sprint("v", i), source.Root) })
+				r.untilUsed(map[string]uint32{"a": i})
+			}
+		})
+	}
+}
+
+// The reference service loads nothing then, and calls it a success.
+func TestEmptyPartsOfTheSource(t *testing.T) {
+	for _, parts := range [][2]string{{"", "config"}, {"ratelimit", ""}, {"", ""}} {
+		t.Run(fmt.Sprintf("%q", parts), func(t *testing.T) {
+			source := versions(t, parts[0], parts[1])
+			r := start(t, source, deaf())
+			r.untilUsed(map[string]uint32{"a": 0})
+			r.loads(func() { relink(t, "v1", source.Root) })
+			r.untilUsed(map[string]uint32{"a": 1})
+		})
+	}
+}
+
+// The root is not a link: it is replaced, or its attributes change.
+func TestARootThatIsADirectory(t *testing.T) {
+	source := prepared(t)
+	r := start(t, source, deaf())
+	r.loads(func() { require.NoError(t, os.Chmod(source.Root, 0o750)) })
+	next := source
+	next.Root = filepath.Join(t.TempDir(), "next")
+	write(t, filepath.Join(next.Dir(), "a.yaml"), domain("a", 7))
+	r.fails(func() { require.NoError(t, os.Rename(source.Root, source.Root+".old")) })
+	r.loads(func() { require.NoError(t, os.Rename(next.Root, source.Root)) })
+	r.untilUsed(map[string]uint32{"a": 7})
+}
+
+// Nothing but the name of the root counts in its parent, and nothing below it.
+func TestOnlyASwapOfTheRootCounts(t *testing.T) {
+	source := versions(t, "ratelimit", "config")
+	r := start(t, source, nil)
+	r.ignores(func() {
+		write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 8))
+		write(t, filepath.Join(source.Dir(), "b.yaml"), domain("b", 8))
+		require.NoError(t, os.Chmod(filepath.Join(source.Dir(), "a.yaml"), 0o400))
+		write(t, filepath.Join(filepath.Dir(source.Root), "currently"), "text")
+		require.NoError(t, os.RemoveAll(filepath.Join(filepath.Dir(source.Root), "v3")))
+	})
+	r.loads(func() { relink(t, "v0", source.Root) })
+	r.untilUsed(map[string]uint32{"a": 8, "b": 8})
+}
+
+func TestASwapToABadVersionAndBack(t *testing.T) {
+	source := versions(t, "", "config")
+	write(t, filepath.Join(filepath.Dir(source.Root), "v1", "config", "a.yaml"), "domain: a\ndomain: b\n")
+	r := start(t, source, deaf())
+	err := r.fails(func() { relink(t, "v1", source.Root) })
+	assert.ErrorContains(t, err, "a.yaml:2:1: ")
+	r.ignores(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 9)) })
+	r.loads(func() { relink(t, "v2", source.Root) })
+	r.untilUsed(map[string]uint32{"a": 2})
+}
+
+// A version without the directory of the files is waited for, and what comes to be
+// there counts: but not any more when the root has been swapped again.
+func TestASwapToAVersionWithoutFiles(t *testing.T) {
+	source := versions(t, "ratelimit", "config")
+	v1 := filepath.Join(filepath.Dir(source.Root), "v1")
+	require.NoError(t, os.RemoveAll(filepath.Join(v1, "ratelimit")))
+	r := start(t, source, nil)
+	require.ErrorIs(t, r.fails(func() { relink(t, "v1", source.Root) }), fs.ErrNotExist)
+	r.loads(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 5)) })
+	r.loads(func() { write(t, filepath.Join(source.Dir(), "b.yaml"), domain("b", 5)) })
+	r.untilUsed(map[string]uint32{"a": 5, "b": 5})
+
+	r.loads(func() { relink(t, "v2", source.Root) })
+	r.untilUsed(map[string]uint32{"a": 2})
+	r.ignores(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 6)) })
+	r.ignores(func() { write(t, filepath.Join(v1, "ratelimit", "config", "a.yaml"), domain("a", 6)) })
+}
+
+func TestTheRootVanishesAndReturns(t *testing.T) {
+	source := versions(t, "ratelimit", "config")
+	r := start(t, source, deaf())
+	for i := range uint32(3) {
+		err := r.fails(func() { require.NoError(t, os.Remove(source.Root)) })
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		assert.ErrorContains(t, err, "RUNTIME_ROOT")
+		r.loads(func() { relink(t, fmt.Sprint("v", i), source.Root) })
+		r.untilUsed(map[string]uint32{"a": i})
+	}
+	r.ignores(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 9)) })
+}
+
+// A root that comes as a directory comes file by file, and each one counts.
+func TestARootThatIsFilledInPlace(t *testing.T) {
+	source := files.Source{Root: filepath.Join(t.TempDir(), "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
+	r := start(t, source, nil)
+	require.ErrorIs(t, r.failure(), fs.ErrNotExist)
+	want := map[string]uint32{}
+	for _, name := range []string{"a", "b", "c"} {
+		r.loads(func() { write(t, filepath.Join(source.Dir(), name+".yaml"), domain(name, 1)) })
+		want[name] = 1
+		r.untilUsed(want)
+	}
+}
+
+// The parent of the root may be behind a link itself, and be missing at first.
+func TestTheParentOfTheRootIsSwapped(t *testing.T) {
+	top := t.TempDir()
+	source := files.Source{Root: filepath.Join(top, "release", "current"), AppDirectory: "config"}
+	r := start(t, source, nil)
+	for i := range uint32(3) {
+		write(t, filepath.Join(top, fmt.Sprint("r", i), "v0", "config", "a.yaml"), domain("a", int(i)))
+		write(t, filepath.Join(top, fmt.Sprint("r", i), "v1", "config", "a.yaml"), domain("a", int(i)+100))
+		relink(t, "v0", filepath.Join(top, fmt.Sprint("r", i), "current"))
+		r.loads(func() { relink(t, fmt.Sprint("r", i), filepath.Join(top, "release")) })
+		r.untilUsed(map[string]uint32{"a": i})
+		r.loads(func() { relink(t, "v1", source.Root) })
+		r.untilUsed(map[string]uint32{"a": i + 100})
+	}
+}
+
+// A root that is not absolute has a parent too.
+func TestARelativeRoot(t *testing.T) {
+	for name, root := range map[string]string{"here": ".", "nothing": "", "below": "current/"} {
+		t.Run(name, func(t *testing.T) {
+			source := versions(t, "", "config")
+			if name == "below" {
+				t.Chdir(filepath.Dir(source.Root))
+			} else {
+				t.Chdir(source.Root)
+			}
+			source.Root = root
+			r := start(t, source, nil)
+			r.untilUsed(map[string]uint32{"a": 0})
+			if name == "below" {
+				r.loads(func() { relink(t, "v1", "current") })
+				r.untilUsed(map[string]uint32{"a": 1})
+			}
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// write changes a file of the configuration the way editors do: a new one is renamed
+// over it.
+func (r *running) write(name, data string) {
+	r.t.Helper()
+	path := filepath.Join(r.root, "sub", "config", name)
+	require.NoError(r.t, os.WriteFile(path+".new", []byte(data), 0o644))
+	require.NoError(r.t, os.Rename(path+".new", path))
+}
+
+// count is the present value of a counter.
+func (r *running) count(name string) uint64 { return r.srv.Statistics().Snapshot().Counters[name] }
+
+// becomes waits until something holds.
+func (r *running) becomes(what string, holds func() bool) {
+	r.t.Helper()
+	require.Eventually(r.t, holds, 20*time.Second, 5*time.Millisecond, "%s\n%s", what, r.log)
+}
+
+const (
+	loadSuccess = "ratelimit.service.config_load_success"
+	loadError   = "ratelimit.service.config_load_error"
+)
+
+// broken has faults in several files.
+func broken() map[string]string {
+	return map[string]string{
+		"a.yaml": "domain: a\ndescriptors:\n  - key: x\n    rate_limit: {unit: fortnight, requests_per_unit: 1}\n  - value: y\n",
+		"b.yaml": "domain: a\n",
+		"c.yaml": "domain: [\n",
+	}
+}
+
+// requireFaults checks that the log has all faults of broken.
+func (r *running) requireFaults() {
+	r.t.Helper()
+	for _, want := range []string{
+		"a.yaml:4:", "invalid rate limit unit 'fortnight'", "a.yaml:5:", "descriptor has empty key",
+		"b.yaml:1:", "duplicate domain 'a' in config file", "c.yaml:", "error loading config file",
+	} {
+		require.Contains(r.t, r.log.String(), want)
+	}
+}
+
+// Without a valid configuration the decision listeners stay closed (ruling 10), while
+// the debug port tells why.
+func TestWaitsForConfiguration(t *testing.T) {
+	r := prepare(t, broken(), nil).run()
+	r.becomes("the fault is counted", func() bool { return r.count(loadError) > 0 })
+	r.requireFaults()
+	require.Nil(t, r.srv.Addresses().GRPC)
+	require.Nil(t, r.srv.Addresses().HTTP)
+	_, page := r.getAt(r.srv.Addresses().Debug, "/stats?filter=config_load")
+	require.Contains(t, page, loadSuccess+": 0\n")
+	_, page = r.getAt(r.srv.Addresses().Debug, "/rlconfig")
+	require.Empty(t, page)
+
+	r.write("b.yaml", "domain: b\n")
+	r.write("c.yaml", "domain: c\n")
+	r.write("a.yaml", goodConfig)
+	r.await()
+	_, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("d", "x"))
+	require.NoError(t, err)
+	r.end()
+}
+
+// A server that still waits ends at once.
+func TestEndWhileWaiting(t *testing.T) {
+	r := prepare(t, nil, nil).run()
+	r.becomes("the missing directory is counted", func() bool { return r.count(loadError) > 0 })
+	require.Contains(t, r.log.String(), filepath.Join(r.root, "sub", "config"))
+	require.Contains(t, r.log.String(), "RUNTIME_ROOT")
+	require.EqualValues(t, 1, r.count("runtime.load_failures"))
+	r.end()
+}
+
+func TestForcedStart(t *testing.T) {
+	r := prepare(t, broken(), map[string]string{"FORCE_START_WITHOUT_INITIAL_CONFIG": "true"}).start()
+	_, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("a", "b"))
+	require.Equal(t, codes.Unavailable, status.Code(err))
+	require.Equal(t, "no rate limit configuration loaded", status.Convert(err).Message())
+	require.EqualValues(t, 1, r.count("ratelimit.service.call.should_rate_limit.service_error"))
+	r.becomes("the fault is counted", func() bool { return r.count(loadError) > 0 })
+	r.requireFaults()
+	r.end()
+}
+
+// A change of the files is in force without a restart; a broken one changes nothing.
+func TestReload(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil).start()
+	_, page := r.getAt(r.addr.Debug, "/rlconfig")
+	require.Equal(t, "d.client: unit=DAY requests_per_unit=2, shadow_mode: false, quota_mode: false\n", page)
+
+	r.write("d.yaml", "domain: d\ndescriptors: [{key: client, rate_limit: {unit: hour, requests_per_unit: 7}}]\n")
+	const changed = "d.client: unit=HOUR requests_per_unit=7, shadow_mode: false, quota_mode: false\n"
+	shows := func() bool {
+		_, page := r.getAt(r.addr.Debug, "/rlconfig")
+		return page == changed
+	}
+	r.becomes("the new limit is shown", shows)
+	out, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("d", "x"))
+	require.NoError(t, err)
+	require.EqualValues(t, 7, out.GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit())
+
+	before := r.count(loadError)
+	r.write("d.yaml", "domain: d\ndescriptors: [{key: client, rate_limit: {unit: eon}}]\n")
+	r.becomes("the broken file is counted", func() bool { return r.count(loadError) > before })
+	require.Contains(t, r.log.String(), "invalid rate limit unit 'eon'")
+	require.True(t, shows(), "what was in use stays")
+	require.GreaterOrEqual(t, r.count(loadSuccess), uint64(2))
+	require.Equal(t, r.count(loadSuccess)+r.count(loadError), r.count("runtime.load_attempts"))
+	r.end()
+}

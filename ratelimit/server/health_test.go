@@ -1,0 +1,61 @@
+package server_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// states asks health over HTTP and gRPC, by both names, which must agree.
+func (r *running) healthy() bool {
+	r.t.Helper()
+	code, body := r.get("/healthcheck")
+	healthy := code == 200
+	if healthy {
+		require.Equal(r.t, "OK", body)
+	} else {
+		require.Equal(r.t, 500, code)
+		require.Empty(r.t, body)
+	}
+	want := map[bool]healthv1.HealthCheckResponse_ServingStatus{true: 1, false: 2}[healthy]
+	for _, name := range []string{"", "ratelimit"} {
+		out, err := healthv1.NewHealthClient(r.dial()).Check(r.t.Context(), &healthv1.HealthCheckRequest{Service: name})
+		require.NoError(r.t, err)
+		require.Equal(r.t, want, out.GetStatus(), "service %q", name)
+	}
+	return healthy
+}
+
+// The rows of the specification ("States and transitions") for the configuration.
+func TestHealthOfConfiguration(t *testing.T) {
+	r := prepare(t, broken(), map[string]string{
+		"FORCE_START_WITHOUT_INITIAL_CONFIG": "true", "HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED": "true",
+	}).start()
+	require.False(t, r.healthy(), "nothing is loaded")
+	r.write("a.yaml", goodConfig)
+	r.write("b.yaml", "domain: b\n")
+	r.write("c.yaml", "domain: c\n")
+	watch, err := healthv1.NewHealthClient(r.dial()).Watch(t.Context(), &healthv1.HealthCheckRequest{Service: "ratelimit"})
+	require.NoError(t, err)
+	for {
+		state, err := watch.Recv()
+		require.NoError(t, err)
+		if state.GetStatus() == healthv1.HealthCheckResponse_SERVING {
+			break
+		}
+	}
+	require.True(t, r.healthy(), "a domain is loaded")
+	before := r.count(loadError)
+	r.write("a.yaml", "domain: [\n")
+	r.becomes("the broken file is counted", func() bool { return r.count(loadError) > before })
+	require.True(t, r.healthy(), "what was loaded is still there")
+	r.end()
+}
+
+// Without the setting the configuration is no component of health.
+func TestHealthWithoutConfiguration(t *testing.T) {
+	r := prepare(t, broken(), map[string]string{"FORCE_START_WITHOUT_INITIAL_CONFIG": "true"}).start()
+	require.True(t, r.healthy())
+	r.end()
+}

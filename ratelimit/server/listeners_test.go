@@ -1,0 +1,72 @@
+package server_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/ashlar-go/ashlar/ratelimit/server"
+)
+
+func TestUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "limits.sock")
+	decides := func() {
+		t.Helper()
+		r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"GRPC_UDS": path}).start()
+		require.Equal(t, path, r.addr.GRPC.String())
+		conn, err := grpc.NewClient("unix:"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(t.Context(), ask("d", "a"))
+		require.NoError(t, err)
+
+		// Nobody takes the socket from a server that runs.
+		second := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"GRPC_UDS": path}).fail()
+		var taken *server.ListenError
+		require.ErrorAs(t, second, &taken)
+		require.Equal(t, "GRPC_UDS", taken.Setting)
+		require.ErrorContains(t, second, "another process listens on "+path)
+		r.end()
+	}
+	decides()
+	require.NoFileExists(t, path)
+
+	// A socket that a killed server left behind is replaced.
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	l.SetUnlinkOnClose(false)
+	require.NoError(t, l.Close())
+	require.FileExists(t, path)
+	decides()
+
+	// A file that is something else is not touched.
+	require.NoError(t, os.WriteFile(path, []byte("precious"), 0o644))
+	err = prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"GRPC_UDS": path}).fail()
+	require.ErrorContains(t, err, "is not a socket")
+	require.FileExists(t, path)
+}
+
+// After a failure to open one listener nothing stays open.
+func TestTakenPortLeavesNothing(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	path := filepath.Join(t.TempDir(), "limits.sock")
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"GRPC_UDS": path, "PORT": port})
+	require.Error(t, r.fail())
+	require.NoFileExists(t, path)
+}
+
+func TestRunOnce(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil).start()
+	r.end()
+	require.ErrorContains(t, r.srv.Run(t.Context()), "called before")
+}

@@ -1,0 +1,175 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/certs"
+	"github.com/ashlar-go/ashlar/ratelimit/config"
+	"github.com/ashlar-go/ashlar/ratelimit/files"
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+	"github.com/ashlar-go/ashlar/ratelimit/xds"
+)
+
+// source follows the configuration until its context ends.
+type source func(context.Context)
+
+func (s *Server) follow(ctx context.Context) { s.source(ctx) }
+
+// buildSource settles where the configuration comes from.
+func (s *Server) buildSource() error {
+	if s.opts.Files != nil {
+		return s.useFiles(s.opts.Files)
+	}
+	if s.settings.ConfigType == settings.GRPCXDSSOTW {
+		return s.buildDiscovery()
+	}
+	s.source = s.followFiles
+	return nil
+}
+
+// use puts rules to use.
+func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain) {
+	s.engine.Use(rules)
+	s.domains.Store(&domains)
+	s.counts.loadSuccess.Add(1)
+	s.config.Set(rules.Len() > 0, fmt.Sprintf("%d domains are loaded", rules.Len()))
+	s.once.Do(func() { close(s.configured) })
+}
+
+// reject counts and logs a configuration that can't be used. What was in use stays.
+func (s *Server) reject(err error) {
+	s.counts.loadError.Add(1)
+	for _, fault := range each(err) {
+		s.log.Error("error loading configuration", "err", fault)
+	}
+}
+
+// useFiles uses a configuration that does not change.
+func (s *Server) useFiles(list []config.File) error {
+	c, err := config.Parse(list, s.configOptions())
+	if err != nil {
+		return fmt.Errorf("the configuration can't be loaded:\n%w", err)
+	}
+	s.useConfig(c)
+	s.source = func(ctx context.Context) { <-ctx.Done() }
+	return nil
+}
+
+func (s *Server) configOptions() *config.Options {
+	return &config.Options{MergeDomains: s.settings.MergeDomainConfig, IgnoreDotFiles: s.settings.RuntimeIgnoreDotFiles}
+}
+
+func (s *Server) useConfig(c *config.Config) {
+	logWarnings(s, c.Warnings)
+	s.log.Info("configuration loaded", "files", len(c.Files), "domains", c.Ruleset.Len())
+	s.use(c.Ruleset, c.Domains)
+}
+
+// followFiles loads the files and follows their changes. Statistics of loading are
+// those of the reference service's file loader (1.14).
+func (s *Server) followFiles(ctx context.Context) {
+	attempts := s.registry.Counter("runtime.load_attempts")
+	failures := s.registry.Counter("runtime.load_failures")
+	values := s.registry.Gauge("runtime.num_values")
+	loaded := func(c *config.Config) {
+		attempts.Add(1)
+		values.Set(uint64(len(c.Files)))
+		s.useConfig(c)
+	}
+	failed := func(err error) {
+		attempts.Add(1)
+		if _, ok := errors.AsType[config.Faults](err); !ok {
+			failures.Add(1) // the files could not even be read
+		}
+		s.reject(err)
+	}
+	from := files.Source{
+		Root: s.settings.RuntimeRoot, Subdirectory: s.settings.RuntimeSubdirectory, AppDirectory: s.settings.RuntimeAppDirectory,
+	}
+	opts := &files.Options{WatchContents: !s.settings.RuntimeWatchRoot, Config: s.configOptions(), Log: s.log}
+	err := files.Watch(ctx, from, opts, loaded, failed)
+	if err == nil {
+		return
+	}
+	s.log.Error("configuration files are not watched; a change needs a restart", "err", err)
+	if c, err := from.Load(opts.Config); err != nil {
+		failed(err)
+	} else {
+		loaded(c)
+	}
+}
+
+// buildDiscovery prepares a client of the configuration server.
+func (s *Server) buildDiscovery() error {
+	set := s.settings
+	opts := &xds.Options{
+		NodeID:          set.XDSNodeID,
+		NodeMetadata:    set.XDSNodeMetadata,
+		MaxMessageBytes: set.XDSMaxMessageSize,
+		RetryInterval:   set.XDSRetryInterval,
+		Backoff: xds.Backoff{
+			Initial: set.XDSBackoffInitial, Max: set.XDSBackoffMax,
+			Factor: set.XDSBackoffFactor, Jitter: set.XDSBackoffJitter,
+		},
+		MergeDomains: set.MergeDomainConfig,
+		Log:          s.log,
+	}
+	for _, h := range set.XDSHeaders {
+		opts.Headers = append(opts.Headers, xds.Header{Name: h.Name, Value: h.Value})
+	}
+	if set.XDSUseTLS {
+		tls, err := certs.ClientConfig(certs.ClientFiles{
+			CACert: set.XDSServerCACert, Cert: set.XDSClientTLSCert, Key: set.XDSClientTLSKey, SAN: set.XDSServerSAN,
+		}, &certs.Options{Log: s.log})
+		if err != nil {
+			return fmt.Errorf("TLS to the configuration server (CONFIG_GRPC_XDS_*_TLS_*):\n%w", err)
+		}
+		opts.TLS = tls
+	}
+	client, err := xds.New(set.XDSServerURL, opts)
+	if err != nil {
+		return fmt.Errorf("configuration server:\n%w", err)
+	}
+	s.source = func(ctx context.Context) { client.Run(ctx, s.useUpdate, s.rejectUpdate) }
+	return nil
+}
+
+func (s *Server) useUpdate(u *xds.Update) error {
+	logWarnings(s, u.Warnings)
+	s.log.Info("configuration loaded", "version", u.Version, "resources", len(u.Resources), "domains", u.Ruleset.Len())
+	s.use(u.Ruleset, u.Domains)
+	return nil
+}
+
+// rejectUpdate is told of refused updates and of lost connections. Only the former
+// are errors of the configuration.
+func (s *Server) rejectUpdate(err error) {
+	if _, ok := errors.AsType[*xds.ConnectionError](err); ok {
+		s.log.Warn("configuration server", "err", err)
+		return
+	}
+	s.reject(err)
+}
+
+// maxWarnings is how many warnings are worth a line each.
+const maxWarnings = 50
+
+func logWarnings[W error](s *Server, warnings []W) {
+	for i, w := range warnings {
+		if i == maxWarnings {
+			s.log.Warn("more warnings about the configuration are left out", "left_out", len(warnings)-i)
+			return
+		}
+		s.log.Warn("configuration", "warning", w)
+	}
+}
+
+func each(err error) []error {
+	if faults, ok := errors.AsType[config.Faults](err); ok {
+		return faults.Unwrap()
+	}
+	return []error{err}
+}

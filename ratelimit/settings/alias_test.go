@@ -1,0 +1,96 @@
+package settings_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+// beside is what the rest of the environment has to be for a setting to make
+// sense.
+func beside(name string) map[string]string {
+	switch {
+	case name == "KVSTORE_PERSECOND":
+		return map[string]string{"KVSTORE_PERSECOND_URL": "redis:6380"}
+	case strings.HasSuffix(name, "_CLIENT_CERT"):
+		return map[string]string{strings.TrimSuffix(name, "CERT") + "KEY": "key.pem"}
+	case strings.HasSuffix(name, "_CLIENT_KEY"):
+		return map[string]string{strings.TrimSuffix(name, "KEY") + "CERT": "cert.pem"}
+	case name == "AGENTSTATS_MOGRIFIERS":
+		return map[string]string{
+			"AGENTSTATS_MOGRIFIER_A_PATTERN": "a", "AGENTSTATS_MOGRIFIER_A_NAME": "b",
+			"AGENTSTATS_MOGRIFIER_B_PATTERN": "a", "AGENTSTATS_MOGRIFIER_B_NAME": "b",
+		}
+	}
+	return map[string]string{}
+}
+
+// values are two different values of a setting, the first not its default.
+func values(v settings.Variable) (string, string) {
+	switch v.Name {
+	case "AGENTSTATS_MOGRIFIERS":
+		return "A", "B"
+	case "KVSTORE_URL", "KVSTORE_PERSECOND_URL", "MEMSTORE_HOST_PORT":
+		return "one:1", "two:2"
+	case "MEMSTORE_SRV":
+		return "_memcache._tcp.one", "_memcache._tcp.two"
+	case "SCRAPE_ADDR":
+		return ":1", ":2"
+	}
+	for _, pair := range [][2]string{{"true", "false"}, {"1", "3"}, {"3s", "5s"}, {"udp", "tcp"}, {"unix", "tcp"}, {"cluster", "sentinel"}, {"WAIT", "ERROR"}, {"/a", "/b"}} {
+		one, other := beside(v.Name), beside(v.Name)
+		one[v.Name], other[v.Name] = pair[0], pair[1]
+		s, err1 := settings.Parse(one)
+		_, err2 := settings.Parse(other)
+		switch {
+		case err1 != nil || err2 != nil:
+		case reflect.DeepEqual(s, settings.Default()):
+			return pair[1], pair[0]
+		default:
+			return pair[0], pair[1]
+		}
+	}
+	return "", ""
+}
+
+// Every name of a setting does what the specification's does.
+func TestAliases(t *testing.T) {
+	tried := 0
+	for _, v := range settings.Table() {
+		for _, alias := range v.Aliases {
+			one, other := values(v)
+			require.NotEmpty(t, one, "no values to try %s with", v.Name)
+			neutral, peer := beside(v.Name), beside(v.Name)
+			neutral[v.Name], peer[alias] = one, one
+			want, got := parse(t, neutral), parse(t, peer)
+			require.NotEqual(t, parse(t, map[string]string{}), want, "%s=%s has no effect", v.Name, one)
+			want.BackendReason, got.BackendReason = "", "" // which names the variable
+			require.Equal(t, want, got, "%s is not %s", alias, v.Name)
+
+			neutral[alias] = one
+			got = parse(t, neutral)
+			got.BackendReason = ""
+			require.Equal(t, want, got, "the same value twice is fine")
+
+			neutral[alias] = other
+			lines := refused(t, neutral)
+			require.Len(t, lines, 1)
+			require.Contains(t, lines[0], v.Name+", "+alias+": are two names of one setting, with different values")
+			tried++
+		}
+	}
+	require.Greater(t, tried, 40)
+}
+
+func TestErrorsAreAboutTheNameInUse(t *testing.T) {
+	require.Equal(t, []string{`REDIS_POOL_SIZE: "x" is no whole number: use a whole number of at least 1`},
+		refused(t, map[string]string{"REDIS_POOL_SIZE": "x"}))
+	require.Equal(t, []string{"REDIS_PERSECOND: needs the address of the second store: set REDIS_PERSECOND_URL, or set this to false"},
+		refused(t, map[string]string{"REDIS_PERSECOND": "true"}))
+	require.Equal(t, []string{"KVSTORE_PERSECOND: needs the address of the second store: set KVSTORE_PERSECOND_URL, or set this to false"},
+		refused(t, map[string]string{"KVSTORE_PERSECOND": "true"}))
+}

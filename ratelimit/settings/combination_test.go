@@ -1,0 +1,108 @@
+package settings_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+type environment = map[string]string
+
+// Each is one line that begins with a variable that is set and has the way out.
+func TestCombinations(t *testing.T) {
+	for _, tt := range []struct {
+		environ environment
+		want    string
+	}{
+		{environment{"PORT": "8081"}, "PORT: 0.0.0.0:8081 is the address of the gRPC listener too, see GRPC_PORT: use another port, or 0 for a free one"},
+		{environment{"GRPC_PORT": "8080"}, "GRPC_PORT: 0.0.0.0:8080 is the address of the HTTP listener too, see PORT"},
+		{environment{"DEBUG_PORT": "8080", "DEBUG_HOST": "127.0.0.1"}, "DEBUG_PORT: 127.0.0.1:8080 is the address of the HTTP listener too"},
+		{environment{"DEBUG_PORT": "8081", "DEBUG_HOST": "::"}, "the gRPC listener too"},
+		{environment{"HOST": "::1", "PORT": "9000", "GRPC_HOST": "", "GRPC_PORT": "9000"}, "GRPC_PORT: :9000 is the address of the HTTP listener too"},
+		{environment{"PORT": "9090", "USE_PROMETHEUS": "true"}, "PORT: 0.0.0.0:9090 is the address of the scrape listener too, see SCRAPE_ADDR"},
+		{environment{"PROMETHEUS_ADDR": "127.0.0.1:6070", "USE_PROMETHEUS": "true"}, "PROMETHEUS_ADDR: 127.0.0.1:6070 is the address of the debug listener too, see DEBUG_PORT"},
+
+		{environment{"GRPC_SERVER_USE_TLS": "true", "GRPC_SERVER_TLS_KEY": "k"}, "GRPC_SERVER_USE_TLS: needs a certificate: set GRPC_SERVER_TLS_CERT"},
+		{environment{"GRPC_SERVER_USE_TLS": "true", "GRPC_SERVER_TLS_CERT": "c"}, "GRPC_SERVER_USE_TLS: needs a private key: set GRPC_SERVER_TLS_KEY"},
+		{environment{"GRPC_CLIENT_TLS_CACERT": "ca"}, "GRPC_CLIENT_TLS_CACERT: works over TLS only: set GRPC_SERVER_USE_TLS to true, or unset this"},
+		{environment{"GRPC_CLIENT_TLS_SAN": "a.example.com"}, "GRPC_CLIENT_TLS_SAN: works over TLS only: set GRPC_SERVER_USE_TLS to true"},
+		{
+			environment{"GRPC_SERVER_USE_TLS": "true", "GRPC_SERVER_TLS_CERT": "c", "GRPC_SERVER_TLS_KEY": "k", "GRPC_CLIENT_TLS_SAN": "a.example.com"},
+			"GRPC_CLIENT_TLS_SAN: is checked in certificates that nobody asks for: set GRPC_CLIENT_TLS_CACERT",
+		},
+
+		{environment{"CONFIG_GRPC_XDS_CLIENT_TLS_CERT": "c"}, "CONFIG_GRPC_XDS_CLIENT_TLS_CERT: needs a private key: set CONFIG_GRPC_XDS_CLIENT_TLS_KEY"},
+		{environment{"CONFIG_GRPC_XDS_CLIENT_TLS_KEY": "k"}, "CONFIG_GRPC_XDS_CLIENT_TLS_KEY: needs a certificate: set CONFIG_GRPC_XDS_CLIENT_TLS_CERT"},
+		{environment{"XDS_CLIENT_BACKOFF_MAX_INTERVAL": "5s"}, "XDS_CLIENT_BACKOFF_MAX_INTERVAL: is below XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: raise it, or lower that"},
+		{environment{"XDS_CLIENT_BACKOFF_INITIAL_INTERVAL": "5m"}, "XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: is above XDS_CLIENT_BACKOFF_MAX_INTERVAL: lower it, or raise that"},
+
+		{environment{"BACKEND_TYPE": "memstore"}, "BACKEND_TYPE: is memstore, and no node is known: set MEMSTORE_HOST_PORT, or MEMSTORE_SRV"},
+		{
+			environment{"MEMCACHE_HOST_PORT": "a:1", "MEMCACHE_SRV": "_memcache._tcp.a"},
+			"MEMCACHE_HOST_PORT: names the nodes, and MEMCACHE_SRV does too: unset one of them",
+		},
+		{environment{"BACKEND_TYPE": "memstore", "MEMSTORE_HOST_PORT": "a:1", "CACHE_KEY_PREFIX": "a b"}, "CACHE_KEY_PREFIX: has a blank or a control character"},
+		{environment{"MEMCACHE_TLS_CLIENT_CERT": "c"}, "MEMCACHE_TLS_CLIENT_CERT: needs a private key: set MEMCACHE_TLS_CLIENT_KEY"},
+
+		{environment{"KVSTORE_URL": "redis"}, `KVSTORE_URL: "redis" is no address: use host:port, with a port from 1 to 65535`},
+		{environment{"KVSTORE_URL": "redis://u:p@redis:6379"}, `KVSTORE_URL: "redis://***@redis:6379" is a URL: use host:port; user, password and TLS have settings of their own`},
+		{environment{"REDIS_URL": "redis:6379", "REDIS_SOCKET_TYPE": "unix"}, `REDIS_URL: "redis:6379" is no path`},
+		{environment{"REDIS_URL": "/run/redis.sock", "REDIS_SOCKET_TYPE": "tcp"}, `REDIS_URL: "/run/redis.sock" is no address: use host:port`},
+		{environment{"REDIS_URL": "mymaster", "REDIS_TYPE": "sentinel"}, `REDIS_URL: "mymaster" is not what a sentinel needs: use the name of the master and at least one sentinel, master,host:port,host:port`},
+		{environment{"REDIS_URL": "a:1,b:2", "REDIS_TYPE": "sentinel"}, `REDIS_URL: "a:1,b:2" is not what a sentinel needs`},
+		{environment{"REDIS_URL": "mymaster,a:1,b", "REDIS_TYPE": "sentinel"}, `REDIS_URL: "b" is no address: use host:port`},
+		{environment{"REDIS_URL": "a:1,,b:2", "REDIS_TYPE": "cluster"}, `REDIS_URL: "" is no address: use host:port`},
+		{environment{"BACKEND_TYPE": "redis", "REDIS_TYPE": "cluster"}, `REDIS_TYPE: "/var/run/nutcracker/ratelimit.sock" is no address: use host:port, with a port from 1 to 65535; that is the default of REDIS_URL: set it`},
+		{environment{"BACKEND_TYPE": "redis", "REDIS_SOCKET_TYPE": "tcp"}, `REDIS_SOCKET_TYPE: "/var/run/nutcracker/ratelimit.sock" is no address`},
+		{environment{"REDIS_PERSECOND": "true", "REDIS_PERSECOND_URL": "b"}, `REDIS_PERSECOND_URL: "b" is no address: use host:port`},
+		{environment{"REDIS_TLS_CLIENT_KEY": "k"}, "REDIS_TLS_CLIENT_KEY: needs a certificate: set REDIS_TLS_CLIENT_CERT"},
+		{environment{"REDIS_STARTUP_MAX_INTERVAL": "10ms"}, "REDIS_STARTUP_MAX_INTERVAL: is below REDIS_STARTUP_INITIAL_INTERVAL"},
+	} {
+		lines := refused(t, tt.environ)
+		require.Len(t, lines, 1, "%v", tt.environ)
+		require.Contains(t, lines[0], tt.want)
+	}
+}
+
+func TestCombinationsThatAreFine(t *testing.T) {
+	for _, environ := range []environment{
+		{"PORT": "0", "GRPC_PORT": "0", "DEBUG_PORT": "0", "SCRAPE_ADDR": ":0", "USE_SCRAPE": "true"},
+		{"HOST": "127.0.0.1", "GRPC_HOST": "127.0.0.2", "PORT": "9000", "GRPC_PORT": "9000"},
+		{"HOST": "::1", "PORT": "8081"}, // beside all IPv4 addresses
+		{"PORT": "8081", "GRPC_UDS": "/run/ratelimit.sock", "GRPC_PORT": "8081"},
+		{"PORT": "9090"}, // the scrape listener is off
+		{"GRPC_SERVER_TLS_CERT": "c"},
+		{"GRPC_SERVER_USE_TLS": "true", "GRPC_SERVER_TLS_CERT": "c", "GRPC_SERVER_TLS_KEY": "k", "GRPC_CLIENT_TLS_CACERT": "ca", "GRPC_CLIENT_TLS_SAN": "a.b"},
+		{"BACKEND_TYPE": "redis"},
+		{"BACKEND_TYPE": "embedded", "REDIS_URL": "nonsense"},
+		{"BACKEND_TYPE": "memcache", "MEMCACHE_SRV": "_memcache._tcp.cache.example.com", "MEMCACHE_SRV_REFRESH": "1m"},
+		{"BACKEND_TYPE": "memcache", "MEMCACHE_HOST_PORT": "a:1, b:2,/run/c.sock"},
+		{"REDIS_URL": "mymaster,a:1", "REDIS_TYPE": "SENTINEL", "REDIS_SOCKET_TYPE": "unix"}, // which the reference ignores
+		{"REDIS_URL": "[::1]:6379"},
+		{"REDIS_URL": "run/redis.sock", "REDIS_SOCKET_TYPE": "unix"},
+		{"CONFIG_GRPC_XDS_SERVER_URL": "dns:///xds.example.com:18000"},
+		{"CONFIG_GRPC_XDS_SERVER_URL": "xds:18000"},
+		{"CONFIG_GRPC_XDS_SERVER_URL": "unix:/run/xds.sock"},
+		{"TRACING_SAMPLING_RATE": "0", "NEAR_LIMIT_RATIO": "1"},
+		{"USE_STATSD": "true", "USE_PROMETHEUS": "true"}, // several sinks are fine here
+	} {
+		parse(t, environ)
+	}
+}
+
+// A value that could not be read is reported once, and nothing is made of it.
+func TestNoErrorFollowsFromAnother(t *testing.T) {
+	for _, tt := range []struct {
+		environ environment
+		want    int
+	}{
+		{environment{"GRPC_SERVER_USE_TLS": "yes", "GRPC_CLIENT_TLS_CACERT": "ca"}, 1},
+		{environment{"HOST": "a b", "PORT": "8081"}, 1},
+		{environment{"REDIS_TYPE": "ring", "REDIS_URL": "a:1,b:2"}, 1},
+		{environment{"XDS_CLIENT_BACKOFF_INITIAL_INTERVAL": "x", "XDS_CLIENT_BACKOFF_MAX_INTERVAL": "1s"}, 1},
+		{environment{"BACKEND_TYPE": "memstore", "MEMSTORE_HOST_PORT": "x"}, 1},
+		{environment{"BACKEND_TYPE": "memstore", "MEMSTORE_HOST_PORT": "a:1", "MEMCACHE_HOST_PORT": "b:1"}, 1},
+	} {
+		require.Len(t, refused(t, tt.environ), tt.want, "%v", tt.environ)
+	}
+}

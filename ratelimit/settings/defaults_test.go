@@ -1,0 +1,214 @@
+package settings_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+// want is the table of settings by hand: reference 1.18 row by row, each with its
+// name in the specification, its other names and its default. What is behind a
+// default says where it is not that of the reference.
+const want = `
+HOST                                            -                                             0.0.0.0
+PORT                                            -                                             8080
+DEBUG_HOST                                      -                                             0.0.0.0
+DEBUG_PORT                                      -                                             6070
+GRPC_HOST                                       -                                             0.0.0.0
+GRPC_PORT                                       -                                             8081
+GRPC_UDS                                        -                                             -
+GRPC_MAX_CONNECTION_AGE                         -                                             24h
+GRPC_MAX_CONNECTION_AGE_GRACE                   -                                             1h
+GRPC_SERVER_USE_TLS                             -                                             false
+GRPC_SERVER_TLS_CERT                            -                                             -
+GRPC_SERVER_TLS_KEY                             -                                             -
+GRPC_CLIENT_TLS_CACERT                          -                                             -
+GRPC_CLIENT_TLS_SAN                             -                                             -
+LOG_LEVEL                                       -                                             WARN
+LOG_FORMAT                                      -                                             text
+CONFIG_TYPE                                     -                                             FILE
+FORCE_START_WITHOUT_INITIAL_CONFIG              -                                             false
+CONFIG_GRPC_XDS_NODE_ID                         -                                             default
+CONFIG_GRPC_XDS_NODE_METADATA                   -                                             -
+CONFIG_GRPC_XDS_SERVER_URL                      -                                             localhost:18000
+CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL   -                                             3s
+CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS       -                                             -
+CONFIG_GRPC_XDS_SERVER_USE_TLS                  -                                             false
+CONFIG_GRPC_XDS_CLIENT_TLS_CERT                 -                                             -
+CONFIG_GRPC_XDS_CLIENT_TLS_KEY                  -                                             -
+CONFIG_GRPC_XDS_SERVER_TLS_CACERT               -                                             -
+CONFIG_GRPC_XDS_SERVER_TLS_SAN                  -                                             -
+XDS_CLIENT_BACKOFF_INITIAL_INTERVAL             -                                             10s
+XDS_CLIENT_BACKOFF_MAX_INTERVAL                 -                                             60s
+XDS_CLIENT_BACKOFF_RANDOM_FACTOR                -                                             0.5
+XDS_CLIENT_BACKOFF_JITTER                       -                                             true
+XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES                -                                             0     unset
+USE_AGENTSTATS                                  USE_DOG_STATSD                                false
+AGENTSTATS_MOGRIFIERS                           USE_AGENTSTATS_MOGRIFIERS,USE_DOG_STATSD_MOGRIFIERS,DOG_STATSD_MOGRIFIERS -
+USE_PUSHSTATS                                   USE_STATSD                                    true
+PUSHSTATS_HOST                                  STATSD_HOST                                   localhost
+PUSHSTATS_PORT                                  STATSD_PORT                                   8125
+PUSHSTATS_PROTOCOL                              STATSD_PROTOCOL                               tcp
+EXTRA_TAGS                                      -                                             -
+STATS_FLUSH_INTERVAL                            -                                             10s
+DISABLE_STATS                                   -                                             false
+USE_SCRAPE                                      USE_PROMETHEUS                                false
+SCRAPE_ADDR                                     PROMETHEUS_ADDR                               :9090
+SCRAPE_PATH                                     PROMETHEUS_PATH                               /metrics
+SCRAPE_MAPPER_YAML                              PROMETHEUS_MAPPER_YAML                        -
+SCRAPE_RESPONSE_TIME_AS_MILLISECONDS            PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS      false
+RUNTIME_ROOT                                    -                                             /srv/runtime_data/current
+RUNTIME_SUBDIRECTORY                            -                                             -
+RUNTIME_APPDIRECTORY                            -                                             config
+RUNTIME_IGNOREDOTFILES                          -                                             false
+RUNTIME_WATCH_ROOT                              -                                             true
+MERGE_DOMAIN_CONFIG                             -                                             false
+EXPIRATION_JITTER_MAX_SECONDS                   -                                             300
+LOCAL_CACHE_SIZE_IN_BYTES                       LocalCacheSizeInBytes                         0
+NEAR_LIMIT_RATIO                                -                                             0.8
+CACHE_KEY_PREFIX                                -                                             -
+BACKEND_TYPE                                    -                                             -     ruling 5: by KVSTORE_URL, not redis
+STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT         -                                             false
+LIMIT_RESPONSE_HEADERS_ENABLED                  -                                             false
+LIMIT_LIMIT_HEADER                              -                                             RateLimit-Limit
+LIMIT_REMAINING_HEADER                          -                                             RateLimit-Remaining
+LIMIT_RESET_HEADER                              -                                             RateLimit-Reset
+HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED         -                                             false
+KVSTORE_SOCKET_TYPE                             REDIS_SOCKET_TYPE                             -     ours: by the URL, not unix
+KVSTORE_TYPE                                    REDIS_TYPE                                    single
+KVSTORE_URL                                     REDIS_URL                                     /var/run/nutcracker/ratelimit.sock
+KVSTORE_POOL_SIZE                               REDIS_POOL_SIZE                               10
+KVSTORE_AUTH                                    REDIS_AUTH                                    -
+KVSTORE_TLS                                     REDIS_TLS                                     false
+KVSTORE_TLS_CLIENT_CERT                         REDIS_TLS_CLIENT_CERT                         -
+KVSTORE_TLS_CLIENT_KEY                          REDIS_TLS_CLIENT_KEY                          -
+KVSTORE_TLS_CACERT                              REDIS_TLS_CACERT                              -
+KVSTORE_TLS_SKIP_HOSTNAME_VERIFICATION          REDIS_TLS_SKIP_HOSTNAME_VERIFICATION          false
+KVSTORE_PIPELINE_WINDOW                         REDIS_PIPELINE_WINDOW                         0
+KVSTORE_PIPELINE_LIMIT                          REDIS_PIPELINE_LIMIT                          0
+KVSTORE_CLUSTER_PIPELINE_PARALLELISM            REDIS_CLUSTER_PIPELINE_PARALLELISM            1
+KVSTORE_SENTINEL_AUTH                           REDIS_SENTINEL_AUTH                           -
+KVSTORE_TIMEOUT                                 REDIS_TIMEOUT                                 10s
+KVSTORE_POOL_ON_EMPTY_BEHAVIOR                  REDIS_POOL_ON_EMPTY_BEHAVIOR                  CREATE specification, not WAIT
+KVSTORE_POOL_ON_EMPTY_WAIT_DURATION             REDIS_POOL_ON_EMPTY_WAIT_DURATION             1s    specification
+KVSTORE_HEALTH_CHECK_ACTIVE_CONNECTION          REDIS_HEALTH_CHECK_ACTIVE_CONNECTION          false
+KVSTORE_STARTUP_INITIAL_INTERVAL                REDIS_STARTUP_INITIAL_INTERVAL                1s
+KVSTORE_STARTUP_MAX_INTERVAL                    REDIS_STARTUP_MAX_INTERVAL                    30s
+KVSTORE_STARTUP_MAX_ELAPSED_TIME                REDIS_STARTUP_MAX_ELAPSED_TIME                0
+KVSTORE_PERSECOND                               REDIS_PERSECOND                               false
+KVSTORE_PERSECOND_SOCKET_TYPE                   REDIS_PERSECOND_SOCKET_TYPE                   -     ours: by the URL, not unix
+KVSTORE_PERSECOND_TYPE                          REDIS_PERSECOND_TYPE                          single
+KVSTORE_PERSECOND_URL                           REDIS_PERSECOND_URL                           -     ours: needed, not a socket nobody named
+KVSTORE_PERSECOND_POOL_SIZE                     REDIS_PERSECOND_POOL_SIZE                     10
+KVSTORE_PERSECOND_AUTH                          REDIS_PERSECOND_AUTH                          -
+KVSTORE_PERSECOND_TLS                           REDIS_PERSECOND_TLS                           false
+KVSTORE_PERSECOND_SENTINEL_AUTH                 REDIS_PERSECOND_SENTINEL_AUTH                 -
+KVSTORE_PERSECOND_PIPELINE_WINDOW               REDIS_PERSECOND_PIPELINE_WINDOW               0
+KVSTORE_PERSECOND_PIPELINE_LIMIT                REDIS_PERSECOND_PIPELINE_LIMIT                0
+KVSTORE_PERSECOND_CLUSTER_PIPELINE_PARALLELISM  REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM  1
+KVSTORE_PERSECOND_TIMEOUT                       REDIS_PERSECOND_TIMEOUT                       10s
+KVSTORE_PERSECOND_POOL_ON_EMPTY_BEHAVIOR        REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR        CREATE specification, not WAIT
+KVSTORE_PERSECOND_POOL_ON_EMPTY_WAIT_DURATION   REDIS_PERSECOND_POOL_ON_EMPTY_WAIT_DURATION   1s    specification
+MEMSTORE_HOST_PORT                              MEMCACHE_HOST_PORT                            -
+MEMSTORE_MAX_IDLE_CONNS                         MEMCACHE_MAX_IDLE_CONNS                       2
+MEMSTORE_SRV                                    MEMCACHE_SRV                                  -
+MEMSTORE_SRV_REFRESH                            MEMCACHE_SRV_REFRESH                          0
+MEMSTORE_TLS                                    MEMCACHE_TLS                                  false
+MEMSTORE_TLS_CLIENT_CERT                        MEMCACHE_TLS_CLIENT_CERT                      -
+MEMSTORE_TLS_CLIENT_KEY                         MEMCACHE_TLS_CLIENT_KEY                       -
+MEMSTORE_TLS_CACERT                             MEMCACHE_TLS_CACERT                           -
+MEMSTORE_TLS_SKIP_HOSTNAME_VERIFICATION         MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION       false
+SHADOW_MODE                                     -                                             false
+QUOTA_MODE                                      -                                             false
+RESPONSE_DYNAMIC_METADATA                       -                                             false
+TRACING_ENABLED                                 -                                             false
+TRACING_SERVICE_NAME                            -                                             RateLimit
+TRACING_SERVICE_NAMESPACE                       -                                             -
+TRACING_SERVICE_INSTANCE_ID                     -                                             -
+TRACING_EXPORTER_PROTOCOL                       -                                             http
+TRACING_SAMPLING_RATE                           -                                             1
+EMBEDDED_MAX_BYTES                              -                                             536870912 ours
+SHUTDOWN_DRAIN_DELAY                            -                                             0s    ours
+SHUTDOWN_TIMEOUT                                -                                             30s   ours
+`
+
+func TestTableIsThatOfTheReference(t *testing.T) {
+	var missing []string
+	got := map[string]settings.Variable{}
+	for _, v := range settings.Table() {
+		got[v.Name] = v
+	}
+	for line := range strings.Lines(strings.TrimSpace(want)) {
+		f := strings.Fields(line)
+		v, ok := got[f[0]]
+		if !ok {
+			missing = append(missing, f[0])
+			continue
+		}
+		delete(got, f[0])
+		require.Equal(t, strings.TrimPrefix(f[1], "-"), strings.Join(v.Aliases, ","), "other names of %s", f[0])
+		require.Equal(t, strings.TrimPrefix(f[2], "-"), v.Default, "default of %s", f[0])
+	}
+	require.Empty(t, missing, "settings of the reference that are not in the table")
+	require.Empty(t, got, "settings that are in the table and not in the reference")
+}
+
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, v := range settings.Table() {
+		require.NotEmpty(t, v.Doc, v.Name)
+		require.NotEmpty(t, v.Group, v.Name)
+		for _, name := range append([]string{v.Name}, v.Aliases...) {
+			require.False(t, seen[name], "%s is there twice", name)
+			seen[name] = true
+		}
+		_, err := settings.Parse(map[string]string{v.Name: v.Default})
+		require.NoError(t, err, "%s does not take its own default %q", v.Name, v.Default)
+	}
+	require.Equal(t, []string{"EMBEDDED_MAX_BYTES", "SHUTDOWN_DRAIN_DELAY", "SHUTDOWN_TIMEOUT"}, ours())
+}
+
+// ours are the settings that only this service has.
+func ours() []string {
+	var names []string
+	for _, v := range settings.Table() {
+		if strings.HasSuffix(v.Doc, "(ours)") {
+			names = append(names, v.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// What documentation calls a default is what the struct has.
+func TestDefault(t *testing.T) {
+	s := settings.Default()
+	kv := settings.KV{
+		SocketType: "tcp", Type: settings.Single, PoolSize: 10, Timeout: 10 * time.Second,
+		PipelineParallelism: 1, PoolOnEmpty: settings.PoolCreate, PoolOnEmptyWait: time.Second,
+	}
+	require.Equal(t, kv, s.KVStorePerSecond)
+	kv.SocketType, kv.URL = settings.SocketUnix, "/var/run/nutcracker/ratelimit.sock"
+	require.Equal(t, kv, s.KVStore)
+	s.KVStore, s.KVStorePerSecond = settings.KV{}, settings.KV{}
+	require.Equal(t, &settings.Settings{
+		Host: "0.0.0.0", Port: 8080, DebugHost: "0.0.0.0", DebugPort: 6070, GRPCHost: "0.0.0.0", GRPCPort: 8081,
+		GRPCMaxConnectionAge: 24 * time.Hour, GRPCMaxConnectionAgeGrace: time.Hour, LogLevel: "WARN", LogFormat: "text",
+		ConfigType: settings.File, RuntimeRoot: "/srv/runtime_data/current", RuntimeAppDirectory: "config", RuntimeWatchRoot: true,
+		XDSNodeID: "default", XDSServerURL: "localhost:18000", XDSRetryInterval: 3 * time.Second,
+		XDSBackoffInitial: 10 * time.Second, XDSBackoffMax: time.Minute, XDSBackoffFactor: 0.5, XDSBackoffJitter: true,
+		StatsFlushInterval: 10 * time.Second, UsePushStats: true, PushStatsHost: "localhost", PushStatsPort: 8125,
+		PushStatsProtocol: "tcp", ScrapeAddr: ":9090", ScrapePath: "/metrics",
+		ExpirationJitter: 300, NearLimitRatio: 0.8, EmbeddedMaxBytes: 512 << 20,
+		LimitHeader: "RateLimit-Limit", RemainingHeader: "RateLimit-Remaining", ResetHeader: "RateLimit-Reset",
+		Backend: settings.Embedded, BackendReason: "BACKEND_TYPE is not set, and neither is KVSTORE_URL",
+		KVStoreStartupInitial: time.Second, KVStoreStartupMax: 30 * time.Second, MemStoreMaxIdleConns: 2,
+		TracingExporterProtocol: "http", TracingServiceName: "RateLimit", TracingSamplingRate: 1,
+		ShutdownTimeout: 30 * time.Second,
+	}, s)
+}

@@ -1,0 +1,149 @@
+package settings_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+func TestPairs(t *testing.T) {
+	for text, want := range map[string][]settings.Pair{
+		"a:b":                    {{"a", "b"}},
+		"a:b,c:d":                {{"a", "b"}, {"c", "d"}},
+		"<a:b>,<c:d>":            {{"a", "b"}, {"c", "d"}},
+		" <a:b> , c : d ":        {{"a", "b"}, {"c", "d"}},
+		"url:http://x:80/y":      {{"url", "http://x:80/y"}},
+		"<list:1,2,3>,c:d":       {{"list", "1,2,3"}, {"c", "d"}},
+		" ":                      nil,
+		"z:1,y:2,x:3,w:4":        {{"z", "1"}, {"y", "2"}, {"x", "3"}, {"w", "4"}},
+		"kube.cluster/name:eu-1": {{"kube.cluster/name", "eu-1"}},
+	} {
+		require.Equal(t, want, parse(t, environment{"EXTRA_TAGS": text}).ExtraTags, text)
+	}
+	s := parse(t, environment{"CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS": "<Authorization:Bearer a b,c>,<x:1>,<x:2>,<y:>"})
+	require.Equal(t, []settings.Pair{{"Authorization", "Bearer a b,c"}, {"x", "1"}, {"x", "2"}, {"y", ""}}, s.XDSHeaders)
+	s = parse(t, environment{"CONFIG_GRPC_XDS_NODE_METADATA": "zone=eu-1,expr=a=b,empty="})
+	require.Equal(t, map[string]string{"zone": "eu-1", "expr": "a=b", "empty": ""}, s.XDSNodeMetadata)
+}
+
+func TestLists(t *testing.T) {
+	s := parse(t, environment{"MEMSTORE_HOST_PORT": "a:1, b:2 ,[::1]:3"})
+	require.Equal(t, []string{"a:1", "b:2", "[::1]:3"}, s.MemStoreHostPort)
+}
+
+func TestNodes(t *testing.T) {
+	for _, tt := range []struct {
+		kind, url, master string
+		addrs             []string
+	}{
+		{"single", "redis:6379", "", []string{"redis:6379"}},
+		{"single", "/run/a,b.sock", "", []string{"/run/a,b.sock"}},
+		{"sentinel", "mymaster, a:1,b:2", "mymaster", []string{"a:1", "b:2"}},
+		{"cluster", "a:1,b:2", "", []string{"a:1", "b:2"}},
+	} {
+		s := parse(t, environment{"KVSTORE_URL": tt.url, "KVSTORE_TYPE": tt.kind})
+		master, addrs := s.KVStore.Nodes()
+		require.Equal(t, tt.master, master)
+		require.Equal(t, tt.addrs, addrs)
+	}
+}
+
+func TestSocketType(t *testing.T) {
+	for _, tt := range []struct {
+		environ environment
+		want    string
+	}{
+		{environment{"REDIS_URL": "redis:6379"}, "tcp"},
+		{environment{"REDIS_URL": "/run/redis.sock"}, "unix"},
+		{environment{"REDIS_URL": "redis.sock", "REDIS_SOCKET_TYPE": "UNIX"}, "unix"},
+		{environment{"REDIS_URL": "a:1", "REDIS_TYPE": "cluster", "REDIS_SOCKET_TYPE": "unix"}, "tcp"},
+		{environment{"BACKEND_TYPE": "redis"}, "unix"},
+	} {
+		require.Equal(t, tt.want, parse(t, tt.environ).KVStore.SocketType, "%v", tt.environ)
+	}
+}
+
+func TestBackend(t *testing.T) {
+	for _, tt := range []struct {
+		environ      environment
+		want, reason string
+	}{
+		{nil, settings.Embedded, "BACKEND_TYPE is not set, and neither is KVSTORE_URL"},
+		{environment{"KVSTORE_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE is not set, and KVSTORE_URL is"},
+		{environment{"REDIS_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE is not set, and REDIS_URL is"},
+		{environment{"REDIS_URL": ""}, settings.Embedded, "BACKEND_TYPE is not set, and neither is KVSTORE_URL"},
+		{environment{"BACKEND_TYPE": "", "REDIS_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE is not set, and REDIS_URL is"},
+		{environment{"BACKEND_TYPE": "embedded", "REDIS_URL": "redis:6379"}, settings.Embedded, "BACKEND_TYPE says so"},
+		{environment{"BACKEND_TYPE": "REDIS", "REDIS_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE says so"},
+		{environment{"BACKEND_TYPE": "KVStore"}, settings.KVStore, "BACKEND_TYPE says so"},
+		{environment{"BACKEND_TYPE": "memcache", "MEMCACHE_HOST_PORT": "a:1"}, settings.MemStore, "BACKEND_TYPE says so"},
+		{environment{"BACKEND_TYPE": "memstore", "MEMCACHE_HOST_PORT": "a:1", "REDIS_URL": "redis:6379"}, settings.MemStore, "BACKEND_TYPE says so"},
+	} {
+		s := parse(t, tt.environ)
+		require.Equal(t, tt.want, s.Backend, "%v", tt.environ)
+		require.Equal(t, tt.reason, s.BackendReason)
+	}
+}
+
+func TestMogrifiers(t *testing.T) {
+	s := parse(t, environment{
+		"USE_DOG_STATSD": "true", "USE_DOG_STATSD_MOGRIFIERS": "tag,2",
+		"DOG_STATSD_MOGRIFIER_TAG_PATTERN": `^ratelimit\.service\.rate_limit\.(.*)\.(.*)\.(.*)$`,
+		"DOG_STATSD_MOGRIFIER_TAG_NAME":    "ratelimit.service.rate_limit.$3",
+		"DOG_STATSD_MOGRIFIER_TAG_TAGS":    "domain:$1, descriptor:$2,plain",
+		"AGENTSTATS_MOGRIFIER_2_PATTERN":   ".",
+		"AGENTSTATS_MOGRIFIER_2_NAME":      "other.$0",
+	})
+	require.Len(t, s.Mogrifiers, 2)
+	first, second := s.Mogrifiers[0], s.Mogrifiers[1]
+	require.Equal(t, "tag", first.Name)
+	require.Equal(t, 3, first.Pattern.NumSubexp())
+	require.True(t, first.Pattern.MatchString("ratelimit.service.rate_limit.a.b.over_limit"))
+	require.Equal(t, "ratelimit.service.rate_limit.$3", first.Metric)
+	require.Equal(t, []string{"domain:$1", "descriptor:$2", "plain"}, first.Tags)
+	require.Equal(t, "2", second.Name)
+	require.Equal(t, "other.$0", second.Metric)
+	require.Empty(t, second.Tags)
+
+	s = parse(t, environment{"AGENTSTATS_MOGRIFIERS": "low", "AGENTSTATS_MOGRIFIER_low_PATTERN": "a", "AGENTSTATS_MOGRIFIER_low_NAME": "b"})
+	require.Equal(t, "b", s.Mogrifiers[0].Metric, "the name as it is works too")
+}
+
+func TestBadMogrifiers(t *testing.T) {
+	const pattern, name, tags = "AGENTSTATS_MOGRIFIER_X_PATTERN", "AGENTSTATS_MOGRIFIER_X_NAME", "AGENTSTATS_MOGRIFIER_X_TAGS"
+	for _, tt := range []struct {
+		environ environment
+		want    string
+	}{
+		{environment{pattern: "", name: "n"}, "AGENTSTATS_MOGRIFIERS: has x, and AGENTSTATS_MOGRIFIER_X_PATTERN is not set: set it, or take the name off the list"},
+		{environment{pattern: "a", name: ""}, "AGENTSTATS_MOGRIFIERS: has x, and AGENTSTATS_MOGRIFIER_X_NAME is not set"},
+		{environment{pattern: "a(b", name: "n"}, pattern + `: is no regular expression, missing closing ) at "a(b": use the syntax of RE2`},
+		{environment{pattern: "(a)", name: "n.$2"}, name + `: has "$2", and groups of the pattern: 1`},
+		{environment{pattern: "a", name: "n.$99999999999999999999"}, name + ": has"},
+		{environment{pattern: "a", name: "n", tags: "t:$1"}, tags + `: has "$1"`},
+		{environment{pattern: "a", name: "n", tags: "t:"}, tags + `: has the tag "t:": use name:value`},
+		{environment{pattern: "a", name: "n", tags: ":v"}, tags + `: has the tag ":v"`},
+		{environment{pattern: "a", name: "n", tags: "a:b,,c:d"}, tags + `: has the tag ""`},
+		{environment{pattern: "a", name: "n", "DOG_STATSD_MOGRIFIER_X_NAME": "m"}, name + ", DOG_STATSD_MOGRIFIER_X_NAME: are two names of one setting"},
+	} {
+		tt.environ["AGENTSTATS_MOGRIFIERS"] = "x"
+		lines := refused(t, tt.environ)
+		require.Len(t, lines, 1, "%v", tt.environ)
+		require.Contains(t, lines[0], tt.want)
+	}
+	for list, want := range map[string]string{
+		"x,,y": "has the name \"\": use letters, digits and underscores",
+		"a b":  `has the name "a b"`,
+	} {
+		require.Contains(t, strings.Join(refused(t, environment{"AGENTSTATS_MOGRIFIERS": list}), "\n"), "AGENTSTATS_MOGRIFIERS: "+want)
+	}
+	environ := environment{pattern: "a", name: "n", "AGENTSTATS_MOGRIFIERS": "x,x"}
+	require.Equal(t, []string{"AGENTSTATS_MOGRIFIERS: has x twice: use each name once"}, refused(t, environ))
+	require.Equal(t, []string{
+		"USE_DOG_STATSD_MOGRIFIERS: has y, and DOG_STATSD_MOGRIFIER_Y_PATTERN is not set: set it, or take the name off the list",
+		"USE_DOG_STATSD_MOGRIFIERS: has y, and DOG_STATSD_MOGRIFIER_Y_NAME is not set: set it, or take the name off the list",
+	}, refused(t, environment{"USE_DOG_STATSD_MOGRIFIERS": "y"}))
+}

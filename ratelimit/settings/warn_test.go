@@ -1,0 +1,122 @@
+package settings_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+func TestNoWarnings(t *testing.T) {
+	quiet := environment{}
+	for _, name := range []string{
+		"PATH", "HOME", "HOSTNAME", "HOSTS", "TERM", "LANG", "USER", "LOG_LVL", "EXTRA_ARGS", "USE_EMOJI", "USE_CCACHE",
+		"USE_GKE_GCLOUD_AUTH_PLUGIN", "REDIS", "DEBUG", "CONFIG_TYPES_DIR",
+		"GRPC_GO_LOG_SEVERITY_LEVEL", "GRPC_GO_LOG_VERBOSITY_LEVEL", "GRPC_TRACE", "GRPC_VERBOSITY", "GRPC_XDS_BOOTSTRAP",
+		"GRPC_XDS_BOOTSTRAP_CONFIG", "GRPC_ENFORCE_ALPN_ENABLED", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SERVICE_NAME",
+		"REDIS_SERVICE_HOST", "REDIS_SERVICE_PORT", "REDIS_SERVICE_PORT_REDIS", "REDIS_PORT_6379_TCP", "REDIS_PORT_6379_TCP_ADDR",
+		"REDIS_PORT_6379_TCP_PORT", "REDIS_PORT_6379_TCP_PROTO", "STATSD_EXPORTER_PORT_9125_UDP", "GRPC_SERVICE_HOST",
+		"KUBERNETES_PORT", "KUBERNETES_SERVICE_HOST",
+	} {
+		quiet[name] = "x"
+	}
+	quiet["REDIS_PORT"] = "tcp://10.0.0.7:6379"
+	quiet["STATSD_EXPORTER_PORT"] = "udp://10.0.0.7:9125"
+	require.Empty(t, settings.Warnings(quiet))
+	require.Empty(t, settings.Warnings(nil))
+}
+
+func TestUnknownVariables(t *testing.T) {
+	for name, want := range map[string]string{
+		"REDIS_POOLSIZE":                    "REDIS_POOL_SIZE",
+		"KVSTORE_PERSECND_URL":              "KVSTORE_PERSECOND_URL",
+		"REDIS_TIMOEUT":                     "REDIS_TIMEOUT",
+		"GRPC_PROT":                         "GRPC_PORT",
+		"RUNTIME_IGNORE_DOTFILES":           "RUNTIME_IGNOREDOTFILES",
+		"LIMIT_REMAINNG_HEADER":             "LIMIT_REMAINING_HEADER",
+		"TRACING_SAMPLINGRATE":              "TRACING_SAMPLING_RATE",
+		"STATS_FLUSH_INTERVALL":             "STATS_FLUSH_INTERVAL",
+		"SHUTDOWN_TIME_OUT":                 "SHUTDOWN_TIMEOUT",
+		"USE_PROMETEUS":                     "USE_PROMETHEUS", // no prefix of ours, but one slip away
+		"NEAR_LIMIT_RATOI":                  "NEAR_LIMIT_RATIO",
+		"BACKEND_TYP":                       "BACKEND_TYPE",
+		"REDIS_PASSWORD":                    "",
+		"MEMCACHE_NOTHING_LIKE_IT":          "",
+		"GRPC_" + strings.Repeat("X", 1000): "",
+	} {
+		text := "is not a setting"
+		if want != "" {
+			text += ": did you mean " + want + "?"
+		}
+		got := settings.Warnings(environment{name: "a-value-not-to-show"})
+		require.Equal(t, []settings.Warning{{Variable: name, Text: text}}, got)
+		require.Equal(t, name+": "+text, got[0].String())
+	}
+}
+
+// Warnings come in an order of their own, whatever that of the map.
+func TestOrderOfWarnings(t *testing.T) {
+	environ := environment{"REDIS_X": "", "GRPC_X": "", "KVSTORE_X": "", "REDIS_PIPELINE_LIMIT": "1"}
+	for range 20 {
+		var names []string
+		for _, w := range settings.Warnings(environ) {
+			names = append(names, w.Variable)
+		}
+		require.Equal(t, []string{"REDIS_PIPELINE_LIMIT", "GRPC_X", "KVSTORE_X", "REDIS_X"}, names)
+	}
+}
+
+func TestSettingsWithoutEffect(t *testing.T) {
+	for _, tt := range []struct {
+		environ environment
+		want    string
+	}{
+		{environment{"GRPC_UDS": "/run/s", "GRPC_PORT": "1"}, "GRPC_PORT: has no effect: gRPC is served on the socket GRPC_UDS"},
+		{environment{"GRPC_UDS": "/run/s", "GRPC_HOST": "::1"}, "GRPC_HOST: has no effect"},
+		{environment{"GRPC_SERVER_TLS_CERT": "c"}, "GRPC_SERVER_TLS_CERT: has no effect: gRPC is served without TLS until GRPC_SERVER_USE_TLS is true"},
+		{environment{"CONFIG_GRPC_XDS_SERVER_TLS_CACERT": "ca"}, "CONFIG_GRPC_XDS_SERVER_TLS_CACERT: has no effect: TLS is off until CONFIG_GRPC_XDS_SERVER_USE_TLS is true"},
+		{environment{"REDIS_PIPELINE_LIMIT": "8"}, "REDIS_PIPELINE_LIMIT: is deprecated and has no effect: unset it"},
+		{environment{"KVSTORE_PERSECOND_PIPELINE_LIMIT": "8"}, "KVSTORE_PERSECOND_PIPELINE_LIMIT: is deprecated"},
+		{environment{"REDIS_SENTINEL_AUTH": "p"}, "REDIS_SENTINEL_AUTH: has no effect until REDIS_TYPE is sentinel"},
+		{environment{"REDIS_TLS_CACERT": "ca"}, "REDIS_TLS_CACERT: has no effect: TLS is off until REDIS_TLS is true"},
+		{environment{"MEMSTORE_TLS_CACERT": "ca"}, "MEMSTORE_TLS_CACERT: has no effect: TLS is off until MEMSTORE_TLS is true"},
+		{environment{"MEMCACHE_HOST_PORT": "a:1"}, "MEMCACHE_HOST_PORT: has no effect until BACKEND_TYPE is memstore"},
+		{environment{"REDIS_URL": "a:1", "BACKEND_TYPE": "embedded"}, "REDIS_URL: has no effect: counters are embedded, see BACKEND_TYPE"},
+		{environment{"BACKEND_TYPE": "redis"}, "BACKEND_TYPE: is kvstore, and KVSTORE_URL is not set: that is the socket /var/run/nutcracker/ratelimit.sock"},
+		{environment{"USE_DOG_STATSD": "true"}, "USE_DOG_STATSD: statistics are pushed twice, in both forms: set USE_STATSD to false for the agent alone"},
+		{environment{"USE_SCRAPE": "true", "DISABLE_STATS": "true"}, "USE_SCRAPE: has no effect: DISABLE_STATS is true"},
+		{
+			environment{"PROMETHEUS_MAPPER_YAML": "m", "PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS": "true"},
+			"PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS: has no effect: PROMETHEUS_MAPPER_YAML maps response times",
+		},
+		{environment{"DOG_STATSD_MOGRIFIER_1_NAME": "n"}, "DOG_STATSD_MOGRIFIER_1_NAME: has no effect: the mogrifier is not in the list AGENTSTATS_MOGRIFIERS"},
+	} {
+		got := settings.Warnings(tt.environ)
+		require.Len(t, got, 1, "%v", tt.environ)
+		require.Contains(t, got[0].String(), tt.want)
+	}
+}
+
+// What has its effect is not warned about.
+func TestSettingsWithEffect(t *testing.T) {
+	for _, environ := range []environment{
+		{"GRPC_PORT": "1", "GRPC_HOST": "::1"},
+		{"REDIS_URL": "m,a:1", "REDIS_TYPE": "sentinel", "REDIS_SENTINEL_AUTH": "p", "REDIS_TLS": "true", "REDIS_TLS_CACERT": "ca"},
+		{"BACKEND_TYPE": "memcache", "MEMCACHE_HOST_PORT": "a:1"},
+		{"USE_DOG_STATSD": "true", "USE_STATSD": "false"},
+		{"USE_SCRAPE": "false", "DISABLE_STATS": "true"},
+		{
+			"USE_DOG_STATSD": "true", "USE_STATSD": "false", "USE_DOG_STATSD_MOGRIFIERS": "t",
+			"DOG_STATSD_MOGRIFIER_T_PATTERN": "a", "DOG_STATSD_MOGRIFIER_T_NAME": "b", "DOG_STATSD_MOGRIFIER_T_TAGS": "",
+		},
+	} {
+		require.Empty(t, settings.Warnings(environ), "%v", environ)
+	}
+}
+
+func TestWarningsOfAnEnvironmentWithErrors(t *testing.T) {
+	got := settings.Warnings(environment{"PORT": "x", "GRPC_PROT": "1"})
+	require.Equal(t, []settings.Warning{{Variable: "GRPC_PROT", Text: "is not a setting: did you mean GRPC_PORT?"}}, got)
+}
