@@ -7,6 +7,7 @@ import (
 	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -27,7 +28,9 @@ func (r *running) count(name string) uint64 { return r.srv.Statistics().Snapshot
 // becomes waits until something holds.
 func (r *running) becomes(what string, holds func() bool) {
 	r.t.Helper()
-	require.Eventually(r.t, holds, 20*time.Second, 5*time.Millisecond, "%s\n%s", what, r.log)
+	if !assert.Eventually(r.t, holds, 20*time.Second, 5*time.Millisecond) {
+		r.t.Fatalf("it does not hold that %s\n%s", what, r.log)
+	}
 }
 
 const (

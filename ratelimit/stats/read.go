@@ -18,7 +18,8 @@ type Reader interface {
 
 // Source has read called at each reading, to tell of statistics that are kept
 // elsewhere, such as those of a cache or of the Go runtime. Names must not be those of
-// other statistics. read must be quick, and safe for use by several goroutines.
+// other statistics, and have to be the same at each reading: one that is left out counts
+// as forgotten. read must be quick, and safe for use by several goroutines.
 func (r *Registry) Source(read func(Reader)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,7 +23,6 @@ const (
 	gzip       = "github.com/klauspost/compress"
 	htmlpolicy = "github.com/microcosm-cc/bluemonday"
 	otter      = "github.com/maypok86/otter/v2"
-	dogstatsd  = "github.com/DataDog/datadog-go/v5"
 	prometheus = "github.com/prometheus"
 	otel       = "go.opentelemetry.io"
 	watch      = "github.com/fsnotify/fsnotify"
@@ -76,7 +75,7 @@ func ratelimitRows() []Row {
 		{Path: "ratelimit/files", Floor: Second, Uses: []string{watch}},
 		{Path: "ratelimit/service", Floor: Second, Uses: []string{grpc, envoy, protobuf}},
 		{Path: "ratelimit/stats/prom", Floor: Second, Uses: []string{prometheus}},
-		{Path: "ratelimit/stats/statsd", Floor: Second, Uses: []string{dogstatsd}},
+		{Path: "ratelimit/stats/statsd", Floor: Second},
 		{Path: "ratelimit/tracing", Floor: Second, Uses: []string{otel, grpc, protobuf}},
 		{Path: "ratelimit/xds", Floor: Second, Uses: []string{grpc, envoy, protobuf}},
 

@@ -1,0 +1,118 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/server"
+)
+
+// datagrams is a UDP port that keeps what it is sent.
+func datagrams(t *testing.T) (port string, received func() string) {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var all lockedBuffer
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for buffer := make([]byte, 1<<16); ; {
+			n, _, err := conn.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			all.Write(append(buffer[:n:n], '\n'))
+		}
+	}()
+	t.Cleanup(func() {
+		conn.Close()
+		<-done
+	})
+	_, port, err = net.SplitHostPort(conn.LocalAddr().String())
+	require.NoError(t, err)
+	return port, all.String
+}
+
+// Push, agent and scrape at the same time, each with the tags.
+func TestSeveralSinks(t *testing.T) {
+	port, received := datagrams(t)
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
+		"DISABLE_STATS": "false", "STATS_FLUSH_INTERVAL": "20ms", "EXTRA_TAGS": "<zone:north>",
+		"USE_PUSHSTATS": "true", "PUSHSTATS_HOST": "127.0.0.1", "PUSHSTATS_PORT": port, "PUSHSTATS_PROTOCOL": "udp",
+		"USE_AGENTSTATS": "true", "AGENTSTATS_MOGRIFIERS": "LIMITS",
+		"AGENTSTATS_MOGRIFIER_LIMITS_PATTERN": `^ratelimit\.service\.rate_limit\.(.*)\.(.*)\.(.*)$`,
+		"AGENTSTATS_MOGRIFIER_LIMITS_NAME":    "limits.$3",
+		"AGENTSTATS_MOGRIFIER_LIMITS_TAGS":    "domain:$1,descriptor:$2",
+		"USE_SCRAPE":                          "true", "SCRAPE_ADDR": "127.0.0.1:0",
+	}).start()
+	_, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("d", "x"))
+	require.NoError(t, err)
+	r.becomes("all statistics have arrived", func() bool {
+		text := "\n" + received()
+		return strings.Contains(text, "\nratelimit.service.rate_limit.d.client.total_hits.__zone=north:1|c\n") &&
+			strings.Contains(text, "\nlimits.total_hits:1|c|#zone:north,domain:d,descriptor:client\n")
+	})
+	code, page := r.getAt(r.addr.Scrape, "/metrics")
+	require.Equal(t, 200, code)
+	require.Contains(t, page, `ratelimit_service_rate_limit_total_hits{domain="d",key1="client",zone="north"} 1`)
+	require.Contains(t, page, `ratelimit_service_response_time_seconds_count{grpc_method="ShouldRateLimit",zone="north"} 1`)
+	code, _ = r.getAt(r.addr.Scrape, "/")
+	require.Equal(t, 404, code, "this port serves only what it documents")
+	r.end()
+}
+
+// With no other way to get them, statistics go to standard output.
+func TestStatisticsOnOutput(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
+		"DISABLE_STATS": "false", "USE_PUSHSTATS": "false", "STATS_FLUSH_INTERVAL": "1h",
+	})
+	var out lockedBuffer
+	srv, err := server.New(r.set, &server.Options{Log: server.NewLogTo(r.log, r.set), Output: &out, Listening: func(server.Addresses) { close(r.done) }})
+	require.NoError(t, err)
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	go func() {
+		<-r.done
+		stop()
+	}()
+	require.NoError(t, srv.Run(ctx))
+	require.Contains(t, out.String(), "ratelimit.service.config_load_success")
+	for line := range strings.Lines(out.String()) {
+		require.True(t, json.Valid([]byte(line)), line)
+	}
+}
+
+// What is wrong with a mapping file is said at the start.
+func TestBadMapping(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mapping.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("mappings: [{match: a.*, nam: b}]"), 0o600))
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
+		"DISABLE_STATS": "false", "USE_SCRAPE": "true", "SCRAPE_ADDR": "127.0.0.1:0", "SCRAPE_MAPPER_YAML": file,
+	})
+	_, err := server.New(r.set, nil)
+	require.ErrorContains(t, err, "SCRAPE_MAPPER_YAML")
+	require.ErrorContains(t, err, file)
+}
+
+// A scrape port that is taken is named like the others.
+func TestTakenScrapePort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	err = prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
+		"DISABLE_STATS": "false", "USE_PUSHSTATS": "false", "USE_SCRAPE": "true", "SCRAPE_ADDR": l.Addr().String(),
+	}).fail()
+	var taken *server.ListenError
+	require.ErrorAs(t, err, &taken)
+	require.Equal(t, "SCRAPE_ADDR", taken.Setting)
+	require.ErrorContains(t, err, l.Addr().String())
+}

@@ -1,0 +1,421 @@
+package statsd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
+	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
+)
+
+func newPlain(t testing.TB, r *stats.Registry, addr string, opts *statsd.Options) *statsd.Sink {
+	t.Helper()
+	s, err := statsd.New(r, addr, opts)
+	require.NoError(t, err)
+	return s
+}
+
+func ExampleNew() {
+	daemon, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	registry := stats.New(nil)
+	sink, err := statsd.New(registry, daemon.Addr().String(), &statsd.Options{
+		Tags: []stats.Tag{{Name: "zone", Value: "a"}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- sink.Run(ctx) }()
+
+	registry.Counter("ratelimit.service.config_load_success").Add(1)
+	stop() // the last flush follows
+	conn, err := daemon.Accept()
+	if err != nil {
+		log.Fatal(err)
+	}
+	sent, err := io.ReadAll(conn)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(string(sent))
+	fmt.Println(<-done)
+	// Output:
+	// ratelimit.service.config_load_success.__zone=a:1|c
+	// <nil>
+}
+
+// golden fills a registry with one of everything.
+func golden() *stats.Registry {
+	r := stats.New(nil)
+	r.Counter("ratelimit.service.config_load_success").Add(1)
+	r.Counter("ratelimit.service.config_load_error")
+	r.Counter(stats.Tagged("ratelimit.memcache.multiget", stats.Tag{Name: "code", Value: "success"})).Add(2)
+	r.Counter("evil\nname:1|c|#x:y").Add(3)
+	r.Counter("").Add(1)
+	r.Gauge("ratelimit.redis_pool.cx_active").Set(10)
+	r.Gauge("zero")
+	return r
+}
+
+func TestPlainLines(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		tags []stats.Tag
+		want string
+	}{
+		{name: "as they are", want: `evil_name_1_c_#x_y:3|c
+ratelimit.memcache.multiget.__code=success:2|c
+ratelimit.redis_pool.cx_active:10|g
+ratelimit.service.config_load_success:1|c
+ratelimit_server.ShouldRateLimit.response_time:12|ms
+ratelimit_server.ShouldRateLimit.response_time:2|ms
+zero:0|g`},
+		{name: "tags", tags: []stats.Tag{{Name: "zone", Value: "eu.west:1"}, {Name: "code", Value: "mine"}, {Name: "a", Value: "b"}}, want: `evil_name_1_c_#x_y.__a=b.__code=mine.__zone=eu_west_1:3|c
+ratelimit.memcache.multiget.__a=b.__code=success.__zone=eu_west_1:2|c
+ratelimit.redis_pool.cx_active.__a=b.__code=mine.__zone=eu_west_1:10|g
+ratelimit.service.config_load_success.__a=b.__code=mine.__zone=eu_west_1:1|c
+ratelimit_server.ShouldRateLimit.response_time.__a=b.__code=mine.__zone=eu_west_1:12|ms
+ratelimit_server.ShouldRateLimit.response_time.__a=b.__code=mine.__zone=eu_west_1:2|ms
+zero.__a=b.__code=mine.__zone=eu_west_1:0|g`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newCollector(t, "127.0.0.1:0")
+			r := golden()
+			s := newPlain(t, r, c.addr, &statsd.Options{Tags: tt.tags})
+			r.Timer("ratelimit_server.ShouldRateLimit.response_time").Record(12 * time.Millisecond)
+			r.Timer("ratelimit_server.ShouldRateLimit.response_time").Record(2 * time.Millisecond)
+			flushOnce(t, s)
+			eventually(t, func() bool { return strings.Count(c.String(), "\n") >= 7 }, "the lines have not come")
+			c.stop()
+			require.Equal(t, strings.Split(tt.want, "\n"), sorted(c.String()))
+		})
+	}
+}
+
+// What looks like a tag in a caller's value is none.
+func TestNamesThatLookTagged(t *testing.T) {
+	for _, name := range []string{
+		"ratelimit.service.rate_limit.d.k_a.__b=c.total_hits", "a.__", "a.__b", ".__a=b", "a.__=b", "a.__b=c.__d",
+	} {
+		c := newCollector(t, "127.0.0.1:0")
+		r := stats.New(nil)
+		r.Counter(name).Add(1)
+		flushOnce(t, newPlain(t, r, c.addr, &statsd.Options{Tags: []stats.Tag{{Name: "zone", Value: "z"}}}))
+		eventually(t, func() bool { return c.String() == name+".__zone=z:1|c\n" }, "%s became something else", name)
+		c.stop()
+	}
+}
+
+func TestSampledTimerLines(t *testing.T) {
+	c := newCollector(t, "127.0.0.1:0")
+	r := stats.New(nil)
+	s := newPlain(t, r, c.addr, &statsd.Options{MaxTimerLines: 2})
+	for i := range 8 {
+		r.Timer("t").Record(time.Duration(i) * time.Millisecond)
+	}
+	flushOnce(t, s)
+	eventually(t, func() bool { return c.String() == "t:2|ms|@0.25\nt:6|ms|@0.25\n" }, "the sample has not come")
+}
+
+func TestLongNamesAreLeftOutAndLogged(t *testing.T) {
+	c := newCollector(t, "127.0.0.1:0")
+	r := stats.New(nil)
+	for i := range 3 {
+		r.Counter(strings.Repeat("x", 9000+i)).Add(1)
+		r.Gauge(strings.Repeat("x", 9000+i)).Set(1)
+		r.Timer(strings.Repeat("x", 9000+i)).Record(1)
+	}
+	r.Counter("short").Add(1)
+	var log journal
+	flushOnce(t, newPlain(t, r, c.addr, &statsd.Options{Log: log.logger()}))
+	eventually(t, func() bool { return c.String() == "short:1|c\n" }, "the short name has not come")
+	require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+	require.Contains(t, log.String(), "too long")
+}
+
+// The daemon goes between two flushes: that is noticed before anything is written, so
+// nothing is lost.
+func TestDaemonGoesAndComesBack(t *testing.T) {
+	first := newCollector(t, "127.0.0.1:0")
+	r := stats.New(nil)
+	var log journal
+	run(t, newPlain(t, r, first.addr, &statsd.Options{FlushInterval: 5 * time.Millisecond, Log: log.logger()}))
+	r.Counter("c").Add(1)
+	eventually(t, func() bool { return first.String() == "c:1|c\n" }, "the first flush has not come")
+	first.stop()
+	eventually(t, func() bool { return strings.Contains(log.String(), "cannot be sent") }, "the outage was not noticed")
+	r.Counter("c").Add(2)
+	r.Counter("d").Add(4)
+	second := newCollector(t, first.addr)
+	eventually(t, func() bool { return strings.Count(second.String(), "\n") == 2 }, "the flush after the outage has not come")
+	require.Equal(t, []string{"c:2|c", "d:4|c"}, sorted(second.String()))
+	eventually(t, func() bool { return strings.Contains(log.String(), "can be sent again") }, "the end of the outage was not logged")
+	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
+}
+
+func TestAddressThatDoesNotResolve(t *testing.T) {
+	for _, network := range []string{"tcp", "udp"} {
+		var log journal
+		r := stats.New(nil)
+		stop := run(t, newPlain(t, r, "no-such-host.invalid:8125", &statsd.Options{Network: network, FlushInterval: time.Millisecond, Log: log.logger()}))
+		eventually(t, func() bool { return strings.Contains(log.String(), "no-such-host.invalid") }, "the log does not name the host")
+		stop()
+	}
+}
+
+// stuck accepts connections and reads from none until it is told to.
+type stuck struct {
+	net.Listener
+	mu    sync.Mutex
+	conns []net.Conn
+	done  chan struct{}
+}
+
+func newStuck(t *testing.T) *stuck {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := &stuck{Listener: l, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.conns = append(s.conns, c)
+			s.mu.Unlock()
+		}
+	}()
+	t.Cleanup(s.end)
+	return s
+}
+
+func (s *stuck) accepted() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+func (s *stuck) end() { s.rest() }
+
+// rest stops accepting, has the sink end the connections, and returns what comes from
+// them until then, in whole lines.
+func (s *stuck) rest() string {
+	s.Close()
+	<-s.done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all strings.Builder
+	for _, c := range s.conns {
+		c.(*net.TCPConn).CloseWrite() // fails only if the sink has ended it
+		text := readAll(c)
+		all.WriteString(text[:strings.LastIndexByte(text, '\n')+1])
+	}
+	s.conns = nil
+	return all.String()
+}
+
+func readAll(c net.Conn) string {
+	defer c.Close()
+	var b strings.Builder
+	buf := make([]byte, 1<<20)
+	for {
+		n, err := c.Read(buf)
+		b.Write(buf[:n])
+		if err != nil {
+			return b.String()
+		}
+	}
+}
+
+// sums adds up counters by name.
+func sums(t *testing.T, texts ...string) map[string]uint64 {
+	t.Helper()
+	sums := map[string]uint64{}
+	for _, text := range texts {
+		for _, line := range sorted(text) {
+			name, value, _ := strings.Cut(line, ":")
+			if digits, ok := strings.CutSuffix(value, "|c"); ok {
+				n, err := strconv.ParseUint(digits, 10, 64)
+				require.NoError(t, err, "%s", line)
+				sums[name] += n
+			}
+		}
+	}
+	return sums
+}
+
+// A daemon that accepts and never reads: flushes end, memory does not grow, nobody
+// who counts waits, and what the connections had not taken goes to the next daemon.
+func TestDaemonThatNeverReads(t *testing.T) {
+	const names = 2000
+	hold := newStuck(t)
+	addr := hold.Addr().String()
+	r := stats.New(nil)
+	gauges := make([]string, names) // after a few flushes they are more than sockets hold
+	for i := range gauges {
+		gauges[i] = strings.Repeat("x", 1000) + strconv.Itoa(i)
+	}
+	r.Source(func(to stats.Reader) {
+		for _, name := range gauges {
+			to.Gauge(name, 1)
+		}
+	})
+	var log journal
+	s := newPlain(t, r, addr, &statsd.Options{FlushInterval: time.Millisecond, WriteTimeout: 50 * time.Millisecond, Log: log.logger()})
+	stop := run(t, s)
+	want := map[string]uint64{}
+	count := func() {
+		for i := range names {
+			r.Counter("c" + strconv.Itoa(i)).Add(uint64(i + 1))
+			want["c"+strconv.Itoa(i)] += uint64(i + 1)
+			r.Timer("t").Record(time.Millisecond)
+		}
+	}
+	count()
+	eventually(t, func() bool { return strings.Contains(log.String(), "cannot be sent") }, "no flush has failed")
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	accepted := hold.accepted()
+	for range 50 {
+		count() // returns though nothing can be sent
+	}
+	eventually(t, func() bool { return hold.accepted() >= accepted+3 }, "the sink does not try again")
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(8<<20), "the heap grows while nothing can be sent")
+	taken := make(chan string)
+	go func() { taken <- hold.rest() }() // ends when the sink closes the last connection
+	stop()
+	first := <-taken
+
+	// The sink has ended, and its last flush may have gone to the stuck daemon.
+	got := sums(t, first)
+	for name, n := range got {
+		require.LessOrEqual(t, n, want[name], "%s was sent twice", name)
+	}
+}
+
+// The same with a sink that lives on: together, the daemons have all of it, once.
+func TestNothingIsLostToDaemonThatNeverRead(t *testing.T) {
+	hold := newStuck(t)
+	addr := hold.Addr().String()
+	r := stats.New(nil)
+	padding := strings.Repeat("x", 1000)
+	var log journal
+	run(t, newPlain(t, r, addr, &statsd.Options{FlushInterval: time.Millisecond, WriteTimeout: 50 * time.Millisecond, Log: log.logger()}))
+	want := map[string]uint64{}
+	count := func() {
+		for i := range 2000 {
+			name := padding + strconv.Itoa(i)
+			r.Counter(name).Add(uint64(i + 1))
+			want[name] += uint64(i + 1)
+		}
+	}
+	eventually(t, func() bool {
+		count()
+		return strings.Contains(log.String(), "cannot be sent")
+	}, "no flush has failed")
+	taken := make(chan string, 1)
+	go func() { taken <- hold.rest() }()
+	<-hold.done // nobody listens now
+	next := newCollector(t, addr)
+	first := <-taken
+	eventually(t, func() bool {
+		got := sums(t, first, next.String()[:strings.LastIndexByte(next.String(), '\n')+1])
+		for name, n := range want {
+			if got[name] != n {
+				return false
+			}
+		}
+		return true
+	}, "the totals are not those that were counted")
+}
+
+func TestRunTwice(t *testing.T) {
+	c := newCollector(t, "127.0.0.1:0")
+	s := newPlain(t, stats.New(nil), c.addr, nil)
+	flushOnce(t, s)
+	err := s.Run(context.Background())
+	require.ErrorContains(t, err, "Run has been called before")
+	require.False(t, errors.Is(err, context.Canceled))
+}
+
+func TestUDPPackets(t *testing.T) {
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	r := stats.New(nil)
+	want := []string{}
+	for i := range 50 {
+		name := fmt.Sprintf("counter.%04d", i)
+		r.Counter(name).Add(uint64(i + 1))
+		want = append(want, fmt.Sprintf("%s:%d|c", name, i+1))
+	}
+	long := strings.Repeat("x", 500)
+	r.Counter(long).Add(1)
+	want = append(want, long+":1|c")
+	flushOnce(t, newPlain(t, r, l.LocalAddr().String(), &statsd.Options{Network: "udp", MaxPacket: 100}))
+	var got []string
+	buf := make([]byte, 1<<16)
+	for len(got) < len(want) {
+		require.NoError(t, l.SetReadDeadline(time.Now().Add(patience)))
+		n, _, err := l.ReadFrom(buf)
+		require.NoError(t, err)
+		text := strings.Trim(string(buf[:n]), "\n")
+		if text == "" {
+			continue
+		}
+		require.True(t, n <= 100 || text == long+":1|c", "a datagram of %d bytes: %q", n, text)
+		got = append(got, strings.Split(text, "\n")...)
+	}
+	require.ElementsMatch(t, want, got)
+}
+
+// A port that is refused from the start loses nothing; one log line says so.
+func TestUDPPortRefused(t *testing.T) {
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := l.LocalAddr().String()
+	require.NoError(t, l.Close())
+	r := stats.New(nil)
+	var log journal
+	run(t, newPlain(t, r, addr, &statsd.Options{Network: "udp", FlushInterval: time.Millisecond, Log: log.logger()}))
+	r.Counter("c").Add(1)
+	eventually(t, func() bool { return strings.Contains(log.String(), "refused") }, "the refusal was not noticed")
+	r.Counter("c").Add(1)
+	l, err = net.ListenPacket("udp", addr)
+	require.NoError(t, err)
+	defer l.Close()
+	buf := make([]byte, 1<<16)
+	for {
+		require.NoError(t, l.SetReadDeadline(time.Now().Add(patience)))
+		n, _, err := l.ReadFrom(buf)
+		require.NoError(t, err)
+		if text := strings.Trim(string(buf[:n]), "\n"); text != "" {
+			require.Equal(t, "c:2|c", text)
+			break
+		}
+	}
+	eventually(t, func() bool { return strings.Contains(log.String(), "can be sent again") }, "the end of the outage was not logged")
+	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
+}
