@@ -9,26 +9,41 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// backend is where counters live.
+// backend is where counters live. Its functions may be nil.
 type backend struct {
 	store     ratelimit.Store
 	perSecond ratelimit.Store             // nil if limits per second have no store of their own
 	start     func(context.Context) error // waits until the stores can be used
+	watch     func(context.Context)       // runs beside the decisions
 	close     func() error
 }
 
 // openBackend makes the stores that BACKEND_TYPE names, or takes that of the options.
 func (s *Server) openBackend() (*backend, error) {
-	nothing := &backend{start: func(context.Context) error { return nil }, close: func() error { return nil }}
 	if s.opts.Store != nil {
-		nothing.store = s.opts.Store
-		return nothing, nil
+		return &backend{store: s.opts.Store}, nil
 	}
 	s.log.Info("counters", "backend", s.settings.Backend, "because", s.settings.BackendReason)
 	switch s.settings.Backend {
 	case settings.Embedded:
-		nothing.store = memstore.New(&memstore.Options{MaxBytes: s.settings.EmbeddedMaxBytes})
-		return nothing, nil
+		return &backend{store: memstore.New(&memstore.Options{MaxBytes: s.settings.EmbeddedMaxBytes})}, nil
+	case settings.KVStore:
+		return s.openKVStore()
 	}
-	return nil, fmt.Errorf("BACKEND_TYPE %s: this version has embedded counters only: unset it and the store's URL, or set BACKEND_TYPE=embedded to count in this process all the same", s.settings.Backend)
+	return nil, fmt.Errorf("BACKEND_TYPE %s: this version has no such store yet: use kvstore, or embedded to count in this process", s.settings.Backend)
+}
+
+// startBackend waits until the stores can be used, as long as ctx lasts.
+func (s *Server) startBackend(ctx context.Context) error {
+	if s.backend.start == nil {
+		return nil
+	}
+	return s.backend.start(ctx)
+}
+
+func (s *Server) closeBackend() error {
+	if s.backend == nil || s.backend.close == nil {
+		return nil
+	}
+	return s.backend.close()
 }

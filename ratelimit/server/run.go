@@ -14,9 +14,6 @@ import (
 func (s *Server) run(ctx context.Context) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	if err := s.backend.start(ctx); err != nil {
-		return err
-	}
 	operations, err := s.openOperations(ctx)
 	if err != nil {
 		return err
@@ -45,12 +42,18 @@ func (s *Server) helpers(o *operations) []func(context.Context) {
 	if s.certs != nil {
 		all = append(all, s.watchCertificates)
 	}
+	if s.backend.watch != nil {
+		all = append(all, s.backend.watch)
+	}
 	return append(all, s.sinks...)
 }
 
-// decide waits for a configuration, opens the listeners for decisions and serves until
+// decide waits for the counter store and a configuration, opens the listeners for decisions and serves until
 // ctx ends.
 func (s *Server) decide(ctx context.Context, o *operations) error {
+	if err := s.startBackend(ctx); err != nil {
+		return err
+	}
 	if !s.awaitConfiguration(ctx) {
 		return nil
 	}
@@ -78,7 +81,7 @@ func (s *Server) decide(ctx context.Context, o *operations) error {
 // transitions"; ruling 10).
 func (s *Server) awaitConfiguration(ctx context.Context) bool {
 	if s.settings.ForceStart {
-		return true
+		return ctx.Err() == nil
 	}
 	select {
 	case <-s.configured:

@@ -119,7 +119,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.tracing != nil {
 		s.endTracing(ctx)
 	}
-	return errors.Join(err, s.backend.close())
+	return errors.Join(err, s.closeBackend())
 }
 
 // Addresses are where the server listens. What does not listen yet is nil: Debug and

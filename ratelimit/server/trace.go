@@ -53,7 +53,5 @@ func (s *Server) abandon() {
 	if s.tracing != nil {
 		s.endTracing(context.Background())
 	}
-	if s.backend != nil {
-		s.backend.close()
-	}
+	s.closeBackend()
 }
