@@ -90,7 +90,10 @@ func (s *Server) failed(ctx context.Context, err error) {
 	} else {
 		s.counts.serviceErrors.Add(1)
 	}
-	if kind != ratelimit.Invalid {
-		s.log.ErrorContext(ctx, "rate limit call failed", "err", err)
+	if kind == ratelimit.Invalid {
+		return
+	}
+	if held, due := s.complaint.due(time.Now()); due {
+		s.log.ErrorContext(ctx, "rate limit call failed", "err", err, "others_since_last", held)
 	}
 }

@@ -56,12 +56,13 @@ type Server struct {
 	config      *health.Component // nil if it does not count
 	termination *health.Component
 
-	cache   *localcache.Cache
-	backend *backend
-	engine  *ratelimit.Engine
-	service *service.Service
-	certs   *certs.Server // nil without TLS
-	source  source
+	cache     *localcache.Cache
+	backend   *backend
+	engine    *ratelimit.Engine
+	service   *service.Service
+	complaint complaint
+	certs     *certs.Server // nil without TLS
+	source    source
 
 	domains    atomic.Pointer[[]ratelimit.Domain] // what the engine's rules were made of
 	configured chan struct{}                      // closed when there is a configuration

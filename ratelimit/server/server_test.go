@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
@@ -37,15 +38,16 @@ descriptors:
 
 // running is a server on free ports with the files of a directory.
 type running struct {
-	t    *testing.T
-	set  *settings.Settings
-	root string
-	log  *lockedBuffer
-	srv  *server.Server
-	addr server.Addresses // when it listens
-	up   chan server.Addresses
-	stop context.CancelFunc
-	done chan error
+	t     *testing.T
+	set   *settings.Settings
+	store ratelimit.Store // nil for that of the settings
+	root  string
+	log   *lockedBuffer
+	srv   *server.Server
+	addr  server.Addresses // when it listens
+	up    chan server.Addresses
+	stop  context.CancelFunc
+	done  chan error
 }
 
 type lockedBuffer struct {
@@ -93,6 +95,7 @@ func (r *running) run() *running {
 	var err error
 	r.srv, err = server.New(r.set, &server.Options{
 		Log:       server.NewLogTo(r.log, r.set),
+		Store:     r.store,
 		Listening: func(a server.Addresses) { r.up <- a },
 	})
 	require.NoError(r.t, err)

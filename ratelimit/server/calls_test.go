@@ -1,0 +1,119 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// storeFunc is a store that does what a test wants.
+type storeFunc func(context.Context, []ratelimit.Hit) error
+
+func (f storeFunc) Add(ctx context.Context, hits []ratelimit.Hit) error { return f(ctx, hits) }
+
+// A call that is under way when the server is told to end is answered (ruling 11).
+func TestCallsInFlightAreAnswered(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil)
+	r.store = storeFunc(func(context.Context, []ratelimit.Hit) error {
+		close(entered)
+		<-leave
+		return nil
+	})
+	r.start()
+	conn := r.dial()
+	answered := make(chan error, 1)
+	go func() {
+		_, err := ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(context.Background(), ask("d", "a"))
+		answered <- err
+	}()
+	<-entered
+	r.stop()
+	r.becomes("new calls are refused", func() bool {
+		conn, err := grpc.NewClient(r.addr.GRPC.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(context.Background(), ask("d", "b"))
+		return status.Code(err) == codes.Unavailable
+	})
+	close(leave)
+	require.NoError(t, <-answered)
+	require.NoError(t, r.wait())
+}
+
+// A store that is down fails calls and is counted for each, but not logged for each.
+func TestFloodOfFailures(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil)
+	r.store = storeFunc(func(context.Context, []ratelimit.Hit) error { return errors.New("the store is on fire") })
+	r.start()
+	client := ratelimitv3.NewRateLimitServiceClient(r.dial())
+	start := time.Now()
+	for range 200 {
+		_, err := client.ShouldRateLimit(t.Context(), ask("d", "a"))
+		require.Equal(t, codes.Unavailable, status.Code(err))
+		require.NotContains(t, err.Error(), "fire", "callers are not told of the store's insides")
+	}
+	lines := strings.Count(r.log.String(), "the store is on fire")
+	require.Positive(t, lines)
+	require.LessOrEqual(t, lines, 1+int(time.Since(start)/time.Second))
+	require.EqualValues(t, 200, r.count("ratelimit.service.call.should_rate_limit.redis_error"))
+	r.end()
+}
+
+// connections counts those that a client has made.
+type connections struct{ begun atomic.Int32 }
+
+func (c *connections) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+func (c *connections) HandleRPC(context.Context, stats.RPCStats)                       {}
+func (c *connections) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+	return ctx
+}
+
+func (c *connections) HandleConn(_ context.Context, s stats.ConnStats) {
+	if _, ok := s.(*stats.ConnBegin); ok {
+		c.begun.Add(1)
+	}
+}
+
+// A connection that has reached its age is renewed without a call being lost.
+func TestConnectionAge(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
+		"GRPC_MAX_CONNECTION_AGE": "100ms", "GRPC_MAX_CONNECTION_AGE_GRACE": "10s",
+	}).start()
+	made := &connections{}
+	conn, err := grpc.NewClient(r.addr.GRPC.String(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStatsHandler(made))
+	require.NoError(t, err)
+	defer conn.Close()
+	client := ratelimitv3.NewRateLimitServiceClient(conn)
+	r.becomes("there is a third connection", func() bool {
+		_, err := client.ShouldRateLimit(context.Background(), ask("d", "a"), grpc.WaitForReady(true))
+		return err == nil && made.begun.Load() >= 3
+	})
+	r.end()
+}
+
+// The two forms of the log (specification, "Logs").
+func TestLogForms(t *testing.T) {
+	text := prepare(t, map[string]string{"d.yaml": goodConfig}, nil).start()
+	text.end()
+	require.Regexp(t, `(?m)^time=\S+ level=INFO msg="configuration loaded" `, text.log.String())
+	json := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"LOG_FORMAT": "json"}).start()
+	json.end()
+	require.Regexp(t, `(?m)^\{"@timestamp":"[^"]+","level":"INFO","@message":"configuration loaded",`, json.log.String())
+	quiet := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"LOG_LEVEL": "error"}).start()
+	quiet.end()
+	require.Empty(t, quiet.log.String())
+}

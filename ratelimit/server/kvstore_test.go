@@ -1,0 +1,128 @@
+package server_test
+
+import (
+	"testing"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ashlar-go/ashlar/ratelimit/server"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
+)
+
+const twoUnits = `domain: d
+descriptors:
+  - key: client
+    rate_limit: {unit: day, requests_per_unit: 2}
+  - key: burst
+    rate_limit: {unit: second, requests_per_unit: 1000}
+`
+
+// Counters in Redis, those per second in another one (specification, "Limits").
+func TestTwoKeyValueStores(t *testing.T) {
+	first, second := redistest.Start(t, &redistest.Options{Password: "one"}), redistest.Start(t, nil)
+	r := prepare(t, map[string]string{"d.yaml": twoUnits}, map[string]string{
+		"REDIS_SOCKET_TYPE": "unix", "REDIS_URL": first.Socket, "REDIS_AUTH": "one",
+		"REDIS_PERSECOND": "true", "REDIS_PERSECOND_URL": second.Addr, "REDIS_PERSECOND_SOCKET_TYPE": "tcp",
+		"CACHE_KEY_PREFIX": "p:",
+	}).start()
+	client := ratelimitv3.NewRateLimitServiceClient(r.dial())
+	request := ask("d", "x")
+	request.Descriptors = append(request.Descriptors, ask("d", "x").GetDescriptors()...)
+	request.Descriptors[1].Entries[0].Key = "burst"
+	_, err := client.ShouldRateLimit(t.Context(), request)
+	require.NoError(t, err)
+
+	keys := func(s *redistest.Server) []string {
+		list, err := s.Client().Keys(t.Context(), "*").Result()
+		require.NoError(t, err)
+		return list
+	}
+	require.Len(t, keys(first), 1)
+	require.Regexp(t, `^p:d_client_x_\d+$`, keys(first)[0])
+	require.Len(t, keys(second), 1)
+	require.Regexp(t, `^p:d_burst_x_\d+$`, keys(second)[0])
+	_, page := r.getAt(r.addr.Debug, "/stats")
+	for _, name := range []string{"redis_pool.cx_active", "redis_pool.cx_total", "redis_per_second_pool.cx_active", "redis_per_second_pool.cx_total"} {
+		require.Contains(t, page, "ratelimit."+name+": 1\n")
+	}
+	require.NotContains(t, r.log.String(), "one\"", "no password in the log")
+	r.end()
+}
+
+// A server whose store is not there yet waits for it, before it listens.
+func TestWaitsForStore(t *testing.T) {
+	redis := redistest.Start(t, nil)
+	redis.Freeze()
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
+		"REDIS_URL": redis.Addr, "REDIS_TIMEOUT": "50ms", "REDIS_STARTUP_INITIAL_INTERVAL": "10ms", "REDIS_STARTUP_MAX_INTERVAL": "20ms",
+	}).run()
+	r.becomes("the configuration is loaded", func() bool { return r.count(loadSuccess) > 0 })
+	require.Nil(t, r.srv.Addresses().GRPC)
+	redis.Thaw()
+	r.await()
+	require.True(t, r.healthy())
+	r.end()
+
+	gone := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
+		"REDIS_URL": "127.0.0.1:1", "REDIS_STARTUP_INITIAL_INTERVAL": "1ms", "REDIS_STARTUP_MAX_INTERVAL": "2ms", "REDIS_STARTUP_MAX_ELAPSED_TIME": "20ms",
+	})
+	require.ErrorContains(t, gone.fail(), "127.0.0.1:1")
+}
+
+// The first row of the specification's table of health: without a connection the
+// counter store is unhealthy, if that is asked for. Calls fail and say why.
+func TestHealthOfCounterStore(t *testing.T) {
+	redis := redistest.Start(t, nil)
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
+		"REDIS_URL": redis.Addr, "REDIS_TIMEOUT": "200ms", "REDIS_HEALTH_CHECK_ACTIVE_CONNECTION": "true",
+	}).start()
+	require.True(t, r.healthy())
+	redis.Kill()
+	status500 := func() bool {
+		code, _ := r.get("/healthcheck")
+		return code == 500
+	}
+	r.becomes("it is unhealthy", status500)
+	_, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("d", "a"))
+	require.Equal(t, codes.Unavailable, status.Code(err))
+	require.EqualValues(t, 1, r.count("ratelimit.service.call.should_rate_limit.redis_error"))
+	redis.Restart()
+	r.becomes("it is healthy again", func() bool { return !status500() })
+	_, err = ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("d", "a"))
+	require.NoError(t, err)
+	r.end()
+}
+
+// Without the setting, a store that is away makes calls fail and nothing else.
+func TestStoreIsNoComponentByDefault(t *testing.T) {
+	redis := redistest.Start(t, nil)
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"REDIS_URL": redis.Addr, "REDIS_TIMEOUT": "200ms"}).start()
+	redis.Kill()
+	_, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("d", "a"))
+	require.Equal(t, codes.Unavailable, status.Code(err))
+	require.True(t, r.healthy())
+	r.end()
+}
+
+func TestStoreGroups(t *testing.T) {
+	for name, environ := range map[string]map[string]string{
+		"no such master": {"REDIS_TYPE": "SENTINEL", "REDIS_URL": "master,127.0.0.1:1"},
+		"no such node":   {"REDIS_TYPE": "CLUSTER", "REDIS_URL": "127.0.0.1:1,127.0.0.1:2"},
+	} {
+		environ["REDIS_STARTUP_INITIAL_INTERVAL"], environ["REDIS_STARTUP_MAX_INTERVAL"], environ["REDIS_STARTUP_MAX_ELAPSED_TIME"] = "1ms", "2ms", "20ms"
+		err := prepare(t, map[string]string{"d.yaml": goodConfig}, environ).fail()
+		require.ErrorContains(t, err, "127.0.0.1:1", name)
+	}
+}
+
+func TestStoreTLS(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
+		"REDIS_URL": "127.0.0.1:6379", "REDIS_TLS": "true", "REDIS_TLS_CACERT": "/does/not/exist.pem",
+	})
+	_, err := server.New(r.set, nil)
+	require.ErrorContains(t, err, "/does/not/exist.pem")
+	require.ErrorContains(t, err, "KVSTORE_")
+}
