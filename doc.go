@@ -10,11 +10,26 @@
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/storetest]: what every store must
 //     do, as tests, and the benchmark every store runs.
 //   - [github.com/ashlar-go/ashlar/ratelimit/httplimit]: net/http middleware.
+//   - [github.com/ashlar-go/ashlar/ratelimit/store/redisstore]: counters in Redis, shared
+//     by all instances; [github.com/ashlar-go/ashlar/ratelimit/store/redistest] starts real
+//     ones for tests.
 //   - [github.com/ashlar-go/ashlar/ratelimit/config]: rules from YAML.
+//   - [github.com/ashlar-go/ashlar/ratelimit/files] and
+//     [github.com/ashlar-go/ashlar/ratelimit/xds]: rules that are followed as they change, in
+//     files and from a discovery server.
 //   - [github.com/ashlar-go/ashlar/ratelimit/localcache]: remembers counters over
 //     their limit, for stores that are far away.
 //   - [github.com/ashlar-go/ashlar/ratelimit/service]: the v3 rate limit service over
 //     gRPC and JSON, for your server or ours.
+//   - [github.com/ashlar-go/ashlar/ratelimit/stats]: statistics by name, with
+//     [github.com/ashlar-go/ashlar/ratelimit/stats/statsd] to push them and
+//     [github.com/ashlar-go/ashlar/ratelimit/stats/prom] to have them scraped.
+//   - [github.com/ashlar-go/ashlar/ratelimit/tracing]: OTLP spans.
+//   - [github.com/ashlar-go/ashlar/ratelimit/health],
+//     [github.com/ashlar-go/ashlar/ratelimit/certs] and
+//     [github.com/ashlar-go/ashlar/ratelimit/watch]: states of components, TLS from files
+//     that change, directories that are watched.
+//     [github.com/ashlar-go/ashlar/ratelimit/certs/certstest] makes certificates for tests.
 //   - [github.com/ashlar-go/ashlar/ratelimit/settings] and
 //     [github.com/ashlar-go/ashlar/ratelimit/server]: from environment variables to a
 //     running server.
@@ -48,7 +63,8 @@
 //
 // All are a few lines over the packages above: ashlar (everything in one process),
 // ratelimitd (the rate limit server), ratelimit-client (asks for one decision),
-// ratelimit-load (asks for very many), bookcatalogd (the book catalog).
+// ratelimit-load (asks for very many), ratelimit-check (what is wrong with a
+// configuration, and which rule a request meets), bookcatalogd (the book catalog).
 //
 // # Design notes
 //

@@ -46,6 +46,8 @@ func sessions() []session {
 		{tries: []try{
 			{"go run ./examples/limiter", `(?m)^ann: denied, 3 an hour are too few: come back in .+$`},
 			{"go run ./cmd/ratelimitd -settings", `(?m)^GRPC_PORT +8081 +port of the gRPC listener`},
+			{"go run ./cmd/ratelimitd -print-settings", `(?m)^BACKEND_TYPE +embedded +default$`},
+			{"go run ./cmd/ratelimit-check ./cmd/ashlar/sample -explain demo client=alice", `(?m)^  result: 50 requests per minute`},
 		}},
 	}
 }
