@@ -157,6 +157,7 @@ func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p spot, above []pathRu
 		c.faultOf(p, first.spot, "key", "duplicate descriptor composite key '%s'", composite)
 	}
 	c.checkShare(p, r)
+	c.checkFailure(p, r)
 	path := append(slices.Clone(above), newPathRule(r))
 	if r.Limit != nil {
 		c.checkLimit(p, r.Limit)
@@ -181,6 +182,16 @@ func (c *compiler) checkShare(p spot, r *Rule) {
 	}
 	c.fault(p, "share_threshold", "share_threshold can only be used with wildcard values (containing '*'), but found key '%s'%s",
 		joinValue(r.Key, r.Value), hint)
+}
+
+func (c *compiler) checkFailure(p spot, r *Rule) {
+	switch {
+	case r.OnStoreFailure == "":
+	case !r.OnStoreFailure.Valid():
+		c.fault(p, "on_store_failure", "invalid on_store_failure '%s': use %s", r.OnStoreFailure, FailurePolicyNames)
+	case r.Limit == nil || r.Limit.Unlimited:
+		c.warn(p, "on_store_failure", "on_store_failure has no effect on a rule that counts nothing")
+	}
 }
 
 func (c *compiler) checkLimit(p spot, l *Limit) {

@@ -10,8 +10,6 @@ func (e *Engine) count(ctx context.Context, d *Decision) error {
 		return nil
 	case e.opts.StopIncrementWhenOverLimit:
 		return e.addUnlessOver(ctx, w)
-	case len(w.hits[perSecond]) == 0:
-		return e.store.Add(ctx, w.hits[mainStore])
 	}
 	return e.add(ctx, w)
 }
@@ -23,12 +21,18 @@ func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 		w.holdBack(func(*Hit) bool { return true })
 		return e.add(ctx, w)
 	}
-	if store := e.onlyStore(w); store != nil {
+	if i, store := e.onlyStore(w); store != nil {
 		if cs, ok := store.(ConditionalStore); ok {
-			return cs.AddUnlessOver(ctx, w.allHits())
+			return w.note(i, cs.AddUnlessOver(ctx, w.hits[i]))
 		}
 	}
 	return e.readThenAdd(ctx, w)
+}
+
+// note remembers whether a store failed.
+func (w *workspace) note(store int, err error) error {
+	w.failed[store] = err != nil
+	return err
 }
 
 // add has both stores add their hits, at the same time if both have some.
@@ -36,38 +40,30 @@ func (e *Engine) add(ctx context.Context, w *workspace) error {
 	here, there := w.hits[mainStore], w.hits[perSecond]
 	switch {
 	case len(there) == 0:
-		return e.store.Add(ctx, here)
+		return w.note(mainStore, e.store.Add(ctx, here))
 	case len(here) == 0:
-		return e.opts.PerSecond.Add(ctx, there)
+		return w.note(perSecond, e.opts.PerSecond.Add(ctx, there))
 	}
 	other := make(chan error, 1)
 	go func() { other <- e.opts.PerSecond.Add(ctx, there) }()
-	err := e.store.Add(ctx, here)
+	err := w.note(mainStore, e.store.Add(ctx, here))
 	// The hits live in the caller's Decision: wait even if the first store failed.
-	if err2 := <-other; err == nil {
+	if err2 := w.note(perSecond, <-other); err == nil {
 		err = err2
 	}
 	return err
 }
 
-// onlyStore is the store that has all the hits of the request; nil if both have
-// some.
-func (e *Engine) onlyStore(w *workspace) Store {
+// onlyStore is the store that has all the hits of the request, and which one it is; nil
+// if both have some.
+func (e *Engine) onlyStore(w *workspace) (int, Store) {
 	switch {
 	case len(w.hits[perSecond]) == 0:
-		return e.store
+		return mainStore, e.store
 	case len(w.hits[mainStore]) == 0:
-		return e.opts.PerSecond
+		return perSecond, e.opts.PerSecond
 	}
-	return nil
-}
-
-// allHits are the hits of a request that go to one store.
-func (w *workspace) allHits() []Hit {
-	if len(w.hits[perSecond]) > 0 {
-		return w.hits[perSecond]
-	}
-	return w.hits[mainStore]
+	return 0, nil
 }
 
 // readThenAdd does what a ConditionalStore does, in two steps: what others count

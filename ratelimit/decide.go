@@ -181,12 +181,21 @@ func (e *Engine) weigh(c *check, s *Status, w *workspace) {
 		}
 		return
 	}
+	switch c.failure {
+	case failAllow:
+		s.Code, s.Remaining = OK, c.requests
+		return
+	case failDeny:
+		s.Code, s.Remaining = OverLimit, 0
+		return
+	}
 	h := &w.hits[c.store][c.hit]
 	if h.Count <= uint64(c.requests) {
 		s.Code, s.Remaining = OK, c.requests-uint32(h.Count)
 	} else {
 		s.Code, s.Remaining = OverLimit, 0
-		if cache := e.opts.OverLimitCache; cache != nil {
+		// What is over here alone is not to be over when the store is back.
+		if cache := e.opts.OverLimitCache; cache != nil && c.failure == failUnset {
 			cache.Add(h.Key, time.Duration(c.unit.Seconds())*time.Second)
 		}
 	}

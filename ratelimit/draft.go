@@ -59,7 +59,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	}
 	n.limit, n.id, n.named = l, int32(len(rs.limits)), in.Name != ""
 	n.requests, n.unit, n.unlimited = in.RequestsPerUnit, in.Unit, in.Unlimited
-	n.shadow, n.quota = r.ShadowMode, r.QuotaMode
+	n.shadow, n.quota, n.failure = r.ShadowMode, r.QuotaMode, r.OnStoreFailure.number()
 	if l.metric, n.perRequest = l.nameMetric(); n.perRequest || n.unlimited {
 		l.metric = ""
 	}

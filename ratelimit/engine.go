@@ -36,6 +36,14 @@ type Options struct {
 	// PerSecond, if not nil, keeps the counters of limits per second; the Store
 	// given to New keeps all others. Both are asked at the same time.
 	PerSecond Store
+	// OnStoreFailure is what becomes of descriptors whose counters can't be reached,
+	// unless their rule says otherwise. Default, when empty: FailError.
+	OnStoreFailure FailurePolicy
+	// Fallback counts where the policy is FailLocal. Without it such a call fails.
+	Fallback Store
+	// OnFallback, if not nil, is told of each call that a store failed and a policy
+	// decided: the place to log and to count. It must not block.
+	OnFallback func(ctx context.Context, cause error)
 	// OverLimitCache, if not nil, is asked before the store.
 	OverLimitCache OverLimitCache
 	// StopIncrementWhenOverLimit leaves all other counters of a request as they are
@@ -65,6 +73,9 @@ type Engine struct {
 	jitter uint32 // exclusive bound of the draw, in seconds; 0 for none
 	limits *requestStats
 	shadow *Counter
+
+	failure   failure
+	fallbacks [len(failureNumbers)]*Counter // nil without statistics
 
 	clock clock
 	inUse atomic.Pointer[inUse]
@@ -103,11 +114,25 @@ func New(store Store, opts *Options) *Engine {
 		e.ratio = 0
 	}
 	e.jitter = uint32(min(max(o.ExpiryJitter/time.Second, 0), 1<<31))
-	if o.Stats != nil {
-		e.limits = newRequestStats(o.Stats, o.MaxRequestStats, o.Log)
-		e.shadow = o.Stats.GlobalShadowMode()
+	if e.failure = o.OnStoreFailure.number(); e.failure == failUnset {
+		e.failure = failError
 	}
+	e.openStats()
 	return e
+}
+
+func (e *Engine) openStats() {
+	stats := e.opts.Stats
+	if stats == nil {
+		return
+	}
+	e.limits = newRequestStats(stats, e.opts.MaxRequestStats, e.opts.Log)
+	e.shadow = stats.GlobalShadowMode()
+	if f, ok := stats.(StatsFallback); ok {
+		for n := failAllow; n <= failLocal; n++ {
+			e.fallbacks[n] = f.Fallback(failureNumbers[n])
+		}
+	}
 }
 
 // Use puts rules to use at once: calls under way finish with the old ones. Nil
@@ -188,7 +213,9 @@ func (e *Engine) settle(ctx context.Context, u *inUse, r *Request, d *Decision) 
 	t := e.clock.read()
 	e.prepare(u, r, d, t)
 	if err := e.count(ctx, d); err != nil {
-		return storeError(err)
+		if err = e.fallBack(ctx, d, err); err != nil {
+			return storeError(err)
+		}
 	}
 	e.judge(d, t)
 	e.conclude(d)

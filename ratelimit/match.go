@@ -20,8 +20,10 @@ type node struct {
 	perRequest bool
 	// named says that limit.name is not empty.
 	named bool
+	// failure is what to do without the store; failUnset for what the engine does.
+	failure failure
 
-	_ [8]byte // so that nodes in a slice don't straddle cache lines
+	_ [7]byte // so that nodes in a slice don't straddle cache lines
 }
 
 // limit is what is rarely asked about a rule with a limit.

@@ -41,6 +41,9 @@ type Rule struct {
 	// ShareThreshold makes all values that match one wildcard share one counter.
 	// Value must then end in "*".
 	ShareThreshold bool
+	// OnStoreFailure is what becomes of a descriptor held to Limit when its counter
+	// can't be reached. Default, when empty: that of the engine's Options.
+	OnStoreFailure FailurePolicy
 	// Metadata is handed back in [Decision.Metadata] when a descriptor passes this
 	// rule. Values are those of JSON: nil, bool, float64 or int, string,
 	// []any and map[string]any.

@@ -40,6 +40,14 @@ type StatsFolder interface {
 	FoldedNames() *Counter
 }
 
+// StatsFallback is a Stats that wants to know how many descriptors were decided by a
+// policy, because their store had failed. Fallback is asked for once for each policy
+// but FailError.
+type StatsFallback interface {
+	Stats
+	Fallback(policy FailurePolicy) *Counter
+}
+
 // Counter only goes up. The zero value is ready to use.
 type Counter struct{ n atomic.Uint64 }
 

@@ -5,6 +5,8 @@ package ratelimit
 type workspace struct {
 	checks    []check
 	hits      [2][]Hit // for the main and the per-second store
+	failed    [2]bool  // which of them did not count its hits
+	local     []Hit    // for the fallback store
 	keys      []byte   // all counter keys, one after the other
 	text      []byte   // scratch for statistics keys and patterns
 	names     []uint64 // bit set of the names replaced in this request
@@ -25,7 +27,8 @@ type check struct {
 	unit     Unit
 	live     bool
 
-	cached bool // the over-limit cache answers for the store
+	cached  bool    // the over-limit cache answers for the store
+	failure failure // what stands in for the store, which has failed
 	store  int8 // which of workspace.hits
 	hit    int  // index there
 }
@@ -56,6 +59,7 @@ func (d *Decision) reset(e *Engine, n int) {
 	w.hits[mainStore], w.hits[perSecond] = w.hits[mainStore][:0], w.hits[perSecond][:0]
 	w.keys = w.keys[:0]
 	w.anyCached = false
+	w.failed = [2]bool{}
 }
 
 // sized returns a slice of n elements, in s's memory if it has room.

@@ -157,6 +157,8 @@ func (d *decoder) ruleField(r *ratelimit.Rule, s scope, p pair) {
 		r.Value = decode[string](d, s, p, wantText)
 	case "rate_limit":
 		r.Limit = d.limit(s, p)
+	case "on_store_failure":
+		r.OnStoreFailure = ratelimit.FailurePolicy(decode[string](d, s, p, wantText))
 	case "metadata":
 		r.Metadata = d.metadata(s, p)
 	default:

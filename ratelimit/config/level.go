@@ -24,7 +24,7 @@ var levelTable = [...]struct {
 	inDocument: {"at the top of the file", []string{"domain", "descriptors"}},
 	inRule: {"in a descriptor", []string{
 		"key", "value", "rate_limit", "descriptors", "shadow_mode", "quota_mode",
-		"detailed_metric", "value_to_metric", "share_threshold", "metadata",
+		"detailed_metric", "value_to_metric", "share_threshold", "on_store_failure", "metadata",
 	}},
 	inLimit:    {"in rate_limit", []string{"unit", "requests_per_unit", "unlimited", "name", "replaces"}},
 	inReplaces: {"in an entry of replaces", []string{"name"}},

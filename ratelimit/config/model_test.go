@@ -29,11 +29,12 @@ type modelRule struct {
 	Key, Value     string
 	RateLimit      *modelLimit `yaml:"rate_limit"`
 	Descriptors    []modelRule
-	ShadowMode     bool `yaml:"shadow_mode"`
-	QuotaMode      bool `yaml:"quota_mode"`
-	DetailedMetric bool `yaml:"detailed_metric"`
-	ValueToMetric  bool `yaml:"value_to_metric"`
-	ShareThreshold bool `yaml:"share_threshold"`
+	ShadowMode     bool   `yaml:"shadow_mode"`
+	QuotaMode      bool   `yaml:"quota_mode"`
+	DetailedMetric bool   `yaml:"detailed_metric"`
+	ValueToMetric  bool   `yaml:"value_to_metric"`
+	ShareThreshold bool   `yaml:"share_threshold"`
+	OnStoreFailure string `yaml:"on_store_failure"`
 }
 
 type modelLimit struct {
@@ -48,6 +49,7 @@ func (m modelRule) rule() ratelimit.Rule {
 	r := ratelimit.Rule{
 		Key: m.Key, Value: m.Value, ShadowMode: m.ShadowMode, QuotaMode: m.QuotaMode,
 		DetailedMetric: m.DetailedMetric, ValueToMetric: m.ValueToMetric, ShareThreshold: m.ShareThreshold,
+		OnStoreFailure: ratelimit.FailurePolicy(m.OnStoreFailure),
 	}
 	for _, d := range m.Descriptors {
 		r.Rules = append(r.Rules, d.rule())
@@ -63,7 +65,7 @@ func (m modelRule) rule() ratelimit.Rule {
 }
 
 var modelKeys = strings.Fields(`domain descriptors key value rate_limit shadow_mode quota_mode detailed_metric
-	value_to_metric share_threshold metadata unit requests_per_unit unlimited name replaces`)
+	value_to_metric share_threshold on_store_failure metadata unit requests_per_unit unlimited name replaces`)
 
 // modelCheck is the rule of the reference service for a value at any place.
 func modelCheck(v any) error {

@@ -41,4 +41,7 @@ func ExampleNew() {
 	// ratelimit.service.rate_limit.api.client.shadow_mode: 0
 	// ratelimit.service.rate_limit.api.client.total_hits: 3
 	// ratelimit.service.rate_limit.api.client.within_limit: 1
+	// ratelimit.service.store_failure.allow: 0
+	// ratelimit.service.store_failure.deny: 0
+	// ratelimit.service.store_failure.local: 0
 }

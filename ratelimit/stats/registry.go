@@ -38,6 +38,7 @@ var (
 	_ ratelimit.Stats         = (*Registry)(nil)
 	_ ratelimit.StatsReleaser = (*Registry)(nil)
 	_ ratelimit.StatsFolder   = (*Registry)(nil)
+	_ ratelimit.StatsFallback = (*Registry)(nil)
 )
 
 // New returns a Registry without statistics. opts may be nil.
@@ -94,6 +95,12 @@ func (r *Registry) GlobalShadowMode() *ratelimit.Counter { return r.Counter(Glob
 
 // FoldedNames is the counter of FoldedNamesName.
 func (r *Registry) FoldedNames() *ratelimit.Counter { return r.Counter(FoldedNamesName) }
+
+// Fallback is the counter "ratelimit.service.store_failure.<policy>": descriptors that
+// the policy decided, because their store had failed.
+func (r *Registry) Fallback(policy ratelimit.FailurePolicy) *ratelimit.Counter {
+	return r.Counter("ratelimit.service.store_failure." + string(policy))
+}
 
 // DomainNotFound is the counter of requests for a domain without rules.
 func (r *Registry) DomainNotFound(domain string) *ratelimit.Counter {

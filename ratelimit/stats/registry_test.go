@@ -59,6 +59,9 @@ func TestNamesOfAnEngine(t *testing.T) {
 		"ratelimit.service.rate_limit.nowhere.domain_not_found":               1,
 		"ratelimit.service.global_shadow_mode":                                2,
 		"ratelimit.service.folded_names":                                      0,
+		"ratelimit.service.store_failure.allow":                               0,
+		"ratelimit.service.store_failure.deny":                                0,
+		"ratelimit.service.store_failure.local":                               0,
 	}, r.Snapshot().Counters)
 }
 

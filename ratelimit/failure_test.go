@@ -1,0 +1,186 @@
+package ratelimit_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// policy gives a rule a policy.
+func policy(p ratelimit.FailurePolicy, r ratelimit.Rule) ratelimit.Rule {
+	r.OnStoreFailure = p
+	return r
+}
+
+// fallbackBench is a bench whose store is down, with another one to fall back on.
+func fallbackBench(t *testing.T, o ratelimit.Options, rules ...ratelimit.Rule) (*bench, *mapStore) {
+	t.Helper()
+	local := newMapStore()
+	o.Fallback = local
+	b := newBench(t, &o, rules...)
+	b.store.err = errDown
+	return b, local
+}
+
+// Each rule by its own policy, others by that of the engine.
+func TestFailurePolicies(t *testing.T) {
+	b, local := fallbackBench(
+		t, ratelimit.Options{OnStoreFailure: ratelimit.FailLocal},
+		policy(ratelimit.FailAllow, rule("allow", "", 0)),
+		policy(ratelimit.FailDeny, rule("deny", "", 5)),
+		policy(ratelimit.FailLocal, rule("local", "", 2)),
+		rule("default", "", 1),
+	)
+	ask := func() *ratelimit.Decision {
+		return b.decide(desc("allow", ""), desc("deny", ""), desc("local", ""), desc("default", ""), desc("none", ""))
+	}
+	for _, want := range []string{"ok over ok ok ok", "ok over ok over ok", "ok over over over ok"} {
+		d := ask()
+		equal(t, "codes", codes(d), want)
+		equal(t, "overall", d.Code, ratelimit.OverLimit)
+	}
+	d := ask()
+	equal(t, "limit of an allowed one", d.Statuses[0].RequestsPerUnit, 0)
+	equal(t, "remaining of a denied one", d.Statuses[1].Remaining, 0)
+	equal(t, "local counters", local.contents(), map[string]uint64{"domain_local__1200": 4, "domain_default__1200": 4})
+	equal(t, "statistics of the allowed", b.stats.counts()["domain.allow"], counts{TotalHits: 4})
+	equal(t, "statistics of the local", b.stats.counts()["domain.local"], counts{TotalHits: 4, WithinLimit: 2, NearLimit: 1, OverLimit: 2})
+
+	// With the store back, its counters are what counts.
+	b.store.err = nil
+	equal(t, "codes with the store", codes(ask()), "over ok ok ok ok")
+}
+
+// One descriptor that is to fail fails the call, and nothing is counted locally.
+func TestFailurePolicyError(t *testing.T) {
+	b, local := fallbackBench(
+		t, ratelimit.Options{OnStoreFailure: ratelimit.FailLocal},
+		policy(ratelimit.FailError, rule("error", "", 5)), rule("local", "", 5),
+	)
+	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("local", ""), desc("error", "")}}
+	if err := b.engine.Decide(t.Context(), request, new(ratelimit.Decision)); !errors.Is(err, errDown) {
+		t.Errorf("got %v, want the store's error", err)
+	}
+	equal(t, "local counters", local.contents(), map[string]uint64{})
+}
+
+// An override has no rule, so the engine's policy is its own.
+func TestFailurePolicyOfOverrides(t *testing.T) {
+	b, _ := fallbackBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailDeny}, policy(ratelimit.FailAllow, rule("k", "", 5)))
+	equal(t, "codes", codes(b.decide(override(5, ratelimit.Minute, desc("k", "")), desc("k", ""))), "over ok")
+}
+
+// Shadow mode lets a denied one pass too.
+func TestFailurePolicyInShadow(t *testing.T) {
+	shadow := policy(ratelimit.FailDeny, rule("k", "", 5))
+	shadow.ShadowMode = true
+	b, _ := fallbackBench(t, ratelimit.Options{}, shadow)
+	equal(t, "code", b.decide(desc("k", "")).Code, ratelimit.OK)
+}
+
+// Without a store to fall back on, with one that fails too, and for a caller that has
+// gone, the call fails.
+func TestFailurePolicyThatCannotHold(t *testing.T) {
+	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}
+	fails := func(what string, ctx context.Context, b *bench) {
+		t.Helper()
+		if err := b.engine.Decide(ctx, request, new(ratelimit.Decision)); !errors.Is(err, errDown) {
+			t.Errorf("%s: got %v, want the store's error", what, err)
+		}
+	}
+	b := newBench(t, &ratelimit.Options{OnStoreFailure: ratelimit.FailLocal}, rule("k", "", 5))
+	b.store.err = errDown
+	fails("no fallback", t.Context(), b)
+
+	b, local := fallbackBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailLocal}, rule("k", "", 5))
+	local.err = errors.New("full")
+	fails("the fallback fails", t.Context(), b)
+
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	b, _ = fallbackBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailAllow}, rule("k", "", 5))
+	fails("nobody waits", gone, b)
+}
+
+// Of two stores only the one that failed is stood in for.
+func TestFailureOfOneStore(t *testing.T) {
+	seconds := newMapStore()
+	b, local := fallbackBench(
+		t, ratelimit.Options{PerSecond: seconds, OnStoreFailure: ratelimit.FailLocal},
+		rule("slow", "", 5), ratelimit.Rule{Key: "fast", Limit: per(5, ratelimit.Second)},
+	)
+	for range 2 {
+		b.decide(desc("slow", ""), desc("fast", ""))
+	}
+	equal(t, "counters per second", seconds.contents(), map[string]uint64{"domain_fast__1234": 2})
+	equal(t, "local counters", local.contents(), map[string]uint64{"domain_slow__1200": 2})
+
+	seconds.err, b.store.err = errDown, nil
+	b.decide(desc("slow", ""), desc("fast", ""))
+	equal(t, "local counters", local.contents(), map[string]uint64{"domain_slow__1200": 2, "domain_fast__1234": 1})
+	equal(t, "counters", b.store.contents(), map[string]uint64{"domain_slow__1200": 1})
+}
+
+// What is over locally is not remembered as over: the store may say otherwise.
+func TestFallbackIsNotRemembered(t *testing.T) {
+	b, cache := cachedBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailLocal, Fallback: newMapStore()}, rule("k", "", 1))
+	b.store.err = errDown
+	b.decide(desc("k", ""))
+	equal(t, "code", b.decide(desc("k", "")).Code, ratelimit.OverLimit)
+	equal(t, "remembered", len(cache.ttl), 0)
+	b.store.err = nil
+	equal(t, "code with the store", b.decide(desc("k", "")).Code, ratelimit.OK)
+}
+
+// With the increments held back the fallback counts what the call came with.
+func TestFallbackOfHeldBackHits(t *testing.T) {
+	b, local := fallbackBench(
+		t, ratelimit.Options{OnStoreFailure: ratelimit.FailLocal, StopIncrementWhenOverLimit: true},
+		rule("a", "", 5), rule("b", "", 5),
+	)
+	b.decide(hits(3, desc("a", "")), desc("b", ""))
+	equal(t, "local counters", local.contents(), map[string]uint64{"domain_a__1200": 3, "domain_b__1200": 1})
+}
+
+// fallbackStats counts by policy.
+type fallbackStats struct {
+	*mapStats
+	by map[ratelimit.FailurePolicy]*ratelimit.Counter
+}
+
+func (s fallbackStats) Fallback(p ratelimit.FailurePolicy) *ratelimit.Counter {
+	s.by[p] = new(ratelimit.Counter)
+	return s.by[p]
+}
+
+// Whoever runs it sees what goes on, though the calls succeed.
+func TestFallbackIsTold(t *testing.T) {
+	stats := fallbackStats{newMapStats(), map[ratelimit.FailurePolicy]*ratelimit.Counter{}}
+	var told []error
+	down := storeFunc(func(context.Context, []ratelimit.Hit) error { return errDown })
+	e := ratelimit.New(down, &ratelimit.Options{
+		Stats: stats, OnStoreFailure: ratelimit.FailAllow,
+		OnFallback: func(_ context.Context, cause error) { told = append(told, cause) },
+	})
+	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("a", "", 1), policy(ratelimit.FailDeny, rule("d", "", 1))}}))
+	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", ""), desc("a", "x"), desc("d", "")}}
+	if err := e.Decide(t.Context(), request, new(ratelimit.Decision)); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "told", told, []error{errDown})
+	equal(t, "allowed", stats.by[ratelimit.FailAllow].Load(), 2)
+	equal(t, "denied", stats.by[ratelimit.FailDeny].Load(), 1)
+	equal(t, "local", stats.by[ratelimit.FailLocal].Load(), 0)
+}
+
+func TestBadFailurePolicy(t *testing.T) {
+	_, err := ratelimit.Compile([]ratelimit.Domain{{Name: "domain", Rules: []ratelimit.Rule{policy("open", rule("k", "", 1))}}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "on_store_failure: invalid on_store_failure 'open': use error, allow, deny or local") {
+		t.Errorf("got %v", err)
+	}
+	rules := compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{policy(ratelimit.FailDeny, ratelimit.Rule{Key: "k"})}})
+	equal(t, "warnings", len(rules.Warnings()), 1)
+}
