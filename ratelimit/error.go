@@ -58,5 +58,8 @@ func overrideError(i int, o *Override) error {
 }
 
 func storeError(err error) error {
+	if KindOf(err) == Invalid {
+		return err
+	}
 	return &Error{Kind: StoreFailure, Message: "rate limit counter store failed", Err: err}
 }

@@ -51,10 +51,11 @@ func (p FailurePolicy) number() failure {
 }
 
 // fallBack decides by policy what a store that failed has left undecided. It returns
-// the store's error if that is the policy, or if the caller does not wait any more.
+// the store's error if that is the policy, if the caller does not wait any more, and
+// if the request is at fault.
 func (e *Engine) fallBack(ctx context.Context, d *Decision, cause error) error {
 	w := &d.work
-	if ctx.Err() != nil || !e.policies(w) {
+	if ctx.Err() != nil || KindOf(cause) == Invalid || !e.policies(w) {
 		return cause
 	}
 	if err := e.countLocally(ctx, w); err != nil {

@@ -176,6 +176,15 @@ func TestFallbackIsTold(t *testing.T) {
 	equal(t, "local", stats.by[ratelimit.FailLocal].Load(), 0)
 }
 
+// A key that the store can't hold is the request's fault, whatever the policy.
+func TestInvalidKey(t *testing.T) {
+	b, _ := fallbackBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailAllow}, rule("k", "", 5))
+	b.store.err = &ratelimit.Error{Kind: ratelimit.Invalid, Message: "the key is too long"}
+	err := b.engine.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}, new(ratelimit.Decision))
+	equal(t, "kind", ratelimit.KindOf(err), ratelimit.Invalid)
+	equal(t, "text", err.Error(), "the key is too long")
+}
+
 func TestBadFailurePolicy(t *testing.T) {
 	_, err := ratelimit.Compile([]ratelimit.Domain{{Name: "domain", Rules: []ratelimit.Rule{policy("open", rule("k", "", 1))}}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "on_store_failure: invalid on_store_failure 'open': use error, allow, deny or local") {

@@ -21,7 +21,8 @@ type Store interface {
 	// A counter that is at or over some limit is a count, never an error.
 	//
 	// An error means that the counts are not to be used. Some additions may
-	// have happened all the same.
+	// have happened all the same. A key that the store can't hold is an *Error of kind
+	// Invalid: the request's fault, not the store's.
 	//
 	// The hits, their keys included, belong to the caller and may be overwritten
 	// as soon as Add returns: what a Store keeps it must copy.

@@ -29,8 +29,8 @@ type check struct {
 
 	cached  bool    // the over-limit cache answers for the store
 	failure failure // what stands in for the store, which has failed
-	store  int8 // which of workspace.hits
-	hit    int  // index there
+	store   int8    // which of workspace.hits
+	hit     int     // index there
 }
 
 const (

@@ -6,6 +6,8 @@ import (
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
+	"github.com/ashlar-go/ashlar/ratelimit/store/breaker"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
@@ -13,6 +15,7 @@ import (
 type backend struct {
 	store     ratelimit.Store
 	perSecond ratelimit.Store             // nil if limits per second have no store of their own
+	fallback  ratelimit.Store             // nil if the store can't be out of reach
 	start     func(context.Context) error // waits until the stores can be used
 	watch     func(context.Context)       // runs beside the decisions
 	close     func() error
@@ -31,6 +34,31 @@ func (s *Server) openBackend() (*backend, error) {
 		return s.openKVStore()
 	}
 	return nil, fmt.Errorf("BACKEND_TYPE %s: this version has no such store yet: use kvstore, or embedded to count in this process", s.settings.Backend)
+}
+
+// guard puts a breaker before each store, with its state as a statistic, and gives the
+// backend a store to fall back on.
+func (s *Server) guard(b *backend) {
+	b.fallback = memstore.New(&memstore.Options{MaxBytes: s.settings.EmbeddedMaxBytes})
+	if s.settings.BreakerFailures == 0 {
+		return
+	}
+	b.store = s.breaker("ratelimit.store_breaker.", b.store)
+	if b.perSecond != nil {
+		b.perSecond = s.breaker("ratelimit.per_second_store_breaker.", b.perSecond)
+	}
+}
+
+func (s *Server) breaker(prefix string, store ratelimit.Store) ratelimit.Store {
+	guarded, b := breaker.New(store, &breaker.Options{
+		Failures: s.settings.BreakerFailures, Wait: s.settings.BreakerWait, MaxWait: s.settings.BreakerMaxWait, Log: s.log,
+	})
+	s.registry.Source(func(to stats.Reader) {
+		to.Gauge(prefix+"state", uint64(b.State()))
+		to.Counter(prefix+"opened", b.Opened())
+		to.Counter(prefix+"refused", b.Refused())
+	})
+	return guarded
 }
 
 // startBackend waits until the stores can be used, as long as ctx lasts.

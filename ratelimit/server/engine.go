@@ -24,6 +24,9 @@ func (s *Server) buildEngine() error {
 		CounterKeyPrefix:           set.CacheKeyPrefix,
 		ExpiryJitter:               time.Duration(max(set.ExpirationJitter, 0)) * time.Second,
 		PerSecond:                  b.perSecond,
+		OnStoreFailure:             ratelimit.FailurePolicy(set.OnStoreFailure),
+		Fallback:                   b.fallback,
+		OnFallback:                 s.storeFailed,
 		StopIncrementWhenOverLimit: set.StopIncrement,
 		ShadowMode:                 set.ShadowMode,
 		QuotaMode:                  set.QuotaMode,
@@ -84,15 +87,24 @@ func (s *Server) buildService() error {
 // failed counts and logs a call that failed. What is the caller's fault is not worth
 // a line: a caller could fill the log with it.
 func (s *Server) failed(ctx context.Context, err error) {
-	kind := ratelimit.KindOf(err)
-	if kind == ratelimit.StoreFailure {
-		s.counts.storeErrors.Add(1)
-	} else {
-		s.counts.serviceErrors.Add(1)
-	}
-	if kind == ratelimit.Invalid {
+	if ratelimit.KindOf(err) == ratelimit.StoreFailure {
+		s.storeFailed(ctx, err)
 		return
 	}
+	s.counts.serviceErrors.Add(1)
+	if ratelimit.KindOf(err) != ratelimit.Invalid {
+		s.complain(ctx, err)
+	}
+}
+
+// storeFailed counts and logs a call that the store failed, whether or not a policy
+// decided it all the same.
+func (s *Server) storeFailed(ctx context.Context, err error) {
+	s.counts.storeErrors.Add(1)
+	s.complain(ctx, err)
+}
+
+func (s *Server) complain(ctx context.Context, err error) {
 	if held, due := s.complaint.due(time.Now()); due {
 		s.log.ErrorContext(ctx, "rate limit call failed", "err", err, "others_since_last", held)
 	}

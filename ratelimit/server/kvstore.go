@@ -49,6 +49,7 @@ func (s *Server) openKVStore() (*backend, error) {
 		b.watch = s.watchConnections(stores)
 	}
 	s.traced(b, tracing.SpanRedis)
+	s.guard(b)
 	return b, nil
 }
 

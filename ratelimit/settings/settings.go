@@ -94,6 +94,11 @@ type Settings struct {
 	// Counter stores. Backend is Embedded, KVStore or MemStore.
 	Backend          string `group:"Counter stores" env:"BACKEND_TYPE" oneof:"embedded kvstore=redis memstore=memcache" doc:"where counters live: embedded (in this process), kvstore (or redis) or memstore (or memcache); unset: kvstore if KVSTORE_URL is set, else embedded"`
 	EmbeddedMaxBytes int64  `env:"EMBEDDED_MAX_BYTES" envDefault:"536870912" min:"1048576" doc:"most memory for embedded counters; when it is full, new keys share counters (ours)"`
+	OnStoreFailure   string `env:"ON_STORE_FAILURE" envDefault:"error" oneof:"error allow deny local" doc:"what becomes of a descriptor whose counter can't be reached: error (the call fails), allow, deny, or local (it is counted in this process); a rule's on_store_failure goes before it (ours)"`
+	// A breaker stands before stores that are not embedded.
+	BreakerFailures int           `env:"STORE_BREAKER_FAILURES" envDefault:"10" min:"0" max:"1000000" doc:"after how many failures in a row calls to the store are held off; 0 for never (ours)"`
+	BreakerWait     time.Duration `env:"STORE_BREAKER_WAIT" envDefault:"1s" above:"0s" doc:"how long, before one call tries again (ours)"`
+	BreakerMaxWait  time.Duration `env:"STORE_BREAKER_MAX_WAIT" envDefault:"10s" above:"0s" doc:"upper bound of that wait, which doubles with each try (ours)"`
 	// BackendReason is why Backend is what it is, as half a sentence for a log.
 	BackendReason string
 
