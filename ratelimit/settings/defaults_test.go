@@ -133,6 +133,10 @@ TRACING_SERVICE_INSTANCE_ID                     -                               
 TRACING_EXPORTER_PROTOCOL                       -                                             http
 TRACING_SAMPLING_RATE                           -                                             1
 EMBEDDED_MAX_BYTES                              -                                             536870912 ours
+ON_STORE_FAILURE                                -                                             error ours
+STORE_BREAKER_FAILURES                          -                                             10 ours
+STORE_BREAKER_WAIT                              -                                             1s ours
+STORE_BREAKER_MAX_WAIT                          -                                             10s ours
 SHUTDOWN_DRAIN_DELAY                            -                                             0s    ours
 SHUTDOWN_TIMEOUT                                -                                             30s   ours
 `
@@ -170,7 +174,10 @@ func TestTable(t *testing.T) {
 		_, err := settings.Parse(map[string]string{v.Name: v.Default})
 		require.NoError(t, err, "%s does not take its own default %q", v.Name, v.Default)
 	}
-	require.Equal(t, []string{"EMBEDDED_MAX_BYTES", "SHUTDOWN_DRAIN_DELAY", "SHUTDOWN_TIMEOUT"}, ours())
+	require.Equal(t, []string{
+		"EMBEDDED_MAX_BYTES", "ON_STORE_FAILURE", "SHUTDOWN_DRAIN_DELAY", "SHUTDOWN_TIMEOUT",
+		"STORE_BREAKER_FAILURES", "STORE_BREAKER_MAX_WAIT", "STORE_BREAKER_WAIT",
+	}, ours())
 }
 
 // ours are the settings that only this service has.
@@ -205,6 +212,7 @@ func TestDefault(t *testing.T) {
 		StatsFlushInterval: 10 * time.Second, UsePushStats: true, PushStatsHost: "localhost", PushStatsPort: 8125,
 		PushStatsProtocol: "tcp", ScrapeAddr: ":9090", ScrapePath: "/metrics",
 		ExpirationJitter: 300, NearLimitRatio: 0.8, EmbeddedMaxBytes: 512 << 20,
+		OnStoreFailure: "error", BreakerFailures: 10, BreakerWait: time.Second, BreakerMaxWait: 10 * time.Second,
 		LimitHeader: "RateLimit-Limit", RemainingHeader: "RateLimit-Remaining", ResetHeader: "RateLimit-Reset",
 		Backend: settings.Embedded, BackendReason: "BACKEND_TYPE is not set, and neither is KVSTORE_URL",
 		KVStoreStartupInitial: time.Second, KVStoreStartupMax: 30 * time.Second, MemStoreMaxIdleConns: 2,
