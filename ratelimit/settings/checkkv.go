@@ -14,6 +14,7 @@ func (r *reading) checkKVStores() {
 	}
 	r.checkPair(s.KVStoreClientCert, "KVSTORE_TLS_CLIENT_CERT", s.KVStoreClientKey, "KVSTORE_TLS_CLIENT_KEY")
 	r.checkGrowth(s.KVStoreStartupMax < s.KVStoreStartupInitial, "KVSTORE_STARTUP_MAX_INTERVAL", "KVSTORE_STARTUP_INITIAL_INTERVAL")
+	r.checkGrowth(s.BreakerMaxWait < s.BreakerWait, "STORE_BREAKER_MAX_WAIT", "STORE_BREAKER_WAIT")
 }
 
 // checkKV looks at the address of a store that is in use.

@@ -33,6 +33,7 @@ func TestCombinations(t *testing.T) {
 
 		{environment{"CONFIG_GRPC_XDS_CLIENT_TLS_CERT": "c"}, "CONFIG_GRPC_XDS_CLIENT_TLS_CERT: needs a private key: set CONFIG_GRPC_XDS_CLIENT_TLS_KEY"},
 		{environment{"CONFIG_GRPC_XDS_CLIENT_TLS_KEY": "k"}, "CONFIG_GRPC_XDS_CLIENT_TLS_KEY: needs a certificate: set CONFIG_GRPC_XDS_CLIENT_TLS_CERT"},
+		{environment{"STORE_BREAKER_MAX_WAIT": "10ms"}, "STORE_BREAKER_MAX_WAIT: is below STORE_BREAKER_WAIT: raise it, or lower that"},
 		{environment{"XDS_CLIENT_BACKOFF_MAX_INTERVAL": "5s"}, "XDS_CLIENT_BACKOFF_MAX_INTERVAL: is below XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: raise it, or lower that"},
 		{environment{"XDS_CLIENT_BACKOFF_INITIAL_INTERVAL": "5m"}, "XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: is above XDS_CLIENT_BACKOFF_MAX_INTERVAL: lower it, or raise that"},
 
