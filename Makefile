@@ -17,7 +17,7 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench fuzz
+.PHONY: help run test lint bench table fuzz
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench: ## run the benchmarks, those against other libraries too
 	@for module in $(MODULES); do \
 		(cd "$$module" && go test -run '^$$' -bench . -benchmem ./...) || exit 1; \
 	done
+
+table: ## measure ratelimitd with each kind of counter store beside a bare gRPC server
+	@cmd/ratelimit-load/table
 
 # go test fuzzes one target of one package at a time, so they are listed first:
 # the names that a package prints stand before its "ok" line.
