@@ -11,8 +11,11 @@
 //     do, as tests, and the benchmark every store runs.
 //   - [github.com/ashlar-go/ashlar/ratelimit/httplimit]: net/http middleware.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/redisstore]: counters in Redis, shared
-//     by all instances; [github.com/ashlar-go/ashlar/ratelimit/store/redistest] starts real
-//     ones for tests.
+//     by all instances, and [github.com/ashlar-go/ashlar/ratelimit/store/memcachestore]: on
+//     memcached nodes. [github.com/ashlar-go/ashlar/ratelimit/store/redistest] and
+//     [github.com/ashlar-go/ashlar/ratelimit/store/memcachetest] start real ones for tests.
+//   - [github.com/ashlar-go/ashlar/ratelimit/store/breaker]: keeps calls away from a store
+//     that does not answer.
 //   - [github.com/ashlar-go/ashlar/ratelimit/config]: rules from YAML.
 //   - [github.com/ashlar-go/ashlar/ratelimit/files] and
 //     [github.com/ashlar-go/ashlar/ratelimit/xds]: rules that are followed as they change, in

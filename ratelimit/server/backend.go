@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
@@ -32,8 +33,26 @@ func (s *Server) openBackend() (*backend, error) {
 		return &backend{store: memstore.New(&memstore.Options{MaxBytes: s.settings.EmbeddedMaxBytes})}, nil
 	case settings.KVStore:
 		return s.openKVStore()
+	case settings.MemStore:
+		return s.openMemStore()
 	}
-	return nil, fmt.Errorf("BACKEND_TYPE %s: this version has no such store yet: use kvstore, or embedded to count in this process", s.settings.Backend)
+	return nil, fmt.Errorf("BACKEND_TYPE %q: use %s, %s or %s", s.settings.Backend, settings.Embedded, settings.KVStore, settings.MemStore)
+}
+
+// every does something at intervals until its context ends.
+func every(interval time.Duration, do func(context.Context)) func(context.Context) {
+	return func(ctx context.Context) {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				do(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
 }
 
 // guard puts a breaker before each store, with its state as a statistic, and gives the

@@ -158,18 +158,7 @@ func (s *Server) watchConnections(stores []kvStore) func(context.Context) {
 		}
 		component.Set(true, "connected")
 	}
-	return func(ctx context.Context) {
-		tick := time.NewTicker(connectionCheck)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				check(ctx)
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
+	return every(connectionCheck, check)
 }
 
 // connectionCheck is how often connections are looked at.

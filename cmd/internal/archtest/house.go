@@ -68,7 +68,8 @@ func ratelimitRows() []Row {
 		// The in-process limiter is the core with this store: as plain as the core.
 		{Path: "ratelimit/store/memstore", Floor: First, Plain: true},
 		{Path: "ratelimit/store/breaker", Floor: First},
-		{Path: "ratelimit/store/memcachestore", Floor: First, Uses: []string{memcache, sync}},
+		{Path: "ratelimit/store/memcachestore", Floor: First, Uses: []string{memcache}},
+		{Path: "ratelimit/store/memcachetest", Floor: First},
 		{Path: "ratelimit/store/redisstore", Floor: First, Uses: []string{redis, sync}},
 		{Path: "ratelimit/store/redistest", Floor: First, Uses: []string{redis}},
 		{Path: "ratelimit/store/storetest", Floor: First},

@@ -1,0 +1,136 @@
+package memcachestore_test
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Types of records, and codes of answers.
+const (
+	typeA, typeSRV         = 1, 33
+	noError, serverFails   = 0, 2
+	headerLen, pointName   = 12, 0xc00c // a name that is that of the question
+	classInternet, aMinute = 1, 60
+)
+
+// dns is a name server that knows one SRV record, and 127.0.0.1 for every other name.
+type dns struct {
+	conn net.PacketConn
+
+	mu      sync.Mutex
+	asked   int
+	fails   bool
+	targets []target
+}
+
+type target struct {
+	host string // with a dot at the end
+	port int
+}
+
+// newDNS starts a name server; the resolver asks it.
+func newDNS(t *testing.T, targets ...target) (*dns, *net.Resolver) {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	d := &dns{conn: conn, targets: targets}
+	var running sync.WaitGroup
+	running.Go(d.serve)
+	t.Cleanup(func() {
+		_ = conn.Close()
+		running.Wait()
+	})
+	return d, &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
+	}}
+}
+
+// set changes the record; with no targets the server fails.
+func (d *dns) set(targets ...target) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.targets, d.fails = targets, len(targets) == 0
+}
+
+// lookups is how often the record was asked for.
+func (d *dns) lookups() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.asked
+}
+
+func (d *dns) serve() {
+	buf := make([]byte, 1500)
+	for {
+		n, from, err := d.conn.ReadFrom(buf)
+		if err != nil {
+			return
+		}
+		if answer := d.answer(buf[:n]); answer != nil {
+			_, _ = d.conn.WriteTo(answer, from)
+		}
+	}
+}
+
+// answer makes a message of the header, the question and the records.
+func (d *dns) answer(asked []byte) []byte {
+	end := headerLen
+	for end < len(asked) && asked[end] != 0 {
+		end += int(asked[end]) + 1
+	}
+	end += 5 // the end of the name, type and class
+	if end > len(asked) {
+		return nil
+	}
+	code, records := d.records(binary.BigEndian.Uint16(asked[end-4:]))
+	m := append([]byte(nil), asked[:2]...)
+	m = append(m, 0x84, byte(code), 0, 1, 0, byte(len(records)), 0, 0, 0, 0)
+	m = append(m, asked[headerLen:end]...)
+	for _, r := range records {
+		m = append(m, r...)
+	}
+	return m
+}
+
+func (d *dns) records(kind uint16) (code int, records [][]byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch kind {
+	case typeA:
+		return noError, [][]byte{record(typeA, []byte{127, 0, 0, 1})}
+	case typeSRV:
+		d.asked++
+		if d.fails {
+			return serverFails, nil
+		}
+		for _, t := range d.targets {
+			data := binary.BigEndian.AppendUint16([]byte{0, 1, 0, 1}, uint16(t.port))
+			records = append(records, record(typeSRV, append(data, packed(t.host)...)))
+		}
+	}
+	return noError, records
+}
+
+func record(kind uint16, data []byte) []byte {
+	r := binary.BigEndian.AppendUint16(nil, pointName)
+	r = binary.BigEndian.AppendUint16(r, kind)
+	r = binary.BigEndian.AppendUint16(r, classInternet)
+	r = binary.BigEndian.AppendUint32(r, aMinute)
+	r = binary.BigEndian.AppendUint16(r, uint16(len(data)))
+	return append(r, data...)
+}
+
+func packed(name string) (b []byte) {
+	for label := range strings.SplitSeq(strings.TrimSuffix(name, "."), ".") {
+		if label != "" {
+			b = append(append(b, byte(len(label))), label...)
+		}
+	}
+	return append(b, 0)
+}

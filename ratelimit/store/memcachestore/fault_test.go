@@ -1,0 +1,330 @@
+package memcachestore_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memcachetest"
+)
+
+// on returns a key that is on the node, of those of the store.
+func on(t *testing.T, store *memcachestore.Store, server *memcachetest.Server) string {
+	t.Helper()
+	for _, key := range keys(100) {
+		add(t, store, hit(key, 1))
+		flush(t, store)
+		if server.Value(key) != "" {
+			return key
+		}
+	}
+	t.Fatal("the node has no keys at all")
+	return ""
+}
+
+// log is a log for tests.
+type log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *log) count(what string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), what)
+}
+
+func (l *log) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+func TestKilledNode(t *testing.T) {
+	servers, nodes := start(t, 2, nil)
+	var log log
+	store := open(t, &memcachestore.Options{Log: log.logger()}, nodes...)
+	here, there := on(t, store, servers[0]), on(t, store, servers[1])
+	require.NoError(t, store.Ping(t.Context()))
+	servers[0].Kill()
+
+	for range 3 {
+		before := servers[1].Value(there)
+		err := store.Add(t.Context(), []ratelimit.Hit{hit(there, 1), hit(here, 1)})
+		require.ErrorContains(t, err, "node "+servers[0].Addr)
+		flush(t, store)
+		require.Equal(t, before, servers[1].Value(there), "no hit of a call that fails may be counted")
+	}
+	add(t, store, hit(there, 1))
+	err := store.Ping(t.Context())
+	require.ErrorContains(t, err, servers[0].Addr)
+	require.NotContains(t, err.Error(), servers[1].Addr)
+	require.GreaterOrEqual(t, store.Stats().MultiGet.Error, uint64(3))
+	require.Equal(t, 1, log.count("a memcached node fails"), "a failure is told once")
+
+	servers[0].Restart()
+	require.Equal(t, []uint64{5}, add(t, store, hit(here, 5)), "a node that is back is used at once, and counts from zero")
+	flush(t, store)
+	require.Equal(t, "5", servers[0].Value(here))
+	require.NoError(t, store.Ping(t.Context()))
+	require.Equal(t, 1, log.count("a memcached node answers again"))
+	require.Zero(t, store.Stats().Lost)
+}
+
+// TestRestartedNode leaves the store with connections that are dead: it must notice
+// before it sends anything on one.
+func TestRestartedNode(t *testing.T) {
+	for _, tls := range []bool{false, true} {
+		servers, nodes := start(t, 1, &memcachetest.Options{TLS: tls})
+		store := open(t, &memcachestore.Options{TLS: servers[0].ClientTLS(), MaxIdleConns: 8}, nodes...)
+		for round := range 5 {
+			var all sync.WaitGroup
+			for _, key := range keys(50) {
+				all.Go(func() {
+					if err := store.Add(context.Background(), []ratelimit.Hit{hit(fmt.Sprint(key, round), 1)}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			flush(t, store)
+			servers[0].Restart()
+		}
+		require.Zero(t, store.Stats().MultiGet.Error, "TLS: %v", tls)
+		require.Zero(t, store.Stats().Lost, "TLS: %v", tls)
+	}
+}
+
+// TestDeadConnectionIsNoticed has an increment be due on a connection that has been
+// ended since it was used last: the hit must not be lost.
+func TestDeadConnectionIsNoticed(t *testing.T) {
+	server, g, store := gated(t, &memcachestore.Options{MaxIdleConns: 8})
+	for round := range 2 {
+		// Two increments at once need two connections.
+		g.hold("incr")
+		add(t, store, hit("a", 1), hit("b", 1))
+		require.Eventually(t, func() bool { return g.held() == 2 }, patience, time.Millisecond, "round %d", round)
+		g.cutOthers()
+		g.open()
+		flush(t, store)
+	}
+	require.Zero(t, store.Stats().Lost)
+	require.Equal(t, "2 2", server.Value("a")+" "+server.Value("b"))
+}
+
+func TestFrozenNode(t *testing.T) {
+	t.Parallel()
+	servers, nodes := start(t, 2, nil)
+	store := open(t, &memcachestore.Options{Timeout: time.Second}, nodes...)
+	here, there := on(t, store, servers[0]), on(t, store, servers[1])
+	servers[0].Freeze()
+	t.Cleanup(servers[0].Thaw)
+
+	var all sync.WaitGroup
+	for range 30 {
+		all.Go(func() {
+			err := store.Add(context.Background(), []ratelimit.Hit{hit(there, 1), hit(here, 1)})
+			if err == nil || !strings.Contains(err.Error(), servers[0].Addr) {
+				t.Errorf("a call with a counter on a node that does not answer returned %v, want an error that names the node", err)
+			}
+		})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, store.Add(ctx, []ratelimit.Hit{hit(here, 1)}), context.DeadlineExceeded, "a caller's deadline ends its wait")
+	require.ErrorIs(t, store.Ping(ctx), context.DeadlineExceeded)
+	before := add(t, store, hit(there, 0))
+	require.Equal(t, []uint64{before[0] + 1}, add(t, store, hit(there, 1)), "the other node is not held up")
+	all.Wait()
+	require.ErrorContains(t, store.Ping(t.Context()), servers[0].Addr)
+
+	counted := add(t, store, hit(there, 0))[0]
+	require.Equal(t, before[0]+1, counted, "no hit of a call that fails may be counted")
+	servers[0].Thaw()
+	require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, patience, 10*time.Millisecond)
+	known := add(t, store, hit(here, 0))[0]
+	require.Equal(t, []uint64{known + 1}, add(t, store, hit(here, 1)), "a node that answers again still has its counters")
+	require.LessOrEqual(t, known, uint64(2), "no hit may be counted twice")
+}
+
+// TestFrozenNodeKeepsNoMoreThanItsRoom has a node hang while increments are on their
+// way to it.
+func TestFrozenNodeKeepsNoMoreThanItsRoom(t *testing.T) {
+	t.Parallel()
+	server, g, store := gated(t, &memcachestore.Options{MaxPending: 2, MaxWorkers: 2, MaxWaiting: 20, Timeout: time.Second})
+	g.hold("incr")
+	for _, key := range keys(2) {
+		add(t, store, hit(key, 1))
+	}
+	require.Eventually(t, func() bool { return g.held() == 2 }, patience, time.Millisecond)
+	for _, key := range keys(4)[2:] {
+		add(t, store, hit(key, 1))
+	}
+	server.Freeze()
+	t.Cleanup(server.Thaw)
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			if store.Add(context.Background(), []ratelimit.Hit{hit(fmt.Sprint("more", i), 1)}) == nil {
+				t.Error("a node that does not answer was read")
+			}
+		})
+	}
+	all.Wait()
+	require.LessOrEqual(t, store.Stats().Pending, 4)
+	flush(t, store) // the timeout ends what is under way
+	server.Thaw()
+	g.open()
+	require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, patience, 10*time.Millisecond)
+	stats := store.Stats()
+	require.Zero(t, stats.Pending)
+	require.EqualValues(t, 4, stats.Lost, "hits that did not arrive in time are told")
+}
+
+// TestConnectionsBrokenOff breaks connections off all the time: what is counted may be
+// less than what was let in, by what the store says is lost, and never more.
+func TestConnectionsBrokenOff(t *testing.T) {
+	server, g, store := gated(t, nil)
+	stop := make(chan struct{})
+	var breaker sync.WaitGroup
+	breaker.Go(func() {
+		for tick := time.NewTicker(2 * time.Millisecond); ; {
+			select {
+			case <-stop:
+				tick.Stop()
+				return
+			case <-tick.C:
+				g.cut()
+			}
+		}
+	})
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	in := uint64(0)
+	broken := func() uint64 {
+		stats := store.Stats()
+		return stats.MultiGet.Error + stats.Increment.Error + stats.Add.Error
+	}
+	end := time.Now().Add(patience)
+	for range 8 {
+		all.Go(func() {
+			for i := 0; i < 100 || broken() < 5 && time.Now().Before(end); i++ {
+				if store.Add(context.Background(), []ratelimit.Hit{hit("key", 1)}) == nil {
+					mu.Lock()
+					in++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	close(stop)
+	breaker.Wait()
+	require.GreaterOrEqual(t, broken(), uint64(5), "too few commands were hit for this test to mean anything")
+	flush(t, store)
+	var counted uint64
+	if value := server.Value("key"); value != "" {
+		_, err := fmt.Sscan(value, &counted)
+		require.NoError(t, err)
+	}
+	require.LessOrEqual(t, counted, in, "no hit may be counted twice")
+	require.GreaterOrEqual(t, counted+store.Stats().Lost, in, "no hit may be lost without being told")
+}
+
+// TestEndlessAnswer has a node answer slowly and without end: a line now and then must
+// not keep a command alive.
+func TestEndlessAnswer(t *testing.T) {
+	t.Parallel()
+	stop := make(chan struct{})
+	addr := serve(t, func(conn net.Conn) {
+		for {
+			if _, err := io.WriteString(conn, "VALUE k 0 1\r\n1\r\n"); err != nil {
+				return
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	})
+	t.Cleanup(func() { close(stop) })
+	store := open(t, &memcachestore.Options{Timeout: 200 * time.Millisecond}, addr)
+	require.Error(t, store.Add(t.Context(), []ratelimit.Hit{hit("k", 1)}))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, store.Close(ctx), "the command must have ended by itself")
+}
+
+// TestNoMemcached has something else listen where a node should be.
+func TestNoMemcached(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{
+		"\n", "\r\n", "x", "CLIENT_ERROR \n", "CLIENT_ERROR\r\n", "VALUE \r\n", "VALUE k 0 -1\r\n", "VALUE k 0 5\r\n1", "NOT_FOUND\n", "END\r\n\n",
+		"HTTP/1.1 400 Bad Request\r\n\r\n", strings.Repeat("x", 10_000), "18446744073709551616\r\n", "END\r\nNOT_FOUND\r\n\n\n",
+	} {
+		t.Run(fmt.Sprintf("%.20q", answer), func(t *testing.T) {
+			t.Parallel()
+			store := open(t, &memcachestore.Options{Timeout: 200 * time.Millisecond}, answers(t, answer))
+			err := store.Add(t.Context(), []ratelimit.Hit{hit("k", 1)})
+			flush(t, store)
+			if err == nil {
+				require.EqualValues(t, 1, store.Stats().Lost, "what could not be counted is told")
+			}
+			require.Error(t, store.Ping(t.Context()))
+		})
+	}
+}
+
+// answers listens, and answers everything in the same way.
+func answers(t *testing.T, answer string) (addr string) {
+	return serve(t, func(conn net.Conn) {
+		for buf := make([]byte, 512); ; {
+			if _, err := conn.Read(buf); err != nil {
+				return
+			}
+			if _, err := io.WriteString(conn, answer); err != nil {
+				return
+			}
+		}
+	})
+}
+
+// serve listens, and has do speak on each connection.
+func serve(t *testing.T, do func(net.Conn)) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var running sync.WaitGroup
+	t.Cleanup(func() {
+		_ = l.Close()
+		running.Wait()
+	})
+	running.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				defer func() { _ = conn.Close() }()
+				_ = conn.SetDeadline(time.Now().Add(2 * patience))
+				do(conn)
+			})
+		}
+	})
+	return l.Addr().String()
+}
