@@ -1,0 +1,123 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
+	"github.com/ashlar-go/ashlar/ratelimit/store/storetest"
+)
+
+func BenchmarkStore(b *testing.B) {
+	server := redistest.Start(b, nil)
+	storetest.Benchmark(b, func(b *testing.B) ratelimit.Store { return open(b, server.Addr, nil) })
+}
+
+// BenchmarkFloor is 64 goroutines that count, beside as many that each send INCRBY and
+// EXPIRE in a pipeline of their own, as the reference service does, in alternating
+// rounds. x-floor is the ratio of the times, and redis-us the processor time of the
+// server.
+func BenchmarkFloor(b *testing.B) {
+	server := redistest.Start(b, nil)
+	for _, keys := range []int{1, 100_000} {
+		for _, hits := range []int{1, 3} {
+			b.Run(fmt.Sprintf("keys=%d/hits=%d", keys, hits), func(b *testing.B) {
+				floor(b, server, keys, hits)
+			})
+		}
+	}
+}
+
+const workers = 64
+
+func floor(b *testing.B, server *redistest.Server, keys, hits int) {
+	store, bare := open(b, server.Addr, nil), server.Client()
+	window := ratelimit.Hour.Window(time.Now().Unix())
+	texts := make([]string, keys)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("domain_remote_address_10.0.%06d_%d", i, window)
+	}
+	ours := func(ctx context.Context, at int) error {
+		call := make([]ratelimit.Hit, hits)
+		for i := range call {
+			call[i] = ratelimit.Hit{Key: []byte(texts[(at+i)%keys]), N: 1, Limit: 100, Unit: ratelimit.Hour, Window: window}
+		}
+		return store.Add(ctx, call)
+	}
+	theirs := func(ctx context.Context, at int) error {
+		_, err := bare.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for i := range hits {
+				pipe.IncrBy(ctx, texts[(at+i)%keys], 1)
+				pipe.Expire(ctx, texts[(at+i)%keys], time.Hour)
+			}
+			return nil
+		})
+		return err
+	}
+	const round = 5000
+	timed(b, 0, min(keys, 3*round), ours) // the first time a counter is used is not measured
+	var mine, floors time.Duration
+	var redisMine, redisFloor float64
+	cpu := func() float64 { return processorTime(b, bare) }
+	b.ReportAllocs()
+	b.ResetTimer()
+	for from := 0; from < b.N; from += round {
+		to := min(from+round, b.N)
+		b.StopTimer()
+		start := cpu()
+		b.StartTimer()
+		mine += timed(b, from, to, ours)
+		b.StopTimer()
+		middle := cpu()
+		floors += timed(b, from, to, theirs)
+		redisMine, redisFloor = redisMine+middle-start, redisFloor+cpu()-middle
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(mine)/float64(floors), "x-floor")
+	b.ReportMetric(float64(floors.Nanoseconds())/float64(b.N), "floor-ns/op")
+	b.ReportMetric(1e6*redisMine/float64(b.N), "redis-us/op")
+	b.ReportMetric(1e6*redisFloor/float64(b.N), "floor-redis-us/op")
+}
+
+// processorTime is what the server has used, in seconds.
+func processorTime(b *testing.B, client *redis.Client) float64 {
+	b.Helper()
+	info := client.InfoMap(b.Context(), "cpu")
+	sum := 0.0
+	for _, name := range []string{"used_cpu_user", "used_cpu_sys"} {
+		seconds, err := strconv.ParseFloat(info.Item("CPU", name), 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum += seconds
+	}
+	return sum
+}
+
+// timed has the workers share the work and returns how long it took them.
+func timed(b *testing.B, from, to int, work func(context.Context, int) error) time.Duration {
+	var next atomic.Int64
+	next.Store(int64(from))
+	start := time.Now()
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for at := int(next.Add(1)); at <= to; at = int(next.Add(1)) {
+				if err := work(b.Context(), at); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return time.Since(start)
+}

@@ -1,0 +1,211 @@
+package redisstore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
+)
+
+// calls is how often the server has done the command.
+func calls(t testing.TB, client *redis.Client, command string) int {
+	t.Helper()
+	info := client.InfoMap(t.Context(), "commandstats").Item("Commandstats", "cmdstat_"+command)
+	if info == "" {
+		return 0
+	}
+	text, _, _ := strings.Cut(strings.TrimPrefix(info, "calls="), ",")
+	n := 0
+	for _, digit := range text {
+		n = 10*n + int(digit-'0')
+	}
+	return n
+}
+
+// mortal fails if a counter would live for ever.
+func mortal(t testing.TB, client *redis.Client) {
+	t.Helper()
+	for _, key := range client.Keys(context.Background(), "*").Val() {
+		require.Positive(t, client.PTTL(context.Background(), key).Val(), "the counter %q has no expiry", key)
+	}
+}
+
+func TestExpiryIsSetOnce(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, client := open(t, server.Addr, nil), server.Client()
+	h := hit(name(), 1)
+	h.Jitter = 100
+	for want := range uint64(50) {
+		require.Equal(t, want+1, add(t, store, h))
+	}
+	require.Equal(t, 1, calls(t, client, "pexpire"), "the expiry is set with the first hit, and not again")
+	require.Equal(t, 50, calls(t, client, "incrby"))
+
+	end := time.Unix(h.End(), 0).Add(100 * time.Second)
+	left := client.PTTL(t.Context(), string(h.Key)).Val()
+	require.WithinDuration(t, end, time.Now().Add(left), 5*time.Second, "a counter lives as long as its window and the jitter")
+	require.False(t, time.Now().Add(left).After(end.Add(10*time.Millisecond)), "and no longer")
+}
+
+func TestLateHitKeepsItsCounterForAMoment(t *testing.T) {
+	server := redistest.Start(t, nil)
+	now := time.Unix(1_700_000_000, 999_000_000)
+	store := open(t, server.Addr, &redisstore.Options{Now: func() time.Time { return now }})
+	h := ratelimit.Hit{Key: []byte("late_1700000000"), N: 1, Unit: ratelimit.Second, Window: 1_700_000_000}
+	require.EqualValues(t, 1, add(t, store, h))
+	left := server.Client().PTTL(t.Context(), string(h.Key)).Val()
+	require.Greater(t, left, time.Second)
+	require.LessOrEqual(t, left, 2*time.Second)
+	now = now.Add(5 * time.Second) // the hit was decided long ago
+	require.EqualValues(t, 2, add(t, store, h))
+}
+
+// TestFaultBetweenTheCommands cuts the connection after each number of bytes of the
+// pipeline that brings a new counter.
+func TestFaultBetweenTheCommands(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, nil)
+	client := server.Client()
+	for _, conditional := range []bool{false, true} {
+		for most, whole := 0, false; !whole; most++ {
+			require.NoError(t, client.FlushAll(t.Context()).Err())
+			s := &scissors{most: most}
+			store, err := redisstore.New(server.Addr, &redisstore.Options{Dial: s.dial})
+			require.NoError(t, err)
+			hits := []ratelimit.Hit{hit("cut", 1), hit("off", 1)}
+			if conditional {
+				err = store.AddUnlessOver(t.Context(), hits)
+			} else {
+				err = store.Add(t.Context(), hits)
+			}
+			whole = err == nil
+			require.NoError(t, store.Close())
+			require.Eventually(t, func() bool { // the server has read to the end
+				return strings.Count(client.ClientList(t.Context()).Val(), "addr=")/2 == 1
+			}, 10*time.Second, time.Millisecond)
+			mortal(t, client)
+		}
+	}
+}
+
+// scissors cut a connection in the first pipeline that has a counter.
+type scissors struct{ most int }
+
+func (s *scissors) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	return &cutConn{Conn: conn, most: s.most}, err
+}
+
+type cutConn struct {
+	net.Conn
+	most int
+}
+
+func (c *cutConn) Write(p []byte) (int, error) {
+	if !bytes.Contains(p, []byte("domain_key_")) || len(p) <= c.most {
+		return c.Conn.Write(p)
+	}
+	n, _ := c.Conn.Write(p[:c.most])
+	// What was written must arrive, and the rest never.
+	_ = c.Conn.(*net.TCPConn).CloseWrite()
+	return n, errors.New("cut off")
+}
+
+func TestCounterThatWasLostExpires(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, client := open(t, server.Addr, nil), server.Client()
+	h := hit(name(), 3)
+	for range 2 {
+		require.EqualValues(t, 3, add(t, store, h))
+		mortal(t, client)
+		require.NoError(t, client.FlushAll(t.Context()).Err())
+	}
+	require.NoError(t, client.ConfigResetStat(t.Context()).Err())
+	require.EqualValues(t, 3, add(t, store, h))
+	mortal(t, client)
+	require.Equal(t, 1, calls(t, client, "pexpire"))
+}
+
+func TestServerThatWasRestartedIsNoticed(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store := open(t, server.Addr, nil)
+	h := hit(name(), 1)
+	for range 5 {
+		require.EqualValues(t, 1, add(t, store, h), "the first call after a restart is made on a new connection")
+		require.EqualValues(t, 2, add(t, store, h))
+		mortal(t, server.Client())
+		server.Restart()
+	}
+}
+
+func TestPeekWritesNothing(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, client := open(t, server.Addr, nil), server.Client()
+	h := hit(name(), 0)
+	require.Zero(t, add(t, store, h))
+	require.Zero(t, client.DBSize(t.Context()).Val())
+	require.NoError(t, client.Set(t.Context(), string(h.Key), 7, 0).Err())
+	require.EqualValues(t, 7, add(t, store, h))
+	require.Equal(t, time.Duration(-1), client.PTTL(t.Context(), string(h.Key)).Val(), "the expiry is left as it is")
+	require.Zero(t, calls(t, client, "incrby"))
+}
+
+// TestTwoWriters has ours and the reference service count on the same counters.
+func TestTwoWriters(t *testing.T) {
+	server := redistest.Start(t, nil)
+	ours, client := open(t, server.Addr, nil), server.Client()
+	h := hit(name(), 2)
+	const writers, each = 8, 100
+	ranks := make(chan uint64, writers*each)
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			for range each {
+				if w%2 == 0 {
+					hits := []ratelimit.Hit{h}
+					if err := ours.Add(t.Context(), hits); err != nil {
+						t.Error(err)
+					}
+					ranks <- hits[0].Count
+					continue
+				}
+				ranks <- uint64(theirs(t, client, &h))
+			}
+		})
+	}
+	all.Wait()
+	close(ranks)
+	seen := make(map[uint64]bool)
+	for rank := range ranks {
+		require.False(t, seen[rank], "the count %d was given out twice", rank)
+		seen[rank] = true
+	}
+	require.Equal(t, "1600", client.Get(t.Context(), string(h.Key)).Val())
+	require.Len(t, seen, writers*each)
+	mortal(t, client)
+}
+
+// theirs counts in the form of the reference service (reference 1.2, 1.9).
+func theirs(t *testing.T, client *redis.Client, h *ratelimit.Hit) int64 {
+	var count *redis.IntCmd
+	_, err := client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+		count = pipe.IncrBy(t.Context(), string(h.Key), int64(h.N))
+		pipe.Expire(t.Context(), string(h.Key), time.Hour)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return count.Val()
+}

@@ -1,0 +1,202 @@
+package redisstore_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
+)
+
+// forever is a test's idea of a call that hangs.
+const forever = 20 * time.Second
+
+// bounded makes a call without a deadline and fails if it hangs.
+func bounded(t *testing.T, call func(ctx context.Context) error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- call(context.Background()) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(forever):
+		t.Fatal("the call hangs")
+		return nil
+	}
+}
+
+func TestServerThatStopsFailsCallsInTime(t *testing.T) {
+	server := redistest.Start(t, nil)
+	const timeout = 300 * time.Millisecond
+	store := open(t, server.Addr, &redisstore.Options{Timeout: timeout, PoolSize: 2, OnEmpty: redisstore.Wait})
+	h := hit(name(), 1)
+	require.EqualValues(t, 1, add(t, store, h))
+	server.Freeze()
+	defer server.Thaw()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			begin := time.Now()
+			err := bounded(t, func(ctx context.Context) error { return store.Add(ctx, []ratelimit.Hit{h}) })
+			if err == nil || time.Since(begin) < timeout/2 {
+				t.Errorf("after %v the error is %v", time.Since(begin), err)
+			}
+		})
+	}
+	all.Wait()
+	server.Thaw()
+	require.NoError(t, store.WaitReady(t.Context(), &redisstore.Backoff{Initial: time.Millisecond}))
+	got := add(t, store, h)
+	require.LessOrEqual(t, got, uint64(22), "no hit is counted twice")
+	require.Greater(t, got, uint64(1))
+}
+
+func TestServerThatNeverAnswers(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }()
+	store := open(t, l.Addr().String(), &redisstore.Options{Timeout: 200 * time.Millisecond})
+	err = bounded(t, store.Ping)
+	require.ErrorContains(t, err, l.Addr().String())
+	require.ErrorContains(t, err, "timeout")
+}
+
+func TestServerThatIsNotThere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := l.Addr().String()
+	require.NoError(t, l.Close())
+	store := open(t, addr, nil)
+	require.ErrorContains(t, bounded(t, store.Ping), "connecting to "+addr)
+	require.Zero(t, store.Stats())
+}
+
+func TestServerThatTalksNonsense(t *testing.T) {
+	for _, nonsense := range []string{
+		"HTTP/1.1 400 Bad Request\r\n\r\n", "$-5\r\n", "*99999999999\r\n", ":1\r\n", "+OK\r\n+PONG\r\n", "\r\n", "\x00\xff", "-ERR no\r\n",
+	} {
+		store := open(t, "nonsense:1", &redisstore.Options{Timeout: 200 * time.Millisecond, Dial: babble(nonsense)})
+		err := bounded(t, func(ctx context.Context) error { return store.Add(ctx, []ratelimit.Hit{hit("x", 1)}) })
+		require.Error(t, err, "the server says %q to everything", nonsense)
+	}
+}
+
+// babble connects to a server that says one thing, whatever it is asked.
+func babble(thing string) func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			defer func() { _ = theirs.Close() }()
+			buf := make([]byte, 64<<10)
+			for {
+				if _, err := theirs.Read(buf); err != nil {
+					return
+				}
+				if _, err := io.WriteString(theirs, thing); err != nil {
+					return
+				}
+			}
+		}()
+		return ours, nil
+	}
+}
+
+func FuzzAnswers(f *testing.F) {
+	f.Add(":1\r\n", uint8(1))
+	f.Add("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n:1\r\n", uint8(1))
+	f.Add("*2\r\n$1\r\n1\r\n$1\r\n2\r\n", uint8(2))
+	f.Add("-MOVED 5 127.0.0.1:1\r\n", uint8(3))
+	f.Add("-NOSCRIPT\r\n", uint8(2))
+	f.Add("+OK\r\n-READONLY x\r\n+QUEUED\r\n-EXECABORT x\r\n", uint8(1))
+	f.Fuzz(func(t *testing.T, answer string, n uint8) {
+		if strings.Contains(answer, "127.0.0") {
+			answer = strings.ReplaceAll(answer, "127.0.0", "x")
+		}
+		store, err := redisstore.New("fuzz:1", &redisstore.Options{Timeout: 50 * time.Millisecond, Dial: babble("+PONG\r\n" + answer)})
+		require.NoError(t, err)
+		hits := []ratelimit.Hit{hit("a", uint64(n)), hit("b", 1)}
+		_ = bounded(t, func(ctx context.Context) error { return store.Add(ctx, hits) })
+		_ = bounded(t, func(ctx context.Context) error { return store.AddUnlessOver(ctx, hits) })
+		require.NoError(t, store.Close())
+	})
+}
+
+func TestReplicaIsLeftAtOnce(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, client := open(t, server.Addr, nil), server.Client()
+	h := hit(name(), 1)
+	require.EqualValues(t, 1, add(t, store, h))
+	require.NoError(t, client.Do(t.Context(), "replicaof", "127.0.0.1", "1").Err())
+	for range 3 {
+		err := store.Add(t.Context(), []ratelimit.Hit{h})
+		require.ErrorContains(t, err, "read-only replica")
+		require.ErrorContains(t, store.AddUnlessOver(t.Context(), []ratelimit.Hit{h}), "read-only replica")
+	}
+	require.Zero(t, store.Stats().Active, "no connection to it is kept")
+	require.NoError(t, client.Do(t.Context(), "replicaof", "no", "one").Err())
+	require.EqualValues(t, 2, add(t, store, h))
+}
+
+func TestServerThatIsFull(t *testing.T) {
+	server := redistest.Start(t, &redistest.Options{Args: []string{"--maxmemory", "1", "--maxmemory-policy", "noeviction"}})
+	store := open(t, server.Addr, nil)
+	h := hit(name(), 1)
+	require.ErrorContains(t, store.Add(t.Context(), []ratelimit.Hit{h}), "OOM")
+	require.ErrorContains(t, store.AddUnlessOver(t.Context(), []ratelimit.Hit{h}), "OOM")
+	require.Zero(t, add(t, store, hit("other", 0)), "reading needs no memory")
+	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "0").Err())
+	require.EqualValues(t, 1, add(t, store, h))
+	mortal(t, server.Client())
+}
+
+func TestScriptThatTheServerHasForgotten(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store := open(t, server.Addr, nil)
+	for want := range uint64(3) {
+		hits := []ratelimit.Hit{hit("script", 1)}
+		require.NoError(t, store.AddUnlessOver(t.Context(), hits))
+		require.Equal(t, want+1, hits[0].Count)
+		require.NoError(t, server.Client().ScriptFlush(t.Context()).Err())
+	}
+	mortal(t, server.Client())
+}
+
+func TestConnectionThatIsClosedInBetweenCostsNoCall(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store := open(t, server.Addr, nil)
+	h := hit(name(), 1)
+	for want := range uint64(20) {
+		require.Equal(t, want+1, add(t, store, h))
+		require.NoError(t, server.Client().ClientKillByFilter(t.Context(), "skipme", "yes").Err())
+	}
+	stats := store.Stats()
+	require.EqualValues(t, 20, stats.Total)
+	require.Zero(t, stats.Active)
+	require.EqualValues(t, 20, stats.Closed)
+}
+
+func TestClose(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, first := stalled(t, server, alone())
+	waiting := make(chan error, 1)
+	go func() { waiting <- store.Ping(context.Background()) }()
+	require.Eventually(t, func() bool { return store.Waiting() == 1 }, 10*time.Second, time.Millisecond)
+	closed := make(chan error, 1)
+	go func() { closed <- store.Close() }()
+	require.ErrorIs(t, <-waiting, redisstore.ErrClosed)
+	require.ErrorIs(t, store.Ping(t.Context()), redisstore.ErrClosed)
+	server.Thaw()
+	require.NoError(t, <-first, "what is under way is finished")
+	require.NoError(t, <-closed)
+	require.NoError(t, store.Close())
+	require.Zero(t, store.Stats().Active)
+	require.ErrorIs(t, store.WaitReady(t.Context(), nil), redisstore.ErrClosed)
+}

@@ -1,0 +1,122 @@
+package redisstore_test
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
+)
+
+func TestAuth(t *testing.T) {
+	const secret = "s3c:ret"
+	server := redistest.Start(t, &redistest.Options{
+		Password: secret, Users: []string{"alice on >wonder:land ~* +@all", "bob on >plain ~* +incrby"},
+	})
+	for auth, good := range map[string]bool{
+		secret:               true, // may also be read as a user with a password
+		":" + secret:         true,
+		"default:" + secret:  true,
+		"alice:wonder:land":  true,
+		"bob:plain":          true, // who may not even ask whether the server is there
+		"":                   false,
+		"s3c":                false,
+		"wonder:land":        false,
+		"alice:wonder":       false,
+		"alice:wonder:land ": false,
+	} {
+		var log strings.Builder
+		store := open(t, server.Addr, &redisstore.Options{Auth: auth, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		for range 2 {
+			err := store.Ping(t.Context())
+			if good {
+				require.NoError(t, err, auth)
+				continue
+			}
+			require.ErrorContains(t, err, server.Addr)
+			require.Regexp(t, "WRONGPASS|NOAUTH", err.Error())
+			for _, part := range strings.Split(auth, ":") {
+				if part != "" && part != "alice" {
+					require.NotContains(t, err.Error()+log.String(), part)
+				}
+			}
+		}
+	}
+}
+
+func TestTLSIsVerified(t *testing.T) {
+	server := redistest.Start(t, &redistest.Options{TLS: true})
+	good := server.ClientTLS()
+	for what, config := range map[string]func(*tls.Config){
+		"another host":          func(c *tls.Config) { c.ServerName = "example.com" },
+		"no trust":              func(c *tls.Config) { c.RootCAs = nil },
+		"no client certificate": func(c *tls.Config) { c.Certificates = nil },
+	} {
+		t.Run(what, func(t *testing.T) {
+			bad := good.Clone()
+			config(bad)
+			store := open(t, server.Addr, &redisstore.Options{TLS: bad, Timeout: 5 * time.Second})
+			require.Error(t, bounded(t, store.Ping))
+		})
+	}
+	_, port, _ := strings.Cut(server.Addr, ":")
+	store := open(t, "localhost:"+port, &redisstore.Options{TLS: good})
+	require.NoError(t, store.Ping(t.Context()))
+	for range 5 { // connections that were idle, with all that TLS sends in between
+		require.NoError(t, store.Ping(t.Context()))
+	}
+	require.EqualValues(t, 1, store.Stats().Total)
+}
+
+func TestWaitReady(t *testing.T) {
+	server := redistest.Start(t, nil)
+	server.Kill()
+	var log strings.Builder
+	store := open(t, server.Addr, &redisstore.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	quick := &redisstore.Backoff{Initial: time.Millisecond, Max: 5 * time.Millisecond, MaxElapsed: 50 * time.Millisecond}
+	err := store.WaitReady(t.Context(), quick)
+	require.ErrorContains(t, err, "has not answered for 50ms")
+	require.ErrorContains(t, err, "connecting to "+server.Addr)
+	require.Contains(t, log.String(), "waiting for the store")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	ready := make(chan error, 1)
+	go func() { ready <- store.WaitReady(ctx, &redisstore.Backoff{Initial: time.Hour}) }()
+	cancel()
+	require.ErrorIs(t, <-ready, context.Canceled)
+
+	quick.MaxElapsed = 0
+	go func() { ready <- store.WaitReady(t.Context(), quick) }()
+	server.Restart()
+	require.NoError(t, <-ready)
+	require.EqualValues(t, 1, store.Stats().Active)
+}
+
+func TestOptionsThatAreNoGood(t *testing.T) {
+	_, err := redisstore.New("localhost:6379", &redisstore.Options{
+		PoolSize: -1, OnEmpty: 9, Timeout: -1, PipelineWindow: time.Hour, Parallelism: -1, MaxWaiting: -1,
+	})
+	for _, name := range []string{"PoolSize -1", "OnEmpty 9", "Timeout -1ns", "PipelineWindow 1h", "Parallelism -1", "MaxWaiting -1"} {
+		require.ErrorContains(t, err, name, "all of them are named at once")
+	}
+	for _, addr := range []string{"", "localhost", ":6379", "localhost:", "a:b:c", "redis://x:1/0x:1"} {
+		_, err := redisstore.New(addr, nil)
+		require.ErrorContains(t, err, "must be host:port", addr)
+	}
+	_, err = redisstore.NewCluster(nil, nil)
+	require.ErrorContains(t, err, "no nodes")
+	_, err = redisstore.NewCluster([]string{"a:1", "b"}, nil)
+	require.ErrorContains(t, err, `"b"`)
+	_, err = redisstore.NewSentinel("", []string{"a:1"}, nil)
+	require.ErrorContains(t, err, "name is missing")
+	_, err = redisstore.NewSentinel("main", nil, nil)
+	require.ErrorContains(t, err, "no sentinels")
+	_, err = redisstore.NewSentinel("main", []string{"a:1"}, &redisstore.Options{PoolSize: -1})
+	require.ErrorContains(t, err, "PoolSize")
+}
