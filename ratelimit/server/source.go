@@ -41,10 +41,10 @@ func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain) {
 
 // reject counts and logs a configuration that can't be used. What was in use stays.
 func (s *Server) reject(err error) {
-	s.counts.loadError.Add(1)
 	for _, fault := range each(err) {
 		s.log.Error("error loading configuration", "err", fault)
 	}
+	s.counts.loadError.Add(1)
 }
 
 // useFiles uses a configuration that does not change.

@@ -38,8 +38,8 @@ func (s *Server) watchCertificates(ctx context.Context) {
 		changed, err := s.certs.Reload()
 		switch {
 		case err != nil:
-			failures.Add(1)
 			s.log.Error("certificates could not be reloaded; those of before stay in use", "err", err)
+			failures.Add(1)
 		case changed:
 			s.log.Info("certificates reloaded")
 		}
