@@ -1,6 +1,6 @@
-// Package manifest reads and validates tool server manifests: the JSON documents,
-// commonly called server.json, that say what a tool server is, how to install it and
-// how to reach it.
+// Package manifest reads, validates and resolves tool server manifests: the JSON
+// documents, commonly called server.json, that say what a tool server is, how to
+// install it and how to reach it.
 //
 //	report := manifest.Validate(data, nil)
 //	for _, p := range report.Problems {
@@ -39,6 +39,44 @@
 // reading a document and writing it loses nothing but white space, the order of keys
 // that are known, and the way that characters are escaped.
 //
+// # Resolving
+//
+// [Package.Resolve] makes a [Plan] of a package and what a user has given: the command
+// as a list of arguments, the environment, files to fetch, the url and headers of the
+// transport. [Remote.Resolve] makes an [Endpoint] of a remote. All inputs that are
+// missing and all values that are not possible are named together, as [Faults].
+// [Package.Form] lists what there is to give, and [Form.Schema] says it as a schema.
+//
+// An input's text is its value, with the {name} tokens of its variables replaced once;
+// else what the user gave; else the default. A placeholder or a valueHint is never a
+// value. A token for which there is no value stays as it is, but in a url, where that
+// is an error.
+//
+// A value never leaves its place. It is one argument or part of one; one that a user
+// gives to a positional argument must not begin with a dash, and to a flag it is given
+// as --flag=-value. A header has one line. In the path or query of a url a value is
+// escaped, slashes too; in the host it is refused unless it can be a host; a url that
+// begins with a variable needs an http or https URL without query there. NUL is
+// refused everywhere. No plan is a text for a shell.
+//
+// The command is the launcher of the registryType, then runtimeArguments, the package,
+// packageArguments:
+//
+//	npm    npx -y <runtimeArguments> id@version <packageArguments>
+//	pypi   uvx <runtimeArguments> --from id==version id <packageArguments>
+//	oci    docker run -i --rm <runtimeArguments> -e NAME -p PORT id:version <packageArguments>
+//	nuget  dnx <runtimeArguments> id@version --yes -- <packageArguments>
+//	cargo  cargo install id --version =version --locked, and then id <packageArguments>
+//	mcpb   a file to fetch and verify, which has a manifest of its own
+//
+// Flags that the publisher gives are not added again. A runtimeHint chooses among
+// programs that are known to run such packages (npx, bunx, bun, pnpm; uvx, uv, pipx;
+// docker, podman; dnx, dotnet; cargo); all others are noted and not run.
+// ResolveOptions.Launchers replaces any of this.
+//
+// Each item of a plan says which value of the manifest it comes from. What is secret
+// is a [Value] that prints as ***. [Plan.Consent] is the plan for a person to judge.
+//
 // # Bounds
 //
 // A document may have 1 MiB, 64 levels (512 below _meta, which is free) and 100,000
@@ -76,4 +114,21 @@
 //
 // Registry does not check what is checked only when a package is published: files,
 // owners, and hosts of package registries.
+//
+// Resolving takes the struct and not the document, so that a client can resolve what
+// it has from a registry. Names are the users' way to say which input they mean, and
+// two inputs may have one name; then only a pointer names one of them, because a
+// value given by a name must not reach a place that the user did not think of.
+//
+// A token that has a declared variable without a value stays in the text, as the
+// specification says; -e TOKEN={token} is then a wrong token rather than none.
+// ResolveOptions.OmitUnfilled leaves the argument out, which is what publishers mean.
+//
+// A secret in -e NAME=secret of a container moves to the environment of the launcher,
+// because everyone on a machine can read command lines. What would steer the launcher
+// itself, as DOCKER_HOST, takes the opposite way.
+//
+// A boolean flag is rendered as --flag true: the specification renders every named
+// argument as a flag with value. Turned down: a flag alone for true, which is a guess
+// about the program. A flag that is fixed to an empty value stands alone.
 package manifest

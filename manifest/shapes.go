@@ -126,7 +126,7 @@ func (v *validator) server(n *Node) {
 	v.object(n, serverShape)
 	if v.registry && n.Kind == KindObject && n.Get("$schema") == nil {
 		v.fault(RuleSchemaRequired, n, "the manifest lacks a $schema").
-			suggest("add %q", `"$schema": "`+currentSchema+`"`)
+			suggest(`add "$schema": "%s"`, currentSchema)
 	}
 }
 

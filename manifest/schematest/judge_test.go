@@ -106,6 +106,9 @@ func (b *bench) hear(t testing.TB, data []byte, value any) bool {
 	if (verdict == nil) != (len(of[0]) == 0) {
 		t.Errorf("%s\nthe schema says: %v\nValidate says: %v", cut(data), verdict, of[0])
 	}
+	if r.Valid() {
+		resolves(t, data)
+	}
 	if r.Valid() && verdict != nil {
 		t.Errorf("%s\nis valid and refused by the schema: %v", cut(data), verdict)
 	}
@@ -137,6 +140,34 @@ func readsAndWrites(t testing.TB, data []byte) {
 	before, after := d.Validate(nil), manifest.Validate(written, &manifest.Options{MaxBytes: 1 << 30})
 	if before.Errors != after.Errors || before.Warnings != after.Warnings {
 		t.Errorf("%s\nis written as\n%s\nand has other problems then:\n%v\n%v", cut(data), cut(written), before.Problems, after.Problems)
+	}
+}
+
+// resolves: what is valid resolves, or all that is in the way is named.
+func resolves(t testing.TB, data []byte) {
+	t.Helper()
+	d, err := manifest.Parse(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.Server()
+	if err != nil {
+		t.Fatalf("%s\n%v", cut(data), err)
+	}
+	var errs []error
+	for i := range s.Packages {
+		_, err := s.Packages[i].Resolve(nil, nil)
+		errs = append(errs, err)
+	}
+	for i := range s.Remotes {
+		_, err := s.Remotes[i].Resolve(nil, nil)
+		errs = append(errs, err)
+	}
+	for _, err := range errs {
+		var faults manifest.Faults
+		if err != nil && !(errors.As(err, &faults) && len(faults) > 0 && err.Error() != "") {
+			t.Errorf("%s\n%v", cut(data), err)
+		}
 	}
 }
 

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+)
+
+// source is one manifest that was read.
+type source struct {
+	path string // "-" is the standard input
+	data []byte
+}
+
+// name is what messages call it.
+func (s *source) name() string {
+	if s.path == "-" {
+		return "<stdin>"
+	}
+	return printable(s.path)
+}
+
+// maxFile bounds what is read of one file: more than any manifest may have, so that
+// the validator says how large it is.
+const maxFile = 16 << 20
+
+// sources reads what the arguments name.
+func (c *call) sources(ctx context.Context) ([]source, error) {
+	paths, err := expand(c.files)
+	if err != nil {
+		return nil, err
+	}
+	var all []source
+	for _, p := range paths {
+		data, err := c.read(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, source{p, data})
+	}
+	return all, nil
+}
+
+// one is the only source of a command that takes one.
+func (c *call) one(ctx context.Context) (*source, error) {
+	if len(c.files) != 1 {
+		return nil, cli.Usagef("name one file, or - for the standard input")
+	}
+	all, err := c.sources(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) != 1:
+		return nil, cli.Usagef("%s names %d manifests: name one", c.files[0], len(all))
+	}
+	return &all[0], nil
+}
+
+// expand turns arguments into paths: a directory into the manifests in it, a pattern
+// into what matches.
+func expand(args []string) ([]string, error) {
+	if len(args) == 0 {
+		return nil, cli.Usagef("name a file, a directory, a pattern, or - for the standard input")
+	}
+	var paths []string
+	for _, arg := range args {
+		found, err := expandOne(arg)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range found {
+			if !slices.Contains(paths, p) {
+				paths = append(paths, p)
+			}
+		}
+	}
+	return paths, nil
+}
+
+func expandOne(arg string) ([]string, error) {
+	if arg == "-" {
+		return []string{"-"}, nil
+	}
+	info, err := os.Stat(arg)
+	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(arg, "*?[") {
+		found, err := filepath.Glob(arg)
+		if err != nil || len(found) == 0 {
+			return nil, cli.Usagef("no file matches %q", arg)
+		}
+		return found, nil
+	}
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if !info.IsDir() {
+		return []string{filepath.Clean(arg)}, nil
+	}
+	found, err := walk(arg)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("there is no server.json in %s", arg)
+	}
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return found, nil
+}
+
+// walk finds files called server.json or something.server.json, but not in hidden
+// directories nor among installed packages.
+func walk(root string) ([]string, error) {
+	var found []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (name[0] == '.' || name == "node_modules" || name == "vendor"):
+			return fs.SkipDir
+		case d.Type().IsRegular() && (name == "server.json" || strings.HasSuffix(name, ".server.json")):
+			found = append(found, path)
+		}
+		return nil
+	})
+	return found, err
+}
+
+func (c *call) read(ctx context.Context, path string) ([]byte, error) {
+	if path == "-" {
+		return readInput(ctx, c.Stdin)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return data, nil
+}
+
+// readInput reads the standard input. A terminal that nobody types on must not keep
+// the program from ending when it is told to.
+func readInput(ctx context.Context, stdin io.Reader) ([]byte, error) {
+	type input struct {
+		data []byte
+		err  error
+	}
+	done := make(chan input, 1)
+	go func() { // ends with the process at the latest
+		data, err := io.ReadAll(io.LimitReader(stdin, maxFile))
+		done <- input{data, err}
+	}()
+	select {
+	case in := <-done:
+		return in.data, in.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// replace writes a file anew, all of it or nothing, with the rights that it has.
+func replace(path string, data []byte) error {
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path // it is new
+	}
+	f, err := os.CreateTemp(filepath.Dir(real), ".manifest-*")
+	if err != nil {
+		return unreadable(err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), real)
+	}
+	if err != nil {
+		return unreadable(errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}

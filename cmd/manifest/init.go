@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/manifest"
+)
+
+func runInit(ctx context.Context, c *call) error {
+	out := c.flags.String("o", "server.json", "write to `file`; - is the standard output")
+	force := c.flags.Bool("force", false, "replace the file if it is there")
+	if err := c.parse(); err != nil {
+		return err
+	}
+	if len(c.files) > 0 {
+		return cli.Usagef("init takes no arguments: name the file with -o")
+	}
+	if _, err := os.Lstat(*out); *out != "-" && !*force && !errors.Is(err, fs.ErrNotExist) {
+		return cli.Usagef("%s is there already: use -force to replace it, or another name with -o", *out)
+	}
+	i := newInterview(ctx, c)
+	defer i.stop()
+	data, err := i.manifest()
+	if err != nil {
+		return err
+	}
+	if *out == "-" {
+		_, err := c.Stdout.Write(data)
+		return err
+	}
+	if err := replace(*out, data); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Stderr, "%s is written and valid\n", *out)
+	return err
+}
+
+// interview asks on the error stream and reads answers, a line each.
+type interview struct {
+	ctx    context.Context
+	stop   context.CancelFunc
+	call   *call
+	lines  chan string // closed at the end of the input
+	server manifest.Server
+}
+
+func newInterview(ctx context.Context, c *call) *interview {
+	ctx, stop := context.WithCancel(ctx)
+	i := &interview{ctx: ctx, stop: stop, call: c, lines: make(chan string)}
+	go func() { // ends with the input, the interview, or the process
+		defer close(i.lines)
+		s := bufio.NewScanner(c.Stdin)
+		for s.Scan() {
+			select {
+			case i.lines <- strings.TrimSpace(s.Text()):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return i
+}
+
+var errNoAnswer = errors.New("the input ended before all was answered")
+
+// line asks for one line.
+func (i *interview) line(question, preset string) (string, error) {
+	if preset != "" {
+		question += " [" + preset + "]"
+	}
+	fmt.Fprintf(i.call.Stderr, "%s: ", question)
+	select {
+	case answer, ok := <-i.lines:
+		if !ok {
+			return "", errNoAnswer
+		}
+		if answer == "" {
+			answer = preset
+		}
+		return answer, nil
+	case <-i.ctx.Done():
+		return "", context.Cause(i.ctx)
+	}
+}
+
+// ask asks until the answer is one that the manifest can have at the pointer.
+func (i *interview) ask(question, preset, pointer string, set func(answer string)) error {
+	for {
+		answer, err := i.line(question, preset)
+		if err != nil {
+			return err
+		}
+		set(answer)
+		why, err := i.fault(pointer)
+		if err != nil || why == "" {
+			return err
+		}
+		fmt.Fprintf(i.call.Stderr, "  %s\n", why)
+	}
+}
+
+// fault is what is wrong at a pointer.
+func (i *interview) fault(pointer string) (string, error) {
+	data, err := json.Marshal(&i.server)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range manifest.Validate(data, nil).Problems {
+		if p.Pointer == pointer && p.Severity == manifest.Error {
+			return strings.TrimSuffix(printable(p.Message+" ("+p.Suggestion+")"), " ()"), nil
+		}
+	}
+	return "", nil
+}
+
+// choose asks for one of a few words.
+func (i *interview) choose(question string, words ...string) (string, error) {
+	for {
+		answer, err := i.line(question+" ("+strings.Join(words, ", ")+")", words[0])
+		if err != nil || slices.Contains(words, answer) {
+			return answer, err
+		}
+		fmt.Fprintf(i.call.Stderr, "  use one of %s\n", strings.Join(words, ", "))
+	}
+}
+
+// manifest asks for everything and returns the formatted document.
+func (i *interview) manifest() ([]byte, error) {
+	for _, part := range []func() error{i.about, i.endpoint} {
+		if err := part(); err != nil {
+			return nil, err
+		}
+	}
+	data, err := json.Marshal(&i.server)
+	if err != nil {
+		return nil, err
+	}
+	if err := manifest.Validate(data, nil).Err(); err != nil {
+		return nil, err
+	}
+	return formatted(data)
+}
+
+func (i *interview) about() error {
+	s := &i.server
+	s.Schema = new(manifest.CurrentSchema)
+	for _, q := range []struct {
+		question, preset, pointer string
+		set                       func(answer string)
+	}{
+		{"Name, as com.example/weather", "", "/name", func(a string) { s.Name = a }},
+		{"Title (may be empty)", "", "/title", func(a string) { s.Title = optional(a) }},
+		{"What it does, in at most 100 characters", "", "/description", func(a string) { s.Description = a }},
+		{"Version", "1.0.0", "/version", func(a string) { s.Version = a }},
+		{"Website (may be empty)", "", "/websiteUrl", func(a string) { s.WebsiteURL = optional(a) }},
+	} {
+		if err := i.ask(q.question, q.preset, q.pointer, q.set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// endpoint asks how the server is had.
+func (i *interview) endpoint() error {
+	kind, err := i.choose("How it is had", "npm", "pypi", "oci", "nuget", "cargo", "mcpb", "remote")
+	if err != nil {
+		return err
+	}
+	if kind != "remote" {
+		return i.pack(kind)
+	}
+	t, err := i.choose("Transport", "streamable-http", "sse")
+	if err != nil {
+		return err
+	}
+	i.server.Remotes = []manifest.Remote{{Type: manifest.TransportType(t)}}
+	r := &i.server.Remotes[0]
+	if err := i.ask("URL", "", "/remotes/0/url", func(a string) { r.URL = a }); err != nil {
+		return err
+	}
+	r.Headers, err = i.settings("a header")
+	return err
+}
+
+func (i *interview) pack(kind string) error {
+	i.server.Packages = []manifest.Package{{RegistryType: kind}}
+	p := &i.server.Packages[0]
+	question := map[string]string{"oci": "Image with its tag, as images.example/weather:1.0.0", "mcpb": "URL of the file"}[kind]
+	if question == "" {
+		question = "Name of the package"
+	}
+	if err := i.ask(question, "", "/packages/0/identifier", func(a string) { p.Identifier = a }); err != nil {
+		return err
+	}
+	if kind != "oci" {
+		if err := i.ask("Version of the package", i.server.Version, "/packages/0/version", func(a string) { p.Version = optional(a) }); err != nil {
+			return err
+		}
+	}
+	if kind == "mcpb" {
+		if err := i.ask("SHA-256 of the file", "", "/packages/0/fileSha256", func(a string) { p.FileSHA256 = &a }); err != nil {
+			return err
+		}
+	}
+	return i.transport(p)
+}
+
+func (i *interview) transport(p *manifest.Package) error {
+	t, err := i.choose("Transport", "stdio", "streamable-http", "sse")
+	if err != nil {
+		return err
+	}
+	p.Transport.Type = manifest.TransportType(t)
+	if p.Transport.Type != manifest.Stdio {
+		if err := i.ask("URL", "http://localhost:8080/mcp", "/packages/0/transport/url", func(a string) { p.Transport.URL = a }); err != nil {
+			return err
+		}
+	}
+	p.EnvironmentVariables, err = i.settings("an environment variable")
+	return err
+}
+
+// settings asks for names until one is empty.
+func (i *interview) settings(what string) ([]manifest.KeyValueInput, error) {
+	var all []manifest.KeyValueInput
+	for {
+		name, err := i.line("Name of "+what+" that users give (empty: no more)", "")
+		if err != nil || name == "" {
+			return all, err
+		}
+		in := manifest.KeyValueInput{Name: name}
+		in.Description, err = i.described()
+		if err != nil {
+			return nil, err
+		}
+		for _, flag := range []struct {
+			question string
+			to       **bool
+		}{{"Required", &in.IsRequired}, {"Secret", &in.IsSecret}} {
+			answer, err := i.choose("  "+flag.question, "no", "yes")
+			if err != nil {
+				return nil, err
+			}
+			if answer == "yes" {
+				*flag.to = new(true)
+			}
+		}
+		all = append(all, in)
+	}
+}
+
+func (i *interview) described() (*string, error) {
+	text, err := i.line("  What it is for", "")
+	return optional(text), err
+}

@@ -1,0 +1,413 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/manifest"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// workspace goes to a directory with the files of testdata and with the examples of
+// package manifest. It returns the directory of the golden files.
+func workspace(t *testing.T) (golden string) {
+	t.Helper()
+	golden, err := filepath.Abs(filepath.Join("testdata", "golden"))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for _, from := range []string{"testdata", filepath.Join("..", "..", "manifest", "testdata", "examples")} {
+		require.NoError(t, os.CopyFS(dir, files(t, from)))
+	}
+	t.Chdir(dir)
+	return golden
+}
+
+// files are those of a directory, without what is deeper.
+func files(t *testing.T, dir string) fs.FS {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	flat := fstest.MapFS{}
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			require.NoError(t, err)
+			flat[e.Name()] = &fstest.MapFile{Data: data, Mode: 0o644}
+		}
+	}
+	return flat
+}
+
+// execute runs the program.
+func execute(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	env := cli.Env{Args: args, Environ: map[string]string{"TOKEN": "hunter2"}, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs}
+	code = cli.Run(t.Context(), "manifest", run, env)
+	return code, out.String(), errs.String()
+}
+
+// TestGolden compares what the program prints with testdata/golden, and its exit code.
+func TestGolden(t *testing.T) {
+	golden := workspace(t)
+	local := []string{"resolve", "local.json", "--package", "0", "-set", "city=Rome", "-set", "city=São Paulo"}
+	for _, c := range []struct {
+		name string
+		code int
+		args []string
+	}{
+		{"help", 0, []string{"help"}},
+		{"help validate", 0, []string{"help", "validate"}},
+		{"help resolve", 0, []string{"resolve", "-h"}},
+		{"validate", 0, []string{"validate", "local.json", "remote.json"}},
+		{"validate broken", 1, []string{"validate", "broken.json"}},
+		{"validate color", 1, []string{"validate", "--color=always", "broken.json"}},
+		{"validate registry", 1, []string{"validate", "broken.json", "--profile", "registry", "-max-problems=2"}},
+		{"validate strict", 1, []string{"validate", "-strict", "-profile=registry", "old.json"}},
+		{"validate json", 1, []string{"validate", "-format=json", "broken.json", "local.json"}},
+		{"validate sarif", 1, []string{"validate", "-format=sarif", "broken.json"}},
+		{"validate github", 1, []string{"validate", "-format=github", "broken.json"}},
+		{"resolve missing", 1, []string{"resolve", "local.json"}},
+		{"resolve missing json", 1, []string{"resolve", "local.json", "-format", "json"}},
+		{"resolve", 0, append(local, "-set", "WEATHER_API_KEY=hunter2")},
+		{"resolve env file", 0, []string{"resolve", "local.json", "-env-file", "values.env", "-set", "--units=imperial"}},
+		{"resolve json", 0, append(local, "-set", "WEATHER_API_KEY=hunter2", "-format", "json")},
+		{"resolve reveal", 0, append(local, "-set", "WEATHER_API_KEY=hunter2", "-format", "json", "-reveal")},
+		{"resolve container", 0, []string{"resolve", "container.json", "-set", "notes=notes", "-set", "token=hunter2", "-dir", "/home/ann"}},
+		{"resolve bundle", 0, []string{"resolve", "container.json", "-package", "1"}},
+		{"resolve remote", 0, []string{"resolve", "remote.json", "-remote", "0", "-set", "workspace=acme", "-set", "token=hunter2", "-set", "region=us"}},
+		{"resolve bad values", 1, []string{"resolve", "remote.json", "-set", "workspace=..", "-set", "region=mars", "-set", "tokn=x"}},
+		{"resolve invalid", 1, []string{"resolve", "broken.json"}},
+		{"inputs", 0, []string{"resolve", "local.json", "-inputs"}},
+		{"inputs json", 0, []string{"resolve", "remote.json", "-inputs", "-format=json"}},
+		{"inputs schema", 0, []string{"resolve", "remote.json", "-inputs", "-format=schema"}},
+		{"fix", 1, []string{"fix", "-n", "broken.json"}},
+		{"migrate", 0, []string{"migrate", "-n", "old.json"}},
+		{"migrate unknown", 1, []string{"migrate", "-n", "remote.json"}},
+		{"fmt check", 1, []string{"fmt", "-check", "old.json"}},
+		{"completion", 0, []string{"completion"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := execute(t, "", c.args...)
+			assert.Equal(t, c.code, code, "%s%s", out, errs)
+			got := out
+			if errs != "" {
+				got += "---- stderr\n" + errs
+			}
+			golden := filepath.Join(golden, strings.ReplaceAll(c.name, " ", "-")+".txt")
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(got), 0o666))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			assert.Equal(t, string(want), got)
+			if c.name != "resolve reveal" {
+				assert.NotContains(t, got, "hunter2", "a secret is shown")
+			}
+		})
+	}
+}
+
+func TestUsage(t *testing.T) {
+	workspace(t)
+	require.NoError(t, os.Mkdir("golden", 0o700))
+	for _, c := range []struct {
+		why, says string
+		args      []string
+	}{
+		{"no command", "a command is missing", nil},
+		{"an unknown command", `there is no command "lint"`, []string{"lint"}},
+		{"an unknown topic", `there is no command "lint"`, []string{"help", "lint"}},
+		{"no file", "name a file, a directory", []string{"validate"}},
+		{"a missing file", "nowhere.json", []string{"validate", "nowhere.json"}},
+		{"a pattern without a match", `no file matches "*.xml"`, []string{"validate", "*.xml"}},
+		{"a directory without manifests", "there is no server.json in golden", []string{"validate", "golden"}},
+		{"an unknown profile", "use neutral, 2025-09-29", []string{"validate", "-profile", "x", "local.json"}},
+		{"an unknown format", "use text, json, sarif, github", []string{"validate", "-format", "x", "local.json"}},
+		{"an unknown flag", "not defined: -x", []string{"fmt", "-x", "local.json"}},
+		{"two files", "name one file", []string{"resolve", "local.json", "remote.json"}},
+		{"both kinds", "exclude each other", []string{"resolve", "-package", "0", "-remote", "0", "local.json"}},
+		{"no such package", "there is no package 7: local.json has 2 packages", []string{"resolve", "-package", "7", "local.json"}},
+		{"no remote", "there is no remote 0", []string{"resolve", "-remote", "0", "local.json"}},
+		{"secrets in text", "-reveal goes with -format json", []string{"resolve", "-reveal", "local.json"}},
+		{"a schema of a plan", "-format schema goes with -inputs", []string{"resolve", "-format=schema", "local.json"}},
+		{"no value", `"NOPE" has no =value`, []string{"resolve", "-set", "NOPE", "local.json"}},
+		{"no env file", "no.env", []string{"resolve", "-env-file", "no.env", "local.json"}},
+		{"a bad env file", "local.json: line 1 is not NAME=value", []string{"resolve", "-env-file", "local.json", "local.json"}},
+		{"a file for init", "init takes no arguments", []string{"init", "x"}},
+		{"a file that is there", "local.json is there already", []string{"init", "-o", "local.json"}},
+	} {
+		code, out, errs := execute(t, "", c.args...)
+		assert.Equal(t, cli.ExitUsage, code, c.why)
+		assert.Contains(t, errs, c.says, c.why)
+		assert.Empty(t, out, c.why)
+	}
+}
+
+// TestSources: directories, patterns and the standard input are what is in them.
+func TestSources(t *testing.T) {
+	t.Chdir(t.TempDir())
+	valid := `{"name":"a/b","description":"d","version":"1"}`
+	for _, name := range []string{"server.json", "sub/weather.server.json", "sub/other.json", ".git/server.json", "node_modules/x/server.json"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		require.NoError(t, os.WriteFile(name, []byte(valid), 0o600))
+	}
+	for want, args := range map[string][]string{
+		"2 manifests": {"validate", "."},
+		"1 manifest:": {"validate", "sub/o*.json"},
+		"3 manifests": {"validate", "sub/*.json", "./server.json", "server.json"},
+		"4 manifests": {"validate", "-", ".", "sub/other.json"},
+	} {
+		code, out, errs := execute(t, valid, args...)
+		assert.Zero(t, code, errs)
+		assert.Contains(t, out, want, args)
+	}
+	code, out, _ := execute(t, "{", "validate", "-")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "<stdin>:1:2: error: the document ends")
+}
+
+// TestFilesAreChanged: fmt, fix and migrate write what they show.
+func TestFilesAreChanged(t *testing.T) {
+	for _, c := range []struct {
+		command, file string
+		code          int
+	}{{"fmt", "old.json", 0}, {"fix", "broken.json", 1}, {"migrate", "old.json", 0}} {
+		before, err := os.ReadFile(filepath.Join("testdata", c.file))
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "server.json")
+		require.NoError(t, os.WriteFile(path, before, 0o640))
+		link := path + ".link"
+		require.NoError(t, os.Symlink(path, link))
+
+		code, _, errs := execute(t, "", c.command, link)
+		assert.Equal(t, c.code, code, "%s: %s", c.command, errs)
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.NotEqual(t, string(before), string(after), c.command)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		assert.EqualValues(t, 0o640, info.Mode().Perm(), "the file keeps its rights")
+
+		_, piped, _ := execute(t, string(before), c.command, "-")
+		assert.Equal(t, string(after), piped, "%s writes the same to a pipe", c.command)
+		execute(t, "", c.command, path)
+		again, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, string(after), string(again), "%s twice is %s once", c.command, c.command)
+		assert.Equal(t, c.command == "migrate", len(manifest.Validate(again, nil).Problems) == 0)
+	}
+}
+
+// TestFormatKeepsTokens: keys keep their order, strings and numbers their spelling.
+func TestFormatKeepsTokens(t *testing.T) {
+	_, out, _ := execute(t, `{"z":[1.0,1e2,{}],"a":"\u00e9<>","b":[ ]}`, "fmt", "-")
+	assert.Equal(t, "{\n  \"z\": [\n    1.0,\n    1e2,\n    {}\n  ],\n  \"a\": \"\\u00e9<>\",\n  \"b\": []\n}\n", out)
+	code, out, errs := execute(t, `{"a":1,}`, "fmt", "-")
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "comma after the last part")
+}
+
+// TestSetFromEnvironment: a secret need not be on the command line.
+func TestSetFromEnvironment(t *testing.T) {
+	text := `{"name":"a/b","description":"d","version":"1","remotes":[{"type":"sse","url":"https://e.com","headers":[{"name":"TOKEN","isSecret":true}]}]}`
+	code, out, errs := execute(t, text, "resolve", "-", "-set", "TOKEN", "-format=json", "-reveal")
+	require.Zero(t, code, errs)
+	require.JSONEq(t, `{"type":"sse","url":"https://e.com","headers":[["TOKEN","hunter2"]]}`, out)
+}
+
+// TestInit: wrong answers are asked again, and the result is valid.
+func TestInit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "server.json")
+	answers := []string{
+		"weather", "com.example/weather", "", strings.Repeat("x", 101), "Tells the weather", "^1", "1.4.2", "example.com", "https://example.com",
+		"gem", "npm", "@example/weather", "latest", "", "", "WEATHER_API_KEY", "The key", "yes", "yes", "",
+	}
+	code, out, errs := execute(t, strings.Join(answers, "\n")+"\n", "init", "-o", path)
+	require.Zero(t, code, errs)
+	require.Empty(t, out)
+	for _, want := range []string{"has no slash", "at most 100", "which is a range", "not a URI", "use one of npm", "is latest"} {
+		assert.Contains(t, errs, want)
+	}
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, manifest.Validate(data, &manifest.Options{Profile: manifest.Registry}).Err())
+	var s manifest.Server
+	require.NoError(t, json.Unmarshal(data, &s))
+	require.Equal(t, "1.4.2", *s.Packages[0].Version)
+	require.True(t, *s.Packages[0].EnvironmentVariables[0].IsSecret)
+
+	code, out, errs = execute(t, "com.example/w\n\nd\n\n\nremote\nsse\nhttps://e.com/sse\n\n", "init", "-o", "-")
+	require.Zero(t, code, errs)
+	require.NoError(t, manifest.Validate([]byte(out), nil).Err())
+	code, _, errs = execute(t, "com.example/w\n", "init", "-o", "-")
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "the input ended before all was answered")
+}
+
+// TestFetch: a file of a manifest, and one by its URL.
+func TestFetch(t *testing.T) {
+	t.Chdir(t.TempDir())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a bundle")) }))
+	defer server.Close()
+	sum := sha256.Sum256([]byte("a bundle"))
+	want := hex.EncodeToString(sum[:])
+	pack := `{"registryType":"mcpb","identifier":"` + server.URL + `/w.mcpb","fileSha256":"` + want + `","transport":{"type":"stdio"}}`
+	text := func(packs string) string {
+		return `{"name":"a/b","description":"d","version":"1","packages":[` + packs + `]}`
+	}
+	code, out, errs := execute(t, text(pack), "fetch", "-allow-http", "-allow-private", "-")
+	require.Zero(t, code, errs)
+	require.Equal(t, "w.mcpb is there and has the SHA-256 "+want+"\n", out)
+	data, err := os.ReadFile("w.mcpb")
+	require.NoError(t, err)
+	require.Equal(t, "a bundle", string(data))
+
+	code, _, errs = execute(t, text(pack), "fetch", "-allow-http", "-allow-private", "-")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "w.mcpb is there already", "a stranger's URL does not name a file of mine")
+
+	code, _, errs = execute(t, "", "fetch", "-allow-http", "-allow-private", "-sha256", strings.ToUpper(want), "-o", "x", server.URL)
+	require.Zero(t, code, errs)
+	code, _, errs = execute(t, "", "fetch", "-allow-http", "-allow-private", "-sha256", strings.Repeat("0", 64), "-o", "y", server.URL)
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "has the SHA-256 "+want)
+	require.NoFileExists(t, "y")
+	require.NoError(t, os.Remove("w.mcpb"))
+	for _, c := range []struct {
+		code  int
+		stdin string
+		says  string
+		args  []string
+	}{
+		{1, text(pack), "it is http", []string{"-"}},
+		{1, text(pack), "an address of this machine", []string{"-", "-allow-http"}},
+		{1, "{}", "lacks the required key", []string{"-"}},
+		{2, text(pack + "," + pack), "2 packages are files: choose one", []string{"-"}},
+		{2, text(pack), "there is no package 3 that is a file", []string{"-", "-package=3"}},
+		{2, text(""), "no package of the manifest is a file", []string{"-"}},
+		{2, text(pack), "-sha256 goes with a URL", []string{"-", "-sha256", want}},
+		{2, "", "-sha256 is missing", []string{"https://e.com/f"}},
+		{2, "", "does not end in the name of a file", []string{"https://e.com/", "-sha256", want}},
+		{2, "", "name one file", nil},
+	} {
+		code, out, errs := execute(t, c.stdin, append([]string{"fetch", "-o", ""}, c.args...)...)
+		assert.Equal(t, c.code, code, c.says)
+		assert.Contains(t, errs, c.says)
+		assert.Empty(t, out)
+	}
+}
+
+func TestSchema(t *testing.T) {
+	code, out, _ := execute(t, "", "schema")
+	require.Zero(t, code)
+	require.Equal(t, string(manifest.Schema()), out)
+}
+
+// TestLongLines: the mark stands below what is at fault, wherever that is.
+func TestLongLines(t *testing.T) {
+	long := strings.Repeat("é", 5000)
+	_, out, _ := execute(t, `{"name":"a/b","description":"d","x":"`+long+`","version":1,"y":"`+long+`"}`, "validate", "-")
+	lines := strings.Split(out, "\n")
+	require.Contains(t, lines[0], ":5050: error")
+	at := strings.IndexByte(lines[2], '^')
+	require.Equal(t, "1", string([]rune(lines[1])[at]))
+	require.Less(t, len([]rune(lines[1])), 120)
+}
+
+// TestNothingSteersTheTerminal: names and lines are shown as plain characters.
+func TestNothingSteersTheTerminal(t *testing.T) {
+	_, out, _ := execute(t, "{\"name\":\"a/b\",\"description\":\"d\",\"version\":\"^1\",\"k\u202e\":\"\u009b31m\"}", "validate", "-")
+	require.NotContains(t, out, "\u202e")
+	require.NotContains(t, out, "\u009b")
+}
+
+// TestHintsArePasted: what a manifest calls an input does not get into a command.
+func TestHintsArePasted(t *testing.T) {
+	text := `{"name":"a/b","description":"d","version":"1","remotes":[{"type":"sse","url":"https://e.com","headers":[],"variables":{}},
+		{"type":"sse","url":"https://{x';reboot;'}.e.com","variables":{"x';reboot;'":{"isRequired":true}}}]}`
+	code, _, errs := execute(t, text, "resolve", "-remote", "1", "-")
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "was not given")
+	require.NotContains(t, errs, "-set")
+}
+
+// TestInterrupted: what was not done to its end is no success.
+func TestInterrupted(t *testing.T) {
+	for _, args := range [][]string{{"validate", "-"}, {"init", "-o", "-"}, {"fetch", "-sha256", strings.Repeat("0", 64), "-o", "f", "https://192.0.2.1/f"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		stdin, end := io.Pipe()
+		var errs bytes.Buffer
+		code := cli.Run(ctx, "manifest", run, cli.Env{Args: args, Stdin: stdin, Stdout: io.Discard, Stderr: &errs})
+		require.NoError(t, end.Close())
+		require.Equal(t, 1, code, args)
+		require.Contains(t, errs.String(), args[0]+" was interrupted")
+		require.NoFileExists(t, "f")
+	}
+}
+
+func TestDiff(t *testing.T) {
+	var before, after []string
+	for i := range 40 {
+		before = append(before, strings.Repeat("x", i))
+	}
+	after = append(after, before...)
+	after[5], after[30] = "five", "thirty"
+	after = append(after[:20], after[22:]...)
+	got := diff("f", strings.Join(before, "\n")+"\n", strings.Join(after, "\n"))
+	require.Equal(t, 4, strings.Count(got, "@@ -"), got)
+	require.Contains(t, got, "@@ -3,7 +3,7 @@\n xx\n xxx\n xxxx\n-xxxxx\n+five\n")
+	require.Contains(t, got, "(no line break at the end)")
+	require.Empty(t, diff("f", "a", "a"))
+	require.Equal(t, "--- f\n+++ f\n@@ -1,0 +1,1 @@\n+a\n", diff("f", "", "a\n"))
+}
+
+// FuzzDiff: the diff's lines are those of both texts.
+func FuzzDiff(f *testing.F) {
+	f.Add("a\nb\nc\n", "a\nc\nd\n")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		var was, is []string
+		for _, c := range compare(lines(a), lines(b)) {
+			if c.op != '+' {
+				was = append(was, c.text)
+			}
+			if c.op != '-' {
+				is = append(is, c.text)
+			}
+		}
+		require.Equal(t, lines(a), was)
+		require.Equal(t, lines(b), is)
+	})
+}
+
+// FuzzEnvFile: whatever is in the file, it is read or its line is named.
+func FuzzEnvFile(f *testing.F) {
+	f.Add("A=1\n# c\nexport B='x y'\nC=\"a\\n\"\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		values, err := parseEnv(text)
+		require.Equal(t, err == nil, values != nil)
+	})
+}
