@@ -80,7 +80,7 @@ type Settings struct {
 	ExpirationJitter int64   `env:"EXPIRATION_JITTER_MAX_SECONDS" envDefault:"300" max:"31536000" doc:"by how many seconds at the most a counter may outlive its window; 0 or less for none"`
 	NearLimitRatio   float32 `env:"NEAR_LIMIT_RATIO" envDefault:"0.8" min:"0" max:"1" doc:"part of a limit above which hits count as near it, 0 to 1"`
 	LocalCacheSize   int     `env:"LOCAL_CACHE_SIZE_IN_BYTES" alias:"LocalCacheSizeInBytes" envDefault:"0" min:"0" doc:"size of the cache of counters over their limit; 0 for none"`
-	StopIncrement    bool    `env:"STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT" envDefault:"false" doc:"when one descriptor of a request is over its limit, leave the counters of the others as they are"`
+	StopIncrement    bool    `env:"STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT" envDefault:"false" doc:"when one descriptor of a request is over its limit, leave the counters of the others as they are; in one step with embedded counters and with one key-value store, else by reading first"`
 	ShadowMode       bool    `env:"SHADOW_MODE" envDefault:"false" doc:"answer OK whatever the limits say"`
 	QuotaMode        bool    `env:"QUOTA_MODE" envDefault:"false" doc:"treat every rule as one in quota mode"`
 
