@@ -57,8 +57,10 @@
 //
 // # Manifests
 //
-//   - [github.com/ashlar-go/ashlar/manifest]: reads and validates server.json. Standard
-//     library only.
+//   - [github.com/ashlar-go/ashlar/manifest]: reads, validates, migrates and resolves
+//     server.json. Standard library only.
+//   - [github.com/ashlar-go/ashlar/manifest/fetch]: downloads a bundle and checks it before
+//     it can be used.
 //   - [github.com/ashlar-go/ashlar/manifest/schematest]: holds its schema against its
 //     validator.
 //
@@ -67,7 +69,8 @@
 // All are a few lines over the packages above: ashlar (everything in one process),
 // ratelimitd (the rate limit server), ratelimit-client (asks for one decision),
 // ratelimit-load (asks for very many), ratelimit-check (what is wrong with a
-// configuration, and which rule a request meets), bookcatalogd (the book catalog).
+// configuration, and which rule a request meets), manifest (validate, resolve, fix,
+// migrate and more), bookcatalogd (the book catalog).
 //
 // # Design notes
 //
