@@ -43,7 +43,14 @@ func sessions() []session {
 		{start: "go run ./examples/grpcserver", tries: []try{
 			{"go run ./cmd/ratelimit-client -dial_string 127.0.0.1:8083 -domain shop -descriptors user=ann", `overall_code:OK `},
 		}},
+		{start: "go run ./examples/manifest-upload", tries: []try{
+			{"curl -i http://127.0.0.1:8084/manifests --data-binary @manifest/testdata/examples/local.json", `^HTTP/1.1 200 `},
+			{`curl -i http://127.0.0.1:8084/manifests -d '{"name":"com.example/weather","version":"^1.4.2"}'`, `(?s)^HTTP/1.1 422 .*"rule":"version-range".*"line":1,"column":41`},
+		}},
 		{tries: []try{
+			{"go run ./cmd/manifest validate manifest/testdata/examples/*.json", `(?m)^3 manifests: `},
+			{"WEATHER_API_KEY=wk-123 go run ./cmd/manifest resolve manifest/testdata/examples/local.json -set city=Rome -set WEATHER_API_KEY", `(?m)^  WEATHER_API_KEY='\*\*\*'$`},
+			{"go run ./examples/manifest-launch", `"who" is required and was not given`}, // nobody answers here
 			{"go run ./examples/limiter", `(?m)^ann: denied, 3 an hour are too few: come back in .+$`},
 			{"go run ./cmd/ratelimitd -settings", `(?m)^GRPC_PORT +8081 +port of the gRPC listener`},
 			{"go run ./cmd/ratelimitd -print-settings", `(?m)^BACKEND_TYPE +embedded +default$`},
@@ -126,9 +133,10 @@ func addresses() map[string][]address {
 			{"6070", "-debug-port 0", `debug, statistics +http://([0-9.:]+)/\n`},
 			{"8000", "-catalog-port 0", `catalog +http://([0-9.:]+)/api/books\n`},
 		},
-		"bookcatalogd": {{"8000", "-addr 127.0.0.1:0", `http://([0-9.:]+)/api/books, `}},
-		"mux":          {{"8082", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
-		"grpcserver":   {{"8083", "-addr 127.0.0.1:0", `listening on ([0-9.:]+);`}},
+		"bookcatalogd":    {{"8000", "-addr 127.0.0.1:0", `http://([0-9.:]+)/api/books, `}},
+		"mux":             {{"8082", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
+		"manifest-upload": {{"8084", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
+		"grpcserver":      {{"8083", "-addr 127.0.0.1:0", `listening on ([0-9.:]+);`}},
 	}
 }
 

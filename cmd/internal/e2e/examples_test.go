@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"net/http"
+	"regexp"
 	"syscall"
 	"testing"
 
@@ -75,4 +76,51 @@ func TestGRPCServerExample(t *testing.T) {
 	require.NoError(t, err)
 	w.stop() // though somebody watches
 	require.NotEqual(t, connectivity.Shutdown, conn.GetState(), "it was not the client that hung up")
+}
+
+func TestManifestLaunchExample(t *testing.T) {
+	t.Parallel()
+	// A value that begins with a dash is asked for again, and one with spaces is one argument.
+	s := tell(t, 0, "-x\nhunter2\nAnn; reboot\ny\n", "manifest-launch")
+	require.Regexp(t, `(?m)^  \S*/manifest-launch greeter --tone warm 'Ann; reboot'\n`, s.out)
+	require.Contains(t, s.out, "\n  GREETER_KEY='***'\n")
+	require.Contains(t, s.out, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
+	require.Contains(t, s.errs, `the arguments are ["--tone" "warm" "Ann; reboot"], the key has 7 letters`)
+	require.NotContains(t, s.out+s.errs, "hunter2")
+
+	for why, answers := range map[string]string{"no": "Ann\nhunter2\nn\n", "no word on it": "Ann\nhunter2\n", "no answer": ""} {
+		s := tell(t, 0, answers, "manifest-launch")
+		require.Contains(t, s.out, "\nnothing was started\n", why)
+		require.Empty(t, s.errs, why)
+	}
+	for file, says := range map[string]string{
+		broken:                                   `(?m)^manifest-launch: 4:14: /version: `,
+		"nowhere.json":                           `^manifest-launch: open nowhere\.json: `,
+		"manifest/testdata/examples/remote.json": `^manifest-launch: the manifest has no packages\n`,
+	} {
+		require.Regexp(t, says, tell(t, 1, "", "manifest-launch", file).errs)
+	}
+
+	// What it tells a user to try shows a command of npx, which is not run here.
+	next := regexp.MustCompile(`(?m)^  go run \./examples/manifest-launch (\S+)$`).FindStringSubmatch(s.out)
+	require.NotNil(t, next)
+	require.Contains(t, tell(t, 0, "Rome\nwk-123\nn\n", "manifest-launch", next[1]).out, "\n  npx -y @example/weather@1.4.2 serve --units metric Rome\n")
+}
+
+func TestManifestUploadExample(t *testing.T) {
+	t.Parallel()
+	w := startServer(t, "go run ./examples/manifest-upload")
+	w.says(w.stdout, `\n\n$`)
+	lines := regexp.MustCompile(`(?m)^  (curl .*)$`).FindAllStringSubmatch(w.stdout.String(), -1)
+	require.Len(t, lines, 2)
+	for i, says := range []string{`^HTTP/1\.1 200 `, `(?s)^HTTP/1\.1 422 .*"column":\d+`} {
+		if out, ok := shell(t, lines[i][1]); ok {
+			require.Regexp(t, says, out, lines[i][1])
+		}
+	}
+	code, answer := httpDo(t, http.MethodPost, "http://"+w.addrs["8084"]+"/manifests", "{\n\"name\": ")
+	require.Equal(t, http.StatusBadRequest, code)
+	require.Contains(t, answer, `"line":2,"column":9`)
+	w.stop()
+	require.Empty(t, w.stderr.String())
 }

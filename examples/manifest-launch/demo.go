@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/manifest"
+)
+
+//go:embed server.json
+var demo []byte
+
+// run launches the server of a file, or else of the demo. That is this program again, and
+// so there is one on every machine.
+func run(args []string) error {
+	if len(args) > 0 && args[0] == "greeter" {
+		return greet(args[1:], os.Stdin, os.Stdout)
+	}
+	text, err := read(args)
+	if err != nil {
+		return err
+	}
+	pack, err := firstPackage(text)
+	if err != nil {
+		return err
+	}
+	opts, err := launchers()
+	if err != nil {
+		return err
+	}
+	answers := bufio.NewScanner(os.Stdin)
+	plan, err := complete(pack, opts, answers)
+	if err != nil {
+		return err
+	}
+	return launch(plan, answers)
+}
+
+func read(files []string) ([]byte, error) {
+	if len(files) > 0 {
+		return os.ReadFile(files[0])
+	}
+	fmt.Print("This starts a server of its own. See what another manifest would start:\n\n" +
+		"  go run ./examples/manifest-launch manifest/testdata/examples/local.json\n\n")
+	return demo, nil
+}
+
+// launchers add a kind of packages of one's own to those that are known: "builtin" ones
+// are run as a command of this program.
+func launchers() (*manifest.ResolveOptions, error) {
+	self, err := os.Executable()
+	return &manifest.ResolveOptions{Launchers: map[string]manifest.Launcher{
+		"builtin": {Command: []string{self}, Package: []string{"{identifier}"}},
+	}}, err
+}
+
+// ping is a message that all servers answer.
+func ping() io.Reader { return strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n") }
+
+// greet is the demo's server. It says on the error stream what it was started with.
+func greet(args []string, in io.Reader, out io.Writer) error {
+	fmt.Fprintf(os.Stderr, "greeter: the arguments are %q, the key has %d letters\n", args, len(os.Getenv("GREETER_KEY")))
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		if _, err := fmt.Fprintln(out, `{"jsonrpc":"2.0","id":1,"result":{}}`); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+// Manifest-launch starts a server from its manifest: it asks for what only the user knows,
+// shows what would be run, and runs that, without a shell, if the user agrees.
+//
+//	go run ./examples/manifest-launch [server.json]
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/ashlar-go/ashlar/manifest"
+)
+
+// firstPackage reads a manifest that is valid and has packages.
+func firstPackage(text []byte) (*manifest.Package, error) {
+	doc, _ := manifest.Parse(text, nil) // Validate reports its errors too
+	if err := doc.Validate(nil).Err(); err != nil {
+		return nil, err
+	}
+	server, err := doc.Server()
+	if err == nil && len(server.Packages) == 0 {
+		err = errors.New("the manifest has no packages")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &server.Packages[0], nil
+}
+
+// complete asks while a value is missing or not possible. It shows what is typed: a real
+// client hides that for a prompt of [manifest.Package.Form] that is secret.
+func complete(pack *manifest.Package, opts *manifest.ResolveOptions, answers *bufio.Scanner) (*manifest.Plan, error) {
+	for given := (manifest.Values{}); ; {
+		plan, err := pack.Resolve(given, opts)
+		faults, _ := errors.AsType[manifest.Faults](err)
+		if len(faults) == 0 {
+			return plan, err
+		}
+		for _, f := range faults {
+			if f.Key == "" {
+				return nil, err // no answer helps
+			}
+			if fmt.Printf("%s\n  %s\n> ", f.Message, f.Suggestion); !answers.Scan() {
+				return nil, io.EOF
+			}
+			given[f.Key] = []string{answers.Text()}
+		}
+	}
+}
+
+// launch runs the plan if the user agrees, and sends the server a ping.
+func launch(plan *manifest.Plan, answers *bufio.Scanner) error {
+	if plan.Transport != manifest.Stdio || len(plan.Files)+len(plan.Setup) > 0 {
+		return errors.New("it needs more than this example does: stdio, with nothing to fetch or install")
+	}
+	fmt.Print("\n", plan.Consent(), "Start it (y/n)? ")
+	if !answers.Scan() || answers.Text() != "y" {
+		return io.EOF
+	}
+	argv := plan.Argv()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), plan.Env()...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = ping(), os.Stdout, os.Stderr
+	return cmd.Run()
+}
+
+func main() {
+	switch err := run(os.Args[1:]); {
+	case errors.Is(err, io.EOF):
+		fmt.Println("\nnothing was started")
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "manifest-launch:", err)
+		os.Exit(1)
+	}
+}
