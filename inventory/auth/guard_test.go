@@ -1,0 +1,301 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory/auth"
+)
+
+// accounts is an auth.Accounts that counts how often it is asked.
+type accounts struct {
+	mu    sync.Mutex
+	users map[string]auth.Standing
+	err   error
+	asked int
+	ask   func() // called after the answer was read, before it is given
+}
+
+func (a *accounts) Standing(_ context.Context, userID string) (auth.Standing, error) {
+	a.mu.Lock()
+	a.asked++
+	s, err, ask := a.users[userID], a.err, a.ask
+	a.mu.Unlock()
+	if ask != nil {
+		ask()
+	}
+	return s, err
+}
+
+func (a *accounts) set(userID string, s auth.Standing) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.users[userID] = s
+}
+
+// standing of somebody.
+func standing() auth.Standing { return auth.Standing{Active: true, Role: auth.Editor, Epoch: 3} }
+
+func newAccounts() *accounts {
+	return &accounts{users: map[string]auth.Standing{somebody().UserID: standing()}}
+}
+
+func newGuard(t testing.TB, tokens *auth.Tokens, a auth.Accounts, opts *auth.GuardOptions) *auth.Guard {
+	t.Helper()
+	g, err := auth.NewGuard(tokens, a, opts)
+	require.NoError(t, err)
+	return g
+}
+
+func request(token string) *http.Request {
+	r := httptest.NewRequest("GET", "/devices", http.NoBody)
+	r.Header.Set("Authorization", "Bearer "+token)
+	return r
+}
+
+func TestAuthenticate(t *testing.T) {
+	t.Parallel()
+	tokens := newTokens(t, newClock())
+	token, issued, err := tokens.Issue(somebody())
+	require.NoError(t, err)
+	g := newGuard(t, tokens, newAccounts(), nil)
+
+	c, err := g.Authenticate(request(token))
+	require.NoError(t, err)
+	assert.Equal(t, issued, c)
+
+	_, err = g.Authenticate(httptest.NewRequest("GET", "/", http.NoBody))
+	requireKind(t, auth.TokenMissing, err)
+	_, err = g.Authenticate(request("a.b.c"))
+	requireKind(t, auth.TokenMalformed, err)
+	_, err = g.Authenticate(request(sign(key('x'), goodHeader, goodPayload)))
+	requireKind(t, auth.TokenForged, err)
+}
+
+func TestStanding(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		now    auth.Standing
+		reason string
+	}{
+		"unchanged":       {standing(), ""},
+		"promoted":        {auth.Standing{Active: true, Role: auth.Admin, Epoch: 3}, ""},
+		"inactive":        {auth.Standing{Active: false, Role: auth.Editor, Epoch: 3}, "inactive or gone"},
+		"deleted":         {auth.Standing{}, "inactive or gone"},
+		"logged out":      {auth.Standing{Active: true, Role: auth.Editor, Epoch: 4}, "logged out"},
+		"database of old": {auth.Standing{Active: true, Role: auth.Editor, Epoch: 2}, "logged out"},
+		"demoted":         {auth.Standing{Active: true, Role: auth.Viewer, Epoch: 3}, "lower role"},
+		"no role":         {auth.Standing{Active: true, Role: "user", Epoch: 3}, "lower role"},
+	} {
+		a := newAccounts()
+		a.set(somebody().UserID, row.now)
+		g := newGuard(t, newTokens(t, newClock()), a, nil)
+		err := g.Check(t.Context(), &auth.Claims{Identity: somebody()})
+		if row.reason == "" {
+			assert.NoError(t, err, name)
+			continue
+		}
+		e := requireKind(t, auth.TokenRevoked, err)
+		assert.Contains(t, e.Reason, row.reason, name)
+		assert.Equal(t, "Unauthorized: Invalid or expired token", e.Message)
+		assert.True(t, e.Kind.Unauthorized())
+	}
+}
+
+func TestFailingAccountsLetNobodyIn(t *testing.T) {
+	t.Parallel()
+	a := newAccounts()
+	a.err = errors.New("connection refused")
+	g := newGuard(t, newTokens(t, newClock()), a, nil)
+	c := &auth.Claims{Identity: somebody()}
+	for range 2 { // a failure is not remembered
+		err := g.Check(t.Context(), c)
+		require.ErrorIs(t, err, a.err)
+		assert.Zero(t, auth.KindOf(err), "a failure of the store is no fault of the client")
+	}
+	assert.Equal(t, 2, a.asked)
+	a.err = nil
+	assert.NoError(t, g.Check(t.Context(), c))
+}
+
+func TestStandingsAreRemembered(t *testing.T) {
+	t.Parallel()
+	clock, a := newClock(), newAccounts()
+	g := newGuard(t, newTokens(t, clock), a, &auth.GuardOptions{Remember: time.Minute, Now: clock.Now})
+	c := &auth.Claims{Identity: somebody()}
+	check := func() error { return g.Check(t.Context(), c) }
+
+	require.NoError(t, check())
+	a.set(c.UserID, auth.Standing{}) // by another process
+	clock.advance(time.Minute - 1)
+	require.NoError(t, check())
+	assert.Equal(t, 1, a.asked)
+	clock.advance(1)
+	requireKind(t, auth.TokenRevoked, check())
+	assert.Equal(t, 2, a.asked)
+
+	a.set(c.UserID, standing()) // by this one
+	g.Forget(c.UserID)
+	require.NoError(t, check())
+	g.Forget("somebody else")
+	require.NoError(t, check())
+	assert.Equal(t, 3, a.asked)
+}
+
+func TestNothingRemembered(t *testing.T) {
+	t.Parallel()
+	a := newAccounts()
+	g := newGuard(t, newTokens(t, newClock()), a, &auth.GuardOptions{Remember: -1})
+	for range 3 {
+		require.NoError(t, g.Check(t.Context(), &auth.Claims{Identity: somebody()}))
+	}
+	assert.Equal(t, 3, a.asked)
+	n, _ := auth.Remembered(g)
+	assert.Zero(t, n)
+}
+
+// A standing that was read before a change, and arrives after it was to be
+// forgotten, must not stay.
+func TestForgetDuringQuestion(t *testing.T) {
+	t.Parallel()
+	a := newAccounts()
+	g := newGuard(t, newTokens(t, newClock()), a, &auth.GuardOptions{Remember: time.Hour})
+	c := &auth.Claims{Identity: somebody()}
+	a.ask = func() {
+		a.set(c.UserID, auth.Standing{})
+		g.Forget(c.UserID)
+	}
+	require.NoError(t, g.Check(t.Context(), c), "it was so when it was read")
+	a.ask = nil
+	requireKind(t, auth.TokenRevoked, g.Check(t.Context(), c))
+}
+
+func TestRememberedIsBounded(t *testing.T) {
+	t.Parallel()
+	a := newAccounts()
+	clock := newClock()
+	tokens := newTokens(t, clock)
+	g := newGuard(t, tokens, a, &auth.GuardOptions{Users: 10, Now: clock.Now})
+	for i := range 1000 {
+		who := auth.Identity{UserID: fmt.Sprint(i), Role: auth.Viewer}
+		a.set(who.UserID, auth.Standing{Active: true, Role: auth.Viewer})
+		token, _, err := tokens.Issue(who)
+		require.NoError(t, err)
+		for range 2 {
+			c, err := g.Authenticate(request(token))
+			require.NoError(t, err)
+			require.Equal(t, who, c.Identity)
+		}
+		standings, verified := auth.Remembered(g)
+		require.LessOrEqual(t, standings, 10)
+		require.LessOrEqual(t, verified, 10)
+		clock.advance(time.Duration(i%3) * time.Second)
+	}
+	assert.Equal(t, 1000, a.asked, "the last one asked for was dropped")
+}
+
+// A token that was seen is not verified again, but its time is looked at.
+func TestSeenTokensExpire(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	for _, leeway := range []time.Duration{-1, time.Minute} {
+		tokens, err := auth.NewTokens([][]byte{key('k')}, &auth.TokensOptions{Lifetime: time.Hour, Leeway: leeway, Now: clock.Now})
+		require.NoError(t, err)
+		g := newGuard(t, tokens, newAccounts(), nil)
+		token, c, err := tokens.Issue(somebody())
+		require.NoError(t, err)
+		start, slack := clock.now, max(leeway, 0)
+		for _, row := range []struct {
+			at   time.Time
+			want auth.Kind
+		}{
+			{start, 0},
+			{start.Add(-slack), 0},
+			{start.Add(-slack - 1), auth.TokenEarly}, // the clock was set back
+			{c.ExpiresAt.Add(slack - 1), 0},
+			{c.ExpiresAt.Add(slack), auth.TokenExpired},
+			{start, 0},
+		} {
+			clock.now = row.at
+			_, err := g.Authenticate(request(token))
+			assert.Equal(t, row.want, auth.KindOf(err), "%v: %v", row.at, err)
+			_, err = tokens.Verify(token)
+			assert.Equal(t, row.want, auth.KindOf(err), "the guard and Tokens differ at %v", row.at)
+		}
+	}
+}
+
+// Callers may write into the claims they got.
+func TestClaimsAreCopies(t *testing.T) {
+	t.Parallel()
+	tokens := newTokens(t, newClock())
+	g := newGuard(t, tokens, newAccounts(), nil)
+	token, _, err := tokens.Issue(somebody())
+	require.NoError(t, err)
+	for range 3 {
+		c, err := g.Authenticate(request(token))
+		require.NoError(t, err)
+		require.Equal(t, somebody(), c.Identity)
+		c.Role = auth.Admin
+	}
+}
+
+// What was refused is never remembered as good.
+func TestForgedTokensStayForged(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, newTokens(t, newClock()), newAccounts(), nil)
+	for range 3 {
+		_, err := g.Authenticate(request(sign(key('x'), goodHeader, goodPayload)))
+		requireKind(t, auth.TokenForged, err)
+		_, err = g.Authenticate(request(strings.Repeat("x", 10<<20)))
+		requireKind(t, auth.TokenMalformed, err)
+	}
+	_, verified := auth.Remembered(g)
+	assert.Zero(t, verified)
+}
+
+func TestNewGuardRefuses(t *testing.T) {
+	t.Parallel()
+	g, err := auth.NewGuard(newTokens(t, newClock()), newAccounts(), &auth.GuardOptions{Users: -1})
+	assert.Nil(t, g)
+	assert.ErrorContains(t, err, "-1 users")
+	_, err = auth.NewGuard(nil, newAccounts(), nil)
+	assert.ErrorContains(t, err, "needs tokens and accounts")
+	_, err = auth.NewGuard(newTokens(t, newClock()), nil, nil)
+	assert.ErrorContains(t, err, "needs tokens and accounts")
+}
+
+// Once Forget has returned, no call that begins later sees what was before.
+func TestManyRequests(t *testing.T) {
+	t.Parallel()
+	tokens := newTokens(t, newClock())
+	a := newAccounts()
+	g := newGuard(t, tokens, a, &auth.GuardOptions{Remember: time.Hour, Users: 4})
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			who := auth.Identity{UserID: fmt.Sprint(i), Role: auth.Viewer}
+			token, _, err := tokens.Issue(who)
+			assert.NoError(t, err)
+			for range 50 {
+				for _, active := range []bool{true, false} {
+					a.set(who.UserID, auth.Standing{Active: active, Role: auth.Viewer})
+					g.Forget(who.UserID)
+					_, err := g.Authenticate(request(token))
+					assert.Equal(t, active, err == nil, "%v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,94 @@
+package auth_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory/auth"
+)
+
+func TestSetCookie(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	auth.SetCookie(w, "a.b-c_d.e")
+	assert.Equal(t, []string{"Bearer=a.b-c_d.e; Path=/; Max-Age=86400; HttpOnly; Secure; SameSite=Strict"}, w.Header()["Set-Cookie"])
+}
+
+func TestClearCookie(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	auth.ClearCookie(w)
+	assert.Equal(t, []string{"Bearer=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0; HttpOnly; Secure; SameSite=Strict"},
+		w.Header()["Set-Cookie"])
+}
+
+func TestFromRequest(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		headers []string
+		cookie  string
+		want    string
+		kind    auth.Kind
+	}{
+		{[]string{"Bearer a.b.c"}, "", "a.b.c", 0},
+		{[]string{"bearer a.b.c"}, "", "a.b.c", 0},
+		{[]string{"BEARER   a.b.c"}, "", "a.b.c", 0},
+		{[]string{"Bearer a.b.c"}, "Bearer=d.e.f", "a.b.c", 0}, // the header wins
+		{[]string{"Bearer a b"}, "", "a b", 0},                 // and is refused by Verify
+		{nil, "Bearer=d.e.f", "d.e.f", 0},
+		{nil, "other=1; Bearer=d.e.f; more=2", "d.e.f", 0},
+		{[]string{"Basic Z3JhY2U6eA=="}, "Bearer=d.e.f", "d.e.f", 0},
+		{[]string{"Bearer"}, "Bearer=d.e.f", "d.e.f", 0},
+		{[]string{"Bearer "}, "Bearer=d.e.f", "d.e.f", 0},
+		{[]string{""}, "Bearer=d.e.f", "d.e.f", 0},
+
+		{nil, "", "", auth.TokenMissing},
+		{nil, "Bearer=", "", auth.TokenMissing},
+		{nil, "bearer=d.e.f", "", auth.TokenMissing}, // names of cookies have a case
+		{[]string{"Bearer"}, "", "", auth.TokenMissing},
+		{[]string{"Bearer\ta.b.c"}, "", "", auth.TokenMissing},
+		{[]string{"Bearera.b.c"}, "", "", auth.TokenMissing},
+		{[]string{"a.b.c"}, "", "", auth.TokenMissing},
+		{[]string{" Bearer a.b.c"}, "", "", auth.TokenMissing},
+		{[]string{"Basic Z3JhY2U6eA=="}, "", "", auth.TokenMissing},
+		{[]string{"Bearer a.b.c", "Bearer d.e.f"}, "Bearer=x", "", auth.TokenMalformed},
+	} {
+		r := httptest.NewRequest("GET", "/devices", http.NoBody)
+		r.Header["Authorization"] = row.headers
+		if row.cookie != "" {
+			r.Header.Set("Cookie", row.cookie)
+		}
+		got, err := auth.FromRequest(r)
+		assert.Equal(t, row.want, got, "%q, %q", row.headers, row.cookie)
+		assert.Equal(t, row.kind, auth.KindOf(err), "%q, %q: %v", row.headers, row.cookie, err)
+	}
+}
+
+func TestNoTokenMessage(t *testing.T) {
+	t.Parallel()
+	_, err := auth.FromRequest(httptest.NewRequest("GET", "/devices", http.NoBody))
+	assert.EqualError(t, err, "Unauthorized: No security token provided")
+}
+
+func FuzzFromRequest(f *testing.F) {
+	f.Add("Bearer a.b.c", "Bearer=d.e.f")
+	f.Add("bearer", "Bearer=\"x\"")
+	tokens := newTokens(f, newClock())
+	f.Fuzz(func(t *testing.T, header, cookie string) {
+		r := httptest.NewRequest("GET", "/", http.NoBody)
+		r.Header["Authorization"] = []string{header}
+		r.Header["Cookie"] = []string{cookie}
+		token, err := auth.FromRequest(r)
+		if err != nil {
+			requireKind(t, auth.TokenMissing, err)
+			return
+		}
+		require.NotEmpty(t, token)
+		_, err = tokens.Verify(token)
+		require.True(t, auth.KindOf(err).Unauthorized())
+	})
+}
