@@ -55,6 +55,7 @@ func ratelimitRows() []Row {
 	return []Row{
 		{Path: "ratelimit", Floor: Ground},
 		{Path: "ratelimit/certs/certstest", Floor: Ground},
+		{Path: "ratelimit/store/servertest", Floor: Ground},
 
 		{Path: "ratelimit/certs", Floor: First},
 		{Path: "ratelimit/config", Floor: First, Uses: []string{yaml}},

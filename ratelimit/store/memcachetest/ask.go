@@ -2,11 +2,11 @@ package memcachetest
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
 	"strings"
-	"time"
 )
 
 // Ask sends one command, such as "mg key t v" or, with the data on a second line, "ms
@@ -14,7 +14,9 @@ import (
 // second one if that is data. The test fails if there is no answer.
 func (s *Server) Ask(command string) string {
 	s.t.Helper()
-	answer, err := s.ask(command, patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	answer, err := s.ask(ctx, s.Addr, command)
 	if err != nil {
 		s.t.Fatalf("memcachetest: asking %q: %v", command, err)
 	}
@@ -36,13 +38,15 @@ func (s *Server) Set(key, value string) {
 	}
 }
 
-func (s *Server) ask(command string, timeout time.Duration) (string, error) {
-	conn, err := s.dial(timeout)
+func (s *Server) ask(ctx context.Context, addr, command string) (string, error) {
+	conn, err := s.dial(ctx, addr)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(timeout))
+	if end, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(end)
+	}
 	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
 		return "", err
 	}
@@ -55,10 +59,9 @@ func (s *Server) ask(command string, timeout time.Duration) (string, error) {
 	return strings.TrimSpace(line) + "\n" + strings.TrimRight(data, "\r\n"), err
 }
 
-func (s *Server) dial(timeout time.Duration) (net.Conn, error) {
-	d := &net.Dialer{Timeout: timeout}
+func (s *Server) dial(ctx context.Context, addr string) (net.Conn, error) {
 	if s.client == nil {
-		return d.Dial("tcp", s.Addr)
+		return new(net.Dialer).DialContext(ctx, "tcp", addr)
 	}
-	return tls.DialWithDialer(d, "tcp", s.Addr, s.ClientTLS())
+	return (&tls.Dialer{Config: s.ClientTLS()}).DialContext(ctx, "tcp", addr)
 }

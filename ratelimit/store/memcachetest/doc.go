@@ -15,8 +15,4 @@
 //
 // [Server.Ask] speaks the protocol by itself, so that a test does not look at a
 // store's work through the client that the store uses.
-//
-// Ports are asked of the system and let go of before the server takes them. Another
-// process may be faster; a server that ends at once is therefore started again on
-// another port, a few times.
 package memcachetest

@@ -1,19 +1,14 @@
 package memcachetest
 
 import (
-	"bytes"
+	"context"
 	"crypto/tls"
-	"fmt"
-	"net"
-	"os"
-	"os/exec"
 	"os/user"
-	"strconv"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit/certs/certstest"
+	"github.com/ashlar-go/ashlar/ratelimit/store/servertest"
 )
 
 // Options are the choices for a server. The zero value, like nil, is a server without
@@ -26,19 +21,13 @@ type Options struct {
 	TLS bool
 }
 
-// Server is a memcached process.
+// Server is a memcached process. When it is started again it is empty.
 type Server struct {
-	Addr string // host:port
+	*servertest.Process
 
-	t       testing.TB
-	program string
-	args    []string
-	client  *tls.Config // nil without TLS
-
-	mu      sync.Mutex
-	process *exec.Cmd
-	ended   chan struct{}
-	output  *buffer
+	t      testing.TB
+	args   []string
+	client *tls.Config // nil without TLS
 }
 
 // patience is how long anything may take that a server does when it is asked.
@@ -51,30 +40,17 @@ func Start(t testing.TB, opts *Options) *Server {
 	if opts != nil {
 		o = *opts
 	}
-	s := &Server{t: t, program: find(t)}
+	servertest.Find(t, "memcached") // before anything is made for it
+	s := &Server{t: t}
 	s.args = append([]string{"-l", "127.0.0.1", "-U", "0"}, runAs()...)
 	s.args = append(s.args, o.Args...)
 	if o.TLS {
 		s.encrypt()
 	}
-	t.Cleanup(s.Kill)
-	s.start()
+	s.Process = servertest.Start(t, "memcached", func(port string) []string {
+		return append([]string{"-p", port}, s.args...)
+	}, s.ready)
 	return s
-}
-
-// find is the path of memcached.
-func find(t testing.TB) string {
-	t.Helper()
-	path, err := exec.LookPath("memcached")
-	if err == nil {
-		return path
-	}
-	const why = "THIS TEST DID NOT RUN: it needs memcached on the PATH, and there is none"
-	if os.Getenv("ASHLAR_REQUIRE_SERVICES") == "1" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-	return ""
 }
 
 // runAs has the server stay who we are: as root it starts only if it is told so.
@@ -101,112 +77,11 @@ func (s *Server) encrypt() {
 	}
 }
 
-// start runs the server on a new port, again if another process takes it.
-func (s *Server) start() {
-	s.t.Helper()
-	var err error
-	for range 5 {
-		s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(freePort(s.t)))
-		if err = s.run(); err == nil {
-			return
-		}
-	}
-	s.t.Fatalf("memcachetest: %s does not start: %v", s.program, err)
-}
-
-// run starts the process on the server's address and waits until it answers.
-func (s *Server) run() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, port, _ := net.SplitHostPort(s.Addr)
-	process := exec.Command(s.program, append([]string{"-p", port}, s.args...)...)
-	s.output = new(buffer)
-	process.Stdout, process.Stderr = s.output, s.output
-	if err := process.Start(); err != nil {
-		return err
-	}
-	ended := make(chan struct{})
-	s.process, s.ended = process, ended
-	go func() {
-		_ = process.Wait()
-		close(ended)
-	}()
-	return s.answers()
-}
-
-// answers waits for the first answer.
-func (s *Server) answers() error {
-	err := error(nil)
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		if _, err = s.ask("version", patience); err == nil {
-			return nil
-		}
-		select {
-		case <-s.ended:
-			return fmt.Errorf("it ended: %s", s.output)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-	return fmt.Errorf("it does not answer: %w: %s", err, s.output)
+func (s *Server) ready(ctx context.Context, addr string) error {
+	_, err := s.ask(ctx, addr, "version")
+	return err
 }
 
 // ClientTLS is what a client needs to be let in; the name of the server is left to be
 // set. It is nil if the server has no TLS.
 func (s *Server) ClientTLS() *tls.Config { return s.client.Clone() }
-
-// Kill ends the process at once, if it runs, and returns when it is gone.
-func (s *Server) Kill() {
-	s.signal(os.Kill)
-	s.mu.Lock()
-	ended := s.ended
-	s.mu.Unlock()
-	if ended != nil {
-		<-ended
-	}
-}
-
-// Restart kills the server, if it runs, and starts it again on the same address,
-// empty.
-func (s *Server) Restart() {
-	s.t.Helper()
-	s.Kill()
-	if err := s.run(); err != nil {
-		s.t.Fatalf("memcachetest: the server does not start again: %v", err)
-	}
-}
-
-func (s *Server) signal(sig os.Signal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.process != nil {
-		_ = s.process.Process.Signal(sig)
-	}
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
-// buffer collects what a process says.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,16 +57,6 @@ type call struct {
 	done   chan struct{} // of one element
 }
 
-var calls = sync.Pool{New: func() any { return &call{done: make(chan struct{}, 1)} }}
-
-func newCall(k kind) *call {
-	c := calls.Get().(*call)
-	c.kind, c.asking, c.err = k, false, nil
-	c.keys, c.items = c.keys[:0], c.items[:0]
-	c.state.Store(waiting)
-	return c
-}
-
 // add copies the hit that has the index among the caller's.
 func (c *call) add(h *ratelimit.Hit, index int) {
 	from := len(c.keys)
@@ -110,18 +99,6 @@ func (c *call) fill(hits []ratelimit.Hit) error {
 		hits[it.index].Count = it.count
 	}
 	return nil
-}
-
-// free lets the call be used again.
-func (c *call) free() {
-	const large = 64 << 10
-	if cap(c.keys) > large || cap(c.items) > longest {
-		return
-	}
-	for i := range c.items {
-		c.items[i].err = nil
-	}
-	calls.Put(c)
 }
 
 // plus adds without passing the largest count.

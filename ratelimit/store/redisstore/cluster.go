@@ -107,7 +107,7 @@ func (r *request) send(n *node, asking bool, index int) {
 			return
 		}
 	}
-	p := part{n, newCall(counting)}
+	p := part{n, r.spares.call(counting)}
 	p.call.asking = asking
 	p.call.add(&r.hits[index], index)
 	r.parts = append(r.parts, p)
@@ -116,7 +116,7 @@ func (r *request) send(n *node, asking bool, index int) {
 // drop frees the calls that are not going to be made.
 func (r *request) drop() {
 	for _, p := range r.parts {
-		p.call.free()
+		r.spares.free(p.call)
 	}
 	r.parts = nil
 }
@@ -155,7 +155,7 @@ func (r *request) ask(ctx context.Context, parts []part) {
 			continue
 		}
 		r.take(ctx, p, err)
-		p.call.free()
+		r.spares.free(p.call)
 	}
 }
 

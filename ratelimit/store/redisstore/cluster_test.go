@@ -25,24 +25,26 @@ func openCluster(t *testing.T, addrs []string, opts *redisstore.Options) *rediss
 	return store
 }
 
+// TestCluster has one cluster for all that leaves it as it is, and for what moves a slot
+// in the end.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, false, nil)
 	for _, key := range []string{"", "a", "123456789", "domain_k_v_1700000000", "{a}b", "b{a}", "{}a", "{a", "a}", "{{a}}", "a{b}c{d}", "\x00\xff", "{\xff}"} {
 		require.Equal(t, cluster.Slot(key), redisstore.SlotOf([]byte(key)), "%q", key)
 	}
-	for name, parallelism := range map[string]int{"one": 1, "all": 0, "two": 2} {
+	for name, most := range map[string]int{"one": 1, "all": 0, "two": 2} {
 		t.Run(name, func(t *testing.T) {
-			store := openCluster(t, cluster.Addrs()[:1], &redisstore.Options{Parallelism: parallelism})
+			store := openCluster(t, cluster.Addrs()[:1], &redisstore.Options{Parallelism: most})
 			storetest.Run(t, func(*testing.T) ratelimit.Store { return store },
 				&storetest.Options{MaxCount: math.MaxInt64, NotConditional: true})
 		})
 	}
+	t.Run("parallelism", func(t *testing.T) { parallelism(t, cluster) })
+	t.Run("a slot moves", func(t *testing.T) { slotMoves(t, cluster) })
 }
 
-func TestClusterMovesASlot(t *testing.T) {
-	t.Parallel()
-	cluster := redistest.StartCluster(t, 3, false, nil)
+func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 	store := openCluster(t, cluster.Addrs(), nil)
 	// Two counters of the slot that moves, and one of another.
 	moving, born, other := "{a}"+name(), "{a}"+name(), "{b}"+name()
@@ -121,6 +123,32 @@ func TestClusterLosesAMaster(t *testing.T) {
 			mortal(t, s.Client())
 		}
 	}
+}
+
+func TestClusterWithTLS(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, false, &redistest.Options{TLS: true, Password: "data"})
+	opts := &redisstore.Options{Auth: "data", TLS: cluster.Masters[0].ClientTLS(), Timeout: 5 * time.Second}
+	store := openCluster(t, cluster.Addrs()[:1], opts)
+	hits := make([]ratelimit.Hit, 30) // some on each node
+	for i := range hits {
+		hits[i] = hit(name(), 1)
+	}
+	for want := range uint64(3) {
+		require.NoError(t, store.Add(t.Context(), hits))
+		for _, h := range hits {
+			require.Equal(t, want+1, h.Count)
+		}
+	}
+	for _, m := range cluster.Masters {
+		require.Positive(t, m.Client().DBSize(t.Context()).Val(), "each node counts")
+	}
+	opts.TLS = nil
+	opts.Timeout = time.Second
+	plain, err := redisstore.NewCluster(cluster.Addrs(), opts)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, plain.Close()) }()
+	require.ErrorContains(t, bounded(t, plain.Ping), "no node of the cluster knows its slots")
 }
 
 func TestClusterThatIsNone(t *testing.T) {

@@ -24,6 +24,7 @@ type node struct {
 	opts    *Options
 	dialer  *dialer
 	ledger  *ledger
+	spares  *spares
 	epochs  *atomic.Uint32 // of all nodes of the store
 	resolve func(deadline time.Time) (place, error)
 	cluster bool
@@ -81,8 +82,8 @@ func (n *node) launch(extra bool) {
 
 // run makes pipelines for as long as there are calls; one is enough if it is extra.
 func (n *node) run(extra bool) {
-	b := batches.Get().(*batch)
-	defer batches.Put(b)
+	b := n.spares.batch()
+	defer n.spares.keep(b)
 	for more := true; more; more = !extra {
 		time.Sleep(n.opts.PipelineWindow)
 		if !n.take(b, extra) {
@@ -98,8 +99,6 @@ func (n *node) run(extra bool) {
 	defer n.mu.Unlock()
 	n.leave(extra)
 }
-
-var batches = sync.Pool{New: func() any { return newBatch() }}
 
 // leave ends a pipeline. The lock is held.
 func (n *node) leave(extra bool) {

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"crypto/rand"
+	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -13,7 +14,11 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Tests that are parallel wait for servers most of the time.
+	_ = flag.Set("test.parallel", "4")
+	goleak.VerifyTestMain(m)
+}
 
 // open makes a store that is closed when the test ends.
 func open(t testing.TB, addr string, opts *redisstore.Options) *redisstore.Store {

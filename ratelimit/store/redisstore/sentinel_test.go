@@ -1,9 +1,6 @@
 package redisstore_test
 
 import (
-	"context"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,48 +55,38 @@ func TestSentinel(t *testing.T) {
 // for it is copied after that. Nothing may be counted twice.
 func failover(t *testing.T, s *redistest.Sentinels, store *redisstore.Store, change func()) {
 	h := hit(name(), 1)
-	var tried, counted atomic.Int64
-	stop, changed := make(chan struct{}), make(chan struct{})
-	after := make(chan struct{}, 1)
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				tried.Add(1)
-				if store.Add(context.Background(), []ratelimit.Hit{h}) != nil {
-					continue
-				}
-				counted.Add(1)
-				select {
-				case <-changed:
-					select {
-					case after <- struct{}{}:
-					default:
-					}
-				default:
-				}
-			}
-		})
-	}
+	l := begin(t, store, h)
+	l.progress()
 	change()
-	close(changed)
-	select {
-	case <-after:
-	case <-time.After(forever):
-		t.Error("no call has got through after the failover")
-	}
-	close(stop)
-	all.Wait()
-	got := add(t, store, hit("reached", 1))
-	require.NotZero(t, got)
-	value, err := s.Master().Client().Get(t.Context(), string(h.Key)).Int64()
-	require.NoError(t, err, "calls go to the new master")
-	require.LessOrEqual(t, value, tried.Load(), "no hit is counted twice")
-	require.Positive(t, counted.Load())
+	l.progress()
+	l.end()
+	l.atMost(value(t, s.Master(), h), "calls go to the new master")
 	mortal(t, s.Master().Client())
+}
+
+func TestSentinelWithTLS(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t, &redistest.Options{TLS: true, Password: "data"}, "watch")
+	opts := &redisstore.Options{Auth: "data", SentinelAuth: "watch", TLS: s.Servers[0].ClientTLS(), Timeout: 5 * time.Second}
+	store := openSentinel(t, s, opts)
+	h := hit(name(), 1)
+	require.EqualValues(t, 1, add(t, store, h))
+	s.Failover()
+	l := begin(t, store, h)
+	l.progress()
+	l.end()
+	require.Positive(t, value(t, s.Master(), h))
+
+	stranger := *opts
+	stranger.TLS = stranger.TLS.Clone()
+	stranger.TLS.Certificates = nil
+	plain := *opts
+	plain.TLS = nil
+	for what, o := range map[string]*redisstore.Options{"no certificate": &stranger, "no TLS": &plain} {
+		o.Timeout = time.Second
+		other, err := redisstore.NewSentinel(s.Name, s.Addrs, o)
+		require.NoError(t, err)
+		require.ErrorContains(t, bounded(t, other.Ping), "no sentinel knows the master", what)
+		require.NoError(t, other.Close())
+	}
 }

@@ -22,6 +22,7 @@ type Store struct {
 type client struct {
 	opts    Options
 	ledger  *ledger
+	spares  *spares
 	epochs  *atomic.Uint32
 	traffic *traffic
 	auth    *auth
@@ -33,13 +34,13 @@ func newClient(opts *Options) (client, error) {
 		return client{}, err
 	}
 	return client{
-		opts: o, ledger: newLedger(), epochs: new(atomic.Uint32), traffic: new(traffic), auth: parseAuth(o.Auth),
+		opts: o, ledger: newLedger(), spares: newSpares(), epochs: new(atomic.Uint32), traffic: new(traffic), auth: parseAuth(o.Auth),
 	}, nil
 }
 
 func (c *client) newNode(cluster bool, resolve func(deadline time.Time) (place, error)) *node {
 	n := &node{
-		opts: &c.opts, dialer: &dialer{&c.opts, c.auth, c.traffic}, ledger: c.ledger, epochs: c.epochs,
+		opts: &c.opts, dialer: &dialer{&c.opts, c.auth, c.traffic}, ledger: c.ledger, spares: c.spares, epochs: c.epochs,
 		resolve: resolve, cluster: cluster, zero: time.Now(),
 	}
 	return n
@@ -87,7 +88,7 @@ func (s *Store) do(ctx context.Context, k kind, hits []ratelimit.Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	c := newCall(k)
+	c := s.spares.call(k)
 	for i := range hits {
 		c.add(&hits[i], i)
 	}
@@ -103,7 +104,7 @@ func (n *node) do(ctx context.Context, c *call, hits []ratelimit.Hit) error {
 	if err == nil {
 		err = c.fill(hits)
 	}
-	c.free()
+	n.spares.free(c)
 	return err
 }
 
@@ -121,7 +122,7 @@ func (n *node) await(ctx context.Context, c *call) (free bool, err error) {
 }
 
 func ping(ctx context.Context, n *node) error {
-	return n.do(ctx, newCall(pinging), nil)
+	return n.do(ctx, n.spares.call(pinging), nil)
 }
 
 // Close fails the calls that wait, lets those under way end, which takes Timeout at

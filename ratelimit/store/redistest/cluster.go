@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/ashlar-go/ashlar/ratelimit/store/servertest"
 )
 
 // slots is how many a cluster has.
@@ -20,14 +21,17 @@ type Cluster struct {
 	// the same index.
 	Masters, Replicas []*Server
 
-	t testing.TB
+	t     testing.TB
+	buses map[*Server]string // the ports where nodes talk to nodes
 }
 
 // StartCluster runs a cluster until the test ends. A node that does not answer for two
 // seconds counts as failed. opts may be nil.
 func StartCluster(t testing.TB, masters int, replicas bool, opts *Options) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t}
+	servertest.Find(t, "redis-server") // before anything is made for it
+	opts = opts.orDefault(t)
+	c := &Cluster{t: t, buses: make(map[*Server]string)}
 	for range masters {
 		c.Masters = append(c.Masters, c.startNode(opts))
 	}
@@ -53,15 +57,16 @@ func StartCluster(t testing.TB, masters int, replicas bool, opts *Options) *Clus
 
 func (c *Cluster) startNode(opts *Options) *Server {
 	c.t.Helper()
-	s := prepare(c.t, "redis-server", opts)
-	s.Socket = ""
+	s := prepare(c.t, opts)
 	if s.opts.Password != "" {
 		s.args = append(s.args, "--masterauth", s.opts.Password)
 	}
 	s.args = append(s.args, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000",
-		"--cluster-replica-validity-factor", "0",
-		"--cluster-port", strconv.Itoa(freePort(c.t)))
-	s.start()
+		"--cluster-replica-validity-factor", "0")
+	s.start("redis-server", func() []string {
+		c.buses[s] = servertest.FreePort(c.t)
+		return []string{"--cluster-port", c.buses[s]}
+	})
 	return s
 }
 
@@ -71,8 +76,7 @@ func (c *Cluster) meet() {
 	c.t.Helper()
 	first := c.Masters[0].Client()
 	for _, s := range c.all()[1:] {
-		bus := s.args[len(s.args)-1]
-		check(c.t, first.Do(context.Background(), "cluster", "meet", "127.0.0.1", portOf(s.Addr), bus).Err())
+		check(c.t, first.Do(context.Background(), "cluster", "meet", "127.0.0.1", portOf(s.Addr), c.buses[s]).Err())
 	}
 }
 
@@ -89,11 +93,8 @@ func (c *Cluster) settle() {
 				!strings.Contains(nodes, "handshake") && strings.Contains(info, "cluster_slots_ok:16384")
 		})
 	}
-	for _, r := range c.Replicas {
-		until(c.t, "the replica is in step", func(ctx context.Context) bool {
-			role, err := r.Client().Do(ctx, "role").Slice()
-			return err == nil && len(role) > 3 && role[3] == "connected"
-		})
+	for i, r := range c.Replicas {
+		c.Masters[i].awaitReplica(r)
 	}
 }
 

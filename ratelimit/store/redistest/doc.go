@@ -13,7 +13,5 @@
 // Real servers, not an imitation: what a store has to get right is what happens when a
 // server is stopped, paused, demoted or full, and an imitation does none of that.
 //
-// Ports are asked of the system and let go of before the server takes them. Another
-// process may be faster; a server that ends at once is therefore started again on
-// other ports, a few times.
+// Processes, ports and signals are servertest's; this package knows what Redis wants.
 package redistest

@@ -9,15 +9,16 @@ import (
 )
 
 func TestSentinel(t *testing.T) {
-	s := redistest.StartSentinel(t, &redistest.Options{Password: "data"}, "watch")
+	s := redistest.StartSentinel(t, &redistest.Options{Password: "data", TLS: true}, "watch")
 	require.Equal(t, s.Servers[0], s.Master())
 	require.NoError(t, s.Master().Client().Set(t.Context(), "key", "value", 0).Err())
 	s.Failover()
 	require.Equal(t, s.Servers[1], s.Master())
+	require.Equal(t, "value", s.Master().Client().Get(t.Context(), "key").Val(), "the replica had been told")
 }
 
 func TestCluster(t *testing.T) {
-	c := redistest.StartCluster(t, 3, true, nil)
+	c := redistest.StartCluster(t, 3, true, &redistest.Options{TLS: true})
 	require.Len(t, c.Addrs(), 3)
 	require.Len(t, c.Replicas, 3)
 	slot := c.Slot("key")

@@ -1,78 +1,36 @@
 package redistest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit/certs/certstest"
 )
 
-// keys are one certificate for both sides, signed by itself.
+// keys are what servers and clients of a test need to trust each other.
 type keys struct {
-	cert, key string // paths
-	client    *tls.Config
+	cert, key, ca string // paths
+	client        *tls.Config
 }
 
-// writeKeys makes a certificate for the loopback address and for localhost.
-func writeKeys(t testing.TB, dir string) *keys {
+// writeKeys makes certificates for the loopback address and for localhost.
+func writeKeys(t testing.TB) *keys {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	check(t, err)
-	der, err := x509.CreateCertificate(rand.Reader, template(), template(), &key.PublicKey, key)
-	check(t, err)
-	cert, err := x509.ParseCertificate(der)
-	check(t, err)
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	check(t, err)
-
-	k := &keys{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
-	check(t, writePEM(k.cert, "CERTIFICATE", der))
-	check(t, writePEM(k.key, "PRIVATE KEY", secret))
-	roots := x509.NewCertPool()
-	roots.AddCert(cert)
+	authority, dir := certstest.NewAuthority(t), t.TempDir()
+	k := &keys{ca: authority.WriteCA(dir, "ca.pem")}
+	k.cert, k.key = authority.Write(dir, "server", "localhost")
 	k.client = &tls.Config{
 		MinVersion:   tls.VersionTLS12,
-		RootCAs:      roots,
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		RootCAs:      authority.Pool(),
+		Certificates: []tls.Certificate{authority.Issue("client")},
 	}
 	return k
 }
 
-func template() *x509.Certificate {
-	return &x509.Certificate{
-		SerialNumber:          big.NewInt(1),
-		Subject:               pkix.Name{CommonName: "redistest"},
-		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().Add(time.Hour),
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		BasicConstraintsValid: true,
-		IsCA:                  true,
-		DNSNames:              []string{"localhost"},
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-}
-
-func writePEM(path, kind string, der []byte) error {
-	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
-}
-
-func (k *keys) args() []string {
-	return []string{"--tls-cert-file", k.cert, "--tls-key-file", k.key, "--tls-ca-cert-file", k.cert}
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+// args have a server speak TLS on this port and no other, with its own kind too.
+func (k *keys) args(port string) []string {
+	return []string{
+		"--port", "0", "--tls-port", port, "--tls-replication", "yes", "--tls-cluster", "yes",
+		"--tls-cert-file", k.cert, "--tls-key-file", k.key, "--tls-ca-cert-file", k.ca,
 	}
 }

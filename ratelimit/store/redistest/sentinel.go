@@ -6,8 +6,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit/store/servertest"
 )
 
 // Sentinels are a master, its replica, and three sentinels that watch them.
@@ -27,6 +28,8 @@ type Sentinels struct {
 // their password is also the sentinels' if sentinelPassword is not empty.
 func StartSentinel(t testing.TB, opts *Options, sentinelPassword string) *Sentinels {
 	t.Helper()
+	servertest.Find(t, "redis-server") // before anything is made for it
+	opts = opts.orDefault(t)
 	master, replica := Start(t, opts), Start(t, opts)
 	s := &Sentinels{Name: "main", Servers: []*Server{master, replica}, t: t}
 	s.follow(replica, master)
@@ -58,33 +61,30 @@ func (s *Sentinels) follow(replica, master *Server) {
 		}
 	}
 	check(s.t, client.Do(ctx, "replicaof", host, port).Err())
-	until(s.t, "the replica is in step", func(ctx context.Context) bool {
-		role, err := client.Do(ctx, "role").Slice()
-		return err == nil && len(role) > 3 && role[3] == "connected"
-	})
+	master.awaitReplica(replica)
 }
 
 func (s *Sentinels) startSentinel(master *Server, password string) *Server {
 	s.t.Helper()
-	p := &Server{t: s.t, program: find(s.t, "redis-sentinel"), dir: directory(s.t)}
-	p.opts.Password = password
+	dir := directory(s.t)
+	p := &Server{t: s.t, opts: &Options{Password: password, TLS: master.opts.TLS, keys: master.opts.keys}}
 	host, port, _ := net.SplitHostPort(master.Addr)
 	config := fmt.Sprintf(`bind 127.0.0.1
 dir %s
 sentinel monitor %[2]s %s %s 2
 sentinel down-after-milliseconds %[2]s 500
 sentinel failover-timeout %[2]s 5000
-`, p.dir, s.Name, host, port)
+`, dir, s.Name, host, port)
 	if master.opts.Password != "" {
 		config += fmt.Sprintf("sentinel auth-pass %s %s\n", s.Name, master.opts.Password)
 	}
 	if password != "" {
 		config += fmt.Sprintf("requirepass %s\nsentinel sentinel-pass %[1]s\n", password)
 	}
-	path := filepath.Join(p.dir, "sentinel.conf")
+	path := filepath.Join(dir, "sentinel.conf")
 	check(s.t, os.WriteFile(path, []byte(config), 0o600))
 	p.args = []string{path}
-	p.start()
+	p.start("redis-sentinel", nil)
 	// Busier than usual, or a failover takes many seconds. A sentinel that can't be told
 	// takes these seconds.
 	_ = p.Client().Do(context.Background(), "sentinel", "debug", "info-period", 500, "publish-period", 100).Err()
@@ -130,7 +130,7 @@ func (s *Sentinels) Master() *Server {
 }
 
 func (s *Sentinels) master(sentinel int) string {
-	client := s.Processes[sentinel].dial()
+	client := s.Processes[sentinel].dial(s.Processes[sentinel].Addr)
 	defer func() { _ = client.Close() }()
 	parts, err := client.Do(context.Background(), "sentinel", "get-master-addr-by-name", s.Name).StringSlice()
 	if err != nil || len(parts) != 2 {
@@ -149,9 +149,8 @@ func pairs(list any) map[string]string {
 	return m
 }
 
-// portOf is the number in host:port.
-func portOf(addr string) int {
+// portOf is the port in host:port.
+func portOf(addr string) string {
 	_, port, _ := net.SplitHostPort(addr)
-	n, _ := strconv.Atoi(port)
-	return n
+	return port
 }

@@ -1,22 +1,19 @@
 package redistest
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/ashlar-go/ashlar/ratelimit/store/servertest"
 )
 
 // Options are the choices for a server. The zero value, like nil, is a server without
@@ -28,216 +25,147 @@ type Options struct {
 	Password string
 	// Users are further rules of access, one a user, such as "alice on >secret ~* +@all".
 	Users []string
-	// TLS has the server speak TLS on its port, and ask for a client certificate.
+	// TLS has the server speak TLS on its port, and ask for a client certificate. In a
+	// cluster, and with sentinels, all servers do, and one client may talk to all.
 	TLS bool
+
+	keys *keys // those of the group; nil without TLS
 }
 
-// Server is a redis-server process.
+// orDefault has keys if there is TLS.
+func (o *Options) orDefault(t testing.TB) *Options {
+	t.Helper()
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.TLS && opts.keys == nil {
+		opts.keys = writeKeys(t)
+	}
+	return &opts
+}
+
+// Server is a redis-server process. When it is started again it is empty.
 type Server struct {
-	Addr   string // host:port
+	*servertest.Process
 	Socket string // path of its unix socket; "" for nodes of a cluster
 
-	t       testing.TB
-	program string
-	args    []string
-	opts    Options
-	dir     string
-	keys    *keys // nil without TLS
-
-	mu      sync.Mutex
-	process *exec.Cmd
-	ended   chan struct{}
-	output  *buffer
+	t    testing.TB
+	args []string
+	opts *Options
 }
 
-// patience is how long anything may take that a server does when it is asked.
-const patience = 30 * time.Second
+// patience is how long anything may take that a server does when it is asked. Sentinels
+// that were held up do nothing for half a minute.
+const patience = time.Minute
 
 // Start runs a redis-server until the test ends. opts may be nil.
 func Start(t testing.TB, opts *Options) *Server {
 	t.Helper()
-	s := prepare(t, "redis-server", opts)
+	servertest.Find(t, "redis-server") // before anything is made for it
+	s := prepare(t, opts.orDefault(t))
+	s.Socket = filepath.Join(directory(t), "socket")
 	s.args = append(s.args, "--unixsocket", s.Socket)
-	s.start()
+	s.start("redis-server", nil)
 	return s
 }
 
 // prepare makes a server that is yet to start.
-func prepare(t testing.TB, program string, opts *Options) *Server {
+func prepare(t testing.TB, opts *Options) *Server {
 	t.Helper()
-	path := find(t, program)
-	s := &Server{t: t, program: path, dir: directory(t)}
-	if opts != nil {
-		s.opts = *opts
-	}
-	s.Socket = filepath.Join(s.dir, "socket")
+	s := &Server{t: t, opts: opts}
 	s.args = []string{
-		"--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.dir, "--databases", "1",
+		"--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", directory(t), "--databases", "1",
 		"--repl-diskless-sync-delay", "0",
 	}
-	if s.opts.TLS {
-		s.keys = writeKeys(t, s.dir)
+	if opts.Password != "" {
+		s.args = append(s.args, "--requirepass", opts.Password)
 	}
-	if s.opts.Password != "" {
-		s.args = append(s.args, "--requirepass", s.opts.Password)
-	}
-	for _, user := range s.opts.Users {
+	for _, user := range opts.Users {
 		s.args = append(append(s.args, "--user"), strings.Fields(user)...)
 	}
-	s.args = append(s.args, s.opts.Args...)
+	s.args = append(s.args, opts.Args...)
 	return s
-}
-
-// find is the path of a program that tests need.
-func find(t testing.TB, program string) string {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	if err == nil {
-		return path
-	}
-	const why = "THIS TEST DID NOT RUN: it needs %s on the PATH, and there is none"
-	if os.Getenv("ASHLAR_REQUIRE_SERVICES") == "1" {
-		t.Fatalf(why, program)
-	}
-	t.Skipf(why, program)
-	return ""
 }
 
 // directory is short, because the path of a socket must be.
 func directory(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "redis")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
 
-// start runs the server on new ports, again if another process takes one of them.
-func (s *Server) start() {
+// start runs the program. further, which may be nil, are arguments that are new with
+// each attempt.
+func (s *Server) start(program string, further func() []string) {
 	s.t.Helper()
-	s.t.Cleanup(s.Kill)
-	var err error
-	for range 5 {
-		s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(freePort(s.t)))
-		if err = s.run(); err == nil {
-			return
+	s.Process = servertest.Start(s.t, program, func(port string) []string {
+		args := append([]string{}, s.args...)
+		if further != nil {
+			args = append(args, further()...)
 		}
-	}
-	s.t.Fatalf("redistest: %s does not start: %v", s.program, err)
+		if s.opts.TLS {
+			return append(args, s.opts.keys.args(port)...)
+		}
+		return append(args, "--port", port)
+	}, s.ready)
 }
 
-// run starts the process on the server's address and waits until it answers.
-func (s *Server) run() error {
-	_, port, _ := net.SplitHostPort(s.Addr)
-	args := append([]string{}, s.args...)
-	if s.opts.TLS {
-		args = append(args, "--port", "0", "--tls-port", port)
-		args = append(args, s.keys.args()...)
-	} else {
-		args = append(args, "--port", port)
-	}
-	return s.launch(args)
-}
-
-func (s *Server) launch(args []string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.output = new(buffer)
-	s.process = exec.Command(s.program, args...)
-	s.process.Stdout, s.process.Stderr = s.output, s.output
-	if err := s.process.Start(); err != nil {
+func (s *Server) ready(ctx context.Context, addr string) error {
+	// The client would log that nobody is there yet.
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
 		return err
 	}
-	ended, process := make(chan struct{}), s.process
-	s.ended = ended
-	go func() {
-		_ = process.Wait()
-		close(ended)
-	}()
-	return s.answers()
-}
-
-// answers waits for the first answer.
-func (s *Server) answers() error {
-	client := s.dial()
+	_ = conn.Close()
+	client := s.dial(addr)
 	defer func() { _ = client.Close() }()
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		select {
-		case <-s.ended:
-			return fmt.Errorf("it ended: %s", s.output)
-		case <-time.After(10 * time.Millisecond):
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		err := client.Ping(ctx).Err()
-		cancel()
-		if err == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("it does not answer: %s", s.output)
+	return client.Ping(ctx).Err()
 }
 
 // Client speaks to the server as its default user until the test ends.
 func (s *Server) Client() *redis.Client {
-	client := s.dial()
+	client := s.dial(s.Addr)
 	s.t.Cleanup(func() { _ = client.Close() })
 	return client
 }
 
-func (s *Server) dial() *redis.Client {
+func (s *Server) dial(addr string) *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr: s.Addr, Password: s.opts.Password, TLSConfig: s.ClientTLS(),
-		Protocol: 2, MaxRetries: -1, DialerRetries: 1, PoolSize: 100,
+		Addr: addr, Password: s.opts.Password, TLSConfig: s.ClientTLS(),
+		Protocol: 2, MaxRetries: -1, DialerRetries: 1, PoolSize: 100, ContextTimeoutEnabled: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 }
 
 // ClientTLS is what a client needs to be let in. It is nil if the server has no TLS.
 func (s *Server) ClientTLS() *tls.Config {
-	if s.keys == nil {
+	if s.opts.keys == nil {
 		return nil
 	}
-	return s.keys.client.Clone()
+	return s.opts.keys.client.Clone()
 }
 
-// Kill ends the process at once, if it runs, and returns when it is gone.
-func (s *Server) Kill() {
-	s.signal(os.Kill)
-	s.mu.Lock()
-	ended := s.ended
-	s.mu.Unlock()
-	if ended != nil {
-		<-ended
-	}
-}
-
-// Restart kills the server and starts it again on the same address, empty.
-func (s *Server) Restart() {
+// awaitReplica returns when the replica follows this server, which is empty. A replica
+// says that it is connected up to a second before it is told anything, and whoever makes
+// it the master then loses all of that.
+func (s *Server) awaitReplica(replica *Server) {
 	s.t.Helper()
-	s.Kill()
-	if err := s.run(); err != nil {
-		s.t.Fatalf("redistest: the server does not start again: %v", err)
-	}
-}
-
-func (s *Server) signal(sig os.Signal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.process != nil && s.process.Process != nil {
-		_ = s.process.Process.Signal(sig)
-	}
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	client := replica.Client()
+	until(s.t, "the replica is connected", func(ctx context.Context) bool {
+		role, err := client.Do(ctx, "role").Slice()
+		return err == nil && len(role) > 3 && role[3] == "connected"
+	})
+	client = s.Client()
+	until(s.t, "the replica is in step", func(ctx context.Context) bool {
+		pipe := client.Pipeline() // on one connection, whose writes WAIT is about
+		pipe.FlushAll(ctx)
+		got := pipe.Do(ctx, "wait", 1, time.Second.Milliseconds())
+		_, err := pipe.Exec(ctx)
+		return err == nil && got.Val() == int64(1)
+	})
 }
 
 // until waits for something to become true.
@@ -254,20 +182,9 @@ func until(t testing.TB, what string, is func(ctx context.Context) bool) {
 	}
 }
 
-// buffer collects what a process says.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
