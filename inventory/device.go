@@ -1,0 +1,26 @@
+package inventory
+
+import "time"
+
+// Device is a piece of network equipment.
+type Device struct {
+	Base
+	Hostname     string       `json:"hostname" field:"required,unique,max=253,search"`
+	IP           string       `json:"ip" field:"required,format=ip,search"`
+	Model        string       `json:"model" field:"required,max=100,search"`
+	Vendor       string       `json:"vendor" field:"required,max=100,search"`
+	OS           string       `json:"os" field:"required,max=100"`
+	OSVersion    string       `json:"os_version" field:"max=100"`
+	Status       DeviceStatus `json:"status" field:"required"`
+	Role         string       `json:"role" field:"max=100"`
+	SerialNumber string       `json:"serial_number" field:"unique,max=100,search"`
+	RackPosition string       `json:"rack_position" field:"max=100"`
+	LocationID   *string      `json:"location_id" field:"ref=locations:null"`
+	LastSeen     *time.Time   `json:"last_seen"`
+	Tags         []string     `json:"tags" field:"max=50"`
+	Notes        string       `json:"notes" field:"format=text,max=10000,search"`
+}
+
+func devices() *Resource {
+	return describe[Device](definition{name: "devices", label: "Device", write: roles(Admin)})
+}

@@ -1,0 +1,83 @@
+package inventory_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// A device is created, changed in part, looked for, and all that is in the log.
+func Example() {
+	ctx := context.Background()
+	store := inventory.NewMemStore()
+	v := inventory.New(store, nil)
+	by := inventory.Caller{Name: "jane"}
+
+	d := &inventory.Device{Hostname: "core-1", IP: "192.0.2.1", Model: "QFX5120", Vendor: "Juniper", OS: "Junos", Status: inventory.DeviceActive}
+	if err := v.Create(ctx, by, d); err != nil {
+		fmt.Println(err)
+		return
+	}
+	change := inventory.Patch{"status": json.RawMessage(`"maintenance"`)}
+	changed, err := v.Update(ctx, by, inventory.Of[inventory.Device](), inventory.Edit{ID: d.ID, Apply: change.Apply})
+	fmt.Println(err, changed[0].Meta().Version)
+
+	q, err := inventory.ParseQuery(inventory.Of[inventory.Device](), url.Values{"hostname__startswith": {"CORE"}, "status": {"maintenance"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	page, err := store.List(ctx, q)
+	fmt.Println(err, page.Total, page.Records[0].(*inventory.Device).Hostname)
+
+	entries, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
+	for _, e := range entries.Records {
+		fmt.Println(err, e.(*inventory.AuditLog).Action)
+	}
+	// Output:
+	// <nil> 2
+	// <nil> 1 core-1
+	// <nil> create
+	// <nil> update
+}
+
+// The beginning of the package comment.
+func ExampleNew() {
+	ctx := context.Background()
+	v := inventory.New(inventory.NewMemStore(), nil)
+	site := &inventory.Location{Name: "Berlin 1", City: "Berlin", Country: "DE", Address: "Allee 1"}
+	err := v.Create(ctx, inventory.Caller{Name: "jane"}, site)
+	fmt.Println(err, inventory.ValidID(site.ID), site.Version)
+	// Output:
+	// <nil> true 1
+}
+
+// What is wrong is named by field, all of it at once.
+func ExampleCheck() {
+	err := inventory.Check(&inventory.VLAN{VLANID: 5000, SubnetCIDR: "192.0.2.0/24", GatewayIP: "198.51.100.1"})
+	fmt.Println(err)
+	// Output:
+	// Invalid VLAN: vlan_id must be from 1 to 4094; name must not be empty; gateway_ip must be an address of the subnet 192.0.2.0/24
+}
+
+// A resource says of itself what documents and databases need to know.
+func ExampleResource_Fields() {
+	for _, f := range inventory.Of[inventory.VLAN]().Fields() {
+		fmt.Println(f.Name, f.Kind, f.Required, f.Nullable, f.Sortable())
+	}
+	// Output:
+	// id text false false true
+	// created_at time false false true
+	// updated_at time false false true
+	// version int false false true
+	// vlan_id int true false true
+	// name text true false true
+	// description text false false true
+	// status text false false true
+	// location_id text false true true
+	// subnet_cidr text false false true
+	// gateway_ip text false false true
+}

@@ -1,0 +1,82 @@
+package inventory_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// at is a time n minutes into a day.
+func at(n int) time.Time { return time.Date(2026, 1, 31, 12, n, 0, 0, time.UTC) }
+
+func id(n int) string { return fmt.Sprintf("018f4c2e-7b1a-7c3d-9e4f-%012d", n) }
+
+func ptr[T any](v T) *T { return &v }
+
+func device(hostname string) *inventory.Device {
+	return &inventory.Device{
+		Hostname: hostname, IP: "192.0.2.1", Model: "QFX5120", Vendor: "Juniper", OS: "Junos", Status: inventory.DeviceActive,
+	}
+}
+
+func location(name string) *inventory.Location {
+	return &inventory.Location{Name: name, City: "Berlin", Country: "DE", Address: "Allee 1"}
+}
+
+func port(device, name string) *inventory.Interface {
+	return &inventory.Interface{DeviceID: device, Name: name, Type: "fiber"}
+}
+
+func patch(t *testing.T, doc string) inventory.Patch {
+	t.Helper()
+	var p inventory.Patch
+	if err := json.Unmarshal([]byte(doc), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// fields are the names of the fields of an error, which must be of the kind.
+func fields(t *testing.T, err error, kind inventory.ErrorKind) []string {
+	t.Helper()
+	e, ok := errors.AsType[*inventory.Error](err)
+	if !ok || e.Kind != kind {
+		t.Fatalf("the error is %v of kind %v, want kind %v", err, inventory.KindOf(err), kind)
+	}
+	var names []string
+	for _, f := range e.Fields {
+		names = append(names, f.Field)
+		if f.Reason == "" {
+			t.Errorf("no reason for %s", f.Field)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func isKind(t *testing.T, err error, kind inventory.ErrorKind) {
+	t.Helper()
+	if inventory.KindOf(err) != kind {
+		t.Fatalf("the error is %v of kind %v, want kind %v", err, inventory.KindOf(err), kind)
+	}
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s is\n%+v, want\n%+v", what, got, want)
+	}
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,299 @@
+package inventory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// open makes an inventory with ids and times that count up.
+func open() (*inventory.Inventory, *inventory.MemStore) {
+	s := inventory.NewMemStore()
+	var ids, minutes atomic.Int64
+	return inventory.New(s, &inventory.Options{
+		Now:   func() time.Time { return at(int(minutes.Add(1))) },
+		NewID: func() (string, error) { return id(int(ids.Add(1))), nil },
+	}), s
+}
+
+// jane is a caller who is no user.
+func jane() inventory.Caller {
+	return inventory.Caller{Name: "jane", Address: "192.0.2.7", RequestID: "r1"}
+}
+
+// log is the audit log.
+func log(t *testing.T, s inventory.Store) []inventory.AuditLog {
+	t.Helper()
+	page, err := s.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
+	ok(t, err)
+	var entries []inventory.AuditLog
+	for _, rec := range page.Records {
+		entries = append(entries, *rec.(*inventory.AuditLog))
+	}
+	return entries
+}
+
+// TestLife follows a device from its creation to its end, and its entries in the log.
+func TestLife(t *testing.T) {
+	t.Parallel()
+	v, s := open()
+	ctx, devices := t.Context(), inventory.Of[inventory.Device]()
+	d := device("core-1")
+	d.Base = inventory.Base{ID: "mine", Version: 99}
+	ok(t, v.Create(ctx, jane(), d))
+	equal(t, "what the inventory sets", d.Base, inventory.Base{ID: id(1), CreatedAt: at(1), UpdatedAt: at(1), Version: 1})
+
+	recs, err := v.Update(ctx, jane(), devices, inventory.Edit{ID: strings.ToUpper(d.ID), Apply: patch(t, `{"status":"maintenance"}`).Apply})
+	ok(t, err)
+	equal(t, "the version", recs[0].Meta().Version, int64(2))
+	recs, err = v.Update(ctx, jane(), devices, inventory.Edit{ID: d.ID, Version: 2, Apply: patch(t, `{"status":"MAINTENANCE"}`).Apply})
+	ok(t, err)
+	equal(t, "the version where nothing changed", recs[0].Meta().Version, int64(2))
+
+	draft := device("core-2")
+	draft.Base = inventory.Base{ID: id(7), Version: 7}
+	recs, err = v.Update(ctx, jane(), devices, inventory.Edit{ID: d.ID, Apply: inventory.Replacement(draft), Action: "replace"})
+	ok(t, err)
+	got := recs[0].(*inventory.Device)
+	equal(t, "the replacement", []any{got.ID, got.CreatedAt, got.Version, got.Hostname, got.Status},
+		[]any{d.ID, d.CreatedAt, int64(3), "core-2", inventory.DeviceActive})
+
+	isKind(t, v.Delete(ctx, jane(), devices, inventory.Edit{ID: d.ID, Version: 2}), inventory.Stale)
+	ok(t, v.Delete(ctx, jane(), devices, inventory.Edit{ID: d.ID, Version: 3}))
+	isKind(t, v.Delete(ctx, jane(), devices, inventory.Edit{ID: d.ID}), inventory.NotFound)
+
+	entries := log(t, s)
+	var actions []string
+	for _, e := range entries {
+		actions = append(actions, e.Action)
+		equal(t, "who and what", []string{e.Actor, e.IPAddress, e.RequestID, e.ResourceType, e.ResourceID}, []string{"jane", "192.0.2.7", "r1", "device", d.ID})
+	}
+	equal(t, "the actions", strings.Join(actions, " "), "create update replace delete")
+	equal(t, "the first change", entries[1].Changes, inventory.Changes{"status": {Before: "active", After: "maintenance"}})
+	equal(t, "the last of the hostname", entries[3].Changes["hostname"], inventory.Change{Before: "core-2"})
+}
+
+// TestAllOrNothing says that a call of several items changes all or none, and names every
+// one that failed (rulings, 3).
+func TestAllOrNothing(t *testing.T) {
+	t.Parallel()
+	v, s := open()
+	ctx, devices := t.Context(), inventory.Of[inventory.Device]()
+	a, b := device("a"), device("b")
+	ok(t, v.Create(ctx, jane(), a, b))
+	_, err := v.Update(ctx, jane(), devices,
+		inventory.Edit{ID: a.ID, Apply: patch(t, `{"hostname":"c"}`).Apply},
+		inventory.Edit{ID: id(99), Apply: patch(t, `{}`).Apply},
+		inventory.Edit{ID: "x"},
+		inventory.Edit{ID: b.ID, Version: 9},
+		inventory.Edit{ID: b.ID, Apply: patch(t, `{"ip":"x","nope":1}`).Apply},
+		inventory.Edit{ID: b.ID, Apply: patch(t, `{"hostname":"c"}`).Apply})
+	e, isError := errors.AsType[*inventory.Error](err)
+	if !isError {
+		t.Fatal(err)
+	}
+	var failed []string
+	for _, item := range e.Items {
+		failed = append(failed, fmt.Sprint(item.Index, item.ID, item.Err.Kind))
+	}
+	equal(t, "what failed", failed, []string{
+		fmt.Sprint(1, id(99), inventory.NotFound), fmt.Sprint(2, "x", inventory.Invalid), fmt.Sprint(3, b.ID, inventory.Stale),
+		fmt.Sprint(4, b.ID, inventory.Invalid), fmt.Sprint(5, b.ID, inventory.Conflict),
+	})
+	if !strings.HasPrefix(e.Message, "Nothing was changed, as 5 of 6 items of devices failed: item 1 "+id(99)+": Device not found; ") {
+		t.Errorf("the message is %s", e.Message)
+	}
+	got, err := s.Get(ctx, devices, a.ID)
+	ok(t, err)
+	equal(t, "the device that was right", got, inventory.Record(checked(t, a)))
+
+	err = v.Create(ctx, jane(), device("d"), device(""), device("a"))
+	e, _ = errors.AsType[*inventory.Error](err)
+	if e == nil || len(e.Items) != 1 || e.Items[0].Index != 1 {
+		t.Errorf("the error is %v", err)
+	}
+	err = v.Create(ctx, jane(), device("d"), device("a"), device("d"))
+	e, _ = errors.AsType[*inventory.Error](err)
+	if e == nil || len(e.Items) != 2 || e.Kind != inventory.Conflict {
+		t.Errorf("the error is %v", err)
+	}
+	equal(t, "devices", count(t, s, devices), int64(2))
+	equal(t, "entries", len(log(t, s)), 2)
+}
+
+func checked(t *testing.T, d *inventory.Device) *inventory.Device {
+	t.Helper()
+	ok(t, inventory.Check(d))
+	return d
+}
+
+func TestDry(t *testing.T) {
+	t.Parallel()
+	v, s := open()
+	ctx := t.Context()
+	ok(t, v.Create(ctx, jane(), device("a")))
+	d := device("b")
+	ok(t, v.Dry().Create(ctx, jane(), d))
+	isKind(t, v.Dry().Create(ctx, jane(), device("a")), inventory.Conflict)
+	if d.ID == "" {
+		t.Error("a dry call does not say what would be")
+	}
+	equal(t, "devices and entries", []any{count(t, s, inventory.Of[inventory.Device]()), len(log(t, s))}, []any{int64(1), 1})
+}
+
+// TestWriters says that of those who name a version exactly one wins, and that of those who
+// name none no change is lost.
+func TestWriters(t *testing.T) {
+	t.Parallel()
+	v, s := open()
+	ctx, devices := t.Context(), inventory.Of[inventory.Device]()
+	d := device("a")
+	ok(t, v.Create(ctx, jane(), d))
+	var wins atomic.Int64
+	var group sync.WaitGroup
+	for n := range 8 {
+		group.Go(func() {
+			_, err := v.Update(ctx, jane(), devices, inventory.Edit{ID: d.ID, Version: 1, Apply: patch(t, fmt.Sprintf(`{"role":"r%d"}`, n)).Apply})
+			if err == nil {
+				wins.Add(1)
+			} else if inventory.KindOf(err) != inventory.Stale {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	equal(t, "wins", wins.Load(), int64(1))
+	for range 8 {
+		group.Go(func() {
+			_, err := v.Update(ctx, jane(), devices, inventory.Edit{ID: d.ID, Apply: func(rec inventory.Record) error {
+				rec.(*inventory.Device).Notes += "x"
+				return nil
+			}})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	got, err := inventory.Get[inventory.Device](ctx, s, d.ID)
+	ok(t, err)
+	equal(t, "the notes", got.Notes, "xxxxxxxx")
+}
+
+// overtaken is a store whose first transactions come too late.
+type overtaken struct {
+	inventory.Store
+	left int
+}
+
+type lateTx struct {
+	inventory.Tx
+	store *overtaken
+}
+
+func (s *overtaken) Change(ctx context.Context, f func(inventory.Tx) error) error {
+	return s.Store.Change(ctx, func(tx inventory.Tx) error { return f(&lateTx{tx, s}) })
+}
+
+func (tx *lateTx) Update(ctx context.Context, rec inventory.Record, version int64) error {
+	if tx.store.left--; tx.store.left >= 0 {
+		return inventory.Outdated(inventory.ResourceOf(rec))
+	}
+	return tx.Tx.Update(ctx, rec, version)
+}
+
+// TestOvertaken says that a change that came too late is made again, and that a refusal
+// by the edit itself is not.
+func TestOvertaken(t *testing.T) {
+	t.Parallel()
+	_, s := open()
+	v := inventory.New(&overtaken{Store: s, left: 3}, nil)
+	d := device("a")
+	ok(t, v.Create(t.Context(), jane(), d))
+	calls := 0
+	recs, err := v.Update(t.Context(), jane(), inventory.Of[inventory.Device](), inventory.Edit{ID: d.ID, Apply: func(rec inventory.Record) error {
+		calls++
+		return patch(t, `{"role":"core"}`).Apply(rec)
+	}})
+	ok(t, err)
+	equal(t, "calls and records", []int{calls, len(recs)}, []int{4, 1})
+	calls = 0
+	_, err = v.Update(t.Context(), jane(), inventory.Of[inventory.Device](), inventory.Edit{ID: d.ID, Apply: func(inventory.Record) error {
+		calls++
+		return inventory.Outdated(inventory.Of[inventory.Device]())
+	}})
+	isKind(t, err, inventory.Stale)
+	equal(t, "calls", calls, 1)
+}
+
+// TestUsers says that a password is never kept, and who deletes themselves is in the log.
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	v, s := open()
+	ctx, users := t.Context(), inventory.Of[inventory.User]()
+	u := &inventory.User{Username: "jane", Email: "jane@example.org", Role: "admin", Password: "correct horse"}
+	if err := v.Create(ctx, jane(), u); err == nil || inventory.KindOf(err) != 0 {
+		t.Errorf("a password in clear: %v", err)
+	}
+	u.Password, u.PasswordHash = "", "hash"
+	ok(t, v.Create(ctx, jane(), u))
+	by := inventory.Caller{UserID: u.ID, Name: "jane"}
+	recs, err := v.Update(ctx, by, users, inventory.Edit{ID: u.ID, Action: "password", Apply: func(rec inventory.Record) error {
+		rec.(*inventory.User).PasswordHash = "other hash"
+		return nil
+	}})
+	ok(t, err)
+	equal(t, "the version", recs[0].Meta().Version, int64(2))
+	ok(t, v.Delete(ctx, by, users, inventory.Edit{ID: u.ID}))
+	for _, e := range log(t, s) {
+		if e.UserID != nil || e.Actor != "jane" || strings.Contains(fmt.Sprint(e.Changes), "hash") {
+			t.Errorf("the entry is %+v", e)
+		}
+	}
+	equal(t, "entries", len(log(t, s)), 3)
+}
+
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	v, s := open()
+	ctx := t.Context()
+	many := make([]inventory.Record, inventory.MaxItems+1)
+	for i := range many {
+		many[i] = device(fmt.Sprint("d", i))
+	}
+	isKind(t, v.Create(ctx, jane(), many...), inventory.Invalid)
+	isKind(t, v.Delete(ctx, jane(), inventory.Of[inventory.Device](), make([]inventory.Edit, inventory.MaxItems+1)...), inventory.Invalid)
+	ok(t, v.Create(ctx, jane()))
+	if err := v.Create(ctx, jane(), device("a"), location("a")); err == nil {
+		t.Error("two resources in one call")
+	}
+	if err := v.Create(ctx, jane(), device("a"), (*inventory.Device)(nil)); err == nil {
+		t.Error("no record")
+	}
+	forged := inventory.Caller{Name: strings.Repeat("ä\n", 200), Address: "a\x00b", RequestID: "\xff"}
+	ok(t, v.Create(ctx, forged, device("a")))
+	e := log(t, s)[0]
+	equal(t, "the entry", []string{e.Actor, e.IPAddress, e.RequestID}, []string{strings.Repeat("ä?", 50), "a?b", "?"})
+	failure := errors.New("no more ids")
+	v = inventory.New(s, &inventory.Options{NewID: func() (string, error) { return "", failure }})
+	if err := v.Create(ctx, jane(), device("b")); !errors.Is(err, failure) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestMetricsHaveTheirTime(t *testing.T) {
+	t.Parallel()
+	v, _ := open()
+	d := device("a")
+	ok(t, v.Create(t.Context(), jane(), d))
+	m, old := &inventory.Metric{DeviceID: d.ID}, &inventory.Metric{DeviceID: d.ID, TS: ptr(at(0))}
+	ok(t, v.Create(t.Context(), jane(), m, old))
+	equal(t, "the times", []time.Time{*m.TS, *old.TS}, []time.Time{m.CreatedAt, at(0)})
+}

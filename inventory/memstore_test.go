@@ -1,0 +1,190 @@
+package inventory_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// put creates records below the inventory's rules.
+func put(t *testing.T, s inventory.Store, records ...inventory.Record) {
+	t.Helper()
+	ok(t, create(t.Context(), s, records...))
+}
+
+func create(ctx context.Context, s inventory.Store, records ...inventory.Record) error {
+	return s.Change(ctx, func(tx inventory.Tx) error { return tx.Create(ctx, records...) })
+}
+
+// with gives a record its id and its first version.
+func with[R inventory.Record](n int, rec R) R {
+	*rec.Meta() = inventory.Base{ID: id(n), CreatedAt: at(n % 60), UpdatedAt: at(n % 60), Version: 1}
+	return rec
+}
+
+func count(t *testing.T, s inventory.Reader, r *inventory.Resource) int64 {
+	t.Helper()
+	page, err := s.List(t.Context(), &inventory.Query{Resource: r, Count: true})
+	ok(t, err)
+	return page.Total
+}
+
+// TestUniqueKeys says which records can't be next to each other (reference 1.4).
+func TestUniqueKeys(t *testing.T) {
+	t.Parallel()
+	s := inventory.NewMemStore()
+	first := with(1, device("a"))
+	first.SerialNumber = "S1"
+	second := with(2, device("b"))
+	user := with(3, &inventory.User{Username: "jane", Email: "jane@example.org", Role: "admin"})
+	site := with(4, location("a"))
+	site.SiteCode = "B1"
+	put(t, s, first, second, user, site,
+		with(5, port(id(1), "x")), with(6, port(id(2), "x")),
+		with(7, &inventory.VLAN{VLANID: 10, Name: "a", LocationID: ptr(id(4))}),
+		with(8, &inventory.VLAN{VLANID: 10, Name: "b"}), with(9, &inventory.VLAN{VLANID: 10, Name: "c"}),
+		with(10, &inventory.Link{AInterfaceID: id(5), BInterfaceID: id(6)}))
+
+	serial := with(20, device("c"))
+	serial.SerialNumber = "S1"
+	code := with(20, location("b"))
+	code.SiteCode = "B1"
+	for want, rec := range map[string]inventory.Record{
+		"Hostname already exists":                      with(20, device("a")),
+		"Serial number already exists":                 serial,
+		"Username already exists":                      with(20, &inventory.User{Username: "jane", Email: "j@example.org"}),
+		"Email already exists":                         with(20, &inventory.User{Username: "john", Email: "jane@example.org"}),
+		"Site code already exists":                     code,
+		"Interface name already exists on this device": with(20, port(id(1), "x")),
+		"VLAN number already exists at this location":  with(20, &inventory.VLAN{VLANID: 10, LocationID: ptr(id(4))}),
+		"Link between these interfaces already exists": with(20, &inventory.Link{AInterfaceID: id(5), BInterfaceID: id(6)}),
+		"Id already exists":                            with(1, device("d")),
+	} {
+		err := create(t.Context(), s, rec)
+		isKind(t, err, inventory.Conflict)
+		equal(t, "the message", err.Error(), want)
+		if len(fields(t, err, inventory.Conflict)) == 0 {
+			t.Errorf("%s: no field is named", want)
+		}
+	}
+}
+
+// TestReferences says that a record refers to what is there only.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	s := inventory.NewMemStore()
+	put(t, s, with(1, device("a")), with(2, port(id(1), "x")))
+	lost := with(20, device("b"))
+	lost.LocationID = ptr(id(9))
+	for field, rec := range map[string]inventory.Record{
+		"location_id":    lost,
+		"device_id":      with(20, port(id(9), "x")),
+		"b_interface_id": with(20, &inventory.Link{AInterfaceID: id(2), BInterfaceID: id(9)}),
+		"interface_id":   with(20, &inventory.Event{InterfaceID: ptr(id(1))}),
+	} {
+		err := create(t.Context(), s, rec)
+		equal(t, "the field", fields(t, err, inventory.Invalid), []string{field})
+	}
+}
+
+// TestCascades says what becomes of records when what they refer to is deleted (reference 1.4).
+func TestCascades(t *testing.T) {
+	t.Parallel()
+	s, ctx := inventory.NewMemStore(), t.Context()
+	d := with(2, device("a"))
+	d.LocationID = ptr(id(1))
+	put(t, s, with(1, location("a")), d, with(3, device("b")),
+		with(4, port(id(2), "x")), with(5, port(id(3), "x")), with(6, &inventory.Link{AInterfaceID: id(4), BInterfaceID: id(5)}),
+		with(7, &inventory.VLAN{VLANID: 10, LocationID: ptr(id(1))}), with(8, &inventory.Metric{DeviceID: id(2)}),
+		with(9, &inventory.Event{DeviceID: ptr(id(2)), InterfaceID: ptr(id(4)), LocationID: ptr(id(1))}))
+	remove := func(r *inventory.Resource, n int) {
+		t.Helper()
+		ok(t, s.Change(ctx, func(tx inventory.Tx) error { return tx.Delete(ctx, r, id(n), 1) }))
+	}
+	remove(inventory.Of[inventory.Location](), 1)
+	got, err := inventory.Get[inventory.Device](ctx, s, id(2))
+	ok(t, err)
+	equal(t, "the device without a location", []any{got.LocationID, got.Version}, []any{(*string)(nil), int64(2)})
+	err = s.Change(ctx, func(tx inventory.Tx) error { return tx.Delete(ctx, inventory.Of[inventory.Device](), id(2), 1) })
+	isKind(t, err, inventory.Stale)
+	ok(t, s.Change(ctx, func(tx inventory.Tx) error { return tx.Delete(ctx, inventory.Of[inventory.Device](), id(2), 2) }))
+	for name, want := range map[string]int64{"locations": 0, "devices": 1, "interfaces": 1, "links": 0, "vlans": 1, "metrics": 0, "events": 1} {
+		r, _ := inventory.Named(name)
+		equal(t, name, count(t, s, r), want)
+	}
+	event, err := inventory.Get[inventory.Event](ctx, s, id(9))
+	ok(t, err)
+	equal(t, "the event's references", []any{event.DeviceID, event.InterfaceID, event.LocationID}, []any{(*string)(nil), (*string)(nil), (*string)(nil)})
+}
+
+// TestTransactions says that a change happens whole or not at all, whatever ends it.
+func TestTransactions(t *testing.T) {
+	t.Parallel()
+	s, ctx := inventory.NewMemStore(), t.Context()
+	devices := inventory.Of[inventory.Device]()
+	d := with(1, device("a"))
+	put(t, s, d, with(2, port(id(1), "x")))
+	changed := inventory.Clone(d)
+	changed.Hostname, changed.Version = "b", 2
+	steps := func(tx inventory.Tx) error {
+		return errors.Join(tx.Update(ctx, changed, 1), tx.Create(ctx, with(3, device("a"))), tx.Delete(ctx, devices, id(1), 2))
+	}
+	failure := errors.New("failure")
+	err := s.Change(ctx, func(tx inventory.Tx) error {
+		ok(t, steps(tx))
+		equal(t, "devices within", count(t, tx, devices), int64(1))
+		return failure
+	})
+	if !errors.Is(err, failure) {
+		t.Errorf("the error is %v", err)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic is gone")
+			}
+		}()
+		_ = s.Change(ctx, func(tx inventory.Tx) error {
+			ok(t, steps(tx))
+			panic("failure")
+		})
+	}()
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := s.Change(canceled, steps); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	got, err := s.Get(ctx, devices, id(1))
+	ok(t, err)
+	equal(t, "the device", got, inventory.Record(d))
+	equal(t, "interfaces", count(t, s, inventory.Of[inventory.Interface]()), int64(1))
+	isKind(t, create(ctx, s, with(4, device("a"))), inventory.Conflict)
+	put(t, s, with(4, device("b")))
+	ok(t, s.Change(ctx, func(tx inventory.Tx) error { // an *Error is not the end
+		isKind(t, tx.Create(ctx, with(5, device("c")), with(6, device("a"))), inventory.Conflict)
+		return tx.Create(ctx, with(6, device("c")))
+	}))
+	equal(t, "devices", count(t, s, devices), int64(3))
+}
+
+// TestStoreCopies says that what callers do to a record afterwards does not matter.
+func TestStoreCopies(t *testing.T) {
+	t.Parallel()
+	s, ctx := inventory.NewMemStore(), t.Context()
+	d := full()
+	d.LocationID = nil
+	put(t, s, d)
+	d.Tags[0] = "x"
+	page, err := s.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.Device]()})
+	ok(t, err)
+	page.Records[0].(*inventory.Device).Tags[0] = "y"
+	got, err := inventory.Get[inventory.Device](ctx, s, id(1))
+	ok(t, err)
+	equal(t, "the tags", got.Tags, []string{"a", "b"})
+	put(t, s, with(2, &inventory.User{Username: "jane", Email: "j@example.org", Password: "secret", PasswordHash: "hash"}))
+	user, err := inventory.Get[inventory.User](ctx, s, id(2))
+	ok(t, err)
+	equal(t, "what is kept of the password", user.Password+user.PasswordHash, "hash")
+}

@@ -1,0 +1,211 @@
+package inventory_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// full is a device with all there is.
+func full() *inventory.Device {
+	d := device("core-1")
+	d.Base = inventory.Base{ID: id(1), CreatedAt: at(1), UpdatedAt: at(2), Version: 3}
+	d.LocationID, d.LastSeen, d.Tags, d.SerialNumber = ptr(id(9)), ptr(at(3)), []string{"a", "b"}, "S1"
+	return d
+}
+
+// TestPatch says that a partial update changes what it names and nothing else.
+func TestPatch(t *testing.T) {
+	t.Parallel()
+	for doc, change := range map[string]func(*inventory.Device){
+		`{}`: func(*inventory.Device) {},
+		`{"status":"maintenance","os_version":"23.4"}`: func(d *inventory.Device) { d.Status, d.OSVersion = "maintenance", "23.4" },
+		`{"location_id":null,"last_seen":null}`:        func(d *inventory.Device) { d.LocationID, d.LastSeen = nil, nil },
+		`{"location_id":"` + id(8) + `"}`:              func(d *inventory.Device) { d.LocationID = ptr(id(8)) },
+		`{"serial_number":""}`:                         func(d *inventory.Device) { d.SerialNumber = "" },
+		`{"tags":["c"]}`:                               func(d *inventory.Device) { d.Tags = []string{"c"} },
+		`{"tags":null}`:                                func(d *inventory.Device) { d.Tags = nil },
+		`{"last_seen":"2026-01-31T13:05:00+01:00"}`:    func(d *inventory.Device) { d.LastSeen = ptr(at(5)) },
+		`{"id":"` + id(1) + `","version":3,"created_at":"2026-01-31T12:01:00Z","role":"core"}`: func(d *inventory.Device) { d.Role = "core" },
+	} {
+		got, want := full(), full()
+		change(want)
+		ok(t, patch(t, doc).Apply(got))
+		if got.LastSeen != nil {
+			*got.LastSeen = got.LastSeen.UTC()
+		}
+		got.CreatedAt = got.CreatedAt.UTC()
+		equal(t, doc, got, want)
+	}
+}
+
+// TestPatchRefuses says that a bad update names all that is wrong, and changes nothing.
+func TestPatchRefuses(t *testing.T) {
+	t.Parallel()
+	for doc, want := range map[string]string{
+		`{"hostnam":"a","role":"core"}`: "hostnam",
+		`{"hostname":null}`:             "hostname",
+		`{"hostname":7,"ip":["a"],"tags":"a","last_seen":"yesterday","role":"core"}`: "hostname ip last_seen tags",
+		`{"location_id":7}`:                     "location_id",
+		`{"version":4}`:                         "version",
+		`{"id":"` + id(2) + `"}`:                "id",
+		`{"created_at":"2026-01-31T12:02:00Z"}`: "created_at",
+		`{"password_hash":"x","Hostname":"a"}`:  "Hostname password_hash",
+		`{"":1}`:                                "",
+	} {
+		got := full()
+		err := patch(t, doc).Apply(got)
+		equal(t, doc, strings.Join(fields(t, err, inventory.Invalid), " "), want)
+		equal(t, "the device after "+doc, got, full())
+	}
+}
+
+// TestPatchOfUsers says that no update reaches what is hidden.
+func TestPatchOfUsers(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"-", "PasswordHash", "password_hash", "epoch", "Epoch", "reset_hash", "Base"} {
+		u := &inventory.User{PasswordHash: "x"}
+		isKind(t, inventory.Patch{name: json.RawMessage(`"y"`)}.Apply(u), inventory.Invalid)
+		equal(t, "the user", u, &inventory.User{PasswordHash: "x"})
+	}
+}
+
+// TestPatchIsBounded says that a document can't blow up its error.
+func TestPatchIsBounded(t *testing.T) {
+	t.Parallel()
+	p := inventory.Patch{}
+	for n := range 10_000 {
+		p[fmt.Sprint("field", n)] = json.RawMessage("1")
+	}
+	err := p.Apply(full())
+	if n := len(fields(t, err, inventory.Invalid)); n != 20 || len(err.Error()) > 2000 {
+		t.Errorf("%d problems in %d bytes", n, len(err.Error()))
+	}
+}
+
+// TestSpeedsFollow says that of speed and speed_mbps the one that an update leaves out
+// becomes that of the other.
+func TestSpeedsFollow(t *testing.T) {
+	t.Parallel()
+	for doc, want := range map[string]any{
+		`{"speed":"10Gbps"}`:                     []any{"10Gbps", int64(10000)},
+		`{"speed_mbps":10000}`:                   []any{"10Gbps", int64(10000)},
+		`{"speed_mbps":10000,"speed":"10 gbps"}`: []any{"10Gbps", int64(10000)},
+		`{"name":"b"}`:                           []any{"1Gbps", int64(1000)},
+	} {
+		i := port(id(1), "a")
+		i.Speed = "1Gbps"
+		ok(t, inventory.Check(i))
+		ok(t, patch(t, doc).Apply(i))
+		ok(t, inventory.Check(i))
+		equal(t, doc, []any{i.Speed, *i.SpeedMbps}, want)
+	}
+	i := port(id(1), "a")
+	i.Speed = "1Gbps"
+	ok(t, inventory.Check(i))
+	ok(t, patch(t, `{"speed":""}`).Apply(i))
+	ok(t, inventory.Check(i))
+	if i.Speed != "" || i.SpeedMbps != nil {
+		t.Errorf("no speed is %q, %v", i.Speed, i.SpeedMbps)
+	}
+}
+
+// TestPatchSaysWhatIsWanted says that a wrong type is answered with the right one.
+func TestPatchSaysWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	for doc, c := range map[string]struct {
+		rec  inventory.Record
+		want string
+	}{
+		`{"mtu":1.5}`:           {&inventory.Interface{}, "must be a whole number"},
+		`{"lat":"north"}`:       {&inventory.Location{}, "must be a number"},
+		`{"inactive_status":1}`: {&inventory.User{}, "must be true or false"},
+		`{"vlan_id":null}`:      {&inventory.VLAN{}, "must not be null: must be a whole number"},
+		`{"tags":{}}`:           {&inventory.Device{}, "must be an array of strings"},
+		`{"changes":[]}`:        {&inventory.AuditLog{}, "must be an object"},
+		`{"ts":1}`:              {&inventory.Metric{}, "must be a timestamp such as 2026-01-31T12:00:00Z"},
+		`{"severity":["a"]}`:    {&inventory.Event{}, "must be a string"},
+		`{"acknowledged_at":"2026-01-31T12:00:00Z"}`: {&inventory.Event{}, "is set by the inventory: leave it out, or send it as it is"},
+	} {
+		e, _ := errors.AsType[*inventory.Error](patch(t, doc).Apply(c.rec))
+		if e == nil || len(e.Fields) != 1 || e.Fields[0].Reason != c.want {
+			t.Errorf("%s: %v, want %s", doc, e, c.want)
+		}
+	}
+}
+
+func TestOwnerMay(t *testing.T) {
+	t.Parallel()
+	before := &inventory.User{Username: "jane", Role: inventory.Viewer}
+	after := inventory.Clone(before)
+	after.Email, after.FirstName = "jane@example.org", "Jane"
+	ok(t, inventory.OwnerMay(before, after))
+	after.Role, after.InactiveStatus = inventory.Admin, true
+	err := inventory.OwnerMay(before, after)
+	equal(t, "what the owner may not do", fields(t, err, inventory.Forbidden), []string{"inactive_status", "role"})
+	equal(t, "the message", err.Error(), "Forbidden: You do not have permission to perform this action")
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	after := full()
+	after.Version, after.Status, after.LocationID, after.Tags = 4, "offline", nil, []string{"a b"}
+	equal(t, "the difference", inventory.Diff(full(), after), inventory.Changes{
+		"status":      {Before: "active", After: "offline"},
+		"location_id": {Before: id(9), After: nil},
+		"tags":        {Before: []string{"a", "b"}, After: []string{"a b"}},
+	})
+	u := &inventory.User{Username: "jane", Password: "secret-1", PasswordHash: "secret-2", ResetHash: "secret-3"}
+	text, err := json.Marshal([]any{inventory.Diff(nil, u), inventory.Diff(u, nil)})
+	ok(t, err)
+	if strings.Contains(string(text), "secret") || !strings.Contains(string(text), "jane") {
+		t.Errorf("the difference is %s", text)
+	}
+}
+
+func TestCloneSharesNothing(t *testing.T) {
+	t.Parallel()
+	d := full()
+	c := inventory.Clone(d)
+	*c.LocationID, *c.LastSeen, c.Tags[0], c.ID = "x", at(9), "x", "x"
+	equal(t, "the device", d, full())
+	a := &inventory.AuditLog{UserID: ptr("a"), Changes: inventory.Changes{"a": {}}}
+	b := inventory.Clone(a)
+	*b.UserID, b.Changes["b"] = "b", inventory.Change{}
+	equal(t, "the entry", a, &inventory.AuditLog{UserID: ptr("a"), Changes: inventory.Changes{"a": {}}})
+}
+
+// FuzzPatch says that no update panics, that one that is refused changes nothing, and that
+// what passes both the patch and the check is in its final form.
+func FuzzPatch(f *testing.F) {
+	f.Add("interfaces", `{"speed":"10Gbps","mtu":null}`)
+	f.Add("devices", `{"tags":["a"],"last_seen":"2026-01-31T13:05:00+01:00","ip":"::1"}`)
+	f.Add("links", `{"a_interface_id":"018F4C2E-7B1A-7C3D-9E4F-00000000000B"}`)
+	f.Add("locations", `{"lat":1e400,"lon":-0.0}`)
+	f.Fuzz(func(t *testing.T, name, doc string) {
+		r, known := inventory.Named(name)
+		var p inventory.Patch
+		if !known || json.Unmarshal([]byte(doc), &p) != nil {
+			t.Skip()
+		}
+		rec := r.New()
+		if err := p.Apply(rec); err != nil {
+			isKind(t, err, inventory.Invalid)
+			equal(t, "what was refused", rec, r.New())
+			return
+		}
+		if inventory.Check(rec) != nil {
+			return
+		}
+		once := inventory.Clone(rec)
+		ok(t, inventory.Check(once))
+		equal(t, "what was checked twice", once, rec)
+		if _, err := json.Marshal(rec); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,361 @@
+package inventory_test
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+func parse(t *testing.T, r *inventory.Resource, query string) (*inventory.Query, error) {
+	t.Helper()
+	values, err := url.ParseQuery(query)
+	ok(t, err)
+	return inventory.ParseQuery(r, values)
+}
+
+// fleet are devices to look for.
+func fleet() []inventory.Record {
+	var all []inventory.Record
+	for i, line := range []string{
+		"core-1 Juniper active 192.0.2.1 S1 a,b",
+		"Core-2 Juniper offline 192.0.2.2 - a",
+		"edge-1 Cisco active 2001:db8::1 S3 -",
+		"edge-2 Arista maintenance 192.0.2.4 S4 b",
+	} {
+		w := strings.Fields(strings.ReplaceAll(line, " -", " \x01"))
+		d := device(w[0])
+		d.ID, d.CreatedAt, d.Version = id(i+1), at(i), int64(i+1)
+		d.Vendor, d.Status, d.IP = w[1], inventory.DeviceStatus(w[2]), w[3]
+		d.SerialNumber = strings.Trim(w[4], "\x01")
+		if w[5] != "\x01" {
+			d.Tags = strings.Split(w[5], ",")
+		}
+		if i > 1 {
+			d.LastSeen = ptr(at(10 * i))
+			d.LocationID = ptr(id(9))
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// TestFilters says what each filter finds among the four of the fleet.
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"":                                          "1 2 3 4",
+		"hostname=core-1":                           "1",
+		"hostname=CORE-1":                           "",
+		"vendor=Juniper&status=active":              "1",
+		"status=ACTIVE":                             "1 3",
+		"status__ne=active":                         "2 4",
+		"status__in=active,offline":                 "1 2 3",
+		"ip=2001:DB8:0::1":                          "3",
+		"ip__startswith=192.":                       "1 2 4",
+		"hostname__contains=ORE":                    "1 2",
+		"hostname__startswith=core":                 "1 2",
+		"hostname__startswith=ore":                  "",
+		"serial_number__isnull=true":                "2",
+		"serial_number__isnull=false":               "1 3 4",
+		"serial_number__ne=S1":                      "2 3 4",
+		"last_seen__gte=2026-01-31T12:20:00Z":       "3 4",
+		"last_seen__gt=2026-01-31T13:20:00%2B01:00": "4",
+		"last_seen__lt=2026-01-31T12:30:00Z":        "3",
+		"last_seen__lte=2026-01-31T12:30:00Z&last_seen__ne=2026-01-31T12:30:00Z": "3",
+		"last_seen__isnull=true":                 "1 2",
+		"location_id=" + strings.ToUpper(id(9)):  "3 4",
+		"location_id__isnull=false&vendor=Cisco": "3",
+		"version__in=1,4":                        "1 4",
+		"created_at__lt=2026-01-31T12:01:00Z":    "1",
+		"id__in=" + id(2) + "," + id(3):          "2 3",
+		"tags=a":                                 "1 2",
+		"tags=a&tags=b":                          "1",
+		"q=ARISTA":                               "4",
+		"q=s3":                                   "3",
+		"q=s":                                    "1 3 4",
+		"q=100%25":                               "",
+		"sortby=hostname:asc":                    "2 1 3 4",
+		"sortby=hostname:desc":                   "4 3 1 2",
+		"sortby=status:asc&sortby=version:desc":  "3 1 4 2",
+		"sortby=last_seen:asc":                   "1 2 3 4",
+		"sortby=last_seen:desc":                  "4 3 1 2",
+		"limit=3":                                "1 2 3",
+		"limit=3&page=2":                         "4",
+		"limit=3&page=2147483647":                "",
+	} {
+		q, err := parse(t, inventory.Of[inventory.Device](), query)
+		if err != nil {
+			t.Errorf("%s: %v", query, err)
+			continue
+		}
+		page := q.Select(fleet())
+		var got []string
+		for _, rec := range page.Records {
+			got = append(got, fmt.Sprint(rec.Meta().Version))
+		}
+		equal(t, query, strings.Join(got, " "), want)
+	}
+}
+
+// TestBadQueries says that what can't be understood is refused, by the name of the
+// parameter, with what is allowed.
+func TestBadQueries(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string][2]string{
+		"hostnme=a":                          {"hostnme", "is no known query parameter: use page, limit, sortby, q, fields, count, cursor, id,"},
+		"=a":                                 {"", "is no known query parameter"},
+		"notes=":                             {"notes", "must not be empty"},
+		"page=0":                             {"page", "must be a whole number from 1"},
+		"page=1.5":                           {"page", "must be a whole number"},
+		"page=99999999999999999999":          {"page", "must be a whole number from 1 to 2147483647"},
+		"page=":                              {"page", "must be a whole number"},
+		"limit=-1":                           {"limit", "must be a whole number"},
+		"sortby=hostname":                    {"sortby", "must be <field>:asc or <field>:desc with one of the fields id, created_at"},
+		"sortby=hostname:up":                 {"sortby", "must be"},
+		"sortby=tags:asc":                    {"sortby", "must be"},
+		"sortby=notes:asc":                   {"sortby", "must be"},
+		"sortby=ip:asc&sortby=ip:desc":       {"sortby", "names ip twice"},
+		"ip=1.2.3":                           {"ip", "must be an IP address"},
+		"ip__in=1.2.3.4,":                    {"ip__in", "must not be empty"},
+		"status=broken":                      {"status", "must be one of active, offline"},
+		"status__gte=active":                 {"status__gte", "status can be compared like this: status, status__ne"},
+		"status__":                           {"status__", "status can be compared"},
+		"status__eq=active":                  {"status__eq", "status can be compared"},
+		"hostname__isnull=true":              {"hostname__isnull", "hostname can be compared"},
+		"serial_number__isnull=1":            {"serial_number__isnull", "must be true or false"},
+		"version=one":                        {"version", "must be a whole number"},
+		"last_seen=today":                    {"last_seen", "must be a timestamp"},
+		"last_seen=0000-01-01T00:00:00Z":     {"last_seen", "must be a timestamp"},
+		"location_id=berlin":                 {"location_id", "must be a UUID"},
+		"location_id__contains=1":            {"location_id__contains", "location_id can be compared"},
+		"q=":                                 {"q", "must not be empty"},
+		"q=%00":                              {"q", "must be a text"},
+		"q=%ff":                              {"q", "must be a text"},
+		"fields=hostname,hidden":             {"fields", "hidden is no field of this list"},
+		"count=no":                           {"count", "must be true or false"},
+		"cursor=x":                           {"cursor", "is none of this list"},
+		"cursor=&page=1":                     {"cursor", "can't be used together with page"},
+		"vendor=" + strings.Repeat("a", 501): {"vendor", "must be a text of at most 500 bytes"},
+		"version__in=" + strings.Repeat("1,", 100) + "1": {"version__in", "may have at most 100 values"},
+	} {
+		_, err := parse(t, inventory.Of[inventory.Device](), query)
+		if err == nil {
+			t.Errorf("%s is taken", query)
+			continue
+		}
+		equal(t, query, fields(t, err, inventory.Invalid), []string{want[0]})
+		if !strings.Contains(err.Error(), "Invalid query: "+want[0]+" "+want[1]) {
+			t.Errorf("%s: %v, want %s", query, err, want[1])
+		}
+	}
+	_, err := parse(t, inventory.Of[inventory.Device](), "page=x&sortby=y&vendor=")
+	equal(t, "all at once", fields(t, err, inventory.Invalid), []string{"page", "sortby", "vendor"})
+	_, err = parse(t, inventory.Of[inventory.Device](), "vendor=a&vendor=b")
+	equal(t, "a duplicate", err.Error(), "Duplicate query parameter forbidden: vendor")
+	_, err = parse(t, inventory.Of[inventory.Device](), strings.Repeat("tags=a&", 51))
+	equal(t, "too many", fields(t, err, inventory.Invalid), []string{"tags"})
+}
+
+// TestSecretsAreNoParameters says that what is hidden can't be found out by asking.
+func TestSecretsAreNoParameters(t *testing.T) {
+	t.Parallel()
+	r := inventory.Of[inventory.User]()
+	for _, name := range []string{"password", "password_hash", "password__startswith", "epoch", "reset_hash", "-"} {
+		for _, query := range []string{name + "=a", "sortby=" + name + ":asc", "fields=" + name} {
+			if _, err := parse(t, r, query); err == nil {
+				t.Errorf("%s is taken", query)
+			}
+		}
+	}
+	q, err := parse(t, r, "inactive_status=true")
+	ok(t, err)
+	if !q.Matches(&inventory.User{InactiveStatus: true}) || q.Matches(&inventory.User{}) {
+		t.Error("inactive_status does not filter")
+	}
+}
+
+// TestSpecifiedParameters says that the filters and the sort fields of the
+// specification ("List query parameters") are there.
+func TestSpecifiedParameters(t *testing.T) {
+	t.Parallel()
+	for name, list := range map[string]string{
+		"devices":    "hostname ip vendor model os os_version status role serial_number rack_position location_id last_seen",
+		"interfaces": "name type status admin_status oper_status speed speed_mbps mtu mac_address mode ifindex device_id ip_address",
+		"locations":  "country", "vlans": "vlan_id name status", "users": "inactive_status",
+	} {
+		r, _ := inventory.Named(name)
+		var all []string
+		for _, p := range r.Parameters() {
+			all = append(all, p.Name)
+		}
+		for _, want := range strings.Fields(list) {
+			if !slices.Contains(all, want) {
+				t.Errorf("%s can't be filtered by %s", name, want)
+			}
+			if f, _ := r.Field(want); !f.Sortable() {
+				t.Errorf("%s can't be sorted by %s", name, want)
+			}
+		}
+	}
+}
+
+// TestValuesFindTheirForm says that a filter finds a value that is written in another way.
+func TestValuesFindTheirForm(t *testing.T) {
+	t.Parallel()
+	i := port(id(1), "a")
+	i.MACAddress, i.Speed = "00:1a:2b:3c:4d:5e", "10000mbps"
+	ok(t, inventory.Check(i))
+	for _, query := range []string{"mac_address=001A.2B3C.4D5E", "speed=10 gbps", "speed=10Gbps", "speed_mbps=10000", "device_id=" + strings.ToUpper(id(1))} {
+		q, err := parse(t, inventory.Of[inventory.Interface](), strings.ReplaceAll(query, " ", "%20"))
+		ok(t, err)
+		if !q.Matches(i) {
+			t.Errorf("%s finds nothing", query)
+		}
+	}
+}
+
+// TestPaging says that pages that follow each other, by number or by cursor, are the whole
+// list, in every order.
+func TestPaging(t *testing.T) {
+	t.Parallel()
+	r := inventory.Of[inventory.Device]()
+	for _, f := range r.Fields() {
+		if !f.Sortable() {
+			continue
+		}
+		for _, order := range []string{"asc", "desc"} {
+			sorted := "sortby=" + f.Name + ":" + order
+			q, err := parse(t, r, sorted)
+			ok(t, err)
+			want := q.Select(fleet()).Records
+			equal(t, "by number: "+sorted, walk(t, sorted, false), want)
+			equal(t, "by cursor: "+sorted, walk(t, sorted, true), want)
+		}
+	}
+}
+
+// walk reads the fleet one by one.
+func walk(t *testing.T, query string, cursors bool) (found []inventory.Record) {
+	t.Helper()
+	next := ""
+	for n := 1; ; n++ {
+		more := fmt.Sprintf("&limit=1&page=%d", n)
+		if cursors {
+			more = "&limit=1&cursor=" + next
+		}
+		q, err := parse(t, inventory.Of[inventory.Device](), query+more)
+		ok(t, err)
+		page := q.Select(fleet())
+		if page.Total != 4 {
+			t.Fatalf("the total of page %d is %d", n, page.Total)
+		}
+		found = append(found, page.Records...)
+		if !page.More {
+			return found
+		}
+		next = q.Cursor(page.Records[0])
+	}
+}
+
+// TestCursorIsChecked says that a cursor is for one list and one order, and for nothing that
+// was made by hand.
+func TestCursorIsChecked(t *testing.T) {
+	t.Parallel()
+	r := inventory.Of[inventory.Device]()
+	q, err := parse(t, r, "sortby=last_seen:asc&cursor=")
+	ok(t, err)
+	cursor := q.Cursor(fleet()[3])
+	q, err = parse(t, r, "sortby=last_seen:asc&vendor=Cisco&cursor="+cursor)
+	ok(t, err)
+	equal(t, "the place", q.After, &inventory.Place{Values: []any{at(30)}, ID: id(4)})
+	for _, query := range []string{
+		"cursor=" + cursor, "sortby=last_seen:desc&cursor=" + cursor, "sortby=last_seen:asc&sortby=ip:asc&cursor=" + cursor,
+		"sortby=last_seen:asc&cursor=" + cursor + "A", "sortby=last_seen:asc&cursor=" + cursor[1:], "cursor=" + strings.Repeat("A", 1<<17),
+	} {
+		_, err := parse(t, r, query)
+		equal(t, query[:min(len(query), 80)], fields(t, err, inventory.Invalid), []string{"cursor"})
+	}
+	_, err = parse(t, inventory.Of[inventory.Link](), "sortby=last_seen:asc&cursor="+cursor)
+	equal(t, "a cursor of devices for links", fields(t, err, inventory.Invalid), []string{"cursor"})
+}
+
+func TestShownFieldsAndCount(t *testing.T) {
+	t.Parallel()
+	q, err := parse(t, inventory.Of[inventory.Device](), "fields=ip,hostname,ip&count=false&limit=500")
+	ok(t, err)
+	equal(t, "the fields", []string{q.Fields[0].Name, q.Fields[1].Name}, []string{"ip", "hostname"})
+	equal(t, "the rest", []any{len(q.Fields), q.Count, q.Limit, q.Page}, []any{2, false, int64(100), 1})
+	equal(t, "the total", q.Select(fleet()).Total, int64(0))
+}
+
+// TestWhere says how code narrows a list that a client may have narrowed already.
+func TestWhere(t *testing.T) {
+	t.Parallel()
+	q, err := parse(t, inventory.Of[inventory.Device](), "status__ne=offline&limit=1")
+	ok(t, err)
+	q.Where("vendor", "Juniper")
+	equal(t, "the filters", fmt.Sprint(q.Filters), "[status__ne=offline vendor=Juniper]")
+	page := q.Select(fleet())
+	equal(t, "what is found", []any{page.Total, page.More, page.Records[0].Meta().ID}, []any{int64(1), false, id(1)})
+	equal(t, "names", fmt.Sprint(inventory.Eq, inventory.StartsWith), "eq startswith")
+}
+
+func FuzzParseQuery(f *testing.F) {
+	f.Add("devices", "hostname__contains=a&sortby=ip:desc&page=2&tags=a&tags=b")
+	f.Add("interfaces", "speed=10Gbps&mac_address=00-1A-2B-3C-4D-5E&mtu__in=1500,9000")
+	f.Add("metrics", "ts__gte=2026-01-31T12:00:00Z&cpu__lt=1e400&cursor=")
+	f.Add("users", "q=a&fields=id,email&count=false&limit=1000")
+	f.Fuzz(func(t *testing.T, name, query string) {
+		r, known := inventory.Named(name)
+		values, err := url.ParseQuery(query)
+		if !known || err != nil {
+			t.Skip()
+		}
+		q, err := inventory.ParseQuery(r, values)
+		if err != nil {
+			isKind(t, err, inventory.Invalid)
+			if len(err.Error()) > 1<<17 {
+				t.Errorf("the message has %d bytes", len(err.Error()))
+			}
+			return
+		}
+		if q.Limit < 1 || q.Limit > inventory.MaxLimit || q.Offset < 0 {
+			t.Errorf("limit %d, offset %d", q.Limit, q.Offset)
+		}
+		q.Select([]inventory.Record{r.New(), r.New()})
+		for _, c := range q.Filters {
+			if c.String() == "" {
+				t.Error("a filter without a name")
+			}
+		}
+	})
+}
+
+func FuzzCursor(f *testing.F) {
+	r := inventory.Of[inventory.Device]()
+	sorted := url.Values{"sortby": {"last_seen:asc", "hostname:desc", "version:asc"}}
+	q, err := inventory.ParseQuery(r, sorted)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("")
+	f.Add("e30")
+	for _, rec := range fleet() {
+		f.Add(q.Cursor(rec))
+	}
+	f.Fuzz(func(t *testing.T, cursor string) {
+		values := maps.Clone(sorted)
+		values.Set("cursor", cursor)
+		q, err := inventory.ParseQuery(r, values)
+		if err != nil {
+			isKind(t, err, inventory.Invalid)
+			return
+		}
+		q.Select(fleet()) // compares with whatever the cursor says
+	})
+}

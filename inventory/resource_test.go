@@ -1,0 +1,154 @@
+package inventory_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// TestFields says that the resources have the fields of the specification ("Resources and
+// their fields"), and those that the rulings of the reference add.
+func TestFields(t *testing.T) {
+	t.Parallel()
+	for name, fields := range map[string]string{
+		"devices":    "hostname ip model vendor os os_version status role serial_number rack_position location_id last_seen tags notes",
+		"interfaces": "device_id name description type status admin_status oper_status speed speed_mbps mtu mac_address mode ifindex ip_address",
+		"locations":  "name city country address site_code timezone lat lon",
+		"vlans":      "vlan_id name description status location_id subnet_cidr gateway_ip",
+		"links":      "a_interface_id b_interface_id type status discovery last_seen",
+		"events":     "severity type message device_id interface_id location_id acknowledged_at acknowledged_by",
+		"metrics":    "device_id cpu memory temp uptime_seconds ts",
+		"audit-logs": "user_id actor action resource_type resource_id ip_address request_id changes",
+		"users":      "username email password role inactive_status first_name last_name password_changed_at last_login",
+	} {
+		r, ok := inventory.Named(name)
+		if !ok {
+			t.Fatalf("there is no resource %s", name)
+		}
+		want := append([]string{"id", "created_at", "updated_at", "version"}, strings.Fields(fields)...)
+		var got []string
+		for _, f := range r.Fields() {
+			if f.Name != "" {
+				got = append(got, f.Name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("fields of %s:\n%v, want\n%v", name, got, want)
+		}
+	}
+	if n := len(inventory.Resources()); n != 9 {
+		t.Errorf("there are %d resources", n)
+	}
+}
+
+// TestDescriptionsHold says what every description must be, so that a new line in a struct is
+// all that a new field takes.
+func TestDescriptionsHold(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, r := range inventory.Resources() {
+		if rec := r.New(); inventory.ResourceOf(rec) != r {
+			t.Errorf("a new record of %s is of another resource", r.Name())
+		}
+		for _, f := range r.Fields() {
+			where := r.Name() + "." + f.Name + "/" + f.Column
+			if f.Ref != nil && !seen[f.Ref.To] {
+				t.Errorf("%s refers to %s, which does not come before it", where, f.Ref.To)
+			}
+			if f.Ref != nil && !f.Ref.Cascade && !f.Nullable {
+				t.Errorf("%s becomes null, and can't be", where)
+			}
+			if f.Kind == inventory.Text && f.Enum == nil && f.Format == "line" && f.Max == nil && !f.Hidden {
+				t.Errorf("%s has no bound", where)
+			}
+			if f.Hidden && (f.Column == "" || f.Scalar() || f.Sortable()) {
+				t.Errorf("%s is hidden and has no column, or is part of queries", where)
+			}
+			roundTrip(t, r.New(), f)
+		}
+		for _, u := range r.Uniques() {
+			for _, name := range u.Fields {
+				if _, ok := r.Field(name); !ok || u.Message == "" {
+					t.Errorf("%s: unique key of %v: %q", r.Name(), u.Fields, u.Message)
+				}
+			}
+		}
+		seen[r.Name()] = true
+	}
+}
+
+// roundTrip sets a field and reads it.
+func roundTrip(t *testing.T, rec inventory.Record, f *inventory.Field) {
+	t.Helper()
+	value := map[inventory.Kind]any{
+		inventory.Text: "x", inventory.Int: int64(7), inventory.Float: 0.5, inventory.Bool: true,
+		inventory.Time: at(1), inventory.List: []string{"a"}, inventory.Object: inventory.Changes{"a": {}},
+	}[f.Kind]
+	f.Set(rec, value)
+	if got := f.Value(rec); !reflect.DeepEqual(got, value) {
+		t.Errorf("%s is %v after %v was set", f.Name, got, value)
+	}
+	f.Set(rec, nil)
+	if got := f.Value(rec); f.Nullable && got != nil {
+		t.Errorf("%s is %v after it was set to nil", f.Name, got)
+	}
+}
+
+// TestAccess says who may do what (specification, Authentication 6 and Endpoints).
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	for _, r := range inventory.Resources() {
+		admins := r.Name() == "audit-logs" || r.Name() == "users"
+		for role, want := range map[inventory.Role][2]bool{
+			inventory.Admin:  {true, r.Name() != "audit-logs"},
+			inventory.Editor: {!admins, r.Name() == "links"},
+			inventory.Viewer: {!admins, false},
+			"":               {false, false},
+			"root":           {false, false},
+		} {
+			if got := [2]bool{r.MayRead(role), r.MayWrite(role)}; got != want {
+				t.Errorf("%q may read and write %s: %v, want %v", role, r.Name(), got, want)
+			}
+		}
+		if r.Owned() != (r.Name() == "users") {
+			t.Errorf("%s owned: %v", r.Name(), r.Owned())
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	r := inventory.Of[inventory.AuditLog]()
+	if got := []string{r.Name(), r.Label(), r.Kind(), r.Table()}; !slices.Equal(got, []string{"audit-logs", "Audit log", "audit_log", "audit_logs"}) {
+		t.Errorf("names: %v", got)
+	}
+	for want, err := range map[string]error{
+		"Device not found": inventory.Absent(inventory.Of[inventory.Device]()),
+		"VLAN not found":   inventory.Absent(inventory.Of[inventory.VLAN]()),
+		"The VLAN has been changed by somebody else: read it again": inventory.Outdated(inventory.Of[inventory.VLAN]()),
+	} {
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+	if _, ok := inventory.Named("racks"); ok {
+		t.Error("there are racks")
+	}
+	if inventory.ResourceOf(nil) != nil {
+		t.Error("nothing has a resource")
+	}
+}
+
+func TestParseEnum(t *testing.T) {
+	t.Parallel()
+	if s, err := inventory.ParseEnum[inventory.LinkStatus]("Administratively Down"); err != nil || s != inventory.LinkAdminDown {
+		t.Errorf("%q, %v", s, err)
+	}
+	_, err := inventory.ParseEnum[inventory.Role]("owner")
+	if err == nil || err.Error() != "must be one of admin, editor, viewer" {
+		t.Errorf("%v", err)
+	}
+}
