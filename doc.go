@@ -55,6 +55,15 @@
 //     [github.com/ashlar-go/ashlar/bookcatalog/sqlstore/sqlite]: books in a database.
 //   - [github.com/ashlar-go/ashlar/bookcatalog/storetest]: what every store must do.
 //
+// # Inventory
+//
+// The domain of a network inventory, which has no server yet.
+//
+//   - [github.com/ashlar-go/ashlar/inventory]: records and their one description, checks,
+//     changes, queries, the Store seam.
+//   - [github.com/ashlar-go/ashlar/inventory/auth]: passwords, tokens, roles and who may do
+//     what.
+//
 // # Manifests
 //
 //   - [github.com/ashlar-go/ashlar/manifest]: reads, validates, migrates and resolves
