@@ -33,11 +33,15 @@ func printEffective(env cli.Env) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, w := range settings.Warnings(env.Environ) {
-		fmt.Fprintf(env.Stderr, "warning: %s\n", w)
-	}
+	printWarnings(env)
 	if _, err := settings.Parse(env.Environ); err != nil {
 		return cli.Usagef("settings:\n%w", err)
 	}
 	return nil
+}
+
+func printWarnings(env cli.Env) {
+	for _, w := range settings.Warnings(env.Environ) {
+		fmt.Fprintf(env.Stderr, "warning: %s\n", w)
+	}
 }

@@ -28,6 +28,7 @@ func run(ctx context.Context, env cli.Env) error {
 	}
 	s, err := settings.Parse(env.Environ)
 	if err != nil {
+		printWarnings(env) // a misspelled name may be why
 		return cli.Usagef("settings:\n%w", err)
 	}
 	log := server.NewLogTo(env.Stderr, s)

@@ -53,10 +53,11 @@ func TestRunsUntilTold(t *testing.T) {
 
 func TestBadSettings(t *testing.T) {
 	var errs bytes.Buffer
-	code := cli.Run(t.Context(), "ratelimitd", run, cli.Env{Stderr: &errs, Environ: map[string]string{"PORT": "x", "SHADOW_MODE": "y"}})
+	code := cli.Run(t.Context(), "ratelimitd", run, cli.Env{Stderr: &errs, Environ: map[string]string{"PORT": "x", "SHADOW_MODE": "y", "GRPC_PRT": "1"}})
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs.String(), "\nPORT: ")
 	require.Contains(t, errs.String(), "\nSHADOW_MODE: ")
+	require.Contains(t, errs.String(), "warning: GRPC_PRT: ")
 }
 
 func TestSettingsList(t *testing.T) {
