@@ -39,3 +39,20 @@ func Example() {
 	// replacing version 1 of Emma
 	// <nil> 2 Emma, revised
 }
+
+// An ISBN is written in many ways and kept in one; a typing error is named.
+func ExampleParseISBN() {
+	for _, text := range []string{"0-14-143958-0", "978 0 14 143958 7", "0-8044-2957-X", "0-14-143985-0"} {
+		isbn, err := bookcatalog.ParseISBN(text)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(isbn)
+	}
+	// Output:
+	// 9780141439587
+	// 9780141439587
+	// 9780804429573
+	// has the check digit 0, which should be 8: look for a typing error
+}

@@ -23,7 +23,7 @@ type Query struct {
 	Sort []SortKey // before the id, which settles what is equal
 
 	After         *Book // begin behind the place of a book, which need not be there
-	Offset, Limit int64 // how many to leave out, and how many to return; no Limit is all
+	Offset, Limit int64 // how many to leave out, 0 if negative; and to return, all if not positive
 }
 
 // SortKey is a field to sort by.
@@ -121,7 +121,7 @@ func (q *Query) Select(books []Book) (page []Book, total int64) {
 			found = nil
 		}
 	}
-	found = found[min(q.Offset, int64(len(found))):]
+	found = found[min(max(q.Offset, 0), int64(len(found))):]
 	if q.Limit > 0 {
 		found = found[:min(q.Limit, int64(len(found)))]
 	}

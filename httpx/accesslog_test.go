@@ -119,6 +119,8 @@ func TestAccessLogWritersBelow(t *testing.T) {
 	}
 }
 
+// TestClients says whose word counts for where a request comes from: that of trusted
+// proxies only (reference W32).
 func TestClients(t *testing.T) {
 	t.Parallel()
 	proxies := httpx.BehindProxies(netip.MustParsePrefix("10.1.2.3/8"), netip.MustParsePrefix("2001:db8:aaaa::/48"))

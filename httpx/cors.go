@@ -10,12 +10,13 @@ import (
 // is not on the list is refused by [Origins.Protect], and by its browser.
 //
 // Cookies and Authorization may be sent. Of the headers of an answer, pages see
-// X-RateLimit-*, Retry-After, X-Request-ID, X-Response-Time, ETag, Location, Link and
-// X-Total-Count.
+// X-RateLimit-*, Retry-After, X-Request-ID, X-Response-Time, ETag, Location, Link,
+// X-Total-Count, Idempotent-Replayed and Dry-Run.
 func (o *Origins) CORS(next http.Handler) http.Handler {
 	exposed := []string{strings.Join([]string{
 		"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After",
 		"X-Request-ID", "X-Response-Time", "ETag", "Location", "Link", "X-Total-Count",
+		"Idempotent-Replayed", "Dry-Run",
 	}, ", ")}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -42,7 +43,7 @@ func preflight(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
 	h.Set("Access-Control-Allow-Headers",
-		"Accept, Authorization, Content-Type, If-Match, If-None-Match, X-CSRF-Token, X-Request-ID")
+		"Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-CSRF-Token, X-Request-ID")
 	h.Set("Access-Control-Max-Age", "600")
 	vary(h, "Access-Control-Request-Method")
 	vary(h, "Access-Control-Request-Headers")

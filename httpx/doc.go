@@ -40,9 +40,9 @@
 //
 // [Body] reads JSON and says what is wrong with it, by field, line and column: unknown
 // fields, wrong types, duplicate keys, trailing data, too deep, too large. [ParseList]
-// reads page, limit, sortby and filters. [IfMatch], [IfNoneMatch] and [NotModified]
-// compare entity tags. [Clients] says who asks, believing only the proxies that are
-// named.
+// reads page, limit, sortby and filters; [NewPage] is the body of the answer. [IfMatch],
+// [IfNoneMatch] and [NotModified] compare entity tags. [Clients] says who asks, believing
+// only the proxies that are named.
 //
 // # Design notes
 //

@@ -17,6 +17,7 @@ type Error struct {
 	Status  int          // 400 to 599
 	Message string       // shown to the client
 	Fields  []FieldError // what is wrong with single fields, if that is known
+	Items   []ItemError  // what is wrong with single items, of a request that has several
 	Header  http.Header  // to be set on the answer, such as Allow; may be nil
 	Err     error        // the cause: for logs, never shown; may be nil
 }
@@ -28,6 +29,14 @@ type FieldError struct {
 	Field string `json:"field"`
 	// Reason says what would be right. It is shown to the client.
 	Reason string `json:"reason"`
+}
+
+// ItemError says what is wrong with one item of a request that has several.
+type ItemError struct {
+	Index   int          `json:"index"` // from 0, in the order of the request
+	ID      string       `json:"id,omitempty"`
+	Message string       `json:"message"`
+	Errors  []FieldError `json:"errors,omitempty"`
 }
 
 // Errorf is an [Error] with a status and a message made by [fmt.Errorf]. What is

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -57,4 +58,52 @@ func ExampleParseList() {
 	// Output:
 	// [{mtu 1500}] [{hostname true}] 20 10
 	// hostnam: is no known query parameter: use page, limit, sortby, hostname, mtu
+}
+
+// The answer to a list: where it lies, and the records. A list without records is [].
+func ExampleNewPage() {
+	list, err := httpx.ParseList(url.Values{"page": {"3"}, "limit": {"2"}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	w := httptest.NewRecorder()
+	if err := httpx.WriteJSON(w, http.StatusOK, httpx.NewPage(list, 5, []string{"Persuasion"})); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(w.Body)
+	// Output:
+	// {"meta":{"current_page":3,"limit":2,"total_pages":3,"total_count":5},"data":["Persuasion"]}
+}
+
+// One list says whose pages may read the answers, and whose requests are refused. It
+// makes two layers, so that a limiter can stand between them.
+func ExampleNewOrigins() {
+	_, err := httpx.NewOrigins([]string{"https://Shop.example.com/"})
+	fmt.Println(err)
+
+	origins, err := httpx.NewOrigins([]string{"https://shop.example.com"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	remove := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	})
+	handler := origins.CORS(origins.Protect(remove))
+	for _, origin := range []string{"https://shop.example.com", "https://evil.example.com", ""} {
+		r := httptest.NewRequest("DELETE", "https://api.example.com/books/7", nil)
+		if origin != "" { // a browser sends it, a program does not
+			r.Header.Set("Origin", origin)
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		fmt.Printf("%q: %d, readable by %q\n", origin, w.Code, w.Header().Get("Access-Control-Allow-Origin"))
+	}
+	// Output:
+	// origin "https://Shop.example.com/": more than a scheme and a host in lower case: write it as https://host or https://host:port
+	// "https://shop.example.com": 204, readable by "https://shop.example.com"
+	// "https://evil.example.com": 403, readable by ""
+	// "": 204, readable by ""
 }

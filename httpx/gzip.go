@@ -44,7 +44,7 @@ func Gzip(opts *GzipOptions) Middleware {
 	}}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !acceptsGzip(r) {
+			if !AcceptsGzip(r) {
 				// What caches must know, the writer below says only where it applies.
 				next.ServeHTTP(&varying{ResponseWriter: w, head: r.Method == http.MethodHead}, r)
 				return
@@ -57,7 +57,9 @@ func Gzip(opts *GzipOptions) Middleware {
 	}
 }
 
-func acceptsGzip(r *http.Request) bool {
+// AcceptsGzip reports whether a request is one that [Gzip] would compress the answer to: for
+// handlers that have theirs compressed already. It is false for HEAD.
+func AcceptsGzip(r *http.Request) bool {
 	if r.Method == http.MethodHead {
 		return false
 	}

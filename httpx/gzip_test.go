@@ -22,6 +22,8 @@ func answering(status int, body string, headers ...string) http.Handler {
 	})
 }
 
+// TestGzip says what is compressed: neither small answers nor those without a body, and
+// caches are told (reference W34).
 func TestGzip(t *testing.T) {
 	t.Parallel()
 	const kind, jsonType = "Content-Type", "application/json"
@@ -66,8 +68,8 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestGzipWithout says that a client without gzip gets the same answer, and that caches
-// are told.
+// TestGzipWithout says that a client without gzip gets the same answer, that caches
+// are told, and that q-values count (reference W34).
 func TestGzipWithout(t *testing.T) {
 	t.Parallel()
 	h := httpx.Gzip(nil)(text(large))

@@ -57,6 +57,7 @@ type ErrorBody struct {
 	Message   string       `json:"message"`
 	RequestID string       `json:"request_id,omitempty"`
 	Errors    []FieldError `json:"errors,omitempty"`
+	Items     []ItemError  `json:"items,omitempty"`
 }
 
 // Problem is the JSON of an error in the form of RFC 9457. Its status is a number, so
@@ -68,6 +69,7 @@ type Problem struct {
 	Detail    string       `json:"detail"`
 	RequestID string       `json:"request_id,omitempty"`
 	Errors    []FieldError `json:"errors,omitempty"`
+	Items     []ItemError  `json:"items,omitempty"`
 }
 
 // WriteError is the one place where errors become answers. An [*Error] is answered as
@@ -89,11 +91,11 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	h.Set("Cache-Control", "no-store")
 	vary(h, "Accept")
 	if wantsProblem(r.Header) {
-		problem := Problem{"about:blank", statusText(e.Status), e.Status, e.Message, RequestIDFrom(r.Context()), e.Fields}
+		problem := Problem{"about:blank", statusText(e.Status), e.Status, e.Message, RequestIDFrom(r.Context()), e.Fields, e.Items}
 		_ = writeAs(w, e.Status, "application/problem+json", problem) // strings and a number
 		return
 	}
-	_ = writeAs(w, e.Status, "application/json", ErrorBody{"error", e.Message, RequestIDFrom(r.Context()), e.Fields})
+	_ = writeAs(w, e.Status, "application/json", ErrorBody{"error", e.Message, RequestIDFrom(r.Context()), e.Fields, e.Items})
 }
 
 func statusText(status int) string {

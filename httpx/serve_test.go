@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +52,7 @@ func get(client *http.Client, url string) (string, error) {
 }
 
 // TestServeDrains says that a request under way is finished, with a context that is
-// alive, and that no other is taken.
+// alive, and that no other is taken (reference W36).
 func TestServeDrains(t *testing.T) {
 	t.Parallel()
 	began, finish := make(chan struct{}), make(chan struct{})
@@ -139,18 +141,58 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
-// TestServeTimeouts says that a client that sends nothing is not waited for.
-func TestServeTimeouts(t *testing.T) {
-	t.Parallel()
-	r := start(t, text(""), &httpx.ServeOptions{ReadHeaderTimeout: 10 * time.Millisecond})
-	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+// dial sends text to a server as it is, and returns what comes until the server hangs up.
+func dial(t *testing.T, url string, parts ...string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\n")
-	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if _, err := io.ReadAll(conn); err != nil {
-		t.Errorf("the connection is still open: %v", err)
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	for _, part := range parts {
+		if _, err := io.WriteString(conn, part); err != nil {
+			break // the server has heard enough
+		}
+	}
+	answer, err := io.ReadAll(conn)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the connection is still open")
+	}
+	return string(answer)
+}
+
+// TestServeTimeouts says that a client that sends nothing, or half a request, is not waited
+// for (reference W36).
+func TestServeTimeouts(t *testing.T) {
+	t.Parallel()
+	body := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	r := start(t, body, &httpx.ServeOptions{
+		ReadHeaderTimeout: 10 * time.Millisecond, ReadTimeout: 20 * time.Millisecond, IdleTimeout: 10 * time.Millisecond,
+	})
+	for _, sent := range []string{
+		"", "GET / HTTP/1.1\r\n",
+		"GET / HTTP/1.1\r\nHost: x\r\n\r\n", // and no other request
+		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf",
+	} {
+		dial(t, r.url, sent)
+	}
+}
+
+// TestServeHeaderFlood says that a header that does not end is refused with 431, in bounded
+// memory, and that the connection is closed (reference W36).
+func TestServeHeaderFlood(t *testing.T) {
+	t.Parallel()
+	r := start(t, text(""), &httpx.ServeOptions{MaxHeaderBytes: 4 << 10})
+	line := "X-Flood: " + strings.Repeat("x", 1000) + "\r\n"
+	flood := append([]string{"GET / HTTP/1.1\r\nHost: x\r\n"}, slices.Repeat([]string{line}, 64)...)
+	if answer := dial(t, r.url, append(flood, "\r\n")...); answer != "" && !strings.HasPrefix(answer, "HTTP/1.1 431 ") {
+		t.Errorf("the answer is %.100q", answer)
+	}
+	// Just over the bound, there is nothing on its way that could make the system drop the answer.
+	exact := "GET / HTTP/1.1\r\nHost: x\r\n" + strings.Repeat(line, 8)
+	exact += "X-Flood: " + strings.Repeat("x", 8<<10+1-len(exact)-len("X-Flood: "))
+	if answer := dial(t, r.url, exact); !strings.HasPrefix(answer, "HTTP/1.1 431 ") || !strings.Contains(answer, "Connection: close") {
+		t.Errorf("the answer is %.100q", answer)
 	}
 }

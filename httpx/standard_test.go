@@ -60,7 +60,7 @@ func service(t testing.TB, log *slog.Logger) http.Handler {
 }
 
 // TestStandardLayers says that every layer applies to every answer, whichever layer it
-// comes from.
+// comes from, and also where there is no route (reference W9).
 func TestStandardLayers(t *testing.T) {
 	t.Parallel()
 	huge := strings.Repeat(" ", 1<<20) + "{}"

@@ -156,8 +156,8 @@ func (f *Field) checkList(list []string, wrong []FieldError) []FieldError {
 		switch err := checkLine(s); {
 		case err != nil:
 			wrong = append(wrong, FieldError{name, err.Error()})
-		case !utf8.ValidString(s) || utf8.RuneCountInString(s) > maxElement:
-			wrong = append(wrong, FieldError{name, fmt.Sprintf("must be UTF-8 of at most %d characters", maxElement)})
+		case !utf8.ValidString(s) || utf8.RuneCountInString(s) > MaxElement:
+			wrong = append(wrong, FieldError{name, fmt.Sprintf("must be UTF-8 of at most %d characters", MaxElement)})
 		case slices.Contains(list[:i], s):
 			wrong = append(wrong, FieldError{name, "is there twice"})
 		}
@@ -165,8 +165,8 @@ func (f *Field) checkList(list []string, wrong []FieldError) []FieldError {
 	return wrong
 }
 
-// maxElement is how many characters a text in a list may have.
-const maxElement = 100
+// MaxElement is how many characters a text in a list may have.
+const MaxElement = 100
 
 // within compares a number with its bounds.
 func (f *Field) within(n float64) error {

@@ -6,17 +6,17 @@ import "time"
 type Device struct {
 	Base
 	Hostname     string       `json:"hostname" field:"required,unique,max=253,search"`
-	IP           string       `json:"ip" field:"required,format=ip,search"`
-	Model        string       `json:"model" field:"required,max=100,search"`
-	Vendor       string       `json:"vendor" field:"required,max=100,search"`
-	OS           string       `json:"os" field:"required,max=100"`
-	OSVersion    string       `json:"os_version" field:"max=100"`
-	Status       DeviceStatus `json:"status" field:"required"`
-	Role         string       `json:"role" field:"max=100"`
+	IP           string       `json:"ip" field:"required,format=ip,search,index"`
+	Model        string       `json:"model" field:"required,max=100,search,index,tally"`
+	Vendor       string       `json:"vendor" field:"required,max=100,search,index,tally"`
+	OS           string       `json:"os" field:"required,max=100,tally"`
+	OSVersion    string       `json:"os_version" field:"max=100,tally"`
+	Status       DeviceStatus `json:"status" field:"required,index,tally"`
+	Role         string       `json:"role" field:"max=100,tally"`
 	SerialNumber string       `json:"serial_number" field:"unique,max=100,search"`
-	RackPosition string       `json:"rack_position" field:"max=100"`
-	LocationID   *string      `json:"location_id" field:"ref=locations:null"`
-	LastSeen     *time.Time   `json:"last_seen"`
+	RackPosition string       `json:"rack_position" field:"max=100,index"`
+	LocationID   *string      `json:"location_id" field:"ref=locations:null,tally"`
+	LastSeen     *time.Time   `json:"last_seen" field:"index"`
 	Tags         []string     `json:"tags" field:"max=50"`
 	Notes        string       `json:"notes" field:"format=text,max=10000,search"`
 }

@@ -36,6 +36,8 @@
 //	readonly       set by the inventory
 //	admin          set by admins only
 //	search         looked into by q
+//	index          often filtered or sorted by: a database has an index for it
+//	tally          often counted, and of few values: a database keeps the count of each
 //	secret         taken from clients, never kept or shown
 //	hidden         kept, never shown; needs column=name
 //
@@ -47,9 +49,16 @@
 //
 // # Lists
 //
-// [ParseQuery] reads the parameters of a list, by the description. [Query.Matches] and
-// [Query.Compare] say what they mean, for any [Store] to keep to. [Query.Cursor] continues
-// a list in any order.
+// [ParseQuery] reads the parameters of a list, by the description:
+//
+//	q, err := inventory.ParseQuery(inventory.Of[inventory.Device](), r.URL.Query())
+//	if err != nil {
+//		return err // names the parameter, and says what would be right
+//	}
+//	page, err := store.List(ctx, q)
+//
+// [Query.Matches] and [Query.Compare] say what they mean, for any [Store] to keep to.
+// [Query.Cursor] continues a list in any order.
 //
 // # Errors
 //
@@ -67,6 +76,10 @@
 // library: bounds and formats must be in the OpenAPI document too, the filters need the
 // formats, and reasons must be sentences. Requests that are no records are for that
 // library, above.
+//
+// What an inventory keeps for itself, a [Receipt] or a [Secret], is a record like the
+// others, so that every store keeps it, and in the transaction of the change that it is
+// about ([Inventory.Then]).
 //
 // There is one seam, [Store], with one transaction, [Tx], and both are generic by taking
 // the [Resource] as a value. Nine interfaces for nine resources would be nine times

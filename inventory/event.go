@@ -5,12 +5,12 @@ import "time"
 // Event is something that has happened. Message is shown to people.
 type Event struct {
 	Base
-	Severity       Severity   `json:"severity" field:"required"`
-	Type           string     `json:"type" field:"required,max=50"` // such as security, system or interface
+	Severity       Severity   `json:"severity" field:"required,index,tally"`
+	Type           string     `json:"type" field:"required,max=50,index,tally"` // such as security, system or interface
 	Message        string     `json:"message" field:"required,format=text,max=4000,search"`
 	DeviceID       *string    `json:"device_id" field:"ref=devices:null"`
 	InterfaceID    *string    `json:"interface_id" field:"ref=interfaces:null"`
-	LocationID     *string    `json:"location_id" field:"ref=locations:null"`
+	LocationID     *string    `json:"location_id" field:"ref=locations:null,tally"`
 	AcknowledgedAt *time.Time `json:"acknowledged_at" field:"readonly"`
 	AcknowledgedBy *string    `json:"acknowledged_by" field:"readonly,ref=users:null"`
 }
@@ -27,7 +27,7 @@ type Metric struct {
 	Memory        *float64   `json:"memory" field:"min=0,max=100"`  // percent
 	Temp          *float64   `json:"temp" field:"min=-100,max=300"` // degrees Celsius
 	UptimeSeconds *int64     `json:"uptime_seconds" field:"min=0"`
-	TS            *time.Time `json:"ts"` // of the measurement; the time of creation if it is left out
+	TS            *time.Time `json:"ts" field:"index"` // of the measurement; the time of creation if it is left out
 }
 
 func metrics() *Resource {

@@ -81,3 +81,30 @@ func ExampleResource_Fields() {
 	// subnet_cidr text false false true
 	// gateway_ip text false false true
 }
+
+// An enumeration lists its values itself, so an error can too.
+func ExampleParseEnum() {
+	status, err := inventory.ParseEnum[inventory.DeviceStatus]("Maintenance")
+	fmt.Println(status == inventory.DeviceMaintenance, err)
+	_, err = inventory.ParseEnum[inventory.DeviceStatus]("broken")
+	fmt.Println(err)
+	// Output:
+	// true <nil>
+	// must be one of active, offline, maintenance, provisioning, decommissioned
+}
+
+func ExampleParseSpeed() {
+	for _, text := range []string{"10Gbps", "2.5 gbps", "1.6Tbps", "fast"} {
+		mbps, err := inventory.ParseSpeed(text)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(text, "is", mbps, "Mbps")
+	}
+	// Output:
+	// 10Gbps is 10000 Mbps
+	// 2.5 gbps is 2500 Mbps
+	// 1.6Tbps is 1600000 Mbps
+	// must be a number and a unit, such as 10Gbps, 2.5Gbps or 100Mbps
+}

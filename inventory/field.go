@@ -52,6 +52,10 @@ type Field struct {
 	AdminOnly bool // set by an admin only, even in a record of one's own
 	Search    bool // q looks into it
 
+	// What a database does for lists that are filtered or sorted by the field.
+	Index bool // is in an index, with the id
+	Tally bool // the records of each value are counted as they change: few values, many records
+
 	index []int
 }
 
@@ -133,6 +137,10 @@ func (f *Field) flag(word string) bool {
 		f.AdminOnly = true
 	case "search":
 		f.Search = true
+	case "index":
+		f.Index = true
+	case "tally":
+		f.Tally = true
 	case "secret":
 		f.WriteOnly, f.Column = true, ""
 	case "hidden":
@@ -176,6 +184,10 @@ func bound(s string) *float64 {
 // Pointer is a pointer to the field of a record: to read it, or to scan into it. It is
 // a **T for a nullable one.
 func (f *Field) Pointer(rec Record) any { return f.of(rec).Addr().Interface() }
+
+// In is the field within the struct of a record, for those who go through the fields of
+// many: reflect.ValueOf(rec).Elem() is taken once for all of them.
+func (f *Field) In(record reflect.Value) reflect.Value { return record.FieldByIndex(f.index) }
 
 // of is the field of a record.
 func (f *Field) of(rec Record) reflect.Value {

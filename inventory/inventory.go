@@ -33,6 +33,7 @@ type Inventory struct {
 	store Store
 	opts  Options
 	dry   bool
+	then  []func(context.Context, Tx) error
 }
 
 // New makes an inventory over a store.
@@ -63,6 +64,15 @@ func (v *Inventory) Dry() *Inventory {
 	return &dry
 }
 
+// Then is an inventory over the same store whose changes end with f, in the same
+// transaction: for what must be kept together with a change, or not at all, such as
+// a message about it. f may run more than once. If it fails, nothing is changed.
+func (v *Inventory) Then(f func(ctx context.Context, tx Tx) error) *Inventory {
+	more := *v
+	more.then = append(slices.Clone(v.then), f)
+	return &more
+}
+
 // Caller is who makes a change, for the audit log. All of it may be empty.
 type Caller struct {
 	UserID    string // the id of a user of this inventory, in lower case
@@ -79,6 +89,9 @@ type Edit struct {
 	// error, and may run more than once. [Patch.Apply] is one, [Replacement] makes one.
 	Apply  func(rec Record) error
 	Action string // in the audit log; default: update, or delete
+	// ActionOf is the action of an update that depends on what it changes. Where it is nil
+	// or returns "", it is Action.
+	ActionOf func(before, after Record) string
 }
 
 // Replacement is an [Edit.Apply] that puts the draft in the place of a record, which keeps
@@ -169,6 +182,10 @@ func fewEnough(items int) error {
 	return &Error{Kind: Invalid, Message: fmt.Sprintf("Too many items: send at most %d at once", MaxItems)}
 }
 
+// Begin gives a record that is to be created in a transaction of one's own what the
+// inventory sets: id, times and version. [Inventory.Create] does that itself.
+func (v *Inventory) Begin(rec Record) error { return v.begin(rec) }
+
 // begin gives a new record what the inventory sets.
 func (v *Inventory) begin(rec Record) error {
 	id, err := v.opts.NewID()
@@ -194,6 +211,12 @@ func (v *Inventory) prepare(rec Record, check func(Record) error) error {
 	return nil
 }
 
+// FailedItem adds the error of one item to those of several, if it is an [*Error]. Any
+// other comes back: it is the end of the call.
+func FailedItem(items []ItemError, index int, id string, err error) ([]ItemError, error) {
+	return failedItem(items, index, id, err)
+}
+
 // failedItem adds the error of one item, if it is one of this package. Any other is
 // the end of the call.
 func failedItem(items []ItemError, index int, id string, err error) ([]ItemError, error) {
@@ -213,10 +236,18 @@ var errDry = errors.New("nothing is to be changed")
 // change runs a transaction.
 func (v *Inventory) change(ctx context.Context, f func(tx Tx) error) error {
 	err := v.store.Change(ctx, func(tx Tx) error {
-		if err := f(tx); err != nil || !v.dry {
+		if err := f(tx); err != nil {
 			return err
 		}
-		return errDry
+		for _, then := range v.then {
+			if err := then(ctx, tx); err != nil {
+				return err
+			}
+		}
+		if v.dry {
+			return errDry
+		}
+		return nil
 	})
 	if v.dry && errors.Is(err, errDry) {
 		return nil

@@ -297,3 +297,40 @@ func TestMetricsHaveTheirTime(t *testing.T) {
 	ok(t, v.Create(t.Context(), jane(), m, old))
 	equal(t, "the times", []time.Time{*m.TS, *old.TS}, []time.Time{m.CreatedAt, at(0)})
 }
+
+// TestThen says that what comes along with a change is there when the change is, and only
+// then.
+func TestThen(t *testing.T) {
+	t.Parallel()
+	v, store := open()
+	alongside := func(fail error) *inventory.Inventory {
+		return v.Then(func(ctx context.Context, tx inventory.Tx) error {
+			receipt := &inventory.Receipt{Base: inventory.Base{ID: id(900), Version: 1}, Owner: "jane", Key: "1"}
+			return errors.Join(tx.Create(ctx, receipt), fail)
+		})
+	}
+	want := func(n int64) {
+		t.Helper()
+		for _, r := range []*inventory.Resource{inventory.Of[inventory.Location](), inventory.Of[inventory.Receipt]()} {
+			page, err := store.List(t.Context(), &inventory.Query{Resource: r, Count: true})
+			if err != nil || page.Total != n {
+				t.Errorf("%d %s, %v, want %d", page.Total, r.Name(), err, n)
+			}
+		}
+	}
+	site := func() *inventory.Location {
+		return &inventory.Location{Name: "Berlin 1", City: "Berlin", Country: "DE", Address: "Allee 1"}
+	}
+	boom := errors.New("boom")
+	if err := alongside(boom).Create(t.Context(), jane(), site()); !errors.Is(err, boom) {
+		t.Errorf("got %v, want %v", err, boom)
+	}
+	if err := alongside(nil).Dry().Create(t.Context(), jane(), site()); err != nil {
+		t.Error(err)
+	}
+	want(0)
+	if err := alongside(nil).Create(t.Context(), jane(), site()); err != nil {
+		t.Error(err)
+	}
+	want(1)
+}

@@ -3,9 +3,9 @@ package inventory
 // Location is a place where devices are.
 type Location struct {
 	Base
-	Name     string   `json:"name" field:"required,max=200,search"`
-	City     string   `json:"city" field:"required,max=100,search"`
-	Country  string   `json:"country" field:"required,max=100,search"`
+	Name     string   `json:"name" field:"required,max=200,search,index"`
+	City     string   `json:"city" field:"required,max=100,search,index"`
+	Country  string   `json:"country" field:"required,max=100,search,index,tally"`
 	Address  string   `json:"address" field:"required,max=300,search"`
 	SiteCode string   `json:"site_code" field:"unique,max=50,search"`
 	Timezone string   `json:"timezone" field:"format=timezone,max=64"`

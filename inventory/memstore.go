@@ -4,21 +4,20 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 )
 
 // MemStore is a [Store] in memory, for tests and for trying things out: lists go through
 // all records. Make it with [NewMemStore].
 type MemStore struct {
-	mu     sync.RWMutex
+	lock   memLock
 	tables map[*Resource]map[string]Record
 	keys   map[string]string // from unique keys to the ids that have them
 }
 
 // NewMemStore makes an empty store.
 func NewMemStore() *MemStore {
-	s := &MemStore{tables: map[*Resource]map[string]Record{}, keys: map[string]string{}}
-	for _, r := range all {
+	s := &MemStore{lock: newMemLock(), tables: map[*Resource]map[string]Record{}, keys: map[string]string{}}
+	for _, r := range Kept() {
 		s.tables[r] = map[string]Record{}
 	}
 	return s
@@ -26,11 +25,11 @@ func NewMemStore() *MemStore {
 
 // Get returns a record.
 func (s *MemStore) Get(ctx context.Context, r *Resource, id string) (Record, error) {
-	if err := ctx.Err(); err != nil {
+	leave, err := s.lock.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	defer leave()
 	return s.get(r, id)
 }
 
@@ -44,11 +43,11 @@ func (s *MemStore) get(r *Resource, id string) (Record, error) {
 
 // List returns the records of a query.
 func (s *MemStore) List(ctx context.Context, q *Query) (*Page, error) {
-	if err := ctx.Err(); err != nil {
+	leave, err := s.lock.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	defer leave()
 	return s.list(q), nil
 }
 
@@ -62,8 +61,11 @@ func (s *MemStore) list(q *Query) *Page {
 
 // Change runs f in a transaction. There is one at a time.
 func (s *MemStore) Change(ctx context.Context, f func(tx Tx) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	leave, err := s.lock.write(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	tx := &memTx{store: s}
 	done := false
 	defer func() {
@@ -74,7 +76,7 @@ func (s *MemStore) Change(ctx context.Context, f func(tx Tx) error) error {
 	if err := f(tx); err != nil {
 		return err
 	}
-	err := ctx.Err()
+	err = ctx.Err()
 	done = err == nil
 	return err
 }

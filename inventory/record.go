@@ -18,10 +18,10 @@ type Record interface {
 // Base is what every record has. It is the inventory's: what a client sends for these
 // fields does not become part of a record.
 type Base struct {
-	ID        string    `json:"id" field:"readonly,format=uuid"` // a UUID of version 7, in lower case
-	CreatedAt time.Time `json:"created_at" field:"readonly"`     // in UTC, to the microsecond
-	UpdatedAt time.Time `json:"updated_at" field:"readonly"`     // in UTC, to the microsecond
-	Version   int64     `json:"version" field:"readonly"`        // 1, and one more with each change
+	ID        string    `json:"id" field:"readonly,format=uuid"`   // a UUID of version 7, in lower case
+	CreatedAt time.Time `json:"created_at" field:"readonly,index"` // in UTC, to the microsecond
+	UpdatedAt time.Time `json:"updated_at" field:"readonly"`       // in UTC, to the microsecond
+	Version   int64     `json:"version" field:"readonly"`          // 1, and one more with each change
 }
 
 // Meta is the base itself.

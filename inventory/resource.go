@@ -40,10 +40,17 @@ var all = []*Resource{
 	locations(), users(), devices(), interfaces(), vlans(), links(), events(), metrics(), auditLogs(),
 }
 
-// Resources are all there are. One that refers to another comes after it.
+// own are the resources that no client sees: what an inventory keeps for itself.
+var own = []*Resource{receipts(), secrets()}
+
+// Resources are those that clients see. One that refers to another comes after it.
 func Resources() []*Resource { return slices.Clone(all) }
 
-// Named is the resource of a name such as "devices".
+// Kept are all that a store keeps: Resources, and those of [Receipt] and [Secret], which
+// no client sees.
+func Kept() []*Resource { return slices.Concat(all, own) }
+
+// Named is the one of Resources with a name such as "devices".
 func Named(name string) (*Resource, bool) {
 	i := slices.IndexFunc(all, func(r *Resource) bool { return r.name == name })
 	if i < 0 {
@@ -72,11 +79,12 @@ func ResourceOf(rec Record) *Resource {
 }
 
 func find(t reflect.Type) *Resource {
-	i := slices.IndexFunc(all, func(r *Resource) bool { return r.goType == t })
-	if i < 0 {
-		return nil
+	for _, list := range [][]*Resource{all, own} {
+		if i := slices.IndexFunc(list, func(r *Resource) bool { return r.goType == t }); i >= 0 {
+			return list[i]
+		}
 	}
-	return all[i]
+	return nil
 }
 
 // describe reads the tags of T. It panics if they make no sense, which the first test sees.

@@ -44,6 +44,22 @@ type Tx interface {
 	Delete(ctx context.Context, r *Resource, id string, version int64) error
 }
 
+// FreshReader is a [Store] that may read from a replica, which is a moment behind.
+type FreshReader interface {
+	// Fresh reads what the changes that have returned have made.
+	Fresh() Reader
+}
+
+// Fresh is the Fresh of a store that has one, and else what it is given. It is for what
+// must not be of a moment ago: an account that may have been closed just now, a key that
+// was just made.
+func Fresh(from Reader) Reader {
+	if store, ok := from.(FreshReader); ok {
+		return store.Fresh()
+	}
+	return from
+}
+
 // Page is what a list comes to.
 type Page struct {
 	Records []Record
@@ -67,4 +83,12 @@ func Get[T any, P interface {
 		return nil, err
 	}
 	return rec.(P), nil
+}
+
+// LatestLister is a [Store] that finds the latest of several records by itself.
+type LatestLister interface {
+	// ListLatest is List of those records only that are the latest: of those with the same
+	// value of the field per, the one with the highest value of the field at, and of these the
+	// one with the highest id. The conditions of the query are about these.
+	ListLatest(ctx context.Context, q *Query, per, at *Field) (*Page, error)
 }

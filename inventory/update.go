@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"strings"
 )
@@ -132,7 +133,7 @@ func (v *Inventory) update(ctx context.Context, tx Tx, by Caller, r *Resource, e
 	}
 	after.Meta().Version++
 	after.Meta().UpdatedAt = instant(v.opts.Now())
-	entry, err := v.entry(by, action(e, "update"), before, after)
+	entry, err := v.entry(by, cmp.Or(e.actionOf(before, after), action(e, "update")), before, after)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,6 +150,14 @@ func (v *Inventory) remove(ctx context.Context, tx Tx, by Caller, r *Resource, e
 		return nil, err
 	}
 	return entry, tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version)
+}
+
+// actionOf is what ActionOf says of an update, empty if it says nothing.
+func (e *Edit) actionOf(before, after Record) string {
+	if e.ActionOf == nil {
+		return ""
+	}
+	return e.ActionOf(before, after)
 }
 
 func action(e Edit, byDefault string) string {

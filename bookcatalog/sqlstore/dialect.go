@@ -42,7 +42,8 @@ func Migrations(database string) fs.FS {
 	return files
 }
 
-// migrate brings the schema up to date.
+// migrate brings the schema up to date. One that a newer program has made is refused: this
+// one does not know what it would leave out.
 func (d *Dialect) migrate(ctx context.Context, db *sql.DB) error {
 	provider, err := goose.NewProvider(goose.Dialect(d.Name), db, d.Migrations)
 	if err != nil {
@@ -51,5 +52,10 @@ func (d *Dialect) migrate(ctx context.Context, db *sql.DB) error {
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate the book catalog: %w", err)
 	}
-	return nil
+	have, known, err := provider.GetVersions(ctx)
+	if err == nil && have > known {
+		err = fmt.Errorf("the database has version %d of the schema, and this program knows %d: use a newer program, or another database",
+			have, known)
+	}
+	return err
 }

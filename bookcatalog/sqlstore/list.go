@@ -21,7 +21,7 @@ func (s *Store) List(ctx context.Context, q *bookcatalog.Query) (books []bookcat
 	if books, err = s.page(ctx, tx, q); err != nil {
 		return nil, 0, s.failure("list books", nil, err)
 	}
-	if q.After == nil && q.Offset == 0 && q.Limit == 0 {
+	if q.After == nil && q.Offset <= 0 && q.Limit <= 0 {
 		return books, int64(len(books)), nil
 	}
 	if total, err = s.count(ctx, tx, q); err != nil {
@@ -49,7 +49,7 @@ func (s *Store) page(ctx context.Context, tx *sql.Tx, q *bookcatalog.Query) ([]b
 	if q.Limit > 0 {
 		limit = st.arg(q.Limit)
 	}
-	text += " LIMIT " + limit + " OFFSET " + st.arg(q.Offset)
+	text += " LIMIT " + limit + " OFFSET " + st.arg(max(q.Offset, 0))
 	rows, err := tx.QueryContext(ctx, text, st.args...)
 	if err != nil {
 		return nil, err

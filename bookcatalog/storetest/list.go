@@ -165,6 +165,8 @@ func checkPages(ctx context.Context, s bookcatalog.Store) error {
 		func() error { return lists(ctx, s, page(6, 2), 5) },
 		func() error { return lists(ctx, s, page(1<<40, 2), 5) },
 		func() error { return lists(ctx, s, page(3, 0), 5, b[3], b[2]) },
+		func() error { return lists(ctx, s, page(-1, 2), 5, b[1], b[0]) },
+		func() error { return lists(ctx, s, page(-1, -1), 5, b[1], b[0], b[4], b[3], b[2]) },
 	)
 }
 

@@ -136,3 +136,14 @@ func ExampleNewReset() {
 	// <nil>
 	// Invalid or expired reset code: its time is up
 }
+
+// Nothing is guessed: a role that is not known is not the least one, but an error.
+func ExampleParseRole() {
+	role, err := auth.ParseRole("Editor")
+	fmt.Println(role == auth.Editor, err)
+	_, err = auth.ParseRole("root")
+	fmt.Println(err)
+	// Output:
+	// true <nil>
+	// auth: role "root": must be one of admin, editor, viewer
+}
