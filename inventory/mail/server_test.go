@@ -1,0 +1,287 @@
+package mail_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ashlar-go/ashlar/inventory/mail"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const password = "correct horse battery"
+
+// server is a real mail server, and what it was sent.
+type server struct {
+	mechanisms []string // to log in with
+	refuse     func(step, value string) error
+
+	host string
+	port int
+	smtp *smtp.Server
+	end  func()
+
+	mu    sync.Mutex
+	mails []received
+}
+
+// received is a mail as it came.
+type received struct {
+	from, to, body string
+	secure         bool
+	login          string // how, and who
+}
+
+type serverMode uint8
+
+const (
+	plainServer serverMode = iota
+	startTLSServer
+	tlsServer
+)
+
+// start begins to serve on 127.0.0.1, on the port that the server had before, if any.
+func (s *server) start(t *testing.T, mode serverMode, cert *certificate) *server {
+	t.Helper()
+	s.host = "127.0.0.1"
+	listener, err := net.Listen("tcp", (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: s.port}).String())
+	require.NoError(t, err)
+	s.port = listener.Addr().(*net.TCPAddr).Port
+	s.smtp = smtp.NewServer(smtp.BackendFunc(s.session))
+	s.smtp.Domain, s.smtp.AllowInsecureAuth = "test", true
+	s.smtp.ErrorLog = log.New(io.Discard, "", 0)
+	if mode != plainServer {
+		s.smtp.TLSConfig = cert.server
+	}
+	if mode == tlsServer {
+		listener = tls.NewListener(listener, cert.server)
+	}
+	serving, done := s.smtp, make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = serving.Serve(listener)
+	}()
+	s.end = sync.OnceFunc(func() {
+		_ = serving.Close()
+		_ = listener.Close() // which the server does not know of before Serve has begun
+		<-done
+	})
+	t.Cleanup(s.end)
+	return s
+}
+
+func (s *server) stop() { s.end() }
+
+// mailer is an SMTP for the server.
+func (s *server) mailer(t *testing.T, opts mail.SMTPOptions) *mail.SMTP {
+	t.Helper()
+	opts.Port = s.port
+	m, err := mail.NewSMTP(s.host, "Inventory <inventory@example.org>", &opts)
+	require.NoError(t, err)
+	return m
+}
+
+func (s *server) received() []received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]received(nil), s.mails...)
+}
+
+func (s *server) session(c *smtp.Conn) (smtp.Session, error) {
+	if err := s.refused("greeting", ""); err != nil {
+		return nil, err
+	}
+	_, secure := c.TLSConnectionState()
+	return newSession(smtp.AuthSession.Auth, session{server: s, conn: c, mail: received{secure: secure}}), nil
+}
+
+func (s *server) refused(step, value string) error {
+	if s.refuse == nil {
+		return nil
+	}
+	return s.refuse(step, value)
+}
+
+type session struct {
+	server *server
+	conn   *smtp.Conn
+	mail   received
+}
+
+// loginSession is a session with the method by which one logs in. S is the type of a library
+// below the server's, which is for its own use: it is inferred and not imported.
+type loginSession[S any] struct{ *session }
+
+func newSession[S any](_ func(smtp.AuthSession, string) (S, error), s session) *loginSession[S] {
+	return &loginSession[S]{&s}
+}
+
+func (s *loginSession[S]) AuthMechanisms() []string { return s.server.mechanisms }
+
+func (s *loginSession[S]) Auth(mechanism string) (S, error) {
+	return any(&loginServer{mechanism: mechanism, check: func(name, pass string) error {
+		if err := s.server.refused("auth", name+" "+pass); err != nil {
+			return err
+		}
+		if name != "inventory" || pass != password {
+			return smtp.ErrAuthFailed
+		}
+		s.mail.login = mechanism + " " + name
+		return nil
+	}}).(S), nil
+}
+
+// loginServer is the other side of PLAIN (RFC 4616) and LOGIN.
+type loginServer struct {
+	mechanism string
+	check     func(name, pass string) error
+	asked     bool
+	name      *string
+}
+
+func (l *loginServer) Next(response []byte) (challenge []byte, done bool, err error) {
+	text := string(response)
+	switch {
+	case l.mechanism == "PLAIN":
+		parts := strings.Split(text, "\x00")
+		if len(parts) != 3 || parts[0] != "" {
+			return nil, true, errors.New("not PLAIN: " + text)
+		}
+		return nil, true, l.check(parts[1], parts[2])
+	case !l.asked:
+		l.asked = true
+		return []byte("Username:"), false, nil
+	case l.name == nil:
+		l.name = &text
+		return []byte("Password:"), false, nil
+	}
+	return nil, true, l.check(*l.name, text)
+}
+
+func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+	s.mail.from = from
+	return s.server.refused("mail", from)
+}
+
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.mail.to = to
+	return s.server.refused("rcpt", to)
+}
+
+func (s *session) Data(r io.Reader) error {
+	body, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	if err := s.server.refused("data", string(body)); errors.Is(err, errHangUp) {
+		s.conn.Close()
+		return err
+	} else if err != nil {
+		return err
+	}
+	s.mail.body = string(body)
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.mails = append(s.server.mails, s.mail)
+	return nil
+}
+
+func (*session) Reset()        {}
+func (*session) Logout() error { return nil }
+
+// errHangUp makes the server close the connection in place of an answer.
+var errHangUp = errors.New("hang up")
+
+// certificate is one for 127.0.0.1 and localhost, and whom to trust for it.
+type certificate struct {
+	server, client *tls.Config
+}
+
+func newCertificate(t *testing.T) *certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour), BasicConstraintsValid: true, IsCA: true,
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	leaf, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	return &certificate{
+		server: &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}},
+		client: &tls.Config{RootCAs: pool},
+	}
+}
+
+// message is a mail that can be sent.
+func message() *mail.Message {
+	return &mail.Message{To: "jane@example.org", Subject: "Grüße", Text: "Hello Jane\n", HTML: "<p>Hello Jane</p>\n"}
+}
+
+// scripted is a server that says what it is told, whatever it hears: one line after each line.
+// An empty line is silence. After the last line it hangs up.
+func scripted(t *testing.T, lines ...string) *server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	var conns sync.Map
+	wg.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conns.Store(conn, nil)
+			wg.Go(func() { play(conn, lines) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		conns.Range(func(conn, _ any) bool { return conn.(net.Conn).Close() == nil || true })
+		wg.Wait()
+	})
+	return &server{host: "127.0.0.1", port: listener.Addr().(*net.TCPAddr).Port}
+}
+
+func play(conn net.Conn, lines []string) {
+	defer conn.Close()
+	buf := make([]byte, 4096)
+	for i, line := range lines {
+		if i > 0 {
+			if _, err := conn.Read(buf); err != nil {
+				return
+			}
+		}
+		if line == "" {
+			_, _ = io.Copy(io.Discard, conn)
+			return
+		}
+		if _, err := io.WriteString(conn, strings.ReplaceAll(line, "\n", "\r\n")+"\r\n"); err != nil {
+			return
+		}
+	}
+}
