@@ -1,0 +1,182 @@
+package openapi_test
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+)
+
+// The document is one of OpenAPI 3.1, to somebody else's eyes, and says of routes and lists
+// what is so.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(document(t, whole()))
+	require.NoError(t, err)
+	t.Run("valid", func(t *testing.T) { testValid(t, doc) })
+	t.Run("routes", func(t *testing.T) { testRoutes(t, doc) })
+	t.Run("lists", func(t *testing.T) { testLists(t, doc) })
+	t.Run("requests", func(t *testing.T) { testRequests(t, doc) })
+}
+
+// testValid looks at examples and defaults too.
+func testValid(t *testing.T, doc *openapi3.T) {
+	require.NoError(t, doc.Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaDefaultsValidation()))
+	assert.True(t, doc.IsOpenAPI31OrLater())
+	assert.Equal(t, 2*len(inventory.Resources())+1, doc.Paths.Len())
+}
+
+func TestDocumentIsTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	first := document(t, whole())
+	require.Equal(t, string(first), string(document(t, whole())))
+	assert.Less(t, len(first), 500_000)
+}
+
+// testRoutes: every route has what all routes have.
+func testRoutes(t *testing.T, doc *openapi3.T) {
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			where := method + " " + path
+			for _, status := range []int{400, 403, 429, 500, 503} {
+				answer := op.Responses.Status(status)
+				require.NotNil(t, answer, "%s: %d", where, status)
+				for _, mime := range []string{"application/json", "application/problem+json"} {
+					assert.NotNil(t, answer.Value.Content.Get(mime), where)
+				}
+				assert.Equal(t, status == 429 || status == 503, answer.Value.Headers["Retry-After"] != nil, where)
+			}
+			for status, answer := range op.Responses.Map() {
+				for _, name := range []string{"X-Request-ID", "X-Response-Time", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+					assert.NotNil(t, answer.Value.Headers[name], "%s %s has no %s", where, status, name)
+				}
+			}
+			public := path == "/users/login"
+			assert.Equal(t, public, op.Security != nil && len(*op.Security) == 0, where)
+			assert.NotNil(t, op.Responses.Status(401), where)
+			assert.Equal(t, op.RequestBody != nil, op.Responses.Status(415) != nil, where)
+			assert.Equal(t, op.RequestBody != nil, op.Responses.Status(413) != nil, where)
+			assert.Equal(t, len(item.Parameters) > 0 || op.Parameters.GetByInAndName("path", "id") != nil, op.Responses.Status(404) != nil, where)
+		}
+	}
+	assert.Contains(t, doc.Components.SecuritySchemes, "bearer")
+	assert.Contains(t, doc.Components.SecuritySchemes, "cookie")
+}
+
+// sample is a value of a parameter, by its schema.
+func sample(t *testing.T, name string, s *openapi3.Schema) string {
+	t.Helper()
+	switch {
+	case s.Type.Is("array"):
+		return sample(t, name, s.Items.Value)
+	case len(s.Examples) > 0:
+		return fmt.Sprint(s.Examples[0])
+	case len(s.Enum) > 0:
+		return fmt.Sprint(s.Enum[0])
+	case s.Type.Is("boolean"):
+		return "true"
+	case s.Type.Is("integer"), s.Type.Is("number"):
+		return "7"
+	case name == "cursor":
+		return ""
+	}
+	return "words"
+}
+
+// testLists: what the document says of a list, the inventory takes, and the other way round.
+func testLists(t *testing.T, doc *openapi3.T) {
+	for _, r := range inventory.Resources() {
+		parameters := doc.Paths.Find("/" + r.Name()).Get.Parameters
+		names := map[string]bool{}
+		for _, p := range parameters {
+			names[p.Value.Name] = true
+			_, err := inventory.ParseQuery(r, url.Values{p.Value.Name: {sample(t, p.Value.Name, p.Value.Schema.Value)}})
+			assert.NoError(t, err, "%s: %s", r.Name(), p.Value.Name)
+		}
+		for _, p := range r.Parameters() {
+			assert.True(t, names[p.Name], "%s: %s is not in the document", r.Name(), p.Name)
+		}
+		for _, f := range r.Fields() {
+			_, err := inventory.ParseQuery(r, url.Values{"sortby": {f.Name + ":desc"}})
+			said := parameters.GetByInAndName("query", "sortby").Schema.Value.Items.Value.Enum
+			assert.Equal(t, err == nil, slices.Contains(said, any(f.Name+":desc")), "%s by %s", r.Name(), f.Name)
+		}
+	}
+}
+
+// What makes no sense is refused, with the operation and what is wrong with it.
+func TestDocumentRefuses(t *testing.T) {
+	t.Parallel()
+	r := inventory.Of[inventory.Device]()
+	good := openapi.Operation{
+		Method: "GET", Path: "/devices/{id}", ID: "get", Tag: "devices", Summary: "Read",
+		Answers: []openapi.Answer{{Status: 200, Schema: openapi.Record(r)}},
+	}
+	endless := openapi.Object("Endless")
+	endless.Properties = []openapi.Property{openapi.May("more", endless)}
+	for want, change := range map[string]func(op *openapi.Operation) []openapi.Operation{
+		`GET /devices/{id}: another operation has the id "get"`: func(op *openapi.Operation) []openapi.Operation {
+			other := *op
+			other.Path = "/others"
+			return []openapi.Operation{other}
+		},
+		`another operation has this method and path`: func(op *openapi.Operation) []openapi.Operation {
+			other := *op
+			other.ID, other.Path = "other", "/devices/{name}"
+			return []openapi.Operation{other}
+		},
+		`the method must be one of GET`: func(op *openapi.Operation) []openapi.Operation { op.Method = "FETCH"; return nil },
+		`the path must be like`:         func(op *openapi.Operation) []openapi.Operation { op.Path = "/devices/{id"; return nil },
+		`needs an id`:                   func(op *openapi.Operation) []openapi.Operation { op.ID = ""; return nil },
+		`needs an answer`:               func(op *openapi.Operation) []openapi.Operation { op.Answers = nil; return nil },
+		`its body has no schema`:        func(op *openapi.Operation) []openapi.Operation { op.Body = &openapi.Body{}; return nil },
+		`parameter "x" needs a name and a schema`: func(op *openapi.Operation) []openapi.Operation {
+			op.Parameters = []openapi.Parameter{{Name: "x"}}
+			return nil
+		},
+		`parameter "x" is in "body"`: func(op *openapi.Operation) []openapi.Operation {
+			op.Parameters = []openapi.Parameter{{Name: "x", In: "body", Schema: openapi.String("")}}
+			return nil
+		},
+		`parameter "page" is there twice`: func(op *openapi.Operation) []openapi.Operation {
+			op.List, op.Parameters = r, []openapi.Parameter{{Name: "page", Schema: openapi.String("")}}
+			return nil
+		},
+		`parameter "name" is not in the path`: func(op *openapi.Operation) []openapi.Operation {
+			op.Parameters = []openapi.Parameter{{Name: "name", In: "path", Schema: openapi.String("")}}
+			return nil
+		},
+		`answer 404 must be from 200 to 399`: func(op *openapi.Operation) []openapi.Operation { op.Answers[0].Status = 404; return nil },
+		`error 200 must be a status`:         func(op *openapi.Operation) []openapi.Operation { op.Errors = []int{200}; return nil },
+		`or holds itself`:                    func(op *openapi.Operation) []openapi.Operation { op.Answers[0].Schema = endless; return nil },
+		`schema "a b": a name has`: func(op *openapi.Operation) []openapi.Operation {
+			op.Answers[0].Schema = openapi.Object("a b")
+			return nil
+		},
+		`error parsing regexp`: func(op *openapi.Operation) []openapi.Operation {
+			op.Answers[0].Schema = &openapi.Schema{Pattern: "("}
+			return nil
+		},
+		`two different components with the name Device`: func(op *openapi.Operation) []openapi.Operation {
+			op.Body = &openapi.Body{Schema: openapi.Object("Device")}
+			return nil
+		},
+	} {
+		op := good
+		op.Answers = []openapi.Answer{good.Answers[0]}
+		others := change(&op)
+		_, err := openapi.Document(about(), append(others, op))
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := openapi.Document(openapi.Info{}, []openapi.Operation{good})
+	assert.ErrorContains(t, err, "title")
+	_, err = openapi.Document(about(), []openapi.Operation{good})
+	assert.NoError(t, err)
+}

@@ -1,0 +1,40 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+)
+
+// What routes there are is told here; what a device is, the inventory knows.
+func ExampleDocument() {
+	r := inventory.Of[inventory.Device]()
+	doc, err := openapi.Document(openapi.Info{Title: "Inventory", Version: "1.0.0"}, []openapi.Operation{{
+		Method: "GET", Path: "/devices/{id}", ID: "getDevice", Tag: "devices", Summary: "Read a device",
+		Access:  "Everybody with a token.",
+		Answers: []openapi.Answer{{Status: 200, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var read struct {
+		OpenAPI    string
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct{ Description string }
+			}
+		}
+	}
+	if err := json.Unmarshal(doc, &read); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(read.OpenAPI)
+	fmt.Println(read.Components.Schemas["Device"].Properties["location_id"].Description)
+	// Output:
+	// 3.1.0
+	// The id of a record of locations. Becomes null when that is deleted. A UUID.
+}

@@ -1,0 +1,95 @@
+package openapi_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+)
+
+func about() openapi.Info { return openapi.Info{Title: "Inventory", Version: "1.0.0"} }
+
+// whole are operations that use all there is, for every resource.
+func whole() []openapi.Operation {
+	var ops []openapi.Operation
+	for _, r := range inventory.Resources() {
+		path, name := "/"+r.Name(), openapi.Name(r)
+		ok := []openapi.Answer{{Status: 200, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}}
+		ops = append(ops,
+			openapi.Operation{
+				Method: "GET", Path: path, ID: "list" + name, Tag: r.Name(), Summary: "List them", Access: "Everybody.",
+				List: r, Answers: []openapi.Answer{{Status: 200, Schema: openapi.Page(r)}},
+			},
+			openapi.Operation{
+				Method: "POST", Path: path, ID: "create" + name, Tag: r.Name(), Summary: "Add one, or several", Access: "Admins.",
+				Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IdempotencyKey()},
+				Body:       &openapi.Body{Schema: openapi.OneOf(openapi.Draft(r), openapi.Items(openapi.Draft(r)))},
+				Answers:    []openapi.Answer{{Status: 201, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag(), openapi.Location()}}},
+				Errors:     []int{409},
+			},
+			openapi.Operation{
+				Method: "GET", Path: path + "/{id}", ID: "get" + name, Tag: r.Name(), Summary: "Read one", Access: "Everybody.",
+				Parameters: []openapi.Parameter{openapi.IfNoneMatch()}, Answers: append(ok, openapi.Answer{Status: 304}),
+			},
+			openapi.Operation{
+				Method: "PUT", Path: path + "/{id}", ID: "put" + name, Tag: r.Name(), Summary: "Replace one", Access: "Admins.",
+				Parameters: []openapi.Parameter{openapi.IfMatch()}, Body: &openapi.Body{Schema: openapi.Replacement(r)}, Answers: ok, Errors: []int{409, 412},
+			},
+			openapi.Operation{
+				Method: "PATCH", Path: path + "/{id}", ID: "patch" + name, Tag: r.Name(), Summary: "Change one", Access: "Admins.",
+				Body: &openapi.Body{Schema: openapi.Change(r)}, Answers: ok,
+			},
+			openapi.Operation{
+				Method: "PATCH", Path: path, ID: "patchAll" + name, Tag: r.Name(), Summary: "Change several", Access: "Admins.",
+				Body:    &openapi.Body{Schema: openapi.Items(openapi.ItemChange(r))},
+				Answers: []openapi.Answer{{Status: 200, Schema: openapi.Confirmation(name+"Done", openapi.Must("updated", openapi.Integer("", 0)))}},
+			},
+			openapi.Operation{
+				Method: "DELETE", Path: path, ID: "deleteAll" + name, Tag: r.Name(), Summary: "Delete several", Access: "Admins.",
+				Body: &openapi.Body{Schema: openapi.IDs()}, Answers: []openapi.Answer{{Status: 200, Schema: openapi.Confirmation("")}},
+			},
+		)
+	}
+	return append(ops, openapi.Operation{
+		Method: "POST", Path: "/users/login", ID: "login", Tag: "users", Summary: "Log in", Access: "Everybody.", Public: true,
+		Body: &openapi.Body{Schema: openapi.Request("Login",
+			openapi.Must("username", openapi.Bounded("", 1, 100)), openapi.Must("password", openapi.Bounded("", 1, 1024)))},
+		Answers: []openapi.Answer{{Status: 200, Schema: openapi.Confirmation("Token", openapi.Must("token", openapi.String(""))), Headers: []openapi.Header{openapi.SetCookie()}}},
+		Errors:  []int{401},
+	})
+}
+
+func document(t *testing.T, ops []openapi.Operation) []byte {
+	t.Helper()
+	doc, err := openapi.Document(about(), ops)
+	require.NoError(t, err)
+	return doc
+}
+
+// decoded is a JSON document as validators want it.
+func decoded(t require.TestingT, doc []byte) any {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	require.NoError(t, err)
+	return v
+}
+
+// compiler is a component of the document, compiled.
+type compiler func(name string) *jsonschema.Schema
+
+// schemas compiles components of the whole document, with formats asserted.
+func schemas(t *testing.T) compiler {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	require.NoError(t, c.AddResource("mem:///openapi.json", decoded(t, document(t, whole()))))
+	return func(name string) *jsonschema.Schema {
+		s, err := c.Compile("mem:///openapi.json#/components/schemas/" + name)
+		require.NoError(t, err)
+		return s
+	}
+}

@@ -1,0 +1,343 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+)
+
+// texts are values of formats: some that are right, then some that are not.
+var texts = map[string][2][]any{
+	"uuid": {{"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "118F4C2E-7B1A-7C3D-9E4F-5A6B7C8D9E0F"}, {"urn:uuid:018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "1"}},
+	"ip":   {{"192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"}, {"192.0.2.1/24", "host", "fe80::1%eth0"}},
+	"cidr": {{"192.0.2.0/24", "2001:db8::/32"}, {"192.0.2.0", "net"}},
+	"interface-ip": {
+		{"192.0.2.1", "192.0.2.1/24", "2001:db8::1/64"},
+		{"192.0.2.1/", "port"},
+	},
+	"mac":      {{"00:1a:2b:3c:4d:5e", "00:1A:2B:3C:4D:5E"}, {"00:1a:2b:3c:4d", "00:00:00:00:fe:80:00:00", "mac"}},
+	"speed":    {{"10Gbps", "2.5Gbps", "100Mbps", "1.6Tbps"}, {"fast", "10", "-1Gbps"}},
+	"timezone": {{"Europe/Berlin", "UTC", "Etc/GMT+1"}, {"/etc", "a b", "Europe/"}},
+	"email":    {{"jane@example.org", "Jane.Doe@Example.Org"}, {"jane", "a b@example.org", "@example.org"}},
+}
+
+// values generates values of a field, right ones and wrong ones.
+func values(f *inventory.Field) *rapid.Generator[any] {
+	right, wrong := samples(f)
+	if f.Nullable {
+		right = append(right, rapid.Just[any](nil))
+	}
+	if f.Kind == inventory.List || f.Kind == inventory.Object {
+		wrong = append(wrong, rapid.Just[any]("text"))
+	} else {
+		wrong = append(wrong, rapid.SampledFrom([]any{[]any{}, map[string]any{}}))
+	}
+	return rapid.Custom(func(t *rapid.T) any {
+		of := right
+		if rapid.IntRange(0, 14).Draw(t, "luck") == 7 {
+			of = wrong
+		}
+		return rapid.OneOf(of...).Draw(t, f.Name)
+	})
+}
+
+func samples(f *inventory.Field) (right, wrong []*rapid.Generator[any]) {
+	some := func(values ...any) []*rapid.Generator[any] {
+		return []*rapid.Generator[any]{rapid.SampledFrom(values)}
+	}
+	switch f.Kind {
+	case inventory.Bool:
+		return some(true, false), some("true", 1)
+	case inventory.Time:
+		return some("2026-01-31T12:00:00Z", "2026-01-31T12:00:00.123456789+01:00"), some("yesterday", 1)
+	case inventory.List:
+		return some([]any{}, []any{"a", "b"}, []any{strings.Repeat("é", 100)}),
+			some([]any{"a", "a"}, []any{" "}, []any{1}, []any{strings.Repeat("x", 101)})
+	case inventory.Object:
+		return some(map[string]any{}, map[string]any{"ip": map[string]any{"before": nil, "after": "192.0.2.1"}}), some(1, []any{1})
+	case inventory.Int:
+		return numbers(f, some(int64(64), int64(100))), append(outside(f), some(0.5, "1")...)
+	case inventory.Float:
+		return numbers(f, some(0.5, 12.25)), append(outside(f), some("1")...)
+	}
+	if known, ok := texts[f.Format]; ok {
+		return some(known[0]...), append(some(known[1]...), some("", 1)...)
+	}
+	if f.Enum != nil {
+		var all []any
+		for _, v := range f.Enum {
+			all = append(all, v)
+		}
+		return some(all...), some("other", "", 1)
+	}
+	return []*rapid.Generator[any]{lines(f)}, append(some("", " ", "\u2028", 1), long(f))
+}
+
+// numbers are within the bounds of a field, and on them.
+func numbers(f *inventory.Field, some []*rapid.Generator[any]) []*rapid.Generator[any] {
+	for _, bound := range []*float64{f.Min, f.Max} {
+		if bound != nil {
+			some = append(some, rapid.Just[any](*bound))
+		}
+	}
+	return some
+}
+
+// outside are numbers that are just out of the bounds of a field.
+func outside(f *inventory.Field) (wrong []*rapid.Generator[any]) {
+	if f.Min != nil {
+		wrong = append(wrong, rapid.Just[any](*f.Min-1))
+	}
+	if f.Max != nil {
+		wrong = append(wrong, rapid.Just[any](*f.Max+1))
+	}
+	return wrong
+}
+
+// lines are texts of any characters, which may be one too many, or not allowed.
+func lines(f *inventory.Field) *rapid.Generator[any] {
+	least, most := 1, 40
+	if f.Min != nil {
+		least = int(*f.Min)
+	}
+	if f.Max != nil {
+		most = min(most, int(*f.Max))
+	}
+	plain := rapid.RuneFrom(nil, unicode.L, unicode.N, unicode.P, unicode.So)
+	wild := rapid.RuneFrom([]rune("xyz\u00a0\u2028\n\t\x00\x7f\u0085"), unicode.Zs)
+	return rapid.Custom(func(t *rapid.T) any {
+		if rapid.IntRange(0, 14).Draw(t, "luck") == 7 {
+			return rapid.StringOfN(wild, 1, 3, -1).Draw(t, "wild")
+		}
+		return rapid.StringOfN(plain, least, most, -1).Draw(t, "plain")
+	})
+}
+
+// long is a text of one character more than a field may have.
+func long(f *inventory.Field) *rapid.Generator[any] {
+	if f.Max == nil {
+		return rapid.Just[any]("")
+	}
+	return rapid.Just[any](strings.Repeat("é", int(*f.Max)+1))
+}
+
+// draft generates what a client may send. A field that is optional is there or not.
+func draft(t *rapid.T, r *inventory.Resource, must func(f *inventory.Field) bool) map[string]any {
+	doc := map[string]any{}
+	for _, f := range r.Fields() {
+		if f.Hidden || f.Name == "id" || f.Name == "version" || f.Name == "created_at" || f.Name == "updated_at" {
+			continue
+		}
+		if must(f) && rapid.IntRange(0, 49).Draw(t, "forget "+f.Name) != 25 || rapid.Bool().Draw(t, "has "+f.Name) {
+			doc[f.Name] = values(f).Draw(t, f.Name)
+		}
+	}
+	return doc
+}
+
+// between are the reasons why two fields don't fit together, which schemas don't say.
+func between(err error) bool {
+	for _, reason := range []string{"must agree with speed", "must be given together", "must not be the interface of", "itself", "must be an address of the subnet"} {
+		if strings.Contains(err.Error(), reason) {
+			return true
+		}
+	}
+	return false
+}
+
+// shown is a record as clients see it.
+func shown(t require.TestingT, r *inventory.Resource, rec inventory.Record) any {
+	*rec.Meta() = inventory.Base{ID: "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", CreatedAt: time.Now(), UpdatedAt: time.Now().UTC(), Version: 1}
+	for _, f := range r.Fields() {
+		if f.WriteOnly {
+			f.Set(rec, nil)
+		}
+	}
+	doc, err := json.Marshal(rec)
+	require.NoError(t, err)
+	return decoded(t, doc)
+}
+
+// tally counts how often a thing went either way: a property that only ever sees one of
+// them says nothing.
+type tally struct{ yes, no int }
+
+func (c *tally) add(is bool) bool {
+	if is {
+		c.yes++
+	} else {
+		c.no++
+	}
+	return is
+}
+
+// TestSchemas has the document's schemas compiled by somebody else.
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	compile := schemas(t)
+	t.Run("drafts", func(t *testing.T) { testDrafts(t, compile) })
+	t.Run("changes", func(t *testing.T) { testChanges(t, compile) })
+	t.Run("documents", func(t *testing.T) { testDocuments(t, compile) })
+	t.Run("records", func(t *testing.T) { testRecords(t, compile) })
+}
+
+// testDrafts: the schema of a draft and the check of a record agree. What the schema allows is taken,
+// but for what binds two fields together; and whatever is taken is shown as the schema of
+// the record says.
+func testDrafts(t *testing.T, compile compiler) {
+	for _, r := range inventory.Resources() {
+		t.Run(r.Name(), func(t *testing.T) {
+			draftSchema, recordSchema, partSchema := compile(openapi.Name(r)+"Draft"), compile(openapi.Name(r)), compile(openapi.Name(r)+"Part")
+			var allowed, taken tally
+			rapid.Check(t, func(t *rapid.T) {
+				doc, err := json.Marshal(draft(t, r, func(f *inventory.Field) bool { return f.Required || f.OnCreate }))
+				require.NoError(t, err)
+				rec := r.New()
+				schemaErr := draftSchema.Validate(decoded(t, doc))
+				err = json.Unmarshal(doc, rec)
+				if err == nil {
+					err = inventory.CheckNew(rec)
+				}
+				if allowed.add(schemaErr == nil) && err != nil && !between(err) {
+					t.Fatalf("the schema allows %s, the inventory does not: %v", doc, err)
+				}
+				if taken.add(err == nil) {
+					now := shown(t, r, rec)
+					assert.NoError(t, recordSchema.Validate(now))
+					assert.NoError(t, partSchema.Validate(now))
+				}
+			})
+			assert.Positive(t, allowed.yes, "allowed")
+			assert.Positive(t, allowed.no, "refused")
+			assert.Positive(t, taken.yes, "taken")
+		})
+	}
+}
+
+// testChanges: the schema of a change and a patch agree in the same way.
+func testChanges(t *testing.T, compile compiler) {
+	for _, r := range inventory.Resources() {
+		if r.Name() == "audit-logs" {
+			continue // all of it is the inventory's own
+		}
+		t.Run(r.Name(), func(t *testing.T) {
+			changeSchema, itemSchema := compile(openapi.Name(r)+"Change"), compile(openapi.Name(r)+"ItemChange")
+			var allowed tally
+			rapid.Check(t, func(t *rapid.T) {
+				doc := draft(t, r, func(*inventory.Field) bool { return false })
+				maps.DeleteFunc(doc, func(name string, _ any) bool {
+					f, _ := r.Field(name)
+					return f.ReadOnly
+				})
+				text, err := json.Marshal(doc)
+				require.NoError(t, err)
+				schemaErr := changeSchema.Validate(decoded(t, text))
+				var patch inventory.Patch
+				require.NoError(t, json.Unmarshal(text, &patch))
+				rec := valid(t, r)
+				if err = patch.Apply(rec); err == nil {
+					err = inventory.Check(rec)
+				}
+				if allowed.add(schemaErr == nil) && err != nil && !between(err) {
+					t.Fatalf("the schema allows %s, the inventory does not: %v", text, err)
+				}
+				doc["id"], doc["if_version"] = "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", 3
+				text, err = json.Marshal(doc)
+				require.NoError(t, err)
+				assert.Equal(t, schemaErr == nil, itemSchema.Validate(decoded(t, text)) == nil)
+			})
+			assert.Positive(t, allowed.yes, "allowed")
+			assert.Positive(t, allowed.no, "refused")
+		})
+	}
+}
+
+// valid is a record with what it needs, and no more.
+func valid(t require.TestingT, r *inventory.Resource) inventory.Record {
+	doc := map[string]any{}
+	for _, f := range r.Fields() {
+		if f.Required {
+			right, _ := samples(f)
+			doc[f.Name] = right[0].Example(len(f.Name))
+			if f.Kind == inventory.Text && f.Enum == nil && f.Ref == nil && texts[f.Format][0] == nil {
+				doc[f.Name] = "text"
+			}
+		}
+	}
+	if r.Name() == "links" {
+		doc["b_interface_id"] = "118f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
+	}
+	text, err := json.Marshal(doc)
+	require.NoError(t, err)
+	rec := r.New()
+	require.NoError(t, json.Unmarshal(text, rec))
+	require.NoError(t, inventory.Check(rec))
+	return rec
+}
+
+// testDocuments: each line says what a schema must refuse, or allow.
+func testDocuments(t *testing.T, compile compiler) {
+	const device = `"hostname":"sw1","ip":"192.0.2.1","model":"X","vendor":"Y","os":"Z","status":"active"`
+	for _, c := range []struct {
+		schema, doc string
+		allowed     bool
+	}{
+		{"DeviceDraft", `{` + device + `}`, true},
+		{"DeviceDraft", `{` + device + `,"id":"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f","version":3}`, true},
+		{"DeviceDraft", `{` + device + `,"colour":"red"}`, false},
+		{"DeviceDraft", `{` + device + `,"location_id":null,"serial_number":""}`, true},
+		{"DeviceDraft", `{` + device + `,"tags":["a","b"]}`, true},
+		{"DeviceDraft", `{` + device + `,"tags":["a","a"]}`, false},
+		{"DeviceDraft", `{` + device + `,"tags":null}`, false},
+		{"DeviceDraft", `{"hostname":"sw1"}`, false},
+		{"DeviceChange", `{}`, true},
+		{"DeviceChange", `{"hostname":""}`, false},
+		{"DeviceChange", `{"hostname":null}`, false},
+		{"DeviceItemChange", `{"hostname":"sw1"}`, false},
+		{"UserDraft", `{"username":"jane","email":"jane@example.org","role":"viewer"}`, false},
+		{"UserReplacement", `{"username":"jane","email":"jane@example.org","role":"viewer"}`, true},
+		{"UserDraft", `{"username":"jane","email":"jane@example.org","role":"viewer","password":"short"}`, false},
+		{"UserDraft", `{"username":"jane","email":"jane@example.org","role":"owner","password":"long enough"}`, false},
+		{"User", `{"password":"long enough"}`, false},
+		{"VLANDraft", `{"vlan_id":5000,"name":"a"}`, false},
+		{"VLANDraft", `{"vlan_id":0,"name":"a"}`, false},
+		{"VLANDraft", `{"vlan_id":4094,"name":"a"}`, true},
+		{"Error", `{"status":"error","message":"no","request_id":"1","errors":[{"field":"a","reason":"b"}],"items":[{"index":0,"message":"no"}]}`, true},
+		{"Error", `{"status":"success","message":"no"}`, false},
+		{"Problem", `{"type":"about:blank","title":"Not Found","status":404,"detail":"no"}`, true},
+		{"Confirmation", `{"status":"success","message":"Device deleted"}`, true},
+		{"DevicePage", `{"meta":{"current_page":1,"limit":10,"total_pages":0,"total_count":0},"data":[]}`, true},
+		{"DevicePage", `{"meta":{"limit":10,"next_cursor":null},"data":[{"hostname":"sw1"}]}`, true},
+		{"DevicePage", `{"meta":{"limit":10},"data":null}`, false},
+		{"DevicePage", `{"meta":{"limit":10},"data":[{"hostname":1}]}`, false},
+	} {
+		err := compile(c.schema).Validate(decoded(t, []byte(c.doc)))
+		assert.Equal(t, c.allowed, err == nil, "%s %s: %v", c.schema, c.doc, err)
+	}
+}
+
+// testRecords: a record never has a secret, and always has all that is shown.
+func testRecords(t *testing.T, compile compiler) {
+	for _, r := range inventory.Resources() {
+		var want []string
+		for _, f := range r.Fields() {
+			if !f.Hidden && !f.WriteOnly {
+				want = append(want, f.Name)
+			}
+		}
+		s := compile(openapi.Name(r))
+		assert.ElementsMatch(t, want, slices.Collect(maps.Keys(s.Properties)))
+		assert.ElementsMatch(t, want, s.Required)
+	}
+}
