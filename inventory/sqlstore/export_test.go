@@ -1,0 +1,4 @@
+package sqlstore
+
+// PlainList is for the fuzz test of the parser.
+var PlainList = plainList

@@ -1,0 +1,335 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// What a database may say.
+var (
+	errDown    = errors.New("connection lost")
+	errAgain   = errors.New("deadlock")
+	errKey     = errors.New("key is taken")
+	errUnknown = errors.New("something else")
+)
+
+// dialect is that of a database that says these.
+func dialect() sqlstore.Dialect {
+	return sqlstore.Dialect{
+		Parameter: "$", Rows: 128, Fold: "%s", Contains: "%s %s", StartsWith: "%s %s", Element: "%s %s",
+		ForUpdate: " FOR UPDATE", Aborts: true, NoLimit: "ALL", Slots: 1,
+		Time: func(t time.Time) any { return t },
+		Fault: func(err error) sqlstore.Fault {
+			switch {
+			case errors.Is(err, errDown):
+				return sqlstore.Fault{Kind: sqlstore.Down}
+			case errors.Is(err, errAgain):
+				return sqlstore.Fault{Kind: sqlstore.Again}
+			case errors.Is(err, errKey):
+				return sqlstore.Fault{Kind: sqlstore.Unique, Constraint: "secrets_name_key"}
+			}
+			return sqlstore.Fault{}
+		},
+	}
+}
+
+// mocked is a store over a mock of a database, of which everything that is expected has to
+// come, and every connection has to be given back.
+func mocked(t *testing.T) (*sqlstore.Store, sqlmock.Sqlmock) {
+	t.Helper()
+	db, mock, err := sqlmock.New()
+	require.NoError(t, err)
+	store, err := sqlstore.New(t.Context(), db, db, dialect(), &sqlstore.Options{Attempts: 3})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, mock.ExpectationsWereMet())
+		require.Zero(t, db.Stats().InUse, "connections that nobody gave back")
+		mock.ExpectClose()
+		require.NoError(t, store.Close())
+	})
+	return store, mock
+}
+
+func secret(n int) *inventory.Secret {
+	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	return &inventory.Secret{
+		Base: inventory.Base{ID: fmt.Sprintf("018f4c2e-7b1a-7c3d-9e4f-%012d", n), CreatedAt: at, UpdatedAt: at, Version: 1},
+		Name: fmt.Sprint("name", n), Value: "x",
+	}
+}
+
+// row is a secret as the database has it.
+func row(s *inventory.Secret) *sqlmock.Rows {
+	return sqlmock.NewRows([]string{"id", "created_at", "updated_at", "version", "name", "value"}).
+		AddRow(s.ID, s.CreatedAt, s.UpdatedAt, s.Version, s.Name, s.Value)
+}
+
+// steps are all that a transaction of one change of each kind says to the database. Each
+// expects its statement, and has it fail with an error, or succeed if that is nil.
+func steps() []func(sqlmock.Sqlmock, error) {
+	exec := func(text string) func(sqlmock.Sqlmock, error) {
+		return func(mock sqlmock.Sqlmock, err error) {
+			e := mock.ExpectExec(text)
+			if err != nil {
+				e.WillReturnError(err)
+				return
+			}
+			e.WillReturnResult(sqlmock.NewResult(0, 1))
+		}
+	}
+	query := func(text string, rows *sqlmock.Rows) func(sqlmock.Sqlmock, error) {
+		return func(mock sqlmock.Sqlmock, err error) {
+			e := mock.ExpectQuery(text)
+			if err != nil {
+				e.WillReturnError(err)
+				return
+			}
+			e.WillReturnRows(rows)
+		}
+	}
+	return []func(sqlmock.Sqlmock, error){
+		func(mock sqlmock.Sqlmock, err error) { mock.ExpectBegin().WillReturnError(err) },
+		exec("^SAVEPOINT item"),
+		exec("^INSERT INTO secrets"),
+		exec("^INSERT INTO secrets"),
+		query("^SELECT .* FROM secrets WHERE id", row(secret(2))),
+		exec("^RELEASE SAVEPOINT item"),
+		exec("^SAVEPOINT item"),
+		exec("^UPDATE secrets SET version = .*, name = "),
+		query("^DELETE FROM secrets", sqlmock.NewRows([]string{"id"}).AddRow(secret(3).ID)),
+		exec("^INSERT INTO tallies"),
+		func(mock sqlmock.Sqlmock, err error) { mock.ExpectCommit().WillReturnError(err) },
+	}
+}
+
+// changes are what the steps are for.
+func changes(ctx context.Context) func(inventory.Tx) error {
+	return func(tx inventory.Tx) error {
+		if err := tx.Create(ctx, secret(1), secret(4)); err != nil {
+			return err
+		}
+		renamed := secret(2)
+		renamed.Name, renamed.Version = "other", 2
+		if err := tx.Update(ctx, renamed, 1); err != nil {
+			return err
+		}
+		return tx.Delete(ctx, inventory.Of[inventory.Secret](), secret(3).ID, 1)
+	}
+}
+
+// expect has all steps but one succeed.
+func expect(mock sqlmock.Sqlmock, failing int, err error) {
+	all := steps()
+	for i, step := range all {
+		if i == failing {
+			step(mock, err)
+			if i > 0 && i < len(all)-1 {
+				mock.ExpectRollback()
+			}
+			return
+		}
+		step(mock, nil)
+	}
+}
+
+// TestFailures says that a transaction that fails at any step is rolled back, gives its
+// connection back (reference W19), and that its error is of the right kind.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	for step := range steps() {
+		for _, cause := range []error{errDown, errUnknown} {
+			t.Run(fmt.Sprint(step, " ", cause), func(t *testing.T) {
+				t.Parallel()
+				store, mock := mocked(t)
+				expect(mock, step, cause)
+				err := store.Change(t.Context(), changes(t.Context()))
+				require.ErrorIs(t, err, cause)
+				require.Equal(t, errors.Is(cause, errDown), inventory.KindOf(err) == inventory.Unavailable)
+				require.Equal(t, errors.Is(cause, errUnknown), inventory.KindOf(err) == 0)
+			})
+		}
+	}
+}
+
+// TestAgain says that a transaction that the database gives up is run again from the
+// beginning, whatever step it was at, and not for ever.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	for step := range steps() {
+		t.Run(fmt.Sprint(step), func(t *testing.T) {
+			t.Parallel()
+			store, mock := mocked(t)
+			expect(mock, step, errAgain)
+			expect(mock, -1, nil)
+			require.NoError(t, store.Change(t.Context(), changes(t.Context())))
+		})
+	}
+	t.Run("for ever", func(t *testing.T) {
+		t.Parallel()
+		store, mock := mocked(t)
+		for range 3 {
+			expect(mock, 2, errAgain)
+		}
+		err := store.Change(t.Context(), changes(t.Context()))
+		require.Equal(t, inventory.Unavailable, inventory.KindOf(err))
+		require.ErrorIs(t, err, errAgain)
+	})
+}
+
+// TestGoesOn says that a broken constraint takes back its own call only.
+func TestGoesOn(t *testing.T) {
+	t.Parallel()
+	store, mock := mocked(t)
+	all := steps()
+	all[0](mock, nil)
+	all[1](mock, nil)
+	all[2](mock, errKey)
+	mock.ExpectExec("^ROLLBACK TO SAVEPOINT item").WillReturnResult(sqlmock.NewResult(0, 0))
+	all[5](mock, nil)
+	all[1](mock, nil)
+	all[2](mock, nil)
+	all[9](mock, nil)
+	all[10](mock, nil)
+	err := store.Change(t.Context(), func(tx inventory.Tx) error {
+		err := tx.Create(t.Context(), secret(1))
+		require.Equal(t, inventory.Conflict, inventory.KindOf(err))
+		require.Equal(t, "Name already exists", err.Error())
+		return tx.Create(t.Context(), secret(2))
+	})
+	require.NoError(t, err)
+}
+
+// TestPanics says that a panic takes the transaction back.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	store, mock := mocked(t)
+	mock.ExpectBegin()
+	mock.ExpectRollback()
+	require.PanicsWithValue(t, "out of order", func() {
+		_ = store.Change(t.Context(), func(inventory.Tx) error { panic("out of order") })
+	})
+}
+
+// TestRollbackFails says that an error while a transaction is taken back does not hide why
+// it is.
+func TestRollbackFails(t *testing.T) {
+	t.Parallel()
+	store, mock := mocked(t)
+	mock.ExpectBegin()
+	mock.ExpectRollback().WillReturnError(errUnknown)
+	own := errors.New("refused")
+	err := store.Change(t.Context(), func(inventory.Tx) error { return own })
+	require.ErrorIs(t, err, own)
+	require.ErrorIs(t, err, errUnknown)
+}
+
+// TestReading says what becomes of errors before, among and after the rows.
+func TestReading(t *testing.T) {
+	t.Parallel()
+	r := inventory.Of[inventory.Secret]()
+	for name, answer := range map[string]func(*sqlmock.ExpectedQuery){
+		"query": func(q *sqlmock.ExpectedQuery) { q.WillReturnError(errDown) },
+		"row":   func(q *sqlmock.ExpectedQuery) { q.WillReturnRows(row(secret(1)).RowError(0, errDown)) },
+		"close": func(q *sqlmock.ExpectedQuery) { q.WillReturnRows(row(secret(1)).CloseError(errDown)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, mock := mocked(t)
+			answer(mock.ExpectQuery("^SELECT .* FROM secrets WHERE id"))
+			_, err := store.Get(t.Context(), r, secret(1).ID)
+			require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
+			answer(mock.ExpectQuery("^SELECT .* FROM secrets ORDER BY id"))
+			_, err = store.List(t.Context(), &inventory.Query{Resource: r})
+			require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
+		})
+	}
+	t.Run("values of other types", func(t *testing.T) {
+		t.Parallel()
+		store, mock := mocked(t)
+		for _, bad := range []*sqlmock.Rows{
+			sqlmock.NewRows([]string{"1", "2", "3", "4", "5", "6"}).AddRow("x", "yesterday", time.Now(), int64(1), "x", "x"),
+			sqlmock.NewRows([]string{"1", "2", "3", "4", "5", "6"}).AddRow("x", time.Now(), time.Now(), 1.5, "x", "x"),
+			sqlmock.NewRows([]string{"1", "2", "3", "4", "5", "6"}).AddRow("x", time.Now(), time.Now(), int64(1), nil, "x"),
+			sqlmock.NewRows([]string{"1", "2", "3", "4", "5", "6"}).AddRow("x", time.Now(), time.Now(), int64(1), true, "x"),
+			sqlmock.NewRows([]string{"1", "2"}).AddRow("x", "x"),
+		} {
+			mock.ExpectQuery("^SELECT").WillReturnRows(bad)
+			_, err := store.Get(t.Context(), r, "x")
+			require.Error(t, err)
+			require.Zero(t, inventory.KindOf(err))
+		}
+	})
+}
+
+// TestEmptyPage says that a page that has no row for its total is read once more, together
+// with the total, from one state of the database.
+func TestEmptyPage(t *testing.T) {
+	t.Parallel()
+	store, mock := mocked(t)
+	columns := []string{"1", "2", "3", "4", "5", "6", "7"}
+	mock.ExpectQuery("^SELECT .* FROM secrets").WillReturnRows(sqlmock.NewRows(columns))
+	mock.ExpectQuery("FROM tallies").WillReturnRows(sqlmock.NewRows([]string{"sum"}).AddRow(int64(3)))
+	mock.ExpectBegin()
+	s := secret(1)
+	mock.ExpectQuery("^SELECT .* FROM secrets").WillReturnRows(sqlmock.NewRows(columns).
+		AddRow(s.ID, s.CreatedAt, s.UpdatedAt, s.Version, s.Name, s.Value, int64(4)))
+	mock.ExpectRollback()
+	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Secret](), Count: true, Limit: 1, Offset: 3})
+	require.NoError(t, err)
+	require.EqualValues(t, 4, page.Total)
+	require.Len(t, page.Records, 1)
+}
+
+// TestSameStatements says that the same change is the same statement each time, for the
+// database to know it again (reference W37).
+func TestSameStatements(t *testing.T) {
+	t.Parallel()
+	store, mock := mocked(t)
+	at := secret(1).CreatedAt
+	for range 20 { // maps have an order by chance
+		mock.ExpectBegin()
+		mock.ExpectQuery("^SELECT id, .* FROM locations WHERE id").WillReturnRows(sqlmock.NewRows(
+			[]string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}).
+			AddRow(secret(1).ID, at, at, int64(1), "a", "a", "a", "a", "a", "a", 1.0, 1.0))
+		mock.ExpectExec("^SAVEPOINT").WillReturnResult(sqlmock.NewResult(0, 0))
+		mock.ExpectExec(`^UPDATE locations SET version = \$1, name = \$2, city = \$3, country = \$4, address = \$5, site_code = \$6, ` +
+			`timezone = \$7, lat = \$8, lon = \$9 WHERE id = \$10 AND version = \$11$`).WillReturnResult(sqlmock.NewResult(0, 1))
+		mock.ExpectExec("^INSERT INTO tallies").WillReturnResult(sqlmock.NewResult(0, 0))
+		mock.ExpectCommit()
+		b := 2.0
+		site := &inventory.Location{Name: "b", City: "b", Country: "b", Address: "b", SiteCode: "b", Timezone: "b", Lat: &b, Lon: &b}
+		site.Base = secret(1).Base
+		site.Version = 2
+		require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Update(t.Context(), site, 1) }))
+	}
+}
+
+// TestForeign says that what is no record is refused.
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	store, mock := mocked(t)
+	for _, rec := range []inventory.Record{nil, (*inventory.Secret)(nil), &foreign{}} {
+		mock.ExpectBegin()
+		mock.ExpectRollback()
+		require.ErrorContains(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Create(t.Context(), rec) }), "no type of record")
+		mock.ExpectBegin()
+		mock.ExpectRollback()
+		require.ErrorContains(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Update(t.Context(), rec, 1) }), "no type of record")
+	}
+	require.False(t, errors.Is(errDown, sql.ErrNoRows))
+}
+
+type foreign struct{ inventory.Base }

@@ -1,0 +1,27 @@
+package postgres_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+)
+
+func BenchmarkRead(b *testing.B) {
+	url := postgrestest.Start(b, nil).Database(b)
+	sqlstoretest.BenchRead(b, open(b, url, nil), &sqlstoretest.Floor[time.Time]{
+		DB:        raw(b, url),
+		Parameter: func(n int) string { return "$" + strconv.Itoa(n) },
+		Time:      func(t time.Time) any { return t },
+	})
+}
+
+func BenchmarkFill(b *testing.B) {
+	sqlstoretest.BenchFill(b, open(b, postgrestest.Start(b, nil).Database(b), nil))
+}
+
+func BenchmarkUpdate(b *testing.B) {
+	sqlstoretest.BenchUpdate(b, open(b, postgrestest.Start(b, nil).Database(b), nil))
+}

@@ -1,0 +1,290 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+	"github.com/ashlar-go/ashlar/inventory/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open opens a store that ends with the test, with all connections given back.
+func open(t testing.TB, url string, opts *postgres.Options) *sqlstore.Store {
+	t.Helper()
+	store, err := postgres.Open(t.Context(), url, opts)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		writer, reader := store.Stats()
+		require.Zero(t, writer.InUse+reader.InUse, "connections that nobody gave back")
+		require.NoError(t, store.Close())
+	})
+	return store
+}
+
+// TestServer has everything that needs a server that runs, each with a database of its own.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t, nil)
+	t.Run("contract", func(t *testing.T) {
+		t.Parallel()
+		storetest.Run(t, func(t testing.TB) inventory.Store { return open(t, server.Database(t), nil) })
+	})
+	for name, check := range map[string]func(*testing.T, string){
+		"schema": checkSchema, "plans": checkPlans, "tallies": checkTallies, "later migration": checkLaterMigration,
+		"openers at once": checkOpeners, "given up": checkGivenUp, "checks": checkChecks, "crosswise": checkCrosswise, "failing bulk calls": checkFailingBulk,
+		"without collations": checkUncollated, "replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, server.Database(t))
+		})
+	}
+}
+
+// checkReplica says that reading goes to the other database, and what a change reads, or
+// what must be fresh, does not.
+func checkReplica(t *testing.T, url string) {
+	admin := raw(t, url)
+	_, err := admin.ExecContext(t.Context(), "CREATE SCHEMA behind")
+	require.NoError(t, err)
+	behind := url + "&search_path=behind"
+	replica := open(t, behind, nil)
+	store := open(t, url, &postgres.Options{ReadURL: behind, MaxConns: 2})
+	require.NoError(t, create(t, store, fleet(0, 1)...))
+	devices := inventory.Of[inventory.Device]()
+	_, err = store.Get(t.Context(), devices, benchID(0))
+	require.Equal(t, inventory.NotFound, inventory.KindOf(err))
+	_, err = store.Fresh().Get(t.Context(), devices, benchID(0))
+	require.NoError(t, err)
+	_, err = replica.Fresh().Get(t.Context(), devices, benchID(0))
+	require.Equal(t, inventory.NotFound, inventory.KindOf(err), "a store without a replica reads where it reads")
+	require.NoError(t, create(t, replica, fleet(0, 1)...))
+	_, err = store.Get(t.Context(), devices, benchID(0))
+	require.NoError(t, err)
+	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
+		_, err := tx.Get(t.Context(), devices, benchID(0))
+		return err
+	}))
+	require.NoError(t, store.Ping(t.Context()))
+}
+
+func checkTallies(t *testing.T, url string) {
+	store := open(t, url, nil)
+	sqlstoretest.CheckTallies(t, store, 4, 60)
+	slots := rows(t, raw(t, url), "SELECT DISTINCT slot::text FROM tallies WHERE resource = 'devices' AND field = ''")
+	require.Greater(t, len(slots), 1, "all transactions have written the same rows")
+}
+
+// with is the dialect with one more migration, as a later version of the program has it.
+func with(t testing.TB, text string) sqlstore.Dialect {
+	t.Helper()
+	d := postgres.Dialect()
+	files := fstest.MapFS{}
+	names, err := fs.Glob(d.Migrations, "*.sql")
+	require.NoError(t, err)
+	for _, name := range names {
+		data, err := fs.ReadFile(d.Migrations, name)
+		require.NoError(t, err)
+		files[name] = &fstest.MapFile{Data: data}
+	}
+	files["90000_later.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + text + "\n-- +goose Down\n")}
+	d.Migrations = files
+	return d
+}
+
+// checkLaterMigration says that a database of an earlier version is brought forward with
+// what is in it, that one that fails leaves everything as it was, and that one that
+// is newer than the program is refused.
+func checkLaterMigration(t *testing.T, url string) {
+	first, err := postgres.Open(t.Context(), url, nil)
+	require.NoError(t, err)
+	require.NoError(t, create(t, first, fleet(0, 3)...))
+	require.NoError(t, first.Close())
+	db := raw(t, url)
+
+	_, err = sqlstore.New(t.Context(), db, db, with(t, "ALTER TABLE devices ADD COLUMN colour text; ALTER TABLE nothing ADD COLUMN x text;"), nil)
+	require.ErrorContains(t, err, "nothing")
+	require.NotContains(t, rows(t, db, "SELECT column_name FROM information_schema.columns WHERE table_name = 'devices'"), "colour")
+
+	newer, err := sqlstore.New(t.Context(), db, db, with(t, "ALTER TABLE devices ADD COLUMN colour text;"), nil)
+	require.NoError(t, err)
+	page, err := newer.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
+	require.NoError(t, err)
+	require.Len(t, page.Records, 3)
+
+	_, err = postgres.Open(t.Context(), url, nil)
+	require.ErrorContains(t, err, "version 90000 of the schema, and this program knows")
+}
+
+// checkOpeners says that several processes may start at once on a new database.
+func checkOpeners(t *testing.T, url string) {
+	errs := make([]error, 4)
+	var group sync.WaitGroup
+	for i := range errs {
+		group.Go(func() {
+			store, err := postgres.Open(t.Context(), url, nil)
+			if err == nil {
+				err = errors.Join(create(t, store, fleet(i, i+1)...), store.Close())
+			}
+			errs[i] = err
+		})
+	}
+	group.Wait()
+	require.NoError(t, errors.Join(errs...))
+	require.Equal(t, []string{"4"}, rows(t, raw(t, url), "SELECT count(*)::text FROM devices"))
+}
+
+// checkGivenUp says that a call ends with its context, and gives its connection back.
+func checkGivenUp(t *testing.T, url string) {
+	store := open(t, url, &postgres.Options{MaxConns: 2})
+	require.NoError(t, create(t, store, fleet(0, 1)...))
+	db := raw(t, url)
+	holder, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = holder.ExecContext(t.Context(), "UPDATE devices SET notes = 'held'")
+	require.NoError(t, err)
+	changed := fleet(0, 1)[0].(*inventory.Device)
+	changed.Version, changed.Notes = 2, "changed"
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err = store.Change(short, func(tx inventory.Tx) error { return tx.Update(short, changed, 1) })
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Zero(t, inventory.KindOf(err))
+	require.NoError(t, holder.Rollback())
+	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Update(t.Context(), changed, 1) }))
+	sqlstoretest.CheckTotals(t, store)
+	require.Eventually(t, func() bool { writer, _ := store.Stats(); return writer.InUse == 0 }, 10*time.Second, time.Millisecond)
+}
+
+// checkChecks says that the database refuses what no record may be, whoever writes it.
+func checkChecks(t *testing.T, url string) {
+	require.NoError(t, create(t, open(t, url, nil), fleet(0, 1)...))
+	db := raw(t, url)
+	for _, change := range []string{
+		"UPDATE devices SET status = 'lost'", "UPDATE devices SET version = 0", "UPDATE devices SET hostname = ''",
+		"UPDATE devices SET hostname = NULL", "UPDATE devices SET location_id = 'nowhere'",
+	} {
+		_, err := db.ExecContext(t.Context(), change)
+		require.Error(t, err, change)
+	}
+}
+
+// checkCrosswise says that two processes that change the same records in another order
+// both come to an end: the database ends one of them, which is run again.
+func checkCrosswise(t *testing.T, url string) {
+	stores := []*sqlstore.Store{open(t, url, nil), open(t, url, nil)}
+	require.NoError(t, create(t, stores[0], fleet(0, 2)...))
+	var runs [2]int
+	var both, group sync.WaitGroup
+	both.Add(2)
+	errs := make([]error, 2)
+	for i, store := range stores {
+		group.Go(func() {
+			errs[i] = store.Change(t.Context(), func(tx inventory.Tx) error {
+				runs[i]++
+				for step, n := range []int{i, 1 - i} {
+					if step == 1 && runs[i] == 1 {
+						both.Done()
+						both.Wait() // each has changed one
+					}
+					rec, err := tx.Get(t.Context(), inventory.Of[inventory.Device](), benchID(n))
+					if err != nil {
+						return err
+					}
+					version := rec.Meta().Version
+					rec.Meta().Version++
+					if err := tx.Update(t.Context(), rec, version); err != nil && step == 0 || inventory.KindOf(err) == 0 && err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+	group.Wait()
+	require.NoError(t, errors.Join(errs...))
+	require.GreaterOrEqual(t, runs[0]+runs[1], 3, "one of them has to be run again")
+	sqlstoretest.CheckTotals(t, stores[0])
+}
+
+// checkUncollated says that the migrations for CockroachDB are whole: what is left out there
+// can be left out.
+func checkUncollated(t *testing.T, url string) {
+	d := postgres.Cockroach()
+	names, err := fs.Glob(d.Migrations, "*.sql")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		text, err := fs.ReadFile(d.Migrations, name)
+		require.NoError(t, err)
+		require.NotContains(t, strings.ToUpper(string(text[strings.Index(string(text), "+goose Up"):])), "COLLATE")
+	}
+	db := raw(t, url)
+	store, err := sqlstore.New(t.Context(), db, db, d, nil)
+	require.NoError(t, err)
+	require.NoError(t, create(t, store, fleet(0, 1)...))
+}
+
+func checkBackup(t *testing.T, url string) {
+	require.ErrorContains(t, open(t, url, nil).Backup(t.Context(), "x"), "pg_dump")
+}
+
+// TestRestart says that a database that goes away in the middle of a call is Unavailable,
+// and that the store goes on when it is back, without being opened again.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t, nil)
+	store := open(t, server.Database(t), nil)
+	require.NoError(t, create(t, store, fleet(0, 1)...))
+	err := store.Change(t.Context(), func(tx inventory.Tx) error {
+		require.NoError(t, tx.Create(t.Context(), fleet(1, 2)...))
+		server.Kill()
+		return tx.Create(t.Context(), fleet(2, 3)...)
+	})
+	require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
+	devices := inventory.Of[inventory.Device]()
+	_, err = store.Get(t.Context(), devices, benchID(0))
+	require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
+	_, err = store.List(t.Context(), &inventory.Query{Resource: devices})
+	require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
+	require.Equal(t, inventory.Unavailable, inventory.KindOf(create(t, store, fleet(3, 4)...)))
+	require.Equal(t, inventory.Unavailable, inventory.KindOf(store.Ping(t.Context())))
+	server.Restart()
+	require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, create(t, store, fleet(1, 2)...))
+	sqlstoretest.CheckTotals(t, store)
+	page, err := store.List(t.Context(), &inventory.Query{Resource: devices, Count: true})
+	require.NoError(t, err)
+	require.Len(t, page.Records, 2)
+}
+
+// TestOpenFails says that an address that is none, or where nobody answers, is told without
+// its password.
+func TestOpenFails(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"postgres://jane:hunter2@127.0.0.1:1/x?connect_timeout=2", "postgres://jane:hunter2@127.0.0.1:x/x", "nonsense hunter2"} {
+		_, err := postgres.Open(t.Context(), url, nil)
+		require.Error(t, err, url)
+		require.NotContains(t, err.Error(), "hunter2")
+		require.Equal(t, strings.Contains(url, ":1/"), inventory.KindOf(err) == inventory.Unavailable, "%v", err)
+	}
+	_, err := postgres.Open(t.Context(), "postgres://127.0.0.1:1/x", &postgres.Options{ReadURL: "postgres://127.0.0.1:x/x"})
+	require.ErrorContains(t, err, "for reading")
+	require.False(t, errors.Is(err, sql.ErrNoRows))
+}

@@ -1,0 +1,138 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+)
+
+// raw opens the database beside the store.
+func raw(t testing.TB, url string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", url)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// rows are those of a statement, each as one text.
+func rows(t testing.TB, db *sql.DB, text string, args ...any) (all []string) {
+	t.Helper()
+	found, err := db.QueryContext(t.Context(), text, args...)
+	require.NoError(t, err)
+	defer found.Close()
+	for found.Next() {
+		var row string
+		require.NoError(t, found.Scan(&row))
+		all = append(all, row)
+	}
+	require.NoError(t, found.Err())
+	return all
+}
+
+// checkSchema says that the migrations make what the descriptions say. Whoever adds a field
+// reads here which line a migration needs.
+func checkSchema(t *testing.T, url string) {
+	open(t, url, nil)
+	db := raw(t, url)
+	var tables []string
+	for _, r := range inventory.Kept() {
+		table := r.Table()
+		tables = append(tables, table)
+		columns, refs, indexes := described(r)
+		require.Equal(t, columns, rows(t, db, `SELECT trim(concat(column_name, ' ', data_type, ' ', collation_name, ' ', CASE is_nullable WHEN 'NO' THEN 'NOT NULL' END))
+			FROM information_schema.columns WHERE table_name = $1 ORDER BY ordinal_position`, table),
+			"%s: the columns of the fields, and those of the table; a migration adds one with ALTER TABLE %s ADD COLUMN", table, table)
+		require.ElementsMatch(t, refs, rows(t, db, `SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
+			WHERE contype = 'f' AND conrelid = $1::regclass`, table))
+		require.ElementsMatch(t, indexes, rows(t, db, `SELECT regexp_replace(replace(replace(indexdef, 'public.', ''), ' USING btree', ''), ' WHERE .*', '')
+			FROM pg_indexes WHERE tablename = $1`, table))
+		checks := strings.Join(rows(t, db, "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'c' AND conrelid = $1::regclass", table), "\n")
+		for _, f := range r.Fields() {
+			for _, value := range f.Enum {
+				require.Contains(t, checks, "'"+value+"'", "%s.%s: the check of its values", table, f.Column)
+			}
+		}
+	}
+	require.ElementsMatch(t, append(tables, "tallies", "goose_db_version"), rows(t, db, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"))
+}
+
+// described are the columns, references and indexes that a description asks for.
+func described(r *inventory.Resource) (columns, refs, indexes []string) {
+	table := r.Table()
+	for _, f := range r.Fields() {
+		null := map[bool]string{false: " NOT NULL"}[f.Nullable]
+		first := map[bool]string{true: " NULLS FIRST"}[f.Nullable]
+		if f.Column != "" {
+			columns = append(columns, strings.TrimSpace(f.Column+" "+typeOf(f)+null))
+		}
+		if f.Ref != nil {
+			then := map[bool]string{true: "CASCADE", false: "SET NULL"}[f.Ref.Cascade]
+			refs = append(refs, fmt.Sprintf("%s FOREIGN KEY (%s) REFERENCES %s(id) ON DELETE %s", sqlstore.ReferenceName(r, f), f.Column, f.Ref.To, then))
+		}
+		if f.Index || f.Ref != nil && !leads(r, f) {
+			indexes = append(indexes, fmt.Sprintf("CREATE INDEX %s_%s_idx ON %s (%s%s, id)", table, f.Column, table, f.Column, first))
+		}
+	}
+	for _, u := range r.Uniques() {
+		indexes = append(indexes, fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", sqlstore.UniqueName(r, u), table, strings.Join(u.Fields, ", ")))
+	}
+	return columns, refs, append(indexes, fmt.Sprintf("CREATE UNIQUE INDEX %s_pkey ON %s (id)", table, table))
+}
+
+// leads reports whether a field is the first of a unique key, whose index serves it too.
+func leads(r *inventory.Resource, f *inventory.Field) bool {
+	for _, u := range r.Uniques() {
+		if u.Fields[0] == f.Name {
+			return true
+		}
+	}
+	return false
+}
+
+func typeOf(f *inventory.Field) string {
+	switch f.Kind {
+	case inventory.Int:
+		return "bigint "
+	case inventory.Bool:
+		return "boolean "
+	case inventory.Time:
+		return "timestamp with time zone "
+	case inventory.Float:
+		return "double precision "
+	case inventory.List:
+		return "jsonb "
+	case inventory.Object:
+		return "text "
+	}
+	return "text C"
+}
+
+// checkPlans says that pages are found in indexes, however deep they are.
+func checkPlans(t *testing.T, url string) {
+	store := open(t, url, nil)
+	for n := 0; n < 5000; n += inventory.MaxItems {
+		require.NoError(t, create(t, store, fleet(n, n+inventory.MaxItems)...))
+	}
+	db := raw(t, url)
+	_, err := db.ExecContext(t.Context(), "ANALYZE devices")
+	require.NoError(t, err)
+	for text, want := range map[string]string{
+		"WHERE id > '" + benchID(4500) + "' ORDER BY id LIMIT 21":                                    "Index Scan using devices_pkey",
+		"WHERE (created_at, id) > ('2026-01-01 00:00:04.5Z', 'x') ORDER BY created_at, id LIMIT 21":  "Index Scan using devices_created_at_idx",
+		"WHERE (hostname, id) > ('host-9', 'x') ORDER BY hostname, id LIMIT 21":                      "Index Scan using devices_hostname_key",
+		"WHERE last_seen < '2026-01-01 00:00:04.5Z' ORDER BY last_seen DESC NULLS LAST, id LIMIT 21": "Index Scan Backward using devices_last_seen_idx",
+		"WHERE last_seen > '2026-01-01 00:00:04.5Z' ORDER BY last_seen NULLS FIRST, id LIMIT 21":     "Index Scan using devices_last_seen_idx",
+		"WHERE serial_number = 'x' AND serial_number <> ''":                                          "Index Scan using devices_serial_number_key",
+		"WHERE rack_position = 'R1-U1' ORDER BY hostname LIMIT 21":                                   "devices_rack_position_idx",
+	} {
+		plan := strings.Join(rows(t, db, "EXPLAIN (COSTS OFF) SELECT * FROM devices "+text), "\n")
+		require.Contains(t, plan, want, text)
+	}
+}

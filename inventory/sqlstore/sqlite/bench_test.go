@@ -1,0 +1,26 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+)
+
+func BenchmarkRead(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "inventory.db")
+	sqlstoretest.BenchRead(b, open(b, path), &sqlstoretest.Floor[int64]{
+		DB: raw(b, path), Unindexed: "+",
+		Parameter: func(int) string { return "?" },
+		Time:      func(t time.Time) any { return t.UnixMicro() },
+	})
+}
+
+func BenchmarkFill(b *testing.B) {
+	sqlstoretest.BenchFill(b, open(b, filepath.Join(b.TempDir(), "inventory.db")))
+}
+
+func BenchmarkUpdate(b *testing.B) {
+	sqlstoretest.BenchUpdate(b, open(b, filepath.Join(b.TempDir(), "inventory.db")))
+}

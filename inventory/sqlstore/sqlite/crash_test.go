@@ -1,0 +1,88 @@
+package sqlite_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+)
+
+// crashing names the file that this binary writes to when a test has started it.
+const crashing = "ASHLAR_TEST_WRITE_UNTIL_KILLED"
+
+// killedItems is how many records the process adds in a transaction.
+const killedItems = 300
+
+// writeUntilKilled is what the process does that is killed: it adds and changes devices, many
+// in a transaction, and says after each that it has done so.
+func writeUntilKilled(path string) error {
+	store, err := sqlite.Open(ctx(), path, nil)
+	if err != nil {
+		return err
+	}
+	for n := 0; ; n += killedItems {
+		batch := fleet(n, n+killedItems)
+		err := store.Change(ctx(), func(tx inventory.Tx) error {
+			if err := tx.Create(ctx(), batch...); err != nil {
+				return err
+			}
+			d := inventory.Clone(batch[0].(*inventory.Device))
+			d.Version, d.Notes = 2, "changed"
+			return tx.Update(ctx(), d, 1)
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Println("done")
+	}
+}
+
+// TestKilled says that a process that is killed in the middle of large changes leaves a whole
+// database: what it was told to be done is there, and nothing half.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	done := killAfter(t, path, 3)
+	store, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	sqlstoretest.CheckTotals(t, store)
+	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true, Limit: 1})
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	require.Zero(t, page.Total%killedItems, "half a transaction")
+	require.GreaterOrEqual(t, page.Total, int64(done*killedItems), "something that was done is gone")
+	db := raw(t, path)
+	require.Equal(t, []string{"ok"}, rows(t, db, "PRAGMA integrity_check"))
+	require.Empty(t, rows(t, db, `SELECT "table" FROM pragma_foreign_key_check`))
+	require.Equal(t, page.Total/killedItems, int64(len(rows(t, db, "SELECT id FROM devices WHERE version = 2"))))
+}
+
+// killAfter kills a process that writes, some time after it has said often enough that it is
+// done with something, and returns how often it said so.
+func killAfter(t *testing.T, path string, times int) (done int) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+	child.Env = append(os.Environ(), crashing+"="+path)
+	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		done++
+		if done == times {
+			require.NoError(t, child.Process.Kill())
+		}
+	}
+	require.Error(t, child.Wait())
+	require.GreaterOrEqual(t, done, times)
+	return done
+}

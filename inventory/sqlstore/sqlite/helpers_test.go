@@ -1,0 +1,37 @@
+package sqlite_test
+
+import (
+	"io/fs"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+)
+
+// names are the files of the migrations.
+func names(t testing.TB, d sqlstore.Dialect) []string {
+	t.Helper()
+	all, err := fs.Glob(d.Migrations, "*.sql")
+	require.NoError(t, err)
+	return all
+}
+
+func readFile(d sqlstore.Dialect, name string) ([]byte, error) {
+	return fs.ReadFile(d.Migrations, name)
+}
+
+// What all tests here use, by short names.
+
+func benchID(n int) string { return sqlstoretest.ID(n) }
+
+func fleet(n, m int) []inventory.Record { return sqlstoretest.Fleet(n, m) }
+
+func based[R inventory.Record](n int, rec R) R { return sqlstoretest.Based(n, rec) }
+
+func create(t testing.TB, store inventory.Store, records ...inventory.Record) error {
+	t.Helper()
+	return sqlstoretest.Create(t, store, records...)
+}

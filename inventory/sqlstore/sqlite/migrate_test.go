@@ -1,0 +1,92 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
+)
+
+// with is the dialect with one more migration, as a later version of the program has it.
+func with(t testing.TB, text string) sqlstore.Dialect {
+	t.Helper()
+	d := sqlite.Dialect()
+	files := fstest.MapFS{}
+	for _, name := range names(t, d) {
+		data, err := readFile(d, name)
+		require.NoError(t, err)
+		files[name] = &fstest.MapFile{Data: data}
+	}
+	files["90000_later.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + text + "\n-- +goose Down\n")}
+	d.Migrations = files
+	return d
+}
+
+// later opens a file as a later version of the program does.
+func later(t testing.TB, path, text string) (*sqlstore.Store, error) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)&_txlock=immediate")
+	require.NoError(t, err)
+	db.SetMaxOpenConns(1)
+	store, err := sqlstore.New(t.Context(), db, db, with(t, text), nil)
+	if err != nil {
+		require.NoError(t, db.Close())
+	}
+	return store, err
+}
+
+// TestLaterMigration says that a database of an earlier version is brought forward with
+// what is in it, that one that fails leaves everything as it was, and that one that
+// is newer than the program is refused.
+func TestLaterMigration(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	first, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, create(t, first, fleet(0, 3)...))
+	require.NoError(t, first.Close())
+
+	_, err = later(t, path, "ALTER TABLE devices ADD COLUMN colour TEXT NOT NULL DEFAULT ''; ALTER TABLE nothing ADD COLUMN x TEXT;")
+	require.ErrorContains(t, err, "nothing")
+	require.NotContains(t, rows(t, raw(t, path), "SELECT name FROM pragma_table_info('devices')"), "colour", "half a migration")
+
+	newer, err := later(t, path, "ALTER TABLE devices ADD COLUMN colour TEXT NOT NULL DEFAULT '';")
+	require.NoError(t, err)
+	page, err := newer.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
+	require.NoError(t, err)
+	require.Len(t, page.Records, 3)
+	require.EqualValues(t, 3, page.Total)
+	require.NoError(t, newer.Close())
+
+	_, err = sqlite.Open(t.Context(), path, nil)
+	require.ErrorContains(t, err, "version 90000 of the schema, and this program knows")
+	require.ErrorContains(t, err, path)
+}
+
+// TestOpenersAtOnce says that several processes may start at once on a new database.
+func TestOpenersAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	errs := make([]error, 4)
+	var group sync.WaitGroup
+	for i := range errs {
+		group.Go(func() {
+			store, err := sqlite.Open(t.Context(), path, nil)
+			if err == nil {
+				err = errors.Join(create(t, store, fleet(i, i+1)...), store.Close())
+			}
+			errs[i] = err
+		})
+	}
+	group.Wait()
+	require.NoError(t, errors.Join(errs...))
+	require.Equal(t, []string{"4"}, rows(t, raw(t, path), "SELECT count(*) FROM devices"))
+}

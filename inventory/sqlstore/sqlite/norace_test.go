@@ -1,0 +1,6 @@
+//go:build !race
+
+package sqlite_test
+
+// raced says that the race detector is on, which makes the driver about ten times slower.
+const raced = false

@@ -1,0 +1,164 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+)
+
+// raw opens the file beside the store.
+func raw(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// rows are those of a statement, each as one text.
+func rows(t testing.TB, db *sql.DB, text string, args ...any) (all []string) {
+	t.Helper()
+	found, err := db.QueryContext(t.Context(), text, args...)
+	require.NoError(t, err)
+	defer found.Close()
+	for found.Next() {
+		var row string
+		require.NoError(t, found.Scan(&row))
+		all = append(all, row)
+	}
+	require.NoError(t, found.Err())
+	return all
+}
+
+// TestSchema says that the migrations make what the descriptions say. Whoever adds a field
+// reads here which line a migration needs.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	open(t, path)
+	db := raw(t, path)
+	var tables []string
+	for _, r := range inventory.Kept() {
+		table := r.Table()
+		tables = append(tables, table)
+		var columns, refs, keys, indexes []string
+		for _, f := range r.Fields() {
+			if f.Column != "" {
+				columns = append(columns, strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Column, typeOf(f), map[bool]string{false: "NOT NULL"}[f.Nullable])))
+			}
+			if f.Ref != nil {
+				then := map[bool]string{true: "CASCADE", false: "SET NULL"}[f.Ref.Cascade]
+				refs = append(refs, fmt.Sprintf("CONSTRAINT %s REFERENCES %s (id) ON DELETE %s", sqlstore.ReferenceName(r, f), f.Ref.To, then))
+			}
+			if f.Index || f.Ref != nil && !leads(r, f) {
+				indexes = append(indexes, fmt.Sprintf("CREATE INDEX %s_%s_idx ON %s (%s, id)", table, f.Column, table, f.Column))
+			}
+		}
+		for _, u := range r.Uniques() {
+			keys = append(keys, fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", sqlstore.UniqueName(r, u), table, strings.Join(u.Fields, ", ")))
+		}
+		require.Equal(t, columns, rows(t, db, `SELECT trim(name || ' ' || type || ' ' || iif("notnull", 'NOT NULL', '')) FROM pragma_table_info(?)`, table),
+			"%s: the columns of the fields, and those of the table; a migration adds one with ALTER TABLE %s ADD COLUMN", table, table)
+		made := rows(t, db, "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", table)[0]
+		for _, ref := range refs {
+			require.Contains(t, made, ref)
+		}
+		require.Len(t, rows(t, db, "SELECT id FROM pragma_foreign_key_list(?)", table), len(refs))
+		made = strings.Join(rows(t, db, "SELECT sql || ';' FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", table), "\n")
+		for _, key := range keys {
+			require.Contains(t, made, key)
+		}
+		for _, index := range indexes {
+			require.Contains(t, made, index+";")
+		}
+		require.Equal(t, len(keys)+len(indexes), strings.Count(made, ";"), "%s: the indexes of the database are\n%s\nand those of the fields\n%v", table, made, indexes)
+		for _, f := range r.Fields() {
+			if f.Enum != nil {
+				made := rows(t, db, "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", table)[0]
+				require.Contains(t, made, "'"+strings.Join(f.Enum, "', '")+"'", "%s.%s: the check of its values", table, f.Column)
+			}
+		}
+	}
+	require.ElementsMatch(t, append(tables, "tallies", "goose_db_version", "sqlite_sequence"), rows(t, db, "SELECT name FROM sqlite_master WHERE type = 'table'"))
+}
+
+// leads reports whether a field is the first of a unique key, whose index serves it too.
+func leads(r *inventory.Resource, f *inventory.Field) bool {
+	for _, u := range r.Uniques() {
+		if u.Fields[0] == f.Name {
+			return true
+		}
+	}
+	return false
+}
+
+func typeOf(f *inventory.Field) string {
+	switch f.Kind {
+	case inventory.Int, inventory.Bool, inventory.Time:
+		return "INTEGER"
+	case inventory.Float:
+		return "REAL"
+	}
+	return "TEXT"
+}
+
+// TestChecks says that the database refuses what no record may be, whoever writes it.
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	store := open(t, path)
+	require.NoError(t, create(t, store, fleet(0, 1)...))
+	db := raw(t, path)
+	for _, change := range []string{
+		"UPDATE devices SET status = 'lost'", "UPDATE devices SET version = 0", "UPDATE devices SET hostname = ''",
+		"UPDATE devices SET hostname = NULL", "UPDATE devices SET location_id = 'nowhere'",
+	} {
+		_, err := db.ExecContext(t.Context(), "PRAGMA foreign_keys = 1; "+change)
+		require.Error(t, err, change)
+	}
+}
+
+// TestPlans says that pages are found in indexes, however deep they are: nothing is
+// read from its beginning, and nothing sorted.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	open(t, path)
+	db := raw(t, path)
+	for text, want := range map[string]string{
+		"WHERE id > 'x' ORDER BY id LIMIT 21":                                                "SEARCH devices USING PRIMARY KEY (id>?)",
+		"WHERE (created_at, id) > (1, 'x') ORDER BY created_at, id LIMIT 21":                 "SEARCH devices USING INDEX devices_created_at_idx ((created_at,id)>(?,?))",
+		"WHERE vendor = 'x' ORDER BY id LIMIT 21":                                            "SEARCH devices USING INDEX devices_vendor_idx (vendor=?)",
+		"WHERE +vendor = 'x' ORDER BY hostname, id LIMIT 21":                                 "SCAN devices USING INDEX devices_hostname_key",
+		"WHERE serial_number = 'x' AND serial_number <> ''":                                  "SEARCH devices USING INDEX devices_serial_number_key (serial_number=?)",
+		"WHERE last_seen < 5 ORDER BY last_seen DESC, id LIMIT 21":                           "SEARCH devices USING INDEX devices_last_seen_idx (last_seen<?)",
+		"WHERE last_seen IS NULL AND id > 'x' ORDER BY last_seen DESC, id LIMIT 21":          "SEARCH devices USING INDEX devices_last_seen_idx (last_seen=? AND id>?)",
+		"WHERE created_at = 5 AND id > 'x' AND 1=1 ORDER BY created_at DESC, id ASC LIMIT 2": "SEARCH devices USING INDEX devices_created_at_idx (created_at=? AND id>?)",
+	} {
+		plan := plan(t, db, "SELECT * FROM devices "+text)
+		require.Contains(t, plan, want, text)
+	}
+}
+
+func plan(t testing.TB, db *sql.DB, text string) string {
+	t.Helper()
+	found, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+text)
+	require.NoError(t, err)
+	defer found.Close()
+	var lines []string
+	for found.Next() {
+		var id, parent, unused int
+		var line string
+		require.NoError(t, found.Scan(&id, &parent, &unused, &line))
+		lines = append(lines, line)
+	}
+	require.NoError(t, found.Err())
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,284 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+	"github.com/ashlar-go/ashlar/inventory/storetest"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(crashing); path != "" {
+		fmt.Fprintln(os.Stderr, writeUntilKilled(path))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func ctx() context.Context { return context.Background() }
+
+// empty is the file of a store with nothing in it. To run the migrations for each test takes
+// longer than most tests do.
+var empty = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "sqlite")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "empty.db")
+	store, err := sqlite.Open(ctx(), path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// open opens a store that ends with the test, with all connections given back.
+func open(t testing.TB, path string) *sqlstore.Store {
+	t.Helper()
+	if _, err := os.Stat(path); path != sqlite.Memory && errors.Is(err, os.ErrNotExist) {
+		file, err := empty()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, file, 0o600))
+	}
+	store, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		writer, reader := store.Stats()
+		require.Zero(t, writer.InUse+reader.InUse, "connections that nobody gave back")
+		require.NoError(t, store.Close())
+	})
+	return store
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t testing.TB) inventory.Store { return open(t, filepath.Join(t.TempDir(), "inventory.db")) })
+}
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	if raced {
+		t.Skip("the code is that of TestFile, and the race detector takes long enough with that")
+	}
+	storetest.Run(t, func(t testing.TB) inventory.Store { return open(t, sqlite.Memory) })
+}
+
+// TestMemoryIsOnesOwn says that two databases in memory have nothing in common.
+func TestMemoryIsOnesOwn(t *testing.T) {
+	t.Parallel()
+	one, other := open(t, sqlite.Memory), open(t, sqlite.Memory)
+	require.NoError(t, create(t, one, fleet(0, 1)...))
+	_, err := other.Get(t.Context(), inventory.Of[inventory.Device](), benchID(0))
+	require.Equal(t, inventory.NotFound, inventory.KindOf(err))
+}
+
+// TestReopen says that records are there again after the file was closed, whatever its name.
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a b?c=d#e%20&f'g.db")
+	first, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, create(t, first, fleet(0, 1)...))
+	require.NoError(t, first.Close())
+	require.FileExists(t, path)
+	_, err = open(t, path).Get(t.Context(), inventory.Of[inventory.Device](), benchID(0))
+	require.NoError(t, err)
+}
+
+func TestOpenFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("this is no database\n", 100)), 0o600))
+	for why, path := range map[string]string{
+		"no path": "", "a directory": dir, "another file": text, "no such directory": filepath.Join(dir, "none", "x.db"),
+	} {
+		_, err := sqlite.Open(t.Context(), path, nil)
+		require.ErrorContains(t, err, path, why)
+	}
+}
+
+// TestBusy says that a change that another process is in the way of is Unavailable, and that
+// the next one is made.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{BusyTimeout: time.Millisecond, Readers: 1})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	db := raw(t, path)
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	require.NoError(t, err)
+	require.Equal(t, inventory.Unavailable, inventory.KindOf(create(t, store, fleet(0, 1)...)))
+	_, err = db.ExecContext(t.Context(), "ROLLBACK")
+	require.NoError(t, err)
+	require.NoError(t, create(t, store, fleet(0, 1)...))
+}
+
+// TestGivenUp says that a call ends with its context, and gives its connection back.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	store := open(t, filepath.Join(t.TempDir(), "inventory.db"))
+	require.NoError(t, create(t, store, fleet(0, 1000)...))
+	short, cancel := context.WithCancel(t.Context())
+	err := store.Change(short, func(tx inventory.Tx) error {
+		if err := tx.Create(short, fleet(1000, 1001)...); err != nil {
+			return err
+		}
+		cancel()
+		_, err := tx.List(short, &inventory.Query{Resource: inventory.Of[inventory.Device](), Text: "nothing"})
+		return err
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = store.List(short, &inventory.Query{Resource: inventory.Of[inventory.Device]()})
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, store.Ping(short), context.Canceled)
+	require.NoError(t, store.Ping(t.Context()))
+	sqlstoretest.CheckTotals(t, store)
+	require.Eventually(t, func() bool {
+		writer, reader := store.Stats()
+		return writer.InUse+reader.InUse == 0
+	}, 10*time.Second, time.Millisecond)
+}
+
+// TestClosed says that calls after Close fail, and are none of the inventory's own errors.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), nil)
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), benchID(0))
+	require.Error(t, err)
+	require.Error(t, create(t, store, fleet(0, 1)...))
+	require.Equal(t, inventory.Unavailable, inventory.KindOf(store.Ping(t.Context())))
+}
+
+// TestRefusedAlone says that what is refused takes back nothing of the calls before it, of
+// one record or of several.
+func TestRefusedAlone(t *testing.T) {
+	t.Parallel()
+	store := open(t, filepath.Join(t.TempDir(), "inventory.db"))
+	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
+		require.NoError(t, tx.Create(t.Context(), fleet(0, 3)...))
+		require.Equal(t, inventory.Conflict, inventory.KindOf(tx.Create(t.Context(), fleet(2, 3)...)))
+		require.NoError(t, tx.Create(t.Context(), fleet(3, 4)...))
+		same := fleet(3, 4)[0].(*inventory.Device)
+		same.Hostname, same.Version = fleet(0, 1)[0].(*inventory.Device).Hostname, 2
+		require.Equal(t, inventory.Conflict, inventory.KindOf(tx.Update(t.Context(), same, 1)))
+		require.Equal(t, inventory.Conflict, inventory.KindOf(tx.Create(t.Context(), fleet(3, 6)...)))
+		return tx.Create(t.Context(), fleet(6, 8)...)
+	}))
+	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
+	require.NoError(t, err)
+	require.EqualValues(t, 6, page.Total)
+	sqlstoretest.CheckTotals(t, store)
+}
+
+// TestComesBack says that a record that takes the place of a deleted one is counted as it is,
+// whatever was read before.
+func TestComesBack(t *testing.T) {
+	t.Parallel()
+	store, devices := open(t, filepath.Join(t.TempDir(), "inventory.db")), inventory.Of[inventory.Device]()
+	require.NoError(t, create(t, store, fleet(0, 1)...))
+	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
+		first, err := tx.Get(t.Context(), devices, benchID(0))
+		require.NoError(t, err)
+		second := inventory.Clone(first.(*inventory.Device))
+		second.Vendor = "another"
+		third := inventory.Clone(second)
+		third.Vendor, third.Version = "a third", 2
+		require.NoError(t, tx.Delete(t.Context(), devices, benchID(0), 1))
+		require.NoError(t, tx.Create(t.Context(), second))
+		return tx.Update(t.Context(), third, 1)
+	}))
+	sqlstoretest.CheckTotals(t, store)
+	page, err := store.List(t.Context(), (&inventory.Query{Resource: devices, Count: true}).Where("vendor", "another"))
+	require.NoError(t, err)
+	require.Zero(t, page.Total)
+}
+
+// TestFewStatements says that statements are used again, and closed when there are too
+// many, also while others run them (reference W37).
+func TestFewStatements(t *testing.T) {
+	t.Parallel()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), &sqlite.Options{Store: &sqlstore.Options{Statements: 2}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	sqlstoretest.CheckTallies(t, store, 4, 15)
+}
+
+// TestPassedOver says that a transaction that has failed is not committed, even if its
+// function does not say so.
+func TestPassedOver(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	store := open(t, path)
+	db := raw(t, path)
+	_, err := db.ExecContext(t.Context(), "CREATE TRIGGER fails BEFORE INSERT ON vlans BEGIN SELECT raise(ABORT, 'out of order'); END")
+	require.NoError(t, err)
+	err = store.Change(t.Context(), func(tx inventory.Tx) error {
+		require.NoError(t, tx.Create(t.Context(), fleet(0, 1)...))
+		err := tx.Create(t.Context(), based(1, &inventory.VLAN{VLANID: 1, Name: "x", Status: inventory.VLANActive}))
+		require.ErrorContains(t, err, "out of order")
+		_, err = tx.Get(t.Context(), inventory.Of[inventory.Device](), benchID(0))
+		require.Error(t, err)
+		return nil
+	})
+	require.ErrorContains(t, err, "out of order")
+	require.Zero(t, inventory.KindOf(err))
+	sqlstoretest.CheckTotals(t, store)
+	require.Equal(t, []string{"0"}, rows(t, db, "SELECT count(*) FROM devices"))
+}
+
+func ExampleOpen() {
+	store, err := sqlite.Open(context.Background(), sqlite.Memory, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	v := inventory.New(store, nil)
+	site := &inventory.Location{Name: "Berlin 1", City: "Berlin", Country: "DE", Address: "Allee 1"}
+	if err := v.Create(context.Background(), inventory.Caller{Name: "jane"}, site); err != nil {
+		fmt.Println(err)
+		return
+	}
+	page, err := store.List(context.Background(), &inventory.Query{Resource: inventory.Of[inventory.Location](), Count: true})
+	fmt.Println(page.Total, page.Records[0].(*inventory.Location).Name, err)
+	// Output: 1 Berlin 1 <nil>
+}
+
+// TestBroken says that a row that is no record is a failure, and not an answer.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	store := open(t, path)
+	require.NoError(t, create(t, store, fleet(0, 1)...))
+	_, err := raw(t, path).ExecContext(t.Context(), "UPDATE devices SET tags = '{'")
+	require.NoError(t, err)
+	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), benchID(0))
+	require.ErrorContains(t, err, "tags in the database")
+	_, err = store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device]()})
+	require.ErrorContains(t, err, "tags in the database")
+	require.False(t, errors.Is(err, sql.ErrNoRows))
+}

@@ -1,0 +1,18 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+)
+
+func TestTallies(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckTallies(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), 3, 60)
+}
+
+func TestLatest(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckLatest(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+}

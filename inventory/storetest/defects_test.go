@@ -1,0 +1,506 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/storetest"
+)
+
+// defect is a way to get a store wrong, with the cases that must notice.
+type defect struct {
+	what    string
+	noticed []string
+	breakIt func(b *broken)
+}
+
+// proven are the cases whose defects would take a minute, or a database of several
+// processes, to show.
+var proven = []string{"concurrency/waits no longer than told", "concurrency/children of the dead"}
+
+// TestEveryCaseCanFail says that there is a defect for each case.
+func TestEveryCaseCanFail(t *testing.T) {
+	t.Parallel()
+	noticed := slices.Clone(proven)
+	for _, d := range defects() {
+		noticed = append(noticed, d.noticed...)
+	}
+	for _, c := range storetest.Cases() {
+		if !slices.Contains(noticed, c.Name) {
+			t.Errorf("%s: no store is broken in such a way", c.Name)
+		}
+	}
+}
+
+// TestDefects says that each broken store is noticed by the cases that are there for it.
+func TestDefects(t *testing.T) {
+	t.Parallel()
+	for _, d := range defects() {
+		t.Run(d.what, func(t *testing.T) {
+			t.Parallel()
+			for _, name := range d.noticed {
+				if !notices(t, name, d.breakIt) {
+					t.Errorf("%s: a store that %s passes", name, d.what)
+				}
+			}
+		})
+	}
+}
+
+// notices runs one case against a broken store. What needs an unlucky moment is given a
+// few.
+func notices(t *testing.T, name string, breakIt func(*broken)) bool {
+	t.Helper()
+	all := storetest.Cases()
+	i := slices.IndexFunc(all, func(c storetest.Case) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no case %q", name)
+	}
+	for range 50 {
+		b := &broken{Store: inventory.NewMemStore()}
+		breakIt(b)
+		if err := all[i].Check(t.Context(), b); err != nil {
+			if !strings.Contains(err.Error(), all[i].Why) {
+				t.Errorf("%s: the failure does not say why: %v", name, err)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+func defects() []defect {
+	return slices.Concat(valueDefects(), constraintDefects(), referenceDefects(), transactionDefects(), listDefects(), pageDefects())
+}
+
+func valueDefects() []defect {
+	return []defect{
+		{"loses a field", []string{"basic/keeps every field"}, creates(func(rec inventory.Record) {
+			if d, ok := rec.(*inventory.Device); ok {
+				d.Tags = []string{}
+			}
+		})},
+		{"makes zero of null", []string{"basic/keeps what is empty"}, creates(func(rec inventory.Record) {
+			if m, ok := rec.(*inventory.Metric); ok && m.CPU == nil {
+				m.CPU = new(float64)
+			}
+		})},
+		{"cuts texts short", []string{"list/large texts"}, creates(func(rec inventory.Record) {
+			if r, ok := rec.(*inventory.Receipt); ok {
+				r.Body = r.Body[:min(len(r.Body), 65536)]
+			}
+		})},
+		{"creates in the wrong order", []string{"basic/several at once"}, func(b *broken) {
+			b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
+				records = slices.Clone(records)
+				slices.Reverse(records)
+				return tx.Create(ctx, records...)
+			}
+		}},
+		{"fails for what is absent", []string{"basic/absent"}, func(b *broken) {
+			b.get = func(ctx context.Context, from inventory.Reader, r *inventory.Resource, id string) (inventory.Record, error) {
+				rec, err := from.Get(ctx, r, id)
+				if err != nil {
+					return nil, errors.New("sql: no rows")
+				}
+				return rec, nil
+			}
+		}},
+		{"updates what has a value", []string{"basic/update"}, func(b *broken) {
+			b.update = func(ctx context.Context, tx inventory.Tx, rec inventory.Record, version int64) error {
+				old, err := tx.Get(ctx, inventory.ResourceOf(rec), rec.Meta().ID)
+				if err != nil {
+					return err
+				}
+				if d, ok := rec.(*inventory.Device); ok && d.Notes == "" {
+					d = inventory.Clone(d)
+					d.Notes = old.(*inventory.Device).Notes
+					return tx.Update(ctx, d, version)
+				}
+				return tx.Update(ctx, rec, version)
+			}
+		}},
+		{"deletes what belongs to others", []string{"basic/delete"}, func(b *broken) {
+			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
+				if page, err := tx.List(ctx, &inventory.Query{Resource: r}); err == nil && len(page.Records) > 1 {
+					_ = tx.Delete(ctx, r, page.Records[0].Meta().ID, 1)
+				}
+				return tx.Delete(ctx, r, id, version)
+			}
+		}},
+		{"hands out what it keeps", []string{"basic/copies"}, func(b *broken) {
+			kept := map[string]inventory.Record{}
+			b.get = func(ctx context.Context, from inventory.Reader, r *inventory.Resource, id string) (inventory.Record, error) {
+				rec, err := from.Get(ctx, r, id)
+				if kept[id] == nil && err == nil {
+					kept[id] = rec
+				}
+				return kept[id], err
+			}
+			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+				page, err := from.List(ctx, q)
+				if err == nil {
+					for i, rec := range page.Records {
+						if kept[rec.Meta().ID] != nil {
+							page.Records[i] = kept[rec.Meta().ID]
+						}
+					}
+				}
+				return page, err
+			}
+		}},
+		{"does not look at its context", []string{"basic/canceled"}, func(b *broken) {
+			b.change = func(ctx context.Context, f func(inventory.Tx) error) error {
+				return b.Store.Change(context.WithoutCancel(ctx), f)
+			}
+		}},
+	}
+}
+
+// creates has a store change records before it keeps them.
+func creates(change func(rec inventory.Record)) func(*broken) {
+	return func(b *broken) {
+		b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
+			var all []inventory.Record
+			for _, rec := range records {
+				rec = inventory.Clone(rec)
+				change(rec)
+				all = append(all, rec)
+			}
+			return tx.Create(ctx, all...)
+		}
+	}
+}
+
+// forgives has a store say that all is well where it is not.
+func forgives(kind inventory.ErrorKind) func(*broken) {
+	return func(b *broken) {
+		b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
+			if err := tx.Create(ctx, records...); inventory.KindOf(err) != kind {
+				return err
+			}
+			return nil
+		}
+	}
+}
+
+// refuses has a store find keys that are none.
+func refuses(clash func(r *inventory.Resource, a, b inventory.Record) bool) func(*broken) {
+	return func(b *broken) {
+		b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
+			for _, rec := range records {
+				r := inventory.ResourceOf(rec)
+				page, err := tx.List(ctx, &inventory.Query{Resource: r})
+				if err != nil {
+					return err
+				}
+				if slices.ContainsFunc(page.Records, func(other inventory.Record) bool { return clash(r, rec, other) }) {
+					return inventory.Duplicate(r, r.Uniques()[0])
+				}
+				if err := tx.Create(ctx, rec); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+}
+
+func constraintDefects() []defect {
+	return []defect{
+		{"puts one record in place of another", []string{"constraint/ids"}, forgives(inventory.Conflict)},
+		{"takes keys twice", []string{
+			"constraint/keys", "constraint/keys of several at once", "concurrency/one key", "constraint/goes on", "model/random transactions",
+		}, forgives(inventory.Conflict)},
+		{"does not name the key", []string{"constraint/keys"}, func(b *broken) {
+			b.update = func(ctx context.Context, tx inventory.Tx, rec inventory.Record, version int64) error {
+				err := tx.Update(ctx, rec, version)
+				if inventory.KindOf(err) == inventory.Conflict {
+					return &inventory.Error{Kind: inventory.Conflict, Message: err.Error()}
+				}
+				return err
+			}
+		}},
+		{"takes references to nothing", []string{"constraint/references", "model/random transactions"}, forgives(inventory.Invalid)},
+		{"does not compare versions", []string{
+			"constraint/versions", "concurrency/one of many writers", "reference/change of its own", "model/random transactions",
+		}, func(b *broken) {
+			b.update = func(ctx context.Context, tx inventory.Tx, rec inventory.Record, _ int64) error {
+				old, err := tx.Get(ctx, inventory.ResourceOf(rec), rec.Meta().ID)
+				if err != nil {
+					return err
+				}
+				return tx.Update(ctx, rec, old.Meta().Version)
+			}
+		}},
+		{"takes large and small letters for the same", []string{"constraint/keys byte by byte"}, refuses(
+			func(_ *inventory.Resource, a, b inventory.Record) bool {
+				l, ok := a.(*inventory.Location)
+				return ok && l.SiteCode != "" && strings.EqualFold(l.SiteCode, b.(*inventory.Location).SiteCode)
+			})},
+		{"takes what has no value for a key", []string{"constraint/half a key"}, refuses(
+			func(_ *inventory.Resource, a, b inventory.Record) bool {
+				l, ok := a.(*inventory.Location)
+				return ok && l.SiteCode == b.(*inventory.Location).SiteCode
+			})},
+		{"never gives a key again", []string{"constraint/keys set free", "reference/nothing is left"}, func(b *broken) {
+			used := map[string]bool{}
+			b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
+				for _, rec := range records {
+					if d, ok := rec.(*inventory.Device); ok {
+						if used[d.Hostname] {
+							return inventory.Duplicate(inventory.ResourceOf(d), inventory.ResourceOf(d).Uniques()[0])
+						}
+						used[d.Hostname] = true
+					}
+				}
+				return tx.Create(ctx, records...)
+			}
+		}},
+		{"leaves half of a call", []string{"constraint/goes on"}, func(b *broken) {
+			b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
+				for _, rec := range records {
+					if err := tx.Create(ctx, rec); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+		}},
+	}
+}
+
+// events are those of a device, before it is deleted.
+func events(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string) []inventory.Record {
+	if r.Name() != "devices" {
+		return nil
+	}
+	page, err := tx.List(ctx, (&inventory.Query{Resource: inventory.Of[inventory.Event]()}).Where("device_id", id))
+	if err != nil {
+		return nil
+	}
+	return page.Records
+}
+
+func referenceDefects() []defect {
+	return []defect{
+		{"takes along what only mentions a record", []string{"reference/what goes too", "list/counts"}, func(b *broken) {
+			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
+				for _, e := range events(ctx, tx, r, id) {
+					_ = tx.Delete(ctx, inventory.ResourceOf(e), e.Meta().ID, e.Meta().Version)
+				}
+				return tx.Delete(ctx, r, id, version)
+			}
+		}},
+		{"changes without a new version", []string{"reference/change of its own", "reference/what goes too", "reference/many"}, func(b *broken) {
+			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
+				if r.Name() != "locations" {
+					return tx.Delete(ctx, r, id, version)
+				}
+				q := (&inventory.Query{Resource: inventory.Of[inventory.Device]()}).Where("location_id", id)
+				page, err := tx.List(ctx, q)
+				if err == nil {
+					err = tx.Delete(ctx, r, id, version)
+				}
+				if err != nil {
+					return err
+				}
+				for _, rec := range page.Records {
+					was := rec.Meta().Version
+					rec.(*inventory.Device).LocationID = nil
+					if err := tx.Update(ctx, rec, was+1); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+		}},
+		{"can't make a part of a key null", []string{"reference/keys without their part"}, func(b *broken) {
+			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
+				vlans := inventory.Of[inventory.VLAN]()
+				location, _ := vlans.Field("location_id")
+				none := &inventory.Query{Resource: vlans, Filters: []inventory.Filter{{Field: location, Op: inventory.IsNull, Value: true}}}
+				if page, err := tx.List(ctx, none); err == nil && len(page.Records) > 0 && r.Name() == "locations" {
+					return inventory.Duplicate(vlans, vlans.Uniques()[0])
+				}
+				return tx.Delete(ctx, r, id, version)
+			}
+		}},
+	}
+}
+
+// loose is a transaction that is none: each call is one of its own.
+type loose struct{ inventory.Store }
+
+func (s loose) Create(ctx context.Context, records ...inventory.Record) error {
+	return s.Change(ctx, func(tx inventory.Tx) error { return tx.Create(ctx, records...) })
+}
+
+func (s loose) Update(ctx context.Context, rec inventory.Record, version int64) error {
+	return s.Change(ctx, func(tx inventory.Tx) error { return tx.Update(ctx, rec, version) })
+}
+
+func (s loose) Delete(ctx context.Context, r *inventory.Resource, id string, version int64) error {
+	return s.Change(ctx, func(tx inventory.Tx) error { return tx.Delete(ctx, r, id, version) })
+}
+
+func transactionDefects() []defect {
+	return []defect{
+		{"has no transactions", []string{
+			"transaction/undone by an error", "transaction/undone by a panic", "transaction/hidden until it ends",
+			"reference/within a transaction", "concurrency/page and total", "list/counts",
+		}, func(b *broken) {
+			b.change = func(_ context.Context, f func(inventory.Tx) error) error { return f(loose{b.Store}) }
+		}},
+		{"tells of errors in its own words", []string{"transaction/keeps its error"}, func(b *broken) {
+			b.change = func(ctx context.Context, f func(inventory.Tx) error) error {
+				if err := b.Store.Change(ctx, f); err != nil {
+					return fmt.Errorf("rolled back: %s", err.Error())
+				}
+				return nil
+			}
+		}},
+		{"reads what was there before", []string{"transaction/sees itself"}, func(b *broken) {
+			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+				page, err := from.List(ctx, q)
+				if _, within := from.(inventory.Tx); within && err == nil && len(q.Filters) > 0 {
+					page.Records, page.Total = nil, 0
+				}
+				return page, err
+			}
+		}},
+		{"gives up when it is busy", []string{"concurrency/crosswise", "concurrency/no lost change"}, func(b *broken) {
+			var busy sync.Mutex
+			b.change = func(ctx context.Context, f func(inventory.Tx) error) error {
+				if !busy.TryLock() {
+					return errors.New("deadlock detected")
+				}
+				defer busy.Unlock()
+				return b.Store.Change(ctx, f)
+			}
+		}},
+	}
+}
+
+// asks has a store ask for something else than it should.
+func asks(change func(q *inventory.Query)) func(*broken) {
+	return func(b *broken) {
+		b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+			other := *q
+			other.Filters, other.Sort = slices.Clone(q.Filters), slices.Clone(q.Sort)
+			change(&other)
+			return from.List(ctx, &other)
+		}
+	}
+}
+
+// filters has a store take some filters for others, or for none.
+func filters(change func(c *inventory.Filter) (keep bool)) func(*broken) {
+	return asks(func(q *inventory.Query) {
+		q.Filters = slices.DeleteFunc(q.Filters, func(c inventory.Filter) bool {
+			before := c
+			return !change(&before)
+		})
+		for i := range q.Filters {
+			change(&q.Filters[i])
+		}
+	})
+}
+
+func listDefects() []defect {
+	return []defect{
+		{"ignores what is not equal", []string{"list/every parameter", "list/random queries"}, filters(func(c *inventory.Filter) bool {
+			return c.Op != inventory.Ne
+		})},
+		{"takes a text for a pattern", []string{"list/odd texts"}, filters(func(c *inventory.Filter) bool {
+			return c.Op != inventory.Contains || c.Value != "%"
+		})},
+		{"finds everything among nothing", []string{"list/filters of programs"}, filters(func(c *inventory.Filter) bool {
+			values, ok := c.Value.([]any)
+			return !ok || len(values) > 0
+		})},
+		{"folds all letters", []string{"list/search"}, asks(func(q *inventory.Query) { q.Text = strings.ToLower(q.Text) })},
+		{"reads the clock on the wall", []string{"list/zones"}, filters(func(c *inventory.Filter) bool {
+			if at, ok := c.Value.(time.Time); ok {
+				c.Value = time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
+			}
+			return true
+		})},
+		{"counts the page", []string{"list/counts", "list/random queries"}, func(b *broken) {
+			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+				page, err := from.List(ctx, q)
+				if err == nil {
+					page.Total = int64(len(page.Records))
+				}
+				return page, err
+			}
+		}},
+		{"counts later", []string{"concurrency/page and total"}, func(b *broken) {
+			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+				page, err := from.List(ctx, q)
+				if err != nil {
+					return nil, err
+				}
+				later, err := from.List(ctx, q)
+				if err == nil {
+					page.Total = later.Total
+				}
+				return page, err
+			}
+		}},
+	}
+}
+
+func pageDefects() []defect {
+	return []defect{
+		{"knows no descending order", []string{"page/every field", "list/random queries"}, asks(func(q *inventory.Query) {
+			for i := range q.Sort {
+				q.Sort[i].Desc = false
+			}
+		})},
+		{"knows one sort key", []string{"page/ids", "list/random queries"}, asks(func(q *inventory.Query) {
+			if len(q.Sort) > 1 {
+				q.Sort = q.Sort[:1]
+				if q.After != nil {
+					q.After = &inventory.Place{Values: q.After.Values[:1], ID: q.After.ID}
+				}
+			}
+		})},
+		{"begins again where a place is gone", []string{"page/a place that is gone"}, func(b *broken) {
+			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+				other := *q
+				if q.After != nil {
+					if _, err := from.Get(ctx, q.Resource, q.After.ID); err != nil {
+						other.After = nil
+					}
+				}
+				return from.List(ctx, &other)
+			}
+		}},
+		{"continues by number", []string{"concurrency/pages between writers"}, func(b *broken) {
+			behind := map[string]int64{}
+			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+				if q.Limit == 0 {
+					return from.List(ctx, q)
+				}
+				other := *q
+				if q.After != nil {
+					other.After, other.Offset = nil, behind[q.After.ID]
+				}
+				page, err := from.List(ctx, &other)
+				if err == nil && len(page.Records) > 0 {
+					last := page.Records[len(page.Records)-1].Meta().ID
+					behind[last] = other.Offset + int64(len(page.Records))
+				}
+				return page, err
+			}
+		}},
+	}
+}

@@ -1,0 +1,13 @@
+package storetest_test
+
+import (
+	"testing"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/storetest"
+)
+
+func TestMemStore(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(testing.TB) inventory.Store { return inventory.NewMemStore() })
+}
