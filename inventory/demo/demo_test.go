@@ -1,0 +1,415 @@
+package demo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/demo"
+)
+
+func now() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
+
+// counter makes ids that are the same each time.
+func counter() func() (string, error) {
+	n := 0
+	return func() (string, error) {
+		n++
+		return fmt.Sprintf("018f4c2e-7b1a-7c3d-9e4f-%012d", n), nil
+	}
+}
+
+func options(devices int, seed uint64) *demo.Options {
+	return &demo.Options{Devices: devices, Seed: seed, Now: now(), NewID: counter()}
+}
+
+// watched is a store that sees what is written.
+type watched struct {
+	inventory.Store
+	batch func(n int, records []inventory.Record) error
+	n     int
+}
+
+func (s *watched) Change(ctx context.Context, f func(inventory.Tx) error) error {
+	s.n++
+	return s.Store.Change(ctx, func(tx inventory.Tx) error { return f(&watchedTx{tx, s}) })
+}
+
+type watchedTx struct {
+	inventory.Tx
+	store *watched
+}
+
+func (tx *watchedTx) Create(ctx context.Context, records ...inventory.Record) error {
+	if err := tx.store.batch(tx.store.n, records); err != nil {
+		return err
+	}
+	return tx.Tx.Create(ctx, records...)
+}
+
+func list[T any](t testing.TB, s inventory.Reader) []*T {
+	t.Helper()
+	page, err := s.List(t.Context(), &inventory.Query{Resource: inventory.Of[T]()})
+	require.NoError(t, err)
+	all := make([]*T, len(page.Records))
+	for i, rec := range page.Records {
+		all[i] = rec.(any).(*T)
+	}
+	return all
+}
+
+// held is what a store has.
+func held(t testing.TB, s inventory.Reader) demo.Counts {
+	t.Helper()
+	return demo.Counts{
+		Locations: len(list[inventory.Location](t, s)), Devices: len(list[inventory.Device](t, s)),
+		Interfaces: len(list[inventory.Interface](t, s)), VLANs: len(list[inventory.VLAN](t, s)),
+		Links: len(list[inventory.Link](t, s)), Metrics: len(list[inventory.Metric](t, s)), Events: len(list[inventory.Event](t, s)),
+	}
+}
+
+// TestPlan says how much there will be.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, demo.Counts{Locations: 60, Devices: 10_000, Interfaces: 20_000, VLANs: 1000, Links: 5000, Metrics: 5000, Events: 2000},
+		demo.Plan(demo.DefaultDevices))
+	require.Equal(t, 43_060, demo.Plan(demo.DefaultDevices).Total())
+	require.Equal(t, 400, demo.Plan(1_000_000).Locations)
+	require.Zero(t, demo.Plan(0).Total())
+	require.Zero(t, demo.Plan(-1).Total())
+}
+
+// TestFill says that what was planned is there, whatever the size and the seed: the store
+// refuses references to nothing and keys that are there twice, and every record is in the form
+// in which it is kept.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	for _, devices := range []int{1, 2, 3, 7, 59, 601, 1202} {
+		t.Run(fmt.Sprint(devices), func(t *testing.T) {
+			t.Parallel()
+			store := &watched{Store: inventory.NewMemStore(), batch: func(_ int, records []inventory.Record) error {
+				require.LessOrEqual(t, len(records), 1000)
+				for _, rec := range records {
+					checked := inventory.Clone(rec)
+					if err := inventory.CheckNew(checked); err != nil || !reflect.DeepEqual(rec, checked) {
+						return fmt.Errorf("%+v is %+v in its form, %v", rec, checked, err)
+					}
+					if rec.Meta().CreatedAt.After(now()) {
+						return fmt.Errorf("%+v is of the future", rec)
+					}
+				}
+				return nil
+			}}
+			counts, err := demo.Fill(t.Context(), store, options(devices, uint64(devices)))
+			require.NoError(t, err)
+			require.Equal(t, demo.Plan(devices), counts)
+			require.Equal(t, counts, held(t, store))
+			require.Empty(t, list[inventory.User](t, store))
+			entries := list[inventory.AuditLog](t, store)
+			require.Len(t, entries, 1)
+			require.Equal(t, []string{"demo", "fill", "inventory"}, []string{entries[0].Actor, entries[0].Action, entries[0].ResourceType})
+		})
+	}
+}
+
+// TestLarge says that keys stay unique where there are several sites in a city, and several
+// parts of a site. It looks at the beginning of a million devices.
+func TestLarge(t *testing.T) {
+	t.Parallel()
+	const enough = 30_000
+	seen := map[string]bool{}
+	store := nowhere{batch: func(records []inventory.Record) error {
+		for _, rec := range records {
+			for _, key := range keys(rec) {
+				if seen[key] {
+					return errors.New(key + " is there twice")
+				}
+				seen[key] = true
+			}
+		}
+		return nil
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	opts := options(1_000_000, 0)
+	opts.Progress = func(done, _ int) {
+		if done >= enough {
+			cancel()
+		}
+	}
+	counts, err := demo.Fill(ctx, store, opts)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, enough, counts.Total())
+	require.Equal(t, 400, counts.Locations)
+	require.True(t, seen["site ber2"])
+	require.Greater(t, counts.VLANs, 500)
+}
+
+// keys are what no two records may have in common.
+func keys(rec inventory.Record) []string {
+	switch r := rec.(type) {
+	case *inventory.Location:
+		return []string{"site " + r.SiteCode}
+	case *inventory.Device:
+		return []string{"host " + r.Hostname, "serial " + r.SerialNumber, "ip " + r.IP}
+	case *inventory.VLAN:
+		return []string{fmt.Sprint("vlan ", *r.LocationID, r.VLANID)}
+	}
+	return nil
+}
+
+// TestSameAgain says that a seed means a network, and another one another.
+func TestSameAgain(t *testing.T) {
+	t.Parallel()
+	filled := func(seed uint64) (records []inventory.Record) {
+		store := inventory.NewMemStore()
+		_, err := demo.Fill(t.Context(), store, options(300, seed))
+		require.NoError(t, err)
+		for _, r := range inventory.Resources() {
+			if r == inventory.Of[inventory.AuditLog]() {
+				continue
+			}
+			page, err := store.List(t.Context(), &inventory.Query{Resource: r})
+			require.NoError(t, err)
+			records = append(records, page.Records...)
+		}
+		return records
+	}
+	require.Equal(t, filled(1), filled(1))
+	require.NotEqual(t, filled(1), filled(2))
+}
+
+// TestHangsTogether says what people who know networks would look at first.
+func TestHangsTogether(t *testing.T) {
+	t.Parallel()
+	store := inventory.NewMemStore()
+	_, err := demo.Fill(t.Context(), store, options(1200, 7))
+	require.NoError(t, err)
+	sites, hosts, ports := map[string]*inventory.Location{}, map[string]*inventory.Device{}, map[string]*inventory.Interface{}
+	for _, l := range list[inventory.Location](t, store) {
+		sites[l.ID] = l
+		zone, err := time.LoadLocation(l.Timezone)
+		require.NoError(t, err)
+		require.NotNil(t, zone)
+	}
+	addresses, statuses, vendors := map[string]bool{}, map[inventory.DeviceStatus]int{}, map[string]string{}
+	for _, d := range list[inventory.Device](t, store) {
+		hosts[d.ID] = d
+		require.True(t, strings.HasPrefix(d.Hostname, sites[*d.LocationID].SiteCode+"-"), d.Hostname)
+		require.False(t, addresses[d.IP], "%s is there twice", d.IP)
+		addresses[d.IP] = true
+		statuses[d.Status]++
+		if v, ok := vendors[d.Model]; ok {
+			require.Equal(t, v, d.Vendor)
+		}
+		vendors[d.Model] = d.Vendor
+		if d.Status == inventory.DeviceActive {
+			require.Less(t, now().Sub(*d.LastSeen), time.Hour)
+		}
+	}
+	require.Greater(t, statuses[inventory.DeviceActive], 1200*85/100)
+	require.Len(t, statuses, 5)
+	require.Greater(t, len(vendors), 15)
+	macs := map[string]bool{}
+	for _, i := range list[inventory.Interface](t, store) {
+		ports[i.ID] = i
+		require.False(t, macs[i.MACAddress])
+		macs[i.MACAddress] = true
+		require.True(t, strings.HasPrefix(i.MACAddress, "02:"), "locally administered")
+		if hosts[i.DeviceID].Vendor == "Juniper" {
+			require.Regexp(t, `^(ge|xe|et)-0/0/\d+$|^(fxp|me|em)0$`, i.Name)
+		}
+		if s := hosts[i.DeviceID].Status; s == inventory.DeviceOffline || s == inventory.DeviceDecommissioned {
+			require.NotEqual(t, inventory.LinkUp, i.Status)
+		}
+	}
+	for _, l := range list[inventory.Link](t, store) {
+		a, b := ports[l.AInterfaceID], ports[l.BInterfaceID]
+		require.NotEqual(t, a.DeviceID, b.DeviceID)
+		require.Equal(t, a.Speed, b.Speed)
+		require.Equal(t, *hosts[a.DeviceID].LocationID, *hosts[b.DeviceID].LocationID)
+		require.Equal(t, "to "+hosts[b.DeviceID].Hostname, a.Description)
+		require.Equal(t, l.Status == inventory.LinkUp, a.Status == inventory.LinkUp && b.Status == inventory.LinkUp)
+	}
+	for _, e := range list[inventory.Event](t, store) {
+		require.False(t, e.CreatedAt.Before(hosts[*e.DeviceID].CreatedAt))
+		if e.Type == "interface" {
+			require.Equal(t, *e.DeviceID, ports[*e.InterfaceID].DeviceID)
+			require.Contains(t, e.Message, ports[*e.InterfaceID].Name)
+		}
+	}
+}
+
+// TestIDs says that ids of one's own making are not needed: they are there once, and in the
+// order of creation.
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	store := inventory.NewMemStore()
+	_, err := demo.Fill(t.Context(), store, &demo.Options{Devices: 1000, Now: now()})
+	require.NoError(t, err)
+	last := time.Time{}
+	for _, d := range list[inventory.Device](t, store) {
+		require.True(t, inventory.ValidID(d.ID))
+		require.Equal(t, byte('7'), d.ID[14])
+		require.False(t, d.CreatedAt.Before(last), "in the order of their ids")
+		last = d.CreatedAt
+	}
+	require.Equal(t, demo.Plan(1000), held(t, store))
+}
+
+// TestProgress says that somebody who waits sees how far it is.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	opts, total, last := options(500, 0), demo.Plan(500).Total(), 0
+	opts.Progress = func(done, of int) {
+		require.Equal(t, total, of)
+		require.Greater(t, done, last)
+		last = done
+	}
+	_, err := demo.Fill(t.Context(), inventory.NewMemStore(), opts)
+	require.NoError(t, err)
+	require.Equal(t, total, last)
+}
+
+// TestStopInTheMiddle says that what is there then is whole batches, and that the counts say so.
+func TestStopInTheMiddle(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	store := inventory.NewMemStore()
+	opts := options(2000, 0)
+	opts.Progress = func(done, _ int) {
+		if done >= 3000 {
+			cancel()
+		}
+	}
+	counts, err := demo.Fill(ctx, store, opts)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 3000, counts.Total())
+	require.Equal(t, counts, held(t, store))
+
+	failure := errors.New("disk full")
+	broken := &watched{Store: inventory.NewMemStore(), batch: func(n int, _ []inventory.Record) error {
+		if n == 3 {
+			return failure
+		}
+		return nil
+	}}
+	counts, err = demo.Fill(t.Context(), broken, options(2000, 0))
+	require.ErrorIs(t, err, failure)
+	require.Equal(t, 2000, counts.Total())
+	require.Equal(t, counts, held(t, broken))
+
+	noID := options(10, 0)
+	noID.NewID = func() (string, error) { return "", failure }
+	_, err = demo.Fill(t.Context(), inventory.NewMemStore(), noID)
+	require.ErrorIs(t, err, failure)
+}
+
+// TestNotAmongOthers says that made-up records never get among real ones.
+func TestNotAmongOthers(t *testing.T) {
+	t.Parallel()
+	for _, rec := range []inventory.Record{
+		&inventory.Location{Name: "Berlin", City: "Berlin", Country: "Germany", Address: "Allee 1"},
+		&inventory.Device{Hostname: "a", IP: "192.0.2.1", Model: "m", Vendor: "v", OS: "o", Status: inventory.DeviceActive},
+	} {
+		store := inventory.NewMemStore()
+		require.NoError(t, inventory.New(store, nil).Create(t.Context(), inventory.Caller{}, rec))
+		counts, err := demo.Fill(t.Context(), store, options(10, 0))
+		require.Equal(t, inventory.Conflict, inventory.KindOf(err))
+		require.ErrorContains(t, err, inventory.ResourceOf(rec).Name())
+		require.Zero(t, counts)
+		require.Equal(t, 1, held(t, store).Total())
+	}
+}
+
+// TestTwoAtOnce says that of two fills of one store one gets it.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	store := inventory.NewMemStore()
+	results := make(chan error, 2)
+	for seed := range uint64(2) {
+		go func() {
+			_, err := demo.Fill(t.Context(), store, &demo.Options{Devices: 1000, Seed: seed})
+			results <- err
+		}()
+	}
+	first, second := <-results, <-results
+	require.Equal(t, inventory.Conflict, inventory.KindOf(errors.Join(first, second)))
+	require.True(t, first == nil || second == nil)
+	require.Equal(t, demo.Plan(1000), held(t, store))
+}
+
+func TestBadOptions(t *testing.T) {
+	t.Parallel()
+	for want, opts := range map[string]*demo.Options{
+		"-1 devices":      {Devices: -1},
+		"5000001 devices": {Devices: demo.MaxDevices + 1},
+		"Now is":          {Now: time.Unix(0, 0)},
+	} {
+		_, err := demo.Fill(t.Context(), inventory.NewMemStore(), opts)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// nowhere is a store that forgets, to measure what the rest takes.
+type nowhere struct {
+	inventory.Store
+	batch func(records []inventory.Record) error // may be nil
+}
+
+func (s nowhere) Change(ctx context.Context, f func(inventory.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return f(nowhereTx{nil, s})
+}
+
+type nowhereTx struct {
+	inventory.Tx
+	store nowhere
+}
+
+func (tx nowhereTx) Create(_ context.Context, records ...inventory.Record) error {
+	if tx.store.batch == nil {
+		return nil
+	}
+	return tx.store.batch(records)
+}
+
+func (nowhereTx) List(context.Context, *inventory.Query) (*inventory.Page, error) {
+	return &inventory.Page{}, nil
+}
+
+func BenchmarkFill(b *testing.B) {
+	rows := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		counts, err := demo.Fill(b.Context(), nowhere{}, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		rows += counts.Total()
+	}
+	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkCheckNew is what it would take to check each record too.
+func BenchmarkCheckNew(b *testing.B) {
+	store := inventory.NewMemStore()
+	if _, err := demo.Fill(b.Context(), store, options(100, 0)); err != nil {
+		b.Fatal(err)
+	}
+	ports := list[inventory.Interface](b, store)
+	for i := 0; b.Loop(); i++ {
+		if err := inventory.CheckNew(ports[i%len(ports)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

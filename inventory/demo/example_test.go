@@ -1,0 +1,28 @@
+package demo_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/demo"
+)
+
+// A small network, and one of its devices.
+func ExampleFill() {
+	ctx := context.Background()
+	store := inventory.NewMemStore()
+	counts, err := demo.Fill(ctx, store, &demo.Options{Devices: 100, Now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)})
+	fmt.Printf("%+v %v\n", counts, err)
+
+	q := (&inventory.Query{Resource: inventory.Of[inventory.Device]()}).Where("hostname", "ber1-acc-sw-0001")
+	page, err := store.List(ctx, q)
+	for _, rec := range page.Records {
+		d := rec.(*inventory.Device)
+		fmt.Println(d.Hostname, d.IP, d.Role, d.Vendor, err)
+	}
+	// Output:
+	// {Locations:10 Devices:100 Interfaces:200 VLANs:10 Links:50 Metrics:50 Events:20} <nil>
+	// ber1-acc-sw-0001 172.16.0.10 access-switch Juniper <nil>
+}
