@@ -1,0 +1,171 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+// outcomes are what happens to an anonymous caller, a viewer, an editor, an admin, and the
+// owner of the record, who is a viewer: "+" is let in, "1" gets a 401, "3" a 403.
+type outcomes string
+
+const (
+	everybody outcomes = "+++++"
+	readers   outcomes = "1++++"
+	admins    outcomes = "133+3"
+	linkers   outcomes = "13++3"
+	ownerToo  outcomes = "133++"
+)
+
+// accessRows is the access rule of the specification, written out for every route. A route
+// without a row fails the test, and a row without a route does.
+func accessRows() map[string]outcomes {
+	return map[string]outcomes{
+		"GET /":                             readers,
+		"GET /debug/count":                  everybody,
+		"GET /openapi.json":                 everybody,
+		"POST /users/login":                 everybody,
+		"POST /users/logout":                everybody,
+		"POST /users/forgot-password":       everybody,
+		"POST /users/reset-password/{code}": everybody,
+		"GET /devices":                      readers,
+		"POST /devices":                     admins,
+		"PATCH /devices":                    admins,
+		"DELETE /devices":                   admins,
+		"GET /devices/{id}":                 readers,
+		"PUT /devices/{id}":                 admins,
+		"PATCH /devices/{id}":               admins,
+		"DELETE /devices/{id}":              admins,
+		"GET /devices/{id}/interfaces":      readers,
+		"GET /devices/{id}/interfacecount":  readers,
+		"GET /interfaces":                   readers,
+		"POST /interfaces":                  admins,
+		"PATCH /interfaces":                 admins,
+		"DELETE /interfaces":                admins,
+		"GET /interfaces/{id}":              readers,
+		"PUT /interfaces/{id}":              admins,
+		"PATCH /interfaces/{id}":            admins,
+		"DELETE /interfaces/{id}":           admins,
+		"GET /locations":                    readers,
+		"POST /locations":                   admins,
+		"PATCH /locations":                  admins,
+		"DELETE /locations":                 admins,
+		"GET /locations/{id}":               readers,
+		"PUT /locations/{id}":               admins,
+		"PATCH /locations/{id}":             admins,
+		"DELETE /locations/{id}":            admins,
+		"GET /locations/{id}/devices":       readers,
+		"GET /locations/{id}/devicescount":  readers,
+		"GET /vlans":                        readers,
+		"POST /vlans":                       admins,
+		"PATCH /vlans":                      admins,
+		"DELETE /vlans":                     admins,
+		"GET /vlans/{id}":                   readers,
+		"PUT /vlans/{id}":                   admins,
+		"PATCH /vlans/{id}":                 admins,
+		"DELETE /vlans/{id}":                admins,
+		"GET /links":                        readers,
+		"POST /links":                       linkers,
+		"PATCH /links":                      linkers,
+		"DELETE /links":                     linkers,
+		"GET /links/{id}":                   readers,
+		"PUT /links/{id}":                   linkers,
+		"PATCH /links/{id}":                 linkers,
+		"DELETE /links/{id}":                linkers,
+		"GET /events":                       readers,
+		"POST /events":                      admins, // W29
+		"PATCH /events":                     admins,
+		"DELETE /events":                    admins,
+		"GET /events/{id}":                  readers,
+		"PATCH /events/{id}":                admins,
+		"DELETE /events/{id}":               admins,
+		"GET /metrics":                      readers,
+		"POST /metrics":                     admins,
+		"DELETE /metrics":                   admins,
+		"GET /metrics/{id}":                 readers,
+		"GET /metrics/device/{id}":          readers,
+		"GET /audit-logs":                   admins,
+		"GET /audit-logs/{id}":              admins,
+		"GET /users":                        admins,
+		"POST /users":                       admins, // W23
+		"PATCH /users":                      admins,
+		"DELETE /users":                     admins,
+		"GET /users/{id}":                   ownerToo,
+		"PUT /users/{id}":                   ownerToo,
+		"PATCH /users/{id}":                 ownerToo,
+		"DELETE /users/{id}":                admins,
+		"PUT /users/{id}/password":          ownerToo,
+	}
+}
+
+// TestAccess walks every route with everybody. What is let in is refused for other
+// reasons, as nothing is sent: what counts is that it is neither a 401 nor a 403.
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	rows := accessRows()
+	routes := httpapi.Routes(newRig(t, nil).api)
+	if len(routes) != len(rows) {
+		t.Errorf("there are %d routes and %d rows", len(routes), len(rows))
+	}
+	for _, pattern := range routes {
+		want, there := rows[pattern]
+		if !there {
+			t.Errorf("%s has no row: say who may", pattern)
+			continue
+		}
+		t.Run(pattern, func(t *testing.T) {
+			t.Parallel()
+			g := newRig(t, nil)
+			for i, who := range []string{"", "viewer", "editor", "root", "owner"} {
+				if got := g.outcome(t, pattern, who); got != want[i] {
+					t.Errorf("%q gets %q, want %q", who, got, want[i])
+				}
+			}
+		})
+	}
+}
+
+// outcome is what happens to somebody on a route. The owner is a viewer whose own record
+// is asked for; for the others it is that of somebody else.
+func (g *rig) outcome(t testing.TB, pattern, who string) byte {
+	t.Helper()
+	id := g.users["second"].ID
+	if who == "owner" {
+		who, id = "viewer", g.users["viewer"].ID
+	}
+	method, path, _ := strings.Cut(pattern, " ")
+	path = strings.NewReplacer("{id}", id, "{code}", "none").Replace(path)
+	a := g.on(t, who).Send(method, path, nil)
+	switch a.Code {
+	case http.StatusUnauthorized:
+		a.WantError(401, "Unauthorized: No security token provided")
+		return '1'
+	case http.StatusForbidden:
+		a.WantError(403, "Forbidden: You do not have permission to perform this action")
+		return '3'
+	}
+	if a.Code >= 500 {
+		t.Errorf("%s gets %d %s", who, a.Code, a.Body)
+	}
+	return '+'
+}
+
+// TestActions says that the outcomes are those of the access rule of package auth, which
+// knows nothing of routes.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	for action, want := range map[auth.Action]outcomes{
+		auth.Public: everybody, auth.Read: readers, auth.Write: admins, auth.WriteLinks: linkers,
+		auth.ReadAudit: admins, auth.ManageUsers: admins, auth.ReadUser: ownerToo, auth.ChangeUser: ownerToo,
+	} {
+		for i, role := range []auth.Role{"", auth.Viewer, auth.Editor, auth.Admin} {
+			if got := auth.Allowed(role, action, false); got != (want[i] == '+') {
+				t.Errorf("action %d: role %q is allowed: %t, want %c", action, role, got, want[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// TestBulk creates, changes and deletes several of each kind (reference, ruling 2).
+func TestBulk(t *testing.T) { stores(t, several) }
+
+func several(t *testing.T, g *rig) {
+	t.Helper()
+	c := g.as("root")
+	d := g.create("/devices", device("parent"))["id"]
+	var ports []any
+	for i := range 4 {
+		ports = append(ports, g.create("/interfaces", port(d, fmt.Sprint("p", i)))["id"])
+	}
+	for list, drafts := range map[string][]object{
+		"/devices":    {device("a"), device("b")},
+		"/interfaces": {port(d, "a"), port(d, "b")},
+		"/locations":  {location("a"), location("b")},
+		"/vlans":      {{"vlan_id": 1, "name": "a"}, {"vlan_id": 2, "name": "b"}},
+		"/links":      {{"a_interface_id": ports[0], "b_interface_id": ports[1]}, {"a_interface_id": ports[2], "b_interface_id": ports[3]}},
+		"/events":     {{"severity": "low", "type": "x", "message": "a"}, {"severity": "low", "type": "x", "message": "b"}},
+		"/metrics":    {{"device_id": d, "cpu": 1}, {"device_id": d, "cpu": 2}},
+		"/users":      {user("a"), user("b")},
+	} {
+		made := bulk(t, c.Send("POST", list, drafts).Want(201), "create", "created", 2)
+		c.Send("GET", list+"/"+made[1]["id"].(string), nil).Want(200)
+		change := object{"type": "x"}
+		switch list {
+		case "/devices", "/users":
+			change = object{"role": "viewer"}
+		case "/locations":
+			change = object{"city": "Bonn"}
+		case "/vlans":
+			change = object{"name": "z"}
+		case "/events":
+			change = object{"acknowledged": true}
+		}
+		if list != "/metrics" {
+			changed := bulk(t, c.Send("PATCH", list, []object{
+				with(change, "id", made[1]["id"]), with(change, "id", made[0]["id"], "if_version", made[0]["version"]),
+			}).Want(200), "update", "updated", 2)
+			if changed[0]["id"] != made[1]["id"] {
+				t.Errorf("%s: the results are not in the order of the items", list)
+			}
+		}
+		ids := []any{made[0]["id"], made[1]["id"]}
+		gone := read(t, c.Send("DELETE", list, ids).Want(200))
+		want := object{"status": "success", "message": "Bulk delete completed successfully", "deleted": 2.0, "results": ids}
+		if !reflect.DeepEqual(gone, want) {
+			t.Errorf("DELETE %s answers %v", list, gone)
+		}
+		c.Send("GET", list+"/"+made[1]["id"].(string), nil).Want(404)
+	}
+}
+
+// bulk are the results of a call with several items.
+func bulk(t *testing.T, a *httpxtest.Answer, verb, done string, n int) []object {
+	t.Helper()
+	body := read(t, a)
+	var results []object
+	for _, rec := range body["results"].([]any) {
+		results = append(results, rec.(object))
+	}
+	if body["status"] != "success" || body["message"] != "Bulk "+verb+" completed successfully" || body[done] != float64(n) || len(results) != n {
+		t.Fatalf("the answer is %v", body)
+	}
+	return results
+}
+
+// TestAllOrNothing says that a bulk call that fails changes nothing, and that the error has
+// every item that failed, by index and id (reference, ruling 3; W18).
+func TestAllOrNothing(t *testing.T) { stores(t, allOrNothing) }
+
+func allOrNothing(t *testing.T, g *rig) {
+	t.Helper()
+	c := g.as("root")
+	one, two := g.create("/devices", device("one")), g.create("/devices", device("two"))
+	body := c.Send("PATCH", "/devices", []object{
+		{"id": one["id"], "status": "offline"},
+		{"id": unknown, "status": "offline"},
+		{"id": two["id"], "status": "frob", "ip": "x"},
+		{"status": "offline"},
+		{"id": 7},
+		{"id": two["id"], "hostname": "one"},
+		{"id": one["id"], "if_version": 9},
+		{"id": one["id"], "if_version": "x"},
+		{"id": one["id"], "version": 9},
+		{"id": one["id"], "frob": 1},
+	}).WantError(404, "Nothing was changed, as 9 of 10 items of devices failed")
+	want := map[int]string{
+		1: "Device not found", 2: "status must be one of", 3: "id must be a UUID", 4: "id must be a UUID", 5: "Hostname already exists",
+		6: "has been changed by somebody else", 7: "if_version must be a whole number", 8: "version is set by the inventory", 9: "frob is no field",
+	}
+	for _, item := range body.Items {
+		if !strings.Contains(item.Message, want[item.Index]) || want[item.Index] == "" {
+			t.Errorf("item %d: %+v, want %q", item.Index, item, want[item.Index])
+		}
+		delete(want, item.Index)
+	}
+	if len(want) > 0 || body.Items[0].ID != unknown {
+		t.Errorf("the items are %+v, missing %v", body.Items, want)
+	}
+	if rec := read(t, c.Send("GET", path("/devices", one), nil)); rec["status"] != "active" || rec["version"] != 1.0 {
+		t.Errorf("the first device is %v", rec)
+	}
+
+	body = c.Send("POST", "/devices", []object{device("x"), device("one"), with(device("y"), "ip", "z"), {"frob": 1}}).WantError(400, "Nothing was changed")
+	if len(body.Items) != 2 || body.Items[0].Index != 2 || body.Items[1].Index != 3 {
+		t.Errorf("the items are %+v", body.Items)
+	}
+	body = c.Send("POST", "/devices", []object{device("x"), device("one")}).WantError(409, "Hostname already exists")
+	if len(body.Items) != 1 || body.Items[0].Index != 1 {
+		t.Errorf("the items are %+v", body.Items)
+	}
+	body = c.Send("DELETE", "/devices", []any{one["id"], unknown, "x"}).WantError(404, unknown+": Device not found")
+	if len(body.Items) != 2 || body.Items[0].ID != unknown {
+		t.Errorf("the items are %+v", body.Items)
+	}
+	if n := g.count(inventory.Of[inventory.Device]()); n != 2 {
+		t.Errorf("there are %d devices", n)
+	}
+}
+
+// TestBulkBodies are those that are no items.
+func TestBulkBodies(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	c := g.as("root")
+	many := strings.TrimSuffix(strings.Repeat(`"`+unknown+`",`, inventory.MaxItems+1), ",")
+	for _, tc := range []struct {
+		method, body, message string
+	}{
+		{"PATCH", `[]`, "must be an array with at least one item"},
+		{"DELETE", `[]`, "must be an array with at least one item"},
+		{"POST", `[]`, "must be an array with at least one item"},
+		{"PATCH", `{}`, "must be an array, not an object"},
+		{"DELETE", `{}`, "must be an array, not an object"},
+		{"PATCH", `[null]`, "[0] must be an object, not null"},
+		{"PATCH", `[1]`, "[0]: must be an object, not a number"},
+		{"PATCH", `["` + unknown + `"]`, "must be an object, not a string"},
+		{"DELETE", `[{"id":"` + unknown + `"}]`, "[0]: must be a string, not an object"},
+		{"DELETE", `[null]`, "[0]: must be a string, not null"},
+		{"DELETE", `[` + many + `]`, "has 1001 items: send at most 1000 at once"},
+		{"PATCH", `[` + strings.ReplaceAll(many, `"`+unknown+`"`, `{}`) + `]`, "has 1001 items: send at most 1000 at once"},
+		{"POST", `[` + strings.ReplaceAll(many, `"`+unknown+`"`, `{}`) + `]`, "has 1001 items: send at most 1000 at once"},
+		{"PATCH", ``, "is empty: send a JSON document"},
+		{"PATCH", `null`, "must be an array with at least one item"},
+		{"PATCH", `[{"id":"a","id":"b"}]`, "is there twice"},
+	} {
+		c.Send(tc.method, "/devices", tc.body).WantError(http.StatusBadRequest, tc.message)
+	}
+}
+
+// TestBulkPasswords says that one request can't have a processor hash for a minute (W25).
+func TestBulkPasswords(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	var drafts, items []object
+	for i := range 21 {
+		drafts = append(drafts, user(fmt.Sprint("user-", i)))
+		items = append(items, object{"id": g.users["viewer"].ID, "password": password})
+	}
+	g.as("root").Send("POST", "/users", drafts).WantError(400, "send at most 20 new passwords at once")
+	g.as("root").Send("PATCH", "/users", items).WantError(400, "send at most 20 new passwords at once")
+	g.as("root").Send("POST", "/users", drafts[:20]).Want(201)
+}

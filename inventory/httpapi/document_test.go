@@ -1,0 +1,109 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/httpx/apidocs"
+	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+// TestDocument says that the OpenAPI document has every route and no other, and is sent as
+// the client likes it.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	c := g.as("")
+	a := c.Send("GET", "/openapi.json", nil).Want(200).WantHeader("Content-Type", "application/json")
+	var doc struct {
+		OpenAPI string                       `json:"openapi"`
+		Paths   map[string]map[string]object `json:"paths"`
+	}
+	ok(t, json.Unmarshal(a.Body.Bytes(), &doc))
+	var routes []string
+	for path, methods := range doc.Paths {
+		for method := range methods {
+			if method != "parameters" {
+				routes = append(routes, strings.ToUpper(method)+" "+path)
+			}
+		}
+	}
+	want := httpapi.Routes(g.api)
+	slices.Sort(routes)
+	slices.Sort(want)
+	if !slices.Equal(routes, want) || !strings.HasPrefix(doc.OpenAPI, "3.1") {
+		t.Errorf("the document is OpenAPI %s and has\n%s, want\n%s", doc.OpenAPI, strings.Join(routes, "\n"), strings.Join(want, "\n"))
+	}
+	tag := a.Header().Get("ETag")
+	c.Send("GET", "/openapi.json", nil, "If-None-Match", tag).Want(304)
+	zipped := c.Send("GET", "/openapi.json", nil, "Accept-Encoding", "gzip").Want(200).
+		WantHeader("Content-Encoding", "gzip").WantHeader("ETag", strings.TrimSuffix(tag, `"`)+`-gzip"`)
+	unzip, err := gzip.NewReader(zipped.Body)
+	ok(t, err)
+	plain, err := io.ReadAll(unzip)
+	ok(t, err)
+	if !bytes.Equal(bytes.TrimSpace(plain), bytes.TrimSpace(a.Body.Bytes())) {
+		t.Error("compressed it is another document")
+	}
+	c.Send("GET", "/openapi.json", nil, "If-None-Match", zipped.Header().Get("ETag")).Want(304)
+}
+
+// TestDocumentParameters says that the parameters in the document are those that are taken,
+// both ways: each is known, and there are no others that are.
+func TestDocumentParameters(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	c := g.as("root")
+	for _, op := range httpapi.Operations(g.api) {
+		if op.Method != "GET" {
+			continue
+		}
+		path := strings.ReplaceAll(op.Path, "{id}", unknown)
+		known := []string{}
+		for _, p := range op.Parameters {
+			if p.In == "" || p.In == "query" {
+				known = append(known, p.Name)
+			}
+		}
+		if op.List != nil {
+			known = append(known, "page", "limit", "sortby", "q", "fields", "count", "cursor")
+			for _, p := range op.List.Parameters() {
+				known = append(known, p.Name)
+			}
+		}
+		for _, name := range append(known, "frob", "dry_run") {
+			a := c.Send("GET", path+"?"+name+"=%01", nil)
+			if refused := strings.Contains(a.Body.String(), name+" is no known query parameter"); refused == slices.Contains(known, name) {
+				t.Errorf("%s with %s: %d %s", op.Path, name, a.Code, a.Body)
+			}
+		}
+	}
+}
+
+// TestDocs says that the page is where the routes are, under any prefix, and public.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	api, err := httpapi.New(inventory.NewMemStore(), gateOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
+	ok(t, err)
+	server := httptest.NewServer(http.StripPrefix("/inventory", api))
+	defer server.Close()
+	answer, err := http.Get(server.URL + "/inventory/docs")
+	ok(t, err)
+	defer answer.Body.Close()
+	if at := answer.Request.URL.Path; at != "/inventory/docs/" || answer.StatusCode != 200 {
+		t.Errorf("/docs leads to %s: %d", at, answer.StatusCode)
+	}
+	c := httpxtest.New(t, api)
+	c.Send("GET", "/docs/", nil).Want(200)
+	c.Send("GET", "/docs/none", nil).WantError(404, "")
+	c.Send("POST", "/docs/", nil).Want(405)
+}

@@ -1,0 +1,149 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+// asJSON is what encoding/json makes of a value, without & and the like escaped.
+func asJSON(t testing.TB, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	ok(t, encoder.Encode(v))
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// TestEncoder says that records of every resource are written as encoding/json would, but
+// for what is never shown.
+func TestEncoder(t *testing.T) {
+	t.Parallel()
+	for _, r := range inventory.Resources() {
+		t.Run(r.Name(), func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				rec := randomRecord(t, r)
+				if u, ok := rec.(*inventory.User); ok {
+					u.PasswordHash, u.ResetHash = "secret", "secret"
+				}
+				want, err := json.Marshal(rec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var plain bytes.Buffer
+				encoder := json.NewEncoder(&plain)
+				encoder.SetEscapeHTML(false)
+				if err := encoder.Encode(rec); err != nil {
+					t.Fatal(err)
+				}
+				got := httpapi.AppendRecord(nil, rec)
+				if string(got)+"\n" != plain.String() {
+					t.Fatalf("got\n%s want\n%s(%s)", got, &plain, want)
+				}
+			})
+		})
+	}
+}
+
+// randomRecord has any values that a store could return.
+func randomRecord(t *rapid.T, r *inventory.Resource) inventory.Record {
+	rec := r.New()
+	for _, f := range r.Fields() {
+		if f.WriteOnly || f.Hidden {
+			continue
+		}
+		if f.Kind == inventory.List {
+			f.Set(rec, append([]string{}, rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, f.Name)...))
+			continue
+		}
+		if f.Nullable && rapid.Bool().Draw(t, "null") {
+			continue
+		}
+		f.Set(rec, randomValue(t, f))
+	}
+	return rec
+}
+
+func randomValue(t *rapid.T, f *inventory.Field) any {
+	switch f.Kind {
+	case inventory.Int:
+		return rapid.Int64().Draw(t, f.Name)
+	case inventory.Float:
+		return rapid.Float64().Draw(t, f.Name)
+	case inventory.Bool:
+		return rapid.Bool().Draw(t, f.Name)
+	case inventory.Time:
+		return time.UnixMicro(rapid.Int64Range(0, 1<<50).Draw(t, f.Name)).UTC()
+	case inventory.Object:
+		return inventory.Changes{"a<b": {Before: nil, After: rapid.String().Draw(t, f.Name)}}
+	}
+	return rapid.String().Draw(t, f.Name)
+}
+
+// TestEncodedFields says that hidden and secret fields are never shown (W25 to W27: hashes
+// and codes stay inside).
+func TestEncodedFields(t *testing.T) {
+	t.Parallel()
+	var got map[string]any
+	u := &inventory.User{Username: "jane", Password: "a", PasswordHash: "b", ResetHash: "c", Epoch: 7}
+	ok(t, json.Unmarshal(httpapi.AppendRecord(nil, u), &got))
+	for _, name := range []string{"password", "password_hash", "reset_hash", "reset_expires_at", "epoch"} {
+		if _, there := got[name]; there {
+			t.Errorf("%s is shown", name)
+		}
+	}
+	if len(got) != 12 {
+		t.Errorf("a user shows %d fields: %v", len(got), got)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, seed := range []string{"", "a", `"\`, "\x00\x1f\x7f", "\b\f\n\r\t", "<&>", "é\u2028\u2029", "\xff\xe2\x80", "𝄞", "\ufffd"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if got, want := string(httpapi.AppendText(nil, s)), asJSON(t, s); got != want {
+			t.Errorf("%q is %s, want %s", s, got, want)
+		}
+	})
+}
+
+func FuzzFloat(f *testing.F) {
+	for _, seed := range []float64{0, math.Copysign(0, -1), 1, -1.5, 1e-6, 9.9e-7, 1e-9, 1e-10, 1e20, 1e21, -1e21, 1e300, 5e-324, math.MaxFloat64} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, n float64) {
+		if math.IsNaN(n) || math.IsInf(n, 0) {
+			t.Skip("no record has such a number")
+		}
+		if got, want := string(httpapi.AppendFloat(nil, n)), asJSON(t, n); got != want {
+			t.Errorf("%v is %s, want %s", n, got, want)
+		}
+	})
+}
+
+// TestEncoderAllocates says that a record costs nothing but its bytes.
+func TestEncoderAllocates(t *testing.T) {
+	rec := described()
+	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	rec.LastSeen = &at
+	encode, out := httpapi.Encoder(rec), make([]byte, 0, 4096)
+	if n := testing.AllocsPerRun(100, func() { out = encode(out[:0], rec) }); n != 0 {
+		t.Errorf("%v allocations for %s", n, out)
+	}
+	var back inventory.Device
+	ok(t, json.Unmarshal(out, &back))
+	if !reflect.DeepEqual(&back, rec) {
+		t.Errorf("%s is read as %+v", out, back)
+	}
+}

@@ -1,0 +1,145 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAcknowledge says that an event is marked as seen, by whom and when, and that the
+// first stays (reference, ruling 6).
+func TestAcknowledge(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	e := g.create("/events", object{"severity": "critical", "type": "security", "message": "Door open"})
+	at := path("/events", e)
+	c := g.as("root")
+	g.clock.forward(time.Minute)
+	seen := read(t, c.Send("PATCH", at, `{"acknowledged":true}`).Want(200))
+	shows(t, seen, object{"acknowledged_at": "2026-01-31T12:01:00Z", "acknowledged_by": g.users["root"].ID, "version": 2.0})
+	g.clock.forward(time.Minute)
+	again := read(t, g.as("second").Send("PATCH", at, `{"acknowledged":true}`).Want(200))
+	if !reflect.DeepEqual(again, seen) {
+		t.Errorf("acknowledged again it is %v", again)
+	}
+	undone := read(t, c.Send("PATCH", "/events", []object{{"id": e["id"], "acknowledged": false, "if_version": 2}}).Want(200))
+	if rec := undone["results"].([]any)[0].(object); rec["acknowledged_at"] != nil || rec["acknowledged_by"] != nil {
+		t.Errorf("undone it is %v", rec)
+	}
+	for body, message := range map[string]string{
+		`{}`:                                  "acknowledged must be true or false",
+		`{"acknowledged":1}`:                  "acknowledged must be true or false",
+		`{"acknowledged":null}`:               "acknowledged must be true or false",
+		`{"acknowledged":true,"message":"x"}`: "message is nothing that changes of an event",
+		`{"acknowledged_at":"2001-01-01T00:00:00Z"}`:                "acknowledged_at is nothing that changes of an event",
+		`{"acknowledged":true,"acknowledged_by":"` + unknown + `"}`: "acknowledged_by is nothing that changes",
+	} {
+		c.Send("PATCH", at, body).WantError(400, message)
+		c.Send("PATCH", "/events", "["+strings.Replace(body, "{", `{"id":"`+e["id"].(string)+`"`+comma(body), 1)+"]").WantError(400, message)
+	}
+	c.Send("PUT", at, e).WantError(405, "use DELETE, GET, HEAD, PATCH")
+}
+
+// comma is what stands between a new first member and the others of an object.
+func comma(object string) string {
+	if object == "{}" {
+		return ""
+	}
+	return ","
+}
+
+// TestAcknowledgedFromOutside says that acknowledging is nothing that a new event brings.
+func TestAcknowledgedFromOutside(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	e := g.create("/events", object{
+		"severity": "low", "type": "x", "message": "y", "acknowledged_at": "2001-01-01T00:00:00Z", "acknowledged_by": unknown,
+	})
+	if e["acknowledged_at"] != nil || e["acknowledged_by"] != nil {
+		t.Errorf("the event is %v", e)
+	}
+}
+
+// measured has metrics of three devices: the last is the latest.
+func measured(t *testing.T, g *rig) []object {
+	t.Helper()
+	var devices []object
+	for i := range 4 { // the last has none
+		devices = append(devices, g.create("/devices", device(fmt.Sprint("core-", i))))
+	}
+	for minute, row := range [][]float64{{90, 10, 30}, {20, 80, 40}, {50, 50, 20}} {
+		for i, cpu := range row {
+			g.create("/metrics", object{
+				"device_id": devices[i]["id"], "cpu": cpu, "memory": 100 - cpu, "temp": 20 + i, "uptime_seconds": 1000 - i,
+				"ts": fmt.Sprintf("2026-01-31T12:%02d:0%dZ", minute, i),
+			})
+		}
+	}
+	return devices
+}
+
+// TestOverview says that /metrics has the latest metric of each device, the latest first,
+// in the orders of the specification and the reference, 1.3.
+func TestOverview(t *testing.T) { stores(t, overview) }
+
+func overview(t *testing.T, g *rig) {
+	t.Helper()
+	devices := measured(t, g)
+	c := g.as("viewer")
+	place := map[any]string{}
+	for i, d := range devices {
+		place[d["id"]] = fmt.Sprint(i)
+	}
+	for query, want := range map[string]string{
+		"":                              "2 1 0",
+		"?sort=value:desc":              "0 1 2",
+		"?sort=cpu:desc":                "0 1 2",
+		"?sort=memory:desc":             "2 0 1",
+		"?sort=temp:desc":               "2 1 0",
+		"?sort=uptime:desc":             "0 1 2",
+		"?sort=ts:asc":                  "0 1 2",
+		"?sort=value:asc&limit=2":       "2 0",
+		"?sort=value:desc&cpu__gte=50":  "0 1",
+		"?sortby=cpu:asc&sortby=ts:asc": "2 0 1",
+		"?cpu=90":                       "", // it was, and is no longer
+		"?latest=true&temp__gt=20":      "2 1",
+		"?latest=false&cpu__gte=80":     "1 0",
+		"?latest=false&sort=cpu:desc&limit=2&device_id=" + devices[0]["id"].(string): "0 0",
+	} {
+		var got []string
+		for _, m := range data(t, c.Send("GET", "/metrics"+query, nil)) {
+			got = append(got, place[m["device_id"]])
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: the devices %v, want %s", query, got, want)
+		}
+	}
+	for query, message := range map[string]string{
+		"sort=value":              "sort must be one of value, cpu, memory, temp, uptime and ts",
+		"sort=frob:desc":          "sort must be one of",
+		"sort=cpu:desc&sort=ts:x": "Duplicate query parameter forbidden: sort",
+		"sort=cpu:desc&sortby=x":  "sort can't be used together with sortby",
+		"latest=maybe":            "latest must be true or false",
+		"frob=1":                  "frob is no known query parameter",
+	} {
+		c.Send("GET", "/metrics?"+query, nil).WantError(400, message)
+	}
+}
+
+// TestLatestMetric is that of one device.
+func TestLatestMetric(t *testing.T) { stores(t, latestMetric) }
+
+func latestMetric(t *testing.T, g *rig) {
+	t.Helper()
+	devices := measured(t, g)
+	c := g.as("viewer")
+	a := c.Send("GET", "/metrics/device/"+devices[1]["id"].(string), nil).Want(200)
+	if m := read(t, a); m["ts"] != "2026-01-31T12:02:01Z" {
+		t.Errorf("the latest is %v", m)
+	}
+	c.Send("GET", "/metrics/device/"+devices[1]["id"].(string), nil, "If-None-Match", a.Header().Get("ETag")).Want(304)
+	c.Send("GET", "/metrics/device/"+devices[3]["id"].(string), nil).WantError(404, "Metrics not found for this device")
+	c.Send("GET", "/metrics/device/"+unknown, nil).WantError(404, "Metrics not found for this device")
+}

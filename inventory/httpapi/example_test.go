@@ -1,0 +1,51 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+// An inventory with accounts of its own, mounted under a prefix: the first admin logs in
+// and adds a device.
+func Example() {
+	ctx, store := context.Background(), inventory.NewMemStore()
+	key, _ := httpapi.SigningKey(ctx, store)
+	tokens, _ := auth.NewTokens([][]byte{key}, nil)
+	hasher, _ := auth.NewHasher(nil)
+	_, password, _ := httpapi.FirstAdmin(ctx, store, hasher, "admin", "")
+	guard, _ := auth.NewGuard(tokens, httpapi.NewStandings(store), nil)
+	send := func(context.Context, *inventory.User, string, time.Duration) error { return nil }
+	api, err := httpapi.New(store, guard, &httpapi.Options{
+		Accounts: &httpapi.Accounts{Tokens: tokens, Hasher: hasher, SendReset: send},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/inventory/", http.StripPrefix("/inventory", api))
+
+	login := post(mux, "/inventory/users/login", `{"username":"admin","password":"`+password+`"}`, "")
+	cookie := login.Result().Cookies()[0]
+	made := post(mux, "/inventory/devices",
+		`{"hostname":"core-1","ip":"192.0.2.1","model":"QFX5120","vendor":"Juniper","os":"Junos","status":"active"}`, cookie.Value)
+	fmt.Println(login.Code, made.Code, strings.HasPrefix(made.Header().Get("Location"), "/inventory/devices/"))
+	// Output: 200 201 true
+}
+
+func post(h http.Handler, path, body, token string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}

@@ -1,0 +1,137 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+// lagging is a store that reads from a replica that has not heard of anything yet.
+type lagging struct {
+	inventory.Store
+	behind inventory.Reader
+}
+
+func (s lagging) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
+	return s.behind.Get(ctx, r, id)
+}
+
+func (s lagging) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+	return s.behind.List(ctx, q)
+}
+
+func (s lagging) Fresh() inventory.Reader { return s.Store }
+
+// TestReplica says that what lets somebody in, or keeps them out, is never read from a
+// replica, and neither is whether a request was made before.
+func TestReplica(t *testing.T) {
+	t.Parallel()
+	behind := inventory.NewMemStore()
+	g := newRig(t, &choices{store: lagging{inventory.NewMemStore(), behind}})
+	root := g.as("root")
+
+	t.Log("the guard knows the user, and each change of them at once")
+	jane := g.create("/users", user("jane"))
+	g.login(t, "jane", password).Want(200)
+	root.Send("PATCH", path("/users", jane), object{"inactive_status": true}).Want(200)
+	g.login(t, "jane", password).WantError(403, "Account is inactive")
+	root.Send("PATCH", path("/users", jane), object{"inactive_status": false, "password": another}).Want(200)
+	g.login(t, "jane", password).Want(401)
+
+	t.Log("a request that comes again is known")
+	first := root.Send("POST", "/devices", device("core-1"), "Idempotency-Key", "k").Want(201)
+	again := root.Send("POST", "/devices", device("core-1"), "Idempotency-Key", "k").Want(201)
+	again.WantHeader("Idempotent-Replayed", "true").WantHeader("Location", first.Header().Get("Location"))
+
+	t.Log("a precondition is about the record as it is")
+	d := first.Header().Get("Location")
+	root.Send("PATCH", d, object{"model": "x"}, "If-Match", first.Header().Get("ETag")).Want(200)
+	root.Send("PATCH", d, object{"model": "y"}, "If-Match", first.Header().Get("ETag")).Want(412)
+
+	t.Log("a reset code, a current password")
+	g.forgot("viewer@example.org")
+	if status := g.reset(g.mails.last(t), another); status != 200 {
+		t.Errorf("a reset answers %d", status)
+	}
+	root.Send("PUT", path("/users", object{"id": g.users["root"].ID})+"/password",
+		object{"new_password": another, "current_password": "is another"}).WantError(400, "current_password")
+
+	t.Log("what a start makes is made once")
+	created, _, err := httpapi.FirstAdmin(t.Context(), g.store, g.hasher, "admin", password)
+	ok(t, err)
+	one, err := httpapi.SigningKey(t.Context(), g.store)
+	ok(t, err)
+	other, err := httpapi.SigningKey(t.Context(), g.store)
+	ok(t, err)
+	if created || !bytes.Equal(one, other) {
+		t.Errorf("there is another admin: %t; keys: %d and %d bytes", created, len(one), len(other))
+	}
+}
+
+// stuck is a store whose reading does not come back.
+type stuck struct{ inventory.Store }
+
+func (s stuck) Get(ctx context.Context, _ *inventory.Resource, _ string) (inventory.Record, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestTimeout says that nobody waits longer for a store than they were promised (W36).
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, &choices{store: stuck{inventory.NewMemStore()}, options: func(o *httpapi.Options) { o.Timeout = 10 * time.Millisecond }})
+	a := g.as("root").Send("GET", "/devices/"+unknown, nil)
+	a.WantError(503, "The inventory did not answer in time: try again later")
+	a.WantHeader("Retry-After", "1")
+}
+
+// meanwhile is a store in which something happens before a change.
+type meanwhile struct {
+	inventory.Store
+	happens func()
+}
+
+func (s *meanwhile) Change(ctx context.Context, f func(inventory.Tx) error) error {
+	if happens := s.happens; happens != nil {
+		s.happens = nil
+		happens()
+	}
+	return s.Store.Change(ctx, f)
+}
+
+// TestPasswordChangedMeanwhile says that a current password must still be that when the new
+// one is kept: who knows the old one only is too late.
+func TestPasswordChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	store := &meanwhile{Store: inventory.NewMemStore()}
+	g := newRig(t, &choices{store: store})
+	c, id := g.as("viewer"), g.users["viewer"].ID
+	store.happens = func() {
+		_, err := inventory.New(store.Store, nil).Update(t.Context(), inventory.Caller{}, inventory.Of[inventory.User](), inventory.Edit{
+			ID: id, Apply: func(rec inventory.Record) error {
+				now := g.clock.now()
+				rec.(*inventory.User).PasswordChangedAt = &now
+				return nil
+			},
+		})
+		ok(t, err)
+	}
+	sent := object{"new_password": another, "current_password": password}
+	c.Send("PUT", "/users/"+id+"/password", sent).WantError(400, "is not the current password")
+	g.login(t, "viewer", password).Want(200)
+}
+
+// TestZeroInNames says that a name that no database can look for is one that nobody has.
+func TestZeroInNames(t *testing.T) {
+	stores(t, func(t *testing.T, g *rig) {
+		g.login(t, "root\x00", password).WantError(401, "Invalid credentials")
+		g.forgot("root@example.org\x00")
+		if n := g.mails.count(); n != 0 {
+			t.Errorf("%d mails were sent", n)
+		}
+	})
+}

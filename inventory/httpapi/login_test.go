@@ -1,0 +1,257 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+func (g *rig) login(t testing.TB, name, word string) *httpxtest.Answer {
+	return g.on(t, "").Send("POST", "/users/login", object{"username": name, "password": word})
+}
+
+// TestLogin is a login as the specification has it (Authentication 1 and 2; reference 1.1).
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	a := g.login(t, "editor", password).Want(200).WantHeader("Cache-Control", "no-store")
+	got := read(t, a)
+	token, _ := got["token"].(string)
+	shows(t, got, object{
+		"status": "success", "message": "Login successful", "user_id": g.users["editor"].ID, "username": "editor", "role": "editor",
+	})
+	cookie := a.Result().Cookies()[0]
+	if cookie.Name != "Bearer" || cookie.Value != token || !cookie.HttpOnly || !cookie.Secure || cookie.Path != "/" ||
+		cookie.SameSite != http.SameSiteStrictMode || cookie.MaxAge != 24*60*60 {
+		t.Errorf("the cookie is %v", cookie)
+	}
+	claims, err := g.tokens.Verify(token)
+	ok(t, err)
+	if claims.UserID != g.users["editor"].ID || claims.Username != "editor" || claims.Role != auth.Editor {
+		t.Errorf("the token says %+v", claims)
+	}
+	nobody := g.as("")
+	nobody.Send("GET", "/devices", nil, "Authorization", "Bearer "+token).Want(200)
+	nobody.Send("GET", "/devices", nil, "Cookie", "Bearer="+token).Want(200)
+	if g.user("editor").LastLogin == nil {
+		t.Error("last_login was not written")
+	}
+}
+
+// TestLoginRefused says that a wrong password and a user who is not there are the same, and
+// that an inactive account is known as such to those only who know its password (W26).
+func TestLoginRefused(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	wrong := g.login(t, "viewer", "wrong password")
+	none := g.login(t, "nobody", "wrong password")
+	wrong.WantError(401, "Invalid credentials")
+	none.WantError(401, "Invalid credentials")
+	for _, h := range []http.Header{wrong.Header(), none.Header()} {
+		h.Del("X-Request-Id")
+		h.Del("X-Response-Time")
+	}
+	if !reflect.DeepEqual(wrong.Header(), none.Header()) {
+		t.Errorf("the headers are %v and %v", wrong.Header(), none.Header())
+	}
+	g.as("root").Send("PATCH", "/users/"+g.users["viewer"].ID, `{"inactive_status":true}`).Want(200)
+	g.login(t, "viewer", "wrong password").WantError(401, "Invalid credentials")
+	g.login(t, "viewer", password).WantError(403, "Account is inactive")
+	for body, message := range map[string]string{
+		`{"username":"root"}`:                            "password must not be empty",
+		`{"password":"x"}`:                               "username must not be empty",
+		`{"username":"","password":""}`:                  "username must not be empty",
+		`{"username":"root","password":7}`:               "password: must be a string",
+		`{"username":["root"],"password":"x"}`:           "username: must be a string",
+		`{"username":"root","password":"x","role":"ad"}`: "role: is no known field",
+		`[]`: "must be an object",
+		``:   "is empty",
+	} {
+		g.as("").Send("POST", "/users/login", body).WantError(400, message)
+	}
+	g.as("").Send("POST", "/users/login", `username=root&password=x`, "Content-Type", "application/x-www-form-urlencoded").Want(415)
+}
+
+// TestLoginHashes says that a user who is not there costs a hash like one who is (W26), and
+// that a right password is hashed anew where that is wanted.
+func TestLoginHashes(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	costly, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 16, Time: 1, Parallelism: 1}})
+	ok(t, err)
+	other := newRig(t, &choices{store: inventory.NewMemStore(), options: func(o *httpapi.Options) { o.Accounts.Hasher = costly }})
+	old := other.user("viewer").PasswordHash
+	other.login(t, "viewer", password).Want(200)
+	if now := other.user("viewer").PasswordHash; now == old || costly.NeedsRehash(now) {
+		t.Error("the password was not hashed anew")
+	}
+	other.login(t, "viewer", password).Want(200)
+	g.login(t, "viewer", password).Want(200)
+	if now := g.user("viewer").PasswordHash; now != g.users["viewer"].PasswordHash {
+		t.Error("a hash that will do was replaced")
+	}
+}
+
+// TestLoginThrottle says that guesses are bounded for an account and for an address, that
+// the right password does not help by then, and that time does (W26).
+func TestLoginThrottle(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	refused := 0
+	for range 15 {
+		if g.login(t, "viewer", "wrong password").Code == 429 {
+			refused++
+		}
+	}
+	a := g.login(t, "VIEWER", password)
+	a.WantError(429, "Too many requests")
+	if wait := a.Header().Get("Retry-After"); wait == "" || wait == "0" || refused != 5 {
+		t.Errorf("Retry-After is %q after %d were refused", wait, refused)
+	}
+	g.login(t, "viewer", password).Want(429)
+	g.login(t, "editor", password).Want(200) // another account from the same address
+	for i := range 60 {
+		a = g.login(t, fmt.Sprint("nobody-", i), "wrong password")
+	}
+	a.WantError(429, "Too many requests")
+	g.login(t, "editor", password).Want(429) // the address has used up all of its own
+	g.clock.forward(time.Minute)
+	g.login(t, "viewer", password).Want(200)
+}
+
+// TestGuessesAtOnce says that many guesses at the same time learn no more than as many one
+// after the other.
+func TestGuessesAtOnce(t *testing.T) { stores(t, guessesAtOnce) }
+
+func guessesAtOnce(t *testing.T, g *rig) {
+	t.Helper()
+	var wrong, late atomic.Int32
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			switch g.login(t, "viewer", "wrong password").Code {
+			case 401:
+				wrong.Add(1)
+			case 429:
+				late.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if wrong.Load() != 10 || late.Load() != 90 {
+		t.Errorf("%d were told that it is wrong, %d that they are too many", wrong.Load(), late.Load())
+	}
+}
+
+// TestParallelLogins says that two hundred logins at once stay under a ceiling of memory,
+// whatever a hash takes (W25).
+func TestParallelLogins(t *testing.T) {
+	g := newRig(t, &choices{options: func(o *httpapi.Options) {
+		var err error
+		o.Accounts.Hasher, err = auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 10, Time: 1, Parallelism: 1}, Concurrent: 2})
+		ok(t, err)
+	}})
+	stop, most := make(chan struct{}), make(chan uint64)
+	go func() {
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		var peak uint64
+		for now := (runtime.MemStats{}); ; {
+			select {
+			case <-stop:
+				most <- peak
+				return
+			case <-tick.C:
+				runtime.ReadMemStats(&now)
+				peak = max(peak, now.HeapInuse)
+			}
+		}
+	}()
+	var in atomic.Int32
+	var all sync.WaitGroup
+	for range 200 {
+		all.Go(func() {
+			if g.login(t, "editor", password).Code == 200 {
+				in.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	close(stop)
+	if peak := <-most >> 20; peak > 100 { // 200 at once would take 200 more
+		t.Errorf("the heap grew to %d MiB", peak)
+	}
+	if in.Load() != 200 {
+		t.Errorf("%d of 200 were let in", in.Load())
+	}
+}
+
+// TestLogout says that a logout ends the user's sessions, clears the cookie as it was set
+// (W22), and needs no token.
+func TestLogout(t *testing.T) { stores(t, logout) }
+
+func logout(t *testing.T, g *rig) {
+	t.Helper()
+	c, other := g.as("viewer"), g.as("viewer")
+	a := c.Send("POST", "/users/logout", nil).Want(200)
+	if got := read(t, a); got["message"] != "Logged out" || got["status"] != "success" {
+		t.Errorf("the answer is %v", got)
+	}
+	cookie := a.Result().Cookies()[0]
+	if cookie.MaxAge >= 0 || !cookie.Secure || !cookie.HttpOnly || cookie.Path != "/" {
+		t.Errorf("the cookie is %v", cookie)
+	}
+	c.Send("GET", "/devices", nil).WantError(401, "Unauthorized: Invalid or expired token")
+	other.Send("GET", "/devices", nil).WantError(401, "Unauthorized: Invalid or expired token")
+	g.as("editor").Send("GET", "/devices", nil).Want(200)
+	for _, token := range []string{"", "Bearer x", c.Header.Get("Authorization")} {
+		g.as("").Send("POST", "/users/logout", nil, "Authorization", token).Want(200)
+	}
+	token := read(t, g.login(t, "viewer", password).Want(200))["token"].(string)
+	g.as("").Send("GET", "/devices", nil, "Authorization", "Bearer "+token).Want(200)
+}
+
+// TestSessionsEnd says that a token loses its force at once when its user is deactivated,
+// deleted, demoted, or has another password (W24; reference, ruling 11).
+func TestSessionsEnd(t *testing.T) {
+	for why, end := range map[string]func(g *rig, c *httpxtest.Client, at string){
+		"deactivated": func(_ *rig, c *httpxtest.Client, at string) {
+			c.Send("PATCH", at, `{"inactive_status":true}`).Want(200)
+		},
+		"deactivated, bulk": func(g *rig, c *httpxtest.Client, at string) {
+			c.Send("PATCH", "/users", []object{{"id": strings.TrimPrefix(at, "/users/"), "inactive_status": true}}).Want(200)
+		},
+		"deleted": func(_ *rig, c *httpxtest.Client, at string) { c.Send("DELETE", at, nil).Want(200) },
+		"deleted, bulk": func(_ *rig, c *httpxtest.Client, at string) {
+			c.Send("DELETE", "/users", []string{strings.TrimPrefix(at, "/users/")}).Want(200)
+		},
+		"demoted":  func(_ *rig, c *httpxtest.Client, at string) { c.Send("PATCH", at, `{"role":"viewer"}`).Want(200) },
+		"promoted": func(_ *rig, c *httpxtest.Client, at string) { c.Send("PATCH", at, `{"role":"admin"}`).Want(200) },
+		"another password": func(_ *rig, c *httpxtest.Client, at string) {
+			c.Send("PATCH", at, `{"password":"another long one"}`).Want(200)
+		},
+		"password changed": func(_ *rig, c *httpxtest.Client, at string) {
+			c.Send("PUT", at+"/password", `{"new_password":"another long one"}`).Want(200)
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			g := newRig(t, nil)
+			c := g.on(t, "editor")
+			c.Send("GET", "/devices", nil).Want(200)
+			end(g, g.on(t, "root"), "/users/"+g.users["editor"].ID)
+			c.Send("GET", "/devices", nil).WantError(401, "Unauthorized: Invalid or expired token")
+		})
+	}
+}

@@ -1,0 +1,183 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+const idempotency = "Idempotency-Key"
+
+// TestIdempotency says that the same request with the same key is done once, and answered
+// as it was the first time.
+func TestIdempotency(t *testing.T) { stores(t, idempotent) }
+
+func idempotent(t *testing.T, g *rig) {
+	t.Helper()
+	c := g.as("root")
+	for _, body := range []any{device("core-1"), []object{device("a"), device("b")}} {
+		first := c.Send("POST", "/devices", body, idempotency, "k-"+fmt.Sprintf("%T", body)).Want(201).WantHeader("Idempotent-Replayed", "")
+		again := c.Send("POST", "/devices", body, idempotency, "k-"+fmt.Sprintf("%T", body)).Want(201).WantHeader("Idempotent-Replayed", "true")
+		for _, name := range []string{"Location", "ETag", "Content-Type"} {
+			again.WantHeader(name, first.Header().Get(name))
+		}
+		if first.Body.String() != again.Body.String() {
+			t.Errorf("first %s, then %s", first.Body, again.Body)
+		}
+	}
+	if n := g.count(inventory.Of[inventory.Device]()); n != 3 {
+		t.Errorf("there are %d devices", n)
+	}
+	if n := len(g.entries()); n != 3 {
+		t.Errorf("there are %d entries", n)
+	}
+	c.Send("POST", "/devices", device("core-2"), idempotency, "k-map[string]interface {}").
+		WantError(http.StatusUnprocessableEntity, "Idempotency-Key was sent with another request before")
+	c.Send("POST", "/locations", location("Berlin"), idempotency, "k-map[string]interface {}").Want(422)
+	// A key is one of a user.
+	g.as("second").Send("POST", "/devices", device("core-3"), idempotency, "k-map[string]interface {}").Want(201)
+}
+
+// TestIdempotencyOfUsers says that nothing is kept that a password could be guessed from.
+func TestIdempotencyOfUsers(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	c := g.as("root")
+	first := c.Send("POST", "/users", user("jane"), idempotency, "k").Want(201)
+	again := c.Send("POST", "/users", with(user("jane"), "password", another), idempotency, "k").Want(201).WantHeader("Idempotent-Replayed", "true")
+	if first.Body.String() != again.Body.String() {
+		t.Errorf("first %s, then %s", first.Body, again.Body)
+	}
+	c.Send("POST", "/users", with(user("jane"), "role", "admin"), idempotency, "k").Want(422)
+	c.Send("POST", "/users", []object{user("a"), user("b")}, idempotency, "l").Want(201)
+	c.Send("POST", "/users", []object{user("a"), user("b")}, idempotency, "l").WantHeader("Idempotent-Replayed", "true")
+	g.login(t, "jane", password).Want(200)
+}
+
+// TestIdempotencyOfFailures says that what has failed, and so changed nothing, may be tried
+// again with the same key.
+func TestIdempotencyOfFailures(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	c := g.as("root")
+	d := g.create("/devices", device("core-1"))
+	c.Send("POST", "/devices", device("core-1"), idempotency, "k").WantError(409, "Hostname")
+	g.as("root").Send("DELETE", path("/devices", d), nil).Want(200)
+	c.Send("POST", "/devices", device("core-1"), idempotency, "k").Want(201).WantHeader("Idempotent-Replayed", "")
+}
+
+// TestIdempotencyKeys are those that are none.
+func TestIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	c := g.as("root")
+	for _, key := range []string{strings.Repeat("k", 256), "ä", "a\tb"} {
+		c.Send("POST", "/devices", device("core-1"), idempotency, key).WantError(400, "Idempotency-Key must come once, with 1 to 255 printable characters")
+	}
+	c.Header[http.CanonicalHeaderKey(idempotency)] = []string{"a", "b"}
+	c.Send("POST", "/devices", device("core-1")).WantError(400, "must come once")
+}
+
+// TestIdempotencyAtOnce says that of several at the same time one does it, and the others
+// get its answer.
+func TestIdempotencyAtOnce(t *testing.T) { stores(t, idempotencyAtOnce) }
+
+func idempotencyAtOnce(t *testing.T, g *rig) {
+	t.Helper()
+	c := g.as("root")
+	answers := make([]*httpxtest.Answer, 20)
+	var all sync.WaitGroup
+	for i := range answers {
+		all.Go(func() { answers[i] = c.Send("POST", "/vlans", `{"vlan_id":7,"name":"x"}`, idempotency, "k") })
+	}
+	all.Wait()
+	replayed := 0
+	for _, a := range answers {
+		if a.Code != 201 || a.Body.String() != answers[0].Body.String() {
+			t.Errorf("%d %s", a.Code, a.Body)
+		}
+		if a.Header().Get("Idempotent-Replayed") == "true" {
+			replayed++
+		}
+	}
+	if n := g.count(inventory.Of[inventory.VLAN]()); n != 1 || replayed != len(answers)-1 {
+		t.Errorf("%d VLANs and %d replays", n, replayed)
+	}
+}
+
+// TestReceiptsGo says that a key counts for 24 hours, and that receipts do not gather.
+func TestReceiptsGo(t *testing.T) { stores(t, receiptsGo) }
+
+func receiptsGo(t *testing.T, g *rig) {
+	t.Helper()
+	post := func(name, key string) *httpxtest.Answer {
+		return g.as("root").Send("POST", "/devices", device(name), idempotency, key).Want(201)
+	}
+	for i := range 15 {
+		post(fmt.Sprint("core-", i), fmt.Sprint("key-", i))
+	}
+	g.clock.forward(24*time.Hour - time.Second)
+	post("core-0", "key-0").WantHeader("Idempotent-Replayed", "true")
+	g.clock.forward(time.Second)
+	g.as("root").Send("POST", "/devices", device("core-0"), idempotency, "key-0").WantError(409, "Hostname already exists")
+	post("new-0", "key-0").WantHeader("Idempotent-Replayed", "")
+	post("new-1", "key-14").WantHeader("Idempotent-Replayed", "")
+	if n := g.count(inventory.Of[inventory.Receipt]()); n > 4 {
+		t.Errorf("%d receipts are left", n)
+	}
+}
+
+// TestDryRun says that a dry run answers what would be, says so, and keeps nothing: for
+// every mutation of every kind.
+func TestDryRun(t *testing.T) {
+	each(t, func(t *testing.T, g *rig, k kind) {
+		c := g.on(t, "root")
+		draft := k.draft(g)
+		rec := g.create(k.list, draft)
+		other := with(draft, pairs(fresh[k.label])...)
+		before, entries := read(t, c.Send("GET", path(k.list, rec), nil)), len(g.entries())
+		for _, tc := range []struct {
+			method, path string
+			body         any
+			status       int
+		}{
+			{"POST", k.list, other, 201},
+			{"POST", k.list, []object{other}, 201},
+			{"PUT", path(k.list, rec), draft, 200},
+			{"PATCH", path(k.list, rec), k.change, 200},
+			{"PATCH", k.list, []object{with(k.change, "id", rec["id"])}, 200},
+			{"DELETE", path(k.list, rec), nil, 200},
+			{"DELETE", k.list, []any{rec["id"]}, 200},
+		} {
+			if k.label == "Link" && tc.method == "POST" {
+				tc.status = 409 // there is one between these interfaces, which a dry run says as well
+			}
+			a := c.Send(tc.method, tc.path+"?dry_run=true", tc.body, idempotency, "k").Want(tc.status)
+			a.WantHeader("Dry-Run", "true").WantHeader("Location", "").WantHeader("ETag", "")
+			if tc.method == "PATCH" && tc.path != k.list {
+				shows(t, read(t, a), k.change)
+			}
+		}
+		c.Send("POST", k.list+"?dry_run=maybe", other).WantError(400, "dry_run must be true or false")
+		c.Send("POST", k.list+"?dry_run=true", object{}).Want(400).WantHeader("Dry-Run", "true")
+		shows(t, read(t, c.Send("GET", path(k.list, rec), nil)), before)
+		if n := g.count(inventory.Of[inventory.Receipt]()); n != 0 || len(g.entries()) != entries {
+			t.Errorf("%d receipts and %d new entries were kept", n, len(g.entries())-entries)
+		}
+		if k.label != "Link" {
+			c.Send("POST", k.list+"?dry_run=false", other).Want(201).WantHeader("Dry-Run", "")
+		}
+	})
+}
+
+// fresh is what another record of a kind must have otherwise.
+var fresh = map[string]object{
+	"Device": {"hostname": "fresh"}, "Interface": {"name": "fresh"}, "Location": {"name": "fresh"},
+	"VLAN": {"vlan_id": 99}, "User": {"username": "fresh", "email": "fresh@example.net"},
+}

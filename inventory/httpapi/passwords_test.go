@@ -1,0 +1,221 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+const another = "another long one"
+
+// TestPassword says that a password is changed by its owner or an admin (reference, ruling
+// 12), and that a user who is not there is a 404 (W5).
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	at := "/users/" + g.users["viewer"].ID + "/password"
+	c := g.as("viewer")
+	for body, message := range map[string]string{
+		`{}`:                                    "Password must not be empty",
+		`{"new_password":""}`:                   "Password must not be empty",
+		`{"new_password":"short"}`:              "Password must have at least 8 characters",
+		`{"new_password":"password123"}`:        "one of the most common",
+		`{"new_password":"viewer@example.org"}`: "must not be your user name or e-mail address",
+		`{"new_password":null}`:                 "new_password: must be a string",
+		`{"new_password":"` + another + `","current_password":"wrong"}`: "current_password is not the current password",
+		`{"new_password":"` + another + `","role":"admin"}`:             "role: is no known field",
+	} {
+		c.Send("PUT", at, body).WantError(400, message)
+	}
+	dry := c.Send("PUT", at+"?dry_run=true", object{"new_password": another}).Want(200).WantHeader("Dry-Run", "true")
+	got := read(t, c.Send("PUT", at, object{"new_password": another, "current_password": password}).Want(200))
+	if got["message"] != "Password updated successfully" || dry.Body.String() == "" {
+		t.Errorf("the answer is %v", got)
+	}
+	if u := g.user("viewer"); u.PasswordChangedAt == nil || u.Epoch != 1 {
+		t.Errorf("the user is %+v", u)
+	}
+	g.login(t, "viewer", password).WantError(401, "Invalid credentials")
+	g.login(t, "viewer", another).Want(200)
+	g.as("root").Send("PUT", at, object{"new_password": password}).Want(200)
+	g.login(t, "viewer", password).Want(200)
+	g.as("editor").Send("PUT", at, object{"new_password": another}).WantError(403, "Forbidden")
+	g.as("root").Send("PUT", "/users/"+unknown+"/password", object{"new_password": another}).WantError(404, "User not found")
+}
+
+// TestCurrentPassword says that a server may demand it of owners, in whatever way they
+// change their password, and that guesses of it are bounded.
+func TestCurrentPassword(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, &choices{options: func(o *httpapi.Options) { o.Accounts.RequireCurrentPassword = true }})
+	at := "/users/" + g.users["viewer"].ID
+	c := g.as("viewer")
+	c.Send("PUT", at+"/password", object{"new_password": another}).WantError(400, "current_password must not be empty")
+	c.Send("PATCH", at, object{"password": another}).WantError(400, "password is changed with the current one")
+	c.Send("PUT", at, object{"username": "viewer", "email": "viewer@example.org", "password": another}).WantError(400, "password is changed with the current one")
+	for range 10 {
+		c.Send("PUT", at+"/password", object{"new_password": another, "current_password": "wrong"}).WantError(400, "is not the current password")
+	}
+	c.Send("PUT", at+"/password", object{"new_password": another, "current_password": password}).WantError(429, "Too many requests")
+	g.clock.forward(time.Minute)
+	c.Send("PUT", at+"/password", object{"new_password": another, "current_password": password}).Want(200)
+	g.as("root").Send("PUT", at+"/password", object{"new_password": password}).Want(200) // an admin needs none
+}
+
+func (g *rig) forgot(email string) string {
+	g.t.Helper()
+	return g.as("").Send("POST", "/users/forgot-password", object{"email": email}).Want(200).Body.String()
+}
+
+func (g *rig) reset(code, word string) int {
+	return g.as("").Send("POST", "/users/reset-password/"+code, object{"new_password": word, "confirm_password": word}).Code
+}
+
+// TestReset is a forgotten password from the question to the login (reference, ruling 13).
+func TestReset(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	before := g.as("viewer")
+	if known, none := g.forgot("Viewer@Example.org"), g.forgot("nobody@example.org"); known != none || !strings.Contains(known, `"status":"success"`) {
+		t.Errorf("a known address is answered %s, another %s", known, none)
+	}
+	code := g.mails.last(t)
+	if g.mails.count() != 1 || len(code) < 26 { // 128 bits and more
+		t.Errorf("%d mails, the code is %q", g.mails.count(), code)
+	}
+	if u := g.user("viewer"); u.ResetHash == "" || strings.Contains(u.ResetHash, code) {
+		t.Errorf("the code is kept as %q", u.ResetHash)
+	}
+	c := g.as("")
+	at := "/users/reset-password/" + code
+	c.Send("POST", at, object{"new_password": another, "confirm_password": another + "x"}).WantError(400, "confirm_password must be the same as new_password")
+	c.Send("POST", at, object{"new_password": "", "confirm_password": ""}).WantError(400, "new_password must not be empty") // W27
+	c.Send("POST", at, object{"new_password": "short", "confirm_password": "short"}).WantError(400, "at least 8 characters")
+	got := read(t, c.Send("POST", "/users/reset-password/"+strings.ToLower(code), object{"new_password": another, "confirm_password": another}).Want(200))
+	if got["message"] != "Password reset successfully" {
+		t.Errorf("the answer is %v", got)
+	}
+	before.Send("GET", "/devices", nil).WantError(401, "Invalid or expired token")
+	g.login(t, "viewer", another).Want(200)
+	c.Send("POST", at, object{"new_password": password, "confirm_password": password}).WantError(404, "Invalid or expired reset code")
+	if text := g.log.String(); strings.Contains(text, code) || strings.Contains(text, another) {
+		t.Errorf("the log has a secret: %s", text)
+	}
+}
+
+// TestResetEnds says what makes a code void: time, a newer one, another password or
+// address, and that the account is inactive (W27).
+func TestResetEnds(t *testing.T) {
+	for why, end := range map[string]func(g *rig, at string){
+		"time": func(g *rig, _ string) { g.clock.forward(15 * time.Minute) },
+		"a newer code": func(g *rig, _ string) {
+			g.clock.forward(time.Second)
+			g.forgot("viewer@example.org")
+		},
+		"another password": func(g *rig, at string) {
+			g.as("root").Send("PUT", at+"/password", object{"new_password": "a third long one"}).Want(200)
+		},
+		"another address": func(g *rig, at string) { g.as("root").Send("PATCH", at, `{"email":"new@example.org"}`).Want(200) },
+		"inactive":        func(g *rig, at string) { g.as("root").Send("PATCH", at, `{"inactive_status":true}`).Want(200) },
+		"deleted":         func(g *rig, at string) { g.as("root").Send("DELETE", at, nil).Want(200) },
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			g := newRig(t, nil)
+			g.forgot("viewer@example.org")
+			code := g.mails.last(t)
+			end(g, "/users/"+g.users["viewer"].ID)
+			if status := g.reset(code, another); status != 404 {
+				t.Errorf("the code is answered %d", status)
+			}
+		})
+	}
+}
+
+// TestResetOnce says that of many who use a code at the same time one does.
+func TestResetOnce(t *testing.T) { stores(t, resetOnce) }
+
+func resetOnce(t *testing.T, g *rig) {
+	t.Helper()
+	g.forgot("viewer@example.org")
+	code := g.mails.last(t)
+	var done atomic.Int32
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if g.reset(code, fmt.Sprint("a long password ", i)) == 200 {
+				done.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if done.Load() != 1 {
+		t.Errorf("the code was used %d times", done.Load())
+	}
+}
+
+// TestResetGuesses says that ten thousand guesses get nowhere, and are turned away after
+// the first few (W27).
+func TestResetGuesses(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, &choices{options: func(o *httpapi.Options) { o.Chain = nil }})
+	g.forgot("viewer@example.org")
+	code := g.mails.last(t)
+	statuses := map[int]int{}
+	for i := range 10_000 {
+		guess := fmt.Sprintf("%06d", i)
+		if i%2 == 0 {
+			guess = code[:20] + strings.Repeat(string("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i%26]), 6)
+		}
+		body := strings.NewReader(`{"new_password":"` + another + `","confirm_password":"` + another + `"}`)
+		r := httptest.NewRequest("POST", "/users/reset-password/"+guess, body)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		g.api.ServeHTTP(w, r)
+		statuses[w.Code]++
+	}
+	if statuses[404] != 50 || statuses[429] != 9_950 {
+		t.Errorf("the guesses were answered %v", statuses)
+	}
+	g.login(t, "viewer", password).Want(429) // the address is one that guesses
+}
+
+// TestForgotFlood says that nobody can be flooded with mails, known or not, and that all are
+// told the same.
+func TestForgotFlood(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	for _, email := range []string{"viewer@example.org", "nobody@example.org"} {
+		for range 5 {
+			g.forgot(email)
+		}
+		a := g.as("").Send("POST", "/users/forgot-password", object{"email": strings.ToUpper(email)})
+		a.WantError(429, "Too many requests")
+	}
+	if n := g.mails.count(); n != 5 {
+		t.Errorf("%d mails were sent", n)
+	}
+	g.as("").Send("POST", "/users/forgot-password", object{"email": ""}).WantError(400, "email must not be empty")
+}
+
+// TestForgotFails says that a mail that can't be sent is not the client's to know, who
+// would learn that the address is known; the log has it, without the code.
+func TestForgotFails(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	g.mails.fail = errors.New("the queue is full")
+	if failed, none := g.forgot("viewer@example.org"), g.forgot("nobody@example.org"); failed != none {
+		t.Errorf("%s, %s", failed, none)
+	}
+	if text := g.log.String(); !strings.Contains(text, "the queue is full") || bytes.Contains([]byte(text), []byte("viewer@example.org")) {
+		t.Errorf("the log is %s", text)
+	}
+}

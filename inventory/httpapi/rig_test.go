@@ -1,0 +1,328 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+// password is that of everybody.
+const password = "correct horse battery"
+
+// key signs tokens.
+var key = []byte(strings.Repeat("k", auth.MinKeyBytes))
+
+// rig is an API with users of all roles, and a store to look into.
+type rig struct {
+	t      testing.TB
+	store  inventory.Store
+	tokens *auth.Tokens
+	hasher *auth.Hasher
+	api    *httpapi.API
+	clock  *clock
+	mails  *mails
+	users  map[string]*inventory.User // by name
+	log    *logged
+}
+
+// clock is a time that tests can change.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// mails are those that were handed over.
+type mails struct {
+	mu   sync.Mutex
+	all  []mail
+	fail error
+}
+
+type mail struct {
+	to   *inventory.User
+	code string
+}
+
+func (m *mails) send(_ context.Context, to *inventory.User, code string, valid time.Duration) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return m.fail
+	}
+	m.all = append(m.all, mail{to, code})
+	return nil
+}
+
+// last is the code of the last mail.
+func (m *mails) last(t testing.TB) string {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.all) == 0 {
+		t.Fatal("no mail was sent")
+	}
+	return m.all[len(m.all)-1].code
+}
+
+func (m *mails) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.all)
+}
+
+// logged is what reached the log.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// choices are what a test wants to be otherwise.
+type choices struct {
+	store   inventory.Store
+	options func(*httpapi.Options)
+}
+
+func newRig(t testing.TB, want *choices) *rig {
+	t.Helper()
+	if want == nil {
+		want = &choices{}
+	}
+	g := &rig{
+		t: t, store: want.store, mails: &mails{}, users: map[string]*inventory.User{}, log: &logged{},
+		clock: &clock{at: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)},
+	}
+	if g.store == nil {
+		g.store = inventory.NewMemStore()
+	}
+	var err error
+	g.tokens, err = auth.NewTokens([][]byte{key}, &auth.TokensOptions{Now: g.clock.now})
+	ok(t, err)
+	g.hasher, err = auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 8, Time: 1, Parallelism: 1}})
+	ok(t, err)
+	g.makeUsers()
+	guard, err := auth.NewGuard(g.tokens, httpapi.NewStandings(g.store), &auth.GuardOptions{Now: g.clock.now})
+	ok(t, err)
+	log := slog.New(slog.NewTextHandler(g.log, nil))
+	opts := &httpapi.Options{
+		Accounts: &httpapi.Accounts{Tokens: g.tokens, Hasher: g.hasher, SendReset: g.mails.send},
+		Chain:    &httpx.StandardOptions{Log: log}, Now: g.clock.now, Log: log,
+	}
+	if want.options != nil {
+		want.options(opts)
+	}
+	g.api, err = httpapi.New(g.store, guard, opts)
+	ok(t, err)
+	return g
+}
+
+// makeUsers adds root and second, admins, and one of each other role, named after it.
+func (g *rig) makeUsers() {
+	g.t.Helper()
+	hash, err := g.hasher.Hash(context.Background(), password)
+	ok(g.t, err)
+	for name, role := range map[string]inventory.Role{
+		"root": inventory.Admin, "second": inventory.Admin, "editor": inventory.Editor, "viewer": inventory.Viewer,
+	} {
+		u := &inventory.User{Username: name, Email: name + "@example.org", Role: role, PasswordHash: hash}
+		ok(g.t, inventory.New(g.store, nil).Create(context.Background(), inventory.Caller{Name: "test"}, u))
+		g.users[name] = u
+	}
+}
+
+// token is one of a user, with a role that may be another than theirs.
+func (g *rig) token(name string) string {
+	g.t.Helper()
+	u := g.users[name]
+	token, _, err := g.tokens.Issue(auth.Identity{UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role)})
+	ok(g.t, err)
+	return token
+}
+
+// as is a client with a token of a user; "" is nobody.
+func (g *rig) as(name string) *httpxtest.Client {
+	g.t.Helper()
+	return g.on(g.t, name)
+}
+
+// on is the same for a part of a test.
+func (g *rig) on(t testing.TB, name string) *httpxtest.Client {
+	t.Helper()
+	c := httpxtest.New(t, g.api)
+	if name != "" {
+		c.Header.Set("Authorization", "Bearer "+g.token(name))
+	}
+	return c
+}
+
+// user is a user as they are in the store.
+func (g *rig) user(name string) *inventory.User {
+	g.t.Helper()
+	u, err := inventory.Get[inventory.User](context.Background(), g.store, g.users[name].ID)
+	ok(g.t, err)
+	return u
+}
+
+// entries are those of the audit log, the oldest first.
+func (g *rig) entries() []*inventory.AuditLog {
+	g.t.Helper()
+	page, err := g.store.List(context.Background(), &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
+	ok(g.t, err)
+	var all []*inventory.AuditLog
+	for _, rec := range page.Records {
+		if e := rec.(*inventory.AuditLog); e.Actor != "test" {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// last is the latest entry.
+func (g *rig) last() *inventory.AuditLog {
+	g.t.Helper()
+	all := g.entries()
+	if len(all) == 0 {
+		g.t.Fatal("the audit log is empty")
+	}
+	return all[len(all)-1]
+}
+
+// count is how many records of a resource there are.
+func (g *rig) count(r *inventory.Resource) int64 {
+	g.t.Helper()
+	page, err := g.store.List(context.Background(), &inventory.Query{Resource: r, Count: true, Limit: 1})
+	ok(g.t, err)
+	return page.Total
+}
+
+// create posts a record and reads what was made.
+func (g *rig) create(path string, body any) object {
+	g.t.Helper()
+	return read(g.t, g.as("root").Send("POST", path, body).Want(http.StatusCreated))
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+func read(t testing.TB, a *httpxtest.Answer) object {
+	t.Helper()
+	var v object
+	if err := json.Unmarshal(a.Body.Bytes(), &v); err != nil {
+		t.Fatalf("%s is no object: %v", a.Body, err)
+	}
+	return v
+}
+
+// data are the records of a list.
+func data(t testing.TB, a *httpxtest.Answer) []object {
+	t.Helper()
+	var page struct {
+		Meta object   `json:"meta"`
+		Data []object `json:"data"`
+	}
+	a.Want(http.StatusOK).JSON(&page)
+	if page.Data == nil {
+		t.Errorf("data is null in %s", a.Body)
+	}
+	return page.Data
+}
+
+// values are those of one field.
+func values(records []object, field string) string {
+	var all []string
+	for _, rec := range records {
+		text, _ := rec[field].(string)
+		all = append(all, text)
+	}
+	return strings.Join(all, " ")
+}
+
+// with is an object with some members changed; nil takes one away.
+func with(o object, pairs ...any) object {
+	changed := maps.Clone(o)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] == nil {
+			delete(changed, pairs[i].(string))
+			continue
+		}
+		changed[pairs[i].(string)] = pairs[i+1]
+	}
+	return changed
+}
+
+func device(hostname string) object {
+	return object{
+		"hostname": hostname, "ip": "192.0.2.1", "model": "QFX5120", "vendor": "Juniper", "os": "Junos", "status": "active",
+	}
+}
+
+func location(name string) object {
+	return object{"name": name, "city": "Berlin", "country": "DE", "address": "Allee 1"}
+}
+
+func port(device any, name string) object {
+	return object{"device_id": device, "name": name, "type": "fiber"}
+}
+
+func user(name string) object {
+	return object{"username": name, "email": name + "@example.net", "password": password, "role": "viewer"}
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// path is that of a record.
+func path(list string, rec object) string { return list + "/" + rec["id"].(string) }
+
+// unknown is an id that nothing has.
+const unknown = "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
+
+// discard is a log that nobody reads.
+func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// gateOf lets everybody in, with a role.
+type gateOf auth.Role
+
+func (role gateOf) Authenticate(*http.Request) (*auth.Claims, error) {
+	return &auth.Claims{Identity: auth.Identity{UserID: "someone", Username: "jane", Role: auth.Role(role)}}, nil
+}

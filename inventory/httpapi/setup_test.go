@@ -1,0 +1,161 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+// empty are stores without anything.
+func empty(t *testing.T, test func(t *testing.T, store inventory.Store)) {
+	t.Parallel()
+	t.Run("memory", func(t *testing.T) { test(t, inventory.NewMemStore()) })
+	t.Run("sqlite", func(t *testing.T) { test(t, database(t)) })
+}
+
+func quickHasher(t testing.TB) *auth.Hasher {
+	t.Helper()
+	hasher, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 8, Time: 1, Parallelism: 1}})
+	ok(t, err)
+	return hasher
+}
+
+// TestFirstAdmin says that one admin is made where there is nobody, whoever starts at the
+// same time (reference, ruling 10).
+func TestFirstAdmin(t *testing.T) {
+	empty(t, func(t *testing.T, store inventory.Store) {
+		ctx, hasher := context.Background(), quickHasher(t)
+		var made atomic.Int32
+		var all sync.WaitGroup
+		for i := range 10 {
+			all.Go(func() {
+				created, word, err := httpapi.FirstAdmin(ctx, store, hasher, "admin"+string(rune('a'+i)), "")
+				if err != nil {
+					t.Error(err)
+				}
+				if created {
+					made.Add(1)
+				}
+				if created != (len(word) >= 26) {
+					t.Errorf("created: %t, the password has %d characters", created, len(word))
+				}
+			})
+		}
+		all.Wait()
+		page, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.User]()})
+		ok(t, err)
+		if made.Load() != 1 || len(page.Records) != 1 || page.Records[0].(*inventory.User).Role != inventory.Admin {
+			t.Fatalf("%d were made: %v", made.Load(), page.Records)
+		}
+		// Once all users are gone, there is somebody to let in again.
+		id := page.Records[0].Meta().ID
+		ok(t, inventory.New(store, nil).Delete(ctx, inventory.Caller{}, inventory.Of[inventory.User](), inventory.Edit{ID: id}))
+		created, word, err := httpapi.FirstAdmin(ctx, store, hasher, "jane@example.org", password)
+		ok(t, err)
+		page, err = store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.User]()})
+		ok(t, err)
+		u := page.Records[0].(*inventory.User)
+		right, err := hasher.Verify(ctx, u.PasswordHash, word)
+		ok(t, err)
+		if !created || word != password || !right || u.Email != "jane@example.org" {
+			t.Errorf("created: %t, %+v", created, u)
+		}
+	})
+}
+
+// TestFirstAdminRefused are those that can't be.
+func TestFirstAdminRefused(t *testing.T) {
+	t.Parallel()
+	store := inventory.NewMemStore()
+	for _, tc := range []struct{ name, word, message string }{
+		{"admin", "short", "at least 8 characters"},
+		{"admin", "admin@localhost", "must not be your user name"},
+		{"", password, "username must not be empty"},
+		{"a\nb", password, "username must be one line"},
+	} {
+		_, _, err := httpapi.FirstAdmin(context.Background(), store, quickHasher(t), tc.name, tc.word)
+		if err == nil || !strings.Contains(err.Error(), tc.message) {
+			t.Errorf("%q: the error is %v, want %q", tc.name, err, tc.message)
+		}
+	}
+	_, _, err := httpapi.FirstAdmin(context.Background(), failing{store, errors.New("disk on fire")}, quickHasher(t), "a", password)
+	if err == nil || !strings.Contains(err.Error(), "disk on fire") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestSigningKey says that there is one key, whoever starts at the same time, and that it
+// is in no log of changes.
+func TestSigningKey(t *testing.T) {
+	empty(t, func(t *testing.T, store inventory.Store) {
+		ctx := context.Background()
+		keys := make([][]byte, 10)
+		var all sync.WaitGroup
+		for i := range keys {
+			all.Go(func() {
+				var err error
+				if keys[i], err = httpapi.SigningKey(ctx, store); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		for _, key := range keys {
+			if len(key) != auth.MinKeyBytes || !bytes.Equal(key, keys[0]) {
+				t.Errorf("the keys are %x and %x", keys[0], key)
+			}
+		}
+		page, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
+		ok(t, err)
+		if len(page.Records) != 0 {
+			t.Errorf("the log of changes has %v", page.Records)
+		}
+	})
+}
+
+// TestDamagedKey says that a key that can't be one is not replaced without a word: all
+// tokens would end.
+func TestDamagedKey(t *testing.T) {
+	t.Parallel()
+	ctx, store := context.Background(), inventory.NewMemStore()
+	v := inventory.New(store, nil)
+	ok(t, v.Create(ctx, inventory.Caller{}, &inventory.Secret{Name: "token signing key", Value: "c2hvcnQ"}))
+	if _, err := httpapi.SigningKey(ctx, store); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := httpapi.SigningKey(ctx, failing{store, errors.New("disk on fire")}); err == nil || !strings.Contains(err.Error(), "disk on fire") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestStandings is what a guard is told of users.
+func TestStandings(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil)
+	s, ctx := httpapi.NewStandings(g.store), context.Background()
+	for id, want := range map[string]auth.Standing{
+		g.users["editor"].ID:                  {Active: true, Role: auth.Editor},
+		strings.ToUpper(g.users["editor"].ID): {Active: true, Role: auth.Editor},
+		unknown:                               {},
+		"x":                                   {},
+	} {
+		got, err := s.Standing(ctx, id)
+		ok(t, err)
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", id, got, want)
+		}
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := s.Standing(ended, unknown); err == nil {
+		t.Error("a failure of the store is no standing")
+	}
+}
