@@ -1,0 +1,50 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+
+	"github.com/ashlar-go/ashlar/inventory/server"
+)
+
+func ExampleParse() {
+	_, err := server.Parse(map[string]string{"RATE_LIMIT": "many", "JWT_SECRET": "secret"}, nil)
+	fmt.Println(err)
+	// Output:
+	// JWT_SECRET: has 6 bytes: it must have at least 32, such as those of openssl rand -hex 32
+	// RATE_LIMIT: "many" must be a number of requests a minute, 0 for no limit
+}
+
+// A whole inventory within another server.
+func ExampleNew() {
+	settings, err := server.Parse(map[string]string{"DATABASE_URL": ":memory:", "ADMIN_PASSWORD": "four words and a number"}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	inventory, err := server.New(context.Background(), settings, &server.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer inventory.Close()
+	mux := http.NewServeMux()
+	mux.Handle("/network/", http.StripPrefix("/network", inventory.Handler()))
+
+	answer := httptest.NewRecorder()
+	mux.ServeHTTP(answer, httptest.NewRequest("GET", "/network/debug/count", nil))
+	fmt.Println(answer.Code, answer.Body)
+	// Output:
+	// 200 {"count":0}
+}
+
+func ExampleNewLog() {
+	settings := server.Default()
+	settings.LogFormat, settings.LogLevel = "json", slog.LevelWarn
+	log := server.NewLog(os.Stderr, settings)
+	log.Info("this is not written")
+}

@@ -1,0 +1,133 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ashlar-go/ashlar/inventory/server"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const password = "a long enough password"
+
+// output takes what is written by several goroutines.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// settings are those of a server of a test, with a file of its own.
+func settings(t testing.TB, environ map[string]string) *server.Settings {
+	t.Helper()
+	all := map[string]string{
+		"DATABASE_URL": filepath.Join(t.TempDir(), "inventory.db"), "ADMIN_PASSWORD": password, "RATE_LIMIT": "0",
+	}
+	for name, value := range environ {
+		all[name] = value
+	}
+	s, err := server.Parse(all, map[string]string{"addr": "127.0.0.1:0"})
+	require.NoError(t, err)
+	return s
+}
+
+// running is a server that listens.
+type running struct {
+	t    testing.TB
+	url  string
+	log  *output
+	out  *output
+	http *http.Client
+	stop func() error // and wait until it has ended; may be called again
+}
+
+// serve runs a server until the test ends.
+func serve(t testing.TB, s *server.Settings) *running {
+	t.Helper()
+	r := &running{t: t, log: &output{}, out: &output{}, http: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{}}}
+	srv, err := server.New(t.Context(), s, &server.Options{Log: slog.New(slog.NewTextHandler(r.log, nil)), Output: r.out})
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", s.Addr)
+	require.NoError(t, err)
+	r.url = srv.URL(l.Addr())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(ctx, l) }()
+	r.stop = sync.OnceValue(func() error {
+		cancel()
+		err := <-ended
+		r.http.CloseIdleConnections()
+		require.NoError(t, srv.Close())
+		return err
+	})
+	t.Cleanup(func() { require.NoError(t, r.stop()) })
+	return r
+}
+
+// send sends one request, JSON if it has a body, and returns the answer with its body.
+func (r *running) send(method, path, token, body string, headers ...string) (*http.Response, string) {
+	r.t.Helper()
+	request, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, strings.NewReader(body))
+	require.NoError(r.t, err)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := r.http.Do(request)
+	require.NoError(r.t, err)
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	require.NoError(r.t, err)
+	return answer, string(data)
+}
+
+// want sends a request, and ends the test if the status is another.
+func (r *running) want(status int, method, path, token, body string, headers ...string) string {
+	r.t.Helper()
+	answer, text := r.send(method, path, token, body, headers...)
+	require.Equal(r.t, status, answer.StatusCode, "%s %s: %s", method, path, text)
+	return text
+}
+
+// login returns the token of a user.
+func (r *running) login(name, password string) string {
+	r.t.Helper()
+	sent, err := json.Marshal(map[string]string{"username": name, "password": password})
+	require.NoError(r.t, err)
+	var answer struct{ Token string }
+	require.NoError(r.t, json.Unmarshal([]byte(r.want(200, "POST", "/users/login", "", string(sent))), &answer))
+	require.NotEmpty(r.t, answer.Token)
+	return answer.Token
+}
+
+const berlin = `{"name":"Berlin 1","city":"Berlin","country":"DE","address":"Allee 1"}`

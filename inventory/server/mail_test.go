@@ -1,0 +1,67 @@
+package server_test
+
+import (
+	"io"
+	"net"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// mailbox is a mail server that keeps what it gets.
+type mailbox struct{ mails chan string }
+
+func (m *mailbox) NewSession(*smtp.Conn) (smtp.Session, error) { return m, nil }
+func (m *mailbox) Mail(string, *smtp.MailOptions) error        { return nil }
+func (m *mailbox) Rcpt(string, *smtp.RcptOptions) error        { return nil }
+func (m *mailbox) Reset()                                      {}
+func (m *mailbox) Logout() error                               { return nil }
+
+func (m *mailbox) Data(r io.Reader) error {
+	text, err := io.ReadAll(r)
+	m.mails <- string(text)
+	return err
+}
+
+// TestReset goes from a forgotten password to a new one, through a mail server.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	box := &mailbox{mails: make(chan string, 10)}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	mailer := smtp.NewServer(box)
+	go mailer.Serve(l)
+	t.Cleanup(func() { mailer.Close() })
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+
+	r := serve(t, settings(t, map[string]string{
+		"MAIL_HOST": host, "MAIL_PORT": port, "FROM_ADDRESS": "noc@example.com", "ADMIN_USERNAME": "admin@example.com",
+	}))
+	old := r.login("admin@example.com", password)
+	known := r.want(200, "POST", "/users/forgot-password", "", `{"email":"admin@example.com"}`)
+	require.Equal(t, known, r.want(200, "POST", "/users/forgot-password", "", `{"email":"nobody@example.com"}`))
+	var text string
+	select {
+	case text = <-box.mails:
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "no mail arrived")
+	}
+	require.Contains(t, text, "To: <admin@example.com>")
+	require.Contains(t, text, "From: <noc@example.com>")
+	code := regexp.MustCompile(`(?m)^\s*([A-Z2-7]{26})\s*$`).FindStringSubmatch(text)
+	require.NotNil(t, code, text)
+
+	const changed = "another long password"
+	body := `{"new_password":"` + changed + `","confirm_password":"` + changed + `"}`
+	r.want(200, "POST", "/users/reset-password/"+code[1], "", body)
+	r.want(404, "POST", "/users/reset-password/"+code[1], "", body) // it is used up
+	r.want(401, "GET", "/devices", old, "")
+	r.login("admin@example.com", changed)
+	assert.NotContains(t, r.log.String(), code[1])
+	assert.NotContains(t, r.log.String(), changed)
+}

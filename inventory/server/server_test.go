@@ -1,0 +1,247 @@
+package server_test
+
+import (
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/server"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest"
+	"github.com/ashlar-go/ashlar/ratelimit/certs/certstest"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
+)
+
+// TestFirstStart says that there is an admin after the first start, whose password is shown
+// once and never logged, and that a restart keeps records and tokens.
+func TestFirstStart(t *testing.T) {
+	t.Parallel()
+	s := settings(t, nil)
+	s.AdminPassword = ""
+	first := serve(t, s)
+	shown := regexp.MustCompile(`(?m)the first admin is "admin" with the password (\S+)$`).FindStringSubmatch(first.out.String())
+	require.NotNil(t, shown, first.out.String())
+	token := first.login("admin", shown[1])
+	first.want(201, "POST", "/locations", token, berlin)
+	require.NoError(t, first.stop())
+	assert.NotContains(t, first.log.String(), shown[1])
+
+	second := serve(t, s)
+	assert.Empty(t, second.out.String())
+	assert.Contains(t, second.want(200, "GET", "/locations", token, ""), `"total_count":1`)
+	assert.Contains(t, second.want(200, "GET", "/", token, ""), "Running API v1")
+	assert.Contains(t, second.want(200, "GET", "/openapi.json", "", ""), `"3.1.`)
+	assert.Contains(t, second.want(200, "GET", "/docs/", "", ""), "<html")
+}
+
+// TestSecretOfOnesOwn says that a token is that of JWT_SECRET, and of no other.
+func TestSecretOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	s := settings(t, map[string]string{"JWT_SECRET": "0123456789abcdef0123456789abcdef", "JWT_EXPIRATION": "90m"})
+	r := serve(t, s)
+	token := r.login("admin", password)
+	r.want(200, "GET", "/devices", token, "")
+	require.NoError(t, r.stop())
+	s.JWTSecret = "another 0123456789abcdef01234567"
+	serve(t, s).want(401, "GET", "/devices", token, "")
+}
+
+func TestWeakFirstAdmin(t *testing.T) {
+	t.Parallel()
+	s := settings(t, nil)
+	s.AdminPassword = "short"
+	_, err := server.New(t.Context(), s, &server.Options{Log: slog.New(slog.DiscardHandler)})
+	require.ErrorContains(t, err, "ADMIN_PASSWORD")
+	require.NotContains(t, err.Error(), "short")
+}
+
+func TestNoDatabase(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{filepath.Join(t.TempDir(), "no", "such", "dir", "x.db"), "postgres://jane:hunter2@127.0.0.1:1/x?connect_timeout=1"} {
+		_, err := server.New(t.Context(), settings(t, map[string]string{"DATABASE_URL": url}), &server.Options{Log: slog.New(slog.DiscardHandler)})
+		require.ErrorContains(t, err, "DATABASE_URL: ")
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+// TestStoreOfOnesOwn says that a program may bring the store, which stays open.
+func TestStoreOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	store := inventory.NewMemStore()
+	srv, err := server.New(t.Context(), settings(t, nil), &server.Options{Store: store, Log: slog.New(slog.DiscardHandler), Output: io.Discard})
+	require.NoError(t, err)
+	require.Same(t, store, srv.Store())
+	require.NoError(t, srv.Close())
+	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.User]()})
+	require.NoError(t, err)
+	require.Len(t, page.Records, 1)
+}
+
+// TestLimit says that a client has so many requests a minute, that a path that is not there
+// and a wrong method count like any other, with all headers (reference W9), and that health
+// checks are free.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	r := serve(t, settings(t, map[string]string{"RATE_LIMIT": "3"}))
+	refused := 0
+	asked := [][2]string{{"GET", "/nowhere"}, {"DELETE", "/debug/count"}, {"GET", "/debug/count"}}
+	for i := range 7 { // a minute may turn in between
+		ask := asked[i%len(asked)]
+		answer, _ := r.send(ask[0], ask[1], "", "")
+		assert.Equal(t, "3", answer.Header.Get("X-RateLimit-Limit"), ask)
+		assert.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"), ask)
+		assert.NotEmpty(t, answer.Header.Get("X-Request-Id"), ask)
+		assert.Regexp(t, `^\d+$`, answer.Header.Get("X-RateLimit-Remaining"))
+		assert.Regexp(t, `^\d{10}$`, answer.Header.Get("X-RateLimit-Reset"), "a Unix time")
+		if answer.StatusCode == http.StatusTooManyRequests {
+			refused++
+			assert.NotEmpty(t, answer.Header.Get("Retry-After"))
+		}
+	}
+	assert.Positive(t, refused)
+	for range 5 {
+		r.want(200, "GET", "/healthz", "", "")
+	}
+}
+
+// TestProxies says that a forwarded address counts only if a trusted proxy says it
+// (reference W32).
+func TestProxies(t *testing.T) {
+	t.Parallel()
+	for proxies, want := range map[string]int{"": 429, "127.0.0.0/8": 200} {
+		r := serve(t, settings(t, map[string]string{"RATE_LIMIT": "1", "TRUSTED_PROXIES": proxies}))
+		last := 0
+		for _, client := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} { // a minute may turn once
+			answer, _ := r.send("GET", "/debug/count", "", "", "X-Forwarded-For", client)
+			if last != 429 {
+				last = answer.StatusCode
+			}
+		}
+		assert.Equal(t, want, last, "proxies %q", proxies)
+	}
+}
+
+// TestSharedLimit says that servers share their counters in Redis, and go on by themselves
+// when it is gone.
+func TestSharedLimit(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t, &redistest.Options{Password: "hunter2"})
+	environ := map[string]string{"RATE_LIMIT": "4", "RATE_LIMIT_REDIS_URL": "redis://:hunter2@" + redis.Addr}
+	one, other := serve(t, settings(t, environ)), serve(t, settings(t, environ))
+	refused := 0
+	for range 5 { // ten in all, and a minute may turn in between
+		for _, r := range []*running{one, other} {
+			if answer, _ := r.send("GET", "/debug/count", "", ""); answer.StatusCode == http.StatusTooManyRequests {
+				refused++
+			}
+		}
+	}
+	assert.Positive(t, refused)
+	redis.Kill()
+	answer, body := one.send("GET", "/debug/count", "", "")
+	assert.Contains(t, []int{200, 429}, answer.StatusCode, body)
+	assert.NotContains(t, one.log.String(), "hunter2")
+}
+
+// TestTLS says that a new certificate is taken without a restart.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	authority, dir := certstest.NewAuthority(t), t.TempDir()
+	cert, key := authority.Write(dir, "server", "old.example")
+	r := serve(t, settings(t, map[string]string{"TLS_CERT": cert, "TLS_KEY": key}))
+	shown := func() string {
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority.Pool()}, ForceAttemptHTTP2: true}
+		defer transport.CloseIdleConnections()
+		answer, err := (&http.Client{Transport: transport}).Get(r.url + "/")
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		assert.Equal(t, 2, answer.ProtoMajor)
+		assert.NotEmpty(t, answer.Header.Get("Strict-Transport-Security"))
+		return answer.TLS.PeerCertificates[0].DNSNames[0]
+	}
+	require.Equal(t, "old.example", shown())
+	authority.Write(dir, "server", "new.example")
+	require.Eventually(t, func() bool { return shown() == "new.example" }, 20*time.Second, 50*time.Millisecond)
+
+	s := settings(t, map[string]string{"TLS_CERT": cert, "TLS_KEY": filepath.Join(dir, "none.pem")})
+	_, err := server.New(t.Context(), s, &server.Options{Log: slog.New(slog.DiscardHandler)})
+	require.ErrorContains(t, err, "none.pem")
+}
+
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	r := serve(t, settings(t, map[string]string{"ALLOWED_ORIGINS": "https://noc.example"}))
+	answer, _ := r.send("GET", "/debug/count", "", "", "Origin", "https://noc.example")
+	assert.Equal(t, "https://noc.example", answer.Header.Get("Access-Control-Allow-Origin"))
+	assert.Contains(t, r.want(403, "GET", "/debug/count", "", "", "Origin", "https://evil.example"), "origin https://evil.example is not allowed")
+}
+
+// TestPostgres says that a server that loses its database says so, and goes on without a
+// restart when it is back.
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	database := postgrestest.Start(t, nil)
+	r := serve(t, settings(t, map[string]string{"DATABASE_URL": database.Database(t)}))
+	token := r.login("admin", password)
+	r.want(201, "POST", "/locations", token, berlin)
+	r.want(200, "GET", "/healthz", "", "")
+	// PostgreSQL refuses such a text, which is no reason for a 500.
+	r.want(401, "POST", "/users/login", "", `{"username":"admin\u0000","password":"x"}`)
+
+	database.Kill()
+	answer, body := r.send("GET", "/locations", token, "")
+	require.Equal(t, 503, answer.StatusCode, body)
+	require.NotEmpty(t, answer.Header.Get("Retry-After"))
+	r.want(503, "POST", "/locations", token, berlin)
+	r.want(503, "GET", "/healthz", "", "")
+
+	database.Restart()
+	require.Eventually(t, func() bool {
+		answer, _ := r.send("GET", "/healthz", "", "")
+		return answer.StatusCode == 200
+	}, 20*time.Second, 20*time.Millisecond)
+	assert.Contains(t, r.want(200, "GET", "/locations", token, ""), `"total_count":1`)
+}
+
+// TestBackup says that a copy has what was there, that it can be made while a server is
+// writing, and that no file is overwritten.
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	s := settings(t, nil)
+	r := serve(t, s)
+	token := r.login("admin", password)
+	r.want(201, "POST", "/locations", token, berlin)
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	require.NoError(t, server.Backup(t.Context(), s, copied))
+	require.ErrorContains(t, server.Backup(t.Context(), s, copied), "copy.db")
+
+	s2 := settings(t, map[string]string{"DATABASE_URL": copied})
+	restored := serve(t, s2)
+	assert.Contains(t, restored.want(200, "GET", "/locations", token, ""), "Berlin 1", "tokens too: their key is in the database")
+
+	s.DatabaseURL = filepath.Join(t.TempDir(), "none.db")
+	require.ErrorContains(t, server.Backup(t.Context(), s, filepath.Join(t.TempDir(), "x.db")), "none.db")
+	_, err := os.Stat(s.DatabaseURL)
+	require.ErrorIs(t, err, os.ErrNotExist, "a copy makes no database")
+	s.DatabaseURL = ":memory:"
+	require.ErrorContains(t, server.Backup(t.Context(), s, "x"), "ends with the process")
+	s.DatabaseURL = "postgres://h/d"
+	require.ErrorContains(t, server.Backup(t.Context(), s, "x"), "pg_dump")
+}
+
+func TestDatabaseForPeople(t *testing.T) {
+	t.Parallel()
+	s := &server.Settings{DatabaseURL: "postgres://jane:hunter2@db.example:5432/inventory?sslmode=require"}
+	require.Equal(t, "PostgreSQL at db.example:5432/inventory", s.Database())
+	s.DatabaseURL = "inventory.db"
+	require.Equal(t, "inventory.db", s.Database())
+}

@@ -1,0 +1,122 @@
+package server_test
+
+import (
+	"flag"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory/server"
+)
+
+// TestDefaults says that the table's defaults are those of an empty environment.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	empty, err := server.Parse(nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, server.Default(), empty)
+	environ, flags := map[string]string{}, map[string]string{}
+	for _, v := range server.Table() {
+		if v.Default == "" {
+			continue
+		}
+		if v.Env == "" {
+			flags[v.Flag] = v.Default
+			continue
+		}
+		environ[v.Env] = v.Default
+	}
+	written, err := server.Parse(environ, flags)
+	require.NoError(t, err)
+	require.Equal(t, empty, written)
+}
+
+func TestEverySettingIsRead(t *testing.T) {
+	t.Parallel()
+	s, err := server.Parse(map[string]string{
+		"DATABASE_URL": "postgres://jane:secret@db.example/inventory", "DATABASE_READ_URL": "postgresql://replica/inventory",
+		"JWT_SECRET": strings.Repeat("s", 32), "JWT_EXPIRATION": "90m",
+		"MAIL_HOST": "mail.example", "MAIL_PORT": "465", "MAIL_USERNAME": "mailer", "MAIL_PASSWORD": "pw", "FROM_ADDRESS": "NOC <noc@example.com>",
+		"ADMIN_USERNAME": "root", "ADMIN_PASSWORD": "a long enough one", "REQUIRE_CURRENT_PASSWORD": "true",
+		"TRUSTED_PROXIES": "10.1.2.3/8, fd00::/8,192.0.2.1", "ALLOWED_ORIGINS": "https://noc.example, https://ops.example",
+		"RATE_LIMIT": "7", "RATE_LIMIT_REDIS_URL": "rediss://u:p@redis.example:6380/0",
+		"TLS_CERT": "c.pem", "TLS_KEY": "k.pem", "LOG_LEVEL": "WARN", "LOG_FORMAT": "json",
+	}, map[string]string{"addr": "127.0.0.1:0"})
+	require.NoError(t, err)
+	require.Equal(t, &server.Settings{
+		Addr: "127.0.0.1:0", DatabaseURL: "postgres://jane:secret@db.example/inventory", DatabaseReadURL: "postgresql://replica/inventory",
+		JWTSecret: strings.Repeat("s", 32), JWTExpiration: 90 * time.Minute,
+		MailHost: "mail.example", MailPort: 465, MailUsername: "mailer", MailPassword: "pw", FromAddress: "NOC <noc@example.com>",
+		AdminUsername: "root", AdminPassword: "a long enough one", RequireCurrentPassword: true,
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("192.0.2.1/32")},
+		AllowedOrigins: []string{"https://noc.example", "https://ops.example"},
+		RateLimit:      7, RateLimitRedisURL: "rediss://u:p@redis.example:6380/0",
+		TLSCert: "c.pem", TLSKey: "k.pem", LogLevel: slog.LevelWarn, LogFormat: "json",
+	}, s)
+}
+
+// TestFlagsComeFirst says that a flag wins over its variable, and that secrets have none.
+func TestFlagsComeFirst(t *testing.T) {
+	t.Parallel()
+	flags := flag.NewFlagSet("test", flag.ContinueOnError)
+	given := server.Flags(flags)
+	require.NoError(t, flags.Parse([]string{"-rate-limit", "0", "-database-url", ":memory:"}))
+	s, err := server.Parse(map[string]string{"RATE_LIMIT": "5", "MAIL_HOST": "mail.example", "DATABASE_URL": ""}, given())
+	require.NoError(t, err)
+	assert.Equal(t, 0, s.RateLimit)
+	assert.Equal(t, ":memory:", s.DatabaseURL)
+	assert.Equal(t, "mail.example", s.MailHost)
+	for _, v := range server.Table() {
+		assert.Equal(t, v.Secret, v.Flag == "", v.Name())
+		if v.Flag != "" {
+			assert.NotNil(t, flags.Lookup(v.Flag), v.Name())
+		}
+		assert.NotEmpty(t, v.Doc, v.Name())
+	}
+}
+
+func TestWrongSettings(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		environ, flags map[string]string
+		want           []string
+	}{
+		"an address without a port": {nil, map[string]string{"addr": "localhost"}, []string{`-addr: "localhost" must be host:port`}},
+		"a flag that is none":       {nil, map[string]string{"adr": ":1"}, []string{"-adr: there is no such setting"}},
+		"another database":          {map[string]string{"DATABASE_URL": "mysql://u:hunter2@h/d"}, nil, []string{`DATABASE_URL: "mysql" is no kind of database`}},
+		"no URL":                    {map[string]string{"DATABASE_URL": "postgres://u:hunter2%@h/d"}, nil, []string{"DATABASE_URL: is no URL"}},
+		"a replica of a file":       {map[string]string{"DATABASE_READ_URL": "postgres://h/d"}, nil, []string{"DATABASE_READ_URL: there are no replicas of a SQLite file"}},
+		"a replica that is a file":  {map[string]string{"DATABASE_URL": "postgres://h/d", "DATABASE_READ_URL": "x.db"}, nil, []string{"DATABASE_READ_URL: must be postgres://"}},
+		"a short secret":            {map[string]string{"JWT_SECRET": "hunter2"}, nil, []string{"JWT_SECRET: has 7 bytes: it must have at least 32"}},
+		"no duration":               {map[string]string{"JWT_EXPIRATION": "a day"}, nil, []string{"JWT_EXPIRATION: \"a day\" must be a duration"}},
+		"no port":                   {map[string]string{"MAIL_PORT": "0"}, nil, []string{"MAIL_PORT: \"0\" must be a port"}},
+		"no mail address":           {map[string]string{"FROM_ADDRESS": "noc"}, nil, []string{"FROM_ADDRESS: \"noc\" must be a mail address"}},
+		"a password for nobody":     {map[string]string{"MAIL_PASSWORD": "hunter2"}, nil, []string{"MAIL_PASSWORD: is set without MAIL_USERNAME"}},
+		"an empty admin":            {map[string]string{"ADMIN_USERNAME": " "}, nil, []string{"ADMIN_USERNAME: must not be empty"}},
+		"a weak password":           {map[string]string{"ADMIN_PASSWORD": "hunter2"}, nil, []string{"ADMIN_PASSWORD:"}},
+		"neither true nor false":    {map[string]string{"REQUIRE_CURRENT_PASSWORD": "maybe"}, nil, []string{"REQUIRE_CURRENT_PASSWORD: must be true or false"}},
+		"no network":                {map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8,proxy"}, nil, []string{`TRUSTED_PROXIES: "proxy" must be a network`}},
+		"no origin":                 {map[string]string{"ALLOWED_ORIGINS": "noc.example"}, nil, []string{"ALLOWED_ORIGINS:"}},
+		"a negative limit":          {map[string]string{"RATE_LIMIT": "-1"}, nil, []string{"RATE_LIMIT: \"-1\" must be a number"}},
+		"no Redis":                  {map[string]string{"RATE_LIMIT_REDIS_URL": "http://:hunter2@h"}, nil, []string{"RATE_LIMIT_REDIS_URL: must be redis://"}},
+		"a certificate by itself":   {map[string]string{"TLS_CERT": "c.pem"}, nil, []string{"TLS_CERT, TLS_KEY: one is set without the other"}},
+		"no level":                  {map[string]string{"LOG_LEVEL": "loud"}, nil, []string{`LOG_LEVEL: "loud" must be debug, info, warn or error`}},
+		"no format":                 {map[string]string{"LOG_FORMAT": "xml"}, nil, []string{`LOG_FORMAT: "xml" must be text or json`}},
+		"all at once":               {map[string]string{"LOG_FORMAT": "xml", "RATE_LIMIT": "x"}, nil, []string{"LOG_FORMAT:", "RATE_LIMIT:"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := server.Parse(tc.environ, tc.flags)
+			require.Error(t, err)
+			for _, want := range tc.want {
+				assert.ErrorContains(t, err, want)
+			}
+			assert.NotContains(t, err.Error(), "hunter2", "an error must not show a secret")
+		})
+	}
+}
