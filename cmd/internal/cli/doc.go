@@ -1,6 +1,7 @@
 // Package cli is what every program under cmd/ shares: a context that ends with
 // the first signal, exit codes, and a main that is one line above a tested
-// function.
+// function. Those that tell users what is wrong with a file also share how they
+// show it ([Excerpt], [Printable]).
 //
 //	func main() { cli.Main("ratelimitd", run) }
 //
@@ -37,6 +38,7 @@
 // asked for goes to the standard output, where it can be paged and searched;
 // an error goes to the standard error stream.
 //
-// No subcommands, no colours, no command line framework: the specified programs
-// have flags with single dashes, and package flag reads those.
+// No command line framework: the specified programs have flags with single dashes,
+// and package flag reads those. The one program that has commands finds them in a
+// table of its own.
 package cli

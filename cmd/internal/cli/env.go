@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"io"
@@ -45,6 +46,27 @@ func (e Env) Parse(flags *flag.FlagSet) error {
 	default:
 		_, _ = e.Stderr.Write(printed.Bytes())
 		return &UsageError{Err: err, printed: true}
+	}
+}
+
+// ReadInput reads Stdin to its end, but no more than limit bytes. It returns what
+// [io.ReadAll] does, or the cause of ctx as soon as that has ended: a terminal that
+// nobody types on must not keep a program from ending when it is told to.
+func (e Env) ReadInput(ctx context.Context, limit int64) ([]byte, error) {
+	type input struct {
+		data []byte
+		err  error
+	}
+	done := make(chan input, 1)
+	go func() { // ends with the process at the latest
+		data, err := io.ReadAll(io.LimitReader(e.Stdin, limit))
+		done <- input{data, err}
+	}()
+	select {
+	case in := <-done:
+		return in.data, in.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 

@@ -1,0 +1,105 @@
+package browsertest_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/apidocs"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+)
+
+// document is that of a small API.
+func document(t *testing.T) []byte {
+	t.Helper()
+	r := inventory.Of[inventory.Location]()
+	doc, err := openapi.Document(openapi.Info{Title: "Small network", Version: "1.0.0"}, []openapi.Operation{
+		{
+			Method: "GET", Path: "/locations", ID: "listLocations", Tag: "locations", Summary: "List locations", List: r,
+			Access: "Everybody with a token.", Answers: []openapi.Answer{{Status: 200, Schema: openapi.Page(r)}},
+		},
+		{
+			Method: "POST", Path: "/locations", ID: "createLocation", Tag: "locations", Summary: "Add a location",
+			Access: "Admins.", Body: &openapi.Body{Schema: openapi.OneOf(openapi.Draft(r), openapi.Items(openapi.Draft(r)))},
+			Answers: []openapi.Answer{{Status: 201, Schema: openapi.Record(r)}},
+		},
+		{
+			Method: "GET", Path: "/count", ID: "count", Tag: "system", Summary: "Count them", Public: true,
+			Access: "Everybody.", Answers: []openapi.Answer{{Status: 200, Schema: openapi.Count()}},
+		},
+	})
+	require.NoError(t, err)
+	return doc
+}
+
+// network serves the API and its page below a prefix, within the layers that servers have.
+func network(t *testing.T) string {
+	t.Helper()
+	doc := document(t)
+	docs := http.StripPrefix("/network/docs", apidocs.New(&apidocs.Options{Title: "Network: API"}))
+	mux := http.NewServeMux()
+	mux.Handle("/network/docs", docs)
+	mux.Handle("/network/docs/", docs)
+	mux.HandleFunc("GET /network/openapi.json", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(doc)
+	})
+	mux.HandleFunc("GET /network/count", func(w http.ResponseWriter, r *http.Request) {
+		_ = httpx.WriteJSON(w, http.StatusOK, map[string]any{"status": "success", "count": 4711})
+	})
+	server := httptest.NewServer(httpx.Chain(httpx.SecurityHeaders(nil), httpx.Gzip(nil))(mux))
+	t.Cleanup(server.Close)
+	return server.URL + "/network"
+}
+
+// The page of the API, mounted below a prefix, shows all operations and what they take,
+// tries one out, asks nobody else, and keeps to its policy all the time.
+func TestAPIPage(t *testing.T) {
+	t.Parallel()
+	base := network(t)
+	page := browsertest.Open(t, base+"/docs", nil) // which leads to where there is a slash
+	page.AwaitText("h2.title, h1.title", "Small network")
+	assert.Equal(t, base+"/docs/", page.Address())
+	var title, lang string
+	page.Eval("document.title", &title)
+	page.Eval("document.documentElement.lang", &lang)
+	assert.Equal(t, [2]string{"Network: API", "en"}, [2]string{title, lang})
+	for _, want := range []string{"List locations", "Add a location", "Count them", "/locations", "/count"} {
+		page.AwaitText("#docs", want)
+	}
+
+	assert.NotContains(t, page.Text("#docs"), "Warning")
+	page.Click("#operations-locations-listLocations .opblock-summary-control")
+	page.AwaitText("#operations-locations-listLocations", "city__startswith")
+	page.Click("#operations-locations-createLocation .opblock-summary-control")
+	page.AwaitText("#operations-locations-createLocation", "site_code")
+	page.Click("#operations-system-count .opblock-summary-control")
+	page.Click("#operations-system-count .try-out__btn")
+	page.Click("#operations-system-count .execute")
+	page.AwaitText("#operations-system-count .live-responses-table", "4711")
+	page.Click(".auth-wrapper .authorize")
+	page.AwaitText(".dialog-ux", "bearer")
+	page.Silent()
+	assert.Contains(t, page.Requests(), base+"/count")
+}
+
+// A link to the page can't make it show the document of somebody else. On a phone it can be
+// read without moving it sideways.
+func TestAPIPageOnAPhone(t *testing.T) {
+	t.Parallel()
+	base := network(t)
+	page := browsertest.Open(t, base+"/docs/?url=/other.json&configUrl=/config.json", &browsertest.Options{Width: 390, Height: 844})
+	page.AwaitText("#docs", "Count them")
+	assert.False(t, page.Overflows())
+	for _, asked := range page.Requests()[1:] { // the first is the page with its query
+		assert.NotContains(t, asked, "other.json")
+		assert.NotContains(t, asked, "config.json")
+	}
+	page.Silent()
+}

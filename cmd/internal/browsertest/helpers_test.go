@@ -1,0 +1,8 @@
+package browsertest_test
+
+import "time"
+
+const (
+	patience = time.Minute
+	tick     = 10 * time.Millisecond
+)

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/demo"
+)
+
+// fillDemo fills an empty inventory, with a line that says how far it is. One that has
+// records is left as it is.
+func fillDemo(ctx context.Context, w io.Writer, store inventory.Store, devices int) error {
+	begin := time.Now()
+	n, err := demo.Fill(ctx, store, &demo.Options{Devices: devices, Progress: func(done, total int) {
+		fmt.Fprintf(w, "\rdemo: %d of %d records", done, total)
+	}})
+	if inventory.KindOf(err) == inventory.Conflict {
+		fmt.Fprintln(w, "demo: the inventory has records already, and is left as it is")
+		return nil
+	}
+	if err != nil {
+		fmt.Fprintln(w)
+		return err
+	}
+	fmt.Fprintf(w, "\rdemo: %d devices, %d interfaces, %d VLANs, %d links, %d metrics, %d events in %.1f s\n",
+		n.Devices, n.Interfaces, n.VLANs, n.Links, n.Metrics, n.Events, time.Since(begin).Seconds())
+	return nil
+}

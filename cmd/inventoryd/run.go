@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"text/tabwriter"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/inventory/demo"
+	"github.com/ashlar-go/ashlar/inventory/server"
+)
+
+func run(ctx context.Context, env cli.Env) (err error) {
+	flags := flag.NewFlagSet("inventoryd", flag.ContinueOnError)
+	given := server.Flags(flags)
+	fill := flags.Bool("demo", false, "fill the inventory with demo records before serving, if it has no devices")
+	devices := flags.Int("devices", demo.DefaultDevices, "how many `devices` -demo makes; everything else is in proportion")
+	list := flags.Bool("settings", false, "list the settings and exit")
+	if err := env.Parse(flags); err != nil {
+		return err
+	}
+	if *list {
+		return printSettings(env.Stdout)
+	}
+	s, err := server.Parse(env.Environ, given())
+	if err != nil {
+		return cli.Usagef("settings:\n%w", err)
+	}
+	if flags.NArg() > 0 {
+		return command(ctx, env, s, flags.Args())
+	}
+	srv, err := server.New(ctx, s, &server.Options{Log: server.NewLog(env.Stderr, s), Output: env.Stdout})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, srv.Close()) }()
+	if *fill {
+		if err := fillDemo(ctx, env.Stderr, srv.Store(), *devices); err != nil {
+			return fmt.Errorf("-demo: %w", err)
+		}
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Addr)
+	if err != nil {
+		return fmt.Errorf("%w: choose another address with -addr, port 0 for any free one", err)
+	}
+	fmt.Fprintf(env.Stderr, "inventoryd: %s, records in %s; Ctrl-C stops it\n", srv.URL(listener.Addr()), s.Database())
+	return srv.Serve(ctx, listener)
+}
+
+// command runs what the arguments name.
+func command(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
+	if args[0] != "backup" {
+		return cli.Usagef("unknown command %q: there is backup FILE; settings are flags and environment variables, see -settings", args[0])
+	}
+	if len(args) != 2 {
+		return cli.Usagef("backup: name the file to copy to, which must not be there yet, and nothing else")
+	}
+	if err := server.Backup(ctx, s, args[1]); err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	fmt.Fprintf(env.Stdout, "copied %s to %s\n", s.Database(), args[1])
+	return nil
+}
+
+// printSettings lists all settings.
+func printSettings(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, v := range server.Table() {
+		name := v.Env
+		if v.Flag != "" {
+			name += " -" + v.Flag
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", name, v.Default, v.Doc)
+	}
+	return t.Flush()
+}
