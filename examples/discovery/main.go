@@ -1,0 +1,79 @@
+// Command discovery feeds limits to an engine from a discovery server, both in one process.
+//
+//	go run ./examples/discovery
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/ratelimit/config/ratelimit/v3"
+	"google.golang.org/grpc"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+	"github.com/ashlar-go/ashlar/ratelimit/xds"
+)
+
+func run(ctx context.Context) error {
+	plane := cache.NewSnapshotCache(true, cache.IDHash{}, nil)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s := grpc.NewServer()
+	defer s.Stop()
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(s, server.NewServer(ctx, plane, nil))
+	go s.Serve(listener)
+	client, err := xds.New(listener.Addr().String(), &xds.Options{NodeID: "edge"})
+	if err != nil {
+		return err
+	}
+	engine, loaded := ratelimit.New(memstore.New(nil), nil), make(chan string)
+	go client.Run(ctx, func(u *xds.Update) error {
+		engine.Use(u.Ruleset) // calls under way keep the old one
+		loaded <- u.Version
+		return nil
+	}, nil)
+	for version, limit := range []uint32{1, 3} {
+		if err := publish(ctx, plane, fmt.Sprint(version+1), limit); err != nil {
+			return err
+		}
+		fmt.Printf("version %s:", <-loaded)
+		for range 4 {
+			var d ratelimit.Decision
+			user := []ratelimit.Entry{{Key: "user", Value: fmt.Sprint("ann", version)}}
+			if err := engine.Decide(ctx, &ratelimit.Request{Domain: "shop", Descriptors: []ratelimit.Descriptor{{Entries: user}}}, &d); err != nil {
+				return err
+			}
+			fmt.Print(" ", d.Code)
+		}
+		fmt.Println()
+	}
+	return nil
+}
+
+// publish makes a limit what the node has to use from now on.
+func publish(ctx context.Context, plane cache.SnapshotCache, version string, limit uint32) error {
+	daily := &ratelimitv3.RateLimitPolicy{RequestsPerUnit: limit, Unit: ratelimitv3.RateLimitUnit_DAY}
+	users := []*ratelimitv3.RateLimitDescriptor{{Key: "user", RateLimit: daily}}
+	shop := []types.Resource{&ratelimitv3.RateLimitConfig{Name: "shop", Domain: "shop", Descriptors: users}}
+	snapshot, err := cache.NewSnapshot(version, map[resource.Type][]types.Resource{resource.RateLimitConfigType: shop})
+	if err != nil {
+		return err
+	}
+	return plane.SetSnapshot(ctx, "edge", snapshot)
+}
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}

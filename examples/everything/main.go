@@ -1,0 +1,78 @@
+// Command everything puts all of the systems into one binary of your own, behind one port
+// and one limit: an inventory, a book catalog, and the validation of manifests.
+//
+//	go run ./examples/everything
+//	curl localhost:8005/books/api/books
+//	curl -i localhost:8005/network/devices
+//	curl localhost:8005/manifests --data-binary @manifest/testdata/examples/local.json
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+
+	"github.com/ashlar-go/ashlar/bookcatalog"
+	books "github.com/ashlar-go/ashlar/bookcatalog/httpapi"
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/server"
+	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+// routes are all of the systems. The inventory is closed by the caller.
+func routes(ctx context.Context, settings *server.Settings) (http.Handler, *server.Server, error) {
+	limiter, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(600, ratelimit.Minute), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings.RateLimit = 0 // the limit of all covers it
+	network, err := server.New(ctx, settings, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/books/", http.StripPrefix("/books", books.NewHandler(bookcatalog.NewMemStore(), nil)))
+	mux.Handle("/network/", http.StripPrefix("/network", network.Handler()))
+	mux.Handle("POST /manifests", httpx.Standard(nil)(httpx.HandlerFunc(validate)))
+	return httplimit.PerKey(limiter, httplimit.RemoteHost, nil)(mux), network, nil
+}
+
+// validate answers with all that is wrong with a manifest.
+func validate(w http.ResponseWriter, r *http.Request) error {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	return httpx.WriteJSON(w, http.StatusOK, manifest.Validate(text, nil))
+}
+
+func run(ctx context.Context) (err error) {
+	settings := server.Default()
+	settings.DatabaseURL = ":memory:"
+	handler, network, err := routes(ctx, settings)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, network.Close()) }()
+	l, err := net.Listen("tcp", "localhost:8005")
+	if err != nil {
+		return err
+	}
+	return httpx.Serve(ctx, l, handler, nil)
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,73 @@
+// Command inventory-limit puts limits of the program's own before the inventory: so many
+// requests a minute for each user, and fewer of those that change something.
+//
+//	go run ./examples/inventory-limit
+//	curl -i localhost:8004/devices -H 'X-User: ann'
+package main
+
+import (
+	"context"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+// believed is a gate that takes anybody's word for it: see inventory-mount for a real one.
+type believed struct{}
+
+func (believed) Authenticate(r *http.Request) (*auth.Claims, error) {
+	name := r.Header.Get("X-User")
+	if name == "" {
+		return nil, &auth.Error{Kind: auth.TokenMissing, Message: "Say who you are in X-User"}
+	}
+	return &auth.Claims{Identity: auth.Identity{UserID: name, Username: name, Role: auth.Admin}}, nil
+}
+
+// handler is an inventory behind limits.
+func handler() (http.Handler, error) {
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "inventory", Rules: []ratelimit.Rule{
+		{Key: "user", Limit: new(ratelimit.Per(60, ratelimit.Minute)), Rules: []ratelimit.Rule{
+			{Key: "change", Value: "yes", Limit: new(ratelimit.Per(5, ratelimit.Minute))},
+		}},
+	}}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	engine := ratelimit.New(memstore.New(nil), nil)
+	engine.Use(rules)
+	limits := httplimit.PerRequest(engine, "inventory", func(r *http.Request, d *httplimit.Descriptors) {
+		user := ratelimit.Entry{Key: "user", Value: r.Header.Get("X-User")}
+		d.Add(user)
+		if r.Method != http.MethodGet {
+			d.Add(user, ratelimit.Entry{Key: "change", Value: "yes"})
+		}
+	}, &httplimit.Options{Headers: httplimit.XRateLimitHeaders})
+	// Within the chain, so that a refusal has the headers of all other answers.
+	return httpapi.New(inventory.NewMemStore(), believed{}, &httpapi.Options{Chain: &httpx.StandardOptions{Limit: limits}})
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	h, err := handler()
+	if err != nil {
+		log.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "localhost:8004")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := httpx.Serve(ctx, l, h, nil); err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+)
+
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	handler, err := routes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := httpxtest.New(t, handler)
+	if got := c.Send("GET", "/", nil).Want(200).Body.String(); got != "the portal is open\n" {
+		t.Errorf("the program's own route answers %q", got)
+	}
+	const site = `{"name":"Berlin 1","city":"Berlin","country":"DE","address":"Allee 1"}`
+	c.Send("POST", "/network/locations", site).WantError(401, "X-Api-Key")
+	c.Send("POST", "/network/locations", site, "X-Api-Key", "reader").WantError(403, "Forbidden")
+	made := c.Send("POST", "/network/locations", site, "X-Api-Key", "writer").Want(201)
+	c.Send("GET", made.Header().Get("Location"), nil, "X-Api-Key", "reader").Want(200)
+	c.Send("POST", "/network/users/login", `{"username":"a","password":"b"}`).WantError(404, "No such path")
+}

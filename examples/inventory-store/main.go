@@ -1,0 +1,70 @@
+// Command inventory-store uses the inventory without HTTP: a program that imports devices
+// in one transaction, asks for some of them, and reads in the audit log what it did.
+//
+//	go run ./examples/inventory-store
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/url"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	store, err := sqlite.Open(ctx, ":memory:", nil) // or a file; postgres.Open for a server
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	network := inventory.New(store, nil)
+	importer := inventory.Caller{Name: "importer"}
+
+	// All of these, or none: a mistake in one leaves nothing behind.
+	switches := []inventory.Record{device("ber1-sw-1", "192.0.2.1"), device("ber1-sw-2", "192.0.2.256")}
+	if err := network.Create(ctx, importer, switches...); err != nil {
+		fmt.Println("refused:", err)
+	}
+	switches[1] = device("ber1-sw-2", "192.0.2.2")
+	if err := network.Create(ctx, importer, switches...); err != nil {
+		return err
+	}
+
+	// A query is what the API takes, or is made by hand.
+	query, err := inventory.ParseQuery(inventory.Of[inventory.Device](), url.Values{
+		"hostname__startswith": {"ber1-"}, "status": {"active"}, "sortby": {"hostname:desc"},
+	})
+	if err != nil {
+		return err
+	}
+	page, err := store.List(ctx, query)
+	if err != nil {
+		return err
+	}
+	for _, rec := range page.Records {
+		d := rec.(*inventory.Device)
+		fmt.Println(d.Hostname, d.IP, d.Status)
+	}
+
+	entries, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.AuditLog](), Count: true})
+	if err != nil {
+		return err
+	}
+	first := entries.Records[0].(*inventory.AuditLog)
+	fmt.Printf("%d entries in the log, the first: %s %s %s\n", entries.Total, first.Actor, first.Action, first.ResourceType)
+	return nil
+}
+
+func device(hostname, ip string) *inventory.Device {
+	return &inventory.Device{Hostname: hostname, IP: ip, Model: "EX4300", Vendor: "Juniper", OS: "Junos", Status: "active"}
+}
