@@ -49,3 +49,5 @@ func (b *books) serve(ctx context.Context) error {
 	})
 	return httpx.Serve(ctx, b.listener, handler, &httpx.ServeOptions{Log: b.log})
 }
+
+func (b *books) close() error { return closeListener(b.listener) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -12,11 +13,11 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 )
 
-func run(ctx context.Context, env cli.Env) error {
+func run(ctx context.Context, env cli.Env) (err error) {
 	flags := flag.NewFlagSet("ashlar", flag.ContinueOnError)
 	host := flags.String("host", "127.0.0.1", "`address` to listen on")
-	limits := newLimits(flags)
-	books := newBooks(flags)
+	home, network := newHome(flags), newNetwork(flags)
+	limits, books := newLimits(flags), newBooks(flags)
 	if err := env.Parse(flags); err != nil {
 		return err
 	}
@@ -26,25 +27,48 @@ func run(ctx context.Context, env cli.Env) error {
 	if err := limits.load(*host, env.Stderr); err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, books.close(), home.close(), network.close()) }()
 	if err := books.open(ctx, *host, env.Stderr); err != nil {
 		return err
 	}
-	defer books.listener.Close()
+	if err := home.open(ctx, *host, env.Stderr); err != nil {
+		return err
+	}
+	if err := network.open(ctx, *host, env.Stderr); err != nil {
+		return err
+	}
 
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return books.serve(groupCtx) })
+	group.Go(func() error { return network.serve(groupCtx) })
 	group.Go(func() error {
 		return limits.serve(groupCtx, func(a server.Addresses) {
-			fmt.Fprint(env.Stdout, welcome(a, limits.from, books.listener.Addr()))
+			at := places{a, limits.from, books.listener.Addr(), network.listener.Addr(), home.listener.Addr(), network.password}
+			// The landing page leads to all others, so it comes when they are there.
+			group.Go(func() error { return home.serve(groupCtx, at.systems) })
+			fmt.Fprint(env.Stdout, at.welcome())
 		})
 	})
 	return group.Wait()
 }
 
+// places is where everything is.
+type places struct {
+	server.Addresses        // of the rate limit service
+	limits           string // where its limits come from
+	books            net.Addr
+	network          net.Addr
+	home             net.Addr
+	password         string // of the inventory's admin
+}
+
 // welcome says where everything is and what to try.
-func welcome(a server.Addresses, limits string, books net.Addr) string {
+func (p *places) welcome() string {
 	return fmt.Sprintf(`ashlar is running; Ctrl-C stops it.
 
+  start here              http://%[6]s/
+  inventory               http://%[7]s/docs/
+  log in there as         admin, %[8]s
   rate limits over gRPC   %[1]s
   rate limits over HTTP   http://%[2]s/json
   health                  http://%[2]s/healthcheck
@@ -57,6 +81,33 @@ Try in another terminal, the first a few times in a row:
   go run ./cmd/ratelimit-client -dial_string %[1]s -domain demo -descriptors client=bob
   curl -i http://%[2]s/json -d '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'
   curl -i http://%[4]s/api/books
+  curl -i http://%[7]s/users/login -H 'Content-Type: application/json' -d '{"username":"admin","password":"%[8]s"}'
 
-`, a.GRPC, a.HTTP, limits, books, a.Debug)
+`, p.GRPC, p.HTTP, p.limits, p.books, p.Debug, p.home, p.network, p.password)
+}
+
+// systems are what the landing page shows, with the password for those only who sit at
+// this machine.
+func (p *places) systems(here bool) []system {
+	login := "log in as admin, with the password that was shown at the start"
+	if here {
+		login = "log in as admin, " + p.password
+	}
+	at := func(a net.Addr, path string) string { return "http://" + a.String() + path }
+	return []system{
+		{"inventory", "Network inventory", "Devices, interfaces, locations, VLANs and links in a SQLite file, with demo data.", []link{
+			{"API documentation", at(p.network, "/docs/"), login},
+			{"OpenAPI document", at(p.network, "/openapi.json"), ""},
+			{"Health", at(p.network, "/healthz"), ""},
+		}},
+		{"limits", "Rate limits", "The v3 rate limit service, with counters in this process.", []link{
+			{"Debug pages", at(p.Debug, "/"), ""},
+			{"Statistics", at(p.Debug, "/stats"), ""},
+			{"Configuration", at(p.Debug, "/rlconfig"), "from " + p.limits},
+			{"Health", at(p.HTTP, "/healthcheck"), ""},
+		}},
+		{"catalog", "Book catalog", "A small sample of how the house is built.", []link{
+			{"Books", at(p.books, "/api/books"), ""},
+		}},
+	}
 }

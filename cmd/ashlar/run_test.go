@@ -54,7 +54,7 @@ func start(t *testing.T, args ...string) (welcome string, stop func() int) {
 	t.Cleanup(cancel)
 	out := &output{more: make(chan struct{}, 1)}
 	done := make(chan int, 1)
-	args = append([]string{"-http-port", "0", "-grpc-port", "0", "-catalog-port", "0", "-debug-port", "0"}, args...)
+	args = append(anywhere(t), args...)
 	go func() { done <- cli.Run(ctx, "ashlar", run, cli.Env{Args: args, Stdout: out, Stderr: out}) }()
 	select {
 	case <-out.more:
@@ -75,6 +75,15 @@ func start(t *testing.T, args ...string) (welcome string, stop func() int) {
 	}
 }
 
+// anywhere are the flags for free ports, and a directory that is gone with the test.
+func anywhere(t *testing.T) []string {
+	args := []string{"-data", t.TempDir(), "-devices", "20"}
+	for _, port := range []string{"-port", "-inventory-port", "-catalog-port", "-http-port", "-grpc-port", "-debug-port"} {
+		args = append(args, port, "0")
+	}
+	return args
+}
+
 var command = regexp.MustCompile(`(?m)^  ((?:go run|curl) .*)$`)
 
 // TestPrintedCommands does what the welcome tells a new user to do.
@@ -83,7 +92,7 @@ func TestPrintedCommands(t *testing.T) {
 	require.Contains(t, welcome, samplePath)
 	require.FileExists(t, filepath.Join("..", "..", samplePath))
 	commands := command.FindAllStringSubmatch(welcome, -1)
-	require.Len(t, commands, 3, "commands to try:\n%s", welcome)
+	require.Len(t, commands, 4, "commands to try:\n%s", welcome)
 
 	shell := func(line string) string {
 		c := exec.Command("sh", "-c", line)
@@ -99,6 +108,7 @@ func TestPrintedCommands(t *testing.T) {
 	} else {
 		require.Contains(t, shell(commands[1][1]), `"overallCode":"OK"`)
 		require.Contains(t, shell(commands[2][1]), "At Swim-Two-Birds")
+		require.Contains(t, shell(commands[3][1]), `"token":"`)
 	}
 	var last string
 	for range 5 { // the sample's limit for this client
@@ -124,7 +134,7 @@ func TestLimitsOfADirectory(t *testing.T) {
 	require.Zero(t, stop())
 
 	write("domain: demo\ndescriptors:\n  - key: client\n    rate_limit: {unit: moon}\n  - kee: x\n")
-	code, errText := fail(t, "-catalog-port", "0", "-debug-port", "0", "-limits", dir)
+	code, errText := fail(t, append(anywhere(t), "-limits", dir)...)
 	require.Equal(t, cli.ExitFailure, code)
 	require.Contains(t, errText, "mine.yaml:4:")
 	require.Contains(t, errText, "invalid rate limit unit 'moon'")
@@ -152,15 +162,19 @@ func TestMistakes(t *testing.T) {
 		code int
 		says string
 	}{
+		{[]string{"-port", port}, 1, "choose another port with -port"},
+		{[]string{"-inventory-port", port}, 1, "choose another port with -inventory-port"},
 		{[]string{"-catalog-port", port}, 1, "choose another port with -catalog-port"},
-		{[]string{"-catalog-port", "0", "-debug-port", "0", "-http-port", port, "-grpc-port", "0"}, 1, "choose another port with -http-port"},
-		{[]string{"-catalog-port", "0", "-debug-port", "0", "-grpc-port", port, "-http-port", "0"}, 1, "choose another port with -grpc-port"},
-		{[]string{"-catalog-port", "0", "-debug-port", "0", "-limits", "/does/not/exist"}, 2, "/does/not/exist"},
-		{[]string{"-catalog-port", "0", "-debug-port", "0", "-limits", file}, 2, "name the directory that holds it"},
+		{[]string{"-http-port", port}, 1, "choose another port with -http-port"},
+		{[]string{"-grpc-port", port}, 1, "choose another port with -grpc-port"},
+		{[]string{"-debug-port", port}, 1, "choose another port with -debug-port"},
+		{[]string{"-data", file}, 1, "-data: "},
+		{[]string{"-limits", "/does/not/exist"}, 2, "/does/not/exist"},
+		{[]string{"-limits", file}, 2, "name the directory that holds it"},
 		{[]string{"extra"}, 2, `unexpected argument "extra"`},
 		{[]string{"-colour"}, 2, "-colour"},
 	} {
-		code, text := fail(t, c.args...)
+		code, text := fail(t, append(anywhere(t), c.args...)...)
 		require.Equal(t, c.code, code, "%v: %s", c.args, text)
 		require.Contains(t, text, c.says, "%v", c.args)
 	}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/manifest"
+)
+
+//go:embed home
+var homeFiles embed.FS
+
+// system is a part of the process, as the landing page shows it.
+type system struct {
+	ID, Name, Text string
+	Links          []link
+}
+
+type link struct{ Label, URL, Note string }
+
+// home is the landing page, from which everything else can be reached.
+type home struct {
+	port     int
+	page     *template.Template
+	files    fs.FS
+	listener net.Listener
+	log      *slog.Logger
+	systems  func(here bool) []system
+}
+
+func newHome(flags *flag.FlagSet) *home {
+	h := &home{}
+	flags.IntVar(&h.port, "port", 8888, "`port` of the landing page; 0 picks a free one")
+	return h
+}
+
+func (h *home) open(ctx context.Context, host string, log io.Writer) (err error) {
+	h.log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if h.files, err = fs.Sub(homeFiles, "home"); err != nil {
+		return err
+	}
+	if h.page, err = template.ParseFS(h.files, "page.html"); err != nil {
+		return err
+	}
+	h.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(h.port)))
+	if err != nil {
+		return portTaken(err, "-port")
+	}
+	return nil
+}
+
+func (h *home) serve(ctx context.Context, systems func(here bool) []system) error {
+	h.systems = systems
+	return httpx.Serve(ctx, h.listener, h.handler(), &httpx.ServeOptions{Log: h.log})
+}
+
+func (h *home) close() error { return closeListener(h.listener) }
+
+// closeListener closes a listener, which may have been closed by who served on it, or
+// never have been opened.
+func closeListener(l net.Listener) error {
+	if l == nil {
+		return nil
+	}
+	if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+func (h *home) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return h.show(w, r, view{}) }))
+	mux.Handle("GET /style.css", http.FileServerFS(h.files))
+	mux.Handle("POST /manifest", httpx.HandlerFunc(h.validate))
+	return httpx.Standard(&httpx.StandardOptions{
+		Log:     h.log,
+		MaxBody: 4 << 20, // a manifest of 1 MiB, as a form writes it
+		Security: &httpx.SecurityOptions{
+			ContentSecurityPolicy: "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+		},
+	})(httpx.Mux(mux))
+}
+
+// view is what the page is made of.
+type view struct {
+	Systems  []system
+	Document string
+	Verdict  *verdict
+}
+
+// verdict is what is to be said of a manifest.
+type verdict struct {
+	Valid    bool
+	Summary  string
+	Problems []problem
+}
+
+type problem struct{ Severity, Where, Message, Hint string }
+
+func (h *home) validate(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err // over the limit: 413
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return httpx.Errorf(http.StatusBadRequest, "The form can't be read: use the one of the landing page")
+	}
+	document := form.Get("document")
+	return h.show(w, r, view{Document: document, Verdict: judge([]byte(document))})
+}
+
+// here reports whether a request comes from this machine, and from a page that knows it as
+// such: a name of somebody else's that leads here is how foreign pages read local ones.
+func here(r *http.Request) bool {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !peer.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// judge validates a manifest.
+func judge(document []byte) *verdict {
+	report := manifest.Validate(document, nil)
+	v := &verdict{Valid: report.Valid(), Summary: "The manifest is valid."}
+	if !v.Valid {
+		v.Summary = fmt.Sprintf("The manifest has %d errors.", report.Errors)
+		if report.Errors == 1 {
+			v.Summary = "The manifest has an error."
+		}
+	}
+	for _, p := range report.Problems {
+		where := fmt.Sprintf("line %d, column %d", p.Line, p.Column)
+		v.Problems = append(v.Problems, problem{fmt.Sprint(p.Severity), where, p.Message, p.Suggestion})
+	}
+	return v
+}
+
+func (h *home) show(w http.ResponseWriter, r *http.Request, v view) error {
+	v.Systems = h.systems(here(r))
+	var page bytes.Buffer
+	if err := h.page.Execute(&page, v); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Referrer-Policy", "same-origin") // or the form would come from the origin "null"
+	_, err := page.WriteTo(w)
+	return err
+}

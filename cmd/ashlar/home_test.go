@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"image/png"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
+)
+
+var startHere = regexp.MustCompile(`start here +(http://\S+/)`)
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get(url)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(text)
+}
+
+// TestLandingPage looks at the page as people do, on a phone and on a desk: it is all
+// there, fits, asks nobody else for anything, and each of its links leads somewhere.
+func TestLandingPage(t *testing.T) {
+	welcome, stop := start(t)
+	defer func() { require.Zero(t, stop()) }()
+	url := startHere.FindStringSubmatch(welcome)[1]
+	for name, size := range map[string]browsertest.Options{"phone": {Width: 390, Height: 844}, "desktop": {Width: 1280, Height: 800}} {
+		page := browsertest.Open(t, url, &size)
+		for _, id := range []string{"#inventory", "#limits", "#catalog", "#manifest"} {
+			page.Await(id)
+		}
+		assert.False(t, page.Overflows(), "%s: the page must be moved sideways", name)
+		page.Silent()
+		look(t, name, page)
+		if name == "desktop" {
+			var links []string
+			page.Eval("Array.from(document.links, a => a.href)", &links)
+			require.GreaterOrEqual(t, len(links), 8)
+			for _, link := range links {
+				code, _ := get(t, link)
+				assert.Equal(t, http.StatusOK, code, link)
+			}
+		}
+	}
+}
+
+// TestPasswordStaysHere says that the landing page shows the admin's password to who asks from
+// this machine, by a name of this machine, and to nobody else: a name of somebody else's
+// may lead here as well.
+func TestPasswordStaysHere(t *testing.T) {
+	welcome, stop := start(t)
+	defer func() { require.Zero(t, stop()) }()
+	url := startHere.FindStringSubmatch(welcome)[1]
+	password := regexp.MustCompile(`log in there as +admin, (\S+)`).FindStringSubmatch(welcome)[1]
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for host, shown := range map[string]bool{
+		"": true, "localhost": true, "127.0.0.1:8888": true, "[::1]:8888": true,
+		"evil.example": false, "evil.example:8888": false, "192.0.2.1:8888": false, "localhost.evil.example": false,
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		require.NoError(t, err)
+		r.Host = host
+		answer, err := client.Do(r)
+		require.NoError(t, err)
+		page, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Contains(t, string(page), "log in as admin", host)
+		require.Equal(t, shown, strings.Contains(string(page), password), host)
+	}
+}
+
+// look says that a screenshot shows something, and keeps it where ASHLAR_SCREENSHOTS says.
+func look(t *testing.T, name string, page *browsertest.Page) {
+	t.Helper()
+	shot := page.WholeScreenshot()
+	picture, err := png.Decode(bytes.NewReader(shot))
+	require.NoError(t, err)
+	colours := map[any]bool{}
+	for y := range picture.Bounds().Dy() {
+		for x := range picture.Bounds().Dx() {
+			colours[picture.At(x, y)] = true
+		}
+	}
+	assert.Greater(t, len(colours), 10, "%s: there is nothing on the page", name)
+	if dir := os.Getenv("ASHLAR_SCREENSHOTS"); dir != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644))
+	}
+}
+
+// TestPastedManifest types manifests into the form.
+func TestPastedManifest(t *testing.T) {
+	welcome, stop := start(t)
+	defer func() { require.Zero(t, stop()) }()
+	page := browsertest.Open(t, startHere.FindStringSubmatch(welcome)[1], nil)
+	page.Type("textarea", `{"name":"com.example/weather","version":"^1.4.2"}`)
+	page.Click("button")
+	page.AwaitText("#result", "line 1, column 41")
+	var typed string
+	page.Eval("document.querySelector('textarea').value", &typed)
+	assert.Contains(t, typed, `"com.example/weather"`, "what was typed is still there")
+	page.Silent()
+
+	good, err := os.ReadFile(filepath.Join("..", "..", "manifest", "testdata", "examples", "local.json"))
+	require.NoError(t, err)
+	verdict := judge(good)
+	assert.True(t, verdict.Valid, "%+v", verdict)
+	assert.Equal(t, "The manifest is valid.", verdict.Summary)
+	code, _ := post(t, startHere.FindStringSubmatch(welcome)[1]+"manifest", "document="+strings.Repeat("a", 3<<20))
+	assert.Equal(t, http.StatusOK, code, "it is too large for a manifest, and says so")
+	code, _ = post(t, startHere.FindStringSubmatch(welcome)[1]+"manifest", "document=%zz")
+	assert.Equal(t, http.StatusBadRequest, code)
+}
+
+func post(t *testing.T, url, form string) (int, string) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Post(url, "application/x-www-form-urlencoded", strings.NewReader(form))
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(text)
+}
+
+// TestSecondStart says that a second start keeps what there is, and -fresh does not.
+func TestSecondStart(t *testing.T) {
+	dir := t.TempDir()
+	password := regexp.MustCompile(`admin, (\S+)`)
+	first, stop := start(t, "-data", dir)
+	require.Zero(t, stop())
+	again, stop := start(t, "-data", dir)
+	require.Zero(t, stop())
+	require.Equal(t, password.FindStringSubmatch(first)[1], password.FindStringSubmatch(again)[1])
+
+	theirs := filepath.Join(dir, "letter.txt")
+	require.NoError(t, os.WriteFile(theirs, []byte("mine"), 0o600))
+	fresh, stop := start(t, "-data", dir, "-fresh")
+	require.Zero(t, stop())
+	require.NotEqual(t, password.FindStringSubmatch(first)[1], password.FindStringSubmatch(fresh)[1])
+	require.FileExists(t, theirs, "-fresh touches nothing that is not its own")
+}

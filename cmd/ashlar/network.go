@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/demo"
+	"github.com/ashlar-go/ashlar/inventory/server"
+)
+
+// network is the inventory, in a file and with demo data.
+type network struct {
+	port     int
+	dir      string // where the file is
+	devices  int    // demo data for an empty one
+	fresh    bool
+	password string // of the admin
+	server   *server.Server
+	listener net.Listener
+}
+
+func newNetwork(flags *flag.FlagSet) *network {
+	n := &network{}
+	flags.IntVar(&n.port, "inventory-port", 3000, "`port` of the inventory; 0 picks a free one")
+	flags.StringVar(&n.dir, "data", "ashlar-data", "`directory` of what is kept from one start to the next, made if it is not there")
+	flags.IntVar(&n.devices, "devices", demoDevices, "how many demo `devices` an empty inventory is filled with")
+	flags.BoolVar(&n.fresh, "fresh", false, "throw away what an earlier start has kept, and begin anew")
+	return n
+}
+
+// demoDevices are enough to page through, and there at once.
+const demoDevices = 1000
+
+// The files of the directory.
+const (
+	databaseFile = "inventory.db"
+	passwordFile = "admin-password"
+)
+
+func (n *network) open(ctx context.Context, host string, log io.Writer) (err error) {
+	n.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(n.port)))
+	if err != nil {
+		return portTaken(err, "-inventory-port")
+	}
+	if err := n.prepare(); err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	s := server.Default()
+	s.DatabaseURL, s.AdminPassword = filepath.Join(n.dir, databaseFile), n.password
+	s.RateLimit, s.LogLevel = 1000, slog.LevelWarn
+	if n.server, err = server.New(ctx, s, &server.Options{Log: server.NewLog(log, s)}); err != nil {
+		return err
+	}
+	if n.devices <= 0 {
+		return nil
+	}
+	_, err = demo.Fill(ctx, n.server.Store(), &demo.Options{Devices: n.devices})
+	if inventory.KindOf(err) == inventory.Conflict {
+		return nil // it was filled by an earlier start
+	}
+	return err
+}
+
+// prepare makes the directory, or clears it, and settles the password.
+func (n *network) prepare() error {
+	if err := os.MkdirAll(n.dir, 0o700); err != nil {
+		return err
+	}
+	if n.fresh {
+		// These and no others: somebody may have named a directory with files of theirs.
+		for _, name := range []string{databaseFile, databaseFile + "-wal", databaseFile + "-shm", passwordFile} {
+			if err := os.Remove(filepath.Join(n.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	path := filepath.Join(n.dir, passwordFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		text = []byte(rand.Text() + "\n")
+		err = os.WriteFile(path, text, 0o600)
+	}
+	n.password = strings.TrimSpace(string(text))
+	return err
+}
+
+func (n *network) serve(ctx context.Context) error { return n.server.Serve(ctx, n.listener) }
+
+func (n *network) close() error {
+	err := closeListener(n.listener)
+	if n.server != nil {
+		err = errors.Join(err, n.server.Close())
+	}
+	return err
+}
