@@ -164,20 +164,16 @@ func TestUnreachableIsUnreachable(t *testing.T) {
 	}
 }
 
-// compileTime is how long one level with n rules takes, the best of three.
+// compileTime is how long one level with n rules takes.
 func compileTime(t *testing.T, n int, value func(i int) string) time.Duration {
 	t.Helper()
 	var rules []ratelimit.Rule
 	for i := range n {
 		rules = append(rules, rule("k", value(i), 1))
 	}
-	best := time.Hour
-	for range 3 {
-		start := time.Now()
-		compile(t, oneDomain(rules...))
-		best = min(best, time.Since(start))
-	}
-	return best
+	start := time.Now()
+	compile(t, oneDomain(rules...))
+	return time.Since(start)
 }
 
 // Twenty times the rules must not take four hundred times as long. The bound
@@ -194,10 +190,15 @@ func TestCompileManyWildcards(t *testing.T) {
 	}
 	for name, value := range shapes {
 		t.Run(name, func(t *testing.T) {
-			small, large := compileTime(t, 1000, value), compileTime(t, 20_000, value)
-			t.Logf("1,000 rules: %v; 20,000 rules: %v", small, large)
-			if large > 100*small+time.Second {
-				t.Errorf("1,000 rules took %v, 20,000 took %v", small, large)
+			for attempt := 1; ; attempt++ {
+				small, large := compileTime(t, 1000, value), compileTime(t, 20_000, value)
+				t.Logf("1,000 rules: %v; 20,000 rules: %v", small, large)
+				if large <= 100*small+time.Second {
+					return
+				}
+				if attempt == 5 { // the machine may be busy with something else, but not each time
+					t.Fatalf("1,000 rules took %v, 20,000 took %v", small, large)
+				}
 			}
 		})
 	}

@@ -32,6 +32,17 @@
 //		},
 //	}}, nil)
 //
+//	engine := ratelimit.New(memstore.New(nil), nil)
+//	engine.Use(rules)
+//
+//	var d ratelimit.Decision // may be used again and again
+//	err = engine.Decide(ctx, &ratelimit.Request{Domain: "api", Descriptors: []ratelimit.Descriptor{
+//		{Entries: []ratelimit.Entry{{Key: "path", Value: "/login"}, {Key: "client", Value: clientID}}},
+//	}}, &d)
+//	if err == nil && d.Code == ratelimit.OverLimit {
+//		// d.Tightest() says by which limit, and for how long
+//	}
+//
 // [Compile] reports everything that is wrong at once, and has warnings for what is
 // hardly meant. The result is immutable; [Engine.Use] puts it to use atomically, and
 // calls under way finish with the rules they began with.
@@ -41,7 +52,8 @@
 // There is no way back from a rule that matched, and only a limit at the depth of
 // the last entry counts. Every descriptor is decided for itself, and the request
 // is over limit if one of them is. [Rule] and [Options] say what else there is:
-// shadow mode, quota mode, limits that replace others, shared thresholds.
+// shadow mode, quota mode, limits that replace others, shared thresholds, and what
+// becomes of a descriptor that can't be counted.
 //
 // # Counters
 //
@@ -55,7 +67,9 @@
 // Denial is a value, failure is an error: [Engine.Decide] fills a [Decision], and
 // returns an [*Error] only for a request that makes no sense, an engine without
 // rules, and a store that failed. Whether to let a request pass that could not be
-// counted is the caller's choice.
+// counted is the caller's choice, or that of a [FailurePolicy]: by default the whole
+// call fails, and a policy may let single descriptors pass, deny them, or count them in
+// another store.
 //
 // # Statistics
 //
@@ -90,11 +104,15 @@
 // and siblings share the plan of their counter keys: among ten thousand rules a
 // decision takes 1.3 times what it takes with one, and the difference is three cache
 // misses.
+//
 // Wildcards are filed under the rarest literal that a match must hold (globindex.go),
 // so that thousands of them are not tried one after the other.
 //
+// A [FailurePolicy] is decided in here because it is a rule's, and only the engine knows
+// which rule a descriptor met. When a store has failed is not: package store/breaker
+// keeps calls away from one that does not answer.
+//
 // Turned down: sliding windows and token buckets, which can't be counted by plain
-// increments and so not be shared with the reference service; a lookup table keyed
-// by the whole descriptor, which caller-chosen values would fill; and a policy for
-// failed stores in here, where there is nobody to say what a failure means.
+// increments and so not be shared with the reference service; and a lookup table keyed
+// by the whole descriptor, which caller-chosen values would fill.
 package ratelimit

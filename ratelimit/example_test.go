@@ -120,3 +120,48 @@ func ExampleRuleset_Warnings() {
 	// Output:
 	// [1] unreachable: the earlier wildcard '/api/*' takes all that '/api/orders/*' matches
 }
+
+// tally is where the statistics go: here those of all keys together, in a program to the
+// metrics that it has anyway, with counters of its own for each key.
+type tally struct {
+	limits *ratelimit.LimitStats
+	others ratelimit.Counter
+}
+
+func (t *tally) Limit(string) *ratelimit.LimitStats       { return t.limits }
+func (t *tally) DomainNotFound(string) *ratelimit.Counter { return &t.others }
+func (t *tally) GlobalShadowMode() *ratelimit.Counter     { return &t.others }
+
+// An engine counts into what it is handed, and anybody may read that at any time.
+func ExampleNewLimitStats() {
+	counters := &tally{limits: ratelimit.NewLimitStats()}
+	logins, err := ratelimit.NewLimiter(newMapStore(), ratelimit.Per(2, ratelimit.Hour),
+		&ratelimit.Options{Now: exampleNow, Stats: counters})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 5 {
+		if _, err := logins.Take(context.Background(), "ann"); err != nil {
+			fmt.Println(err)
+		}
+	}
+	n := counters.limits.Load()
+	fmt.Println(n.TotalHits, "hits,", n.OverLimit, "over the limit")
+	// Output:
+	// 5 hits, 3 over the limit
+}
+
+// Windows are aligned to the Unix epoch: this one began at the full minute.
+func ExampleParseUnit() {
+	unit, ok := ratelimit.ParseUnit("Minute")
+	fmt.Println(unit, unit.Seconds(), ok)
+	began := time.Unix(unit.Window(exampleNow().Unix()), 0).UTC()
+	fmt.Println(exampleNow().Format(time.TimeOnly), "is in the window of", began.Format(time.TimeOnly))
+	_, ok = ratelimit.ParseUnit("fortnight")
+	fmt.Println(ok)
+	// Output:
+	// minute 60 true
+	// 03:04:50 is in the window of 03:04:00
+	// false
+}

@@ -228,7 +228,7 @@ func TestGlobIndexDoesNotHang(t *testing.T) {
 	for name, s := range values {
 		start := time.Now()
 		got := x.First(s)
-		if took := time.Since(start); took > time.Second {
+		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("%s: %v for one value", name, took)
 		}
 		equal(t, name, got, scan(patterns, s))

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
-)
 
-// maxExcerpt is how many characters of a line are shown.
-const maxExcerpt = 100
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+)
 
 // maxLine is how long a line may be, in bytes, to be searched for a column.
 const maxLine = 64 << 10
@@ -20,19 +17,10 @@ func (f *source) excerpt(line, column int) string {
 	if line < 1 || line > len(lines) || len(lines[line-1]) > maxLine {
 		return ""
 	}
-	shown := []rune(printable(lines[line-1]))
-	at := min(max(column-1, 0), len(shown)) // behind the end for what is missing there
-	cut, before, after := 0, "", ""
-	if at > maxExcerpt*2/3 {
-		cut, before = at-maxExcerpt/2, "..."
-	}
-	end := min(len(shown), cut+maxExcerpt)
-	if end < len(shown) {
-		after = "..."
-	}
-	margin := fmt.Sprintf("%5d | ", line)
-	return margin + before + string(shown[cut:end]) + after + "\n" +
-		strings.Repeat(" ", len(margin)-2) + "| " + strings.Repeat(" ", len(before)+at-cut) + "^\n"
+	text := []rune(lines[line-1])
+	at := min(max(column-1, 0), len(text)) // behind the end for what is missing there
+	shown, mark := cli.Excerpt(line, string(text[:at]), string(text[at:]), 1)
+	return shown + mark + "\n"
 }
 
 // split returns the lines, counted as YAML does.
@@ -63,18 +51,4 @@ func lineBreak(text string) (at, size int) {
 	}
 	_, size = utf8.DecodeRuneInString(text[at:])
 	return at, size
-}
-
-// printable makes text fit for a terminal: one column for each character, and nothing
-// that steers.
-func printable(s string) string {
-	return strings.Map(func(c rune) rune {
-		switch {
-		case c == '\t':
-			return ' '
-		case c == utf8.RuneError || !unicode.IsPrint(c):
-			return '?'
-		}
-		return c
-	}, s)
 }

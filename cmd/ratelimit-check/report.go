@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
 func (r *report) write(w io.Writer, format string) error {
@@ -28,10 +30,10 @@ func (r *report) write(w io.Writer, format string) error {
 func (r *report) text(b *bytes.Buffer) {
 	fmt.Fprintln(b, "checking rate limit configs...")
 	for _, d := range r.directories {
-		fmt.Fprintln(b, "loading config directory:", printable(d))
+		fmt.Fprintln(b, "loading config directory:", cli.Printable(d))
 	}
 	for _, f := range r.Files {
-		fmt.Fprintln(b, "opening config file:", printable(f))
+		fmt.Fprintln(b, "opening config file:", cli.Printable(f))
 	}
 	list(b, r.Errors, "error")
 	list(b, r.Warnings, "warning")
@@ -48,37 +50,30 @@ func (r *report) text(b *bytes.Buffer) {
 func list(b *bytes.Buffer, findings []finding, severity string) {
 	for i := range findings {
 		if i == maxShown {
-			fmt.Fprintf(b, "%s left out; -format=json has all\n", count(len(findings)-i, "more "+severity))
+			fmt.Fprintf(b, "%s left out; -format=json has all\n", cli.Count(len(findings)-i, "more "+severity))
 			return
 		}
 		f := &findings[i]
-		fmt.Fprintf(b, "%s: %s: %s\n%s", f.place(), severity, printable(f.Message), f.Excerpt)
+		fmt.Fprintf(b, "%s: %s: %s\n%s", f.place(), severity, cli.Printable(f.Message), f.Excerpt)
 	}
 }
 
 // place is file:line:column.
 func (f *finding) place() string {
 	if f.Line == 0 {
-		return printable(f.File)
+		return cli.Printable(f.File)
 	}
-	return fmt.Sprintf("%s:%d:%d", printable(f.File), f.Line, f.Column)
+	return fmt.Sprintf("%s:%d:%d", cli.Printable(f.File), f.Line, f.Column)
 }
 
 func (r *report) summary() string {
-	parts := []string{count(len(r.Files), "file")}
+	parts := []string{cli.Count(len(r.Files), "file")}
 	if len(r.Errors) > 0 {
-		parts = append(parts, count(len(r.Errors), "error"))
+		parts = append(parts, cli.Count(len(r.Errors), "error"))
 	} else {
-		parts = append(parts, count(r.Domains, "domain"), count(r.Rules, "rule"), count(len(r.Warnings), "warning"))
+		parts = append(parts, cli.Count(r.Domains, "domain"), cli.Count(r.Rules, "rule"), cli.Count(len(r.Warnings), "warning"))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // verdict is the last line that a script may look for.
@@ -86,11 +81,11 @@ func (r *report) verdict() string {
 	const bad = "error loading rate limit configs: "
 	switch n := len(r.Errors); {
 	case n > 1:
-		return fmt.Sprintf("%s%s: %s (and %d more)", bad, r.Errors[0].place(), printable(r.Errors[0].Message), n-1)
+		return fmt.Sprintf("%s%s: %s (and %d more)", bad, r.Errors[0].place(), cli.Printable(r.Errors[0].Message), n-1)
 	case n == 1:
-		return fmt.Sprintf("%s%s: %s", bad, r.Errors[0].place(), printable(r.Errors[0].Message))
+		return fmt.Sprintf("%s%s: %s", bad, r.Errors[0].place(), cli.Printable(r.Errors[0].Message))
 	case !r.OK:
-		return bad + count(len(r.Warnings), "warning") + ", and -strict allows none"
+		return bad + cli.Count(len(r.Warnings), "warning") + ", and -strict allows none"
 	}
 	return "all rate limit configs ok"
 }

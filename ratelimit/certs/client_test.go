@@ -189,19 +189,7 @@ func TestHandshakesDuringRotation(t *testing.T) {
 	done := make(chan struct{})
 	var group sync.WaitGroup
 	for range 2 {
-		group.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				if _, err := visit(addr, config); err != nil {
-					t.Errorf("a handshake failed: %v", err)
-					return
-				}
-			}
-		})
+		group.Go(func() { visitUntil(t, done, addr, config) })
 	}
 	for i := range 20 {
 		own := []issued{second, first}[i%2]

@@ -238,19 +238,7 @@ func TestHandshakesDuringReloads(t *testing.T) {
 	for range 2 {
 		config := client(t, ca, guest)
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(4)
-		group.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				if _, err := visit(addr, config); err != nil {
-					t.Errorf("a handshake failed: %v", err)
-					return
-				}
-			}
-		})
+		group.Go(func() { visitUntil(t, done, addr, config) })
 	}
 	for i := range 20 {
 		own := []issued{second, first}[i%2]

@@ -68,6 +68,21 @@ func visit(addr string, config *tls.Config) (tls.ConnectionState, error) {
 	return conn.ConnectionState(), err
 }
 
+// visitUntil makes one connection after the other until done is closed. None may fail.
+func visitUntil(t *testing.T, done <-chan struct{}, addr string, config *tls.Config) {
+	for {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		if _, err := visit(addr, config); err != nil {
+			t.Errorf("a handshake failed: %v", err)
+			return
+		}
+	}
+}
+
 // served is the certificate that a server shows.
 func served(t testing.TB, addr string, config *tls.Config) []byte {
 	t.Helper()

@@ -7,6 +7,14 @@
 //	    value: users
 //	    rate_limit: {unit: second, requests_per_unit: 500}
 //
+// An engine takes it as it is:
+//
+//	c, err := config.LoadDir("/srv/runtime_data/current", "ratelimit", "config", nil)
+//	if err != nil {
+//		return err // each fault on a line
+//	}
+//	engine.Use(c.Ruleset)
+//
 // [Parse] takes files that are in memory, [Load] those of a file system and
 // [LoadDir] those of the directory that the settings RUNTIME_ROOT,
 // RUNTIME_SUBDIRECTORY and RUNTIME_APPDIRECTORY make up. None of them keeps

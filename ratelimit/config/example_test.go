@@ -1,8 +1,12 @@
 package config_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log"
+	"os"
+	"path/filepath"
 	"testing/fstest"
 
 	"github.com/ashlar-go/ashlar/ratelimit/config"
@@ -44,4 +48,34 @@ func ExampleLoad() {
 	// sub.redis.yaml:4:5: config error, unknown key 'ratelimit': did you mean 'rate_limit'?
 	// sub.redis.yaml:4:5: invalid rate limit unit '': use second, minute, hour, day, week, month or year
 	// sub.redis.yaml:5:5: descriptor has empty key
+}
+
+// The directory that three settings make up, as a deployment has it: a root that is
+// swapped as a whole, and a part of it for each application.
+func ExampleLoadDir() {
+	root, err := os.MkdirTemp("", "runtime")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(root)
+	dir := filepath.Join(root, "ratelimit", "config")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		log.Fatal(err)
+	}
+	text := "domain: mongo\ndescriptors: [{key: database, rate_limit: {unit: second, requests_per_unit: 500}}]\n"
+	if err := os.WriteFile(filepath.Join(dir, "mongo.yaml"), []byte(text), 0o600); err != nil {
+		log.Fatal(err)
+	}
+
+	c, err := config.LoadDir(root, "ratelimit", "config", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Files, c.Ruleset.Has("mongo"))
+
+	_, err = config.LoadDir(root, "ratelimit", "configs", nil)
+	fmt.Println("there is none of that name:", errors.Is(err, fs.ErrNotExist))
+	// Output:
+	// [mongo.yaml] true
+	// there is none of that name: true
 }

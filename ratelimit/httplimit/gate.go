@@ -29,7 +29,7 @@ func (g *gate) serve(w http.ResponseWriter, r *http.Request, next http.Handler, 
 		return
 	}
 	if o.status.Limited {
-		g.names.set(w.Header(), &o.status)
+		g.names.set(w.Header(), &o.status, g.reset(&o.status))
 	}
 	if o.over {
 		setRetryAfter(w, o.retry)
@@ -37,6 +37,14 @@ func (g *gate) serve(w http.ResponseWriter, r *http.Request, next http.Handler, 
 		return
 	}
 	next.ServeHTTP(w, r)
+}
+
+// reset is the third number of the headers.
+func (g *gate) reset(s *ratelimit.Status) uint64 {
+	if !g.opts.ResetTime {
+		return uint64(s.ResetSeconds)
+	}
+	return uint64(g.opts.Now().Unix()) + uint64(s.ResetSeconds)
 }
 
 // undecided serves a request of which is not known whether it is within its limits.

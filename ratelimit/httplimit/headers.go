@@ -25,16 +25,16 @@ func (s HeaderStyle) names() (names headerNames, ok bool) {
 
 // set writes the numbers of a status. All three share one string and one array,
 // which makes two allocations of what would be six.
-func (n *headerNames) set(h http.Header, s *ratelimit.Status) {
+func (n *headerNames) set(h http.Header, s *ratelimit.Status, reset uint64) {
 	if n.limit == "" {
 		return
 	}
-	var buf [3 * len("4294967295")]byte
+	var buf [2*len("4294967295") + len("18446744073709551615")]byte
 	b := strconv.AppendUint(buf[:0], uint64(s.RequestsPerUnit), 10)
 	limit := len(b)
 	b = strconv.AppendUint(b, uint64(s.Remaining), 10)
 	remaining := len(b)
-	b = strconv.AppendUint(b, uint64(s.ResetSeconds), 10)
+	b = strconv.AppendUint(b, reset, 10)
 	text := string(b)
 	values := &[3]string{text[:limit], text[limit:remaining], text[remaining:]}
 	// No room behind each, or a handler that adds a value would overwrite the next.

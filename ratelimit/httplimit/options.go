@@ -3,6 +3,7 @@ package httplimit
 import (
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // HeaderStyle says under which names a client is told about its limit. All styles
@@ -28,6 +29,12 @@ type Options struct {
 	// every answer, refused or not, if a limit was applied. Of two middlewares around
 	// one handler the inner one's are seen. Default: RateLimitHeaders.
 	Headers HeaderStyle
+	// ResetTime has the third header be the time at which the window ends, in Unix
+	// seconds, and not the seconds until then, as clients of many public APIs know it
+	// from X-RateLimit-Reset.
+	ResetTime bool
+	// Now is the clock for ResetTime, and should be that of the limits. Default: time.Now.
+	Now func() time.Time
 
 	// FailClosed refuses a request when it can't be decided whether it is within its
 	// limits: the store does not answer, or the engine has no rules yet. By default
@@ -67,6 +74,9 @@ func newGate(opts *Options) *gate {
 		panic(fmt.Sprintf("httplimit: Options.Headers is %d: use RateLimitHeaders, XRateLimitHeaders or NoHeaders", g.opts.Headers))
 	}
 	g.names = names
+	if g.opts.Now == nil {
+		g.opts.Now = time.Now
+	}
 	if g.opts.Denied == nil {
 		g.opts.Denied = newRefusal(http.StatusTooManyRequests, "too many requests")
 	}

@@ -47,6 +47,12 @@ func TestHeaderStyles(t *testing.T) {
 	}
 }
 
+func TestResetTime(t *testing.T) {
+	f := newFixture()
+	h := f.perKey(t, 2, &httplimit.Options{ResetTime: true, Now: func() time.Time { return f.now }})
+	wantHeaders(t, get(h), map[string]string{"RateLimit-Limit": "2", "RateLimit-Remaining": "1", "RateLimit-Reset": "1700000040"})
+}
+
 func TestLargestNumbers(t *testing.T) {
 	f := newFixture()
 	f.now = time.Unix(0, 0)

@@ -25,6 +25,9 @@ func (r *running) write(name, data string) {
 // count is the present value of a counter.
 func (r *running) count(name string) uint64 { return r.srv.Statistics().Snapshot().Counters[name] }
 
+// gauge is the present value of a gauge.
+func (r *running) gauge(name string) uint64 { return r.srv.Statistics().Snapshot().Gauges[name] }
+
 // becomes waits until something holds.
 func (r *running) becomes(what string, holds func() bool) {
 	r.t.Helper()
@@ -36,6 +39,7 @@ func (r *running) becomes(what string, holds func() bool) {
 const (
 	loadSuccess = "ratelimit.service.config_load_success"
 	loadError   = "ratelimit.service.config_load_error"
+	loadOK      = "ratelimit.service.config_load_ok"
 )
 
 // broken has faults in several files.
@@ -68,6 +72,7 @@ func TestWaitsForConfiguration(t *testing.T) {
 	require.Nil(t, r.srv.Addresses().HTTP)
 	_, page := r.getAt(r.srv.Addresses().Debug, "/stats?filter=config_load")
 	require.Contains(t, page, loadSuccess+": 0\n")
+	require.Contains(t, page, loadOK+": 0\n")
 	_, page = r.getAt(r.srv.Addresses().Debug, "/rlconfig")
 	require.Empty(t, page)
 
@@ -109,6 +114,7 @@ func TestReload(t *testing.T) {
 
 	r.write("d.yaml", "domain: d\ndescriptors: [{key: client, rate_limit: {unit: hour, requests_per_unit: 7}}]\n")
 	const changed = "d.client: unit=HOUR requests_per_unit=7, shadow_mode: false, quota_mode: false\n"
+	require.EqualValues(t, 1, r.gauge(loadOK))
 	shows := func() bool {
 		_, page := r.getAt(r.addr.Debug, "/rlconfig")
 		return page == changed
@@ -123,7 +129,11 @@ func TestReload(t *testing.T) {
 	r.becomes("the broken file is counted", func() bool { return r.count(loadError) > before })
 	require.Contains(t, r.log.String(), "invalid rate limit unit 'eon'")
 	require.True(t, shows(), "what was in use stays")
+	r.becomes("the last load is known to have failed", func() bool { return r.gauge(loadOK) == 0 })
 	require.GreaterOrEqual(t, r.count(loadSuccess), uint64(2))
 	require.Equal(t, r.count(loadSuccess)+r.count(loadError), r.count("runtime.load_attempts"))
+
+	r.write("d.yaml", goodConfig)
+	r.becomes("the mended file is known to be in force", func() bool { return r.gauge(loadOK) == 1 })
 	r.end()
 }

@@ -22,6 +22,7 @@
 // New reads what is on the disk and fails if it makes no sense. Run opens the debug and
 // scrape listeners, waits for the counter store to answer and for a first configuration
 // (FORCE_START_WITHOUT_INITIAL_CONFIG does without), and then opens the two for decisions.
+// It fails before the wait if one of these can't be opened.
 //
 // When ctx ends, health turns unhealthy at once and everything else goes on for
 // the drain delay, so that balancers have time to look elsewhere; then calls
@@ -45,5 +46,7 @@
 //
 // Two statistics keep the names that they have had since there was only one kind of
 // store, ratelimit.service.call.should_rate_limit.redis_error and ratelimit.redis_pool:
-// dashboards ask for them.
+// dashboards ask for them. One is ours beside those of the reference service (1.14): the
+// gauge ratelimit.service.config_load_ok, because counters do not tell whether a success
+// or an error came last.
 package server

@@ -83,6 +83,16 @@ func (s *Server) openDecisions(ctx context.Context) (*decisions, error) {
 	return &decisions{g, h}, nil
 }
 
+// tryDecisions opens both and closes them again. That an address is taken or not of this
+// machine is told at the start, and not when there is a configuration at last.
+func (s *Server) tryDecisions(ctx context.Context) error {
+	d, err := s.openDecisions(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.grpc.Close(), d.http.Close())
+}
+
 func (s *Server) listenGRPC(ctx context.Context) (net.Listener, error) {
 	path := s.settings.GRPCUDS
 	if path == "" {

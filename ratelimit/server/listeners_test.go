@@ -65,6 +65,20 @@ func TestTakenPortLeavesNothing(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
+// A port that is taken is told of at once, and not when there is a configuration.
+func TestTakenPortIsToldBeforeTheWait(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	for _, setting := range []string{"PORT", "GRPC_PORT"} {
+		var taken *server.ListenError
+		require.ErrorAs(t, prepare(t, nil, map[string]string{setting: port}).fail(), &taken)
+		require.Equal(t, setting, taken.Setting)
+	}
+}
+
 func TestRunOnce(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil).start()
 	r.end()

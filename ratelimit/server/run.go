@@ -48,9 +48,12 @@ func (s *Server) helpers(o *operations) []func(context.Context) {
 	return append(all, s.sinks...)
 }
 
-// decide waits for the counter store and a configuration, opens the listeners for decisions and serves until
-// ctx ends.
+// decide waits for the counter store and a configuration, opens the listeners for
+// decisions and serves until ctx ends.
 func (s *Server) decide(ctx context.Context, o *operations) error {
+	if err := s.tryDecisions(ctx); err != nil {
+		return err
+	}
 	if err := s.startBackend(ctx); err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain) {
 	s.engine.Use(rules)
 	s.domains.Store(&domains)
 	s.counts.loadSuccess.Add(1)
+	s.counts.loadOK.Set(1)
 	s.config.Set(rules.Len() > 0, fmt.Sprintf("%d domains are loaded", rules.Len()))
 	s.once.Do(func() { close(s.configured) })
 }
@@ -45,6 +46,7 @@ func (s *Server) reject(err error) {
 		s.log.Error("error loading configuration", "err", fault)
 	}
 	s.counts.loadError.Add(1)
+	s.counts.loadOK.Set(0)
 }
 
 // useFiles uses a configuration that does not change.

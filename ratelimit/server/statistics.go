@@ -11,6 +11,7 @@ import (
 // the start, so that a first error is seen to be one more than none.
 type counts struct {
 	loadSuccess, loadError     *ratelimit.Counter
+	loadOK                     *stats.Gauge // 1 if the last load succeeded, 0 if it was refused or there was none
 	storeErrors, serviceErrors *ratelimit.Counter
 }
 
@@ -20,6 +21,7 @@ func (s *Server) buildStatistics() error {
 	s.counts = counts{
 		loadSuccess:   r.Counter("ratelimit.service.config_load_success"),
 		loadError:     r.Counter("ratelimit.service.config_load_error"),
+		loadOK:        r.Gauge("ratelimit.service.config_load_ok"),
 		storeErrors:   r.Counter("ratelimit.service.call.should_rate_limit.redis_error"),
 		serviceErrors: r.Counter("ratelimit.service.call.should_rate_limit.service_error"),
 	}

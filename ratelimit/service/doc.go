@@ -12,7 +12,12 @@
 //	grpcServer := grpc.NewServer(grpc.ForceServerCodecV2(service.Codec()))
 //	s.Register(grpcServer)
 //
-// [Health] tells over gRPC and HTTP whether calls are welcome.
+// [Health] tells over gRPC and HTTP whether calls are welcome:
+//
+//	health := service.NewHealth(nil)
+//	health.Register(grpcServer)
+//	mux.Handle("/healthcheck", health)
+//	health.Set(true)
 //
 // Errors follow one table for both transports, see [Status] and [Service.JSON]. A
 // panic in a counter store ends the call with Internal and not the process.

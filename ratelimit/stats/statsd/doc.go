@@ -7,7 +7,7 @@
 //
 // [New] speaks the plain push protocol over TCP or UDP, with tags as a part of names
 // (specification, "Statistics"; reference 1.14). [NewAgent] sends tags of their own and
-// maps names by [Mogrifier]s. [NewWriter] writes the same as JSON, a line each. Several
+// maps names by each [Mogrifier]. [NewWriter] writes the same as JSON, a line each. Several
 // sinks may share a registry.
 //
 // At each flush a sink sends how far each counter has come since what it sent last, if

@@ -3,11 +3,14 @@
 // become of them is for the engine's policy to say (ratelimit.FailurePolicy).
 //
 //	store, control := breaker.New(redis, nil)
-//	engine := ratelimit.New(store, &ratelimit.Options{OnStoreFailure: ratelimit.FailLocal, ...})
+//	engine := ratelimit.New(store, &ratelimit.Options{
+//		OnStoreFailure: ratelimit.FailLocal, Fallback: memstore.New(nil),
+//	})
 //
 // It opens after a number of failures in a row. While it is open calls fail with
-// ErrOpen. After a while one call is let through as a probe: if it succeeds, the breaker
-// closes; if not, it stays open for twice as long as before, up to a bound.
+// [ErrOpen]. After a while one call is let through as a probe: if it succeeds, the breaker
+// closes; if not, it stays open for twice as long as before, up to a bound. The [Breaker]
+// that comes with the store tells how things are, for statistics and health.
 //
 // # Design notes
 //

@@ -31,7 +31,9 @@
 // same family find it there, if they are given the same list in the same order: that
 // goes for instances of the reference service, so both can share nodes. The nodes of an
 // SRV record, which come in any order, are sorted, as they are there. A list is not: a
-// fleet of both kinds would be given one list and count in two places. Names are looked up for each connection, so that a node may move.
+// fleet of both kinds would be given one list and count in two places. [NewSRV] takes such
+// a record, and follows it. Names are looked up for each connection, so that a node may
+// move.
 //
 // If a node fails, so do the calls that have counters on it, and no others. No call
 // waits longer than Options.Timeout for its counters.

@@ -1,6 +1,7 @@
 package memcachestore
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -81,13 +82,13 @@ func (o *Options) orDefault() (Options, error) {
 	if err := opts.check(); err != nil {
 		return opts, err
 	}
-	opts.Timeout = orElse(opts.Timeout, defaultTimeout)
-	opts.MaxIdleConns = orElse(opts.MaxIdleConns, defaultMaxIdleConns)
-	opts.MaxReads = orElse(opts.MaxReads, defaultMaxReads)
-	opts.MaxWaiting = orElse(opts.MaxWaiting, defaultMaxWaiting)
-	opts.MaxWorkers = orElse(opts.MaxWorkers, defaultMaxWorkers)
-	opts.MaxPending = orElse(opts.MaxPending, defaultMaxPending)
-	opts.Resolver = orElse(opts.Resolver, net.DefaultResolver)
+	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
+	opts.MaxIdleConns = cmp.Or(opts.MaxIdleConns, defaultMaxIdleConns)
+	opts.MaxReads = cmp.Or(opts.MaxReads, defaultMaxReads)
+	opts.MaxWaiting = cmp.Or(opts.MaxWaiting, defaultMaxWaiting)
+	opts.MaxWorkers = cmp.Or(opts.MaxWorkers, defaultMaxWorkers)
+	opts.MaxPending = cmp.Or(opts.MaxPending, defaultMaxPending)
+	opts.Resolver = cmp.Or(opts.Resolver, net.DefaultResolver)
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -95,14 +96,6 @@ func (o *Options) orDefault() (Options, error) {
 		opts.Now = time.Now
 	}
 	return opts, nil
-}
-
-func orElse[T comparable](value, otherwise T) T {
-	var zero T
-	if value == zero {
-		return otherwise
-	}
-	return value
 }
 
 // check finds everything that is wrong at once.

@@ -83,6 +83,7 @@
 // needed; longer ones grow from small, or a window with few keys would keep the
 // memory of one with many.
 //
-// AddUnlessOver locks all shards of a request, in order, for the whole of the call. A request that brings new keys first makes their counters, at zero, and
-// then decides: which of them are shared has to be known before anything is added.
+// AddUnlessOver locks all shards of a request, in order, for the whole of the call. A
+// request that brings new keys first makes their counters, at zero, and then decides:
+// which of them are shared has to be known before anything is added.
 package memstore

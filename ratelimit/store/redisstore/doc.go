@@ -11,6 +11,8 @@
 //	}
 //	engine := ratelimit.New(store, nil)
 //
+// [NewSentinel] and [NewCluster] are the same for the other two.
+//
 // Keys and values are those of the reference service (reference 1.2), so both may count
 // on the same counters, during a migration or for good.
 //

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -97,11 +98,11 @@ func (o *Options) orDefault() (Options, error) {
 	if err := opts.check(); err != nil {
 		return opts, err
 	}
-	opts.PoolSize = orElse(opts.PoolSize, defaultPoolSize)
-	opts.OnEmptyWait = max(orElse(opts.OnEmptyWait, defaultOnEmptyWait), 0)
-	opts.Timeout = orElse(opts.Timeout, defaultTimeout)
-	opts.MaxWaiting = orElse(opts.MaxWaiting, defaultMaxWaiting)
-	opts.Parallelism = min(orElse(opts.Parallelism, opts.PoolSize), opts.PoolSize)
+	opts.PoolSize = cmp.Or(opts.PoolSize, defaultPoolSize)
+	opts.OnEmptyWait = max(cmp.Or(opts.OnEmptyWait, defaultOnEmptyWait), 0)
+	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
+	opts.MaxWaiting = cmp.Or(opts.MaxWaiting, defaultMaxWaiting)
+	opts.Parallelism = min(cmp.Or(opts.Parallelism, opts.PoolSize), opts.PoolSize)
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -114,14 +115,6 @@ func (o *Options) orDefault() (Options, error) {
 	return opts, nil
 }
 
-func orElse[T comparable](value, otherwise T) T {
-	var zero T
-	if value == zero {
-		return otherwise
-	}
-	return value
-}
-
 // check finds everything that is wrong at once.
 func (o *Options) check() error {
 	var wrong []error
@@ -130,7 +123,7 @@ func (o *Options) check() error {
 			wrong = append(wrong, fmt.Errorf("redisstore: "+format, args...))
 		}
 	}
-	timeout := orElse(o.Timeout, defaultTimeout)
+	timeout := cmp.Or(o.Timeout, defaultTimeout)
 	refuse(o.PoolSize < 0 || o.PoolSize > maxPoolSize, "PoolSize %d: must be 1 to %d, or 0 for %d", o.PoolSize, maxPoolSize, defaultPoolSize)
 	refuse(o.OnEmpty > Wait, "OnEmpty %d: must be Create, Fail or Wait", o.OnEmpty)
 	refuse(o.Timeout < 0, "Timeout %v: must be more than 0, or 0 for %v", o.Timeout, defaultTimeout)

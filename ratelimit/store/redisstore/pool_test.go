@@ -28,8 +28,8 @@ func (c stuckConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// exhausted is a store whose first connection, the only one unless PoolSize is set, is in use by a call that is under way
-// until release. Others that it may open work.
+// exhausted is a store whose first connection, the only one unless PoolSize is set, is in
+// use by a call that is under way until release. Others that it may open work.
 func exhausted(t *testing.T, opts redisstore.Options) (store *redisstore.Store, release func()) {
 	t.Helper()
 	var stuck atomic.Pointer[chan struct{}]

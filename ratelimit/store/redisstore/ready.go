@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,8 +31,8 @@ func (c *client) waitReady(ctx context.Context, backoff *Backoff, ping func(cont
 	if backoff != nil {
 		b = *backoff
 	}
-	longest := orElse(b.Max, 30*time.Second)
-	wait := min(orElse(b.Initial, time.Second), longest)
+	longest := cmp.Or(b.Max, 30*time.Second)
+	wait := min(cmp.Or(b.Initial, time.Second), longest)
 	if b.MaxElapsed > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, b.MaxElapsed, fmt.Errorf("redisstore: the store has not answered for %v", b.MaxElapsed))
@@ -60,7 +61,7 @@ func (c *client) waitReady(ctx context.Context, backoff *Backoff, ping func(cont
 // jittered is the wait, or up to a fourth less, so that instances do not all come at
 // once.
 func jittered(wait time.Duration) time.Duration {
-	return wait - rand.N(wait/4+1) //nolint:gosec // not a secret
+	return wait - rand.N(wait/4+1) // not a secret
 }
 
 // sleep reports whether the time has passed; if not, ctx is done.

@@ -2,7 +2,7 @@ package redisstore
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // the name that Redis gives a script
+	"crypto/sha1" // the name that Redis gives a script
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -46,7 +46,7 @@ return counts
 var unlessOverName = nameOf(unlessOver)
 
 func nameOf(script string) string {
-	sum := sha1.Sum([]byte(script)) //nolint:gosec // not for security
+	sum := sha1.Sum([]byte(script)) // not for security
 	return hex.EncodeToString(sum[:])
 }
 

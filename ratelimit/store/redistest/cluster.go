@@ -162,7 +162,7 @@ func (m *Migration) Move() {
 			return
 		}
 		for _, key := range keys {
-			if err := client.Migrate(ctx, host, port, key, 0, patience).Err(); err != nil && err != redis.Nil { //nolint:errorlint // as is
+			if err := client.Migrate(ctx, host, port, key, 0, patience).Err(); err != nil && err != redis.Nil { // the client returns it as it is
 				check(m.c.t, fmt.Errorf("migrate: %w", err))
 			}
 		}

@@ -28,6 +28,7 @@ type Process struct {
 	program string // its path
 	args    []string
 	ready   func(ctx context.Context, addr string) error
+	setup   func(cmd *exec.Cmd)
 
 	mu      sync.Mutex
 	process *os.Process
@@ -44,7 +45,17 @@ func Start(
 	ready func(ctx context.Context, addr string) error,
 ) *Process {
 	t.Helper()
-	p := &Process{t: t, program: Find(t, program), ready: ready}
+	return StartWith(t, program, args, ready, func(*exec.Cmd) {})
+}
+
+// StartWith is Start for a program that needs more than arguments, such as another user.
+// setup gives it to each command before that is started, on a restart too.
+func StartWith(
+	t testing.TB, program string, args func(port string) []string,
+	ready func(ctx context.Context, addr string) error, setup func(cmd *exec.Cmd),
+) *Process {
+	t.Helper()
+	p := &Process{t: t, program: Find(t, program), ready: ready, setup: setup}
 	t.Cleanup(p.Kill)
 	var err error
 	for range starts {
@@ -94,6 +105,19 @@ func (p *Process) Kill() {
 	}
 }
 
+// Stop sends the process, if it runs, a signal that ends it in its own way, and returns
+// when it is gone. It is killed if it takes half a minute.
+func (p *Process) Stop(s os.Signal) {
+	p.signal(s)
+	if ended := p.gone(); ended != nil {
+		select {
+		case <-ended:
+		case <-time.After(patience):
+		}
+	}
+	p.Kill()
+}
+
 // Restart kills the server, if it runs, and starts it again on the same address.
 func (p *Process) Restart() {
 	p.t.Helper()
@@ -137,6 +161,7 @@ func (p *Process) launch() error {
 	p.output = new(output)
 	cmd := exec.Command(p.program, p.args...)
 	cmd.Stdout, cmd.Stderr = p.output, p.output
+	p.setup(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}

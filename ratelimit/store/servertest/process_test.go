@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,32 @@ func TestFrozenServerCanBeKilled(t *testing.T) {
 	p.Restart()
 	if err := echo(t.Context(), p.Addr); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestStop(t *testing.T) {
+	t.Setenv(role, "server")
+	p := start(t, onlyPort)
+	p.Stop(os.Interrupt)
+	if err := echo(t.Context(), p.Addr); err == nil {
+		t.Error("a server that was stopped answers")
+	}
+	p.Stop(os.Interrupt) // does no harm
+}
+
+func TestSetup(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := 0
+	p := servertest.StartWith(t, program, onlyPort, echo, func(cmd *exec.Cmd) {
+		times++
+		cmd.Env = append(os.Environ(), role+"=server")
+	})
+	p.Restart()
+	if times != 2 {
+		t.Errorf("the command was set up %d times for a start and a restart", times)
 	}
 }
 
