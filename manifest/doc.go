@@ -41,6 +41,13 @@
 //
 // # Resolving
 //
+//	plan, err := server.Packages[0].Resolve(manifest.Values{"city": {"Rome"}}, nil)
+//	if err != nil {
+//		return err // Faults: what is missing, and what is not possible
+//	}
+//	fmt.Print(plan.Consent()) // for a person to agree to
+//	argv := plan.Argv()       // to run, without a shell
+//
 // [Package.Resolve] makes a [Plan] of a package and what a user has given: the command
 // as a list of arguments, the environment, files to fetch, the url and headers of the
 // transport. [Remote.Resolve] makes an [Endpoint] of a remote. All inputs that are

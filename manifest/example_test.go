@@ -85,3 +85,14 @@ func ExampleDocument_Server() {
 	// Output:
 	// {"name":"com.example/weather","title":"Weather","description":"Tells the weather","version":"1.4.2","icons":[],"com.example/notes":[1.0]}
 }
+
+// A profile by the name that a flag or a form has for it.
+func ExampleParseProfile() {
+	profile, err := manifest.ParseProfile("registry")
+	fmt.Println(profile == manifest.Registry, err)
+	_, err = manifest.ParseProfile("2024-01-01")
+	fmt.Println(err)
+	// Output:
+	// true <nil>
+	// there is no profile "2024-01-01": use neutral, 2025-09-29, 2025-10-17, 2025-12-11 or registry
+}

@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
-// context is how many equal lines a diff shows around a change.
+// around is how many equal lines a diff shows around a change.
 const around = 3
 
 // maxCells bounds the table that lines are compared with: beyond it a diff shows all
@@ -57,7 +59,7 @@ func hunk(b *strings.Builder, script []change, start, end int) {
 	was, is := count(script[:start], '-'), count(script[:start], '+')
 	fmt.Fprintf(b, "@@ -%d,%d +%d,%d @@\n", was+1, count(script[start:end], '-'), is+1, count(script[start:end], '+'))
 	for _, c := range script[start:end] {
-		fmt.Fprintf(b, "%c%s\n", c.op, printable(c.text))
+		fmt.Fprintf(b, "%c%s\n", c.op, cli.Printable(c.text))
 	}
 }
 

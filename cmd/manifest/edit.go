@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
@@ -53,7 +54,7 @@ func (c *call) show(s *source, e *edited, dry bool) error {
 		to = c.Stderr
 	}
 	for _, note := range e.notes {
-		fmt.Fprintf(to, "%s: %s\n", s.name(), printable(note))
+		fmt.Fprintf(to, "%s: %s\n", s.name(), cli.Printable(note))
 	}
 	same := bytes.Equal(s.data, e.data)
 	if same {
@@ -84,7 +85,7 @@ func runFix(ctx context.Context, c *call) error {
 		e, rest := fixed(s.data, p)
 		left = left || rest > 0
 		if rest > 0 {
-			e.notes = append(e.notes, count(rest, "error")+" left: see manifest validate")
+			e.notes = append(e.notes, cli.Count(rest, "error")+" left: see manifest validate")
 		}
 		return e, nil
 	})

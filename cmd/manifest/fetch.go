@@ -45,7 +45,7 @@ func runFetch(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%s is there and has the SHA-256 %s\n", printable(*out), f.SHA256)
+	_, err = fmt.Fprintf(c.Stdout, "%s is there and has the SHA-256 %s\n", cli.Printable(*out), f.SHA256)
 	return err
 }
 
@@ -100,7 +100,7 @@ func nameIn(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err == nil {
 		name := path.Base(u.Path)
-		if name != "." && name != "/" && name[0] != '.' && name[0] != '-' && name == printable(name) && !strings.ContainsAny(name, `\/:`) {
+		if name != "." && name != "/" && name[0] != '.' && name[0] != '-' && name == cli.Printable(name) && !strings.ContainsAny(name, `\/:`) {
 			return name, nil
 		}
 	}

@@ -25,7 +25,7 @@ func (s *source) name() string {
 	if s.path == "-" {
 		return "<stdin>"
 	}
-	return printable(s.path)
+	return cli.Printable(s.path)
 }
 
 // maxFile bounds what is read of one file: more than any manifest may have, so that
@@ -133,7 +133,7 @@ func walk(root string) ([]string, error) {
 
 func (c *call) read(ctx context.Context, path string) ([]byte, error) {
 	if path == "-" {
-		return readInput(ctx, c.Stdin)
+		return c.ReadInput(ctx, maxFile)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -145,26 +145,6 @@ func (c *call) read(ctx context.Context, path string) ([]byte, error) {
 		return nil, unreadable(err)
 	}
 	return data, nil
-}
-
-// readInput reads the standard input. A terminal that nobody types on must not keep
-// the program from ending when it is told to.
-func readInput(ctx context.Context, stdin io.Reader) ([]byte, error) {
-	type input struct {
-		data []byte
-		err  error
-	}
-	done := make(chan input, 1)
-	go func() { // ends with the process at the latest
-		data, err := io.ReadAll(io.LimitReader(stdin, maxFile))
-		done <- input{data, err}
-	}()
-	select {
-	case in := <-done:
-		return in.data, in.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // replace writes a file anew, all of it or nothing, with the rights that it has.

@@ -116,7 +116,7 @@ func (i *interview) fault(pointer string) (string, error) {
 	}
 	for _, p := range manifest.Validate(data, nil).Problems {
 		if p.Pointer == pointer && p.Severity == manifest.Error {
-			return strings.TrimSuffix(printable(p.Message+" ("+p.Suggestion+")"), " ()"), nil
+			return strings.TrimSuffix(cli.Printable(p.Message+" ("+p.Suggestion+")"), " ()"), nil
 		}
 	}
 	return "", nil

@@ -9,10 +9,11 @@
 //	manifest init [-o server.json]
 //	manifest fetch [-o OUT] (FILE | -sha256 HASH URL)
 //	manifest schema
+//	manifest completion
 //
 // A directory stands for the files in it, at any depth, that are called server.json or
-// end in .server.json. "manifest help COMMAND" tells more of each command. Flags may stand before and behind files
-// and be written with one dash or two.
+// end in .server.json. "manifest help COMMAND" tells more of each command. Flags may stand
+// before and behind files and be written with one dash or two.
 //
 // The exit code is 0 if all is well, 1 if a manifest has errors, can't be resolved or is
 // not formatted, and 2 for wrong flags and for files that can't be read.

@@ -108,7 +108,7 @@ func (q *question) answer(s *manifest.Server) error {
 		list, what, n = len(s.Remotes), "remote", q.remote
 	}
 	if n >= list {
-		return cli.Usagef("there is no %s %d: %s has %s", what, n, q.source.name(), count(list, what))
+		return cli.Usagef("there is no %s %d: %s has %s", what, n, q.source.name(), cli.Count(list, what))
 	}
 	q.opts.Pointer = fmt.Sprintf("/%ss/%d", what, n)
 	if what == "package" {
@@ -203,9 +203,9 @@ func (q *question) tell(err error) error {
 			line, column := q.doc.Position(n.Start)
 			place = fmt.Sprintf("%s:%d:%d", place, line, column)
 		}
-		fmt.Fprintf(&b, "%s: %s\n", place, printable(f.Message))
+		fmt.Fprintf(&b, "%s: %s\n", place, cli.Printable(f.Message))
 		if f.Suggestion != "" {
-			fmt.Fprintf(&b, "      = %s\n", printable(f.Suggestion))
+			fmt.Fprintf(&b, "      = %s\n", cli.Printable(f.Suggestion))
 		}
 	}
 	for _, key := range faults.Missing() {
@@ -233,9 +233,9 @@ func (q *question) writeForm(f *manifest.Form) error {
 	var b bytes.Buffer
 	for i := range f.Prompts {
 		p := &f.Prompts[i]
-		fmt.Fprintf(&b, "%s (%s)\n", printable(p.Key), traits(p))
+		fmt.Fprintf(&b, "%s (%s)\n", cli.Printable(p.Key), traits(p))
 		if p.Description != "" {
-			fmt.Fprintf(&b, "      %s\n", printable(p.Description))
+			fmt.Fprintf(&b, "      %s\n", cli.Printable(p.Description))
 		}
 	}
 	if len(f.Prompts) == 0 {
@@ -257,10 +257,10 @@ func traits(p *manifest.Prompt) string {
 		}
 	}
 	if len(p.Choices) > 0 {
-		words = append(words, "one of "+printable(strings.Join(p.Choices, ", ")))
+		words = append(words, "one of "+cli.Printable(strings.Join(p.Choices, ", ")))
 	}
 	if p.Default != nil {
-		words = append(words, "default "+printable(p.Default.String()))
+		words = append(words, "default "+cli.Printable(p.Default.String()))
 	}
 	return strings.Join(words, ", ")
 }

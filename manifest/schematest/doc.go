@@ -1,5 +1,5 @@
-// Package schematest holds what [manifest.Validate] says against what a JSON Schema
-// validator of others says of [manifest.Schema]: over the corpus, over documents
+// Package schematest holds what manifest.Validate says against what a JSON Schema
+// validator of others says of manifest.Schema: over the corpus, over documents
 // that are generated from it and, with go test -fuzz, over whatever fuzzing finds.
 // There is nothing to import.
 //
