@@ -1,8 +1,8 @@
 // Package archtest holds the house to its law: which package may import which,
 // where third-party modules and the test framework may go, what a package may
 // be called and what it may keep at package level. It also proves that the core
-// costs its importers nothing, and compares each public package's face with the
-// listing committed under testdata/api.
+// costs its importers nothing, that every constructor is called in an example, and
+// compares each public package's face with the listing committed under testdata/api.
 //
 // The law is the table in [House]. Its tests are the only user:
 //
@@ -32,7 +32,10 @@
 // table that is only read for state. What is written through an alias
 // it does not see.
 //
-// Listings are made from the source for the same reason, so that they can be
-// written while a dependency does not compile. Only constants are evaluated, since
-// a constant moved within its iota block is a change of the face too.
+// An example has to call a constructor itself. One that leaves it to a helper is easier
+// to write, and shows a reader less. Which functions are constructors, their names say.
+//
+// Listings are made from the source too, so that they can be written while a
+// dependency does not compile. Only constants are evaluated, since a constant moved
+// within its iota block is a change of the face.
 package archtest

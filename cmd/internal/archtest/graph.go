@@ -22,8 +22,9 @@ type Package struct {
 	Standard   bool
 	ForTest    string
 
-	GoFiles     []string
-	TestGoFiles []string
+	GoFiles      []string
+	TestGoFiles  []string
+	XTestGoFiles []string
 
 	Imports      []string
 	TestImports  []string
@@ -96,7 +97,7 @@ func Load(ctx context.Context, dir string) (*Graph, error) {
 	if err := touch(dir); err != nil {
 		return nil, err
 	}
-	const fields = "-json=ImportPath,Name,Dir,Standard,ForTest,GoFiles,TestGoFiles,Imports,TestImports,XTestImports,Module"
+	const fields = "-json=ImportPath,Name,Dir,Standard,ForTest,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports,Module"
 	out, err := goCommand(ctx, dir, "list", fields, "-deps", "-test", "./...")
 	if err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ func House() *Law {
 			"github.com/DATA-DOG/go-sqlmock",
 			"github.com/alicebob/miniredis/v2",
 			"github.com/emersion/go-smtp",
+			"github.com/chromedp",
 			"github.com/getkin/kin-openapi",
 			"github.com/santhosh-tekuri/jsonschema/v6",
 		},
@@ -96,6 +97,10 @@ func inventoryRows() []Row {
 		{Path: "inventory/mail", Floor: First, Uses: []string{mail}},
 		{Path: "inventory/sqlstore", Floor: First, Uses: []string{migrations, sqlbuilder, uuid}},
 		{Path: "inventory/storetest", Floor: First, Uses: []string{uuid}},
+		{Path: "inventory/demo", Floor: First, Uses: []string{uuid}},
+		{Path: "inventory/openapi", Floor: First},
+		{Path: "inventory/sqlstore/postgrestest", Floor: First},
+		{Path: "inventory/sqlstore/sqlstoretest", Floor: First},
 		{Path: "bookcatalog/sqlstore", Floor: First, Uses: []string{migrations, uuid}},
 		{Path: "bookcatalog/storetest", Floor: First},
 
@@ -116,6 +121,7 @@ func kitRows() []Row {
 		{Path: "httpx", Floor: Ground},
 
 		{Path: "httpx/sanitize", Floor: First, Uses: []string{htmlpolicy}},
+		{Path: "httpx/apidocs", Floor: First},
 		{Path: "httpx/httpxtest", Floor: First, Uses: []string{chi}},
 		{Path: "manifest/schematest", Floor: First},
 		{Path: "manifest/fetch", Floor: First, Uses: []string{semver}},
@@ -126,7 +132,10 @@ func kitRows() []Row {
 func programRows() []Row {
 	return []Row{
 		{Path: "cmd/internal/archtest", Floor: Inside},
+		// Below the others there, because the tests of programs open pages with it.
+		{Path: "cmd/internal/browsertest", Floor: Third},
 		{Path: "cmd/internal/cli", Floor: Inside},
+		{Path: "cmd/internal/deploytest", Floor: Inside, Uses: []string{grpc, envoy, yaml}},
 		{Path: "cmd/internal/e2e", Floor: Inside, Uses: []string{grpc, envoy, protobuf}},
 
 		{Path: ".", Floor: Top},

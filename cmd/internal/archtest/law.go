@@ -20,8 +20,8 @@ const (
 
 // Law is what a module's packages are held to.
 type Law struct {
-	// Rows has one row for every package. Rows for packages that are yet to come
-	// do no harm.
+	// Rows has one row for every package. Rows for packages that are not there do
+	// no harm.
 	Rows []Row
 	// TestLibraries are the prefixes of import paths for tests, and for packages
 	// whose name ends in "test".

@@ -8,7 +8,7 @@ import (
 // Violation is one breach of the law.
 type Violation struct {
 	// Law is the part of the law: "rows", "floors", "third party", "tests",
-	// "names" or "state".
+	// "names", "state", "face" or "examples".
 	Law string
 	// What is wrong, and where.
 	What string

@@ -5,10 +5,21 @@ package e2e_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// anywhere are the flags of ashlar for free ports, and a directory that is gone with the test.
+func anywhere(t *testing.T) []string {
+	args := []string{"-data", t.TempDir(), "-devices", "20"}
+	for _, port := range []string{"-port", "-inventory-port", "-catalog-port", "-http-port", "-grpc-port", "-debug-port"} {
+		args = append(args, port, "0")
+	}
+	return args
+}
 
 // TestEditedLimits does what a new user does next: copy the limits, start with them,
 // edit them, and start again.
@@ -18,7 +29,7 @@ func TestEditedLimits(t *testing.T) {
 	file := filepath.Join(dir, "mine.yaml")
 	decide := func(limits string) string {
 		require.NoError(t, os.WriteFile(file, []byte(limits), 0o600))
-		p := start(t, nil, "ashlar", "-http-port", "0", "-grpc-port", "0", "-catalog-port", "0", "-debug-port", "0", "-limits", dir)
+		p := start(t, nil, "ashlar", append(anywhere(t), "-limits", dir)...)
 		addr := p.says(p.stdout, `gRPC +([0-9.:]+)\n(?s:.*)all files in `)[1]
 		defer p.stop()
 		return decision(t, addr, "shop", "client=ann")
@@ -27,7 +38,26 @@ func TestEditedLimits(t *testing.T) {
 	require.Equal(t, "OVER_LIMIT", decide("domain: shop\ndescriptors:\n  - key: client\n    rate_limit: {unit: year, requests_per_unit: 0}\n"))
 
 	require.NoError(t, os.WriteFile(file, []byte("domain: shop\ndescriptors:\n  - kee: client\n  - key: x\n    rate_limit: {unit: moon}\n"), 0o600))
-	p := run(t, 1, "ashlar", "-http-port", "0", "-grpc-port", "0", "-catalog-port", "0", "-debug-port", "0", "-limits", dir)
+	p := run(t, 1, "ashlar", append(anywhere(t), "-limits", dir)...)
 	require.Regexp(t, `mine\.yaml:3:5: .*unknown key 'kee'`, p.stderr.String())
 	require.Regexp(t, `mine\.yaml:5:24: invalid rate limit unit 'moon'`, p.stderr.String())
+}
+
+// TestReadmeShowsTheWelcome says that what the README shows is what the program prints, but
+// for ports and the password.
+func TestReadmeShowsTheWelcome(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join(checkout, "README.md"))
+	require.NoError(t, err)
+	shown := regexp.MustCompile("(?s)```text\n(ashlar is running.*?)```").FindSubmatch(readme)
+	require.NotNil(t, shown)
+	w := startServer(t, "go run ./cmd/ashlar")
+	printed, _, _ := strings.Cut(w.stdout.String(), "\nTry in another terminal")
+	for port, addr := range w.addrs {
+		printed = strings.ReplaceAll(printed, addr, "127.0.0.1:"+port)
+	}
+	password := regexp.MustCompile(`admin, [A-Z2-7]{26}\n`)
+	require.Regexp(t, password, printed)
+	require.Equal(t, password.ReplaceAllString(string(shown[1]), "admin, ***\n"), password.ReplaceAllString(printed, "admin, ***\n"))
+	w.stop()
 }

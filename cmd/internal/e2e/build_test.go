@@ -20,8 +20,9 @@ const checkout = "../../.."
 func programs() []string {
 	return []string{
 		"./cmd/ashlar", "./cmd/bookcatalogd", "./cmd/ratelimitd", "./cmd/ratelimit-check", "./cmd/ratelimit-client", "./cmd/ratelimit-load",
-		"./cmd/manifest", "./examples/manifest-upload", "./examples/manifest-launch",
-		"./examples/limiter", "./examples/mux", "./examples/grpcserver",
+		"./cmd/inventoryd", "./cmd/manifest", "./examples/manifest-upload", "./examples/manifest-launch",
+		"./examples/limiter", "./examples/mux", "./examples/grpcserver", "./examples/inventory-store",
+		"./examples/counter-store", "./examples/discovery",
 	}
 }
 

@@ -37,6 +37,9 @@ func sessions() []session {
 		{start: "go run ./cmd/bookcatalogd -seed", tries: []try{
 			{"curl -i http://localhost:8000/api/books", `^HTTP/1.1 200 `},
 		}},
+		{start: "go run ./cmd/inventoryd -demo", tries: []try{
+			{"curl -i http://localhost:3000/healthz", `^HTTP/1.1 200 `},
+		}},
 		{start: "go run ./examples/mux", tries: []try{
 			{`curl -i -X POST 'http://127.0.0.1:8082/login?user=ann'`, `(?i)RateLimit-Limit: 3\r`},
 		}},
@@ -52,6 +55,7 @@ func sessions() []session {
 			{"WEATHER_API_KEY=wk-123 go run ./cmd/manifest resolve manifest/testdata/examples/local.json -set city=Rome -set WEATHER_API_KEY", `(?m)^  WEATHER_API_KEY='\*\*\*'$`},
 			{"go run ./examples/manifest-launch", `"who" is required and was not given`}, // nobody answers here
 			{"go run ./examples/limiter", `(?m)^ann: denied, 3 an hour are too few: come back in .+$`},
+			{"go run ./cmd/inventoryd -settings", `(?m)^RATE_LIMIT -rate-limit +100 +requests a minute`},
 			{"go run ./cmd/ratelimitd -settings", `(?m)^GRPC_PORT +8081 +port of the gRPC listener`},
 			{"go run ./cmd/ratelimitd -print-settings", `(?m)^BACKEND_TYPE +embedded +default$`},
 			{"go run ./cmd/ratelimit-check ./cmd/ashlar/sample -explain demo client=alice", `(?m)^  result: 50 requests per minute`},
@@ -83,7 +87,7 @@ func TestCommands(t *testing.T) {
 // decision is refused in the end.
 func TestPrintedCommands(t *testing.T) {
 	t.Parallel()
-	asks := regexp.MustCompile(`ratelimit-client|/json |/login`)
+	asks := regexp.MustCompile(`ratelimit-client|/json |/login\?`)
 	for start, limit := range map[string]int{"go run ./cmd/ashlar": 5, "go run ./examples/mux": 3, "go run ./examples/grpcserver": 3} {
 		t.Run(start, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +136,10 @@ func addresses() map[string][]address {
 			{"8081", "-grpc-port 0", `over gRPC +([0-9.:]+)\n`},
 			{"6070", "-debug-port 0", `debug, statistics +http://([0-9.:]+)/\n`},
 			{"8000", "-catalog-port 0", `catalog +http://([0-9.:]+)/api/books\n`},
+			{"3000", "-inventory-port 0", `inventory +http://([0-9.:]+)/docs/\n`},
+			{"8888", "-port 0", `start here +http://([0-9.:]+)/\n`},
 		},
+		"inventoryd":      {{"3000", "-addr 127.0.0.1:0 -database-url :memory: -devices 100", `http://([0-9.:]+), records in `}},
 		"bookcatalogd":    {{"8000", "-addr 127.0.0.1:0", `http://([0-9.:]+)/api/books, `}},
 		"mux":             {{"8082", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"manifest-upload": {{"8084", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
@@ -154,9 +161,12 @@ func startServer(t *testing.T, command string) *welcomed {
 	for _, a := range addresses()[name] {
 		args = append(args, strings.Fields(a.flags)...)
 	}
+	if name == "ashlar" {
+		args = append(args, "-data", t.TempDir(), "-devices", "20")
+	}
 	w := &welcomed{process: start(t, nil, name, args...), addrs: map[string]string{}}
 	printed := w.stdout
-	if name == "bookcatalogd" {
+	if name == "bookcatalogd" || name == "inventoryd" {
 		printed = w.stderr
 	}
 	for _, a := range addresses()[name] {

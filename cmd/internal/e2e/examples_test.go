@@ -26,6 +26,21 @@ eve, four times at once: OVER_LIMIT
 $`, p.stdout.String())
 }
 
+// TestExamplesThatEnd runs the examples that say all there is to say and end.
+func TestExamplesThatEnd(t *testing.T) {
+	t.Parallel()
+	for name, says := range map[string]string{
+		"counter-store": "ann: true 1 left\nann: true 0 left\nann: false 0 left\n",
+		"discovery":     "version 1: OK OVER_LIMIT OVER_LIMIT OVER_LIMIT\nversion 2: OK OK OK OVER_LIMIT\n",
+		"inventory-store": "refused: Nothing was changed, as 1 of 2 items of devices failed: item 1: Invalid IP address format\n" +
+			"ber1-sw-2 192.0.2.2 active\nber1-sw-1 192.0.2.1 active\n2 entries in the log, the first: importer create device\n",
+	} {
+		p := run(t, 0, name)
+		require.Equal(t, says, p.stdout.String(), name)
+		require.Empty(t, p.stderr.String(), name)
+	}
+}
+
 func TestMuxExample(t *testing.T) {
 	t.Parallel()
 	w := startServer(t, "go run ./examples/mux")

@@ -1,0 +1,219 @@
+package deploytest_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	inventory "github.com/ashlar-go/ashlar/inventory/server"
+)
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s system) { report(t, checkCommands(s.page(t), s)) })
+}
+
+// checkCommands reports commands in blocks of shell that can't work.
+func checkCommands(p *page, s system) (faults []string) {
+	for _, b := range p.blocksOf("sh") {
+		for i, line := range b.lines {
+			words, err := split(line)
+			if err == nil {
+				err = vouch(words, s)
+			}
+			if err != nil {
+				faults = append(faults, p.fault(b.first+i, "%v", err))
+			}
+		}
+	}
+	return faults
+}
+
+// split takes a line of shell apart: words and quotes, and nothing that has a meaning.
+func split(line string) (words []string, err error) {
+	form := regexp.MustCompile(`^(?:'[^']*'|[^\s'"$;&|<>\x60\\]+)+`)
+	for rest := strings.TrimSpace(line); rest != ""; {
+		word := form.FindString(rest)
+		if word == "" {
+			return nil, fmt.Errorf("%q: write one plain command a line; the trouble is at %q", line, rest)
+		}
+		words = append(words, strings.ReplaceAll(word, "'", ""))
+		rest = strings.TrimSpace(rest[len(word):])
+	}
+	if len(words) == 0 {
+		return nil, errors.New("an empty line in a block of shell")
+	}
+	return words, nil
+}
+
+// vouch says why a command can't work.
+func vouch(words []string, s system) error {
+	for _, word := range words[1:] {
+		if strings.HasPrefix(strings.TrimPrefix(word, "./"), "cmd/") && !exists(word) {
+			return fmt.Errorf("%s: there is no %s", words[0], word)
+		}
+	}
+	switch words[0] {
+	case "make":
+		return isTarget(words[1:])
+	case "curl":
+		return asksUs(words[len(words)-1], s)
+	}
+	if exists("cmd/" + words[0]) {
+		return hasFlags(words)
+	}
+	if !slices.Contains([]string{
+		"go", "install", "systemctl", "journalctl", "docker", "kubectl", "rm", "cp",
+		"redis-cli", "sqlite3", "createuser", "createdb", "pg_dump", "pg_restore",
+	}, words[0]) {
+		return fmt.Errorf("%s is no program that this page may expect", words[0])
+	}
+	return nil
+}
+
+func isTarget(targets []string) error {
+	for _, target := range targets {
+		if !matches(filepath.Join(checkout, "Makefile"), `(?m)^`+regexp.QuoteMeta(target)+`:`) {
+			return fmt.Errorf("make: there is no target %s", target)
+		}
+	}
+	return nil
+}
+
+// asksUs reports an address that the program does not answer to.
+func asksUs(address string, s system) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(s.ports, u.Port()) || !slices.Contains(s.paths, u.Path) {
+		return fmt.Errorf("%s answers to no %s at port %s", s.name, u.Path, u.Port())
+	}
+	return nil
+}
+
+// hasFlags reports flags that a program of ours does not have.
+func hasFlags(words []string) error {
+	known, err := flagsOf(words[0])
+	if err != nil {
+		return err
+	}
+	for _, word := range words[1:] {
+		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if strings.HasPrefix(word, "-") && !slices.Contains(known, name) {
+			return fmt.Errorf("%s has no flag -%s; it has %s", words[0], name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// flagsOf are the flags of a program, as its source defines them.
+func flagsOf(program string) (names []string, err error) {
+	files, err := filepath.Glob(filepath.Join(checkout, "cmd", program, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				names = append(names, defined(call)...)
+			}
+			return true
+		})
+	}
+	if program == "inventoryd" {
+		set := flag.NewFlagSet(program, flag.ContinueOnError)
+		inventory.Flags(set)
+		set.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// defined is the name of the flag that a call of package flag defines: its first argument,
+// or the second for those that end in Var.
+func defined(call *ast.CallExpr) []string {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	kind, at := strings.TrimSuffix(method.Sel.Name, "Var"), 0
+	if kind != method.Sel.Name {
+		at = 1
+	}
+	if !slices.Contains([]string{"", "Bool", "BoolFunc", "Duration", "Float64", "Func", "Int", "String", "Text", "Uint", "Uint64"}, kind) || len(call.Args) < at+2 {
+		return nil
+	}
+	text, ok := call.Args[at].(*ast.BasicLit)
+	if !ok || text.Kind != token.STRING {
+		return nil
+	}
+	name, err := strconv.Unquote(text.Value)
+	if err != nil {
+		return nil
+	}
+	return []string{name}
+}
+
+// The scan of the sources finds what there is.
+func TestFlagsOfPrograms(t *testing.T) {
+	t.Parallel()
+	for program, some := range map[string][]string{
+		"ratelimitd":       {"settings", "print-settings"},
+		"ratelimit-check":  {"config_dir", "explain", "strict", "cache_key_prefix"},
+		"ratelimit-client": {"dial_string", "domain", "descriptors", "hits", "grpc-use-tls"},
+		"ratelimit-load":   {"addr", "serve-floor", "compare", "rate", "entry"},
+		"inventoryd":       {"addr", "demo", "settings", "database-url"},
+	} {
+		known, err := flagsOf(program)
+		require.NoError(t, err)
+		require.Subset(t, known, some, program)
+		require.NotContains(t, known, "jwt-secret")
+	}
+}
+
+// Flags that stand within a line of the page, as in `-settings`.
+func TestFlagsWithinLines(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s system) {
+		p := s.page(t)
+		var known []string
+		for _, program := range []string{s.name, "ratelimit-check", "ratelimit-client", "ratelimit-load"} {
+			names, err := flagsOf(program)
+			require.NoError(t, err)
+			known = append(known, names...)
+		}
+		for i, line := range p.prose() {
+			for _, found := range regexp.MustCompile("`[^`]*`").FindAllString(line, -1) {
+				for _, name := range regexp.MustCompile("[` ]-([a-z][a-z_-]+)").FindAllStringSubmatch(found, -1) {
+					if !slices.Contains(known, name[1]) && !slices.Contains([]string{"wal", "shm", "hex"}, name[1]) {
+						t.Error(p.fault(i, "no program has a flag -%s", name[1]))
+					}
+				}
+			}
+		}
+	})
+}
+
+// matches reports whether a file has text of that pattern.
+func matches(file, pattern string) bool {
+	text, err := os.ReadFile(file)
+	return err == nil && regexp.MustCompile(pattern).Match(text)
+}

@@ -1,0 +1,73 @@
+package deploytest_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
+	"github.com/ashlar-go/ashlar/ratelimit/store/servertest"
+)
+
+// The commands of "Compare, without traffic", as they are on the page, show what it says:
+// what one instance counts the other sees, under the name that ratelimit-check tells.
+func TestMigrationCommands(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t, nil)
+	servertest.Find(t, "redis-cli")
+	environ := map[string]string{
+		"BACKEND_TYPE": "redis", "REDIS_URL": redis.Addr, "REDIS_SOCKET_TYPE": "tcp", "REDIS_POOL_ON_EMPTY_BEHAVIOR": "WAIT",
+		"GRPC_SERVER_USE_TLS": "false",
+	}
+	one, other := launch(t, environ), launch(t, environ)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte(limits), 0o644))
+
+	var lines []string
+	page := ratelimitd().page(t)
+	for _, b := range page.blocksOf("sh") {
+		if strings.Contains(b.lines[0], " old:8081 ") {
+			lines = b.lines
+		}
+	}
+	require.Len(t, lines, 4, "the block with the four commands")
+	host, port, _ := strings.Cut(redis.Addr, ":")
+	replace := strings.NewReplacer(
+		"old:8081", one.addresses.GRPC.String(), "new:8081", other.addresses.GRPC.String(),
+		"/srv/runtime_data/current/config", dir, "-h redis.internal", "-h "+host+" -p "+port,
+	)
+	var out []string
+	for _, line := range lines {
+		words, err := split(replace.Replace(line))
+		require.NoError(t, err)
+		out = append(out, command(t, words))
+	}
+	left := regexp.MustCompile(`limit_remaining:(\d+)`)
+	require.Equal(t, "4", left.FindStringSubmatch(out[0])[1])
+	require.Equal(t, left.FindString(out[0]), left.FindString(out[1]), "the counter is one")
+	counter := regexp.MustCompile(`counter +(\S+)`).FindStringSubmatch(out[2])
+	require.NotNil(t, counter, out[2])
+	require.Equal(t, counter[1], strings.TrimSpace(out[3]))
+}
+
+// command runs a program, ours from its source.
+func command(t *testing.T, words []string) string {
+	t.Helper()
+	if exists("cmd/" + words[0]) {
+		words = append([]string{"go", "run", "./cmd/" + words[0]}, words[1:]...)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Dir = checkout
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}

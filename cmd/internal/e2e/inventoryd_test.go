@@ -1,0 +1,238 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const inventoryPassword = "four-words-and-a-number-7"
+
+// inventory is an inventoryd that listens.
+type inventory struct {
+	*process
+	url   string
+	token string
+	http  *http.Client
+}
+
+// startInventory starts an inventoryd over a file.
+func startInventory(t *testing.T, database string, environ map[string]string, args ...string) *inventory {
+	t.Helper()
+	all := map[string]string{"DATABASE_URL": database, "ADMIN_PASSWORD": inventoryPassword, "RATE_LIMIT": "0", "LOG_LEVEL": "warn"}
+	for name, value := range environ {
+		all[name] = value
+	}
+	p := start(t, all, "inventoryd", append([]string{"-addr", "127.0.0.1:0"}, args...)...)
+	at := p.says(p.stderr, `(?m)^inventoryd: (http://[0-9.:]+), records in (.+); Ctrl-C stops it\n`)
+	i := &inventory{process: p, url: at[1], http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}
+	t.Cleanup(i.http.CloseIdleConnections)
+	var answer struct{ Token string }
+	code, body := i.send("POST", "/users/login", `{"username":"admin","password":"`+inventoryPassword+`"}`)
+	require.Equal(t, 200, code, body)
+	require.NoError(t, json.Unmarshal([]byte(body), &answer))
+	i.token = answer.Token
+	return i
+}
+
+// send sends one request. A server that is not there is code 0.
+func (i *inventory) send(method, path, body string) (code int, answer string) {
+	request, err := http.NewRequest(method, i.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, err.Error()
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if i.token != "" {
+		request.Header.Set("Authorization", "Bearer "+i.token)
+	}
+	response, err := i.http.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return response.StatusCode, string(text)
+}
+
+// count is how many records of a resource there are.
+func (i *inventory) count(resource string) (n int) {
+	i.t.Helper()
+	code, body := i.send("GET", "/"+resource+"?limit=1", "")
+	require.Equal(i.t, 200, code, body)
+	found := regexp.MustCompile(`"total_count":(\d+)`).FindStringSubmatch(body)
+	require.NotNil(i.t, found, body)
+	_, err := fmt.Sscan(found[1], &n)
+	require.NoError(i.t, err)
+	return n
+}
+
+// TestInventoryDemo fills an inventory, with a line that says how far it is, once. What the
+// program does without -devices takes too long under the race detector.
+func TestInventoryDemo(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "inventory.db")
+	args, devices := []string{"-demo"}, 10_000
+	if len(raceFlags()) > 0 {
+		args, devices = append(args, "-devices", "500"), 500
+	}
+	i := startInventory(t, file, nil, args...)
+	require.Regexp(t, fmt.Sprintf(`demo: .*\b%d devices`, devices), i.stderr.String())
+	for resource, n := range map[string]int{"devices": devices, "interfaces": 2 * devices, "vlans": devices / 10, "links": devices / 2} {
+		require.Equal(t, n, i.count(resource), resource)
+	}
+	require.Positive(t, i.count("events"))
+	i.stop()
+	again := startInventory(t, file, nil, args...)
+	require.Equal(t, devices, again.count("devices"))
+	again.stop()
+}
+
+// TestInventoryKilled kills the program in the middle of bulk writes: what was answered is
+// there, and of the rest either all of a call or nothing.
+func TestInventoryKilled(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "inventory.db")
+	const size = 50
+	answered, calls := map[string]bool{}, 0
+	for range 3 {
+		i := startInventory(t, file, nil)
+		var mu sync.Mutex
+		var writers sync.WaitGroup
+		enough := make(chan struct{})
+		for range 4 {
+			writers.Go(func() {
+				for {
+					mu.Lock()
+					calls++
+					call := fmt.Sprintf("call-%d", calls)
+					mu.Unlock()
+					code, _ := i.send("POST", "/locations", bulkLocations(call, size))
+					if code == 0 {
+						return
+					}
+					mu.Lock()
+					answered[call] = code == http.StatusCreated
+					if len(answered)%20 == 0 {
+						select {
+						case enough <- struct{}{}:
+						default:
+						}
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		<-enough
+		i.signal(syscall.SIGKILL)
+		writers.Wait()
+		<-i.ended
+	}
+	i := startInventory(t, file, nil)
+	for n := range calls {
+		call := fmt.Sprintf("call-%d", n+1)
+		_, body := i.send("GET", "/locations?limit=1&city="+call, "")
+		total := regexp.MustCompile(`"total_count":(\d+)`).FindStringSubmatch(body)
+		require.NotNil(t, total, body)
+		if answered[call] {
+			require.Equal(t, fmt.Sprint(size), total[1], "%s was answered", call)
+		} else {
+			require.Contains(t, []string{"0", fmt.Sprint(size)}, total[1], "%s is half done", call)
+		}
+	}
+	i.stop()
+}
+
+func bulkLocations(call string, size int) string {
+	items := make([]string, size)
+	for n := range items {
+		items[n] = fmt.Sprintf(`{"name":"%s-%d","city":"%s","country":"DE","address":"Allee %d"}`, call, n, call, n)
+	}
+	return "[" + strings.Join(items, ",") + "]"
+}
+
+// TestInventoryBackup copies a database while it is written to, and starts from the copy.
+func TestInventoryBackup(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, copied := filepath.Join(dir, "inventory.db"), filepath.Join(dir, "copy.db")
+	i := startInventory(t, file, nil)
+	code, body := i.send("POST", "/locations", bulkLocations("before", 10))
+	require.Equal(t, 201, code, body)
+	p := run(t, 0, "inventoryd", "-database-url", file, "backup", copied)
+	require.Equal(t, "copied "+file+" to "+copied+"\n", p.stdout.String())
+	code, _ = i.send("POST", "/locations", bulkLocations("after", 10))
+	require.Equal(t, 201, code)
+	i.stop()
+	restored := startInventory(t, copied, nil)
+	require.Equal(t, 10, restored.count("locations"))
+	restored.stop()
+	require.Regexp(t, `^inventoryd: backup: .*copy\.db`, run(t, 1, "inventoryd", "-database-url", file, "backup", copied).stderr.String())
+	require.Regexp(t, `backup: name the file`, run(t, 2, "inventoryd", "backup").stderr.String())
+	require.Regexp(t, `unknown command "bakcup"`, run(t, 2, "inventoryd", "bakcup", "x").stderr.String())
+}
+
+// TestInventoryMistakes says that wrong settings are all named, and a taken port with the
+// flag that moves it.
+func TestInventoryMistakes(t *testing.T) {
+	t.Parallel()
+	p := start(t, map[string]string{"RATE_LIMIT": "many", "JWT_SECRET": "hunter2"}, "inventoryd", "-log-format", "xml")
+	require.Equal(t, 2, p.code())
+	for _, want := range []string{"RATE_LIMIT: ", "JWT_SECRET: ", "-log-format: "} {
+		require.Contains(t, p.stderr.String(), want)
+	}
+	require.NotContains(t, p.stderr.String(), "hunter2")
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	p = start(t, map[string]string{"DATABASE_URL": ":memory:", "ADMIN_PASSWORD": inventoryPassword}, "inventoryd", "-addr", l.Addr().String())
+	require.Equal(t, 1, p.code())
+	require.Regexp(t, `choose another address with -addr`, p.stderr.String())
+
+	p = run(t, 0, "inventoryd", "-settings")
+	require.Regexp(t, `(?m)^DATABASE_URL -database-url +inventory\.db +`, p.stdout.String())
+}
+
+// TestInventoryStops says that requests under way are answered before the end.
+func TestInventoryStops(t *testing.T) {
+	t.Parallel()
+	i := startInventory(t, filepath.Join(t.TempDir(), "inventory.db"), nil)
+	var writers sync.WaitGroup
+	broken := make(chan string, 100)
+	for w := range 4 {
+		writers.Go(func() {
+			for n := range 1000 {
+				code, body := i.send("POST", "/locations", bulkLocations(fmt.Sprintf("w%d-%d", w, n), 20))
+				if code == 0 && strings.Contains(body, "connection refused") {
+					return
+				}
+				if code != 201 && !strings.Contains(body, "EOF") && !strings.Contains(body, "reset") {
+					broken <- fmt.Sprint(code, " ", body)
+					return
+				}
+			}
+		})
+	}
+	eventually(t, "there are records", func() bool { return i.count("locations") > 100 })
+	i.stop()
+	writers.Wait()
+	close(broken)
+	for b := range broken {
+		t.Error(b)
+	}
+}

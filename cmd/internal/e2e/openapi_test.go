@@ -1,0 +1,247 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
+)
+
+// conformant sends requests and holds them, and what comes back, against the OpenAPI
+// document of the server.
+type conformant struct {
+	*inventory
+	router routers.Router
+	seen   map[string]map[int]bool // statuses, by the operation
+}
+
+func newConformant(t *testing.T, i *inventory) *conformant {
+	t.Helper()
+	code, text := i.send("GET", "/openapi.json", "")
+	require.Equal(t, 200, code)
+	document, err := openapi3.NewLoader().LoadFromData([]byte(text))
+	require.NoError(t, err)
+	document.Servers = openapi3.Servers{{URL: i.url}}
+	router, err := legacy.NewRouter(document)
+	require.NoError(t, err)
+	return &conformant{i, router, map[string]map[int]bool{}}
+}
+
+// do sends one request, wants the status and returns the body. valid says whether the
+// document allows the request.
+func (c *conformant) do(want int, valid bool, method, path, body string) string {
+	c.t.Helper()
+	request, err := http.NewRequest(method, c.url+path, strings.NewReader(body))
+	require.NoError(c.t, err)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	route, params, err := c.router.FindRoute(request)
+	require.NoError(c.t, err, "%s %s", method, path)
+	input := &openapi3filter.RequestValidationInput{
+		Request: request, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{
+			AuthenticationFunc:         openapi3filter.NoopAuthenticationFunc,
+			ExcludeReadOnlyValidations: true,
+			SkipSettingDefaults:        true, // it would send page with a cursor
+			IncludeResponseStatus:      true,
+			SchemaValidationOptions:    []openapi3.SchemaValidationOption{openapi3.EnableJSONSchema2020(), openapi3.EnableFormatValidation()},
+		},
+	}
+	err = openapi3filter.ValidateRequest(c.t.Context(), input)
+	require.Equal(c.t, valid, err == nil, "%s %s %s: the document says %v", method, path, body, err)
+	request.Body = io.NopCloser(strings.NewReader(body)) // the filter has read it
+	answer, err := c.http.Do(request)
+	require.NoError(c.t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(c.t, err)
+	require.Equal(c.t, want, answer.StatusCode, "%s %s %s: %s", method, path, body, text)
+	err = openapi3filter.ValidateResponse(c.t.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: input, Status: answer.StatusCode, Header: answer.Header,
+		Body: io.NopCloser(bytes.NewReader(text)), Options: input.Options,
+	})
+	require.NoError(c.t, err, "the answer to %s %s %s: %d %s", method, path, body, answer.StatusCode, text)
+	if c.seen[route.Operation.OperationID] == nil {
+		c.seen[route.Operation.OperationID] = map[int]bool{}
+	}
+	c.seen[route.Operation.OperationID][answer.StatusCode] = true
+	return string(text)
+}
+
+// create posts a record and returns its id.
+func (c *conformant) create(path, body string) string {
+	c.t.Helper()
+	var rec struct{ ID string }
+	require.NoError(c.t, json.Unmarshal([]byte(c.do(201, true, "POST", path, body)), &rec))
+	require.NotEmpty(c.t, rec.ID)
+	return rec.ID
+}
+
+// sample is a record of a resource: how one is made, replaced and changed.
+type sample struct {
+	resource string
+	drafts   [3]string // that can be there together
+	change   string    // a partial update
+	wrong    string    // a draft that is refused, by the document too
+}
+
+// samples are records of all resources, in an order in which each finds what it refers to.
+func samples(ids map[string]string) []sample {
+	device := func(n int) string {
+		return fmt.Sprintf(`{"hostname":"sw%d","ip":"192.0.2.%d","model":"M","vendor":"V","os":"O","status":"active","tags":["a"],"last_seen":"2026-01-31T12:00:00Z"}`, n, n)
+	}
+	port := func(n int) string {
+		return fmt.Sprintf(`{"device_id":"%s","name":"ge-0/0/%d","type":"fiber","speed":"10Gbps","mac_address":"02:00:00:00:00:0%d"}`, ids["devices"], n, n)
+	}
+	place := func(n int) string {
+		return fmt.Sprintf(`{"name":"Site %d","city":"Berlin","country":"DE","address":"Allee %d","lat":52.5,"lon":13.4}`, n, n)
+	}
+	link := func(a, b string) string {
+		return fmt.Sprintf(`{"a_interface_id":"%s","b_interface_id":"%s","type":"fiber","status":"up"}`, ids["interfaces"+a], ids["interfaces"+b])
+	}
+	return []sample{
+		{"locations", [3]string{place(1), place(2), place(3)}, `{"city":"Bonn","site_code":"BON"}`, `{"name":7}`},
+		{"devices", [3]string{device(1), device(2), device(3)}, `{"status":"maintenance","notes":"moved"}`, `{"hostname":"x"}`},
+		{"interfaces", [3]string{port(1), port(2), port(3)}, `{"status":"down"}`, `{"name":"x"}`},
+		{"vlans", [3]string{`{"vlan_id":10,"name":"voice"}`, `{"vlan_id":11,"name":"data"}`, `{"vlan_id":12,"name":"guest"}`}, `{"description":"d"}`, `{"vlan_id":5000,"name":"x"}`},
+		{"links", [3]string{link("0", "1"), link("0", "2"), link("1", "2")}, `{"status":"down"}`, `{}`},
+		{"events", [3]string{
+			`{"severity":"critical","type":"security","message":"m"}`, `{"severity":"info","type":"system","message":"n","device_id":"` + ids["devices"] + `"}`,
+			`{"severity":"low","type":"system","message":"o"}`,
+		}, "", `{"severity":"loud"}`},
+		{"metrics", [3]string{
+			`{"device_id":"` + ids["devices"] + `","cpu":12.5}`, `{"device_id":"` + ids["devices"] + `","memory":50,"ts":"2026-01-31T12:00:00Z"}`,
+			`{"device_id":"` + ids["devices"] + `"}`,
+		}, "", `{"cpu":1}`},
+	}
+}
+
+// TestOpenAPI drives every route as a client would, with requests that the document allows
+// and some that it does not, and holds both sides to it.
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	c := newConformant(t, startInventory(t, filepath.Join(t.TempDir(), "inventory.db"), nil))
+	ids := map[string]string{}
+	for n := range samples(ids) {
+		c.life(samples(ids)[n], ids)
+	}
+	c.do(200, true, "GET", "/", "")
+	c.do(200, true, "GET", "/debug/count", "")
+	c.do(200, true, "GET", "/openapi.json", "")
+	device := ids["devices"]
+	for _, path := range []string{
+		"/devices/" + device + "/interfaces?sortby=name:desc", "/devices/" + device + "/interfacecount",
+		"/locations/" + ids["locations"] + "/devices", "/locations/" + ids["locations"] + "/devicescount",
+		"/metrics?sort=value:desc", "/metrics/device/" + device, "/audit-logs?sortby=created_at:desc&limit=5",
+		"/devices?hostname__contains=s&status__in=active,offline&fields=id,hostname&count=false&cursor=", "/devices?q=sw&page=2&limit=1",
+	} {
+		c.do(200, true, "GET", path, "")
+	}
+	c.do(200, true, "PATCH", "/events/"+ids["events"], `{"acknowledged":true}`)
+	entry := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(c.do(200, true, "GET", "/audit-logs?limit=1", ""))
+	c.do(200, true, "GET", "/audit-logs/"+entry[1], "")
+	c.do(404, true, "GET", "/devices/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "")
+	c.do(400, false, "GET", "/devices?sortby=tags:asc", "")
+	c.do(400, false, "GET", "/devices/7", "")
+	c.do(409, true, "POST", "/devices", samples(ids)[1].drafts[0])
+	c.accounts()
+	c.token = ""
+	c.do(401, true, "GET", "/devices", "")
+
+	var missing []string
+	code, text := c.send("GET", "/openapi.json", "")
+	require.Equal(t, 200, code)
+	var document struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &document))
+	for path, operations := range document.Paths {
+		for method, operation := range operations {
+			if operation.OperationID != "" && c.seen[operation.OperationID] == nil {
+				missing = append(missing, method+" "+path)
+			}
+		}
+	}
+	require.Empty(t, missing, "routes that this test does not drive")
+}
+
+// life takes records of a resource through every route that it has.
+func (c *conformant) life(s sample, ids map[string]string) {
+	c.t.Helper()
+	list := "/" + s.resource
+	for n, draft := range s.drafts {
+		ids[fmt.Sprint(s.resource, n)] = c.create(list, draft)
+	}
+	id, last := ids[s.resource+"0"], ids[s.resource+"2"]
+	ids[s.resource] = id
+	c.do(200, true, "GET", list+"?limit=2", "")
+	c.do(200, true, "GET", list+"/"+id, "")
+	c.do(400, false, "POST", list, s.wrong)
+	if s.change != "" {
+		c.do(200, true, "PUT", list+"/"+id, s.drafts[0])
+		c.do(200, true, "PATCH", list+"/"+id, s.change)
+		c.do(200, true, "PATCH", list, `[{"id":"`+id+`",`+s.change[1:]+`]`)
+	}
+	if s.resource == "events" {
+		c.do(200, true, "PATCH", list, `[{"id":"`+id+`","acknowledged":false}]`)
+	}
+	c.do(200, true, "DELETE", list+"?dry_run=true", `["`+last+`"]`)
+	if s.resource != "metrics" {
+		c.do(200, true, "DELETE", list+"/"+ids[s.resource+"1"], "")
+		ids[s.resource+"1"] = c.create(list, s.drafts[1])
+	}
+	c.do(200, true, "DELETE", list, `["`+last+`"]`)
+	ids[s.resource+"2"] = c.create(list, s.drafts[2])
+}
+
+// accounts takes a user through their life.
+func (c *conformant) accounts() {
+	c.t.Helper()
+	id := c.create("/users", `{"username":"ann","email":"ann@example.com","password":"a long enough password","role":"editor"}`)
+	c.do(200, true, "GET", "/users?inactive_status=false", "")
+	c.do(200, true, "GET", "/users/"+id, "")
+	c.do(200, true, "PUT", "/users/"+id, `{"username":"ann","email":"ann@example.com","role":"viewer"}`)
+	c.do(200, true, "PATCH", "/users/"+id, `{"first_name":"Ann"}`)
+	c.do(200, true, "PATCH", "/users", `[{"id":"`+id+`","last_name":"Lee"}]`)
+	c.do(200, true, "PUT", "/users/"+id+"/password", `{"new_password":"another long password"}`)
+	c.do(200, true, "POST", "/users/forgot-password", `{"email":"ann@example.com"}`)
+	c.do(404, true, "POST", "/users/reset-password/ABCDEFGHIJKLMNOPQRSTUVWXYZ", `{"new_password":"yet another password","confirm_password":"yet another password"}`)
+	c.do(401, true, "POST", "/users/login", `{"username":"ann","password":"wrong password"}`)
+	c.do(200, true, "POST", "/users/login", `{"username":"ann","password":"another long password"}`)
+	c.do(409, true, "POST", "/users", `{"username":"bob","email":"ann@example.com","password":"a long enough password","role":"viewer"}`)
+	other := c.create("/users", `{"username":"bob","email":"bob@example.com","password":"a long enough password","role":"viewer"}`)
+	c.do(200, true, "DELETE", "/users", `["`+other+`"]`)
+	c.do(200, true, "DELETE", "/users/"+id, "")
+	c.do(200, true, "POST", "/users/logout", "")
+}
+
+// TestAPIPage opens the documentation of the API in a browser, and asks it for a list.
+func TestAPIPage(t *testing.T) {
+	t.Parallel()
+	i := startInventory(t, filepath.Join(t.TempDir(), "inventory.db"), nil)
+	page := browsertest.Open(t, i.url+"/docs", nil)
+	page.AwaitText("#docs", "Network inventory")
+	page.Await("#operations-devices-listDevices")
+	page.Silent()
+}
