@@ -44,6 +44,7 @@
 //   - [github.com/ashlar-go/ashlar/httpx]: layers, handlers that return errors, JSON in
 //     and out, lists, entity tags, serving. Standard library only.
 //   - [github.com/ashlar-go/ashlar/httpx/sanitize]: the layer that keeps markup out.
+//   - [github.com/ashlar-go/ashlar/httpx/apidocs]: a page for the OpenAPI document of an API.
 //   - [github.com/ashlar-go/ashlar/httpx/httpxtest]: helpers for tests of handlers.
 //
 // # Book catalog
@@ -57,12 +58,22 @@
 //
 // # Inventory
 //
-// The domain of a network inventory, which has no server yet.
-//
 //   - [github.com/ashlar-go/ashlar/inventory]: records and their one description, checks,
-//     changes, queries, the Store seam.
+//     changes, queries, the Store seam, a store in memory.
+//   - [github.com/ashlar-go/ashlar/inventory/httpapi]: the inventory as an http.Handler, for
+//     your router and your users, or ours.
+//   - [github.com/ashlar-go/ashlar/inventory/sqlstore]: records in a database, with
+//     [github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite] and
+//     [github.com/ashlar-go/ashlar/inventory/sqlstore/postgres] to open one.
+//     [github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest] starts a real one for
+//     tests.
+//   - [github.com/ashlar-go/ashlar/inventory/storetest]: what every store must do.
 //   - [github.com/ashlar-go/ashlar/inventory/auth]: passwords, tokens, roles and who may do
 //     what.
+//   - [github.com/ashlar-go/ashlar/inventory/mail]: mails, through a server or into the log.
+//   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document of it all.
+//   - [github.com/ashlar-go/ashlar/inventory/demo]: a network to try things with.
+//   - [github.com/ashlar-go/ashlar/inventory/server]: from settings to a running server.
 //
 // # Manifests
 //
@@ -79,7 +90,7 @@
 // ratelimitd (the rate limit server), ratelimit-client (asks for one decision),
 // ratelimit-load (asks for very many), ratelimit-check (what is wrong with a
 // configuration, and which rule a request meets), manifest (validate, resolve, fix,
-// migrate and more), bookcatalogd (the book catalog).
+// migrate and more), inventoryd (the network inventory), bookcatalogd (the book catalog).
 //
 // # Design notes
 //

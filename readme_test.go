@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of settings in README.md")
+var update = flag.Bool("update", false, "rewrite the table in cmd/ratelimitd/SETTINGS.md")
 
 // What these tests check is a function of a document and of the tree around it, so
 // that readme_broken_test.go can show that each of them finds what it is for.
@@ -27,15 +27,19 @@ func TestReadme(t *testing.T) {
 	report(t, checkCode(readme, tree))
 	report(t, checkCommands(readme, tree))
 	report(t, checkPackages(readme, tree))
+}
 
-	want, faults := fillSettings(readme, settings.Table())
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	page := readDocument(t, os.DirFS("."), "cmd/ratelimitd/SETTINGS.md")
+	want, faults := fillSettings(page, settings.Table())
 	report(t, faults)
 	if *update && len(faults) == 0 {
-		if err := os.WriteFile(readme.name, []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(page.name, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if want != readme.text() {
-		t.Error("README.md: the table between <!-- settings --> and <!-- /settings --> is not that of ratelimit/settings: go test . -update writes it")
+	} else if want != page.text() {
+		t.Errorf("%s: the table is not that of ratelimit/settings: go test . -update writes it", page.name)
 	}
 }
 
