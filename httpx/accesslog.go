@@ -68,7 +68,10 @@ func (o *AccessLogOptions) record(log *slog.Logger, w *writer, r *http.Request, 
 		attrs[n] = slog.String("error", loggable(w.err.Error()))
 		n++
 	}
-	log.LogAttrs(r.Context(), level, "request", attrs[:n]...)
+	// Made by hand, because LogAttrs looks up the line it is called from, which is always this.
+	rec := slog.NewRecord(time.Now(), level, "request", 0)
+	rec.AddAttrs(attrs[:n]...)
+	_ = log.Handler().Handle(r.Context(), rec)
 }
 
 // sentBytes is how much of a body was sent: for HEAD nothing, whatever was written.

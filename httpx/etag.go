@@ -17,8 +17,11 @@ func VersionTag(id string, version int64) string {
 func SetTag(w http.ResponseWriter, tag string) {
 	h := w.Header()
 	h.Set("Etag", tag)
-	h.Set("Cache-Control", "private, no-cache")
+	h["Cache-Control"] = revalidated
 }
+
+// revalidated is shared by all answers: it has no room for a second value.
+var revalidated = []string{"private, no-cache"}
 
 // IfMatch is nil if the request may change the record with this tag: it has no
 // If-Match, or one with the tag or with "*". Else it is a 412. Tags are

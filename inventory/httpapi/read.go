@@ -27,8 +27,9 @@ func (c *call) getOne(r *inventory.Resource) error {
 
 // sendFound answers with a record, unless the client has it already.
 func (c *call) sendFound(r *inventory.Resource, rec inventory.Record) {
-	c.tag(rec)
-	if !httpx.NotModified(c.w, c.r, tagOf(rec)) {
+	tag := tagOf(rec)
+	httpx.SetTag(c.w, tag)
+	if !httpx.NotModified(c.w, c.r, tag) {
 		c.send(http.StatusOK, func(b []byte) []byte { return c.encoders[r].append(b, rec) })
 	}
 }

@@ -38,9 +38,12 @@ func (c *call) send(status int, write func(b []byte) []byte) {
 	c.buffers.put(b)
 }
 
+// contentType is shared by all answers: it has no room for a second value.
+var contentType = []string{"application/json"}
+
 func (c *call) sendBytes(status int, body []byte) {
 	h := c.w.Header()
-	h.Set("Content-Type", "application/json")
+	h["Content-Type"] = contentType
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	c.w.WriteHeader(status)
 	_, _ = c.w.Write(body) // a client that does not listen is its own loss
