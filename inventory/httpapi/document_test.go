@@ -15,6 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
 // TestDocument says that the OpenAPI document has every route and no other, and is sent as
@@ -85,6 +86,18 @@ func TestDocumentParameters(t *testing.T) {
 			if refused := strings.Contains(a.Body.String(), name+" is no known query parameter"); refused == slices.Contains(known, name) {
 				t.Errorf("%s with %s: %d %s", op.Path, name, a.Code, a.Body)
 			}
+		}
+	}
+}
+
+// TestDryRunEverywhere says that every route that changes something can be asked what it
+// would change.
+func TestDryRunEverywhere(t *testing.T) {
+	t.Parallel()
+	for _, op := range httpapi.Operations(newRig(t, nil).api) {
+		takes := slices.ContainsFunc(op.Parameters, func(p openapi.Parameter) bool { return p.Name == "dry_run" })
+		if takes == (op.Method == "GET") {
+			t.Errorf("%s %s takes dry_run: %v", op.Method, op.Path, takes)
 		}
 	}
 }

@@ -33,6 +33,7 @@ func (a *API) login() operation {
 	return operation{
 		openapi.Operation{
 			ID: "login", Tag: "accounts", Summary: "Exchange a user name and a password for a token",
+			Parameters: []openapi.Parameter{dryRun("Do everything but log in: the token is empty, no cookie is set, nothing is noted. A wrong password counts as a guess all the same.")},
 			Body: &openapi.Body{Schema: openapi.Request("Credentials",
 				openapi.Must("username", openapi.Bounded("", 1, 100)), openapi.Must("password", openapi.Bounded("", 1, auth.MaxPasswordBytes)))},
 			Answers: []openapi.Answer{{
@@ -132,7 +133,7 @@ func (c *call) admitted(u *inventory.User, password string) error {
 			return err
 		}
 	}
-	done, err := c.changes.Update(ctx, c.as(u), inventory.Of[inventory.User](), inventory.Edit{
+	done, err := c.inventory().Update(ctx, c.as(u), inventory.Of[inventory.User](), inventory.Edit{
 		ID: u.ID, Action: "login",
 		Apply: func(rec inventory.Record) error { return c.loggedIn(rec.(*inventory.User), u, rehashed) },
 	})
@@ -164,16 +165,22 @@ func sameTime(a, b *time.Time) bool {
 	return a == b || a != nil && b != nil && a.Equal(*b)
 }
 
-// issue answers with a token, which is delivered twice.
+// issue answers with a token, which is delivered twice. In a dry run nobody gets one: it
+// would be good for what it says it has not begun.
 func (c *call) issue(u *inventory.User) error {
-	token, _, err := c.accounts.Tokens.Issue(auth.Identity{
+	answer := session{"success", "Login successful", "", u.ID, u.Username, u.Role}
+	if c.dry {
+		return httpx.WriteJSON(c.w, http.StatusOK, answer)
+	}
+	var err error
+	answer.Token, _, err = c.accounts.Tokens.Issue(auth.Identity{
 		UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role), Epoch: u.Epoch,
 	})
 	if err != nil {
 		return err
 	}
-	auth.SetCookie(c.w, token)
-	return httpx.WriteJSON(c.w, http.StatusOK, session{"success", "Login successful", token, u.ID, u.Username, u.Role})
+	auth.SetCookie(c.w, answer.Token)
+	return httpx.WriteJSON(c.w, http.StatusOK, answer)
 }
 
 // as is a user as the one who does something.
@@ -188,6 +195,7 @@ func (a *API) logout() operation {
 	return operation{
 		openapi.Operation{
 			ID: "logout", Tag: "accounts", Summary: "End all sessions of the user whose token is sent, and clear the cookie",
+			Parameters: []openapi.Parameter{dryRun("Do everything but log out: the token and the cookie stay good.")},
 			Answers: []openapi.Answer{{
 				Status: http.StatusOK, Schema: openapi.Confirmation(""), Headers: []openapi.Header{openapi.SetCookie()},
 			}},
@@ -209,7 +217,9 @@ func (c *call) logout() error {
 			return err
 		}
 	}
-	auth.ClearCookie(c.w)
+	if !c.dry {
+		auth.ClearCookie(c.w)
+	}
 	return c.confirm("Logged out")
 }
 
@@ -218,7 +228,7 @@ func (c *call) endSessions(claims *auth.Claims) error {
 	c.claims = claims
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), c.opts.Timeout)
 	defer cancel()
-	_, err := c.changes.Update(ctx, c.caller(), inventory.Of[inventory.User](), inventory.Edit{
+	_, err := c.inventory().Update(ctx, c.caller(), inventory.Of[inventory.User](), inventory.Edit{
 		ID: claims.UserID, Action: "logout",
 		Apply: func(rec inventory.Record) error {
 			rec.(*inventory.User).Epoch++

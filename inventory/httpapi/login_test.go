@@ -222,6 +222,40 @@ func logout(t *testing.T, g *rig) {
 	g.as("").Send("GET", "/devices", nil, "Authorization", "Bearer "+token).Want(200)
 }
 
+// TestAccountsDry says that a dry run of what is done with an account answers as the request
+// would, and leaves everything as it was: sessions, codes, passwords, mails, the audit log.
+// What is wrong still counts as a guess, or a dry run would be the way to guess.
+func TestAccountsDry(t *testing.T) { stores(t, accountsDry) }
+
+func accountsDry(t *testing.T, g *rig) {
+	t.Helper()
+	c := g.as("viewer")
+	g.forgot("viewer@example.org")
+	code := g.mails.last(t)
+	before, entries, mails := *g.user("viewer"), len(g.entries()), g.mails.count()
+	for path, body := range map[string]any{
+		"/users/login":                  object{"username": "viewer", "password": password},
+		"/users/logout":                 nil,
+		"/users/forgot-password":        object{"email": "viewer@example.org"},
+		"/users/reset-password/" + code: object{"new_password": another, "confirm_password": another},
+	} {
+		a := c.Send("POST", path+"?dry_run=true", body).Want(200).WantHeader("Dry-Run", "true").WantHeader("Set-Cookie", "")
+		if got := read(t, a); got["status"] != "success" || got["token"] != nil && got["token"] != "" {
+			t.Errorf("%s answers %v", path, got)
+		}
+	}
+	if after := *g.user("viewer"); !reflect.DeepEqual(after, before) || len(g.entries()) != entries || g.mails.count() != mails {
+		t.Errorf("of %+v it has made %+v, with %d entries and %d mails more", before, after, len(g.entries())-entries, g.mails.count()-mails)
+	}
+	c.Send("GET", "/devices", nil).Want(200)
+	c.Send("POST", "/users/login?dry_run=true", object{"username": "viewer", "password": "wrong"}).WantError(401, "Invalid credentials")
+	if e := g.last(); e.Action != "login_failed" {
+		t.Errorf("the last entry is %+v", e)
+	}
+	g.reset(code, another)
+	g.login(t, "viewer", another).Want(200)
+}
+
 // TestSessionsEnd says that a token loses its force at once when its user is deactivated,
 // deleted, demoted, or has another password (W24; reference, ruling 11).
 func TestSessionsEnd(t *testing.T) {

@@ -42,6 +42,7 @@ func (a *API) resetPassword() operation {
 	return operation{
 		openapi.Operation{
 			ID: "resetPassword", Tag: "accounts", Summary: "Change a forgotten password, with the code that was mailed",
+			Parameters: []openapi.Parameter{dryRun("Do everything but change the password: the code stays good. A wrong one counts as a guess all the same.")},
 			Body: &openapi.Body{Schema: openapi.Request("ConfirmedPassword",
 				openapi.Must("new_password", passwordSchema()), openapi.Must("confirm_password", passwordSchema()))},
 			Answers: []openapi.Answer{{Status: http.StatusOK, Schema: openapi.Confirmation("")}},
@@ -106,7 +107,7 @@ func (c *call) counts(u *inventory.User, codeHash string) bool {
 // finishReset changes the password, and looks at the code again in the same transaction:
 // it serves once.
 func (c *call) finishReset(u *inventory.User, codeHash, hash string) error {
-	done, err := c.changes.Update(c.r.Context(), c.as(u), inventory.Of[inventory.User](), inventory.Edit{
+	done, err := c.inventory().Update(c.r.Context(), c.as(u), inventory.Of[inventory.User](), inventory.Edit{
 		ID: u.ID, Action: "password_reset",
 		Apply: func(rec inventory.Record) error {
 			now := rec.(*inventory.User)

@@ -48,6 +48,13 @@ func (rt *route) path() string {
 // takesDryRun reports whether a request may ask for what would be.
 func (rt *route) takesDryRun() bool { return slices.Contains(rt.params(), "dry_run") }
 
+// dryRun is the parameter with what it means where that takes more words.
+func dryRun(meaning string) openapi.Parameter {
+	p := openapi.DryRun()
+	p.Description = meaning
+	return p
+}
+
 // router finds the route of a request. HEAD is answered where GET is, and OPTIONS wherever
 // there is something.
 func (a *API) router() http.Handler {
