@@ -77,11 +77,11 @@ fuzz: ## run every fuzz target for FUZZTIME (10s), one after the other
 		fi; \
 		echo "== $$target"; \
 		out=$$(go test -run '^$$' -fuzz "^$${target##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$${target%:*}" 2>&1); code=$$?; \
-		echo "$$out"; \
-		if [ $$code -ne 0 ]; then case "$$out" in \
-			*"Failing input"*) exit 1;; \
+		case "$$code $$out" in \
+			"0 "*) echo "$$out";; \
+			*"Failing input"*) echo "$$out"; exit 1;; \
 			*"context deadline exceeded"*) echo "== the fuzzer met its own deadline, and found nothing";; \
-			*) exit 1;; \
-		esac; fi; \
+			*) echo "$$out"; exit 1;; \
+		esac; \
 	done; \
 	echo "== $$(echo "$$targets" | grep -c .) fuzz targets, $$late of them not run"

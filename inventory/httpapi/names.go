@@ -20,7 +20,4 @@ func noun(r *inventory.Resource) string {
 	return strings.ToLower(r.Label())
 }
 
-// lower is a word within a name.
-func lower(word string) string { return strings.ToLower(word) }
-
 func nouns(r *inventory.Resource) string { return noun(r) + "s" }

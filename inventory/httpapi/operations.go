@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
@@ -190,6 +191,6 @@ func items(of *openapi.Schema) *openapi.Schema {
 // bulk is what is answered to several items: "Created", "Updated" or "Deleted".
 func bulk(r *inventory.Resource, done string, result *openapi.Schema) *openapi.Schema {
 	return openapi.Confirmation(names(r)+done,
-		openapi.Must(lower(done), openapi.Integer("How many.", 0)),
+		openapi.Must(strings.ToLower(done), openapi.Integer("How many.", 0)),
 		openapi.Must("results", openapi.Items(result)))
 }

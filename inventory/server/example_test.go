@@ -47,4 +47,6 @@ func ExampleNewLog() {
 	settings.LogFormat, settings.LogLevel = "json", slog.LevelWarn
 	log := server.NewLog(os.Stderr, settings)
 	log.Info("this is not written")
+	fmt.Println(log.Enabled(context.Background(), slog.LevelInfo), log.Enabled(context.Background(), slog.LevelWarn))
+	// Output: false true
 }
