@@ -44,7 +44,7 @@ func qValue(parameters string) int {
 			continue
 		}
 		q, err := strconv.ParseFloat(value, 64)
-		if err != nil || q < 0 || q > 1 {
+		if err != nil || !(q >= 0 && q <= 1) { // NaN is neither less nor more
 			break
 		}
 		return int(q * 1000)

@@ -113,7 +113,7 @@ func readAll(r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > 0 {
 		body.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
-	n, err := body.ReadFrom(io.LimitReader(r.Body, limit+1))
+	n, err := body.ReadFrom(io.LimitReader(r.Body, max(limit+1, limit))) // beyond the largest limit there is no more
 	switch {
 	case err != nil:
 		return nil, unreadable(err)

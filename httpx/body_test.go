@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"reflect"
 	"strings"
@@ -122,13 +124,39 @@ func TestBodyFaultsAreBounded(t *testing.T) {
 	t.Parallel()
 	var document bytes.Buffer
 	for i := range 1000 {
-		document.WriteString(strings.Repeat("{", min(i, 1)) + `"` + strings.Repeat("x", i) + `":{"` + strings.Repeat("y", 500) + `":1},`)
+		fmt.Fprintf(&document, `%q:{%q:1},`, strings.Repeat("x", i), strings.Repeat("y", 500))
 	}
-	long := "{" + strings.ReplaceAll(strings.TrimSuffix(document.String(), ","), "{\"x", "\"x") + "}"
-	_, err := httpx.NewBody[record](nil).Decode([]byte(long))
-	e, ok := errors.AsType[*httpx.Error](err)
-	if !ok || len(e.Message) > 1000 || len(e.Fields) > 20 {
-		t.Errorf("%d bytes of message and %d fields", len(e.Message), len(e.Fields))
+	_, err := httpx.NewBody[record](nil).Decode([]byte("{" + strings.TrimSuffix(document.String(), ",") + "}"))
+	if e, ok := errors.AsType[*httpx.Error](err); !ok || len(e.Message) > 1000 || len(e.Fields) != 20 {
+		t.Errorf("%.1100v, want 20 fields and a short message", err)
+	}
+}
+
+// TestBodyFaultsOfCustomTypes says that a value that was not read to its end is not
+// judged as a whole: what is wrong with it is said once.
+func TestBodyFaultsOfCustomTypes(t *testing.T) {
+	t.Parallel()
+	body := httpx.NewBody[struct {
+		Raw json.RawMessage `json:"raw"`
+	}](&httpx.BodyOptions{MaxDepth: 3})
+	for document, message := range map[string]string{
+		`{"raw":{"a":[[1]]}}`:             "Invalid JSON: raw.a[0]: is nested too deep: at most 3 levels are taken (line 1, column 14)",
+		`{"raw":{"a":1,"a":2}, "raw":[]}`: "Invalid JSON: raw.a: is there twice: send it once (line 1, column 15) (and 1 more)",
+	} {
+		if _, err := body.Decode([]byte(document)); err == nil || err.Error() != message {
+			t.Errorf("%s:\n got %v\nwant %s", document, err, message)
+		}
+	}
+}
+
+// TestBodyFaultsEnd says that what is wrong with the name and the value of one field does
+// not count beyond the bound.
+func TestBodyFaultsEnd(t *testing.T) {
+	t.Parallel()
+	document := `{"title":"a","pages":"x"` + strings.Repeat(`,"title":1`, 20) + `}`
+	_, err := httpx.NewBody[record](nil).Decode([]byte(document))
+	if e, ok := errors.AsType[*httpx.Error](err); !ok || len(e.Fields) != 20 {
+		t.Errorf("%v, want 20 fields", err)
 	}
 }
 
@@ -181,6 +209,10 @@ func TestBodySize(t *testing.T) {
 		if got := status(tooLong, announced); got != 413 {
 			t.Errorf("21 bytes: %d, want 413", got)
 		}
+	}
+	body = httpx.NewBody[record](&httpx.BodyOptions{MaxBytes: math.MaxInt64})
+	if got := status(tooLong, -1); got != 200 {
+		t.Errorf("without a bound: %d, want 200", got)
 	}
 }
 

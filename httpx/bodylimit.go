@@ -6,7 +6,7 @@ import "net/http"
 const DefaultBodyLimit = 1 << 20
 
 // BodyLimit is a layer that answers 413 to a request whose body is announced to be
-// larger than max bytes, and fails the reading of one that turns out to be:
+// larger than limit bytes, and fails the reading of one that turns out to be:
 // [WriteError] makes a 413 of that error too. 0 means [DefaultBodyLimit].
 func BodyLimit(limit int64) Middleware {
 	if limit == 0 {

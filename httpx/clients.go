@@ -14,7 +14,7 @@ type Clients struct {
 
 // BehindProxies believes what proxies in these networks say in X-Forwarded-For: the
 // client is the last address there that is none of them. What stands before it
-// is what the client claims. Name only networks in which nobody else can connect from.
+// is what the client claims. Name only networks from which nobody else can connect.
 func BehindProxies(networks ...netip.Prefix) *Clients {
 	c := &Clients{}
 	for _, network := range networks {

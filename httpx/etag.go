@@ -60,7 +60,7 @@ func NotModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
-	if matched != "*" {
+	if matched != "*" && !strings.HasPrefix(tag, "W/") { // a weak one stands for both forms
 		w.Header().Set("Etag", matched)
 	}
 	w.WriteHeader(http.StatusNotModified)

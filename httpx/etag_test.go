@@ -87,6 +87,22 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
+// TestNotModifiedWeakly says that a weak tag stays one: 304 has the tag that 200 would have.
+func TestNotModifiedWeakly(t *testing.T) {
+	t.Parallel()
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		httpx.SetTag(w, `W/"3"`)
+		httpx.NotModified(w, r, `W/"3"`)
+	})
+	for _, header := range []string{`W/"3"`, `"3"`, `*`} {
+		w := serve(h, request("GET", "/", "", "If-None-Match", header))
+		if w.Code != 304 {
+			t.Errorf("If-None-Match: %s: %d, want 304", header, w.Code)
+		}
+		want(t, w.Header(), "Etag", `W/"3"`)
+	}
+}
+
 func FuzzTags(f *testing.F) {
 	f.Add(`"a", W/"b", *`)
 	f.Add(`W/`)

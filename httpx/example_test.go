@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -75,6 +76,20 @@ func ExampleNewPage() {
 	fmt.Print(w.Body)
 	// Output:
 	// {"meta":{"current_page":3,"limit":2,"total_pages":3,"total_count":5},"data":["Persuasion"]}
+}
+
+// A limit that counts by address must not believe what a client says of itself.
+func ExampleBehindProxies() {
+	clients := httpx.BehindProxies(netip.MustParsePrefix("10.0.0.0/8"))
+	for _, peer := range []string{"10.0.0.1:4711", "198.51.100.7:4711"} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = peer
+		r.Header.Set("X-Forwarded-For", "203.0.113.9, 192.0.2.1") // the first is a claim
+		fmt.Println(peer, "brings a request of", clients.Addr(r))
+	}
+	// Output:
+	// 10.0.0.1:4711 brings a request of 192.0.2.1
+	// 198.51.100.7:4711 brings a request of 198.51.100.7
 }
 
 // One list says whose pages may read the answers, and whose requests are refused. It

@@ -46,7 +46,7 @@ func Gzip(opts *GzipOptions) Middleware {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !AcceptsGzip(r) {
 				// What caches must know, the writer below says only where it applies.
-				next.ServeHTTP(&varying{ResponseWriter: w, head: r.Method == http.MethodHead}, r)
+				next.ServeHTTP(&varying{ResponseWriter: w}, r)
 				return
 			}
 			z := &gzipWriter{ResponseWriter: w, pool: pool, min: o.MinSize}
@@ -93,7 +93,7 @@ func hasBody(status int) bool {
 // varying is for clients without gzip: it tells caches that others get other bytes.
 type varying struct {
 	http.ResponseWriter
-	head, done bool
+	done bool
 }
 
 // WriteHeader adds Vary where the answer could have been compressed.

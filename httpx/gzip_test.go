@@ -83,6 +83,7 @@ func TestGzipWithout(t *testing.T) {
 		"gzip":                     true,
 		"GZIP;q=0.001":             true,
 		"br, gzip; q=0.5":          true,
+		"gzip;q=NaN":               true, // that is none
 		"*":                        true,
 		"identity;q=0.5, *;q=0.5":  true,
 		"gzip;q=1, identity;q=0.5": true,

@@ -42,8 +42,11 @@ type checker struct {
 // done reports whether there is no point in going on.
 func (c *checker) done() bool { return len(c.faults) >= maxFaults || c.at >= len(c.data) }
 
-// fault notes a problem of the field that begins at the offset.
+// fault notes a problem of the field that begins at the offset, if there is room for it.
 func (c *checker) fault(field string, offset int, format string, args ...any) {
+	if len(c.faults) == maxFaults {
+		return
+	}
 	if field == "" {
 		field = "body"
 	}
@@ -68,7 +71,7 @@ func (c *checker) value(s *shape, path string) {
 		}
 		s = s.pointee
 	}
-	start := c.at
+	start, before := c.at, len(c.faults)
 	switch c.data[c.at] {
 	case '{':
 		c.composite(s, path, object, c.members)
@@ -78,8 +81,9 @@ func (c *checker) value(s *shape, path string) {
 		c.scalar(s, path, c.token())
 		return
 	}
-	if s.kind == custom {
-		c.try(s, path, start, c.data[start:min(c.at, len(c.data))])
+	// After a fault within it, c.at need not be where it ends.
+	if s.kind == custom && len(c.faults) == before {
+		c.try(s, path, start, c.data[start:c.at])
 	}
 }
 

@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -83,16 +84,12 @@ func known(query url.Values, fields []Field, other []string) error {
 			names = append(names, f.Name)
 		}
 	}
-	unknown := ""
-	for name := range query {
-		if !slices.Contains(names, name) && (unknown == "" || name < unknown) {
-			unknown = name
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(names, name) {
+			return invalidField(show(name), "is no known query parameter: use "+strings.Join(names, ", "))
 		}
 	}
-	if _, empty := query[""]; unknown == "" && !empty {
-		return nil
-	}
-	return invalidField(show(unknown), "is no known query parameter: use "+strings.Join(names, ", "))
+	return nil
 }
 
 func positive(query url.Values, name string, byDefault int) (int, error) {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -35,7 +36,8 @@ type ServeOptions struct {
 
 // Serve answers requests on the listener until ctx ends, then lets those under way
 // finish and returns nil; it closes the listener. An error is that of the listener, or
-// says that requests did not finish within DrainTimeout and were cut off.
+// says that TLS can't be spoken like that, or that requests did not finish within
+// DrainTimeout and were cut off.
 //
 // The contexts of requests keep the values of ctx, and not its end: that is when they
 // are to finish.
@@ -43,6 +45,11 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, opts *ServeOptio
 	o := ServeOptions{}
 	if opts != nil {
 		o = *opts
+	}
+	l = onceClosed{l, sync.OnceValue(l.Close)}
+	defer l.Close() // net/http does, but for settings that it can't begin with
+	if c := o.TLS; c != nil && len(c.Certificates) == 0 && c.GetCertificate == nil && c.GetConfigForClient == nil {
+		return fmt.Errorf("serve on %s: TLS has no certificates: set Certificates, GetCertificate or GetConfigForClient", l.Addr())
 	}
 	server := o.server(ctx, h)
 	failed := make(chan error, 1)
@@ -66,6 +73,15 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, opts *ServeOptio
 	return err
 }
 
+// onceClosed is a listener that may be closed more than once, which not all may.
+type onceClosed struct {
+	net.Listener
+	close func() error
+}
+
+// Close closes the listener if that has not been done.
+func (l onceClosed) Close() error { return l.close() }
+
 func (o *ServeOptions) server(ctx context.Context, h http.Handler) *http.Server {
 	log := o.Log
 	if log == nil {
@@ -78,7 +94,7 @@ func (o *ServeOptions) server(ctx context.Context, h http.Handler) *http.Server 
 		WriteTimeout:      cmp.Or(o.WriteTimeout, time.Minute),
 		IdleTimeout:       cmp.Or(o.IdleTimeout, 2*time.Minute),
 		MaxHeaderBytes:    cmp.Or(o.MaxHeaderBytes, 64<<10),
-		TLSConfig:         o.TLS,
+		TLSConfig:         o.TLS.Clone(), // net/http writes to it
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}

@@ -125,9 +125,10 @@ func TestServeTLS(t *testing.T) {
 	t.Parallel()
 	borrowed := httptest.NewTLSServer(nil) // for its certificate, and a client that trusts it
 	borrowed.Close()
+	config := &tls.Config{Certificates: borrowed.TLS.Certificates, MinVersion: tls.VersionTLS12}
 	r := start(t, httpx.SecurityHeaders(nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Proto+w.Header().Get("Strict-Transport-Security"))
-	})), &httpx.ServeOptions{TLS: &tls.Config{Certificates: borrowed.TLS.Certificates, MinVersion: tls.VersionTLS12}})
+	})), &httpx.ServeOptions{TLS: config})
 	transport := borrowed.Client().Transport.(*http.Transport).Clone()
 	transport.ForceAttemptHTTP2 = true
 	defer transport.CloseIdleConnections()
@@ -138,6 +139,27 @@ func TestServeTLS(t *testing.T) {
 	r.stop()
 	if err := <-r.done; err != nil {
 		t.Error(err)
+	}
+	if len(config.NextProtos) > 0 {
+		t.Errorf("the configuration, which other servers may have too, was changed: %q", config.NextProtos)
+	}
+}
+
+// TestServeTLSWithoutCertificates says that the error names what is missing, and that the
+// listener is closed all the same.
+func TestServeTLSWithoutCertificates(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	err = httpx.Serve(t.Context(), l, text(""), &httpx.ServeOptions{TLS: &tls.Config{MinVersion: tls.VersionTLS12}})
+	if err == nil || !strings.Contains(err.Error(), "set Certificates") {
+		t.Errorf("Serve returned %v, want an error that says what to set", err)
+	}
+	if err := l.(*net.TCPListener).SetDeadline(time.Now()); !errors.Is(err, net.ErrClosed) {
+		t.Error("the listener is still open")
 	}
 }
 
@@ -189,9 +211,10 @@ func TestServeHeaderFlood(t *testing.T) {
 	if answer := dial(t, r.url, append(flood, "\r\n")...); answer != "" && !strings.HasPrefix(answer, "HTTP/1.1 431 ") {
 		t.Errorf("the answer is %.100q", answer)
 	}
-	// Just over the bound, there is nothing on its way that could make the system drop the answer.
+	// At the bound of net/http, which is 4 KiB more, nothing is left unread that could make the system
+	// drop the answer.
 	exact := "GET / HTTP/1.1\r\nHost: x\r\n" + strings.Repeat(line, 8)
-	exact += "X-Flood: " + strings.Repeat("x", 8<<10+1-len(exact)-len("X-Flood: "))
+	exact += "X-Flood: " + strings.Repeat("x", 8<<10-len(exact)-len("X-Flood: "))
 	if answer := dial(t, r.url, exact); !strings.HasPrefix(answer, "HTTP/1.1 431 ") || !strings.Contains(answer, "Connection: close") {
 		t.Errorf("the answer is %.100q", answer)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -77,9 +78,11 @@ func TestInChi(t *testing.T) {
 	}
 }
 
-// everything is the chain with all that this module has to put into it.
+// everything is the chain with all that this module has to put into it. Its limiter's clock
+// stands still, so that no window ends in the middle of a test.
 func everything(t testing.TB, log io.Writer, limit uint32) httpx.Middleware {
-	limiter, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(limit, ratelimit.Minute), nil)
+	now := func() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
+	limiter, err := ratelimit.NewLimiter(memstore.New(&memstore.Options{Now: now}), ratelimit.Per(limit, ratelimit.Minute), &ratelimit.Options{Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +90,7 @@ func everything(t testing.TB, log io.Writer, limit uint32) httpx.Middleware {
 	return httpx.Standard(&httpx.StandardOptions{
 		Log: slog.New(slog.NewTextHandler(log, nil)), Origins: origins(t), Check: sanitize.New(nil).Middleware,
 		Limit: httplimit.PerKey(limiter, clients.Key, &httplimit.Options{
-			Headers: httplimit.XRateLimitHeaders,
+			Headers: httplimit.XRateLimitHeaders, Now: now,
 			Denied: httpx.HandlerFunc(func(http.ResponseWriter, *http.Request) error {
 				return httpx.Errorf(http.StatusTooManyRequests, "Too many requests")
 			}),

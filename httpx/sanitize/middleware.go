@@ -70,7 +70,9 @@ func (p *Policy) body(contentType string, body []byte) error {
 			return err
 		}
 	case "multipart/form-data":
-		return p.multipart(body, parameters["boundary"])
+		if err := p.multipart(body, parameters["boundary"]); err != nil {
+			return err
+		}
 	}
 	if looksLikeJSON(body) {
 		return p.json(body)
