@@ -131,13 +131,10 @@ func said(fields []FieldError) string {
 }
 
 // FailedItems is the error of a call for records of a resource with so many items, of which
-// these failed; nil if none did. [Inventory] returns such errors, and so may what stands
+// these failed; nil if none did. Its kind is that of the first, which is the whole error if
+// the call had one item only. [Inventory] returns such errors, and so may what stands
 // before it.
-func FailedItems(r *Resource, items []ItemError, of int) error { return failedItems(r, items, of) }
-
-// failedItems is the error for the items of a call that failed, nil if none did. Its kind
-// is that of the first, which is the whole error if the call had one item only.
-func failedItems(r *Resource, items []ItemError, of int) error {
+func FailedItems(r *Resource, items []ItemError, of int) error {
 	switch {
 	case len(items) == 0:
 		return nil

@@ -134,17 +134,17 @@ func (v *Inventory) Create(ctx context.Context, by Caller, records ...Record) er
 		if ResourceOf(rec) != r || reflect.ValueOf(rec).IsNil() {
 			return fmt.Errorf("record %d is a %T, unlike the first, which is a %T, or there is none", i, rec, records[0])
 		}
-		if err := v.begin(rec); err != nil {
+		if err := v.Begin(rec); err != nil {
 			return err
 		}
-		if wrong, err = failedItem(wrong, i, "", v.prepare(rec, CheckNew)); err != nil {
+		if wrong, err = FailedItem(wrong, i, "", v.prepare(rec, CheckNew)); err != nil {
 			return err
 		}
 	}
 	if len(wrong) > 0 {
-		return failedItems(r, wrong, len(records))
+		return FailedItems(r, wrong, len(records))
 	}
-	return v.change(ctx, func(tx Tx) error { return v.createAll(ctx, tx, by, r, records) })
+	return v.change(ctx, by, func(tx Tx) error { return v.createAll(ctx, tx, by, r, records) })
 }
 
 // createAll adds records and their entries all at once, which is how a store is quickest.
@@ -164,14 +164,14 @@ func (v *Inventory) createAll(ctx context.Context, tx Tx, by Caller, r *Resource
 	}
 	var wrong []ItemError
 	for i, rec := range records {
-		if wrong, err = failedItem(wrong, i, "", tx.Create(ctx, rec)); err != nil {
+		if wrong, err = FailedItem(wrong, i, "", tx.Create(ctx, rec)); err != nil {
 			return err
 		}
 	}
 	if len(wrong) == 0 {
 		return errors.New("the store refuses records together that it takes one by one")
 	}
-	return failedItems(r, wrong, len(records))
+	return FailedItems(r, wrong, len(records))
 }
 
 // fewEnough refuses a call with too many items.
@@ -184,10 +184,7 @@ func fewEnough(items int) error {
 
 // Begin gives a record that is to be created in a transaction of one's own what the
 // inventory sets: id, times and version. [Inventory.Create] does that itself.
-func (v *Inventory) Begin(rec Record) error { return v.begin(rec) }
-
-// begin gives a new record what the inventory sets.
-func (v *Inventory) begin(rec Record) error {
+func (v *Inventory) Begin(rec Record) error {
 	id, err := v.opts.NewID()
 	if err != nil {
 		return fmt.Errorf("make an id: %w", err)
@@ -214,12 +211,6 @@ func (v *Inventory) prepare(rec Record, check func(Record) error) error {
 // FailedItem adds the error of one item to those of several, if it is an [*Error]. Any
 // other comes back: it is the end of the call.
 func FailedItem(items []ItemError, index int, id string, err error) ([]ItemError, error) {
-	return failedItem(items, index, id, err)
-}
-
-// failedItem adds the error of one item, if it is one of this package. Any other is
-// the end of the call.
-func failedItem(items []ItemError, index int, id string, err error) ([]ItemError, error) {
 	if err == nil {
 		return items, nil
 	}
@@ -233,8 +224,8 @@ func failedItem(items []ItemError, index int, id string, err error) ([]ItemError
 // errDry ends the transaction of a dry call.
 var errDry = errors.New("nothing is to be changed")
 
-// change runs a transaction.
-func (v *Inventory) change(ctx context.Context, f func(tx Tx) error) error {
+// change runs a transaction for a caller.
+func (v *Inventory) change(ctx context.Context, by Caller, f func(tx Tx) error) error {
 	err := v.store.Change(ctx, func(tx Tx) error {
 		if err := f(tx); err != nil {
 			return err
@@ -251,6 +242,18 @@ func (v *Inventory) change(ctx context.Context, f func(tx Tx) error) error {
 	})
 	if v.dry && errors.Is(err, errDry) {
 		return nil
+	}
+	return v.orGone(ctx, by, err)
+}
+
+// orGone is why a change has failed: that the caller is no user any more, whom the audit log
+// can't name, or else err. Whoever let them in may have remembered them for a moment.
+func (v *Inventory) orGone(ctx context.Context, by Caller, err error) error {
+	if err == nil || by.UserID == "" || KindOf(err) != Invalid && KindOf(err) != 0 {
+		return err
+	}
+	if _, gone := Get[User](ctx, Fresh(v.store), by.UserID); KindOf(gone) == NotFound {
+		return &Error{Kind: Unauthenticated, Message: "Unauthorized: The user who asks is not there any more"}
 	}
 	return err
 }
@@ -274,7 +277,7 @@ func (v *Inventory) Entry(by Caller, action, resource, id string, changes Change
 	if by.UserID != "" {
 		a.UserID = &by.UserID
 	}
-	return a, v.begin(a)
+	return a, v.Begin(a)
 }
 
 // cut makes a text fit for the log: of so many characters, and none that would break a

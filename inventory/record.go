@@ -9,7 +9,8 @@ import (
 )
 
 // Record is a record of a resource: a *[Device], *[Interface], *[Location], *[VLAN],
-// *[Link], *[Event], *[Metric], *[AuditLog] or *[User]. A nil one is no record.
+// *[Link], *[Event], *[Metric], *[AuditLog] or *[User], or one of what an inventory keeps for
+// itself, *[Receipt] or *[Secret]. A nil one is no record.
 type Record interface {
 	// Meta is what every record has.
 	Meta() *Base

@@ -144,7 +144,7 @@ func (r *Resource) Kind() string { return strings.ReplaceAll(strings.ToLower(r.l
 // Table is the name of the resource in a database: "devices", "audit_logs".
 func (r *Resource) Table() string { return strings.ReplaceAll(r.name, "-", "_") }
 
-// Fields are those of a record, hidden ones included: the id, then those of its own.
+// Fields are those of a record, hidden ones included: those of [Base], then those of its own.
 func (r *Resource) Fields() []*Field { return slices.Clone(r.fields) }
 
 // Field is the field of a name in JSON. Hidden fields have none.

@@ -15,7 +15,7 @@ const attempts = 100
 // unless it says which one it is for.
 func (v *Inventory) Update(ctx context.Context, by Caller, r *Resource, edits ...Edit) ([]Record, error) {
 	var done []Record
-	err := v.edit(ctx, r, edits, func(tx Tx, e Edit) (*AuditLog, error) {
+	err := v.edit(ctx, by, r, edits, func(tx Tx, e Edit) (*AuditLog, error) {
 		rec, entry, err := v.update(ctx, tx, by, r, e)
 		done = append(done, rec)
 		return entry, err
@@ -34,20 +34,20 @@ func (v *Inventory) Delete(ctx context.Context, by Caller, r *Resource, edits ..
 			by.UserID = "" // who deletes themselves is in the log by name only
 		}
 	}
-	return v.edit(ctx, r, edits, func(tx Tx, e Edit) (*AuditLog, error) {
+	return v.edit(ctx, by, r, edits, func(tx Tx, e Edit) (*AuditLog, error) {
 		return v.remove(ctx, tx, by, r, e)
 	}, func() {})
 }
 
 // edit makes the changes of several edits in one transaction, and again from the beginning
 // if a record changes under it. one makes one change, and begin forgets those of before.
-func (v *Inventory) edit(ctx context.Context, r *Resource, edits []Edit, one func(Tx, Edit) (*AuditLog, error), begin func()) error {
+func (v *Inventory) edit(ctx context.Context, by Caller, r *Resource, edits []Edit, one func(Tx, Edit) (*AuditLog, error), begin func()) error {
 	if err := fewEnough(len(edits)); err != nil {
 		return err
 	}
 	for try := 1; ; try++ {
 		var watched *watchedTx
-		err := v.change(ctx, func(tx Tx) error {
+		err := v.change(ctx, by, func(tx Tx) error {
 			watched = &watchedTx{Tx: tx}
 			begin()
 			return editAll(ctx, watched, r, edits, one)
@@ -64,7 +64,7 @@ func editAll(ctx context.Context, tx Tx, r *Resource, edits []Edit, one func(Tx,
 	var wrong []ItemError
 	for i, e := range edits {
 		entry, err := one(tx, e)
-		if wrong, err = failedItem(wrong, i, e.ID, err); err != nil {
+		if wrong, err = FailedItem(wrong, i, e.ID, err); err != nil {
 			return err
 		}
 		if entry != nil {
@@ -72,7 +72,7 @@ func editAll(ctx context.Context, tx Tx, r *Resource, edits []Edit, one func(Tx,
 		}
 	}
 	if len(wrong) > 0 || len(entries) == 0 {
-		return failedItems(r, wrong, len(edits))
+		return FailedItems(r, wrong, len(edits))
 	}
 	return tx.Create(ctx, entries...)
 }
@@ -98,12 +98,9 @@ func (tx *watchedTx) watch(err error) error {
 
 // apply returns the record of an edit as it is, and what the edit makes of it.
 func (v *Inventory) apply(ctx context.Context, tx Tx, r *Resource, e Edit) (before, after Record, err error) {
-	if !ValidID(e.ID) {
-		return nil, nil, r.invalid([]FieldError{{"id", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"}})
-	}
 	id, err := canonicalID(e.ID)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, r.invalid([]FieldError{{"id", err.Error()}})
 	}
 	if before, err = tx.Get(ctx, r, id); err != nil {
 		return nil, nil, err

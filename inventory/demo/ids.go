@@ -11,7 +11,7 @@ import (
 
 // ids makes UUIDs of version 7 (RFC 9562, 5.7) for times of its caller's choice, which those
 // of a library don't take. They rise with the time and, within a millisecond, with
-// each of them.
+// each of them, but for one in 4,096: there the count begins again.
 type ids struct {
 	random *rand.ChaCha8
 	count  uint64

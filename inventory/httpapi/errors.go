@@ -73,10 +73,7 @@ func ofInventory(e *inventory.Error) *httpx.Error {
 			Index: item.Index, ID: show(item.ID), Message: item.Err.Message, Errors: fieldErrors(item.Err.Fields),
 		})
 	}
-	if answer.Status == http.StatusServiceUnavailable {
-		return later(answer)
-	}
-	return answer
+	return goOn(answer)
 }
 
 func fieldErrors(fields []inventory.FieldError) []httpx.FieldError {
@@ -92,13 +89,19 @@ func ofAuth(e *auth.Error) *httpx.Error {
 	if e.Reason != "" {
 		answer.Err = errors.New(e.Reason) // for the log
 	}
-	switch answer.Status {
+	return goOn(answer)
+}
+
+// goOn adds what a client needs to go on: how to say who it is (RFC 9110, 11.6.1), or
+// when to try again.
+func goOn(e *httpx.Error) *httpx.Error {
+	switch e.Status {
 	case http.StatusUnauthorized:
-		answer.Header = http.Header{"Www-Authenticate": {"Bearer"}} // RFC 9110, 11.6.1
+		e.Header = http.Header{"Www-Authenticate": {"Bearer"}}
 	case http.StatusServiceUnavailable:
-		return later(answer)
+		return later(e)
 	}
-	return answer
+	return e
 }
 
 // later adds when to try again, in seconds.

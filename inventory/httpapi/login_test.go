@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -287,5 +288,34 @@ func TestSessionsEnd(t *testing.T) {
 			end(g, g.on(t, "root"), "/users/"+g.users["editor"].ID)
 			c.Send("GET", "/devices", nil).WantError(401, "Unauthorized: Invalid or expired token")
 		})
+	}
+}
+
+// TestGoneMeanwhile says that a user who was deleted elsewhere, and is still remembered here,
+// is told that they are nobody when they change something.
+func TestGoneMeanwhile(t *testing.T) { stores(t, goneMeanwhile) }
+
+func goneMeanwhile(t *testing.T, g *rig) {
+	t.Helper()
+	d := g.create("/devices", device("core-1"))
+	c := g.as("second")
+	c.Send("GET", "/devices", nil).Want(200) // from now on the gate remembers them
+	ok(t, inventory.New(g.store, nil).Delete(context.Background(), inventory.Caller{Name: "test"},
+		inventory.Of[inventory.User](), inventory.Edit{ID: g.users["second"].ID}))
+	for _, tc := range []struct {
+		method, path string
+		body         any
+	}{
+		{"POST", "/devices", device("core-2")},
+		{"POST", "/devices", []object{device("core-2"), device("core-3")}},
+		{"PATCH", path("/devices", d), object{"role": "x"}},
+		{"PATCH", "/devices", []object{{"id": d["id"], "role": "x"}}},
+		{"DELETE", path("/devices", d), nil},
+	} {
+		a := c.Send(tc.method, tc.path, tc.body).WantHeader("WWW-Authenticate", "Bearer")
+		a.WantError(401, "The user who asks is not there any more")
+	}
+	if n := g.count(inventory.Of[inventory.Device]()); n != 1 {
+		t.Errorf("there are %d devices", n)
 	}
 }

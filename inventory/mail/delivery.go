@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	gomail "github.com/wneessen/go-mail"
 	"github.com/wneessen/go-mail/smtp"
@@ -49,7 +50,7 @@ func (d *delivery) open(ctx context.Context) (*smtp.Client, error) {
 	}
 	options := []gomail.Option{
 		gomail.WithPort(o.Port), gomail.WithHELO(o.Hello),
-		gomail.WithTimeout(2 * o.Timeout), // not before ctx, whose end has an error of its own
+		gomail.WithTimeout(o.Timeout + time.Minute), // well after ctx, whose end has an error of its own
 		gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(o.TLS),
 		// Not the context that the library has for it, which ends when the session has begun.
 		gomail.WithDialContextFunc(func(_ context.Context, network, addr string) (net.Conn, error) {

@@ -289,14 +289,18 @@ func (q *Queue) drain(ctx context.Context) {
 		}
 		q.try(ctx, m)
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.state = ended
-	for _, m := range q.waiting {
-		q.stats.Lost++
+	for _, m := range q.end() {
 		q.opts.Log.Error("mail lost: there was no time for it at the end", "to", m.message.To, "subject", m.message.Subject)
 	}
-	q.waiting = nil
+}
+
+// end empties the queue for good, and returns what is lost with that: a log may ask for Stats.
+func (q *Queue) end() (lost []*queued) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	lost, q.waiting, q.state = q.waiting, nil, ended
+	q.stats.Lost += uint64(len(lost))
+	return lost
 }
 
 // first is any mail that is left, nil if none is.

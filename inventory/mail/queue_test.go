@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -149,7 +151,14 @@ func TestQueueEnds(t *testing.T) {
 			return ctx.Err()
 		})
 		var log bytes.Buffer
-		q := mail.NewQueue(stuck, &mail.QueueOptions{Drain: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		var q *mail.Queue
+		asks := func(_ []string, a slog.Attr) slog.Attr {
+			q.Stats() // a log may want to know, at any time
+			return a
+		}
+		q = mail.NewQueue(stuck, &mail.QueueOptions{
+			Drain: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: asks})),
+		})
 		for range 4 {
 			require.NoError(t, q.Enqueue(subject("x")))
 		}
@@ -189,7 +198,7 @@ func TestQueueEndsTries(t *testing.T) {
 // TestQueueCounts says that many may add mails at once, and each is counted once.
 func TestQueueCounts(t *testing.T) {
 	t.Parallel()
-	q := mail.NewQueue(newMailer(func(context.Context, string) error { return nil }), &mail.QueueOptions{Size: 10})
+	q := mail.NewQueue(newMailer(func(context.Context, string) error { return nil }), &mail.QueueOptions{Size: 10, Drain: time.Minute})
 	end := run(q)
 	var wg sync.WaitGroup
 	for range 8 {
@@ -210,20 +219,26 @@ func TestQueueCounts(t *testing.T) {
 }
 
 // TestServerThatComesBack says that mails that were taken while a server was down arrive when
-// it is up again.
+// it is up again. It keeps its port all the time, which somebody else could have otherwise.
 func TestServerThatComesBack(t *testing.T) {
 	t.Parallel()
-	s := (&server{}).start(t, plainServer, nil)
+	var down atomic.Bool
+	s := (&server{refuse: func(step, _ string) error {
+		if step == "greeting" && down.Load() {
+			return &smtp.SMTPError{Code: 421, EnhancedCode: smtp.EnhancedCodeNotSet, Message: "not now"}
+		}
+		return nil
+	}}).start(t, plainServer, nil)
 	q := mail.NewQueue(s.mailer(t, mail.SMTPOptions{}), &mail.QueueOptions{
 		Attempts: 1 << 20, FirstWait: time.Millisecond, MaxWait: 10 * time.Millisecond,
 	})
 	defer run(q)()
 	require.NoError(t, q.Enqueue(message()))
 	require.Eventually(t, func() bool { return len(s.received()) == 1 }, 20*time.Second, time.Millisecond)
-	s.stop()
+	down.Store(true)
 	require.NoError(t, q.Enqueue(message()))
 	require.Eventually(t, func() bool { return q.Stats().Retried > 2 }, 20*time.Second, time.Millisecond)
-	s.start(t, plainServer, nil)
+	down.Store(false)
 	require.Eventually(t, func() bool { return q.Stats().Sent == 2 }, 20*time.Second, time.Millisecond)
 	require.Len(t, s.received(), 2)
 }

@@ -1,6 +1,7 @@
 package mail_test
 
 import (
+	"bufio"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -35,8 +36,6 @@ type server struct {
 
 	host string
 	port int
-	smtp *smtp.Server
-	end  func()
 
 	mu    sync.Mutex
 	mails []received
@@ -57,37 +56,31 @@ const (
 	tlsServer
 )
 
-// start begins to serve on 127.0.0.1, on the port that the server had before, if any.
+// start begins to serve on 127.0.0.1, until the test ends.
 func (s *server) start(t *testing.T, mode serverMode, cert *certificate) *server {
 	t.Helper()
 	s.host = "127.0.0.1"
-	listener, err := net.Listen("tcp", (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: s.port}).String())
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s.port = listener.Addr().(*net.TCPAddr).Port
-	s.smtp = smtp.NewServer(smtp.BackendFunc(s.session))
-	s.smtp.Domain, s.smtp.AllowInsecureAuth = "test", true
-	s.smtp.ErrorLog = log.New(io.Discard, "", 0)
+	srv := smtp.NewServer(smtp.BackendFunc(s.session))
+	srv.Domain, srv.AllowInsecureAuth = "test", true
+	srv.ErrorLog = log.New(io.Discard, "", 0)
 	if mode != plainServer {
-		s.smtp.TLSConfig = cert.server
+		srv.TLSConfig = cert.server
 	}
 	if mode == tlsServer {
 		listener = tls.NewListener(listener, cert.server)
 	}
-	serving, done := s.smtp, make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = serving.Serve(listener)
-	}()
-	s.end = sync.OnceFunc(func() {
-		_ = serving.Close()
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = srv.Serve(listener) })
+	t.Cleanup(func() {
+		_ = srv.Close()
 		_ = listener.Close() // which the server does not know of before Serve has begun
-		<-done
+		serving.Wait()
 	})
-	t.Cleanup(s.end)
 	return s
 }
-
-func (s *server) stop() { s.end() }
 
 // mailer is an SMTP for the server.
 func (s *server) mailer(t *testing.T, opts mail.SMTPOptions) *mail.SMTP {
@@ -241,7 +234,8 @@ func message() *mail.Message {
 	return &mail.Message{To: "jane@example.org", Subject: "Grüße", Text: "Hello Jane\n", HTML: "<p>Hello Jane</p>\n"}
 }
 
-// scripted is a server that says what it is told, whatever it hears: one line after each line.
+// scripted is a server that says what it is told, whatever it hears: one line after each line,
+// and after the mail.
 // An empty line is silence. After the last line it hangs up.
 func scripted(t *testing.T, lines ...string) *server {
 	t.Helper()
@@ -261,7 +255,10 @@ func scripted(t *testing.T, lines ...string) *server {
 	})
 	t.Cleanup(func() {
 		listener.Close()
-		conns.Range(func(conn, _ any) bool { return conn.(net.Conn).Close() == nil || true })
+		conns.Range(func(conn, _ any) bool {
+			_ = conn.(net.Conn).Close()
+			return true
+		})
 		wg.Wait()
 	})
 	return &server{host: "127.0.0.1", port: listener.Addr().(*net.TCPAddr).Port}
@@ -269,19 +266,34 @@ func scripted(t *testing.T, lines ...string) *server {
 
 func play(conn net.Conn, lines []string) {
 	defer conn.Close()
-	buf := make([]byte, 4096)
+	r := bufio.NewReader(conn)
 	for i, line := range lines {
-		if i > 0 {
-			if _, err := conn.Read(buf); err != nil {
-				return
-			}
+		if i > 0 && hear(r, lines[i-1]) != nil {
+			return
 		}
 		if line == "" {
-			_, _ = io.Copy(io.Discard, conn)
+			_, _ = io.Copy(io.Discard, r)
 			return
 		}
 		if _, err := io.WriteString(conn, strings.ReplaceAll(line, "\n", "\r\n")+"\r\n"); err != nil {
 			return
 		}
 	}
+}
+
+// hear reads the line that answers what was said, or the whole mail where that was asked for:
+// who hangs up with something unread takes back what was said last.
+func hear(r *bufio.Reader, said string) error {
+	end := "\n"
+	if strings.HasPrefix(said, "354") {
+		end = "\r\n.\r\n"
+	}
+	for heard := ""; !strings.HasSuffix(heard, end); {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		heard += line
+	}
+	return nil
 }

@@ -106,20 +106,13 @@ func text(f *inventory.Field) *Schema {
 	}
 	is := formOf(f)
 	s.Description, s.Examples = is.description, []any{is.example}
-	switch f.Format {
-	case "uuid":
-		s.Format, s.Pattern = "uuid", uuidPattern
-	case "email":
-		s.Format = "email"
-	}
-	s.Pattern = "^" + is.pattern + "$"
 	if optional {
 		s.Pattern = "^(" + is.pattern + ")?$"
-	} else {
-		s.MinLength = 1
+		return s // without a format, which an empty text does not have
 	}
-	if optional && s.Format != "" {
-		s.Format = "" // an empty text is not of the format
+	s.Pattern, s.MinLength = "^"+is.pattern+"$", 1
+	if f.Format == "uuid" || f.Format == "email" {
+		s.Format = f.Format
 	}
 	return s
 }
