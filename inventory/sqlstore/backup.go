@@ -29,6 +29,9 @@ func Backup(ctx context.Context, db *sql.DB, d Dialect, file string) error {
 	}
 	_, err := db.ExecContext(ctx, d.Backup, part)
 	if err == nil {
+		err = toDisk(part)
+	}
+	if err == nil {
 		// Unlike a renaming, this fails if somebody else was quicker.
 		err = os.Link(part, file)
 	}
@@ -36,4 +39,14 @@ func Backup(ctx context.Context, db *sql.DB, d Dialect, file string) error {
 		err = errors.Join(err, rest)
 	}
 	return err
+}
+
+// toDisk returns when a file is on its disk. SQLite does not wait for that when it copies, and
+// a copy that a loss of power cuts short must not have its name yet.
+func toDisk(file string) error {
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

@@ -25,8 +25,8 @@ type Dialect struct {
 	// Next is a parameter of statements in which each comes once, in order: "?". Empty is the
 	// same as elsewhere.
 	Next string
-	// Rows are how many records one statement adds at most, where that is quicker than one
-	// by one. It is 1 to 1000.
+	// Rows are how many records one statement adds at most, up to 128, where that is quicker
+	// than one by one. 0 is the same as 1.
 	Rows int
 	// Fold is a text with its ASCII letters made small, with %s for the text.
 	Fold string

@@ -5,23 +5,33 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// The packages below open databases and end here. A program that has its own pool of
-// connections makes the store over it.
+// The packages below open databases and end here. A program that has a pool of connections
+// already, with settings of its own, makes the store over it. One handle may do both, write
+// and read.
 func ExampleNew() {
 	ctx := context.Background()
-	db, err := sql.Open("pgx", "postgres://jane@db.example/inventory")
+	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	store, err := sqlstore.New(ctx, db, db, postgres.Dialect(), nil)
+	db.SetMaxOpenConns(1) // each connection to a database in memory would have one of its own
+	store, err := sqlstore.New(ctx, db, db, sqlite.Dialect(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer store.Close()
+	defer store.Close() // and db
+	page, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(page.Total, "devices")
+	// Output: 0 devices
 }

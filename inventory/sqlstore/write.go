@@ -50,7 +50,7 @@ func (t *transaction) Create(ctx context.Context, records ...inventory.Record) e
 // insertAll adds records of one table.
 func (t *transaction) insertAll(ctx context.Context, of *table, records []inventory.Record, count tallies) error {
 	for _, n := range chunks {
-		for n <= t.dialect.Rows && len(records) >= n {
+		for n <= max(t.dialect.Rows, 1) && len(records) >= n {
 			if err := t.insert(ctx, of, records[:n], count); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -181,7 +182,8 @@ func checkCrosswise(p *probe) {
 }
 
 // among runs writers a number of times each, and the reader over and over until they are
-// done.
+// done. A writer lets others run (runtime.Gosched) before it takes back what it has done: on
+// one processor the reader would else see nothing of it.
 func among(writers int, write func(writer, round int), read func()) {
 	done := make(chan struct{})
 	var left atomic.Int64
@@ -224,6 +226,7 @@ func checkMoment(p *probe) {
 	const writers = 3
 	among(writers, func(writer, _ int) {
 		p.create(two(writer)...)
+		runtime.Gosched()
 		p.change("delete two", func(tx inventory.Tx) error {
 			return errors.Join(tx.Delete(p.ctx, r, id(r, 2*writer), 1), tx.Delete(p.ctx, r, id(r, 2*writer+1), 1))
 		})
@@ -263,6 +266,7 @@ func checkWalkers(p *probe) {
 				passing = append(passing, place(2*n+1))
 			}
 			p.create(passing...)
+			runtime.Gosched()
 			p.removeAll(passing)
 		}
 	}, func() {

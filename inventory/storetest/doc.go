@@ -19,8 +19,8 @@
 // stores that are broken on purpose, and demand that it notices.
 //
 // The cases share a few stores, as many as layers run at once, which are emptied by their own
-// means after each case. To open one for each case would take a database longer than the cases do, and a store that can't be
-// emptied, or that remembers what it had, has a defect.
+// means after each case. To open one for each case would take a database longer than the
+// cases do, and a store that can't be emptied, or that remembers what it had, has a defect.
 //
 // Random calls are always the same ones. A suite that fails now and then teaches people to
 // run it again.

@@ -26,7 +26,8 @@ func Dialect() sqlstore.Dialect {
 		Rows:       128,
 		Fold:       "lower(%s)", // of ASCII letters only, by the collation of the columns
 		Contains:   "strpos(%[1]s, %[2]s) > 0",
-		StartsWith: "left(%[1]s, length(%[2]s)) = %[2]s",
+		// The casts say which length it is: CockroachDB has one for bytes and one for bits too.
+		StartsWith: "left(%[1]s, length(%[2]s::text)) = %[2]s::text",
 		Element:    "%[1]s @> to_jsonb(%[2]s::text)",
 		NullsFirst: " NULLS FIRST",
 		NullsLast:  " NULLS LAST",

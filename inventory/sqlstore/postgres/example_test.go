@@ -3,19 +3,24 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
 
-// Changes go to the one database, and lists are read from one that follows it.
+// Changes go to the one database, and lists are read from one that follows it. Here nobody
+// listens at the addresses. Open tells that at once, by the kind of its error, and says
+// where it has asked; the password is not in it.
 func ExampleOpen() {
 	ctx := context.Background()
-	store, err := postgres.Open(ctx, "postgres://jane:secret@db.example/inventory", &postgres.Options{
-		ReadURL: "postgres://jane:secret@replica.example/inventory",
+	store, err := postgres.Open(ctx, "postgres://jane:hunter2@127.0.0.1:1/inventory?sslmode=disable", &postgres.Options{
+		ReadURL: "postgres://jane:hunter2@127.0.0.1:1/replica?sslmode=disable",
 	})
 	if err != nil {
-		fmt.Println(err)
+		fmt.Println("try again later:", inventory.KindOf(err) == inventory.Unavailable)
+		fmt.Println("where:", strings.Contains(err.Error(), "127.0.0.1:1"))
+		fmt.Println("password:", strings.Contains(err.Error(), "hunter2"))
 		return
 	}
 	defer store.Close()
@@ -25,4 +30,8 @@ func ExampleOpen() {
 		return
 	}
 	fmt.Println(len(page.Records))
+	// Output:
+	// try again later: true
+	// where: true
+	// password: false
 }

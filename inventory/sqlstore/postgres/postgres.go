@@ -48,7 +48,7 @@ func Open(ctx context.Context, url string, opts *Options) (*sqlstore.Store, erro
 	if err == nil {
 		store, err = sqlstore.New(ctx, writer, reader, dialect, opts.store())
 	} else {
-		err = failure(err)
+		err = failure(ctx, err)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the inventory: %w", err), reader.Close(), writer.Close())
@@ -69,9 +69,13 @@ func (o *Options) store() *sqlstore.Options {
 	return &store
 }
 
-// failure is the error of a server that does not answer when it is opened.
-func failure(err error) error {
-	if fault(err).Kind != sqlstore.Down {
+// failure is the error of a server that does not answer when it is opened, or not before the
+// deadline. A caller who has gone learns that, and nothing about the server.
+func failure(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return fmt.Errorf("%w (%w)", ctx.Err(), err) // drivers have words of their own for it
+	case fault(err).Kind != sqlstore.Down:
 		return err
 	}
 	return &inventory.Error{Kind: inventory.Unavailable, Message: "The database is not available: try again later", Err: err}

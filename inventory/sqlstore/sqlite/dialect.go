@@ -55,6 +55,12 @@ func fault(err error) sqlstore.Fault {
 	return sqlstore.Fault{}
 }
 
+// busy says that a connection was turned away because another one was writing.
+func busy(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && e.Code()&0xff == codes.SQLITE_BUSY
+}
+
 // columns are those in "... UNIQUE constraint failed: links.a_interface_id,
 // links.b_interface_id (2067)".
 func columns(text string) []string {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -69,6 +70,28 @@ func TestLaterMigration(t *testing.T) {
 	_, err = sqlite.Open(t.Context(), path, nil)
 	require.ErrorContains(t, err, "version 90000 of the schema, and this program knows")
 	require.ErrorContains(t, err, path)
+}
+
+// TestOpensWhatIsBusy says that who opens a new file waits for somebody else who is writing to
+// it, though SQLite does not wait when it is to make the write-ahead log.
+func TestOpensWhatIsBusy(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	require.NoError(t, err)
+	// The lock goes while somebody waits for it or before, which is as good.
+	ended := make(chan error, 1)
+	time.AfterFunc(50*time.Millisecond, func() {
+		_, err := db.ExecContext(t.Context(), "COMMIT")
+		ended <- errors.Join(err, db.Close())
+	})
+	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{BusyTimeout: time.Minute})
+	require.NoError(t, <-ended)
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
 }
 
 // TestOpenersAtOnce says that several processes may start at once on a new database.

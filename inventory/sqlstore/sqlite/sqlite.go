@@ -25,6 +25,13 @@ type Options struct {
 	Store *sqlstore.Options
 }
 
+func (o *Options) busy() time.Duration {
+	if o.BusyTimeout <= 0 {
+		return 5 * time.Second
+	}
+	return o.BusyTimeout
+}
+
 // Memory is the path of a database in memory.
 const Memory = ":memory:"
 
@@ -42,19 +49,43 @@ func Open(ctx context.Context, path string, opts *Options) (*sqlstore.Store, err
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	store, err := sqlstore.New(ctx, writer, reader, Dialect(), opts.Store)
+	var store *sqlstore.Store
+	if err = settle(ctx, writer, opts); err == nil {
+		store, err = sqlstore.New(ctx, writer, reader, Dialect(), opts.Store)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), reader.Close(), writer.Close())
 	}
 	return store, nil
 }
 
+// settle makes the first connection, which gives a new file its write-ahead log. SQLite does
+// not wait for a lock there: of several that open a new file together some are turned away
+// immediately, whatever their timeout is. What else is wrong is told by who comes next.
+func settle(ctx context.Context, db *sql.DB, opts *Options) error {
+	for end := time.Now().Add(opts.busy()); ; {
+		if !busy(db.PingContext(ctx)) || time.Now().After(end) {
+			return nil
+		}
+		timer := time.NewTimer(time.Millisecond)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
 // handles are the one that writes and the one that reads. In memory they are the same, of
 // one connection, which has the database for itself, as long as it is open.
 func handles(path string, opts *Options) (writer, reader *sql.DB, err error) {
 	name, options := "file:"+(&url.URL{Path: path}).EscapedPath(), common(opts)
-	if path == Memory {
+	switch {
+	case path == Memory:
 		name = "file:" + Memory
+	case strings.HasPrefix(path, "//"):
+		name = "file://" + name[len("file:"):] // or what is behind the slashes would be a host
 	}
 	writer, err = sql.Open("sqlite", name+"?"+strings.Join(append(options, "_txlock=immediate"), "&"))
 	if err != nil {
@@ -79,12 +110,8 @@ func handles(path string, opts *Options) (writer, reader *sql.DB, err error) {
 
 // common are the settings of every connection.
 func common(opts *Options) []string {
-	busy := opts.BusyTimeout
-	if busy <= 0 {
-		busy = 5 * time.Second
-	}
 	return []string{
-		fmt.Sprintf("_pragma=busy_timeout(%d)", busy.Milliseconds()),
+		fmt.Sprintf("_pragma=busy_timeout(%d)", opts.busy().Milliseconds()),
 		"_pragma=cache_size(-32000)", "_pragma=wal_autocheckpoint(4000)", "_pragma=temp_store(2)", "_pragma=journal_mode(WAL)", "_pragma=synchronous(NORMAL)", "_pragma=foreign_keys(1)",
 	}
 }

@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -62,8 +61,11 @@ func open(t testing.TB, path string) *sqlstore.Store {
 	store, err := sqlite.Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		writer, reader := store.Stats()
-		require.Zero(t, writer.InUse+reader.InUse, "connections that nobody gave back")
+		// That of a call that was given up comes back a moment after the call has returned.
+		require.Eventually(t, func() bool {
+			writer, reader := store.Stats()
+			return writer.InUse+reader.InUse == 0
+		}, 10*time.Second, time.Millisecond, "connections that nobody gave back")
 		require.NoError(t, store.Close())
 	})
 	return store
@@ -95,7 +97,7 @@ func TestMemoryIsOnesOwn(t *testing.T) {
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a b?c=d#e%20&f'g.db")
-	first, err := sqlite.Open(t.Context(), path, nil)
+	first, err := sqlite.Open(t.Context(), "/"+path, nil) // two slashes are as good as one
 	require.NoError(t, err)
 	require.NoError(t, create(t, first, fleet(0, 1)...))
 	require.NoError(t, first.Close())
@@ -280,5 +282,4 @@ func TestBroken(t *testing.T) {
 	require.ErrorContains(t, err, "tags in the database")
 	_, err = store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device]()})
 	require.ErrorContains(t, err, "tags in the database")
-	require.False(t, errors.Is(err, sql.ErrNoRows))
 }

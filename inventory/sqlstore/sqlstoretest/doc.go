@@ -1,6 +1,7 @@
 // Package sqlstoretest is what the tests of every database of sqlstore have in common, beyond
 // the contract that inventory/storetest has for any store: totals that are kept, the latest
-// of several records, and what the store costs beside statements that are written by hand.
+// of several records, databases of earlier schemas, and what the store costs beside statements
+// that are written by hand.
 //
 //	func TestTallies(t *testing.T) { sqlstoretest.CheckTallies(t, open(t)) }
 //

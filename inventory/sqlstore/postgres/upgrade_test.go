@@ -1,0 +1,108 @@
+package postgres_test
+
+import (
+	"flag"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+)
+
+var update = flag.Bool("update", false, "write the dump of the newest schema, if there is none")
+
+// TestUpgrade restores a dump of each schema that there has been, as programs of that time
+// left their databases, opens it, and finds its records whole. A migration makes the schema
+// for which a file is missing; a file that is there is never written anew, or it would
+// prove nothing.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t, nil)
+	all, err := fs.Glob(postgres.Dialect().Migrations, "*.sql")
+	require.NoError(t, err)
+	number, _, _ := strings.Cut(all[len(all)-1], "_")
+	newest := filepath.Join("testdata", "schema-"+number+".sql")
+	if _, err := os.Stat(newest); os.IsNotExist(err) && *update {
+		leave(t, server.Database(t), newest)
+	}
+	require.FileExists(t, newest, "go test ./inventory/sqlstore/postgres -run TestUpgrade -update writes it")
+	files, err := filepath.Glob("testdata/schema-*.sql")
+	require.NoError(t, err)
+	require.Len(t, files, len(all), "one for each migration")
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			address := server.Database(t)
+			dump, err := os.ReadFile(file)
+			require.NoError(t, err)
+			_, err = raw(t, address).ExecContext(t.Context(), string(dump))
+			require.NoError(t, err)
+			checkUpgraded(t, address)
+		})
+	}
+}
+
+// checkUpgraded opens the database twice, as the second time there is nothing to migrate.
+func checkUpgraded(t *testing.T, address string) {
+	t.Helper()
+	for range 2 {
+		store, err := postgres.Open(t.Context(), address, nil)
+		require.NoError(t, err)
+		sqlstoretest.CheckRelics(t, store)
+		require.NoError(t, store.Close())
+	}
+	checkSchema(t, address)
+	store := open(t, address, nil)
+	sqlstoretest.CheckGoesOn(t, store)
+	sqlstoretest.CheckTotals(t, store)
+}
+
+// leave dumps a database with the relics as this program leaves it.
+func leave(t *testing.T, address, file string) {
+	t.Helper()
+	store, err := postgres.Open(t.Context(), address, nil)
+	require.NoError(t, err)
+	for _, rec := range sqlstoretest.Relics() {
+		require.NoError(t, create(t, store, rec))
+	}
+	require.NoError(t, store.Close())
+	at, err := url.Parse(address)
+	require.NoError(t, err)
+	query := at.Query()
+	query.Set("options", "-c TimeZone=UTC")
+	at.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
+	dump, err := exec.CommandContext(t.Context(), "pg_dump", "--column-inserts", "--no-owner", "--no-privileges",
+		"--no-table-access-method", "--no-toast-compression", at.String()).Output()
+	require.NoError(t, err, "pg_dump of the version of the server")
+	text := "-- What pg_dump says of a database that TestUpgrade -update has made, but for what depends on\n" +
+		"-- the version of the server. It stays as it is.\n" + essential(string(dump))
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+}
+
+// essential is a dump without its comments, and without its settings, of which each version
+// has others. A carriage return within a text is spelt out, for tools that change the ends
+// of lines.
+func essential(dump string) string {
+	var kept strings.Builder
+	within := false // a text that has begun on a line before
+	for line := range strings.Lines(dump) {
+		blank := strings.TrimSpace(line) == ""
+		for _, dropped := range []string{"--", `\`, "SET ", "SELECT pg_catalog.set_config("} {
+			blank = blank || strings.HasPrefix(line, dropped)
+		}
+		if within || !blank {
+			kept.WriteString(strings.ReplaceAll(line, "\r", "' || chr(13) || '"))
+		}
+		within = within != (strings.Count(line, "'")%2 == 1)
+	}
+	return kept.String()
+}
