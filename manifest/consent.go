@@ -94,7 +94,7 @@ func escapedText(s string) string {
 	var b strings.Builder
 	for i, c := range s {
 		switch {
-		case c == utf8.RuneError:
+		case c == utf8.RuneError && !strings.HasPrefix(s[i:], string(c)): // not UTF-8
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case c == '\'' || c == '\\':
 			b.WriteString(`\` + string(c))

@@ -133,7 +133,7 @@
 //
 // A secret in -e NAME=secret of a container moves to the environment of the launcher,
 // because everyone on a machine can read command lines. What would steer the launcher
-// itself, as DOCKER_HOST, takes the opposite way.
+// itself, as DOCKER_HOST, takes the opposite way, secret or not.
 //
 // A boolean flag is rendered as --flag true: the specification renders every named
 // argument as a flag with value. Turned down: a flag alone for true, which is a guess

@@ -271,8 +271,12 @@ func (m *migrator) image(n *Node) map[string]string {
 		m.trail.pop()
 		m.edit(id.Start, id.End, string(appendString(nil, f.identifier)))
 	}
-	return map[string]string{
+	drop := map[string]string{
 		"registryBaseUrl": "the registry of an image is part of its identifier",
 		"version":         "the version of an image is part of its identifier",
 	}
+	if v := stringOf(version); !strings.HasSuffix(f.identifier, ":"+v) && !strings.HasSuffix(f.identifier, "@"+v) {
+		drop["version"] = "the identifier of an image names another version, which is what clients take"
+	}
+	return drop
 }

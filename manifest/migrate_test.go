@@ -91,6 +91,10 @@ func TestMigrateSteps(t *testing.T) {
 	if got, _ := migrate(t, `{"packages":[{"registryType":"oci","identifier":"e/w","version":"`+digest+`"}]}`, "2025-09-29"); got != `{"packages":[{"registryType":"oci","identifier":"e/w@`+digest+`"}]}` {
 		t.Errorf("got %s", got)
 	}
+	got, m := migrate(t, `{"packages":[{"registryType":"oci","identifier":"e/w:12","version":"2"}]}`, "2025-09-29")
+	if got != `{"packages":[{"registryType":"oci","identifier":"e/w:12"}]}` || len(m.Changes) != 1 || !strings.Contains(m.Changes[0].Message, "names another version") {
+		t.Errorf("got %s: %v", got, m.Changes)
+	}
 	if got, _ := migrate(t, `{"status":"a"}`, "2025-09-16"); got != `{}` {
 		t.Errorf("got %s", got)
 	}

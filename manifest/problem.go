@@ -87,7 +87,8 @@ func (ps Problems) Unwrap() []error {
 // Report is what validation found.
 type Report struct {
 	// Problems are sorted by offset, and at most Options.MaxProblems: if there are
-	// more, errors are listed before warnings, and what was found first.
+	// more, errors are listed before warnings, and what was found first. They are empty
+	// and not nil, [] as JSON, if there are none.
 	Problems Problems `json:"problems"`
 	// Errors and Warnings count all problems, those that are not listed too.
 	Errors   int `json:"errors"`
@@ -138,7 +139,8 @@ func (f *findings) add(p Problem) *Problem {
 // report puts what was found in order and says where it stands in the text.
 func (f *findings) report(text string) *Report {
 	warnings := f.warnings[:min(len(f.warnings), max(0, f.max-len(f.errors)))]
-	all := slices.Concat(f.errors[:min(len(f.errors), f.max)], warnings)
+	all := append(Problems{}, f.errors[:min(len(f.errors), f.max)]...)
+	all = append(all, warnings...)
 	slices.SortStableFunc(all, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), strings.Compare(string(a.Rule), string(b.Rule)))
 	})

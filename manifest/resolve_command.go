@@ -106,6 +106,7 @@ func (c *commander) build() {
 		c.add(c.origin, l.Command[0])
 		c.add("", l.Command[1:]...)
 	}
+	c.mistakable()
 	if len(l.Setup) > 0 {
 		c.setup()
 	}
@@ -128,13 +129,15 @@ func (c *commander) build() {
 		c.add("", l.Separator)
 	}
 	c.plan.Command = append(c.argv, c.plan.Arguments...)
-	c.exposed()
-	c.mistakable()
+	for _, command := range c.plan.Setup {
+		c.exposed(command)
+	}
+	c.exposed(c.plan.Command)
 }
 
 // exposed notes what others on the machine can read.
-func (c *commander) exposed() {
-	for _, item := range c.plan.Command {
+func (c *commander) exposed(command Command) {
+	for _, item := range command {
 		if item.Value.IsSecret() && len(c.notices) < defaultProblems {
 			c.notices = append(c.notices, Notice{Pointer: item.Origin, Message: "a secret is on the command line, which other users of this machine can read"})
 		}
@@ -167,7 +170,8 @@ func (c *commander) setup() {
 }
 
 // dropRepeated removes from the runtimeArguments what the command has anyway: what
-// follows the program, and the package itself.
+// follows the program, and the package itself. A package that the publisher names by
+// the launcher's own flag, as --from, is theirs to name: both words stay.
 func (c *commander) dropRepeated(names []string) {
 	for _, word := range c.launcher.Command[min(1, len(c.launcher.Command)):] {
 		if len(c.runtime) == 0 || c.runtime[0].flag != "" || c.runtime[0].value.text != word {
@@ -176,9 +180,16 @@ func (c *commander) dropRepeated(names []string) {
 		c.runtime = c.runtime[1:]
 	}
 	own := append(c.ref.fill(names), c.ref.identifier)
-	c.runtime = slices.DeleteFunc(c.runtime, func(p part) bool {
-		return p.flag == "" && p.value.fixed && slices.Contains(own, p.value.text)
-	})
+	var kept []part
+	theirs := false // the part before is that flag
+	for _, p := range c.runtime {
+		value := theirs
+		theirs = p.flag == "" && len(names) > 2 && strings.HasPrefix(names[0], "-") && p.value.text == names[0]
+		if theirs || value || p.flag != "" || !p.value.fixed || !slices.Contains(own, p.value.text) {
+			kept = append(kept, p)
+		}
+	}
+	c.runtime = kept
 }
 
 // flags adds those that the publisher has not given.
@@ -190,8 +201,8 @@ func (c *commander) flags(all [][]string) {
 	}
 }
 
-// given says that the runtimeArguments have a flag: by itself, with a value, or as
-// one of several letters behind one dash.
+// given says that the runtimeArguments have a flag: by itself, with a value (--rm=true,
+// -p8080:80), or as one of several letters behind one dash.
 func (c *commander) given(spellings []string) bool {
 	for i := range c.runtime {
 		first := c.runtime[i].items[0].Value.Reveal()
@@ -199,7 +210,10 @@ func (c *commander) given(spellings []string) bool {
 			if first == s || strings.HasPrefix(first, s+"=") && strings.HasPrefix(s, "--") {
 				return true
 			}
-			if len(s) == 2 && len(first) > 2 && first[0] == '-' && allLetters(first[1:]) && strings.Contains(first, s[1:]) {
+			if len(s) != 2 || len(first) < 3 || first[0] != '-' {
+				continue
+			}
+			if strings.HasPrefix(first, s) && !isLetter(first[2]) || allLetters(first[1:]) && strings.Contains(first, s[1:]) {
 				return true
 			}
 		}
@@ -227,8 +241,8 @@ func (p *part) setsVariable() (name, value string, sets bool) {
 }
 
 // hideSecrets takes the secrets out of -e NAME=secret: other users of the machine
-// can read command lines, and not environments. It returns the names of all
-// variables that runtimeArguments set.
+// can read command lines, and not environments. One that would steer the launcher
+// stays. It returns the names of all variables that runtimeArguments set.
 func (c *commander) hideSecrets() map[string]bool {
 	set := make(map[string]bool)
 	hidden := make(map[string]Setting)
@@ -239,7 +253,7 @@ func (c *commander) hideSecrets() map[string]bool {
 			continue
 		}
 		set[name] = true
-		if !p.value.secret || name == "" || name == p.value.text || steers(name) || !only(name, "_") {
+		if !p.value.secret || name == "" || name == p.value.text || steersAll(name) || !only(name, "_") {
 			continue
 		}
 		origin := p.items[0].Origin
@@ -258,18 +272,18 @@ func (c *commander) hideSecrets() map[string]bool {
 
 // variables names the environment to a container, but for what is set already. The
 // values stay out of the command line; what would steer the launcher itself goes
-// into it.
+// into it, even if it is secret: to call it so must not bring it there.
 func (c *commander) variables(set map[string]bool) {
 	var kept []Setting
 	for _, s := range c.plan.Environment {
-		argument := s.Name
-		if steers(s.Name) && !s.Value.IsSecret() {
-			argument += "=" + s.Value.Reveal()
+		argument := plainValue(s.Name)
+		if steersAll(s.Name) || steers(s.Name) && !s.Value.IsSecret() {
+			argument = joined(s.Name, filled{text: s.Value.Reveal(), secret: s.Value.IsSecret()})
 		} else {
 			kept = append(kept, s)
 		}
 		if !set[s.Name] {
-			c.argv = append(c.argv, Item{Value: plainValue("-e"), Origin: s.Origin}, Item{Value: plainValue(argument), Origin: s.Origin})
+			c.argv = append(c.argv, Item{Value: plainValue("-e"), Origin: s.Origin}, Item{Value: argument, Origin: s.Origin})
 		}
 	}
 	c.plan.Environment = kept

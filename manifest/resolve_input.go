@@ -183,8 +183,10 @@ func (r *resolver) filled(in *Input, name, pointer string, f filled) filled {
 }
 
 // misfit says why an input can't have a text, or "". It writes booleans and numbers
-// in the one way that the specification has for them.
+// in the one way that the specification has for them; a choice may be written in
+// another, as True.
 func misfit(in *Input, text *string) string {
+	picked := slices.Contains(in.Choices, *text)
 	switch or(in.Format, "") {
 	case "boolean":
 		lower := strings.ToLower(*text)
@@ -199,7 +201,7 @@ func misfit(in *Input, text *string) string {
 		}
 		*text = decimal
 	}
-	if len(in.Choices) > 0 && !slices.Contains(in.Choices, *text) {
+	if len(in.Choices) > 0 && !picked && !slices.Contains(in.Choices, *text) {
 		return "is not one of the choices"
 	}
 	return ""

@@ -166,16 +166,22 @@ func (r *resolver) environment(list []KeyValueInput, names nameTable) []Setting 
 // steers says that a variable reaches beyond the server: to the loader, the shell,
 // the interpreter or the launcher.
 func steers(name string) bool {
-	name = strings.ToUpper(name)
-	for _, prefix := range [...]string{"LD_", "DYLD_", "DOCKER_", "CONTAINER_", "NPM_CONFIG_", "UV_", "PIP_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return slices.Contains([]string{
-		"PATH", "HOME", "SHELL", "IFS", "ENV", "BASH_ENV", "NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP",
-		"PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "DOTNET_STARTUP_HOOKS", "GIT_SSH_COMMAND", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
-	}, name)
+	return steersAll(name) || hasPrefix(name, "NPM_CONFIG_", "UV_", "PIP_") || slices.Contains([]string{
+		"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP",
+		"PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "DOTNET_STARTUP_HOOKS", "GIT_SSH_COMMAND",
+	}, strings.ToUpper(name))
+}
+
+// steersAll says that a variable reaches any program, or those that launch containers.
+func steersAll(name string) bool {
+	return hasPrefix(name, "LD_", "DYLD_", "DOCKER_", "CONTAINER_", "CONTAINERS_", "XDG_") || slices.Contains([]string{
+		"PATH", "HOME", "SHELL", "IFS", "ENV", "BASH_ENV", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+	}, strings.ToUpper(name))
+}
+
+// hasPrefix says that a name begins with one of the prefixes, in any case.
+func hasPrefix(name string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(strings.ToUpper(name), p) })
 }
 
 func (r *resolver) headers(at string, list []KeyValueInput) []Setting {

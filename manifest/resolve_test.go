@@ -55,6 +55,8 @@ func TestCommandLines(t *testing.T) {
 		{"pipx", `"registryType":"pypi","identifier":"w","version":"1","runtimeHint":"pipx"`, "pipx run --spec w==1 w"},
 		{"uv", `"registryType":"pypi","identifier":"w","version":"1","runtimeHint":"uv"`, "uv tool run --from w==1 w"},
 		{"the package is not named twice", `"registryType":"pypi","identifier":"w","version":"1","runtimeArguments":[{"type":"positional","value":"w"}]`, "uvx --from w==1 w"},
+		{"--from of the publisher in two words", `"registryType":"pypi","identifier":"w","version":"1","runtimeArguments":[{"type":"positional","value":"--from"},{"type":"positional","value":"w-ng==1"}]`, "uvx --from w-ng==1 w"},
+		{"the same, and the package again", `"registryType":"pypi","identifier":"w","version":"1","runtimeArguments":[{"type":"positional","value":"--from"},{"type":"positional","value":"w==1"},{"type":"positional","value":"w"}]`, "uvx --from w==1 w"},
 		{"--from of the publisher", `"registryType":"pypi","identifier":"w","version":"1","runtimeArguments":[{"type":"named","name":"--from","value":"w-ng==1"}]`, "uvx --from w-ng==1 w"},
 		{"oci", `"registryType":"oci","identifier":"images.example/e/w:1.0.0"`, "docker run -i --rm images.example/e/w:1.0.0"},
 		{"a version is a tag", `"registryType":"oci","identifier":"images.example/e/w","version":"1.0.0"`, "docker run -i --rm images.example/e/w:1.0.0"},
@@ -68,8 +70,12 @@ func TestCommandLines(t *testing.T) {
 		{"unless they are given", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"named","name":"-e","value":"LOG=debug"}],"environmentVariables":[{"name":"LOG","value":"info"}]`, "docker run -i --rm -e LOG=debug e/w:1"},
 		{"a secret is taken off the command line", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"named","name":"-e","value":"KEY={k}","variables":{"k":{"isSecret":true,"default":"hunter2"}}}]`, "docker run -i --rm -e KEY e/w:1"},
 		{"what steers the launcher is not in its environment", `"registryType":"oci","identifier":"e/w:1","environmentVariables":[{"name":"DOCKER_HOST","value":"tcp://x"}]`, "docker run -i --rm -e DOCKER_HOST=tcp://x e/w:1"},
+		{"even if it is secret", `"registryType":"oci","identifier":"e/w:1","environmentVariables":[{"name":"Docker_Host","value":"tcp://x","isSecret":true},{"name":"PIP_INDEX_URL","value":"x","isSecret":true}]`, "docker run -i --rm -e Docker_Host=tcp://x -e PIP_INDEX_URL e/w:1"},
+		{"whoever sets it", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"named","name":"-e","value":"DOCKER_HOST=x","isSecret":true},{"type":"named","name":"-e","value":"PIP_INDEX_URL=x","isSecret":true}]`, "docker run -i --rm -e DOCKER_HOST=x -e PIP_INDEX_URL e/w:1"},
+		{"nor what podman takes its settings from", `"registryType":"oci","identifier":"e/w:1","runtimeHint":"podman","environmentVariables":[{"name":"CONTAINERS_CONF","value":"/x"},{"name":"XDG_CONFIG_HOME","value":"/x"}]`, "podman run -i --rm -e CONTAINERS_CONF=/x -e XDG_CONFIG_HOME=/x e/w:1"},
 		{"the port of the url is published here alone", `"registryType":"oci","identifier":"e/w:1","transport":{"type":"sse","url":"http://localhost:8080/mcp"}`, "docker run -i --rm -p 127.0.0.1:8080:8080 e/w:1"},
 		{"unless the publisher does", `"registryType":"oci","identifier":"e/w:1","transport":{"type":"sse","url":"http://localhost:8080/mcp"},"runtimeArguments":[{"type":"named","name":"-p","value":"9:8080"}]`, "docker run -i --rm -p 9:8080 e/w:1"},
+		{"in one word too", `"registryType":"oci","identifier":"e/w:1","transport":{"type":"sse","url":"http://localhost:8080/mcp"},"runtimeArguments":[{"type":"positional","value":"-p9:8080"}]`, "docker run -i --rm -p9:8080 e/w:1"},
 		{"nuget", `"registryType":"nuget","identifier":"E.W","version":"1.0.0"`, "dnx E.W@1.0.0 --yes"},
 		{"-- only before arguments", `"registryType":"nuget","identifier":"E.W","version":"1.0.0","packageArguments":[{"type":"positional","value":"mcp"}]`, "dnx E.W@1.0.0 --yes -- mcp"},
 		{"dotnet", `"registryType":"nuget","identifier":"E.W","version":"1.0.0","runtimeHint":"dotnet","runtimeArguments":[{"type":"positional","value":"-y"}]`, "dotnet tool exec -y E.W@1.0.0"},
@@ -160,6 +166,9 @@ func TestGivenValues(t *testing.T) {
 		{`"packageArguments":[{"type":"positional","value":"a","valueHint":"x"}]`, values("x", "c"), "there is no input"},
 		{`"packageArguments":[{"type":"named","name":"-e","valueHint":"x"},{"type":"named","name":"-e"}]`, values("-e", "c"), `the name "-e" is that of 2 inputs (use /packageArguments/0 or /packageArguments/1)`},
 		{`"packageArguments":[{"type":"named","name":"--ro","format":"boolean"}]`, values("--ro", "yes"), "is neither true nor false (use true or false)"},
+		{`"packageArguments":[{"type":"named","name":"--ro","format":"boolean","choices":["True","False"]}]`, values("--ro", "True"), "--ro|true"},
+		{`"packageArguments":[{"type":"named","name":"--n","format":"number","choices":["1e3"]}]`, values("--n", "1e3"), "--n|1000"},
+		{`"packageArguments":[{"type":"named","name":"--n","format":"number","choices":["1e3"]}]`, values("--n", "5"), "is not one of the choices"},
 		{`"packageArguments":[{"type":"named","name":"--ro","format":"boolean","default":"maybe"}]`, nil, `/packageArguments/0/default: the default of "--ro" is neither true nor false`},
 		{`"packageArguments":[{"type":"named","name":"--d","format":"filepath"}]`, values("--d", "a/../b"), "--d|/home/ann/b"},
 		{`"packageArguments":[{"type":"named","name":"--d","format":"filepath"}]`, values("--d", "/abs"), "--d|/abs"},
@@ -397,13 +406,13 @@ func TestRemoteHeaders(t *testing.T) {
 
 func TestConsentShowsWhatIsHidden(t *testing.T) {
 	t.Parallel()
-	plan, err := packed(t, npm+`"packageArguments":[{"type":"positional","value":"a\u202eb\u0007'\\"},{"type":"positional","value":"it's $HOME"}],
-		"environmentVariables":[{"name":"LD_PRELOAD","value":"/x"}],"fileSha256":"x"`).Resolve(nil, nil)
+	plan, err := packed(t, npm+`"packageArguments":[{"type":"positional","value":"a\u202eb\u0007'\\"},{"type":"positional","value":"it's $HOME"},{"type":"positional","valueHint":"x"}],
+		"environmentVariables":[{"name":"LD_PRELOAD","value":"/x"}],"fileSha256":"x"`).Resolve(values("x", "\ufffd\xff"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `This command is run, with all that you may do on this machine:
-  npx -y w@1.0.0 $'a\u202eb\u0007\'\\' 'it'\''s $HOME'
+  npx -y w@1.0.0 $'a\u202eb\u0007\'\\' 'it'\''s $HOME' $'\ufffd\xff'
 with these environment variables:
   LD_PRELOAD=/x
 Note: "LD_PRELOAD" changes how programs are found, loaded or connected to
@@ -419,6 +428,8 @@ func TestNotices(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, pointer, want string }{
 		{npm + `"packageArguments":[{"type":"named","name":"--k","isSecret":true,"default":"x"}]`, "/packageArguments/0", "a secret is on the command line"},
+		{`"registryType":"cargo","identifier":"w","version":"1.0.0","runtimeArguments":[{"type":"named","name":"--k","value":"x","isSecret":true}]`, "/runtimeArguments/0", "a secret is on the command line"},
+		{`"registryType":"cargo","identifier":"w","version":"1.0.0","runtimeArguments":[{"type":"positional","value":"other"}]`, "/runtimeArguments/0", "may be taken for it"},
 		{npm + `"runtimeHint":"curl x | sh"`, "/runtimeHint", `runtimeHint "curl x | sh" is not a program that is known to run npm packages`},
 		{npm + `"registryBaseUrl":"https://e.com"`, "/registryBaseUrl", `which may not be "https://e.com"`},
 		{npm + `"fileSha256":"x"`, "/fileSha256", "is not checked"},

@@ -223,15 +223,15 @@ func TestPathologicalDocuments(t *testing.T) {
 			var r *manifest.Report
 			opts := &manifest.Options{Profile: p}
 			run := func() { r = manifest.Validate([]byte(text), opts) }
-			took := fastest(2, run)
-			for n := 0; took > slowest*floor && n < 20; n++ {
+			took := fastest(1, run)
+			for n := 0; took > slowest*floor && n < 10; n++ {
 				took, floor = fastest(1, run), fastest(1, decode) // the machine may be busy with something else
 			}
 			if took > worst {
 				worst, worstName = took, name
 			}
-			if took > slowest*floor {
-				t.Errorf("%s, %v: %d bytes take %v, more than %d times the %v of decoding a usual document", name, p, len(text), took, slowest, floor)
+			if took > slowest*floor { // the others would only take as long
+				t.Fatalf("%s, %v: %d bytes take %v, more than %d times the %v of decoding a usual document", name, p, len(text), took, slowest, floor)
 			}
 			checkReport(t, []byte(text), r)
 		}

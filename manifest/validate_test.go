@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -123,6 +124,18 @@ func TestFixes(t *testing.T) {
 	fixed, n := r.Problems.Fix(data)
 	if r := manifest.Validate(fixed, nil); len(r.Problems) != 0 || n != 7 {
 		t.Errorf("%d fixes left %v\n%s", n, r.Problems, fixed)
+	}
+}
+
+// TestNoProblemsAreAList: a client that reads a report finds a list in it, always.
+func TestNoProblemsAreAList(t *testing.T) {
+	t.Parallel()
+	data, err := json.Marshal(manifest.Validate(document(t, nil), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"problems":[],"errors":0,"warnings":0}`; string(data) != want {
+		t.Errorf("got %s, want %s", data, want)
 	}
 }
 

@@ -95,15 +95,22 @@ func runFix(ctx context.Context, c *call) error {
 	return err
 }
 
-// fixed applies suggestions until there is none left: one may uncover another.
+// Bounds of what is fixed: how often fixes are applied, of which few uncover another,
+// and how many problems are looked at each time.
+const (
+	maxRounds = 5
+	maxFixes  = 10_000
+)
+
+// fixed applies suggestions until there is none left: one may uncover another. It
+// returns how many errors are left.
 func fixed(data []byte, p manifest.Profile) (e *edited, left int) {
 	e = &edited{data: data}
-	for range 5 {
-		r := manifest.Validate(e.data, &manifest.Options{Profile: p})
-		left = r.Errors
+	for round := 0; ; round++ {
+		r := manifest.Validate(e.data, &manifest.Options{Profile: p, MaxProblems: maxFixes})
 		next, n := r.Problems.Fix(e.data)
-		if n == 0 {
-			break
+		if n == 0 || round == maxRounds {
+			return e, r.Errors
 		}
 		for i := range r.Problems {
 			if r.Problems[i].Fix != nil {
@@ -112,7 +119,6 @@ func fixed(data []byte, p manifest.Profile) (e *edited, left int) {
 		}
 		e.data = next
 	}
-	return e, left
 }
 
 func runMigrate(ctx context.Context, c *call) error {

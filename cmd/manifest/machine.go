@@ -32,13 +32,9 @@ func writeJSON(w io.Writer, results []checked) error {
 	valid := true
 	for i := range results {
 		r := results[i].report
-		problems := r.Problems
-		if problems == nil {
-			problems = manifest.Problems{}
-		}
 		files[i] = object{
 			"file": results[i].name(), "valid": r.Valid(), "errors": r.Errors, "warnings": r.Warnings,
-			"omitted": r.Omitted(), "problems": problems,
+			"omitted": r.Omitted(), "problems": r.Problems,
 		}
 		valid = valid && r.Valid()
 	}

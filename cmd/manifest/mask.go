@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/manifest"
 )
@@ -12,7 +14,7 @@ import (
 func masked(data []byte) []byte {
 	doc, _ := manifest.Parse(data, nil)
 	if doc.Root() == nil {
-		if bytes.Contains(data, []byte("ecret")) {
+		if bytes.Contains(bytes.ToLower(data), []byte("secret")) {
 			return nil
 		}
 		return data
@@ -26,10 +28,10 @@ type masker struct{ data []byte }
 
 // walk looks for objects that call themselves secret, wherever they are.
 func (m *masker) walk(n *manifest.Node) {
-	secret := isTrue(n.Get("isSecret")) || isTrue(n.Get("is_secret"))
+	secret := slices.ContainsFunc(n.Members, saysSecret)
 	for i := range n.Members {
 		k := &n.Members[i]
-		switch k.Key {
+		switch strings.ToLower(k.Key) {
 		case "value", "default", "choices", "placeholder":
 			if secret {
 				m.hide(&k.Value)
@@ -42,8 +44,10 @@ func (m *masker) walk(n *manifest.Node) {
 	}
 }
 
-func isTrue(n *manifest.Node) bool {
-	return n != nil && n.Kind == manifest.KindBoolean && n.Text == "true"
+// saysSecret is generous: what is wrong with a manifest may be the key or the value
+// itself, as "IsSecret": true, "isSecret": "true" or one that is there twice.
+func saysSecret(m manifest.Member) bool {
+	return strings.EqualFold(strings.ReplaceAll(m.Key, "_", ""), "isSecret") && m.Value.Text != "false"
 }
 
 // hide masks the insides of a value: quotes and brackets stay.

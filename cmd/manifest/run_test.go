@@ -197,7 +197,8 @@ func TestFilesAreChanged(t *testing.T) {
 		before, err := os.ReadFile(filepath.Join("testdata", c.file))
 		require.NoError(t, err)
 		path := filepath.Join(t.TempDir(), "server.json")
-		require.NoError(t, os.WriteFile(path, before, 0o640))
+		require.NoError(t, os.WriteFile(path, before, 0o600))
+		require.NoError(t, os.Chmod(path, 0o640), "whatever the umask is")
 		link := path + ".link"
 		require.NoError(t, os.Symlink(path, link))
 
@@ -217,6 +218,31 @@ func TestFilesAreChanged(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, string(after), string(again), "%s twice is %s once", c.command, c.command)
 		assert.Equal(t, c.command == "migrate", len(manifest.Validate(again, nil).Problems) == 0)
+	}
+}
+
+// TestFixesAll: as many as there are, also behind errors that nothing is known against.
+func TestFixesAll(t *testing.T) {
+	workspace(t)
+	inputs := strings.Repeat(`{"name":"{{N}}","is_required":true},`, 700) + `{"name":"N"}`
+	text := `{"name":"a/b","description":"d","version":"^1","packages":[{"registryType":"npm","identifier":"i","transport":{"type":"stdio"},"environmentVariables":[` + inputs + `]}],"icons":[` + strings.Repeat("0,", 150) + `0]}`
+	code, out, errs := execute(t, text, "fix", "-")
+	assert.Equal(t, 1, code)
+	assert.Equal(t, 700, strings.Count(out, `"isRequired"`))
+	assert.NotContains(t, out, "is_required")
+	assert.Contains(t, errs, "152 errors left")
+}
+
+// TestSecretsOfWrongManifests: a secret is not shown where it is the secret mark itself
+// that is wrong.
+func TestSecretsOfWrongManifests(t *testing.T) {
+	for _, mark := range []string{`"IsSecret":true`, `"is_secret":true`, `"isSecret":"true"`, `"isSecret":1`, `"isSecret":true,"isSecret":false`, `"isSecret":true,"Default":"hunter2"`} {
+		for _, wrong := range []string{"", ","} { // as it is, and not even JSON
+			text := `{"name":"a/b","description":"d","version":"1","remotes":[{"type":"sse","url":"https://e.com","headers":[{"name":"A","default":"hunter2",` + mark + `}]}` + wrong + `]}`
+			_, out, errs := execute(t, text, "validate", "-")
+			assert.Contains(t, out, "<stdin>:1:", mark)
+			assert.NotContains(t, out+errs, "hunter2", mark)
+		}
 	}
 }
 
@@ -356,6 +382,7 @@ func TestHintsArePasted(t *testing.T) {
 
 // TestInterrupted: what was not done to its end is no success.
 func TestInterrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
 	for _, args := range [][]string{{"validate", "-"}, {"init", "-o", "-"}, {"fetch", "-sha256", strings.Repeat("0", 64), "-o", "f", "https://192.0.2.1/f"}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

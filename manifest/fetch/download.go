@@ -23,7 +23,6 @@ type download struct {
 // from an earlier call and is wrong is fetched once more.
 func (d *download) complete(ctx context.Context, p *part, path string) error {
 	for {
-		resumed := p.taken
 		if err := d.fill(ctx, p); err != nil {
 			return err
 		}
@@ -31,7 +30,7 @@ func (d *download) complete(ctx context.Context, p *part, path string) error {
 		if err != nil || sum == d.file.SHA256 {
 			return err
 		}
-		if !resumed {
+		if !p.taken {
 			return &SumError{URL: redacted(d.file.URL), Want: d.file.SHA256, Got: sum}
 		}
 		if err := p.restart(); err != nil {

@@ -16,7 +16,7 @@ import (
 type part struct {
 	*os.File
 	size  int64
-	taken bool // an earlier call has written the beginning
+	taken bool // an earlier call has written the beginning, which is still there
 }
 
 // openPart opens the hidden file next to path, or makes it. It must be a plain file:
