@@ -70,23 +70,34 @@ func (e *Engine) onlyStore(w *workspace) (int, Store) {
 // in between is not seen.
 func (e *Engine) readThenAdd(ctx context.Context, w *workspace) error {
 	w.holdBack(func(*Hit) bool { return true })
-	if err := e.add(ctx, w); err != nil {
-		return err
+	failed := e.add(ctx, w)
+	if failed != nil && !e.mayGoOn(ctx, w, failed) {
+		return failed
 	}
 	anyOver := w.restore()
 	if anyOver {
 		w.holdBack(func(h *Hit) bool { return !h.wouldExceed() })
 	}
-	return e.add(ctx, w)
+	if failed == nil {
+		return e.add(ctx, w)
+	}
+	// The call may go on without the store that failed. The other one must have counted
+	// then, or it would hold nobody to a limit.
+	for i, store := range [...]Store{mainStore: e.store, perSecond: e.opts.PerSecond} {
+		if len(w.hits[i]) > 0 && !w.failed[i] {
+			_ = w.note(i, store.Add(ctx, w.hits[i])) // the call has an error already
+		}
+	}
+	return failed
 }
 
-// restore gives the hits back their N and reports whether any would exceed its
-// limit.
+// restore gives the hits that were read back their N and reports whether any would
+// exceed its limit.
 func (w *workspace) restore() bool {
 	anyOver := false
 	for i := range w.checks {
 		c := &w.checks[i]
-		if !c.live || c.cached {
+		if !c.live || c.cached || w.failed[c.store] {
 			continue
 		}
 		h := &w.hits[c.store][c.hit]

@@ -53,11 +53,12 @@ type Status struct {
 	// change the Decision's code and leave this one as it is.
 	Code Code
 	// Limited reports whether a limit was applied. Without one (no rule matched,
-	// or it was whitelisted, replaced or unlimited) the fields below but Remaining
-	// are zero.
+	// or it was whitelisted, replaced or unlimited) the fields below but Quota and
+	// Remaining are zero.
 	Limited bool
 	// Quota reports that the descriptor only counts together with the other
-	// quota descriptors of the request.
+	// quota descriptors of the request. With Options.QuotaMode that is so for
+	// descriptors without a limit as well, but for those of unlimited rules.
 	Quota bool
 	// RequestsPerUnit, Unit and Name are the limit that was applied.
 	RequestsPerUnit uint32

@@ -22,7 +22,8 @@ type Options struct {
 	// Stats takes the statistics; nil for none.
 	Stats Stats
 	// MaxRequestStats is for how many names that come with requests Stats is asked
-	// for counters of their own, per kind of name. Default, when 0: 10,000.
+	// for counters of their own, per kind of name. Default, when 0: 10,000. A negative
+	// number means none.
 	MaxRequestStats int
 
 	// CounterKeyPrefix goes before the name of every counter.

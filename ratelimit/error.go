@@ -58,8 +58,8 @@ func overrideError(i int, o *Override) error {
 }
 
 func storeError(err error) error {
-	if KindOf(err) == Invalid {
-		return err
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == Invalid {
+		return e
 	}
 	return &Error{Kind: StoreFailure, Message: "rate limit counter store failed", Err: err}
 }

@@ -55,7 +55,7 @@ func (p FailurePolicy) number() failure {
 // if the request is at fault.
 func (e *Engine) fallBack(ctx context.Context, d *Decision, cause error) error {
 	w := &d.work
-	if ctx.Err() != nil || KindOf(cause) == Invalid || !e.policies(w) {
+	if !e.mayGoOn(ctx, w, cause) {
 		return cause
 	}
 	if err := e.countLocally(ctx, w); err != nil {
@@ -70,6 +70,11 @@ func (e *Engine) fallBack(ctx context.Context, d *Decision, cause error) error {
 		e.opts.OnFallback(ctx, cause)
 	}
 	return nil
+}
+
+// mayGoOn reports whether a call may be decided although a store has failed.
+func (e *Engine) mayGoOn(ctx context.Context, w *workspace, cause error) bool {
+	return ctx.Err() == nil && KindOf(cause) != Invalid && e.policies(w)
 }
 
 // policies gives each descriptor whose store has failed its policy. It reports false

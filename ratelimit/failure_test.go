@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -145,6 +146,70 @@ func TestFallbackOfHeldBackHits(t *testing.T) {
 	equal(t, "local counters", local.contents(), map[string]uint64{"domain_a__1200": 3, "domain_b__1200": 1})
 }
 
+// Of two stores that have to be read before they count, the one that can be read goes on
+// to count: it must not let everything pass because the other one is down.
+func TestFailureOfOneStoreToBeRead(t *testing.T) {
+	seconds := newMapStore()
+	b, _ := fallbackBench(
+		t, ratelimit.Options{PerSecond: seconds, OnStoreFailure: ratelimit.FailAllow, StopIncrementWhenOverLimit: true},
+		rule("slow", "", 2), ratelimit.Rule{Key: "fast", Limit: per(2, ratelimit.Second)},
+	)
+	ask := func() string { return codes(b.decide(desc("slow", ""), desc("fast", ""), desc("slow", "other"))) }
+	b.store.err, seconds.err = nil, errDown
+	for _, want := range []string{"ok ok ok", "ok ok ok", "over ok over"} {
+		equal(t, "codes without the store per second", ask(), want)
+	}
+	equal(t, "counters", b.store.contents(), map[string]uint64{"domain_slow__1200": 3, "domain_slow_other_1200": 3})
+
+	b.store.err, seconds.err = errDown, nil
+	for _, want := range []string{"ok ok ok", "ok ok ok", "ok over ok"} {
+		equal(t, "codes without the main store", ask(), want)
+	}
+	equal(t, "counters per second", seconds.contents(), map[string]uint64{"domain_fast__1234": 3})
+
+	// One that is over still holds the others of its store back.
+	b.store.err, seconds.err = nil, errDown
+	b.decide(desc("slow", ""), desc("fast", ""), desc("slow", "third"))
+	equal(t, "held back", b.store.contents()["domain_slow_third_1200"], 0)
+}
+
+// A call that fails for the one store counts nothing in the other, if both were to be
+// read first.
+func TestFailureOfOneStoreFailsBoth(t *testing.T) {
+	b := newBench(
+		t, &ratelimit.Options{PerSecond: storeFunc(func(context.Context, []ratelimit.Hit) error { return errDown }), StopIncrementWhenOverLimit: true},
+		rule("slow", "", 2), ratelimit.Rule{Key: "fast", Limit: per(2, ratelimit.Second)},
+	)
+	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("slow", ""), desc("fast", "")}}
+	if err := b.engine.Decide(t.Context(), request, new(ratelimit.Decision)); !errors.Is(err, errDown) {
+		t.Errorf("got %v, want the store's error", err)
+	}
+	equal(t, "asked", b.store.asked(), [][]string{{"domain_slow__1200+0"}})
+}
+
+// If what can be read can't be added to, that store has failed as well.
+func TestFailureOfOneStoreAfterTheOther(t *testing.T) {
+	calls := 0
+	main := storeFunc(func(context.Context, []ratelimit.Hit) error {
+		if calls++; calls == 2 {
+			return errDown
+		}
+		return nil
+	})
+	down := storeFunc(func(context.Context, []ratelimit.Hit) error { return errDown })
+	local := newMapStore()
+	e := ratelimit.New(main, &ratelimit.Options{
+		PerSecond: down, Fallback: local, OnStoreFailure: ratelimit.FailLocal, StopIncrementWhenOverLimit: true,
+		Now: (&clock{unix: epoch}).Now,
+	})
+	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("m", "", 5), {Key: "s", Limit: per(5, ratelimit.Second)}}}))
+	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("m", ""), desc("s", "")}}
+	if err := e.Decide(t.Context(), request, new(ratelimit.Decision)); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "local counters", local.contents(), map[string]uint64{"domain_m__1200": 1, "domain_s__1234": 1})
+}
+
 // fallbackStats counts by policy.
 type fallbackStats struct {
 	*mapStats
@@ -179,10 +244,11 @@ func TestFallbackIsTold(t *testing.T) {
 // A key that the store can't hold is the request's fault, whatever the policy.
 func TestInvalidKey(t *testing.T) {
 	b, _ := fallbackBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailAllow}, rule("k", "", 5))
-	b.store.err = &ratelimit.Error{Kind: ratelimit.Invalid, Message: "the key is too long"}
-	err := b.engine.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}, new(ratelimit.Decision))
-	equal(t, "kind", ratelimit.KindOf(err), ratelimit.Invalid)
-	equal(t, "text", err.Error(), "the key is too long")
+	tooLong := &ratelimit.Error{Kind: ratelimit.Invalid, Message: "the key is too long"}
+	for _, b.store.err = range []error{tooLong, fmt.Errorf("node 7: %w", tooLong)} {
+		err := b.engine.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}, new(ratelimit.Decision))
+		equal(t, "error", err, error(tooLong))
+	}
 }
 
 func TestBadFailurePolicy(t *testing.T) {

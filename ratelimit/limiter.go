@@ -55,8 +55,9 @@ func (l *Limiter) newCall() *call {
 }
 
 // Take counts one hit on key and says whether it was allowed: the status's Code is
-// OK or OverLimit. The error is a *Error of kind StoreFailure; whether to let the
-// hit pass then is the caller's choice.
+// OK or OverLimit. The error is an *Error: of kind StoreFailure, and then whether to
+// let the hit pass is the caller's choice, or of kind Invalid for a key that the store
+// can't hold.
 func (l *Limiter) Take(ctx context.Context, key string) (Status, error) {
 	return l.TakeN(ctx, key, 1)
 }

@@ -79,8 +79,8 @@ type lane struct {
 	_                                         [16]byte
 }
 
-// NewLimitStats returns counters at zero: 64 bytes for each of up to 32 lanes,
-// twice as many lanes as processors.
+// NewLimitStats returns counters at zero: 64 bytes for each lane. There are more
+// lanes than processors, up to twice as many, and 32 at the most.
 func NewLimitStats() *LimitStats {
 	n := 1 << bits.Len(uint(runtime.GOMAXPROCS(0)))
 	return &LimitStats{lanes: make([]lane, min(n, 32))}

@@ -200,6 +200,18 @@ func TestHandshakesDuringRotation(t *testing.T) {
 	group.Wait()
 }
 
+func TestServerNameFaults(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"fe80::1%eth0", "[::1]", "*.example.com", "a b", "."} {
+		_, err := certs.ClientConfig(certs.ClientFiles{SAN: name}, quiet(t))
+		require.ErrorContains(t, err, "is no DNS name or address: give one like ratelimit.example.com", "%q", name)
+	}
+	for _, name := range []string{"10.0.0.7", "::1", "fe80::1", "localhost", "config.example.com"} {
+		_, err := certs.ClientConfig(certs.ClientFiles{SAN: name}, quiet(t))
+		require.NoError(t, err, "%q", name)
+	}
+}
+
 func TestClientSettingsThatContradict(t *testing.T) {
 	t.Parallel()
 	_, err := certs.ClientConfig(certs.ClientFiles{SAN: "right.example", SkipHostnameVerification: true}, nil)

@@ -1,9 +1,19 @@
 package certs_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
 	"fmt"
-	"log"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit/certs"
 )
@@ -20,29 +30,77 @@ func ExampleNewServer() {
 
 // What to do when something has happened in one of the server's directories.
 func ExampleServer_Reload() {
-	server, err := certs.NewServer(certs.Files{Cert: "/etc/tls/tls.crt", Key: "/etc/tls/tls.key"}, nil)
+	dir, err := os.MkdirTemp("", "tls")
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	changed, err := server.Reload()
-	switch {
-	case err != nil:
-		log.Printf("the certificate of before stays in use: %v", err)
-	case changed:
-		log.Print("the certificate is reloaded")
+	defer os.RemoveAll(dir)
+	files := certs.Files{Cert: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")}
+	issueTo(files)
+	server, err := certs.NewServer(files, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reload := func() {
+		changed, err := server.Reload()
+		switch {
+		case err != nil:
+			fmt.Println("the certificate of before stays in use:", errors.Is(err, fs.ErrNotExist))
+		case changed:
+			fmt.Println("the certificate is reloaded")
+		default:
+			fmt.Println("nothing is new")
+		}
+	}
+	reload()
+	issueTo(files)
+	reload()
+	_ = os.Remove(files.Key)
+	reload()
+	// Output:
+	// nothing is new
+	// the certificate is reloaded
+	// the certificate of before stays in use: true
+}
+
+// issueTo stands for whoever renews the certificate, and its key with it.
+func issueTo(files certs.Files) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"limits.example.com"}, NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		panic(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		panic(err)
+	}
+	for path, block := range map[string]*pem.Block{
+		files.Cert: {Type: "CERTIFICATE", Bytes: cert},
+		files.Key:  {Type: "PRIVATE KEY", Bytes: der},
+	} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			panic(err)
+		}
 	}
 }
 
-// A client of a configuration server that has an authority of its own and is dialled
-// by an address that its certificate does not have.
+// A client of a configuration server that is dialled by an address which the server's
+// certificate does not have. It trusts the system's authorities; with CACert it would
+// trust those of that file instead.
 func ExampleClientConfig() {
-	config, err := certs.ClientConfig(certs.ClientFiles{CACert: "/etc/tls/ca.crt", SAN: "config.example.com"}, nil)
+	config, err := certs.ClientConfig(certs.ClientFiles{SAN: "config.example.com"}, nil)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	conn, err := tls.Dial("tcp", "10.0.0.7:18000", config)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer conn.Close()
+	// conn, err := tls.Dial("tcp", "10.0.0.7:18000", config)
+	fmt.Println("the certificate must be for", config.ServerName, "in", tls.VersionName(config.MinVersion), "or newer")
+	// Output:
+	// the certificate must be for config.example.com in TLS 1.2 or newer
 }

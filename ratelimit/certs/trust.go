@@ -113,7 +113,9 @@ func isDNSName(name string) bool {
 	return true
 }
 
+// isAddress reports whether a certificate can be for the address: one with a zone is
+// of a link, and no certificate's.
 func isAddress(name string) bool {
-	_, err := netip.ParseAddr(name)
-	return err == nil
+	a, err := netip.ParseAddr(name)
+	return err == nil && a.Zone() == ""
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +25,10 @@ const (
 	patience = 30 * time.Second
 	tick     = 2 * time.Millisecond
 	calm     = 100 * time.Millisecond // for how long nothing must happen to pass for never
+	// looks is how often the same must be seen, a tick apart, to pass for the last
+	// word. It is no time, since a process that is kept waiting sees none of what it
+	// has still to do in it.
+	looks = 50
 )
 
 // rig is a Watch under way, and what it has told.
@@ -109,17 +114,18 @@ func (r *rig) counts() (loaded, failed int) {
 // rest waits until no more loads come.
 func (r *rig) rest() {
 	r.t.Helper()
-	r.restFor(20 * time.Millisecond)
+	r.restFor(looks / 5)
 }
 
-func (r *rig) restFor(d time.Duration) {
+func (r *rig) restFor(looks int) {
 	r.t.Helper()
-	last, since := 0, time.Now()
+	last, same := 0, 0
 	r.until("loads to end", func() bool {
+		same++
 		if now := len(r.loaded) + len(r.failed); now != last {
-			last, since = now, time.Now()
+			last, same = now, 0
 		}
-		return time.Since(since) > d
+		return same > looks
 	})
 }
 
@@ -140,22 +146,28 @@ func (r *rig) failure() error {
 	return r.failed[len(r.failed)-1]
 }
 
-// fails runs something that has to lead to a load that fails, and returns why. If
-// it was seen in several parts, the last one tells.
-func (r *rig) fails(what func()) error {
+// fails runs something that has to lead to a load that fails for a reason, and returns
+// the error. If it is seen in several parts, the first of them may fail for others.
+func (r *rig) fails(reason string, what func()) (err error) {
 	r.t.Helper()
 	r.rest()
 	_, before := r.counts()
 	what()
-	r.until("a failure", func() bool { return len(r.failed) > before })
-	r.rest()
-	return r.failure()
+	r.until("a failure: "+reason, func() bool {
+		for _, err = range r.failed[before:] {
+			if strings.Contains(err.Error(), reason) {
+				return true
+			}
+		}
+		return false
+	})
+	return err
 }
 
 // ignores runs something that must not lead to a load.
 func (r *rig) ignores(what func()) {
 	r.t.Helper()
-	r.restFor(calm) // what was told before must not be taken for it
+	r.restFor(looks) // what was told before must not be taken for it
 	loaded, failed := r.counts()
 	what()
 	require.Never(r.t, func() bool {

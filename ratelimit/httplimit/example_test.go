@@ -36,6 +36,30 @@ func ExamplePerKey() {
 	// 429 0 left: {"status":"error","message":"too many requests"}
 }
 
+// Behind two proxies the one that matters is who called the outer one.
+func ExampleForwardedFor() {
+	key := httplimit.ForwardedFor(2)
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("X-Forwarded-For", "10.9.9.9, 198.51.100.7, 203.0.113.1") // the first is what the client claims
+	fmt.Println(key(r))
+	r.Header.Set("X-Forwarded-For", "203.0.113.1") // it has passed by one of them
+	fmt.Println(key(r) == httplimit.RemoteHost(r))
+	// Output:
+	// 198.51.100.7
+	// true
+}
+
+func ExampleHeader() {
+	key := httplimit.Header("X-API-Key")
+	r := httptest.NewRequest("GET", "/", nil)
+	fmt.Printf("%q\n", key(r)) // not limited
+	r.Header.Set("x-api-key", "k-17")
+	fmt.Printf("%q\n", key(r))
+	// Output:
+	// ""
+	// "k-17"
+}
+
 func ExamplePerRequest() {
 	reads, writes := ratelimit.Per(1000, ratelimit.Minute), ratelimit.Per(1, ratelimit.Hour)
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "api", Rules: []ratelimit.Rule{

@@ -22,6 +22,10 @@ const (
 	// calm is for how long nothing must happen to pass for never. A test that
 	// passes wrongly on a slow machine is found out on a fast one.
 	calm = 100 * time.Millisecond
+	// looks is how often the same must be seen, a tick apart, to pass for the last
+	// word. It is no time, since a process that is kept waiting sees none of what it
+	// has still to do in it.
+	looks = 50
 )
 
 // rig is a watch under way.
@@ -94,24 +98,25 @@ func (r *rig) changes(what func()) {
 // rest waits until no more calls come.
 func (r *rig) rest() {
 	r.t.Helper()
-	r.restFor(20 * time.Millisecond)
+	r.restFor(looks / 5)
 }
 
-func (r *rig) restFor(d time.Duration) {
+func (r *rig) restFor(looks int) {
 	r.t.Helper()
-	last, since := r.calls.Load(), time.Now()
+	last, same := r.calls.Load(), 0
 	require.Eventually(r.t, func() bool {
+		same++
 		if now := r.calls.Load(); now != last {
-			last, since = now, time.Now()
+			last, same = now, 0
 		}
-		return time.Since(since) > d
+		return same > looks
 	}, patience, tick, "calls never end")
 }
 
 // ignores runs something that changed must not be called for.
 func (r *rig) ignores(what func()) {
 	r.t.Helper()
-	r.restFor(calm) // what was told before must not be taken for it
+	r.restFor(looks) // what was told before must not be taken for it
 	before := r.calls.Load()
 	what()
 	require.Never(r.t, func() bool { return r.calls.Load() > before }, calm, tick, "changed was called")

@@ -6,7 +6,8 @@ import (
 )
 
 // settle waits until no signal has come for quiet, or until most has passed
-// however many come. It reports false if ctx ended first.
+// however many come. It reports false if ctx has ended, even if the wait is over
+// as well: who ends the watch in a call of changed gets no further one.
 func settle(ctx context.Context, signals <-chan struct{}, quiet, most time.Duration) bool {
 	calm, enough := time.NewTimer(quiet), time.NewTimer(most)
 	defer calm.Stop()
@@ -18,9 +19,9 @@ func settle(ctx context.Context, signals <-chan struct{}, quiet, most time.Durat
 		case <-signals:
 			calm.Reset(quiet)
 		case <-calm.C:
-			return true
+			return ctx.Err() == nil
 		case <-enough.C:
-			return true
+			return ctx.Err() == nil
 		}
 	}
 }

@@ -71,3 +71,13 @@ func TestSettleEndsWithItsContext(t *testing.T) {
 		assert.Equal(t, quiet/2, time.Since(start))
 	})
 }
+
+// Whoever ends the context in a call gets no further one, even if the wait is over by
+// the time that anybody looks.
+func TestSettleDoesNotOutlastItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		assert.False(t, watch.Settle(ctx, nil, 0, 0))
+	}
+}

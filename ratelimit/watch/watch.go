@@ -18,8 +18,7 @@ import (
 // it goes or that its path leads to another one. What is in the directories of a
 // directory is not watched.
 //
-// An error means that the system gives no notices at all, and that changed was not
-// called.
+// An error means that the system gives no notices, and that changed was not called.
 func Dirs(ctx context.Context, dirs []string, opts *Options, changed func()) error {
 	return DirsFunc(ctx, func() []string { return dirs }, opts, changed)
 }
@@ -34,10 +33,14 @@ func DirsFunc(ctx context.Context, find func() []string, opts *Options, changed 
 	if ctx.Err() != nil {
 		return nil
 	}
+	defer func() {
+		if w.session != nil { // also if there was one, and none for what was found next
+			w.session.close()
+		}
+	}()
 	if err := w.look(); err != nil {
 		return err
 	}
-	defer func() { w.session.close() }()
 	changed()
 	w.run(ctx, changed)
 	return nil

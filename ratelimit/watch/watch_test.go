@@ -118,7 +118,7 @@ func TestOnlyPicks(t *testing.T) {
 	assert.True(t, n.has(dir, "other", watch.Rename))
 	assert.True(t, n.has(dir, "other2", watch.Create))
 	assert.True(t, n.has(dir, ".", watch.Chmod), "the directory itself goes by the name of .")
-	assert.True(t, n.has(dir, "picked", watch.Remove))
+	require.Eventually(t, func() bool { return n.has(dir, "picked", watch.Remove) }, patience, tick)
 }
 
 // What is not picked can't hide that the directory itself is gone and back.
