@@ -49,7 +49,15 @@ func (d *Dialect) migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return fmt.Errorf("migrations of the book catalog for %s: %w", d.Name, err)
 	}
-	if _, err := provider.Up(ctx); err != nil {
+	// Another process may do the same at the same time. Of the steps, which are the table of
+	// versions and the migrations, an attempt fails at one that the other has done in between,
+	// and the next attempt finds that done.
+	for range 2 + len(provider.ListSources()) {
+		if _, err = provider.Up(ctx); err == nil {
+			break
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("migrate the book catalog: %w", err)
 	}
 	have, known, err := provider.GetVersions(ctx)

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+
 	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
@@ -151,4 +153,19 @@ func TestSecondStart(t *testing.T) {
 	require.Zero(t, stop())
 	require.NotEqual(t, password.FindStringSubmatch(first)[1], password.FindStringSubmatch(fresh)[1])
 	require.FileExists(t, theirs, "-fresh touches nothing that is not its own")
+}
+
+// TestLostPassword says that a database without the password of its admin is not opened with
+// another one that would not be right, and that -fresh is the way out.
+func TestLostPassword(t *testing.T) {
+	dir := t.TempDir()
+	_, stop := start(t, "-data", dir)
+	require.Zero(t, stop())
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "admin-password"), nil, 0o600))
+	var out bytes.Buffer
+	args := append(anywhere(t), "-data", dir)
+	require.Equal(t, 1, cli.Run(t.Context(), "ashlar", run, cli.Env{Args: args, Stdout: &out, Stderr: &out}))
+	require.Contains(t, out.String(), "the password of its admin is not in "+filepath.Join(dir, "admin-password"))
+	_, stop = start(t, "-data", dir, "-fresh")
+	require.Zero(t, stop())
 }

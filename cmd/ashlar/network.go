@@ -86,14 +86,24 @@ func (n *network) prepare() error {
 			}
 		}
 	}
-	path := filepath.Join(n.dir, passwordFile)
+	return n.readPassword()
+}
+
+// readPassword reads the admin's password, or makes one for an admin who is yet to come.
+func (n *network) readPassword() error {
+	path, database := filepath.Join(n.dir, passwordFile), filepath.Join(n.dir, databaseFile)
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		text = []byte(rand.Text() + "\n")
-		err = os.WriteFile(path, text, 0o600)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	n.password = strings.TrimSpace(string(text))
-	return err
+	if n.password = strings.TrimSpace(string(text)); n.password != "" {
+		return nil
+	}
+	if _, err := os.Stat(database); err == nil {
+		return fmt.Errorf("there is %s, and the password of its admin is not in %s: put it there, or start over with -fresh", database, path)
+	}
+	n.password = rand.Text()
+	return os.WriteFile(path, []byte(n.password+"\n"), 0o600)
 }
 
 func (n *network) serve(ctx context.Context) error { return n.server.Serve(ctx, n.listener) }

@@ -223,9 +223,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	closed.Close()
+	nobody := "unix:" + filepath.Join(t.TempDir(), "nobody") // a port may be somebody else's by now
 	ok := []string{"-domain", "d", "-descriptors", "a=b"}
 	for _, c := range []struct {
 		args []string
@@ -233,8 +231,8 @@ func TestFailures(t *testing.T) {
 		out  string // on the standard output
 		errs string
 	}{
-		{append([]string{"-dial_string", closed.Addr().String()}, ok...), 1, "\nrequest error: rpc error: code = Unavailable ", ""},
-		{append([]string{"-json", "-dial_string", closed.Addr().String()}, ok...), 1, "", "ratelimit-client: request error: rpc error: code = Unavailable "},
+		{append([]string{"-dial_string", nobody}, ok...), 1, "\nrequest error: rpc error: code = Unavailable ", ""},
+		{append([]string{"-json", "-dial_string", nobody}, ok...), 1, "", "ratelimit-client: request error: rpc error: code = Unavailable "},
 		{append([]string{"-dial_string", "x\x00:y"}, ok...), 1, "\nerror connecting: ", ""},
 		{[]string{"-domain", "d", "-descriptors", "ab"}, 2, "", `invalid descriptor list: "ab" is not name=value`},
 		{[]string{"-domain", "d", "-descriptors", "=b"}, 2, "", "invalid descriptor list"},

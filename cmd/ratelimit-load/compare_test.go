@@ -31,7 +31,7 @@ func TestCompareText(t *testing.T) {
 func TestCompareJSON(t *testing.T) {
 	pid := os.Getpid()
 	targets := fmt.Sprintf("a=%s:%d,b=%s:%d+%d", startFloor(t), pid, startFloor(t), pid, pid)
-	code, stdout, stderr := program(t.Context(), "-compare "+targets+" -format json -rounds 3 -duration 200ms -warmup 0")
+	code, stdout, stderr := program(t.Context(), "-compare "+targets+" -format json -rounds 3 -calls 1500 -duration 1m -warmup 0")
 	require.Equal(t, 0, code, stderr)
 	var r compareReport
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
@@ -91,7 +91,7 @@ func TestCompareTargetThatFails(t *testing.T) {
 		}
 		return answerWith(ratelimitv3.RateLimitResponse_OK), nil
 	}})
-	code, _, stderr := program(t.Context(), "-compare a="+startFloor(t)+",b="+failing+" -connections 1 -warmup 0 -duration 20ms")
+	code, _, stderr := program(t.Context(), "-compare a="+startFloor(t)+",b="+failing+" -connections 1 -warmup 0 -calls 50 -duration 1m")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, `round 1: target "b": no call was answered`)
 }

@@ -10,7 +10,8 @@ type Tag struct{ Name, Value string }
 
 // Tagged is a name with tags, sorted by their names: "<name>.__<tag>=<value>" for
 // each. What would break such a name, or the push protocol, becomes "_": in values the
-// characters ".", ":" and "|", in tag names also "=" (reference 1.14).
+// characters ".", ":" and "|" and those that control lines, in tag names also "="
+// (reference 1.14).
 func Tagged(name string, tags ...Tag) string {
 	if len(tags) == 0 {
 		return name

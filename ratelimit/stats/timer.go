@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
@@ -62,11 +63,15 @@ func bucketOf(n uint64) int {
 	return octave<<subBits | int(n>>(octave-1))&(1<<subBits-1)
 }
 
-// upperOf is the largest number of nanoseconds in a bucket.
+// upperOf is the largest number of nanoseconds in a bucket. The last one has all that
+// is longer than the others hold.
 func upperOf(bucket int) uint64 {
 	octave, sub := bucket>>subBits, uint64(bucket&(1<<subBits-1))
-	if octave == 0 {
+	switch {
+	case octave == 0:
 		return sub
+	case bucket == bucketsLen-1:
+		return math.MaxInt64
 	}
 	return (1<<subBits+sub+1)<<(octave-1) - 1
 }
@@ -77,7 +82,7 @@ type Summary struct {
 	Sum   time.Duration
 	Max   time.Duration
 	// P50, P90 and P99 are durations that half, nine in ten and 99 in 100 did not
-	// exceed, at most an eighth too long.
+	// exceed, at most an eighth too long; of more than two hours and a quarter, Max.
 	P50, P90, P99 time.Duration
 }
 

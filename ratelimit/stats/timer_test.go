@@ -59,6 +59,7 @@ func TestTimerExtremes(t *testing.T) {
 	require.Equal(t, 1000*time.Hour, s.Max)
 	require.Equal(t, 1000*time.Hour, s.Sum)
 	require.Zero(t, s.P50)
+	require.Equal(t, 1000*time.Hour, s.P99, "nothing may exceed it that P99 says was not exceeded")
 }
 
 // Those who observe see timers that were there and timers that come, each duration

@@ -56,7 +56,7 @@
 // The exporter takes a malformed variable for one that is not set, and some that
 // the batching takes as they are end the process or keep it spinning. So [New]
 // reads all of them first and refuses what is malformed, all at once and without
-// showing values, which may be secret.
+// showing values that may be secret.
 //
 // Over HTTP the exporter gets a client of its own: the one that it would use is
 // shared with the rest of the process and can't be closed. The connections of ours

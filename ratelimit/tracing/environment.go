@@ -31,7 +31,8 @@ const (
 )
 
 // readEnvironment checks the standard variables. The error names all that are
-// malformed, and shows no values.
+// malformed, and shows no values that may be secret: those of endpoints, headers and
+// resource attributes.
 func readEnvironment(protocol string) (*environment, error) {
 	r := &reader{environment: environment{timeout: defaultTimeout}}
 	for _, space := range []string{forAll, forTraces} {

@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,7 +32,9 @@ type report struct {
 
 func newReport(o Options, secrets []string) *report {
 	var pairs []string
-	for _, secret := range secrets {
+	// The replacer takes the first that fits, and one may be the beginning of another.
+	longest := func(a, b string) int { return len(b) - len(a) }
+	for _, secret := range slices.SortedFunc(slices.Values(secrets), longest) {
 		pairs = append(pairs, secret, "***")
 	}
 	return &report{log: o.Log, now: o.Now, mask: strings.NewReplacer(pairs...)}

@@ -235,7 +235,9 @@ func start(t testing.TB, rate float64, opts *tracing.Options) *tracing.Tracing {
 // flush ends tr, so that all spans have arrived.
 func flush(t testing.TB, tr *tracing.Tracing) {
 	t.Helper()
-	require.NoError(t, tr.Shutdown(context.Background()))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // for a busy machine
+	defer cancel()
+	require.NoError(t, tr.Shutdown(ctx))
 }
 
 // journal is a log to look into.

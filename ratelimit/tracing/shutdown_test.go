@@ -21,6 +21,7 @@ import (
 type hanging struct {
 	collector.UnimplementedTraceServiceServer
 	asked chan struct{} // gets a value for each request
+	left  chan struct{} // gets one for each that the client has given up
 }
 
 // ServeHTTP hangs until the client gives up.
@@ -36,16 +37,22 @@ func (h *hanging) Export(ctx context.Context, _ *collector.ExportTraceServiceReq
 }
 
 func (h *hanging) hang(ctx context.Context) {
+	note(h.asked)
+	<-ctx.Done()
+	note(h.left)
+}
+
+// note adds a value unless there are plenty.
+func note(to chan<- struct{}) {
 	select {
-	case h.asked <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
-	<-ctx.Done()
 }
 
 func hang(t *testing.T, protocol string) *hanging {
 	t.Helper()
-	h := &hanging{asked: make(chan struct{}, 100)}
+	h := &hanging{asked: make(chan struct{}, 100), left: make(chan struct{}, 100)}
 	if protocol == "http" {
 		s := httptest.NewServer(h)
 		t.Cleanup(s.Close)

@@ -22,6 +22,7 @@ import (
 	"net/url"
 	"runtime"
 	"strings"
+	"time"
 
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
@@ -30,7 +31,8 @@ import (
 )
 
 // Open opens the file, which is made if it is not there, with its schema up to date. The
-// caller closes the store. Two processes may have the same file open.
+// caller closes the store. Several processes may have the same file open, and may open it at
+// the same time when it is new.
 func Open(ctx context.Context, path string) (*sqlstore.Store, error) {
 	if path == "" || path == ":memory:" {
 		return nil, errors.New("open a book catalog: name a file; in memory there is bookcatalog.MemStore")
@@ -45,19 +47,52 @@ func Open(ctx context.Context, path string) (*sqlstore.Store, error) {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), write.Close())
 	}
 	read.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
-	store, err := sqlstore.New(ctx, write, read, Dialect())
+	var store *sqlstore.Store
+	if err = settle(ctx, write); err == nil {
+		store, err = sqlstore.New(ctx, write, read, Dialect())
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), read.Close(), write.Close())
 	}
 	return store, nil
 }
 
+// patience is how long to wait for what another process has locked.
+const patience = 5 * time.Second
+
+// settle makes the first connection, which gives a new file its write-ahead log. SQLite does
+// not wait for a lock there: of several that open a new file together some are turned away
+// at once. What else is wrong is told by who comes next.
+func settle(ctx context.Context, db *sql.DB) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for busy(db.PingContext(ctx)) {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("another process has locked it: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
+// busy tells that somebody else has the lock.
+func busy(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && e.Code()&0xff == codes.SQLITE_BUSY
+}
+
 // dsn is the path as a URI, in which any character may stand in a file's name.
 func dsn(path string, options ...string) string {
 	options = append([]string{
-		"_pragma=busy_timeout(5000)", "_pragma=journal_mode(WAL)", "_pragma=synchronous(NORMAL)", "_pragma=foreign_keys(1)",
+		fmt.Sprintf("_pragma=busy_timeout(%d)", patience.Milliseconds()),
+		"_pragma=journal_mode(WAL)", "_pragma=synchronous(NORMAL)", "_pragma=foreign_keys(1)",
 	}, options...)
-	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + strings.Join(options, "&")
+	name := (&url.URL{Path: path}).EscapedPath()
+	if strings.HasPrefix(path, "//") {
+		name = "//" + name // or what is behind the slashes would be a host
+	}
+	return "file:" + name + "?" + strings.Join(options, "&")
 }
 
 // Dialect is what is SQLite's own.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/bookcatalog"
@@ -78,6 +79,12 @@ func TestReopen(t *testing.T) {
 	if got, err := open(t, path).Get(t.Context(), "1"); err != nil || got.Title != "Emma" {
 		t.Errorf("the file has %+v, %v", got, err)
 	}
+	if !strings.HasPrefix(path, "/") {
+		return // not a system on which one slash more is the same path
+	}
+	if got, err := open(t, "/"+path).Get(t.Context(), "1"); err != nil || got.Title != "Emma" {
+		t.Errorf("with two slashes before its path the file has %+v, %v", got, err)
+	}
 }
 
 // TestTwoProcesses says that two stores on one file do not come in each other's way.
@@ -92,6 +99,30 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	if _, total, err := one.List(t.Context(), &bookcatalog.Query{}); err != nil || total != 4 {
 		t.Errorf("%d books, %v; want 4", total, err)
+	}
+}
+
+// TestOpenTogether says that of several who open a new file at the same time none is turned
+// away.
+func TestOpenTogether(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for round := range 5 {
+		path := filepath.Join(dir, fmt.Sprint(round, ".db"))
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				store, err := sqlite.Open(context.Background(), path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := store.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
 	}
 }
 

@@ -107,11 +107,11 @@ func startDaemon(t *testing.T, addr string, every time.Duration) *daemon {
 	return nil
 }
 
-// freePort is an address that TCP and UDP can have.
+// freePort is an address that TCP and UDP can have, on a host of its own.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", loopback())
 		require.NoError(t, err)
 		addr := l.Addr().String()
 		p, err := net.ListenPacket("udp", addr)
@@ -125,6 +125,11 @@ func freePort(t *testing.T) string {
 	return ""
 }
 
+func host(addr string) string {
+	host, _, _ := net.SplitHostPort(addr)
+	return host
+}
+
 func port(addr string) string {
 	_, port, _ := net.SplitHostPort(addr)
 	return port
@@ -136,10 +141,10 @@ func (d *daemon) start(t *testing.T, node, script string, every time.Duration) b
 	backend, config := filepath.Join(dir, "recorder.js"), filepath.Join(dir, "config.js")
 	require.NoError(t, os.WriteFile(backend, []byte(recorder), 0o600))
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `{
-  port: %[1]s, address: "127.0.0.1", mgmt_port: %[2]s, mgmt_address: "127.0.0.1",
-  servers: [{server: "./servers/tcp", port: %[1]s, address: "127.0.0.1"}, {server: "./servers/udp", port: %[1]s, address: "127.0.0.1"}],
-  backends: [%[3]q], flushInterval: %[4]d, graphiteHost: ""
-}`, port(d.addr), port(d.mgmt), backend, every.Milliseconds()), 0o600))
+  port: %[2]s, address: %[1]q, mgmt_port: %[4]s, mgmt_address: %[3]q,
+  servers: [{server: "./servers/tcp", port: %[2]s, address: %[1]q}, {server: "./servers/udp", port: %[2]s, address: %[1]q}],
+  backends: [%[5]q], flushInterval: %[6]d, graphiteHost: ""
+}`, host(d.addr), port(d.addr), host(d.mgmt), port(d.mgmt), backend, every.Milliseconds()), 0o600))
 	cmd := exec.Command(node, script, config)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

@@ -2,6 +2,7 @@ package statsd
 
 import (
 	"context"
+	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
@@ -17,6 +18,13 @@ const MaxOrphans = maxOrphans
 
 // Close lets go of the connection that Flush has made.
 func (s *Sink) Close() { s.flusher.carrier.close() }
+
+// Settled is what comes of waiting on a port that has been refused by then.
+func Settled(wait time.Duration) error {
+	p := &packet{gone: make(chan struct{})}
+	close(p.gone)
+	return p.settled(wait)
+}
 
 // PlainLine and AgentLine are the lines of a counter at 7, or nothing if they are too
 // long.

@@ -105,10 +105,12 @@ func (p *packet) settled(wait time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-p.gone:
-		return errRefused
 	case <-timer.C:
-		return nil
 	}
+	if ended(p.gone) { // by now, even if the wait is over too
+		return errRefused
+	}
+	return nil
 }
 
 // send packs the lines into datagrams. When one is refused all count as not sent:

@@ -3,7 +3,9 @@ package statsd_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
@@ -19,8 +21,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// loopback is an address with any free port, on a host of this machine that no other
+// test uses: a port that is let go of here is still free when it is wanted again.
+func loopback() string {
+	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+	l, err := net.Listen("tcp", host+":0")
+	if err != nil {
+		return "127.0.0.1:0" // not every system has more of them
+	}
+	l.Close()
+	return host + ":0"
+}
+
 // patience is how long to wait for what comes from another process on a busy machine.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func eventually(t *testing.T, ok func() bool, what string, args ...any) {
 	t.Helper()
