@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,7 +68,7 @@ func New(inner ratelimit.Store, opts *Options) (ratelimit.Store, *Breaker) {
 		b.opts = *opts
 	}
 	o := &b.opts
-	o.Failures = cmp.Or(max(o.Failures, 0), 10)
+	o.Failures = min(cmp.Or(max(o.Failures, 0), 10), math.MaxInt32) // what is compared fits
 	o.Wait = cmp.Or(max(o.Wait, 0), time.Second)
 	o.MaxWait = max(cmp.Or(max(o.MaxWait, 0), 10*time.Second), o.Wait)
 	if o.Now == nil {
@@ -112,9 +113,9 @@ func (b *Breaker) enter() (probe bool, err error) {
 }
 
 // leave takes the outcome of a call that was made.
-func (b *Breaker) leave(probe bool, err error) {
+func (b *Breaker) leave(ctx context.Context, probe bool, err error) {
 	switch {
-	case errors.Is(err, context.Canceled) || ratelimit.KindOf(err) == ratelimit.Invalid:
+	case err != nil && !tells(ctx, err):
 		if probe { // which has told nothing: the next call is one again
 			b.again()
 		}
@@ -131,6 +132,13 @@ func (b *Breaker) leave(probe bool, err error) {
 			b.openFirst(err)
 		}
 	}
+}
+
+// tells reports whether an error says something about the store. A caller that has given
+// up may have named a cause, and then the error may be that.
+func tells(ctx context.Context, err error) bool {
+	givenUp := errors.Is(err, context.Canceled) || errors.Is(ctx.Err(), context.Canceled)
+	return !givenUp && ratelimit.KindOf(err) != ratelimit.Invalid
 }
 
 func (b *Breaker) again() {
@@ -179,17 +187,17 @@ type guarded struct {
 
 // Add is inner's, or fails with ErrOpen.
 func (g *guarded) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	return g.call(func() error { return g.inner.Add(ctx, hits) })
+	return g.call(ctx, func() error { return g.inner.Add(ctx, hits) })
 }
 
 // call makes a call if the breaker lets it. A panic counts as a failure.
-func (g *guarded) call(add func() error) (err error) {
+func (g *guarded) call(ctx context.Context, add func() error) (err error) {
 	probe, err := g.b.enter()
 	if err != nil {
 		return err
 	}
 	err = errPanicked
-	defer func() { g.b.leave(probe, err) }()
+	defer func() { g.b.leave(ctx, probe, err) }()
 	err = add()
 	return err
 }
@@ -204,5 +212,5 @@ type conditional struct {
 
 // AddUnlessOver is inner's, or fails with ErrOpen.
 func (c *conditional) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
-	return c.call(func() error { return c.inner.AddUnlessOver(ctx, hits) })
+	return c.call(ctx, func() error { return c.inner.AddUnlessOver(ctx, hits) })
 }

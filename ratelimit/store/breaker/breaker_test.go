@@ -19,10 +19,11 @@ import (
 
 // A closed breaker changes nothing.
 func TestConformance(t *testing.T) {
+	clock := storetest.NewClock()
 	storetest.Run(t, func(*testing.T) ratelimit.Store {
-		s, _ := breaker.New(memstore.New(nil), nil)
+		s, _ := breaker.New(memstore.New(&memstore.Options{Now: clock.Now}), nil)
 		return s
-	}, &storetest.Options{MaxCount: 1 << 62})
+	}, &storetest.Options{Clock: clock, MaxCount: 1 << 62})
 }
 
 // flaky is a store that fails when told to.
@@ -111,6 +112,13 @@ func TestWhatCounts(t *testing.T) {
 	for range 10 {
 		r.call(context.Canceled, breaker.Closed, true)
 	}
+	gone := errors.New("the client has gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	r.inner.err = gone // the cause, which a store may return
+	for range 10 {
+		require.ErrorIs(t, r.store.Add(ctx, nil), gone)
+	}
 	r.inner.err = context.DeadlineExceeded
 	r.call(context.DeadlineExceeded, breaker.Closed, true)
 	r.call(context.DeadlineExceeded, breaker.Closed, true)
@@ -134,6 +142,16 @@ func TestWhatCounts(t *testing.T) {
 	r.call(context.Canceled, breaker.Open, true)
 	r.inner.err = nil
 	r.call(nil, breaker.Closed, true)
+}
+
+// More failures than can be counted are as many as can.
+func TestFailuresWithoutEnd(t *testing.T) {
+	for _, bits := range []int{31, 32, 62} {
+		failures := int(uint64(1) << bits)
+		store, b := breaker.New(&idle{errDown}, &breaker.Options{Failures: failures, Log: slog.New(slog.DiscardHandler)})
+		require.ErrorIs(t, store.Add(t.Context(), nil), errDown)
+		require.Equal(t, breaker.Closed, b.State(), "after one failure of %d", failures)
+	}
 }
 
 // gate is a store whose calls last until they are let go.

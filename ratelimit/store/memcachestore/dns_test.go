@@ -3,6 +3,7 @@ package memcachestore_test
 import (
 	"context"
 	"encoding/binary"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -21,8 +22,6 @@ const (
 
 // dns is a name server that knows one SRV record, and 127.0.0.1 for every other name.
 type dns struct {
-	conn net.PacketConn
-
 	mu      sync.Mutex
 	asked   int
 	fails   bool
@@ -39,9 +38,9 @@ func newDNS(t *testing.T, targets ...target) (*dns, *net.Resolver) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
-	d := &dns{conn: conn, targets: targets}
+	d := &dns{targets: targets}
 	var running sync.WaitGroup
-	running.Go(d.serve)
+	running.Go(func() { d.serve(conn) })
 	t.Cleanup(func() {
 		_ = conn.Close()
 		running.Wait()
@@ -65,17 +64,42 @@ func (d *dns) lookups() int {
 	return d.asked
 }
 
-func (d *dns) serve() {
+func (d *dns) serve(conn net.PacketConn) {
 	buf := make([]byte, 1500)
 	for {
-		n, from, err := d.conn.ReadFrom(buf)
+		n, from, err := conn.ReadFrom(buf)
 		if err != nil {
 			return
 		}
 		if answer := d.answer(buf[:n]); answer != nil {
-			_, _ = d.conn.WriteTo(answer, from)
+			_, _ = conn.WriteTo(answer, from)
 		}
 	}
+}
+
+// resolver asks the name server without a network, as over TCP: each message has its
+// length before it.
+func (d *dns) resolver() *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			defer func() { _ = theirs.Close() }()
+			for length := make([]byte, 2); ; {
+				if _, err := io.ReadFull(theirs, length); err != nil {
+					return
+				}
+				asked := make([]byte, binary.BigEndian.Uint16(length))
+				if _, err := io.ReadFull(theirs, asked); err != nil {
+					return
+				}
+				answer := d.answer(asked)
+				if _, err := theirs.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
+					return
+				}
+			}
+		}()
+		return ours, nil
+	}}
 }
 
 // answer makes a message of the header, the question and the records.

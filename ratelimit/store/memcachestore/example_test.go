@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"os/signal"
 	"time"
 
-	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 )
 
@@ -29,24 +26,25 @@ func ExampleNew() {
 }
 
 // Nodes that come and go have an SRV record, which is looked up now and every ten
-// seconds.
+// seconds. Keys are spread by the order of the nodes, so all instances sort them.
 func ExampleNewSRV() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	store, err := memcachestore.NewSRV(ctx, "_memcache._tcp.counters.internal", 10*time.Second, &memcachestore.Options{
-		Timeout: 100 * time.Millisecond,
-		Log:     slog.Default(), // says when the record can't be looked up any more
+	ctx := context.Background()
+	names := &dns{targets: []target{{"b.internal.", 11211}, {"a.internal.", 11211}}} // yours knows the record
+	store, err := memcachestore.NewSRV(ctx, "_memcache._tcp.counters.internal.", 10*time.Second, &memcachestore.Options{
+		Timeout:  30 * time.Second,
+		Log:      slog.Default(), // says when the record can't be looked up any more
+		Resolver: names.resolver(),
 	})
 	if err != nil {
 		fmt.Println(err) // there is no such record now
 		return
 	}
-	defer func() { _ = store.Close(context.Background()) }()
-	limiter, err := ratelimit.NewLimiter(store, ratelimit.Per(100, ratelimit.Minute), nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	status, err := limiter.Take(ctx, "192.0.2.1")
-	fmt.Println(store.Nodes(), status.Remaining, err)
+	defer func() { _ = store.Close(ctx) }()
+	fmt.Println(store.Nodes())
+
+	_, err = memcachestore.NewSRV(ctx, "counters.internal", 0, nil)
+	fmt.Println(err)
+	// Output:
+	// [a.internal:11211 b.internal:11211]
+	// memcachestore: SRV record "counters.internal": must be _service._proto.name, such as _memcache._tcp.example.com
 }

@@ -27,7 +27,7 @@ func refuses(key []byte) bool {
 }
 
 func claims() *storetest.Options {
-	return &storetest.Options{MaxCount: 1 << 62, Refuses: refuses, NotConditional: true, Patience: patience}
+	return &storetest.Options{MaxCount: 1 << 62, Refuses: refuses, NotConditional: true}
 }
 
 // conformAtOnce demands of the counts that calls return what is demanded of a store that
@@ -201,9 +201,11 @@ func TestLifetimes(t *testing.T) {
 			answer := servers[0].Ask("mg " + key + " t")
 			left, err := strconv.Atoi(answer[len("HD t"):])
 			require.NoError(t, err, answer)
-			most := int(unit.Seconds()) + int(jitter) + 2 // clocks show whole seconds
-			require.LessOrEqual(t, left, most, key)
-			require.GreaterOrEqual(t, left+int(time.Since(before).Seconds()), most-3, key)
+			// Clocks show whole seconds, and that of a node goes on when it has the time.
+			const about = 10
+			want := int(unit.Seconds()) + int(jitter)
+			require.LessOrEqual(t, left, want+about, key)
+			require.GreaterOrEqual(t, left+int(time.Since(before).Seconds()), want-about, key)
 		}
 	}
 }

@@ -41,8 +41,9 @@ func Example() {
 }
 
 func ExampleStore_AddUnlessOver() {
-	store := memstore.New(nil)
-	window := ratelimit.Hour.Window(time.Now().Unix())
+	noon := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+	store := memstore.New(&memstore.Options{Now: func() time.Time { return noon }})
+	window := ratelimit.Hour.Window(noon.Unix())
 	ask := func(user, address string) {
 		hits := []ratelimit.Hit{
 			{Key: []byte(user), N: 1, Limit: 10, Unit: ratelimit.Hour, Window: window},

@@ -185,11 +185,11 @@ func (r *request) take(ctx context.Context, p part, err error) {
 func (r *request) sendOn(ctx context.Context, from *node, index int, err error) {
 	r.suspect()
 	if addr, ok := redis.IsMovedError(err); ok {
-		r.send(r.nodeAt(place{"tcp", addr}), false, index)
+		r.send(r.nodeAt(beside(from.at, addr)), false, index)
 		return
 	}
 	if addr, ok := redis.IsAskError(err); ok {
-		r.send(r.nodeAt(place{"tcp", addr}), true, index)
+		r.send(r.nodeAt(beside(from.at, addr)), true, index)
 		return
 	}
 	if !errors.Is(err, errNoServer) && !errors.Is(err, ErrClosed) {

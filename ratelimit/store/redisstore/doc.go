@@ -44,10 +44,11 @@
 // not again: the key is that of one window. Counting and setting are one transaction, so
 // no counter stays for ever because of what happens in between. If a counter is counted
 // as 1 where it should have been there already, the server has lost it in the meantime;
-// then its expiry is set before the caller has its answer. Whenever a connection is
-// opened, all expiries are set again, for the server may be another one. What remains
-// is this: if the server drops a counter to make room for others, an instance counts
-// on it, and ends in that instant, then the counter lives until somebody counts again.
+// then its expiry is set before the caller has its answer, for which there is a second
+// beyond Timeout. Whenever a connection is opened, all expiries are set again, for the
+// server may be another one. What remains is this: if the server drops a counter to make
+// room for others, an instance counts on it, and ends in that instant, then the counter
+// lives until somebody counts again.
 //
 // # Passwords with a colon
 //

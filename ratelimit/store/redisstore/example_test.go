@@ -2,9 +2,11 @@ package redisstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log"
+	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -58,25 +60,30 @@ func ExampleNewCluster() {
 }
 
 // Sentinels know the master by its name, and where it is now. Close ends the goroutine
-// that asks them.
+// that asks them. Here none of them can be reached.
 func ExampleNewSentinel() {
 	store, err := redisstore.NewSentinel("counters", []string{"10.0.0.1:26379", "10.0.0.2:26379", "10.0.0.3:26379"},
-		&redisstore.Options{Auth: os.Getenv("REDIS_AUTH"), SentinelAuth: os.Getenv("SENTINEL_AUTH")})
+		&redisstore.Options{
+			Auth: os.Getenv("REDIS_AUTH"), SentinelAuth: os.Getenv("SENTINEL_AUTH"), // two passwords
+			Dial: func(context.Context, string, string) (net.Conn, error) { // yours is the default
+				return nil, errors.New("no route to host")
+			},
+		})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer store.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := store.WaitReady(ctx, nil); err != nil {
-		log.Print(err) // which sentinel said what
-		return
-	}
-	limiter, err := ratelimit.NewLimiter(store, ratelimit.Per(100, ratelimit.Minute), nil)
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	status, err := limiter.Take(ctx, "192.0.2.1")
-	fmt.Println(status.Remaining, err)
+
+	// A program calls WaitReady, which tries again. The reasons come one to a line.
+	what, why, _ := strings.Cut(store.Ping(context.Background()).Error(), ": redisstore: ")
+	fmt.Println(what)
+	fmt.Println(strings.Count(why, "no route to host"), "reasons")
+
+	_, err = redisstore.NewSentinel("", []string{"10.0.0.1:26379"}, nil)
+	fmt.Println(err)
+	// Output:
+	// redisstore: no sentinel knows the master "counters"
+	// 3 reasons
+	// redisstore: the master's name is missing: sentinels know it by one
 }

@@ -247,11 +247,15 @@ func (b *batch) learn(tx *transaction, c *conn, n *node) {
 
 // heal sets the expiry of counters that turned out to be new although they had one:
 // the server has lost or dropped them in between. It is done before anybody is told
-// the count.
+// the count, and may take a second more than the calls have: without it the counter
+// would live for ever.
 func (b *batch) heal(c *conn) error {
 	var cmds []redis.Cmder
 	for i := range b.slots {
 		if s := &b.slots[i]; s.known && s.done && s.err == nil && s.total > 0 && s.base == 0 && !s.full {
+			if s.asking {
+				cmds = append(cmds, redis.NewStatusCmd(none, "asking"))
+			}
 			cmds = append(cmds, redis.NewIntCmd(none, "pexpire", s.key, max(s.ttl, late).Milliseconds()))
 		}
 	}

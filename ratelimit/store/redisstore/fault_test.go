@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -38,25 +37,42 @@ func TestServerThatStopsFailsCallsInTime(t *testing.T) {
 	const timeout = 300 * time.Millisecond
 	store := open(t, server.Addr, &redisstore.Options{Timeout: timeout, PoolSize: 2, OnEmpty: redisstore.Wait})
 	h := hit(name(), 1)
-	require.EqualValues(t, 1, add(t, store, h))
+	_, before := addInTheEnd(t, store, h)
 	server.Freeze()
 	defer server.Thaw()
 	var all sync.WaitGroup
+	begin := time.Now()
 	for range 20 {
 		all.Go(func() {
-			begin := time.Now()
 			err := bounded(t, func(ctx context.Context) error { return store.Add(ctx, []ratelimit.Hit{h}) })
-			if err == nil || time.Since(begin) < timeout/2 {
-				t.Errorf("after %v the error is %v", time.Since(begin), err)
+			if err == nil {
+				t.Error("a server that has stopped has answered")
 			}
 		})
 	}
 	all.Wait()
+	require.GreaterOrEqual(t, time.Since(begin), timeout/2, "the server is given its time")
 	server.Thaw()
-	require.NoError(t, store.WaitReady(t.Context(), &redisstore.Backoff{Initial: time.Millisecond}))
-	got := add(t, store, h)
-	require.LessOrEqual(t, got, uint64(22), "no hit is counted twice")
+	got, after := addInTheEnd(t, store, h)
+	require.LessOrEqual(t, got, before+20+after, "no hit is counted twice")
 	require.Greater(t, got, uint64(1))
+}
+
+// addInTheEnd counts a hit of a store with a short timeout, which a busy machine may
+// exceed: it returns the count of the first call that gets through, and how many were made.
+func addInTheEnd(t *testing.T, store *redisstore.Store, h ratelimit.Hit) (count, calls uint64) {
+	t.Helper()
+	for end := time.Now().Add(forever); ; {
+		hits := []ratelimit.Hit{h}
+		calls++
+		err := store.Add(t.Context(), hits)
+		if err == nil {
+			return hits[0].Count, calls
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestServerThatNeverAnswers(t *testing.T) {
@@ -70,10 +86,7 @@ func TestServerThatNeverAnswers(t *testing.T) {
 }
 
 func TestServerThatIsNotThere(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
+	const addr = "127.0.0.1:1" // a port that is given to nobody who asks for any
 	store := open(t, addr, nil)
 	require.ErrorContains(t, bounded(t, store.Ping), "connecting to "+addr)
 	require.Zero(t, store.Stats())
@@ -117,9 +130,6 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("-NOSCRIPT\r\n", uint8(2))
 	f.Add("+OK\r\n-READONLY x\r\n+QUEUED\r\n-EXECABORT x\r\n", uint8(1))
 	f.Fuzz(func(t *testing.T, answer string, n uint8) {
-		if strings.Contains(answer, "127.0.0") {
-			answer = strings.ReplaceAll(answer, "127.0.0", "x")
-		}
 		store, err := redisstore.New("fuzz:1", &redisstore.Options{Timeout: 50 * time.Millisecond, Dial: babble("+PONG\r\n" + answer)})
 		require.NoError(t, err)
 		hits := []ratelimit.Hit{hit("a", uint64(n)), hit("b", 1)}
@@ -188,7 +198,7 @@ func TestClose(t *testing.T) {
 	store, first := stalled(t, server, alone())
 	waiting := make(chan error, 1)
 	go func() { waiting <- store.Ping(context.Background()) }()
-	require.Eventually(t, func() bool { return store.Waiting() == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return store.Waiting() == 1 }, forever, time.Millisecond)
 	closed := make(chan error, 1)
 	go func() { closed <- store.Close() }()
 	require.ErrorIs(t, <-waiting, redisstore.ErrClosed)

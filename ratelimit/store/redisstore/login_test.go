@@ -3,9 +3,12 @@ package redisstore_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -77,25 +80,51 @@ func TestTLSIsVerified(t *testing.T) {
 func TestWaitReady(t *testing.T) {
 	server := redistest.Start(t, nil)
 	server.Kill()
-	var log strings.Builder
-	store := open(t, server.Addr, &redisstore.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	quick := &redisstore.Backoff{Initial: time.Millisecond, Max: 5 * time.Millisecond, MaxElapsed: 50 * time.Millisecond}
-	err := store.WaitReady(t.Context(), quick)
-	require.ErrorContains(t, err, "has not answered for 50ms")
-	require.ErrorContains(t, err, "connecting to "+server.Addr)
-	require.Contains(t, log.String(), "waiting for the store")
-
+	store := open(t, server.Addr, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	ready := make(chan error, 1)
 	go func() { ready <- store.WaitReady(ctx, &redisstore.Backoff{Initial: time.Hour}) }()
 	cancel()
 	require.ErrorIs(t, <-ready, context.Canceled)
+	require.Eventually(t, store.Idle, forever, time.Millisecond, "the attempt that was given up has ended")
 
-	quick.MaxElapsed = 0
-	go func() { ready <- store.WaitReady(t.Context(), quick) }()
+	go func() {
+		ready <- store.WaitReady(t.Context(), &redisstore.Backoff{Initial: time.Millisecond, Max: 5 * time.Millisecond})
+	}()
 	server.Restart()
 	require.NoError(t, <-ready)
 	require.EqualValues(t, 1, store.Stats().Active)
+}
+
+// TestWaitReadyGivesUp has a clock of its own, so that there is always time for an
+// attempt.
+func TestWaitReadyGivesUp(t *testing.T) {
+	for what, b := range map[string]redisstore.Backoff{
+		"short waits":                     {Initial: time.Millisecond, Max: 5 * time.Millisecond},
+		"longer waits than there is time": {Initial: time.Hour, Max: 2 * time.Hour},
+		"no waits given":                  {},
+		"negative waits":                  {Initial: -4, Max: -time.Hour},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log strings.Builder
+				store := open(t, "192.0.2.1:6379", &redisstore.Options{
+					Log: slog.New(slog.NewTextHandler(&log, nil)),
+					Dial: func(context.Context, string, string) (net.Conn, error) {
+						return nil, errors.New("nobody is there")
+					},
+				})
+				b.MaxElapsed = 50 * time.Millisecond
+				begin := time.Now()
+				err := store.WaitReady(t.Context(), &b)
+				require.Equal(t, b.MaxElapsed, time.Since(begin))
+				require.ErrorContains(t, err, "has not answered for 50ms")
+				require.ErrorContains(t, err, "connecting to 192.0.2.1:6379: nobody is there")
+				synctest.Wait()
+				require.Contains(t, log.String(), "waiting for the store")
+			})
+		})
+	}
 }
 
 func TestOptionsThatAreNoGood(t *testing.T) {
@@ -109,6 +138,9 @@ func TestOptionsThatAreNoGood(t *testing.T) {
 		_, err := redisstore.New(addr, nil)
 		require.ErrorContains(t, err, "must be host:port", addr)
 	}
+	_, err = redisstore.New("redis://user:s3cret@localhost:6379", nil)
+	require.ErrorContains(t, err, `"***@localhost:6379": must be host:port`)
+	require.NotContains(t, err.Error(), "s3cret", "what stands before an @ may be a password")
 	_, err = redisstore.NewCluster(nil, nil)
 	require.ErrorContains(t, err, "no nodes")
 	_, err = redisstore.NewCluster([]string{"a:1", "b"}, nil)

@@ -28,6 +28,7 @@ type node struct {
 	epochs  *atomic.Uint32 // of all nodes of the store
 	resolve func(deadline time.Time) (place, error)
 	cluster bool
+	at      place     // in a cluster, where it does not change
 	zero    time.Time // of the node's clock
 
 	mu       sync.Mutex

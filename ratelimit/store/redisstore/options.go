@@ -151,9 +151,17 @@ func parseHost(text string) (place, error) {
 	text = strings.TrimSpace(text)
 	host, port, err := net.SplitHostPort(text)
 	if err != nil || host == "" || port == "" {
-		return place{}, fmt.Errorf("redisstore: address %q: must be host:port", text)
+		return place{}, fmt.Errorf("redisstore: address %q: must be host:port", masked(text))
 	}
 	return place{"tcp", text}, nil
+}
+
+// masked hides what stands before an "@", which may be a password.
+func masked(text string) string {
+	if at := strings.LastIndexByte(text, '@'); at >= 0 {
+		return "***" + text[at:]
+	}
+	return text
 }
 
 // parseHosts reads one address at least.

@@ -13,9 +13,9 @@ import (
 // is that of the reference service.
 type Backoff struct {
 	// Initial is the first wait, about. Each is about twice the one before, up to
-	// Max. Defaults, when 0: one second and 30 seconds.
+	// Max. Defaults, when 0 or less: one second and 30 seconds.
 	Initial, Max time.Duration
-	// MaxElapsed is when to give up. Default, when 0: never.
+	// MaxElapsed is when to give up. Default, when 0 or less: never.
 	MaxElapsed time.Duration
 }
 
@@ -31,8 +31,8 @@ func (c *client) waitReady(ctx context.Context, backoff *Backoff, ping func(cont
 	if backoff != nil {
 		b = *backoff
 	}
-	longest := cmp.Or(b.Max, 30*time.Second)
-	wait := min(cmp.Or(b.Initial, time.Second), longest)
+	longest := cmp.Or(max(b.Max, 0), 30*time.Second)
+	wait := min(cmp.Or(max(b.Initial, 0), time.Second), longest)
 	if b.MaxElapsed > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, b.MaxElapsed, fmt.Errorf("redisstore: the store has not answered for %v", b.MaxElapsed))

@@ -32,12 +32,17 @@ func open(t testing.TB, addr string, opts *redisstore.Options) *redisstore.Store
 // name is one that no other test uses.
 func name() string { return rand.Text() }
 
-// hit is n hits on a counter of the current hour.
-func hit(name string, n uint64) ratelimit.Hit { return hitIn(ratelimit.Hour, name, n) }
+// started is when the tests have begun. All hits are of that hour: a test that counts on
+// while the next one begins has the same counter.
+var started = time.Now()
 
-func hitIn(unit ratelimit.Unit, name string, n uint64) ratelimit.Hit {
-	window := unit.Window(time.Now().Unix())
-	return ratelimit.Hit{Key: fmt.Appendf(nil, "domain_key_%s_%d", name, window), N: n, Limit: 100, Unit: unit, Window: window}
+// hit is n hits on a counter that outlives the tests, whenever its hour ends.
+func hit(name string, n uint64) ratelimit.Hit {
+	window := ratelimit.Hour.Window(started.Unix())
+	return ratelimit.Hit{
+		Key: fmt.Appendf(nil, "domain_key_%s_%d", name, window), N: n, Limit: 100,
+		Unit: ratelimit.Hour, Window: window, Jitter: 3600,
+	}
 }
 
 // add counts one hit and returns the count.

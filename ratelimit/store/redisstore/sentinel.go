@@ -55,6 +55,7 @@ type guard struct {
 
 	mu        sync.Mutex
 	sentinels []place // the one that answered last is the first
+	led       place   // where they have sent the last connection; zero before the first
 
 	end   context.CancelFunc
 	ended chan struct{}
@@ -70,7 +71,7 @@ func (g *guard) resolve(deadline time.Time) (place, error) {
 		share := time.Until(deadline) / time.Duration(len(sentinels)-i)
 		at, err := g.ask(sentinel, time.Now().Add(share))
 		if err == nil {
-			g.prefer(sentinel)
+			g.lead(sentinel, at)
 			return at, nil
 		}
 		failed = append(failed, err)
@@ -78,15 +79,24 @@ func (g *guard) resolve(deadline time.Time) (place, error) {
 	return place{}, fmt.Errorf("redisstore: no sentinel knows the master %q: %w", g.master, errors.Join(failed...))
 }
 
-// prefer has the sentinel be the first to be asked.
-func (g *guard) prefer(sentinel place) {
+// lead notes where a connection is going to, and has the sentinel that said so be the
+// first to be asked.
+func (g *guard) lead(sentinel, at place) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.led = at
 	for i, s := range g.sentinels {
 		if s == sentinel {
 			g.sentinels[0], g.sentinels[i] = g.sentinels[i], g.sentinels[0]
 		}
 	}
+}
+
+// strayed reports whether connections lead to another server than the master.
+func (g *guard) strayed(master place) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.led != master && g.led != (place{})
 }
 
 func (g *guard) ask(sentinel place, deadline time.Time) (place, error) {
@@ -127,7 +137,6 @@ type watcher struct {
 	*guard
 	node *node
 	conn *conn
-	last place
 }
 
 func (w *watcher) look() {
@@ -136,10 +145,9 @@ func (w *watcher) look() {
 		w.leave()
 		return
 	}
-	if at != w.last && w.last != (place{}) {
+	if w.strayed(at) {
 		w.node.forsake()
 	}
-	w.last = at
 }
 
 func (w *watcher) asked() (place, error) {

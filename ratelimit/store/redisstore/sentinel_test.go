@@ -24,7 +24,7 @@ func openSentinel(t *testing.T, s *redistest.Sentinels, opts *redisstore.Options
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinel(t, &redistest.Options{Password: "da:ta"}, "watch")
-	opts := &redisstore.Options{Auth: ":da:ta", SentinelAuth: "watch", Timeout: 5 * time.Second}
+	opts := &redisstore.Options{Auth: ":da:ta", SentinelAuth: "watch", Timeout: 30 * time.Second}
 	store := openSentinel(t, s, opts)
 	t.Run("contract", func(t *testing.T) {
 		storetest.Run(t, func(*testing.T) ratelimit.Store { return store }, contract())
@@ -67,7 +67,7 @@ func failover(t *testing.T, s *redistest.Sentinels, store *redisstore.Store, cha
 func TestSentinelWithTLS(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinel(t, &redistest.Options{TLS: true, Password: "data"}, "watch")
-	opts := &redisstore.Options{Auth: "data", SentinelAuth: "watch", TLS: s.Servers[0].ClientTLS(), Timeout: 5 * time.Second}
+	opts := &redisstore.Options{Auth: "data", SentinelAuth: "watch", TLS: s.Servers[0].ClientTLS(), Timeout: 30 * time.Second}
 	store := openSentinel(t, s, opts)
 	h := hit(name(), 1)
 	require.EqualValues(t, 1, add(t, store, h))

@@ -153,15 +153,20 @@ func (c *Cluster) ask(at place) ([]slotRange, error) {
 	return ranges, nil
 }
 
-// beside completes an address without a host: a node that does not know its own is
-// where it was reached.
+// beside reads an address that the node at this place has named. One without a host is
+// on the same: a node that does not know its own is where it was reached. MOVED and ASK
+// name IPv6 addresses without brackets.
 func beside(at place, addr string) place {
-	host, port, err := net.SplitHostPort(addr)
-	if err == nil && (host == "" || host == "?") {
-		host, _, _ = net.SplitHostPort(at.addr)
-		addr = net.JoinHostPort(host, port)
+	addr = strings.TrimSpace(addr)
+	colon := strings.LastIndexByte(addr, ':')
+	if colon < 0 {
+		return place{"tcp", addr}
 	}
-	return place{"tcp", strings.TrimSpace(addr)}
+	host := strings.Trim(addr[:colon], "[]")
+	if host == "" || host == "?" {
+		host, _, _ = net.SplitHostPort(at.addr)
+	}
+	return place{"tcp", net.JoinHostPort(host, addr[colon+1:])}
 }
 
 // adopt makes this the topology, and lets go of the nodes that have no part in it.
@@ -206,7 +211,7 @@ func (c *Cluster) nodeAt(at place) *node {
 	n := c.nodes[at]
 	if n == nil {
 		n = c.newNode(true, always(at))
-		n.closed = c.closed
+		n.at, n.closed = at, c.closed
 		c.nodes[at] = n
 	}
 	return n

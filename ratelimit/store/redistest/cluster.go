@@ -25,8 +25,8 @@ type Cluster struct {
 	buses map[*Server]string // the ports where nodes talk to nodes
 }
 
-// StartCluster runs a cluster until the test ends. A node that does not answer for two
-// seconds counts as failed. opts may be nil.
+// StartCluster runs a cluster until the test ends. A node that does not answer for five
+// seconds counts as failed: one that only waits for a processor has not. opts may be nil.
 func StartCluster(t testing.TB, masters int, replicas bool, opts *Options) *Cluster {
 	t.Helper()
 	servertest.Find(t, "redis-server") // before anything is made for it
@@ -61,7 +61,7 @@ func (c *Cluster) startNode(opts *Options) *Server {
 	if s.opts.Password != "" {
 		s.args = append(s.args, "--masterauth", s.opts.Password)
 	}
-	s.args = append(s.args, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000",
+	s.args = append(s.args, "--cluster-enabled", "yes", "--cluster-node-timeout", "5000",
 		"--cluster-replica-validity-factor", "0")
 	s.start("redis-server", func() []string {
 		c.buses[s] = servertest.FreePort(c.t)

@@ -24,8 +24,9 @@ type Sentinels struct {
 }
 
 // StartSentinel runs them until the test ends. Two sentinels have to agree that the
-// master is gone, after half a second. opts are those of the servers and may be nil;
-// their password is also the sentinels' if sentinelPassword is not empty.
+// master is gone, after two seconds: one that only waits for a processor is not. opts are
+// those of the servers and may be nil; their password is also the sentinels' if
+// sentinelPassword is not empty.
 func StartSentinel(t testing.TB, opts *Options, sentinelPassword string) *Sentinels {
 	t.Helper()
 	servertest.Find(t, "redis-server") // before anything is made for it
@@ -72,7 +73,7 @@ func (s *Sentinels) startSentinel(master *Server, password string) *Server {
 	config := fmt.Sprintf(`bind 127.0.0.1
 dir %s
 sentinel monitor %[2]s %s %s 2
-sentinel down-after-milliseconds %[2]s 500
+sentinel down-after-milliseconds %[2]s 2000
 sentinel failover-timeout %[2]s 5000
 `, dir, s.Name, host, port)
 	if master.opts.Password != "" {

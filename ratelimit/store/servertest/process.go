@@ -15,8 +15,10 @@ import (
 const (
 	// patience is how long a server may take for its first answer.
 	patience = 30 * time.Second
-	// starts is how many ports are tried.
+	// starts is how many ports are tried, and how often the same one is on a restart.
 	starts = 5
+	// restartPause is how long to wait in between.
+	restartPause = 200 * time.Millisecond
 )
 
 // Process is a server. Its methods may be called by several goroutines, but only one at
@@ -118,12 +120,20 @@ func (p *Process) Stop(s os.Signal) {
 	p.Kill()
 }
 
-// Restart kills the server, if it runs, and starts it again on the same address.
+// Restart kills the server, if it runs, and starts it again on the same address. Another
+// process may have been given the port in between, most often for a moment only.
 func (p *Process) Restart() {
 	p.t.Helper()
 	p.Kill()
-	if err := p.run(); err != nil {
-		p.t.Fatalf("servertest: %s does not start again: %v", p.program, err)
+	var err error
+	for range starts {
+		if err = p.run(); !errors.Is(err, errEnded) {
+			break
+		}
+		time.Sleep(restartPause)
+	}
+	if err != nil {
+		p.t.Fatalf("servertest: %s does not start again on %s: %v", p.program, p.Addr, err)
 	}
 }
 

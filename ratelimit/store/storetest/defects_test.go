@@ -343,14 +343,18 @@ func onlyNear(far func(gone int64) bool) func(r *reference) call {
 	}
 }
 
+// shrinking shows a reader half of the counter now and then: less than it has seen, as a
+// rule, however fast others add.
 func shrinking(r *reference) call {
-	calls := 0
+	reads := 0
 	return func(ctx context.Context, hits []ratelimit.Hit) error {
 		err := r.Add(ctx, hits)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if calls++; calls%97 == 0 && hits[0].N == 0 && hits[0].Count > 0 {
-			hits[0].Count--
+		if hits[0].N == 0 {
+			if reads++; reads%17 == 0 {
+				hits[0].Count /= 2
+			}
 		}
 		return err
 	}

@@ -13,7 +13,8 @@ import (
 type Options struct {
 	// Clock is the clock the stores were opened with. Nil means that the stores
 	// have none or keep their own, and leaves out the cases that move time; that the
-	// store counts in windows that are over is tested all the same.
+	// store counts in windows that are over is tested all the same, and again if it fails
+	// so slowly that the store may have let go of them.
 	Clock *Clock
 	// MaxCount is where counters stop instead of wrapping round.
 	// Default, when 0: math.MaxUint64.
@@ -27,8 +28,8 @@ type Options struct {
 	Settle func(store ratelimit.Store)
 	// NotConditional declares that the store is no ratelimit.ConditionalStore.
 	NotConditional bool
-	// Patience is how long a call may take before it is held to hang.
-	// Default, when 0: 10 seconds.
+	// Patience is how long a case may take before a call of it is held to hang: a slow
+	// machine must not be taken for a store that hangs. Default, when 0: two minutes.
 	Patience time.Duration
 }
 
@@ -44,7 +45,7 @@ func (o *Options) orDefault() Options {
 		opts.Refuses = func([]byte) bool { return false }
 	}
 	if opts.Patience == 0 {
-		opts.Patience = 10 * time.Second
+		opts.Patience = 2 * time.Minute
 	}
 	return opts
 }

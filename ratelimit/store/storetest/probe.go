@@ -19,6 +19,8 @@ type probe struct {
 	ctx   context.Context
 	run   string // makes keys unlike those of all other cases and runs
 	now   int64  // the windows are those of this moment, in Unix seconds
+	// unit is that of hits for which any will do.
+	unit ratelimit.Unit
 }
 
 func newProbe(store ratelimit.Store, opts Options) *probe {
@@ -27,7 +29,19 @@ func newProbe(store ratelimit.Store, opts Options) *probe {
 		// Aligned to all units but the week, so that every window has just begun.
 		p.at(ratelimit.Year.Window(p.now))
 	}
+	p.unit = lasting(p.now, p.Patience)
 	return p
+}
+
+// lasting is the hour, or the shortest unit above it whose window does not end within
+// twice that time: a store that keeps its own time lets go of the counters then.
+func lasting(now int64, d time.Duration) ratelimit.Unit {
+	for unit := ratelimit.Hour; unit < ratelimit.Year; unit++ {
+		if unit.Window(now)+unit.Seconds()-now > 2*int64(d/time.Second) {
+			return unit
+		}
+	}
+	return ratelimit.Year
 }
 
 // at sets the store's clock, in Unix seconds.
@@ -36,9 +50,9 @@ func (p *probe) at(now int64) {
 	p.Clock.Set(time.Unix(now, 0))
 }
 
-// hit adds n to a counter of the current hour, far from any limit.
+// hit adds n to a counter that is there for longer than the case, far from any limit.
 func (p *probe) hit(name string, n uint64) ratelimit.Hit {
-	return p.hitIn(ratelimit.Hour, name, n)
+	return p.hitIn(p.unit, name, n)
 }
 
 // hitIn adds n to a counter of the unit's current window.

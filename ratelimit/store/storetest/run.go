@@ -1,8 +1,11 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -40,10 +43,28 @@ func Cases(opts *Options) []Case {
 // Check tests one store. The error says what was expected, what came, and why
 // that matters.
 func (c Case) Check(store ratelimit.Store, opts *Options) error {
-	p := newProbe(store, opts.orDefault())
-	err := p.patiently(func() error { return c.test(p) })
-	if err != nil {
-		return fmt.Errorf("%w\nThis must hold because %s", err, c.Why)
+	var err error
+	for range attempts {
+		begin := time.Now()
+		p := newProbe(store, opts.orDefault())
+		err = p.patiently(func() error { return c.test(p) })
+		if err == nil {
+			return nil
+		}
+		if p.Clock != nil || !c.hurries() || time.Since(begin) < hurry || errors.Is(err, errHangs) {
+			break
+		}
 	}
-	return nil
+	return fmt.Errorf("%w\nThis must hold because %s", err, c.Why)
 }
+
+// hurries reports whether the case uses windows that are over, or soon will be.
+func (c Case) hurries() bool { return strings.HasPrefix(c.Name, "windows/") }
+
+const (
+	// hurry is less than any store keeps a counter whose window is over, or ends within
+	// the second. A case of such counters that has failed in more time than that may have
+	// met a slow machine, and is put again.
+	hurry    = 500 * time.Millisecond
+	attempts = 10
+)

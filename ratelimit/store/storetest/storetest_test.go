@@ -1,7 +1,9 @@
 package storetest_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -52,6 +54,41 @@ func TestFalseDeclarationsAreNoticed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { mustFail(t, c.noticed, c.store, &c.opts) })
 	}
+}
+
+// TestSlowMachineIsNoFault has calls take longer than the store keeps counters of windows
+// that are over: the suite must not hold that against it. A store that has no such excuse
+// fails.
+func TestSlowMachineIsNoFault(t *testing.T) {
+	for what, c := range map[string]struct {
+		slow time.Duration
+		good bool
+	}{"slow": {time.Second, true}, "quick": {0, false}} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &stalling{reference: newReference(), slow: c.slow}
+				err := find(t, "windows/past", nil).Check(store, nil)
+				if (err == nil) != c.good {
+					t.Errorf("the suite says: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// stalling loses all counters once, in its third call, which takes its time.
+type stalling struct {
+	*reference
+	calls int
+	slow  time.Duration
+}
+
+func (s *stalling) Add(ctx context.Context, hits []ratelimit.Hit) error {
+	if s.calls++; s.calls == 3 {
+		time.Sleep(s.slow)
+		clear(s.counts)
+	}
+	return s.reference.Add(ctx, hits)
 }
 
 func BenchmarkReference(b *testing.B) {
