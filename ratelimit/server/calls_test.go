@@ -27,10 +27,13 @@ func (f storeFunc) Add(ctx context.Context, hits []ratelimit.Hit) error { return
 // A call that is under way when the server is told to end is answered (ruling 11).
 func TestCallsInFlightAreAnswered(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int32
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil)
 	r.store = storeFunc(func(context.Context, []ratelimit.Hit) error {
-		close(entered)
-		<-leave
+		if calls.Add(1) == 1 { // a later one may come before new calls are refused
+			close(entered)
+			<-leave
+		}
 		return nil
 	})
 	r.start()
@@ -52,6 +55,28 @@ func TestCallsInFlightAreAnswered(t *testing.T) {
 	close(leave)
 	require.NoError(t, <-answered)
 	require.NoError(t, r.wait())
+}
+
+// One that does not end is broken off at the deadline, and its store told so.
+func TestCallsAreBrokenOff(t *testing.T) {
+	entered := make(chan struct{})
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"SHUTDOWN_TIMEOUT": "100ms"})
+	r.store = storeFunc(func(ctx context.Context, _ []ratelimit.Hit) error {
+		close(entered)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	r.start()
+	conn := r.dial()
+	answered := make(chan error, 1)
+	go func() {
+		_, err := ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(context.Background(), ask("d", "a"))
+		answered <- err
+	}()
+	<-entered
+	r.end()
+	require.Equal(t, codes.Unavailable, status.Code(<-answered))
+	require.Contains(t, r.log.String(), "gRPC calls did not finish in time")
 }
 
 // A store that is down fails calls and is counted for each, but not logged for each.
@@ -88,7 +113,7 @@ func (c *connections) HandleConn(_ context.Context, s stats.ConnStats) {
 	}
 }
 
-// A connection that has reached its age is renewed without a call being lost.
+// A connection that has reached its age is renewed, and calls go on.
 func TestConnectionAge(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
 		"GRPC_MAX_CONNECTION_AGE": "100ms", "GRPC_MAX_CONNECTION_AGE_GRACE": "10s",

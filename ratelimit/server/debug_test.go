@@ -50,7 +50,7 @@ func TestDebugPages(t *testing.T) {
 	require.Equal(t, `b.free: unit=UNKNOWN requests_per_unit=0, shadow_mode: false, quota_mode: false
 b.path_/v1*: unit=SECOND requests_per_unit=3, shadow_mode: true, quota_mode: false
 b.path_/v1*.user: unit=WEEK requests_per_unit=9, shadow_mode: false, quota_mode: true
-d.client: unit=DAY requests_per_unit=2, shadow_mode: false, quota_mode: false
+d.client: unit=YEAR requests_per_unit=2, shadow_mode: false, quota_mode: false
 `, page)
 	_, page = r.getAt(r.addr.Debug, "/rlconfig?format=json")
 	var shown struct {

@@ -15,6 +15,8 @@ import (
 	configv3 "github.com/envoyproxy/go-control-plane/ratelimit/config/ratelimit/v3"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
+
+	"github.com/ashlar-go/ashlar/ratelimit/server"
 )
 
 // discovery is a configuration server for node "limits".
@@ -55,6 +57,17 @@ func (d *discovery) publish(version string, requests uint32, unit configv3.RateL
 	snapshot, err := cache.NewSnapshot(version, map[resource.Type][]types.Resource{resource.RateLimitConfigType: resources})
 	require.NoError(d.t, err)
 	require.NoError(d.t, d.cache.SetSnapshot(d.t.Context(), "limits", snapshot))
+}
+
+// What only the client of the configuration server refuses is told of with the settings.
+func TestBadDiscovery(t *testing.T) {
+	r := prepare(t, nil, map[string]string{
+		"CONFIG_TYPE": "GRPC_XDS_SOTW", "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS": "content-type:hunter2",
+	})
+	_, err := server.New(r.set, nil)
+	require.ErrorContains(t, err, "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS")
+	require.ErrorContains(t, err, `"content-type"`)
+	require.NotContains(t, err.Error(), "hunter2")
 }
 
 // The whole life of a configuration from a discovery server: waited for, used,

@@ -60,13 +60,21 @@ func ExampleNew() {
 	// <nil>
 }
 
-// The log of a program that has settings, before there is a server.
+// The log of a program that has settings, before there is a server. It goes to the
+// standard error stream.
 func ExampleNewLog() {
 	s, err := settings.Parse(map[string]string{"LOG_LEVEL": "error", "LOG_FORMAT": "json"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	slog.SetDefault(server.NewLog(s)) // to the standard error stream
+	logger := server.NewLog(s) // slog.SetDefault(logger)
+	for _, level := range []slog.Level{slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		fmt.Println(level, logger.Enabled(context.Background(), level))
+	}
+	// Output:
+	// INFO false
+	// WARN false
+	// ERROR true
 }
 
 func ExampleNewLogTo() {

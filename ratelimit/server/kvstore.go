@@ -119,9 +119,10 @@ func (s *Server) awaitKVStores(ctx context.Context, stores []kvStore) error {
 	backoff := &redisstore.Backoff{
 		Initial: s.settings.KVStoreStartupInitial, Max: s.settings.KVStoreStartupMax, MaxElapsed: s.settings.KVStoreStartupMaxElapsed,
 	}
-	for _, store := range stores {
+	addresses := []string{"KVSTORE_URL " + s.settings.KVStore.URL, "KVSTORE_PERSECOND_URL " + s.settings.KVStorePerSecond.URL}
+	for i, store := range stores {
 		if err := store.WaitReady(ctx, backoff); err != nil && ctx.Err() == nil {
-			return fmt.Errorf("key-value store: %w", err)
+			return fmt.Errorf("key-value store (%s): %w", addresses[i], err)
 		}
 	}
 	return nil

@@ -15,18 +15,19 @@ import (
 const twoUnits = `domain: d
 descriptors:
   - key: client
-    rate_limit: {unit: day, requests_per_unit: 2}
+    rate_limit: {unit: year, requests_per_unit: 2}
   - key: burst
     rate_limit: {unit: second, requests_per_unit: 1000}
 `
 
 // Counters in Redis, those per second in another one (specification, "Limits").
 func TestTwoKeyValueStores(t *testing.T) {
-	first, second := redistest.Start(t, &redistest.Options{Password: "one"}), redistest.Start(t, nil)
+	first, second := redistest.Start(t, &redistest.Options{Password: "hunter2"}), redistest.Start(t, nil)
 	r := prepare(t, map[string]string{"d.yaml": twoUnits}, map[string]string{
-		"REDIS_SOCKET_TYPE": "unix", "REDIS_URL": first.Socket, "REDIS_AUTH": "one",
+		"REDIS_SOCKET_TYPE": "unix", "REDIS_URL": first.Socket, "REDIS_AUTH": "hunter2",
 		"REDIS_PERSECOND": "true", "REDIS_PERSECOND_URL": second.Addr, "REDIS_PERSECOND_SOCKET_TYPE": "tcp",
-		"CACHE_KEY_PREFIX": "p:",
+		"CACHE_KEY_PREFIX":              "p:",
+		"EXPIRATION_JITTER_MAX_SECONDS": "31536000", // so that a key of one second can be looked at
 	}).start()
 	client := ratelimitv3.NewRateLimitServiceClient(r.dial())
 	request := ask("d", "x")
@@ -48,7 +49,7 @@ func TestTwoKeyValueStores(t *testing.T) {
 	for _, name := range []string{"redis_pool.cx_active", "redis_pool.cx_total", "redis_per_second_pool.cx_active", "redis_per_second_pool.cx_total"} {
 		require.Contains(t, page, "ratelimit."+name+": 1\n")
 	}
-	require.NotContains(t, r.log.String(), "one\"", "no password in the log")
+	require.NotContains(t, r.log.String(), "hunter2", "no password in the log")
 	r.end()
 }
 
@@ -70,6 +71,12 @@ func TestWaitsForStore(t *testing.T) {
 		"REDIS_URL": "127.0.0.1:1", "REDIS_STARTUP_INITIAL_INTERVAL": "1ms", "REDIS_STARTUP_MAX_INTERVAL": "2ms", "REDIS_STARTUP_MAX_ELAPSED_TIME": "20ms",
 	})
 	require.ErrorContains(t, gone.fail(), "127.0.0.1:1")
+
+	redis.Freeze() // so that time is up before there is an error with an address
+	silent := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
+		"REDIS_URL": redis.Addr, "REDIS_STARTUP_MAX_ELAPSED_TIME": "20ms",
+	})
+	require.ErrorContains(t, silent.fail(), redis.Addr)
 }
 
 // The first row of the specification's table of health: without a connection the
@@ -77,7 +84,7 @@ func TestWaitsForStore(t *testing.T) {
 func TestHealthOfCounterStore(t *testing.T) {
 	redis := redistest.Start(t, nil)
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
-		"REDIS_URL": redis.Addr, "REDIS_TIMEOUT": "200ms", "REDIS_HEALTH_CHECK_ACTIVE_CONNECTION": "true",
+		"REDIS_URL": redis.Addr, "REDIS_HEALTH_CHECK_ACTIVE_CONNECTION": "true",
 	}).start()
 	require.True(t, r.healthy())
 	redis.Kill()

@@ -69,6 +69,15 @@ func (s *Server) openOperations(ctx context.Context) (*operations, error) {
 	return o, nil
 }
 
+// unlessEnded is why a listener could not be opened, unless ctx had ended: then nobody
+// waits for one.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
 // openDecisions opens both or none.
 func (s *Server) openDecisions(ctx context.Context) (*decisions, error) {
 	g, err := s.listenGRPC(ctx)

@@ -34,12 +34,14 @@ func TestMemoryCacheStore(t *testing.T) {
 	_, err = client.ShouldRateLimit(t.Context(), ask("d", "a b"))
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 
-	_, page := r.getAt(r.addr.Debug, "/stats?filter=memcache")
 	for _, line := range []string{
 		"ratelimit.memcache.keys_requested: 4\n", "ratelimit.memcache.multiget.__code=success: 4\n",
 		"ratelimit.memcache.add.__code=success: 1\n", "ratelimit.memcache.hits_lost: 0\n",
 	} {
-		require.Contains(t, page, line)
+		r.becomes("there is a line "+line, func() bool { // increments follow the answers
+			_, page := r.getAt(r.addr.Debug, "/stats?filter=memcache")
+			return strings.Contains(page, line)
+		})
 	}
 
 	a.Kill()

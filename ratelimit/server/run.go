@@ -16,7 +16,7 @@ func (s *Server) run(ctx context.Context) error {
 	defer stop()
 	operations, err := s.openOperations(ctx)
 	if err != nil {
-		return err
+		return unlessEnded(ctx, err)
 	}
 	s.addresses.Store(&Addresses{Debug: operations.debug.Addr(), Scrape: operations.scrapeAddr()})
 	var helpers errgroup.Group
@@ -52,7 +52,7 @@ func (s *Server) helpers(o *operations) []func(context.Context) {
 // decisions and serves until ctx ends.
 func (s *Server) decide(ctx context.Context, o *operations) error {
 	if err := s.tryDecisions(ctx); err != nil {
-		return err
+		return unlessEnded(ctx, err)
 	}
 	if err := s.startBackend(ctx); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Server) decide(ctx context.Context, o *operations) error {
 	}
 	d, err := s.openDecisions(ctx)
 	if err != nil {
-		return err
+		return unlessEnded(ctx, err)
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

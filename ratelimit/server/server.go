@@ -72,8 +72,10 @@ type Server struct {
 	addresses atomic.Pointer[Addresses]
 }
 
-// New makes everything that needs no network: it reads certificates and mapping files
-// and checks what settings.Parse could not. opts may be nil.
+// New makes everything that needs no network, but for the look-up of MEMSTORE_SRV: it
+// reads certificates and mapping files and checks what settings.Parse could not. What it
+// makes is closed by Run; to do without, run it with a context that has ended. opts may
+// be nil.
 func New(s *settings.Settings, opts *Options) (*Server, error) {
 	srv := &Server{settings: s, configured: make(chan struct{})}
 	if opts != nil {

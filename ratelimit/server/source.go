@@ -133,7 +133,7 @@ func (s *Server) buildDiscovery() error {
 	}
 	client, err := xds.New(set.XDSServerURL, opts)
 	if err != nil {
-		return fmt.Errorf("configuration server:\n%w", err)
+		return fmt.Errorf("configuration server (CONFIG_GRPC_XDS_SERVER_URL, CONFIG_GRPC_XDS_NODE_ID, CONFIG_GRPC_XDS_NODE_METADATA, CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS):\n%w", err)
 	}
 	s.source = func(ctx context.Context) { client.Run(ctx, s.useUpdate, s.rejectUpdate) }
 	return nil

@@ -70,8 +70,9 @@ func TestCertificatesAreReloaded(t *testing.T) {
 	s.becomes("the new certificate is served", func() bool { return s.call(next, proxy) == nil })
 	require.Error(t, s.call(s.servers, proxy), "the old one is not")
 
+	before := s.count("certs.load_failures") // perhaps one, of a certificate that was there before its key
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "server.key"), []byte("not a key"), 0o600))
-	s.becomes("the failure is counted", func() bool { return s.count("certs.load_failures") > 0 })
+	s.becomes("the failure is counted", func() bool { return s.count("certs.load_failures") > before })
 	require.Contains(t, s.log.String(), "server.key")
 	require.NotContains(t, s.log.String(), "not a key")
 	require.NoError(t, s.call(next, proxy), "what was in use stays")

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,7 @@ const HealthServiceName = "ratelimit"
 type Health struct {
 	grpc    *health.Server
 	calls   Recorder
+	change  sync.Mutex // so that gRPC and HTTP are told the same, and nothing after Close
 	serving atomic.Bool
 	closed  context.Context
 	close   context.CancelFunc
@@ -43,6 +45,8 @@ func NewHealth(opts *HealthOptions) *Health {
 
 // Set changes the state; watchers are told. After Close it has no effect.
 func (h *Health) Set(serving bool) {
+	h.change.Lock()
+	defer h.change.Unlock()
 	serving = serving && h.closed.Err() == nil
 	h.serving.Store(serving)
 	state := healthv1.HealthCheckResponse_NOT_SERVING

@@ -3,6 +3,7 @@ package service_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,6 +58,38 @@ func TestHealth(t *testing.T) {
 	requireState(false)
 	h.Set(true) // closed is for good
 	requireState(false)
+}
+
+// Whoever sets at the same time, gRPC and HTTP tell the same in the end.
+func TestSetAtTheSameTime(t *testing.T) {
+	h := service.NewHealth(nil)
+	g := &registrar{}
+	h.Register(g)
+	for range 2000 {
+		var group sync.WaitGroup
+		for i := range 4 {
+			group.Go(func() {
+				for range 20 {
+					h.Set(i%2 == 0)
+				}
+			})
+		}
+		group.Wait()
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthcheck", nil))
+		for _, name := range []string{"", service.HealthServiceName} {
+			out, err := g.health.Check(t.Context(), &healthv1.HealthCheckRequest{Service: name})
+			require.NoError(t, err)
+			require.Equal(t, w.Code == http.StatusOK, out.GetStatus() == healthv1.HealthCheckResponse_SERVING, "service %q", name)
+		}
+	}
+}
+
+// registrar keeps the health service that is registered with it.
+type registrar struct{ health healthv1.HealthServer }
+
+func (r *registrar) RegisterService(_ *grpc.ServiceDesc, impl any) {
+	r.health = impl.(healthv1.HealthServer)
 }
 
 func TestHealthChecksAreRecorded(t *testing.T) {

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -82,6 +83,7 @@ func TestErrorsAsJSON(t *testing.T) {
 		{"bad unit", ready, "POST", `{"domain":"d","descriptors":[{"limit":{"unit":"FORTNIGHT"}}]}`, 400, "FORTNIGHT"},
 		{"unit number", ready, "POST", `{"domain":"d","descriptors":[{"limit":{"unit":99}}]}`, 400, "descriptors[0].limit.unit: invalid rate limit unit 99"},
 		{"no rules", ratelimit.New(storeFunc(failing), nil), "POST", askJSON, 503, "no rate limit configuration loaded"},
+		{"store panics", newEngine(t, storeFunc(func(context.Context, []ratelimit.Hit) error { panic("hunter2") }), nil), "POST", askJSON, 500, "internal error"},
 		{"store down", newEngine(t, storeFunc(failing), nil), "POST", askJSON, 503, "rate limit counter store failed"},
 	}
 	for _, c := range cases {

@@ -25,7 +25,8 @@ func newEngine(t testing.TB, store ratelimit.Store, opts *ratelimit.Options) *ra
 	if opts == nil {
 		opts = &ratelimit.Options{}
 	}
-	opts.Now = func() time.Time { return time.Date(2026, 1, 2, 12, 0, 15, 0, time.UTC) }
+	now := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 15, 0, time.UTC) }
+	opts.Now = now
 	perClient := ratelimit.Limit{RequestsPerUnit: 2, Unit: ratelimit.Minute, Name: "per-client"}
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "d", Rules: []ratelimit.Rule{
 		{Key: "client", Limit: &perClient, Metadata: map[string]any{"tier": "basic", "list": []any{1, true, nil}}},
@@ -33,7 +34,7 @@ func newEngine(t testing.TB, store ratelimit.Store, opts *ratelimit.Options) *ra
 	}}}, nil)
 	require.NoError(t, err)
 	if store == nil {
-		store = memstore.New(nil)
+		store = memstore.New(&memstore.Options{Now: now}) // which forgets no window of then
 	}
 	e := ratelimit.New(store, opts)
 	e.Use(rules)

@@ -14,8 +14,8 @@ type Settings struct {
 	GRPCHost                  string        `env:"GRPC_HOST" envDefault:"0.0.0.0" empty:"text" shape:"host" doc:"address of the gRPC listener; empty for all"`
 	GRPCPort                  int           `env:"GRPC_PORT" envDefault:"8081" min:"0" max:"65535" doc:"port of the gRPC listener; 0 picks a free one"`
 	GRPCUDS                   string        `env:"GRPC_UDS" shape:"socket" doc:"path of a unix socket for gRPC, in place of GRPC_HOST and GRPC_PORT"`
-	GRPCMaxConnectionAge      time.Duration `env:"GRPC_MAX_CONNECTION_AGE" envDefault:"24h" min:"0s" doc:"age at which a connection is asked to close, with a jitter of 10% either way"`
-	GRPCMaxConnectionAgeGrace time.Duration `env:"GRPC_MAX_CONNECTION_AGE_GRACE" envDefault:"1h" min:"0s" doc:"how long calls may go on after that"`
+	GRPCMaxConnectionAge      time.Duration `env:"GRPC_MAX_CONNECTION_AGE" envDefault:"24h" min:"0s" doc:"age at which a connection is asked to close, with a jitter of 10% either way; 0 for never"`
+	GRPCMaxConnectionAgeGrace time.Duration `env:"GRPC_MAX_CONNECTION_AGE_GRACE" envDefault:"1h" min:"0s" doc:"how long calls may go on after that; 0 for as long as they take"`
 
 	// TLS of the gRPC listener.
 	GRPCServerUseTLS    bool   `group:"TLS of the gRPC listener" env:"GRPC_SERVER_USE_TLS" envDefault:"false" doc:"serve gRPC over TLS"`
@@ -44,7 +44,7 @@ type Settings struct {
 	XDSNodeID         string            `group:"Configuration server" env:"CONFIG_GRPC_XDS_NODE_ID" envDefault:"default" doc:"node id that is sent to the configuration server"`
 	XDSNodeMetadata   map[string]string `env:"CONFIG_GRPC_XDS_NODE_METADATA" sep:"=" doc:"node metadata, k1=v1,k2=v2"`
 	XDSServerURL      string            `env:"CONFIG_GRPC_XDS_SERVER_URL" envDefault:"localhost:18000" shape:"target" secret:"url" doc:"address of the configuration server"`
-	XDSRetryInterval  time.Duration     `env:"CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL" envDefault:"3s" min:"0s" doc:"wait between attempts to connect to it"`
+	XDSRetryInterval  time.Duration     `env:"CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL" envDefault:"3s" min:"0s" doc:"wait between attempts to connect to it until it has been reached; 0 is the same as 3s"`
 	XDSHeaders        []Pair            `env:"CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS" sep:":" shape:"header" secret:"true" doc:"headers for requests to it, <k1:v1>,<k2:v2>; the angle brackets may be left out"`
 	XDSUseTLS         bool              `env:"CONFIG_GRPC_XDS_SERVER_USE_TLS" envDefault:"false" doc:"connect to it over TLS"`
 	XDSClientTLSCert  string            `env:"CONFIG_GRPC_XDS_CLIENT_TLS_CERT" doc:"file of the client certificate for it"`
@@ -58,10 +58,10 @@ type Settings struct {
 	XDSMaxMessageSize int               `env:"XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES" envDefault:"0" min:"0" max:"2147483647" doc:"largest message that is accepted from it, in bytes; 0 for 4 MiB"`
 
 	// Statistics.
-	DisableStats       bool          `group:"Statistics" env:"DISABLE_STATS" envDefault:"false" doc:"keep no statistics, whatever the settings below say"`
+	DisableStats       bool          `group:"Statistics" env:"DISABLE_STATS" envDefault:"false" doc:"take statistics nowhere but to the debug port, whatever the settings below say"`
 	StatsFlushInterval time.Duration `env:"STATS_FLUSH_INTERVAL" envDefault:"10s" above:"0s" doc:"how often statistics are pushed"`
 	ExtraTags          []Pair        `env:"EXTRA_TAGS" sep:":" shape:"tag" doc:"tags of every statistic, <k1:v1>,<k2:v2>; the angle brackets may be left out"`
-	UsePushStats       bool          `env:"USE_PUSHSTATS" alias:"USE_STATSD" envDefault:"true" doc:"push statistics; false writes them to standard output"`
+	UsePushStats       bool          `env:"USE_PUSHSTATS" alias:"USE_STATSD" envDefault:"true" doc:"push statistics; false writes them to standard output, unless they go to an agent or are scraped"`
 	PushStatsHost      string        `env:"PUSHSTATS_HOST" alias:"STATSD_HOST" envDefault:"localhost" shape:"host" doc:"host to push statistics to"`
 	PushStatsPort      int           `env:"PUSHSTATS_PORT" alias:"STATSD_PORT" envDefault:"8125" min:"1" max:"65535" doc:"port to push statistics to"`
 	PushStatsProtocol  string        `env:"PUSHSTATS_PROTOCOL" alias:"STATSD_PROTOCOL" envDefault:"tcp" oneof:"tcp udp" doc:"tcp or udp"`

@@ -28,11 +28,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte{0x1a, 3, 8 << 3, 1, 0}) // an unknown field in a descriptor
 	f.Fuzz(func(t *testing.T, data []byte) {
 		one := &anypb.Any{TypeUrl: xds.TypeURL, Value: data}
-		start := time.Now()
-		u, err := xds.Parse([]*anypb.Any{one}, nil)
-		if took := time.Since(start); took > 5*time.Second {
-			t.Fatalf("took %v for %d bytes", took, len(data))
-		}
+		u, err := parseSoon(t, one)
 		if err != nil {
 			var faults xds.Faults
 			if !errors.As(err, &faults) || len(faults) == 0 {
@@ -49,6 +45,21 @@ func FuzzParse(f *testing.F) {
 			t.Error("the same domain twice is accepted")
 		}
 	})
+}
+
+// parseSoon fails the test if Parse takes longer than anyone would wait for. One time is
+// not enough: the machine may be busy.
+func parseSoon(t *testing.T, one *anypb.Any) (u *xds.Update, err error) {
+	t.Helper()
+	for range 3 {
+		start := time.Now()
+		u, err = xds.Parse([]*anypb.Any{one}, nil)
+		if time.Since(start) < 5*time.Second {
+			return u, err
+		}
+	}
+	t.Fatalf("takes more than 5 s for %d bytes", len(one.GetValue()))
+	return nil, nil
 }
 
 func sendable(t *testing.T, faults []*xds.Fault) {

@@ -3,6 +3,8 @@ package xds_test
 import (
 	"context"
 	"net"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -101,14 +103,25 @@ func (c *controlPlane) serve(addr string, opts ...grpc.ServerOption) (at string,
 	return at, func() { cancel(); stopServer() }
 }
 
-// serve starts an ADS server. One that was there before may have left the port only
+// address is one that nobody else comes to listen on while there is no server, as may
+// happen to a port.
+func address(t *testing.T) string {
+	t.Helper()
+	return "unix:" + filepath.Join(t.TempDir(), "socket")
+}
+
+// serve starts an ADS server. One that was there before may have left the address only
 // just now.
 func serve(t *testing.T, addr string, ads discoveryv3.AggregatedDiscoveryServiceServer, opts ...grpc.ServerOption) (at string, stop func()) {
 	t.Helper()
 	var l net.Listener
+	network, where := "tcp", addr
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+		network, where = "unix", path
+	}
 	require.Eventually(t, func() (ok bool) {
 		var err error
-		l, err = new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
+		l, err = new(net.ListenConfig).Listen(t.Context(), network, where)
 		return err == nil
 	}, patience, 10*time.Millisecond)
 	s := grpc.NewServer(opts...)
@@ -117,6 +130,9 @@ func serve(t *testing.T, addr string, ads discoveryv3.AggregatedDiscoveryService
 	wg.Go(func() { _ = s.Serve(l) })
 	stop = func() { s.Stop(); wg.Wait() }
 	t.Cleanup(stop)
+	if network == "unix" {
+		return addr, stop
+	}
 	return l.Addr().String(), stop
 }
 
