@@ -13,7 +13,8 @@
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/redisstore]: counters in Redis, shared
 //     by all instances, and [github.com/ashlar-go/ashlar/ratelimit/store/memcachestore]: on
 //     memcached nodes. [github.com/ashlar-go/ashlar/ratelimit/store/redistest] and
-//     [github.com/ashlar-go/ashlar/ratelimit/store/memcachetest] start real ones for tests.
+//     [github.com/ashlar-go/ashlar/ratelimit/store/memcachetest] start real ones for tests, and
+//     [github.com/ashlar-go/ashlar/ratelimit/store/servertest] any other server.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/breaker]: keeps calls away from a store
 //     that does not answer.
 //   - [github.com/ashlar-go/ashlar/ratelimit/config]: rules from YAML.
@@ -66,7 +67,8 @@
 //     [github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite] and
 //     [github.com/ashlar-go/ashlar/inventory/sqlstore/postgres] to open one.
 //     [github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest] starts a real one for
-//     tests.
+//     tests, and [github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest] is what the
+//     tests of both have in common.
 //   - [github.com/ashlar-go/ashlar/inventory/storetest]: what every store must do.
 //   - [github.com/ashlar-go/ashlar/inventory/auth]: passwords, tokens, roles and who may do
 //     what.

@@ -161,6 +161,26 @@ func TestCheckPackages(t *testing.T) {
 	})
 }
 
+func TestCheckMap(t *testing.T) {
+	t.Parallel()
+	tree := fstest.MapFS{}
+	for _, name := range []string{"doc.go", "a/a.go", "a/b/b.go", "a/internal/c/c.go", "a/testdata/d.go", "cmd/e/e.go", "examples/f/f.go", "g/g_test.go", ".h/h.go"} {
+		tree[name] = &fstest.MapFile{}
+	}
+	const a, b = "[github.com/ashlar-go/ashlar/a]", "[github.com/ashlar-go/ashlar/a/b]"
+	for text, want := range map[string]string{
+		a + ", " + b: "",
+		a:            "doc.go: package a/b is not on the map: add a link, " + b,
+		a + "\n" + b + " [github.com/ashlar-go/ashlar/a/x]": "doc.go:2: there is no package a/x",
+		a + b + "[github.com/ashlar-go/ashlar/g]":           "there is no package g",
+	} {
+		found := strings.Join(checkMap(newDocument("doc.go", text), tree), "\n")
+		if want == "" && found != "" || !strings.Contains(found, want) || strings.Contains(found, "\n") {
+			t.Errorf("%s\n\nthe check says %q, want %q", text, found, want)
+		}
+	}
+}
+
 func TestFillSettings(t *testing.T) {
 	t.Parallel()
 	rows := []settings.Variable{

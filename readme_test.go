@@ -51,6 +51,13 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestMap says that doc.go names every public package, and none that is not there.
+func TestMap(t *testing.T) {
+	t.Parallel()
+	tree := os.DirFS(".")
+	report(t, checkMap(readDocument(t, tree, "doc.go"), tree))
+}
+
 func report(t *testing.T, faults []string) {
 	t.Helper()
 	for _, fault := range faults {
@@ -188,6 +195,37 @@ func checkPackages(d *document, tree fs.FS) (faults []string) {
 				faults = append(faults, d.fault(i, "there is no package github.com/ashlar-go/ashlar/%s", dir))
 			}
 		}
+	}
+	return faults
+}
+
+// checkMap reports public packages without a link in a package comment, and links to
+// packages that do not exist.
+func checkMap(d *document, tree fs.FS) (faults []string) {
+	const module = "github.com/ashlar-go/ashlar"
+	linked := map[string]bool{}
+	for i, line := range d.lines {
+		for _, found := range regexp.MustCompile(`\[`+module+`/([\w/-]+)\]`).FindAllStringSubmatch(line, -1) {
+			if linked[found[1]] = true; !hasGo(tree, found[1], false) {
+				faults = append(faults, d.fault(i, "there is no package %s", found[1]))
+			}
+		}
+	}
+	err := fs.WalkDir(tree, ".", func(dir string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // a directory of another test, and gone by now
+		case err != nil || !entry.IsDir() || dir == ".":
+			return err
+		case dir == "cmd" || dir == "examples" || regexp.MustCompile(`^([._].*|internal|testdata)$`).MatchString(entry.Name()):
+			return fs.SkipDir
+		case hasGo(tree, dir, false) && !linked[dir]:
+			faults = append(faults, d.name+": package "+dir+" is not on the map: add a link, ["+module+"/"+dir+"]")
+		}
+		return nil
+	})
+	if err != nil {
+		faults = append(faults, err.Error())
 	}
 	return faults
 }

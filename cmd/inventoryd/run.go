@@ -23,6 +23,9 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	if err := env.Parse(flags); err != nil {
 		return err
 	}
+	if *devices < 1 || *devices > demo.MaxDevices {
+		return cli.Usagef("-devices is %d: there must be from 1 to %d", *devices, demo.MaxDevices)
+	}
 	if *list {
 		return printSettings(env.Stdout)
 	}

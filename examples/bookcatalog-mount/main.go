@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log"
 	"net"
@@ -22,12 +23,15 @@ import (
 )
 
 func main() {
+	addr := flag.String("addr", "localhost:8001", "listen on `host:port`")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	l, err := net.Listen("tcp", "localhost:8001")
+	l, err := net.Listen("tcp", *addr)
 	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Printf("listening on http://%s; Ctrl-C ends it\n", l.Addr())
 	if err := httpx.Serve(ctx, l, routes(), nil); err != nil {
 		log.Fatal(err)
 	}

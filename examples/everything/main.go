@@ -10,6 +10,8 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -54,25 +56,23 @@ func validate(w http.ResponseWriter, r *http.Request) error {
 	return httpx.WriteJSON(w, http.StatusOK, manifest.Validate(text, nil))
 }
 
-func run(ctx context.Context) (err error) {
+func main() {
+	addr := flag.String("addr", "localhost:8005", "listen on `host:port`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	settings := server.Default()
 	settings.DatabaseURL = ":memory:"
 	handler, network, err := routes(ctx, settings)
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	defer func() { err = errors.Join(err, network.Close()) }()
-	l, err := net.Listen("tcp", "localhost:8005")
+	l, err := net.Listen("tcp", *addr)
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	return httpx.Serve(ctx, l, handler, nil)
-}
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
+	fmt.Printf("listening on http://%s; Ctrl-C ends it\n", l.Addr())
+	if err := errors.Join(httpx.Serve(ctx, l, handler, nil), network.Close()); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -54,7 +55,10 @@ func serve(ctx context.Context, addr string) error {
 		time.AfterFunc(10*time.Second, server.Stop) // and so would calls that never end
 		server.GracefulStop()
 	})
-	return server.Serve(listener)
+	if err := server.Serve(listener); !errors.Is(err, grpc.ErrServerStopped) {
+		return err
+	}
+	return nil // Ctrl-C came before Serve
 }
 
 func main() {

@@ -7,6 +7,8 @@ package main
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"log"
 	"net"
 	"net/http"
@@ -57,16 +59,19 @@ func handler() (http.Handler, error) {
 }
 
 func main() {
+	addr := flag.String("addr", "localhost:8004", "listen on `host:port`")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	h, err := handler()
 	if err != nil {
 		log.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "localhost:8004")
+	l, err := net.Listen("tcp", *addr)
 	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Printf("listening on http://%s; Ctrl-C ends it\n", l.Addr())
 	if err := httpx.Serve(ctx, l, h, nil); err != nil {
 		log.Fatal(err)
 	}

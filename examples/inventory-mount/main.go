@@ -10,6 +10,7 @@ package main
 import (
 	"context"
 	"crypto/subtle"
+	"flag"
 	"fmt"
 	"log"
 	"net"
@@ -54,16 +55,19 @@ func routes() (http.Handler, error) {
 }
 
 func main() {
+	addr := flag.String("addr", "localhost:8003", "listen on `host:port`")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	handler, err := routes()
 	if err != nil {
 		log.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "localhost:8003")
+	l, err := net.Listen("tcp", *addr)
 	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Printf("listening on http://%s; Ctrl-C ends it\n", l.Addr())
 	if err := httpx.Serve(ctx, l, handler, nil); err != nil {
 		log.Fatal(err)
 	}

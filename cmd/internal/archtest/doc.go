@@ -1,8 +1,8 @@
 // Package archtest holds the house to its law: which package may import which,
 // where third-party modules and the test framework may go, what a package may
 // be called and what it may keep at package level. It also proves that the core
-// costs its importers nothing, that every constructor is called in an example, and
-// compares each public package's face with the listing committed under testdata/api.
+// costs its importers nothing, that every constructor is called in an example that runs,
+// and compares each public package's face with the listing committed under testdata/api.
 //
 // The law is the table in [House]. Its tests are the only user:
 //
@@ -33,7 +33,9 @@
 // it does not see.
 //
 // An example has to call a constructor itself. One that leaves it to a helper is easier
-// to write, and shows a reader less. Which functions are constructors, their names say.
+// to write, and shows a reader less. It has to say what it prints too: without that, go
+// test compiles it and nobody knows whether it works. Which functions are constructors,
+// their names say.
 //
 // Listings are made from the source too, so that they can be written while a
 // dependency does not compile. Only constants are evaluated, since a constant moved

@@ -3,6 +3,7 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
+	"go/doc"
 	"go/token"
 	"go/types"
 	"slices"
@@ -11,15 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// Unshown is the constructors that no example calls, each with the reason, by the
+// Unshown is the constructors that no example runs, each with the reason, by the
 // import path below the module's, a dot and the name: "ratelimit.New".
 func Unshown() map[string]string {
 	return map[string]string{}
 }
 
 // CheckExamples reports each constructor of the public packages that no example in its
-// package's external tests calls, and each exception without a cause. Packages that
-// exist for tests are left out. An error is a file that cannot be read.
+// package's external tests calls when it is run, and each exception without a cause.
+// Packages that exist for tests are left out. An error is a file that cannot be read.
 func (g *Graph) CheckExamples(unshown map[string]string) ([]Violation, error) {
 	var vs []Violation
 	used := map[string]bool{}
@@ -51,9 +52,9 @@ func (g *Graph) CheckExamples(unshown map[string]string) ([]Violation, error) {
 func missingExample(fset *token.FileSet, f *ast.FuncDecl, name string) Violation {
 	return Violation{
 		Law:  "examples",
-		What: fmt.Sprintf("%s: no example calls %s", fset.Position(f.Pos()), name),
-		Fix: fmt.Sprintf("call it in a func Example%s of the external test package, best with an // Output: comment;"+
-			" whoever reads the documentation looks there first", f.Name.Name),
+		What: fmt.Sprintf("%s: no example that runs calls %s", fset.Position(f.Pos()), name),
+		Fix: fmt.Sprintf("call it in a func Example%s of the external test package that ends with an // Output: comment:"+
+			" without one it is compiled and not run, and whoever reads the documentation looks there first", f.Name.Name),
 	}
 }
 
@@ -74,8 +75,9 @@ func needless(unshown map[string]string, used map[string]bool) []Violation {
 }
 
 // WithoutExample is the constructors among the files of a package that no example in
-// the files of its external tests calls itself, in the order of the source. A call in
-// a helper does not count: it is not what a reader is shown.
+// the files of its external tests calls itself and is run, in the order of the source. A
+// call in a helper does not count: it is not what a reader is shown. The files must have
+// been parsed with their comments.
 func WithoutExample(importPath string, fset *token.FileSet, files, tests []*ast.File) []*ast.FuncDecl {
 	called := exampleCalls(importPath, fset, tests)
 	var missing []*ast.FuncDecl
@@ -112,15 +114,17 @@ func lower(s string) bool {
 }
 
 // exampleCalls is the names of the functions of a package that the examples in the
-// files call. The type checker tells the package from a variable of its name.
+// files call when they are run. The type checker tells the package from a variable of
+// its name.
 func exampleCalls(importPath string, fset *token.FileSet, tests []*ast.File) map[string]bool {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: blank{}, Error: func(error) {}, FakeImportC: true}
 	_, _ = config.Check("p_test", fset, tests, info)
 	called := map[string]bool{}
+	runs := running(tests)
 	for _, f := range tests {
 		for _, decl := range f.Decls {
-			if d, ok := decl.(*ast.FuncDecl); ok && example(d) {
+			if d, ok := decl.(*ast.FuncDecl); ok && d.Recv == nil && runs[d.Name.Name] {
 				calls(d.Body, info, importPath, called)
 			}
 		}
@@ -128,10 +132,16 @@ func exampleCalls(importPath string, fset *token.FileSet, tests []*ast.File) map
 	return called
 }
 
-// example reports whether go test takes the function for an example.
-func example(d *ast.FuncDecl) bool {
-	rest, ok := strings.CutPrefix(d.Name.Name, "Example")
-	return ok && !lower(rest) && d.Recv == nil && d.Body != nil && d.Type.Params.NumFields() == 0
+// running is the names of the functions that go test runs as examples: those that say
+// what they print.
+func running(tests []*ast.File) map[string]bool {
+	names := map[string]bool{}
+	for _, e := range doc.Examples(tests...) {
+		if e.Output != "" || e.EmptyOutput {
+			names["Example"+e.Name] = true
+		}
+	}
+	return names
 }
 
 // calls adds the names of the package's functions that the body calls.

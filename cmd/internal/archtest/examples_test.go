@@ -44,24 +44,29 @@ func TestWithoutExample(t *testing.T) {
 	all := []string{"New", "Open", "NewPage", "ParsePrice", "Compile"}
 	const imported = `import "example.org/house/shop"
 `
+	const runs = "\n// Output: 1\n}" // the end of an example
 	for _, tc := range []struct {
 		why  string
 		text string
 		want []string
 	}{
 		{"no example", ``, all},
-		{"one for each", imported + `func Example() { s := shop.New(); s, _ = shop.Open("x"); shop.NewPage[int](nil) }
-			func ExampleParsePrice() { go func() { println(shop.ParsePrice("1")) }(); defer shop.Compile(nil) }`, nil},
-		{"a method does not do", imported + `func Example() { s, _ := shop.Open("x"); s.New() }`, []string{"New", "NewPage", "ParsePrice", "Compile"}},
-		{"a mention is no call", imported + `func Example() { f := shop.New; _ = f }`, all},
-		{"a helper is not shown", imported + `func Example() { make() }; func make() { shop.New() }`, all},
-		{"a test is no example", imported + `import "testing"; func TestNew(t *testing.T) { shop.New() }`, all},
-		{"an example has no parameters", imported + `func ExampleNew(n int) { shop.New() }`, all},
-		{"a word that begins with Example", imported + `func Examples() { shop.New() }`, all},
-		{"a method called Example", imported + `type T struct{}; func (T) Example() { shop.New() }`, all},
-		{"a variable of the name", imported + `type s struct{}; func (s) New() {}; func Example() { shop := s{}; shop.New() }`, all},
-		{"another package of the name", `import "example.org/other/shop"; func Example() { shop.New() }`, all},
-		{"another name of the package", `import store "example.org/house/shop"; func Example() { store.New() }`, all[1:]},
+		{"one for each", imported + `func Example() { s := shop.New(); s, _ = shop.Open("x"); shop.NewPage[int](nil)` + runs + `
+			func ExampleParsePrice() { go func() { println(shop.ParsePrice("1")) }(); defer shop.Compile(nil)` + runs, nil},
+		{"one that is compiled and not run", imported + `func ExampleNew() { shop.New() }`, all},
+		{"one that prints nothing", imported + "func ExampleNew() { shop.New()\n// Output:\n}", all[1:]},
+		{"one that prints in any order", imported + "func ExampleNew() { shop.New()\n// Unordered output: 2 1\n}", all[1:]},
+		{"a method does not do", imported + `func Example() { s, _ := shop.Open("x"); s.New()` + runs, []string{"New", "NewPage", "ParsePrice", "Compile"}},
+		{"a mention is no call", imported + `func Example() { f := shop.New; _ = f` + runs, all},
+		{"a helper is not shown", imported + `func make() { shop.New() }; func Example() { make()` + runs, all},
+		{"a test is no example", imported + `import "testing"; func TestNew(t *testing.T) { shop.New()` + runs, all},
+		{"an example has no parameters", imported + `func ExampleNew(n int) { shop.New()` + runs, all},
+		{"a word that begins with Example", imported + `func Examples() { shop.New()` + runs, all},
+		{"a method called Example", imported + `type T struct{}; func (T) Example() { shop.New()` + runs, all},
+		{"a method beside an example", imported + `type T struct{}; func (T) Example() { shop.New() }; func Example() {` + runs, all},
+		{"a variable of the name", imported + `type s struct{}; func (s) New() {}; func Example() { shop := s{}; shop.New()` + runs, all},
+		{"another package of the name", `import "example.org/other/shop"; func Example() { shop.New()` + runs, all},
+		{"another name of the package", `import store "example.org/house/shop"; func Example() { store.New()` + runs, all[1:]},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			t.Parallel()
@@ -78,7 +83,7 @@ func withoutExample(t *testing.T, test string) []string {
 	fset := token.NewFileSet()
 	var files []*ast.File
 	for _, text := range []string{shop, test} {
-		f, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(fset, "", text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +102,7 @@ func shopGraph(t *testing.T) *archtest.Graph {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"shop.go":      "package shop\nfunc New() int { return 0 }\nfunc Open() int { return 0 }\n",
-		"shop_test.go": "package shop_test\nimport \"example.org/house/shop\"\nfunc ExampleOpen() { shop.Open() }\n",
+		"shop_test.go": "package shop_test\nimport \"example.org/house/shop\"\nfunc ExampleOpen() {\n\tshop.Open()\n\t// Output:\n}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -121,9 +126,9 @@ func TestCheckExamples(t *testing.T) {
 		unshown map[string]string
 		want    []string
 	}{
-		{"public packages only", nil, []string{"shop.go:2:1: no example calls shop.New\n    call it in a func ExampleNew "}},
+		{"public packages only", nil, []string{"shop.go:2:1: no example that runs calls shop.New\n    call it in a func ExampleNew "}},
 		{"an exception", map[string]string{"shop.New": "needs a machine that is elsewhere"}, nil},
-		{"an exception without a reason", map[string]string{"shop.New": ""}, []string{"no example calls shop.New"}},
+		{"an exception without a reason", map[string]string{"shop.New": ""}, []string{"no example that runs calls shop.New"}},
 		{
 			"exceptions without a cause",
 			map[string]string{"shop.New": "so", "shop.Open": "so", "shop.Make": "so"},

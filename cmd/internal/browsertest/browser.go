@@ -19,8 +19,9 @@ type Options struct {
 }
 
 const (
-	// patience is how long anything may take that a page does when it is asked.
-	patience = time.Minute
+	// patience is how long anything may take that a page does when it is asked. It is reached
+	// only when something is broken: a machine may be slow, and busy with other tests.
+	patience = 2 * time.Minute
 	phone    = 600
 )
 
@@ -67,13 +68,14 @@ func Open(t testing.TB, url string, opts *Options) *Page {
 	width, height := cmp.Or(o.Width, 1280), cmp.Or(o.Height, 800)
 	path := find(t)
 	p := &Page{t: t, url: url}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), flags(path)...)
+	ctx, end := chromedp.NewExecAllocator(context.Background(), flags(path)...)
 	t.Cleanup(func() {
-		cancel()
+		end()
 		chromedp.FromContext(p.ctx).Allocator.Wait()
 	})
-	p.ctx, cancel = chromedp.NewContext(ctx, chromedp.WithListener(p.hear))
-	t.Cleanup(cancel)
+	var closeBrowser context.CancelFunc
+	p.ctx, closeBrowser = chromedp.NewContext(ctx, chromedp.WithListener(p.hear))
+	t.Cleanup(closeBrowser)
 	// The first call starts the browser, which lives as long as its context.
 	if err := chromedp.Do(p.ctx); err != nil {
 		t.Fatalf("browsertest: %s does not start: %v", path, err)

@@ -3,6 +3,6 @@ package browsertest_test
 import "time"
 
 const (
-	patience = time.Minute
+	patience = 2 * time.Minute
 	tick     = 10 * time.Millisecond
 )

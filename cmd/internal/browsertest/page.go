@@ -106,7 +106,7 @@ func (p *Page) Silent() {
 	}
 }
 
-// do acts on the page. It ends the test if that fails, or takes more than a minute.
+// do acts on the page. It ends the test if that fails, or takes longer than patience.
 func (p *Page) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ask(p, what, func(ctx context.Context) (chromedp.Void, error) {

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"gopkg.in/yaml.v3"
@@ -52,7 +51,7 @@ func alerts(t *testing.T) (rules []rule) {
 // promtool runs the tool that comes with Prometheus.
 func promtool(t *testing.T, dir string, args ...string) (out string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, servertest.Find(t, "promtool"), args...)
 	cmd.Dir = dir

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -19,6 +20,10 @@ var update = flag.Bool("update", false, "write the table of settings in cmd/inve
 
 // checkout is the root of this module.
 const checkout = "../../.."
+
+// patience is how long a program may take. It is reached only when something is broken: a
+// machine may be slow, and busy with other tests.
+const patience = 5 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,7 +49,7 @@ func TestMigrationCommands(t *testing.T) {
 		out = append(out, command(t, words))
 	}
 	left := regexp.MustCompile(`limit_remaining:(\d+)`)
-	require.Equal(t, "4", left.FindStringSubmatch(out[0])[1])
+	require.Equal(t, "limit_remaining:4", left.FindString(out[0]), out[0])
 	require.Equal(t, left.FindString(out[0]), left.FindString(out[1]), "the counter is one")
 	counter := regexp.MustCompile(`counter +(\S+)`).FindStringSubmatch(out[2])
 	require.NotNil(t, counter, out[2])
@@ -63,7 +62,7 @@ func command(t *testing.T, words []string) string {
 	if exists("cmd/" + words[0]) {
 		words = append([]string{"go", "run", "./cmd/" + words[0]}, words[1:]...)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience) // it may have to be compiled
 	defer cancel()
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir = checkout

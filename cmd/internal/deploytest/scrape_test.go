@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -144,13 +143,16 @@ func launch(t *testing.T, environ map[string]string) *instance {
 			Log: slog.New(slog.DiscardHandler), Listening: func(a server.Addresses) { up <- a },
 		})
 	}()
-	t.Cleanup(sync.OnceFunc(func() {
+	t.Cleanup(func() {
 		stop()
 		require.NoError(t, <-done)
-	}))
+	})
 	select {
 	case i.addresses = <-up:
-	case <-time.After(time.Minute):
+	case err := <-done:
+		done <- nil // for the cleanup
+		t.Fatalf("the server does not start: %v", err)
+	case <-time.After(patience):
 		t.Fatal("the server does not start")
 	}
 	return i

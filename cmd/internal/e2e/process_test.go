@@ -23,13 +23,20 @@ type process struct {
 // promptRaces has programs with the race detector end without a rest of a second.
 const promptRaces = "GORACE=atexit_sleep_ms=0"
 
-// start runs a program with a few environment variables and nothing else from the
-// environment of the test. It is killed if the test leaves it running.
+// start runs a program in the checkout, as the commands of the documentation are run,
+// with a few environment variables and nothing else from the environment of the test. It
+// is killed if the test leaves it running.
 func start(t *testing.T, environ map[string]string, name string, args ...string) *process {
+	t.Helper()
+	return startIn(t, checkout, environ, name, args...)
+}
+
+// startIn is start in a directory of its own, for programs that write there.
+func startIn(t *testing.T, dir string, environ map[string]string, name string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
 	p.cmd = exec.Command(built(name), args...)
-	p.cmd.Dir = checkout // as the commands of the documentation are run
+	p.cmd.Dir = dir
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), promptRaces}
 	for _, key := range slices.Sorted(maps.Keys(environ)) {
@@ -101,6 +108,18 @@ func run(t *testing.T, want int, name string, args ...string) *process {
 		t.Fatalf("%v ended with code %d, want %d", p.cmd.Args, code, want)
 	}
 	return p
+}
+
+// undivided runs f, and again if a window of that length ended meanwhile: what a limit
+// lets through is certain only within one.
+func undivided(window time.Duration, f func()) {
+	for now := func() time.Time { return time.Now().UTC().Truncate(window) }; ; {
+		began := now()
+		f()
+		if now().Equal(began) {
+			return
+		}
+	}
 }
 
 // eventually asks again and again until ok says yes.

@@ -41,10 +41,25 @@ type drill struct {
 	redis                     *redistest.Server
 }
 
-// startDrill starts a ratelimitd on ports chosen beforehand, as an operator does.
+// startDrill starts a ratelimitd on ports chosen beforehand, as an operator does. Somebody
+// else may take one of them before the server does: then it is others.
 func startDrill(t *testing.T, more map[string]string) *drill {
 	t.Helper()
 	d := &drill{t: t, redis: redistest.Start(t, nil)}
+	for range 5 {
+		d.launch(more)
+		if d.stderr.await(`(?m)^ratelimitd: gRPC on `, d.ended) != nil {
+			return d
+		}
+		require.Contains(t, d.stderr.String(), "address already in use")
+	}
+	t.Fatal("no ports are free for long enough")
+	return nil
+}
+
+func (d *drill) launch(more map[string]string) {
+	t := d.t
+	t.Helper()
 	ports := freePorts(t, 4)
 	d.http, d.grpc, d.debug, d.scrape = "127.0.0.1:"+ports[0], "127.0.0.1:"+ports[1], "127.0.0.1:"+ports[2], "127.0.0.1:"+ports[3]
 	environ := map[string]string{
@@ -59,8 +74,6 @@ func startDrill(t *testing.T, more map[string]string) *drill {
 		environ[key] = strings.ReplaceAll(value, "SCRAPE", d.scrape)
 	}
 	d.process = start(t, environ, "ratelimitd")
-	d.says(d.stderr, `(?m)^ratelimitd: gRPC on `)
-	return d
 }
 
 // runtimeRoot is the directory of the drill's configuration, with a release behind a
@@ -160,6 +173,7 @@ func TestReplacementWithStatsd(t *testing.T) {
 
 	d.signal(15)
 	require.Zero(t, d.code())
+	eventually(t, "the daemon has heard the server out", daemon.alone)
 	golden(t, "statsd.golden", daemon.counters()) // complete: the end sends the rest
 	require.Contains(t, daemon.types()["ratelimit_server.ShouldRateLimit.response_time.__cluster=a.__region=north"], "ms")
 	require.Contains(t, daemon.types()["ratelimit.localcache.entryCount.__cluster=a.__region=north"], "g")
@@ -223,9 +237,10 @@ func (d *drill) counters() string {
 type daemon struct {
 	port string
 
-	mu   sync.Mutex
-	sums map[string]int64
-	kind map[string]string
+	mu          sync.Mutex
+	came, ended int // connections
+	sums        map[string]int64
+	kind        map[string]string
 }
 
 func startDaemon(t *testing.T) *daemon {
@@ -240,7 +255,11 @@ func startDaemon(t *testing.T) *daemon {
 			if err != nil {
 				return
 			}
-			done.Go(func() { d.take(conn) })
+			d.count(&d.came)
+			done.Go(func() {
+				d.take(conn)
+				d.count(&d.ended)
+			})
 		}
 	})
 	t.Cleanup(func() {
@@ -248,6 +267,19 @@ func startDaemon(t *testing.T) *daemon {
 		done.Wait()
 	})
 	return d
+}
+
+func (d *daemon) count(n *int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	*n++
+}
+
+// alone reports whether somebody came, and all who came have hung up and are read to the end.
+func (d *daemon) alone() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.came > 0 && d.came == d.ended
 }
 
 func (d *daemon) take(conn net.Conn) {

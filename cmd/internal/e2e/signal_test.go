@@ -20,21 +20,19 @@ import (
 // drain lasts the balancers learn of it, and no call may fail.
 func TestDrain(t *testing.T) {
 	t.Parallel()
-	s := serve(t, map[string]string{"shop.yaml": yearly}, map[string]string{"SHUTDOWN_DRAIN_DELAY": "4s"})
+	s := serve(t, map[string]string{"shop.yaml": yearly}, map[string]string{"SHUTDOWN_DRAIN_DELAY": "10s"})
 	load := start(t, nil, "ratelimit-load", "-addr", s.grpc, "-domain", "shop", "-entry", "load",
-		"-distribution", "hot", "-warmup", "0s", "-duration", "2s", "-concurrency", "16", "-format", "json")
+		"-distribution", "hot", "-warmup", "0s", "-duration", "1h", "-concurrency", "16", "-format", "json")
 	eventually(t, "hundreds of calls", func() bool { return s.counted(t) > 500 })
 	s.signal(syscall.SIGTERM)
 	eventually(t, "an unhealthy server", func() bool { return !s.healthy() })
 	before := s.counted(t)
 	eventually(t, "more calls while it drains", func() bool { return s.counted(t) > before+500 })
 
-	require.Zero(t, load.code())
+	load.stop()
 	r := reportOf(t, load)
+	// Calls that were under way when the load was told to end are unfinished, and no errors.
 	require.Empty(t, r.Errors)
-	require.Zero(t, r.Unfinished)
-	require.False(t, r.Interrupted)
-	require.Greater(t, r.Calls, uint64(1000))
 	require.Equal(t, r.Calls, r.OK)
 	s.ends()
 }

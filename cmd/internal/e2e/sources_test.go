@@ -13,9 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSources says that no example is left out. On its way it opens every directory of
-// the module: go test takes a result from its cache if nothing has changed that the
-// tests opened, and what the build in TestMain reads does not count.
+// TestSources says that no example is left out, and that none is longer than a page. On its
+// way it opens every directory of the module: go test takes a result from its cache if
+// nothing has changed that the tests opened, and what the build in TestMain reads does not
+// count.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	examples := 0
@@ -30,8 +31,11 @@ func TestSources(t *testing.T) {
 		}
 		rel, err := filepath.Rel(checkout, name)
 		if err == nil && strings.HasPrefix(rel, "examples/") && filepath.Dir(rel) == "examples" {
-			if _, err := os.Stat(filepath.Join(name, "main_test.go")); err != nil {
-				require.Contains(t, programs(), "./"+rel, "an example that no test runs, here or beside it")
+			require.Contains(t, programs(), "./"+rel, "an example that no test here runs")
+			files, err := filepath.Glob(filepath.Join(name, "*.go"))
+			require.NoError(t, err)
+			for _, file := range files {
+				require.Less(t, strings.Count(content(t, file), "\n"), 80, "%s: lines of an example", file)
 			}
 			examples++
 		}

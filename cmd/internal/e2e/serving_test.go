@@ -1,0 +1,89 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"go/parser"
+	"go/token"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// serving is what the commands in the comment of each example must print, in their order.
+// What examples print that they are to be tried with is typed by TestPrintedCommands.
+func serving() map[string][]string {
+	return map[string][]string{
+		"bookcatalog-mount": {`^the shop is open\n$`, `"title":"Emma"`, `"title":"Emma"`},
+		"bookcatalog-store": {`"title":"Emma"`, `"title":"Emma"`},
+		"inventory-mount":   {`"data":\[\]`, `"name":"Berlin 1"`},
+		"inventory-limit":   {`(?is)^HTTP/1\.1 200 .*\r\nX-RateLimit-Limit: 60\r\n`},
+		"everything":        {`^\[\]\n?$`, `(?i)^HTTP/1\.1 401 `, `"problems":\[\],"errors":0`},
+	}
+}
+
+// TestServingExamples starts each example as its comment says, types the commands of the
+// comment, and interrupts it.
+func TestServingExamples(t *testing.T) {
+	t.Parallel()
+	for name, answers := range serving() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lines := commented(t, name)
+			require.Equal(t, "go run ./examples/"+name, lines[0])
+			lines = lines[1:]
+			require.Len(t, lines, len(answers), "%q", lines)
+			w := startServer(t, "go run ./examples/"+name)
+			for i, line := range lines {
+				require.NotEqual(t, line, w.at(line), "it does not ask the address of the example")
+				if out, ok := shell(t, w.at(line)); ok {
+					require.Regexp(t, answers[i], out, line)
+				}
+			}
+			w.stop()
+			require.NotRegexp(t, `level=(WARN|ERROR)|panic`, w.stderr.String())
+			if name == "bookcatalog-store" {
+				require.Contains(t, content(t, filepath.Join(w.cmd.Dir, "books.json")), `"title":"Emma"`)
+			}
+		})
+	}
+}
+
+// commented is the commands in the comment of an example, each on one line.
+func commented(t *testing.T, example string) (lines []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(checkout, "examples", example, "main.go"), nil,
+		parser.ParseComments|parser.PackageClauseOnly)
+	require.NoError(t, err)
+	text := strings.ReplaceAll(file.Doc.Text(), "\\\n", "")
+	for line := range strings.Lines(text) {
+		if command, ok := strings.CutPrefix(line, "\t"); ok {
+			lines = append(lines, strings.TrimSpace(command))
+		}
+	}
+	require.NotEmpty(t, lines)
+	return lines
+}
+
+// TestPortsOfExamples says that no two examples have one port, and that one which is taken
+// is named.
+func TestPortsOfExamples(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	seen := map[string]string{}
+	for _, name := range []string{"mux", "grpcserver", "manifest-upload", "bookcatalog-mount", "bookcatalog-store", "inventory-mount", "inventory-limit", "everything"} {
+		port := addresses()[name][0].port
+		require.Empty(t, seen[port], "the port of %s is that of another", name)
+		seen[port] = name
+		require.Regexp(t, `\(default "(localhost|127\.0\.0\.1):`+port+`"\)`, run(t, 0, name, "-h").stderr.String())
+
+		p := startIn(t, t.TempDir(), nil, name, "-addr", l.Addr().String())
+		require.Equal(t, 1, p.code(), name)
+		require.Contains(t, p.stderr.String(), "listen tcp "+l.Addr().String()+": ", name)
+	}
+}
