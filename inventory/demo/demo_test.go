@@ -95,7 +95,7 @@ func TestFill(t *testing.T) {
 		t.Run(fmt.Sprint(devices), func(t *testing.T) {
 			t.Parallel()
 			store := &watched{Store: inventory.NewMemStore(), batch: func(_ int, records []inventory.Record) error {
-				require.LessOrEqual(t, len(records), 1000)
+				require.LessOrEqual(t, len(records), 5000)
 				for _, rec := range records {
 					checked := inventory.Clone(rec)
 					if err := inventory.CheckNew(checked); err != nil || !reflect.DeepEqual(rec, checked) {
@@ -283,27 +283,30 @@ func TestStopInTheMiddle(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	store := inventory.NewMemStore()
-	opts := options(2000, 0)
-	opts.Progress = func(done, _ int) {
-		if done >= 3000 {
+	opts, last := options(4000, 0), 0
+	opts.Progress = func(done, of int) {
+		if last = done; done >= of/2 {
 			cancel()
 		}
 	}
 	counts, err := demo.Fill(ctx, store, opts)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, 3000, counts.Total())
+	require.Equal(t, last, counts.Total())
+	require.Less(t, last, demo.Plan(4000).Total())
 	require.Equal(t, counts, held(t, store))
 
 	failure := errors.New("disk full")
-	broken := &watched{Store: inventory.NewMemStore(), batch: func(n int, _ []inventory.Record) error {
+	written := 0
+	broken := &watched{Store: inventory.NewMemStore(), batch: func(n int, records []inventory.Record) error {
 		if n == 3 {
 			return failure
 		}
+		written += len(records)
 		return nil
 	}}
-	counts, err = demo.Fill(t.Context(), broken, options(2000, 0))
+	counts, err = demo.Fill(t.Context(), broken, options(4000, 0))
 	require.ErrorIs(t, err, failure)
-	require.Equal(t, 2000, counts.Total())
+	require.Equal(t, written, counts.Total())
 	require.Equal(t, counts, held(t, broken))
 
 	noID := options(10, 0)

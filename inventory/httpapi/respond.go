@@ -41,10 +41,16 @@ func (c *call) send(status int, write func(b []byte) []byte) {
 // contentType is shared by all answers: it has no room for a second value.
 var contentType = []string{"application/json"}
 
+// shortAnswer is up to how many bytes net/http adds the length of an answer by itself, which
+// saves the longest header map that there is.
+const shortAnswer = 1024
+
 func (c *call) sendBytes(status int, body []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = contentType
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if len(body) > shortAnswer {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	c.w.WriteHeader(status)
 	_, _ = c.w.Write(body) // a client that does not listen is its own loss
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
 
-// Dialect is what is SQLite's own.
+// Dialect is what is SQLite's own. It adds one record with each statement: one that adds
+// several keeps what was in the pages it touches, so as to undo itself, and that takes
+// longer than the statements that it saves.
 func Dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Name:       "sqlite3",
@@ -19,7 +21,6 @@ func Dialect() sqlstore.Dialect {
 		Exclusive:  "BEGIN IMMEDIATE",
 		Parameter:  "?",
 		Next:       "?",
-		Rows:       128,
 		Fold:       "lower(%s)", // of ASCII letters only
 		Contains:   "instr(%[1]s, %[2]s) > 0",
 		StartsWith: "substr(%[1]s, 1, length(%[2]s)) = %[2]s",
