@@ -30,7 +30,8 @@
 // The results are the records, in the order of the items; of those that were deleted, the ids.
 //
 // With dry_run=true a change is answered as it would be, with the header Dry-Run: true, and
-// is not made. With an Idempotency-Key a POST of records is done once in 24 hours: the same
+// is not made: by every route that changes something, logins among them, which get no token
+// then. With an Idempotency-Key a POST of records is done once in 24 hours: the same
 // request is answered as the first time, with Idempotent-Replayed: true, and
 // another one with the same key is a 422.
 //
