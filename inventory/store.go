@@ -85,6 +85,15 @@ func Get[T any, P interface {
 	return rec.(P), nil
 }
 
+// Prefetcher is a [Tx] that can read many records at once. A call with many items reads each of
+// them, and over a network most of its time would go into asking for one after the other.
+type Prefetcher interface {
+	// Prefetch reads records, of which the next Get in this transaction then knows without
+	// asking: as they were here, or as the transaction has changed them since. Ids that
+	// nothing has are left to Get.
+	Prefetch(ctx context.Context, r *Resource, ids []string) error
+}
+
 // LatestLister is a [Store] that finds the latest of several records by itself.
 type LatestLister interface {
 	// ListLatest is List of those records only that are the latest: of those with the same

@@ -19,7 +19,10 @@ func (v *Inventory) Update(ctx context.Context, by Caller, r *Resource, edits ..
 		rec, entry, err := v.update(ctx, tx, by, r, e)
 		done = append(done, rec)
 		return entry, err
-	}, func() { done = nil })
+	}, func(tx Tx) error {
+		done = nil
+		return prefetch(ctx, tx, r, edits)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +39,28 @@ func (v *Inventory) Delete(ctx context.Context, by Caller, r *Resource, edits ..
 	}
 	return v.edit(ctx, by, r, edits, func(tx Tx, e Edit) (*AuditLog, error) {
 		return v.remove(ctx, tx, by, r, e)
-	}, func() {})
+	}, func(Tx) error { return nil })
+}
+
+// prefetch reads the records of edits at once, where there are several and the store can.
+func prefetch(ctx context.Context, tx Tx, r *Resource, edits []Edit) error {
+	p, ok := tx.(Prefetcher)
+	if !ok || len(edits) < 2 {
+		return nil
+	}
+	ids := make([]string, 0, len(edits))
+	for _, e := range edits {
+		if id, err := canonicalID(e.ID); err == nil { // what is wrong with others is told when it is their turn
+			ids = append(ids, id)
+		}
+	}
+	return p.Prefetch(ctx, r, ids)
 }
 
 // edit makes the changes of several edits in one transaction, and again from the beginning
-// if a record changes under it. one makes one change, and begin forgets those of before.
-func (v *Inventory) edit(ctx context.Context, by Caller, r *Resource, edits []Edit, one func(Tx, Edit) (*AuditLog, error), begin func()) error {
+// if a record changes under it. one makes one change; begin is what comes before the first, and forgets
+// those of an attempt before.
+func (v *Inventory) edit(ctx context.Context, by Caller, r *Resource, edits []Edit, one func(Tx, Edit) (*AuditLog, error), begin func(Tx) error) error {
 	if err := fewEnough(len(edits)); err != nil {
 		return err
 	}
@@ -49,7 +68,9 @@ func (v *Inventory) edit(ctx context.Context, by Caller, r *Resource, edits []Ed
 		var watched *watchedTx
 		err := v.change(ctx, by, func(tx Tx) error {
 			watched = &watchedTx{Tx: tx}
-			begin()
+			if err := begin(tx); err != nil {
+				return err
+			}
 			return editAll(ctx, watched, r, edits, one)
 		})
 		if err == nil || watched == nil || !watched.overtaken || try == attempts {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
@@ -68,6 +69,7 @@ type transaction struct {
 	changed   int   // how many records it has changed or deleted
 
 	seen  map[seenKey][]any // rows as they were read, for what is to be updated
+	ahead map[seenKey][]any // rows that were read for the next Get of each
 	count tallies
 }
 
@@ -213,13 +215,52 @@ func (t *transaction) Get(ctx context.Context, r *inventory.Resource, id string)
 	if t.ended != nil {
 		return nil, t.ended
 	}
-	rec, row, err := t.get(ctx, r, id)
+	rec, row, err := t.next(ctx, r, id)
 	if err == nil {
 		t.see(t.tables[r], id, row)
 	} else if inventory.KindOf(err) != inventory.NotFound {
 		return nil, t.end(ctx, "read", err)
 	}
 	return rec, err
+}
+
+// next is a record that was read ahead, or else as it is.
+func (t *transaction) next(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, []any, error) {
+	of := t.tables[r]
+	row, ok := t.ahead[seenKey{of, id}]
+	if !ok {
+		return t.get(ctx, r, id)
+	}
+	delete(t.ahead, seenKey{of, id})
+	rec, err := of.record(row)
+	return rec, row, err
+}
+
+// Prefetch reads rows for the next Get of each (inventory.Prefetcher).
+func (t *transaction) Prefetch(ctx context.Context, r *inventory.Resource, ids []string) error {
+	if t.ended != nil {
+		return t.ended
+	}
+	of := t.tables[r]
+	at := of.position["id"]
+	t.ahead = make(map[seenKey][]any, len(ids))
+	for chunk := range slices.Chunk(ids, maxIDs) {
+		b := &builder{shared: t.shared}
+		values := make([]any, len(chunk))
+		for i, id := range chunk {
+			values[i] = id
+		}
+		text := "SELECT " + of.selected + " FROM " + of.name + " WHERE " + b.anyOf("id", values)
+		err := t.each(ctx, len(of.columns), func(cells []any) error {
+			id, _ := cells[at].(string)
+			t.ahead[seenKey{of, id}] = slices.Clone(cells)
+			return nil
+		}, text, b.args...)
+		if err != nil {
+			return t.end(ctx, "read some of "+of.Name(), err)
+		}
+	}
+	return nil
 }
 
 // see remembers a row.

@@ -104,6 +104,7 @@ func steps() []func(sqlmock.Sqlmock, error) {
 		exec("^SAVEPOINT item"),
 		exec("^INSERT INTO secrets"),
 		exec("^INSERT INTO secrets"),
+		query("^SELECT .* FROM secrets WHERE .*id IN", row(secret(5))),
 		query("^SELECT .* FROM secrets WHERE id", row(secret(2))),
 		exec("^RELEASE SAVEPOINT item"),
 		exec("^SAVEPOINT item"),
@@ -120,12 +121,19 @@ func changes(ctx context.Context) func(inventory.Tx) error {
 		if err := tx.Create(ctx, secret(1), secret(4)); err != nil {
 			return err
 		}
+		secrets := inventory.Of[inventory.Secret]()
+		if err := tx.(inventory.Prefetcher).Prefetch(ctx, secrets, []string{secret(5).ID, secret(6).ID}); err != nil {
+			return err
+		}
+		if _, err := tx.Get(ctx, secrets, secret(5).ID); err != nil { // which asks for nothing
+			return err
+		}
 		renamed := secret(2)
 		renamed.Name, renamed.Version = "other", 2
 		if err := tx.Update(ctx, renamed, 1); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, inventory.Of[inventory.Secret](), secret(3).ID, 1)
+		return tx.Delete(ctx, secrets, secret(3).ID, 1)
 	}
 }
 
@@ -220,11 +228,11 @@ func TestGoesOn(t *testing.T) {
 	all[1](mock, nil)
 	all[2](mock, errKey)
 	mock.ExpectExec("^ROLLBACK TO SAVEPOINT item").WillReturnResult(sqlmock.NewResult(0, 0))
-	all[5](mock, nil)
+	all[6](mock, nil)
 	all[1](mock, nil)
 	all[2](mock, nil)
-	all[9](mock, nil)
 	all[10](mock, nil)
+	all[11](mock, nil)
 	err := store.Change(t.Context(), func(tx inventory.Tx) error {
 		err := tx.Create(t.Context(), secret(1))
 		require.Equal(t, inventory.Conflict, inventory.KindOf(err))

@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// maxIDs is how many records of a cascade one statement removes.
+// maxIDs is how many records one statement finds or removes by their ids.
 const maxIDs = 256
 
 func (t *transaction) Delete(ctx context.Context, r *inventory.Resource, id string, version int64) error {
@@ -20,6 +20,7 @@ func (t *transaction) Delete(ctx context.Context, r *inventory.Resource, id stri
 		return err
 	}
 	clear(t.seen) // one with the same id may come, with the same version
+	clear(t.ahead)
 	of := t.tables[r]
 	if len(of.refs) > 0 {
 		if err := t.absent(ctx, of, of.locked, id, version); err != nil {

@@ -112,6 +112,7 @@ func (t *transaction) Update(ctx context.Context, rec inventory.Record, version 
 	if err := t.several(); err != nil {
 		return err
 	}
+	delete(t.ahead, seenKey{t.tables[r], rec.Meta().ID})
 	return t.update(ctx, t.tables[r], rec, version)
 }
 

@@ -52,6 +52,7 @@ func TestServer(t *testing.T) {
 		"schema": checkSchema, "plans": checkPlans, "tallies": checkTallies, "later migration": checkLaterMigration,
 		"openers at once": checkOpeners, "given up": checkGivenUp, "checks": checkChecks, "crosswise": checkCrosswise, "failing bulk calls": checkFailingBulk,
 		"without collations": checkUncollated, "replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
+		"prefetch": func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,3 +16,8 @@ func TestLatest(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.CheckLatest(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
+
+func TestPrefetch(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckPrefetch(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+}
