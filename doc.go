@@ -12,9 +12,9 @@
 //   - [github.com/ashlar-go/ashlar/ratelimit/httplimit]: net/http middleware.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/redisstore]: counters in Redis, shared
 //     by all instances, and [github.com/ashlar-go/ashlar/ratelimit/store/memcachestore]: on
-//     memcached nodes. [github.com/ashlar-go/ashlar/ratelimit/store/redistest] and
-//     [github.com/ashlar-go/ashlar/ratelimit/store/memcachetest] start real ones for tests, and
-//     [github.com/ashlar-go/ashlar/ratelimit/store/servertest] any other server.
+//     memcached nodes. [github.com/ashlar-go/ashlar/internal/redistest] and
+//     [github.com/ashlar-go/ashlar/internal/memcachetest] start real ones for tests, and
+//     [github.com/ashlar-go/ashlar/internal/servertest] any other server.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/breaker]: keeps calls away from a store
 //     that does not answer.
 //   - [github.com/ashlar-go/ashlar/ratelimit/config]: rules from YAML.
@@ -29,15 +29,15 @@
 //     [github.com/ashlar-go/ashlar/ratelimit/stats/statsd] to push them and
 //     [github.com/ashlar-go/ashlar/ratelimit/stats/prom] to have them scraped.
 //   - [github.com/ashlar-go/ashlar/ratelimit/tracing]: OTLP spans.
-//   - [github.com/ashlar-go/ashlar/ratelimit/health],
-//     [github.com/ashlar-go/ashlar/ratelimit/certs] and
-//     [github.com/ashlar-go/ashlar/ratelimit/watch]: states of components, TLS from files
+//   - [github.com/ashlar-go/ashlar/internal/health],
+//     [github.com/ashlar-go/ashlar/internal/tlsfiles] and
+//     [github.com/ashlar-go/ashlar/internal/watch]: states of components, TLS from files
 //     that change, directories that are watched.
-//     [github.com/ashlar-go/ashlar/ratelimit/certs/certstest] makes certificates for tests.
+//     [github.com/ashlar-go/ashlar/internal/certstest] makes certificates for tests.
 //   - [github.com/ashlar-go/ashlar/ratelimit/settings] and
 //     [github.com/ashlar-go/ashlar/ratelimit/server]: from environment variables to a
 //     running server.
-//   - [github.com/ashlar-go/ashlar/ratelimit/modeltest]: the rules once more, by brute
+//   - [github.com/ashlar-go/ashlar/ratelimit/internal/modeltest]: the rules once more, by brute
 //     force, to hold the engine and stores against.
 //
 // # HTTP
@@ -66,8 +66,8 @@
 //   - [github.com/ashlar-go/ashlar/inventory/sqlstore]: records in a database, with
 //     [github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite] and
 //     [github.com/ashlar-go/ashlar/inventory/sqlstore/postgres] to open one.
-//     [github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest] starts a real one for
-//     tests, and [github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest] is what the
+//     [github.com/ashlar-go/ashlar/internal/postgrestest] starts a real one for
+//     tests, and [github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest] is what the
 //     tests of both have in common.
 //   - [github.com/ashlar-go/ashlar/inventory/storetest]: what every store must do.
 //   - [github.com/ashlar-go/ashlar/inventory/auth]: passwords, tokens, roles and who may do

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"github.com/ashlar-go/ashlar/ratelimit/certs/certstest"
+	"github.com/ashlar-go/ashlar/internal/certstest"
 )
 
 func TestMutualTLS(t *testing.T) {

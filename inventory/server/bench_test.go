@@ -20,10 +20,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/demo"
 	"github.com/ashlar-go/ashlar/inventory/server"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest"
 )
 
 // benched is a server with demo data, and a handle to its database for the floor.

@@ -16,11 +16,11 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/mail"
-	"github.com/ashlar-go/ashlar/ratelimit/certs"
 )
 
 // Options are the choices of a [Server] that are no settings. Nil means the defaults.
@@ -42,7 +42,7 @@ type Server struct {
 	log      *slog.Logger
 	store    inventory.Store
 	mails    *mail.Queue
-	certs    *certs.Server
+	certs    *tlsfiles.Server
 	handler  http.Handler
 	closers  []func() error // in the order in which they were opened
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/certstest"
+	"github.com/ashlar-go/ashlar/internal/postgrestest"
+	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/server"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest"
-	"github.com/ashlar-go/ashlar/ratelimit/certs/certstest"
-	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
 )
 
 // TestFirstStart says that there is an admin after the first start, whose password is shown

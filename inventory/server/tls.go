@@ -7,16 +7,16 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/ratelimit/certs"
-	"github.com/ashlar-go/ashlar/ratelimit/watch"
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
+	"github.com/ashlar-go/ashlar/internal/watch"
 )
 
 // loadTLS reads the certificate of TLS_CERT and TLS_KEY; it is nil if there is none.
-func loadTLS(s *Settings, log *slog.Logger) (*certs.Server, error) {
+func loadTLS(s *Settings, log *slog.Logger) (*tlsfiles.Server, error) {
 	if s.TLSCert == "" {
 		return nil, nil
 	}
-	server, err := certs.NewServer(certs.Files{Cert: s.TLSCert, Key: s.TLSKey}, &certs.Options{Log: log})
+	server, err := tlsfiles.NewServer(tlsfiles.Files{Cert: s.TLSCert, Key: s.TLSKey}, &tlsfiles.Options{Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("TLS_CERT, TLS_KEY:\n%w", err)
 	}

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/watch"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
-	"github.com/ashlar-go/ashlar/ratelimit/watch"
 )
 
 // Options are the choices of Watch. The zero value, like nil, is fit for use.

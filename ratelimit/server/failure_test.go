@@ -7,7 +7,7 @@ import (
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
+	"github.com/ashlar-go/ashlar/internal/redistest"
 )
 
 const policies = `domain: d

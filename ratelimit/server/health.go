@@ -1,7 +1,7 @@
 package server
 
 import (
-	"github.com/ashlar-go/ashlar/ratelimit/health"
+	"github.com/ashlar-go/ashlar/internal/health"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 )
 

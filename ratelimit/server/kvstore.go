@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/certs"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
@@ -96,10 +96,10 @@ func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
 // kvStoreTLS is what both stores are connected with.
 func (s *Server) kvStoreTLS() (*tls.Config, error) {
 	set := s.settings
-	return certs.ClientConfig(certs.ClientFiles{
+	return tlsfiles.ClientConfig(tlsfiles.ClientFiles{
 		CACert: set.KVStoreCACert, Cert: set.KVStoreClientCert, Key: set.KVStoreClientKey,
 		SkipHostnameVerification: set.KVStoreSkipHostname,
-	}, &certs.Options{Log: s.log})
+	}, &tlsfiles.Options{Log: s.log})
 }
 
 func onEmpty(behaviour string) redisstore.OnEmpty {

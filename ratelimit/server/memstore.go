@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ashlar-go/ashlar/ratelimit/certs"
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
@@ -50,10 +50,10 @@ func (s *Server) newMemStore() (*memcachestore.Store, error) {
 
 func (s *Server) memStoreTLS() (*tls.Config, error) {
 	set := s.settings
-	return certs.ClientConfig(certs.ClientFiles{
+	return tlsfiles.ClientConfig(tlsfiles.ClientFiles{
 		CACert: set.MemStoreCACert, Cert: set.MemStoreClientCert, Key: set.MemStoreClientKey,
 		SkipHostnameVerification: set.MemStoreSkipHostname,
-	}, &certs.Options{Log: s.log})
+	}, &tlsfiles.Options{Log: s.log})
 }
 
 // pingMemStore says in the log if nodes are away. The server starts all the same, as the

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ashlar-go/ashlar/internal/memcachetest"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memcachetest"
 )
 
 // Counters on memcached nodes, by the reference service's names.

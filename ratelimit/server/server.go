@@ -9,10 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/ashlar-go/ashlar/internal/health"
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/certs"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
-	"github.com/ashlar-go/ashlar/ratelimit/health"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
@@ -61,7 +61,7 @@ type Server struct {
 	engine    *ratelimit.Engine
 	service   *service.Service
 	complaint complaint
-	certs     *certs.Server // nil without TLS
+	certs     *tlsfiles.Server // nil without TLS
 	source    source
 
 	domains    atomic.Pointer[[]ratelimit.Domain] // what the engine's rules were made of

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/certs"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/files"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
@@ -123,9 +123,9 @@ func (s *Server) buildDiscovery() error {
 		opts.Headers = append(opts.Headers, xds.Header{Name: h.Name, Value: h.Value})
 	}
 	if set.XDSUseTLS {
-		tls, err := certs.ClientConfig(certs.ClientFiles{
+		tls, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{
 			CACert: set.XDSServerCACert, Cert: set.XDSClientTLSCert, Key: set.XDSClientTLSKey, SAN: set.XDSServerSAN,
-		}, &certs.Options{Log: s.log})
+		}, &tlsfiles.Options{Log: s.log})
 		if err != nil {
 			return fmt.Errorf("TLS to the configuration server (CONFIG_GRPC_XDS_*_TLS_*):\n%w", err)
 		}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/ratelimit/certs"
-	"github.com/ashlar-go/ashlar/ratelimit/watch"
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
+	"github.com/ashlar-go/ashlar/internal/watch"
 )
 
 // buildTLS reads the certificates of the gRPC listener.
@@ -15,11 +15,11 @@ func (s *Server) buildTLS() error {
 	if !set.GRPCServerUseTLS {
 		return nil
 	}
-	files := certs.Files{
+	files := tlsfiles.Files{
 		Cert: set.GRPCServerTLSCert, Key: set.GRPCServerTLSKey,
 		ClientCA: set.GRPCClientTLSCACert, ClientSAN: set.GRPCClientTLSSAN,
 	}
-	c, err := certs.NewServer(files, &certs.Options{Log: s.log})
+	c, err := tlsfiles.NewServer(files, &tlsfiles.Options{Log: s.log})
 	if err != nil {
 		return fmt.Errorf("TLS of the gRPC listener (GRPC_SERVER_TLS_CERT, GRPC_SERVER_TLS_KEY, GRPC_CLIENT_TLS_CACERT):\n%w", err)
 	}

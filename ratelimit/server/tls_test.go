@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
-	"github.com/ashlar-go/ashlar/ratelimit/certs/certstest"
+	"github.com/ashlar-go/ashlar/internal/certstest"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gopkg.in/yaml.v3"
 
-	"github.com/ashlar-go/ashlar/ratelimit/store/servertest"
+	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
-	"github.com/ashlar-go/ashlar/ratelimit/store/servertest"
+	"github.com/ashlar-go/ashlar/internal/redistest"
+	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
 // The commands of "Compare, without traffic", as they are on the page, show what it says:

@@ -23,11 +23,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"github.com/ashlar-go/ashlar/ratelimit/certs/certstest"
+	"github.com/ashlar-go/ashlar/internal/certstest"
+	"github.com/ashlar-go/ashlar/internal/redistest"
+	"github.com/ashlar-go/ashlar/internal/servertest"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
-	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
-	"github.com/ashlar-go/ashlar/ratelimit/store/servertest"
 )
 
 // limits have hits of every kind within a few calls, in windows that do not end meanwhile.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/servertest"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
-	"github.com/ashlar-go/ashlar/ratelimit/store/servertest"
 )
 
 // unit is a unit of systemd: the values of each key of each section, in order.

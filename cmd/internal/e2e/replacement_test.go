@@ -21,7 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
+	"github.com/ashlar-go/ashlar/internal/redistest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

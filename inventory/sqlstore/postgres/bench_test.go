@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+	"github.com/ashlar-go/ashlar/internal/postgrestest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 func BenchmarkRead(b *testing.B) {

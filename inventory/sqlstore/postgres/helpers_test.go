@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 // What all tests here use, by short names.

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/storetest"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/postgrestest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgrestest"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
 )
 
 var update = flag.Bool("update", false, "write the dump of the newest schema, if there is none")

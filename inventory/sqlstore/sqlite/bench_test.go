@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 func BenchmarkRead(b *testing.B) {

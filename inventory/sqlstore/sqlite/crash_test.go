@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
 )
 
 // crashing names the file that this binary writes to when a test has started it.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 // names are the files of the migrations.

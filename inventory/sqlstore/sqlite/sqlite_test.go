@@ -16,8 +16,8 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/storetest"
 )
 

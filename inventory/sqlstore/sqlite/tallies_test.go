@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 func TestTallies(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlstoretest"
 )
 
 var update = flag.Bool("update", false, "write the database of the newest schema, if there is none")

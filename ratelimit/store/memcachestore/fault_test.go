@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/memcachetest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memcachetest"
 )
 
 // on returns a key that is on the node, of those of the store.

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ashlar-go/ashlar/internal/memcachetest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memcachetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/memcachetest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memcachetest"
 )
 
 // gated returns a store that speaks to its node through a gate.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/memcachetest"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memcachetest"
 )
 
 // record name; the dot at the end keeps the search list of the machine out of it.

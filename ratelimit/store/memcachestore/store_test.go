@@ -11,9 +11,9 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/memcachetest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memcachetest"
 	"github.com/ashlar-go/ashlar/ratelimit/store/storetest"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
 )
 
 // calls is how often the server has done the command.

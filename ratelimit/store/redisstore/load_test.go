@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
 )
 
 // load is callers that count one hit a call on one counter, until they are told to stop.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
 )
 
 // pause has the server keep clients waiting, "all" of their commands or each "write".

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
 )
 
 // TestConnectionThatIsReset resets it at each moment of a call that brings a new

@@ -15,9 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
 )
 
 // scripted connects to a server that answers each command as it is told, for what

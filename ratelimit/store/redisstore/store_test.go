@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/redistest"
 	"github.com/ashlar-go/ashlar/ratelimit/store/storetest"
 )
 

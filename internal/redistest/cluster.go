@@ -1,0 +1,178 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/ashlar-go/ashlar/internal/servertest"
+)
+
+// slots is how many a cluster has.
+const slots = 16384
+
+// Cluster is a cluster of Redis servers.
+type Cluster struct {
+	// Masters serve equal parts of the slots, in order. Replicas follow the master of
+	// the same index.
+	Masters, Replicas []*Server
+
+	t     testing.TB
+	buses map[*Server]string // the ports where nodes talk to nodes
+}
+
+// StartCluster runs a cluster until the test ends. A node that does not answer for five
+// seconds counts as failed: one that only waits for a processor has not. opts may be nil.
+func StartCluster(t testing.TB, masters int, replicas bool, opts *Options) *Cluster {
+	t.Helper()
+	servertest.Find(t, "redis-server") // before anything is made for it
+	opts = opts.orDefault(t)
+	c := &Cluster{t: t, buses: make(map[*Server]string)}
+	for range masters {
+		c.Masters = append(c.Masters, c.startNode(opts))
+	}
+	for i, m := range c.Masters {
+		check(t, m.Client().ClusterAddSlotsRange(context.Background(), i*slots/masters, (i+1)*slots/masters-1).Err())
+		check(t, m.Client().Do(context.Background(), "cluster", "set-config-epoch", i+1).Err())
+	}
+	if replicas {
+		for range masters {
+			c.Replicas = append(c.Replicas, c.startNode(opts))
+		}
+	}
+	c.meet()
+	for i, r := range c.Replicas {
+		id := c.Masters[i].ID()
+		until(t, "the replica knows its master", func(ctx context.Context) bool {
+			return r.Client().ClusterReplicate(ctx, id).Err() == nil
+		})
+	}
+	c.settle()
+	return c
+}
+
+func (c *Cluster) startNode(opts *Options) *Server {
+	c.t.Helper()
+	s := prepare(c.t, opts)
+	if s.opts.Password != "" {
+		s.args = append(s.args, "--masterauth", s.opts.Password)
+	}
+	s.args = append(s.args, "--cluster-enabled", "yes", "--cluster-node-timeout", "5000",
+		"--cluster-replica-validity-factor", "0")
+	s.start("redis-server", func() []string {
+		c.buses[s] = servertest.FreePort(c.t)
+		return []string{"--cluster-port", c.buses[s]}
+	})
+	return s
+}
+
+func (c *Cluster) all() []*Server { return append(append([]*Server{}, c.Masters...), c.Replicas...) }
+
+func (c *Cluster) meet() {
+	c.t.Helper()
+	first := c.Masters[0].Client()
+	for _, s := range c.all()[1:] {
+		check(c.t, first.Do(context.Background(), "cluster", "meet", "127.0.0.1", portOf(s.Addr), c.buses[s]).Err())
+	}
+}
+
+// settle waits until every node knows who serves which slots, and who follows whom.
+func (c *Cluster) settle() {
+	c.t.Helper()
+	for _, s := range c.all() {
+		client := s.Client()
+		until(c.t, "the cluster is complete", func(ctx context.Context) bool {
+			info := client.ClusterInfo(ctx).Val()
+			nodes := client.ClusterNodes(ctx).Val()
+			return strings.Contains(info, "cluster_state:ok") &&
+				strings.Count(nodes, "slave") == len(c.Replicas) &&
+				!strings.Contains(nodes, "handshake") && strings.Contains(info, "cluster_slots_ok:16384")
+		})
+	}
+	for i, r := range c.Replicas {
+		c.Masters[i].awaitReplica(r)
+	}
+}
+
+// Addrs are those of the masters.
+func (c *Cluster) Addrs() []string {
+	var addrs []string
+	for _, m := range c.Masters {
+		addrs = append(addrs, m.Addr)
+	}
+	return addrs
+}
+
+// Slot is the slot of a key.
+func (c *Cluster) Slot(key string) int {
+	c.t.Helper()
+	slot, err := c.Masters[0].Client().ClusterKeySlot(context.Background(), key).Result()
+	check(c.t, err)
+	return int(slot)
+}
+
+// Owner is the index of the master that serves the slot, as StartCluster left it.
+func (c *Cluster) Owner(slot int) int {
+	for i := range c.Masters {
+		if slot < (i+1)*slots/len(c.Masters) {
+			return i
+		}
+	}
+	return -1
+}
+
+// ID is what a node of a cluster is called by the others.
+func (s *Server) ID() string {
+	s.t.Helper()
+	id, err := s.Client().Do(context.Background(), "cluster", "myid").Text()
+	check(s.t, err)
+	return id
+}
+
+// Migration moves a slot from one master to another, in steps.
+type Migration struct {
+	c        *Cluster
+	slot     int
+	from, to *Server
+}
+
+// Migrate begins to move the slot: keys that its owner does not have are to be asked of
+// the other from now on.
+func (c *Cluster) Migrate(slot int, from, to *Server) *Migration {
+	c.t.Helper()
+	ctx := context.Background()
+	check(c.t, to.Client().Do(ctx, "cluster", "setslot", slot, "importing", from.ID()).Err())
+	check(c.t, from.Client().Do(ctx, "cluster", "setslot", slot, "migrating", to.ID()).Err())
+	return &Migration{c, slot, from, to}
+}
+
+// Move moves the keys that the slot has now.
+func (m *Migration) Move() {
+	m.c.t.Helper()
+	ctx, client := context.Background(), m.from.Client()
+	host, port, _ := net.SplitHostPort(m.to.Addr)
+	for {
+		keys, err := client.ClusterGetKeysInSlot(ctx, m.slot, 100).Result()
+		check(m.c.t, err)
+		if len(keys) == 0 {
+			return
+		}
+		for _, key := range keys {
+			if err := client.Migrate(ctx, host, port, key, 0, patience).Err(); err != nil && err != redis.Nil { // the client returns it as it is
+				check(m.c.t, fmt.Errorf("migrate: %w", err))
+			}
+		}
+	}
+}
+
+// Finish makes the other the owner, for all.
+func (m *Migration) Finish() {
+	m.c.t.Helper()
+	for _, s := range append([]*Server{m.to, m.from}, m.c.Masters...) {
+		check(m.c.t, s.Client().Do(context.Background(), "cluster", "setslot", m.slot, "node", m.to.ID()).Err())
+	}
+}

@@ -1,0 +1,266 @@
+package tlsfiles_test
+
+import (
+	"crypto/tls"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
+)
+
+func TestServer(t *testing.T) {
+	t.Parallel()
+	ca, dir := newAuthority(t, "ca"), t.TempDir()
+	own := ca.issue(t, nil)
+	s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}, quiet(t))
+	require.NoError(t, err)
+	addr := listen(t, s.Config("h2"))
+
+	state, err := visit(addr, client(t, ca))
+	require.NoError(t, err)
+	require.Equal(t, own.der, state.PeerCertificates[0].Raw)
+
+	old := client(t, ca)
+	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+	_, err = visit(addr, old)
+	require.ErrorContains(t, err, "protocol version")
+}
+
+func TestProtocols(t *testing.T) {
+	t.Parallel()
+	ca, dir := newAuthority(t, "ca"), t.TempDir()
+	own := ca.issue(t, nil)
+	s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}, quiet(t))
+	require.NoError(t, err)
+	for _, row := range []struct {
+		offered, asked []string
+		want           string
+	}{
+		{[]string{"h2"}, []string{"h2"}, "h2"},
+		{[]string{"h2", "http/1.1"}, []string{"http/1.1", "h2"}, "h2"},
+		{[]string{"http/1.1"}, []string{"h2", "http/1.1"}, "http/1.1"},
+		{nil, []string{"h2"}, ""},
+	} {
+		config := s.Config(row.offered...)
+		require.Equal(t, row.offered, config.NextProtos)
+		c := client(t, ca)
+		c.NextProtos = row.asked
+		state, err := visit(listen(t, config), c)
+		require.NoError(t, err)
+		require.Equal(t, row.want, state.NegotiatedProtocol)
+	}
+}
+
+// The chain is sent whole, so that clients who know the root only can follow it.
+func TestIntermediates(t *testing.T) {
+	t.Parallel()
+	root, dir := newAuthority(t, "root"), t.TempDir()
+	middle := root.intermediate(t, "middle")
+	own := middle.issue(t, nil)
+	s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert, middle.pem), Key: write(t, dir, "key", own.key)}, quiet(t))
+	require.NoError(t, err)
+	require.Equal(t, own.der, served(t, listen(t, s.Config()), client(t, root)))
+}
+
+func TestReloadCertificateAndKey(t *testing.T) {
+	t.Parallel()
+	ca, certDir, keyDir := newAuthority(t, "ca"), t.TempDir(), t.TempDir()
+	first, second := ca.issue(t, nil), ca.issue(t, nil)
+	files := tlsfiles.Files{Cert: write(t, certDir, "crt", first.cert), Key: write(t, keyDir, "key", first.key)}
+	s, err := tlsfiles.NewServer(files, quiet(t))
+	require.NoError(t, err)
+	addr := listen(t, s.Config())
+	require.Equal(t, first.der, served(t, addr, client(t, ca)))
+
+	changed, err := s.Reload()
+	require.NoError(t, err)
+	require.False(t, changed, "the files are as they were")
+
+	// The certificate is written before its key: the state between can't be used.
+	write(t, certDir, "crt", second.cert)
+	changed, err = s.Reload()
+	require.ErrorContains(t, err, "does not belong to the server certificate")
+	require.False(t, changed)
+	require.Equal(t, first.der, served(t, addr, client(t, ca)))
+
+	write(t, keyDir, "key", second.key)
+	require.Equal(t, first.der, served(t, addr, client(t, ca)), "not before Reload")
+	changed, err = s.Reload()
+	require.NoError(t, err)
+	require.True(t, changed)
+	require.Equal(t, second.der, served(t, addr, client(t, ca)))
+
+	changed, err = s.Reload()
+	require.NoError(t, err)
+	require.False(t, changed, "the second time is nothing new")
+}
+
+// A new certificate for the same key is a change of one file.
+func TestReloadRenewedCertificate(t *testing.T) {
+	t.Parallel()
+	ca, other, dir := newAuthority(t, "ca"), newAuthority(t, "other"), t.TempDir()
+	own := ca.issue(t, nil)
+	files := tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}
+	s, err := tlsfiles.NewServer(files, quiet(t))
+	require.NoError(t, err)
+	addr := listen(t, s.Config())
+
+	write(t, dir, "crt", own.cert, other.pem) // the chain gets longer
+	changed, err := s.Reload()
+	require.NoError(t, err)
+	require.True(t, changed)
+	state, err := visit(addr, client(t, ca))
+	require.NoError(t, err)
+	require.Len(t, state.PeerCertificates, 2)
+}
+
+func TestBadReloadKeepsTheOld(t *testing.T) {
+	t.Parallel()
+	ca, dir := newAuthority(t, "ca"), t.TempDir()
+	own, next, guest := ca.issue(t, nil), ca.issue(t, nil), ca.issue(t, nil)
+	files := tlsfiles.Files{
+		Cert:     write(t, dir, "crt", own.cert),
+		Key:      write(t, dir, "key", own.key),
+		ClientCA: write(t, dir, "ca", ca.pem),
+	}
+	s, err := tlsfiles.NewServer(files, quiet(t))
+	require.NoError(t, err)
+	addr := listen(t, s.Config())
+
+	for _, path := range []string{files.Cert, files.Key, files.ClientCA} {
+		good, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, bad := range [][]byte{nil, []byte("nonsense"), good[:len(good)/2]} {
+			write(t, dir, filepath.Base(path), bad)
+			changed, err := s.Reload()
+			require.ErrorContains(t, err, path)
+			require.False(t, changed)
+			require.Equal(t, own.der, served(t, addr, client(t, ca, guest)))
+		}
+		require.NoError(t, os.Remove(path))
+		_, err = s.Reload()
+		require.ErrorContains(t, err, "no such file")
+		require.Equal(t, own.der, served(t, addr, client(t, ca, guest)))
+
+		write(t, dir, filepath.Base(path), good)
+		changed, err := s.Reload()
+		require.NoError(t, err)
+		require.False(t, changed, "what is there is what is in use")
+	}
+
+	// One bad file keeps the good ones out, too.
+	write(t, dir, "crt", next.cert)
+	write(t, dir, "key", next.key)
+	write(t, dir, "ca", []byte("nonsense"))
+	_, err = s.Reload()
+	require.ErrorContains(t, err, "client CA")
+	require.Equal(t, own.der, served(t, addr, client(t, ca, guest)))
+	write(t, dir, "ca", ca.pem)
+	changed, err := s.Reload()
+	require.NoError(t, err)
+	require.True(t, changed)
+	require.Equal(t, next.der, served(t, addr, client(t, ca, guest)))
+}
+
+// The way a mounted directory of secrets is replaced: all files at once, by a link to
+// another directory.
+func TestReloadBySymbolicLink(t *testing.T) {
+	t.Parallel()
+	ca, dir := newAuthority(t, "ca"), t.TempDir()
+	first, second := ca.issue(t, nil), ca.issue(t, nil)
+	for name, i := range map[string]issued{"..1": first, "..2": second} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		write(t, filepath.Join(dir, name), "tls.crt", i.cert)
+		write(t, filepath.Join(dir, name), "tls.key", i.key)
+	}
+	require.NoError(t, os.Symlink("..1", filepath.Join(dir, "..data")))
+	files := tlsfiles.Files{Cert: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")}
+	require.NoError(t, os.Symlink("..data/tls.crt", files.Cert))
+	require.NoError(t, os.Symlink("..data/tls.key", files.Key))
+	s, err := tlsfiles.NewServer(files, quiet(t))
+	require.NoError(t, err)
+	require.Equal(t, []string{dir}, s.Dirs())
+	addr := listen(t, s.Config())
+	require.Equal(t, first.der, served(t, addr, client(t, ca)))
+
+	require.NoError(t, os.Symlink("..2", filepath.Join(dir, "..tmp")))
+	require.NoError(t, os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")))
+	changed, err := s.Reload()
+	require.NoError(t, err)
+	require.True(t, changed)
+	require.Equal(t, second.der, served(t, addr, client(t, ca)))
+}
+
+func TestDirs(t *testing.T) {
+	t.Parallel()
+	ca, a, b := newAuthority(t, "ca"), t.TempDir(), t.TempDir()
+	own := ca.issue(t, nil)
+	cert, key := write(t, a, "crt", own.cert), write(t, a, "key", own.key)
+	for _, row := range []struct {
+		files tlsfiles.Files
+		want  []string
+	}{
+		{tlsfiles.Files{Cert: cert, Key: key}, []string{a}},
+		{tlsfiles.Files{Cert: cert, Key: write(t, b, "key", own.key), ClientCA: write(t, a, "ca", ca.pem)}, []string{a, b}},
+		{tlsfiles.Files{Cert: cert, Key: key, ClientCA: write(t, b, "ca", ca.pem)}, []string{a, b}},
+	} {
+		s, err := tlsfiles.NewServer(row.files, quiet(t))
+		require.NoError(t, err)
+		require.Equal(t, row.want, s.Dirs())
+	}
+}
+
+// Handshakes and reloads at the same time: each handshake sees one whole identity,
+// and open connections don't notice.
+func TestHandshakesDuringReloads(t *testing.T) {
+	t.Parallel()
+	ca, dir := newAuthority(t, "ca"), t.TempDir()
+	first, second, guest := ca.issue(t, nil), ca.issue(t, nil), ca.issue(t, nil)
+	s, err := tlsfiles.NewServer(tlsfiles.Files{
+		Cert:     write(t, dir, "crt", first.cert),
+		Key:      write(t, dir, "key", first.key),
+		ClientCA: write(t, dir, "ca", ca.pem),
+	}, quiet(t))
+	require.NoError(t, err)
+	addr := listen(t, s.Config())
+	open, err := tls.Dial("tcp", addr, client(t, ca, guest))
+	require.NoError(t, err)
+	defer open.Close()
+
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	for range 2 {
+		config := client(t, ca, guest)
+		config.ClientSessionCache = tls.NewLRUClientSessionCache(4)
+		group.Go(func() { visitUntil(t, done, addr, config) })
+	}
+	for i := range 20 {
+		own := []issued{second, first}[i%2]
+		write(t, dir, "crt", own.cert)
+		write(t, dir, "key", own.key)
+		var others sync.WaitGroup
+		for range 2 { // reloads may meet, too
+			others.Go(func() {
+				if _, err := s.Reload(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		others.Wait()
+	}
+	close(done)
+	group.Wait()
+	require.Equal(t, first.der, served(t, addr, client(t, ca, guest)))
+
+	require.NoError(t, open.SetDeadline(time.Now().Add(hang)))
+	_, err = io.ReadFull(open, make([]byte, 1))
+	require.NoError(t, err)
+	_, err = open.Write([]byte("still there"))
+	require.NoError(t, err)
+}
