@@ -3,6 +3,8 @@ package manifest
 import (
 	"slices"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // text is a check of a string's length in code points.
@@ -58,47 +60,14 @@ func alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// nearest returns the one of a few words that a misspelled one was meant to be,
-// or "".
+// nearest returns the allowed word that a misspelled one was probably meant to be,
+// or "". Short words may differ only in case and punctuation.
 func nearest(word string, words []string) string {
-	if len(word) > maxKey {
-		return ""
+	edits := 1
+	if len(word) <= 4 {
+		edits = 0
 	}
-	plain := lettersOf(word)
-	for _, w := range words {
-		if l := lettersOf(w); plain == l || len(l) > 4 && distanceOne(plain, l) {
-			return w
-		}
-	}
-	return ""
-}
-
-// lettersOf is a word without case and punctuation.
-func lettersOf(s string) string {
-	return strings.Map(func(c rune) rune {
-		if strings.ContainsRune("-_ ./+", c) {
-			return -1
-		}
-		return c
-	}, strings.ToLower(s))
-}
-
-// distanceOne says that one letter added, removed or replaced makes a into b.
-func distanceOne(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	if len(b)-len(a) > 1 {
-		return false
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	if len(a) == len(b) {
-		return i == len(a) || a[i+1:] == b[i+1:]
-	}
-	return a[i:] == b[i+1:]
+	return suggest.Closest(word, words, edits)
 }
 
 func title(v *validator, n *Node) {

@@ -89,7 +89,7 @@ func (d *decoder) unknown(p pair, l level) string {
 	if len(d.faults) > maxFaults {
 		return "" // it takes long to suggest something, and no one would see it
 	}
-	meant := suggest(p.name, l)
+	meant := suggestKey(p.name, l)
 	hint := ""
 	if meant != "" {
 		hint = fmt.Sprintf(": did you mean '%s'?", meant)

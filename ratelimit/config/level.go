@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // level is one kind of map in a configuration document.
@@ -56,64 +58,17 @@ func belongs(key string) string {
 	return strings.Join(names, " or ")
 }
 
-// suggest finds the key that was probably meant by an unknown one: first among
-// those of this level, then among all. It is empty if none is close.
-func suggest(key string, here level) string {
-	if len(key) > maxShown {
-		return ""
-	}
-	if s := closest(key, levelTable[here].keys); s != "" {
+// suggestKey returns the known key that an unknown one was probably meant to be,
+// preferring those of this level, or "". A third of its letters may be wrong.
+func suggestKey(key string, here level) string {
+	edits := len(key) / 3
+	if s := suggest.Closest(key, levelTable[here].keys, edits); s != "" {
 		return s
 	}
 	for _, l := range levelTable {
-		if s := closest(key, l.keys); s != "" {
+		if s := suggest.Closest(key, l.keys, edits); s != "" {
 			return s
 		}
 	}
 	return ""
-}
-
-// closest finds the candidate that differs by spelling (requestsPerUnit) or else
-// by the fewest edits: one for each three letters.
-func closest(key string, candidates []string) string {
-	best, fewest := "", len(key)/3+1
-	for _, c := range candidates {
-		a, b := fold(key), fold(c)
-		if a == b {
-			return c
-		}
-		if abs(len(a)-len(b)) >= fewest {
-			continue
-		}
-		if n := edits(a, b); n < fewest {
-			best, fewest = c, n
-		}
-	}
-	return best
-}
-
-func fold(s string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
-}
-
-func abs(n int) int { return max(n, -n) }
-
-// edits is the Levenshtein distance of a and b in bytes.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // unknown warns of variables that look like settings and are none.
@@ -28,16 +30,19 @@ func (r *reading) unknown() []Warning {
 // suspect says what is wrong with a name that is no setting. Of names that do not
 // begin like ours, only those with one slip are meant for us.
 func suspect(name string, known []string) string {
-	meant, slips := nearest(name, known)
-	if beginsLikeOurs(name) {
-		if meant != "" {
-			return "is not a setting: did you mean " + meant + "?"
-		}
-		return "is not a setting"
+	const short = 8 // up to this many letters other software has names like ours
+	ours, edits := beginsLikeOurs(name), 1
+	switch {
+	case ours:
+		edits = max(1, min(3, len(name)/5))
+	case len(name) <= short || name != strings.ToUpper(name):
+		return ""
 	}
-	const short = 8 // below this many letters other software has names like ours
-	if slips <= 1 && meant != "" && len(name) > short {
+	if meant := suggest.Closest(name, known, edits); meant != "" {
 		return "is not a setting: did you mean " + meant + "?"
+	}
+	if ours {
+		return "is not a setting"
 	}
 	return ""
 }
@@ -69,46 +74,3 @@ func isForeign(name, value string) bool {
 
 // serviceLinks is what Kubernetes calls the variables of a service.
 const serviceLinks = `_SERVICE_(HOST|PORT)(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$`
-
-// nearest finds the known name that is the fewest slips away, if they are few for
-// the length of the name.
-func nearest(name string, known []string) (meant string, slips int) {
-	const longest = 100
-	if len(name) > longest {
-		return "", longest
-	}
-	slips = max(1, min(3, len(name)/5)) + 1
-	for _, k := range known {
-		if n := distance(name, k); n < slips {
-			meant, slips = k, n
-		}
-	}
-	return meant, slips
-}
-
-// distance counts the letters to insert, drop, replace or swap with their
-// neighbour that make b of a.
-func distance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		before, last, row = last, row, before
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+differ(a[i-1], b[j-1]))
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-	}
-	return row[len(b)]
-}
-
-func differ(a, b byte) int {
-	if a == b {
-		return 0
-	}
-	return 1
-}
