@@ -1,14 +1,14 @@
 package inventory
 
-// Denied is what a caller gets who may not do what they ask for, in the words of the
+// PermissionDenied is what a caller gets who may not do what they ask for, in the words of the
 // specification.
-func Denied() *Error {
+func PermissionDenied() *Error {
 	return &Error{Kind: Forbidden, Message: "Forbidden: You do not have permission to perform this action"}
 }
 
-// OwnerMay says whether the owner of a record may change it from before to after: they may
-// not change fields that are for admins. The error is [Denied], with the fields.
-func OwnerMay(before, after Record) error {
+// CheckOwnerChange says whether the owner of a record may change it from before to after: they may
+// not change fields that are for admins. The error is [PermissionDenied], with the fields.
+func CheckOwnerChange(before, after Record) error {
 	r, err := described(after)
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func OwnerMay(before, after Record) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	e := Denied()
+	e := PermissionDenied()
 	e.Fields = fields
 	return e
 }

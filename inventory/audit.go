@@ -8,8 +8,8 @@ type AuditLog struct {
 	Base
 	UserID       *string `json:"user_id" field:"readonly,ref=users:null"`
 	Actor        string  `json:"actor" field:"readonly,max=100,search"`       // the name, which stays when the user goes
-	Action       string  `json:"action" field:"readonly,max=50,tally"`        // such as create, update, delete, login
-	ResourceType string  `json:"resource_type" field:"readonly,max=50,tally"` // such as device
+	Action       string  `json:"action" field:"readonly,max=50,counted"`        // such as create, update, delete, login
+	ResourceType string  `json:"resource_type" field:"readonly,max=50,counted"` // such as device
 	ResourceID   string  `json:"resource_id" field:"readonly,max=100,index"`
 	IPAddress    string  `json:"ip_address" field:"readonly,max=64"`
 	RequestID    string  `json:"request_id" field:"readonly,max=128"`

@@ -37,7 +37,7 @@
 //	admin          set by admins only
 //	search         looked into by q
 //	index          often filtered or sorted by: a database has an index for it
-//	tally          often counted, and of few values: a database keeps the count of each
+//	counted        often counted, and of few values: a database keeps the count of each
 //	secret         taken from clients, never kept or shown
 //	hidden         kept, never shown; needs column=name
 //
@@ -77,9 +77,9 @@
 // formats, and reasons must be sentences. Requests that are no records are for that
 // library, above.
 //
-// What an inventory keeps for itself, a [Receipt] or a [Secret], is a record like the
+// What an inventory keeps for itself, a [IdempotencyRecord] or a [Secret], is a record like the
 // others, so that every store keeps it, and in the transaction of the change that it is
-// about ([Inventory.Then]).
+// about ([Inventory.BeforeCommit]).
 //
 // There is one seam, [Store], with one transaction, [Tx], and both are generic by taking
 // the [Resource] as a value. Nine interfaces for nine resources would be nine times

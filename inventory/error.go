@@ -130,11 +130,11 @@ func said(fields []FieldError) string {
 	return ""
 }
 
-// FailedItems is the error of a call for records of a resource with so many items, of which
+// JoinItemErrors is the error of a call for records of a resource with so many items, of which
 // these failed; nil if none did. Its kind is that of the first, which is the whole error if
 // the call had one item only. [Inventory] returns such errors, and so may what stands
 // before it.
-func FailedItems(r *Resource, items []ItemError, of int) error {
+func JoinItemErrors(r *Resource, items []ItemError, of int) error {
 	switch {
 	case len(items) == 0:
 		return nil

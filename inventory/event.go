@@ -5,12 +5,12 @@ import "time"
 // Event is something that has happened. Message is shown to people.
 type Event struct {
 	Base
-	Severity       Severity   `json:"severity" field:"required,index,tally"`
-	Type           string     `json:"type" field:"required,max=50,index,tally"` // such as security, system or interface
+	Severity       Severity   `json:"severity" field:"required,index,counted"`
+	Type           string     `json:"type" field:"required,max=50,index,counted"` // such as security, system or interface
 	Message        string     `json:"message" field:"required,format=text,max=4000,search"`
 	DeviceID       *string    `json:"device_id" field:"ref=devices:null"`
 	InterfaceID    *string    `json:"interface_id" field:"ref=interfaces:null"`
-	LocationID     *string    `json:"location_id" field:"ref=locations:null,tally"`
+	LocationID     *string    `json:"location_id" field:"ref=locations:null,counted"`
 	AcknowledgedAt *time.Time `json:"acknowledged_at" field:"readonly"`
 	AcknowledgedBy *string    `json:"acknowledged_by" field:"readonly,ref=users:null"`
 }

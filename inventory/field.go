@@ -54,7 +54,7 @@ type Field struct {
 
 	// What a database does for lists that are filtered or sorted by the field.
 	Index bool // is in an index, with the id
-	Tally bool // the records of each value are counted as they change: few values, many records
+	Counted bool // the records of each value are counted as they change: few values, many records
 
 	index []int
 }
@@ -139,8 +139,8 @@ func (f *Field) flag(word string) bool {
 		f.Search = true
 	case "index":
 		f.Index = true
-	case "tally":
-		f.Tally = true
+	case "counted":
+		f.Counted = true
 	case "secret":
 		f.WriteOnly, f.Column = true, ""
 	case "hidden":

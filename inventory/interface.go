@@ -8,17 +8,17 @@ type Interface struct {
 	DeviceID    string     `json:"device_id" field:"required,ref=devices:cascade"`
 	Name        string     `json:"name" field:"required,unique=device_id,max=100,search,index"`
 	Description string     `json:"description" field:"max=255,search"`
-	Type        string     `json:"type" field:"required,max=50,tally"`
-	Status      LinkStatus `json:"status" field:"default=up,index,tally"`
+	Type        string     `json:"type" field:"required,max=50,counted"`
+	Status      LinkStatus `json:"status" field:"default=up,index,counted"`
 	AdminStatus LinkStatus `json:"admin_status" field:"tally"`
 	OperStatus  OperStatus `json:"oper_status" field:"tally"`
 	// Speed and SpeedMbps say the same and fill each other.
-	Speed      string `json:"speed" field:"format=speed,tally"`
-	SpeedMbps  *int64 `json:"speed_mbps" field:"min=1,max=1000000000,index,tally"`
-	MTU        *int64 `json:"mtu" field:"min=64,max=65535,tally"`
+	Speed      string `json:"speed" field:"format=speed,counted"`
+	SpeedMbps  *int64 `json:"speed_mbps" field:"min=1,max=1000000000,index,counted"`
+	MTU        *int64 `json:"mtu" field:"min=64,max=65535,counted"`
 	MACAddress string `json:"mac_address" field:"format=mac,search,index"`
-	Mode       string `json:"mode" field:"max=50,tally"`
-	IfIndex    *int64 `json:"ifindex" field:"min=1,max=2147483647,tally"`          // RFC 2863, InterfaceIndex
+	Mode       string `json:"mode" field:"max=50,counted"`
+	IfIndex    *int64 `json:"ifindex" field:"min=1,max=2147483647,counted"`          // RFC 2863, InterfaceIndex
 	IPAddress  string `json:"ip_address" field:"format=interface-ip,search,index"` // with or without the length of its prefix
 }
 

@@ -56,18 +56,18 @@ func newID() (string, error) {
 	return id.String(), err
 }
 
-// Dry is an inventory over the same store whose calls do all that they would do, and
+// DryRun is an inventory over the same store whose calls do all that they would do, and
 // leave nothing changed.
-func (v *Inventory) Dry() *Inventory {
+func (v *Inventory) DryRun() *Inventory {
 	dry := *v
 	dry.dry = true
 	return &dry
 }
 
-// Then is an inventory over the same store whose changes end with f, in the same
+// BeforeCommit is an inventory over the same store whose changes end with f, in the same
 // transaction: for what must be kept together with a change, or not at all, such as
 // a message about it. f may run more than once. If it fails, nothing is changed.
-func (v *Inventory) Then(f func(ctx context.Context, tx Tx) error) *Inventory {
+func (v *Inventory) BeforeCommit(f func(ctx context.Context, tx Tx) error) *Inventory {
 	more := *v
 	more.then = append(slices.Clone(v.then), f)
 	return &more
@@ -134,15 +134,15 @@ func (v *Inventory) Create(ctx context.Context, by Caller, records ...Record) er
 		if ResourceOf(rec) != r || reflect.ValueOf(rec).IsNil() {
 			return fmt.Errorf("record %d is a %T, unlike the first, which is a %T, or there is none", i, rec, records[0])
 		}
-		if err := v.Begin(rec); err != nil {
+		if err := v.Init(rec); err != nil {
 			return err
 		}
-		if wrong, err = FailedItem(wrong, i, "", v.prepare(rec, CheckNew)); err != nil {
+		if wrong, err = AppendItemError(wrong, i, "", v.prepare(rec, CheckNew)); err != nil {
 			return err
 		}
 	}
 	if len(wrong) > 0 {
-		return FailedItems(r, wrong, len(records))
+		return JoinItemErrors(r, wrong, len(records))
 	}
 	return v.change(ctx, by, func(tx Tx) error { return v.createAll(ctx, tx, by, r, records) })
 }
@@ -164,14 +164,14 @@ func (v *Inventory) createAll(ctx context.Context, tx Tx, by Caller, r *Resource
 	}
 	var wrong []ItemError
 	for i, rec := range records {
-		if wrong, err = FailedItem(wrong, i, "", tx.Create(ctx, rec)); err != nil {
+		if wrong, err = AppendItemError(wrong, i, "", tx.Create(ctx, rec)); err != nil {
 			return err
 		}
 	}
 	if len(wrong) == 0 {
 		return errors.New("the store refuses records together that it takes one by one")
 	}
-	return FailedItems(r, wrong, len(records))
+	return JoinItemErrors(r, wrong, len(records))
 }
 
 // fewEnough refuses a call with too many items.
@@ -182,9 +182,9 @@ func fewEnough(items int) error {
 	return &Error{Kind: Invalid, Message: fmt.Sprintf("Too many items: send at most %d at once", MaxItems)}
 }
 
-// Begin gives a record that is to be created in a transaction of one's own what the
+// Init gives a record that is to be created in a transaction of one's own what the
 // inventory sets: id, times and version. [Inventory.Create] does that itself.
-func (v *Inventory) Begin(rec Record) error {
+func (v *Inventory) Init(rec Record) error {
 	id, err := v.opts.NewID()
 	if err != nil {
 		return fmt.Errorf("make an id: %w", err)
@@ -208,9 +208,9 @@ func (v *Inventory) prepare(rec Record, check func(Record) error) error {
 	return nil
 }
 
-// FailedItem adds the error of one item to those of several, if it is an [*Error]. Any
+// AppendItemError adds the error of one item to those of several, if it is an [*Error]. Any
 // other comes back: it is the end of the call.
-func FailedItem(items []ItemError, index int, id string, err error) ([]ItemError, error) {
+func AppendItemError(items []ItemError, index int, id string, err error) ([]ItemError, error) {
 	if err == nil {
 		return items, nil
 	}
@@ -264,12 +264,12 @@ func (v *Inventory) entry(by Caller, action string, before, after Record) (*Audi
 	if rec == nil {
 		rec = before
 	}
-	return v.Entry(by, action, ResourceOf(rec).Kind(), rec.Meta().ID, Diff(before, after))
+	return v.AuditEntry(by, action, ResourceOf(rec).Kind(), rec.Meta().ID, Diff(before, after))
 }
 
-// Entry makes an entry of the audit log for what is no change of a record, such as a login,
+// AuditEntry makes an entry of the audit log for what is no change of a record, such as a login,
 // or for a transaction of one's own. Texts that are too long are cut.
-func (v *Inventory) Entry(by Caller, action, resource, id string, changes Changes) (*AuditLog, error) {
+func (v *Inventory) AuditEntry(by Caller, action, resource, id string, changes Changes) (*AuditLog, error) {
 	a := &AuditLog{
 		Actor: cut(by.Name, 100), Action: cut(action, 50), ResourceType: cut(resource, 50), ResourceID: cut(id, 100),
 		IPAddress: cut(by.Address, 64), RequestID: cut(by.RequestID, 128), Changes: changes,
@@ -277,7 +277,7 @@ func (v *Inventory) Entry(by Caller, action, resource, id string, changes Change
 	if by.UserID != "" {
 		a.UserID = &by.UserID
 	}
-	return a, v.Begin(a)
+	return a, v.Init(a)
 }
 
 // cut makes a text fit for the log: of so many characters, and none that would break a

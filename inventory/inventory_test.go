@@ -140,8 +140,8 @@ func TestDry(t *testing.T) {
 	ctx := t.Context()
 	ok(t, v.Create(ctx, jane(), device("a")))
 	d := device("b")
-	ok(t, v.Dry().Create(ctx, jane(), d))
-	isKind(t, v.Dry().Create(ctx, jane(), device("a")), inventory.Conflict)
+	ok(t, v.DryRun().Create(ctx, jane(), d))
+	isKind(t, v.DryRun().Create(ctx, jane(), device("a")), inventory.Conflict)
 	if d.ID == "" {
 		t.Error("a dry call does not say what would be")
 	}
@@ -304,14 +304,14 @@ func TestThen(t *testing.T) {
 	t.Parallel()
 	v, store := open()
 	alongside := func(fail error) *inventory.Inventory {
-		return v.Then(func(ctx context.Context, tx inventory.Tx) error {
-			receipt := &inventory.Receipt{Base: inventory.Base{ID: id(900), Version: 1}, Owner: "jane", Key: "1"}
+		return v.BeforeCommit(func(ctx context.Context, tx inventory.Tx) error {
+			receipt := &inventory.IdempotencyRecord{Base: inventory.Base{ID: id(900), Version: 1}, Owner: "jane", Key: "1"}
 			return errors.Join(tx.Create(ctx, receipt), fail)
 		})
 	}
 	want := func(n int64) {
 		t.Helper()
-		for _, r := range []*inventory.Resource{inventory.Of[inventory.Location](), inventory.Of[inventory.Receipt]()} {
+		for _, r := range []*inventory.Resource{inventory.Of[inventory.Location](), inventory.Of[inventory.IdempotencyRecord]()} {
 			page, err := store.List(t.Context(), &inventory.Query{Resource: r, Count: true})
 			if err != nil || page.Total != n {
 				t.Errorf("%d %s, %v, want %d", page.Total, r.Name(), err, n)
@@ -325,7 +325,7 @@ func TestThen(t *testing.T) {
 	if err := alongside(boom).Create(t.Context(), jane(), site()); !errors.Is(err, boom) {
 		t.Errorf("got %v, want %v", err, boom)
 	}
-	if err := alongside(nil).Dry().Create(t.Context(), jane(), site()); err != nil {
+	if err := alongside(nil).DryRun().Create(t.Context(), jane(), site()); err != nil {
 		t.Error(err)
 	}
 	want(0)

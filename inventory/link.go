@@ -8,9 +8,9 @@ type Link struct {
 	Base
 	AInterfaceID string     `json:"a_interface_id" field:"required,ref=interfaces:cascade"`
 	BInterfaceID string     `json:"b_interface_id" field:"required,unique=a_interface_id,ref=interfaces:cascade"`
-	Type         string     `json:"type" field:"max=50,tally"`
-	Status       LinkStatus `json:"status" field:"default=up,tally"`
-	Discovery    string     `json:"discovery" field:"default=manual,max=50,tally"` // such as manual, lldp or cdp
+	Type         string     `json:"type" field:"max=50,counted"`
+	Status       LinkStatus `json:"status" field:"default=up,counted"`
+	Discovery    string     `json:"discovery" field:"default=manual,max=50,counted"` // such as manual, lldp or cdp
 	LastSeen     *time.Time `json:"last_seen"`
 }
 

@@ -5,7 +5,7 @@ type Location struct {
 	Base
 	Name     string   `json:"name" field:"required,max=200,search,index"`
 	City     string   `json:"city" field:"required,max=100,search,index"`
-	Country  string   `json:"country" field:"required,max=100,search,index,tally"`
+	Country  string   `json:"country" field:"required,max=100,search,index,counted"`
 	Address  string   `json:"address" field:"required,max=300,search"`
 	SiteCode string   `json:"site_code" field:"unique,max=50,search"`
 	Timezone string   `json:"timezone" field:"format=timezone,max=64"`

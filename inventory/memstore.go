@@ -17,7 +17,7 @@ type MemStore struct {
 // NewMemStore makes an empty store.
 func NewMemStore() *MemStore {
 	s := &MemStore{lock: newMemLock(), tables: map[*Resource]map[string]Record{}, keys: map[string]string{}}
-	for _, r := range Kept() {
+	for _, r := range StoredResources() {
 		s.tables[r] = map[string]Record{}
 	}
 	return s

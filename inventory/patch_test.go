@@ -143,9 +143,9 @@ func TestOwnerMay(t *testing.T) {
 	before := &inventory.User{Username: "jane", Role: inventory.Viewer}
 	after := inventory.Clone(before)
 	after.Email, after.FirstName = "jane@example.org", "Jane"
-	ok(t, inventory.OwnerMay(before, after))
+	ok(t, inventory.CheckOwnerChange(before, after))
 	after.Role, after.InactiveStatus = inventory.Admin, true
-	err := inventory.OwnerMay(before, after)
+	err := inventory.CheckOwnerChange(before, after)
 	equal(t, "what the owner may not do", fields(t, err, inventory.Forbidden), []string{"inactive_status", "role"})
 	equal(t, "the message", err.Error(), "Forbidden: You do not have permission to perform this action")
 }

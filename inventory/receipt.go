@@ -1,8 +1,8 @@
 package inventory
 
-// Receipt is the answer to a request that a client may send again (Idempotency-Key), so that
+// IdempotencyRecord is the answer to a request that a client may send again (Idempotency-Key), so that
 // it is done once. It is no resource of clients.
-type Receipt struct {
+type IdempotencyRecord struct {
 	Base
 	Owner    string `json:"owner" field:"required,max=200"` // who sent the request
 	Key      string `json:"key" field:"required,unique=owner,max=255"`
@@ -13,7 +13,7 @@ type Receipt struct {
 }
 
 func receipts() *Resource {
-	return describe[Receipt](definition{name: "receipts", label: "Receipt", read: []Role{}})
+	return describe[IdempotencyRecord](definition{name: "receipts", label: "Idempotency record", read: []Role{}})
 }
 
 // Secret is a key that an inventory has made for itself, such as the one that signs

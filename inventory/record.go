@@ -10,7 +10,7 @@ import (
 
 // Record is a record of a resource: a *[Device], *[Interface], *[Location], *[VLAN],
 // *[Link], *[Event], *[Metric], *[AuditLog] or *[User], or one of what an inventory keeps for
-// itself, *[Receipt] or *[Secret]. A nil one is no record.
+// itself, *[IdempotencyRecord] or *[Secret]. A nil one is no record.
 type Record interface {
 	// Meta is what every record has.
 	Meta() *Base

@@ -46,9 +46,9 @@ var own = []*Resource{receipts(), secrets()}
 // Resources are those that clients see. One that refers to another comes after it.
 func Resources() []*Resource { return slices.Clone(all) }
 
-// Kept are all that a store keeps: Resources, and those of [Receipt] and [Secret], which
+// StoredResources are all that a store keeps: Resources, and those of [IdempotencyRecord] and [Secret], which
 // no client sees.
-func Kept() []*Resource { return slices.Concat(all, own) }
+func StoredResources() []*Resource { return slices.Concat(all, own) }
 
 // Named is the one of Resources with a name such as "devices".
 func Named(name string) (*Resource, bool) {
@@ -156,11 +156,11 @@ func (r *Resource) Field(name string) (*Field, bool) {
 // Uniques are the keys of which no two records have the same.
 func (r *Resource) Uniques() []Unique { return slices.Clone(r.uniques) }
 
-// MayRead reports whether a role may read all records of the resource.
-func (r *Resource) MayRead(role Role) bool { return slices.Contains(r.read, role) }
+// CanRead reports whether a role may read all records of the resource.
+func (r *Resource) CanRead(role Role) bool { return slices.Contains(r.read, role) }
 
-// MayWrite reports whether a role may change any record of the resource.
-func (r *Resource) MayWrite(role Role) bool { return slices.Contains(r.write, role) }
+// CanWrite reports whether a role may change any record of the resource.
+func (r *Resource) CanWrite(role Role) bool { return slices.Contains(r.write, role) }
 
 // Owned reports whether a record is that of a user, who may read and change it too, except
 // for the fields that are for admins.

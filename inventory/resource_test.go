@@ -109,7 +109,7 @@ func TestAccess(t *testing.T) {
 			"":               {false, false},
 			"root":           {false, false},
 		} {
-			if got := [2]bool{r.MayRead(role), r.MayWrite(role)}; got != want {
+			if got := [2]bool{r.CanRead(role), r.CanWrite(role)}; got != want {
 				t.Errorf("%q may read and write %s: %v, want %v", role, r.Name(), got, want)
 			}
 		}

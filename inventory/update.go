@@ -85,7 +85,7 @@ func editAll(ctx context.Context, tx Tx, r *Resource, edits []Edit, one func(Tx,
 	var wrong []ItemError
 	for i, e := range edits {
 		entry, err := one(tx, e)
-		if wrong, err = FailedItem(wrong, i, e.ID, err); err != nil {
+		if wrong, err = AppendItemError(wrong, i, e.ID, err); err != nil {
 			return err
 		}
 		if entry != nil {
@@ -93,7 +93,7 @@ func editAll(ctx context.Context, tx Tx, r *Resource, edits []Edit, one func(Tx,
 		}
 	}
 	if len(wrong) > 0 || len(entries) == 0 {
-		return FailedItems(r, wrong, len(edits))
+		return JoinItemErrors(r, wrong, len(edits))
 	}
 	return tx.Create(ctx, entries...)
 }

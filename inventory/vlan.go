@@ -8,8 +8,8 @@ type VLAN struct {
 	VLANID      int64      `json:"vlan_id" field:"required,unique=location_id,min=1,max=4094,index"` // IEEE 802.1Q
 	Name        string     `json:"name" field:"required,max=100,search,index"`
 	Description string     `json:"description" field:"max=255,search"`
-	Status      VLANStatus `json:"status" field:"default=active,tally"`
-	LocationID  *string    `json:"location_id" field:"ref=locations:null,tally"`
+	Status      VLANStatus `json:"status" field:"default=active,counted"`
+	LocationID  *string    `json:"location_id" field:"ref=locations:null,counted"`
 	SubnetCIDR  string     `json:"subnet_cidr" field:"format=cidr,search"`
 	GatewayIP   string     `json:"gateway_ip" field:"format=ip,search"`
 }

@@ -60,9 +60,9 @@ func ExampleNewTokens() {
 }
 
 // users is where an application looks its users up.
-type users map[string]auth.Standing
+type users map[string]auth.AccountState
 
-func (u users) Standing(_ context.Context, userID string) (auth.Standing, error) {
+func (u users) AccountState(_ context.Context, userID string) (auth.AccountState, error) {
 	return u[userID], nil
 }
 

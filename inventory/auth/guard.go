@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Standing is what an account is worth now, whatever its tokens say.
-type Standing struct {
+// AccountState is what an account is worth now, whatever its tokens say.
+type AccountState struct {
 	Active bool // false for an account that is inactive or not there
 	Role   Role
 	// Epoch is a number that goes up with everything that ends the tokens of before: a
@@ -21,9 +21,9 @@ type Standing struct {
 
 // Accounts knows the accounts. An inventory's user store is one.
 type Accounts interface {
-	// Standing returns the standing of the user with that id: the zero Standing and no
+	// AccountState returns the standing of the user with that id: the zero AccountState and no
 	// error if there is no such user. An error is a failure of the store.
-	Standing(ctx context.Context, userID string) (Standing, error)
+	AccountState(ctx context.Context, userID string) (AccountState, error)
 }
 
 // GuardOptions are the choices of a Guard. The zero value, like nil, is fit for use.
@@ -70,7 +70,7 @@ func NewGuard(tokens *Tokens, accounts Accounts, opts *GuardOptions) (*Guard, er
 		accounts: accounts,
 		known: &standings{
 			ttl: cmp.Or(opts.Remember, 5*time.Second), now: now,
-			byUser: newBounded[string, Standing](users),
+			byUser: newBounded[string, AccountState](users),
 		},
 	}, nil
 }
@@ -115,12 +115,12 @@ func (g *Guard) Check(ctx context.Context, c *Claims) error {
 func (g *Guard) Forget(userID string) { g.known.forget(userID) }
 
 // standing is what is remembered, or else known, of a user.
-func (g *Guard) standing(ctx context.Context, userID string) (Standing, error) {
+func (g *Guard) standing(ctx context.Context, userID string) (AccountState, error) {
 	s, ok, q := g.known.get(userID)
 	if ok {
 		return s, nil
 	}
-	s, err := g.accounts.Standing(ctx, userID)
+	s, err := g.accounts.AccountState(ctx, userID)
 	if err == nil {
 		g.known.put(userID, s, q)
 	}

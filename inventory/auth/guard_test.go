@@ -20,13 +20,13 @@ import (
 // accounts is an auth.Accounts that counts how often it is asked.
 type accounts struct {
 	mu    sync.Mutex
-	users map[string]auth.Standing
+	users map[string]auth.AccountState
 	err   error
 	asked int
 	ask   func() // called after the answer was read, before it is given
 }
 
-func (a *accounts) Standing(_ context.Context, userID string) (auth.Standing, error) {
+func (a *accounts) AccountState(_ context.Context, userID string) (auth.AccountState, error) {
 	a.mu.Lock()
 	a.asked++
 	s, err, ask := a.users[userID], a.err, a.ask
@@ -37,17 +37,17 @@ func (a *accounts) Standing(_ context.Context, userID string) (auth.Standing, er
 	return s, err
 }
 
-func (a *accounts) set(userID string, s auth.Standing) {
+func (a *accounts) set(userID string, s auth.AccountState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.users[userID] = s
 }
 
 // standing of somebody.
-func standing() auth.Standing { return auth.Standing{Active: true, Role: auth.Editor, Epoch: 3} }
+func standing() auth.AccountState { return auth.AccountState{Active: true, Role: auth.Editor, Epoch: 3} }
 
 func newAccounts() *accounts {
-	return &accounts{users: map[string]auth.Standing{somebody().UserID: standing()}}
+	return &accounts{users: map[string]auth.AccountState{somebody().UserID: standing()}}
 }
 
 func newGuard(t testing.TB, tokens *auth.Tokens, a auth.Accounts, opts *auth.GuardOptions) *auth.Guard {
@@ -85,17 +85,17 @@ func TestAuthenticate(t *testing.T) {
 func TestStanding(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		now    auth.Standing
+		now    auth.AccountState
 		reason string
 	}{
 		"unchanged":       {standing(), ""},
-		"promoted":        {auth.Standing{Active: true, Role: auth.Admin, Epoch: 3}, ""},
-		"inactive":        {auth.Standing{Active: false, Role: auth.Editor, Epoch: 3}, "inactive or gone"},
-		"deleted":         {auth.Standing{}, "inactive or gone"},
-		"logged out":      {auth.Standing{Active: true, Role: auth.Editor, Epoch: 4}, "logged out"},
-		"database of old": {auth.Standing{Active: true, Role: auth.Editor, Epoch: 2}, "logged out"},
-		"demoted":         {auth.Standing{Active: true, Role: auth.Viewer, Epoch: 3}, "lower role"},
-		"no role":         {auth.Standing{Active: true, Role: "user", Epoch: 3}, "lower role"},
+		"promoted":        {auth.AccountState{Active: true, Role: auth.Admin, Epoch: 3}, ""},
+		"inactive":        {auth.AccountState{Active: false, Role: auth.Editor, Epoch: 3}, "inactive or gone"},
+		"deleted":         {auth.AccountState{}, "inactive or gone"},
+		"logged out":      {auth.AccountState{Active: true, Role: auth.Editor, Epoch: 4}, "logged out"},
+		"database of old": {auth.AccountState{Active: true, Role: auth.Editor, Epoch: 2}, "logged out"},
+		"demoted":         {auth.AccountState{Active: true, Role: auth.Viewer, Epoch: 3}, "lower role"},
+		"no role":         {auth.AccountState{Active: true, Role: "user", Epoch: 3}, "lower role"},
 	} {
 		a := newAccounts()
 		a.set(somebody().UserID, row.now)
@@ -136,7 +136,7 @@ func TestStandingsAreRemembered(t *testing.T) {
 	check := func() error { return g.Check(t.Context(), c) }
 
 	require.NoError(t, check())
-	a.set(c.UserID, auth.Standing{}) // by another process
+	a.set(c.UserID, auth.AccountState{}) // by another process
 	clock.advance(time.Minute - 1)
 	require.NoError(t, check())
 	assert.Equal(t, 1, a.asked)
@@ -172,7 +172,7 @@ func TestForgetDuringQuestion(t *testing.T) {
 	g := newGuard(t, newTokens(t, newClock()), a, &auth.GuardOptions{Remember: time.Hour})
 	c := &auth.Claims{Identity: somebody()}
 	a.ask = func() {
-		a.set(c.UserID, auth.Standing{})
+		a.set(c.UserID, auth.AccountState{})
 		g.Forget(c.UserID)
 	}
 	require.NoError(t, g.Check(t.Context(), c), "it was so when it was read")
@@ -188,7 +188,7 @@ func TestRememberedIsBounded(t *testing.T) {
 	g := newGuard(t, tokens, a, &auth.GuardOptions{Users: 10, Now: clock.Now})
 	for i := range 1000 {
 		who := auth.Identity{UserID: fmt.Sprint(i), Role: auth.Viewer}
-		a.set(who.UserID, auth.Standing{Active: true, Role: auth.Viewer})
+		a.set(who.UserID, auth.AccountState{Active: true, Role: auth.Viewer})
 		token, _, err := tokens.Issue(who)
 		require.NoError(t, err)
 		for range 2 {
@@ -289,7 +289,7 @@ func TestManyRequests(t *testing.T) {
 			assert.NoError(t, err)
 			for range 50 {
 				for _, active := range []bool{true, false} {
-					a.set(who.UserID, auth.Standing{Active: active, Role: auth.Viewer})
+					a.set(who.UserID, auth.AccountState{Active: active, Role: auth.Viewer})
 					g.Forget(who.UserID)
 					_, err := g.Authenticate(request(token))
 					assert.Equal(t, active, err == nil, "%v", err)

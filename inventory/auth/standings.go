@@ -11,7 +11,7 @@ type standings struct {
 	now func() time.Time
 
 	mu     sync.RWMutex
-	byUser bounded[string, Standing]
+	byUser bounded[string, AccountState]
 	age    uint64 // goes up with each forget
 }
 
@@ -22,7 +22,7 @@ type question struct {
 }
 
 // get returns what is remembered of a user, and what to give to put.
-func (s *standings) get(userID string) (st Standing, ok bool, q question) {
+func (s *standings) get(userID string) (st AccountState, ok bool, q question) {
 	now := s.now()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -32,14 +32,14 @@ func (s *standings) get(userID string) (st Standing, ok bool, q question) {
 
 // put remembers the answer to q. If something was forgotten since, it may have been read
 // before the change that was the reason to forget, so it is not kept.
-func (s *standings) put(userID string, st Standing, q question) {
+func (s *standings) put(userID string, st AccountState, q question) {
 	if s.ttl <= 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.age == q.age {
-		s.byUser.put(userID, lasting[Standing]{st, q.at, q.at.Add(s.ttl)}, q.at)
+		s.byUser.put(userID, lasting[AccountState]{st, q.at, q.at.Add(s.ttl)}, q.at)
 	}
 }
 

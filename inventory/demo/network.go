@@ -57,7 +57,7 @@ func (n *network) build(ctx context.Context) error {
 			}
 		}
 	}
-	entry, err := inventory.New(n.store, nil).Entry(inventory.Caller{Name: "demo"}, "fill", "inventory", "",
+	entry, err := inventory.New(n.store, nil).AuditEntry(inventory.Caller{Name: "demo"}, "fill", "inventory", "",
 		inventory.Changes{"devices": {After: int64(n.plan.Devices)}})
 	if err != nil {
 		return err

@@ -15,9 +15,9 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 )
 
-// Gate says who sends a request. An [auth.Guard] is one; an application that knows its
+// Authenticator says who sends a request. An [auth.Guard] is one; an application that knows its
 // users by other means has one of its own.
-type Gate interface {
+type Authenticator interface {
 	// Authenticate returns who sends the request, with one of the roles of auth. The
 	// error is an [*auth.Error] of a kind that is Unauthorized, or a failure. It
 	// is called once for each request of a route that is not public, and by many goroutines.
@@ -61,7 +61,7 @@ type Accounts struct {
 	// the mail to arrive: it takes it, or says why not. The user is a copy. Required.
 	SendReset func(ctx context.Context, to *inventory.User, code string, valid time.Duration) error
 	// Forget is called with the id of a user whose tokens have lost their force. Default:
-	// the Gate's own method of that name, if it has one, as an [auth.Guard] has.
+	// the Authenticator's own method of that name, if it has one, as an [auth.Guard] has.
 	Forget func(userID string)
 	// RequireCurrentPassword demands current_password of everybody who changes their own
 	// password. Default: it is checked if it is sent (reference, ruling 12).
@@ -73,7 +73,7 @@ type Accounts struct {
 type API struct {
 	store    inventory.Store
 	changes  *inventory.Inventory
-	gate     Gate
+	gate     Authenticator
 	opts     Options
 	accounts *Accounts
 	throttle *throttle
@@ -87,7 +87,7 @@ type API struct {
 
 // New makes the API of the inventory in a store. opts may be nil. The error says which
 // part is missing, or what is wrong with it.
-func New(store inventory.Store, gate Gate, opts *Options) (*API, error) {
+func New(store inventory.Store, gate Authenticator, opts *Options) (*API, error) {
 	if store == nil || gate == nil {
 		return nil, errors.New("httpapi: an API needs a store and a gate")
 	}

@@ -130,7 +130,7 @@ func (c *call) id() (string, error) {
 // inventory is what the request changes, which is nothing in a dry run.
 func (c *call) inventory() *inventory.Inventory {
 	if c.dry {
-		return c.changes.Dry()
+		return c.changes.DryRun()
 	}
 	return c.changes
 }

@@ -43,7 +43,7 @@ func (c *call) createOne(r *inventory.Resource, body []byte) error {
 				body: c.encoders[r].append(nil, rec),
 			}
 		}
-		err := c.inventory().Then(then(made)).Create(c.r.Context(), c.caller(), rec)
+		err := c.inventory().BeforeCommit(then(made)).Create(c.r.Context(), c.caller(), rec)
 		return made(), err
 	})
 }
@@ -63,7 +63,7 @@ func (c *call) createMany(r *inventory.Resource, body []byte) error {
 		made := func() *answer {
 			return &answer{status: http.StatusCreated, body: c.results(nil, "create", "created", r, records)}
 		}
-		err := c.inventory().Then(then(made)).Create(c.r.Context(), c.caller(), records...)
+		err := c.inventory().BeforeCommit(then(made)).Create(c.r.Context(), c.caller(), records...)
 		return made(), err
 	})
 }
@@ -101,12 +101,12 @@ func (c *call) drafts(r *inventory.Resource, items []inventory.Patch) ([]invento
 		if u, ok := rec.(*inventory.User); ok && err == nil {
 			err = c.newUser(u)
 		}
-		if wrong, err = inventory.FailedItem(wrong, i, "", err); err != nil {
+		if wrong, err = inventory.AppendItemError(wrong, i, "", err); err != nil {
 			return nil, err
 		}
 		records[i] = rec
 	}
-	return records, inventory.FailedItems(r, wrong, len(items))
+	return records, inventory.JoinItemErrors(r, wrong, len(items))
 }
 
 // results is the body of a call with several items (reference, ruling 2): the records in

@@ -2,7 +2,7 @@
 // inventory.Store, to be served alone or mounted in another router.
 //
 //	tokens, err := auth.NewTokens([][]byte{key}, nil)
-//	guard, err := auth.NewGuard(tokens, httpapi.NewStandings(store), nil)
+//	guard, err := auth.NewGuard(tokens, httpapi.NewAccountStates(store), nil)
 //	api, err := httpapi.New(store, guard, &httpapi.Options{
 //		Accounts: &httpapi.Accounts{Tokens: tokens, Hasher: hasher, SendReset: send},
 //	})
@@ -48,7 +48,7 @@
 //
 // # Accounts
 //
-// A [Gate] says who sends a request, and package auth what they may. Login, logout,
+// A [Authenticator] says who sends a request, and package auth what they may. Login, logout,
 // passwords and resets, and all else under /users, need [Accounts]; without them accounts
 // are the application's own, those routes are not there, and the audit log has its users
 // by name. [FirstAdmin] and [SigningKey] are for a program that starts.

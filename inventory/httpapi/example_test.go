@@ -21,7 +21,7 @@ func Example() {
 	tokens, _ := auth.NewTokens([][]byte{key}, nil)
 	hasher, _ := auth.NewHasher(nil)
 	_, password, _ := httpapi.FirstAdmin(ctx, store, hasher, "admin", "")
-	guard, _ := auth.NewGuard(tokens, httpapi.NewStandings(store), nil)
+	guard, _ := auth.NewGuard(tokens, httpapi.NewAccountStates(store), nil)
 	send := func(context.Context, *inventory.User, string, time.Duration) error { return nil }
 	api, err := httpapi.New(store, guard, &httpapi.Options{
 		Accounts: &httpapi.Accounts{Tokens: tokens, Hasher: hasher, SendReset: send},

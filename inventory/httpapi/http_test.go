@@ -332,7 +332,7 @@ func TestNew(t *testing.T) {
 	store := inventory.NewMemStore()
 	for _, tc := range []struct {
 		store   inventory.Store
-		gate    httpapi.Gate
+		gate    httpapi.Authenticator
 		opts    *httpapi.Options
 		message string
 	}{

@@ -115,7 +115,7 @@ func (c *call) note(by inventory.Caller, action string, u *inventory.User) error
 	if u != nil {
 		id = u.ID
 	}
-	entry, err := c.changes.Entry(by, action, inventory.Of[inventory.User]().Kind(), id, nil)
+	entry, err := c.changes.AuditEntry(by, action, inventory.Of[inventory.User]().Kind(), id, nil)
 	if err != nil {
 		return err
 	}

@@ -152,17 +152,17 @@ func tagIn(body string) string {
 }
 
 // receipt is what was kept of an attempt, nil if there is nothing.
-func (c *call) receipt(ctx context.Context, from inventory.Reader, a *attempt) (*inventory.Receipt, error) {
-	q := &inventory.Query{Resource: inventory.Of[inventory.Receipt](), Limit: 1}
+func (c *call) receipt(ctx context.Context, from inventory.Reader, a *attempt) (*inventory.IdempotencyRecord, error) {
+	q := &inventory.Query{Resource: inventory.Of[inventory.IdempotencyRecord](), Limit: 1}
 	page, err := from.List(ctx, q.Where("owner", a.owner).Where("key", a.key))
 	if err != nil || len(page.Records) == 0 {
 		return nil, err
 	}
-	return page.Records[0].(*inventory.Receipt), nil
+	return page.Records[0].(*inventory.IdempotencyRecord), nil
 }
 
 // old reports whether a receipt no longer counts.
-func (c *call) old(kept *inventory.Receipt) bool {
+func (c *call) old(kept *inventory.IdempotencyRecord) bool {
 	return c.opts.Now().Sub(kept.CreatedAt) >= receiptLifetime
 }
 
@@ -176,18 +176,18 @@ func (c *call) keep(ctx context.Context, tx inventory.Tx, a *attempt, made *answ
 		return err
 	}
 	if kept != nil && c.old(kept) {
-		if err := tx.Delete(ctx, inventory.Of[inventory.Receipt](), kept.ID, kept.Version); err != nil {
+		if err := tx.Delete(ctx, inventory.Of[inventory.IdempotencyRecord](), kept.ID, kept.Version); err != nil {
 			return err
 		}
 	}
 	if err := c.prune(ctx, tx); err != nil {
 		return err
 	}
-	kept = &inventory.Receipt{
+	kept = &inventory.IdempotencyRecord{
 		Owner: a.owner, Key: a.key, Request: a.request,
 		Status: int64(made.status), Location: c.locationOf(made), Body: string(made.body),
 	}
-	if err := c.changes.Begin(kept); err != nil {
+	if err := c.changes.Init(kept); err != nil {
 		return err
 	}
 	return tx.Create(ctx, kept)
@@ -196,16 +196,16 @@ func (c *call) keep(ctx context.Context, tx inventory.Tx, a *attempt, made *answ
 // prune takes some receipts away that are old, or too many. Their ids are in the order of
 // their age.
 func (c *call) prune(ctx context.Context, tx inventory.Tx) error {
-	page, err := tx.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.Receipt](), Limit: pruned, Count: true})
+	page, err := tx.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.IdempotencyRecord](), Limit: pruned, Count: true})
 	if err != nil {
 		return err
 	}
 	for i, rec := range page.Records {
-		kept := rec.(*inventory.Receipt)
+		kept := rec.(*inventory.IdempotencyRecord)
 		if !c.old(kept) && page.Total-int64(i) < maxReceipts {
 			break
 		}
-		if err := tx.Delete(ctx, inventory.Of[inventory.Receipt](), kept.ID, kept.Version); err != nil {
+		if err := tx.Delete(ctx, inventory.Of[inventory.IdempotencyRecord](), kept.ID, kept.Version); err != nil {
 			return err
 		}
 	}

@@ -128,7 +128,7 @@ func receiptsGo(t *testing.T, g *rig) {
 	g.as("root").Send("POST", "/devices", device("core-0"), idempotency, "key-0").WantError(409, "Hostname already exists")
 	post("new-0", "key-0").WantHeader("Idempotent-Replayed", "")
 	post("new-1", "key-14").WantHeader("Idempotent-Replayed", "")
-	if n := g.count(inventory.Of[inventory.Receipt]()); n > 4 {
+	if n := g.count(inventory.Of[inventory.IdempotencyRecord]()); n > 4 {
 		t.Errorf("%d receipts are left", n)
 	}
 }
@@ -167,7 +167,7 @@ func TestDryRun(t *testing.T) {
 		c.Send("POST", k.list+"?dry_run=maybe", other).WantError(400, "dry_run must be true or false")
 		c.Send("POST", k.list+"?dry_run=true", object{}).Want(400).WantHeader("Dry-Run", "true")
 		shows(t, read(t, c.Send("GET", path(k.list, rec), nil)), before)
-		if n := g.count(inventory.Of[inventory.Receipt]()); n != 0 || len(g.entries()) != entries {
+		if n := g.count(inventory.Of[inventory.IdempotencyRecord]()); n != 0 || len(g.entries()) != entries {
 			t.Errorf("%d receipts and %d new entries were kept", n, len(g.entries())-entries)
 		}
 		if k.label != "Link" {

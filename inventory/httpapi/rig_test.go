@@ -137,7 +137,7 @@ func newRig(t testing.TB, want *choices) *rig {
 	g.hasher, err = auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 8, Time: 1, Parallelism: 1}})
 	ok(t, err)
 	g.makeUsers()
-	guard, err := auth.NewGuard(g.tokens, httpapi.NewStandings(g.store), &auth.GuardOptions{Now: g.clock.now})
+	guard, err := auth.NewGuard(g.tokens, httpapi.NewAccountStates(g.store), &auth.GuardOptions{Now: g.clock.now})
 	ok(t, err)
 	log := slog.New(slog.NewTextHandler(g.log, nil))
 	opts := &httpapi.Options{

@@ -31,7 +31,7 @@ func FirstAdmin(ctx context.Context, store inventory.Store, hasher *auth.Hasher,
 		return false, "", err
 	}
 	v := inventory.New(store, nil)
-	v = v.Then(func(ctx context.Context, tx inventory.Tx) error { return claim(ctx, v, tx, admin.ID) })
+	v = v.BeforeCommit(func(ctx context.Context, tx inventory.Tx) error { return claim(ctx, v, tx, admin.ID) })
 	err = v.Create(ctx, inventory.Caller{Name: "first start"}, admin)
 	switch kind := inventory.KindOf(err); {
 	case err == nil:
@@ -119,7 +119,7 @@ func SigningKey(ctx context.Context, store inventory.Store) ([]byte, error) {
 
 // keep adds a secret. There is no entry for it in the audit log.
 func keep(ctx context.Context, v *inventory.Inventory, tx inventory.Tx, secret *inventory.Secret) error {
-	if err := v.Begin(secret); err != nil {
+	if err := v.Init(secret); err != nil {
 		return err
 	}
 	return tx.Create(ctx, secret)

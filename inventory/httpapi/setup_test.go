@@ -140,14 +140,14 @@ func TestDamagedKey(t *testing.T) {
 func TestStandings(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, nil)
-	s, ctx := httpapi.NewStandings(g.store), context.Background()
-	for id, want := range map[string]auth.Standing{
+	s, ctx := httpapi.NewAccountStates(g.store), context.Background()
+	for id, want := range map[string]auth.AccountState{
 		g.users["editor"].ID:                  {Active: true, Role: auth.Editor},
 		strings.ToUpper(g.users["editor"].ID): {Active: true, Role: auth.Editor},
 		unknown:                               {},
 		"x":                                   {},
 	} {
-		got, err := s.Standing(ctx, id)
+		got, err := s.AccountState(ctx, id)
 		ok(t, err)
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", id, got, want)
@@ -155,7 +155,7 @@ func TestStandings(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := s.Standing(ended, unknown); err == nil {
+	if _, err := s.AccountState(ended, unknown); err == nil {
 		t.Error("a failure of the store is no standing")
 	}
 }

@@ -119,7 +119,7 @@ func (c *call) userRules(change apply, hash string) apply {
 		}
 		u.Role = inventory.Role(strings.ToLower(string(u.Role))) // as it will be kept
 		if c.mine(before.ID) || !c.admin() {
-			if err := inventory.OwnerMay(before, u); err != nil {
+			if err := inventory.CheckOwnerChange(before, u); err != nil {
 				return err
 			}
 		}
@@ -168,7 +168,7 @@ func (c *call) mayDelete(rec inventory.Record) error {
 	if _, ok := rec.(*inventory.User); !ok || !c.mine(rec.Meta().ID) {
 		return nil
 	}
-	e := inventory.Denied()
+	e := inventory.PermissionDenied()
 	e.Fields = []inventory.FieldError{{Field: "id", Reason: "is your own: another admin can delete it"}}
 	return e
 }

@@ -84,7 +84,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	guard, err := auth.NewGuard(tokens, httpapi.NewStandings(s.store), nil)
+	guard, err := auth.NewGuard(tokens, httpapi.NewAccountStates(s.store), nil)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (t *transaction) release(ctx context.Context, of *table, ids []any, count t
 		switch {
 		case ref.column.Ref.Cascade:
 			err = t.cascade(ctx, ref, ids, count)
-		case ref.column.Tally:
+		case ref.column.Counted:
 			// One by one, for the number of changed rows to be that of one value.
 			for _, id := range ids {
 				if err = t.setNull(ctx, ref, []any{id}, count); err != nil {
@@ -82,7 +82,7 @@ func (t *transaction) setNull(ctx context.Context, ref reference, ids []any, cou
 		if err != nil {
 			return t.end(ctx, "empty a reference of "+ref.from.Name(), err)
 		}
-		if ref.column.Tally {
+		if ref.column.Counted {
 			count[tallyKey{ref.from.name, ref.column.Column, ref.column.tallied(chunk[0])}] -= n
 			count[tallyKey{ref.from.name, ref.column.Column, ""}] += n
 		}

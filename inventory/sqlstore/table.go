@@ -36,10 +36,10 @@ type reference struct {
 // tables are those of all resources.
 func tables(d *Dialect) map[*inventory.Resource]*table {
 	all := map[*inventory.Resource]*table{}
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		all[r] = newTable(r, d)
 	}
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		for _, c := range all[r].columns {
 			if c.Ref == nil {
 				continue
@@ -60,7 +60,7 @@ func newTable(r *inventory.Resource, d *Dialect) *table {
 		}
 		key := f.Ref != nil || slices.ContainsFunc(t.uniques, func(u inventory.Unique) bool { return slices.Contains(u.Fields, f.Name) })
 		t.position[f.Column] = len(t.columns)
-		if f.Tally {
+		if f.Counted {
 			t.tallies = append(t.tallies, len(t.columns))
 			counted = append(counted, f.Column)
 		}

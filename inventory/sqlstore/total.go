@@ -36,7 +36,7 @@ func (t *table) tallyOf(q *inventory.Query) (r tallyRange, ok bool) {
 }
 
 func (t *table) tallyOfFilter(f *inventory.Filter) (r tallyRange, ok bool) {
-	if !f.Field.Tally {
+	if !f.Field.Counted {
 		return r, false
 	}
 	values := []any{f.Value}

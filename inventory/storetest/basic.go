@@ -24,13 +24,13 @@ func basicCases() []Case {
 func checkKeeps(p *probe) {
 	all := p.world()
 	p.has(all...)
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		p.holds(r, generationOf(r)...)
 	}
 }
 
 func checkBare(p *probe) {
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		var all []inventory.Record
 		for n := range generation {
 			rec := bare(r, n+1)
@@ -45,7 +45,7 @@ func checkBare(p *probe) {
 func checkSeveral(p *probe) {
 	p.create() // nothing at all
 	var all []inventory.Record
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		all = append(all, generationOf(r)...)
 	}
 	p.create(all...)
@@ -53,12 +53,12 @@ func checkSeveral(p *probe) {
 }
 
 func checkAbsent(p *probe) {
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		p.holds(r)
 		p.hasNot(full(r, 1))
 	}
 	p.world()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		other := full(r, generation)
 		other.Meta().ID = id(r, generation+1)
 		p.hasNot(other)
@@ -75,7 +75,7 @@ func again(rec inventory.Record, version int64) inventory.Record {
 
 func checkUpdate(p *probe) {
 	all := p.world()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		if r.Kind() == "link" {
 			continue // whose ends are all that it needs
 		}
@@ -136,14 +136,14 @@ func defacePart[T any](part **T, with T) {
 }
 
 func checkCopies(p *probe) {
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		for n := range generation {
 			given := full(r, n+1)
 			p.create(given)
 			deface(given)
 		}
 	}
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		deface(p.get(full(r, 1)))
 		for _, rec := range p.list(&inventory.Query{Resource: r}).Records {
 			deface(rec)

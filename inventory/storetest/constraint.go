@@ -38,7 +38,7 @@ func taking(rec, from inventory.Record, fields ...string) inventory.Record {
 
 func checkIDs(p *probe) {
 	all := p.world()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		if r.Kind() == "link" {
 			continue // whose key would be taken as well
 		}
@@ -51,7 +51,7 @@ func checkIDs(p *probe) {
 
 func checkKeys(p *probe) {
 	all := p.world()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		for _, key := range r.Uniques() {
 			want := inventory.Duplicate(r, key)
 			rec := taking(another(r), full(r, 1), key.Fields...)
@@ -62,14 +62,14 @@ func checkKeys(p *probe) {
 		}
 	}
 	p.has(all...)
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		p.update(again(full(r, 1), 2)) // its own keys are not taken
 	}
 }
 
 func checkKeysAtOnce(p *probe) {
 	p.world()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		for _, key := range r.Uniques() {
 			if r.Kind() == "link" {
 				continue // there are no two ends left
@@ -90,7 +90,7 @@ func optional(f *inventory.Field) bool {
 
 func checkHalfKeys(p *probe) {
 	p.world()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		for _, key := range r.Uniques() {
 			for _, name := range key.Fields {
 				f, _ := r.Field(name)
@@ -129,7 +129,7 @@ func (p *probe) sharesHalf(r *inventory.Resource, key inventory.Unique, without 
 
 func checkKeyBytes(p *probe) {
 	p.world()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		for _, key := range r.Uniques() {
 			f, _ := r.Field(key.Fields[len(key.Fields)-1])
 			if f.Format != "line" || f.Kind != inventory.Text {
@@ -150,7 +150,7 @@ func checkKeyBytes(p *probe) {
 
 func checkKeysFreed(p *probe) {
 	p.world()
-	for _, r := range slices.Backward(inventory.Kept()) { // nothing refers to the last ones
+	for _, r := range slices.Backward(inventory.StoredResources()) { // nothing refers to the last ones
 		if len(r.Uniques()) == 0 {
 			continue
 		}
@@ -184,7 +184,7 @@ func absentID(to *inventory.Resource, seen map[string]bool) string {
 
 func checkReferences(p *probe) {
 	all := p.world()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		seen := map[string]bool{}
 		for _, f := range r.Fields() {
 			if f.Ref == nil {
@@ -207,7 +207,7 @@ func checkReferences(p *probe) {
 
 func checkVersions(p *probe) {
 	p.world()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		p.update(again(full(r, 1), 2))
 		for _, v := range []int64{0, 1, 1 + 2, 1 << 40} {
 			refused("update of another version", p.tryUpdate(again(full(r, 1), v+1), v), inventory.Outdated(r))
@@ -224,7 +224,7 @@ func checkGoesOn(p *probe) {
 	var added []inventory.Record
 	p.change("a transaction with calls that are refused", func(tx inventory.Tx) error {
 		added = nil
-		for _, r := range inventory.Kept() {
+		for _, r := range inventory.StoredResources() {
 			if r.Kind() == "link" {
 				continue
 			}
@@ -240,7 +240,7 @@ func checkGoesOn(p *probe) {
 	})
 	p.has(all...)
 	p.has(added...)
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		if r.Kind() != "link" {
 			p.holds(r, append(generationOf(r), another(r))...)
 		}

@@ -94,7 +94,7 @@ func valueDefects() []defect {
 			}
 		})},
 		{"cuts texts short", []string{"list/large texts"}, creates(func(rec inventory.Record) {
-			if r, ok := rec.(*inventory.Receipt); ok {
+			if r, ok := rec.(*inventory.IdempotencyRecord); ok {
 				r.Body = r.Body[:min(len(r.Body), 65536)]
 			}
 		})},

@@ -96,12 +96,12 @@ func (z *zoo) filtered(r *inventory.Resource, f *inventory.Field, op inventory.O
 // common reports whether a field is one that all resources have, which is tried with the
 // first of them only.
 func common(r *inventory.Resource, f *inventory.Field) bool {
-	return r != inventory.Kept()[0] && slices.Contains([]string{"id", "created_at", "updated_at", "version"}, f.Column)
+	return r != inventory.StoredResources()[0] && slices.Contains([]string{"id", "created_at", "updated_at", "version"}, f.Column)
 }
 
 func checkParameters(p *probe) {
 	z := p.zoo.again()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		for _, param := range r.Parameters() {
 			if common(r, param.Field) {
 				continue
@@ -131,7 +131,7 @@ func programOps(f *inventory.Field) []inventory.Op {
 
 func checkProgramFilters(p *probe) {
 	z := p.zoo.again()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		for _, f := range r.Fields() {
 			if common(r, f) {
 				continue
@@ -180,7 +180,7 @@ func cloned(all []inventory.Record) []inventory.Record {
 
 func checkSearch(p *probe) {
 	z := p.zoo.again()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		for _, s := range []string{"ALPHA", "K", "i", "Ä", "%", "_", `\`, "'", "\u212a", ":3C:"} {
 			p.agrees(&inventory.Query{Resource: r, Text: s, Count: true, Limit: 2}, z.all(r))
 		}
@@ -246,7 +246,7 @@ func checkRandomQueries(p *probe) {
 
 // checkLargeTexts fills each text as far as it may be, in one record of each resource.
 func checkLargeTexts(p *probe) {
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		p.create(generationOf(r)[1:]...)
 		rec := full(r, 1)
 		for _, f := range r.Fields() {
@@ -280,13 +280,13 @@ func largest(f *inventory.Field) string {
 func checkCounts(p *probe) {
 	z := p.settle()
 	left := map[*inventory.Resource][]inventory.Record{}
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		left[r] = z.all(r)
 	}
 	p.counts(z, left)
 	for _, r := range inventory.Resources() { // what refers to it goes too, or loses that
 		var all []inventory.Record
-		for _, other := range inventory.Kept() {
+		for _, other := range inventory.StoredResources() {
 			all = append(all, left[other]...)
 		}
 		for range min(2, len(left[r])-1) {
@@ -326,10 +326,10 @@ func (p *probe) undone(z *zoo, left map[*inventory.Resource][]inventory.Record) 
 // counts demands the totals of what is left: all, and those of each value of the fields
 // that have few.
 func (p *probe) counts(z *zoo, left map[*inventory.Resource][]inventory.Record) {
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		p.agrees(&inventory.Query{Resource: r, Count: true, Limit: 1}, cloned(left[r]))
 		for _, f := range r.Fields() {
-			if !f.Scalar() || len(f.Enum) == 0 && !f.Tally && f.Ref == nil && f.Kind != inventory.Bool {
+			if !f.Scalar() || len(f.Enum) == 0 && !f.Counted && f.Ref == nil && f.Kind != inventory.Bool {
 				continue
 			}
 			q := &inventory.Query{Resource: r, Count: true, Limit: 1}

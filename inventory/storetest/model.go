@@ -137,7 +137,7 @@ func checkModel(p *probe) {
 		m = g.transaction(m)
 		g.compare(m)
 	}
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		page := (&inventory.Query{Resource: r}).Select(m.of(r))
 		p.holds(r, page.Records...)
 	}
@@ -172,7 +172,7 @@ func (g *generator) transaction(before *model) *model {
 // record is one of a few ids, keys and references.
 func (g *generator) record() inventory.Record {
 	for {
-		r := pick(g.Rand, inventory.Kept())
+		r := pick(g.Rand, inventory.StoredResources())
 		rec := full(r, 1+g.IntN(modelIDs))
 		for _, f := range r.Fields() {
 			switch {
@@ -231,7 +231,7 @@ func oneOf(what string, err error, want []*inventory.Error) {
 
 // compare asks for a list and its total, with a filter or without.
 func (g *generator) compare(m *model) {
-	r := pick(g.Rand, inventory.Kept())
+	r := pick(g.Rand, inventory.StoredResources())
 	q := &inventory.Query{Resource: r, Count: true}
 	if f := pick(g.Rand, r.Fields()); f.Scalar() && len(m.of(r)) > 0 {
 		if v := f.Value(pick(g.Rand, m.of(r))); v != nil {

@@ -21,7 +21,7 @@ func sortable(r *inventory.Resource) []*inventory.Field {
 
 func checkPages(p *probe) {
 	z := p.zoo.again()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		for _, f := range sortable(r) {
 			if common(r, f) {
 				continue

@@ -170,10 +170,10 @@ func (p *probe) prepare(zoo bool) {
 // empty takes out all that is in the store, beginning with what refers to others.
 func (p *probe) empty() {
 	p.zoo = nil
-	for _, r := range slices.Backward(inventory.Kept()) {
+	for _, r := range slices.Backward(inventory.StoredResources()) {
 		p.removeAll(p.list(&inventory.Query{Resource: r}).Records)
 	}
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		p.holds(r)
 	}
 }

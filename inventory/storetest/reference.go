@@ -61,7 +61,7 @@ func (p *probe) cameTrue(o *outcome) {
 			p.isReleased(rec)
 		}
 	}
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		of := func(rec inventory.Record) bool { return inventory.ResourceOf(rec) != r }
 		p.holds(r, slices.DeleteFunc(slices.Clone(o.left), of)...)
 	}
@@ -80,18 +80,18 @@ func (p *probe) isReleased(rec inventory.Record) {
 
 // mentioned reports whether records may refer to those of a resource.
 func mentioned(r *inventory.Resource) bool {
-	return slices.ContainsFunc(inventory.Kept(), func(from *inventory.Resource) bool {
+	return slices.ContainsFunc(inventory.StoredResources(), func(from *inventory.Resource) bool {
 		return slices.ContainsFunc(from.Fields(), func(f *inventory.Field) bool { return f.Ref != nil && f.Ref.To == r.Name() })
 	})
 }
 
 func checkCascades(p *probe) {
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		if !mentioned(r) {
 			continue
 		}
 		all := p.world()
-		o := without(all, all[slices.Index(inventory.Kept(), r)*generation])
+		o := without(all, all[slices.Index(inventory.StoredResources(), r)*generation])
 		p.remove(o.gone[0])
 		p.cameTrue(o)
 		p.empty()
@@ -100,7 +100,7 @@ func checkCascades(p *probe) {
 
 func checkCascadeUndone(p *probe) {
 	all := p.world()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		o := without(p.worldAgain(), full(r, 1))
 		err := p.store.Change(p.ctx, func(tx inventory.Tx) error {
 			if err := tx.Delete(p.ctx, r, id(r, 1), 1); err != nil {
@@ -123,7 +123,7 @@ func checkCascadeUndone(p *probe) {
 
 // worldAgain is what the store has, but not the same records.
 func (*probe) worldAgain() (all []inventory.Record) {
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		all = append(all, generationOf(r)...)
 	}
 	return all

@@ -13,7 +13,7 @@ const generation = 4
 
 // id is that of the record n of a resource, in the order of n.
 func id(r *inventory.Resource, n int) string {
-	return fmt.Sprintf("018f4c2e-7b1a-7c3d-%04x-%012x", 0x8000+slices.Index(inventory.Kept(), r), n)
+	return fmt.Sprintf("018f4c2e-7b1a-7c3d-%04x-%012x", 0x8000+slices.Index(inventory.StoredResources(), r), n)
 }
 
 // moment is a time n minutes and n microseconds into a day.
@@ -114,7 +114,7 @@ func sampleText(f *inventory.Field, n int) string {
 
 // world puts a generation of each resource into the store.
 func (p *probe) world() (all []inventory.Record) {
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		all = append(all, generationOf(r)...)
 	}
 	p.change("create a world", func(tx inventory.Tx) error {

@@ -74,7 +74,7 @@ func checkUndoneByError(p *probe) {
 // intact demands that a world is as it was, and can change.
 func (p *probe) intact(all []inventory.Record) {
 	p.has(all...)
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		p.holds(r, generationOf(r)...)
 	}
 	p.create(another(inventory.Of[inventory.Device]()))
@@ -97,7 +97,7 @@ func checkUndoneByPanic(p *probe) {
 func checkKeepsError(p *probe) {
 	r := inventory.Of[inventory.Device]()
 	for _, want := range []*inventory.Error{
-		inventory.Absent(r), inventory.Denied(), {Kind: inventory.Invalid, Message: "mine", Fields: []inventory.FieldError{{Field: "a", Reason: "b"}}},
+		inventory.Absent(r), inventory.PermissionDenied(), {Kind: inventory.Invalid, Message: "mine", Fields: []inventory.FieldError{{Field: "a", Reason: "b"}}},
 	} {
 		err := p.store.Change(p.ctx, func(inventory.Tx) error { return want })
 		refused("a transaction that returns an *Error", err, want)

@@ -21,7 +21,7 @@ type zoo struct {
 
 func newZoo() *zoo {
 	z := &zoo{rand.New(rand.NewPCG(1, 2)), map[*inventory.Resource][]inventory.Record{}}
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		for n := range z.size(r) {
 			z.records[r] = append(z.records[r], z.record(r, n+1))
 		}
@@ -35,7 +35,7 @@ func (z *zoo) again() *zoo { return &zoo{rand.New(rand.NewPCG(6, 7)), z.records}
 // settle makes a zoo and puts it into the store.
 func (p *probe) settle() *zoo {
 	z := newZoo()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		p.create(z.all(r)...)
 	}
 	return z

@@ -42,7 +42,7 @@ func checkSchema(t *testing.T, url string) {
 	open(t, url, nil)
 	db := raw(t, url)
 	var tables []string
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		table := r.Table()
 		tables = append(tables, table)
 		columns, refs, indexes := described(r)

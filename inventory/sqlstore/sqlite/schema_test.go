@@ -45,7 +45,7 @@ func TestSchema(t *testing.T) {
 	open(t, path)
 	db := raw(t, path)
 	var tables []string
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		table := r.Table()
 		tables = append(tables, table)
 		var columns, refs, keys, indexes []string

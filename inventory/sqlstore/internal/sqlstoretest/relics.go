@@ -54,7 +54,7 @@ func Relics() []inventory.Record {
 			PasswordChangedAt: &at, LastLogin: &at, PasswordHash: "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA", Epoch: 3,
 			ResetHash: "6f1e", ResetExpiresAt: &at,
 		}),
-		Based(12, &inventory.Receipt{Owner: ID(2), Key: "k", Request: "hash", Status: 201, Location: "/devices/x", Body: "{}"}),
+		Based(12, &inventory.IdempotencyRecord{Owner: ID(2), Key: "k", Request: "hash", Status: 201, Location: "/devices/x", Body: "{}"}),
 		Based(13, &inventory.Secret{Name: "jwt", Value: "not so secret"}),
 	}
 }
@@ -66,7 +66,7 @@ func CheckRelics(t testing.TB, store inventory.Reader) {
 	for _, rec := range Relics() {
 		kept[reflect.TypeOf(rec)] = append(kept[reflect.TypeOf(rec)], rec)
 	}
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		want := kept[reflect.TypeOf(r.New())]
 		if len(want) == 0 {
 			continue // a kind of record that is younger than the first schema

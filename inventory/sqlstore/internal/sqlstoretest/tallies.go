@@ -112,12 +112,12 @@ func change(t testing.TB, tx inventory.Tx, random *rand.Rand) error {
 // CheckTotals compares every total that a store keeps with the records.
 func CheckTotals(t testing.TB, store inventory.Store) {
 	t.Helper()
-	for _, r := range inventory.Kept() {
+	for _, r := range inventory.StoredResources() {
 		all, err := store.List(t.Context(), &inventory.Query{Resource: r, Count: true})
 		require.NoError(t, err)
 		require.Len(t, all.Records, int(all.Total), r.Name())
 		for _, f := range r.Fields() {
-			if f.Tally {
+			if f.Counted {
 				recountField(t, store, r, f, all.Records)
 			}
 		}
