@@ -7,7 +7,7 @@ import "maps"
 type AuditLog struct {
 	Base
 	UserID       *string `json:"user_id" field:"readonly,ref=users:null"`
-	Actor        string  `json:"actor" field:"readonly,max=100,search"`       // the name, which stays when the user goes
+	Actor        string  `json:"actor" field:"readonly,max=100,search"`         // the name, which stays when the user goes
 	Action       string  `json:"action" field:"readonly,max=50,counted"`        // such as create, update, delete, login
 	ResourceType string  `json:"resource_type" field:"readonly,max=50,counted"` // such as device
 	ResourceID   string  `json:"resource_id" field:"readonly,max=100,index"`

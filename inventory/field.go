@@ -53,7 +53,7 @@ type Field struct {
 	Search    bool // q looks into it
 
 	// What a database does for lists that are filtered or sorted by the field.
-	Index bool // is in an index, with the id
+	Index   bool // is in an index, with the id
 	Counted bool // the records of each value are counted as they change: few values, many records
 
 	index []int

@@ -18,7 +18,7 @@ type Interface struct {
 	MTU        *int64 `json:"mtu" field:"min=64,max=65535,counted"`
 	MACAddress string `json:"mac_address" field:"format=mac,search,index"`
 	Mode       string `json:"mode" field:"max=50,counted"`
-	IfIndex    *int64 `json:"ifindex" field:"min=1,max=2147483647,counted"`          // RFC 2863, InterfaceIndex
+	IfIndex    *int64 `json:"ifindex" field:"min=1,max=2147483647,counted"`        // RFC 2863, InterfaceIndex
 	IPAddress  string `json:"ip_address" field:"format=interface-ip,search,index"` // with or without the length of its prefix
 }
 

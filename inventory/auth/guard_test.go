@@ -44,7 +44,9 @@ func (a *accounts) set(userID string, s auth.AccountState) {
 }
 
 // standing of somebody.
-func standing() auth.AccountState { return auth.AccountState{Active: true, Role: auth.Editor, Epoch: 3} }
+func standing() auth.AccountState {
+	return auth.AccountState{Active: true, Role: auth.Editor, Epoch: 3}
+}
 
 func newAccounts() *accounts {
 	return &accounts{users: map[string]auth.AccountState{somebody().UserID: standing()}}

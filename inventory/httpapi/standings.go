@@ -14,7 +14,9 @@ import (
 type AccountStates struct{ users inventory.Reader }
 
 // NewAccountStates makes the AccountStates of the users in a store.
-func NewAccountStates(users inventory.Reader) *AccountStates { return &AccountStates{inventory.Fresh(users)} }
+func NewAccountStates(users inventory.Reader) *AccountStates {
+	return &AccountStates{inventory.Fresh(users)}
+}
 
 // AccountState is what the user with an id is worth now: nothing if there is no such user. The
 // error is a failure of the store.
