@@ -10,8 +10,8 @@ type Interface struct {
 	Description string     `json:"description" field:"max=255,search"`
 	Type        string     `json:"type" field:"required,max=50,counted"`
 	Status      LinkStatus `json:"status" field:"default=up,index,counted"`
-	AdminStatus LinkStatus `json:"admin_status" field:"tally"`
-	OperStatus  OperStatus `json:"oper_status" field:"tally"`
+	AdminStatus LinkStatus `json:"admin_status" field:"counted"`
+	OperStatus  OperStatus `json:"oper_status" field:"counted"`
 	// Speed and SpeedMbps say the same and fill each other.
 	Speed      string `json:"speed" field:"format=speed,counted"`
 	SpeedMbps  *int64 `json:"speed_mbps" field:"min=1,max=1000000000,index,counted"`
