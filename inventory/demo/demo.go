@@ -2,9 +2,12 @@ package demo
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/ashlar-go/ashlar/inventory"
 )
@@ -15,35 +18,34 @@ const (
 	MaxDevices     = 5_000_000
 )
 
-// Options are the choices of [Fill]. Nil means the defaults.
+// batchSize is the number of records in a transaction. Larger batches were not faster.
+const batchSize = 5000
+
+// Options configures [Fill]. Nil means the defaults.
 type Options struct {
-	// Devices is how many there will be, up to MaxDevices. The rest follows: see [Plan].
-	// Default: DefaultDevices.
+	// Devices is the number of devices, up to MaxDevices; [Plan] derives the other numbers
+	// from it. Default: DefaultDevices.
 	Devices int
-	// Seed chooses one of many networks.
+	// Seed selects one of many networks.
 	Seed uint64
-	// Now is when the network is looked at: everything in it has happened before.
-	// Default: the present.
+	// Now is the newest possible time of any record. Default: the present.
 	Now time.Time
-	// NewID makes the ids, UUIDs in lower case. Default: UUIDs of version 7 that have the
-	// time at which the record is said to have been created.
-	NewID func() (string, error)
-	// Progress is called after each batch with the number of records that are written, and
-	// that there will be. Default: nobody is told.
+	// Progress, if set, is called after each batch with the number of records written so far
+	// and in total.
 	Progress func(done, total int)
 }
 
-// Counts are numbers of records.
+// Counts holds numbers of records.
 type Counts struct {
 	Locations, Devices, Interfaces, VLANs, Links, Metrics, Events int
 }
 
-// Total is the number of all of them.
+// Total returns the sum of all counts.
 func (c Counts) Total() int {
 	return c.Locations + c.Devices + c.Interfaces + c.VLANs + c.Links + c.Metrics + c.Events
 }
 
-// Plan is what [Fill] writes for a number of devices: two interfaces for each, a link and
+// Plan returns what [Fill] writes for a number of devices: two interfaces for each, a link and
 // a metric for every two, an event for every five, a VLAN for every ten. There are 60
 // locations from 600 devices up to 150,000, and one for 2,500 devices beyond.
 func Plan(devices int) Counts {
@@ -55,20 +57,19 @@ func Plan(devices int) Counts {
 	}
 }
 
-// Fill writes a network to an empty store: the records of [Plan], and one entry of
-// the audit log. They are written 1,000 at a time, each batch in a transaction of its own, so
-// that what is there when ctx ends, or the store fails, is whole batches. The counts are those
-// of the records that have been written, also beside an error.
+// Fill writes the records of [Plan] and one audit entry to an empty store, in batches of 5,000
+// records, each in a transaction of its own. When ctx ends or the store fails, the batches
+// written before stay; the counts are those of the records written, also beside an error.
 //
-// The error is an [*inventory.Error] of kind Conflict for a store that has devices or
-// locations already; one that names the setting that is wrong; or that of the store.
+// The error is an [*inventory.Error] of kind Conflict if the store has devices or locations,
+// an error that names the invalid option, or the error of the store.
 func Fill(ctx context.Context, store inventory.Store, opts *Options) (Counts, error) {
 	o := Options{}
 	if opts != nil {
 		o = *opts
 	}
 	if o.Devices < 0 || o.Devices > MaxDevices {
-		return Counts{}, fmt.Errorf("demo: %d devices: there must be from 1 to %d, or 0 for %d", o.Devices, MaxDevices, DefaultDevices)
+		return Counts{}, fmt.Errorf("demo: invalid number of devices %d: use 1 to %d, or 0 for %d", o.Devices, MaxDevices, DefaultDevices)
 	}
 	if o.Devices == 0 {
 		o.Devices = DefaultDevices
@@ -78,14 +79,82 @@ func Fill(ctx context.Context, store inventory.Store, opts *Options) (Counts, er
 	}
 	o.Now = o.Now.UTC().Truncate(time.Microsecond)
 	if year := o.Now.Year(); year < 1990 || year > 9999 {
-		return Counts{}, fmt.Errorf("demo: Now is %s: it must be of the years 1990 to 9999", o.Now.Format(time.RFC3339))
+		return Counts{}, fmt.Errorf("demo: invalid Now %s: use a time in the years 1990 to 9999", o.Now.Format(time.RFC3339))
 	}
-	n := &network{
-		writer: &writer{store: store, progress: o.Progress, newID: o.NewID, ids: newIDs()},
-		rng:    rand.New(rand.NewPCG(o.Seed, 0x6173686c6172)),
-		now:    o.Now, seed: o.Seed, plan: Plan(o.Devices),
+	w := &writer{store: store, Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0x6173686c6172))}
+	err := (&network{writer: w, plan: Plan(o.Devices)}).build(ctx)
+	return w.written, err
+}
+
+// writer collects records and writes them in batches.
+type writer struct {
+	Options
+	store    inventory.Store
+	rng      *rand.Rand
+	sequence uint64 // of the ids
+	batch    []inventory.Record
+	made     Counts // including the batch
+	written  Counts
+	checked  bool // the store was empty
+}
+
+// add sets the id and the times of a record and writes the batch if it is full.
+func (w *writer) add(ctx context.Context, rec inventory.Record, created time.Time) error {
+	*rec.Meta() = inventory.Base{ID: w.id(created), CreatedAt: created, UpdatedAt: created, Version: 1}
+	if w.batch = append(w.batch, rec); len(w.batch) < batchSize {
+		return nil
 	}
-	n.total = n.plan.Total()
-	err := n.build(ctx)
-	return n.written, err
+	return w.flush(ctx)
+}
+
+// id returns a UUID of version 7 (RFC 9562, section 5.7) for a time in the past, which the
+// library does not offer. Within a millisecond 4,096 ids in a row are in ascending order.
+func (w *writer) id(at time.Time) string {
+	w.sequence++
+	var id uuid.UUID
+	binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16|0x7000|w.sequence&0xfff)
+	binary.BigEndian.PutUint64(id[8:], w.rng.Uint64()&^(0xc0<<56)|0x80<<56)
+	return id.String()
+}
+
+// flush writes the batch in one transaction. The first one checks that the store is empty, so
+// that one of two concurrent calls fails.
+func (w *writer) flush(ctx context.Context) error {
+	if len(w.batch) == 0 {
+		return ctx.Err()
+	}
+	err := w.store.Change(ctx, func(tx inventory.Tx) error {
+		if !w.checked {
+			if err := checkEmpty(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return tx.Create(ctx, w.batch...)
+	})
+	if err != nil {
+		return err
+	}
+	w.checked = true
+	w.written = w.made
+	w.batch = w.batch[:0]
+	if w.Progress != nil {
+		w.Progress(w.written.Total(), Plan(w.Devices).Total())
+	}
+	return nil
+}
+
+func checkEmpty(ctx context.Context, tx inventory.Tx) error {
+	for _, r := range []*inventory.Resource{inventory.Of[inventory.Device](), inventory.Of[inventory.Location]()} {
+		page, err := tx.List(ctx, &inventory.Query{Resource: r, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(page.Records) > 0 {
+			return &inventory.Error{
+				Kind:    inventory.Conflict,
+				Message: "The inventory already has " + r.Name() + ": demo data needs an empty inventory",
+			}
+		}
+	}
+	return nil
 }

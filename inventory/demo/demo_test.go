@@ -17,20 +17,11 @@ import (
 
 func now() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
 
-// counter makes ids that are the same each time.
-func counter() func() (string, error) {
-	n := 0
-	return func() (string, error) {
-		n++
-		return fmt.Sprintf("018f4c2e-7b1a-7c3d-9e4f-%012d", n), nil
-	}
-}
-
 func options(devices int, seed uint64) *demo.Options {
-	return &demo.Options{Devices: devices, Seed: seed, Now: now(), NewID: counter()}
+	return &demo.Options{Devices: devices, Seed: seed, Now: now()}
 }
 
-// watched is a store that sees what is written.
+// watched is a store that passes each batch to a function before it is written.
 type watched struct {
 	inventory.Store
 	batch func(n int, records []inventory.Record) error
@@ -65,8 +56,8 @@ func list[T any](t testing.TB, s inventory.Reader) []*T {
 	return all
 }
 
-// held is what a store has.
-func held(t testing.TB, s inventory.Reader) demo.Counts {
+// stored counts the records of a store.
+func stored(t testing.TB, s inventory.Reader) demo.Counts {
 	t.Helper()
 	return demo.Counts{
 		Locations: len(list[inventory.Location](t, s)), Devices: len(list[inventory.Device](t, s)),
@@ -75,7 +66,6 @@ func held(t testing.TB, s inventory.Reader) demo.Counts {
 	}
 }
 
-// TestPlan says how much there will be.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, demo.Counts{Locations: 60, Devices: 10_000, Interfaces: 20_000, VLANs: 1000, Links: 5000, Metrics: 5000, Events: 2000},
@@ -86,9 +76,8 @@ func TestPlan(t *testing.T) {
 	require.Zero(t, demo.Plan(-1).Total())
 }
 
-// TestFill says that what was planned is there, whatever the size and the seed: the store
-// refuses references to nothing and keys that are there twice, and every record is in the form
-// in which it is kept.
+// TestFill fills stores of several sizes. The store rejects dangling references and duplicate
+// keys; the test also checks that every record is in its canonical form.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	for _, devices := range []int{1, 2, 3, 7, 59, 601, 1202} {
@@ -99,10 +88,10 @@ func TestFill(t *testing.T) {
 				for _, rec := range records {
 					checked := inventory.Clone(rec)
 					if err := inventory.CheckNew(checked); err != nil || !reflect.DeepEqual(rec, checked) {
-						return fmt.Errorf("%+v is %+v in its form, %v", rec, checked, err)
+						return fmt.Errorf("%+v is not canonical: %+v, %v", rec, checked, err)
 					}
 					if rec.Meta().CreatedAt.After(now()) {
-						return fmt.Errorf("%+v is of the future", rec)
+						return fmt.Errorf("%+v was created in the future", rec)
 					}
 				}
 				return nil
@@ -110,7 +99,7 @@ func TestFill(t *testing.T) {
 			counts, err := demo.Fill(t.Context(), store, options(devices, uint64(devices)))
 			require.NoError(t, err)
 			require.Equal(t, demo.Plan(devices), counts)
-			require.Equal(t, counts, held(t, store))
+			require.Equal(t, counts, stored(t, store))
 			require.Empty(t, list[inventory.User](t, store))
 			entries := list[inventory.AuditLog](t, store)
 			require.Len(t, entries, 1)
@@ -119,17 +108,17 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestLarge says that keys stay unique where there are several sites in a city, and several
-// parts of a site. It looks at the beginning of a million devices.
-func TestLarge(t *testing.T) {
+// TestLargeNetworkHasUniqueKeys checks the first records of a million devices, where cities
+// have several sites and sites have several parts.
+func TestLargeNetworkHasUniqueKeys(t *testing.T) {
 	t.Parallel()
 	const enough = 30_000
 	seen := map[string]bool{}
-	store := nowhere{batch: func(records []inventory.Record) error {
+	store := discard{batch: func(records []inventory.Record) error {
 		for _, rec := range records {
 			for _, key := range keys(rec) {
 				if seen[key] {
-					return errors.New(key + " is there twice")
+					return errors.New(key + ": duplicate")
 				}
 				seen[key] = true
 			}
@@ -151,7 +140,7 @@ func TestLarge(t *testing.T) {
 	require.Greater(t, counts.VLANs, 500)
 }
 
-// keys are what no two records may have in common.
+// keys returns the unique keys of a record.
 func keys(rec inventory.Record) []string {
 	switch r := rec.(type) {
 	case *inventory.Location:
@@ -164,8 +153,7 @@ func keys(rec inventory.Record) []string {
 	return nil
 }
 
-// TestSameAgain says that a seed means a network, and another one another.
-func TestSameAgain(t *testing.T) {
+func TestSeedDeterminesRecords(t *testing.T) {
 	t.Parallel()
 	filled := func(seed uint64) (records []inventory.Record) {
 		store := inventory.NewMemStore()
@@ -185,8 +173,7 @@ func TestSameAgain(t *testing.T) {
 	require.NotEqual(t, filled(1), filled(2))
 }
 
-// TestHangsTogether says what people who know networks would look at first.
-func TestHangsTogether(t *testing.T) {
+func TestRecordsAreConsistent(t *testing.T) {
 	t.Parallel()
 	store := inventory.NewMemStore()
 	_, err := demo.Fill(t.Context(), store, options(1200, 7))
@@ -202,7 +189,7 @@ func TestHangsTogether(t *testing.T) {
 	for _, d := range list[inventory.Device](t, store) {
 		hosts[d.ID] = d
 		require.True(t, strings.HasPrefix(d.Hostname, sites[*d.LocationID].SiteCode+"-"), d.Hostname)
-		require.False(t, addresses[d.IP], "%s is there twice", d.IP)
+		require.False(t, addresses[d.IP], "duplicate address %s", d.IP)
 		addresses[d.IP] = true
 		statuses[d.Status]++
 		if v, ok := vendors[d.Model]; ok {
@@ -246,9 +233,7 @@ func TestHangsTogether(t *testing.T) {
 	}
 }
 
-// TestIDs says that ids of one's own making are not needed: they are there once, and in the
-// order of creation.
-func TestIDs(t *testing.T) {
+func TestIDsFollowCreation(t *testing.T) {
 	t.Parallel()
 	store := inventory.NewMemStore()
 	_, err := demo.Fill(t.Context(), store, &demo.Options{Devices: 1000, Now: now()})
@@ -257,13 +242,12 @@ func TestIDs(t *testing.T) {
 	for _, d := range list[inventory.Device](t, store) {
 		require.True(t, inventory.ValidID(d.ID))
 		require.Equal(t, byte('7'), d.ID[14])
-		require.False(t, d.CreatedAt.Before(last), "in the order of their ids")
+		require.False(t, d.CreatedAt.Before(last), "created in the order of ids")
 		last = d.CreatedAt
 	}
-	require.Equal(t, demo.Plan(1000), held(t, store))
+	require.Equal(t, demo.Plan(1000), stored(t, store))
 }
 
-// TestProgress says that somebody who waits sees how far it is.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	opts, total, last := options(500, 0), demo.Plan(500).Total(), 0
@@ -277,8 +261,8 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, total, last)
 }
 
-// TestStopInTheMiddle says that what is there then is whole batches, and that the counts say so.
-func TestStopInTheMiddle(t *testing.T) {
+// TestInterrupted checks that complete batches stay and are counted.
+func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -293,7 +277,7 @@ func TestStopInTheMiddle(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, last, counts.Total())
 	require.Less(t, last, demo.Plan(4000).Total())
-	require.Equal(t, counts, held(t, store))
+	require.Equal(t, counts, stored(t, store))
 
 	failure := errors.New("disk full")
 	written := 0
@@ -307,16 +291,10 @@ func TestStopInTheMiddle(t *testing.T) {
 	counts, err = demo.Fill(t.Context(), broken, options(4000, 0))
 	require.ErrorIs(t, err, failure)
 	require.Equal(t, written, counts.Total())
-	require.Equal(t, counts, held(t, broken))
-
-	noID := options(10, 0)
-	noID.NewID = func() (string, error) { return "", failure }
-	_, err = demo.Fill(t.Context(), inventory.NewMemStore(), noID)
-	require.ErrorIs(t, err, failure)
+	require.Equal(t, counts, stored(t, broken))
 }
 
-// TestNotAmongOthers says that made-up records never get among real ones.
-func TestNotAmongOthers(t *testing.T) {
+func TestFillRefusesUsedStore(t *testing.T) {
 	t.Parallel()
 	for _, rec := range []inventory.Record{
 		&inventory.Location{Name: "Berlin", City: "Berlin", Country: "Germany", Address: "Allee 1"},
@@ -328,12 +306,11 @@ func TestNotAmongOthers(t *testing.T) {
 		require.Equal(t, inventory.Conflict, inventory.KindOf(err))
 		require.ErrorContains(t, err, inventory.ResourceOf(rec).Name())
 		require.Zero(t, counts)
-		require.Equal(t, 1, held(t, store).Total())
+		require.Equal(t, 1, stored(t, store).Total())
 	}
 }
 
-// TestTwoAtOnce says that of two fills of one store one gets it.
-func TestTwoAtOnce(t *testing.T) {
+func TestConcurrentFills(t *testing.T) {
 	t.Parallel()
 	store := inventory.NewMemStore()
 	results := make(chan error, 2)
@@ -346,47 +323,47 @@ func TestTwoAtOnce(t *testing.T) {
 	first, second := <-results, <-results
 	require.Equal(t, inventory.Conflict, inventory.KindOf(errors.Join(first, second)))
 	require.True(t, first == nil || second == nil)
-	require.Equal(t, demo.Plan(1000), held(t, store))
+	require.Equal(t, demo.Plan(1000), stored(t, store))
 }
 
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
 	for want, opts := range map[string]*demo.Options{
-		"-1 devices":      {Devices: -1},
-		"5000001 devices": {Devices: demo.MaxDevices + 1},
-		"Now is":          {Now: time.Unix(0, 0)},
+		"invalid number of devices -1": {Devices: -1},
+		"number of devices 5000001":    {Devices: demo.MaxDevices + 1},
+		"invalid Now":                  {Now: time.Unix(0, 0)},
 	} {
 		_, err := demo.Fill(t.Context(), inventory.NewMemStore(), opts)
 		require.ErrorContains(t, err, want)
 	}
 }
 
-// nowhere is a store that forgets, to measure what the rest takes.
-type nowhere struct {
+// discard is a store that drops what is written.
+type discard struct {
 	inventory.Store
 	batch func(records []inventory.Record) error // may be nil
 }
 
-func (s nowhere) Change(ctx context.Context, f func(inventory.Tx) error) error {
+func (s discard) Change(ctx context.Context, f func(inventory.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return f(nowhereTx{nil, s})
+	return f(discardTx{nil, s})
 }
 
-type nowhereTx struct {
+type discardTx struct {
 	inventory.Tx
-	store nowhere
+	store discard
 }
 
-func (tx nowhereTx) Create(_ context.Context, records ...inventory.Record) error {
+func (tx discardTx) Create(_ context.Context, records ...inventory.Record) error {
 	if tx.store.batch == nil {
 		return nil
 	}
 	return tx.store.batch(records)
 }
 
-func (nowhereTx) List(context.Context, *inventory.Query) (*inventory.Page, error) {
+func (discardTx) List(context.Context, *inventory.Query) (*inventory.Page, error) {
 	return &inventory.Page{}, nil
 }
 
@@ -394,7 +371,7 @@ func BenchmarkFill(b *testing.B) {
 	rows := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		counts, err := demo.Fill(b.Context(), nowhere{}, nil)
+		counts, err := demo.Fill(b.Context(), discard{}, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -403,7 +380,7 @@ func BenchmarkFill(b *testing.B) {
 	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkCheckNew is what it would take to check each record too.
+// BenchmarkCheckNew measures what checking each record would add.
 func BenchmarkCheckNew(b *testing.B) {
 	store := inventory.NewMemStore()
 	if _, err := demo.Fill(b.Context(), store, options(100, 0)); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/demo"
 )
 
-// A small network, and one of its devices.
+// Fill a store with a small network and look up a device.
 func ExampleFill() {
 	ctx := context.Background()
 	store := inventory.NewMemStore()
@@ -24,5 +24,5 @@ func ExampleFill() {
 	}
 	// Output:
 	// {Locations:10 Devices:100 Interfaces:200 VLANs:10 Links:50 Metrics:50 Events:20} <nil>
-	// ber1-acc-sw-0001 172.16.0.10 access-switch Juniper <nil>
+	// ber1-acc-sw-0001 172.16.0.8 access-switch Aruba <nil>
 }
