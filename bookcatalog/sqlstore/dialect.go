@@ -10,59 +10,69 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Dialect is what a database does in a way of its own. All fields are required.
+// Dialect describes how one database differs from others. All fields are required, unless
+// they say otherwise.
 type Dialect struct {
-	// Name is that of the database in goose: sqlite3, postgres.
+	// Name is the dialect's name in goose: sqlite3, postgres.
 	Name string
-	// Migrations are the files of goose, in their order, that make the schema.
+	// Migrations are goose's files, in their order, that create the schema.
 	Migrations fs.FS
-	// Placeholder is the nth parameter of a statement, counted from 1: "?" or "$1".
+	// Exclusive calls migrate with a handle to the database while no other process can migrate
+	// it. Optional: nil calls migrate without a lock.
+	Exclusive func(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) error
+	// Placeholder returns the nth parameter of a statement, counted from 1: "?" or "$1".
 	Placeholder func(n int) string
-	// Contains is a condition that is true when the first text holds the second, byte by
+	// Contains is a condition that holds if the first string contains the second one, byte by
 	// byte, with %s for each: "instr(%s, %s) > 0".
 	Contains string
-	// NoLimit is what LIMIT takes for all rows: "-1" or "ALL".
+	// NoLimit is the operand of LIMIT that returns all rows: "-1" or "ALL".
 	NoLimit string
-	// Duplicate tells of an error that it is a violation of a unique constraint, and of
-	// which column or index.
+	// Duplicate reports whether an error is the violation of a unique key, and returns the
+	// names of its columns or its index.
 	Duplicate func(err error) (of string, ok bool)
 }
 
-// migrations has a directory for each database that this module knows.
+// migrations has a directory for each database that this module supports.
 //
 //go:embed migrations
 var migrations embed.FS
 
-// Migrations are those for one of the databases that this module knows: sqlite.
+// Migrations returns the migrations for a database that this module supports: sqlite.
 func Migrations(database string) fs.FS {
 	files, err := fs.Sub(migrations, "migrations/"+database)
 	if err != nil {
-		panic("sqlstore: no migrations for " + database) // a name with dots or slashes
+		panic("sqlstore: invalid name of a database: " + database) // it has dots or slashes
 	}
 	return files
 }
 
-// migrate brings the schema up to date. One that a newer program has made is refused: this
-// one does not know what it would leave out.
+// migrate brings the schema up to date.
 func (d *Dialect) migrate(ctx context.Context, db *sql.DB) error {
-	provider, err := goose.NewProvider(goose.Dialect(d.Name), db, d.Migrations)
-	if err != nil {
-		return fmt.Errorf("migrations of the book catalog for %s: %w", d.Name, err)
-	}
-	// Another process may do the same at the same time. Of the steps, which are the table of
-	// versions and the migrations, an attempt fails at one that the other has done in between,
-	// and the next attempt finds that done.
-	for range 2 + len(provider.ListSources()) {
-		if _, err = provider.Up(ctx); err == nil {
-			break
-		}
+	var err error
+	if d.Exclusive == nil {
+		err = d.up(ctx, db)
+	} else {
+		err = d.Exclusive(ctx, db, func(db *sql.DB) error { return d.up(ctx, db) })
 	}
 	if err != nil {
 		return fmt.Errorf("migrate the book catalog: %w", err)
 	}
+	return nil
+}
+
+// up applies the migrations that the database lacks. It refuses a schema that is newer than
+// the program, which would not store the fields that it does not know.
+func (d *Dialect) up(ctx context.Context, db *sql.DB) error {
+	provider, err := goose.NewProvider(goose.Dialect(d.Name), db, d.Migrations)
+	if err != nil {
+		return err
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return err
+	}
 	have, known, err := provider.GetVersions(ctx)
 	if err == nil && have > known {
-		err = fmt.Errorf("the database has version %d of the schema, and this program knows %d: use a newer program, or another database",
+		err = fmt.Errorf("the database has version %d of the schema, and this program supports up to %d: use a newer program or another database",
 			have, known)
 	}
 	return err

@@ -1,5 +1,5 @@
 // Package sqlstore keeps the books of a catalog in a database, through database/sql. It
-// imports no driver: sqlstore/sqlite does, and opens a file.
+// imports no driver: package sqlstore/sqlite does, and opens a file.
 //
 //	store, err := sqlite.Open(ctx, "books.db")
 //	if err != nil {
@@ -8,29 +8,26 @@
 //	defer store.Close()
 //	handler := httpapi.NewHandler(store, nil)
 //
-// For another database, write a [Dialect], its migrations, and an Open of your own that
-// ends in [New].
+// For another database, write a [Dialect], its migrations, and an Open of your own that ends
+// in [New].
 //
 // # Design notes
 //
-// What differs between databases is data: a [Dialect] has a field for each difference,
-// and the statements are the same for all. A branch on the name of a database would
-// have to be found again for the next one.
+// A [Dialect] holds the differences between databases as data, so that the statements are the
+// same for all and have no branches on the name of a database.
 //
-// A change is one statement that names the version it changes, so that there is no
-// transaction to be left open. A list is a reading transaction around the page and the
-// count, so that both speak of the same books.
+// A change is one statement with the version that it changes, so it needs no transaction. A
+// list reads the page and the count in one transaction, so that both see the same books.
 //
-// There are two handles to a database. SQLite has one writer at a time: with a handle of
-// one connection the others wait in Go, in order and no longer than their context, rather
-// than in the database, which would turn them away. Readers do not wait at all. For
-// a server that takes many writers both handles may be the same.
+// There are two handles to a database, because SQLite allows one writer at a time: writers
+// wait for the single connection of the first handle in Go, until their context ends, and
+// readers do not wait. For a database server both handles may be the same.
 //
-// What is looked for is folded by Go and kept next to the book (bookcatalog.Keys), since no
-// two databases agree on what upper case is. Looking for a part of a text reads every
-// key; that is fast enough for a catalog of some ten thousand books, and the place where
-// a larger one would put a full-text index.
+// Strings that are searched for are folded in Go and stored next to the book
+// (bookcatalog.Keys), since databases disagree about case. A search for a part of a string
+// reads every key; this is fast enough for some ten thousand books. A larger catalog would
+// need a full-text index here.
 //
-// Lists inside of a book, its authors and subjects, are JSON in one column: nobody asks for
-// an author by itself.
+// The authors and subjects of a book are JSON in one column each, since nothing queries an
+// author alone.
 package sqlstore

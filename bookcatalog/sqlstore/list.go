@@ -16,7 +16,7 @@ func (s *Store) List(ctx context.Context, q *bookcatalog.Query) (books []bookcat
 	if err != nil {
 		return nil, 0, s.failure("list books", nil, err)
 	}
-	// Nothing was changed, so that there is nothing to commit.
+	// The transaction only reads, so there is nothing to commit.
 	defer func() { err = errors.Join(err, ignoreDone(tx.Rollback())) }()
 	if books, err = s.page(ctx, tx, q); err != nil {
 		return nil, 0, s.failure("list books", nil, err)
@@ -30,7 +30,7 @@ func (s *Store) List(ctx context.Context, q *bookcatalog.Query) (books []bookcat
 	return books, total, nil
 }
 
-// ignoreDone is for a transaction that its context has ended already.
+// ignoreDone drops the error of a transaction that its context has ended already.
 func ignoreDone(err error) error {
 	if errors.Is(err, sql.ErrTxDone) {
 		return nil
@@ -80,7 +80,7 @@ func where(conditions []string) string {
 	return " WHERE " + strings.Join(conditions, " AND ")
 }
 
-// filters are the conditions of a query, one for each field that is set.
+// filters returns the conditions of a query, one for each field that is set.
 func (st *statement) filters(q *bookcatalog.Query) []string {
 	var conditions []string
 	folded := q.Folded()
@@ -117,14 +117,14 @@ func (st *statement) years(q *bookcatalog.Query) []string {
 	return conditions
 }
 
-// sortColumn is where a book's place in an order is kept.
+// sortColumn is a column that lists can be sorted by.
 type sortColumn struct {
 	name  string
-	value func(b *bookcatalog.Book) any // of the column, for a book
+	value func(b *bookcatalog.Book) any // returns the value of the column for a book
 }
 
-// sortColumns has one for each of bookcatalog.SortFields. Names of columns come from here
-// and from nowhere else.
+// sortColumns returns a column for each of bookcatalog.SortFields. Queries sort by no other
+// columns.
 func sortColumns() map[bookcatalog.SortField]sortColumn {
 	return map[bookcatalog.SortField]sortColumn{
 		bookcatalog.SortTitle:   {"title_key", func(b *bookcatalog.Book) any { return bookcatalog.KeysOf(b).Title }},
@@ -142,7 +142,8 @@ type sortKey struct {
 	desc bool
 }
 
-// sortKeys are those of a query. The id comes last, so that no two books are equal.
+// sortKeys returns the columns a query sorts by. The id is the last, so that no two books are
+// equal.
 func sortKeys(q *bookcatalog.Query) []sortKey {
 	known := sortColumns()
 	var keys []sortKey
@@ -169,7 +170,7 @@ func (k sortKey) direction() string {
 	return ""
 }
 
-// behind is how the value of a book that comes later compares with that of an earlier one.
+// behind returns the operator between the value of a later book and that of an earlier one.
 func (k sortKey) behind() string {
 	if k.desc {
 		return " < "
@@ -177,8 +178,8 @@ func (k sortKey) behind() string {
 	return " > "
 }
 
-// after is the condition that a book comes behind the place of another: by the first key,
-// or equal in that and by the second, and so on. Rows can't be compared as a whole, since
+// after returns the condition that a book comes after another one: by the first key, or
+// equal in the first and by the second, and so on. A comparison of rows would not do, since
 // keys may have different directions.
 func (st *statement) after(q *bookcatalog.Query) string {
 	var either []string

@@ -9,15 +9,14 @@ import (
 	"github.com/ashlar-go/ashlar/bookcatalog"
 )
 
-// column is one of the table, with where its value comes from and, unless it is a key,
-// goes to.
+// column is a column of the table.
 type column struct {
 	name  string
-	value func(r *row) any
-	into  func(r *row) any // nil for a key
+	value func(r *row) any // returns the value to store
+	into  func(r *row) any // returns where to scan it to; nil for a key
 }
 
-// row is a book as the table has it.
+// row is a row of the table.
 type row struct {
 	book                      bookcatalog.Book
 	keys                      bookcatalog.Keys
@@ -25,8 +24,8 @@ type row struct {
 	created, updated          int64
 }
 
-// columns is the whole table. The same list makes INSERT, UPDATE and SELECT, so that none
-// of them can miss one.
+// columns returns all columns of the table. INSERT, UPDATE and SELECT are made from the same
+// list, so that none of them can miss one.
 func columns() []column {
 	return []column{
 		{"id", func(r *row) any { return r.book.ID }, func(r *row) any { return &r.book.ID }},
@@ -53,18 +52,18 @@ func columns() []column {
 	}
 }
 
-// rowOf makes the row of a book.
+// rowOf returns the row of a book.
 func rowOf(b *bookcatalog.Book) (*row, error) {
 	r := &row{book: *b, keys: bookcatalog.KeysOf(b), created: b.CreatedAt.UnixMicro(), updated: b.UpdatedAt.UnixMicro()}
 	for _, part := range []struct {
 		into *string
 		from any
 	}{{&r.author, b.Author}, {&r.authors, b.Authors}, {&r.subjects, b.Subjects}} {
-		text, err := json.Marshal(part.from)
+		doc, err := json.Marshal(part.from)
 		if err != nil {
 			return nil, fmt.Errorf("book %s: %w", b.ID, err)
 		}
-		*part.into = string(text)
+		*part.into = string(doc)
 	}
 	return r, nil
 }
@@ -72,7 +71,7 @@ func rowOf(b *bookcatalog.Book) (*row, error) {
 // scanner is a *sql.Row or *sql.Rows.
 type scanner interface{ Scan(into ...any) error }
 
-// read takes the book from a row whose columns are those of selected.
+// read scans the book of a row with the columns of selected.
 func (s *Store) read(from scanner) (*bookcatalog.Book, error) {
 	r := &row{}
 	into := make([]any, 0, len(s.columns))
@@ -86,15 +85,15 @@ func (s *Store) read(from scanner) (*bookcatalog.Book, error) {
 	}
 	b := &r.book
 	b.CreatedAt, b.UpdatedAt = time.UnixMicro(r.created).UTC(), time.UnixMicro(r.updated).UTC()
-	for text, part := range map[*string]any{&r.author: &b.Author, &r.authors: &b.Authors, &r.subjects: &b.Subjects} {
-		if err := json.Unmarshal([]byte(*text), part); err != nil {
-			return nil, fmt.Errorf("book %s in the database: %w", b.ID, err)
+	for doc, part := range map[*string]any{&r.author: &b.Author, &r.authors: &b.Authors, &r.subjects: &b.Subjects} {
+		if err := json.Unmarshal([]byte(*doc), part); err != nil {
+			return nil, fmt.Errorf("book %s in the database has invalid JSON: %w", b.ID, err)
 		}
 	}
 	return b, nil
 }
 
-// selected is the list of the columns that make a book.
+// selected returns the names of the columns that make a book.
 func selected(columns []column) string {
 	var names []string
 	for _, c := range columns {

@@ -10,7 +10,8 @@ import (
 	"github.com/ashlar-go/ashlar/bookcatalog"
 )
 
-// Store is a bookcatalog.Store in a database.
+// Store is a bookcatalog.Store in a database. Make it with [New]. It is safe for concurrent
+// use.
 type Store struct {
 	writer, reader *sql.DB
 	dialect        Dialect
@@ -18,8 +19,9 @@ type Store struct {
 	selected       string
 }
 
-// New brings the schema up to date and makes a store. The store closes both handles,
-// which may be the same; if New fails, they are the caller's.
+// New brings the schema up to date and returns a store that writes through one handle and
+// reads through the other. They may be the same. The store closes both; if New fails, the
+// caller does.
 func New(ctx context.Context, write, read *sql.DB, d Dialect) (*Store, error) {
 	if err := d.migrate(ctx, write); err != nil {
 		return nil, err
@@ -28,7 +30,7 @@ func New(ctx context.Context, write, read *sql.DB, d Dialect) (*Store, error) {
 	return &Store{writer: write, reader: read, dialect: d, columns: all, selected: selected(all)}, nil
 }
 
-// Close closes the database.
+// Close closes both handles.
 func (s *Store) Close() error {
 	err := s.reader.Close()
 	if s.writer != s.reader {
@@ -37,13 +39,13 @@ func (s *Store) Close() error {
 	return err
 }
 
-// statement gathers the parameters of one.
+// statement collects the parameters of a statement.
 type statement struct {
 	dialect *Dialect
 	args    []any
 }
 
-// arg adds a parameter and returns what stands for it.
+// arg adds a parameter and returns its placeholder.
 func (st *statement) arg(v any) string {
 	st.args = append(st.args, v)
 	return st.dialect.Placeholder(len(st.args))
@@ -76,7 +78,7 @@ func (s *Store) Get(ctx context.Context, id string) (*bookcatalog.Book, error) {
 	return b, s.failure("read a book", b, err)
 }
 
-// Replace puts a book in place of one of its versions.
+// Replace replaces a version of the book with the same id.
 func (s *Store) Replace(ctx context.Context, b *bookcatalog.Book, version int64) error {
 	r, err := rowOf(b)
 	if err != nil {
@@ -95,7 +97,7 @@ func (s *Store) Replace(ctx context.Context, b *bookcatalog.Book, version int64)
 	return s.changed(ctx, result, b.ID)
 }
 
-// Delete removes a version of a book.
+// Delete deletes a version of a book.
 func (s *Store) Delete(ctx context.Context, id string, version int64) error {
 	st := statement{dialect: &s.dialect}
 	result, err := s.writer.ExecContext(ctx,
@@ -106,11 +108,12 @@ func (s *Store) Delete(ctx context.Context, id string, version int64) error {
 	return s.changed(ctx, result, id)
 }
 
-// changed is nil if a statement has changed a row, else it says why not.
+// changed returns nil if a statement has changed a row, else why it has not:
+// bookcatalog.ErrNotFound or bookcatalog.ErrStale.
 func (s *Store) changed(ctx context.Context, result sql.Result, id string) error {
 	n, err := result.RowsAffected()
 	if err != nil {
-		return s.failure("count what has changed", nil, err)
+		return s.failure("count the changed books", nil, err)
 	}
 	if n > 0 {
 		return nil
@@ -121,7 +124,8 @@ func (s *Store) changed(ctx context.Context, result sql.Result, id string) error
 	return bookcatalog.ErrStale
 }
 
-// failure makes the catalog's errors of the database's. It is nil for nil.
+// failure turns an error of the database into one of the catalog, and nil into nil. b is the
+// book that was to be written, or nil.
 func (s *Store) failure(what string, b *bookcatalog.Book, err error) error {
 	if err == nil {
 		return nil

@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"context"
+	"database/sql"
 	"io/fs"
 	"time"
 )
@@ -13,10 +15,9 @@ type Dialect struct {
 	// Migrations are the files of goose, in their order, that make the schema. Nil makes
 	// nothing: the schema is there.
 	Migrations fs.FS
-	// Exclusive begins a transaction that nobody else can write beside, as in "BEGIN
-	// IMMEDIATE": the migrations run inside it. Empty has each run in a transaction of
-	// its own, between Lock and Unlock.
-	Exclusive string
+	// Exclusive calls migrate with a handle to the database while no other process can migrate
+	// it. Nil runs each migration in a transaction of its own, between Lock and Unlock.
+	Exclusive func(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) error
 	// Lock and Unlock are statements with which a connection takes, waiting for it, and gives
 	// back a lock that is for migrations only.
 	Lock, Unlock string

@@ -60,7 +60,7 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, opts *Opt
 			s.kept[db] = newStatements(db, s.opts.Statements)
 		}
 	}
-	if err := s.migrate(ctx); err != nil {
+	if err := dialect.migrate(ctx, writer); err != nil {
 		return nil, s.failure(ctx, "migrate the inventory", err)
 	}
 	return s, nil

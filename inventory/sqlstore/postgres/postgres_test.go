@@ -133,7 +133,7 @@ func checkLaterMigration(t *testing.T, url string) {
 	require.Len(t, page.Records, 3)
 
 	_, err = postgres.Open(t.Context(), url, nil)
-	require.ErrorContains(t, err, "version 90000 of the schema, and this program knows")
+	require.ErrorContains(t, err, "version 90000 of the schema, and this program supports")
 }
 
 // checkOpeners says that several processes may start at once on a new database.

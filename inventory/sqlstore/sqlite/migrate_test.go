@@ -68,7 +68,7 @@ func TestLaterMigration(t *testing.T) {
 	require.NoError(t, newer.Close())
 
 	_, err = sqlite.Open(t.Context(), path, nil)
-	require.ErrorContains(t, err, "version 90000 of the schema, and this program knows")
+	require.ErrorContains(t, err, "version 90000 of the schema, and this program supports")
 	require.ErrorContains(t, err, path)
 }
 

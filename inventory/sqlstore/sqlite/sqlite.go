@@ -5,113 +5,119 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"runtime"
-	"strings"
+	"os"
 	"time"
 
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+
+	"github.com/ashlar-go/ashlar/internal/sqlitefile"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
 
-// Options are the choices of [Open]. Nil means the defaults.
+// Options change how [Open] opens a database. Nil means the defaults.
 type Options struct {
-	// Readers is how many connections read at the same time. Default: one for each processor,
-	// and at least 4.
+	// Readers is the number of connections that read. Default: the number of processors, at
+	// least 4.
 	Readers int
-	// BusyTimeout is how long a change waits for another process that is writing, before it
+	// BusyTimeout bounds how long a change waits for the lock of another process, before it
 	// fails with inventory.Unavailable. Default: 5s.
 	BusyTimeout time.Duration
-	// Store are the choices of the store itself.
+	// Store are the options of the store itself.
 	Store *sqlstore.Options
 }
 
-func (o *Options) busy() time.Duration {
-	if o.BusyTimeout <= 0 {
-		return 5 * time.Second
-	}
-	return o.BusyTimeout
-}
-
 // Memory is the path of a database in memory.
-const Memory = ":memory:"
+const Memory = sqlitefile.Memory
 
-// Open opens the file, which is made if it is not there, with its schema up to date. The
-// path [Memory] is a database of its own that is gone when the store is closed. The caller
-// closes the store. Several processes may have the same file open.
+// Open opens the database in a file and brings its schema up to date. It creates the file,
+// readable by its owner only, if there is none. The path [Memory] opens a new database that
+// ends when the store is closed. The caller closes the store. Several processes may have the
+// same file open.
 func Open(ctx context.Context, path string, opts *Options) (*sqlstore.Store, error) {
 	if path == "" {
-		return nil, errors.New("open an inventory: name a file, or " + Memory + " for none")
+		return nil, errors.New("open an inventory: the path is empty: name a file, or " + Memory)
 	}
 	if opts == nil {
 		opts = &Options{}
 	}
-	writer, reader, err := handles(path, opts)
+	writer, reader, err := handles(ctx, path, opts)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, err
 	}
-	var store *sqlstore.Store
-	if err = settle(ctx, writer, opts); err == nil {
-		store, err = sqlstore.New(ctx, writer, reader, Dialect(), opts.Store)
-	}
+	store, err := sqlstore.New(ctx, writer, reader, Dialect(), opts.Store)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), reader.Close(), writer.Close())
 	}
 	return store, nil
 }
 
-// settle makes the first connection, which gives a new file its write-ahead log. SQLite does
-// not wait for a lock there: of several that open a new file together some are turned away
-// immediately, whatever their timeout is. What else is wrong is told by who comes next.
-func settle(ctx context.Context, db *sql.DB, opts *Options) error {
-	for end := time.Now().Add(opts.busy()); ; {
-		if !busy(db.PingContext(ctx)) || time.Now().After(end) {
-			return nil
-		}
-		timer := time.NewTimer(time.Millisecond)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		}
+// Backup copies the database in a file to a new file, as [sqlstore.Store.Backup] does. It
+// does not migrate the database, whose schema may be older or newer than this program's.
+func Backup(ctx context.Context, path, file string) (err error) {
+	if _, err := os.Stat(path); err != nil {
+		return err // opening it would create it
+	}
+	writer, reader, err := handles(ctx, path, &Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reader.Close(), writer.Close()) }()
+	return sqlstore.Backup(ctx, reader, Dialect(), file)
+}
+
+func handles(ctx context.Context, path string, opts *Options) (writer, reader *sql.DB, err error) {
+	writer, reader, err = sqlitefile.Open(ctx, "sqlite", path, &sqlitefile.Options{
+		Readers: opts.Readers, BusyTimeout: opts.BusyTimeout,
+		Pragmas: []string{"cache_size(-32000)", "wal_autocheckpoint(4000)", "temp_store(2)"},
+	})
+	if err != nil {
+		err = fmt.Errorf("open %s: %w", path, err)
+	}
+	return writer, reader, err
+}
+
+// Dialect returns the dialect of SQLite. It adds one record per statement: an INSERT of
+// several rows keeps a copy of the pages it touches, to undo itself, which takes longer than
+// separate statements.
+func Dialect() sqlstore.Dialect {
+	return sqlstore.Dialect{
+		Name:       "sqlite3",
+		Migrations: sqlstore.Migrations("sqlite"),
+		Exclusive:  sqlitefile.Migrate,
+		Parameter:  "?",
+		Next:       "?",
+		Fold:       "lower(%s)", // of ASCII letters only
+		Contains:   "instr(%[1]s, %[2]s) > 0",
+		StartsWith: "substr(%[1]s, 1, length(%[2]s)) = %[2]s",
+		Element:    "EXISTS (SELECT 1 FROM json_each(%[1]s) WHERE value = %[2]s)",
+		NoLimit:    "-1",
+		Unindexed:  "+",
+		Backup:     "VACUUM INTO ?1",
+		Slots:      1,
+		Prepare:    true,
+		Time:       func(t time.Time) any { return t.UnixMicro() },
+		Fault:      fault,
 	}
 }
 
-// handles are the one that writes and the one that reads. In memory they are the same, of
-// one connection, which has the database for itself, as long as it is open.
-func handles(path string, opts *Options) (writer, reader *sql.DB, err error) {
-	name, options := "file:"+(&url.URL{Path: path}).EscapedPath(), common(opts)
-	switch {
-	case path == Memory:
-		name = "file:" + Memory
-	case strings.HasPrefix(path, "//"):
-		name = "file://" + name[len("file:"):] // or what is behind the slashes would be a host
+// fault classifies an error by its result code. SQLite does not say which foreign key is
+// violated.
+func fault(err error) sqlstore.Fault {
+	e, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return sqlstore.Fault{}
 	}
-	writer, err = sql.Open("sqlite", name+"?"+strings.Join(append(options, "_txlock=immediate"), "&"))
-	if err != nil {
-		return nil, nil, err
+	if columns, ok := sqlitefile.Duplicate(err); ok {
+		return sqlstore.Fault{Kind: sqlstore.Unique, Columns: columns}
 	}
-	writer.SetMaxOpenConns(1)
-	if path == Memory {
-		return writer, writer, nil
+	if e.Code() == codes.SQLITE_CONSTRAINT_FOREIGNKEY {
+		return sqlstore.Fault{Kind: sqlstore.ForeignKey}
 	}
-	reader, err = sql.Open("sqlite", name+"?"+strings.Join(options, "&"))
-	if err != nil {
-		return nil, nil, errors.Join(err, writer.Close())
+	switch e.Code() & 0xff { // the primary code
+	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED, codes.SQLITE_FULL, codes.SQLITE_IOERR,
+		codes.SQLITE_CANTOPEN, codes.SQLITE_NOMEM, codes.SQLITE_PROTOCOL, codes.SQLITE_READONLY:
+		return sqlstore.Fault{Kind: sqlstore.Down}
 	}
-	readers := opts.Readers
-	if readers <= 0 {
-		readers = max(4, runtime.GOMAXPROCS(0))
-	}
-	reader.SetMaxOpenConns(readers)
-	reader.SetMaxIdleConns(readers)
-	return writer, reader, nil
-}
-
-// common are the settings of every connection.
-func common(opts *Options) []string {
-	return []string{
-		fmt.Sprintf("_pragma=busy_timeout(%d)", opts.busy().Milliseconds()),
-		"_pragma=cache_size(-32000)", "_pragma=wal_autocheckpoint(4000)", "_pragma=temp_store(2)", "_pragma=journal_mode(WAL)", "_pragma=synchronous(NORMAL)", "_pragma=foreign_keys(1)",
-	}
+	return sqlstore.Fault{}
 }

@@ -1,0 +1,77 @@
+package sqlitefile
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+)
+
+// Migrate calls migrate with a handle to the database inside one transaction that holds the
+// write lock, so that only one of several processes that start together migrates a file.
+// The transaction is committed unless migrate returns an error. A transaction that migrate
+// begins is a savepoint of it.
+func Migrate(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err = conn.Raw(func(c any) error {
+		inner := sql.OpenDB(connection{c.(driver.Conn)})
+		inner.SetMaxOpenConns(1)
+		defer inner.Close()
+		return migrate(inner)
+	})
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		_, undone := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		err = errors.Join(err, undone)
+	}
+	return err
+}
+
+// connection is a driver.Connector for a connection that is open and in a transaction.
+type connection struct{ driver.Conn }
+
+func (c connection) Connect(context.Context) (driver.Conn, error) { return c, nil }
+func (c connection) Driver() driver.Driver                        { return noDriver{} }
+func (c connection) Close() error                                 { return nil }
+
+func (c connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+func (c connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+func (c connection) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
+	_, err := c.ExecContext(ctx, "SAVEPOINT migration", nil)
+	return savepoint{c}, err
+}
+
+// savepoint is a transaction inside another one.
+type savepoint struct{ connection }
+
+func (s savepoint) Commit() error {
+	_, err := s.ExecContext(context.Background(), "RELEASE migration", nil)
+	return err
+}
+
+func (s savepoint) Rollback() error {
+	_, err := s.ExecContext(context.Background(), "ROLLBACK TO migration", nil)
+	return errors.Join(err, s.Commit())
+}
+
+// noDriver is the driver of a connection that is open already.
+type noDriver struct{}
+
+func (noDriver) Open(string) (driver.Conn, error) {
+	return nil, errors.New("the migration has one connection only")
+}

@@ -1,0 +1,165 @@
+// Package sqlitefile opens SQLite databases through database/sql, and lets one process at a
+// time migrate them.
+//
+//	writer, reader, err := sqlitefile.Open(ctx, "sqlite", "inventory.db", nil)
+//
+// It imports no driver: the importing package registers one and passes its name. The driver
+// has to accept the URI parameters _pragma and _txlock, and its errors need a method
+// Code() int, as those of modernc.org/sqlite do.
+//
+// # Design notes
+//
+// A file has a write-ahead log, so that readers do not wait for the writer. The log is synced
+// at checkpoints and not at each commit (synchronous=NORMAL): a crash of the process loses
+// nothing; a loss of power may lose the last commits, but never corrupts the file.
+//
+// One handle has a single connection and writes, the other one has several and reads. Writers
+// therefore wait in Go, in order and until their context ends; SQLite itself would turn them
+// away after its busy timeout. Each transaction of the writer begins with the write lock
+// (_txlock=immediate), since SQLite can't upgrade a transaction that has read while another
+// process wrote.
+//
+// A database in memory belongs to one connection, which serves readers and writers in turn.
+// Several connections can share one, but without a log they would block each other.
+//
+// New files have mode 0600, because databases hold password hashes and keys. SQLite gives the
+// log the mode of the database. The mode of an existing file is left alone.
+package sqlitefile
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Memory is the path of a database in memory. It ends when its handle is closed.
+const Memory = ":memory:"
+
+// Options change how a database is opened. Nil means the defaults.
+type Options struct {
+	// Readers is the number of connections that read. Default: the number of processors, at
+	// least 4.
+	Readers int
+	// BusyTimeout bounds how long a statement waits for the lock of another process.
+	// Default: 5s.
+	BusyTimeout time.Duration
+	// Pragmas are settings of every connection besides those of the package, such as
+	// "cache_size(-32000)".
+	Pragmas []string
+}
+
+// Open opens the database in a file and returns the handle that writes and the handle that
+// reads. It creates the file if there is none. The handles are the same for [Memory]. The
+// caller closes both.
+//
+// Several processes may open a new file at the same time. SQLite does not wait for a lock
+// while it creates the write-ahead log, so Open retries until BusyTimeout. Any other error of
+// the database is left to the first statement.
+func Open(ctx context.Context, driver, path string, opts *Options) (writer, reader *sql.DB, err error) {
+	o := Options{}
+	if opts != nil {
+		o = *opts
+	}
+	if o.Readers <= 0 {
+		o.Readers = max(4, runtime.GOMAXPROCS(0))
+	}
+	if o.BusyTimeout <= 0 {
+		o.BusyTimeout = 5 * time.Second
+	}
+	if path != Memory {
+		create(path)
+	}
+	uri := o.uri(path)
+	if writer, err = sql.Open(driver, uri+"&_txlock=immediate"); err != nil {
+		return nil, nil, err
+	}
+	writer.SetMaxOpenConns(1)
+	if reader = writer; path != Memory {
+		if reader, err = sql.Open(driver, uri); err != nil {
+			return nil, nil, errors.Join(err, writer.Close())
+		}
+		reader.SetMaxOpenConns(o.Readers)
+		reader.SetMaxIdleConns(o.Readers)
+	}
+	if err := connect(ctx, writer, o.BusyTimeout); err != nil {
+		return nil, nil, errors.Join(err, reader.Close(), writer.Close())
+	}
+	return writer, reader, nil
+}
+
+// create creates a file that only its owner may read, unless it exists. SQLite reports why a
+// file can't be created.
+func create(path string) {
+	if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err == nil {
+		_ = f.Close()
+	}
+}
+
+// uri returns the URI of a path, which may contain any character.
+func (o *Options) uri(path string) string {
+	name := (&url.URL{Path: path}).EscapedPath()
+	if strings.HasPrefix(path, "//") {
+		name = "//" + name // the first element would be taken for a host
+	}
+	pragmas := append([]string{
+		fmt.Sprintf("busy_timeout(%d)", o.BusyTimeout.Milliseconds()),
+		"journal_mode(WAL)", "synchronous(NORMAL)", "foreign_keys(1)",
+	}, o.Pragmas...)
+	return "file:" + name + "?_pragma=" + strings.Join(pragmas, "&_pragma=")
+}
+
+// connect makes the first connection, which creates the write-ahead log of a new file.
+func connect(ctx context.Context, db *sql.DB, timeout time.Duration) error {
+	for end := time.Now().Add(timeout); Code(db.PingContext(ctx))&primary == busy && time.Now().Before(end); {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+// Result codes of SQLite. An extended code has the primary one in its low byte.
+const (
+	primary             = 0xff
+	busy                = 5
+	constraintPrimary   = 1555
+	constraintUniqueKey = 2067
+)
+
+// Code returns the extended result code of an error of the driver, or 0.
+func Code(err error) int {
+	var coded interface {
+		error
+		Code() int
+	}
+	if errors.As(err, &coded) {
+		return coded.Code()
+	}
+	return 0
+}
+
+// Duplicate reports whether an error is the violation of a unique or primary key, and returns
+// its columns. SQLite names them in the message only: "constraint failed: UNIQUE constraint
+// failed: links.a_interface_id, links.b_interface_id (2067)".
+func Duplicate(err error) (columns []string, ok bool) {
+	if code := Code(err); code != constraintUniqueKey && code != constraintPrimary {
+		return nil, false
+	}
+	list := err.Error()
+	if i := strings.LastIndex(list, "failed: "); i >= 0 {
+		list = list[i+len("failed: "):]
+	}
+	list, _, _ = strings.Cut(list, " (")
+	for part := range strings.SplitSeq(list, ", ") {
+		_, column, _ := strings.Cut(part, ".")
+		columns = append(columns, column)
+	}
+	return columns, true
+}
