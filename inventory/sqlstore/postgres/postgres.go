@@ -5,95 +5,135 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
 
-// Options are the choices of [Open]. Nil means the defaults.
+// Options change how [Open] opens a database. Nil means the defaults.
 type Options struct {
-	// ReadURL is a replica of the database, for reading. What must be fresh
-	// (sqlstore.Store.Fresh) is read from the database itself. Default: the same one.
+	// ReadURL is the URL of a replica to read from. Reads that must be fresh
+	// (sqlstore.Store.Fresh) use the database itself. Default: no replica.
 	ReadURL string
-	// MaxConns is how many connections there are at most, to each database. Default: 16.
+	// MaxConns bounds the connections to each database. Default: 16.
 	MaxConns int
-	// Store are the choices of the store itself.
+	// Store are the options of the store itself.
 	Store *sqlstore.Options
 }
 
-// Open opens the database of a URL such as postgres://user:password@host:5432/inventory,
-// with its schema up to date. The caller closes the store.
+// Open opens the database of a URL such as postgres://user:password@host:5432/inventory and
+// brings its schema up to date. The caller closes the store.
 //
-// The error is of kind inventory.Unavailable if the database does not answer. It has no
-// password in it.
+// The error is of kind inventory.Unavailable if the database can't be reached. It never
+// contains the password.
 func Open(ctx context.Context, url string, opts *Options) (*sqlstore.Store, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	writer, err := handle(url, opts)
+	writer, err := handle(url, opts.MaxConns)
 	if err != nil {
 		return nil, fmt.Errorf("open the inventory: %w", err)
 	}
 	reader := writer
+	store := sqlstore.Options{}
+	if opts.Store != nil {
+		store = *opts.Store
+	}
 	if opts.ReadURL != "" {
-		if reader, err = handle(opts.ReadURL, opts); err != nil {
+		store.Replica = true
+		if reader, err = handle(opts.ReadURL, opts.MaxConns); err != nil {
 			return nil, errors.Join(fmt.Errorf("open the inventory for reading: %w", err), writer.Close())
 		}
 	}
-	dialect, err := dialectOf(ctx, writer)
-	var store *sqlstore.Store
-	if err == nil {
-		store, err = sqlstore.New(ctx, writer, reader, dialect, opts.store())
-	} else {
-		err = failure(ctx, err)
-	}
+	s, err := sqlstore.New(ctx, writer, reader, Dialect(), &store)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the inventory: %w", err), reader.Close(), writer.Close())
 	}
-	return store, nil
+	return s, nil
 }
 
-// store is Store, and that the reader is a replica's where there is one.
-func (o *Options) store() *sqlstore.Options {
-	if o.ReadURL == "" {
-		return o.Store
-	}
-	store := sqlstore.Options{}
-	if o.Store != nil {
-		store = *o.Store
-	}
-	store.Replica = true
-	return &store
-}
-
-// failure is the error of a server that does not answer when it is opened, or not before the
-// deadline. A caller who has gone learns that, and nothing about the server.
-func failure(ctx context.Context, err error) error {
-	switch {
-	case errors.Is(ctx.Err(), context.Canceled):
-		return fmt.Errorf("%w (%w)", ctx.Err(), err) // drivers have words of their own for it
-	case fault(err).Kind != sqlstore.Down:
-		return err
-	}
-	return &inventory.Error{Kind: inventory.Unavailable, Message: "The database is not available: try again later", Err: err}
-}
-
-// handle opens no connection yet.
-func handle(url string, opts *Options) (*sql.DB, error) {
+// handle makes a pool of connections, and opens none yet.
+func handle(url string, conns int) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		// The driver's error repeats the address, and not always without the password.
-		return nil, errors.New("the address of the database can't be read: it must be like postgres://user:password@host:5432/inventory?sslmode=require")
+		// The driver's error may contain the password.
+		return nil, errors.New("invalid URL of the database: use postgres://user:password@host:5432/inventory?sslmode=require")
 	}
 	db := stdlib.OpenDB(*config)
-	conns := opts.MaxConns
 	if conns <= 0 {
 		conns = 16
 	}
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil
+}
+
+// lock is the number of the advisory lock for migrations, an arbitrary one.
+const lock = "4707185602417310"
+
+// Dialect returns the dialect of PostgreSQL.
+func Dialect() sqlstore.Dialect {
+	return sqlstore.Dialect{
+		Name:       "postgres",
+		Migrations: sqlstore.Migrations("postgres"),
+		Lock:       "SELECT pg_advisory_lock(" + lock + ")",
+		Unlock:     "SELECT pg_advisory_unlock(" + lock + ")",
+		Parameter:  "$",
+		Rows:       128,
+		Fold:       "lower(%s)", // of ASCII letters only, by the collation of the columns
+		Contains:   "strpos(%[1]s, %[2]s) > 0",
+		StartsWith: "left(%[1]s, length(%[2]s::text)) = %[2]s::text",
+		Element:    "%[1]s @> to_jsonb(%[2]s::text)",
+		NullsFirst: " NULLS FIRST",
+		NullsLast:  " NULLS LAST",
+		ForUpdate:  " FOR UPDATE",
+		Aborts:     true,
+		NoLimit:    "ALL",
+		Slots:      16,
+		Time:       func(t time.Time) any { return t },
+		Fault:      fault,
+	}
+}
+
+// fault classifies an error by its SQLSTATE.
+func fault(err error) sqlstore.Fault {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return sqlstore.Fault{Kind: lost(err)}
+	}
+	switch e.Code {
+	case "23505":
+		return sqlstore.Fault{Kind: sqlstore.Unique, Constraint: e.ConstraintName}
+	case "23503":
+		return sqlstore.Fault{Kind: sqlstore.ForeignKey, Constraint: e.ConstraintName}
+	case "40001", "40P01":
+		return sqlstore.Fault{Kind: sqlstore.Again}
+	case "25006", // read-only: the server has become a replica
+		"55P03", "57014": // a timeout of the server for locks or statements
+		return sqlstore.Fault{Kind: sqlstore.Down}
+	}
+	switch e.Code[:min(len(e.Code), 2)] {
+	case "08", "53", "57", "58": // connection, resources, shutdown, input and output
+		return sqlstore.Fault{Kind: sqlstore.Down}
+	}
+	return sqlstore.Fault{}
+}
+
+// lost returns sqlstore.Down for an error of the connection.
+func lost(err error) sqlstore.FaultKind {
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[net.Error](err)
+	switch {
+	case connecting, network, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		strings.Contains(err.Error(), "conn closed"), strings.Contains(err.Error(), "conn busy"):
+		return sqlstore.Down
+	}
+	return sqlstore.Failure
 }

@@ -51,7 +51,7 @@ func TestServer(t *testing.T) {
 	for name, check := range map[string]func(*testing.T, string){
 		"schema": checkSchema, "plans": checkPlans, "tallies": checkTallies, "later migration": checkLaterMigration,
 		"openers at once": checkOpeners, "given up": checkGivenUp, "checks": checkChecks, "crosswise": checkCrosswise, "failing bulk calls": checkFailingBulk,
-		"without collations": checkUncollated, "replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
+		"replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
 		"prefetch": func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,24 +227,6 @@ func checkCrosswise(t *testing.T, url string) {
 	require.NoError(t, errors.Join(errs...))
 	require.GreaterOrEqual(t, runs[0]+runs[1], 3, "one of them has to be run again")
 	sqlstoretest.CheckTotals(t, stores[0])
-}
-
-// checkUncollated says that the migrations for CockroachDB are whole: what is left out there
-// can be left out.
-func checkUncollated(t *testing.T, url string) {
-	d := postgres.Cockroach()
-	names, err := fs.Glob(d.Migrations, "*.sql")
-	require.NoError(t, err)
-	require.NotEmpty(t, names)
-	for _, name := range names {
-		text, err := fs.ReadFile(d.Migrations, name)
-		require.NoError(t, err)
-		require.NotContains(t, strings.ToUpper(string(text[strings.Index(string(text), "+goose Up"):])), "COLLATE")
-	}
-	db := raw(t, url)
-	store, err := sqlstore.New(t.Context(), db, db, d, nil)
-	require.NoError(t, err)
-	require.NoError(t, create(t, store, fleet(0, 1)...))
 }
 
 func checkBackup(t *testing.T, url string) {
