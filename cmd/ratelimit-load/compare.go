@@ -22,8 +22,8 @@ func newFigures(m *measurement) figures {
 	f := figures{
 		callsPerSecond: m.perSecond(),
 		cpuMicros:      math.NaN(),
-		p50Micros:      micros(m.latency.quantile(0.5)),
-		p99Micros:      micros(m.latency.quantile(0.99)),
+		p50Micros:      micros(m.latency.Quantile(0.5)),
+		p99Micros:      micros(m.latency.Quantile(0.99)),
 	}
 	if len(m.cpu) > 0 {
 		f[cpuMicros] = 0

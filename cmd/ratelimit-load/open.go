@@ -19,7 +19,7 @@ func (w *worker) open(ctx, inFlight context.Context) {
 		if !ok {
 			return
 		}
-		w.tally.delay.record(time.Since(due))
+		w.tally.delay.Record(time.Since(due))
 		w.call(inFlight, ticket, due)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
 
 // A report is what a single run prints. The JSON names are the tool's interface;
@@ -75,9 +76,9 @@ func newReport(s *settings, t *target, m *measurement) *report {
 	return r
 }
 
-func newPercentiles(h *histogram) percentiles {
-	at := func(q float64) float64 { return rounded(micros(h.quantile(q))) }
-	return percentiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), Max: rounded(micros(time.Duration(h.max)))}
+func newPercentiles(h *stats.Histogram) percentiles {
+	at := func(q float64) float64 { return rounded(micros(h.Quantile(q))) }
+	return percentiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), Max: rounded(micros(h.Max()))}
 }
 
 // rounded keeps three decimals, more than any figure here is worth.

@@ -5,6 +5,8 @@ import (
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc/codes"
+
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
 
 // A tally counts how calls ended. Every worker has its own; they are merged when
@@ -14,8 +16,8 @@ type tally struct {
 	errors                 map[codes.Code]uint64
 	unfinished             uint64 // still under way when the run gave up on them
 
-	latency histogram // of answered calls; in the open loop from the scheduled instant
-	delay   histogram // open loop only: how late calls were sent
+	latency stats.Histogram // of answered calls; in the open loop from the scheduled instant
+	delay   stats.Histogram // open loop only: how late calls were sent
 }
 
 // answered counts the calls that brought a decision. Rates, latencies and CPU
@@ -43,7 +45,7 @@ func (t *tally) answer(code ratelimitv3.RateLimitResponse_Code, latency time.Dur
 	default:
 		t.unknown++
 	}
-	t.latency.record(latency)
+	t.latency.Record(latency)
 }
 
 func (t *tally) fail(code codes.Code, n uint64) {
@@ -61,6 +63,6 @@ func (t *tally) merge(o *tally) {
 	for code, n := range o.errors {
 		t.fail(code, n)
 	}
-	t.latency.merge(&o.latency)
-	t.delay.merge(&o.delay)
+	t.latency.Merge(&o.latency)
+	t.delay.Merge(&o.delay)
 }

@@ -1,31 +1,35 @@
-// Package stats keeps the statistics of a rate limit service: counters, gauges and
-// timers by name. A [Registry] is the engine's ratelimit.Stats, the place where a
-// server counts what it does itself, and a page that shows all of it:
+// Package stats holds the statistics of a rate limit service: counters, gauges and
+// timers by name. A [Registry] is an engine's ratelimit.Stats, holds the statistics of
+// the server itself, and serves a page that lists them:
 //
 //	registry := stats.New(nil)
 //	engine := ratelimit.New(store, &ratelimit.Options{Stats: registry})
 //	mux.Handle("/stats", registry)
 //
-// Packages stats/statsd and stats/prom carry a registry to where it is looked at.
-// They, like anything else that wants the figures, call [Registry.Read] for
-// counters and gauges and [Registry.Observe] for timers.
+// Packages stats/statsd and stats/prom export a registry. Like any other reader of
+// statistics they call [Registry.Read] for counters and gauges, and [Registry.Timers]
+// or [Registry.Observe] for timers.
 //
-// Names are those of the reference service (reference 1.14): for a limit,
-// "ratelimit.service.rate_limit.<statistics key>.total_hits" and five more. A tag is
-// a part of the name, ".__<tag>=<value>"; [Tagged] writes it and [SplitTags] reads it.
+// The names are listed in REFERENCE.md, 5.1. The statistics of a limit are called
+// "ratelimit.service.rate_limit.<statistics key>.total_hits" and so on. A tag is a part
+// of the name, ".__<tag>=<value>"; [Tagged] writes it and [SplitTags] reads it.
 //
 // # Design notes
 //
-// Counting costs the same whether anybody looks or not: an atomic addition. What a
-// sink needs beside the sum, such as what it has sent already, the sink keeps.
+// Counting is an atomic addition, whether or not the statistics are exported. Anything
+// else that a sink needs, such as the total that it sent last, is stored in the sink.
 //
-// A timer hands each duration to those who observe it, because they want different
-// things: a push protocol whole milliseconds, a scrape a histogram with buckets of its
-// own. Without observers it keeps what the page shows, in buckets that are an eighth
-// of a power of two wide.
+// A timer records into one [Histogram], from which the page takes quantiles and the
+// push protocol takes whole milliseconds. Only a scrape, whose buckets and quantiles
+// are configurable, observes single durations, and only until it is closed. A sink that
+// was created and discarded therefore costs nothing per call.
 //
-// The engine says when it no longer uses a name (ratelimit.StatsReleaser). Its
-// counters are kept for a while longer, Options.Keep, because calls may still be
-// under way and sinks have not seen the last counts; then they go. A configuration that
-// changes for ever does not fill the process.
+// Histogram buckets are aligned to milliseconds and not to powers of ten of
+// nanoseconds: the push protocol rounds durations down to milliseconds, and a bucket
+// that spans such a boundary could not reproduce that.
+//
+// The engine reports when it no longer uses a name. The counters of that name are
+// retained for Options.Keep, because calls may be in progress and sinks may not have
+// read the last counts, and are then forgotten. Frequent changes of the configuration
+// do not accumulate memory.
 package stats

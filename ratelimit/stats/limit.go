@@ -6,11 +6,10 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// limitPrefix stands before the statistics key of a limit (specification,
-// "Statistics record").
+// limitPrefix begins the names of the statistics of limits (REFERENCE.md, 5.1).
 const limitPrefix = "ratelimit.service.rate_limit."
 
-// limitSuffixes are the statistics of one limit, in the order of counts.
+// limitSuffixes end the names of the statistics of one limit, in the order of counts.
 var limitSuffixes = [...]string{
 	".total_hits", ".over_limit", ".near_limit", ".over_limit_with_local_cache", ".within_limit", ".shadow_mode",
 }
@@ -19,27 +18,26 @@ func counts(c ratelimit.LimitCounts) [len(limitSuffixes)]uint64 {
 	return [...]uint64{c.TotalHits, c.OverLimit, c.NearLimit, c.OverLimitWithLocalCache, c.WithinLimit, c.ShadowMode}
 }
 
-// limit is the counters of one statistics key, with their names made once.
+// limit holds the counters of one statistics key and their names.
 type limit struct {
-	stats *ratelimit.LimitStats
-	names [len(limitSuffixes)]string
-	uses  int // how often Limit was called and not yet released
-	ended int // how often uses has come down to 0
+	stats    *ratelimit.LimitStats
+	names    [len(limitSuffixes)]string
+	uses     int // calls of Limit that were not released
+	releases int // how often uses has become 0
 }
 
 func newLimit(key string) *limit {
 	l := &limit{stats: ratelimit.NewLimitStats()}
-	// All names lie in one string: tens of thousands of rules have six of them each.
+	// One string holds all six names: there may be tens of thousands of rules.
 	var all []byte
 	var ends [len(limitSuffixes)]int
 	for i, suffix := range limitSuffixes {
 		all = append(append(append(all, limitPrefix...), key...), suffix...)
 		ends[i] = len(all)
 	}
-	text, start := string(all), 0
+	names, start := string(all), 0
 	for i, end := range ends {
-		l.names[i] = text[start:end]
-		start = end
+		l.names[i], start = names[start:end], end
 	}
 	return l
 }
@@ -57,35 +55,35 @@ func (r *Registry) Limit(key string) *ratelimit.LimitStats {
 	return l.stats
 }
 
-// release is a key that nobody used any more at a time.
+// release records that a key was no longer in use at some time.
 type release struct {
-	key   string
-	ended int // limit.ended then: if it is another by now, this release no longer counts
-	at    time.Time
+	key    string
+	number int // limit.releases; the release is void if the key was used since
+	at     time.Time
 }
 
-// Release says that one caller of Limit no longer uses the counters of key. When no
-// one does, they are kept for Options.Keep and then forgotten.
+// Release ends one caller's use of the counters of key. When the last one has ended,
+// they are retained for Options.Keep and then forgotten.
 func (r *Registry) Release(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
 	if l := r.limits[key]; l != nil && l.uses > 0 {
 		if l.uses--; l.uses == 0 {
-			l.ended++
-			r.released = append(r.released, release{key, l.ended, now})
+			l.releases++
+			r.released = append(r.released, release{key, l.releases, now})
 		}
 	}
 	r.forget(now)
 }
 
-// forget drops what was released long enough ago and has not been used since.
+// forget drops limits that were released long enough ago and not used since.
 func (r *Registry) forget(now time.Time) {
 	for len(r.released) > 0 && now.Sub(r.released[0].at) >= r.keep {
-		gone := r.released[0]
+		oldest := r.released[0]
 		r.released = r.released[1:]
-		if l := r.limits[gone.key]; l != nil && l.uses == 0 && l.ended == gone.ended {
-			delete(r.limits, gone.key)
+		if l := r.limits[oldest.key]; l != nil && l.uses == 0 && l.releases == oldest.number {
+			delete(r.limits, oldest.key)
 		}
 	}
 }

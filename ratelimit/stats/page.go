@@ -12,27 +12,27 @@ import (
 	"time"
 )
 
-// Snapshot is all statistics at a moment.
+// Snapshot holds all statistics as they were at one moment, by name.
 type Snapshot struct {
 	Counters map[string]uint64
 	Gauges   map[string]uint64
 	Timers   map[string]Summary
 }
 
-// Snapshot reads everything, timers included.
+// Snapshot reads all statistics, timers included.
 func (r *Registry) Snapshot() Snapshot {
 	s := Snapshot{Counters: map[string]uint64{}, Gauges: map[string]uint64{}, Timers: map[string]Summary{}}
-	r.Read(collector{&s})
-	for name, t := range r.catch().timers {
+	r.Read(snapshotReader(s))
+	for name, t := range r.Timers() {
 		s.Timers[name] = t.Summary()
 	}
 	return s
 }
 
-type collector struct{ s *Snapshot }
+type snapshotReader Snapshot
 
-func (c collector) Counter(name string, total uint64) { c.s.Counters[name] = total }
-func (c collector) Gauge(name string, value uint64)   { c.s.Gauges[name] = value }
+func (s snapshotReader) Counter(name string, total uint64) { s.Counters[name] = total }
+func (s snapshotReader) Gauge(name string, value uint64)   { s.Gauges[name] = value }
 
 // WriteText writes a line "<name>: <value>" for each statistic, sorted by name. The
 // value of a timer is its summary, in milliseconds.
@@ -44,20 +44,17 @@ func (s Snapshot) WriteText(w io.Writer) error {
 		}
 	}
 	for name, t := range s.Timers {
-		lines = append(lines, fmt.Sprintf("%s: count=%d mean=%s p50=%s p90=%s p99=%s max=%s\n",
-			name, t.Count, ms(t.Mean()), ms(t.P50), ms(t.P90), ms(t.P99), ms(t.Max)))
+		m := t.milliseconds()
+		lines = append(lines, fmt.Sprintf("%s: count=%d mean=%.3fms p50=%.3fms p90=%.3fms p99=%.3fms max=%.3fms\n",
+			name, m.Count, m.Mean, m.P50, m.P90, m.P99, m.Max))
 	}
 	slices.Sort(lines)
 	_, err := io.WriteString(w, strings.Join(lines, ""))
 	return err
 }
 
-func ms(d time.Duration) string { return fmt.Sprintf("%.3fms", milliseconds(d)) }
-
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// timerJSON is a Summary as JSON: durations are milliseconds.
-type timerJSON struct {
+// timerPage is a Summary as the page shows it, in milliseconds.
+type timerPage struct {
 	Count uint64  `json:"count"`
 	Sum   float64 `json:"sum_ms"`
 	Mean  float64 `json:"mean_ms"`
@@ -67,25 +64,23 @@ type timerJSON struct {
 	Max   float64 `json:"max_ms"`
 }
 
+func (s Summary) milliseconds() timerPage {
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	return timerPage{s.Count, ms(s.Sum), ms(s.Mean()), ms(s.P50), ms(s.P90), ms(s.P99), ms(s.Max)}
+}
+
 // MarshalJSON writes {"counters": {}, "gauges": {}, "timers": {}}, each by name.
 func (s Snapshot) MarshalJSON() ([]byte, error) {
-	timers := make(map[string]timerJSON, len(s.Timers))
+	timers := make(map[string]timerPage, len(s.Timers))
 	for name, t := range s.Timers {
-		timers[name] = timerJSON{
-			t.Count, milliseconds(t.Sum), milliseconds(t.Mean()),
-			milliseconds(t.P50), milliseconds(t.P90), milliseconds(t.P99), milliseconds(t.Max),
-		}
+		timers[name] = t.milliseconds()
 	}
-	return json.Marshal(struct {
-		Counters map[string]uint64    `json:"counters"`
-		Gauges   map[string]uint64    `json:"gauges"`
-		Timers   map[string]timerJSON `json:"timers"`
-	}{s.Counters, s.Gauges, timers})
+	return json.Marshal(map[string]any{"counters": s.Counters, "gauges": s.Gauges, "timers": timers})
 }
 
 // ServeHTTP shows all statistics as text, or as JSON for "?format=json" or a client
-// that accepts application/json. "?filter=<text>" leaves out names without the text,
-// "?usedonly" counters that are still 0.
+// that accepts application/json. "?filter=<string>" omits names without the string,
+// "?usedonly" counters and timers that are still 0.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -93,30 +88,28 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	query := req.URL.Query()
+	accepted := "text"
+	if strings.Contains(req.Header.Get("Accept"), "application/json") {
+		accepted = "json"
+	}
 	s := r.Snapshot().filter(query.Get("filter"), query.Has("usedonly"))
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	switch format := cmp.Or(query.Get("format"), accepted(req)); format {
+	// Errors of writing are ignored: the client disconnected.
+	switch format := cmp.Or(query.Get("format"), accepted); format {
 	case "json":
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(s) // the client may be gone; there is no one left to tell
+		_ = json.NewEncoder(w).Encode(s)
 	case "text":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		s.WriteText(w) // likewise
+		_ = s.WriteText(w)
 	default:
-		http.Error(w, fmt.Sprintf("format %q: use text or json", format), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("unknown format %q: use text or json", format), http.StatusBadRequest)
 	}
 }
 
-func accepted(req *http.Request) string {
-	if strings.Contains(req.Header.Get("Accept"), "application/json") {
-		return "json"
-	}
-	return "text"
-}
-
-func (s Snapshot) filter(text string, usedOnly bool) Snapshot {
-	lacks := func(name string) bool { return !strings.Contains(name, text) }
+func (s Snapshot) filter(part string, usedOnly bool) Snapshot {
+	lacks := func(name string) bool { return !strings.Contains(name, part) }
 	maps.DeleteFunc(s.Counters, func(name string, n uint64) bool { return lacks(name) || usedOnly && n == 0 })
 	maps.DeleteFunc(s.Gauges, func(name string, _ uint64) bool { return lacks(name) })
 	maps.DeleteFunc(s.Timers, func(name string, t Summary) bool { return lacks(name) || usedOnly && t.Count == 0 })

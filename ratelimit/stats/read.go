@@ -1,81 +1,57 @@
 package stats
 
-import (
-	"maps"
+import "github.com/ashlar-go/ashlar/ratelimit"
 
-	"github.com/ashlar-go/ashlar/ratelimit"
-)
-
-// Reader is told statistics. Timers are told to those who observe them, and their
-// summaries are in [Registry.Snapshot].
+// Reader receives statistics. Timers are not among them: see [Registry.Timers] and
+// [Registry.Observe].
 type Reader interface {
-	// Counter tells a count since the start. The name, tags included, is the same
+	// Counter receives a total since the start. The name, tags included, is the same
 	// string at each reading.
 	Counter(name string, total uint64)
-	// Gauge tells a present value.
+	// Gauge receives a current value.
 	Gauge(name string, value uint64)
 }
 
-// Source has read called at each reading, to tell of statistics that are kept
-// elsewhere, such as those of a cache or of the Go runtime. Names must not be those of
-// other statistics, and have to be the same at each reading: one that is left out counts
-// as forgotten. read must be quick, and safe for use by several goroutines.
+// Source adds statistics that are held elsewhere, such as those of a cache or of the
+// Go runtime: each reading calls read. Names must differ from those of other
+// statistics and must be the same at each reading: a name that is missing counts as
+// forgotten. read must be quick and safe for concurrent use.
 func (r *Registry) Source(read func(Reader)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sources = append(r.sources, read)
 }
 
-// Read tells to all counters and gauges, zeros included, in no particular order. The
-// registry is not locked meanwhile: nobody who counts waits for a slow reader.
+// Read passes all counters and gauges to a Reader, zeros included, in no particular
+// order. The registry is not locked meanwhile, so a slow Reader delays nobody.
 func (r *Registry) Read(to Reader) {
-	c := r.catch()
-	for _, l := range c.limits {
+	limits, sources := r.current()
+	for _, l := range limits {
 		for i, n := range counts(l.stats.Load()) {
 			to.Counter(l.names[i], n)
 		}
 	}
-	for name, counter := range c.counters {
-		to.Counter(name, counter.Load())
-	}
-	for name, gauge := range c.gauges {
-		to.Gauge(name, gauge.Load())
-	}
-	for _, read := range c.sources {
+	r.counters.Range(func(name, counter any) bool {
+		to.Counter(name.(string), counter.(*ratelimit.Counter).Load())
+		return true
+	})
+	r.gauges.Range(func(name, gauge any) bool {
+		to.Gauge(name.(string), gauge.(*Gauge).Load())
+		return true
+	})
+	for _, read := range sources {
 		read(to)
 	}
 }
 
-// contents is what a registry holds at a moment.
-type contents struct {
-	limits   []*limit
-	counters map[string]*ratelimit.Counter
-	gauges   map[string]*Gauge
-	timers   map[string]*Timer
-	sources  []func(Reader)
-}
-
-// catch copies what there is, which takes milliseconds when it is much. Look-ups go on
-// meanwhile.
-func (r *Registry) catch() contents {
+// current forgets the limits that were released long enough ago, and returns the others.
+func (r *Registry) current() ([]*limit, []func(Reader)) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.forget(r.now())
-	r.mu.Unlock()
-
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	c := contents{
-		limits:   make([]*limit, 0, len(r.limits)),
-		counters: make(map[string]*ratelimit.Counter, len(r.counters)),
-		gauges:   make(map[string]*Gauge, len(r.gauges)),
-		timers:   make(map[string]*Timer, len(r.timers)),
-		sources:  r.sources[:len(r.sources):len(r.sources)],
-	}
+	limits := make([]*limit, 0, len(r.limits))
 	for _, l := range r.limits {
-		c.limits = append(c.limits, l)
+		limits = append(limits, l)
 	}
-	maps.Copy(c.counters, r.counters)
-	maps.Copy(c.gauges, r.gauges)
-	maps.Copy(c.timers, r.timers)
-	return c
+	return limits, r.sources[:len(r.sources):len(r.sources)]
 }

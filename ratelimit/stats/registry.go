@@ -2,36 +2,39 @@ package stats
 
 import (
 	"cmp"
+	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Options are the choices of a Registry. A nil *Options is the zero one.
+// Options configure a Registry. A nil *Options means all defaults.
 type Options struct {
-	// Keep is for how long the counters of a limit are kept when the engine no longer
-	// uses them. It should be longer than a call may take and than the time between two
-	// readings of any sink. Default, when 0: 10 minutes.
+	// Keep is how long the counters of a limit are retained after the engine stops
+	// using them. It should be longer than a call may take and than the time between
+	// two readings of any sink. Default: 10 minutes.
 	Keep time.Duration
 	// Now is the clock that Keep is measured by. Default: time.Now.
 	Now func() time.Time
 }
 
-// Registry holds statistics by name. It is safe for use by any number of
-// goroutines. Whatever is asked for by a name is the same each time.
+// Registry holds statistics by name. It is safe for concurrent use. Every method that
+// takes a name returns the same statistic for the same name.
 type Registry struct {
 	keep time.Duration
 	now  func() time.Time
 
-	mu       sync.RWMutex
-	limits   map[string]*limit
-	counters map[string]*ratelimit.Counter
-	gauges   map[string]*Gauge
-	timers   map[string]*Timer
-	released []release // in the order of their times
-	sources  []func(Reader)
-	watchers []*watcher
+	counters sync.Map // of *ratelimit.Counter by name
+	gauges   sync.Map // of *Gauge by name
+
+	mu           sync.RWMutex
+	limits       map[string]*limit
+	timers       map[string]*Timer
+	released     []release // by time
+	sources      []func(Reader)
+	observations []*observation
 }
 
 var (
@@ -41,18 +44,14 @@ var (
 	_ ratelimit.StatsFallback = (*Registry)(nil)
 )
 
-// New returns a Registry without statistics. opts may be nil.
+// New returns an empty Registry. opts may be nil.
 func New(opts *Options) *Registry {
-	if opts == nil {
-		opts = &Options{}
-	}
+	opts = cmp.Or(opts, &Options{})
 	r := &Registry{
-		keep:     cmp.Or(opts.Keep, 10*time.Minute),
-		now:      opts.Now,
-		limits:   make(map[string]*limit),
-		counters: make(map[string]*ratelimit.Counter),
-		gauges:   make(map[string]*Gauge),
-		timers:   make(map[string]*Timer),
+		keep:   cmp.Or(opts.Keep, 10*time.Minute),
+		now:    opts.Now,
+		limits: make(map[string]*limit),
+		timers: make(map[string]*Timer),
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -60,66 +59,84 @@ func New(opts *Options) *Registry {
 	return r
 }
 
-// Names of single statistics that the engine counts in.
+// Names of single statistics of the engine.
 const (
 	// GlobalShadowModeName counts decisions that global shadow mode turned to OK.
 	GlobalShadowModeName = "ratelimit.service.global_shadow_mode"
-	// FoldedNamesName counts hits and requests whose name was one too many, and was
-	// folded into "other".
+	// FoldedNamesName counts hits and requests that were counted under "other",
+	// because there were too many names.
 	FoldedNamesName = "ratelimit.service.folded_names"
 )
 
+// Gauge is a value that goes up and down, such as a number of connections. The zero
+// value is ready to use.
+type Gauge struct{ n atomic.Uint64 }
+
+// Set replaces the value.
+func (g *Gauge) Set(n uint64) { g.n.Store(n) }
+
+// Add changes the value by n, which may be negative.
+func (g *Gauge) Add(n int64) { g.n.Add(uint64(n)) }
+
+// Load returns the value.
+func (g *Gauge) Load() uint64 { return g.n.Load() }
+
 // Counter returns the counter of a name, tags included: see [Tagged].
 func (r *Registry) Counter(name string) *ratelimit.Counter {
-	return named(r, r.counters, name, func() *ratelimit.Counter { return new(ratelimit.Counter) })
+	return named[ratelimit.Counter](&r.counters, name)
 }
 
 // Gauge returns the gauge of a name.
-func (r *Registry) Gauge(name string) *Gauge {
-	return named(r, r.gauges, name, func() *Gauge { return new(Gauge) })
+func (r *Registry) Gauge(name string) *Gauge { return named[Gauge](&r.gauges, name) }
+
+func named[T any](all *sync.Map, name string) *T {
+	s, ok := all.Load(name)
+	if !ok {
+		s, _ = all.LoadOrStore(name, new(T))
+	}
+	return s.(*T)
 }
 
 // Timer returns the timer of a name.
 func (r *Registry) Timer(name string) *Timer {
-	return named(r, r.timers, name, func() *Timer {
-		t := newTimer()
-		for _, w := range r.watchers {
-			w.observe(name, t)
-		}
+	r.mu.RLock()
+	t := r.timers[name]
+	r.mu.RUnlock()
+	if t != nil {
 		return t
-	})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t = r.timers[name]; t == nil {
+		t = newTimer()
+		for _, o := range r.observations {
+			t.observe(name, o)
+		}
+		r.timers[name] = t
+	}
+	return t
 }
 
-// GlobalShadowMode is the counter of GlobalShadowModeName.
+// Timers returns all timers by name.
+func (r *Registry) Timers() map[string]*Timer {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return maps.Clone(r.timers)
+}
+
+// GlobalShadowMode returns the counter of GlobalShadowModeName.
 func (r *Registry) GlobalShadowMode() *ratelimit.Counter { return r.Counter(GlobalShadowModeName) }
 
-// FoldedNames is the counter of FoldedNamesName.
+// FoldedNames returns the counter of FoldedNamesName.
 func (r *Registry) FoldedNames() *ratelimit.Counter { return r.Counter(FoldedNamesName) }
 
-// Fallback is the counter "ratelimit.service.store_failure.<policy>": descriptors that
-// the policy decided, because their store had failed.
+// Fallback returns the counter "ratelimit.service.store_failure.<policy>": descriptors
+// that the policy decided because their store had failed.
 func (r *Registry) Fallback(policy ratelimit.FailurePolicy) *ratelimit.Counter {
 	return r.Counter("ratelimit.service.store_failure." + string(policy))
 }
 
-// DomainNotFound is the counter of requests for a domain without rules.
+// DomainNotFound returns the counter of requests for a domain without rules.
 func (r *Registry) DomainNotFound(domain string) *ratelimit.Counter {
 	return r.Counter(limitPrefix + domain + ".domain_not_found")
-}
-
-// named finds a statistic, or makes it while the registry is locked.
-func named[T any](r *Registry, all map[string]*T, name string, create func() *T) *T {
-	r.mu.RLock()
-	s := all[name]
-	r.mu.RUnlock()
-	if s != nil {
-		return s
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s = all[name]; s == nil {
-		s = create()
-		all[name] = s
-	}
-	return s
 }

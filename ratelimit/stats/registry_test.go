@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// engine counts in a registry by a rule of two a day for each client.
+// engine returns an engine that counts in r and allows each client two hits a day.
 func engine(t *testing.T, r *stats.Registry, opts ratelimit.Options) *ratelimit.Engine {
 	t.Helper()
 	opts.Stats = r
@@ -41,7 +41,6 @@ func decide(t *testing.T, e *ratelimit.Engine, domain, value string) {
 	}, &d))
 }
 
-// The names are those of reference 1.14.
 func TestNamesOfAnEngine(t *testing.T) {
 	r := stats.New(nil)
 	e := engine(t, r, ratelimit.Options{ShadowMode: true})
@@ -65,8 +64,7 @@ func TestNamesOfAnEngine(t *testing.T) {
 	}, r.Snapshot().Counters)
 }
 
-// The same name is the same statistic, however many ask at the same time.
-func TestOneStatisticForOneName(t *testing.T) {
+func TestSameNameIsSameStatistic(t *testing.T) {
 	r := stats.New(nil)
 	var wg sync.WaitGroup
 	for range 8 {
@@ -95,8 +93,8 @@ func TestGauge(t *testing.T) {
 	require.EqualValues(t, 3, g.Load())
 }
 
-// Counters of rules that are no longer in use stay until the sinks have seen the
-// last counts, and not for ever.
+// Counters of rules that are no longer in use are retained until the sinks have read
+// the last counts, and are then forgotten.
 func TestReleasedLimitsAreForgotten(t *testing.T) {
 	now := time.Unix(0, 0)
 	r := stats.New(&stats.Options{Keep: time.Minute, Now: func() time.Time { return now }})
@@ -106,25 +104,25 @@ func TestReleasedLimitsAreForgotten(t *testing.T) {
 
 	e.Use(rules(t, "client"))
 	now = now.Add(time.Hour)
-	require.EqualValues(t, 1, r.Snapshot().Counters[name], "still in use by the new rules")
+	require.EqualValues(t, 1, r.Snapshot().Counters[name], "the new rules use it too")
 
 	e.Use(rules(t, "other"))
 	now = now.Add(59 * time.Second)
-	require.EqualValues(t, 1, r.Snapshot().Counters[name], "kept for a while")
+	require.EqualValues(t, 1, r.Snapshot().Counters[name], "retained for a while")
 	e.Use(rules(t, "client"))
 	now = now.Add(time.Hour)
-	require.EqualValues(t, 1, r.Snapshot().Counters[name], "used again in time")
+	require.EqualValues(t, 1, r.Snapshot().Counters[name], "used again before it was forgotten")
 
 	e.Use(nil)
 	now = now.Add(time.Minute)
 	require.NotContains(t, r.Snapshot().Counters, name)
 	e.Use(rules(t, "client"))
-	require.Contains(t, r.Snapshot().Counters, name, "a forgotten name starts anew")
+	require.Contains(t, r.Snapshot().Counters, name, "a forgotten name starts at 0")
 	require.Zero(t, r.Snapshot().Counters[name])
 }
 
-// Two users of one name: it is used until both have released it.
-func TestReleaseCounts(t *testing.T) {
+// A name is in use until each of its users has released it.
+func TestReleaseCountsUsers(t *testing.T) {
 	now := time.Unix(0, 0)
 	r := stats.New(&stats.Options{Keep: time.Minute, Now: func() time.Time { return now }})
 	first := r.Limit("k")
@@ -133,7 +131,7 @@ func TestReleaseCounts(t *testing.T) {
 	now = now.Add(time.Hour)
 	r.Release("unknown")
 	require.Same(t, first, r.Limit("k"))
-	for range 5 { // more often than asked for
+	for range 5 { // more often than Limit was called
 		r.Release("k")
 	}
 	now = now.Add(time.Hour)
@@ -141,7 +139,7 @@ func TestReleaseCounts(t *testing.T) {
 	require.NotSame(t, first, r.Limit("k"))
 }
 
-// A configuration that has other names at each change does not fill the process.
+// A configuration whose names differ at each change does not accumulate memory.
 func TestChangingRulesDoNotLeak(t *testing.T) {
 	now := time.Unix(0, 0)
 	r := stats.New(&stats.Options{Keep: time.Minute, Now: func() time.Time { return now }})
@@ -150,10 +148,10 @@ func TestChangingRulesDoNotLeak(t *testing.T) {
 		e.Use(rules(t, fmt.Sprint("key", i)))
 		now = now.Add(time.Second)
 	}
-	require.Less(t, len(r.Snapshot().Counters), 6*70, "a minute's worth of names")
+	require.Less(t, len(r.Snapshot().Counters), 6*70, "the names of one minute")
 }
 
-// Names that come with requests are bounded, and what is folded is counted.
+// The number of names that requests bring is bounded; hits of other names are counted.
 func TestFoldedNames(t *testing.T) {
 	r := stats.New(nil)
 	e := engine(t, r, ratelimit.Options{MaxRequestStats: 10})
@@ -185,15 +183,15 @@ func TestSource(t *testing.T) {
 	require.GreaterOrEqual(t, s.Gauges["ratelimit.go.heapSys"], s.Gauges["ratelimit.go.heapInuse"])
 }
 
-// A reader that is slow, or that asks the registry something, holds nobody up.
+// The registry is not locked while it is read.
 func TestReaderMayUseTheRegistry(t *testing.T) {
 	r := stats.New(nil)
 	r.Counter("a").Add(1)
 	r.Read(nested{r})
-	require.Contains(t, r.Snapshot().Counters, "made while reading a")
+	require.Contains(t, r.Snapshot().Counters, "created while reading a")
 }
 
 type nested struct{ r *stats.Registry }
 
-func (n nested) Counter(name string, _ uint64) { n.r.Counter("made while reading " + name) }
+func (n nested) Counter(name string, _ uint64) { n.r.Counter("created while reading " + name) }
 func (n nested) Gauge(string, uint64)          {}

@@ -7,7 +7,7 @@ import (
 
 const goPrefix = "ratelimit.go."
 
-// Classes of memory that several figures are made of.
+// Memory classes that several statistics are computed from.
 const (
 	heapObjects  = "/memory/classes/heap/objects:bytes"
 	heapUnused   = "/memory/classes/heap/unused:bytes"
@@ -15,8 +15,8 @@ const (
 	heapReleased = "/memory/classes/heap/released:bytes"
 )
 
-// runtimeFigures says which metrics of the runtime add up to which statistic.
-var runtimeFigures = []struct {
+// runtimeStatistics lists the statistics and the runtime metrics that each is the sum of.
+var runtimeStatistics = []struct {
 	name    string
 	counter bool
 	of      []string
@@ -37,12 +37,12 @@ var runtimeFigures = []struct {
 	{"numGoroutine", false, []string{"/sched/goroutines:goroutines"}},
 }
 
-// GoRuntime is a [Registry.Source] of the Go runtime's memory, collector and
-// goroutines, under "ratelimit.go." (reference 1.14). It reads runtime/metrics, which
-// stops no goroutine; the reference service stops them all for it.
+// GoRuntime is a [Registry.Source] of the memory, garbage collector and goroutines of
+// the Go runtime, under "ratelimit.go." (REFERENCE.md, 5.1). It reads runtime/metrics,
+// which does not stop the world as runtime.ReadMemStats does.
 func GoRuntime(to Reader) {
 	value := readRuntime()
-	for _, f := range runtimeFigures {
+	for _, f := range runtimeStatistics {
 		var sum uint64
 		for _, metric := range f.of {
 			sum += value[metric]
@@ -62,7 +62,7 @@ func GoRuntime(to Reader) {
 func readRuntime() map[string]uint64 {
 	var samples []metrics.Sample
 	value := make(map[string]uint64)
-	for _, f := range runtimeFigures {
+	for _, f := range runtimeStatistics {
 		for _, metric := range f.of {
 			if _, ok := value[metric]; !ok {
 				value[metric] = 0

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Tag is a name and a value that belong to a statistic.
+// Tag is a name and a value that qualify a statistic.
 type Tag struct{ Name, Value string }
 
-// Tagged is a name with tags, sorted by their names: "<name>.__<tag>=<value>" for
-// each. What would break such a name, or the push protocol, becomes "_": in values the
-// characters ".", ":" and "|" and those that control lines, in tag names also "="
-// (reference 1.14).
+// Tagged returns a name with tags: "<name>.__<tag>=<value>", with one such suffix for
+// each tag, sorted by tag name. Characters that would break the name or the push
+// protocol become "_": ".", ":", "|" and control characters in values, and "=" too in
+// tag names (REFERENCE.md, 5.1).
 func Tagged(name string, tags ...Tag) string {
 	if len(tags) == 0 {
 		return name
@@ -40,8 +40,8 @@ func writeClean(b *strings.Builder, s, bad string) {
 	}
 }
 
-// SplitTags is the inverse of Tagged: the name without its tags, and them. What looks
-// like the mark of a tag but has no "=" stays in the name.
+// SplitTags is the inverse of Tagged: it returns the name without its tags, and the
+// tags. If a part after ".__" has no "=", the whole name is returned without tags.
 func SplitTags(name string) (string, []Tag) {
 	at := strings.Index(name, tagMark)
 	if at < 0 {

@@ -1,163 +1,108 @@
 package stats
 
 import (
-	"math"
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 )
 
-// Timer takes durations. Record may be called by any number of goroutines.
+// Timer records durations. Any number of goroutines may call Record.
 type Timer struct {
-	lanes     []timerLane
-	observers atomic.Pointer[[]func(time.Duration)]
+	shards    []shard
+	observers atomic.Pointer[[]observer] // nil without any
 }
 
-// Durations are counted in buckets of an eighth of a power of two, from 8
-// nanoseconds on; the first eight are a nanosecond wide.
-const (
-	subBits    = 3
-	maxOctave  = 40 // 2^43 ns: two hours and a half
-	bucketsLen = (maxOctave + 1) << subBits
-)
+// shard is the part of a timer that some of the goroutines write to. The padding
+// keeps two shards from sharing a cache line.
+type shard struct {
+	Histogram
+	_ [64]byte
+}
 
-// timerLane is the share of the goroutines that drew its number.
-type timerLane struct {
-	sum     atomic.Uint64 // nanoseconds
-	max     atomic.Uint64
-	buckets [bucketsLen]atomic.Uint64
+// observer receives the durations of one timer, on behalf of a call of Observe.
+type observer struct {
+	receive func(time.Duration)
+	of      *observation
+}
+
+// observation is what a call of Observe was given.
+type observation struct {
+	start func(name string) func(time.Duration)
 }
 
 func newTimer() *Timer {
 	n := 1 << bits.Len(uint(runtime.GOMAXPROCS(0)-1))
-	return &Timer{lanes: make([]timerLane, min(n, 16))}
+	return &Timer{shards: make([]shard, min(n, 16))}
 }
 
-// Record takes one duration. A negative one counts as 0.
+// Record records one duration. A negative one counts as 0.
 func (t *Timer) Record(d time.Duration) {
 	d = max(d, 0)
-	lane := &t.lanes[int(rand.Uint32())&(len(t.lanes)-1)]
-	lane.sum.Add(uint64(d))
-	lane.buckets[bucketOf(uint64(d))].Add(1)
-	for m := lane.max.Load(); uint64(d) > m && !lane.max.CompareAndSwap(m, uint64(d)); {
-		m = lane.max.Load()
-	}
+	t.shards[int(rand.Uint32())&(len(t.shards)-1)].Record(d)
 	if observers := t.observers.Load(); observers != nil {
-		for _, observe := range *observers {
-			observe(d)
+		for i := range *observers {
+			(*observers)[i].receive(d)
 		}
 	}
 }
 
-// bucketOf is the number of the bucket that n nanoseconds fall into.
-func bucketOf(n uint64) int {
-	if n < 1<<subBits {
-		return int(n)
+// Histogram returns a copy of everything recorded so far.
+func (t *Timer) Histogram() *Histogram {
+	h := new(Histogram)
+	for i := range t.shards {
+		h.Merge(&t.shards[i].Histogram)
 	}
-	octave := bits.Len64(n) - subBits // 1 for 8 to 15
-	if octave > maxOctave {
-		return bucketsLen - 1
-	}
-	return octave<<subBits | int(n>>(octave-1))&(1<<subBits-1)
+	return h
 }
 
-// upperOf is the largest number of nanoseconds in a bucket. The last one has all that
-// is longer than the others hold.
-func upperOf(bucket int) uint64 {
-	octave, sub := bucket>>subBits, uint64(bucket&(1<<subBits-1))
-	switch {
-	case octave == 0:
-		return sub
-	case bucket == bucketsLen-1:
-		return math.MaxInt64
+// Summary summarises what was recorded so far.
+func (t *Timer) Summary() Summary { return t.Histogram().Summary() }
+
+// observe starts an observation of t. The registry is locked.
+func (t *Timer) observe(name string, o *observation) {
+	if receive := o.start(name); receive != nil {
+		t.edit(func(all []observer) []observer { return append(all, observer{receive, o}) })
 	}
-	return (1<<subBits+sub+1)<<(octave-1) - 1
 }
 
-// Summary is what a Timer has taken so far.
-type Summary struct {
-	Count uint64
-	Sum   time.Duration
-	Max   time.Duration
-	// P50, P90 and P99 are durations that half, nine in ten and 99 in 100 did not
-	// exceed, at most an eighth too long; of more than two hours and a quarter, Max.
-	P50, P90, P99 time.Duration
-}
-
-// Mean is the average; 0 without durations.
-func (s Summary) Mean() time.Duration {
-	if s.Count == 0 {
-		return 0
-	}
-	return s.Sum / time.Duration(s.Count)
-}
-
-// Summary reads the timer. While it is recorded in, some of a duration's traces may
-// be in it and others not yet.
-func (t *Timer) Summary() Summary {
-	var s Summary
-	var all [bucketsLen]uint64
-	for i := range t.lanes {
-		lane := &t.lanes[i]
-		s.Sum += time.Duration(lane.sum.Load())
-		s.Max = max(s.Max, time.Duration(lane.max.Load()))
-		for b := range all {
-			n := lane.buckets[b].Load()
-			all[b] += n
-			s.Count += n
-		}
-	}
-	for _, q := range []struct {
-		out     *time.Duration
-		percent uint64
-	}{{&s.P50, 50}, {&s.P90, 90}, {&s.P99, 99}} {
-		*q.out = min(quantile(&all, s.Count, q.percent), s.Max)
-	}
-	return s
-}
-
-func quantile(buckets *[bucketsLen]uint64, count, percent uint64) time.Duration {
-	rank, seen := (count*percent+99)/100, uint64(0)
-	for b, n := range buckets {
-		if seen += n; seen >= rank && n > 0 {
-			return time.Duration(upperOf(b))
-		}
-	}
-	return 0
-}
-
-// watcher is a caller of Observe.
-type watcher struct {
-	start func(name string) func(time.Duration)
-}
-
-func (w *watcher) observe(name string, t *Timer) {
-	observe := w.start(name)
-	if observe == nil {
-		return
-	}
-	var all []func(time.Duration)
+// edit replaces the observers by an edited copy. The registry is locked.
+func (t *Timer) edit(edit func([]observer) []observer) {
+	var all []observer
 	if now := t.observers.Load(); now != nil {
-		all = append(all, *now...)
+		all = slices.Clone(*now)
 	}
-	all = append(all, observe)
-	t.observers.Store(&all)
+	if all = edit(all); len(all) > 0 {
+		t.observers.Store(&all)
+	} else {
+		t.observers.Store(nil)
+	}
 }
 
-// Observe has start called with the name of each timer, now or when it comes into
-// being, and what start returns with each duration that is recorded from then on;
-// nil for a timer that is not wanted. start must not use the registry. What it returns
-// is called on the path of a decision: it must be quick, must not block, and must be
-// safe for use by several goroutines. There is no end to it: a sink that has been closed
-// should do nothing.
-func (r *Registry) Observe(start func(name string) func(time.Duration)) {
+// Observe passes on the durations of all timers, existing and future, until the
+// returned function is called. It calls start with the name of each timer, and the
+// function that start returns with each duration recorded from then on; nil ignores
+// the timer. start must not use the registry. The function that it returns runs on
+// the path of a decision: it must be quick, must not block, and must be safe for
+// concurrent use. It may be called for a moment after Observe was ended.
+func (r *Registry) Observe(start func(name string) func(time.Duration)) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := &watcher{start}
-	r.watchers = append(r.watchers, w)
+	o := &observation{start}
+	r.observations = append(r.observations, o)
 	for name, t := range r.timers {
-		w.observe(name, t)
+		t.observe(name, o)
+	}
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.observations = slices.DeleteFunc(r.observations, func(other *observation) bool { return other == o })
+		for _, t := range r.timers {
+			t.edit(func(all []observer) []observer {
+				return slices.DeleteFunc(all, func(other observer) bool { return other.of == o })
+			})
+		}
 	}
 }
