@@ -46,7 +46,7 @@ func TestRunsUntilTold(t *testing.T) {
 	}()
 	select {
 	case line := <-errs.line:
-		require.Regexp(t, regexp.MustCompile(`^ratelimitd: gRPC on 127\.0\.0\.1:\d+, HTTP on 127\.0\.0\.1:\d+, debug on 127\.0\.0\.1:\d+, counters embedded \(BACKEND_TYPE is not set, and neither is KVSTORE_URL\)\n$`), line)
+		require.Regexp(t, regexp.MustCompile(`^ratelimitd: gRPC on 127\.0\.0\.1:\d+, HTTP on 127\.0\.0\.1:\d+, debug on 127\.0\.0\.1:\d+, counters embedded \(neither BACKEND_TYPE nor KVSTORE_URL is set\)\n$`), line)
 	case <-time.After(time.Minute):
 		t.Fatal("does not start")
 	}

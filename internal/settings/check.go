@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -57,6 +58,17 @@ func CheckSocket(text string) error {
 		return fmt.Errorf("is too long for the path of a socket: use at most %d bytes", longest)
 	}
 	return nil
+}
+
+// Match returns a check that accepts what the pattern matches. Its error is the message.
+func Match(pattern, message string) func(string) error {
+	expression := regexp.MustCompile(pattern)
+	return func(text string) error {
+		if !expression.MatchString(text) {
+			return errors.New(message)
+		}
+		return nil
+	}
 }
 
 // masked replaces a secret.

@@ -40,16 +40,30 @@ type Value struct {
 	text  *string // the field, if it is a string: shown in place of what was written
 }
 
+// Parse parses text and stores the result.
+func (v Value) Parse(text string) error { return v.parse(text) }
+
 // Func returns a Value for a parser of the program's own, which must not change anything
 // if it fails.
 func Func(parse func(text string) error) Value { return Value{parse: parse} }
 
-// Text stores any string that passes the checks. They are skipped for an empty string.
+// Text stores any string that passes the checks.
 func Text(p *string, checks ...func(string) error) Value {
+	hidden := Hidden(p, checks...)
+	return Value{text: p, parse: func(text string) error {
+		if err := hidden.parse(text); err != nil {
+			return fmt.Errorf("%s %w", Quote(text), err)
+		}
+		return nil
+	}}
+}
+
+// Hidden is Text with errors that do not show the string.
+func Hidden(p *string, checks ...func(string) error) Value {
 	return Value{text: p, parse: func(text string) error {
 		for _, check := range checks {
-			if err := check(text); err != nil && text != "" {
-				return fmt.Errorf("%s %w", Quote(text), err)
+			if err := check(text); err != nil {
+				return err
 			}
 		}
 		*p = text
@@ -57,19 +71,15 @@ func Text(p *string, checks ...func(string) error) Value {
 	}}
 }
 
-// List stores comma-separated items that pass the check, which may be nil. A blank string
-// is an empty list.
-func List(p *[]string, check func(string) error) Value {
+// List stores comma-separated items that pass the checks. A blank string is an empty list.
+func List(p *[]string, checks ...func(string) error) Value {
 	return Func(func(text string) error {
 		var items []string
 		if strings.TrimSpace(text) != "" {
 			items = Split(text)
 		}
 		for i, item := range items {
-			if check == nil {
-				break
-			}
-			if err := check(item); err != nil {
+			if err := Hidden(new(string), checks...).parse(item); err != nil {
 				return fmt.Errorf("%s %w", QuoteItem(items, i), err)
 			}
 		}
@@ -166,25 +176,28 @@ type number interface {
 
 // From accepts low to high. NaN is within no bounds.
 func From[N number](low, high N) Bounds[N] {
-	return Bounds[N]{func(n N) bool { return n >= low && n <= high }, fmt.Sprintf(" from %v to %v", low, high)}
+	return Bounds[N]{func(n N) bool { return n >= low && n <= high }, " from " + show(low) + " to " + show(high)}
 }
 
 // AtLeast accepts low and more.
 func AtLeast[N number](low N) Bounds[N] {
-	return Bounds[N]{func(n N) bool { return n >= low }, fmt.Sprintf(" of at least %v", low)}
+	return Bounds[N]{func(n N) bool { return n >= low }, " of at least " + show(low)}
 }
 
 // AtMost accepts high and less.
 func AtMost[N number](high N) Bounds[N] {
-	return Bounds[N]{func(n N) bool { return n <= high }, fmt.Sprintf(" of at most %v", high)}
+	return Bounds[N]{func(n N) bool { return n <= high }, " of at most " + show(high)}
 }
 
 // Above accepts more than low.
 func Above[N number](low N) Bounds[N] {
-	return Bounds[N]{func(n N) bool { return n > low }, fmt.Sprintf(" above %v", low)}
+	return Bounds[N]{func(n N) bool { return n > low }, " above " + show(low)}
 }
 
 // AboveUpTo accepts more than low, up to high.
 func AboveUpTo[N number](low, high N) Bounds[N] {
-	return Bounds[N]{func(n N) bool { return n > low && n <= high }, fmt.Sprintf(" above %v, up to %v", low, high)}
+	return Bounds[N]{func(n N) bool { return n > low && n <= high }, " above " + show(low) + ", up to " + show(high)}
 }
+
+// show formats a bound: 24h, not 24h0m0s.
+func show[N number](n N) string { return strings.Replace(fmt.Sprint(n), "h0m0s", "h", 1) }

@@ -1,41 +1,48 @@
 package server
 
 import (
+	"errors"
+	"flag"
+	"fmt"
 	"log/slog"
+	"net/mail"
 	"net/netip"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 )
 
-// Settings are what a server is told. [Default] has those of an empty environment, [Parse]
-// reads them; [Table] says what each is for.
+// Settings configure a server. [Default] returns those of an empty environment, [Parse]
+// reads them, and [Table] describes them.
 type Settings struct {
-	Addr string // host:port to listen on; no host is every address, port 0 any free one
+	Addr string // host:port to listen on; an empty host means every address, port 0 a free one
 
 	DatabaseURL     string // postgres://..., or the path of a SQLite file, or :memory:
-	DatabaseReadURL string // a replica of a PostgreSQL, for what only reads; "" is none
+	DatabaseReadURL string // a replica of a PostgreSQL database for read-only requests; "" for none
 
-	JWTSecret     string        // at least auth.MinKeyBytes bytes; "" has one made, and kept in the database
-	JWTExpiration time.Duration // how long a token is good for
+	JWTSecret     string        // at least auth.MinKeyBytes bytes; "" generates one and stores it in the database
+	JWTExpiration time.Duration // lifetime of a token
 
-	MailHost     string // "" is no mail server
+	MailHost     string // "" for no mail server
 	MailPort     int
-	MailUsername string
+	MailUsername string // "" for no SMTP login
 	MailPassword string
 	FromAddress  string
 
-	AdminUsername string // of the first admin, who is made if there is no admin yet
-	AdminPassword string // "" has one made, and printed once
+	AdminUsername string // of the first administrator, created if there is none yet
+	AdminPassword string // "" generates one and prints it once
 
-	RequireCurrentPassword bool // of who changes their own
+	RequireCurrentPassword bool // to change one's own password
 
-	TrustedProxies []netip.Prefix // which may say whom a request is from
-	AllowedOrigins []string       // of web pages that may use the API
+	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
+	AllowedOrigins []string       // web origins that may use the API
 
-	RateLimit         int    // requests a minute and client; 0 is no limit
-	RateLimitRedisURL string // where the counters are; "" is this process
+	RateLimit         int    // requests per minute and client; 0 for no limit
+	RateLimitRedisURL string // where the counters are stored; "" for this process
 
 	TLSCert, TLSKey string // PEM files; both or none
 
@@ -43,18 +50,170 @@ type Settings struct {
 	LogFormat string // text or json
 }
 
-// Default are the settings of an empty environment.
-func Default() *Settings {
-	return &Settings{
-		Addr:           ":3000",
-		DatabaseURL:    "inventory.db",
-		JWTExpiration:  auth.DefaultLifetime,
-		MailPort:       587,
-		FromAddress:    "inventory@localhost",
-		AdminUsername:  "admin",
-		AllowedOrigins: httpx.LocalOrigins(),
-		RateLimit:      100,
-		LogLevel:       slog.LevelInfo,
-		LogFormat:      "text",
+// table returns a row for each setting, bound to the fields of s. Secrets have no flags:
+// command lines are visible in process lists.
+func table(s *Settings) []settings.Setting {
+	rows := []settings.Setting{
+		{Flag: "addr", Default: ":3000", Doc: "host:port to listen on; an empty host listens on all addresses, port 0 picks a free one", Value: settings.Text(&s.Addr, settings.CheckListen)},
+		{Name: "DATABASE_URL", Default: "inventory.db", Doc: "database: the path of a SQLite file, which is created if it does not exist, :memory:, or postgres://user:password@host/database", Value: settings.Hidden(&s.DatabaseURL, checkDatabaseURL)},
+		{Name: "DATABASE_READ_URL", Doc: "replica of the PostgreSQL database of DATABASE_URL for read-only requests; it may lag behind", Value: settings.Hidden(&s.DatabaseReadURL, checkReadURL)},
+		{Name: "JWT_SECRET", Secret: true, Doc: "key that signs tokens, at least 32 bytes; unset: one is generated and stored in the database", Value: settings.Hidden(&s.JWTSecret, checkJWTSecret)},
+		{Name: "JWT_EXPIRATION", Default: "24h", Doc: "lifetime of a token, such as 12h or 90m", Value: settings.Duration(&s.JWTExpiration, settings.From(time.Second, auth.MaxLifetime))},
+		{Name: "MAIL_HOST", Doc: "SMTP server for password resets; unset: mails are logged instead of sent", Value: settings.Text(&s.MailHost)},
+		{Name: "MAIL_PORT", Default: "587", Doc: "SMTP port; on 465 the connection uses TLS from the start", Value: settings.Int(&s.MailPort, settings.From(1, 65535))},
+		{Name: "MAIL_USERNAME", Doc: "SMTP user name; empty disables authentication", Value: settings.Text(&s.MailUsername)},
+		{Name: "MAIL_PASSWORD", Secret: true, Doc: "SMTP password; the connection must then use TLS, unless the server is on this machine", Value: settings.Text(&s.MailPassword)},
+		{Name: "FROM_ADDRESS", Default: "inventory@localhost", Doc: "sender of mails", Value: settings.Text(&s.FromAddress, checkMailAddress)},
+		{Name: "ADMIN_USERNAME", Default: "admin", Doc: "user name of the first administrator, created at the first start", Value: settings.Hidden(&s.AdminUsername, checkNotEmpty)},
+		{Name: "ADMIN_PASSWORD", Secret: true, Doc: "password of the first administrator; unset: one is generated and printed once", Value: settings.Text(&s.AdminPassword)},
+		{Name: "REQUIRE_CURRENT_PASSWORD", Default: "false", Doc: "require the current password from users who change their own", Value: settings.Bool(&s.RequireCurrentPassword)},
+		{Name: "TRUSTED_PROXIES", Doc: "comma-separated networks of the proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8", Value: settings.Func(s.parseProxies)},
+		{Name: "ALLOWED_ORIGINS", Default: strings.Join(httpx.LocalOrigins(), ","), Doc: "comma-separated web origins whose pages may use the API", Value: settings.Func(s.parseOrigins)},
+		{Name: "RATE_LIMIT", Default: "100", Doc: "requests per minute and client; 0 means no limit", Value: settings.Int(&s.RateLimit, settings.From(0, 1<<31-1))},
+		{Name: "RATE_LIMIT_REDIS_URL", Doc: "Redis server that stores the counters, to share them among several servers: redis://user:password@host:6379, rediss:// for TLS; unset: this process", Value: settings.Hidden(&s.RateLimitRedisURL, checkRedisURL)},
+		{Name: "TLS_CERT", Doc: "PEM file of the certificate chain; changes take effect without a restart", Value: settings.Text(&s.TLSCert)},
+		{Name: "TLS_KEY", Doc: "PEM file of the private key", Value: settings.Text(&s.TLSKey)},
+		{Name: "LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error; info logs each request", Value: settings.Func(s.parseLogLevel)},
+		{Name: "LOG_FORMAT", Default: "text", Doc: "text or json", Value: settings.OneOf(&s.LogFormat, "text", "json")},
 	}
+	for i := range rows {
+		if row := &rows[i]; row.Flag == "" && !row.Secret {
+			row.Flag = strings.ReplaceAll(strings.ToLower(row.Name), "_", "-")
+		}
+	}
+	return rows
+}
+
+// Setting describes a setting.
+type Setting struct {
+	Env     string // the environment variable; empty if only a flag sets it
+	Flag    string // without the dash; empty for secrets
+	Default string
+	Doc     string
+	Secret  bool // never shown
+}
+
+// Name returns the variable, or else the flag with its dash.
+func (v *Setting) Name() string {
+	if v.Env != "" {
+		return v.Env
+	}
+	return "-" + v.Flag
+}
+
+// Table describes all settings, in the order of the documentation.
+func Table() []Setting {
+	var all []Setting
+	for _, row := range table(&Settings{}) {
+		all = append(all, Setting{row.Name, row.Flag, row.Default, row.Doc, row.Secret})
+	}
+	return all
+}
+
+// Flags defines a flag for each setting that has one. Once the flags have been parsed,
+// given returns those that were set, by name, for [Parse].
+func Flags(flags *flag.FlagSet) (given func() map[string]string) {
+	return settings.Flags(flags, table(&Settings{}))
+}
+
+// Parse reads the settings from environment variables and from flags, by their names,
+// which override variables. An empty variable counts as unset. The error names every
+// invalid setting, one to a line, and shows no secrets.
+func Parse(environ, flags map[string]string) (*Settings, error) {
+	s := &Settings{}
+	r := settings.Read(table(s), environ, flags)
+	if (s.TLSCert == "") != (s.TLSKey == "") {
+		r.Fail("TLS_CERT", errors.New("TLS_CERT, TLS_KEY: only one of them is set: set both, or neither"))
+	}
+	r.Require(s.DatabaseReadURL == "" || isPostgres(s.DatabaseURL), "DATABASE_READ_URL", "requires PostgreSQL: unset it, or set $DATABASE_URL to a PostgreSQL database")
+	if err := auth.CheckPassword(s.AdminPassword, s.AdminUsername); s.AdminPassword != "" && err != nil {
+		r.Fail("ADMIN_PASSWORD", fmt.Errorf("ADMIN_PASSWORD: %w", err))
+	}
+	r.Require(s.MailPassword == "" || s.MailUsername != "", "MAIL_PASSWORD", "needs a user name: set $MAIL_USERNAME, or unset this")
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Default returns the settings of an empty environment.
+func Default() *Settings {
+	s, err := Parse(nil, nil)
+	if err != nil {
+		panic(err) // a default in the table is invalid
+	}
+	return s
+}
+
+var (
+	checkNotEmpty = settings.Match(`\S`, "must not be empty")
+	checkReadURL  = settings.Match(`^postgres(ql)?://`, "is not a PostgreSQL URL: use postgres://user:password@host/database")
+)
+
+func isPostgres(value string) bool {
+	return strings.HasPrefix(value, "postgres://") || strings.HasPrefix(value, "postgresql://")
+}
+
+func checkDatabaseURL(value string) error {
+	if scheme, _, ok := strings.Cut(value, "://"); ok && !isPostgres(value) {
+		return fmt.Errorf("unknown database %q: use the path of a SQLite file, or postgres://user:password@host/database", scheme)
+	}
+	if _, err := url.Parse(value); err != nil && isPostgres(value) {
+		return errors.New("is not a URL: use postgres://user:password@host/database, with special characters as %XX")
+	}
+	return nil
+}
+
+func checkJWTSecret(value string) error {
+	if len(value) < auth.MinKeyBytes {
+		return fmt.Errorf("has %d bytes: use at least %d, such as the output of openssl rand -hex 32", len(value), auth.MinKeyBytes)
+	}
+	return nil
+}
+
+func checkMailAddress(value string) error {
+	if _, err := mail.ParseAddress(value); err != nil {
+		return errors.New("is not a mail address: use one such as inventory@example.com")
+	}
+	return nil
+}
+
+func checkRedisURL(value string) error {
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" || u.Path != "" && u.Path != "/" && u.Path != "/0" {
+		return errors.New("is not a Redis URL: use redis://user:password@host:6379, or rediss:// for TLS; only database 0 is supported")
+	}
+	return nil
+}
+
+func (s *Settings) parseProxies(value string) error {
+	var networks []netip.Prefix
+	for _, item := range settings.Split(value) {
+		network, err := netip.ParsePrefix(item)
+		if addr, e := netip.ParseAddr(item); e == nil {
+			network, err = netip.PrefixFrom(addr.WithZone(""), addr.BitLen()), nil
+		}
+		if err != nil {
+			return fmt.Errorf("%q is not a network: use one such as 10.0.0.0/8 or fd00::/8", item)
+		}
+		networks = append(networks, network.Masked())
+	}
+	s.TrustedProxies = networks
+	return nil
+}
+
+func (s *Settings) parseOrigins(value string) error {
+	origins := settings.Split(value)
+	if _, err := httpx.NewOrigins(origins); err != nil {
+		return err
+	}
+	s.AllowedOrigins = origins
+	return nil
+}
+
+func (s *Settings) parseLogLevel(value string) error {
+	if err := s.LogLevel.UnmarshalText([]byte(value)); err != nil {
+		return fmt.Errorf("unknown level %q: use debug, info, warn or error", value)
+	}
+	return nil
 }

@@ -79,7 +79,7 @@ func TestAliases(t *testing.T) {
 			neutral[alias] = other
 			lines := refused(t, neutral)
 			require.Len(t, lines, 1)
-			require.Contains(t, lines[0], v.Name+", "+alias+": are two names of one setting, with different values")
+			require.Contains(t, lines[0], v.Name+", "+alias+": two names of one setting have different values")
 			tried++
 		}
 	}
@@ -87,7 +87,7 @@ func TestAliases(t *testing.T) {
 }
 
 func TestErrorsAreAboutTheNameInUse(t *testing.T) {
-	require.Equal(t, []string{`REDIS_POOL_SIZE: "x" is no whole number: use a whole number of at least 1`},
+	require.Equal(t, []string{`REDIS_POOL_SIZE: "x" is not a whole number: use a whole number of at least 1`},
 		refused(t, map[string]string{"REDIS_POOL_SIZE": "x"}))
 	require.Equal(t, []string{"REDIS_PERSECOND: needs the address of the second store: set REDIS_PERSECOND_URL, or set this to false"},
 		refused(t, map[string]string{"REDIS_PERSECOND": "true"}))

@@ -184,7 +184,7 @@ func TestTable(t *testing.T) {
 func ours() []string {
 	var names []string
 	for _, v := range settings.Table() {
-		if strings.HasSuffix(v.Doc, "(ours)") {
+		if strings.HasSuffix(v.Doc, "(extension)") {
 			names = append(names, v.Name)
 		}
 	}
@@ -214,7 +214,7 @@ func TestDefault(t *testing.T) {
 		ExpirationJitter: 300, NearLimitRatio: 0.8, EmbeddedMaxBytes: 512 << 20,
 		OnStoreFailure: "error", BreakerFailures: 10, BreakerWait: time.Second, BreakerMaxWait: 10 * time.Second,
 		LimitHeader: "RateLimit-Limit", RemainingHeader: "RateLimit-Remaining", ResetHeader: "RateLimit-Reset",
-		Backend: settings.Embedded, BackendReason: "BACKEND_TYPE is not set, and neither is KVSTORE_URL",
+		Backend: settings.Embedded, BackendReason: "neither BACKEND_TYPE nor KVSTORE_URL is set",
 		KVStoreStartupInitial: time.Second, KVStoreStartupMax: 30 * time.Second, MemStoreMaxIdleConns: 2,
 		TracingExporterProtocol: "http", TracingServiceName: "RateLimit", TracingSamplingRate: 1,
 		ShutdownTimeout: 30 * time.Second,

@@ -16,7 +16,7 @@ func ExampleParse() {
 	fmt.Printf("counters: %s, because %s\n", s.Backend, s.BackendReason)
 	// Output:
 	// 9081 redis:6379
-	// counters: kvstore, because BACKEND_TYPE is not set, and REDIS_URL is
+	// counters: kvstore, because BACKEND_TYPE is not set, but REDIS_URL is
 }
 
 func ExampleParse_errors() {
@@ -27,9 +27,9 @@ func ExampleParse_errors() {
 	})
 	fmt.Println(err)
 	// Output:
-	// REDIS_POOL_SIZE: "ten" is no whole number: use a whole number of at least 1
-	// PORT: 0.0.0.0:8081 is the address of the gRPC listener too, see GRPC_PORT: use another port, or 0 for a free one
-	// GRPC_CLIENT_TLS_SAN: works over TLS only: set GRPC_SERVER_USE_TLS to true, or unset this
+	// REDIS_POOL_SIZE: "ten" is not a whole number: use a whole number of at least 1
+	// PORT: 0.0.0.0:8081 is also the address of the gRPC listener, see GRPC_PORT: use another port, or 0 for a free one
+	// GRPC_CLIENT_TLS_SAN: requires TLS: set GRPC_SERVER_USE_TLS to true, or unset this
 }
 
 func ExampleWarnings() {
@@ -37,7 +37,7 @@ func ExampleWarnings() {
 		fmt.Println(w)
 	}
 	// Output:
-	// REDIS_POOLSIZE: is not a setting: did you mean REDIS_POOL_SIZE?
+	// REDIS_POOLSIZE: unknown setting: did you mean REDIS_POOL_SIZE?
 }
 
 func ExampleEffective() {

@@ -3,49 +3,45 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/ashlar-go/ashlar/internal/settings"
 )
-
-// Mogrifier rewrites the names of statistics for the agent. In Metric and Tags,
-// "$1" stands for what the first group of Pattern has matched, "$0" for all of it.
-type Mogrifier struct {
-	Name    string         // as AGENTSTATS_MOGRIFIERS has it
-	Pattern *regexp.Regexp // the statistics that it rewrites
-	Metric  string         // what they are called
-	Tags    []string       // their tags, name:value or name
-}
-
-// mogrifierPrefixes begin the names of the variables of single mogrifiers.
-func mogrifierPrefixes() []string {
-	return []string{"AGENTSTATS_MOGRIFIER_", "DOG_STATSD_MOGRIFIER_"}
-}
 
 const mogrifierList = "AGENTSTATS_MOGRIFIERS"
 
+var (
+	mogrifierPrefixes = []string{"AGENTSTATS_MOGRIFIER_", "DOG_STATSD_MOGRIFIER_"}
+	mogrifierName     = regexp.MustCompile(`^[\pL\pN_.-]+$`)
+	mogrifierVariable = regexp.MustCompile(`^(AGENTSTATS|DOG_STATSD)_MOGRIFIER_.+_(PATTERN|NAME|TAGS)$`)
+	groupReference    = regexp.MustCompile(`\$\d+`)
+)
+
 func (r *reading) readMogrifiers() {
-	seen := map[string]bool{}
-	for _, name := range r.settings.AgentMogrifiers {
+	for i, name := range r.AgentMogrifiers {
 		switch {
-		case name == "" || strings.ContainsFunc(name, notForNames):
-			r.refuse(true, mogrifierList, "has the name %s: use letters, digits and underscores, and commas between names", quote(name))
-		case seen[name]:
-			r.refuse(true, mogrifierList, "has %s twice: use each name once", name)
+		case !mogrifierName.MatchString(name):
+			r.Require(false, mogrifierList, "has the name %s: use letters, digits and underscores, and commas between names", settings.Quote(name))
+		case slices.Contains(r.AgentMogrifiers[:i], name):
+			r.Require(false, mogrifierList, "has %s twice: use each name once", name)
 		default:
 			r.readMogrifier(name)
 		}
-		seen[name] = true
 	}
 }
 
 func (r *reading) readMogrifier(name string) {
 	m := Mogrifier{Name: name}
 	r.mogrifierPart(name, "PATTERN", func(text string) (err error) {
-		m.Pattern, err = compile(text)
+		m.Pattern, err = regexp.Compile(text)
+		if invalid, ok := errors.AsType[*syntax.Error](err); ok {
+			return fmt.Errorf("is not a regular expression, %s at %s: use the syntax of RE2", invalid.Code, settings.Quote(invalid.Expr))
+		}
 		return err
 	})
 	r.mogrifierPart(name, "NAME", func(text string) error {
@@ -53,37 +49,46 @@ func (r *reading) readMogrifier(name string) {
 		return m.checkGroups(text)
 	})
 	r.mogrifierPart(name, "TAGS", func(text string) error {
-		if text != "" {
-			m.Tags = list(text)
+		if text == "" {
+			return nil
 		}
-		if err := checkTags(m.Tags); err != nil {
-			return err
+		m.Tags = settings.Split(text)
+		for _, tag := range m.Tags {
+			key, value, ok := strings.Cut(tag, ":")
+			if key == "" || ok && value == "" || strings.ContainsFunc(tag, isBlankOrControl) {
+				return fmt.Errorf("has the tag %s: use name:value,name:value without blanks", settings.Quote(tag))
+			}
 		}
 		return m.checkGroups(text)
 	})
-	r.settings.Mogrifiers = append(r.settings.Mogrifiers, m)
+	r.Mogrifiers = append(r.Mogrifiers, m)
 }
 
-// mogrifierPart reads one of a mogrifier's variables.
+// mogrifierPart reads one of a mogrifier's variables. Only TAGS is optional.
 func (r *reading) mogrifierPart(name, part string, read func(string) error) {
-	variable, text, err := r.lookup(mogrifierVariables(name, part), false)
+	names := mogrifierNames(name, part)
+	variable, text, err := r.Lookup(names, false)
 	switch {
 	case err != nil:
-		r.errs = append(r.errs, err)
+		r.Fail("", err)
 	case variable == "" && part != "TAGS":
-		r.refuse(true, mogrifierList, "has %s, and %s is not set: set it, or take the name off the list", name, r.mogrifierVariable(name, part))
+		if strings.Contains(r.SetBy(mogrifierList), "DOG_STATSD") {
+			slices.Reverse(names)
+		}
+		suggested := names[slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, strings.ToUpper(name)+"_"+part) })]
+		r.Require(false, mogrifierList, "has %s, but %s is not set: set it, or remove the name from the list", name, suggested)
 	default:
 		if err := read(text); err != nil {
-			r.errs = append(r.errs, fmt.Errorf("%s: %w", variable, err))
+			r.Fail("", fmt.Errorf("%s: %w", variable, err))
 		}
 	}
 }
 
-// mogrifierVariables are the names that a part of a mogrifier may have. The
-// reference service takes upper-case names only, however the list spells them.
-func mogrifierVariables(name, part string) []string {
+// mogrifierNames returns the variables that may hold a part of a mogrifier. The reference
+// service accepts upper-case names only, whatever the case in the list.
+func mogrifierNames(name, part string) []string {
 	var all []string
-	for _, prefix := range mogrifierPrefixes() {
+	for _, prefix := range mogrifierPrefixes {
 		all = append(all, prefix+strings.ToUpper(name)+"_"+part)
 		if strings.ToUpper(name) != name {
 			all = append(all, prefix+name+"_"+part)
@@ -92,50 +97,33 @@ func mogrifierVariables(name, part string) []string {
 	return all
 }
 
-// mogrifierVariable is the one of them to suggest.
-func (r *reading) mogrifierVariable(name, part string) string {
-	prefix := mogrifierPrefixes()[0]
-	if strings.Contains(r.spelled[mogrifierList], "DOG_STATSD") {
-		prefix = mogrifierPrefixes()[1]
-	}
-	return prefix + strings.ToUpper(name) + "_" + part
-}
-
-// notForNames is for what hardly gets into the name of a variable.
-func notForNames(c rune) bool {
-	return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("_-.", c)
-}
-
-func compile(text string) (*regexp.Regexp, error) {
-	p, err := regexp.Compile(text)
-	if bad, ok := errors.AsType[*syntax.Error](err); ok {
-		return nil, fmt.Errorf("is no regular expression, %s at %s: use the syntax of RE2", bad.Code, quote(bad.Expr))
-	}
-	return p, err
-}
-
-// checkGroups refuses "$3" for a pattern with two groups. Without a pattern there
-// is an error already.
+// checkGroups refuses "$3" for a pattern with two groups. Without a pattern there is an
+// error already.
 func (m *Mogrifier) checkGroups(text string) error {
 	if m.Pattern == nil {
 		return nil
 	}
 	groups := m.Pattern.NumSubexp()
-	for _, group := range regexp.MustCompile(`\$\d+`).FindAllString(text, -1) {
+	for _, group := range groupReference.FindAllString(text, -1) {
 		if n, err := strconv.Atoi(group[1:]); err != nil || n > groups {
-			return fmt.Errorf("has %s, and groups of the pattern: %d: use $0 for all that the pattern matches, and $1 and so on for its groups", quote(group), groups)
+			return fmt.Errorf("refers to group %s, but the pattern has %d: use $0 for the whole match, $1 for the first group", settings.Quote(group), groups)
 		}
 	}
 	return nil
 }
 
-func checkTags(tags []string) error {
-	wrong := slices.IndexFunc(tags, func(tag string) bool {
-		name, value, ok := strings.Cut(tag, ":")
-		return name == "" || ok && value == "" || strings.ContainsFunc(tag, isBlankOrControl)
-	})
-	if wrong < 0 {
-		return nil
+// unusedMogrifiers warns of variables of mogrifiers that are not listed.
+func (r *reading) unusedMogrifiers() []Warning {
+	var all []Warning
+	for _, variable := range slices.Sorted(maps.Keys(r.environ)) {
+		listed := slices.ContainsFunc(r.AgentMogrifiers, func(name string) bool {
+			return slices.ContainsFunc([]string{"PATTERN", "NAME", "TAGS"}, func(part string) bool {
+				return slices.Contains(mogrifierNames(name, part), variable)
+			})
+		})
+		if mogrifierVariable.MatchString(variable) && !listed {
+			all = append(all, Warning{variable, "has no effect: the mogrifier is not in the list " + r.Spelling(mogrifierList, "")})
+		}
 	}
-	return fmt.Errorf("has the tag %s: use name:value,name:value without blanks", quote(tags[wrong]))
+	return all
 }

@@ -1,168 +1,145 @@
 package settings
 
 import (
-	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/settings"
 )
 
-// Parse reads the settings from environment variables. The error names every
-// variable that makes no sense by itself or beside another, by the name that the
-// environment has for it, one to a line, and says what would be right. Values of
-// secrets are not in it.
+// Parse reads the settings from environment variables. The error names every invalid
+// variable, as the environment spells it, one to a line, and says what is accepted. It
+// shows no secrets.
 func Parse(environ map[string]string) (*Settings, error) {
 	r := read(environ)
-	if len(r.errs) > 0 {
-		return nil, errors.Join(r.errs...)
+	if err := r.Err(); err != nil {
+		return nil, err
 	}
-	return r.settings, nil
+	return r.Settings, nil
 }
 
 // Default is Parse of an empty environment.
 func Default() *Settings {
 	s, err := Parse(nil)
 	if err != nil {
-		panic(err) // the table of this package contradicts itself
+		panic(err) // a default in the table is invalid
 	}
 	return s
 }
 
+// Variable describes a setting.
+type Variable struct {
+	Name    string   // the environment variable
+	Aliases []string // other variables with the same meaning; mostly none or one
+	Default string   // as a user would write it; empty for none
+	Doc     string   // what the setting does
+	Group   string   // the heading that it belongs under
+	Secret  bool     // the value must not be logged
+}
+
+// Table describes all settings. AGENTSTATS_MOGRIFIERS describes the variables of single
+// mogrifiers, which have no rows.
+func Table() []Variable {
+	rows := table(&Settings{})
+	all := make([]Variable, len(rows))
+	for i, row := range rows {
+		if row.Group == "" {
+			row.Group = all[i-1].Group
+		}
+		all[i] = Variable{row.Name, row.Aliases, row.Default, row.Doc, row.Group, row.Secret}
+	}
+	return all
+}
+
+// Entry is a setting with its effective value.
+type Entry struct {
+	Variable
+	// Value is the value as a user would write it. Secrets are ***, and so is what precedes
+	// the host in a URL.
+	Value string
+	// Origin is "default", or "environment, as <variable>".
+	Origin string
+}
+
+// Effective lists all settings with their values, in the order of Table. Settings that are
+// derived from others, such as BACKEND_TYPE, show the result. Invalid values are listed
+// unchanged.
+func Effective(environ map[string]string) []Entry {
+	all := make([]Entry, 0, len(environ))
+	variables := Table()
+	for i, e := range read(environ).Effective() {
+		all = append(all, Entry{Variable: variables[i], Value: e.Value, Origin: e.Origin})
+	}
+	return all
+}
+
 // reading is an environment as far as it could be read.
 type reading struct {
-	environ  map[string]string
-	rows     []row
-	byName   map[string]*row   // by the specification's names
-	spelled  map[string]string // the name that the environment has, by the specification's
-	bad      map[string]bool   // rows with an error, by the specification's names
-	settings *Settings
-	errs     []error
+	*settings.Reading
+	*Settings
+	environ map[string]string
 }
 
 func read(environ map[string]string) *reading {
-	r := &reading{
-		environ: environ, rows: rows(), byName: map[string]*row{},
-		spelled: map[string]string{}, bad: map[string]bool{}, settings: &Settings{},
-	}
-	for i := range r.rows {
-		r.byName[r.rows[i].Name] = &r.rows[i]
-		r.take(&r.rows[i])
-	}
+	s := &Settings{}
+	r := &reading{Reading: settings.Read(table(s), environ, nil), Settings: s, environ: environ}
 	r.readMogrifiers()
 	r.chooseBackend()
-	r.chooseSockets()
+	for _, k := range []*KV{&s.KVStore, &s.KVStorePerSecond} {
+		if k.SocketType == "" || k.Type != Single {
+			k.SocketType = SocketTCP
+			if k.Type == Single && strings.HasPrefix(k.URL, "/") {
+				k.SocketType = SocketUnix
+			}
+		}
+	}
 	r.checkCombinations()
 	return r
 }
 
-// take reads the variable of one row, or its default.
-func (r *reading) take(row *row) {
-	if row.Default != "" {
-		r.blame(row, row.Name, row.set(r.settings, row.Default))
-	}
-	name, text, err := r.lookup(row.names(), row.tag.Get("empty") == "text")
-	if err != nil {
-		r.bad[row.Name] = true
-		r.errs = append(r.errs, err)
-	}
-	if name == "" {
-		return
-	}
-	r.spelled[row.Name] = name
-	if err == nil {
-		r.blame(row, name, row.set(r.settings, text))
+func (r *reading) chooseBackend() {
+	switch {
+	case r.Backend != "":
+		r.BackendReason = r.Spelling("BACKEND_TYPE", "") + " is set"
+	case r.IsSet("KVSTORE_URL"):
+		r.Backend, r.BackendReason = KVStore, "BACKEND_TYPE is not set, but "+r.SetBy("KVSTORE_URL")+" is"
+	default:
+		r.Backend, r.BackendReason = Embedded, "neither BACKEND_TYPE nor KVSTORE_URL is set"
 	}
 }
 
-func (r *reading) blame(row *row, name string, err error) {
-	if err == nil {
-		return
-	}
-	r.bad[row.Name] = true
-	r.errs = append(r.errs, fmt.Errorf("%s: %w%s", name, err, serviceLink(name, r.environ[name])))
+// Warning reports a variable that is valid, but probably does not do what was intended.
+type Warning struct {
+	Variable string // as the environment has it
+	Text     string // what is wrong, on one line
 }
 
-// lookup finds what the environment has under one of the names: the first that is
-// not empty. An empty one counts only if empty is a value.
-func (r *reading) lookup(names []string, empty bool) (name, text string, err error) {
-	for _, n := range names {
-		value, ok := r.environ[n]
-		switch {
-		case !ok || value == "" && !(empty && name == ""):
-		case name == "" || text == "":
-			name, text = n, value
-		case value != text:
-			return name, text, fmt.Errorf("%s, %s: are two names of one setting, with different values: unset one of them%s",
-				name, n, serviceLink(name, text)+serviceLink(n, value))
-		}
+// String is "<variable>: <text>".
+func (w Warning) String() string { return w.Variable + ": " + w.Text }
+
+// Warnings reports settings that have no effect, and variables that look like settings and
+// are not. Settings come first, then other variables by name. Invalid settings cause no
+// warnings.
+func Warnings(environ map[string]string) []Warning {
+	r := read(environ)
+	all := append(r.ineffective(), r.unusedMogrifiers()...)
+	prefixes := []string{
+		"GRPC_", "CONFIG_GRPC_XDS_", "XDS_CLIENT_", "RUNTIME_", "TRACING_", "LIMIT_", "STATS_", "SHUTDOWN_", "EMBEDDED_",
+		"KVSTORE_", "REDIS_", "MEMSTORE_", "MEMCACHE_", "SCRAPE_", "PROMETHEUS_", "PUSHSTATS_", "STATSD_", "AGENTSTATS_", "DOG_STATSD_",
 	}
-	return name, text, nil
+	for _, w := range r.Unknown(prefixes, isForeign) {
+		all = append(all, Warning(w))
+	}
+	return all
 }
 
-// serviceLink explains values that nobody has set.
-func serviceLink(name, value string) string {
-	service, ok := strings.CutSuffix(name, "_PORT")
-	if !ok || !isServiceLink(value) {
-		return ""
-	}
-	service = strings.ReplaceAll(strings.ToLower(service), "_", "-")
-	return fmt.Sprintf("; Kubernetes sets %s to this for a service named %s: turn that off with enableServiceLinks: false in the pod, or set it yourself", name, service)
-}
-
-func isServiceLink(value string) bool {
-	network, _, ok := strings.Cut(value, "://")
-	return ok && (network == "tcp" || network == "udp" || network == "sctp")
-}
-
-// isSet is whether the environment has the setting, by any of its names.
-func (r *reading) isSet(name string) bool { return r.spelled[name] != "" }
-
-// firstSet is the first of the settings that the environment has, or the first.
-func (r *reading) firstSet(names ...string) string {
-	for _, name := range names {
-		if r.isSet(name) {
-			return name
-		}
-	}
-	return names[0]
-}
-
-func (r *reading) anyBad(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return r.bad[name] })
-}
-
-// spelling is the setting's name as the environment has it. One that is not set is
-// named in the style of the one that is.
-func (r *reading) spelling(name, like string) string {
-	if s := r.spelled[name]; s != "" {
-		return s
-	}
-	if row := r.byName[name]; row != nil && len(row.Aliases) > 0 && r.isSet(like) && r.spelled[like] != like {
-		return row.Aliases[0]
-	}
-	return name
-}
-
-// tell is text about a setting, in which $NAME is another one as the environment
-// spells it. It is not ok if one of them has an error already: what is said of a
-// value that is not there would be guessed.
-func (r *reading) tell(name, text string, args ...any) (told string, ok bool) {
-	ok = !r.bad[name]
-	told = os.Expand(text, func(other string) string {
-		ok = ok && !r.bad[other]
-		return r.spelling(other, name)
-	})
-	if len(args) > 0 {
-		told = fmt.Sprintf(told, args...)
-	}
-	return told, ok
-}
-
-// refuse adds an error about a setting if something is wrong with it and with the
-// settings in text.
-func (r *reading) refuse(wrong bool, name, text string, args ...any) {
-	if told, ok := r.tell(name, text, args...); wrong && ok {
-		r.errs = append(r.errs, fmt.Errorf("%s: %s", r.spelling(name, name), told))
-	}
+// isForeign reports whether the gRPC libraries or the tracing libraries read the variable,
+// or it belongs to a mogrifier.
+func isForeign(name string) bool {
+	return mogrifierVariable.MatchString(name) || slices.Contains([]string{
+		"GRPC_TRACE", "GRPC_VERBOSITY", "GRPC_BINARY_LOG_FILTER", "GRPC_ENABLE_TXT_SERVICE_CONFIG", "GRPC_ENFORCE_ALPN_ENABLED",
+		"GRPC_RING_HASH_CAP", "GRPC_DNS_RESOLVER", "GRPC_POLL_STRATEGY", "GRPC_STACKTRACE_MINLOGLEVEL", "GRPC_ENABLE_FORK_SUPPORT",
+		"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "GRPC_SSL_CIPHER_SUITES",
+	}, name) || slices.ContainsFunc([]string{"GRPC_GO_", "GRPC_EXPERIMENTAL_", "GRPC_XDS_", "GRPC_ALTS_", "GRPC_GCP_", "OTEL_"},
+		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

@@ -1,93 +1,153 @@
 package settings
 
 import (
-	"reflect"
 	"slices"
-	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/internal/settings"
 )
 
-// Variable is one row of the table of settings.
-type Variable struct {
-	Name    string   // the variable, by the name that the specification has for it
-	Aliases []string // what it may be called as well; mostly nothing or one name
-	Default string   // its default, as one would write it; empty for none
-	Doc     string   // what it means
-	Group   string   // the heading that it belongs under
-	Secret  bool     // its value is not for a log
+// table returns a row for each setting, bound to the fields of s.
+func table(s *Settings) []settings.Setting {
+	port, positive := settings.From(1, 65535), settings.Above[time.Duration](0)
+	freePort, ratio, notNegative := settings.From(0, 65535), settings.From[float64](0, 1), settings.AtLeast[time.Duration](0)
+	host := settings.CheckHost
+	return slices.Concat([]settings.Setting{
+		{Group: "Listeners", Name: "HOST", Default: "0.0.0.0", Empty: true, Doc: "address of the HTTP listener; empty listens on all addresses", Value: settings.Text(&s.Host, host)},
+		{Name: "PORT", Default: "8080", Doc: "port of the HTTP listener; 0 picks a free one", Value: settings.Int(&s.Port, freePort)},
+		{Name: "DEBUG_HOST", Default: "0.0.0.0", Empty: true, Doc: "address of the debug listener; empty listens on all addresses", Value: settings.Text(&s.DebugHost, host)},
+		{Name: "DEBUG_PORT", Default: "6070", Doc: "port of the debug listener; 0 picks a free one", Value: settings.Int(&s.DebugPort, freePort)},
+		{Name: "GRPC_HOST", Default: "0.0.0.0", Empty: true, Doc: "address of the gRPC listener; empty listens on all addresses", Value: settings.Text(&s.GRPCHost, host)},
+		{Name: "GRPC_PORT", Default: "8081", Doc: "port of the gRPC listener; 0 picks a free one", Value: settings.Int(&s.GRPCPort, freePort)},
+		{Name: "GRPC_UDS", Doc: "path of a unix socket for gRPC; replaces GRPC_HOST and GRPC_PORT", Value: settings.Text(&s.GRPCUDS, settings.CheckSocket)},
+		{Name: "GRPC_MAX_CONNECTION_AGE", Default: "24h", Doc: "age at which clients are asked to reconnect, with 10% jitter either way; 0 means never", Value: settings.Duration(&s.GRPCMaxConnectionAge, notNegative)},
+		{Name: "GRPC_MAX_CONNECTION_AGE_GRACE", Default: "1h", Doc: "time that calls then have to finish; 0 means no limit", Value: settings.Duration(&s.GRPCMaxConnectionAgeGrace, notNegative)},
+
+		{Group: "TLS of the gRPC listener", Name: "GRPC_SERVER_USE_TLS", Default: "false", Doc: "serve gRPC over TLS", Value: settings.Bool(&s.GRPCServerUseTLS)},
+		{Name: "GRPC_SERVER_TLS_CERT", Doc: "file of the server's certificate chain", Value: settings.Text(&s.GRPCServerTLSCert)},
+		{Name: "GRPC_SERVER_TLS_KEY", Doc: "file of the server's private key", Value: settings.Text(&s.GRPCServerTLSKey)},
+		{Name: "GRPC_CLIENT_TLS_CACERT", Doc: "file of the authorities that sign client certificates; if set, clients need one", Value: settings.Text(&s.GRPCClientTLSCACert)},
+		{Name: "GRPC_CLIENT_TLS_SAN", Doc: "DNS name that a client's certificate must have", Value: settings.Text(&s.GRPCClientTLSSAN)},
+
+		{Group: "Log", Name: "LOG_LEVEL", Default: "WARN", Doc: "DEBUG, INFO, WARN or ERROR", Value: settings.OneOf(&s.LogLevel, "DEBUG=TRACE", "INFO", "WARN=WARNING", "ERROR=FATAL=PANIC")},
+		{Name: "LOG_FORMAT", Default: "text", Doc: "text or json", Value: settings.OneOf(&s.LogFormat, "text", "json")},
+
+		{Group: "Configuration", Name: "CONFIG_TYPE", Default: "FILE", Doc: "source of the configuration: FILE, or GRPC_XDS_SOTW for a configuration server", Value: settings.OneOf(&s.ConfigType, File, GRPCXDSSOTW)},
+		{Name: "FORCE_START_WITHOUT_INITIAL_CONFIG", Default: "false", Doc: "start even if the configuration can't be loaded", Value: settings.Bool(&s.ForceStart)},
+		{Name: "HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED", Default: "false", Doc: "be healthy only while at least one domain is loaded", Value: settings.Bool(&s.HealthyWithConfig)},
+		{Name: "RUNTIME_ROOT", Default: "/srv/runtime_data/current", Doc: "directory of the configuration", Value: settings.Text(&s.RuntimeRoot)},
+		{Name: "RUNTIME_SUBDIRECTORY", Doc: "directory below RUNTIME_ROOT", Value: settings.Text(&s.RuntimeSubdirectory)},
+		{Name: "RUNTIME_APPDIRECTORY", Default: "config", Empty: true, Doc: "directory below RUNTIME_SUBDIRECTORY; all files in it are read", Value: settings.Text(&s.RuntimeAppDirectory)},
+		{Name: "RUNTIME_IGNOREDOTFILES", Default: "false", Doc: "ignore files and directories whose name begins with a dot", Value: settings.Bool(&s.RuntimeIgnoreDotFiles)},
+		{Name: "RUNTIME_WATCH_ROOT", Default: "true", Doc: "reload when RUNTIME_ROOT, a symbolic link, is replaced; false: when a file changes", Value: settings.Bool(&s.RuntimeWatchRoot)},
+		{Name: "MERGE_DOMAIN_CONFIG", Default: "false", Doc: "allow several files to configure one domain", Value: settings.Bool(&s.MergeDomainConfig)},
+
+		{Group: "Configuration server", Name: "CONFIG_GRPC_XDS_NODE_ID", Default: "default", Doc: "node id sent to the configuration server", Value: settings.Text(&s.XDSNodeID)},
+		{Name: "CONFIG_GRPC_XDS_NODE_METADATA", Doc: "node metadata, k1=v1,k2=v2", Value: pairMap(&s.XDSNodeMetadata, "=")},
+		{Name: "CONFIG_GRPC_XDS_SERVER_URL", Default: "localhost:18000", URL: true, Doc: "address of the configuration server", Value: settings.Text(&s.XDSServerURL, checkTarget)},
+		{Name: "CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL", Default: "3s", Doc: "wait between attempts to connect until the first one succeeds; 0 is the same as 3s", Value: settings.Duration(&s.XDSRetryInterval, notNegative)},
+		{Name: "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS", Secret: true, Doc: "headers of requests to it, <k1:v1>,<k2:v2>; the angle brackets are optional", Value: pairs(&s.XDSHeaders, ":", checkMetadata)},
+		{Name: "CONFIG_GRPC_XDS_SERVER_USE_TLS", Default: "false", Doc: "connect to it over TLS", Value: settings.Bool(&s.XDSUseTLS)},
+		{Name: "CONFIG_GRPC_XDS_CLIENT_TLS_CERT", Doc: "file of the client certificate for it", Value: settings.Text(&s.XDSClientTLSCert)},
+		{Name: "CONFIG_GRPC_XDS_CLIENT_TLS_KEY", Doc: "file of the private key of that certificate", Value: settings.Text(&s.XDSClientTLSKey)},
+		{Name: "CONFIG_GRPC_XDS_SERVER_TLS_CACERT", Doc: "file of the authorities that sign its certificate; empty: those of the system", Value: settings.Text(&s.XDSServerCACert)},
+		{Name: "CONFIG_GRPC_XDS_SERVER_TLS_SAN", Doc: "DNS name that its certificate must have, instead of the host's", Value: settings.Text(&s.XDSServerSAN)},
+		{Name: "XDS_CLIENT_BACKOFF_INITIAL_INTERVAL", Default: "10s", Doc: "wait before the first attempt to reconnect", Value: settings.Duration(&s.XDSBackoffInitial, positive)},
+		{Name: "XDS_CLIENT_BACKOFF_MAX_INTERVAL", Default: "60s", Doc: "upper bound of that wait", Value: settings.Duration(&s.XDSBackoffMax, positive)},
+		{Name: "XDS_CLIENT_BACKOFF_RANDOM_FACTOR", Default: "0.5", Doc: "growth of the wait with each attempt", Value: settings.Float(&s.XDSBackoffFactor, settings.AboveUpTo[float64](0, 100))},
+		{Name: "XDS_CLIENT_BACKOFF_JITTER", Default: "true", Doc: "add jitter to the wait", Value: settings.Bool(&s.XDSBackoffJitter)},
+		{Name: "XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES", Default: "0", Doc: "largest message accepted from it, in bytes; 0 means 4 MiB", Value: settings.Int(&s.XDSMaxMessageSize, settings.From(0, 2147483647))},
+
+		{Group: "Statistics", Name: "DISABLE_STATS", Default: "false", Doc: "serve statistics on the debug port only, whatever the settings below say", Value: settings.Bool(&s.DisableStats)},
+		{Name: "STATS_FLUSH_INTERVAL", Default: "10s", Doc: "how often statistics are pushed", Value: settings.Duration(&s.StatsFlushInterval, positive)},
+		{Name: "EXTRA_TAGS", Doc: "tags of every statistic, <k1:v1>,<k2:v2>; the angle brackets are optional", Value: pairs(&s.ExtraTags, ":", checkTag)},
+		{Name: "USE_PUSHSTATS", Aliases: []string{"USE_STATSD"}, Default: "true", Doc: "push statistics; false writes them to standard output, unless they are sent to an agent or scraped", Value: settings.Bool(&s.UsePushStats)},
+		{Name: "PUSHSTATS_HOST", Aliases: []string{"STATSD_HOST"}, Default: "localhost", Doc: "host to push statistics to", Value: settings.Text(&s.PushStatsHost, host)},
+		{Name: "PUSHSTATS_PORT", Aliases: []string{"STATSD_PORT"}, Default: "8125", Doc: "port to push statistics to", Value: settings.Int(&s.PushStatsPort, port)},
+		{Name: "PUSHSTATS_PROTOCOL", Aliases: []string{"STATSD_PROTOCOL"}, Default: "tcp", Doc: "tcp or udp", Value: settings.OneOf(&s.PushStatsProtocol, "tcp", "udp")},
+		{Name: "USE_AGENTSTATS", Aliases: []string{"USE_DOG_STATSD"}, Default: "false", Doc: "push statistics to an agent that supports tags, at PUSHSTATS_HOST and PUSHSTATS_PORT", Value: settings.Bool(&s.UseAgentStats)},
+		{Name: mogrifierList, Aliases: []string{"USE_AGENTSTATS_MOGRIFIERS", "USE_DOG_STATSD_MOGRIFIERS", "DOG_STATSD_MOGRIFIERS"}, Doc: "names, N1,N2, of rules that rename statistics for the agent, the first match wins; each N has AGENTSTATS_MOGRIFIER_N_PATTERN (regular expression), _NAME and _TAGS (k1:v1,k2:v2), in which $1 is a group of the pattern", Value: settings.List(&s.AgentMogrifiers)},
+		{Name: "USE_SCRAPE", Aliases: []string{"USE_PROMETHEUS"}, Default: "false", Doc: "serve metrics for a scraper", Value: settings.Bool(&s.UseScrape)},
+		{Name: "SCRAPE_ADDR", Aliases: []string{"PROMETHEUS_ADDR"}, Default: ":9090", Doc: "address of the scrape listener, host:port; port 0 picks a free one", Value: settings.Text(&s.ScrapeAddr, settings.CheckListen)},
+		{Name: "SCRAPE_PATH", Aliases: []string{"PROMETHEUS_PATH"}, Default: "/metrics", Doc: "path of the metrics", Value: settings.Text(&s.ScrapePath, checkPath)},
+		{Name: "SCRAPE_MAPPER_YAML", Aliases: []string{"PROMETHEUS_MAPPER_YAML"}, Doc: "file that maps statistics to metrics, instead of the built-in mapping", Value: settings.Text(&s.ScrapeMapperYAML)},
+		{Name: "SCRAPE_RESPONSE_TIME_AS_MILLISECONDS", Aliases: []string{"PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS"}, Default: "false", Doc: "report response times in milliseconds; has no effect with a mapping file", Value: settings.Bool(&s.ScrapeMilliseconds)},
+
+		{Group: "Counting", Name: "CACHE_KEY_PREFIX", Doc: "prefix of every counter key", Value: settings.Text(&s.CacheKeyPrefix)},
+		{Name: "EXPIRATION_JITTER_MAX_SECONDS", Default: "300", Doc: "seconds by which counters may outlive their window, at most; 0 or less means none", Value: settings.Int(&s.ExpirationJitter, settings.AtMost[int64](31536000))},
+		{Name: "NEAR_LIMIT_RATIO", Default: "0.8", Doc: "part of a limit, 0 to 1, above which hits count as near the limit", Value: settings.Float(&s.NearLimitRatio, settings.From[float32](0, 1))},
+		{Name: "LOCAL_CACHE_SIZE_IN_BYTES", Aliases: []string{"LocalCacheSizeInBytes"}, Default: "0", Doc: "size of the cache of counters over their limit; 0 means no cache", Value: settings.Int(&s.LocalCacheSize, settings.AtLeast(0))},
+		{Name: "STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT", Default: "false", Doc: "when one descriptor of a request is over its limit, do not count the others; atomic with embedded counters and with one key-value store, otherwise by reading first", Value: settings.Bool(&s.StopIncrement)},
+		{Name: "SHADOW_MODE", Default: "false", Doc: "respond OK whatever the limits say", Value: settings.Bool(&s.ShadowMode)},
+		{Name: "QUOTA_MODE", Default: "false", Doc: "treat every rule as if it were in quota mode", Value: settings.Bool(&s.QuotaMode)},
+
+		{Group: "Responses", Name: "RESPONSE_DYNAMIC_METADATA", Default: "false", Doc: "add the request and the metadata of matched rules to responses", Value: settings.Bool(&s.DynamicMetadata)},
+		{Name: "LIMIT_RESPONSE_HEADERS_ENABLED", Default: "false", Doc: "add the tightest limit to the response headers", Value: settings.Bool(&s.ResponseHeaders)},
+		{Name: "LIMIT_LIMIT_HEADER", Default: "RateLimit-Limit", Doc: "name of the header with the limit", Value: settings.Text(&s.LimitHeader, checkHeader)},
+		{Name: "LIMIT_REMAINING_HEADER", Default: "RateLimit-Remaining", Doc: "name of the header with the remaining requests", Value: settings.Text(&s.RemainingHeader, checkHeader)},
+		{Name: "LIMIT_RESET_HEADER", Default: "RateLimit-Reset", Doc: "name of the header with the seconds until the window ends", Value: settings.Text(&s.ResetHeader, checkHeader)},
+
+		{Group: "Counter stores", Name: "BACKEND_TYPE", Doc: "where counters are stored: embedded (in this process), kvstore (or redis) or memstore (or memcache); unset: kvstore if KVSTORE_URL is set, else embedded", Value: settings.OneOf(&s.Backend, Embedded, KVStore+"=redis", MemStore+"=memcache")},
+		{Name: "EMBEDDED_MAX_BYTES", Default: "536870912", Doc: "memory limit of embedded counters; when it is reached, new keys share counters (extension)", Value: settings.Int(&s.EmbeddedMaxBytes, settings.AtLeast[int64](1<<20))},
+		{Name: "ON_STORE_FAILURE", Default: "error", Doc: "decision about a descriptor whose counter can't be reached: error (the call fails), allow, deny, or local (counted in this process); a rule's on_store_failure takes precedence (extension)", Value: settings.OneOf(&s.OnStoreFailure, "error", "allow", "deny", "local")},
+		{Name: "STORE_BREAKER_FAILURES", Default: "10", Doc: "consecutive failures after which calls to the store are suspended; 0 means never (extension)", Value: settings.Int(&s.BreakerFailures, settings.From(0, 1000000))},
+		{Name: "STORE_BREAKER_WAIT", Default: "1s", Doc: "how long, before one call tries again (extension)", Value: settings.Duration(&s.BreakerWait, positive)},
+		{Name: "STORE_BREAKER_MAX_WAIT", Default: "10s", Doc: "upper bound of that wait, which doubles with each failed try (extension)", Value: settings.Duration(&s.BreakerMaxWait, positive)},
+	}, kvTable(&s.KVStore, "KVSTORE_", "REDIS_", "Key-value store", "/var/run/nutcracker/ratelimit.sock"), []settings.Setting{
+		{Name: "KVSTORE_TLS_CLIENT_CERT", Aliases: []string{"REDIS_TLS_CLIENT_CERT"}, Doc: "file of the client certificate for the store, and for the store of per-second limits", Value: settings.Text(&s.KVStoreClientCert)},
+		{Name: "KVSTORE_TLS_CLIENT_KEY", Aliases: []string{"REDIS_TLS_CLIENT_KEY"}, Doc: "file of the private key of that certificate", Value: settings.Text(&s.KVStoreClientKey)},
+		{Name: "KVSTORE_TLS_CACERT", Aliases: []string{"REDIS_TLS_CACERT"}, Doc: "file of the authorities that sign the store's certificate; empty: those of the system", Value: settings.Text(&s.KVStoreCACert)},
+		{Name: "KVSTORE_TLS_SKIP_HOSTNAME_VERIFICATION", Aliases: []string{"REDIS_TLS_SKIP_HOSTNAME_VERIFICATION"}, Default: "false", Doc: "do not compare the store's certificate with its host name", Value: settings.Bool(&s.KVStoreSkipHostname)},
+		{Name: "KVSTORE_HEALTH_CHECK_ACTIVE_CONNECTION", Aliases: []string{"REDIS_HEALTH_CHECK_ACTIVE_CONNECTION"}, Default: "false", Doc: "be healthy only while there is a connection to the store", Value: settings.Bool(&s.KVStoreHealthCheck)},
+		{Name: "KVSTORE_STARTUP_INITIAL_INTERVAL", Aliases: []string{"REDIS_STARTUP_INITIAL_INTERVAL"}, Default: "1s", Doc: "first wait between attempts to connect at start", Value: settings.Duration(&s.KVStoreStartupInitial, positive)},
+		{Name: "KVSTORE_STARTUP_MAX_INTERVAL", Aliases: []string{"REDIS_STARTUP_MAX_INTERVAL"}, Default: "30s", Doc: "upper bound of that wait", Value: settings.Duration(&s.KVStoreStartupMax, positive)},
+		{Name: "KVSTORE_STARTUP_MAX_ELAPSED_TIME", Aliases: []string{"REDIS_STARTUP_MAX_ELAPSED_TIME"}, Default: "0", Doc: "when to give up; 0 means never", Value: settings.Duration(&s.KVStoreStartupMaxElapsed, notNegative)},
+
+		{Group: "Key-value store of per-second limits", Name: "KVSTORE_PERSECOND", Aliases: []string{"REDIS_PERSECOND"}, Default: "false", Doc: "count limits per second in a separate store", Value: settings.Bool(&s.UsePerSecond)},
+	}, kvTable(&s.KVStorePerSecond, "KVSTORE_PERSECOND_", "REDIS_PERSECOND_", "", ""), []settings.Setting{
+		{Group: "Memcached store", Name: "MEMSTORE_HOST_PORT", Aliases: []string{"MEMCACHE_HOST_PORT"}, URL: true, Doc: "its nodes, host:port,host:port, the same in every instance of the service", Value: settings.List(&s.MemStoreHostPort, checkNode)},
+		{Name: "MEMSTORE_MAX_IDLE_CONNS", Aliases: []string{"MEMCACHE_MAX_IDLE_CONNS"}, Default: "2", Doc: "idle connections kept open to each node; 0 is the same as 2", Value: settings.Int(&s.MemStoreMaxIdleConns, settings.AtLeast(0))},
+		{Name: "MEMSTORE_SRV", Aliases: []string{"MEMCACHE_SRV"}, Doc: "SRV record of its nodes, _service._proto.name; replaces MEMSTORE_HOST_PORT", Value: settings.Text(&s.MemStoreSRV, checkSRV)},
+		{Name: "MEMSTORE_SRV_REFRESH", Aliases: []string{"MEMCACHE_SRV_REFRESH"}, Default: "0", Doc: "how often the record is looked up again; 0 means never", Value: settings.Duration(&s.MemStoreSRVRefresh, notNegative)},
+		{Name: "MEMSTORE_TLS", Aliases: []string{"MEMCACHE_TLS"}, Default: "false", Doc: "connect over TLS", Value: settings.Bool(&s.MemStoreTLS)},
+		{Name: "MEMSTORE_TLS_CLIENT_CERT", Aliases: []string{"MEMCACHE_TLS_CLIENT_CERT"}, Doc: "file of the client certificate", Value: settings.Text(&s.MemStoreClientCert)},
+		{Name: "MEMSTORE_TLS_CLIENT_KEY", Aliases: []string{"MEMCACHE_TLS_CLIENT_KEY"}, Doc: "file of the private key of that certificate", Value: settings.Text(&s.MemStoreClientKey)},
+		{Name: "MEMSTORE_TLS_CACERT", Aliases: []string{"MEMCACHE_TLS_CACERT"}, Doc: "file of the authorities that sign the nodes' certificates; empty: those of the system", Value: settings.Text(&s.MemStoreCACert)},
+		{Name: "MEMSTORE_TLS_SKIP_HOSTNAME_VERIFICATION", Aliases: []string{"MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION"}, Default: "false", Doc: "do not compare the nodes' certificates with their host names", Value: settings.Bool(&s.MemStoreSkipHostname)},
+
+		{Group: "Tracing", Name: "TRACING_ENABLED", Default: "false", Doc: "export OTLP traces; the standard OTEL_EXPORTER_OTLP_* variables say where to", Value: settings.Bool(&s.TracingEnabled)},
+		{Name: "TRACING_EXPORTER_PROTOCOL", Default: "http", Doc: "http or grpc", Value: settings.OneOf(&s.TracingExporterProtocol, "http", "grpc")},
+		{Name: "TRACING_SERVICE_NAME", Default: "RateLimit", Doc: "service name of the traces", Value: settings.Text(&s.TracingServiceName)},
+		{Name: "TRACING_SERVICE_NAMESPACE", Doc: "service namespace of the traces", Value: settings.Text(&s.TracingServiceNamespace)},
+		{Name: "TRACING_SERVICE_INSTANCE_ID", Doc: "service instance of the traces; empty: a random version 4 UUID", Value: settings.Text(&s.TracingServiceInstanceID)},
+		{Name: "TRACING_SAMPLING_RATE", Default: "1", Doc: "part of the traces that is exported, 0 to 1", Value: settings.Float(&s.TracingSamplingRate, ratio)},
+
+		{Group: "Shutdown", Name: "SHUTDOWN_DRAIN_DELAY", Default: "0s", Doc: "how long to keep serving, unhealthy, after SIGTERM (extension)", Value: settings.Duration(&s.ShutdownDrainDelay, notNegative)},
+		{Name: "SHUTDOWN_TIMEOUT", Default: "30s", Doc: "time that open calls then have to finish, above 0 (extension)", Value: settings.Duration(&s.ShutdownTimeout, positive)},
+	})
 }
 
-// Table lists all settings, in the order of the Settings fields. The variables of
-// single mogrifiers are not in it: the row of AGENTSTATS_MOGRIFIERS tells of them.
-func Table() []Variable {
-	all := rows()
-	table := make([]Variable, len(all))
-	for i, r := range all {
-		table[i] = r.Variable
+// kvTable returns the rows of one key-value store.
+func kvTable(k *KV, prefix, alias, group, url string) []settings.Setting {
+	positive, notNegative := settings.Above[time.Duration](0), settings.AtLeast[time.Duration](0)
+	rows := []settings.Setting{
+		{Group: group, Name: "SOCKET_TYPE", Doc: "tcp or unix; unset: unix if the URL begins with /, else tcp", Value: settings.OneOf(&k.SocketType, SocketTCP, SocketUnix)},
+		{Name: "TYPE", Default: "single", Doc: "single, sentinel or cluster", Value: settings.OneOf(&k.Type, Single, Sentinel, Cluster)},
+		{Name: "URL", Default: url, URL: true, Doc: "single: host:port or the path of a socket; sentinel: master,host:port,... with at least one sentinel; cluster: host:port,... of all nodes", Value: settings.Text(&k.URL)},
+		{Name: "POOL_SIZE", Default: "10", Doc: "connections to each node", Value: settings.Int(&k.PoolSize, settings.AtLeast(1))},
+		{Name: "AUTH", Secret: true, Doc: "password, or user:password", Value: settings.Text(&k.Auth)},
+		{Name: "TLS", Default: "false", Doc: "connect over TLS", Value: settings.Bool(&k.TLS)},
+		{Name: "SENTINEL_AUTH", Secret: true, Doc: "password, or user:password, of the sentinels", Value: settings.Text(&k.SentinelAuth)},
+		{Name: "TIMEOUT", Default: "10s", Doc: "time limit to connect, to read and to write, each", Value: settings.Duration(&k.Timeout, positive)},
+		{Name: "PIPELINE_WINDOW", Default: "0", Doc: "how long to collect commands before they are written together, 150us to 500us; 0 means no window", Value: settings.Duration(&k.PipelineWindow, notNegative)},
+		{Name: "PIPELINE_LIMIT", Default: "0", Doc: "deprecated, has no effect", Value: settings.Int(&k.PipelineLimit, settings.Bounds[int]{})},
+		{Name: "CLUSTER_PIPELINE_PARALLELISM", Default: "1", Doc: "cluster: commands of one request in flight at a time, at most the pool size; 0 means as many as the pool allows", Value: settings.Int(&k.PipelineParallelism, settings.AtLeast(0))},
+		{Name: "POOL_ON_EMPTY_BEHAVIOR", Default: "CREATE", Doc: "when all connections are in use: CREATE another one after the wait, ERROR after the wait, or WAIT for one", Value: settings.OneOf(&k.PoolOnEmpty, PoolCreate, PoolError, PoolWait)},
+		{Name: "POOL_ON_EMPTY_WAIT_DURATION", Default: "1s", Doc: "that wait", Value: settings.Duration(&k.PoolOnEmptyWait, notNegative)},
 	}
-	return table
-}
-
-// row is a Variable and the field that it fills.
-type row struct {
-	Variable
-	index []int             // of the field in Settings
-	tag   reflect.StructTag // of the field
-}
-
-// names are all names of the row, the specification's first.
-func (r *row) names() []string {
-	return append([]string{r.Name}, r.Aliases...)
-}
-
-// field is where the row's value is in s.
-func (r *row) field(s *Settings) reflect.Value {
-	return reflect.ValueOf(s).Elem().FieldByIndex(r.index)
-}
-
-// rows reads the tags of Settings.
-func rows() []row {
-	var all []row
-	group := ""
-	for f := range fields(reflect.TypeFor[Settings]()) {
-		if g := f.Tag.Get("group"); g != "" {
-			group = g
-		}
-		if f.Type == reflect.TypeFor[KV]() {
-			all = append(all, rowsOfKV(f, group)...)
-		} else if f.Tag.Get("env") != "" {
-			all = append(all, row{index: f.Index, tag: f.Tag, Variable: Variable{
-				Name: f.Tag.Get("env"), Aliases: strings.Fields(f.Tag.Get("alias")), Default: f.Tag.Get("envDefault"),
-				Doc: f.Tag.Get("doc"), Group: group, Secret: f.Tag.Get("secret") == "true",
-			}})
-		}
+	for i := range rows {
+		rows[i].Aliases = []string{alias + rows[i].Name}
+		rows[i].Name = prefix + rows[i].Name
 	}
-	return all
-}
-
-// rowsOfKV are the rows of one key-value store. The outer field's tags are the
-// prefixes of its variables, and a default that only this store has.
-func rowsOfKV(outer reflect.StructField, group string) []row {
-	var all []row
-	name, value, _ := strings.Cut(outer.Tag.Get("envDefault"), "=")
-	for f := range fields(outer.Type) {
-		r := row{index: slices.Concat(outer.Index, f.Index), tag: f.Tag, Variable: Variable{
-			Name: outer.Tag.Get("env") + f.Tag.Get("env"), Aliases: []string{outer.Tag.Get("alias") + f.Tag.Get("env")},
-			Default: f.Tag.Get("envDefault"), Doc: f.Tag.Get("doc"), Group: group, Secret: f.Tag.Get("secret") == "true",
-		}}
-		if f.Tag.Get("env") == name {
-			r.Default = value
-		}
-		all = append(all, r)
-	}
-	return all
-}
-
-func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
-				return
-			}
-		}
-	}
+	return rows
 }

@@ -71,16 +71,16 @@ func TestBackend(t *testing.T) {
 		environ      environment
 		want, reason string
 	}{
-		{nil, settings.Embedded, "BACKEND_TYPE is not set, and neither is KVSTORE_URL"},
-		{environment{"KVSTORE_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE is not set, and KVSTORE_URL is"},
-		{environment{"REDIS_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE is not set, and REDIS_URL is"},
-		{environment{"REDIS_URL": ""}, settings.Embedded, "BACKEND_TYPE is not set, and neither is KVSTORE_URL"},
-		{environment{"BACKEND_TYPE": "", "REDIS_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE is not set, and REDIS_URL is"},
-		{environment{"BACKEND_TYPE": "embedded", "REDIS_URL": "redis:6379"}, settings.Embedded, "BACKEND_TYPE says so"},
-		{environment{"BACKEND_TYPE": "REDIS", "REDIS_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE says so"},
-		{environment{"BACKEND_TYPE": "KVStore"}, settings.KVStore, "BACKEND_TYPE says so"},
-		{environment{"BACKEND_TYPE": "memcache", "MEMCACHE_HOST_PORT": "a:1"}, settings.MemStore, "BACKEND_TYPE says so"},
-		{environment{"BACKEND_TYPE": "memstore", "MEMCACHE_HOST_PORT": "a:1", "REDIS_URL": "redis:6379"}, settings.MemStore, "BACKEND_TYPE says so"},
+		{nil, settings.Embedded, "neither BACKEND_TYPE nor KVSTORE_URL is set"},
+		{environment{"KVSTORE_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE is not set, but KVSTORE_URL is"},
+		{environment{"REDIS_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE is not set, but REDIS_URL is"},
+		{environment{"REDIS_URL": ""}, settings.Embedded, "neither BACKEND_TYPE nor KVSTORE_URL is set"},
+		{environment{"BACKEND_TYPE": "", "REDIS_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE is not set, but REDIS_URL is"},
+		{environment{"BACKEND_TYPE": "embedded", "REDIS_URL": "redis:6379"}, settings.Embedded, "BACKEND_TYPE is set"},
+		{environment{"BACKEND_TYPE": "REDIS", "REDIS_URL": "redis:6379"}, settings.KVStore, "BACKEND_TYPE is set"},
+		{environment{"BACKEND_TYPE": "KVStore"}, settings.KVStore, "BACKEND_TYPE is set"},
+		{environment{"BACKEND_TYPE": "memcache", "MEMCACHE_HOST_PORT": "a:1"}, settings.MemStore, "BACKEND_TYPE is set"},
+		{environment{"BACKEND_TYPE": "memstore", "MEMCACHE_HOST_PORT": "a:1", "REDIS_URL": "redis:6379"}, settings.MemStore, "BACKEND_TYPE is set"},
 	} {
 		s := parse(t, tt.environ)
 		require.Equal(t, tt.want, s.Backend, "%v", tt.environ)
@@ -118,16 +118,16 @@ func TestBadMogrifiers(t *testing.T) {
 		environ environment
 		want    string
 	}{
-		{environment{pattern: "", name: "n"}, "AGENTSTATS_MOGRIFIERS: has x, and AGENTSTATS_MOGRIFIER_X_PATTERN is not set: set it, or take the name off the list"},
-		{environment{pattern: "a", name: ""}, "AGENTSTATS_MOGRIFIERS: has x, and AGENTSTATS_MOGRIFIER_X_NAME is not set"},
-		{environment{pattern: "a(b", name: "n"}, pattern + `: is no regular expression, missing closing ) at "a(b": use the syntax of RE2`},
-		{environment{pattern: "(a)", name: "n.$2"}, name + `: has "$2", and groups of the pattern: 1`},
-		{environment{pattern: "a", name: "n.$99999999999999999999"}, name + ": has"},
-		{environment{pattern: "a", name: "n", tags: "t:$1"}, tags + `: has "$1"`},
+		{environment{pattern: "", name: "n"}, "AGENTSTATS_MOGRIFIERS: has x, but AGENTSTATS_MOGRIFIER_X_PATTERN is not set: set it, or remove the name from the list"},
+		{environment{pattern: "a", name: ""}, "AGENTSTATS_MOGRIFIERS: has x, but AGENTSTATS_MOGRIFIER_X_NAME is not set"},
+		{environment{pattern: "a(b", name: "n"}, pattern + `: is not a regular expression, missing closing ) at "a(b": use the syntax of RE2`},
+		{environment{pattern: "(a)", name: "n.$2"}, name + `: refers to group "$2", but the pattern has 1`},
+		{environment{pattern: "a", name: "n.$99999999999999999999"}, name + ": refers to"},
+		{environment{pattern: "a", name: "n", tags: "t:$1"}, tags + `: refers to group "$1"`},
 		{environment{pattern: "a", name: "n", tags: "t:"}, tags + `: has the tag "t:": use name:value`},
 		{environment{pattern: "a", name: "n", tags: ":v"}, tags + `: has the tag ":v"`},
 		{environment{pattern: "a", name: "n", tags: "a:b,,c:d"}, tags + `: has the tag ""`},
-		{environment{pattern: "a", name: "n", "DOG_STATSD_MOGRIFIER_X_NAME": "m"}, name + ", DOG_STATSD_MOGRIFIER_X_NAME: are two names of one setting"},
+		{environment{pattern: "a", name: "n", "DOG_STATSD_MOGRIFIER_X_NAME": "m"}, name + ", DOG_STATSD_MOGRIFIER_X_NAME: two names of one setting have different values"},
 	} {
 		tt.environ["AGENTSTATS_MOGRIFIERS"] = "x"
 		lines := refused(t, tt.environ)
@@ -143,7 +143,7 @@ func TestBadMogrifiers(t *testing.T) {
 	environ := environment{pattern: "a", name: "n", "AGENTSTATS_MOGRIFIERS": "x,x"}
 	require.Equal(t, []string{"AGENTSTATS_MOGRIFIERS: has x twice: use each name once"}, refused(t, environ))
 	require.Equal(t, []string{
-		"USE_DOG_STATSD_MOGRIFIERS: has y, and DOG_STATSD_MOGRIFIER_Y_PATTERN is not set: set it, or take the name off the list",
-		"USE_DOG_STATSD_MOGRIFIERS: has y, and DOG_STATSD_MOGRIFIER_Y_NAME is not set: set it, or take the name off the list",
+		"USE_DOG_STATSD_MOGRIFIERS: has y, but DOG_STATSD_MOGRIFIER_Y_PATTERN is not set: set it, or remove the name from the list",
+		"USE_DOG_STATSD_MOGRIFIERS: has y, but DOG_STATSD_MOGRIFIER_Y_NAME is not set: set it, or remove the name from the list",
 	}, refused(t, environment{"USE_DOG_STATSD_MOGRIFIERS": "y"}))
 }

@@ -46,7 +46,7 @@ func TestUnknownVariables(t *testing.T) {
 		"MEMCACHE_NOTHING_LIKE_IT":          "",
 		"GRPC_" + strings.Repeat("X", 1000): "",
 	} {
-		text := "is not a setting"
+		text := "unknown setting"
 		if want != "" {
 			text += ": did you mean " + want + "?"
 		}
@@ -84,7 +84,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		{environment{"MEMSTORE_TLS_CACERT": "ca"}, "MEMSTORE_TLS_CACERT: has no effect: TLS is off until MEMSTORE_TLS is true"},
 		{environment{"MEMCACHE_HOST_PORT": "a:1"}, "MEMCACHE_HOST_PORT: has no effect until BACKEND_TYPE is memstore"},
 		{environment{"REDIS_URL": "a:1", "BACKEND_TYPE": "embedded"}, "REDIS_URL: has no effect: counters are embedded, see BACKEND_TYPE"},
-		{environment{"BACKEND_TYPE": "redis"}, "BACKEND_TYPE: is kvstore, and KVSTORE_URL is not set: that is the socket /var/run/nutcracker/ratelimit.sock"},
+		{environment{"BACKEND_TYPE": "redis"}, "BACKEND_TYPE: is kvstore, but KVSTORE_URL is not set: its default is the socket /var/run/nutcracker/ratelimit.sock"},
 		{environment{"USE_DOG_STATSD": "true"}, "USE_DOG_STATSD: statistics are pushed twice, in both forms: set USE_STATSD to false for the agent alone"},
 		{environment{"USE_SCRAPE": "true", "DISABLE_STATS": "true"}, "USE_SCRAPE: has no effect: DISABLE_STATS is true"},
 		{
@@ -118,5 +118,5 @@ func TestSettingsWithEffect(t *testing.T) {
 
 func TestWarningsOfAnEnvironmentWithErrors(t *testing.T) {
 	got := settings.Warnings(environment{"PORT": "x", "GRPC_PROT": "1"})
-	require.Equal(t, []settings.Warning{{Variable: "GRPC_PROT", Text: "is not a setting: did you mean GRPC_PORT?"}}, got)
+	require.Equal(t, []settings.Warning{{Variable: "GRPC_PROT", Text: "unknown setting: did you mean GRPC_PORT?"}}, got)
 }

@@ -1,0 +1,181 @@
+package settings
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/settings"
+)
+
+// checkCombinations adds errors about settings that contradict each other. Settings that
+// are not in use may be incomplete.
+func (r *reading) checkCombinations() {
+	r.checkListeners()
+	const on = "GRPC_SERVER_USE_TLS"
+	r.Require(!r.GRPCServerUseTLS || r.GRPCServerTLSCert != "", on, "needs a certificate: set $GRPC_SERVER_TLS_CERT to its file, or set this to false")
+	r.Require(!r.GRPCServerUseTLS || r.GRPCServerTLSKey != "", on, "needs a private key: set $GRPC_SERVER_TLS_KEY to its file, or set this to false")
+	const mutual = "requires TLS: set $GRPC_SERVER_USE_TLS to true, or unset this"
+	r.Require(r.GRPCServerUseTLS || r.GRPCClientTLSCACert == "", "GRPC_CLIENT_TLS_CACERT", mutual)
+	r.Require(r.GRPCServerUseTLS || r.GRPCClientTLSSAN == "", "GRPC_CLIENT_TLS_SAN", mutual)
+	r.Require(!r.GRPCServerUseTLS || r.GRPCClientTLSSAN == "" || r.GRPCClientTLSCACert != "", "GRPC_CLIENT_TLS_SAN",
+		"has no effect while client certificates are not requested: set $GRPC_CLIENT_TLS_CACERT, or unset this")
+	r.checkPair(r.XDSClientTLSCert, "CONFIG_GRPC_XDS_CLIENT_TLS_CERT", r.XDSClientTLSKey, "CONFIG_GRPC_XDS_CLIENT_TLS_KEY")
+	r.checkOrder(r.XDSBackoffInitial <= r.XDSBackoffMax, "XDS_CLIENT_BACKOFF_INITIAL_INTERVAL", "XDS_CLIENT_BACKOFF_MAX_INTERVAL")
+	r.checkKVStores()
+	r.Require(len(r.MemStoreHostPort) == 0 || r.MemStoreSRV == "", "MEMSTORE_HOST_PORT", "must not be set together with $MEMSTORE_SRV: unset one of them")
+	if r.Backend == MemStore {
+		r.Require(len(r.MemStoreHostPort) > 0 || r.MemStoreSRV != "", "BACKEND_TYPE", "is memstore, but no node is set: set $MEMSTORE_HOST_PORT or $MEMSTORE_SRV")
+		r.Require(!strings.ContainsFunc(r.CacheKeyPrefix, isBlankOrControl), "CACHE_KEY_PREFIX",
+			"has a blank or a control character, which keys of memcached can't have, see $BACKEND_TYPE: remove it")
+	}
+	r.checkPair(r.MemStoreClientCert, "MEMSTORE_TLS_CLIENT_CERT", r.MemStoreClientKey, "MEMSTORE_TLS_CLIENT_KEY")
+}
+
+// checkPair refuses a certificate without its key, and a key without its certificate.
+func (r *reading) checkPair(cert, certName, key, keyName string) {
+	r.Require(cert == "" || key != "", certName, "needs a private key: set $"+keyName+" to its file, or unset this")
+	r.Require(key == "" || cert != "", keyName, "needs a certificate: set $"+certName+" to its file, or unset this")
+}
+
+func (r *reading) checkOrder(ordered bool, lower, upper string) {
+	if r.IsSet(upper) {
+		r.Require(ordered, upper, "is below $"+lower+": raise it, or lower $"+lower)
+	} else {
+		r.Require(ordered, lower, "is above $"+upper+": lower it, or raise $"+upper)
+	}
+}
+
+// listener is an address that the service opens.
+type listener struct {
+	name, host, port string
+	settings         []string // the port's first
+}
+
+func (r *reading) checkListeners() {
+	all := []listener{
+		{"HTTP", r.Host, strconv.Itoa(r.Port), []string{"PORT", "HOST"}},
+		{"debug", r.DebugHost, strconv.Itoa(r.DebugPort), []string{"DEBUG_PORT", "DEBUG_HOST"}},
+	}
+	if r.GRPCUDS == "" {
+		all = append(all, listener{"gRPC", r.GRPCHost, strconv.Itoa(r.GRPCPort), []string{"GRPC_PORT", "GRPC_HOST"}})
+	}
+	if host, port, err := net.SplitHostPort(r.ScrapeAddr); r.UseScrape && err == nil {
+		all = append(all, listener{"scrape", host, port, []string{"SCRAPE_ADDR"}})
+	}
+	for i, a := range all {
+		for _, b := range all[:i] {
+			if r.Invalid(slices.Concat(a.settings, b.settings)...) {
+				continue
+			}
+			culprit, other := a, b
+			if !r.IsSet(r.FirstSet(a.settings...)) {
+				culprit, other = b, a
+			}
+			r.Require(!a.conflicts(b), r.FirstSet(culprit.settings...), "%s is also the address of the "+other.name+" listener, see $"+other.settings[0]+
+				": use another port, or 0 for a free one", net.JoinHostPort(culprit.host, culprit.port))
+		}
+	}
+}
+
+func (a listener) conflicts(b listener) bool {
+	return a.port == b.port && a.port != "0" && (a.host == b.host || a.includes(b) || b.includes(a))
+}
+
+// includes reports whether a listens on all addresses, b's among them.
+func (a listener) includes(b listener) bool {
+	ip, err := netip.ParseAddr(b.host)
+	return a.host == "" || a.host == "::" || a.host == "0.0.0.0" && (err != nil || ip.Unmap().Is4())
+}
+
+func (r *reading) checkKVStores() {
+	if r.Backend == KVStore {
+		r.checkKV(&r.KVStore, "KVSTORE_")
+	}
+	r.Require(!r.UsePerSecond || r.KVStorePerSecond.URL != "", "KVSTORE_PERSECOND",
+		"needs the address of the second store: set $KVSTORE_PERSECOND_URL, or set this to false")
+	if r.UsePerSecond && r.KVStorePerSecond.URL != "" {
+		r.checkKV(&r.KVStorePerSecond, "KVSTORE_PERSECOND_")
+	}
+	r.checkPair(r.KVStoreClientCert, "KVSTORE_TLS_CLIENT_CERT", r.KVStoreClientKey, "KVSTORE_TLS_CLIENT_KEY")
+	r.checkOrder(r.KVStoreStartupInitial <= r.KVStoreStartupMax, "KVSTORE_STARTUP_INITIAL_INTERVAL", "KVSTORE_STARTUP_MAX_INTERVAL")
+	r.checkOrder(r.BreakerWait <= r.BreakerMaxWait, "STORE_BREAKER_WAIT", "STORE_BREAKER_MAX_WAIT")
+}
+
+// checkKV checks the address of a store that is in use. An invalid default is reported for
+// the setting that makes it invalid.
+func (r *reading) checkKV(k *KV, prefix string) {
+	if r.Invalid(prefix+"URL", prefix+"TYPE", prefix+"SOCKET_TYPE") {
+		return
+	}
+	shown, err := k.checkURL()
+	if err == nil {
+		return
+	}
+	id, advice := r.FirstSet(prefix+"URL", prefix+"TYPE", prefix+"SOCKET_TYPE", "BACKEND_TYPE"), ""
+	if id != prefix+"URL" {
+		advice = "; this is the default of $" + prefix + "URL: set it"
+	}
+	r.Require(false, id, "%s %w"+advice, shown, err)
+}
+
+// checkURL returns what is wrong with the URL, and the invalid part of it, quoted.
+func (k *KV) checkURL() (shown string, err error) {
+	switch {
+	case k.Type == Single && k.SocketType == SocketTCP:
+		return settings.Quote(k.URL), settings.CheckHostPort(k.URL)
+	case k.Type == Single && k.URL[0] != '/' && settings.CheckHostPort(k.URL) == nil:
+		return settings.Quote(k.URL), errors.New("is not a path: use the path of a socket, or tcp as the socket type")
+	case k.Type == Single:
+		return settings.Quote(k.URL), settings.CheckSocket(k.URL)
+	}
+	master, addrs := k.Nodes()
+	if k.Type == Sentinel && (master == "" || len(addrs) == 0 || settings.CheckHostPort(master) == nil) {
+		return settings.Quote(k.URL), errors.New("is not a list of sentinels: use the name of the master and at least one sentinel, master,host:port,host:port")
+	}
+	for i, addr := range addrs {
+		if err := settings.CheckHostPort(addr); err != nil {
+			return settings.QuoteItem(addrs, i), err
+		}
+	}
+	return "", nil
+}
+
+// ineffective warns of settings that have no effect beside others.
+func (r *reading) ineffective() []Warning {
+	var all []Warning
+	warn := func(when bool, id, text string) {
+		if expanded, ok := r.Expand(id, text); when && ok && r.IsSet(id) {
+			all = append(all, Warning{r.SetBy(id), expanded})
+		}
+	}
+	warnEach := func(when bool, prefix, text string, ids ...string) {
+		for _, id := range ids {
+			warn(when, prefix+id, text)
+		}
+	}
+	warnEach(r.GRPCUDS != "", "GRPC_", "has no effect: gRPC is served on the socket $GRPC_UDS", "HOST", "PORT")
+	warnEach(!r.GRPCServerUseTLS, "GRPC_SERVER_TLS_", "has no effect: gRPC is served without TLS until $GRPC_SERVER_USE_TLS is true", "CERT", "KEY")
+	warnEach(!r.XDSUseTLS, "CONFIG_GRPC_XDS_", "has no effect: TLS is off until $CONFIG_GRPC_XDS_SERVER_USE_TLS is true",
+		"CLIENT_TLS_CERT", "CLIENT_TLS_KEY", "SERVER_TLS_CACERT", "SERVER_TLS_SAN")
+	warn(r.UseAgentStats && r.UsePushStats, "USE_AGENTSTATS", "statistics are pushed twice, in both forms: set $USE_PUSHSTATS to false for the agent alone")
+	warn(!r.UseAgentStats, mogrifierList, "has no effect until $USE_AGENTSTATS is true")
+	warn(r.ScrapeMilliseconds && r.ScrapeMapperYAML != "", "SCRAPE_RESPONSE_TIME_AS_MILLISECONDS", "has no effect: $SCRAPE_MAPPER_YAML maps response times")
+	const disabled = "has no effect: $DISABLE_STATS is true"
+	warn(r.DisableStats && r.UsePushStats, "USE_PUSHSTATS", disabled)
+	warn(r.DisableStats && r.UseAgentStats, "USE_AGENTSTATS", disabled)
+	warn(r.DisableStats && r.UseScrape, "USE_SCRAPE", disabled)
+	warn(r.Backend == KVStore && !r.IsSet("KVSTORE_URL"), "BACKEND_TYPE", "is kvstore, but $KVSTORE_URL is not set: its default is the socket "+r.KVStore.URL)
+	warnEach(r.Backend != KVStore, "KVSTORE_", "has no effect: counters are "+r.Backend+", see $BACKEND_TYPE", "URL", "PERSECOND")
+	warnEach(r.Backend != MemStore, "MEMSTORE_", "has no effect until $BACKEND_TYPE is memstore", "HOST_PORT", "SRV")
+	files := []string{"CLIENT_CERT", "CLIENT_KEY", "CACERT", "SKIP_HOSTNAME_VERIFICATION"}
+	warnEach(!r.KVStore.TLS && !r.KVStorePerSecond.TLS, "KVSTORE_TLS_", "has no effect: TLS is off until $KVSTORE_TLS is true", files...)
+	warnEach(!r.MemStoreTLS, "MEMSTORE_TLS_", "has no effect: TLS is off until $MEMSTORE_TLS is true", files...)
+	warn(r.KVStore.Type != Sentinel, "KVSTORE_SENTINEL_AUTH", "has no effect until $KVSTORE_TYPE is sentinel")
+	warn(r.KVStorePerSecond.Type != Sentinel, "KVSTORE_PERSECOND_SENTINEL_AUTH", "has no effect until $KVSTORE_PERSECOND_TYPE is sentinel")
+	warnEach(true, "KVSTORE_", "is deprecated and has no effect: unset it", "PIPELINE_LIMIT", "PERSECOND_PIPELINE_LIMIT")
+	return all
+}
