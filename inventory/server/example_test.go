@@ -15,8 +15,8 @@ func ExampleParse() {
 	_, err := server.Parse(map[string]string{"RATE_LIMIT": "many", "JWT_SECRET": "secret"}, nil)
 	fmt.Println(err)
 	// Output:
-	// JWT_SECRET: has 6 bytes: it must have at least 32, such as those of openssl rand -hex 32
-	// RATE_LIMIT: "many" must be a number of requests a minute, 0 for no limit
+	// JWT_SECRET: has 6 bytes: use at least 32, such as the output of openssl rand -hex 32
+	// RATE_LIMIT: "many" is not a whole number: use a whole number from 0 to 2147483647
 }
 
 // A whole inventory within another server.
