@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/mail"
 )
 
-// Where there is no mail server, the log says so.
+// Without a mail server, messages are logged as not sent.
 func ExampleNewLog() {
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
@@ -22,7 +22,7 @@ func ExampleNewLog() {
 	err := mail.NewLog(log, nil).Send(context.Background(), mail.Reset("jane@example.org", "Jane", "XQ2LPK3VAN", 15*time.Minute))
 	fmt.Println(err)
 	// Output:
-	// level=WARN msg="mail not sent: no mail server is set" to=jane@example.org subject="Password Reset Code"
+	// level=WARN msg="mail not sent: no mail server is configured" to=jane@example.org subject="Password Reset Code"
 	// <nil>
 }
 
@@ -34,14 +34,14 @@ func ExampleNewSMTP() {
 	// smtp.example.org:587 <nil>
 }
 
-// A queue takes mails at once, and sends them on its own.
+// A queue accepts messages at once and sends them in the background.
 func ExampleNewQueue() {
 	queue := mail.NewQueue(mail.NewLog(slog.New(slog.DiscardHandler), nil), nil)
 	err := queue.Enqueue(mail.Reset("jane@example.org", "Jane", "XQ2LPK3VAN", 15*time.Minute))
 	fmt.Println(err, queue.Stats().Waiting)
 
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // the program ends: what is in the queue is sent first
+	cancel() // at shutdown, Run sends what is queued
 	fmt.Println(queue.Run(ctx), queue.Stats().Sent)
 	// Output:
 	// <nil> 1

@@ -14,8 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/mail"
 )
 
-// TestCheck says what can't be sent: above all what would be more than one line of the
-// head of a mail.
+// TestCheck covers messages that would add header lines, among others.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, message().Check())
@@ -27,7 +26,7 @@ func TestCheck(t *testing.T) {
 	to := func(s string) *mail.Message { return with(func(m *mail.Message) { m.To = s }) }
 	subject := func(s string) *mail.Message { return with(func(m *mail.Message) { m.Subject = s }) }
 	for want, list := range map[string][]*mail.Message{
-		"no message": {nil},
+		"message is nil": {nil},
 		"To must be": {
 			to(""), to("jane"), to("jane@example.org\r\nBcc: eve@example.org"), to("jane@example.org\n"), to("\"a\r\nb\"@example.org"),
 			to("Jane <jane@example.org>"), to("jane@example.org, eve@example.org"), to("<jane@example.org>"), to(`"a b"@example.org`),
@@ -58,8 +57,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestMessageKeepsItsText says that a code does not get into a log by accident.
-func TestMessageKeepsItsText(t *testing.T) {
+func TestFormattingHidesBodies(t *testing.T) {
 	t.Parallel()
 	m := mail.Reset("jane@example.org", "Jane", "SECRETCODE", time.Minute)
 	var log bytes.Buffer
@@ -76,7 +74,7 @@ func TestLog(t *testing.T) {
 		var out bytes.Buffer
 		log := mail.NewLog(slog.New(slog.NewTextHandler(&out, nil)), &mail.LogOptions{Bodies: bodies})
 		require.NoError(t, log.Send(t.Context(), m))
-		require.Contains(t, out.String(), `level=WARN msg="mail not sent: no mail server is set" to=jane@example.org subject="Password Reset Code"`)
+		require.Contains(t, out.String(), `level=WARN msg="mail not sent: no mail server is configured" to=jane@example.org subject="Password Reset Code"`)
 		require.Equal(t, bodies, strings.Contains(out.String(), "SECRETCODE"))
 		require.Error(t, log.Send(t.Context(), &mail.Message{To: "jane\n"}))
 	}
@@ -85,7 +83,7 @@ func TestLog(t *testing.T) {
 	require.NotContains(t, out.String(), "SECRETCODE")
 }
 
-// TestReset says what is in the mail, and that a name is no more than a name.
+// TestReset checks, among others, that a name cannot add markup or lines.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	const code = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -94,7 +92,7 @@ func TestReset(t *testing.T) {
 	for _, body := range []string{m.Text, m.HTML} {
 		require.Contains(t, body, "Hello Jane,")
 		require.Contains(t, body, code)
-		require.Contains(t, body, "good for 15 minutes,")
+		require.Contains(t, body, "valid for 15 minutes,")
 	}
 	m = mail.Reset("jane@example.org", "<a href=\"https://evil.example\">Jane</a>\r\n\r\nPlease log in at https://evil.example\xff\u202e", code, 15*time.Minute)
 	require.NoError(t, m.Check())
@@ -109,11 +107,11 @@ func TestReset(t *testing.T) {
 		time.Hour: "1 hour", 48 * time.Hour: "48 hours", time.Minute: "1 minute", 90 * time.Minute: "90 minutes",
 		time.Second: "1 second", 90 * time.Second: "90 seconds",
 	} {
-		require.Contains(t, mail.Reset("jane@example.org", "", code, d).Text, "It is good for "+want+",")
+		require.Contains(t, mail.Reset("jane@example.org", "", code, d).Text, "It is valid for "+want+",")
 	}
 }
 
-// FuzzCheck says that whatever passes is one address and one line.
+// FuzzCheck checks that a valid message has one address and a subject of one line.
 func FuzzCheck(f *testing.F) {
 	f.Add("jane@example.org", "Hello")
 	f.Add("jane@example.org\r\nBcc: eve@example.org", "a\r\nb")

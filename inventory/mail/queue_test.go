@@ -55,13 +55,13 @@ func run(q *mail.Queue) (end func()) {
 	}
 }
 
-// permanentError is one that says that another try would not help.
+// permanentError is an error that must not be retried.
 type permanentError struct{}
 
 func (permanentError) Error() string   { return "no such user" }
 func (permanentError) Permanent() bool { return true }
 
-// TestQueueRetries says when a mail is tried again, and that the others do not wait for it.
+// TestQueueRetries checks the waits between attempts, and that other messages are not delayed.
 func TestQueueRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,8 +103,7 @@ func TestQueueRetries(t *testing.T) {
 	})
 }
 
-// TestQueueIsBounded says that nobody waits for room in a queue, and that what is being
-// sent or waits for another try takes room too.
+// TestQueueIsBounded checks that the limit includes messages that wait for a retry.
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,13 +121,12 @@ func TestQueueIsBounded(t *testing.T) {
 		require.Equal(t, mail.QueueStats{Waiting: 3, Dropped: 2}, q.Stats())
 		end()
 		require.ErrorIs(t, q.Enqueue(subject("5")), mail.ErrClosed)
-		require.Equal(t, mail.QueueStats{Failed: 3, Retried: 3, Dropped: 3}, q.Stats(), "one more try each at the end")
+		require.Equal(t, mail.QueueStats{Failed: 3, Retried: 3, Dropped: 3}, q.Stats(), "one more attempt each at shutdown")
 		require.ErrorContains(t, q.Run(t.Context()), "once")
 	})
 }
 
-// TestQueueTakesCopies says that what a caller does with a message afterwards does not matter.
-func TestQueueTakesCopies(t *testing.T) {
+func TestQueueCopiesMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMailer(func(context.Context, string) error { return nil })
@@ -138,12 +136,11 @@ func TestQueueTakesCopies(t *testing.T) {
 		msg.Subject = "changed"
 		end := run(q)
 		end()
-		require.Equal(t, []string{"mine"}, m.tries, "what is in a queue when it ends is sent")
+		require.Equal(t, []string{"mine"}, m.tries, "queued messages are sent at shutdown")
 	})
 }
 
-// TestQueueEnds says how long the end of a queue may take.
-func TestQueueEnds(t *testing.T) {
+func TestQueueDrainIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stuck := newMailer(func(ctx context.Context, _ string) error {
@@ -152,12 +149,12 @@ func TestQueueEnds(t *testing.T) {
 		})
 		var log bytes.Buffer
 		var q *mail.Queue
-		asks := func(_ []string, a slog.Attr) slog.Attr {
-			q.Stats() // a log may want to know, at any time
+		readStats := func(_ []string, a slog.Attr) slog.Attr {
+			q.Stats() // must not deadlock
 			return a
 		}
 		q = mail.NewQueue(stuck, &mail.QueueOptions{
-			Drain: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: asks})),
+			Drain: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: readStats})),
 		})
 		for range 4 {
 			require.NoError(t, q.Enqueue(subject("x")))
@@ -172,8 +169,7 @@ func TestQueueEnds(t *testing.T) {
 	})
 }
 
-// TestQueueEndsTries says that a mailer that takes too long does not hold up the others.
-func TestQueueEndsTries(t *testing.T) {
+func TestQueueBoundsAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMailer(func(ctx context.Context, subject string) error {
@@ -195,8 +191,7 @@ func TestQueueEndsTries(t *testing.T) {
 	})
 }
 
-// TestQueueCounts says that many may add mails at once, and each is counted once.
-func TestQueueCounts(t *testing.T) {
+func TestQueueCountsConcurrentMessages(t *testing.T) {
 	t.Parallel()
 	q := mail.NewQueue(newMailer(func(context.Context, string) error { return nil }), &mail.QueueOptions{Size: 10, Drain: time.Minute})
 	end := run(q)
@@ -218,9 +213,8 @@ func TestQueueCounts(t *testing.T) {
 	require.Positive(t, s.Sent)
 }
 
-// TestServerThatComesBack says that mails that were taken while a server was down arrive when
-// it is up again. It keeps its port all the time, which somebody else could have otherwise.
-func TestServerThatComesBack(t *testing.T) {
+// TestQueueOutlastsOutage lets a server refuse sessions for a while. The server keeps its port.
+func TestQueueOutlastsOutage(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
 	s := (&server{refuse: func(step, _ string) error {

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const password = "correct horse battery"
 
-// server is a real mail server, and what it was sent.
+// server is a real mail server that records what it received.
 type server struct {
 	mechanisms []string // to log in with
 	refuse     func(step, value string) error
@@ -41,7 +41,7 @@ type server struct {
 	mails []received
 }
 
-// received is a mail as it came.
+// received is a delivered message.
 type received struct {
 	from, to, body string
 	secure         bool
@@ -56,7 +56,7 @@ const (
 	tlsServer
 )
 
-// start begins to serve on 127.0.0.1, until the test ends.
+// start serves on 127.0.0.1 until the test ends.
 func (s *server) start(t *testing.T, mode serverMode, cert *certificate) *server {
 	t.Helper()
 	s.host = "127.0.0.1"
@@ -82,7 +82,7 @@ func (s *server) start(t *testing.T, mode serverMode, cert *certificate) *server
 	return s
 }
 
-// mailer is an SMTP for the server.
+// mailer returns a client of the server.
 func (s *server) mailer(t *testing.T, opts mail.SMTPOptions) *mail.SMTP {
 	t.Helper()
 	opts.Port = s.port
@@ -118,8 +118,8 @@ type session struct {
 	mail   received
 }
 
-// loginSession is a session with the method by which one logs in. S is the type of a library
-// below the server's, which is for its own use: it is inferred and not imported.
+// loginSession adds authentication. S is a type of an indirect dependency, inferred from the
+// server's API so that it need not be imported.
 type loginSession[S any] struct{ *session }
 
 func newSession[S any](_ func(smtp.AuthSession, string) (S, error), s session) *loginSession[S] {
@@ -229,14 +229,13 @@ func newCertificate(t *testing.T) *certificate {
 	}
 }
 
-// message is a mail that can be sent.
+// message returns a valid message.
 func message() *mail.Message {
 	return &mail.Message{To: "jane@example.org", Subject: "Grüße", Text: "Hello Jane\n", HTML: "<p>Hello Jane</p>\n"}
 }
 
-// scripted is a server that says what it is told, whatever it hears: one line after each line,
-// and after the mail.
-// An empty line is silence. After the last line it hangs up.
+// scripted is a server that sends one line of a script for each line it reads, and for each
+// message. It stops responding at an empty line, and closes the connection after the last one.
 func scripted(t *testing.T, lines ...string) *server {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -268,7 +267,7 @@ func play(conn net.Conn, lines []string) {
 	defer conn.Close()
 	r := bufio.NewReader(conn)
 	for i, line := range lines {
-		if i > 0 && hear(r, lines[i-1]) != nil {
+		if i > 0 && readUntilReply(r, lines[i-1]) != nil {
 			return
 		}
 		if line == "" {
@@ -281,19 +280,19 @@ func play(conn net.Conn, lines []string) {
 	}
 }
 
-// hear reads the line that answers what was said, or the whole mail where that was asked for:
-// who hangs up with something unread takes back what was said last.
-func hear(r *bufio.Reader, said string) error {
+// readUntilReply reads the client's next line, or the whole message after a 354 reply. Closing
+// a connection with unread data would discard the last reply.
+func readUntilReply(r *bufio.Reader, sent string) error {
 	end := "\n"
-	if strings.HasPrefix(said, "354") {
+	if strings.HasPrefix(sent, "354") {
 		end = "\r\n.\r\n"
 	}
-	for heard := ""; !strings.HasSuffix(heard, end); {
+	for received := ""; !strings.HasSuffix(received, end); {
 		line, err := r.ReadString('\n')
 		if err != nil {
 			return err
 		}
-		heard += line
+		received += line
 	}
 	return nil
 }

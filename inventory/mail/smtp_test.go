@@ -25,7 +25,7 @@ func credentials() mail.SMTPOptions {
 	return mail.SMTPOptions{Username: "inventory", Password: password}
 }
 
-// TestSend says how mails travel, by what the server offers and what the mailer was told.
+// TestSend covers TLS and authentication by what the server offers and the options ask for.
 func TestSend(t *testing.T) {
 	t.Parallel()
 	cert := newCertificate(t)
@@ -69,15 +69,14 @@ func implicit(o mail.SMTPOptions) mail.SMTPOptions {
 	return o
 }
 
-// TestMailAsItArrives says what a mail program gets: both forms of the mail, and a head that
-// tells nothing of this machine.
-func TestMailAsItArrives(t *testing.T) {
+// TestDeliveredMessage checks both bodies, and that the header reveals nothing of this machine.
+func TestDeliveredMessage(t *testing.T) {
 	t.Parallel()
 	s := (&server{}).start(t, plainServer, nil)
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	m := s.mailer(t, mail.SMTPOptions{Now: func() time.Time { return at }, Hello: "inventory.example.org"})
 	long := message()
-	long.Text = "Grüße\n.\n..\n" + strings.Repeat("x", 5000) + "\nFrom here\n" // dots end mails that are not careful
+	long.Text = "Grüße\n.\n..\n" + strings.Repeat("x", 5000) + "\nFrom here\n" // a line with a dot ends DATA
 	require.NoError(t, m.Send(t.Context(), long))
 	got, err := netmail.ReadMessage(strings.NewReader(s.received()[0].body))
 	require.NoError(t, err)
@@ -96,7 +95,7 @@ func TestMailAsItArrives(t *testing.T) {
 	require.Equal(t, map[string]string{"text/plain": long.Text, "text/html": long.HTML}, parts(t, got))
 }
 
-// parts are the forms of a mail, by their type.
+// parts returns the bodies of a message by media type.
 func parts(t *testing.T, m *netmail.Message) map[string]string {
 	t.Helper()
 	kind, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
@@ -119,8 +118,7 @@ func parts(t *testing.T, m *netmail.Message) map[string]string {
 	}
 }
 
-// TestOneFormOnly says that a mail needs no second form.
-func TestOneFormOnly(t *testing.T) {
+func TestSingleBody(t *testing.T) {
 	t.Parallel()
 	s := (&server{}).start(t, plainServer, nil)
 	m := s.mailer(t, mail.SMTPOptions{})
@@ -133,10 +131,10 @@ func TestOneFormOnly(t *testing.T) {
 	require.Contains(t, s.received()[1].body, "Content-Type: text/html")
 }
 
-// TestRefused says what an error tells, and whether another try is worth it.
+// TestRefused checks step, code and permanence of errors.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	answer := func(at string, code int, text string) func(string, string) error {
+	reply := func(at string, code int, text string) func(string, string) error {
 		return func(step, _ string) error {
 			if step != at {
 				return nil
@@ -150,14 +148,14 @@ func TestRefused(t *testing.T) {
 		code      int
 		permanent bool
 	}{
-		"at the beginning":  {answer("greeting", 421, "too many"), "begin the session", 421, false},
-		"the password":      {answer("auth", 535, "no"), "log in", 535, true},
-		"the log-in, today": {answer("auth", 454, "later"), "log in", 454, false},
-		"the sender":        {answer("mail", 550, "who?"), "name the sender", 550, true},
-		"the recipient":     {answer("rcpt", 550, "no such user"), "name the recipient", 550, true},
-		"the recipient now": {answer("rcpt", 450, "greylisted"), "name the recipient", 450, false},
-		"the mail":          {answer("data", 554, "spam"), "send the mail", 554, true},
-		"the mail for now":  {answer("data", 452, "no room"), "send the mail", 452, false},
+		"at the beginning":  {reply("greeting", 421, "too many"), "start session", 421, false},
+		"the password":      {reply("auth", 535, "no"), "log in", 535, true},
+		"the log-in, today": {reply("auth", 454, "later"), "log in", 454, false},
+		"the sender":        {reply("mail", 550, "who?"), "MAIL FROM", 550, true},
+		"the recipient":     {reply("rcpt", 550, "no such user"), "RCPT TO", 550, true},
+		"the recipient now": {reply("rcpt", 450, "greylisted"), "RCPT TO", 450, false},
+		"the mail":          {reply("data", 554, "spam"), "DATA", 554, true},
+		"the mail for now":  {reply("data", 452, "no room"), "DATA", 452, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -172,7 +170,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// failure is the error of a server, without a secret in it.
+// failure returns the error and checks that it contains no secret.
 func failure(t *testing.T, err error) *mail.Error {
 	t.Helper()
 	e, ok := errors.AsType[*mail.Error](err)
@@ -183,12 +181,11 @@ func failure(t *testing.T, err error) *mail.Error {
 	return e
 }
 
-// TestNoTLS says that a password stays here where it would travel in clear, or to somebody
-// whose certificate is not right.
+// TestNoTLS checks that a password is sent neither in the clear nor over unverified TLS.
 func TestNoTLS(t *testing.T) {
 	t.Parallel()
 	cert := newCertificate(t)
-	heard := func(step, _ string) error {
+	refuse := func(step, _ string) error {
 		if step == "auth" {
 			t.Error("the password was sent")
 		}
@@ -196,22 +193,21 @@ func TestNoTLS(t *testing.T) {
 	}
 	mechanisms := []string{"PLAIN", "LOGIN"}
 
-	s := (&server{mechanisms: mechanisms, refuse: heard}).start(t, startTLSServer, cert)
+	s := (&server{mechanisms: mechanisms, refuse: refuse}).start(t, startTLSServer, cert)
 	other := newCertificate(t)
 	e := failure(t, s.mailer(t, mail.SMTPOptions{Username: "inventory", Password: password, TLS: other.client}).Send(t.Context(), message()))
 	require.Contains(t, e.Error(), "certificate")
 	require.False(t, e.Permanent())
 
-	// A name of this machine that is not known to be one.
-	plain := (&server{mechanisms: mechanisms, refuse: heard}).start(t, plainServer, nil)
+	// An address of this machine that is not recognized as loopback.
+	plain := (&server{mechanisms: mechanisms, refuse: refuse}).start(t, plainServer, nil)
 	plain.host = "0.0.0.0"
 	e = failure(t, plain.mailer(t, credentials()).Send(t.Context(), message()))
 	require.Contains(t, e.Error(), "STARTTLS")
 	require.Empty(t, append(s.received(), plain.received()...))
 }
 
-// TestNoWayToLogIn says that a server that offers none, or a strange one, is told so.
-func TestNoWayToLogIn(t *testing.T) {
+func TestNoSupportedAuthentication(t *testing.T) {
 	t.Parallel()
 	s := (&server{}).start(t, plainServer, nil)
 	e := failure(t, s.mailer(t, credentials()).Send(t.Context(), message()))
@@ -224,8 +220,7 @@ func TestNoWayToLogIn(t *testing.T) {
 	require.True(t, e.Permanent())
 }
 
-// TestSecretsThatServersRepeat says that a talkative server tells nobody.
-func TestSecretsThatServersRepeat(t *testing.T) {
+func TestSecretsInRepliesAreRedacted(t *testing.T) {
 	t.Parallel()
 	encoded := base64.StdEncoding.EncodeToString([]byte("\x00inventory\x00" + password))
 	s := scripted(t, "220 hello", "250-hello\n250 AUTH PLAIN", "501 what is AUTH PLAIN "+encoded+" or "+password+"? \x1b[31m", "221 bye")
@@ -244,13 +239,13 @@ func TestSecretsThatServersRepeat(t *testing.T) {
 	require.Zero(t, e.Code)
 }
 
-// TestSilentServer says that nobody waits for a server that does not answer, at whatever step.
+// TestSilentServer lets a server stop responding at several steps.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	for step, lines := range map[string][]string{
-		"begin the session":  {""},
-		"name the recipient": {"220 hello", "250 hello", "250 ok", ""},
-		"send the mail":      {"220 hello", "250 hello", "250 ok", "250 ok", "354 go on", ""},
+		"start session": {""},
+		"RCPT TO":       {"220 hello", "250 hello", "250 ok", ""},
+		"DATA":          {"220 hello", "250 hello", "250 ok", "250 ok", "354 go on", ""},
 	} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
@@ -270,7 +265,7 @@ func TestSilentServer(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// TestHangUp says that a connection that ends early is an error that may pass, wherever it is.
+// TestHangUp closes the connection at each step, which is a temporary failure.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
 	all := []string{"220 hello", "250 hello", "250 ok", "250 ok", "354 go on"}
@@ -286,26 +281,24 @@ func TestHangUp(t *testing.T) {
 		return nil
 	}
 	s := (&server{refuse: refuse}).start(t, plainServer, nil)
-	require.Equal(t, "send the mail", failure(t, s.mailer(t, mail.SMTPOptions{}).Send(t.Context(), message())).Step)
+	require.Equal(t, "DATA", failure(t, s.mailer(t, mail.SMTPOptions{}).Send(t.Context(), message())).Step)
 }
 
-// TestFlood says that a server can't fill the memory.
-func TestFlood(t *testing.T) {
+func TestRepliesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := scripted(t, "220-"+strings.Repeat("x", 1<<20)+"\n220 hello")
 	e := failure(t, s.mailer(t, mail.SMTPOptions{}).Send(t.Context(), message()))
-	require.Contains(t, e.Error(), "says too much")
+	require.Contains(t, e.Error(), "sent more than")
 }
 
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
-	s := &server{host: "127.0.0.1", port: 1} // which the system gives to nobody who asks for any
+	s := &server{host: "127.0.0.1", port: 1} // never assigned as a free port
 	e := failure(t, s.mailer(t, mail.SMTPOptions{}).Send(t.Context(), message()))
 	require.Equal(t, "connect", e.Step)
 	require.False(t, e.Permanent())
 }
 
-// TestAddressesBeyondASCII says that they need a server that takes them.
 func TestAddressesBeyondASCII(t *testing.T) {
 	t.Parallel()
 	m := message()
@@ -318,24 +311,23 @@ func TestAddressesBeyondASCII(t *testing.T) {
 	require.NoError(t, able.mailer(t, mail.SMTPOptions{}).Send(t.Context(), m))
 }
 
-// TestBadSettings says that an error names the setting, and never the password.
 func TestBadSettings(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {
 		host, from string
 		opts       mail.SMTPOptions
 	}{
-		"the host is \"\"":       {"", "a@example.org", mail.SMTPOptions{}},
-		"without a port":         {"smtp.example.org:25", "a@example.org", mail.SMTPOptions{}},
-		"the host is \"unix://x": {"unix://x", "a@example.org", mail.SMTPOptions{}},
-		"the sender is \"\"":     {"localhost", "", mail.SMTPOptions{}},
-		"the sender is \"a\\nb":  {"localhost", "a\nb <a@example.org>", mail.SMTPOptions{}},
-		"the port is 70000":      {"localhost", "a@example.org", mail.SMTPOptions{Port: 70000}},
-		"no password":            {"localhost", "a@example.org", mail.SMTPOptions{Username: "a"}},
-		"no user name":           {"localhost", "a@example.org", mail.SMTPOptions{Password: password}},
-		"NUL":                    {"localhost", "a@example.org", mail.SMTPOptions{Username: "a", Password: password + "\x00"}},
-		"the timeout is -1s":     {"localhost", "a@example.org", mail.SMTPOptions{Timeout: -time.Second}},
-		"Hello is":               {"localhost", "a@example.org", mail.SMTPOptions{Hello: "a\r\nMAIL"}},
+		"invalid host \"\"":       {"", "a@example.org", mail.SMTPOptions{}},
+		"without a port":          {"smtp.example.org:25", "a@example.org", mail.SMTPOptions{}},
+		"invalid host \"unix://x": {"unix://x", "a@example.org", mail.SMTPOptions{}},
+		"invalid sender \"\"":     {"localhost", "", mail.SMTPOptions{}},
+		"invalid sender \"a\\nb":  {"localhost", "a\nb <a@example.org>", mail.SMTPOptions{}},
+		"invalid port 70000":      {"localhost", "a@example.org", mail.SMTPOptions{Port: 70000}},
+		"password missing":        {"localhost", "a@example.org", mail.SMTPOptions{Username: "a"}},
+		"user name or":            {"localhost", "a@example.org", mail.SMTPOptions{Password: password}},
+		"NUL":                     {"localhost", "a@example.org", mail.SMTPOptions{Username: "a", Password: password + "\x00"}},
+		"invalid timeout -1s":     {"localhost", "a@example.org", mail.SMTPOptions{Timeout: -time.Second}},
+		"invalid Hello":           {"localhost", "a@example.org", mail.SMTPOptions{Hello: "a\r\nMAIL"}},
 	} {
 		_, err := mail.NewSMTP(c.host, c.from, &c.opts)
 		require.ErrorContains(t, err, want)
@@ -343,8 +335,7 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// TestSMTPKeepsItsPassword says that printing a mailer does not show it.
-func TestSMTPKeepsItsPassword(t *testing.T) {
+func TestFormattingHidesPassword(t *testing.T) {
 	t.Parallel()
 	m, err := mail.NewSMTP("smtp.example.org", "a@example.org", &mail.SMTPOptions{Username: "a", Password: password})
 	require.NoError(t, err)
