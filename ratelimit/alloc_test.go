@@ -92,7 +92,7 @@ func checkAllocs(t *testing.T, name string, o *ratelimit.Options, r *ratelimit.R
 	var d ratelimit.Decision
 	ctx := context.Background()
 	n := testing.AllocsPerRun(100, func() {
-		if err := e.Decide(ctx, r, &d); err != nil {
+		if err := e.DecideInto(ctx, r, &d); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -108,7 +108,7 @@ func TestFoldedNamesAllocateNothing(t *testing.T) {
 	checkAllocs(t, "statistics keys", &o, &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{
 		desc("detailed", "1"), desc("detailed", "2"), override(5, ratelimit.Hour, desc("x", "y")), desc("detailed", strings.Repeat("long", 1000)),
 	}})
-	o = ratelimit.Options{MaxRequestStats: -1}
+	o = ratelimit.Options{MaxRequestStats: ratelimit.NoRequestStats}
 	checkAllocs(t, "domains", &o, &ratelimit.Request{Domain: "nope", Descriptors: repeat(2, desc("k", "v"))})
 }
 
@@ -121,13 +121,13 @@ func TestDecideAllocatesNothingWithAClock(t *testing.T) {
 }
 
 func TestTakeAllocatesNothing(t *testing.T) {
-	l, err := ratelimit.NewLimiter(bareStore{}, ratelimit.Per(5, ratelimit.Year), &ratelimit.Options{Stats: newMapStats()})
+	l, err := ratelimit.NewLimiter("test", bareStore{}, ratelimit.Per(5, ratelimit.Year), &ratelimit.Options{Stats: newMapStats()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
 	n := testing.AllocsPerRun(100, func() {
-		if _, err := l.Take(ctx, "key"); err != nil {
+		if _, err := l.Allow(ctx, "key"); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -143,7 +143,7 @@ func TestHugeRequestIsNotKept(t *testing.T) {
 	big := ratelimit.Request{Domain: "domain", Descriptors: repeat(5000, desc("k", strings.Repeat("v", 100)))}
 	small := ratelimit.Request{Domain: "domain", Descriptors: repeat(1, desc("k", "v"))}
 	for _, r := range []*ratelimit.Request{&small, &big, &small} {
-		if err := b.engine.Decide(t.Context(), r, &d); err != nil {
+		if err := b.engine.DecideInto(t.Context(), r, &d); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "statuses", len(d.Statuses), len(r.Descriptors))

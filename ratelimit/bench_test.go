@@ -22,7 +22,7 @@ func benchmarkDecide(b *testing.B, rules []ratelimit.Rule, requests []ratelimit.
 	var d ratelimit.Decision
 	ctx := context.Background()
 	decide := func(i int) {
-		if err := e.Decide(ctx, &requests[i%len(requests)], &d); err != nil {
+		if err := e.DecideInto(ctx, &requests[i%len(requests)], &d); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -124,7 +124,7 @@ func BenchmarkDecideParallel(b *testing.B) {
 		var d ratelimit.Decision
 		r := ratelimit.Request{Domain: "domain", Descriptors: oneOf(1)}
 		for pb.Next() {
-			if err := e.Decide(context.Background(), &r, &d); err != nil {
+			if err := e.DecideInto(context.Background(), &r, &d); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -142,13 +142,13 @@ func BenchmarkCompile(b *testing.B) {
 }
 
 func BenchmarkTake(b *testing.B) {
-	l, err := ratelimit.NewLimiter(bareStore{}, ratelimit.Per(1<<31, ratelimit.Year), nil)
+	l, err := ratelimit.NewLimiter("test", bareStore{}, ratelimit.Per(1<<31, ratelimit.Year), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := l.Take(context.Background(), "key"); err != nil {
+		if _, err := l.Allow(context.Background(), "key"); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -22,7 +22,7 @@ func TestSystemClock(t *testing.T) {
 			synctest.Wait()
 			var d ratelimit.Decision
 			r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("s", ""), desc("m", "")}}
-			if err := e.Decide(t.Context(), &r, &d); err != nil {
+			if err := e.DecideInto(t.Context(), &r, &d); err != nil {
 				t.Fatal(err)
 			}
 			now := time.Now().Unix()
@@ -46,7 +46,7 @@ func TestSystemClockConcurrently(t *testing.T) {
 				for range 50 {
 					var d ratelimit.Decision
 					r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("s", "")}}
-					if err := e.Decide(t.Context(), &r, &d); err != nil {
+					if err := e.DecideInto(t.Context(), &r, &d); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(250*time.Millisecond + 1)

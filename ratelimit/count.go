@@ -1,6 +1,11 @@
 package ratelimit
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
 
 // count has the stores add the hits.
 func (e *Engine) count(ctx context.Context, d *Decision) error {
@@ -23,7 +28,7 @@ func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 	}
 	if i, store := e.onlyStore(w); store != nil {
 		if cs, ok := store.(ConditionalStore); ok {
-			return w.note(i, cs.AddUnlessOver(ctx, w.hits[i]))
+			return w.note(i, guard(func() error { return cs.AddUnlessOver(ctx, w.hits[i]) }))
 		}
 	}
 	return e.readThenAdd(ctx, w)
@@ -35,23 +40,46 @@ func (w *workspace) note(store int, err error) error {
 	return err
 }
 
-// add has both stores add their hits, at the same time if both have some.
+// add has both stores add their hits, at the same time if both have some. It returns
+// only when neither writes to the hits any more.
 func (e *Engine) add(ctx context.Context, w *workspace) error {
 	here, there := w.hits[mainStore], w.hits[perSecond]
 	switch {
 	case len(there) == 0:
-		return w.note(mainStore, e.store.Add(ctx, here))
+		return w.note(mainStore, guardedAdd(ctx, e.store, here))
 	case len(here) == 0:
-		return w.note(perSecond, e.opts.PerSecond.Add(ctx, there))
+		return w.note(perSecond, guardedAdd(ctx, e.opts.PerSecond, there))
 	}
 	other := make(chan error, 1)
-	go func() { other <- e.opts.PerSecond.Add(ctx, there) }()
-	err := w.note(mainStore, e.store.Add(ctx, here))
-	// The hits live in the caller's Decision: wait even if the first store failed.
+	go func() {
+		err := errors.New("the counter store ended its goroutine")
+		defer func() { other <- err }() // runtime.Goexit included
+		err = guardedAdd(ctx, e.opts.PerSecond, there)
+	}()
+	err := w.note(mainStore, guardedAdd(ctx, e.store, here))
+	// The hits belong to the caller's Decision: wait even if the first store failed.
 	if err2 := w.note(perSecond, <-other); err == nil {
 		err = err2
 	}
 	return err
+}
+
+// guardedAdd calls the store's Add and turns a panic into an error.
+func guardedAdd(ctx context.Context, store Store, hits []Hit) (err error) {
+	defer recoverStore(&err)
+	return store.Add(ctx, hits)
+}
+
+// guard turns a panic of a call to a store into an error.
+func guard(call func() error) (err error) {
+	defer recoverStore(&err)
+	return call()
+}
+
+func recoverStore(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("the counter store panicked: %v\n%s", p, debug.Stack())
+	}
 }
 
 // onlyStore is the store that has all the hits of the request, and which one it is; nil
@@ -85,7 +113,7 @@ func (e *Engine) readThenAdd(ctx context.Context, w *workspace) error {
 	// then, or it would hold nobody to a limit.
 	for i, store := range [...]Store{mainStore: e.store, perSecond: e.opts.PerSecond} {
 		if len(w.hits[i]) > 0 && !w.failed[i] {
-			_ = w.note(i, store.Add(ctx, w.hits[i])) // the call has an error already
+			_ = w.note(i, guardedAdd(ctx, store, w.hits[i])) // the call has an error already
 		}
 	}
 	return failed

@@ -109,7 +109,7 @@ func TestCounterKeysOfOneRequestAreApart(t *testing.T) {
 			r.Descriptors = append(r.Descriptors, desc("k", value))
 			want = append(want, "domain_k_"+value+"_1200+1")
 		}
-		if err := b.engine.Decide(t.Context(), &r, &d); err != nil {
+		if err := b.engine.DecideInto(t.Context(), &r, &d); err != nil {
 			t.Fatal(err)
 		}
 		asked := b.store.asked()
@@ -147,7 +147,7 @@ func countersOf(t *testing.T, domain string, now int64, d ratelimit.Descriptor, 
 	store, c := newMapStore(), &clock{unix: now}
 	e := ratelimit.New(store, &ratelimit.Options{Now: c.Now, CounterKeyPrefix: "p"})
 	e.Use(compile(t, ratelimit.Domain{Name: domain, Rules: rules}))
-	if err := e.Decide(t.Context(), &ratelimit.Request{Domain: domain, Descriptors: []ratelimit.Descriptor{d}}, new(ratelimit.Decision)); err != nil {
+	if _, err := e.Decide(t.Context(), &ratelimit.Request{Domain: domain, Descriptors: []ratelimit.Descriptor{d}}); err != nil {
 		t.Fatal(err)
 	}
 	return store.contents()

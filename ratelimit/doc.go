@@ -6,9 +6,9 @@
 //
 // The short form is a [Limiter]: so many hits per unit for each key.
 //
-//	limiter, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(100, ratelimit.Minute), nil)
+//	limiter, err := ratelimit.NewLimiter("clients", memstore.New(nil), ratelimit.Per(100, ratelimit.Minute), nil)
 //	...
-//	status, err := limiter.Take(ctx, clientID)
+//	status, err := limiter.Allow(ctx, clientID)
 //	if err == nil && !status.Allowed() {
 //		// try again in status.Reset()
 //	}
@@ -36,7 +36,7 @@
 //	engine.Use(rules)
 //
 //	var d ratelimit.Decision // may be used again and again
-//	err = engine.Decide(ctx, &ratelimit.Request{Domain: "api", Descriptors: []ratelimit.Descriptor{
+//	err = engine.DecideInto(ctx, &ratelimit.Request{Domain: "api", Descriptors: []ratelimit.Descriptor{
 //		{Entries: []ratelimit.Entry{{Key: "path", Value: "/login"}, {Key: "client", Value: clientID}}},
 //	}}, &d)
 //	if err == nil && d.Code == ratelimit.OverLimit {

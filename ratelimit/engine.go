@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"context"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -16,14 +17,14 @@ type Options struct {
 	// system's, read once a second.
 	Now func() time.Time
 
-	// NearLimitRatio is the part of a limit above which hits count as near it: 0 to
-	// 1. Default, when 0: 0.8. A negative ratio means 0.
+	// NearLimitRatio is the part of a limit above which hits count as near it: up to
+	// 1. Default, when 0: 0.8. NearLimitAlways is a ratio of zero.
 	NearLimitRatio float32
 	// Stats takes the statistics; nil for none.
 	Stats Stats
 	// MaxRequestStats is for how many names that come with requests Stats is asked
-	// for counters of their own, per kind of name. Default, when 0: 10,000. A negative
-	// number means none.
+	// for counters of their own, per kind of name. Default, when 0: 10,000.
+	// NoRequestStats is none.
 	MaxRequestStats int
 
 	// CounterKeyPrefix goes before the name of every counter.
@@ -64,6 +65,15 @@ type Options struct {
 	// Default: slog.Default().
 	Log *slog.Logger
 }
+
+const (
+	// NearLimitAlways is an Options.NearLimitRatio of zero: every hit within the limit
+	// is near it.
+	NearLimitAlways float32 = math.SmallestNonzeroFloat32
+	// NoRequestStats is an Options.MaxRequestStats of none: all names that come with
+	// requests are counted together.
+	NoRequestStats = math.MinInt
+)
 
 // Engine decides. It puts rules, counters and statistics together, and is safe
 // for use by any number of goroutines.
@@ -108,11 +118,8 @@ func New(store Store, opts *Options) *Engine {
 	if o.MaxRequestStats == 0 {
 		o.MaxRequestStats = 10_000
 	}
-	switch e.ratio = o.NearLimitRatio; {
-	case e.ratio == 0:
+	if e.ratio = max(o.NearLimitRatio, 0); o.NearLimitRatio == 0 {
 		e.ratio = 0.8
-	case e.ratio < 0:
-		e.ratio = 0
 	}
 	e.jitter = uint32(min(max(o.ExpiryJitter/time.Second, 0), 1<<31))
 	if e.failure = o.OnStoreFailure.number(); e.failure == failUnset {
@@ -129,7 +136,7 @@ func (e *Engine) openStats() {
 	}
 	e.limits = newRequestStats(stats, e.opts.MaxRequestStats, e.opts.Log)
 	e.shadow = stats.GlobalShadowMode()
-	if f, ok := stats.(StatsFallback); ok {
+	if f, ok := stats.(ExtendedStats); ok {
 		for n := failAllow; n <= failLocal; n++ {
 			e.fallbacks[n] = f.Fallback(failureNumbers[n])
 		}
@@ -165,7 +172,7 @@ func (e *Engine) statsOf(rules *Ruleset) []*LimitStats {
 // release gives back what statsOf asked for. It comes after the new rules have asked,
 // so that what both use is never unused.
 func (e *Engine) release(old *inUse) {
-	r, ok := e.opts.Stats.(StatsReleaser)
+	r, ok := e.opts.Stats.(ExtendedStats)
 	if !ok || old == nil {
 		return
 	}
@@ -184,11 +191,22 @@ func (e *Engine) Rules() *Ruleset {
 	return nil
 }
 
-// Decide answers r in d, counting as it goes. d need not be new.
+// Decide counts the hits of r and returns the decision.
 //
-// The error, if any, is an *Error; d then holds no decision. An invalid request
-// counts nothing. After a StoreFailure some counters may have been added to.
-func (e *Engine) Decide(ctx context.Context, r *Request, d *Decision) error {
+// The error, if any, is an *Error. An invalid request counts nothing. After a
+// StoreFailure some counters may have been added to.
+func (e *Engine) Decide(ctx context.Context, r *Request) (*Decision, error) {
+	d := new(Decision)
+	if err := e.DecideInto(ctx, r, d); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// DecideInto is Decide for callers who keep a Decision per goroutine: d is
+// overwritten and its memory reused, so that a decision allocates nothing. After an
+// error d holds no decision.
+func (e *Engine) DecideInto(ctx context.Context, r *Request, d *Decision) error {
 	d.reset(e, len(r.Descriptors))
 	err := e.decide(ctx, r, d)
 	if err != nil {
@@ -203,7 +221,7 @@ func (e *Engine) decide(ctx context.Context, r *Request, d *Decision) error {
 	}
 	u := e.inUse.Load()
 	if u == nil {
-		return ErrNoRules
+		return sentinelError(NotReady, ErrNoRules)
 	}
 	e.match(u, r, d)
 	return e.settle(ctx, u, r, d)
@@ -227,10 +245,10 @@ func (e *Engine) settle(ctx context.Context, u *inUse, r *Request, d *Decision) 
 // counted.
 func validate(r *Request) error {
 	if r.Domain == "" {
-		return ErrEmptyDomain
+		return sentinelError(Invalid, ErrEmptyDomain)
 	}
 	if len(r.Descriptors) == 0 {
-		return ErrNoDescriptors
+		return sentinelError(Invalid, ErrNoDescriptors)
 	}
 	for i := range r.Descriptors {
 		if o := r.Descriptors[i].Limit; o != nil && !o.Unit.Valid() {

@@ -27,7 +27,7 @@ type Error struct {
 
 // Error is the message and the cause.
 func (e *Error) Error() string {
-	if e.Err == nil {
+	if e.Err == nil || e.Err.Error() == e.Message {
 		return e.Message
 	}
 	return e.Message + ": " + e.Err.Error()
@@ -36,13 +36,18 @@ func (e *Error) Error() string {
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errors of requests and engines. Their texts are those of the reference
-// service.
+// Sentinels for errors.Is, each wrapped in an *Error. The messages are those of the
+// reference service.
 var (
-	ErrEmptyDomain   = &Error{Kind: Invalid, Message: "rate limit domain must not be empty"}
-	ErrNoDescriptors = &Error{Kind: Invalid, Message: "rate limit descriptor list must not be empty"}
-	ErrNoRules       = &Error{Kind: NotReady, Message: "no rate limit configuration loaded"}
+	ErrEmptyDomain   = errors.New("rate limit domain must not be empty")
+	ErrNoDescriptors = errors.New("rate limit descriptor list must not be empty")
+	ErrNoRules       = errors.New("no rate limit configuration loaded")
 )
+
+// sentinelError returns an *Error of its own for each call: callers may modify it.
+func sentinelError(kind ErrorKind, sentinel error) error {
+	return &Error{Kind: kind, Message: sentinel.Error(), Err: sentinel}
+}
 
 // KindOf is the kind of the first *Error in err's tree, 0 if there is none.
 func KindOf(err error) ErrorKind {

@@ -31,7 +31,7 @@ func ExampleEngine() {
 		request := ratelimit.Request{Domain: "shop", Descriptors: []ratelimit.Descriptor{
 			{Entries: []ratelimit.Entry{{Key: "user", Value: user}}},
 		}}
-		if err := engine.Decide(context.Background(), &request, &d); err != nil {
+		if err := engine.DecideInto(context.Background(), &request, &d); err != nil {
 			fmt.Println(err)
 			return
 		}
@@ -46,13 +46,13 @@ func ExampleEngine() {
 }
 
 func ExampleLimiter() {
-	logins, err := ratelimit.NewLimiter(newMapStore(), ratelimit.Per(2, ratelimit.Minute), &ratelimit.Options{Now: exampleNow})
+	logins, err := ratelimit.NewLimiter("logins", newMapStore(), ratelimit.Per(2, ratelimit.Minute), &ratelimit.Options{Now: exampleNow})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for range 3 {
-		status, err := logins.Take(context.Background(), "192.0.2.1")
+		status, err := logins.Allow(context.Background(), "192.0.2.1")
 		if err != nil {
 			fmt.Println(err) // the store failed: whether to go on is up to you
 			return
@@ -69,18 +69,18 @@ func ExampleLimiter() {
 	// come back in 10s
 }
 
-func ExampleLimiter_TakeN() {
-	tokens, err := ratelimit.NewLimiter(newMapStore(), ratelimit.Per(1000, ratelimit.Hour), &ratelimit.Options{Now: exampleNow})
+func ExampleLimiter_AllowN() {
+	tokens, err := ratelimit.NewLimiter("tokens", newMapStore(), ratelimit.Per(1000, ratelimit.Hour), &ratelimit.Options{Now: exampleNow})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	ctx := context.Background()
-	peek, _ := tokens.TakeN(ctx, "ann", 0) // asks, and counts nothing
+	peek, _ := tokens.AllowN(ctx, "ann", 0) // asks, and counts nothing
 	fmt.Println(peek.Code, peek.Remaining)
-	used, _ := tokens.TakeN(ctx, "ann", 700)
+	used, _ := tokens.AllowN(ctx, "ann", 700)
 	fmt.Println(used.Code, used.Remaining)
-	more, _ := tokens.TakeN(ctx, "ann", 700)
+	more, _ := tokens.AllowN(ctx, "ann", 700)
 	fmt.Println(more.Code, more.Remaining)
 	// Output:
 	// OK 1000
@@ -135,14 +135,14 @@ func (t *tally) GlobalShadowMode() *ratelimit.Counter     { return &t.others }
 // An engine counts into what it is handed, and anybody may read that at any time.
 func ExampleNewLimitStats() {
 	counters := &tally{limits: ratelimit.NewLimitStats()}
-	logins, err := ratelimit.NewLimiter(newMapStore(), ratelimit.Per(2, ratelimit.Hour),
+	logins, err := ratelimit.NewLimiter("logins", newMapStore(), ratelimit.Per(2, ratelimit.Hour),
 		&ratelimit.Options{Now: exampleNow, Stats: counters})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for range 5 {
-		if _, err := logins.Take(context.Background(), "ann"); err != nil {
+		if _, err := logins.Allow(context.Background(), "ann"); err != nil {
 			fmt.Println(err)
 		}
 	}

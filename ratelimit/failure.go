@@ -109,7 +109,7 @@ func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
 	if len(w.local) == 0 {
 		return nil
 	}
-	if err := e.opts.Fallback.Add(ctx, w.local); err != nil {
+	if err := guardedAdd(ctx, e.opts.Fallback, w.local); err != nil {
 		return err
 	}
 	next := 0

@@ -62,7 +62,7 @@ func TestFailurePolicyError(t *testing.T) {
 		policy(ratelimit.FailError, rule("error", "", 5)), rule("local", "", 5),
 	)
 	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("local", ""), desc("error", "")}}
-	if err := b.engine.Decide(t.Context(), request, new(ratelimit.Decision)); !errors.Is(err, errDown) {
+	if _, err := b.engine.Decide(t.Context(), request); !errors.Is(err, errDown) {
 		t.Errorf("got %v, want the store's error", err)
 	}
 	equal(t, "local counters", local.contents(), map[string]uint64{})
@@ -88,7 +88,7 @@ func TestFailurePolicyThatCannotHold(t *testing.T) {
 	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}
 	fails := func(what string, ctx context.Context, b *bench) {
 		t.Helper()
-		if err := b.engine.Decide(ctx, request, new(ratelimit.Decision)); !errors.Is(err, errDown) {
+		if _, err := b.engine.Decide(ctx, request); !errors.Is(err, errDown) {
 			t.Errorf("%s: got %v, want the store's error", what, err)
 		}
 	}
@@ -181,7 +181,7 @@ func TestFailureOfOneStoreFailsBoth(t *testing.T) {
 		rule("slow", "", 2), ratelimit.Rule{Key: "fast", Limit: per(2, ratelimit.Second)},
 	)
 	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("slow", ""), desc("fast", "")}}
-	if err := b.engine.Decide(t.Context(), request, new(ratelimit.Decision)); !errors.Is(err, errDown) {
+	if _, err := b.engine.Decide(t.Context(), request); !errors.Is(err, errDown) {
 		t.Errorf("got %v, want the store's error", err)
 	}
 	equal(t, "asked", b.store.asked(), [][]string{{"domain_slow__1200+0"}})
@@ -204,7 +204,7 @@ func TestFailureOfOneStoreAfterTheOther(t *testing.T) {
 	})
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("m", "", 5), {Key: "s", Limit: per(5, ratelimit.Second)}}}))
 	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("m", ""), desc("s", "")}}
-	if err := e.Decide(t.Context(), request, new(ratelimit.Decision)); err != nil {
+	if _, err := e.Decide(t.Context(), request); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "local counters", local.contents(), map[string]uint64{"domain_m__1200": 1, "domain_s__1234": 1})
@@ -221,6 +221,9 @@ func (s fallbackStats) Fallback(p ratelimit.FailurePolicy) *ratelimit.Counter {
 	return s.by[p]
 }
 
+func (fallbackStats) Release(string)                  {}
+func (fallbackStats) FoldedNames() *ratelimit.Counter { return new(ratelimit.Counter) }
+
 // Whoever runs it sees what goes on, though the calls succeed.
 func TestFallbackIsTold(t *testing.T) {
 	stats := fallbackStats{newMapStats(), map[ratelimit.FailurePolicy]*ratelimit.Counter{}}
@@ -232,7 +235,7 @@ func TestFallbackIsTold(t *testing.T) {
 	})
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("a", "", 1), policy(ratelimit.FailDeny, rule("d", "", 1))}}))
 	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", ""), desc("a", "x"), desc("d", "")}}
-	if err := e.Decide(t.Context(), request, new(ratelimit.Decision)); err != nil {
+	if _, err := e.Decide(t.Context(), request); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "told", told, []error{errDown})
@@ -246,7 +249,7 @@ func TestInvalidKey(t *testing.T) {
 	b, _ := fallbackBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailAllow}, rule("k", "", 5))
 	tooLong := &ratelimit.Error{Kind: ratelimit.Invalid, Message: "the key is too long"}
 	for _, b.store.err = range []error{tooLong, fmt.Errorf("node 7: %w", tooLong)} {
-		err := b.engine.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}, new(ratelimit.Decision))
+		_, err := b.engine.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}})
 		equal(t, "error", err, error(tooLong))
 	}
 }

@@ -191,6 +191,12 @@ func (c *mapCache) Add(key []byte, ttl time.Duration) {
 	c.ttl[string(key)] = ttl
 }
 
+func (c *mapCache) Remove(key []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.until, string(key))
+}
+
 // bench is an engine with everything around it that a test wants to look at.
 type bench struct {
 	t      testing.TB
@@ -243,7 +249,7 @@ func (b *bench) decide(descriptors ...ratelimit.Descriptor) *ratelimit.Decision 
 func (b *bench) decideRequest(r *ratelimit.Request) *ratelimit.Decision {
 	b.t.Helper()
 	d := new(ratelimit.Decision)
-	if err := b.engine.Decide(b.t.Context(), r, d); err != nil {
+	if err := b.engine.DecideInto(b.t.Context(), r, d); err != nil {
 		b.t.Fatalf("Decide: %v", err)
 	}
 	return d

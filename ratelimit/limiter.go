@@ -2,86 +2,156 @@ package ratelimit
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
 	"sync"
+	"sync/atomic"
 )
 
-// Limiter is the short form: one limit, and a counter for each key. It is an
-// Engine with a single rule, so all of Options applies, and any number of
-// goroutines may use it.
+// Limiter holds every key to one limit, with a counter for each key. It is an
+// Engine with a single rule, so all of Options applies. It is safe for concurrent
+// use. Create it with NewLimiter.
 type Limiter struct {
+	name   string
 	engine *Engine
-	rules  *inUse
-	rule   *node // the only one: there is nothing to match
-	domain string
-	calls  sync.Pool // of *call
+	active atomic.Pointer[limiterRule]
+	mu     sync.Mutex // serializes SetLimit
+	calls  sync.Pool  // of *limiterCall
 }
 
-// call is what one Take needs.
-type call struct {
+// limiterRule is the compiled limit. There is only one rule, so nothing is matched.
+type limiterRule struct {
+	inUse *inUse
+	rule  *node
+}
+
+// limiterCall is the memory that one call needs.
+type limiterCall struct {
 	request     Request
 	descriptors [1]Descriptor
 	entries     [1]Entry
 	decision    Decision
+	hit         [1]Hit
 }
 
+// limiterKey separates the name of a Limiter from its keys in names of counters.
 const limiterKey = "key"
 
-// NewLimiter returns a Limiter that holds every key to limit. Limiters that share
-// a store are told apart by the limit's Name; two without one count together.
-// It fails if the limit makes no sense. opts may be nil.
-func NewLimiter(store Store, limit Limit, opts *Options) (*Limiter, error) {
-	l := &Limiter{domain: limit.Name}
-	if l.domain == "" {
-		l.domain = "limiter"
+// NewLimiter returns a Limiter that counts in store. The name is required: it tells
+// the counters and statistics of Limiters in one store apart. Limiters with the same
+// name and store, such as those of several instances of a program, count together.
+// NewLimiter fails if the name or the limit is invalid. opts may be nil.
+func NewLimiter(name string, store Store, limit Limit, opts *Options) (*Limiter, error) {
+	switch {
+	case name == "":
+		return nil, errors.New("ratelimit: a Limiter needs a name, which tells its counters from those of others in the store")
+	case strings.Contains(name+"_", "_"+limiterKey+"_"):
+		// Limiter "a_key" with key "b" would count where Limiter "a" with key "key_b" does.
+		return nil, fmt.Errorf(`ratelimit: invalid Limiter name %q: "_%s" separates names from keys: use %q`,
+			name, limiterKey, strings.ReplaceAll(name, "_"+limiterKey, "-"+limiterKey))
 	}
-	rules, err := Compile([]Domain{{Name: l.domain, Rules: []Rule{{Key: limiterKey, Limit: &limit}}}}, nil)
-	if err != nil {
+	l := &Limiter{name: name, engine: New(store, opts)}
+	if err := l.SetLimit(limit); err != nil {
 		return nil, err
 	}
-	l.engine = New(store, opts)
-	l.engine.Use(rules)
-	l.rules = l.engine.inUse.Load()
-	l.rule = rules.only.top.find(limiterKey).any
-	l.calls.New = func() any { return l.newCall() }
+	l.calls.New = func() any {
+		c := &limiterCall{}
+		c.entries[0].Key = limiterKey
+		c.descriptors[0].Entries = c.entries[:]
+		c.request = Request{Domain: name, Descriptors: c.descriptors[:]}
+		return c
+	}
 	return l, nil
 }
 
-func (l *Limiter) newCall() *call {
-	c := &call{}
-	c.entries[0].Key = limiterKey
-	c.descriptors[0].Entries = c.entries[:]
-	c.request = Request{Domain: l.domain, Descriptors: c.descriptors[:]}
-	return c
+// SetLimit replaces the limit. Calls in progress finish with the old one. Counts of
+// the current window stay, unless the new limit's unit differs. An invalid limit is
+// rejected and the old one stays active.
+func (l *Limiter) SetLimit(limit Limit) error {
+	rules, err := Compile([]Domain{{Name: l.name, Rules: []Rule{{Key: limiterKey, Limit: &limit}}}}, nil)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.engine.Use(rules)
+	l.active.Store(&limiterRule{l.engine.inUse.Load(), rules.only.top.find(limiterKey).any})
+	return nil
 }
 
-// Take counts one hit on key and says whether it was allowed: the status's Code is
-// OK or OverLimit. The error is an *Error: of kind StoreFailure, and then whether to
-// let the hit pass is the caller's choice, or of kind Invalid for a key that the store
-// can't hold.
-func (l *Limiter) Take(ctx context.Context, key string) (Status, error) {
-	return l.TakeN(ctx, key, 1)
+// Allow counts one hit on key. The status's Code is OK or OverLimit. The error is an
+// *Error of kind StoreFailure, and then whether to let the hit pass is the caller's
+// choice, or of kind Invalid for a key that the store can't hold.
+func (l *Limiter) Allow(ctx context.Context, key string) (Status, error) {
+	return l.AllowN(ctx, key, 1)
 }
 
-// TakeN counts n hits at once. They are allowed together or not at all, but
-// counted in both cases. n = 0 asks without counting, and is allowed while the
-// count is not over the limit.
-func (l *Limiter) TakeN(ctx context.Context, key string, n uint64) (Status, error) {
-	c := l.calls.Get().(*call)
-	status, err := l.take(ctx, c, key, n)
-	c.entries[0].Value = ""
-	l.calls.Put(c)
-	return status, err
-}
-
-func (l *Limiter) take(ctx context.Context, c *call, key string, n uint64) (Status, error) {
-	d := &c.decision
-	d.reset(l.engine, 1)
-	c.entries[0].Value = key
-	d.work.checks[0] = check{hits: n, rule: l.rule}
-	if err := l.engine.settle(ctx, l.rules, &c.request, d); err != nil {
+// AllowN counts n hits at once. They are allowed together or not at all, but counted
+// in both cases. n = 0 asks without counting, and is allowed while the count is not
+// over the limit.
+func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (Status, error) {
+	active, c, d := l.acquire(key)
+	defer l.release(c)
+	d.work.checks[0] = check{hits: n, rule: active.rule}
+	if err := l.engine.settle(ctx, active.inUse, &c.request, d); err != nil {
 		return Status{}, err
 	}
 	s := d.Statuses[0]
 	s.Code = d.Code
 	return s, nil
+}
+
+// Refund takes n hits on key back, in the current window and never below zero: for
+// hits that were counted and then not used. Statistics are not corrected. The error
+// wraps errors.ErrUnsupported if the store is no SubtractStore, and is an *Error
+// otherwise. FailurePolicies don't apply.
+func (l *Limiter) Refund(ctx context.Context, key string, n uint64) error {
+	active, c, d := l.acquire(key)
+	defer l.release(c)
+	rule, o := active.rule, &l.engine.opts
+	if rule.unlimited || n == 0 {
+		return nil
+	}
+	store := l.engine.store
+	if rule.unit == Second && o.PerSecond != nil {
+		store = o.PerSecond
+	}
+	unit := &l.engine.clock.read().units[rule.unit]
+	d.work.keys = rule.plan.append(append(d.work.keys, o.CounterKeyPrefix...), c.entries[:], unit.text)
+	c.hit[0] = Hit{Key: d.work.keys, N: n, Limit: rule.requests, Unit: rule.unit, Window: unit.window}
+	err := errors.ErrUnsupported
+	if s, ok := store.(SubtractStore); ok {
+		err = guard(func() error { return s.Subtract(ctx, c.hit[:]) })
+	}
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return fmt.Errorf("ratelimit: the counter store (%T) can't subtract hits: %w", store, errors.ErrUnsupported)
+	case err != nil:
+		return storeError(err)
+	}
+	if o.OverLimitCache != nil {
+		o.OverLimitCache.Remove(d.work.keys)
+	}
+	return nil
+}
+
+// Reset sets the counter of key to zero in the current window. Errors are those of
+// Refund.
+func (l *Limiter) Reset(ctx context.Context, key string) error {
+	return l.Refund(ctx, key, math.MaxUint64)
+}
+
+// acquire returns the active limit and memory for a call on key.
+func (l *Limiter) acquire(key string) (*limiterRule, *limiterCall, *Decision) {
+	c := l.calls.Get().(*limiterCall)
+	c.entries[0].Value = key
+	c.decision.reset(l.engine, 1)
+	return l.active.Load(), c, &c.decision
+}
+
+func (l *Limiter) release(c *limiterCall) {
+	c.entries[0].Value = ""
+	l.calls.Put(c)
 }

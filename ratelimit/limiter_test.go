@@ -13,7 +13,7 @@ import (
 
 func newLimiter(t *testing.T, store ratelimit.Store, l ratelimit.Limit, o *ratelimit.Options) *ratelimit.Limiter {
 	t.Helper()
-	limiter, err := ratelimit.NewLimiter(store, l, o)
+	limiter, err := ratelimit.NewLimiter("test", store, l, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func newLimiter(t *testing.T, store ratelimit.Store, l ratelimit.Limit, o *ratel
 
 func take(t *testing.T, l *ratelimit.Limiter, key string, n uint64) ratelimit.Status {
 	t.Helper()
-	s, err := l.TakeN(t.Context(), key, n)
+	s, err := l.AllowN(t.Context(), key, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,11 +35,11 @@ func TestLimiter(t *testing.T) {
 	status := func(code ratelimit.Code, remaining uint32) ratelimit.Status {
 		return ratelimit.Status{Code: code, Limited: true, RequestsPerUnit: 3, Unit: ratelimit.Minute, Remaining: remaining, ResetSeconds: 26}
 	}
-	s, err := l.Take(t.Context(), "one")
+	s, err := l.Allow(t.Context(), "one")
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "Take", s, status(ratelimit.OK, 2))
+	equal(t, "Allow", s, status(ratelimit.OK, 2))
 	equal(t, "a peek", take(t, l, "one", 0), status(ratelimit.OK, 2))
 	equal(t, "the rest at once", take(t, l, "one", 2), status(ratelimit.OK, 0))
 	equal(t, "a peek at nothing left", take(t, l, "one", 0), status(ratelimit.OK, 0))
@@ -49,26 +49,120 @@ func TestLimiter(t *testing.T) {
 	equal(t, "the empty key", take(t, l, "", 1), status(ratelimit.OK, 2))
 	equal(t, "more than fits", take(t, l, "three", 4), status(ratelimit.OverLimit, 0))
 	equal(t, "counters", store.contents(), map[string]uint64{
-		"limiter_key_one_1200": 4, "limiter_key_two_1200": 1, "limiter_key__1200": 1, "limiter_key_three_1200": 4,
+		"test_key_one_1200": 4, "test_key_two_1200": 1, "test_key__1200": 1, "test_key_three_1200": 4,
 	})
 	c.set(1260)
 	equal(t, "the next window", take(t, l, "one", 1).Code, ratelimit.OK)
 }
 
-// Names tell limiters on one store apart; two without one count together.
+// The name alone decides which Limiters on one store count together. Two without a
+// name used to.
 func TestLimiterNames(t *testing.T) {
 	store := newMapStore()
 	o := &ratelimit.Options{Now: (&clock{unix: epoch}).Now}
-	limit := func(name string) ratelimit.Limit {
-		return ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Minute, Name: name}
+	limiter := func(name string) *ratelimit.Limiter {
+		l, err := ratelimit.NewLimiter(name, store, ratelimit.Per(1, ratelimit.Minute), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
 	}
-	a, b := newLimiter(t, store, limit("login"), o), newLimiter(t, store, limit("search"), o)
-	equal(t, "login", take(t, a, "k", 1).Code, ratelimit.OK)
-	equal(t, "search", take(t, b, "k", 1).Code, ratelimit.OK)
-	equal(t, "name", take(t, b, "k", 0).Name, "search")
-	c, d := newLimiter(t, store, limit(""), o), newLimiter(t, store, limit(""), o)
-	equal(t, "first without a name", take(t, c, "k", 1).Code, ratelimit.OK)
-	equal(t, "second without a name", take(t, d, "k", 1).Code, ratelimit.OverLimit)
+	equal(t, "login", take(t, limiter("login"), "k", 1).Code, ratelimit.OK)
+	equal(t, "search", take(t, limiter("search"), "k", 1).Code, ratelimit.OK)
+	equal(t, "login again", take(t, limiter("login"), "k", 1).Code, ratelimit.OverLimit)
+	for name, want := range map[string]string{
+		"":        "needs a name",
+		"a_key":   `use "a-key"`, // with key "b" it would count where "a" with "key_b" does
+		"a_key_b": `use "a-key_b"`,
+	} {
+		if _, err := ratelimit.NewLimiter(name, store, ratelimit.Per(1, ratelimit.Minute), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("name %q: got %v, want an error with %q", name, err, want)
+		}
+	}
+}
+
+func TestLimiterSetLimit(t *testing.T) {
+	stats := newMapStats()
+	l := newLimiter(t, newMapStore(), ratelimit.Per(1, ratelimit.Minute), &ratelimit.Options{Now: (&clock{unix: epoch}).Now, Stats: stats})
+	take(t, l, "k", 2)
+	equal(t, "old limit", take(t, l, "k", 0).Code, ratelimit.OverLimit)
+	if err := l.SetLimit(ratelimit.Per(3, ratelimit.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "new limit", take(t, l, "k", 1), ratelimit.Status{
+		Code: ratelimit.OK, Limited: true, RequestsPerUnit: 3, Unit: ratelimit.Minute, ResetSeconds: 26,
+	})
+	if err := l.SetLimit(ratelimit.Limit{RequestsPerUnit: 9}); err == nil {
+		t.Error("a limit without a unit was accepted")
+	}
+	equal(t, "limit after an invalid one", take(t, l, "k", 0).RequestsPerUnit, 3)
+	equal(t, "hits", stats.counts()["test.key"].TotalHits, 3)
+}
+
+// subtractStore is a mapStore that takes hits back.
+type subtractStore struct{ *mapStore }
+
+func (s subtractStore) Subtract(_ context.Context, hits []ratelimit.Hit) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range hits {
+		n := s.counts[string(hits[i].Key)]
+		hits[i].Count = n - min(n, hits[i].N)
+		s.counts[string(hits[i].Key)] = hits[i].Count
+	}
+	return s.err
+}
+
+func TestLimiterRefundAndReset(t *testing.T) {
+	main, second, c := subtractStore{newMapStore()}, subtractStore{newMapStore()}, &clock{unix: epoch}
+	cache := newMapCache(c.Now)
+	o := &ratelimit.Options{Now: c.Now, PerSecond: second, OverLimitCache: cache, CounterKeyPrefix: "p:"}
+	for _, tt := range []struct {
+		unit  ratelimit.Unit
+		store subtractStore
+		reset uint32
+	}{{ratelimit.Minute, main, 26}, {ratelimit.Second, second, 1}} {
+		unit, store := tt.unit, tt.store
+		l := newLimiter(t, main, ratelimit.Per(3, unit), o)
+		check := func(err error, remaining uint32) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, unit.String(), take(t, l, "k", 0), ratelimit.Status{
+				Code: ratelimit.OK, Limited: true, RequestsPerUnit: 3, Unit: unit, Remaining: remaining, ResetSeconds: tt.reset,
+			})
+		}
+		take(t, l, "k", 4) // over: remembered by the cache
+		check(l.Refund(t.Context(), "k", 2), 1)
+		check(l.Refund(t.Context(), "k", 0), 1)
+		check(l.Refund(t.Context(), "k", 99), 3)
+		take(t, l, "other", 1)
+		take(t, l, "k", 9)
+		check(l.Reset(t.Context(), "k"), 3)
+		equal(t, "other key", take(t, l, "other", 0).Remaining, 2)
+
+		store.err = errDown
+		err := l.Reset(t.Context(), "k")
+		store.err = nil
+		if !errors.Is(err, errDown) || ratelimit.KindOf(err) != ratelimit.StoreFailure {
+			t.Errorf("got %v, want a store failure", err)
+		}
+	}
+}
+
+func TestLimiterRefundUnsupported(t *testing.T) {
+	l := newLimiter(t, newMapStore(), ratelimit.Per(3, ratelimit.Minute), nil)
+	err := l.Refund(t.Context(), "k", 1)
+	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "mapStore") {
+		t.Errorf("got %v, want an error that names the store", err)
+	}
+	if err := l.SetLimit(ratelimit.Limit{Unlimited: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Reset(t.Context(), "k"); err != nil {
+		t.Errorf("nothing is counted without a limit, got %v", err)
+	}
 }
 
 func TestLimiterUnlimited(t *testing.T) {
@@ -92,7 +186,7 @@ func TestLimiterInvalid(t *testing.T) {
 		"should not specify rate limit unit":       {Unlimited: true, Unit: ratelimit.Minute},
 		"replaces should not contain name of same": {Unit: ratelimit.Minute, Name: "a", Replaces: []string{"a"}},
 	} {
-		limiter, err := ratelimit.NewLimiter(newMapStore(), l, nil)
+		limiter, err := ratelimit.NewLimiter("test", newMapStore(), l, nil)
 		if err == nil || !strings.Contains(err.Error(), want) || limiter != nil {
 			t.Errorf("got %v, %v, want an error that says %q", limiter, err, want)
 		}
@@ -103,7 +197,7 @@ func TestLimiterStoreFailure(t *testing.T) {
 	store := newMapStore()
 	l := newLimiter(t, store, ratelimit.Per(1, ratelimit.Year), nil)
 	store.err = errDown
-	s, err := l.Take(t.Context(), "k")
+	s, err := l.Allow(t.Context(), "k")
 	if !errors.Is(err, errDown) || ratelimit.KindOf(err) != ratelimit.StoreFailure {
 		t.Errorf("got %v", err)
 	}
@@ -120,7 +214,7 @@ func TestLimiterConcurrently(t *testing.T) {
 	for range 10 {
 		wg.Go(func() {
 			for range 30 {
-				s, err := l.Take(context.Background(), "k")
+				s, err := l.Allow(context.Background(), "k")
 				switch {
 				case err != nil:
 					t.Error(err)

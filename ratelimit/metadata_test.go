@@ -60,7 +60,7 @@ func TestMetadata(t *testing.T) {
 			for _, key := range tt.ask {
 				r.Descriptors = append(r.Descriptors, desc(key, "v"))
 			}
-			if err := b.engine.Decide(t.Context(), &r, &d); err != nil {
+			if err := b.engine.DecideInto(t.Context(), &r, &d); err != nil {
 				t.Fatal(err)
 			}
 			equal(t, "metadata", d.Metadata, tt.want)

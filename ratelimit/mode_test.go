@@ -70,7 +70,7 @@ func TestModesWithoutStats(t *testing.T) {
 	for _, domain := range []string{"domain", "nope"} {
 		var d ratelimit.Decision
 		request := ratelimit.Request{Domain: domain, Descriptors: []ratelimit.Descriptor{desc("k", "v"), override(0, ratelimit.Second, desc("k", "v"))}}
-		if err := e.Decide(t.Context(), &request, &d); err != nil || d.Code != ratelimit.OK {
+		if err := e.DecideInto(t.Context(), &request, &d); err != nil || d.Code != ratelimit.OK {
 			t.Errorf("domain %s: got %v, %v", domain, d.Code, err)
 		}
 	}

@@ -13,4 +13,6 @@ type OverLimitCache interface {
 	Contains(key []byte) bool
 	// Add remembers the counter for as long as ttl.
 	Add(key []byte, ttl time.Duration)
+	// Remove forgets the counter, of which hits have been taken back.
+	Remove(key []byte)
 }

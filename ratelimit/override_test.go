@@ -68,7 +68,7 @@ func TestOverrideInvalid(t *testing.T) {
 	for _, unit := range []ratelimit.Unit{0, 8, 255} {
 		b := newBench(t, nil, rule("k", "", 5))
 		var d ratelimit.Decision
-		err := b.engine.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{
+		err := b.engine.DecideInto(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{
 			desc("k", "v"), override(1, unit, desc("k", "v")),
 		}}, &d)
 		want := "descriptors[1].limit.unit: invalid rate limit unit " + decimal(uint64(unit)) +
@@ -108,7 +108,7 @@ func TestInvalidRequests(t *testing.T) {
 	one := []ratelimit.Descriptor{desc("k", "v")}
 	tests := []struct {
 		request ratelimit.Request
-		want    *ratelimit.Error
+		want    error
 		text    string
 	}{
 		{ratelimit.Request{Descriptors: one}, ratelimit.ErrEmptyDomain, "rate limit domain must not be empty"},
@@ -117,11 +117,15 @@ func TestInvalidRequests(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var d ratelimit.Decision
-		err := b.engine.Decide(t.Context(), &tt.request, &d)
+		err := b.engine.DecideInto(t.Context(), &tt.request, &d)
 		if !errors.Is(err, tt.want) || err.Error() != tt.text {
 			t.Errorf("%+v: got error %v, want %q", tt.request, err, tt.text)
 		}
 		equal(t, "kind", ratelimit.KindOf(err), ratelimit.Invalid)
+		// A caller who changes the error changes nobody else's.
+		if e, ok := errors.AsType[*ratelimit.Error](err); ok {
+			e.Message, e.Err = "changed", nil
+		}
 	}
 	equal(t, "statistics", b.stats.counts(), map[string]counts{})
 }
@@ -132,11 +136,11 @@ func TestNoRules(t *testing.T) {
 	equal(t, "rules", b.engine.Rules(), nil)
 	var d ratelimit.Decision
 	r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "v")}}
-	err := b.engine.Decide(t.Context(), &r, &d)
+	err := b.engine.DecideInto(t.Context(), &r, &d)
 	equal(t, "kind", ratelimit.KindOf(err), ratelimit.NotReady)
 	equal(t, "text", err.Error(), "no rate limit configuration loaded")
 	// An invalid request is invalid all the same.
-	equal(t, "kind", ratelimit.KindOf(b.engine.Decide(t.Context(), &ratelimit.Request{}, &d)), ratelimit.Invalid)
+	equal(t, "kind", ratelimit.KindOf(b.engine.DecideInto(t.Context(), &ratelimit.Request{}, &d)), ratelimit.Invalid)
 	b.use(rule("k", "", 5))
 	equal(t, "code once there are rules", b.decide(desc("k", "v")).Code, ratelimit.OK)
 }
@@ -146,11 +150,11 @@ func TestErrorLeavesNoDecision(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{Metadata: true}, ratelimit.Rule{Key: "k", Limit: per(0, ratelimit.Minute)})
 	var d ratelimit.Decision
 	r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "v")}}
-	if err := b.engine.Decide(t.Context(), &r, &d); err != nil || d.Code != ratelimit.OverLimit {
+	if err := b.engine.DecideInto(t.Context(), &r, &d); err != nil || d.Code != ratelimit.OverLimit {
 		t.Fatalf("got %v, %v", d.Code, err)
 	}
 	b.store.err = errors.New("down")
-	if err := b.engine.Decide(t.Context(), &r, &d); err == nil {
+	if err := b.engine.DecideInto(t.Context(), &r, &d); err == nil {
 		t.Fatal("no error")
 	}
 	equal(t, "code", d.Code, ratelimit.Unknown)

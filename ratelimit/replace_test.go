@@ -94,7 +94,7 @@ func TestReplacesForOneRequestOnly(t *testing.T) {
 		for _, k := range keys {
 			r.Descriptors = append(r.Descriptors, desc(string(k), "v"))
 		}
-		if err := b.engine.Decide(t.Context(), &r, &d); err != nil {
+		if err := b.engine.DecideInto(t.Context(), &r, &d); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, keys, d.Statuses[0].Limited, keys != "ab")

@@ -35,7 +35,7 @@ const (
 
 func newRequestStats(stats Stats, maxNames int, log *slog.Logger) *requestStats {
 	folded := new(Counter)
-	if f, ok := stats.(StatsFolder); ok {
+	if f, ok := stats.(ExtendedStats); ok {
 		folded = f.FoldedNames()
 	}
 	return &requestStats{

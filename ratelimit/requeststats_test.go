@@ -103,7 +103,7 @@ func TestNamesAreCopied(t *testing.T) {
 	var d ratelimit.Decision
 	for _, v := range []string{"first", "second", "third", "first"} {
 		r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", v)}}
-		if err := b.engine.Decide(t.Context(), &r, &d); err != nil {
+		if err := b.engine.DecideInto(t.Context(), &r, &d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,7 +123,7 @@ func TestFoldedConcurrently(t *testing.T) {
 					{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", decimal(i%10))}},
 					{Domain: "nope" + decimal(i%10), Descriptors: []ratelimit.Descriptor{desc("k", "")}},
 				} {
-					if err := b.engine.Decide(t.Context(), &r, &d); err != nil {
+					if err := b.engine.DecideInto(t.Context(), &r, &d); err != nil {
 						t.Error(err)
 					}
 				}

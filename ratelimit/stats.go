@@ -24,27 +24,18 @@ type Stats interface {
 	GlobalShadowMode() *Counter
 }
 
-// StatsReleaser is a Stats that wants to know what is no longer used. Release is
-// called once for each call of Limit for a configured limit, when other rules are in
-// use. Calls under way may still count in it for a moment.
-type StatsReleaser interface {
+// ExtendedStats is a Stats that takes part in more than the statistics of limits.
+type ExtendedStats interface {
 	Stats
+	// Release is called once for each call of Limit for a configured limit that is no
+	// longer in use, after the new rules have asked for theirs. Calls in progress may
+	// still count in it for a moment.
 	Release(key string)
-}
-
-// StatsFolder is a Stats that wants to know how often a name that came with a request
-// was one too many. FoldedNames is asked for once; the engine counts in it each
-// descriptor and each domain that was counted under "other" instead of its own name.
-type StatsFolder interface {
-	Stats
+	// FoldedNames returns the counter of descriptors and domains that were counted
+	// under "other", because too many names came with requests. It is called once.
 	FoldedNames() *Counter
-}
-
-// StatsFallback is a Stats that wants to know how many descriptors were decided by a
-// policy, because their store had failed. Fallback is asked for once for each policy
-// but FailError.
-type StatsFallback interface {
-	Stats
+	// Fallback returns the counter of descriptors that a policy decided because their
+	// store had failed. It is called once for each policy but FailError.
 	Fallback(policy FailurePolicy) *Counter
 }
 

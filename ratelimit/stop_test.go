@@ -142,7 +142,7 @@ func TestStopFailure(t *testing.T) {
 	onBothStores(t, func(t *testing.T, conditional bool) {
 		b, s := stopBench(t, conditional, ratelimit.Options{}, rule("a", "", 5))
 		s.err = errDown
-		err := b.engine.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", "")}}, new(ratelimit.Decision))
+		_, err := b.engine.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", "")}})
 		if !errors.Is(err, errDown) || ratelimit.KindOf(err) != ratelimit.StoreFailure {
 			t.Errorf("got %v", err)
 		}
@@ -156,7 +156,7 @@ func TestStopFailure(t *testing.T) {
 	})
 	e := ratelimit.New(second, &ratelimit.Options{StopIncrementWhenOverLimit: true})
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("a", "", 5)}}))
-	err := e.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", "")}}, new(ratelimit.Decision))
+	_, err := e.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", "")}})
 	if !errors.Is(err, errDown) {
 		t.Errorf("second step: got %v", err)
 	}

@@ -43,6 +43,17 @@ type ConditionalStore interface {
 	AddUnlessOver(ctx context.Context, hits []Hit) error
 }
 
+// SubtractStore is a Store that can take hits back, for [Limiter.Refund] and
+// [Limiter.Reset].
+type SubtractStore interface {
+	Store
+	// Subtract subtracts each hit's N from the counter named by its Key, which stops
+	// at zero, and stores the counter's value after that in its Count. A counter that
+	// does not exist reads 0 and is not created. Subtractions are atomic per key. A
+	// wrapper around a Store that can't subtract returns errors.ErrUnsupported.
+	Subtract(ctx context.Context, hits []Hit) error
+}
+
 // Hit asks a Store to count: N hits on the counter Key in one window.
 type Hit struct {
 	// Key names the counter. It ends in the start of the window, so a counter is

@@ -3,6 +3,8 @@ package ratelimit_test
 import (
 	"context"
 	"errors"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +21,7 @@ func TestStoreFailure(t *testing.T) {
 	b.store.err = errDown
 	var d ratelimit.Decision
 	r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{hits(3, desc("k", "v")), override(1, ratelimit.Second, desc("o", ""))}}
-	err := b.engine.Decide(t.Context(), &r, &d)
+	err := b.engine.DecideInto(t.Context(), &r, &d)
 	if !errors.Is(err, errDown) {
 		t.Errorf("the cause is lost: %v", err)
 	}
@@ -40,7 +42,7 @@ func TestStoreContext(t *testing.T) {
 	cancel()
 	e := ratelimit.New(storeFunc(func(ctx context.Context, _ []ratelimit.Hit) error { return ctx.Err() }), nil)
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("k", "", 1)}}))
-	err := e.Decide(ctx, &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}, new(ratelimit.Decision))
+	_, err := e.Decide(ctx, &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}})
 	if !errors.Is(err, context.Canceled) || ratelimit.KindOf(err) != ratelimit.StoreFailure {
 		t.Errorf("got %v", err)
 	}
@@ -68,7 +70,7 @@ func TestStoreThatCountsLate(t *testing.T) {
 	passed := 0
 	for range 20 {
 		var d ratelimit.Decision
-		if err := e.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}, &d); err != nil {
+		if err := e.DecideInto(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}, &d); err != nil {
 			t.Fatal(err)
 		}
 		if d.Code == ratelimit.OK {
@@ -126,7 +128,7 @@ func TestPerSecondAtTheSameTime(t *testing.T) {
 		e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{{Key: "s", Limit: per(2, ratelimit.Second)}, rule("m", "", 2)}}))
 		start := time.Now()
 		var d ratelimit.Decision
-		err := e.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("m", ""), desc("s", "")}}, &d)
+		err := e.DecideInto(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("m", ""), desc("s", "")}}, &d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +155,7 @@ func TestPerSecondFailure(t *testing.T) {
 			b.store.err, second.err = tt.main, tt.second
 			var d ratelimit.Decision
 			r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("m", ""), desc("s", "")}}
-			err := b.engine.Decide(t.Context(), &r, &d)
+			err := b.engine.DecideInto(t.Context(), &r, &d)
 			if !errors.Is(err, tt.want) || ratelimit.KindOf(err) != ratelimit.StoreFailure {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
@@ -175,11 +177,63 @@ func TestPerSecondFailureWaits(t *testing.T) {
 		down := storeFunc(func(context.Context, []ratelimit.Hit) error { return errDown })
 		e := ratelimit.New(down, &ratelimit.Options{PerSecond: slow})
 		e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{{Key: "s", Limit: per(2, ratelimit.Second)}, rule("m", "", 2)}}))
-		err := e.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("m", ""), desc("s", "")}}, new(ratelimit.Decision))
+		_, err := e.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("m", ""), desc("s", "")}})
 		if !errors.Is(err, errDown) || !finished {
 			t.Errorf("got %v, finished %v", err, finished)
 		}
 	})
+}
+
+// A panic of either of two stores, or of the only one, fails the call like an error
+// of that store, after both are done with the hits. The one in the goroutine of the
+// per-second store used to end the process.
+func TestStorePanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		panics := storeFunc(func(context.Context, []ratelimit.Hit) error { panic("out of order") })
+		exits := storeFunc(func(context.Context, []ratelimit.Hit) error { runtime.Goexit(); return nil })
+		finished := 0
+		slow := storeFunc(func(_ context.Context, hits []ratelimit.Hit) error {
+			time.Sleep(time.Minute)
+			hits[0].Count = 1
+			finished++
+			return nil
+		})
+		for _, tt := range []struct {
+			name         string
+			main, second ratelimit.Store
+			want         string
+			finished     int
+		}{
+			{"main of two", panics, slow, "out of order", 1},
+			{"per second of two", slow, panics, "out of order", 1},
+			{"per second exits", slow, exits, "ended its goroutine", 1},
+			{"both", panics, panics, "out of order", 0},
+			{"only", panics, nil, "out of order", 0},
+		} {
+			finished = 0
+			e := ratelimit.New(tt.main, &ratelimit.Options{PerSecond: tt.second})
+			e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{{Key: "s", Limit: per(2, ratelimit.Second)}, rule("m", "", 2)}}))
+			_, err := e.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("m", ""), desc("s", "")}})
+			if ratelimit.KindOf(err) != ratelimit.StoreFailure || !strings.Contains(err.Error(), tt.want) || finished != tt.finished {
+				t.Errorf("%s: got %v, %d stores finished, want a store failure with %q and %d", tt.name, err, finished, tt.want, tt.finished)
+			}
+		}
+	})
+}
+
+// A FailurePolicy applies to panics, those of the fallback store included.
+func TestStorePanicsWithPolicy(t *testing.T) {
+	panics := storeFunc(func(context.Context, []ratelimit.Hit) error { panic("out of order") })
+	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("m", "")}}
+	for policy, want := range map[ratelimit.FailurePolicy]ratelimit.ErrorKind{
+		ratelimit.FailAllow: 0,
+		ratelimit.FailLocal: ratelimit.StoreFailure,
+	} {
+		e := ratelimit.New(panics, &ratelimit.Options{OnStoreFailure: policy, Fallback: panics})
+		e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("m", "", 2)}}))
+		_, err := e.Decide(t.Context(), request)
+		equal(t, string(policy), ratelimit.KindOf(err), want)
+	}
 }
 
 // Jitter: the reference's vector, source 100 of 3600, a second: 101 seconds.

@@ -31,7 +31,7 @@ func TestUseUnderLoad(t *testing.T) {
 			var d ratelimit.Decision
 			r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", "v"), desc("b", "v")}}
 			for range calls {
-				if err := e.Decide(context.Background(), &r, &d); err != nil {
+				if err := e.DecideInto(context.Background(), &r, &d); err != nil {
 					t.Error(err)
 					return
 				}
@@ -78,7 +78,7 @@ func TestUseNilUnderLoad(t *testing.T) {
 			var d ratelimit.Decision
 			r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "v")}}
 			for range 500 {
-				err := b.engine.Decide(context.Background(), &r, &d)
+				err := b.engine.DecideInto(context.Background(), &r, &d)
 				if err == nil && d.Code != ratelimit.OK || err != nil && ratelimit.KindOf(err) != ratelimit.NotReady {
 					t.Errorf("got %v, %v", d.Code, err)
 				}
@@ -106,7 +106,7 @@ func TestUseDuringDecide(t *testing.T) {
 	r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", "v")}}
 	for _, want := range []uint32{10, 20} {
 		var d ratelimit.Decision
-		if err := e.Decide(t.Context(), &r, &d); err != nil {
+		if err := e.DecideInto(t.Context(), &r, &d); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "limit", d.Statuses[0].RequestsPerUnit, want)
@@ -140,7 +140,7 @@ func TestDecisionAcrossEngines(t *testing.T) {
 	var d ratelimit.Decision
 	r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}
 	for i, b := range []*bench{one, two, one} {
-		if err := b.engine.Decide(t.Context(), &r, &d); err != nil {
+		if err := b.engine.DecideInto(t.Context(), &r, &d); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "over "+decimal(uint64(i)), d.Code == ratelimit.OverLimit, b == one)
@@ -156,7 +156,7 @@ func TestLimitStatsConcurrently(t *testing.T) {
 			for range 10 {
 				var d ratelimit.Decision
 				r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}
-				if err := b.engine.Decide(context.Background(), &r, &d); err != nil {
+				if err := b.engine.DecideInto(context.Background(), &r, &d); err != nil {
 					t.Error(err)
 				}
 			}

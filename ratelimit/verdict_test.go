@@ -154,7 +154,8 @@ func TestNearLimitRatio(t *testing.T) {
 		near  uint64 // of limit hits
 	}{
 		{"zero means the default", 0, 10, 2},
-		{"negative means zero", -1, 10, 10},
+		{"NearLimitAlways", ratelimit.NearLimitAlways, 10, 10},
+		{"NearLimitAlways of the largest limit", ratelimit.NearLimitAlways, math.MaxUint32, math.MaxUint32},
 		{"half", 0.5, 10, 5},
 		{"one", 1, 10, 0},
 		{"one, where the float is larger than the limit", 1, math.MaxUint32, 0},

@@ -65,12 +65,12 @@ func (s *mapStore) sweep(now int64) {
 
 func main() {
 	store := &mapStore{now: time.Now, counters: map[string]counter{}}
-	logins, err := ratelimit.NewLimiter(store, ratelimit.Per(2, ratelimit.Year), nil)
+	logins, err := ratelimit.NewLimiter("logins", store, ratelimit.Per(2, ratelimit.Year), nil)
 	if err != nil {
 		log.Fatal(err) // the limit makes no sense
 	}
 	for range 3 {
-		status, err := logins.Take(context.Background(), "ann")
+		status, err := logins.Allow(context.Background(), "ann")
 		if err != nil {
 			log.Fatal(err)
 		}

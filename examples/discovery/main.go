@@ -50,7 +50,7 @@ func run(ctx context.Context) error {
 		for range 4 {
 			var d ratelimit.Decision
 			user := []ratelimit.Entry{{Key: "user", Value: fmt.Sprint("ann", version)}}
-			if err := engine.Decide(ctx, &ratelimit.Request{Domain: "shop", Descriptors: []ratelimit.Descriptor{{Entries: user}}}, &d); err != nil {
+			if err := engine.DecideInto(ctx, &ratelimit.Request{Domain: "shop", Descriptors: []ratelimit.Descriptor{{Entries: user}}}, &d); err != nil {
 				return err
 			}
 			fmt.Print(" ", d.Code)

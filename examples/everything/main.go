@@ -31,7 +31,7 @@ import (
 
 // routes are all of the systems. The inventory is closed by the caller.
 func routes(ctx context.Context, settings *server.Settings) (http.Handler, *server.Server, error) {
-	limiter, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(600, ratelimit.Minute), nil)
+	limiter, err := ratelimit.NewLimiter("api", memstore.New(nil), ratelimit.Per(600, ratelimit.Minute), nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,12 +23,12 @@ func main() {
 
 func run(ctx context.Context, w io.Writer) error {
 	// Three logins an hour for each user. The limiter is for all goroutines.
-	logins, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(3, ratelimit.Hour), nil)
+	logins, err := ratelimit.NewLimiter("logins", memstore.New(nil), ratelimit.Per(3, ratelimit.Hour), nil)
 	if err != nil {
 		return err // the limit makes no sense
 	}
 	for _, user := range []string{"ann", "ann", "ann", "ann", "bob"} {
-		status, err := logins.Take(ctx, user)
+		status, err := logins.Allow(ctx, user)
 		if err != nil {
 			return err // the store failed, which this one never does
 		}
@@ -40,7 +40,7 @@ func run(ctx context.Context, w io.Writer) error {
 		fmt.Fprintf(w, "%s: welcome, %d left\n", user, status.Remaining)
 	}
 	// Several hits count at once: they are allowed together or not at all.
-	status, err := logins.TakeN(ctx, "eve", 4)
+	status, err := logins.AllowN(ctx, "eve", 4)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 
 // protected is a mux as you have one, and what goes in front of it.
 func protected() (http.Handler, error) {
-	perClient, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(20, ratelimit.Minute), nil)
+	perClient, err := ratelimit.NewLimiter("clients", memstore.New(nil), ratelimit.Per(20, ratelimit.Minute), nil)
 	if err != nil {
 		return nil, err
 	}

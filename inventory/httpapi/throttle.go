@@ -42,10 +42,8 @@ func newThrottle(now func() time.Time) (*throttle, error) {
 		{&t.mailbox, "mailbox", mailboxResets, ratelimit.Hour},
 		{&t.mailAddress, "mail-address", addressResets, ratelimit.Hour},
 	} {
-		limit := ratelimit.Per(row.most, row.unit)
-		limit.Name = row.name
 		var err error
-		if *row.limiter, err = ratelimit.NewLimiter(store, limit, &ratelimit.Options{Now: now}); err != nil {
+		if *row.limiter, err = ratelimit.NewLimiter(row.name, store, ratelimit.Per(row.most, row.unit), &ratelimit.Options{Now: now}); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +77,7 @@ func (c *call) failed(username string) error {
 
 // spent refuses if there is nothing left, and counts nothing.
 func (c *call) spent(limiter *ratelimit.Limiter, key string) error {
-	status, err := limiter.TakeN(c.r.Context(), key, 0)
+	status, err := limiter.AllowN(c.r.Context(), key, 0)
 	if err == nil && (status.Code == ratelimit.OverLimit || status.Remaining == 0) {
 		err = tooMany(status)
 	}
@@ -88,7 +86,7 @@ func (c *call) spent(limiter *ratelimit.Limiter, key string) error {
 
 // take counts one, and refuses if that is one too many.
 func (c *call) take(limiter *ratelimit.Limiter, key string) error {
-	status, err := limiter.Take(c.r.Context(), key)
+	status, err := limiter.Allow(c.r.Context(), key)
 	if err == nil && status.Code == ratelimit.OverLimit {
 		err = tooMany(status)
 	}

@@ -44,7 +44,7 @@ func limit(s *Settings, clients *httpx.Clients, log *slog.Logger) (layer httpx.M
 		opts.OnStoreFailure, opts.Fallback = ratelimit.FailLocal, store
 		store, _ = breaker.New(redis, &breaker.Options{Log: log})
 	}
-	limiter, err := ratelimit.NewLimiter(store, ratelimit.Per(uint32(s.RateLimit), ratelimit.Minute), opts)
+	limiter, err := ratelimit.NewLimiter("requests", store, ratelimit.Per(uint32(s.RateLimit), ratelimit.Minute), opts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("RATE_LIMIT: %w", err)
 	}

@@ -153,7 +153,7 @@ func decide(t *testing.T, engine *ratelimit.Engine, worker int, done <-chan stru
 			case <-time.After(200 * time.Microsecond): // the watch needs a processor too
 			}
 		}
-		if err := engine.Decide(context.Background(), request, &d); err != nil {
+		if err := engine.DecideInto(context.Background(), request, &d); err != nil {
 			t.Errorf("a decision failed: %v", err)
 			return
 		}

@@ -17,7 +17,7 @@ var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.
 func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
 func ExamplePerKey() {
-	limiter, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(2, ratelimit.Minute), &ratelimit.Options{Now: noon})
+	limiter, err := ratelimit.NewLimiter("logins", memstore.New(nil), ratelimit.Per(2, ratelimit.Minute), &ratelimit.Options{Now: noon})
 	if err != nil {
 		fmt.Println(err)
 		return

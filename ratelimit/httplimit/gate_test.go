@@ -91,7 +91,7 @@ func (s *waitStore) Add(ctx context.Context, _ []ratelimit.Hit) error {
 func TestCancelledWhileCounting(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		store := &waitStore{waiting: make(chan struct{})}
-		limiter, err := ratelimit.NewLimiter(store, ratelimit.Per(1, ratelimit.Minute), nil)
+		limiter, err := ratelimit.NewLimiter("test", store, ratelimit.Per(1, ratelimit.Minute), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestCancelledWhileCounting(t *testing.T) {
 // A deadline is set by the server, and a store that misses it has failed.
 func TestDeadlineIsAFailure(t *testing.T) {
 	store := &waitStore{waiting: make(chan struct{}, 1)}
-	limiter, err := ratelimit.NewLimiter(store, ratelimit.Per(1, ratelimit.Minute), nil)
+	limiter, err := ratelimit.NewLimiter("test", store, ratelimit.Per(1, ratelimit.Minute), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

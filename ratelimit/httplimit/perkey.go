@@ -33,7 +33,7 @@ func take(limiter *ratelimit.Limiter, r *http.Request, key string) outcome {
 	if key == "" {
 		return outcome{}
 	}
-	s, err := limiter.Take(r.Context(), shorten(key))
+	s, err := limiter.Allow(r.Context(), shorten(key))
 	return outcome{status: s, over: s.Code == ratelimit.OverLimit, retry: s.ResetSeconds, err: err}
 }
 

@@ -51,7 +51,7 @@ func (c *call) decide(engine *ratelimit.Engine, domain string, r *http.Request) 
 		return outcome{}
 	}
 	c.request.Domain, c.request.Descriptors = domain, c.descriptors.list
-	if err := engine.Decide(r.Context(), &c.request, &c.decision); err != nil {
+	if err := engine.DecideInto(r.Context(), &c.request, &c.decision); err != nil {
 		return outcome{err: err}
 	}
 	o := outcome{over: c.decision.Code == ratelimit.OverLimit}

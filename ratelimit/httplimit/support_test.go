@@ -61,7 +61,7 @@ func (f *fixture) engineOptions() *ratelimit.Options {
 
 func (f *fixture) limiter(t testing.TB, limit ratelimit.Limit) *ratelimit.Limiter {
 	t.Helper()
-	l, err := ratelimit.NewLimiter(f.store, limit, f.engineOptions())
+	l, err := ratelimit.NewLimiter("test", f.store, limit, f.engineOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

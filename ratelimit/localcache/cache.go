@@ -102,6 +102,9 @@ func (c *Cache) Add(key []byte, ttl time.Duration) {
 	e.see(c.clock.second(), c.events)
 }
 
+// Remove forgets key.
+func (c *Cache) Remove(key []byte) { c.entries.Invalidate(string(key)) }
+
 // weigh is what an entry counts for. The allocator wastes up to an eighth of a key.
 func weigh(key string, _ *entry) uint32 { return uint32(len(key) + len(key)/8 + Overhead) }
 

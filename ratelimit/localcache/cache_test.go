@@ -28,6 +28,17 @@ func newCache(t testing.TB, size int) (*localcache.Cache, func(time.Duration)) {
 	return c, func(d time.Duration) { now = now.Add(d) }
 }
 
+func TestRemove(t *testing.T) {
+	c, _ := newCache(t, localcache.MinSize)
+	c.Add([]byte("a"), time.Minute)
+	c.Add([]byte("b"), time.Minute)
+	c.Remove([]byte("a"))
+	c.Remove([]byte("unknown"))
+	if c.Contains([]byte("a")) || !c.Contains([]byte("b")) {
+		t.Errorf("after Remove(a): contains a %v, b %v; want false, true", c.Contains([]byte("a")), c.Contains([]byte("b")))
+	}
+}
+
 func TestNewRefusesSizes(t *testing.T) {
 	for _, size := range []int{0, -1, math.MinInt} {
 		c, err := localcache.New(size, nil)

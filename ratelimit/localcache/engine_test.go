@@ -33,13 +33,13 @@ func ExampleNew() {
 		return
 	}
 	store := &farStore{counts: map[string]uint64{}}
-	limiter, err := ratelimit.NewLimiter(store, ratelimit.Per(2, ratelimit.Year), &ratelimit.Options{OverLimitCache: cache})
+	limiter, err := ratelimit.NewLimiter("test", store, ratelimit.Per(2, ratelimit.Year), &ratelimit.Options{OverLimitCache: cache})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for range 100 {
-		if _, err := limiter.Take(context.Background(), "alice"); err != nil {
+		if _, err := limiter.Allow(context.Background(), "alice"); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -58,14 +58,14 @@ func TestEngineAsksAgainInTheNextWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := &farStore{counts: map[string]uint64{}}
-	limiter, err := ratelimit.NewLimiter(store, ratelimit.Per(1, ratelimit.Minute),
+	limiter, err := ratelimit.NewLimiter("test", store, ratelimit.Per(1, ratelimit.Minute),
 		&ratelimit.Options{OverLimitCache: cache, Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
 	take := func(want ratelimit.Code, asked int) {
 		t.Helper()
-		s, err := limiter.Take(context.Background(), "alice")
+		s, err := limiter.Allow(context.Background(), "alice")
 		if err != nil || s.Code != want || store.asked != asked {
 			t.Errorf("%v, %v, store asked %d times; want %v and %d", s.Code, err, store.asked, want, asked)
 		}

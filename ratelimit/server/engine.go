@@ -34,7 +34,7 @@ func (s *Server) buildEngine() error {
 		Log:                        s.log,
 	}
 	if set.NearLimitRatio == 0 {
-		opts.NearLimitRatio = -1 // to the engine 0 means the default
+		opts.NearLimitRatio = ratelimit.NearLimitAlways
 	}
 	if set.LocalCacheSize > 0 {
 		if s.cache, err = localcache.New(set.LocalCacheSize, nil); err != nil {

@@ -20,7 +20,7 @@
 //	health.Set(true)
 //
 // Errors follow one table for both transports, see [Status] and [Service.JSON]. A
-// panic in a counter store ends the call with Internal and not the process.
+// panic in a counter store counts as a failure of that store.
 //
 // # Design notes
 //

@@ -63,6 +63,7 @@ func TestErrorsOverGRPC(t *testing.T) {
 	noRules := ratelimit.New(storeFunc(failing), nil)
 	broken := newEngine(t, storeFunc(failing), nil)
 	panicking := newEngine(t, storeFunc(func(context.Context, []ratelimit.Hit) error { panic("boom") }), nil)
+	panickingEngine := newEngine(t, nil, &ratelimit.Options{OverLimitCache: panickingCache{}})
 	s := samples()
 	inDomain := func(name string) *ratelimitv3.RateLimitRequest { return s[name] }
 	cases := []struct {
@@ -81,7 +82,8 @@ func TestErrorsOverGRPC(t *testing.T) {
 		{"multiplier", ready, inDomain("multiplier"), codes.InvalidArgument, "descriptors[0].limit.unit_multiplier: 30 is not supported: windows are one unit long"},
 		{"no rules", noRules, ask("a"), codes.Unavailable, "no rate limit configuration loaded"},
 		{"store down", broken, ask("a"), codes.Unavailable, "rate limit counter store failed"},
-		{"store panics", panicking, ask("a"), codes.Internal, "internal error"},
+		{"store panics", panicking, ask("a"), codes.Unavailable, "rate limit counter store failed"},
+		{"cache panics", panickingEngine, ask("a"), codes.Internal, "internal error"},
 	}
 	for _, setup := range setups() {
 		t.Run(setup.name, func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 //	405  not a POST
 //	413  the body is longer than Options.MaxBodyBytes
 //	429  a limit is exceeded; the body is the decision, as with 200
-//	500  the counter store panicked
+//	500  an over-limit cache or statistics panicked
 //	503  no configuration is loaded, or the counter store failed
 //
 // Error bodies are {"status":"error","message":"..."}.

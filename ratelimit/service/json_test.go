@@ -83,7 +83,8 @@ func TestErrorsAsJSON(t *testing.T) {
 		{"bad unit", ready, "POST", `{"domain":"d","descriptors":[{"limit":{"unit":"FORTNIGHT"}}]}`, 400, "FORTNIGHT"},
 		{"unit number", ready, "POST", `{"domain":"d","descriptors":[{"limit":{"unit":99}}]}`, 400, "descriptors[0].limit.unit: invalid rate limit unit 99"},
 		{"no rules", ratelimit.New(storeFunc(failing), nil), "POST", askJSON, 503, "no rate limit configuration loaded"},
-		{"store panics", newEngine(t, storeFunc(func(context.Context, []ratelimit.Hit) error { panic("hunter2") }), nil), "POST", askJSON, 500, "internal error"},
+		{"store panics", newEngine(t, storeFunc(func(context.Context, []ratelimit.Hit) error { panic("hunter2") }), nil), "POST", askJSON, 503, "rate limit counter store failed"},
+		{"cache panics", newEngine(t, nil, &ratelimit.Options{OverLimitCache: panickingCache{}}), "POST", askJSON, 500, "internal error"},
 		{"store down", newEngine(t, storeFunc(failing), nil), "POST", askJSON, 503, "rate limit counter store failed"},
 	}
 	for _, c := range cases {

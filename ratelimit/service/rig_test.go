@@ -99,3 +99,8 @@ func (s setup) start(t testing.TB, svc *service.Service) ratelimitv3.RateLimitSe
 	s.register(svc, g)
 	return ratelimitv3.NewRateLimitServiceClient(serve(t, g))
 }
+
+// panickingCache is an over-limit cache with a bug.
+type panickingCache struct{ ratelimit.OverLimitCache }
+
+func (panickingCache) Contains([]byte) bool { panic("hunter2") }

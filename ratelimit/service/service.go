@@ -131,7 +131,7 @@ func (s *Service) decide(ctx context.Context, in *ratelimitv3.RateLimitRequest) 
 	return s.response(c), nil
 }
 
-// run has the engine decide. A panic, which only a store can cause, fails the call.
+// run has the engine decide. A panic in its over-limit cache or statistics fails the call.
 func (s *Service) run(ctx context.Context, c *call) (err error) {
 	if s.spans != nil {
 		var end func(error)
@@ -143,7 +143,7 @@ func (s *Service) run(ctx context.Context, c *call) (err error) {
 			err = s.failed(ctx, fmt.Errorf("panic while deciding: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	if err := s.engine.Decide(ctx, &c.request, &c.decision); err != nil {
+	if err := s.engine.DecideInto(ctx, &c.request, &c.decision); err != nil {
 		return s.failed(ctx, err)
 	}
 	return nil

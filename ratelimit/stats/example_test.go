@@ -27,7 +27,7 @@ func ExampleNew() {
 	}}
 	var decision ratelimit.Decision
 	for range 3 {
-		if err := engine.Decide(context.Background(), &request, &decision); err != nil {
+		if err := engine.DecideInto(context.Background(), &request, &decision); err != nil {
 			fmt.Println(err)
 		}
 	}

@@ -37,12 +37,7 @@ type Registry struct {
 	observations []*observation
 }
 
-var (
-	_ ratelimit.Stats         = (*Registry)(nil)
-	_ ratelimit.StatsReleaser = (*Registry)(nil)
-	_ ratelimit.StatsFolder   = (*Registry)(nil)
-	_ ratelimit.StatsFallback = (*Registry)(nil)
-)
+var _ ratelimit.ExtendedStats = (*Registry)(nil)
 
 // New returns an empty Registry. opts may be nil.
 func New(opts *Options) *Registry {

@@ -36,7 +36,7 @@ func rules(t *testing.T, key string) *ratelimit.Ruleset {
 func decide(t *testing.T, e *ratelimit.Engine, domain, value string) {
 	t.Helper()
 	var d ratelimit.Decision
-	require.NoError(t, e.Decide(t.Context(), &ratelimit.Request{
+	require.NoError(t, e.DecideInto(t.Context(), &ratelimit.Request{
 		Domain: domain, Descriptors: []ratelimit.Descriptor{{Entries: []ratelimit.Entry{{Key: "client", Value: value}}}},
 	}, &d))
 }

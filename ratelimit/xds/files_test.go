@@ -129,7 +129,7 @@ func decider(rules *ratelimit.Ruleset) func(*rapid.T, *ratelimit.Request) string
 	engine.Use(rules)
 	return func(t *rapid.T, r *ratelimit.Request) string {
 		var d ratelimit.Decision
-		require.NoError(t, engine.Decide(context.Background(), r, &d))
+		require.NoError(t, engine.DecideInto(context.Background(), r, &d))
 		return fmt.Sprintf("%v %+v", d.Code, d.Statuses)
 	}
 }

@@ -46,7 +46,7 @@ func decideBy(tb testing.TB, rules []ratelimit.Rule, stats ratelimit.Stats) take
 		ctx := context.Background()
 		return func(key string) {
 			entries[0].Value = key
-			if err := engine.Decide(ctx, request, &decision); err != nil || !decision.Statuses[0].Limited {
+			if err := engine.DecideInto(ctx, request, &decision); err != nil || !decision.Statuses[0].Limited {
 				tb.Error("not limited", err)
 			}
 		}
@@ -55,14 +55,14 @@ func decideBy(tb testing.TB, rules []ratelimit.Rule, stats ratelimit.Stats) take
 
 // take is the engine's short form.
 func take(tb testing.TB) taker {
-	limiter, err := ratelimit.NewLimiter(memstore.New(nil), ratelimit.Per(plenty, ratelimit.Hour), nil)
+	limiter, err := ratelimit.NewLimiter("test", memstore.New(nil), ratelimit.Per(plenty, ratelimit.Hour), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	ctx := context.Background()
 	return func() func(string) {
 		return func(key string) {
-			if s, err := limiter.Take(ctx, key); err != nil || !s.Allowed() {
+			if s, err := limiter.Allow(ctx, key); err != nil || !s.Allowed() {
 				tb.Error("refused", err)
 			}
 		}

@@ -69,3 +69,5 @@ func (c *forgetfulCache) Contains(key []byte) bool { return c.now().Before(c.unt
 func (c *forgetfulCache) Add(key []byte, ttl time.Duration) {
 	c.until[string(key)] = c.now().Add(ttl)
 }
+
+func (c *forgetfulCache) Remove(key []byte) { delete(c.until, string(key)) }

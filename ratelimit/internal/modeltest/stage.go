@@ -110,7 +110,7 @@ func (p *performance) step(s *step) error {
 	if p.stage.spoilRequest != nil {
 		p.stage.spoilRequest(&r)
 	}
-	if err := p.engine.Decide(context.Background(), &r, &p.decision); err != nil {
+	if err := p.engine.DecideInto(context.Background(), &r, &p.decision); err != nil {
 		return fmt.Errorf("the engine fails: %w", err)
 	}
 	want := p.model.decide(&s.Request, p.now)

@@ -133,5 +133,5 @@ func decide(t require.TestingT, engine *ratelimit.Engine, domain, key string) {
 		{Entries: []ratelimit.Entry{{Key: key, Value: "v"}}},
 	}}
 	var decision ratelimit.Decision
-	require.NoError(t, engine.Decide(context.Background(), &request, &decision))
+	require.NoError(t, engine.DecideInto(context.Background(), &request, &decision))
 }

@@ -35,7 +35,7 @@ func ExampleNew() {
 	store, control := breaker.New(far, &breaker.Options{
 		Failures: 2, Wait: time.Second, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})
-	limiter, err := ratelimit.NewLimiter(store, ratelimit.Per(100, ratelimit.Hour), &ratelimit.Options{
+	limiter, err := ratelimit.NewLimiter("logins", store, ratelimit.Per(100, ratelimit.Hour), &ratelimit.Options{
 		Now: clock, OnStoreFailure: ratelimit.FailLocal, Fallback: memstore.New(&memstore.Options{Now: clock}),
 	})
 	if err != nil {
@@ -43,7 +43,7 @@ func ExampleNew() {
 		return
 	}
 	take := func() {
-		status, err := limiter.Take(context.Background(), "ann")
+		status, err := limiter.Allow(context.Background(), "ann")
 		fmt.Println(status.Remaining, err, "asked:", far.asked, "breaker:", control.State())
 	}
 	take()
