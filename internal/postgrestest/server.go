@@ -1,12 +1,44 @@
+// Package postgrestest starts real PostgreSQL servers for tests.
+//
+//	func TestPostgres(t *testing.T) {
+//		server := postgrestest.Start(t)
+//		t.Run("create", func(t *testing.T) { open(t, server.Database(t)) })
+//		t.Run("list", func(t *testing.T) { open(t, server.Database(t)) })
+//	}
+//
+// A server takes about a second to start and a database some hundredths of a second. So the
+// subtests of one test share a server, and each has its own database.
+//
+// A server listens on a free port of the loopback interface, asks for no password, keeps its
+// files in a temporary directory, and ends with the test. The programs initdb, postgres and
+// psql are looked for on the PATH, and then where Debian installs them. A test is skipped if
+// one is missing, and fails if ASHLAR_REQUIRE_SERVICES is 1.
+//
+// # Design notes
+//
+// A server differs from what a program may silently rely on: it sorts strings by the rules of
+// English and not by their bytes, its time zone is not UTC, and it writes the day of a date
+// first.
+//
+// It does not sync its files (fsync=off), which nobody needs after a loss of power, but it
+// writes them before it commits: a server that is killed loses nothing. It detects deadlocks
+// after 20 ms instead of a second, since tests provoke them.
+//
+// Kill sends SIGQUIT, on which all processes of the server exit at once without a checkpoint.
+// SIGKILL would end the first of them only; the others would keep the next server from
+// starting.
 package postgrestest
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -15,48 +47,52 @@ import (
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
-// Options are the choices for a server. The zero value, like nil, is a server as the
-// package comment has it.
-type Options struct {
-	// Args are further arguments of postgres, such as "-c", "max_connections=10".
-	Args []string
-}
-
-// Server is a PostgreSQL server. Its methods may be called by several goroutines, but
-// only one at a time may call Freeze, Thaw, Kill and Restart.
+// Server is a PostgreSQL server. Its methods are safe for concurrent use, except Kill and
+// Restart.
 type Server struct {
-	*servertest.Process
-
+	process   *servertest.Process
 	t         testing.TB
-	directory string
-	frozen    []int // processes
-	databases atomic.Int64
+	psql      string       // the path of the program
+	databases atomic.Int64 // how many Database has made
 }
 
-// superuser is the name of the user who may do everything, without a password.
+// superuser is the name of the superuser, who needs no password.
 const superuser = "postgres"
 
-// patience is how long anything may take that a server does when it is asked.
-const patience = time.Minute
+// timeout bounds each command, which may have to wait for a busy machine.
+const timeout = time.Minute
 
-// Start runs a server until the test ends. opts may be nil.
-func Start(t testing.TB, opts *Options) *Server {
+// Start runs a server until the test ends.
+func Start(t testing.TB) *Server {
 	t.Helper()
-	initdb, postgres := find(t, "initdb"), find(t, "postgres") // before anything is made for them
-	if opts == nil {
-		opts = new(Options)
-	}
-	s := &Server{t: t}
-	setup := s.own()
-	s.initialize(initdb, setup)
-	s.Process = servertest.StartWith(t, postgres, func(port string) []string {
-		return append(s.args(port), opts.Args...)
-	}, ready, setup)
-	t.Cleanup(s.Kill) // before it would be killed in the rough way, which leaves processes
+	initdb, postgres := find(t, "initdb"), find(t, "postgres")
+	s := &Server{t: t, psql: find(t, "psql")}
+	dir, err := os.MkdirTemp("", "postgres") // the server's user may not enter t.TempDir
+	check(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	asOwner := runAs(t, dir)
+	data := filepath.Join(dir, "data")
+	initialize(t, initdb, data, asOwner)
+	s.process = servertest.StartWith(t, postgres, func(port string) []string {
+		args := []string{"-D", data, "-p", port}
+		for _, setting := range []string{
+			"listen_addresses=127.0.0.1", "unix_socket_directories=",
+			"fsync=off", "full_page_writes=off", "deadlock_timeout=20ms",
+			"max_connections=300", // for parallel tests on machines with many processors
+			"timezone=Asia/Kolkata", "datestyle=SQL, DMY",
+		} {
+			args = append(args, "-c", setting)
+		}
+		return args
+	}, func(ctx context.Context, addr string) error { return s.run(ctx, addr, "") }, func(cmd *exec.Cmd) {
+		cmd.Dir = dir
+		asOwner(cmd)
+	})
+	t.Cleanup(s.Kill) // before servertest kills the first process only
 	return s
 }
 
-// find is the path of a program, which may be where Debian puts those of servers.
+// find returns the path of a program, which may be where Debian installs those of servers.
 func find(t testing.TB, program string) string {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
@@ -68,98 +104,85 @@ func find(t testing.TB, program string) string {
 	return servertest.Find(t, program)
 }
 
-// own makes the directory, and returns what has a command run as its owner. It is not
-// one of the test, because nobody else may look into those.
-func (s *Server) own() (setup func(*exec.Cmd)) {
-	s.t.Helper()
-	dir, err := os.MkdirTemp("", "postgres")
-	check(s.t, err)
-	s.t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s.directory = dir
-	attr := attributes(s.t, dir)
-	return func(cmd *exec.Cmd) { cmd.Dir, cmd.SysProcAttr = dir, attr }
-}
-
-// initialize makes the files of a server, which sorts by the rules of a language if this
-// version can do so for all of its databases.
-func (s *Server) initialize(initdb string, setup func(*exec.Cmd)) {
-	s.t.Helper()
+// initialize creates the files of a server that sorts by the rules of English, if this version
+// of initdb supports that.
+func initialize(t testing.TB, initdb, data string, asOwner func(*exec.Cmd)) {
+	t.Helper()
 	args := []string{
-		"--pgdata", s.data(), "--username", superuser, "--auth", "trust", "--encoding", "UTF8",
+		"--pgdata", data, "--username", superuser, "--auth", "trust", "--encoding", "UTF8",
 		"--no-locale", "--no-sync", "--no-instructions",
 	}
-	run := func(args ...string) (string, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+	run := func(args ...string) error {
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, initdb, args...)
-		setup(cmd)
-		said, err := cmd.CombinedOutput()
-		return string(said), err
+		cmd.Dir, cmd.SysProcAttr = filepath.Dir(data), &syscall.SysProcAttr{}
+		asOwner(cmd)
+		return output(cmd)
 	}
-	if _, err := run(append(args, "--locale-provider", "icu", "--icu-locale", "en-US")...); err == nil {
+	if run(append(args, "--locale-provider", "icu", "--icu-locale", "en-US")...) == nil {
 		return
 	}
-	check(s.t, os.RemoveAll(s.data()))
-	if said, err := run(args...); err != nil {
-		s.t.Fatalf("postgrestest: %s: %v; it said: %q", initdb, err, said)
-	}
+	check(t, os.RemoveAll(data))
+	check(t, run(args...))
 }
 
-func (s *Server) data() string { return filepath.Join(s.directory, "data") }
-
-// args are the arguments of a server that keeps to itself and is quick.
-func (s *Server) args(port string) []string {
-	args := []string{"-D", s.data(), "-p", port}
-	for _, setting := range []string{
-		"listen_addresses=127.0.0.1", "unix_socket_directories=",
-		"fsync=off", "full_page_writes=off", "deadlock_timeout=20ms",
-		"max_connections=300", // for tests in parallel, on machines with many processors
-		"timezone=Asia/Kolkata", "datestyle=SQL, DMY",
-	} {
-		args = append(args, "-c", setting)
+// output runs a command and returns what it printed as an error if it fails.
+func output(cmd *exec.Cmd) error {
+	printed, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, strings.TrimSpace(string(printed)))
 	}
-	return args
+	return err
 }
 
-// Database makes an empty database and returns its address, such as
+// Addr returns the server's host:port.
+func (s *Server) Addr() string { return s.process.Addr }
+
+// Database creates an empty database and returns its URL, such as
 // postgres://postgres@127.0.0.1:45123/test1?sslmode=disable.
 func (s *Server) Database(t testing.TB) (address string) {
 	t.Helper()
 	name := "test" + strconv.FormatInt(s.databases.Add(1), 10)
 	s.Exec(t, "CREATE DATABASE "+name)
-	at := url.URL{Scheme: "postgres", User: url.User(superuser), Host: s.Addr, Path: name, RawQuery: "sslmode=disable"}
-	return at.String()
+	u := url.URL{Scheme: "postgres", User: url.User(superuser), Host: s.Addr(), Path: name, RawQuery: "sslmode=disable"}
+	return u.String()
 }
 
-// Exec runs statements in the server's own database, as the user who may do everything:
-// to end connections, say. Their rows are dropped.
+// Exec runs statements as the superuser in the database postgres, and drops their rows.
 func (s *Server) Exec(t testing.TB, statements string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	if err := run(ctx, s.Addr, statements); err != nil {
+	if err := s.run(ctx, s.Addr(), statements); err != nil {
 		t.Fatalf("postgrestest: %s: %v", statements, err)
 	}
 }
 
-// Kill ends all processes of the server at once, as a crash does, and returns when they
-// are gone.
-func (s *Server) Kill() {
-	s.Thaw() // a process that is frozen would not hear of it
-	s.Stop(syscall.SIGQUIT)
+// run runs statements with psql, without a driver. Without statements it only connects.
+func (s *Server) run(ctx context.Context, addr, statements string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return err
+	}
+	return output(exec.CommandContext(ctx, s.psql, "--no-psqlrc", "-h", host, "-p", port, "-U", superuser, "-d", superuser, "-c", statements))
 }
 
+// Kill ends all processes of the server at once, as a crash does, and returns when they are
+// gone.
+func (s *Server) Kill() { s.process.Stop(syscall.SIGQUIT) }
+
 // Restart kills the server, if it runs, and starts it again on the same address. What was
-// committed is there again.
+// committed is kept.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
-	s.Process.Restart()
+	s.process.Restart()
 }
 
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("postgrestest: %v", err)
 	}
 }

@@ -51,7 +51,8 @@ func Start(
 }
 
 // StartWith is Start for a program that needs more than arguments, such as another user.
-// setup gives it to each command before that is started, on a restart too.
+// setup changes each command before it is started, on a restart too. Its SysProcAttr is not
+// nil: on Linux it has the process killed when the process of the test ends.
 func StartWith(
 	t testing.TB, program string, args func(port string) []string,
 	ready func(ctx context.Context, addr string) error, setup func(cmd *exec.Cmd),
@@ -170,7 +171,7 @@ func (p *Process) launch() error {
 	defer p.mu.Unlock()
 	p.output = new(output)
 	cmd := exec.Command(p.program, p.args...)
-	cmd.Stdout, cmd.Stderr = p.output, p.output
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = p.output, p.output, attributes()
 	p.setup(cmd)
 	if err := cmd.Start(); err != nil {
 		return err

@@ -40,7 +40,7 @@ type benched struct {
 func databases(b *testing.B) map[string]string {
 	return map[string]string{
 		"sqlite": filepath.Join(b.TempDir(), "inventory.db"),
-		"pgx":    postgrestest.Start(b, nil).Database(b),
+		"pgx":    postgrestest.Start(b).Database(b),
 	}
 }
 

@@ -189,7 +189,7 @@ func TestOrigins(t *testing.T) {
 // restart when it is back.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	database := postgrestest.Start(t, nil)
+	database := postgrestest.Start(t)
 	r := serve(t, settings(t, map[string]string{"DATABASE_URL": database.Database(t)}))
 	token := r.login("admin", password)
 	r.want(201, "POST", "/locations", token, berlin)

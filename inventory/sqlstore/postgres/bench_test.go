@@ -10,7 +10,7 @@ import (
 )
 
 func BenchmarkRead(b *testing.B) {
-	url := postgrestest.Start(b, nil).Database(b)
+	url := postgrestest.Start(b).Database(b)
 	sqlstoretest.BenchRead(b, open(b, url, nil), &sqlstoretest.Floor[time.Time]{
 		DB:        raw(b, url),
 		Parameter: func(n int) string { return "$" + strconv.Itoa(n) },
@@ -19,9 +19,9 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkFill(b *testing.B) {
-	sqlstoretest.BenchFill(b, open(b, postgrestest.Start(b, nil).Database(b), nil))
+	sqlstoretest.BenchFill(b, open(b, postgrestest.Start(b).Database(b), nil))
 }
 
 func BenchmarkUpdate(b *testing.B) {
-	sqlstoretest.BenchUpdate(b, open(b, postgrestest.Start(b, nil).Database(b), nil))
+	sqlstoretest.BenchUpdate(b, open(b, postgrestest.Start(b).Database(b), nil))
 }

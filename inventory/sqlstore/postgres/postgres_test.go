@@ -43,7 +43,7 @@ func open(t testing.TB, url string, opts *postgres.Options) *sqlstore.Store {
 // TestServer has everything that needs a server that runs, each with a database of its own.
 func TestServer(t *testing.T) {
 	t.Parallel()
-	server := postgrestest.Start(t, nil)
+	server := postgrestest.Start(t)
 	t.Run("contract", func(t *testing.T) {
 		t.Parallel()
 		storetest.Run(t, func(t testing.TB) inventory.Store { return open(t, server.Database(t), nil) })
@@ -237,7 +237,7 @@ func checkBackup(t *testing.T, url string) {
 // and that the store goes on when it is back, without being opened again.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	server := postgrestest.Start(t, nil)
+	server := postgrestest.Start(t)
 	store := open(t, server.Database(t), nil)
 	require.NoError(t, create(t, store, fleet(0, 1)...))
 	err := store.Change(t.Context(), func(tx inventory.Tx) error {

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the dump of the newest schema, if
 // prove nothing.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
-	server := postgrestest.Start(t, nil)
+	server := postgrestest.Start(t)
 	all, err := fs.Glob(postgres.Dialect().Migrations, "*.sql")
 	require.NoError(t, err)
 	number, _, _ := strings.Cut(all[len(all)-1], "_")

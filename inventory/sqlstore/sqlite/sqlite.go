@@ -36,7 +36,7 @@ const Memory = sqlitefile.Memory
 // same file open.
 func Open(ctx context.Context, path string, opts *Options) (*sqlstore.Store, error) {
 	if path == "" {
-		return nil, errors.New("open an inventory: the path is empty: name a file or :memory:")
+		return nil, errors.New("open an inventory: the path is empty: name a file, or :memory: for a database in memory")
 	}
 	if opts == nil {
 		opts = &Options{}
