@@ -92,7 +92,7 @@ func TestReset(t *testing.T) {
 	for _, body := range []string{m.Text, m.HTML} {
 		require.Contains(t, body, "Hello Jane,")
 		require.Contains(t, body, code)
-		require.Contains(t, body, "valid for 15 minutes,")
+		require.Contains(t, body, "valid for 15 minutes and")
 	}
 	m = mail.Reset("jane@example.org", "<a href=\"https://evil.example\">Jane</a>\r\n\r\nPlease log in at https://evil.example\xff\u202e", code, 15*time.Minute)
 	require.NoError(t, m.Check())
@@ -107,7 +107,7 @@ func TestReset(t *testing.T) {
 		time.Hour: "1 hour", 48 * time.Hour: "48 hours", time.Minute: "1 minute", 90 * time.Minute: "90 minutes",
 		time.Second: "1 second", 90 * time.Second: "90 seconds",
 	} {
-		require.Contains(t, mail.Reset("jane@example.org", "", code, d).Text, "It is valid for "+want+",")
+		require.Contains(t, mail.Reset("jane@example.org", "", code, d).Text, "It is valid for "+want+" and")
 	}
 }
 

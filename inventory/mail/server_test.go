@@ -199,7 +199,7 @@ func (s *session) Data(r io.Reader) error {
 func (*session) Reset()        {}
 func (*session) Logout() error { return nil }
 
-// errHangUp makes the server close the connection in place of an answer.
+// errHangUp makes the server close the connection instead of replying.
 var errHangUp = errors.New("hang up")
 
 // certificate is one for 127.0.0.1 and localhost, and whom to trust for it.
