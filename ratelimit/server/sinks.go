@@ -49,7 +49,7 @@ func (s *Server) buildPush(tags []stats.Tag) error {
 }
 
 func (s *Server) buildAgent(tags []stats.Tag) error {
-	opts := &statsd.AgentOptions{FlushInterval: s.settings.StatsFlushInterval, Tags: tags, Log: s.log}
+	opts := &statsd.Options{FlushInterval: s.settings.StatsFlushInterval, Tags: tags, Log: s.log}
 	for _, m := range s.settings.Mogrifiers {
 		opts.Mogrifiers = append(opts.Mogrifiers, statsd.Mogrifier(m))
 	}
@@ -61,7 +61,7 @@ func (s *Server) buildOutput(tags []stats.Tag) error {
 	if w == nil {
 		w = os.Stdout
 	}
-	return s.addSink(statsd.NewWriter(s.registry, w, &statsd.WriterOptions{
+	return s.addSink(statsd.NewWriter(s.registry, w, &statsd.Options{
 		FlushInterval: s.settings.StatsFlushInterval, Tags: tags, Log: s.log,
 	}))
 }

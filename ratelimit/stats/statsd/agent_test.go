@@ -25,15 +25,15 @@ func rateLimit() statsd.Mogrifier {
 	}
 }
 
-// heard is a metric as an agent understands it.
-type heard struct {
+// metric is a metric as an agent understands it.
+type metric struct {
 	name, value, kind string
 	rate              string
 	tags              []string
 }
 
 // decode reads a line of the protocol with tags.
-func decode(t testing.TB, line string) heard {
+func decode(t testing.TB, line string) metric {
 	t.Helper()
 	fields := strings.Split(line, "|")
 	require.GreaterOrEqual(t, len(fields), 2, "%q", line)
@@ -42,7 +42,7 @@ func decode(t testing.TB, line string) heard {
 	_, err := strconv.ParseFloat(value, 64)
 	require.NoError(t, err, "%q", line)
 	require.Contains(t, []string{"c", "g", "ms"}, fields[1], "%q", line)
-	h := heard{name: name, value: value, kind: fields[1], rate: "1"}
+	h := metric{name: name, value: value, kind: fields[1], rate: "1"}
 	for _, f := range fields[2:] {
 		switch {
 		case strings.HasPrefix(f, "@"):
@@ -57,7 +57,7 @@ func decode(t testing.TB, line string) heard {
 }
 
 // agentLines are the lines that an agent gets from a registry in one flush.
-func agentLines(t testing.TB, r *stats.Registry, opts *statsd.AgentOptions, fill func()) []string {
+func agentLines(t testing.TB, r *stats.Registry, opts *statsd.Options, fill func()) []string {
 	t.Helper()
 	l, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func agentLines(t testing.TB, r *stats.Registry, opts *statsd.AgentOptions, fill
 	var lines []string
 	buf := make([]byte, 1<<16)
 	for {
-		require.NoError(t, l.SetReadDeadline(time.Now().Add(patience)))
+		require.NoError(t, l.SetReadDeadline(time.Now().Add(timeout)))
 		n, _, err := l.ReadFrom(buf)
 		require.NoError(t, err)
 		if text := string(buf[:n]); text == "end" {
@@ -129,7 +129,7 @@ func TestMogrifiers(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			r := stats.New(nil)
 			r.Counter(tt.name).Add(1)
-			lines := agentLines(t, r, &statsd.AgentOptions{Mogrifiers: tt.mogrifiers, Tags: tt.tags}, nil)
+			lines := agentLines(t, r, &statsd.Options{Mogrifiers: tt.mogrifiers, Tags: tt.tags}, nil)
 			require.Equal(t, []string{tt.want}, lines)
 			decode(t, lines[0])
 		})
@@ -137,8 +137,8 @@ func TestMogrifiers(t *testing.T) {
 }
 
 func TestAgentLines(t *testing.T) {
-	r := golden()
-	lines := agentLines(t, r, &statsd.AgentOptions{Tags: []stats.Tag{{Name: "zone", Value: "a"}}, MaxTimerLines: 2}, func() {
+	r := sampleRegistry()
+	lines := agentLines(t, r, &statsd.Options{Tags: []stats.Tag{{Name: "zone", Value: "a"}}, MaxTimerLines: 2}, func() {
 		for i := range 4 {
 			r.Timer("t").Record(time.Duration(i) * time.Second)
 		}
@@ -172,7 +172,7 @@ func TestBadMogrifiers(t *testing.T) {
 		{statsd.Mogrifier{Pattern: one, Metric: "m", Tags: []string{""}}, []string{"Tags", `""`, "<tag>:<value>"}},
 	} {
 		tt.m.Name = "TAG"
-		_, err := statsd.NewAgent(stats.New(nil), "localhost:8125", &statsd.AgentOptions{Mogrifiers: []statsd.Mogrifier{rateLimit(), tt.m}})
+		_, err := statsd.NewAgent(stats.New(nil), "localhost:8125", &statsd.Options{Mogrifiers: []statsd.Mogrifier{rateLimit(), tt.m}})
 		require.Error(t, err, "%+v", tt.m)
 		for _, want := range append(tt.want, `mogrifier "TAG"`) {
 			require.ErrorContains(t, err, want)

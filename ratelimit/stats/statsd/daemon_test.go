@@ -239,7 +239,7 @@ func (d *daemon) ask(t *testing.T, question string) string {
 	defer c.Close()
 	_, err = io.WriteString(c, question)
 	require.NoError(t, err)
-	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(timeout)))
 	var all strings.Builder
 	buf := make([]byte, 64<<10)
 	for !strings.Contains(all.String(), "END\n") {
@@ -270,7 +270,7 @@ func (d *daemon) numbers(t *testing.T, question string) map[string]float64 {
 func (d *daemon) becomes(t *testing.T, question string, want map[string]float64) {
 	t.Helper()
 	var got map[string]float64
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := time.Now().Add(timeout); time.Now().Before(end); {
 		got = d.numbers(t, question)
 		if fmt.Sprint(got) == fmt.Sprint(want) {
 			return
@@ -346,7 +346,7 @@ func TestDaemonCountsSampledCalls(t *testing.T) {
 func TestDaemonIsKilledAndStartedAgain(t *testing.T) {
 	first := startDaemon(t, "", never)
 	r := stats.New(nil)
-	var log journal
+	var log logBuffer
 	stop := run(t, newPlain(t, r, first.addr, &statsd.Options{FlushInterval: 5 * time.Millisecond, Log: log.logger()}))
 	r.Counter("a").Add(100)
 	r.Counter("b").Add(7)
@@ -370,7 +370,7 @@ func TestDaemonIsKilledAndStartedAgain(t *testing.T) {
 func TestDaemonUnderstandsAgentLines(t *testing.T) {
 	d := startDaemon(t, "", 100*time.Millisecond)
 	r := stats.New(nil)
-	s, err := statsd.NewAgent(r, d.addr, &statsd.AgentOptions{
+	s, err := statsd.NewAgent(r, d.addr, &statsd.Options{
 		FlushInterval: never, MaxTimerLines: 100, Mogrifiers: []statsd.Mogrifier{rateLimit()}, Tags: []stats.Tag{{Name: "zone", Value: "a"}},
 	})
 	require.NoError(t, err)

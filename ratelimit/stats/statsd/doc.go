@@ -1,54 +1,52 @@
-// Package statsd sends the statistics of a [stats.Registry] where they are collected:
-// to a statsd daemon, to an agent that knows tags, or to a log.
+// Package statsd sends the statistics of a [stats.Registry] to a statsd daemon, to an
+// agent that supports tags, or to a log.
 //
 //	sink, err := statsd.New(registry, "localhost:8125", &statsd.Options{FlushInterval: 10 * time.Second})
 //	...
 //	err = sink.Run(ctx)
 //
-// [New] speaks the plain push protocol over TCP or UDP, with tags as a part of names
-// (specification, "Statistics"; reference 1.14). [NewAgent] sends tags of their own and
-// maps names by each [Mogrifier]. [NewWriter] writes the same as JSON, a line each. Several
+// [New] sends the plain push protocol over TCP or UDP, in which tags are part of the
+// names (REFERENCE.md, 5.4). [NewAgent] sends tags separately and maps names by each
+// [Mogrifier]. [NewWriter] writes the same as JSON objects, one for each line. Several
 // sinks may share a registry.
 //
-// At each flush a sink sends how far each counter has come since what it sent last, if
-// it has; the value of each gauge; and a line for each call of a timer, in whole
-// milliseconds. In names, ":", "|" and control characters become "_".
+// A flush contains the delta of every counter that has changed, the value of every
+// gauge, and a line in whole milliseconds for each call of a timer. In names, ":", "|"
+// and control characters become "_".
 //
-// # What can be lost
+// # Delivery
 //
-// Over TCP, a line counts as sent when the system has taken all of it, up to the last
-// byte. What has not been sent is kept, and goes with the next flush that can be sent:
-// an outage loses nothing. Nothing but what the system had taken and the daemon had not
-// read when it, or the network, went away is lost. Nothing is sent twice to a daemon
-// that ignores a line without an end, as it should.
+// Over TCP, a line counts as sent when the kernel has accepted it completely. What was
+// not sent is retained and sent with the next successful flush. Lost is only what the
+// kernel had accepted and the daemon had not read when it or the network failed.
+// Nothing is counted twice by a daemon that ignores an unterminated line, as daemons do.
 //
-// Over UDP nobody says what has arrived. When the port is refused, some 32 KiB of lines
-// before that are sent again, once somebody listens; so an outage on a host that is up
-// loses at most what was sent just before it, and the lines around its beginning can
-// arrive twice.
+// Over UDP there are no acknowledgements. If the port is refused, the last batch of up
+// to 32 KiB of lines is sent again later. A failure on a host that is up therefore
+// loses at most what was sent just before it, and may duplicate the lines of one batch.
 //
-// In an outage that is longer than the registry keeps a name that is no longer used,
-// the counts of 10,000 such names are kept. What is lost beyond that is in the log.
+// During a failure that lasts longer than the registry retains unused names, the
+// counts of 10,000 such names are retained. Further losses are logged.
+//
+// When Run ends and the last flush fails, the log states how many counts and calls are
+// lost: as a warning if the daemon was reached before, and otherwise as information.
 //
 // # Design notes
 //
-// There is one flusher. Protocols are dialects, which know how a line looks, and
-// carriers, which know how it travels and how much of it has been taken.
+// There is one flush for all protocols. A format determines how a line is written, a
+// carrier how it is delivered and how many lines were accepted.
 //
-// There is no queue. For a counter the sink remembers what it is owed, for a timer how
-// often each duration was measured: memory is bounded by the number of statistics,
-// however long an outage is. A queue of lines would have to drop some.
+// There is no queue. A sink stores what was not sent of each counter, and how many
+// calls of each duration were sent of each timer: memory is bounded by the number of
+// statistics, however long a failure lasts. A queue of lines would have to drop some.
 //
-// On the path of a decision is one atomic addition, for a timer. A line per call, when
-// there are hundreds of thousands between two flushes, would cost more than the calls;
-// beyond Options.MaxTimerLines their sorted durations are sampled evenly, not at random,
-// so the sample has the percentiles of the whole.
+// A sink adds nothing to the path of a decision: at each flush it compares the timers'
+// histograms with what it has sent. A line for each call would cost more than the calls
+// when there are hundreds of thousands between two flushes. Beyond
+// Options.MaxTimerLines, durations are sampled at even distances in sorted order and
+// not at random, so that the sample has the percentiles of all calls.
 //
-// The agent's own client library was turned down. It takes the rate of a measurement as
-// a wish to drop some at random, so a sample that has been drawn already cannot be sent
-// with it; and it does not say which lines have been sent.
-//
-// A read waits on every connection, because that is where the end of a TCP
-// connection and the refusal of a UDP port are told. It is noticed before the next
-// flush and not by losing it.
+// The agent's own client library (DataDog/datadog-go) was turned down. It applies the
+// sample rate of a call by dropping calls at random, so it cannot send a sample that
+// has been drawn already, and it does not report which lines were sent.
 package statsd

@@ -19,7 +19,7 @@ func ExampleNewAgent() {
 	}
 	defer agent.Close()
 	registry := stats.New(nil)
-	sink, err := statsd.NewAgent(registry, agent.LocalAddr().String(), &statsd.AgentOptions{
+	sink, err := statsd.NewAgent(registry, agent.LocalAddr().String(), &statsd.Options{
 		Tags: []stats.Tag{{Name: "zone", Value: "a"}},
 		Mogrifiers: []statsd.Mogrifier{{
 			Name:    "limits",

@@ -7,28 +7,31 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
 
-// Flush flushes once, at once, without Run.
-func (s *Sink) Flush() { s.flush(context.Background(), true) }
-
-// Remembered is how many counters and gauges a sink remembers.
-func (s *Sink) Remembered() int { return len(s.flusher.ledger.counters) + len(s.flusher.ledger.gauges) }
-
-// MaxOrphans is how many forgotten counters it remembers at most.
-const MaxOrphans = maxOrphans
-
-// Close lets go of the connection that Flush has made.
-func (s *Sink) Close() { s.flusher.carrier.close() }
-
-// Settled is what comes of waiting on a port that has been refused by then.
-func Settled(wait time.Duration) error {
-	p := &packet{gone: make(chan struct{})}
-	close(p.gone)
-	return p.settled(wait)
+// Flush flushes once, without waiting after a failure.
+func (s *Sink) Flush() {
+	s.retryAt = time.Time{}
+	s.flush(context.Background(), false)
 }
 
-// PlainLine and AgentLine are the lines of a counter at 7, or nothing if they are too
+// Retained returns how many counters and gauges a sink stores.
+func (s *Sink) Retained() int { return len(s.deltas.counters) + len(s.deltas.gauges) }
+
+// MaxForgotten is the number of forgotten counters that a sink stores at most.
+const MaxForgotten = maxForgotten
+
+// Close closes the connection of Flush.
+func (s *Sink) Close() { s.carrier.close() }
+
+// AwaitRefusal waits on a port that was refused before.
+func AwaitRefusal(wait time.Duration) error {
+	c := &conn{ended: make(chan struct{})}
+	close(c.ended)
+	return c.awaitRefusal(wait)
+}
+
+// PlainLine and AgentLine return the line of a counter at 7, or nothing if it is too
 // long.
-func PlainLine(name string, tags []stats.Tag) string { return counterLine(plain{tags}, name) }
+func PlainLine(name string, tags []stats.Tag) string { return counterLine(plain{tags: tags}, name) }
 
 func AgentLine(name string, tags []stats.Tag, mogrifiers []Mogrifier) string {
 	a := &agent{tags: tags}
@@ -42,10 +45,10 @@ func AgentLine(name string, tags []stats.Tag, mogrifiers []Mogrifier) string {
 	return counterLine(a, name)
 }
 
-func counterLine(d dialect, name string) string {
-	l, ok := fitting(d, name)
+func counterLine(f format, name string) string {
+	l, ok := labelOf(f, name)
 	if !ok {
 		return ""
 	}
-	return string(d.line(nil, sample{label: l, kind: counterKind, value: 7, rate: 1}))
+	return string(f.line(nil, sample{label: l, kind: counterKind, value: 7, rate: 1}))
 }

@@ -25,17 +25,17 @@ func FuzzNames(f *testing.F) {
 		r := stats.New(nil)
 		r.Counter(name).Add(7)
 		tags := []stats.Tag{{Name: tag, Value: value}}
-		if s, err := statsd.NewWriter(r, &bytes.Buffer{}, &statsd.WriterOptions{Tags: tags}); err != nil {
+		if s, err := statsd.NewWriter(r, &bytes.Buffer{}, &statsd.Options{Tags: tags}); err != nil {
 			require.Nil(t, s)
 			tags = nil
 		}
 		mogrifiers := []statsd.Mogrifier{{Name: "M", Pattern: regexp.MustCompile(`^(.*)b`), Metric: metric, Tags: []string{template}}}
-		if _, err := statsd.NewAgent(r, "localhost:1", &statsd.AgentOptions{Mogrifiers: mogrifiers}); err != nil {
+		if _, err := statsd.NewAgent(r, "localhost:1", &statsd.Options{Mogrifiers: mogrifiers}); err != nil {
 			mogrifiers = nil
 		}
 
 		var out bytes.Buffer
-		flushOnce(t, newWriter(t, r, &out, &statsd.WriterOptions{Tags: tags, Log: quiet()}))
+		flushOnce(t, newWriter(t, r, &out, &statsd.Options{Tags: tags, Log: discard()}))
 		all := parse(t, out.String())
 		if name == "" || len(all) == 1 && len(name)+len(tag)+len(value) > 1000 {
 			return // nothing, or too long, to be sent

@@ -23,8 +23,8 @@ func TestBadOptions(t *testing.T) {
 		{statsd.Options{MaxTimerLines: 1_000_001}, []string{"MaxTimerLines 1000001"}},
 		{statsd.Options{DialTimeout: -1}, []string{"DialTimeout"}},
 		{statsd.Options{WriteTimeout: -1}, []string{"WriteTimeout"}},
-		{statsd.Options{Tags: []stats.Tag{{Name: "a", Value: "b"}, {Value: "b"}}}, []string{"tag 2", "neither empty"}},
-		{statsd.Options{Tags: []stats.Tag{{Name: "a"}}}, []string{`tag 1, "a"`, "neither empty"}},
+		{statsd.Options{Tags: []stats.Tag{{Name: "a", Value: "b"}, {Value: "b"}}}, []string{"tag 2", "may be empty"}},
+		{statsd.Options{Tags: []stats.Tag{{Name: "a"}}}, []string{`tag 1, "a"`, "may be empty"}},
 	} {
 		s, err := statsd.New(stats.New(nil), "localhost:8125", &tt.opts)
 		require.Nil(t, s)
@@ -33,9 +33,9 @@ func TestBadOptions(t *testing.T) {
 			require.ErrorContains(t, err, want)
 		}
 	}
-	_, err := statsd.NewWriter(stats.New(nil), &bytes.Buffer{}, &statsd.WriterOptions{FlushInterval: -1})
+	_, err := statsd.NewWriter(stats.New(nil), &bytes.Buffer{}, &statsd.Options{FlushInterval: -1})
 	require.ErrorContains(t, err, "writer: FlushInterval")
-	_, err = statsd.NewAgent(stats.New(nil), "localhost:8125", &statsd.AgentOptions{MaxPacket: 1})
+	_, err = statsd.NewAgent(stats.New(nil), "localhost:8125", &statsd.Options{MaxPacket: 1})
 	require.ErrorContains(t, err, "agent: MaxPacket")
 }
 

@@ -62,8 +62,8 @@ func ExampleNew() {
 	// <nil>
 }
 
-// golden fills a registry with one of everything.
-func golden() *stats.Registry {
+// sampleRegistry has statistics of each kind.
+func sampleRegistry() *stats.Registry {
 	r := stats.New(nil)
 	r.Counter("ratelimit.service.config_load_success").Add(1)
 	r.Counter("ratelimit.service.config_load_error")
@@ -81,7 +81,7 @@ func TestPlainLines(t *testing.T) {
 		tags []stats.Tag
 		want string
 	}{
-		{name: "as they are", want: `evil_name_1_c_#x_y:3|c
+		{name: "without tags", want: `evil_name_1_c_#x_y:3|c
 ratelimit.memcache.multiget.__code=success:2|c
 ratelimit.redis_pool.cx_active:10|g
 ratelimit.service.config_load_success:1|c
@@ -98,19 +98,19 @@ zero.__a=b.__code=mine.__zone=eu_west_1:0|g`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCollector(t, "127.0.0.1:0")
-			r := golden()
+			r := sampleRegistry()
 			s := newPlain(t, r, c.addr, &statsd.Options{Tags: tt.tags})
 			r.Timer("ratelimit_server.ShouldRateLimit.response_time").Record(12 * time.Millisecond)
 			r.Timer("ratelimit_server.ShouldRateLimit.response_time").Record(2 * time.Millisecond)
 			flushOnce(t, s)
-			eventually(t, func() bool { return strings.Count(c.String(), "\n") >= 7 }, "the lines have not come")
+			eventually(t, func() bool { return strings.Count(c.String(), "\n") >= 7 }, "the lines have not arrived")
 			c.stop()
 			require.Equal(t, strings.Split(tt.want, "\n"), sorted(c.String()))
 		})
 	}
 }
 
-// What looks like a tag in a caller's value is none.
+// A value from a request that resembles a tag is part of the name.
 func TestNamesThatLookTagged(t *testing.T) {
 	for _, name := range []string{
 		"ratelimit.service.rate_limit.d.k_a.__b=c.total_hits", "a.__", "a.__b", ".__a=b", "a.__=b", "a.__b=c.__d",
@@ -119,7 +119,7 @@ func TestNamesThatLookTagged(t *testing.T) {
 		r := stats.New(nil)
 		r.Counter(name).Add(1)
 		flushOnce(t, newPlain(t, r, c.addr, &statsd.Options{Tags: []stats.Tag{{Name: "zone", Value: "z"}}}))
-		eventually(t, func() bool { return c.String() == name+".__zone=z:1|c\n" }, "%s became something else", name)
+		eventually(t, func() bool { return c.String() == name+".__zone=z:1|c\n" }, "the line of %s", name)
 		c.stop()
 	}
 }
@@ -132,7 +132,7 @@ func TestSampledTimerLines(t *testing.T) {
 		r.Timer("t").Record(time.Duration(i) * time.Millisecond)
 	}
 	flushOnce(t, s)
-	eventually(t, func() bool { return c.String() == "t:2|ms|@0.25\nt:6|ms|@0.25\n" }, "the sample has not come")
+	eventually(t, func() bool { return c.String() == "t:2|ms|@0.25\nt:6|ms|@0.25\n" }, "the sample has not arrived")
 }
 
 func TestLongNamesAreLeftOutAndLogged(t *testing.T) {
@@ -144,48 +144,48 @@ func TestLongNamesAreLeftOutAndLogged(t *testing.T) {
 		r.Timer(strings.Repeat("x", 9000+i)).Record(1)
 	}
 	r.Counter("short").Add(1)
-	var log journal
+	var log logBuffer
 	flushOnce(t, newPlain(t, r, c.addr, &statsd.Options{Log: log.logger()}))
-	eventually(t, func() bool { return c.String() == "short:1|c\n" }, "the short name has not come")
+	eventually(t, func() bool { return c.String() == "short:1|c\n" }, "the short name has not arrived")
 	require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
 	require.Contains(t, log.String(), "too long")
 }
 
-// The daemon goes between two flushes: that is noticed before anything is written, so
-// nothing is lost.
-func TestDaemonGoesAndComesBack(t *testing.T) {
+// A connection that ends between two flushes is replaced before anything is written to
+// it, so nothing is lost.
+func TestDaemonRestarts(t *testing.T) {
 	first := newCollector(t, loopback())
 	r := stats.New(nil)
-	var log journal
+	var log logBuffer
 	run(t, newPlain(t, r, first.addr, &statsd.Options{FlushInterval: 5 * time.Millisecond, Log: log.logger()}))
 	r.Counter("c").Add(1)
-	eventually(t, func() bool { return first.String() == "c:1|c\n" }, "the first flush has not come")
+	eventually(t, func() bool { return first.String() == "c:1|c\n" }, "the first flush has not arrived")
 	first.stop()
-	eventually(t, func() bool { return strings.Contains(log.String(), "cannot be sent") }, "the outage was not noticed")
+	eventually(t, func() bool { return strings.Contains(log.String(), "cannot be sent") }, "the failure was not noticed")
 	r.Counter("c").Add(2)
 	r.Counter("d").Add(4)
 	second := newCollector(t, first.addr)
-	eventually(t, func() bool { return strings.Count(second.String(), "\n") == 2 }, "the flush after the outage has not come")
+	eventually(t, func() bool { return strings.Count(second.String(), "\n") == 2 }, "the flush after the failure has not arrived")
 	require.Equal(t, []string{"c:2|c", "d:4|c"}, sorted(second.String()))
-	eventually(t, func() bool { return strings.Contains(log.String(), "can be sent again") }, "the end of the outage was not logged")
+	eventually(t, func() bool { return strings.Contains(log.String(), "can be sent again") }, "the end of the failure was not logged")
 	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
 }
 
 func TestAddressThatDoesNotResolve(t *testing.T) {
 	for _, network := range []string{"tcp", "udp"} {
-		var log journal
+		var log logBuffer
 		r := stats.New(nil)
 		stop := run(t, newPlain(t, r, "no-such-host.invalid:8125", &statsd.Options{Network: network, FlushInterval: time.Millisecond, Log: log.logger()}))
-		eventually(t, func() bool { return strings.Contains(log.String(), "no-such-host.invalid") }, "the log does not name the host")
+		eventually(t, func() bool { return strings.Contains(log.String(), "no-such-host.invalid") }, "the host is not in the log")
 		stop()
 	}
 }
 
-// stuck accepts connections and reads from none until it is told to. What it has read
-// then is its journal, in whole lines: one without an end counts as not sent.
-type stuck struct {
+// stalledDaemon accepts connections and reads from none before read is called. It
+// records whole lines: an unterminated one counts as not sent.
+type stalledDaemon struct {
 	net.Listener
-	journal
+	logBuffer
 	readers sync.WaitGroup
 
 	mu    sync.Mutex
@@ -193,17 +193,17 @@ type stuck struct {
 	reads bool
 }
 
-func newStuck(t *testing.T) *stuck {
+func newStalledDaemon(t *testing.T) *stalledDaemon {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s := &stuck{Listener: l}
+	s := &stalledDaemon{Listener: l}
 	s.readers.Go(s.accept)
 	t.Cleanup(s.end)
 	return s
 }
 
-func (s *stuck) accept() {
+func (s *stalledDaemon) accept() {
 	for {
 		c, err := s.Accept()
 		if err != nil {
@@ -212,20 +212,20 @@ func (s *stuck) accept() {
 		s.mu.Lock()
 		s.conns = append(s.conns, c)
 		if s.reads {
-			s.readers.Go(func() { s.take(c) })
+			s.readers.Go(func() { s.record(c) })
 		}
 		s.mu.Unlock()
 	}
 }
 
-func (s *stuck) accepted() int {
+func (s *stalledDaemon) accepted() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.conns)
 }
 
-// read has it read all connections, those that come later too.
-func (s *stuck) read() {
+// read starts reading from all connections, present and future.
+func (s *stalledDaemon) read() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reads {
@@ -233,24 +233,24 @@ func (s *stuck) read() {
 	}
 	s.reads = true
 	for _, c := range s.conns {
-		s.readers.Go(func() { s.take(c) })
+		s.readers.Go(func() { s.record(c) })
 	}
 }
 
-// take writes down what comes from a connection until the sink closes it.
-func (s *stuck) take(c net.Conn) {
+// record records the lines of a connection until the sink closes it.
+func (s *stalledDaemon) record(c net.Conn) {
 	defer c.Close()
 	for lines := bufio.NewReader(c); ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
 			return
 		}
-		io.WriteString(&s.journal, line) // a buffer never fails
+		io.WriteString(&s.logBuffer, line) // a buffer never fails
 	}
 }
 
-// end is for when the sink has ended: it reads what is left.
-func (s *stuck) end() {
+// end reads the rest, after the sink has ended.
+func (s *stalledDaemon) end() {
 	s.Close()
 	s.read()
 	s.readers.Wait()
@@ -271,14 +271,14 @@ func sums(t *testing.T, text string) map[string]uint64 {
 	return sums
 }
 
-// A daemon that accepts and never reads: flushes end, memory does not grow, nobody
-// who counts waits, and nothing is sent twice.
+// With a daemon that accepts and never reads, flushes end, memory does not grow, counting
+// does not block, and nothing is sent twice.
 func TestDaemonThatNeverReads(t *testing.T) {
 	const names = 2000
-	hold := newStuck(t)
+	hold := newStalledDaemon(t)
 	addr := hold.Addr().String()
 	r := stats.New(nil)
-	gauges := make([]string, names) // after a few flushes they are more than sockets hold
+	gauges := make([]string, names) // a few flushes exceed the socket buffers
 	for i := range gauges {
 		gauges[i] = strings.Repeat("x", 1000) + strconv.Itoa(i)
 	}
@@ -287,7 +287,7 @@ func TestDaemonThatNeverReads(t *testing.T) {
 			to.Gauge(name, 1)
 		}
 	})
-	var log journal
+	var log logBuffer
 	s := newPlain(t, r, addr, &statsd.Options{FlushInterval: time.Millisecond, WriteTimeout: 50 * time.Millisecond, Log: log.logger()})
 	stop := run(t, s)
 	want := map[string]uint64{}
@@ -305,10 +305,10 @@ func TestDaemonThatNeverReads(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	accepted := hold.accepted()
 	for range 50 {
-		count() // returns though nothing can be sent
+		count() // must not block
 	}
 	eventually(t, func() bool { return hold.accepted() >= accepted+3 }, "the sink does not try again")
-	eventually(t, func() bool { // the sink makes garbage meanwhile, which goes
+	eventually(t, func() bool { // until the garbage of the flushes is collected
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		return int64(after.HeapAlloc)-int64(before.HeapAlloc) < 8<<20
@@ -323,14 +323,13 @@ func TestDaemonThatNeverReads(t *testing.T) {
 	}
 }
 
-// The same with a daemon that reads at last and a sink that lives on: what connections
-// had not taken comes by later ones, and all of it once.
+// What a stalled connection did not accept is sent by a later one, once.
 func TestNothingIsLostToDaemonThatReadsLate(t *testing.T) {
-	hold := newStuck(t)
+	hold := newStalledDaemon(t)
 	addr := hold.Addr().String()
 	r := stats.New(nil)
 	padding := strings.Repeat("x", 1000)
-	var log journal
+	var log logBuffer
 	run(t, newPlain(t, r, addr, &statsd.Options{FlushInterval: time.Millisecond, WriteTimeout: 50 * time.Millisecond, Log: log.logger()}))
 	want := map[string]uint64{}
 	count := func() {
@@ -383,7 +382,7 @@ func TestUDPPackets(t *testing.T) {
 	var got []string
 	buf := make([]byte, 1<<16)
 	for len(got) < len(want) {
-		require.NoError(t, l.SetReadDeadline(time.Now().Add(patience)))
+		require.NoError(t, l.SetReadDeadline(time.Now().Add(timeout)))
 		n, _, err := l.ReadFrom(buf)
 		require.NoError(t, err)
 		text := strings.Trim(string(buf[:n]), "\n")
@@ -396,22 +395,22 @@ func TestUDPPackets(t *testing.T) {
 	require.ElementsMatch(t, want, got)
 }
 
-// A refusal that has come is not overlooked because the wait for it is over as well, as
-// after a pause of the whole process.
-func TestUDPRefusalAndEndOfWaitAtOnce(t *testing.T) {
+// A refusal is noticed even if the time to wait for it has passed as well, as after a
+// pause of the process.
+func TestUDPRefusalAtTheEndOfTheWait(t *testing.T) {
 	for range 1000 {
-		require.ErrorContains(t, statsd.Settled(0), "refused")
+		require.ErrorContains(t, statsd.AwaitRefusal(0), "refused")
 	}
 }
 
-// A port that is refused from the start loses nothing; one log line says so.
+// A port that is refused from the start loses nothing and is logged once.
 func TestUDPPortRefused(t *testing.T) {
 	l, err := net.ListenPacket("udp", loopback())
 	require.NoError(t, err)
 	addr := l.LocalAddr().String()
 	require.NoError(t, l.Close())
 	r := stats.New(nil)
-	var log journal
+	var log logBuffer
 	run(t, newPlain(t, r, addr, &statsd.Options{Network: "udp", FlushInterval: time.Millisecond, Log: log.logger()}))
 	r.Counter("c").Add(1)
 	eventually(t, func() bool { return strings.Contains(log.String(), "refused") }, "the refusal was not noticed")
@@ -421,7 +420,7 @@ func TestUDPPortRefused(t *testing.T) {
 	defer l.Close()
 	buf := make([]byte, 1<<16)
 	for {
-		require.NoError(t, l.SetReadDeadline(time.Now().Add(patience)))
+		require.NoError(t, l.SetReadDeadline(time.Now().Add(timeout)))
 		n, _, err := l.ReadFrom(buf)
 		require.NoError(t, err)
 		if text := strings.Trim(string(buf[:n]), "\n"); text != "" {
@@ -429,6 +428,6 @@ func TestUDPPortRefused(t *testing.T) {
 			break
 		}
 	}
-	eventually(t, func() bool { return strings.Contains(log.String(), "can be sent again") }, "the end of the outage was not logged")
+	eventually(t, func() bool { return strings.Contains(log.String(), "can be sent again") }, "the end of the failure was not logged")
 	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
 }

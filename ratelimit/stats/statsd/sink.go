@@ -1,135 +1,116 @@
 package statsd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
 
-// Sink sends the statistics of a registry at intervals. New, NewAgent and NewWriter
-// make one; Run has it work.
+// Sink sends the statistics of a registry at intervals. Create one with New, NewAgent
+// or NewWriter, and call Run. A sink that is not running costs nothing.
 type Sink struct {
-	flusher  flusher
+	deltas   *deltas
+	format   format
+	carrier  carrier
+	batch    batch
+	maxLines uint64 // for each timer and flush
 	interval time.Duration
-	outage   outage
+	addr     string
 	log      *slog.Logger
 	ran      atomic.Bool
-	tooLong  bool // has been told of
+
+	reportedLong bool // a name that is too long
+	reached      bool // a daemon was reached once
+	failures     int  // flushes in a row
+	failingSince time.Time
+	retryAt      time.Time
 }
 
-// New returns a Sink that speaks the plain push protocol to a daemon at addr,
-// "<host>:<port>". It fails if addr or opts, which may be nil, make no sense; whether
-// the daemon is there only matters to Run.
+// New returns a Sink that sends the plain push protocol to a daemon at addr,
+// "<host>:<port>". It fails if addr or opts, which may be nil, are invalid; it does
+// not connect.
 func New(registry *stats.Registry, addr string, opts *Options) (*Sink, error) {
-	o, err := cmp.Or(opts, &Options{}).orDefault()
+	o, err := opts.withDefaults()
 	if err == nil {
 		err = checkAddr(addr)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("statsd: %w", err)
 	}
-	return newSink(registry, addr, plain{o.Tags}, o.carrier(addr), o), nil
+	return newSink(registry, addr, plain{tags: o.Tags}, o.conn(addr), o), nil
 }
 
-// NewAgent returns a Sink that speaks the protocol with tags to an agent at addr,
-// "<host>:<port>", over UDP. It fails if addr or opts, which may be nil, make no sense.
-func NewAgent(registry *stats.Registry, addr string, opts *AgentOptions) (*Sink, error) {
-	opts = cmp.Or(opts, &AgentOptions{})
-	o, err := opts.plain().orDefault()
+// NewAgent returns a Sink that sends the protocol with tags to an agent at addr,
+// "<host>:<port>", over UDP. It fails if addr or opts, which may be nil, are invalid.
+func NewAgent(registry *stats.Registry, addr string, opts *Options) (*Sink, error) {
+	o, err := opts.withDefaults()
 	if err == nil {
 		err = checkAddr(addr)
 	}
-	d := &agent{}
-	for i := range opts.Mogrifiers {
-		if err != nil {
-			break
-		}
+	f := &agent{tags: o.Tags}
+	for i := 0; i < len(o.Mogrifiers) && err == nil; i++ {
 		var m mogrifier
-		m, err = opts.Mogrifiers[i].compile()
-		d.mogrifiers = append(d.mogrifiers, m)
+		m, err = o.Mogrifiers[i].compile()
+		f.mogrifiers = append(f.mogrifiers, m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("statsd: agent: %w", err)
 	}
-	d.tags = o.Tags
-	return newSink(registry, addr, d, o.carrier(addr), o), nil
+	o.Network = "udp"
+	return newSink(registry, addr, f, o.conn(addr), o), nil
 }
 
 // NewWriter returns a Sink that writes a JSON object for each line of the push
-// protocol, and one at the end of each flush. w is given whole lines. While a Write of
-// it blocks, Run cannot end. opts may be nil; it fails if they make no sense.
-func NewWriter(registry *stats.Registry, w io.Writer, opts *WriterOptions) (*Sink, error) {
-	opts = cmp.Or(opts, &WriterOptions{})
-	o, err := opts.plain().orDefault()
+// protocol, and one at the end of each flush. Each Write contains whole lines; Run
+// cannot return while one blocks. It fails if opts, which may be nil, are invalid.
+func NewWriter(registry *stats.Registry, w io.Writer, opts *Options) (*Sink, error) {
+	o, err := opts.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("statsd: writer: %w", err)
 	}
-	d := &lines{tags: o.Tags, now: opts.Now}
-	if d.now == nil {
-		d.now = time.Now
-	}
-	return newSink(registry, "writer", d, writer{w}, o), nil
+	return newSink(registry, "writer", &jsonLines{tags: o.Tags, now: o.Now}, writer{w}, o), nil
 }
 
-func (o *Options) carrier(addr string) carrier {
-	if o.Network == "udp" {
-		return &packet{addr: addr, dial: o.DialTimeout, timeout: o.WriteTimeout, max: o.MaxPacket}
-	}
-	return &stream{addr: addr, dial: o.DialTimeout, timeout: o.WriteTimeout}
+func (o *Options) conn(addr string) *conn {
+	return &conn{network: o.Network, addr: addr, dial: o.DialTimeout, timeout: o.WriteTimeout, maxPacket: o.MaxPacket}
 }
 
-func newSink(registry *stats.Registry, addr string, d dialect, c carrier, o *Options) *Sink {
+func newSink(registry *stats.Registry, addr string, f format, c carrier, o *Options) *Sink {
 	s := &Sink{
-		interval: o.FlushInterval,
-		outage:   outage{log: o.Log, to: addr},
-		log:      o.Log,
+		format: f, carrier: c, addr: addr, log: o.Log,
+		interval: o.FlushInterval, maxLines: uint64(o.MaxTimerLines),
 	}
-	s.flusher.registry, s.flusher.dialect, s.flusher.carrier = registry, d, c
-	s.flusher.ledger = newLedger(s.label)
-	s.flusher.most = uint64(o.MaxTimerLines)
-	registry.Observe(func(name string) func(time.Duration) { return s.flusher.observe(name).observe })
+	s.deltas = newDeltas(registry, s.label)
 	return s
 }
 
-// label leaves out what is too long to be sent, and says so the first time.
+// label returns the label of a statistic. It reports the first name that is too long.
 func (s *Sink) label(name string) label {
-	l, ok := fitting(s.flusher.dialect, name)
-	if !ok && !s.tooLong {
-		s.tooLong = true
-		s.log.Warn("the name and the tags of a statistic are too long to be sent; it is left out, and so are others like it",
-			"most_bytes", maxLabel, "name", name[:min(len(name), 100)]+"...")
+	l, ok := labelOf(s.format, name)
+	if !ok && !s.reportedLong {
+		s.reportedLong = true
+		s.log.Warn("statistics are not sent because their names and tags are too long; only the first one is reported",
+			"max_bytes", maxLabel, "name", name[:min(len(name), 100)]+"...")
 	}
 	return l
 }
 
-// fitting is the label of a statistic if it is not too long.
-func fitting(d dialect, name string) (label, bool) {
-	if len(name) > maxLabel {
-		return label{}, false
-	}
-	l := d.label(name)
-	if len(l.head)+len(l.tail) > maxLabel {
-		return label{}, false
-	}
-	return l, true
-}
-
-// Run flushes at intervals until ctx ends, and once more then. A flush that is under
-// way when ctx ends may end first, so Run returns DialTimeout and twice WriteTimeout
-// after ctx at the latest. It may be called once; to do so again is the only error.
+// Run flushes at intervals until ctx ends, and then once more. A flush that is in
+// progress when ctx ends may complete first, so Run returns at most DialTimeout and
+// twice WriteTimeout after ctx. It may be called once; a second call is the only error.
 func (s *Sink) Run(ctx context.Context) error {
 	if s.ran.Swap(true) {
-		return errors.New("statsd: Run has been called before: make another Sink")
+		return errors.New("statsd: Run has been called before: create another Sink")
 	}
-	defer s.flusher.carrier.close()
-	defer s.flusher.off.Store(true)
+	defer s.carrier.close()
 	tick := time.NewTicker(s.interval)
 	defer tick.Stop()
 	for {
@@ -143,29 +124,147 @@ func (s *Sink) Run(ctx context.Context) error {
 	}
 }
 
-// flush reads the registry, so that nothing it forgets meanwhile is missed, and sends
-// what there is unless it is too early to try again.
+// flush reads the registry, so that nothing that it forgets is missed, and sends
+// everything unless it is too early for another attempt.
 func (s *Sink) flush(ctx context.Context, last bool) {
-	f := &s.flusher
-	f.ledger.read(f.registry)
-	if !last && s.outage.waits() {
+	s.deltas.read()
+	if !last && s.failures > 0 && time.Now().Before(s.retryAt) {
 		return
 	}
-	switch err := f.flush(ctx); {
+	switch err := s.sendAll(ctx); {
 	case err == nil:
-		s.outage.over(&f.ledger.lost)
-	case ctx.Err() == nil: // else it was told to stop, and the last flush is next
-		s.outage.failed(err, last)
+		if s.failures > 0 {
+			s.log.Info("statistics can be sent again", "to", s.addr,
+				"after", time.Since(s.failingSince).Round(time.Millisecond), "counts_lost_with_forgotten_names", s.deltas.lost)
+		}
+		s.failures, s.deltas.lost = 0, 0
+	case last:
+		s.reportLoss(err)
+	case ctx.Err() == nil: // else the last flush follows
+		s.failed(err)
 	}
 }
 
-// writer carries lines to an io.Writer.
-type writer struct{ w io.Writer }
+var retry = backoff.Backoff{Initial: 100 * time.Millisecond, Max: 30 * time.Second, Jitter: 0.5}
 
-func (writer) open(context.Context) error { return nil }
-func (writer) close()                     {}
+func (s *Sink) failed(err error) {
+	if s.failures == 0 {
+		s.failingSince = time.Now()
+		s.log.Warn("statistics cannot be sent; they are retained until they can", "to", s.addr, "error", err)
+	}
+	s.retryAt = time.Now().Add(retry.Wait(s.failures))
+	s.failures++
+}
 
-func (w writer) send(lines []byte, ends []int) (int, error) {
-	n, err := w.w.Write(lines)
-	return taken(ends, n), err
+// reportLoss logs what the last flush could not send. It is no warning if the daemon
+// was never reached: push statistics are on by default, and there may be none.
+func (s *Sink) reportLoss(err error) {
+	counts, calls := s.deltas.unsent()
+	if counts+calls == 0 {
+		return
+	}
+	level := slog.LevelInfo
+	if s.reached {
+		level = slog.LevelWarn
+	}
+	s.log.Log(context.Background(), level, "the last statistics could not be sent and are lost",
+		"to", s.addr, "counts", counts, "calls", calls, "error", err)
+}
+
+// batchBytes is how much is written before it is sent.
+const batchBytes = 32 << 10
+
+// batch holds the lines that are being written, their ends, and what to update when
+// they were sent.
+type batch struct {
+	lines []byte
+	ends  []int
+	parts []part
+}
+
+// part is what a line contains: n counts of a counter or n calls of a timer.
+type part struct {
+	of interface{ sent(n uint64) } // nil for lines that are not retained
+	n  uint64
+}
+
+func (b *batch) clear() {
+	clear(b.parts) // or they would retain forgotten statistics
+	b.lines, b.ends, b.parts = b.lines[:0], b.ends[:0], b.parts[:0]
+}
+
+// sendAll sends everything that was not sent.
+func (s *Sink) sendAll(ctx context.Context) error {
+	if err := s.carrier.open(ctx); err != nil {
+		return err
+	}
+	s.reached = true
+	s.format.begin()
+	err := s.writeAll()
+	s.batch.clear()
+	if err != nil {
+		s.carrier.close()
+	}
+	return err
+}
+
+func (s *Sink) writeAll() (err error) {
+	for _, c := range s.deltas.counters {
+		if c.unsent == 0 {
+			continue
+		}
+		n := min(c.unsent, math.MaxInt64) // agents read signed numbers
+		if err := s.add(sample{label: c.label, kind: counterKind, value: n}, part{c, n}); err != nil {
+			return err
+		}
+	}
+	for _, g := range s.deltas.gauges {
+		if err := s.add(sample{label: g.label, kind: gaugeKind, value: g.value}, part{}); err != nil {
+			return err
+		}
+	}
+	for _, t := range s.deltas.timers {
+		t.each(t.read(), s.maxLines, func(ms, calls uint64, rate float64) bool {
+			err = s.add(sample{label: t.label, kind: timerKind, value: ms, rate: rate}, part{t, calls})
+			return err == nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	before := len(s.batch.lines)
+	if s.batch.lines = s.format.end(s.batch.lines); len(s.batch.lines) > before {
+		s.batch.ends, s.batch.parts = append(s.batch.ends, len(s.batch.lines)), append(s.batch.parts, part{})
+	}
+	return s.send()
+}
+
+// add writes a line, and sends the batch when it is full.
+func (s *Sink) add(line sample, p part) error {
+	if line.label.head == "" {
+		return nil
+	}
+	b := &s.batch
+	b.lines = s.format.line(b.lines, line)
+	b.ends = append(b.ends, len(b.lines))
+	b.parts = append(b.parts, p)
+	if len(b.lines) < batchBytes {
+		return nil
+	}
+	return s.send()
+}
+
+// send sends the batch and updates the statistics whose lines were accepted.
+func (s *Sink) send() error {
+	if len(s.batch.ends) == 0 {
+		return nil
+	}
+	n, err := s.carrier.send(s.batch.lines, s.batch.ends)
+	for _, p := range s.batch.parts[:n] {
+		if p.of != nil {
+			p.of.sent(p.n)
+		}
+	}
+	s.batch.clear()
+	return err
 }

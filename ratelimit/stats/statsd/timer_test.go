@@ -16,8 +16,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
 
-// timerLines are the values of a timer's lines in the order they were sent, and how
-// many calls they stand for.
+// timerLines returns the values of a timer's lines in the order they were sent, and the
+// number of calls that they represent.
 func timerLines(t *testing.T, text, name string) (values []uint64, calls float64) {
 	t.Helper()
 	for _, s := range parse(t, text) {
@@ -49,14 +49,14 @@ func TestTimersAreInWholeMilliseconds(t *testing.T) {
 	require.Equal(t, []uint64{3}, values)
 	values, _ = timerLines(t, out.String(), "late")
 	require.Equal(t, []uint64{0, 0, 0, 1, 1, 63, 64, 64}, values)
-	late.Record(time.Second) // whoever still records has no trouble with it
+	late.Record(time.Second) // after Run
 }
 
-// Whatever a duration is, it is sent as what it was, but for one part in 1,000.
+// Durations are sent to within one part in 1,000.
 func TestTimerRange(t *testing.T) {
 	r := stats.New(nil)
 	var out bytes.Buffer
-	s := newWriter(t, r, &out, &statsd.WriterOptions{MaxTimerLines: 1_000_000})
+	s := newWriter(t, r, &out, &statsd.Options{MaxTimerLines: 1_000_000})
 	var want []uint64
 	record := func(ms uint64) {
 		r.Timer("t").Record(time.Duration(ms)*time.Millisecond + 400*time.Microsecond)
@@ -92,16 +92,15 @@ func TestTimerOutOfRangeCountsAsLongest(t *testing.T) {
 	flushOnce(t, s)
 	values, _ := timerLines(t, out.String(), "t")
 	require.Len(t, values, 1)
-	require.InEpsilon(t, 70*60*1000, values[0], 0.01)
+	require.InEpsilon(t, 156*time.Hour.Milliseconds(), values[0], 0.01)
 }
 
-// More calls than lines: the lines still stand for all of them, and have their
-// percentiles.
+// A sample represents all calls and has their percentiles.
 func TestTimersAreSampledEvenly(t *testing.T) {
 	for _, most := range []int{1, 100, 999, 5000} {
 		r := stats.New(nil)
 		var out bytes.Buffer
-		s := newWriter(t, r, &out, &statsd.WriterOptions{MaxTimerLines: most})
+		s := newWriter(t, r, &out, &statsd.Options{MaxTimerLines: most})
 		const calls = 54_321
 		all := make([]uint64, calls)
 		for i := range all {
@@ -112,9 +111,9 @@ func TestTimersAreSampledEvenly(t *testing.T) {
 		flushOnce(t, s)
 		values, sum := timerLines(t, out.String(), "t")
 		require.Len(t, values, most)
-		require.InDelta(t, calls, sum, 0.01, "calls that %d lines stand for", most)
+		require.InDelta(t, calls, sum, 0.01, "calls that %d lines represent", most)
 		require.True(t, slices.IsSorted(values))
-		for i, v := range values { // each lies where it should among the sorted ones
+		for i, v := range values { // each is at its place in the sorted calls
 			require.LessOrEqual(t, all[i*calls/most], v)
 			require.GreaterOrEqual(t, all[((i+1)*calls-1)/most], v)
 		}
@@ -127,15 +126,15 @@ func TestRecordWithSinkAllocatesNothing(t *testing.T) {
 	newWriter(t, r, &bytes.Buffer{}, nil)
 	timer := r.Timer("t")
 	for _, d := range []time.Duration{time.Millisecond, 100 * time.Millisecond, 5 * time.Second, time.Hour} {
-		timer.Record(d) // the first call of its length may
+		timer.Record(d) // the first may allocate a page
 		require.Zero(t, testing.AllocsPerRun(1000, func() { timer.Record(d) }))
 	}
 }
 
 func TestConcurrentRecord(t *testing.T) {
 	r := stats.New(nil)
-	var out journal
-	stop := run(t, newWriter(t, r, &out, &statsd.WriterOptions{FlushInterval: time.Millisecond}))
+	var out logBuffer
+	stop := run(t, newWriter(t, r, &out, &statsd.Options{FlushInterval: time.Millisecond}))
 	const workers, each = 8, 2000
 	var wg sync.WaitGroup
 	for w := range workers {

@@ -22,7 +22,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
 
-func newWriter(t testing.TB, r *stats.Registry, w interface{ Write([]byte) (int, error) }, opts *statsd.WriterOptions) *statsd.Sink {
+func newWriter(t testing.TB, r *stats.Registry, w interface{ Write([]byte) (int, error) }, opts *statsd.Options) *statsd.Sink {
 	t.Helper()
 	s, err := statsd.NewWriter(r, w, opts)
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func newWriter(t testing.TB, r *stats.Registry, w interface{ Write([]byte) (int,
 
 func ExampleNewWriter() {
 	registry := stats.New(nil)
-	sink, err := statsd.NewWriter(registry, os.Stdout, &statsd.WriterOptions{
+	sink, err := statsd.NewWriter(registry, os.Stdout, &statsd.Options{
 		Tags: []stats.Tag{{Name: "zone", Value: "a"}},
 		Now:  func() time.Time { return time.Unix(1_700_000_000, 250_000) },
 	})
@@ -50,14 +50,14 @@ func ExampleNewWriter() {
 	// {"level":"debug","ts":1700000000.000250,"logger":"ratelimit.stats","msg":"flushing all stats","json":{"type":"all stats","value":"0.000000"}}
 }
 
-// said is one line of the form for a log.
-type said struct {
+// entry is one JSON line.
+type entry struct {
 	Level, Logger, Msg string
 	TS                 float64
 	JSON               struct{ Name, Type, Value, Rate string }
 }
 
-func (s said) String() string {
+func (s entry) String() string {
 	text := strings.TrimSuffix(s.JSON.Value, ".000000") + " " + s.JSON.Type
 	if s.JSON.Name != "" {
 		text = s.JSON.Name + " " + text
@@ -68,23 +68,22 @@ func (s said) String() string {
 	return text
 }
 
-// parse reads lines, each of which must be a JSON object, and leaves an unfinished
-// one out.
-func parse(t testing.TB, text string) []said {
+// parse reads lines, each of which must be a JSON object; an unterminated one is ignored.
+func parse(t testing.TB, text string) []entry {
 	t.Helper()
-	var all []said
+	var all []entry
 	for line := range strings.Lines(text) {
 		if !strings.HasSuffix(line, "\n") {
 			break
 		}
-		var s said
+		var s entry
 		require.NoError(t, json.Unmarshal([]byte(line), &s), "%s", line)
 		all = append(all, s)
 	}
 	return all
 }
 
-func texts(all []said) []string {
+func texts(all []entry) []string {
 	var out []string
 	for _, s := range all {
 		out = append(out, s.String())
@@ -95,7 +94,7 @@ func texts(all []said) []string {
 func TestFlushesByInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := stats.New(nil)
-		var out journal
+		var out logBuffer
 		stop := run(t, newWriter(t, r, &out, nil))
 		next := func(wait time.Duration) []string {
 			before := len(out.String())
@@ -110,11 +109,11 @@ func TestFlushesByInterval(t *testing.T) {
 		r.Timer("t").Record(12_900 * time.Microsecond)
 		require.Empty(t, next(9*time.Second), "the interval is 10 seconds by default")
 		require.Equal(t, []string{"c 3 counter", "g 7 gauge", "t 12 timer", "0 all stats"}, next(2*time.Second))
-		require.Equal(t, []string{"g 7 gauge", "0 all stats"}, next(10*time.Second), "a counter that stands still is not sent, a gauge always is")
+		require.Equal(t, []string{"g 7 gauge", "0 all stats"}, next(10*time.Second), "an unchanged counter is not sent, a gauge always is")
 		c.Add(1)
 		c.Add(1)
 		g.Add(-2)
-		require.Equal(t, []string{"c 2 counter", "g 5 gauge", "0 all stats"}, next(10*time.Second), "a counter is sent as what it has grown by")
+		require.Equal(t, []string{"c 2 counter", "g 5 gauge", "0 all stats"}, next(10*time.Second), "the delta of a counter is sent")
 		c.Add(5)
 		r.Timer("t").Record(0)
 		before := len(out.String())
@@ -133,36 +132,36 @@ func TestWriterLinesAreEscaped(t *testing.T) {
 
 var errDisk = errors.New("no space left on device")
 
-// flaky takes some bytes of some writes and then fails.
-type flaky struct {
+// flakyWriter accepts some bytes of some writes and then fails.
+type flakyWriter struct {
 	random *rand.Rand
-	whole  []string     // what was taken in whole lines
+	whole  []string     // the accepted whole lines
 	fails  atomic.Int64 // how often it may still fail
 }
 
-func (f *flaky) Write(p []byte) (int, error) {
+func (f *flakyWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	if f.fails.Load() > 0 && f.random.IntN(2) == 0 {
 		f.fails.Add(-1)
 		n = f.random.IntN(len(p) + 1)
 	}
-	taken := string(p[:n])
-	f.whole = append(f.whole, taken[:strings.LastIndexByte(taken, '\n')+1])
+	accepted := string(p[:n])
+	f.whole = append(f.whole, accepted[:strings.LastIndexByte(accepted, '\n')+1])
 	if n < len(p) {
 		return n, errDisk
 	}
 	return n, nil
 }
 
-// Whatever is taken of each write, nothing is lost and nothing told twice.
-func TestNothingIsLostOrToldTwice(t *testing.T) {
+// Whatever part of each write is accepted, nothing is lost or sent twice.
+func TestNothingIsLostOrSentTwice(t *testing.T) {
 	for seed := range uint64(2) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
-			w := &flaky{random: rand.New(rand.NewPCG(seed, 2))}
+			w := &flakyWriter{random: rand.New(rand.NewPCG(seed, 2))}
 			w.fails.Store(40)
 			r := stats.New(nil)
-			stop := run(t, newWriter(t, r, w, &statsd.WriterOptions{FlushInterval: time.Second, MaxTimerLines: 50, Log: quiet()}))
+			stop := run(t, newWriter(t, r, w, &statsd.Options{FlushInterval: time.Second, MaxTimerLines: 50, Log: discard()}))
 			counted, calls := map[string]uint64{}, map[string]float64{}
 			for range 100 {
 				for range random.IntN(400) {
@@ -199,14 +198,14 @@ func TestNothingIsLostOrToldTwice(t *testing.T) {
 			require.Equal(t, counted, gotCounted)
 			require.Len(t, gotCalls, len(calls))
 			for name, n := range calls {
-				// A line of a sample that was cut short stands for one call more or less.
+				// A line of an interrupted sample represents one call more or less.
 				require.InDelta(t, n, gotCalls[name], 45, name)
 			}
 		})
 	}
 }
 
-func rateOf(t testing.TB, s said) float64 {
+func rateOf(t testing.TB, s entry) float64 {
 	if s.JSON.Rate == "" {
 		return 1
 	}
@@ -215,15 +214,15 @@ func rateOf(t testing.TB, s said) float64 {
 	return rate
 }
 
-// The log hears of an outage once, and of its end, however many flushes fail; and
-// attempts become rarer.
-func TestOutageIsLoggedOnce(t *testing.T) {
+// A failure is logged once when it begins and once when it ends, however many flushes
+// fail, and attempts become rarer.
+func TestFailuresAreLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log journal
-		var out door
-		out.shut.Store(true)
+		var log logBuffer
+		var out faultyWriter
+		out.failing.Store(true)
 		r := stats.New(nil)
-		run(t, newWriter(t, r, &out, &statsd.WriterOptions{FlushInterval: time.Second, Log: log.logger()}))
+		run(t, newWriter(t, r, &out, &statsd.Options{FlushInterval: time.Second, Log: log.logger()}))
 		r.Counter("c").Add(1)
 		time.Sleep(10*time.Minute + time.Second/2)
 		synctest.Wait()
@@ -233,7 +232,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 		require.Greater(t, out.tries.Load(), int64(15))
 		require.Less(t, out.tries.Load(), int64(60), "tried too often in ten minutes")
 		r.Counter("c").Add(1)
-		out.shut.Store(false)
+		out.failing.Store(false)
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
 		require.Contains(t, texts(parse(t, out.String())), "c 2 counter")
@@ -242,31 +241,66 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	})
 }
 
-func TestLastFlushThatFailsIsLogged(t *testing.T) {
-	var log journal
-	var out door
-	out.shut.Store(true)
-	flushOnce(t, newWriter(t, stats.New(nil), &out, &statsd.WriterOptions{Log: log.logger()}))
-	require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
-	require.Contains(t, log.String(), "last statistics")
+func failing() *faultyWriter {
+	w := new(faultyWriter)
+	w.failing.Store(true)
+	return w
 }
 
-// door is a place to write to that can be shut.
-type door struct {
-	journal
-	shut  atomic.Bool
-	tries atomic.Int64
+// A loss is a warning only if something was lost and a receiver was there before.
+func TestLossIsLoggedAtTheEnd(t *testing.T) {
+	const lost = "the last statistics could not be sent and are lost"
+	unreachable := func(r *stats.Registry, log *logBuffer, network string) *statsd.Sink {
+		return newPlain(t, r, freePort(t), &statsd.Options{Network: network, Log: log.logger()})
+	}
+	t.Run("something", func(t *testing.T) {
+		var log logBuffer
+		r := stats.New(nil)
+		s := newWriter(t, r, failing(), &statsd.Options{Log: log.logger()})
+		r.Counter("c").Add(3)
+		r.Timer("t").Record(time.Second)
+		flushOnce(t, s)
+		require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+		require.Contains(t, log.String(), "level=WARN")
+		require.Contains(t, log.String(), lost)
+		require.Contains(t, log.String(), "counts=3 calls=1")
+	})
+	t.Run("nothing", func(t *testing.T) {
+		var log logBuffer
+		r := stats.New(nil)
+		r.Gauge("g").Set(1)
+		flushOnce(t, newWriter(t, r, failing(), &statsd.Options{Log: log.logger()}))
+		require.Empty(t, log.String())
+	})
+	for _, network := range []string{"tcp", "udp"} {
+		t.Run("no daemon over "+network, func(t *testing.T) {
+			var log logBuffer
+			r := stats.New(nil)
+			r.Counter("c").Add(3)
+			flushOnce(t, unreachable(r, &log, network))
+			require.Contains(t, log.String(), "level=INFO")
+			require.Contains(t, log.String(), lost)
+			require.NotContains(t, log.String(), "level=WARN")
+		})
+	}
 }
 
-func (d *door) Write(p []byte) (int, error) {
-	d.tries.Add(1)
-	if d.shut.Load() {
+// faultyWriter is a log that can be made to fail.
+type faultyWriter struct {
+	logBuffer
+	failing atomic.Bool
+	tries   atomic.Int64
+}
+
+func (w *faultyWriter) Write(p []byte) (int, error) {
+	w.tries.Add(1)
+	if w.failing.Load() {
 		return 0, errDisk
 	}
-	return d.journal.Write(p)
+	return w.logBuffer.Write(p)
 }
 
-// What the registry forgets leaves the sink, but not before it has been told.
+// The sink forgets what the registry has forgotten, but not before it was sent.
 func TestForgottenNames(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	r := stats.New(&stats.Options{Keep: time.Minute, Now: func() time.Time { return now }})
@@ -274,44 +308,44 @@ func TestForgottenNames(t *testing.T) {
 		r.Limit(fmt.Sprintf("d.k%d", i))
 		r.Release(fmt.Sprintf("d.k%d", i))
 	}
-	tell := map[string]uint64{"told.once": 5}
+	totals := map[string]uint64{"sent.once": 5}
 	r.Source(func(to stats.Reader) {
-		for name, n := range tell {
+		for name, n := range totals {
 			to.Counter(name, n)
 		}
 	})
-	var out door
-	s := newWriter(t, r, &out, &statsd.WriterOptions{Log: quiet()})
+	var out faultyWriter
+	s := newWriter(t, r, &out, &statsd.Options{Log: discard()})
 	s.Flush()
-	require.Equal(t, 601, s.Remembered())
-	require.Contains(t, texts(parse(t, out.String())), "told.once 5 counter")
+	require.Equal(t, 601, s.Retained())
+	require.Contains(t, texts(parse(t, out.String())), "sent.once 5 counter")
 
-	out.shut.Store(true)
-	tell = map[string]uint64{"told.late": 7}
+	out.failing.Store(true)
+	totals = map[string]uint64{"sent.late": 7}
 	s.Flush()
-	tell = nil
+	totals = nil
 	now = now.Add(2 * time.Minute)
 	s.Flush()
-	require.Equal(t, 1, s.Remembered(), "names that the registry has forgotten, but for the one that is still owed")
+	require.Equal(t, 1, s.Retained(), "only the forgotten name that was not sent is retained")
 
-	out.shut.Store(false)
+	out.failing.Store(false)
 	s.Flush()
 	s.Flush()
-	require.Zero(t, s.Remembered())
-	require.Contains(t, texts(parse(t, out.String())), "told.late 7 counter", "the name is gone, its count must not be")
+	require.Zero(t, s.Retained())
+	require.Contains(t, texts(parse(t, out.String())), "sent.late 7 counter", "the count of a forgotten name must be sent")
 
-	tell = map[string]uint64{"told.late": 2} // a new counter of an old name begins at 0
+	totals = map[string]uint64{"sent.late": 2} // a new counter of an old name begins at 0
 	before := len(out.String())
 	s.Flush()
-	require.Equal(t, []string{"told.late 2 counter", "0 all stats"}, texts(parse(t, out.String()[before:])))
-	tell = map[string]uint64{"told.late": 1}
+	require.Equal(t, []string{"sent.late 2 counter", "0 all stats"}, texts(parse(t, out.String()[before:])))
+	totals = map[string]uint64{"sent.late": 1}
 	before = len(out.String())
 	s.Flush()
-	require.Equal(t, []string{"told.late 1 counter", "0 all stats"}, texts(parse(t, out.String()[before:])), "begun anew between two readings")
+	require.Equal(t, []string{"sent.late 1 counter", "0 all stats"}, texts(parse(t, out.String()[before:])), "recreated between two readings")
 }
 
-// Names that come and go while nothing can be sent are not kept without bound.
-func TestForgottenNamesInAnOutageAreBounded(t *testing.T) {
+// Names that are forgotten while nothing can be sent do not accumulate memory.
+func TestForgottenNamesAreBounded(t *testing.T) {
 	r := stats.New(nil)
 	round := 0
 	r.Source(func(to stats.Reader) {
@@ -319,18 +353,18 @@ func TestForgottenNamesInAnOutageAreBounded(t *testing.T) {
 			to.Counter(fmt.Sprintf("%d.%d", round, i), 1)
 		}
 	})
-	var log journal
-	var out door
-	out.shut.Store(true)
-	s := newWriter(t, r, &out, &statsd.WriterOptions{Log: log.logger()})
+	var log logBuffer
+	var out faultyWriter
+	out.failing.Store(true)
+	s := newWriter(t, r, &out, &statsd.Options{Log: log.logger()})
 	for round = range 10 {
 		s.Flush()
-		require.LessOrEqual(t, s.Remembered(), statsd.MaxOrphans+3000)
+		require.LessOrEqual(t, s.Retained(), statsd.MaxForgotten+3000)
 	}
-	require.Equal(t, statsd.MaxOrphans+3000, s.Remembered())
-	out.shut.Store(false)
+	require.Equal(t, statsd.MaxForgotten+3000, s.Retained())
+	out.failing.Store(false)
 	s.Flush()
 	s.Flush()
-	require.Equal(t, 3000, s.Remembered())
+	require.Equal(t, 3000, s.Retained())
 	require.Contains(t, log.String(), "counts_lost_with_forgotten_names=17000")
 }

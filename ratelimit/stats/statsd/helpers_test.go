@@ -21,27 +21,27 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// loopback is an address with any free port, on a host of this machine that no other
-// test uses: a port that is let go of here is still free when it is wanted again.
+// loopback returns an address with any free port, on a loopback host that no other test
+// uses: a port that is closed is still free when it is opened again.
 func loopback() string {
 	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
-		return "127.0.0.1:0" // not every system has more of them
+		return "127.0.0.1:0" // not every system has other loopback hosts
 	}
 	l.Close()
 	return host + ":0"
 }
 
-// patience is how long to wait for what comes from another process on a busy machine.
-const patience = time.Minute
+// timeout is how long to wait for another process on a busy machine.
+const timeout = time.Minute
 
 func eventually(t *testing.T, ok func() bool, what string, args ...any) {
 	t.Helper()
-	require.Eventuallyf(t, ok, patience, 5*time.Millisecond, what, args...)
+	require.Eventuallyf(t, ok, timeout, 5*time.Millisecond, what, args...)
 }
 
-// run runs a sink; what it returns stops it, and returns when Run has.
+// run runs a sink. The returned function stops it and waits for Run to return.
 func run(t *testing.T, s *statsd.Sink) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -55,7 +55,7 @@ func run(t *testing.T, s *statsd.Sink) (stop func()) {
 	return stop
 }
 
-// flushOnce has a sink do its last flush and no other.
+// flushOnce runs a sink for its last flush only.
 func flushOnce(t *testing.T, s *statsd.Sink) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -63,30 +63,30 @@ func flushOnce(t *testing.T, s *statsd.Sink) {
 	require.NoError(t, s.Run(ctx))
 }
 
-// journal is a log that can be read while it is written.
-type journal struct {
+// logBuffer is a log that can be read while it is written.
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (j *journal) Write(p []byte) (int, error) {
+func (j *logBuffer) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.b.Write(p)
 }
 
-func (j *journal) String() string {
+func (j *logBuffer) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.b.String()
 }
 
-func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+func (j *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
-// quiet is a log that nobody reads.
-func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+// discard drops everything.
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// sorted are the lines of a text in order.
+// sorted returns the sorted lines of text.
 func sorted(text string) []string {
 	text = strings.TrimSuffix(text, "\n")
 	if text == "" {
@@ -97,11 +97,11 @@ func sorted(text string) []string {
 	return lines
 }
 
-// collector is a daemon that only writes down, for what the real one does not show.
+// collector is a daemon that only records, for what the real one does not show.
 type collector struct {
-	*journal
+	*logBuffer
 	addr string
-	stop func() // ends it and its connections
+	stop func() // ends the daemon and its connections
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -111,7 +111,7 @@ func newCollector(t *testing.T, addr string) *collector {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
 	require.NoError(t, err)
-	c := &collector{journal: &journal{}, addr: l.Addr().String()}
+	c := &collector{logBuffer: &logBuffer{}, addr: l.Addr().String()}
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -122,7 +122,7 @@ func newCollector(t *testing.T, addr string) *collector {
 			c.mu.Lock()
 			c.conns = append(c.conns, conn)
 			c.mu.Unlock()
-			all.Go(func() { c.keep(conn) })
+			all.Go(func() { c.record(conn) })
 		}
 	})
 	c.stop = sync.OnceFunc(func() {
@@ -142,8 +142,8 @@ func (c *collector) hangUp() {
 	}
 }
 
-// keep writes down what a connection brings until it ends.
-func (c *collector) keep(conn net.Conn) {
+// record records everything from a connection until it ends.
+func (c *collector) record(conn net.Conn) {
 	defer conn.Close()
 	buf := make([]byte, 64<<10)
 	for {
