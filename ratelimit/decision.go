@@ -1,9 +1,43 @@
 package ratelimit
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
+
+// Request asks for one decision. The engine keeps no reference to it.
+type Request struct {
+	Domain      string       // whose rules apply; required
+	Descriptors []Descriptor // at least one
+	// HitsAddend is the number of hits of each descriptor without one of its own. 0
+	// means 1.
+	HitsAddend uint32
+}
+
+// Descriptor is a list of key/value pairs. It is held to the limit of the rule that
+// its entries lead to, if the last entry matches a rule with a limit.
+type Descriptor struct {
+	Entries []Entry
+	// Limit replaces the rules; nil leaves the decision to them. It takes effect only
+	// in a configured domain.
+	Limit *Override
+	// HitsAddend is the number of hits of this descriptor; nil means that of the
+	// request. 0 reads the counter without counting.
+	HitsAddend *uint64
+}
+
+// Entry is one key/value pair.
+type Entry struct {
+	Key   string
+	Value string
+}
+
+// Override is a limit that comes with the request.
+type Override struct {
+	RequestsPerUnit uint32
+	Unit            Unit
+}
 
 // Code is the verdict on a request or on one of its descriptors.
 type Code uint8
@@ -11,11 +45,11 @@ type Code uint8
 // The verdicts, numbered as in the v3 rate limit service protocol.
 const (
 	Unknown   Code = 0 // no decision yet
-	OK        Code = 1 // go ahead
-	OverLimit Code = 2 // one too many
+	OK        Code = 1
+	OverLimit Code = 2
 )
 
-// String is the protocol's name of the code.
+// String returns the protocol's name of the code.
 func (c Code) String() string {
 	switch c {
 	case OK:
@@ -26,74 +60,118 @@ func (c Code) String() string {
 	return "UNKNOWN"
 }
 
-// UnlimitedRemaining is what a descriptor that meets an unlimited rule has left.
+// UnlimitedRemaining is the Remaining of a descriptor that matches an unlimited rule.
 const UnlimitedRemaining = math.MaxUint32
 
-// Decision is the answer to a Request. A caller may hand the same Decision to
-// one call of Decide after another, and then decisions cost no allocation;
-// what it holds is good until the next call. The zero value is ready to use.
-// A Decision must not be used by two goroutines at once.
+// Decision is the result of a Request. The zero value is ready for use. A caller may
+// pass the same Decision to DecideInto again and again, so that decisions allocate
+// nothing; its contents are valid until the next call. It must not be used
+// concurrently.
 type Decision struct {
-	// Code is OverLimit if the request as a whole is to be refused.
+	// Code is OverLimit if the request as a whole is to be rejected.
 	Code Code
 	// Statuses holds one status per descriptor, in the request's order.
 	Statuses []Status
-	// Metadata is what the rules that were passed say about themselves, merged:
-	// the first value of a key wins, maps are merged. It is filled only if
-	// Options.Metadata is set, and nil if no passed rule has any.
-	// The maps belong to the rules: do not change them.
+	// Metadata merges the metadata of the rules whose descriptors passed: the first
+	// value of a key wins, nested maps are merged. It is nil without Options.Metadata.
+	// Its maps belong to the rules and must not be modified.
 	Metadata map[string]any
 
 	work workspace
 }
 
-// Status is the answer for one descriptor.
+// Status is the result for one descriptor.
 type Status struct {
-	// Code is this descriptor's own verdict. Global shadow mode and quota mode
-	// change the Decision's code and leave this one as it is.
+	// Code is the descriptor's own verdict. Global shadow mode and quota mode change
+	// the Decision's Code but not this one.
 	Code Code
-	// Limited reports whether a limit was applied. Without one (no rule matched,
-	// or it was whitelisted, replaced or unlimited) the fields below but Quota and
-	// Remaining are zero.
+	// Limited reports whether a limit was applied. If not (no rule matched, or it was
+	// whitelisted, replaced or unlimited), all fields below but Quota and Remaining are
+	// zero.
 	Limited bool
-	// Quota reports that the descriptor only counts together with the other
-	// quota descriptors of the request. With Options.QuotaMode that is so for
-	// descriptors without a limit as well, but for those of unlimited rules.
+	// Quota reports that the descriptor rejects a request only together with all other
+	// quota descriptors. Options.QuotaMode sets it for descriptors without a limit too,
+	// but not for those of unlimited rules.
 	Quota bool
-	// RequestsPerUnit, Unit and Name are the limit that was applied.
+	// RequestsPerUnit, Unit and Name describe the limit that was applied.
 	RequestsPerUnit uint32
 	Unit            Unit
 	Name            string
-	// Remaining is how many hits the window has left: 0 when over the limit or
-	// where no limit was applied, UnlimitedRemaining for an unlimited rule.
+	// Remaining is the number of hits left in the window: 0 when over the limit or where
+	// no limit was applied, UnlimitedRemaining for an unlimited rule.
 	Remaining uint32
 	// ResetSeconds is the time until the window ends, 1 to Unit.Seconds().
 	ResetSeconds uint32
 }
 
-// Reset is the time until the window ends: whole seconds, at least one where
-// a limit was applied, 0 where none was.
+// Allowed reports whether the code is OK.
+func (s *Status) Allowed() bool { return s.Code == OK }
+
+// Reset returns the time until the window ends: whole seconds, at least one where a
+// limit was applied, 0 where none was.
 func (s *Status) Reset() time.Duration { return time.Duration(s.ResetSeconds) * time.Second }
 
-// Tightest is the status that a caller should be told about: the last one over
-// limit that is not a quota descriptor's, or else the limited one with the least
-// left, the first of equals. It is nil if no limit was applied (reference 1.11).
+// Tightest returns the status to report to a client: the last one over its limit that
+// is not in quota mode, else the limited one with the smallest Remaining, the first of
+// equals. It returns nil if no limit was applied.
 func (d *Decision) Tightest() *Status {
 	var tightest *Status
 	least := uint32(0)
 	for i := range d.Statuses {
 		s := &d.Statuses[i]
-		if !s.Limited {
-			continue
-		}
-		if s.Code == OverLimit && !s.Quota {
+		switch {
+		case !s.Limited:
+		case s.Code == OverLimit && !s.Quota:
 			tightest, least = s, 0
-		} else if tightest == nil || s.Remaining < least {
+		case tightest == nil || s.Remaining < least:
 			tightest, least = s, s.Remaining
 		}
 	}
 	return tightest
 }
 
-// Allowed reports whether the code is OK.
-func (s *Status) Allowed() bool { return s.Code == OK }
+// RetryAfter returns how long a rejected request has to wait until none of its limits
+// rejects it: the longest reset of those that are over, where the descriptors in
+// quota mode, which reject only together, count with their shortest. It is 0 if the
+// request was not rejected.
+func (d *Decision) RetryAfter() time.Duration {
+	if d.Code != OverLimit {
+		return 0
+	}
+	wait, quota := uint32(0), uint32(math.MaxUint32)
+	for i := range d.Statuses {
+		s := &d.Statuses[i]
+		switch {
+		case s.Quota && s.Code == OverLimit:
+			quota = min(quota, s.ResetSeconds)
+		case s.Quota:
+			quota = 0 // not all of them are over, so they do not reject
+		case s.Code == OverLimit:
+			wait = max(wait, s.ResetSeconds)
+		}
+	}
+	if quota != math.MaxUint32 {
+		wait = max(wait, quota)
+	}
+	return time.Duration(wait) * time.Second
+}
+
+// HeaderNames are the names of the headers that report a limit. An empty name stands
+// for RateLimit-Limit, RateLimit-Remaining or RateLimit-Reset.
+type HeaderNames struct{ Limit, Remaining, Reset string }
+
+// HeaderField is a header whose value is written in decimal.
+type HeaderField struct {
+	Name  string
+	Value uint64
+}
+
+// Fields returns the headers for a status: the hits that a window holds, those that
+// are left, and the seconds until the window ends.
+func (n *HeaderNames) Fields(s *Status) [3]HeaderField {
+	return [3]HeaderField{
+		{cmp.Or(n.Limit, "RateLimit-Limit"), uint64(s.RequestsPerUnit)},
+		{cmp.Or(n.Remaining, "RateLimit-Remaining"), uint64(s.Remaining)},
+		{cmp.Or(n.Reset, "RateLimit-Reset"), uint64(s.ResetSeconds)},
+	}
+}

@@ -1,87 +1,108 @@
 package httplimit
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// HeaderStyle says under which names a client is told about its limit. All styles
-// carry the same three numbers: the requests that one window holds, those that are
-// left of it, and the seconds until it ends.
+// HeaderStyle selects the names of the headers that report a limit. All styles carry
+// the same three numbers: the requests that one window holds, those that are left, and
+// the seconds until it ends.
 type HeaderStyle uint8
 
 // The styles.
 const (
-	// RateLimitHeaders are RateLimit-Limit, RateLimit-Remaining and
-	// RateLimit-Reset.
+	// RateLimitHeaders are RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
 	RateLimitHeaders HeaderStyle = iota
 	// XRateLimitHeaders are X-RateLimit-Limit, X-RateLimit-Remaining and
 	// X-RateLimit-Reset.
 	XRateLimitHeaders
-	// NoHeaders leaves them out. Retry-After is still sent when a request is refused.
+	// NoHeaders omits them. Retry-After is still sent when a request is rejected.
 	NoHeaders
 )
 
-// Options are the choices of a middleware. The zero value, like nil, is fit for use.
+// headerNames are canonical, so that they can be keys of an http.Header.
+var headerNames = map[HeaderStyle]*ratelimit.HeaderNames{
+	RateLimitHeaders:  {Limit: "Ratelimit-Limit", Remaining: "Ratelimit-Remaining", Reset: "Ratelimit-Reset"},
+	XRateLimitHeaders: {Limit: "X-Ratelimit-Limit", Remaining: "X-Ratelimit-Remaining", Reset: "X-Ratelimit-Reset"},
+	NoHeaders:         nil,
+}
+
+// Options configure a middleware. The zero value, like nil, is ready for use.
 type Options struct {
-	// Headers chooses the headers that tell a client about its limit. They are set on
-	// every answer, refused or not, if a limit was applied. Of two middlewares around
-	// one handler the inner one's are seen. Default: RateLimitHeaders.
+	// Headers selects the headers that report a limit. They are set on every response,
+	// rejected or not, if a limit was applied. Of two middlewares around one handler the
+	// inner one's are sent. Default: RateLimitHeaders.
 	Headers HeaderStyle
-	// ResetTime has the third header be the time at which the window ends, in Unix
-	// seconds, and not the seconds until then, as clients of many public APIs know it
-	// from X-RateLimit-Reset.
+	// ResetTime makes the reset header the time at which the window ends, in Unix
+	// seconds, instead of the seconds until then, as many public APIs define
+	// X-RateLimit-Reset.
 	ResetTime bool
 	// Now is the clock for ResetTime, and should be that of the limits. Default: time.Now.
 	Now func() time.Time
 
-	// FailClosed refuses a request when it can't be decided whether it is within its
-	// limits: the store does not answer, or the engine has no rules yet. By default
-	// such a request passes, uncounted and without headers.
+	// FailClosed rejects a request when the decision fails: the store failed, or the
+	// engine has no rules yet. By default such a request passes, uncounted and without
+	// headers.
 	FailClosed bool
-	// OnError, if not nil, is told each time that can't be decided, whether the request
-	// passes or not. The error is a *ratelimit.Error. It is not told of requests
-	// that their clients cancelled while they were being counted: those are
-	// answered with 499, to nobody, and never pass. It may be called by any number of
-	// goroutines and should return soon: the request waits.
+	// OnError, if not nil, is called with the *ratelimit.Error of each failed decision,
+	// whether the request passes or not. It is not called for requests that clients
+	// canceled while they were being counted: those get status 499 and never pass. It
+	// must be safe for concurrent use and return soon: the request waits.
 	OnError func(*http.Request, error)
 
-	// Denied answers a request over its limit. Retry-After is set by then, and so are
-	// the headers. Default: status 429 and the body
+	// Denied responds to a request over its limit, after Retry-After and the other
+	// headers have been set. Default: status 429 and the body
 	//
 	//	{"status":"error","message":"too many requests"}
 	Denied http.Handler
-	// Unavailable answers a request that FailClosed refuses. Retry-After is set by
-	// then. Default: as for Denied, but status 503 and "rate limit unavailable".
+	// Unavailable responds to a request that FailClosed rejects, after Retry-After has
+	// been set. Default: as for Denied, but status 503 and "rate limit unavailable".
 	Unavailable http.Handler
 }
 
-// gate is what both middlewares do once there is an outcome.
-type gate struct {
-	opts  Options
-	names headerNames
+// withDefaults panics if the header style is unknown.
+func (o *Options) withDefaults() *Options {
+	filled := Options{}
+	if o != nil {
+		filled = *o
+	}
+	if _, ok := headerNames[filled.Headers]; !ok {
+		panic(fmt.Sprintf("httplimit: unknown Options.Headers %d: use RateLimitHeaders, XRateLimitHeaders or NoHeaders", filled.Headers))
+	}
+	if filled.Now == nil {
+		filled.Now = time.Now
+	}
+	if filled.Denied == nil {
+		filled.Denied = errorResponse(http.StatusTooManyRequests, "too many requests")
+	}
+	if filled.Unavailable == nil {
+		filled.Unavailable = errorResponse(http.StatusServiceUnavailable, "rate limit unavailable")
+	}
+	return &filled
 }
 
-// newGate fills in the defaults.
-func newGate(opts *Options) *gate {
-	g := &gate{}
-	if opts != nil {
-		g.opts = *opts
+// errorResponse returns a handler with always the same response, which caches must not
+// store.
+func errorResponse(status int, message string) http.Handler {
+	body, err := json.Marshal(struct {
+		Status  string `json:"status"`
+		Message string `json:"message"`
+	}{"error", message})
+	if err != nil {
+		panic(err) // two strings always marshal
 	}
-	names, ok := g.opts.Headers.names()
-	if !ok {
-		panic(fmt.Sprintf("httplimit: Options.Headers is %d: use RateLimitHeaders, XRateLimitHeaders or NoHeaders", g.opts.Headers))
-	}
-	g.names = names
-	if g.opts.Now == nil {
-		g.opts.Now = time.Now
-	}
-	if g.opts.Denied == nil {
-		g.opts.Denied = newRefusal(http.StatusTooManyRequests, "too many requests")
-	}
-	if g.opts.Unavailable == nil {
-		g.opts.Unavailable = newRefusal(http.StatusServiceUnavailable, "rate limit unavailable")
-	}
-	return g
+	body = append(body, '\n')
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", "application/json")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
+		_, _ = w.Write(body) // ignore the error: the client disconnected
+	})
 }

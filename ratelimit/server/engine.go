@@ -75,7 +75,7 @@ func (s *Server) buildService() error {
 		Calls:           s.method("ShouldRateLimit"),
 	}
 	if set.ResponseHeaders {
-		opts.Headers = &service.HeaderNames{Limit: set.LimitHeader, Remaining: set.RemainingHeader, Reset: set.ResetHeader}
+		opts.Headers = &ratelimit.HeaderNames{Limit: set.LimitHeader, Remaining: set.RemainingHeader, Reset: set.ResetHeader}
 	}
 	if s.tracing != nil {
 		opts.Spans = s.tracing

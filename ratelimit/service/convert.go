@@ -96,10 +96,9 @@ func (s *Service) response(c *call) *ratelimitv3.RateLimitResponse {
 		out.Statuses[i] = descriptorStatus(&d.Statuses[i])
 	}
 	if t := s.headerStatus(d); t != nil {
-		out.ResponseHeadersToAdd = []*corev3.HeaderValue{
-			{Key: s.headers.Limit, Value: strconv.FormatUint(uint64(t.RequestsPerUnit), 10)},
-			{Key: s.headers.Remaining, Value: strconv.FormatUint(uint64(t.Remaining), 10)},
-			{Key: s.headers.Reset, Value: strconv.FormatUint(uint64(t.ResetSeconds), 10)},
+		for _, f := range s.headers.Fields(t) {
+			h := &corev3.HeaderValue{Key: f.Name, Value: strconv.FormatUint(f.Value, 10)}
+			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, h)
 		}
 	}
 	if s.metadata {

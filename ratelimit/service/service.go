@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Headers, if not nil, adds the tightest limit of a request to the response
 	// headers of the answer.
-	Headers *HeaderNames
+	Headers *ratelimit.HeaderNames
 	// DynamicMetadata adds the request and the metadata of the rules it passed to
 	// the answer. The engine must have Options.Metadata set for the latter.
 	DynamicMetadata bool
@@ -43,20 +43,12 @@ type Options struct {
 // Recorder takes durations. Any number of goroutines may call it; it must not block.
 type Recorder interface{ Record(time.Duration) }
 
-// HeaderNames are the names of the response headers. An empty one means the
-// default.
-type HeaderNames struct {
-	Limit     string // default: RateLimit-Limit
-	Remaining string // default: RateLimit-Remaining
-	Reset     string // default: RateLimit-Reset
-}
-
 // Service answers the v3 rate limit service protocol from an Engine. It is an
 // ordinary RateLimitServiceServer; registered by its own Register and with its
 // Codec on the server, it costs less.
 type Service struct {
 	engine   *ratelimit.Engine
-	headers  *HeaderNames
+	headers  *ratelimit.HeaderNames
 	metadata bool
 	maxBody  int64
 	most     int // descriptors in a request
@@ -75,7 +67,7 @@ func New(engine *ratelimit.Engine, opts *Options) *Service {
 	}
 	s := &Service{
 		engine:   engine,
-		headers:  opts.Headers.orDefault(),
+		headers:  opts.Headers,
 		metadata: opts.DynamicMetadata,
 		maxBody:  cmp.Or(opts.MaxBodyBytes, 1<<20),
 		most:     cmp.Or(opts.MaxDescriptors, 1000),
@@ -85,23 +77,6 @@ func New(engine *ratelimit.Engine, opts *Options) *Service {
 	}
 	s.calls.New = func() any { return &call{most: s.most} }
 	return s
-}
-
-func (h *HeaderNames) orDefault() *HeaderNames {
-	if h == nil {
-		return nil
-	}
-	or := func(name, def string) string {
-		if name == "" {
-			return def
-		}
-		return name
-	}
-	return &HeaderNames{
-		Limit:     or(h.Limit, "RateLimit-Limit"),
-		Remaining: or(h.Remaining, "RateLimit-Remaining"),
-		Reset:     or(h.Reset, "RateLimit-Reset"),
-	}
 }
 
 // ShouldRateLimit decides one request. Errors are gRPC statuses: see [Status].

@@ -148,7 +148,7 @@ func statuses() *rapid.Generator[ratelimit.Status] {
 // The encoder writes the very bytes that the generated code writes.
 func TestEncodeAgreesWithGeneratedCode(t *testing.T) {
 	plain := service.New(nil, nil)
-	withHeaders := service.New(nil, &service.Options{Headers: &service.HeaderNames{Reset: "X-Reset"}})
+	withHeaders := service.New(nil, &service.Options{Headers: &ratelimit.HeaderNames{Reset: "X-Reset"}})
 	rapid.Check(t, func(t *rapid.T) {
 		d := &ratelimit.Decision{
 			Code:     ratelimit.Code(rapid.IntRange(0, 2).Draw(t, "overall")),
@@ -163,7 +163,7 @@ func TestEncodeAgreesWithGeneratedCode(t *testing.T) {
 }
 
 func TestHeadersTellTheTightestLimit(t *testing.T) {
-	s := service.New(nil, &service.Options{Headers: &service.HeaderNames{Limit: "X-Limit"}})
+	s := service.New(nil, &service.Options{Headers: &ratelimit.HeaderNames{Limit: "X-Limit"}})
 	d := &ratelimit.Decision{Statuses: []ratelimit.Status{
 		{Code: ratelimit.OK, Limited: true, RequestsPerUnit: 100, Unit: ratelimit.Hour, Remaining: 70, ResetSeconds: 1800},
 		{Code: ratelimit.OK, Limited: true, RequestsPerUnit: 5, Unit: ratelimit.Minute, Remaining: 2, ResetSeconds: 30},

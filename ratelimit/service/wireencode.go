@@ -22,9 +22,9 @@ func (s *Service) appendResponse(b []byte, d *ratelimit.Decision) []byte {
 		b = appendStatus(b, st)
 	}
 	if t := s.headerStatus(d); t != nil {
-		b = appendHeader(b, s.headers.Limit, t.RequestsPerUnit)
-		b = appendHeader(b, s.headers.Remaining, t.Remaining)
-		b = appendHeader(b, s.headers.Reset, t.ResetSeconds)
+		for _, f := range s.headers.Fields(t) {
+			b = appendHeader(b, f.Name, f.Value)
+		}
 	}
 	return b
 }
@@ -36,7 +36,9 @@ func (s *Service) responseSize(d *ratelimit.Decision) int {
 		size += 4 + statusSize(&d.Statuses[i])
 	}
 	if s.headers != nil {
-		size += 3*24 + len(s.headers.Limit) + len(s.headers.Remaining) + len(s.headers.Reset)
+		for _, f := range s.headers.Fields(&ratelimit.Status{}) {
+			size += 24 + len(f.Name)
+		}
 	}
 	return size
 }
@@ -75,9 +77,9 @@ func limitSize(s *ratelimit.Status) int {
 	return n
 }
 
-func appendHeader(b []byte, name string, value uint32) []byte {
-	var digits [10]byte
-	text := strconv.AppendUint(digits[:0], uint64(value), 10)
+func appendHeader(b []byte, name string, value uint64) []byte {
+	var digits [20]byte
+	text := strconv.AppendUint(digits[:0], value, 10)
 	b = protowire.AppendTag(b, 3, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(messageSize(len(name))+messageSize(len(text))))
 	b = appendText(b, 1, name)
