@@ -35,7 +35,7 @@ var layers = []struct {
 		"bookcatalog/sqlstore", "bookcatalog/storetest", "httpx/*",
 	}},
 	{"over those", []string{
-		"ratelimit/files", "ratelimit/stats/*", "ratelimit/tracing", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
+		"ratelimit/stats/*", "ratelimit/tracing", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
 		"inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
 	}},
 	{"transport", []string{"ratelimit/service", "inventory/httpapi", "bookcatalog/httpapi"}},

@@ -17,10 +17,9 @@
 //     [github.com/ashlar-go/ashlar/internal/servertest] any other server.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/breaker]: keeps calls away from a store
 //     that does not answer.
-//   - [github.com/ashlar-go/ashlar/ratelimit/config]: rules from YAML.
-//   - [github.com/ashlar-go/ashlar/ratelimit/files] and
-//     [github.com/ashlar-go/ashlar/ratelimit/xds]: rules that are followed as they change, in
-//     files and from a discovery server.
+//   - [github.com/ashlar-go/ashlar/ratelimit/config] and
+//     [github.com/ashlar-go/ashlar/ratelimit/xds]: rules from YAML files and from a
+//     discovery server, and their changes.
 //   - [github.com/ashlar-go/ashlar/ratelimit/localcache]: remembers counters over
 //     their limit, for stores that are far away.
 //   - [github.com/ashlar-go/ashlar/ratelimit/service]: the v3 rate limit service over
@@ -30,9 +29,10 @@
 //     [github.com/ashlar-go/ashlar/ratelimit/stats/prom] to have them scraped.
 //   - [github.com/ashlar-go/ashlar/ratelimit/tracing]: OTLP spans.
 //   - [github.com/ashlar-go/ashlar/internal/health],
-//     [github.com/ashlar-go/ashlar/internal/tlsfiles] and
-//     [github.com/ashlar-go/ashlar/internal/watch]: states of components, TLS from files
-//     that change, directories that are watched.
+//     [github.com/ashlar-go/ashlar/internal/tlsfiles],
+//     [github.com/ashlar-go/ashlar/internal/watch] and
+//     [github.com/ashlar-go/ashlar/internal/backoff]: states of components, TLS
+//     configurations from files, changes in directories, waits between attempts.
 //     [github.com/ashlar-go/ashlar/internal/certstest] makes certificates for tests.
 //   - [github.com/ashlar-go/ashlar/ratelimit/settings] and
 //     [github.com/ashlar-go/ashlar/ratelimit/server]: from environment variables to a

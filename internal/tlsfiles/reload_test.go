@@ -1,12 +1,15 @@
 package tlsfiles_test
 
 import (
+	"context"
 	"crypto/tls"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -185,7 +188,6 @@ func TestReloadBySymbolicLink(t *testing.T) {
 	require.NoError(t, os.Symlink("..data/tls.key", files.Key))
 	s, err := tlsfiles.NewServer(files, quiet(t))
 	require.NoError(t, err)
-	require.Equal(t, []string{dir}, s.Dirs())
 	addr := listen(t, s.Config())
 	require.Equal(t, first.der, served(t, addr, client(t, ca)))
 
@@ -197,23 +199,43 @@ func TestReloadBySymbolicLink(t *testing.T) {
 	require.Equal(t, second.der, served(t, addr, client(t, ca)))
 }
 
-func TestDirs(t *testing.T) {
+// Watch reports each change of the files once, and each error once.
+func TestWatch(t *testing.T) {
 	t.Parallel()
-	ca, a, b := newAuthority(t, "ca"), t.TempDir(), t.TempDir()
-	own := ca.issue(t, nil)
-	cert, key := write(t, a, "crt", own.cert), write(t, a, "key", own.key)
-	for _, row := range []struct {
-		files tlsfiles.Files
-		want  []string
-	}{
-		{tlsfiles.Files{Cert: cert, Key: key}, []string{a}},
-		{tlsfiles.Files{Cert: cert, Key: write(t, b, "key", own.key), ClientCA: write(t, a, "ca", ca.pem)}, []string{a, b}},
-		{tlsfiles.Files{Cert: cert, Key: key, ClientCA: write(t, b, "ca", ca.pem)}, []string{a, b}},
-	} {
-		s, err := tlsfiles.NewServer(row.files, quiet(t))
+	synctest.Test(t, func(t *testing.T) {
+		ca, dir := newAuthority(t, "ca"), t.TempDir()
+		own, next := ca.issue(t, nil), ca.issue(t, nil)
+		s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}, quiet(t))
 		require.NoError(t, err)
-		require.Equal(t, row.want, s.Dirs())
-	}
+		var reports []error
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.Watch(ctx, func(err error) { reports = append(reports, err) })
+		}()
+		defer func() { cancel(); <-done }()
+		after := func() []error {
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			seen := reports
+			reports = nil
+			return seen
+		}
+		require.Empty(t, after(), "nothing has changed")
+
+		write(t, dir, "crt", next.cert)
+		seen := after()
+		require.Len(t, seen, 1)
+		require.ErrorContains(t, seen[0], "private key")
+		require.NoError(t, os.Remove(filepath.Join(dir, "key")))
+		seen = after()
+		require.Len(t, seen, 1)
+		require.ErrorIs(t, seen[0], fs.ErrNotExist)
+		write(t, dir, "key", next.key)
+		require.Equal(t, []error{nil}, after())
+		require.Empty(t, after(), "nothing has changed since")
+	})
 }
 
 // Handshakes and reloads at the same time: each handshake sees one whole identity,

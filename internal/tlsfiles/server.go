@@ -1,13 +1,14 @@
 package tlsfiles
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Files are the PEM files of a server, at most 1 MiB each, and what it asks of its
@@ -87,17 +88,33 @@ func (s *Server) Reload() (changed bool, err error) {
 	return s.current.Load() != before, err
 }
 
-// Dirs are the directories that the files lie in, each once: what happens in them is
-// a reason to call Reload. Where a path is a symbolic link, the directory of the link
-// is meant, because replacing the link is how its target is replaced.
-func (s *Server) Dirs() []string {
-	var dirs []string
-	for _, path := range []string{s.files.Cert, s.files.Key, s.files.ClientCA} {
-		if dir := filepath.Dir(path); path != "" && !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
+// Watch reloads the files when their content changes, until ctx ends. After each change
+// it calls reloaded, with nil or with the error of Reload. An error that persists is
+// reported once.
+//
+// Watch reads the files every [Options].Poll.
+func (s *Server) Watch(ctx context.Context, reloaded func(error)) {
+	poll := time.NewTicker(s.opts.Poll)
+	defer poll.Stop()
+	reported := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+		}
+		changed, err := s.Reload()
+		switch {
+		case err == nil:
+			if changed || reported != "" {
+				reloaded(nil)
+			}
+			reported = ""
+		case err.Error() != reported:
+			reported = err.Error()
+			reloaded(err)
 		}
 	}
-	return dirs
 }
 
 // load reads and stores an identity, if there is a new one.

@@ -1,6 +1,7 @@
 package tlsfiles
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,8 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock that certificates are held against. Default: time.Now.
 	Now func() time.Time
+	// Poll is how often Server.Watch reads the files. Default: 1 s.
+	Poll time.Duration
 }
 
 func (o *Options) orDefault() Options {
@@ -26,6 +29,7 @@ func (o *Options) orDefault() Options {
 	if out.Log == nil {
 		out.Log = slog.Default()
 	}
+	out.Poll = cmp.Or(out.Poll, time.Second)
 	if out.Now == nil {
 		out.Now = time.Now
 	}

@@ -1,5 +1,5 @@
 package watch
 
-// Settle is the wait for quiet, whose times can't be tested from outside without
-// waiting for them.
-var Settle = settle
+// WaitQuiet is exported for tests, because its times can't be tested through Dirs
+// without waiting for them.
+var WaitQuiet = waitQuiet

@@ -23,31 +23,31 @@ import (
 	"github.com/ashlar-go/ashlar/internal/watch"
 )
 
-// When more happens than the system keeps notices of, it drops some. That counts as
-// a change even if all that was seen does not.
-func TestDroppedNoticesAreAChange(t *testing.T) {
+// The system drops events when its queue is full. That counts as a change even if all
+// delivered events are rejected by Only.
+func TestDroppedEventsAreAChange(t *testing.T) {
 	text, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
 	require.NoError(t, err)
 	limit, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	require.NoError(t, err)
 	if limit > 200_000 {
-		t.Skipf("this system keeps %d notices: too many to have some dropped", limit)
+		t.Skipf("the event queue holds %d entries: too many to fill it", limit)
 	}
 	dir := mkdir(t, filepath.Join(t.TempDir(), "dir"))
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	write(t, a, "")
 	write(t, b, "")
 	full := make(chan struct{})
-	opts := deaf()
-	opts.Only = func(_, name string, _ watch.Op) bool { <-full; return name == "c" }
+	opts := withoutPolling()
+	opts.Only = func(_, name string) bool { <-full; return name == "c" }
 	r := start(t, opts, dir)
 	r.changes(func() {
-		// One after the other, since notices that are alike are kept as one.
+		// Alternating, because equal consecutive events are merged.
 		for range limit {
 			require.NoError(t, os.Chmod(a, 0o600))
 			require.NoError(t, os.Chmod(b, 0o600))
 		}
-		// Nor is this told any more, and the new directory may look like the old.
+		// This is not reported any more, and the new directory may have the same inode.
 		require.NoError(t, os.RemoveAll(dir))
 		mkdir(t, dir)
 		close(full)
@@ -55,7 +55,7 @@ func TestDroppedNoticesAreAChange(t *testing.T) {
 	r.changes(func() { write(t, filepath.Join(dir, "c"), "text") })
 }
 
-// log is a place for a log that tests may read while it is written to.
+// log collects log lines and may be read meanwhile.
 type log struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -73,7 +73,7 @@ func (l *log) String() string {
 	return l.buf.String()
 }
 
-func TestWhatIsNoDirectoryIsLoggedOnce(t *testing.T) {
+func TestFileInsteadOfDirectoryIsLoggedOnce(t *testing.T) {
 	parent := t.TempDir()
 	path := filepath.Join(parent, "dir")
 	write(t, path, "text")
@@ -85,7 +85,7 @@ func TestWhatIsNoDirectoryIsLoggedOnce(t *testing.T) {
 		r.changes(func() { write(t, filepath.Join(parent, "file"), "text") })
 	}
 	assert.Equal(t, 1, strings.Count(lines.String(), "\n"), lines.String())
-	assert.Contains(t, lines.String(), path+": it is not a directory")
+	assert.Contains(t, lines.String(), path+": not a directory")
 
 	r.changes(func() {
 		require.NoError(t, os.Remove(path))
@@ -98,7 +98,7 @@ func TestWhatIsNoDirectoryIsLoggedOnce(t *testing.T) {
 // openFiles counts the file descriptors of this process.
 func openFiles(t *testing.T) int {
 	t.Helper()
-	// The first file that can be waited for makes the runtime open some for itself.
+	// The first pollable file makes the runtime open some of its own.
 	reader, writer, err := os.Pipe()
 	require.NoError(t, err)
 	require.NoError(t, reader.Close())
@@ -108,9 +108,9 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// A watch that has been renewed many times holds no more than a new one, and one
-// that has ended holds nothing.
-func TestNothingPilesUp(t *testing.T) {
+// Replacing the set many times does not leak files or goroutines, and neither does the
+// end of the watch.
+func TestNoLeaks(t *testing.T) {
 	parent := t.TempDir()
 	for _, version := range []string{"v0", "v1"} {
 		mkdir(t, filepath.Join(parent, version))
@@ -119,7 +119,7 @@ func TestNothingPilesUp(t *testing.T) {
 	relink(t, "v0", current)
 	none := openFiles(t)
 	var dirs atomic.Int64
-	r := startFunc(t, deaf(), func() []string {
+	r := startFunc(t, withoutPolling(), func() []string {
 		return []string{parent, current, filepath.Join(parent, fmt.Sprint("dir", dirs.Add(1)/8))}
 	})
 	r.rest()
@@ -134,19 +134,19 @@ func TestNothingPilesUp(t *testing.T) {
 	noMoreThan(t, none, goroutines)
 }
 
-// noMoreThan waits for what is held to come down to what it was: the watch may just
-// be renewed, and hold both. What piles up does not come down.
+// noMoreThan waits for the numbers of open files and goroutines to fall to earlier
+// values: while a set is being replaced there are two.
 func noMoreThan(t *testing.T, files, goroutines int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience / 3); time.Now().Before(deadline); <-time.After(tick) {
+	for deadline := time.Now().Add(timeout / 3); time.Now().Before(deadline); <-time.After(tick) {
 		if openFiles(t) <= files && runtime.NumGoroutine() <= goroutines {
 			return
 		}
 	}
-	t.Errorf("%d files and %d goroutines are held, were %d and %d", openFiles(t), runtime.NumGoroutine(), files, goroutines)
+	t.Errorf("%d files and %d goroutines, want at most %d and %d", openFiles(t), runtime.NumGoroutine(), files, goroutines)
 }
 
-// forbidFiles has this process open no file until allow is called.
+// forbidFiles prevents this process from opening files until allow is called.
 func forbidFiles(t *testing.T) (allow func()) {
 	t.Helper()
 	var limit syscall.Rlimit
@@ -157,48 +157,47 @@ func forbidFiles(t *testing.T) (allow func()) {
 	return func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)) }
 }
 
-// withoutFiles runs something while this process can open no file.
+// withoutFiles runs a function while this process can't open files.
 func withoutFiles(t *testing.T, what func()) {
 	t.Helper()
 	defer forbidFiles(t)()
 	what()
 }
 
-// Without a free file descriptor there is no watch, and the error says so.
-func TestNoNotices(t *testing.T) {
+// Without a free file descriptor there is no watch, and the error names the limits.
+func TestNoWatcher(t *testing.T) {
 	var err error
 	withoutFiles(t, func() {
-		err = watch.Dirs(t.Context(), []string{"."}, nil, func() { t.Error("changed was called") })
+		err = watch.Dirs(t.Context(), func() []string { return []string{"."} }, nil, func() { t.Error("changed was called") })
 	})
 	require.ErrorIs(t, err, syscall.EMFILE)
-	assert.ErrorContains(t, err, "watching directories: the system gives no notices of changes: ")
+	assert.ErrorContains(t, err, "watching directories: ")
 	assert.ErrorContains(t, err, "raise the limit fs.inotify.max_user_instances")
 }
 
-// An error leaves nothing behind, even if there were notices at first and none for the
-// directories that are found next.
-func TestNoNoticesForAllOfThem(t *testing.T) {
+// An error of a second set leaves nothing of the first behind.
+func TestNoSecondWatcher(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	files, goroutines := openFiles(t), runtime.NumGoroutine()
-	asked, allow := 0, func() {}
+	calls, allow := 0, func() {}
 	find := func() []string {
-		if asked++; asked == 1 {
+		if calls++; calls == 1 {
 			return []string{dir}
 		}
-		if asked == 2 {
+		if calls == 2 {
 			allow = forbidFiles(t)
 		}
 		return []string{dir, other}
 	}
-	err := watch.DirsFunc(t.Context(), find, nil, func() { t.Error("changed was called") })
+	err := watch.Dirs(t.Context(), find, nil, func() { t.Error("changed was called") })
 	allow()
 	require.ErrorIs(t, err, syscall.EMFILE)
 	noMoreThan(t, files, goroutines)
 }
 
-// If there is none later on, what is watched stays so, and what is not is watched as
-// soon as there is one again.
-func TestNoNoticesForAWhile(t *testing.T) {
+// While a new set can't be made, the old one stays in use; the new one follows as soon
+// as possible.
+func TestNoWatcherForAWhile(t *testing.T) {
 	parent := t.TempDir()
 	below := filepath.Join(parent, "below")
 	var lines log

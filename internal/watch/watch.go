@@ -1,101 +1,131 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
 )
 
-// Dirs calls changed once, when the directories are under watch, and again each
-// time something in them has changed, until ctx ends; then it returns nil. Calls
-// follow each other on the goroutine of the caller. What happens during one leads
-// to the next.
-//
-// A directory need not exist: that it comes into being is a change, and so is that
-// it goes or that its path leads to another one. What is in the directories of a
-// directory is not watched.
-//
-// An error means that the system gives no notices, and that changed was not called.
-func Dirs(ctx context.Context, dirs []string, opts *Options, changed func()) error {
-	return DirsFunc(ctx, func() []string { return dirs }, opts, changed)
+// Options configure Dirs. Nil, like each zero field, means the default.
+type Options struct {
+	// Quiet is the time without events that ends a series of them; 0 means 100 ms.
+	Quiet time.Duration
+	// MaxWait bounds the wait for Quiet, counted from the first event; 0 means 1 s.
+	MaxWait time.Duration
+	// Poll is how often each path is checked for a directory that is new, missing or
+	// replaced; 0 means 1 s.
+	Poll time.Duration
+
+	// Only selects the events that count; nil means all. dir is one of the watched
+	// directories, cleaned, and name the base name of the file in it, or "." for the
+	// directory itself. A directory that is created, removed or replaced always
+	// counts. Only runs on a goroutine of its own and must not block.
+	Only func(dir, name string) bool
+
+	// Log receives the reasons why a directory can't be watched, once each; nil means
+	// slog.Default(). A missing directory is not logged.
+	Log *slog.Logger
 }
 
-// DirsFunc is Dirs for directories that change themselves. find says which they are;
-// it is asked before each call of changed, until it gives the same answer twice
-// since what is found may have changed while it was not watched yet. It is called on
-// the goroutine of the caller as well. Each directory costs a look-up per Poll, so
-// find should bound their number.
-func DirsFunc(ctx context.Context, find func() []string, opts *Options, changed func()) error {
-	w := &watcher{opts: opts.withDefaults(), find: find, dirty: make(chan struct{}, 1), said: map[string]string{}}
+func (o *Options) withDefaults() Options {
+	var r Options
+	if o != nil {
+		r = *o
+	}
+	r.Quiet = cmp.Or(r.Quiet, 100*time.Millisecond)
+	r.MaxWait = cmp.Or(r.MaxWait, time.Second)
+	r.Poll = cmp.Or(r.Poll, time.Second)
+	if r.Log == nil {
+		r.Log = slog.Default()
+	}
+	return r
+}
+
+// Dirs calls changed once, when the directories that find returns are watched, and
+// again after each change in them, until ctx ends; then it returns nil. Directories
+// below them are not watched. Calls of find and changed run one after the other on the
+// goroutine of the caller; a change during one call leads to another.
+//
+// A directory may be missing: creating, removing or replacing it counts as a change.
+// Dirs calls find before each call of changed, until two results in a row are equal,
+// because directories may change before they are watched.
+//
+// An error means that the system can't report events. Then changed was not called.
+func Dirs(ctx context.Context, find func() []string, opts *Options, changed func()) error {
+	w := &watcher{opts: opts.withDefaults(), find: find, dirty: make(chan struct{}, 1), logged: map[string]string{}}
 	if ctx.Err() != nil {
 		return nil
 	}
 	defer func() {
-		if w.session != nil { // also if there was one, and none for what was found next
-			w.session.close()
+		if w.set != nil {
+			w.set.close()
 		}
 	}()
-	if err := w.look(); err != nil {
+	if err := w.update(); err != nil {
 		return err
 	}
 	changed()
-	w.run(ctx, changed)
-	return nil
-}
-
-// watcher is one call of DirsFunc.
-type watcher struct {
-	opts    Options
-	find    func() []string
-	session *session
-	dirty   chan struct{}     // holds at most one signal: that something has changed
-	behind  bool              // the last look failed
-	said    map[string]string // what the log was told, by directory
-}
-
-func (w *watcher) run(ctx context.Context, changed func()) {
 	poll := time.NewTicker(w.opts.Poll)
 	defer poll.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-poll.C:
 			w.poll()
 		case <-w.dirty:
-			if !settle(ctx, w.dirty, w.opts.Quiet, w.opts.MaxWait) {
-				return
+			if !waitQuiet(ctx, w.dirty, w.opts.Quiet, w.opts.MaxWait) {
+				return nil
 			}
-			w.catchUp()
+			w.retry()
 			changed()
 		}
 	}
 }
 
-// mark notes that something has changed.
+// watcher is one call of Dirs.
+type watcher struct {
+	opts   Options
+	find   func() []string
+	set    *set
+	dirty  chan struct{}     // holds one signal after a change
+	behind bool              // the last update failed
+	logged map[string]string // last error by directory
+}
+
 func (w *watcher) mark() {
 	select {
 	case w.dirty <- struct{}{}:
-	default: // it has been noted and not yet been dealt with
+	default:
 	}
 }
 
-// maxLooks bounds how often find is asked in a row.
-const maxLooks = 5
-
-// look puts what find finds under watch. When it returns, find has said the same
-// twice, with the watch set up in between, or a further change is marked.
-func (w *watcher) look() error {
-	for range maxLooks {
-		dirs := tidy(w.find())
-		if w.session == nil || !slices.Equal(dirs, w.session.dirs) || w.session.stale() {
-			if err := w.renew(dirs); err != nil {
+// update watches the directories that find returns, until it returns the same twice.
+// After five attempts it marks a change instead.
+func (w *watcher) update() error {
+	for range 5 {
+		dirs := slices.Clone(w.find())
+		for i := range dirs {
+			dirs[i] = filepath.Clean(dirs[i])
+		}
+		slices.Sort(dirs)
+		dirs = slices.Compact(dirs)
+		if w.set == nil || !slices.Equal(dirs, w.set.dirs) || w.set.stale() {
+			next, err := newSet(dirs, w.opts.Only, w.mark)
+			if err != nil {
 				return err
 			}
-		} else if !w.gain() {
+			if w.set != nil {
+				w.set.close()
+			}
+			w.set = next
+			w.add()
+		} else if !w.add() {
 			return nil
 		}
 	}
@@ -103,79 +133,71 @@ func (w *watcher) look() error {
 	return nil
 }
 
-// poll finds what no event tells of: a directory that came into being, or a path
-// that leads elsewhere because something above it changed.
-func (w *watcher) poll() {
-	switch {
-	case w.behind || w.session.stale():
-		if w.catchUp() {
-			w.mark()
-		}
-	case w.gain():
-		w.mark()
-	}
-}
-
-// catchUp is look, for when there is something under watch already: that stays as it
-// is if look fails, and poll tries again.
-func (w *watcher) catchUp() bool {
-	err := w.look()
-	w.complain("", err)
+// retry updates the set, or leaves it as it is if that fails; then poll tries again.
+func (w *watcher) retry() bool {
+	err := w.update()
+	w.logOnce("", err)
 	w.behind = err != nil
 	return err == nil
 }
 
-// renew replaces the session, or leaves it if there can be no new one. What happens
-// between the two is not missed, since changed is called after each renewal.
-func (w *watcher) renew(dirs []string) error {
-	next, err := newSession(dirs, w.opts.Only, w.mark)
-	if err != nil {
-		return err
+// poll detects what is not reported as an event: directories that were created, and
+// paths that lead elsewhere because something above them changed.
+func (w *watcher) poll() {
+	changed := false
+	if w.behind || w.set.stale() {
+		changed = w.retry()
+	} else {
+		changed = w.add()
 	}
-	if w.session != nil {
-		w.session.close()
+	if changed {
+		w.mark()
 	}
-	w.session = next
-	w.gain()
-	return nil
 }
 
-// gain puts those directories under watch that are not yet. It reports whether
+// add watches the directories of the set that are not watched yet. It reports whether
 // there were any.
-func (w *watcher) gain() bool {
-	gained := false
-	for _, dir := range w.session.dirs {
-		if w.session.has(dir) {
-			continue
+func (w *watcher) add() (added bool) {
+	for _, dir := range w.set.dirs {
+		if w.set.watched[dir] == nil {
+			err := w.set.add(dir)
+			w.logOnce(dir, err)
+			added = added || err == nil
 		}
-		err := w.session.attach(dir)
-		w.complain(dir, err)
-		gained = gained || err == nil
 	}
-	return gained
+	return added
 }
 
-// complain logs what is wrong with a directory, or with all if it is "", unless it
-// has done so already.
-func (w *watcher) complain(dir string, err error) {
+func (w *watcher) logOnce(dir string, err error) {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		delete(w.said, dir)
+		delete(w.logged, dir)
 		return
 	}
-	if len(w.said) > 2*len(w.session.dirs)+1 {
-		clear(w.said) // of directories that are no longer asked for
+	if len(w.logged) > 2*len(w.set.dirs)+1 {
+		clear(w.logged) // drop directories that find no longer returns
 	}
-	if text := err.Error(); w.said[dir] != text {
-		w.said[dir] = text
-		w.opts.Log.Warn("a directory can't be watched: changes in it will be missed", "err", err)
+	if text := err.Error(); w.logged[dir] != text {
+		w.logged[dir] = text
+		w.opts.Log.Warn("a directory can't be watched: changes in it are not noticed", "err", err)
 	}
 }
 
-func tidy(dirs []string) []string {
-	clean := make([]string, len(dirs))
-	for i, dir := range dirs {
-		clean[i] = filepath.Clean(dir)
+// waitQuiet waits until there was no signal for quiet, or until most has passed. It
+// returns false if ctx has ended.
+func waitQuiet(ctx context.Context, signals <-chan struct{}, quiet, most time.Duration) bool {
+	end, last := time.NewTimer(quiet), time.NewTimer(most)
+	defer end.Stop()
+	defer last.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-signals:
+			end.Reset(quiet)
+		case <-end.C:
+			return ctx.Err() == nil
+		case <-last.C:
+			return ctx.Err() == nil
+		}
 	}
-	slices.Sort(clean)
-	return slices.Compact(clean)
 }

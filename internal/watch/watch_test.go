@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/watch"
 )
 
-// Each way to change what is in a directory is told, by a notice and not by looking.
+// Each operation in a directory is reported as an event, without polling.
 func TestEveryOperation(t *testing.T) {
 	for name, change := range map[string]func(file string) error{
 		"create": func(file string) error { return os.WriteFile(file+".new", nil, 0o600) },
@@ -32,7 +32,7 @@ func TestEveryOperation(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "file")
 			write(t, file, "text")
-			r := start(t, deaf(), dir)
+			r := start(t, withoutPolling(), dir)
 			r.changes(func() { require.NoError(t, change(file)) })
 		})
 	}
@@ -57,48 +57,39 @@ func TestDirectoriesBelowAreNotWatched(t *testing.T) {
 
 func TestSeveralDirectories(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
-	r := start(t, deaf(), a, b, a+"/", filepath.Join(a, "missing"))
+	r := start(t, withoutPolling(), a, b, a+"/", filepath.Join(a, "missing"))
 	r.changes(func() { write(t, filepath.Join(a, "file"), "") })
 	r.changes(func() { write(t, filepath.Join(b, "file"), "") })
 }
 
-// notice is what Only is asked about.
-type notice struct {
-	dir, name string
-	op        watch.Op
-}
-
-// notices are a filter that remembers what it was asked about.
-type notices struct {
+// filter is a function for Options.Only that records its arguments.
+type filter struct {
 	mu   sync.Mutex
-	seen []notice
-	only func(notice) bool
+	seen map[[2]string]bool
+	only func(name string) bool
 }
 
-func (n *notices) filter(dir, name string, op watch.Op) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	seen := notice{dir, name, op}
-	n.seen = append(n.seen, seen)
-	return n.only(seen)
-}
-
-func (n *notices) has(dir, name string, op watch.Op) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, s := range n.seen {
-		if s.dir == dir && s.name == name && s.op&op != 0 {
-			return true
-		}
+func (f *filter) accept(dir, name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen == nil {
+		f.seen = map[[2]string]bool{}
 	}
-	return false
+	f.seen[[2]string{dir, name}] = true
+	return f.only(name)
 }
 
-func TestOnlyPicks(t *testing.T) {
+func (f *filter) has(dir, name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen[[2]string{dir, name}]
+}
+
+func TestOnlySelectsEvents(t *testing.T) {
 	dir := t.TempDir()
-	n := &notices{only: func(n notice) bool { return n.name == "picked" && n.op&watch.Remove == 0 }}
-	opts := deaf()
-	opts.Only = n.filter
+	f := &filter{only: func(name string) bool { return name == "picked" }}
+	opts := withoutPolling()
+	opts.Only = f.accept
 	r := start(t, opts, dir+"/.")
 	other, picked := filepath.Join(dir, "other"), filepath.Join(dir, "picked")
 
@@ -110,22 +101,18 @@ func TestOnlyPicks(t *testing.T) {
 		require.NoError(t, os.Chmod(dir, 0o700))
 	})
 	r.changes(func() { write(t, picked, "text") })
-	r.ignores(func() { require.NoError(t, os.Remove(picked)) })
+	r.changes(func() { require.NoError(t, os.Remove(picked)) })
 
-	assert.True(t, n.has(dir, "other", watch.Create))
-	assert.True(t, n.has(dir, "other", watch.Write))
-	assert.True(t, n.has(dir, "other", watch.Chmod))
-	assert.True(t, n.has(dir, "other", watch.Rename))
-	assert.True(t, n.has(dir, "other2", watch.Create))
-	assert.True(t, n.has(dir, ".", watch.Chmod), "the directory itself goes by the name of .")
-	require.Eventually(t, func() bool { return n.has(dir, "picked", watch.Remove) }, patience, tick)
+	assert.True(t, f.has(dir, "other"))
+	assert.True(t, f.has(dir, "other2"))
+	assert.True(t, f.has(dir, "."), "the directory itself has the name .")
 }
 
-// What is not picked can't hide that the directory itself is gone and back.
-func TestOnlyIsNotAskedWhetherADirectoryIsThere(t *testing.T) {
+// A removed and created directory is reported even if Only rejects all events.
+func TestOnlyDoesNotHideReplacedDirectories(t *testing.T) {
 	dir := mkdir(t, filepath.Join(t.TempDir(), "dir"))
 	opts := fast()
-	opts.Only = func(string, string, watch.Op) bool { return false }
+	opts.Only = func(string, string) bool { return false }
 	r := start(t, opts, dir)
 	r.changes(func() { require.NoError(t, os.Remove(dir)) })
 	r.changes(func() { mkdir(t, dir) })
@@ -174,8 +161,8 @@ func TestALinkThatIsSwapped(t *testing.T) {
 	}
 }
 
-// A directory may be watched under two names; one going must not take the other
-// with it.
+// A directory may be watched under two names; removing one must not end the watch of
+// the other.
 func TestTwoNamesOfOneDirectory(t *testing.T) {
 	parent := t.TempDir()
 	dir, alias := mkdir(t, filepath.Join(parent, "dir")), filepath.Join(parent, "alias")
@@ -190,8 +177,8 @@ func TestTwoNamesOfOneDirectory(t *testing.T) {
 	r.changes(func() { write(t, filepath.Join(dir, "file"), "text") })
 }
 
-// A directory whose parent is watched as well is reported by the parent alone. If the
-// name there is but a link, nobody reports it, and its number may be used again.
+// fsnotify reports the removal of a directory through its watched parent only. If the
+// parent has just a link to it, there is no event, and the inode number may be reused.
 func TestALinkedDirectoryIsMadeAnew(t *testing.T) {
 	parent, elsewhere := t.TempDir(), t.TempDir()
 	dir := mkdir(t, filepath.Join(elsewhere, "dir"))
@@ -206,12 +193,12 @@ func TestALinkedDirectoryIsMadeAnew(t *testing.T) {
 	}
 }
 
-func TestDirsFuncFollowsWhatIsFound(t *testing.T) {
+func TestDirsFollowsFind(t *testing.T) {
 	parent := t.TempDir()
 	var dirs atomic.Pointer[[]string]
 	a, b := mkdir(t, filepath.Join(parent, "a")), mkdir(t, filepath.Join(parent, "b"))
 	dirs.Store(&[]string{parent, a})
-	r := startFunc(t, deaf(), func() []string { return *dirs.Load() })
+	r := startFunc(t, withoutPolling(), func() []string { return *dirs.Load() })
 	r.changes(func() { write(t, filepath.Join(a, "file"), "text") })
 	r.ignores(func() { write(t, filepath.Join(b, "file"), "text") })
 
@@ -221,16 +208,16 @@ func TestDirsFuncFollowsWhatIsFound(t *testing.T) {
 	r.ignores(func() { write(t, filepath.Join(a, "file"), "more") })
 }
 
-// What find finds may change between its answer and the watch of it. Here it does so
-// twice: nobody tells of the new directories, so find has to be asked again.
-func TestDirsFuncAsksUntilNothingIsNew(t *testing.T) {
+// Directories may be created between the result of find and the watch of it. No event
+// reports those, so find must be called again.
+func TestFindIsRepeatedUntilNothingIsNew(t *testing.T) {
 	parent := t.TempDir()
 	deep := filepath.Join(parent, "a", "b")
-	asked := 0
+	calls := 0
 	find := func() (dirs []string) {
 		defer func() {
-			asked++
-			if asked == 1 {
+			calls++
+			if calls == 1 {
 				mkdir(t, deep)
 			}
 		}()
@@ -241,26 +228,26 @@ func TestDirsFuncAsksUntilNothingIsNew(t *testing.T) {
 		}
 		return dirs
 	}
-	r := startFunc(t, deaf(), find)
+	r := startFunc(t, withoutPolling(), find)
 	r.changes(func() { write(t, filepath.Join(deep, "file"), "text") })
 }
 
-// An answer that is never the same twice must not keep changed from being called.
-func TestDirsFuncThatNeverFindsTheSame(t *testing.T) {
+// A find that returns something else each time must not prevent calls of changed.
+func TestFindThatNeverReturnsTheSame(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
 	find := func() []string {
 		n++
 		return []string{dir, filepath.Join(dir, string(rune('a'+n%26)))}
 	}
-	r := startFunc(t, deaf(), find)
+	r := startFunc(t, withoutPolling(), find)
 	r.wait(3)
 }
 
-// A steady stream of events must not put the call off for ever.
+// A steady stream of events must not delay the call forever.
 func TestASteadyStream(t *testing.T) {
 	dir := t.TempDir()
-	opts := deaf()
+	opts := withoutPolling()
 	opts.Quiet, opts.MaxWait = time.Hour, 50*time.Millisecond
 	r := start(t, opts, dir)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -280,14 +267,14 @@ func TestASteadyStream(t *testing.T) {
 	<-stopped
 }
 
-// What happens during a call leads to another one, and not at the same time.
+// A change during a call leads to another call, after the first has ended.
 func TestCallsFollowEachOther(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	var running, overlaps, calls atomic.Int64
 	release, done := make(chan struct{}), make(chan error, 1)
 	go func() {
-		done <- watch.Dirs(ctx, []string{dir}, fast(), func() {
+		done <- watch.Dirs(ctx, func() []string { return []string{dir} }, fast(), func() {
 			if running.Add(1) > 1 {
 				overlaps.Add(1)
 			}
@@ -297,7 +284,7 @@ func TestCallsFollowEachOther(t *testing.T) {
 		})
 	}()
 	for n := range int64(5) {
-		require.Eventually(t, func() bool { return calls.Load() > n }, patience, tick)
+		require.Eventually(t, func() bool { return calls.Load() > n }, timeout, tick)
 		write(t, filepath.Join(dir, "file"), "text")
 		release <- struct{}{}
 	}
@@ -310,18 +297,18 @@ func TestCallsFollowEachOther(t *testing.T) {
 func TestAContextThatHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.NoError(t, watch.Dirs(ctx, []string{t.TempDir()}, nil, func() { t.Error("changed was called") }))
+	require.NoError(t, watch.Dirs(ctx, func() []string { return []string{t.TempDir()} }, nil, func() { t.Error("changed was called") }))
 }
 
 func TestTheContextEndsTheWatchAtOnce(t *testing.T) {
 	dir := t.TempDir()
-	opts := deaf()
+	opts := withoutPolling()
 	opts.Quiet, opts.MaxWait = time.Hour, time.Hour
-	n := &notices{only: func(notice) bool { return true }}
-	opts.Only = n.filter
+	f := &filter{only: func(string) bool { return true }}
+	opts.Only = f.accept
 	r := start(t, opts, dir)
 	write(t, filepath.Join(dir, "file"), "text")
-	require.Eventually(t, func() bool { return n.has(dir, "file", watch.Create) }, patience, tick)
-	r.stop() // while the change waits to be told
+	require.Eventually(t, func() bool { return f.has(dir, "file") }, timeout, tick)
+	r.stop() // while the change is pending
 	assert.EqualValues(t, 1, r.calls.Load())
 }

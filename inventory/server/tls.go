@@ -5,10 +5,8 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
-	"github.com/ashlar-go/ashlar/internal/watch"
 )
 
 // loadTLS reads the certificate of TLS_CERT and TLS_KEY; it is nil if there is none.
@@ -31,24 +29,17 @@ func (s *Server) tlsConfig() *tls.Config {
 	return s.certs.Config("h2", "http/1.1")
 }
 
-// watchCertificate takes a new certificate when there is one, until ctx ends.
+// watchCertificate reloads the certificate when its files change, until ctx ends.
 func (s *Server) watchCertificate(ctx context.Context) error {
 	if s.certs == nil {
 		return nil
 	}
-	reload := func() {
-		switch changed, err := s.certs.Reload(); {
-		case err != nil:
-			s.log.Error("the certificate could not be reloaded; the one of before stays in use", "err", err)
-		case changed:
-			s.log.Info("certificate reloaded")
+	s.certs.Watch(ctx, func(err error) {
+		if err != nil {
+			s.log.Error("the TLS certificate can't be reloaded; the previous one stays in use", "err", err)
+			return
 		}
-	}
-	visible := func(_, name string, _ watch.Op) bool {
-		return !strings.HasPrefix(name, ".") || name == "." || name == "..data"
-	}
-	if err := watch.Dirs(ctx, s.certs.Dirs(), &watch.Options{Only: visible, Log: s.log}, reload); err != nil {
-		s.log.Error("the certificate is not watched; a new one needs a restart", "err", err)
-	}
+		s.log.Info("TLS certificate reloaded")
+	})
 	return nil
 }

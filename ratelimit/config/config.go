@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -11,29 +12,28 @@ import (
 
 // File is one configuration file: YAML with one domain.
 type File struct {
-	Name string // stands before line and column in faults
+	Name string // precedes line and column in faults
 	Data []byte
 }
 
-// Options are the choices of [Parse], [Load] and [LoadDir]. A nil *Options is
-// the zero one.
+// Options configure [Parse], [Load] and [LoadDir]. Nil, like each zero field, means
+// the default.
 type Options struct {
-	// MergeDomains lets several files describe one domain (MERGE_DOMAIN_CONFIG).
-	// Their rules then follow each other in the order of the file names. By
-	// default the second file is a fault.
+	// MergeDomains lets several files describe one domain (MERGE_DOMAIN_CONFIG):
+	// their rules are joined in the order of the file names. By default the second
+	// file is a fault.
 	MergeDomains bool
-	// IgnoreDotFiles leaves out files and directories whose name begins with a
-	// dot (RUNTIME_IGNOREDOTFILES).
+	// IgnoreDotFiles skips files and directories whose name begins with a dot
+	// (RUNTIME_IGNOREDOTFILES).
 	IgnoreDotFiles bool
 
-	// MaxFileBytes is how long one file may be; 0 means 16 MiB.
+	// MaxFileBytes is the size of the largest file; 0 means 16 MiB.
 	MaxFileBytes int64
-	// MaxTotalBytes is how long all files that are loaded may be together; 0
-	// means 64 MiB.
+	// MaxTotalBytes bounds the size of all files together; 0 means 64 MiB.
 	MaxTotalBytes int64
-	// MaxFiles is how many files and directories Load looks at; 0 means 10,000.
+	// MaxFiles bounds the number of files and directories; 0 means 10,000.
 	MaxFiles int
-	// MaxDepth is how many directories may be in each other; 0 means 32.
+	// MaxDepth bounds how deep directories may be nested; 0 means 32.
 	MaxDepth int
 }
 
@@ -49,30 +49,34 @@ func (o *Options) withDefaults() Options {
 	return r
 }
 
-// Config is what a set of files says. Nothing in it may be changed.
+// Config is the content of a set of files. It must not be changed.
 type Config struct {
-	// Ruleset is what an engine uses.
+	// Ruleset is for [ratelimit.Engine.Use].
 	Ruleset *ratelimit.Ruleset
-	// Domains is what Ruleset was compiled from, one for each of Files.
+	// Domains is the input of Ruleset, one domain for each of Files.
 	Domains []ratelimit.Domain
 	// Files are the names of the files, sorted.
 	Files []string
-	// Warnings are what was accepted but is hardly meant, in the order of Faults.
+	// Warnings report likely mistakes, in the order of Faults.
 	Warnings []*Fault
 }
 
-// Parse reads files, in the order of their names whatever the order given. The
-// error is [Faults]. No files at all make an empty Config.
+// Parse decodes and compiles files, in the order of their names. The error is
+// [Faults]. No files make an empty Config.
 func Parse(files []File, opts *Options) (*Config, error) {
 	return build(files, nil, opts.withDefaults())
 }
 
-// build is Parse for files of which some could not be read: faults says why.
-func build(files []File, faults Faults, opts Options) (*Config, error) {
+// build is Parse for files of which some could not be read, for which faults has the
+// reasons.
+func build(files []File, faults []*Fault, opts Options) (*Config, error) {
+	files = slices.SortedFunc(slices.Values(files), func(a, b File) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), bytes.Compare(a.Data, b.Data))
+	})
 	var c Config
 	var docs []*document
-	for _, f := range sortFiles(files) {
-		doc := decodeFile(f, opts)
+	for _, f := range files {
+		doc := decodeFile(f, opts.MaxFileBytes)
 		faults = append(faults, doc.faults...)
 		c.Warnings = append(c.Warnings, doc.warnings...)
 		if doc.ok {
@@ -81,18 +85,17 @@ func build(files []File, faults Faults, opts Options) (*Config, error) {
 			c.Domains = append(c.Domains, doc.domain)
 		}
 	}
+	place := func(at ratelimit.Place, field string) *Fault { return docs[at.Source].locate(at.Path, field) }
 	rules, err := ratelimit.Compile(c.Domains, &ratelimit.CompileOptions{MergeDomains: opts.MergeDomains})
-	faults = append(faults, translateError(docs, err)...)
+	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
+		faults = append(faults, Translate(compiled, place)...)
+	} else if err != nil {
+		return nil, err
+	}
 	if len(faults) > 0 {
-		return nil, Faults(tidy(faults))
+		return nil, Faults(sortFaults(faults))
 	}
 	c.Ruleset = rules
-	c.Warnings = tidy(append(c.Warnings, translate(docs, rules.Warnings())...))
+	c.Warnings = sortFaults(append(c.Warnings, Translate(rules.Warnings(), place)...))
 	return &c, nil
-}
-
-func sortFiles(files []File) []File {
-	return slices.SortedFunc(slices.Values(files), func(a, b File) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), bytes.Compare(a.Data, b.Data))
-	})
 }

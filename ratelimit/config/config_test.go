@@ -186,7 +186,7 @@ func TestEveryProblemOfEveryFile(t *testing.T) {
 		"a.yaml:6:22: invalid rate limit unit 'x': use " + ratelimit.UnitNames,
 		"b.yaml:1:9: duplicate domain 'one' in config file (the other is at a.yaml:1:9)",
 		"b.yaml:4:35: error loading config file: yaml: cannot unmarshal !!int `-1` into uint32: requests_per_unit must be a whole number from 0 to 4294967295",
-		"c.yaml:1:1: error loading config file: yaml: did not find expected node content",
+		"c.yaml:2:1: error loading config file: yaml: did not find expected node content",
 		"d.yaml:1:1: config file cannot have empty domain",
 	}
 	require.Error(t, err)
@@ -242,5 +242,5 @@ func TestTooManyProblems(t *testing.T) {
 	var faults config.Faults
 	require.True(t, errors.As(err, &faults))
 	assert.Len(t, faults, 1001)
-	assert.Equal(t, "f: more than 1000 problems: the rest is left out", faults[0].Error())
+	assert.Equal(t, "f: more than 1000 problems: the rest is omitted", faults[0].Error())
 }

@@ -1,183 +1,213 @@
 package config
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// decodeFile reads one file. It never fails: what is wrong is in the report.
-func decodeFile(f File, opts Options) *document {
-	doc := &document{report: report{file: f.Name}, root: &entry{at: startOfFile}}
-	if int64(len(f.Data)) > opts.MaxFileBytes {
-		doc.fault(mark{}, "the file has more than %d bytes", opts.MaxFileBytes)
+// field is a key that a map may have, and the function that decodes its value.
+type field struct {
+	name   string
+	decode func(value)
+}
+
+// value is the value of a key, or an element of a list, and its place.
+type value struct {
+	pair
+	place *place
+}
+
+// The kinds of maps, as faults name them.
+const (
+	inDocument = "at the top of the file"
+	inRule     = "in a descriptor"
+	inLimit    = "in rate_limit"
+	inReplaces = "in an entry of replaces"
+)
+
+// What the value of a field must be, as faults name it.
+const (
+	wantString = "a string"
+	wantBool   = "true or false"
+	wantNumber = "a whole number from 0 to 4294967295"
+)
+
+func (d *decoder) documentFields(domain *ratelimit.Domain) []field {
+	return []field{
+		{"domain", scalarInto(d, &domain.Name, wantString)},
+		{"descriptors", func(v value) { domain.Rules = d.rules(v, len(domain.Name)) }},
+	}
+}
+
+// ruleFields lists the fields of a descriptor; above is the length of the composite
+// key of the descriptor around it. Nested descriptors come last, because they need the
+// key and value.
+func (d *decoder) ruleFields(r *ratelimit.Rule, above int) []field {
+	return []field{
+		{"key", scalarInto(d, &r.Key, wantString)},
+		{"value", scalarInto(d, &r.Value, wantString)},
+		{"rate_limit", func(v value) { r.Limit = d.limit(v) }},
+		{"shadow_mode", scalarInto(d, &r.ShadowMode, wantBool)},
+		{"quota_mode", scalarInto(d, &r.QuotaMode, wantBool)},
+		{"detailed_metric", scalarInto(d, &r.DetailedMetric, wantBool)},
+		{"value_to_metric", scalarInto(d, &r.ValueToMetric, wantBool)},
+		{"share_threshold", scalarInto(d, &r.ShareThreshold, wantBool)},
+		{"on_store_failure", scalarInto(d, &r.OnStoreFailure, wantString)},
+		{"metadata", func(v value) { r.Metadata = d.metadata(v) }},
+		{"descriptors", func(v value) { r.Rules = d.rules(v, compositeLen(above, r)) }},
+	}
+}
+
+// limit is a rate_limit while it is decoded.
+type limit struct {
+	ratelimit.Limit
+	hasRequests bool // requests_per_unit is set
+}
+
+// limitFields lists the fields of rate_limit. The unit depends on unlimited.
+func (d *decoder) limitFields(l *limit) []field {
+	return []field{
+		{"unlimited", scalarInto(d, &l.Unlimited, wantBool)},
+		{"unit", func(v value) { l.Unit = d.unit(v, l.Unlimited) }},
+		{"requests_per_unit", func(v value) {
+			l.hasRequests = !isNull(target(v.value))
+			scalarInto(d, &l.RequestsPerUnit, wantNumber)(v)
+		}},
+		{"name", scalarInto(d, &l.Name, wantString)},
+		{"replaces", func(v value) { l.Replaces = d.replaces(v) }},
+	}
+}
+
+func (d *decoder) replacesFields(name *string) []field {
+	return []field{{"name", scalarInto(d, name, wantString)}}
+}
+
+// decodeFile decodes one file; the document has the faults.
+func decodeFile(f File, maxBytes int64) *document {
+	doc := &document{file: f.Name, root: &place{at: mark{1, 1}}}
+	if int64(len(f.Data)) > maxBytes {
+		doc.fault(mark{}, "the file has more than %d bytes", maxBytes)
 		return doc
 	}
-	root, ok := readDocument(&doc.report, f.Data)
-	if !ok {
+	roots, err := readDocuments(f.Data)
+	switch {
+	case err != nil:
+		message, line := libraryMessage(err)
+		doc.fault(mark{line, min(line, 1)}, "error loading config file: %s", message)
+		return doc
+	case len(roots) > 1:
+		doc.fault(markOf(roots[1]), "error loading config file: a file holds one document, and another one begins here: move it to a file of its own")
+	case len(roots) == 0 || isNull(roots[0]):
+		doc.ok = true // Compile reports the missing domain
 		return doc
 	}
-	d := &decoder{report: &doc.report, open: make(map[*yaml.Node]bool)}
-	doc.ok = d.document(doc, root) && !d.stopped
+	root := roots[0]
+	doc.root.at = markOf(root)
+	if root.Kind != yaml.MappingNode {
+		doc.fault(doc.root.at, "error loading config file: yaml: cannot unmarshal %s: the file must be a map with domain and descriptors", tagged(root))
+		return doc
+	}
+	d := &decoder{document: doc, open: make(map[*yaml.Node]bool)}
+	d.fields(value{pair{value: root}, doc.root}, inDocument, d.documentFields(&doc.domain))
+	doc.ok = !d.stopped
 	return doc
 }
 
-// document reads the top of the file; root is nil if the file holds nothing.
-func (d *decoder) document(doc *document, root *yaml.Node) bool {
-	if root == nil || isNull(root) {
-		return true // for Compile to miss the domain
-	}
-	doc.root.at = markOf(root)
-	if root.Kind != yaml.MappingNode {
-		d.fault(doc.root.at, "error loading config file: yaml: cannot unmarshal %s: the file must be a map with domain and descriptors", tagged(root))
-		return false
-	}
-	s := scope{entry: doc.root}
-	d.fields(root, inDocument, func(p pair) {
-		switch p.name {
-		case "domain":
-			doc.domain.Name = decode[string](d, s, p, wantText)
-		case "descriptors":
-			doc.domain.Rules = d.rules(s, p, len(doc.domain.Name))
+// readDocuments returns the roots of the first document and of further ones that are
+// not empty. It turns panics of the YAML library into errors.
+func readDocuments(data []byte) (roots []*yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: %v", r)
 		}
-	})
-	return true
-}
-
-// fields calls set with each field of a map that means something there. Nested
-// rules come last: by then what they are nested in is known.
-func (d *decoder) fields(at *yaml.Node, l level, set func(p pair)) {
-	d.within(at, func(n *yaml.Node) {
-		ps := d.pairs(n, badKey)
-		var nested []pair
-		for _, p := range ps {
-			switch {
-			case !d.settle(&p, ps, l):
-			case p.name == "descriptors":
-				nested = append(nested, p)
-			default:
-				set(p)
-			}
+	}()
+	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		var doc yaml.Node
+		if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+			return roots, nil
+		} else if err != nil {
+			return nil, err
 		}
-		for _, p := range nested {
-			set(p)
-		}
-	})
-}
-
-// settle finds out whether p is a field of level l. A misspelled one, once
-// reported, becomes what it was meant to be.
-func (d *decoder) settle(p *pair, all []pair, l level) bool {
-	if l.knows(p.name) {
-		return true
-	}
-	if known(p.name) {
-		d.warn(markOf(p.key), "key '%s' has no effect %s: it belongs %s", p.name, l, belongs(p.name))
-		if p.name != "metadata" {
-			d.check(p.value)
-		}
-		return false
-	}
-	p.name = d.unknown(*p, l)
-	return l.knows(p.name) && !hasName(all, p.name)
-}
-
-// unknown reports an unknown key and returns what was probably meant.
-func (d *decoder) unknown(p pair, l level) string {
-	if len(d.faults) > maxFaults {
-		return "" // it takes long to suggest something, and no one would see it
-	}
-	meant := suggestKey(p.name, l)
-	hint := ""
-	if meant != "" {
-		hint = fmt.Sprintf(": did you mean '%s'?", meant)
-	}
-	d.fault(markOf(p.key), "config error, unknown key '%s'%s", show(p.name), hint)
-	return meant
-}
-
-func hasName(ps []pair, name string) bool {
-	for _, p := range ps {
-		if p.name == name {
-			return true
+		if root := doc.Content[0]; len(roots) == 0 || !isNull(root) {
+			roots = append(roots, root)
 		}
 	}
-	return false
 }
 
-// rules reads a list of descriptors; above is the length of the composite key
-// they are under.
-func (d *decoder) rules(s scope, p pair, above int) []ratelimit.Rule {
-	var rules []ratelimit.Rule
-	d.list(s, p, "a list of descriptors", func(at *yaml.Node) {
-		r, e := d.rule(at, above)
+var libraryLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\n  )?(?:line (\d+): )?`)
+
+// libraryMessage separates the line from an error of the YAML library; 0 is none.
+func libraryMessage(err error) (message string, line int) {
+	text := err.Error()
+	m := libraryLine.FindStringSubmatch(text)
+	line, _ = strconv.Atoi(m[1])
+	message = text[len(m[0]):]
+	if line > 0 && strings.HasPrefix(message, "did not find expected") {
+		line++ // the parser counts these from 0
+	}
+	return "yaml: " + message, line
+}
+
+// rules decodes a list of descriptors; above is the length of the composite key of the
+// descriptor that holds it.
+func (d *decoder) rules(v value, above int) (rules []ratelimit.Rule) {
+	d.list(v, "a list of descriptors", func(v value) {
+		var r ratelimit.Rule
+		d.fields(v, inRule, d.ruleFields(&r, above))
 		rules = append(rules, r)
-		s.entry.rules = append(s.entry.rules, e)
+		if d.keyBytes += compositeLen(above, &r); d.keyBytes > maxKeyBytes && !d.stopped {
+			d.stop(v.value, "the keys and values of nested descriptors come to more than %d bytes", maxKeyBytes)
+		}
 	})
 	return rules
 }
 
-// list calls f with each map of a field that is a list of maps, or null.
-func (d *decoder) list(s scope, p pair, want string, f func(at *yaml.Node)) {
-	s.note(p, markOf(p.key))
-	switch n := target(p.value); {
-	case isNull(n):
-	case n.Kind == yaml.SequenceNode:
-		d.within(p.value, func(n *yaml.Node) { d.elements(n, f) })
-	default:
-		d.mismatch(s, p, want)
-	}
+func compositeLen(above int, r *ratelimit.Rule) int {
+	return above + len("._") + len(r.Key) + len(r.Value)
 }
 
-func (d *decoder) rule(at *yaml.Node, above int) (r ratelimit.Rule, e *entry) {
-	e = &entry{at: markOf(at)}
-	s := scope{entry: e, from: aliasMark(at)}
-	composite := func() int { return above + len("._") + len(r.Key) + len(r.Value) }
-	d.fields(at, inRule, func(p pair) {
-		if p.name == "descriptors" {
-			r.Rules = d.rules(s, p, composite())
-			return
-		}
-		d.ruleField(&r, s, p)
+// limit decodes rate_limit, nil for null.
+func (d *decoder) limit(v value) *ratelimit.Limit {
+	if !d.isMap(v, "a map with unit and requests_per_unit") {
+		return nil
+	}
+	var l limit
+	d.fields(v, inLimit, d.limitFields(&l))
+	if l.Unit != 0 && !l.Unlimited && !l.hasRequests {
+		d.warn(markOf(v.key), "requests_per_unit is missing: it counts as 0, which puts every request over the limit")
+	}
+	return &l.Limit
+}
+
+// unit decodes a unit, 0 for an unknown one: only here its name is known.
+func (d *decoder) unit(v value, unlimited bool) ratelimit.Unit {
+	var name string
+	scalarInto(d, &name, wantString)(v)
+	unit, ok := ratelimit.ParseUnit(name)
+	switch {
+	case name == "" || ok:
+	case unlimited:
+		d.warn(markOf(v.value), "unknown unit '%.100s' is ignored because the limit is unlimited: remove it", name)
+	default:
+		d.faultIn(v, "invalid rate limit unit '%.100s': use %s", name, ratelimit.UnitNames)
+	}
+	return unit
+}
+
+func (d *decoder) replaces(v value) (names []string) {
+	d.list(v, "a list of maps with a name", func(v value) {
+		var name string
+		d.fields(v, inReplaces, d.replacesFields(&name))
+		names = append(names, name)
 	})
-	d.keyBytes += composite()
-	if d.keyBytes > maxKeyBytes && !d.stopped {
-		d.stop(at, "the keys and values of nested descriptors come to more than %d bytes", maxKeyBytes)
-	}
-	return r, e
-}
-
-func (d *decoder) ruleField(r *ratelimit.Rule, s scope, p pair) {
-	switch p.name {
-	case "key":
-		r.Key = decode[string](d, s, p, wantText)
-	case "value":
-		r.Value = decode[string](d, s, p, wantText)
-	case "rate_limit":
-		r.Limit = d.limit(s, p)
-	case "on_store_failure":
-		r.OnStoreFailure = ratelimit.FailurePolicy(decode[string](d, s, p, wantText))
-	case "metadata":
-		r.Metadata = d.metadata(s, p)
-	default:
-		*flag(r, p.name) = decode[bool](d, s, p, wantFlag)
-	}
-}
-
-// flag is where the boolean of that name goes.
-func flag(r *ratelimit.Rule, name string) *bool {
-	switch name {
-	case "shadow_mode":
-		return &r.ShadowMode
-	case "quota_mode":
-		return &r.QuotaMode
-	case "detailed_metric":
-		return &r.DetailedMetric
-	case "value_to_metric":
-		return &r.ValueToMetric
-	default:
-		return &r.ShareThreshold
-	}
+	return names
 }

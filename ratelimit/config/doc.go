@@ -1,5 +1,5 @@
-// Package config reads rate limit configuration from YAML: one domain per file,
-// as many files as a directory holds, compiled into one [ratelimit.Ruleset].
+// Package config reads rate limit configuration from YAML files: one domain per file,
+// all files of a directory, compiled into one [ratelimit.Ruleset].
 //
 //	domain: mongo
 //	descriptors:
@@ -7,70 +7,93 @@
 //	    value: users
 //	    rate_limit: {unit: second, requests_per_unit: 500}
 //
-// An engine takes it as it is:
+// [Parse] reads files in memory, [Load] those of a file system, and [LoadDir] those of
+// the directory of RUNTIME_ROOT, RUNTIME_SUBDIRECTORY and RUNTIME_APPDIRECTORY:
 //
-//	c, err := config.LoadDir("/srv/runtime_data/current", "ratelimit", "config", nil)
+//	c, err := config.LoadDir(config.Dir{Root: "/srv/limits", AppDirectory: "config"}, nil)
 //	if err != nil {
-//		return err // each fault on a line
+//		return err // one line for each fault
 //	}
 //	engine.Use(c.Ruleset)
 //
-// [Parse] takes files that are in memory, [Load] those of a file system and
-// [LoadDir] those of the directory that the settings RUNTIME_ROOT,
-// RUNTIME_SUBDIRECTORY and RUNTIME_APPDIRECTORY make up. None of them keeps
-// anything, so calling it again is how to reload.
+// [Watch] loads a directory and follows its changes:
 //
-// Either everything is right and there is a [Config], or nothing is used and the
-// error is [Faults]: every problem of every file, each with its file, line and
-// column, in an order that depends on nothing but the files:
+//	err := config.Watch(ctx, dir, nil,
+//		func(c *config.Config) { engine.Use(c.Ruleset) },
+//		func(err error) { log.Print(err) })
+//
+// A configuration is applied as a whole or not at all. The error is [Faults]: every
+// problem of every file, with file, line and column, in a stable order:
 //
 //	mongo.yaml:5:23: invalid rate limit unit 'seconds': use second, minute, hour, day, week, month or year
 //	redis.yaml:4:5: config error, unknown key 'ratelimit': did you mean 'rate_limit'?
 //
-// What loads but is hardly meant is in [Config.Warnings].
+// [Config.Warnings] reports likely mistakes in a valid configuration. Package
+// ratelimit/xds uses the same faults for the resources of a discovery server.
 //
-// # What is accepted
+// # Accepted files
 //
-// What the reference service accepts loads here, and what it refuses is refused
-// with its words (reference 1.15); a hint may follow them. In particular:
+// Files that the reference service accepts are accepted, and what it rejects is
+// rejected in the same words, to which a hint may be added (REFERENCE.md, 7.2):
 //
-//   - A known key in the wrong place is ignored. Here it is a warning as well.
-//   - Text may be written as an integer or a boolean; a floating-point number,
-//     a date or an integer beyond 64 bits has to be quoted.
-//   - Booleans may be spelled true, yes, y and on, or false, no, n and off.
+//   - A known key in the wrong place is ignored, with a warning.
+//   - A string may be written as an integer or a boolean; a floating-point number, a
+//     date or an integer beyond 64 bits must be quoted.
+//   - Booleans are true, yes, y and on, or false, no, n and off.
 //   - Anchors, aliases and merge keys work.
-//   - Every file under the directory is read, whatever its extension; its name
-//     is its path with "." for "/".
+//   - Every file of the directory is read, whatever its extension; its name is its path
+//     with "." for "/".
 //
-// It differs in these: a file with a second document that is not empty is
-// refused, where the reference service ignores all but the first;
-// share_threshold needs a value that ends in "*", as the specification has it; a
-// number in metadata has to be finite; and the directories in which Kubernetes
-// keeps the versions of a mounted ConfigMap are not read, so that its files
-// don't count twice.
+// There are four differences. A second document in a file is rejected unless it is
+// empty. With share_threshold the value must end in "*". Numbers in metadata must be
+// finite. The directories in which Kubernetes keeps the versions of a mounted ConfigMap
+// are skipped, so that its files do not count twice.
+//
+// # Triggers of Watch
+//
+// By default, Watch loads the files after a swap of the root: a change of the entry
+// RUNTIME_ROOT in its parent directory, such as renaming a link over it. Changes in the
+// directories below have no effect until then, so that a release can be prepared there.
+// If the root is a link through "..data", as in a mounted ConfigMap, a swap of "..data"
+// counts too.
+//
+// With [WatchOptions].WatchContents, the trigger is a write, create, chmod, remove or
+// rename in the directory of the files or in a directory below. This is the mode for a
+// ConfigMap that is mounted as the directory of the files.
+//
+// In both modes it is a trigger when a watched directory is removed, created or
+// replaced by another one on its path. A missing directory of files is waited for. In
+// the default mode, a directory that appears without a swap of the root may still be
+// incomplete, so changes in it count until the next swap. Changes of a file elsewhere
+// that a link in the directory points to are not noticed (REFERENCE.md, 7.3).
 //
 // # Design notes
 //
-// Files are decoded by walking yaml.Node trees rather than into structs: only
-// nodes know their line and column, and only a walk of our own can go on after
-// the first problem. Single scalars are still decoded by the YAML library, so
-// that what is a boolean or a number is decided in one place.
+// Adding a YAML field takes one line in a table of decode.go (such as ruleFields), a
+// field of [ratelimit.Rule] or [ratelimit.Limit], and tests. The table is the only list
+// of keys: known keys, the hint where a misplaced key belongs, and "did you mean" all
+// follow from it, and each entry decodes into the variable that it names.
 //
-// The walk expands aliases, which the library bounds only in its own decoding.
-// Here what aliases add is bounded by nodes visited, nesting by depth, and
-// everything else by the size of the file.
+// Files are decoded from yaml.Node trees, not into structs, because only nodes have a
+// line and column, and decoding must go on after the first problem. Scalars are still
+// converted by the YAML library, so that it alone defines what is a boolean or a
+// number. Syntax errors are those of the library: with its line, and only the first of
+// a file.
 //
-// The meaning of the rules is checked by [ratelimit.Compile] alone, whichever
-// way they came; this package only finds the place in the file for what Compile
-// says of a place in the tree. That place is in the rule that is at fault: where
-// a rule has a field through an alias or a merge key, the place is the alias or
-// the merge key. What is wrong with the YAML itself is reported where it stands.
+// The library bounds the expansion of aliases in its own decoding only. Here the nodes
+// that aliases add, the nesting and the file size are bounded.
 //
-// A misspelled key is refused, and then read as what it was probably meant to
-// be: otherwise "domian" would be reported as a missing domain too, and nothing
-// below "descriptor" would be checked at all.
+// [ratelimit.Compile] alone validates rules, whatever their source; this package finds
+// the line of what Compile reports. For a field that a rule has through an alias or a
+// merge key, that is the place of the alias or merge key.
 //
-// Turned down: a schema language, which would have its own words for what the
-// reference service says in its; and watching for changes here, which needs
-// nothing of this package but that it can be called again: ratelimit/files does it.
+// A misspelled key is reported and then read as the key that was probably meant.
+// Otherwise "domian" would also be reported as a missing domain, and nothing below a
+// misspelled "descriptors" would be checked.
+//
+// Watch sets up its watches before the first load; the other order would miss a change
+// in between. It does not compare contents: loading is cheap, and operators monitor the
+// numbers of successful and failed loads, which the reference service counts in the
+// same way. A load during a change may see a mixture or fail; the end of the change
+// triggers another one.
 package config

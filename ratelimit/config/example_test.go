@@ -67,13 +67,13 @@ func ExampleLoadDir() {
 		log.Fatal(err)
 	}
 
-	c, err := config.LoadDir(root, "ratelimit", "config", nil)
+	c, err := config.LoadDir(config.Dir{Root: root, Subdirectory: "ratelimit", AppDirectory: "config"}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(c.Files, c.Ruleset.Has("mongo"))
 
-	_, err = config.LoadDir(root, "ratelimit", "configs", nil)
+	_, err = config.LoadDir(config.Dir{Root: root, Subdirectory: "ratelimit", AppDirectory: "configs"}, nil)
 	fmt.Println("there is none of that name:", errors.Is(err, fs.ErrNotExist))
 	// Output:
 	// [mongo.yaml] true

@@ -8,43 +8,50 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"gopkg.in/yaml.v3"
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Fault is one problem, or warning, at one place of a file.
+// Fault is one problem, or one warning, in a configuration file or in a resource
+// of a discovery server.
 type Fault struct {
-	File string // the name of the file
-	// Line and Column count from 1, columns in characters. Both are 0 if the file
-	// as a whole is meant.
+	// File is the name of the file or resource.
+	File string
+	// Line and Column count from 1, columns in characters. Both are 0 for the file
+	// as a whole and for resources.
 	Line, Column int
-	// Reason says what is wrong and, where it isn't plain, what would be right.
+	// Path leads to the field in a resource, such as
+	// "descriptors[0].rate_limit.unit". It is empty in files, and for the resource
+	// as a whole.
+	Path string
+	// Reason states the problem and, where it is not obvious, the remedy.
 	Reason string
-	// Cause is the error of the file system if the file could not be read, else
-	// nil.
+	// Cause is the error of the file system for a file that can't be read, else nil.
 	Cause error
 }
 
-// Error is "<file>:<line>:<column>: <reason>", or "<file>: <reason>". It is one
-// line.
-func (f *Fault) Error() string {
-	return f.place() + ": " + f.Reason
-}
-
-func (f *Fault) place() string {
-	if f.Line == 0 {
-		return f.File
-	}
-	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
-}
+// Error returns "<file>:<line>:<column>: <reason>", "<resource>: <path>: <reason>"
+// or "<file>: <reason>".
+func (f *Fault) Error() string { return f.place() + ": " + f.Reason }
 
 // Unwrap returns Cause.
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// Faults is the error of a configuration that can't be used: everything that is
-// wrong with it, sorted by file, line, column and reason. It is never empty.
+func (f *Fault) place() string {
+	switch {
+	case f.Line > 0:
+		return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+	case f.Path != "":
+		return f.File + ": " + f.Path
+	}
+	return f.File
+}
+
+// Faults is the error for a configuration that can't be used: all its problems.
+// Those of files are sorted by file, line, column and reason, those of resources
+// by resource and rule. It is never empty.
 type Faults []*Fault
 
-// Error is one line per fault.
+// Error returns one line for each fault.
 func (fs Faults) Error() string {
 	lines := make([]string, len(fs))
 	for i, f := range fs {
@@ -62,71 +69,35 @@ func (fs Faults) Unwrap() []error {
 	return errs
 }
 
-// tidy sorts faults and drops repetitions, which aliases make.
-func tidy(fs []*Fault) []*Fault {
-	slices.SortStableFunc(fs, compareFaults)
-	return slices.CompactFunc(fs, func(a, b *Fault) bool { return compareFaults(a, b) == 0 })
-}
-
-func compareFaults(a, b *Fault) int {
-	return cmp.Or(
-		strings.Compare(a.File, b.File),
-		cmp.Compare(a.Line, b.Line),
-		cmp.Compare(a.Column, b.Column),
-		strings.Compare(a.Reason, b.Reason))
-}
-
-// mark is a place in a file, counted as in Fault.
-type mark struct{ line, column int }
-
-// startOfFile is the place of what is missing from a file that holds nothing.
-var startOfFile = mark{1, 1}
-
-func markOf(n *yaml.Node) mark {
-	return mark{max(n.Line, 1), max(n.Column, 1)}
-}
-
-// maxFaults is how many faults, and how many warnings, of one file are kept. A
-// file with more is not the file that was meant.
+// maxFaults bounds the faults, and the warnings, that are reported for one file.
 const maxFaults = 1000
 
-// report gathers what there is to say about one file.
-type report struct {
-	file     string
-	faults   []*Fault
-	warnings []*Fault
-}
-
-func (r *report) fault(at mark, format string, args ...any) {
-	r.faults = r.add(r.faults, at, fmt.Sprintf(format, args...))
-}
-
-func (r *report) warn(at mark, format string, args ...any) {
-	r.warnings = r.add(r.warnings, at, fmt.Sprintf(format, args...))
-}
-
-func (r *report) add(to []*Fault, at mark, reason string) []*Fault {
-	switch {
-	case len(to) > maxFaults:
-		return to
-	case len(to) == maxFaults:
-		return append(to, &Fault{File: r.file, Reason: fmt.Sprintf("more than %d problems: the rest is left out", maxFaults)})
+// Translate converts the faults and warnings of [ratelimit.Compile] for a source of
+// configuration. place returns a fault with the place of a field of a rule; field is
+// "" for the rule as a whole. Translate adds the reason; a nil fault is skipped.
+func Translate(found []*ratelimit.Fault, place func(at ratelimit.Place, field string) *Fault) []*Fault {
+	var out []*Fault
+	for _, f := range found {
+		t := place(ratelimit.Place{Source: f.Source, Path: f.Path}, f.Field)
+		if t == nil {
+			continue
+		}
+		reason := f.Reason
+		if f.Other != nil {
+			if other := place(*f.Other, f.Field); other != nil {
+				reason += " (the other is at " + other.place() + ")"
+			}
+		}
+		t.File, t.Reason = oneLine(t.File), oneLine(reason)
+		out = append(out, t)
 	}
-	return append(to, &Fault{File: r.file, Line: at.line, Column: at.column, Reason: oneLine(reason, maxReason)})
+	return out
 }
 
-// How many bytes of a file's own text a reason repeats, and how long a reason may
-// be in all.
-const (
-	maxShown  = 100
-	maxReason = 1000
-)
-
-// show makes text of a file fit to be part of a reason.
-func show(s string) string { return oneLine(s, maxShown) }
-
-// oneLine cuts s to a length and replaces what is not printable.
-func oneLine(s string, limit int) string {
+// oneLine makes text of a file fit for a fault: it replaces what is not printable
+// and cuts what is long.
+func oneLine(s string) string {
+	const limit = 1000
 	if len(s) > limit {
 		s = s[:limit] + "..."
 	}
@@ -136,4 +107,14 @@ func oneLine(s string, limit int) string {
 		}
 		return c
 	}, s)
+}
+
+// sortFaults sorts faults by place and drops repetitions, which aliases cause.
+func sortFaults(fs []*Fault) []*Fault {
+	compare := func(a, b *Fault) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column), strings.Compare(a.Reason, b.Reason))
+	}
+	slices.SortStableFunc(fs, compare)
+	return slices.CompactFunc(fs, func(a, b *Fault) bool { return compare(a, b) == 0 })
 }

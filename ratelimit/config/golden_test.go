@@ -16,8 +16,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestGolden loads each directory in testdata/golden and compares what comes of it
-// with the file of that name. Those called merge-... are loaded with MergeDomains.
+// TestGolden loads each directory in testdata/golden and compares the result with the
+// file of that name. Directories named merge-... are loaded with MergeDomains.
+//
+// In the golden file, each fault or warning has a line "place: key words": the message
+// must have that place and contain the key words. The domains follow as JSON.
 func TestGolden(t *testing.T) {
 	const root = "testdata/golden"
 	entries, err := os.ReadDir(root)
@@ -30,35 +33,48 @@ func TestGolden(t *testing.T) {
 		}
 		tested++
 		t.Run(name, func(t *testing.T) {
-			got := outcome(t, filepath.Join(root, name), &config.Options{MergeDomains: strings.HasPrefix(name, "merge-")})
+			messages, got := outcome(t, filepath.Join(root, name), &config.Options{MergeDomains: strings.HasPrefix(name, "merge-")})
 			golden := filepath.Join(root, name+".golden")
-			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(got), 0o666))
-			}
-			want, err := os.ReadFile(golden)
+			data, err := os.ReadFile(golden)
 			require.NoError(t, err)
-			assert.Equal(t, string(want), got)
+			words, want, _ := strings.Cut(string(data), "\n\n")
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(words+"\n\n"+got), 0o666))
+				want = got
+			}
+			assert.Equal(t, want, got)
+			lines := strings.Split(strings.TrimSpace(words), "\n")
+			if lines[0] == "no messages" {
+				lines = nil
+			}
+			require.Len(t, messages, len(lines), strings.Join(messages, "\n"))
+			for i, line := range lines {
+				place, words, _ := strings.Cut(line, ": ")
+				assert.True(t, strings.HasPrefix(messages[i], place+": "), "%q: want the place %s", messages[i], place)
+				assert.Contains(t, messages[i], words)
+			}
 		})
 	}
 	assert.NotZero(t, tested)
 }
 
-func outcome(t *testing.T, dir string, opts *config.Options) string {
+// outcome returns the faults, or the warnings and the domains.
+func outcome(t *testing.T, dir string, opts *config.Options) (messages []string, domains string) {
 	c, err := load(dir, opts)
 	if err != nil {
-		return err.Error() + "\n"
+		return strings.Split(err.Error(), "\n"), ""
+	}
+	for _, w := range c.Warnings {
+		messages = append(messages, w.Error())
 	}
 	var b strings.Builder
-	for _, w := range c.Warnings {
-		b.WriteString("warning: " + w.Error() + "\n")
-	}
 	for i, d := range c.Domains {
 		b.WriteString(c.Files[i] + " " + compact(t, d) + "\n")
 	}
-	return b.String()
+	return messages, b.String()
 }
 
-// compact is the JSON of a domain without its zero values.
+// compact returns the JSON of a domain without zero values.
 func compact(t *testing.T, d any) string {
 	text, err := json.Marshal(d)
 	require.NoError(t, err)

@@ -3,67 +3,176 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
-// LoadDir is [Load] of the directory <root>/<subdirectory>/<appDirectory>: the
-// settings RUNTIME_ROOT, RUNTIME_SUBDIRECTORY and RUNTIME_APPDIRECTORY. If there
-// is no such directory the error names it and them, and is fs.ErrNotExist.
-func LoadDir(root, subdirectory, appDirectory string, opts *Options) (*Config, error) {
-	dir := filepath.Join(root, subdirectory, appDirectory)
-	if err := mustBeDirectory(dir); err != nil {
+// Dir names the directory of the files, <Root>/<Subdirectory>/<AppDirectory>. Each
+// part may be empty.
+type Dir struct {
+	Root         string // RUNTIME_ROOT
+	Subdirectory string // RUNTIME_SUBDIRECTORY
+	AppDirectory string // RUNTIME_APPDIRECTORY
+}
+
+// Path returns the path of the directory.
+func (d Dir) Path() string { return filepath.Join(d.Root, d.Subdirectory, d.AppDirectory) }
+
+// LoadDir is [Load] of a directory. If there is no such directory, the error names it
+// and its settings, and is fs.ErrNotExist.
+func LoadDir(dir Dir, opts *Options) (*Config, error) {
+	if err := mustBeDirectory(dir.Path()); err != nil {
 		return nil, fmt.Errorf("configuration directory %s, made of RUNTIME_ROOT %q, RUNTIME_SUBDIRECTORY %q and RUNTIME_APPDIRECTORY %q: %w",
-			dir, root, subdirectory, appDirectory, err)
+			dir.Path(), dir.Root, dir.Subdirectory, dir.AppDirectory, err)
 	}
-	return Load(os.DirFS(dir), opts)
+	return Load(os.DirFS(dir.Path()), opts)
 }
 
 func mustBeDirectory(dir string) error {
 	info, err := os.Stat(dir)
-	var perr *fs.PathError
 	switch {
 	case err == nil && !info.IsDir():
 		return errors.New("it is a file, not a directory")
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("it does not exist; what exists of it is %s: %w", existing(dir), fs.ErrNotExist)
-	case errors.As(err, &perr):
-		return perr.Err // the path has been named
+		return fmt.Errorf("it does not exist: %w", fs.ErrNotExist)
+	}
+	return withoutPath(err)
+}
+
+// Load parses every file of a file system, whatever its extension, also in its
+// directories. The name of a file is its path with "." for "/".
+//
+// Load follows symbolic links; one that leads back to a directory that contains it is
+// a fault. In a directory with a "..data" entry, which is how Kubernetes mounts a
+// ConfigMap, it skips names that begin with "..": the other links lead to the files.
+//
+// The error is [Faults] and covers files that can't be read as well as the content of
+// the others. An empty file system makes an empty Config. Load of a directory that is
+// being changed may see a mixture of versions, or fail; [Watch] loads it again after
+// the last change.
+func Load(fsys fs.FS, opts *Options) (*Config, error) {
+	l := &loader{walker: walker{fsys: fsys, opts: opts.withDefaults()}}
+	l.walker.file, l.walker.fault = l.file, l.fault
+	l.walk()
+	return build(l.files, l.faults, l.opts)
+}
+
+// loader collects the files of a file system.
+type loader struct {
+	walker
+	files  []File
+	faults []*Fault
+	bytes  int64
+}
+
+func (l *loader) fault(path string, err error, format string, args ...any) {
+	l.faults = append(l.faults, &Fault{File: oneLine(path), Reason: oneLine(fmt.Sprintf(format, args...)), Cause: err})
+}
+
+func (l *loader) file(path string) {
+	data, err := readAtMost(l.fsys, path, l.opts.MaxFileBytes)
+	if err != nil {
+		l.fault(path, err, "cannot be read: %v", withoutPath(err))
+		return
+	}
+	if l.bytes += int64(len(data)); l.bytes > l.opts.MaxTotalBytes {
+		l.fault(path, nil, "more than %d bytes in all files together", l.opts.MaxTotalBytes)
+		l.full = true
+		return
+	}
+	l.files = append(l.files, File{Name: strings.ReplaceAll(path, "/", "."), Data: data})
+}
+
+// readAtMost reads one byte more than the limit, for Parse to reject the file.
+func readAtMost(fsys fs.FS, path string, limit int64) ([]byte, error) {
+	f, err := fsys.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit+1))
+}
+
+// withoutPath removes the path from an error, for messages that begin with it.
+func withoutPath(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
 	}
 	return err
 }
 
-// existing is the longest part of a path that exists.
-func existing(path string) string {
-	for {
-		parent := filepath.Dir(path)
-		if parent == path {
-			return path
+// walker visits the directories and files of a file system, upper levels first.
+type walker struct {
+	fsys  fs.FS
+	opts  Options
+	file  func(path string) // nil skips files
+	fault func(path string, err error, format string, args ...any)
+
+	dirs []*directory // the visited directories
+	seen int          // files and directories
+	full bool         // a bound was reached: nothing more is visited
+}
+
+type directory struct {
+	path  string
+	info  fs.FileInfo
+	above *directory // nil for the top
+	depth int
+}
+
+func (w *walker) walk() {
+	w.visit(".", nil)
+	for i := 0; i < len(w.dirs) && !w.full; i++ {
+		d := w.dirs[i]
+		entries, err := fs.ReadDir(w.fsys, d.path)
+		if err != nil {
+			w.fault(d.path, err, "cannot be read: %v", withoutPath(err))
 		}
-		path = parent
-		if _, err := os.Stat(path); err == nil {
-			return path
+		mount := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "..data" })
+		for _, e := range entries {
+			hidden := w.opts.IgnoreDotFiles && strings.HasPrefix(e.Name(), ".") || mount && strings.HasPrefix(e.Name(), "..")
+			if !hidden && !w.full && (w.file != nil || !e.Type().IsRegular()) {
+				w.visit(path.Join(d.path, e.Name()), d)
+			}
 		}
 	}
 }
 
-// Load reads every file of a file system, in its directories too and whatever the
-// extension. The name of a file is its path with "." for "/".
-//
-// Symbolic links are followed; one that leads back to a directory it is in is a
-// fault. In a directory that has a "..data", as Kubernetes mounts a ConfigMap,
-// what begins with ".." is left out: the files are reached through the other
-// links.
-//
-// The error is [Faults], of files that can't be read as well as of what is in the
-// others. An empty file system makes an empty Config.
-//
-// A directory that changes while it is read may give a mixture or a fault; what
-// watches it loads again after the last change.
-func Load(fsys fs.FS, opts *Options) (*Config, error) {
-	o := opts.withDefaults()
-	t := &tree{fsys: fsys, opts: o}
-	t.enter(".", nil)
-	return build(t.files, t.faults, o)
+// visit handles a file, or adds a directory to those to read.
+func (w *walker) visit(path string, above *directory) {
+	if w.seen++; w.seen > w.opts.MaxFiles+1 { // the top is not counted
+		w.fault(path, nil, "more than %d files and directories: is this the right directory?", w.opts.MaxFiles)
+		w.full = true
+		return
+	}
+	info, err := fs.Stat(w.fsys, path)
+	switch {
+	case err != nil:
+		w.fault(path, err, "cannot be read: %v", withoutPath(err))
+	case info.IsDir():
+		w.directory(&directory{path: path, info: info, above: above})
+	case !info.Mode().IsRegular():
+		w.fault(path, nil, "is neither a file nor a directory but %v", info.Mode().Type())
+	case w.file != nil:
+		w.file(path)
+	}
+}
+
+func (w *walker) directory(d *directory) {
+	for a := d.above; a != nil; a = a.above {
+		if d.depth++; os.SameFile(a.info, d.info) {
+			w.fault(d.path, nil, "symbolic link loop: it leads back to %s, which contains it", a.path)
+			return
+		}
+	}
+	if d.depth > w.opts.MaxDepth {
+		w.fault(d.path, nil, "more than %d nested directories", w.opts.MaxDepth)
+		return
+	}
+	w.dirs = append(w.dirs, d)
 }

@@ -18,7 +18,7 @@ import (
 
 func domainFile(name string) string { return "domain: " + name + "\ndescriptors: []\n" }
 
-// domains are the names of the domains by file name.
+// domains returns the names of the domains by file name.
 func domains(c *config.Config) map[string]string {
 	m := make(map[string]string)
 	for i, name := range c.Files {
@@ -39,10 +39,8 @@ func link(t *testing.T, target, path string) {
 	require.NoError(t, os.Symlink(target, path))
 }
 
-// load loads a directory; root, subdirectory and application directory are "" for
-// the parts that are not used.
 func load(dir string, opts *config.Options) (*config.Config, error) {
-	return config.LoadDir(dir, "", "", opts)
+	return config.LoadDir(config.Dir{Root: dir}, opts)
 }
 
 func TestLoadReadsEveryFile(t *testing.T) {
@@ -77,7 +75,7 @@ func TestLoadEmptyDirectory(t *testing.T) {
 func TestLoadDirJoinsItsParts(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "ratelimit", "config", "a.yaml"), domainFile("a"))
-	c, err := config.LoadDir(root, "ratelimit", "config", nil)
+	c, err := config.LoadDir(config.Dir{Root: root, Subdirectory: "ratelimit", AppDirectory: "config"}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a.yaml"}, c.Files)
 }
@@ -85,25 +83,28 @@ func TestLoadDirJoinsItsParts(t *testing.T) {
 func TestLoadDirThatIsMissing(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "current"), 0o777))
-	_, err := config.LoadDir(root+"/current", "ratelimit", "config", nil)
+	_, err := config.LoadDir(config.Dir{Root: root + "/current", Subdirectory: "ratelimit", AppDirectory: "config"}, nil)
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	assert.Equal(t, "configuration directory "+root+"/current/ratelimit/config, made of RUNTIME_ROOT \""+root+
-		"/current\", RUNTIME_SUBDIRECTORY \"ratelimit\" and RUNTIME_APPDIRECTORY \"config\": "+
-		"it does not exist; what exists of it is "+root+"/current: file does not exist", err.Error())
+	for _, words := range []string{
+		"configuration directory " + root + "/current/ratelimit/config", "does not exist",
+		`RUNTIME_ROOT "` + root + `/current"`, `RUNTIME_SUBDIRECTORY "ratelimit"`, `RUNTIME_APPDIRECTORY "config"`,
+	} {
+		assert.ErrorContains(t, err, words)
+	}
 }
 
 func TestLoadDirThatIsAFile(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "config"), domainFile("a"))
-	_, err := config.LoadDir(root, "", "config", nil)
+	_, err := config.LoadDir(config.Dir{Root: root, AppDirectory: "config"}, nil)
 	require.ErrorContains(t, err, "configuration directory "+root+"/config, made of")
 	require.ErrorContains(t, err, ": it is a file, not a directory")
-	_, err = config.LoadDir(root, "config", "config", nil)
+	_, err = config.LoadDir(config.Dir{Root: root, Subdirectory: "config", AppDirectory: "config"}, nil)
 	require.ErrorContains(t, err, ": not a directory")
 }
 
-// configMap lays a directory out as the kubelet does: the files are links through
-// ..data to a directory whose name changes with each version.
+// configMap fills a directory like the kubelet: the files are links through ..data to a
+// directory with a new name for each version.
 func configMap(t *testing.T, dir, version string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -140,21 +141,20 @@ func TestConfigMapMount(t *testing.T) {
 	}
 }
 
-// A release directory that a link points to is the other way of swapping
-// configurations.
+// Configurations are also swapped by a link to a release directory.
 func TestLinkedRoot(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "v1", "config", "a.yaml"), domainFile("one"))
 	write(t, filepath.Join(dir, "v2", "config", "a.yaml"), domainFile("two"))
 	link(t, "v1", filepath.Join(dir, "current"))
 	current := filepath.Join(dir, "current")
-	c, err := config.LoadDir(current, "", "config", nil)
+	c, err := config.LoadDir(config.Dir{Root: current, AppDirectory: "config"}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "one", c.Domains[0].Name)
 
 	link(t, "v2", filepath.Join(dir, "next"))
 	require.NoError(t, os.Rename(filepath.Join(dir, "next"), current))
-	c, err = config.LoadDir(current, "", "config", nil)
+	c, err = config.LoadDir(config.Dir{Root: current, AppDirectory: "config"}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "two", c.Domains[0].Name)
 }
@@ -169,7 +169,7 @@ func TestSymlinkLoops(t *testing.T) {
 	assert.EqualError(t, err, strings.Join([]string{
 		"dangling.yaml: cannot be read: no such file or directory",
 		"self: cannot be read: too many levels of symbolic links",
-		"sub/up: symbolic link loop: it leads back to ., which it is in",
+		"sub/up: symbolic link loop: it leads back to ., which contains it",
 	}, "\n"))
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
@@ -197,7 +197,7 @@ func (f failFS) Open(name string) (fs.File, error) {
 	return f.FS.Open(name)
 }
 
-// What can't be read does not hide what is wrong in the rest.
+// An unreadable file does not hide the faults of others.
 func TestUnreadableFile(t *testing.T) {
 	files := fstest.MapFS{"a/x.yaml": {Data: []byte("domain: x")}, "b.yaml": {Data: []byte("domain: ")}}
 	_, err := config.Load(failFS{files, "a/x.yaml", fs.ErrPermission}, nil)
@@ -218,7 +218,7 @@ func TestBoundsOfLoad(t *testing.T) {
 		"d.e.3.yaml: the file has more than 10 bytes":                                 {MaxFileBytes: 10},
 		"d/e/3.yaml: more than 29 bytes in all files together":                        {MaxTotalBytes: 29},
 		"d/e/3.yaml: more than 4 files and directories: is this the right directory?": {MaxFiles: 4},
-		"d/e: more than 1 directories in each other":                                  {MaxDepth: 1},
+		"d/e: more than 1 nested directories":                                         {MaxDepth: 1},
 	} {
 		_, err := config.Load(files, &opts)
 		if want == "" {
@@ -229,7 +229,7 @@ func TestBoundsOfLoad(t *testing.T) {
 	}
 }
 
-// Links can make a small directory look endless without any loop.
+// Links can make a small directory look endless without a loop.
 func TestLinksThatMultiply(t *testing.T) {
 	dir := t.TempDir()
 	for _, level := range "abcdefghijklmno" {

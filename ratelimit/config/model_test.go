@@ -174,7 +174,7 @@ func moreThanOne(data []byte) bool {
 
 func seeds() [][]byte {
 	var all [][]byte
-	for _, c := range refusals() {
+	for _, c := range rejections() {
 		all = append(all, []byte(c.text))
 	}
 	paths, _ := filepath.Glob("testdata/golden/*/*.y*ml")

@@ -117,7 +117,7 @@ func TestHugeExpansions(t *testing.T) {
 			"come to more than 67108864 bytes",
 		},
 		"long unknown keys": {strings.Repeat("? "+strings.Repeat("k", 1<<17)+"\n", 10), "unknown key"},
-		"many tabs":         {"a:\n" + strings.Repeat("\t", 1<<20) + "b", "tab"},
+		"many tabs":         {"a:\n" + strings.Repeat("\t", 1<<20) + "b", "cannot start any token"},
 		"many comments":     {"domain: d\n" + strings.Repeat("# c\n", 1<<18), ""},
 		"many keys":         {"domain: d\n" + manyKeys(100_000), "more than 1000 problems"},
 		"large":             {"domain: d\n" + strings.Repeat("#", 17<<20), "the file has more than 16777216 bytes"},

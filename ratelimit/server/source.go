@@ -8,7 +8,6 @@ import (
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
-	"github.com/ashlar-go/ashlar/ratelimit/files"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
@@ -88,16 +87,16 @@ func (s *Server) followFiles(ctx context.Context) {
 		}
 		s.reject(err)
 	}
-	from := files.Source{
+	dir := config.Dir{
 		Root: s.settings.RuntimeRoot, Subdirectory: s.settings.RuntimeSubdirectory, AppDirectory: s.settings.RuntimeAppDirectory,
 	}
-	opts := &files.Options{WatchContents: !s.settings.RuntimeWatchRoot, Config: s.configOptions(), Log: s.log}
-	err := files.Watch(ctx, from, opts, loaded, failed)
+	opts := &config.WatchOptions{WatchContents: !s.settings.RuntimeWatchRoot, Load: s.configOptions(), Log: s.log}
+	err := config.Watch(ctx, dir, opts, loaded, failed)
 	if err == nil {
 		return
 	}
 	s.log.Error("configuration files are not watched; a change needs a restart", "err", err)
-	if c, err := from.Load(opts.Config); err != nil {
+	if c, err := config.LoadDir(dir, opts.Load); err != nil {
 		failed(err)
 	} else {
 		loaded(c)

@@ -3,10 +3,8 @@ package server
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
-	"github.com/ashlar-go/ashlar/internal/watch"
 )
 
 // buildTLS reads the certificates of the gRPC listener.
@@ -27,31 +25,20 @@ func (s *Server) buildTLS() error {
 	return nil
 }
 
-// watchCertificates reloads the certificates when something happens in their
-// directories. What can't be used is logged and counted, and what was in use stays.
+// watchCertificates reloads the TLS files when they change, until ctx ends. The statistics
+// are those of the reference service: loading at the start is an attempt too.
 func (s *Server) watchCertificates(ctx context.Context) {
 	attempts := s.registry.Counter("certs.load_attempts")
 	failures := s.registry.Counter("certs.load_failures")
 	s.registry.Gauge("certs.num_values").Set(2)
-	reload := func() {
+	attempts.Add(1)
+	s.certs.Watch(ctx, func(err error) {
 		attempts.Add(1)
-		changed, err := s.certs.Reload()
-		switch {
-		case err != nil:
-			s.log.Error("certificates could not be reloaded; those of before stay in use", "err", err)
+		if err != nil {
 			failures.Add(1)
-		case changed:
-			s.log.Info("certificates reloaded")
+			s.log.Error("TLS files can't be reloaded; the previous ones stay in use", "err", err)
+			return
 		}
-	}
-	opts := &watch.Options{Only: ofCertificates, Log: s.log}
-	if err := watch.Dirs(ctx, s.certs.Dirs(), opts, reload); err != nil {
-		s.log.Error("certificates are not watched; a change needs a restart", "err", err)
-	}
-}
-
-// ofCertificates leaves out files that begin with a dot, but for the link that
-// Kubernetes swaps.
-func ofCertificates(_, name string, _ watch.Op) bool {
-	return !strings.HasPrefix(name, ".") || name == "." || name == "..data"
+		s.log.Info("TLS files reloaded")
+	})
 }

@@ -1,4 +1,4 @@
-package files_test
+package config_test
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
-	"github.com/ashlar-go/ashlar/ratelimit/files"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
@@ -44,8 +43,8 @@ func ExampleWatch() {
 	}
 	failed := func(err error) { fmt.Println("the rules in use stay:", err) }
 
-	opts := &files.Options{WatchContents: true, Config: &config.Options{IgnoreDotFiles: true}}
-	err = files.Watch(ctx, files.Source{Root: root}, opts, loaded, failed)
+	opts := &config.WatchOptions{WatchContents: true, Load: &config.Options{IgnoreDotFiles: true}}
+	err = config.Watch(ctx, config.Dir{Root: root}, opts, loaded, failed)
 	fmt.Println(err)
 	// Output:
 	// shop.yaml allows 100 requests per minute

@@ -1,4 +1,4 @@
-package files_test
+package config_test
 
 import (
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/ratelimit/config"
-	"github.com/ashlar-go/ashlar/ratelimit/files"
 )
 
 // volume is a directory that is filled as the kubelet fills that of a ConfigMap: the
@@ -75,35 +74,35 @@ func below(dir string, contents map[string]string) map[string]string {
 
 func TestConfigMap(t *testing.T) {
 	for name, mount := range map[string]struct {
-		source func(dir string) files.Source
+		source func(dir string) config.Dir
 		prefix string // of the files in the volume
-		opts   files.Options
+		opts   config.WatchOptions
 	}{
 		"mounted as the directory of the files": {
-			func(dir string) files.Source {
-				return files.Source{Root: filepath.Dir(dir), AppDirectory: filepath.Base(dir)}
-			}, "", files.Options{WatchContents: true},
+			func(dir string) config.Dir {
+				return config.Dir{Root: filepath.Dir(dir), AppDirectory: filepath.Base(dir)}
+			}, "", config.WatchOptions{WatchContents: true},
 		},
 		"mounted above the directory of the files": {
-			func(dir string) files.Source { return files.Source{Root: dir, AppDirectory: "config"} },
+			func(dir string) config.Dir { return config.Dir{Root: dir, AppDirectory: "config"} },
 			"config",
-			files.Options{WatchContents: true},
+			config.WatchOptions{WatchContents: true},
 		},
 		"root through ..data": {
-			func(dir string) files.Source {
-				return files.Source{Root: filepath.Join(dir, "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
-			}, "current/ratelimit/config", files.Options{},
+			func(dir string) config.Dir {
+				return config.Dir{Root: filepath.Join(dir, "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
+			}, "current/ratelimit/config", config.WatchOptions{},
 		},
 		"root is ..data": {
-			func(dir string) files.Source {
-				return files.Source{Root: filepath.Join(dir, "..data"), AppDirectory: "config"}
-			}, "config", files.Options{},
+			func(dir string) config.Dir {
+				return config.Dir{Root: filepath.Join(dir, "..data"), AppDirectory: "config"}
+			}, "config", config.WatchOptions{},
 		},
 	} {
 		for _, ignore := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, dot files ignored %v", name, ignore), func(t *testing.T) {
 				opts := mount.opts
-				opts.Config = &config.Options{IgnoreDotFiles: ignore}
+				opts.Load = &config.Options{IgnoreDotFiles: ignore}
 				v := &volume{t: t, dir: t.TempDir()}
 				v.publish(below(mount.prefix, map[string]string{"a.yaml": domain("a", 0)}))
 				r := start(t, mount.source(v.dir), &opts)

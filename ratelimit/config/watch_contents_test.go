@@ -1,4 +1,4 @@
-package files_test
+package config_test
 
 import (
 	"fmt"
@@ -13,19 +13,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/ratelimit/config"
-	"github.com/ashlar-go/ashlar/ratelimit/files"
 )
 
 // contents are options that watch the contents and leave all to notices: no
 // directory is looked up again.
-func contents() *files.Options { return &files.Options{WatchContents: true, Poll: time.Hour} }
+func contents() *config.WatchOptions {
+	return &config.WatchOptions{WatchContents: true, Poll: time.Hour}
+}
 
 // prepared is a source with the files a.yaml and sub/b.yaml.
-func prepared(t *testing.T) files.Source {
+func prepared(t *testing.T) config.Dir {
 	t.Helper()
-	source := files.Source{Root: filepath.Join(t.TempDir(), "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
-	write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 1))
-	write(t, filepath.Join(source.Dir(), "sub", "b.yaml"), domain("b", 1))
+	source := config.Dir{Root: filepath.Join(t.TempDir(), "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
+	write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 1))
+	write(t, filepath.Join(source.Path(), "sub", "b.yaml"), domain("b", 1))
 	return source
 }
 
@@ -52,7 +53,7 @@ func TestTriggersOfContents(t *testing.T) {
 				source := prepared(t)
 				r := start(t, source, contents())
 				r.untilUsed(map[string]uint32{"a": 1, "b": 1})
-				r.loads(func() { c.change(t, filepath.Join(source.Dir(), file)) })
+				r.loads(func() { c.change(t, filepath.Join(source.Path(), file)) })
 
 				want := map[string]uint32{"a": 1, "b": 1}
 				delete(want, old)
@@ -74,10 +75,10 @@ func TestDirectoriesMadeLaterAreWatched(t *testing.T) {
 	source := prepared(t)
 	r := start(t, source, contents())
 	for i, path := range []string{"new/c.yaml", "new/d.yaml", "new/very/deep/e.yaml", "new/very/deep/f.yaml"} {
-		r.loads(func() { write(t, filepath.Join(source.Dir(), path), domain(string(rune('c'+i)), 3)) })
+		r.loads(func() { write(t, filepath.Join(source.Path(), path), domain(string(rune('c'+i)), 3)) })
 	}
 	r.untilUsed(map[string]uint32{"a": 1, "b": 1, "c": 3, "d": 3, "e": 3, "f": 3})
-	r.loads(func() { require.NoError(t, os.RemoveAll(filepath.Join(source.Dir(), "new"))) })
+	r.loads(func() { require.NoError(t, os.RemoveAll(filepath.Join(source.Path(), "new"))) })
 	r.untilUsed(map[string]uint32{"a": 1, "b": 1})
 }
 
@@ -85,7 +86,7 @@ func TestLinkedDirectoriesAreWatched(t *testing.T) {
 	source := prepared(t)
 	elsewhere := t.TempDir()
 	write(t, filepath.Join(elsewhere, "c.yaml"), domain("c", 1))
-	relink(t, elsewhere, filepath.Join(source.Dir(), "linked"))
+	relink(t, elsewhere, filepath.Join(source.Path(), "linked"))
 	r := start(t, source, contents())
 	r.untilUsed(map[string]uint32{"a": 1, "b": 1, "c": 1})
 	r.loads(func() { write(t, filepath.Join(elsewhere, "c.yaml"), domain("c", 2)) })
@@ -96,7 +97,7 @@ func TestLinkedDirectoriesAreWatched(t *testing.T) {
 // to watch it must not go wrong, or the removal of the link would not be seen.
 func TestALinkThatLoops(t *testing.T) {
 	source := prepared(t)
-	loop := filepath.Join(source.Dir(), "sub", "loop")
+	loop := filepath.Join(source.Path(), "sub", "loop")
 	relink(t, "..", loop)
 	opts := contents()
 	opts.MaxDirs = 2 // the top and sub: the loop adds none
@@ -111,8 +112,8 @@ func TestDotFiles(t *testing.T) {
 		t.Run(fmt.Sprint("ignored ", ignore), func(t *testing.T) {
 			source := prepared(t)
 			opts := contents()
-			opts.Config = &config.Options{IgnoreDotFiles: ignore}
-			hidden := filepath.Join(source.Dir(), ".hidden")
+			opts.Load = &config.Options{IgnoreDotFiles: ignore}
+			hidden := filepath.Join(source.Path(), ".hidden")
 			write(t, filepath.Join(hidden, "c.yaml"), domain("c", 1))
 			r := start(t, source, opts)
 
@@ -128,7 +129,7 @@ func TestDotFiles(t *testing.T) {
 			}
 
 			// In the watched directory any name is a trigger.
-			r.loads(func() { write(t, filepath.Join(source.Dir(), ".e.yaml"), domain("e", 1)) })
+			r.loads(func() { write(t, filepath.Join(source.Path(), ".e.yaml"), domain("e", 1)) })
 			if !ignore {
 				want["e"] = 1
 			}
@@ -143,12 +144,12 @@ func TestABadFileThenAGoodOne(t *testing.T) {
 	r := start(t, source, contents())
 	var faults config.Faults
 	require.ErrorAs(t, r.fails("'eon'", func() {
-		write(t, filepath.Join(source.Dir(), "a.yaml"), "domain: a\ndescriptors:\n  - ky: k\n  - key: k\n    rate_limit: {unit: eon}\n")
+		write(t, filepath.Join(source.Path(), "a.yaml"), "domain: a\ndescriptors:\n  - ky: k\n  - key: k\n    rate_limit: {unit: eon}\n")
 	}), &faults)
 	assert.Len(t, faults, 3, "all that is wrong is told: %v", faults)
 	assert.ErrorContains(t, faults, "a.yaml:3:5: config error, unknown key 'ky'")
 	assert.ErrorContains(t, faults, "a.yaml:5:24: invalid rate limit unit 'eon'")
-	r.loads(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 5)) })
+	r.loads(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 5)) })
 	r.untilUsed(map[string]uint32{"a": 5, "b": 1})
 }
 
@@ -156,25 +157,25 @@ func TestABadFileThenAGoodOne(t *testing.T) {
 func TestTheSameContentIsLoadedAgain(t *testing.T) {
 	source := prepared(t)
 	r := start(t, source, contents())
-	r.loads(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 1)) })
+	r.loads(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 1)) })
 	r.untilUsed(map[string]uint32{"a": 1, "b": 1})
 }
 
 func TestTheDirectoryIsMissingAtStart(t *testing.T) {
 	for _, watchContents := range []bool{true, false} {
 		t.Run(fmt.Sprint("contents ", watchContents), func(t *testing.T) {
-			source := files.Source{Root: filepath.Join(t.TempDir(), "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
+			source := config.Dir{Root: filepath.Join(t.TempDir(), "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
 			require.NoError(t, os.Mkdir(source.Root, 0o700))
-			r := start(t, source, &files.Options{WatchContents: watchContents})
+			r := start(t, source, &config.WatchOptions{WatchContents: watchContents})
 			require.ErrorIs(t, r.failure(), fs.ErrNotExist)
-			for _, name := range []string{source.Dir(), "RUNTIME_ROOT", "RUNTIME_SUBDIRECTORY", "RUNTIME_APPDIRECTORY"} {
+			for _, name := range []string{source.Path(), "RUNTIME_ROOT", "RUNTIME_SUBDIRECTORY", "RUNTIME_APPDIRECTORY"} {
 				assert.ErrorContains(t, r.failure(), name)
 			}
-			r.loads(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 1)) })
+			r.loads(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 1)) })
 			r.untilUsed(map[string]uint32{"a": 1})
 			// It may not have been complete.
-			r.loads(func() { write(t, filepath.Join(source.Dir(), "sub", "b.yaml"), domain("b", 1)) })
-			r.loads(func() { write(t, filepath.Join(source.Dir(), "sub", "b.yaml"), domain("b", 2)) })
+			r.loads(func() { write(t, filepath.Join(source.Path(), "sub", "b.yaml"), domain("b", 1)) })
+			r.loads(func() { write(t, filepath.Join(source.Path(), "sub", "b.yaml"), domain("b", 2)) })
 			r.untilUsed(map[string]uint32{"a": 1, "b": 2})
 			assert.Empty(t, r.log.String(), "a directory that is missing is told of by failed alone")
 		})
@@ -183,11 +184,11 @@ func TestTheDirectoryIsMissingAtStart(t *testing.T) {
 
 func TestTheDirectoryVanishesAndReturns(t *testing.T) {
 	source := prepared(t)
-	r := start(t, source, &files.Options{WatchContents: true})
+	r := start(t, source, &config.WatchOptions{WatchContents: true})
 	for range 2 {
 		err := r.fails("RUNTIME_ROOT", func() { require.NoError(t, os.RemoveAll(source.Root)) })
 		require.ErrorIs(t, err, fs.ErrNotExist)
-		r.loads(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 2)) })
+		r.loads(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 2)) })
 		r.untilUsed(map[string]uint32{"a": 2})
 	}
 }
@@ -195,12 +196,12 @@ func TestTheDirectoryVanishesAndReturns(t *testing.T) {
 // With the contents watched, a swap of a link to them counts as well.
 func TestContentsBehindALinkThatIsSwapped(t *testing.T) {
 	dir := t.TempDir()
-	source := files.Source{Root: filepath.Join(dir, "current"), AppDirectory: "config"}
+	source := config.Dir{Root: filepath.Join(dir, "current"), AppDirectory: "config"}
 	for i := range 3 {
 		write(t, filepath.Join(dir, fmt.Sprint("v", i), "config", "a.yaml"), domain("a", i))
 	}
 	relink(t, "v0", source.Root)
-	r := start(t, source, &files.Options{WatchContents: true})
+	r := start(t, source, &config.WatchOptions{WatchContents: true})
 	for i := range uint32(3) {
 		r.loads(func() { relink(t, fmt.Sprint("v", (i+1)%3), source.Root) })
 		r.untilUsed(map[string]uint32{"a": (i + 1) % 3})
@@ -213,14 +214,14 @@ func TestContentsBehindALinkThatIsSwapped(t *testing.T) {
 func TestMaxDirs(t *testing.T) {
 	source := prepared(t)
 	for i := range 10 {
-		write(t, filepath.Join(source.Dir(), fmt.Sprint("z", i), "c.yaml"), domain(fmt.Sprint("c", i), 1))
+		write(t, filepath.Join(source.Path(), fmt.Sprint("z", i), "c.yaml"), domain(fmt.Sprint("c", i), 1))
 	}
 	opts := contents()
 	opts.MaxDirs = 3 // the top, sub and z0
 	r := start(t, source, opts)
-	r.loads(func() { write(t, filepath.Join(source.Dir(), "z0", "c.yaml"), domain("c0", 2)) })
-	r.ignores(func() { write(t, filepath.Join(source.Dir(), "z1", "c.yaml"), domain("c1", 2)) })
-	r.loads(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 2)) })
+	r.loads(func() { write(t, filepath.Join(source.Path(), "z0", "c.yaml"), domain("c0", 2)) })
+	r.ignores(func() { write(t, filepath.Join(source.Path(), "z1", "c.yaml"), domain("c1", 2)) })
+	r.loads(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 2)) })
 	r.until("all are loaded", func() bool { return len(limits(r.loaded[len(r.loaded)-1])) == 12 })
 	assert.Equal(t, 1, strings.Count(r.log.String(), "too many directories"), r.log.String())
 	assert.Contains(t, r.log.String(), "watched=3")

@@ -17,56 +17,55 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	patience = 30 * time.Second
-	tick     = 2 * time.Millisecond
-	// calm is for how long nothing must happen to pass for never. A test that
-	// passes wrongly on a slow machine is found out on a fast one.
-	calm = 100 * time.Millisecond
-	// looks is how often the same must be seen, a tick apart, to pass for the last
-	// word. It is no time, since a process that is kept waiting sees none of what it
-	// has still to do in it.
-	looks = 50
+	timeout = 30 * time.Second
+	tick    = 2 * time.Millisecond
+	// never is how long to wait for a call that must not come. A slow machine may miss
+	// one that a fast machine detects.
+	never = 100 * time.Millisecond
+	// idleTicks is the number of ticks without a call after which none is pending. It is
+	// not a duration, because a process that gets no CPU time makes no progress in it.
+	idleTicks = 50
 )
 
-// rig is a watch under way.
-type rig struct {
+// harness runs one call of Dirs.
+type harness struct {
 	t     *testing.T
 	calls atomic.Int64
 	end   context.CancelFunc
 	done  chan error
 }
 
-// fast are options with short times.
+// fast returns options with short times.
 func fast() *watch.Options {
 	return &watch.Options{Quiet: time.Millisecond, MaxWait: 50 * time.Millisecond, Poll: 5 * time.Millisecond}
 }
 
-// deaf are options that leave all to notices: nothing is ever looked up again.
-func deaf() *watch.Options {
+// withoutPolling returns options with which only events report changes.
+func withoutPolling() *watch.Options {
 	opts := fast()
 	opts.Poll = time.Hour
 	return opts
 }
 
-func start(t *testing.T, opts *watch.Options, dirs ...string) *rig {
+func start(t *testing.T, opts *watch.Options, dirs ...string) *harness {
 	t.Helper()
 	return startFunc(t, opts, func() []string { return dirs })
 }
 
-// startFunc returns when changed has been called for the first time.
-func startFunc(t *testing.T, opts *watch.Options, find func() []string) *rig {
+// startFunc calls Dirs and waits for the first call of changed.
+func startFunc(t *testing.T, opts *watch.Options, find func() []string) *harness {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &rig{t: t, end: cancel, done: make(chan error, 1)}
+	r := &harness{t: t, end: cancel, done: make(chan error, 1)}
 	go func() {
-		r.done <- watch.DirsFunc(ctx, find, opts, func() { r.calls.Add(1) })
+		r.done <- watch.Dirs(ctx, find, opts, func() { r.calls.Add(1) })
 	}()
 	t.Cleanup(r.stop)
 	r.wait(1)
 	return r
 }
 
-func (r *rig) stop() {
+func (r *harness) stop() {
 	if r.end == nil {
 		return
 	}
@@ -75,19 +74,19 @@ func (r *rig) stop() {
 	select {
 	case err := <-r.done:
 		require.NoError(r.t, err)
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.Fail(r.t, "the watch does not end with its context")
 	}
 }
 
 // wait waits until changed has been called n times, or more.
-func (r *rig) wait(n int64) {
+func (r *harness) wait(n int64) {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { return r.calls.Load() >= n }, patience, tick, "changed was not called %d times", n)
+	require.Eventually(r.t, func() bool { return r.calls.Load() >= n }, timeout, tick, "changed was not called %d times", n)
 }
 
-// changes runs something that changed has to be called for.
-func (r *rig) changes(what func()) {
+// changes runs a function that must lead to a call of changed.
+func (r *harness) changes(what func()) {
 	r.t.Helper()
 	r.rest()
 	before := r.calls.Load()
@@ -96,12 +95,12 @@ func (r *rig) changes(what func()) {
 }
 
 // rest waits until no more calls come.
-func (r *rig) rest() {
+func (r *harness) rest() {
 	r.t.Helper()
-	r.restFor(looks / 5)
+	r.restFor(idleTicks / 5)
 }
 
-func (r *rig) restFor(looks int) {
+func (r *harness) restFor(ticks int) {
 	r.t.Helper()
 	last, same := r.calls.Load(), 0
 	require.Eventually(r.t, func() bool {
@@ -109,17 +108,17 @@ func (r *rig) restFor(looks int) {
 		if now := r.calls.Load(); now != last {
 			last, same = now, 0
 		}
-		return same > looks
-	}, patience, tick, "calls never end")
+		return same > ticks
+	}, timeout, tick, "calls never end")
 }
 
-// ignores runs something that changed must not be called for.
-func (r *rig) ignores(what func()) {
+// ignores runs a function that must not lead to a call of changed.
+func (r *harness) ignores(what func()) {
 	r.t.Helper()
-	r.restFor(looks) // what was told before must not be taken for it
+	r.restFor(idleTicks) // earlier changes must not be mistaken for this one
 	before := r.calls.Load()
 	what()
-	require.Never(r.t, func() bool { return r.calls.Load() > before }, calm, tick, "changed was called")
+	require.Never(r.t, func() bool { return r.calls.Load() > before }, never, tick, "changed was called")
 }
 
 func write(t *testing.T, path, text string) {
@@ -133,7 +132,7 @@ func mkdir(t *testing.T, path string) string {
 	return path
 }
 
-// relink makes path a link to target in one step.
+// relink atomically makes path a link to target.
 func relink(t *testing.T, target, path string) {
 	t.Helper()
 	next := filepath.Join(filepath.Dir(path), "..relink")

@@ -1,6 +1,6 @@
 //go:build linux
 
-package files_test
+package config_test
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
-	"github.com/ashlar-go/ashlar/ratelimit/files"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
@@ -57,7 +56,7 @@ func TestAThousandReloadsUnderLoad(t *testing.T) {
 // stage is an engine that follows a root with two versions.
 type stage struct {
 	t      *testing.T
-	source files.Source
+	source config.Dir
 	engine *ratelimit.Engine
 	loads  atomic.Int64
 	latest atomic.Uint32 // the limit that was loaded last
@@ -70,7 +69,7 @@ func startLoad(t *testing.T) *stage {
 	dir := t.TempDir()
 	s := &stage{
 		t:      t,
-		source: files.Source{Root: filepath.Join(dir, "current"), AppDirectory: "config"},
+		source: config.Dir{Root: filepath.Join(dir, "current"), AppDirectory: "config"},
 		engine: ratelimit.New(memstore.New(nil), nil),
 		told:   make(chan struct{}, 1),
 	}
@@ -81,9 +80,9 @@ func startLoad(t *testing.T) *stage {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		opts := &files.Options{Quiet: time.Microsecond, Poll: time.Hour}
+		opts := &config.WatchOptions{Quiet: time.Microsecond, Poll: time.Hour}
 		failed := func(err error) { t.Errorf("a load failed: %v", err) }
-		assert.NoError(t, files.Watch(ctx, s.source, opts, s.loaded, failed))
+		assert.NoError(t, config.Watch(ctx, s.source, opts, s.loaded, failed))
 	})
 	s.stop = func() {
 		cancel()
@@ -116,7 +115,7 @@ func (s *stage) await(version uint32) {
 	for s.latest.Load() != limitOf(version) {
 		select {
 		case <-s.told:
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			require.Fail(s.t, "the version is not loaded", "version %d", version)
 		}
 	}
@@ -195,7 +194,7 @@ func measure(t *testing.T) usage {
 func noMoreThan(t *testing.T, before usage, when string) {
 	t.Helper()
 	var now usage
-	for deadline := time.Now().Add(patience / 3); time.Now().Before(deadline); <-time.After(tick) {
+	for deadline := time.Now().Add(timeout / 3); time.Now().Before(deadline); <-time.After(tick) {
 		// Some of the heap is the test's own.
 		now = measure(t)
 		if now.goroutines <= before.goroutines && now.files <= before.files && now.heap < before.heap+heapSlack {

@@ -1,4 +1,4 @@
-package files_test
+package config_test
 
 import (
 	"bytes"
@@ -16,23 +16,21 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ashlar-go/ashlar/ratelimit/config"
-	"github.com/ashlar-go/ashlar/ratelimit/files"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	patience = 30 * time.Second
-	tick     = 2 * time.Millisecond
-	calm     = 100 * time.Millisecond // for how long nothing must happen to pass for never
-	// looks is how often the same must be seen, a tick apart, to pass for the last
-	// word. It is no time, since a process that is kept waiting sees none of what it
-	// has still to do in it.
-	looks = 50
+	timeout = 30 * time.Second
+	tick    = 2 * time.Millisecond
+	never   = 100 * time.Millisecond // how long to wait for a load that must not come
+	// idleTicks is the number of ticks without a load after which none is pending. It is
+	// not a duration, because a process that gets no CPU time makes no progress in it.
+	idleTicks = 50
 )
 
-// rig is a Watch under way, and what it has told.
-type rig struct {
+// harness runs one call of Watch and records its results.
+type harness struct {
 	t    *testing.T
 	log  buffer
 	end  context.CancelFunc
@@ -43,36 +41,36 @@ type rig struct {
 	failed []error
 }
 
-// start returns when the first load has been told of.
-func start(t *testing.T, source files.Source, opts *files.Options) *rig {
+// start calls Watch and waits for the first load.
+func start(t *testing.T, source config.Dir, opts *config.WatchOptions) *harness {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &rig{t: t, end: cancel, done: make(chan error, 1)}
-	o := files.Options{Quiet: 2 * time.Millisecond, MaxWait: 100 * time.Millisecond, Poll: 5 * time.Millisecond}
+	r := &harness{t: t, end: cancel, done: make(chan error, 1)}
+	o := config.WatchOptions{Quiet: 2 * time.Millisecond, MaxWait: 100 * time.Millisecond, Poll: 5 * time.Millisecond}
 	if opts != nil {
-		o.WatchContents, o.Config, o.MaxDirs = opts.WatchContents, opts.Config, opts.MaxDirs
+		o.WatchContents, o.Load, o.MaxDirs = opts.WatchContents, opts.Load, opts.MaxDirs
 		o.Poll = max(o.Poll, opts.Poll)
 	}
 	o.Log = slog.New(slog.NewTextHandler(&r.log, nil))
-	go func() { r.done <- files.Watch(ctx, source, &o, r.onLoaded, r.onFailed) }()
+	go func() { r.done <- config.Watch(ctx, source, &o, r.onLoaded, r.onFailed) }()
 	t.Cleanup(r.stop)
 	r.until("a first load", func() bool { return len(r.loaded)+len(r.failed) > 0 })
 	return r
 }
 
-func (r *rig) onLoaded(c *config.Config) {
+func (r *harness) onLoaded(c *config.Config) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.loaded = append(r.loaded, c)
 }
 
-func (r *rig) onFailed(err error) {
+func (r *harness) onFailed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = append(r.failed, err)
 }
 
-func (r *rig) stop() {
+func (r *harness) stop() {
 	if r.end == nil {
 		return
 	}
@@ -81,43 +79,43 @@ func (r *rig) stop() {
 	select {
 	case err := <-r.done:
 		require.NoError(r.t, err)
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.Fail(r.t, "the watch does not end with its context")
 	}
 }
 
-// until waits for something about what has been told.
-func (r *rig) until(what string, reached func() bool) {
+// until waits for a condition on the results.
+func (r *harness) until(what string, reached func() bool) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return reached()
-	}, patience, tick, what)
+	}, timeout, tick, what)
 }
 
-// untilUsed waits until the limits in use are these.
-func (r *rig) untilUsed(want map[string]uint32) {
+// untilUsed waits until the last loaded configuration has these limits.
+func (r *harness) untilUsed(want map[string]uint32) {
 	r.t.Helper()
 	r.until(fmt.Sprint("the limits ", want), func() bool {
 		return len(r.loaded) > 0 && fmt.Sprint(limits(r.loaded[len(r.loaded)-1])) == fmt.Sprint(want)
 	})
 }
 
-// counts are how many loads and failures there were.
-func (r *rig) counts() (loaded, failed int) {
+// counts returns the numbers of loads and failures.
+func (r *harness) counts() (loaded, failed int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.loaded), len(r.failed)
 }
 
 // rest waits until no more loads come.
-func (r *rig) rest() {
+func (r *harness) rest() {
 	r.t.Helper()
-	r.restFor(looks / 5)
+	r.restFor(idleTicks / 5)
 }
 
-func (r *rig) restFor(looks int) {
+func (r *harness) restFor(ticks int) {
 	r.t.Helper()
 	last, same := 0, 0
 	r.until("loads to end", func() bool {
@@ -125,12 +123,12 @@ func (r *rig) restFor(looks int) {
 		if now := len(r.loaded) + len(r.failed); now != last {
 			last, same = now, 0
 		}
-		return same > looks
+		return same > ticks
 	})
 }
 
-// loads runs something that has to lead to a load that goes well.
-func (r *rig) loads(what func()) {
+// loads runs a function that must lead to a successful load.
+func (r *harness) loads(what func()) {
 	r.t.Helper()
 	r.rest()
 	before, _ := r.counts()
@@ -138,17 +136,17 @@ func (r *rig) loads(what func()) {
 	r.until("a load", func() bool { return len(r.loaded) > before })
 }
 
-// failure is the last one.
-func (r *rig) failure() error {
+// failure returns the last failure.
+func (r *harness) failure() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	require.NotEmpty(r.t, r.failed)
 	return r.failed[len(r.failed)-1]
 }
 
-// fails runs something that has to lead to a load that fails for a reason, and returns
-// the error. If it is seen in several parts, the first of them may fail for others.
-func (r *rig) fails(reason string, what func()) (err error) {
+// fails runs a function that must lead to a load that fails for a reason, and returns
+// the error. A change in several steps may first fail for another reason.
+func (r *harness) fails(reason string, what func()) (err error) {
 	r.t.Helper()
 	r.rest()
 	_, before := r.counts()
@@ -164,19 +162,19 @@ func (r *rig) fails(reason string, what func()) (err error) {
 	return err
 }
 
-// ignores runs something that must not lead to a load.
-func (r *rig) ignores(what func()) {
+// ignores runs a function that must not lead to a load.
+func (r *harness) ignores(what func()) {
 	r.t.Helper()
-	r.restFor(looks) // what was told before must not be taken for it
+	r.restFor(idleTicks) // earlier changes must not be mistaken for this one
 	loaded, failed := r.counts()
 	what()
 	require.Never(r.t, func() bool {
 		l, f := r.counts()
 		return l > loaded || f > failed
-	}, calm, tick, "there was a load")
+	}, never, tick, "there was a load")
 }
 
-// limits are the first limit of each domain.
+// limits returns the first limit of each domain.
 func limits(c *config.Config) map[string]uint32 {
 	m := map[string]uint32{}
 	for _, d := range c.Domains {
@@ -185,18 +183,12 @@ func limits(c *config.Config) map[string]uint32 {
 	return m
 }
 
-// domain is the text of a file with one limit.
+// domain returns a file with one limit.
 func domain(name string, limit int) string {
 	return fmt.Sprintf("domain: %s\ndescriptors: [{key: k, rate_limit: {unit: hour, requests_per_unit: %d}}]\n", name, limit)
 }
 
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-}
-
-// relink makes path a link to target in one step.
+// relink atomically makes path a link to target.
 func relink(t *testing.T, target, path string) {
 	t.Helper()
 	next := filepath.Join(filepath.Dir(path), ".next")
@@ -204,7 +196,7 @@ func relink(t *testing.T, target, path string) {
 	require.NoError(t, os.Rename(next, path))
 }
 
-// buffer is a place for a log that tests may read while it is written to.
+// buffer collects a log and may be read meanwhile.
 type buffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -1,4 +1,4 @@
-package files_test
+package config_test
 
 import (
 	"fmt"
@@ -10,15 +10,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/ratelimit/files"
+	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
 // versions is a source whose root is a link to v0, beside which are v1 to v3: each
 // with a limit of its number.
-func versions(t *testing.T, subdirectory, appDirectory string) files.Source {
+func versions(t *testing.T, subdirectory, appDirectory string) config.Dir {
 	t.Helper()
 	dir := t.TempDir()
-	source := files.Source{Root: filepath.Join(dir, "current"), Subdirectory: subdirectory, AppDirectory: appDirectory}
+	source := config.Dir{Root: filepath.Join(dir, "current"), Subdirectory: subdirectory, AppDirectory: appDirectory}
 	for i := range 4 {
 		write(t, filepath.Join(dir, fmt.Sprint("v", i), subdirectory, appDirectory, "a.yaml"), domain("a", i))
 	}
@@ -27,7 +27,7 @@ func versions(t *testing.T, subdirectory, appDirectory string) files.Source {
 }
 
 // deaf are options that leave all to notices: no directory is looked up again.
-func deaf() *files.Options { return &files.Options{Poll: time.Hour} }
+func withoutPolling() *config.WatchOptions { return &config.WatchOptions{Poll: time.Hour} }
 
 func TestSwapOfTheRoot(t *testing.T) {
 	for name, swap := range map[string]func(t *testing.T, target, root string){
@@ -39,7 +39,7 @@ func TestSwapOfTheRoot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := versions(t, "ratelimit", "config")
-			r := start(t, source, deaf())
+			r := start(t, source, withoutPolling())
 			r.untilUsed(map[string]uint32{"a": 0})
 			for i := range uint32(4) {
 				r.loads(func() { swap(t, fmt.Sprint("v", i), source.Root) })
@@ -54,7 +54,7 @@ func TestEmptyPartsOfTheSource(t *testing.T) {
 	for _, parts := range [][2]string{{"", "config"}, {"ratelimit", ""}, {"", ""}} {
 		t.Run(fmt.Sprintf("%q", parts), func(t *testing.T) {
 			source := versions(t, parts[0], parts[1])
-			r := start(t, source, deaf())
+			r := start(t, source, withoutPolling())
 			r.untilUsed(map[string]uint32{"a": 0})
 			r.loads(func() { relink(t, "v1", source.Root) })
 			r.untilUsed(map[string]uint32{"a": 1})
@@ -65,11 +65,11 @@ func TestEmptyPartsOfTheSource(t *testing.T) {
 // The root is not a link: it is replaced, or its attributes change.
 func TestARootThatIsADirectory(t *testing.T) {
 	source := prepared(t)
-	r := start(t, source, deaf())
+	r := start(t, source, withoutPolling())
 	r.loads(func() { require.NoError(t, os.Chmod(source.Root, 0o750)) })
 	next := source
 	next.Root = filepath.Join(t.TempDir(), "next")
-	write(t, filepath.Join(next.Dir(), "a.yaml"), domain("a", 7))
+	write(t, filepath.Join(next.Path(), "a.yaml"), domain("a", 7))
 	r.fails("RUNTIME_ROOT", func() { require.NoError(t, os.Rename(source.Root, source.Root+".old")) })
 	r.loads(func() { require.NoError(t, os.Rename(next.Root, source.Root)) })
 	r.untilUsed(map[string]uint32{"a": 7})
@@ -80,9 +80,9 @@ func TestOnlyASwapOfTheRootCounts(t *testing.T) {
 	source := versions(t, "ratelimit", "config")
 	r := start(t, source, nil)
 	r.ignores(func() {
-		write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 8))
-		write(t, filepath.Join(source.Dir(), "b.yaml"), domain("b", 8))
-		require.NoError(t, os.Chmod(filepath.Join(source.Dir(), "a.yaml"), 0o400))
+		write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 8))
+		write(t, filepath.Join(source.Path(), "b.yaml"), domain("b", 8))
+		require.NoError(t, os.Chmod(filepath.Join(source.Path(), "a.yaml"), 0o400))
 		write(t, filepath.Join(filepath.Dir(source.Root), "currently"), "text")
 		require.NoError(t, os.RemoveAll(filepath.Join(filepath.Dir(source.Root), "v3")))
 	})
@@ -93,9 +93,9 @@ func TestOnlyASwapOfTheRootCounts(t *testing.T) {
 func TestASwapToABadVersionAndBack(t *testing.T) {
 	source := versions(t, "", "config")
 	write(t, filepath.Join(filepath.Dir(source.Root), "v1", "config", "a.yaml"), "domain: a\ndomain: b\n")
-	r := start(t, source, deaf())
+	r := start(t, source, withoutPolling())
 	r.fails("a.yaml:2:1: ", func() { relink(t, "v1", source.Root) })
-	r.ignores(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 9)) })
+	r.ignores(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 9)) })
 	r.loads(func() { relink(t, "v2", source.Root) })
 	r.untilUsed(map[string]uint32{"a": 2})
 }
@@ -108,36 +108,36 @@ func TestASwapToAVersionWithoutFiles(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(v1, "ratelimit")))
 	r := start(t, source, nil)
 	require.ErrorIs(t, r.fails("RUNTIME_ROOT", func() { relink(t, "v1", source.Root) }), fs.ErrNotExist)
-	r.loads(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 5)) })
-	r.loads(func() { write(t, filepath.Join(source.Dir(), "b.yaml"), domain("b", 5)) })
+	r.loads(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 5)) })
+	r.loads(func() { write(t, filepath.Join(source.Path(), "b.yaml"), domain("b", 5)) })
 	r.untilUsed(map[string]uint32{"a": 5, "b": 5})
 
 	r.loads(func() { relink(t, "v2", source.Root) })
 	r.untilUsed(map[string]uint32{"a": 2})
-	r.ignores(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 6)) })
+	r.ignores(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 6)) })
 	r.ignores(func() { write(t, filepath.Join(v1, "ratelimit", "config", "a.yaml"), domain("a", 6)) })
 }
 
 func TestTheRootVanishesAndReturns(t *testing.T) {
 	source := versions(t, "ratelimit", "config")
-	r := start(t, source, deaf())
+	r := start(t, source, withoutPolling())
 	for i := range uint32(3) {
 		err := r.fails("RUNTIME_ROOT", func() { require.NoError(t, os.Remove(source.Root)) })
 		require.ErrorIs(t, err, fs.ErrNotExist)
 		r.loads(func() { relink(t, fmt.Sprint("v", i), source.Root) })
 		r.untilUsed(map[string]uint32{"a": i})
 	}
-	r.ignores(func() { write(t, filepath.Join(source.Dir(), "a.yaml"), domain("a", 9)) })
+	r.ignores(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 9)) })
 }
 
 // A root that comes as a directory comes file by file, and each one counts.
 func TestARootThatIsFilledInPlace(t *testing.T) {
-	source := files.Source{Root: filepath.Join(t.TempDir(), "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
+	source := config.Dir{Root: filepath.Join(t.TempDir(), "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
 	r := start(t, source, nil)
 	require.ErrorIs(t, r.failure(), fs.ErrNotExist)
 	want := map[string]uint32{}
 	for _, name := range []string{"a", "b", "c"} {
-		r.loads(func() { write(t, filepath.Join(source.Dir(), name+".yaml"), domain(name, 1)) })
+		r.loads(func() { write(t, filepath.Join(source.Path(), name+".yaml"), domain(name, 1)) })
 		want[name] = 1
 		r.untilUsed(want)
 	}
@@ -146,7 +146,7 @@ func TestARootThatIsFilledInPlace(t *testing.T) {
 // The parent of the root may be behind a link itself, and be missing at first.
 func TestTheParentOfTheRootIsSwapped(t *testing.T) {
 	top := t.TempDir()
-	source := files.Source{Root: filepath.Join(top, "release", "current"), AppDirectory: "config"}
+	source := config.Dir{Root: filepath.Join(top, "release", "current"), AppDirectory: "config"}
 	r := start(t, source, nil)
 	for i := range uint32(3) {
 		write(t, filepath.Join(top, fmt.Sprint("r", i), "v0", "config", "a.yaml"), domain("a", int(i)))

@@ -16,8 +16,8 @@ const (
 	most  = time.Second
 )
 
-// settled is how long Settle waits if a signal comes after each of the pauses.
-func settled(t *testing.T, pauses ...time.Duration) time.Duration {
+// waited returns how long WaitQuiet waits if a signal follows each of the pauses.
+func waited(t *testing.T, pauses ...time.Duration) time.Duration {
 	t.Helper()
 	signals := make(chan struct{}, 1)
 	go func() {
@@ -30,7 +30,7 @@ func settled(t *testing.T, pauses ...time.Duration) time.Duration {
 		}
 	}()
 	start := time.Now()
-	assert.True(t, watch.Settle(t.Context(), signals, quiet, most))
+	assert.True(t, watch.WaitQuiet(t.Context(), signals, quiet, most))
 	return time.Since(start)
 }
 
@@ -42,7 +42,7 @@ func repeat(pause time.Duration, n int) []time.Duration {
 	return pauses
 }
 
-func TestSettleWaitsForQuiet(t *testing.T) {
+func TestWaitQuiet(t *testing.T) {
 	for name, c := range map[string]struct {
 		pauses []time.Duration
 		want   time.Duration
@@ -55,29 +55,29 @@ func TestSettleWaitsForQuiet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				assert.Equal(t, c.want, settled(t, c.pauses...))
+				assert.Equal(t, c.want, waited(t, c.pauses...))
 				time.Sleep(2 * time.Minute) // until the last signal has been sent
 			})
 		})
 	}
 }
 
-func TestSettleEndsWithItsContext(t *testing.T) {
+func TestWaitQuietEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), quiet/2)
 		defer cancel()
 		start := time.Now()
-		assert.False(t, watch.Settle(ctx, nil, quiet, most))
+		assert.False(t, watch.WaitQuiet(ctx, nil, quiet, most))
 		assert.Equal(t, quiet/2, time.Since(start))
 	})
 }
 
-// Whoever ends the context in a call gets no further one, even if the wait is over by
-// the time that anybody looks.
-func TestSettleDoesNotOutlastItsContext(t *testing.T) {
+// Ending the context during a call of changed prevents further calls, even if the wait
+// is over by the time it is checked.
+func TestWaitQuietPrefersItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 100 {
-		assert.False(t, watch.Settle(ctx, nil, 0, 0))
+		assert.False(t, watch.WaitQuiet(ctx, nil, 0, 0))
 	}
 }

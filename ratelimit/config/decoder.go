@@ -1,0 +1,297 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ashlar-go/ashlar/internal/suggest"
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+const (
+	// maxNesting bounds the nesting of lists and maps. A level of rules takes two of
+	// them, so the bound of Compile is reached first.
+	maxNesting = 300
+	// maxExpanded bounds the nodes that aliases add to a file, to about what the YAML
+	// library allows in its own decoding.
+	maxExpanded = 400_000
+	// maxKeyBytes bounds the total length of the composite keys of a file. Each repeats
+	// the keys and values of the rules above it, so that the total can grow with the
+	// square of the file.
+	maxKeyBytes = 64 << 20
+)
+
+// decoder decodes the nodes of one document.
+type decoder struct {
+	*document
+	open     map[*yaml.Node]bool // lists and maps being decoded
+	aliased  int                 // how many of those were entered through an alias
+	expanded int                 // nodes that aliases have added so far
+	keyBytes int
+	stopped  bool // a bound was reached: nothing more is decoded
+
+	known map[string][]string // see knownKeys
+}
+
+// fields decodes a map. Each of its keys is in the table, or reported.
+func (d *decoder) fields(v value, in string, table []field) {
+	d.within(v.value, func(n *yaml.Node) {
+		pairs := d.pairs(n, keyFault)
+		usable := make([]pair, 0, len(table))
+		for _, p := range pairs {
+			if !has(table, p.name) {
+				if p.name = d.unexpected(p, in, table); p.name == "" || slices.ContainsFunc(pairs, named(p.name)) {
+					continue
+				}
+			}
+			usable = append(usable, p)
+		}
+		for _, f := range table {
+			if i := slices.IndexFunc(usable, named(f.name)); i >= 0 {
+				f.decode(value{usable[i], v.place.field(usable[i])})
+			}
+		}
+	})
+}
+
+func named(name string) func(pair) bool { return func(p pair) bool { return p.name == name } }
+
+func has(table []field, name string) bool {
+	return slices.ContainsFunc(table, func(f field) bool { return f.name == name })
+}
+
+// unexpected reports a key that its map must not have. It returns the key of the table
+// that was probably meant, so that its value is checked too and Compile does not miss it.
+func (d *decoder) unexpected(p pair, in string, table []field) string {
+	where := d.knownKeys()[p.name]
+	if where == nil {
+		if meant := d.unknown(p, table); has(table, meant) {
+			return meant
+		}
+		return ""
+	}
+	d.warn(markOf(p.key), "key '%s' has no effect %s: it belongs %s", p.name, in, strings.Join(where, " or "))
+	if p.name != "metadata" {
+		d.check(p.value)
+	}
+	return ""
+}
+
+// unknown reports an unknown key and returns the most similar one. Of equally similar
+// keys, one of the table wins.
+func (d *decoder) unknown(p pair, table []field) string {
+	if len(d.faults) > maxFaults {
+		return ""
+	}
+	keys := make([]string, len(table))
+	for i, f := range table {
+		keys[i] = f.name
+	}
+	keys = append(keys, slices.Sorted(maps.Keys(d.knownKeys()))...)
+	meant := suggest.Closest(p.name, keys, len(p.name)/3)
+	hint := ""
+	if meant != "" {
+		hint = fmt.Sprintf(": did you mean '%s'?", meant)
+	}
+	d.fault(markOf(p.key), "config error, unknown key '%.100s'%s", p.name, hint)
+	return meant
+}
+
+// knownKeys returns all keys of the format with the kinds of maps that have them. It
+// derives them from the tables, so that these are the only place that lists keys.
+func (d *decoder) knownKeys() map[string][]string {
+	if d.known != nil {
+		return d.known
+	}
+	d.known = make(map[string][]string)
+	add := func(in string, table []field) {
+		for _, f := range table {
+			d.known[f.name] = append(d.known[f.name], in)
+		}
+	}
+	add(inDocument, d.documentFields(new(ratelimit.Domain)))
+	add(inRule, d.ruleFields(new(ratelimit.Rule), 0))
+	add(inLimit, d.limitFields(new(limit)))
+	add(inReplaces, d.replacesFields(new(string)))
+	return d.known
+}
+
+// list calls f with each map of a list of maps; null is an empty list.
+func (d *decoder) list(v value, want string, f func(value)) {
+	switch n := target(v.value); {
+	case isNull(n):
+	case n.Kind == yaml.SequenceNode:
+		d.within(v.value, func(n *yaml.Node) {
+			d.maps(n, func(n *yaml.Node) { f(value{pair{value: n}, v.place.element(n)}) })
+		})
+	default:
+		d.mismatch(v, want)
+	}
+}
+
+// maps calls f with each map of a list and reports the elements of other types.
+func (d *decoder) maps(n *yaml.Node, f func(n *yaml.Node)) {
+	for _, e := range n.Content {
+		if target(e).Kind == yaml.MappingNode {
+			f(e)
+			continue
+		}
+		shown := "[...]"
+		if target(e).Kind == yaml.ScalarNode {
+			v, ok := d.scalar(e)
+			if !ok {
+				continue
+			}
+			shown = fmt.Sprint(v)
+		}
+		d.fault(markOf(e), "config error, yaml file contains list of type other than map: %.100s", shown)
+	}
+}
+
+// isMap reports whether the value is a map. It reports a fault for anything else but null.
+func (d *decoder) isMap(v value, want string) bool {
+	n := target(v.value)
+	if n.Kind != yaml.MappingNode && !isNull(n) {
+		d.mismatch(v, want)
+	}
+	return n.Kind == yaml.MappingNode
+}
+
+// scalarInto returns a function that decodes a scalar of the type of *to. Null leaves
+// *to as it is.
+func scalarInto[T ~string | ~bool | ~uint32](d *decoder, to *T, want string) func(value) {
+	return func(v value) {
+		n := target(v.value)
+		if n.Kind != yaml.ScalarNode {
+			d.mismatch(v, want)
+			return
+		}
+		if !d.checkScalar(v.value) {
+			v.place.faulty = true
+			return
+		}
+		if err := n.Decode(to); err != nil {
+			message, _ := libraryMessage(err)
+			d.faultIn(v, "error loading config file: %.100s: %s must be %s", message, v.name, want)
+		}
+	}
+}
+
+// faultIn reports a fault of a value.
+func (d *decoder) faultIn(v value, format string, args ...any) {
+	v.place.faulty = true
+	d.fault(markOf(v.value), format, args...)
+}
+
+// mismatch reports a value of the wrong kind.
+func (d *decoder) mismatch(v value, want string) {
+	v.place.faulty = true
+	n := target(v.value)
+	if n.Kind == yaml.ScalarNode && !d.checkScalar(v.value) {
+		return
+	}
+	d.fault(markOf(v.value), "error loading config file: yaml: cannot unmarshal %s: %s must be %s", tagged(n), v.name, want)
+	d.check(v.value)
+}
+
+// check validates a value whose place has no meaning. The reference service validates
+// every value alike: keys must be known, lists must hold maps, and scalars must be
+// strings, integers or booleans (REFERENCE.md, 7.2).
+func (d *decoder) check(at *yaml.Node) {
+	switch target(at).Kind {
+	case yaml.ScalarNode:
+		d.checkScalar(at)
+	case yaml.SequenceNode:
+		d.within(at, func(n *yaml.Node) { d.maps(n, d.check) })
+	case yaml.MappingNode:
+		d.within(at, func(n *yaml.Node) {
+			for _, p := range d.pairs(n, keyFault) {
+				if d.knownKeys()[p.name] == nil {
+					d.unknown(p, nil)
+				} else if p.name != "metadata" {
+					d.check(p.value)
+				}
+			}
+		})
+	}
+}
+
+// checkScalar reports a scalar that is not of a type that the format has.
+func (d *decoder) checkScalar(at *yaml.Node) bool {
+	n := target(at)
+	v, ok := d.scalar(at)
+	if !ok {
+		return false
+	}
+	switch v.(type) {
+	case nil, string, int, bool:
+		return true
+	}
+	tag := n.ShortTag()
+	kind := map[string]string{"!!float": "a floating-point number", "!!int": "an integer beyond 64 bits", "!!timestamp": "a date"}[tag]
+	d.fault(markOf(at), "error checking config: '%.100s' is %.100s, not a string, an integer or a boolean: quote it to make it a string",
+		n.Value, cmp.Or(kind, "of type "+tag))
+	return false
+}
+
+// metadata decodes a map of JSON values; null is none.
+func (d *decoder) metadata(v value) map[string]any {
+	if !d.isMap(v, "a map") {
+		return nil
+	}
+	m, _ := d.json(v.value).(map[string]any)
+	return m
+}
+
+// json decodes a value as JSON has it. It returns nil for the rest, and reports a fault.
+func (d *decoder) json(at *yaml.Node) (v any) {
+	n := target(at)
+	switch n.Kind {
+	case yaml.MappingNode:
+		m := make(map[string]any)
+		d.within(at, func(n *yaml.Node) {
+			for _, p := range d.pairs(n, metadataKeyFault) {
+				m[p.name] = d.json(p.value)
+			}
+		})
+		return m
+	case yaml.SequenceNode:
+		list := []any{}
+		d.within(at, func(n *yaml.Node) {
+			for _, e := range n.Content {
+				list = append(list, d.json(e))
+			}
+		})
+		return list
+	}
+	v, ok := d.scalar(at)
+	if !ok {
+		return nil
+	}
+	switch s := v.(type) {
+	case nil, bool, int:
+	case int64:
+		v = float64(s)
+	case uint64:
+		v = float64(s)
+	case float64:
+		ok = !math.IsNaN(s) && !math.IsInf(s, 0)
+	case string:
+		ok = utf8.ValidString(s)
+	default:
+		ok = false
+	}
+	if !ok {
+		d.fault(markOf(at), "error parsing metadata: '%.100s' (%.100s) is not a JSON value: use a string, a finite number, a boolean, null, a list or a map",
+			n.Value, n.ShortTag())
+		return nil
+	}
+	return v
+}
