@@ -6,24 +6,24 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
-// AccessLogOptions are the choices of [AccessLog]. Nil means the defaults.
+// AccessLogOptions configures [AccessLog]. Nil means the defaults.
 type AccessLogOptions struct {
-	// Clients says who a request comes from. Default: the peer of the connection.
+	// Clients finds the client address. Default: the peer of the connection.
 	Clients *Clients
-	// OnlyFailures leaves out all answers but those with a status from 500.
+	// OnlyFailures logs responses with a status from 500 only.
 	OnlyFailures bool
 }
 
-// AccessLog is a layer that writes one record for each request when it is answered:
-// method, path, status, bytes of the body as sent, duration, client, request_id and,
-// if there was one, the error with its cause. The level is Error from status 500,
-// else Info. A nil log is slog.Default.
+// AccessLog is middleware that logs one record for each response: method, path, status, bytes
+// of the body as sent, duration, client, request_id and, if there was one, the error with its
+// cause. The level is Error from status 500, else Info. A nil log means slog.Default.
 //
-// Values that a client chose are escaped and cut before they reach the log, so that
-// no log handler can be made to begin a new line. The query is left out: what is
-// looked for may be private.
+// Values chosen by a client are escaped and truncated, so that no log handler can be made to
+// begin a new line. The query is left out, because search terms may be private.
 func AccessLog(log *slog.Logger, opts *AccessLogOptions) Middleware {
 	o := AccessLogOptions{}
 	if opts != nil {
@@ -34,12 +34,13 @@ func AccessLog(log *slog.Logger, opts *AccessLogOptions) Middleware {
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			own, start := watch(w), time.Now()
-			// What it amounts to when a panic comes through, whatever was sent before.
-			status := http.StatusInternalServerError
+			own, start := wrap(w), time.Now()
+			status := http.StatusInternalServerError // for a panic, whatever was sent before it
 			defer func() { o.record(log, own, r, status, time.Since(start)) }()
 			next.ServeHTTP(own, r)
-			status = own.finished()
+			if status = own.status; status == 0 {
+				status = http.StatusOK // net/http responds like this if the handler wrote nothing
+			}
 		})
 	}
 }
@@ -54,13 +55,20 @@ func (o *AccessLogOptions) record(log *slog.Logger, w *writer, r *http.Request, 
 	if !log.Enabled(r.Context(), level) {
 		return
 	}
+	client, bytes := loggable(r.RemoteAddr), w.bytes
+	if addr := o.Clients.Addr(r); addr.IsValid() {
+		client = addr.String()
+	}
+	if r.Method == http.MethodHead {
+		bytes = 0 // net/http drops the body
+	}
 	attrs := [8]slog.Attr{
 		slog.String("method", loggable(r.Method)),
 		slog.String("path", loggedPath(r)),
 		slog.Int("status", status),
-		slog.Int64("bytes", sentBytes(w, r)),
+		slog.Int64("bytes", bytes),
 		slog.Duration("duration", took),
-		slog.String("client", o.client(r)),
+		slog.String("client", client),
 		slog.String("request_id", RequestIDFrom(r.Context())),
 	}
 	n := len(attrs) - 1
@@ -68,42 +76,122 @@ func (o *AccessLogOptions) record(log *slog.Logger, w *writer, r *http.Request, 
 		attrs[n] = slog.String("error", loggable(w.err.Error()))
 		n++
 	}
-	// Made by hand, because LogAttrs looks up the line it is called from, which is always this.
+	// Not LogAttrs, which would look up the source line: it is always this one.
 	rec := slog.NewRecord(time.Now(), level, "request", 0)
 	rec.AddAttrs(attrs[:n]...)
 	_ = log.Handler().Handle(r.Context(), rec)
 }
 
-// sentBytes is how much of a body was sent: for HEAD nothing, whatever was written.
-func sentBytes(w *writer, r *http.Request) int64 {
-	if r.Method == http.MethodHead {
-		return 0
-	}
-	return w.bytes
-}
+const (
+	maxLogged  = 1024 // bytes of one value in a log record
+	maxPrinted = 64   // bytes of a client's value in an error message
+)
 
-func (o *AccessLogOptions) client(r *http.Request) string {
-	if addr := o.Clients.Addr(r); addr.IsValid() {
-		return addr.String()
-	}
-	return loggable(r.RemoteAddr)
-}
-
-// maxLogged is how many bytes of one value reach a log.
-const maxLogged = 1024
-
-// loggedPath is the path as it stands in a request line, where control characters
-// and blanks are escaped.
+// loggedPath returns the path as it stands in a request line, where control characters and
+// spaces are escaped.
 func loggedPath(r *http.Request) string { return loggable(r.URL.EscapedPath()) }
 
-// loggable escapes what is not printable and cuts what is long.
+// loggable truncates a string and escapes what is not printable.
 func loggable(s string) string {
-	if len(s) > maxLogged {
-		s = s[:maxLogged] + "..."
-	}
+	s = truncate(s, maxLogged)
 	if strings.IndexFunc(s, func(c rune) bool { return c < ' ' || c > '~' }) < 0 {
 		return s
 	}
 	quoted := strconv.QuoteToGraphic(s)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+// printable truncates a client's value and replaces what is not printable, for messages.
+func printable(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c == utf8.RuneError || !unicode.IsPrint(c) {
+			return '?'
+		}
+		return c
+	}, truncate(s, maxPrinted))
+}
+
+// truncate cuts a string between characters.
+func truncate(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "..."
+}
+
+// writer observes a response. Neighbouring middleware shares one.
+type writer struct {
+	http.ResponseWriter
+	start  time.Time // set by ResponseTime
+	status int       // 0 until the final header is sent
+	bytes  int64     // of the body
+	err    error     // passed to WriteError
+}
+
+// wrap returns w if it is a writer, or a new one around it.
+func wrap(w http.ResponseWriter) *writer {
+	if own, ok := w.(*writer); ok {
+		return own
+	}
+	return &writer{ResponseWriter: w}
+}
+
+// WriteHeader records the status, unless it is informational.
+func (w *writer) WriteHeader(status int) {
+	if w.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
+		w.status = status
+		w.setResponseTime()
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts bytes, and sends the header first if necessary.
+func (w *writer) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// FlushError sends buffered data, for http.ResponseController.
+func (w *writer) FlushError() error {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Flush implements http.Flusher.
+func (w *writer) Flush() { _ = w.FlushError() }
+
+// Unwrap returns the wrapped writer, for http.ResponseController.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// setResponseTime sets X-Response-Time in ASCII: the unit of time.Duration's own form may be µs.
+func (w *writer) setResponseTime() {
+	if !w.start.IsZero() {
+		ms := float64(time.Since(w.start)) / float64(time.Millisecond)
+		w.Header().Set("X-Response-Time", strconv.FormatFloat(ms, 'f', 3, 64)+"ms")
+	}
+}
+
+// recordError gives an error to all writers around a response. It reports whether one of them
+// has sent the header already.
+func recordError(w http.ResponseWriter, err error) (sent bool) {
+	for {
+		if own, ok := w.(*writer); ok {
+			own.err = err
+			sent = sent || own.status != 0
+		}
+		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return sent
+		}
+		w = outer.Unwrap()
+	}
 }

@@ -72,9 +72,9 @@ func TestBodyFaults(t *testing.T) {
 	for document, message := range map[string]string{
 		``:                               "The request body is empty: send a JSON document",
 		" \n":                            "The request body is empty: send a JSON document",
-		`{"title":`:                      "The request body is no complete JSON document: it ends at line 1, column 10",
-		"{\n\"tiäle\": x}":               "The request body is no JSON at line 2, column 10: invalid character 'x' looking for beginning of value",
-		`{} {}`:                          "The request body has more behind the JSON document, at line 1, column 4",
+		`{"title":`:                      "The request body is an incomplete JSON document: it ends at line 1, column 10",
+		"{\n\"tiäle\": x}":               "The request body is not JSON at line 2, column 10: invalid character 'x' looking for beginning of value",
+		`{} {}`:                          "The request body has trailing data after the JSON document, at line 1, column 4",
 		"{\"title\":\"\xff\"}":           "The request body is not UTF-8 at line 1, column 11",
 		`[]`:                             "Invalid JSON: body: must be an object, not an array (line 1, column 1)",
 		`null`:                           "Invalid JSON: body: must be an object, not null (line 1, column 1)",
@@ -84,24 +84,24 @@ func TestBodyFaults(t *testing.T) {
 		`{"title":["x"]}`:                "Invalid JSON: title: must be a string, not an array (line 1, column 10)",
 		`{"pages":"7"}`:                  "Invalid JSON: pages: must be an integer, not a string (line 1, column 10)",
 		`{"pages":1.5}`:                  "Invalid JSON: pages: must be an integer, not 1.5 (line 1, column 10)",
-		`{"pages":99999}`:                "Invalid JSON: pages: is out of range: 99999 (line 1, column 10)",
-		`{"price":1e999}`:                "Invalid JSON: price: is out of range: 1e999 (line 1, column 10)",
+		`{"pages":99999}`:                "Invalid JSON: pages: out of range: 99999 (line 1, column 10)",
+		`{"price":1e999}`:                "Invalid JSON: price: out of range: 1e999 (line 1, column 10)",
 		`{"sold":"true"}`:                "Invalid JSON: sold: must be true or false, not a string (line 1, column 9)",
 		`{"author":[]}`:                  "Invalid JSON: author: must be an object, not an array (line 1, column 11)",
 		`{"others":[{},{"name":1}]}`:     "Invalid JSON: others[1].name: must be a string, not a number (line 1, column 23)",
 		`{"notes":{"a":"b"}}`:            "Invalid JSON: notes.a: must be an integer, not a string (line 1, column 15)",
 		`{"author":{"boss":{"name":1}}}`: "Invalid JSON: author.boss.name: must be a string, not a number (line 1, column 27)",
-		`{"title":"a","title":"b"}`:      "Invalid JSON: title: is there twice: send it once (line 1, column 14)",
-		`{"title":"a","t\u0069tle":""}`:  "Invalid JSON: title: is there twice: send it once (line 1, column 14)",
-		`{"any":{"a":1,"a":2}}`:          "Invalid JSON: any.a: is there twice: send it once (line 1, column 15)",
-		`{"Title":"a"}`:                  "Invalid JSON: Title: is no known field: did you mean title? (line 1, column 2)",
-		`{"Hidden":"a"}`:                 "Invalid JSON: Hidden: is no known field: use " + all + " (line 1, column 2)",
-		`{"author":{"x":{"title":1}}}`:   "Invalid JSON: author.x: is no known field: use name, boss, given (line 1, column 12)",
+		`{"title":"a","title":"b"}`:      "Invalid JSON: title: duplicate field: send it once (line 1, column 14)",
+		`{"title":"a","t\u0069tle":""}`:  "Invalid JSON: title: duplicate field: send it once (line 1, column 14)",
+		`{"any":{"a":1,"a":2}}`:          "Invalid JSON: any.a: duplicate field: send it once (line 1, column 15)",
+		`{"Title":"a"}`:                  "Invalid JSON: Title: unknown field: did you mean title? (line 1, column 2)",
+		`{"Hidden":"a"}`:                 "Invalid JSON: Hidden: unknown field: use " + all + " (line 1, column 2)",
+		`{"author":{"x":{"title":1}}}`:   "Invalid JSON: author.x: unknown field: use name, boss, given (line 1, column 12)",
 		`{"any":[[[1]]]}`:                "",
-		`{"any":[[[[1]]]]}`:              "Invalid JSON: any[0][0][0]: is nested too deep: at most 4 levels are taken (line 1, column 11)",
+		`{"any":[[[[1]]]]}`:              "Invalid JSON: any[0][0][0]: nested too deeply: use at most 4 levels (line 1, column 11)",
 		`{"made":"yesterday"}`:           "Invalid JSON: made: must be a timestamp such as 2026-01-31T12:00:00Z (line 1, column 9)",
 		`{"made":{"a":1}}`:               "Invalid JSON: made: must be a timestamp such as 2026-01-31T12:00:00Z (line 1, column 9)",
-		`{"data":"*"}`:                   "Invalid JSON: data: can't be read: illegal base64 data at input byte 0 (line 1, column 9)",
+		`{"data":"*"}`:                   "Invalid JSON: data: invalid value: illegal base64 data at input byte 0 (line 1, column 9)",
 		`{"title":1,"pages":"x","b":1}`:  "Invalid JSON: title: must be a string, not a number (line 1, column 10) (and 2 more)",
 		`{"quoted":5}`:                   "Invalid JSON: invalid use of ,string struct tag, trying to unmarshal unquoted value into int",
 	} {
@@ -140,8 +140,8 @@ func TestBodyFaultsOfCustomTypes(t *testing.T) {
 		Raw json.RawMessage `json:"raw"`
 	}](&httpx.BodyOptions{MaxDepth: 3})
 	for document, message := range map[string]string{
-		`{"raw":{"a":[[1]]}}`:             "Invalid JSON: raw.a[0]: is nested too deep: at most 3 levels are taken (line 1, column 14)",
-		`{"raw":{"a":1,"a":2}, "raw":[]}`: "Invalid JSON: raw.a: is there twice: send it once (line 1, column 15) (and 1 more)",
+		`{"raw":{"a":[[1]]}}`:             "Invalid JSON: raw.a[0]: nested too deeply: use at most 3 levels (line 1, column 14)",
+		`{"raw":{"a":1,"a":2}, "raw":[]}`: "Invalid JSON: raw.a: duplicate field: send it once (line 1, column 15) (and 1 more)",
 	} {
 		if _, err := body.Decode([]byte(document)); err == nil || err.Error() != message {
 			t.Errorf("%s:\n got %v\nwant %s", document, err, message)

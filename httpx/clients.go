@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Clients tells where requests come from. The zero value, like nil, believes nobody:
-// a request comes from the peer of its connection.
+// Clients finds the addresses of clients. The zero value, like nil, trusts no proxy: the client
+// is the peer of the connection.
 type Clients struct {
 	proxies []netip.Prefix
 }
 
-// BehindProxies believes what proxies in these networks say in X-Forwarded-For: the
-// client is the last address there that is none of them. What stands before it
-// is what the client claims. Name only networks from which nobody else can connect.
+// BehindProxies trusts X-Forwarded-For from proxies in these networks: the client is the last
+// address there that is not a proxy. Addresses before it are the client's own claim. Name only
+// networks from which nobody else can connect.
 func BehindProxies(networks ...netip.Prefix) *Clients {
 	c := &Clients{}
 	for _, network := range networks {
@@ -23,11 +23,11 @@ func BehindProxies(networks ...netip.Prefix) *Clients {
 	return c
 }
 
-// Addr is the client's address, without an IPv6 zone and with IPv4 addresses as such. It
-// is the zero Addr if the connection's peer has none, as with Unix sockets.
+// Addr returns the client's address, without an IPv6 zone and with IPv4-mapped addresses as
+// IPv4. It is the zero Addr if the peer has none, as with Unix sockets.
 //
-// When every address of X-Forwarded-For is a proxy's, it is the first of them; where
-// one can't be read, it is the proxy that sent it.
+// If all addresses of X-Forwarded-For are proxies, it is the first of them; if one is malformed,
+// it is the proxy that sent it.
 func (c *Clients) Addr(r *http.Request) netip.Addr {
 	client := parseAddr(r.RemoteAddr)
 	if c == nil || !c.trusts(client) {
@@ -52,9 +52,8 @@ func (c *Clients) Addr(r *http.Request) netip.Addr {
 	return client
 }
 
-// Key is Addr as the name of a counter: an IPv6 address counts as its /64 network,
-// since that is the least that one subscriber is given. Without an address it is
-// http.Request.RemoteAddr.
+// Key returns Addr as the name of a counter. An IPv6 address counts as its /64 network, the
+// smallest that a subscriber is given. Without an address it is http.Request.RemoteAddr.
 func (c *Clients) Key(r *http.Request) string {
 	addr := c.Addr(r)
 	switch {
@@ -75,7 +74,7 @@ func (c *Clients) trusts(addr netip.Addr) bool {
 	return false
 }
 
-// parseAddr reads an address with or without a port. The zero Addr is none.
+// parseAddr reads an address with or without a port. It returns the zero Addr for anything else.
 func parseAddr(s string) netip.Addr {
 	if withPort, err := netip.ParseAddrPort(s); err == nil {
 		return withPort.Addr().Unmap().WithZone("")
@@ -87,8 +86,7 @@ func parseAddr(s string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// cutLast cuts off the element behind the last comma. more reports whether there
-// was a comma.
+// cutLast cuts off the element after the last comma. more reports whether there was a comma.
 func cutLast(list string) (rest, element string, more bool) {
 	if i := strings.LastIndexByte(list, ','); i >= 0 {
 		return list[:i], list[i+1:], true

@@ -6,27 +6,25 @@ import (
 	"strings"
 )
 
-// VersionTag is the strong entity tag of a record's version. The id keeps the tags of
-// two records apart.
+// VersionTag returns the strong entity tag of a version of a record.
 func VersionTag(id string, version int64) string {
 	return `"` + id + "." + strconv.FormatInt(version, 10) + `"`
 }
 
-// SetTag puts the entity tag on an answer, and lets the client keep the answer as long
-// as it asks each time whether it is still right.
+// SetTag sets the entity tag of a response, and lets the client cache the response if it
+// revalidates it each time.
 func SetTag(w http.ResponseWriter, tag string) {
 	h := w.Header()
 	h.Set("Etag", tag)
 	h["Cache-Control"] = revalidated
 }
 
-// revalidated is shared by all answers: it has no room for a second value.
+// revalidated is shared by all responses; its capacity is 1, so that adding to it copies it.
 var revalidated = []string{"private, no-cache"}
 
-// IfMatch is nil if the request may change the record with this tag: it has no
-// If-Match, or one with the tag or with "*". Else it is a 412. Tags are
-// compared strongly (RFC 9110, 13.1.1), that of a compressed answer counts as the one
-// that [Gzip] made it from.
+// IfMatch returns nil if the request may change the record with this tag: it has no If-Match, or
+// one with the tag or with "*". Otherwise it returns a 412. Tags are compared strongly (RFC 9110,
+// section 13.1.1); the tag of a compressed response counts as the tag that [Gzip] made it from.
 func IfMatch(r *http.Request, tag string) error {
 	lines := r.Header["If-Match"]
 	if len(lines) == 0 {
@@ -38,36 +36,36 @@ func IfMatch(r *http.Request, tag string) error {
 		}
 	}
 	return Errorf(http.StatusPreconditionFailed,
-		"The record has changed: it is %s now, If-Match is %s", tag, show(strings.Join(lines, ", ")))
+		"The record has changed: its ETag is %s, If-Match is %s", tag, printable(strings.Join(lines, ", ")))
 }
 
-// IfNoneMatch is nil if the request may go on to change or create the record with this
-// tag, which is empty if there is none: it has no If-None-Match, or one that does
-// not match. Else it is a 412 (RFC 9110, 13.1.2). For GET there is [NotModified].
+// IfNoneMatch returns nil if the request may change or create the record with this tag, which is
+// empty for a record that does not exist: it has no If-None-Match, or one that does not match.
+// Otherwise it returns a 412 (RFC 9110, section 13.1.2). For GET use [NotModified].
 func IfNoneMatch(r *http.Request, tag string) error {
 	if _, ok := matchWeakly(r, tag); !ok {
 		return nil
 	}
-	return Errorf(http.StatusPreconditionFailed, "The record is there already: it is %s, If-None-Match is %s",
-		tag, show(strings.Join(r.Header["If-None-Match"], ", ")))
+	return Errorf(http.StatusPreconditionFailed, "The record exists: its ETag is %s, If-None-Match is %s",
+		tag, printable(strings.Join(r.Header["If-None-Match"], ", ")))
 }
 
-// NotModified answers 304 if the client of a GET or HEAD has the answer with this tag,
-// and reports whether it did. The tag must have been set, by [SetTag]; a client that
-// holds the compressed form is given back that form's tag.
+// NotModified responds with 304 if the client of a GET or HEAD has the response with this tag,
+// and reports whether it did. The tag must have been set with [SetTag]. A client that has the
+// compressed form gets the tag of that form.
 func NotModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	matched, ok := matchWeakly(r, tag)
 	if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
-	if matched != "*" && !strings.HasPrefix(tag, "W/") { // a weak one stands for both forms
+	if matched != "*" && !strings.HasPrefix(tag, "W/") { // a weak tag covers both forms
 		w.Header().Set("Etag", matched)
 	}
 	w.WriteHeader(http.StatusNotModified)
 	return true
 }
 
-// matchWeakly finds the element of If-None-Match that stands for the tag.
+// matchWeakly returns the element of If-None-Match that matches the tag.
 func matchWeakly(r *http.Request, tag string) (matched string, ok bool) {
 	if tag == "" {
 		return "", false
@@ -84,8 +82,8 @@ func matchWeakly(r *http.Request, tag string) (matched string, ok bool) {
 	return "", false
 }
 
-// tags goes through the elements of If-Match or If-None-Match: "*", and entity tags,
-// which may hold commas. It ends where something else comes.
+// tags iterates over the elements of If-Match or If-None-Match: "*", and entity tags, which may
+// contain commas. It stops at a malformed element.
 func tags(lines []string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, line := range lines {

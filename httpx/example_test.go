@@ -38,7 +38,7 @@ func Example() {
 	}
 	// Output:
 	// 201 {"title":"Emma","pages":474}
-	// 400 {"status":"error","message":"Invalid JSON: titel: is no known field: use title, pages (line 1, column 2)","request_id":"7","errors":[{"field":"titel","reason":"is no known field: use title, pages (line 1, column 2)"}]}
+	// 400 {"status":"error","message":"Invalid JSON: titel: unknown field: use title, pages (line 1, column 2)","request_id":"7","errors":[{"field":"titel","reason":"unknown field: use title, pages (line 1, column 2)"}]}
 	// 400 {"status":"error","message":"Invalid JSON: pages: must be an integer, not a string (line 1, column 25)","request_id":"7","errors":[{"field":"pages","reason":"must be an integer, not a string (line 1, column 25)"}]}
 }
 
@@ -58,7 +58,7 @@ func ExampleParseList() {
 	}
 	// Output:
 	// [{mtu 1500}] [{hostname true}] 20 10
-	// hostnam: is no known query parameter: use page, limit, sortby, hostname, mtu
+	// hostnam: unknown query parameter: use page, limit, sortby, hostname, mtu
 }
 
 // The answer to a list: where it lies, and the records. A list without records is [].
@@ -117,7 +117,7 @@ func ExampleNewOrigins() {
 		fmt.Printf("%q: %d, readable by %q\n", origin, w.Code, w.Header().Get("Access-Control-Allow-Origin"))
 	}
 	// Output:
-	// origin "https://Shop.example.com/": more than a scheme and a host in lower case: write it as https://host or https://host:port
+	// origin "https://Shop.example.com/": must be only a scheme and a host in lower case: write it as https://host or https://host:port
 	// "https://shop.example.com": 204, readable by "https://shop.example.com"
 	// "https://evil.example.com": 403, readable by ""
 	// "": 204, readable by ""

@@ -3,30 +3,30 @@ package httpx
 import (
 	"compress/gzip"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 )
 
-// GzipOptions are the choices of [Gzip]. Nil means the defaults.
+// GzipOptions configures [Gzip]. Nil means the defaults.
 type GzipOptions struct {
-	// MinSize is how many bytes an answer must have. Below about 1 KiB there is little
-	// to gain. Default, when 0: 1024.
+	// MinSize is the size in bytes from which responses are compressed; smaller ones gain
+	// little. Default: 1024.
 	MinSize int
-	// Level is that of compress/gzip. Default, when 0: 5.
+	// Level of compress/gzip. Default: 5.
 	Level int
 }
 
-// Gzip is a layer that compresses answers for clients that accept it, by the q-values
-// of Accept-Encoding. It compresses text, JSON, XML and JavaScript of at least MinSize
-// bytes, and what is flushed before that many are written. Vary: Accept-Encoding
-// is on every answer with a body that it could have compressed.
+// Gzip is middleware that compresses responses for clients that accept it, by the q-values of
+// Accept-Encoding. It compresses text, JSON, XML and JavaScript of at least MinSize bytes, and
+// responses that are flushed earlier. Every response with a compressible body has Vary:
+// Accept-Encoding.
 //
-// It leaves alone: answers that have a Content-Encoding or a Content-Range, HEAD
-// requests, and 1xx, 204, 206 and 304. A strong ETag of a compressed answer gets
-// the suffix "-gzip", as its bytes are others (RFC 9110, 8.8.3); [IfMatch] and
-// [NotModified] know it.
+// It does not compress responses with a Content-Encoding or a Content-Range, responses to HEAD,
+// and 1xx, 204, 206 and 304. A strong ETag of a compressed response gets the suffix "-gzip",
+// because its bytes differ (RFC 9110, section 8.8.3); [IfMatch] and [NotModified] accept it.
 //
-// It panics if the level is none of compress/gzip's.
+// It panics if the level is invalid.
 func Gzip(opts *GzipOptions) Middleware {
 	o := GzipOptions{MinSize: 1024, Level: 5}
 	if opts != nil && opts.MinSize > 0 {
@@ -45,20 +45,20 @@ func Gzip(opts *GzipOptions) Middleware {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !AcceptsGzip(r) {
-				// What caches must know, the writer below says only where it applies.
+				// Caches must learn that other clients get other bytes.
 				next.ServeHTTP(&varying{ResponseWriter: w}, r)
 				return
 			}
 			z := &gzipWriter{ResponseWriter: w, pool: pool, min: o.MinSize}
 			next.ServeHTTP(z, r)
-			// Not deferred: after a panic half an answer must not be made to look whole.
+			// Not deferred: after a panic an incomplete response must not look complete.
 			z.finish()
 		})
 	}
 }
 
-// AcceptsGzip reports whether a request is one that [Gzip] would compress the answer to: for
-// handlers that have theirs compressed already. It is false for HEAD.
+// AcceptsGzip reports whether [Gzip] would compress the response to a request, for handlers with
+// precompressed responses. It is false for HEAD.
 func AcceptsGzip(r *http.Request) bool {
 	if r.Method == http.MethodHead {
 		return false
@@ -72,7 +72,7 @@ func AcceptsGzip(r *http.Request) bool {
 	return named && q > 0 && (!preferred || q >= identity)
 }
 
-// compressible reports whether an answer may be compressed at all.
+// compressible reports whether a response may be compressed.
 func compressible(status int, h http.Header) bool {
 	if !hasBody(status) || status == http.StatusPartialContent || h.Get("Content-Encoding") != "" || h.Get("Content-Range") != "" {
 		return false
@@ -90,13 +90,13 @@ func hasBody(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// varying is for clients without gzip: it tells caches that others get other bytes.
+// varying sets Vary on uncompressed responses.
 type varying struct {
 	http.ResponseWriter
 	done bool
 }
 
-// WriteHeader adds Vary where the answer could have been compressed.
+// WriteHeader adds Vary if the response could have been compressed.
 func (v *varying) WriteHeader(status int) {
 	if !v.done && status >= 200 {
 		v.done = true
@@ -107,7 +107,7 @@ func (v *varying) WriteHeader(status int) {
 	v.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends the header first, if that has not been done.
+// Write sends the header first if necessary.
 func (v *varying) Write(p []byte) (int, error) {
 	if !v.done {
 		sniff(v.Header(), p)
@@ -116,10 +116,10 @@ func (v *varying) Write(p []byte) (int, error) {
 	return v.ResponseWriter.Write(p)
 }
 
-// Flush passes on what is there.
+// Flush implements http.Flusher.
 func (v *varying) Flush() { _ = v.FlushError() }
 
-// FlushError is Flush for http.ResponseController.
+// FlushError flushes, for http.ResponseController.
 func (v *varying) FlushError() error {
 	if !v.done {
 		v.WriteHeader(http.StatusOK)
@@ -127,13 +127,175 @@ func (v *varying) FlushError() error {
 	return http.NewResponseController(v.ResponseWriter).Flush()
 }
 
-// Unwrap leads http.ResponseController to what lies below.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (v *varying) Unwrap() http.ResponseWriter { return v.ResponseWriter }
 
-// sniff names the type where the handler has not, as net/http would, which sees only
-// what this layer makes of the body.
+// sniff sets Content-Type if the handler has not. net/http would sniff the compressed bytes.
 func sniff(h http.Header, p []byte) {
 	if _, set := h["Content-Type"]; !set && len(p) > 0 {
 		h.Set("Content-Type", http.DetectContentType(p))
 	}
+}
+
+// gzipWriter buffers a response until it decides whether to compress it.
+type gzipWriter struct {
+	http.ResponseWriter
+	pool *sync.Pool
+	min  int
+
+	status  int          // set by the handler, or 0
+	buffer  []byte       // the body until the decision
+	decided bool         // the header is sent
+	zip     *gzip.Writer // nil if the body is not compressed
+}
+
+// WriteHeader stores the status until the size is known.
+func (z *gzipWriter) WriteHeader(status int) {
+	switch {
+	case z.status != 0:
+		return
+	case status < 200 && status != http.StatusSwitchingProtocols:
+		z.ResponseWriter.WriteHeader(status) // informational: the final header follows
+	default:
+		z.status = status
+		if large, known := z.declaredSize(); known {
+			z.decide(large)
+		}
+	}
+}
+
+// declaredSize reports whether the header says that the body reaches the minimum size.
+func (z *gzipWriter) declaredSize() (large, known bool) {
+	if !hasBody(z.status) {
+		return false, true
+	}
+	h := z.Header()
+	if h.Get("Content-Type") == "" {
+		return false, false // decide after sniffing
+	}
+	n, err := strconv.Atoi(h.Get("Content-Length"))
+	return n >= z.min, err == nil
+}
+
+// Write buffers up to the minimum size.
+func (z *gzipWriter) Write(p []byte) (int, error) {
+	if z.status == 0 {
+		z.WriteHeader(http.StatusOK)
+	}
+	if !z.decided {
+		if len(z.buffer)+len(p) < z.min {
+			z.buffer = append(z.buffer, p...)
+			return len(p), nil
+		}
+		if err := z.release(p, true); err != nil {
+			return 0, err
+		}
+	}
+	if z.zip != nil {
+		return z.zip.Write(p)
+	}
+	return z.ResponseWriter.Write(p)
+}
+
+// release decides and sends the buffer. next is written after it.
+func (z *gzipWriter) release(next []byte, large bool) error {
+	buffer := z.buffer
+	z.buffer = nil
+	if len(buffer) > 0 {
+		sniff(z.Header(), buffer)
+	} else {
+		sniff(z.Header(), next)
+	}
+	z.decide(large)
+	if len(buffer) == 0 {
+		return nil
+	}
+	var err error
+	if z.zip != nil {
+		_, err = z.zip.Write(buffer)
+	} else {
+		_, err = z.ResponseWriter.Write(buffer)
+	}
+	return err
+}
+
+// decide sends the header and starts compression if large is true.
+func (z *gzipWriter) decide(large bool) {
+	z.decided = true
+	h := z.Header()
+	may := compressible(z.status, h)
+	if may || z.status == http.StatusNotModified {
+		vary(h, "Accept-Encoding")
+	}
+	if may && large {
+		h.Set("Content-Encoding", "gzip")
+		h.Del("Content-Length")
+		h.Del("Accept-Ranges")
+		if tag := h.Get("Etag"); tag != "" {
+			h.Set("Etag", gzipTag(tag))
+		}
+		z.zip = z.pool.Get().(*gzip.Writer)
+		z.zip.Reset(z.ResponseWriter)
+	}
+	z.ResponseWriter.WriteHeader(z.status)
+}
+
+// finish completes the response of a handler that has returned. net/http completes a response
+// without writes.
+func (z *gzipWriter) finish() {
+	if z.status == 0 {
+		return
+	}
+	if !z.decided {
+		_ = z.release(nil, false) // ignore the error: the client disconnected
+	}
+	if z.zip != nil {
+		_ = z.zip.Close()
+		z.zip.Reset(nil)
+		z.pool.Put(z.zip)
+		z.zip = nil
+	}
+}
+
+// FlushError sends what was written. The response is a stream of unknown size, so it is
+// compressed if possible.
+func (z *gzipWriter) FlushError() error {
+	if z.status == 0 {
+		z.WriteHeader(http.StatusOK)
+	}
+	if !z.decided {
+		if err := z.release(nil, true); err != nil {
+			return err
+		}
+	}
+	if z.zip != nil {
+		if err := z.zip.Flush(); err != nil {
+			return err
+		}
+	}
+	return http.NewResponseController(z.ResponseWriter).Flush()
+}
+
+// Flush implements http.Flusher.
+func (z *gzipWriter) Flush() { _ = z.FlushError() }
+
+// Unwrap returns the wrapped writer, for http.ResponseController.
+func (z *gzipWriter) Unwrap() http.ResponseWriter { return z.ResponseWriter }
+
+const gzipSuffix = `-gzip"`
+
+// gzipTag returns the entity tag of the compressed form. A weak tag covers both forms.
+func gzipTag(tag string) string {
+	if strings.HasPrefix(tag, "W/") || len(tag) < 2 || strings.HasSuffix(tag, gzipSuffix) {
+		return tag
+	}
+	return tag[:len(tag)-1] + gzipSuffix
+}
+
+// plainTag returns the tag of the uncompressed form.
+func plainTag(tag string) string {
+	if plain, ok := strings.CutSuffix(tag, gzipSuffix); ok {
+		return plain + `"`
+	}
+	return tag
 }

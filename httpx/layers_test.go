@@ -45,8 +45,8 @@ func TestResponseTime(t *testing.T) {
 				handler(w, r)
 			}
 			w := serve(httpx.ResponseTime(http.HandlerFunc(slow)), request("GET", "/", ""))
-			if got := w.Result().Header.Get("X-Response-Time"); got != "1.5ms" {
-				t.Errorf("a handler that %s: X-Response-Time is %q, want 1.5ms", name, got)
+			if got := w.Result().Header.Get("X-Response-Time"); got != "1.500ms" {
+				t.Errorf("a handler that %s: X-Response-Time is %q, want 1.500ms", name, got)
 			}
 		})
 	}
@@ -217,7 +217,7 @@ func TestSingleParams(t *testing.T) {
 		"a=%zz":                    "Malformed query string: write %25 for %, %26 for & and %3B for ; within a value",
 		"a=1;b=2":                  "Malformed query string: write %25 for %, %26 for & and %3B for ; within a value",
 		"%0A=1&%0A=1":              "Duplicate query parameter forbidden: ?",
-		strings.Repeat("a&", 1000): "Too many query parameters: at most 1000 are taken",
+		strings.Repeat("a&", 1000): "Too many query parameters: send at most 1000",
 	} {
 		w := serve(h, request("GET", "/?"+query, ""))
 		if message == "" {

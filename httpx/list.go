@@ -1,36 +1,35 @@
 package httpx
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/internal/listquery"
 )
 
-// The pages of a list (specification, "List query parameters").
+// The limits of a page.
 const (
-	DefaultLimit = 10
-	MaxLimit     = 100
-	// maxPage keeps the place of a page's first record within 32 bits times 100.
-	maxPage = 1<<31 - 1
-	// maxSortKeys is more than any list has fields to sort by.
-	maxSortKeys = 16
+	DefaultLimit = listquery.DefaultLimit
+	MaxLimit     = listquery.MaxLimit // larger limits count as this
 )
 
-// Field is one that a list may be filtered or sorted by.
+// Field is a field that a list can be filtered or sorted by.
 type Field struct {
 	Name string
-	// Parse reads the value of an equality filter. Nil: there is no such filter. See
-	// [Text], [Int], [Bool] and [Timestamp]. Its error says what would be right.
+	// Parse reads the value of an equality filter: see [Text], [Int], [Bool], [Timestamp] and
+	// [OneOf]. Its error says what is valid. Nil means that there is no filter.
 	Parse func(string) (any, error)
 	Sort  bool // sortby may name it
-	Multi bool // the filter may come more than once, each time as a Filter
+	Multi bool // the filter may occur more than once, each time as a Filter
 }
 
-// List is what a list query asks for.
+// List is a parsed list query.
 type List struct {
 	Page, Limit int
 	Filters     []Filter  // in the order of the fields
@@ -40,7 +39,7 @@ type List struct {
 // Filter is an equality filter.
 type Filter struct {
 	Field string
-	Value any // what the field's Parse returned
+	Value any // the result of the field's Parse
 }
 
 // SortKey is a field to sort by.
@@ -49,62 +48,53 @@ type SortKey struct {
 	Desc  bool
 }
 
-// Offset is how many records come before the page.
+// Offset returns the number of records before the page.
 func (l *List) Offset() int64 { return (int64(l.Page) - 1) * int64(l.Limit) }
 
-// ParseList reads page, limit, sortby and the filters of the allowed fields. A limit
-// above [MaxLimit] counts as that; everything else that is not as it should be is
-// a 400 that says what is allowed, for a filter that is ignored may be the one
-// that mattered. other are parameters that somebody else reads.
+// ParseList reads page, limit, sortby and the filters of the given fields; other names
+// parameters that the caller reads. A limit above [MaxLimit] counts as MaxLimit. Every other
+// invalid or unknown parameter is a 400 that says what is valid, because a filter that is
+// ignored returns records that the client wanted to exclude.
 func ParseList(query url.Values, fields []Field, other ...string) (*List, error) {
-	l := &List{Page: 1, Limit: DefaultLimit}
-	if err := known(query, fields, other); err != nil {
-		return nil, err
-	}
-	var err error
-	if l.Page, err = positive(query, "page", 1); err != nil {
-		return nil, err
-	}
-	if l.Limit, err = positive(query, "limit", DefaultLimit); err != nil {
-		return nil, err
-	}
-	l.Limit = min(l.Limit, MaxLimit)
-	if l.Filters, err = filters(query, fields); err != nil {
-		return nil, err
-	}
-	l.Sort, err = sortKeys(query["sortby"], fields)
-	return l, err
-}
-
-// known refuses parameters that nobody reads, the first in the order of their names.
-func known(query url.Values, fields []Field, other []string) error {
-	names := append([]string{"page", "limit", "sortby"}, other...)
+	known := append([]string{"page", "limit", "sortby"}, other...)
+	var sortable []string
 	for _, f := range fields {
 		if f.Parse != nil {
-			names = append(names, f.Name)
+			known = append(known, f.Name)
+		}
+		if f.Sort {
+			sortable = append(sortable, f.Name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(names, name) {
-			return invalidField(show(name), "is no known query parameter: use "+strings.Join(names, ", "))
+		if !slices.Contains(known, name) {
+			return nil, invalidField(printable(name), "unknown query parameter: use "+strings.Join(known, ", "))
 		}
 	}
-	return nil
+	page, err := listquery.Positive(query["page"], 1)
+	if err != nil {
+		return nil, invalidField("page", err.Error())
+	}
+	limit, err := listquery.Positive(query["limit"], DefaultLimit)
+	if err != nil {
+		return nil, invalidField("limit", err.Error())
+	}
+	filters, err := parseFilters(query, fields)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := listquery.Sort(query["sortby"], sortable)
+	if err != nil {
+		return nil, invalidField("sortby", err.Error())
+	}
+	l := &List{Page: int(page), Limit: int(min(limit, MaxLimit)), Filters: filters}
+	for _, key := range keys {
+		l.Sort = append(l.Sort, SortKey(key))
+	}
+	return l, nil
 }
 
-func positive(query url.Values, name string, byDefault int) (int, error) {
-	values := query[name]
-	if len(values) == 0 {
-		return byDefault, nil
-	}
-	n, err := strconv.ParseInt(values[0], 10, 64)
-	if len(values) > 1 || err != nil || n < 1 || n > maxPage {
-		return 0, invalidField(name, fmt.Sprintf("must be one whole number from 1 to %d", maxPage))
-	}
-	return int(n), nil
-}
-
-func filters(query url.Values, fields []Field) ([]Filter, error) {
+func parseFilters(query url.Values, fields []Field) ([]Filter, error) {
 	var found []Filter
 	for _, f := range fields {
 		values := query[f.Name]
@@ -125,31 +115,99 @@ func filters(query url.Values, fields []Field) ([]Filter, error) {
 	return found, nil
 }
 
-func sortKeys(values []string, fields []Field) ([]SortKey, error) {
-	if len(values) > maxSortKeys {
-		return nil, invalidField("sortby", fmt.Sprintf("may come at most %d times", maxSortKeys))
+// Text is a [Field.Parse] for strings. An empty string is invalid: forms send it for fields that
+// were not filled in.
+func Text(s string) (any, error) {
+	if s == "" {
+		return nil, errors.New("must not be empty: leave it out")
 	}
-	var keys []SortKey
-	for _, value := range values {
-		name, order, _ := strings.Cut(value, ":")
-		sortable := func(f Field) bool { return f.Sort && f.Name == name }
-		switch {
-		case order != "asc" && order != "desc" || !slices.ContainsFunc(fields, sortable):
-			return nil, invalidField("sortby", "must be <field>:asc or <field>:desc with one of the fields "+sortables(fields))
-		case slices.ContainsFunc(keys, func(k SortKey) bool { return k.Field == name }):
-			return nil, invalidField("sortby", "names "+name+" twice: name it once")
-		}
-		keys = append(keys, SortKey{name, order == "desc"})
-	}
-	return keys, nil
+	return s, nil
 }
 
-func sortables(fields []Field) string {
-	var names []string
-	for _, f := range fields {
-		if f.Sort {
-			names = append(names, f.Name)
-		}
+// Int is a [Field.Parse] for an int64.
+func Int(s string) (any, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return nil, errors.New("must be an integer")
 	}
-	return strings.Join(names, ", ")
+	return n, nil
+}
+
+// Bool is a [Field.Parse] for true and false.
+func Bool(s string) (any, error) {
+	if s != "true" && s != "false" {
+		return nil, errors.New("must be true or false")
+	}
+	return s == "true", nil
+}
+
+// Timestamp is a [Field.Parse] for a time.Time, in UTC.
+func Timestamp(s string) (any, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return nil, errors.New("must be a timestamp such as 2026-01-31T12:00:00Z")
+	}
+	return t.UTC(), nil
+}
+
+// OneOf returns a [Field.Parse] for a set of strings.
+func OneOf(allowed ...string) func(string) (any, error) {
+	return func(s string) (any, error) {
+		if !slices.Contains(allowed, s) {
+			return nil, errors.New("must be one of " + strings.Join(allowed, ", "))
+		}
+		return s, nil
+	}
+}
+
+// Meta is the position of a page in a list.
+type Meta struct {
+	CurrentPage int   `json:"current_page"`
+	Limit       int   `json:"limit"`
+	TotalPages  int64 `json:"total_pages"`
+	TotalCount  int64 `json:"total_count"`
+}
+
+// Page is the body of a list response.
+type Page[T any] struct {
+	Meta Meta `json:"meta"`
+	Data []T  `json:"data"` // never null
+}
+
+// NewPage returns the body for a list query of which total records exist.
+func NewPage[T any](l *List, total int64, data []T) Page[T] {
+	if data == nil {
+		data = []T{}
+	}
+	return Page[T]{Meta{l.Page, l.Limit, l.pages(total), total}, data}
+}
+
+// pages returns the number of pages, 0 for an empty list.
+func (l *List) pages(total int64) int64 {
+	return (total + int64(l.Limit) - 1) / int64(l.Limit)
+}
+
+// SetPageLinks sets X-Total-Count and Link (RFC 8288: first, prev, next, last), for lists whose
+// body has no [Meta]. The links are relative to the request's path, so that they work wherever
+// the handler is mounted.
+func SetPageLinks(w http.ResponseWriter, r *http.Request, l *List, total int64) {
+	h := w.Header()
+	h.Set("X-Total-Count", strconv.FormatInt(total, 10))
+	page, last := int64(l.Page), max(l.pages(total), 1)
+	link := func(page int64, rel string) string { return Link(r, "page", strconv.FormatInt(page, 10), rel) }
+	links := []string{link(1, "first")}
+	if page > 1 {
+		links = append(links, link(min(page-1, last), "prev"))
+	}
+	if page < last {
+		links = append(links, link(page+1, "next"))
+	}
+	h.Set("Link", strings.Join(append(links, link(last, "last")), ", "))
+}
+
+// Link returns an element of a Link header for the request's query with one parameter changed.
+func Link(r *http.Request, name, value, rel string) string {
+	query := r.URL.Query()
+	query.Set(name, value)
+	return "<" + (&url.URL{RawQuery: query.Encode()}).String() + `>; rel="` + rel + `"`
 }

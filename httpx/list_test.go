@@ -53,7 +53,7 @@ func TestParseList(t *testing.T) {
 
 func TestParseListRefuses(t *testing.T) {
 	t.Parallel()
-	const number = ": must be one whole number from 1 to 2147483647"
+	const number = ": must be one integer from 1 to 2147483647"
 	const sortby = "sortby: must be <field>:asc or <field>:desc with one of the fields name, mtu, created_at"
 	for query, message := range map[string]string{
 		"page=0":                          "page" + number,
@@ -64,12 +64,12 @@ func TestParseListRefuses(t *testing.T) {
 		"page=1&page=2":                   "page" + number,
 		"limit=0":                         "limit" + number,
 		"limit=99999999999999999999":      "limit" + number,
-		"hostnam=x":                       "hostnam: is no known query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
-		"z=1&b=1":                         "b: is no known query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
-		"=1":                              ": is no known query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
-		"created_at=x":                    "created_at: is no known query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
+		"hostnam=x":                       "hostnam: unknown query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
+		"z=1&b=1":                         "b: unknown query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
+		"=1":                              ": unknown query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
+		"created_at=x":                    "created_at: unknown query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
 		"name=":                           "name: must not be empty: leave it out",
-		"mtu=many":                        "mtu: must be a whole number",
+		"mtu=many":                        "mtu: must be an integer",
 		"active=1":                        "active: must be true or false",
 		"last_seen=today":                 "last_seen: must be a timestamp such as 2026-01-31T12:00:00Z",
 		"status=flapping":                 "status: must be one of up, down",
@@ -81,8 +81,8 @@ func TestParseListRefuses(t *testing.T) {
 		"sortby=active:asc":               sortby,
 		"sortby=name:asc:asc":             sortby,
 		"sortby=name:asc&sortby=name:x":   sortby,
-		"sortby=mtu:asc&sortby=mtu:desc":  "sortby: names mtu twice: name it once",
-		strings.Repeat("&sortby=a:b", 17): "sortby: may come at most 16 times",
+		"sortby=mtu:asc&sortby=mtu:desc":  "sortby: duplicate field mtu: name it once",
+		strings.Repeat("&sortby=a:b", 17): "sortby: must occur at most 16 times",
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
@@ -101,7 +101,7 @@ func TestParseListNamesTheFirst(t *testing.T) {
 	t.Parallel()
 	for range 50 { // the order of a map is another each time
 		_, err := httpx.ParseList(url.Values{"": {"1"}, "z": {"1"}}, nil)
-		if err == nil || err.Error() != ": is no known query parameter: use page, limit, sortby" {
+		if err == nil || err.Error() != ": unknown query parameter: use page, limit, sortby" {
 			t.Fatalf("got %v, want the one without a name", err)
 		}
 	}

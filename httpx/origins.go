@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// LocalOrigins are the origins of local development (reference, ruling 17).
+// LocalOrigins returns the usual origins of local development.
 func LocalOrigins() []string {
 	origins := []string{"http://localhost", "http://127.0.0.1", "https://localhost:3000"}
 	for _, host := range []string{"http://localhost", "http://127.0.0.1"} {
@@ -20,21 +20,20 @@ func LocalOrigins() []string {
 	return origins
 }
 
-// Origins is the list of the web origins whose pages may use a service. What browsers
-// may read ([Origins.CORS]) and what is refused ([Origins.Protect]) come of one
-// list, so that they can't contradict each other.
+// Origins is a list of the web origins whose pages may use a service. CORS headers
+// ([Origins.CORS]) and refusals ([Origins.Protect]) use the same list.
 type Origins struct {
 	list      []string
 	crossSite *http.CrossOriginProtection
 }
 
-// NewOrigins makes the list. Each is scheme://host or scheme://host:port, as a browser
-// sends it: in lower case, and without the port that is the scheme's own. An empty list
-// leaves only pages of the service's own host.
+// NewOrigins returns a list of origins. Each is scheme://host or scheme://host:port, as a browser
+// sends it: in lower case and without the scheme's default port. An empty list allows only pages
+// of the service's own host.
 func NewOrigins(list []string) (*Origins, error) {
 	o := &Origins{list: slices.Clone(list), crossSite: http.NewCrossOriginProtection()}
 	for _, origin := range list {
-		err := asBrowsersWrite(origin)
+		err := checkOrigin(origin)
 		if err == nil {
 			err = o.crossSite.AddTrustedOrigin(origin)
 		}
@@ -45,23 +44,22 @@ func NewOrigins(list []string) (*Origins, error) {
 	return o, nil
 }
 
-// asBrowsersWrite refuses what no browser would ever send.
-func asBrowsersWrite(origin string) error {
+// checkOrigin rejects what no browser sends.
+func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	switch {
 	case err != nil:
 		return err
 	case origin != u.Scheme+"://"+strings.ToLower(u.Host):
-		return errors.New("more than a scheme and a host in lower case")
+		return errors.New("must be only a scheme and a host in lower case")
 	case u.Scheme == "http" && u.Port() == "80", u.Scheme == "https" && u.Port() == "443":
-		return errors.New("the scheme's own port is left out")
+		return errors.New("must not have the default port of its scheme")
 	}
 	return nil
 }
 
-// allows reports whether the origin is on the list, or that of the request's own host:
-// a page served next to the API. The scheme is not compared, as behind a proxy
-// that ends TLS it can't be known.
+// allows reports whether the origin is listed or has the request's host. The scheme is not
+// compared, because it is unknown behind a proxy that terminates TLS.
 func (o *Origins) allows(origin string, r *http.Request) bool {
 	if slices.Contains(o.list, origin) {
 		return true
@@ -70,19 +68,13 @@ func (o *Origins) allows(origin string, r *http.Request) bool {
 	return ok && strings.EqualFold(host, r.Host)
 }
 
-// foreignOrigin is the answer to pages that are not on the list.
-func foreignOrigin(origin string) *Error {
-	return Errorf(http.StatusForbidden, "Forbidden: origin %s is not allowed", show(origin))
-}
-
-// Protect is a layer that answers 403 to requests whose Origin is not on the list, and
-// to cross-site requests that change something, by [http.CrossOriginProtection]:
-// fetch metadata where the browser sends it. Requests without these headers come from
-// no browser and pass.
+// Protect is middleware that responds with 403 to requests whose Origin is not allowed, and to
+// cross-site requests with unsafe methods ([http.CrossOriginProtection]). Requests without
+// Origin and fetch metadata do not come from a browser and pass.
 func (o *Origins) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origin := r.Header.Get("Origin"); origin != "" && !o.allows(origin, r) {
-			WriteError(w, r, foreignOrigin(origin))
+			WriteError(w, r, Errorf(http.StatusForbidden, "Forbidden: origin %s is not allowed", printable(origin)))
 			return
 		}
 		if err := o.crossSite.Check(r); err != nil {
@@ -90,5 +82,43 @@ func (o *Origins) Protect(next http.Handler) http.Handler {
 			return
 		}
 		next.ServeHTTP(w, r)
+	})
+}
+
+// CORS is middleware that lets pages of allowed origins read responses, errors included, and
+// responds to their preflights with 204. It refuses nothing: [Origins.Protect] does.
+//
+// Cookies and Authorization may be sent. Pages can read the response headers X-RateLimit-*,
+// Retry-After, X-Request-ID, X-Response-Time, ETag, Location, Link, X-Total-Count,
+// Idempotent-Replayed and Dry-Run.
+func (o *Origins) CORS(next http.Handler) http.Handler {
+	exposed := []string{strings.Join([]string{
+		"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After",
+		"X-Request-ID", "X-Response-Time", "ETag", "Location", "Link", "X-Total-Count",
+		"Idempotent-Replayed", "Dry-Run",
+	}, ", ")}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		vary(h, "Origin")
+		origin := r.Header.Get("Origin")
+		if origin == "" || !o.allows(origin, r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Allow-Credentials", "true")
+		if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+			h["Access-Control-Expose-Headers"] = exposed
+			next.ServeHTTP(w, r)
+			return
+		}
+		// A preflight gets the same response for all paths.
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
+		h.Set("Access-Control-Allow-Headers",
+			"Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-CSRF-Token, X-Request-ID")
+		h.Set("Access-Control-Max-Age", "600")
+		vary(h, "Access-Control-Request-Method")
+		vary(h, "Access-Control-Request-Headers")
+		w.WriteHeader(http.StatusNoContent)
 	})
 }

@@ -2,27 +2,29 @@ package httpx
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
-// HandlerFunc is a handler that returns its error, which [WriteError] renders. It must
-// not return one after it has begun to answer.
+// HandlerFunc is a handler that returns an error, which [WriteError] renders. It must not
+// return one after it has begun to respond.
 type HandlerFunc func(http.ResponseWriter, *http.Request) error
 
-// ServeHTTP makes the function an [http.Handler].
+// ServeHTTP calls f and renders its error.
 func (f HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := f(w, r); err != nil {
 		WriteError(w, r, err)
 	}
 }
 
-// WriteJSON answers with a status and a JSON document, which ends with a line feed
-// and has &, < and > as they are: it is served as JSON and never sniffed. If v can't
-// be encoded, nothing is written and the error says so; that is a 500.
+// WriteJSON responds with a status and a JSON document that ends with a line feed and does not
+// escape &, < and >. If v cannot be encoded, it returns an error and writes nothing.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	return writeAs(w, status, "application/json", v)
 }
@@ -38,20 +40,97 @@ func writeAs(w http.ResponseWriter, status int, contentType string, v any) error
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // a client that does not listen is its own loss
+	_, _ = w.Write(body.Bytes()) // ignore the error: the client disconnected
 	return nil
 }
 
-// Confirmation is the body of an answer that has nothing to show but that it is done.
+// Confirmation is the body of a response that only reports success.
 type Confirmation struct {
 	Status  string `json:"status"` // "success"
 	Message string `json:"message"`
 }
 
-// Confirm is a [Confirmation] with the message.
+// Confirm returns a [Confirmation] with a message.
 func Confirm(message string) Confirmation { return Confirmation{"success", message} }
 
-// ErrorBody is the JSON of an error (specification, "Errors").
+// StatusClientClosedRequest is the status of a request that its client cancelled. Only access
+// logs see it; they would otherwise show 200 or 500.
+const StatusClientClosedRequest = 499
+
+// Error is an HTTP error response: handlers return it and [WriteError] renders it.
+type Error struct {
+	Status  int          // 400 to 599
+	Message string       // shown to the client
+	Fields  []FieldError // errors of single fields
+	Items   []ItemError  // errors of single items of a bulk request
+	Header  http.Header  // headers to set, such as Allow; may be nil
+	Err     error        // the cause, for logs only; may be nil
+}
+
+// FieldError is an error of one field of a request.
+type FieldError struct {
+	// Field is a path such as "author.firstname" or "authors[2].born", the name of a query
+	// parameter, or "body".
+	Field string `json:"field"`
+	// Reason says what would be valid. It is shown to the client.
+	Reason string `json:"reason"`
+}
+
+// ItemError is an error of one item of a bulk request.
+type ItemError struct {
+	Index   int          `json:"index"` // from 0, in the order of the request
+	ID      string       `json:"id,omitempty"`
+	Message string       `json:"message"`
+	Errors  []FieldError `json:"errors,omitempty"`
+}
+
+// Errorf returns an [Error] with a formatted message. An error wrapped with %w becomes its
+// cause; its text is part of the message and shown to the client.
+func Errorf(status int, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Status: status, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// Error returns the message and the cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Message
+	}
+	return e.Message + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// invalidField returns a 400 for one field.
+func invalidField(field, reason string) *Error {
+	return &Error{
+		Status:  http.StatusBadRequest,
+		Message: field + ": " + reason,
+		Fields:  []FieldError{{Field: field, Reason: reason}},
+	}
+}
+
+func tooLarge(limit int64) *Error {
+	return Errorf(http.StatusRequestEntityTooLarge, "Request body too large: send at most %d bytes", limit)
+}
+
+// asError returns the response for an error. Errors not meant for clients become a bare 500,
+// because their text may contain anything.
+func asError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(large.Limit)
+	}
+	if errors.Is(err, context.Canceled) {
+		return &Error{Status: StatusClientClosedRequest, Message: "Client Closed Request", Err: err}
+	}
+	return &Error{Status: http.StatusInternalServerError, Message: "Internal Server Error", Err: err}
+}
+
+// ErrorBody is the JSON form of an error.
 type ErrorBody struct {
 	Status    string       `json:"status"` // "error"
 	Message   string       `json:"message"`
@@ -60,10 +139,9 @@ type ErrorBody struct {
 	Items     []ItemError  `json:"items,omitempty"`
 }
 
-// Problem is the JSON of an error in the form of RFC 9457. Its status is a number, so
-// it can't be an [ErrorBody] as well.
+// Problem is the JSON form of an error by RFC 9457.
 type Problem struct {
-	Type      string       `json:"type"` // "about:blank": the status says it
+	Type      string       `json:"type"` // "about:blank": no more specific than the status
 	Title     string       `json:"title"`
 	Status    int          `json:"status"`
 	Detail    string       `json:"detail"`
@@ -72,35 +150,132 @@ type Problem struct {
 	Items     []ItemError  `json:"items,omitempty"`
 }
 
-// WriteError is the one place where errors become answers. An [*Error] is answered as
-// it says, a body over a limit with 413, a request that its client gave up with 499;
-// everything else is a 500 that shows nothing. The body is an [ErrorBody], or
-// a [Problem] if the Accept header asks for application/problem+json.
+// WriteError renders every error of this package and its handlers: an [*Error] as it is, a body
+// over a limit as 413, a cancelled request as 499, and any other error as a 500 without details.
+// The body is an [ErrorBody], or a [Problem] if the Accept header prefers
+// application/problem+json.
 //
-// The error is kept for [AccessLog]. If the answer has begun already, that is all.
+// The error is passed to [AccessLog]. If the response has begun, nothing is written.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	if note(w, err) {
+	if recordError(w, err) {
 		return
 	}
 	e := asError(err)
 	h := w.Header()
-	for _, ofSuccess := range []string{"Etag", "Last-Modified", "Location", "Content-Encoding"} {
-		h.Del(ofSuccess)
+	for _, name := range []string{"Etag", "Last-Modified", "Location", "Content-Encoding"} {
+		h.Del(name)
 	}
 	maps.Copy(h, e.Header)
 	h.Set("Cache-Control", "no-store")
 	vary(h, "Accept")
 	if wantsProblem(r.Header) {
-		problem := Problem{"about:blank", statusText(e.Status), e.Status, e.Message, RequestIDFrom(r.Context()), e.Fields, e.Items}
-		_ = writeAs(w, e.Status, "application/problem+json", problem) // strings and a number
+		title := http.StatusText(e.Status)
+		if title == "" {
+			title = "Status " + strconv.Itoa(e.Status)
+		}
+		problem := Problem{"about:blank", title, e.Status, e.Message, RequestIDFrom(r.Context()), e.Fields, e.Items}
+		_ = writeAs(w, e.Status, "application/problem+json", problem) // cannot fail to encode
 		return
 	}
 	_ = writeAs(w, e.Status, "application/json", ErrorBody{"error", e.Message, RequestIDFrom(r.Context()), e.Fields, e.Items})
 }
 
-func statusText(status int) string {
-	if text := http.StatusText(status); text != "" {
-		return text
+// NotFound responds with 404 through [WriteError].
+func NotFound(w http.ResponseWriter, r *http.Request) {
+	WriteError(w, r, Errorf(http.StatusNotFound, "No such path: %s", printable(r.URL.Path)))
+}
+
+// MethodNotAllowed responds with 405 through [WriteError]. The router must have set Allow.
+func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	message := "Method " + printable(r.Method) + " is not allowed here"
+	if allowed := strings.Join(w.Header()["Allow"], ", "); allowed != "" {
+		message += ": use " + allowed
 	}
-	return "Status " + strconv.Itoa(status)
+	WriteError(w, r, Errorf(http.StatusMethodNotAllowed, "%s", message))
+}
+
+// Mux returns a handler for a [http.ServeMux] whose own responses, 404 and 405 with Allow, are
+// written by [WriteError].
+func Mux(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r) // not the handler, because this sets the path values
+			return
+		}
+		response := discard{header: http.Header{}}
+		handler.ServeHTTP(&response, r)
+		if response.status == http.StatusMethodNotAllowed {
+			w.Header()["Allow"] = response.header["Allow"]
+			MethodNotAllowed(w, r)
+			return
+		}
+		NotFound(w, r) // also for a redirect to a path that does not exist
+	})
+}
+
+// discard is a ResponseWriter that drops the body.
+type discard struct {
+	header http.Header
+	status int
+}
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) WriteHeader(status int)      { d.status = status }
+func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// wantsProblem reports whether the Accept header names application/problem+json and does not
+// prefer application/json. Wildcards do not count.
+func wantsProblem(h http.Header) bool {
+	accept := h["Accept"]
+	problem, named := quality(accept, "application/problem+json")
+	if !named || problem == 0 {
+		return false
+	}
+	plain, _ := quality(accept, "application/json")
+	return problem >= plain
+}
+
+// quality returns the q-value that the lines of an Accept or Accept-Encoding header give a name,
+// from 0 to 1000 (RFC 9110, section 12.4.2), and whether they name it.
+func quality(lines []string, name string) (q int, named bool) {
+	for _, line := range lines {
+		for line != "" {
+			var element string
+			element, line, _ = strings.Cut(line, ",")
+			value, parameters, _ := strings.Cut(element, ";")
+			if strings.EqualFold(strings.TrimSpace(value), name) {
+				return qValue(parameters), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// qValue returns the parameter q in thousandths, and 1000 if it is missing or malformed.
+func qValue(parameters string) int {
+	for parameters != "" {
+		var parameter string
+		parameter, parameters, _ = strings.Cut(parameters, ";")
+		key, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
+		if !strings.EqualFold(key, "q") {
+			continue
+		}
+		q, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(q >= 0 && q <= 1) { // written to reject NaN too
+			break
+		}
+		return int(q * 1000)
+	}
+	return 1000
+}
+
+// vary adds a name to Vary unless it is present.
+func vary(h http.Header, name string) {
+	for _, line := range h["Vary"] {
+		if _, present := quality([]string{line}, name); present {
+			return
+		}
+	}
+	h.Add("Vary", name)
 }

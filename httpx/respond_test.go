@@ -38,7 +38,7 @@ func TestWriteError(t *testing.T) {
 		},
 		{
 			"a body over its limit", fmt.Errorf("read: %w", &http.MaxBytesError{Limit: 7}),
-			413, `{"status":"error","message":"Request body too large: at most 7 bytes are taken"}`,
+			413, `{"status":"error","message":"Request body too large: send at most 7 bytes"}`,
 		},
 		{
 			"a client that has gone", fmt.Errorf("query: %w", context.Canceled),

@@ -13,41 +13,38 @@ import (
 	"time"
 )
 
-// ServeOptions are the choices of [Serve]. Nil, like each zero field, means the default.
+// ServeOptions configures [Serve]. Nil and zero fields mean the defaults.
 type ServeOptions struct {
 	ReadHeaderTimeout time.Duration // for the header of a request; default 10 s
 	ReadTimeout       time.Duration // for a whole request; default 30 s
-	WriteTimeout      time.Duration // from the header read to the answer written; default 60 s
+	WriteTimeout      time.Duration // from the end of the header to the end of the response; default 60 s
 	IdleTimeout       time.Duration // between two requests of a connection; default 2 min
 	MaxHeaderBytes    int           // default 64 KiB
 
-	// DrainDelay is how long all goes on after ctx has ended, so that load balancers can
-	// notice what a health check says. Default: none.
+	// DrainDelay is how long the server continues after ctx ends, so that load balancers notice
+	// a failing health check. Default: none.
 	DrainDelay time.Duration
-	// DrainTimeout is how long requests under way may take after that. Default: 20 s.
+	// DrainTimeout is how long active requests may take after that. Default: 20 s.
 	DrainTimeout time.Duration
 
-	// TLS, if not nil, is what the server speaks, HTTP/2 included. It must have
-	// certificates.
+	// TLS, if set, makes the server use TLS, HTTP/2 included. It must have certificates.
 	TLS *tls.Config
-	// Log takes what net/http has to complain about. Default: slog.Default.
+	// Log receives errors of net/http. Default: slog.Default().
 	Log *slog.Logger
 }
 
-// Serve answers requests on the listener until ctx ends, then lets those under way
-// finish and returns nil; it closes the listener. An error is that of the listener, or
-// says that TLS can't be spoken like that, or that requests did not finish within
-// DrainTimeout and were cut off.
+// Serve serves requests on the listener until ctx ends, then waits for active requests and
+// returns nil. It closes the listener. The error is that of the listener, an invalid TLS
+// configuration, or that requests did not finish within DrainTimeout and were cut off.
 //
-// The contexts of requests keep the values of ctx, and not its end: that is when they
-// are to finish.
+// The contexts of requests have the values of ctx, but do not end with it.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, opts *ServeOptions) error {
 	o := ServeOptions{}
 	if opts != nil {
 		o = *opts
 	}
 	l = onceClosed{l, sync.OnceValue(l.Close)}
-	defer l.Close() // net/http does, but for settings that it can't begin with
+	defer l.Close() // net/http closes it unless the settings are invalid
 	if c := o.TLS; c != nil && len(c.Certificates) == 0 && c.GetCertificate == nil && c.GetConfigForClient == nil {
 		return fmt.Errorf("serve on %s: TLS has no certificates: set Certificates, GetCertificate or GetConfigForClient", l.Addr())
 	}
@@ -73,13 +70,13 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, opts *ServeOptio
 	return err
 }
 
-// onceClosed is a listener that may be closed more than once, which not all may.
+// onceClosed is a listener that may be closed more than once.
 type onceClosed struct {
 	net.Listener
 	close func() error
 }
 
-// Close closes the listener if that has not been done.
+// Close closes the listener once.
 func (l onceClosed) Close() error { return l.close() }
 
 func (o *ServeOptions) server(ctx context.Context, h http.Handler) *http.Server {
@@ -94,13 +91,13 @@ func (o *ServeOptions) server(ctx context.Context, h http.Handler) *http.Server 
 		WriteTimeout:      cmp.Or(o.WriteTimeout, time.Minute),
 		IdleTimeout:       cmp.Or(o.IdleTimeout, 2*time.Minute),
 		MaxHeaderBytes:    cmp.Or(o.MaxHeaderBytes, 64<<10),
-		TLSConfig:         o.TLS.Clone(), // net/http writes to it
+		TLSConfig:         o.TLS.Clone(), // net/http modifies it
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 }
 
-// drain ends a server that is running, unless it fails while it is waited for.
+// drain waits for DrainDelay, unless the server fails, and shuts it down.
 func (o *ServeOptions) drain(ctx context.Context, server *http.Server, failed chan error) error {
 	if o.DrainDelay > 0 {
 		delay := time.NewTimer(o.DrainDelay)
@@ -108,7 +105,7 @@ func (o *ServeOptions) drain(ctx context.Context, server *http.Server, failed ch
 		select {
 		case <-delay.C:
 		case err := <-failed:
-			failed <- err // for Serve
+			failed <- err // Serve reads it
 		}
 	}
 	timeout := cmp.Or(o.DrainTimeout, 20*time.Second)

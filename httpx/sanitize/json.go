@@ -40,7 +40,7 @@ func (p *Policy) json(body []byte) error {
 		if len(d.open) > maxDepth {
 			return &httpx.Error{
 				Status:  http.StatusBadRequest,
-				Message: fmt.Sprintf("The JSON is nested too deep: at most %d levels are taken", maxDepth),
+				Message: fmt.Sprintf("The JSON nested too deeply: use at most %d levels", maxDepth),
 			}
 		}
 	}
