@@ -108,7 +108,7 @@ func TestRefusals(t *testing.T) {
 		{"another book's id", "PUT", path, `{"id":"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f","title":"x"}`, nil, 400, "is that of another book", "id"},
 		{"an old version", "PUT", path, emma, []string{"If-Match", `"x"`}, 412, "has changed", ""},
 		{"an old version", "DELETE", path, nil, []string{"If-Match", `"x"`}, 412, "has changed", ""},
-		{"only if there is none", "PUT", path, emma, []string{"If-None-Match", `*`}, 412, "is there already", ""},
+		{"only if there is none", "PUT", path, emma, []string{"If-None-Match", `*`}, 412, "exists", ""},
 		{"a method", "PATCH", path, `{}`, nil, 405, "use DELETE, GET, HEAD, PUT", ""},
 		{"a path", "GET", "/api/book", nil, nil, 404, "No such path", ""},
 		{"a parameter twice", "GET", "/api/books?q=a&q=b", nil, nil, 400, "Duplicate query parameter forbidden: q", ""},
@@ -116,7 +116,7 @@ func TestRefusals(t *testing.T) {
 		{"a bad year", "GET", "/api/books?year=old", nil, nil, 400, "must be a year", "year"},
 		{"a control character", "GET", "/api/books?q=%00", nil, nil, 400, "control", "q"},
 		{"a bad order", "GET", "/api/books?sortby=pages:asc", nil, nil, 400, "title, author, isbn, published_year, created_at, updated_at", "sortby"},
-		{"page 0", "GET", "/api/books?page=0", nil, nil, 400, "whole number", "page"},
+		{"page 0", "GET", "/api/books?page=0", nil, nil, 400, "one integer", "page"},
 		{"page and cursor", "GET", "/api/books?page=1&cursor=", nil, nil, 400, "together with page", "cursor"},
 		{"a made-up cursor", "GET", "/api/books?cursor=abc", nil, nil, 400, "Link header", "cursor"},
 	} {

@@ -155,7 +155,7 @@ func TestBulkBodies(t *testing.T) {
 		{"POST", `[` + strings.ReplaceAll(many, `"`+unknown+`"`, `{}`) + `]`, "has 1001 items: send at most 1000 at once"},
 		{"PATCH", ``, "is empty: send a JSON document"},
 		{"PATCH", `null`, "must be an array with at least one item"},
-		{"PATCH", `[{"id":"a","id":"b"}]`, "is there twice"},
+		{"PATCH", `[{"id":"a","id":"b"}]`, "duplicate field"},
 	} {
 		c.Send(tc.method, "/devices", tc.body).WantError(http.StatusBadRequest, tc.message)
 	}

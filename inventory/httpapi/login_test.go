@@ -75,7 +75,7 @@ func TestLoginRefused(t *testing.T) {
 		`{"username":"","password":""}`:                  "username must not be empty",
 		`{"username":"root","password":7}`:               "password: must be a string",
 		`{"username":["root"],"password":"x"}`:           "username: must be a string",
-		`{"username":"root","password":"x","role":"ad"}`: "role: is no known field",
+		`{"username":"root","password":"x","role":"ad"}`: "role: unknown field",
 		`[]`: "must be an object",
 		``:   "is empty",
 	} {

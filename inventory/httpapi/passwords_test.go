@@ -31,7 +31,7 @@ func TestPassword(t *testing.T) {
 		`{"new_password":"viewer@example.org"}`: "must not be your user name or e-mail address",
 		`{"new_password":null}`:                 "new_password: must be a string",
 		`{"new_password":"` + another + `","current_password":"wrong"}`: "current_password is not the current password",
-		`{"new_password":"` + another + `","role":"admin"}`:             "role: is no known field",
+		`{"new_password":"` + another + `","role":"admin"}`:             "role: unknown field",
 	} {
 		c.Send("PUT", at, body).WantError(400, message)
 	}
