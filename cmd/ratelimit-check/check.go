@@ -7,6 +7,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
+	"github.com/ashlar-go/ashlar/ratelimit/explain"
 )
 
 // report is the outcome of a check.
@@ -17,9 +18,9 @@ type report struct {
 	Errors   []finding `json:"errors"`
 	Warnings []finding `json:"warnings"`
 	// Domains and Rules are counted, and Explanations given, if there are no errors.
-	Domains      int                      `json:"domains"`
-	Rules        int                      `json:"rules"`
-	Explanations []*ratelimit.Explanation `json:"explanations,omitempty"`
+	Domains      int                    `json:"domains"`
+	Rules        int                    `json:"rules"`
+	Explanations []*explain.Explanation `json:"explanations,omitempty"`
 
 	directories []string
 	questions   int
@@ -65,7 +66,7 @@ func check(s *settings, stdin []byte) (*report, error) {
 	for i := range c.Domains {
 		r.Rules += countRules(c.Domains[i].Rules)
 	}
-	r.Explanations, err = explain(s, c, src)
+	r.Explanations, err = explainAll(s, c, src)
 	return r, err
 }
 

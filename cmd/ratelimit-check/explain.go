@@ -7,15 +7,16 @@ import (
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
+	"github.com/ashlar-go/ashlar/ratelimit/explain"
 )
 
 // explain answers the questions: one explanation for each domain, as the descriptors
 // that are asked about in one domain are taken for those of one request.
-func explain(s *settings, c *config.Config, src *sources) ([]*ratelimit.Explanation, error) {
-	var out []*ratelimit.Explanation
-	opts := &ratelimit.ExplainOptions{Now: s.at, CounterKeyPrefix: s.prefix}
+func explainAll(s *settings, c *config.Config, src *sources) ([]*explain.Explanation, error) {
+	var out []*explain.Explanation
+	opts := &explain.Options{Now: s.at, CounterKeyPrefix: s.prefix}
 	for _, request := range requests(s.questions) {
-		x, err := c.Ruleset.Explain(request, opts)
+		x, err := explain.Decision(c.Ruleset, request, opts)
 		if err != nil {
 			return nil, fmt.Errorf("-explain %s: %w", request.Domain, err)
 		}
@@ -60,7 +61,7 @@ func shelves(domain string, c *config.Config, src *sources) []shelf {
 }
 
 // addPlaces says where the rules stand that were tried.
-func addPlaces(levels []ratelimit.ExplainedLevel, at []shelf) {
+func addPlaces(levels []explain.Level, at []shelf) {
 	for i := range levels {
 		var next []shelf
 		for j := range levels[i].Tried {

@@ -1,10 +1,13 @@
-package ratelimit_test
+package explain_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,9 +15,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/explain"
 )
 
-func ExampleRuleset_Explain() {
+func ExampleDecision() {
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "shop", Rules: []ratelimit.Rule{
 		{Key: "client", Value: "b*", Rules: []ratelimit.Rule{
 			{Key: "path", Value: "/login", Limit: &ratelimit.Limit{RequestsPerUnit: 5, Unit: ratelimit.Minute, Name: "login"}},
@@ -25,10 +29,10 @@ func ExampleRuleset_Explain() {
 		fmt.Println(err)
 		return
 	}
-	explanation, err := rules.Explain(&ratelimit.Request{Domain: "shop", Descriptors: []ratelimit.Descriptor{
+	explanation, err := explain.Decision(rules, &ratelimit.Request{Domain: "shop", Descriptors: []ratelimit.Descriptor{
 		{Entries: []ratelimit.Entry{{Key: "client", Value: "bob"}, {Key: "path", Value: "/login"}}},
 		{Entries: []ratelimit.Entry{{Key: "client", Value: "bob"}}},
-	}}, &ratelimit.ExplainOptions{Now: exampleNow()})
+	}}, &explain.Options{Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -53,23 +57,61 @@ func ExampleRuleset_Explain() {
 	//   level 1: client=bob
 	//     exact value  client=bob  no such rule
 	//     wildcard     client=b*   matches
-	//     near miss    client      would lead to a limit, but the rule that matched is tried before it, and there is no way back
+	//     near miss    client      would lead to a limit, but the rule that matched is tried first, and matching does not go back
 	//   result: no limit: the request ends at level 1 but the rule that matched there has no limit of its own, only rules below
 }
 
-// explain explains a request to the domain "domain".
-func explain(t testing.TB, rules []ratelimit.Rule, descriptors ...ratelimit.Descriptor) *ratelimit.Explanation {
+// epoch is the time of most explanations, in Unix seconds.
+const epoch = 1234
+
+func compile(t testing.TB, domains ...ratelimit.Domain) *ratelimit.Ruleset {
+	t.Helper()
+	rules, err := ratelimit.Compile(domains, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// desc makes a descriptor of keys and values in turn.
+func desc(pairs ...string) ratelimit.Descriptor {
+	var d ratelimit.Descriptor
+	for i := 0; i < len(pairs); i += 2 {
+		d.Entries = append(d.Entries, ratelimit.Entry{Key: pairs[i], Value: pairs[i+1]})
+	}
+	return d
+}
+
+func override(n uint32, u ratelimit.Unit, d ratelimit.Descriptor) ratelimit.Descriptor {
+	d.Limit = &ratelimit.Override{RequestsPerUnit: n, Unit: u}
+	return d
+}
+
+// rule is a rule with a limit of n each minute.
+func rule(key, value string, n uint32) ratelimit.Rule {
+	return ratelimit.Rule{Key: key, Value: value, Limit: new(ratelimit.Per(n, ratelimit.Minute))}
+}
+
+func equal[T any](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
+	}
+}
+
+// explanation explains a request to the domain "domain".
+func explanation(t testing.TB, rules []ratelimit.Rule, descriptors ...ratelimit.Descriptor) *explain.Explanation {
 	t.Helper()
 	r := compile(t, ratelimit.Domain{Name: "domain", Rules: rules})
-	x, err := r.Explain(&ratelimit.Request{Domain: "domain", Descriptors: descriptors}, explainAt(epoch, ""))
+	x, err := explain.Decision(r, &ratelimit.Request{Domain: "domain", Descriptors: descriptors}, explainAt(epoch, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return x
 }
 
-func explainAt(unix int64, prefix string) *ratelimit.ExplainOptions {
-	return &ratelimit.ExplainOptions{Now: time.Unix(unix, 0), CounterKeyPrefix: prefix}
+func explainAt(unix int64, prefix string) *explain.Options {
+	return &explain.Options{Now: time.Unix(unix, 0), CounterKeyPrefix: prefix}
 }
 
 func TestExplainOutcome(t *testing.T) {
@@ -82,22 +124,22 @@ func TestExplainOutcome(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		descriptor ratelimit.Descriptor
-		outcome    ratelimit.Outcome
+		outcome    explain.Outcome
 		reason     string
 	}{
-		{desc("limited", "1"), ratelimit.OutcomeLimit, "the rule that matched at level 1 has a limit"},
-		{desc("deep", "1", "x", "2"), ratelimit.OutcomeLimit, "the rule that matched at level 2 has a limit"},
-		{desc("free", ""), ratelimit.OutcomeUnlimited, "the rule that matched at level 1 is unlimited"},
-		{desc("white", "1"), ratelimit.OutcomeWhitelisted, "the rule that matched at level 1 has neither a limit nor rules below"},
-		{desc("deep", "1"), ratelimit.OutcomeNone, "the request ends at level 1 but the rule that matched there has no limit of its own, only rules below"},
-		{desc("limited", "1", "a", "b", "c", "d"), ratelimit.OutcomeNone, "the request has 3 pairs but the rule that matched has its limit at level 1 and no rules below: only a limit at the depth of the last pair counts"},
-		{desc("white", "1", "a", "b"), ratelimit.OutcomeNone, "the request has 2 pairs but the rule that matched at level 1 has no rules below"},
-		{desc("nope", "1"), ratelimit.OutcomeNone, "no rule at level 1 for nope=1"},
-		{desc("deep", "1", "y", "a b"), ratelimit.OutcomeNone, `no rule at level 2 for y="a b"`},
-		{desc(), ratelimit.OutcomeNone, "the descriptor has no pairs, and rules begin with one"},
-		{override(9, ratelimit.Day, desc("nope", "1")), ratelimit.OutcomeLimit, "the descriptor brings its own limit, and rules are not consulted"},
+		{desc("limited", "1"), explain.OutcomeLimit, "the rule that matched at level 1 has a limit"},
+		{desc("deep", "1", "x", "2"), explain.OutcomeLimit, "the rule that matched at level 2 has a limit"},
+		{desc("free", ""), explain.OutcomeUnlimited, "the rule that matched at level 1 is unlimited"},
+		{desc("white", "1"), explain.OutcomeWhitelisted, "the rule that matched at level 1 has neither a limit nor rules below"},
+		{desc("deep", "1"), explain.OutcomeNone, "the request ends at level 1 but the rule that matched there has no limit of its own, only rules below"},
+		{desc("limited", "1", "a", "b", "c", "d"), explain.OutcomeNone, "the request has 3 pairs but the rule that matched has its limit at level 1 and no rules below: only a limit at the depth of the last pair counts"},
+		{desc("white", "1", "a", "b"), explain.OutcomeNone, "the request has 2 pairs but the rule that matched at level 1 has no rules below"},
+		{desc("nope", "1"), explain.OutcomeNone, "no rule at level 1 for nope=1"},
+		{desc("deep", "1", "y", "a b"), explain.OutcomeNone, `no rule at level 2 for y="a b"`},
+		{desc(), explain.OutcomeNone, "the descriptor has no pairs, and rules begin with one"},
+		{override(9, ratelimit.Day, desc("nope", "1")), explain.OutcomeLimit, "the request sets its own limit for the descriptor, and rules are not consulted"},
 	} {
-		d := explain(t, rules, tt.descriptor).Descriptors[0]
+		d := explanation(t, rules, tt.descriptor).Descriptors[0]
 		if d.Outcome != tt.outcome || d.Reason != tt.reason {
 			t.Errorf("%v:\n got %s: %s\nwant %s: %s", tt.descriptor.Entries, d.Outcome, d.Reason, tt.outcome, tt.reason)
 		}
@@ -105,7 +147,7 @@ func TestExplainOutcome(t *testing.T) {
 }
 
 // attempts are what was tried at a level, in short.
-func attempts(l *ratelimit.ExplainedLevel) []string {
+func attempts(l *explain.Level) []string {
 	var texts []string
 	for _, a := range l.Tried {
 		texts = append(texts, fmt.Sprintf("%s %s=%s %v %v", a.Way, a.Key, a.Value, a.Configured, a.Matched))
@@ -124,10 +166,10 @@ func TestExplainTried(t *testing.T) {
 		{"bb", []string{"exact value k=bb false false", "wildcard k=a* true false", "wildcard *k=b* true true"}},
 		{"c", []string{"exact value k=c false false", "wildcard k=a* true false", "wildcard *k=b* true false", "wildcard k=b* true false", "key alone k= true true"}},
 	} {
-		x := explain(t, rules, desc("k", tt.value))
+		x := explanation(t, rules, desc("k", tt.value))
 		equal(t, "tried for "+tt.value, attempts(&x.Descriptors[0].Levels[0]), tt.want)
 	}
-	x := explain(t, rules, desc("other", "c", "d", "e"))
+	x := explanation(t, rules, desc("other", "c", "d", "e"))
 	equal(t, "tried for an unknown key", attempts(&x.Descriptors[0].Levels[0]),
 		[]string{"exact value other=c false false", "wildcard *k=b* true false", "key alone other= false false"})
 	if l := x.Descriptors[0].Levels[1]; l.Reached || l.Tried != nil || l.Match() != nil || l.Key != "d" {
@@ -140,7 +182,7 @@ func TestExplainManyWildcards(t *testing.T) {
 	for i := range 1000 {
 		rules = append(rules, rule("k", fmt.Sprintf("w%03d*", i), uint32(i)))
 	}
-	l := &explain(t, rules, desc("k", "w900")).Descriptors[0].Levels[0]
+	l := &explanation(t, rules, desc("k", "w900")).Descriptors[0].Levels[0]
 	if len(l.Tried) != 12 || l.TriedLeftOut != 890 || l.Match() == nil || l.Match().Value != "w900*" {
 		t.Errorf("%d tried, %d left out, %+v", len(l.Tried), l.TriedLeftOut, l.Match())
 	}
@@ -156,67 +198,73 @@ func TestExplainNearMisses(t *testing.T) {
 		rules      []ratelimit.Rule
 		descriptor ratelimit.Descriptor
 		level      int
-		want       []ratelimit.NearMiss
+		want       []explain.NearMiss
 	}{
 		{
 			"the case of the value",
 			[]ratelimit.Rule{rule("k", "", 1), rule("k", "Bob", 2)},
 			desc("k", "bob"), 0,
-			[]ratelimit.NearMiss{{Key: "k", Value: "Bob", Why: "the letter case of the value differs"}},
+			[]explain.NearMiss{{Key: "k", Value: "Bob", Why: "the letter case of the value differs"}},
 		},
 		{
 			"the case of the key",
 			[]ratelimit.Rule{rule("Client", "", 1)},
 			desc("client", "x"), 0,
-			[]ratelimit.NearMiss{{Key: "Client", Why: "the letter case of the key differs"}},
+			[]explain.NearMiss{{Key: "Client", Why: "the letter case of the key differs"}},
 		},
 		{
 			"white space",
 			[]ratelimit.Rule{rule("k", "bob", 1)},
 			desc("k", " bob"), 0,
-			[]ratelimit.NearMiss{{Key: "k", Value: "bob", Why: "the white space of the value differs"}},
+			[]explain.NearMiss{{Key: "k", Value: "bob", Why: "the white space of the value differs"}},
+		},
+		{
+			"the spelling",
+			[]ratelimit.Rule{rule("client", "", 1), rule("path", "/login", 1), rule("path", "/logout", 2)},
+			desc("path", "/logni"), 0,
+			[]explain.NearMiss{{Key: "path", Value: "/login", Why: "the spelling of the value differs"}},
 		},
 		{
 			"other values",
 			[]ratelimit.Rule{rule("k", "a", 1), rule("k", "b", 2), rule("z", "c", 2)},
 			desc("k", "x"), 0,
-			[]ratelimit.NearMiss{{Key: "k", Value: "a", Why: "the value differs"}, {Key: "k", Value: "b", Why: "the value differs"}},
+			[]explain.NearMiss{{Key: "k", Value: "a", Why: "the value differs"}, {Key: "k", Value: "b", Why: "the value differs"}},
 		},
 		{
 			"other keys",
 			[]ratelimit.Rule{rule("a", "", 1), rule("b", "", 2)},
 			desc("k", "x"), 0,
-			[]ratelimit.NearMiss{{Key: "a", Why: "the key differs"}, {Key: "b", Why: "the key differs"}},
+			[]explain.NearMiss{{Key: "a", Why: "the key differs"}, {Key: "b", Why: "the key differs"}},
 		},
 		{
 			"the order",
 			[]ratelimit.Rule{rule("a", "", 1), rule("b", "", 2)},
 			desc("k", "x", "b", "y"), 0,
-			[]ratelimit.NearMiss{{Key: "b", Why: "another pair of the descriptor has this key: is the order of the pairs right?"}},
+			[]explain.NearMiss{{Key: "b", Why: "another pair of the descriptor has this key: is the order of the pairs right?"}},
 		},
 		{"nothing when the exact rule matched", []ratelimit.Rule{rule("k", "bob", 1), rule("k", "Bob", 2)}, desc("k", "bob"), 0, nil},
 		{
 			"a key alone that was passed over",
 			[]ratelimit.Rule{rule("k", "x", 1), below(rule("k", "", 1))},
 			desc("k", "x", "path", "/"), 0,
-			[]ratelimit.NearMiss{{Key: "k", Why: "would lead to a limit, but the rule that matched is tried before it, and there is no way back"}},
+			[]explain.NearMiss{{Key: "k", Why: "would lead to a limit, but the rule that matched is tried first, and matching does not go back"}},
 		},
 		{
 			"a wildcard that was passed over",
 			[]ratelimit.Rule{rule("k", "x", 1), below(rule("k", "*y", 1)), below(rule("*", "x*", 1))},
 			desc("k", "x", "path", "/"), 0,
-			[]ratelimit.NearMiss{{Key: "*", Value: "x*", Why: "would lead to a limit, but the rule that matched is tried before it, and there is no way back"}},
+			[]explain.NearMiss{{Key: "*", Value: "x*", Why: "would lead to a limit, but the rule that matched is tried first, and matching does not go back"}},
 		},
 	} {
-		x := explain(t, tt.rules, tt.descriptor)
+		x := explanation(t, tt.rules, tt.descriptor)
 		equal(t, tt.why, x.Descriptors[0].Levels[tt.level].NearMisses, tt.want)
 	}
 }
 
 func TestExplainUnknownDomain(t *testing.T) {
 	domains := []ratelimit.Domain{{Name: "Shop"}, {Name: "api"}}
-	explain := func(name string) *ratelimit.Explanation {
-		x, err := compile(t, domains...).Explain(&ratelimit.Request{Domain: name, Descriptors: []ratelimit.Descriptor{desc("a", "b")}}, nil)
+	explain := func(name string) *explain.Explanation {
+		x, err := explain.Decision(compile(t, domains...), &ratelimit.Request{Domain: name, Descriptors: []ratelimit.Descriptor{desc("a", "b")}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,11 +297,11 @@ func TestExplainReplaces(t *testing.T) {
 		return r
 	}
 	rules := []ratelimit.Rule{by("a", "a"), by("b", "b", "a", "c"), by("c", "c", "b")}
-	x := explain(t, rules, desc("a", "1"), desc("b", "1"), desc("a", "2"))
+	x := explanation(t, rules, desc("a", "1"), desc("b", "1"), desc("a", "2"))
 	equal(t, "who replaces", x.Descriptors[0].Limit.ReplacedBy, []int{1})
 	equal(t, "what is replaced", x.Descriptors[1].Limit.Replaces,
-		[]ratelimit.ExplainedReplacement{{Name: "a", Descriptors: []int{0, 2}}, {Name: "c"}})
-	for i, want := range []ratelimit.Outcome{ratelimit.OutcomeReplaced, ratelimit.OutcomeLimit, ratelimit.OutcomeReplaced} {
+		[]explain.Replacement{{Name: "a", Descriptors: []int{0, 2}}, {Name: "c"}})
+	for i, want := range []explain.Outcome{explain.OutcomeReplaced, explain.OutcomeLimit, explain.OutcomeReplaced} {
 		equal(t, "outcome", x.Descriptors[i].Outcome, want)
 	}
 	for _, want := range []string{"  replaced by  descriptors[1]\n", "  replaces     a: descriptors[0], descriptors[2]\n", "  replaces     c: nothing in this request\n"} {
@@ -261,8 +309,8 @@ func TestExplainReplaces(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, x)
 		}
 	}
-	x = explain(t, rules, desc("b", "1"), desc("c", "1"))
-	if x.Descriptors[0].Outcome != ratelimit.OutcomeReplaced || x.Descriptors[1].Outcome != ratelimit.OutcomeReplaced {
+	x = explanation(t, rules, desc("b", "1"), desc("c", "1"))
+	if x.Descriptors[0].Outcome != explain.OutcomeReplaced || x.Descriptors[1].Outcome != explain.OutcomeReplaced {
 		t.Errorf("two that replace each other both go:\n%s", x)
 	}
 }
@@ -278,11 +326,11 @@ func TestExplainErrors(t *testing.T) {
 		{ratelimit.Request{Descriptors: []ratelimit.Descriptor{desc("a", "b")}}, ratelimit.ErrEmptyDomain},
 		{ratelimit.Request{Domain: "d"}, ratelimit.ErrNoDescriptors},
 	} {
-		if x, err := r.Explain(&tt.request, nil); !errors.Is(err, tt.want) || x != nil {
+		if x, err := explain.Decision(r, &tt.request, nil); !errors.Is(err, tt.want) || x != nil {
 			t.Errorf("%+v: %v, %v; want %v", tt.request, x, err, tt.want)
 		}
 	}
-	_, err := r.Explain(&ratelimit.Request{Domain: "d", Descriptors: []ratelimit.Descriptor{override(1, 99, desc("a", "b"))}}, nil)
+	_, err := explain.Decision(r, &ratelimit.Request{Domain: "d", Descriptors: []ratelimit.Descriptor{override(1, 99, desc("a", "b"))}}, nil)
 	if ratelimit.KindOf(err) != ratelimit.Invalid {
 		t.Errorf("an invalid override: %v", err)
 	}
@@ -290,7 +338,7 @@ func TestExplainErrors(t *testing.T) {
 
 // What a request holds can't forge lines or steer a terminal.
 func TestExplainTextIsPlain(t *testing.T) {
-	x := explain(t, []ratelimit.Rule{rule("k", "", 1)}, desc("k", "a\n\x1b[31mresult:\tb\u202e"), desc("\xff", ""))
+	x := explanation(t, []ratelimit.Rule{rule("k", "", 1)}, desc("k", "a\n\x1b[31mresult:\tb\u202e"), desc("\xff", ""))
 	for _, line := range strings.Split(x.String(), "\n") {
 		if strings.ContainsAny(line, "\x1b\t\u202e") || !utf8.ValidString(line) || strings.HasPrefix(line, "result:") {
 			t.Errorf("line %q", line)
@@ -303,7 +351,7 @@ func TestExplainShowsModesAndDefaults(t *testing.T) {
 	r.ShadowMode, r.QuotaMode = true, true
 	rules := compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{r}})
 	before := time.Now().Unix()
-	x, err := rules.Explain(&ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "v")}}, nil)
+	x, err := explain.Decision(rules, &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "v")}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,15 +431,15 @@ func drawRequest(r *rand.Rand, key, value string) *ratelimit.Request {
 // An explanation says what an engine does: the same counters, limits, names and
 // verdicts, and the rules it names are really there.
 func TestExplainAgreesWithDecide(t *testing.T) {
-	met := make(map[ratelimit.Outcome]int)
+	met := make(map[explain.Outcome]int)
 	for seed := range uint64(1500) {
 		compareWithDecide(t, seed, "b*", "y", met)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	for _, o := range []ratelimit.Outcome{
-		ratelimit.OutcomeLimit, ratelimit.OutcomeUnlimited, ratelimit.OutcomeWhitelisted, ratelimit.OutcomeReplaced, ratelimit.OutcomeNone,
+	for _, o := range []explain.Outcome{
+		explain.OutcomeLimit, explain.OutcomeUnlimited, explain.OutcomeWhitelisted, explain.OutcomeReplaced, explain.OutcomeNone,
 	} {
 		if met[o] < 10 {
 			t.Errorf("outcome %q was met only %d times", o, met[o])
@@ -404,17 +452,24 @@ func FuzzExplain(f *testing.F) {
 	f.Add(uint64(7), "a*", "1.2.3.4")
 	f.Add(uint64(9), "", "\xff\n")
 	f.Fuzz(func(t *testing.T, seed uint64, key, value string) {
-		compareWithDecide(t, seed, key, value, make(map[ratelimit.Outcome]int))
+		compareWithDecide(t, seed, key, value, make(map[explain.Outcome]int))
 	})
 }
 
-func compareWithDecide(t *testing.T, seed uint64, key, value string, met map[ratelimit.Outcome]int) {
+func compareWithDecide(t *testing.T, seed uint64, key, value string, met map[explain.Outcome]int) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	rules, request := tree(r, 2), drawRequest(r, key, value)
-	b := newBench(t, &ratelimit.Options{CounterKeyPrefix: "p:", MaxRequestStats: 1 << 20}, rules...)
-	b.clock.set(1e9 + int64(seed%1e6))
-	d := b.decideRequest(request)
-	x, err := b.engine.Rules().Explain(request, &ratelimit.ExplainOptions{Now: b.clock.Now(), CounterKeyPrefix: "p:"})
+	now, recorded := time.Unix(1e9+int64(seed%1e6), 0), &recorder{statistics: map[string]*ratelimit.LimitStats{}}
+	engine := ratelimit.New(recorded, &ratelimit.Options{
+		CounterKeyPrefix: "p:", MaxRequestStats: 1 << 20, Stats: recorded, Now: func() time.Time { return now },
+		Log: slog.New(slog.DiscardHandler),
+	})
+	engine.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: rules}))
+	d, err := engine.Decide(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := explain.Decision(engine.Rules(), request, &explain.Options{Now: now, CounterKeyPrefix: "p:"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -425,22 +480,22 @@ func compareWithDecide(t *testing.T, seed uint64, key, value string, met map[rat
 	for i := range x.Descriptors {
 		e, s := &x.Descriptors[i], &d.Statuses[i]
 		met[e.Outcome]++
-		if e.Outcome == ratelimit.OutcomeLimit {
+		if e.Outcome == explain.OutcomeLimit {
 			counters, statistics = append(counters, e.Limit.CounterKey), append(statistics, e.Limit.StatisticsKey)
 		}
 		checkStatus(t, e, s)
 		checkLevels(t, e, request.Descriptors[i].Entries, rules)
 	}
-	checkNames(t, b, counters, statistics)
+	checkNames(t, recorded, counters, statistics)
 	if x.String() == "" {
 		t.Error("no text")
 	}
 }
 
-func checkStatus(t *testing.T, e *ratelimit.ExplainedDescriptor, s *ratelimit.Status) {
+func checkStatus(t *testing.T, e *explain.Descriptor, s *ratelimit.Status) {
 	t.Helper()
-	limited := e.Outcome == ratelimit.OutcomeLimit
-	if s.Limited != limited || (s.Remaining == ratelimit.UnlimitedRemaining) != (e.Outcome == ratelimit.OutcomeUnlimited) {
+	limited := e.Outcome == explain.OutcomeLimit
+	if s.Limited != limited || (s.Remaining == ratelimit.UnlimitedRemaining) != (e.Outcome == explain.OutcomeUnlimited) {
 		t.Errorf("outcome %s, status %+v", e.Outcome, s)
 	}
 	if !limited {
@@ -453,17 +508,19 @@ func checkStatus(t *testing.T, e *ratelimit.ExplainedDescriptor, s *ratelimit.St
 	}
 }
 
-// checkNames compares with what the store and the statistics were asked for.
-func checkNames(t *testing.T, b *bench, counters, statistics []string) {
+// checkNames compares with the names that the store and the statistics have seen.
+func checkNames(t *testing.T, r *recorder, counters, statistics []string) {
 	t.Helper()
-	var asked []string
-	for _, h := range b.store.lastCall() {
-		asked = append(asked, string(h.Key))
+	equal(t, "counters", counters, r.counters)
+	counted := make(map[string]bool)
+	for key, stats := range r.statistics {
+		if stats.Load().TotalHits > 0 {
+			counted[key] = true
+		}
 	}
-	equal(t, "counters", counters, asked)
-	counted := b.stats.counts()
+	const maxStatsName = 1024
 	for _, s := range statistics {
-		if _, found := counted[s]; !found && len(s) <= ratelimit.MaxStatsName {
+		if !counted[s] && len(s) <= maxStatsName {
 			t.Errorf("statistics key %q has counted nothing; those that have: %v", s, counted)
 		}
 	}
@@ -472,8 +529,33 @@ func checkNames(t *testing.T, b *bench, counters, statistics []string) {
 	}
 }
 
+// recorder is a Store and a Stats that records names.
+type recorder struct {
+	counters   []string
+	statistics map[string]*ratelimit.LimitStats
+	other      ratelimit.Counter
+}
+
+func (r *recorder) Add(_ context.Context, hits []ratelimit.Hit) error {
+	for i := range hits {
+		r.counters = append(r.counters, string(hits[i].Key))
+		hits[i].Count = hits[i].N
+	}
+	return nil
+}
+
+func (r *recorder) Limit(key string) *ratelimit.LimitStats {
+	if r.statistics[key] == nil {
+		r.statistics[strings.Clone(key)] = ratelimit.NewLimitStats()
+	}
+	return r.statistics[key]
+}
+
+func (r *recorder) DomainNotFound(string) *ratelimit.Counter { return &r.other }
+func (r *recorder) GlobalShadowMode() *ratelimit.Counter     { return &r.other }
+
 // checkLevels follows the matched rules through the tree they were compiled from.
-func checkLevels(t *testing.T, e *ratelimit.ExplainedDescriptor, entries []ratelimit.Entry, rules []ratelimit.Rule) {
+func checkLevels(t *testing.T, e *explain.Descriptor, entries []ratelimit.Entry, rules []ratelimit.Rule) {
 	t.Helper()
 	var last *ratelimit.Rule
 	for i := range e.Levels {
@@ -489,9 +571,9 @@ func checkLevels(t *testing.T, e *ratelimit.ExplainedDescriptor, entries []ratel
 			rules = last.Rules
 		}
 	}
-	ruled := e.Outcome != ratelimit.OutcomeNone && (e.Limit == nil || !e.Limit.FromRequest)
+	ruled := e.Outcome != explain.OutcomeNone && (e.Limit == nil || !e.Limit.FromRequest)
 	white := last != nil && last.Limit == nil && len(last.Rules) == 0
-	if ruled && last == nil || white != (e.Outcome == ratelimit.OutcomeWhitelisted) {
+	if ruled && last == nil || white != (e.Outcome == explain.OutcomeWhitelisted) {
 		t.Errorf("outcome %q, but the last entry matched %+v", e.Outcome, last)
 	}
 	if last == nil || last.Limit == nil {

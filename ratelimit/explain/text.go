@@ -1,4 +1,4 @@
-package ratelimit
+package explain
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func (x *Explanation) unknownDomain() string {
 	return text
 }
 
-func (d *ExplainedDescriptor) write(b *strings.Builder, index int) {
+func (d *Descriptor) write(b *strings.Builder, index int) {
 	pairs := make([]string, len(d.Levels))
 	for i := range d.Levels {
 		pairs[i] = pairText(d.Levels[i].Key, d.Levels[i].Value)
@@ -61,7 +61,7 @@ func (d *ExplainedDescriptor) write(b *strings.Builder, index int) {
 	_ = t.Flush() // a strings.Builder takes everything
 }
 
-func (l *ExplainedLevel) write(t *tabwriter.Writer) {
+func (l *Level) write(t *tabwriter.Writer) {
 	for i := range l.Tried {
 		a := &l.Tried[i]
 		if i == len(l.Tried)-1 && l.TriedLeftOut > 0 {
@@ -98,7 +98,7 @@ func inColumn(place string) string {
 	return "\t" + place
 }
 
-func (d *ExplainedDescriptor) result() string {
+func (d *Descriptor) result() string {
 	switch {
 	case d.Outcome == OutcomeLimit:
 		return d.Limit.size() + ": " + d.Reason
@@ -108,7 +108,7 @@ func (d *ExplainedDescriptor) result() string {
 	return string(d.Outcome) + ": " + d.Reason
 }
 
-func (l *ExplainedLimit) size() string {
+func (l *Limit) size() string {
 	switch {
 	case l.Unlimited:
 		return "unlimited"
@@ -118,7 +118,7 @@ func (l *ExplainedLimit) size() string {
 	return fmt.Sprintf("%d requests per %s", l.RequestsPerUnit, l.Unit)
 }
 
-func (l *ExplainedLimit) write(t *tabwriter.Writer) {
+func (l *Limit) write(t *tabwriter.Writer) {
 	row := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(t, "    %s\t%s\n", name, text)

@@ -1,0 +1,205 @@
+package ratelimit
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// LevelView shows the rules that an entry is compared with at one depth, to tools that
+// explain decisions: see package explain. The zero value has no rules.
+type LevelView struct {
+	domain *domain
+	level  *level
+}
+
+// RuleView shows one compiled rule.
+type RuleView struct {
+	Key, Value            string
+	Limit                 *Limit // a copy; nil for none
+	ShadowMode, QuotaMode bool
+	Next                  LevelView // the nested rules
+}
+
+// Domains returns the names of all domains, sorted.
+func (r *Ruleset) Domains() []string { return slices.Sorted(maps.Keys(r.domains)) }
+
+// Level returns the top level of a domain, the zero LevelView if it is not configured.
+func (r *Ruleset) Level(domain string) LevelView {
+	if d := r.domain(domain); d != nil {
+		return LevelView{d, d.top}
+	}
+	return LevelView{}
+}
+
+// Empty reports whether there are no rules.
+func (v LevelView) Empty() bool { return v.level == nil }
+
+// Keys returns the keys without a star, sorted.
+func (v LevelView) Keys() []string {
+	if v.level.many != nil {
+		return slices.Sorted(maps.Keys(v.level.many))
+	}
+	var keys []string
+	for _, k := range v.level.few {
+		keys = append(keys, k.key)
+	}
+	return slices.Sorted(slices.Values(keys))
+}
+
+// Values returns the exact values that the rules of a key have, in the order of the
+// configuration.
+func (v LevelView) Values(key string) []string {
+	var values []string
+	if k := v.level.find(key); k != nil {
+		for i := range k.exact.nodes {
+			values = append(values, k.exact.nodes[i].value)
+		}
+	}
+	return values
+}
+
+// Match returns the rule that an entry matches, nil if there is none.
+func (v LevelView) Match(e Entry) *RuleView {
+	n := v.level.match(&e, new([]byte))
+	if n == nil {
+		return nil
+	}
+	if exact := v.Exact(e); exact != nil {
+		return exact
+	}
+	for _, g := range v.globs(e.Key) {
+		if g.node == n {
+			return v.rule(g.key(e.Key), n)
+		}
+	}
+	return v.rule(e.Key, n)
+}
+
+// Exact returns the rule with the key and value of an entry, nil if there is none.
+func (v LevelView) Exact(e Entry) *RuleView {
+	if k := v.level.find(e.Key); k != nil {
+		return v.rule(e.Key, k.exact.find(e.Value))
+	}
+	return nil
+}
+
+// KeyAlone returns the rule with a key and no value, nil if there is none.
+func (v LevelView) KeyAlone(key string) *RuleView {
+	if k := v.level.find(key); k != nil {
+		return v.rule(key, k.any)
+	}
+	return nil
+}
+
+// Wildcard is a rule with a star in its key or value, and whether it matches an entry.
+type Wildcard struct {
+	*RuleView
+	Matches bool
+}
+
+// Wildcards returns the rules with a star that an entry is compared with, in the order
+// of the configuration.
+func (v LevelView) Wildcards(e Entry) []Wildcard {
+	var all []Wildcard
+	for _, g := range v.globs(e.Key) {
+		text := e.Value
+		if g.joined {
+			text = e.Key + "_" + e.Value
+		}
+		all = append(all, Wildcard{v.rule(g.key(e.Key), g.node), g.match(text)})
+	}
+	return all
+}
+
+// viewedGlob is a pattern, and whether it is one for key and value together.
+type viewedGlob struct {
+	*globRule
+	joined bool
+}
+
+func (v LevelView) globs(key string) []viewedGlob {
+	var all []viewedGlob
+	add := func(x *globIndex, joined bool) {
+		if x != nil {
+			for i := range x.globs {
+				all = append(all, viewedGlob{&x.globs[i], joined})
+			}
+		}
+	}
+	if k := v.level.find(key); k != nil {
+		add(k.wild, false)
+	}
+	add(v.level.patterns, true)
+	slices.SortStableFunc(all, func(a, b viewedGlob) int { return a.order - b.order })
+	return all
+}
+
+// key returns the rule's key, which for a pattern on the value is that of the entry.
+func (g *viewedGlob) key(entryKey string) string {
+	switch {
+	case !g.joined:
+		return entryKey
+	case g.node.value == "":
+		return g.pattern
+	}
+	return strings.TrimSuffix(g.pattern, "_"+g.node.value)
+}
+
+func (v LevelView) rule(key string, n *node) *RuleView {
+	if n == nil {
+		return nil
+	}
+	r := &RuleView{Key: key, Value: n.value, ShadowMode: n.shadow, QuotaMode: n.quota}
+	if n.next != nil {
+		r.Next = LevelView{v.domain, n.next}
+	}
+	if n.limit != nil {
+		r.Limit = &Limit{RequestsPerUnit: n.requests, Unit: n.unit, Unlimited: n.unlimited, Name: n.limit.name}
+		for _, id := range n.limit.replaces {
+			r.Limit.Replaces = append(r.Limit.Replaces, v.domain.names[id])
+		}
+	}
+	return r
+}
+
+// PlannedHit is what a descriptor would count.
+type PlannedHit struct {
+	Hit
+	// StatisticsKey is the key that an engine requests from its Stats, before names
+	// that come with requests are folded together.
+	StatisticsKey string
+}
+
+// Plan returns for each descriptor what an engine with these rules and this
+// CounterKeyPrefix would count at a time, nil where it counts nothing. Nothing is
+// counted and no store is called. The error is the one that Decide would return.
+func (r *Ruleset) Plan(request *Request, now time.Time, prefix string) ([]*PlannedHit, error) {
+	if err := validate(request); err != nil {
+		return nil, err
+	}
+	e := New(nil, &Options{CounterKeyPrefix: prefix, Log: slog.New(slog.DiscardHandler)})
+	u, d := &inUse{rules: r}, new(Decision)
+	d.reset(e, len(request.Descriptors))
+	e.match(u, request, d)
+	e.prepare(u, request, d, newTick(now.Unix()))
+	hits := make([]*PlannedHit, len(request.Descriptors))
+	for i := range hits {
+		c, entries := &d.work.checks[i], request.Descriptors[i].Entries
+		if !c.live {
+			continue
+		}
+		hits[i] = &PlannedHit{Hit: d.work.hits[c.store][c.hit]}
+		switch {
+		case c.override != nil:
+			hits[i].StatisticsKey = string(appendOverrideMetric(nil, request.Domain, entries))
+		case c.rule.perRequest:
+			hits[i].StatisticsKey = string(c.rule.limit.appendMetric(nil, entries))
+		default:
+			hits[i].StatisticsKey = c.rule.limit.metric
+		}
+	}
+	return hits, nil
+}
