@@ -279,7 +279,9 @@ func (t *transaction) List(ctx context.Context, q *inventory.Query) (*inventory.
 	if err != nil {
 		return nil, t.end(ctx, "list "+q.Resource.Name(), err)
 	}
-	if r, ok := t.tables[q.Resource].tallyOf(q); ok && q.Count {
+	// The total of a first page without records is 0, and not one of those that are stored.
+	stored := len(page.Records) > 0 || q.After != nil || q.Offset > 0
+	if r, ok := t.tables[q.Resource].tallyOf(q); ok && q.Count && stored {
 		for key, n := range t.count {
 			if r.has(key) {
 				page.Total += n

@@ -17,299 +17,237 @@ const (
 )
 
 func concurrencyCases() []Case {
-	return []Case{
-		{"concurrency/one of many writers", "of those who change the same version exactly one may succeed (reference, ruling 19)", checkOneWriter, false},
-		{"concurrency/no lost change", "a change that is overwritten unseen is work that somebody loses", checkNoLostChange, false},
-		{"concurrency/one key", "of those who take a key at once exactly one may succeed", checkOneKey, false},
-		{"concurrency/children of the dead", "a device that goes must not leave an interface that came at that moment", checkOrphans, false},
-		{"concurrency/crosswise", "bulk calls that touch the same records in another order must all come to an end", checkCrosswise, false},
-		{"concurrency/page and total", "a page and its total must be of one moment, and a transaction is whole or not there", checkMoment, false},
-		{"concurrency/pages between writers", "what is there all the time is seen exactly once, whatever comes and goes", checkWalkers, false},
-		{"concurrency/waits no longer than told", "a caller who has gone must not be held up by others", checkImpatience, false},
+	cases := []Case{
+		{"concurrency/one of many writers", "of those who change the same version exactly one may succeed (REFERENCE.md, 1.5)", checkOneWriter, false},
+		{"concurrency/no lost update", "an update that overwrites another one unseen loses somebody's work", increment(callers, rounds, 1), false},
+		{"concurrency/one key", "of those who create records with the same key exactly one may succeed", checkOneKey, false},
+		{"concurrency/no orphans", "an interface must not outlive its device, even if it is created at that moment", checkOrphans, false},
+		{"concurrency/deadlocks", "bulk calls that change the same records in different orders must all return", increment(4, 5, 3), false}, // few, since a database may take its time to detect a deadlock
+		{"concurrency/readers", "a page and its total must show one state, and pages show a record that lasts exactly once", checkReaders, false},
+		{"concurrency/deadline", "a caller must not wait for others after its deadline", checkDeadline, false},
+	}
+	for i, c := range cases {
+		cases[i].test = func(f *fixture) {
+			c.test(f)
+			f.reload()
+		}
+	}
+	return cases
+}
+
+// make makes a call in a transaction of its own, which the model does not follow.
+func (f *fixture) make(c call) error {
+	return f.store.Change(f.ctx, func(tx inventory.Tx) error { return c.store(f.ctx, tx) })
+}
+
+// current returns the stored version of a record.
+func (f *fixture) current(r *inventory.Resource, n int) inventory.Record {
+	rec, err := f.store.Get(f.ctx, r, id(r, n))
+	must("get", err)
+	return rec
+}
+
+// oneSucceeds has all callers make a call, and requires that one of them succeeds and the
+// others get an error.
+func (f *fixture) oneSucceeds(want *inventory.Error, calls func(caller int) call) {
+	var succeeded atomic.Int64
+	concurrently(callers, func(caller int) {
+		c := calls(caller)
+		if err := f.make(c); err != nil {
+			refused(c.what, err, want)
+		} else {
+			succeeded.Add(1)
+		}
+	})
+	if n := succeeded.Load(); n != 1 {
+		fail("%s: %d of %d callers succeed; want one", calls(0).what, n, callers)
 	}
 }
 
-func checkOneWriter(p *probe) {
+func checkOneWriter(f *fixture) {
 	r := inventory.Of[inventory.Location]()
-	p.create(full(r, 1))
-	for version := int64(1); version <= rounds; version++ {
-		var won atomic.Int64
-		together(callers, func(int) {
-			switch err := p.tryUpdate(again(full(r, 1), version+1), version); {
-			case err == nil:
-				won.Add(1)
-			default:
-				refused("update of a version that another has changed", err, inventory.Outdated(r))
+	f.apply(create(full(r, 1)))
+	for version := range int64(rounds) {
+		f.oneSucceeds(inventory.Outdated(r), func(int) call { return update(at(full(r, 1), version+2)) })
+		same("get", f.current(r, 1), at(full(r, 1), version+2))
+	}
+	f.oneSucceeds(inventory.Absent(r), func(int) call { return remove(at(full(r, 1), rounds+1)) })
+}
+
+// increment returns a case in which callers update some records in one transaction, half of
+// them in the opposite order, and repeat it until no other one has changed them first.
+func increment(callers, rounds, width int) func(f *fixture) {
+	return func(f *fixture) {
+		r := inventory.Of[inventory.Location]()
+		for n := range width {
+			f.apply(create(full(r, n)))
+		}
+		concurrently(callers, func(caller int) {
+			for range rounds {
+				err := error(inventory.Outdated(r))
+				for inventory.KindOf(err) == inventory.Stale {
+					err = f.store.Change(f.ctx, func(tx inventory.Tx) error {
+						for n := range width {
+							if caller%2 == 1 {
+								n = width - 1 - n
+							}
+							rec, err := tx.Get(f.ctx, r, id(r, n))
+							if err == nil {
+								err = tx.Update(f.ctx, at(rec, rec.Meta().Version+1), rec.Meta().Version-1)
+							}
+							if err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				}
+				must("update records that others update", err)
 			}
 		})
-		if won.Load() != 1 {
-			fail("%d of %d writers have changed one version", won.Load(), callers)
+		for n := range width {
+			same("get", f.current(r, n), at(full(r, n), int64(callers*rounds+1)))
 		}
-		p.has(again(full(r, 1), version+1))
-	}
-	var won atomic.Int64
-	together(callers, func(int) {
-		switch err := p.tryRemove(full(r, 1), rounds+1); {
-		case err == nil:
-			won.Add(1)
-		default:
-			refused("delete of what another has deleted", err, inventory.Absent(r))
-		}
-	})
-	if won.Load() != 1 {
-		fail("%d of %d have deleted one record", won.Load(), callers)
 	}
 }
 
-// checkNoLostChange lets all callers count in one record.
-func checkNoLostChange(p *probe) {
-	r := inventory.Of[inventory.VLAN]()
-	v := bare(r, 1).(*inventory.VLAN)
-	v.VLANID = 1
-	p.create(v)
-	together(callers, func(int) {
-		for range rounds {
-			p.untilCurrent(func(tx inventory.Tx) error {
-				v, err := inventory.Get[inventory.VLAN](p.ctx, tx, v.ID)
-				if err != nil {
-					return err
-				}
-				v.VLANID++
-				v.Version++
-				return tx.Update(p.ctx, v, v.Version-1)
-			})
-		}
-	})
-	if v := p.get(v).(*inventory.VLAN); v.VLANID != callers*rounds+1 || v.Version != callers*rounds+1 {
-		fail("%d changes have made %d of 1, and version %d", callers*rounds, v.VLANID, v.Version)
-	}
-}
-
-// untilCurrent makes a transaction, again as long as somebody comes before.
-func (p *probe) untilCurrent(f func(tx inventory.Tx) error) {
-	err := p.store.Change(p.ctx, f)
-	for inventory.KindOf(err) == inventory.Stale {
-		err = p.store.Change(p.ctx, f)
-	}
-	must("a change among others", err)
-}
-
-func checkOneKey(p *probe) {
+func checkOneKey(f *fixture) {
 	r := inventory.Of[inventory.User]()
 	key := r.Uniques()[0]
 	for round := range rounds {
-		var won atomic.Int64
-		together(callers, func(caller int) {
-			rec := taking(full(r, 100+round*callers+caller), full(r, round+1), key.Fields...)
-			switch err := p.tryCreate(rec); {
-			case err == nil:
-				won.Add(1)
-			default:
-				refused("create with a key that is taken", err, inventory.Duplicate(r, key))
-			}
+		f.oneSucceeds(inventory.Duplicate(r, key), func(caller int) call {
+			return create(taking(full(r, 100+round*callers+caller), full(r, round+1), key.Fields...))
 		})
-		if won.Load() != 1 {
-			fail("%d of %d have taken one key", won.Load(), callers)
-		}
 	}
-	if page := p.list(&inventory.Query{Resource: r, Count: true}); page.Total != rounds || len(page.Records) != rounds {
-		fail("%d keys have come to %d records, and a total of %d", rounds, len(page.Records), page.Total)
+	f.reload()
+	if n := len(f.model.of(r)); n != rounds {
+		fail("there are %d records for %d keys", n, rounds)
 	}
 }
 
-// checkOrphans creates interfaces and events of devices that are being deleted.
-func checkOrphans(p *probe) {
+// checkOrphans creates interfaces and events of devices while the devices are deleted.
+func checkOrphans(f *fixture) {
 	devices, interfaces, events := inventory.Of[inventory.Device](), inventory.Of[inventory.Interface](), inventory.Of[inventory.Event]()
 	for round := range rounds {
-		d := bare(devices, round)
-		p.create(d)
-		on := d.Meta().ID
-		together(callers, func(caller int) {
+		d := minimal(devices, round)
+		must("create", f.make(create(d)))
+		concurrently(callers, func(caller int) {
 			if caller == 0 {
-				p.remove(d)
+				must("delete", f.make(remove(d)))
 				return
 			}
-			port := bare(interfaces, 100+round*callers+caller).(*inventory.Interface)
-			event := bare(events, 100+round*callers+caller).(*inventory.Event)
-			port.DeviceID, event.DeviceID = on, &on
-			for _, rec := range []inventory.Record{port, event} {
-				f, _ := inventory.ResourceOf(rec).Field("device_id")
-				if err := p.tryCreate(rec); err != nil {
-					refused("create for a device that goes", err, inventory.Dangling(inventory.ResourceOf(rec), f))
+			for _, r := range []*inventory.Resource{interfaces, events} {
+				rec := minimal(r, 100+round*callers+caller)
+				field, _ := r.Field("device_id")
+				field.Set(rec, d.Meta().ID)
+				if err := f.make(create(rec)); err != nil {
+					refused("create for a device that is deleted", err, inventory.Dangling(r, field))
 				}
 			}
 		})
 	}
-	p.holds(devices)
-	p.holds(interfaces)
-	device, _ := events.Field("device_id")
-	q := &inventory.Query{Resource: events, Filters: []inventory.Filter{{Field: device, Op: inventory.IsNull, Value: false}}}
-	if left := p.list(q).Records; len(left) > 0 {
-		fail("%s are of devices that are gone", names(left))
+	f.reload()
+	if left := slices.Concat(f.model.of(devices), f.model.of(interfaces)); len(left) > 0 {
+		fail("%s outlived their devices", names(left...))
 	}
-}
-
-// checkCrosswise makes few changes, since a database may take its time to see that two wait
-// for each other.
-func checkCrosswise(p *probe) {
-	const width, pairs, rounds = 3, 2, 5
-	r := inventory.Of[inventory.Location]()
-	for n := range width {
-		p.create(full(r, n))
-	}
-	together(2*pairs, func(caller int) {
-		for range rounds {
-			p.untilCurrent(func(tx inventory.Tx) error {
-				for n := range width {
-					if caller%2 == 1 {
-						n = width - 1 - n
-					}
-					rec, err := tx.Get(p.ctx, r, id(r, n))
-					if err != nil {
-						return err
-					}
-					if err := tx.Update(p.ctx, again(rec, rec.Meta().Version+1), rec.Meta().Version-1); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+	for _, rec := range f.model.of(events) {
+		if rec.(*inventory.Event).DeviceID != nil {
+			fail("%s refers to a device that does not exist", names(rec))
 		}
-	})
-	for n := range width {
-		p.has(again(full(r, n), 2*pairs*rounds+1))
 	}
 }
 
-// among runs writers a number of times each, and the reader over and over until they are
-// done. A writer lets others run (runtime.Gosched) before it takes back what it has done: on
-// one processor the reader would else see nothing of it.
-func among(writers int, write func(writer, round int), read func()) {
-	done := make(chan struct{})
-	var left atomic.Int64
-	left.Store(int64(writers))
-	together(writers+1, func(caller int) {
+// whileWriting has three writers write a number of times, and calls read until they are done.
+// A writer calls runtime.Gosched before it undoes what it has done: on one processor the
+// reader would not see it.
+func whileWriting(write func(writer int), read func()) {
+	const writers = 3
+	var writing atomic.Int64
+	writing.Store(writers)
+	concurrently(writers+1, func(caller int) {
 		if caller < writers {
-			defer func() {
-				if left.Add(-1) == 0 {
-					close(done)
-				}
-			}()
-			for round := range rounds / 2 {
-				write(caller, round)
+			defer writing.Add(-1)
+			for range rounds / 2 {
+				write(caller)
 			}
 			return
 		}
-		for {
+		for more := true; more; {
+			more = writing.Load() > 0
 			read()
-			select {
-			case <-done:
-				return
-			default:
-			}
 		}
 	})
 }
 
-// checkMoment has writers who add and remove records by twos.
-func checkMoment(p *probe) {
-	r := inventory.Of[inventory.Metric]()
-	device := bare(inventory.Of[inventory.Device](), 1)
-	p.create(device)
-	two := func(writer int) []inventory.Record {
-		all := []inventory.Record{bare(r, 2*writer), bare(r, 2*writer+1)}
-		for _, rec := range all {
-			rec.(*inventory.Metric).DeviceID = device.Meta().ID
-		}
-		return all
-	}
-	const writers = 3
-	among(writers, func(writer, _ int) {
-		p.create(two(writer)...)
-		runtime.Gosched()
-		p.change("delete two", func(tx inventory.Tx) error {
-			return errors.Join(tx.Delete(p.ctx, r, id(r, 2*writer), 1), tx.Delete(p.ctx, r, id(r, 2*writer+1), 1))
-		})
-	}, func() {
-		page := p.list((&inventory.Query{Resource: r, Count: true}).Where("device_id", device.Meta().ID))
-		if n := int64(len(page.Records)); page.Total != n || n%2 != 0 {
-			fail("a reader sees %d records and a total of %d; want even numbers that are the same", n, page.Total)
-		}
-		page = p.list(&inventory.Query{Resource: r, Count: true, Limit: 1})
-		if page.Total%2 != 0 || page.More != (page.Total > 1) || len(page.Records) != int(min(page.Total, 1)) {
-			fail("a reader sees %d records, a total of %d and that there are more is %t", len(page.Records), page.Total, page.More)
-		}
-	})
-}
-
-// checkWalkers reads pages by cursors while records come and go everywhere in the order.
-func checkWalkers(p *probe) {
+// checkReaders reads while pairs of records are created and deleted between those that last.
+func checkReaders(f *fixture) {
 	r := inventory.Of[inventory.Location]()
 	city, _ := r.Field("city")
-	place := func(n int) inventory.Record {
-		l := bare(r, n).(*inventory.Location)
+	location := func(n int) inventory.Record {
+		l := minimal(r, n).(*inventory.Location)
 		l.City = string(rune('a' + n%5))
 		return l
 	}
-	q := &inventory.Query{Resource: r, Sort: []inventory.SortKey{{Field: city, Desc: true}}}
 	var lasting []inventory.Record
-	for n := range herd {
-		lasting = append(lasting, place(2*n))
+	for n := range many {
+		lasting = append(lasting, location(2*n))
 	}
-	p.create(lasting...)
-	want := ids(q.Select(cloned(lasting)).Records)
-	const writers = 3
-	among(writers, func(writer, _ int) {
+	f.apply(create(lasting...))
+	sort := []inventory.SortKey{{Field: city, Desc: true}}
+	want := ids((&inventory.Query{Resource: r, Sort: sort}).Select(cloned(lasting)).Records)
+	list := func(q inventory.Query) *inventory.Page {
+		page, err := f.store.List(f.ctx, &q)
+		must("list", err)
+		return page
+	}
+	whileWriting(func(writer int) {
 		for half := range 2 {
-			var passing []inventory.Record
-			for n := writer + half*writers; n < herd; n += 2 * writers {
-				passing = append(passing, place(2*n+1))
-			}
-			p.create(passing...)
+			n := 2*(6*writer+3*half) + 1
+			must("create a pair", f.make(create(location(n), location(n+2))))
 			runtime.Gosched()
-			p.removeAll(passing)
+			must("delete a pair", f.store.Change(f.ctx, func(tx inventory.Tx) error {
+				return errors.Join(tx.Delete(f.ctx, r, id(r, n), 1), tx.Delete(f.ctx, r, id(r, n+2), 1))
+			}))
 		}
 	}, func() {
-		seen := p.walkers(q)
+		page := list(inventory.Query{Resource: r, Count: true})
+		if n := int64(len(page.Records)); page.Total != n || n%2 != 0 {
+			fail("a reader sees %d records and a total of %d; want equal, even numbers", n, page.Total)
+		}
+		if page = list(inventory.Query{Resource: r, Count: true, Limit: 1}); page.Total%2 != 0 || !page.More || len(page.Records) != 1 {
+			fail("a reader sees %d records, a total of %d, and More is %t", len(page.Records), page.Total, page.More)
+		}
+		var seen []string
+		for q := (inventory.Query{Resource: r, Sort: sort, Limit: 5}); ; q.After = q.PlaceOf(last(page.Records)) {
+			page = list(q)
+			seen = append(seen, ids(page.Records)...)
+			if !page.More {
+				break
+			}
+		}
 		if got := slices.DeleteFunc(slices.Clone(seen), func(id string) bool { return !slices.Contains(want, id) }); !slices.Equal(got, want) {
-			fail("pages between writers have %v of what was there all the time; want %v", got, want)
+			fail("the pages have %v of the records that last; want %v", got, want)
 		}
 		slices.Sort(seen)
 		if once := slices.Compact(slices.Clone(seen)); len(once) != len(seen) {
-			fail("pages between writers overlap: %v", seen)
+			fail("the pages overlap: %v", seen)
 		}
 	})
 }
 
-// walkers are the ids on all pages, one after the other.
-func (p *probe) walkers(of *inventory.Query) (seen []string) {
-	q := *of
-	q.Limit = 5
-	for {
-		page := p.list(&q)
-		seen = append(seen, ids(page.Records)...)
-		if !page.More {
-			return seen
-		}
-		q.After = q.PlaceOf(last(page.Records))
-	}
-}
-
-// checkImpatience changes a record that a transaction holds which does not end.
-func checkImpatience(p *probe) {
+// checkDeadline updates a record that another transaction has locked.
+func checkDeadline(f *fixture) {
 	r := inventory.Of[inventory.Location]()
-	p.create(full(r, 1))
+	f.apply(create(full(r, 1)))
 	returned := make(chan error, 1)
-	p.change("a transaction that takes its time", func(tx inventory.Tx) error {
-		if err := tx.Update(p.ctx, again(full(r, 1), 2), 1); err != nil {
+	must("a slow transaction", f.store.Change(f.ctx, func(tx inventory.Tx) error {
+		if err := tx.Update(f.ctx, at(full(r, 1), 2), 1); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(p.ctx, 10*time.Millisecond)
+		ctx, cancel := context.WithTimeout(f.ctx, 10*time.Millisecond)
 		defer cancel()
 		go func() {
-			returned <- p.store.Change(ctx, func(tx inventory.Tx) error {
-				return tx.Update(ctx, again(full(r, 1), 2), 1)
-			})
+			returned <- f.store.Change(ctx, func(tx inventory.Tx) error { return tx.Update(ctx, at(full(r, 1), 2), 1) })
 		}()
 		select {
 		case err := <-returned:
@@ -317,9 +255,9 @@ func checkImpatience(p *probe) {
 				fail("two transactions have changed the same version")
 			}
 		case <-time.After(time.Minute):
-			fail("a transaction still waits for another one, long after its context has ended")
+			fail("a transaction still waits for another one, long after its deadline")
 		}
 		return nil
-	})
-	p.has(again(full(r, 1), 2))
+	}))
+	same("get", f.current(r, 1), at(full(r, 1), 2))
 }

@@ -6,274 +6,151 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// spare is the number of a record that no world has.
-const spare = 9
-
 func constraintCases() []Case {
 	return []Case{
-		{"constraint/ids", "two records with one id can't be told apart", checkIDs, false},
-		{"constraint/keys", "a key that two records have is none (reference 1.4)", checkKeys, false},
-		{"constraint/keys of several at once", "the records of one call are no better than others", checkKeysAtOnce, false},
-		{"constraint/half a key", "a key with a part that has no value is none, and one with another part is another", checkHalfKeys, false},
-		{"constraint/keys byte by byte", "texts are compared as they are, or two databases disagree", checkKeyBytes, false},
-		{"constraint/keys set free", "a key that no record has any more may be given again", checkKeysFreed, false},
-		{"constraint/references", "a record must not refer to what is not there", checkReferences, false},
-		{"constraint/versions", "a change of an old version would undo what somebody else has done", checkVersions, false},
-		{"constraint/goes on", "the other items of a bulk call are tried too, in the same transaction", checkGoesOn, false},
+		{"constraint/ids", "two records with one id can't be told apart", each(duplicateIDs), false},
+		{"constraint/keys", "a key that two records have identifies neither (REFERENCE.md, 1.3)", each(duplicateKeys), false},
+		{"constraint/keys of several at once", "keys are unique among the records of one call too", each(duplicatesInOneCall), false},
+		{"constraint/half a key", "a key with a part that has no value is no key, and one with another part is another key", checkHalfKeys, false},
+		{"constraint/keys byte by byte", "strings are compared unchanged, or two databases disagree", checkKeyBytes, false},
+		{"constraint/keys set free", "a key that no record has any more may be used again", checkFreedKeys, false},
+		{"constraint/references", "a record must not refer to one that does not exist (REFERENCE.md, 1.4)", each(dangling), false},
+		{"constraint/versions", "a change of an old version would undo somebody else's (REFERENCE.md, 1.5)", each(outdated), false},
+		{"constraint/goes on", "after an item of a bulk call is refused, the others are tried in the same transaction", checkGoesOn, false},
 	}
 }
 
-// another is a record that no world has, with an id of its own.
-func another(r *inventory.Resource) inventory.Record { return full(r, spare) }
+// spare is the number of a record that is not a sample.
+const spare = 9
 
-// taking is a record with the values that another one has for some fields.
-func taking(rec, from inventory.Record, fields ...string) inventory.Record {
-	r := inventory.ResourceOf(rec)
-	for _, name := range fields {
-		f, _ := r.Field(name)
-		f.Set(rec, f.Value(from))
-	}
-	return rec
-}
-
-func checkIDs(p *probe) {
-	all := p.world()
-	for _, r := range inventory.StoredResources() {
-		if r.Kind() == "link" {
-			continue // whose key would be taken as well
-		}
-		twice := another(r)
-		twice.Meta().ID = id(r, 1)
-		refused("create with an id that is taken", p.tryCreate(twice), inventory.DuplicateID(r))
-	}
-	p.has(all...)
-}
-
-func checkKeys(p *probe) {
-	all := p.world()
-	for _, r := range inventory.StoredResources() {
-		for _, key := range r.Uniques() {
-			want := inventory.Duplicate(r, key)
-			rec := taking(another(r), full(r, 1), key.Fields...)
-			refused("create "+r.Kind()+" with a key that is taken", p.tryCreate(rec), want)
-			p.hasNot(rec)
-			rec = again(taking(full(r, 2), full(r, 1), key.Fields...), 2)
-			refused("update "+r.Kind()+" with a key that is taken", p.tryUpdate(rec, 1), want)
+// each returns a case that makes calls for each resource in a store with the samples.
+func each(calls func(r *inventory.Resource) []call) func(f *fixture) {
+	return func(f *fixture) {
+		f.apply(create(allSamples()...))
+		for _, r := range inventory.StoredResources() {
+			f.apply(calls(r)...)
 		}
 	}
-	p.has(all...)
-	for _, r := range inventory.StoredResources() {
-		p.update(again(full(r, 1), 2)) // its own keys are not taken
-	}
 }
 
-func checkKeysAtOnce(p *probe) {
-	p.world()
-	for _, r := range inventory.StoredResources() {
-		for _, key := range r.Uniques() {
-			if r.Kind() == "link" {
-				continue // there are no two ends left
-			}
-			first := another(r)
-			second := taking(full(r, spare+1), first, key.Fields...)
-			refused("create two "+r.Name()+" with one key", p.tryCreate(first, second), inventory.Duplicate(r, key))
-			p.hasNot(first, second)
+func duplicateIDs(r *inventory.Resource) []call {
+	rec := full(r, spare)
+	rec.Meta().ID = id(r, 1)
+	return refuse(create(rec), create(full(r, spare+1), rec))
+}
+
+func duplicateKeys(r *inventory.Resource) (calls []call) {
+	for _, key := range r.Uniques() {
+		created, updated := taking(full(r, spare), full(r, 1), key.Fields...), taking(full(r, 2), full(r, 1), key.Fields...)
+		calls = append(calls, refuse(create(created), create(full(r, spare+1), created), update(at(updated, 2)))...)
+	}
+	return append(calls, update(at(full(r, 3), 2))) // a record's own keys are no duplicates
+}
+
+func duplicatesInOneCall(r *inventory.Resource) (calls []call) {
+	for _, key := range r.Uniques() {
+		calls = append(calls, create(full(r, spare), taking(full(r, spare+1), full(r, spare), key.Fields...)))
+	}
+	return refuse(calls...)
+}
+
+func dangling(r *inventory.Resource) (calls []call) {
+	absent := map[string]int{}
+	for _, field := range r.Fields() {
+		if field.Ref == nil {
+			continue
 		}
-		p.holds(r, generationOf(r)...)
+		to, _ := inventory.Named(field.Ref.To)
+		created, updated := full(r, spare), at(full(r, 1), 2)
+		for _, rec := range []inventory.Record{created, updated} {
+			field.Set(rec, id(to, absent[to.Name()]))
+		}
+		absent[to.Name()] = 99 // the first end of a link has the lower id
+		calls = append(calls, create(created), create(full(r, spare+1), created), update(updated))
 	}
+	return refuse(calls...)
 }
 
-// optional reports whether a field may have no value.
-func optional(f *inventory.Field) bool {
-	return !f.Required && f.Default == "" && (f.Nullable || f.Kind == inventory.Text && len(f.Enum) == 0)
+func outdated(r *inventory.Resource) (calls []call) {
+	for _, v := range []int64{0, 1, 3, 1 << 40} {
+		calls = append(calls, replace(at(full(r, 4), v+1), v), remove(at(full(r, 4), v)))
+	}
+	return slices.Concat([]call{update(at(full(r, 4), 2))}, refuse(calls...), []call{update(at(full(r, 4), 3))})
 }
 
-func checkHalfKeys(p *probe) {
-	p.world()
+func absent(r *inventory.Resource) []call {
+	return refuse(replace(full(r, spare+2), 1), remove(full(r, spare+2)))
+}
+
+func checkGoesOn(f *fixture) {
+	f.apply(create(allSamples()...))
+	var calls []call
+	for _, r := range inventory.StoredResources() {
+		calls = slices.Concat(calls, duplicateIDs(r), duplicateKeys(r), absent(r))
+		if r.Kind() != "link" { // the samples have all the ends
+			calls = append(calls, create(full(r, spare+3)))
+		}
+		calls = slices.Concat(calls, dangling(r), outdated(r))
+	}
+	f.transaction(nil, calls...)
+}
+
+func checkHalfKeys(f *fixture) {
+	f.apply(create(allSamples()...))
 	for _, r := range inventory.StoredResources() {
 		for _, key := range r.Uniques() {
 			for _, name := range key.Fields {
-				f, _ := r.Field(name)
-				if f.Ref == nil && len(key.Fields) > 1 {
-					p.sharesPart(r, name)
+				field, _ := r.Field(name)
+				if field.Ref == nil && len(key.Fields) > 1 { // another part, and one part in common
+					rec := taking(full(r, spare+1), full(r, 1), name)
+					f.apply(create(rec), remove(rec))
 				}
-				if optional(f) {
-					p.sharesHalf(r, key, f)
+				if !optional(field) {
+					continue
 				}
+				first := full(r, spare)
+				field.Set(first, nil)
+				second, third := taking(full(r, spare+1), first, key.Fields...), taking(full(r, 1), first, key.Fields...)
+				version := f.model.records[id(r, 1)].Meta().Version
+				f.apply(create(first, second), update(at(third, version+1)))
+				f.verify(f.store, f.model)
+				f.apply(update(at(full(r, 1), version+2)), remove(first), remove(second))
 			}
 		}
 	}
 }
 
-// sharesPart has a record with a part of a key that another one has.
-func (p *probe) sharesPart(r *inventory.Resource, part string) {
-	rec := taking(full(r, spare+1), full(r, 1), part)
-	p.create(rec)
-	p.has(rec)
-	p.remove(rec)
-}
-
-// sharesHalf has records that are alike in a key, of which one part has no value.
-func (p *probe) sharesHalf(r *inventory.Resource, key inventory.Unique, without *inventory.Field) {
-	first := full(r, spare)
-	without.Set(first, nil)
-	second := taking(full(r, spare+1), first, key.Fields...)
-	third := taking(full(r, 1), first, key.Fields...)
-	p.create(first, second)
-	p.update(again(third, 2))
-	p.has(first, second, third)
-	p.update(again(full(r, 1), 2+1))
-	p.remove(first)
-	p.remove(second)
-}
-
-func checkKeyBytes(p *probe) {
-	p.world()
+func checkKeyBytes(f *fixture) {
+	f.apply(create(allSamples()...))
 	for _, r := range inventory.StoredResources() {
 		for _, key := range r.Uniques() {
-			f, _ := r.Field(key.Fields[len(key.Fields)-1])
-			if f.Format != "line" || f.Kind != inventory.Text {
+			field, _ := r.Field(last(key.Fields))
+			if field.Format != "line" || field.Kind != inventory.Text {
 				continue
 			}
 			var all []inventory.Record
 			for i, s := range []string{"a", "A", "a ", " a", "ä", "a\u0308", "Ä", "ss", "ß", "\u00df ", "ı", "i", "I", "０", "0", "00", "\u200b0"} {
 				rec := taking(full(r, spare+i), full(r, 1), key.Fields...)
-				f.Set(rec, s)
+				field.Set(rec, s)
 				all = append(all, rec)
 			}
-			p.create(all...)
-			p.has(all...)
-			p.removeAll(all)
+			f.apply(create(all...))
+			f.verify(f.store, f.model)
+			f.apply(removeAll(all...)...)
 		}
 	}
 }
 
-func checkKeysFreed(p *probe) {
-	p.world()
+func checkFreedKeys(f *fixture) {
+	f.apply(create(allSamples()...), remove(full(inventory.Of[inventory.Device](), 1)))
+	f.empty() // also deletes what the device has left
+	f.apply(create(allSamples()...))
 	for _, r := range slices.Backward(inventory.StoredResources()) { // nothing refers to the last ones
-		if len(r.Uniques()) == 0 {
-			continue
-		}
-		last := full(r, generation)
-		p.remove(last)
-		p.create(last)
 		if r.Kind() == "link" {
-			continue
+			continue // the samples have all the ends
 		}
-		moved := another(r)
-		*moved.Meta() = *again(last, 2).Meta()
-		p.update(moved) // which frees its keys
-		heir := full(r, generation)
-		heir.Meta().ID = id(r, spare)
-		p.create(heir)
-		p.has(moved, heir)
-		p.remove(heir)
-		p.update(again(full(r, generation), 1+2)) // and takes them back
-	}
-}
-
-// absentID is an id that belongs to no record, so that the ends of a link stay in their
-// order: the first end has the lower id.
-func absentID(to *inventory.Resource, seen map[string]bool) string {
-	if seen[to.Name()] {
-		return id(to, 99)
-	}
-	seen[to.Name()] = true
-	return id(to, 0)
-}
-
-func checkReferences(p *probe) {
-	all := p.world()
-	for _, r := range inventory.StoredResources() {
-		seen := map[string]bool{}
-		for _, f := range r.Fields() {
-			if f.Ref == nil {
-				continue
-			}
-			to, _ := inventory.Named(f.Ref.To)
-			absent := absentID(to, seen)
-			rec := another(r)
-			f.Set(rec, absent)
-			refused("create "+r.Kind()+" whose "+f.Name+" is not there", p.tryCreate(rec), inventory.Dangling(r, f))
-			p.hasNot(rec)
-			rec = again(full(r, 1), 2)
-			f.Set(rec, absent)
-			refused("update "+r.Kind()+" whose "+f.Name+" is not there", p.tryUpdate(rec, 1), inventory.Dangling(r, f))
-			p.has(full(r, 1))
-		}
-	}
-	p.has(all...)
-}
-
-func checkVersions(p *probe) {
-	p.world()
-	for _, r := range inventory.StoredResources() {
-		p.update(again(full(r, 1), 2))
-		for _, v := range []int64{0, 1, 1 + 2, 1 << 40} {
-			refused("update of another version", p.tryUpdate(again(full(r, 1), v+1), v), inventory.Outdated(r))
-			refused("delete of another version", p.tryRemove(full(r, 1), v), inventory.Outdated(r))
-		}
-		p.has(again(full(r, 1), 2))
-		p.update(again(full(r, 1), 2+1))
-		p.has(again(full(r, 1), 2+1))
-	}
-}
-
-func checkGoesOn(p *probe) {
-	all := p.world()
-	var added []inventory.Record
-	p.change("a transaction with calls that are refused", func(tx inventory.Tx) error {
-		added = nil
-		for _, r := range inventory.StoredResources() {
-			if r.Kind() == "link" {
-				continue
-			}
-			good := another(r)
-			p.refusals(tx, r, good)
-			if err := tx.Create(p.ctx, good); err != nil {
-				return err
-			}
-			added = append(added, good)
-			p.refusals(tx, r, full(r, spare+1))
-		}
-		return nil
-	})
-	p.has(all...)
-	p.has(added...)
-	for _, r := range inventory.StoredResources() {
-		if r.Kind() != "link" {
-			p.holds(r, append(generationOf(r), another(r))...)
-		}
-	}
-}
-
-// refusals makes all calls that are refused, some together with a record that is good.
-func (p *probe) refusals(tx inventory.Tx, r *inventory.Resource, good inventory.Record) {
-	twice := full(r, spare+2)
-	twice.Meta().ID = id(r, 1)
-	refused("create with an id that is taken", tx.Create(p.ctx, good, twice), inventory.DuplicateID(r))
-	for _, key := range r.Uniques() {
-		same := taking(full(r, spare+2), full(r, 1), key.Fields...)
-		refused("create with a key that is taken", tx.Create(p.ctx, good, same), inventory.Duplicate(r, key))
-		same = again(taking(full(r, 2), full(r, 1), key.Fields...), 2)
-		refused("update with a key that is taken", tx.Update(p.ctx, same, 1), inventory.Duplicate(r, key))
-	}
-	for _, f := range r.Fields() {
-		if f.Ref == nil {
-			continue
-		}
-		to, _ := inventory.Named(f.Ref.To)
-		rec := full(r, spare+2)
-		f.Set(rec, id(to, 99))
-		refused("create with a reference to nothing", tx.Create(p.ctx, good, rec), inventory.Dangling(r, f))
-	}
-	other := full(r, spare+2)
-	refused("update of what is not there", tx.Update(p.ctx, other, 1), inventory.Absent(r))
-	refused("delete of what is not there", tx.Delete(p.ctx, r, other.Meta().ID, 1), inventory.Absent(r))
-	refused("update of an old version", tx.Update(p.ctx, again(full(r, 1), 1), 0), inventory.Outdated(r))
-	refused("delete of an old version", tx.Delete(p.ctx, r, id(r, 1), 0), inventory.Outdated(r))
-	for _, rec := range []inventory.Record{other, good} {
-		_, err := tx.Get(p.ctx, r, rec.Meta().ID)
-		refused("get of what was not created", err, inventory.Absent(r))
+		moved, heir := full(r, spare), full(r, samples)
+		*moved.Meta(), heir.Meta().ID = *at(full(r, samples), 2).Meta(), id(r, spare)
+		f.apply(update(moved), create(heir), remove(heir), update(at(full(r, samples), 3)))
 	}
 }

@@ -24,7 +24,7 @@ type defect struct {
 
 // unshown are the cases whose defects would take a minute, or a database of several
 // processes, to show.
-var unshown = []string{"concurrency/waits no longer than told", "concurrency/children of the dead"}
+var unshown = []string{"concurrency/deadline", "concurrency/no orphans"}
 
 // TestEveryCaseCanFail says that there is a defect for each case.
 func TestEveryCaseCanFail(t *testing.T) {
@@ -83,17 +83,17 @@ func defects() []defect {
 
 func valueDefects() []defect {
 	return []defect{
-		{"loses a field", []string{"basic/keeps every field"}, creates(func(rec inventory.Record) {
+		{"loses a field", []string{"basic/stores every field"}, creates(func(rec inventory.Record) {
 			if d, ok := rec.(*inventory.Device); ok {
 				d.Tags = []string{}
 			}
 		})},
-		{"makes zero of null", []string{"basic/keeps what is empty"}, creates(func(rec inventory.Record) {
+		{"makes zero of null", []string{"basic/stores missing values"}, creates(func(rec inventory.Record) {
 			if m, ok := rec.(*inventory.Metric); ok && m.CPU == nil {
 				m.CPU = new(float64)
 			}
 		})},
-		{"cuts texts short", []string{"list/large texts"}, creates(func(rec inventory.Record) {
+		{"cuts texts short", []string{"list/large strings"}, creates(func(rec inventory.Record) {
 			if r, ok := rec.(*inventory.IdempotencyRecord); ok {
 				r.Body = r.Body[:min(len(r.Body), 65536)]
 			}
@@ -231,7 +231,7 @@ func constraintDefects() []defect {
 		}},
 		{"takes references to nothing", []string{"constraint/references", "model/random transactions"}, forgives(inventory.Invalid)},
 		{"does not compare versions", []string{
-			"constraint/versions", "concurrency/one of many writers", "reference/change of its own", "model/random transactions",
+			"constraint/versions", "concurrency/one of many writers", "reference/new version", "model/random transactions",
 		}, func(b *broken) {
 			b.update = func(ctx context.Context, tx inventory.Tx, rec inventory.Record, _ int64) error {
 				old, err := tx.Get(ctx, inventory.ResourceOf(rec), rec.Meta().ID)
@@ -251,7 +251,7 @@ func constraintDefects() []defect {
 				l, ok := a.(*inventory.Location)
 				return ok && l.SiteCode == b.(*inventory.Location).SiteCode
 			})},
-		{"never gives a key again", []string{"constraint/keys set free", "reference/nothing is left"}, func(b *broken) {
+		{"never gives a key again", []string{"constraint/keys set free"}, func(b *broken) {
 			used := map[string]bool{}
 			b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
 				for _, rec := range records {
@@ -292,7 +292,7 @@ func events(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id stri
 
 func referenceDefects() []defect {
 	return []defect{
-		{"takes along what only mentions a record", []string{"reference/what goes too", "list/counts"}, func(b *broken) {
+		{"takes along what only mentions a record", []string{"reference/cascade", "list/counts"}, func(b *broken) {
 			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
 				for _, e := range events(ctx, tx, r, id) {
 					_ = tx.Delete(ctx, inventory.ResourceOf(e), e.Meta().ID, e.Meta().Version)
@@ -300,7 +300,7 @@ func referenceDefects() []defect {
 				return tx.Delete(ctx, r, id, version)
 			}
 		}},
-		{"changes without a new version", []string{"reference/change of its own", "reference/what goes too", "reference/many"}, func(b *broken) {
+		{"changes without a new version", []string{"reference/new version", "reference/cascade", "reference/many"}, func(b *broken) {
 			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
 				if r.Name() != "locations" {
 					return tx.Delete(ctx, r, id, version)
@@ -362,8 +362,8 @@ func (s loose) Delete(ctx context.Context, r *inventory.Resource, id string, ver
 func transactionDefects() []defect {
 	return []defect{
 		{"has no transactions", []string{
-			"transaction/undone by an error", "transaction/undone by a panic", "transaction/hidden until it ends",
-			"reference/within a transaction", "concurrency/page and total", "list/counts",
+			"transaction/rolled back after an error", "transaction/rolled back after a panic", "transaction/hidden until it ends",
+			"reference/within a transaction", "concurrency/readers", "list/counts",
 		}, func(b *broken) {
 			b.change = func(_ context.Context, f func(inventory.Tx) error) error { return f(loose{b.Store}) }
 		}},
@@ -384,7 +384,7 @@ func transactionDefects() []defect {
 				return page, err
 			}
 		}},
-		{"gives up when it is busy", []string{"concurrency/crosswise", "concurrency/no lost change"}, func(b *broken) {
+		{"gives up when it is busy", []string{"concurrency/deadlocks", "concurrency/no lost update"}, func(b *broken) {
 			var busy sync.Mutex
 			b.change = func(ctx context.Context, f func(inventory.Tx) error) error {
 				if !busy.TryLock() {
@@ -425,13 +425,13 @@ func filters(change func(c *inventory.Filter) (keep bool)) func(*broken) {
 
 func listDefects() []defect {
 	return []defect{
-		{"ignores what is not equal", []string{"list/every parameter", "list/random queries"}, filters(func(c *inventory.Filter) bool {
+		{"ignores what is not equal", []string{"list/filters", "list/random queries"}, filters(func(c *inventory.Filter) bool {
 			return c.Op != inventory.Ne
 		})},
-		{"takes a text for a pattern", []string{"list/odd texts"}, filters(func(c *inventory.Filter) bool {
+		{"takes a text for a pattern", []string{"list/odd strings"}, filters(func(c *inventory.Filter) bool {
 			return c.Op != inventory.Contains || c.Value != "%"
 		})},
-		{"finds everything among nothing", []string{"list/filters of programs"}, filters(func(c *inventory.Filter) bool {
+		{"finds everything among nothing", []string{"list/filters"}, filters(func(c *inventory.Filter) bool {
 			values, ok := c.Value.([]any)
 			return !ok || len(values) > 0
 		})},
@@ -451,7 +451,7 @@ func listDefects() []defect {
 				return page, err
 			}
 		}},
-		{"counts later", []string{"concurrency/page and total"}, func(b *broken) {
+		{"counts later", []string{"concurrency/readers"}, func(b *broken) {
 			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
 				page, err := from.List(ctx, q)
 				if err != nil {
@@ -483,7 +483,7 @@ func pageDefects() []defect {
 				}
 			}
 		})},
-		{"begins again where a place is gone", []string{"page/a place that is gone"}, func(b *broken) {
+		{"begins again where a place is gone", []string{"page/deleted place"}, func(b *broken) {
 			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
 				other := *q
 				if q.After != nil {
@@ -494,7 +494,7 @@ func pageDefects() []defect {
 				return from.List(ctx, &other)
 			}
 		}},
-		{"continues by number", []string{"concurrency/pages between writers"}, func(b *broken) {
+		{"continues by number", []string{"concurrency/readers"}, func(b *broken) {
 			behind := map[string]int64{}
 			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
 				if q.Limit == 0 {

@@ -1,62 +1,54 @@
 package storetest
 
 import (
-	"errors"
 	"maps"
-	"math/rand/v2"
-	"slices"
 
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-func modelCases() []Case {
-	return []Case{{
-		"model/random transactions",
-		"what a store does after any calls must be what the simplest store would do",
-		checkModel,
-		false,
-	}}
-}
-
-const (
-	modelTransactions = 100
-	modelIDs          = 5 // of each resource
-)
-
-// model is a store that is too simple to be wrong: records that are looked through.
+// model is the reference implementation of a store's changes: it looks through all records.
 type model struct {
-	records map[string]inventory.Record // by id, which are not changed
+	records  map[string]inventory.Record    // by id
+	absent   map[string]*inventory.Resource // ids that the store must not have
+	released map[string]bool                // ids of records that have just lost a reference
 }
 
-func (m *model) clone() *model { return &model{maps.Clone(m.records)} }
+func newModel() *model {
+	return &model{map[string]inventory.Record{}, map[string]*inventory.Resource{}, map[string]bool{}}
+}
 
-// of are the records of a resource.
+func (m *model) clone() *model {
+	c := &model{map[string]inventory.Record{}, maps.Clone(m.absent), map[string]bool{}}
+	for id, rec := range m.records {
+		c.records[id] = inventory.Clone(rec)
+	}
+	return c
+}
+
+// of returns copies of the records of a resource, in any order.
 func (m *model) of(r *inventory.Resource) (all []inventory.Record) {
 	for _, rec := range m.records {
 		if inventory.ResourceOf(rec) == r {
-			all = append(all, rec)
+			all = append(all, inventory.Clone(rec))
 		}
 	}
 	return all
 }
 
-// wrong are the errors that a record may be refused with, next to all others but one, in
-// whose place it may come.
-func (m *model) wrong(rec inventory.Record, but string) (all []*inventory.Error) {
+// violations returns the errors for the keys and references of a record. It ignores the record
+// with the id except, which the record replaces.
+func (m *model) violations(rec inventory.Record, except string) (all []*inventory.Error) {
 	r := inventory.ResourceOf(rec)
 	for _, key := range r.Uniques() {
-		for _, other := range m.of(r) {
-			if other.Meta().ID != but && sameKey(r, key, rec, other) {
+		for id, other := range m.records {
+			if inventory.ResourceOf(other) == r && id != except && sameKey(r, key, rec, other) {
 				all = append(all, inventory.Duplicate(r, key))
 			}
 		}
 	}
-	for _, f := range r.Fields() {
-		if f.Ref == nil {
-			continue
-		}
-		if to, ok := f.Value(rec).(string); ok && m.records[to] == nil {
-			all = append(all, inventory.Dangling(r, f))
+	for _, field := range r.Fields() {
+		if id, ok := field.Value(rec).(string); ok && field.Ref != nil && m.records[id] == nil {
+			all = append(all, inventory.Dangling(r, field))
 		}
 	}
 	return all
@@ -64,30 +56,43 @@ func (m *model) wrong(rec inventory.Record, but string) (all []*inventory.Error)
 
 func sameKey(r *inventory.Resource, key inventory.Unique, a, b inventory.Record) bool {
 	for _, name := range key.Fields {
-		f, _ := r.Field(name)
-		if v := f.Value(a); v == nil || v != f.Value(b) {
+		field, _ := r.Field(name)
+		if v := field.Value(a); v == nil || v != field.Value(b) {
 			return false
 		}
 	}
 	return true
 }
 
-// create are the errors of which there must be one; with none, the record is there.
-func (m *model) create(rec inventory.Record) []*inventory.Error {
-	wrong := m.wrong(rec, "")
-	if m.records[rec.Meta().ID] != nil {
-		wrong = append(wrong, inventory.DuplicateID(inventory.ResourceOf(rec)))
+// create adds all records, or returns the errors of which a store returns one.
+func (m *model) create(records []inventory.Record) (violations []*inventory.Error) {
+	before := maps.Clone(m.records)
+	for _, rec := range records {
+		id := rec.Meta().ID
+		if m.records[id] != nil {
+			violations = append(violations, inventory.DuplicateID(inventory.ResourceOf(rec)))
+		}
+		violations = append(violations, m.violations(rec, "")...)
+		m.records[id] = inventory.Clone(rec)
 	}
-	if len(wrong) == 0 {
-		m.records[rec.Meta().ID] = rec
+	if len(violations) > 0 {
+		m.records = before
 	}
-	return wrong
+	for _, rec := range records {
+		if id := rec.Meta().ID; m.records[id] == nil {
+			m.absent[id] = inventory.ResourceOf(rec)
+		} else {
+			delete(m.absent, id)
+		}
+	}
+	return violations
 }
 
-// version is the error for a version that a record does not have.
+// version returns the error for a version that a record does not have.
 func (m *model) version(r *inventory.Resource, id string, version int64) []*inventory.Error {
 	switch rec := m.records[id]; {
 	case rec == nil:
+		m.absent[id] = r
 		return []*inventory.Error{inventory.Absent(r)}
 	case rec.Meta().Version != version:
 		return []*inventory.Error{inventory.Outdated(r)}
@@ -96,147 +101,99 @@ func (m *model) version(r *inventory.Resource, id string, version int64) []*inve
 }
 
 func (m *model) update(rec inventory.Record, version int64) []*inventory.Error {
-	wrong := m.version(inventory.ResourceOf(rec), rec.Meta().ID, version)
-	if len(wrong) == 0 {
-		wrong = m.wrong(rec, rec.Meta().ID)
+	id := rec.Meta().ID
+	violations := m.version(inventory.ResourceOf(rec), id, version)
+	if len(violations) == 0 {
+		violations = m.violations(rec, id)
 	}
-	if len(wrong) == 0 {
-		m.records[rec.Meta().ID] = rec
+	if len(violations) == 0 {
+		m.records[id] = inventory.Clone(rec)
 	}
-	return wrong
+	return violations
 }
 
-// remove also returns the records whose versions the store decides on.
-func (m *model) remove(r *inventory.Resource, id string, version int64) ([]*inventory.Error, []inventory.Record) {
-	if wrong := m.version(r, id, version); len(wrong) > 0 {
-		return wrong, nil
+func (m *model) remove(r *inventory.Resource, id string, version int64) []*inventory.Error {
+	violations := m.version(r, id, version)
+	if len(violations) == 0 {
+		m.drop(id)
 	}
-	var all []inventory.Record
-	for _, id := range slices.Sorted(maps.Keys(m.records)) {
-		all = append(all, inventory.Clone(m.records[id]))
-	}
-	o := &outcome{left: all, released: map[inventory.Record]bool{}}
-	o.drop(id)
-	clear(m.records)
-	for _, rec := range o.left {
-		m.records[rec.Meta().ID] = rec
-	}
-	return nil, slices.Collect(maps.Keys(o.released))
+	return violations
 }
 
-// generator makes random calls on a store and its model.
-type generator struct {
-	*rand.Rand
-	p *probe
-}
-
-func checkModel(p *probe) {
-	g := &generator{rand.New(rand.NewPCG(3, 4)), p}
-	m := &model{map[string]inventory.Record{}}
-	for range modelTransactions {
-		m = g.transaction(m)
-		g.compare(m)
-	}
-	for _, r := range inventory.StoredResources() {
-		page := (&inventory.Query{Resource: r}).Select(m.of(r))
-		p.holds(r, page.Records...)
-	}
-}
-
-// transaction makes some calls, and returns the model as it is then. The same calls are
-// made if the store asks for that.
-func (g *generator) transaction(before *model) *model {
-	seed, undone := g.Uint64(), g.IntN(4) == 0
-	var after *model
-	err := g.p.store.Change(g.p.ctx, func(tx inventory.Tx) error {
-		after = before.clone()
-		again := &generator{rand.New(rand.NewPCG(seed, 5)), g.p}
-		for range 1 + again.IntN(6) {
-			again.call(tx, after)
-		}
-		if undone {
-			return errOwn
-		}
-		return nil
-	})
-	switch {
-	case undone && !errors.Is(err, errOwn):
-		fail("the error of a transaction is %w; want its own", err)
-	case undone:
-		return before
-	}
-	must("a random transaction", err)
-	return after
-}
-
-// record is one of a few ids, keys and references.
-func (g *generator) record() inventory.Record {
-	for {
-		r := pick(g.Rand, inventory.StoredResources())
-		rec := full(r, 1+g.IntN(modelIDs))
-		for _, f := range r.Fields() {
+// drop deletes a record, deletes or changes those that refer to it, and notes what it has
+// changed.
+func (m *model) drop(id string) {
+	m.absent[id] = inventory.ResourceOf(m.records[id])
+	delete(m.records, id)
+	delete(m.released, id)
+	for other, rec := range m.records {
+		for _, field := range inventory.ResourceOf(rec).Fields() {
 			switch {
-			case f.Ref != nil:
-				to, _ := inventory.Named(f.Ref.To)
-				f.Set(rec, id(to, 1+g.IntN(modelIDs)))
-			case optional(f) && g.IntN(3) == 0:
-				f.Set(rec, nil)
+			case field.Ref == nil || field.Value(rec) != id || m.records[other] == nil:
+			case field.Ref.Cascade:
+				m.drop(other)
+			default:
+				field.Set(rec, nil)
+				m.released[other] = true
 			}
 		}
-		rec.Meta().ID, rec.Meta().Version = id(r, 1+g.IntN(modelIDs)), 1
-		if inventory.Check(rec) == nil {
-			return rec
-		}
 	}
 }
 
-func (g *generator) call(tx inventory.Tx, m *model) {
-	rec := g.record()
-	r, id, version := inventory.ResourceOf(rec), rec.Meta().ID, int64(1)
-	if there := m.records[id]; there != nil && g.IntN(4) > 0 {
-		version = there.Meta().Version
+func modelCases() []Case {
+	return []Case{{
+		"model/random transactions", "after any sequence of calls a store must behave as the simplest store would", checkRandomTransactions, false,
+	}}
+}
+
+// checkRandomTransactions makes random calls on a few ids, and rolls back one of four
+// transactions.
+func checkRandomTransactions(f *fixture) {
+	for range 100 {
+		calls, m := []call{}, f.model.clone()
+		for range 1 + f.IntN(6) {
+			calls = append(calls, f.randomCall(m))
+			last(calls).model(m)
+		}
+		f.transaction(pick(f.Rand, []error{nil, nil, nil, errRollback}), calls...)
+		r := pick(f.Rand, inventory.StoredResources())
+		q := &inventory.Query{Resource: r, Count: true}
+		if field := pick(f.Rand, r.Fields()); field.Scalar() && len(f.model.of(r)) > 0 {
+			q.Filters = []inventory.Filter{{Field: field, Value: field.Value(f.any(r))}}
+		}
+		f.agrees(q)
 	}
-	switch g.IntN(5) {
-	case 0, 1:
-		oneOf("a random create", tx.Create(g.p.ctx, rec), m.create(rec))
-	case 2, 3:
-		oneOf("a random update", tx.Update(g.p.ctx, again(rec, version+1), version), m.update(rec, version))
+}
+
+// randomCall returns a call on a record with one of a few ids, keys and references.
+func (f *fixture) randomCall(m *model) (c call) {
+	n := func() int { return 1 + f.IntN(5) }
+	r := pick(f.Rand, inventory.StoredResources())
+	rec := full(r, n())
+	for _, field := range r.Fields() {
+		switch {
+		case field.Ref != nil:
+			to, _ := inventory.Named(field.Ref.To)
+			field.Set(rec, id(to, n()))
+		case optional(field) && f.IntN(3) == 0:
+			field.Set(rec, nil)
+		}
+	}
+	version := int64(1 + f.IntN(2))
+	rec.Meta().ID = id(r, n())
+	if have := m.records[rec.Meta().ID]; have != nil && f.IntN(4) > 0 {
+		version = have.Meta().Version
+	}
+	switch {
+	case inventory.Check(rec) != nil:
+		return f.randomCall(m)
+	case f.IntN(5) < 2:
+		c = create(rec)
+	case f.IntN(3) < 2:
+		c = replace(at(rec, version+1), version)
 	default:
-		wrong, released := m.remove(r, id, version)
-		oneOf("a random delete", tx.Delete(g.p.ctx, r, id, version), wrong)
-		for _, rec := range released {
-			now, err := tx.Get(g.p.ctx, inventory.ResourceOf(rec), rec.Meta().ID)
-			must("get what has lost a reference", err)
-			rec.Meta().Version, rec.Meta().UpdatedAt = now.Meta().Version, now.Meta().UpdatedAt
-		}
+		c = remove(at(rec, version))
 	}
-}
-
-// oneOf demands one of several errors, or none if there are none.
-func oneOf(what string, err error, want []*inventory.Error) {
-	if len(want) == 0 {
-		must(what, err)
-		return
-	}
-	var failed []error
-	for _, e := range want {
-		f := failureOf(func() { refused(what, err, e) })
-		if f == nil {
-			return
-		}
-		failed = append(failed, f)
-	}
-	must(what, errors.Join(failed...))
-}
-
-// compare asks for a list and its total, with a filter or without.
-func (g *generator) compare(m *model) {
-	r := pick(g.Rand, inventory.StoredResources())
-	q := &inventory.Query{Resource: r, Count: true}
-	if f := pick(g.Rand, r.Fields()); f.Scalar() && len(m.of(r)) > 0 {
-		if v := f.Value(pick(g.Rand, m.of(r))); v != nil {
-			q.Filters = []inventory.Filter{{Field: f, Value: v}}
-		}
-	}
-	g.p.agrees(q, m.of(r))
+	c.wants = either
+	return c
 }

@@ -1,133 +1,151 @@
 package storetest
 
 import (
-	"errors"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
+func referenceCases() []Case {
+	return []Case{
+		{"reference/cascade", "a record is deleted with the one it belongs to, and not with one that it mentions (REFERENCE.md, 1.4)", checkCascades, false},
+		{"reference/within a transaction", "a deletion that is rolled back must not have deleted anything else", checkCascadeRollback, false},
+		{"reference/new version", "a client that holds a record from before must learn that it has changed", checkReleased, false},
+		{"reference/keys without their part", "two VLANs that lose their locations must not become duplicates", checkReleasedKeys, false},
+		{"reference/many", "a location may have any number of devices", func(f *fixture) {
+			location := full(inventory.Of[inventory.Location](), 1)
+			all := []inventory.Record{location}
+			for n := range 120 {
+				d := full(inventory.Of[inventory.Device](), n).(*inventory.Device)
+				d.LocationID = &location.Meta().ID
+				all = append(all, d)
+			}
+			f.apply(create(all...))
+			f.apply(remove(location))
+		}, false},
+	}
+}
+
+func checkCascades(f *fixture) {
+	for _, r := range inventory.StoredResources() {
+		f.apply(create(allSamples()...), remove(full(r, 1)))
+		f.verify(f.store, f.model)
+		f.empty()
+	}
+}
+
+func checkCascadeRollback(f *fixture) {
+	f.apply(create(allSamples()...))
+	for _, r := range inventory.StoredResources() {
+		calls := []call{remove(full(r, 1))}
+		after := f.model.clone()
+		after.drop(id(r, 1))
+		for gone := range after.absent {
+			calls = append(calls, refuse(remove(f.model.records[gone]))...)
+		}
+		f.transaction(errRollback, calls...)
+		f.verify(f.store, f.model)
+	}
+}
+
+func checkReleased(f *fixture) {
+	f.apply(create(allSamples()...), remove(full(inventory.Of[inventory.Location](), 1)))
+	released := 0
+	for _, before := range allSamples() {
+		rec := f.model.records[before.Meta().ID]
+		if rec == nil || rec.Meta().Version == 1 {
+			continue
+		}
+		released++
+		f.apply(refuse(remove(before), replace(at(inventory.Clone(before), 2), 1))...)
+		f.apply(update(at(inventory.Clone(rec), rec.Meta().Version+1)))
+	}
+	if released == 0 {
+		panic("storetest: no sample refers to location 1")
+	}
+}
+
+func checkReleasedKeys(f *fixture) {
+	f.apply(create(allSamples()...))
+	for n := range samples {
+		v := full(inventory.Of[inventory.VLAN](), n+1).(*inventory.VLAN)
+		v.VLANID = 100
+		f.apply(update(at(v, 2)))
+	}
+	f.apply(removeAll(samplesOf(inventory.Of[inventory.Location]())...)...)
+}
+
 func transactionCases() []Case {
 	return []Case{
-		{"transaction/sees itself", "a change is made from what the transaction has already done", checkSeesItself, false},
-		{"transaction/undone by an error", "a change whose audit entry failed has not happened", checkUndoneByError, false},
-		{"transaction/undone by a panic", "a defect in a program must not leave half a change", checkUndoneByPanic, false},
-		{"transaction/keeps its error", "the kind of an error decides what a client is told", checkKeepsError, false},
-		{"transaction/hidden until it ends", "what may yet be undone must not be seen", checkNoDirtyReads, false},
+		{"transaction/sees itself", "a change depends on what the transaction has already done", func(f *fixture) {
+			f.apply(create(allSamples()...))
+			f.transaction(nil, changes()...)
+		}, false},
+		{"transaction/rolled back after an error", "a change whose audit entry failed must not happen", func(f *fixture) {
+			f.apply(create(allSamples()...))
+			f.transaction(errRollback, changes()...)
+			f.verify(f.store, f.model)
+			f.apply(changes()...)
+		}, false},
+		{"transaction/rolled back after a panic", "a defect of a program must not leave half a change", checkPanic, false},
+		{"transaction/keeps its error", "the kind of an error decides the response to a client", func(f *fixture) {
+			for _, want := range []*inventory.Error{
+				inventory.Absent(inventory.Of[inventory.Device]()), inventory.PermissionDenied(),
+				{Kind: inventory.Invalid, Message: "mine", Fields: []inventory.FieldError{{Field: "a", Reason: "b"}}},
+			} {
+				refused("a transaction that returns an *Error", f.store.Change(f.ctx, func(inventory.Tx) error { return want }), want)
+			}
+		}, false},
+		{"transaction/hidden until it ends", "nobody may see a change that may be rolled back", checkNoDirtyReads, false},
 	}
 }
 
-// steps does a bit of everything in a world, and leaves it with one location less and a
-// device more.
-func (p *probe) steps(tx inventory.Tx) {
+// changes returns calls of each kind for a store with the samples.
+func changes() []call {
 	locations, devices := inventory.Of[inventory.Location](), inventory.Of[inventory.Device]()
-	wanted := another(devices).(*inventory.Device) // which is at location 1
-	must("create", tx.Create(p.ctx, wanted))
-	must("update", tx.Update(p.ctx, again(full(devices, 2), 2), 1))
-	must("delete", tx.Delete(p.ctx, locations, id(locations, 1), 1))
-	rec, err := tx.Get(p.ctx, devices, id(devices, spare))
-	must("get", err)
-	wanted.LocationID, wanted.Version, wanted.UpdatedAt = nil, rec.Meta().Version, rec.Meta().UpdatedAt
-	same("get what has lost a reference", rec, wanted)
-	rec, err = tx.Get(p.ctx, devices, id(devices, 2))
-	must("get", err)
-	same("get what was updated", rec, again(full(devices, 2), 2))
-	counts := map[*inventory.Resource]int64{locations: generation - 1, devices: generation + 1}
-	for r, want := range counts {
-		page, err := tx.List(p.ctx, &inventory.Query{Resource: r, Count: true})
-		must("list", err)
-		if page.Total != want || int64(len(page.Records)) != want {
-			fail("a transaction sees %d %s, and a total of %d; want %d", len(page.Records), r.Name(), page.Total, want)
-		}
-	}
-	q := &inventory.Query{Resource: devices, Count: true, Limit: 1}
-	page, err := tx.List(p.ctx, q.Where("hostname", wanted.Hostname))
-	must("list", err)
-	samePage("what a transaction has created", page, &inventory.Page{Records: []inventory.Record{wanted}, Total: 1})
+	return append(removeAll(samplesOf(inventory.Of[inventory.Secret]())...), // so that none is left
+		create(full(devices, spare)), // at location 1
+		update(at(minimal(devices, 2), 2)),
+		remove(full(locations, 1)),
+	)
 }
 
-func checkSeesItself(p *probe) {
-	p.world()
-	p.change("a bit of everything", func(tx inventory.Tx) error { p.steps(tx); return nil })
-	locations, devices := inventory.Of[inventory.Location](), inventory.Of[inventory.Device]()
-	p.hasNot(full(locations, 1))
-	p.has(again(full(devices, 2), 2))
-	p.get(another(devices))
-}
-
-// errOwn is what a transaction ends with when it wants to.
-const errOwn = own("the error of a transaction")
-
-type own string
-
-func (e own) Error() string { return string(e) }
-
-func checkUndoneByError(p *probe) {
-	all := p.world()
-	err := p.store.Change(p.ctx, func(tx inventory.Tx) error { p.steps(tx); return errOwn })
-	if !errors.Is(err, errOwn) {
-		fail("the error of a transaction is %w; want its own", err)
-	}
-	p.intact(all)
-}
-
-// intact demands that a world is as it was, and can change.
-func (p *probe) intact(all []inventory.Record) {
-	p.has(all...)
-	for _, r := range inventory.StoredResources() {
-		p.holds(r, generationOf(r)...)
-	}
-	p.create(another(inventory.Of[inventory.Device]()))
-}
-
-func checkUndoneByPanic(p *probe) {
-	all := p.world()
+func checkPanic(f *fixture) {
+	f.apply(create(allSamples()...))
 	func() {
 		defer func() {
-			if r := recover(); r != any(errOwn) {
+			if r := recover(); r != any(errRollback) {
 				panic(r)
 			}
 		}()
-		err := p.store.Change(p.ctx, func(tx inventory.Tx) error { p.steps(tx); panic(errOwn) })
-		fail("a transaction that panics returns %w", err)
+		err := f.store.Change(f.ctx, func(tx inventory.Tx) error {
+			f.calls(tx, f.model.clone(), changes())
+			panic(errRollback)
+		})
+		fail("a transaction that panics returns %v", err)
 	}()
-	p.intact(all)
+	f.verify(f.store, f.model)
+	f.apply(changes()...)
 }
 
-func checkKeepsError(p *probe) {
-	r := inventory.Of[inventory.Device]()
-	for _, want := range []*inventory.Error{
-		inventory.Absent(r), inventory.PermissionDenied(), {Kind: inventory.Invalid, Message: "mine", Fields: []inventory.FieldError{{Field: "a", Reason: "b"}}},
-	} {
-		err := p.store.Change(p.ctx, func(inventory.Tx) error { return want })
-		refused("a transaction that returns an *Error", err, want)
-	}
-}
-
-// checkNoDirtyReads reads while a transaction goes on that will be undone. Where readers
-// wait for it, it does not wait for them.
-func checkNoDirtyReads(p *probe) {
-	const patience = 20 * time.Millisecond
-	all := p.world()
-	readers := make(chan error, 1)
-	err := p.store.Change(p.ctx, func(tx inventory.Tx) error {
-		p.steps(tx)
-		go func() {
-			readers <- failureOf(func() {
-				p.has(all...)
-				p.holds(inventory.Of[inventory.Device](), generationOf(inventory.Of[inventory.Device]())...)
-			})
-		}()
+// checkNoDirtyReads reads while a transaction is open that will be rolled back. Readers may
+// have to wait for the transaction, so the transaction does not wait for them.
+func checkNoDirtyReads(f *fixture) {
+	const timeout = 20 * time.Millisecond
+	f.apply(create(allSamples()...))
+	read := make(chan error, 1)
+	err := f.store.Change(f.ctx, func(tx inventory.Tx) error {
+		f.calls(tx, f.model.clone(), changes())
+		go func() { read <- failureOf(func() { f.verify(f.store, f.model) }) }()
 		select {
-		case err := <-readers:
-			readers <- err
-		case <-time.After(patience):
+		case err := <-read:
+			read <- err
+		case <-time.After(timeout):
 		}
-		return errOwn
+		return errRollback
 	})
-	if !errors.Is(err, errOwn) {
-		fail("the error of a transaction is %w; want its own", err)
-	}
-	must("read what is not yet committed", <-readers)
-	p.intact(all)
+	f.ended(err, errRollback, nil)
+	must("read what is not committed", <-read)
+	f.verify(f.store, f.model)
+	f.apply(changes()...)
 }

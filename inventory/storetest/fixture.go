@@ -1,0 +1,361 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// fixture is a store under test and the model of its content.
+type fixture struct {
+	*rand.Rand
+	ctx     context.Context
+	store   inventory.Store
+	model   *model
+	dataset bool // the store contains the data set for queries
+}
+
+func newFixture(ctx context.Context, s inventory.Store) *fixture {
+	return &fixture{ctx: ctx, store: s, model: newModel()}
+}
+
+// failure is the panic that ends a case.
+type failure struct{ err error }
+
+func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// failureOf calls f and returns the failure that ends it, or nil.
+func failureOf(f func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = r.err
+		default:
+			panic(r)
+		}
+	}()
+	f()
+	return nil
+}
+
+// must fails if there is an error.
+func must(what string, err error) {
+	if err != nil {
+		fail("%s: %w", what, err)
+	}
+}
+
+// refused requires one of the wanted errors, or nil if there are none.
+func refused(what string, err error, want ...*inventory.Error) {
+	if len(want) == 0 {
+		must(what, err)
+		return
+	}
+	e, ok := errors.AsType[*inventory.Error](err)
+	if !ok {
+		fail("%s: the error is %T %v; want %q", what, err, err, want[0].Message)
+	}
+	var messages []string
+	for _, w := range want {
+		if e.Kind == w.Kind && e.Message == w.Message && slices.Equal(e.Fields, w.Fields) {
+			return
+		}
+		messages = append(messages, fmt.Sprintf("kind %d, %q, fields %v", w.Kind, w.Message, w.Fields))
+	}
+	fail("%s: the error is kind %d, %q, fields %v; want %s", what, e.Kind, e.Message, e.Fields, strings.Join(messages, " or "))
+}
+
+// call is a call on a transaction.
+type call struct {
+	what  string
+	store func(ctx context.Context, tx inventory.Tx) error
+	model func(m *model) []*inventory.Error // returns the errors of which the store must return one
+	wants outcome
+}
+
+// outcome is what a case expects of a call, to detect mistakes in the cases.
+type outcome int
+
+const (
+	accepted outcome = iota
+	refusal
+	either
+)
+
+func create(records ...inventory.Record) call {
+	given := cloned(records)
+	return call{what: "create " + names(records...), store: func(ctx context.Context, tx inventory.Tx) error {
+		return tx.Create(ctx, records...)
+	}, model: func(m *model) []*inventory.Error { return m.create(given) }}
+}
+
+// update replaces the version before that of the record.
+func update(rec inventory.Record) call { return replace(rec, rec.Meta().Version-1) }
+
+// replace replaces a version of the record with the same id.
+func replace(rec inventory.Record, version int64) call {
+	given := inventory.Clone(rec)
+	return call{what: fmt.Sprintf("update version %d of %s", version, names(rec)), store: func(ctx context.Context, tx inventory.Tx) error {
+		return tx.Update(ctx, rec, version)
+	}, model: func(m *model) []*inventory.Error { return m.update(given, version) }}
+}
+
+// remove deletes the version that the record has.
+func remove(rec inventory.Record) call {
+	r, id, version := inventory.ResourceOf(rec), rec.Meta().ID, rec.Meta().Version
+	return call{what: fmt.Sprintf("delete version %d of %s", version, names(rec)), store: func(ctx context.Context, tx inventory.Tx) error {
+		return tx.Delete(ctx, r, id, version)
+	}, model: func(m *model) []*inventory.Error { return m.remove(r, id, version) }}
+}
+
+func removeAll(records ...inventory.Record) (calls []call) {
+	for _, rec := range records {
+		calls = append(calls, remove(rec))
+	}
+	return calls
+}
+
+// refuse marks calls that the store must refuse.
+func refuse(calls ...call) []call {
+	for i := range calls {
+		calls[i].wants = refusal
+	}
+	return calls
+}
+
+// returned requires that a call has returned what the model says.
+func (c *call) returned(err error, m *model) {
+	want := c.model(m)
+	if c.wants != either && (len(want) > 0) != (c.wants == refusal) {
+		panic(fmt.Sprintf("storetest: %s: the errors are %v", c.what, want))
+	}
+	refused(c.what, err, want...)
+}
+
+// apply makes each call in a transaction of its own.
+func (f *fixture) apply(calls ...call) {
+	for _, c := range calls {
+		err := f.store.Change(f.ctx, func(tx inventory.Tx) error { return c.store(f.ctx, tx) })
+		c.returned(err, f.model)
+		f.adopt(f.store, f.model)
+	}
+}
+
+// errRollback is the error with which a transaction is rolled back.
+var errRollback = errors.New("the error of a transaction")
+
+// transaction makes the calls in one transaction, verifies what the transaction sees, and
+// ends it with an error or with nil.
+func (f *fixture) transaction(end error, calls ...call) {
+	var after *model
+	err := f.store.Change(f.ctx, func(tx inventory.Tx) error {
+		after = f.model.clone()
+		f.calls(tx, after, calls)
+		f.verify(tx, after)
+		return end
+	})
+	f.ended(err, end, after)
+}
+
+func (f *fixture) calls(tx inventory.Tx, m *model, calls []call) {
+	for _, c := range calls {
+		c.returned(c.store(f.ctx, tx), m)
+		f.adopt(tx, m)
+	}
+}
+
+// ended checks the error of a transaction, and has the model follow one that was committed.
+func (f *fixture) ended(err, want error, after *model) {
+	if !errors.Is(err, want) {
+		fail("the error of a transaction is %v; want %v", err, want)
+	}
+	if want == nil {
+		f.model = after
+	}
+}
+
+// adopt has the model take over the version and the time of records that have lost a
+// reference, which the store decides.
+func (f *fixture) adopt(from inventory.Reader, m *model) {
+	for id := range m.released {
+		rec := m.records[id]
+		now, err := from.Get(f.ctx, inventory.ResourceOf(rec), id)
+		must("get a record that has lost a reference", err)
+		if now.Meta().Version <= rec.Meta().Version {
+			fail("%s has lost a reference and is version %d; want one after %d", names(rec), now.Meta().Version, rec.Meta().Version)
+		}
+		rec.Meta().Version, rec.Meta().UpdatedAt = now.Meta().Version, now.Meta().UpdatedAt
+	}
+	clear(m.released)
+}
+
+// reload has the model take over the content of the store, after changes that it has not
+// followed.
+func (f *fixture) reload() {
+	f.model = newModel()
+	for _, r := range inventory.StoredResources() {
+		page, err := f.store.List(f.ctx, &inventory.Query{Resource: r})
+		must("list "+r.Name(), err)
+		f.model.create(page.Records)
+	}
+}
+
+// empty deletes all records, those that refer to others first.
+func (f *fixture) empty() {
+	f.reload()
+	must("delete all records", f.store.Change(f.ctx, func(tx inventory.Tx) error {
+		m := f.model.clone()
+		for _, r := range slices.Backward(inventory.StoredResources()) {
+			f.calls(tx, m, removeAll(m.of(r)...))
+		}
+		return nil
+	}))
+	f.model, f.dataset = newModel(), false
+	f.verify(f.store, f.model)
+}
+
+// verify requires that a reader returns the records of a model and no others: in lists, and one
+// by one. A transaction reads one of each resource, which is enough and takes less time.
+func (f *fixture) verify(from inventory.Reader, m *model) {
+	for _, r := range inventory.StoredResources() {
+		f.lists(from, m, &inventory.Query{Resource: r, Count: true})
+		_, within := from.(inventory.Tx)
+		for _, want := range m.of(r) {
+			sample := want.Meta().ID == id(r, samples)
+			if within && !sample {
+				continue
+			}
+			got, err := from.Get(f.ctx, r, want.Meta().ID)
+			must("get "+names(want), err)
+			same("get", got, want)
+			if sample {
+				f.lists(from, m, (&inventory.Query{Resource: r, Count: true}).Where("id", want.Meta().ID))
+			}
+		}
+	}
+	for id, r := range m.absent {
+		_, err := from.Get(f.ctx, r, id)
+		refused("get "+r.Kind()+" "+id, err, inventory.Absent(r))
+	}
+}
+
+// agrees requires that the store answers a query as Query.Select does.
+func (f *fixture) agrees(q *inventory.Query) { f.lists(f.store, f.model, q) }
+
+func (f *fixture) lists(from inventory.Reader, m *model, q *inventory.Query) {
+	got, err := from.List(f.ctx, q)
+	what := "list " + show(q)
+	must(what, err)
+	want := q.Select(m.of(q.Resource))
+	if a, b := ids(got.Records), ids(want.Records); !slices.Equal(a, b) {
+		fail("%s: the records are %v; want %v", what, a, b)
+	}
+	for i, rec := range want.Records {
+		same(what, got.Records[i], rec)
+	}
+	if got.Total != want.Total || got.More != want.More {
+		fail("%s: Total is %d and More is %t; want %d, %t", what, got.Total, got.More, want.Total, want.More)
+	}
+}
+
+// concurrently calls do once per caller, all at the same time.
+func concurrently(callers int, do func(caller int)) {
+	errs := make([]error, callers)
+	var group sync.WaitGroup
+	start := make(chan struct{})
+	for c := range callers {
+		group.Go(func() {
+			<-start
+			errs[c] = failureOf(func() { do(c) })
+		})
+	}
+	close(start)
+	group.Wait()
+	must("concurrent callers", errors.Join(errs...))
+}
+
+// same requires that a record equals another one in every field.
+func same(what string, got, want inventory.Record) {
+	r := inventory.ResourceOf(want)
+	if inventory.ResourceOf(got) != r {
+		fail("%s: there is a %T; want a %T", what, got, want)
+	}
+	for _, field := range r.Fields() {
+		a, b := field.Value(got), field.Value(want)
+		if field.Column == "" {
+			b = nil // not stored
+		}
+		if !equal(a, b) {
+			fail("%s: the %s of %s is %s; want %s", what, field.Name+field.Column, names(want), text(a), text(b))
+		}
+	}
+}
+
+// equal reports whether a value is the wanted one: a time must be in UTC, and an empty list
+// must not be nil.
+func equal(got, want any) bool {
+	switch want := want.(type) {
+	case time.Time:
+		t, ok := got.(time.Time)
+		return ok && t.Equal(want) && t.Location() == time.UTC
+	case []string:
+		list, ok := got.([]string)
+		return ok && slices.Equal(list, want) && (list == nil) == (want == nil)
+	case string, int64, float64, bool, nil:
+		return got == want
+	}
+	return text(got) == text(want) // objects, whose numbers may have changed their type
+}
+
+// ids returns the ends of the ids of records, which tell them apart.
+func ids(records []inventory.Record) []string {
+	all := make([]string, len(records))
+	for i, rec := range records {
+		all[i] = rec.Meta().ID[19:]
+	}
+	return all
+}
+
+// names returns the kinds and ids of the first three records.
+func names(records ...inventory.Record) string {
+	var all []string
+	for _, rec := range records[:min(3, len(records))] {
+		all = append(all, inventory.ResourceOf(rec).Kind()+" "+rec.Meta().ID[19:])
+	}
+	if more := len(records) - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, ", ")
+}
+
+// text returns a value as JSON of at most 200 bytes.
+func text(v any) string {
+	const limit = 200
+	doc, err := json.Marshal(v)
+	must("encode a value", err)
+	if len(doc) <= limit {
+		return string(doc)
+	}
+	return fmt.Sprintf("%s... (%d bytes)", doc[:limit], len(doc))
+}
+
+// show returns a query in a readable form.
+func show(q *inventory.Query) string {
+	var after, sort []string
+	for _, key := range q.Sort {
+		sort = append(sort, fmt.Sprintf("%s desc=%t", key.Field.Column, key.Desc))
+	}
+	if q.After != nil {
+		after = []string{text(q.After.Values), q.After.ID}
+	}
+	return fmt.Sprintf("%s %.200v q=%q sort=%v after=%v offset=%d limit=%d count=%t", q.Resource.Name(), q.Filters, q.Text, sort, after, q.Offset, q.Limit, q.Count)
+}
