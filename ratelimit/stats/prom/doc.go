@@ -1,29 +1,32 @@
-// Package prom shows the statistics of a stats.Registry to a server that scrapes
-// metrics. It serves them itself, or joins a program's own metrics as a
-// prometheus.Collector:
+// Package prom shows the statistics of a stats.Registry to Prometheus. An [Exporter]
+// serves them itself, or joins a program's own metrics as a prometheus.Collector:
 //
 //	exporter, err := prom.New(registry, nil)
 //	if err != nil {
 //		return err
 //	}
+//	defer exporter.Close()
 //	mux.Handle("/metrics", exporter.Handler())
 //
-// A mapping says which metric and labels a statistic's name becomes. The built-in one
-// is the specification's ("Pull-style metrics"):
+// A program that uses the limiter in its own process needs no registry: [Stats] is
+// both the ratelimit.Stats of an engine and a prometheus.Collector.
+//
+// A mapping determines the metric and the labels of a statistic. The built-in one
+// (REFERENCE.md, 5.5) maps
 //
 //	ratelimit.service.rate_limit.api.client.over_limit
 //	ratelimit_service_rate_limit_over_limit{domain="api",key1="client"}
 //
-// What stands between the dots of a statistics key becomes the labels domain, key1,
-// key2, and for keys with more parts key3, key4 and so on. Response times are
-// histograms in seconds. A statistic that no mapping knows is shown under its own name,
-// with underscores for what a metric's name may not hold; that goes for
-// over_limit_with_local_cache and domain_not_found too, so that there is a metric
-// for each limit and each domain, as dashboards of the reference service have it.
+// The parts of a statistics key become the labels domain, key1, key2, key3 and so on.
+// Response times are histograms in seconds. A statistic that no mapping matches is
+// shown under its own name, with underscores for characters that a metric's name may
+// not contain. That includes over_limit_with_local_cache and domain_not_found, which
+// have a metric for each limit and each domain, as dashboards of the reference service
+// expect.
 //
-// Options.MapperFile replaces the built-in mapping with a file in the form of the
+// Options.MapperFile replaces the built-in mapping by a file in the format of the
 // statsd exporter: glob and regex matches, labels, drop, scale, ttl, histograms and
-// summaries. It turns the metrics named above into labels, if that is wanted:
+// summaries. It can turn the metrics named above into labels:
 //
 //	mappings:
 //	- match: 'ratelimit\.service\.rate_limit\.([^.]+)\.(.+)\.over_limit_with_local_cache'
@@ -33,40 +36,45 @@
 //
 // # Series
 //
-// No two statistics become one series unless a mapping file says so. If names differ
-// only in what can't be shown, such as a dot and an underscore in a name without a
-// mapping, the one that came first keeps the plain series and the other gets
-// the label "statistic" with its whole name. If one of them is a counter and the
-// other a gauge, the later metric's name has its kind added.
+// Two statistics share a series only if a mapping file says so. If their names differ
+// only in characters that cannot be shown, such as a dot and an underscore in a name
+// without a mapping, the first one has the plain series and the other gets the label
+// "statistic" with its whole name. If one is a counter and the other a gauge, the later
+// metric's name ends in its kind.
 //
-// Statistics that a mapping file makes one series are added up. One that it can't
-// show, because the metric exists as another kind, is left out, logged, and counted
-// in [ConflictsName]. The rest of the scrape is as it would be without it.
+// Statistics that share a series by a mapping file are added up. One that cannot be
+// shown, because its metric exists with another kind, is left out, logged, and counted
+// in [ConflictsName]; the rest of the scrape is not affected.
 //
 // Counters are totals since the start. The counter of a limit appears when it has
-// counted something: most of some ten thousand are always 0. All others appear at once,
-// so that rate() sees their first count.
+// counted something, because most of some ten thousand are always 0. All others appear
+// at once, so that rate() sees their first increment.
 //
 // # Design notes
 //
-// Nothing is done for the scrape while calls are decided, except to put response times
-// into their buckets. Counters are read when somebody asks. The alternative, to pass
-// each flush of a push protocol through a mapper as events, rounds times to
+// Only response times are observed while calls are decided, by the histograms and
+// summaries of client_golang, until Close. Counters are read at each scrape. The
+// alternative, passing each flush of a push protocol through a mapper, rounds times to
 // milliseconds and is late by a flush interval.
 //
-// A name is mapped once and remembered until the registry forgets it. Memory follows
-// the registry's, which is bounded, and not what was ever seen.
+// A name is mapped once, and the result is stored until the registry forgets the name.
+// Memory is bounded by the registry's, and not by the names that were ever seen.
 //
-// Only the plain text form and protocol buffers are offered, though the libraries know
-// a newer text form. A server prefers that one if it is offered, and in it every
-// counter's name ends in "_total": each name above would change.
+// Counters and gauges are passed to client_golang with label pairs that were built once
+// and that the statistics of a limit share. Its constant metrics were turned down by
+// measurement, at 60,000 series: with labels as arguments a scrape takes 1.9 times the
+// CPU and 3.8 times the allocations, and with a description for each series the memory
+// of a series grows from 690 to 1,150 bytes.
 //
-// The buckets of response times include those that the reference service has, so a
-// query for one of its boundaries stays right, and finer ones below 5 milliseconds,
-// where the calls are. With Options.ResponseTimeAsMilliseconds the metric keeps its
-// name, although that ends in "_seconds", because it does so there.
+// Only the plain text format and protocol buffers are offered. In the newer text format
+// (OpenMetrics), which Prometheus prefers, the name of every counter ends in "_total":
+// each name above would change.
 //
-// One bad series must not cost all others, so a scrape never fails over a conflict.
-// An invalid mapping file on the other hand fails the start, with the reason. The
-// reference service starts without any mapping then, and every dashboard is empty.
+// The buckets of response times include those of the reference service, so a query for
+// one of its boundaries stays correct, and finer ones below 5 milliseconds, where the
+// calls are. With Options.ResponseTimeAsMilliseconds the metric is still called
+// "_seconds", as in the reference service.
+//
+// An invalid mapping file fails the start, with the reason. The reference service
+// starts without any mapping, and every dashboard is empty.
 package prom

@@ -1,12 +1,18 @@
 package prom_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
 func ExampleNew() {
@@ -31,4 +37,48 @@ func ExampleNew() {
 	// # HELP ratelimit_service_scrape_conflicts A statistic without a mapping: its name, with underscores for what a metric's name may not hold.
 	// # TYPE ratelimit_service_scrape_conflicts counter
 	// ratelimit_service_scrape_conflicts 0
+}
+
+// A program that uses the limiter in its own process registers its statistics with its
+// own metrics.
+func ExampleNewStats() {
+	counts, err := prom.NewStats(nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(counts)
+
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "shop", Rules: []ratelimit.Rule{
+		{Key: "client", Limit: &ratelimit.Limit{RequestsPerUnit: 2, Unit: ratelimit.Day}},
+	}}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Stats: counts})
+	engine.Use(rules)
+	request := ratelimit.Request{Domain: "shop", Descriptors: []ratelimit.Descriptor{
+		{Entries: []ratelimit.Entry{{Key: "client", Value: "a"}}},
+	}}
+	for range 3 {
+		if _, err := engine.Decide(context.Background(), &request); err != nil {
+			fmt.Println(err)
+		}
+	}
+
+	families, err := metrics.Gather()
+	if err != nil {
+		fmt.Println(err)
+	}
+	for _, f := range families {
+		if name := f.GetName(); strings.HasSuffix(name, "_limit_total_hits") || strings.HasSuffix(name, "_limit_over_limit") {
+			m := f.GetMetric()[0]
+			fmt.Println(name, m.GetLabel()[0].GetValue(), m.GetLabel()[1].GetValue(), m.GetCounter().GetValue())
+		}
+	}
+	// Output:
+	// ratelimit_service_rate_limit_over_limit shop client 1
+	// ratelimit_service_rate_limit_total_hits shop client 3
 }

@@ -145,7 +145,7 @@ mappings:
 	assert.NotContains(t, strings.Join(lines, "\n"), " 3")
 	assert.Contains(t, text(t, e), "\nratelimit_service_scrape_conflicts 4\n")
 	assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"), "once, and not at each scrape: %s", log)
-	assert.Contains(t, log.String(), `count=4 one=a.gauge why="the metric a, a gauge, would clash with the metric a, a counter"`)
+	assert.Contains(t, log.String(), `count=4 one=a.gauge error="the metric a, a gauge, would clash with the metric a, a counter"`)
 }
 
 func TestTimeToLive(t *testing.T) {
@@ -201,7 +201,7 @@ func TestBadMappings(t *testing.T) {
 		{"mappings:\n- {match: a b, name: b}", "invalid match: a b (a glob is words"},
 		{"mappings:\n- {match: a, name: b c}", "metric name 'b c'"},
 		{"mappings:\n- {match: '(', match_type: regex, name: b}", "invalid regex ("},
-		{"mappings:\n- {match: a, name: b, labels: {le: x}}", `mapping 1 (match "a"): label le: the name has a meaning of its own`},
+		{"mappings:\n- {match: a, name: b, labels: {le: x}}", `mapping 1 (match "a"): label le: the name is reserved by Prometheus`},
 		{"mappings:\n- {match: a, name: b, labels: {x-y: x}}", "invalid label key: x-y (letters"},
 		{"mappings:\n- {match: a, name: b}\n- {match: c, name: d, scale: .inf}", `mapping 2 (match "c"): scale +Inf: must be a number`},
 		{"mappings:\n- {match: a, name: b, ttl: -1s}", "ttl -1s: must not be negative"},
@@ -213,7 +213,7 @@ func TestBadMappings(t *testing.T) {
 		{"mappings:\n- {match: a, name: b, summary_options: {age_buckets: 4000000000}}", "age_buckets 4000000000: at most 100"},
 		{"mappings:\n- {match: a, name: b, summary_options: {buf_cap: 4000000000}}", "buf_cap 4000000000: at most 100000"},
 		{"mappings:\n- {match: a, name: b, summary_options: {quantiles: [{quantile: 2, error: 0}]}}", "quantile 1 is 2 with error 0: both must be from 0 to 1"},
-		{"defaults: {summary_options: {quantiles: [{quantile: 0.5}, {quantile: 0.5}]}}", "defaults: quantile 0.5 is there twice"},
+		{"defaults: {summary_options: {quantiles: [{quantile: 0.5}, {quantile: 0.5}]}}", "defaults: duplicate quantile 0.5"},
 		{"mappings:\n- {match: a, name: b, observer_type: histogram, summary_options: {}}", "cannot use histogram observer and summary options"},
 		{strings.Repeat("#", 1<<20+1), "prom: mapping: is longer than 1048576 bytes"},
 	} {
@@ -239,5 +239,5 @@ func TestMillisecondsWithAMapping(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Contains(t, log.String(), "level=WARN")
-	assert.Contains(t, log.String(), "response times are shown as the mapping file says")
+	assert.Contains(t, log.String(), "response times are shown as the mapping file defines them")
 }

@@ -3,6 +3,7 @@ package prom
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,13 +16,13 @@ import (
 
 const (
 	maxRequests    = 4
-	requestTimeout = 10 * time.Second // for how long a scraping server waits by default
+	requestTimeout = 10 * time.Second // the default timeout of a scraping server
 )
 
 func (e *Exporter) newHandler(withRuntime bool) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	h := promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		ErrorLog:            e.trouble,
+		ErrorLog:            e.scrapeLog,
 		ErrorHandling:       promhttp.ContinueOnError,
 		MaxRequestsInFlight: maxRequests,
 		Timeout:             requestTimeout,
@@ -42,7 +43,7 @@ func (e *Exporter) newHandler(withRuntime bool) (http.Handler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("prom: metrics of the runtime: %w", err)
 		}
-		e.table.close(others)
+		e.table.reserve(others)
 	}
 	if err := registry.Register(e); err != nil {
 		return nil, fmt.Errorf("prom: %w", err)
@@ -50,16 +51,12 @@ func (e *Exporter) newHandler(withRuntime bool) (http.Handler, error) {
 	return onlyGet(h), nil
 }
 
-// runtimeTags are the tags but those that metrics of the runtime have themselves.
+// runtimeTags returns the tags without labels that metrics of the runtime have: version
+// of go_info and code of promhttp_metric_handler_requests_total.
 func (e *Exporter) runtimeTags() prometheus.Labels {
-	labels := make(prometheus.Labels)
-	for _, tag := range e.table.tags {
-		switch tag.name {
-		case "version", "code": // of go_info and promhttp_metric_handler_requests_total
-		default:
-			labels[tag.name] = tag.value
-		}
-	}
+	labels := maps.Clone(e.table.tags)
+	delete(labels, "version")
+	delete(labels, "code")
 	return labels
 }
 
@@ -74,7 +71,7 @@ func onlyGet(next http.Handler) http.Handler {
 	})
 }
 
-// scrapeLog writes what goes wrong with scrapes, but not the same at each.
+// scrapeLog logs errors of scrapes, and omits one that equals the one before.
 type scrapeLog struct {
 	to *slog.Logger
 
@@ -82,14 +79,14 @@ type scrapeLog struct {
 	last string
 }
 
-// Println is for promhttp.
+// Println implements promhttp.Logger.
 func (l *scrapeLog) Println(v ...any) { l.warn(strings.TrimSpace(fmt.Sprintln(v...))) }
 
-func (l *scrapeLog) warn(text string, attrs ...any) {
+func (l *scrapeLog) warn(message string, attrs ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if text != l.last {
-		l.last = text
-		l.to.Warn("scrape: "+text, attrs...)
+	if message != l.last {
+		l.last = message
+		l.to.Warn("scrape: "+message, attrs...)
 	}
 }

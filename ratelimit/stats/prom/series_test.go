@@ -1,6 +1,7 @@
 package prom_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -150,6 +151,52 @@ func TestCollector(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, []string{"ratelimit_service_config_load_success", "ratelimit_service_scrape_conflicts"}, names)
+}
+
+// The adapter bounds its series as the engine and the registry bound names.
+func TestStatsOfAnEngine(t *testing.T) {
+	counts, err := prom.NewStats(&prom.Options{Tags: []stats.Tag{{Name: "zone", Value: "a"}}, NoRuntimeMetrics: true})
+	require.NoError(t, err)
+	own := prometheus.NewPedanticRegistry()
+	require.NoError(t, own.Register(counts))
+	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Stats: counts, MaxRequestStats: 10, ShadowMode: true})
+	engine.Use(rules(t, "api", "client"))
+	for i := range 30 {
+		decide(t, engine, "api", "client")
+		decide(t, engine, fmt.Sprint("unknown", i), "client")
+	}
+	engine.Use(rules(t, "api", "other"))
+	families, err := own.Gather()
+	require.NoError(t, err)
+	require.Less(t, len(families), 30)
+	lines := samples(t, counts.Exporter)
+	for _, want := range []string{
+		`ratelimit_service_rate_limit_total_hits{domain="api",key1="client",zone="a"} 30`,
+		`ratelimit_service_rate_limit_over_limit{domain="api",key1="client",zone="a"} 20`,
+		`ratelimit_service_global_shadow_mode{zone="a"} 20`,
+		`ratelimit_service_folded_names{zone="a"} 20`,
+		`ratelimit_service_rate_limit_other_domain_not_found{zone="a"} 20`,
+		`ratelimit_service_store_failure_deny{zone="a"} 0`,
+	} {
+		assert.Contains(t, lines, want)
+	}
+}
+
+// After Close the exporter is off the path of a call: it receives no durations, and
+// the timer costs no more than without it.
+func TestClosedExporterReceivesNothing(t *testing.T) {
+	registry := stats.New(nil)
+	e, _ := exporter(t, registry, prom.Options{})
+	timer := registry.Timer("ratelimit_server.M.response_time")
+	const count = `ratelimit_service_response_time_seconds_count{grpc_method="M"} `
+	timer.Record(time.Second)
+	assert.Contains(t, samples(t, e), count+"1")
+	require.NoError(t, e.Close())
+	require.NoError(t, e.Close())
+	timer.Record(time.Second)
+	registry.Timer("ratelimit_server.N.response_time").Record(time.Second)
+	assert.Contains(t, samples(t, e), count+"1")
+	assert.NotContains(t, text(t, e), `"N"`)
 }
 
 type discard struct{}

@@ -1,0 +1,211 @@
+package prom
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/statsd_exporter/pkg/mapper"
+)
+
+// mapping determines the metrics of statistics.
+type mapping interface {
+	// target returns the metric of a statistic, or errDropped if it has none.
+	target(name string, sort mapper.MetricType) (target, error)
+	// owns reports whether the mapping has labels of that name.
+	owns(label string) bool
+	// reserved returns the metrics whose names no other statistic may use.
+	reserved() []target
+}
+
+var errDropped = errors.New("dropped by the mapping")
+
+// kind is the type of a metric, as in the TYPE lines of a scrape.
+type kind string
+
+const (
+	counter   kind = "counter"
+	gauge     kind = "gauge"
+	histogram kind = "histogram"
+	summary   kind = "summary"
+)
+
+// target is the metric and the labels that a statistic is shown as.
+type target struct {
+	metric string
+	help   string
+	labels prometheus.Labels
+	kind   kind
+	shared bool    // chosen by a mapping file, so several statistics may have it
+	factor float64 // applied to values
+
+	ttl       time.Duration // 0 means none
+	unit      time.Duration // of timers, before the factor
+	histogram prometheus.HistogramOpts
+	summary   prometheus.SummaryOpts
+}
+
+// value converts a duration. It divides instead of multiplying so that a duration equal
+// to a bucket's boundary is in that bucket.
+func (t *target) value(d time.Duration) float64 {
+	return float64(d) / float64(t.unit) * t.factor
+}
+
+const unmappedHelp = "A statistic without a mapping: its name, with underscores for what a metric's name may not hold."
+
+// unmapped returns the target of a statistic that no mapping matches. Timers are
+// summaries in milliseconds unless the mapping file sets another default.
+func unmapped(name string, sort mapper.MetricType) target {
+	t := target{metric: cmp.Or(escape(name), "_"), help: unmappedHelp, factor: 1}
+	switch sort {
+	case mapper.MetricTypeCounter:
+		t.kind = counter
+	case mapper.MetricTypeGauge:
+		t.kind = gauge
+	default:
+		t.kind, t.unit = summary, time.Millisecond
+		t.summary.Objectives = map[float64]float64{0.5: 0.05, 0.9: 0.01, 0.99: 0.001}
+	}
+	return t
+}
+
+// escape returns a valid metric name. The library's function panics on two bytes that
+// are not UTF-8.
+func escape(name string) string { return mapper.EscapeMetricName(valid(name)) }
+
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// builtin is the mapping that is used without a mapping file (REFERENCE.md, 5.5).
+type builtin struct{ milliseconds bool }
+
+const (
+	limitPrefix = "ratelimit.service.rate_limit."
+	limitMetric = "ratelimit_service_rate_limit_"
+)
+
+// limitHelp has the statistics of a limit that are mapped.
+var limitHelp = map[string]string{
+	"total_hits":   "Hits of a limit, counted before the counter store is asked.",
+	"within_limit": "Hits that fitted together with their whole call.",
+	"near_limit":   "Hits above the near-limit ratio that still fitted.",
+	"over_limit":   "Hits that did not fit.",
+	"shadow_mode":  "Hits that did not fit and passed because the rule is in shadow mode.",
+}
+
+// rule maps a statistic whose name is before and after with one part between them,
+// which becomes the label. Without a label, the name is before.
+type rule struct {
+	before, after string
+	metric, label string
+	help          string
+}
+
+var counterRules = []rule{
+	{"ratelimit.service.call.should_rate_limit.", "", "ratelimit_service_should_rate_limit_error", "err_type", "Decision calls that failed, by what failed."},
+	{"ratelimit_server.", ".total_requests", "ratelimit_service_total_requests", "grpc_method", "Calls of the service."},
+	{"ratelimit.service.config_load_success", "", "ratelimit_service_config_load_success", "", "Configurations that were loaded."},
+	{"ratelimit.service.config_load_error", "", "ratelimit_service_config_load_error", "", "Configurations that could not be loaded."},
+}
+
+var responseTime = rule{"ratelimit_server.", ".response_time", "ratelimit_service_response_time_seconds", "grpc_method", "Time to answer a call."}
+
+// match returns the value of the label.
+func (r *rule) match(name string) (value string, ok bool) {
+	if r.label == "" {
+		return "", name == r.before
+	}
+	value, ok = strings.CutPrefix(name, r.before)
+	if !ok {
+		return "", false
+	}
+	value, ok = strings.CutSuffix(value, r.after)
+	return value, ok && !strings.Contains(value, ".")
+}
+
+func (r *rule) target(value string) target {
+	t := target{metric: r.metric, help: r.help, kind: counter, factor: 1}
+	if r.label != "" {
+		t.labels = prometheus.Labels{r.label: value}
+	}
+	return t
+}
+
+func (b builtin) target(name string, sort mapper.MetricType) (target, error) {
+	switch sort {
+	case mapper.MetricTypeCounter:
+		if t, ok := limitTarget(name); ok {
+			return t, nil
+		}
+		for i := range counterRules {
+			if value, ok := counterRules[i].match(name); ok {
+				return counterRules[i].target(value), nil
+			}
+		}
+	case mapper.MetricTypeObserver:
+		if method, ok := responseTime.match(name); ok {
+			return b.responseTime(method), nil
+		}
+	}
+	return unmapped(name, sort), nil
+}
+
+// limitTarget gives each part of a statistics key its own label.
+func limitTarget(name string) (target, bool) {
+	key, ok := strings.CutPrefix(name, limitPrefix)
+	if !ok {
+		return target{}, false
+	}
+	parts := strings.Split(key, ".")
+	stat := parts[len(parts)-1]
+	help, ok := limitHelp[stat]
+	if !ok || len(parts) < 3 {
+		return target{}, false
+	}
+	labels := prometheus.Labels{"domain": parts[0]}
+	for i, part := range parts[1 : len(parts)-1] {
+		labels["key"+strconv.Itoa(i+1)] = part
+	}
+	return target{metric: limitMetric + stat, help: help, kind: counter, factor: 1, labels: labels}, true
+}
+
+func (b builtin) responseTime(method string) target {
+	t := responseTime.target(method)
+	t.kind = histogram
+	if b.milliseconds {
+		// The reference service uses the boundaries for seconds as milliseconds.
+		all := []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000}
+		all = append(all, prometheus.DefBuckets...)
+		slices.Sort(all)
+		t.unit, t.histogram.Buckets = time.Millisecond, slices.Compact(all)
+		return t
+	}
+	// The boundaries of the reference service, and finer ones below them.
+	fine := []float64{0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025}
+	t.unit, t.histogram.Buckets = time.Second, append(fine, prometheus.DefBuckets...)
+	return t
+}
+
+func (builtin) owns(label string) bool {
+	switch label {
+	case "domain", "err_type", "grpc_method":
+		return true
+	}
+	number, ok := strings.CutPrefix(label, "key")
+	_, err := strconv.ParseUint(number, 10, 64)
+	return ok && err == nil
+}
+
+func (b builtin) reserved() []target {
+	all := []target{b.responseTime("")}
+	for stat, help := range limitHelp {
+		all = append(all, target{metric: limitMetric + stat, help: help, kind: counter})
+	}
+	for i := range counterRules {
+		all = append(all, counterRules[i].target(""))
+	}
+	return all
+}
