@@ -9,7 +9,8 @@
 //     Standard library only.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/storetest]: what every store must
 //     do, as tests, and the benchmark every store runs.
-//   - [github.com/ashlar-go/ashlar/ratelimit/httplimit]: net/http middleware.
+//   - [github.com/ashlar-go/ashlar/ratelimit/httplimit]: net/http middleware, and
+//     [github.com/ashlar-go/ashlar/ratelimit/grpclimit]: interceptors for a gRPC server.
 //   - [github.com/ashlar-go/ashlar/ratelimit/explain]: which rule a request matches, and why.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/redisstore]: counters in Redis, shared
 //     by all instances, and [github.com/ashlar-go/ashlar/ratelimit/store/memcachestore]: on

@@ -1,40 +1,39 @@
 package httplimit
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/clientkey"
 )
 
-// RemoteHost is the peer's address without the port. An IPv6 address is given as
-// its /64 network, without the zone, such as "2001:db8:1:2::/64", and an IPv4
-// address in IPv6 form as an IPv4 address. Where http.Request.RemoteAddr is no
-// address, as with Unix sockets, it is given as it is.
+// RemoteHost returns the peer's address without the port: an IPv6 address as its /64
+// network without the zone, such as "2001:db8:1:2::/64", and an IPv4 address in IPv6
+// form as an IPv4 address. If http.Request.RemoteAddr is no address, as with Unix
+// sockets, it is returned unchanged.
 //
-// It can't be made up by a client. Behind a proxy it is the proxy's address, and
-// all clients have one limit together: see [ForwardedFor].
+// A client can't choose it. Behind a proxy it is the proxy's address, so that all
+// clients share one counter: see [ForwardedFor].
 func RemoteHost(r *http.Request) string {
-	if host, ok := network(r.RemoteAddr); ok {
+	if host, ok := clientkey.Network(r.RemoteAddr); ok {
 		return host
 	}
 	return r.RemoteAddr
 }
 
-// ForwardedFor returns a key function for servers behind a number of proxies, of
-// which each adds the address it was called from to X-Forwarded-For: with 2, the key
-// is the last address but one, the one that the outermost proxy saw. What stands
-// before it is what a client claims, and is not looked at. Addresses
-// become keys as with [RemoteHost].
+// ForwardedFor returns a key function for servers behind a number of proxies, each of
+// which appends the address of its peer to X-Forwarded-For. With 2, the key is the last
+// address but one, the one that the outermost proxy saw. Addresses before it are claims of
+// the client and ignored. Addresses become keys as in [RemoteHost].
 //
-// A request with fewer addresses has not come through all of the proxies, and one
-// with something else at that place not through the right ones: both go by
-// RemoteHost. So does every request if proxies is less than 1. Count only proxies
-// that cannot be passed by, or a client may write all of the header.
+// A request with fewer addresses has not passed all proxies, and one with something else
+// at that place has not passed the right ones: for both the key is RemoteHost, as it is
+// for proxies < 1. Count only proxies that can't be bypassed, or clients may write the
+// whole header.
 func ForwardedFor(proxies int) func(*http.Request) string {
 	return func(r *http.Request) string {
 		if addr, ok := fromRight(r.Header["X-Forwarded-For"], proxies); ok {
-			if host, ok := network(addr); ok {
+			if host, ok := clientkey.Network(addr); ok {
 				return host
 			}
 		}
@@ -42,8 +41,8 @@ func ForwardedFor(proxies int) func(*http.Request) string {
 	}
 }
 
-// fromRight is the nth element from the right of all that the lines of a list
-// header hold together.
+// fromRight returns the nth element from the right of a list header, whose lines are
+// read as one list.
 func fromRight(lines []string, n int) (string, bool) {
 	if n < 1 {
 		return "", false
@@ -51,8 +50,12 @@ func fromRight(lines []string, n int) (string, bool) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		rest, more := lines[i], true
 		for more {
-			var element string
-			rest, element, more = cutLast(rest)
+			element := rest
+			if comma := strings.LastIndexByte(rest, ','); comma >= 0 {
+				rest, element = rest[:comma], rest[comma+1:]
+			} else {
+				more = false
+			}
 			if n--; n == 0 {
 				return strings.Trim(element, " \t"), true
 			}
@@ -61,22 +64,12 @@ func fromRight(lines []string, n int) (string, bool) {
 	return "", false
 }
 
-// cutLast cuts off the element behind the last comma. more reports whether there
-// was a comma.
-func cutLast(list string) (rest, element string, more bool) {
-	if i := strings.LastIndexByte(list, ','); i >= 0 {
-		return list[:i], list[i+1:], true
-	}
-	return "", list, false
-}
-
-// Header returns a key function that takes the value of a request header, the first
-// if there are several. A request without it is not limited.
+// Header returns a key function for the first value of a request header. A request
+// without the header is not limited.
 //
-// Use it for a header that something trusted sets or has checked: a proxy that
-// overwrites what clients send, or a middleware outside this one that refuses
-// unknown API keys. A client that can choose the value has as many counters as it
-// likes.
+// Use it for headers that something trusted sets or has checked: a proxy that overwrites
+// what clients send, or an outer middleware that rejects unknown API keys. A client that
+// can choose the value can have any number of counters.
 func Header(name string) func(*http.Request) string {
 	name = http.CanonicalHeaderKey(name)
 	return func(r *http.Request) string {
@@ -85,24 +78,4 @@ func Header(name string) func(*http.Request) string {
 		}
 		return ""
 	}
-}
-
-// network turns an address, with or without a port, into a key.
-func network(addr string) (string, bool) {
-	host := addr
-	if strings.Contains(addr, ":") { // a port, or IPv6
-		if h, _, err := net.SplitHostPort(addr); err == nil {
-			host = h
-		}
-	}
-	ip, err := netip.ParseAddr(host)
-	switch {
-	case err != nil:
-		return "", false
-	case ip.Is4():
-		return host, true
-	case ip.Is4In6():
-		return ip.Unmap().String(), true
-	}
-	return netip.PrefixFrom(ip, 64).Masked().String(), true // a prefix has no zone
 }

@@ -2,14 +2,13 @@ package httplimit
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/clientkey"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -30,18 +29,9 @@ func PerKey(limiter *ratelimit.Limiter, key func(*http.Request) string, opts *Op
 		if k == "" {
 			return result{}, nil
 		}
-		s, err := limiter.Allow(r.Context(), shortKey(k))
+		s, err := limiter.Allow(r.Context(), clientkey.Short(k))
 		return result{status: s, denied: s.Code == ratelimit.OverLimit, retryAfter: s.Reset()}, err
 	})
-}
-
-func shortKey(key string) string {
-	const maxKey = 256
-	if len(key) <= maxKey {
-		return key
-	}
-	sum := sha256.Sum256([]byte(key))
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // PerRequest returns a middleware that holds requests to the rules of one domain. The

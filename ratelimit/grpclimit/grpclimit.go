@@ -1,0 +1,182 @@
+// Package grpclimit puts limits in front of the handlers of a gRPC server.
+//
+// [PerKey] is one limit with a counter for each key:
+//
+//	limiter, err := ratelimit.NewLimiter("clients", memstore.New(nil), ratelimit.Per(100, ratelimit.Minute), nil)
+//	// ...
+//	limit := grpclimit.PerKey(limiter, grpclimit.Peer, nil)
+//	server := grpc.NewServer(grpc.ChainUnaryInterceptor(limit.Unary), grpc.ChainStreamInterceptor(limit.Stream))
+//
+// [PerCall] holds calls to the rules of an engine. A stream counts once, when it is
+// opened. A call over its limit fails with ResourceExhausted, and its status says when to
+// retry (google.rpc.RetryInfo).
+//
+// # Design notes
+//
+// As in package httplimit, a call passes when the decision fails, unless
+// Options.FailClosed is set, and a call whose client has gone away neither passes nor
+// counts as a failure.
+package grpclimit
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/ashlar-go/ashlar/internal/clientkey"
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// Options configure an Interceptor. The zero value, like nil, is ready for use.
+type Options struct {
+	// Headers are the names of the response headers that report a limit, sent with
+	// every response if a limit was applied. Default: RateLimit-Limit,
+	// RateLimit-Remaining and RateLimit-Reset.
+	Headers ratelimit.HeaderNames
+	// NoHeaders omits them.
+	NoHeaders bool
+	// FailClosed fails calls with Unavailable when the decision fails. By default such
+	// calls pass, uncounted and without headers.
+	FailClosed bool
+	// OnError, if not nil, is called with the *ratelimit.Error of each failed decision,
+	// but not for calls whose context is done. It must be safe for concurrent use and
+	// return soon: the call waits.
+	OnError func(ctx context.Context, fullMethod string, err error)
+}
+
+// Interceptor limits the calls of a server. Unary and Stream are its interceptors.
+type Interceptor struct {
+	opts   Options
+	decide func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error)
+}
+
+// PerKey returns an Interceptor that holds calls to one limit, with a counter for each
+// key. The key function returns the key of a call: [Peer], [Metadata] or the caller's
+// own. A call with an empty key is not limited. A key of more than 256 bytes is replaced by
+// a hash. PerKey panics if limiter or key is nil.
+// opts may be nil.
+func PerKey(limiter *ratelimit.Limiter, key func(ctx context.Context, fullMethod string) string, opts *Options) *Interceptor {
+	if limiter == nil || key == nil {
+		panic("grpclimit: PerKey needs a limiter and a key function")
+	}
+	return newInterceptor(opts, func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
+		k := key(ctx, fullMethod)
+		if k == "" {
+			return &ratelimit.Decision{}, nil
+		}
+		s, err := limiter.Allow(ctx, clientkey.Short(k))
+		return &ratelimit.Decision{Code: s.Code, Statuses: []ratelimit.Status{s}}, err
+	})
+}
+
+// PerCall returns an Interceptor that holds calls to the rules of one domain. The
+// function describe returns the descriptors that the rules are matched with; a call
+// without any is not limited. PerCall panics if engine or describe is nil or domain is
+// empty. opts may be nil.
+func PerCall(engine *ratelimit.Engine, domain string, describe func(ctx context.Context, fullMethod string) []ratelimit.Descriptor, opts *Options) *Interceptor {
+	if engine == nil || describe == nil || domain == "" {
+		panic("grpclimit: PerCall needs an engine, a domain and a function that describes calls")
+	}
+	return newInterceptor(opts, func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
+		descriptors := describe(ctx, fullMethod)
+		if len(descriptors) == 0 {
+			return &ratelimit.Decision{}, nil
+		}
+		return engine.Decide(ctx, &ratelimit.Request{Domain: domain, Descriptors: descriptors})
+	})
+}
+
+func newInterceptor(opts *Options, decide func(context.Context, string) (*ratelimit.Decision, error)) *Interceptor {
+	i := &Interceptor{decide: decide}
+	if opts != nil {
+		i.opts = *opts
+	}
+	return i
+}
+
+// Unary is a grpc.UnaryServerInterceptor.
+func (i *Interceptor) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if err := i.check(ctx, info.FullMethod); err != nil {
+		return nil, err
+	}
+	return handler(ctx, req)
+}
+
+// Stream is a grpc.StreamServerInterceptor.
+func (i *Interceptor) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if err := i.check(stream.Context(), info.FullMethod); err != nil {
+		return err
+	}
+	return handler(srv, stream)
+}
+
+// check returns the status error of a call that is not to be handled.
+func (i *Interceptor) check(ctx context.Context, fullMethod string) error {
+	d, err := i.decide(ctx, fullMethod)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return status.FromContextError(ctx.Err()).Err()
+	case err != nil:
+		if i.opts.OnError != nil {
+			i.opts.OnError(ctx, fullMethod, err)
+		}
+		if i.opts.FailClosed {
+			return rejection(codes.Unavailable, "rate limit unavailable", time.Second)
+		}
+		return nil
+	}
+	if s := d.Tightest(); s != nil && !i.opts.NoHeaders {
+		md := metadata.MD{}
+		for _, f := range i.opts.Headers.Fields(s) {
+			md.Set(f.Name, strconv.FormatUint(f.Value, 10))
+		}
+		// SetHeader fails only if another interceptor has sent the headers already.
+		_ = grpc.SetHeader(ctx, md)
+	}
+	if d.Code == ratelimit.OverLimit {
+		return rejection(codes.ResourceExhausted, "too many requests", d.RetryAfter())
+	}
+	return nil
+}
+
+func rejection(code codes.Code, message string, retryAfter time.Duration) error {
+	s := status.New(code, message)
+	if detailed, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(retryAfter)}); err == nil {
+		s = detailed
+	}
+	return s.Err()
+}
+
+// Peer is a key function: the client's address without the port, an IPv6 address as its
+// /64 network. Behind a proxy all clients share the proxy's address.
+func Peer(ctx context.Context, _ string) string {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return ""
+	}
+	addr := p.Addr.String()
+	if host, ok := clientkey.Network(addr); ok {
+		return host
+	}
+	return addr
+}
+
+// Metadata returns a key function for the first value of a name in the incoming
+// metadata. A call without it is not limited. Clients can choose the value: use names
+// that something trusted sets or has checked.
+func Metadata(name string) func(ctx context.Context, fullMethod string) string {
+	return func(ctx context.Context, _ string) string {
+		if values := metadata.ValueFromIncomingContext(ctx, name); len(values) > 0 {
+			return values[0]
+		}
+		return ""
+	}
+}

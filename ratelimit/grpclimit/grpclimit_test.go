@@ -1,0 +1,218 @@
+package grpclimit_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/grpclimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// now is 20 seconds into a minute.
+func now() time.Time { return time.Date(2026, 1, 2, 3, 4, 20, 0, time.UTC) }
+
+// service counts the calls that reach it.
+type service struct {
+	healthpb.UnimplementedHealthServer
+	calls int
+}
+
+func (s *service) Check(context.Context, *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
+	s.calls++
+	return &healthpb.HealthCheckResponse{Status: healthpb.HealthCheckResponse_SERVING}, nil
+}
+
+func (s *service) Watch(_ *healthpb.HealthCheckRequest, stream healthpb.Health_WatchServer) error {
+	s.calls++
+	for range 3 {
+		if err := stream.Send(&healthpb.HealthCheckResponse{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start serves the health protocol behind the interceptors.
+func start(t *testing.T, limit *grpclimit.Interceptor) (healthpb.HealthClient, *service) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server, s := grpc.NewServer(grpc.ChainUnaryInterceptor(limit.Unary), grpc.ChainStreamInterceptor(limit.Stream)), &service{}
+	healthpb.RegisterHealthServer(server, s)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, conn.Close())
+		server.Stop()
+		require.NoError(t, <-done)
+	})
+	return healthpb.NewHealthClient(conn), s
+}
+
+func limiter(t *testing.T, store ratelimit.Store, n uint32) *ratelimit.Limiter {
+	t.Helper()
+	l, err := ratelimit.NewLimiter("calls", store, ratelimit.Per(n, ratelimit.Minute), &ratelimit.Options{Now: now})
+	require.NoError(t, err)
+	return l
+}
+
+func check(t *testing.T, client healthpb.HealthClient, pairs ...string) (metadata.MD, error) {
+	var header metadata.MD
+	ctx := metadata.AppendToOutgoingContext(t.Context(), pairs...)
+	_, err := client.Check(ctx, &healthpb.HealthCheckRequest{}, grpc.Header(&header))
+	return header, err
+}
+
+// requireRejected checks the code, the message and when to retry.
+func requireRejected(t *testing.T, err error, code codes.Code, message string, retry time.Duration) {
+	t.Helper()
+	s := status.Convert(err)
+	require.Equal(t, code, s.Code(), "%v", err)
+	require.Equal(t, message, s.Message())
+	require.Len(t, s.Details(), 1)
+	require.Equal(t, retry, s.Details()[0].(*errdetails.RetryInfo).GetRetryDelay().AsDuration())
+}
+
+func TestUnaryPerKey(t *testing.T) {
+	client, s := start(t, grpclimit.PerKey(limiter(t, memstore.New(nil), 2), grpclimit.Peer, nil))
+	for _, remaining := range []string{"1", "0"} {
+		header, err := check(t, client)
+		require.NoError(t, err)
+		require.Equal(t, []string{"2"}, header.Get("ratelimit-limit"))
+		require.Equal(t, []string{remaining}, header.Get("ratelimit-remaining"))
+		require.Equal(t, []string{"40"}, header.Get("ratelimit-reset"))
+	}
+	header, err := check(t, client)
+	requireRejected(t, err, codes.ResourceExhausted, "too many requests", 40*time.Second)
+	require.Equal(t, []string{"0"}, header.Get("ratelimit-remaining"))
+	require.Equal(t, 2, s.calls)
+}
+
+func TestMetadataKey(t *testing.T) {
+	client, _ := start(t, grpclimit.PerKey(limiter(t, memstore.New(nil), 1), grpclimit.Metadata("x-api-key"), nil))
+	for range 3 {
+		header, err := check(t, client)
+		require.NoError(t, err, "a call without a key is not limited")
+		require.Empty(t, header.Get("ratelimit-limit"))
+	}
+	for _, key := range []string{"a", "b"} {
+		_, err := check(t, client, "x-api-key", key)
+		require.NoError(t, err)
+		_, err = check(t, client, "x-api-key", key)
+		require.Equal(t, codes.ResourceExhausted, status.Code(err))
+	}
+}
+
+// A stream counts when it is opened, whatever it carries.
+func TestStreamPerCall(t *testing.T) {
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "grpc", Rules: []ratelimit.Rule{
+		{Key: "method", Value: healthpb.Health_Watch_FullMethodName, Limit: new(ratelimit.Per(1, ratelimit.Minute))},
+	}}}, nil)
+	require.NoError(t, err)
+	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Now: now})
+	engine.Use(rules)
+	client, s := start(t, grpclimit.PerCall(engine, "grpc", func(_ context.Context, method string) []ratelimit.Descriptor {
+		if method == healthpb.Health_Check_FullMethodName {
+			return nil
+		}
+		return []ratelimit.Descriptor{{Entries: []ratelimit.Entry{{Key: "method", Value: method}}}}
+	}, &grpclimit.Options{Headers: ratelimit.HeaderNames{Limit: "X-Limit"}}))
+
+	stream, err := client.Watch(t.Context(), &healthpb.HealthCheckRequest{})
+	require.NoError(t, err)
+	for range 3 {
+		_, err = stream.Recv()
+		require.NoError(t, err)
+	}
+	header, err := stream.Header()
+	require.NoError(t, err)
+	require.Equal(t, []string{"1"}, header.Get("x-limit"))
+
+	stream, err = client.Watch(t.Context(), &healthpb.HealthCheckRequest{})
+	require.NoError(t, err)
+	_, err = stream.Recv()
+	requireRejected(t, err, codes.ResourceExhausted, "too many requests", 40*time.Second)
+	for range 3 {
+		_, err = check(t, client)
+		require.NoError(t, err, "a call without descriptors is not limited")
+	}
+	require.Equal(t, 4, s.calls)
+}
+
+type storeFunc func(context.Context) error
+
+func (f storeFunc) Add(ctx context.Context, _ []ratelimit.Hit) error { return f(ctx) }
+
+func TestStoreFailure(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		var failed []string
+		store := storeFunc(func(context.Context) error { return errors.New("connection refused") })
+		client, s := start(t, grpclimit.PerKey(limiter(t, store, 1), grpclimit.Peer, &grpclimit.Options{
+			FailClosed: closed,
+			OnError: func(_ context.Context, method string, err error) {
+				require.Equal(t, ratelimit.StoreFailure, ratelimit.KindOf(err))
+				failed = append(failed, method)
+			},
+		}))
+		header, err := check(t, client)
+		require.Empty(t, header.Get("ratelimit-limit"))
+		require.Equal(t, []string{healthpb.Health_Check_FullMethodName}, failed)
+		if closed {
+			requireRejected(t, err, codes.Unavailable, "rate limit unavailable", time.Second)
+			require.Zero(t, s.calls)
+		} else {
+			require.NoError(t, err)
+			require.Equal(t, 1, s.calls)
+		}
+	}
+}
+
+// A client that goes away while its call is counted gets past no limit, and is not
+// reported as a failure of the store.
+func TestCanceledWhileCounting(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	store := storeFunc(func(ctx context.Context) error {
+		cancel()
+		<-ctx.Done()
+		return errors.New("read: i/o timeout")
+	})
+	key := func(context.Context, string) string { return "client" }
+	limit := grpclimit.PerKey(limiter(t, store, 1), key, &grpclimit.Options{OnError: func(_ context.Context, _ string, err error) {
+		t.Errorf("OnError was called with %v", err)
+	}})
+	_, err := limit.Unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/a/b"}, func(context.Context, any) (any, error) {
+		t.Error("the handler was called")
+		return nil, nil
+	})
+	require.Equal(t, codes.Canceled, status.Code(err))
+}
+
+func TestNoHeaders(t *testing.T) {
+	client, _ := start(t, grpclimit.PerKey(limiter(t, memstore.New(nil), 1), grpclimit.Peer, &grpclimit.Options{NoHeaders: true}))
+	header, err := check(t, client)
+	require.NoError(t, err)
+	require.Empty(t, header.Get("ratelimit-limit"))
+}
+
+func TestMissingArguments(t *testing.T) {
+	require.Panics(t, func() { grpclimit.PerKey(nil, grpclimit.Peer, nil) })
+	require.Panics(t, func() { grpclimit.PerCall(ratelimit.New(memstore.New(nil), nil), "", nil, nil) })
+}
