@@ -30,15 +30,15 @@
 //     [github.com/ashlar-go/ashlar/ratelimit/stats/statsd] to push them and
 //     [github.com/ashlar-go/ashlar/ratelimit/stats/prom] to have them scraped.
 //   - [github.com/ashlar-go/ashlar/ratelimit/tracing]: OTLP spans.
-//   - [github.com/ashlar-go/ashlar/internal/health],
-//     [github.com/ashlar-go/ashlar/internal/tlsfiles],
+//   - [github.com/ashlar-go/ashlar/internal/tlsfiles],
 //     [github.com/ashlar-go/ashlar/internal/watch] and
-//     [github.com/ashlar-go/ashlar/internal/backoff]: states of components, TLS
-//     configurations from files, changes in directories, waits between attempts.
-//     [github.com/ashlar-go/ashlar/internal/certstest] makes certificates for tests.
+//     [github.com/ashlar-go/ashlar/internal/backoff]: TLS configurations from files, changes
+//     in directories, waits between attempts. [github.com/ashlar-go/ashlar/internal/certstest]
+//     creates certificates for tests.
 //   - [github.com/ashlar-go/ashlar/ratelimit/settings] and
 //     [github.com/ashlar-go/ashlar/ratelimit/server]: from environment variables to a
-//     running server.
+//     running server. [github.com/ashlar-go/ashlar/internal/settings] reads the tables of
+//     settings of all programs.
 //   - [github.com/ashlar-go/ashlar/ratelimit/internal/modeltest]: the rules once more, by brute
 //     force, to hold the engine and stores against.
 //

@@ -1,18 +1,27 @@
 package server
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"runtime/pprof"
+	"runtime/trace"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// debugPaths is what the debug port serves (specification, "Debug port").
+// debugPaths returns the pages of the debug port (REFERENCE.md, 8.4).
 func (s *Server) debugPaths() []debugPath {
 	return []debugPath{
 		{"/debug/pprof/", "profiles of this process, listed", http.HandlerFunc(profileIndex)},
-		{"/debug/pprof/profile", "where the processor's time goes: ?seconds=30", http.HandlerFunc(cpuProfile)},
+		{"/debug/pprof/profile", "CPU profile: ?seconds=30", http.HandlerFunc(cpuProfile)},
 		{"/debug/pprof/trace", "execution trace: ?seconds=1", http.HandlerFunc(executionTrace)},
-		{"/rlconfig", "the limits in use, sorted; ?format=json", http.HandlerFunc(s.serveRules)},
+		{"/rlconfig", "active limits, sorted; ?format=json", http.HandlerFunc(s.serveRules)},
 		{"/stats", "statistics, sorted; ?format=json, ?filter=TEXT, ?usedonly", s.registry},
 	}
 }
@@ -22,7 +31,8 @@ type debugPath struct {
 	handler    http.Handler
 }
 
-// debugHandler serves debugPaths, and a list of them at / and, with 404, elsewhere.
+// debugHandler serves debugPaths, and a list of them at /. Other paths respond 404 with
+// the list.
 func (s *Server) debugHandler() http.Handler {
 	mux := http.NewServeMux()
 	var lines []string
@@ -37,7 +47,159 @@ func (s *Server) debugHandler() http.Handler {
 		if r.URL.Path != "/" {
 			w.WriteHeader(http.StatusNotFound)
 		}
-		w.Write(index) // the client may be gone; there is no one left to tell
+		w.Write(index)
 	})
 	return mux
+}
+
+// maxProfile limits the duration of a profile or trace.
+const maxProfile = 5 * time.Minute
+
+// profileIndex lists the profiles of the runtime, or serves one of them, such as
+// /debug/pprof/heap, in the format of go tool pprof, or as text with ?debug=1.
+func profileIndex(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/debug/pprof/")
+	if name == "" {
+		listProfiles(w)
+		return
+	}
+	p := pprof.Lookup(name)
+	if p == nil {
+		http.Error(w, fmt.Sprintf("unknown profile %q: see /debug/pprof/", name), http.StatusNotFound)
+		return
+	}
+	debug, _ := strconv.Atoi(r.URL.Query().Get("debug"))
+	if debug == 0 {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
+	} else {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	p.WriteTo(w, debug)
+}
+
+func listProfiles(w http.ResponseWriter) {
+	lines := []string{"/debug/pprof/profile?seconds=30\n", "/debug/pprof/trace?seconds=1\n"}
+	for _, p := range pprof.Profiles() {
+		lines = append(lines, fmt.Sprintf("/debug/pprof/%s?debug=1: %d\n", p.Name(), p.Count()))
+	}
+	slices.Sort(lines)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprint(w, strings.Join(lines, ""))
+}
+
+func cpuProfile(w http.ResponseWriter, r *http.Request) {
+	record(w, r, 30*time.Second, func() error { return pprof.StartCPUProfile(w) }, pprof.StopCPUProfile)
+}
+
+func executionTrace(w http.ResponseWriter, r *http.Request) {
+	record(w, r, time.Second, func() error { return trace.Start(w) }, trace.Stop)
+}
+
+// record records a profile for the requested time, or until the client disconnects. The
+// runtime records one at a time.
+func record(w http.ResponseWriter, r *http.Request, d time.Duration, start func() error, stop func()) {
+	if text := r.URL.Query().Get("seconds"); text != "" {
+		seconds, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(seconds > 0 && seconds <= maxProfile.Seconds()) {
+			http.Error(w, fmt.Sprintf("seconds %q: use a number above 0, at most %v", text, maxProfile.Seconds()), http.StatusBadRequest)
+			return
+		}
+		d = time.Duration(seconds * float64(time.Second))
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if err := start(); err != nil {
+		http.Error(w, "another profile is being recorded: "+err.Error(), http.StatusConflict)
+		return
+	}
+	defer stop()
+	select {
+	case <-time.After(d):
+	case <-r.Context().Done():
+	}
+}
+
+// ruleLine is a limit on the page /rlconfig. Rules without a limit are omitted
+// (REFERENCE.md, 8.4).
+type ruleLine struct {
+	Key             string   `json:"key"` // domain and keys, separated by dots
+	Domain          string   `json:"domain"`
+	Unit            string   `json:"unit"` // UNKNOWN if unlimited
+	RequestsPerUnit uint32   `json:"requests_per_unit"`
+	Unlimited       bool     `json:"unlimited"`
+	Name            string   `json:"name,omitempty"`
+	Replaces        []string `json:"replaces,omitempty"`
+	ShadowMode      bool     `json:"shadow_mode"`
+	QuotaMode       bool     `json:"quota_mode"`
+	ShareThreshold  bool     `json:"share_threshold"`
+}
+
+func (l *ruleLine) String() string {
+	return fmt.Sprintf("%s: unit=%s requests_per_unit=%d, shadow_mode: %t, quota_mode: %t\n",
+		l.Key, l.Unit, l.RequestsPerUnit, l.ShadowMode, l.QuotaMode)
+}
+
+// serveRules lists the active limits, sorted by key.
+func (s *Server) serveRules(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "use GET", http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	lines := s.ruleLines()
+	switch format := cmp.Or(r.URL.Query().Get("format"), accepted(r)); format {
+	case "json":
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(map[string][]ruleLine{"limits": lines})
+	case "text":
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		for i := range lines {
+			fmt.Fprint(w, &lines[i])
+		}
+	default:
+		http.Error(w, fmt.Sprintf("format %q: use text or json", format), http.StatusBadRequest)
+	}
+}
+
+func accepted(r *http.Request) string {
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		return "json"
+	}
+	return "text"
+}
+
+func (s *Server) ruleLines() []ruleLine {
+	lines := []ruleLine{} // not null in JSON
+	if domains := s.domains.Load(); domains != nil {
+		for _, d := range *domains {
+			lines = appendRules(lines, d.Name, d.Name, d.Rules)
+		}
+	}
+	// Stable, so that rules of equal keys, which only patterns can have, keep their order.
+	slices.SortStableFunc(lines, func(a, b ruleLine) int { return strings.Compare(a.Key, b.Key) })
+	return lines
+}
+
+func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule) []ruleLine {
+	for i := range rules {
+		r := &rules[i]
+		key := above + "." + r.Key
+		if r.Value != "" {
+			key += "_" + r.Value
+		}
+		if r.Limit != nil {
+			lines = append(lines, ruleLine{
+				Key: key, Domain: domain,
+				Unit:            strings.ToUpper(r.Limit.Unit.String()),
+				RequestsPerUnit: r.Limit.RequestsPerUnit,
+				Unlimited:       r.Limit.Unlimited,
+				Name:            r.Limit.Name, Replaces: r.Limit.Replaces,
+				ShadowMode: r.ShadowMode, QuotaMode: r.QuotaMode, ShareThreshold: r.ShareThreshold,
+			})
+		}
+		lines = appendRules(lines, domain, key, r.Rules)
+	}
+	return lines
 }

@@ -64,7 +64,7 @@ func TestBadDiscovery(t *testing.T) {
 	r := prepare(t, nil, map[string]string{
 		"CONFIG_TYPE": "GRPC_XDS_SOTW", "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS": "content-type:hunter2",
 	})
-	_, err := server.New(r.set, nil)
+	_, err := server.New(t.Context(), r.set, nil)
 	require.ErrorContains(t, err, "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS")
 	require.ErrorContains(t, err, `"content-type"`)
 	require.NotContains(t, err.Error(), "hunter2")

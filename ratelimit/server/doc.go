@@ -1,52 +1,52 @@
-// Package server composes a whole rate limit server from settings. It is what
-// ratelimitd runs, and it embeds as a whole:
+// Package server builds a complete rate limit server from settings. The program ratelimitd
+// runs it, and other programs can embed it:
 //
 //	s, err := settings.Parse(environ)
 //	...
-//	srv, err := server.New(s, nil)
+//	srv, err := server.New(ctx, s, nil)
 //	...
 //	err = srv.Run(ctx) // until ctx ends
 //
-// A program that wants a part of it takes the parts: package service mounts in
-// any gRPC server and router, and so on.
+// A program that needs only some of its parts uses their packages: package service mounts
+// in any gRPC server and HTTP router, for example.
 //
 // # Listeners
 //
 //	gRPC    the v3 rate limit service and gRPC health; TCP or a unix socket, TLS
 //	HTTP    POST /json, GET /healthcheck
-//	debug   / lists it: /debug/pprof/, /rlconfig, /stats
-//	scrape  SCRAPE_PATH, if USE_SCRAPE is set
+//	debug   /debug/pprof/, /rlconfig, /stats; / lists them
+//	scrape  SCRAPE_PATH, if USE_SCRAPE is true
 //
-// # Start and end
+// # Start and shutdown
 //
-// New reads what is on the disk and fails if it makes no sense. Run opens the debug and
-// scrape listeners, waits for the counter store to answer and for a first configuration
-// (FORCE_START_WITHOUT_INITIAL_CONFIG does without), and then opens the two for decisions.
-// It fails before the wait if one of these can't be opened.
+// New reads certificates and mapping files and fails if they are invalid. Run opens the
+// debug and scrape listeners, waits for the counter store and for a first configuration
+// (unless FORCE_START_WITHOUT_INITIAL_CONFIG is true), and then opens the other two. It
+// checks before the wait that they can be opened.
 //
-// When ctx ends, health turns unhealthy at once and everything else goes on for
-// the drain delay, so that balancers have time to look elsewhere; then calls
-// under way may finish, up to a deadline; then the last statistics and spans are sent.
+// When ctx ends, the server turns unhealthy and keeps serving for SHUTDOWN_DRAIN_DELAY, so
+// that load balancers can react. Open calls then have SHUTDOWN_TIMEOUT to finish. The last
+// statistics and spans are sent after that.
 //
 // # Design notes
 //
-// Run owns every goroutine it starts and returns when all have ended.
+// Run waits for every goroutine that it starts.
 //
-// What decisions can do without does not end them: if a listener for operators fails, or
-// directories can't be watched, the log says so and decisions go on. If one of their own
-// listeners fails, the server ends.
+// Failures of the debug and scrape listeners and of file watching are logged, not fatal. A
+// failure of the gRPC or HTTP listener ends the server.
 //
-// Health watches are ended by us: their clients never would (ruling 11).
+// The server ends health watches at shutdown: their clients never would, and a graceful
+// stop waits for them. It also closes connections that have not completed their handshake.
 //
-// Listeners do not share their port with another process. Two servers that by
-// mistake split the traffic of one address are worse than one that does not start.
+// Listeners do not use SO_REUSEPORT. Two servers that share an address by mistake are worse
+// than one that fails to start.
 //
-// The pages under /debug/pprof/ are made here and not by net/http/pprof, which would
-// register them for whatever else the program serves.
+// The pages under /debug/pprof/ do not use net/http/pprof, which registers them with
+// http.DefaultServeMux of the embedding program.
 //
-// Two statistics keep the names that they have had since there was only one kind of
-// store, ratelimit.service.call.should_rate_limit.redis_error and ratelimit.redis_pool:
-// dashboards ask for them. One is ours beside those of the reference service (1.14): the
-// gauge ratelimit.service.config_load_ok, because counters do not tell whether a success
+// Two statistics have names that refer to Redis whatever the store is,
+// ratelimit.service.call.should_rate_limit.redis_error and ratelimit.redis_pool, because
+// dashboards for the reference service use them. The gauge
+// ratelimit.service.config_load_ok is an extension: counters do not show whether a success
 // or an error came last.
 package server

@@ -3,16 +3,20 @@ package server
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
+	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
-func (s *Server) buildEngine() error {
-	b, err := s.openBackend()
+// buildEngine builds the counter stores, the engine and the service.
+func (s *Server) buildEngine(ctx context.Context) error {
+	b, err := s.openBackend(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,68 +48,122 @@ func (s *Server) buildEngine() error {
 		s.registry.Source(s.cacheStatistics)
 	}
 	s.engine = ratelimit.New(b.store, opts)
-	return nil
-}
-
-// cacheStatistics are gauges, totals included, as in the reference service (1.14).
-func (s *Server) cacheStatistics(to stats.Reader) {
-	c := s.cache.Stats()
-	for _, g := range []struct {
-		name  string
-		value uint64
-	}{
-		{"evacuateCount", c.EvacuateCount},
-		{"expiredCount", c.ExpiredCount},
-		{"entryCount", c.EntryCount},
-		{"averageAccessTime", uint64(max(c.AverageAccessTime, 0))},
-		{"hitCount", c.HitCount},
-		{"missCount", c.MissCount},
-		{"lookupCount", c.LookupCount},
-		{"overwriteCount", c.OverwriteCount},
-	} {
-		to.Gauge("ratelimit.localcache."+g.name, g.value)
-	}
-}
-
-func (s *Server) buildService() error {
-	set := s.settings
-	opts := &service.Options{
-		DynamicMetadata: set.DynamicMetadata,
-		OnError:         s.failed,
-		Calls:           s.method("ShouldRateLimit"),
-	}
+	serviceOpts := &service.Options{DynamicMetadata: set.DynamicMetadata, OnError: s.callFailed, Calls: s.method("ShouldRateLimit")}
 	if set.ResponseHeaders {
-		opts.Headers = &ratelimit.HeaderNames{Limit: set.LimitHeader, Remaining: set.RemainingHeader, Reset: set.ResetHeader}
+		serviceOpts.Headers = &ratelimit.HeaderNames{Limit: set.LimitHeader, Remaining: set.RemainingHeader, Reset: set.ResetHeader}
 	}
 	if s.tracing != nil {
-		opts.Spans = s.tracing
+		serviceOpts.Spans = s.tracing
 	}
-	s.service = service.New(s.engine, opts)
+	s.service = service.New(s.engine, serviceOpts)
 	return nil
 }
 
-// failed counts and logs a call that failed. What is the caller's fault is not worth
-// a line: a caller could fill the log with it.
-func (s *Server) failed(ctx context.Context, err error) {
+// cacheStatistics are gauges, totals included, as in the reference service
+// (REFERENCE.md, 5.1).
+func (s *Server) cacheStatistics(to stats.Reader) {
+	c := s.cache.Stats()
+	gauge := func(name string, value uint64) { to.Gauge("ratelimit.localcache."+name, value) }
+	gauge("evacuateCount", c.EvacuateCount)
+	gauge("expiredCount", c.ExpiredCount)
+	gauge("entryCount", c.EntryCount)
+	gauge("averageAccessTime", uint64(max(c.AverageAccessTime, 0)))
+	gauge("hitCount", c.HitCount)
+	gauge("missCount", c.MissCount)
+	gauge("lookupCount", c.LookupCount)
+	gauge("overwriteCount", c.OverwriteCount)
+}
+
+// callFailed counts and logs a failed call. Invalid requests are not logged: a caller could
+// flood the log with them.
+func (s *Server) callFailed(ctx context.Context, err error) {
 	if ratelimit.KindOf(err) == ratelimit.StoreFailure {
 		s.storeFailed(ctx, err)
 		return
 	}
 	s.counts.serviceErrors.Add(1)
 	if ratelimit.KindOf(err) != ratelimit.Invalid {
-		s.complain(ctx, err)
+		s.logFailure(ctx, err)
 	}
 }
 
-// storeFailed counts and logs a call that the store failed, whether or not a policy
-// decided it all the same.
+// storeFailed counts and logs a failure of the store, whether or not a failure policy
+// decided the call.
 func (s *Server) storeFailed(ctx context.Context, err error) {
 	s.counts.storeErrors.Add(1)
-	s.complain(ctx, err)
+	s.logFailure(ctx, err)
 }
 
-func (s *Server) complain(ctx context.Context, err error) {
-	if held, due := s.complaint.due(time.Now()); due {
-		s.log.ErrorContext(ctx, "rate limit call failed", "err", err, "others_since_last", held)
+func (s *Server) logFailure(ctx context.Context, err error) {
+	if suppressed, ok := s.errorLog.allow(time.Now()); ok {
+		s.log.ErrorContext(ctx, "rate limit call failed", "err", err, "others_since_last", suppressed)
 	}
+}
+
+// errorLog limits failures in the log to one a second.
+type errorLog struct {
+	mu         sync.Mutex
+	next       time.Time
+	suppressed int
+}
+
+// allow reports whether to log a failure, and how many were suppressed since the last one.
+func (l *errorLog) allow(now time.Time) (suppressed int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Before(l.next) {
+		l.suppressed++
+		return 0, false
+	}
+	suppressed, l.suppressed = l.suppressed, 0
+	l.next = now.Add(time.Second)
+	return suppressed, true
+}
+
+func (s *Server) buildTracing(ctx context.Context) (err error) {
+	set := s.settings
+	if !set.TracingEnabled {
+		return nil
+	}
+	s.tracing, err = tracing.New(ctx, set.TracingSamplingRate, &tracing.Options{
+		Protocol:          set.TracingExporterProtocol,
+		ServiceName:       set.TracingServiceName,
+		ServiceNamespace:  set.TracingServiceNamespace,
+		ServiceInstanceID: set.TracingServiceInstanceID,
+		Log:               s.log,
+	})
+	return err
+}
+
+// buildTLS reads the certificates of the gRPC listener.
+func (s *Server) buildTLS(context.Context) (err error) {
+	set := s.settings
+	if !set.GRPCServerUseTLS {
+		return nil
+	}
+	s.certs, err = tlsfiles.NewServer(tlsfiles.Files{
+		Cert: set.GRPCServerTLSCert, Key: set.GRPCServerTLSKey, ClientCA: set.GRPCClientTLSCACert, ClientSAN: set.GRPCClientTLSSAN,
+	}, &tlsfiles.Options{Log: s.log})
+	if err != nil {
+		return fmt.Errorf("TLS of the gRPC listener (GRPC_SERVER_TLS_CERT, GRPC_SERVER_TLS_KEY, GRPC_CLIENT_TLS_CACERT):\n%w", err)
+	}
+	return nil
+}
+
+// watchCertificates reloads the TLS files when they change, until ctx ends. As in the
+// reference service, loading them at the start counts as an attempt.
+func (s *Server) watchCertificates(ctx context.Context) {
+	attempts := s.registry.Counter("certs.load_attempts")
+	failures := s.registry.Counter("certs.load_failures")
+	s.registry.Gauge("certs.num_values").Set(2)
+	attempts.Add(1)
+	s.certs.Watch(ctx, func(err error) {
+		attempts.Add(1)
+		if err != nil {
+			failures.Add(1)
+			s.log.Error("TLS files can't be reloaded; the previous ones stay active", "err", err)
+			return
+		}
+		s.log.Info("TLS files reloaded")
+	})
 }

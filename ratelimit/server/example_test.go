@@ -27,7 +27,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	listening := make(chan server.Addresses, 1)
-	srv, err := server.New(s, &server.Options{
+	srv, err := server.New(context.Background(), s, &server.Options{
 		Log:       slog.New(slog.DiscardHandler),
 		Output:    io.Discard,
 		Listening: func(a server.Addresses) { listening <- a },

@@ -1,19 +1,71 @@
 package server
 
 import (
-	"github.com/ashlar-go/ashlar/internal/health"
+	"slices"
+	"sync"
+	"time"
+
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 )
 
-// buildHealth makes the components of the specification ("States and transitions")
-// and has gRPC and HTTP told what they come to.
-func (s *Server) buildHealth() error {
-	s.health = health.New(nil)
-	s.termination = s.health.Component("termination", true)
-	if s.settings.HealthyWithConfig {
-		s.config = s.health.Component("configuration", false)
+// Component is the health of a part of the server.
+type Component struct {
+	Name    string
+	Healthy bool
+	Reason  string    // "not reported yet" until the first report
+	Since   time.Time // when Healthy last changed
+}
+
+// health is healthy while all of its components are (REFERENCE.md, 8.3).
+type health struct {
+	probe *service.Health // reports the state over gRPC and HTTP
+
+	mu         sync.Mutex
+	components []Component
+}
+
+// add adds a component. The function returned reports its state.
+func (h *health) add(name string, healthy bool) (report func(healthy bool, reason string)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := len(h.components)
+	h.components = append(h.components, Component{Name: name, Healthy: healthy, Reason: "not reported yet", Since: time.Now()})
+	h.probe.Set(h.healthy())
+	return func(healthy bool, reason string) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		c := &h.components[i]
+		if c.Healthy != healthy {
+			c.Healthy, c.Since = healthy, time.Now()
+		}
+		c.Reason = reason
+		h.probe.Set(h.healthy())
 	}
-	s.probe = service.NewHealth(&service.HealthOptions{Calls: s.method("Check")})
-	s.health.Notify(s.probe.Set)
-	return nil
+}
+
+// healthy requires the lock.
+func (h *health) healthy() bool {
+	return !slices.ContainsFunc(h.components, func(c Component) bool { return !c.Healthy })
+}
+
+// Healthy reports whether all components are healthy.
+func (s *Server) Healthy() bool {
+	s.health.mu.Lock()
+	defer s.health.mu.Unlock()
+	return s.health.healthy()
+}
+
+// Components returns the health of each part: the counter store and the configuration, if
+// the settings make health depend on them, the termination of the server, and what
+// AddComponent added.
+func (s *Server) Components() []Component {
+	s.health.mu.Lock()
+	defer s.health.mu.Unlock()
+	return slices.Clone(s.health.components)
+}
+
+// AddComponent makes the health of the server depend on a part of the program around it.
+// report may be called by any number of goroutines.
+func (s *Server) AddComponent(name string, healthy bool) (report func(healthy bool, reason string)) {
+	return s.health.add(name, healthy)
 }

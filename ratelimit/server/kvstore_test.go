@@ -129,7 +129,7 @@ func TestStoreTLS(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
 		"REDIS_URL": "127.0.0.1:6379", "REDIS_TLS": "true", "REDIS_TLS_CACERT": "/does/not/exist.pem",
 	})
-	_, err := server.New(r.set, nil)
+	_, err := server.New(t.Context(), r.set, nil)
 	require.ErrorContains(t, err, "/does/not/exist.pem")
 	require.ErrorContains(t, err, "KVSTORE_")
 }

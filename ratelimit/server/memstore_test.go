@@ -57,7 +57,7 @@ func TestMemoryCacheStore(t *testing.T) {
 
 func TestMemoryCacheStoreThatIsNotThere(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"BACKEND_TYPE": "memcache", "MEMCACHE_SRV": "_limits._tcp.nowhere.invalid"})
-	_, err := server.New(r.set, nil)
+	_, err := server.New(t.Context(), r.set, nil)
 	require.ErrorContains(t, err, "_limits._tcp.nowhere.invalid")
 	require.ErrorContains(t, err, "MEMSTORE_")
 }

@@ -2,128 +2,206 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/ratelimit/service"
 )
 
-// run starts what decisions need, then the decisions, and ends them in the opposite
-// order: the debug and scrape listeners answer, and statistics are sent, until the
-// last call has been answered.
+const (
+	handshakeTimeout = 5 * time.Second // for TLS and HTTP/2 on a new gRPC connection
+	// maxStreams limits the concurrent calls of a connection. Proxies share one connection
+	// among many requests, so the limit is high.
+	maxStreams         = 10_000
+	operationalTimeout = time.Second     // for open requests of the debug and scrape listeners at shutdown
+	configWarningAfter = 2 * time.Second // of waiting for a configuration
+)
+
+// run opens the operational listeners and starts everything that decisions need, then
+// serves decisions, and ends all in reverse order: the debug and scrape listeners respond,
+// and statistics are pushed, until the last call has ended.
 func (s *Server) run(ctx context.Context) error {
+	operational, err := listen(ctx, s.operationalEndpoints()...)
+	if err != nil {
+		return unlessDone(ctx, err)
+	}
+	addresses := Addresses{Debug: operational[0].Addr()}
+	tasks := append([]func(context.Context){
+		s.source,
+		func(ctx context.Context) { s.serveOperational(ctx, "debug", operational[0], s.debugHandler()) },
+	}, s.sinks...)
+	if s.scrape != nil {
+		addresses.Scrape = operational[1].Addr()
+		tasks = append(tasks, func(ctx context.Context) { s.serveOperational(ctx, "scrape", operational[1], s.scrape) })
+	}
+	if s.certs != nil {
+		tasks = append(tasks, s.watchCertificates)
+	}
+	if s.backend.watch != nil {
+		tasks = append(tasks, s.backend.watch)
+	}
+	s.addresses.Store(&addresses)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	operations, err := s.openOperations(ctx)
-	if err != nil {
-		return unlessEnded(ctx, err)
+	var group sync.WaitGroup
+	for _, task := range tasks {
+		group.Go(func() { task(background) })
 	}
-	s.addresses.Store(&Addresses{Debug: operations.debug.Addr(), Scrape: operations.scrapeAddr()})
-	var helpers errgroup.Group
-	for _, help := range s.helpers(operations) {
-		helpers.Go(func() error { help(background); return nil })
-	}
-	err = s.decide(ctx, operations)
+	err = s.runDecisions(ctx, addresses)
 	stop()
-	helpers.Wait()
+	group.Wait()
 	return err
 }
 
-// helpers are what runs beside the decisions. A helper that fails says so in the log;
-// decisions go on without it.
-func (s *Server) helpers(o *operations) []func(context.Context) {
-	all := []func(context.Context){
-		s.follow,
-		func(ctx context.Context) { s.serveOperations(ctx, "debug", o.debug, s.debugHandler()) },
+// unlessDone returns err unless ctx has ended, which is then the cause.
+func unlessDone(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
 	}
-	if o.scrape != nil {
-		all = append(all, func(ctx context.Context) { s.serveOperations(ctx, "scrape", o.scrape, s.scrape) })
-	}
-	if s.certs != nil {
-		all = append(all, s.watchCertificates)
-	}
-	if s.backend.watch != nil {
-		all = append(all, s.backend.watch)
-	}
-	return append(all, s.sinks...)
+	return err
 }
 
-// decide waits for the counter store and a configuration, opens the listeners for
-// decisions and serves until ctx ends.
-func (s *Server) decide(ctx context.Context, o *operations) error {
-	if err := s.tryDecisions(ctx); err != nil {
-		return unlessEnded(ctx, err)
+// serveOperational serves a listener for operators until ctx ends. Its failure does not end
+// the server. Open requests are cut off soon: recording a profile may take minutes.
+func (s *Server) serveOperational(ctx context.Context, name string, l net.Listener, h http.Handler) {
+	err := httpx.Serve(ctx, l, h, &httpx.ServeOptions{
+		WriteTimeout: maxProfile + time.Minute, DrainTimeout: operationalTimeout, Log: s.log,
+	})
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("a listener failed; rate limit decisions are not affected", "listener", name, "err", err)
 	}
-	if err := s.startBackend(ctx); err != nil {
+}
+
+// runDecisions waits for the counter store and a configuration, then serves decisions until
+// ctx ends.
+func (s *Server) runDecisions(ctx context.Context, addresses Addresses) error {
+	endpoints := s.decisionEndpoints()
+	// An address that can't be used is reported now, not after the wait.
+	tried, err := listen(ctx, endpoints...)
+	if err != nil {
+		return unlessDone(ctx, err)
+	}
+	if err := closeAll(tried); err != nil {
 		return err
+	}
+	if s.backend.start != nil {
+		if err := s.backend.start(ctx); err != nil {
+			return err
+		}
 	}
 	if !s.awaitConfiguration(ctx) {
 		return nil
 	}
-	d, err := s.openDecisions(ctx)
+	listeners, err := listen(ctx, endpoints...)
 	if err != nil {
-		return unlessEnded(ctx, err)
+		return unlessDone(ctx, err)
 	}
+	addresses.GRPC, addresses.HTTP = listeners[0].Addr(), listeners[1].Addr()
+	s.addresses.Store(&addresses)
+	return s.serveDecisions(ctx, listeners[0], listeners[1], func() {
+		s.log.Info("listening", "grpc", addresses.GRPC, "http", addresses.HTTP, "debug", addresses.Debug, "scrape", addresses.Scrape)
+		if s.opts.Listening != nil {
+			s.opts.Listening(addresses)
+		}
+	})
+}
+
+// serveDecisions serves both listeners until ctx ends and the drain delay has passed, or
+// until one of them fails.
+func (s *Server) serveDecisions(ctx context.Context, grpcListener, httpListener net.Listener, listening func()) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	group, failing := errgroup.WithContext(serving)
-	g := s.grpcServer()
-	group.Go(func() error { return serveGRPC(g, d.grpc) })
-	group.Go(func() error { return s.windUp(failing, g) })
-	group.Go(func() error { return s.serveHTTP(failing, d.http) })
+	group, serving := errgroup.WithContext(serving) // ends when a listener fails
+	g, handshakes := s.grpcServer(), &handshakeListener{Listener: grpcListener}
 	group.Go(func() error {
-		s.awaitEnd(ctx, failing)
-		stop()
+		if err := g.Serve(handshakes); !errors.Is(err, grpc.ErrServerStopped) {
+			return err
+		}
 		return nil
 	})
-	s.listening(o, d)
+	group.Go(func() error {
+		<-serving.Done()
+		s.shutDownGRPC(g, handshakes)
+		return nil
+	})
+	group.Go(func() error { return s.serveHTTP(serving, httpListener) })
+	group.Go(func() error {
+		defer stop()
+		select {
+		case <-ctx.Done():
+		case <-serving.Done():
+			return nil
+		}
+		s.reportTerminated(false, "the server is shutting down")
+		select {
+		case <-time.After(s.settings.ShutdownDrainDelay):
+		case <-serving.Done():
+		}
+		return nil
+	})
+	listening()
 	return group.Wait()
 }
 
-// awaitConfiguration reports false if ctx ended first (specification, "States and
-// transitions"; ruling 10).
+// awaitConfiguration reports false if ctx ended first (REFERENCE.md, 8.3).
 func (s *Server) awaitConfiguration(ctx context.Context) bool {
 	if s.settings.ForceStart {
 		return ctx.Err() == nil
 	}
-	select {
-	case <-s.configured:
-		return true
-	case <-time.After(waitingIsWorthALine):
-		s.log.Warn("waiting for a configuration before decisions are served; FORCE_START_WITHOUT_INITIAL_CONFIG=true would not wait")
-	case <-ctx.Done():
-		return false
-	}
-	select {
-	case <-s.configured:
-		return true
-	case <-ctx.Done():
-		return false
+	warning := time.NewTimer(configWarningAfter)
+	defer warning.Stop()
+	for {
+		select {
+		case <-s.configured:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-warning.C:
+			s.log.Warn("waiting for a configuration before serving; to start without one, set FORCE_START_WITHOUT_INITIAL_CONFIG=true")
+		}
 	}
 }
 
-const waitingIsWorthALine = 2 * time.Second
-
-// awaitEnd waits for the end of ctx, turns unhealthy and lets all go on for the drain
-// delay. If a listener fails there is no point in any of it.
-func (s *Server) awaitEnd(ctx, failing context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-failing.Done():
-		return
+func (s *Server) grpcServer() *grpc.Server {
+	opts := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(service.Codec()),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ConnectionTimeout(handshakeTimeout),
+		// The library adds jitter of 10% either way to the age.
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			MaxConnectionAge: s.settings.GRPCMaxConnectionAge, MaxConnectionAgeGrace: s.settings.GRPCMaxConnectionAgeGrace,
+		}),
 	}
-	s.termination.Fail("the server was told to end")
-	select {
-	case <-time.After(s.settings.ShutdownDrainDelay):
-	case <-failing.Done():
+	if s.certs != nil {
+		opts = append(opts, grpc.Creds(credentials.NewTLS(s.certs.Config("h2"))))
 	}
+	if s.tracing != nil {
+		opts = append(opts, grpc.StatsHandler(s.tracing.GRPC()))
+	}
+	g := grpc.NewServer(opts...)
+	s.service.Register(g)
+	s.health.probe.Register(g)
+	return g
 }
 
-// windUp waits for the end of ctx and ends the gRPC server: no new calls, and at the
-// deadline none at all. The HTTP server does the same at the same time.
-func (s *Server) windUp(ctx context.Context, g *grpc.Server) error {
-	<-ctx.Done()
-	s.probe.Close()
+// shutDownGRPC refuses new calls, and cuts off open ones after SHUTDOWN_TIMEOUT.
+func (s *Server) shutDownGRPC(g *grpc.Server, l *handshakeListener) {
+	s.health.probe.Close() // health watches would never end
+	l.abort()
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -132,18 +210,192 @@ func (s *Server) windUp(ctx context.Context, g *grpc.Server) error {
 	select {
 	case <-stopped:
 	case <-time.After(s.settings.ShutdownTimeout):
-		s.log.Warn("gRPC calls did not finish in time", "timeout", s.settings.ShutdownTimeout)
+		s.log.Warn("gRPC calls did not finish in time and were cut off", "timeout", s.settings.ShutdownTimeout)
 		g.Stop()
 		<-stopped
 	}
-	return nil
 }
 
-func (s *Server) listening(o *operations, d *decisions) {
-	a := Addresses{GRPC: d.grpc.Addr(), HTTP: d.http.Addr(), Debug: o.debug.Addr(), Scrape: o.scrapeAddr()}
-	s.addresses.Store(&a)
-	s.log.Info("listening", "grpc", a.GRPC, "http", a.HTTP, "debug", a.Debug, "scrape", a.Scrape)
-	if s.opts.Listening != nil {
-		s.opts.Listening(a)
+// serveHTTP serves decisions and health until ctx ends, and cuts off open requests after
+// SHUTDOWN_TIMEOUT.
+func (s *Server) serveHTTP(ctx context.Context, l net.Listener) error {
+	json := s.service.JSON()
+	if s.tracing != nil {
+		json = s.tracing.HTTP(json)
 	}
+	mux := http.NewServeMux()
+	mux.Handle("/json", json)
+	mux.Handle("/healthcheck", s.health.probe)
+	err := httpx.Serve(ctx, l, mux, &httpx.ServeOptions{DrainTimeout: s.settings.ShutdownTimeout, Log: s.log})
+	if err != nil && ctx.Err() != nil {
+		s.log.Warn("HTTP requests did not finish in time and were cut off", "err", err)
+		return nil
+	}
+	return err
+}
+
+// handshakeListener tracks connections that have not completed their handshakes. A gRPC
+// server waits for them when it stops, even if it does not stop gracefully.
+type handshakeListener struct {
+	net.Listener
+	mu      sync.Mutex
+	pending map[*handshakeConn]struct{}
+	aborted bool
+}
+
+// Accept implements net.Listener.
+func (l *handshakeListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &handshakeConn{Conn: conn, listener: l}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.aborted {
+		conn.Close()
+		return c, nil
+	}
+	if l.pending == nil {
+		l.pending = map[*handshakeConn]struct{}{}
+	}
+	l.pending[c] = struct{}{}
+	return c, nil
+}
+
+// abort closes all connections whose handshake has not ended, and new ones.
+func (l *handshakeListener) abort() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.aborted = true
+	for c := range l.pending {
+		c.Conn.Close()
+	}
+}
+
+func (l *handshakeListener) done(c *handshakeConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.pending, c)
+}
+
+type handshakeConn struct {
+	net.Conn
+	listener *handshakeListener
+}
+
+// SetDeadline implements net.Conn. The gRPC server sets a deadline for the handshake and
+// removes it afterwards.
+func (c *handshakeConn) SetDeadline(t time.Time) error {
+	if t.IsZero() {
+		c.listener.done(c)
+	}
+	return c.Conn.SetDeadline(t)
+}
+
+// Close implements net.Conn.
+func (c *handshakeConn) Close() error {
+	c.listener.done(c)
+	return c.Conn.Close()
+}
+
+// Addresses are where a server listens.
+type Addresses struct {
+	GRPC, HTTP, Debug net.Addr
+	Scrape            net.Addr // nil unless USE_SCRAPE is true
+}
+
+// ListenError is returned by Run if an address can't be listened on.
+type ListenError struct {
+	Setting string // the setting to change: GRPC_PORT, GRPC_UDS, PORT, DEBUG_PORT or SCRAPE_ADDR
+	Err     error  // contains the address
+}
+
+// Error names the address, the reason and the setting.
+func (e *ListenError) Error() string {
+	advice := "to a free port, or the host to an address of this machine"
+	switch e.Setting {
+	case "GRPC_UDS":
+		advice = "to an unused path in a writable directory"
+	case "SCRAPE_ADDR":
+		advice = "to host:port with a free port and an address of this machine"
+	}
+	return fmt.Sprintf("%v: set %s %s", e.Err, e.Setting, advice)
+}
+
+// Unwrap returns Err.
+func (e *ListenError) Unwrap() error { return e.Err }
+
+// endpoint is an address to listen on.
+type endpoint struct{ setting, network, address string }
+
+func tcp(setting, host string, port int) endpoint {
+	return endpoint{setting, "tcp", net.JoinHostPort(host, strconv.Itoa(port))}
+}
+
+func (s *Server) operationalEndpoints() []endpoint {
+	all := []endpoint{tcp("DEBUG_PORT", s.settings.DebugHost, s.settings.DebugPort)}
+	if s.scrape != nil {
+		all = append(all, endpoint{"SCRAPE_ADDR", "tcp", s.settings.ScrapeAddr})
+	}
+	return all
+}
+
+func (s *Server) decisionEndpoints() []endpoint {
+	grpcEndpoint := tcp("GRPC_PORT", s.settings.GRPCHost, s.settings.GRPCPort)
+	if path := s.settings.GRPCUDS; path != "" {
+		grpcEndpoint = endpoint{"GRPC_UDS", "unix", path}
+	}
+	return []endpoint{grpcEndpoint, tcp("PORT", s.settings.Host, s.settings.Port)}
+}
+
+// listen opens all endpoints or none.
+func listen(ctx context.Context, endpoints ...endpoint) ([]net.Listener, error) {
+	var all []net.Listener
+	for _, e := range endpoints {
+		var l net.Listener
+		var err error
+		if e.network == "unix" {
+			err = removeStale(e.address)
+		}
+		if err == nil {
+			l, err = new(net.ListenConfig).Listen(ctx, e.network, e.address)
+		}
+		if err != nil {
+			closeAll(all)
+			return nil, &ListenError{Setting: e.setting, Err: err}
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+func closeAll[C interface{ Close() error }](all []C) error {
+	var errs []error
+	for _, c := range all {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// removeStale removes a socket that nobody listens on: a killed server left it behind.
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSocket == 0:
+		return fmt.Errorf("%s exists and is not a socket", path)
+	}
+	conn, err := net.Dial("unix", path)
+	if err == nil {
+		conn.Close()
+		return fmt.Errorf("another process listens on %s", path)
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return err
+	}
+	return os.Remove(path)
 }

@@ -6,10 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	"github.com/ashlar-go/ashlar/internal/health"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
@@ -20,26 +21,24 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
-// Options are the choices that settings do not make. A nil *Options is the zero one.
+// Options are the optional parts of a Server. Nil, like each zero field, means the default.
 type Options struct {
-	// Log takes the server's log. Default: one by LOG_LEVEL and LOG_FORMAT on the
-	// standard error stream.
+	// Log receives the server's log. Default: NewLog, which writes to standard error.
 	Log *slog.Logger
-	// Files, if not nil, are the configuration, in place of what CONFIG_TYPE says. They
-	// do not change, so New fails if they are not valid.
+	// Files, if not nil, are the configuration, instead of the source that CONFIG_TYPE
+	// names. They never change, so New fails if they are invalid.
 	Files []config.File
-	// Store, if not nil, keeps the counters, in place of what BACKEND_TYPE says. Its
-	// owner closes it after Run.
+	// Store, if not nil, stores the counters, instead of the one that BACKEND_TYPE names.
+	// The caller closes it after Run.
 	Store ratelimit.Store
-	// Output takes statistics, if the settings turn all other ways to get them off.
-	// Default: the standard output stream.
+	// Output receives statistics if the settings disable every other way to export them.
+	// Default: standard output.
 	Output io.Writer
 	// Listening, if not nil, is called once, when all listeners are open.
 	Listening func(Addresses)
 }
 
-// Server is a rate limit server that has not run yet, runs, or has run. Make one with
-// New.
+// Server is a rate limit server. Create one with New, and close it unless Run was called.
 type Server struct {
 	settings *settings.Settings
 	opts     Options
@@ -48,54 +47,56 @@ type Server struct {
 	registry *stats.Registry
 	counts   counts
 	sinks    []func(context.Context)
-	scrape   http.Handler // nil for none
+	scrape   http.Handler // nil without a scrape listener
 	tracing  *tracing.Tracing
+	errorLog errorLog
 
-	health      *health.Health
-	probe       *service.Health   // health over gRPC and HTTP
-	config      *health.Component // nil if it does not count
-	termination *health.Component
+	health           *health
+	reportConfig     func(healthy bool, reason string)
+	reportTerminated func(healthy bool, reason string)
 
-	cache     *localcache.Cache
-	backend   *backend
-	engine    *ratelimit.Engine
-	service   *service.Service
-	complaint complaint
-	certs     *tlsfiles.Server // nil without TLS
-	source    source
+	cache   *localcache.Cache
+	backend *backend
+	engine  *ratelimit.Engine
+	service *service.Service
+	certs   *tlsfiles.Server          // nil without TLS
+	source  func(ctx context.Context) // follows the configuration until ctx ends
 
-	domains    atomic.Pointer[[]ratelimit.Domain] // what the engine's rules were made of
-	configured chan struct{}                      // closed when there is a configuration
-	once       sync.Once
+	domains    atomic.Pointer[[]ratelimit.Domain] // the configuration of the engine's rules
+	configured chan struct{}                      // closed when a configuration has been loaded
+	once       sync.Once                          // closes configured
 
-	ran       atomic.Bool
+	used      atomic.Bool        // Run or Close was called
+	stop      context.CancelFunc // ends Run
+	stopped   context.Context
+	ended     chan struct{} // closed when Run or Close has released everything
 	addresses atomic.Pointer[Addresses]
 }
 
-// New makes everything that needs no network, but for the look-up of MEMSTORE_SRV: it
-// reads certificates and mapping files and checks what settings.Parse could not. What it
-// makes is closed by Run; to do without, run it with a context that has ended. opts may
-// be nil.
-func New(s *settings.Settings, opts *Options) (*Server, error) {
-	srv := &Server{settings: s, configured: make(chan struct{})}
+// New creates a server. It reads certificates and mapping files, checks what
+// settings.Parse could not, and connects to nothing; the only use of the network is the
+// look-up of MEMSTORE_SRV. opts may be nil.
+func New(ctx context.Context, s *settings.Settings, opts *Options) (*Server, error) {
+	srv := &Server{settings: s, configured: make(chan struct{}), ended: make(chan struct{})}
+	srv.stopped, srv.stop = context.WithCancel(context.Background())
 	if opts != nil {
 		srv.opts = *opts
 	}
 	if srv.log = srv.opts.Log; srv.log == nil {
 		srv.log = NewLog(s)
 	}
-	for _, build := range []func() error{
-		srv.buildStatistics,
-		srv.buildHealth,
-		srv.buildTLS,
-		srv.buildTracing,
-		srv.buildEngine,
-		srv.buildService,
-		srv.buildSource,
+	srv.buildStatistics()
+	srv.health = &health{probe: service.NewHealth(&service.HealthOptions{Calls: srv.method("Check")})}
+	srv.reportTerminated = srv.health.add("termination", true)
+	srv.reportConfig = func(bool, string) {}
+	if s.HealthyWithConfig {
+		srv.reportConfig = srv.health.add("configuration", false)
+	}
+	for _, build := range []func(context.Context) error{
+		srv.buildSinks, srv.buildTLS, srv.buildTracing, srv.buildEngine, srv.buildSource,
 	} {
-		if err := build(); err != nil {
-			srv.abandon()
-			return nil, err
+		if err := build(ctx); err != nil {
+			return nil, errors.Join(err, srv.Close())
 		}
 	}
 	return srv, nil
@@ -103,30 +104,61 @@ func New(s *settings.Settings, opts *Options) (*Server, error) {
 
 // Run is New and Server.Run.
 func Run(ctx context.Context, s *settings.Settings, opts *Options) error {
-	srv, err := New(s, opts)
+	srv, err := New(ctx, s, opts)
 	if err != nil {
 		return err
 	}
 	return srv.Run(ctx)
 }
 
-// Run runs the server until ctx ends and all has been wound up, or until something
-// makes it impossible to go on. It returns nil after an orderly end. A server runs
+// Run serves until ctx ends or Close is called, and then shuts down; or until an error
+// makes it impossible to serve. It returns nil after an orderly shutdown. It can be called
 // once.
 func (s *Server) Run(ctx context.Context) error {
-	if !s.ran.CompareAndSwap(false, true) {
-		return errors.New("server: Run was called before; make a new one")
+	if !s.used.CompareAndSwap(false, true) {
+		return errors.New("server: Run or Close was called before: create another server")
 	}
+	defer close(s.ended)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.stopped, cancel)()
 	err := s.run(ctx)
-	s.probe.Close()
-	if s.tracing != nil {
-		s.endTracing(ctx)
-	}
-	return errors.Join(err, s.closeBackend())
+	return errors.Join(err, s.release())
 }
 
-// Addresses are where the server listens. What does not listen yet is nil: Debug and
-// Scrape come first, GRPC and HTTP when there is a configuration.
+// Close releases what New created. If the server is running, Close ends Run as the end of
+// its context does, waits for it, and returns nil: Run returns the errors.
+func (s *Server) Close() error {
+	s.stop()
+	if !s.used.CompareAndSwap(false, true) {
+		<-s.ended
+		return nil
+	}
+	defer close(s.ended)
+	return s.release()
+}
+
+func (s *Server) release() error {
+	s.stop()
+	s.health.probe.Close()
+	if s.tracing != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), lastSpansTimeout)
+		defer cancel()
+		if err := s.tracing.Shutdown(ctx); err != nil {
+			s.log.Warn("not all spans could be sent", "err", err)
+		}
+	}
+	if s.backend == nil || s.backend.close == nil {
+		return nil
+	}
+	return s.backend.close()
+}
+
+// lastSpansTimeout limits how long the shutdown waits for unsent spans.
+const lastSpansTimeout = 5 * time.Second
+
+// Addresses returns where the server listens. Listeners that are not open yet are nil:
+// Debug and Scrape open first, GRPC and HTTP when a configuration has been loaded.
 func (s *Server) Addresses() Addresses {
 	if a := s.addresses.Load(); a != nil {
 		return *a
@@ -134,11 +166,33 @@ func (s *Server) Addresses() Addresses {
 	return Addresses{}
 }
 
-// Statistics is where the server counts what it does.
+// Statistics returns the server's statistics.
 func (s *Server) Statistics() *stats.Registry { return s.registry }
 
-// Engine is what decides. Rules given to its Use stay until the next configuration.
+// Engine returns the engine that decides. Rules passed to its Use stay in effect until the
+// next configuration is loaded.
 func (s *Server) Engine() *ratelimit.Engine { return s.engine }
 
-// Health says how the server is. Programs that embed it may add components.
-func (s *Server) Health() *health.Health { return s.health }
+// NewLog returns a logger with LOG_LEVEL and LOG_FORMAT that writes to standard error.
+func NewLog(s *settings.Settings) *slog.Logger { return NewLogTo(os.Stderr, s) }
+
+// NewLogTo is NewLog with another destination.
+func NewLogTo(w io.Writer, s *settings.Settings) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
+		level = slog.LevelWarn // settings.Parse has checked it
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if s.LogFormat != "json" {
+		return slog.New(slog.NewTextHandler(w, opts))
+	}
+	// Logstash names of the reference service.
+	names := map[string]string{slog.MessageKey: "@message", slog.TimeKey: "@timestamp"}
+	opts.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
+		if name := names[a.Key]; name != "" && len(groups) == 0 {
+			a.Key = name
+		}
+		return a
+	}
+	return slog.New(slog.NewJSONHandler(w, opts))
+}

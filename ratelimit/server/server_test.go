@@ -98,7 +98,7 @@ func (r *running) run() *running {
 	r.t.Helper()
 	r.up = make(chan server.Addresses, 1)
 	var err error
-	r.srv, err = server.New(r.set, &server.Options{
+	r.srv, err = server.New(r.t.Context(), r.set, &server.Options{
 		Log:       server.NewLogTo(r.log, r.set),
 		Store:     r.store,
 		Listening: func(a server.Addresses) { r.up <- a },

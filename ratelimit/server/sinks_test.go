@@ -84,7 +84,7 @@ func TestStatisticsOnOutput(t *testing.T) {
 		"DISABLE_STATS": "false", "USE_PUSHSTATS": "false", "STATS_FLUSH_INTERVAL": "1h",
 	})
 	var out lockedBuffer
-	srv, err := server.New(r.set, &server.Options{Log: server.NewLogTo(r.log, r.set), Output: &out, Listening: func(server.Addresses) { close(r.done) }})
+	srv, err := server.New(t.Context(), r.set, &server.Options{Log: server.NewLogTo(r.log, r.set), Output: &out, Listening: func(server.Addresses) { close(r.done) }})
 	require.NoError(t, err)
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
@@ -106,7 +106,7 @@ func TestBadMapping(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
 		"DISABLE_STATS": "false", "USE_SCRAPE": "true", "SCRAPE_ADDR": "127.0.0.1:0", "SCRAPE_MAPPER_YAML": file,
 	})
-	_, err := server.New(r.set, nil)
+	_, err := server.New(t.Context(), r.set, nil)
 	require.ErrorContains(t, err, "SCRAPE_MAPPER_YAML")
 	require.ErrorContains(t, err, file)
 }

@@ -12,13 +12,11 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
-// source follows the configuration until its context ends.
-type source func(context.Context)
+// maxWarnings limits how many warnings of a configuration are logged.
+const maxWarnings = 50
 
-func (s *Server) follow(ctx context.Context) { s.source(ctx) }
-
-// buildSource settles where the configuration comes from.
-func (s *Server) buildSource() error {
+// buildSource creates the source of the configuration.
+func (s *Server) buildSource(context.Context) error {
 	if s.opts.Files != nil {
 		return s.useFiles(s.opts.Files)
 	}
@@ -29,30 +27,34 @@ func (s *Server) buildSource() error {
 	return nil
 }
 
-// use puts rules to use.
+// use makes rules effective.
 func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain) {
 	s.engine.Use(rules)
 	s.domains.Store(&domains)
 	s.counts.loadSuccess.Add(1)
 	s.counts.loadOK.Set(1)
-	s.config.Set(rules.Len() > 0, fmt.Sprintf("%d domains are loaded", rules.Len()))
+	s.reportConfig(rules.Len() > 0, fmt.Sprintf("%d domains loaded", rules.Len()))
 	s.once.Do(func() { close(s.configured) })
 }
 
-// reject counts and logs a configuration that can't be used. What was in use stays.
+// reject counts and logs an invalid configuration. The previous one stays active.
 func (s *Server) reject(err error) {
-	for _, fault := range each(err) {
+	faults := []error{err}
+	if all, ok := errors.AsType[config.Faults](err); ok {
+		faults = all.Unwrap()
+	}
+	for _, fault := range faults {
 		s.log.Error("error loading configuration", "err", fault)
 	}
 	s.counts.loadError.Add(1)
 	s.counts.loadOK.Set(0)
 }
 
-// useFiles uses a configuration that does not change.
+// useFiles uses a configuration that never changes.
 func (s *Server) useFiles(list []config.File) error {
 	c, err := config.Parse(list, s.configOptions())
 	if err != nil {
-		return fmt.Errorf("the configuration can't be loaded:\n%w", err)
+		return fmt.Errorf("invalid configuration:\n%w", err)
 	}
 	s.useConfig(c)
 	s.source = func(ctx context.Context) { <-ctx.Done() }
@@ -69,8 +71,8 @@ func (s *Server) useConfig(c *config.Config) {
 	s.use(c.Ruleset, c.Domains)
 }
 
-// followFiles loads the files and follows their changes. Statistics of loading are
-// those of the reference service's file loader (1.14).
+// followFiles loads the files, and reloads them when they change. Its statistics are
+// those of the reference service's file loader (REFERENCE.md, 5.1).
 func (s *Server) followFiles(ctx context.Context) {
 	attempts := s.registry.Counter("runtime.load_attempts")
 	failures := s.registry.Counter("runtime.load_failures")
@@ -83,7 +85,7 @@ func (s *Server) followFiles(ctx context.Context) {
 	failed := func(err error) {
 		attempts.Add(1)
 		if _, ok := errors.AsType[config.Faults](err); !ok {
-			failures.Add(1) // the files could not even be read
+			failures.Add(1) // the files could not be read
 		}
 		s.reject(err)
 	}
@@ -95,7 +97,7 @@ func (s *Server) followFiles(ctx context.Context) {
 	if err == nil {
 		return
 	}
-	s.log.Error("configuration files are not watched; a change needs a restart", "err", err)
+	s.log.Error("configuration files are not watched; changes need a restart", "err", err)
 	if c, err := config.LoadDir(dir, opts.Load); err != nil {
 		failed(err)
 	} else {
@@ -103,7 +105,7 @@ func (s *Server) followFiles(ctx context.Context) {
 	}
 }
 
-// buildDiscovery prepares a client of the configuration server.
+// buildDiscovery creates a client of the configuration server.
 func (s *Server) buildDiscovery() error {
 	set := s.settings
 	opts := &xds.Options{
@@ -145,32 +147,21 @@ func (s *Server) useUpdate(u *xds.Update) error {
 	return nil
 }
 
-// rejectUpdate is told of refused updates and of lost connections. Only the former
-// are errors of the configuration.
+// rejectUpdate logs rejected updates and lost connections. Only the former are errors of
+// the configuration.
 func (s *Server) rejectUpdate(err error) {
 	if _, ok := errors.AsType[*xds.ConnectionError](err); ok {
-		s.log.Warn("configuration server", "err", err)
+		s.log.Warn("connection to the configuration server", "err", err)
 		return
 	}
 	s.reject(err)
 }
 
-// maxWarnings is how many warnings are worth a line each.
-const maxWarnings = 50
-
 func logWarnings[W error](s *Server, warnings []W) {
-	for i, w := range warnings {
-		if i == maxWarnings {
-			s.log.Warn("more warnings about the configuration are left out", "left_out", len(warnings)-i)
-			return
-		}
+	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
 		s.log.Warn("configuration", "warning", w)
 	}
-}
-
-func each(err error) []error {
-	if faults, ok := errors.AsType[config.Faults](err); ok {
-		return faults.Unwrap()
+	if omitted := len(warnings) - maxWarnings; omitted > 0 {
+		s.log.Warn("more warnings about the configuration are omitted", "omitted", omitted)
 	}
-	return []error{err}
 }

@@ -1,21 +1,32 @@
 package server
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
+	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
+	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
 
-// counts are the statistics of the server itself (reference 1.14). They are there from
-// the start, so that a first error is seen to be one more than none.
+// counts are the statistics of the server itself (REFERENCE.md, 5.1). They exist from the
+// start, so that the first error is an increase.
 type counts struct {
 	loadSuccess, loadError     *ratelimit.Counter
-	loadOK                     *stats.Gauge // 1 if the last load succeeded, 0 if it was refused or there was none
+	loadOK                     *stats.Gauge // 1 if the last load succeeded
 	storeErrors, serviceErrors *ratelimit.Counter
 }
 
-func (s *Server) buildStatistics() error {
+func (s *Server) buildStatistics() {
 	r := stats.New(&stats.Options{Keep: max(10*time.Minute, 3*s.settings.StatsFlushInterval)})
 	s.registry = r
 	s.counts = counts{
@@ -26,10 +37,14 @@ func (s *Server) buildStatistics() error {
 		serviceErrors: r.Counter("ratelimit.service.call.should_rate_limit.service_error"),
 	}
 	r.Source(stats.GoRuntime)
-	return s.buildSinks()
 }
 
 // method is the statistics of a gRPC method.
+type method struct {
+	total *ratelimit.Counter
+	time  *stats.Timer
+}
+
 func (s *Server) method(name string) *method {
 	return &method{
 		total: s.registry.Counter("ratelimit_server." + name + ".total_requests"),
@@ -37,13 +52,94 @@ func (s *Server) method(name string) *method {
 	}
 }
 
-type method struct {
-	total *ratelimit.Counter
-	time  *stats.Timer
-}
-
-// Record counts one call.
+// Record implements service.Recorder.
 func (m *method) Record(took time.Duration) {
 	m.total.Add(1)
 	m.time.Record(took)
+}
+
+// buildSinks creates everything that exports statistics. If the settings enable nothing,
+// they are written to standard output (REFERENCE.md, 5.4).
+func (s *Server) buildSinks(context.Context) error {
+	set := s.settings
+	if set.DisableStats {
+		return nil
+	}
+	tags := make([]stats.Tag, len(set.ExtraTags))
+	for i, p := range set.ExtraTags {
+		tags[i] = stats.Tag(p)
+	}
+	addr := net.JoinHostPort(set.PushStatsHost, strconv.Itoa(set.PushStatsPort))
+	if set.UsePushStats {
+		log := s.log
+		if set.PushStatsByDefault {
+			log = slog.New(infoHandler{s.log.Handler()}) // nobody asked for statistics to be pushed
+		}
+		if err := s.addSink(statsd.New(s.registry, addr, &statsd.Options{
+			Network: set.PushStatsProtocol, FlushInterval: set.StatsFlushInterval, Tags: tags, Log: log,
+		})); err != nil {
+			return err
+		}
+	}
+	if set.UseAgentStats {
+		opts := &statsd.Options{FlushInterval: set.StatsFlushInterval, Tags: tags, Log: s.log}
+		for _, m := range set.Mogrifiers {
+			opts.Mogrifiers = append(opts.Mogrifiers, statsd.Mogrifier(m))
+		}
+		if err := s.addSink(statsd.NewAgent(s.registry, addr, opts)); err != nil {
+			return err
+		}
+	}
+	if set.UseScrape {
+		return s.buildScrape(tags)
+	}
+	if set.UsePushStats || set.UseAgentStats {
+		return nil
+	}
+	return s.addSink(statsd.NewWriter(s.registry, cmp.Or[io.Writer](s.opts.Output, os.Stdout), &statsd.Options{
+		FlushInterval: set.StatsFlushInterval, Tags: tags, Log: s.log,
+	}))
+}
+
+func (s *Server) addSink(sink *statsd.Sink, err error) error {
+	if err != nil {
+		return fmt.Errorf("statistics: %w", err)
+	}
+	s.sinks = append(s.sinks, func(ctx context.Context) {
+		if err := sink.Run(ctx); err != nil {
+			s.log.Error("statistics are not pushed", "err", err)
+		}
+	})
+	return nil
+}
+
+// buildScrape creates the handler of the scrape listener, which serves a single path.
+func (s *Server) buildScrape(tags []stats.Tag) error {
+	e, err := prom.New(s.registry, &prom.Options{
+		MapperFile:                 s.settings.ScrapeMapperYAML,
+		ResponseTimeAsMilliseconds: s.settings.ScrapeMilliseconds,
+		Tags:                       tags,
+		Log:                        s.log,
+	})
+	if err != nil {
+		return fmt.Errorf("metrics for scrapers (SCRAPE_MAPPER_YAML, EXTRA_TAGS): %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(s.settings.ScrapePath, e.Handler())
+	s.scrape = mux
+	return nil
+}
+
+// infoHandler logs warnings and errors at level INFO.
+type infoHandler struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h infoHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.Handler.Enabled(ctx, min(level, slog.LevelInfo))
+}
+
+// Handle implements slog.Handler.
+func (h infoHandler) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = min(r.Level, slog.LevelInfo)
+	return h.Handler.Handle(ctx, r)
 }

@@ -92,7 +92,7 @@ func TestBadCertificates(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
 		"GRPC_SERVER_USE_TLS": "true", "GRPC_SERVER_TLS_CERT": cert, "GRPC_SERVER_TLS_KEY": otherKey,
 	})
-	_, err := server.New(r.set, nil)
+	_, err := server.New(t.Context(), r.set, nil)
 	require.ErrorContains(t, err, "GRPC_SERVER_TLS_KEY")
 	require.ErrorContains(t, err, otherKey)
 }

@@ -1,0 +1,4 @@
+package server
+
+// ServeDecisions is serveDecisions, for listeners that fail.
+var ServeDecisions = (*Server).serveDecisions

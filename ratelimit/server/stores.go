@@ -1,0 +1,317 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
+	"github.com/ashlar-go/ashlar/ratelimit/store/breaker"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
+	"github.com/ashlar-go/ashlar/ratelimit/tracing"
+)
+
+// backend is where counters are stored. Its functions may be nil.
+type backend struct {
+	store     ratelimit.Store
+	perSecond ratelimit.Store             // nil without a separate store for per-second limits
+	fallback  ratelimit.Store             // nil for stores that are always reachable
+	start     func(context.Context) error // waits until the stores are reachable
+	watch     func(context.Context)       // runs while the server serves
+	close     func() error
+}
+
+func (s *Server) openBackend(ctx context.Context) (*backend, error) {
+	if s.opts.Store != nil {
+		return &backend{store: s.opts.Store}, nil
+	}
+	s.log.Info("counter store", "backend", s.settings.Backend, "because", s.settings.BackendReason)
+	switch s.settings.Backend {
+	case settings.Embedded:
+		return &backend{store: memstore.New(&memstore.Options{MaxBytes: s.settings.EmbeddedMaxBytes})}, nil
+	case settings.KVStore:
+		return s.openKVStores()
+	case settings.MemStore:
+		return s.openMemStore(ctx)
+	}
+	return nil, fmt.Errorf("BACKEND_TYPE: unknown value %q: use %s, %s or %s", s.settings.Backend, settings.Embedded, settings.KVStore, settings.MemStore)
+}
+
+// guard adds spans, circuit breakers and a fallback store to a backend.
+func (s *Server) guard(b *backend, span string) *backend {
+	if s.tracing != nil {
+		b.store = s.tracing.Store(b.store, span)
+		if b.perSecond != nil {
+			b.perSecond = s.tracing.PerSecondStore(b.perSecond, span)
+		}
+	}
+	b.fallback = memstore.New(&memstore.Options{MaxBytes: s.settings.EmbeddedMaxBytes})
+	if s.settings.BreakerFailures == 0 {
+		return b
+	}
+	b.store = s.breaker("ratelimit.store_breaker.", b.store)
+	if b.perSecond != nil {
+		b.perSecond = s.breaker("ratelimit.per_second_store_breaker.", b.perSecond)
+	}
+	return b
+}
+
+func (s *Server) breaker(prefix string, store ratelimit.Store) ratelimit.Store {
+	guarded, b := breaker.New(store, &breaker.Options{
+		Failures: s.settings.BreakerFailures, Wait: s.settings.BreakerWait, MaxWait: s.settings.BreakerMaxWait, Log: s.log,
+	})
+	s.registry.Source(func(to stats.Reader) {
+		to.Gauge(prefix+"state", uint64(b.State()))
+		to.Counter(prefix+"opened", b.Opened())
+		to.Counter(prefix+"refused", b.Refused())
+	})
+	return guarded
+}
+
+// every calls do at intervals until the context ends.
+func every(interval time.Duration, do func(context.Context)) func(context.Context) {
+	return func(ctx context.Context) {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				do(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// clientTLS returns nil if TLS is off.
+func (s *Server) clientTLS(on bool, files tlsfiles.ClientFiles) (*tls.Config, error) {
+	if !on {
+		return nil, nil
+	}
+	return tlsfiles.ClientConfig(files, &tlsfiles.Options{Log: s.log})
+}
+
+// kvStore is a redisstore: one server, a group with sentinels, or a cluster.
+type kvStore interface {
+	ratelimit.Store
+	WaitReady(context.Context, *redisstore.Backoff) error
+	Ping(context.Context) error
+	Stats() redisstore.Stats
+	Close() error
+}
+
+// openKVStores opens the key-value store, and the one of per-second limits.
+func (s *Server) openKVStores() (*backend, error) {
+	var stores []kvStore
+	for _, c := range []struct {
+		on               bool
+		kv               *settings.KV
+		settings, prefix string
+	}{
+		{true, &s.settings.KVStore, "KVSTORE_*", "ratelimit.redis_pool."},
+		{s.settings.UsePerSecond, &s.settings.KVStorePerSecond, "KVSTORE_PERSECOND_*", "ratelimit.redis_per_second_pool."},
+	} {
+		if !c.on {
+			continue
+		}
+		store, err := s.newKVStore(c.kv)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("key-value store (%s): %w", c.settings, err), closeAll(stores))
+		}
+		stores = append(stores, store)
+		s.registry.Source(func(to stats.Reader) {
+			pool := store.Stats()
+			to.Gauge(c.prefix+"cx_active", uint64(max(pool.Active, 0)))
+			to.Counter(c.prefix+"cx_total", pool.Total)
+			to.Counter(c.prefix+"cx_local_close", pool.Closed)
+		})
+	}
+	b := &backend{
+		store: stores[0],
+		start: func(ctx context.Context) error { return s.awaitKVStores(ctx, stores) },
+		close: func() error { return closeAll(stores) },
+	}
+	if len(stores) > 1 {
+		b.perSecond = stores[1]
+	}
+	if s.settings.KVStoreHealthCheck {
+		b.watch = s.watchConnections(stores)
+	}
+	return s.guard(b, tracing.SpanRedis), nil
+}
+
+func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
+	set := s.settings
+	config, err := s.clientTLS(kv.TLS, tlsfiles.ClientFiles{
+		CACert: set.KVStoreCACert, Cert: set.KVStoreClientCert, Key: set.KVStoreClientKey, SkipHostnameVerification: set.KVStoreSkipHostname,
+	})
+	if err != nil {
+		return nil, err
+	}
+	opts := &redisstore.Options{
+		Auth:           kv.Auth,
+		PoolSize:       kv.PoolSize,
+		OnEmpty:        map[string]redisstore.OnEmpty{settings.PoolError: redisstore.Fail, settings.PoolWait: redisstore.Wait}[kv.PoolOnEmpty],
+		OnEmptyWait:    kv.PoolOnEmptyWait,
+		Timeout:        kv.Timeout,
+		PipelineWindow: kv.PipelineWindow,
+		Parallelism:    kv.PipelineParallelism,
+		TLS:            config,
+		Log:            s.log,
+	}
+	if kv.PoolOnEmptyWait == 0 {
+		opts.OnEmptyWait = -1 // to the store 0 means the default
+	}
+	master, nodes := kv.Nodes()
+	switch kv.Type {
+	case settings.Sentinel:
+		opts.SentinelAuth = kv.SentinelAuth
+		return redisstore.NewSentinel(master, nodes, opts)
+	case settings.Cluster:
+		return redisstore.NewCluster(nodes, opts)
+	}
+	return redisstore.New(nodes[0], opts)
+}
+
+// awaitKVStores waits for one store after the other, for KVSTORE_STARTUP_MAX_ELAPSED_TIME
+// at most. The end of ctx is not an error.
+func (s *Server) awaitKVStores(ctx context.Context, stores []kvStore) error {
+	backoff := &redisstore.Backoff{
+		Initial: s.settings.KVStoreStartupInitial, Max: s.settings.KVStoreStartupMax, MaxElapsed: s.settings.KVStoreStartupMaxElapsed,
+	}
+	addresses := []string{"KVSTORE_URL " + s.settings.KVStore.URL, "KVSTORE_PERSECOND_URL " + s.settings.KVStorePerSecond.URL}
+	for i, store := range stores {
+		if err := store.WaitReady(ctx, backoff); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("key-value store (%s): %w", addresses[i], err)
+		}
+	}
+	return nil
+}
+
+// connectionCheck is the interval of checks for connections.
+const connectionCheck = time.Second
+
+// watchConnections makes the server unhealthy while one of the stores has no connection
+// (REFERENCE.md, 8.3). It opens connections itself: an unhealthy server receives no calls
+// that would.
+func (s *Server) watchConnections(stores []kvStore) func(context.Context) {
+	report := s.health.add("counter store", true)
+	return every(connectionCheck, func(ctx context.Context) {
+		for _, store := range stores {
+			if store.Stats().Active > 0 {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(ctx, connectionCheck)
+			err := store.Ping(ctx)
+			cancel()
+			if err != nil {
+				report(false, "no connection: "+err.Error())
+				return
+			}
+		}
+		report(true, "connected")
+	})
+}
+
+// openMemStore opens the memcached store. It looks up the SRV record at once: the nodes
+// determine where counters are.
+func (s *Server) openMemStore(ctx context.Context) (*backend, error) {
+	store, err := s.newMemStore(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("memcached store (MEMSTORE_*): %w", err)
+	}
+	s.registry.Source(memStoreStatistics(store))
+	return s.guard(&backend{
+		store: store,
+		start: func(ctx context.Context) error {
+			// Like the reference service, the server starts without some of its nodes.
+			if err := store.Ping(ctx); err != nil && ctx.Err() == nil {
+				s.log.Warn("memcached nodes do not respond", "err", err)
+			}
+			return nil
+		},
+		watch: s.watchNodes(store),
+		close: func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), lastIncrementsTimeout)
+			defer cancel()
+			if err := store.Close(ctx); err != nil {
+				s.log.Warn("not all increments reached memcached", "err", err)
+			}
+			return nil
+		},
+	}, tracing.SpanMemcached), nil
+}
+
+// lastIncrementsTimeout limits how long the shutdown waits for pending increments.
+const lastIncrementsTimeout = 5 * time.Second
+
+func (s *Server) newMemStore(ctx context.Context) (*memcachestore.Store, error) {
+	set := s.settings
+	config, err := s.clientTLS(set.MemStoreTLS, tlsfiles.ClientFiles{
+		CACert: set.MemStoreCACert, Cert: set.MemStoreClientCert, Key: set.MemStoreClientKey, SkipHostnameVerification: set.MemStoreSkipHostname,
+	})
+	if err != nil {
+		return nil, err
+	}
+	opts := &memcachestore.Options{MaxIdleConns: set.MemStoreMaxIdleConns, TLS: config, Log: s.log}
+	if set.MemStoreSRV != "" {
+		return memcachestore.NewSRV(ctx, set.MemStoreSRV, set.MemStoreSRVRefresh, opts)
+	}
+	return memcachestore.New(set.MemStoreHostPort, opts)
+}
+
+// nodeCheck is the interval of checks of the nodes, and their timeout.
+const nodeCheck = 2 * time.Second
+
+// watchNodes makes the server unhealthy while no node responds. A single node that fails
+// affects only its own counters, and is seen by all servers: if it made them unhealthy,
+// none would be left. (The reference service is never healthy with this kind of store.)
+func (s *Server) watchNodes(store *memcachestore.Store) func(context.Context) {
+	report := s.health.add("counter store", true)
+	return every(nodeCheck, func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, nodeCheck)
+		defer cancel()
+		err := store.Ping(ctx)
+		failed := 0
+		if list, ok := err.(interface{ Unwrap() []error }); ok {
+			failed = len(list.Unwrap()) // one for each node
+		}
+		nodes := len(slices.Compact(slices.Sorted(slices.Values(store.Nodes()))))
+		report(failed < nodes, fmt.Sprintf("%d of %d nodes do not respond", failed, nodes))
+	})
+}
+
+// memStoreStatistics are those of the reference service, and some of our own
+// (REFERENCE.md, 5.1).
+func memStoreStatistics(store *memcachestore.Store) func(stats.Reader) {
+	const prefix = "ratelimit.memcache."
+	return func(to stats.Reader) {
+		s := store.Stats()
+		for _, c := range []struct {
+			name  string
+			codes memcachestore.Codes
+		}{{"multiget", s.MultiGet}, {"increment", s.Increment}, {"add", s.Add}} {
+			count := func(code string, n uint64) {
+				to.Counter(stats.Tagged(prefix+c.name, stats.Tag{Name: "code", Value: code}), n)
+			}
+			count("success", c.codes.Success)
+			count("error", c.codes.Error)
+			count("miss", c.codes.Miss)
+			count("not_stored", c.codes.NotStored)
+		}
+		to.Counter(prefix+"keys_requested", s.KeysRequested)
+		to.Counter(prefix+"keys_found", s.KeysFound)
+		to.Counter(prefix+"increments_held", s.Held)
+		to.Counter(prefix+"hits_lost", s.Lost)
+		to.Gauge(prefix+"increments_pending", uint64(max(s.Pending, 0)))
+	}
+}
