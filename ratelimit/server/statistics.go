@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -71,12 +70,8 @@ func (s *Server) buildSinks(context.Context) error {
 	}
 	addr := net.JoinHostPort(set.PushStatsHost, strconv.Itoa(set.PushStatsPort))
 	if set.UsePushStats {
-		log := s.log
-		if set.PushStatsByDefault {
-			log = slog.New(infoHandler{s.log.Handler()}) // nobody asked for statistics to be pushed
-		}
 		if err := s.addSink(statsd.New(s.registry, addr, &statsd.Options{
-			Network: set.PushStatsProtocol, FlushInterval: set.StatsFlushInterval, Tags: tags, Log: log,
+			Network: set.PushStatsProtocol, FlushInterval: set.StatsFlushInterval, Tags: tags, Log: s.log,
 		})); err != nil {
 			return err
 		}
@@ -128,18 +123,4 @@ func (s *Server) buildScrape(tags []stats.Tag) error {
 	mux.Handle(s.settings.ScrapePath, e.Handler())
 	s.scrape = mux
 	return nil
-}
-
-// infoHandler logs warnings and errors at level INFO.
-type infoHandler struct{ slog.Handler }
-
-// Enabled implements slog.Handler.
-func (h infoHandler) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.Handler.Enabled(ctx, min(level, slog.LevelInfo))
-}
-
-// Handle implements slog.Handler.
-func (h infoHandler) Handle(ctx context.Context, r slog.Record) error {
-	r.Level = min(r.Level, slog.LevelInfo)
-	return h.Handler.Handle(ctx, r)
 }

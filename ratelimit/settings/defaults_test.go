@@ -209,7 +209,7 @@ func TestDefault(t *testing.T) {
 		ConfigType: settings.File, RuntimeRoot: "/srv/runtime_data/current", RuntimeAppDirectory: "config", RuntimeWatchRoot: true,
 		XDSNodeID: "default", XDSServerURL: "localhost:18000", XDSRetryInterval: 3 * time.Second,
 		XDSBackoffInitial: 10 * time.Second, XDSBackoffMax: time.Minute, XDSBackoffFactor: 0.5, XDSBackoffJitter: true,
-		StatsFlushInterval: 10 * time.Second, UsePushStats: true, PushStatsByDefault: true, PushStatsHost: "localhost", PushStatsPort: 8125,
+		StatsFlushInterval: 10 * time.Second, UsePushStats: true, PushStatsHost: "localhost", PushStatsPort: 8125,
 		PushStatsProtocol: "tcp", ScrapeAddr: ":9090", ScrapePath: "/metrics",
 		ExpirationJitter: 300, NearLimitRatio: 0.8, EmbeddedMaxBytes: 512 << 20,
 		OnStoreFailure: "error", BreakerFailures: 10, BreakerWait: time.Second, BreakerMaxWait: 10 * time.Second,

@@ -85,7 +85,6 @@ func read(environ map[string]string) *reading {
 	r := &reading{Reading: settings.Read(table(s), environ, nil), Settings: s, environ: environ}
 	r.readMogrifiers()
 	r.chooseBackend()
-	s.PushStatsByDefault = !r.IsSet(r.FirstSet("USE_PUSHSTATS", "PUSHSTATS_HOST", "PUSHSTATS_PORT", "PUSHSTATS_PROTOCOL"))
 	for _, k := range []*KV{&s.KVStore, &s.KVStorePerSecond} {
 		if k.SocketType == "" || k.Type != Single {
 			k.SocketType = SocketTCP

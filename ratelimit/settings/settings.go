@@ -52,7 +52,6 @@ type Settings struct {
 	UsePushStats, UseAgentStats, UseScrape bool
 	PushStatsHost                          string
 	PushStatsPort                          int
-	PushStatsByDefault                     bool   // USE_PUSHSTATS, PUSHSTATS_HOST, _PORT and _PROTOCOL are all unset
 	PushStatsProtocol                      string // tcp or udp
 	AgentMogrifiers                        []string
 	ScrapeAddr, ScrapePath                 string
