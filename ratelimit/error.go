@@ -49,6 +49,10 @@ func sentinelError(kind ErrorKind, sentinel error) error {
 	return &Error{Kind: kind, Message: sentinel.Error(), Err: sentinel}
 }
 
+// ErrOverloaded is wrapped by the errors of a Store that refused a call because this
+// process has too many calls to it under way. It says nothing about the store's health.
+var ErrOverloaded = errors.New("local overload")
+
 // KindOf is the kind of the first *Error in err's tree, 0 if there is none.
 func KindOf(err error) ErrorKind {
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -42,7 +42,7 @@ func limit(s *Settings, clients *httpx.Clients, log *slog.Logger) (layer httpx.M
 		closeStore = redis.Close
 		// Without its Redis each server counts by itself: some limit is better than none.
 		opts.OnStoreFailure, opts.Fallback = ratelimit.FailLocal, store
-		store, _ = breaker.New(redis, &breaker.Options{Log: log})
+		store = breaker.New(redis, &breaker.Options{Log: log}).Store()
 	}
 	limiter, err := ratelimit.NewLimiter("requests", store, ratelimit.Per(uint32(s.RateLimit), ratelimit.Minute), opts)
 	if err != nil {

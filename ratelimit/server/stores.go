@@ -65,7 +65,7 @@ func (s *Server) guard(b *backend, span string) *backend {
 }
 
 func (s *Server) breaker(prefix string, store ratelimit.Store) ratelimit.Store {
-	guarded, b := breaker.New(store, &breaker.Options{
+	b := breaker.New(store, &breaker.Options{
 		Failures: s.settings.BreakerFailures, Wait: s.settings.BreakerWait, MaxWait: s.settings.BreakerMaxWait, Log: s.log,
 	})
 	s.registry.Source(func(to stats.Reader) {
@@ -73,7 +73,7 @@ func (s *Server) breaker(prefix string, store ratelimit.Store) ratelimit.Store {
 		to.Counter(prefix+"opened", b.Opened())
 		to.Counter(prefix+"refused", b.Refused())
 	})
-	return guarded
+	return b.Store()
 }
 
 // every calls do at intervals until the context ends.
@@ -169,7 +169,7 @@ func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
 		Log:            s.log,
 	}
 	if kv.PoolOnEmptyWait == 0 {
-		opts.OnEmptyWait = -1 // to the store 0 means the default
+		opts.OnEmptyWait = redisstore.NoWait // 0 would mean the default
 	}
 	master, nodes := kv.Nodes()
 	switch kv.Type {
@@ -207,13 +207,10 @@ func (s *Server) watchConnections(stores []kvStore) func(context.Context) {
 	report := s.health.add("counter store", true)
 	return every(connectionCheck, func(ctx context.Context) {
 		for _, store := range stores {
-			if store.Stats().Active > 0 {
-				continue
-			}
 			ctx, cancel := context.WithTimeout(ctx, connectionCheck)
 			err := store.Ping(ctx)
 			cancel()
-			if err != nil {
+			if err != nil && store.Stats().Active == 0 {
 				report(false, "no connection: "+err.Error())
 				return
 			}

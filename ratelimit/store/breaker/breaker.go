@@ -13,62 +13,60 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// ErrOpen is a call that was not made.
-var ErrOpen = errors.New("the counter store does not answer; calls to it are held off for a moment")
+// ErrOpen is returned while the breaker is open. The store was not called.
+var ErrOpen = errors.New("the counter store is failing; calls to it are suspended for a moment")
 
-// State is what a breaker does with calls.
+// State is the state of a Breaker.
 type State uint32
 
-// The states. The numbers are those of a gauge.
+// The states. Their numbers are the values of a gauge.
 const (
-	Closed   State = 0 // calls are made
+	Closed   State = 0 // calls reach the store
 	Open     State = 1 // calls fail
-	HalfOpen State = 2 // one call is being made, the others fail
+	HalfOpen State = 2 // one call probes the store, the others fail
 )
 
-// String is the state's name.
+// String returns "closed", "open" or "half-open".
 func (s State) String() string {
 	return [...]string{"closed", "open", "half-open"}[min(s, HalfOpen)]
 }
 
-// Options are the choices of a Breaker. A nil *Options is the zero one.
+// Options configures a Breaker. The zero value, like nil, means the documented defaults.
 type Options struct {
-	// Failures is how many in a row open the breaker. Default, when 0: 10.
+	// Failures is how many consecutive failures open the breaker. Default: 10.
 	Failures int
-	// Wait is how long the breaker is open before the first probe, and MaxWait bounds
-	// the waits that follow, each twice as long as the one before. Defaults, when 0: one
-	// second and ten.
+	// Wait is how long the breaker is open before the first probe. After each probe that
+	// fails the wait is doubled, up to MaxWait. Defaults: one second and ten.
 	Wait, MaxWait time.Duration
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
-	// Log is told when the breaker opens and closes. Default: slog.Default().
+	// Log receives a record when the breaker opens and closes. Default: slog.Default().
 	Log *slog.Logger
 }
 
-// Breaker holds calls off a store that does not answer. Any number of goroutines may
-// use it.
+// Breaker stops calls to a store that is failing. It is safe for concurrent use.
 type Breaker struct {
-	opts Options
+	opts  Options
+	store ratelimit.Store // the store behind the breaker
 
 	state    atomic.Uint32
-	failures atomic.Uint32 // in a row, while closed
+	failures atomic.Uint32 // consecutive, while closed
 	refused  atomic.Uint64
 	opened   atomic.Uint64
 
-	mu    sync.Mutex // held to leave a state
+	mu    sync.Mutex // held to open and to close
 	wait  time.Duration
 	until time.Time // while open
 }
 
-// New puts a Breaker before inner. The store returned is a ratelimit.ConditionalStore
-// just if inner is one. opts may be nil.
-func New(inner ratelimit.Store, opts *Options) (ratelimit.Store, *Breaker) {
+// New returns a closed Breaker for a store; see Breaker.Store. opts may be nil.
+func New(store ratelimit.Store, opts *Options) *Breaker {
 	b := &Breaker{}
 	if opts != nil {
 		b.opts = *opts
 	}
 	o := &b.opts
-	o.Failures = min(cmp.Or(max(o.Failures, 0), 10), math.MaxInt32) // what is compared fits
+	o.Failures = min(cmp.Or(max(o.Failures, 0), 10), math.MaxInt32)
 	o.Wait = cmp.Or(max(o.Wait, 0), time.Second)
 	o.MaxWait = max(cmp.Or(max(o.MaxWait, 0), 10*time.Second), o.Wait)
 	if o.Now == nil {
@@ -77,29 +75,34 @@ func New(inner ratelimit.Store, opts *Options) (ratelimit.Store, *Breaker) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	if c, ok := inner.(ratelimit.ConditionalStore); ok {
-		return &conditional{guarded{inner, b}, c}, b
+	b.store = &guardedStore{store, b}
+	if c, ok := store.(ratelimit.ConditionalStore); ok {
+		b.store = &guardedConditionalStore{guardedStore{store, b}, c}
 	}
-	return &guarded{inner, b}, b
+	return b
 }
 
-// State is what the breaker does with calls at present.
+// Store returns the store with the breaker in front. It is a ratelimit.ConditionalStore
+// if the store given to New is one.
+func (b *Breaker) Store() ratelimit.Store { return b.store }
+
+// State returns the current state.
 func (b *Breaker) State() State { return State(b.state.Load()) }
 
-// Refused is how many calls have failed with ErrOpen.
+// Refused returns how many calls have failed with ErrOpen.
 func (b *Breaker) Refused() uint64 { return b.refused.Load() }
 
-// Opened is how often the breaker has opened, without the probes that failed.
+// Opened returns how often the breaker has changed from closed to open.
 func (b *Breaker) Opened() uint64 { return b.opened.Load() }
 
-// enter reports whether a call may be made, and whether it is a probe.
-func (b *Breaker) enter() (probe bool, err error) {
-	if State(b.state.Load()) == Closed {
+// allow returns nil if a call may be made, and whether it is a probe.
+func (b *Breaker) allow() (probe bool, err error) {
+	if b.State() == Closed {
 		return false, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch State(b.state.Load()) {
+	switch b.State() {
 	case Closed:
 		return false, nil
 	case Open:
@@ -112,105 +115,101 @@ func (b *Breaker) enter() (probe bool, err error) {
 	return false, ErrOpen
 }
 
-// leave takes the outcome of a call that was made.
-func (b *Breaker) leave(ctx context.Context, probe bool, err error) {
+// record counts the result of a call.
+func (b *Breaker) record(ctx context.Context, probe bool, err error) {
 	switch {
-	case err != nil && !tells(ctx, err):
-		if probe { // which has told nothing: the next call is one again
-			b.again()
-		}
 	case err == nil && !probe:
 		if b.failures.Load() != 0 {
 			b.failures.Store(0)
 		}
 	case err == nil:
-		b.closeNow()
+		b.close()
+	case !storeFailure(ctx, err):
+		if probe {
+			b.state.Store(uint32(Open)) // the wait is over: the next call probes again
+		}
 	case probe:
-		b.openFor(min(2*b.wait, b.opts.MaxWait), err)
+		b.reopen(err)
 	default:
 		if b.failures.Add(1) >= uint32(b.opts.Failures) {
-			b.openFirst(err)
+			b.open(err)
 		}
 	}
 }
 
-// tells reports whether an error says something about the store. A caller that has given
-// up may have named a cause, and then the error may be that.
-func tells(ctx context.Context, err error) bool {
-	givenUp := errors.Is(err, context.Canceled) || errors.Is(ctx.Err(), context.Canceled)
-	return !givenUp && ratelimit.KindOf(err) != ratelimit.Invalid
+// storeFailure reports whether an error is evidence of a failing store. It is not if the
+// caller gave up (a store may return the cause that the caller gave), if the request is
+// invalid, and if the store was not asked because of too many local calls.
+func storeFailure(ctx context.Context, err error) bool {
+	return !errors.Is(err, context.Canceled) && !errors.Is(ctx.Err(), context.Canceled) &&
+		ratelimit.KindOf(err) != ratelimit.Invalid && !errors.Is(err, ratelimit.ErrOverloaded)
 }
 
-func (b *Breaker) again() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.state.Store(uint32(Open)) // until has passed
-}
-
-func (b *Breaker) closeNow() {
+func (b *Breaker) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failures.Store(0)
 	b.state.Store(uint32(Closed))
-	b.opts.Log.Info("the counter store answers again")
+	b.opts.Log.Info("the counter store responds again")
 }
 
-// openFirst opens a closed breaker. Of many calls that fail at the same time one does.
-func (b *Breaker) openFirst(err error) {
+// open opens a closed breaker. Of several calls that fail at the same time, one does so.
+func (b *Breaker) open(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if State(b.state.Load()) == Closed && b.failures.Load() >= uint32(b.opts.Failures) {
+	if b.State() == Closed && b.failures.Load() >= uint32(b.opts.Failures) {
 		b.opened.Add(1)
-		b.opts.Log.Warn("the counter store does not answer; calls to it are held off", "err", err)
-		b.open(b.opts.Wait)
+		b.opts.Log.Warn("the counter store is failing; calls to it are suspended", "err", err)
+		b.suspend(b.opts.Wait)
 	}
 }
 
-func (b *Breaker) openFor(wait time.Duration, err error) {
+func (b *Breaker) reopen(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.opts.Log.Debug("the counter store still does not answer", "err", err, "next_probe_in", wait)
-	b.open(wait)
+	wait := min(2*b.wait, b.opts.MaxWait)
+	b.opts.Log.Debug("the counter store is still failing", "err", err, "next_probe_in", wait)
+	b.suspend(wait)
 }
 
-func (b *Breaker) open(wait time.Duration) {
+func (b *Breaker) suspend(wait time.Duration) {
 	b.wait = wait
 	b.until = b.opts.Now().Add(wait)
 	b.state.Store(uint32(Open))
 }
 
-// guarded is a store behind a breaker.
-type guarded struct {
+// guardedStore is a store behind a breaker.
+type guardedStore struct {
 	inner ratelimit.Store
 	b     *Breaker
 }
 
-// Add is inner's, or fails with ErrOpen.
-func (g *guarded) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	return g.call(ctx, func() error { return g.inner.Add(ctx, hits) })
+// Add implements ratelimit.Store. It may return ErrOpen.
+func (g *guardedStore) Add(ctx context.Context, hits []ratelimit.Hit) error {
+	return g.b.call(ctx, hits, g.inner.Add)
 }
 
-// call makes a call if the breaker lets it. A panic counts as a failure.
-func (g *guarded) call(ctx context.Context, add func() error) (err error) {
-	probe, err := g.b.enter()
-	if err != nil {
-		return err
-	}
-	err = errPanicked
-	defer func() { g.b.leave(ctx, probe, err) }()
-	err = add()
-	return err
+// guardedConditionalStore is a conditional store behind a breaker.
+type guardedConditionalStore struct {
+	guardedStore
+	inner ratelimit.ConditionalStore
+}
+
+// AddUnlessOver implements ratelimit.ConditionalStore. It may return ErrOpen.
+func (g *guardedConditionalStore) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
+	return g.b.call(ctx, hits, g.inner.AddUnlessOver)
 }
 
 var errPanicked = errors.New("the store panicked")
 
-// conditional is a guarded store that can decide for all hits of a request.
-type conditional struct {
-	guarded
-	inner ratelimit.ConditionalStore
-}
-
-// AddUnlessOver is inner's, or fails with ErrOpen.
-func (c *conditional) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
-	return c.call(ctx, func() error { return c.inner.AddUnlessOver(ctx, hits) })
+// call calls add if the breaker allows it. A panic counts as a failure.
+func (b *Breaker) call(ctx context.Context, hits []ratelimit.Hit, add func(context.Context, []ratelimit.Hit) error) (err error) {
+	probe, err := b.allow()
+	if err != nil {
+		return err
+	}
+	err = errPanicked
+	defer func() { b.record(ctx, probe, err) }()
+	err = add(ctx, hits)
+	return err
 }

@@ -3,6 +3,7 @@ package breaker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -21,192 +22,198 @@ import (
 func TestConformance(t *testing.T) {
 	clock := storetest.NewClock()
 	storetest.Run(t, func(*testing.T) ratelimit.Store {
-		s, _ := breaker.New(memstore.New(&memstore.Options{Now: clock.Now}), nil)
-		return s
+		return breaker.New(memstore.New(&memstore.Options{Now: clock.Now}), nil).Store()
 	}, &storetest.Options{Clock: clock, MaxCount: 1 << 62})
 }
 
-// flaky is a store that fails when told to.
-type flaky struct {
+// fakeStore returns err and counts its calls.
+type fakeStore struct {
 	err   error
 	calls atomic.Int32
 }
 
-func (f *flaky) Add(context.Context, []ratelimit.Hit) error {
+func (f *fakeStore) Add(context.Context, []ratelimit.Hit) error {
 	f.calls.Add(1)
 	return f.err
 }
 
-// rig is a breaker that opens after three failures for a second, then two, then three.
-type rig struct {
+// fixture has a breaker that opens after three failures for one second, then two, then
+// three.
+type fixture struct {
 	t     *testing.T
-	inner *flaky
-	store ratelimit.Store
+	inner *fakeStore
 	b     *breaker.Breaker
 	now   time.Time
 }
 
 var errDown = errors.New("connection refused")
 
-func newRig(t *testing.T) *rig {
-	r := &rig{t: t, inner: &flaky{}, now: time.Unix(1000, 0)}
-	r.store, r.b = breaker.New(r.inner, &breaker.Options{
-		Failures: 3, MaxWait: 3 * time.Second, Now: func() time.Time { return r.now }, Log: slog.New(slog.DiscardHandler),
+func newFixture(t *testing.T) *fixture {
+	f := &fixture{t: t, inner: &fakeStore{}, now: time.Unix(1000, 0)}
+	f.b = breaker.New(f.inner, &breaker.Options{
+		Failures: 3, MaxWait: 3 * time.Second, Now: func() time.Time { return f.now }, Log: slog.New(slog.DiscardHandler),
 	})
-	return r
+	return f
 }
 
 // call makes a call and requires its error, the state after it, and whether it reached
 // the store.
-func (r *rig) call(want error, state breaker.State, reached bool) {
-	r.t.Helper()
-	before := r.inner.calls.Load()
-	require.ErrorIs(r.t, r.store.Add(r.t.Context(), nil), want)
-	require.Equal(r.t, state, r.b.State(), "state")
-	require.Equal(r.t, reached, r.inner.calls.Load() > before, "the store was called")
+func (f *fixture) call(want error, state breaker.State, reached bool) {
+	f.t.Helper()
+	before := f.inner.calls.Load()
+	require.ErrorIs(f.t, f.b.Store().Add(f.t.Context(), nil), want)
+	require.Equal(f.t, state, f.b.State(), "state")
+	require.Equal(f.t, reached, f.inner.calls.Load() > before, "the store was called")
 }
 
-func TestLife(t *testing.T) {
-	r := newRig(t)
-	r.call(nil, breaker.Closed, true)
-	r.inner.err = errDown
-	r.call(errDown, breaker.Closed, true)
-	r.call(errDown, breaker.Closed, true)
-	r.inner.err = nil
-	r.call(nil, breaker.Closed, true) // in a row, or it does not count
-	r.inner.err = errDown
-	r.call(errDown, breaker.Closed, true)
-	r.call(errDown, breaker.Closed, true)
-	r.call(errDown, breaker.Open, true)
-	r.call(breaker.ErrOpen, breaker.Open, false)
+func TestStates(t *testing.T) {
+	f := newFixture(t)
+	f.call(nil, breaker.Closed, true)
+	f.inner.err = errDown
+	f.call(errDown, breaker.Closed, true)
+	f.call(errDown, breaker.Closed, true)
+	f.inner.err = nil
+	f.call(nil, breaker.Closed, true) // in a row, or it does not count
+	f.inner.err = errDown
+	f.call(errDown, breaker.Closed, true)
+	f.call(errDown, breaker.Closed, true)
+	f.call(errDown, breaker.Open, true)
+	f.call(breaker.ErrOpen, breaker.Open, false)
 
 	for _, wait := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second} {
-		r.now = r.now.Add(wait - 1)
-		r.call(breaker.ErrOpen, breaker.Open, false)
-		r.now = r.now.Add(1)
-		r.call(errDown, breaker.Open, true) // a probe
-		r.call(breaker.ErrOpen, breaker.Open, false)
+		f.now = f.now.Add(wait - 1)
+		f.call(breaker.ErrOpen, breaker.Open, false)
+		f.now = f.now.Add(1)
+		f.call(errDown, breaker.Open, true) // a probe
+		f.call(breaker.ErrOpen, breaker.Open, false)
 	}
-	r.inner.err = nil
-	r.now = r.now.Add(3 * time.Second)
-	r.call(nil, breaker.Closed, true)
-	r.call(nil, breaker.Closed, true)
-	require.EqualValues(t, 1, r.b.Opened())
-	require.EqualValues(t, 9, r.b.Refused())
+	f.inner.err = nil
+	f.now = f.now.Add(3 * time.Second)
+	f.call(nil, breaker.Closed, true)
+	f.call(nil, breaker.Closed, true)
+	require.EqualValues(t, 1, f.b.Opened())
+	require.EqualValues(t, 9, f.b.Refused())
 
-	// The next time it begins anew.
-	r.inner.err = errDown
+	// The next outage starts with the first wait again.
+	f.inner.err = errDown
 	for range 3 {
-		r.store.Add(t.Context(), nil)
+		f.b.Store().Add(t.Context(), nil)
 	}
-	require.EqualValues(t, 2, r.b.Opened())
-	r.now = r.now.Add(time.Second)
-	r.inner.err = nil
-	r.call(nil, breaker.Closed, true)
+	require.EqualValues(t, 2, f.b.Opened())
+	f.now = f.now.Add(time.Second)
+	f.inner.err = nil
+	f.call(nil, breaker.Closed, true)
 }
 
-// A caller that gives up says nothing about the store; one whose time runs out does.
+// A caller that gives up is no evidence of a failing store; a deadline that is exceeded is.
 func TestWhatCounts(t *testing.T) {
-	r := newRig(t)
-	r.inner.err = context.Canceled
+	f := newFixture(t)
+	f.inner.err = context.Canceled
 	for range 10 {
-		r.call(context.Canceled, breaker.Closed, true)
+		f.call(context.Canceled, breaker.Closed, true)
 	}
 	gone := errors.New("the client has gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(gone)
-	r.inner.err = gone // the cause, which a store may return
+	f.inner.err = gone // the cause, which a store may return
 	for range 10 {
-		require.ErrorIs(t, r.store.Add(ctx, nil), gone)
+		require.ErrorIs(t, f.b.Store().Add(ctx, nil), gone)
 	}
-	r.inner.err = context.DeadlineExceeded
-	r.call(context.DeadlineExceeded, breaker.Closed, true)
-	r.call(context.DeadlineExceeded, breaker.Closed, true)
-	r.call(context.DeadlineExceeded, breaker.Open, true)
+	f.inner.err = context.DeadlineExceeded
+	f.call(context.DeadlineExceeded, breaker.Closed, true)
+	f.call(context.DeadlineExceeded, breaker.Closed, true)
+	f.call(context.DeadlineExceeded, breaker.Open, true)
 
-	// Nor does a key that the store can't hold: that is the caller's, too.
-	r = newRig(t)
-	r.inner.err = &ratelimit.Error{Kind: ratelimit.Invalid, Message: "the key is too long"}
+	// Neither does an invalid request.
+	f = newFixture(t)
+	f.inner.err = &ratelimit.Error{Kind: ratelimit.Invalid, Message: "the key is too long"}
 	for range 10 {
-		r.call(r.inner.err, breaker.Closed, true)
+		f.call(f.inner.err, breaker.Closed, true)
 	}
 
-	r = newRig(t)
-	r.inner.err = errDown
+	// Neither does local overload, wrapped as a store would do it.
+	f = newFixture(t)
+	f.inner.err = fmt.Errorf("store: too many calls are waiting: %w", ratelimit.ErrOverloaded)
+	for range 10 {
+		f.call(f.inner.err, breaker.Closed, true)
+	}
+
+	f = newFixture(t)
+	f.inner.err = errDown
 	for range 3 {
-		r.store.Add(t.Context(), nil)
+		f.b.Store().Add(t.Context(), nil)
 	}
 	// A probe that is given up leaves the next call to be one.
-	r.now = r.now.Add(time.Second)
-	r.inner.err = context.Canceled
-	r.call(context.Canceled, breaker.Open, true)
-	r.inner.err = nil
-	r.call(nil, breaker.Closed, true)
+	f.now = f.now.Add(time.Second)
+	f.inner.err = context.Canceled
+	f.call(context.Canceled, breaker.Open, true)
+	f.inner.err = nil
+	f.call(nil, breaker.Closed, true)
 }
 
-// More failures than can be counted are as many as can.
-func TestFailuresWithoutEnd(t *testing.T) {
+// A threshold larger than the failure counter is reduced to what it can hold.
+func TestLargeThreshold(t *testing.T) {
 	for _, bits := range []int{31, 32, 62} {
 		failures := int(uint64(1) << bits)
-		store, b := breaker.New(&idle{errDown}, &breaker.Options{Failures: failures, Log: slog.New(slog.DiscardHandler)})
-		require.ErrorIs(t, store.Add(t.Context(), nil), errDown)
+		b := breaker.New(&idle{errDown}, &breaker.Options{Failures: failures, Log: slog.New(slog.DiscardHandler)})
+		require.ErrorIs(t, b.Store().Add(t.Context(), nil), errDown)
 		require.Equal(t, breaker.Closed, b.State(), "after one failure of %d", failures)
 	}
 }
 
-// gate is a store whose calls last until they are let go.
-type gate struct {
-	entered chan struct{}
-	leave   chan error
+// blockingStore has calls that last until they are given a result.
+type blockingStore struct {
+	called chan struct{}
+	result chan error
 }
 
-func (g *gate) Add(context.Context, []ratelimit.Hit) error {
-	g.entered <- struct{}{}
-	return <-g.leave
+func (g *blockingStore) Add(context.Context, []ratelimit.Hit) error {
+	g.called <- struct{}{}
+	return <-g.result
 }
 
-// While a probe is under way all others fail at once.
+// While a probe is running all other calls fail at once.
 func TestOneProbe(t *testing.T) {
-	g := &gate{make(chan struct{}), make(chan error)}
+	g := &blockingStore{make(chan struct{}), make(chan error)}
 	var now atomic.Int64
-	store, b := breaker.New(g, &breaker.Options{
+	b := breaker.New(g, &breaker.Options{
 		Failures: 1, Now: func() time.Time { return time.Unix(now.Load(), 0) }, Log: slog.New(slog.DiscardHandler),
 	})
 	call := func() chan error {
 		done := make(chan error, 1)
-		go func() { done <- store.Add(context.Background(), nil) }()
+		go func() { done <- b.Store().Add(context.Background(), nil) }()
 		return done
 	}
 	first := call()
-	<-g.entered
-	g.leave <- errDown
+	<-g.called
+	g.result <- errDown
 	require.ErrorIs(t, <-first, errDown)
 	now.Add(1)
 	probe := call()
-	<-g.entered
+	<-g.called
 	require.Equal(t, breaker.HalfOpen, b.State())
 	var others sync.WaitGroup
 	for range 20 {
 		others.Go(func() {
-			if err := store.Add(context.Background(), nil); !errors.Is(err, breaker.ErrOpen) {
+			if err := b.Store().Add(context.Background(), nil); !errors.Is(err, breaker.ErrOpen) {
 				t.Errorf("got %v beside a probe", err)
 			}
 		})
 	}
 	others.Wait()
-	g.leave <- nil
+	g.result <- nil
 	require.NoError(t, <-probe)
 	require.Equal(t, breaker.Closed, b.State())
 }
 
-// A store that panics is one that fails, and a probe that panics ends.
+// A panic of the store counts as a failure, of a probe too.
 func TestPanic(t *testing.T) {
 	var now time.Time
-	store, b := breaker.New(panicking{}, &breaker.Options{Failures: 1, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)})
-	require.Panics(t, func() { store.Add(t.Context(), nil) })
+	b := breaker.New(panicking{}, &breaker.Options{Failures: 1, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)})
+	require.Panics(t, func() { b.Store().Add(t.Context(), nil) })
 	require.Equal(t, breaker.Open, b.State())
 	now = now.Add(time.Second)
-	require.Panics(t, func() { store.Add(t.Context(), nil) })
+	require.Panics(t, func() { b.Store().Add(t.Context(), nil) })
 	require.Equal(t, breaker.Open, b.State())
 }
 
@@ -214,12 +221,10 @@ type panicking struct{}
 
 func (panicking) Add(context.Context, []ratelimit.Hit) error { panic("boom") }
 
-// The store is conditional just if the one inside is.
+// The store is conditional if the one behind the breaker is.
 func TestConditional(t *testing.T) {
-	store, _ := breaker.New(memstore.New(nil), nil)
-	require.Implements(t, (*ratelimit.ConditionalStore)(nil), store)
-	store, _ = breaker.New(&flaky{}, nil)
-	_, ok := store.(ratelimit.ConditionalStore)
+	require.Implements(t, (*ratelimit.ConditionalStore)(nil), breaker.New(memstore.New(nil), nil).Store())
+	_, ok := breaker.New(&fakeStore{}, nil).Store().(ratelimit.ConditionalStore)
 	require.False(t, ok)
 }
 
@@ -227,16 +232,14 @@ func TestStateNames(t *testing.T) {
 	require.Equal(t, "closed open half-open", breaker.Closed.String()+" "+breaker.Open.String()+" "+breaker.HalfOpen.String())
 }
 
-// What a breaker costs while it is closed, and what a refusal costs.
+// BenchmarkAdd measures the cost of a closed breaker and of a refused call.
 func BenchmarkAdd(b *testing.B) {
 	b.Run("bare", func(b *testing.B) { benchmark(b, &idle{}) })
 	b.Run("closed", func(b *testing.B) {
-		s, _ := breaker.New(&idle{}, nil)
-		benchmark(b, s)
+		benchmark(b, breaker.New(&idle{}, nil).Store())
 	})
 	b.Run("open", func(b *testing.B) {
-		s, _ := breaker.New(&idle{errDown}, &breaker.Options{Failures: 1, Wait: time.Hour, Log: slog.New(slog.DiscardHandler)})
-		benchmark(b, s)
+		benchmark(b, breaker.New(&idle{errDown}, &breaker.Options{Failures: 1, Wait: time.Hour, Log: slog.New(slog.DiscardHandler)}).Store())
 	})
 }
 

@@ -1,27 +1,35 @@
-// Package breaker keeps calls away from a counter store that does not answer. Without
-// it every call waits for a timeout first; with it calls fail at once, and what is to
-// become of them is for the engine's policy to say (ratelimit.FailurePolicy).
+// Package breaker stops calls to a counter store that is failing. Without it every call
+// waits for a timeout; with it calls fail at once, and the engine applies its failure
+// policy (ratelimit.FailurePolicy).
 //
-//	store, control := breaker.New(redis, nil)
-//	engine := ratelimit.New(store, &ratelimit.Options{
+//	b := breaker.New(redis, nil)
+//	engine := ratelimit.New(b.Store(), &ratelimit.Options{
 //		OnStoreFailure: ratelimit.FailLocal, Fallback: memstore.New(nil),
 //	})
 //
-// It opens after a number of failures in a row. While it is open calls fail with
-// [ErrOpen]. After a while one call is let through as a probe: if it succeeds, the breaker
-// closes; if not, it stays open for twice as long as before, up to a bound. The [Breaker]
-// that comes with the store tells how things are, for statistics and health.
+// A number of consecutive failures opens the breaker. While it is open, calls fail with
+// [ErrOpen]. After a wait one call is let through as a probe: if it succeeds, the breaker
+// closes; if it fails, the breaker stays open for twice as long as before, up to a
+// maximum. [Breaker] reports its state for statistics and health checks.
+//
+// # What counts as a failure
+//
+// Every error of the store except these: the caller has given up (context.Canceled), the
+// request is invalid (ratelimit.Invalid), and the store was not asked because this process
+// has too many calls under way (ratelimit.ErrOverloaded). A call that exceeds its deadline
+// does count, because that is how a store that hangs appears.
 //
 // # Design notes
 //
-// Failures in a row, not a rate: a store that answers some calls is better asked, and a
-// caller whose own deadlines are too short can't open the breaker as long as others get
-// answers in between. A call that its caller gave up says nothing about the store and
-// does not count, and neither does one that the store refuses as invalid; one that ran
-// out of time does, because a store that hangs looks just like that.
+// Consecutive failures, not a failure rate: a store that serves some calls is still worth
+// calling, and callers with too short deadlines can't open the breaker as long as others
+// succeed in between.
 //
-// A probe is a call like any other, so there is no goroutine and nothing to stop. The
-// caller whose call it is may wait for a timeout, once in a while; the others don't.
+// A probe is an ordinary call, so there is no goroutine and nothing to close. Its caller
+// may have to wait for a timeout; the others do not.
 //
-// While it is closed, a call that succeeds takes no lock and writes nothing.
+// New returns a *Breaker and not a store, because one concrete type can't be a
+// ratelimit.ConditionalStore only if the store behind it is.
+//
+// While the breaker is closed, a call that succeeds takes no lock and writes no memory.
 package breaker

@@ -2,14 +2,36 @@ package redisstore
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/ashlar-go/ashlar/internal/backoff"
 )
 
-// late is how long at least a counter is kept, for hits that come when their window is
-// about to end, or has ended.
-const late = 2 * time.Second
+const (
+	// minTTL is how long a counter lives at least after a hit.
+	minTTL = 2 * time.Second
+	// maxAttempts is how often a batch is sent while it is certain that it was not counted.
+	maxAttempts = 6
+	// maxRedirects is how often each attempt is sent on within a cluster.
+	maxRedirects = 8
+)
+
+// rerouteWait is the time between attempts that a cluster client has to find out which
+// server took over from one that is gone.
+var rerouteWait = backoff.Backoff{Initial: 10 * time.Millisecond}
+
+var (
+	errReadOnly  = errors.New("redisstore: the server is a read-only replica, and no other server is known")
+	errNotNumber = errors.New("the value of the key is not a number")
+)
 
 // batch is the calls of one pipeline. Hits on the same counter become one command.
 type batch struct {
@@ -17,161 +39,340 @@ type batch struct {
 	hits     int
 	deadline time.Time
 
-	slots []slot
-	index map[uint64]int // of the slot, by the hash of its key
-	cmds  []redis.Cmder
-	txs   []transaction
-	asks  []question
+	counters  []counter
+	index     map[uint64]int // of the counter, by the hash of its key
+	questions []question
+	cmds      []redis.Cmder
+	epoch     uint32
 }
 
-// slot is one counter and what the batch does to it.
-type slot struct {
-	key     []byte
-	hash    uint64
-	asking  bool
-	total   uint64
-	expires int64 // Unix milliseconds
-	ttl     time.Duration
-	end     int64 // Unix seconds
+// counter is one key of a batch.
+type counter struct {
+	key       []byte
+	hash      uint64
+	add       uint64
+	expires   int64 // Unix milliseconds
+	ttl       time.Duration
+	windowEnd int64 // Unix seconds
 
-	known bool // it has an expiry already
-	full  bool // its additions are more than it holds
-	done  bool
-	base  int64 // the counter before the additions
-	err   error
-	cmd   redis.Cmder // the one that answers, if it is no transaction's
+	hasExpiry bool // set by this store earlier
+	full      bool // the additions would exceed maxCount
+	done      bool
+	base      int64 // the value before the additions
+	err       error
+	value     redis.Cmder // reads or adds
+	expire    *redis.IntCmd
 }
 
-// question is a call that has an answer of its own.
+// question is a call with a reply of its own.
 type question struct {
-	call *call
-	done bool
-	text bool // the server does not know the script by its name
-	cmd  *redis.Cmd
+	call   *call
+	done   bool
+	source bool // send the script itself: the server does not know its hash
+	cmd    *redis.Cmd
 }
+
+// incrBy is an INCRBY. It keeps a cluster client from sending the commands of a broken
+// connection again, whatever its options.
+type incrBy struct{ *redis.IntCmd }
+
+// NoRetry implements redis.Cmder.
+func (incrBy) NoRetry() bool { return true }
 
 func newBatch() *batch { return &batch{index: make(map[uint64]int)} }
 
-// reset forgets the calls.
 func (b *batch) reset() {
 	clear(b.calls)
-	clear(b.slots)
+	clear(b.counters)
 	clear(b.cmds)
-	clear(b.txs)
-	clear(b.asks)
+	clear(b.questions)
 	clear(b.index)
-	b.calls, b.slots, b.cmds, b.txs, b.asks = b.calls[:0], b.slots[:0], b.cmds[:0], b.txs[:0], b.asks[:0]
+	b.calls, b.counters, b.cmds, b.questions = b.calls[:0], b.counters[:0], b.cmds[:0], b.questions[:0]
 	b.hits = 0
 }
 
-// merge finds the counter of every hit.
-func (b *batch) merge(l *ledger, now time.Time) {
+// merge assigns every hit to its counter.
+func (b *batch) merge(t *expiryTable, now time.Time) {
 	for _, c := range b.calls {
-		if c.kind != counting {
-			b.asks = append(b.asks, question{call: c})
+		if c.kind != addCall {
+			b.questions = append(b.questions, question{call: c})
 			continue
 		}
 		for i := range c.items {
 			it := &c.items[i]
-			it.slot = b.slotOf(c, it, l)
-			s := &b.slots[it.slot]
-			it.before = s.total
-			s.total = plus(s.total, it.n)
-			s.keep(it, now)
+			it.counter = b.find(t, c.key(it))
+			s := &b.counters[it.counter]
+			it.before = s.add
+			s.add = addCounts(s.add, it.n)
+			ttl := it.ttl(now)
+			if at := now.Add(ttl).UnixMilli(); at > s.expires {
+				s.expires, s.ttl = at, ttl
+			}
+			s.windowEnd = max(s.windowEnd, it.windowEnd)
 		}
 	}
 }
 
-// slotOf is the index of the item's slot. If two keys have the same hash, the second
-// does without the index.
-func (b *batch) slotOf(c *call, it *item, l *ledger) int {
-	key := c.key(it)
-	hash := l.hash(key)
-	if at, ok := b.index[hash]; ok && bytes.Equal(b.slots[at].key, key) && b.slots[at].asking == c.asking {
+// find returns the index of the key's counter. If two keys share a hash, only the last
+// one is found again, and the other may have several counters, which does no harm.
+func (b *batch) find(t *expiryTable, key []byte) int {
+	hash := t.hash(key)
+	if at, ok := b.index[hash]; ok && bytes.Equal(b.counters[at].key, key) {
 		return at
 	}
-	b.index[hash] = len(b.slots)
-	b.slots = append(b.slots, slot{key: key, hash: hash, asking: c.asking})
-	return len(b.slots) - 1
+	b.index[hash] = len(b.counters)
+	b.counters = append(b.counters, counter{key: key, hash: hash})
+	return len(b.counters) - 1
 }
 
-// keep has the counter live until the end of the item's window and the jitter after
-// that: at least for a moment, and never longer than the unit and the jitter.
-func (s *slot) keep(it *item, now time.Time) {
-	ttl := it.ttl(now)
-	if at := now.Add(ttl).UnixMilli(); at > s.expires {
-		s.expires, s.ttl = at, ttl
-	}
-	s.end = max(s.end, it.end)
-}
-
-func (it *item) ttl(now time.Time) time.Duration {
-	left := time.Unix(it.end+it.jitter, 0).Sub(now)
-	return min(max(left, late), max(it.longest, late))
-}
-
-// settle gives every hit its count: what the counter was before the batch and what has
-// been added to it up to and with the hit.
-func (b *batch) settle() {
-	for _, c := range b.calls {
-		if c.kind != counting {
+// exchange sends what has no result yet until all of it has, or may have been counted.
+// The error is that of the connection, not of a reply.
+func (q *queue) exchange(ctx context.Context, b *batch) (err error) {
+	for attempt := 0; attempt < maxAttempts && b.pending(); attempt++ {
+		b.write(q)
+		pipe := q.pipeline()
+		_ = pipe.BatchProcess(ctx, b.cmds...)
+		_, _ = pipe.Exec(ctx) // each command has its own error
+		if err = b.read(q); err == nil {
 			continue
 		}
-		for i := range c.items {
-			it := &c.items[i]
-			s := &b.slots[it.slot]
-			if it.err = s.err; it.err != nil {
-				continue
-			}
-			it.count = s.after(plus(it.before, it.n))
+		if q.reload != nil {
+			q.reload()
+		}
+		if q.reload == nil || !notSent(err) || backoff.Sleep(ctx, rerouteWait.Wait(attempt)) != nil {
+			break
+		}
+	}
+	return cmp.Or(err, q.restoreExpiries(b))
+}
+
+// pending reports whether anything has no result yet.
+func (b *batch) pending() bool {
+	for i := range b.counters {
+		if !b.counters[i].done {
+			return true
+		}
+	}
+	for i := range b.questions {
+		if !b.questions[i].done {
+			return true
+		}
+	}
+	return false
+}
+
+// write makes the commands for what has no result yet.
+func (b *batch) write(q *queue) {
+	clear(b.cmds)
+	b.cmds = b.cmds[:0]
+	b.epoch = uint32(q.dialer.opened.Load())
+	b.lookUpExpiries(q.expiries, q.opts.Now().Unix())
+	for i := range b.counters {
+		if !b.counters[i].done {
+			b.writeCounter(&b.counters[i])
+		}
+	}
+	for i := range b.questions {
+		if !b.questions[i].done {
+			b.questions[i].write(q.opts.Now())
+			b.cmds = append(b.cmds, b.questions[i].cmd)
 		}
 	}
 }
 
-// fail ends what has no answer yet.
+func (b *batch) lookUpExpiries(t *expiryTable, now int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range b.counters {
+		if s := &b.counters[i]; !s.done {
+			s.hasExpiry = t.has(s.hash, b.epoch, s.windowEnd, now)
+		}
+	}
+}
+
+// noContext is the context of commands in a pipeline, which has its own.
+var noContext = context.Background()
+
+// writeCounter makes the commands for a counter. One that may be new is created with
+// its expiry first, so that there is no counter without one wherever the connection
+// breaks; where SET is refused, the other two commands do the same less safely.
+func (b *batch) writeCounter(s *counter) {
+	switch {
+	case s.full:
+		s.value = redis.NewStringCmd(noContext, "get", s.key)
+		b.cmds = append(b.cmds, s.value, redis.NewStatusCmd(noContext, "set", s.key, uint64(maxCount), "xx", "keepttl"))
+	case s.add == 0:
+		s.value = redis.NewStringCmd(noContext, "get", s.key)
+		b.cmds = append(b.cmds, s.value)
+	case s.hasExpiry:
+		s.value = incrBy{redis.NewIntCmd(noContext, "incrby", s.key, s.add)}
+		b.cmds = append(b.cmds, s.value)
+	default:
+		ttl := s.ttl.Milliseconds()
+		s.value = incrBy{redis.NewIntCmd(noContext, "incrby", s.key, s.add)}
+		s.expire = redis.NewIntCmd(noContext, "pexpire", s.key, ttl)
+		b.cmds = append(b.cmds, redis.NewStatusCmd(noContext, "set", s.key, 0, "nx", "px", ttl), s.value, s.expire)
+	}
+}
+
+// read takes the replies. It returns the first error that is not a reply.
+func (b *batch) read(q *queue) (err error) {
+	readOnly := false
+	note := func(e error) error {
+		switch {
+		case e == nil || redis.IsReadOnlyError(e):
+			readOnly = readOnly || e != nil
+		case isReply(e) || errors.Is(e, errNotNumber):
+			e = fmt.Errorf("redisstore: %s replied: %w", q.name, e)
+		default:
+			e = q.connectionError(e)
+			err = cmp.Or(err, e)
+		}
+		return e
+	}
+	for i := range b.counters {
+		if s := &b.counters[i]; !s.done {
+			base, e := s.reply()
+			s.take(base, note(e))
+		}
+	}
+	for i := range b.questions {
+		if qu := &b.questions[i]; !qu.done {
+			qu.take(note(qu.cmd.Err()))
+		}
+	}
+	b.recordExpiries(q.expiries)
+	if readOnly {
+		// The other connections to the server that used to be the master are useless too.
+		q.dialer.generation.Add(1)
+	}
+	return err
+}
+
+// connectionError adds the server to an error that does not name it.
+func (q *queue) connectionError(err error) error {
+	if strings.Contains(err.Error(), q.name) {
+		return fmt.Errorf("redisstore: %w", err)
+	}
+	return fmt.Errorf("redisstore: %s: %w", q.name, err)
+}
+
+// isReply reports whether the server replied with the error.
+func isReply(err error) bool {
+	_, ok := errors.AsType[redis.Error](err)
+	return ok
+}
+
+// uncounted reports whether the error means that the command was not executed, and that
+// another attempt may succeed.
+func uncounted(err error) bool { return redis.IsReadOnlyError(err) || notSent(err) }
+
+// reply returns the counter's value before the additions.
+func (s *counter) reply() (base int64, err error) {
+	switch cmd := s.value.(type) {
+	case incrBy:
+		return cmd.Val() - int64(s.add), cmd.Err()
+	case *redis.StringCmd:
+		if err = cmd.Err(); errors.Is(err, redis.Nil) {
+			s.full = false // a full one has expired just now; the additions are made again
+			return 0, nil
+		}
+		if err == nil {
+			if base, err = strconv.ParseInt(cmd.Val(), 10, 64); err != nil {
+				err = errNotNumber
+			}
+		}
+	}
+	return base, err
+}
+
+// take stores the result, unless the counter needs another attempt.
+func (s *counter) take(base int64, err error) {
+	switch {
+	case err == nil:
+		s.done, s.base = true, base
+	case uncounted(err):
+	case strings.Contains(err.Error(), "overflow"):
+		s.full = true
+	default:
+		s.done, s.err = true, err
+	}
+}
+
+// recordExpiries notes the expiries that were set.
+func (b *batch) recordExpiries(t *expiryTable) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range b.counters {
+		s := &b.counters[i]
+		if s.expire != nil && s.expire.Val() == 1 && s.expire.Err() == nil {
+			t.put(s.hash, b.epoch, s.expires/1000)
+		}
+		s.expire = nil
+	}
+}
+
+// restoreExpiries sets the expiry of counters that turned out to be new although they
+// had one: the server has lost them in between. It runs before the callers have their
+// counts and may take a second more than they have, because otherwise such a counter
+// could live for ever. If it fails, all connections are discarded, and with them what is
+// known of expiries.
+func (q *queue) restoreExpiries(b *batch) error {
+	var cmds []redis.Cmder
+	for i := range b.counters {
+		if s := &b.counters[i]; s.hasExpiry && s.done && s.err == nil && s.add > 0 && s.base == 0 && !s.full {
+			cmds = append(cmds, redis.NewIntCmd(noContext, "pexpire", s.key, max(s.ttl, minTTL).Milliseconds()))
+		}
+	}
+	if len(cmds) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithDeadline(noContext, b.deadline.Add(time.Second))
+	defer cancel()
+	pipe := q.pipeline()
+	_ = pipe.BatchProcess(ctx, cmds...)
+	if _, err := pipe.Exec(ctx); err != nil {
+		q.dialer.generation.Add(1)
+		return fmt.Errorf("redisstore: %s: setting the expiry of a counter that was lost: %w", q.name, err)
+	}
+	return nil
+}
+
+// fail ends what has no result.
 func (b *batch) fail(err error) {
-	for i := range b.slots {
-		if s := &b.slots[i]; !s.done {
+	for i := range b.counters {
+		if s := &b.counters[i]; !s.done {
 			s.done, s.err = true, err
 		}
 	}
-	for i := range b.asks {
-		if q := &b.asks[i]; !q.done {
-			q.done, q.call.err = true, err
+	for i := range b.questions {
+		if qu := &b.questions[i]; !qu.done {
+			qu.done, qu.call.err = true, err
 		}
 	}
 }
 
-// open reports whether anything has no answer yet.
-func (b *batch) open() bool {
-	for i := range b.slots {
-		if !b.slots[i].done {
-			return true
+// resolve gives every hit its count: the value before the batch and what the batch has
+// added up to this hit.
+func (b *batch) resolve() {
+	for _, c := range b.calls {
+		if c.kind != addCall {
+			continue
+		}
+		for i := range c.items {
+			it := &c.items[i]
+			s := &b.counters[it.counter]
+			it.err = s.err
+			it.count = s.after(addCounts(it.before, it.n))
 		}
 	}
-	for i := range b.asks {
-		if !b.asks[i].done {
-			return true
-		}
-	}
-	return false
 }
 
-// after is the counter when n of the batch's additions are made. Below zero, which
-// somebody else must have made it, it is as good as zero.
-func (s *slot) after(n uint64) uint64 {
+// after returns the value after n of the additions. A value below zero, which somebody
+// else must have set, counts as zero.
+func (s *counter) after(n uint64) uint64 {
 	if s.base < 0 {
 		return uint64(max(s.base+int64(n), 0))
 	}
-	return plus(uint64(s.base), n)
-}
-
-// refused reports whether anything has the answer of a replica.
-func (b *batch) refused() bool {
-	for _, cmd := range b.cmds {
-		if err := cmd.Err(); err != nil && again(err) {
-			return true
-		}
-	}
-	return false
+	return addCounts(uint64(s.base), n)
 }

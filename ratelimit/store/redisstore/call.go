@@ -2,7 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,85 +14,106 @@ import (
 // maxCount is the largest value of a Redis counter.
 const maxCount = math.MaxInt64
 
-// kind is what a call wants.
-type kind uint8
+type callKind uint8
 
 const (
-	counting    kind = iota // add each hit, as Add
-	conditional             // add if none is over, as AddUnlessOver
-	pinging                 // nothing but an answer
+	addCall         callKind = iota // add every hit
+	conditionalCall                 // add the hits if none is over its limit
+	pingCall                        // wait for any reply
 )
 
-// States of a call. Who moves it out of waiting decides whether it is made.
+// States of a call. The side that moves it out of callWaiting decides whether it is sent.
 const (
-	waiting int32 = iota
-	taken         // it is part of a pipeline
-	left          // its caller has given up
+	callWaiting int32 = iota
+	callStarted
+	callAbandoned
 )
 
-// item is a hit on its way. Keys are copies: the caller's memory is the caller's again
-// as soon as it gives up.
-type item struct {
-	from, to int // of the key in the call's keys
-	index    int // of the hit in the caller's hits
-	n        uint64
-	limit    uint32
-	end      int64         // of the window, in Unix seconds
-	jitter   int64         // in seconds
-	longest  time.Duration // the unit's length and the jitter
-
-	slot   int    // of the batch
-	before uint64 // what the batch adds to the slot before this item
-	count  uint64
-	err    error
-}
-
-// call is what one goroutine asks of one node.
+// call is what one goroutine asks of one server.
 type call struct {
-	kind   kind
-	asking bool // of a node that is taking the keys over (cluster)
-	keys   []byte
-	items  []item
-	since  time.Duration // on the node's clock, when it began to wait
-	err    error         // of the call as a whole
-	state  atomic.Int32
-	done   chan struct{} // of one element
+	kind  callKind
+	keys  []byte // of all items
+	items []item
+	since time.Duration // when it was queued, on the queue's clock
+	err   error
+	state atomic.Int32
+	done  chan struct{} // with a buffer of one
 }
 
-// add copies the hit that has the index among the caller's.
+// item is a hit. Its key is a copy: the caller may return before the call is sent.
+type item struct {
+	keyFrom, keyTo int // in the call's keys
+	index          int // in the caller's hits
+	n              uint64
+	limit          uint32
+	windowEnd      int64         // Unix seconds
+	jitter         int64         // seconds
+	maxTTL         time.Duration // the unit's length and the jitter
+
+	counter int    // in the batch
+	before  uint64 // what the batch adds to the counter before this item
+	count   uint64
+	err     error
+}
+
+// callPool recycles calls. Those with a lot of memory are left to the garbage collector.
+type callPool struct{ sync.Pool }
+
+func (p *callPool) get(kind callKind) *call {
+	c, ok := p.Get().(*call)
+	if !ok {
+		c = &call{done: make(chan struct{}, 1)}
+	}
+	c.kind, c.err = kind, nil
+	c.keys, c.items = c.keys[:0], c.items[:0]
+	c.state.Store(callWaiting)
+	return c
+}
+
+func (p *callPool) put(c *call) {
+	const maxKeys = 64 << 10
+	if cap(c.keys) > maxKeys || cap(c.items) > maxBatchHits {
+		return
+	}
+	for i := range c.items {
+		c.items[i].err = nil
+	}
+	p.Put(c)
+}
+
+// add copies the hit at an index of the caller's hits.
 func (c *call) add(h *ratelimit.Hit, index int) {
 	from := len(c.keys)
 	c.keys = append(c.keys, h.Key...)
 	c.items = append(c.items, item{
-		from: from, to: len(c.keys), index: index,
+		keyFrom: from, keyTo: len(c.keys), index: index,
 		n: min(h.N, maxCount), limit: h.Limit,
-		end: h.End(), jitter: int64(h.Jitter), longest: h.TTL(),
+		windowEnd: h.End(), jitter: int64(h.Jitter), maxTTL: h.TTL(),
 	})
 }
 
-func (c *call) key(it *item) []byte { return c.keys[it.from:it.to] }
+func (c *call) key(it *item) []byte { return c.keys[it.keyFrom:it.keyTo] }
 
-// take makes the call part of a pipeline, unless its caller has given up.
-func (c *call) take() bool { return c.state.CompareAndSwap(waiting, taken) }
+// start makes the call part of a batch, unless its caller has given up.
+func (c *call) start() bool { return c.state.CompareAndSwap(callWaiting, callStarted) }
 
-// finish hands the call back to its caller. It must not be touched after that.
+// finish returns the call to its caller.
 func (c *call) finish() { c.done <- struct{}{} }
 
-// wait returns when the call is finished or ctx is done. Then the call is not made any
-// more if it was not under way yet, and it is not ours any more: free reports whether
-// it is.
-func (c *call) wait(ctx context.Context) (free bool, err error) {
+// wait returns when the call is finished, or when ctx is done; then owned is false, the
+// call is not sent if it was still waiting, and the caller must not use it any more.
+func (c *call) wait(ctx context.Context) (owned bool, err error) {
 	select {
 	case <-c.done:
 		return true, c.err
 	case <-ctx.Done():
-		c.state.CompareAndSwap(waiting, left)
-		return false, context.Cause(ctx)
+		c.state.CompareAndSwap(callWaiting, callAbandoned)
+		return false, fmt.Errorf("redisstore: given up: %w", context.Cause(ctx))
 	}
 }
 
-// fill stores the counts and returns the first error of an item.
-func (c *call) fill(hits []ratelimit.Hit) error {
+// result stores the counts in the caller's hits, or returns the first error of an item.
+func (c *call) result(hits []ratelimit.Hit) error {
 	for i := range c.items {
 		it := &c.items[i]
 		if it.err != nil {
@@ -101,5 +124,13 @@ func (c *call) fill(hits []ratelimit.Hit) error {
 	return nil
 }
 
-// plus adds without passing the largest count.
-func plus(a, b uint64) uint64 { return min(a+b, maxCount) }
+// ttl is how long the counter must live from now on: until the end of the window and of
+// the jitter, at least minTTL for hits that come late, and no longer than the unit and
+// the jitter.
+func (it *item) ttl(now time.Time) time.Duration {
+	left := time.Unix(it.windowEnd+it.jitter, 0).Sub(now)
+	return min(max(left, minTTL), max(it.maxTTL, minTTL))
+}
+
+// addCounts adds without exceeding maxCount.
+func addCounts(a, b uint64) uint64 { return min(a+b, maxCount) }

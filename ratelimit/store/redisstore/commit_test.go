@@ -36,7 +36,7 @@ func stalled(t *testing.T, server *redistest.Server, opts *redisstore.Options) (
 	t.Cleanup(server.Thaw)
 	first = make(chan error, 1)
 	go func() { first <- store.Add(context.Background(), []ratelimit.Hit{hit("first", 1)}) }()
-	require.Eventually(t, store.UnderWay, forever, time.Millisecond)
+	require.Eventually(t, store.OneRunning, forever, time.Millisecond)
 	return store, first
 }
 
@@ -91,7 +91,7 @@ func TestCallThatIsGivenUpWhileItWaitsIsNotMade(t *testing.T) {
 	require.Zero(t, add(t, store, hit("given up", 0)))
 }
 
-func TestCallThatIsGivenUpUnderWayIsCountedOnce(t *testing.T) {
+func TestCallThatIsGivenUpOneRunningIsCountedOnce(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store := open(t, server.Addr, alone())
 	rest(t, store)
@@ -100,7 +100,7 @@ func TestCallThatIsGivenUpUnderWayIsCountedOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	given := make(chan error, 1)
 	go func() { given <- store.Add(ctx, []ratelimit.Hit{hit("once", 1)}) }()
-	require.Eventually(t, store.UnderWay, forever, time.Millisecond)
+	require.Eventually(t, store.OneRunning, forever, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-given, context.Canceled, "a caller that gives up has its goroutine back at once")
 	server.Thaw()

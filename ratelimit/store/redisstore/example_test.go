@@ -56,7 +56,7 @@ func ExampleNewCluster() {
 	fmt.Println(err)
 	// Output:
 	// true 0
-	// redisstore: no nodes: give the address of one at least, host:port
+	// redisstore: no servers: give at least one address, host:port
 }
 
 // Sentinels know the master by its name, and where it is now. Close ends the goroutine
@@ -76,14 +76,14 @@ func ExampleNewSentinel() {
 	defer store.Close()
 
 	// A program calls WaitReady, which tries again. The reasons come one to a line.
-	what, why, _ := strings.Cut(store.Ping(context.Background()).Error(), ": redisstore: ")
+	what, reasons, _ := strings.Cut(store.Ping(context.Background()).Error(), ": sentinel ")
 	fmt.Println(what)
-	fmt.Println(strings.Count(why, "no route to host"), "reasons")
+	fmt.Println(strings.Count(reasons, "no route to host"), "reasons")
 
 	_, err = redisstore.NewSentinel("", []string{"10.0.0.1:26379"}, nil)
 	fmt.Println(err)
 	// Output:
 	// redisstore: no sentinel knows the master "counters"
 	// 3 reasons
-	// redisstore: the master's name is missing: sentinels know it by one
+	// redisstore: no master name: give the name that the sentinels know the master by
 }

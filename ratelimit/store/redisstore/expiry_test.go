@@ -49,6 +49,7 @@ func mortal(t testing.TB, client *redis.Client) {
 func TestExpiryIsSetOnce(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store, client := open(t, server.Addr, nil), server.Client()
+	rest(t, store) // what is known before a connection is opened is not relied on after that
 	begin, h := time.Now(), hit(name(), 1)
 	h.Window, h.Jitter = ratelimit.Hour.Window(begin.Unix()), 100
 	for want := range uint64(50) {

@@ -1,25 +1,22 @@
 package redisstore
 
-// Waiting is how many calls wait for a pipeline.
+// Waiting returns how many calls wait for a pipeline.
 func (s *Store) Waiting() int {
-	s.node.mu.Lock()
-	defer s.node.mu.Unlock()
-	return len(s.node.queue)
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return len(s.queue.calls)
 }
 
 // Idle reports whether there is nothing to do.
 func (s *Store) Idle() bool {
-	s.node.mu.Lock()
-	defer s.node.mu.Unlock()
-	return s.node.running == 0
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return s.queue.workers == 0
 }
 
-// UnderWay reports whether there is one pipeline, and no call waits for one.
-func (s *Store) UnderWay() bool {
-	s.node.mu.Lock()
-	defer s.node.mu.Unlock()
-	return s.node.running == 1 && len(s.node.queue) == 0
+// OneRunning reports whether one pipeline is running and no call waits for another.
+func (s *Store) OneRunning() bool {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return s.queue.workers == 1 && len(s.queue.calls) == 0
 }
-
-// SlotOf is the slot of a key.
-func SlotOf(key []byte) int { return slotOf(key) }

@@ -10,6 +10,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 const (
@@ -17,89 +19,98 @@ const (
 	defaultOnEmptyWait = time.Second
 	defaultTimeout     = 10 * time.Second
 	defaultMaxWaiting  = 16384
-	// maxPoolSize keeps a slip of the finger from opening a connection per port.
+	// maxPoolSize guards against typing errors: more connections need more ports than
+	// a host has.
 	maxPoolSize = 10_000
 )
 
-// OnEmpty says what a call does when all connections to a node are in use.
+// NoWait as Options.OnEmptyWait makes OnEmpty apply at once.
+const NoWait = time.Nanosecond
+
+// OnEmpty selects what happens to a call when all connections to a server are in use.
 type OnEmpty uint8
 
 const (
-	// Create opens one connection more after the wait and closes it after use. There
-	// are at most PoolSize of these.
+	// Create uses one more connection after the wait. There are at most PoolSize extra
+	// connections, and the pool keeps at most PoolSize connections that are idle.
 	Create OnEmpty = iota
-	// Fail fails with ErrPoolEmpty after the wait.
+	// Fail returns ErrPoolEmpty after the wait.
 	Fail
 	// Wait waits for a connection as long as Timeout allows.
 	Wait
 )
 
-// Options are the choices of a store. The zero value, like nil, is a server without
-// password and TLS.
+// Options configures a store. The zero value, like nil, means no password, no TLS and
+// the documented defaults.
 type Options struct {
-	// Auth is "password" or "username:password" (specification, "Authentication"). A
-	// password that holds a colon works as well: see the package's documentation.
+	// Auth is "password" or "username:password". See the package documentation for
+	// passwords with a colon.
 	Auth string
-	// SentinelAuth is the same for the sentinels. It is not Auth if it is empty.
+	// SentinelAuth is the same for sentinels. Empty disables authentication: Auth is not
+	// used for them.
 	SentinelAuth string
-	// TLS has connections be encrypted, those to sentinels included. If it has no
-	// ServerName, that is the host of the address. Default: no TLS.
+	// TLS encrypts all connections, those to sentinels included. An empty ServerName
+	// stands for the host of the address. Default: no TLS.
 	TLS *tls.Config
 
-	// PoolSize is how many connections to a node are used at once, 1 to 10,000.
-	// Default, when 0: 10.
+	// PoolSize is how many connections to a server are used at once, 1 to 10,000.
+	// Default: 10.
 	PoolSize int
-	// OnEmpty says what happens when all of them are in use, and OnEmptyWait after what
-	// time. Default, when 0: one second; less than 0 is no wait.
+	// OnEmpty selects what happens when all of them are in use, and OnEmptyWait after
+	// which time. Default: Create, after one second; NoWait means at once.
 	OnEmpty     OnEmpty
 	OnEmptyWait time.Duration
-	// Timeout is the most that a call may last, whatever its context allows: the wait
-	// for a connection, connecting, writing and reading, together. Default, when 0:
-	// 10 seconds.
+	// Timeout bounds a call, whatever its context allows: waiting for a connection,
+	// connecting, writing and reading, together. Default: 10 seconds.
 	Timeout time.Duration
 
-	// PipelineWindow is how long to gather calls before they are written together, at
-	// most Timeout/2. Calls gather without it whenever there is a pipeline under way;
-	// it makes pipelines longer and calls slower. Default: not at all.
+	// PipelineWindow is how long calls are gathered before they are sent together, at
+	// most Timeout/2. Without it calls are gathered only while a pipeline is running.
+	// Default: no window.
 	PipelineWindow time.Duration
-	// Parallelism is how many nodes of a cluster one call may wait for at once, at most
-	// PoolSize. 1 is one after the other. Default, when 0: all that the call needs.
+	// Parallelism is how many servers of a cluster one call waits for at once, at most
+	// PoolSize; 1 asks one after the other. Default: PoolSize.
 	Parallelism int
-	// MaxWaiting is how many calls may wait for a pipeline to one node; more fail with
-	// ErrBusy. Default, when 0: 16,384.
+	// MaxWaiting is how many calls may wait for a pipeline to one server; further ones
+	// fail with ErrBusy. Default: 16,384.
 	MaxWaiting int
 
-	// Now is the clock that windows are of, the Engine's. Default: time.Now.
+	// Now is the clock of the rate limit windows, the same as the Engine's.
+	// Default: time.Now.
 	Now func() time.Time
-	// Log is told when the store is lost, and found again. Default: no log.
+	// Log receives a record when the server stops responding and when it responds again.
+	// Default: slog.Default().
 	Log *slog.Logger
 	// Dial opens connections. network is "tcp" or "unix". Default: net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Errors of a call that was not made, to be told with errors.Is. None of its hits was
-// counted then.
+// Errors of calls that did not reach the server, for errors.Is. Nothing was counted.
 var (
-	// ErrClosed is a call of a store that has been closed.
+	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("redisstore: the store is closed")
-	// ErrPoolEmpty is a call for which no connection was free in time, with OnEmpty: Fail.
-	ErrPoolEmpty = errors.New("redisstore: all connections are in use")
-	// ErrBusy is a call for which there was no room among those that wait.
-	ErrBusy = errors.New("redisstore: too many calls are waiting")
-	// ErrTimeout is a call that has waited for a connection for as long as Timeout.
+	// ErrPoolEmpty is returned with OnEmpty Fail if no connection was free in time. It
+	// wraps ratelimit.ErrOverloaded.
+	ErrPoolEmpty = fmt.Errorf("redisstore: all connections are in use: %w", ratelimit.ErrOverloaded)
+	// ErrBusy is returned if MaxWaiting calls are waiting already. It wraps
+	// ratelimit.ErrOverloaded.
+	ErrBusy = fmt.Errorf("redisstore: too many calls are waiting: %w", ratelimit.ErrOverloaded)
+	// ErrTimeout is returned if no connection was free within Timeout. A server that
+	// hangs causes it too, so it does not wrap ratelimit.ErrOverloaded.
 	ErrTimeout = errors.New("redisstore: no connection was free within the timeout")
 )
 
-func (o *Options) orDefault() (Options, error) {
+// withDefaults returns a copy with the defaults filled in.
+func (o *Options) withDefaults() (Options, error) {
 	var opts Options
 	if o != nil {
 		opts = *o
 	}
-	if err := opts.check(); err != nil {
+	if err := opts.validate(); err != nil {
 		return opts, err
 	}
 	opts.PoolSize = cmp.Or(opts.PoolSize, defaultPoolSize)
-	opts.OnEmptyWait = max(cmp.Or(opts.OnEmptyWait, defaultOnEmptyWait), 0)
+	opts.OnEmptyWait = cmp.Or(opts.OnEmptyWait, defaultOnEmptyWait)
 	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
 	opts.MaxWaiting = cmp.Or(opts.MaxWaiting, defaultMaxWaiting)
 	opts.Parallelism = min(cmp.Or(opts.Parallelism, opts.PoolSize), opts.PoolSize)
@@ -107,7 +118,7 @@ func (o *Options) orDefault() (Options, error) {
 		opts.Now = time.Now
 	}
 	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
+		opts.Log = slog.Default()
 	}
 	if opts.Dial == nil {
 		opts.Dial = new(net.Dialer).DialContext
@@ -115,67 +126,59 @@ func (o *Options) orDefault() (Options, error) {
 	return opts, nil
 }
 
-// check finds everything that is wrong at once.
-func (o *Options) check() error {
-	var wrong []error
-	refuse := func(is bool, format string, args ...any) {
-		if is {
-			wrong = append(wrong, fmt.Errorf("redisstore: "+format, args...))
+// validate reports all invalid options at once.
+func (o *Options) validate() error {
+	var errs []error
+	check := func(invalid bool, format string, args ...any) {
+		if invalid {
+			errs = append(errs, fmt.Errorf("redisstore: "+format, args...))
 		}
 	}
 	timeout := cmp.Or(o.Timeout, defaultTimeout)
-	refuse(o.PoolSize < 0 || o.PoolSize > maxPoolSize, "PoolSize %d: must be 1 to %d, or 0 for %d", o.PoolSize, maxPoolSize, defaultPoolSize)
-	refuse(o.OnEmpty > Wait, "OnEmpty %d: must be Create, Fail or Wait", o.OnEmpty)
-	refuse(o.Timeout < 0, "Timeout %v: must be more than 0, or 0 for %v", o.Timeout, defaultTimeout)
-	refuse(o.PipelineWindow < 0 || o.PipelineWindow > timeout/2, "PipelineWindow %v: must be 0 to %v, which is half of Timeout", o.PipelineWindow, timeout/2)
-	refuse(o.Parallelism < 0, "Parallelism %d: must be 1 or more, or 0 for as many as a call needs", o.Parallelism)
-	refuse(o.MaxWaiting < 0, "MaxWaiting %d: must be 1 or more, or 0 for %d", o.MaxWaiting, defaultMaxWaiting)
-	return errors.Join(wrong...)
+	check(o.PoolSize < 0 || o.PoolSize > maxPoolSize, "PoolSize %d: must be 1 to %d, or 0 for %d", o.PoolSize, maxPoolSize, defaultPoolSize)
+	check(o.OnEmpty > Wait, "OnEmpty %d: must be Create, Fail or Wait", o.OnEmpty)
+	check(o.OnEmptyWait < 0, "OnEmptyWait %v: must be NoWait or more, or 0 for %v", o.OnEmptyWait, defaultOnEmptyWait)
+	check(o.Timeout < 0, "Timeout %v: must be more than 0, or 0 for %v", o.Timeout, defaultTimeout)
+	check(o.PipelineWindow < 0 || o.PipelineWindow > timeout/2, "PipelineWindow %v: must be 0 to %v, half of Timeout", o.PipelineWindow, timeout/2)
+	check(o.Parallelism < 0, "Parallelism %d: must be 1 or more, or 0 for PoolSize", o.Parallelism)
+	check(o.MaxWaiting < 0, "MaxWaiting %d: must be 1 or more, or 0 for %d", o.MaxWaiting, defaultMaxWaiting)
+	return errors.Join(errs...)
 }
 
-// place is where a server listens.
-type place struct {
-	network, addr string
-}
-
-// parsePlace reads host:port, or the path of a unix socket.
-func parsePlace(text string) (place, error) {
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "@") {
-		return place{"unix", text}, nil
+// network returns the network of an address: a path, or an abstract name that begins
+// with "@", is a unix socket.
+func network(addr string) string {
+	if strings.HasPrefix(addr, "/") || strings.HasPrefix(addr, "@") {
+		return "unix"
 	}
-	return parseHost(text)
+	return "tcp"
 }
 
-func parseHost(text string) (place, error) {
-	text = strings.TrimSpace(text)
-	host, port, err := net.SplitHostPort(text)
-	if err != nil || host == "" || port == "" {
-		return place{}, fmt.Errorf("redisstore: address %q: must be host:port", masked(text))
+// checkHostPort returns the address without surrounding space. The error hides what
+// stands before an "@", which may be a password.
+func checkHostPort(addr string) (string, error) {
+	addr = strings.TrimSpace(addr)
+	if host, port, err := net.SplitHostPort(addr); err == nil && host != "" && port != "" {
+		return addr, nil
 	}
-	return place{"tcp", text}, nil
+	if at := strings.LastIndexByte(addr, '@'); at >= 0 {
+		addr = "***" + addr[at:]
+	}
+	return "", fmt.Errorf("redisstore: address %q: must be host:port", addr)
 }
 
-// masked hides what stands before an "@", which may be a password.
-func masked(text string) string {
-	if at := strings.LastIndexByte(text, '@'); at >= 0 {
-		return "***" + text[at:]
+// checkHostPorts checks a list that must not be empty.
+func checkHostPorts(what string, addrs []string) ([]string, error) {
+	if len(addrs) == 0 {
+		return nil, fmt.Errorf("redisstore: no %s: give at least one address, host:port", what)
 	}
-	return text
-}
-
-// parseHosts reads one address at least.
-func parseHosts(what string, texts []string) ([]place, error) {
-	if len(texts) == 0 {
-		return nil, fmt.Errorf("redisstore: no %s: give the address of one at least, host:port", what)
-	}
-	places := make([]place, len(texts))
-	var wrong []error
-	for i, text := range texts {
+	checked := make([]string, len(addrs))
+	var errs []error
+	for i, addr := range addrs {
 		var err error
-		if places[i], err = parseHost(text); err != nil {
-			wrong = append(wrong, err)
+		if checked[i], err = checkHostPort(addr); err != nil {
+			errs = append(errs, err)
 		}
 	}
-	return places, errors.Join(wrong...)
+	return checked, errors.Join(errs...)
 }

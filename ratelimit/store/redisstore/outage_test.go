@@ -39,7 +39,7 @@ func TestPauseIsWaitedFor(t *testing.T) {
 	pause(t, server, forLong, "write")
 	written := make(chan error, 1)
 	go func() { written <- store.Add(context.Background(), []ratelimit.Hit{h}) }()
-	require.Eventually(t, store.UnderWay, forever, time.Millisecond)
+	require.Eventually(t, store.OneRunning, forever, time.Millisecond)
 	read := h
 	read.N = 0
 	require.EqualValues(t, 2, add(t, store, read), "who only reads is not held up")

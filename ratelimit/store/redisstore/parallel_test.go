@@ -95,7 +95,7 @@ func onEach(cluster *redistest.Cluster) []ratelimit.Hit {
 	hits := make([]ratelimit.Hit, len(cluster.Masters))
 	for found := 0; found < len(hits); {
 		h := hit(name(), 1)
-		if at := cluster.Owner(redisstore.SlotOf(h.Key)); hits[at].Key == nil {
+		if at := cluster.Owner(cluster.Slot(string(h.Key))); hits[at].Key == nil {
 			hits[at] = h
 			found++
 		}

@@ -54,7 +54,7 @@ func exhausted(t *testing.T, opts redisstore.Options) (store *redisstore.Store, 
 		require.NoError(t, <-first)
 	})
 	t.Cleanup(release)
-	require.Eventually(t, store.UnderWay, forever, time.Millisecond)
+	require.Eventually(t, store.OneRunning, forever, time.Millisecond)
 	return store, release
 }
 
@@ -73,7 +73,7 @@ func TestPoolThatIsEmptyFails(t *testing.T) {
 }
 
 func TestPoolThatIsEmptyFailsAtOnce(t *testing.T) {
-	store, _ := exhausted(t, redisstore.Options{OnEmpty: redisstore.Fail, OnEmptyWait: -1, Timeout: forLong})
+	store, _ := exhausted(t, redisstore.Options{OnEmpty: redisstore.Fail, OnEmptyWait: redisstore.NoWait, Timeout: forLong})
 	require.ErrorIs(t, bounded(t, store.Ping), redisstore.ErrPoolEmpty)
 }
 
@@ -84,12 +84,12 @@ func TestPoolThatIsEmptyCreates(t *testing.T) {
 		begin := time.Now()
 		require.Equal(t, want+1, add(t, store, hit("second", 1)))
 		require.GreaterOrEqual(t, time.Since(begin), wait)
-		stats := store.Stats()
-		require.Equal(t, redisstore.Stats{Active: 1, Total: want + 2, Closed: want + 1}, stats, "the connection beyond the pool is closed after use")
+		require.Equal(t, redisstore.Stats{Active: 2, Total: 2}, store.Stats(), "one connection beyond the pool is opened")
 	}
 	release()
 	require.EqualValues(t, 4, add(t, store, hit("second", 1)))
-	require.EqualValues(t, 4, store.Stats().Total, "the one of the pool is used again")
+	require.Eventually(t, store.Idle, forever, time.Millisecond)
+	require.Equal(t, redisstore.Stats{Active: 1, Total: 2, Closed: 1}, store.Stats(), "no more connections than PoolSize are kept")
 }
 
 func TestPoolThatIsEmptyWaits(t *testing.T) {

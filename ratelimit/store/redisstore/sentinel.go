@@ -9,173 +9,121 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/ashlar-go/ashlar/internal/backoff"
 )
 
-// lookEvery is how often the sentinels are asked who the master is. A master that was
-// demoted is noticed by its first answer; this is for one that was cut off, and does
-// not know.
-const lookEvery = time.Second
+// watchInterval is how often a sentinel is asked for the master. A demoted master shows
+// with its next reply; this is for one that was cut off and does not know.
+const watchInterval = time.Second
 
 // NewSentinel returns a store in the server that the sentinels, host:port each, know as
 // the master of that name. When they choose another, calls go there: those under way may
-// fail, and none is made twice. opts may be nil.
+// fail, and none is made twice. NewSentinel does not use the network. It returns an error
+// if the name, an address or an option is invalid. opts may be nil.
 //
-// Beside the calls a goroutine asks a sentinel once a second who the master is. Close
-// ends it.
+// A goroutine asks a sentinel once a second for the master. Close stops it.
 func NewSentinel(master string, sentinels []string, opts *Options) (*Store, error) {
 	if master == "" {
-		return nil, errors.New("redisstore: the master's name is missing: sentinels know it by one")
+		return nil, errors.New("redisstore: no master name: give the name that the sentinels know the master by")
 	}
-	places, err := parseHosts("sentinels", sentinels)
+	addrs, err := checkHostPorts("sentinels", sentinels)
 	if err != nil {
 		return nil, err
 	}
-	c, err := newClient(opts)
+	g := &sentinelGroup{master: master}
+	s, err := newStore(fmt.Sprintf("%q", master), func(ctx context.Context, _ string) (string, error) { return g.dialAddr(ctx) }, opts)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{client: c}
-	g := &guard{
-		master: master, sentinels: places,
-		dialer: &dialer{&s.client.opts, parseAuth(s.opts.SentinelAuth), new(traffic)},
-		ended:  make(chan struct{}),
+	d := &dialer{opts: &s.opts, logins: parseAuth(s.opts.SentinelAuth), locate: sameAddr}
+	for _, addr := range addrs {
+		g.sentinels = append(g.sentinels, sentinel{addr, redis.NewSentinelClient(d.clientOptions(addr).Simple())})
 	}
-	s.node = s.newNode(false, g.resolve)
-	s.stop = g.stop
-	var ctx context.Context
-	ctx, g.end = context.WithCancel(context.Background())
-	go g.watch(ctx, s.node)
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() { g.watch(ctx, s.dialer) })
+	s.stop = func() {
+		cancel()
+		watching.Wait()
+		for _, s := range g.sentinels {
+			_ = s.client.Close()
+		}
+	}
 	return s, nil
 }
 
-// guard asks the sentinels.
-type guard struct {
+// sentinelGroup asks sentinels for the address of a master.
+type sentinelGroup struct {
 	master string
-	dialer *dialer // its connections are not in the statistics
 
 	mu        sync.Mutex
-	sentinels []place // the one that answered last is the first
-	led       place   // where they have sent the last connection; zero before the first
-
-	end   context.CancelFunc
-	ended chan struct{}
+	sentinels []sentinel // the one that replied last is the first
+	dialed    string     // where the last connection went
 }
 
-// resolve asks one sentinel after the other, and gives each its share of the time.
-func (g *guard) resolve(deadline time.Time) (place, error) {
-	g.mu.Lock()
-	sentinels := append([]place{}, g.sentinels...)
-	g.mu.Unlock()
-	var failed []error
-	for i, sentinel := range sentinels {
-		share := time.Until(deadline) / time.Duration(len(sentinels)-i)
-		at, err := g.ask(sentinel, time.Now().Add(share))
-		if err == nil {
-			g.lead(sentinel, at)
-			return at, nil
-		}
-		failed = append(failed, err)
+type sentinel struct {
+	addr   string
+	client *redis.SentinelClient
+}
+
+// dialAddr returns the address for a new connection.
+func (g *sentinelGroup) dialAddr(ctx context.Context) (string, error) {
+	addr, err := g.masterAddr(ctx)
+	if err == nil {
+		g.mu.Lock()
+		g.dialed = addr
+		g.mu.Unlock()
 	}
-	return place{}, fmt.Errorf("redisstore: no sentinel knows the master %q: %w", g.master, errors.Join(failed...))
+	return addr, err
 }
 
-// lead notes where a connection is going to, and has the sentinel that said so be the
-// first to be asked.
-func (g *guard) lead(sentinel, at place) {
+// masterAddr asks one sentinel after the other, each for its share of the time.
+func (g *sentinelGroup) masterAddr(ctx context.Context) (string, error) {
+	g.mu.Lock()
+	sentinels := append([]sentinel{}, g.sentinels...)
+	g.mu.Unlock()
+	deadline, _ := ctx.Deadline()
+	var errs []error
+	for i, s := range sentinels {
+		share, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(len(sentinels)-i))
+		parts, err := s.client.GetMasterAddrByName(share, g.master).Result()
+		cancel()
+		switch {
+		case errors.Is(err, redis.Nil):
+			err = errors.New("watches no master of that name")
+		case err == nil && len(parts) != 2:
+			err = fmt.Errorf("replied with %d parts instead of host and port", len(parts))
+		case err == nil:
+			g.prefer(s)
+			return net.JoinHostPort(parts[0], parts[1]), nil
+		}
+		errs = append(errs, fmt.Errorf("sentinel %s: %w", s.addr, err))
+	}
+	return "", fmt.Errorf("no sentinel knows the master %q: %w", g.master, errors.Join(errs...))
+}
+
+func (g *sentinelGroup) prefer(s sentinel) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.led = at
-	for i, s := range g.sentinels {
-		if s == sentinel {
+	for i := range g.sentinels {
+		if g.sentinels[i] == s {
 			g.sentinels[0], g.sentinels[i] = g.sentinels[i], g.sentinels[0]
 		}
 	}
 }
 
-// strayed reports whether connections lead to another server than the master.
-func (g *guard) strayed(master place) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.led != master && g.led != (place{})
-}
-
-func (g *guard) ask(sentinel place, deadline time.Time) (place, error) {
-	c, err := g.dialer.open(deadline, sentinel)
-	if err != nil {
-		return place{}, err
-	}
-	defer c.close()
-	return g.question(c, deadline)
-}
-
-func (g *guard) question(c *conn, deadline time.Time) (place, error) {
-	cmd := redis.NewStringSliceCmd(none, "sentinel", "get-master-addr-by-name", g.master)
-	if err := c.Process(until{deadline}, cmd); errors.Is(err, redis.Nil) {
-		return place{}, fmt.Errorf("redisstore: %s watches no master of that name", c.place.addr)
-	} else if err != nil {
-		return place{}, replyError(c, err)
-	}
-	parts := cmd.Val()
-	if len(parts) != 2 {
-		return place{}, fmt.Errorf("redisstore: %s answered with %d parts, want host and port", c.place.addr, len(parts))
-	}
-	return place{"tcp", net.JoinHostPort(parts[0], parts[1])}, nil
-}
-
-// watch has the node leave a server that is not the master any more.
-func (g *guard) watch(ctx context.Context, n *node) {
-	defer close(g.ended)
-	w := &watcher{guard: g, node: n}
-	defer w.leave()
-	for sleep(ctx, lookEvery) {
-		w.look()
-	}
-}
-
-// watcher keeps a connection to a sentinel.
-type watcher struct {
-	*guard
-	node *node
-	conn *conn
-}
-
-func (w *watcher) look() {
-	at, err := w.asked()
-	if err != nil {
-		w.leave()
-		return
-	}
-	if w.strayed(at) {
-		w.node.forsake()
-	}
-}
-
-func (w *watcher) asked() (place, error) {
-	deadline := time.Now().Add(min(w.dialer.opts.Timeout, lookEvery))
-	if w.conn == nil {
-		w.mu.Lock()
-		// The next one, if this one does not answer.
-		first := w.sentinels[0]
-		w.sentinels = append(w.sentinels[1:], first)
-		w.mu.Unlock()
-		c, err := w.dialer.open(deadline, first)
-		if err != nil {
-			return place{}, err
+// watch discards the connections to a server that is no longer the master.
+func (g *sentinelGroup) watch(ctx context.Context, servers *dialer) {
+	for backoff.Sleep(ctx, watchInterval) == nil {
+		limited, cancel := context.WithTimeout(ctx, servers.opts.Timeout)
+		addr, err := g.masterAddr(limited)
+		cancel()
+		g.mu.Lock()
+		if err == nil && g.dialed != "" && g.dialed != addr {
+			g.dialed = ""
+			servers.generation.Add(1)
 		}
-		w.conn = c
+		g.mu.Unlock()
 	}
-	return w.question(w.conn, deadline)
-}
-
-func (w *watcher) leave() {
-	if w.conn != nil {
-		w.conn.close()
-		w.conn = nil
-	}
-}
-
-// stop ends the watching.
-func (g *guard) stop() {
-	g.end()
-	<-g.ended
 }

@@ -1,143 +1,149 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"sync/atomic"
+	"net"
+	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Store keeps counters in one Redis server, or in the one that is master of a group
-// that sentinels watch. It is a ratelimit.ConditionalStore. Create it with New or
-// NewSentinel.
+// Store keeps counters in one Redis server, or in the master of a group that sentinels
+// watch. It is a ratelimit.ConditionalStore. Create it with New or NewSentinel.
 type Store struct {
-	client
-	node *node
-	stop func() // ends what runs beside the node; nil if nothing does
-}
-
-// client is what all stores have.
-type client struct {
-	opts    Options
-	ledger  *ledger
-	spares  *spares
-	epochs  *atomic.Uint32
-	traffic *traffic
-	auth    *auth
-}
-
-func newClient(opts *Options) (client, error) {
-	o, err := opts.orDefault()
-	if err != nil {
-		return client{}, err
-	}
-	return client{
-		opts: o, ledger: newLedger(), spares: newSpares(), epochs: new(atomic.Uint32), traffic: new(traffic), auth: parseAuth(o.Auth),
-	}, nil
-}
-
-func (c *client) newNode(cluster bool, resolve func(deadline time.Time) (place, error)) *node {
-	n := &node{
-		opts: &c.opts, dialer: &dialer{&c.opts, c.auth, c.traffic}, ledger: c.ledger, spares: c.spares, epochs: c.epochs,
-		resolve: resolve, cluster: cluster, zero: time.Now(),
-	}
-	return n
-}
-
-// always resolves to the same place.
-func always(at place) func(time.Time) (place, error) {
-	return func(time.Time) (place, error) { return at, nil }
+	*shared
+	queue  *queue
+	client *redis.Client
+	stop   func() // stops what NewSentinel has started; may be nil
 }
 
 // New returns a store in the server at addr, which is host:port or the path of a unix
-// socket. It does not connect: see WaitReady. It fails if the address or the options
-// are no good. opts may be nil.
+// socket. It does not use the network: see WaitReady. It returns an error if the address
+// or an option is invalid. opts may be nil.
 func New(addr string, opts *Options) (*Store, error) {
-	at, err := parsePlace(addr)
+	if addr = strings.TrimSpace(addr); network(addr) == "tcp" {
+		if _, err := checkHostPort(addr); err != nil {
+			return nil, err
+		}
+	}
+	return newStore(addr, sameAddr, opts)
+}
+
+// sameAddr locates a server at its address.
+func sameAddr(_ context.Context, addr string) (string, error) { return addr, nil }
+
+// newStore returns a store in one server. name is the address that locate is given.
+func newStore(name string, locate func(context.Context, string) (string, error), opts *Options) (*Store, error) {
+	shared, err := newShared(locate, opts)
 	if err != nil {
 		return nil, err
 	}
-	c, err := newClient(opts)
+	options := shared.dialer.clientOptions().Simple()
+	options.Dialer = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return shared.dialer.dial(ctx, network, name)
+	}
+	client := redis.NewClient(options)
+	return &Store{shared: shared, client: client, queue: shared.newQueue(name, client.Pipeline)}, nil
+}
+
+func newShared(locate func(context.Context, string) (string, error), opts *Options) (*shared, error) {
+	o, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{client: c}
-	s.node = s.newNode(false, always(at))
+	s := &shared{opts: o, expiries: newExpiryTable()}
+	s.dialer = &dialer{opts: &s.opts, logins: parseAuth(o.Auth), locate: locate}
 	return s, nil
 }
 
-// Add implements ratelimit.Store. A counter holds up to 1<<63-1. The error is ctx's if
-// that ended first: what was under way then may still be counted, once.
+// Add implements ratelimit.Store. A counter holds up to 1<<63-1. If ctx ends first, the
+// error wraps its cause; hits that were under way then are counted once.
 func (s *Store) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	return s.do(ctx, counting, hits)
-}
-
-// AddUnlessOver implements ratelimit.ConditionalStore, by a script that the server runs
-// as one step.
-func (s *Store) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
-	return s.do(ctx, conditional, hits)
-}
-
-// Ping returns nil when the server answers. It waits for a connection like any call, and
-// opens one if there is none.
-func (s *Store) Ping(ctx context.Context) error { return ping(ctx, s.node) }
-
-func (s *Store) do(ctx context.Context, k kind, hits []ratelimit.Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	c := s.spares.call(k)
-	for i := range hits {
-		c.add(&hits[i], i)
-	}
-	return s.node.do(ctx, c, hits)
+	return s.queue.do(ctx, addCall, hits)
 }
 
-// do makes the call and returns when it is finished, or when ctx is done.
-func (n *node) do(ctx context.Context, c *call, hits []ratelimit.Hit) error {
-	free, err := n.await(ctx, c)
-	if !free {
-		return err
-	}
-	if err == nil {
-		err = c.fill(hits)
-	}
-	n.spares.free(c)
-	return err
-}
+// Ping returns nil if the server replies. It waits for a connection like any call, and
+// opens one if there is none.
+func (s *Store) Ping(ctx context.Context) error { return s.queue.do(ctx, pingCall, nil) }
 
-func (n *node) await(ctx context.Context, c *call) (free bool, err error) {
-	if ctx.Err() != nil {
-		return true, fmt.Errorf("redisstore: %w", context.Cause(ctx))
-	}
-	if err := n.submit(c); err != nil {
-		return true, err
-	}
-	if free, err = c.wait(ctx); !free {
-		err = fmt.Errorf("redisstore: given up: %w", err)
-	}
-	return free, err
-}
-
-func ping(ctx context.Context, n *node) error {
-	return n.do(ctx, n.spares.call(pinging), nil)
-}
-
-// Close fails the calls that wait, lets those under way end, which takes Timeout at
-// most, and closes all connections. Calls that come later fail with ErrClosed. The
-// error is always nil.
+// Close fails the calls that wait, waits for those under way, which takes Timeout at
+// most, and closes all connections. Later calls fail with ErrClosed. The error is always
+// nil.
 func (s *Store) Close() error {
+	s.queue.close()
+	_ = s.client.Close()
 	if s.stop != nil {
 		s.stop()
 	}
-	s.node.close()
 	return nil
 }
 
-// Stats are numbers about connections.
-func (s *Store) Stats() Stats {
-	s.node.prune()
-	return s.stats()
+// Stats describes the connections of a store, to all servers together.
+type Stats struct {
+	// Active is how many connections are open. One that the server has closed counts
+	// until a call would use it.
+	Active int64
+	// Total is how many connections were opened, and Closed how many of them were
+	// closed, by either side.
+	Total, Closed uint64
+}
+
+// Stats returns the current numbers.
+func (s *shared) Stats() Stats {
+	closed := s.dialer.closed.Load() // first, so that Active is never negative
+	opened := s.dialer.opened.Load()
+	return Stats{Active: int64(opened - closed), Total: opened, Closed: closed}
+}
+
+// Backoff configures WaitReady. The zero value, like nil, means the documented defaults.
+type Backoff struct {
+	// Initial is the first wait. Each is twice as long as the one before, up to Max, with
+	// a random part removed. Defaults: one second and 30 seconds.
+	Initial, Max time.Duration
+	// MaxElapsed is when to give up. Default: never.
+	MaxElapsed time.Duration
+}
+
+// WaitReady returns nil when the server replies. Until then it tries again and logs why.
+// It returns an error if ctx ends or MaxElapsed has passed, with the last reason, or if
+// the store is closed. b may be nil.
+func (s *Store) WaitReady(ctx context.Context, b *Backoff) error {
+	return s.waitReady(ctx, b, s.Ping)
+}
+
+func (s *shared) waitReady(ctx context.Context, b *Backoff, ping func(context.Context) error) error {
+	if b == nil {
+		b = &Backoff{}
+	}
+	retry := backoff.Backoff{Initial: cmp.Or(max(b.Initial, 0), time.Second), Max: cmp.Or(max(b.Max, 0), 30*time.Second), Jitter: 0.25}
+	if b.MaxElapsed > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, b.MaxElapsed, fmt.Errorf("redisstore: the store has not responded for %v", b.MaxElapsed))
+		defer cancel()
+	}
+	var last error
+	for failures := 0; ; failures++ {
+		err := ping(ctx)
+		if err == nil || errors.Is(err, ErrClosed) {
+			return err
+		}
+		if ctx.Err() == nil || last == nil {
+			last = err
+		}
+		wait := retry.Wait(failures)
+		s.opts.Log.Warn("redis: waiting for the store", "err", err, "retry_in", wait)
+		if backoff.Sleep(ctx, wait) != nil {
+			return fmt.Errorf("%w: %w", context.Cause(ctx), last)
+		}
+	}
 }

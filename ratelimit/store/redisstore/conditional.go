@@ -1,0 +1,137 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// unlessOver is AddUnlessOver as a script. For each key it takes how much to add, the
+// limit, and the time to live in milliseconds. It returns the counts as strings, because
+// Lua's numbers are exact only to 2^53, which is enough to compare them with limits. It
+// sets the expiry of counters that have none.
+const unlessOver = `
+local refused, over = false, {}
+for i, key in ipairs(KEYS) do
+  local value = tonumber(redis.call('GET', key) or '0')
+  if value + tonumber(ARGV[3*i-2]) > tonumber(ARGV[3*i-1]) then
+    refused = true
+    over[i] = true
+  end
+end
+local counts = {}
+for i, key in ipairs(KEYS) do
+  local n = ARGV[3*i-2]
+  if n ~= '0' and (not refused or over[i]) then
+    local reply = redis.pcall('INCRBY', key, n)
+    if type(reply) == 'table' and reply.err then
+      if not string.find(reply.err, 'overflow', 1, true) then return reply end
+      redis.call('SET', key, '9223372036854775807', 'KEEPTTL')
+    end
+    if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, ARGV[3*i]) end
+  end
+  counts[i] = redis.call('GET', key) or '0'
+end
+return counts
+`
+
+var unlessOverHash = redis.NewScript(unlessOver).Hash()
+
+// AddUnlessOver implements ratelimit.ConditionalStore with a script, which the server
+// executes as one step. Where scripts are not available, as with some proxies, the
+// counters are read first and added to then; other calls may come in between.
+func (s *Store) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
+	if len(hits) == 0 {
+		return nil
+	}
+	err := s.queue.do(ctx, conditionalCall, hits)
+	if redis.HasErrorPrefix(err, "unknown command") || redis.IsPermissionError(err) {
+		return s.readThenAdd(ctx, hits)
+	}
+	return err
+}
+
+func (s *Store) readThenAdd(ctx context.Context, hits []ratelimit.Hit) error {
+	reads := slices.Clone(hits)
+	for i := range reads {
+		reads[i].N = 0
+	}
+	if err := s.Add(ctx, reads); err != nil {
+		return err
+	}
+	over := func(i int) bool { return reads[i].Count+hits[i].N > uint64(hits[i].Limit) }
+	refused := false
+	for i := range hits {
+		refused = refused || over(i)
+	}
+	for i := range reads {
+		if !refused || over(i) {
+			reads[i].N = hits[i].N
+		}
+	}
+	if err := s.Add(ctx, reads); err != nil {
+		return err
+	}
+	for i := range hits {
+		hits[i].Count = reads[i].Count
+	}
+	return nil
+}
+
+// write makes the command.
+func (q *question) write(now time.Time) {
+	c := q.call
+	if c.kind == pingCall {
+		q.cmd = redis.NewCmd(noContext, "ping")
+		return
+	}
+	args := []any{"evalsha", unlessOverHash, len(c.items)}
+	if q.source {
+		args = []any{"eval", unlessOver, len(c.items)}
+	}
+	for i := range c.items {
+		args = append(args, c.key(&c.items[i]))
+	}
+	for i := range c.items {
+		it := &c.items[i]
+		args = append(args, it.n, it.limit, it.ttl(now).Milliseconds())
+	}
+	q.cmd = redis.NewCmd(noContext, args...)
+}
+
+// take stores the result, unless the question needs another attempt.
+func (q *question) take(err error) {
+	switch {
+	case err == nil && q.call.kind == conditionalCall:
+		q.done, q.call.err = true, q.takeCounts()
+	case err == nil, q.call.kind == pingCall && redis.IsPermissionError(err):
+		q.done = true
+	case uncounted(err):
+	case redis.HasErrorPrefix(err, "NOSCRIPT"):
+		q.source = true
+	default:
+		q.done, q.call.err = true, err
+	}
+}
+
+func (q *question) takeCounts() error {
+	counts, err := q.cmd.StringSlice()
+	if err == nil && len(counts) != len(q.call.items) {
+		err = fmt.Errorf("%d counts for %d keys", len(counts), len(q.call.items))
+	}
+	for i := 0; err == nil && i < len(counts); i++ {
+		var n int64
+		n, err = strconv.ParseInt(counts[i], 10, 64)
+		q.call.items[i].count = uint64(max(n, 0))
+	}
+	if err != nil {
+		return fmt.Errorf("redisstore: reply of the script: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+const (
+	// maxPipelineTime is how long calls wait for the pipeline that is running before
+	// another begins beside it. A single pipeline at a time gathers the most calls, and
+	// with a server nearby none takes that long.
+	maxPipelineTime = time.Millisecond
+	// maxBatchHits is how many hits a pipeline may have.
+	maxBatchHits = 1024
+)
+
+// shared is what the queues of a store have in common.
+type shared struct {
+	opts     Options
+	dialer   *dialer
+	expiries *expiryTable
+	callPool callPool
+	batches  sync.Pool
+}
+
+// queue holds the calls for one server, or for the master of a group. Workers take them
+// in batches: a worker is a goroutine that runs one pipeline after the other as long as
+// there are calls.
+type queue struct {
+	*shared
+	name     string // of the server, for errors
+	pipeline func() redis.Pipeliner
+	reload   func() // makes a cluster client look for the servers of its slots; may be nil
+	started  time.Time
+
+	mu      sync.Mutex
+	calls   []*call
+	hits    int // of the calls
+	workers int
+	extra   int // workers beyond PoolSize
+	timer   *time.Timer
+	closed  bool
+	running sync.WaitGroup
+
+	failing atomic.Bool // the server did not respond last time
+}
+
+func (s *shared) newQueue(name string, pipeline func() redis.Pipeliner) *queue {
+	return &queue{shared: s, name: name, pipeline: pipeline, started: time.Now()}
+}
+
+// do makes a call with the hits, waits for it, and stores the counts in them.
+func (q *queue) do(ctx context.Context, kind callKind, hits []ratelimit.Hit) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("redisstore: %w", context.Cause(ctx))
+	}
+	c := q.callPool.get(kind)
+	for i := range hits {
+		c.add(&hits[i], i)
+	}
+	if err := q.add(c); err != nil {
+		q.callPool.put(c)
+		return err
+	}
+	owned, err := c.wait(ctx)
+	if !owned {
+		return err
+	}
+	if err == nil {
+		err = c.result(hits)
+	}
+	q.callPool.put(c)
+	return err
+}
+
+// add appends a call. If no worker is running, it starts one.
+func (q *queue) add(c *call) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed:
+		return ErrClosed
+	case len(q.calls) >= q.opts.MaxWaiting:
+		return ErrBusy
+	}
+	c.since = time.Since(q.started)
+	q.calls = append(q.calls, c)
+	q.hits += len(c.items)
+	switch {
+	case q.workers == 0, q.hits >= maxBatchHits && q.workers < q.opts.PoolSize:
+		q.startWorker(false)
+	case len(q.calls) == 1:
+		q.setTimer()
+	}
+	return nil
+}
+
+// startWorker starts a worker; an extra one runs one pipeline only. The mutex is held.
+func (q *queue) startWorker(extra bool) {
+	q.workers++
+	if extra {
+		q.extra++
+	}
+	q.running.Go(func() { q.work(extra) })
+}
+
+func (q *queue) work(extra bool) {
+	b, ok := q.batches.Get().(*batch)
+	if !ok {
+		b = newBatch()
+	}
+	defer q.batches.Put(b)
+	for more := true; more; more = !extra {
+		time.Sleep(q.opts.PipelineWindow)
+		if !q.fill(b, extra) {
+			return
+		}
+		q.serve(b)
+		b.reset()
+		// The callers that have just been served may call again: give them the processor,
+		// so that the next batch has their calls too.
+		runtime.Gosched()
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.endWorker(extra)
+}
+
+// endWorker is called when a worker ends. The mutex is held.
+func (q *queue) endWorker(extra bool) {
+	q.workers--
+	if extra {
+		q.extra--
+	}
+	q.setTimer()
+}
+
+// fill moves calls from the queue to the batch. If there are none, it ends the worker
+// and returns false.
+func (q *queue) fill(b *batch, extra bool) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	used := 0
+	for used < len(q.calls) && b.hits < maxBatchHits {
+		c := q.calls[used]
+		used++
+		q.hits -= len(c.items)
+		since := c.since
+		if !c.start() {
+			continue
+		}
+		if len(b.calls) == 0 {
+			b.deadline = q.started.Add(since + q.opts.Timeout)
+		}
+		b.calls = append(b.calls, c)
+		b.hits += max(len(c.items), 1)
+	}
+	q.removeFirst(used)
+	if len(b.calls) == 0 {
+		q.endWorker(extra)
+		return false
+	}
+	q.setTimer()
+	return true
+}
+
+func (q *queue) removeFirst(count int) {
+	rest := copy(q.calls, q.calls[count:])
+	clear(q.calls[rest:])
+	q.calls = q.calls[:rest]
+}
+
+// failFirst fails the first calls with err. The mutex is held.
+func (q *queue) failFirst(count int, err error) {
+	for _, c := range q.calls[:count] {
+		q.hits -= len(c.items)
+		if c.start() {
+			c.err = err
+			c.finish()
+		}
+	}
+	q.removeFirst(count)
+}
+
+// setTimer sets the timer for the call that has waited longest. The mutex is held.
+func (q *queue) setTimer() {
+	if len(q.calls) == 0 || q.closed {
+		return
+	}
+	wait := max(q.nextEvent()-time.Since(q.started), 0)
+	if q.timer == nil {
+		q.timer = time.AfterFunc(wait, q.onTimer)
+		return
+	}
+	q.timer.Reset(wait)
+}
+
+// nextEvent returns when something happens to the first call unless a worker takes it:
+// another worker starts, or the call fails.
+func (q *queue) nextEvent() time.Duration {
+	since := q.calls[0].since
+	timeout := since + q.opts.Timeout
+	switch {
+	case q.workers < q.opts.PoolSize:
+		return min(since+maxPipelineTime, timeout)
+	case q.opts.OnEmpty == Fail, q.opts.OnEmpty == Create && q.extra < q.opts.PoolSize:
+		return min(since+q.opts.OnEmptyWait, timeout)
+	}
+	return timeout
+}
+
+func (q *queue) onTimer() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	now := time.Since(q.started)
+	q.failFirst(q.countWaiting(now, q.opts.Timeout), ErrTimeout)
+	if len(q.calls) == 0 || now < q.nextEvent() {
+		q.setTimer()
+		return
+	}
+	switch {
+	case q.workers < q.opts.PoolSize:
+		q.startWorker(false)
+	case q.opts.OnEmpty == Create:
+		q.startWorker(true)
+	default:
+		q.failFirst(q.countWaiting(now, q.opts.OnEmptyWait), ErrPoolEmpty)
+		q.setTimer()
+	}
+}
+
+// countWaiting returns how many calls have waited that long.
+func (q *queue) countWaiting(now, wait time.Duration) int {
+	for i, c := range q.calls {
+		if now < c.since+wait {
+			return i
+		}
+	}
+	return len(q.calls)
+}
+
+// close fails the calls that wait and returns when the workers have ended, after Timeout
+// at most.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.failFirst(len(q.calls), ErrClosed)
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+	q.mu.Unlock()
+	q.running.Wait()
+}
+
+// serve sends a batch and returns its calls to their callers.
+func (q *queue) serve(b *batch) {
+	b.merge(q.expiries, q.opts.Now())
+	ctx, cancel := context.WithDeadline(context.Background(), b.deadline)
+	defer cancel()
+	err := q.exchange(ctx, b)
+	q.report(err)
+	if err == nil {
+		err = errReadOnly
+	}
+	b.fail(err)
+	b.resolve()
+	for _, c := range b.calls {
+		c.finish()
+	}
+}
+
+// report logs when the server stops responding, and when it responds again.
+func (q *queue) report(err error) {
+	switch {
+	case err == nil && q.failing.Load() && q.failing.Swap(false):
+		q.opts.Log.Info("redis: the server responds again", "server", q.name)
+	case err != nil && !q.failing.Swap(true):
+		q.opts.Log.Error("redis: the server does not respond", "server", q.name, "err", err)
+	}
+}
