@@ -36,5 +36,5 @@ func ExampleNew() {
 	// Output:
 	// spans arrive: POST /v1/traces
 	// shutdown: <nil>
-	// tracing: sampling rate of 1.5: must be a number from 0 (no trace) to 1 (every trace)
+	// tracing: sampling rate of 1.5: use a number from 0 (no trace) to 1 (every trace)
 }

@@ -20,7 +20,7 @@ func TestFailingReceiverIsLogged(t *testing.T) {
 			r := receive(t, protocol)
 			t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
 			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-user=hunt,x-api-key=hunter%202") // one begins like the other
-			var log journal
+			var log logBuffer
 			var clock atomic.Int64
 			failed := make(chan struct{}, 100) // gets a value for each look at the clock
 			tr := start(t, 1, &tracing.Options{Protocol: protocol, Log: log.logger(), Now: func() time.Time {

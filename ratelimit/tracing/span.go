@@ -11,28 +11,29 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Names of the spans within a call (reference 1.17).
+// Names of the spans within a call (REFERENCE.md, 8.6).
 const (
 	SpanShouldRateLimit = "ShouldRateLimit Execution"          // a decision
 	SpanRedis           = "Redis Pipeline Execution"           // a call of the key-value store
 	SpanMemcached       = "Memcached Fetch Execution"          // a call of the memory-cache store
-	SpanJSON            = "NewJsonHandler Remaining Execution" // an answer being written as JSON
+	SpanJSON            = "NewJsonHandler Remaining Execution" // writing a JSON response
 )
 
-// MaxText is how many bytes of text an attribute or an error has at most; what is
-// longer is cut. It bounds the memory of spans that wait, since clients decide how
-// long a request is.
+// MaxText limits strings in attributes and errors, in bytes; what is longer is cut. It
+// bounds the memory of spans that wait, since clients decide how long a request is.
 const MaxText = 4096
 
-// StartSpan starts a span of that name below the one in ctx. The context that it
-// returns is for the calls within, and the function ends the span: with an error if
-// err is not nil. It must be called, once; more calls change nothing.
+// StartSpan starts a span below the one in ctx. The returned context is for the calls
+// within. The returned function ends the span, with an error if err is not nil. It
+// must be called once; further calls have no effect.
 //
-// attrs says what is to be attached, and is only called if the span is recorded; it
-// may be nil. Groups become names with dots. The text is kept until the span has been
-// sent, so it must not lie in memory that is used again.
+// attrs returns the attributes, and is only called if the span is recorded; it may be
+// nil. Groups become names with dots. Strings are retained until the span was sent, so
+// they must not be in memory that is reused.
 func (t *Tracing) StartSpan(ctx context.Context, name string, attrs func() []slog.Attr) (context.Context, func(err error)) {
 	if t.skips(ctx) {
 		return ctx, endNothing
@@ -44,14 +45,18 @@ func (t *Tracing) StartSpan(ctx context.Context, name string, attrs func() []slo
 	if attrs != nil {
 		span.SetAttributes(attributes(nil, "", attrs())...)
 	}
-	return ctx, func(err error) { end(span, err) }
+	return ctx, func(err error) {
+		if err != nil {
+			span.SetStatus(codes.Error, limited(err.Error()))
+		}
+		span.End()
+	}
 }
 
-// skips reports whether it is plain that a span below the one in ctx would not be
-// sampled: the sampler does as the parent does.
+// skips reports whether a span below the one in ctx would not be sampled: the sampler
+// follows the parent.
 func (t *Tracing) skips(ctx context.Context) bool {
-	parent := trace.SpanContextFromContext(ctx)
-	if parent.IsValid() {
+	if parent := trace.SpanContextFromContext(ctx); parent.IsValid() {
 		return !parent.IsSampled()
 	}
 	return t.never
@@ -59,51 +64,41 @@ func (t *Tracing) skips(ctx context.Context) bool {
 
 func endNothing(error) {}
 
-func end(span trace.Span, err error) {
-	if err != nil {
-		span.SetStatus(codes.Error, text(err.Error()))
-	}
-	span.End()
-}
-
-// attributes appends attrs, each with prefix before its name, to the list.
+// attributes appends attrs to list, with prefix before each name.
 func attributes(list []attribute.KeyValue, prefix string, attrs []slog.Attr) []attribute.KeyValue {
 	for _, a := range attrs {
-		list = appendAttribute(list, prefix, a)
+		value, key := a.Value.Resolve(), attribute.Key(limited(prefix+a.Key))
+		switch value.Kind() {
+		case slog.KindGroup:
+			inner := prefix
+			if a.Key != "" { // as in slog, the members of a group without a name are inlined
+				inner += a.Key + "."
+			}
+			list = attributes(list, inner, value.Group())
+		case slog.KindBool:
+			list = append(list, key.Bool(value.Bool()))
+		case slog.KindInt64:
+			list = append(list, key.Int64(value.Int64()))
+		case slog.KindFloat64:
+			list = append(list, key.Float64(value.Float64()))
+		case slog.KindTime:
+			list = append(list, key.String(value.Time().Format(time.RFC3339Nano)))
+		default:
+			if value.Kind() == slog.KindUint64 && value.Uint64() <= math.MaxInt64 {
+				list = append(list, key.Int64(int64(value.Uint64())))
+			} else {
+				list = append(list, key.String(limited(value.String())))
+			}
+		}
 	}
 	return list
 }
 
-func appendAttribute(list []attribute.KeyValue, prefix string, a slog.Attr) []attribute.KeyValue {
-	value := a.Value.Resolve()
-	key := attribute.Key(text(prefix + a.Key))
-	switch value.Kind() {
-	case slog.KindGroup:
-		if a.Key != "" { // as with slog, a group without a name is none
-			prefix += a.Key + "."
-		}
-		return attributes(list, prefix, value.Group())
-	case slog.KindBool:
-		return append(list, key.Bool(value.Bool()))
-	case slog.KindInt64:
-		return append(list, key.Int64(value.Int64()))
-	case slog.KindUint64:
-		if n := value.Uint64(); n <= math.MaxInt64 {
-			return append(list, key.Int64(int64(n)))
-		}
-	case slog.KindFloat64:
-		return append(list, key.Float64(value.Float64()))
-	case slog.KindTime:
-		return append(list, key.String(value.Time().Format(time.RFC3339Nano)))
-	}
-	return append(list, key.String(text(value.String())))
-}
+// limited returns a string that is not too long and valid UTF-8, without which the
+// whole batch could not be encoded.
+func limited(s string) string { return shorten(s, MaxText) }
 
-// text makes a string fit to be sent: valid UTF-8, which the protocol insists on for
-// the whole batch, and not too long.
-func text(s string) string { return shorten(s, MaxText) }
-
-// shorten cuts s after a whole character. What it returns does not keep a longer
+// shorten cuts s after a complete character. The result does not retain a longer
 // string in memory.
 func shorten(s string, limit int) string {
 	if len(s) > limit {
@@ -113,4 +108,69 @@ func shorten(s string, limit int) string {
 		s = strings.Clone(s[:limit])
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// Store returns inner with a span around each of its calls. The span has the number of
+// hits and, for [SpanRedis] and [SpanMemcached], the attributes of the reference
+// service. The result is a ratelimit.ConditionalStore if and only if inner is.
+func (t *Tracing) Store(inner ratelimit.Store, name string) ratelimit.Store {
+	return t.store(inner, name, "pipeline length", "perSecondPipeline length")
+}
+
+// PerSecondStore is Store for the second of two stores, which holds the limits per
+// second: the length of its pipeline is called perSecondPipeline length.
+func (t *Tracing) PerSecondStore(inner ratelimit.Store, name string) ratelimit.Store {
+	return t.store(inner, name, "perSecondPipeline length", "pipeline length")
+}
+
+func (t *Tracing) store(inner ratelimit.Store, name, own, other string) ratelimit.Store {
+	s := store{inner: inner, tracing: t, name: name, own: own, other: other}
+	if conditional, ok := inner.(ratelimit.ConditionalStore); ok {
+		return &conditionalStore{store: s, inner: conditional}
+	}
+	return &s
+}
+
+type store struct {
+	inner      ratelimit.Store
+	tracing    *Tracing
+	name       string
+	own, other string // attributes of the pipelines of this and of the other store
+}
+
+// Add calls the inner store.
+func (s *store) Add(ctx context.Context, hits []ratelimit.Hit) error {
+	if s.tracing.skips(ctx) {
+		return s.inner.Add(ctx, hits)
+	}
+	return s.span(ctx, hits, s.inner.Add)
+}
+
+type conditionalStore struct {
+	store
+	inner ratelimit.ConditionalStore
+}
+
+// AddUnlessOver calls the inner store.
+func (s *conditionalStore) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
+	if s.tracing.skips(ctx) {
+		return s.inner.AddUnlessOver(ctx, hits)
+	}
+	return s.span(ctx, hits, s.inner.AddUnlessOver)
+}
+
+// span makes the call within a span, which ends even if the call panics.
+func (s *store) span(ctx context.Context, hits []ratelimit.Hit, call func(context.Context, []ratelimit.Hit) error) (err error) {
+	ctx, end := s.tracing.StartSpan(ctx, s.name, func() []slog.Attr {
+		attrs := []slog.Attr{slog.Int("hits", len(hits))}
+		switch s.name {
+		case SpanRedis: // a hit is two commands: its addition and its expiry
+			attrs = append(attrs, slog.Int(s.own, 2*len(hits)), slog.Int(s.other, 0))
+		case SpanMemcached:
+			attrs = append(attrs, slog.Int("keysToGet length", len(hits)))
+		}
+		return attrs
+	})
+	defer func() { end(err) }()
+	return call(ctx, hits)
 }

@@ -87,10 +87,10 @@ func TestNewRefuses(t *testing.T) {
 		{"rate infinite", math.Inf(1), tracing.Options{}, []string{"sampling rate of +Inf"}},
 		{"protocol", 1, tracing.Options{Protocol: "udp"}, []string{`protocol "udp"`, `"http" or "grpc"`}},
 		{"protocol in capitals", 1, tracing.Options{Protocol: "HTTP"}, []string{`protocol "HTTP"`}},
-		{"name", 1, tracing.Options{ServiceName: "\xff"}, []string{"service name", "UTF-8"}},
-		{"namespace", 1, tracing.Options{ServiceNamespace: long}, []string{"service namespace", "4096"}},
-		{"id", 1, tracing.Options{ServiceInstanceID: "\xc3("}, []string{"service instance id"}},
-		{"all at once", 2, tracing.Options{Protocol: "x", ServiceName: "\xff"}, []string{"rate", "protocol", "service name"}},
+		{"name", 1, tracing.Options{ServiceName: "\xff"}, []string{"service.name", "UTF-8"}},
+		{"namespace", 1, tracing.Options{ServiceNamespace: long}, []string{"service.namespace", "4096"}},
+		{"id", 1, tracing.Options{ServiceInstanceID: "\xc3("}, []string{"service.instance.id"}},
+		{"all at once", 2, tracing.Options{Protocol: "x", ServiceName: "\xff"}, []string{"rate", "protocol", "service.name"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tr, err := tracing.New(context.Background(), c.rate, &c.opts)
@@ -149,7 +149,7 @@ func TestAbsentReceiverDelaysNothing(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+l.Addr().String())
 			require.NoError(t, l.Close())
 			t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
-			var log journal
+			var log logBuffer
 			tr := start(t, 1, &tracing.Options{Protocol: protocol, Log: log.logger()})
 			for range 10_000 { // several times the queue
 				_, end := tr.StartSpan(context.Background(), "s", nil)

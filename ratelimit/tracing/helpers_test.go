@@ -28,7 +28,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The environment of whoever runs the tests is none of their business.
+	// The tests must not depend on the environment that they are run in.
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "OTEL_") {
 			os.Unsetenv(name)
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// protocols are those that spans can be sent by.
+// protocols lists the values of Options.Protocol.
 var protocols = []string{"http", "grpc"}
 
 // span is a span that has arrived.
@@ -62,12 +62,12 @@ type receiver struct {
 	spans   []span
 	headers []map[string][]string // by request, names in lower case
 	batches int
-	refuse  string // what to answer instead of taking spans
+	refuse  string // the response instead of accepting spans
 	types   []string
 }
 
-// take is one request.
-func (r *receiver) take(in *collector.ExportTraceServiceRequest, headers map[string][]string) (refuse string) {
+// accept handles one request.
+func (r *receiver) accept(in *collector.ExportTraceServiceRequest, headers map[string][]string) (refuse string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.batches++
@@ -85,7 +85,7 @@ func (r *receiver) take(in *collector.ExportTraceServiceRequest, headers map[str
 	return ""
 }
 
-// values is attributes by name.
+// values returns attributes by name.
 func values(list []*common.KeyValue) map[string]any {
 	m := map[string]any{}
 	for _, kv := range list {
@@ -117,14 +117,14 @@ func (r *receiver) requests() int {
 	return r.batches
 }
 
-// all is the spans that have arrived.
+// all returns the spans that have arrived.
 func (r *receiver) all() []span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]span(nil), r.spans...)
 }
 
-// named is the one span of that name.
+// named returns the only span of that name.
 func (r *receiver) named(t *testing.T, name string) span {
 	t.Helper()
 	var found []span
@@ -158,7 +158,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	for name, value := range req.Header {
 		headers[strings.ToLower(name)] = value
 	}
-	if refuse := r.take(in, headers); refuse != "" {
+	if refuse := r.accept(in, headers); refuse != "" {
 		http.Error(w, refuse, http.StatusBadRequest)
 	}
 }
@@ -166,7 +166,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // Export receives over gRPC.
 func (r *receiver) Export(ctx context.Context, in *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
-	if refuse := r.take(in, md); refuse != "" {
+	if refuse := r.accept(in, md); refuse != "" {
 		return nil, &refusal{refuse}
 	}
 	return &collector.ExportTraceServiceResponse{}, nil
@@ -176,7 +176,7 @@ type refusal struct{ text string }
 
 func (r *refusal) Error() string { return r.text }
 
-// receive starts a receiver, and has the environment say where it is.
+// receive starts a receiver and sets the endpoint in the environment.
 func receive(t testing.TB, protocol string) *receiver {
 	t.Helper()
 	r := &receiver{}
@@ -213,7 +213,7 @@ func listen(t testing.TB) net.Listener {
 	return l
 }
 
-// start makes a Tracing that is shut down at the end of the test, if not before.
+// start returns a Tracing that is shut down at the end of the test, if not before.
 func start(t testing.TB, rate float64, opts *tracing.Options) *tracing.Tracing {
 	t.Helper()
 	if opts == nil {
@@ -227,12 +227,12 @@ func start(t testing.TB, rate float64, opts *tracing.Options) *tracing.Tracing {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		_ = tr.Shutdown(ctx) // most have been shut down and their errors looked at
+		_ = tr.Shutdown(ctx) // most were shut down and checked before
 	})
 	return tr
 }
 
-// flush ends tr, so that all spans have arrived.
+// flush shuts tr down, so that all spans have arrived.
 func flush(t testing.TB, tr *tracing.Tracing) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // for a busy machine
@@ -240,23 +240,23 @@ func flush(t testing.TB, tr *tracing.Tracing) {
 	require.NoError(t, tr.Shutdown(ctx))
 }
 
-// journal is a log to look into.
-type journal struct {
+// logBuffer is a log for inspection.
+type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
 // Write adds to the log.
-func (j *journal) Write(p []byte) (int, error) {
+func (j *logBuffer) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.buf.Write(p)
 }
 
-func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+func (j *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
-// lines is what was logged so far.
-func (j *journal) lines() []string {
+// lines returns what was logged so far.
+func (j *logBuffer) lines() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return strings.Split(strings.TrimSuffix(j.buf.String(), "\n"), "\n")

@@ -1,0 +1,125 @@
+package tracing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// exporter is an OTLP exporter that logs its failures, instead of passing them to the
+// library's global handler, and whose exports can be aborted.
+type exporter struct {
+	next   sdktrace.SpanExporter
+	report *report
+
+	quit  context.Context // ends when exports must be aborted
+	abort context.CancelFunc
+}
+
+func newExporter(ctx context.Context, o *Options, secrets []string) (*exporter, error) {
+	client := otlptracehttp.NewClient()
+	if o.Protocol == "grpc" {
+		client = otlptracegrpc.NewClient()
+	}
+	next, err := otlptrace.New(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	e := &exporter{next: next, report: newReport(o, secrets)}
+	e.quit, e.abort = context.WithCancel(context.Background())
+	return e, nil
+}
+
+var errAborted = errors.New("the time for the shutdown is over")
+
+// ExportSpans sends the spans or logs the failure. It returns no error, which the
+// library would log a second time.
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if e.quit.Err() != nil {
+		e.report.failed(len(spans), errAborted)
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.quit, cancel)()
+	if err := e.next.ExportSpans(ctx, spans); err != nil {
+		e.report.failed(len(spans), err)
+	} else {
+		e.report.delivered()
+	}
+	return nil
+}
+
+// Shutdown closes the connections. All exports have ended by then.
+func (e *exporter) Shutdown(ctx context.Context) error {
+	defer e.abort()
+	return e.next.Shutdown(ctx)
+}
+
+const (
+	// repeatAfter is the time between two log lines about a receiver that fails.
+	repeatAfter = time.Minute
+	// maxReason limits an error in the log, in bytes. Errors quote the receiver.
+	maxReason = 500
+)
+
+// report logs when exports begin to fail, once a minute while they fail, and when they
+// succeed again.
+type report struct {
+	log  *slog.Logger
+	now  func() time.Time
+	mask *strings.Replacer // of secrets, which a receiver may have sent back
+
+	mu      sync.Mutex
+	all     uint64 // spans lost since the start
+	lost    uint64 // spans lost since exports began to fail
+	failing bool
+	logged  time.Time
+}
+
+func newReport(o *Options, secrets []string) *report {
+	var pairs []string
+	// The replacer uses the first match, and one secret may be a prefix of another.
+	longest := func(a, b string) int { return len(b) - len(a) }
+	for _, secret := range slices.SortedFunc(slices.Values(secrets), longest) {
+		pairs = append(pairs, secret, "***")
+	}
+	return &report{log: o.Log, now: o.Now, mask: strings.NewReplacer(pairs...)}
+}
+
+func (r *report) failed(spans int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all += uint64(spans)
+	r.lost += uint64(spans)
+	now := r.now()
+	if r.failing && now.Sub(r.logged) < repeatAfter {
+		return
+	}
+	r.failing, r.logged = true, now
+	r.log.Warn("trace spans were not delivered", "err", shorten(r.mask.Replace(err.Error()), maxReason), "lost", r.lost)
+}
+
+func (r *report) delivered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failing {
+		r.log.Info("trace spans are delivered again", "lost", r.lost)
+		r.failing, r.lost = false, 0
+	}
+}
+
+func (r *report) total() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all
+}
