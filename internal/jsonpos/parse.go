@@ -1,0 +1,353 @@
+package jsonpos
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Limits bounds what [Parse] reads. A nil *Limits and zero fields mean the defaults.
+type Limits struct {
+	// Bytes bounds the size of the text. Default: no limit.
+	Bytes int
+	// Depth bounds how deep arrays and objects are nested, at most 10,000.
+	// Default: 10,000.
+	Depth int
+	// KeyDepth replaces Depth below single members of the root object.
+	KeyDepth map[string]int
+	// Values bounds the number of values. Default: no limit.
+	Values int
+	// Problems bounds how many problems are listed. Default: 100.
+	Problems int
+}
+
+// The defaults of Limits. maxDepth bounds the recursion of the reader and its callers.
+const (
+	maxDepth        = 10_000
+	defaultProblems = 100
+)
+
+// Code tells problems apart. Codes are stable.
+type Code string
+
+// The codes. Syntax, Bytes, Depth and Values end the reading.
+const (
+	Syntax        Code = "json-syntax"
+	Encoding      Code = "json-encoding"
+	Surrogate     Code = "json-surrogate"
+	ByteOrderMark Code = "json-byte-order-mark"
+	TrailingData  Code = "json-trailing-data"
+	DuplicateKey  Code = "json-duplicate-key"
+	TooLarge      Code = "limit-size"
+	TooDeep       Code = "limit-depth"
+	TooMany       Code = "limit-values"
+)
+
+// Problem is one fault of a text.
+type Problem struct {
+	Code    Code
+	Pointer string // of the value (RFC 6901)
+	// Offset is that of the first byte at fault, End the one after the last.
+	Offset, End int
+	// Message says what is wrong. It shows a single character of the text at most, or a
+	// duplicate key, so that no value gets into a log.
+	Message string
+	// Suggestion says how to correct it, or is empty.
+	Suggestion string
+	// Fix is the change that corrects it, or nil.
+	Fix *Edit
+}
+
+// Edit replaces the bytes from Offset to before End by Text.
+type Edit struct {
+	Offset, End int
+	Text        string
+}
+
+// Document is a text with its tree and its problems.
+type Document struct {
+	// Text is empty if the text had more than Limits.Bytes.
+	Text string
+	// Root is nil if the text is not JSON or exceeds a limit.
+	Root *Node
+	// Problems are in the order in which they were found, at most Limits.Problems.
+	Problems []Problem
+	// Count includes the problems that are not listed.
+	Count int
+}
+
+// Parse reads a text.
+func Parse(data []byte, limits *Limits) *Document {
+	p := parser{Document: &Document{}}
+	if limits != nil {
+		p.limits = *limits
+	}
+	if p.limits.Problems <= 0 {
+		p.limits.Problems = defaultProblems
+	}
+	p.maxDepth = depthLimit(p.limits.Depth)
+	if p.limits.Bytes > 0 && len(data) > p.limits.Bytes {
+		p.problem(TooLarge, 0, "the document has %d bytes: at most %d are allowed", len(data), p.limits.Bytes)
+		return p.Document
+	}
+	p.Text = string(data)
+	p.document()
+	return p.Document
+}
+
+func depthLimit(n int) int {
+	if n <= 0 || n > maxDepth {
+		return maxDepth
+	}
+	return n
+}
+
+// parser reads a text from the beginning to the end. Its methods return false after a
+// problem that ends the reading.
+type parser struct {
+	*Document
+	limits   Limits
+	maxDepth int
+	pos      int
+	depth    int
+	values   int
+	path     Path
+}
+
+// byteOrderMark in UTF-8. Writing it is forbidden by RFC 8259, section 8.1.
+const byteOrderMark = "\uFEFF"
+
+func (p *parser) document() {
+	if strings.HasPrefix(p.Text, byteOrderMark) {
+		p.problem(ByteOrderMark, 0, "the document begins with a byte order mark")
+		p.suggest("save it as UTF-8 without BOM", &Edit{Offset: 0, End: len(byteOrderMark)})
+		p.pos = len(byteOrderMark)
+	}
+	if p.space(); p.pos == len(p.Text) {
+		p.problem(Syntax, p.pos, "the document is empty: expected a JSON value")
+		return
+	}
+	root := new(Node)
+	if !p.value(root) {
+		return
+	}
+	p.Root = root
+	if p.space(); p.pos < len(p.Text) {
+		p.problem(TrailingData, p.pos, "unexpected data after the end of the document")
+		p.suggest("remove it: a file holds one document", nil)
+	}
+}
+
+// problem reports a problem at an offset, with the current path.
+func (p *parser) problem(code Code, offset int, format string, args ...any) {
+	if p.Count++; p.Count > p.limits.Problems {
+		return
+	}
+	p.Problems = append(p.Problems, Problem{
+		Code: code, Pointer: p.path.Pointer(), Offset: offset, End: min(offset+1, len(p.Text)), Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// suggest completes the problem that was just reported.
+func (p *parser) suggest(suggestion string, fix *Edit) {
+	if p.Count == len(p.Problems) {
+		last := &p.Problems[p.Count-1]
+		last.Suggestion, last.Fix = suggestion, fix
+	}
+}
+
+func (p *parser) space() {
+	for p.pos < len(p.Text) {
+		switch p.Text[p.pos] {
+		case ' ', '\t', '\n', '\r':
+			p.pos++
+		default:
+			return
+		}
+	}
+}
+
+// peek returns the next byte, or 0 at the end, which begins no token.
+func (p *parser) peek() byte {
+	if p.pos < len(p.Text) {
+		return p.Text[p.pos]
+	}
+	return 0
+}
+
+func (p *parser) value(n *Node) bool {
+	if p.values++; p.limits.Values > 0 && p.values > p.limits.Values {
+		p.problem(TooMany, p.pos, "the document has more than %d values", p.limits.Values)
+		return false
+	}
+	n.Start = p.pos
+	ok := false
+	switch c := p.peek(); {
+	case c == '"':
+		n.Kind = String
+		n.Text, ok = p.string()
+	case c == '{':
+		n.Kind, n.Members = Object, []Member{}
+		ok = p.enter() && p.object(n)
+		p.depth--
+	case c == '[':
+		n.Kind, n.Elements = Array, []Node{}
+		ok = p.enter() && p.array(n)
+		p.depth--
+	case c == '-' || isDigit(c):
+		n.Kind = Number
+		ok = p.number(n)
+	default:
+		ok = p.literal(n)
+	}
+	n.End = p.pos
+	return ok
+}
+
+// enter reads the opening bracket of an array or object.
+func (p *parser) enter() bool {
+	if p.depth++; p.depth > p.maxDepth {
+		p.problem(TooDeep, p.pos, "arrays and objects are nested more than %d levels deep", p.maxDepth)
+		return false
+	}
+	p.pos++
+	p.space()
+	return true
+}
+
+func (p *parser) array(n *Node) bool {
+	if p.peek() == ']' {
+		p.pos++
+		return true
+	}
+	for more := true; more; {
+		n.Elements = append(n.Elements, Node{})
+		p.path.Index(len(n.Elements) - 1)
+		if !p.value(&n.Elements[len(n.Elements)-1]) {
+			return false
+		}
+		p.path.Pop()
+		var ok bool
+		if more, ok = p.next(']', "array"); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// next reads what follows an element: a comma before another one, or the end.
+func (p *parser) next(end byte, what string) (more, ok bool) {
+	p.space()
+	switch p.peek() {
+	case end:
+		p.pos++
+		return false, true
+	case ',':
+		comma := p.pos
+		p.pos++
+		if p.space(); p.peek() == end {
+			p.problem(Syntax, comma, "trailing comma in the %s", what)
+			p.suggest("remove the comma", &Edit{Offset: comma, End: comma + 1})
+			return false, false
+		}
+		return true, true
+	}
+	p.unexpected("a comma or '" + string(end) + "'")
+	return false, false
+}
+
+func (p *parser) object(n *Node) bool {
+	if p.peek() == '}' {
+		p.pos++
+		return true
+	}
+	keys := keyIndex{members: &n.Members}
+	for more := true; more; {
+		n.Members = append(n.Members, Member{})
+		m := &n.Members[len(n.Members)-1]
+		if !p.key(m) {
+			return false
+		}
+		p.path.Key(m.Key)
+		if before := keys.add(m); before != nil {
+			before.Shadowed = true
+			p.problem(DuplicateKey, m.KeyStart, "duplicate key %s", Quote(m.Key))
+			p.suggest("keep one of them", nil)
+		}
+		if !p.memberValue(m) {
+			return false
+		}
+		p.path.Pop()
+		var ok bool
+		if more, ok = p.next('}', "object"); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *parser) key(m *Member) bool {
+	if p.peek() != '"' {
+		p.unexpected("a key in double quotes")
+		return false
+	}
+	m.KeyStart = p.pos
+	var ok bool
+	m.Key, ok = p.string()
+	m.KeyEnd = p.pos
+	if !ok {
+		return false
+	}
+	if p.space(); p.peek() != ':' {
+		p.unexpected("':' after the key")
+		return false
+	}
+	p.pos++
+	p.space()
+	return true
+}
+
+func (p *parser) memberValue(m *Member) bool {
+	limit, own := p.limits.KeyDepth[m.Key]
+	if p.depth != 1 || !own {
+		return p.value(&m.Value)
+	}
+	outer := p.maxDepth
+	p.maxDepth = depthLimit(limit)
+	ok := p.value(&m.Value)
+	p.maxDepth = outer
+	return ok
+}
+
+// keyIndex finds duplicate keys of an object while it is read: by comparison if there
+// are few members, with a map if there are many.
+type keyIndex struct {
+	members *[]Member
+	index   map[string]int
+}
+
+const fewKeys = 16
+
+// add notes the last member and returns the earlier one with the same key, or nil.
+func (k *keyIndex) add(last *Member) *Member {
+	ms := *k.members
+	if len(ms) <= fewKeys {
+		for i := range ms[:len(ms)-1] {
+			if ms[i].Key == last.Key && !ms[i].Shadowed {
+				return &ms[i]
+			}
+		}
+		return nil
+	}
+	if k.index == nil {
+		k.index = make(map[string]int, 2*len(ms))
+		for i := range ms[:len(ms)-1] {
+			k.index[ms[i].Key] = i
+		}
+	}
+	i, found := k.index[last.Key]
+	k.index[last.Key] = len(ms) - 1
+	if !found {
+		return nil
+	}
+	return &ms[i]
+}
