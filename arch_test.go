@@ -26,7 +26,7 @@ var layers = []struct {
 	name     string
 	packages []string
 }{
-	{"internal", []string{"internal/*"}},
+	{"internal", []string{"internal/*", "manifest/internal/*"}},
 	{"domain", []string{"httpx", "ratelimit", "manifest", "inventory", "bookcatalog"}},
 	{"one concern of a domain", []string{
 		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/localcache",

@@ -11,9 +11,9 @@ import (
 
 // corpusCase is a line of the corpus's list of verdicts.
 type corpusCase struct {
-	file, reason, layer string
-	valid               bool
-	data                []byte
+	file, reason, category string
+	valid                  bool
+	data                   []byte
 }
 
 // corpora are directories of cases. One lies in this tree. Another in the same form
@@ -28,7 +28,7 @@ func corpora() []string {
 }
 
 // corpus reads all cases. The verdicts are tab-separated: file, verdict, reason,
-// and last the layer of the rule.
+// and last the category of the rule.
 func corpus(t testing.TB) []corpusCase {
 	t.Helper()
 	var cases []corpusCase
@@ -52,7 +52,7 @@ func readCorpus(t testing.TB, dir string) []corpusCase {
 			t.Fatal(err)
 		}
 		cases = append(cases, corpusCase{
-			file: cells[0], valid: cells[1] == "valid", reason: cells[2], layer: cells[len(cells)-1], data: data,
+			file: cells[0], valid: cells[1] == "valid", reason: cells[2], category: cells[len(cells)-1], data: data,
 		})
 	}
 	return cases
@@ -95,25 +95,25 @@ func TestCorpusOneProblemPerFault(t *testing.T) {
 	}
 }
 
-// TestCorpusLayers: what the corpus says of where a rule comes from is what the
+// TestCorpusCategories: what the corpus says of where a rule comes from is what the
 // rule says of itself.
-func TestCorpusLayers(t *testing.T) {
+func TestCorpusCategories(t *testing.T) {
 	t.Parallel()
-	layers := make(map[manifest.Rule]manifest.Layer)
+	categories := make(map[manifest.Rule]manifest.Category)
 	for _, r := range manifest.Rules() {
-		layers[r.Rule] = r.Layer
+		categories[r.Rule] = r.Category
 	}
-	want := map[string]manifest.Layer{
-		"syntax": manifest.LayerSyntax, "syntax-strict": manifest.LayerSyntax, "limits": manifest.LayerSyntax,
-		"schema": manifest.LayerSchema,
+	want := map[string]manifest.Category{
+		"syntax": manifest.CategorySyntax, "syntax-strict": manifest.CategorySyntax, "limits": manifest.CategorySyntax,
+		"schema": manifest.CategorySchema,
 	}
 	for _, c := range readCorpus(t, corpora()[0]) {
-		if c.valid || want[c.layer] == "" || strings.HasPrefix(c.file, "invalid/multi") {
+		if c.valid || want[c.category] == "" || strings.HasPrefix(c.file, "invalid/multi") {
 			continue
 		}
 		for _, p := range manifest.Validate(c.data, nil).Problems {
-			if layers[p.Rule] != want[c.layer] {
-				t.Errorf("%s: rule %s is of layer %q, want %q", c.file, p.Rule, layers[p.Rule], want[c.layer])
+			if categories[p.Rule] != want[c.category] {
+				t.Errorf("%s: rule %s is of category %q, want %q", c.file, p.Rule, categories[p.Rule], want[c.category])
 			}
 		}
 	}

@@ -27,10 +27,10 @@ func Example() {
 	}
 	fmt.Println(report.Valid())
 	// Output:
-	// 6:21: warning: registryType "PyPI" is not the well-known "pypi"
+	// 6:21: warning: registryType "PyPI" is the well-known "pypi" in another case
 	// 	write it in lower case
-	// 8:16: error: packages[0].version is "^1.4.2", which is a range and not a version: ^ compares versions
-	// 	name one version, as "1.4.2"
+	// 8:16: error: packages[0].version is "^1.4.2", which is a range: ^ compares versions
+	// 	name one version, such as "1.4.2"
 	// 9:27: error: packages[0].transport.type is "Stdio", which is not allowed
 	// 	did you mean "stdio"?
 	// false
@@ -49,7 +49,7 @@ func ExampleOptions() {
 	fmt.Println(manifest.Validate(data, &manifest.Options{Profile: manifest.Registry}).Err())
 	// Output:
 	// true
-	// 6:38: /remotes/0/url: url is "http://localhost:8080/sse", and a remote cannot be on the user's own machine (use a host that others can reach)
+	// 6:38: /remotes/0/url: url "http://localhost:8080/sse" points to the user's own machine (use a host that others can reach)
 }
 
 // Two readers of this document would install different packages.
@@ -62,7 +62,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// json-duplicate-key at /packages/0/identifier
-	// 1:38: /packages/0/identifier: the key "identifier" is in this object twice (keep one of them)
+	// 1:38: /packages/0/identifier: duplicate key "identifier" (keep one of them)
 }
 
 // Unknown keys survive, and what is absent stays absent.
@@ -94,5 +94,27 @@ func ExampleParseProfile() {
 	fmt.Println(err)
 	// Output:
 	// true <nil>
-	// there is no profile "2024-01-01": use neutral, 2025-09-29, 2025-10-17, 2025-12-11 or registry
+	// unknown profile "2024-01-01": use neutral, 2025-09-29, 2025-10-17, 2025-12-11 or registry
+}
+
+// A manifest of an older schema becomes a current one and keeps its formatting.
+func ExampleDocument_Migrate() {
+	d, err := manifest.Parse([]byte(`{"status": "active",  "packages": [{"registry_type": "oci", "identifier": "example/weather", "version": "1.4.2"}]}`), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := d.Migrate("2025-07-09")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range m.Changes {
+		fmt.Println(c.Pointer, c.Message)
+	}
+	fmt.Println(string(m.Apply(d.Text())))
+	// Output:
+	// /status remove it: the current schema has no status
+	// /packages/0/identifier move registry and version of the image here: "example/weather:1.4.2"
+	// /packages/0/version remove it: the version of an image is part of its identifier
+	// /packages/0/registry_type rename the key to "registryType"
+	// {"packages": [{"registryType": "oci", "identifier": "example/weather:1.4.2"}]}
 }

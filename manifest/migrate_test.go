@@ -92,7 +92,7 @@ func TestMigrateSteps(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	got, m := migrate(t, `{"packages":[{"registryType":"oci","identifier":"e/w:12","version":"2"}]}`, "2025-09-29")
-	if got != `{"packages":[{"registryType":"oci","identifier":"e/w:12"}]}` || len(m.Changes) != 1 || !strings.Contains(m.Changes[0].Message, "names another version") {
+	if got != `{"packages":[{"registryType":"oci","identifier":"e/w:12"}]}` || len(m.Changes) != 1 || !strings.Contains(m.Changes[0].Message, "another version") {
 		t.Errorf("got %s: %v", got, m.Changes)
 	}
 	if got, _ := migrate(t, `{"status":"a"}`, "2025-09-16"); got != `{}` {
@@ -103,12 +103,12 @@ func TestMigrateSteps(t *testing.T) {
 func TestMigrateErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, from, want string }{
-		{`{}`, "", "does not say which schema it is of"},
-		{`{}`, "2024-01-01", "there is no schema of"},
-		{`{}`, "2027-01-01", "newer than any schema that is known here"},
-		{`{"$schema":"https://e.com"}`, "", "does not say"},
-		{`{`, "2025-07-09", "the document ends"},
-		{`[]`, "", "does not say"},
+		{`{}`, "", "no dated $schema"},
+		{`{}`, "2024-01-01", "unknown schema date"},
+		{`{}`, "2027-01-01", "newer than this tool knows"},
+		{`{"$schema":"https://e.com"}`, "", "no dated $schema"},
+		{`{`, "2025-07-09", "unexpected end"},
+		{`[]`, "", "no dated $schema"},
 	} {
 		d, _ := manifest.Parse([]byte(c.text), nil)
 		if _, err := d.Migrate(c.from); err == nil || !strings.Contains(err.Error(), c.want) {

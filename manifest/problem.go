@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
 )
 
-// Severity is how bad a problem is.
+// Severity tells errors and warnings apart.
 type Severity string
 
-// A document with an Error is not valid under the profile; one with a Warning is,
-// but is hardly meant that way.
+// A document with an Error is not valid under the profile. A Warning marks a likely
+// mistake in a valid document.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
@@ -19,25 +21,25 @@ const (
 
 // Problem is one fault of a document.
 type Problem struct {
-	// Rule is the stable id of the rule that is broken; see [Rules].
+	// Rule is the stable id of the broken rule; see [Rules].
 	Rule     Rule     `json:"rule"`
 	Severity Severity `json:"severity"`
-	// Pointer is the JSON pointer (RFC 6901) of the value that is at fault, that of
-	// the object if a key is missing. The root is "".
+	// Pointer is the JSON pointer (RFC 6901) of the value at fault, or of the object with
+	// a missing key. The root is "".
 	Pointer string `json:"pointer"`
-	// Line and Column count from 1, columns in code points. A line ends with LF,
-	// CR LF or CR.
+	// Line and Column count from 1, columns in code points. A line ends with LF, CR LF
+	// or CR.
 	Line   int `json:"line"`
 	Column int `json:"column"`
-	// Offset and End are byte offsets: of the first byte, and after the last.
+	// Offset and End are the byte offsets of the first byte and after the last one.
 	Offset int `json:"offset"`
 	End    int `json:"end"`
-	// Message says what is wrong. It is one line and repeats no value of an input,
-	// which might be a secret.
+	// Message states what is wrong, in one line. It never contains the value of an input,
+	// which may be a secret.
 	Message string `json:"message"`
-	// Suggestion says what would be right, or is empty.
+	// Suggestion states how to correct it, or is empty.
 	Suggestion string `json:"suggestion,omitempty"`
-	// Fix is the change that would most likely be right, or nil.
+	// Fix is the change that most likely corrects it, or nil.
 	Fix *Edit `json:"fix,omitempty"`
 }
 
@@ -48,25 +50,50 @@ type Edit struct {
 	Text   string `json:"text"`
 }
 
-// Error is "<line>:<column>: <pointer>: <message> (<suggestion>)", without what
-// is empty.
-func (p *Problem) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d:%d: ", p.Line, p.Column)
-	if p.Pointer != "" {
-		b.WriteString(oneLine(p.Pointer) + ": ")
+// apply returns text with edits, which are in order and do not overlap.
+func apply(text string, edits []Edit) []byte {
+	var out []byte
+	done := 0
+	for _, e := range edits {
+		out = append(append(out, text[done:e.Offset]...), e.Text...)
+		done = e.End
 	}
-	b.WriteString(p.Message)
-	if p.Suggestion != "" {
-		b.WriteString(" (" + p.Suggestion + ")")
-	}
-	return b.String()
+	return append(out, text[done:]...)
 }
 
-// Problems is a list of problems sorted by offset, as an error if it is not empty.
+// Error returns "<line>:<column>: <pointer>: <message> (<suggestion>)" without the parts
+// that are empty.
+func (p *Problem) Error() string {
+	text := fmt.Sprintf("%d:%d: ", p.Line, p.Column)
+	if p.Pointer != "" {
+		text += jsonpos.OneLine(p.Pointer) + ": "
+	}
+	text += p.Message
+	if p.Suggestion != "" {
+		text += " (" + p.Suggestion + ")"
+	}
+	return text
+}
+
+// suggest completes a problem. p may be nil.
+func (p *Problem) suggest(format string, args ...any) *Problem {
+	if p != nil {
+		p.Suggestion = fmt.Sprintf(format, args...)
+	}
+	return p
+}
+
+// fix completes a problem with the change that corrects it. p may be nil.
+func (p *Problem) fix(offset, end int, text string) {
+	if p != nil {
+		p.Fix = &Edit{Offset: offset, End: end, Text: text}
+	}
+}
+
+// Problems is a list of problems sorted by offset. A list that is not empty is an error.
 type Problems []Problem
 
-// Error is one line per problem.
+// Error returns one line per problem.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i := range ps {
@@ -84,24 +111,47 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
-// Report is what validation found.
+// Fix returns a copy of the document in which the problems were found, with their fixes
+// applied, and how many were applied. Of overlapping fixes the first one is applied;
+// fixes outside of data are ignored. Everything else stays unchanged, white space
+// included. Review the result: a fix is the most likely correction, not a certain one.
+func (ps Problems) Fix(data []byte) (fixed []byte, applied int) {
+	var edits []Edit
+	for i := range ps {
+		if e := ps[i].Fix; e != nil && e.Offset <= e.End && e.End <= len(data) {
+			edits = append(edits, *e)
+		}
+	}
+	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Offset, b.Offset) })
+	done := 0
+	edits = slices.DeleteFunc(edits, func(e Edit) bool {
+		overlaps := e.Offset < done
+		if !overlaps {
+			done = e.End
+		}
+		return overlaps
+	})
+	return apply(string(data), edits), len(edits)
+}
+
+// Report is the result of a validation.
 type Report struct {
-	// Problems are sorted by offset, and at most Options.MaxProblems: if there are
-	// more, errors are listed before warnings, and what was found first. They are empty
-	// and not nil, [] as JSON, if there are none.
+	// Problems are sorted by offset, at most Options.MaxProblems. If there are more,
+	// errors are listed before warnings, and earlier ones first. The list is empty and not
+	// nil, [] in JSON, if there are none.
 	Problems Problems `json:"problems"`
-	// Errors and Warnings count all problems, those that are not listed too.
+	// Errors and Warnings count all problems, including those that are not listed.
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
 }
 
-// Valid says that there is no error. There may be warnings.
+// Valid reports whether there are no errors. There may be warnings.
 func (r *Report) Valid() bool { return r.Errors == 0 }
 
-// Omitted is how many problems were found and are not listed.
+// Omitted returns how many problems are not listed.
 func (r *Report) Omitted() int { return r.Errors + r.Warnings - len(r.Problems) }
 
-// Err is nil for a valid document, else the listed errors as [Problems].
+// Err returns nil for a valid document, else the listed errors as [Problems].
 func (r *Report) Err() error {
 	if r.Valid() {
 		return nil
@@ -109,41 +159,47 @@ func (r *Report) Err() error {
 	return slices.DeleteFunc(slices.Clone(r.Problems), func(p Problem) bool { return p.Severity != Error })
 }
 
-// findings gathers problems, without those that would not be listed.
+// findings collects problems and counts those beyond its limit.
 type findings struct {
-	max              int
-	errors, warnings Problems
-	nErrors          int
-	nWarnings        int
+	max                int
+	errors, warnings   Problems
+	nErrors, nWarnings int
 }
 
-// room counts one more problem and says whether it will be listed.
-func (f *findings) room(s Severity) bool {
-	if s == Error {
-		f.nErrors++
-		return len(f.errors) < f.max
-	}
-	f.nWarnings++
-	return len(f.warnings) < f.max
+// withMax returns a copy with another limit, to which problems can be added.
+func (f *findings) withMax(limit int) *findings {
+	c := *f
+	c.max = limit
+	c.errors, c.warnings = slices.Clone(f.errors), slices.Clone(f.warnings)
+	return &c
 }
 
-func (f *findings) add(p Problem) *Problem {
-	list := &f.errors
-	if p.Severity != Error {
-		list = &f.warnings
+// add adds a problem with a value. It returns nil if the problem will not be listed.
+func (f *findings) add(s Severity, rule Rule, path jsonpos.Path, n *Node, format string, args ...any) *Problem {
+	list, count := &f.errors, &f.nErrors
+	if s != Error {
+		list, count = &f.warnings, &f.nWarnings
 	}
-	*list = append(*list, p)
+	if *count++; len(*list) >= f.max {
+		return nil
+	}
+	*list = append(*list, Problem{
+		Rule: rule, Severity: s, Pointer: path.Pointer(), Offset: n.Start, End: n.End, Message: fmt.Sprintf(format, args...),
+	})
 	return &(*list)[len(*list)-1]
 }
 
-// report puts what was found in order and says where it stands in the text.
+// report sorts the problems and finds their lines and columns.
 func (f *findings) report(text string) *Report {
-	warnings := f.warnings[:min(len(f.warnings), max(0, f.max-len(f.errors)))]
 	all := append(Problems{}, f.errors[:min(len(f.errors), f.max)]...)
-	all = append(all, warnings...)
+	all = append(all, f.warnings[:min(len(f.warnings), f.max-len(all))]...)
 	slices.SortStableFunc(all, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), strings.Compare(string(a.Rule), string(b.Rule)))
 	})
-	locate(text, all)
+	cursor := jsonpos.NewCursor(text)
+	for i := range all {
+		cursor.MoveTo(all[i].Offset)
+		all[i].Line, all[i].Column = cursor.Line, cursor.Column
+	}
 	return &Report{Problems: all, Errors: f.nErrors, Warnings: f.nWarnings}
 }

@@ -4,64 +4,85 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
+	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
-// The schemas of the public format, by date. A registry wants the last.
-const currentSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+// CurrentSchema is the $schema of the newest public schema that this package knows.
+const CurrentSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
-var schemaDates = [...]string{"2025-07-09", "2025-09-16", "2025-09-29", "2025-10-11", "2025-10-17", "2025-12-11"}
+// currentDate is the date of CurrentSchema.
+const currentDate = "2025-12-11"
 
-// schemaDate looks at the date in a $schema.
-func (v *validator) schemaDate(n *Node) {
-	_, rest, _ := strings.Cut(n.Text, "/schemas/")
+// SchemaDates returns the dates of the public schemas, oldest first. Manifests of the
+// last one need no migration.
+func SchemaDates() []string {
+	return []string{"2025-07-09", "2025-09-16", "2025-09-29", "2025-10-11", "2025-10-17", currentDate}
+}
+
+// schemaDateOf returns the date in a $schema, or "".
+func schemaDateOf(schema string) string {
+	_, rest, _ := strings.Cut(schema, "/schemas/")
 	date, ok := strings.CutSuffix(rest, "/server.schema.json")
-	last := schemaDates[len(schemaDates)-1]
+	if !ok {
+		return ""
+	}
+	return date
+}
+
+// isNewer reports whether a date is that of a later schema.
+func isNewer(date string) bool {
+	return len(date) == len(currentDate) && date > currentDate && date[0] == '2'
+}
+
+// schemaDate checks the date in a $schema.
+func (v *validator) schemaDate(n *Node) {
+	date := schemaDateOf(n.Text)
 	switch {
-	case !ok || date == "" || strings.Contains(date, "/"):
-		v.fault(RuleSchemaUnknown, n, "$schema is %s, which names no schema of this format", show(n.Text)).suggest("use %s", currentSchema)
-	case date == last, date == "draft":
-	case slices.Contains(schemaDates[:], date):
-		v.warn(RuleSchemaDeprecated, n, "$schema is of %s, and the current one is of %s", date, last).suggest("use %s", currentSchema)
-	case len(date) == len(last) && date > last && date[0] == '2':
-		v.fault(RuleSchemaUnknown, n, "$schema is of %s, which is newer than any that is known here", show(date)).suggest("update this tool, or use %s", currentSchema)
+	case date == "" || strings.Contains(date, "/"):
+		v.fault(RuleSchemaUnknown, n, "$schema %s is not a schema of this format", jsonpos.Quote(n.Text)).suggest("use %s", CurrentSchema)
+	case date == currentDate, date == "draft":
+	case slices.Contains(SchemaDates(), date):
+		v.warn(RuleSchemaDeprecated, n, "$schema has the date %s: the current one is %s", date, currentDate).suggest("use %s", CurrentSchema)
+	case isNewer(date):
+		v.fault(RuleSchemaUnknown, n, "$schema has the date %s, which is newer than this tool knows", jsonpos.Quote(date)).
+			suggest("update this tool, or use %s", CurrentSchema)
 	default:
-		v.fault(RuleSchemaUnknown, n, "$schema is of %s, and there is no such schema", show(date)).suggest("use %s", currentSchema)
+		v.fault(RuleSchemaUnknown, n, "unknown $schema date %s", jsonpos.Quote(date)).suggest("use %s", CurrentSchema)
 	}
 }
 
+// isRegistryPart checks one part of a name by the rules of a registry.
 func isRegistryPart(s string) bool {
-	return len(s) >= 2 && isAlphanumeric(s[0]) && isAlphanumeric(s[len(s)-1])
+	return len(s) >= 2 && grammar.IsAlphanumeric(s[0]) && grammar.IsAlphanumeric(s[len(s)-1])
 }
 
-// repositoryHost wants a repository that the registry can look up.
-func (v *validator) repositoryHost(n *Node) {
+func repository(v *validator, n *Node) {
+	if !v.object(n, repositoryShape) || !v.registry {
+		return
+	}
 	link, source := n.Get("url"), n.Get("source")
-	if link == nil || source == nil || link.Kind != KindString || source.Kind != KindString || uriFault(link.Text) != "" {
+	if link == nil || source == nil || source.Kind != KindString || grammar.URIFault(stringOf(link)) != "" {
 		return
 	}
 	hosts := map[string]string{"github": "github.com", "gitlab": "gitlab.com"}
-	host, ok := hosts[source.Text]
-	if !ok {
-		v.trail.key("source")
-		v.fault(RuleRepositoryHost, source, "source is %s, which a registry does not support", show(source.Text)).suggest("use github or gitlab")
-		v.trail.pop()
-		return
-	}
-	if !isRepository(link.Text, host) {
-		v.trail.key("url")
-		v.fault(RuleRepositoryHost, link, "url is %s and not that of a repository at %s", show(link.Text), host).suggest("write https://%s/owner/name", host)
-		v.trail.pop()
+	if host, ok := hosts[source.Text]; !ok {
+		v.at("source", func() {
+			v.fault(RuleRepositoryHost, source, "registries do not support the source %s", jsonpos.Quote(source.Text)).suggest("use github or gitlab")
+		})
+	} else if !isRepository(link.Text, host) {
+		v.at("url", func() {
+			v.fault(RuleRepositoryHost, link, "url %s is not that of a repository at %s", jsonpos.Quote(link.Text), host).suggest("write https://%s/owner/name", host)
+		})
 	}
 }
 
-// isRepository says that a URL is that of a repository: owner and name at GitHub,
-// two segments or more at GitLab, and nothing behind them.
+// isRepository reports whether a URL is that of a repository and nothing below it: owner
+// and name at GitHub, two or more segments at GitLab.
 func isRepository(link, host string) bool {
 	u, err := url.Parse(link)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return false
-	}
-	if h := strings.ToLower(u.Host); h != host && h != "www."+host {
+	if err != nil || !isHTTP(u) || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.TrimPrefix(strings.ToLower(u.Host), "www.") != host {
 		return false
 	}
 	segments := strings.Split(strings.Trim(u.Path, "/"), "/")
@@ -71,84 +92,82 @@ func isRepository(link, host string) bool {
 	return len(segments) == 2 || host == "gitlab.com" && len(segments) > 2
 }
 
-// flagName is the check of a named argument's name.
+func isHTTP(u *url.URL) bool { return u.Scheme == "https" || u.Scheme == "http" }
+
+// flagName checks the name of a named argument.
 func flagName(v *validator, n *Node) {
-	if !v.is(n, KindString) || !v.registry {
-		return
-	}
-	if n.Text == "" || strings.ContainsAny(n.Text, "<> $") {
-		v.fault(RuleFlagName, n, "%s is %s and not a flag alone", v.trail.subject(), show(n.Text)).
+	if v.mustBe(n, KindString) && v.registry && (n.Text == "" || strings.ContainsAny(n.Text, "<> $")) {
+		v.fault(RuleFlagName, n, "%s is %s, which is not only a flag", v.subject(), jsonpos.Quote(n.Text)).
 			suggest("write the flag with its dashes, and what follows it as value, default or placeholder")
 	}
 }
 
-// flagInValue reports a value that repeats its flag, which would be there twice.
+// flagInValue reports a value that repeats its flag.
 func (v *validator) flagInValue(n *Node) {
 	name := stringOf(n.Get("name"))
 	if !v.registry || name == "" {
 		return
 	}
 	for _, key := range [...]string{"value", "default"} {
-		if text := n.Get(key); text != nil && strings.HasPrefix(stringOf(text), name) {
-			v.trail.key(key)
-			v.fault(RuleFlagRepeated, text, "%s begins with the argument's name", v.trail.subject()).suggest("write only what follows the flag")
-			v.trail.pop()
+		if text := n.Get(key); strings.HasPrefix(stringOf(text), name) {
+			v.at(key, func() {
+				v.fault(RuleFlagRepeated, text, "%s begins with the name of the argument", v.subject()).suggest("write only what follows the flag")
+			})
 		}
 	}
 }
 
 func (v *validator) stdioURL(n *Node) {
 	if link := n.Get("url"); v.registry && link != nil && !(link.Kind == KindString && link.Text == "") {
-		v.trail.key("url")
-		v.fault(RuleStdioURL, link, "a stdio transport has no url").suggest("remove it, or use streamable-http or sse")
-		v.trail.pop()
+		v.at("url", func() {
+			v.fault(RuleStdioURL, link, "a stdio transport must not have a url").suggest("remove it, or use streamable-http or sse")
+		})
 	}
 }
 
-// filledIn parses a url with every variable replaced by a digit, which is fine as
-// a host, a port and a part of a path.
-func filledIn(template string) (*url.URL, error) {
+// filledIn parses a url with every variable replaced by a digit, which is valid in a
+// host, a port and a path. It returns nil if the result has no http scheme and host.
+func filledIn(template string) *url.URL {
 	var b strings.Builder
 	for rest := template; ; {
-		before, name, after := cutVariable(rest)
+		before, name, after := grammar.CutVariable(rest)
 		b.WriteString(before)
 		if name == "" {
-			return url.Parse(b.String())
+			u, err := url.Parse(b.String())
+			if err != nil || u.Host == "" || !isHTTP(u) {
+				return nil
+			}
+			return u
 		}
 		b.WriteByte('1')
 		rest = after
 	}
 }
 
-// urlHost wants a scheme and a host that don't come from variables alone.
+// urlHost requires a scheme and a host outside of the variables.
 func (v *validator) urlHost(link *Node) {
-	if !v.registry {
-		return
-	}
-	u, err := filledIn(link.Text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		v.fault(RuleURLHost, link, "url is %s and has no scheme and host that stay the same", show(link.Text)).
+	if v.registry && filledIn(link.Text) == nil {
+		v.fault(RuleURLHost, link, "url %s has no http or https scheme with a host", jsonpos.Quote(link.Text)).
 			suggest("begin it with https:// or http:// and a host, which may be a variable")
 	}
 }
 
-// remoteHost wants a remote that others can reach. It reports what urlHost has not.
+// remoteHost requires a remote that others can reach.
 func (v *validator) remoteHost(link *Node) {
-	if !v.registry || templateFault(stringOf(link), true) != "" {
+	if !v.registry || grammar.TemplateFault(stringOf(link), true) != "" {
 		return
 	}
-	u, err := filledIn(link.Text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return
+	u := filledIn(link.Text)
+	if u == nil {
+		return // reported by urlHost
 	}
 	host := strings.ToLower(u.Hostname())
-	local := host == "localhost" || host == "127.0.0.1" || strings.HasSuffix(host, ".localhost")
-	v.trail.key("url")
-	defer v.trail.pop()
-	switch {
-	case local:
-		v.fault(RuleRemoteHost, link, "url is %s, and a remote cannot be on the user's own machine", show(link.Text)).suggest("use a host that others can reach")
-	case u.Scheme != "https":
-		v.fault(RuleRemoteHost, link, "url is %s, and a remote has to be https", show(link.Text)).suggest("use https")
-	}
+	v.at("url", func() {
+		switch {
+		case host == "localhost" || host == "127.0.0.1" || strings.HasSuffix(host, ".localhost"):
+			v.fault(RuleRemoteHost, link, "url %s points to the user's own machine", jsonpos.Quote(link.Text)).suggest("use a host that others can reach")
+		case u.Scheme != "https":
+			v.fault(RuleRemoteHost, link, "url %s is not https", jsonpos.Quote(link.Text)).suggest("use https")
+		}
+	})
 }

@@ -1,43 +1,47 @@
 package manifest
 
-import "slices"
+import (
+	"slices"
 
-// Rule is the stable id of a rule, for tools that filter problems.
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
+)
+
+// Rule is the stable id of a rule, for tools that filter problems (REFERENCE.md, 2 and 3).
 type Rule string
 
-// Layer is where a rule comes from.
-type Layer string
+// Category states where a rule comes from.
+type Category string
 
-// The layers. Syntax and Schema hold in every profile; what the Specification's
-// text says beyond a schema is a warning under the dated schemas, which only
-// describe it; Registry rules are those a public registry adds; Advice is about
-// what is allowed and hardly meant.
+// The categories. Rules of CategorySyntax and CategorySchema are errors in every profile.
+// Those of CategorySpecification are in the text of the specification only, and warnings
+// under the dated schemas. CategoryRegistry is for what a public registry adds,
+// CategoryAdvice for likely mistakes in valid documents.
 const (
-	LayerSyntax        Layer = "syntax"
-	LayerSchema        Layer = "schema"
-	LayerSpecification Layer = "specification"
-	LayerRegistry      Layer = "registry"
-	LayerAdvice        Layer = "advice"
+	CategorySyntax        Category = "syntax"
+	CategorySchema        Category = "schema"
+	CategorySpecification Category = "specification"
+	CategoryRegistry      Category = "registry"
+	CategoryAdvice        Category = "advice"
 )
 
 // RuleInfo describes a rule.
 type RuleInfo struct {
-	Rule    Rule
-	Layer   Layer
-	Summary string // what has to hold, in one sentence
+	Rule     Rule
+	Category Category
+	Summary  string // what the rule requires, in one sentence
 }
 
 // Rules of the syntax.
 const (
-	RuleSyntax        Rule = "json-syntax"
-	RuleEncoding      Rule = "json-encoding"
-	RuleSurrogate     Rule = "json-surrogate"
-	RuleByteOrderMark Rule = "json-byte-order-mark"
-	RuleTrailing      Rule = "json-trailing-data"
-	RuleDuplicateKey  Rule = "json-duplicate-key"
-	RuleSize          Rule = "limit-size"
-	RuleDepth         Rule = "limit-depth"
-	RuleValues        Rule = "limit-values"
+	RuleSyntax        = Rule(jsonpos.Syntax)
+	RuleEncoding      = Rule(jsonpos.Encoding)
+	RuleSurrogate     = Rule(jsonpos.Surrogate)
+	RuleByteOrderMark = Rule(jsonpos.ByteOrderMark)
+	RuleTrailing      = Rule(jsonpos.TrailingData)
+	RuleDuplicateKey  = Rule(jsonpos.DuplicateKey)
+	RuleSize          = Rule(jsonpos.TooLarge)
+	RuleDepth         = Rule(jsonpos.TooDeep)
+	RuleValues        = Rule(jsonpos.TooMany)
 )
 
 // Rules of the schema.
@@ -64,7 +68,7 @@ const (
 	RuleSubfolder    Rule = "subfolder-path"
 )
 
-// Advice.
+// Rules for likely mistakes.
 const (
 	RuleKeyCase         Rule = "key-case"
 	RuleLatest          Rule = "version-latest"
@@ -96,61 +100,61 @@ const (
 	RuleRemoteHost       Rule = "remote-host"
 )
 
-// Rules lists every rule that there is, by layer.
+// Rules returns all rules by category.
 func Rules() []RuleInfo { return slices.Clone(ruleTable[:]) }
 
 var ruleTable = [...]RuleInfo{
-	{RuleSyntax, LayerSyntax, "The document is JSON as RFC 8259 defines it."},
-	{RuleEncoding, LayerSyntax, "The document is UTF-8."},
-	{RuleSurrogate, LayerSyntax, "Surrogates are escaped in pairs."},
-	{RuleByteOrderMark, LayerSyntax, "The document does not begin with a byte order mark."},
-	{RuleTrailing, LayerSyntax, "Nothing follows the document."},
-	{RuleDuplicateKey, LayerSyntax, "An object has a key once."},
-	{RuleSize, LayerSyntax, "The document is not larger than the bound."},
-	{RuleDepth, LayerSyntax, "The document is not nested deeper than the bound."},
-	{RuleValues, LayerSyntax, "The document has no more values than the bound."},
+	{RuleSyntax, CategorySyntax, "The document is JSON as RFC 8259 defines it."},
+	{RuleEncoding, CategorySyntax, "The document is UTF-8."},
+	{RuleSurrogate, CategorySyntax, "Surrogates are escaped in pairs."},
+	{RuleByteOrderMark, CategorySyntax, "The document does not begin with a byte order mark."},
+	{RuleTrailing, CategorySyntax, "Nothing follows the document."},
+	{RuleDuplicateKey, CategorySyntax, "An object has no duplicate keys."},
+	{RuleSize, CategorySyntax, "The document does not exceed the size limit."},
+	{RuleDepth, CategorySyntax, "The document does not exceed the depth limit."},
+	{RuleValues, CategorySyntax, "The document does not exceed the limit on values."},
 
-	{RuleType, LayerSchema, "A value is of the type of its key; null is of no type."},
-	{RuleRequired, LayerSchema, "A required key is there."},
-	{RuleLength, LayerSchema, "A text is within its limits, in code points."},
-	{RuleChoice, LayerSchema, "A text is one of those that are allowed."},
-	{RuleURI, LayerSchema, "A URI is one as RFC 3986 defines it."},
-	{RuleName, LayerSchema, "A server's name is namespace/name."},
-	{RuleIconSize, LayerSchema, "An icon size is <width>x<height> or any."},
-	{RuleSHA256, LayerSchema, "A fileSha256 is 64 lowercase hexadecimal characters."},
-	{RuleURLTemplate, LayerSchema, "A transport's url begins with http://, https:// or a variable, and has no white space."},
-	{RulePackageLatest, LayerSchema, "A package's version is not latest."},
-	{RulePositionalValue, LayerSchema, "A positional argument has a value or a valueHint."},
-	{RulePackageKey, LayerSchema, "A package has no unknown keys (schema of 2025-09-29)."},
+	{RuleType, CategorySchema, "A value has the type of its key; null is never allowed."},
+	{RuleRequired, CategorySchema, "A required key is present."},
+	{RuleLength, CategorySchema, "A string is within its length limits, in code points."},
+	{RuleChoice, CategorySchema, "A string is one of the allowed values."},
+	{RuleURI, CategorySchema, "A URI has the form of RFC 3986."},
+	{RuleName, CategorySchema, "The name of a server has the form namespace/name."},
+	{RuleIconSize, CategorySchema, "An icon size is <width>x<height> or any."},
+	{RuleSHA256, CategorySchema, "A fileSha256 is 64 lowercase hexadecimal characters."},
+	{RuleURLTemplate, CategorySchema, "The url of a transport begins with http://, https:// or a variable, and has no white space."},
+	{RulePackageLatest, CategorySchema, "The version of a package is not latest."},
+	{RulePositionalValue, CategorySchema, "A positional argument has a value or a valueHint."},
+	{RulePackageKey, CategorySchema, "A package has no unknown keys (schema of 2025-09-29)."},
 
-	{RuleVersionRange, LayerSpecification, "A version is a specific one, not a range."},
-	{RuleIconHTTPS, LayerSpecification, "An icon's src is an https URI."},
-	{RuleBundleSHA256, LayerSpecification, "A bundle file has a fileSha256."},
-	{RuleSubfolder, LayerSpecification, "A repository's subfolder is a clean relative path."},
+	{RuleVersionRange, CategorySpecification, "A version is specific, not a range."},
+	{RuleIconHTTPS, CategorySpecification, "The src of an icon is an https URI."},
+	{RuleBundleSHA256, CategorySpecification, "A bundle file has a fileSha256."},
+	{RuleSubfolder, CategorySpecification, "The subfolder of a repository is a clean relative path."},
 
-	{RuleKeyCase, LayerAdvice, "A key is spelled as a known one."},
-	{RuleLatest, LayerAdvice, "A server's version is not latest (an error for a registry)."},
-	{RulePlaceholder, LayerAdvice, "A release template is filled in."},
-	{RuleDefaultChoice, LayerAdvice, "A default is one of the choices."},
-	{RuleDuplicateName, LayerAdvice, "A variable or header is declared once."},
-	{RuleUnknownVariable, LayerAdvice, "A variable of a url is declared."},
-	{RuleLineBreak, LayerAdvice, "A header's value has no line break."},
-	{RuleLabelCase, LayerAdvice, "A well-known registryType is in lower case."},
-	{RuleDotSegment, LayerAdvice, "Neither part of a name consists of dots."},
+	{RuleKeyCase, CategoryAdvice, "A key does not differ from a known one only by case or underscores."},
+	{RuleLatest, CategoryAdvice, "The version of a server is not latest (an error for a registry)."},
+	{RulePlaceholder, CategoryAdvice, "A string has no placeholder of a release template."},
+	{RuleDefaultChoice, CategoryAdvice, "A default is one of the choices."},
+	{RuleDuplicateName, CategoryAdvice, "An environment variable is declared once."},
+	{RuleUnknownVariable, CategoryAdvice, "The variables of a url are declared."},
+	{RuleLineBreak, CategoryAdvice, "The value of a header has no line break."},
+	{RuleLabelCase, CategoryAdvice, "A well-known registryType is in lower case."},
+	{RuleDotSegment, CategoryAdvice, "Neither part of a name consists of dots."},
 
-	{RuleSchemaRequired, LayerRegistry, "A $schema is given."},
-	{RuleSchemaUnknown, LayerRegistry, "The $schema is a known date."},
-	{RuleSchemaDeprecated, LayerRegistry, "The $schema is the current date."},
-	{RuleNameParts, LayerRegistry, "Both parts of a name have two characters or more and begin and end with a letter or digit."},
-	{RuleBlankTitle, LayerRegistry, "A title is not blank."},
-	{RuleWebsiteHTTPS, LayerRegistry, "A websiteUrl is an https URL."},
-	{RuleRepositoryHost, LayerRegistry, "A repository is on a supported host, at its canonical URL."},
-	{RuleSubfolderChars, LayerRegistry, "A subfolder has only letters, digits, '-', '_', '.' and '/'."},
-	{RuleIdentifierSpace, LayerRegistry, "A package's identifier has no space."},
-	{RuleFlagName, LayerRegistry, "A named argument's name is a flag alone."},
-	{RuleFlagRepeated, LayerRegistry, "A named argument's value or default does not begin with its name."},
-	{RuleURLVariable, LayerRegistry, "Every variable of a url is declared."},
-	{RuleURLHost, LayerRegistry, "A url has http or https and a host when its variables are filled in."},
-	{RuleStdioURL, LayerRegistry, "A stdio transport has no url."},
-	{RuleRemoteHost, LayerRegistry, "A remote's url is https and on no local host."},
+	{RuleSchemaRequired, CategoryRegistry, "The manifest has a $schema."},
+	{RuleSchemaUnknown, CategoryRegistry, "The $schema has a known date."},
+	{RuleSchemaDeprecated, CategoryRegistry, "The $schema has the current date."},
+	{RuleNameParts, CategoryRegistry, "Both parts of a name have two characters or more and begin and end with a letter or digit."},
+	{RuleBlankTitle, CategoryRegistry, "A title is not blank."},
+	{RuleWebsiteHTTPS, CategoryRegistry, "A websiteUrl is an https URL."},
+	{RuleRepositoryHost, CategoryRegistry, "A repository is at a supported host, and its url is that of the repository."},
+	{RuleSubfolderChars, CategoryRegistry, "A subfolder has only letters, digits, '-', '_', '.' and '/'."},
+	{RuleIdentifierSpace, CategoryRegistry, "The identifier of a package has no space."},
+	{RuleFlagName, CategoryRegistry, "The name of a named argument is only a flag."},
+	{RuleFlagRepeated, CategoryRegistry, "The value and default of a named argument do not begin with its name."},
+	{RuleURLVariable, CategoryRegistry, "The variables of a url are declared (a warning without a registry)."},
+	{RuleURLHost, CategoryRegistry, "A url has http or https and a host when its variables are filled in."},
+	{RuleStdioURL, CategoryRegistry, "A stdio transport has no url."},
+	{RuleRemoteHost, CategoryRegistry, "The url of a remote is https and not on the local host."},
 }

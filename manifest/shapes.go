@@ -1,18 +1,23 @@
 package manifest
 
-import "slices"
+import (
+	"slices"
+	"strings"
 
-// The shapes of the specification, each key with its check. They say what the
-// schema says; rules between keys are in the functions that use them.
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
+)
+
+// The shapes of the specification: each key with its check, as in the schema. The
+// functions below check the rules between the keys of one object.
 
 var serverShape = shape{
 	{"$schema", false, schemaURI},
 	{"name", true, serverName},
-	{"title", false, presentation(title)},
-	{"description", true, text(1, 100)},
+	{"title", false, sinceOctober(title)},
+	{"description", true, length(1, 100)},
 	{"version", true, serverVersion},
 	{"websiteUrl", false, website},
-	{"icons", false, presentation(listOf(icon))},
+	{"icons", false, sinceOctober(listOf(icon))},
 	{"repository", false, repository},
 	{"packages", false, listOf(packageObject)},
 	{"remotes", false, listOf(remote)},
@@ -51,21 +56,27 @@ var packageShape = shape{
 	{"environmentVariables", false, listOf(keyValue)},
 }
 
-var stdioShape = shape{{"type", true, known}}
+// A type is checked before its shape is chosen.
+var stdioShape = shape{{"type", true, anyString}}
 
 var httpShape = shape{
-	{"type", true, known},
-	{"url", true, urlTemplate},
+	{"type", true, anyString},
+	{"url", true, httpURL},
 	{"headers", false, listOf(header)},
 }
 
 var sseShape = shape{
-	{"type", true, known},
+	{"type", true, anyString},
 	{"url", true, sseURL},
 	{"headers", false, listOf(header)},
 }
 
-var remoteVariables = shape{{"variables", false, templated(mapOf(input))}}
+// Remotes have variables since urls are templates.
+var remoteVariables = shape{{"variables", false, func(v *validator, n *Node) {
+	if !v.plainURLs {
+		mapOf(input)(v, n)
+	}
+}}}
 
 var (
 	remoteHTTPShape = slices.Concat(httpShape, remoteVariables)
@@ -79,54 +90,26 @@ var inputShape = shape{
 	{"value", false, anyString},
 	{"isSecret", false, anyBoolean},
 	{"default", false, anyString},
-	{"placeholder", false, presentation(anyString)},
+	{"placeholder", false, sinceOctober(anyString)},
 	{"choices", false, listOf(anyString)},
 }
 
-var variableShape = slices.Concat(inputShape, shape{{"variables", false, mapOf(input)}})
+var (
+	variableShape = slices.Concat(inputShape, shape{{"variables", false, mapOf(input)}})
+	keyValueShape = slices.Concat(variableShape, shape{{"name", true, anyString}})
+	// argumentShape has the keys of both kinds. Nothing else is checked if the type is
+	// missing or wrong.
+	argumentShape   = slices.Concat(variableShape, shape{{"isRepeated", false, anyBoolean}})
+	positionalShape = slices.Concat(argumentShape, shape{{"type", true, anyString}, {"valueHint", false, anyString}})
+	namedShape      = slices.Concat(argumentShape, shape{{"type", true, anyString}, {"name", true, flagName}})
+)
 
-var keyValueShape = slices.Concat(variableShape, shape{{"name", true, anyString}})
-
-// argumentShape is what both kinds of arguments share. It is all that is checked
-// where the kind is not known.
-var argumentShape = slices.Concat(variableShape, shape{{"isRepeated", false, anyBoolean}})
-
-var positionalShape = slices.Concat(argumentShape, shape{
-	{"type", true, known},
-	{"valueHint", false, anyString},
-})
-
-var namedShape = slices.Concat(argumentShape, shape{
-	{"type", true, known},
-	{"name", true, flagName},
-})
-
-// known is the check of a type by which the shape was chosen.
-func known(*validator, *Node) {}
-
-// presentation is a check of a key that the schema of 2025-09-29 has not.
-func presentation(c check) check {
+// sinceOctober checks a key that the schema of 2025-09-29 does not have.
+func sinceOctober(c check) check {
 	return func(v *validator, n *Node) {
 		if !v.noPresentation {
 			c(v, n)
 		}
-	}
-}
-
-// templated is a check of a key that came with url templates.
-func templated(c check) check {
-	return func(v *validator, n *Node) {
-		if !v.uriSSE {
-			c(v, n)
-		}
-	}
-}
-
-func (v *validator) server(n *Node) {
-	v.object(n, serverShape)
-	if v.registry && n.Kind == KindObject && n.Get("$schema") == nil {
-		v.fault(RuleSchemaRequired, n, "the manifest lacks a $schema").
-			suggest(`add "$schema": "%s"`, currentSchema)
 	}
 }
 
@@ -136,105 +119,97 @@ func icon(v *validator, n *Node) { v.object(n, iconShape) }
 
 func input(v *validator, n *Node) {
 	if v.object(n, inputShape) {
-		v.defaultIsChoice(n)
+		v.defaultChoice(n)
 	}
 }
 
 func keyValue(v *validator, n *Node) {
 	if v.object(n, keyValueShape) {
-		v.defaultIsChoice(n)
+		v.defaultChoice(n)
 	}
 }
 
 func header(v *validator, n *Node) {
-	if v.object(n, keyValueShape) {
-		v.defaultIsChoice(n)
-		v.headerLine(n)
+	if !v.object(n, keyValueShape) {
+		return
 	}
-}
-
-func repository(v *validator, n *Node) {
-	if v.object(n, repositoryShape) && v.registry {
-		v.repositoryHost(n)
-	}
-}
-
-// kind reads the type that tells the members of a union apart. It returns "" after
-// a fault.
-func (v *validator) kind(n *Node, allowed ...string) string {
-	t := n.Get("type")
-	if t == nil {
-		v.missing(n, shape{{"type", true, nil}}, 0, slipsOf(n, "type"))
-		return ""
-	}
-	v.trail.key("type")
-	defer v.trail.pop()
-	if !v.is(t, KindString) || !v.among(t, allowed) {
-		return ""
-	}
-	return t.Text
-}
-
-// slipsOf returns the members whose keys are nearly a known one.
-func slipsOf(n *Node, known string) []*Member {
-	s := shape{{known, true, nil}}
-	var slips []*Member
-	for i := range n.Members {
-		if m := &n.Members[i]; m.Key != known && !m.Shadowed && s.like(m.Key) >= 0 {
-			slips = append(slips, m)
+	v.defaultChoice(n)
+	for _, key := range [...]string{"value", "default"} {
+		if text := n.Get(key); strings.ContainsAny(stringOf(text), "\r\n\x00") {
+			v.at(key, func() {
+				v.warn(RuleLineBreak, text, "%s has a line break, which a header cannot have", v.subject()).suggest("write it on one line")
+			})
 		}
 	}
-	return slips
+}
+
+// defaultChoice warns about a default that users cannot choose. The message shows
+// neither, because the input may be a secret.
+func (v *validator) defaultChoice(n *Node) {
+	initial, choices := n.Get("default"), n.Get("choices")
+	if initial == nil || choices == nil || initial.Kind != KindString || len(choices.Elements) == 0 ||
+		slices.ContainsFunc(choices.Elements, func(c Node) bool { return c.Text == initial.Text }) {
+		return
+	}
+	v.at("default", func() {
+		v.warn(RuleDefaultChoice, initial, "%s is not one of the choices", v.subject()).suggest("add it to the choices, or use another default")
+	})
 }
 
 func argument(v *validator, n *Node) {
-	if !v.is(n, KindObject) {
+	if !v.mustBe(n, KindObject) {
 		return
 	}
-	switch v.kind(n, string(PositionalArgument), string(NamedArgument)) {
-	case string(PositionalArgument):
+	switch ArgumentType(v.unionType(n, string(PositionalArgument), string(NamedArgument))) {
+	case PositionalArgument:
 		v.object(n, positionalShape)
 		if n.Get("value") == nil && n.Get("valueHint") == nil {
-			v.fault(RulePositionalValue, n, "%s has neither a value nor a valueHint", v.trail.subject()).
-				suggest("add a value to be used as it is, or a valueHint that names what the user has to give")
+			v.fault(RulePositionalValue, n, "%s has neither a value nor a valueHint", v.subject()).
+				suggest("add a value, which is used unchanged, or a valueHint, which names what users provide")
 		}
-	case string(NamedArgument):
+	case NamedArgument:
 		v.object(n, namedShape)
 		v.flagInValue(n)
 	default:
 		v.object(n, argumentShape)
 	}
-	v.defaultIsChoice(n)
+	v.defaultChoice(n)
 }
 
 func localTransport(v *validator, n *Node) {
-	if !v.is(n, KindObject) {
+	if !v.mustBe(n, KindObject) {
 		return
 	}
-	switch v.kind(n, string(Stdio), string(StreamableHTTP), string(SSE)) {
-	case string(Stdio):
+	switch TransportType(v.unionType(n, string(Stdio), string(StreamableHTTP), string(SSE))) {
+	case Stdio:
 		v.object(n, stdioShape)
 		v.stdioURL(n)
-	case string(StreamableHTTP):
+	case StreamableHTTP:
 		v.object(n, httpShape)
-	case string(SSE):
+	case SSE:
 		v.object(n, sseShape)
 	}
 }
 
 func remote(v *validator, n *Node) {
-	if !v.is(n, KindObject) {
+	if !v.mustBe(n, KindObject) {
 		return
 	}
-	switch v.kind(n, string(StreamableHTTP), string(SSE)) {
-	case string(StreamableHTTP):
+	switch TransportType(v.unionType(n, string(StreamableHTTP), string(SSE))) {
+	case StreamableHTTP:
 		v.object(n, remoteHTTPShape)
-	case string(SSE):
+	case SSE:
 		v.object(n, remoteSSEShape)
 	default:
 		return
 	}
-	v.urlVariables(n, keysOf(n.Get("variables")), "the remote's variables")
+	declared := make(map[string]bool)
+	if variables := n.Get("variables"); variables != nil {
+		for i := range variables.Members {
+			declared[variables.Members[i].Key] = true
+		}
+	}
+	v.urlVariables(n, declared, "the variables of the remote")
 	v.remoteHost(n.Get("url"))
 }
 
@@ -242,43 +217,77 @@ func packageObject(v *validator, n *Node) {
 	if !v.object(n, packageShape) {
 		return
 	}
-	v.bundle(n)
-	v.strictKeys(n)
-	v.duplicateNames(n.Get("environmentVariables"), "environmentVariables")
-	if t := n.Get("transport"); t != nil && stringOf(t.Get("type")) != string(Stdio) {
-		v.trail.key("transport")
-		v.urlVariables(t, packageNames(n), "the package's arguments and environment variables")
-		v.trail.pop()
-	}
-}
-
-// bundle wants the digest of a bundle file.
-func (v *validator) bundle(n *Node) {
 	label := stringOf(n.Get("registryType"))
-	if n.Get("fileSha256") == nil && slices.Contains(v.opts.BundleLabels, label) {
-		v.report(v.prose, RuleBundleSHA256, n, "%s is a bundle file (%s) and lacks its fileSha256", v.trail.subject(), show(label)).
+	if n.Get("fileSha256") == nil && slices.Contains(v.bundleLabels, label) {
+		v.report(v.prose, RuleBundleSHA256, n, "%s is a bundle file (registryType %s) without fileSha256", v.subject(), jsonpos.Quote(label)).
 			suggest("add the SHA-256 of the file as 64 lowercase hexadecimal characters")
 	}
+	if v.strictPackage {
+		v.strictKeys(n)
+	}
+	v.duplicateNames(n)
+	if t := n.Get("transport"); t != nil && stringOf(t.Get("type")) != string(Stdio) {
+		v.at("transport", func() {
+			v.urlVariables(t, packageNames(n), "the arguments and environment variables of the package")
+		})
+	}
 }
 
-// strictKeys holds a package to the schema that had no free keys in it.
+// strictKeys applies the schema that allows no unknown keys in a package.
 func (v *validator) strictKeys(n *Node) {
-	if !v.strictPackage {
-		return
-	}
 	if n.Get("version") == nil {
-		v.fault(RuleRequired, n, "%s lacks the required key %q", v.trail.subject(), "version")
+		v.fault(RuleRequired, n, "missing required key %q in %s", "version", v.subject())
 	}
 	for i := range n.Members {
-		m := &n.Members[i]
-		if packageShape.find(m.Key) < 0 && !m.Shadowed {
-			key := Node{Start: m.KeyStart, End: m.KeyEnd}
-			v.fault(RulePackageKey, &key, "a package has no key %s in this schema", show(m.Key))
+		if m := &n.Members[i]; packageShape.find(m.Key) < 0 && !m.Shadowed {
+			v.fault(RulePackageKey, keyNode(m), "unknown key %s: this schema allows no unknown keys in a package", jsonpos.Quote(m.Key))
 		}
 	}
 }
 
-// stringOf is the text of a string, and "" of anything else.
+// duplicateNames warns about environment variables with the same name: one of them has
+// no effect.
+func (v *validator) duplicateNames(n *Node) {
+	const key = "environmentVariables"
+	list := n.Get(key)
+	if list == nil {
+		return
+	}
+	seen := make(map[string]bool, len(list.Elements))
+	for i := range list.Elements {
+		name := list.Elements[i].Get("name")
+		text := stringOf(name)
+		if text != "" && seen[text] {
+			v.path.Key(key)
+			v.path.Index(i)
+			v.path.Key("name")
+			v.warn(RuleDuplicateName, name, "duplicate name %s", jsonpos.Quote(text)).suggest("keep one of them")
+			v.path = v.path[:len(v.path)-3]
+		}
+		seen[text] = true
+	}
+}
+
+// packageNames returns the names that the variables of a package's url may have.
+func packageNames(n *Node) map[string]bool {
+	names := make(map[string]bool)
+	for _, source := range [...]struct{ list, key string }{
+		{"runtimeArguments", "name"},
+		{"runtimeArguments", "valueHint"},
+		{"packageArguments", "name"},
+		{"packageArguments", "valueHint"},
+		{"environmentVariables", "name"},
+	} {
+		if list := n.Get(source.list); list != nil {
+			for i := range list.Elements {
+				names[stringOf(list.Elements[i].Get(source.key))] = true
+			}
+		}
+	}
+	return names
+}
+
+// stringOf returns the text of a string, and "" for anything else.
 func stringOf(n *Node) string {
 	if n == nil || n.Kind != KindString {
 		return ""

@@ -1,7 +1,7 @@
 package manifest
 
-// Publisher metadata stands in _meta under one of these keys: that of the
-// specification, and that of the public format it is a neutral form of.
+// Publisher metadata is in _meta under one of these keys: that of the specification, and
+// that of the public format.
 const (
 	NeutralPublisherKey = "io.neutral.registry/publisher-provided"
 	PublisherKey        = "io.modelcontextprotocol.registry/publisher-provided"
@@ -26,44 +26,41 @@ const (
 	SSE            TransportType = "sse"
 )
 
-// The types below follow the specification, "Resources and their fields". What is
-// optional is nil if it is absent: a pointer, or a slice, which is empty and not
-// nil for []. Extra holds the keys that the specification does not know, so that
-// reading a document and writing it loses nothing. Which values are right is not
-// the types' business: see [Validate].
+// The types below hold any values of the right JSON type; see [Validate] for the rules.
+// Optional fields are nil if absent: pointers, and slices, which are empty and not nil
+// for []. Extra holds the unknown keys, so that reading and writing a document keeps
+// them.
 //
-// They read and write JSON by methods of their own: keys are compared exactly,
-// null is refused, and known keys are written in the order of the fields, then
-// the others in the order of the document.
+// Their JSON methods compare keys exactly, reject null, and write the known keys in the
+// order of the fields and then the unknown ones in the order of the document. The tag
+// "only" names the type to which a key belongs; in objects of other types it is unknown.
 
-// Server is a manifest, the specification's ServerDetail: what one tool server is
-// and how it is installed or reached.
+// Server is a manifest: what a tool server is and how to install or reach it.
 type Server struct {
 	Schema      *string     `json:"$schema,omitzero"` // URI of a dated schema
 	Name        string      `json:"name"`             // namespace/name, 3 to 200 characters
 	Title       *string     `json:"title,omitzero"`   // 1 to 100 characters
 	Description string      `json:"description"`      // 1 to 100 characters
-	Version     string      `json:"version"`          // a specific one, at most 255 characters
+	Version     string      `json:"version"`          // a specific version, at most 255 characters
 	WebsiteURL  *string     `json:"websiteUrl,omitzero"`
 	Icons       []Icon      `json:"icons,omitzero"`
 	Repository  *Repository `json:"repository,omitzero"`
 	Packages    []Package   `json:"packages,omitzero"`
 	Remotes     []Remote    `json:"remotes,omitzero"`
-	// Meta is the object _meta, each member as it stands; nil if it is absent.
-	Meta  []Field `json:"-"`
-	Extra []Field `json:"-"`
+	Meta        []Field     `json:"_meta,omitzero"` // the members of an object
+	Extra       []Field     `json:"-"`
 }
 
-// Icon is a picture of the server. SVG may hold executable script.
+// Icon is a picture of the server. SVG may contain executable script.
 type Icon struct {
 	Src      string   `json:"src"`               // an https URI, at most 255 characters
-	MIMEType *string  `json:"mimeType,omitzero"` // one of five
+	MIMEType *string  `json:"mimeType,omitzero"` // image/png, jpeg, jpg, svg+xml or webp
 	Sizes    []string `json:"sizes,omitzero"`    // "48x48" or "any"
 	Theme    *string  `json:"theme,omitzero"`    // light or dark
 	Extra    []Field  `json:"-"`
 }
 
-// Repository is where the source is.
+// Repository is the location of the source code.
 type Repository struct {
 	URL       string  `json:"url"`
 	Source    string  `json:"source"` // identifies the hosting service
@@ -77,7 +74,7 @@ type Package struct {
 	RegistryType         string          `json:"registryType"`
 	RegistryBaseURL      *string         `json:"registryBaseUrl,omitzero"`
 	Identifier           string          `json:"identifier"`          // a name, or a URL to download
-	Version              *string         `json:"version,omitzero"`    // a specific one, never latest
+	Version              *string         `json:"version,omitzero"`    // a specific version, never latest
 	FileSHA256           *string         `json:"fileSha256,omitzero"` // 64 lowercase hexadecimal characters
 	RuntimeHint          *string         `json:"runtimeHint,omitzero"`
 	Transport            Transport       `json:"transport"`
@@ -87,43 +84,41 @@ type Package struct {
 	Extra                []Field         `json:"-"`
 }
 
-// Transport is how the server in a package is talked to.
+// Transport is how a client connects to the server of a package.
 type Transport struct {
 	Type TransportType `json:"type"`
-	// URL is a template whose variables are named by arguments and environment
-	// variables of the package. It is not written for Stdio, which has none.
-	URL string `json:"url,omitzero"`
-	// Headers are nil for Stdio. What a document has there is in Extra.
-	Headers []KeyValueInput `json:"headers,omitzero"`
+	// URL is a template whose variables are the names of arguments and environment
+	// variables of the package. Stdio has no URL and no Headers.
+	URL     string          `json:"url" only:"!stdio"`
+	Headers []KeyValueInput `json:"headers,omitzero" only:"!stdio"`
 	Extra   []Field         `json:"-"`
 }
 
-// Remote is an endpoint at which the server can be reached.
+// Remote is an endpoint of a server that runs elsewhere.
 type Remote struct {
-	Type    TransportType   `json:"type"` // StreamableHTTP or SSE
-	URL     string          `json:"url"`  // a template over Variables
-	Headers []KeyValueInput `json:"headers,omitzero"`
-	// Variables in the order of the document.
-	Variables []Variable `json:"-"`
-	Extra     []Field    `json:"-"`
+	Type      TransportType   `json:"type"` // StreamableHTTP or SSE
+	URL       string          `json:"url"`  // a template over Variables
+	Headers   []KeyValueInput `json:"headers,omitzero"`
+	Variables []Variable      `json:"variables,omitzero"` // the members of an object
+	Extra     []Field         `json:"-"`
 }
 
-// Input is a value that a user gives, or that is fixed.
+// Input is a value that a user provides, or a fixed value.
 type Input struct {
 	Description *string `json:"description,omitzero"`
-	IsRequired  *bool   `json:"isRequired,omitzero"` // nil is false
-	// Format is string, number, boolean or filepath; nil is string.
+	IsRequired  *bool   `json:"isRequired,omitzero"` // nil means false
+	// Format is string, number, boolean or filepath. nil means string.
 	Format *string `json:"format,omitzero"`
-	// Value is not for users to configure. Its {name} tokens stand for variables.
+	// Value is fixed: users cannot change it. Its {name} tokens refer to variables.
 	Value       *string  `json:"value,omitzero"`
-	IsSecret    *bool    `json:"isSecret,omitzero"` // nil is false
+	IsSecret    *bool    `json:"isSecret,omitzero"` // nil means false
 	Default     *string  `json:"default,omitzero"`
-	Placeholder *string  `json:"placeholder,omitzero"` // guidance, never a value
+	Placeholder *string  `json:"placeholder,omitzero"` // guidance for users, never a value
 	Choices     []string `json:"choices,omitzero"`
 	Extra       []Field  `json:"-"`
 }
 
-// Variable is an input by the name that tokens refer to it with.
+// Variable is an input with the name by which tokens refer to it.
 type Variable struct {
 	Name  string
 	Input Input
@@ -133,25 +128,22 @@ type Variable struct {
 type KeyValueInput struct {
 	Name string `json:"name"`
 	Input
-	// Variables in the order of the document.
-	Variables []Variable `json:"-"`
+	Variables []Variable `json:"variables,omitzero"` // the members of an object
 }
 
-// Argument is an argument of a command line, of one of two kinds.
+// Argument is an argument of a command line.
 type Argument struct {
 	Type ArgumentType `json:"type"`
-	// Name is the flag of a NamedArgument with its dashes. A positional one has
-	// none; what a document has there is in Extra.
-	Name string `json:"name,omitzero"`
-	// ValueHint labels a PositionalArgument. A named one has none.
-	ValueHint  *string `json:"valueHint,omitzero"`
-	IsRepeated *bool   `json:"isRepeated,omitzero"` // nil is false
+	// Name is the flag of a NamedArgument, with its dashes.
+	Name string `json:"name" only:"named"`
+	// ValueHint is the label of a PositionalArgument.
+	ValueHint  *string `json:"valueHint,omitzero" only:"positional"`
+	IsRepeated *bool   `json:"isRepeated,omitzero"` // nil means false
 	Input
-	// Variables in the order of the document.
-	Variables []Variable `json:"-"`
+	Variables []Variable `json:"variables,omitzero"` // the members of an object
 }
 
-// Field is a key with a value as it stands in a document.
+// Field is a key with the text of its value.
 type Field struct {
 	Name  string
 	Value Raw
@@ -159,3 +151,13 @@ type Field struct {
 
 // Raw is the text of one JSON value.
 type Raw string
+
+// File is a file to download and verify.
+type File struct {
+	URL string `json:"url"`
+	// SHA256 is 64 lowercase hexadecimal characters. A file with another one must not be
+	// used; package manifest/fetch checks it.
+	SHA256 string `json:"sha256"`
+	// Origin is the JSON pointer of the value in the manifest that names the file.
+	Origin string `json:"origin,omitempty"`
+}

@@ -34,23 +34,23 @@ func TestValidateTexts(t *testing.T) {
 		{document(t, remoteTo("https://e.com/{{PATH}}")), `the placeholder "{{PATH}}"`},
 		{document(t, object{"websiteUrl": "git@e.com:a/b"}), "write https://e.com/a/b"},
 		{document(t, object{"Title": "x"}), `did you mean "title"?`},
-		{document(t, object{"Title": "x", "title": "x"}), `"title" is there as well: remove this one`},
+		{document(t, object{"Title": "x", "title": "x"}), `remove it: "title" is present too`},
 		{inPackage(t, object{"runtime_hint": "npx"}), `did you mean "runtimeHint"?`},
-		{inPackage(t, object{"registryType": "PyPI"}), `is not the well-known "pypi"`},
+		{inPackage(t, object{"registryType": "PyPI"}), `is the well-known "pypi" in another case`},
 		{inPackage(t, object{"transport": object{"type": "Streamable_HTTP", "url": "x"}}), `did you mean "streamable-http"?`},
 		{inPackage(t, object{"transport": object{"Type": "stdio"}}), `rename the key "Type" to "type"`},
 		{inPackage(t, arguments(object{"type": "positionel", "value": "x"})), `did you mean "positional"?`},
-		{inPackage(t, arguments(object{"type": "named"})), `packages[0].packageArguments[0] lacks the required key "name"`},
+		{inPackage(t, arguments(object{"type": "named"})), `missing required key "name" in packages[0].packageArguments[0]`},
 		{inPackage(t, object{"transport": object{"type": "sse", "url": "https://e.com", "headers": []any{object{"name": "X", "value": "a\r\nb"}}}}), "headers[0].value has a line break"},
-		{document(t, object{"version": "latest"}), "version is latest, which says nothing"},
+		{document(t, object{"version": "latest"}), "version is latest, which is not a specific version"},
 		{document(t, remoteTo("https://")), "ends after its scheme"},
-		{document(t, remoteTo("{base")), "has a brace that is not closed"},
+		{document(t, remoteTo("{base")), "has an unclosed brace"},
 		{document(t, remoteTo("https://e.com/\u00a0")), "has white space"},
 		{document(t, remoteTo("https://e.com/\v")), "has white space"},
-		{document(t, remoteTo("{1a}")), "hold no variable's name"},
-		{document(t, object{"icons": []any{object{"src": "http://e.com"}}}), "and not https"},
-		{document(t, object{"_meta": object{manifest.NeutralPublisherKey: 1}}), "must be an object and is a number"},
-		{document(t, object{"_meta": object{manifest.PublisherKey: []any{}}}), "must be an object and is an array"},
+		{document(t, remoteTo("{1a}")), "without a variable name"},
+		{document(t, object{"icons": []any{object{"src": "http://e.com"}}}), "is not https"},
+		{document(t, object{"_meta": object{manifest.NeutralPublisherKey: 1}}), "must be an object, not a number"},
+		{document(t, object{"_meta": object{manifest.PublisherKey: []any{}}}), "must be an object, not an array"},
 		{document(t, object{"repository": object{"url": "https://e.com", "source": "s", "subfolder": "/a"}}), "begins with a slash"},
 		{document(t, object{"repository": object{"url": "https://e.com", "source": "s", "subfolder": "c:/a"}}), "names a drive"},
 	} {
@@ -155,7 +155,7 @@ func TestRulesAreListedOnce(t *testing.T) {
 	t.Parallel()
 	seen := make(map[manifest.Rule]bool)
 	for _, r := range manifest.Rules() {
-		if seen[r.Rule] || r.Summary == "" || r.Layer == "" {
+		if seen[r.Rule] || r.Summary == "" || r.Category == "" {
 			t.Errorf("%+v is not complete, or there twice", r)
 		}
 		seen[r.Rule] = true

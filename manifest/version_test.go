@@ -68,9 +68,9 @@ func TestVersionRanges(t *testing.T) {
 func TestVersionPin(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{
-		"~=1.4.2":    `name one version, as "1.4.2"`,
-		"[1.0, 2.0)": `name one version, as "1.0"`,
-		"1.x":        "name one version, as 1.0.0",
+		"~=1.4.2":    `name one version, such as "1.4.2"`,
+		"[1.0, 2.0)": `name one version, such as "1.0"`,
+		"1.x":        "name one version, such as 1.0.0",
 	} {
 		r := manifest.Validate(inPackage(t, map[string]any{"version": version}), nil)
 		if len(r.Problems) != 1 || r.Problems[0].Suggestion != want {

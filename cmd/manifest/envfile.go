@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
-	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
 // readEnvFile adds the values of the file that -env-file names. What -set gives comes
 // first; names that are no inputs belong to something else.
-func (q *question) readEnvFile(form *manifest.Form) error {
+func (q *question) readEnvFile(form *launch.Form) error {
 	if q.envFile == "" {
 		return nil
 	}

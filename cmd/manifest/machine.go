@@ -45,7 +45,7 @@ func writeJSON(w io.Writer, results []checked) error {
 func writeSARIF(w io.Writer, results []checked) error {
 	rules := []any{}
 	for _, r := range manifest.Rules() {
-		rules = append(rules, object{"id": r.Rule, "shortDescription": object{"text": r.Summary}, "properties": object{"layer": r.Layer}})
+		rules = append(rules, object{"id": r.Rule, "shortDescription": object{"text": r.Summary}, "properties": object{"layer": r.Category}})
 	}
 	found := []any{}
 	for i := range results {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
 // question is the command line of resolve.
@@ -19,15 +20,15 @@ type question struct {
 	format       string
 	inputs       bool
 	reveal       bool
-	given        manifest.Values // by -set
+	given        launch.Values // by -set
 	envFile      string
-	opts         manifest.ResolveOptions
+	opts         launch.Options
 	doc          *manifest.Document
 	source       *source
 }
 
 func runResolve(ctx context.Context, c *call) error {
-	q := &question{call: c, given: manifest.Values{}}
+	q := &question{call: c, given: launch.Values{}}
 	q.define()
 	if err := c.parse(); err != nil {
 		return err
@@ -118,14 +119,14 @@ func (q *question) answer(s *manifest.Server) error {
 }
 
 func (q *question) answerPackage(p *manifest.Package) error {
-	form := p.Form()
+	form := launch.PackageForm(p)
 	if q.inputs {
 		return q.writeForm(form)
 	}
 	if err := q.readEnvFile(form); err != nil {
 		return err
 	}
-	plan, err := p.Resolve(q.given, &q.opts)
+	plan, err := launch.ResolvePackage(p, q.given, &q.opts)
 	switch {
 	case err != nil:
 		return q.tell(err)
@@ -139,14 +140,14 @@ func (q *question) answerPackage(p *manifest.Package) error {
 }
 
 func (q *question) answerRemote(r *manifest.Remote) error {
-	form := r.Form()
+	form := launch.RemoteForm(r)
 	if q.inputs {
 		return q.writeForm(form)
 	}
 	if err := q.readEnvFile(form); err != nil {
 		return err
 	}
-	e, err := r.Resolve(q.given, &q.opts)
+	e, err := launch.ResolveRemote(r, q.given, &q.opts)
 	switch {
 	case err != nil:
 		return q.tell(err)
@@ -160,7 +161,7 @@ func (q *question) answerRemote(r *manifest.Remote) error {
 }
 
 // revealPlan is what a script needs to start a plan.
-func revealPlan(p *manifest.Plan) object {
+func revealPlan(p *launch.Plan) object {
 	o := object{"argv": p.Argv(), "env": p.Env(), "transport": p.Transport}
 	if len(p.Setup) > 0 {
 		var all [][]string
@@ -170,7 +171,7 @@ func revealPlan(p *manifest.Plan) object {
 		o["setup"] = all
 	}
 	if len(p.Files) > 0 {
-		o["files"], o["arguments"] = p.Files, manifest.Command(p.Arguments).Argv()
+		o["files"], o["arguments"] = p.Files, launch.Command(p.Arguments).Argv()
 	}
 	if p.URL != nil {
 		o["url"], o["headers"] = p.URL.Value.Reveal(), pairs(p.Headers)
@@ -178,7 +179,7 @@ func revealPlan(p *manifest.Plan) object {
 	return o
 }
 
-func pairs(list []manifest.Setting) [][2]string {
+func pairs(list []launch.Setting) [][2]string {
 	out := make([][2]string, len(list))
 	for i, s := range list {
 		out[i] = [2]string{s.Name, s.Value.Reveal()}
@@ -188,7 +189,7 @@ func pairs(list []manifest.Setting) [][2]string {
 
 // tell says what keeps the manifest from being resolved, and where in it.
 func (q *question) tell(err error) error {
-	var faults manifest.Faults
+	var faults launch.Faults
 	if !errors.As(err, &faults) {
 		return err
 	}
@@ -222,7 +223,7 @@ func plainKey(key string) bool {
 	return strings.Trim(strings.ToLower(key), "abcdefghijklmnopqrstuvwxyz0123456789-_./") == ""
 }
 
-func (q *question) writeForm(f *manifest.Form) error {
+func (q *question) writeForm(f *launch.Form) error {
 	switch q.format {
 	case "json":
 		return writeIndented(q.Stdout, f)
@@ -246,7 +247,7 @@ func (q *question) writeForm(f *manifest.Form) error {
 }
 
 // traits is what can be given for an input.
-func traits(p *manifest.Prompt) string {
+func traits(p *launch.Prompt) string {
 	words := []string{p.Format}
 	for _, t := range []struct {
 		so   bool

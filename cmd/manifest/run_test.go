@@ -185,7 +185,7 @@ func TestSources(t *testing.T) {
 	}
 	code, out, _ := execute(t, "{", "validate", "-")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, out, "<stdin>:1:2: error: the document ends")
+	assert.Contains(t, out, "<stdin>:1:2: error: unexpected end")
 }
 
 // TestFilesAreChanged: fmt, fix and migrate write what they show.
@@ -253,7 +253,7 @@ func TestFormatKeepsTokens(t *testing.T) {
 	code, out, errs := execute(t, `{"a":1,}`, "fmt", "-")
 	assert.Equal(t, 1, code)
 	assert.Empty(t, out)
-	assert.Contains(t, errs, "comma after the last part")
+	assert.Contains(t, errs, "trailing comma")
 }
 
 // TestSetFromEnvironment: a secret need not be on the command line.
@@ -330,7 +330,7 @@ func TestFetch(t *testing.T) {
 	}{
 		{1, text(pack), "it is http", []string{"-"}},
 		{1, text(pack), "an address of this machine", []string{"-", "-allow-http"}},
-		{1, "{}", "lacks the required key", []string{"-"}},
+		{1, "{}", "missing required key", []string{"-"}},
 		{2, text(pack + "," + pack), "2 packages are files: choose one", []string{"-"}},
 		{2, text(pack), "there is no package 3 that is a file", []string{"-", "-package=3"}},
 		{2, text(""), "no package of the manifest is a file", []string{"-"}},
@@ -376,7 +376,7 @@ func TestHintsArePasted(t *testing.T) {
 		{"type":"sse","url":"https://{x';reboot;'}.e.com","variables":{"x';reboot;'":{"isRequired":true}}}]}`
 	code, _, errs := execute(t, text, "resolve", "-remote", "1", "-")
 	require.Equal(t, 1, code)
-	require.Contains(t, errs, "was not given")
+	require.Contains(t, errs, "has no value")
 	require.NotContains(t, errs, "-set")
 }
 

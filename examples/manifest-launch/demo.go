@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
 //go:embed server.json
@@ -37,7 +37,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	return launch(plan, answers)
+	return start(plan, answers)
 }
 
 func read(files []string) ([]byte, error) {
@@ -51,9 +51,9 @@ func read(files []string) ([]byte, error) {
 
 // launchers add a kind of packages of one's own to those that are known: "builtin" ones
 // are run as a command of this program.
-func launchers() (*manifest.ResolveOptions, error) {
+func launchers() (*launch.Options, error) {
 	self, err := os.Executable()
-	return &manifest.ResolveOptions{Launchers: map[string]manifest.Launcher{
+	return &launch.Options{Launchers: map[string]launch.Launcher{
 		"builtin": {Command: []string{self}, Package: []string{"{identifier}"}},
 	}}, err
 }

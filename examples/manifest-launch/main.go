@@ -13,6 +13,7 @@ import (
 	"os/exec"
 
 	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
 // firstPackage reads a manifest that is valid and has packages.
@@ -32,11 +33,11 @@ func firstPackage(text []byte) (*manifest.Package, error) {
 }
 
 // complete asks while a value is missing or not possible. It shows what is typed: a real
-// client hides that for a prompt of [manifest.Package.Form] that is secret.
-func complete(pack *manifest.Package, opts *manifest.ResolveOptions, answers *bufio.Scanner) (*manifest.Plan, error) {
-	for given := (manifest.Values{}); ; {
-		plan, err := pack.Resolve(given, opts)
-		faults, _ := errors.AsType[manifest.Faults](err)
+// client hides that for a prompt of [launch.PackageForm] that is secret.
+func complete(pack *manifest.Package, opts *launch.Options, answers *bufio.Scanner) (*launch.Plan, error) {
+	for given := (launch.Values{}); ; {
+		plan, err := launch.ResolvePackage(pack, given, opts)
+		faults, _ := errors.AsType[launch.Faults](err)
 		if len(faults) == 0 {
 			return plan, err
 		}
@@ -53,7 +54,7 @@ func complete(pack *manifest.Package, opts *manifest.ResolveOptions, answers *bu
 }
 
 // launch runs the plan if the user agrees, and sends the server a ping.
-func launch(plan *manifest.Plan, answers *bufio.Scanner) error {
+func start(plan *launch.Plan, answers *bufio.Scanner) error {
 	if plan.Transport != manifest.Stdio || len(plan.Files)+len(plan.Setup) > 0 {
 		return errors.New("it needs more than this example does: stdio, with nothing to fetch or install")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
 // prompted is a package with inputs of every kind. Environment variables take any
@@ -27,7 +28,7 @@ func TestFormSchema(t *testing.T) {
 	if err := json.Unmarshal([]byte(prompted), &p); err != nil {
 		t.Fatal(err)
 	}
-	form := p.Form()
+	form := launch.PackageForm(&p)
 	judge := compiled(t, form.Schema())
 	r := rand.New(rand.NewPCG(3, 9))
 	taken, refused := 0, 0
@@ -71,12 +72,12 @@ func compiled(t testing.TB, schema []byte) *jsonschema.Schema {
 }
 
 func resolved(p *manifest.Package, data []byte) error {
-	var given manifest.Values
+	var given launch.Values
 	if err := json.Unmarshal(data, &given); err != nil {
 		return err
 	}
-	_, err := p.Resolve(given, nil)
-	var faults manifest.Faults
+	_, err := launch.ResolvePackage(p, given, nil)
+	var faults launch.Faults
 	if err != nil && !errors.As(err, &faults) {
 		panic(err)
 	}
@@ -84,7 +85,7 @@ func resolved(p *manifest.Package, data []byte) error {
 }
 
 // answers are mostly right.
-func answers(r *rand.Rand, form *manifest.Form) object {
+func answers(r *rand.Rand, form *launch.Form) object {
 	right := map[string]any{
 		"NUMBER": 1.5, "FLAG": true, "CHOICE": "a", "many": array{"x", "y z"}, "--n": array{-3, "4"},
 	}

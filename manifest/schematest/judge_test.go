@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
 // newJudge compiles the schema, with formats asserted.
@@ -68,10 +69,10 @@ func uriFormat(v any) error {
 }
 
 // layers of all rules.
-func layers() map[manifest.Rule]manifest.Layer {
-	m := make(map[manifest.Rule]manifest.Layer)
+func layers() map[manifest.Rule]manifest.Category {
+	m := make(map[manifest.Rule]manifest.Category)
 	for _, r := range manifest.Rules() {
-		m[r.Rule] = r.Layer
+		m[r.Rule] = r.Category
 	}
 	return m
 }
@@ -79,7 +80,7 @@ func layers() map[manifest.Rule]manifest.Layer {
 // bench is the two sides and how often either answer was given.
 type bench struct {
 	judge           *jsonschema.Schema
-	layers          map[manifest.Rule]manifest.Layer
+	layers          map[manifest.Rule]manifest.Category
 	valid, notValid int
 }
 
@@ -94,9 +95,9 @@ func (b *bench) hear(t testing.TB, data []byte, value any) bool {
 	for _, p := range r.Problems {
 		switch {
 		case p.Severity != manifest.Error:
-		case b.layers[p.Rule] == manifest.LayerSyntax:
+		case b.layers[p.Rule] == manifest.CategorySyntax:
 			return false
-		case b.layers[p.Rule] == manifest.LayerSchema:
+		case b.layers[p.Rule] == manifest.CategorySchema:
 			of[0] = append(of[0], p)
 		default:
 			of[1] = append(of[1], p)
@@ -156,15 +157,15 @@ func resolves(t testing.TB, data []byte) {
 	}
 	var errs []error
 	for i := range s.Packages {
-		_, err := s.Packages[i].Resolve(nil, nil)
+		_, err := launch.ResolvePackage(&s.Packages[i], nil, nil)
 		errs = append(errs, err)
 	}
 	for i := range s.Remotes {
-		_, err := s.Remotes[i].Resolve(nil, nil)
+		_, err := launch.ResolveRemote(&s.Remotes[i], nil, nil)
 		errs = append(errs, err)
 	}
 	for _, err := range errs {
-		var faults manifest.Faults
+		var faults launch.Faults
 		if err != nil && !(errors.As(err, &faults) && len(faults) > 0 && err.Error() != "") {
 			t.Errorf("%s\n%v", cut(data), err)
 		}

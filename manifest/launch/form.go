@@ -1,0 +1,253 @@
+package launch
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
+	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
+)
+
+// Role is the use of an input.
+type Role string
+
+// The roles. A variable is part of the value of another input or of a remote's url.
+const (
+	RoleRuntimeArgument Role = "runtimeArgument"
+	RolePackageArgument Role = "packageArgument"
+	RoleEnvironment     Role = "environment"
+	RoleHeader          Role = "header"
+	RoleVariable        Role = "variable"
+)
+
+// Prompt is one input that a user can provide, with all that a client needs to ask for
+// it.
+type Prompt struct {
+	// Key identifies the input in [Values]: the name if no other prompt of the form has
+	// it, else the pointer.
+	Key string `json:"key"`
+	// Name is a flag, a valueHint, or the name of an environment variable, header or
+	// variable. It may be empty.
+	Name string `json:"name"`
+	// Pointer is the JSON pointer of the input within the package or remote.
+	Pointer     string `json:"pointer"`
+	Role        Role   `json:"role"`
+	Description string `json:"description,omitempty"`
+	// Placeholder is shown in an empty field. It is never a value.
+	Placeholder string `json:"placeholder,omitempty"`
+	// Format is string, number, boolean or filepath.
+	Format   string `json:"format"`
+	Required bool   `json:"required,omitempty"`
+	Secret   bool   `json:"secret,omitempty"`
+	// Repeated allows any number of values.
+	Repeated bool `json:"repeated,omitempty"`
+	// Default is used if there is no value; nil means none. A Secret one prints as ***.
+	Default *Value `json:"default,omitempty"`
+	// Choices are the only allowed values, unless there are none.
+	Choices []string `json:"choices,omitempty"`
+}
+
+// Form lists the inputs of a package or a remote in the order of the document.
+type Form struct {
+	Prompts []Prompt `json:"prompts"`
+}
+
+// PackageForm returns what a user can provide to start a package. Inputs with a value are
+// not listed, but the variables in their values are.
+func PackageForm(p *manifest.Package) *Form {
+	var f Form
+	f.addArguments(RoleRuntimeArgument, "/runtimeArguments", p.RuntimeArguments)
+	f.addArguments(RolePackageArgument, "/packageArguments", p.PackageArguments)
+	f.addPairs(RoleEnvironment, "/environmentVariables", p.EnvironmentVariables)
+	f.addPairs(RoleHeader, "/transport/headers", p.Transport.Headers)
+	return f.withKeys()
+}
+
+// RemoteForm returns what a user can provide to connect to a remote: the variables in its
+// url, and its headers.
+func RemoteForm(r *manifest.Remote) *Form {
+	var f Form
+	f.addVariables("", r.URL, r.Variables)
+	f.addPairs(RoleHeader, "/headers", r.Headers)
+	return f.withKeys()
+}
+
+func (f *Form) addArguments(role Role, pointer string, args []manifest.Argument) {
+	for i := range args {
+		a := &args[i]
+		f.add(Prompt{Name: label(a), Pointer: indexed(pointer, i), Role: role, Repeated: isTrue(a.IsRepeated)}, &a.Input, a.Variables)
+	}
+}
+
+func (f *Form) addPairs(role Role, pointer string, pairs []manifest.KeyValueInput) {
+	for i := range pairs {
+		p := &pairs[i]
+		f.add(Prompt{Name: p.Name, Pointer: indexed(pointer, i), Role: role}, &p.Input, p.Variables)
+	}
+}
+
+// addVariables adds the variables that a template uses and users provide.
+func (f *Form) addVariables(pointer, template string, variables []manifest.Variable) {
+	used := variableSet(template)
+	for i := range variables {
+		if v := &variables[i]; v.Input.Value == nil && used[v.Name] {
+			f.add(Prompt{Name: v.Name, Pointer: variablePointer(pointer, v.Name), Role: RoleVariable}, &v.Input, nil)
+		}
+	}
+}
+
+// variableSet returns the names of the variables in a template.
+func variableSet(template string) map[string]bool {
+	names := make(map[string]bool)
+	for _, name := range grammar.Variables(template, 0) {
+		names[name] = true
+	}
+	return names
+}
+
+// add adds an input, or the variables of its value.
+func (f *Form) add(p Prompt, in *manifest.Input, variables []manifest.Variable) {
+	if in.Value != nil {
+		f.addVariables(p.Pointer, *in.Value, variables)
+		return
+	}
+	p.Description, p.Placeholder = orElse(in.Description, ""), orElse(in.Placeholder, "")
+	p.Format, p.Choices = orElse(in.Format, "string"), in.Choices
+	p.Required, p.Secret = isTrue(in.IsRequired), isTrue(in.IsSecret)
+	if in.Default != nil {
+		v := newValue(*in.Default, p.Secret)
+		p.Default = &v
+	}
+	f.Prompts = append(f.Prompts, p)
+}
+
+// withKeys sets the keys of all prompts.
+func (f *Form) withKeys() *Form {
+	count := make(map[string]int)
+	for i := range f.Prompts {
+		count[f.Prompts[i].Name]++
+	}
+	for i := range f.Prompts {
+		p := &f.Prompts[i]
+		p.Key = p.Pointer
+		if p.Name != "" && p.Name[0] != '/' && count[p.Name] == 1 {
+			p.Key = p.Name
+		}
+	}
+	f.Prompts = append([]Prompt{}, f.Prompts...) // [] in JSON if there are none
+	return f
+}
+
+// label returns the name of an argument.
+func label(a *manifest.Argument) string {
+	if a.Type == manifest.NamedArgument {
+		return a.Name
+	}
+	return orElse(a.ValueHint, "")
+}
+
+func isTrue(flag *bool) bool { return flag != nil && *flag }
+
+func orElse(text *string, otherwise string) string {
+	if text == nil {
+		return otherwise
+	}
+	return *text
+}
+
+func indexed(pointer string, i int) string { return pointer + "/" + strconv.Itoa(i) }
+
+func variablePointer(pointer, name string) string {
+	return pointer + "/variables/" + jsonpos.EscapeToken(name)
+}
+
+// property is a JSON Schema with the keywords that a form needs.
+type property struct {
+	Title       *string   `json:"title,omitempty"`
+	Description string    `json:"description,omitempty"`
+	Type        any       `json:"type,omitempty"`
+	Enum        []any     `json:"enum,omitempty"`
+	Pattern     string    `json:"pattern,omitempty"`
+	MinLength   int       `json:"minLength,omitempty"`
+	Items       *property `json:"items,omitempty"`
+	MinItems    int       `json:"minItems,omitempty"`
+	Default     any       `json:"default,omitempty"`
+	Examples    []string  `json:"examples,omitempty"`
+	WriteOnly   bool      `json:"writeOnly,omitempty"`
+}
+
+// Schema returns the JSON Schema (draft-07) of the form's [Values], for clients that
+// generate dialogs: an object with a property for each key. It contains no secret
+// default.
+func (f *Form) Schema() []byte {
+	text := []byte(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","additionalProperties":false,"properties":{`)
+	var required []string
+	for i := range f.Prompts {
+		p := &f.Prompts[i]
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(jsonpos.AppendString(text, p.Key), ':')
+		text = append(text, encode(p.property())...)
+		if p.Required && p.Default == nil {
+			required = append(required, p.Key)
+		}
+	}
+	text = append(text, '}')
+	if required != nil {
+		text = append(append(text, `,"required":`...), encode(required)...)
+	}
+	return append(text, '}')
+}
+
+func (p *Prompt) property() property {
+	one := p.valueSchema()
+	s := one
+	if p.Repeated {
+		s = property{Type: "array", Items: &one}
+		if p.Required {
+			s.MinItems = 1
+		}
+	}
+	s.Title, s.Description, s.WriteOnly = &p.Name, p.Description, p.Secret
+	if p.Default != nil && !p.Default.IsSecret() {
+		s.Default = p.Default.Reveal()
+		if p.Repeated {
+			s.Default = []any{s.Default}
+		}
+	}
+	if p.Placeholder != "" && !p.Secret {
+		s.Examples = []string{p.Placeholder}
+	}
+	return s
+}
+
+// valueSchema describes one value. Numbers and booleans may also be given as strings.
+func (p *Prompt) valueSchema() property {
+	switch {
+	case len(p.Choices) > 0:
+		var s property
+		for _, c := range p.Choices {
+			s.Enum = append(s.Enum, c)
+		}
+		return s
+	case p.Format == "number":
+		return property{Type: []string{"number", "string"}, Pattern: `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`}
+	case p.Format == "boolean":
+		return property{Enum: []any{true, false, "true", "false"}}
+	case p.Required && !p.Repeated:
+		return property{Type: "string", MinLength: 1}
+	}
+	return property{Type: "string"}
+}
+
+// encode encodes a value as JSON without escapes for HTML.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // strings, booleans and numbers only
+	return bytes.TrimSpace(b.Bytes())
+}

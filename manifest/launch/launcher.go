@@ -1,0 +1,219 @@
+package launch
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
+	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
+)
+
+// Launcher is how packages of one registryType are run (REFERENCE.md, 8.2). In Package,
+// Unversioned and Setup, {identifier} is replaced by the package's identifier, {version}
+// by its version and {name} by the identifier without extras in brackets.
+type Launcher struct {
+	// Command is the program and the words that must follow it, such as {"docker", "run"}.
+	// Empty means that the package is a program itself.
+	Command []string
+	// Flags come next, each unless it is among the runtimeArguments: the spelling that is
+	// added first, then others of the same meaning.
+	Flags [][]string
+	// Package names the package, after the runtimeArguments. Unversioned does if the
+	// manifest has no version. If the first word is a flag that is among the
+	// runtimeArguments, that and the second word are omitted.
+	Package, Unversioned []string
+	// Trailing follows the package, each unless it is among the runtimeArguments.
+	Trailing [][]string
+	// Separator precedes packageArguments, if there are any.
+	Separator string
+	// Setup is a command to run before, with the runtimeArguments after its second word.
+	// SetupUnversioned is used if the manifest has no version. Command has no
+	// runtimeArguments then.
+	Setup, SetupUnversioned []string
+	// Container states that the package gets only the environment variables that the
+	// command names and the ports that it publishes.
+	Container bool
+}
+
+// programs are the known programs that run packages of a registryType, the default first.
+// Other values of runtimeHint are never run.
+func programs(registryType string) []string {
+	switch registryType {
+	case "npm":
+		return []string{"npx", "bunx", "bun", "pnpm"}
+	case "pypi":
+		return []string{"uvx", "uv", "pipx"}
+	case "oci":
+		return []string{"docker", "podman"}
+	case "nuget":
+		return []string{"dnx", "dotnet"}
+	case "cargo":
+		return []string{"cargo"}
+	}
+	return nil
+}
+
+// DefaultLauncher returns how packages of a well-known registryType are run: by the
+// program of the runtimeHint if that is known to run them (byHint is true), else by the
+// default one. ok is false for other types.
+func DefaultLauncher(registryType, runtimeHint string) (l Launcher, byHint, ok bool) {
+	known := programs(registryType)
+	if known == nil {
+		return Launcher{}, false, false
+	}
+	if slices.Contains(known, runtimeHint) {
+		return newLauncher(runtimeHint), true, true
+	}
+	return newLauncher(known[0]), false, true
+}
+
+func newLauncher(program string) Launcher {
+	l := Launcher{Command: []string{program}, Package: []string{"{identifier}@{version}"}, Unversioned: []string{"{identifier}"}}
+	switch program {
+	case "npx":
+		l.Flags = [][]string{{"-y", "--yes"}}
+	case "bun":
+		l.Command = []string{"bun", "x"}
+	case "pnpm":
+		l.Command = []string{"pnpm", "dlx"}
+	case "uvx", "uv", "pipx":
+		flag := "--from"
+		switch program {
+		case "uv":
+			l.Command = []string{"uv", "tool", "run"}
+		case "pipx":
+			l.Command, flag = []string{"pipx", "run"}, "--spec"
+		}
+		l.Package, l.Unversioned = []string{flag, "{identifier}=={version}", "{name}"}, []string{flag, "{identifier}", "{name}"}
+	case "docker", "podman":
+		l.Command, l.Flags, l.Container = []string{program, "run"}, [][]string{{"-i", "--interactive"}, {"--rm"}}, true
+		l.Package = l.Unversioned
+	case "dnx", "dotnet":
+		l.Trailing, l.Separator = [][]string{{"--yes", "-y"}}, "--"
+		if program == "dotnet" {
+			l.Command = []string{"dotnet", "tool", "exec"}
+		}
+	case "cargo":
+		l.Command, l.Package = nil, l.Unversioned
+		l.Setup = []string{"cargo", "install", "{identifier}", "--version", "={version}", "--locked"}
+		l.SetupUnversioned = []string{"cargo", "install", "{identifier}", "--locked"}
+	}
+	return l
+}
+
+// launcher chooses how a package is run. origin is the key that decided.
+func (r *resolver) launcher(p *manifest.Package) (l Launcher, origin string, ok bool) {
+	if l, ok := r.opts.Launchers[p.RegistryType]; ok {
+		return l, "", true
+	}
+	label, hint := strings.ToLower(p.RegistryType), orElse(p.RuntimeHint, "")
+	l, byHint, ok := DefaultLauncher(label, hint)
+	if !ok {
+		r.manifestFault("/registryType", "use "+grammar.Alternatives(grammar.RegistryTypes()), "no launcher for packages of registryType %s", jsonpos.Quote(p.RegistryType))
+		return l, "", false
+	}
+	if byHint {
+		return l, "/runtimeHint", true
+	}
+	if hint != "" {
+		r.notice("/runtimeHint", "runtimeHint %s is ignored, because it is not a known program for %s packages", jsonpos.Quote(hint), label)
+	}
+	return l, "/registryType", true
+}
+
+// reference names a package for a launcher.
+type reference struct {
+	identifier, version string
+	pinned              bool // one version is named
+	based               bool // the registry is part of the identifier
+}
+
+// fill replaces the tokens in words of a launcher.
+func (f reference) fill(words []string) []string {
+	name, _, _ := strings.Cut(f.identifier, "[")
+	values := map[string]string{"identifier": f.identifier, "version": f.version, "name": name}
+	out := make([]string, len(words))
+	for i, w := range words {
+		t, _, _ := substitute(w, func(name string) (text, bool) {
+			value, ok := values[name]
+			return text{string: value}, ok
+		})
+		out[i] = t.string
+	}
+	return out
+}
+
+// reference checks that identifier and version are only names. A launcher interprets other
+// strings as paths, addresses, aliases and options.
+func (r *resolver) reference(p *manifest.Package) (reference, bool) {
+	f := reference{identifier: p.Identifier, version: orElse(p.Version, "")}
+	f.pinned = f.version != ""
+	label := strings.ToLower(p.RegistryType)
+	if _, own := r.opts.Launchers[p.RegistryType]; own {
+		label = ""
+	}
+	if !isIdentifier(label, p.Identifier) {
+		suggestion := "write only the name"
+		if found := grammar.Placeholder(p.Identifier); found != "" {
+			suggestion = jsonpos.Quote(found) + " is a placeholder of a release template: fill it in first"
+		}
+		r.manifestFault("/identifier", suggestion, "identifier %s is not the name of a package", jsonpos.Quote(p.Identifier))
+		return f, false
+	}
+	if f.version != "" && !isVersion(label, f.version) {
+		r.manifestFault("/version", "write one version, such as 1.0.0", "version %s is not a single version of a package", jsonpos.Quote(f.version))
+		return f, false
+	}
+	if label == "oci" {
+		image := grammar.NewImage(f.identifier, f.version, orElse(p.RegistryBaseURL, ""))
+		f.identifier, f.pinned, f.based = image.Reference, image.Pinned, image.Based
+	}
+	return f, true
+}
+
+// isIdentifier reports whether s is a name by the rules of a registryType.
+func isIdentifier(label, s string) bool {
+	if len(s) > maxText/2 || s == "" || !grammar.IsAlphanumeric(s[0]) && s[0] != '@' && s[0] != '_' {
+		return false
+	}
+	plain := s[0] != '@'
+	switch label {
+	case "npm":
+		scope, name, scoped := strings.Cut(s, "/")
+		if !scoped {
+			return plain && grammar.Only(s, "-._~")
+		}
+		return !plain && len(scope) > 1 && grammar.Only(scope[1:], "-._~") &&
+			name != "" && name[0] != '-' && name[0] != '.' && grammar.Only(name, "-._~")
+	case "pypi":
+		name, extras, bracket := strings.Cut(s, "[")
+		extras, closed := strings.CutSuffix(extras, "]")
+		return plain && grammar.Only(name, "-._") && bracket == closed && grammar.Only(extras, "-._,")
+	case "oci":
+		return plain && grammar.Only(s, "-._/:@")
+	case "nuget":
+		return plain && grammar.Only(s, "-._")
+	case "cargo":
+		return plain && grammar.Only(s, "-_")
+	}
+	return !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c == 0x7f || grammar.IsSpace(c) })
+}
+
+// isVersion reports whether s is a single version that a launcher does not interpret
+// otherwise.
+func isVersion(label, s string) bool {
+	if len(s) > 255 || s == "latest" || grammar.RangeReason(s) != "" || !grammar.IsAlphanumeric(s[0]) {
+		return false
+	}
+	if digest, ok := strings.CutPrefix(s, "sha256:"); ok && label == "oci" {
+		return len(digest) == 64 && grammar.IsHex(digest)
+	}
+	switch label {
+	case "oci":
+		return len(s) <= 128 && grammar.Only(s, "-._")
+	case "pypi":
+		return grammar.Only(s, "-._+!")
+	}
+	return grammar.Only(s, "-._+")
+}
