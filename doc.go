@@ -81,11 +81,12 @@
 //
 // # Manifests
 //
-//   - [github.com/ashlar-go/ashlar/manifest]: reads, validates, migrates and resolves
-//     server.json. Standard library only.
-//   - [github.com/ashlar-go/ashlar/manifest/fetch]: downloads a bundle and checks it before
-//     it can be used.
-//   - [github.com/ashlar-go/ashlar/manifest/schematest]: holds its schema against its
+//   - [github.com/ashlar-go/ashlar/manifest]: reads, validates and migrates server.json.
+//     Standard library only.
+//   - [github.com/ashlar-go/ashlar/manifest/launch]: turns a package or remote into a command
+//     line or an endpoint.
+//   - [github.com/ashlar-go/ashlar/manifest/fetch]: downloads bundle files and verifies them.
+//   - [github.com/ashlar-go/ashlar/manifest/schematest]: compares the schema with the
 //     validator.
 //
 // # Programs

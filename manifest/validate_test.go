@@ -3,6 +3,7 @@ package manifest_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -151,14 +152,27 @@ func TestBundleLabels(t *testing.T) {
 	}
 }
 
-func TestRulesAreListedOnce(t *testing.T) {
+// TestRules checks that every rule is listed once and that REFERENCE.md has a table of the
+// rules of each category.
+func TestRules(t *testing.T) {
 	t.Parallel()
+	page, err := os.ReadFile("REFERENCE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	seen := make(map[manifest.Rule]bool)
+	tables := make(map[manifest.Category]string)
 	for _, r := range manifest.Rules() {
 		if seen[r.Rule] || r.Summary == "" || r.Category == "" {
-			t.Errorf("%+v is not complete, or there twice", r)
+			t.Errorf("%+v is incomplete or a duplicate", r)
 		}
 		seen[r.Rule] = true
+		tables[r.Category] += fmt.Sprintf("| `%s` | %s |\n", r.Rule, r.Summary)
+	}
+	for category, rows := range tables {
+		if !strings.Contains(string(page), "| rule | requires |\n|---|---|\n"+rows+"\n") {
+			t.Errorf("REFERENCE.md does not have this table of the category %s:\n%s", category, rows)
+		}
 	}
 }
 
