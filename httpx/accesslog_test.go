@@ -22,7 +22,7 @@ func TestAccessLog(t *testing.T) {
 		line    string
 	}{
 		{"what was answered", text("hello"), "/a?secret=1", `level=INFO msg=request method=GET path=/a status=200 bytes=5 client=192.0.2.1 request_id=""`},
-		{"who writes nothing answers 200", nothing, "/", `level=INFO msg=request method=GET path=/ status=200 bytes=0 client=192.0.2.1 request_id=""`},
+		{"who writes nothing responses 200", nothing, "/", `level=INFO msg=request method=GET path=/ status=200 bytes=0 client=192.0.2.1 request_id=""`},
 		{
 			"errors with their cause", failing(&httpx.Error{Status: 503, Message: "later", Err: errors.New("dial\ntcp")}), "/",
 			`level=ERROR msg=request method=GET path=/ status=503 bytes=37 client=192.0.2.1 request_id="" error="later: dial\\ntcp"`,
@@ -49,19 +49,19 @@ func TestAccessLogBounds(t *testing.T) {
 func TestAccessLogOnlyFailures(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	layer := httpx.AccessLog(logTo(&log), &httpx.AccessLogOptions{OnlyFailures: true})
-	serve(layer(text("")), request("GET", "/", ""))
-	serve(layer(failing(httpx.Errorf(404, "no"))), request("GET", "/", ""))
+	middleware := httpx.AccessLog(logTo(&log), &httpx.AccessLogOptions{OnlyFailures: true})
+	serve(middleware(text("")), request("GET", "/", ""))
+	serve(middleware(failing(httpx.Errorf(404, "no"))), request("GET", "/", ""))
 	if log.Len() > 0 {
 		t.Errorf("the log is %q, want nothing", &log)
 	}
-	serve(layer(failing(errors.New("disk"))), request("GET", "/", ""))
+	serve(middleware(failing(errors.New("disk"))), request("GET", "/", ""))
 	if !strings.Contains(log.String(), `error=disk`) {
 		t.Errorf("the log is %q, want the failure", &log)
 	}
 }
 
-// TestAccessLogOfPanic says that an answer that was cut off is logged as a failure.
+// TestAccessLogOfPanic checks that a response that was cut off is logged as a failure.
 func TestAccessLogOfPanic(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -85,7 +85,7 @@ func TestAccessLogOfHead(t *testing.T) {
 	}
 }
 
-// TestAccessLogOfUnixSocket says that a peer without an address is no trouble.
+// TestAccessLogOfUnixSocket checks that a peer without an address is no trouble.
 func TestAccessLogOfUnixSocket(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -97,8 +97,8 @@ func TestAccessLogOfUnixSocket(t *testing.T) {
 	}
 }
 
-// TestAccessLogWritersBelow says that flushing, and what http.ResponseController
-// does, still reach the connection, and that errors are told to all that ask.
+// TestAccessLogWritersBelow checks that flushing, and what http.ResponseController
+// does, still reach the connection, and that errors are returned to all callers.
 func TestAccessLogWritersBelow(t *testing.T) {
 	t.Parallel()
 	var outer, inner bytes.Buffer
@@ -119,8 +119,8 @@ func TestAccessLogWritersBelow(t *testing.T) {
 	}
 }
 
-// TestClients says whose word counts for where a request comes from: that of trusted
-// proxies only (reference W32).
+// TestClients checks whose word counts for where a request comes from: that of trusted
+// proxies only.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	proxies := httpx.BehindProxies(netip.MustParsePrefix("10.1.2.3/8"), netip.MustParsePrefix("2001:db8:aaaa::/48"))

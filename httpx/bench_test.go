@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 )
 
-// small is a handler that answers with little JSON, and costs nothing itself.
+// small is a handler that responses with little JSON, and costs nothing itself.
 func small() http.Handler {
 	body, kind := []byte(`{"status":"success","count":7}`), []string{"application/json"}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -47,10 +47,10 @@ func measure(b *testing.B, h http.Handler) {
 	}
 }
 
-// BenchmarkLayer is what each layer costs around a handler that costs nothing.
-func BenchmarkLayer(b *testing.B) {
+// BenchmarkMiddleware measures what each middleware costs around a handler that costs nothing.
+func BenchmarkMiddleware(b *testing.B) {
 	b.Run("none", func(b *testing.B) { measure(b, small()) })
-	all := layers(b)
+	all := allMiddleware(b)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		b.Run(name, func(b *testing.B) { measure(b, all[name](small())) })
 	}
@@ -69,7 +69,7 @@ func BenchmarkStandard(b *testing.B) {
 	b.Run("chain", func(b *testing.B) { measure(b, standard(b)(small())) })
 }
 
-// TestStandardAllocations says that the whole chain costs a small GET at most 40
+// TestStandardAllocations checks that the whole chain costs a small GET at most 40
 // allocations more than the bare handler.
 func TestStandardAllocations(t *testing.T) {
 	count := func(h http.Handler) float64 {

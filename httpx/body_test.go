@@ -119,7 +119,7 @@ func TestBodyFaults(t *testing.T) {
 	}
 }
 
-// TestBodyFaultsAreBounded says that a client can't make an answer long.
+// TestBodyFaultsAreBounded checks that a client can't make a response long.
 func TestBodyFaultsAreBounded(t *testing.T) {
 	t.Parallel()
 	var document bytes.Buffer
@@ -132,7 +132,7 @@ func TestBodyFaultsAreBounded(t *testing.T) {
 	}
 }
 
-// TestBodyFaultsOfCustomTypes says that a value that was not read to its end is not
+// TestBodyFaultsOfCustomTypes checks that a value that was not read to its end is not
 // judged as a whole: what is wrong with it is said once.
 func TestBodyFaultsOfCustomTypes(t *testing.T) {
 	t.Parallel()
@@ -149,7 +149,7 @@ func TestBodyFaultsOfCustomTypes(t *testing.T) {
 	}
 }
 
-// TestBodyFaultsEnd says that what is wrong with the name and the value of one field does
+// TestBodyFaultsEnd checks that what is wrong with the name and the value of one field does
 // not count beyond the bound.
 func TestBodyFaultsEnd(t *testing.T) {
 	t.Parallel()
@@ -242,7 +242,7 @@ func TestNewBodyPanics(t *testing.T) {
 	httpx.NewBody[struct{ C chan int }](nil)
 }
 
-// FuzzBody says that what is accepted is what encoding/json accepts, that it accepts
+// FuzzBody checks that what is accepted is what encoding/json accepts, that it accepts
 // nothing that a strict encoding/json does not, and that every refusal is a 400.
 func FuzzBody(f *testing.F) {
 	f.Add([]byte(`{"title":"a","pages":7,"author":{"boss":{"given":null}},"others":[{}],"any":[1,{"x":[]}]}`))

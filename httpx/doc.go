@@ -1,14 +1,13 @@
-// Package httpx is what the HTTP services of this module are made of, on net/http and
-// nothing else: layers for any router, handlers that return errors and one place that
-// answers them, JSON in and out, list queries, entity tags, and serving until told
-// to stop.
+// Package httpx is a kit for HTTP services on net/http: middleware for any router, handlers
+// that return errors and one place that renders them, JSON bodies, list queries, entity tags,
+// and serving with graceful shutdown.
 //
 //	books := httpx.NewBody[Book](nil)
 //	mux := http.NewServeMux()
 //	mux.Handle("POST /books", httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 //		book, err := books.Read(r)
 //		if err != nil {
-//			return err // 400, 413 or 415, and what would be right
+//			return err // 400, 413 or 415 with the reason
 //		}
 //		return httpx.WriteJSON(w, http.StatusCreated, book)
 //	}))
@@ -17,60 +16,56 @@
 //
 // # Errors
 //
-// A handler is a [HandlerFunc] and returns an [*Error] with a status, a message for the
-// client and, for the log, a cause. Whatever goes wrong in a layer, in a handler or in
-// the router ends in [WriteError], so that all errors look alike:
+// A handler is a [HandlerFunc] and returns an [*Error] with a status, a message for the client
+// and a cause for the log. [WriteError] renders the errors of handlers, middleware and router
+// in the same form:
 //
 //	{"status":"error","message":"Invalid JSON: isbn: must be a string, not a number (line 1, column 9)",
 //	 "request_id":"QK2V5O4XJY7ZSN3TLBFA6DHPGE",
 //	 "errors":[{"field":"isbn","reason":"must be a string, not a number (line 1, column 9)"}]}
 //
-// or the same as application/problem+json, for a client that asks for it. Errors of any
-// other type are a 500 that shows nothing; [AccessLog] has the text.
+// Clients that ask for application/problem+json get that. Errors of other types become a 500
+// without details; [AccessLog] logs their text.
 //
-// # Layers
+// # Middleware
 //
-// A layer is a bare func(http.Handler) http.Handler and needs none of the others:
+// Middleware is a func(http.Handler) http.Handler, and each works without the others:
 // [ResponseTime], [RequestID], [AccessLog], [SecurityHeaders], [Gzip], [Recover],
-// [Origins.CORS], [Origins.Protect], [SingleParams], [BodyLimit]. [Standard] is all
-// of them, in an order that says why. In a router of others, [NotFound] and
-// [MethodNotAllowed] answer what it did not find; for [http.ServeMux] there is [Mux].
+// [Origins.CORS], [Origins.Protect], [SingleParams], [BodyLimit]. [Standard] combines them in
+// an order that its comment explains. [NotFound] and [MethodNotAllowed] are for other routers;
+// [Mux] is for [http.ServeMux].
 //
 // # Requests
 //
-// [Body] reads JSON and says what is wrong with it, by field, line and column: unknown
-// fields, wrong types, duplicate keys, trailing data, too deep, too large. [ParseList]
-// reads page, limit, sortby and filters; [NewPage] is the body of the answer. [IfMatch],
-// [IfNoneMatch] and [NotModified] compare entity tags. [Clients] says who asks, believing
-// only the proxies that are named.
+// [Body] decodes JSON and reports unknown and duplicate fields, wrong types, trailing data and
+// size, with field, line and column. [ParseList] reads page, limit, sortby and filters;
+// [NewPage] is the response body. [IfMatch], [IfNoneMatch] and [NotModified] compare entity
+// tags. [Clients] finds the client address, trusting named proxies only.
 //
 // # Design notes
 //
-// The standard library is enough, tests included: who imports this package gets no new
-// line in go.sum. What needs a library is a layer elsewhere, such as httpx/sanitize, and
-// has its place in [Standard].
+// The package and its tests import the standard library only, so that importers get no new
+// line in go.sum. Middleware that needs a library is a package of its own, such as
+// httpx/sanitize, and has a place in [Standard].
 //
-// The layers share one watching http.ResponseWriter where they lie next to each other.
-// All writers here have an Unwrap method, for http.ResponseController, and are
-// http.Flushers. They are no http.Hijackers by themselves: one that is asserted
-// could promise what the connection below can't do.
+// Neighbouring middleware shares one http.ResponseWriter that observes the response. Every
+// writer of this package has an Unwrap method for http.ResponseController and implements
+// http.Flusher. None implements http.Hijacker, because the connection below may not.
 //
-// Gzip is compress/gzip and not a faster library for the same reason. Answers are small
-// or pages of a list, and the writers are pooled.
+// Gzip uses compress/gzip, not a faster library, for the same reason. Responses are small, and
+// the writers are pooled.
 //
-// [Origins] makes two layers rather than one, for an order that a single layer can't
-// have: what a page may read must be said before the limiter refuses, and pages
-// that are refused must be counted.
+// [Origins] has two middleware functions because of their order: CORS headers must be set
+// before the rate limiter refuses, and refused pages must be counted by the limiter.
 //
-// A page of the service's own host may use it, which is told by the Host header. Who must
-// withstand names that others point at this machine (DNS rebinding) checks that header too,
-// for instance with patterns of http.ServeMux that name the host.
+// A page of the service's own host is allowed, by the Host header. Services that must
+// withstand DNS rebinding check that header too, for instance with host patterns of
+// http.ServeMux.
 //
-// Bodies are read whole and then looked at: they are small by rule, and the first
-// problem in a stream would hide the others. [Body] walks through the document itself,
-// because encoding/json has no place for most of what is wrong, stops at the first
-// problem, takes the last of two equal keys, and takes "TITLE" for "title".
+// Bodies are read whole and then checked, because they are small and a streaming decoder stops
+// at the first problem. [Body] walks through the document itself: encoding/json reports no
+// position for most problems, keeps the last of duplicate keys, and matches keys without case.
 //
-// Cost: the whole chain, with a log in text, adds about 4 us and 19 allocations to a small
-// GET (BenchmarkStandard; a test holds it to 40).
+// The whole chain with a text log adds about 4 us and 19 allocations to a small GET
+// (BenchmarkStandard; a test limits the allocations to 40).
 package httpx

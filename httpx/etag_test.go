@@ -87,7 +87,7 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// TestNotModifiedWeakly says that a weak tag stays one: 304 has the tag that 200 would have.
+// TestNotModifiedWeakly checks that a weak tag stays one: 304 has the tag that 200 would have.
 func TestNotModifiedWeakly(t *testing.T) {
 	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

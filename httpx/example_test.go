@@ -61,7 +61,7 @@ func ExampleParseList() {
 	// hostnam: unknown query parameter: use page, limit, sortby, hostname, mtu
 }
 
-// The answer to a list: where it lies, and the records. A list without records is [].
+// The response to a list: where it lies, and the records. A list without records is [].
 func ExampleNewPage() {
 	list, err := httpx.ParseList(url.Values{"page": {"3"}, "limit": {"2"}}, nil)
 	if err != nil {
@@ -92,8 +92,8 @@ func ExampleBehindProxies() {
 	// 198.51.100.7:4711 brings a request of 198.51.100.7
 }
 
-// One list says whose pages may read the answers, and whose requests are refused. It
-// makes two layers, so that a limiter can stand between them.
+// One list says whose pages may read the responses, and whose requests are refused. It
+// makes two middleware, so that a limiter can stand between them.
 func ExampleNewOrigins() {
 	_, err := httpx.NewOrigins([]string{"https://Shop.example.com/"})
 	fmt.Println(err)

@@ -22,8 +22,8 @@ func answering(status int, body string, headers ...string) http.Handler {
 	})
 }
 
-// TestGzip says what is compressed: neither small answers nor those without a body, and
-// caches are told (reference W34).
+// TestGzip checks what is compressed: neither small responses nor those without a body, and
+// caches are told.
 func TestGzip(t *testing.T) {
 	t.Parallel()
 	const kind, jsonType = "Content-Type", "application/json"
@@ -68,8 +68,8 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestGzipWithout says that a client without gzip gets the same answer, that caches
-// are told, and that q-values count (reference W34).
+// TestGzipWithout checks that a client without gzip gets the same response, that caches
+// learn it, and that q-values count.
 func TestGzipWithout(t *testing.T) {
 	t.Parallel()
 	h := httpx.Gzip(nil)(text(large))
@@ -118,11 +118,11 @@ func TestGzipTwice(t *testing.T) {
 	t.Parallel()
 	h := httpx.Chain(httpx.Gzip(nil), httpx.Gzip(nil))(text(large))
 	if got := unzip(t, serve(h, request("GET", "/", "", "Accept-Encoding", "gzip")).Body); got != large {
-		t.Error("two layers compress twice")
+		t.Error("two middleware compress twice")
 	}
 }
 
-// TestGzipInParts says that neither the size of writes nor flushing matters.
+// TestGzipInParts checks that neither the size of writes nor flushing matters.
 func TestGzipInParts(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 7, 1023, 1024, 1025} {

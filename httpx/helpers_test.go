@@ -33,7 +33,7 @@ func serve(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// text is a handler that answers with a text.
+// text is a handler that responses with a text.
 func text(s string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, s) })
 }
@@ -43,7 +43,7 @@ func failing(err error) http.Handler {
 	return httpx.HandlerFunc(func(http.ResponseWriter, *http.Request) error { return err })
 }
 
-// errorOf is the error body of an answer, which must have the status.
+// errorOf is the error body of a response, which must have the status.
 func errorOf(t *testing.T, w *httptest.ResponseRecorder, status int) httpx.ErrorBody {
 	t.Helper()
 	var body httpx.ErrorBody

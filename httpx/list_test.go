@@ -95,7 +95,7 @@ func TestParseListRefuses(t *testing.T) {
 	}
 }
 
-// TestParseListNamesTheFirst says that the same query gets the same answer, also where one
+// TestParseListNamesTheFirst checks that the same query gets the same response, also where one
 // parameter has no name.
 func TestParseListNamesTheFirst(t *testing.T) {
 	t.Parallel()
@@ -152,7 +152,7 @@ func TestSetPageLinks(t *testing.T) {
 	}
 }
 
-// FuzzParseList says that a list is within its bounds whatever the query, and that a
+// FuzzParseList checks that a list is within its bounds whatever the query, and that a
 // refusal is a 400.
 func FuzzParseList(f *testing.F) {
 	f.Add("page=1&limit=5&sortby=name:asc&mtu=7")

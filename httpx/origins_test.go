@@ -27,8 +27,8 @@ func TestNewOrigins(t *testing.T) {
 	}
 }
 
-// TestProtect says who may read and who may write. There is one list of origins for that and
-// for CORS, so that the two can't contradict (reference W31).
+// TestProtect checks who may read and who may write. There is one list of origins for that and
+// for CORS, so that the two can't contradict.
 func TestProtect(t *testing.T) {
 	t.Parallel()
 	h := origins(t, "http://localhost:3000").Protect(text("ok"))

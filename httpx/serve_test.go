@@ -51,8 +51,8 @@ func get(client *http.Client, url string) (string, error) {
 	return string(body), err
 }
 
-// TestServeDrains says that a request under way is finished, with a context that is
-// alive, and that no other is taken (reference W36).
+// TestServeDrains checks that a request under way is finished, with a context that is
+// alive, and that no other is taken.
 func TestServeDrains(t *testing.T) {
 	t.Parallel()
 	began, finish := make(chan struct{}), make(chan struct{})
@@ -64,10 +64,10 @@ func TestServeDrains(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "finished")
 	}), nil)
-	answer := make(chan string, 1)
+	response := make(chan string, 1)
 	go func() {
 		body, err := get(http.DefaultClient, r.url)
-		answer <- body + errorText(err)
+		response <- body + errorText(err)
 	}()
 	<-began
 	r.stop()
@@ -79,7 +79,7 @@ func TestServeDrains(t *testing.T) {
 		_ = conn.Close()
 	}
 	close(finish)
-	if got := <-answer; got != "finished" {
+	if got := <-response; got != "finished" {
 		t.Errorf("the request under way got %q", got)
 	}
 	if err := <-r.done; err != nil {
@@ -145,7 +145,7 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
-// TestServeTLSWithoutCertificates says that the error names what is missing, and that the
+// TestServeTLSWithoutCertificates checks that the error names what is missing, and that the
 // listener is closed all the same.
 func TestServeTLSWithoutCertificates(t *testing.T) {
 	t.Parallel()
@@ -177,15 +177,15 @@ func dial(t *testing.T, url string, parts ...string) string {
 			break // the server has heard enough
 		}
 	}
-	answer, err := io.ReadAll(conn)
+	response, err := io.ReadAll(conn)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("the connection is still open")
 	}
-	return string(answer)
+	return string(response)
 }
 
-// TestServeTimeouts says that a client that sends nothing, or half a request, is not waited
-// for (reference W36).
+// TestServeTimeouts checks that a client that sends nothing, or half a request, is not waited
+// for.
 func TestServeTimeouts(t *testing.T) {
 	t.Parallel()
 	body := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
@@ -201,21 +201,21 @@ func TestServeTimeouts(t *testing.T) {
 	}
 }
 
-// TestServeHeaderFlood says that a header that does not end is refused with 431, in bounded
-// memory, and that the connection is closed (reference W36).
+// TestServeHeaderFlood checks that a header that does not end is refused with 431, in bounded
+// memory, and that the connection is closed.
 func TestServeHeaderFlood(t *testing.T) {
 	t.Parallel()
 	r := start(t, text(""), &httpx.ServeOptions{MaxHeaderBytes: 4 << 10})
 	line := "X-Flood: " + strings.Repeat("x", 1000) + "\r\n"
 	flood := append([]string{"GET / HTTP/1.1\r\nHost: x\r\n"}, slices.Repeat([]string{line}, 64)...)
-	if answer := dial(t, r.url, append(flood, "\r\n")...); answer != "" && !strings.HasPrefix(answer, "HTTP/1.1 431 ") {
-		t.Errorf("the answer is %.100q", answer)
+	if response := dial(t, r.url, append(flood, "\r\n")...); response != "" && !strings.HasPrefix(response, "HTTP/1.1 431 ") {
+		t.Errorf("the response is %.100q", response)
 	}
 	// At the bound of net/http, which is 4 KiB more, nothing is left unread that could make the system
-	// drop the answer.
+	// drop the response.
 	exact := "GET / HTTP/1.1\r\nHost: x\r\n" + strings.Repeat(line, 8)
 	exact += "X-Flood: " + strings.Repeat("x", 8<<10-len(exact)-len("X-Flood: "))
-	if answer := dial(t, r.url, exact); !strings.HasPrefix(answer, "HTTP/1.1 431 ") || !strings.Contains(answer, "Connection: close") {
-		t.Errorf("the answer is %.100q", answer)
+	if response := dial(t, r.url, exact); !strings.HasPrefix(response, "HTTP/1.1 431 ") || !strings.Contains(response, "Connection: close") {
+		t.Errorf("the response is %.100q", response)
 	}
 }

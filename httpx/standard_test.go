@@ -59,9 +59,9 @@ func service(t testing.TB, log *slog.Logger) http.Handler {
 	})(httpx.Mux(mux))
 }
 
-// TestStandardLayers says that every layer applies to every answer, whichever layer it
-// comes from, and also where there is no route (reference W9).
-func TestStandardLayers(t *testing.T) {
+// TestStandardMiddleware checks that all middleware applies to every response, whichever middleware it
+// comes from, and also where there is no route.
+func TestStandardMiddleware(t *testing.T) {
 	t.Parallel()
 	huge := strings.Repeat(" ", 1<<20) + "{}"
 	const page = "http://localhost:3000"
@@ -72,8 +72,8 @@ func TestStandardLayers(t *testing.T) {
 		headers              []string
 		status               int
 	}{
-		{"an answer", "GET", "/hello", "", nil, 200},
-		{"an empty answer", "GET", "/nil", "", nil, 200},
+		{"a response", "GET", "/hello", "", nil, 200},
+		{"an empty response", "GET", "/nil", "", nil, 200},
 		{"created", "POST", "/books", `{"a":"b"}`, jsonType, 201},
 		{"a bad query", "GET", "/hello?a=1&a=2", "", nil, 400},
 		{"bad JSON", "POST", "/books", `{`, jsonType, 400},
@@ -97,12 +97,12 @@ func TestStandardLayers(t *testing.T) {
 		if w.Code != tc.status {
 			t.Errorf("%s: %d %s, want %d", tc.why, w.Code, w.Body, tc.status)
 		}
-		t.Run(tc.why, func(t *testing.T) { checkLayers(t, w, foreign == "", log.String()) })
+		t.Run(tc.why, func(t *testing.T) { checkMiddleware(t, w, foreign == "", log.String()) })
 	}
 }
 
-// checkLayers looks for what each layer leaves on an answer.
-func checkLayers(t *testing.T, w *httptest.ResponseRecorder, listed bool, log string) {
+// checkMiddleware looks for what each middleware leaves on a response.
+func checkMiddleware(t *testing.T, w *httptest.ResponseRecorder, listed bool, log string) {
 	t.Helper()
 	header := w.Result().Header
 	if header.Get("X-Response-Time") == "" {
@@ -141,7 +141,7 @@ func TestStandardDefaults(t *testing.T) {
 	errorOf(t, serve(h, request("GET", "/", "", "Origin", "http://localhost:3000")), 403)
 }
 
-// TestStandardTwice says that a handler that has the chain may be mounted in one that
+// TestStandardTwice checks that a handler that has the chain may be mounted in one that
 // has it as well.
 func TestStandardTwice(t *testing.T) {
 	t.Parallel()
@@ -157,8 +157,8 @@ func TestStandardTwice(t *testing.T) {
 	}
 }
 
-// layers are all that work by themselves.
-func layers(t testing.TB) map[string]httpx.Middleware {
+// middleware are all that work by themselves.
+func allMiddleware(t testing.TB) map[string]httpx.Middleware {
 	o := origins(t, "http://localhost:3000")
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	return map[string]httpx.Middleware{
@@ -175,12 +175,12 @@ func layers(t testing.TB) map[string]httpx.Middleware {
 	}
 }
 
-// TestLayersAlone says that each layer is fit to be the only one.
-func TestLayersAlone(t *testing.T) {
+// TestMiddlewareAlone checks that each middleware is fit to be the only one.
+func TestMiddlewareAlone(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
-	for name, layer := range layers(t) {
-		mux.Handle("POST /"+name, layer(httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+	for name, middleware := range allMiddleware(t) {
+		mux.Handle("POST /"+name, middleware(httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 			v, err := httpx.ReadJSON[map[string]int](r)
 			if err != nil {
 				return err
@@ -188,7 +188,7 @@ func TestLayersAlone(t *testing.T) {
 			return httpx.WriteJSON(w, 200, v)
 		})))
 	}
-	for name := range layers(t) {
+	for name := range allMiddleware(t) {
 		w := serve(mux, request("POST", "/"+name, `{"a":1}`, "Content-Type", "application/json", "Accept-Encoding", "gzip"))
 		if w.Code != 200 || w.Body.String() != "{\"a\":1}\n" {
 			t.Errorf("%s alone: %d %s", name, w.Code, w.Body)

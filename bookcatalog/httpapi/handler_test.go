@@ -53,7 +53,7 @@ func TestLife(t *testing.T) {
 	want := `{"id":"` + b.ID + `","isbn":"0-14-143958-0","isbn13":"9780141439587","title":"Emma",` +
 		`"author":{"firstname":"Jane","lastname":"Austen"},"created_at":"2026-01-31T12:00:00Z",` +
 		`"updated_at":"2026-01-31T12:00:00Z","version":1}` + "\n"
-	for _, answer := range []*httpxtest.Answer{created, c.Send("GET", "/api/books/"+b.ID, nil).Want(200).WantHeader("ETag", tag1)} {
+	for _, answer := range []*httpxtest.Response{created, c.Send("GET", "/api/books/"+b.ID, nil).Want(200).WantHeader("ETag", tag1)} {
 		if got := answer.Body.String(); got != want {
 			t.Errorf("the book is %s, want %s", got, want)
 		}
@@ -276,7 +276,7 @@ func follow(t testing.TB, c *httpxtest.Client, query string) string {
 }
 
 // nextLink is the query that leads to the next page, empty if there is none.
-func nextLink(a *httpxtest.Answer) string {
+func nextLink(a *httpxtest.Response) string {
 	for link := range strings.SplitSeq(a.Header().Get("Link"), ", ") {
 		if target, ok := strings.CutSuffix(link, `>; rel="next"`); ok {
 			return strings.TrimPrefix(target, "<")

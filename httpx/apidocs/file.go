@@ -19,20 +19,20 @@ import (
 //go:embed assets/page.html assets/page.css assets/init.js assets/*.gz assets/LICENSE.txt
 var assets embed.FS
 
-// file is one that the page loads.
+// file is a file that the page loads.
 type file struct {
-	name        string // with the hash of its bytes
+	name        string // contains the hash
 	contentType string
-	tag         string // of the plain form
+	tag         string // of the uncompressed form
 	data        []byte
-	zipped      bool // data is compressed
+	zipped      bool // data is gzip
 }
 
-// load reads an embedded file.
+// load returns an embedded file.
 func load(name, contentType string) *file {
 	data, err := assets.ReadFile("assets/" + name)
 	if err != nil {
-		panic("apidocs: " + err.Error()) // what is embedded is there
+		panic("apidocs: " + err.Error()) // cannot happen: the file is embedded
 	}
 	plain, zipped := strings.CutSuffix(name, ".gz")
 	tag := tagOf(data)
@@ -43,21 +43,21 @@ func load(name, contentType string) *file {
 	}
 }
 
-// tagOf is the strong entity tag of some bytes.
+// tagOf returns the strong entity tag of data.
 func tagOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }
 
-// serve sends the file as it is, or unpacked to who does not take it like that. Its name
-// changes with its bytes, so it may be kept for good.
+// serve sends the file, decompressed for clients without gzip. It may be cached forever, because
+// its name changes with its content.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	tag, asIs := f.tag, !f.zipped || httpx.AcceptsGzip(r)
+	tag, stored := f.tag, !f.zipped || httpx.AcceptsGzip(r)
 	if f.zipped {
 		h.Add("Vary", "Accept-Encoding")
 	}
-	if f.zipped && asIs {
+	if f.zipped && stored {
 		tag = strings.TrimSuffix(tag, `"`) + `-gzip"`
 	}
 	httpx.SetTag(w, tag)
@@ -67,10 +67,10 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	if httpx.NotModified(w, r, f.tag) {
 		return
 	}
-	if f.zipped && asIs {
+	if f.zipped && stored {
 		h.Set("Content-Encoding", "gzip")
 	}
-	if asIs {
+	if stored {
 		h.Set("Content-Length", strconv.Itoa(len(f.data)))
 		_, _ = w.Write(f.data)
 		return
@@ -78,7 +78,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	f.unpack(w, r)
 }
 
-// unpack sends the plain form. A gzip file ends in the length of that.
+// unpack sends the uncompressed form. Its length is at the end of a gzip file.
 func (f *file) unpack(w http.ResponseWriter, r *http.Request) {
 	size := binary.LittleEndian.Uint32(f.data[len(f.data)-4:])
 	w.Header().Set("Content-Length", strconv.FormatUint(uint64(size), 10))

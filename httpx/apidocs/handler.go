@@ -2,22 +2,24 @@ package apidocs
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
 )
 
-// Options are the choices of a [Handler]. Nil means the defaults.
+// Options configures a [Handler]. Nil means the defaults.
 type Options struct {
-	// Title is that of the page. Default: "API".
+	// Title of the page. Default: "API".
 	Title string
-	// DocumentURL is where the OpenAPI document is, for the browser: a path relative to that
-	// of the page, or an address, whose server must then allow the page's origin to read it.
+	// DocumentURL is the address of the OpenAPI document for the browser: a path relative to the
+	// page, or a URL whose server allows the page's origin.
 	// Default: "../openapi.json".
 	DocumentURL string
 }
@@ -30,8 +32,7 @@ type Handler struct {
 	files  map[string]*file // by their names in the page
 }
 
-// New makes the page. It panics if DocumentURL is neither a path nor an address of http
-// or https.
+// New returns a handler. It panics if DocumentURL is neither a path nor an http or https URL.
 func New(opts *Options) *Handler {
 	o := Options{}
 	if opts != nil {
@@ -53,7 +54,7 @@ func New(opts *Options) *Handler {
 	return h
 }
 
-// render makes the page, and the table of its files.
+// render returns the page and registers its files.
 func (h *Handler) render(o Options) []byte {
 	add := func(name, contentType string) string {
 		f := load(name, contentType)
@@ -71,12 +72,12 @@ func (h *Handler) render(o Options) []byte {
 		"License":   add("LICENSE.txt", "text/plain; charset=utf-8"),
 	})
 	if err != nil {
-		panic("apidocs: " + err.Error()) // the layout is ours, and the test renders it
+		panic("apidocs: " + err.Error()) // cannot happen: a test renders the embedded page
 	}
 	return page.Bytes()
 }
 
-// ServeHTTP serves the page at "/" and its files below; "" leads to the page.
+// ServeHTTP serves the page at "/" and its files below; "" redirects to the page.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := h.serve(w, r); err != nil {
 		httpx.WriteError(w, r, err)
@@ -103,12 +104,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// redirect leads from a path to the same with a slash at its end. It is relative to the
-// path that the client sent, of which only a part has come here.
+// redirect adds a slash to the path. It is relative to the path that the client sent, of which
+// the handler sees only a part.
 func redirect(w http.ResponseWriter, r *http.Request) {
 	name := "."
-	if asked, err := url.ParseRequestURI(r.RequestURI); err == nil {
-		name = path.Base(asked.EscapedPath())
+	if u, err := url.ParseRequestURI(r.RequestURI); err == nil {
+		name = path.Base(u.EscapedPath())
 	}
 	if name == "." || name == "/" {
 		name = ""
@@ -129,5 +130,27 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	header.Set("Content-Length", strconv.Itoa(len(h.page)))
-	_, _ = w.Write(h.page) // a client that does not listen is its own loss
+	_, _ = w.Write(h.page) // ignore the error: the client disconnected
+}
+
+// policy is the Content-Security-Policy of the page. Swagger UI has its icons in data: URLs
+// and sets styles through the object model, which needs no permission.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'%s; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+var plainHost = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]+)?$`)
+
+// policyFor returns the policy with the origin of the document.
+func policyFor(document string) (string, error) {
+	u, err := url.Parse(document)
+	if err != nil {
+		return "", err
+	}
+	if u.Host == "" && u.Scheme == "" {
+		return fmt.Sprintf(policy, ""), nil
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || !plainHost.MatchString(u.Host) {
+		return "", fmt.Errorf("invalid URL %q: use a path or a URL such as https://api.example.org/openapi.json", document)
+	}
+	return fmt.Sprintf(policy, " "+u.Scheme+"://"+u.Host), nil
 }

@@ -55,24 +55,24 @@ func files(t *testing.T, page string) []string {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	h := mounted(&apidocs.Options{Title: `A & "B"`, DocumentURL: "../v1/openapi.json?a=1&b=2"})
-	answer := ask(h, "GET", "/network/docs/")
-	page := body(t, answer)
-	assert.Equal(t, 200, answer.StatusCode)
+	response := ask(h, "GET", "/network/docs/")
+	page := body(t, response)
+	assert.Equal(t, 200, response.StatusCode)
 	assert.Contains(t, page, "<title>A &amp; &#34;B&#34;</title>")
 	assert.Contains(t, page, `data-document="../v1/openapi.json?a=1&amp;b=2"`)
 	assert.Contains(t, page, `<html lang="en">`)
 	assert.NotContains(t, page, "http:")
 	assert.NotContains(t, page, "https:")
 	assert.NotRegexp(t, `<script>|<style|style=|onload=`, page, "nothing is inline")
-	assert.Equal(t, "text/html; charset=utf-8", answer.Header.Get("Content-Type"))
+	assert.Equal(t, "text/html; charset=utf-8", response.Header.Get("Content-Type"))
 	assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "+
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'", answer.Header.Get("Content-Security-Policy"))
-	assert.Equal(t, strconv.Itoa(len(page)), answer.Header.Get("Content-Length"))
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'", response.Header.Get("Content-Security-Policy"))
+	assert.Equal(t, strconv.Itoa(len(page)), response.Header.Get("Content-Length"))
 
-	again := ask(h, "GET", "/network/docs/", "If-None-Match", answer.Header.Get("Etag"))
+	again := ask(h, "GET", "/network/docs/", "If-None-Match", response.Header.Get("Etag"))
 	assert.Equal(t, 304, again.StatusCode)
 	assert.Empty(t, body(t, again))
-	assert.Equal(t, 200, ask(mounted(nil), "GET", "/network/docs/", "If-None-Match", answer.Header.Get("Etag")).StatusCode)
+	assert.Equal(t, 200, ask(mounted(nil), "GET", "/network/docs/", "If-None-Match", response.Header.Get("Etag")).StatusCode)
 }
 
 // The page loads files that may be kept for good, in either form.
@@ -97,10 +97,10 @@ func TestFiles(t *testing.T) {
 			assert.Equal(t, "Accept-Encoding", zipped.Header.Get("Vary"), name)
 		}
 		assert.Equal(t, text, body(t, zipped), name)
-		for _, answer := range []*http.Response{plain, zipped} {
-			assert.Equal(t, "public, max-age=31536000, immutable", answer.Header.Get("Cache-Control"), name)
-			assert.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"), name)
-			again := ask(h, "GET", target, "If-None-Match", answer.Header.Get("Etag"))
+		for _, response := range []*http.Response{plain, zipped} {
+			assert.Equal(t, "public, max-age=31536000, immutable", response.Header.Get("Cache-Control"), name)
+			assert.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"), name)
+			again := ask(h, "GET", target, "If-None-Match", response.Header.Get("Etag"))
 			assert.Equal(t, 304, again.StatusCode, name)
 			assert.Empty(t, body(t, again), name)
 		}
@@ -109,17 +109,17 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// The two large files travel compressed, and no layer around does it once more.
+// The two large files travel compressed, and no middleware around does it once more.
 func TestCompressed(t *testing.T) {
 	t.Parallel()
 	h := httpx.Gzip(nil)(mounted(nil))
 	sum, large := 0, 0
 	for _, name := range files(t, body(t, ask(h, "GET", "/network/docs/"))) {
-		answer := ask(h, "GET", "/network/docs/"+name, "Accept-Encoding", "gzip")
-		if answer.Header.Get("Content-Encoding") == "gzip" {
+		response := ask(h, "GET", "/network/docs/"+name, "Accept-Encoding", "gzip")
+		if response.Header.Get("Content-Encoding") == "gzip" {
 			large++
 		}
-		sum += len(body(t, answer))
+		sum += len(body(t, response))
 	}
 	assert.GreaterOrEqual(t, large, 2)
 	assert.Less(t, sum, 600_000)
@@ -132,15 +132,15 @@ func TestRedirect(t *testing.T) {
 	t.Cleanup(server.Close)
 	client := server.Client()
 	t.Cleanup(client.CloseIdleConnections)
-	answer, err := client.Get(server.URL + "/network/docs")
+	response, err := client.Get(server.URL + "/network/docs")
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = answer.Body.Close() })
-	assert.Equal(t, 200, answer.StatusCode)
-	assert.Equal(t, "/network/docs/", answer.Request.URL.Path)
+	t.Cleanup(func() { _ = response.Body.Close() })
+	assert.Equal(t, 200, response.StatusCode)
+	assert.Equal(t, "/network/docs/", response.Request.URL.Path)
 
 	h := http.StripPrefix("/evil.example/docs", apidocs.New(nil))
-	answer = ask(h, "GET", "//evil.example/docs") // a path that looks like a host
-	assert.NotContains(t, answer.Header.Get("Location"), "evil")
+	response = ask(h, "GET", "//evil.example/docs") // a path that looks like a host
+	assert.NotContains(t, response.Header.Get("Location"), "evil")
 	r := httptest.NewRequest("GET", "/javascript:docs", nil)
 	w := httptest.NewRecorder()
 	http.StripPrefix("/javascript:docs", apidocs.New(nil)).ServeHTTP(w, r)
@@ -153,17 +153,17 @@ func TestRefused(t *testing.T) {
 	for _, target := range []string{"/network/docs/x.js", "/network/docs/x/", "/network/docs/file.go", "/network/docs/assets/init.js", "/network/docs/%2e%2e/file.go"} {
 		assert.Equal(t, 404, ask(h, "GET", target).StatusCode, target)
 	}
-	answer := ask(h, "POST", "/network/docs/")
-	assert.Equal(t, 405, answer.StatusCode)
-	assert.Equal(t, "GET, HEAD", answer.Header.Get("Allow"))
-	assert.JSONEq(t, `{"status":"error","message":"Method Not Allowed: use GET or HEAD"}`, body(t, answer))
+	response := ask(h, "POST", "/network/docs/")
+	assert.Equal(t, 405, response.StatusCode)
+	assert.Equal(t, "GET, HEAD", response.Header.Get("Allow"))
+	assert.JSONEq(t, `{"status":"error","message":"Method Not Allowed: use GET or HEAD"}`, body(t, response))
 }
 
 // The document may be on another server, and nowhere else.
 func TestDocumentURL(t *testing.T) {
 	t.Parallel()
-	answer := ask(mounted(&apidocs.Options{DocumentURL: "https://api.example.org:8443/openapi.json"}), "GET", "/network/docs/")
-	assert.Contains(t, answer.Header.Get("Content-Security-Policy"), "connect-src 'self' https://api.example.org:8443; ")
+	response := ask(mounted(&apidocs.Options{DocumentURL: "https://api.example.org:8443/openapi.json"}), "GET", "/network/docs/")
+	assert.Contains(t, response.Header.Get("Content-Security-Policy"), "connect-src 'self' https://api.example.org:8443; ")
 	for _, document := range []string{"javascript:alert(1)", "//evil.example/x", "https://a;b/", "https://a b/", "%zz", "data:,{}"} {
 		assert.Panics(t, func() { apidocs.New(&apidocs.Options{DocumentURL: document}) }, document)
 	}

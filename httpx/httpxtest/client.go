@@ -15,19 +15,19 @@ import (
 type Client struct {
 	t       testing.TB
 	handler http.Handler
-	// Header is put on every request that does not bring its own.
+	// Header is sent with every request; Send can override it.
 	Header http.Header
 }
 
-// New makes a client for a test.
+// New returns a client for a test.
 func New(t testing.TB, h http.Handler) *Client {
 	return &Client{t: t, handler: h, Header: http.Header{}}
 }
 
-// Send sends one request. A body that is a string is sent as it is, nil is none, and
-// anything else is sent as its JSON; the Content-Type is JSON in both cases. headers
-// are name, value, name, value; an empty value takes the header away.
-func (c *Client) Send(method, target string, body any, headers ...string) *Answer {
+// Send sends one request. A body that is a string is sent unchanged, nil means no body, and
+// anything else is sent as JSON. The Content-Type of a body is JSON. headers are alternating
+// names and values; an empty value removes the header.
+func (c *Client) Send(method, target string, body any, headers ...string) *Response {
 	c.t.Helper()
 	r := httptest.NewRequest(method, target, c.reader(body))
 	if body != nil {
@@ -45,7 +45,7 @@ func (c *Client) Send(method, target string, body any, headers ...string) *Answe
 	}
 	w := httptest.NewRecorder()
 	c.handler.ServeHTTP(w, r)
-	return &Answer{ResponseRecorder: w, t: c.t, request: method + " " + target}
+	return &Response{ResponseRecorder: w, t: c.t, request: method + " " + target}
 }
 
 func (c *Client) reader(body any) io.Reader {
@@ -63,15 +63,15 @@ func (c *Client) reader(body any) io.Reader {
 	return strings.NewReader(string(data))
 }
 
-// Answer is what came back.
-type Answer struct {
+// Response is a recorded response.
+type Response struct {
 	*httptest.ResponseRecorder
 	t       testing.TB
 	request string
 }
 
-// Want ends the test if the status is another.
-func (a *Answer) Want(status int) *Answer {
+// Want ends the test if the status differs.
+func (a *Response) Want(status int) *Response {
 	a.t.Helper()
 	if a.Code != status {
 		a.t.Fatalf("%s: %d %s, want %d", a.request, a.Code, a.Body, status)
@@ -79,9 +79,8 @@ func (a *Answer) Want(status int) *Answer {
 	return a
 }
 
-// WantHeader fails the test if the header has another value; "" means that it is not
-// there.
-func (a *Answer) WantHeader(name, value string) *Answer {
+// WantHeader fails the test if the header differs; "" means that it must be absent.
+func (a *Response) WantHeader(name, value string) *Response {
 	a.t.Helper()
 	if got := strings.Join(a.Header().Values(name), ", "); got != value {
 		a.t.Errorf("%s: %s is %q, want %q", a.request, name, got, value)
@@ -89,9 +88,8 @@ func (a *Answer) WantHeader(name, value string) *Answer {
 	return a
 }
 
-// JSON reads the body into v. It ends the test if that is not JSON, or has a field that
-// v has not.
-func (a *Answer) JSON(v any) *Answer {
+// JSON decodes the body into v. It ends the test if the body is not JSON or has an unknown field.
+func (a *Response) JSON(v any) *Response {
 	a.t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(a.Body.String()))
 	decoder.DisallowUnknownFields()
@@ -103,7 +101,7 @@ func (a *Answer) JSON(v any) *Answer {
 
 // WantError ends the test unless the answer is an error in the one form that errors
 // have, with this status and a message that holds this text.
-func (a *Answer) WantError(status int, message string) httpx.ErrorBody {
+func (a *Response) WantError(status int, message string) httpx.ErrorBody {
 	a.t.Helper()
 	var body httpx.ErrorBody
 	a.Want(status).JSON(&body)

@@ -38,7 +38,7 @@ func TestClient(t *testing.T) {
 	client.Send("POST", "/", nil).WantError(415, "Content-Type is missing")
 }
 
-// failures is a test that takes note of what would have failed.
+// failures is a testing.TB that records failures.
 type failures struct {
 	testing.TB
 	text []string
@@ -52,7 +52,7 @@ func (f *failures) Errorf(format string, a ...any) {
 }
 func (f *failures) Fatalf(format string, a ...any) { f.Errorf(format, a...); panic(errEnd) }
 
-// TestClientFails says that each demand can fail.
+// TestClientFails checks that each method can fail.
 func TestClientFails(t *testing.T) {
 	t.Parallel()
 	for why, demand := range map[string]func(*httpxtest.Client){

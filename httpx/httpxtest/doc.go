@@ -1,5 +1,4 @@
-// Package httpxtest makes tests of handlers short: requests that are sent within the
-// process, and answers that say what was expected of them.
+// Package httpxtest sends requests to a handler within the process and checks the responses.
 //
 //	client := httpxtest.New(t, handler)
 //	var book Book
@@ -8,10 +7,9 @@
 //
 // # Design notes
 //
-// There is no server and no port: a recorder takes the answer, so that tests run in
-// parallel and in a synctest bubble. What needs a connection, such as an answer that is
-// cut off, is tested with net/http/httptest itself.
+// Responses are recorded without a server, so that tests run in parallel and in a synctest
+// bubble. Tests that need a connection use net/http/httptest.
 //
-// A wrong status ends the test, as nothing that follows would make sense; the whole
-// answer is part of the failure.
+// A wrong status ends the test, because later checks would fail too. The failure message
+// contains the whole response.
 package httpxtest

@@ -28,9 +28,8 @@ func origins(t testing.TB) *httpx.Origins {
 	return o
 }
 
-// layers are all there are, each with something to see it by: a request that shows the
-// layer is there, and how.
-func layers(t testing.TB) map[string]httpx.Middleware {
+// middleware lists all middleware, each with a request and a check that detect it.
+func allMiddleware(t testing.TB) map[string]httpx.Middleware {
 	o := origins(t)
 	quiet := slog.New(slog.DiscardHandler)
 	return map[string]httpx.Middleware{
@@ -49,15 +48,15 @@ func layers(t testing.TB) map[string]httpx.Middleware {
 	}
 }
 
-// TestInChi says that each layer works in a router of others: as its middleware, for
+// TestInChi checks that each middleware works in another router: as its middleware, for
 // its own 404 and 405 as well, with its path values, and with streams.
 func TestInChi(t *testing.T) {
 	t.Parallel()
-	for name, layer := range layers(t) {
+	for name, middleware := range allMiddleware(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			router := chi.NewRouter()
-			router.Use(layer)
+			router.Use(middleware)
 			router.NotFound(httpx.NotFound)
 			router.MethodNotAllowed(httpx.MethodNotAllowed)
 			router.Get("/books/{id}", func(w http.ResponseWriter, r *http.Request) {
@@ -78,8 +77,8 @@ func TestInChi(t *testing.T) {
 	}
 }
 
-// everything is the chain with all that this module has to put into it. Its limiter's clock
-// stands still, so that no window ends in the middle of a test.
+// everything returns the chain with a limiter and a sanitizer. The limiter's clock stands still,
+// so that no window ends during a test.
 func everything(t testing.TB, log io.Writer, limit uint32) httpx.Middleware {
 	now := func() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
 	limiter, err := ratelimit.NewLimiter("clients", memstore.New(&memstore.Options{Now: now}), ratelimit.Per(limit, ratelimit.Minute), &ratelimit.Options{Now: now})
@@ -98,8 +97,7 @@ func everything(t testing.TB, log io.Writer, limit uint32) httpx.Middleware {
 	})
 }
 
-// TestEverything says that the limiter and the sanitizer stand at their places: what is
-// over the limit is answered like all the rest.
+// TestEverything checks the positions of limiter and sanitizer: their refusals have all headers.
 func TestEverything(t *testing.T) {
 	t.Parallel()
 	client := httpxtest.New(t, everything(t, io.Discard, 3)(echo))
@@ -117,7 +115,7 @@ func TestEverything(t *testing.T) {
 	}
 }
 
-// BenchmarkEverything is the whole chain with limiter and sanitizer on a small GET.
+// BenchmarkEverything measures the whole chain with limiter and sanitizer on a small GET.
 func BenchmarkEverything(b *testing.B) {
 	body := strings.Repeat("x", 30)
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

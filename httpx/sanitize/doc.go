@@ -1,29 +1,25 @@
-// Package sanitize refuses requests that bring HTML: markup in JSON and form bodies,
-// in queries, and in the names of their fields.
+// Package sanitize rejects requests with HTML markup in JSON and form bodies, in queries, and in
+// field names.
 //
 //	check := sanitize.New(nil)
 //	handler := check.Middleware(mux)
 //
-// Text passes as it is, with any of & ' " < >: AT&T, O'Brien and "1 < 2" are no markup.
-// What is refused is what an HTML policy would take out (ruling 14 of the reference):
-// tags, whole or not, comments, script.
+// Text with any of & ' " < > passes unchanged: AT&T, O'Brien and "1 < 2" are not markup. Tags,
+// complete or not, comments and scripts are markup: whatever an HTML policy would remove.
 //
-// Values whose field is a password are not looked at. They are never shown, and people
-// are free in what they choose.
+// Password fields are not checked: passwords are never displayed and may contain anything.
 //
 // # Design notes
 //
-// The policy lets no element through. One that takes harmless elements would pass
-// whatever is written as it would write it itself, so that bold text would be accepted
-// and text with an ampersand refused.
+// The policy allows no element. A policy that allows harmless elements accepts only its own
+// output, so bold text would pass and text with an ampersand would not.
 //
-// Both sides are unescaped before they are compared, for the policy escapes what it lets
-// through. So text that holds an escaped tag passes: it is text, wherever it is shown.
+// Input and output are unescaped before they are compared, because the policy escapes text. An
+// escaped tag therefore passes: browsers display it as text.
 //
-// A text without "<", or with one that begins nothing, is not parsed: nearly all are
-// such, and a body of nothing but small brackets must not cost much.
+// Strings without "<", or with "<" that cannot start markup, are not parsed. Nearly all strings
+// are like that, and a body of many "<" must stay cheap.
 //
-// A body is looked at as JSON when it begins like JSON, whatever its content type
-// says, up to where it ceases to be: the handler decides what to make of the rest.
-// It is read whole, up to a limit of this layer's own.
+// A body that begins like JSON is checked as JSON up to the first syntax error, whatever its
+// content type; the handler reports the error. The body is read whole, up to a limit.
 package sanitize

@@ -21,8 +21,8 @@ func looksLikeJSON(body []byte) bool {
 	return len(body) > 0 && strings.IndexByte(`{["`, body[0]) >= 0
 }
 
-// json checks all strings of a document up to where it ends or ceases to be JSON. Behind
-// a first document there may be others.
+// json checks all strings up to the end or the first syntax error. Further documents may
+// follow the first.
 func (p *Policy) json(body []byte) error {
 	if !bytes.ContainsAny(body, `<\`) {
 		return nil // neither a tag nor an escape that may hide one
@@ -32,7 +32,7 @@ func (p *Policy) json(body []byte) error {
 	for {
 		token, err := d.decoder.Token()
 		if err != nil {
-			return nil // the end, or the handler's to complain about
+			return nil // the end, or a syntax error that the handler reports
 		}
 		if err := d.token(token); err != nil {
 			return err
@@ -40,32 +40,32 @@ func (p *Policy) json(body []byte) error {
 		if len(d.open) > maxDepth {
 			return &httpx.Error{
 				Status:  http.StatusBadRequest,
-				Message: fmt.Sprintf("The JSON nested too deeply: use at most %d levels", maxDepth),
+				Message: fmt.Sprintf("JSON nested too deeply: use at most %d levels", maxDepth),
 			}
 		}
 	}
 }
 
-// maxDepth is what encoding/json takes.
+// maxDepth is the limit of encoding/json.
 const maxDepth = 10_000
 
-// document is where in a JSON document a check is.
+// document is the state of a check.
 type document struct {
 	policy  *Policy
 	decoder *json.Decoder
 	open    []level
 }
 
-// level is an object or an array that is not closed yet.
+// level is an open object or array.
 type level struct {
 	array bool
 	index int    // of the next element
-	key   string // of the value to come
-	value bool   // a value comes, not a key
-	skip  bool   // it is part of a value that is not looked at
+	key   string // of the next value
+	value bool   // the next token is a value, not a key
+	skip  bool   // part of a skipped value
 }
 
-// token takes the next one.
+// token checks the next token.
 func (d *document) token(token json.Token) error {
 	switch t := token.(type) {
 	case json.Delim:
@@ -94,7 +94,7 @@ func (d *document) delimiter(t json.Delim) {
 	}
 }
 
-// next leaves a value behind.
+// next moves past a value.
 func (d *document) next() {
 	if top := d.top(); top != nil {
 		top.index++
@@ -109,16 +109,16 @@ func (d *document) top() *level {
 	return &d.open[len(d.open)-1]
 }
 
-// skipped reports whether the value to come is one that is not looked at.
+// skipped reports whether the next value is not checked.
 func (d *document) skipped() bool {
 	top := d.top()
 	return top != nil && (top.skip || !top.array && d.policy.skips(top.key))
 }
 
-// maxPath is how many levels of a path are told.
+// maxPath is the maximum number of levels of a path in a message.
 const maxPath = 32
 
-// path is the way to the value to come. The names in it have been found clean.
+// path returns the path of the next value. Its names have been checked.
 func (d *document) path() string {
 	var path strings.Builder
 	for _, l := range d.open[:min(len(d.open), maxPath)] {
@@ -137,14 +137,13 @@ func (d *document) path() string {
 	return path.String()
 }
 
-// multipart checks the fields of a form, and the names of its files; what files hold
-// is not text.
+// multipart checks the fields of a form and the names of its files, not their contents.
 func (p *Policy) multipart(body []byte, boundary string) error {
 	parts := multipart.NewReader(bytes.NewReader(body), boundary)
 	for {
 		part, err := parts.NextPart()
 		if err != nil {
-			return nil // the end, or the handler's to complain about
+			return nil // the end, or an error that the handler reports
 		}
 		value := part.FileName()
 		if value == "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 )
 
-// Middleware is a layer that answers 400 to requests that bring markup, naming the field.
-// The handler reads the body as if nobody had before.
+// Middleware responds with 400 to requests with markup and names the field. The handler can
+// still read the whole body.
 func (p *Policy) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := p.request(r); err != nil {
@@ -27,7 +27,7 @@ func (p *Policy) Middleware(next http.Handler) http.Handler {
 
 func (p *Policy) request(r *http.Request) error {
 	if r.URL.RawQuery != "" {
-		// Where the query can't be read, the handler has nothing of it either.
+		// A malformed parameter is invisible to the handler too.
 		if err := p.values(r.URL.Query(), "query parameter"); err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (p *Policy) request(r *http.Request) error {
 	return p.body(r.Header.Get("Content-Type"), body)
 }
 
-// readBody reads the body and leaves it as it was.
+// readBody reads the body and replaces it by an unread copy.
 func (p *Policy) readBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, p.maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
@@ -55,7 +55,7 @@ func (p *Policy) readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// readCloser closes what it does not read from.
+// readCloser reads from one body and closes another.
 type readCloser struct {
 	io.Reader
 	io.Closer
@@ -65,7 +65,7 @@ func (p *Policy) body(contentType string, body []byte) error {
 	kind, parameters, _ := mime.ParseMediaType(contentType)
 	switch kind {
 	case "application/x-www-form-urlencoded":
-		values, _ := url.ParseQuery(string(body)) // all that http.Request.ParseForm would find
+		values, _ := url.ParseQuery(string(body)) // what http.Request.ParseForm returns
 		if err := p.values(values, "form field"); err != nil {
 			return err
 		}
@@ -80,8 +80,7 @@ func (p *Policy) body(contentType string, body []byte) error {
 	return nil
 }
 
-// values checks those of a query or a form, by name, so that the answer is the same
-// each time.
+// values checks a query or a form in the order of names, so that the error is deterministic.
 func (p *Policy) values(values url.Values, what string) error {
 	names := make([]string, 0, len(values))
 	for name := range values {
@@ -112,10 +111,10 @@ func (p *Policy) field(what, name string, values ...string) error {
 	return nil
 }
 
-// markup is the answer for one field.
+// markup returns the error for one field.
 func markup(what, name string) error {
 	name = shorten(name)
-	const reason = "holds HTML markup: send plain text"
+	const reason = "contains HTML markup: send plain text"
 	return &httpx.Error{
 		Status:  http.StatusBadRequest,
 		Message: "HTML is not allowed: " + what + " " + name + " " + reason,
@@ -123,7 +122,7 @@ func markup(what, name string) error {
 	}
 }
 
-// shorten keeps a name that a client made up from filling the answer.
+// shorten truncates a name for a message.
 func shorten(name string) string {
 	const most = 128
 	if len(name) > most {

@@ -46,7 +46,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// echo answers with the body that reached it.
+// echo responses with the body that reached it.
 var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(w, r.Body); err != nil {
 		httpx.WriteError(w, r, err)
@@ -125,14 +125,14 @@ func TestMiddlewareBounds(t *testing.T) {
 	}
 	long := `{"` + strings.Repeat("x", 100_000) + `":"<b>"}`
 	if w := send("application/json", "/", long, nil); w.Code != http.StatusBadRequest || w.Body.Len() > 1000 {
-		t.Errorf("a long name: %d and %d bytes, want 400 and a short answer", w.Code, w.Body.Len())
+		t.Errorf("a long name: %d and %d bytes, want 400 and a short response", w.Code, w.Body.Len())
 	}
 	if w := send("application/json", "/", `{"password":"<b>"}`, &sanitize.Options{Skip: []string{}}); w.Code != http.StatusBadRequest {
 		t.Errorf("nothing skipped: %d, want 400", w.Code)
 	}
 }
 
-// TestBrokenBody says that a body that ends too soon is the client's fault.
+// TestBrokenBody checks that a body that ends too soon is the client's fault.
 func TestBrokenBody(t *testing.T) {
 	t.Parallel()
 	r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader("{"), broken{}))
@@ -147,7 +147,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// FuzzClean says that escaping a text makes it clean, and that what is clean stays so
+// FuzzClean checks that escaping a text makes it clean, and that what is clean stays so
 // within a JSON document.
 func FuzzClean(f *testing.F) {
 	for _, seed := range []string{"AT&T", "<b>", "&lt;", "a<", "<<a>", "\r\n<", "<\x00a>", "<!--"} {

@@ -64,7 +64,7 @@ func several(t *testing.T, g *rig) {
 }
 
 // bulk are the results of a call with several items.
-func bulk(t *testing.T, a *httpxtest.Answer, verb, done string, n int) []object {
+func bulk(t *testing.T, a *httpxtest.Response, verb, done string, n int) []object {
 	t.Helper()
 	body := read(t, a)
 	var results []object

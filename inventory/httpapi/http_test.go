@@ -279,7 +279,7 @@ func TestStatuses(t *testing.T) {
 		api, err := httpapi.New(failing{inventory.NewMemStore(), tc.err}, gateOf("admin"), &httpapi.Options{Chain: &httpx.StandardOptions{Log: discard()}})
 		ok(t, err)
 		c := httpxtest.New(t, api)
-		for _, a := range []*httpxtest.Answer{c.Send("GET", "/devices", nil), c.Send("POST", "/devices", device("x"))} {
+		for _, a := range []*httpxtest.Response{c.Send("GET", "/devices", nil), c.Send("POST", "/devices", device("x"))} {
 			a.WantError(tc.status, tc.message)
 			a.WantHeader("Retry-After", tc.retry)
 			failsWith(t, a.Body.String())

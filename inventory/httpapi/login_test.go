@@ -18,7 +18,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
-func (g *rig) login(t testing.TB, name, word string) *httpxtest.Answer {
+func (g *rig) login(t testing.TB, name, word string) *httpxtest.Response {
 	return g.on(t, "").Send("POST", "/users/login", object{"username": name, "password": word})
 }
 

@@ -91,7 +91,7 @@ func TestIdempotencyAtOnce(t *testing.T) { stores(t, idempotencyAtOnce) }
 func idempotencyAtOnce(t *testing.T, g *rig) {
 	t.Helper()
 	c := g.as("root")
-	answers := make([]*httpxtest.Answer, 20)
+	answers := make([]*httpxtest.Response, 20)
 	var all sync.WaitGroup
 	for i := range answers {
 		all.Go(func() { answers[i] = c.Send("POST", "/vlans", `{"vlan_id":7,"name":"x"}`, idempotency, "k") })
@@ -116,7 +116,7 @@ func TestReceiptsGo(t *testing.T) { stores(t, receiptsGo) }
 
 func receiptsGo(t *testing.T, g *rig) {
 	t.Helper()
-	post := func(name, key string) *httpxtest.Answer {
+	post := func(name, key string) *httpxtest.Response {
 		return g.as("root").Send("POST", "/devices", device(name), idempotency, key).Want(201)
 	}
 	for i := range 15 {

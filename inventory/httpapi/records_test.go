@@ -160,7 +160,7 @@ func life(t *testing.T, g *rig, k kind) {
 }
 
 // same says that two answers have one body and one tag.
-func same(t *testing.T, a, b *httpxtest.Answer) {
+func same(t *testing.T, a, b *httpxtest.Response) {
 	t.Helper()
 	if a.Header().Get("Etag") != b.Header().Get("Etag") || a.Body.String() != b.Body.String() {
 		t.Errorf("%s %s, and then %s %s", a.Header().Get("Etag"), a.Body, b.Header().Get("Etag"), b.Body)

@@ -240,7 +240,7 @@ func (g *rig) create(path string, body any) object {
 // object is a JSON object.
 type object = map[string]any
 
-func read(t testing.TB, a *httpxtest.Answer) object {
+func read(t testing.TB, a *httpxtest.Response) object {
 	t.Helper()
 	var v object
 	if err := json.Unmarshal(a.Body.Bytes(), &v); err != nil {
@@ -250,7 +250,7 @@ func read(t testing.TB, a *httpxtest.Answer) object {
 }
 
 // data are the records of a list.
-func data(t testing.TB, a *httpxtest.Answer) []object {
+func data(t testing.TB, a *httpxtest.Response) []object {
 	t.Helper()
 	var page struct {
 		Meta object   `json:"meta"`

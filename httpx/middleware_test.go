@@ -16,7 +16,7 @@ import (
 
 func TestChain(t *testing.T) {
 	t.Parallel()
-	layer := func(name string) httpx.Middleware {
+	middleware := func(name string) httpx.Middleware {
 		return func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.WriteString(w, name)
@@ -24,9 +24,9 @@ func TestChain(t *testing.T) {
 			})
 		}
 	}
-	h := httpx.Chain(layer("a"), nil, httpx.Chain(layer("b"), layer("c")), httpx.Chain())(text("!"))
+	h := httpx.Chain(middleware("a"), nil, httpx.Chain(middleware("b"), middleware("c")), httpx.Chain())(text("!"))
 	if got := serve(h, request("GET", "/", "")).Body.String(); got != "abc!" {
-		t.Errorf("the layers came as %q, want abc!", got)
+		t.Errorf("the middleware came as %q, want abc!", got)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestResponseTime(t *testing.T) {
 	}
 }
 
-// TestAnnouncement says that 1xx is not taken for the answer by any layer.
+// TestAnnouncement checks that 1xx is not taken for the response by any middleware.
 func TestAnnouncement(t *testing.T) {
 	t.Parallel()
 	h := httpx.Standard(nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -125,7 +125,7 @@ func TestSecurityHeadersOptions(t *testing.T) {
 	})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Add("Cache-Control", "private")
 	}))
-	for range 2 { // what one answer adds must not show in the next
+	for range 2 { // what one response adds must not show in the next
 		header := serve(h, request("GET", "/", "", "X-Forwarded-Proto", "https")).Header()
 		want(t, header, "Content-Security-Policy", "default-src 'self'")
 		want(t, header, "Cache-Control", "no-store|private")
@@ -146,7 +146,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestRecoverHalfWay says that a client never takes half an answer for a whole one.
+// TestRecoverHalfWay checks that a client never takes half a response for a whole one.
 func TestRecoverHalfWay(t *testing.T) {
 	t.Parallel()
 	chain := httpx.Chain(httpx.AccessLog(slog.New(slog.DiscardHandler), nil), httpx.Gzip(nil), httpx.Recover(slog.New(slog.DiscardHandler)))
@@ -163,7 +163,7 @@ func TestRecoverHalfWay(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if _, err := io.ReadAll(response.Body); err == nil {
-		t.Error("the answer looks whole")
+		t.Error("the response looks whole")
 	}
 }
 
