@@ -5,49 +5,49 @@ import (
 	"time"
 )
 
-// Book is one record of the catalog. ID, ISBN13, CreatedAt, UpdatedAt and Version are
-// the catalog's: what a client sends for them counts for nothing.
+// Book is a record of the catalog. The catalog sets ID, ISBN13, CreatedAt, UpdatedAt and Version,
+// and ignores what a client sends for them.
 //
-// All texts are without control characters. Limits are in characters.
+// Strings contain no control characters. Their limits are in characters.
 type Book struct {
 	ID string `json:"id"` // a UUID
 
-	// ISBN is as it was given: of ten digits or thirteen, with blanks and hyphens or
-	// without. It may be empty.
+	// ISBN is the client's spelling: ten or thirteen digits, with or without spaces and
+	// hyphens. It may be empty.
 	ISBN string `json:"isbn" validate:"max=32,line"`
-	// ISBN13 is what it comes to: thirteen digits, no two books with the same. It is
-	// empty if there is no valid ISBN.
+	// ISBN13 is its form of thirteen digits, unique in the catalog, or empty without a valid
+	// ISBN.
 	ISBN13 string `json:"isbn13,omitempty"`
 
 	Title         string   `json:"title" validate:"required,max=500,line"` // required
 	Author        *Author  `json:"author" validate:"omitempty"`
-	Authors       []Author `json:"authors,omitempty" validate:"max=50,dive"` // those beside Author
+	Authors       []Author `json:"authors,omitempty" validate:"max=50,dive"` // in addition to Author
 	Publisher     string   `json:"publisher,omitempty" validate:"max=200,line"`
-	PublishedYear int      `json:"published_year,omitempty" validate:"min=-3000,max=9999"` // 0 is unknown
+	PublishedYear int      `json:"published_year,omitempty" validate:"min=-3000,max=9999"` // 0 if unknown
 	Language      string   `json:"language,omitempty" validate:"omitempty,max=35,bcp47_language_tag"`
-	Pages         int      `json:"pages,omitempty" validate:"min=0,max=100000"` // 0 is unknown
+	Pages         int      `json:"pages,omitempty" validate:"min=0,max=100000"` // 0 if unknown
 	Subjects      []string `json:"subjects,omitempty" validate:"max=50,dive,required,max=100,line"`
 
-	// PriceMinor is in the smallest unit of Currency, an ISO 4217 code: 1299 and EUR
-	// are 12.99 euros. Either needs the other.
+	// PriceMinor is in the smallest unit of Currency, an ISO 4217 code: 1299 EUR is 12.99 euros.
+	// Each requires the other.
 	PriceMinor int64  `json:"price_minor,omitempty" validate:"min=0,max=1000000000"`
 	Currency   string `json:"currency,omitempty" validate:"required_with=PriceMinor,omitempty,iso4217"`
 
 	CreatedAt time.Time `json:"created_at,omitzero"` // in UTC
 	UpdatedAt time.Time `json:"updated_at,omitzero"` // in UTC
-	Version   int64     `json:"version"`             // 1, and one more with each change
+	Version   int64     `json:"version"`             // starts at 1 and increases with each change
 }
 
-// Author is who wrote a book.
+// Author is an author of a book.
 type Author struct {
-	ID        string   `json:"id,omitempty" validate:"max=100,line"` // the client's own
+	ID        string   `json:"id,omitempty" validate:"max=100,line"` // chosen by the client
 	FirstName string   `json:"firstname" validate:"max=100,line"`
 	LastName  string   `json:"lastname" validate:"required,max=100,line"`               // required
 	Born      string   `json:"born,omitempty" validate:"omitempty,datetime=2006-01-02"` // a date
 	Address   *Address `json:"address,omitempty" validate:"omitempty"`
 }
 
-// Address is where an author can be reached.
+// Address is the address of an author.
 type Address struct {
 	Street   string `json:"street,omitempty" validate:"max=200,line"`
 	City     string `json:"city,omitempty" validate:"max=100,line"`
@@ -56,7 +56,7 @@ type Address struct {
 	Country  string `json:"country,omitempty" validate:"omitempty,iso3166_1_alpha2"` // such as GB
 }
 
-// Clone is a copy that shares nothing with the book.
+// Clone returns a deep copy.
 func (b *Book) Clone() *Book {
 	c := *b
 	c.Author = b.Author.clone()

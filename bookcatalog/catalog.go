@@ -8,26 +8,25 @@ import (
 	"github.com/google/uuid"
 )
 
-// Options are the choices of a [Catalog]. Nil means the defaults.
+// Options configures a [Catalog]. Nil means the defaults.
 type Options struct {
-	// LenientISBN takes any text as an ISBN. One that is valid is still unique.
+	// LenientISBN accepts any string as an ISBN. Valid ones are still unique.
 	LenientISBN bool
-	// Now is the clock. Default: time.Now.
+	// Now returns the time. Default: time.Now.
 	Now func() time.Time
-	// NewID makes the id of a new book, in the order of creation.
+	// NewID returns the id of a new book; ids sort by creation.
 	// Default: a UUID of version 7.
 	NewID func() (string, error)
 }
 
-// Catalog is the rules of the book catalog above a [Store]: what a book must be, and
-// what becomes of it when it changes. It is safe for concurrent use.
+// Catalog validates and applies changes to the books of a [Store]. It is safe for concurrent use.
 type Catalog struct {
 	store Store
 	rules *rules
 	opts  Options
 }
 
-// New makes a catalog over a store.
+// New returns a catalog over a store.
 func New(store Store, opts *Options) *Catalog {
 	c := &Catalog{store: store, rules: newRules()}
 	if opts != nil {
@@ -47,12 +46,12 @@ func newID() (string, error) {
 	return id.String(), err
 }
 
-// ValidID reports whether a text has the form of an id: a UUID of 36 characters.
+// ValidID reports whether a string has the form of an id: a UUID of 36 characters.
 func ValidID(id string) bool {
 	return len(id) == 36 && uuid.Validate(id) == nil
 }
 
-// Add adds a book to the catalog and returns it as it is there.
+// Add adds a book and returns it as stored.
 func (c *Catalog) Add(ctx context.Context, draft *Book) (*Book, error) {
 	b, err := c.prepare(draft)
 	if err != nil {
@@ -72,21 +71,20 @@ func (c *Catalog) Add(ctx context.Context, draft *Book) (*Book, error) {
 // Get returns a book.
 func (c *Catalog) Get(ctx context.Context, id string) (*Book, error) { return c.store.Get(ctx, id) }
 
-// List returns the books of a query, and how many there would be without its bounds.
+// List returns a page of the books that match a query, and the number of all that match.
 func (c *Catalog) List(ctx context.Context, q *Query) ([]Book, int64, error) {
 	return c.store.List(ctx, q)
 }
 
-// Replace puts the draft in place of a book, which keeps its id and the time it was
-// created. may is asked first, with the book as it is, and may refuse with an error; nil
-// refuses nothing. If somebody else changes the book in between, it is asked
-// again about the new one.
-func (c *Catalog) Replace(ctx context.Context, id string, draft *Book, may func(*Book) error) (*Book, error) {
+// Replace replaces a book, which keeps its id and creation time. check is called first with the
+// stored book and can refuse the change with an error; it may be nil. After a concurrent change,
+// Replace starts over with the new version.
+func (c *Catalog) Replace(ctx context.Context, id string, draft *Book, check func(*Book) error) (*Book, error) {
 	b, err := c.prepare(draft)
 	if err != nil {
 		return nil, err
 	}
-	err = c.change(ctx, id, may, func(old *Book) error {
+	err = c.change(ctx, id, check, func(old *Book) error {
 		b.ID, b.Version, b.CreatedAt = id, old.Version+1, old.CreatedAt
 		b.UpdatedAt = c.now()
 		return c.store.Replace(ctx, b, old.Version)
@@ -97,23 +95,23 @@ func (c *Catalog) Replace(ctx context.Context, id string, draft *Book, may func(
 	return b, nil
 }
 
-// Remove removes a book. may is asked first, as in [Catalog.Replace].
-func (c *Catalog) Remove(ctx context.Context, id string, may func(*Book) error) error {
-	return c.change(ctx, id, may, func(old *Book) error { return c.store.Delete(ctx, id, old.Version) })
+// Remove removes a book. check works as in [Catalog.Replace].
+func (c *Catalog) Remove(ctx context.Context, id string, check func(*Book) error) error {
+	return c.change(ctx, id, check, func(old *Book) error { return c.store.Delete(ctx, id, old.Version) })
 }
 
-// attempts is how often a change is tried that others keep coming before.
+// attempts is the maximum number of attempts of a change that conflicts with other changes.
 const attempts = 100
 
-// change reads a book and changes that version of it.
-func (c *Catalog) change(ctx context.Context, id string, may, apply func(*Book) error) error {
+// change applies a change to the current version of a book.
+func (c *Catalog) change(ctx context.Context, id string, check, apply func(*Book) error) error {
 	for try := 1; ; try++ {
 		old, err := c.store.Get(ctx, id)
 		if err != nil {
 			return err
 		}
-		if may != nil {
-			if err := may(old); err != nil {
+		if check != nil {
+			if err := check(old); err != nil {
 				return err
 			}
 		}
@@ -123,7 +121,7 @@ func (c *Catalog) change(ctx context.Context, id string, may, apply func(*Book) 
 	}
 }
 
-// prepare checks a draft and makes a book of it.
+// prepare validates a draft and returns a copy with its ISBN13.
 func (c *Catalog) prepare(draft *Book) (*Book, error) {
 	if err := c.rules.check(draft, c.opts.LenientISBN); err != nil {
 		return nil, err
@@ -136,5 +134,5 @@ func (c *Catalog) prepare(draft *Book) (*Book, error) {
 	return b, nil
 }
 
-// now is the time as stores keep it: in UTC and whole microseconds.
+// now returns the time in the precision of stores: UTC and whole microseconds.
 func (c *Catalog) now() time.Time { return c.opts.Now().UTC().Truncate(time.Microsecond) }

@@ -1,11 +1,10 @@
-// Package bookcatalog is a small catalog of books, built the way everything in this module
-// is built. It is meant to be read: this page is the tour, and every line of code on it is
-// compiled and run as an example.
+// Package bookcatalog is a small catalog of books, built the way everything in this module is
+// built. This page is a tour of the design; its code is compiled and run as an example.
 //
-// # One: the domain stands on its own
+// # 1. The domain is independent
 //
-// [Book], [Author] and [Address] are plain data, and [Catalog] is what may become of them.
-// None of it knows of HTTP or of a database, so it is used, and tested, like this:
+// [Book], [Author] and [Address] are plain data, and [Catalog] validates and applies changes to
+// them. Neither knows of HTTP or databases:
 //
 //	catalog := bookcatalog.New(bookcatalog.NewMemStore(), &bookcatalog.Options{
 //		Now: func() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) },
@@ -17,35 +16,33 @@
 //	})
 //	fmt.Println(err, emma.ISBN13, emma.Version, emma.CreatedAt.Year())
 //
-// What is required is an argument; what is not sits in one *[Options] that may be nil, whose
-// zero fields say what they mean. Time comes in as a function, so that a test knows what
-// time it is.
+// Required values are arguments. Optional ones are fields of an *[Options] that may be nil, and
+// their zero values mean documented defaults. The clock is a function, so that tests control it.
 //
-// # Two: an error says whose fault it is
+// # 2. Errors have a kind
 //
-// An [Error] has a kind for programs, a message that is safe to show, what is wrong field by
-// field, and a cause for the log. Anything else is a failure, and its text is nobody's
-// business:
+// An [Error] has a kind for programs, a message for clients, the invalid fields, and a cause for
+// the log. Any other error is a failure, and its text is not shown to clients:
 //
 //	_, err = catalog.Add(ctx, &bookcatalog.Book{Title: "Emma again", ISBN: "978-0-14-143958-7"})
 //	fmt.Println(bookcatalog.KindOf(err) == bookcatalog.Conflict, err)
 //	_, err = catalog.Add(ctx, &bookcatalog.Book{ISBN: "0-14-143958-1"})
 //	fmt.Println(bookcatalog.KindOf(err) == bookcatalog.Invalid, err)
 //
-// # Three: a seam is as small as its use
+// # 3. Interfaces are small
 //
-// [Store] is an interface of five methods, declared here where it is used. What any two
-// stores would both have to do is above it, in Catalog or as a helper such as
-// [Query.Select]; what must happen in one step is below: uniqueness, and comparing versions.
-// [MemStore] is one, sqlstore another, and examples/bookcatalog-store a third.
+// [Store] has five methods and is declared here, where it is used. What all stores have in common
+// is above it, in Catalog or in helpers such as [Query.Select]. What must be atomic is below it:
+// uniqueness and the comparison of versions. [MemStore] is one implementation, package sqlstore
+// another, and examples/bookcatalog-store a third.
 //
-// What a store must do is not only said but tested: bookcatalog/storetest is the contract as a
-// suite, which every store runs, and which is itself run against stores that are broken.
+// Package storetest is the contract of a store as a test suite. Every store runs it, and the
+// suite itself is tested with broken stores.
 //
-// # Four: changes name what they change
+// # 4. Changes name the version they change
 //
-// Nothing is overwritten unseen. Every change says which version it replaces, and one that
-// comes too late is asked again, about the book as it is by then:
+// Every change names the version that it replaces. If that version is no longer current, the
+// caller's check runs again with the new one:
 //
 //	emma, err = catalog.Replace(ctx, emma.ID, &bookcatalog.Book{Title: "Emma, revised"}, func(old *bookcatalog.Book) error {
 //		fmt.Println("replacing version", old.Version, "of", old.Title)
@@ -53,11 +50,11 @@
 //	})
 //	fmt.Println(err, emma.Version, emma.Title)
 //
-// # Five: HTTP is a layer like any other
+// # 5. HTTP is a layer on top
 //
-// bookcatalog/httpapi turns a store into an http.Handler. Its handlers return errors, one
-// place renders them, and one table leads from kinds to statuses. The layers around them,
-// from request ids to compression, are those of httpx, in an order that is written down:
+// Package httpapi turns a store into an http.Handler. Handlers return errors, one function
+// renders them, and one table maps kinds to status codes. Middleware, from request ids to
+// compression, comes from package httpx in a documented order:
 //
 //	handler := httpapi.NewHandler(bookcatalog.NewMemStore(), nil)
 //	r := httptest.NewRequest("POST", "/api/books", strings.NewReader(`{"title":"Emma","author":{"lastname":"Austen"}}`))
@@ -66,27 +63,26 @@
 //	handler.ServeHTTP(w, r)
 //	fmt.Println(w.Code, w.Header().Get("Content-Type"))
 //
-// # Six: a program is a few lines
+// # 6. A program is a few lines
 //
-// cmd/bookcatalogd reads its flags, opens a store and serves the handler until it is told
-// to stop. Its main calls a function that takes its arguments, environment and streams as
-// values, so the whole program is tested without being built.
+// cmd/bookcatalogd reads its flags, opens a store and serves the handler until it is stopped. Its
+// main calls a function that takes arguments, environment and streams as values, so that tests
+// run the whole program in their own process.
 //
 // # Design notes
 //
-// The names of the routes and the fields firstname and lastname are those of the
-// specification and of the reference service. Its sample ISBNs are none (55555): check
-// digits are verified by default, and [Options.LenientISBN] takes any text.
+// Routes and field names such as firstname follow the service that this catalog can replace
+// (REFERENCE.md, 1 and 3). The sample ISBNs of that service, such as 55555, are invalid: check
+// digits are verified by default, and [Options.LenientISBN] accepts any string.
 //
-// Uniqueness is on the thirteen digits, because 0-14-143958-0 and 978-0-14-143958-7 are one
-// book. Without a valid ISBN there is nothing to be unique.
+// The thirteen digits are unique, not the ISBN as written, because 0-14-143958-0 and
+// 978-0-14-143958-7 are the same book. Books without a valid ISBN are not compared.
 //
-// PUT replaces: what is left out is gone. There is no PATCH in the specification, and a
-// catalog of this size needs none; the inventory has one.
+// PUT replaces the whole book. A catalog of this size needs no PATCH; the inventory has it.
 //
-// Ids are UUIDs of version 7. They sort by the time they were made, so that the default
-// order, which is that of the ids, is the order of creation, and needs no further column.
+// Ids are UUIDs of version 7, which sort by creation. The default order is that of the ids, so it
+// needs no further column.
 //
-// The validator's messages are not used: they speak of Go fields and tags. Each rule
-// that a tag names has a sentence here.
+// The messages of the validation library name Go fields and tags. They are replaced by messages
+// for clients.
 package bookcatalog

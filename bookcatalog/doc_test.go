@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTour says that the code in the package comment is code that is compiled and run: each
+// TestTour checks that the code in the package comment is code that is compiled and run: each
 // of its lines stands in one of the examples, in the same order.
 func TestTour(t *testing.T) {
 	t.Parallel()

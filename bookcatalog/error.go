@@ -2,36 +2,36 @@ package bookcatalog
 
 import "errors"
 
-// ErrorKind says what kind of thing went wrong. Transports map it to their status codes.
+// ErrorKind classifies errors. Transports map it to their status codes.
 type ErrorKind uint8
 
 const (
-	// Invalid is a book or a query that can't be right.
+	// Invalid reports an invalid book or query.
 	Invalid ErrorKind = iota + 1
-	// NotFound is a book that is not there.
+	// NotFound reports a book that does not exist.
 	NotFound
-	// Conflict is a book that can't be there next to another one.
+	// Conflict reports a duplicate of a unique field.
 	Conflict
-	// Stale is a change of a version that is no longer the latest.
+	// Stale reports a change to a version that is not the current one.
 	Stale
 )
 
-// Error is what a catalog and its stores return. An error of any other type is a
-// failure of the store.
+// Error is an error of a catalog or store that a client can act on. Errors of other types are
+// failures of the store.
 type Error struct {
 	Kind    ErrorKind
 	Message string       // safe to show
-	Fields  []FieldError // what is wrong, field by field, if it is known
+	Fields  []FieldError // the invalid fields, if known
 	Err     error        // the cause, for logs; may be nil
 }
 
-// FieldError is what is wrong with one field.
+// FieldError is an error of one field.
 type FieldError struct {
 	Field  string // as in JSON, such as "author.lastname" or "authors[1].born"
-	Reason string // what would be right
+	Reason string // says what is valid
 }
 
-// Error is the message and the cause.
+// Error returns the message and the cause.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Message
@@ -39,16 +39,33 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Err.Error()
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrNotFound is what a [Store] returns for an id that it does not have.
-var ErrNotFound = &Error{Kind: NotFound, Message: "Book not found"}
+// Errors that a [Store] returns, for errors.Is. They convert to an *Error with errors.As.
+var (
+	ErrNotFound error = sentinel{NotFound, "Book not found"}                                  // no such id
+	ErrStale    error = sentinel{Stale, "The book was changed by another request: reload it"} // not the current version
+)
 
-// ErrStale is what a [Store] returns when the version to change is not the one it has.
-var ErrStale = &Error{Kind: Stale, Message: "The book has been changed by somebody else"}
+// sentinel is an error without mutable fields.
+type sentinel struct {
+	kind    ErrorKind
+	message string
+}
 
-// DuplicateISBN is what a [Store] returns for a book whose ISBN13 another one has.
+func (s sentinel) Error() string { return s.message }
+
+// As sets target to a new *Error.
+func (s sentinel) As(target any) bool {
+	e, ok := target.(**Error)
+	if ok {
+		*e = &Error{Kind: s.kind, Message: s.message}
+	}
+	return ok
+}
+
+// DuplicateISBN returns the error of a [Store] for a book with the ISBN13 of another book.
 func DuplicateISBN(isbn13 string) *Error {
 	return &Error{
 		Kind: Conflict, Message: "A book with the ISBN " + isbn13 + " already exists",
@@ -56,7 +73,7 @@ func DuplicateISBN(isbn13 string) *Error {
 	}
 }
 
-// DuplicateID is what a [Store] returns for a new book whose id another one has.
+// DuplicateID returns the error of a [Store] for a new book with the id of another book.
 func DuplicateID(id string) *Error {
 	return &Error{
 		Kind: Conflict, Message: "A book with the id " + id + " already exists",
@@ -64,7 +81,7 @@ func DuplicateID(id string) *Error {
 	}
 }
 
-// KindOf is the kind of the first *Error in err's tree, 0 if there is none.
+// KindOf returns the kind of the first *Error in the tree of err, or 0.
 func KindOf(err error) ErrorKind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

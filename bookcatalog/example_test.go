@@ -8,8 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/bookcatalog"
 )
 
-// The tour of the package comment, as far as it needs no HTTP. That part is the example of
-// package httpapi.
+// The code of the package comment without its HTTP part, which is an example of package httpapi.
 func Example() {
 	ctx := context.Background()
 	catalog := bookcatalog.New(bookcatalog.NewMemStore(), &bookcatalog.Options{
@@ -35,12 +34,12 @@ func Example() {
 	// Output:
 	// <nil> 9780141439587 1 2026
 	// true A book with the ISBN 9780141439587 already exists
-	// true Invalid book: title must not be empty; isbn has the check digit 1, which should be 0: look for a typing error
+	// true Invalid book: title must not be empty; isbn has check digit 1 instead of 0: look for a typing error
 	// replacing version 1 of Emma
 	// <nil> 2 Emma, revised
 }
 
-// An ISBN is written in many ways and kept in one; a typing error is named.
+// ParseISBN accepts several spellings, returns one, and reports typing errors.
 func ExampleParseISBN() {
 	for _, text := range []string{"0-14-143958-0", "978 0 14 143958 7", "0-8044-2957-X", "0-14-143985-0"} {
 		isbn, err := bookcatalog.ParseISBN(text)
@@ -54,5 +53,5 @@ func ExampleParseISBN() {
 	// 9780141439587
 	// 9780141439587
 	// 9780804429573
-	// has the check digit 0, which should be 8: look for a typing error
+	// has check digit 0 instead of 8: look for a typing error
 }

@@ -1,19 +1,19 @@
 package bookcatalog
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
 
-// ParseISBN reads an ISBN of ten or thirteen digits, with blanks and hyphens wherever
-// they may stand, checks its check digit, and returns it as thirteen digits (ISO 2108;
-// reference, 6.2). The error says what would be right.
+// ParseISBN reads an ISBN of ten or thirteen digits with optional spaces and hyphens, verifies its
+// check digit, and returns its thirteen digits (ISO 2108). The error says what is valid.
 func ParseISBN(s string) (string, error) {
 	digits := strings.NewReplacer("-", "", " ", "").Replace(s)
 	for i, c := range []byte(digits) {
 		last := i == 9 && len(digits) == 10
 		if (c < '0' || c > '9') && !(last && (c == 'X' || c == 'x')) {
-			return "", fmt.Errorf("must be an ISBN: %d or %d digits, hyphens and blanks, and X at the end of %d only", 10, 13, 10)
+			return "", errors.New("must be an ISBN: 10 or 13 digits with optional hyphens and spaces; X only as the last of 10")
 		}
 	}
 	switch len(digits) {
@@ -26,11 +26,11 @@ func ParseISBN(s string) (string, error) {
 	case 13:
 		return digits, check13(digits)
 	}
-	return "", fmt.Errorf("must be an ISBN of 10 or 13 digits, not of %d", len(digits))
+	return "", fmt.Errorf("must be an ISBN of 10 or 13 digits, not %d", len(digits))
 }
 
-// ISBN10 is the form of ten digits, which only those have that begin with 978. The
-// argument is what [ParseISBN] returns.
+// ISBN10 returns the form of ten digits of a result of [ParseISBN]. Only ISBNs that begin with
+// 978 have one.
 func ISBN10(isbn13 string) (string, bool) {
 	if len(isbn13) != 13 || !strings.HasPrefix(isbn13, "978") {
 		return "", false
@@ -39,13 +39,13 @@ func ISBN10(isbn13 string) (string, bool) {
 	return body + string(digit10(body)), true
 }
 
-// check13 checks thirteen digits: who gave them out, and the last.
+// check13 checks prefix and check digit of thirteen digits.
 func check13(digits string) error {
 	switch {
 	case strings.HasPrefix(digits, "9790"):
-		return fmt.Errorf("must be the number of a book: 979-0 is printed music")
+		return errors.New("must be the ISBN of a book: 979-0 is printed music")
 	case !strings.HasPrefix(digits, "978") && !strings.HasPrefix(digits, "979"):
-		return fmt.Errorf("must begin with 978 or 979 when it has 13 digits")
+		return errors.New("must begin with 978 or 979 if it has 13 digits")
 	}
 	return checkDigit(digits, digit13(digits))
 }
@@ -53,12 +53,12 @@ func check13(digits string) error {
 func checkDigit(digits string, want byte) error {
 	got := strings.ToUpper(digits)[len(digits)-1]
 	if got != want {
-		return fmt.Errorf("has the check digit %c, which should be %c: look for a typing error", got, want)
+		return fmt.Errorf("has check digit %c instead of %c: look for a typing error", got, want)
 	}
 	return nil
 }
 
-// digit10 is the check digit for the first nine: weights 10 to 2, modulo 11, X for ten.
+// digit10 returns the check digit for the first nine: weights 10 to 2, modulo 11, X for ten.
 func digit10(digits string) byte {
 	sum := 0
 	for i := range 9 {
@@ -67,7 +67,7 @@ func digit10(digits string) byte {
 	return "0123456789X"[(11-sum%11)%11]
 }
 
-// digit13 is the check digit for the first twelve: weights 1 and 3 in turn, modulo 10.
+// digit13 returns the check digit for the first twelve: weights 1 and 3 in turn, modulo 10.
 func digit13(digits string) byte {
 	sum := 0
 	for i := range 12 {

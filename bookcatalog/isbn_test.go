@@ -17,18 +17,18 @@ func TestParseISBN(t *testing.T) {
 		"0-8044-2957-X":     "9780804429573",
 		"080442957x":        "9780804429573",
 		"979-10-90636-07-1": "9791090636071",
-		"":                  "must be an ISBN of 10 or 13 digits, not of 0",
-		"44412":             "must be an ISBN of 10 or 13 digits, not of 5",
-		"978014143958":      "must be an ISBN of 10 or 13 digits, not of 12",
-		"9780141439588":     "has the check digit 8, which should be 7: look for a typing error",
-		"0141439581":        "has the check digit 1, which should be 0: look for a typing error",
-		"0804429573":        "has the check digit 3, which should be X: look for a typing error",
-		"014143958X":        "has the check digit X, which should be 0: look for a typing error",
-		"979-0-2600-0043-8": "must be the number of a book: 979-0 is printed music",
-		"9770141439587":     "must begin with 978 or 979 when it has 13 digits",
-		"X804429570":        "must be an ISBN: 10 or 13 digits, hyphens and blanks, and X at the end of 10 only",
-		"978080442957X":     "must be an ISBN: 10 or 13 digits, hyphens and blanks, and X at the end of 10 only",
-		"９780141439587":     "must be an ISBN: 10 or 13 digits, hyphens and blanks, and X at the end of 10 only",
+		"":                  "must be an ISBN of 10 or 13 digits, not 0",
+		"44412":             "must be an ISBN of 10 or 13 digits, not 5",
+		"978014143958":      "must be an ISBN of 10 or 13 digits, not 12",
+		"9780141439588":     "has check digit 8 instead of 7: look for a typing error",
+		"0141439581":        "has check digit 1 instead of 0: look for a typing error",
+		"0804429573":        "has check digit 3 instead of X: look for a typing error",
+		"014143958X":        "has check digit X instead of 0: look for a typing error",
+		"979-0-2600-0043-8": "must be the ISBN of a book: 979-0 is printed music",
+		"9770141439587":     "must begin with 978 or 979 if it has 13 digits",
+		"X804429570":        "must be an ISBN: 10 or 13 digits with optional hyphens and spaces; X only as the last of 10",
+		"978080442957X":     "must be an ISBN: 10 or 13 digits with optional hyphens and spaces; X only as the last of 10",
+		"９780141439587":     "must be an ISBN: 10 or 13 digits with optional hyphens and spaces; X only as the last of 10",
 	} {
 		got, err := bookcatalog.ParseISBN(s)
 		if err != nil {
@@ -52,7 +52,7 @@ func TestISBN10(t *testing.T) {
 	}
 }
 
-// FuzzISBN says that what is accepted has thirteen digits, is accepted again as that,
+// FuzzISBN checks that what is accepted has thirteen digits, is accepted again as that,
 // comes back from its ten, and is not accepted with any other check digit.
 func FuzzISBN(f *testing.F) {
 	for _, seed := range []string{"978-0-14-143958-7", "080442957X", "979-10-90636-07-1", "-", "X"} {

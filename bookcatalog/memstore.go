@@ -5,15 +5,14 @@ import (
 	"sync"
 )
 
-// MemStore is a [Store] that keeps books in memory, as long as the process lives. Make
-// it with [NewMemStore].
+// MemStore is a [Store] in memory. Create it with [NewMemStore].
 type MemStore struct {
 	mu     sync.RWMutex
 	books  map[string]*Book
 	byISBN map[string]string // ISBN13 to id
 }
 
-// NewMemStore makes an empty store.
+// NewMemStore returns an empty store.
 func NewMemStore() *MemStore {
 	return &MemStore{books: map[string]*Book{}, byISBN: map[string]string{}}
 }
@@ -49,7 +48,7 @@ func (s *MemStore) Get(ctx context.Context, id string) (*Book, error) {
 	return b.Clone(), nil
 }
 
-// Replace puts a book in place of one of its versions.
+// Replace replaces a version of a book.
 func (s *MemStore) Replace(ctx context.Context, b *Book, version int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -86,7 +85,7 @@ func (s *MemStore) Delete(ctx context.Context, id string, version int64) error {
 	return nil
 }
 
-// List returns the books of a query.
+// List returns the books that match a query.
 func (s *MemStore) List(ctx context.Context, q *Query) ([]Book, int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
@@ -98,8 +97,7 @@ func (s *MemStore) List(ctx context.Context, q *Query) ([]Book, int64, error) {
 	return page, total, nil
 }
 
-// all is every book, sharing what it has with the store: what is in a store is replaced
-// and never changed.
+// all returns shallow copies of all books. Stored books are replaced and never modified.
 func (s *MemStore) all() []Book {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -110,7 +108,7 @@ func (s *MemStore) all() []Book {
 	return books
 }
 
-// at finds a version of a book.
+// at returns a book if it has the version.
 func (s *MemStore) at(id string, version int64) (*Book, error) {
 	b, ok := s.books[id]
 	switch {
@@ -122,7 +120,7 @@ func (s *MemStore) at(id string, version int64) (*Book, error) {
 	return b, nil
 }
 
-// claim takes the ISBN for the book.
+// claim reserves the ISBN for the book.
 func (s *MemStore) claim(b *Book) error {
 	if b.ISBN13 == "" {
 		return nil

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Query says which books a list has. The zero Query is all of them, in the order of
-// their ids, which is the order in which they were created.
+// Query selects books. The zero Query selects all, in the order of their ids, which is the order
+// of creation.
 //
-// Texts are found anywhere in a field, in upper or lower case.
+// Strings match anywhere in a field, without case.
 type Query struct {
 	Text    string // in the title, a name of an author, the ISBN or the ISBN13
 	Title   string
@@ -18,12 +18,12 @@ type Query struct {
 	Subject string // a whole subject
 
 	Year             *int // the year of publication
-	YearMin, YearMax *int // the first and the last year; books of unknown year are left out
+	YearMin, YearMax *int // inclusive; books of unknown year do not match
 
-	Sort []SortKey // before the id, which settles what is equal
+	Sort []SortKey // the id breaks ties
 
-	After         *Book // begin behind the place of a book, which need not be there
-	Offset, Limit int64 // how many to leave out, 0 if negative; and to return, all if not positive
+	After         *Book // start after the position of a book, which need not exist
+	Offset, Limit int64 // how many to skip and to return; a Limit that is not positive means all
 }
 
 // SortKey is a field to sort by.
@@ -32,7 +32,7 @@ type SortKey struct {
 	Desc  bool
 }
 
-// SortField is one of the fields that books can be sorted by.
+// SortField is a field that books can be sorted by.
 type SortField string
 
 // The fields to sort by.
@@ -45,22 +45,22 @@ const (
 	SortUpdated SortField = "updated_at"
 )
 
-// SortFields are all of them.
+// SortFields returns all sort fields.
 func SortFields() []SortField {
 	return []SortField{SortTitle, SortAuthor, SortISBN, SortYear, SortCreated, SortUpdated}
 }
 
-// Keys is what a book is found and sorted by, for stores that keep it with the book.
-// Each is in lower case as Go understands it, so that all stores agree.
+// Keys holds the search and sort keys of a book, for stores that store them with the book. They
+// are in lower case by Go's rules, so that all stores agree.
 type Keys struct {
-	Title    string // to sort by and to look in
-	Author   string // to sort by: the last name and the first of Author
-	Authors  string // to look in: all names, each in both orders
-	Text     string // to look in: the title, the names and both forms of the ISBN
-	Subjects string // to look in for a line feed, a subject and a line feed
+	Title    string // to sort and to search
+	Author   string // to sort: last name and first name of Author
+	Authors  string // to search: all names, each in both orders
+	Text     string // to search: the title, the names and both forms of the ISBN
+	Subjects string // to search for a subject between line feeds
 }
 
-// KeysOf makes the keys of a book.
+// KeysOf returns the keys of a book.
 func KeysOf(b *Book) Keys {
 	k := Keys{Title: fold(b.Title), Author: authorKey(b.Author)}
 	var names []string
@@ -89,11 +89,11 @@ func bothOrders(a *Author) string {
 	return fold(a.FirstName + " " + a.LastName + "\n" + a.LastName + " " + a.FirstName)
 }
 
-// fold makes texts comparable.
+// fold removes the difference of case.
 func fold(s string) string { return strings.ToLower(s) }
 
-// Folded is the query with its texts as they stand in [Keys], and its ISBN as it stands
-// in ISBN13 if it is one.
+// Folded returns the query with its strings in the form of [Keys], and a valid ISBN in the form of
+// ISBN13.
 func (q *Query) Folded() *Query {
 	f := *q
 	f.Text, f.Title, f.Author = fold(q.Text), fold(q.Title), fold(q.Author)
@@ -106,16 +106,16 @@ func (q *Query) Folded() *Query {
 	return &f
 }
 
-// Select picks the books of the query from all there are, and puts them in order. It
-// changes the order within books.
+// Select returns the page of a query from all books, and the number of all that match. It
+// reorders books.
 func (q *Query) Select(books []Book) (page []Book, total int64) {
 	folded := q.Folded()
 	found := slices.DeleteFunc(books, func(b Book) bool { return !folded.matches(&b) })
 	slices.SortFunc(found, func(a, b Book) int { return q.Compare(&a, &b) })
 	total = int64(len(found))
 	if q.After != nil {
-		behind := func(b Book) bool { return q.Compare(&b, q.After) > 0 }
-		if i := slices.IndexFunc(found, behind); i >= 0 {
+		after := func(b Book) bool { return q.Compare(&b, q.After) > 0 }
+		if i := slices.IndexFunc(found, after); i >= 0 {
 			found = found[i:]
 		} else {
 			found = nil
@@ -128,7 +128,7 @@ func (q *Query) Select(books []Book) (page []Book, total int64) {
 	return found, total
 }
 
-// matches reports whether a book is one that a folded query asks for.
+// matches reports whether a book matches a folded query.
 func (q *Query) matches(b *Book) bool {
 	return (q.ISBN == "" || b.ISBN == q.ISBN || b.ISBN13 == q.ISBN) && q.matchesYear(b.PublishedYear) && q.matchesText(b)
 }

@@ -2,7 +2,7 @@ package bookcatalog
 
 import "context"
 
-// samples are a few books to look at.
+// samples returns example books.
 func samples() []Book {
 	return []Book{
 		{
@@ -24,8 +24,7 @@ func samples() []Book {
 	}
 }
 
-// Seed adds a few sample books to a catalog that has none, to have something to look
-// at. Where there are books it does nothing.
+// Seed adds a few example books to an empty catalog. It does nothing if there are books.
 func (c *Catalog) Seed(ctx context.Context) error {
 	_, total, err := c.List(ctx, &Query{Limit: 1})
 	if err != nil || total > 0 {

@@ -2,25 +2,25 @@ package bookcatalog
 
 import "context"
 
-// Store keeps books. The catalog above it has checked what it is given: a store keeps
-// ids and ISBNs unique, and compares versions, for that is what must happen in one step.
+// Store stores books that the catalog has validated. It enforces unique ids and ISBNs and compares
+// versions, because both must be atomic with the change.
 //
-// A store is safe for concurrent use, keeps no reference to a book it is given, and
-// returns books that the caller may change. Errors that are not *Error are failures.
-// bookcatalog/storetest has all of this as tests.
+// A store is safe for concurrent use, retains no book it is given, and returns books that the
+// caller may modify. Errors that are not *Error are failures. Package bookcatalog/storetest tests
+// these rules.
 type Store interface {
 	// Create adds a book. The error is [DuplicateID] if another book has its id, and
 	// [DuplicateISBN] if its ISBN13 is not empty and another book has that.
 	Create(ctx context.Context, b *Book) error
 	// Get returns a book, or [ErrNotFound].
 	Get(ctx context.Context, id string) (*Book, error)
-	// Replace puts b in place of the version of the book with its id: ErrNotFound if there
-	// is no such book, [ErrStale] if it has another version, DuplicateISBN as above.
+	// Replace replaces a version of the book with the id of b. The error is ErrNotFound if there
+	// is no such book, [ErrStale] if it has another version, or DuplicateISBN as above.
 	Replace(ctx context.Context, b *Book, version int64) error
-	// Delete removes the version of a book: ErrNotFound or ErrStale as above.
+	// Delete removes a version of a book. The error is ErrNotFound or ErrStale as above.
 	Delete(ctx context.Context, id string, version int64) error
-	// List returns the books of a query in its order, and how many there would be
-	// without Offset, Limit and After. [Query.Select] does it for a store that has
-	// all its books at hand.
+	// List returns the books that match a query in its order, and the number of all that match
+	// regardless of Offset, Limit and After. [Query.Select] implements it for a store that has
+	// all books in memory.
 	List(ctx context.Context, q *Query) (books []Book, total int64, err error)
 }

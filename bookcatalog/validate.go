@@ -11,7 +11,7 @@ import (
 	"github.com/go-playground/validator/v10"
 )
 
-// rules checks books against the tags of their fields. It is safe for concurrent use.
+// rules validates books by the tags of their fields. It is safe for concurrent use.
 type rules struct {
 	validate *validator.Validate
 }
@@ -22,13 +22,12 @@ func newRules() *rules {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		return name
 	})
-	// The name is neither empty nor restricted, and the function not nil.
+	// Cannot fail: the name is valid and the function not nil.
 	_ = v.RegisterValidation("line", func(field validator.FieldLevel) bool { return isLine(field.Field().String()) })
 	return &rules{v}
 }
 
-// isLine reports whether a text is fit to be shown in one line: there is something to
-// see in it, unless it is empty, and nothing that moves the rest.
+// isLine reports whether a string is empty or one line of visible text.
 func isLine(s string) bool {
 	if !utf8.ValidString(s) || s != "" && strings.TrimSpace(s) == "" {
 		return false
@@ -36,7 +35,7 @@ func isLine(s string) bool {
 	return !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// check returns an *Error of kind Invalid that names every field that is wrong.
+// check returns an *Error of kind Invalid that names every invalid field.
 func (r *rules) check(b *Book, lenientISBN bool) error {
 	var fields []FieldError
 	err := r.validate.Struct(b)
@@ -56,7 +55,7 @@ func (r *rules) check(b *Book, lenientISBN bool) error {
 	return invalid(fields)
 }
 
-// invalid is the error for these fields, nil if there are none.
+// invalid returns the error for these fields, or nil for none.
 func invalid(fields []FieldError) error {
 	if len(fields) == 0 {
 		return nil
@@ -68,7 +67,7 @@ func invalid(fields []FieldError) error {
 	return &Error{Kind: Invalid, Message: "Invalid book: " + strings.Join(messages, "; "), Fields: fields}
 }
 
-// reason says what a rule asks for.
+// reason returns the requirement of a rule.
 func reason(w validator.FieldError) string {
 	switch w.Tag() {
 	case "required":
@@ -89,7 +88,7 @@ func reason(w validator.FieldError) string {
 	return bound(w)
 }
 
-// bound says what a rule about sizes asks for.
+// bound returns the requirement of a rule about sizes.
 func bound(w validator.FieldError) string {
 	order := map[string]string{"min": "at least", "max": "at most"}[w.Tag()]
 	switch w.Kind() {

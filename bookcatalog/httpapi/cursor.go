@@ -1,16 +1,14 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/ashlar-go/ashlar/bookcatalog"
+	"github.com/ashlar-go/ashlar/internal/listquery"
 )
 
-// cursor is a place in a list: the sort order, and the last book's keys in it.
+// cursor is a position in a list: the sort order and the sort keys of the last book.
 type cursor struct {
 	Order     string    `json:"o"`
 	ID        string    `json:"i"`
@@ -23,10 +21,10 @@ type cursor struct {
 	Updated   time.Time `json:"u,omitzero"`
 }
 
-// order names the sort order of a query.
+// order returns the name of a sort order.
 func order(q *bookcatalog.Query) string { return fmt.Sprint(q.Sort) }
 
-// place is the cursor that follows a book.
+// place returns the cursor after a book.
 func (l *request) place(b *bookcatalog.Book) string {
 	c := cursor{Order: order(&l.query), ID: b.ID}
 	for _, key := range l.query.Sort {
@@ -47,27 +45,20 @@ func (l *request) place(b *bookcatalog.Book) string {
 			c.Updated = b.UpdatedAt
 		}
 	}
-	data, _ := json.Marshal(c) // texts, numbers, and times of this age
-	return base64.RawURLEncoding.EncodeToString(data)
+	return listquery.EncodeCursor(c)
 }
 
-// after continues behind the place of a cursor. An empty one is the beginning.
+// after continues after the position of a cursor. An empty one is the beginning.
 func (l *request) after(text string) error {
 	if text == "" {
 		return nil
 	}
 	var c cursor
-	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err == nil {
-		decoder := json.NewDecoder(bytes.NewReader(data))
-		decoder.DisallowUnknownFields()
-		err = decoder.Decode(&c)
-	}
-	if err != nil || !bookcatalog.ValidID(c.ID) {
-		return badField("cursor", "is none of this list: take it from the Link header, or send cursor= to begin")
+	if !listquery.DecodeCursor(text, &c) || !bookcatalog.ValidID(c.ID) {
+		return badField("cursor", "invalid cursor: use one from the Link header, or send cursor= to begin")
 	}
 	if c.Order != order(&l.query) {
-		return badField("cursor", "belongs to another order: send the sortby it was made with, or cursor= to begin")
+		return badField("cursor", "cursor of another order: send the same sortby, or cursor= to begin")
 	}
 	b := &bookcatalog.Book{
 		ID: c.ID, Title: c.Title, ISBN13: c.ISBN13, PublishedYear: c.Year, CreatedAt: c.Created, UpdatedAt: c.Updated,

@@ -1,43 +1,42 @@
-// Package httpapi is the book catalog over HTTP: one http.Handler over any
-// bookcatalog.Store, to be served alone or mounted in another router.
+// Package httpapi serves the book catalog over HTTP: one http.Handler over any bookcatalog.Store,
+// to serve alone or to mount in another router.
 //
 //	mux.Handle("/api/", httpapi.NewHandler(bookcatalog.NewMemStore(), nil))
 //	mux.Handle("/shop/", http.StripPrefix("/shop", httpapi.NewHandler(store, nil)))
 //
-// The routes are those of the specification:
+// The routes:
 //
 //	GET    /api/books        200: all books, a bare array
 //	GET    /api/books/{id}   200: a book
-//	POST   /api/books        201: the book as it was added, with Location and ETag
-//	PUT    /api/books/{id}   200: the book as it is now; 404 for an id that is not there
+//	POST   /api/books        201: the new book, with Location and ETag
+//	PUT    /api/books/{id}   200: the book after the change; 404 for an unknown id
 //	DELETE /api/books/{id}   200: {"status":"success","message":"Book deleted"}
 //
-// A list may be narrowed by q, title, author, isbn, subject, year, year_gte and year_lte,
-// and sorted by sortby=<field>:<asc or desc>, which may come more than once. It is given
-// in pages if page or limit is there, and from a place onwards if cursor is: an empty
-// cursor is the beginning. It is an array in any case; X-Total-Count has the number
-// of all books that were asked for, and Link leads to the other pages (RFC 8288).
+// Lists can be filtered by q, title, author, isbn, subject, year, year_gte and year_lte, and sorted
+// by sortby=<field>:<asc or desc>, which may occur more than once. With page or limit the response
+// is a page; with cursor it starts at a position, and an empty cursor is the beginning. The body is
+// an array in any case: X-Total-Count has the number of all matching books, and Link the other
+// pages (RFC 8288).
 //
-// Every book has a strong ETag. If-Match on PUT and DELETE keeps from changing a version
-// that one has not seen (412), If-None-Match on GET saves the transfer (304).
+// Every book has a strong ETag. If-Match on PUT and DELETE prevents changes to a version that the
+// client has not seen (412); If-None-Match on GET saves the transfer (304).
 //
-// Errors are those of httpx: 400 with each field that is wrong, 404, 405, 409 for an
-// ISBN that another book has, 412, 413, 415 and 500.
+// Errors are those of httpx: 400 with every invalid field, 404, 405, 409 for a duplicate ISBN, 412,
+// 413, 415 and 500.
 //
 // # Design notes
 //
-// The handler brings the whole chain of httpx with it, because it is what a new user
-// mounts first. In a router that has such layers itself they do no harm: the innermost
-// compresses, the outermost names the request.
+// The handler includes the whole middleware chain of httpx, because it is what new users mount
+// first. The chain works inside a router with the same middleware: the innermost compresses, and
+// the outermost sets the request id.
 //
-// The domain knows nothing of HTTP, and this package holds the one table that leads from
-// a kind of error to a status. It stands above httpx/sanitize, which is why NewHandler is
-// not in package bookcatalog: whoever uses the catalog without HTTP takes no HTML parser
-// along.
+// The domain does not know HTTP; this package maps its error kinds to status codes. NewHandler is
+// not in package bookcatalog because it depends on httpx/sanitize: users of the catalog without
+// HTTP do not link an HTML parser.
 //
-// A cursor holds the sort keys of the last book that was shown, and the sort order it
-// belongs to. It is not signed, for there is nothing in it that a client could not ask for.
+// A cursor contains the sort keys of the last book and the sort order. It is not signed, because a
+// client could request everything in it directly.
 //
-// Location is made from the path as the client sent it, so that it is right behind
+// Location is derived from the path that the client sent, so that it is correct behind
 // http.StripPrefix.
 package httpapi

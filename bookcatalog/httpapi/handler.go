@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -10,18 +11,18 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/sanitize"
 )
 
-// Options are the choices of [NewHandler]. Nil means the defaults.
+// Options configures [NewHandler]. Nil means the defaults.
 type Options struct {
-	// LenientISBN takes any text of up to 32 characters as an ISBN.
+	// LenientISBN accepts any string of up to 32 characters as an ISBN.
 	LenientISBN bool
-	// Now is the clock. Default: time.Now.
+	// Now returns the time. Default: time.Now.
 	Now func() time.Time
-	// Chain is what the routes stand behind. Where it has no Check, that is a
-	// sanitize.Policy. Default: the defaults of httpx.Standard.
+	// Chain configures the middleware. Its default Check is a sanitize.Policy. Default: the
+	// defaults of httpx.Standard.
 	Chain *httpx.StandardOptions
 }
 
-// NewHandler makes the handler of a catalog in the store.
+// NewHandler returns the handler of a catalog over a store.
 func NewHandler(store bookcatalog.Store, opts *Options) http.Handler {
 	o := Options{}
 	if opts != nil {
@@ -41,13 +42,12 @@ func NewHandler(store bookcatalog.Store, opts *Options) http.Handler {
 	return httpx.Standard(&chain)(httpx.Mux(a.routes()))
 }
 
-// api is the catalog and what it takes to read requests.
+// api holds the catalog and the decoder of bodies.
 type api struct {
 	catalog *bookcatalog.Catalog
 	drafts  *httpx.Body[bookcatalog.Book]
 }
 
-// routes is the whole surface.
 func (a *api) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.Handle("GET /api/books", handler(a.list))
@@ -98,7 +98,7 @@ func (a *api) replace(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if draft.ID != "" && draft.ID != id {
-		return badField("id", "is that of another book: leave it out, or send "+id)
+		return badField("id", "does not match the path: leave it out, or send "+id)
 	}
 	b, err := a.catalog.Replace(r.Context(), id, &draft, preconditions(r))
 	if err != nil {
@@ -119,10 +119,10 @@ func (a *api) remove(w http.ResponseWriter, r *http.Request) error {
 	return httpx.WriteJSON(w, http.StatusOK, httpx.Confirm("Book deleted"))
 }
 
-// tag is a book's entity tag.
+// tag returns the entity tag of a book.
 func tag(b *bookcatalog.Book) string { return httpx.VersionTag(b.ID, b.Version) }
 
-// preconditions asks a request whether it may change a book.
+// preconditions checks If-Match and If-None-Match of a request against a book.
 func preconditions(r *http.Request) func(*bookcatalog.Book) error {
 	return func(b *bookcatalog.Book) error {
 		if err := httpx.IfMatch(r, tag(b)); err != nil {
@@ -132,7 +132,7 @@ func preconditions(r *http.Request) func(*bookcatalog.Book) error {
 	}
 }
 
-// pathID is the id in a path, which must be one.
+// pathID returns the id in the path.
 func pathID(r *http.Request) (string, error) {
 	id := r.PathValue("id")
 	if !bookcatalog.ValidID(id) {
@@ -148,12 +148,45 @@ func badField(field, reason string) error {
 	}
 }
 
-// location is the path of a book that was posted to the path of the list, as the client
-// knows it: something outside may have stripped a prefix from what is seen here.
+// location returns the path of a new book as the client sees it: a prefix may have been stripped
+// from the request's path.
 func location(r *http.Request, id string) string {
 	path := r.URL.EscapedPath()
 	if sent, err := url.ParseRequestURI(r.RequestURI); err == nil {
 		path = sent.EscapedPath()
 	}
 	return path + "/" + id
+}
+
+// handler returns a handler for a function with errors of the catalog or of httpx.
+func handler(f httpx.HandlerFunc) http.Handler {
+	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		return translate(f(w, r))
+	})
+}
+
+// translate converts the catalog's errors and returns others unchanged.
+func translate(err error) error {
+	e, ok := errors.AsType[*bookcatalog.Error](err)
+	if !ok {
+		return err
+	}
+	fields := make([]httpx.FieldError, len(e.Fields))
+	for i, f := range e.Fields {
+		fields[i] = httpx.FieldError(f)
+	}
+	return &httpx.Error{Status: status(e.Kind), Message: e.Message, Fields: fields, Err: e.Err}
+}
+
+// status maps kinds to HTTP status codes.
+func status(kind bookcatalog.ErrorKind) int {
+	switch kind {
+	case bookcatalog.Invalid:
+		return http.StatusBadRequest
+	case bookcatalog.NotFound:
+		return http.StatusNotFound
+	case bookcatalog.Conflict, bookcatalog.Stale:
+		return http.StatusConflict
+	}
+	return http.StatusInternalServerError
 }

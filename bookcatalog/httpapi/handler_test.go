@@ -38,8 +38,8 @@ func add(t testing.TB, c *httpxtest.Client, body string) bookcatalog.Book {
 	return b
 }
 
-// TestLife is a book from its beginning to its end, through all five routes.
-func TestLife(t *testing.T) {
+// TestAllRoutes creates, reads, replaces and deletes a book.
+func TestAllRoutes(t *testing.T) {
 	t.Parallel()
 	c := client(t, nil)
 	if got := c.Send("GET", "/api/books", nil).Want(200).Body.String(); got != "[]\n" {
@@ -53,8 +53,8 @@ func TestLife(t *testing.T) {
 	want := `{"id":"` + b.ID + `","isbn":"0-14-143958-0","isbn13":"9780141439587","title":"Emma",` +
 		`"author":{"firstname":"Jane","lastname":"Austen"},"created_at":"2026-01-31T12:00:00Z",` +
 		`"updated_at":"2026-01-31T12:00:00Z","version":1}` + "\n"
-	for _, answer := range []*httpxtest.Response{created, c.Send("GET", "/api/books/"+b.ID, nil).Want(200).WantHeader("ETag", tag1)} {
-		if got := answer.Body.String(); got != want {
+	for _, response := range []*httpxtest.Response{created, c.Send("GET", "/api/books/"+b.ID, nil).Want(200).WantHeader("ETag", tag1)} {
+		if got := response.Body.String(); got != want {
 			t.Errorf("the book is %s, want %s", got, want)
 		}
 	}
@@ -64,11 +64,11 @@ func TestLife(t *testing.T) {
 	b.Title = "Emma II"
 	c.Send("PUT", "/api/books/"+b.ID, b).Want(200).WantHeader("ETag", `"`+b.ID+`.2"`).JSON(&b)
 	if b.Title != "Emma II" || b.Version != 2 {
-		t.Errorf("the answer to PUT is %+v", b)
+		t.Errorf("the response to PUT is %+v", b)
 	}
 	gone := c.Send("DELETE", "/api/books/"+b.ID, nil).Want(200)
 	if got := gone.Body.String(); got != `{"status":"success","message":"Book deleted"}`+"\n" {
-		t.Errorf("the answer to DELETE is %s", got)
+		t.Errorf("the response to DELETE is %s", got)
 	}
 	for _, method := range []string{"GET", "DELETE"} {
 		c.Send(method, "/api/books/"+b.ID, nil).WantError(404, "Book not found")
@@ -76,7 +76,7 @@ func TestLife(t *testing.T) {
 	c.Send("PUT", "/api/books/"+b.ID, emma).WantError(404, "Book not found")
 }
 
-func TestRefusals(t *testing.T) {
+func TestInvalidRequests(t *testing.T) {
 	t.Parallel()
 	c := client(t, nil)
 	b := add(t, c, emma)
@@ -105,7 +105,7 @@ func TestRefusals(t *testing.T) {
 		{"an id that is none", "GET", "/api/books/1", nil, nil, 400, "id must be a UUID", "id"},
 		{"an id that is none", "PUT", "/api/books/1", emma, nil, 400, "id must be a UUID", "id"},
 		{"an id that is none", "DELETE", "/api/books/x%2Fy", nil, nil, 400, "id must be a UUID", "id"},
-		{"another book's id", "PUT", path, `{"id":"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f","title":"x"}`, nil, 400, "is that of another book", "id"},
+		{"another book's id", "PUT", path, `{"id":"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f","title":"x"}`, nil, 400, "does not match the path", "id"},
 		{"an old version", "PUT", path, emma, []string{"If-Match", `"x"`}, 412, "has changed", ""},
 		{"an old version", "DELETE", path, nil, []string{"If-Match", `"x"`}, 412, "has changed", ""},
 		{"only if there is none", "PUT", path, emma, []string{"If-None-Match", `*`}, 412, "exists", ""},
@@ -126,20 +126,20 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	if got := titles(t, c, "/api/books"); got != "Emma" {
-		t.Errorf("after all that was refused the books are %s", got)
+		t.Errorf("after invalid requests the books are %s", got)
 	}
 }
 
-// TestText says that text with characters that HTML knows is text.
-func TestText(t *testing.T) {
+// TestSpecialCharacters checks that &, < and quotes in text are stored unchanged.
+func TestSpecialCharacters(t *testing.T) {
 	t.Parallel()
 	c := client(t, nil)
 	title := `AT&T's "<3" & 1 < 2 > 0`
 	var b bookcatalog.Book
 	c.Send("POST", "/api/books", bookcatalog.Book{Title: title, Author: &bookcatalog.Author{LastName: "O'Brien"}}).Want(201).JSON(&b)
-	answer := c.Send("GET", "/api/books/"+b.ID, nil).Want(200)
-	if !strings.Contains(answer.Body.String(), `"AT&T's \"<3\" & 1 < 2 > 0"`) {
-		t.Errorf("the title reads %s", answer.Body)
+	response := c.Send("GET", "/api/books/"+b.ID, nil).Want(200)
+	if !strings.Contains(response.Body.String(), `"AT&T's \"<3\" & 1 < 2 > 0"`) {
+		t.Errorf("the title reads %s", response.Body)
 	}
 	if got := titles(t, c, "/api/books?author=O%27Brien&title=AT%26T"); got != title {
 		t.Errorf("found %q", got)
@@ -176,7 +176,7 @@ func TestListTag(t *testing.T) {
 	c.Send("GET", "/api/books", nil, "If-None-Match", tag).Want(200)
 }
 
-// titles are those of a list, which must be an array.
+// titles returns the titles of a list.
 func titles(t testing.TB, c *httpxtest.Client, target string) string {
 	t.Helper()
 	var books []bookcatalog.Book
@@ -188,7 +188,7 @@ func titles(t testing.TB, c *httpxtest.Client, target string) string {
 	return strings.Join(all, ", ")
 }
 
-func shelf(t testing.TB) *httpxtest.Client {
+func sampleCatalog(t testing.TB) *httpxtest.Client {
 	c := client(t, nil)
 	for _, body := range []string{
 		emma,
@@ -203,7 +203,7 @@ func shelf(t testing.TB) *httpxtest.Client {
 
 func TestListQueries(t *testing.T) {
 	t.Parallel()
-	c := shelf(t)
+	c := sampleCatalog(t)
 	for query, want := range map[string]string{
 		"":                              "Emma, persuasion, Beowulf, At Swim-Two-Birds",
 		"?q=austen":                     "Emma, persuasion",
@@ -233,7 +233,7 @@ func TestListQueries(t *testing.T) {
 		WantHeader("Link", `<?limit=3&page=1&q=jane>; rel="first", <?limit=3&page=1&q=jane>; rel="last"`)
 }
 
-// TestSortFields says that every field that the domain can sort by is offered.
+// TestSortFields checks that every sort field of the domain is accepted.
 func TestSortFields(t *testing.T) {
 	t.Parallel()
 	c := client(t, nil)
@@ -245,7 +245,7 @@ func TestSortFields(t *testing.T) {
 // TestCursors goes through lists by their links, in every order, while books are removed.
 func TestCursors(t *testing.T) {
 	t.Parallel()
-	c := shelf(t)
+	c := sampleCatalog(t)
 	for _, field := range bookcatalog.SortFields() {
 		for _, direction := range []string{"asc", "desc"} {
 			order := "sortby=" + string(field) + ":" + direction
@@ -260,9 +260,9 @@ func TestCursors(t *testing.T) {
 	first.JSON(&books)
 	c.Send("DELETE", "/api/books/"+books[1].ID, nil).Want(200)
 	if got := titles(t, c, "/api/books"+next); got != "Beowulf, At Swim-Two-Birds" {
-		t.Errorf("behind a book that is gone come %s", got)
+		t.Errorf("after a deleted book: %s", got)
 	}
-	c.Send("GET", "/api/books"+next+"&sortby=title:asc", nil).WantError(400, "another order")
+	c.Send("GET", "/api/books"+next+"&sortby=title:asc", nil).WantError(400, "cursor of another order")
 }
 
 func follow(t testing.TB, c *httpxtest.Client, query string) string {
@@ -275,7 +275,7 @@ func follow(t testing.TB, c *httpxtest.Client, query string) string {
 	return strings.Join(all, ", ")
 }
 
-// nextLink is the query that leads to the next page, empty if there is none.
+// nextLink returns the query of the next page, or "".
 func nextLink(a *httpxtest.Response) string {
 	for link := range strings.SplitSeq(a.Header().Get("Link"), ", ") {
 		if target, ok := strings.CutSuffix(link, `>; rel="next"`); ok {
@@ -285,7 +285,7 @@ func nextLink(a *httpxtest.Response) string {
 	return ""
 }
 
-// TestMounted says that Location is right behind http.StripPrefix.
+// TestMounted checks that Location is right behind http.StripPrefix.
 func TestMounted(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
@@ -305,7 +305,7 @@ func (failing) List(context.Context, *bookcatalog.Query) ([]bookcatalog.Book, in
 	return nil, 0, errors.New("disk on fire")
 }
 
-// TestFailure says that what a store has to say when it fails is not shown.
+// TestFailure checks that the error of a failing store is not shown.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
@@ -318,7 +318,7 @@ func TestFailure(t *testing.T) {
 }
 
 func FuzzCursor(f *testing.F) {
-	c := shelf(f)
+	c := sampleCatalog(f)
 	for _, query := range []string{"?cursor=&limit=1", "?cursor=&limit=1&sortby=author:desc"} {
 		f.Add(strings.TrimPrefix(nextLink(c.Send("GET", "/api/books"+query, nil)), "?cursor="))
 	}
@@ -326,9 +326,9 @@ func FuzzCursor(f *testing.F) {
 	handler := httpapi.NewHandler(bookcatalog.NewMemStore(), &httpapi.Options{Chain: &httpx.StandardOptions{Log: slog.New(slog.DiscardHandler)}})
 	f.Fuzz(func(t *testing.T, text string) {
 		query := url.Values{"cursor": {text}}.Encode()
-		answer := httpxtest.New(t, handler).Send("GET", "/api/books?"+query, nil)
-		if answer.Code != 200 && answer.Code != 400 || !json.Valid(answer.Body.Bytes()) {
-			t.Errorf("the cursor %q gives %d %s", text, answer.Code, answer.Body)
+		response := httpxtest.New(t, handler).Send("GET", "/api/books?"+query, nil)
+		if response.Code != 200 && response.Code != 400 || !json.Valid(response.Body.Bytes()) {
+			t.Errorf("the cursor %q gives %d %s", text, response.Code, response.Body)
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 )
 
-// list answers with an array, whatever was asked for.
+// list responds with an array, for pages too.
 func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	l, err := parse(r.URL.Query())
 	if err != nil {
@@ -35,7 +35,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	return writeTagged(w, r, books)
 }
 
-// writeTagged answers with a document whose tag is that of its contents.
+// writeTagged responds with a document and the hash of its content as entity tag.
 func writeTagged(w http.ResponseWriter, r *http.Request, v any) error {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
@@ -52,15 +52,15 @@ func writeTagged(w http.ResponseWriter, r *http.Request, v any) error {
 	return httpx.WriteJSON(w, http.StatusOK, json.RawMessage(body.Bytes()))
 }
 
-// request is a list as it was asked for.
+// request is a parsed list request.
 type request struct {
 	httpx.List
 	query  bookcatalog.Query
-	paged  bool // page or limit is there
-	cursor bool // cursor is there
+	paged  bool // has page or limit
+	cursor bool // has cursor
 }
 
-// fields are what a list may be narrowed and sorted by.
+// fields returns the filters and sort fields of lists.
 func fields() []httpx.Field {
 	return []httpx.Field{
 		{Name: "q", Parse: words},
@@ -77,10 +77,10 @@ func fields() []httpx.Field {
 	}
 }
 
-// words reads a text to look for.
+// words reads a search string.
 func words(s string) (any, error) {
 	if s == "" || len(s) > 500 || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
-		return nil, errors.New("must be a text of 1 to 500 bytes without control characters")
+		return nil, errors.New("must be a string of 1 to 500 bytes without control characters")
 	}
 	return s, nil
 }
@@ -117,20 +117,20 @@ func parse(values url.Values) (*request, error) {
 
 // filter sets one field of the query.
 func (l *request) filter(field string, value any) {
-	texts := map[string]*string{
+	text := map[string]*string{
 		"q": &l.query.Text, "title": &l.query.Title, "author": &l.query.Author, "isbn": &l.query.ISBN, "subject": &l.query.Subject,
 	}
 	years := map[string]**int{"year": &l.query.Year, "year_gte": &l.query.YearMin, "year_lte": &l.query.YearMax}
 	switch value := value.(type) {
 	case string:
-		*texts[field] = value
+		*text[field] = value
 	case int:
 		*years[field] = &value
 	}
 }
 
-// bounds says which part of the list is wanted. Behind a cursor it is one book more, to
-// see whether there is a next page.
+// bounds sets the page. With a cursor it selects one book more, to see whether there is a next
+// page.
 func (l *request) bounds(cursor string) error {
 	switch {
 	case l.cursor:
@@ -142,7 +142,7 @@ func (l *request) bounds(cursor string) error {
 	return nil
 }
 
-// links sets the headers that lead to other pages, and returns the books of this one.
+// links sets X-Total-Count and Link and returns the books of the page.
 func (l *request) links(w http.ResponseWriter, r *http.Request, books []bookcatalog.Book, total int64) []bookcatalog.Book {
 	switch {
 	case l.cursor:
