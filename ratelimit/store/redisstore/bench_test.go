@@ -21,16 +21,16 @@ func BenchmarkStore(b *testing.B) {
 	storetest.Benchmark(b, func(b *testing.B) ratelimit.Store { return open(b, server.Addr, nil) })
 }
 
-// BenchmarkFloor is 64 goroutines that count, beside as many that each send INCRBY and
+// BenchmarkBaseline compares 64 goroutines that count with as many that each send INCRBY and
 // EXPIRE in a pipeline of their own, as the reference service does, in alternating
-// rounds. x-floor is the ratio of the times, and redis-us the processor time of the
+// rounds. x-baseline is the ratio of the times, and redis-us the processor time of the
 // server.
-func BenchmarkFloor(b *testing.B) {
+func BenchmarkBaseline(b *testing.B) {
 	server := redistest.Start(b, nil)
 	for _, keys := range []int{1, 100_000} {
 		for _, hits := range []int{1, 3} {
 			b.Run(fmt.Sprintf("keys=%d/hits=%d", keys, hits), func(b *testing.B) {
-				floor(b, server, keys, hits)
+				compareWithBaseline(b, server, keys, hits)
 			})
 		}
 	}
@@ -38,7 +38,7 @@ func BenchmarkFloor(b *testing.B) {
 
 const workers = 64
 
-func floor(b *testing.B, server *redistest.Server, keys, hits int) {
+func compareWithBaseline(b *testing.B, server *redistest.Server, keys, hits int) {
 	store, bare := open(b, server.Addr, nil), server.Client()
 	window := ratelimit.Hour.Window(time.Now().Unix())
 	texts := make([]string, keys)
@@ -63,9 +63,9 @@ func floor(b *testing.B, server *redistest.Server, keys, hits int) {
 		return err
 	}
 	const round = 5000
-	timed(b, 0, min(keys, 3*round), ours) // the first time a counter is used is not measured
-	var mine, floors time.Duration
-	var redisMine, redisFloor float64
+	runWorkers(b, 0, min(keys, 3*round), ours) // the first use of a counter is not measured
+	var mine, baseline time.Duration
+	var redisMine, redisBaseline float64
 	cpu := func() float64 { return processorTime(b, bare) }
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -74,20 +74,20 @@ func floor(b *testing.B, server *redistest.Server, keys, hits int) {
 		b.StopTimer()
 		start := cpu()
 		b.StartTimer()
-		mine += timed(b, from, to, ours)
+		mine += runWorkers(b, from, to, ours)
 		b.StopTimer()
 		middle := cpu()
-		floors += timed(b, from, to, theirs)
-		redisMine, redisFloor = redisMine+middle-start, redisFloor+cpu()-middle
+		baseline += runWorkers(b, from, to, theirs)
+		redisMine, redisBaseline = redisMine+middle-start, redisBaseline+cpu()-middle
 		b.StartTimer()
 	}
-	b.ReportMetric(float64(mine)/float64(floors), "x-floor")
-	b.ReportMetric(float64(floors.Nanoseconds())/float64(b.N), "floor-ns/op")
+	b.ReportMetric(float64(mine)/float64(baseline), "x-baseline")
+	b.ReportMetric(float64(baseline.Nanoseconds())/float64(b.N), "baseline-ns/op")
 	b.ReportMetric(1e6*redisMine/float64(b.N), "redis-us/op")
-	b.ReportMetric(1e6*redisFloor/float64(b.N), "floor-redis-us/op")
+	b.ReportMetric(1e6*redisBaseline/float64(b.N), "baseline-redis-us/op")
 }
 
-// processorTime is what the server has used, in seconds.
+// processorTime returns the CPU time of the server in seconds.
 func processorTime(b *testing.B, client *redis.Client) float64 {
 	b.Helper()
 	info := client.InfoMap(b.Context(), "cpu")
@@ -102,8 +102,8 @@ func processorTime(b *testing.B, client *redis.Client) float64 {
 	return sum
 }
 
-// timed has the workers share the work and returns how long it took them.
-func timed(b *testing.B, from, to int, work func(context.Context, int) error) time.Duration {
+// runWorkers divides the work among goroutines and returns how long it took.
+func runWorkers(b *testing.B, from, to int, work func(context.Context, int) error) time.Duration {
 	var next atomic.Int64
 	next.Store(int64(from))
 	start := time.Now()

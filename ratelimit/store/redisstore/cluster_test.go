@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"context"
 	"math"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,8 +26,8 @@ func openCluster(t *testing.T, addrs []string, opts *redisstore.Options) *rediss
 	return store
 }
 
-// TestCluster has one cluster for all that leaves it as it is, and for what moves a slot
-// in the end.
+// TestCluster shares one cluster among the tests that do not change it, and moves a slot
+// last.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, false, nil)
@@ -43,8 +44,8 @@ func TestCluster(t *testing.T) {
 
 func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 	store := openCluster(t, cluster.Addrs(), nil)
-	// Two counters of the slot that moves, and one of another.
-	moving, born, other := "{a}"+name(), "{a}"+name(), "{b}"+name()
+	// Two counters of the slot that moves, and one of another slot.
+	moving, born, other := "{a}"+uniqueName(), "{a}"+uniqueName(), "{b}"+uniqueName()
 	slot := cluster.Slot(moving)
 	from := cluster.Masters[cluster.Owner(slot)]
 	to := cluster.Masters[(cluster.Owner(slot)+1)%3]
@@ -68,7 +69,7 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 					return
 				}
 				if hits[2].Count < hits[0].Count {
-					t.Errorf("a call has counted %d and reads %d after that", hits[0].Count, hits[2].Count)
+					t.Errorf("a call added to get %d, and read %d after that", hits[0].Count, hits[2].Count)
 				}
 				tried.Add(1)
 			}
@@ -76,7 +77,7 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 	}
 	progress := func() {
 		before := tried.Load()
-		require.Eventually(t, func() bool { return tried.Load() > before+200 }, forever, time.Millisecond)
+		require.Eventually(t, func() bool { return tried.Load() > before+200 }, testTimeout, time.Millisecond)
 	}
 	progress()
 	m := cluster.Migrate(slot, from, to)
@@ -88,37 +89,37 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 	close(stop)
 	all.Wait()
 	n := uint64(tried.Load())
-	require.Equal(t, n, add(t, store, hit(moving, 0)), "each hit on the slot that has moved is counted once")
+	require.Equal(t, n, add(t, store, hit(moving, 0)), "each hit on the moved slot is counted once")
 	require.Equal(t, n, add(t, store, hit(other, 0)))
 	for _, master := range cluster.Masters {
-		mortal(t, master.Client())
+		requireExpiries(t, master.Client())
 	}
 }
 
-func TestClusterLosesAMaster(t *testing.T) {
+func TestClusterFailover(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, true, nil)
 	store := openCluster(t, cluster.Addrs(), &redisstore.Options{Timeout: 30 * time.Second})
 	hits := make([]ratelimit.Hit, 30) // some on each node
 	for i := range hits {
-		hits[i] = hit(name(), 1)
+		hits[i] = hit(uniqueName(), 1)
 	}
 	rounds := uint64(0)
 	count := func() error { return store.Add(t.Context(), hits) }
 	require.NoError(t, count())
 	rounds++
 	cluster.Masters[0].Kill()
-	// An error, unless the replica has taken over already.
-	_ = bounded(t, func(context.Context) error { return count() })
+	// An error, unless the replica has been promoted already.
+	_ = withinTestTimeout(t, func(context.Context) error { return count() })
 	rounds++
-	require.Eventually(t, func() bool { rounds++; return count() == nil }, forever, 20*time.Millisecond)
+	require.Eventually(t, func() bool { rounds++; return count() == nil }, testTimeout, 20*time.Millisecond)
 	for i := range hits {
 		require.LessOrEqual(t, hits[i].Count, rounds, "no hit is counted twice")
 	}
 	require.NoError(t, store.Ping(t.Context()))
 	for _, s := range append(cluster.Masters[1:], cluster.Replicas...) {
 		if role, _ := s.Client().Do(t.Context(), "role").Slice(); len(role) > 0 && role[0] == "master" {
-			mortal(t, s.Client())
+			requireExpiries(t, s.Client())
 		}
 	}
 }
@@ -130,7 +131,7 @@ func TestClusterWithTLS(t *testing.T) {
 	store := openCluster(t, cluster.Addrs()[:1], opts)
 	hits := make([]ratelimit.Hit, 30) // some on each node
 	for i := range hits {
-		hits[i] = hit(name(), 1)
+		hits[i] = hit(uniqueName(), 1)
 	}
 	for want := range uint64(3) {
 		require.NoError(t, store.Add(t.Context(), hits))
@@ -146,7 +147,7 @@ func TestClusterWithTLS(t *testing.T) {
 	plain, err := redisstore.NewCluster(cluster.Addrs(), opts)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, plain.Close()) }()
-	require.ErrorContains(t, bounded(t, plain.Ping), "the cluster is not ready")
+	require.ErrorContains(t, withinTestTimeout(t, plain.Ping), "the cluster is not ready")
 }
 
 func TestNotACluster(t *testing.T) {
@@ -162,4 +163,92 @@ func TestNotACluster(t *testing.T) {
 		require.ErrorIs(t, store.Ping(t.Context()), redisstore.ErrClosed)
 		require.ErrorIs(t, store.Add(t.Context(), []ratelimit.Hit{hit("x", 1)}), redisstore.ErrClosed)
 	}
+}
+
+// replyGate holds back replies while it is closed, and records which servers got requests.
+type replyGate struct {
+	gate      atomic.Pointer[chan struct{}]
+	requested sync.Map // of addresses
+}
+
+func (w *replyGate) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	return gatedConn{blockedConn{conn, &w.gate}, w, addr}, err
+}
+
+// shut closes the gate.
+func (w *replyGate) shut() (open func()) {
+	gate := make(chan struct{})
+	w.gate.Store(&gate)
+	return sync.OnceFunc(func() {
+		w.gate.Store(nil)
+		close(gate)
+	})
+}
+
+// servers returns how many servers got requests since the gate was closed.
+func (w *replyGate) servers() (n int) {
+	w.requested.Range(func(any, any) bool {
+		n++
+		return true
+	})
+	return n
+}
+
+type gatedConn struct {
+	blockedConn
+	replyGate *replyGate
+	addr      string
+}
+
+func (c gatedConn) Write(p []byte) (int, error) {
+	if c.replyGate.gate.Load() != nil {
+		c.replyGate.requested.Store(c.addr, true)
+	}
+	return c.blockedConn.Write(p)
+}
+
+// parallelism makes one call that needs three servers, and checks how many of them get
+// requests before one has replied.
+func parallelism(t *testing.T, cluster *redistest.Cluster) {
+	for what, c := range map[string]struct{ poolSize, parallelism, want int }{
+		"as many as the call needs":        {10, 0, 3},
+		"no more than the pool":            {2, 0, 2},
+		"one, by the pool":                 {1, 0, 1},
+		"one after the other":              {10, 1, 1},
+		"two":                              {10, 2, 2},
+		"not more than the pool by choice": {2, 3, 2},
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := new(replyGate)
+			store := openCluster(t, cluster.Addrs(), &redisstore.Options{
+				PoolSize: c.poolSize, Parallelism: c.parallelism, Timeout: longTimeout, Dial: w.dial,
+			})
+			hits := oneHitEach(cluster)
+			release := w.shut()
+			defer release()
+			done := make(chan error, 1)
+			go func() { done <- store.Add(context.Background(), hits) }()
+			require.Eventually(t, func() bool { return w.servers() == c.want }, testTimeout, time.Millisecond)
+			require.Never(t, func() bool { return w.servers() > c.want }, 30*time.Millisecond, 5*time.Millisecond)
+			release()
+			require.NoError(t, <-done)
+			for _, h := range hits {
+				require.EqualValues(t, 1, h.Count)
+			}
+		})
+	}
+}
+
+// oneHitEach returns one hit for each master.
+func oneHitEach(cluster *redistest.Cluster) []ratelimit.Hit {
+	hits := make([]ratelimit.Hit, len(cluster.Masters))
+	for found := 0; found < len(hits); {
+		h := hit(uniqueName(), 1)
+		if at := cluster.Owner(cluster.Slot(string(h.Key))); hits[at].Key == nil {
+			hits[at] = h
+			found++
+		}
+	}
+	return hits
 }

@@ -1,5 +1,5 @@
-// Package redisstore keeps rate limit counters in Redis, where all instances share
-// them: in one server, in the master that sentinels watch, or in a cluster.
+// Package redisstore keeps rate limit counters in Redis, where all instances share them:
+// in one server, in the master of a group that sentinels watch, or in a cluster.
 //
 //	store, err := redisstore.New("localhost:6379", nil)
 //	if err != nil {
@@ -11,79 +11,101 @@
 //	}
 //	engine := ratelimit.New(store, nil)
 //
-// [NewSentinel] and [NewCluster] are the same for the other two.
+// [NewSentinel] and [NewCluster] create the other two. No constructor uses the network.
 //
-// Keys and values are those of the reference service (reference 1.2), so both may count
-// on the same counters, during a migration or for good.
+// Keys and values are those of the reference service (REFERENCE.md, 3.1 and 6.1), so both
+// may count on the same counters, during a migration or permanently. Proxies that know
+// INCRBY, PEXPIRE and GET are enough: SET, scripts, HELLO and MULTI are not required.
 //
-// # Calls share pipelines
+// # Pipelines
 //
-// A call that finds no pipeline under way begins one at once. Calls that come meanwhile
-// wait for the next, all together. Hits on one counter that meet in a pipeline become
-// one INCRBY; the counts are handed out in the order of the calls, so each caller gets
-// the count it would have got alone. The more calls there are, the cheaper each is.
+// A call that finds no pipeline running starts one. Calls that arrive meanwhile wait for
+// the next pipeline, all together. Hits on the same counter in a pipeline become one
+// INCRBY; each caller gets the count that it would have got alone, in the order of the
+// calls. The more calls there are, the less each costs.
 //
-// One pipeline is under way at a time, as long as it takes less than a millisecond.
-// When it takes longer the next begins beside it on another connection, up to PoolSize of
-// them. When these are all in use, OnEmpty says what happens.
+// One pipeline runs at a time, as long as it takes less than a millisecond. If it takes
+// longer, the next one starts beside it on another connection, up to PoolSize of them.
+// When all of these are in use, OnEmpty applies. A cluster has pipelines and connections
+// for each of its servers, so a server that hangs delays only the calls that need it.
 //
-// # When the server fails
+// # Failures
 //
-// No call lasts longer than Timeout, whatever its context allows. Nothing that may have
-// been counted is sent again: a call fails when its connection breaks after the question
-// and before the answer. What was certainly not counted is sent on: to a new connection
-// if the server had closed the old one before the question, to another server if this
-// one says that it is a read-only replica, or that the key has moved. Of a call whose
-// context has ended nothing is counted if it was still waiting; if it was under way, it
-// is counted once.
+// No call lasts longer than Timeout, whatever its context allows. A command that may have
+// been counted is never sent again: a call fails if its connection breaks between the
+// command and the reply. A command that was certainly not counted is sent again: to a
+// new connection if the server closed the old one while it was idle, to another server if
+// this one is a read-only replica, or if a cluster has moved the key. If a call's context
+// ends while the call waits, nothing is counted; if the call is under way, it is counted
+// once.
+//
+// [ErrBusy] and [ErrPoolEmpty] mean that this process has too many calls under way. They
+// wrap ratelimit.ErrOverloaded, so that a breaker does not count them as failures of the
+// server.
 //
 // # Expiry
 //
-// A counter expires when its window ends and the jitter has passed, at the earliest two
-// seconds after the hit. Each instance sets that with its first hit on the counter, and
-// not again: the key is that of one window. Counting and setting are one transaction, so
-// no counter stays for ever because of what happens in between. If a counter is counted
-// as 1 where it should have been there already, the server has lost it in the meantime;
-// then its expiry is set before the caller has its answer, for which there is a second
-// beyond Timeout. Whenever a connection is opened, all expiries are set again, for the
-// server may be another one. What remains is this: if the server drops a counter to make
-// room for others, an instance counts on it, and ends in that instant, then the counter
-// lives until somebody counts again.
+// A counter expires when its window and the jitter have passed, and at the earliest two
+// seconds after the hit. Each instance sets the expiry with its first hit on the counter,
+// and again after it has opened a connection, because the server may be another one. A
+// new counter is created with its expiry (SET NX PX) and then added to, so that no counter
+// remains without one, wherever the connection breaks. If a known counter turns out to be
+// new, the server has lost it in the meantime; its expiry is then set before the caller
+// gets its count, for which there is a second beyond Timeout. One case remains: if the
+// server evicts a counter, an instance counts on it, and ends in that instant, then the
+// counter lives until it is counted on again.
 //
 // # Passwords with a colon
 //
 // Options.Auth is "password" or "username:password". If there is a colon, the text before
-// the first one is taken for a user. If the server refuses that login, the whole text
-// is tried as the password of the default user, and the server that refuses one login
-// may log it. Who does not want that writes a colon in front of the password: ":pass:word"
-// names no user. What the server accepted last is tried first from then on.
+// the first one is taken as a user name. If the server refuses that, the whole text is
+// tried as the password of the default user; the server may log the refusal. To prevent
+// this, prefix the password with a colon: ":pass:word" has no user name. The form that
+// was accepted last is tried first.
 //
 // # Design notes
 //
-// A pipeline is a goroutine that is there only while there are calls. What was turned
-// down: the caller as the leader of its pipeline, who could not leave it when its context
-// ends; and a fixed set of workers, which have to be woken. The library's own coalescing
-// pipelines have no limit to a wait, and know nothing of counters.
+// go-redis does the connections, the protocol, the pool and the routing in a cluster; the
+// queue, the batches and the expiries are ours. Measured at 64 concurrent calls on two
+// cores, ratelimitd uses 1.10 of the CPU of a bare gRPC server, and Redis 3.6
+// microseconds per call; with a pool and a cluster client of our own, which are gone, it
+// was 1.22 and 4.3 in the same run.
 //
-// The pool is ours, and the library is given one connection at a time: it does the
-// handshake and the protocol. Its pool can't open one connection beyond its size and
-// close it after use; it hands a connection to whoever asks, so nothing can be known
-// about the server behind it; and it tries failed commands again unless told not to.
-// Here each pipeline knows its connection before the commands are made, which setting
-// the expiry only once depends on. Likewise the slots of a cluster are ours to know: the
-// library's cluster client follows MOVED by itself, and asks another node when a
-// connection breaks.
+// The library's AsyncAutoPipeline was turned down: its waits have no limit, and it can't
+// merge commands on one counter.
 //
-// Before a question is sent the socket is looked at without reading. That costs a
-// system call in a pipeline, and saves the calls that would be lost with every restart of
-// the server.
+// Worker goroutines exist only while there are calls. Making a caller send the batch was
+// turned down, because it could not return when its context ends; so was a fixed number of
+// workers, because waking them costs more.
 //
-// Which counters have an expiry is kept as hashes in a table of 4 MiB, without locks on
-// the way of a caller. A map would have to be bounded and swept.
+// The library's defaults are not safe for counting. MaxRetries is -1, because an INCRBY
+// that is sent again may count twice. A cluster client has loops of its own, which send
+// all commands of a broken connection again, and all commands of a pipeline if the first
+// reply is, for example, READONLY: commands with NoRetry prevent both, and leave MOVED,
+// ASK and connections that can't be opened, of which nothing was counted. A cluster
+// client looks for the servers of its slots once a minute, so it is told to when a
+// connection fails.
 //
-// A transaction and not a script for new counters: it costs the server less, and users
-// without the right to run scripts can count.
+// The dialer returns failed connections instead of errors, discards HELLO, and gives the
+// pool the socket below TLS to look at: see the comments there. Logins happen in OnConnect,
+// where a second form can be tried.
 //
-// A Cluster is another type than a Store because it can't decide for several counters
-// in one step, and a type should not claim what it can't do.
+// The pool has twice PoolSize turns, and the queue decides who may use the second half,
+// because the pool itself has no way to wait first and open a connection beyond its size
+// then.
+//
+// For sentinels there is a plain client whose dialer asks them for the master. The
+// library's failover client uses one dialer and one OnConnect for sentinels and servers,
+// so their logins and the statistics can't be kept apart, and it writes to standard
+// error.
+//
+// Expiries are recorded as hashes in a table of 4 MiB. A map would have to be bounded and
+// swept.
+//
+// SET NX PX, INCRBY and PEXPIRE instead of a transaction or a script for new counters:
+// no proxy refuses them, users without the right to run scripts can count, and in a
+// cluster each can be redirected by itself.
+//
+// Cluster is another type than Store because it can't decide for several counters in one
+// step, and a type should not have a method that it can't keep.
 package redisstore

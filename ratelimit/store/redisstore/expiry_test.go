@@ -18,8 +18,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
 
-// calls is how often the server has done the command.
-func calls(t testing.TB, client *redis.Client, command string) int {
+// commandCalls returns how often the server has executed the command.
+func commandCalls(t testing.TB, client *redis.Client, command string) int {
 	t.Helper()
 	info := client.InfoMap(t.Context(), "commandstats").Item("Commandstats", "cmdstat_"+command)
 	if info == "" {
@@ -33,10 +33,10 @@ func calls(t testing.TB, client *redis.Client, command string) int {
 	return n
 }
 
-// mortal fails if a counter would live for ever.
-func mortal(t testing.TB, client *redis.Client) {
+// requireExpiries fails if a counter has no expiry.
+func requireExpiries(t testing.TB, client *redis.Client) {
 	t.Helper()
-	const none = time.Duration(-1) // what is gone by now has another
+	const none = time.Duration(-1) // an expired key has another value
 	keys, err := client.Keys(context.Background(), "*").Result()
 	require.NoError(t, err)
 	for _, key := range keys {
@@ -49,14 +49,14 @@ func mortal(t testing.TB, client *redis.Client) {
 func TestExpiryIsSetOnce(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store, client := open(t, server.Addr, nil), server.Client()
-	rest(t, store) // what is known before a connection is opened is not relied on after that
-	begin, h := time.Now(), hit(name(), 1)
+	waitIdle(t, store) // expiries from before a connection was opened are set again
+	begin, h := time.Now(), hit(uniqueName(), 1)
 	h.Window, h.Jitter = ratelimit.Hour.Window(begin.Unix()), 100
 	for want := range uint64(50) {
 		require.Equal(t, want+1, add(t, store, h))
 	}
-	require.Equal(t, 1, calls(t, client, "pexpire"), "the expiry is set with the first hit, and not again")
-	require.Equal(t, 50, calls(t, client, "incrby"))
+	require.Equal(t, 1, commandCalls(t, client, "pexpire"), "the expiry is set with the first hit, and not again")
+	require.Equal(t, 50, commandCalls(t, client, "incrby"))
 
 	end := time.Unix(h.End(), 0).Add(100 * time.Second)
 	left := client.PTTL(t.Context(), string(h.Key)).Val()
@@ -64,61 +64,61 @@ func TestExpiryIsSetOnce(t *testing.T) {
 	require.LessOrEqual(t, left, end.Sub(begin), "and no longer")
 }
 
-func TestLateHitKeepsItsCounterForAMoment(t *testing.T) {
+func TestMinimumTTL(t *testing.T) {
 	server := redistest.Start(t, nil)
 	now := time.Unix(1_700_000_000, 999_000_000)
-	asked := new(record)
-	store := open(t, server.Addr, &redisstore.Options{Now: func() time.Time { return now }, Dial: asked.dial})
+	requests := new(recorder)
+	store := open(t, server.Addr, &redisstore.Options{Now: func() time.Time { return now }, Dial: requests.dial})
 	h := ratelimit.Hit{Key: []byte("late_1700000000"), N: 1, Unit: ratelimit.Second, Window: 1_700_000_000}
-	// What is asked for, and not what is left of it: that is a question of how fast we are.
+	// The expiry that is requested; how much of it remains depends on the speed of the test.
 	const twoSeconds = "pexpire\r\n$15\r\nlate_1700000000\r\n$4\r\n2000\r\n"
 	require.EqualValues(t, 1, add(t, store, h))
-	require.Equal(t, 1, strings.Count(asked.text(), twoSeconds))
+	require.Equal(t, 1, strings.Count(requests.text(), twoSeconds))
 	require.NoError(t, server.Client().Set(t.Context(), string(h.Key), 1, 0).Err())
-	now = now.Add(5 * time.Second) // the hit was decided long ago
+	now = now.Add(5 * time.Second) // a hit of a window that ended long ago
 	require.EqualValues(t, 2, add(t, store, h))
-	require.Equal(t, 2, strings.Count(asked.text(), twoSeconds))
+	require.Equal(t, 2, strings.Count(requests.text(), twoSeconds))
 }
 
-// record is all that a store has written on its connections.
-type record struct {
+// recorder records everything that a store writes on its connections.
+type recorder struct {
 	mu      sync.Mutex
 	written bytes.Buffer
 }
 
-func (r *record) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+func (r *recorder) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-	return recordedConn{conn, r}, err
+	return recordingConn{conn, r}, err
 }
 
-func (r *record) text() string {
+func (r *recorder) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.written.String()
 }
 
-type recordedConn struct {
+type recordingConn struct {
 	net.Conn
-	record *record
+	record *recorder
 }
 
-func (c recordedConn) Write(p []byte) (int, error) {
+func (c recordingConn) Write(p []byte) (int, error) {
 	c.record.mu.Lock()
 	_, _ = c.record.written.Write(p)
 	c.record.mu.Unlock()
 	return c.Conn.Write(p)
 }
 
-// TestFaultBetweenTheCommands cuts the connection after each number of bytes of the
-// pipeline that brings a new counter.
-func TestFaultBetweenTheCommands(t *testing.T) {
+// TestConnectionCutAtEveryByte cuts the connection after each number of bytes of the
+// pipeline that creates a counter.
+func TestConnectionCutAtEveryByte(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, nil)
 	client := server.Client()
 	for _, conditional := range []bool{false, true} {
 		for most, whole := 0, false; !whole; most++ {
 			require.NoError(t, client.FlushAll(t.Context()).Err())
-			s := &scissors{most: most}
+			s := &cuttingDialer{most: most}
 			store, err := redisstore.New(server.Addr, &redisstore.Options{Dial: s.dial})
 			require.NoError(t, err)
 			hits := []ratelimit.Hit{hit("cut", 1), hit("off", 1)}
@@ -131,16 +131,16 @@ func TestFaultBetweenTheCommands(t *testing.T) {
 			require.NoError(t, store.Close())
 			require.Eventually(t, func() bool { // the server has read to the end
 				return strings.Count(client.ClientList(t.Context()).Val(), "addr=")/2 == 1
-			}, forever, time.Millisecond)
-			mortal(t, client)
+			}, testTimeout, time.Millisecond)
+			requireExpiries(t, client)
 		}
 	}
 }
 
-// scissors cut a connection in the first pipeline that has a counter.
-type scissors struct{ most int }
+// cuttingDialer cuts a connection in the first pipeline that has a counter.
+type cuttingDialer struct{ most int }
 
-func (s *scissors) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+func (s *cuttingDialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 	return &cutConn{Conn: conn, most: s.most}, err
 }
@@ -155,55 +155,56 @@ func (c *cutConn) Write(p []byte) (int, error) {
 		return c.Conn.Write(p)
 	}
 	n, _ := c.Conn.Write(p[:c.most])
-	// What was written must arrive, and the rest never.
+	// What was written must arrive, and the rest must not.
 	_ = c.Conn.(*net.TCPConn).CloseWrite()
 	return n, errors.New("cut off")
 }
 
-func TestCounterThatWasLostExpires(t *testing.T) {
+func TestLostCounterExpires(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store, client := open(t, server.Addr, nil), server.Client()
-	h := hit(name(), 3)
+	h := hit(uniqueName(), 3)
 	for range 2 {
 		require.EqualValues(t, 3, add(t, store, h))
-		mortal(t, client)
+		requireExpiries(t, client)
 		require.NoError(t, client.FlushAll(t.Context()).Err())
 	}
 	require.NoError(t, client.ConfigResetStat(t.Context()).Err())
 	require.EqualValues(t, 3, add(t, store, h))
-	mortal(t, client)
-	require.Equal(t, 1, calls(t, client, "pexpire"))
+	requireExpiries(t, client)
+	require.Equal(t, 1, commandCalls(t, client, "pexpire"))
 }
 
-func TestServerThatWasRestartedIsNoticed(t *testing.T) {
+func TestServerRestart(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store := open(t, server.Addr, nil)
-	h := hit(name(), 1)
+	h := hit(uniqueName(), 1)
 	for range 5 {
-		require.EqualValues(t, 1, add(t, store, h), "the first call after a restart is made on a new connection")
+		require.EqualValues(t, 1, add(t, store, h), "the first call after a restart uses a new connection")
 		require.EqualValues(t, 2, add(t, store, h))
-		mortal(t, server.Client())
+		requireExpiries(t, server.Client())
 		server.Restart()
 	}
 }
 
-func TestPeekWritesNothing(t *testing.T) {
+func TestReadWritesNothing(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store, client := open(t, server.Addr, nil), server.Client()
-	h := hit(name(), 0)
+	h := hit(uniqueName(), 0)
 	require.Zero(t, add(t, store, h))
 	require.Zero(t, client.DBSize(t.Context()).Val())
 	require.NoError(t, client.Set(t.Context(), string(h.Key), 7, 0).Err())
 	require.EqualValues(t, 7, add(t, store, h))
-	require.Equal(t, time.Duration(-1), client.PTTL(t.Context(), string(h.Key)).Val(), "the expiry is left as it is")
-	require.Zero(t, calls(t, client, "incrby"))
+	require.Equal(t, time.Duration(-1), client.PTTL(t.Context(), string(h.Key)).Val(), "the expiry is unchanged")
+	require.Zero(t, commandCalls(t, client, "incrby"))
 }
 
-// TestTwoWriters has ours and the reference service count on the same counters.
-func TestTwoWriters(t *testing.T) {
+// TestSharedWithReferenceService counts on one counter together with commands of the
+// reference service.
+func TestSharedWithReferenceService(t *testing.T) {
 	server := redistest.Start(t, nil)
 	ours, client := open(t, server.Addr, nil), server.Client()
-	h := hit(name(), 2)
+	h := hit(uniqueName(), 2)
 	const writers, each = 8, 100
 	ranks := make(chan uint64, writers*each)
 	var all sync.WaitGroup
@@ -218,7 +219,7 @@ func TestTwoWriters(t *testing.T) {
 					ranks <- hits[0].Count
 					continue
 				}
-				ranks <- uint64(theirs(t, client, &h))
+				ranks <- uint64(addLikeReferenceService(t, client, &h))
 			}
 		})
 	}
@@ -226,16 +227,16 @@ func TestTwoWriters(t *testing.T) {
 	close(ranks)
 	seen := make(map[uint64]bool)
 	for rank := range ranks {
-		require.False(t, seen[rank], "the count %d was given out twice", rank)
+		require.False(t, seen[rank], "the count %d was returned twice", rank)
 		seen[rank] = true
 	}
 	require.Equal(t, "1600", client.Get(t.Context(), string(h.Key)).Val())
 	require.Len(t, seen, writers*each)
-	mortal(t, client)
+	requireExpiries(t, client)
 }
 
-// theirs counts in the form of the reference service (reference 1.2, 1.9).
-func theirs(t *testing.T, client *redis.Client, h *ratelimit.Hit) int64 {
+// addLikeReferenceService sends the commands of the reference service (REFERENCE.md, 6.1).
+func addLikeReferenceService(t *testing.T, client *redis.Client, h *ratelimit.Hit) int64 {
 	var count *redis.IntCmd
 	_, err := client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		count = pipe.IncrBy(t.Context(), string(h.Key), int64(h.N))

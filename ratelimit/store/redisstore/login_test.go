@@ -23,11 +23,11 @@ func TestAuth(t *testing.T) {
 		Password: secret, Users: []string{"alice on >wonder:land ~* +@all", "bob on >plain ~* +incrby"},
 	})
 	for auth, good := range map[string]bool{
-		secret:               true, // may also be read as a user with a password
+		secret:               true, // also has the form of a user with a password
 		":" + secret:         true,
 		"default:" + secret:  true,
 		"alice:wonder:land":  true,
-		"bob:plain":          true, // who may not even ask whether the server is there
+		"bob:plain":          true, // who may not send PING
 		"":                   false,
 		"s3c":                false,
 		"wonder:land":        false,
@@ -65,13 +65,13 @@ func TestTLSIsVerified(t *testing.T) {
 			bad := good.Clone()
 			config(bad)
 			store := open(t, server.Addr, &redisstore.Options{TLS: bad, Timeout: 5 * time.Second})
-			require.Error(t, bounded(t, store.Ping))
+			require.Error(t, withinTestTimeout(t, store.Ping))
 		})
 	}
 	_, port, _ := strings.Cut(server.Addr, ":")
 	store := open(t, "localhost:"+port, &redisstore.Options{TLS: good})
 	require.NoError(t, store.Ping(t.Context()))
-	for range 5 { // connections that were idle, with all that TLS sends in between
+	for range 5 { // on a connection that was idle, with what TLS sends in between
 		require.NoError(t, store.Ping(t.Context()))
 	}
 	require.EqualValues(t, 1, store.Stats().Total)
@@ -86,7 +86,7 @@ func TestWaitReady(t *testing.T) {
 	go func() { ready <- store.WaitReady(ctx, &redisstore.Backoff{Initial: time.Hour}) }()
 	cancel()
 	require.ErrorIs(t, <-ready, context.Canceled)
-	require.Eventually(t, store.Idle, forever, time.Millisecond, "the attempt that was given up has ended")
+	require.Eventually(t, store.Idle, testTimeout, time.Millisecond, "the abandoned attempt has ended")
 
 	go func() {
 		ready <- store.WaitReady(t.Context(), &redisstore.Backoff{Initial: time.Millisecond, Max: 5 * time.Millisecond})
@@ -96,14 +96,13 @@ func TestWaitReady(t *testing.T) {
 	require.EqualValues(t, 1, store.Stats().Active)
 }
 
-// TestWaitReadyGivesUp has a clock of its own, so that there is always time for an
-// attempt.
+// TestWaitReadyGivesUp uses a fake clock, so that there is always time for an attempt.
 func TestWaitReadyGivesUp(t *testing.T) {
 	for what, b := range map[string]redisstore.Backoff{
-		"short waits":                     {Initial: time.Millisecond, Max: 5 * time.Millisecond},
-		"longer waits than there is time": {Initial: time.Hour, Max: 2 * time.Hour},
-		"no waits given":                  {},
-		"negative waits":                  {Initial: -4, Max: -time.Hour},
+		"short waits":                  {Initial: time.Millisecond, Max: 5 * time.Millisecond},
+		"waits longer than MaxElapsed": {Initial: time.Hour, Max: 2 * time.Hour},
+		"no waits given":               {},
+		"negative waits":               {Initial: -4, Max: -time.Hour},
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -111,7 +110,7 @@ func TestWaitReadyGivesUp(t *testing.T) {
 				store := open(t, "192.0.2.1:6379", &redisstore.Options{
 					Log: slog.New(slog.NewTextHandler(&log, nil)),
 					Dial: func(context.Context, string, string) (net.Conn, error) {
-						return nil, errors.New("nobody is there")
+						return nil, errors.New("no server")
 					},
 				})
 				b.MaxElapsed = 50 * time.Millisecond
@@ -119,7 +118,7 @@ func TestWaitReadyGivesUp(t *testing.T) {
 				err := store.WaitReady(t.Context(), &b)
 				require.Equal(t, b.MaxElapsed, time.Since(begin))
 				require.ErrorContains(t, err, "has not responded for 50ms")
-				require.ErrorContains(t, err, "connecting to 192.0.2.1:6379: nobody is there")
+				require.ErrorContains(t, err, "connecting to 192.0.2.1:6379: no server")
 				synctest.Wait()
 				require.Contains(t, log.String(), "waiting for the store")
 			})
@@ -127,12 +126,12 @@ func TestWaitReadyGivesUp(t *testing.T) {
 	}
 }
 
-func TestOptionsThatAreNoGood(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	_, err := redisstore.New("localhost:6379", &redisstore.Options{
 		PoolSize: -1, OnEmpty: 9, Timeout: -1, PipelineWindow: time.Hour, Parallelism: -1, MaxWaiting: -1,
 	})
 	for _, name := range []string{"PoolSize -1", "OnEmpty 9", "Timeout -1ns", "PipelineWindow 1h", "Parallelism -1", "MaxWaiting -1"} {
-		require.ErrorContains(t, err, name, "all of them are named at once")
+		require.ErrorContains(t, err, name, "all of them are reported at once")
 	}
 	for _, addr := range []string{"", "localhost", ":6379", "localhost:", "a:b:c", "redis://x:1/0x:1"} {
 		_, err := redisstore.New(addr, nil)
@@ -140,7 +139,7 @@ func TestOptionsThatAreNoGood(t *testing.T) {
 	}
 	_, err = redisstore.New("redis://user:s3cret@localhost:6379", nil)
 	require.ErrorContains(t, err, `"***@localhost:6379": must be host:port`)
-	require.NotContains(t, err.Error(), "s3cret", "what stands before an @ may be a password")
+	require.NotContains(t, err.Error(), "s3cret", "the text before an @ may be a password")
 	_, err = redisstore.NewCluster(nil, nil)
 	require.ErrorContains(t, err, "no servers")
 	_, err = redisstore.NewCluster([]string{"a:1", "b"}, nil)

@@ -12,25 +12,26 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/breaker"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
 
-// stuckConn reads nothing while it is stuck.
-type stuckConn struct {
+// blockedConn reads nothing while it is blocked.
+type blockedConn struct {
 	net.Conn
 	stuck *atomic.Pointer[chan struct{}]
 }
 
-func (c stuckConn) Read(p []byte) (int, error) {
+func (c blockedConn) Read(p []byte) (int, error) {
 	if gate := c.stuck.Load(); gate != nil {
 		<-*gate
 	}
 	return c.Conn.Read(p)
 }
 
-// exhausted is a store whose first connection, the only one unless PoolSize is set, is in
-// use by a call that is under way until release. Others that it may open work.
-func exhausted(t *testing.T, opts redisstore.Options) (store *redisstore.Store, release func()) {
+// poolInUse returns a store whose first connection, the only one unless PoolSize is set,
+// is used by a call until release is called. Further connections work.
+func poolInUse(t *testing.T, opts redisstore.Options) (store *redisstore.Store, release func()) {
 	t.Helper()
 	var stuck atomic.Pointer[chan struct{}]
 	var dialled atomic.Int32
@@ -40,10 +41,10 @@ func exhausted(t *testing.T, opts redisstore.Options) (store *redisstore.Store, 
 		if dialled.Add(1) > 1 {
 			return conn, err
 		}
-		return stuckConn{conn, &stuck}, err
+		return blockedConn{conn, &stuck}, err
 	}
 	store = open(t, redistest.Start(t, nil).Addr, &opts)
-	rest(t, store)
+	waitIdle(t, store)
 	gate := make(chan struct{})
 	stuck.Store(&gate)
 	first := make(chan error, 1)
@@ -54,32 +55,61 @@ func exhausted(t *testing.T, opts redisstore.Options) (store *redisstore.Store, 
 		require.NoError(t, <-first)
 	})
 	t.Cleanup(release)
-	require.Eventually(t, store.OneRunning, forever, time.Millisecond)
+	require.Eventually(t, store.OneRunning, testTimeout, time.Millisecond)
 	return store, release
 }
 
-const forLong = 5 * time.Minute // longer than forever
+const longTimeout = 5 * time.Minute // longer than testTimeout
 
-func TestPoolThatIsEmptyFails(t *testing.T) {
+func TestPoolOnEmptyFail(t *testing.T) {
 	const wait = 50 * time.Millisecond
-	store, release := exhausted(t, redisstore.Options{OnEmpty: redisstore.Fail, OnEmptyWait: wait, Timeout: forLong})
+	store, release := poolInUse(t, redisstore.Options{OnEmpty: redisstore.Fail, OnEmptyWait: wait, Timeout: longTimeout})
 	begin := time.Now()
-	err := bounded(t, func(ctx context.Context) error { return store.Add(ctx, []ratelimit.Hit{hit("second", 1)}) })
+	err := withinTestTimeout(t, func(ctx context.Context) error { return store.Add(ctx, []ratelimit.Hit{hit("second", 1)}) })
 	require.ErrorIs(t, err, redisstore.ErrPoolEmpty)
 	require.GreaterOrEqual(t, time.Since(begin), wait)
 	require.EqualValues(t, 1, store.Stats().Total, "no connection is opened")
 	release()
-	require.EqualValues(t, 1, add(t, store, hit("second", 1)), "the call that failed was not counted")
+	require.EqualValues(t, 1, add(t, store, hit("second", 1)), "the failed call was not counted")
 }
 
-func TestPoolThatIsEmptyFailsAtOnce(t *testing.T) {
-	store, _ := exhausted(t, redisstore.Options{OnEmpty: redisstore.Fail, OnEmptyWait: redisstore.NoWait, Timeout: forLong})
-	require.ErrorIs(t, bounded(t, store.Ping), redisstore.ErrPoolEmpty)
+// TestOverloadDoesNotOpenBreaker makes more calls than a healthy server's connections and
+// queue can take.
+func TestOverloadDoesNotOpenBreaker(t *testing.T) {
+	for what, c := range map[string]struct {
+		opts redisstore.Options
+		want error
+	}{
+		"pool empty": {redisstore.Options{OnEmpty: redisstore.Fail, OnEmptyWait: redisstore.NoWait, Timeout: longTimeout}, redisstore.ErrPoolEmpty},
+		"queue full": {redisstore.Options{OnEmpty: redisstore.Wait, MaxWaiting: 1, Timeout: longTimeout}, redisstore.ErrBusy},
+	} {
+		t.Run(what, func(t *testing.T) {
+			store, release := poolInUse(t, c.opts)
+			b := breaker.New(store, &breaker.Options{Failures: 1})
+			waiting := make(chan error, 1)
+			if c.want == redisstore.ErrBusy {
+				go func() { waiting <- store.Ping(context.Background()) }()
+				require.Eventually(t, func() bool { return store.Waiting() == 1 }, testTimeout, time.Millisecond)
+			}
+			for range 3 {
+				err := withinTestTimeout(t, func(ctx context.Context) error { return b.Store().Add(ctx, []ratelimit.Hit{hit("x", 1)}) })
+				require.ErrorIs(t, err, c.want)
+				require.ErrorIs(t, err, ratelimit.ErrOverloaded)
+			}
+			require.Equal(t, breaker.Closed, b.State())
+			release()
+		})
+	}
 }
 
-func TestPoolThatIsEmptyCreates(t *testing.T) {
+func TestPoolOnEmptyFailNoWait(t *testing.T) {
+	store, _ := poolInUse(t, redisstore.Options{OnEmpty: redisstore.Fail, OnEmptyWait: redisstore.NoWait, Timeout: longTimeout})
+	require.ErrorIs(t, withinTestTimeout(t, store.Ping), redisstore.ErrPoolEmpty)
+}
+
+func TestPoolOnEmptyCreate(t *testing.T) {
 	const wait = 50 * time.Millisecond
-	store, release := exhausted(t, redisstore.Options{OnEmpty: redisstore.Create, OnEmptyWait: wait, Timeout: forLong})
+	store, release := poolInUse(t, redisstore.Options{OnEmpty: redisstore.Create, OnEmptyWait: wait, Timeout: longTimeout})
 	for want := range uint64(3) {
 		begin := time.Now()
 		require.Equal(t, want+1, add(t, store, hit("second", 1)))
@@ -88,15 +118,15 @@ func TestPoolThatIsEmptyCreates(t *testing.T) {
 	}
 	release()
 	require.EqualValues(t, 4, add(t, store, hit("second", 1)))
-	require.Eventually(t, store.Idle, forever, time.Millisecond)
+	require.Eventually(t, store.Idle, testTimeout, time.Millisecond)
 	require.Equal(t, redisstore.Stats{Active: 1, Total: 2, Closed: 1}, store.Stats(), "no more connections than PoolSize are kept")
 }
 
-func TestPoolThatIsEmptyWaits(t *testing.T) {
-	store, release := exhausted(t, redisstore.Options{OnEmpty: redisstore.Wait, OnEmptyWait: time.Nanosecond, Timeout: forLong})
+func TestPoolOnEmptyWait(t *testing.T) {
+	store, release := poolInUse(t, redisstore.Options{OnEmpty: redisstore.Wait, OnEmptyWait: time.Nanosecond, Timeout: longTimeout})
 	second := make(chan error, 1)
 	go func() { second <- store.Add(context.Background(), []ratelimit.Hit{hit("second", 1)}) }()
-	require.Eventually(t, func() bool { return store.Waiting() == 1 }, forever, time.Millisecond)
+	require.Eventually(t, func() bool { return store.Waiting() == 1 }, testTimeout, time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, store.Ping(ctx), context.DeadlineExceeded, "as long as the call may last")
@@ -105,20 +135,20 @@ func TestPoolThatIsEmptyWaits(t *testing.T) {
 	require.EqualValues(t, 1, store.Stats().Total)
 }
 
-func TestPoolThatStaysEmptyTimesOut(t *testing.T) {
+func TestPoolTimeout(t *testing.T) {
 	for _, onEmpty := range []redisstore.OnEmpty{redisstore.Create, redisstore.Fail, redisstore.Wait} {
 		server := redistest.Start(t, nil)
 		store := open(t, server.Addr, &redisstore.Options{
-			PoolSize: 1, OnEmpty: onEmpty, OnEmptyWait: forLong, Timeout: 200 * time.Millisecond,
+			PoolSize: 1, OnEmpty: onEmpty, OnEmptyWait: longTimeout, Timeout: 200 * time.Millisecond,
 		})
-		// More than one attempt, where connecting takes longer than the timeout.
+		// Retried, because connecting may take longer than the timeout.
 		require.NoError(t, store.WaitReady(t.Context(), &redisstore.Backoff{Initial: time.Millisecond}))
 		server.Freeze()
 		var all sync.WaitGroup
 		for range 5 {
 			all.Go(func() {
-				if err := bounded(t, store.Ping); err == nil {
-					t.Error("a server that has stopped has answered")
+				if err := withinTestTimeout(t, store.Ping); err == nil {
+					t.Error("a frozen server has replied")
 				}
 			})
 		}
@@ -127,9 +157,9 @@ func TestPoolThatStaysEmptyTimesOut(t *testing.T) {
 	}
 }
 
-func TestStuckConnectionHoldsUpItsOwnCallsOnly(t *testing.T) {
-	// With a pool of two the next connection is not one beyond it.
-	store, _ := exhausted(t, redisstore.Options{PoolSize: 2, OnEmpty: redisstore.Fail, OnEmptyWait: forLong, Timeout: forLong})
-	require.NoError(t, bounded(t, store.Ping))
+func TestBlockedConnectionDelaysOnlyItsCalls(t *testing.T) {
+	// With a pool of two the next connection is not an extra one.
+	store, _ := poolInUse(t, redisstore.Options{PoolSize: 2, OnEmpty: redisstore.Fail, OnEmptyWait: longTimeout, Timeout: longTimeout})
+	require.NoError(t, withinTestTimeout(t, store.Ping))
 	require.EqualValues(t, 2, store.Stats().Active)
 }

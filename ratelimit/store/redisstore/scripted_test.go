@@ -20,9 +20,10 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
 
-// scripted connects to a server that answers each command as it is told, for what
-// real ones can't be brought to say. Other commands are errors.
-func scripted(answer func(command string) string) net.Conn {
+// scriptedServer connects to a server with scripted replies, for situations that are hard
+// to create with real ones. An empty reply stands for an error, and "close" for none: the
+// server reads what it was sent and closes the connection.
+func scriptedServer(reply func(command string) string) net.Conn {
 	ours, theirs := net.Pipe()
 	go func() {
 		defer func() { _ = theirs.Close() }()
@@ -31,8 +32,11 @@ func scripted(answer func(command string) string) net.Conn {
 			if err != nil {
 				return
 			}
-			text := answer(command)
-			if text == "" {
+			text := reply(command)
+			switch text {
+			case "close":
+				return
+			case "":
 				text = "-ERR unknown command"
 			}
 			if _, err := io.WriteString(theirs, text+"\r\n"); err != nil {
@@ -43,7 +47,7 @@ func scripted(answer func(command string) string) net.Conn {
 	return ours
 }
 
-// readCommand is the words of a command, with blanks between them.
+// readCommand returns the words of a command, separated by spaces.
 func readCommand(r *bufio.Reader) (string, error) {
 	count, err := readNumber(r, '*')
 	if err != nil {
@@ -72,7 +76,7 @@ func readNumber(r *bufio.Reader, kind byte) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(line[1:]))
 }
 
-// bulk is texts as the server sends a list of them.
+// bulk encodes a list of strings.
 func bulk(texts ...string) string {
 	list := fmt.Sprintf("*%d", len(texts))
 	for _, text := range texts {
@@ -81,10 +85,10 @@ func bulk(texts ...string) string {
 	return list
 }
 
-// TestMasterThatChangesAtTheStart has the master change before a sentinel has been
-// looked at for the first time since the store connected. The old master goes on as if
-// nothing had happened, so there is no answer that tells.
-func TestMasterThatChangesAtTheStart(t *testing.T) {
+// TestMasterChangesUnnoticed changes the master before the store has asked a sentinel for
+// the first time since it connected. The old master continues to accept writes, so no reply
+// shows the change.
+func TestMasterChangesUnnoticed(t *testing.T) {
 	t.Parallel()
 	before, after := redistest.Start(t, nil), redistest.Start(t, nil)
 	var master atomic.Pointer[redistest.Server]
@@ -94,7 +98,7 @@ func TestMasterThatChangesAtTheStart(t *testing.T) {
 			if addr != "sentinel:1" {
 				return new(net.Dialer).DialContext(ctx, network, addr)
 			}
-			return scripted(func(command string) string {
+			return scriptedServer(func(command string) string {
 				switch command {
 				case "ping":
 					return "+PONG"
@@ -108,28 +112,28 @@ func TestMasterThatChangesAtTheStart(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	h := hit(name(), 1)
+	h := hit(uniqueName(), 1)
 	require.EqualValues(t, 1, add(t, store, h))
 	master.Store(after)
 	client := after.Client()
 	require.Eventually(t, func() bool {
 		return store.Add(t.Context(), []ratelimit.Hit{h}) == nil && client.Exists(t.Context(), string(h.Key)).Val() == 1
-	}, forever, 20*time.Millisecond, "calls go to the new master")
+	}, testTimeout, 20*time.Millisecond, "calls go to the new master")
 }
 
-// TestRedirectionWithoutAFullAddress is about what nodes say that do not know their own
-// address, and those with one of IPv6.
-func TestRedirectionWithoutAFullAddress(t *testing.T) {
+// TestIncompleteRedirectAddress covers redirections by servers that do not know their own
+// address, and by those with an IPv6 address.
+func TestIncompleteRedirectAddress(t *testing.T) {
 	server := redistest.Start(t, nil)
 	for _, addr := range []string{":7002", "?:7002", "::1:7002", "[::1]:7002"} {
 		t.Run(addr, func(t *testing.T) {
-			var asked atomic.Int32
+			var queries atomic.Int32
 			node := func(command string) string {
 				switch word, _, _ := strings.Cut(command, " "); word {
 				case "ping":
 					return "+PONG"
-				case "cluster": // slots: the next answer knows of the move
-					owner := 7001 + min(asked.Add(1)-1, 1)
+				case "cluster": // slots: the next reply includes the move
+					owner := 7001 + min(queries.Add(1)-1, 1)
 					return fmt.Sprintf("*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$0\r\n\r\n:%d\r\n$2\r\nid", owner)
 				case "set", "incrby", "pexpire":
 					return "-MOVED 1 " + addr
@@ -140,31 +144,30 @@ func TestRedirectionWithoutAFullAddress(t *testing.T) {
 				Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 					switch addr {
 					case "[::1]:7001":
-						return scripted(node), nil
+						return scriptedServer(node), nil
 					case "[::1]:7002":
 						return new(net.Dialer).DialContext(ctx, network, server.Addr)
 					}
-					return nil, fmt.Errorf("nobody is at %q", addr)
+					return nil, fmt.Errorf("no server at %q", addr)
 				},
 			})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, store.Close()) })
-			require.EqualValues(t, 1, add(t, store, hit(name(), 1)))
+			require.EqualValues(t, 1, add(t, store, hit(uniqueName(), 1)))
 		})
 	}
 }
 
-// TestCounterThatWasLostWhileItsSlotMoves has the node that is taking the slot over lose
-// a counter that has an expiry: it is asked for another, and does that only when told that
-// it is meant.
-func TestCounterThatWasLostWhileItsSlotMoves(t *testing.T) {
+// TestCounterLostWhileSlotMoves loses a counter that has an expiry on the server that is
+// importing its slot: the expiry is set again, with ASKING before it.
+func TestCounterLostWhileSlotMoves(t *testing.T) {
 	var mu sync.Mutex
-	var heard []string
+	var commands []string
 	old := func(command string) string {
 		switch word, _, _ := strings.Cut(command, " "); word {
 		case "ping":
 			return "+PONG"
-		case "cluster": // slots: the other has only the last
+		case "cluster": // slots: the other server has only the last
 			return "*2\r\n*3\r\n:0\r\n:16382\r\n*3\r\n$3\r\nold\r\n:1\r\n$1\r\nx\r\n" +
 				"*3\r\n:16383\r\n:16383\r\n*3\r\n$3\r\nnew\r\n:1\r\n$1\r\ny"
 		case "set", "incrby", "pexpire":
@@ -180,17 +183,17 @@ func TestCounterThatWasLostWhileItsSlotMoves(t *testing.T) {
 		case "ping":
 			return "+PONG"
 		case "asking", "set":
-			heard = append(heard, word)
+			commands = append(commands, word)
 			return "+OK"
 		case "incrby", "pexpire":
-			heard = append(heard, word)
+			commands = append(commands, word)
 			return ":1"
 		}
 		return ""
 	}
 	store, err := redisstore.NewCluster([]string{"old:1"}, &redisstore.Options{
 		Dial: func(_ context.Context, _, addr string) (net.Conn, error) {
-			return scripted(map[string]func(string) string{"old:1": old, "new:1": taking}[addr]), nil
+			return scriptedServer(map[string]func(string) string{"old:1": old, "new:1": taking}[addr]), nil
 		},
 	})
 	require.NoError(t, err)
@@ -201,10 +204,82 @@ func TestCounterThatWasLostWhileItsSlotMoves(t *testing.T) {
 		require.EqualValues(t, 1, add(t, store, h))
 	}
 	mu.Lock()
-	heard = nil
+	commands = nil
 	mu.Unlock()
 	require.EqualValues(t, 1, add(t, store, h))
 	mu.Lock()
 	defer mu.Unlock()
-	require.Equal(t, []string{"asking", "incrby", "asking", "pexpire"}, heard)
+	require.Equal(t, []string{"asking", "incrby", "asking", "pexpire"}, commands)
+}
+
+// TestProxy uses a server that knows the commands of the reference service only, and
+// closes connections on HELLO and MULTI, as twemproxy does.
+func TestProxy(t *testing.T) {
+	counters := make(map[string]int64)
+	var expiries atomic.Int32
+	proxy := func(command string) string {
+		words := strings.Split(command, " ")
+		switch words[0] {
+		case "hello", "multi":
+			t.Errorf("%s was sent", words[0])
+		case "incrby":
+			n, _ := strconv.ParseInt(words[2], 10, 64)
+			counters[words[1]] += n
+			return fmt.Sprintf(":%d", counters[words[1]])
+		case "pexpire":
+			expiries.Add(1)
+			return ":1"
+		case "get":
+			text := strconv.FormatInt(counters[words[1]], 10)
+			return fmt.Sprintf("$%d\r\n%s", len(text), text)
+		}
+		return ""
+	}
+	opts := oneConnection()
+	opts.Dial = func(context.Context, string, string) (net.Conn, error) { return scriptedServer(proxy), nil }
+	store := open(t, "proxy:1", opts)
+	h := hit(uniqueName(), 60)
+	for want := uint64(60); want <= 180; want += 60 {
+		require.Equal(t, want, add(t, store, h))
+	}
+	require.EqualValues(t, 2, expiries.Load(), "once, and again after a connection was opened")
+
+	other := hit(uniqueName(), 60)
+	for i, want := range []uint64{60, 120} { // the second exceeds the limit of 100 and is added alone
+		hits := []ratelimit.Hit{other, hit("within-limit", 1)}
+		require.NoError(t, store.AddUnlessOver(t.Context(), hits))
+		require.Equal(t, want, hits[0].Count, i)
+		require.EqualValues(t, 1, hits[1].Count)
+	}
+}
+
+// TestClusterCountsOnce breaks the connection to a server of a cluster between its first
+// reply, which is one that the library would try again, and the others.
+func TestClusterCountsOnce(t *testing.T) {
+	for what, reply := range map[string]string{"broken connection": "close", "retryable reply": "-TRYAGAIN later"} {
+		t.Run(what, func(t *testing.T) {
+			var added atomic.Int32
+			server := func(command string) string {
+				switch word, _, _ := strings.Cut(command, " "); word {
+				case "cluster":
+					return "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$6\r\nserver\r\n:1\r\n$1\r\nx"
+				case "set":
+					return reply
+				case "incrby":
+					return fmt.Sprintf(":%d", added.Add(1))
+				case "pexpire":
+					return ":1"
+				}
+				return ""
+			}
+			store, err := redisstore.NewCluster([]string{"server:1"}, &redisstore.Options{
+				Dial: func(context.Context, string, string) (net.Conn, error) { return scriptedServer(server), nil },
+			})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, store.Close()) })
+			err = store.Add(t.Context(), []ratelimit.Hit{hit(uniqueName(), 1)})
+			require.Equal(t, reply == "close", err != nil)
+			require.LessOrEqual(t, added.Load(), int32(1))
+		})
+	}
 }

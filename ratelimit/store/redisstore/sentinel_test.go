@@ -36,7 +36,7 @@ func TestSentinel(t *testing.T) {
 	require.NoError(t, wrong.Close())
 
 	s.Processes[0].Kill()
-	s.Processes = s.Processes[1:] // two are enough to agree
+	s.Processes = s.Processes[1:] // two are a majority
 	t.Run("one sentinel is gone", func(t *testing.T) {
 		require.NoError(t, openSentinel(t, s, opts).Ping(t.Context()))
 	})
@@ -50,18 +50,18 @@ func TestSentinel(t *testing.T) {
 	})
 }
 
-// failover has callers count while the master changes. Those that fail in between may
-// have been counted or not; a write that the old master acknowledged last may be lost,
-// for it is copied after that. Nothing may be counted twice.
+// failover counts while the master changes. Calls that fail in between may have been
+// counted or not, and the last writes of the old master may be lost, because replication is
+// asynchronous. Nothing may be counted twice.
 func failover(t *testing.T, s *redistest.Sentinels, store *redisstore.Store, change func()) {
-	h := hit(name(), 1)
-	l := begin(t, store, h)
+	h := hit(uniqueName(), 1)
+	l := startLoad(t, store, h)
 	l.progress()
 	change()
 	l.progress()
 	l.end()
-	l.atMost(value(t, s.Master(), h), "calls go to the new master")
-	mortal(t, s.Master().Client())
+	l.atMost(counterValue(t, s.Master(), h), "calls go to the new master")
+	requireExpiries(t, s.Master().Client())
 }
 
 func TestSentinelWithTLS(t *testing.T) {
@@ -69,13 +69,13 @@ func TestSentinelWithTLS(t *testing.T) {
 	s := redistest.StartSentinel(t, &redistest.Options{TLS: true, Password: "data"}, "watch")
 	opts := &redisstore.Options{Auth: "data", SentinelAuth: "watch", TLS: s.Servers[0].ClientTLS(), Timeout: 30 * time.Second}
 	store := openSentinel(t, s, opts)
-	h := hit(name(), 1)
+	h := hit(uniqueName(), 1)
 	require.EqualValues(t, 1, add(t, store, h))
 	s.Failover()
-	l := begin(t, store, h)
+	l := startLoad(t, store, h)
 	l.progress()
 	l.end()
-	require.Positive(t, value(t, s.Master(), h))
+	require.Positive(t, counterValue(t, s.Master(), h))
 
 	stranger := *opts
 	stranger.TLS = stranger.TLS.Clone()
@@ -86,7 +86,7 @@ func TestSentinelWithTLS(t *testing.T) {
 		o.Timeout = time.Second
 		other, err := redisstore.NewSentinel(s.Name, s.Addrs, o)
 		require.NoError(t, err)
-		require.ErrorContains(t, bounded(t, other.Ping), "no sentinel knows the master", what)
+		require.ErrorContains(t, withinTestTimeout(t, other.Ping), "no sentinel knows the master", what)
 		require.NoError(t, other.Close())
 	}
 }

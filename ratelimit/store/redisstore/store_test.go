@@ -13,7 +13,7 @@ import (
 
 var _ ratelimit.ConditionalStore = (*redisstore.Store)(nil)
 
-// contract is what Redis can't do of the contract: nothing, but it stops at 1<<63-1.
+// contract returns the options for Redis: a counter stops at 1<<63-1.
 func contract() *storetest.Options { return &storetest.Options{MaxCount: math.MaxInt64} }
 
 func TestStore(t *testing.T) {

@@ -15,37 +15,37 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
 
-// alone is options for one connection, so that calls have to wait for each other.
-func alone() *redisstore.Options {
+// oneConnection returns options with which calls have to wait for each other.
+func oneConnection() *redisstore.Options {
 	return &redisstore.Options{PoolSize: 1, OnEmpty: redisstore.Wait, Timeout: 30 * time.Second}
 }
 
-// rest has the store open a connection and returns when it has nothing to do.
-func rest(t *testing.T, store *redisstore.Store) {
+// waitIdle opens a connection and returns when the store has nothing to do.
+func waitIdle(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	require.NoError(t, store.Ping(t.Context()))
-	require.Eventually(t, store.Idle, forever, time.Millisecond)
+	require.Eventually(t, store.Idle, testTimeout, time.Millisecond)
 }
 
-// stalled is a store with a call under way to a server that has stopped.
-func stalled(t *testing.T, server *redistest.Server, opts *redisstore.Options) (store *redisstore.Store, first chan error) {
+// frozenServerStore returns a store with a running call to a server that is frozen.
+func frozenServerStore(t *testing.T, server *redistest.Server, opts *redisstore.Options) (store *redisstore.Store, first chan error) {
 	t.Helper()
 	store = open(t, server.Addr, opts)
-	rest(t, store)
+	waitIdle(t, store)
 	server.Freeze()
 	t.Cleanup(server.Thaw)
 	first = make(chan error, 1)
 	go func() { first <- store.Add(context.Background(), []ratelimit.Hit{hit("first", 1)}) }()
-	require.Eventually(t, store.OneRunning, forever, time.Millisecond)
+	require.Eventually(t, store.OneRunning, testTimeout, time.Millisecond)
 	return store, first
 }
 
-func TestHitsInFlightBecomeOneCommand(t *testing.T) {
+func TestHitsAreMerged(t *testing.T) {
 	server := redistest.Start(t, nil)
-	store, first := stalled(t, server, alone())
+	store, first := frozenServerStore(t, server, oneConnection())
 	const callers = 50
 	counts := make([]uint64, callers)
-	key := name()
+	key := uniqueName()
 	var all sync.WaitGroup
 	for i := range callers {
 		all.Go(func() {
@@ -54,32 +54,32 @@ func TestHitsInFlightBecomeOneCommand(t *testing.T) {
 				t.Error(err)
 			}
 			if hits[0].Count != hits[2].Count {
-				t.Errorf("a call has counted %d and reads %d", hits[0].Count, hits[2].Count)
+				t.Errorf("a call added to get %d, and read %d", hits[0].Count, hits[2].Count)
 			}
 			counts[i] = hits[0].Count
 		})
 	}
-	require.Eventually(t, func() bool { return store.Waiting() == callers }, forever, time.Millisecond)
+	require.Eventually(t, func() bool { return store.Waiting() == callers }, testTimeout, time.Millisecond)
 	server.Thaw()
 	all.Wait()
 	require.NoError(t, <-first)
 
 	slices.Sort(counts)
 	for i, count := range counts {
-		require.EqualValues(t, 2*(i+1), count, "each caller has the count that it would have had alone")
+		require.EqualValues(t, 2*(i+1), count, "each caller gets the count that it would have got alone")
 	}
 	client := server.Client()
-	require.Equal(t, 3, calls(t, client, "incrby"), "one for the first call, and one for each of the two counters")
+	require.Equal(t, 3, commandCalls(t, client, "incrby"), "one for the first call, and one for each of the two counters")
 	require.Equal(t, "100", client.Get(t.Context(), string(hit(key, 0).Key)).Val())
 }
 
-func TestCallThatIsGivenUpWhileItWaitsIsNotMade(t *testing.T) {
+func TestAbandonedWaitingCallIsNotCounted(t *testing.T) {
 	server := redistest.Start(t, nil)
-	store, first := stalled(t, server, alone())
+	store, first := frozenServerStore(t, server, oneConnection())
 	ctx, cancel := context.WithCancel(t.Context())
 	cause := make(chan error, 1)
 	go func() { cause <- store.Add(ctx, []ratelimit.Hit{hit("given up", 1)}) }()
-	require.Eventually(t, func() bool { return store.Waiting() == 1 }, forever, time.Millisecond)
+	require.Eventually(t, func() bool { return store.Waiting() == 1 }, testTimeout, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-cause, context.Canceled)
 
@@ -87,43 +87,43 @@ func TestCallThatIsGivenUpWhileItWaitsIsNotMade(t *testing.T) {
 	go func() { patient <- store.Add(context.Background(), []ratelimit.Hit{hit("patient", 1)}) }()
 	server.Thaw()
 	require.NoError(t, <-first)
-	require.NoError(t, <-patient, "the others of the batch are not held up")
+	require.NoError(t, <-patient, "the other calls of the batch are not delayed")
 	require.Zero(t, add(t, store, hit("given up", 0)))
 }
 
-func TestCallThatIsGivenUpOneRunningIsCountedOnce(t *testing.T) {
+func TestAbandonedRunningCallIsCountedOnce(t *testing.T) {
 	server := redistest.Start(t, nil)
-	store := open(t, server.Addr, alone())
-	rest(t, store)
+	store := open(t, server.Addr, oneConnection())
+	waitIdle(t, store)
 	server.Freeze()
 	defer server.Thaw()
 	ctx, cancel := context.WithCancel(t.Context())
 	given := make(chan error, 1)
 	go func() { given <- store.Add(ctx, []ratelimit.Hit{hit("once", 1)}) }()
-	require.Eventually(t, store.OneRunning, forever, time.Millisecond)
+	require.Eventually(t, store.OneRunning, testTimeout, time.Millisecond)
 	cancel()
-	require.ErrorIs(t, <-given, context.Canceled, "a caller that gives up has its goroutine back at once")
+	require.ErrorIs(t, <-given, context.Canceled, "a caller that gives up returns at once")
 	server.Thaw()
 	require.EqualValues(t, 2, add(t, store, hit("once", 1)))
 }
 
-func TestCallsThatWaitAreBounded(t *testing.T) {
+func TestMaxWaiting(t *testing.T) {
 	server := redistest.Start(t, nil)
-	opts := alone()
+	opts := oneConnection()
 	opts.MaxWaiting = 3
-	store, _ := stalled(t, server, opts)
+	store, _ := frozenServerStore(t, server, opts)
 	var all sync.WaitGroup
 	defer all.Wait()
 	for store.Waiting() < 3 {
 		before := store.Waiting()
 		all.Go(func() { _ = store.Ping(context.Background()) })
-		require.Eventually(t, func() bool { return store.Waiting() > before }, forever, time.Millisecond)
+		require.Eventually(t, func() bool { return store.Waiting() > before }, testTimeout, time.Millisecond)
 	}
 	require.ErrorIs(t, store.Ping(t.Context()), redisstore.ErrBusy)
 	server.Thaw()
 }
 
-func TestOneCounterThatIsNoneDoesNotHurtTheOthers(t *testing.T) {
+func TestKeyThatIsNotACounter(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store := open(t, server.Addr, nil)
 	bad := hit("list", 1)
@@ -154,11 +154,11 @@ func TestOneCounterThatIsNoneDoesNotHurtTheOthers(t *testing.T) {
 	}
 }
 
-// TestManyInstances has fifty of them ask for more than the limit of one counter.
+// TestManyInstances counts more than the limit of one counter from fifty instances.
 func TestManyInstances(t *testing.T) {
 	server := redistest.Start(t, nil)
 	const instances, callers, each, limit = 50, 4, 10, 777
-	key := name()
+	key := uniqueName()
 	var admitted, all atomic.Int64
 	var group sync.WaitGroup
 	for range instances {
