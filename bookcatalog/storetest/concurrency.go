@@ -1,7 +1,7 @@
 package storetest
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -10,144 +10,108 @@ import (
 )
 
 const (
-	callers   = 8
-	callsEach = 25
+	callers = 8
+	calls   = 25 // of each caller
 )
 
 func concurrencyCases() []Case {
-	return []Case{
-		{"concurrency/one isbn", "of two who add the same book at once exactly one may succeed", checkOneISBN},
-		{"concurrency/no lost change", "a change that is overwritten unseen is work that somebody loses", checkNoLostChange},
-		{"concurrency/one delete", "only one of two can have removed a book", checkOneDelete},
-		{"concurrency/readers", "a reader must see each book whole, before a change or after it", checkReaders},
+	cases := []Case{
+		{"concurrency/one isbn", "of those who add the same book at once exactly one may succeed", func(f *fixture) {
+			f.succeed(bookcatalog.Conflict, func(caller, i int) error {
+				return f.store.Create(f.ctx, withISBN(minimal(1+caller*calls+i, "x"), isbn(i)))
+			})
+		}},
+		{"concurrency/no lost update", "a change that overwrites another one unseen loses somebody's work", func(f *fixture) {
+			f.create(minimal(1, "counter"))
+			f.concurrently(func(_, _ int) {
+				err := error(bookcatalog.ErrStale)
+				for bookcatalog.KindOf(err) == bookcatalog.Stale {
+					b := f.get(id(1))
+					b.Pages++
+					b.Version++
+					err = f.store.Replace(f.ctx, b, b.Version-1)
+				}
+				must("replace", err)
+			})
+			if b := f.get(id(1)); b.Pages != callers*calls || b.Version != callers*calls+1 {
+				fail("after %d changes the number is %d and the version %d", callers*calls, b.Pages, b.Version)
+			}
+		}},
+		{"concurrency/one delete", "only one caller can have deleted a book", func(f *fixture) {
+			for n := range calls {
+				f.create(full(n))
+			}
+			f.succeed(bookcatalog.NotFound, func(_, i int) error { return f.store.Delete(f.ctx, id(i), 1) })
+		}},
+		{"concurrency/readers", "a reader must see a book before a change or after it, not in between", checkReaders},
 	}
+	for i, c := range cases {
+		cases[i].test = func(f *fixture) {
+			c.test(f)
+			f.reload()
+		}
+	}
+	return cases
 }
 
-// together runs f once per caller, all at the same time.
-func together(f func(caller int) error) error {
+// reload has the model take over the content of the store.
+func (f *fixture) reload() {
+	var err error
+	f.books, _, err = f.store.List(f.ctx, &bookcatalog.Query{})
+	must("list", err)
+}
+
+// concurrently has all callers make all calls at the same time.
+func (f *fixture) concurrently(call func(caller, i int)) {
 	errs := make([]error, callers)
-	var all sync.WaitGroup
+	var group sync.WaitGroup
 	start := make(chan struct{})
 	for c := range callers {
-		all.Go(func() {
+		group.Go(func() {
 			<-start
-			errs[c] = f(c)
+			errs[c] = failureOf(func() {
+				for i := range calls {
+					call(c, i)
+				}
+			})
 		})
 	}
 	close(start)
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	group.Wait()
+	must("concurrent callers", errors.Join(errs...))
 }
 
-func checkOneISBN(ctx context.Context, s bookcatalog.Store) error {
-	var added atomic.Int64
-	err := together(func(caller int) error {
-		for i := range callsEach {
-			err := s.Create(ctx, withISBN(plain(1+caller*callsEach+i, "x"), isbn(i)))
-			if err == nil {
-				added.Add(1)
-			} else if err := isKind("create", err, bookcatalog.Conflict); err != nil {
-				return err
-			}
+// succeed requires that each call succeeds for one caller, and that the others get an error.
+func (f *fixture) succeed(kind bookcatalog.ErrorKind, call func(caller, i int) error) {
+	var succeeded [calls]atomic.Int64
+	f.concurrently(func(caller, i int) {
+		if err := call(caller, i); err != nil {
+			requireKind("concurrent call", err, kind)
+		} else {
+			succeeded[i].Add(1)
 		}
-		return nil
 	})
-	if err == nil && added.Load() != callsEach {
-		err = fmt.Errorf("%d books were added with %d ISBNs", added.Load(), callsEach)
-	}
-	return err
-}
-
-// checkNoLostChange lets all callers count in the number of pages.
-func checkNoLostChange(ctx context.Context, s bookcatalog.Store) error {
-	if err := create(ctx, s, plain(1, "counter")); err != nil {
-		return err
-	}
-	err := together(func(int) error {
-		for range callsEach {
-			if err := count(ctx, s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	got, err := s.Get(ctx, id(1))
-	if err == nil && (got.Pages != callers*callsEach || got.Version != callers*callsEach+1) {
-		err = fmt.Errorf("after %d changes there are %d, and the version is %d", callers*callsEach, got.Pages, got.Version)
-	}
-	return err
-}
-
-// count adds one, and tries again as long as others come before.
-func count(ctx context.Context, s bookcatalog.Store) error {
-	for {
-		b, err := s.Get(ctx, id(1))
-		if err != nil {
-			return err
-		}
-		b.Pages++
-		b.Version++
-		if err = s.Replace(ctx, b, b.Version-1); bookcatalog.KindOf(err) != bookcatalog.Stale {
-			return err
+	for i := range succeeded {
+		if n := succeeded[i].Load(); n != 1 {
+			fail("%d of %d callers succeed; want one", n, callers)
 		}
 	}
 }
 
-func checkOneDelete(ctx context.Context, s bookcatalog.Store) error {
-	for n := range callsEach {
-		if err := create(ctx, s, full(n)); err != nil {
-			return err
+// checkReaders has one caller keep two fields equal, and the others compare them.
+func checkReaders(f *fixture) {
+	f.create(minimal(1, "0"))
+	f.concurrently(func(caller, i int) {
+		if caller == 0 {
+			b := at(minimal(1, fmt.Sprint(i+1)), int64(i+2))
+			b.Pages = i + 1
+			must("replace", f.store.Replace(f.ctx, b, b.Version-1))
+			return
 		}
-	}
-	var deleted atomic.Int64
-	err := together(func(int) error {
-		for n := range callsEach {
-			err := s.Delete(ctx, id(n), 1)
-			if err == nil {
-				deleted.Add(1)
-			} else if err := isKind("delete", err, bookcatalog.NotFound); err != nil {
-				return err
-			}
+		books, total, err := f.store.List(f.ctx, &bookcatalog.Query{})
+		must("list", err)
+		if total != 1 || len(books) != 1 || books[0].Title != fmt.Sprint(books[0].Pages) || books[0].Version != int64(books[0].Pages)+1 {
+			fail("a reader sees a total of %d, and half a change: %+v", total, books)
 		}
-		return nil
-	})
-	if err == nil && deleted.Load() != callsEach {
-		err = fmt.Errorf("%d books were removed %d times", callsEach, deleted.Load())
-	}
-	return err
-}
-
-// checkReaders has a writer that keeps two fields alike, and readers that compare them.
-func checkReaders(ctx context.Context, s bookcatalog.Store) error {
-	if err := create(ctx, s, version(plain(1, "0"), 1)); err != nil {
-		return err
-	}
-	return together(func(caller int) error {
-		for i := range callsEach {
-			if caller == 0 {
-				b := plain(1, fmt.Sprint(i+1))
-				b.Pages, b.Version = i+1, int64(i+2)
-				if err := s.Replace(ctx, b, b.Version-1); err != nil {
-					return err
-				}
-				continue
-			}
-			books, total, err := s.List(ctx, &bookcatalog.Query{})
-			if err != nil || total != 1 || len(books) != 1 {
-				return fmt.Errorf("a reader sees %d of %d books, %w", len(books), total, err)
-			}
-			if b := books[0]; b.Title != fmt.Sprint(b.Pages) || b.Version != int64(b.Pages)+1 {
-				return fmt.Errorf("a reader sees half a change: %+v", b)
-			}
-		}
-		return nil
 	})
 }

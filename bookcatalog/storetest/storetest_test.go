@@ -61,7 +61,7 @@ var defects = []struct {
 	noticed []string
 	breakIt func(b *broken)
 }{
-	{"loses an address", []string{"basic/keeps"}, func(b *broken) {
+	{"loses an address", []string{"basic/stores every field"}, func(b *broken) {
 		b.create = func(ctx context.Context, book *bookcatalog.Book) error {
 			c := book.Clone()
 			if c.Author != nil {
@@ -70,7 +70,7 @@ var defects = []struct {
 			return b.Store.Create(ctx, c)
 		}
 	}},
-	{"makes up an author", []string{"basic/plain", "model/random calls"}, func(b *broken) {
+	{"makes up an author", []string{"basic/stores missing values", "model/random calls"}, func(b *broken) {
 		b.create = func(ctx context.Context, book *bookcatalog.Book) error {
 			c := book.Clone()
 			if c.Author == nil {
@@ -95,7 +95,7 @@ var defects = []struct {
 			return b.Store.Create(ctx, c)
 		}
 	}},
-	{"does not compare versions", []string{"basic/stale", "concurrency/no lost change", "model/random calls"}, func(b *broken) {
+	{"does not compare versions", []string{"basic/stale", "concurrency/no lost update", "model/random calls"}, func(b *broken) {
 		b.replace = func(ctx context.Context, book *bookcatalog.Book, _ int64) error {
 			old, err := b.Store.Get(ctx, book.ID)
 			if err != nil {

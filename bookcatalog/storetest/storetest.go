@@ -1,0 +1,207 @@
+// Package storetest is a conformance suite for implementations of bookcatalog.Store.
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T) bookcatalog.Store { return bookcatalog.NewMemStore() })
+//	}
+//
+// The suite has four layers: basic (one caller, one book), list (queries), concurrency, and
+// model (random calls). Each case says why it must hold, and the failure repeats it.
+//
+// # Design notes
+//
+// The suite makes each call on the store and on a model, a list of books that is too simple to
+// be wrong, and requires the same outcome. After each case the store must list what the model
+// contains. A case therefore states its calls only.
+//
+// A case is a function of a store and not a test, so that the suite's own tests can run it
+// on stores with seeded defects, each of which it must detect.
+//
+// Every store must pass the whole suite. There are no options, since no part of the contract
+// is optional.
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/bookcatalog"
+)
+
+// Run tests that the stores that open returns conform to bookcatalog.Store. Each case opens a
+// new, empty one, which open closes with t.Cleanup.
+func Run(t *testing.T, open func(t *testing.T) bookcatalog.Store) {
+	t.Helper()
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			if err := c.Check(t.Context(), open(t)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// Case is one requirement of the contract.
+type Case struct {
+	Name string // its layer, a slash, and its own name
+	Why  string // why it must hold
+	test func(f *fixture)
+}
+
+// Cases returns all cases, in the order in which Run runs them.
+func Cases() []Case {
+	return slices.Concat(basicCases(), listCases(), concurrencyCases(), modelCases())
+}
+
+// Check runs the case on a store, which must be empty. The error says what was expected, what
+// was returned, and why the case must hold.
+func (c Case) Check(ctx context.Context, s bookcatalog.Store) error {
+	f := &fixture{ctx: ctx, store: s}
+	err := failureOf(func() {
+		c.test(f)
+		f.verify()
+	})
+	if err != nil {
+		return fmt.Errorf("%w\nThis must hold because %s", err, c.Why)
+	}
+	return nil
+}
+
+// fixture is a store under test and the model of its content.
+type fixture struct {
+	ctx   context.Context
+	store bookcatalog.Store
+	books []bookcatalog.Book // the model
+}
+
+// failure is the panic that ends a case.
+type failure struct{ err error }
+
+func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// failureOf calls f and returns the failure that ends it, or nil.
+func failureOf(f func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = r.err
+		default:
+			panic(r)
+		}
+	}()
+	f()
+	return nil
+}
+
+// must fails if there is an error.
+func must(what string, err error) { requireKind(what, err, 0) }
+
+// requireKind requires an error of a kind, or nil for 0.
+func requireKind(what string, err error, kind bookcatalog.ErrorKind) {
+	if bookcatalog.KindOf(err) != kind || (err == nil) != (kind == 0) {
+		fail("%s: the error is %v (kind %d); want kind %d", what, err, bookcatalog.KindOf(err), kind)
+	}
+}
+
+// create creates books, and requires the outcome of the model.
+func (f *fixture) create(books ...*bookcatalog.Book) {
+	for _, b := range books {
+		var want bookcatalog.ErrorKind
+		if f.find(b.ID) >= 0 || f.duplicate(b) {
+			want = bookcatalog.Conflict
+		} else {
+			f.books = append(f.books, *b.Clone())
+		}
+		requireKind("create "+b.ID, f.store.Create(f.ctx, b), want)
+	}
+}
+
+// replace replaces a version of the book with the same id.
+func (f *fixture) replace(b *bookcatalog.Book, version int64) {
+	want := f.version(b.ID, version)
+	if want == 0 && f.duplicate(b) {
+		want = bookcatalog.Conflict
+	}
+	if want == 0 {
+		f.books[f.find(b.ID)] = *b.Clone()
+	}
+	requireKind(fmt.Sprintf("replace version %d of %s", version, b.ID), f.store.Replace(f.ctx, b, version), want)
+}
+
+// remove deletes a version of a book.
+func (f *fixture) remove(id string, version int64) {
+	want := f.version(id, version)
+	if want == 0 {
+		i := f.find(id)
+		f.books = slices.Delete(f.books, i, i+1)
+	}
+	requireKind(fmt.Sprintf("delete version %d of %s", version, id), f.store.Delete(f.ctx, id, version), want)
+}
+
+func (f *fixture) find(id string) int {
+	return slices.IndexFunc(f.books, func(b bookcatalog.Book) bool { return b.ID == id })
+}
+
+// version returns the kind of the error for a version that a book does not have, or 0.
+func (f *fixture) version(id string, version int64) bookcatalog.ErrorKind {
+	switch i := f.find(id); {
+	case i < 0:
+		return bookcatalog.NotFound
+	case f.books[i].Version != version:
+		return bookcatalog.Stale
+	}
+	return 0
+}
+
+// duplicate reports whether another book has the ISBN.
+func (f *fixture) duplicate(b *bookcatalog.Book) bool {
+	return slices.ContainsFunc(f.books, func(other bookcatalog.Book) bool {
+		return b.ISBN13 != "" && other.ISBN13 == b.ISBN13 && other.ID != b.ID
+	})
+}
+
+// verify requires that the store contains the books of the model and no others.
+func (f *fixture) verify() {
+	f.agrees(&bookcatalog.Query{})
+	for i := range f.books {
+		same("get", f.get(f.books[i].ID), &f.books[i])
+	}
+}
+
+// get returns a book, which must exist.
+func (f *fixture) get(id string) *bookcatalog.Book {
+	b, err := f.store.Get(f.ctx, id)
+	must("get "+id, err)
+	return b
+}
+
+// agrees requires that the store answers a query as Query.Select does.
+func (f *fixture) agrees(q *bookcatalog.Query) {
+	want, total := q.Select(slices.Clone(f.books))
+	f.lists(q, total, want)
+}
+
+func (f *fixture) lists(q *bookcatalog.Query, total int64, want []bookcatalog.Book) {
+	what := fmt.Sprintf("list %+v", *q)
+	got, gotTotal, err := f.store.List(f.ctx, q)
+	must(what, err)
+	if gotTotal != total || len(got) != len(want) {
+		fail("%s: %d books and a total of %d; want %d and %d", what, len(got), gotTotal, len(want), total)
+	}
+	for i := range got {
+		same(fmt.Sprintf("%s: book %d", what, i), &got[i], &want[i])
+	}
+}
+
+// same requires that a book equals another one in every field. Times must be in UTC.
+func same(what string, got, want *bookcatalog.Book) {
+	if !reflect.DeepEqual(got, want) {
+		a, _ := json.Marshal(got)
+		b, _ := json.Marshal(want)
+		fail("%s: the book is %s; want %s", what, a, b)
+	}
+}
