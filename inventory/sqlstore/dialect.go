@@ -3,84 +3,162 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"embed"
+	"fmt"
 	"io/fs"
+	"strconv"
 	"time"
+
+	"github.com/pressly/goose/v3"
 )
 
-// Dialect is what a database does in a way of its own. It is data: there is no branch on
-// the name of a database anywhere.
+// Dialect describes how one database differs from others, as data: the package has no
+// branches on the name of a database.
 type Dialect struct {
-	// Name is that of the database in goose: sqlite3, postgres.
+	// Name is the dialect's name in goose: sqlite3, postgres.
 	Name string
-	// Migrations are the files of goose, in their order, that make the schema. Nil makes
-	// nothing: the schema is there.
+	// Migrations are goose's files, in their order, that create the schema. Nil expects that
+	// the schema exists.
 	Migrations fs.FS
 	// Exclusive calls migrate with a handle to the database while no other process can migrate
 	// it. Nil runs each migration in a transaction of its own, between Lock and Unlock.
 	Exclusive func(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) error
-	// Lock and Unlock are statements with which a connection takes, waiting for it, and gives
-	// back a lock that is for migrations only.
+	// Lock and Unlock are statements with which a connection waits for and releases a lock
+	// that is for migrations only.
 	Lock, Unlock string
-	// Parameter is what stands before the number of a parameter: "?" or "$".
+	// Parameter is the prefix of a numbered parameter: "?" or "$".
 	Parameter string
-	// Next is a parameter of statements in which each comes once, in order: "?". Empty is the
-	// same as elsewhere.
+	// Next is a parameter of statements that use each parameter once, in order: "?". Empty
+	// uses numbered parameters.
 	Next string
-	// Rows are how many records one statement adds at most, up to 128, where that is quicker
-	// than one by one. 0 is the same as 1.
+	// Rows is the most records, up to 128, that one INSERT adds, if that is faster than one by
+	// one. 0 is the same as 1.
 	Rows int
-	// Fold is a text with its ASCII letters made small, with %s for the text.
+	// Fold converts the ASCII letters of a string to lower case, with %s for the string.
 	Fold string
-	// Contains and StartsWith are true when the first text holds, or begins with, the
-	// second, byte by byte, with %[1]s and %[2]s for them.
+	// Contains and StartsWith hold if the first string contains, or begins with, the second,
+	// byte by byte, with %[1]s and %[2]s for them.
 	Contains, StartsWith string
-	// Element is true when a list (JSON) has an element, with %[1]s and %[2]s for them.
+	// Element holds if a JSON array has an element, with %[1]s and %[2]s for them.
 	Element string
-	// NullsFirst and NullsLast stand behind ASC and DESC of a column that may be null, so that
-	// null comes before all values. Both are empty where it does anyway.
+	// NullsFirst and NullsLast follow ASC and DESC of a nullable column, so that null sorts
+	// before all values. Both are empty if the database does that by default.
 	NullsFirst, NullsLast string
-	// ForUpdate stands behind a SELECT whose rows nobody else may change until the
-	// transaction ends. Empty where there is one writer at a time.
+	// ForUpdate follows a SELECT to lock its rows until the transaction ends. Empty for a
+	// database with one writer at a time.
 	ForUpdate string
-	// Aborts says that a transaction can't go on after a statement that failed, unless there
-	// was a savepoint before.
+	// Aborts says that a transaction can't continue after a failed statement, unless it rolls
+	// back to a savepoint.
 	Aborts bool
-	// NoLimit is what LIMIT takes for all rows: "-1" or "ALL".
+	// NoLimit is the operand of LIMIT that returns all rows: "-1" or "ALL".
 	NoLimit string
-	// Unindexed stands before a column in a condition for which no index is to be used: "+".
-	// Empty leaves that to the database, which keeps statistics.
+	// Unindexed precedes a column in a condition for which no index is to be used: "+". Empty
+	// leaves the choice to a database that keeps statistics.
 	Unindexed string
-	// Backup copies the database into the file of its one parameter. Empty if it has tools of
-	// its own for that.
+	// Backup copies the database to the file in its only parameter. Empty if the database has
+	// its own tools for that.
 	Backup string
-	// Slots is how many rows share the count of what a list is filtered by, so that
-	// writers do not wait for each other: 1 where there is one writer at a time.
+	// Slots is the number of rows that share a count, so that writers seldom wait for each
+	// other: 1 for a database with one writer at a time. 0 is the same as 1.
 	Slots int
-	// Prepare says that the driver keeps no statements, so that the store must.
+	// Prepare says that the driver does not cache prepared statements, so that the store does.
 	Prepare bool
-	// Time is a time as the driver takes it.
+	// Time converts a time for the driver.
 	Time func(t time.Time) any
-	// Fault says what an error of the driver means.
-	Fault func(err error) Fault
+	// Classify returns what an error of the driver means.
+	Classify func(err error) DriverError
 }
 
-// Fault is what an error of a driver means.
-type Fault struct {
-	Kind FaultKind
-	// Constraint is the name of the constraint that is broken, if the database tells it.
+// DriverError is the meaning of an error of a driver.
+type DriverError struct {
+	Kind DriverErrorKind
+	// Constraint is the name of the violated constraint, if the database reports it.
 	Constraint string
-	// Columns are those of the unique key that is broken, if the database tells them
-	// instead.
+	// Columns are the columns of the violated unique key, if the database reports them instead.
 	Columns []string
 }
 
-// FaultKind is a kind of fault.
-type FaultKind uint8
+// DriverErrorKind is a kind of errors of a driver.
+type DriverErrorKind uint8
 
 const (
-	Failure    FaultKind = iota // anything else
-	Unique                      // a unique key is broken, or a primary one
-	ForeignKey                  // what is referred to is not there
-	Again                       // the transaction has to be run again: a deadlock, a failure to serialize
-	Down                        // the database can't be reached, or can't work just now
+	OtherError          DriverErrorKind = iota // any other error
+	UniqueViolation                            // of a unique key or the primary key
+	ForeignKeyViolation                        // a reference to a record that does not exist
+	Retryable                                  // the transaction must be run again: a deadlock, a serialization failure
+	Unavailable                                // the database can't be reached, or can't work at the moment
 )
+
+// placeholder returns the nth parameter of a statement that uses each parameter once.
+func (d *Dialect) placeholder(n int) string {
+	if d.Next != "" {
+		return d.Next
+	}
+	return d.Parameter + strconv.Itoa(n)
+}
+
+// argument converts a value for the driver.
+func (d *Dialect) argument(v any) any {
+	if t, ok := v.(time.Time); ok {
+		return d.Time(t.UTC())
+	}
+	return v
+}
+
+// migrations has a directory for each database that this module supports.
+//
+//go:embed migrations
+var migrations embed.FS
+
+// Migrations returns the migrations for a database that this module supports: sqlite,
+// postgres.
+func Migrations(database string) fs.FS {
+	files, err := fs.Sub(migrations, "migrations/"+database)
+	if err != nil {
+		panic("sqlstore: invalid name of a database: " + database) // it has dots or slashes
+	}
+	return files
+}
+
+// migrate brings the schema up to date.
+func (d *Dialect) migrate(ctx context.Context, db *sql.DB) error {
+	switch {
+	case d.Migrations == nil:
+		return nil
+	case d.Exclusive == nil:
+		return d.up(ctx, db, goose.WithSessionLocker(locker{d}))
+	}
+	return d.Exclusive(ctx, db, func(db *sql.DB) error { return d.up(ctx, db) })
+}
+
+// up applies the migrations that the database lacks. It refuses a schema that is newer than
+// the program, which would not store the fields that it does not know.
+func (d *Dialect) up(ctx context.Context, db *sql.DB, options ...goose.ProviderOption) error {
+	provider, err := goose.NewProvider(goose.Dialect(d.Name), db, d.Migrations, options...)
+	if err != nil {
+		return err
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return err
+	}
+	have, known, err := provider.GetVersions(ctx)
+	if err == nil && have > known {
+		err = fmt.Errorf("the database has version %d of the schema, and this program supports up to %d: use a newer program or another database",
+			have, known)
+	}
+	return err
+}
+
+// locker holds the lock for migrations. The locker of goose polls every few seconds, which
+// would delay the start of the second of two processes as long.
+type locker struct{ *Dialect }
+
+func (l locker) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, l.Lock)
+	return err
+}
+
+func (l locker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, l.Unlock)
+	return err
+}

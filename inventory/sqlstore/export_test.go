@@ -1,4 +1,4 @@
 package sqlstore
 
-// PlainList is for the fuzz test of the parser.
-var PlainList = plainList
+// ParseStrings is exported for a fuzz test.
+var ParseStrings = parseStrings

@@ -9,13 +9,13 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
 
-// FuzzPlainList says that what is read the quick way is what package json reads.
-func FuzzPlainList(f *testing.F) {
+// FuzzParseStrings compares the result with that of package json.
+func FuzzParseStrings(f *testing.F) {
 	for _, s := range []string{`[]`, `["a"]`, `["a","b"]`, `["a", "b"]`, `["a\"b"]`, `[""]`, `["a",]`, `["a" "b"]`, `[1]`, `["a"`, `[`, ``, `null`, `["ü"]`, `[,"a"]`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got, ok := sqlstore.PlainList(s)
+		got, ok := sqlstore.ParseStrings(s)
 		if !ok {
 			return
 		}

@@ -31,16 +31,16 @@ func dialect() sqlstore.Dialect {
 		Parameter: "$", Rows: 128, Fold: "%s", Contains: "%s %s", StartsWith: "%s %s", Element: "%s %s",
 		ForUpdate: " FOR UPDATE", Aborts: true, NoLimit: "ALL", Slots: 1,
 		Time: func(t time.Time) any { return t },
-		Fault: func(err error) sqlstore.Fault {
+		Classify: func(err error) sqlstore.DriverError {
 			switch {
 			case errors.Is(err, errDown):
-				return sqlstore.Fault{Kind: sqlstore.Down}
+				return sqlstore.DriverError{Kind: sqlstore.Unavailable}
 			case errors.Is(err, errAgain):
-				return sqlstore.Fault{Kind: sqlstore.Again}
+				return sqlstore.DriverError{Kind: sqlstore.Retryable}
 			case errors.Is(err, errKey):
-				return sqlstore.Fault{Kind: sqlstore.Unique, Constraint: "secrets_name_key"}
+				return sqlstore.DriverError{Kind: sqlstore.UniqueViolation, Constraint: "secrets_name_key"}
 			}
-			return sqlstore.Fault{}
+			return sqlstore.DriverError{}
 		},
 	}
 }
@@ -354,10 +354,10 @@ func TestForeign(t *testing.T) {
 	for _, rec := range []inventory.Record{nil, (*inventory.Secret)(nil), &foreign{}} {
 		mock.ExpectBegin()
 		mock.ExpectRollback()
-		require.ErrorContains(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Create(t.Context(), rec) }), "no type of record")
+		require.ErrorContains(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Create(t.Context(), rec) }), "is not a type of record")
 		mock.ExpectBegin()
 		mock.ExpectRollback()
-		require.ErrorContains(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Update(t.Context(), rec, 1) }), "no type of record")
+		require.ErrorContains(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Update(t.Context(), rec, 1) }), "is not a type of record")
 	}
 }
 

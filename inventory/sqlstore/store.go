@@ -4,24 +4,26 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// Options are the choices of a [Store]. Nil means the defaults.
+// Options change how a [Store] works. Nil means the defaults.
 type Options struct {
-	// Statements is how many prepared statements are kept for each handle, where the driver
-	// keeps none. Default: 256.
+	// Statements bounds the prepared statements that are cached for each handle, if the driver
+	// caches none. Default: 256.
 	Statements int
-	// Attempts is how often a transaction is run that the database asks to be run again.
+	// Attempts bounds how often a transaction is run when the database asks to run it again.
 	// Default: 10.
 	Attempts int
-	// Replica says that the reader is a handle of a replica, which is a moment behind the
-	// writer: see [Store.Fresh]. Default: both are of one database.
+	// Replica says that the reader is a handle to a replica, which lags behind the writer: see
+	// [Store.Fresh]. Default: both are handles to one database.
 	Replica bool
-	// Now is the clock: when a record was changed because what it refers to was deleted.
-	// Default: time.Now.
+	// Now is the clock for records that change because a record that they refer to was
+	// deleted. Default: time.Now.
 	Now func() time.Time
 }
 
@@ -32,16 +34,16 @@ type Store struct {
 	writer, reader *sql.DB
 }
 
-// New brings the schema up to date, under a lock, and makes a store that writes through
-// one handle and reads through the other. They may be the same. The reader may also be one of a
-// replica ([Options].Replica), where what was just written may not be found yet.
+// New brings the schema up to date, under a lock, and returns a store that writes through one
+// handle and reads through the other. They may be the same. The reader may be a handle to a
+// replica ([Options].Replica), where a record that was just written may be missing.
 //
-// The store closes both; if New fails, they are the caller's. The error is of kind
-// inventory.Unavailable if the database does not answer.
+// The store closes both handles; if New fails, the caller does. The error is of kind
+// inventory.Unavailable if the database can't be reached.
 func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, opts *Options) (*Store, error) {
 	s := &Store{writer: writer, reader: reader, shared: &shared{
-		dialect: dialect, tables: tables(&dialect), kept: map[*sql.DB]*statements{},
-		turns: make(chan struct{}, 1),
+		dialect: dialect, tables: tables(&dialect), caches: map[*sql.DB]*statementCache{},
+		exclusive: make(chan struct{}, 1),
 	}}
 	if opts != nil {
 		s.opts = *opts
@@ -57,7 +59,7 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, opts *Opt
 	}
 	if dialect.Prepare {
 		for _, db := range []*sql.DB{writer, reader} {
-			s.kept[db] = newStatements(db, s.opts.Statements)
+			s.caches[db] = newStatementCache(db, s.opts.Statements)
 		}
 	}
 	if err := dialect.migrate(ctx, writer); err != nil {
@@ -66,11 +68,11 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, opts *Opt
 	return s, nil
 }
 
-// readers is a session that reads.
-func (s *Store) readers() *session { return &session{shared: s.shared, db: s.reader} }
+// reading returns an executor of statements that read.
+func (s *Store) reading() *executor { return &executor{shared: s.shared, db: s.reader} }
 
-// Fresh reads what the changes that have returned have made (inventory.FreshReader):
-// through the writer if the reader is that of a replica.
+// Fresh returns a reader that sees all changes that have returned (inventory.FreshReader). It
+// reads through the writer if the reader is a replica.
 func (s *Store) Fresh() inventory.Reader {
 	if !s.opts.Replica {
 		return s
@@ -78,7 +80,7 @@ func (s *Store) Fresh() inventory.Reader {
 	return &Store{shared: s.shared, writer: s.writer, reader: s.writer}
 }
 
-// Close closes the database. Calls that are under way fail.
+// Close closes both handles. Calls in progress fail.
 func (s *Store) Close() error {
 	err := s.reader.Close()
 	if s.writer != s.reader {
@@ -87,7 +89,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Ping returns an error of kind inventory.Unavailable if the database does not answer, or not
+// Ping returns an error of kind inventory.Unavailable if a database does not respond, or not
 // before the deadline of the context.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.writer.PingContext(ctx)
@@ -100,29 +102,44 @@ func (s *Store) Ping(ctx context.Context) error {
 	return unavailable("ping the database", err)
 }
 
-// Get returns a record.
+// Stats returns the statistics of the two handles, for metrics. They are equal if there is one
+// handle.
+func (s *Store) Stats() (writer, reader sql.DBStats) { return s.writer.Stats(), s.reader.Stats() }
+
+// Get returns a record, or inventory.Absent.
 func (s *Store) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
-	rec, _, err := s.readers().get(ctx, r, id)
+	rec, _, err := s.reading().get(ctx, r, id)
 	return rec, err
 }
 
-// get returns a record and the cells that it was made of.
-func (s *session) get(ctx context.Context, r *inventory.Resource, id string) (rec inventory.Record, row []any, err error) {
-	t := s.tables[r]
-	err = s.each(ctx, len(t.columns), func(cells []any) error {
-		row = cells
-		rec, err = t.record(cells)
-		return err
-	}, t.get, id)
-	switch {
-	case err != nil:
-		return nil, nil, s.failure(ctx, "read one of "+r.Name(), err)
-	case rec == nil:
-		return nil, nil, inventory.Absent(r)
-	}
-	return rec, row, nil
+// Backup copies the database to a new file, which only its owner may read, while others read
+// and write. The file appears under its name when it is complete. Backup fails if the file
+// exists, and for databases that have their own tools for this.
+func (s *Store) Backup(ctx context.Context, file string) error {
+	return s.failure(ctx, "back up the inventory", Backup(ctx, s.reader, s.dialect, file))
 }
 
-// Stats are what the two handles are doing, for metrics. They are the same if there is one
-// handle.
-func (s *Store) Stats() (writer, reader sql.DBStats) { return s.writer.Stats(), s.reader.Stats() }
+// Backup does what [Store.Backup] does, for a database that is not opened as a store and whose
+// schema may have any version.
+func Backup(ctx context.Context, db *sql.DB, d Dialect, file string) error {
+	if d.Backup == "" {
+		return fmt.Errorf("there is no backup of %s here: use its own tools, such as pg_dump", d.Name)
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s exists or can't be read: name a new file", file)
+	}
+	part := file + ".part"
+	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) // an empty file is accepted
+	if err != nil {
+		return fmt.Errorf("%w: name another file, or delete this one if no backup is running", err)
+	}
+	_, err = db.ExecContext(ctx, d.Backup, part)
+	if err == nil {
+		err = f.Sync() // SQLite does not; a copy that a loss of power cuts short must not get the name
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Link(part, file) // unlike a rename, it fails if the file exists by now
+	}
+	return errors.Join(err, os.Remove(part))
+}

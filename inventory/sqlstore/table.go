@@ -1,128 +1,302 @@
 package sqlstore
 
 import (
+	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// table is what the store knows of one resource, made from its description.
+// table is what the store derives from the description of one resource.
 type table struct {
 	*inventory.Resource
 	name     string
 	columns  []*column
 	position map[string]int // of a column, by its name
-	tallies  []int          // the columns that are counted
-	refs     []reference    // what refers to this table
+	counted  []int          // the columns whose values are counted
+	refs     []reference    // the references to this table
 	uniques  []inventory.Unique
 
-	selected string         // the columns, for SELECT and RETURNING
-	get      string         // one record
-	version  string         // the version of one record
-	locked   string         // the same, and nobody else may change it
-	remove   string         // a version of a record, returning what is counted
-	counted  string         // the columns that are counted, for RETURNING
-	inserts  map[int]string // for so many records
+	selected  string         // the columns, for SELECT
+	returning string         // the id and the counted columns, for RETURNING
+	get       string         // selects one record
+	version   string         // selects the version of one record
+	locked    string         // selects and locks the version of one record
+	remove    string         // deletes a version of a record
+	inserts   map[int]string // adds a number of records
 }
 
-// reference is a column of another table that has ids of this one.
+// column is a column of a table and the field that it stores.
+type column struct {
+	*inventory.Field
+	key bool // part of a unique key, or a reference, which an update may violate
+}
+
+// reference is a column of another table that contains ids of this one.
 type reference struct {
 	from   *table
 	column *column
 }
 
-// tables are those of all resources.
+// tables returns the tables of all resources.
 func tables(d *Dialect) map[*inventory.Resource]*table {
 	all := map[*inventory.Resource]*table{}
-	for _, r := range inventory.StoredResources() {
-		all[r] = newTable(r, d)
-	}
-	for _, r := range inventory.StoredResources() {
-		for _, c := range all[r].columns {
-			if c.Ref == nil {
-				continue
+	for _, r := range inventory.StoredResources() { // one that refers to another comes after it
+		t := newTable(r, d)
+		all[r] = t
+		for _, c := range t.columns {
+			if c.Ref != nil {
+				to, _ := inventory.Named(c.Ref.To)
+				all[to].refs = append(all[to].refs, reference{t, c})
 			}
-			to, _ := inventory.Named(c.Ref.To)
-			all[to].refs = append(all[to].refs, reference{all[r], c})
 		}
 	}
 	return all
 }
 
 func newTable(r *inventory.Resource, d *Dialect) *table {
-	t := &table{Resource: r, name: r.Table(), position: map[string]int{}, uniques: r.Uniques()}
-	var names, counted []string
+	t := &table{Resource: r, name: r.Table(), position: map[string]int{}, uniques: r.Uniques(), inserts: map[int]string{}}
+	var names []string
+	returning := []string{"id"}
 	for _, f := range r.Fields() {
 		if f.Column == "" {
 			continue
 		}
-		key := f.Ref != nil || slices.ContainsFunc(t.uniques, func(u inventory.Unique) bool { return slices.Contains(u.Fields, f.Name) })
 		t.position[f.Column] = len(t.columns)
 		if f.Counted {
-			t.tallies = append(t.tallies, len(t.columns))
-			counted = append(counted, f.Column)
+			t.counted = append(t.counted, len(t.columns))
+			returning = append(returning, f.Column)
 		}
-		t.columns = append(t.columns, &column{Field: f, key: key})
+		t.columns = append(t.columns, &column{Field: f, key: f.Ref != nil || t.inKey(f)})
 		names = append(names, f.Column)
 	}
 	one := " WHERE id = " + d.Parameter + "1"
 	t.selected = strings.Join(names, ", ")
-	t.counted = strings.Join(append([]string{"id"}, counted...), ", ")
+	t.returning = " RETURNING " + strings.Join(returning, ", ")
 	t.get = "SELECT " + t.selected + " FROM " + t.name + one
 	t.version = "SELECT version FROM " + t.name + one
 	t.locked = t.version + d.ForUpdate
-	t.remove = "DELETE FROM " + t.name + one + " AND version = " + d.Parameter + "2 RETURNING " + t.counted
-	t.inserts = map[int]string{}
+	t.remove = "DELETE FROM " + t.name + one + " AND version = " + d.Parameter + "2" + t.returning
 	for _, n := range chunks {
-		t.inserts[n] = writeInsert(t, d, n)
+		rows := make([]string, n)
+		for i := range rows {
+			row := make([]string, len(names))
+			for j := range row {
+				row[j] = d.placeholder(i*len(names) + j + 1)
+			}
+			rows[i] = "(" + strings.Join(row, ", ") + ")"
+		}
+		t.inserts[n] = "INSERT INTO " + t.name + " (" + t.selected + ") VALUES " + strings.Join(rows, ", ")
 	}
 	return t
 }
 
-// bind are the values of a record, in the order of the columns.
-func (t *table) bind(rec inventory.Record, d *Dialect, into []any) ([]any, error) {
+// inKey reports whether a field is part of a unique key.
+func (t *table) inKey(f *inventory.Field) bool {
+	return slices.ContainsFunc(t.uniques, func(u inventory.Unique) bool { return slices.Contains(u.Fields, f.Name) })
+}
+
+// UniqueName returns the name that a migration must give to the index of a unique key.
+func UniqueName(r *inventory.Resource, u inventory.Unique) string {
+	return r.Table() + "_" + strings.Join(u.Fields, "_") + "_key"
+}
+
+// ReferenceName returns the name that a migration must give to the foreign key of a field.
+func ReferenceName(r *inventory.Resource, f *inventory.Field) string {
+	return r.Table() + "_" + f.Column + "_fkey"
+}
+
+// bind appends the values of a record, in the order of the columns.
+func (t *table) bind(rec inventory.Record, d *Dialect, args []any) ([]any, error) {
 	v := reflect.ValueOf(rec).Elem()
 	for _, c := range t.columns {
-		cell, err := c.bind(v, d)
+		arg, err := c.bind(v, d)
 		if err != nil {
 			return nil, err
 		}
-		into = append(into, cell)
+		args = append(args, arg)
 	}
-	return into, nil
+	return args, nil
 }
 
-// record makes one of the cells of a row.
-func (t *table) record(cells []any) (inventory.Record, error) {
+// record returns the record of a row.
+func (t *table) record(row []any) (inventory.Record, error) {
 	rec := t.New()
 	v := reflect.ValueOf(rec).Elem()
 	for i, c := range t.columns {
-		if err := c.set(v, cells[i]); err != nil {
+		if err := c.set(v, row[i]); err != nil {
 			return nil, err
 		}
 	}
 	return rec, nil
 }
 
-// unique is the unique key of a constraint, by its name or its columns. It is the primary
-// one if ok is false.
-func (t *table) unique(f *Fault) (key inventory.Unique, ok bool) {
-	for _, u := range t.uniques {
-		if slices.Equal(f.Columns, u.Fields) || f.Constraint == UniqueName(t.Resource, u) {
-			return u, true
+// bind returns the value of the field in a record as an argument of the driver.
+func (c *column) bind(rec reflect.Value, d *Dialect) (any, error) {
+	v := c.In(rec)
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return nil, nil
+		}
+		v = v.Elem()
+	}
+	switch c.Kind {
+	case inventory.Text:
+		return v.String(), nil
+	case inventory.Int:
+		return v.Int(), nil
+	case inventory.Float:
+		return v.Float(), nil
+	case inventory.Bool:
+		return v.Bool(), nil
+	case inventory.Time:
+		return d.Time(v.Addr().Interface().(*time.Time).UTC()), nil
+	}
+	if v.Kind() == reflect.Slice && v.IsNil() {
+		return "[]", nil
+	}
+	doc, err := json.Marshal(v.Interface())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Column, err)
+	}
+	return string(doc), nil
+}
+
+// set sets the field of a record to a value of the driver.
+func (c *column) set(rec reflect.Value, value any) error {
+	v := c.In(rec)
+	if value == nil {
+		if !c.Nullable && c.Kind != inventory.Object {
+			return fmt.Errorf("%s in the database is null, which its field does not allow", c.Column)
+		}
+		return nil
+	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	if !c.setValue(v, value) {
+		return fmt.Errorf("%s in the database is an invalid %s (%T)", c.Column, c.Kind, value)
+	}
+	return nil
+}
+
+// setValue reports whether the value is valid for the column. Databases without types for
+// them store a bool as a number, and a time as microseconds since 1970.
+func (c *column) setValue(v reflect.Value, value any) bool {
+	switch from := value.(type) {
+	case string:
+		return c.setString(v, from)
+	case []byte:
+		return c.setString(v, string(from))
+	case int64:
+		switch c.Kind {
+		case inventory.Int:
+			v.SetInt(from)
+			return true
+		case inventory.Float:
+			v.SetFloat(float64(from))
+			return true
+		case inventory.Bool:
+			v.SetBool(from != 0)
+			return true
+		case inventory.Time:
+			*v.Addr().Interface().(*time.Time) = time.UnixMicro(from).UTC()
+			return true
+		}
+	case float64:
+		if c.Kind == inventory.Float {
+			v.SetFloat(from)
+			return true
+		}
+	case bool:
+		if c.Kind == inventory.Bool {
+			v.SetBool(from)
+			return true
+		}
+	case time.Time:
+		if c.Kind == inventory.Time {
+			*v.Addr().Interface().(*time.Time) = from.UTC()
+			return true
 		}
 	}
-	return key, false
+	return false
 }
 
-// UniqueName is what a migration has to call the index of a unique key.
-func UniqueName(r *inventory.Resource, u inventory.Unique) string {
-	return r.Table() + "_" + strings.Join(u.Fields, "_") + "_key"
+func (c *column) setString(v reflect.Value, s string) bool {
+	switch c.Kind {
+	case inventory.Text:
+		v.SetString(s)
+		return true
+	case inventory.List:
+		if list, ok := parseStrings(s); ok {
+			v.Set(reflect.ValueOf(list))
+			return true
+		}
+		return json.Unmarshal([]byte(s), v.Addr().Interface()) == nil
+	case inventory.Object:
+		return json.Unmarshal([]byte(s), v.Addr().Interface()) == nil
+	}
+	return false
 }
 
-// ReferenceName is what a migration has to call the foreign key of a field.
-func ReferenceName(r *inventory.Resource, f *inventory.Field) string {
-	return r.Table() + "_" + f.Column + "_fkey"
+// parseStrings parses a JSON array of strings without escapes, as nearly all lists are,
+// several times faster than package json. It returns false for any other document.
+func parseStrings(s string) (list []string, ok bool) {
+	rest, ok := strings.CutPrefix(s, "[")
+	if !ok || strings.ContainsRune(s, '\\') {
+		return nil, false
+	}
+	for list = []string{}; rest != "]"; {
+		if len(list) > 0 {
+			if rest, ok = strings.CutPrefix(rest, ","); !ok {
+				return nil, false
+			}
+			rest = strings.TrimPrefix(rest, " ")
+		}
+		if rest, ok = strings.CutPrefix(rest, `"`); !ok {
+			return nil, false
+		}
+		var element string
+		if element, rest, ok = strings.Cut(rest, `"`); !ok {
+			return nil, false
+		}
+		list = append(list, element)
+	}
+	return list, true
+}
+
+// same reports whether two values of the driver are equal. It may return false for equal ones.
+func same(a, b any) bool {
+	if t, ok := a.(time.Time); ok {
+		u, ok := b.(time.Time)
+		return ok && t.Equal(u)
+	}
+	_, bytesA := a.([]byte)
+	_, bytesB := b.([]byte)
+	return !bytesA && !bytesB && a == b
+}
+
+// countKey returns the value of a row or of a filter as the table of counts has it: a string,
+// which is empty for no value.
+func (c *column) countKey(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case int64:
+		if c.Kind == inventory.Bool {
+			return strconv.FormatBool(v != 0)
+		}
+		return strconv.FormatInt(v, 10)
+	case bool:
+		return strconv.FormatBool(v)
+	case nil:
+		return ""
+	}
+	return fmt.Sprint(value)
 }

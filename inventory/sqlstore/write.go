@@ -6,20 +6,31 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// chunks are how many records one statement adds: a few fixed numbers, so that there are few
-// statements to keep.
+// chunks are the numbers of records that one statement adds: few, so that there are few
+// statements to cache.
 var chunks = [...]int{128, 16, 4, 1}
+
+// maxIDs bounds the records that one statement finds or deletes by their ids.
+const maxIDs = 256
+
+// stored returns an error for a value that no store can write.
+func stored(what string, rec inventory.Record) error {
+	if inventory.ResourceOf(rec) == nil || reflect.ValueOf(rec).IsNil() {
+		return fmt.Errorf("%s: %T is not a type of record, or is nil", what, rec)
+	}
+	return nil
+}
 
 func (t *transaction) Create(ctx context.Context, records ...inventory.Record) error {
 	for _, rec := range records {
-		if inventory.ResourceOf(rec) == nil || reflect.ValueOf(rec).IsNil() {
-			return fmt.Errorf("create: %T is no type of record, or there is no record", rec)
+		if err := stored("create", rec); err != nil {
+			return err
 		}
 	}
 	if t.ended != nil {
@@ -27,99 +38,62 @@ func (t *transaction) Create(ctx context.Context, records ...inventory.Record) e
 	}
 	t.guarded = false
 	if t.dialect.Aborts || len(records) > 1 {
-		if err := t.guard(ctx); err != nil {
+		if err := t.setSavepoint(ctx); err != nil {
 			return err
 		}
 	}
-	count := tallies{}
+	added := counts{}
 	for len(records) > 0 {
 		r := inventory.ResourceOf(records[0])
 		n := slices.IndexFunc(records, func(rec inventory.Record) bool { return inventory.ResourceOf(rec) != r })
 		if n < 0 {
 			n = len(records)
 		}
-		if err := t.insertAll(ctx, t.tables[r], records[:n], count); err != nil {
-			return err
-		}
-		records = records[n:]
-	}
-	t.count.merge(count)
-	return nil
-}
-
-// insertAll adds records of one table.
-func (t *transaction) insertAll(ctx context.Context, of *table, records []inventory.Record, count tallies) error {
-	for _, n := range chunks {
-		for n <= max(t.dialect.Rows, 1) && len(records) >= n {
-			if err := t.insert(ctx, of, records[:n], count); err != nil {
-				return err
+		for _, size := range chunks {
+			for ; size <= max(t.dialect.Rows, 1) && n >= size; n -= size {
+				if err := t.insert(ctx, t.tables[r], records[:size], added); err != nil {
+					return err
+				}
+				records = records[size:]
 			}
-			records = records[n:]
 		}
+	}
+	for key, n := range added { // not those of a call that was refused
+		t.counts[key] += n
 	}
 	return nil
 }
 
-// insert adds records with one statement.
-func (t *transaction) insert(ctx context.Context, of *table, records []inventory.Record, count tallies) (err error) {
+// insert adds records of one table with one statement.
+func (t *transaction) insert(ctx context.Context, of *table, records []inventory.Record, added counts) (err error) {
 	width := len(of.columns)
 	args := make([]any, 0, width*len(records))
 	for _, rec := range records {
 		if args, err = of.bind(rec, &t.dialect, args); err != nil {
 			return t.end(ctx, "create one of "+of.Name(), err)
 		}
-		count.add(of, args[len(args)-width:], 1)
+		added.addRow(of, args[len(args)-width:], 1)
 	}
 	if _, err := t.exec(ctx, of.inserts[len(records)], args...); err != nil {
-		return t.refused(ctx, of, "create some of "+of.Name(), err, true, records)
+		return t.violated(ctx, of, "create some of "+of.Name(), err, true, records)
 	}
 	return nil
 }
 
-// next is the nth parameter of a statement in which each comes once.
-func (d *Dialect) next(n int) string {
-	if d.Next != "" {
-		return d.Next
-	}
-	return d.Parameter + strconv.Itoa(n)
-}
-
-// writeInsert is the statement that adds n records.
-func writeInsert(of *table, d *Dialect, n int) string {
-	var text strings.Builder
-	text.WriteString("INSERT INTO " + of.name + " (" + of.selected + ") VALUES ")
-	for i := range n {
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		for j := range of.columns {
-			text.WriteString(map[bool]string{true: "(", false: ", "}[j == 0])
-			text.WriteString(d.next(i*len(of.columns) + j + 1))
-		}
-		text.WriteString(")")
-	}
-	return text.String()
-}
-
+// Update changes the columns that differ from the version that it replaces.
 func (t *transaction) Update(ctx context.Context, rec inventory.Record, version int64) error {
-	r := inventory.ResourceOf(rec)
-	if r == nil || reflect.ValueOf(rec).IsNil() {
-		return fmt.Errorf("update: %T is no type of record, or there is no record", rec)
+	if err := stored("update", rec); err != nil {
+		return err
 	}
 	if t.ended != nil {
 		return t.ended
 	}
-	if err := t.several(); err != nil {
+	if err := t.claimExclusive(); err != nil {
 		return err
 	}
-	delete(t.ahead, seenKey{t.tables[r], rec.Meta().ID})
-	return t.update(ctx, t.tables[r], rec, version)
-}
-
-// update changes the columns that are not as they were.
-func (t *transaction) update(ctx context.Context, of *table, rec inventory.Record, version int64) error {
-	id := rec.Meta().ID
-	old, err := t.before(ctx, of, id, version)
+	of, id := t.tables[inventory.ResourceOf(rec)], rec.Meta().ID
+	delete(t.prefetched, rowKey{of, id})
+	old, err := t.current(ctx, of, id, version)
 	if err != nil {
 		return err
 	}
@@ -128,10 +102,17 @@ func (t *transaction) update(ctx context.Context, of *table, rec inventory.Recor
 		return t.end(ctx, "update one of "+of.Name(), err)
 	}
 	b := &builder{shared: t.shared}
-	sets, keys := b.sets(of, old, row)
+	var sets []string
+	keys := false
+	for i, c := range of.columns {
+		if c.Column != "id" && (c.Column == "version" || !same(old[i], row[i])) {
+			sets = append(sets, c.Column+" = "+b.arg(row[i]))
+			keys = keys || c.key
+		}
+	}
 	t.guarded = false
 	if keys && t.dialect.Aborts {
-		if err := t.guard(ctx); err != nil {
+		if err := t.setSavepoint(ctx); err != nil {
 			return err
 		}
 	}
@@ -139,34 +120,24 @@ func (t *transaction) update(ctx context.Context, of *table, rec inventory.Recor
 	n, err := t.exec(ctx, text, b.args...)
 	switch {
 	case err != nil:
-		return t.refused(ctx, of, "update one of "+of.Name(), err, false, []inventory.Record{rec})
+		return t.violated(ctx, of, "update one of "+of.Name(), err, false, []inventory.Record{rec})
 	case n == 0:
-		return cmp.Or(t.absent(ctx, of, of.version, id, version), error(inventory.Outdated(of.Resource)))
+		return cmp.Or(t.checkVersion(ctx, of, of.version, id, version), error(inventory.Outdated(of.Resource)))
 	}
-	t.count.add(of, old, -1)
-	t.count.add(of, row, 1)
-	t.see(of, id, row)
+	t.counts.addRow(of, old, -1)
+	t.counts.addRow(of, row, 1)
+	t.remember(of, id, row)
 	return nil
 }
 
-// sets are what changes a row into another, and whether keys or references are among it.
-func (b *builder) sets(of *table, old, row []any) (sets []string, keys bool) {
-	for i, c := range of.columns {
-		if c.Column != "id" && (c.Column == "version" || !same(old[i], row[i])) {
-			sets = append(sets, c.Column+" = "+b.arg(row[i]))
-			keys = keys || c.key
-		}
-	}
-	return sets, keys
-}
-
-// before is a version of a row: as it was read, for a version never changes.
-func (t *transaction) before(ctx context.Context, of *table, id string, version int64) (row []any, err error) {
+// current returns the row of a version. It reads it again only if the transaction has not
+// read it, since a version never changes.
+func (t *transaction) current(ctx context.Context, of *table, id string, version int64) (row []any, err error) {
 	at := of.position["version"]
-	if row, ok := t.seen[seenKey{of, id}]; ok && row[at] == version {
+	if row, ok := t.rows[rowKey{of, id}]; ok && row[at] == version {
 		return row, nil
 	}
-	err = t.each(ctx, len(of.columns), func(cells []any) error { row = cells; return nil }, of.get, id)
+	err = t.each(ctx, len(of.columns), func(values []any) error { row = values; return nil }, of.get, id)
 	switch {
 	case err != nil:
 		return nil, t.end(ctx, "read one of "+of.Name(), err)
@@ -178,18 +149,116 @@ func (t *transaction) before(ctx context.Context, of *table, id string, version 
 	return row, nil
 }
 
-// absent says why there is no such version of a record: Absent or Outdated; nil if there is
-// one. The statement selects the version.
-func (t *transaction) absent(ctx context.Context, of *table, statement, id string, version int64) error {
+// checkVersion returns Absent or Outdated, or nil if the version exists. The statement selects
+// the version.
+func (t *transaction) checkVersion(ctx context.Context, of *table, statement, id string, version int64) error {
 	var have any
-	err := t.each(ctx, 1, func(cells []any) error { have = cells[0]; return nil }, statement, id)
+	err := t.each(ctx, 1, func(row []any) error { have = row[0]; return nil }, statement, id)
 	switch {
 	case err != nil:
-		return t.end(ctx, "read a version of one of "+of.Name(), err)
+		return t.end(ctx, "read the version of one of "+of.Name(), err)
 	case have == nil:
 		return inventory.Absent(of.Resource)
 	case have != version:
 		return inventory.Outdated(of.Resource)
+	}
+	return nil
+}
+
+func (t *transaction) Delete(ctx context.Context, r *inventory.Resource, id string, version int64) error {
+	if t.ended != nil {
+		return t.ended
+	}
+	if err := t.claimExclusive(); err != nil {
+		return err
+	}
+	clear(t.rows) // a new record may have the same id and version
+	clear(t.prefetched)
+	of := t.tables[r]
+	if len(of.refs) > 0 {
+		if err := t.checkVersion(ctx, of, of.locked, id, version); err != nil {
+			return err
+		}
+		if err := t.releaseReferences(ctx, of, []any{id}); err != nil {
+			return err
+		}
+	}
+	deleted := false
+	err := t.each(ctx, 1+len(of.counted), func(row []any) error {
+		deleted = true
+		return t.counts.deleted(of)(row)
+	}, of.remove, id, version)
+	switch {
+	case err != nil:
+		return t.end(ctx, "delete one of "+of.Name(), err)
+	case deleted:
+		return nil
+	}
+	// Outdated is for a record that another transaction has just created.
+	return cmp.Or(t.checkVersion(ctx, of, of.version, id, version), error(inventory.Outdated(of.Resource)))
+}
+
+// releaseReferences deletes or changes the records that refer to some that will be deleted.
+// The database would do it too, but not count it.
+func (t *transaction) releaseReferences(ctx context.Context, of *table, ids []any) error {
+	for _, ref := range of.refs {
+		size := maxIDs
+		if !ref.column.Ref.Cascade && ref.column.Counted {
+			size = 1 // so that the number of changed rows is that of one value
+		}
+		for chunk := range slices.Chunk(ids, size) {
+			release := t.setNull
+			if ref.column.Ref.Cascade {
+				release = t.cascade
+			}
+			if err := release(ctx, ref, chunk); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// setNull empties a reference, which gives the records that have it a new version.
+func (t *transaction) setNull(ctx context.Context, ref reference, ids []any) error {
+	b := &builder{shared: t.shared}
+	now := b.arg(t.opts.Now().Truncate(time.Microsecond))
+	text := "UPDATE " + ref.from.name + " SET " + ref.column.Column + " = NULL, version = version + 1, updated_at = " +
+		"CASE WHEN updated_at > " + now + " THEN updated_at ELSE " + now + " END WHERE " + b.anyOf(ref.column.Column, ids)
+	n, err := t.exec(ctx, text, b.args...)
+	if err != nil {
+		return t.end(ctx, "empty a reference of "+ref.from.Name(), err)
+	}
+	if ref.column.Counted {
+		t.counts[countKey{ref.from.name, ref.column.Column, ref.column.countKey(ids[0])}] -= n
+		t.counts[countKey{ref.from.name, ref.column.Column, ""}] += n
+	}
+	return nil
+}
+
+// cascade deletes the records that refer to others. It locks them first, so that no new record
+// can refer to them.
+func (t *transaction) cascade(ctx context.Context, ref reference, ids []any) error {
+	of := ref.from
+	b := &builder{shared: t.shared}
+	var children []any
+	text := "SELECT id FROM " + of.name + " WHERE " + b.anyOf(ref.column.Column, ids) + t.dialect.ForUpdate
+	err := t.each(ctx, 1, func(row []any) error { children = append(children, row[0]); return nil }, text, b.args...)
+	if err != nil {
+		return t.end(ctx, "find some of "+of.Name()+" to delete", err)
+	}
+	if len(children) == 0 {
+		return nil
+	}
+	if err := t.releaseReferences(ctx, of, children); err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(children, maxIDs) {
+		b := &builder{shared: t.shared}
+		text := "DELETE FROM " + of.name + " WHERE " + b.anyOf("id", chunk) + of.returning
+		if err := t.each(ctx, 1+len(of.counted), t.counts.deleted(of), text, b.args...); err != nil {
+			return t.end(ctx, "delete some of "+of.Name(), err)
+		}
 	}
 	return nil
 }

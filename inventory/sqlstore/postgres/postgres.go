@@ -98,42 +98,42 @@ func Dialect() sqlstore.Dialect {
 		NoLimit:    "ALL",
 		Slots:      16,
 		Time:       func(t time.Time) any { return t },
-		Fault:      fault,
+		Classify:   classify,
 	}
 }
 
-// fault classifies an error by its SQLSTATE.
-func fault(err error) sqlstore.Fault {
+// classify classifies an error by its SQLSTATE.
+func classify(err error) sqlstore.DriverError {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
-		return sqlstore.Fault{Kind: lost(err)}
+		return sqlstore.DriverError{Kind: lost(err)}
 	}
 	switch e.Code {
 	case "23505":
-		return sqlstore.Fault{Kind: sqlstore.Unique, Constraint: e.ConstraintName}
+		return sqlstore.DriverError{Kind: sqlstore.UniqueViolation, Constraint: e.ConstraintName}
 	case "23503":
-		return sqlstore.Fault{Kind: sqlstore.ForeignKey, Constraint: e.ConstraintName}
+		return sqlstore.DriverError{Kind: sqlstore.ForeignKeyViolation, Constraint: e.ConstraintName}
 	case "40001", "40P01":
-		return sqlstore.Fault{Kind: sqlstore.Again}
+		return sqlstore.DriverError{Kind: sqlstore.Retryable}
 	case "25006", // read-only: the server has become a replica
 		"55P03", "57014": // a timeout of the server for locks or statements
-		return sqlstore.Fault{Kind: sqlstore.Down}
+		return sqlstore.DriverError{Kind: sqlstore.Unavailable}
 	}
 	switch e.Code[:min(len(e.Code), 2)] {
 	case "08", "53", "57", "58": // connection, resources, shutdown, input and output
-		return sqlstore.Fault{Kind: sqlstore.Down}
+		return sqlstore.DriverError{Kind: sqlstore.Unavailable}
 	}
-	return sqlstore.Fault{}
+	return sqlstore.DriverError{}
 }
 
-// lost returns sqlstore.Down for an error of the connection.
-func lost(err error) sqlstore.FaultKind {
+// lost returns sqlstore.Unavailable for an error of the connection.
+func lost(err error) sqlstore.DriverErrorKind {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
 	switch {
 	case connecting, network, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		strings.Contains(err.Error(), "conn closed"), strings.Contains(err.Error(), "conn busy"):
-		return sqlstore.Down
+		return sqlstore.Unavailable
 	}
-	return sqlstore.Failure
+	return sqlstore.OtherError
 }

@@ -97,27 +97,27 @@ func Dialect() sqlstore.Dialect {
 		Slots:      1,
 		Prepare:    true,
 		Time:       func(t time.Time) any { return t.UnixMicro() },
-		Fault:      fault,
+		Classify:   classify,
 	}
 }
 
-// fault classifies an error by its result code. SQLite does not say which foreign key is
+// classify classifies an error by its result code. SQLite does not say which foreign key is
 // violated.
-func fault(err error) sqlstore.Fault {
+func classify(err error) sqlstore.DriverError {
 	e, ok := errors.AsType[*driver.Error](err)
 	if !ok {
-		return sqlstore.Fault{}
+		return sqlstore.DriverError{}
 	}
 	if columns, ok := sqlitefile.Duplicate(err); ok {
-		return sqlstore.Fault{Kind: sqlstore.Unique, Columns: columns}
+		return sqlstore.DriverError{Kind: sqlstore.UniqueViolation, Columns: columns}
 	}
 	if e.Code() == codes.SQLITE_CONSTRAINT_FOREIGNKEY {
-		return sqlstore.Fault{Kind: sqlstore.ForeignKey}
+		return sqlstore.DriverError{Kind: sqlstore.ForeignKeyViolation}
 	}
 	switch e.Code() & 0xff { // the primary code
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED, codes.SQLITE_FULL, codes.SQLITE_IOERR,
 		codes.SQLITE_CANTOPEN, codes.SQLITE_NOMEM, codes.SQLITE_PROTOCOL, codes.SQLITE_READONLY:
-		return sqlstore.Fault{Kind: sqlstore.Down}
+		return sqlstore.DriverError{Kind: sqlstore.Unavailable}
 	}
-	return sqlstore.Fault{}
+	return sqlstore.DriverError{}
 }

@@ -1,0 +1,155 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// countsTable has the number of records of each resource, and of each value of its counted
+// fields. A count is the sum of its slots.
+const countsTable = "tallies"
+
+// countKey identifies a count. Without a field it is the number of all records.
+type countKey struct {
+	resource, field, value string
+}
+
+// countRange is the counts whose sum is the total of a query.
+type countRange struct {
+	countKey          // without a value
+	values   []string // the values that count, or
+	not      bool     // that do not count
+}
+
+// countsOfAll returns the range for all records.
+func (t *table) countsOfAll() *countRange {
+	return &countRange{countKey{resource: t.name}, []string{""}, false}
+}
+
+// countsOf returns the counts for the total of a query, or false if its records have to be
+// counted.
+func (t *table) countsOf(q *inventory.Query) (r countRange, ok bool) {
+	switch {
+	case q.Text != "" || len(q.Filters) > 1:
+		return r, false
+	case len(q.Filters) == 0:
+		return *t.countsOfAll(), true
+	}
+	return t.countsFor(&q.Filters[0])
+}
+
+// countsFor returns the counts for the records that match a filter, or false.
+func (t *table) countsFor(f *inventory.Filter) (r countRange, ok bool) {
+	if !f.Field.Counted {
+		return r, false
+	}
+	values := []any{f.Value}
+	r = countRange{countKey: countKey{resource: t.name, field: f.Field.Column}}
+	switch f.Op {
+	case inventory.Eq:
+	case inventory.Ne:
+		r.not = true
+	case inventory.In:
+		values = f.Value.([]any)
+	case inventory.IsNull:
+		values, r.not = []any{nil}, !f.Value.(bool)
+	default:
+		return r, false
+	}
+	for _, v := range values {
+		if emptyString(f.Field, v) {
+			return r, false
+		}
+		r.values = append(r.values, (&column{Field: f.Field}).countKey(v))
+	}
+	return r, true
+}
+
+// has reports whether a count is in the range.
+func (r *countRange) has(key countKey) bool {
+	return key.resource == r.resource && key.field == r.field && slices.Contains(r.values, key.value) != r.not
+}
+
+// total is a SELECT of the total of a query: from the counts, or by counting records.
+func (b *builder) total(q *inventory.Query) string {
+	if r, ok := b.countsOf(q); ok && b.only == "" {
+		return b.sum(&r)
+	}
+	return "SELECT count(*) FROM " + b.name + where(b.conditions(q, nil))
+}
+
+// sum is a SELECT of the sum of a range.
+func (b *builder) sum(r *countRange) string {
+	if len(r.values) == 0 {
+		return "SELECT 0"
+	}
+	parameters := make([]string, len(r.values))
+	for i, v := range r.values {
+		parameters[i] = b.arg(v)
+	}
+	in := " IN ("
+	if r.not {
+		in = " NOT IN ("
+	}
+	return "SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM " + countsTable + " WHERE resource = '" + r.resource +
+		"' AND field = '" + r.field + "' AND value" + in + strings.Join(parameters, ", ") + ")"
+}
+
+// counts are the changes of a transaction to each count.
+type counts map[countKey]int64
+
+// add counts a row: n is 1 for one that is added, and -1 for one that is deleted. at returns
+// its value for the ith counted column.
+func (c counts) add(t *table, n int64, at func(i int) any) {
+	c[countKey{resource: t.name}] += n
+	for i, j := range t.counted {
+		column := t.columns[j]
+		c[countKey{t.name, column.Column, column.countKey(at(i))}] += n
+	}
+}
+
+// addRow counts a row of all columns.
+func (c counts) addRow(t *table, row []any, n int64) {
+	c.add(t, n, func(i int) any { return row[t.counted[i]] })
+}
+
+// deleted returns a function that counts deleted rows of the columns of table.returning.
+func (c counts) deleted(t *table) func(row []any) error {
+	return func(row []any) error {
+		c.add(t, -1, func(i int) any { return row[i+1] })
+		return nil
+	}
+}
+
+// maxUpsert bounds the counts that one statement changes.
+const maxUpsert = 64
+
+// flush writes the changes of a transaction to the counts, at its end and in one order for
+// all, so that transactions wait for each other as shortly as possible and can't deadlock.
+func (t *transaction) flush(ctx context.Context) error {
+	keys := slices.SortedFunc(maps.Keys(t.counts), func(a, b countKey) int {
+		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(a.field, b.field), cmp.Compare(a.value, b.value))
+	})
+	keys = slices.DeleteFunc(keys, func(k countKey) bool { return t.counts[k] == 0 })
+	slot := int64(rand.IntN(max(t.dialect.Slots, 1)))
+	for chunk := range slices.Chunk(keys, maxUpsert) {
+		b := &builder{shared: t.shared}
+		rows := make([]string, len(chunk))
+		for i, k := range chunk {
+			rows[i] = fmt.Sprintf("(%s, %s, %s, %s, %s)", b.arg(k.resource), b.arg(k.field), b.arg(k.value), b.arg(slot), b.arg(t.counts[k]))
+		}
+		text := "INSERT INTO " + countsTable + " (resource, field, value, slot, n) VALUES " + strings.Join(rows, ", ") +
+			" ON CONFLICT (resource, field, value, slot) DO UPDATE SET n = " + countsTable + ".n + excluded.n"
+		if _, err := t.exec(ctx, text, b.args...); err != nil {
+			return t.end(ctx, "write the counts", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// classify returns what an error means.
+func (s *shared) classify(err error) DriverError {
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+		return DriverError{Kind: Unavailable}
+	}
+	return s.dialect.Classify(err)
+}
+
+// failure turns an error of the database into one of this package. It returns nil and errors
+// of the inventory unchanged.
+func (s *shared) failure(ctx context.Context, what string, err error) error {
+	switch {
+	case err == nil, inventory.KindOf(err) != 0:
+		return err
+	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
+		// Drivers have errors of their own for a canceled call.
+		return fmt.Errorf("%s: %w (%w)", what, ctx.Err(), err)
+	case ctx.Err() == nil && s.classify(err).Kind == Unavailable:
+		return unavailable(what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func unavailable(what string, err error) error {
+	return &inventory.Error{
+		Kind: inventory.Unavailable, Message: "The database is not available: try again later",
+		Err: fmt.Errorf("%s: %w", what, err),
+	}
+}
+
+// violation returns the inventory's error for records of one table that violate a constraint,
+// or else the failure. created says that they were to be created and not updated.
+func (e *executor) violation(ctx context.Context, t *table, what string, err error, created bool, records []inventory.Record) error {
+	reported := e.classify(err)
+	var found *inventory.Error
+	var err2 error
+	switch {
+	case reported.Kind == ForeignKeyViolation:
+		found, err2 = e.dangling(ctx, t, reported.Constraint, records)
+	case reported.Constraint == "":
+		found, err2 = e.duplicate(ctx, t, created, records)
+	}
+	switch {
+	case err2 != nil:
+		return e.failure(ctx, what, errors.Join(err, err2))
+	case found != nil:
+		return found
+	case reported.Kind != UniqueViolation:
+		return e.failure(ctx, what, err)
+	}
+	for _, key := range t.uniques {
+		if reported.Constraint == UniqueName(t.Resource, key) || slices.Equal(reported.Columns, key.Fields) {
+			return inventory.Duplicate(t.Resource, key)
+		}
+	}
+	return inventory.DuplicateID(t.Resource)
+}
+
+// duplicate returns the error for the first key that another record has: databases that do
+// not name constraints check them in an order of their own. It returns nil if the records are
+// duplicates of each other only.
+func (e *executor) duplicate(ctx context.Context, t *table, created bool, records []inventory.Record) (*inventory.Error, error) {
+	for _, rec := range records {
+		id := rec.Meta().ID
+		if created {
+			if exists, err := e.exists(ctx, t.version, id); exists || err != nil {
+				return inventory.DuplicateID(t.Resource), err
+			}
+		}
+		for _, key := range t.uniques {
+			b := &builder{shared: e.shared, table: t}
+			conditions := []string{"id <> " + b.arg(id)}
+			whole := true
+			for _, name := range key.Fields {
+				f, _ := t.Field(name)
+				value := f.Value(rec)
+				whole = whole && value != nil
+				conditions = append(conditions, b.equal(f, f.Column, value))
+			}
+			if !whole {
+				continue
+			}
+			if exists, err := e.exists(ctx, "SELECT id FROM "+t.name+where(conditions), b.args...); exists || err != nil {
+				return inventory.Duplicate(t.Resource, key), err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// exists reports whether a statement returns rows.
+func (e *executor) exists(ctx context.Context, text string, args ...any) (exists bool, err error) {
+	err = e.each(ctx, 1, func([]any) error { exists = true; return nil }, text, args...)
+	return exists, err
+}
+
+// dangling returns the error for a reference to a record that does not exist. It looks for the
+// reference if the database does not name the constraint.
+func (e *executor) dangling(ctx context.Context, t *table, constraint string, records []inventory.Record) (*inventory.Error, error) {
+	for _, c := range t.columns {
+		switch {
+		case c.Ref == nil:
+			continue
+		case constraint == ReferenceName(t.Resource, c.Field):
+			return inventory.Dangling(t.Resource, c.Field), nil
+		case constraint != "":
+			continue
+		}
+		to, _ := inventory.Named(c.Ref.To)
+		for _, rec := range records {
+			id := c.Value(rec)
+			if id == nil {
+				continue
+			}
+			if exists, err := e.exists(ctx, e.tables[to].version, id); !exists || err != nil {
+				return inventory.Dangling(t.Resource, c.Field), err
+			}
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,325 @@
+package sqlstore
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// builder collects the arguments of one statement.
+type builder struct {
+	*shared
+	*table
+	args []any
+	only string // a condition for all records, besides those of the query
+}
+
+// arg adds an argument and returns its parameter.
+func (b *builder) arg(v any) string {
+	b.args = append(b.args, b.dialect.argument(v))
+	return b.dialect.Parameter + strconv.Itoa(len(b.args))
+}
+
+const (
+	never  = "1 = 0"
+	always = "1 = 1"
+	isNull = " IS NULL"
+)
+
+// conditions returns the conditions of a query. unindexed is a filter for which no index is to
+// be used, or nil.
+func (b *builder) conditions(q *inventory.Query, unindexed *inventory.Filter) []string {
+	var all []string
+	for i := range q.Filters {
+		f := &q.Filters[i]
+		column := f.Field.Column
+		if f == unindexed {
+			column = b.dialect.Unindexed + column
+		}
+		all = append(all, b.condition(f, column))
+	}
+	if q.Text != "" {
+		all = append(all, b.search(q.Text))
+	}
+	if b.only != "" {
+		all = append(all, b.only)
+	}
+	return all
+}
+
+func where(conditions []string) string {
+	if len(conditions) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(conditions, " AND ")
+}
+
+// search holds if one of the fields for searches contains a string.
+func (b *builder) search(s string) string {
+	var columns []string
+	for _, c := range b.columns {
+		if c.Search {
+			columns = append(columns, c.Column)
+		}
+	}
+	if len(columns) == 0 {
+		return never
+	}
+	part := b.arg(inventory.FoldASCII(s))
+	for i, column := range columns {
+		columns[i] = fmt.Sprintf(b.dialect.Contains, b.folded(column), part)
+	}
+	return "(" + strings.Join(columns, " OR ") + ")"
+}
+
+func (b *builder) folded(column string) string { return fmt.Sprintf(b.dialect.Fold, column) }
+
+// condition returns the condition of one filter.
+func (b *builder) condition(f *inventory.Filter, column string) string {
+	switch f.Op {
+	case inventory.Eq:
+		return b.equal(f.Field, column, f.Value)
+	case inventory.Ne:
+		return b.unequal(f.Field, column, f.Value)
+	case inventory.In:
+		return b.in(f.Field, column, f.Value.([]any))
+	case inventory.IsNull:
+		return missing(f.Field, column, f.Value.(bool))
+	case inventory.Contains:
+		return b.substring(b.dialect.Contains, column, f.Value.(string))
+	case inventory.StartsWith:
+		return b.substring(b.dialect.StartsWith, column, f.Value.(string))
+	}
+	operator := map[inventory.Op]string{inventory.Gt: " > ", inventory.Gte: " >= ", inventory.Lt: " < ", inventory.Lte: " <= "}[f.Op]
+	condition := column + operator + b.arg(f.Value)
+	if f.Field.Kind == inventory.Text && !f.Field.Nullable {
+		condition = "(" + condition + " AND " + column + " <> '')"
+	}
+	return condition
+}
+
+// substring compares with a part of a string. Every value contains the empty string, and a
+// missing value does not.
+func (b *builder) substring(how, column, value string) string {
+	if value == "" {
+		return column + " <> ''"
+	}
+	return fmt.Sprintf(how, b.folded(column), b.arg(inventory.FoldASCII(value)))
+}
+
+// emptyString reports whether no record has a value, because the empty string is stored for a
+// missing one.
+func emptyString(f *inventory.Field, value any) bool {
+	return f.Kind == inventory.Text && !f.Nullable && value == ""
+}
+
+func (b *builder) equal(f *inventory.Field, column string, value any) string {
+	switch {
+	case value == nil:
+		return missing(f, column, true)
+	case f.Kind == inventory.List:
+		return fmt.Sprintf(b.dialect.Element, column, b.arg(value))
+	case emptyString(f, value):
+		return never
+	}
+	condition := column + " = " + b.arg(value)
+	// The index of an optional key omits missing values. A database uses it only if a condition
+	// excludes them: it does not know the argument.
+	if f.Kind == inventory.Text && !f.Nullable && !f.Required && b.inKey(f) {
+		condition += " AND " + column + " <> ''"
+	}
+	return condition
+}
+
+func (b *builder) unequal(f *inventory.Field, column string, value any) string {
+	switch {
+	case value == nil:
+		return missing(f, column, false)
+	case f.Kind == inventory.List:
+		return "NOT (" + b.equal(f, column, value) + ")"
+	case emptyString(f, value):
+		return always
+	case f.Nullable:
+		return "(" + column + " <> " + b.arg(value) + " OR " + column + isNull + ")"
+	}
+	return column + " <> " + b.arg(value)
+}
+
+// in pads the values to a power of two, so that there are few different statements.
+func (b *builder) in(f *inventory.Field, column string, values []any) string {
+	var either, parameters []string
+	for _, v := range values {
+		if v == nil || emptyString(f, v) || f.Kind == inventory.List {
+			either = append(either, b.equal(f, column, v))
+			continue
+		}
+		parameters = append(parameters, b.arg(v))
+	}
+	if n := len(parameters); n > 0 {
+		for range 1<<bits.Len(uint(n-1)) - n {
+			parameters = append(parameters, parameters[n-1])
+		}
+		either = append(either, column+" IN ("+strings.Join(parameters, ", ")+")")
+	}
+	if len(either) == 0 {
+		return never
+	}
+	return "(" + strings.Join(either, " OR ") + ")"
+}
+
+// anyOf is the condition that a column of ids has one of the values.
+func (b *builder) anyOf(column string, values []any) string {
+	if len(values) == 1 {
+		return column + " = " + b.arg(values[0])
+	}
+	return b.in(&inventory.Field{Column: column, Nullable: true}, column, values)
+}
+
+// missing holds if a column has no value, or if it has one.
+func missing(f *inventory.Field, column string, none bool) string {
+	switch {
+	case f.Nullable && none:
+		return column + isNull
+	case f.Nullable:
+		return column + " IS NOT NULL"
+	case f.Kind == inventory.Text && none:
+		return column + " = ''"
+	case f.Kind == inventory.Text:
+		return column + " <> ''"
+	case none:
+		return never
+	}
+	return always
+}
+
+// sortKey is a column to sort by.
+type sortKey struct {
+	*inventory.Field
+	desc bool
+}
+
+// sortKeys returns the columns that decide the order of a query, and the id as the last one. A
+// key after the id, or a column that occurs a second time, decides nothing.
+func sortKeys(q *inventory.Query) []sortKey {
+	var keys []sortKey
+	seen := map[string]bool{}
+	for _, key := range q.Sort {
+		if !seen[key.Field.Column] {
+			keys = append(keys, sortKey{key.Field, key.Desc})
+		}
+		seen[key.Field.Column] = true
+		if key.Field.Column == "id" {
+			return keys
+		}
+	}
+	id, _ := q.Resource.Field("id")
+	return append(keys, sortKey{id, false})
+}
+
+// orderBy sorts null before all values.
+func (d *Dialect) orderBy(keys []sortKey) string {
+	parts := make([]string, len(keys))
+	for i, k := range keys {
+		parts[i] = k.Column
+		switch {
+		case k.desc && k.Nullable:
+			parts[i] += " DESC" + d.NullsLast
+		case k.desc:
+			parts[i] += " DESC"
+		case k.Nullable:
+			parts[i] += d.NullsFirst
+		}
+	}
+	return " ORDER BY " + strings.Join(parts, ", ")
+}
+
+// place returns the stored values of the keys at the place where a page begins.
+func place(q *inventory.Query, keys []sortKey) []any {
+	values := make([]any, len(keys))
+	for i, k := range keys {
+		if k.Column == "id" {
+			values[i] = q.After.ID
+		} else if j := slices.IndexFunc(q.Sort, func(key inventory.SortKey) bool { return key.Field.Column == k.Column }); j < len(q.After.Values) {
+			values[i] = q.After.Values[j]
+		}
+		if values[i] == nil && k.Kind == inventory.Text && !k.Nullable {
+			values[i] = ""
+		}
+	}
+	return values
+}
+
+// pagePart is a range of the records after a place: its conditions, and the order in which an
+// index has its records.
+type pagePart struct {
+	conditions []string
+	keys       []sortKey
+}
+
+// pageParts returns disjoint ranges that together contain the records after a place. Each can
+// be looked up in an index, unlike one condition with OR.
+func (b *builder) pageParts(q *inventory.Query, keys []sortKey) []pagePart {
+	at := place(q, keys)
+	if row := b.rowAfter(keys, at); row != "" {
+		return []pagePart{{[]string{row}, keys}}
+	}
+	var parts []pagePart
+	var before []string
+	order := slices.Clone(keys)
+	for i, k := range keys {
+		for _, after := range b.after(k, at[i]) {
+			part := pagePart{append(slices.Clone(before), after), slices.Clone(order)}
+			if strings.HasSuffix(after, isNull) {
+				part.keys[i].desc = false // all are equal, and an index has the ids after them ascending
+			}
+			parts = append(parts, part)
+		}
+		if at[i] == nil {
+			order[i].desc = false
+			before = append(before, k.Column+isNull)
+		} else if i < len(keys)-1 {
+			before = append(before, k.Column+" = "+b.arg(at[i]))
+		}
+	}
+	if len(parts) == 0 {
+		return []pagePart{{[]string{never}, keys}}
+	}
+	return parts
+}
+
+// rowAfter compares whole rows, if all keys ascend and none may be null.
+func (b *builder) rowAfter(keys []sortKey, at []any) string {
+	columns, values := make([]string, len(keys)), make([]string, len(keys))
+	for i, k := range keys {
+		if k.desc || k.Nullable || at[i] == nil {
+			return ""
+		}
+		columns[i] = k.Column
+	}
+	for i := range keys {
+		values[i] = b.arg(at[i])
+	}
+	if len(keys) == 1 {
+		return columns[0] + " > " + values[0]
+	}
+	return "(" + strings.Join(columns, ", ") + ") > (" + strings.Join(values, ", ") + ")"
+}
+
+// after returns the conditions, each a range of an index, that a column sorts after a value.
+func (b *builder) after(k sortKey, value any) []string {
+	switch {
+	case value == nil && k.desc:
+		return nil // null is the last
+	case value == nil:
+		return []string{k.Column + " IS NOT NULL"}
+	case !k.desc:
+		return []string{k.Column + " > " + b.arg(value)}
+	case k.Nullable:
+		return []string{k.Column + " < " + b.arg(value), k.Column + isNull}
+	}
+	return []string{k.Column + " < " + b.arg(value)}
+}

@@ -1,0 +1,225 @@
+package sqlstore
+
+import (
+	"container/list"
+	"context"
+	"database/sql"
+	"sync"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// shared is the part of a store that its readers and transactions share.
+type shared struct {
+	dialect   Dialect
+	opts      Options
+	tables    map[*inventory.Resource]*table
+	caches    map[*sql.DB]*statementCache // empty if the driver caches statements
+	exclusive chan struct{}               // full while a transaction changes several records
+}
+
+// executor runs statements on a handle or in a transaction.
+type executor struct {
+	*shared
+	db *sql.DB
+	tx *sql.Tx // nil outside a transaction
+
+	owned map[string]*sql.Stmt // statements of the transaction that the cache lacks
+	only  string               // a condition for the records of lists
+}
+
+// query runs a statement that returns rows.
+func (e *executor) query(ctx context.Context, text string, args []any) (*sql.Rows, error) {
+	stmt, release, err := e.prepare(ctx, text)
+	switch {
+	case err != nil:
+		return nil, err
+	case stmt != nil:
+		defer release()
+		return stmt.QueryContext(ctx, args...)
+	case e.tx != nil:
+		return e.tx.QueryContext(ctx, text, args...)
+	}
+	return e.db.QueryContext(ctx, text, args...)
+}
+
+// exec runs a statement of a transaction and returns how many rows it has changed.
+func (e *executor) exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
+	stmt, release, err := e.prepare(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	var result sql.Result
+	if stmt != nil {
+		defer release()
+		result, err = stmt.ExecContext(ctx, args...)
+	} else {
+		result, err = e.tx.ExecContext(ctx, text, args...)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// prepare returns a prepared statement, or nil if the driver caches statements or the
+// transaction has too many.
+func (e *executor) prepare(ctx context.Context, text string) (stmt *sql.Stmt, release func(), err error) {
+	cache := e.caches[e.db]
+	switch {
+	case cache == nil:
+		return nil, nil, nil
+	case e.tx == nil:
+		return cache.get(ctx, text)
+	}
+	if cached := cache.acquire(text); cached != nil {
+		return e.tx.StmtContext(ctx, cached.stmt), func() { cache.release(cached) }, nil
+	}
+	// The transaction may have the only connection of the handle, which the cache would wait
+	// for. cacheOwned prepares the statement for the handle later.
+	stmt, ok := e.owned[text]
+	if !ok && len(e.owned) < e.opts.Statements {
+		if stmt, err = e.tx.PrepareContext(ctx, text); err == nil {
+			e.owned[text] = stmt
+		}
+	}
+	return stmt, func() {}, err
+}
+
+// cacheOwned prepares the statements of an ended transaction for the next ones.
+func (e *executor) cacheOwned(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	for text := range e.owned {
+		// The next user of the statement gets the error, if it lasts.
+		if _, release, err := e.caches[e.db].get(ctx, text); err == nil {
+			release()
+		}
+	}
+}
+
+// each runs a statement and calls f with the values of each row. The next row overwrites them.
+func (e *executor) each(ctx context.Context, columns int, f func(values []any) error, text string, args ...any) error {
+	rows, err := e.query(ctx, text, args)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	values, into := make([]any, columns), make([]any, columns)
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if err := f(values); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+// get returns a record and its row.
+func (e *executor) get(ctx context.Context, r *inventory.Resource, id string) (rec inventory.Record, row []any, err error) {
+	t := e.tables[r]
+	err = e.each(ctx, len(t.columns), func(values []any) error {
+		row = values
+		rec, err = t.record(values)
+		return err
+	}, t.get, id)
+	switch {
+	case err != nil:
+		return nil, nil, e.failure(ctx, "read one of "+r.Name(), err)
+	case rec == nil:
+		return nil, nil, inventory.Absent(r)
+	}
+	return rec, row, nil
+}
+
+// statementCache has the prepared statements of a handle that were used last, up to a bound.
+type statementCache struct {
+	db    *sql.DB
+	bound int
+
+	mu     sync.Mutex
+	byText map[string]*list.Element // of *cachedStatement
+	recent *list.List               // the most recently used one is the first
+}
+
+// cachedStatement is closed when it is evicted and has no users.
+type cachedStatement struct {
+	text    string
+	stmt    *sql.Stmt
+	users   int
+	evicted bool
+}
+
+func newStatementCache(db *sql.DB, bound int) *statementCache {
+	return &statementCache{db: db, bound: bound, byText: map[string]*list.Element{}, recent: list.New()}
+}
+
+// get returns a statement and the function to call after running it.
+func (c *statementCache) get(ctx context.Context, text string) (stmt *sql.Stmt, release func(), err error) {
+	cached := c.acquire(text)
+	if cached == nil {
+		// Without the lock: it waits for a connection.
+		if stmt, err = c.db.PrepareContext(ctx, text); err != nil {
+			return nil, nil, err
+		}
+		cached = &cachedStatement{text: text, stmt: stmt, users: 1}
+		c.add(cached)
+	}
+	return cached.stmt, func() { c.release(cached) }, nil
+}
+
+// acquire returns a statement of the cache, or nil.
+func (c *statementCache) acquire(text string) *cachedStatement {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.byText[text]
+	if !ok {
+		return nil
+	}
+	c.recent.MoveToFront(e)
+	cached := e.Value.(*cachedStatement)
+	cached.users++
+	return cached
+}
+
+// add adds a statement and evicts the oldest one. If another caller has added the same
+// statement in the meantime, the new one is used once.
+func (c *statementCache) add(s *cachedStatement) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.byText[s.text]; ok {
+		s.evicted = true
+		return
+	}
+	c.byText[s.text] = c.recent.PushFront(s)
+	if c.recent.Len() > c.bound {
+		oldest := c.recent.Remove(c.recent.Back()).(*cachedStatement)
+		delete(c.byText, oldest.text)
+		oldest.evicted = true
+		oldest.closeUnused()
+	}
+}
+
+func (c *statementCache) release(s *cachedStatement) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.users--
+	s.closeUnused()
+}
+
+// closeUnused drops the error of Close: it is one of the connection, whose next user gets it
+// too.
+func (s *cachedStatement) closeUnused() {
+	if s.evicted && s.users == 0 {
+		_ = s.stmt.Close()
+	}
+}

@@ -1,0 +1,269 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// Change runs f in a transaction.
+//
+// It runs f again if the database asks for that (a deadlock, a serialization failure), up to
+// Options.Attempts times; and if another transaction of this store is changing several
+// records, after that one has ended.
+func (s *Store) Change(ctx context.Context, f func(tx inventory.Tx) error) error {
+	exclusive := false
+	for attempt := 1; ; {
+		t := &transaction{
+			executor: executor{shared: s.shared, db: s.writer, owned: map[string]*sql.Stmt{}},
+			rows:     map[rowKey][]any{}, counts: counts{},
+		}
+		err := t.run(ctx, exclusive, f)
+		switch {
+		case t.outcome == finished:
+			return err
+		case t.outcome == retryExclusive:
+			exclusive = true
+			continue // the database has not failed
+		case attempt == s.opts.Attempts:
+			return unavailable("change the inventory", err)
+		}
+		// A random pause, longer with each attempt.
+		timer := time.NewTimer(rand.N(time.Millisecond << min(attempt, 7)))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return s.failure(ctx, "wait to change the inventory again", ctx.Err())
+		}
+		attempt++
+	}
+}
+
+// outcome is what Change does after a transaction.
+type outcome uint8
+
+const (
+	finished       outcome = iota // return
+	retry                         // run it again
+	retryExclusive                // run it again when no other transaction changes several records
+)
+
+// transaction is an inventory.Tx.
+type transaction struct {
+	executor
+	outcome   outcome
+	ended     error // why the transaction can't continue; nil while it can
+	savepoint bool  // there is a savepoint
+	guarded   bool  // it belongs to the current call
+	exclusive bool  // the transaction may change several records
+	changed   int   // how many records it has updated or deleted
+
+	rows       map[rowKey][]any // rows that were read, for updates
+	prefetched map[rowKey][]any // rows for the next Get of each
+	counts     counts
+}
+
+// rowKey identifies a record.
+type rowKey struct {
+	*table
+	id string
+}
+
+// maxRemembered bounds the rows that are remembered: those of the largest call, twice.
+const maxRemembered = 2 * inventory.MaxItems
+
+// run begins the transaction, calls f, and commits or rolls back.
+func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx inventory.Tx) error) (err error) {
+	if exclusive {
+		select {
+		case t.shared.exclusive <- struct{}{}:
+			t.exclusive = true
+		case <-ctx.Done():
+			return t.failure(ctx, "wait to change the inventory", ctx.Err())
+		}
+	}
+	defer func() {
+		if t.exclusive {
+			<-t.shared.exclusive
+		}
+	}()
+	if t.tx, err = t.db.BeginTx(ctx, nil); err != nil {
+		return t.end(ctx, "begin to change the inventory", err)
+	}
+	open := true
+	defer func() {
+		if open { // an error, or a panic
+			err = t.rollback(ctx, err)
+		}
+		t.cacheOwned(ctx)
+	}()
+	if err = f(t); err == nil {
+		err = t.ended // which f has ignored
+	}
+	if err == nil {
+		err = t.flush(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	open = false
+	return t.end(ctx, "commit a change", t.tx.Commit())
+}
+
+// rollback rolls a transaction back that ended with an error.
+func (t *transaction) rollback(ctx context.Context, err error) error {
+	undone := t.tx.Rollback()
+	if undone == nil || errors.Is(undone, sql.ErrTxDone) || t.ended != nil {
+		return err // if the database was lost, err says so
+	}
+	return errors.Join(err, t.failure(ctx, "roll back a change", undone))
+}
+
+// end notes that the transaction can't continue, and returns why. It returns nil for nil.
+func (t *transaction) end(ctx context.Context, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() == nil && t.classify(err).Kind == Retryable {
+		t.outcome = retry
+	}
+	t.ended = t.failure(ctx, what, err)
+	return t.ended
+}
+
+var errExclusive = errors.New("another transaction changes several records: this one runs again after it")
+
+// claimExclusive is called before each update or deletion. Two transactions that each change
+// several records can deadlock, which the database detects after a second or so. So within a
+// store one at a time may change more than one record, and another one runs again after it.
+func (t *transaction) claimExclusive() error {
+	t.changed++
+	if t.changed == 1 || t.exclusive || t.dialect.ForUpdate == "" {
+		return nil
+	}
+	select {
+	case t.shared.exclusive <- struct{}{}:
+		t.exclusive = true
+		return nil
+	default:
+	}
+	t.outcome, t.ended = retryExclusive, errExclusive
+	return errExclusive
+}
+
+// setSavepoint is called before statements that may violate a constraint, if the transaction
+// could not continue after that or the call has several of them.
+func (t *transaction) setSavepoint(ctx context.Context) error {
+	if t.savepoint {
+		if _, err := t.exec(ctx, "RELEASE SAVEPOINT item"); err != nil {
+			return t.end(ctx, "release a savepoint", err)
+		}
+	}
+	t.savepoint, t.guarded = true, true
+	_, err := t.exec(ctx, "SAVEPOINT item")
+	return t.end(ctx, "set a savepoint", err)
+}
+
+// violated returns the error for records that violate a constraint, and rolls back to the
+// savepoint of the call. Any other error ends the transaction.
+func (t *transaction) violated(ctx context.Context, of *table, what string, err error, created bool, records []inventory.Record) error {
+	if kind := t.classify(err).Kind; kind != UniqueViolation && kind != ForeignKeyViolation {
+		return t.end(ctx, what, err)
+	}
+	why := t.violation(ctx, of, what, err, created, records)
+	if inventory.KindOf(why) == 0 || inventory.KindOf(why) == inventory.Unavailable {
+		t.ended = why
+		return why
+	}
+	if t.guarded {
+		if _, err := t.exec(ctx, "ROLLBACK TO SAVEPOINT item"); err != nil {
+			return t.end(ctx, "roll back to a savepoint", err)
+		}
+	}
+	return why
+}
+
+func (t *transaction) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
+	if t.ended != nil {
+		return nil, t.ended
+	}
+	of := t.tables[r]
+	key := rowKey{of, id}
+	var rec inventory.Record
+	var err error
+	row, ok := t.prefetched[key]
+	if ok {
+		delete(t.prefetched, key)
+		rec, err = of.record(row)
+	} else {
+		rec, row, err = t.get(ctx, r, id)
+	}
+	switch {
+	case err == nil:
+		t.remember(of, id, row)
+	case inventory.KindOf(err) != inventory.NotFound:
+		return nil, t.end(ctx, "read one of "+r.Name(), err)
+	}
+	return rec, err
+}
+
+// Prefetch reads rows for the next Get of each (inventory.Prefetcher).
+func (t *transaction) Prefetch(ctx context.Context, r *inventory.Resource, ids []string) error {
+	if t.ended != nil {
+		return t.ended
+	}
+	of := t.tables[r]
+	at := of.position["id"]
+	t.prefetched = make(map[rowKey][]any, len(ids))
+	for chunk := range slices.Chunk(ids, maxIDs) {
+		b := &builder{shared: t.shared}
+		values := make([]any, len(chunk))
+		for i, id := range chunk {
+			values[i] = id
+		}
+		text := "SELECT " + of.selected + " FROM " + of.name + " WHERE " + b.anyOf("id", values)
+		err := t.each(ctx, len(of.columns), func(row []any) error {
+			id, _ := row[at].(string)
+			t.prefetched[rowKey{of, id}] = slices.Clone(row)
+			return nil
+		}, text, b.args...)
+		if err != nil {
+			return t.end(ctx, "read some of "+of.Name(), err)
+		}
+	}
+	return nil
+}
+
+// remember stores a row for an update.
+func (t *transaction) remember(of *table, id string, row []any) {
+	if len(t.rows) >= maxRemembered {
+		clear(t.rows)
+	}
+	t.rows[rowKey{of, id}] = row
+}
+
+func (t *transaction) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+	if t.ended != nil {
+		return nil, t.ended
+	}
+	page, err := t.list(ctx, q)
+	if err != nil {
+		return nil, t.end(ctx, "list "+q.Resource.Name(), err)
+	}
+	// The counts are written at the end. The total of an empty first page is 0 and not a count.
+	counted := q.Count && (len(page.Records) > 0 || q.After != nil || q.Offset > 0)
+	if r, ok := t.tables[q.Resource].countsOf(q); ok && counted {
+		for key, n := range t.counts {
+			if r.has(key) {
+				page.Total += n
+			}
+		}
+	}
+	return page, nil
+}
