@@ -73,7 +73,7 @@ var clients = map[string][]string{
 	"github.com/DataDog/datadog-go/v5":          {"ratelimit/stats/statsd"},
 	"go.opentelemetry.io":                       {"ratelimit/tracing", "ratelimit/server"},
 	"github.com/fsnotify/fsnotify":              {"internal/watch"},
-	"golang.org/x/sync":                         {"ratelimit/store/redisstore", "ratelimit/server", "inventory/auth", "inventory/server"},
+	"golang.org/x/sync":                         {"ratelimit/store/redisstore", "ratelimit/server", "inventory", "inventory/auth", "inventory/server"},
 	"github.com/Masterminds/semver/v3":          {"manifest/fetch"},
 	"github.com/wneessen/go-mail":               {"inventory/mail"},
 	"github.com/chromedp":                       {"cmd/internal/browsertest"},

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// maxCursor is more than any cursor has: 16 fields to sort by, of 300 characters that JSON
-// writes in six bytes.
+// maxCursor is above the length of any cursor: 16 sort fields of 300 characters, which take
+// up to six bytes in JSON.
 const maxCursor = 1 << 16
 
-// cursor is a place in a list and the order that it belongs to.
+// cursor is the encoded form of a position in a list and the order that it belongs to.
 type cursor struct {
 	Order  string            `json:"o"`
 	Values []json.RawMessage `json:"v,omitempty"`
@@ -32,50 +32,48 @@ func (q *Query) order() string {
 	return name.String()
 }
 
-// Cursor is a text with which the next page begins behind a record, usually the last of
-// this one. It is for the same resource and order only; filters may change. Pages that
-// follow each other by cursors never overlap and leave out nothing that was there
-// all the time, whatever is created or deleted between them.
+// Cursor returns a string with which the next page starts behind a record, usually the last
+// one of a page. It is valid for the same resource and order; filters may change. Pages that
+// follow each other by cursors do not overlap, and contain every record that exists
+// throughout, whatever is created or deleted in between.
 func (q *Query) Cursor(rec Record) string {
 	p := q.PlaceOf(rec)
 	c := cursor{Order: q.order(), ID: p.ID, Values: make([]json.RawMessage, len(p.Values))}
 	for i, v := range p.Values {
-		c.Values[i], _ = json.Marshal(v) // nil, a text, a number, a bool, or a time of this age
+		c.Values[i], _ = json.Marshal(v) // nil, a string, a number, a bool, or a time in range: no error
 	}
-	data, _ := json.Marshal(c) // texts only
+	data, _ := json.Marshal(c)
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
-// continueAt continues behind the place of a cursor. An empty one is the beginning.
+var errCursor = errors.New("is not a cursor of this list: use meta.next_cursor of the previous page, or an empty cursor to start")
+
+// continueAt starts the page behind a cursor. An empty one is the start of the list.
 func (q *Query) continueAt(text string) error {
 	if text == "" {
 		return nil
 	}
 	c, ok := decodeCursor(text)
 	if !ok {
-		return errNoCursor()
+		return errCursor
 	}
 	if c.Order != q.order() {
-		return errors.New("belongs to another list or order: send the sortby it was made with, or cursor= to begin")
+		return errors.New("belongs to another list or order: send the same sortby, or an empty cursor to start")
 	}
 	p := &Place{ID: c.ID, Values: make([]any, len(q.Sort))}
 	if len(c.Values) != len(q.Sort) {
-		return errNoCursor()
+		return errCursor
 	}
 	for i, key := range q.Sort {
 		if p.Values[i], ok = key.Field.decode(c.Values[i]); !ok {
-			return errNoCursor()
+			return errCursor
 		}
 	}
 	q.After = p
 	return nil
 }
 
-func errNoCursor() error {
-	return errors.New("is none of this list: take it from the page before, or send cursor= to begin")
-}
-
-// decodeCursor reads a cursor of the exact form in which they are made.
+// decodeCursor decodes a cursor strictly.
 func decodeCursor(text string) (c cursor, ok bool) {
 	if len(text) > maxCursor {
 		return c, false
@@ -93,7 +91,7 @@ func decodeCursor(text string) (c cursor, ok bool) {
 	return c, errors.Is(err, io.EOF) && ValidID(c.ID)
 }
 
-// decode reads a value of the field from a cursor.
+// decode decodes a value of the field in a cursor.
 func (f *Field) decode(doc json.RawMessage) (value any, ok bool) {
 	if string(doc) == "null" {
 		return nil, true
@@ -109,11 +107,11 @@ func (f *Field) decode(doc json.RawMessage) (value any, ok bool) {
 	case Time:
 		var t time.Time
 		t, err = decodeAs[time.Time](doc)
-		value = instant(t)
+		value = storedTime(t)
 	default:
-		value, err = decodeAs[string](doc)
-		ok := err == nil && value != "" && !strings.ContainsRune(value.(string), 0)
-		return value, ok
+		var s string
+		s, err = decodeAs[string](doc)
+		return s, err == nil && s != "" && !strings.ContainsRune(s, 0)
 	}
 	return value, err == nil
 }

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// Enum is a text that can have certain values only. Its empty value is none.
+// Enum is a string type with a fixed set of values. The empty string is no value.
 type Enum interface {
 	~string
-	// Values are all there are, in lower case.
+	// Values returns all values, in lower case.
 	Values() []string
 }
 
-// ParseEnum reads a value of an enumeration, in upper or lower case. The error says what
-// would be right.
+// ParseEnum parses a value of an enumeration, ignoring case. The error lists the values.
 func ParseEnum[E Enum](s string) (E, error) {
 	var e E
 	value, err := oneOf(e.Values(), s)
@@ -29,7 +28,7 @@ func oneOf(values []string, s string) (string, error) {
 	return value, nil
 }
 
-func texts[E ~string](values ...E) []string {
+func valueStrings[E ~string](values ...E) []string {
 	all := make([]string, len(values))
 	for i, v := range values {
 		all[i] = string(v)
@@ -37,10 +36,10 @@ func texts[E ~string](values ...E) []string {
 	return all
 }
 
-// DeviceStatus is where a device stands in its life.
+// DeviceStatus is the lifecycle status of a device.
 type DeviceStatus string
 
-// The states of a device.
+// The statuses of a device.
 const (
 	DeviceActive         DeviceStatus = "active"
 	DeviceOffline        DeviceStatus = "offline"
@@ -49,15 +48,15 @@ const (
 	DeviceDecommissioned DeviceStatus = "decommissioned"
 )
 
-// Values are all there are.
+// Values returns all values.
 func (DeviceStatus) Values() []string {
-	return texts(DeviceActive, DeviceOffline, DeviceMaintenance, DeviceProvisioning, DeviceDecommissioned)
+	return valueStrings(DeviceActive, DeviceOffline, DeviceMaintenance, DeviceProvisioning, DeviceDecommissioned)
 }
 
-// OperStatus is what an interface does (RFC 2863, ifOperStatus).
+// OperStatus is the operational status of an interface (ifOperStatus of RFC 2863).
 type OperStatus string
 
-// The operational states of an interface.
+// The operational statuses of an interface.
 const (
 	OperUp      OperStatus = "up"
 	OperDown    OperStatus = "down"
@@ -66,16 +65,16 @@ const (
 	OperDormant OperStatus = "dormant"
 )
 
-// Values are all there are.
+// Values returns all values.
 func (OperStatus) Values() []string {
-	return texts(OperUp, OperDown, OperTesting, OperUnknown, OperDormant)
+	return valueStrings(OperUp, OperDown, OperTesting, OperUnknown, OperDormant)
 }
 
-// LinkStatus is the state of an interface or a link, as far as it is known: an
-// [OperStatus], or that somebody has switched it off.
+// LinkStatus is the status of an interface or a link: an [OperStatus], or switched off by an
+// administrator.
 type LinkStatus string
 
-// The states of interfaces and links.
+// The statuses of interfaces and links.
 const (
 	LinkUp        LinkStatus = "up"
 	LinkDown      LinkStatus = "down"
@@ -85,15 +84,15 @@ const (
 	LinkAdminDown LinkStatus = "administratively down"
 )
 
-// Values are all there are.
+// Values returns all values.
 func (LinkStatus) Values() []string {
-	return texts(LinkUp, LinkDown, LinkTesting, LinkUnknown, LinkDormant, LinkAdminDown)
+	return valueStrings(LinkUp, LinkDown, LinkTesting, LinkUnknown, LinkDormant, LinkAdminDown)
 }
 
-// VLANStatus is where a VLAN stands in its life.
+// VLANStatus is the lifecycle status of a VLAN.
 type VLANStatus string
 
-// The states of a VLAN.
+// The statuses of a VLAN.
 const (
 	VLANActive     VLANStatus = "active"
 	VLANInactive   VLANStatus = "inactive"
@@ -101,12 +100,12 @@ const (
 	VLANDeprecated VLANStatus = "deprecated"
 )
 
-// Values are all there are.
+// Values returns all values.
 func (VLANStatus) Values() []string {
-	return texts(VLANActive, VLANInactive, VLANReserved, VLANDeprecated)
+	return valueStrings(VLANActive, VLANInactive, VLANReserved, VLANDeprecated)
 }
 
-// Severity is how bad an event is.
+// Severity is the severity of an event.
 type Severity string
 
 // The severities of events.
@@ -119,12 +118,12 @@ const (
 	SeverityInfo     Severity = "info"
 )
 
-// Values are all there are.
+// Values returns all values.
 func (Severity) Values() []string {
-	return texts(SeverityCritical, SeverityHigh, SeverityMedium, SeverityLow, SeverityWarning, SeverityInfo)
+	return valueStrings(SeverityCritical, SeverityHigh, SeverityMedium, SeverityLow, SeverityWarning, SeverityInfo)
 }
 
-// Role is what a user may do (specification, Authentication 6).
+// Role determines what a user may do (REFERENCE.md, 3.2).
 type Role string
 
 // The roles.
@@ -134,5 +133,5 @@ const (
 	Viewer Role = "viewer" // read
 )
 
-// Values are all there are.
-func (Role) Values() []string { return texts(Admin, Editor, Viewer) }
+// Values returns all values.
+func (Role) Values() []string { return valueStrings(Admin, Editor, Viewer) }

@@ -6,50 +6,50 @@ import (
 	"strings"
 )
 
-// ErrorKind says what kind of thing went wrong. Transports map it to their status codes.
+// ErrorKind classifies an [Error]. Transports map it to their status codes.
 type ErrorKind uint8
 
 const (
-	// Invalid is a record, a change or a query that can't be right.
+	// Invalid is an invalid record, change or query.
 	Invalid ErrorKind = iota + 1
-	// NotFound is a record that is not there.
+	// NotFound is a record that does not exist.
 	NotFound
-	// Conflict is a record that can't be there next to another one.
+	// Conflict is a record that conflicts with another one.
 	Conflict
-	// Stale is a change of a version that is no longer the latest: a precondition has failed.
+	// Stale is a change of a version that is not the current one: a failed precondition.
 	Stale
-	// Forbidden is what the caller may not do, whoever that is.
+	// Forbidden is a change that the caller may not make.
 	Forbidden
-	// Unauthenticated is a caller who does not say who they are, or can't prove it.
+	// Unauthenticated is a caller without valid credentials.
 	Unauthenticated
-	// Unavailable is a store that can't be reached just now. Trying again later may help.
+	// Unavailable is a store that can't be reached. A retry may succeed.
 	Unavailable
 )
 
-// Error is what this package and its stores return. An error of any other type is a
-// failure of the store.
+// Error is the error of this package and its stores. Any other error is a failure of the
+// store.
 type Error struct {
 	Kind    ErrorKind
 	Message string       // safe to show
-	Fields  []FieldError // what is wrong, field by field, if it is known
-	Items   []ItemError  // what is wrong, item by item, if the call had several
+	Fields  []FieldError // the invalid fields, if known
+	Items   []ItemError  // the failed items of a call with several
 	Err     error        // the cause, for logs; may be nil
 }
 
-// FieldError is what is wrong with one field, or with one parameter of a query.
+// FieldError describes what is wrong with one field or one query parameter.
 type FieldError struct {
 	Field  string // as in JSON, such as "location_id" or "tags[2]"
-	Reason string // what would be right
+	Reason string // what is wrong with it, or what is expected
 }
 
-// ItemError is what is wrong with one item of several.
+// ItemError describes what is wrong with one item of several.
 type ItemError struct {
-	Index int    // in the order in which they were given, from 0
-	ID    string // of the record, empty for one that has none yet
+	Index int    // the position of the item, from 0
+	ID    string // of the record; empty for a new one
 	Err   *Error
 }
 
-// Error is the message and the cause.
+// Error returns the message and the cause.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Message
@@ -57,10 +57,10 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Err.Error()
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf is the kind of the first *Error in err's tree, 0 if there is none.
+// KindOf returns the kind of the first *Error in err's tree, 0 if there is none.
 func KindOf(err error) ErrorKind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -68,83 +68,96 @@ func KindOf(err error) ErrorKind {
 	return 0
 }
 
-// Absent is what a [Store] returns for an id that it does not have.
+// Absent returns the error of a [Store] for an unknown id.
 func Absent(r *Resource) *Error {
 	return &Error{Kind: NotFound, Message: r.label + " not found"}
 }
 
-// Outdated is what a [Store] returns when the version to change is not the one it has.
+// Outdated returns the error of a [Store] for a version that is not the current one.
 func Outdated(r *Resource) *Error {
-	return &Error{Kind: Stale, Message: "The " + r.noun() + " has been changed by somebody else: read it again"}
+	return &Error{Kind: Stale, Message: "The " + r.Noun() + " has changed since it was read: read it again"}
 }
 
-// Duplicate is what a [Store] returns for a record whose fields of a unique key are those
-// of another one. The message is the one of the specification where it has one, such as
-// "Email already exists".
+// Duplicate returns the error of a [Store] for a record with the unique key of another one.
 func Duplicate(r *Resource, key Unique) *Error {
 	e := &Error{Kind: Conflict, Message: key.Message}
 	for _, name := range key.Fields {
-		e.Fields = append(e.Fields, FieldError{name, "belongs to another " + r.noun()})
+		e.Fields = append(e.Fields, FieldError{name, "is already used by another " + r.Noun()})
 	}
 	return e
 }
 
-// DuplicateID is what a [Store] returns for a new record whose id another one has.
+// DuplicateID returns the error of a [Store] for a new record with the id of another one.
 func DuplicateID(r *Resource) *Error {
 	return Duplicate(r, Unique{Fields: []string{"id"}, Message: "Id already exists"})
 }
 
-// Dangling is what a [Store] returns for a record that refers to one that is not there.
+// Dangling returns the error of a [Store] for a record that refers to one that does not
+// exist.
 func Dangling(r *Resource, f *Field) *Error {
-	return r.invalid([]FieldError{{f.Name, "names no record of " + f.Ref.To + " that is there"}})
+	return newInvalid(r, []FieldError{{f.Name, "refers to a record of " + f.Ref.To + " that does not exist"}})
 }
 
-// invalid is the error for these fields, nil if there are none.
-func (r *Resource) invalid(fields []FieldError) *Error {
+// invalid returns the error for these fields, and an untyped nil for none.
+func (r *Resource) invalid(fields []FieldError) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	e := &Error{Kind: Invalid, Fields: fields}
-	messages := make([]string, len(fields))
-	for i, f := range fields {
-		messages[i] = f.Field + " " + f.Reason
-	}
-	e.Message = "Invalid " + r.noun() + ": " + strings.Join(messages, "; ")
-	if said := said(fields); said != "" {
-		e.Message = said
+	return newInvalid(r, fields)
+}
+
+func newInvalid(r *Resource, fields []FieldError) *Error {
+	e := &Error{Kind: Invalid, Message: "Invalid " + r.Noun() + ": " + joinReasons(fields), Fields: fields}
+	if len(fields) == 1 { // the specification fixes some messages
+		switch fields[0].Reason {
+		case reasonNotIP:
+			e.Message = "Invalid IP address format"
+		case reasonSameInterface:
+			e.Message = "Cannot link an interface to itself"
+		}
 	}
 	return e
 }
 
-// said is the message that the specification has for a single problem.
-func said(fields []FieldError) string {
-	if len(fields) != 1 {
-		return ""
+// joinReasons returns the fields and reasons as one string.
+func joinReasons(fields []FieldError) string {
+	messages := make([]string, len(fields))
+	for i, f := range fields {
+		messages[i] = f.Field + " " + f.Reason
 	}
-	switch fields[0].Reason {
-	case notAnAddress:
-		return "Invalid IP address format"
-	case sameInterface:
-		return "Cannot link an interface to itself"
-	}
-	return ""
+	return strings.Join(messages, "; ")
 }
 
-// JoinItemErrors is the error of a call for records of a resource with so many items, of which
-// these failed; nil if none did. Its kind is that of the first, which is the whole error if
-// the call had one item only. [Inventory] returns such errors, and so may what stands
-// before it.
-func JoinItemErrors(r *Resource, items []ItemError, of int) error {
+// AppendItemError appends the error of one item if it is an [*Error]. It returns any other
+// error, which ends the call.
+func AppendItemError(items []ItemError, index int, id string, err error) ([]ItemError, error) {
+	if err == nil {
+		return items, nil
+	}
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return items, err
+	}
+	return append(items, ItemError{index, id, e}), nil
+}
+
+// maxMessages is the maximum number of items in a message. Error.Items has all of them.
+const maxMessages = 10
+
+// JoinItemErrors returns the error of a call for several records of a resource, nil without
+// failed items. Its kind is that of the first failed item, which is the whole error if the
+// call has only one item.
+func JoinItemErrors(r *Resource, failed []ItemError, items int) error {
 	switch {
-	case len(items) == 0:
+	case len(failed) == 0:
 		return nil
-	case of == 1:
-		return items[0].Err
+	case items == 1:
+		return failed[0].Err
 	}
 	var messages strings.Builder
-	for i, item := range items {
+	for i, item := range failed {
 		if i == maxMessages {
-			fmt.Fprintf(&messages, "; and %d more", len(items)-i)
+			fmt.Fprintf(&messages, "; and %d more", len(failed)-i)
 			break
 		}
 		if i > 0 {
@@ -153,10 +166,7 @@ func JoinItemErrors(r *Resource, items []ItemError, of int) error {
 		messages.WriteString(strings.TrimSpace(fmt.Sprintf("item %d %s", item.Index, item.ID)) + ": " + item.Err.Message)
 	}
 	return &Error{
-		Kind: items[0].Err.Kind, Items: items,
-		Message: fmt.Sprintf("Nothing was changed, as %d of %d items of %s failed: %s", len(items), of, r.name, messages.String()),
+		Kind: failed[0].Err.Kind, Items: failed,
+		Message: fmt.Sprintf("Nothing was changed: %d of %d items of %s failed: %s", len(failed), items, r.name, messages.String()),
 	}
 }
-
-// maxMessages is how many items a message tells of. All of them are in Items.
-const maxMessages = 10

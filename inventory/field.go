@@ -8,97 +8,98 @@ import (
 	"time"
 )
 
-// Kind is what values a field has. Each has one Go type, which is that of [Field.Value].
+// Kind is the kind of values that a field has. Each has one Go type, which [Field.Value]
+// returns.
 type Kind uint8
 
 const (
-	Text   Kind = iota // string; the empty one is no value
+	Text   Kind = iota // string; the empty string is no value
 	Int                // int64
 	Float              // float64
 	Bool               // bool
 	Time               // time.Time, in UTC, to the microsecond
-	List               // []string, texts of one line
-	Object             // a value that JSON has an object for
+	List               // []string, each of one line
+	Object             // a value that is an object in JSON
 )
 
-// String is the name of the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	return [...]string{"text", "int", "float", "bool", "time", "list", "object"}[k]
 }
 
-// Field is the description of one field, made from its line in the struct. Read it, but
-// do not change it: it is shared.
+// Field describes one field of a record. It is shared and must not be modified.
 type Field struct {
 	Name   string // in JSON and in queries; empty for a hidden field
-	Column string // in a database; empty if it is not kept
+	Column string // in a database; empty if it is not stored
 	Kind   Kind
-	// Format is what a Text must be: "line" (one line of text, the default), "text" (any
-	// number of lines), "enum", "uuid", or one of the formats of the package comment.
+	// Format restricts a Text: "line" (one line, the default), "text" (any number of lines),
+	// "enum", "uuid", or one of the formats of the package comment.
 	Format string
 	Enum   []string // the values of an enum
 
-	Nullable bool // a pointer in Go, which is nil for null
+	Nullable bool // a pointer in Go, nil for null
 	Required bool // must have a value
 	OnCreate bool // must have a value in a new record
-	// Min and Max bound a number; the characters of a Text; the elements of a List. Nil is
-	// no bound.
+	// Min and Max bound a number, the characters of a Text, or the elements of a List. Nil
+	// is no bound.
 	Min, Max *float64
-	Default  string     // of a Text that has no value
-	Ref      *Reference // what the id of this field belongs to; nil if it is none
+	Default  string     // of a Text without a value
+	Ref      *Reference // the resource that the id in this field belongs to, or nil
 
 	ReadOnly  bool // set by the inventory
-	Hidden    bool // for the inventory's own use: never shown, queried or logged
-	WriteOnly bool // taken, never kept or shown
-	AdminOnly bool // set by an admin only, even in a record of one's own
-	Search    bool // q looks into it
+	Hidden    bool // internal: never shown, queried or logged
+	WriteOnly bool // accepted, never stored or shown
+	AdminOnly bool // set by admins only, even in one's own record
+	Search    bool // searched by q
 
-	// What a database does for lists that are filtered or sorted by the field.
-	Index   bool // is in an index, with the id
-	Counted bool // the records of each value are counted as they change: few values, many records
+	Index   bool // stores index it together with the id
+	Counted bool // stores count the records per value: for fields with few values and many records
 
 	index []int
 }
 
-// Reference is another resource, and what becomes of a record when what it refers to is
-// deleted: it goes too, or its field becomes null.
+// Reference is the resource that a field refers to. When the referenced record is deleted,
+// the referring record is deleted too, or its field becomes null.
 type Reference struct {
 	To      string // the name of the resource
 	Cascade bool
 }
 
-// Scalar reports whether the field has a single value that is shown, which is what lists
-// can be filtered by.
+// Scalar reports whether the field has a single visible value, by which lists can be
+// filtered.
 func (f *Field) Scalar() bool {
-	return f.Kind != List && f.Kind != Object && !f.Hidden && !f.WriteOnly
+	return f.Kind != List && f.Kind != Object && f.shown()
 }
 
-// Sortable reports whether lists can be sorted by the field. Texts of many lines are not:
-// their order means nothing, and a cursor would have to hold them.
+// shown reports whether responses contain the field.
+func (f *Field) shown() bool { return !f.Hidden && !f.WriteOnly }
+
+// Sortable reports whether lists can be sorted by the field. Multi-line texts are not
+// sortable: a cursor would have to contain them.
 func (f *Field) Sortable() bool { return f.Scalar() && f.Format != "text" }
 
-// newField reads the line of one field, and the unique key that ends in it, if any.
+// newField reads the tags of a field. It also returns the unique key that the field ends,
+// or nil.
 func newField(sf reflect.StructField) (f *Field, key []string) {
 	name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 	f = &Field{Name: name, Column: name, index: sf.Index}
-	f.typed(sf.Type)
+	f.setType(sf.Type)
 	for part := range strings.SplitSeq(sf.Tag.Get("field"), ",") {
 		word, value, _ := strings.Cut(part, "=")
-		switch word {
-		case "unique":
-			if key = []string{name}; value != "" {
-				key = []string{value, name}
-			}
-		default:
-			if !f.flag(word) && !f.setting(word, value) {
-				panic(fmt.Sprintf("inventory: field %s: unknown word %q in its tag", sf.Name, word))
-			}
+		switch {
+		case word == "unique" && value != "":
+			key = []string{value, name}
+		case word == "unique":
+			key = []string{name}
+		case !f.setWord(word, value):
+			panic(fmt.Sprintf("inventory: field %s: unknown word %q in its tag", sf.Name, word))
 		}
 	}
 	return f, key
 }
 
-// typed sets what follows from the Go type.
-func (f *Field) typed(t reflect.Type) {
+// setType sets what follows from the Go type.
+func (f *Field) setType(t reflect.Type) {
 	if t.Kind() == reflect.Pointer {
 		f.Nullable, t = true, t.Elem()
 	}
@@ -123,57 +124,40 @@ func (f *Field) typed(t reflect.Type) {
 	}
 }
 
-// flag takes a word of the tag that stands alone.
-func (f *Field) flag(word string) bool {
-	switch word {
-	case "": // no tag
-	case "required":
-		f.Required = true
-	case "oncreate":
-		f.OnCreate = true
-	case "readonly":
-		f.ReadOnly = true
-	case "admin":
-		f.AdminOnly = true
-	case "search":
-		f.Search = true
-	case "index":
-		f.Index = true
-	case "counted":
-		f.Counted = true
-	case "secret":
+// setWord applies one word of the tag and reports whether it is known.
+func (f *Field) setWord(word, value string) bool {
+	flag, ok := map[string]*bool{
+		"required": &f.Required, "oncreate": &f.OnCreate, "readonly": &f.ReadOnly, "admin": &f.AdminOnly,
+		"search": &f.Search, "index": &f.Index, "counted": &f.Counted,
+	}[word]
+	switch {
+	case ok:
+		*flag = true
+		return true
+	case word == "secret":
 		f.WriteOnly, f.Column = true, ""
-	case "hidden":
+	case word == "hidden":
 		f.Hidden, f.ReadOnly, f.Name = true, true, ""
-	default:
-		return false
-	}
-	return true
-}
-
-// setting takes a word of the tag that has a value.
-func (f *Field) setting(word, value string) bool {
-	switch word {
-	case "format":
+	case word == "format":
 		f.Format = value
-	case "column":
+	case word == "column":
 		f.Column = value
-	case "default":
+	case word == "default":
 		f.Default = value
-	case "min":
-		f.Min = bound(value)
-	case "max":
-		f.Max = bound(value)
-	case "ref":
-		to, then, _ := strings.Cut(value, ":")
-		f.Format, f.Ref = "uuid", &Reference{To: to, Cascade: then == "cascade"}
+	case word == "min":
+		f.Min = parseBound(value)
+	case word == "max":
+		f.Max = parseBound(value)
+	case word == "ref":
+		to, effect, _ := strings.Cut(value, ":")
+		f.Format, f.Ref = "uuid", &Reference{To: to, Cascade: effect == "cascade"}
 	default:
-		return false
+		return word == "" // no tag
 	}
 	return true
 }
 
-func bound(s string) *float64 {
+func parseBound(s string) *float64 {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil {
 		panic("inventory: " + err.Error())
@@ -181,21 +165,18 @@ func bound(s string) *float64 {
 	return &n
 }
 
-// Pointer is a pointer to the field of a record: to read it, or to scan into it. It is
-// a **T for a nullable one.
+// Pointer returns a pointer to the field in a record, to read or to scan into. It is a **T
+// for a nullable field.
 func (f *Field) Pointer(rec Record) any { return f.of(rec).Addr().Interface() }
 
-// In is the field within the struct of a record, for those who go through the fields of
-// many: reflect.ValueOf(rec).Elem() is taken once for all of them.
+// In returns the field in the struct of a record. A caller that reads many fields takes
+// reflect.ValueOf(rec).Elem() once for all of them.
 func (f *Field) In(record reflect.Value) reflect.Value { return record.FieldByIndex(f.index) }
 
-// of is the field of a record.
-func (f *Field) of(rec Record) reflect.Value {
-	return reflect.ValueOf(rec).Elem().FieldByIndex(f.index)
-}
+func (f *Field) of(rec Record) reflect.Value { return f.In(reflect.ValueOf(rec).Elem()) }
 
-// Value is the value of the field in a record, of the Go type of its kind. It is nil where
-// there is none: for null, and for an empty text.
+// Value returns the value of the field in a record, of the Go type of its kind. It is nil
+// for null and for an empty string.
 func (f *Field) Value(rec Record) any {
 	v := f.of(rec)
 	if v.Kind() == reflect.Pointer {
@@ -213,10 +194,31 @@ func (f *Field) Value(rec Record) any {
 	return v.String()
 }
 
-// clear makes the field of a record empty.
+// valueOrNil is Value, but nil for an empty list and for a missing record.
+func (f *Field) valueOrNil(rec Record) any {
+	if ResourceOf(rec) == nil {
+		return nil
+	}
+	v := f.Value(rec)
+	if list, ok := v.([]string); ok && len(list) == 0 {
+		return nil
+	}
+	return v
+}
+
+// same reports whether two values of the field are equal.
+func (f *Field) same(a, b any) bool {
+	if f.Kind == List || f.Kind == Object {
+		return reflect.DeepEqual(a, b)
+	}
+	return compareValues(a, b) == 0
+}
+
+// clear sets the field of a record to its zero value.
 func (f *Field) clear(rec Record) { f.of(rec).SetZero() }
 
-// Set gives the field of a record a value of the Go type of its kind. nil makes it empty.
+// Set sets the field of a record to a value of the Go type of its kind, or clears it for
+// nil.
 func (f *Field) Set(rec Record, value any) {
 	v := f.of(rec)
 	v.SetZero()

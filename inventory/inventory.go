@@ -9,34 +9,36 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
-// MaxItems is how many records one call may create, update or delete.
+// MaxItems is the maximum number of records that one call may create, update or delete.
 const MaxItems = 1000
 
-// Options are the choices of an [Inventory]. Nil means the defaults.
+// Options configure an [Inventory]. Nil means the defaults.
 type Options struct {
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
-	// NewID makes the id of a new record, a UUID in lower case, in the order of creation.
-	// Default: a UUID of version 7.
+	// NewID returns the id of a new record: a UUID in lower case that sorts after earlier
+	// ones. Default: a UUID of version 7.
 	NewID func() (string, error)
 }
 
-// Inventory is what becomes of records when they change, above a [Store]: they are checked,
-// get their ids, times and versions, and each change has its entry in the audit log, in
-// the same transaction. It is safe for concurrent use.
+// Inventory validates and applies changes to the records of a [Store]: it sets ids, times
+// and versions, and writes an audit log entry for each change in the same transaction. It
+// is safe for concurrent use.
 //
-// A call with several records or edits makes all of the changes or none. The error has every
-// item that failed.
+// A call with several records or edits is applied atomically. Its error has every failed
+// item.
 type Inventory struct {
-	store Store
-	opts  Options
-	dry   bool
-	then  []func(context.Context, Tx) error
+	store        Store
+	opts         Options
+	dryRun       bool
+	beforeCommit []func(context.Context, Tx) error
 }
 
-// New makes an inventory over a store.
+// New returns an inventory over a store. opts may be nil.
 func New(store Store, opts *Options) *Inventory {
 	v := &Inventory{store: store}
 	if opts != nil {
@@ -46,34 +48,31 @@ func New(store Store, opts *Options) *Inventory {
 		v.opts.Now = time.Now
 	}
 	if v.opts.NewID == nil {
-		v.opts.NewID = newID
+		v.opts.NewID = func() (string, error) {
+			id, err := uuid.NewV7()
+			return id.String(), err
+		}
 	}
 	return v
 }
 
-func newID() (string, error) {
-	id, err := uuid.NewV7()
-	return id.String(), err
-}
-
-// DryRun is an inventory over the same store whose calls do all that they would do, and
-// leave nothing changed.
+// DryRun returns an inventory over the same store whose calls do everything except commit.
 func (v *Inventory) DryRun() *Inventory {
 	dry := *v
-	dry.dry = true
+	dry.dryRun = true
 	return &dry
 }
 
-// BeforeCommit is an inventory over the same store whose changes end with f, in the same
-// transaction: for what must be kept together with a change, or not at all, such as
-// a message about it. f may run more than once. If it fails, nothing is changed.
+// BeforeCommit returns an inventory over the same store that runs f as the last step of the
+// transaction of each change, to store something together with it. f may run more than
+// once. If it fails, the change is rolled back.
 func (v *Inventory) BeforeCommit(f func(ctx context.Context, tx Tx) error) *Inventory {
 	more := *v
-	more.then = append(slices.Clone(v.then), f)
+	more.beforeCommit = append(slices.Clone(v.beforeCommit), f)
 	return &more
 }
 
-// Caller is who makes a change, for the audit log. All of it may be empty.
+// Caller identifies who makes a change, for the audit log. All fields may be empty.
 type Caller struct {
 	UserID    string // the id of a user of this inventory, in lower case
 	Name      string
@@ -84,19 +83,18 @@ type Caller struct {
 // Edit is a change of one record.
 type Edit struct {
 	ID      string
-	Version int64 // which must be the latest; 0 is any
-	// Apply makes of the record what it is to be; nil leaves it. It may refuse with an
-	// error, and may run more than once. [Patch.Apply] is one, [Replacement] makes one.
+	Version int64 // must be the current one; 0 is any
+	// Apply changes the record; nil leaves it unchanged. It may refuse with an error, and may
+	// run more than once. [Patch.Apply] is one, and [Replacement] returns one.
 	Apply  func(rec Record) error
 	Action string // in the audit log; default: update, or delete
-	// ActionOf is the action of an update that depends on what it changes. Where it is nil
-	// or returns "", it is Action.
+	// ActionOf returns the action of an update that depends on what it changes. If it is nil
+	// or returns "", Action counts.
 	ActionOf func(before, after Record) string
 }
 
-// Replacement is an [Edit.Apply] that puts the draft in the place of a record, which keeps
-// what is the inventory's: what the draft has for those fields counts for nothing. A
-// password in the draft must have become a hash before.
+// Replacement returns an [Edit.Apply] that replaces a record by the draft, except for the
+// read-only fields. The caller has replaced a password in the draft by its hash.
 func Replacement(draft Record) func(Record) error {
 	return func(rec Record) error {
 		r, err := described(draft)
@@ -116,8 +114,8 @@ func Replacement(draft Record) func(Record) error {
 	}
 }
 
-// Create adds records of one resource, and fills in what the inventory sets. The
-// password of a user must have become a hash.
+// Create adds records of one resource and fills in the read-only fields. The caller has
+// replaced the password of a user by its hash.
 func (v *Inventory) Create(ctx context.Context, by Caller, records ...Record) error {
 	if len(records) == 0 {
 		return nil
@@ -126,13 +124,13 @@ func (v *Inventory) Create(ctx context.Context, by Caller, records ...Record) er
 	if err != nil {
 		return err
 	}
-	if err := fewEnough(len(records)); err != nil {
+	if err := checkItems(len(records)); err != nil {
 		return err
 	}
 	var wrong []ItemError
 	for i, rec := range records {
 		if ResourceOf(rec) != r || reflect.ValueOf(rec).IsNil() {
-			return fmt.Errorf("record %d is a %T, unlike the first, which is a %T, or there is none", i, rec, records[0])
+			return fmt.Errorf("record %d is nil or a %T, and record 0 is a %T", i, rec, records[0])
 		}
 		if err := v.Init(rec); err != nil {
 			return err
@@ -147,18 +145,18 @@ func (v *Inventory) Create(ctx context.Context, by Caller, records ...Record) er
 	return v.change(ctx, by, func(tx Tx) error { return v.createAll(ctx, tx, by, r, records) })
 }
 
-// createAll adds records and their entries all at once, which is how a store is quickest.
-// If that fails, it tries them one by one, to say which are wrong.
+// createAll adds records and their audit log entries in one call, which is fastest. If that
+// fails, it adds the records one by one, to find those that fail.
 func (v *Inventory) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, records []Record) error {
-	both := slices.Clone(records)
+	all := slices.Clone(records)
 	for _, rec := range records {
 		entry, err := v.entry(by, "create", nil, rec)
 		if err != nil {
 			return err
 		}
-		both = append(both, entry)
+		all = append(all, entry)
 	}
-	err := tx.Create(ctx, both...)
+	err := tx.Create(ctx, all...)
 	if KindOf(err) == 0 || len(records) == 1 {
 		return err
 	}
@@ -169,60 +167,47 @@ func (v *Inventory) createAll(ctx context.Context, tx Tx, by Caller, r *Resource
 		}
 	}
 	if len(wrong) == 0 {
-		return errors.New("the store refuses records together that it takes one by one")
+		return errors.New("the store refuses records together that it accepts one by one")
 	}
 	return JoinItemErrors(r, wrong, len(records))
 }
 
-// fewEnough refuses a call with too many items.
-func fewEnough(items int) error {
+// checkItems refuses a call with too many items.
+func checkItems(items int) error {
 	if items <= MaxItems {
 		return nil
 	}
-	return &Error{Kind: Invalid, Message: fmt.Sprintf("Too many items: send at most %d at once", MaxItems)}
+	return &Error{Kind: Invalid, Message: fmt.Sprintf("Too many items: send at most %d in one request", MaxItems)}
 }
 
-// Init gives a record that is to be created in a transaction of one's own what the
-// inventory sets: id, times and version. [Inventory.Create] does that itself.
+// Init sets the id, times and version of a new record that the caller creates in its own
+// transaction. [Inventory.Create] calls it itself.
 func (v *Inventory) Init(rec Record) error {
 	id, err := v.opts.NewID()
 	if err != nil {
-		return fmt.Errorf("make an id: %w", err)
+		return fmt.Errorf("generate an id: %w", err)
 	}
-	now := instant(v.opts.Now())
+	now := storedTime(v.opts.Now())
 	*rec.Meta() = Base{ID: id, CreatedAt: now, UpdatedAt: now, Version: 1}
 	return nil
 }
 
-// prepare checks a record that is to be kept.
+// prepare validates a record to be stored.
 func (v *Inventory) prepare(rec Record, check func(Record) error) error {
-	if m, ok := rec.(interface{ made() }); ok {
-		m.made()
+	if m, ok := rec.(interface{ initialized() }); ok {
+		m.initialized()
 	}
 	if err := check(rec); err != nil {
 		return err
 	}
 	if u, ok := rec.(*User); ok && u.Password != "" {
-		return errors.New("the password of a user must become a hash before it is kept")
+		return errors.New("the password of a user must be replaced by its hash")
 	}
 	return nil
 }
 
-// AppendItemError adds the error of one item to those of several, if it is an [*Error]. Any
-// other comes back: it is the end of the call.
-func AppendItemError(items []ItemError, index int, id string, err error) ([]ItemError, error) {
-	if err == nil {
-		return items, nil
-	}
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		return items, err
-	}
-	return append(items, ItemError{index, id, e}), nil
-}
-
-// errDry ends the transaction of a dry call.
-var errDry = errors.New("nothing is to be changed")
+// errDryRun rolls back the transaction of a dry run.
+var errDryRun = errors.New("dry run")
 
 // change runs a transaction for a caller.
 func (v *Inventory) change(ctx context.Context, by Caller, f func(tx Tx) error) error {
@@ -230,35 +215,30 @@ func (v *Inventory) change(ctx context.Context, by Caller, f func(tx Tx) error) 
 		if err := f(tx); err != nil {
 			return err
 		}
-		for _, then := range v.then {
-			if err := then(ctx, tx); err != nil {
+		for _, last := range v.beforeCommit {
+			if err := last(ctx, tx); err != nil {
 				return err
 			}
 		}
-		if v.dry {
-			return errDry
+		if v.dryRun {
+			return errDryRun
 		}
 		return nil
 	})
-	if v.dry && errors.Is(err, errDry) {
+	if v.dryRun && errors.Is(err, errDryRun) {
 		return nil
 	}
-	return v.orGone(ctx, by, err)
-}
-
-// orGone is why a change has failed: that the caller is no user any more, whom the audit log
-// can't name, or else err. Whoever let them in may have remembered them for a moment.
-func (v *Inventory) orGone(ctx context.Context, by Caller, err error) error {
 	if err == nil || by.UserID == "" || KindOf(err) != Invalid && KindOf(err) != 0 {
 		return err
 	}
+	// The audit log can't refer to a user who has been deleted since they were authenticated.
 	if _, gone := Get[User](ctx, Fresh(v.store), by.UserID); KindOf(gone) == NotFound {
-		return &Error{Kind: Unauthenticated, Message: "Unauthorized: The user who asks is not there any more"}
+		return &Error{Kind: Unauthenticated, Message: "Unauthorized: The user no longer exists"}
 	}
 	return err
 }
 
-// entry is the audit log's of a change.
+// entry returns the audit log entry of a change.
 func (v *Inventory) entry(by Caller, action string, before, after Record) (*AuditLog, error) {
 	rec := after
 	if rec == nil {
@@ -267,22 +247,16 @@ func (v *Inventory) entry(by Caller, action string, before, after Record) (*Audi
 	return v.AuditEntry(by, action, ResourceOf(rec).Kind(), rec.Meta().ID, Diff(before, after))
 }
 
-// AuditEntry makes an entry of the audit log for what is no change of a record, such as a login,
-// or for a transaction of one's own. Texts that are too long are cut.
+// AuditEntry returns an audit log entry for an event that changes no record, such as a failed
+// login, or for the caller's own transaction. Strings that are too long are cut.
 func (v *Inventory) AuditEntry(by Caller, action, resource, id string, changes Changes) (*AuditLog, error) {
 	a := &AuditLog{
-		Actor: cut(by.Name, 100), Action: cut(action, 50), ResourceType: cut(resource, 50), ResourceID: cut(id, 100),
-		IPAddress: cut(by.Address, 64), RequestID: cut(by.RequestID, 128), Changes: changes,
+		Actor: printable.Prefix(by.Name, 100), Action: printable.Prefix(action, 50),
+		ResourceType: printable.Prefix(resource, 50), ResourceID: printable.Prefix(id, 100),
+		IPAddress: printable.Prefix(by.Address, 64), RequestID: printable.Prefix(by.RequestID, 128), Changes: changes,
 	}
 	if by.UserID != "" {
 		a.UserID = &by.UserID
 	}
 	return a, v.Init(a)
-}
-
-// cut makes a text fit for the log: of so many characters, and none that would break a
-// line.
-func cut(s string, n int) string {
-	runes := []rune(printable(s[:min(len(s), 4*n)]))
-	return string(runes[:min(n, len(runes))])
 }

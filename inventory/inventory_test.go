@@ -107,7 +107,7 @@ func TestAllOrNothing(t *testing.T) {
 		fmt.Sprint(1, id(99), inventory.NotFound), fmt.Sprint(2, "x", inventory.Invalid), fmt.Sprint(3, b.ID, inventory.Stale),
 		fmt.Sprint(4, b.ID, inventory.Invalid), fmt.Sprint(5, b.ID, inventory.Conflict),
 	})
-	if !strings.HasPrefix(e.Message, "Nothing was changed, as 5 of 6 items of devices failed: item 1 "+id(99)+": Device not found; ") {
+	if !strings.HasPrefix(e.Message, "Nothing was changed: 5 of 6 items of devices failed: item 1 "+id(99)+": Device not found; ") {
 		t.Errorf("the message is %s", e.Message)
 	}
 	got, err := s.Get(ctx, devices, a.ID)

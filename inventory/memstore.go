@@ -2,34 +2,40 @@ package inventory
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
+
+	"golang.org/x/sync/semaphore"
 )
 
-// MemStore is a [Store] in memory, for tests and for trying things out: lists go through
-// all records. Make it with [NewMemStore].
+// maxReaders is the maximum number of concurrent readers of a [MemStore].
+const maxReaders = 16
+
+// MemStore is a [Store] in memory for tests and demonstrations: lists scan all records.
+// Create it with [NewMemStore].
 type MemStore struct {
-	lock   memLock
+	lock   *semaphore.Weighted // 1 to read, maxReaders to write; unlike a sync.RWMutex it respects contexts
 	tables map[*Resource]map[string]Record
-	keys   map[string]string // from unique keys to the ids that have them
+	keys   map[string]string // unique key to id
 }
 
-// NewMemStore makes an empty store.
+// NewMemStore returns an empty store.
 func NewMemStore() *MemStore {
-	s := &MemStore{lock: newMemLock(), tables: map[*Resource]map[string]Record{}, keys: map[string]string{}}
+	s := &MemStore{lock: semaphore.NewWeighted(maxReaders), tables: map[*Resource]map[string]Record{}, keys: map[string]string{}}
 	for _, r := range StoredResources() {
 		s.tables[r] = map[string]Record{}
 	}
 	return s
 }
 
-// Get returns a record.
+// Get returns a record, or [Absent].
 func (s *MemStore) Get(ctx context.Context, r *Resource, id string) (Record, error) {
-	leave, err := s.lock.read(ctx)
-	if err != nil {
+	if err := s.lock.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer s.lock.Release(1)
 	return s.get(r, id)
 }
 
@@ -43,11 +49,10 @@ func (s *MemStore) get(r *Resource, id string) (Record, error) {
 
 // List returns the records of a query.
 func (s *MemStore) List(ctx context.Context, q *Query) (*Page, error) {
-	leave, err := s.lock.read(ctx)
-	if err != nil {
+	if err := s.lock.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer s.lock.Release(1)
 	return s.list(q), nil
 }
 
@@ -61,22 +66,215 @@ func (s *MemStore) list(q *Query) *Page {
 
 // Change runs f in a transaction. There is one at a time.
 func (s *MemStore) Change(ctx context.Context, f func(tx Tx) error) error {
-	leave, err := s.lock.write(ctx)
-	if err != nil {
+	if err := s.lock.Acquire(ctx, maxReaders); err != nil {
 		return err
 	}
-	defer leave()
+	defer s.lock.Release(maxReaders)
 	tx := &memTx{store: s}
-	done := false
+	committed := false
 	defer func() {
-		if !done { // an error, or a panic
-			tx.undoTo(0)
+		if !committed { // an error, or a panic
+			tx.rollback(0)
 		}
 	}()
 	if err := f(tx); err != nil {
 		return err
 	}
-	err = ctx.Err()
-	done = err == nil
+	err := ctx.Err()
+	committed = err == nil
 	return err
+}
+
+// memTx is a transaction of a [MemStore], which holds its lock. Changes apply at once and
+// are undone by a rollback.
+type memTx struct {
+	store *MemStore
+	undo  []func()
+}
+
+// rollback undoes all but the first n steps.
+func (tx *memTx) rollback(n int) {
+	for _, step := range slices.Backward(tx.undo[n:]) {
+		step()
+	}
+	tx.undo = tx.undo[:n]
+}
+
+func (tx *memTx) Get(ctx context.Context, r *Resource, id string) (Record, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return tx.store.get(r, id)
+}
+
+func (tx *memTx) List(ctx context.Context, q *Query) (*Page, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return tx.store.list(q), nil
+}
+
+// atomic runs a call of several steps and undoes them if it fails.
+func (tx *memTx) atomic(ctx context.Context, call func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	begin := len(tx.undo)
+	err := call()
+	if err != nil {
+		tx.rollback(begin)
+	}
+	return err
+}
+
+func (tx *memTx) Create(ctx context.Context, records ...Record) error {
+	return tx.atomic(ctx, func() error {
+		for _, rec := range records {
+			r, err := described(rec)
+			if err != nil {
+				return err
+			}
+			if _, taken := tx.store.tables[r][rec.Meta().ID]; taken {
+				return DuplicateID(r)
+			}
+			if err := tx.put(r, rec); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (tx *memTx) Update(ctx context.Context, rec Record, version int64) error {
+	return tx.atomic(ctx, func() error {
+		r, err := described(rec)
+		if err != nil {
+			return err
+		}
+		old, err := tx.find(r, rec.Meta().ID, version)
+		if err != nil {
+			return err
+		}
+		tx.remove(r, old)
+		return tx.put(r, rec)
+	})
+}
+
+func (tx *memTx) Delete(ctx context.Context, r *Resource, id string, version int64) error {
+	return tx.atomic(ctx, func() error {
+		old, err := tx.find(r, id, version)
+		if err != nil {
+			return err
+		}
+		return tx.cascade(r, old)
+	})
+}
+
+// find returns the record with an id, which must have this version.
+func (tx *memTx) find(r *Resource, id string, version int64) (Record, error) {
+	rec, ok := tx.store.tables[r][id]
+	switch {
+	case !ok:
+		return nil, Absent(r)
+	case rec.Meta().Version != version:
+		return nil, Outdated(r)
+	}
+	return rec, nil
+}
+
+// put adds a copy of a record whose id is not in use.
+func (tx *memTx) put(r *Resource, rec Record) error {
+	for _, f := range r.fields {
+		if f.Ref == nil {
+			continue
+		}
+		to, _ := Named(f.Ref.To)
+		if id, ok := f.Value(rec).(string); ok && tx.store.tables[to][id] == nil {
+			return Dangling(r, f)
+		}
+	}
+	id := rec.Meta().ID
+	for _, unique := range r.uniques {
+		if key := r.key(unique, rec); key != "" {
+			if _, taken := tx.store.keys[key]; taken {
+				return Duplicate(r, unique)
+			}
+			tx.store.keys[key] = id
+			tx.undo = append(tx.undo, func() { delete(tx.store.keys, key) })
+		}
+	}
+	stored := Clone(rec)
+	for _, f := range r.fields {
+		if f.Column == "" {
+			f.clear(stored)
+		}
+	}
+	tx.store.tables[r][id] = stored
+	tx.undo = append(tx.undo, func() { delete(tx.store.tables[r], id) })
+	return nil
+}
+
+// remove removes a record, and nothing else.
+func (tx *memTx) remove(r *Resource, rec Record) {
+	id := rec.Meta().ID
+	delete(tx.store.tables[r], id)
+	tx.undo = append(tx.undo, func() { tx.store.tables[r][id] = rec })
+	for _, unique := range r.uniques {
+		if key := r.key(unique, rec); key != "" {
+			delete(tx.store.keys, key)
+			tx.undo = append(tx.undo, func() { tx.store.keys[key] = id })
+		}
+	}
+}
+
+// key returns a unique key of a record as a string, empty if one of its fields has no value.
+func (r *Resource) key(u Unique, rec Record) string {
+	key := r.name + "\x00" + strings.Join(u.Fields, ",")
+	for _, name := range u.Fields {
+		value := r.byName[name].Value(rec)
+		if value == nil {
+			return ""
+		}
+		key += fmt.Sprintf("\x00%v", value)
+	}
+	return key
+}
+
+// cascade removes a record, and deletes or updates the records that refer to it.
+func (tx *memTx) cascade(r *Resource, rec Record) error {
+	for _, from := range public {
+		for _, f := range from.fields {
+			if f.Ref == nil || f.Ref.To != r.name {
+				continue
+			}
+			if err := tx.unlink(from, f, rec.Meta().ID); err != nil {
+				return err
+			}
+		}
+	}
+	tx.remove(r, rec)
+	return nil
+}
+
+// unlink deletes the records that refer to an id by a field, or sets the field to null.
+func (tx *memTx) unlink(from *Resource, f *Field, id string) error {
+	for _, rec := range tx.store.tables[from] {
+		if f.Value(rec) != id {
+			continue
+		}
+		if f.Ref.Cascade {
+			if err := tx.cascade(from, rec); err != nil {
+				return err
+			}
+			continue
+		}
+		tx.remove(from, rec)
+		rec = Clone(rec)
+		f.clear(rec)
+		rec.Meta().Version++
+		if err := tx.put(from, rec); err != nil {
+			return err
+		}
+	}
+	return nil
 }

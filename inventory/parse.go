@@ -1,46 +1,50 @@
 package inventory
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
-// The pages of a list (specification, "List query parameters").
+// The pages of a list (REFERENCE.md, 2.3).
 const (
 	DefaultLimit = 10
-	MaxLimit     = 100 // a larger one counts as this
+	MaxLimit     = 100 // higher limits are reduced to it
 )
 
 // The bounds of a query.
 const (
-	maxPage    = 1<<31 - 1 // keeps the offset far from overflowing
+	maxPage    = 1<<31 - 1 // keeps the offset from overflowing
 	maxValue   = 500       // bytes of the value of a filter
 	maxIn      = 100       // values of one __in
 	maxFilters = 50
 	maxSort    = 16
-	maxWrong   = 20 // problems that an error tells of, here and in patches
+	maxWrong   = 20 // problems in an error, here and in patches
 )
 
-// ParseQuery reads the parameters of a list:
+// ParseQuery parses the parameters of a list:
 //
 //	page, limit      whole numbers from 1; the defaults are 1 and DefaultLimit
-//	sortby           <field>:asc or <field>:desc; more than once, in the order given
-//	<field>          has this value; tags may come more than once, and all must be there
-//	<field>__<op>    ne, contains, startswith, in (values with commas between them), gt, gte,
-//	                 lt, lte, isnull (true or false), where the field can be compared like that
-//	q                is part of one of the fields that are searched
-//	fields           the names of the fields wanted, with commas between them
+//	sortby           <field>:asc or <field>:desc; may be repeated, in order of precedence
+//	<field>          equal to the value; tags may be repeated, and all must be contained
+//	<field>__<op>    ne, contains, startswith, in (comma-separated values), gt, gte, lt, lte,
+//	                 isnull (true or false), as far as the field supports them
+//	q                contained in one of the searched fields
+//	fields           the names of the fields to return, separated by commas
 //	count            false: without the total
-//	cursor           empty: begin; else: continue behind a place, see [Query.Cursor]
+//	cursor           empty to start, or a position from [Query.Cursor]
 //
-// Other parameters are refused, unless their names are in other, which somebody else
-// reads: a filter that is ignored may be the one that mattered. The error is an [*Error]
-// of kind [Invalid] with all that is wrong, up to 20 problems, which says what would be
-// right.
+// Other parameters are refused unless other names them, because an ignored filter may have
+// been essential. The error is an [*Error] of kind [Invalid] with up to 20 problems.
 func ParseQuery(r *Resource, values url.Values, other ...string) (*Query, error) {
 	p := &parser{values: values, q: &Query{Resource: r, Count: true, Page: 1}}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -49,64 +53,60 @@ func ParseQuery(r *Resource, values url.Values, other ...string) (*Query, error)
 		}
 		if len(values[name]) > 1 && name != "sortby" && name != "tags" {
 			return nil, &Error{
-				Kind: Invalid, Message: "Duplicate query parameter forbidden: " + show(name),
-				Fields: []FieldError{{show(name), "must come only once"}},
+				Kind: Invalid, Message: "Duplicate query parameter forbidden: " + shorten(name),
+				Fields: []FieldError{{shorten(name), "must not be repeated"}},
 			}
 		}
-		p.read(name)
+		p.parse(name)
 	}
-	p.bounds()
+	p.parsePage()
 	if len(p.wrong) > 0 {
-		return nil, invalidQuery(p.wrong)
+		return nil, &Error{Kind: Invalid, Message: "Invalid query: " + joinReasons(p.wrong), Fields: p.wrong}
 	}
 	return p.q, nil
 }
 
-func invalidQuery(wrong []FieldError) *Error {
-	messages := make([]string, len(wrong))
-	for i, f := range wrong {
-		messages[i] = f.Field + " " + f.Reason
-	}
-	return &Error{Kind: Invalid, Message: "Invalid query: " + strings.Join(messages, "; "), Fields: wrong}
-}
+// shorten makes a string from a client fit for a message.
+func shorten(s string) string { return printable.Truncate(s, 64) }
 
-// parser is the reading of one query.
+// parser parses one query.
 type parser struct {
 	values url.Values
 	q      *Query
 	wrong  []FieldError
 }
 
-// refuse notes what is wrong with a parameter.
+// refuse adds a problem with a parameter.
 func (p *parser) refuse(name, reason string) {
 	if len(p.wrong) < maxWrong {
-		p.wrong = append(p.wrong, FieldError{show(name), reason})
+		p.wrong = append(p.wrong, FieldError{shorten(name), reason})
 	}
 }
 
-// read takes one parameter.
-func (p *parser) read(name string) {
+// parse parses one parameter.
+func (p *parser) parse(name string) {
+	var err error
 	value := p.values.Get(name)
 	switch name {
-	case "page", "limit", "cursor": // see bounds
+	case "page", "limit", "cursor": // see parsePage
 	case "sortby":
-		p.sort(p.values[name])
+		p.parseSort(p.values[name])
 	case "q":
-		p.text(value)
+		p.q.Text, err = value, checkSearch(value)
 	case "fields":
-		p.fields(value)
+		err = p.parseFields(value)
 	case "count":
-		var err error
-		if p.q.Count, err = parseBool(value); err != nil {
-			p.refuse(name, err.Error())
-		}
+		p.q.Count, err = parseBool(value)
 	default:
-		p.filter(name)
+		p.parseFilter(name)
+	}
+	if err != nil {
+		p.refuse(name, err.Error())
 	}
 }
 
-// bounds reads which part of the list is wanted.
-func (p *parser) bounds() {
+// parsePage parses which part of the list is requested.
+func (p *parser) parsePage() {
 	limit := min(p.positive("limit", DefaultLimit), MaxLimit)
 	page := p.positive("page", 1)
 	p.q.Page, p.q.Limit, p.q.Offset = int(page), limit, (page-1)*limit
@@ -117,8 +117,7 @@ func (p *parser) bounds() {
 		p.refuse("cursor", "can't be used together with page: use one of them")
 	}
 	p.q.Page, p.q.Offset = 0, 0
-	// A cursor is one of an order. Where that is wrong already, it can't be told.
-	if len(p.wrong) == 0 {
+	if len(p.wrong) == 0 { // a cursor can only be checked against a valid order
 		if err := p.q.continueAt(p.values.Get("cursor")); err != nil {
 			p.refuse("cursor", err.Error())
 		}
@@ -137,9 +136,9 @@ func (p *parser) positive(name string, byDefault int64) int64 {
 	return n
 }
 
-func (p *parser) sort(values []string) {
+func (p *parser) parseSort(values []string) {
 	if len(values) > maxSort {
-		p.refuse("sortby", fmt.Sprintf("may come at most %d times", maxSort))
+		p.refuse("sortby", fmt.Sprintf("must not be repeated more than %d times", maxSort))
 		return
 	}
 	for _, value := range values {
@@ -149,71 +148,63 @@ func (p *parser) sort(values []string) {
 		case order != "asc" && order != "desc" || !ok || !f.Sortable():
 			p.refuse("sortby", "must be <field>:asc or <field>:desc with one of the fields "+names(p.q.Resource.fields, (*Field).Sortable))
 		case slices.ContainsFunc(p.q.Sort, func(k SortKey) bool { return k.Field == f }):
-			p.refuse("sortby", "names "+name+" twice: name it once")
+			p.refuse("sortby", "has the duplicate field "+name)
 		default:
 			p.q.Sort = append(p.q.Sort, SortKey{f, order == "desc"})
 		}
 	}
 }
 
-func names(fields []*Field, which func(*Field) bool) string {
+// names returns the names of some fields, separated by commas.
+func names(fields []*Field, include func(*Field) bool) string {
 	var names []string
 	for _, f := range fields {
-		if which(f) {
+		if include(f) {
 			names = append(names, f.Name)
 		}
 	}
 	return strings.Join(names, ", ")
 }
 
-func (p *parser) text(value string) {
-	if err := checkWords(value); err != nil {
-		p.refuse("q", err.Error())
-		return
-	}
-	p.q.Text = value
-}
-
-// shown reports whether a field is part of what lists show.
-func (f *Field) shown() bool { return !f.Hidden && !f.WriteOnly }
-
-func (p *parser) fields(value string) {
+func (p *parser) parseFields(value string) error {
 	if len(value) > 16*maxValue {
-		p.refuse("fields", "is too long")
-		return
+		return errors.New("is too long")
 	}
 	for name := range strings.SplitSeq(value, ",") {
 		f, ok := p.q.Resource.byName[name]
 		switch {
 		case !ok || !f.shown():
-			p.refuse("fields", show(name)+" is no field of this list: use "+names(p.q.Resource.fields, (*Field).shown))
-			return
+			return fmt.Errorf("has the unknown field %q: use %s", shorten(name), names(p.q.Resource.fields, (*Field).shown))
 		case !slices.Contains(p.q.Fields, f):
 			p.q.Fields = append(p.q.Fields, f)
 		}
 	}
+	return nil
 }
 
-// filter reads a condition.
-func (p *parser) filter(name string) {
-	field, suffix, looked := strings.Cut(name, "__")
+func (p *parser) parseFilter(name string) {
+	field, suffix, hasSuffix := strings.Cut(name, "__")
 	f, ok := p.q.Resource.byName[field]
 	if !ok || len(f.ops()) == 0 {
-		p.refuse(name, "is no known query parameter: use page, limit, sortby, q, fields, count, cursor, "+
+		p.refuse(name, "is an unknown query parameter: use page, limit, sortby, q, fields, count, cursor, "+
 			names(p.q.Resource.fields, func(f *Field) bool { return len(f.ops()) > 0 }))
 		return
 	}
-	i := slices.IndexFunc(f.ops(), func(op Op) bool { return op.suffix() == suffix && (suffix != "") == looked })
+	i := slices.IndexFunc(f.ops(), func(op Op) bool { return op.suffix() == suffix && (suffix != "") == hasSuffix })
 	if i < 0 {
-		p.refuse(name, field+" can be compared like this: "+comparisons(f))
+		var known []string
+		for _, op := range f.ops() {
+			known = append(known, parameter(f, op))
+		}
+		p.refuse(name, "is an unknown filter: use "+strings.Join(known, ", "))
 		return
 	}
 	for _, value := range p.values[name] {
 		if len(p.q.Filters) == maxFilters {
-			p.refuse(name, fmt.Sprintf("is one too many: a query may have %d filters", maxFilters))
+			p.refuse(name, fmt.Sprintf("exceeds the limit of %d filters", maxFilters))
 			return
 		}
-		v, err := f.operand(f.ops()[i], value)
+		v, err := f.parseOperand(f.ops()[i], value)
 		if err != nil {
 			p.refuse(name, err.Error())
 			continue
@@ -222,10 +213,76 @@ func (p *parser) filter(name string) {
 	}
 }
 
-func comparisons(f *Field) string {
-	var names []string
-	for _, op := range f.ops() {
-		names = append(names, parameter(f, op))
+// parseOperand parses the value of a filter.
+func (f *Field) parseOperand(op Op, s string) (any, error) {
+	switch op {
+	case IsNull:
+		return parseBool(s)
+	case Contains, StartsWith:
+		return s, checkSearch(s)
+	case In:
+		var values []any
+		parts := strings.Split(s, ",")
+		if len(parts) > maxIn {
+			return nil, fmt.Errorf("must have at most %d values", maxIn)
+		}
+		for _, part := range parts {
+			v, err := f.parseValue(part)
+			if err != nil {
+				return nil, err
+			}
+			values = append(values, v)
+		}
+		return values, nil
 	}
-	return strings.Join(names, ", ")
+	return f.parseValue(s)
+}
+
+// parseValue parses one value of the field.
+func (f *Field) parseValue(s string) (any, error) {
+	switch f.Kind {
+	case Int:
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return nil, errors.New("must be a whole number")
+		}
+		return n, nil
+	case Float:
+		n, err := strconv.ParseFloat(s, 64)
+		if err != nil || n-n != 0 { // infinite, or not a number
+			return nil, errors.New("must be a number")
+		}
+		return n, nil
+	case Bool:
+		return parseBool(s)
+	case Time:
+		t, err := time.Parse(time.RFC3339, s)
+		if t = storedTime(t); err != nil || t.Year() < 1 || t.Year() > 9999 {
+			return nil, errors.New("must be a timestamp such as 2026-01-31T12:00:00Z")
+		}
+		return t, nil
+	}
+	if err := checkSearch(s); err != nil || f.Kind == List {
+		return s, err
+	}
+	return f.canonical(s)
+}
+
+func parseBool(s string) (bool, error) {
+	if s != "true" && s != "false" {
+		return false, errors.New("must be true or false")
+	}
+	return s == "true", nil
+}
+
+// checkSearch checks a string to compare with. An empty one is refused: forms send it for
+// inputs that were not filled in.
+func checkSearch(s string) error {
+	switch {
+	case s == "":
+		return errors.New("must not be empty: omit it instead")
+	case len(s) > maxValue || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
+		return fmt.Errorf("must be at most %d bytes of UTF-8 without control characters", maxValue)
+	}
+	return nil
 }

@@ -129,7 +129,7 @@ func TestPatchSaysWhatIsWanted(t *testing.T) {
 		`{"changes":[]}`:        {&inventory.AuditLog{}, "must be an object"},
 		`{"ts":1}`:              {&inventory.Metric{}, "must be a timestamp such as 2026-01-31T12:00:00Z"},
 		`{"severity":["a"]}`:    {&inventory.Event{}, "must be a string"},
-		`{"acknowledged_at":"2026-01-31T12:00:00Z"}`: {&inventory.Event{}, "is set by the inventory: leave it out, or send it as it is"},
+		`{"acknowledged_at":"2026-01-31T12:00:00Z"}`: {&inventory.Event{}, "is read-only: omit it, or send its current value"},
 	} {
 		e, _ := errors.AsType[*inventory.Error](patch(t, doc).Apply(c.rec))
 		if e == nil || len(e.Fields) != 1 || e.Fields[0].Reason != c.want {

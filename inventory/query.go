@@ -7,51 +7,51 @@ import (
 	"time"
 )
 
-// Query says which records of a resource a list has. The zero Query of a resource is all
-// of them, in the order of their ids, which is the order in which they were created.
+// Query selects the records of a list. The zero Query of a resource selects all of them,
+// ordered by id, which is the order of creation.
 //
-// [ParseQuery] makes one from the parameters of a request; code makes one as it
-// likes, and may filter by hidden fields too.
+// [ParseQuery] makes one from the parameters of a request. Code may also make one directly,
+// and filter by hidden fields too.
 type Query struct {
 	Resource *Resource // required
 
-	Filters []Filter  // all of which must hold
-	Text    string    // is found in one of the fields that are searched, if it is not empty
-	Sort    []SortKey // before the id, which settles what is equal
+	Filters []Filter  // all must match
+	Text    string    // contained in one of the searched fields; empty matches all
+	Sort    []SortKey // before the id, which breaks ties
 
-	After         *Place // begin behind a place, which need not be there
-	Offset, Limit int64  // how many to leave out, and how many to return; no Limit is all
-	Count         bool   // the total is wanted
+	After         *Place // start behind this position, whether a record is there or not
+	Offset, Limit int64  // the number of records to skip and to return; no Limit returns all
+	Count         bool   // whether to count the total
 
-	// What a transport shows: stores have no use for these.
-	Page   int      // from 1; 0 behind a cursor
-	Fields []*Field // what is wanted of each record; nil is everything
+	// For transports; stores ignore these.
+	Page   int      // from 1; 0 with a cursor
+	Fields []*Field // the fields to return; nil is all
 }
 
 // Op is a comparison of a field with a value.
 type Op uint8
 
-// The comparisons. Texts are compared as they are, except that Contains and StartsWith
-// take the letters A to Z and a to z for the same.
+// The comparisons. Strings are compared byte by byte; Contains and StartsWith ignore ASCII
+// case.
 const (
-	Eq         Op = iota // has the value; a List: has an element of the value
-	Ne                   // is not Eq, so that it is true where there is no value
-	Contains             // the value is part of the text
-	StartsWith           // the text begins with the value
-	In                   // has one of the values of a []any
-	Gt                   // is larger or later; false where there is no value, like the next three
+	Eq         Op = iota // equal; for a List: has the value as an element
+	Ne                   // not Eq, so true for a field without a value
+	Contains             // contains the value
+	StartsWith           // starts with the value
+	In                   // equal to one of the values of a []any
+	Gt                   // greater or later; false for a field without a value, like the next three
 	Gte
 	Lt
 	Lte
-	IsNull // the value is a bool: there is no value (null, or an empty text), or there is one
+	IsNull // the value is a bool: whether the field has no value (null or an empty string)
 )
 
-// suffix is how a parameter names the comparison, behind the field and two underscores.
+// suffix returns the part of a parameter name after the field and two underscores.
 func (op Op) suffix() string {
 	return [...]string{"", "ne", "contains", "startswith", "in", "gt", "gte", "lt", "lte", "isnull"}[op]
 }
 
-// String is the comparison as in a parameter: "eq", "startswith".
+// String returns the comparison as in a parameter: "eq", "startswith".
 func (op Op) String() string {
 	if op == Eq {
 		return "eq"
@@ -63,26 +63,26 @@ func (op Op) String() string {
 type Filter struct {
 	Field *Field
 	Op    Op
-	// Value is of the Go type of the field's kind and in its form; a string for a List;
-	// a []any of such for In; a bool for IsNull.
+	// Value has the Go type of the field's kind, in stored form; a string for a List; a []any
+	// of such values for In; a bool for IsNull.
 	Value any
 }
 
-// SortKey is a field to sort by. Records without a value come first, and last in
-// descending order.
+// SortKey is a field to sort by. Records without a value come first, in descending order
+// last.
 type SortKey struct {
 	Field *Field
 	Desc  bool
 }
 
-// Place is a place in the order of a query: that of a record with these values.
+// Place is the position of a record with these values in the order of a query.
 type Place struct {
-	Values []any // of the fields of Sort, nil for no value
+	Values []any // of the fields of Sort; nil is no value
 	ID     string
 }
 
-// Where adds a condition that a field has a value. The value is of the Go type of the
-// field's kind. It panics if there is no such field.
+// Where adds the condition that a field equals a value, which has the Go type of the field's
+// kind. It panics for an unknown field.
 func (q *Query) Where(field string, value any) *Query {
 	f, ok := q.Resource.byName[field]
 	if !ok {
@@ -92,7 +92,7 @@ func (q *Query) Where(field string, value any) *Query {
 	return q
 }
 
-// PlaceOf is the place of a record in the order of the query.
+// PlaceOf returns the position of a record in the order of the query.
 func (q *Query) PlaceOf(rec Record) *Place {
 	p := &Place{ID: rec.Meta().ID, Values: make([]any, len(q.Sort))}
 	for i, key := range q.Sort {
@@ -101,8 +101,8 @@ func (q *Query) PlaceOf(rec Record) *Place {
 	return p
 }
 
-// Compare is negative if a comes before b in the order of the query, positive if it comes
-// after b, and 0 only for places with the same id.
+// Compare returns a negative number if a comes before b in the order of the query, a
+// positive one if a comes after b, and 0 only for positions with the same id.
 func (q *Query) Compare(a, b *Place) int {
 	for i, key := range q.Sort {
 		order := compareValues(a.Values[i], b.Values[i])
@@ -116,9 +116,8 @@ func (q *Query) Compare(a, b *Place) int {
 	return strings.Compare(a.ID, b.ID)
 }
 
-// Select picks the records of the query from all there are of its resource, and puts them
-// in order. It is for stores that have their records at hand, and says what the others
-// must do. It changes the order within records.
+// Select applies the query to all records of its resource. It serves stores in memory and
+// defines what the other stores must return. It reorders records.
 func (q *Query) Select(records []Record) *Page {
 	found := slices.DeleteFunc(records, func(rec Record) bool { return !q.Matches(rec) })
 	slices.SortFunc(found, func(a, b Record) int { return q.Compare(q.PlaceOf(a), q.PlaceOf(b)) })
@@ -127,8 +126,7 @@ func (q *Query) Select(records []Record) *Page {
 		page.Total = int64(len(found))
 	}
 	if q.After != nil {
-		before := func(rec Record) bool { return q.Compare(q.PlaceOf(rec), q.After) <= 0 }
-		found = slices.DeleteFunc(found, before)
+		found = slices.DeleteFunc(found, func(rec Record) bool { return q.Compare(q.PlaceOf(rec), q.After) <= 0 })
 	}
 	found = found[min(max(q.Offset, 0), int64(len(found))):]
 	if q.Limit > 0 && q.Limit < int64(len(found)) {
@@ -138,7 +136,7 @@ func (q *Query) Select(records []Record) *Page {
 	return page
 }
 
-// Matches reports whether a record is one that the query asks for.
+// Matches reports whether a record satisfies the filters and the search of the query.
 func (q *Query) Matches(rec Record) bool {
 	for i := range q.Filters {
 		if !q.Filters[i].matches(rec) {
@@ -170,7 +168,7 @@ func (c *Filter) matches(rec Record) bool {
 	return value != nil && c.Op.holds(compareValues(value, c.Value))
 }
 
-// holds reports whether an order is one that the comparison asks for.
+// holds reports whether the result of a comparison satisfies the operator.
 func (op Op) holds(order int) bool {
 	switch op {
 	case Gt:
@@ -185,7 +183,7 @@ func (op Op) holds(order int) bool {
 	return false
 }
 
-// equal reports whether a field has a value, or an element of it.
+// equal reports whether a value equals another, or is a list with it.
 func equal(value, want any) bool {
 	if list, ok := value.([]string); ok {
 		return slices.ContainsFunc(list, func(s string) bool { return s == want })
@@ -198,9 +196,8 @@ func contains(value, part any) bool {
 	return ok && strings.Contains(FoldASCII(text), FoldASCII(part.(string)))
 }
 
-// FoldASCII makes the letters A to Z small and leaves all others: it is how
-// [Contains], [StartsWith] and [Query.Text] compare. Every database can do that much,
-// and do it the same way.
+// FoldASCII lowers the letters A to Z only. [Contains], [StartsWith] and [Query.Text] compare
+// strings folded like this, because every database can do it in the same way.
 func FoldASCII(s string) string {
 	return strings.Map(func(c rune) rune {
 		if 'A' <= c && c <= 'Z' {
@@ -210,7 +207,7 @@ func FoldASCII(s string) string {
 	}, s)
 }
 
-// ops are the comparisons that a field can be filtered with.
+// ops returns the comparisons that filters of the field support.
 func (f *Field) ops() []Op {
 	var ops []Op
 	switch {
@@ -233,9 +230,8 @@ func (f *Field) ops() []Op {
 	return ops
 }
 
-// Parameters are the names of all parameters that a list of the resource can be filtered
-// with, and how each is read: "hostname", "hostname__contains". They are made for
-// documents; [ParseQuery] has no need of them.
+// Parameters returns all filter parameters of a list of the resource: "hostname",
+// "hostname__contains". They are for documents.
 func (r *Resource) Parameters() []Parameter {
 	var all []Parameter
 	for _, f := range r.fields {
@@ -246,7 +242,7 @@ func (r *Resource) Parameters() []Parameter {
 	return all
 }
 
-// Parameter is one that a list can be filtered with.
+// Parameter is a filter parameter of a list.
 type Parameter struct {
 	Name  string
 	Field *Field
@@ -260,7 +256,7 @@ func parameter(f *Field, op Op) string {
 	return f.Name + "__" + op.suffix()
 }
 
-// String is the filter as in a query, for logs of programs that make their own.
+// String returns the filter as in a query, for logs.
 func (c Filter) String() string {
 	value := c.Value
 	if t, ok := value.(time.Time); ok {

@@ -6,70 +6,66 @@ import (
 	"strings"
 )
 
-// Resource is the description of one kind of record: everything that stores, handlers and
-// documents need to know of it. It does not change, and is safe for concurrent use.
+// Resource describes one type of record for stores, handlers and documents. It does not
+// change, and is safe for concurrent use.
 type Resource struct {
 	name, label string
-	read, write []Role
-	owned       bool
 	fields      []*Field
-	byName      map[string]*Field // those with a name in JSON
+	byName      map[string]*Field // by JSON name
 	uniques     []Unique
 	goType      reflect.Type // of the struct
 }
 
-// Unique is a key that no two records have in common. One with a part that has no value is
-// no key: any number of records may be like that.
+// Unique is a key that is unique among the records of a resource. A record without a value
+// in one of its fields has no such key.
 type Unique struct {
 	Fields  []string // names of fields
-	Message string   // for people, when a record would break it
+	Message string   // for people, when a record would violate it
 }
 
-// definition is what the fields of a struct don't say of a resource.
+// definition is what the struct does not say about a resource.
 type definition struct {
 	name, label string
-	read, write []Role            // nil read is every role
-	owned       bool              // the record is the user, who may also read and change it
 	messages    map[string]string // of unique keys, by the field whose tag has them
 }
 
-func roles(of ...Role) []Role { return of }
+// public are the resources of clients, internal those of the inventory itself. A resource
+// stands after those that it refers to.
+var (
+	public = []*Resource{
+		locations(), users(), devices(), interfaces(), vlans(), links(), events(), metrics(), auditLogs(),
+	}
+	internal = []*Resource{idempotencyRecords(), secrets()}
+)
 
-// all are the resources. A resource that refers to another one comes after it.
-var all = []*Resource{
-	locations(), users(), devices(), interfaces(), vlans(), links(), events(), metrics(), auditLogs(),
-}
+// Resources returns the resources that clients use. A resource stands after those that it
+// refers to.
+func Resources() []*Resource { return slices.Clone(public) }
 
-// own are the resources that no client sees: what an inventory keeps for itself.
-var own = []*Resource{receipts(), secrets()}
+// StoredResources returns all resources that a store holds: Resources and those of
+// [IdempotencyRecord] and [Secret].
+func StoredResources() []*Resource { return slices.Concat(public, internal) }
 
-// Resources are those that clients see. One that refers to another comes after it.
-func Resources() []*Resource { return slices.Clone(all) }
-
-// StoredResources are all that a store keeps: Resources, and those of [IdempotencyRecord] and [Secret], which
-// no client sees.
-func StoredResources() []*Resource { return slices.Concat(all, own) }
-
-// Named is the one of Resources with a name such as "devices".
+// Named returns the one of Resources with a name such as "devices".
 func Named(name string) (*Resource, bool) {
-	i := slices.IndexFunc(all, func(r *Resource) bool { return r.name == name })
+	i := slices.IndexFunc(public, func(r *Resource) bool { return r.name == name })
 	if i < 0 {
 		return nil, false
 	}
-	return all[i], true
+	return public[i], true
 }
 
-// Of is the resource whose records are of type *T, as in Of[Device](). It panics if there
+// Of returns the resource of the records of type *T, as in Of[Device](). It panics if there
 // is none.
 func Of[T any]() *Resource {
 	r := find(reflect.TypeFor[T]())
 	if r == nil {
-		panic("inventory: " + reflect.TypeFor[T]().String() + " is no type of record")
+		panic("inventory: " + reflect.TypeFor[T]().String() + " is not a record type")
 	}
 	return r
 }
 
-// ResourceOf is the resource of a record. It is nil for a type of somebody else's.
+// ResourceOf returns the resource of a record, or nil for an unknown type.
 func ResourceOf(rec Record) *Resource {
 	t := reflect.TypeOf(rec)
 	if t == nil || t.Kind() != reflect.Pointer {
@@ -79,26 +75,22 @@ func ResourceOf(rec Record) *Resource {
 }
 
 func find(t reflect.Type) *Resource {
-	for _, list := range [][]*Resource{all, own} {
-		if i := slices.IndexFunc(list, func(r *Resource) bool { return r.goType == t }); i >= 0 {
-			return list[i]
+	for _, list := range [][]*Resource{public, internal} {
+		for _, r := range list {
+			if r.goType == t {
+				return r
+			}
 		}
 	}
 	return nil
 }
 
-// describe reads the tags of T. It panics if they make no sense, which the first test sees.
+// describe reads the tags of T. It panics if one is invalid.
 func describe[T any, P interface {
 	*T
 	Record
 }](d definition) *Resource {
-	r := &Resource{
-		name: d.name, label: d.label, read: d.read, write: d.write, owned: d.owned,
-		goType: reflect.TypeFor[T](), byName: map[string]*Field{},
-	}
-	if r.read == nil {
-		r.read = roles(Admin, Editor, Viewer)
-	}
+	r := &Resource{name: d.name, label: d.label, goType: reflect.TypeFor[T](), byName: map[string]*Field{}}
 	for _, sf := range reflect.VisibleFields(r.goType) {
 		if sf.Anonymous {
 			continue
@@ -109,62 +101,48 @@ func describe[T any, P interface {
 			r.byName[f.Name] = f
 		}
 		if key != nil {
-			r.uniques = append(r.uniques, Unique{Fields: key, Message: message(d, f.Name)})
+			message := d.messages[f.Name]
+			if message == "" {
+				words := strings.ReplaceAll(f.Name, "_", " ")
+				message = strings.ToUpper(words[:1]) + words[1:] + " already exists"
+			}
+			r.uniques = append(r.uniques, Unique{Fields: key, Message: message})
 		}
 	}
 	return r
 }
 
-// message is what people read when a unique key is broken.
-func message(d definition, field string) string {
-	if m := d.messages[field]; m != "" {
-		return m
-	}
-	words := strings.ReplaceAll(field, "_", " ")
-	return strings.ToUpper(words[:1]) + words[1:] + " already exists"
-}
-
-// Name is that of the resource in paths, in the plural: "devices", "audit-logs".
+// Name returns the name of the resource in paths, in the plural: "devices", "audit-logs".
 func (r *Resource) Name() string { return r.name }
 
-// Label is the name of one record at the beginning of a sentence: "Device", "VLAN".
+// Label returns the name of one record at the start of a sentence: "Device", "VLAN".
 func (r *Resource) Label() string { return r.label }
 
-// noun is the label within a sentence.
-func (r *Resource) noun() string {
+// Noun returns the name of one record within a sentence: "device", "VLAN".
+func (r *Resource) Noun() string {
 	if r.label == strings.ToUpper(r.label) {
 		return r.label
 	}
 	return strings.ToLower(r.label)
 }
 
-// Kind is the name of one record for programs, as in audit logs: "device", "audit_log".
+// Kind returns the name of one record for programs, as in audit logs: "device", "audit_log".
 func (r *Resource) Kind() string { return strings.ReplaceAll(strings.ToLower(r.label), " ", "_") }
 
-// Table is the name of the resource in a database: "devices", "audit_logs".
+// Table returns the name of the database table: "devices", "audit_logs".
 func (r *Resource) Table() string { return strings.ReplaceAll(r.name, "-", "_") }
 
-// Fields are those of a record, hidden ones included: those of [Base], then those of its own.
+// Fields returns the fields of [Base] and then those of the record, hidden ones included.
 func (r *Resource) Fields() []*Field { return slices.Clone(r.fields) }
 
-// Field is the field of a name in JSON. Hidden fields have none.
+// Field returns the field with a JSON name. Hidden fields have none.
 func (r *Resource) Field(name string) (*Field, bool) {
 	f, ok := r.byName[name]
 	return f, ok
 }
 
-// Uniques are the keys of which no two records have the same.
+// Uniques returns the unique keys.
 func (r *Resource) Uniques() []Unique { return slices.Clone(r.uniques) }
 
-// CanRead reports whether a role may read all records of the resource.
-func (r *Resource) CanRead(role Role) bool { return slices.Contains(r.read, role) }
-
-// CanWrite reports whether a role may change any record of the resource.
-func (r *Resource) CanWrite(role Role) bool { return slices.Contains(r.write, role) }
-
-// Owned reports whether a record is that of a user, who may read and change it too, except
-// for the fields that are for admins.
-func (r *Resource) Owned() bool { return r.owned }
-
-// New is an empty record.
+// New returns an empty record.
 func (r *Resource) New() Record { return reflect.New(r.goType).Interface().(Record) }

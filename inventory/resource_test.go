@@ -97,28 +97,6 @@ func roundTrip(t *testing.T, rec inventory.Record, f *inventory.Field) {
 	}
 }
 
-// TestAccess says who may do what (specification, Authentication 6 and Endpoints).
-func TestAccess(t *testing.T) {
-	t.Parallel()
-	for _, r := range inventory.Resources() {
-		admins := r.Name() == "audit-logs" || r.Name() == "users"
-		for role, want := range map[inventory.Role][2]bool{
-			inventory.Admin:  {true, r.Name() != "audit-logs"},
-			inventory.Editor: {!admins, r.Name() == "links"},
-			inventory.Viewer: {!admins, false},
-			"":               {false, false},
-			"root":           {false, false},
-		} {
-			if got := [2]bool{r.CanRead(role), r.CanWrite(role)}; got != want {
-				t.Errorf("%q may read and write %s: %v, want %v", role, r.Name(), got, want)
-			}
-		}
-		if r.Owned() != (r.Name() == "users") {
-			t.Errorf("%s owned: %v", r.Name(), r.Owned())
-		}
-	}
-}
-
 func TestNames(t *testing.T) {
 	t.Parallel()
 	r := inventory.Of[inventory.AuditLog]()
@@ -128,7 +106,7 @@ func TestNames(t *testing.T) {
 	for want, err := range map[string]error{
 		"Device not found": inventory.Absent(inventory.Of[inventory.Device]()),
 		"VLAN not found":   inventory.Absent(inventory.Of[inventory.VLAN]()),
-		"The VLAN has been changed by somebody else: read it again": inventory.Outdated(inventory.Of[inventory.VLAN]()),
+		"The VLAN has changed since it was read: read it again": inventory.Outdated(inventory.Of[inventory.VLAN]()),
 	} {
 		if err.Error() != want {
 			t.Errorf("%q, want %q", err, want)

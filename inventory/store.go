@@ -2,20 +2,19 @@ package inventory
 
 import "context"
 
-// Store keeps records. What stands above it has checked what it is given ([Check]); a
-// store does what must happen in one step: it keeps ids and the keys of [Resource.Uniques]
-// unique, sees that what a record refers to is there, does what [Field.Ref] says when that
-// is deleted, and compares versions.
+// Store stores records. Its callers have validated them ([Check]); a store does what must
+// be atomic: it keeps ids and the keys of [Resource.Uniques] unique, checks that referenced
+// records exist, deletes or updates referring records as [Field.Ref] says, and compares
+// versions.
 //
-// A store is safe for concurrent use, keeps no reference to a record it is given, and
-// returns records that the caller may change. Errors that are not *Error are failures.
+// A store is safe for concurrent use, retains no reference to a record that it is given,
+// and returns records that the caller may modify. Errors other than *Error are failures.
 //
-// What only some stores can do is an optional interface, such as [Pinger].
+// Optional capabilities are interfaces of their own, such as [Pinger].
 type Store interface {
 	Reader
-	// Change runs f in a transaction. If f returns an error, or panics, nothing that it did
-	// has happened. f may be run again from the beginning, where the database asks for that,
-	// and must use tx only.
+	// Change runs f in a transaction, which is rolled back if f returns an error or panics.
+	// f may run more than once, when the database requests a retry, and must use only tx.
 	Change(ctx context.Context, f func(tx Tx) error) error
 }
 
@@ -23,36 +22,34 @@ type Store interface {
 type Reader interface {
 	// Get returns a record, or [Absent].
 	Get(ctx context.Context, r *Resource, id string) (Record, error)
-	// List returns the records of a query in its order. [Query.Select] says what that is.
+	// List returns the records of a query in its order, as [Query.Select] defines them.
 	List(ctx context.Context, q *Query) (*Page, error)
 }
 
-// Tx is a transaction. After an *Error it goes on as if the call had not been made, so that
-// the other items of a bulk call can be tried too; after any other error it
-// is of no more use.
+// Tx is a transaction. An *Error leaves it as it was before the call, so that the other
+// items of a bulk call can be checked too; after any other error it is unusable.
 type Tx interface {
 	Reader
-	// Create adds records. The error is [DuplicateID], [Duplicate] or [Dangling]; with
-	// several records it is about one of them, and none is added.
+	// Create adds records, all or none. The error is [DuplicateID], [Duplicate] or
+	// [Dangling] for one of them.
 	Create(ctx context.Context, records ...Record) error
-	// Update puts a record in place of the version of the one with its id: [Absent] if
-	// there is none, [Outdated] if it has another version, Duplicate and Dangling as above.
+	// Update replaces a version of the record with the same id. The error is [Absent] if
+	// there is none, [Outdated] if it has another version, or Duplicate or Dangling.
 	Update(ctx context.Context, rec Record, version int64) error
-	// Delete removes the version of a record: Absent or Outdated as above. What refers to it
-	// goes too or is changed, as [Reference] says. Such a change is one like any other, with
-	// a version of its own: what somebody holds of the record from before is no longer right.
+	// Delete removes a version of a record. The error is Absent or Outdated. Records that
+	// refer to it are deleted or updated, as [Reference] says; such an update increments
+	// their version.
 	Delete(ctx context.Context, r *Resource, id string, version int64) error
 }
 
-// FreshReader is a [Store] that may read from a replica, which is a moment behind.
+// FreshReader is implemented by a [Store] that may read from a replica, which lags behind.
 type FreshReader interface {
-	// Fresh reads what the changes that have returned have made.
+	// Fresh returns a reader that sees all completed changes.
 	Fresh() Reader
 }
 
-// Fresh is the Fresh of a store that has one, and else what it is given. It is for what
-// must not be of a moment ago: an account that may have been closed just now, a key that
-// was just made.
+// Fresh returns the Fresh of a [FreshReader], and any other reader unchanged. It is for reads
+// that must see the latest state, such as whether an account has been deactivated.
 func Fresh(from Reader) Reader {
 	if store, ok := from.(FreshReader); ok {
 		return store.Fresh()
@@ -60,20 +57,20 @@ func Fresh(from Reader) Reader {
 	return from
 }
 
-// Page is what a list comes to.
+// Page is the result of a list.
 type Page struct {
 	Records []Record
-	More    bool  // there are others behind them
-	Total   int64 // how many there would be without Offset, Limit and After, if Count asks for it
+	More    bool  // whether further records follow
+	Total   int64 // the number of records without Offset, Limit and After; set if Query.Count is
 }
 
-// Pinger is a [Store] that can say whether its database answers.
+// Pinger is implemented by a [Store] that can check its database.
 type Pinger interface {
-	// Ping returns an error of kind [Unavailable] if it does not.
+	// Ping returns an error of kind [Unavailable] if the database does not respond.
 	Ping(ctx context.Context) error
 }
 
-// Get returns a record by its type, as in Get[Device](ctx, store, id).
+// Get returns the record of a type with an id, as in Get[Device](ctx, store, id), or [Absent].
 func Get[T any, P interface {
 	*T
 	Record
@@ -85,19 +82,18 @@ func Get[T any, P interface {
 	return rec.(P), nil
 }
 
-// Prefetcher is a [Tx] that can read many records at once. A call with many items reads each of
-// them, and over a network most of its time would go into asking for one after the other.
+// Prefetcher is implemented by a [Tx] that can read many records at once, which saves the
+// round trips of reading them one by one.
 type Prefetcher interface {
-	// Prefetch reads records, of which the next Get in this transaction then knows without
-	// asking: as they were here, or as the transaction has changed them since. Ids that
-	// nothing has are left to Get.
+	// Prefetch reads records for the next Get of each in this transaction, which returns them
+	// with the changes that the transaction has made since. Unknown ids are left to Get.
 	Prefetch(ctx context.Context, r *Resource, ids []string) error
 }
 
-// LatestLister is a [Store] that finds the latest of several records by itself.
+// LatestLister is implemented by a [Store] that can select the latest records itself.
 type LatestLister interface {
-	// ListLatest is List of those records only that are the latest: of those with the same
-	// value of the field per, the one with the highest value of the field at, and of these the
-	// one with the highest id. The conditions of the query are about these.
+	// ListLatest is List over the latest records only: among those with the same value of the
+	// field per, the one with the highest value of the field at, then the highest id. The
+	// filters of the query apply to these.
 	ListLatest(ctx context.Context, q *Query, per, at *Field) (*Page, error)
 }

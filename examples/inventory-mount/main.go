@@ -1,5 +1,5 @@
 // Command inventory-mount serves the inventory within a program that has routes, and users,
-// of its own: a [httpapi.Authenticator] says who sends a request, by whatever the program goes by.
+// of its own: an [httpapi.Authenticator] identifies the sender of a request.
 //
 //	go run ./examples/inventory-mount
 //	curl localhost:8003/network/locations -H 'X-Api-Key: reader'

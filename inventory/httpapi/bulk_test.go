@@ -96,10 +96,10 @@ func allOrNothing(t *testing.T, g *rig) {
 		{"id": one["id"], "if_version": "x"},
 		{"id": one["id"], "version": 9},
 		{"id": one["id"], "frob": 1},
-	}).WantError(404, "Nothing was changed, as 9 of 10 items of devices failed")
+	}).WantError(404, "Nothing was changed: 9 of 10 items of devices failed")
 	want := map[int]string{
 		1: "Device not found", 2: "status must be one of", 3: "id must be a UUID", 4: "id must be a UUID", 5: "Hostname already exists",
-		6: "has been changed by somebody else", 7: "if_version must be a whole number", 8: "version is set by the inventory", 9: "frob is no field",
+		6: "has changed since it was read", 7: "if_version must be a whole number", 8: "version is read-only", 9: "frob is an unknown field",
 	}
 	for _, item := range body.Items {
 		if !strings.Contains(item.Message, want[item.Index]) || want[item.Index] == "" {
@@ -150,9 +150,9 @@ func TestBulkBodies(t *testing.T) {
 		{"PATCH", `["` + unknown + `"]`, "must be an object, not a string"},
 		{"DELETE", `[{"id":"` + unknown + `"}]`, "[0]: must be a string, not an object"},
 		{"DELETE", `[null]`, "[0]: must be a string, not null"},
-		{"DELETE", `[` + many + `]`, "has 1001 items: send at most 1000 at once"},
-		{"PATCH", `[` + strings.ReplaceAll(many, `"`+unknown+`"`, `{}`) + `]`, "has 1001 items: send at most 1000 at once"},
-		{"POST", `[` + strings.ReplaceAll(many, `"`+unknown+`"`, `{}`) + `]`, "has 1001 items: send at most 1000 at once"},
+		{"DELETE", `[` + many + `]`, "has 1001 items: send at most 1000 in one request"},
+		{"PATCH", `[` + strings.ReplaceAll(many, `"`+unknown+`"`, `{}`) + `]`, "has 1001 items: send at most 1000 in one request"},
+		{"POST", `[` + strings.ReplaceAll(many, `"`+unknown+`"`, `{}`) + `]`, "has 1001 items: send at most 1000 in one request"},
 		{"PATCH", ``, "is empty: send a JSON document"},
 		{"PATCH", `null`, "must be an array with at least one item"},
 		{"PATCH", `[{"id":"a","id":"b"}]`, "duplicate field"},
@@ -170,7 +170,7 @@ func TestBulkPasswords(t *testing.T) {
 		drafts = append(drafts, user(fmt.Sprint("user-", i)))
 		items = append(items, object{"id": g.users["viewer"].ID, "password": password})
 	}
-	g.as("root").Send("POST", "/users", drafts).WantError(400, "send at most 20 new passwords at once")
-	g.as("root").Send("PATCH", "/users", items).WantError(400, "send at most 20 new passwords at once")
+	g.as("root").Send("POST", "/users", drafts).WantError(400, "send at most 20 new passwords in one request")
+	g.as("root").Send("PATCH", "/users", items).WantError(400, "send at most 20 new passwords in one request")
 	g.as("root").Send("POST", "/users", drafts[:20]).Want(201)
 }

@@ -1,5 +1,6 @@
-// Package httpapi is the network inventory over HTTP: one http.Handler over any
-// inventory.Store, to be served alone or mounted in another router.
+// Package httpapi serves a network inventory over HTTP: one http.Handler over any
+// inventory.Store, to run alone or to mount in another router. inventory/REFERENCE.md
+// describes the rules of the API.
 //
 //	tokens, err := auth.NewTokens([][]byte{key}, nil)
 //	guard, err := auth.NewGuard(tokens, httpapi.NewAccountStates(store), nil)
@@ -8,100 +9,91 @@
 //	})
 //	mux.Handle("/inventory/", http.StripPrefix("/inventory", api))
 //
-// The routes are on one page, routes.go. What is the same for all resources comes from their
-// descriptions; the OpenAPI document at /openapi.json is made from both, when it is first
-// asked for.
+// The table of all routes is in routes.go. The operations that resources have in common, and
+// the OpenAPI document at /openapi.json, are derived from the descriptions of the resources.
 //
 // # Records
 //
-// A record is answered as it is kept, by every route that reads or changes one, with a
-// strong ETag of its version. If-Match on PUT, PATCH and DELETE keeps from changing a
-// version that one has not seen (412); If-None-Match on GET saves the transfer (304). PUT
-// replaces, PATCH changes the fields that it names; what the inventory sets may be sent
-// along as it was read.
+// Every route that reads or changes a record responds with the stored record and a strong
+// ETag of its version. If-Match on PUT, PATCH and DELETE prevents lost updates (412);
+// If-None-Match on GET saves the transfer (304). PUT replaces a record, PATCH changes some of
+// its fields; read-only fields may be sent back as they were read.
 //
-// POST takes one record (201, Location) or an array of up to inventory.MaxItems. PATCH and
-// DELETE of a list take an array as well: of objects, each with an id and maybe
-// if_version, or of ids. All items are done or none, and the error has every item that
-// failed, in items, by index and id:
+// POST accepts one record (201, Location) or an array of up to inventory.MaxItems. PATCH and
+// DELETE of a list accept an array of objects, each with an id and optionally if_version, or
+// an array of ids. All items are applied atomically; the error lists every failed item by
+// index and id:
 //
 //	{"status":"success","message":"Bulk update completed successfully","updated":2,"results":[…]}
 //
-// The results are the records, in the order of the items; of those that were deleted, the ids.
+// The results are the records in the order of the items, or the ids of deleted records.
 //
-// With dry_run=true a change is answered as it would be, with the header Dry-Run: true, and
-// is not made: by every route that changes something, logins among them, which get no token
-// then. With an Idempotency-Key a POST of records is done once in 24 hours: the same
-// request is answered as the first time, with Idempotent-Replayed: true, and
-// another one with the same key is a 422.
+// With dry_run=true a change is validated and gets its usual response, with the header
+// Dry-Run: true, but is not made. A dry run of a login issues no token. With an
+// Idempotency-Key a POST of records is executed once in 24 hours: a repeated request gets the
+// first response with Idempotent-Replayed: true, and another request with the same key is
+// refused with 422.
 //
 // # Lists
 //
-// inventory.ParseQuery says what lists can be asked for. meta has current_page, limit,
-// total_pages and total_count, and next_cursor if there is more; there is no current_page
-// behind a cursor, and no total with count=false. Events and the audit log begin with the
-// newest, unless sortby says otherwise.
+// inventory.ParseQuery documents the parameters of lists. meta has current_page, limit,
+// total_pages, total_count, and next_cursor unless the page is the last; behind a cursor
+// there is no current_page, and with count=false there are no totals. Events and audit log
+// entries are listed newest first by default.
 //
-// GET /metrics is an overview: the latest metric of each device, the latest first. The
-// parameter sort is a short form of sortby, with value, cpu, memory, temp, uptime or ts;
-// value is how busy a device is, which is its cpu. latest=false lists all metrics.
+// GET /metrics is an overview of the latest metric of each device, latest first. The
+// parameter sort is a short form of sortby with value, cpu, memory, temp, uptime or ts, where
+// value is an alias of cpu. latest=false lists all metrics.
 //
 // # Accounts
 //
-// A [Authenticator] says who sends a request, and package auth what they may. Login, logout,
-// passwords and resets, and all else under /users, need [Accounts]; without them accounts
-// are the application's own, those routes are not there, and the audit log has its users
-// by name. [FirstAdmin] and [SigningKey] are for a program that starts.
+// An [Authenticator] identifies the sender of a request, and package auth has the access
+// rules. The routes under /users need [Accounts]; without them the accounts are the
+// application's own, and the audit log has their names only. [FirstAdmin] and [SigningKey]
+// are for programs that start a server.
 //
 // # Errors
 //
-// Errors are those of httpx: 400 with each field that is wrong, 401, 403, 404, 405 with
-// Allow, 409, 412, 413, 415, 422, 429 and 503 with Retry-After, and 500, which shows nothing.
+// Errors are those of httpx: 400 with each invalid field, 401, 403, 404, 405 with Allow, 409,
+// 412, 413, 415, 422, 429 and 503 with Retry-After, and 500 without details.
 //
 // # Design notes
 //
-// The handler brings the whole chain of httpx with it, because it is what a new user mounts
-// first. In a router that has such layers itself they do no harm.
+// The handler includes the middleware of httpx, so that a program that mounts it needs no
+// other. In a router with the same middleware it does no harm.
 //
-// Records are written by an encoder made from the description of their resource, and not by
-// encoding/json: that is most of what a list costs. It takes a third of the time and
+// Records are encoded by an encoder built from the description of their resource instead of
+// encoding/json, which would dominate the cost of a list. It takes a third of the time,
 // allocates nothing, and is fuzzed against encoding/json.
 //
-// Unknown parameters are refused on every route, not just by lists: a DELETE with a filter
-// that is ignored would be the worst of them.
+// Unknown query parameters are refused on every route: a DELETE with an ignored filter would
+// be the worst case.
 //
-// GET / needs a token, as the specification's access rule has it: it names the four routes
-// that need none. /debug/count is there for those who only want to know whether anybody
-// answers.
+// GET / needs a token; the access rule of the API exempts only the routes for logins and
+// forgotten passwords and /debug/count, which serves as a public health check.
 //
-// Guesses are counted when they fail, in bounded memory, for the account and for the
-// address. They are looked at before a password is verified, and again after it, so that
-// of a hundred at once no more are told than of a hundred in a row. The price of
-// counting by account is that somebody can keep a user from logging in, for a minute at a
-// time, by guessing; a lock that only an admin can open would be worse.
+// Failed attempts to guess a password are counted per account and per address, in bounded
+// memory, and checked before the password is verified and again after it, so that a hundred
+// concurrent attempts learn no more than sequential ones. The price of counting by account is
+// that somebody can lock out a user for a minute at a time; a lock that only an admin can
+// open would be worse.
 //
-// The answer to a forgotten password takes a multiple of 100 ms, whether there is such an
-// address or not. Doing the same work for nobody would be a change in the database that
-// nobody asked for.
+// The response to a forgotten password takes a multiple of 100 ms, whether the address is
+// known or not. Equal work for an unknown address would mean pointless database writes.
 //
-// A reset code is part of the path, as in the reference service. It is taken out before
-// anything is logged here; a router outside of this one that logs paths must do the same.
+// A reset code is part of the path, as in the reference service. It is removed from the URL
+// before anything is logged here; an outer router that logs paths must do the same.
 //
-// Nobody deletes their own record or changes their own role or inactive_status, admins
-// included, so that there is always one admin left.
+// Users, admins included, can't delete their own record or change their own role or
+// inactive_status, so that one admin always remains.
 //
-// A replay is found by the key and a hash of the request. Passwords are left out of it: a
-// fast hash of them has no place in a database. Receipts are kept in the transaction
-// of their change, so there is never one without the other. Old ones go when new ones come.
+// A repeated request is recognized by its key and a hash of the request, without passwords: a
+// store should not have a fast hash of them. The response is stored in the transaction of the
+// change, so that neither exists without the other. New responses prune old ones.
 //
-// A store may read from a replica. What lets somebody in or keeps them out, and whether a
-// request with an Idempotency-Key was made before, is read fresh (inventory.Fresh), and
-// preconditions are looked at in the transaction of the change. Other reading may be a moment
-// behind: that is what a replica is for.
+// Reads of accounts and of idempotency keys bypass replicas (inventory.Fresh), and
+// preconditions are evaluated in the transaction of the change. Other reads may lag behind.
 //
-// What a request waits for has an end (Options.Timeout). A server's own timeouts end
-// the connection only, and who waits for a database that does not answer would wait on.
-//
-// Events don't change, but for being acknowledged. Whether, is the client's to say; when
-// and by whom, the inventory's.
+// Options.Timeout bounds what a request waits for, because the timeouts of a server end the
+// connection only.
 package httpapi

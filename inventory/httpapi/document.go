@@ -14,81 +14,78 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// document is the OpenAPI document, ready to be sent.
+// document is the encoded OpenAPI document.
 type document struct {
-	plain, zipped []byte
-	tag           string
+	plain, gzipped []byte
+	tag            string
 }
 
-// describe makes the document from the routes. It takes a tenth of a second, so it is made
-// when it is first asked for, and kept.
+// describe returns the document of the routes. That takes a tenth of a second, so it is done
+// at the first request.
 func (a *API) describe() (*document, error) {
 	plain, err := openapi.Document(openapi.Info{
 		Title: "Network inventory", Version: a.opts.Version, Server: a.opts.ServerURL,
-		Description: "Devices, their interfaces, locations, VLANs, links, events, metrics and users, and the audit log of all that changes.",
+		Description: "Devices, their interfaces, locations, VLANs, links, events, metrics and users, and the audit log of all changes.",
 	}, a.operations())
 	if err != nil {
-		return nil, fmt.Errorf("describe the routes: %w", err)
+		return nil, fmt.Errorf("generate the OpenAPI document: %w", err)
 	}
-	var zipped bytes.Buffer
-	zip := gzip.NewWriter(&zipped)
-	_, _ = zip.Write(plain) // a buffer does not fail
-	_ = zip.Close()
+	var gzipped bytes.Buffer
+	w := gzip.NewWriter(&gzipped)
+	_, _ = w.Write(plain) // a buffer does not fail
+	_ = w.Close()
 	sum := sha256.Sum256(plain)
-	return &document{plain, zipped.Bytes(), `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`}, nil
+	return &document{plain, gzipped.Bytes(), `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`}, nil
 }
 
-// operations are the routes as the document tells of them.
+// operations returns the routes for the document.
 func (a *API) operations() []openapi.Operation {
 	var all []openapi.Operation
 	for i := range a.routes {
 		rt := &a.routes[i]
 		op := rt.doc
-		op.Method, op.Path = rt.method(), rt.path()
-		op.Access, op.Public = whoMay(rt.access), rt.access == auth.Public
+		op.Method, op.Path = rt.method, rt.path
+		op.Access, op.Public = describeAccess(rt.access), rt.access == auth.Public
 		all = append(all, op)
 	}
 	return all
 }
 
-// whoMay is the access rule of an action in words.
-func whoMay(action auth.Action) string {
-	var who []string
+// describeAccess returns the access rule of an action as a sentence.
+func describeAccess(action auth.Action) string {
+	var roles []string
 	for _, role := range auth.Roles() {
 		if auth.Allowed(role, action, false) {
-			who = append(who, string(role))
+			roles = append(roles, string(role))
 		}
 	}
 	switch {
 	case auth.Allowed("", action, false):
-		return "Everybody, without a token."
-	case len(who) == len(auth.Roles()):
-		return "Everybody with a token."
+		return "Everyone, without a token."
+	case len(roles) == len(auth.Roles()):
+		return "Everyone with a token."
 	}
-	text := "Role " + strings.Join(who, " or ")
+	text := "Role " + strings.Join(roles, " or ")
 	if auth.Allowed(auth.Viewer, action, true) {
-		text += ", or the user whose record it is"
+		text += ", or the owner of the record"
 	}
 	return text + "."
 }
 
-// openAPI is the document itself.
-func (a *API) openAPI() operation {
-	return operation{
-		openapi.Operation{
-			ID: "openAPI", Tag: "system", Summary: "Read this document",
-			Parameters: []openapi.Parameter{openapi.IfNoneMatch()},
-			Answers: []openapi.Answer{
-				{Status: http.StatusOK, Schema: openapi.Object(""), Headers: tagged()},
-				{Status: http.StatusNotModified, Headers: tagged()},
-			},
+// openAPI serves the document.
+func openAPI() operation {
+	return operation{openapi.Operation{
+		ID: "openAPI", Tag: "system", Summary: "Get this document",
+		Parameters: []openapi.Parameter{openapi.IfNoneMatch()},
+		Responses: []openapi.Response{
+			{Status: http.StatusOK, Schema: openapi.Object(""), Headers: []openapi.Header{openapi.ETag()}},
+			notModified(),
 		},
-		(*call).sendDocument,
-	}
+	}, (*call).sendDocument}
 }
 
-// sendDocument sends the document compressed if the client takes that. The layer that
-// compresses answers leaves it alone then; it would do it anew for each request.
+// sendDocument responds with the document, compressed if the client accepts that. The gzip
+// middleware would compress it anew for each request; it skips compressed responses.
 func (c *call) sendDocument() error {
 	doc, err := c.document()
 	if err != nil {
@@ -101,7 +98,7 @@ func (c *call) sendDocument() error {
 	}
 	c.w.Header().Add("Vary", "Accept-Encoding")
 	if httpx.AcceptsGzip(c.r) {
-		body = doc.zipped
+		body = doc.gzipped
 		c.w.Header().Set("Content-Encoding", "gzip")
 		c.w.Header().Set("Etag", strings.TrimSuffix(doc.tag, `"`)+`-gzip"`)
 	}

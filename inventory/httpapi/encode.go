@@ -6,104 +6,68 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// encoder writes records of one resource as encoding/json would, without &, < and >
-// escaped. It is made once, from the description.
+// encoder encodes records of one resource as encoding/json does, without escaping &, < and
+// >. It is built once from the description of the resource.
 type encoder struct {
-	parts []part
+	members []member
 }
 
-// part is a field of a record and how it is written.
-type part struct {
+// member encodes one field of a record.
+type member struct {
 	field  *inventory.Field
 	name   string // `"hostname":`
-	index  int    // in the struct; -1 if it is in the base
 	append func(b []byte, v reflect.Value) []byte
-	base   func(b []byte, base *inventory.Base) []byte
 }
 
-// newEncoder makes the encoder of a resource: of the fields that are shown.
+// newEncoder returns the encoder of the visible fields of a resource.
 func newEncoder(r *inventory.Resource) *encoder {
 	e := &encoder{}
-	t := reflect.TypeOf(r.New()).Elem()
+	record := reflect.ValueOf(r.New()).Elem()
 	for _, f := range r.Fields() {
-		if f.Hidden || f.WriteOnly {
-			continue
+		if !f.Hidden && !f.WriteOnly {
+			e.members = append(e.members, member{f, `"` + f.Name + `":`, appender(f.In(record).Type())})
 		}
-		p := part{field: f, name: `"` + f.Name + `":`, index: -1, base: ofBase(f.Name)}
-		if p.base == nil {
-			p.index = indexOf(t, f.Name)
-			p.append = appender(t.Field(p.index).Type)
-		}
-		e.parts = append(e.parts, p)
 	}
 	return e
 }
 
-// indexOf is the field of a struct by its name in JSON.
-func indexOf(t reflect.Type, name string) int {
-	for i := range t.NumField() {
-		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name {
-			return i
-		}
-	}
-	panic("httpapi: " + t.String() + " has no field " + name) // the first test sees it
-}
-
-// ofBase is how a field that every record has is written, nil for one of its own.
-func ofBase(name string) func([]byte, *inventory.Base) []byte {
-	switch name {
-	case "id":
-		return func(b []byte, base *inventory.Base) []byte { return appendText(b, base.ID) }
-	case "created_at":
-		return func(b []byte, base *inventory.Base) []byte { return appendTime(b, base.CreatedAt) }
-	case "updated_at":
-		return func(b []byte, base *inventory.Base) []byte { return appendTime(b, base.UpdatedAt) }
-	case "version":
-		return func(b []byte, base *inventory.Base) []byte { return strconv.AppendInt(b, base.Version, 10) }
-	}
-	return nil
-}
-
-// only is the encoder of some of the fields, in the order in which they are described.
+// only returns the encoder of some of the fields, in the order of their description; nil is
+// all fields.
 func (e *encoder) only(fields []*inventory.Field) *encoder {
 	if fields == nil {
 		return e
 	}
 	some := &encoder{}
-	for _, p := range e.parts {
-		if slices.Contains(fields, p.field) {
-			some.parts = append(some.parts, p)
+	for _, m := range e.members {
+		if slices.Contains(fields, m.field) {
+			some.members = append(some.members, m)
 		}
 	}
 	return some
 }
 
-// append writes a record behind b.
+// append appends a record.
 func (e *encoder) append(b []byte, rec inventory.Record) []byte {
-	v, base := reflect.ValueOf(rec).Elem(), rec.Meta()
+	v := reflect.ValueOf(rec).Elem()
 	b = append(b, '{')
-	for i := range e.parts {
+	for i := range e.members {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		p := &e.parts[i]
-		b = append(b, p.name...)
-		if p.base != nil {
-			b = p.base(b, base)
-			continue
-		}
-		b = p.append(b, v.Field(p.index))
+		m := &e.members[i]
+		b = append(b, m.name...)
+		b = m.append(b, m.field.In(v))
 	}
 	return append(b, '}')
 }
 
-// appendAll writes an array of records behind b.
+// appendAll appends an array of records.
 func (e *encoder) appendAll(b []byte, records []inventory.Record) []byte {
 	b = append(b, '[')
 	for i, rec := range records {
@@ -115,14 +79,18 @@ func (e *encoder) appendAll(b []byte, records []inventory.Record) []byte {
 	return append(b, ']')
 }
 
-// appender is how values of a Go type are written. Nothing here puts a value into an
-// interface but pointers, so nothing is allocated.
+// appender returns the encoding of a Go type. Only pointers are converted to interfaces, so
+// nothing is allocated.
 func appender(t reflect.Type) func([]byte, reflect.Value) []byte {
 	switch t {
 	case reflect.TypeFor[time.Time]():
-		return func(b []byte, v reflect.Value) []byte { return appendTime(b, *v.Addr().Interface().(*time.Time)) }
+		return func(b []byte, v reflect.Value) []byte {
+			b = append(b, '"')
+			b = v.Addr().Interface().(*time.Time).AppendFormat(b, time.RFC3339Nano)
+			return append(b, '"')
+		}
 	case reflect.TypeFor[[]string]():
-		return appendTexts
+		return appendStrings
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -134,7 +102,7 @@ func appender(t reflect.Type) func([]byte, reflect.Value) []byte {
 			return element(b, v.Elem())
 		}
 	case reflect.String:
-		return func(b []byte, v reflect.Value) []byte { return appendText(b, v.String()) }
+		return func(b []byte, v reflect.Value) []byte { return appendString(b, v.String()) }
 	case reflect.Int64:
 		return func(b []byte, v reflect.Value) []byte { return strconv.AppendInt(b, v.Int(), 10) }
 	case reflect.Float64:
@@ -142,50 +110,102 @@ func appender(t reflect.Type) func([]byte, reflect.Value) []byte {
 	case reflect.Bool:
 		return func(b []byte, v reflect.Value) []byte { return strconv.AppendBool(b, v.Bool()) }
 	}
-	return appendAny
+	return appendJSON
 }
 
-// appendAny leaves a value to encoding/json: the changes in the audit log.
-func appendAny(b []byte, v reflect.Value) []byte {
+// appendJSON encodes other values, such as the changes of an audit log, with encoding/json.
+func appendJSON(b []byte, v reflect.Value) []byte {
 	buffer := bytes.NewBuffer(b)
 	encoder := json.NewEncoder(buffer)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v.Interface()); err != nil {
-		return append(b, "null"...) // no value of a field can be like that
+		return append(b, "null"...) // unreachable: the values of fields are encodable
 	}
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }
 
-func appendTexts(b []byte, v reflect.Value) []byte {
+func appendStrings(b []byte, v reflect.Value) []byte {
 	b = append(b, '[')
 	for i := range v.Len() {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendText(b, v.Index(i).String())
+		b = appendString(b, v.Index(i).String())
 	}
 	return append(b, ']')
 }
 
-func appendTime(b []byte, t time.Time) []byte {
-	b = append(b, '"')
-	b = t.AppendFormat(b, time.RFC3339Nano)
-	return append(b, '"')
-}
-
-// appendFloat writes a number as ECMAScript does, which is what encoding/json does.
+// appendFloat encodes a number as ECMAScript and encoding/json do.
 func appendFloat(b []byte, n float64) []byte {
-	size := n
-	if size < 0 {
-		size = -size
-	}
+	size := max(n, -n)
 	if size == 0 || size >= 1e-6 && size < 1e21 {
 		return strconv.AppendFloat(b, n, 'f', -1, 64)
 	}
 	b = strconv.AppendFloat(b, n, 'e', -1, 64)
 	if end := len(b); end >= 4 && b[end-4] == 'e' && b[end-3] == '-' && b[end-2] == '0' {
-		b[end-2] = b[end-1] // e-09 is e-9
+		b[end-2] = b[end-1] // e-09 becomes e-9
 		b = b[:end-1]
 	}
 	return b
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString encodes a string. Runs without escapes, nearly all of it, are copied at once.
+// U+2028 and U+2029 are escaped as by encoding/json, because old JavaScript engines treat
+// them as line ends.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			b = append(b, s[start:i]...)
+			b = appendEscaped(b, c)
+			i++
+			start = i
+			continue
+		}
+		char, size := utf8.DecodeRuneInString(s[i:])
+		escape := ""
+		switch {
+		case char == utf8.RuneError && size == 1:
+			escape = `\ufffd`
+		case char == '\u2028':
+			escape = `\u2028`
+		case char == '\u2029':
+			escape = `\u2029`
+		}
+		if escape != "" {
+			b = append(b, s[start:i]...)
+			b = append(b, escape...)
+			start = i + size
+		}
+		i += size
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}
+
+// appendEscaped appends the escape of an ASCII character.
+func appendEscaped(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	}
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }

@@ -112,7 +112,7 @@ func FuzzText(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got, want := string(httpapi.AppendText(nil, s)), asJSON(t, s); got != want {
+		if got, want := string(httpapi.AppendString(nil, s)), asJSON(t, s); got != want {
 			t.Errorf("%q is %s, want %s", s, got, want)
 		}
 	})

@@ -32,9 +32,9 @@ func TestAcknowledge(t *testing.T) {
 		`{}`:                                  "acknowledged must be true or false",
 		`{"acknowledged":1}`:                  "acknowledged must be true or false",
 		`{"acknowledged":null}`:               "acknowledged must be true or false",
-		`{"acknowledged":true,"message":"x"}`: "message is nothing that changes of an event",
-		`{"acknowledged_at":"2001-01-01T00:00:00Z"}`:                "acknowledged_at is nothing that changes of an event",
-		`{"acknowledged":true,"acknowledged_by":"` + unknown + `"}`: "acknowledged_by is nothing that changes",
+		`{"acknowledged":true,"message":"x"}`: "message can't be changed in an event",
+		`{"acknowledged_at":"2001-01-01T00:00:00Z"}`:                "acknowledged_at can't be changed in an event",
+		`{"acknowledged":true,"acknowledged_by":"` + unknown + `"}`: "acknowledged_by can't be changed",
 	} {
 		c.Send("PATCH", at, body).WantError(400, message)
 		c.Send("PATCH", "/events", "["+strings.Replace(body, "{", `{"id":"`+e["id"].(string)+`"`+comma(body), 1)+"]").WantError(400, message)
@@ -122,7 +122,7 @@ func overview(t *testing.T, g *rig) {
 		"sort=cpu:desc&sort=ts:x": "Duplicate query parameter forbidden: sort",
 		"sort=cpu:desc&sortby=x":  "sort can't be used together with sortby",
 		"latest=maybe":            "latest must be true or false",
-		"frob=1":                  "frob is no known query parameter",
+		"frob=1":                  "frob is an unknown query parameter",
 	} {
 		c.Send("GET", "/metrics?"+query, nil).WantError(400, message)
 	}

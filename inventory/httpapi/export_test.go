@@ -9,7 +9,7 @@ import (
 func Routes(a *API) []string {
 	var all []string
 	for i := range a.routes {
-		all = append(all, a.routes[i].pattern)
+		all = append(all, a.routes[i].method+" "+a.routes[i].path)
 	}
 	return all
 }
@@ -22,10 +22,10 @@ func AppendRecord(b []byte, rec inventory.Record) []byte {
 	return newEncoder(inventory.ResourceOf(rec)).append(b, rec)
 }
 
-// AppendText and AppendFloat write values as answers have them.
+// AppendString and AppendFloat write values as answers have them.
 var (
-	AppendText  = appendText
-	AppendFloat = appendFloat
+	AppendString = appendString
+	AppendFloat  = appendFloat
 )
 
 // Encoder is how records like this one are written.

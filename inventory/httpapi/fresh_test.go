@@ -85,7 +85,7 @@ func TestTimeout(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, &choices{store: stuck{inventory.NewMemStore()}, options: func(o *httpapi.Options) { o.Timeout = 10 * time.Millisecond }})
 	a := g.as("root").Send("GET", "/devices/"+unknown, nil)
-	a.WantError(503, "The inventory did not answer in time: try again later")
+	a.WantError(503, "The inventory did not respond in time: try again later")
 	a.WantHeader("Retry-After", "1")
 }
 

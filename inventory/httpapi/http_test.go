@@ -127,7 +127,7 @@ func TestBodies(t *testing.T) {
 		{"markup", `{"notes":"<script>alert(1)</script>"}`, nil, 400, "HTML is not allowed: field notes"},
 		{"markup, no type", `{"notes":"<b>x</b>"}`, []string{"Content-Type", ""}, 400, "HTML is not allowed"}, // W35
 		{"markup in a name", `{"<b>":1}`, nil, 400, "HTML is not allowed"},
-		{"another case", `{"Hostname":"x"}`, nil, 400, "Hostname is no field of this record"},
+		{"another case", `{"Hostname":"x"}`, nil, 400, "Hostname is an unknown field"},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			c := g.on(t, "root")
@@ -272,7 +272,7 @@ func TestStatuses(t *testing.T) {
 		{&inventory.Error{Kind: inventory.Unauthenticated, Message: "Who?"}, 401, "Who?", ""},
 		{&auth.Error{Kind: auth.Busy, Message: "Too many logins at once"}, 503, "Too many logins", "1"},
 		{&auth.Error{Kind: auth.BadHash, Message: "Internal Server Error", Reason: "damaged"}, 500, "Internal Server Error", ""},
-		{context.DeadlineExceeded, 503, "did not answer in time", "1"},
+		{context.DeadlineExceeded, 503, "did not respond in time", "1"},
 		{context.Canceled, 499, "Client Closed Request", ""},
 		{errors.New("disk on fire"), 500, "Internal Server Error", ""},
 	} {
@@ -336,9 +336,9 @@ func TestNew(t *testing.T) {
 		opts    *httpapi.Options
 		message string
 	}{
-		{nil, gateOf("admin"), nil, "needs a store and a gate"},
-		{store, nil, nil, "needs a store and a gate"},
-		{store, gateOf("admin"), &httpapi.Options{Accounts: &httpapi.Accounts{}}, "need Tokens, a Hasher and SendReset"},
+		{nil, gateOf("admin"), nil, "store and authenticator are required"},
+		{store, nil, nil, "store and authenticator are required"},
+		{store, gateOf("admin"), &httpapi.Options{Accounts: &httpapi.Accounts{}}, "Tokens, Hasher and SendReset are required"},
 	} {
 		if _, err := httpapi.New(tc.store, tc.gate, tc.opts); err == nil || !strings.Contains(err.Error(), tc.message) {
 			t.Errorf("the error is %v, want %q", err, tc.message)

@@ -109,8 +109,8 @@ func TestBadQueries(t *testing.T) {
 	g := newRig(t, nil)
 	c := g.as("root")
 	for query, want := range map[string]string{
-		"frob=1":                   "frob is no known query parameter: use page, limit",
-		"hostname=":                "hostname must not be empty: leave it out",
+		"frob=1":                   "frob is an unknown query parameter: use page, limit",
+		"hostname=":                "hostname must not be empty: omit it instead",
 		"hostname=a&hostname=b":    "Duplicate query parameter forbidden: hostname",
 		"page=1&page=2":            "Duplicate query parameter forbidden: page",
 		"page=0":                   "page must be a whole number from 1 to",
@@ -128,24 +128,24 @@ func TestBadQueries(t *testing.T) {
 		"last_seen=yesterday":      "last_seen must be a timestamp such as",
 		"location_id=7":            "location_id must be a UUID",
 		"ip=999.1.1.1":             "must be an IP address",
-		"hostname__frob=1":         "hostname can be compared like this",
-		"location_id__gt=1":        "location_id can be compared like this",
-		"fields=frob":              "frob is no field of this list",
+		"hostname__frob=1":         "is an unknown filter",
+		"location_id__gt=1":        "is an unknown filter",
+		"fields=frob":              "fields has the unknown field \"frob\"",
 		"count=maybe":              "count must be true or false",
-		"cursor=abc":               "cursor is none of this list",
+		"cursor=abc":               "cursor is not a cursor of this list",
 		"cursor=&page=1":           "cursor can't be used together with page",
-		"dry_run=true":             "dry_run is no known query parameter",
+		"dry_run=true":             "dry_run is an unknown query parameter",
 		"%zz=1":                    "Malformed query string",
 	} {
 		c.Send("GET", "/devices?"+query, nil).WantError(400, want)
 	}
 	c.Send("GET", "/vlans?status=frob", nil).WantError(400, "status must be one of") // W15
-	c.Send("GET", "/users?password=x", nil).WantError(400, "password is no known query parameter")
-	c.Send("GET", "/users?password_hash__startswith=$argon", nil).WantError(400, "password_hash__startswith is no known")
+	c.Send("GET", "/users?password=x", nil).WantError(400, "password is an unknown query parameter")
+	c.Send("GET", "/users?password_hash__startswith=$argon", nil).WantError(400, "password_hash__startswith is an unknown query parameter")
 	c.Send("GET", "/users?sortby=password_hash:asc", nil).WantError(400, "sortby must be")
-	c.Send("GET", "/users?fields=password", nil).WantError(400, "password is no field of this list")
-	c.Send("DELETE", "/devices?status=active", []string{unknown}).WantError(400, "status is no known query parameter here: use dry_run")
-	c.Send("GET", "/debug/count?x=1", nil).WantError(400, "x is no known query parameter here: there are none")
+	c.Send("GET", "/users?fields=password", nil).WantError(400, "fields has the unknown field \"password\"")
+	c.Send("DELETE", "/devices?status=active", []string{unknown}).WantError(400, "status is an unknown query parameter: use dry_run")
+	c.Send("GET", "/debug/count?x=1", nil).WantError(400, "x is an unknown query parameter: this route has none")
 }
 
 // TestFilters says that every scalar field of every resource can be filtered and sorted by
@@ -265,7 +265,7 @@ func TestNested(t *testing.T) {
 	if got := values(data(t, c.Send("GET", at+"/devices?sortby=hostname:desc&vendor=Cisco", nil)), "hostname"); got != "core-7 core-1" {
 		t.Errorf("at the location are %s", got)
 	}
-	c.Send("GET", at+"/devices?frob=1", nil).WantError(400, "frob is no known")
+	c.Send("GET", at+"/devices?frob=1", nil).WantError(400, "frob is an unknown query parameter")
 	d := data(t, c.Send("GET", "/devices?hostname=core-4", nil))[0]
 	g.create("/interfaces", port(d["id"], "et-0"))
 	g.create("/interfaces", with(port(d["id"], "et-1"), "status", "down"))

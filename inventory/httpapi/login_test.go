@@ -313,7 +313,7 @@ func goneMeanwhile(t *testing.T, g *rig) {
 		{"DELETE", path("/devices", d), nil},
 	} {
 		a := c.Send(tc.method, tc.path, tc.body).WantHeader("WWW-Authenticate", "Bearer")
-		a.WantError(401, "The user who asks is not there any more")
+		a.WantError(401, "The user no longer exists")
 	}
 	if n := g.count(inventory.Of[inventory.Device]()); n != 1 {
 		t.Errorf("there are %d devices", n)

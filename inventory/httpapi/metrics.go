@@ -11,33 +11,20 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// sortNames are what the overview can be sorted by with its own parameter (reference 1.3).
-// The value of a device is how busy it is, which is its cpu.
-func sortNames() map[string]string {
-	return map[string]string{
-		"value": "cpu", "cpu": "cpu", "memory": "memory", "temp": "temp", "uptime": "uptime_seconds", "ts": "ts",
-	}
-}
-
-const sortWant = "must be one of value, cpu, memory, temp, uptime and ts, and :asc or :desc"
-
-// overview is GET /metrics: the latest metric of each device, the latest first.
-func (a *API) overview() operation {
+// overview lists the latest metric of each device (REFERENCE.md, 2.8).
+func overview() operation {
 	r := inventory.Of[inventory.Metric]()
 	sort := openapi.String("")
 	sort.Pattern = `^(value|cpu|memory|temp|uptime|ts):(asc|desc)$`
-	return operation{
-		openapi.Operation{
-			ID: "listMetrics", Tag: r.Name(), Summary: "List the latest metric of each device, or all there are",
-			List: r,
-			Parameters: []openapi.Parameter{
-				{Name: "sort", Schema: sort, Description: "A short form of sortby; value is the same as cpu. Default: the latest first."},
-				{Name: "latest", Schema: openapi.Boolean(""), Description: "false: all metrics, and not just the latest of each device."},
-			},
-			Answers: []openapi.Answer{page(r)},
+	return operation{openapi.Operation{
+		ID: "listMetrics", Tag: r.Name(), Summary: "List the latest metric of each device, or all metrics",
+		List: r,
+		Parameters: []openapi.Parameter{
+			{Name: "sort", Schema: sort, Description: "A short form of sortby; value is an alias of cpu. Default: the latest first."},
+			{Name: "latest", Schema: openapi.Boolean(""), Description: "false: all metrics, not only the latest of each device."},
 		},
-		(*call).overview,
-	}
+		Responses: []openapi.Response{pageResponse(r)},
+	}, (*call).overview}
 }
 
 func (c *call) overview() error {
@@ -51,58 +38,61 @@ func (c *call) overview() error {
 	}
 	switch latest := c.query.Get("latest"); {
 	case latest == "false":
-		return c.page(q, c.store.List)
+		return c.sendPage(q, c.store.List)
 	case c.query.Has("latest") && latest != "true":
 		return badField("latest", "must be true or false")
 	}
-	return c.page(q, c.latest)
+	return c.sendPage(q, c.listLatest)
 }
 
-// overviewOrder is the query with its sort in the form of other lists.
+// overviewOrder returns the query with sort converted to sortby.
 func overviewOrder(query url.Values) (url.Values, error) {
-	if !query.Has("sort") {
-		if query.Has("sortby") {
-			return query, nil
-		}
+	switch {
+	case query.Has("sort") && query.Has("sortby"):
+		return nil, badField("sort", "can't be used together with sortby: use one of them")
+	case query.Has("sortby"):
+		return query, nil
+	case !query.Has("sort"):
 		return withSort(query, "ts:desc", "id:desc"), nil
 	}
-	if query.Has("sortby") {
-		return nil, badField("sort", "can't be used together with sortby: use one of them")
-	}
 	by, order, _ := strings.Cut(query.Get("sort"), ":")
-	field, known := sortNames()[by]
-	if !known || order != "asc" && order != "desc" {
-		return nil, badField("sort", sortWant)
+	field, ok := map[string]string{
+		"value": "cpu", "cpu": "cpu", "memory": "memory", "temp": "temp", "uptime": "uptime_seconds", "ts": "ts",
+	}[by]
+	if !ok || order != "asc" && order != "desc" {
+		return nil, badField("sort", "must be one of value, cpu, memory, temp, uptime and ts, followed by :asc or :desc")
 	}
 	return withSort(query, field+":"+order), nil
 }
 
-// latest is a list of those metrics only that are the latest of their devices.
-func (c *call) latest(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+// listLatest lists the latest metrics of devices.
+func (c *call) listLatest(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
 	device, _ := q.Resource.Field("device_id")
 	ts, _ := q.Resource.Field("ts")
 	if store, ok := c.store.(inventory.LatestLister); ok {
 		return store.ListLatest(ctx, q, device, ts)
 	}
-	found, err := newest(ctx, c.store, device, ts)
+	found, err := scanLatest(ctx, c.store, device, ts)
 	if err != nil {
 		return nil, err
 	}
 	return q.Select(found), nil
 }
 
-// The bounds of what is looked through for a store that can't.
+// The bounds of the scan of a store that is no LatestLister.
 const (
-	chunk       = 1000
+	scanSize    = 1000
 	maxOverview = 100_000
 )
 
-// newest goes through a list by device and time, and takes the first of each. Behind
-// each chunk it goes on with the next device, however many metrics this one has.
-func newest(ctx context.Context, from inventory.Reader, device, ts *inventory.Field) ([]inventory.Record, error) {
+// scanLatest scans the metrics by device and time and returns the first of each device. After
+// each page it skips to the next device, however many metrics this one has.
+func scanLatest(ctx context.Context, from inventory.Reader, device, ts *inventory.Field) ([]inventory.Record, error) {
+	r := inventory.Of[inventory.Metric]()
+	id, _ := r.Field("id")
 	q := &inventory.Query{
-		Resource: inventory.Of[inventory.Metric](), Limit: chunk,
-		Sort: []inventory.SortKey{{Field: device}, {Field: ts, Desc: true}, {Field: idOf(inventory.Of[inventory.Metric]()), Desc: true}},
+		Resource: r, Limit: scanSize,
+		Sort: []inventory.SortKey{{Field: device}, {Field: ts, Desc: true}, {Field: id, Desc: true}},
 	}
 	var found []inventory.Record
 	last := ""
@@ -120,40 +110,33 @@ func newest(ctx context.Context, from inventory.Reader, device, ts *inventory.Fi
 		case !page.More:
 			return found, nil
 		case len(found) > maxOverview:
-			return nil, badField("latest", "must be false: there are too many devices for an overview in this store")
+			return nil, badField("latest", "must be false: this store has too many devices for an overview")
 		}
-		// What has no value comes last in this order: this is behind all metrics of the device.
+		// Missing values come last in this order, so this is behind all metrics of the device.
 		q.After = &inventory.Place{Values: []any{last, nil, nil}, ID: strings.Repeat("f", 36)}
 	}
 }
 
-func idOf(r *inventory.Resource) *inventory.Field {
-	f, _ := r.Field("id")
-	return f
-}
-
-// latestMetric is GET /metrics/device/{id}.
-func (a *API) latestMetric() operation {
+// latestMetric reads the latest metric of one device.
+func latestMetric() operation {
 	r := inventory.Of[inventory.Metric]()
-	return operation{
-		openapi.Operation{
-			ID: "getLatestMetric", Tag: r.Name(), Summary: "Read the latest metric of one device",
-			Parameters: []openapi.Parameter{openapi.IfNoneMatch()},
-			Answers:    []openapi.Answer{record(http.StatusOK, r), {Status: http.StatusNotModified, Headers: tagged()}},
-		},
-		(*call).latestMetric,
-	}
+	return operation{openapi.Operation{
+		ID: "getLatestMetric", Tag: r.Name(), Summary: "Get the latest metric of one device",
+		Parameters: []openapi.Parameter{openapi.IfNoneMatch()},
+		Responses:  []openapi.Response{recordResponse(r), notModified()},
+	}, (*call).latestMetric}
 }
 
 func (c *call) latestMetric() error {
-	id, err := c.id()
+	device, err := c.id()
 	if err != nil {
 		return err
 	}
 	r := inventory.Of[inventory.Metric]()
 	ts, _ := r.Field("ts")
-	q := &inventory.Query{Resource: r, Limit: 1, Sort: []inventory.SortKey{{Field: ts, Desc: true}, {Field: idOf(r), Desc: true}}}
-	page, err := c.store.List(c.r.Context(), q.Where("device_id", id))
+	id, _ := r.Field("id")
+	q := &inventory.Query{Resource: r, Limit: 1, Sort: []inventory.SortKey{{Field: ts, Desc: true}, {Field: id, Desc: true}}}
+	page, err := c.store.List(c.r.Context(), q.Where("device_id", device))
 	if err != nil {
 		return err
 	}

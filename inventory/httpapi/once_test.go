@@ -38,7 +38,7 @@ func idempotent(t *testing.T, g *rig) {
 		t.Errorf("there are %d entries", n)
 	}
 	c.Send("POST", "/devices", device("core-2"), idempotency, "k-map[string]interface {}").
-		WantError(http.StatusUnprocessableEntity, "Idempotency-Key was sent with another request before")
+		WantError(http.StatusUnprocessableEntity, "Idempotency-Key was already used for another request")
 	c.Send("POST", "/locations", location("Berlin"), idempotency, "k-map[string]interface {}").Want(422)
 	// A key is one of a user.
 	g.as("second").Send("POST", "/devices", device("core-3"), idempotency, "k-map[string]interface {}").Want(201)
@@ -78,10 +78,10 @@ func TestIdempotencyKeys(t *testing.T) {
 	g := newRig(t, nil)
 	c := g.as("root")
 	for _, key := range []string{strings.Repeat("k", 256), "ä", "a\tb"} {
-		c.Send("POST", "/devices", device("core-1"), idempotency, key).WantError(400, "Idempotency-Key must come once, with 1 to 255 printable characters")
+		c.Send("POST", "/devices", device("core-1"), idempotency, key).WantError(400, "Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters")
 	}
 	c.Header[http.CanonicalHeaderKey(idempotency)] = []string{"a", "b"}
-	c.Send("POST", "/devices", device("core-1")).WantError(400, "must come once")
+	c.Send("POST", "/devices", device("core-1")).WantError(400, "must be sent once")
 }
 
 // TestIdempotencyAtOnce says that of several at the same time one does it, and the others

@@ -8,189 +8,157 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// Operations that resources have in common, and what the OpenAPI document tells of them.
+// The operations that resources have in common.
 
-// get is GET of one record.
-func (a *API) get(r *inventory.Resource) operation {
-	return operation{
-		openapi.Operation{
-			ID: "get" + name(r), Tag: r.Name(), Summary: "Read one " + noun(r),
-			Parameters: []openapi.Parameter{openapi.IfNoneMatch()},
-			Answers:    []openapi.Answer{record(http.StatusOK, r), {Status: http.StatusNotModified, Headers: tagged()}},
-		},
-		func(c *call) error { return c.getOne(r) },
-	}
+func get(r *inventory.Resource) operation {
+	return operation{openapi.Operation{
+		ID: "get" + openapi.Name(r), Tag: r.Name(), Summary: "Get one " + r.Noun(),
+		Parameters: []openapi.Parameter{openapi.IfNoneMatch()},
+		Responses:  []openapi.Response{recordResponse(r), notModified()},
+	}, func(c *call) error { return c.get(r) }}
 }
 
-// list is GET of the records of a resource.
-func (a *API) list(r *inventory.Resource) operation {
-	return operation{
-		openapi.Operation{
-			ID: "list" + names(r), Tag: r.Name(), Summary: "List " + nouns(r),
-			List: r, Answers: []openapi.Answer{page(r)},
-		},
-		func(c *call) error { return c.listAll(r) },
-	}
+func list(r *inventory.Resource) operation {
+	return operation{openapi.Operation{
+		ID: "list" + plural(r), Tag: r.Name(), Summary: "List " + r.Noun() + "s",
+		List: r, Responses: []openapi.Response{pageResponse(r)},
+	}, func(c *call) error { return c.list(r) }}
 }
 
-// listOf is GET of the records that belong to one of another resource.
-func (a *API) listOf(parent, r *inventory.Resource, field string) operation {
-	return operation{
-		openapi.Operation{
-			ID: "list" + names(r) + "Of" + name(parent), Tag: parent.Name(),
-			Summary: "List the " + nouns(r) + " of one " + noun(parent),
-			List:    r, Answers: []openapi.Answer{page(r)},
-		},
-		func(c *call) error { return c.listOf(parent, r, field) },
-	}
+// listOf lists the records that refer to a record of another resource by a field.
+func listOf(parent, r *inventory.Resource, field string) operation {
+	return operation{openapi.Operation{
+		ID: "list" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name(),
+		Summary: "List the " + r.Noun() + "s of one " + parent.Noun(),
+		List:    r, Responses: []openapi.Response{pageResponse(r)},
+	}, func(c *call) error { return c.listOf(parent, r, field) }}
 }
 
-// countOf is the number of those records.
-func (a *API) countOf(parent, r *inventory.Resource, field string) operation {
-	return operation{
-		openapi.Operation{
-			ID: "count" + names(r) + "Of" + name(parent), Tag: parent.Name(),
-			Summary: "Count the " + nouns(r) + " of one " + noun(parent),
-			Answers: []openapi.Answer{{Status: http.StatusOK, Schema: openapi.Count()}},
-		},
-		func(c *call) error { return c.countOf(parent, r, field) },
-	}
+// countOf counts those records.
+func countOf(parent, r *inventory.Resource, field string) operation {
+	count := openapi.Object("Count",
+		openapi.Required("status", openapi.Const("success")), openapi.Required("count", openapi.Integer("", 0)))
+	return operation{openapi.Operation{
+		ID: "count" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name(),
+		Summary:   "Count the " + r.Noun() + "s of one " + parent.Noun(),
+		Responses: []openapi.Response{{Status: http.StatusOK, Schema: count}},
+	}, func(c *call) error { return c.countOf(parent, r, field) }}
 }
 
-// create is POST of one record, or of an array of them.
-func (a *API) create(r *inventory.Resource) operation {
-	draft, many := openapi.Draft(r), bulk(r, "Created", openapi.Record(r))
-	return operation{
-		openapi.Operation{
-			ID: "create" + name(r), Tag: r.Name(), Summary: "Create one " + noun(r) + ", or several: all or none",
-			Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IdempotencyKey()},
-			Body:       &openapi.Body{Schema: openapi.OneOf(draft, items(draft))},
-			Answers: []openapi.Answer{{
-				Status: http.StatusCreated, Schema: openapi.OneOf(openapi.Record(r), many),
-				Headers: append(tagged(), openapi.Location()),
-			}},
-			Errors: []int{http.StatusConflict, http.StatusUnprocessableEntity},
-		},
-		func(c *call) error { return c.createAny(r) },
-	}
+// create creates one record, or those of an array.
+func create(r *inventory.Resource) operation {
+	draft := openapi.Draft(r)
+	return operation{openapi.Operation{
+		ID: "create" + openapi.Name(r), Tag: r.Name(), Summary: "Create one " + r.Noun() + ", or several atomically",
+		Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IdempotencyKey()},
+		Body:       openapi.OneOf(draft, items(draft)),
+		Responses: []openapi.Response{{
+			Status: http.StatusCreated, Schema: openapi.OneOf(openapi.Record(r), bulk(r, "Created", openapi.Record(r))),
+			Headers: []openapi.Header{openapi.ETag(), openapi.Location()},
+		}},
+		Errors: []int{http.StatusConflict, http.StatusUnprocessableEntity},
+	}, func(c *call) error { return c.create(r) }}
 }
 
-// replace is PUT of one record.
-func (a *API) replace(r *inventory.Resource) operation {
-	return operation{
-		editing(r, openapi.Operation{
-			ID: "replace" + name(r), Summary: "Replace all fields of one " + noun(r),
-			Body: &openapi.Body{Schema: openapi.Replacement(r)},
-		}),
-		func(c *call) error { return c.replaceOne(r) },
-	}
+func replace(r *inventory.Resource) operation {
+	return operation{editing(r, openapi.Operation{
+		ID: "replace" + openapi.Name(r), Summary: "Replace all fields of one " + r.Noun(), Body: openapi.Replacement(r),
+	}), func(c *call) error { return c.replace(r) }}
 }
 
-// change is PATCH of one record.
-func (a *API) change(r *inventory.Resource) operation {
-	return operation{
-		editing(r, openapi.Operation{
-			ID: "change" + name(r), Summary: "Change some fields of one " + noun(r),
-			Body: &openapi.Body{Schema: openapi.Change(r)},
-		}),
-		func(c *call) error { return c.changeOne(r) },
-	}
+func change(r *inventory.Resource) operation {
+	return operation{editing(r, openapi.Operation{
+		ID: "change" + openapi.Name(r), Summary: "Change some fields of one " + r.Noun(), Body: openapi.Change(r),
+	}), func(c *call) error { return c.change(r) }}
 }
 
-// editing adds what changes of one record have in common.
+// editing completes an operation that changes one record.
 func editing(r *inventory.Resource, doc openapi.Operation) openapi.Operation {
 	doc.Tag = r.Name()
 	doc.Parameters = []openapi.Parameter{openapi.DryRun(), openapi.IfMatch(), openapi.IfNoneMatch()}
-	doc.Answers = []openapi.Answer{record(http.StatusOK, r)}
+	doc.Responses = []openapi.Response{recordResponse(r)}
 	doc.Errors = []int{http.StatusConflict, http.StatusPreconditionFailed}
 	return doc
 }
 
-// changeMany is PATCH of several records.
-func (a *API) changeMany(r *inventory.Resource) operation {
-	return operation{
-		openapi.Operation{
-			ID: "change" + names(r), Tag: r.Name(), Summary: "Change some fields of several " + nouns(r) + ": all or none",
-			Parameters: []openapi.Parameter{openapi.DryRun()},
-			Body:       &openapi.Body{Schema: items(openapi.ItemChange(r))},
-			Answers:    []openapi.Answer{{Status: http.StatusOK, Schema: bulk(r, "Updated", openapi.Record(r))}},
-			Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed},
-		},
-		func(c *call) error { return c.changeMany(r) },
-	}
+func changeMany(r *inventory.Resource) operation {
+	return operation{openapi.Operation{
+		ID: "change" + plural(r), Tag: r.Name(), Summary: "Change some fields of several " + r.Noun() + "s atomically",
+		Parameters: []openapi.Parameter{openapi.DryRun()},
+		Body:       items(openapi.ItemChange(r)),
+		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Updated", openapi.Record(r))}},
+		Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed},
+	}, func(c *call) error { return c.changeMany(r) }}
 }
 
-// delete is DELETE of one record.
-func (a *API) delete(r *inventory.Resource) operation {
-	return operation{
-		openapi.Operation{
-			ID: "delete" + name(r), Tag: r.Name(), Summary: "Delete one " + noun(r),
-			Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IfMatch(), openapi.IfNoneMatch()},
-			Answers:    []openapi.Answer{{Status: http.StatusOK, Schema: openapi.Confirmation("")}},
-			Errors:     []int{http.StatusConflict, http.StatusPreconditionFailed},
-		},
-		func(c *call) error { return c.deleteOne(r) },
-	}
+func deleteOne(r *inventory.Resource) operation {
+	return operation{openapi.Operation{
+		ID: "delete" + openapi.Name(r), Tag: r.Name(), Summary: "Delete one " + r.Noun(),
+		Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IfMatch(), openapi.IfNoneMatch()},
+		Responses:  []openapi.Response{confirmed()},
+		Errors:     []int{http.StatusConflict, http.StatusPreconditionFailed},
+	}, func(c *call) error { return c.deleteOne(r) }}
 }
 
-// deleteMany is DELETE of several records.
-func (a *API) deleteMany(r *inventory.Resource) operation {
-	return operation{
-		openapi.Operation{
-			ID: "delete" + names(r), Tag: r.Name(), Summary: "Delete several " + nouns(r) + ": all or none",
-			Parameters: []openapi.Parameter{openapi.DryRun()},
-			Body:       &openapi.Body{Schema: items(openapi.ID(""))},
-			Answers:    []openapi.Answer{{Status: http.StatusOK, Schema: bulk(r, "Deleted", openapi.ID(""))}},
-			Errors:     []int{http.StatusNotFound, http.StatusConflict},
-		},
-		func(c *call) error { return c.deleteMany(r) },
-	}
+func deleteMany(r *inventory.Resource) operation {
+	return operation{openapi.Operation{
+		ID: "delete" + plural(r), Tag: r.Name(), Summary: "Delete several " + r.Noun() + "s atomically",
+		Parameters: []openapi.Parameter{openapi.DryRun()},
+		Body:       items(openapi.ID("")),
+		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Deleted", openapi.ID(""))}},
+		Errors:     []int{http.StatusNotFound, http.StatusConflict},
+	}, func(c *call) error { return c.deleteMany(r) }}
 }
 
-// countLocations is the count that needs no token.
-func (a *API) countLocations() operation {
-	return operation{
-		openapi.Operation{
-			ID: "countLocations", Tag: "system", Summary: "Count the locations",
-			Answers: []openapi.Answer{{Status: http.StatusOK, Schema: openapi.Object("", openapi.Must("count", openapi.Integer("", 0)))}},
-		},
-		(*call).countLocations,
-	}
+// countLocations counts the locations without a token.
+func countLocations() operation {
+	count := openapi.Object("", openapi.Required("count", openapi.Integer("", 0)))
+	return operation{openapi.Operation{
+		ID: "countLocations", Tag: "system", Summary: "Count the locations",
+		Responses: []openapi.Response{{Status: http.StatusOK, Schema: count}},
+	}, (*call).countLocations}
 }
 
-// running says that the API is.
-func (a *API) running() operation {
-	return operation{
-		openapi.Operation{
-			ID: "running", Tag: "system", Summary: "Say that the API is running",
-			Answers: []openapi.Answer{{Status: http.StatusOK, Schema: openapi.Const("Running API v1"), ContentType: "text/plain"}},
-		},
-		(*call).running,
-	}
+// health reports that the API is running.
+func health() operation {
+	return operation{openapi.Operation{
+		ID: "running", Tag: "system", Summary: "Report that the API is running",
+		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Const(running), ContentType: "text/plain"}},
+	}, (*call).health}
 }
 
-// record is an answer with a record.
-func record(status int, r *inventory.Resource) openapi.Answer {
-	return openapi.Answer{Status: status, Schema: openapi.Record(r), Headers: tagged()}
+// plural returns the name of several records in operation ids: "Devices".
+func plural(r *inventory.Resource) string { return openapi.Name(r) + "s" }
+
+func recordResponse(r *inventory.Resource) openapi.Response {
+	return openapi.Response{Status: http.StatusOK, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}
 }
 
-func tagged() []openapi.Header { return []openapi.Header{openapi.ETag()} }
-
-// page is the answer of a list.
-func page(r *inventory.Resource) openapi.Answer {
-	return openapi.Answer{Status: http.StatusOK, Schema: openapi.Page(r)}
+func pageResponse(r *inventory.Resource) openapi.Response {
+	return openapi.Response{Status: http.StatusOK, Schema: openapi.Page(r)}
 }
 
-// items is an array with at least one.
-func items(of *openapi.Schema) *openapi.Schema {
-	s := openapi.Items(of)
-	s.MinItems = 1
-	return s
+func notModified() openapi.Response {
+	return openapi.Response{Status: http.StatusNotModified, Headers: []openapi.Header{openapi.ETag()}}
 }
 
-// bulk is what is answered to several items: "Created", "Updated" or "Deleted".
+func confirmed() openapi.Response {
+	return openapi.Response{Status: http.StatusOK, Schema: openapi.Confirmation("")}
+}
+
+// items returns the array of a bulk request.
+func items(of *openapi.Schema) *openapi.Schema { return openapi.Array(of, 1, inventory.MaxItems) }
+
+// bulk returns the response to a bulk request: "Created", "Updated" or "Deleted".
 func bulk(r *inventory.Resource, done string, result *openapi.Schema) *openapi.Schema {
-	return openapi.Confirmation(names(r)+done,
-		openapi.Must(strings.ToLower(done), openapi.Integer("How many.", 0)),
-		openapi.Must("results", openapi.Items(result)))
+	return openapi.Confirmation(plural(r)+done,
+		openapi.Required(strings.ToLower(done), openapi.Integer("The number of records.", 0)),
+		openapi.Required("results", openapi.Array(result, 0, inventory.MaxItems)))
+}
+
+// dryRun returns the parameter dry_run with its effect in this operation.
+func dryRun(effect string) openapi.Parameter {
+	p := openapi.DryRun()
+	p.Description = effect
+	return p
 }

@@ -18,7 +18,7 @@ type (
 		New     string  `json:"new_password"`
 		Current *string `json:"current_password"`
 	}
-	forgotten struct {
+	forgottenPassword struct {
 		Email string `json:"email"`
 	}
 	confirmedPassword struct {
@@ -28,30 +28,19 @@ type (
 )
 
 func passwordSchema() *openapi.Schema {
-	return openapi.Bounded("", auth.MinPasswordLength, auth.MaxPasswordBytes)
+	return openapi.BoundedString(auth.MinPasswordLength, auth.MaxPasswordBytes)
 }
 
-// changePassword is PUT /users/{id}/password.
-func (a *API) changePassword() operation {
-	body := httpx.NewBody[newPassword](nil)
-	current := openapi.String("Of the user themselves, who may have to send it.")
-	current.Type = openapi.Types{"string", "null"}
-	return operation{
-		openapi.Operation{
-			ID: "changePassword", Tag: "accounts", Summary: "Change a password, which ends all sessions of the user",
-			Parameters: []openapi.Parameter{openapi.DryRun()},
-			Body: &openapi.Body{Schema: openapi.Request("NewPassword",
-				openapi.Must("new_password", passwordSchema()), openapi.May("current_password", current))},
-			Answers: []openapi.Answer{{Status: http.StatusOK, Schema: openapi.Confirmation("")}},
-		},
-		func(c *call) error {
-			sent, err := body.Read(c.r)
-			if err != nil {
-				return err
-			}
-			return c.changePassword(sent)
-		},
-	}
+func changePassword() operation {
+	current := openapi.String("For users who change their own password; may be required.")
+	current.Type = []string{"string", "null"}
+	return operation{openapi.Operation{
+		ID: "changePassword", Tag: "accounts", Summary: "Change a password, which ends all sessions of the user",
+		Parameters: []openapi.Parameter{openapi.DryRun()},
+		Body: openapi.Request("NewPassword",
+			openapi.Required("new_password", passwordSchema()), openapi.Optional("current_password", current)),
+		Responses: []openapi.Response{confirmed()},
+	}, withBody((*call).changePassword)}
 }
 
 func (c *call) changePassword(sent newPassword) error {
@@ -59,16 +48,16 @@ func (c *call) changePassword(sent newPassword) error {
 	if err != nil {
 		return err
 	}
-	u, err := c.userNow(id)
+	u, err := c.freshUser(id)
 	if err != nil {
 		return err
 	}
-	if c.mine(id) {
-		if err := c.checkCurrent(u, sent.Current); err != nil {
+	if c.isSender(id) {
+		if err := c.checkCurrentPassword(u, sent.Current); err != nil {
 			return err
 		}
 	}
-	hash, err := c.newHash(sent.New, u)
+	hash, err := c.hashPassword("new_password", sent.New, u)
 	if err != nil {
 		return err
 	}
@@ -76,8 +65,8 @@ func (c *call) changePassword(sent newPassword) error {
 		ID: id, Action: "password_change",
 		Apply: func(rec inventory.Record) error {
 			now := rec.(*inventory.User)
-			if sent.Current != nil && c.mine(id) && !sameTime(now.PasswordChangedAt, u.PasswordChangedAt) {
-				return notCurrent() // it was, when it was checked
+			if sent.Current != nil && c.isSender(id) && !sameTime(now.PasswordChangedAt, u.PasswordChangedAt) {
+				return wrongCurrentPassword() // changed since it was checked
 			}
 			c.setPassword(now, hash)
 			return nil
@@ -86,99 +75,81 @@ func (c *call) changePassword(sent newPassword) error {
 	if err != nil {
 		return err
 	}
-	c.forget(done...)
+	c.forgetUsers(done...)
 	return c.confirm("Password updated successfully")
 }
 
-// newHash is the hash of new_password, if it will do for a user.
-func (c *call) newHash(password string, u *inventory.User) (string, error) {
-	if err := auth.CheckPassword(password, u.Username, u.Email); err != nil {
-		return "", weakPassword("new_password", err)
-	}
-	return c.accounts.Hasher.Hash(c.r.Context(), password)
-}
-
-// checkCurrent is about the current password of somebody who changes their own (reference,
-// ruling 12). Guesses count as those of a login: the token may be stolen.
-func (c *call) checkCurrent(u *inventory.User, current *string) error {
+// checkCurrentPassword verifies the current password of a user who changes their own
+// (REFERENCE.md, 3.3). Failures count as those of a login, because the token may be stolen.
+func (c *call) checkCurrentPassword(u *inventory.User, current *string) error {
 	if current == nil {
 		if c.accounts.RequireCurrentPassword {
 			return badField("current_password", "must not be empty")
 		}
 		return nil
 	}
-	if err := c.guessing(u.Username); err != nil {
+	if err := c.checkFailures(u.Username); err != nil {
 		return err
 	}
-	right, err := c.accounts.Hasher.Verify(c.r.Context(), u.PasswordHash, *current)
+	ok, err := c.accounts.Hasher.Verify(c.r.Context(), u.PasswordHash, *current)
 	if err != nil {
 		return err
 	}
-	if !right {
-		if err := c.failed(u.Username); err != nil {
+	if !ok {
+		if err := c.countFailure(u.Username); err != nil {
 			return err
 		}
-		return notCurrent()
+		return wrongCurrentPassword()
 	}
-	return c.guessing(u.Username)
+	return c.checkFailures(u.Username)
 }
 
-func notCurrent() error { return badField("current_password", "is not the current password") }
+func wrongCurrentPassword() error { return badField("current_password", "is not the current password") }
 
-// forgotPassword is POST /users/forgot-password.
-func (a *API) forgotPassword() operation {
-	body := httpx.NewBody[forgotten](nil)
-	return operation{
-		openapi.Operation{
-			ID: "forgotPassword", Tag: "accounts", Summary: "Have a reset code mailed to the user with this address, if there is one",
-			Parameters: []openapi.Parameter{dryRun("Do everything but mail: a code from before stays good.")},
-			Body: &openapi.Body{Schema: openapi.Request("ForgottenPassword",
-				openapi.Must("email", openapi.Bounded("", 1, 254)))},
-			Answers: []openapi.Answer{{Status: http.StatusOK, Schema: openapi.Confirmation("")}},
-		},
-		func(c *call) error {
-			sent, err := body.Read(c.r)
-			if err != nil {
-				return err
-			}
-			return c.forgotPassword(strings.ToLower(sent.Email))
-		},
-	}
+func forgotPassword() operation {
+	return operation{openapi.Operation{
+		ID: "forgotPassword", Tag: "accounts", Summary: "Send a reset code to the user with this email address, if there is one",
+		Parameters: []openapi.Parameter{dryRun("true: send no email; an earlier code stays valid.")},
+		Body:       openapi.Request("ForgottenPassword", openapi.Required("email", openapi.BoundedString(1, 254))),
+		Responses:  []openapi.Response{confirmed()},
+	}, withBody((*call).forgotPassword)}
 }
 
-// forgotPassword answers the same, in the same time, whether the mail address is known or not.
-func (c *call) forgotPassword(email string) error {
+// forgotPassword responds alike, and in the same time, whether the address is known or not.
+func (c *call) forgotPassword(sent forgottenPassword) error {
+	email := strings.ToLower(sent.Email)
 	if err := notEmpty("email", email); err != nil {
 		return err
 	}
 	start := time.Now()
-	if err := c.take(c.throttle.mailAddress, c.addressKey()); err != nil {
+	if err := c.countLimit(c.throttle.addressResets, c.clientKey()); err != nil {
 		return err
 	}
-	if err := c.take(c.throttle.mailbox, email); err != nil {
+	if err := c.countLimit(c.throttle.mailboxResets, email); err != nil {
 		return err
 	}
-	u, err := c.userBy(userField("email"), email)
+	u, err := c.findUser(userField("email"), email)
 	if err != nil {
 		return err
 	}
 	if u != nil && !u.InactiveStatus {
-		if err := c.mailReset(u); err != nil {
-			// Not for the client: that it went wrong would say that the address is known.
-			c.opts.Log.ErrorContext(c.r.Context(), "a password reset could not be sent",
+		if err := c.sendReset(u); err != nil {
+			// An error response would reveal that the address is known.
+			c.opts.Log.ErrorContext(c.r.Context(), "password reset not sent",
 				"user", u.ID, "request_id", httpx.RequestIDFrom(c.r.Context()), "error", err)
 		}
 	}
-	evenOut(c.r.Context(), start)
+	roundDuration(c.r.Context(), start)
 	return c.confirm("If the address is known, a reset code has been sent to it")
 }
 
-// evenly is what answers whose time must not tell anything take a multiple of.
-const evenly = 100 * time.Millisecond
+// durationStep is the step to which the time of a response is rounded up that must not
+// reveal anything.
+const durationStep = 100 * time.Millisecond
 
-// evenOut waits until the time since start is the next multiple, or ctx ends.
-func evenOut(ctx context.Context, start time.Time) {
-	timer := time.NewTimer(evenly - time.Since(start)%evenly)
+// roundDuration waits until the time since start is a multiple of durationStep, or ctx ends.
+func roundDuration(ctx context.Context, start time.Time) {
+	timer := time.NewTimer(durationStep - time.Since(start)%durationStep)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -186,11 +157,11 @@ func evenOut(ctx context.Context, start time.Time) {
 	}
 }
 
-// mailReset keeps a new code, in place of the one of before, and hands it over to be sent.
-func (c *call) mailReset(u *inventory.User) error {
+// sendReset stores a new code, which replaces an earlier one, and sends it.
+func (c *call) sendReset(u *inventory.User) error {
 	code, reset := auth.NewReset(u.ID, u.PasswordHash, c.opts.Now())
 	ctx := c.r.Context()
-	_, err := c.inventory().Update(ctx, c.stranger(u.Username), inventory.Of[inventory.User](), inventory.Edit{
+	_, err := c.inventory().Update(ctx, c.unverified(u.Username), inventory.Of[inventory.User](), inventory.Edit{
 		ID: u.ID, Action: "password_forgotten",
 		Apply: func(rec inventory.Record) error {
 			u := rec.(*inventory.User)
@@ -198,8 +169,104 @@ func (c *call) mailReset(u *inventory.User) error {
 			return nil
 		},
 	})
-	if err != nil || c.dry {
+	if err != nil || c.dryRun {
 		return err
 	}
 	return c.accounts.SendReset(ctx, inventory.Clone(u), code, auth.ResetLifetime)
+}
+
+func resetPassword() operation {
+	return operation{openapi.Operation{
+		ID: "resetPassword", Tag: "accounts", Summary: "Change a forgotten password with the code from the email",
+		Parameters: []openapi.Parameter{dryRun("true: the password stays unchanged and the code valid. A wrong code still counts as a failed attempt.")},
+		Body: openapi.Request("ConfirmedPassword",
+			openapi.Required("new_password", passwordSchema()), openapi.Required("confirm_password", passwordSchema())),
+		Responses: []openapi.Response{confirmed()},
+	}, withBody((*call).resetPassword)}
+}
+
+func (c *call) resetPassword(sent confirmedPassword) error {
+	if err := c.checkFailures(""); err != nil {
+		return err
+	}
+	if err := notEmpty("new_password", sent.New, "confirm_password", sent.Confirm); err != nil {
+		return err
+	}
+	if sent.New != sent.Confirm {
+		return badField("confirm_password", "must be the same as new_password")
+	}
+	u, codeHash, err := c.findReset(resetCode(c.r))
+	if auth.KindOf(err) == auth.ResetInvalid {
+		if err := c.countFailure(""); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	hash, err := c.hashPassword("new_password", sent.New, u)
+	if err != nil {
+		return err
+	}
+	done, err := c.inventory().Update(c.r.Context(), c.asUser(u), inventory.Of[inventory.User](), inventory.Edit{
+		ID: u.ID, Action: "password_reset",
+		Apply: func(rec inventory.Record) error {
+			now := rec.(*inventory.User)
+			if !c.resetValid(now, codeHash) { // again, in the transaction: a code works once
+				return auth.ResetNotFound()
+			}
+			c.setPassword(now, hash)
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	c.forgetUsers(done...)
+	return c.confirm("Password reset successfully")
+}
+
+// findReset returns the user with a valid reset code.
+func (c *call) findReset(code string) (*inventory.User, string, error) {
+	codeHash, err := auth.LookupReset(code)
+	if err != nil {
+		return nil, "", err
+	}
+	u, err := c.findUser(userField("reset_hash"), codeHash)
+	if err != nil {
+		return nil, "", err
+	}
+	if u == nil || !c.resetValid(u, codeHash) {
+		return nil, "", auth.ResetNotFound()
+	}
+	return u, codeHash, nil
+}
+
+func (c *call) resetValid(u *inventory.User, codeHash string) bool {
+	return !u.InactiveStatus && u.ResetHash == codeHash && u.ResetExpiresAt != nil && c.opts.Now().Before(*u.ResetExpiresAt)
+}
+
+// resetPath is the path of resets up to the code.
+const resetPath = "/users/reset-password/"
+
+type resetCodeKey struct{}
+
+// hideResetCode moves a reset code from the path to the context before anything can log the
+// path: readers of logs must not be able to use the code.
+func hideResetCode(r *http.Request) *http.Request {
+	code, found := strings.CutPrefix(r.URL.Path, resetPath)
+	if !found {
+		return r
+	}
+	r = r.WithContext(context.WithValue(r.Context(), resetCodeKey{}, code))
+	u := *r.URL
+	u.Path, u.RawPath = resetPath+"...", ""
+	r.URL = &u
+	return r
+}
+
+// resetCode returns the code that hideResetCode moved.
+func resetCode(r *http.Request) string {
+	code, _ := r.Context().Value(resetCodeKey{}).(string)
+	return code
 }

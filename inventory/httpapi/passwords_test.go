@@ -59,8 +59,8 @@ func TestCurrentPassword(t *testing.T) {
 	at := "/users/" + g.users["viewer"].ID
 	c := g.as("viewer")
 	c.Send("PUT", at+"/password", object{"new_password": another}).WantError(400, "current_password must not be empty")
-	c.Send("PATCH", at, object{"password": another}).WantError(400, "password is changed with the current one")
-	c.Send("PUT", at, object{"username": "viewer", "email": "viewer@example.org", "password": another}).WantError(400, "password is changed with the current one")
+	c.Send("PATCH", at, object{"password": another}).WantError(400, "password requires the current one")
+	c.Send("PUT", at, object{"username": "viewer", "email": "viewer@example.org", "password": another}).WantError(400, "password requires the current one")
 	for range 10 {
 		c.Send("PUT", at+"/password", object{"new_password": another, "current_password": "wrong"}).WantError(400, "is not the current password")
 	}

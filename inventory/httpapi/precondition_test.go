@@ -27,7 +27,7 @@ func TestPreconditions(t *testing.T) {
 			c.Send(method, at, body, "If-Match", first).WantError(412, "The record has changed")
 			c.Send(method, at, body, "If-None-Match", "*").WantError(412, "The record exists")
 		}
-		c.Send("PATCH", k.list, []object{with(k.change, "id", rec["id"], "if_version", 1)}).WantError(412, "has been changed by somebody else")
+		c.Send("PATCH", k.list, []object{with(k.change, "id", rec["id"], "if_version", 1)}).WantError(412, "has changed since it was read")
 		c.Send("PATCH", k.list, []object{with(k.change, "id", rec["id"], "if_version", 2)}).Want(200)
 		c.Send("DELETE", at, nil, "If-Match", `"`+rec["id"].(string)+`.2-gzip"`).Want(200)
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// getOne is GET of one record.
-func (c *call) getOne(r *inventory.Resource) error {
+// get serves GET of one record.
+func (c *call) get(r *inventory.Resource) error {
 	id, err := c.id()
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func (c *call) getOne(r *inventory.Resource) error {
 	return nil
 }
 
-// sendFound answers with a record, unless the client has it already.
+// sendFound responds with a record, or with 304 if the client has it.
 func (c *call) sendFound(r *inventory.Resource, rec inventory.Record) {
 	tag := tagOf(rec)
 	httpx.SetTag(c.w, tag)
@@ -34,31 +34,31 @@ func (c *call) sendFound(r *inventory.Resource, rec inventory.Record) {
 	}
 }
 
-// listAll is GET of the records of a resource.
-func (c *call) listAll(r *inventory.Resource) error {
-	q, err := c.parse(r)
+// list serves GET of the records of a resource.
+func (c *call) list(r *inventory.Resource) error {
+	q, err := c.parseQuery(r)
 	if err != nil {
 		return err
 	}
-	return c.page(q, c.store.List)
+	return c.sendPage(q, c.store.List)
 }
 
-// listOf is GET of the records that belong to one of another resource.
+// listOf serves GET of the records that refer to a parent.
 func (c *call) listOf(parent, r *inventory.Resource, field string) error {
-	q, err := c.parse(r)
+	q, err := c.parseQuery(r)
 	if err != nil {
 		return err
 	}
-	id, err := c.parent(parent)
+	id, err := c.parentID(parent)
 	if err != nil {
 		return err
 	}
-	return c.page(q.Where(field, id), c.store.List)
+	return c.sendPage(q.Where(field, id), c.store.List)
 }
 
-// countOf is the number of those records.
+// countOf serves the number of those records.
 func (c *call) countOf(parent, r *inventory.Resource, field string) error {
-	id, err := c.parent(parent)
+	id, err := c.parentID(parent)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,6 @@ func (c *call) countOf(parent, r *inventory.Resource, field string) error {
 	}{"success", n})
 }
 
-// countLocations is the count that needs no token.
 func (c *call) countLocations() error {
 	n, err := c.count(&inventory.Query{Resource: inventory.Of[inventory.Location]()})
 	if err != nil {
@@ -83,16 +82,17 @@ func (c *call) countLocations() error {
 	}{n})
 }
 
-// running says that the API is (specification, Endpoints A).
-func (c *call) running() error {
-	h := c.w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = c.w.Write([]byte("Running API v1")) // a client that does not listen is its own loss
+// running is the body of GET /.
+const running = "Running API v1"
+
+func (c *call) health() error {
+	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = c.w.Write([]byte(running)) // ignore the error: the client disconnected
 	return nil
 }
 
-// parent is the id in the path, of a record that is there.
-func (c *call) parent(r *inventory.Resource) (string, error) {
+// parentID returns the id in the path if its record exists.
+func (c *call) parentID(r *inventory.Resource) (string, error) {
 	id, err := c.id()
 	if err != nil {
 		return "", err
@@ -101,7 +101,7 @@ func (c *call) parent(r *inventory.Resource) (string, error) {
 	return id, err
 }
 
-// count is how many records a query has.
+// count returns the number of records that match a query.
 func (c *call) count(q *inventory.Query) (int64, error) {
 	q.Count, q.Limit = true, 1
 	page, err := c.store.List(c.r.Context(), q)
@@ -111,21 +111,17 @@ func (c *call) count(q *inventory.Query) (int64, error) {
 	return page.Total, nil
 }
 
-// parse reads the query of a list. What has happened, unlike what is there, is listed with
-// the newest first unless the client has another wish.
-func (c *call) parse(r *inventory.Resource) (*inventory.Query, error) {
-	if happens(r) && !c.query.Has("sortby") {
-		c.query = withSort(c.query, "id:desc") // ids are in the order of creation
+// parseQuery parses the query of a list. Events and audit log entries are listed newest first
+// by default.
+func (c *call) parseQuery(r *inventory.Resource) (*inventory.Query, error) {
+	isLog := r == inventory.Of[inventory.Event]() || r == inventory.Of[inventory.AuditLog]()
+	if isLog && !c.query.Has("sortby") {
+		c.query = withSort(c.query, "id:desc") // ids are in order of creation
 	}
 	return inventory.ParseQuery(r, c.query, c.route.params()...)
 }
 
-// happens reports whether the records of a resource are things that have happened.
-func happens(r *inventory.Resource) bool {
-	return r == inventory.Of[inventory.Event]() || r == inventory.Of[inventory.AuditLog]()
-}
-
-// withSort is a query in another order.
+// withSort returns a query with another order.
 func withSort(query url.Values, keys ...string) url.Values {
 	sorted := url.Values{}
 	maps.Copy(sorted, query)
@@ -133,8 +129,8 @@ func withSort(query url.Values, keys ...string) url.Values {
 	return sorted
 }
 
-// page answers with what a query comes to.
-func (c *call) page(q *inventory.Query, list lister) error {
+// sendPage responds with the page of a query.
+func (c *call) sendPage(q *inventory.Query, list func(context.Context, *inventory.Query) (*inventory.Page, error)) error {
 	page, err := list(c.r.Context(), q)
 	if err != nil {
 		return err
@@ -150,8 +146,8 @@ func (c *call) page(q *inventory.Query, list lister) error {
 	return nil
 }
 
-// appendMeta says where in a list a page lies. Behind a cursor there are no numbers
-// of pages, and without a count no totals.
+// appendMeta appends the metadata of a page: without page numbers behind a cursor, and
+// without totals if they were not requested.
 func appendMeta(b []byte, q *inventory.Query, page *inventory.Page) []byte {
 	b = append(b, '{')
 	if q.Page > 0 {
@@ -173,6 +169,3 @@ func appendMeta(b []byte, q *inventory.Query, page *inventory.Page) []byte {
 	}
 	return append(b, '}')
 }
-
-// lister is how the records of a query are found.
-type lister func(ctx context.Context, q *inventory.Query) (*inventory.Page, error)

@@ -201,8 +201,8 @@ func TestCopy(t *testing.T) {
 		at := path(k.list, rec)
 		shows(t, read(t, c.Send("PUT", at, rec).Want(200)), with(rec, "updated_at", nil))
 		shows(t, read(t, c.Send("PATCH", at, rec).Want(200)), with(rec, "updated_at", nil))
-		c.Send("PUT", at, with(rec, "id", unknown)).WantError(400, "id is that of another record")
-		c.Send("PATCH", at, with(rec, "version", 7)).WantError(400, "version is set by the inventory")
+		c.Send("PUT", at, with(rec, "id", unknown)).WantError(400, "id differs from the id in the path")
+		c.Send("PATCH", at, with(rec, "version", 7)).WantError(400, "version is read-only")
 	})
 }
 
@@ -239,10 +239,10 @@ func TestReadOnly(t *testing.T) {
 			}
 		}
 		for _, name := range hidden {
-			c.Send("POST", k.list, with(draft, name, "x")).WantError(400, name+" is no field of this record")
-			c.Send("PUT", at, with(draft, name, "x")).WantError(400, name+" is no field of this record")
-			c.Send("PATCH", at, object{name: "x"}).WantError(400, name+" is no field of this record")
-			c.Send("PATCH", k.list, []object{{"id": rec["id"], name: "x"}}).WantError(400, name+" is no field of this record")
+			c.Send("POST", k.list, with(draft, name, "x")).WantError(400, name+" is an unknown field")
+			c.Send("PUT", at, with(draft, name, "x")).WantError(400, name+" is an unknown field")
+			c.Send("PATCH", at, object{name: "x"}).WantError(400, name+" is an unknown field")
+			c.Send("PATCH", k.list, []object{{"id": rec["id"], name: "x"}}).WantError(400, name+" is an unknown field")
 		}
 	})
 }
@@ -293,13 +293,13 @@ func TestRefused(t *testing.T) {
 		{"/devices", with(device("x"), "ip", "192.0.2.1/24"), 400, "Invalid IP address format", "ip"},
 		{"/devices", with(device("x"), "status", "on fire"), 400, "must be one of active, offline", "status"},
 		{"/devices", with(device("x"), "hostname", 7), 400, "hostname must be a string", "hostname"},
-		{"/devices", with(device("x"), "location_id", unknown), 400, "location_id names no record of locations", "location_id"},
+		{"/devices", with(device("x"), "location_id", unknown), 400, "location_id refers to a record of locations that does not exist", "location_id"},
 		{"/devices", with(device("x"), "location_id", ""), 400, "location_id must be a UUID", "location_id"},
-		{"/devices", with(device("x"), "frob", 1), 400, "frob is no field of this record: use hostname, ip", "frob"},
+		{"/devices", with(device("x"), "frob", 1), 400, "frob is an unknown field: use hostname, ip", "frob"},
 		{"/devices", device("core-1"), 409, "Hostname already exists", "hostname"},
 		{"/devices", with(device("x"), "serial_number", "S1"), 409, "Serial number already exists", "serial_number"},
 		{"/interfaces", with(port(d["id"], "x"), "device_id", nil), 400, "device_id must not be empty", "device_id"},
-		{"/interfaces", port(unknown, "x"), 400, "device_id names no record of devices", "device_id"},
+		{"/interfaces", port(unknown, "x"), 400, "device_id refers to a record of devices that does not exist", "device_id"},
 		{"/interfaces", port(d["id"], "a"), 409, "Interface name already exists on this device", "device_id"},
 		{"/interfaces", with(port(d["id"], "x"), "status", "sideways"), 400, "status must be one of up, down", "status"},
 		{"/interfaces", with(port(d["id"], "x"), "mac_address", "00:1a"), 400, "must be a MAC address", "mac_address"},
@@ -311,7 +311,7 @@ func TestRefused(t *testing.T) {
 		{"/vlans", object{"vlan_id": 10, "name": "y", "location_id": site["id"]}, 409, "VLAN number already exists at this location", "location_id"},
 		{"/links", object{"a_interface_id": p["id"], "b_interface_id": p["id"]}, 400, "Cannot link an interface to itself", "b_interface_id"},
 		{"/links", object{"a_interface_id": q["id"], "b_interface_id": p["id"]}, 409, "Link between these interfaces already exists", "a_interface_id"},
-		{"/links", object{"a_interface_id": p["id"], "b_interface_id": unknown}, 400, "names no record of interfaces", ""},
+		{"/links", object{"a_interface_id": p["id"], "b_interface_id": unknown}, 400, "refers to a record of interfaces that does not exist", ""},
 		{"/events", object{"severity": "critical", "type": "security"}, 400, "message must not be empty", "message"}, // W11
 		{"/events", object{"severity": "bad", "type": "x", "message": "y"}, 400, "severity must be one of", "severity"},
 		{"/metrics", object{"device_id": d["id"], "cpu": 101}, 400, "cpu must be from 0 to 100", "cpu"},

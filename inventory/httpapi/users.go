@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,115 +9,108 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 )
 
-// maxPasswords is how many new passwords one request may bring: each takes some 30 ms
-// of a processor.
+// maxPasswords is the maximum number of new passwords in one request: each takes about 30 ms
+// of processor time.
 const maxPasswords = 20
 
-// fewPasswords refuses items that bring too many.
-func fewPasswords(items []inventory.Patch) error {
+// checkPasswordCount refuses users with too many new passwords.
+func checkPasswordCount(r *inventory.Resource, items []inventory.Patch) error {
 	n := 0
 	for _, item := range items {
-		if _, there := item["password"]; there {
+		if _, present := item["password"]; present {
 			n++
 		}
 	}
-	if n > maxPasswords {
-		return badField("password", fmt.Sprintf("is there %d times: send at most %d new passwords at once", n, maxPasswords))
+	if r != inventory.Of[inventory.User]() || n <= maxPasswords {
+		return nil
 	}
-	return nil
+	return badField("password", fmt.Sprintf("is in %d items: send at most %d new passwords in one request", n, maxPasswords))
 }
 
-// newUser makes the password of a user who is to be created a hash. What else is wrong is
-// said first, as it costs nothing.
-func (c *call) newUser(u *inventory.User) error {
+// prepareUser replaces the password of a new user by its hash, after validating the other
+// fields, which is cheaper.
+func (c *call) prepareUser(u *inventory.User) error {
 	if err := inventory.CheckNew(inventory.Clone(u)); err != nil {
 		return err
 	}
-	hash, err := c.hash(c.r.Context(), u.Password, u)
+	hash, err := c.hashPassword("password", u.Password, u)
 	if err != nil {
 		return err
 	}
-	now := c.opts.Now()
-	u.Password, u.PasswordHash, u.PasswordChangedAt = "", hash, &now
+	u.Password, u.PasswordHash, u.PasswordChangedAt = "", hash, new(c.opts.Now())
 	return nil
 }
 
-// hash is that of a new password, if it will do for a user.
-func (c *call) hash(ctx context.Context, password string, u *inventory.User) (string, error) {
-	if err := auth.CheckPassword(password, u.Username, u.Email); err != nil {
-		return "", weakPassword("password", err)
+// hashPassword returns the hash of a new password of a user, if it is strong enough. The
+// error names the field that it was sent in.
+func (c *call) hashPassword(field, password string, u *inventory.User) (string, error) {
+	if err := auth.CheckPassword(password, u.Username, u.Email); auth.KindOf(err) == auth.WeakPassword {
+		return "", &inventory.Error{
+			Kind: inventory.Invalid, Message: err.Error(),
+			Fields: []inventory.FieldError{{Field: field, Reason: err.Error()}},
+		}
+	} else if err != nil {
+		return "", err
 	}
-	return c.accounts.Hasher.Hash(ctx, password)
+	return c.accounts.Hasher.Hash(c.r.Context(), password)
 }
 
-// weakPassword names the field that a weak password came in.
-func weakPassword(field string, err error) error {
-	if auth.KindOf(err) != auth.WeakPassword {
-		return err
-	}
-	return &inventory.Error{
-		Kind: inventory.Invalid, Message: err.Error(),
-		Fields: []inventory.FieldError{{Field: field, Reason: err.Error()}},
-	}
-}
-
-// passwordIn takes a new password out of the fields to change of a user, and makes it a
-// hash, which is empty if there is none.
-func (c *call) passwordIn(id string, p inventory.Patch) (hash string, err error) {
-	password, there, err := take[string](p, "password", "must be a string")
-	if err != nil || !there || !inventory.ValidID(id) {
+// popPassword removes a new password from an update of a user and returns its hash, empty if
+// there is none.
+func (c *call) popPassword(id string, p inventory.Patch) (hash string, err error) {
+	password, present, err := pop[string](p, "password", "must be a string")
+	if err != nil || !present || !inventory.ValidID(id) {
 		return "", err
 	}
 	id = strings.ToLower(id)
-	if c.mine(id) && c.accounts.RequireCurrentPassword {
-		return "", badValue("password", "is changed with the current one: use PUT /users/{id}/password")
+	if c.isSender(id) && c.accounts.RequireCurrentPassword {
+		return "", invalidField("password", "requires the current one: use PUT /users/{id}/password")
 	}
-	u, err := c.userNow(id)
+	u, err := c.freshUser(id)
 	if err != nil {
 		return "", err
 	}
-	return c.hash(c.r.Context(), password, u)
+	return c.hashPassword("password", password, u)
 }
 
-// userReplacement is PUT of a user. What is for admins, and the password, stay as they are
-// if they are left out: an owner can't send the one, and nobody has read the other.
-func (c *call) userReplacement(id string, p inventory.Patch) (apply, error) {
-	hash, err := c.passwordIn(id, p)
+// replaceUser returns the change of a PUT. The password and the fields for admins stay
+// unchanged if they are omitted: clients can't read the password, and owners may not set
+// these fields.
+func (c *call) replaceUser(id string, p inventory.Patch) (editFunc, error) {
+	hash, err := c.popPassword(id, p)
 	if err != nil {
 		return nil, err
 	}
-	sent := make(map[string]bool, len(p))
-	for name := range p {
-		sent[name] = true
-	}
-	rec, err := draft(inventory.Of[inventory.User](), p)
+	_, hasRole := p["role"]
+	_, hasStatus := p["inactive_status"]
+	rec, err := decodeDraft(inventory.Of[inventory.User](), p)
 	if err != nil {
 		return nil, err
 	}
-	return c.userRules(func(rec2 inventory.Record) error {
-		u, to := rec2.(*inventory.User), inventory.Clone(rec.(*inventory.User))
-		if !sent["role"] {
-			to.Role = u.Role
+	return c.userEdit(func(current inventory.Record) error {
+		u, draft := current.(*inventory.User), inventory.Clone(rec.(*inventory.User))
+		if !hasRole {
+			draft.Role = u.Role
 		}
-		if !sent["inactive_status"] {
-			to.InactiveStatus = u.InactiveStatus
+		if !hasStatus {
+			draft.InactiveStatus = u.InactiveStatus
 		}
-		return inventory.Replacement(to)(u)
+		return inventory.Replacement(draft)(u)
 	}, hash), nil
 }
 
-// userRules is a change of a user by the rules for that (reference, ruling 11): nobody
-// changes what is for admins in their own record, and a change of standing or password
-// ends the user's sessions.
-func (c *call) userRules(change apply, hash string) apply {
+// userEdit wraps a change of a user with the rules of REFERENCE.md, 3.2: nobody changes the
+// fields for admins in their own record, and a new password, role or status invalidates the
+// tokens of the user.
+func (c *call) userEdit(change editFunc, hash string) editFunc {
 	return func(rec inventory.Record) error {
 		u := rec.(*inventory.User)
 		before := inventory.Clone(u)
 		if err := change(u); err != nil {
 			return err
 		}
-		u.Role = inventory.Role(strings.ToLower(string(u.Role))) // as it will be kept
-		if c.mine(before.ID) || !c.admin() {
+		u.Role = inventory.Role(strings.ToLower(string(u.Role))) // its stored form
+		if c.isSender(before.ID) || c.claims.Role != auth.Admin {
 			if err := inventory.CheckOwnerChange(before, u); err != nil {
 				return err
 			}
@@ -127,7 +119,7 @@ func (c *call) userRules(change apply, hash string) apply {
 			c.setPassword(u, hash)
 		}
 		if u.Email != before.Email {
-			forgetReset(u) // the code went to the other address
+			u.ResetHash, u.ResetExpiresAt = "", nil // the code was sent to the old address
 		}
 		if u.Role != before.Role || u.InactiveStatus != before.InactiveStatus {
 			u.Epoch++
@@ -136,18 +128,15 @@ func (c *call) userRules(change apply, hash string) apply {
 	}
 }
 
-// setPassword gives a user another password, which ends their sessions.
+// setPassword sets the password of a user and invalidates their tokens and reset code.
 func (c *call) setPassword(u *inventory.User, hash string) {
-	now := c.opts.Now()
-	u.PasswordHash, u.PasswordChangedAt = hash, &now
+	u.PasswordHash, u.PasswordChangedAt = hash, new(c.opts.Now())
 	u.Epoch++
-	forgetReset(u)
+	u.ResetHash, u.ResetExpiresAt = "", nil
 }
 
-// forgetReset makes a reset code void.
-func forgetReset(u *inventory.User) { u.ResetHash, u.ResetExpiresAt = "", nil }
-
-// actionOf is what the audit log calls a change (reference, ruling 18).
+// actionOf returns the audit log action of a change of a user, if it is a special one
+// (REFERENCE.md, 4).
 func actionOf(before, after inventory.Record) string {
 	from, ok := before.(*inventory.User)
 	if !ok {
@@ -162,29 +151,28 @@ func actionOf(before, after inventory.Record) string {
 	return ""
 }
 
-// mayDelete refuses to delete oneself: like one's own role, so that there is always an
-// admin left.
-func (c *call) mayDelete(rec inventory.Record) error {
-	if _, ok := rec.(*inventory.User); !ok || !c.mine(rec.Meta().ID) {
+// checkDelete refuses users who delete themselves, so that one admin always remains.
+func (c *call) checkDelete(rec inventory.Record) error {
+	if _, ok := rec.(*inventory.User); !ok || !c.isSender(rec.Meta().ID) {
 		return nil
 	}
 	e := inventory.PermissionDenied()
-	e.Fields = []inventory.FieldError{{Field: "id", Reason: "is your own: another admin can delete it"}}
+	e.Fields = []inventory.FieldError{{Field: "id", Reason: "is your own: ask another admin to delete it"}}
 	return e
 }
 
-// forget has the gate look anew at users who have been changed.
-func (c *call) forget(records ...inventory.Record) {
+// forgetUsers makes the authenticator reload changed users.
+func (c *call) forgetUsers(records ...inventory.Record) {
 	for _, rec := range records {
-		if u, ok := rec.(*inventory.User); ok && !c.dry {
+		if u, ok := rec.(*inventory.User); ok && !c.dryRun {
 			c.accounts.Forget(u.ID)
 		}
 	}
 }
 
-// forgetIDs is the same for users who have been deleted.
+// forgetIDs does the same for deleted users.
 func (c *call) forgetIDs(r *inventory.Resource, ids ...string) {
-	if r != inventory.Of[inventory.User]() || c.dry {
+	if r != inventory.Of[inventory.User]() || c.dryRun {
 		return
 	}
 	for _, id := range ids {
@@ -192,15 +180,16 @@ func (c *call) forgetIDs(r *inventory.Resource, ids ...string) {
 	}
 }
 
-// userNow is the user with an id, not as a replica may still know them.
-func (c *call) userNow(id string) (*inventory.User, error) {
+// freshUser returns the current state of a user, bypassing replicas.
+func (c *call) freshUser(id string) (*inventory.User, error) {
 	return inventory.Get[inventory.User](c.r.Context(), inventory.Fresh(c.store), id)
 }
 
-// userBy finds the user with a value of a field, as they are now. Nil is nobody.
-func (c *call) userBy(f *inventory.Field, value string) (*inventory.User, error) {
+// findUser returns the user with a value of a field, bypassing replicas; nil if there is
+// none.
+func (c *call) findUser(f *inventory.Field, value string) (*inventory.User, error) {
 	if strings.ContainsRune(value, 0) {
-		return nil, nil // no database has it in a text, and some refuse to look for it
+		return nil, nil // no database stores it, and some refuse to search for it
 	}
 	page, err := inventory.Fresh(c.store).List(c.r.Context(), &inventory.Query{
 		Resource: inventory.Of[inventory.User](), Limit: 1,
@@ -212,7 +201,7 @@ func (c *call) userBy(f *inventory.Field, value string) (*inventory.User, error)
 	return page.Records[0].(*inventory.User), nil
 }
 
-// userField is a field of users, by its name or, for a hidden one, its column.
+// userField returns a field of users by its column, which hidden fields have too.
 func userField(column string) *inventory.Field {
 	fields := inventory.Of[inventory.User]().Fields()
 	return fields[slices.IndexFunc(fields, func(f *inventory.Field) bool { return f.Column == column })]

@@ -1,41 +1,40 @@
-// Package openapi makes the OpenAPI 3.1 document of an inventory's API.
+// Package openapi generates the OpenAPI 3.1 document of an inventory's API.
 //
-// The schemas come from the descriptions of the resources ([inventory.Resource]), so that
-// a field that is added to a record is in the document too. What routes there are is told
-// by whoever serves them:
+// The schemas are derived from the descriptions of the resources ([inventory.Resource]), so
+// a new field of a record appears in the document by itself. The server of the routes
+// describes the operations:
 //
 //	r := inventory.Of[inventory.Device]()
 //	doc, err := openapi.Document(openapi.Info{Title: "Inventory", Version: "1.0.0"}, []openapi.Operation{{
-//		Method: "GET", Path: "/devices/{id}", ID: "getDevice", Tag: "devices", Summary: "Read a device",
-//		Access:  "Everybody with a token.",
-//		Answers: []openapi.Answer{{Status: 200, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}},
+//		Method: "GET", Path: "/devices/{id}", ID: "getDevice", Tag: "devices", Summary: "Get one device",
+//		Access:    "Everyone with a token.",
+//		Responses: []openapi.Response{{Status: 200, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}},
 //	}})
 //
-// What all routes have in common is added here: the parameters of paths and of lists, the
-// errors, the headers of every answer, and the ways to bring a token.
+// [Document] adds what all routes have in common: the parameters of paths and lists, the
+// errors, the headers of every response, and the ways to send a token.
 //
 // # Design notes
 //
-// The document is made of plain structs and encoding/json. A library for OpenAPI reads and
-// resolves documents, which nobody needs to serve one; the tests have one, and a second
-// opinion on JSON Schema, to say whether what is made here is right.
+// The document consists of structs encoded by encoding/json. An OpenAPI library parses and
+// resolves documents, which a server does not need; the tests use one, and a JSON Schema
+// validator, to check the result. Only the properties of objects are encoded in a fixed
+// order, because pages show them in it.
 //
-// Schemas of requests are closed, because unknown fields are refused; those of answers are
-// open, because a field that is added later must not break who was strict about it.
+// Schemas of requests refuse additional properties, as the API does. Those of responses
+// allow them, so that a new field does not break strict clients.
 //
-// A schema never allows less than what the inventory shows. Of what it takes, it promises
-// the one way in which values are kept: that "Active" is taken for "active" is a kindness,
-// not part of the contract. What binds two fields together (speed and speed_mbps, lat and
-// lon) is for people to read; a schema could say it, and no tool would show it well.
+// A schema allows every value that the API returns. For requests it describes the stored form
+// only: that the API also accepts "Active" for "active" is not part of the contract. Rules
+// about two fields (speed and speed_mbps, lat and lon) are in descriptions, because tools
+// display the JSON Schema for them poorly.
 //
-// An optional text without a value is an empty text, so patterns and enumerations allow
-// that. The formats "ipv4" and "ipv6" are not used: an address may be either.
+// An optional string without a value is the empty string, so patterns and enumerations allow
+// it. The formats "ipv4" and "ipv6" are not used: an address may be either.
 //
-// Records of a list are a Part, of which nothing is required, since the parameter fields
-// may leave anything out. Saying that it is either a Record or a Part would be saying the
-// same in more words.
+// The records of a list have a schema of their own without required properties, because the
+// parameter fields may omit any of them.
 //
-// The filters of a list are components, as more than one route has them. There are many,
-// and each is one that works: the alternative, to describe in prose what can be put
-// behind the name of a field, is what generated clients can't read.
+// The filters of a list are components, because several routes have them. Every filter is a
+// parameter: a prose description of the names would be useless to generated clients.
 package openapi

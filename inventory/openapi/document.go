@@ -1,66 +1,296 @@
 package openapi
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// Info is what the document says of the API as a whole.
+// Info describes the API as a whole.
 type Info struct {
-	Title, Version string // required
-	Description    string
-	// Server is where the API is: an address, or a path relative to that of the document.
-	// Default: ".", the place that the document is in.
-	Server string
+	Title       string `json:"title"`   // required
+	Version     string `json:"version"` // required
+	Description string `json:"description,omitempty"`
+	// Server is the address of the API: a URL, or a path relative to that of the document.
+	// Default: ".", the directory of the document.
+	Server string `json:"-"`
 }
 
-// Document is the OpenAPI document of these operations, in JSON without white space. It
-// is the same for the same input. The error says what is wrong with an operation, and
-// names it: an id or a path that is there twice, a parameter of a path that is not part of
-// it, different schemas of one name.
+// Operation describes one route of the API.
+type Operation struct {
+	Method, Path string // "PATCH", "/devices/{id}"
+	ID           string // the operationId, unique in the document: "changeDevice"
+	Tag, Summary string
+	Access       string // who may call it, in one sentence
+	Public       bool   // needs no token
+
+	// Parameters are those beyond the ones of the path and of List. A path parameter is the
+	// id of a record if its name is "id", and any string otherwise.
+	Parameters []Parameter
+	// List is the resource whose list query the route takes, or nil.
+	List *inventory.Resource
+	Body *Schema // of the JSON body; nil if the route takes none
+
+	// Responses are the successful ones, at least one.
+	Responses []Response
+	// Errors are the error statuses beyond those that every route of its kind has: 400, 403,
+	// 429, 500 and 503; 401 unless the route is Public; 404 if its path has a parameter; 413
+	// and 415 if it takes a body.
+	Errors []int
+}
+
+// Response describes a successful response.
+type Response struct {
+	Status  int     // 200 to 399
+	Schema  *Schema // of the body; nil if there is none
+	Headers []Header
+	// ContentType is that of the body. Default: application/json.
+	ContentType string
+}
+
+// Header describes a header of a response.
+type Header struct {
+	Name        string  `json:"-"`
+	Description string  `json:"description"`
+	Schema      *Schema `json:"schema"`
+}
+
+// ETag is the header with the version of the record.
+func ETag() Header {
+	return Header{"ETag", "The version of the record, for If-Match and If-None-Match.", String("")}
+}
+
+// Location is the header with the path of a new record.
+func Location() Header { return Header{"Location", "The path of the new record.", String("")} }
+
+// SetCookie is the header that sets or clears the cookie with the token.
+func SetCookie() Header {
+	return Header{"Set-Cookie", "Sets the cookie Bearer, which holds the token, or clears it.", String("")}
+}
+
+// commonHeaders are on every response.
+func commonHeaders() []Header {
+	return []Header{
+		{"X-Request-ID", "The id of the request, as in the server's log.", String("")},
+		{"X-Response-Time", "The time that the server took.", String("")},
+		{"X-RateLimit-Limit", "The number of requests allowed in a window.", Integer("", 0)},
+		{"X-RateLimit-Remaining", "The number of requests left in the current window.", Integer("", 0)},
+		{"X-RateLimit-Reset", "The start of the next window, in Unix seconds.", Integer("", 0)},
+	}
+}
+
+// The objects of an OpenAPI 3.1 document, with the members that are used here.
+type (
+	document struct {
+		OpenAPI    string               `json:"openapi"`
+		Info       Info                 `json:"info"`
+		Servers    []map[string]string  `json:"servers"`
+		Security   []requirement        `json:"security"`
+		Tags       []tag                `json:"tags"`
+		Paths      map[string]*pathItem `json:"paths"`
+		Components components           `json:"components"`
+
+		conflicts []error // components of one name that differ
+	}
+	requirement map[string][]string
+	tag         struct {
+		Name string `json:"name"`
+	}
+	pathItem struct {
+		Get    *operation `json:"get,omitempty"`
+		Post   *operation `json:"post,omitempty"`
+		Put    *operation `json:"put,omitempty"`
+		Patch  *operation `json:"patch,omitempty"`
+		Delete *operation `json:"delete,omitempty"`
+	}
+	operation struct {
+		Tags        []string       `json:"tags"`
+		Summary     string         `json:"summary"`
+		Description string         `json:"description,omitempty"`
+		OperationID string         `json:"operationId"`
+		Security    []requirement  `json:"security,omitzero"` // empty for a public route
+		Parameters  []any          `json:"parameters,omitempty"`
+		RequestBody *requestBody   `json:"requestBody,omitempty"`
+		Responses   map[string]any `json:"responses"`
+	}
+	requestBody struct {
+		Required bool    `json:"required"`
+		Content  content `json:"content"`
+	}
+	response struct {
+		Description string               `json:"description"`
+		Headers     map[string]reference `json:"headers"`
+		Content     content              `json:"content,omitempty"`
+	}
+	content   map[string]mediaType
+	mediaType struct {
+		Schema *Schema `json:"schema"`
+	}
+	components struct {
+		Schemas         map[string]*component        `json:"schemas"`
+		Parameters      map[string]Parameter         `json:"parameters"`
+		Responses       map[string]response          `json:"responses"`
+		Headers         map[string]Header            `json:"headers"`
+		SecuritySchemes map[string]map[string]string `json:"securitySchemes"`
+	}
+	reference struct {
+		Ref string `json:"$ref"`
+	}
+)
+
+// Document returns the OpenAPI document of the operations as JSON without white space, the
+// same bytes for the same input. The error names components that have the same name and
+// differ, or an operation with an unknown method.
 func Document(info Info, ops []Operation) ([]byte, error) {
-	if info.Title == "" || info.Version == "" {
-		return nil, errors.New("openapi: the document needs a title and a version")
+	d := &document{
+		OpenAPI: "3.1.0", Info: info, Servers: []map[string]string{{"url": cmp.Or(info.Server, ".")}},
+		Security: []requirement{{"bearer": {}}, {"cookie": {}}}, Paths: map[string]*pathItem{},
+		Components: components{
+			Schemas: map[string]*component{}, Parameters: map[string]Parameter{},
+			Responses: map[string]response{}, Headers: map[string]Header{},
+			SecuritySchemes: map[string]map[string]string{
+				"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+				"cookie": {"type": "apiKey", "in": "cookie", "name": "Bearer"},
+			},
+		},
 	}
-	b := &builder{}
-	if err := check(ops); err != nil {
-		return nil, err
+	for i := range ops {
+		if err := d.add(&ops[i]); err != nil {
+			return nil, err
+		}
 	}
-	routes, err := b.paths(ops)
-	if err != nil {
-		return nil, err
+	if len(d.conflicts) > 0 {
+		return nil, errors.Join(d.conflicts...)
 	}
-	return appendJSON(nil, ordered{
-		{"openapi", "3.1.0"},
-		{"info", about(info)},
-		{"servers", []ordered{{{"url", orDefault(info.Server, ".")}}}},
-		{"security", []ordered{{{"bearer", []string{}}}, {{"cookie", []string{}}}}},
-		{"tags", tags(ops)},
-		{"paths", routes},
-		{"components", b.components()},
-	})
+	return json.Marshal(d)
 }
 
-func about(info Info) ordered {
-	return ordered{{"title", info.Title}, {"version", info.Version}}.
-		with("description", info.Description, info.Description != "")
+// add adds an operation to its path.
+func (d *document) add(op *Operation) error {
+	if !slices.Contains(d.Tags, tag{op.Tag}) {
+		d.Tags = append(d.Tags, tag{op.Tag})
+	}
+	item := d.Paths[op.Path]
+	if item == nil {
+		item = &pathItem{}
+		d.Paths[op.Path] = item
+	}
+	methods := map[string]**operation{
+		"GET": &item.Get, "POST": &item.Post, "PUT": &item.Put, "PATCH": &item.Patch, "DELETE": &item.Delete,
+	}
+	method, ok := methods[op.Method]
+	if !ok || *method != nil {
+		return fmt.Errorf("openapi: %s %s: unknown method, or a duplicate operation", op.Method, op.Path)
+	}
+	*method = d.operation(op)
+	return nil
 }
 
-func orDefault(s, byDefault string) string {
-	if s == "" {
-		return byDefault
+func (d *document) operation(op *Operation) *operation {
+	out := &operation{
+		Tags: []string{op.Tag}, Summary: op.Summary, Description: op.Access, OperationID: op.ID,
+		Responses: map[string]any{},
+	}
+	if op.Public {
+		out.Security = []requirement{}
+	}
+	for _, p := range append(pathParameters(op.Path), op.Parameters...) {
+		out.Parameters = append(out.Parameters, d.parameter(p))
+	}
+	if op.List != nil {
+		for _, p := range listParameters(op.List) {
+			ref := define(d, "parameters", d.Components.Parameters, op.List.Name()+"."+p.Name, d.parameter(p))
+			out.Parameters = append(out.Parameters, ref)
+		}
+	}
+	if op.Body != nil {
+		out.RequestBody = &requestBody{Required: true, Content: content{"application/json": {d.schema(op.Body)}}}
+	}
+	for _, r := range op.Responses {
+		body := content(nil)
+		if r.Schema != nil {
+			body = content{cmp.Or(r.ContentType, "application/json"): {d.schema(r.Schema)}}
+		}
+		out.Responses[strconv.Itoa(r.Status)] = response{http.StatusText(r.Status), d.headers(r.Headers), body}
+	}
+	for _, status := range op.errors() {
+		out.Responses[strconv.Itoa(status)] = d.failure(status)
+	}
+	return out
+}
+
+// errors are the statuses of all errors of the operation.
+func (op *Operation) errors() []int {
+	all := append([]int{400, 403, 429, 500, 503}, op.Errors...)
+	if !op.Public {
+		all = append(all, http.StatusUnauthorized)
+	}
+	if strings.Contains(op.Path, "{") {
+		all = append(all, http.StatusNotFound)
+	}
+	if op.Body != nil {
+		all = append(all, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	return all
+}
+
+// failure defines the response with an error status.
+func (d *document) failure(status int) reference {
+	name := strings.ReplaceAll(http.StatusText(status), " ", "")
+	if _, ok := d.Components.Responses[name]; ok {
+		return reference{"#/components/responses/" + name}
+	}
+	var headers []Header
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		headers = []Header{{"Retry-After", "The number of seconds to wait before trying again.", Integer("", 0)}}
+	}
+	body := content{"application/json": {d.schema(errorBody())}, "application/problem+json": {d.schema(problem())}}
+	return define(d, "responses", d.Components.Responses, name, response{http.StatusText(status), d.headers(headers), body})
+}
+
+func (d *document) parameter(p Parameter) Parameter {
+	p.In = cmp.Or(p.In, "query")
+	p.Schema = d.schema(p.Schema)
+	return p
+}
+
+// headers defines the headers of a response, and those of every response.
+func (d *document) headers(more []Header) map[string]reference {
+	all := map[string]reference{}
+	for _, h := range append(commonHeaders(), more...) {
+		all[h.Name] = define(d, "headers", d.Components.Headers, h.Name, h)
+	}
+	return all
+}
+
+// schema defines the components that a schema and its parts have names for, and returns it.
+func (d *document) schema(s *Schema) *Schema {
+	if s.Name != "" {
+		_, known := d.Components.Schemas[s.Name]
+		define(d, "schemas", d.Components.Schemas, s.Name, (*component)(s))
+		if known {
+			return s
+		}
+	}
+	for _, part := range s.parts() {
+		d.schema(part)
 	}
 	return s
 }
 
-func tags(ops []Operation) []ordered {
-	seen := []string{}
-	all := []ordered{}
-	for _, op := range ops {
-		if !slices.Contains(seen, op.Tag) {
-			seen = append(seen, op.Tag)
-			all = append(all, ordered{{"name", op.Tag}})
-		}
+// define adds a component and returns a reference to it.
+func define[T any](d *document, kind string, of map[string]T, name string, value T) reference {
+	if old, ok := of[name]; ok && !reflect.DeepEqual(old, value) {
+		d.conflicts = append(d.conflicts, fmt.Errorf("openapi: two different %s have the name %s", kind, name))
 	}
-	return all
+	of[name] = value
+	return reference{"#/components/" + kind + "/" + name}
 }

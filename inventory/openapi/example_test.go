@@ -8,13 +8,13 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// What routes there are is told here; what a device is, the inventory knows.
+// The operations are described here; the schema of a device is derived from its resource.
 func ExampleDocument() {
 	r := inventory.Of[inventory.Device]()
 	doc, err := openapi.Document(openapi.Info{Title: "Inventory", Version: "1.0.0"}, []openapi.Operation{{
-		Method: "GET", Path: "/devices/{id}", ID: "getDevice", Tag: "devices", Summary: "Read a device",
-		Access:  "Everybody with a token.",
-		Answers: []openapi.Answer{{Status: 200, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}},
+		Method: "GET", Path: "/devices/{id}", ID: "getDevice", Tag: "devices", Summary: "Get one device",
+		Access:    "Everyone with a token.",
+		Responses: []openapi.Response{{Status: 200, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}},
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -36,5 +36,5 @@ func ExampleDocument() {
 	fmt.Println(read.Components.Schemas["Device"].Properties["location_id"].Description)
 	// Output:
 	// 3.1.0
-	// The id of a record of locations. Becomes null when that is deleted. A UUID.
+	// The id of a record of locations; deleting that record sets this field to null. A UUID.
 }

@@ -18,48 +18,48 @@ func whole() []openapi.Operation {
 	var ops []openapi.Operation
 	for _, r := range inventory.Resources() {
 		path, name := "/"+r.Name(), openapi.Name(r)
-		ok := []openapi.Answer{{Status: 200, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}}
+		ok := []openapi.Response{{Status: 200, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}}
 		ops = append(ops,
 			openapi.Operation{
 				Method: "GET", Path: path, ID: "list" + name, Tag: r.Name(), Summary: "List them", Access: "Everybody.",
-				List: r, Answers: []openapi.Answer{{Status: 200, Schema: openapi.Page(r)}},
+				List: r, Responses: []openapi.Response{{Status: 200, Schema: openapi.Page(r)}},
 			},
 			openapi.Operation{
 				Method: "POST", Path: path, ID: "create" + name, Tag: r.Name(), Summary: "Add one, or several", Access: "Admins.",
 				Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IdempotencyKey()},
-				Body:       &openapi.Body{Schema: openapi.OneOf(openapi.Draft(r), openapi.Items(openapi.Draft(r)))},
-				Answers:    []openapi.Answer{{Status: 201, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag(), openapi.Location()}}},
+				Body:       openapi.OneOf(openapi.Draft(r), openapi.Array(openapi.Draft(r), 0, inventory.MaxItems)),
+				Responses:  []openapi.Response{{Status: 201, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag(), openapi.Location()}}},
 				Errors:     []int{409},
 			},
 			openapi.Operation{
 				Method: "GET", Path: path + "/{id}", ID: "get" + name, Tag: r.Name(), Summary: "Read one", Access: "Everybody.",
-				Parameters: []openapi.Parameter{openapi.IfNoneMatch()}, Answers: append(ok, openapi.Answer{Status: 304}),
+				Parameters: []openapi.Parameter{openapi.IfNoneMatch()}, Responses: append(ok, openapi.Response{Status: 304}),
 			},
 			openapi.Operation{
 				Method: "PUT", Path: path + "/{id}", ID: "put" + name, Tag: r.Name(), Summary: "Replace one", Access: "Admins.",
-				Parameters: []openapi.Parameter{openapi.IfMatch()}, Body: &openapi.Body{Schema: openapi.Replacement(r)}, Answers: ok, Errors: []int{409, 412},
+				Parameters: []openapi.Parameter{openapi.IfMatch()}, Body: openapi.Replacement(r), Responses: ok, Errors: []int{409, 412},
 			},
 			openapi.Operation{
 				Method: "PATCH", Path: path + "/{id}", ID: "patch" + name, Tag: r.Name(), Summary: "Change one", Access: "Admins.",
-				Body: &openapi.Body{Schema: openapi.Change(r)}, Answers: ok,
+				Body: openapi.Change(r), Responses: ok,
 			},
 			openapi.Operation{
 				Method: "PATCH", Path: path, ID: "patchAll" + name, Tag: r.Name(), Summary: "Change several", Access: "Admins.",
-				Body:    &openapi.Body{Schema: openapi.Items(openapi.ItemChange(r))},
-				Answers: []openapi.Answer{{Status: 200, Schema: openapi.Confirmation(name+"Done", openapi.Must("updated", openapi.Integer("", 0)))}},
+				Body:      openapi.Array(openapi.ItemChange(r), 0, inventory.MaxItems),
+				Responses: []openapi.Response{{Status: 200, Schema: openapi.Confirmation(name+"Done", openapi.Required("updated", openapi.Integer("", 0)))}},
 			},
 			openapi.Operation{
 				Method: "DELETE", Path: path, ID: "deleteAll" + name, Tag: r.Name(), Summary: "Delete several", Access: "Admins.",
-				Body: &openapi.Body{Schema: openapi.IDs()}, Answers: []openapi.Answer{{Status: 200, Schema: openapi.Confirmation("")}},
+				Body: openapi.Array(openapi.ID(""), 0, inventory.MaxItems), Responses: []openapi.Response{{Status: 200, Schema: openapi.Confirmation("")}},
 			},
 		)
 	}
 	return append(ops, openapi.Operation{
 		Method: "POST", Path: "/users/login", ID: "login", Tag: "users", Summary: "Log in", Access: "Everybody.", Public: true,
-		Body: &openapi.Body{Schema: openapi.Request("Login",
-			openapi.Must("username", openapi.Bounded("", 1, 100)), openapi.Must("password", openapi.Bounded("", 1, 1024)))},
-		Answers: []openapi.Answer{{Status: 200, Schema: openapi.Confirmation("Token", openapi.Must("token", openapi.String(""))), Headers: []openapi.Header{openapi.SetCookie()}}},
-		Errors:  []int{401},
+		Body: openapi.Request("Login",
+			openapi.Required("username", openapi.BoundedString(1, 100)), openapi.Required("password", openapi.BoundedString(1, 1024))),
+		Responses: []openapi.Response{{Status: 200, Schema: openapi.Confirmation("Token", openapi.Required("token", openapi.String(""))), Headers: []openapi.Header{openapi.SetCookie()}}},
+		Errors:    []int{401},
 	})
 }
 

@@ -3,62 +3,93 @@ package openapi
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// Parameter is one of a query, or a header.
+// Parameter describes a parameter of a query or a path, or a request header.
 type Parameter struct {
-	Name string
-	// In is "query", "header" or "path". Default: "query".
-	In          string
-	Description string
-	Required    bool
-	Schema      *Schema // required
-
-	commas bool // the elements of an array stand in one value
-	empty  bool // may be there without a value
+	Name        string `json:"name"`
+	In          string `json:"in"` // "query", "header" or "path"; default: "query"
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+	// AllowEmptyValue allows the parameter without a value.
+	AllowEmptyValue bool    `json:"allowEmptyValue,omitempty"`
+	Style           string  `json:"style,omitempty"`
+	Explode         *bool   `json:"explode,omitempty"`
+	Schema          *Schema `json:"schema"`
 }
 
-// DryRun asks for what would happen, and for nothing to be changed.
+// DryRun returns the parameter that asks for the response without the change.
 func DryRun() Parameter {
-	return Parameter{Name: "dry_run", Schema: Boolean(""), Description: "Do everything but keep it: the answer is the one that the request would have."}
+	return Parameter{Name: "dry_run", Schema: Boolean(""), Description: "true: validate and respond as usual, but change nothing."}
 }
 
-// IdempotencyKey lets a request be sent again without being done again.
+// IdempotencyKey returns the header that makes a repeated request safe.
 func IdempotencyKey() Parameter {
-	return Parameter{
-		Name: "Idempotency-Key", In: "header", Schema: Bounded("", 1, 255),
-		Description: "A text of the client's own. The same request with the same key is done once, and answered the same.",
-	}
+	return header("Idempotency-Key", BoundedString(1, 255), "A unique string chosen by the client. "+
+		"A repeated request with the same key gets the first response and is not executed again.")
 }
 
-// IfMatch is for changes of a version that one has seen.
+// IfMatch returns the header that makes a change conditional.
 func IfMatch() Parameter {
-	return Parameter{
-		Name: "If-Match", In: "header", Schema: String(""),
-		Description: "The ETag of the version to change. If there is a later one, nothing is changed.",
-	}
+	return header("If-Match", String(""), "The ETag of the version to change. The request fails if the record has another version.")
 }
 
-// IfNoneMatch saves a transfer.
+// IfNoneMatch returns the header that avoids a repeated transfer.
 func IfNoneMatch() Parameter {
-	return Parameter{
-		Name: "If-None-Match", In: "header", Schema: String(""),
-		Description: "The ETag of what the client has. If that is the latest, it is not sent again.",
-	}
+	return header("If-None-Match", String(""), "The ETag of the version that the client has. If that is the current one, it is not sent again.")
 }
 
-// listParameters are those of a list: its pages, its order, and every filter.
+func header(name string, s *Schema, description string) Parameter {
+	return Parameter{Name: name, In: "header", Schema: s, Description: description}
+}
+
+// pathParameters returns the parameters of a path.
+func pathParameters(path string) []Parameter {
+	var all []Parameter
+	for part := range strings.SplitSeq(path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			p := Parameter{Name: strings.TrimSuffix(name, "}"), In: "path", Required: true, Schema: BoundedString(1, 500)}
+			if p.Name == "id" {
+				p.Schema = ID("")
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// The bounds of filters.
+const (
+	maxFilterLength = 500 // bytes
+	maxFilterValues = 100 // of __in
+	maxSortKeys     = 16
+)
+
+// listParameters returns those of a list: its pages, its order, and every filter.
 func listParameters(r *inventory.Resource) []Parameter {
+	var sortKeys, names []any
+	for _, f := range r.Fields() {
+		if f.Sortable() {
+			sortKeys = append(sortKeys, f.Name+":asc", f.Name+":desc")
+		}
+		if isShown(f) {
+			names = append(names, f.Name)
+		}
+	}
+	sortby := Array(&Schema{Type: "string", Enum: sortKeys}, 0, maxSortKeys)
+	fields := Array(&Schema{Type: "string", Enum: names}, 1, len(names))
+	sortby.UniqueItems, fields.UniqueItems = true, true
 	all := []Parameter{
-		{Name: "page", Schema: from1(1), Description: "Which page, from 1. Not together with cursor."},
-		{Name: "limit", Schema: from1(inventory.DefaultLimit), Description: fmt.Sprintf("How many records a page has. More than %d count as %d.", inventory.MaxLimit, inventory.MaxLimit)},
-		{Name: "cursor", Schema: String(""), empty: true, Description: "Empty: begin. Else meta.next_cursor of the page before, with the same sortby."},
-		{Name: "count", Schema: Boolean(""), Description: "false: do without the total, which is quicker."},
-		{Name: "sortby", Schema: sortKeys(r), Description: "A field and asc or desc. More than once, in the order in which they count."},
-		{Name: "fields", Schema: fieldNames(r), commas: true, Description: "The fields that are wanted of each record, with commas between them."},
-		{Name: "q", Schema: words(), Description: "Is part of one of the texts that are searched, whatever the case of its letters."},
+		{Name: "page", Schema: positive(1), Description: "The number of the page, from 1. Not together with cursor."},
+		{Name: "limit", Schema: positive(inventory.DefaultLimit), Description: fmt.Sprintf("The number of records in a page. More than %d count as %d.", inventory.MaxLimit, inventory.MaxLimit)},
+		{Name: "cursor", Schema: String(""), AllowEmptyValue: true, Description: "Empty to start, then meta.next_cursor of the previous page, with the same sortby."},
+		{Name: "count", Schema: Boolean(""), Description: "false: omit the totals, which is faster."},
+		{Name: "sortby", Schema: sortby, Description: "A field and asc or desc. May be repeated; fields apply in the order given."},
+		commaSeparated(Parameter{Name: "fields", Schema: fields, Description: "The fields to return of each record, separated by commas."}),
+		{Name: "q", Schema: searchString(), Description: "Matches records with this string in one of the searched fields, ignoring ASCII case."},
 	}
 	for _, p := range r.Parameters() {
 		all = append(all, filter(p))
@@ -66,95 +97,67 @@ func listParameters(r *inventory.Resource) []Parameter {
 	return all
 }
 
-// from1 is a whole number that a query bounds.
-func from1(byDefault int64) *Schema {
+// positive returns a whole number from 1.
+func positive(byDefault int64) *Schema {
 	s := Integer("", 1)
-	s.Maximum, s.Default = ptr(float64(math.MaxInt32)), byDefault
+	s.Maximum, s.Default = new(float64(math.MaxInt32)), byDefault
 	return s
 }
 
-func sortKeys(r *inventory.Resource) *Schema {
-	var keys []any
-	for _, f := range r.Fields() {
-		if f.Sortable() {
-			keys = append(keys, f.Name+":asc", f.Name+":desc")
-		}
-	}
-	s := Array(&Schema{Type: Types{"string"}, Enum: keys}, 16)
-	s.UniqueItems = true
-	return s
+// commaSeparated makes an array one value with commas between its elements.
+func commaSeparated(p Parameter) Parameter {
+	p.Style, p.Explode = "form", new(bool)
+	return p
 }
 
-func fieldNames(r *inventory.Resource) *Schema {
-	var names []any
-	for _, f := range r.Fields() {
-		if shown(f) {
-			names = append(names, f.Name)
-		}
-	}
-	s := Array(&Schema{Type: Types{"string"}, Enum: names}, len(names))
-	s.MinItems, s.UniqueItems = 1, true
-	return s
-}
-
-// The bounds of filters.
-const (
-	maxWords  = 500 // bytes
-	maxValues = 100 // of __in
-)
-
-func words() *Schema {
-	s := Bounded("", 1, maxWords)
+func searchString() *Schema {
+	s := BoundedString(1, maxFilterLength)
 	s.Pattern = `^\P{Cc}+$`
 	return s
 }
 
-// filter is a condition on a field.
+// filter returns the parameter of a condition on a field.
 func filter(p inventory.Parameter) Parameter {
-	out := Parameter{Name: p.Name, Schema: operand(p.Field)}
-	switch p.Op {
-	case inventory.Eq:
-		out.Description = "Is this."
-		if p.Field.Kind == inventory.List {
-			out.Schema = &Schema{Type: Types{"array"}, Items: words()}
-			out.Description = "Has this element. More than once: has all of them."
-		}
-	case inventory.Ne:
-		out.Description = "Is not this, or has no value."
-	case inventory.Contains:
-		out.Schema, out.Description = words(), "Has this as a part, whatever the case of its letters."
-	case inventory.StartsWith:
-		out.Schema, out.Description = words(), "Begins with this, whatever the case of its letters."
-	case inventory.In:
-		out.Schema, out.commas = Array(operand(p.Field), maxValues), true
-		out.Schema.MinItems = 1
-		out.Description = "Is one of these, with commas between them."
-	case inventory.Gt:
-		out.Description = "Is more, or later."
-	case inventory.Gte:
-		out.Description = "Is this, or more, or later."
-	case inventory.Lt:
-		out.Description = "Is less, or earlier."
-	case inventory.Lte:
-		out.Description = "Is this, or less, or earlier."
-	case inventory.IsNull:
-		out.Schema, out.Description = Boolean(""), "true: has no value. false: has one."
+	out := Parameter{Name: p.Name, Schema: operand(p.Field), Description: map[inventory.Op]string{
+		inventory.Eq:         "Equal to this value.",
+		inventory.Ne:         "Not equal to this value, or without a value.",
+		inventory.Contains:   "Contains this string, ignoring ASCII case.",
+		inventory.StartsWith: "Starts with this string, ignoring ASCII case.",
+		inventory.In:         "Equal to one of these values, separated by commas.",
+		inventory.Gt:         "Greater or later than this value.",
+		inventory.Gte:        "Greater or later than this value, or equal to it.",
+		inventory.Lt:         "Less or earlier than this value.",
+		inventory.Lte:        "Less or earlier than this value, or equal to it.",
+		inventory.IsNull:     "true: without a value. false: with a value.",
+	}[p.Op]}
+	switch {
+	case p.Field.Kind == inventory.List:
+		out.Schema = &Schema{Type: "array", Items: searchString()}
+		out.Description = "Contains this element. May be repeated; all must be contained."
+	case p.Op == inventory.Contains || p.Op == inventory.StartsWith:
+		out.Schema = searchString()
+	case p.Op == inventory.In:
+		out.Schema = Array(out.Schema, 1, maxFilterValues)
+		return commaSeparated(out)
+	case p.Op == inventory.IsNull:
+		out.Schema = Boolean("")
 	}
 	return out
 }
 
-// operand is what a field is compared with. Bounds do not count: nothing is above them.
+// operand returns the schema of the value that a field is compared with. The bounds of a
+// number do not apply: a value beyond them just matches nothing.
 func operand(f *inventory.Field) *Schema {
 	switch {
 	case f.Kind != inventory.Text:
-		s := kindOf(f)
+		s := kind(f)
 		s.Minimum, s.Maximum = nil, nil
 		return s
 	case f.Enum != nil:
-		return &Schema{Type: Types{"string"}, Enum: values(&inventory.Field{Enum: f.Enum}, false)}
+		return &Schema{Type: "string", Enum: values(f)}
 	case f.Format == "line" || f.Format == "text":
-		return Bounded("", 1, maxWords)
+		return BoundedString(1, maxFilterLength)
 	}
-	is := formOf(f)
-	return &Schema{Type: Types{"string"}, Pattern: "^" + is.pattern + "$", MaxLength: ptr(maxWords), Examples: []any{is.example}}
+	is := formatOf(f)
+	return &Schema{Type: "string", Pattern: "^" + is.pattern + "$", MaxLength: maxFilterLength, Examples: []any{is.example}}
 }

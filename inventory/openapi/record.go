@@ -1,13 +1,14 @@
 package openapi
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// Name is that of the schema of a record: "Device", "AuditLog".
+// Name returns the name of the schema of a record: "Device", "AuditLog".
 func Name(r *inventory.Resource) string {
 	var name strings.Builder
 	for word := range strings.FieldsSeq(r.Label()) {
@@ -16,94 +17,218 @@ func Name(r *inventory.Resource) string {
 	return name.String()
 }
 
-// Record is what is shown of a record: every field, null where it has no value.
+// Record returns the schema of a record in a response: every field, null where it has no
+// value.
 func Record(r *inventory.Resource) *Schema {
-	return record(r, Name(r), shown, func(*inventory.Field) bool { return true })
+	return Object(Name(r), properties(r, isShown, func(*inventory.Field) bool { return true })...)
 }
 
-// Part is a record, or some of its fields, which is what the parameter "fields" leaves.
-func Part(r *inventory.Resource) *Schema {
-	s := record(r, Name(r)+"Part", shown, none)
-	s.Description = "The record, or those of its fields that the parameter fields names."
-	return s
+// Page returns the schema of a page of a list.
+func Page(r *inventory.Resource) *Schema {
+	part := Object(Name(r)+"Part", properties(r, isShown, never)...)
+	part.Description = "The record, or those of its fields that the parameter fields names."
+	cursor := String("Continues the list with the parameter cursor. Absent or null on the last page.")
+	cursor.Type = []string{"string", "null"}
+	limit := Integer("The maximum number of records in a page.", 1)
+	limit.Maximum = new(float64(inventory.MaxLimit))
+	meta := Object("PageMeta",
+		Optional("current_page", Integer("The number of the page, from 1. Absent with a cursor.", 1)),
+		Required("limit", limit),
+		Optional("total_pages", Integer("The number of pages. Absent with count=false.", 0)),
+		Optional("total_count", Integer("The number of records. Absent with count=false.", 0)),
+		Optional("next_cursor", cursor))
+	return Object(Name(r)+"Page", Required("meta", meta), Required("data", Array(part, 0, inventory.MaxLimit)))
 }
 
-// Draft is what a new record is made from: what the inventory sets may be there, and
-// counts for nothing.
+// Draft returns the schema of a new record. The fields that the inventory sets may be
+// present, and are ignored.
 func Draft(r *inventory.Resource) *Schema {
-	s := record(r, Name(r)+"Draft", notHidden, func(f *inventory.Field) bool {
+	return Request(Name(r)+"Draft", properties(r, isVisible, func(f *inventory.Field) bool {
 		return !f.ReadOnly && (f.Required || f.OnCreate)
-	})
-	s.Closed = true
-	return s
+	})...)
 }
 
-// Replacement is what takes the place of a record: a [Draft] that needs less, if a new
-// record needs more, as a user needs a password.
+// Replacement returns the schema of a full replacement: a [Draft], without requiring what
+// only a new record needs, such as the password of a user.
 func Replacement(r *inventory.Resource) *Schema {
 	if !slices.ContainsFunc(r.Fields(), func(f *inventory.Field) bool { return f.OnCreate }) {
 		return Draft(r)
 	}
-	s := record(r, Name(r)+"Replacement", notHidden, func(f *inventory.Field) bool { return !f.ReadOnly && f.Required })
-	s.Closed = true
-	return s
+	return Request(Name(r)+"Replacement", properties(r, isVisible, func(f *inventory.Field) bool { return !f.ReadOnly && f.Required })...)
 }
 
-// Change is the fields of a record to change. What the inventory sets may be there as it is.
+// Change returns the schema of a partial update. The fields that the inventory sets may be
+// present with their current values.
 func Change(r *inventory.Resource) *Schema {
-	s := record(r, Name(r)+"Change", notHidden, none)
-	s.Closed = true
-	return s
+	return Request(Name(r)+"Change", properties(r, isVisible, never)...)
 }
 
-// ItemChange is one of several changes: the id of the record, the fields to change, and
-// the version they are meant for, if any.
+// ItemChange returns the schema of one of several partial updates: the id of the record, the
+// fields to change and, optionally, the version that it must have.
 func ItemChange(r *inventory.Resource) *Schema {
-	s := record(r, Name(r)+"ItemChange", func(f *inventory.Field) bool { return notHidden(f) && f.Name != "id" }, none)
-	s.Properties = append([]Property{
-		Must("id", ID("The record to change.")),
-		May("if_version", Integer("The version that it must have.", 1)),
-	}, s.Properties...)
-	s.Closed = true
-	return s
+	fields := properties(r, func(f *inventory.Field) bool { return isVisible(f) && f.Name != "id" }, never)
+	return Request(Name(r)+"ItemChange", append([]Property{
+		Required("id", ID("The record to change.")),
+		Optional("if_version", Integer("The version that the record must have.", 1)),
+	}, fields...)...)
 }
 
-// IDs are the ids of several records.
-func IDs() *Schema { return Items(ID("")) }
-
-// Page is one of a list. What else than limit its meta has depends on what was asked for.
-func Page(r *inventory.Resource) *Schema {
-	return Object(Name(r)+"Page",
-		Must("meta", meta()),
-		Must("data", Array(Part(r), inventory.MaxLimit)))
-}
-
-func meta() *Schema {
-	cursor := String("What continues the list with the parameter cursor. Not there, or null, on the last page.")
-	cursor.Type = append(cursor.Type, "null")
-	limit := Integer("How many records a page has at most.", 1)
-	limit.Maximum = ptr(float64(inventory.MaxLimit))
-	return Object("PageMeta",
-		May("current_page", Integer("The page, from 1. Not there behind a cursor.", 1)),
-		Must("limit", limit),
-		May("total_pages", Integer("How many pages there are. Not there with count=false.", 0)),
-		May("total_count", Integer("How many records there are. Not there with count=false.", 0)),
-		May("next_cursor", cursor))
-}
-
-// record is an object with some of the fields of a record.
-func record(r *inventory.Resource, name string, has, must func(*inventory.Field) bool) *Schema {
-	var properties []Property
+// properties returns some fields of a record as properties.
+func properties(r *inventory.Resource, include, required func(*inventory.Field) bool) []Property {
+	var all []Property
 	for _, f := range r.Fields() {
-		if has(f) {
-			properties = append(properties, Property{f.Name, value(r, f), must(f)})
+		if include(f) {
+			all = append(all, Property{f.Name, recordField(r, f), required(f)})
 		}
 	}
-	return Object(name, properties...)
+	return all
 }
 
-func notHidden(f *inventory.Field) bool { return !f.Hidden }
+func isVisible(f *inventory.Field) bool { return !f.Hidden }
 
-func shown(f *inventory.Field) bool { return !f.Hidden && !f.WriteOnly }
+func isShown(f *inventory.Field) bool { return !f.Hidden && !f.WriteOnly }
 
-func none(*inventory.Field) bool { return false }
+func never(*inventory.Field) bool { return false }
+
+// recordField returns the schema of a field in a record.
+func recordField(r *inventory.Resource, f *inventory.Field) *Schema {
+	s := kind(f)
+	s.ReadOnly, s.WriteOnly = f.ReadOnly, f.WriteOnly
+	if f.Default != "" {
+		s.Default = f.Default
+	}
+	if f.Nullable || f.Kind == inventory.Object {
+		s.Type = []any{s.Type, "null"}
+	}
+	var sentences []string
+	if f.ReadOnly {
+		sentences = append(sentences, "Set by the inventory.")
+	}
+	if f.AdminOnly {
+		sentences = append(sentences, "Only an admin may set it.")
+	}
+	for _, u := range r.Uniques() {
+		switch i := slices.Index(u.Fields, f.Name); {
+		case i >= 0 && len(u.Fields) == 1:
+			sentences = append(sentences, "Unique.")
+		case i == len(u.Fields)-1:
+			sentences = append(sentences, "Unique together with "+strings.Join(u.Fields[:i], ", ")+".")
+		}
+	}
+	if f.Ref != nil {
+		effect := "sets this field to null"
+		if f.Ref.Cascade {
+			effect = "deletes this record too"
+		}
+		sentences = append(sentences, fmt.Sprintf("The id of a record of %s; deleting that record %s.", f.Ref.To, effect))
+	}
+	if s.Description != "" {
+		sentences = append(sentences, s.Description)
+	}
+	s.Description = strings.Join(sentences, " ")
+	return s
+}
+
+// kind returns the schema that the kind of a field implies.
+func kind(f *inventory.Field) *Schema {
+	switch f.Kind {
+	case inventory.Int:
+		return &Schema{Type: "integer", Format: "int64", Minimum: f.Min, Maximum: f.Max}
+	case inventory.Float:
+		return &Schema{Type: "number", Format: "double", Minimum: f.Min, Maximum: f.Max}
+	case inventory.Bool:
+		return Boolean("")
+	case inventory.Time:
+		return &Schema{Type: "string", Format: "date-time", Examples: []any{"2026-01-31T12:00:00Z"}}
+	case inventory.List:
+		line := &Schema{Type: "string", Pattern: "^" + linePattern + "$", MaxLength: inventory.MaxElement, Examples: []any{"text"}}
+		return &Schema{Type: "array", Items: line, MaxItems: bound(f.Max), UniqueItems: true}
+	case inventory.Object:
+		// The changes of an audit log. An empty schema would allow the same values, but some
+		// tools take it for anything but null.
+		value := &Schema{Type: []string{"string", "number", "boolean", "array", "null"}, Items: String("")}
+		return &Schema{Type: "object", AdditionalProperties: Object("", Required("before", value), Required("after", value))}
+	}
+	return text(f)
+}
+
+// text returns the schema of a text field. An optional one without a value is an empty
+// string, unless it is nullable.
+func text(f *inventory.Field) *Schema {
+	optional := !f.Required && !f.Nullable && f.Default == ""
+	s := &Schema{Type: "string", MaxLength: bound(f.Max)}
+	if f.WriteOnly {
+		s.MinLength = bound(f.Min)
+		return s
+	}
+	if f.Enum != nil {
+		s.Enum, s.MaxLength = values(f), 0
+		if optional {
+			s.Enum = append(s.Enum, "")
+		}
+		if f.Nullable {
+			s.Enum = append(s.Enum, nil)
+		}
+		return s
+	}
+	is := formatOf(f)
+	s.Description, s.Examples = is.description, []any{is.example}
+	if optional {
+		s.Pattern = "^(" + is.pattern + ")?$"
+		return s // without a format, which the empty string does not have
+	}
+	s.Pattern, s.MinLength = "^"+is.pattern+"$", 1
+	if f.Format == "uuid" || f.Format == "email" {
+		s.Format = f.Format
+	}
+	return s
+}
+
+// values returns those of an enumeration.
+func values(f *inventory.Field) []any {
+	var all []any
+	for _, v := range f.Enum {
+		all = append(all, v)
+	}
+	return all
+}
+
+// bound returns a bound as a whole number, 0 for none.
+func bound(n *float64) int {
+	if n == nil {
+		return 0
+	}
+	return int(*n)
+}
+
+// Patterns in the common subset of ECMA 262 (with the flag u, as JSON Schema requires) and
+// RE2. A line has no control characters and at least one character that is not blank.
+const (
+	uuidPattern = `[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`
+	linePattern = `\P{Cc}*[^\p{Cc}\p{Z}]\P{Cc}*`
+	textPattern = `[\P{Cc}\n\r\t]*[^\p{Cc}\p{Z}][\P{Cc}\n\r\t]*`
+
+	exampleID = "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
+)
+
+// format describes the values of a text format.
+type format struct{ pattern, example, description string }
+
+// formatOf returns the format of a text field. Patterns allow everything that the inventory
+// returns; of several ways to write a value they describe the one that is stored.
+func formatOf(f *inventory.Field) format {
+	if known, ok := map[string]format{
+		"uuid":         {uuidPattern, exampleID, "A UUID."},
+		"ip":           {`[0-9A-Fa-f:.]{2,45}`, "192.0.2.1", "An IP address without a prefix length."},
+		"cidr":         {`[0-9A-Fa-f:.]{2,45}/[0-9]{1,3}`, "192.0.2.0/24", "A network in CIDR notation, without host bits."},
+		"interface-ip": {`[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?`, "192.0.2.1/24", "An IP address, with or without a prefix length."},
+		"mac":          {`([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}`, "00:1a:2b:3c:4d:5e", "A MAC address of six octets, stored in lower case."},
+		"speed":        {`[0-9]{1,10}(\.[0-9]{1,9})?[MGT]bps`, "10Gbps", "Must agree with speed_mbps; if only one of the two is sent, it sets the other."},
+		"timezone":     {`[A-Za-z0-9_+-]([A-Za-z0-9_+/-]*[A-Za-z0-9_+-])?`, "Europe/Berlin", "The name of a time zone."},
+		"email":        {`[^\p{Cc}\p{Z}]+@[^\p{Cc}\p{Z}]+`, "jane@example.org", "An email address, stored in lower case."},
+		"text":         {textPattern, strings.ReplaceAll(f.Name, "_", " "), "Any number of lines."},
+	}[f.Format]; ok {
+		return known
+	}
+	return format{linePattern, strings.ReplaceAll(f.Name, "_", " "), ""}
+}

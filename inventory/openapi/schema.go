@@ -1,94 +1,72 @@
 package openapi
 
-import "github.com/ashlar-go/ashlar/inventory"
+import (
+	"encoding/json"
 
-// Schema says what a JSON value must be: the part of JSON Schema (2020-12) that the
-// document has a use for, by the names of its keywords. The zero Schema allows everything.
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// Schema is the part of JSON Schema (2020-12) that the document uses, by the names of its
+// keywords. The zero Schema allows every value.
 type Schema struct {
-	// Name makes the schema a component of the document: it stands there once, under this
-	// name, and everything else refers to it. Letters, digits, ".", "_" and "-".
-	Name string
+	// Name makes the schema a component of the document, to which all uses refer. It may have
+	// letters, digits, ".", "_" and "-".
+	Name string `json:"-"`
 
-	Description string
-	Type        Types
-	Format      string
-	Enum        []any
-	Const       any
-	Pattern     string // what ECMA 262 and RE2 read in the same way
-	MinLength   int
-	MaxLength   *int
-	Minimum     *float64
-	Maximum     *float64
-	Items       *Schema
-	MinItems    int
-	MaxItems    *int
-	UniqueItems bool
-	Properties  []Property
-	// Additional is what other properties must be. Nil: anything, unless Closed.
-	Additional *Schema
-	Closed     bool // allows no other properties
-	OneOf      []*Schema
-	Default    any
-	Examples   []any
-	ReadOnly   bool
-	WriteOnly  bool
+	Description string     `json:"description,omitempty"`
+	Type        any        `json:"type,omitempty"` // "object", or []string{"string", "null"}
+	Format      string     `json:"format,omitempty"`
+	Enum        []any      `json:"enum,omitempty"`
+	Const       any        `json:"const,omitempty"`
+	Pattern     string     `json:"pattern,omitempty"` // with the same meaning in ECMA 262 and RE2
+	MinLength   int        `json:"minLength,omitempty"`
+	MaxLength   int        `json:"maxLength,omitempty"`
+	Minimum     *float64   `json:"minimum,omitempty"`
+	Maximum     *float64   `json:"maximum,omitempty"`
+	Items       *Schema    `json:"items,omitempty"`
+	MinItems    int        `json:"minItems,omitempty"`
+	MaxItems    int        `json:"maxItems,omitempty"`
+	UniqueItems bool       `json:"uniqueItems,omitempty"`
+	Properties  Properties `json:"properties,omitempty"`
+	Required    []string   `json:"required,omitempty"`
+	// AdditionalProperties is a *Schema, false to refuse other properties, or nil to allow
+	// them.
+	AdditionalProperties any       `json:"additionalProperties,omitempty"`
+	OneOf                []*Schema `json:"oneOf,omitempty"`
+	Default              any       `json:"default,omitempty"`
+	Examples             []any     `json:"examples,omitempty"`
+	ReadOnly             bool      `json:"readOnly,omitempty"`
+	WriteOnly            bool      `json:"writeOnly,omitempty"`
 }
 
-// MarshalJSON is the schema, or a reference to it if it has a name.
-func (s *Schema) MarshalJSON() ([]byte, error) { return appendJSON(nil, s) }
+// component is a schema that is encoded in full, whether it has a name or not.
+type component Schema
 
-// body is the schema itself.
-func (s *Schema) body() ordered {
-	required := s.required()
-	return ordered{}.
-		with("description", s.Description, s.Description != "").
-		with("type", s.Type, len(s.Type) > 0).
-		with("format", s.Format, s.Format != "").
-		with("enum", s.Enum, len(s.Enum) > 0).
-		with("const", s.Const, s.Const != nil).
-		with("pattern", s.Pattern, s.Pattern != "").
-		with("minLength", s.MinLength, s.MinLength > 0).
-		with("maxLength", s.MaxLength, s.MaxLength != nil).
-		with("minimum", s.Minimum, s.Minimum != nil).
-		with("maximum", s.Maximum, s.Maximum != nil).
-		with("items", s.Items, s.Items != nil).
-		with("minItems", s.MinItems, s.MinItems > 0).
-		with("maxItems", s.MaxItems, s.MaxItems != nil).
-		with("uniqueItems", true, s.UniqueItems).
-		with("properties", s.Properties, len(s.Properties) > 0).
-		with("required", required, len(required) > 0).
-		with("additionalProperties", false, s.Closed).
-		with("additionalProperties", s.Additional, s.Additional != nil && !s.Closed).
-		with("oneOf", s.OneOf, len(s.OneOf) > 0).
-		with("default", s.Default, s.Default != nil).
-		with("examples", s.Examples, len(s.Examples) > 0).
-		with("readOnly", true, s.ReadOnly).
-		with("writeOnly", true, s.WriteOnly)
-}
-
-// required are the names of the properties that must be there.
-func (s *Schema) required() []string {
-	var names []string
-	for _, p := range s.Properties {
-		if p.Required {
-			names = append(names, p.Name)
-		}
+// MarshalJSON encodes the schema, or a reference to its component if it has a name.
+func (s *Schema) MarshalJSON() ([]byte, error) {
+	if s.Name != "" {
+		return json.Marshal(reference{"#/components/schemas/" + s.Name})
 	}
-	return names
+	return json.Marshal((*component)(s))
 }
 
-// parts are the schemas that a schema is made of.
+// parts returns the schemas that the schema contains.
 func (s *Schema) parts() []*Schema {
-	all := append([]*Schema{s.Items, s.Additional}, s.OneOf...)
+	all := append([]*Schema{}, s.OneOf...)
+	if s.Items != nil {
+		all = append(all, s.Items)
+	}
+	if more, ok := s.AdditionalProperties.(*Schema); ok {
+		all = append(all, more)
+	}
 	for _, p := range s.Properties {
 		all = append(all, p.Schema)
 	}
 	return all
 }
 
-// Types are the types that a value may have: "string", "integer", "number", "boolean",
-// "array", "object", "null".
-type Types []string
+// Properties are those of an object, in the order in which pages show them.
+type Properties []Property
 
 // Property is one of an object.
 type Property struct {
@@ -97,72 +75,132 @@ type Property struct {
 	Required bool
 }
 
-// Must is a property that is always there.
-func Must(name string, s *Schema) Property { return Property{name, s, true} }
-
-// May is a property that may be missing.
-func May(name string, s *Schema) Property { return Property{name, s, false} }
-
-// Object is an object with these properties. With a name, which may be empty, it is
-// a component. Others are allowed: for a request body, set Closed.
-func Object(name string, properties ...Property) *Schema {
-	return &Schema{Name: name, Type: Types{"object"}, Properties: properties}
+// MarshalJSON encodes the properties as an object in their order.
+func (ps Properties) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, p := range ps {
+		name, _ := json.Marshal(p.Name) // a string always encodes
+		schema, err := json.Marshal(p.Schema)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, name...), ':'), schema...)
+	}
+	return append(b, '}'), nil
 }
 
-// Request is an [Object] that allows no other properties.
+// Required returns a property that is always present.
+func Required(name string, s *Schema) Property { return Property{name, s, true} }
+
+// Optional returns a property that may be absent.
+func Optional(name string, s *Schema) Property { return Property{name, s, false} }
+
+// Object returns an object with these properties, and any others. It is a component unless
+// the name is empty.
+func Object(name string, properties ...Property) *Schema {
+	s := &Schema{Name: name, Type: "object", Properties: properties}
+	for _, p := range properties {
+		if p.Required {
+			s.Required = append(s.Required, p.Name)
+		}
+	}
+	return s
+}
+
+// Request returns an [Object] that allows no other properties.
 func Request(name string, properties ...Property) *Schema {
 	s := Object(name, properties...)
-	s.Closed = true
+	s.AdditionalProperties = false
 	return s
 }
 
-// OneOf is exactly one of several.
+// OneOf returns a schema for exactly one of several.
 func OneOf(of ...*Schema) *Schema { return &Schema{OneOf: of} }
 
-// Array is an array of up to so many elements.
-func Array(of *Schema, most int) *Schema {
-	return &Schema{Type: Types{"array"}, Items: of, MaxItems: &most}
+// Array returns an array of least to most elements.
+func Array(of *Schema, least, most int) *Schema {
+	return &Schema{Type: "array", Items: of, MinItems: least, MaxItems: most}
 }
 
-// Items is an array of what one call may have several of: up to [inventory.MaxItems].
-func Items(of *Schema) *Schema { return Array(of, inventory.MaxItems) }
-
-// String is a text.
+// String returns a string.
 func String(description string) *Schema {
-	return &Schema{Description: description, Type: Types{"string"}}
+	return &Schema{Description: description, Type: "string"}
 }
 
-// Bounded is a text with so many characters.
-func Bounded(description string, least, most int) *Schema {
-	s := String(description)
-	s.MinLength, s.MaxLength = least, &most
-	return s
+// BoundedString returns a string of least to most characters.
+func BoundedString(least, most int) *Schema {
+	return &Schema{Type: "string", MinLength: least, MaxLength: most}
 }
 
-// Const is one text only.
-func Const(text string) *Schema { return &Schema{Type: Types{"string"}, Const: text} }
+// Const returns a single string.
+func Const(value string) *Schema { return &Schema{Type: "string", Const: value} }
 
-// Integer is a whole number of 64 bits that is not below a least one.
-func Integer(description string, least int64) *Schema {
-	bound := float64(least)
-	return &Schema{Description: description, Type: Types{"integer"}, Format: "int64", Minimum: &bound}
+// Integer returns a whole number of 64 bits, not less than least.
+func Integer(description string, least float64) *Schema {
+	return &Schema{Description: description, Type: "integer", Format: "int64", Minimum: &least}
 }
 
-// Boolean is true or false.
+// Boolean returns true or false.
 func Boolean(description string) *Schema {
-	return &Schema{Description: description, Type: Types{"boolean"}}
+	return &Schema{Description: description, Type: "boolean"}
 }
 
-// ID is the id of a record.
+// ID returns the id of a record.
 func ID(description string) *Schema {
-	s := String(description)
-	s.Format, s.Pattern, s.Examples = "uuid", uuidPattern, []any{exampleID}
-	return s
+	return &Schema{
+		Description: description, Type: "string", Format: "uuid",
+		Pattern: "^" + uuidPattern + "$", Examples: []any{exampleID},
+	}
 }
 
-// Timestamp is a point in time.
-func Timestamp(description string) *Schema {
-	s := String(description)
-	s.Format, s.Examples = "date-time", []any{"2026-01-31T12:00:00Z"}
-	return s
+// Confirmation returns the body of a response that confirms a change. With further
+// properties it needs a name.
+func Confirmation(name string, more ...Property) *Schema {
+	if len(more) == 0 {
+		name = "Confirmation"
+	}
+	return Object(name, append([]Property{
+		Required("status", Const("success")),
+		Required("message", String("What was done.")),
+	}, more...)...)
+}
+
+// errorBody is the body of every error (REFERENCE.md, 2.2).
+func errorBody() *Schema {
+	return Object("Error", append([]Property{
+		Required("status", Const("error")),
+		Required("message", String("What is wrong.")),
+	}, errorDetails()...)...)
+}
+
+// problem is the body of an error for clients that accept the form of RFC 9457.
+func problem() *Schema {
+	status := Integer("", 400)
+	status.Maximum = new(599.0)
+	return Object("Problem", append([]Property{
+		Required("type", String("")),
+		Required("title", String("")),
+		Required("status", status),
+		Required("detail", String("What is wrong.")),
+	}, errorDetails()...)...)
+}
+
+// errorDetails are the properties that both forms of an error may have.
+func errorDetails() []Property {
+	fields := Array(Object("FieldError",
+		Required("field", String(`The path of the field, such as "location_id" or "tags[2]"; the name of a parameter; or "body".`)),
+		Required("reason", String("What is wrong with it, or what is expected."))), 0, 0)
+	items := Array(Object("ItemError",
+		Required("index", Integer("The position of the item in the request, from 0.", 0)),
+		Optional("id", String("The id of its record, if it has one.")),
+		Required("message", String("What is wrong.")),
+		Optional("errors", fields)), 0, inventory.MaxItems)
+	return []Property{
+		Optional("request_id", String("The id of the request, as in X-Request-ID.")),
+		Optional("errors", fields),
+		Optional("items", items),
+	}
 }

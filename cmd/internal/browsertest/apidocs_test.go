@@ -22,16 +22,16 @@ func document(t *testing.T) []byte {
 	doc, err := openapi.Document(openapi.Info{Title: "Small network", Version: "1.0.0"}, []openapi.Operation{
 		{
 			Method: "GET", Path: "/locations", ID: "listLocations", Tag: "locations", Summary: "List locations", List: r,
-			Access: "Everybody with a token.", Answers: []openapi.Answer{{Status: 200, Schema: openapi.Page(r)}},
+			Access: "Everyone with a token.", Responses: []openapi.Response{{Status: 200, Schema: openapi.Page(r)}},
 		},
 		{
 			Method: "POST", Path: "/locations", ID: "createLocation", Tag: "locations", Summary: "Add a location",
-			Access: "Admins.", Body: &openapi.Body{Schema: openapi.OneOf(openapi.Draft(r), openapi.Items(openapi.Draft(r)))},
-			Answers: []openapi.Answer{{Status: 201, Schema: openapi.Record(r)}},
+			Access: "Admins.", Body: openapi.OneOf(openapi.Draft(r), openapi.Array(openapi.Draft(r), 1, 1000)),
+			Responses: []openapi.Response{{Status: 201, Schema: openapi.Record(r)}},
 		},
 		{
 			Method: "GET", Path: "/count", ID: "count", Tag: "system", Summary: "Count them", Public: true,
-			Access: "Everybody.", Answers: []openapi.Answer{{Status: 200, Schema: openapi.Count()}},
+			Access: "Everyone.", Responses: []openapi.Response{{Status: 200, Schema: openapi.Object("Count", openapi.Required("count", openapi.Integer("", 0)))}},
 		},
 	})
 	require.NoError(t, err)

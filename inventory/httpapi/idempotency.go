@@ -1,0 +1,188 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// The bounds of stored responses (REFERENCE.md, 2.6).
+const (
+	idempotencyLifetime   = 24 * time.Hour
+	maxIdempotencyRecords = 10_000 // of all clients; the oldest are deleted first
+	maxPruned             = 10     // deleted with each new one
+	maxKeyLength          = 255
+)
+
+// created is the response to a request that created records.
+type created struct {
+	location, tag string // of a single record
+	body          []byte // without a line feed at the end
+}
+
+// createOnce creates records and responds with what respond returns. With an Idempotency-Key
+// the response is stored in the same transaction, and a repeated request gets it again. Of
+// concurrent requests with one key, one commits; the others fail to store their response,
+// which rolls them back, and respond with the stored one.
+func (c *call) createOnce(body []byte, records []inventory.Record, respond func() *created) error {
+	key, err := c.idempotencyKey(body)
+	if err != nil {
+		return err
+	}
+	if done, err := c.replay(key); done || err != nil {
+		return err
+	}
+	v := c.inventory()
+	if key != nil {
+		v = v.BeforeCommit(func(ctx context.Context, tx inventory.Tx) error { return c.storeResponse(ctx, tx, key, respond()) })
+	}
+	if err := v.Create(c.r.Context(), c.caller(), records...); err != nil {
+		done, replayErr := c.replay(key)
+		if done {
+			return nil
+		}
+		if e, ok := errors.AsType[*httpx.Error](replayErr); ok {
+			return e
+		}
+		return err
+	}
+	c.sendCreated(respond())
+	return nil
+}
+
+// sendCreated responds with created records, for the first time or again.
+func (c *call) sendCreated(res *created) {
+	if !c.dryRun {
+		if res.location != "" {
+			c.w.Header().Set("Location", res.location)
+		}
+		if res.tag != "" {
+			httpx.SetTag(c.w, res.tag)
+		}
+	}
+	c.send(http.StatusCreated, func(b []byte) []byte { return append(b, res.body...) })
+}
+
+// idempotencyKey identifies a request that may be repeated.
+type idempotencyKey struct{ owner, key, request string }
+
+// idempotencyKey returns the key of the request, nil without one and in a dry run.
+func (c *call) idempotencyKey(body []byte) (*idempotencyKey, error) {
+	values := c.r.Header.Values("Idempotency-Key")
+	if len(values) == 0 {
+		return nil, nil
+	}
+	key := values[0]
+	unprintable := func(r rune) bool { return r < ' ' || r > '~' }
+	if len(values) > 1 || key == "" || len(key) > maxKeyLength || strings.ContainsFunc(key, unprintable) {
+		return nil, badField("Idempotency-Key", fmt.Sprintf("must be sent once, with 1 to %d printable ASCII characters", maxKeyLength))
+	}
+	if c.dryRun {
+		return nil, nil
+	}
+	sum := sha256.New()
+	_, _ = fmt.Fprintf(sum, "%s %s?%s\n", c.r.Method, c.r.URL.Path, c.r.URL.RawQuery) // never fails
+	sum.Write(body)
+	return &idempotencyKey{owner: c.keyOwner(), key: key, request: hex.EncodeToString(sum.Sum(nil))}, nil
+}
+
+// keyOwner separates the keys of users: by id, or by name for accounts without ids.
+func (c *call) keyOwner() string {
+	if id := c.claims.UserID; id != "" && len(id) <= 100 {
+		return "id " + id
+	}
+	sum := sha256.Sum256([]byte(c.claims.Username))
+	return "name " + hex.EncodeToString(sum[:])
+}
+
+// replay responds with the stored response, if there is one, and reports whether it did.
+func (c *call) replay(key *idempotencyKey) (done bool, err error) {
+	if key == nil {
+		return false, nil
+	}
+	stored, err := findResponse(c.r.Context(), inventory.Fresh(c.store), key)
+	if err != nil || stored == nil || c.expired(stored) {
+		return false, err
+	}
+	if stored.Request != key.request {
+		return false, &httpx.Error{
+			Status:  http.StatusUnprocessableEntity,
+			Message: "Idempotency-Key was already used for another request: use a new key",
+			Fields:  []httpx.FieldError{{Field: "Idempotency-Key", Reason: "was already used for another request: use a new key"}},
+		}
+	}
+	res := &created{location: stored.Location, body: []byte(stored.Body)}
+	var rec inventory.Base
+	if json.Unmarshal(res.body, &rec) == nil && rec.ID != "" {
+		res.tag = httpx.VersionTag(rec.ID, rec.Version)
+	}
+	c.w.Header().Set("Idempotent-Replayed", "true")
+	c.sendCreated(res)
+	return true, nil
+}
+
+// findResponse returns the stored response of a key, nil if there is none.
+func findResponse(ctx context.Context, from inventory.Reader, key *idempotencyKey) (*inventory.IdempotencyRecord, error) {
+	q := &inventory.Query{Resource: inventory.Of[inventory.IdempotencyRecord](), Limit: 1}
+	page, err := from.List(ctx, q.Where("owner", key.owner).Where("key", key.key))
+	if err != nil || len(page.Records) == 0 {
+		return nil, err
+	}
+	return page.Records[0].(*inventory.IdempotencyRecord), nil
+}
+
+func (c *call) expired(stored *inventory.IdempotencyRecord) bool {
+	return c.opts.Now().Sub(stored.CreatedAt) >= idempotencyLifetime
+}
+
+// storeResponse adds the response to the transaction and prunes old ones.
+func (c *call) storeResponse(ctx context.Context, tx inventory.Tx, key *idempotencyKey, res *created) error {
+	old, err := findResponse(ctx, tx, key)
+	if err != nil {
+		return err
+	}
+	if old != nil && c.expired(old) {
+		if err := tx.Delete(ctx, inventory.Of[inventory.IdempotencyRecord](), old.ID, old.Version); err != nil {
+			return err
+		}
+	}
+	if err := c.pruneResponses(ctx, tx); err != nil {
+		return err
+	}
+	rec := &inventory.IdempotencyRecord{
+		Owner: key.owner, Key: key.key, Request: key.request,
+		Status: http.StatusCreated, Location: res.location, Body: string(res.body),
+	}
+	if err := c.changes.Init(rec); err != nil {
+		return err
+	}
+	return tx.Create(ctx, rec)
+}
+
+// pruneResponses deletes some stored responses that are expired or too many. Their ids are in
+// order of age.
+func (c *call) pruneResponses(ctx context.Context, tx inventory.Tx) error {
+	page, err := tx.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.IdempotencyRecord](), Limit: maxPruned, Count: true})
+	if err != nil {
+		return err
+	}
+	for i, rec := range page.Records {
+		stored := rec.(*inventory.IdempotencyRecord)
+		if !c.expired(stored) && page.Total-int64(i) < maxIdempotencyRecords {
+			break
+		}
+		if err := tx.Delete(ctx, inventory.Of[inventory.IdempotencyRecord](), stored.ID, stored.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}

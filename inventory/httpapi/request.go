@@ -1,0 +1,288 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+)
+
+// call is one request to a route.
+type call struct {
+	*API
+	w      http.ResponseWriter
+	r      *http.Request
+	route  *route
+	claims *auth.Claims // of the sender; nil on a public route
+	query  url.Values
+	dryRun bool
+}
+
+// serve returns the handler of a route. The timeout bounds what the request waits for; the
+// timeouts of a server end connections only.
+func (a *API) serve(rt *route) http.Handler {
+	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
+		defer cancel()
+		c := &call{API: a, w: w, r: r.WithContext(ctx), route: rt}
+		err := c.authorize()
+		if err == nil {
+			err = c.parseParameters()
+		}
+		if err == nil {
+			err = rt.handle(c)
+		}
+		return translate(err)
+	})
+}
+
+// authorize identifies the sender and applies the access rule of the route.
+func (c *call) authorize() error {
+	if c.route.access == auth.Public {
+		return nil
+	}
+	claims, err := c.authenticator.Authenticate(c.r)
+	if err != nil {
+		return err
+	}
+	c.claims = claims
+	owner := ""
+	if c.route.access == auth.ReadUser || c.route.access == auth.ChangeUser {
+		owner = strings.ToLower(c.r.PathValue("id"))
+	}
+	return auth.Authorize(claims, c.route.access, owner)
+}
+
+// isSender reports whether a user is the sender of the request.
+func (c *call) isSender(userID string) bool { return c.claims.UserID == userID }
+
+// parseParameters refuses unknown query parameters, because an ignored one may have been
+// essential. ParseQuery does so for lists.
+func (c *call) parseParameters() error {
+	if c.r.URL.RawQuery == "" {
+		return nil
+	}
+	c.query = c.r.URL.Query()
+	known := c.route.params()
+	if c.route.doc.List == nil {
+		for _, name := range slices.Sorted(maps.Keys(c.query)) {
+			if slices.Contains(known, name) {
+				continue
+			}
+			reason := "is an unknown query parameter: this route has none"
+			if len(known) > 0 {
+				reason = "is an unknown query parameter: use " + strings.Join(known, ", ")
+			}
+			return badField(shorten(name), reason)
+		}
+	}
+	if !c.query.Has("dry_run") || !slices.Contains(known, "dry_run") {
+		return nil
+	}
+	switch c.query.Get("dry_run") {
+	case "true":
+		c.dryRun = true
+		c.w.Header().Set("Dry-Run", "true")
+	case "false":
+	default:
+		return badField("dry_run", "must be true or false")
+	}
+	return nil
+}
+
+// shorten makes a string from a client fit for a message.
+func shorten(s string) string { return printable.Truncate(s, 64) }
+
+// id returns the id in the path in its stored form.
+func (c *call) id() (string, error) {
+	id := c.r.PathValue("id")
+	if !inventory.ValidID(id) {
+		return "", badField("id", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
+	}
+	return strings.ToLower(id), nil
+}
+
+// inventory returns what applies the changes of the request; in a dry run it commits none.
+func (c *call) inventory() *inventory.Inventory {
+	if c.dryRun {
+		return c.changes.DryRun()
+	}
+	return c.changes
+}
+
+// caller returns the sender for the audit log. Ids are omitted if the accounts are the
+// application's own, because they are not those of users of the inventory.
+func (c *call) caller() inventory.Caller {
+	by := c.unverified("")
+	if c.claims != nil {
+		by.Name = c.claims.Username
+		if c.accounts != nil && inventory.ValidID(c.claims.UserID) {
+			by.UserID = c.claims.UserID
+		}
+	}
+	return by
+}
+
+// unverified returns a sender without a verified identity, for the audit log.
+func (c *call) unverified(name string) inventory.Caller {
+	by := inventory.Caller{Name: name, RequestID: httpx.RequestIDFrom(c.r.Context())}
+	if addr := c.opts.Clients.Addr(c.r); addr.IsValid() {
+		by.Address = addr.String()
+	}
+	return by
+}
+
+// bodies decode the request bodies with records or ids.
+type bodies struct {
+	one  *httpx.Body[inventory.Patch]
+	many *httpx.Body[[]inventory.Patch]
+	ids  *httpx.Body[[]string]
+}
+
+func newBodies() bodies {
+	return bodies{httpx.NewBody[inventory.Patch](nil), httpx.NewBody[[]inventory.Patch](nil), httpx.NewBody[[]string](nil)}
+}
+
+// withBody returns a handler that decodes the body first.
+func withBody[T any](handle func(c *call, sent T) error) func(*call) error {
+	body := httpx.NewBody[T](nil)
+	return func(c *call) error {
+		sent, err := body.Read(c.r)
+		if err != nil {
+			return err
+		}
+		return handle(c, sent)
+	}
+}
+
+// readOne reads an object.
+func (c *call) readOne() (inventory.Patch, error) {
+	p, err := c.bodies.one.Read(c.r)
+	if err == nil && p == nil {
+		err = badField("body", "must be an object, not null")
+	}
+	return p, err
+}
+
+// readMany reads an array of objects.
+func (c *call) readMany() ([]inventory.Patch, error) {
+	items, err := c.bodies.many.Read(c.r)
+	if err != nil {
+		return nil, err
+	}
+	for i, item := range items {
+		if item == nil {
+			return nil, badField(fmt.Sprintf("[%d]", i), "must be an object, not null")
+		}
+	}
+	return items, checkItems(len(items))
+}
+
+// readIDs reads an array of ids.
+func (c *call) readIDs() ([]string, error) {
+	ids, err := c.bodies.ids.Read(c.r)
+	if err != nil {
+		return nil, err
+	}
+	return ids, checkItems(len(ids))
+}
+
+// checkItems refuses an empty bulk request, which is likely a mistake, and a too large one.
+func checkItems(items int) error {
+	switch {
+	case items == 0:
+		return badField("body", "must be an array with at least one item")
+	case items > inventory.MaxItems:
+		return badField("body", fmt.Sprintf("has %d items: send at most %d in one request", items, inventory.MaxItems))
+	}
+	return nil
+}
+
+// peekBody reads the body and leaves it to be read again.
+func (c *call) peekBody() ([]byte, error) {
+	body, err := io.ReadAll(c.r.Body)
+	if _, large := errors.AsType[*http.MaxBytesError](err); err != nil && !large {
+		return nil, &httpx.Error{Status: http.StatusBadRequest, Message: "The request body could not be read", Err: err}
+	}
+	c.r.Body = io.NopCloser(bytes.NewReader(body))
+	return body, err
+}
+
+// pop removes a member from an object and decodes it, if it is present.
+func pop[T any](p inventory.Patch, name, want string) (value T, present bool, err error) {
+	doc, present := p[name]
+	if !present {
+		return value, false, nil
+	}
+	delete(p, name)
+	if string(bytes.TrimSpace(doc)) == "null" || json.Unmarshal(doc, &value) != nil {
+		return value, true, invalidField(name, want)
+	}
+	return value, true, nil
+}
+
+// popVersion removes the member if_version of an item and returns it, 0 if it is absent.
+func popVersion(p inventory.Patch) (int64, error) {
+	const want = "must be a whole number from 1"
+	version, present, err := pop[int64](p, "if_version", want)
+	if present && err == nil && version < 1 {
+		err = invalidField("if_version", want)
+	}
+	return version, err
+}
+
+// invalidField returns an error of the inventory for one field, which may be part of an
+// error for several items.
+func invalidField(name, reason string) *inventory.Error {
+	return &inventory.Error{
+		Kind: inventory.Invalid, Message: name + " " + reason,
+		Fields: []inventory.FieldError{{Field: name, Reason: reason}},
+	}
+}
+
+// badField returns a 400 for one field or parameter.
+func badField(field, reason string) *httpx.Error {
+	return &httpx.Error{
+		Status: http.StatusBadRequest, Message: field + " " + reason,
+		Fields: []httpx.FieldError{{Field: field, Reason: reason}},
+	}
+}
+
+// notEmpty refuses empty members, given as name, value, name, value.
+func notEmpty(pairs ...string) error {
+	var wrong []inventory.FieldError
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			wrong = append(wrong, inventory.FieldError{Field: pairs[i], Reason: "must not be empty"})
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	message := wrong[0].Field + " " + wrong[0].Reason
+	return &inventory.Error{Kind: inventory.Invalid, Message: message, Fields: wrong}
+}
+
+// decodeDraft returns the record that an object describes. Read-only fields are ignored, so
+// that a record that was read can be sent back.
+func decodeDraft(r *inventory.Resource, p inventory.Patch) (inventory.Record, error) {
+	for _, f := range r.Fields() {
+		if f.ReadOnly {
+			delete(p, f.Name)
+		}
+	}
+	rec := r.New()
+	return rec, p.Apply(rec)
+}

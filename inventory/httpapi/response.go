@@ -1,0 +1,165 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+)
+
+// maxPooledBuffer is the capacity from which a buffer is not reused.
+const maxPooledBuffer = 1 << 18
+
+// send responds with the JSON document that write appends.
+func (c *call) send(status int, write func(b []byte) []byte) {
+	b, ok := c.buffers.Get().(*[]byte)
+	if !ok {
+		b = new([]byte)
+	}
+	*b = append(write(*b), '\n')
+	c.sendBytes(status, *b)
+	if cap(*b) <= maxPooledBuffer {
+		*b = (*b)[:0]
+		c.buffers.Put(b)
+	}
+}
+
+// contentType is shared by all responses. Its capacity leaves no room for appending.
+var contentType = []string{"application/json"}
+
+// maxImplicitLength is the body size up to which net/http sets Content-Length itself, which
+// is cheaper than another header entry.
+const maxImplicitLength = 1024
+
+func (c *call) sendBytes(status int, body []byte) {
+	h := c.w.Header()
+	h["Content-Type"] = contentType
+	if len(body) > maxImplicitLength {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	c.w.WriteHeader(status)
+	_, _ = c.w.Write(body) // ignore the error: the client disconnected
+}
+
+// sendRecord responds with a changed record and its entity tag.
+func (c *call) sendRecord(r *inventory.Resource, rec inventory.Record) {
+	if !c.dryRun {
+		httpx.SetTag(c.w, tagOf(rec))
+	}
+	c.send(http.StatusOK, func(b []byte) []byte { return c.encoders[r].append(b, rec) })
+}
+
+// confirm responds that the request succeeded.
+func (c *call) confirm(message string) error {
+	return httpx.WriteJSON(c.w, http.StatusOK, httpx.Confirm(message))
+}
+
+// tagOf returns the entity tag of a record.
+func tagOf(rec inventory.Record) string {
+	return httpx.VersionTag(rec.Meta().ID, rec.Meta().Version)
+}
+
+// checkPreconditions evaluates If-Match and If-None-Match against the current record.
+func (c *call) checkPreconditions(rec inventory.Record) error {
+	if err := httpx.IfMatch(c.r, tagOf(rec)); err != nil {
+		return err
+	}
+	return httpx.IfNoneMatch(c.r, tagOf(rec))
+}
+
+// location returns the path of a created record as the client sees it: outer handlers may
+// have stripped a prefix from the URL.
+func (c *call) location(id string) string {
+	path := c.r.URL.EscapedPath()
+	if sent, err := url.ParseRequestURI(c.r.RequestURI); err == nil {
+		path = sent.EscapedPath()
+	}
+	return path + "/" + id
+}
+
+// translate converts errors of the inventory and of auth to HTTP errors. Other errors are
+// returned unchanged: those of httpx have a status, and the rest becomes a 500.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*httpx.Error](err); ok {
+		return err
+	}
+	e := &httpx.Error{}
+	if ie, ok := errors.AsType[*inventory.Error](err); ok {
+		e.Status, e.Message, e.Fields, e.Err = statusOf(ie.Kind), ie.Message, fieldErrors(ie.Fields), ie.Err
+		for _, item := range ie.Items {
+			e.Items = append(e.Items, httpx.ItemError{
+				Index: item.Index, ID: shorten(item.ID), Message: item.Err.Message, Errors: fieldErrors(item.Err.Fields),
+			})
+		}
+	} else if ae, ok := errors.AsType[*auth.Error](err); ok {
+		e.Status, e.Message = statusOfAuth(ae.Kind), ae.Message
+		if ae.Reason != "" {
+			e.Err = errors.New(ae.Reason) // for the log
+		}
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		e.Status, e.Message, e.Err = http.StatusServiceUnavailable, "The inventory did not respond in time: try again later", err
+	} else {
+		return err
+	}
+	switch e.Status {
+	case http.StatusUnauthorized:
+		e.Header = http.Header{"Www-Authenticate": {"Bearer"}} // RFC 9110, 11.6.1
+	case http.StatusServiceUnavailable:
+		e.Header = http.Header{"Retry-After": {"1"}}
+	}
+	return e
+}
+
+// statusOf maps the error kinds of the inventory to statuses.
+func statusOf(kind inventory.ErrorKind) int {
+	switch kind {
+	case inventory.Invalid:
+		return http.StatusBadRequest
+	case inventory.NotFound:
+		return http.StatusNotFound
+	case inventory.Conflict:
+		return http.StatusConflict
+	case inventory.Stale:
+		return http.StatusPreconditionFailed
+	case inventory.Forbidden:
+		return http.StatusForbidden
+	case inventory.Unauthenticated:
+		return http.StatusUnauthorized
+	case inventory.Unavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// statusOfAuth maps the error kinds of auth to statuses.
+func statusOfAuth(kind auth.Kind) int {
+	switch {
+	case kind == auth.WeakPassword:
+		return http.StatusBadRequest
+	case kind == auth.ResetInvalid:
+		return http.StatusNotFound
+	case kind == auth.Forbidden:
+		return http.StatusForbidden
+	case kind == auth.Busy:
+		return http.StatusServiceUnavailable
+	case kind.Unauthorized():
+		return http.StatusUnauthorized
+	}
+	return http.StatusInternalServerError
+}
+
+func fieldErrors(fields []inventory.FieldError) []httpx.FieldError {
+	all := make([]httpx.FieldError, len(fields))
+	for i, f := range fields {
+		all[i] = httpx.FieldError(f)
+	}
+	return all
+}

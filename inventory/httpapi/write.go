@@ -1,0 +1,274 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// create serves POST of one record, or of an array of records, which are created atomically.
+func (c *call) create(r *inventory.Resource) error {
+	body, err := c.peekBody()
+	if err != nil {
+		return err
+	}
+	many := bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
+	var items []inventory.Patch
+	if many {
+		items, err = c.readMany()
+	} else {
+		var p inventory.Patch
+		p, err = c.readOne()
+		items = []inventory.Patch{p}
+	}
+	if err != nil {
+		return err
+	}
+	body = withoutPasswords(r, body, items)
+	records, err := c.decodeDrafts(r, items)
+	if err != nil {
+		return err
+	}
+	return c.createOnce(body, records, func() *created {
+		if many {
+			return &created{body: c.appendResults(nil, "create", "created", r, records)}
+		}
+		rec := records[0]
+		return &created{
+			location: c.location(rec.Meta().ID), tag: tagOf(rec),
+			body: c.encoders[r].append(nil, rec),
+		}
+	})
+}
+
+// withoutPasswords returns the body by which a repeated request with an Idempotency-Key is
+// recognized. It omits passwords, so that the store has no fast hash of them.
+func withoutPasswords(r *inventory.Resource, body []byte, items []inventory.Patch) []byte {
+	if r != inventory.Of[inventory.User]() {
+		return body
+	}
+	without := make([]inventory.Patch, len(items))
+	for i, item := range items {
+		without[i] = maps.Clone(item)
+		delete(without[i], "password")
+	}
+	body, _ = json.Marshal(without) // it was decoded from JSON
+	return body
+}
+
+// decodeDrafts returns the records that objects describe. The error has every invalid one.
+func (c *call) decodeDrafts(r *inventory.Resource, items []inventory.Patch) ([]inventory.Record, error) {
+	if err := checkPasswordCount(r, items); err != nil {
+		return nil, err
+	}
+	var failed []inventory.ItemError
+	records := make([]inventory.Record, len(items))
+	for i, item := range items {
+		rec, err := decodeDraft(r, item)
+		if err == nil && len(items) > 1 {
+			// Create validates too; doing so here as well reports all problems at once.
+			err = inventory.CheckNew(inventory.Clone(rec))
+		}
+		if u, ok := rec.(*inventory.User); ok && err == nil {
+			err = c.prepareUser(u)
+		}
+		if failed, err = inventory.AppendItemError(failed, i, "", err); err != nil {
+			return nil, err
+		}
+		records[i] = rec
+	}
+	return records, inventory.JoinItemErrors(r, failed, len(items))
+}
+
+// editFunc changes a record.
+type editFunc = func(rec inventory.Record) error
+
+// change serves PATCH of one record.
+func (c *call) change(r *inventory.Resource) error {
+	p, err := c.readOne()
+	if err != nil {
+		return err
+	}
+	return c.edit(r, func(id string) (editFunc, error) { return c.patch(r, id, p) })
+}
+
+// replace serves PUT of one record.
+func (c *call) replace(r *inventory.Resource) error {
+	p, err := c.readOne()
+	if err != nil {
+		return err
+	}
+	return c.edit(r, func(id string) (editFunc, error) {
+		sent, present, err := pop[string](p, "id", "must be a string")
+		if err != nil {
+			return nil, err
+		}
+		if present && !strings.EqualFold(sent, id) {
+			return nil, badField("id", "differs from the id in the path: omit it, or send "+id)
+		}
+		if r == inventory.Of[inventory.User]() {
+			return c.replaceUser(id, p)
+		}
+		rec, err := decodeDraft(r, p)
+		if err != nil {
+			return nil, err
+		}
+		return inventory.Replacement(rec), nil
+	})
+}
+
+// edit applies a change to the record of the path and responds with the result.
+func (c *call) edit(r *inventory.Resource, plan func(id string) (editFunc, error)) error {
+	id, err := c.id()
+	if err != nil {
+		return err
+	}
+	apply, err := plan(id)
+	if err != nil {
+		return err
+	}
+	done, err := c.inventory().Update(c.r.Context(), c.caller(), r, inventory.Edit{
+		ID: id, ActionOf: actionOf,
+		Apply: func(rec inventory.Record) error {
+			if err := c.checkPreconditions(rec); err != nil {
+				return err
+			}
+			return apply(rec)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	c.forgetUsers(done...)
+	c.sendRecord(r, done[0])
+	return nil
+}
+
+// patch returns the change of a partial update. Users have rules of their own.
+func (c *call) patch(r *inventory.Resource, id string, p inventory.Patch) (editFunc, error) {
+	if r != inventory.Of[inventory.User]() {
+		return p.Apply, nil
+	}
+	hash, err := c.popPassword(id, p)
+	if err != nil {
+		return nil, err
+	}
+	return c.userEdit(p.Apply, hash), nil
+}
+
+// changeMany serves PATCH of several records, which is applied atomically.
+func (c *call) changeMany(r *inventory.Resource) error {
+	items, err := c.readMany()
+	if err != nil {
+		return err
+	}
+	if err := checkPasswordCount(r, items); err != nil {
+		return err
+	}
+	return c.editMany(r, items, func(id string, p inventory.Patch) (editFunc, error) { return c.patch(r, id, p) })
+}
+
+// editMany applies a change to each item and responds with the results.
+func (c *call) editMany(r *inventory.Resource, items []inventory.Patch, plan func(id string, p inventory.Patch) (editFunc, error)) error {
+	var edits []inventory.Edit
+	for _, p := range items {
+		e, err := planItem(p, plan)
+		if inventory.KindOf(err) != 0 {
+			e.Apply = func(inventory.Record) error { return err } // reported with those of the other items
+		} else if err != nil {
+			return err
+		}
+		edits = append(edits, e)
+	}
+	done, err := c.inventory().Update(c.r.Context(), c.caller(), r, edits...)
+	if err != nil {
+		return err
+	}
+	c.forgetUsers(done...)
+	c.send(http.StatusOK, func(b []byte) []byte { return c.appendResults(b, "update", "updated", r, done) })
+	return nil
+}
+
+// planItem returns the edit of one item.
+func planItem(p inventory.Patch, plan func(id string, p inventory.Patch) (editFunc, error)) (inventory.Edit, error) {
+	e := inventory.Edit{ActionOf: actionOf}
+	var err error
+	if e.ID, _, err = pop[string](p, "id", "must be a string"); err != nil {
+		return e, err
+	}
+	if e.Version, err = popVersion(p); err != nil {
+		return e, err
+	}
+	e.Apply, err = plan(e.ID, p)
+	return e, err
+}
+
+// deleteOne serves DELETE of one record.
+func (c *call) deleteOne(r *inventory.Resource) error {
+	id, err := c.id()
+	if err != nil {
+		return err
+	}
+	edit := inventory.Edit{ID: id, Apply: func(rec inventory.Record) error {
+		if err := c.checkPreconditions(rec); err != nil {
+			return err
+		}
+		return c.checkDelete(rec)
+	}}
+	if err := c.inventory().Delete(c.r.Context(), c.caller(), r, edit); err != nil {
+		return err
+	}
+	c.forgetIDs(r, id)
+	return c.confirm(r.Label() + " deleted successfully")
+}
+
+// deleteMany serves DELETE of several records, which is applied atomically.
+func (c *call) deleteMany(r *inventory.Resource) error {
+	ids, err := c.readIDs()
+	if err != nil {
+		return err
+	}
+	edits := make([]inventory.Edit, len(ids))
+	for i, id := range ids {
+		edits[i] = inventory.Edit{ID: id, Apply: c.checkDelete}
+	}
+	if err := c.inventory().Delete(c.r.Context(), c.caller(), r, edits...); err != nil {
+		return err
+	}
+	c.forgetIDs(r, ids...)
+	c.send(http.StatusOK, func(b []byte) []byte {
+		b = append(appendBulk(b, "delete", "deleted", len(ids)), '[')
+		for i, id := range ids {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(b, id)
+		}
+		return append(b, "]}"...)
+	})
+	return nil
+}
+
+// appendResults appends the response to a bulk request: the records in the order of the
+// items.
+func (c *call) appendResults(b []byte, verb, done string, r *inventory.Resource, records []inventory.Record) []byte {
+	b = appendBulk(b, verb, done, len(records))
+	b = c.encoders[r].appendAll(b, records)
+	return append(b, '}')
+}
+
+// appendBulk appends the response to a bulk request up to the results.
+func appendBulk(b []byte, verb, done string, n int) []byte {
+	b = append(b, `{"status":"success","message":"Bulk `...)
+	b = append(b, verb...)
+	b = append(b, ` completed successfully","`...)
+	b = append(b, done...)
+	b = append(b, `":`...)
+	b = strconv.AppendInt(b, int64(n), 10)
+	return append(b, `,"results":`...)
+}

@@ -1,0 +1,224 @@
+package inventory
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// Location is a place with devices.
+type Location struct {
+	Base
+	Name     string   `json:"name" field:"required,max=200,search,index"`
+	City     string   `json:"city" field:"required,max=100,search,index"`
+	Country  string   `json:"country" field:"required,max=100,search,index,counted"`
+	Address  string   `json:"address" field:"required,max=300,search"`
+	SiteCode string   `json:"site_code" field:"unique,max=50,search"`
+	Timezone string   `json:"timezone" field:"format=timezone,max=64"`
+	Lat      *float64 `json:"lat" field:"min=-90,max=90"`   // degrees north
+	Lon      *float64 `json:"lon" field:"min=-180,max=180"` // degrees east
+}
+
+func locations() *Resource {
+	return describe[Location](definition{name: "locations", label: "Location"})
+}
+
+// check reports a coordinate without the other one.
+func (l *Location) check() []FieldError {
+	switch {
+	case l.Lat != nil && l.Lon == nil:
+		return []FieldError{{"lon", "must be given together with lat"}}
+	case l.Lon != nil && l.Lat == nil:
+		return []FieldError{{"lat", "must be given together with lon"}}
+	}
+	return nil
+}
+
+// Device is a piece of network equipment.
+type Device struct {
+	Base
+	Hostname     string       `json:"hostname" field:"required,unique,max=253,search"`
+	IP           string       `json:"ip" field:"required,format=ip,search,index"`
+	Model        string       `json:"model" field:"required,max=100,search,index,counted"`
+	Vendor       string       `json:"vendor" field:"required,max=100,search,index,counted"`
+	OS           string       `json:"os" field:"required,max=100,counted"`
+	OSVersion    string       `json:"os_version" field:"max=100,counted"`
+	Status       DeviceStatus `json:"status" field:"required,index,counted"`
+	Role         string       `json:"role" field:"max=100,counted"`
+	SerialNumber string       `json:"serial_number" field:"unique,max=100,search"`
+	RackPosition string       `json:"rack_position" field:"max=100,index"`
+	LocationID   *string      `json:"location_id" field:"ref=locations:null,counted"`
+	LastSeen     *time.Time   `json:"last_seen" field:"index"`
+	Tags         []string     `json:"tags" field:"max=50"`
+	Notes        string       `json:"notes" field:"format=text,max=10000,search"`
+}
+
+func devices() *Resource {
+	return describe[Device](definition{name: "devices", label: "Device"})
+}
+
+// Interface is a physical or logical port of a device.
+type Interface struct {
+	Base
+	DeviceID    string     `json:"device_id" field:"required,ref=devices:cascade"`
+	Name        string     `json:"name" field:"required,unique=device_id,max=100,search,index"`
+	Description string     `json:"description" field:"max=255,search"`
+	Type        string     `json:"type" field:"required,max=50,counted"`
+	Status      LinkStatus `json:"status" field:"default=up,index,counted"`
+	AdminStatus LinkStatus `json:"admin_status" field:"counted"`
+	OperStatus  OperStatus `json:"oper_status" field:"counted"`
+	// Speed and SpeedMbps are two forms of one value; either sets the other.
+	Speed      string `json:"speed" field:"format=speed,counted"`
+	SpeedMbps  *int64 `json:"speed_mbps" field:"min=1,max=1000000000,index,counted"`
+	MTU        *int64 `json:"mtu" field:"min=64,max=65535,counted"`
+	MACAddress string `json:"mac_address" field:"format=mac,search,index"`
+	Mode       string `json:"mode" field:"max=50,counted"`
+	IfIndex    *int64 `json:"ifindex" field:"min=1,max=2147483647,counted"`        // InterfaceIndex of RFC 2863
+	IPAddress  string `json:"ip_address" field:"format=interface-ip,search,index"` // with or without a prefix length
+}
+
+func interfaces() *Resource {
+	return describe[Interface](definition{
+		name: "interfaces", label: "Interface",
+		messages: map[string]string{"name": "Interface name already exists on this device"},
+	})
+}
+
+// normalize sets the missing one of speed and speed_mbps. An invalid speed is left to check.
+func (i *Interface) normalize() {
+	mbps, err := ParseSpeed(i.Speed)
+	switch {
+	case i.Speed == "" && i.SpeedMbps != nil && *i.SpeedMbps > 0:
+		i.Speed = FormatSpeed(*i.SpeedMbps)
+	case i.SpeedMbps == nil && err == nil:
+		i.SpeedMbps = &mbps
+	}
+}
+
+// check reports that speed and speed_mbps disagree.
+func (i *Interface) check() []FieldError {
+	mbps, err := ParseSpeed(i.Speed)
+	if err != nil || i.SpeedMbps == nil || *i.SpeedMbps == mbps {
+		return nil
+	}
+	return []FieldError{{"speed_mbps", fmt.Sprintf("must agree with speed, which is %d Mbps: send only one of them, or equal values", mbps)}}
+}
+
+// patched clears the one of speed and speed_mbps that a patch leaves out, so that the other
+// one sets it again.
+func (i *Interface) patched(p Patch) {
+	_, speed := p["speed"]
+	_, mbps := p["speed_mbps"]
+	switch {
+	case speed && !mbps:
+		i.SpeedMbps = nil
+	case mbps && !speed:
+		i.Speed = ""
+	}
+}
+
+// VLAN is a virtual network, of one location or of all.
+type VLAN struct {
+	Base
+	VLANID      int64      `json:"vlan_id" field:"required,unique=location_id,min=1,max=4094,index"` // IEEE 802.1Q
+	Name        string     `json:"name" field:"required,max=100,search,index"`
+	Description string     `json:"description" field:"max=255,search"`
+	Status      VLANStatus `json:"status" field:"default=active,counted"`
+	LocationID  *string    `json:"location_id" field:"ref=locations:null,counted"`
+	SubnetCIDR  string     `json:"subnet_cidr" field:"format=cidr,search"`
+	GatewayIP   string     `json:"gateway_ip" field:"format=ip,search"`
+}
+
+func vlans() *Resource {
+	return describe[VLAN](definition{
+		name: "vlans", label: "VLAN",
+		messages: map[string]string{"vlan_id": "VLAN number already exists at this location"},
+	})
+}
+
+// check reports a gateway outside of the subnet.
+func (v *VLAN) check() []FieldError {
+	subnet, err := netip.ParsePrefix(v.SubnetCIDR)
+	gateway, err2 := netip.ParseAddr(v.GatewayIP)
+	if err != nil || err2 != nil || subnet.Contains(gateway) {
+		return nil
+	}
+	return []FieldError{{"gateway_ip", "must be an address of the subnet " + v.SubnetCIDR}}
+}
+
+// Link is a connection of two interfaces, such as a cable. It has no direction: the end with
+// the lower id is always A, so that two interfaces have at most one link.
+type Link struct {
+	Base
+	AInterfaceID string     `json:"a_interface_id" field:"required,ref=interfaces:cascade"`
+	BInterfaceID string     `json:"b_interface_id" field:"required,unique=a_interface_id,ref=interfaces:cascade"`
+	Type         string     `json:"type" field:"max=50,counted"`
+	Status       LinkStatus `json:"status" field:"default=up,counted"`
+	Discovery    string     `json:"discovery" field:"default=manual,max=50,counted"` // such as manual, lldp or cdp
+	LastSeen     *time.Time `json:"last_seen"`
+}
+
+// reasonSameInterface is the reason to refuse a link of an interface to itself.
+const reasonSameInterface = "must differ from a_interface_id"
+
+func links() *Resource {
+	return describe[Link](definition{
+		name: "links", label: "Link",
+		messages: map[string]string{"b_interface_id": "Link between these interfaces already exists"},
+	})
+}
+
+// normalize puts the ends in order.
+func (l *Link) normalize() {
+	if l.BInterfaceID < l.AInterfaceID && l.BInterfaceID != "" {
+		l.AInterfaceID, l.BInterfaceID = l.BInterfaceID, l.AInterfaceID
+	}
+}
+
+// check reports a link of an interface to itself.
+func (l *Link) check() []FieldError {
+	if l.AInterfaceID != "" && l.AInterfaceID == l.BInterfaceID {
+		return []FieldError{{"b_interface_id", reasonSameInterface}}
+	}
+	return nil
+}
+
+// Event is something that happened in the network.
+type Event struct {
+	Base
+	Severity       Severity   `json:"severity" field:"required,index,counted"`
+	Type           string     `json:"type" field:"required,max=50,index,counted"` // such as security, system or interface
+	Message        string     `json:"message" field:"required,format=text,max=4000,search"`
+	DeviceID       *string    `json:"device_id" field:"ref=devices:null"`
+	InterfaceID    *string    `json:"interface_id" field:"ref=interfaces:null"`
+	LocationID     *string    `json:"location_id" field:"ref=locations:null,counted"`
+	AcknowledgedAt *time.Time `json:"acknowledged_at" field:"readonly"`
+	AcknowledgedBy *string    `json:"acknowledged_by" field:"readonly,ref=users:null"`
+}
+
+func events() *Resource {
+	return describe[Event](definition{name: "events", label: "Event"})
+}
+
+// Metric is a measurement of a device.
+type Metric struct {
+	Base
+	DeviceID      string     `json:"device_id" field:"required,ref=devices:cascade"`
+	CPU           *float64   `json:"cpu" field:"min=0,max=100"`     // percent
+	Memory        *float64   `json:"memory" field:"min=0,max=100"`  // percent
+	Temp          *float64   `json:"temp" field:"min=-100,max=300"` // degrees Celsius
+	UptimeSeconds *int64     `json:"uptime_seconds" field:"min=0"`
+	TS            *time.Time `json:"ts" field:"index"` // of the measurement; default: the time of creation
+}
+
+func metrics() *Resource {
+	return describe[Metric](definition{name: "metrics", label: "Metric"})
+}
+
+// initialized sets the default of ts.
+func (m *Metric) initialized() {
+	if m.TS == nil {
+		at := m.CreatedAt
+		m.TS = &at
+	}
+}
