@@ -23,7 +23,7 @@ func (r *Registry) Source(read func(Reader)) {
 }
 
 // Read passes all counters and gauges to a Reader, zeros included, in no particular
-// order. The registry is not locked meanwhile, so a slow Reader delays nobody.
+// order. The registry is not locked meanwhile, so a slow Reader does not delay counting.
 func (r *Registry) Read(to Reader) {
 	limits, sources := r.current()
 	for _, l := range limits {

@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
-// modes are how a span may fare.
+// modes lists the ways in which a span is sampled.
 var modes = []struct {
 	name string
 	rate float64

@@ -129,7 +129,7 @@ func TestBodiesAsJSON(t *testing.T) {
 
 // An export to a receiver that does not respond fails after the timeout.
 func TestTimeoutOfAnExport(t *testing.T) {
-	h := hang(t, "http")
+	h := stall(t, "http")
 	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3600000")
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "200") // wins
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
@@ -137,8 +137,8 @@ func TestTimeoutOfAnExport(t *testing.T) {
 	tr := start(t, 1, &tracing.Options{Log: log.logger()})
 	_, end := tr.StartSpan(context.Background(), "s", nil)
 	end(nil)
-	<-h.asked // by the first attempt or a retry
-	<-h.left
+	<-h.received // by the first attempt or a retry
+	<-h.canceled
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // ends the retries
 	require.ErrorContains(t, tr.Shutdown(ctx), "1 spans were not delivered")

@@ -18,22 +18,22 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
-// within is a gRPC service whose calls make a span called "within". It happens to be
-// the one whose stubs are at hand.
+// within is a gRPC service whose calls start a span called "within". It uses the stubs
+// of the collector.
 type within struct {
 	collector.UnimplementedTraceServiceServer
 	tracing *tracing.Tracing
 }
 
-// Export is the call.
+// Export starts the span.
 func (s *within) Export(ctx context.Context, _ *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
 	_, end := s.tracing.StartSpan(ctx, "within", nil)
 	end(nil)
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// dial serves with the handler of tr and returns a connection, and what ends both:
-// a call's span may end after its client has the answer.
+// dial serves with the handler of tr and returns a connection, and a function that ends
+// both: a call's span may end after its client has received the response.
 func dial(t *testing.T, tr *tracing.Tracing) (*grpc.ClientConn, func()) {
 	t.Helper()
 	g := grpc.NewServer(grpc.StatsHandler(tr.GRPC()))

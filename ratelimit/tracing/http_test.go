@@ -83,7 +83,7 @@ func TestHTTPPanicPassesThrough(t *testing.T) {
 	assert.True(t, r.named(t, "GET").failed())
 }
 
-func TestHTTPWriterCanDoWhatItCould(t *testing.T) {
+func TestHTTPWriterSupportsFlush(t *testing.T) {
 	receive(t, "http")
 	tr := start(t, 1, nil)
 	h := tr.HTTP(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -96,8 +96,8 @@ func TestHTTPWriterCanDoWhatItCould(t *testing.T) {
 	assert.True(t, w.Flushed)
 }
 
-// A path that is not UTF-8, or very long, does not spoil the batch.
-func TestHTTPPathsOfAllKinds(t *testing.T) {
+// A path that is not UTF-8 or very long must not fail the batch.
+func TestHTTPUnusualPaths(t *testing.T) {
 	r := receive(t, "http")
 	tr := start(t, 1, nil)
 	for _, path := range []string{"/%ff%fe", "/" + strings.Repeat("p", 100_000)} {
@@ -116,7 +116,7 @@ const (
 	otherID = "0af7651916cd43dd8448eb211c80319c"
 )
 
-// carriers are the ways in which a caller can hand over its trace.
+// carriers lists the ways in which a caller can send its trace.
 var carriers = []struct {
 	name    string
 	headers map[string]string
@@ -160,7 +160,7 @@ func TestHTTPContinuesTheCallersTrace(t *testing.T) {
 	}
 }
 
-// checkContinued looks at a server's span and the one called "within" it.
+// checkContinued checks a server's span and the one called "within" below it.
 func checkContinued(t *testing.T, r *receiver, server, trace string, sampled bool) {
 	t.Helper()
 	if !sampled {
@@ -222,10 +222,10 @@ func TestPropagatorsWriteHeaders(t *testing.T) {
 	assert.Equal(t, "tenant=a", header.Get("baggage"))
 }
 
-// carrier carries only single values.
+// carrier supports only single values.
 type carrier struct{ http.Header }
 
-// Keys is part of the propagators' interface.
+// Keys implements propagation.TextMapCarrier.
 func (c carrier) Keys() []string { return nil }
 
 func FuzzHeaders(f *testing.F) {

@@ -13,16 +13,16 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
-// A receiver that fails is in the log once a minute, and again when it is back.
+// A failing receiver is logged once a minute, and again when it recovers.
 func TestFailingReceiverIsLogged(t *testing.T) {
 	for _, protocol := range protocols {
 		t.Run(protocol, func(t *testing.T) {
 			r := receive(t, protocol)
 			t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
-			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-user=hunt,x-api-key=hunter%202") // one begins like the other
+			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-user=hunt,x-api-key=hunter%202") // one is a prefix of the other
 			var log logBuffer
 			var clock atomic.Int64
-			failed := make(chan struct{}, 100) // gets a value for each look at the clock
+			failed := make(chan struct{}, 100) // receives a value when the clock is read
 			tr := start(t, 1, &tracing.Options{Protocol: protocol, Log: log.logger(), Now: func() time.Time {
 				now := time.Unix(clock.Load(), 0)
 				failed <- struct{}{}

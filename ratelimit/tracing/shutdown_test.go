@@ -17,32 +17,32 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
-// hanging is a receiver that takes requests and never answers.
-type hanging struct {
+// stalled is a receiver that accepts requests and never responds.
+type stalled struct {
 	collector.UnimplementedTraceServiceServer
-	asked chan struct{} // gets a value for each request
-	left  chan struct{} // gets one for each that the client has given up
+	received chan struct{} // receives a value for each request
+	canceled chan struct{} // receives a value for each request that the client cancelled
 }
 
-// ServeHTTP hangs until the client gives up.
-func (h *hanging) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // only then the server sees the client leave
-	h.hang(r.Context())
+// ServeHTTP blocks until the client cancels.
+func (h *stalled) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // only then the server notices a disconnect
+	h.block(r.Context())
 }
 
-// Export hangs until the client gives up.
-func (h *hanging) Export(ctx context.Context, _ *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
-	h.hang(ctx)
+// Export blocks until the client cancels.
+func (h *stalled) Export(ctx context.Context, _ *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	h.block(ctx)
 	return nil, ctx.Err()
 }
 
-func (h *hanging) hang(ctx context.Context) {
-	note(h.asked)
+func (h *stalled) block(ctx context.Context) {
+	note(h.received)
 	<-ctx.Done()
-	note(h.left)
+	note(h.canceled)
 }
 
-// note adds a value unless there are plenty.
+// note sends a value unless the channel is full.
 func note(to chan<- struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -50,9 +50,9 @@ func note(to chan<- struct{}) {
 	}
 }
 
-func hang(t *testing.T, protocol string) *hanging {
+func stall(t *testing.T, protocol string) *stalled {
 	t.Helper()
-	h := &hanging{asked: make(chan struct{}, 100), left: make(chan struct{}, 100)}
+	h := &stalled{received: make(chan struct{}, 100), canceled: make(chan struct{}, 100)}
 	if protocol == "http" {
 		s := httptest.NewServer(h)
 		t.Cleanup(s.Close)
@@ -65,17 +65,17 @@ func hang(t *testing.T, protocol string) *hanging {
 	return h
 }
 
-func TestShutdownGivesUpOnHangingReceiver(t *testing.T) {
+func TestShutdownAbortsStalledExport(t *testing.T) {
 	for _, protocol := range protocols {
 		t.Run(protocol, func(t *testing.T) {
-			h := hang(t, protocol)
+			h := stall(t, protocol)
 			t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
 			tr := start(t, 1, &tracing.Options{Protocol: protocol})
-			for range 2000 { // more batches than one
+			for range 2000 { // more than one batch
 				_, end := tr.StartSpan(context.Background(), "s", nil)
 				end(nil)
 			}
-			<-h.asked
+			<-h.received
 			ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 			defer cancel()
 			began := time.Now()
@@ -87,10 +87,10 @@ func TestShutdownGivesUpOnHangingReceiver(t *testing.T) {
 	}
 }
 
-func TestShutdownWithContextThatIsOver(t *testing.T) {
+func TestShutdownAfterContextHasEnded(t *testing.T) {
 	for _, protocol := range protocols {
 		t.Run(protocol, func(t *testing.T) {
-			hang(t, protocol)
+			stall(t, protocol)
 			tr := start(t, 1, &tracing.Options{Protocol: protocol})
 			_, end := tr.StartSpan(context.Background(), "s", nil)
 			end(nil)
@@ -105,7 +105,7 @@ func TestShutdownWithContextThatIsOver(t *testing.T) {
 }
 
 func TestShutdownOfNothing(t *testing.T) {
-	hang(t, "http")
+	stall(t, "http")
 	tr := start(t, 1, nil)
 	var wg sync.WaitGroup
 	for range 4 {
@@ -114,15 +114,15 @@ func TestShutdownOfNothing(t *testing.T) {
 	wg.Wait()
 }
 
-// A queue that is full drops spans and holds up nobody.
-func TestFullQueueBlocksNobody(t *testing.T) {
-	h := hang(t, "http")
+// A full queue drops spans and does not block.
+func TestFullQueueDoesNotBlock(t *testing.T) {
+	h := stall(t, "http")
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "2")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1")
 	tr := start(t, 1, nil)
 	_, end := tr.StartSpan(context.Background(), "s", nil)
 	end(nil)
-	<-h.asked // from here on nothing leaves the queue
+	<-h.received // from here on nothing leaves the queue
 	for range 100 {
 		_, end := tr.StartSpan(context.Background(), "s", nil)
 		end(nil)

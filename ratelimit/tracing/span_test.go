@@ -18,7 +18,7 @@ import (
 
 type resolved struct{}
 
-// LogValue is what stands for it.
+// LogValue implements slog.LogValuer.
 func (resolved) LogValue() slog.Value { return slog.IntValue(7) }
 
 func TestAttributes(t *testing.T) {
@@ -47,7 +47,7 @@ func TestAttributes(t *testing.T) {
 func TestTextIsCut(t *testing.T) {
 	r := receive(t, "http")
 	tr := start(t, 1, nil)
-	long := "x" + strings.Repeat("é", tracing.MaxText) // MaxText falls within a character
+	long := "x" + strings.Repeat("é", tracing.MaxText) // MaxText is within a character
 	_, end := tr.StartSpan(context.Background(), "s", func() []slog.Attr { return []slog.Attr{slog.String("long", long)} })
 	end(errors.New(long))
 	flush(t, tr)
@@ -69,7 +69,7 @@ func TestEndTwice(t *testing.T) {
 	assert.False(t, r.named(t, "s").failed())
 }
 
-// remote is a context with a parent that came from elsewhere.
+// remote returns a context with a parent in another process.
 func remote(sampled bool) context.Context {
 	return trace.ContextWithRemoteSpanContext(context.Background(), trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.TraceFlags(0).WithSampled(sampled), Remote: true,
@@ -102,12 +102,12 @@ func TestSampling(t *testing.T) {
 			flush(t, tr)
 			assert.GreaterOrEqual(t, asked, c.least)
 			assert.LessOrEqual(t, asked, c.most)
-			assert.Len(t, r.all(), 2*asked, "a trace is recorded whole or not at all, and attributes are only asked for if it is")
+			assert.Len(t, r.all(), 2*asked, "traces are recorded completely or not at all, and attributes are read only if they are")
 		})
 	}
 }
 
-func TestUnsampledCostsNothing(t *testing.T) {
+func TestUnsampledAllocatesNothing(t *testing.T) {
 	receive(t, "http")
 	attrs := func() []slog.Attr { t.Error("attributes were asked for"); return nil }
 	for _, c := range []struct {

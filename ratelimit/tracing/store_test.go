@@ -14,13 +14,13 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
-// plain is a store that is not conditional.
+// plain is a store that is not a ratelimit.ConditionalStore.
 type plain func(context.Context, []ratelimit.Hit) error
 
-// Add does what the test wants.
+// Add calls f.
 func (f plain) Add(ctx context.Context, hits []ratelimit.Hit) error { return f(ctx, hits) }
 
-// conditional is one that is.
+// conditional is a ratelimit.ConditionalStore.
 type conditional struct{ plain }
 
 // AddUnlessOver does the same as Add.
@@ -95,7 +95,7 @@ func TestStoreThatPanics(t *testing.T) {
 	r.named(t, "s")
 }
 
-func TestStoreUnsampledCostsNothing(t *testing.T) {
+func TestStoreUnsampledAllocatesNothing(t *testing.T) {
 	receive(t, "http")
 	tr := start(t, 0, nil)
 	calls := 0

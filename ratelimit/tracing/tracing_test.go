@@ -103,7 +103,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestNewFailsIfContextIsOver(t *testing.T) {
+func TestNewFailsIfContextHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := tracing.New(ctx, 1, nil)
@@ -159,7 +159,7 @@ func TestAbsentReceiverDelaysNothing(t *testing.T) {
 			defer cancel()
 			err := tr.Shutdown(ctx)
 			assert.Contains(t, log.lines()[0], "trace spans were not delivered")
-			if protocol == "grpc" { // which waits for the receiver until the time is up
+			if protocol == "grpc" { // which waits for the receiver until ctx ends
 				require.ErrorContains(t, err, "spans were not delivered")
 			}
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
 )
 
-// large is a registry with 10,000 limits of six statistics that have all counted.
+// large returns a registry with 10,000 limits of six statistics that have all counted.
 func large() *stats.Registry {
 	registry := stats.New(nil)
 	for i := range 10_000 {
@@ -26,14 +26,15 @@ func large() *stats.Registry {
 	return registry
 }
 
-// sink throws a response away.
+// sink discards a response.
 type sink struct{ header http.Header }
 
 func (s sink) Header() http.Header       { return s.header }
 func (sink) Write(p []byte) (int, error) { return io.Discard.Write(p) }
 func (sink) WriteHeader(int)             {}
 
-// BenchmarkScrape serves 60,000 statistics. B/series is the memory the exporter keeps.
+// BenchmarkScrape serves 60,000 statistics. B/series is the memory that the
+// exporter retains.
 func BenchmarkScrape(b *testing.B) {
 	registry := large()
 	for name, opts := range map[string]prom.Options{
@@ -65,7 +66,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkRecord is what a call pays for its response time, with and without an
+// BenchmarkRecord measures what a call spends on its response time, with and without an
 // exporter.
 func BenchmarkRecord(b *testing.B) {
 	for _, with := range []string{"nothing", "exporter"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
 )
 
-// Whatever a statistic is called, the scrape is valid and has it.
+// A statistic of any name is shown, and the scrape is valid.
 func FuzzName(f *testing.F) {
 	for _, name := range []string{
 		"", "a", "9", "a--b", "\xff\xff", "\xff\xffa", "ratelimit.service.rate_limit.d.k.total_hits", "ratelimit.service.rate_limit.d.\xff\xfe.total_hits",
@@ -29,7 +29,7 @@ func FuzzName(f *testing.F) {
 		for _, family := range parsed(t, e) {
 			shown += len(family.GetMetric())
 		}
-		want := 4 // with our own counter
+		want := 4 // with the exporter's counter
 		if name == prom.ConflictsName {
 			want--
 		}
@@ -37,7 +37,7 @@ func FuzzName(f *testing.F) {
 	})
 }
 
-// Whatever a mapping file says, it is refused or it works.
+// Any mapping file is rejected by New or works.
 func FuzzMapping(f *testing.F) {
 	for _, mapping := range []string{
 		"", "mappings:\n- {match: a.*, name: b_$1}", "mappings:\n- {match: '(.*)', match_type: regex, name: $1, labels: {ab: $2}}",

@@ -83,8 +83,8 @@ func TestHandler(t *testing.T) {
 	assert.Equal(t, plain.Body.String(), string(body))
 }
 
-// The newer text form would call the counter ratelimit_service_config_load_success_total.
-func TestNamesStayWhateverIsAskedFor(t *testing.T) {
+// In OpenMetrics the counter would be called ratelimit_service_config_load_success_total.
+func TestNamesDoNotDependOnAccept(t *testing.T) {
 	registry := stats.New(nil)
 	registry.Counter("ratelimit.service.config_load_success").Add(1)
 	e, _ := exporter(t, registry, prom.Options{})
@@ -99,7 +99,7 @@ func TestNamesStayWhateverIsAskedFor(t *testing.T) {
 	assert.Contains(t, w.Header().Get("Content-Type"), "protobuf")
 }
 
-// A crowd of scrapers, or ones that hang, must not take the process's memory.
+// Many scrapers, or ones that stall, must not exhaust memory.
 func TestScrapesAreBounded(t *testing.T) {
 	registry := stats.New(nil)
 	inside, leave := make(chan struct{}, 100), make(chan struct{})
@@ -122,7 +122,6 @@ func TestScrapesAreBounded(t *testing.T) {
 	}
 }
 
-// A scrape while everything happens at once.
 func TestScrapesWhileCounting(t *testing.T) {
 	registry := stats.New(nil)
 	e, log := exporter(t, registry, prom.Options{})
@@ -150,7 +149,7 @@ func TestScrapesWhileCounting(t *testing.T) {
 	assert.Empty(t, log.String())
 }
 
-// A source that panics costs no statistic but its own, and those stay as they were.
+// A source that panics affects only its own statistics, which keep their values.
 func TestPanicOfASource(t *testing.T) {
 	registry := stats.New(nil)
 	bad := false
@@ -168,7 +167,7 @@ func TestPanicOfASource(t *testing.T) {
 	for range 2 {
 		assert.Equal(t, []string{"c 2", "s_g 7"}, samples(t, e))
 	}
-	assert.Equal(t, 1, strings.Count(log.String(), "broken source"), "once, and not at each scrape")
+	assert.Equal(t, 1, strings.Count(log.String(), "broken source"), "logged once, not at each scrape")
 	bad = false
 	assert.Equal(t, []string{"c 2", "s_g 7"}, samples(t, e))
 }

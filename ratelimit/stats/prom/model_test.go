@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
 )
 
-// names are made of pieces that are likely to look alike in a scrape.
+// names generates names whose parts are easily confused in a scrape.
 func names() *rapid.Generator[string] {
 	piece := rapid.SampledFrom([]string{
 		"a", "b", "_", "-", "--", ".", ".", ".", "..", "", "\xff", "\xc3", "é", "\n", `"`, `\`, "9", "=", ".__t=v",
@@ -31,14 +31,14 @@ func names() *rapid.Generator[string] {
 	})
 }
 
-// figures are what a registry should show: its source.
-type figures struct {
+// registryModel holds what a registry should show, and is its source.
+type registryModel struct {
 	counters, gauges map[string]uint64
-	timers           map[string]uint64 // how many durations
+	timers           map[string]uint64 // numbers of durations
 }
 
-func newFigures(registry *stats.Registry) *figures {
-	m := &figures{map[string]uint64{}, map[string]uint64{}, map[string]uint64{}}
+func newRegistryModel(registry *stats.Registry) *registryModel {
+	m := &registryModel{map[string]uint64{}, map[string]uint64{}, map[string]uint64{}}
 	registry.Source(func(to stats.Reader) {
 		for name, n := range m.counters {
 			to.Counter(name, n)
@@ -50,7 +50,7 @@ func newFigures(registry *stats.Registry) *figures {
 	return m
 }
 
-func (m *figures) change(t *rapid.T, registry *stats.Registry) {
+func (m *registryModel) change(t *rapid.T, registry *stats.Registry) {
 	name, n := m.name(t), uint64(rapid.IntRange(0, 9).Draw(t, "n"))
 	switch rapid.IntRange(0, 4).Draw(t, "what") {
 	case 0, 1:
@@ -58,7 +58,7 @@ func (m *figures) change(t *rapid.T, registry *stats.Registry) {
 	case 2:
 		m.gauges[name] = n
 	case 3:
-		for _, name := range slices.Sorted(maps.Keys(m.counters)) { // in an order, so that a seed finds the same again
+		for _, name := range slices.Sorted(maps.Keys(m.counters)) { // sorted, so that a seed is reproducible
 			if rapid.Bool().Draw(t, "forget") {
 				delete(m.counters, name)
 			}
@@ -69,8 +69,8 @@ func (m *figures) change(t *rapid.T, registry *stats.Registry) {
 	}
 }
 
-// name is a new one, or one that may look like another in a scrape.
-func (m *figures) name(t *rapid.T) string {
+// name returns a new name, or one that resembles another in a scrape.
+func (m *registryModel) name(t *rapid.T) string {
 	known := slices.Concat(slices.Sorted(maps.Keys(m.counters)), slices.Sorted(maps.Keys(m.gauges)), slices.Sorted(maps.Keys(m.timers)))
 	if len(known) == 0 || rapid.Bool().Draw(t, "new") {
 		return names().Draw(t, "name")
@@ -91,16 +91,16 @@ func sum(of map[string]float64) (total float64) {
 	return total
 }
 
-// Whatever the names, no statistic is merged with another, and none is lost.
-func TestNothingIsMergedSilently(t *testing.T) {
+// No statistic is merged with another or lost, whatever the names.
+func TestStatisticsAreNotMerged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		registry := stats.New(nil)
-		m := newFigures(registry)
+		m := newRegistryModel(registry)
 		e, log := exporter(t, registry, prom.Options{})
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			m.change(t, registry)
 			families := parsed(t, e)
-			series, total := 1, 0.0 // our own counter
+			series, total := 1, 0.0 // the exporter's counter
 			for name, n := range m.counters {
 				if n > 0 || !strings.HasPrefix(name, "ratelimit.service.rate_limit.") {
 					series, total = series+1, total+float64(n)
@@ -129,8 +129,7 @@ func TestNothingIsMergedSilently(t *testing.T) {
 	})
 }
 
-// A mapping file decides what is added up and dropped; nothing else is lost, and no
-// count goes down.
+// Only what a mapping file drops is missing, and no counter goes down.
 func TestNothingIsLostWithAMapping(t *testing.T) {
 	mapping := []byte(`
 mappings:
@@ -139,7 +138,7 @@ mappings:
 `)
 	rapid.Check(t, func(t *rapid.T) {
 		registry := stats.New(nil)
-		m := newFigures(registry)
+		m := newRegistryModel(registry)
 		e, log := exporter(t, registry, prom.Options{Mapping: mapping})
 		var before map[string]float64
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
@@ -151,7 +150,7 @@ mappings:
 					least += float64(n)
 				}
 			}
-			require.GreaterOrEqual(t, sum(counters), least, "what is forgotten may stay in a sum: %v", counters)
+			require.GreaterOrEqual(t, sum(counters), least, "forgotten counts may remain in a sum: %v", counters)
 			for name, n := range before {
 				if now, ok := counters[name]; ok && strings.HasPrefix(name, "merged") {
 					require.GreaterOrEqual(t, now, n, name)

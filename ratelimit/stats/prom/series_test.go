@@ -16,19 +16,19 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-func TestNamesThatLookAlikeStayApart(t *testing.T) {
+func TestSimilarNamesAreDistinct(t *testing.T) {
 	const prefix = "ratelimit.service.rate_limit."
 	registry := stats.New(nil)
 	for i, name := range []string{
-		"x.a.b", "x.a_b", "x.a-b", // the same when escaped
-		prefix + "d.a.over_limit", prefix + "d.a..over_limit", // an empty label is none
+		"x.a.b", "x.a_b", "x.a-b", // equal when escaped
+		prefix + "d.a.over_limit", prefix + "d.a..over_limit", // an empty label equals a missing one
 		prefix + "d.a\xff.near_limit", prefix + "d.a\xfe.near_limit", prefix + "d.a\xff\xff\xff.near_limit", // not UTF-8
 	} {
 		registry.Counter(name).Add(uint64(i + 1))
 	}
 	e, _ := exporter(t, registry, prom.Options{})
 	assert.ElementsMatch(t, []string{
-		`x_a_b 3`, // the first in the order of the alphabet
+		`x_a_b 3`, // the first in alphabetical order
 		`x_a_b{statistic="x.a.b"} 1`,
 		`x_a_b{statistic="x.a_b"} 2`,
 		`ratelimit_service_rate_limit_over_limit{domain="d",key1="a",statistic="ratelimit.service.rate_limit.d.a.over_limit"} 4`,
@@ -37,14 +37,14 @@ func TestNamesThatLookAlikeStayApart(t *testing.T) {
 		`ratelimit_service_rate_limit_near_limit{domain="d",key1="a�"} 7`,
 		`ratelimit_service_rate_limit_near_limit{domain="d",key1="a�",statistic="\"ratelimit.service.rate_limit.d.a\\xff\\xff\\xff.near_limit\""} 8`,
 	}, samples(t, e))
-	// Whoever has a series keeps it.
+	// A series that is in use is not reassigned.
 	registry.Counter("x.a+b").Add(9)
 	lines := samples(t, e)
 	assert.Contains(t, lines, `x_a_b 3`)
 	assert.Contains(t, lines, `x_a_b{statistic="x.a+b"} 9`)
 }
 
-// The label that tells statistics apart may be in use for something else.
+// The label that distinguishes statistics may be in use for something else.
 func TestLabelNamedStatistic(t *testing.T) {
 	registry := stats.New(nil)
 	registry.Counter("x.a").Add(1)
@@ -60,16 +60,16 @@ func TestLabelNamedStatistic(t *testing.T) {
 	assert.Empty(t, log.String())
 }
 
-func TestKindsThatClashStayApart(t *testing.T) {
+func TestClashingKindsAreDistinct(t *testing.T) {
 	registry := stats.New(nil)
 	registry.Counter("a.b").Add(1)
 	registry.Gauge("a-b").Set(2)
 	registry.Gauge("a.b").Set(3)
-	registry.Gauge("ratelimit.service.config.load.error").Set(4) // not the specification's counter
+	registry.Gauge("ratelimit.service.config.load.error").Set(4) // not the counter of the built-in mapping
 	e, log := exporter(t, registry, prom.Options{})
 	registry.Timer("t.x").Record(time.Second)
 	registry.Counter("t.x.sum").Add(5)
-	registry.Counter("ratelimit.service.response.time.seconds.bucket").Add(6) // as the histogram's lines
+	registry.Counter("ratelimit.service.response.time.seconds.bucket").Add(6) // as lines of the histogram
 	lines := samples(t, e)
 	for _, want := range []string{
 		`a_b_counter 1`, `a_b 2`, `a_b{statistic="a.b"} 3`, `ratelimit_service_config_load_error_gauge 4`,
@@ -82,8 +82,8 @@ func TestKindsThatClashStayApart(t *testing.T) {
 	assert.Empty(t, log.String())
 }
 
-// A metric of the runtime is never mixed with a statistic.
-func TestNamesOfTheRuntimeAreTaken(t *testing.T) {
+// Metrics of the runtime are not mixed with statistics.
+func TestRuntimeNamesAreReserved(t *testing.T) {
 	registry := stats.New(nil)
 	registry.Gauge("go.goroutines").Set(1_000_000)
 	e, err := prom.New(registry, nil)
@@ -95,8 +95,8 @@ func TestNamesOfTheRuntimeAreTaken(t *testing.T) {
 	assert.Contains(t, body, "\nprocess_resident_memory_bytes ")
 }
 
-// What the registry forgets is forgotten here, and its name is free for others.
-func TestForgottenStatisticsGo(t *testing.T) {
+// The exporter forgets what the registry forgets, and its series can be reused.
+func TestForgottenStatisticsAreRemoved(t *testing.T) {
 	now := time.Unix(0, 0)
 	registry := stats.New(&stats.Options{Keep: time.Minute, Now: func() time.Time { return now }})
 	e, _ := exporter(t, registry, prom.Options{})
@@ -121,7 +121,7 @@ func TestReadingsAreMonotonic(t *testing.T) {
 	var total uint64
 	registry.Source(func(to stats.Reader) {
 		to.Counter("s.c", total)
-		to.Counter("s.c", total) // told twice
+		to.Counter("s.c", total) // twice in one reading
 		to.Gauge("s.g", 2)
 		to.Gauge("s.g", 2)
 	})
@@ -135,7 +135,7 @@ func TestReadingsAreMonotonic(t *testing.T) {
 	}
 }
 
-// A program with metrics of its own registers the exporter there.
+// The exporter can be registered with a program's own metrics.
 func TestCollector(t *testing.T) {
 	registry := stats.New(nil)
 	registry.Counter("ratelimit.service.config_load_success").Add(1)

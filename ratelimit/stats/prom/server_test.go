@@ -25,7 +25,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
 )
 
-// TestPrometheus has a real server scrape the handler, and asks it.
+// A real server scrapes the handler.
 func TestPrometheus(t *testing.T) {
 	binary := needBinary(t, "prometheus")
 	registry := stats.New(nil)
@@ -41,38 +41,38 @@ func TestPrometheus(t *testing.T) {
 	defer target.Close()
 	api := startPrometheus(t, binary, target.Listener.Addr().String())
 
-	assert.Equal(t, "41", ask(t, api, `ratelimit_service_rate_limit_over_limit{domain="api",key1="client_x",key2="path_/",zone="a"}`))
-	assert.Equal(t, "42", ask(t, api, `sum(ratelimit_service_rate_limit_over_limit)`))
-	median, err := strconv.ParseFloat(ask(t, api, `histogram_quantile(0.5, ratelimit_service_response_time_seconds_bucket)`), 64)
+	assert.Equal(t, "41", query(t, api, `ratelimit_service_rate_limit_over_limit{domain="api",key1="client_x",key2="path_/",zone="a"}`))
+	assert.Equal(t, "42", query(t, api, `sum(ratelimit_service_rate_limit_over_limit)`))
+	median, err := strconv.ParseFloat(query(t, api, `histogram_quantile(0.5, ratelimit_service_response_time_seconds_bucket)`), 64)
 	require.NoError(t, err)
-	assert.InDelta(t, 75e-6, median, 1e-9, "half way into the bucket from 50 to 100 microseconds")
-	assert.Equal(t, "100", ask(t, api, `ratelimit_service_response_time_seconds_bucket{le="0.005"}`))
-	assert.Equal(t, "1", ask(t, api, `up == 1`)) // a busy machine may miss a scrape and then not the next
+	assert.InDelta(t, 75e-6, median, 1e-9, "halfway into the bucket from 50 to 100 microseconds")
+	assert.Equal(t, "100", query(t, api, `ratelimit_service_response_time_seconds_bucket{le="0.005"}`))
+	assert.Equal(t, "1", query(t, api, `up == 1`)) // a busy machine may miss a scrape and then not the next
 }
 
-// journal is a log that is read while it is written.
-type journal struct {
+// logBuffer is a log that can be read while it is written.
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (j *journal) Write(p []byte) (int, error) {
+func (j *logBuffer) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.b.Write(p)
 }
 
-func (j *journal) String() string {
+func (j *logBuffer) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.b.String()
 }
 
-// listening is the line of the server's log that says which free port it has taken.
+// listening matches the line of the server's log that contains its port.
 var listening = regexp.MustCompile(`msg="Listening on".* address=(\S+)`)
 
-// startPrometheus returns the address of a server that scrapes target and is ended
-// with the test.
+// startPrometheus returns the address of a server that scrapes target and ends with the
+// test.
 func startPrometheus(t *testing.T, binary, target string) string {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "prometheus.yml")
@@ -81,7 +81,7 @@ global: {scrape_interval: 200ms, scrape_timeout: 200ms}
 scrape_configs:
 - {job_name: ratelimit, scrape_interval: 1s, scrape_timeout: 1s, static_configs: [{targets: [%q]}]}
 `, target), 0o600))
-	log := &journal{}
+	log := &logBuffer{}
 	server := exec.Command(binary, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:0")
 	server.Stdout, server.Stderr = log, log
 	require.NoError(t, server.Start())
@@ -98,12 +98,12 @@ scrape_configs:
 	require.Eventually(t, func() bool {
 		found = listening.FindStringSubmatch(log.String())
 		return found != nil
-	}, 60*time.Second, 20*time.Millisecond, "the server does not say where it listens")
+	}, 60*time.Second, 20*time.Millisecond, "the server does not log its address")
 	return "http://" + found[1]
 }
 
-// ask waits until a query has a result of one series, and is its value.
-func ask(t *testing.T, api, query string) (value string) {
+// query waits until a query has a result of one series, and returns its value.
+func query(t *testing.T, api, query string) (value string) {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	require.Eventually(t, func() bool {
 		response, err := client.Get(api + "/api/v1/query?query=" + url.QueryEscape(query))
@@ -111,22 +111,22 @@ func ask(t *testing.T, api, query string) (value string) {
 			return false
 		}
 		defer response.Body.Close()
-		var answer struct {
+		var reply struct {
 			Data struct {
 				Result []struct{ Value [2]any }
 			}
 		}
-		if json.NewDecoder(response.Body).Decode(&answer) != nil || len(answer.Data.Result) != 1 {
+		if json.NewDecoder(response.Body).Decode(&reply) != nil || len(reply.Data.Result) != 1 {
 			return false
 		}
-		value = fmt.Sprint(answer.Data.Result[0].Value[1])
+		value = fmt.Sprint(reply.Data.Result[0].Value[1])
 		return value != "NaN"
 	}, 60*time.Second, 50*time.Millisecond, query)
 	return value
 }
 
-// TestPromtool has the scrape checked by the server's own tool. It may object to names
-// of counters without "_total", which are as specified, and to nothing else.
+// The server's own tool may object only to names of counters without "_total", which
+// are those of the reference service.
 func TestPromtool(t *testing.T) {
 	binary := needBinary(t, "promtool")
 	registry := stats.New(nil)
@@ -144,7 +144,7 @@ func TestPromtool(t *testing.T) {
 	check := exec.Command(binary, "check", "metrics")
 	check.Stdin = strings.NewReader(text(t, e))
 	out, err := check.CombinedOutput()
-	const lint = 3 // its exit status for objections
+	const lint = 3 // its exit status if it objects
 	if exit := (*exec.ExitError)(nil); err != nil {
 		require.ErrorAs(t, err, &exit, "%s", out)
 		require.Equal(t, lint, exit.ExitCode(), "%s", out)

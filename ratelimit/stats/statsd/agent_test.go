@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
 
-// rateLimit is the kind of mogrifier that the reference service's documentation has.
+// rateLimit is the mogrifier of the reference service's documentation.
 func rateLimit() statsd.Mogrifier {
 	return statsd.Mogrifier{
 		Name:    "TAG",
@@ -56,7 +56,7 @@ func decode(t testing.TB, line string) metric {
 	return h
 }
 
-// agentLines are the lines that an agent gets from a registry in one flush.
+// agentLines returns the lines that an agent receives in one flush.
 func agentLines(t testing.TB, r *stats.Registry, opts *statsd.Options, fill func()) []string {
 	t.Helper()
 	l, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -97,7 +97,7 @@ func TestMogrifiers(t *testing.T) {
 		want       string
 	}{
 		{
-			"the reference's", "ratelimit.service.rate_limit.mongo_cps.database_users.within_limit",
+			"the reference service's", "ratelimit.service.rate_limit.mongo_cps.database_users.within_limit",
 			[]statsd.Mogrifier{rateLimit()},
 			nil,
 			"ratelimit.service.rate_limit.within_limit:1|c|#domain:mongo_cps,descriptor:database_users",
@@ -111,18 +111,18 @@ func TestMogrifiers(t *testing.T) {
 		{"no match", "ratelimit.service.config_load_success", []statsd.Mogrifier{rateLimit()}, nil, "ratelimit.service.config_load_success:1|c"},
 		{"none", "a.b", nil, nil, "a.b:1|c"},
 		{
-			"tags of the name and of all", "ratelimit.service.rate_limit.d.k.total_hits.__code=x",
+			"tags of the name and of the sink", "ratelimit.service.rate_limit.d.k.total_hits.__code=x",
 			[]statsd.Mogrifier{rateLimit()},
 			[]stats.Tag{{Name: "zone", Value: "eu.1"}, {Name: "code", Value: "y"}},
 			"ratelimit.service.rate_limit.total_hits:1|c|#code:x,zone:eu_1,domain:d,descriptor:k",
 		},
-		{"the first that matches", "a.b", []statsd.Mogrifier{first("^x", "no"), first("^a", "one"), first("b$", "two")}, nil, "one:1|c"},
+		{"the first match applies", "a.b", []statsd.Mogrifier{first("^x", "no"), first("^a", "one"), first("b$", "two")}, nil, "one:1|c"},
 		{"part of the name", "a.b.c", []statsd.Mogrifier{first(`\.(b)\.`, "$1")}, nil, "b:1|c"},
-		{"all of the match", "a.b.c", []statsd.Mogrifier{first(`b.`, "x$0", "name:$0")}, nil, "xb.:1|c|#name:b."},
-		{"a group that took no part", "a", []statsd.Mogrifier{first(`a(b)?`, "m$1", "t:$1")}, nil, "m:1|c|#t:"},
-		{"mapped to nothing", "a", []statsd.Mogrifier{first(`a(b)?`, "$1", "t:x")}, nil, "a:1|c"},
-		{"a dollar alone", "a", []statsd.Mogrifier{first(`a`, "$m$")}, nil, "$m$:1|c"},
-		{"many digits", "a", []statsd.Mogrifier{first(`(a)`, "m$01")}, nil, "ma:1|c"},
+		{"the whole match", "a.b.c", []statsd.Mogrifier{first(`b.`, "x$0", "name:$0")}, nil, "xb.:1|c|#name:b."},
+		{"a group without a match", "a", []statsd.Mogrifier{first(`a(b)?`, "m$1", "t:$1")}, nil, "m:1|c|#t:"},
+		{"mapped to an empty name", "a", []statsd.Mogrifier{first(`a(b)?`, "$1", "t:x")}, nil, "a:1|c"},
+		{"a literal dollar", "a", []statsd.Mogrifier{first(`a`, "$m$")}, nil, "$m$:1|c"},
+		{"leading zeros", "a", []statsd.Mogrifier{first(`(a)`, "m$01")}, nil, "ma:1|c"},
 		{"commas and bars in a value", "k_a,evil:tag|x.hits", []statsd.Mogrifier{first(`^k_(.*)\.hits$`, "hits", "k:$1")}, nil, "hits:1|c|#k:a_evil_tag_x"},
 		{"lines in a template", "a", []statsd.Mogrifier{first(`a`, "m\n:1|c", "t:\nx:1|c,y")}, nil, "m__1_c:1|c|#t:_x:1_c_y"},
 	} {

@@ -22,8 +22,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
 
-// program finds the statsd daemon: its stats.js, and what runs it. Without them the
-// test is skipped, or fails if ASHLAR_REQUIRE_SERVICES is 1.
+// program finds the statsd daemon, stats.js, and node. Without them the test is skipped,
+// or fails if ASHLAR_REQUIRE_SERVICES is 1.
 func program(t *testing.T) (node, script string) {
 	t.Helper()
 	missing := func(what string, args ...any) {
@@ -48,7 +48,7 @@ func program(t *testing.T) (node, script string) {
 		}
 		dir = filepath.Dir(path)
 	}
-	for _, d := range []string{dir, filepath.Dir(dir)} { // the command may lie in the package's bin
+	for _, d := range []string{dir, filepath.Dir(dir)} { // the command may be in the directory bin
 		if script = filepath.Join(d, "stats.js"); exists(script) {
 			return node, script
 		}
@@ -62,7 +62,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// recorder is a backend of the daemon that prints what each of its flushes has.
+// recorder is a backend of the daemon that prints each of its flushes.
 const recorder = `exports.init = function (started, config, events) {
   events.on('flush', function (time, m) {
     console.log('FLUSH ' + JSON.stringify({Counters: m.counters, Timers: m.timers, TimerData: m.timer_data}));
@@ -80,19 +80,18 @@ type daemon struct {
 	log     strings.Builder
 }
 
-// flushed is what recorder prints.
+// flushed is a line of the recorder.
 type flushed struct {
 	Counters  map[string]float64
 	Timers    map[string][]float64
 	TimerData map[string]struct{ Count float64 }
 }
 
-// startDaemon starts one on a free port, or on that of addr if it is not empty. Every
-// is how often it flushes.
+// startDaemon starts a daemon that flushes at an interval, at addr or on a free port.
 func startDaemon(t *testing.T, addr string, every time.Duration) *daemon {
 	t.Helper()
 	node, script := program(t)
-	for range 10 { // another process may take a free port before the daemon does
+	for range 10 { // another process may use a free port before the daemon does
 		d := &daemon{addr: addr, mgmt: freePort(t)}
 		if d.addr == "" {
 			d.addr = freePort(t)
@@ -107,7 +106,7 @@ func startDaemon(t *testing.T, addr string, every time.Duration) *daemon {
 	return nil
 }
 
-// freePort is an address that TCP and UDP can have, on a host of its own.
+// freePort returns an address that is free for TCP and UDP.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 100 {
@@ -167,7 +166,7 @@ func (d *daemon) start(t *testing.T, node, script string, every time.Duration) b
 	return false
 }
 
-// listens waits until the daemon answers, or has ended.
+// listens waits until the daemon accepts connections, or has ended.
 func (d *daemon) listens(ended <-chan struct{}) bool {
 	for {
 		tcp, err := net.Dial("tcp", d.addr)
@@ -209,8 +208,8 @@ func (d *daemon) text() string {
 	return d.log.String()
 }
 
-// calls is how many calls the daemon has counted for a timer in all its flushes, and
-// by how many lines.
+// calls returns how many calls the daemon has counted for a timer in all flushes, and
+// in how many lines.
 func (d *daemon) calls(name string) (calls float64, lines int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -221,7 +220,7 @@ func (d *daemon) calls(name string) (calls float64, lines int) {
 	return calls, lines
 }
 
-// counted is the sum of a counter in all the daemon's flushes.
+// counted returns the sum of a counter in all flushes of the daemon.
 func (d *daemon) counted(name string) (sum float64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -231,13 +230,13 @@ func (d *daemon) counted(name string) (sum float64) {
 	return sum
 }
 
-// ask puts a question to the management interface.
-func (d *daemon) ask(t *testing.T, question string) string {
+// query sends a command to the management interface.
+func (d *daemon) query(t *testing.T, command string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", d.mgmt)
 	require.NoError(t, err)
 	defer c.Close()
-	_, err = io.WriteString(c, question)
+	_, err = io.WriteString(c, command)
 	require.NoError(t, err)
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(timeout)))
 	var all strings.Builder
@@ -250,14 +249,14 @@ func (d *daemon) ask(t *testing.T, question string) string {
 	return all.String()
 }
 
-// An answer is an object as node prints it: "name: 1," or "'name.x': 1" each.
+// number matches an entry of an object as node prints it, "name: 1" or "'name.x': 1".
 var number = regexp.MustCompile(`'?([\w.=;-]+)'?: (-?[\d.]+)`)
 
-// numbers asks for all counters or gauges. What the daemon counts itself is left out.
-func (d *daemon) numbers(t *testing.T, question string) map[string]float64 {
+// numbers returns all counters or gauges, except the daemon's own.
+func (d *daemon) numbers(t *testing.T, command string) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
-	for _, m := range number.FindAllStringSubmatch(d.ask(t, question), -1) {
+	for _, m := range number.FindAllStringSubmatch(d.query(t, command), -1) {
 		n, err := strconv.ParseFloat(m[2], 64)
 		require.NoError(t, err)
 		if !strings.HasPrefix(m[1], "statsd.") {
@@ -267,20 +266,20 @@ func (d *daemon) numbers(t *testing.T, question string) map[string]float64 {
 	return all
 }
 
-func (d *daemon) becomes(t *testing.T, question string, want map[string]float64) {
+func (d *daemon) becomes(t *testing.T, command string, want map[string]float64) {
 	t.Helper()
 	var got map[string]float64
 	for end := time.Now().Add(timeout); time.Now().Before(end); {
-		got = d.numbers(t, question)
+		got = d.numbers(t, command)
 		if fmt.Sprint(got) == fmt.Sprint(want) {
 			return
 		}
 		<-time.After(10 * time.Millisecond)
 	}
-	require.Equal(t, want, got, question)
+	require.Equal(t, want, got, command)
 }
 
-const never = time.Hour // between flushes of the daemon, which reset its counters
+const never = time.Hour // flushes of the daemon reset its counters
 
 func TestDaemonCountsWhatWasCounted(t *testing.T) {
 	for _, network := range []string{"tcp", "udp"} {
@@ -309,15 +308,15 @@ func TestDaemonCountsWhatWasCounted(t *testing.T) {
 			d.becomes(t, "gauges", map[string]float64{"ratelimit.redis_pool.cx_active.__zone=a": 999})
 			want := "{ 't.__zone=a': [ 0 1 2 3 4 5 6 7 8 9 ] }"
 			eventually(t, func() bool {
-				answer := strings.Join(strings.Fields(strings.ReplaceAll(d.ask(t, "timers"), ",", " ")), " ")
-				return strings.HasPrefix(answer, want)
+				reply := strings.Join(strings.Fields(strings.ReplaceAll(d.query(t, "timers"), ",", " ")), " ")
+				return strings.HasPrefix(reply, want)
 			}, "the timers are not %s", want)
 			require.NotContains(t, d.text(), "Bad line")
 		})
 	}
 }
 
-// A sample of the calls still has the right count when the daemon has done its sums.
+// The daemon computes the right count from a sample of the calls.
 func TestDaemonCountsSampledCalls(t *testing.T) {
 	d := startDaemon(t, "", 200*time.Millisecond)
 	r := stats.New(nil)
@@ -341,9 +340,8 @@ func TestDaemonCountsSampledCalls(t *testing.T) {
 	require.NotContains(t, d.text(), "Bad line")
 }
 
-// The daemon is killed, and a new one is started: what was counted meanwhile is sent,
-// and nothing twice.
-func TestDaemonIsKilledAndStartedAgain(t *testing.T) {
+// What was counted while the daemon was down is sent to its successor, once.
+func TestDaemonIsRestarted(t *testing.T) {
 	first := startDaemon(t, "", never)
 	r := stats.New(nil)
 	var log logBuffer
@@ -352,7 +350,7 @@ func TestDaemonIsKilledAndStartedAgain(t *testing.T) {
 	r.Counter("b").Add(7)
 	first.becomes(t, "counters", map[string]float64{"a": 100, "b": 7})
 	first.kill()
-	eventually(t, func() bool { return strings.Contains(log.String(), "cannot be sent") }, "the end of the daemon was not noticed")
+	eventually(t, func() bool { return strings.Contains(log.String(), "cannot be sent") }, "the failure was not noticed")
 	for range 50 {
 		r.Counter("a").Add(1)
 		r.Counter("c").Add(2)
@@ -366,8 +364,8 @@ func TestDaemonIsKilledAndStartedAgain(t *testing.T) {
 	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
 }
 
-// The daemon takes tags as agents do, and writes them after the name.
-func TestDaemonUnderstandsAgentLines(t *testing.T) {
+// The daemon accepts tags in the form of agents, and appends them to the name.
+func TestDaemonAcceptsAgentLines(t *testing.T) {
 	d := startDaemon(t, "", 100*time.Millisecond)
 	r := stats.New(nil)
 	s, err := statsd.NewAgent(r, d.addr, &statsd.Options{

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
 
-// An agent knows tags, so parts of a name become some, and one metric is all limits.
+// Parts of the names become tags, so that one metric covers all limits.
 func ExampleNewAgent() {
 	agent, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -39,7 +39,7 @@ func ExampleNewAgent() {
 	}
 
 	packet := make([]byte, 1500)
-	for range 2 { // an empty line, to see whether anybody listens, and the flush
+	for range 2 { // the empty line that tests the port, and the flush
 		n, _, err := agent.ReadFrom(packet)
 		if err != nil {
 			log.Fatal(err)

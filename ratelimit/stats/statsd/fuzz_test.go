@@ -12,8 +12,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
 
-// FuzzNames: whatever a statistic, a tag and a template are called, a statistic gives
-// one line in each form, and that line is of one statistic.
+// FuzzNames checks that a statistic has exactly one line in each format, for any name,
+// tag and template.
 func FuzzNames(f *testing.F) {
 	for _, name := range []string{
 		"a.b", "a\nb:1|c", "a.__k=v", "a.__k=v.__", "a.__k=v\n", ".__=", "a,b|#x:y", "a|@0.1", "\xff\x00", "ratelimit.service.rate_limit.d.k_v.total_hits.__c=d",
@@ -38,7 +38,7 @@ func FuzzNames(f *testing.F) {
 		flushOnce(t, newWriter(t, r, &out, &statsd.Options{Tags: tags, Log: discard()}))
 		all := parse(t, out.String())
 		if name == "" || len(all) == 1 && len(name)+len(tag)+len(value) > 1000 {
-			return // nothing, or too long, to be sent
+			return // empty or too long
 		}
 		require.Len(t, all, 2, "a line, and the end")
 		require.Equal(t, "7.000000", all[0].JSON.Value)
@@ -46,7 +46,7 @@ func FuzzNames(f *testing.F) {
 		oneLine(t, statsd.PlainLine(name, tags))
 		line := statsd.AgentLine(name, tags, mogrifiers)
 		if line == "" {
-			require.Greater(t, len(metric)+len(template), 0, "without a mogrifier it is as long as the plain line")
+			require.Greater(t, len(metric)+len(template), 0, "without a mogrifier the line is as long as the plain one")
 			return
 		}
 		oneLine(t, line)
@@ -56,8 +56,7 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// oneLine requires "<name>:7|c" with a line end, and in it nothing that a daemon would
-// take for more.
+// oneLine requires a terminated line "<name>:7|c" that a daemon cannot read as several.
 func oneLine(t *testing.T, line string) {
 	t.Helper()
 	require.True(t, strings.HasSuffix(line, "\n"), "%q", line)

@@ -34,7 +34,7 @@ func timerLines(t *testing.T, text, name string) (values []uint64, calls float64
 
 func TestTimersAreInWholeMilliseconds(t *testing.T) {
 	r := stats.New(nil)
-	early := r.Timer("early") // before there is a sink
+	early := r.Timer("early") // before the sink exists
 	early.Record(time.Second)
 	var out bytes.Buffer
 	s := newWriter(t, r, &out, nil)

@@ -136,7 +136,7 @@ var errDisk = errors.New("no space left on device")
 type flakyWriter struct {
 	random *rand.Rand
 	whole  []string     // the accepted whole lines
-	fails  atomic.Int64 // how often it may still fail
+	fails  atomic.Int64 // the failures that remain
 }
 
 func (f *flakyWriter) Write(p []byte) (int, error) {

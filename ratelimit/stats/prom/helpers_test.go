@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// exporter is one without metrics of the runtime, and what it logs.
+// exporter returns an exporter without metrics of the runtime, and its log.
 func exporter(t require.TestingT, registry *stats.Registry, opts prom.Options) (*prom.Exporter, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	opts.NoRuntimeMetrics = true
@@ -47,7 +47,7 @@ func get(e *prom.Exporter, header ...string) *httptest.ResponseRecorder {
 	return w
 }
 
-// text is a scrape.
+// text returns a scrape.
 func text(t require.TestingT, e *prom.Exporter) string {
 	w := get(e)
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
@@ -56,7 +56,7 @@ func text(t require.TestingT, e *prom.Exporter) string {
 	return string(body)
 }
 
-// parsed is a scrape that has been read with the strictness of a scraping server.
+// parsed returns a scrape that was parsed as strictly as a server does.
 func parsed(t require.TestingT, e *prom.Exporter) map[string]*dto.MetricFamily {
 	body := text(t, e)
 	p := expfmt.NewTextParser(model.LegacyValidation)
@@ -65,7 +65,7 @@ func parsed(t require.TestingT, e *prom.Exporter) map[string]*dto.MetricFamily {
 	return families
 }
 
-// samples are the lines of a scrape without comments and without our own counter.
+// samples returns the lines of a scrape without comments and the exporter's counter.
 func samples(t require.TestingT, e *prom.Exporter) []string {
 	var lines []string
 	for line := range strings.Lines(text(t, e)) {
@@ -76,7 +76,7 @@ func samples(t require.TestingT, e *prom.Exporter) []string {
 	return lines
 }
 
-// ofKind are the counters, or else the gauges, of a scrape, as "name{label=value,...}".
+// ofKind returns the counters or gauges of a scrape by "name{label=value,...}".
 func ofKind(families map[string]*dto.MetricFamily, kind dto.MetricType) map[string]float64 {
 	all := make(map[string]float64)
 	for name, f := range families {
@@ -102,8 +102,8 @@ func labels(m *dto.Metric) string {
 	return "{" + strings.TrimPrefix(b.String(), ",") + "}"
 }
 
-// needBinary is the path of a program, without which the test is skipped, or fails
-// where all services are required.
+// needBinary returns the path of a program. Without it the test is skipped, or fails if
+// ASHLAR_REQUIRE_SERVICES is 1.
 func needBinary(t *testing.T, name string) string {
 	for _, dir := range strings.Split(os.Getenv("PATH"), ":") {
 		if info, err := os.Stat(dir + "/" + name); err == nil && info.Mode()&0o111 != 0 {
@@ -117,7 +117,7 @@ func needBinary(t *testing.T, name string) string {
 	return ""
 }
 
-// rules are of one domain, with a limit for each key.
+// rules returns the rules of one domain, with a limit for each key.
 func rules(t require.TestingT, domain string, keys ...string) *ratelimit.Ruleset {
 	d := ratelimit.Domain{Name: domain}
 	for _, key := range keys {

@@ -58,7 +58,7 @@ mappings:
 		"ratelimit.redis_pool.cx_active":                                       3,
 		"ratelimit.kilo":                                                       4,
 		"secret.a":                                                             5,
-		"ratelimit_server.M.total_requests":                                    6, // the built-in mapping is gone
+		"ratelimit_server.M.total_requests":                                    6, // without the built-in mapping
 		"ratelimit.service.rate_limit.d.over_limit":                            7,
 		"ratelimit.service.rate_limit.d.a_" + strings.Repeat("x", 3) + ".near": 8,
 	} {
@@ -86,7 +86,7 @@ mappings:
 	assert.NotContains(t, log.String(), "left out")
 }
 
-// What a file makes one series is added up, and stays so when a part of it goes.
+// Statistics that a file maps to one series are added up, also when one is forgotten.
 func TestSharedSeries(t *testing.T) {
 	registry := stats.New(nil)
 	a := uint64(5)
@@ -113,14 +113,14 @@ mappings:
 	}
 	assert.ElementsMatch(t, want, samples(t, e))
 	a = 0
-	assert.ElementsMatch(t, want, samples(t, e), "after a part of the sum is gone")
+	assert.ElementsMatch(t, want, samples(t, e), "after one of the statistics was forgotten")
 	registry.Counter("c.b").Add(1)
 	assert.Contains(t, samples(t, e), `sum_c 8`)
 	a = 10
 	assert.Contains(t, samples(t, e), `sum_c 18`)
 }
 
-// One statistic that can't be shown costs nothing but itself.
+// A statistic that cannot be shown does not affect others.
 func TestConflicts(t *testing.T) {
 	registry := stats.New(nil)
 	registry.Counter("a.counter").Add(1)
@@ -144,7 +144,7 @@ mappings:
 	assert.Contains(t, lines, "plain_c_count 1")
 	assert.NotContains(t, strings.Join(lines, "\n"), " 3")
 	assert.Contains(t, text(t, e), "\nratelimit_service_scrape_conflicts 4\n")
-	assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"), "once, and not at each scrape: %s", log)
+	assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"), "logged once, not at each scrape: %s", log)
 	assert.Contains(t, log.String(), `count=4 one=a.gauge error="the metric a, a gauge, would clash with the metric a, a counter"`)
 }
 
@@ -165,17 +165,17 @@ func TestTimeToLive(t *testing.T) {
 	counter.Add(1)
 	assert.Contains(t, samples(t, e), "c_a 2")
 	now = now.Add(50 * time.Second)
-	assert.Equal(t, []string{"c_a 2", "g_a 1"}, samples(t, e), "the timer is silent for too long")
+	assert.Equal(t, []string{"c_a 2", "g_a 1"}, samples(t, e), "the timer has expired")
 	now = now.Add(50 * time.Second)
-	assert.Equal(t, []string{"g_a 1"}, samples(t, e), "a gauge always has something to say")
+	assert.Equal(t, []string{"g_a 1"}, samples(t, e), "a gauge does not expire")
 	counter.Add(1)
 	timer.Record(time.Second)
 	assert.Contains(t, samples(t, e), "c_a 3")
 	assert.Contains(t, samples(t, e), "t_count 2")
 }
 
-// Files for the reference service may use the words of an older format.
-func TestOlderWords(t *testing.T) {
+// Files for the reference service may use keys of an older format.
+func TestOlderKeys(t *testing.T) {
 	registry := stats.New(nil)
 	e, _ := exporter(t, registry, prom.Options{Mapping: []byte(`
 mappings:
@@ -231,7 +231,7 @@ func TestBadMappings(t *testing.T) {
 	require.ErrorContains(t, err, "prom: both a mapping file and a mapping are given")
 }
 
-// A mapping that has no effect must not go unnoticed.
+// A setting that has no effect is logged.
 func TestMillisecondsWithAMapping(t *testing.T) {
 	var log strings.Builder
 	_, err := prom.New(stats.New(nil), &prom.Options{

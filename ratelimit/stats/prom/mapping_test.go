@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
 )
 
-// The rows of the specification's table, and what stands beside it (reference 1.14).
+// The mappings that REFERENCE.md, 5.5 lists, and names that resemble them.
 func TestBuiltinMapping(t *testing.T) {
 	for _, c := range []struct{ statistic, want string }{
 		{"ratelimit.service.rate_limit.d.k_v.near_limit", `ratelimit_service_rate_limit_near_limit{domain="d",key1="k_v"} 7`},
@@ -32,7 +32,7 @@ func TestBuiltinMapping(t *testing.T) {
 		{"ratelimit.service.config_load_success", `ratelimit_service_config_load_success 7`},
 		{"ratelimit.service.config_load_error", `ratelimit_service_config_load_error 7`},
 
-		// Deeper keys get more labels.
+		// Deeper keys have more labels.
 		{"ratelimit.service.rate_limit.d.a.b.c.over_limit", `ratelimit_service_rate_limit_over_limit{domain="d",key1="a",key2="b",key3="c"} 7`},
 		{"ratelimit.service.rate_limit.d.a.b.c.e.over_limit", `ratelimit_service_rate_limit_over_limit{domain="d",key1="a",key2="b",key3="c",key4="e"} 7`},
 		{"ratelimit.service.rate_limit.d.wild_*.over_limit", `ratelimit_service_rate_limit_over_limit{domain="d",key1="wild_*"} 7`},
@@ -66,7 +66,7 @@ func TestGaugesKeepTheirNames(t *testing.T) {
 	assert.Contains(t, text(t, e), "# TYPE ratelimit_redis_pool_cx_active gauge\n")
 }
 
-// Nobody needs ten thousand zeros, but the first error must be seen by rate().
+// Unused limits are omitted, but rate() must see the first error.
 func TestCountersOfLimitsAppearWhenCounted(t *testing.T) {
 	registry := stats.New(nil)
 	registry.Limit("api.client")
@@ -83,7 +83,7 @@ func TestResponseTimes(t *testing.T) {
 	e, _ := exporter(t, registry, prom.Options{})
 	timer := registry.Timer("ratelimit_server.ShouldRateLimit.response_time")
 	timer.Record(80 * time.Microsecond)
-	timer.Record(5 * time.Millisecond) // exactly a boundary
+	timer.Record(5 * time.Millisecond) // equal to a boundary
 	timer.Record(time.Minute)
 	const name = `ratelimit_service_response_time_seconds_bucket{grpc_method="ShouldRateLimit",le=`
 	want := []string{
@@ -96,7 +96,7 @@ func TestResponseTimes(t *testing.T) {
 	assert.Equal(t, want, samples(t, e))
 }
 
-// The name stays, as it does in the reference service, and so do its boundaries.
+// The name and the boundaries are those of the reference service.
 func TestResponseTimesAsMilliseconds(t *testing.T) {
 	registry := stats.New(nil)
 	e, _ := exporter(t, registry, prom.Options{ResponseTimeAsMilliseconds: true})
@@ -131,7 +131,7 @@ func TestTagsAreLabelsOfTheRuntimeToo(t *testing.T) {
 	body := text(t, e)
 	assert.Contains(t, body, "\ngo_goroutines{zone=\"a\"} ")
 	assert.Contains(t, body, `ratelimit_service_scrape_conflicts{version="7",zone="a"} 0`)
-	assert.Equal(t, 1, strings.Count(body, "\ngo_info{"), "has a version of its own")
+	assert.Equal(t, 1, strings.Count(body, "\ngo_info{"), "it has its own label version")
 }
 
 func TestBadTags(t *testing.T) {
