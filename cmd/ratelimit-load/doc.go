@@ -77,7 +77,7 @@
 // Calls are those that were answered with a decision; the rate, the latencies and
 // the CPU per call are about them. Errors are counted by their status code beside
 // them, and as unfinished what was still under way a second after the last call
-// was sent. Latencies have an error of at most 0.8 % (but the maximum is exact).
+// was sent. Latencies are at most 0.2 % too long (but the maximum is exact).
 //
 // The warm-up is not counted, and one call per connection before it, which proves
 // that the service is there. A run ends after -duration or -calls, or with a
