@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -94,20 +93,8 @@ func Translate(found []*ratelimit.Fault, place func(at ratelimit.Place, field st
 	return out
 }
 
-// oneLine makes text of a file fit for a fault: it replaces what is not printable
-// and cuts what is long.
-func oneLine(s string) string {
-	const limit = 1000
-	if len(s) > limit {
-		s = s[:limit] + "..."
-	}
-	return strings.Map(func(c rune) rune {
-		if c == utf8.RuneError || !unicode.IsPrint(c) {
-			return '?'
-		}
-		return c
-	}, s)
-}
+// oneLine makes text of a file fit for a fault.
+func oneLine(s string) string { return printable.Truncate(s, 1000) }
 
 // sortFaults sorts faults by place and drops repetitions, which aliases cause.
 func sortFaults(fs []*Fault) []*Fault {

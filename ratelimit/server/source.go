@@ -150,7 +150,7 @@ func (s *Server) useUpdate(u *xds.Update) error {
 // rejectUpdate logs rejected updates and lost connections. Only the former are errors of
 // the configuration.
 func (s *Server) rejectUpdate(err error) {
-	if _, ok := errors.AsType[*xds.ConnectionError](err); ok {
+	if _, ok := errors.AsType[*xds.RejectedError](err); !ok {
 		s.log.Warn("connection to the configuration server", "err", err)
 		return
 	}

@@ -8,29 +8,33 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
+	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/ashlar-go/ashlar/internal/backoff"
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
-// Client takes configuration from one aggregated discovery server. Make one with
-// New. It holds no connection and needs no Close: all of that belongs to Run.
+// Client reads configuration from one aggregated discovery server. It holds no
+// connection and needs no Close: Run opens and closes its own.
 type Client struct {
 	target string
 	opts   Options
 	node   *corev3.Node
 }
 
-// New returns a client of the server at target, "host:port" or another target of
-// gRPC such as "unix:/run/config.sock" (CONFIG_GRPC_XDS_SERVER_URL). The server is
-// not contacted. The error names everything that is wrong with target and opts, which
-// may be nil.
+// New returns a client of the server at target: "host:port" or another gRPC target such
+// as "unix:/run/config.sock" (CONFIG_GRPC_XDS_SERVER_URL). It does not contact the
+// server or resolve its name. The error names all invalid values of target and opts,
+// which may be nil.
 func New(target string, opts *Options) (*Client, error) {
 	o := opts.withDefaults()
 	if err := errors.Join(checkTarget(target), o.check()); err != nil {
@@ -38,7 +42,14 @@ func New(target string, opts *Options) (*Client, error) {
 	}
 	o.Headers = slices.Clone(o.Headers)
 	o.DialOptions = slices.Clone(o.DialOptions)
-	c := &Client{target: target, opts: o, node: newNode(&o)}
+	c := &Client{target: target, opts: o, node: &corev3.Node{Id: o.NodeID}}
+	if len(o.NodeMetadata) > 0 {
+		fields := make(map[string]*structpb.Value, len(o.NodeMetadata))
+		for name, value := range o.NodeMetadata {
+			fields[name] = structpb.NewStringValue(value)
+		}
+		c.node.Metadata = &structpb.Struct{Fields: fields}
+	}
 	conn, err := c.dial()
 	if err != nil {
 		return nil, fmt.Errorf("xds: server address '%s': %w", target, err)
@@ -46,34 +57,22 @@ func New(target string, opts *Options) (*Client, error) {
 	return c, conn.Close()
 }
 
-// checkTarget refuses what gRPC would take, and then look for at port 443 or under an
-// odd name.
+// checkTarget rejects targets that gRPC accepts but would look up at port 443 or under
+// another name.
 func checkTarget(target string) error {
 	scheme, _, ok := strings.Cut(target, ":")
 	if ok && resolver.Get(scheme) != nil {
 		return nil
 	}
 	host, port, err := net.SplitHostPort(target)
-	number, badPort := strconv.ParseUint(port, 10, 16)
-	if err != nil || host == "" || strings.Contains(host, "/") || badPort != nil || number == 0 {
+	number, portErr := strconv.ParseUint(port, 10, 16)
+	if err != nil || host == "" || strings.Contains(host, "/") || portErr != nil || number == 0 {
 		return fmt.Errorf("server address '%s': must be host:port, such as localhost:18000", target)
 	}
 	return nil
 }
 
-func newNode(o *Options) *corev3.Node {
-	n := &corev3.Node{Id: o.NodeID}
-	if len(o.NodeMetadata) == 0 {
-		return n
-	}
-	n.Metadata = &structpb.Struct{Fields: make(map[string]*structpb.Value, len(o.NodeMetadata))}
-	for name, value := range o.NodeMetadata {
-		n.Metadata.Fields[name] = structpb.NewStringValue(value)
-	}
-	return n
-}
-
-// dial returns a connection that does nothing until a stream is opened on it.
+// dial returns a connection that is opened by its first stream.
 func (c *Client) dial() (*grpc.ClientConn, error) {
 	o := &c.opts
 	transport := insecure.NewCredentials()
@@ -83,27 +82,54 @@ func (c *Client) dial() (*grpc.ClientConn, error) {
 	opts := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(o.MaxMessageBytes)),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: o.ConnectTimeout}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: o.ConnectTimeout}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: o.KeepaliveTime, Timeout: o.KeepaliveTimeout}),
-		// The server's name says where it is, not how to talk to it.
-		grpc.WithDisableServiceConfig(),
+		grpc.WithDisableServiceConfig(), // the name service does not configure the client
 		grpc.WithDisableRetry(),
 	}
 	return grpc.NewClient(c.target, append(opts, o.DialOptions...)...)
 }
 
-// Run follows the server's configuration until ctx ends and all that it started has
-// been wound up.
+// RejectedError is reported when an update was rejected. The previous configuration
+// stays in use.
+type RejectedError struct {
+	Version string // of the update
+	Err     error  // config.Faults, or the error of Run's load
+}
+
+// Error returns the version and the reasons, one per line.
+func (e *RejectedError) Error() string {
+	return fmt.Sprintf("configuration version '%s' rejected: %v", printable.Truncate(e.Version, 100), e.Err)
+}
+
+// Unwrap returns Err.
+func (e *RejectedError) Unwrap() error { return e.Err }
+
+// connectionError is a failure to open a stream, or its end, in one line.
+type connectionError struct {
+	target string
+	err    error
+	wait   time.Duration // until the next attempt
+}
+
+func (e *connectionError) Error() string {
+	return fmt.Sprintf("configuration server %s: %s; next attempt in %v", e.target, printable.Truncate(e.err.Error(), 1000), e.wait)
+}
+
+func (e *connectionError) Unwrap() error { return e.err }
+
+// Run follows the server's configuration until ctx ends. It returns when everything that
+// it started has ended.
 //
-// It calls load with each update, one at a time. When load returns nil the update is
-// in use, and is acknowledged; an error refuses it, and its text goes to the server.
-// An update may be equal to the one before.
+// Run calls load with each update, one at a time. If load returns nil, the update is in
+// use and is acknowledged; an error rejects it and is sent to the server. An update may
+// be equal to the previous one.
 //
-// It calls failed with a *RejectedError for each update that is refused, and a
-// *ConnectionError for each time the stream ended or could not be opened. If failed is
-// nil they are logged.
+// Run calls failed with a [*RejectedError] for each rejected update, and with another
+// error, usually of package grpc/status, each time a stream ended or could not be
+// opened. If failed is nil, the errors are logged.
 //
-// Runs of one client have nothing in common: each begins without a configuration.
+// Calls of Run are independent: each starts without a configuration.
 func (c *Client) Run(ctx context.Context, load func(*Update) error, failed func(error)) {
 	if failed == nil {
 		failed = func(err error) { c.opts.Log.Warn("configuration from the server", "err", err) }
@@ -114,10 +140,67 @@ func (c *Client) Run(ctx context.Context, load func(*Update) error, failed func(
 		if ctx.Err() != nil {
 			return
 		}
-		wait := r.wait()
-		failed(&ConnectionError{Target: c.target, Err: err, Wait: wait})
-		if sleep(ctx, wait) != nil {
+		wait := r.opts.Backoff.schedule(r.firstWait()).Wait(r.failures)
+		r.failures++
+		failed(&connectionError{c.target, err, wait})
+		if backoff.Sleep(ctx, wait) != nil {
 			return
 		}
 	}
+}
+
+// run is the state of one call of Run.
+type run struct {
+	*Client
+	load   func(*Update) error
+	failed func(error)
+
+	reached  bool   // a stream was opened at least once
+	failures int    // since the last useful stream
+	accepted string // version in use, empty for none
+
+	rejections int    // since the last accepted update
+	reported   string // the last rejection that failed was called with
+}
+
+func (r *run) firstWait() time.Duration {
+	if r.reached {
+		return r.opts.Backoff.Initial
+	}
+	return r.opts.RetryInterval
+}
+
+var errConnectTimeout = errors.New("timed out")
+
+// attempt opens a stream and follows it to its end.
+func (r *run) attempt(ctx context.Context) error {
+	conn, err := r.dial()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithCancelCause(withHeaders(ctx, r.opts.Headers))
+	defer cancel(nil)
+	// A deadline would also end the stream, so a timer bounds its opening.
+	timer := time.AfterFunc(r.opts.ConnectTimeout, func() { cancel(errConnectTimeout) })
+	s, err := openStream(ctx, conn, r)
+	timer.Stop()
+	if err != nil {
+		if context.Cause(ctx) == errConnectTimeout {
+			return fmt.Errorf("no connection within %v: %w", r.opts.ConnectTimeout, err)
+		}
+		return err
+	}
+	if !r.reached {
+		r.reached, r.failures = true, 0
+	}
+	r.opts.Log.Info("connected to the configuration server", "server", r.target, "version", r.accepted)
+	opened := time.Now()
+	err = s.follow()
+	// A stream was useful if it had a response and did not end at once, or lasted long.
+	b, lasted := r.opts.Backoff, time.Since(opened)
+	if s.received && lasted >= b.Initial || lasted >= b.Max {
+		r.failures = 0
+	}
+	return err
 }

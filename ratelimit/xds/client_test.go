@@ -3,6 +3,7 @@ package xds_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 
+	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
@@ -76,7 +78,7 @@ func TestAcknowledgementFollowsUse(t *testing.T) {
 	server := newControlPlane(t)
 	server.set("v1", domain("mongo"))
 	addr, _ := server.serve("127.0.0.1:0")
-	client, err := xds.New(addr, nil)
+	client, err := xds.New(addr, &xds.Options{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	loading, loaded := make(chan struct{}), make(chan struct{})
@@ -106,7 +108,7 @@ func TestBadUpdateIsRefusedAndTheNextOneTaken(t *testing.T) {
 	server.acknowledged("v1")
 
 	server.set("v2", domain("mongo", perMinute("user", 5), bad("path")), domain("redis", bad("")))
-	refusal := server.refused()
+	refusal := server.rejected()
 	const faults = `mongo: descriptors[1].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR or DAY
 redis: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR or DAY
 redis: descriptors[0].key: descriptor has empty key`
@@ -114,13 +116,13 @@ redis: descriptors[0].key: descriptor has empty key`
 	require.EqualValues(t, codes.InvalidArgument, refusal.GetErrorDetail().GetCode())
 	require.Equal(t, "v1", refusal.GetVersionInfo(), "the version in use")
 	require.Equal(t, "2", refusal.GetResponseNonce())
-	rejected := failure[*xds.RejectedError](t, r)
+	rejected := rejection(t, r)
 	require.Equal(t, "v2", rejected.Version)
-	require.EqualError(t, rejected, "configuration of version 'v2' is refused: "+faults)
-	var list xds.Faults
+	require.EqualError(t, rejected, "configuration version 'v2' rejected: "+faults)
+	var list config.Faults
 	require.ErrorAs(t, rejected, &list)
 	require.Len(t, list, 3)
-	require.Equal(t, &xds.Fault{Resource: "redis", Path: "descriptors[0].key", Reason: "descriptor has empty key"}, list[2])
+	require.Equal(t, &config.Fault{File: "redis", Path: "descriptors[0].key", Reason: "descriptor has empty key"}, list[2])
 	require.Empty(t, r.updates, "nothing of it is in use")
 
 	server.set("v3", domain("mongo", perMinute("user", 9)))
@@ -136,7 +138,7 @@ func TestRefusalByLoad(t *testing.T) {
 	server := newControlPlane(t)
 	server.set("v1", domain("mongo"))
 	addr, _ := server.serve("127.0.0.1:0")
-	client, err := xds.New(addr, nil)
+	client, err := xds.New(addr, &xds.Options{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	full := errors.New("no room\x00")
@@ -147,7 +149,7 @@ func TestRefusalByLoad(t *testing.T) {
 	})
 	defer wg.Wait()
 	defer cancel()
-	require.Equal(t, "no room\x00", server.refused().GetErrorDetail().GetMessage())
+	require.Equal(t, "no room\x00", server.rejected().GetErrorDetail().GetMessage())
 	require.ErrorIs(t, receive(t, failures, "failure"), full)
 }
 
@@ -180,8 +182,8 @@ func TestDuplicateDomain(t *testing.T) {
 	server.set("v1", one, two)
 	addr, _ := server.serve("127.0.0.1:0")
 	start(t, addr, nil)
-	require.Equal(t, "2: domain: duplicate domain 'mongo' in config file (the other is at 1)",
-		server.refused().GetErrorDetail().GetMessage())
+	require.Equal(t, "2: domain: duplicate domain 'mongo' in config file (the other is at 1: domain)",
+		server.rejected().GetErrorDetail().GetMessage())
 
 	u := start(t, addr, &xds.Options{MergeDomains: true}).update(t)
 	require.Equal(t, 1, u.Ruleset.Len())
@@ -197,7 +199,7 @@ func TestServerRestart(t *testing.T) {
 	r.update(t)
 	server.acknowledged("v1")
 	stop()
-	require.Contains(t, failure[*xds.ConnectionError](t, r).Error(), "configuration server "+addr+": ")
+	require.Contains(t, connectionFailure(t, r).Error(), "configuration server "+addr+": ")
 
 	again := newControlPlane(t)
 	again.set("v2", domain("redis"))
@@ -229,7 +231,7 @@ func TestServerAbsentAtStart(t *testing.T) {
 	addr := address(t)
 	r := start(t, addr, quick())
 	for range 3 {
-		require.Contains(t, failure[*xds.ConnectionError](t, r).Error(), "no such file or directory")
+		require.Contains(t, connectionFailure(t, r).Error(), "no such file or directory")
 	}
 	server := newControlPlane(t)
 	server.set("v1", domain("mongo"))
@@ -263,7 +265,7 @@ func TestContextEnds(t *testing.T) {
 	})
 	t.Run("waiting", func(t *testing.T) {
 		r := start(t, ending, hour)
-		require.Equal(t, time.Hour, failure[*xds.ConnectionError](t, r).Wait)
+		require.Equal(t, time.Hour, waitOf(t, connectionFailure(t, r)))
 		r.stop()
 	})
 	t.Run("streaming", func(t *testing.T) {

@@ -1,6 +1,5 @@
-// Package xds takes rate limit configuration from an aggregated discovery server,
-// the source that CONFIG_TYPE=GRPC_XDS_SOTW selects (specification, "Configuration
-// sources"; reference 1.16).
+// Package xds reads rate limit configuration from an aggregated discovery server, the
+// source that CONFIG_TYPE=GRPC_XDS_SOTW selects (REFERENCE.md, 7.4).
 //
 //	client, err := xds.New("config.internal:18000", &xds.Options{NodeID: "edge"})
 //	if err != nil {
@@ -11,70 +10,65 @@
 //		return nil
 //	}, nil)
 //
-// The client opens one stream, names its node and asks for all resources of type
-// [TypeURL], one of which is one domain. Each response is the whole configuration:
-// what it lacks is gone, and an empty one is a configuration without domains.
+// The client opens one stream, identifies its node and requests all resources of type
+// [TypeURL], each of which is one domain. Each response is the whole configuration: a
+// domain that is missing from it is removed, and an empty response is a configuration
+// without domains.
 //
-// A response is acknowledged when it is in use. One with a fault in it is refused as
-// a whole, with every fault in the error detail, and what was in use stays. Then the
-// conversation goes on.
+// A response is acknowledged when it is in use. A response with a fault is rejected as a
+// whole, with all faults in the error detail. The previous configuration stays in use,
+// and the stream goes on.
 //
-// # What is accepted
+// # Accepted resources
 //
-// The rules are those of configuration files, checked by the same [ratelimit.Compile]
-// and refused in the same words. A fault names the resource and the path of the
-// descriptor in place of file and line:
+// The rules are those of configuration files, validated by the same [ratelimit.Compile]
+// with the same messages. A fault names the resource and the path of the field instead of
+// file and line:
 //
 //	mongo: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR or DAY
 //
 // The released resource type has fewer fields than a file: quota_mode, metadata,
-// value_to_metric, share_threshold and the units week, month and year come from files
-// only. A resource that has fields of a newer type gets a warning that names their
-// numbers, and they are ignored. In the type a number that is missing is 0, so there
-// is no warning about a rule without requests_per_unit.
+// value_to_metric, share_threshold and the units week, month and year are supported in
+// files only. Fields of a newer type are ignored with a warning that names their numbers.
+// A missing number is 0 in the type, so there is no warning about a missing
+// requests_per_unit.
 //
 // # Failures
 //
-// When the stream ends, or can't be opened, the client waits and tries again, for as
-// long as its context lasts. [Backoff] says how long it waits. Each attempt makes a
-// connection of its own, so addresses are looked up and client certificates are asked
-// for again.
+// When the stream ends or can't be opened, the client waits and tries again until its
+// context ends; [Backoff] is the schedule. Each attempt makes a new connection, so that
+// addresses are resolved and client certificates are read again.
 //
-// A server from which nothing comes is asked for a sign of life, see
-// Options.KeepaliveTime. A message over Options.MaxMessageBytes breaks the stream like
-// any other failure; the error names the setting.
+// A silent server is pinged, see [Options].KeepaliveTime. A response longer than
+// [Options].MaxMessageBytes ends the stream like any other failure; the error names the
+// setting.
 //
 // # Design notes
 //
-// The stream loop is our own. The client of the control plane's library is as long,
-// but it hides the response's version and type, forgets the last version when the
-// stream breaks, and sends a refusal without a code.
+// The stream loop is our own. The client of the control plane library is not shorter, and
+// it hides the version and type of responses, forgets the last version when the stream
+// ends, and sends rejections without a code.
 //
-// The first request of a new stream has the version that was accepted last, and no
-// nonce, as the protocol wants it: nonces belong to a stream, versions don't. A server
-// may keep back what the client has. What it does send is put to use even if the
-// version is the same, because a control plane that has been restarted may count from
-// 1 again.
+// The first request of a new stream has the last accepted version and no nonce, as the
+// protocol requires: nonces belong to a stream, versions do not. The server need not send
+// what the client has. What it sends is loaded even if the version is the same, because a
+// restarted control plane may count from 1 again.
 //
-// Some servers answer a refusal at once with what was refused. So the first refusal
-// goes out without delay and those that follow it are held back, 100 ms at first and
-// twice as long each time, up to Backoff.Initial. The same fault is reported once.
+// Some servers respond to a rejection with the rejected update at once. Therefore the
+// first rejection is sent without delay, and further ones after 100 ms, doubled each time
+// up to Backoff.Initial. A repeated rejection is reported once.
 //
-// XDS_CLIENT_BACKOFF_RANDOM_FACTOR is called the multiplier for the next interval, and
-// is 0.5: taken literally, waits would shrink, and in the reference service they stay
-// at the minimum. Here it is what is added: 0.5 makes each wait half as long again.
-// That grows for every factor, and more for a greater one. The backoff library that
-// others use was turned down: its jitter passes the maximum, and its schedule can't be
-// asked without being advanced.
+// XDS_CLIENT_BACKOFF_RANDOM_FACTOR is documented as the multiplier for the next interval,
+// with the default 0.5. Taken literally, waits would shrink; in the reference service they
+// stay at the minimum. Here it is the growth: 0.5 makes each wait half as long again.
 //
-// CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL takes the place of the initial wait
-// until the server has been reached once. A service that starts before its control
-// plane has no rules and refuses every call, so it asks more often than one that has
-// rules to go on with. These waits grow as well.
+// CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL replaces the first wait until the server
+// was reached once: a service without a configuration rejects every call, so it tries more
+// often than one that has a configuration.
 //
-// The resources of a response come in no order. They are sorted by name, like files,
-// so that with merged domains the same configuration always means the same.
+// The resources of a response have no order. They are sorted by name, like files, so that
+// merged domains do not depend on the order of a response.
 //
-// Turned down: an error from Run, which ends only with its context; and state between
-// two calls of it, since the second may be for another engine.
+// Run returns no error, because it ends only with its context. It keeps no state between
+// calls, because the next call may be for another engine.
 package xds

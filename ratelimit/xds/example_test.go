@@ -102,10 +102,3 @@ func ExampleParse() {
 	// mongo: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR or DAY
 	// mongo: descriptors[1].key: descriptor has empty key
 }
-
-func ExampleBackoff() {
-	for failures := range 7 {
-		fmt.Print(xds.Backoff{}.Wait(failures, 0), " ")
-	}
-	// Output: 10s 15s 22.5s 33.75s 50.625s 1m0s 1m0s
-}

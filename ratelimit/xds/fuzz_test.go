@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
@@ -30,7 +31,7 @@ func FuzzParse(f *testing.F) {
 		one := &anypb.Any{TypeUrl: xds.TypeURL, Value: data}
 		u, err := parseSoon(t, one)
 		if err != nil {
-			var faults xds.Faults
+			var faults config.Faults
 			if !errors.As(err, &faults) || len(faults) == 0 {
 				t.Fatalf("the error is %T, want Faults with at least one", err)
 			}
@@ -62,7 +63,7 @@ func parseSoon(t *testing.T, one *anypb.Any) (u *xds.Update, err error) {
 	return nil, nil
 }
 
-func sendable(t *testing.T, faults []*xds.Fault) {
+func sendable(t *testing.T, faults []*config.Fault) {
 	t.Helper()
 	for _, f := range faults {
 		if text := f.Error(); strings.ContainsAny(text, "\n\r\x00") || !utf8.ValidString(text) {

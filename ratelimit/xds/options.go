@@ -2,67 +2,97 @@ package xds
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/ashlar-go/ashlar/internal/backoff"
 )
 
-// Options are the choices of a [Client]. A nil *Options is the zero one.
+// Options configure a [Client]. Nil, like each zero field, means the default.
 type Options struct {
-	// NodeID is how the client calls itself; empty means "default"
-	// (CONFIG_GRPC_XDS_NODE_ID). Servers choose the configuration by it.
+	// NodeID identifies the client, by which servers select the configuration; empty
+	// means "default" (CONFIG_GRPC_XDS_NODE_ID).
 	NodeID string
-	// NodeMetadata is sent along with the id (CONFIG_GRPC_XDS_NODE_METADATA).
+	// NodeMetadata is sent with the id (CONFIG_GRPC_XDS_NODE_METADATA).
 	NodeMetadata map[string]string
 	// Headers are sent when a stream is opened
 	// (CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS). A name may occur several times.
-	// Values get into no log and no error.
+	// Values appear in no log and no error.
 	Headers []Header
 
 	// TLS encrypts the connection; nil means plain text. With Certificates or
-	// GetClientCertificate it is mutual. ServerName is the name to look for in the
-	// server's certificate if it is not the host of the target
+	// GetClientCertificate it is mutual. ServerName is the name that the server's
+	// certificate must have if it is not the host of the target
 	// (CONFIG_GRPC_XDS_SERVER_TLS_SAN). It must not be changed afterwards.
 	TLS *tls.Config
-	// MaxMessageBytes is how long a response may be; 0 means 4 MiB
+	// MaxMessageBytes bounds the length of a response; 0 means 4 MiB
 	// (XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES).
 	MaxMessageBytes int
 
-	// ConnectTimeout bounds one attempt to connect, with its look-up of the name and
-	// its TLS handshake; 0 means 20 s.
+	// ConnectTimeout bounds one attempt to connect, with name resolution and TLS
+	// handshake; 0 means 20 s.
 	ConnectTimeout time.Duration
-	// RetryInterval stands in for Backoff.Initial until the server has been reached
-	// for the first time; 0 means 3 s
-	// (CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL).
+	// RetryInterval replaces Backoff.Initial until the server was reached for the first
+	// time; 0 means 3 s (CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL).
 	RetryInterval time.Duration
-	// Backoff is how long to wait before the next attempt. It begins anew after a
-	// stream that had a response and lasted for Backoff.Initial, or lasted for
-	// Backoff.Max.
+	// Backoff is the schedule of attempts. It starts over after a stream that had a
+	// response and lasted for Backoff.Initial, or that lasted for Backoff.Max.
 	Backoff Backoff
-	// KeepaliveTime is how long the server may be silent before it is asked for a sign
-	// of life; 0 means 5 minutes, and less than 10 s counts as 10 s. Many servers close
-	// connections on which they are asked more often than every 5 minutes.
+	// KeepaliveTime is the time without messages after which the server is pinged; 0
+	// means 5 minutes, and the minimum is 10 s. Many servers close connections with
+	// more frequent pings than every 5 minutes.
 	KeepaliveTime time.Duration
-	// KeepaliveTimeout is how long the sign of life may take before the connection is
-	// given up; 0 means 20 s.
+	// KeepaliveTimeout is how long the response to a ping may take; 0 means 20 s.
 	KeepaliveTimeout time.Duration
 
-	// MergeDomains lets several resources describe one domain (MERGE_DOMAIN_CONFIG).
-	// Their rules then follow each other in the order of the resources' names. By
-	// default the second resource is a fault.
+	// MergeDomains lets several resources describe one domain (MERGE_DOMAIN_CONFIG):
+	// their rules are joined in the order of the resources' names. By default the second
+	// resource is a fault.
 	MergeDomains bool
 
-	// Log is told of connections and of what is ignored; nil means nobody is. What is
-	// reported to Run's failed is not repeated here.
+	// Log receives connections and ignored responses, but not the errors that Run
+	// passes to failed; nil means slog.Default().
 	Log *slog.Logger
-	// DialOptions come after those that follow from the fields above: an interceptor,
+	// DialOptions follow those derived from the fields above, such as an interceptor or
 	// a dialer.
 	DialOptions []grpc.DialOption
+}
+
+// Backoff is the schedule of attempts to reach the server. The wait after the n-th
+// failure in a row, counted from 0, is
+//
+//	min(Max, Initial × (1+Factor)^n)
+type Backoff struct {
+	// Initial is the first wait; 0 means 10 s (XDS_CLIENT_BACKOFF_INITIAL_INTERVAL).
+	Initial time.Duration
+	// Max is the longest wait; 0 means 60 s (XDS_CLIENT_BACKOFF_MAX_INTERVAL).
+	Max time.Duration
+	// Factor is the growth of each wait: with 0.5 it is half as long again as the
+	// previous one, with 1 twice as long. 0 means 0.5
+	// (XDS_CLIENT_BACKOFF_RANDOM_FACTOR).
+	Factor float64
+	// Jitter removes a random part of each wait, up to half of it, so that the clients of
+	// a server do not retry at the same moment (XDS_CLIENT_BACKOFF_JITTER).
+	Jitter bool
+}
+
+func (b Backoff) schedule(initial time.Duration) backoff.Backoff {
+	s := backoff.Backoff{Initial: initial, Max: b.Max, Factor: 1 + b.Factor}
+	if b.Jitter {
+		s.Jitter = 0.5
+	}
+	return s
 }
 
 func (o *Options) withDefaults() Options {
@@ -74,44 +104,98 @@ func (o *Options) withDefaults() Options {
 	r.MaxMessageBytes = cmp.Or(r.MaxMessageBytes, 4<<20)
 	r.ConnectTimeout = cmp.Or(r.ConnectTimeout, 20*time.Second)
 	r.RetryInterval = cmp.Or(r.RetryInterval, 3*time.Second)
-	r.Backoff = r.Backoff.withDefaults()
+	r.Backoff.Initial = cmp.Or(r.Backoff.Initial, 10*time.Second)
+	r.Backoff.Max = cmp.Or(r.Backoff.Max, 60*time.Second)
+	r.Backoff.Factor = cmp.Or(r.Backoff.Factor, 0.5)
 	r.KeepaliveTime = cmp.Or(r.KeepaliveTime, 5*time.Minute)
 	r.KeepaliveTimeout = cmp.Or(r.KeepaliveTimeout, 20*time.Second)
 	if r.Log == nil {
-		r.Log = slog.New(slog.DiscardHandler)
+		r.Log = slog.Default()
 	}
 	return r
 }
 
-// check reports everything that is wrong at once.
+// check reports all invalid options.
 func (o *Options) check() error {
-	errs := []error{
-		notNegative("Options.ConnectTimeout", o.ConnectTimeout),
-		notNegative("Options.RetryInterval", o.RetryInterval),
-		notNegative("Options.KeepaliveTime", o.KeepaliveTime),
-		notNegative("Options.KeepaliveTimeout", o.KeepaliveTimeout),
-		o.Backoff.check(),
+	var errs []error
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"ConnectTimeout", o.ConnectTimeout},
+		{"RetryInterval", o.RetryInterval},
+		{"KeepaliveTime", o.KeepaliveTime},
+		{"KeepaliveTimeout", o.KeepaliveTimeout},
+		{"Backoff.Initial", o.Backoff.Initial},
+		{"Backoff.Max", o.Backoff.Max},
+	} {
+		if d.value < 0 {
+			fault("Options.%s %v: must be above 0, or 0 for the default", d.name, d.value)
+		}
+	}
+	if f := o.Backoff.Factor; math.IsNaN(f) || f < 0 || math.IsInf(f, 1) {
+		fault("Options.Backoff.Factor %v: must be a number above 0, or 0 for the default", f)
 	}
 	if o.MaxMessageBytes < 0 {
-		errs = append(errs, fmt.Errorf("Options.MaxMessageBytes %d: must be above 0, or 0 for 4 MiB", o.MaxMessageBytes))
+		fault("Options.MaxMessageBytes %d: must be above 0, or 0 for 4 MiB", o.MaxMessageBytes)
 	}
 	if !utf8.ValidString(o.NodeID) {
-		errs = append(errs, fmt.Errorf("Options.NodeID %q: must be UTF-8", o.NodeID))
+		fault("Options.NodeID %q: must be UTF-8", o.NodeID)
 	}
 	for name, value := range o.NodeMetadata {
 		if !utf8.ValidString(name) || !utf8.ValidString(value) {
-			errs = append(errs, fmt.Errorf("Options.NodeMetadata %q: name and value must be UTF-8", name))
+			fault("Options.NodeMetadata %q: name and value must be UTF-8", name)
 		}
 	}
-	for i := range o.Headers {
-		errs = append(errs, o.Headers[i].check(i))
+	for i, h := range o.Headers {
+		if reason := h.fault(); reason != "" {
+			fault("Options.Headers[%d] %q: %s", i, h.Name, reason)
+		}
 	}
 	return errors.Join(errs...)
 }
 
-func notNegative(name string, d time.Duration) error {
-	if d < 0 {
-		return fmt.Errorf("%s %v: must be above 0, or 0 for the default", name, d)
+// Header is sent to the server when a stream is opened.
+type Header struct {
+	// Name consists of ASCII letters, digits, "-", "_" and "."; it is sent in lower
+	// case. Names that belong to the transport are rejected.
+	Name string
+	// Value is printable ASCII, or any bytes if Name ends in "-bin".
+	Value string
+}
+
+// String returns the name only, because values are often secrets.
+func (h Header) String() string { return h.Name + ": ***" }
+
+// LogValue returns String.
+func (h Header) LogValue() slog.Value { return slog.StringValue(h.String()) }
+
+// fault returns why a header can't be sent, without its value, or "".
+func (h Header) fault() string {
+	name := strings.ToLower(h.Name)
+	// gRPC sets these itself and drops them from other sources, or HTTP/2 forbids them.
+	reserved := []string{
+		"connection", "content-length", "content-type", "host", "keep-alive",
+		"proxy-connection", "te", "transfer-encoding", "upgrade", "user-agent",
 	}
-	return nil
+	switch {
+	case name == "":
+		return "the name is empty"
+	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "":
+		return "a name consists of ASCII letters, digits, '-', '_' and '.'"
+	case slices.Contains(reserved, name) || strings.HasPrefix(name, "grpc-"):
+		return "the name belongs to the transport: use another"
+	case !strings.HasSuffix(name, "-bin") && strings.ContainsFunc(h.Value, func(c rune) bool { return c < ' ' || c > '~' }):
+		return "the value must be printable ASCII; a name that ends in '-bin' takes any bytes"
+	}
+	return ""
+}
+
+// withHeaders adds headers to the stream that is opened with ctx.
+func withHeaders(ctx context.Context, headers []Header) context.Context {
+	for _, h := range headers {
+		ctx = metadata.AppendToOutgoingContext(ctx, h.Name, h.Value)
+	}
+	return ctx
 }

@@ -63,7 +63,7 @@ Options.Backoff.Factor -0.5: must be a number above 0, or 0 for the default
 Options.MaxMessageBytes -1: must be above 0, or 0 for 4 MiB
 Options.NodeID "\xff": must be UTF-8
 Options.NodeMetadata "zone": name and value must be UTF-8
-Options.Headers[0]: the name is empty
+Options.Headers[0] "": the name is empty
 Options.Headers[1] "x y": a name consists of ASCII letters, digits, '-', '_' and '.'
 Options.Headers[2] "Content-Type": the name belongs to the transport: use another
 Options.Headers[3] "grpc-timeout": the name belongs to the transport: use another
@@ -99,14 +99,14 @@ func TestLog(t *testing.T) {
 
 	opts.Log = slog.New(slog.NewTextHandler(taken, nil))
 	r := start(t, addr, opts)
-	failure[*xds.RejectedError](t, r)
+	rejection(t, r)
 
 	opts.Log = slog.New(slog.NewTextHandler(log, nil))
 	runWithoutFailed(t, addr, opts)
-	require.Eventually(t, func() bool { return contains(log, "mongo: descriptors[0].rate_limit.unit") }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return contains(log, "mongo: descriptors[0].rate_limit.unit") }, timeout, time.Millisecond)
 	stop()
-	require.Eventually(t, func() bool { return contains(log, "next attempt in") }, patience, time.Millisecond)
-	failure[*xds.ConnectionError](t, r)
+	require.Eventually(t, func() bool { return contains(log, "next attempt in") }, timeout, time.Millisecond)
+	connectionFailure(t, r)
 
 	for _, l := range []*lockedBuffer{taken, log} {
 		require.Contains(t, l.String(), "connected to the configuration server")

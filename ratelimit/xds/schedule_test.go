@@ -3,7 +3,7 @@ package xds_test
 import (
 	"context"
 	"errors"
-	"math"
+	"log/slog"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -16,58 +16,10 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
-func TestBackoffGrowsToTheMaximum(t *testing.T) {
-	t.Parallel()
-	seconds := func(s ...float64) (out []time.Duration) {
-		for _, v := range s {
-			out = append(out, time.Duration(v*float64(time.Second)))
-		}
-		return out
-	}
-	for _, c := range []struct {
-		name    string
-		backoff xds.Backoff
-		want    []time.Duration
-	}{
-		{"defaults", xds.Backoff{}, seconds(10, 15, 22.5, 33.75, 50.625, 60, 60)},
-		{"doubling", xds.Backoff{Initial: time.Second, Max: 6 * time.Second, Factor: 1}, seconds(1, 2, 4, 6, 6)},
-		{"slow", xds.Backoff{Initial: time.Second, Factor: 0.25}, seconds(1, 1.25, 1.5625)},
-		{"constant", xds.Backoff{Initial: time.Minute, Max: time.Second}, seconds(1, 1, 1)},
-		{"jitter at its lowest", xds.Backoff{Jitter: true}, seconds(5, 7.5, 11.25)},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			for i, want := range c.want {
-				require.Equal(t, want, c.backoff.Wait(i, 0), "wait %d", i)
-			}
-		})
-	}
-}
-
-func TestBackoffBounds(t *testing.T) {
-	t.Parallel()
-	for _, factor := range []float64{0.01, 0.5, 1, 10, 1e300} {
-		for _, jitter := range []bool{false, true} {
-			b := xds.Backoff{Factor: factor, Jitter: jitter}
-			last := time.Duration(0)
-			for _, n := range []int{-1, 0, 1, 2, 5, 100, 1e6, math.MaxInt} {
-				low, high := b.Wait(n, 0), b.Wait(n, 0.999)
-				require.GreaterOrEqual(t, low, last, "%+v never shrinks", b)
-				require.LessOrEqual(t, high, time.Minute, "%+v is bounded", b)
-				require.GreaterOrEqual(t, high, low)
-				if jitter {
-					require.InDelta(t, high.Seconds()/2, low.Seconds(), 0.1, "half of it is fixed")
-				}
-				last = low
-			}
-			require.Greater(t, last, b.Wait(0, 0), "%+v grows", b)
-		}
-	}
-}
-
 // inPipe makes a client connect to what handle does with the other end of a pipe, in
 // the bubble of a test.
 func inPipe(opts xds.Options, dial func(context.Context) (net.Conn, error)) *xds.Options {
+	opts.Log = slog.New(slog.DiscardHandler)
 	opts.DialOptions = append(opts.DialOptions, grpc.WithContextDialer(
 		func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }))
 	return &opts
@@ -120,9 +72,9 @@ func TestScheduleOfAServerThatIsNotThere(t *testing.T) {
 		var waits []time.Duration
 		bubble(t, opts, &[]*xds.Update{}, func(failures <-chan error) {
 			for range 10 {
-				e := (<-failures).(*xds.ConnectionError)
-				require.ErrorContains(t, e, "nobody there")
-				waits = append(waits, e.Wait.Round(100*time.Millisecond))
+				err := <-failures
+				require.ErrorContains(t, err, "nobody there")
+				waits = append(waits, waitOf(t, err).Round(100*time.Millisecond))
 			}
 		})
 		require.Equal(t, "[3s 4.5s 6.8s 10.1s 15.2s 22.8s 34.2s 51.3s 1m0s 1m0s]", text(waits))
@@ -174,7 +126,7 @@ func TestScheduleOfAServerThatBreaksOff(t *testing.T) {
 		})
 		bubble(t, opts, &[]*xds.Update{}, func(failures <-chan error) {
 			for i, step := range script {
-				require.Equal(t, step.wait, (<-failures).(*xds.ConnectionError).Wait.String(), "attempt %d", i)
+				require.Equal(t, step.wait, waitOf(t, <-failures).String(), "attempt %d", i)
 			}
 		})
 	})
@@ -236,6 +188,27 @@ func TestConnectTimeout(t *testing.T) {
 			err := <-failures
 			require.InDelta(t, 7, time.Since(began).Seconds(), 0.1)
 			require.Regexp(t, "configuration server passthrough:///server: .*; next attempt in 3s", err.Error())
+		})
+	})
+}
+
+// With Jitter, waits are between half of the schedule and all of it.
+func TestScheduleWithJitter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		opts := inPipe(xds.Options{
+			RetryInterval: time.Second,
+			Backoff:       xds.Backoff{Factor: 1, Max: 4 * time.Second, Jitter: true},
+		}, func(context.Context) (net.Conn, error) { return nil, errors.New("nobody there") })
+		bubble(t, opts, &[]*xds.Update{}, func(failures <-chan error) {
+			random := false
+			for _, longest := range []time.Duration{1, 2, 4, 4, 4, 4} {
+				wait := waitOf(t, <-failures)
+				require.LessOrEqual(t, wait, longest*time.Second)
+				require.GreaterOrEqual(t, wait, longest*time.Second/2)
+				random = random || wait != longest*time.Second
+			}
+			require.True(t, random)
 		})
 	})
 }

@@ -1,112 +1,124 @@
 package xds
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/ashlar-go/ashlar/internal/backoff"
 )
 
-// stream is one conversation with the server.
+// stream is one stream of discovery requests and responses.
 type stream struct {
 	*run
-	ads      adsClient
-	answered bool // there was a response
+	ads      discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesClient
+	received bool // there was a response
 }
 
-// follow asks for the configuration and handles responses until the stream ends.
+func openStream(ctx context.Context, conn *grpc.ClientConn, r *run) (*stream, error) {
+	ads, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
+	return &stream{run: r, ads: ads}, err
+}
+
+// follow subscribes to the configuration and handles responses until the stream ends.
 func (s *stream) follow() error {
-	if err := s.send("", nil); err != nil {
-		return err
-	}
-	for {
-		in, err := s.ads.Recv()
-		if err != nil {
-			return err
-		}
-		// A server that leaves the type out can only mean the one it was asked for.
-		// Other types are ignored: to refuse one would be to subscribe to it.
-		if url := in.GetTypeUrl(); url != "" && !isType(url) {
-			s.opts.Log.Warn("a response of a type that was not asked for is ignored", "type", oneLine(url, maxShown))
-			continue
-		}
-		s.answered = true
-		if err := s.handle(in); err != nil {
-			return err
+	err := s.send("", nil)
+	for err == nil {
+		var in *discoveryv3.DiscoveryResponse
+		if in, err = s.ads.Recv(); err == nil {
+			err = s.handle(in)
 		}
 	}
+	if errors.Is(err, io.EOF) {
+		return errors.New("the server ended the stream")
+	}
+	// A server may use ResourceExhausted too, so the message decides.
+	if st := status.Convert(err); st.Code() == codes.ResourceExhausted && strings.Contains(st.Message(), "larger than max") {
+		return fmt.Errorf("a response is longer than %d bytes: raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES (Options.MaxMessageBytes): %w",
+			s.opts.MaxMessageBytes, err)
+	}
+	return err
 }
 
-// handle puts a response to use, or not, and tells the server.
+// handle loads a response and acknowledges or rejects it.
 func (s *stream) handle(in *discoveryv3.DiscoveryResponse) error {
-	err := s.use(in)
-	if err != nil {
-		return s.refuse(in, err)
+	// An empty type can only be the requested one. Other types are ignored: servers take
+	// a rejection as a subscription.
+	if url := in.GetTypeUrl(); url != "" && !isType(url) {
+		s.opts.Log.Warn("response ignored: its type was not requested", "type", fmt.Sprintf("%.100s", url))
+		return nil
 	}
-	s.accepted, s.refusals, s.reported = in.GetVersionInfo(), 0, ""
+	s.received = true
+	u, err := Parse(in.GetResources(), &s.opts)
+	if err == nil {
+		u.Version = in.GetVersionInfo()
+		err = s.load(u)
+	}
+	if err != nil {
+		return s.reject(in, err)
+	}
+	s.accepted, s.rejections, s.reported = in.GetVersionInfo(), 0, ""
 	return s.send(in.GetNonce(), nil)
 }
 
-func (s *stream) use(in *discoveryv3.DiscoveryResponse) error {
-	u, err := Parse(in.GetResources(), &s.opts)
-	if err != nil {
-		return err
-	}
-	u.Version = in.GetVersionInfo()
-	return s.load(u)
-}
-
-// refuse reports a refusal, unless it is the last one again, and sends it.
-func (s *stream) refuse(in *discoveryv3.DiscoveryResponse, err error) error {
+// reject reports a rejection, unless it repeats the last one, and sends it. Some servers
+// respond to a rejection with the same update at once, so all but the first are delayed.
+func (s *stream) reject(in *discoveryv3.DiscoveryResponse, err error) error {
 	rejected := &RejectedError{Version: in.GetVersionInfo(), Err: err}
 	if text := rejected.Error(); text != s.reported {
 		s.reported = text
 		s.failed(rejected)
 	}
-	pause := refusalPause(s.refusals, s.opts.Backoff.Initial)
-	s.refusals++
-	if err := sleep(s.ads.Context(), pause); err != nil {
-		return err
+	if s.rejections > 0 {
+		delays := backoff.Backoff{Initial: 100 * time.Millisecond, Max: s.opts.Backoff.Initial}
+		if err := backoff.Sleep(s.ads.Context(), delays.Wait(s.rejections-1)); err != nil {
+			return err
+		}
 	}
+	s.rejections++
 	return s.send(in.GetNonce(), err)
 }
 
-// refusalPause is how long to hold a refusal back after so many in a row.
-func refusalPause(refusals int, most time.Duration) time.Duration {
-	if refusals == 0 {
-		return 0
-	}
-	const first = 100 * time.Millisecond
-	return min(first<<min(refusals-1, 20), most)
-}
-
-// send asks for whatever comes after the version in use. With a nonce it is the
-// answer to a response: a refusal if there is an error, else an acknowledgement.
-func (s *stream) send(nonce string, refused error) error {
+// send requests what follows the version in use. With the nonce of a response it
+// acknowledges the response, or rejects it for a reason.
+func (s *stream) send(nonce string, reason error) error {
 	out := &discoveryv3.DiscoveryRequest{
 		Node:          s.node,
 		VersionInfo:   s.accepted,
 		TypeUrl:       TypeURL,
 		ResponseNonce: nonce,
 	}
-	if refused != nil {
-		out.ErrorDetail = status.New(codes.InvalidArgument, detail(refused)).Proto()
+	if reason != nil {
+		out.ErrorDetail = status.New(codes.InvalidArgument, detail(reason)).Proto()
 	}
 	err := s.ads.Send(out)
-	if errors.Is(err, io.EOF) {
-		return s.ending()
-	}
-	return err
-}
-
-// ending is why the stream has ended when Send says no more than that it has.
-func (s *stream) ending() error {
-	for {
+	for errors.Is(err, io.EOF) { // the stream has ended: Recv returns the reason
 		if _, err := s.ads.Recv(); err != nil {
 			return err
 		}
 	}
+	return err
+}
+
+// detail returns the text of an error for the server: at most 8 KiB, and the number of
+// omitted lines.
+func detail(err error) string {
+	const limit = 8 << 10
+	text := strings.ToValidUTF8(err.Error(), "?")
+	if len(text) <= limit {
+		return text
+	}
+	shown := text[:limit]
+	if end := strings.LastIndexByte(shown, '\n'); end >= 0 {
+		return fmt.Sprintf("%s\nand %d more", shown[:end], strings.Count(text[end:], "\n"))
+	}
+	return strings.ToValidUTF8(shown, "") + "..."
 }

@@ -2,6 +2,7 @@ package xds_test
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"path/filepath"
 	"strings"
@@ -26,10 +27,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long something that must happen may take on a busy machine.
-const patience = 30 * time.Second
+// timeout bounds waits for what must happen, on a busy machine.
+const timeout = 30 * time.Second
 
-// quick is a client's options for tests in which it has to try again.
+// quick returns options for tests with several attempts.
 func quick() *xds.Options {
 	return &xds.Options{
 		RetryInterval: 5 * time.Millisecond,
@@ -37,19 +38,19 @@ func quick() *xds.Options {
 	}
 }
 
-// receive waits for something that must come.
+// receive waits for a value.
 func receive[T any](t *testing.T, from <-chan T, what string) T {
 	t.Helper()
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(patience):
-		require.FailNow(t, "did not come: "+what)
+	case <-time.After(timeout):
+		require.FailNow(t, "not received: "+what)
 		panic("unreachable")
 	}
 }
 
-// controlPlane is the control plane library's own server with its snapshot cache.
+// controlPlane is the server of the control plane library with its snapshot cache.
 type controlPlane struct {
 	t        *testing.T
 	cache    cache.SnapshotCache
@@ -66,7 +67,7 @@ func newControlPlane(t *testing.T) *controlPlane {
 	}
 }
 
-// set makes configs what the node "default" gets.
+// set sets the configuration of the node "default".
 func (c *controlPlane) set(version string, configs ...*ratelimitv3.RateLimitConfig) {
 	c.setFor("default", version, configs...)
 }
@@ -82,8 +83,8 @@ func (c *controlPlane) setFor(node, version string, configs ...*ratelimitv3.Rate
 	require.NoError(c.t, c.cache.SetSnapshot(context.Background(), node, s))
 }
 
-// serve starts a server on an address and returns its address and what stops it;
-// the end of the test stops it, too.
+// serve starts a server and returns its address and a function that stops it. The end of
+// the test stops it too.
 func (c *controlPlane) serve(addr string, opts ...grpc.ServerOption) (at string, stop func()) {
 	callbacks := server.CallbackFuncs{
 		StreamOpenFunc: func(ctx context.Context, _ int64, _ string) error {
@@ -103,15 +104,15 @@ func (c *controlPlane) serve(addr string, opts ...grpc.ServerOption) (at string,
 	return at, func() { cancel(); stopServer() }
 }
 
-// address is one that nobody else comes to listen on while there is no server, as may
-// happen to a port.
+// address returns a socket path. Unlike a port, no other process can take it while there
+// is no server.
 func address(t *testing.T) string {
 	t.Helper()
 	return "unix:" + filepath.Join(t.TempDir(), "socket")
 }
 
-// serve starts an ADS server. One that was there before may have left the address only
-// just now.
+// serve starts an ADS server. It retries, because a previous server may have released the
+// address just now.
 func serve(t *testing.T, addr string, ads discoveryv3.AggregatedDiscoveryServiceServer, opts ...grpc.ServerOption) (at string, stop func()) {
 	t.Helper()
 	var l net.Listener
@@ -123,7 +124,7 @@ func serve(t *testing.T, addr string, ads discoveryv3.AggregatedDiscoveryService
 		var err error
 		l, err = new(net.ListenConfig).Listen(t.Context(), network, where)
 		return err == nil
-	}, patience, 10*time.Millisecond)
+	}, timeout, 10*time.Millisecond)
 	s := grpc.NewServer(opts...)
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(s, ads)
 	var wg sync.WaitGroup
@@ -136,7 +137,7 @@ func serve(t *testing.T, addr string, ads discoveryv3.AggregatedDiscoveryService
 	return l.Addr().String(), stop
 }
 
-// request waits for the next request of which something holds.
+// request waits for the next request for which is returns true.
 func (c *controlPlane) request(what string, is func(*discoveryv3.DiscoveryRequest) bool) *discoveryv3.DiscoveryRequest {
 	c.t.Helper()
 	for {
@@ -154,13 +155,13 @@ func (c *controlPlane) acknowledged(version string) {
 	})
 }
 
-// refused waits for a refusal.
-func (c *controlPlane) refused() *discoveryv3.DiscoveryRequest {
+// rejected waits for a rejection.
+func (c *controlPlane) rejected() *discoveryv3.DiscoveryRequest {
 	c.t.Helper()
-	return c.request("refusal", func(r *discoveryv3.DiscoveryRequest) bool { return r.GetErrorDetail() != nil })
+	return c.request("rejection", func(r *discoveryv3.DiscoveryRequest) bool { return r.GetErrorDetail() != nil })
 }
 
-// scripted is an ADS server that does what a function says.
+// scripted is an ADS server that runs a function for each stream.
 type scripted struct {
 	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
 	talk func(discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error
@@ -179,7 +180,14 @@ type running struct {
 
 func start(t *testing.T, target string, opts *xds.Options) *running {
 	t.Helper()
-	client, err := xds.New(target, opts)
+	var o xds.Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	client, err := xds.New(target, &o)
 	require.NoError(t, err)
 	r := &running{updates: make(chan *xds.Update, 10_000), failures: make(chan error, 10_000)}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -194,7 +202,7 @@ func start(t *testing.T, target string, opts *xds.Options) *running {
 	return r
 }
 
-// runWithoutFailed runs a client that nobody takes failures from.
+// runWithoutFailed runs a client without a function for failures.
 func runWithoutFailed(t *testing.T, target string, opts *xds.Options) {
 	t.Helper()
 	client, err := xds.New(target, opts)
@@ -211,29 +219,49 @@ func (r *running) update(t *testing.T) *xds.Update {
 	return receive(t, r.updates, "update")
 }
 
-// failure waits for the next failure of one type.
-func failure[E error](t *testing.T, r *running) E {
+// rejection waits for the next rejected update.
+func rejection(t *testing.T, r *running) *xds.RejectedError {
 	t.Helper()
 	for {
-		if err, ok := receive(t, r.failures, "failure").(E); ok {
+		if rejected, ok := receive(t, r.failures, "rejection").(*xds.RejectedError); ok {
+			return rejected
+		}
+	}
+}
+
+// connectionFailure waits for the next failure of a connection.
+func connectionFailure(t *testing.T, r *running) error {
+	t.Helper()
+	for {
+		err := receive(t, r.failures, "connection failure")
+		if _, ok := err.(*xds.RejectedError); !ok {
 			return err
 		}
 	}
 }
 
-// domain is a resource named after its domain.
+// waitOf returns the wait that a connection failure announces.
+func waitOf(t *testing.T, err error) time.Duration {
+	t.Helper()
+	_, text, _ := strings.Cut(err.Error(), "next attempt in ")
+	wait, parseErr := time.ParseDuration(text)
+	require.NoError(t, parseErr, err)
+	return wait
+}
+
+// domain returns a resource with the name of its domain.
 func domain(name string, rules ...*ratelimitv3.RateLimitDescriptor) *ratelimitv3.RateLimitConfig {
 	return &ratelimitv3.RateLimitConfig{Name: name, Domain: name, Descriptors: rules}
 }
 
-// perMinute is a rule for a key.
+// perMinute returns a rule for a key.
 func perMinute(key string, n uint32) *ratelimitv3.RateLimitDescriptor {
 	return &ratelimitv3.RateLimitDescriptor{Key: key, RateLimit: &ratelimitv3.RateLimitPolicy{
 		Unit: ratelimitv3.RateLimitUnit_MINUTE, RequestsPerUnit: n,
 	}}
 }
 
-// bad is a rule with a fault.
+// bad returns a rule with a fault.
 func bad(key string) *ratelimitv3.RateLimitDescriptor {
 	return &ratelimitv3.RateLimitDescriptor{Key: key, RateLimit: &ratelimitv3.RateLimitPolicy{RequestsPerUnit: 1}}
 }

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/ashlar-go/ashlar/internal/certstest"
-	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
 // trusting is a client's TLS configuration.
@@ -58,7 +57,7 @@ func TestTLS(t *testing.T) {
 			}
 			// Of a refused client certificate the first that is seen may be that the
 			// connection broke.
-			for !strings.Contains(failure[*xds.ConnectionError](t, r).Error(), c.want) {
+			for !strings.Contains(connectionFailure(t, r).Error(), c.want) {
 			}
 			require.Empty(t, r.updates)
 		})

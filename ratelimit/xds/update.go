@@ -4,87 +4,241 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/ratelimit/config/ratelimit/v3"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
-// TypeURL is the type of the resources that the client asks for (specification,
-// "Versioning" 2).
+// TypeURL is the type of the resources that the client requests (REFERENCE.md, 7.4).
 const TypeURL = "type.googleapis.com/" + typeName
 
 const typeName = "ratelimit.config.ratelimit.v3.RateLimitConfig"
 
-// Update is the whole configuration, as the server sent it. Nothing in it may be
-// changed.
+// isType reports whether a type URL is that of the resources, with any prefix.
+func isType(url string) bool { return url[strings.LastIndexByte(url, '/')+1:] == typeName }
+
+// Update is the whole configuration that the server sent. It must not be changed.
 type Update struct {
-	// Version is what the server calls it. It is for people: nothing follows from an
-	// order of versions, or from their being equal.
+	// Version is the server's name for the configuration. Versions have no order, and
+	// different configurations may have the same.
 	Version string
-	// Ruleset is what an engine uses.
+	// Ruleset is for [ratelimit.Engine.Use].
 	Ruleset *ratelimit.Ruleset
-	// Domains is what Ruleset was compiled from, one for each of Resources.
+	// Domains is the input of Ruleset, one domain for each of Resources.
 	Domains []ratelimit.Domain
 	// Resources are the names of the resources, sorted.
 	Resources []string
-	// Warnings are what was accepted but is hardly meant, in the order of Faults.
-	Warnings []*Fault
+	// Warnings report likely mistakes, in the order of the rules.
+	Warnings []*config.Fault
 }
 
-// Parse makes an Update, without a Version, of the resources of a response. Of opts
-// it needs MergeDomains only. The error is [Faults]. No resources at all make an
-// empty Update.
+// Parse converts the resources of a response to an Update without a Version. Of opts it
+// uses MergeDomains only. The error is [config.Faults]. No resources make an empty
+// Update.
 //
-// A [Client] does this by itself; Parse is for tests of a control plane.
+// A [Client] calls Parse itself; it is exported for tests of a control plane.
 func Parse(resources []*anypb.Any, opts *Options) (*Update, error) {
-	d := &decoder{resources: decodeAll(resources)}
+	d := &decoder{resources: make([]resource, len(resources))}
+	for i, in := range resources {
+		d.resources[i] = decode(i, in)
+	}
+	slices.SortStableFunc(d.resources, func(a, b resource) int {
+		return cmp.Or(strings.Compare(a.name, b.name), bytes.Compare(a.data, b.data))
+	})
 	u := &Update{}
 	for i := range d.resources {
-		d.source = i
+		d.at.Source = i
 		u.Domains = append(u.Domains, d.domain(&d.resources[i]))
 		u.Resources = append(u.Resources, d.resources[i].name)
 	}
-	if len(d.faults) < tooMany {
-		u.Ruleset = d.compile(u.Domains, opts != nil && opts.MergeDomains)
+	rules, err := ratelimit.Compile(u.Domains, &ratelimit.CompileOptions{MergeDomains: opts != nil && opts.MergeDomains})
+	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
+		d.addFaults(compiled)
+	} else if err != nil {
+		return nil, err
 	}
 	if len(d.faults) > 0 {
-		return nil, Faults(report(d.resources, d.faults))
+		return nil, config.Faults(d.report(d.faults))
 	}
-	u.Warnings = report(d.resources, append(d.warnings, translate(d.resources, u.Ruleset.Warnings())...))
+	u.Ruleset = rules
+	u.Warnings = d.report(append(d.warnings, rules.Warnings()...))
 	return u, nil
 }
 
-// decodeAll decodes resources and sorts them by name.
-func decodeAll(in []*anypb.Any) []resource {
-	out := make([]resource, len(in))
-	for i := range in {
-		out[i] = decode(i, in[i])
-	}
-	slices.SortStableFunc(out, func(a, b resource) int {
-		return cmp.Or(strings.Compare(a.name, b.name), bytes.Compare(a.data, b.data))
-	})
-	return out
+// resource is one resource of a response.
+type resource struct {
+	name   string
+	data   []byte
+	config *ratelimitv3.RateLimitConfig // nil if it could not be decoded
+	fault  string                       // the reason
 }
 
-// compile adds what Compile has against the domains, but for echoes: of a resource
-// that could not be decoded, and of a place that has a fault already.
-func (d *decoder) compile(domains []ratelimit.Domain, merge bool) *ratelimit.Ruleset {
-	rules, err := ratelimit.Compile(domains, &ratelimit.CompileOptions{MergeDomains: merge})
-	var compiled ratelimit.Faults
-	if !errors.As(err, &compiled) {
-		return rules
+// decode decodes the i-th resource of a response.
+func decode(i int, in *anypb.Any) resource {
+	r := resource{name: fmt.Sprintf("resources[%d]", i), data: in.GetValue()}
+	c := &ratelimitv3.RateLimitConfig{}
+	if url := in.GetTypeUrl(); !isType(url) {
+		r.fault = fmt.Sprintf("resource has type '%.100s': want '%s'", url, TypeURL)
+	} else if err := proto.Unmarshal(in.GetValue(), c); err != nil {
+		r.fault = fmt.Sprintf("resource can't be decoded as %s: %v", typeName, err)
+	} else {
+		r.config, r.name = c, cmp.Or(c.GetName(), r.name)
 	}
+	return r
+}
+
+// decoder converts resources to domains.
+type decoder struct {
+	resources        []resource
+	faults, warnings []*ratelimit.Fault
+	at               ratelimit.Place // of the current rule
+}
+
+func (d *decoder) fault(field, format string, args ...any) {
+	d.faults = d.add(d.faults, field, fmt.Sprintf(format, args...))
+}
+
+func (d *decoder) warn(field, format string, args ...any) {
+	d.warnings = d.add(d.warnings, field, fmt.Sprintf(format, args...))
+}
+
+func (d *decoder) add(to []*ratelimit.Fault, field, reason string) []*ratelimit.Fault {
+	if len(to) > maxFaults {
+		return to
+	}
+	return append(to, &ratelimit.Fault{Source: d.at.Source, Path: slices.Clone(d.at.Path), Field: field, Reason: reason})
+}
+
+// addFaults adds the faults of Compile, except those of resources that could not be
+// decoded and of fields that have a fault already.
+func (d *decoder) addFaults(compiled []*ratelimit.Fault) {
+	key := func(f *ratelimit.Fault) string { return fmt.Sprint(f.Source, f.Path, f.Field) }
 	known := make(map[string]bool, len(d.faults))
-	for i := range d.faults {
-		known[d.faults[i].place()] = true
+	for _, f := range d.faults {
+		known[key(f)] = true
 	}
-	for _, f := range translate(d.resources, compiled) {
-		if d.resources[f.source].config != nil && !known[f.place()] {
+	for _, f := range compiled {
+		if d.resources[f.Source].config != nil && !known[key(f)] {
 			d.faults = append(d.faults, f)
 		}
 	}
-	return nil
+}
+
+// maxFaults bounds the faults, and the warnings, of a response.
+const maxFaults = 1000
+
+// report sorts faults by resource and rule, and names both.
+func (d *decoder) report(found []*ratelimit.Fault) []*config.Fault {
+	slices.SortStableFunc(found, func(a, b *ratelimit.Fault) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), slices.Compare(a.Path, b.Path))
+	})
+	place := func(at ratelimit.Place, field string) *config.Fault {
+		path := ""
+		for _, n := range at.Path {
+			path += fmt.Sprintf("descriptors[%d].", n)
+		}
+		return &config.Fault{File: d.resources[at.Source].name, Path: strings.TrimSuffix(path+field, ".")}
+	}
+	out := config.Translate(found[:min(len(found), maxFaults)], place)
+	if len(found) > maxFaults {
+		last := out[len(out)-1]
+		out = append(out, &config.Fault{File: last.File, Reason: fmt.Sprintf("more than %d problems: the rest is omitted", maxFaults)})
+	}
+	return out
+}
+
+func (d *decoder) domain(r *resource) ratelimit.Domain {
+	if r.config == nil {
+		d.fault("", "%s", r.fault)
+		return ratelimit.Domain{}
+	}
+	d.warnUnknown("", r.config)
+	return ratelimit.Domain{Name: r.config.GetDomain(), Rules: d.rules(r.config.GetDescriptors())}
+}
+
+// rules converts one level more than rules may be nested: Compile reports that level, and
+// deeper ones need not be converted.
+func (d *decoder) rules(in []*ratelimitv3.RateLimitDescriptor) []ratelimit.Rule {
+	depth := len(d.at.Path)
+	if len(in) == 0 || depth > ratelimit.MaxDepth {
+		return nil
+	}
+	out := make([]ratelimit.Rule, len(in))
+	d.at.Path = append(d.at.Path, 0)
+	for i, r := range in {
+		d.at.Path[depth] = i
+		d.warnUnknown("", r)
+		out[i] = ratelimit.Rule{
+			Key:            r.GetKey(),
+			Value:          r.GetValue(),
+			Limit:          d.limit(r.GetRateLimit()),
+			Rules:          d.rules(r.GetDescriptors()),
+			ShadowMode:     r.GetShadowMode(),
+			DetailedMetric: r.GetDetailedMetric(),
+		}
+	}
+	d.at.Path = d.at.Path[:depth]
+	return out
+}
+
+func (d *decoder) limit(in *ratelimitv3.RateLimitPolicy) *ratelimit.Limit {
+	if in == nil {
+		return nil
+	}
+	d.warnUnknown("rate_limit", in)
+	out := &ratelimit.Limit{
+		RequestsPerUnit: in.GetRequestsPerUnit(),
+		Unit:            d.unit(in),
+		Unlimited:       in.GetUnlimited(),
+		Name:            in.GetName(),
+	}
+	for i, r := range in.GetReplaces() {
+		d.warnUnknown(fmt.Sprintf("rate_limit.replaces[%d]", i), r)
+		out.Replaces = append(out.Replaces, r.GetName())
+	}
+	return out
+}
+
+// unit reports units that the resource type does not have, because Compile does not know
+// what was sent.
+func (d *decoder) unit(in *ratelimitv3.RateLimitPolicy) ratelimit.Unit {
+	units := map[ratelimitv3.RateLimitUnit]ratelimit.Unit{
+		ratelimitv3.RateLimitUnit_SECOND: ratelimit.Second, ratelimitv3.RateLimitUnit_MINUTE: ratelimit.Minute,
+		ratelimitv3.RateLimitUnit_HOUR: ratelimit.Hour, ratelimitv3.RateLimitUnit_DAY: ratelimit.Day,
+	}
+	sent := in.GetUnit()
+	unit, ok := units[sent]
+	if !ok && !in.GetUnlimited() {
+		d.fault("rate_limit.unit", "invalid rate limit unit '%s': use SECOND, MINUTE, HOUR or DAY", sent)
+	} else if !ok && sent != ratelimitv3.RateLimitUnit_UNKNOWN {
+		d.warn("rate_limit.unit", "unknown unit '%s' is ignored because the limit is unlimited: remove it", sent)
+	}
+	return unit
+}
+
+// warnUnknown warns about fields that the released resource type does not have, which a
+// newer server may send. It names at most ten of a message.
+func (d *decoder) warnUnknown(field string, m proto.Message) {
+	var numbers []protowire.Number
+	for rest := m.ProtoReflect().GetUnknown(); len(rest) > 0; {
+		number, _, n := protowire.ConsumeField(rest)
+		if n < 0 {
+			break
+		}
+		if !slices.Contains(numbers, number) && len(numbers) < 10 {
+			numbers = append(numbers, number)
+		}
+		rest = rest[n:]
+	}
+	if numbers != nil {
+		d.warn(field, "unknown fields with the numbers %v are ignored: quota_mode, metadata, value_to_metric and share_threshold are supported in files only", numbers)
+	}
 }
