@@ -1,44 +1,38 @@
-// Package tlsfiles makes TLS configurations from files: for servers whose certificate,
-// key and client authorities change while they run, and for clients.
+// Package tlsfiles makes TLS configurations from PEM files: for servers whose
+// certificate, key and client authorities are reloaded, and for clients.
 //
-//	server, err := certs.NewServer(certs.Files{Cert: "tls.crt", Key: "tls.key"}, nil)
+//	server, err := tlsfiles.NewServer(tlsfiles.Files{Cert: "tls.crt", Key: "tls.key"}, nil)
 //	if err != nil {
 //		return err
 //	}
+//	go server.Watch(ctx, func(err error) { log.Print("TLS files reloaded: ", err) })
 //	listener, err := tls.Listen("tcp", ":8081", server.Config("h2"))
 //
-// Whoever watches the directories in [Server.Dirs] calls [Server.Reload] when
-// something happens there. New connections get what is new; connections that are
-// open stay as they are. A reload that fails changes nothing.
+// New connections use the reloaded files; open connections are not affected. A reload
+// that fails changes nothing.
 //
-// With Files.ClientCA every client must show a certificate from one of those
-// authorities, and with Files.ClientSAN one for that DNS name (specification,
-// Authentication 1 and 2). [ClientConfig] is the other side (Authentication 3 and 4).
-//
-// What is wrong with a file is a [FileError]: it names the role, the path, the reason
-// and what would be right. Certificates out of their time, and others that work but
-// that the other side will hardly accept, are warnings in the log.
+// With [Files].ClientCA, every client must have a certificate of one of these
+// authorities, and with [Files].ClientSAN one that is valid for that DNS name.
+// [ClientConfig] is the client side.
 //
 // # Design notes
 //
-// A reload is all or nothing. A certificate and its key are replaced in two steps more
-// often than in one, and between them they don't fit; the reload there fails, says so,
-// and the next one succeeds. The three files may lie in three directories.
+// The files of an identity are replaced as a whole: a certificate and its key are often
+// replaced one after the other, and between the two a reload fails and the next one
+// succeeds. Client authorities are reloaded too; the reference service keeps those of its
+// start, so that a removed authority stays trusted until a restart.
 //
-// Client authorities are reloaded too. The reference service keeps those of its start
-// (1.12), so an authority that is trusted no longer stays trusted until a restart.
+// Watch compares the contents of the files every second. It needs no file system events:
+// reading a few kilobytes is cheap, and polling also works for symbolic links, mounted
+// secrets and network file systems.
 //
-// A session ticket says which authorities let its client in, and is void once they
-// change: the client has to show its certificate again. The standard library looks at
-// the chain of a resumed session by itself, but how closely has changed between its
-// versions. The DNS name is checked on every connection, resumed or not.
+// A session ticket contains a checksum of the authorities that its client was verified
+// with, and is invalid after these change: then the client must send its certificate
+// again. crypto/tls verifies the chain of resumed sessions in some versions only. The DNS
+// name is checked for every connection.
 //
-// The package watches nothing and starts no goroutine. Watching is one job, and a
-// server has more than certificates to watch.
+// A client reads its certificate at each handshake that requires one, which is cheap
+// compared to the handshake; it reads its authorities once.
 //
-// A client reads its certificate at each handshake that asks for one, which costs two
-// small reads where a handshake costs signatures; what it trusts is read once. Skipping
-// the verification of the host name skips nothing else.
-//
-// Errors never quote what a file holds, because it may be a key in the wrong place.
+// Errors quote nothing of a file, because it may be a key in the wrong place.
 package tlsfiles

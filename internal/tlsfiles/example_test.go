@@ -18,17 +18,16 @@ import (
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
-// What is wrong is said for each file at once.
+// All errors are reported at once.
 func ExampleNewServer() {
 	_, err := tlsfiles.NewServer(tlsfiles.Files{Cert: "tls.crt", ClientSAN: "client.example.com"}, nil)
 	fmt.Println(err)
 	// Output:
-	// a name ("client.example.com") is required of client certificates, and no client CA that they must come from: give both or none
-	// server certificate "tls.crt": no such file or directory: it must be a PEM file with the certificate, followed by its intermediates
-	// private key: no file is named: it must be a PEM file with the certificate's private key, without a passphrase
+	// client certificates must be for "client.example.com", but no client CA is configured: configure both or none
+	// server certificate "tls.crt": no such file or directory
+	// private key: no file is configured
 }
 
-// What to do when something has happened in one of the server's directories.
 func ExampleServer_Reload() {
 	dir, err := os.MkdirTemp("", "tls")
 	if err != nil {
@@ -45,27 +44,20 @@ func ExampleServer_Reload() {
 	}
 	reload := func() {
 		changed, err := server.Reload()
-		switch {
-		case err != nil:
-			fmt.Println("the certificate of before stays in use:", errors.Is(err, fs.ErrNotExist))
-		case changed:
-			fmt.Println("the certificate is reloaded")
-		default:
-			fmt.Println("nothing is new")
-		}
+		fmt.Println("changed:", changed, "missing:", errors.Is(err, fs.ErrNotExist))
 	}
 	reload()
 	issueTo(files)
 	reload()
 	_ = os.Remove(files.Key)
-	reload()
+	reload() // the previous certificate stays in use
 	// Output:
-	// nothing is new
-	// the certificate is reloaded
-	// the certificate of before stays in use: true
+	// changed: false missing: false
+	// changed: true missing: false
+	// changed: false missing: true
 }
 
-// issueTo stands for whoever renews the certificate, and its key with it.
+// issueTo writes a new certificate and its key.
 func issueTo(files tlsfiles.Files) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -90,9 +82,8 @@ func issueTo(files tlsfiles.Files) {
 	}
 }
 
-// A client of a configuration server that is dialled by an address which the server's
-// certificate does not have. It trusts the system's authorities; with CACert it would
-// trust those of that file instead.
+// The server is dialed by an address that its certificate does not have. The client
+// trusts the authorities of the system, because CACert is empty.
 func ExampleClientConfig() {
 	config, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{SAN: "config.example.com"}, nil)
 	if err != nil {

@@ -1,65 +1,73 @@
 package tlsfiles
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Files are the PEM files of a server, at most 1 MiB each, and what it asks of its
-// clients.
+// Files are the PEM files of a server, at most 1 MiB each, and the requirements for
+// client certificates.
 type Files struct {
-	Cert string // path of the certificate chain, the server's own first; required
-	Key  string // path of its private key, not encrypted; required
+	Cert string // certificate chain, the server's own certificate first; required
+	Key  string // its private key, not encrypted; required
 
-	// ClientCA is the path of the authorities that clients' certificates must come
-	// from. "" asks clients for no certificate.
+	// ClientCA has the authorities of client certificates. If empty, clients need no
+	// certificate.
 	ClientCA string
-	// ClientSAN is a DNS name that clients' certificates must be for: one of their
-	// DNS subject alternative names, wildcards of theirs included. "" lets all in that
-	// ClientCA does. It needs ClientCA.
+	// ClientSAN is a DNS name that client certificates must be valid for: a DNS subject
+	// alternative name, or a wildcard that matches. If empty, any certificate of
+	// ClientCA is accepted. It requires ClientCA.
 	ClientSAN string
 }
 
-// Server is the TLS identity of a server and its trust in clients, as last loaded.
-// Make one with NewServer. Any number of goroutines may use it.
+// Server is the TLS identity of a server and its trust in clients, which can be
+// reloaded. It is safe for concurrent use.
 type Server struct {
 	files   Files
 	opts    Options
-	tickets *tls.Config // has the keys of session tickets, which it renews daily
+	tickets *tls.Config // holds the session ticket keys, which it rotates daily
 
-	reloading sync.Mutex // held by Reload, so that the last to read is the last to store
+	reloading sync.Mutex // orders reloads, so that the last to read is the last to store
 	current   atomic.Pointer[identity]
 }
 
-// identity is the outcome of one load.
+// identity is the result of one load.
 type identity struct {
-	sum    [sha256.Size]byte // of the contents of all files
+	sum    [sha256.Size]byte // of the files
 	config *tls.Config       // without protocols
 }
 
-// NewServer loads the files. It fails if one is missing or not what it should be
-// (errors of type *FileError, one for each), if the key does not belong to the
-// certificate, or if ClientSAN is no DNS name or stands without ClientCA. Certificates
-// out of their time are warned about in the log, and used. opts may be nil.
+// NewServer loads the files. The error names each file that is missing or invalid. A
+// certificate outside its validity period is used, with a warning in the log. opts may
+// be nil.
 func NewServer(files Files, opts *Options) (*Server, error) {
-	s := &Server{files: files, opts: opts.orDefault()}
+	s := &Server{files: files, opts: opts.withDefaults()}
 	s.tickets = &tls.Config{MinVersion: tls.VersionTLS12, Time: s.opts.Now}
-	if err := errors.Join(checkClientSAN(files), s.load()); err != nil {
+	var err error
+	switch name := files.ClientSAN; {
+	case name != "" && files.ClientCA == "":
+		err = fmt.Errorf("client certificates must be for %q, but no client CA is configured: configure both or none", name)
+	case name != "" && !isDNSName(name):
+		err = fmt.Errorf("client certificates must be for %q, which is not a DNS name: use one like client.example.com", name)
+	}
+	if err := errors.Join(err, s.load()); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Config returns a configuration for listeners: TLS 1.2 or newer, with what was last
-// loaded at the time of each handshake. The protocols are offered in ALPN, best
-// first: "h2" is what gRPC needs, "h2" and "http/1.1" what HTTP does. They must be
-// given here, because the configuration of a handshake replaces the one returned.
+// Config returns a configuration for listeners: TLS 1.2 or newer, with what is loaded at
+// the time of each handshake. The protocols are offered in ALPN in order of preference:
+// "h2" for gRPC, "h2" and "http/1.1" for HTTP. Setting NextProtos of the result has no
+// effect.
 func (s *Server) Config(protocols ...string) *tls.Config {
 	protocols = slices.Clone(protocols)
 	return &tls.Config{
@@ -74,12 +82,12 @@ func (s *Server) Config(protocols ...string) *tls.Config {
 	}
 }
 
-// Reload reads all files again and reports whether they hold anything new, which is
-// then in force for handshakes that start after it. If any is not what NewServer
-// would accept, it returns an error like NewServer's and all stays as it was.
+// Reload reads the files and reports whether they have changed. Handshakes that start
+// afterwards use the new content. After an error, which is like that of NewServer, the
+// previous content stays in use.
 //
-// Sessions under the client authorities of before can't be resumed after these have
-// changed. Connections that are open are not touched.
+// When the client authorities have changed, earlier sessions can't be resumed. Open
+// connections are not affected.
 func (s *Server) Reload() (changed bool, err error) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -88,16 +96,13 @@ func (s *Server) Reload() (changed bool, err error) {
 	return s.current.Load() != before, err
 }
 
-// Watch reloads the files when their content changes, until ctx ends. After each change
-// it calls reloaded, with nil or with the error of Reload. An error that persists is
-// reported once.
-//
-// Watch reads the files every [Options].Poll.
+// Watch reloads the files when their content changes, until ctx ends. It reads them every
+// [Options].Poll, and calls reloaded after each change with nil or the error of Reload.
+// An error that persists is reported once.
 func (s *Server) Watch(ctx context.Context, reloaded func(error)) {
 	poll := time.NewTicker(s.opts.Poll)
 	defer poll.Stop()
-	reported := ""
-	for {
+	for reported := ""; ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -105,66 +110,70 @@ func (s *Server) Watch(ctx context.Context, reloaded func(error)) {
 		}
 		changed, err := s.Reload()
 		switch {
-		case err == nil:
-			if changed || reported != "" {
-				reloaded(nil)
-			}
-			reported = ""
-		case err.Error() != reported:
+		case err != nil && err.Error() != reported:
 			reported = err.Error()
 			reloaded(err)
+		case err == nil && (changed || reported != ""):
+			reported = ""
+			reloaded(nil)
 		}
 	}
 }
 
-// load reads and stores an identity, if there is a new one.
+// load stores a new identity if the files have changed.
 func (s *Server) load() error {
-	cert, certErr := open(ServerCertificate, s.files.Cert)
-	key, keyErr := open(ServerKey, s.files.Key)
-	var ca *file
-	var caErr error
-	if s.files.ClientCA != "" {
-		ca, caErr = open(ClientCA, s.files.ClientCA)
+	cert, key, ca := file{"server certificate", s.files.Cert}, file{"private key", s.files.Key}, file{"client CA", s.files.ClientCA}
+	files := []file{cert, key}
+	if ca.path != "" {
+		files = append(files, ca)
 	}
-	if err := errors.Join(certErr, keyErr, caErr); err != nil {
-		return err
-	}
-	sum := sumOf(cert, key, ca)
-	if old := s.current.Load(); old != nil && old.sum == sum {
-		return nil
-	}
-	config, err := s.parse(cert, key, ca)
+	data, sum, err := readAll(files...)
 	if err != nil {
 		return err
 	}
+	if old := s.current.Load(); old != nil && old.sum == sum {
+		return nil
+	}
+	pair, err := parsePair(cert, key, data[0], data[1], &s.opts)
+	config := &tls.Config{MinVersion: tls.VersionTLS12, Time: s.opts.Now}
+	if ca.path != "" {
+		err = errors.Join(err, s.requireClients(config, ca, data[2]))
+	}
+	if err != nil {
+		return err
+	}
+	config.Certificates = []tls.Certificate{*pair}
 	s.current.Store(&identity{sum: sum, config: config})
 	return nil
 }
 
-// parse makes the configuration of handshakes.
-func (s *Server) parse(cert, key, ca *file) (*tls.Config, error) {
-	own, chain, pairErr := pair(cert, key)
-	t, trustErr := s.parseTrust(ca)
-	if err := errors.Join(pairErr, trustErr); err != nil {
-		return nil, err
+// requireClients makes a configuration require client certificates of the authorities.
+// Session tickets have the checksum of the authorities, and are valid with these only.
+func (s *Server) requireClients(config *tls.Config, ca file, data []byte) (err error) {
+	sum := sha256.Sum256(data)
+	config.ClientAuth = tls.RequireAndVerifyClientCert
+	config.ClientCAs, err = parsePool(ca, data)
+	config.VerifyConnection = s.verifyClient
+	config.WrapSession = func(state tls.ConnectionState, session *tls.SessionState) ([]byte, error) {
+		session.Extra = append(session.Extra, sum[:])
+		return s.tickets.EncryptTicket(state, session)
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*own}, Time: s.opts.Now}
-	t.apply(config)
-	s.opts.warn(cert, chain)
-	if t != nil {
-		s.opts.warn(ca, t.authorities)
+	config.UnwrapSession = func(ticket []byte, state tls.ConnectionState) (*tls.SessionState, error) {
+		session, err := s.tickets.DecryptTicket(ticket, state)
+		if err != nil || session == nil || !slices.ContainsFunc(session.Extra, func(e []byte) bool { return bytes.Equal(e, sum[:]) }) {
+			return nil, err
+		}
+		return session, nil
 	}
-	return config, nil
+	return err
 }
 
-// sumOf tells contents apart. A file that is not there is not an empty one.
-func sumOf(files ...*file) [sha256.Size]byte {
-	var all []byte
-	for _, f := range files {
-		if f != nil {
-			sum := sha256.Sum256(f.data)
-			all = append(all, sum[:]...)
-		}
+// verifyClient checks the DNS name, also for resumed sessions. The error, which is
+// logged, quotes nothing of the client's certificate.
+func (s *Server) verifyClient(state tls.ConnectionState) error {
+	name := s.files.ClientSAN
+	if name == "" || len(state.PeerCertificates) > 0 && state.PeerCertificates[0].VerifyHostname(name) == nil {
+		return nil
 	}
-	return sha256.Sum256(all)
+	return fmt.Errorf("the client's certificate is not valid for the required DNS name %q", name)
 }
