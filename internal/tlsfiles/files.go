@@ -101,7 +101,7 @@ func parsePair(certFile, keyFile file, cert, key []byte, o *Options) (*tls.Certi
 	case err != nil && bytes.Contains(key, []byte("ENCRYPTED")):
 		return nil, keyFile.errorf("encrypted: remove its passphrase with openssl pkey")
 	case err != nil: // names the types of PEM blocks, which may be anything
-		return nil, keyFile.errorf("can't be used with the %s %q: %s", certFile.use, certFile.path, printable.Line(err.Error(), 300))
+		return nil, keyFile.errorf("can't be used with the %s %q: %s", certFile.use, certFile.path, printable.Truncate(err.Error(), 300))
 	case begun > len(pair.Certificate):
 		return nil, certFile.errorf("%d of %d certificates are damaged", begun-len(pair.Certificate), begun)
 	}
