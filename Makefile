@@ -1,23 +1,23 @@
-# What is done to the house, one target each; "make" alone lists them.
+# One target per task; "make" alone lists them.
 # It needs Go and a POSIX shell. See CONTRIBUTING.md for what the targets mean.
 
 GOFUMPT     ?= mvdan.cc/gofumpt@v0.12.0
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# How long "make fuzz" gives each target, and after how many seconds it starts
-# no further one; 0 is no bound.
+# The duration of each target of "make fuzz", and the seconds after which it starts no
+# further one; 0 means no limit.
 FUZZTIME   ?= 10s
 FUZZBUDGET ?= 0
 
-# Set to 1 where a run without the race detector must not pass for a test.
+# Set to 1 to make tests without the race detector fail.
 ASHLAR_REQUIRE_RACE ?=
 
-# The modules of the tree: the root, and those that are kept apart so that their
-# dependencies stay out of its go.mod. Directories named testdata hold fixtures.
+# The modules of the repository: the root, and those whose dependencies must stay out of its
+# go.mod. Directories named testdata hold fixtures.
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench table fuzz
+.PHONY: help run test lint bench table api fuzz
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -25,8 +25,8 @@ help: ## list the targets
 run: ## start everything in one process on embedded defaults
 	go run ./cmd/ashlar
 
-# The race detector needs cgo, a C compiler and the C library's headers. Building
-# the package that needs all three tells whether they are there, and if not, why.
+# The race detector needs cgo, a C compiler and the C library's headers. Building a package
+# that needs them shows whether they exist, and the reason if not.
 test: ## run all tests, with the race detector where there is a C compiler
 	@race=-race; \
 	if ! reason=$$(go build -race runtime/cgo 2>&1); then \
@@ -46,10 +46,10 @@ test: ## run all tests, with the race detector where there is a C compiler
 		(cd "$$module" && go test $$race -shuffle=on ./...) || exit 1; \
 	done
 
-lint: ## check form, vet, staticcheck and go.mod; changes nothing
+lint: ## check formatting, vet, staticcheck and go.mod; changes nothing
 	@unformed=$$(go run $(GOFUMPT) -l .) || exit 1; \
 	if [ -n "$$unformed" ]; then \
-		echo "not in gofumpt's form; run: go run $(GOFUMPT) -w ."; echo "$$unformed"; exit 1; \
+		echo "not formatted; run: go run $(GOFUMPT) -w ."; echo "$$unformed"; exit 1; \
 	fi
 	@for module in $(MODULES); do \
 		echo "== $$module: vet, staticcheck, tidy"; \
@@ -64,23 +64,33 @@ bench: ## run the benchmarks, those against other libraries too
 table: ## measure ratelimitd with each kind of counter store beside a bare gRPC server
 	@cmd/ratelimit-load/table
 
-# go test fuzzes one target of one package at a time, so they are listed first:
-# the names that a package prints stand before its "ok" line. A fuzzer that is at work when
-# its time is over sometimes calls that a failure, but has no failing input then.
+# The commit or branch that "make api" compares with.
+BASE    ?= main
+APIDIFF ?= golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
+
+api: ## list changes of exported names since BASE
+	@old=$$(mktemp -d) && trap 'git worktree remove --force "$$old/tree"; rm -rf "$$old"' EXIT && \
+	git worktree add -q --detach "$$old/tree" $(BASE) && \
+	(cd "$$old/tree" && go run $(APIDIFF) -m -w "$$old/api" github.com/ashlar-go/ashlar) && \
+	go run $(APIDIFF) -m "$$old/api" github.com/ashlar-go/ashlar
+
+# go test fuzzes one target of one package at a time, so they are listed first: the names of a
+# package precede its "ok" line. A fuzzer that is interrupted at its time limit sometimes
+# reports a failure without a failing input.
 fuzz: ## run every fuzz target for FUZZTIME (10s), one after the other
 	@list=$$(go test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
 	targets=$$(echo "$$list" | awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 ":" name[i]; n = 0 }'); \
 	start=$$(date +%s); late=0; \
 	for target in $$targets; do \
 		if [ $(FUZZBUDGET) -gt 0 ] && [ $$(($$(date +%s) - start)) -ge $(FUZZBUDGET) ]; then \
-			echo "== out of time, not fuzzed: $$target"; late=$$((late + 1)); continue; \
+			echo "== FUZZBUDGET is used up, not fuzzed: $$target"; late=$$((late + 1)); continue; \
 		fi; \
 		echo "== $$target"; \
 		out=$$(go test -run '^$$' -fuzz "^$${target##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$${target%:*}" 2>&1); code=$$?; \
 		case "$$code $$out" in \
 			"0 "*) echo "$$out";; \
 			*"Failing input"*) echo "$$out"; exit 1;; \
-			*"context deadline exceeded"*) echo "== the fuzzer met its own deadline, and found nothing";; \
+			*"context deadline exceeded"*) echo "== the fuzzer reached its time limit and found nothing";; \
 			*) echo "$$out"; exit 1;; \
 		esac; \
 	done; \

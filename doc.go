@@ -1,108 +1,101 @@
-// Package ashlar is the map of a house of embeddable libraries with thin reference
-// servers. There is no code here; import the packages below it.
+// Package ashlar documents the module: four systems as embeddable libraries, each with a thin
+// reference server. It contains no code; import the packages below it.
+//
+// # Layers
+//
+// A package imports packages of lower layers only (arch_test.go):
+//
+//	cmd/, examples/       programs: composition only
+//	      |
+//	*/server              from settings to a running server, as a value
+//	      |
+//	service, httpapi,     transports over a domain: gRPC, HTTP and JSON
+//	httplimit, grpclimit
+//	      |
+//	store/*, sqlstore,    one concern each, with its third-party client:
+//	config, stats, ...    counters, databases, configuration, statistics
+//	      |               (Store: the interface that stores implement)
+//	ratelimit, inventory, domains: rules and data, standard library only or
+//	manifest, bookcatalog nearly so; httpx: the HTTP kit
+//	httpx |
+//	internal/             plumbing that the systems share
 //
 // # Rate limits
 //
 //   - [github.com/ashlar-go/ashlar/ratelimit]: the engine: rules, matching, windows,
-//     decisions, the Store seam. Standard library only.
+//     decisions, limiters, the Store interface. Standard library only.
+//   - [github.com/ashlar-go/ashlar/ratelimit/explain]: which rule a request matches, and why.
+//   - [github.com/ashlar-go/ashlar/ratelimit/httplimit] and
+//     [github.com/ashlar-go/ashlar/ratelimit/grpclimit]: middleware and interceptors.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/memstore]: counters in the process.
 //     Standard library only.
-//   - [github.com/ashlar-go/ashlar/ratelimit/store/storetest]: what every store must
-//     do, as tests, and the benchmark every store runs.
-//   - [github.com/ashlar-go/ashlar/ratelimit/httplimit]: net/http middleware, and
-//     [github.com/ashlar-go/ashlar/ratelimit/grpclimit]: interceptors for a gRPC server.
-//   - [github.com/ashlar-go/ashlar/ratelimit/explain]: which rule a request matches, and why.
-//   - [github.com/ashlar-go/ashlar/ratelimit/store/redisstore]: counters in Redis, shared
-//     by all instances, and [github.com/ashlar-go/ashlar/ratelimit/store/memcachestore]: on
-//     memcached nodes. [github.com/ashlar-go/ashlar/internal/redistest] and
-//     [github.com/ashlar-go/ashlar/internal/memcachetest] start real ones for tests, and
-//     [github.com/ashlar-go/ashlar/internal/servertest] any other server.
-//   - [github.com/ashlar-go/ashlar/ratelimit/store/breaker]: keeps calls away from a store
-//     that does not answer.
-//   - [github.com/ashlar-go/ashlar/ratelimit/config] and
-//     [github.com/ashlar-go/ashlar/ratelimit/xds]: rules from YAML files and from a
-//     discovery server, and their changes.
-//   - [github.com/ashlar-go/ashlar/ratelimit/localcache]: remembers counters over
-//     their limit, for stores that are far away.
-//   - [github.com/ashlar-go/ashlar/ratelimit/service]: the v3 rate limit service over
-//     gRPC and JSON, for your server or ours.
-//   - [github.com/ashlar-go/ashlar/ratelimit/stats]: statistics by name, with
-//     [github.com/ashlar-go/ashlar/ratelimit/stats/statsd] to push them and
-//     [github.com/ashlar-go/ashlar/ratelimit/stats/prom] to have them scraped.
+//   - [github.com/ashlar-go/ashlar/ratelimit/store/redisstore] and
+//     [github.com/ashlar-go/ashlar/ratelimit/store/memcachestore]: counters that instances share.
+//   - [github.com/ashlar-go/ashlar/ratelimit/store/breaker]: a circuit breaker for stores.
+//   - [github.com/ashlar-go/ashlar/ratelimit/store/storetest]: the conformance suite of stores.
+//   - [github.com/ashlar-go/ashlar/ratelimit/localcache]: a cache of counters over their limit.
+//   - [github.com/ashlar-go/ashlar/ratelimit/config]: rules from YAML, and following files as
+//     they change; [github.com/ashlar-go/ashlar/ratelimit/xds]: rules from a discovery server.
+//   - [github.com/ashlar-go/ashlar/ratelimit/service]: the v3 rate limit service over gRPC and
+//     JSON.
+//   - [github.com/ashlar-go/ashlar/ratelimit/stats]: statistics, with
+//     [github.com/ashlar-go/ashlar/ratelimit/stats/statsd] and
+//     [github.com/ashlar-go/ashlar/ratelimit/stats/prom].
 //   - [github.com/ashlar-go/ashlar/ratelimit/tracing]: OTLP spans.
-//   - [github.com/ashlar-go/ashlar/internal/tlsfiles],
-//     [github.com/ashlar-go/ashlar/internal/watch] and
-//     [github.com/ashlar-go/ashlar/internal/backoff]: TLS configurations from files, changes
-//     in directories, waits between attempts. [github.com/ashlar-go/ashlar/internal/certstest]
-//     creates certificates for tests.
 //   - [github.com/ashlar-go/ashlar/ratelimit/settings] and
-//     [github.com/ashlar-go/ashlar/ratelimit/server]: from environment variables to a
-//     running server. [github.com/ashlar-go/ashlar/internal/settings] reads the tables of
-//     settings of all programs.
-//   - [github.com/ashlar-go/ashlar/ratelimit/internal/modeltest]: the rules once more, by brute
-//     force, to hold the engine and stores against.
+//     [github.com/ashlar-go/ashlar/ratelimit/server]: from environment variables to a running
+//     server.
 //
 // # HTTP
 //
-//   - [github.com/ashlar-go/ashlar/httpx]: layers, handlers that return errors, JSON in
-//     and out, lists, entity tags, serving. Standard library only.
-//   - [github.com/ashlar-go/ashlar/httpx/sanitize]: the layer that keeps markup out.
-//   - [github.com/ashlar-go/ashlar/httpx/apidocs]: a page for the OpenAPI document of an API.
+//   - [github.com/ashlar-go/ashlar/httpx]: middleware, handlers that return errors, JSON, lists,
+//     entity tags, serving. Standard library only.
+//   - [github.com/ashlar-go/ashlar/httpx/sanitize]: middleware that rejects HTML markup.
+//   - [github.com/ashlar-go/ashlar/httpx/apidocs]: a page for an OpenAPI document.
 //   - [github.com/ashlar-go/ashlar/httpx/httpxtest]: helpers for tests of handlers.
 //
 // # Book catalog
 //
-//   - [github.com/ashlar-go/ashlar/bookcatalog]: the smallest system, and the tour of how
-//     all of them are built.
+//   - [github.com/ashlar-go/ashlar/bookcatalog]: the smallest system, and a tour of how all are
+//     built.
 //   - [github.com/ashlar-go/ashlar/bookcatalog/httpapi]: the catalog as an http.Handler.
 //   - [github.com/ashlar-go/ashlar/bookcatalog/sqlstore] and
 //     [github.com/ashlar-go/ashlar/bookcatalog/sqlstore/sqlite]: books in a database.
-//   - [github.com/ashlar-go/ashlar/bookcatalog/storetest]: what every store must do.
+//   - [github.com/ashlar-go/ashlar/bookcatalog/storetest]: the conformance suite of stores.
 //
 // # Inventory
 //
-//   - [github.com/ashlar-go/ashlar/inventory]: records and their one description, checks,
-//     changes, queries, the Store seam, a store in memory.
-//   - [github.com/ashlar-go/ashlar/inventory/httpapi]: the inventory as an http.Handler, for
-//     your router and your users, or ours.
-//   - [github.com/ashlar-go/ashlar/inventory/sqlstore]: records in a database, with
+//   - [github.com/ashlar-go/ashlar/inventory]: records and their description, validation,
+//     changes, queries, the Store interface, a store in memory.
+//   - [github.com/ashlar-go/ashlar/inventory/httpapi]: the inventory as an http.Handler.
+//   - [github.com/ashlar-go/ashlar/inventory/sqlstore], with
 //     [github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite] and
-//     [github.com/ashlar-go/ashlar/inventory/sqlstore/postgres] to open one.
-//     [github.com/ashlar-go/ashlar/internal/postgrestest] starts a real one for
-//     tests, and [github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest] is what the
-//     tests of both have in common.
-//   - [github.com/ashlar-go/ashlar/inventory/storetest]: what every store must do.
-//   - [github.com/ashlar-go/ashlar/inventory/auth]: passwords, tokens, roles and who may do
-//     what.
-//   - [github.com/ashlar-go/ashlar/inventory/mail]: mails, through a server or into the log.
-//   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document of it all.
-//   - [github.com/ashlar-go/ashlar/inventory/demo]: a network to try things with.
+//     [github.com/ashlar-go/ashlar/inventory/sqlstore/postgres]: records in a database.
+//   - [github.com/ashlar-go/ashlar/inventory/storetest]: the conformance suite of stores.
+//   - [github.com/ashlar-go/ashlar/inventory/auth]: passwords, tokens and roles.
+//   - [github.com/ashlar-go/ashlar/inventory/mail]: mail through a server, or into the log.
+//   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document.
+//   - [github.com/ashlar-go/ashlar/inventory/demo]: a made-up network.
 //   - [github.com/ashlar-go/ashlar/inventory/server]: from settings to a running server.
 //
 // # Manifests
 //
 //   - [github.com/ashlar-go/ashlar/manifest]: reads, validates and migrates server.json.
 //     Standard library only.
-//   - [github.com/ashlar-go/ashlar/manifest/launch]: turns a package or remote into a command
-//     line or an endpoint.
-//   - [github.com/ashlar-go/ashlar/manifest/fetch]: downloads bundle files and verifies them.
-//   - [github.com/ashlar-go/ashlar/manifest/schematest]: compares the schema with the
-//     validator.
+//   - [github.com/ashlar-go/ashlar/manifest/launch]: from a package to a command line.
+//   - [github.com/ashlar-go/ashlar/manifest/fetch]: downloads a bundle and verifies it.
+//   - [github.com/ashlar-go/ashlar/manifest/schematest]: compares schema and validator.
 //
 // # Programs
 //
-// All are a few lines over the packages above: ashlar (everything in one process),
-// ratelimitd (the rate limit server), ratelimit-client (asks for one decision),
-// ratelimit-load (asks for very many), ratelimit-check (what is wrong with a
-// configuration, and which rule a request meets), manifest (validate, resolve, fix,
-// migrate and more), inventoryd (the network inventory), bookcatalogd (the book catalog).
+// ashlar (everything in one process), ratelimitd (the rate limit server), ratelimit-client (one
+// decision), ratelimit-load (a load generator), ratelimit-check (checks a configuration and
+// explains decisions), manifest (validate, resolve, fix, migrate and more), inventoryd (the
+// network inventory), bookcatalogd (the book catalog).
 //
 // # Design notes
 //
-// One module, floors and a law. Every package has a floor and imports lower floors
-// only; third-party clients live in the one package that needs them; the engine and
-// its store in the process import the standard library alone, so that importing them
-// adds no line to anybody's go.sum. The law is a test (cmd/internal/archtest), and so
-// is the public face: a listing of each package's API is kept beside it, and a change
-// shows in review.
+// One module with import rules, checked by a test. Third-party clients are in the one package
+// that needs them. The engine and its store in memory import the standard library only, so that
+// importing them adds no line to go.sum.
 package ashlar
