@@ -50,7 +50,7 @@ var sideways = []string{"internal"}
 // clients names the packages that may import a third-party module, by the prefix of its
 // import paths. Programs, examples and tests of packages above the core are free.
 var clients = map[string][]string{
-	"github.com/google/uuid":                    {"inventory*", "inventory/*", "bookcatalog*", "bookcatalog/*"},
+	"github.com/google/uuid":                    {"inventory*", "inventory/*", "bookcatalog*", "bookcatalog/*", "ratelimit/tracing"},
 	"github.com/go-playground/validator/v10":    {"inventory", "inventory/httpapi", "bookcatalog"},
 	"golang.org/x/crypto":                       {"inventory/auth"},
 	"github.com/golang-jwt/jwt/v5":              {"inventory/auth"},
@@ -85,7 +85,7 @@ var clients = map[string][]string{
 
 // standardOnly lists the packages that, with their tests, import the standard library and
 // each other only: an importer gets no new line in go.sum.
-var standardOnly = []string{"ratelimit", "ratelimit/store/memstore", "manifest", "httpx"}
+var standardOnly = []string{"ratelimit", "ratelimit/store/memstore", "ratelimit/explain", "manifest", "httpx"}
 
 // pkg is the part of a package's listing that the rules need.
 type pkg struct {
