@@ -17,15 +17,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What a database may say.
+// Errors of the database.
 var (
 	errDown    = errors.New("connection lost")
-	errAgain   = errors.New("deadlock")
-	errKey     = errors.New("key is taken")
+	errRetry   = errors.New("deadlock")
+	errKey     = errors.New("duplicate key")
 	errUnknown = errors.New("something else")
 )
 
-// dialect is that of a database that says these.
+// dialect returns the dialect of a database with these errors.
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Parameter: "$", Rows: 128, Fold: "%s", Contains: "%s %s", StartsWith: "%s %s", Element: "%s %s",
@@ -35,7 +35,7 @@ func dialect() sqlstore.Dialect {
 			switch {
 			case errors.Is(err, errDown):
 				return sqlstore.DriverError{Kind: sqlstore.Unavailable}
-			case errors.Is(err, errAgain):
+			case errors.Is(err, errRetry):
 				return sqlstore.DriverError{Kind: sqlstore.Retryable}
 			case errors.Is(err, errKey):
 				return sqlstore.DriverError{Kind: sqlstore.UniqueViolation, Constraint: "secrets_name_key"}
@@ -45,8 +45,8 @@ func dialect() sqlstore.Dialect {
 	}
 }
 
-// mocked is a store over a mock of a database, of which everything that is expected has to
-// come, and every connection has to be given back.
+// mocked returns a store on a mock of a database. All expected statements must come, and all
+// connections must be released.
 func mocked(t *testing.T) (*sqlstore.Store, sqlmock.Sqlmock) {
 	t.Helper()
 	db, mock, err := sqlmock.New()
@@ -55,7 +55,7 @@ func mocked(t *testing.T) (*sqlstore.Store, sqlmock.Sqlmock) {
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, mock.ExpectationsWereMet())
-		require.Zero(t, db.Stats().InUse, "connections that nobody gave back")
+		require.Zero(t, db.Stats().InUse, "connections in use")
 		mock.ExpectClose()
 		require.NoError(t, store.Close())
 	})
@@ -70,14 +70,14 @@ func secret(n int) *inventory.Secret {
 	}
 }
 
-// row is a secret as the database has it.
+// row returns the row of a secret.
 func row(s *inventory.Secret) *sqlmock.Rows {
 	return sqlmock.NewRows([]string{"id", "created_at", "updated_at", "version", "name", "value"}).
 		AddRow(s.ID, s.CreatedAt, s.UpdatedAt, s.Version, s.Name, s.Value)
 }
 
-// steps are all that a transaction of one change of each kind says to the database. Each
-// expects its statement, and has it fail with an error, or succeed if that is nil.
+// steps returns the statements of a transaction with one change of each kind. Each expects its
+// statement, which fails with the error, or succeeds for nil.
 func steps() []func(sqlmock.Sqlmock, error) {
 	exec := func(text string) func(sqlmock.Sqlmock, error) {
 		return func(mock sqlmock.Sqlmock, err error) {
@@ -115,7 +115,7 @@ func steps() []func(sqlmock.Sqlmock, error) {
 	}
 }
 
-// changes are what the steps are for.
+// changes makes the changes of the steps.
 func changes(ctx context.Context) func(inventory.Tx) error {
 	return func(tx inventory.Tx) error {
 		if err := tx.Create(ctx, secret(1), secret(4)); err != nil {
@@ -125,7 +125,7 @@ func changes(ctx context.Context) func(inventory.Tx) error {
 		if err := tx.(inventory.Prefetcher).Prefetch(ctx, secrets, []string{secret(5).ID, secret(6).ID}); err != nil {
 			return err
 		}
-		if _, err := tx.Get(ctx, secrets, secret(5).ID); err != nil { // which asks for nothing
+		if _, err := tx.Get(ctx, secrets, secret(5).ID); err != nil { // without a query
 			return err
 		}
 		renamed := secret(2)
@@ -137,7 +137,7 @@ func changes(ctx context.Context) func(inventory.Tx) error {
 	}
 }
 
-// expect has all steps but one succeed.
+// expect has all steps succeed, except one.
 func expect(mock sqlmock.Sqlmock, failing int, err error) {
 	all := steps()
 	for i, step := range all {
@@ -152,8 +152,8 @@ func expect(mock sqlmock.Sqlmock, failing int, err error) {
 	}
 }
 
-// TestFailures says that a transaction that fails at any step is rolled back, gives its
-// connection back (reference W19), and that its error is of the right kind.
+// TestFailures: a transaction that fails at any step is rolled back, releases its connection,
+// and returns an error of the right kind.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for step := range steps() {
@@ -171,33 +171,32 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestAgain says that a transaction that the database gives up is run again from the
-// beginning, whatever step it was at, and not for ever.
-func TestAgain(t *testing.T) {
+// TestRetry: a transaction that the database aborts at any step is run again, a bounded number
+// of times.
+func TestRetry(t *testing.T) {
 	t.Parallel()
 	for step := range steps() {
 		t.Run(fmt.Sprint(step), func(t *testing.T) {
 			t.Parallel()
 			store, mock := mocked(t)
-			expect(mock, step, errAgain)
+			expect(mock, step, errRetry)
 			expect(mock, -1, nil)
 			require.NoError(t, store.Change(t.Context(), changes(t.Context())))
 		})
 	}
-	t.Run("for ever", func(t *testing.T) {
+	t.Run("bounded", func(t *testing.T) {
 		t.Parallel()
 		store, mock := mocked(t)
 		for range 3 {
-			expect(mock, 2, errAgain)
+			expect(mock, 2, errRetry)
 		}
 		err := store.Change(t.Context(), changes(t.Context()))
 		require.Equal(t, inventory.Unavailable, inventory.KindOf(err))
-		require.ErrorIs(t, err, errAgain)
+		require.ErrorIs(t, err, errRetry)
 	})
 }
 
-// TestRowsByDefault says that a dialect that does not say how many records a statement may add
-// has them added one by one, and not left out.
+// TestRowsByDefault: a dialect without Rows creates records one by one.
 func TestRowsByDefault(t *testing.T) {
 	t.Parallel()
 	db, mock, err := sqlmock.New()
@@ -219,8 +218,8 @@ func TestRowsByDefault(t *testing.T) {
 	require.NoError(t, mock.ExpectationsWereMet())
 }
 
-// TestGoesOn says that a broken constraint takes back its own call only.
-func TestGoesOn(t *testing.T) {
+// TestTransactionContinues: a violated constraint rolls back its own call only.
+func TestTransactionContinues(t *testing.T) {
 	t.Parallel()
 	store, mock := mocked(t)
 	all := steps()
@@ -242,19 +241,18 @@ func TestGoesOn(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestPanics says that a panic takes the transaction back.
-func TestPanics(t *testing.T) {
+// TestPanic: a panic rolls the transaction back.
+func TestPanic(t *testing.T) {
 	t.Parallel()
 	store, mock := mocked(t)
 	mock.ExpectBegin()
 	mock.ExpectRollback()
-	require.PanicsWithValue(t, "out of order", func() {
-		_ = store.Change(t.Context(), func(inventory.Tx) error { panic("out of order") })
+	require.PanicsWithValue(t, "defect", func() {
+		_ = store.Change(t.Context(), func(inventory.Tx) error { panic("defect") })
 	})
 }
 
-// TestRollbackFails says that an error while a transaction is taken back does not hide why
-// it is.
+// TestRollbackFails: an error of a rollback does not hide its cause.
 func TestRollbackFails(t *testing.T) {
 	t.Parallel()
 	store, mock := mocked(t)
@@ -266,11 +264,11 @@ func TestRollbackFails(t *testing.T) {
 	require.ErrorIs(t, err, errUnknown)
 }
 
-// TestReading says what becomes of errors before, among and after the rows.
+// TestReading: errors before, between and after the rows are returned.
 func TestReading(t *testing.T) {
 	t.Parallel()
 	r := inventory.Of[inventory.Secret]()
-	for name, answer := range map[string]func(*sqlmock.ExpectedQuery){
+	for name, respond := range map[string]func(*sqlmock.ExpectedQuery){
 		"query": func(q *sqlmock.ExpectedQuery) { q.WillReturnError(errDown) },
 		"row":   func(q *sqlmock.ExpectedQuery) { q.WillReturnRows(row(secret(1)).RowError(0, errDown)) },
 		"close": func(q *sqlmock.ExpectedQuery) { q.WillReturnRows(row(secret(1)).CloseError(errDown)) },
@@ -278,10 +276,10 @@ func TestReading(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store, mock := mocked(t)
-			answer(mock.ExpectQuery("^SELECT .* FROM secrets WHERE id"))
+			respond(mock.ExpectQuery("^SELECT .* FROM secrets WHERE id"))
 			_, err := store.Get(t.Context(), r, secret(1).ID)
 			require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
-			answer(mock.ExpectQuery("^SELECT .* FROM secrets ORDER BY id"))
+			respond(mock.ExpectQuery("^SELECT .* FROM secrets ORDER BY id"))
 			_, err = store.List(t.Context(), &inventory.Query{Resource: r})
 			require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
 		})
@@ -304,8 +302,8 @@ func TestReading(t *testing.T) {
 	})
 }
 
-// TestEmptyPage says that a page that has no row for its total is read once more, together
-// with the total, from one state of the database.
+// TestEmptyPage: a page without a row for its total is read again with the total, from one
+// state of the database.
 func TestEmptyPage(t *testing.T) {
 	t.Parallel()
 	store, mock := mocked(t)
@@ -323,13 +321,12 @@ func TestEmptyPage(t *testing.T) {
 	require.Len(t, page.Records, 1)
 }
 
-// TestSameStatements says that the same change is the same statement each time, for the
-// database to know it again (reference W37).
+// TestSameStatements: equal changes are equal statements, which a database caches.
 func TestSameStatements(t *testing.T) {
 	t.Parallel()
 	store, mock := mocked(t)
 	at := secret(1).CreatedAt
-	for range 20 { // maps have an order by chance
+	for range 20 { // the order of maps is random
 		mock.ExpectBegin()
 		mock.ExpectQuery("^SELECT id, .* FROM locations WHERE id").WillReturnRows(sqlmock.NewRows(
 			[]string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}).
@@ -347,8 +344,8 @@ func TestSameStatements(t *testing.T) {
 	}
 }
 
-// TestForeign says that what is no record is refused.
-func TestForeign(t *testing.T) {
+// TestInvalidRecords: a value that is not a record is refused.
+func TestInvalidRecords(t *testing.T) {
 	t.Parallel()
 	store, mock := mocked(t)
 	for _, rec := range []inventory.Record{nil, (*inventory.Secret)(nil), &foreign{}} {

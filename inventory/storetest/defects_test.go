@@ -15,39 +15,39 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/storetest"
 )
 
-// defect is a way to get a store wrong, with the cases that must notice.
+// defect is a defect of a store, and the cases that must detect it.
 type defect struct {
-	what    string
-	noticed []string
-	breakIt func(b *broken)
+	what     string
+	detected []string
+	seed     func(b *defective)
 }
 
-// unshown are the cases whose defects would take a minute, or a database of several
+// unseeded are the cases without a seeded defect, which would take a minute, or several
 // processes, to show.
-var unshown = []string{"concurrency/deadline", "concurrency/no orphans"}
+var unseeded = []string{"concurrency/deadline", "concurrency/no orphans"}
 
-// TestEveryCaseCanFail says that there is a defect for each case.
+// TestEveryCaseCanFail: there is a defect for each case.
 func TestEveryCaseCanFail(t *testing.T) {
 	t.Parallel()
-	noticed := slices.Clone(unshown)
+	detected := slices.Clone(unseeded)
 	for _, d := range defects() {
-		noticed = append(noticed, d.noticed...)
+		detected = append(detected, d.detected...)
 	}
 	for _, c := range storetest.Cases() {
-		if !slices.Contains(noticed, c.Name) {
-			t.Errorf("%s: no store is broken in such a way", c.Name)
+		if !slices.Contains(detected, c.Name) {
+			t.Errorf("%s: no defect is seeded for it", c.Name)
 		}
 	}
 }
 
-// TestDefects says that each broken store is noticed by the cases that are there for it.
+// TestDefects: the cases that are listed for a defect detect it.
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	for _, d := range defects() {
 		t.Run(d.what, func(t *testing.T) {
 			t.Parallel()
-			for _, name := range d.noticed {
-				if !notices(t, name, d.breakIt) {
+			for _, name := range d.detected {
+				if !detects(t, name, d.seed) {
 					t.Errorf("%s: a store that %s passes", name, d.what)
 				}
 			}
@@ -55,9 +55,8 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// notices runs one case against a broken store. What needs an unlucky moment is given a
-// few.
-func notices(t *testing.T, name string, breakIt func(*broken)) bool {
+// detects runs one case on a store with a defect, repeatedly because of the concurrent cases.
+func detects(t *testing.T, name string, seed func(*defective)) bool {
 	t.Helper()
 	all := storetest.Cases()
 	i := slices.IndexFunc(all, func(c storetest.Case) bool { return c.Name == name })
@@ -65,8 +64,8 @@ func notices(t *testing.T, name string, breakIt func(*broken)) bool {
 		t.Fatalf("there is no case %q", name)
 	}
 	for range 50 {
-		b := &broken{Store: inventory.NewMemStore()}
-		breakIt(b)
+		b := &defective{Store: inventory.NewMemStore()}
+		seed(b)
 		if err := all[i].Check(t.Context(), b); err != nil {
 			if !strings.Contains(err.Error(), all[i].Why) {
 				t.Errorf("%s: the failure does not say why: %v", name, err)
@@ -88,24 +87,24 @@ func valueDefects() []defect {
 				d.Tags = []string{}
 			}
 		})},
-		{"makes zero of null", []string{"basic/stores missing values"}, creates(func(rec inventory.Record) {
+		{"stores null as zero", []string{"basic/stores missing values"}, creates(func(rec inventory.Record) {
 			if m, ok := rec.(*inventory.Metric); ok && m.CPU == nil {
 				m.CPU = new(float64)
 			}
 		})},
-		{"cuts texts short", []string{"list/large strings"}, creates(func(rec inventory.Record) {
+		{"truncates strings", []string{"list/large strings"}, creates(func(rec inventory.Record) {
 			if r, ok := rec.(*inventory.IdempotencyRecord); ok {
 				r.Body = r.Body[:min(len(r.Body), 65536)]
 			}
 		})},
-		{"creates in the wrong order", []string{"basic/several at once"}, func(b *broken) {
+		{"creates in the wrong order", []string{"basic/several at once"}, func(b *defective) {
 			b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
 				records = slices.Clone(records)
 				slices.Reverse(records)
 				return tx.Create(ctx, records...)
 			}
 		}},
-		{"fails for what is absent", []string{"basic/absent"}, func(b *broken) {
+		{"fails for an unknown id", []string{"basic/absent"}, func(b *defective) {
 			b.get = func(ctx context.Context, from inventory.Reader, r *inventory.Resource, id string) (inventory.Record, error) {
 				rec, err := from.Get(ctx, r, id)
 				if err != nil {
@@ -114,7 +113,7 @@ func valueDefects() []defect {
 				return rec, nil
 			}
 		}},
-		{"updates what has a value", []string{"basic/update"}, func(b *broken) {
+		{"does not update to a missing value", []string{"basic/update"}, func(b *defective) {
 			b.update = func(ctx context.Context, tx inventory.Tx, rec inventory.Record, version int64) error {
 				old, err := tx.Get(ctx, inventory.ResourceOf(rec), rec.Meta().ID)
 				if err != nil {
@@ -128,7 +127,7 @@ func valueDefects() []defect {
 				return tx.Update(ctx, rec, version)
 			}
 		}},
-		{"deletes what belongs to others", []string{"basic/delete"}, func(b *broken) {
+		{"deletes other records", []string{"basic/delete"}, func(b *defective) {
 			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
 				if page, err := tx.List(ctx, &inventory.Query{Resource: r}); err == nil && len(page.Records) > 1 {
 					_ = tx.Delete(ctx, r, page.Records[0].Meta().ID, 1)
@@ -136,28 +135,28 @@ func valueDefects() []defect {
 				return tx.Delete(ctx, r, id, version)
 			}
 		}},
-		{"hands out what it keeps", []string{"basic/copies"}, func(b *broken) {
-			kept := map[string]inventory.Record{}
+		{"shares its records", []string{"basic/copies"}, func(b *defective) {
+			shared := map[string]inventory.Record{}
 			b.get = func(ctx context.Context, from inventory.Reader, r *inventory.Resource, id string) (inventory.Record, error) {
 				rec, err := from.Get(ctx, r, id)
-				if kept[id] == nil && err == nil {
-					kept[id] = rec
+				if shared[id] == nil && err == nil {
+					shared[id] = rec
 				}
-				return kept[id], err
+				return shared[id], err
 			}
 			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
 				page, err := from.List(ctx, q)
 				if err == nil {
 					for i, rec := range page.Records {
-						if kept[rec.Meta().ID] != nil {
-							page.Records[i] = kept[rec.Meta().ID]
+						if shared[rec.Meta().ID] != nil {
+							page.Records[i] = shared[rec.Meta().ID]
 						}
 					}
 				}
 				return page, err
 			}
 		}},
-		{"does not look at its context", []string{"basic/canceled"}, func(b *broken) {
+		{"ignores its context", []string{"basic/canceled"}, func(b *defective) {
 			b.change = func(ctx context.Context, f func(inventory.Tx) error) error {
 				return b.Store.Change(context.WithoutCancel(ctx), f)
 			}
@@ -165,9 +164,9 @@ func valueDefects() []defect {
 	}
 }
 
-// creates has a store change records before it keeps them.
-func creates(change func(rec inventory.Record)) func(*broken) {
-	return func(b *broken) {
+// creates has a store change records before it stores them.
+func creates(change func(rec inventory.Record)) func(*defective) {
+	return func(b *defective) {
 		b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
 			var all []inventory.Record
 			for _, rec := range records {
@@ -180,9 +179,9 @@ func creates(change func(rec inventory.Record)) func(*broken) {
 	}
 }
 
-// forgives has a store say that all is well where it is not.
-func forgives(kind inventory.ErrorKind) func(*broken) {
-	return func(b *broken) {
+// forgives has a store return no error of a kind.
+func forgives(kind inventory.ErrorKind) func(*defective) {
+	return func(b *defective) {
 		b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
 			if err := tx.Create(ctx, records...); inventory.KindOf(err) != kind {
 				return err
@@ -192,9 +191,9 @@ func forgives(kind inventory.ErrorKind) func(*broken) {
 	}
 }
 
-// refuses has a store find keys that are none.
-func refuses(clash func(r *inventory.Resource, a, b inventory.Record) bool) func(*broken) {
-	return func(b *broken) {
+// refuses has a store find duplicates where there are none.
+func refuses(clash func(r *inventory.Resource, a, b inventory.Record) bool) func(*defective) {
+	return func(b *defective) {
 		b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
 			for _, rec := range records {
 				r := inventory.ResourceOf(rec)
@@ -216,11 +215,11 @@ func refuses(clash func(r *inventory.Resource, a, b inventory.Record) bool) func
 
 func constraintDefects() []defect {
 	return []defect{
-		{"puts one record in place of another", []string{"constraint/ids"}, forgives(inventory.Conflict)},
-		{"takes keys twice", []string{
+		{"accepts duplicate ids", []string{"constraint/ids"}, forgives(inventory.Conflict)},
+		{"accepts duplicate keys", []string{
 			"constraint/keys", "constraint/keys of several at once", "concurrency/one key", "constraint/goes on", "model/random transactions",
 		}, forgives(inventory.Conflict)},
-		{"does not name the key", []string{"constraint/keys"}, func(b *broken) {
+		{"does not name the key", []string{"constraint/keys"}, func(b *defective) {
 			b.update = func(ctx context.Context, tx inventory.Tx, rec inventory.Record, version int64) error {
 				err := tx.Update(ctx, rec, version)
 				if inventory.KindOf(err) == inventory.Conflict {
@@ -229,10 +228,10 @@ func constraintDefects() []defect {
 				return err
 			}
 		}},
-		{"takes references to nothing", []string{"constraint/references", "model/random transactions"}, forgives(inventory.Invalid)},
+		{"accepts dangling references", []string{"constraint/references", "model/random transactions"}, forgives(inventory.Invalid)},
 		{"does not compare versions", []string{
 			"constraint/versions", "concurrency/one of many writers", "reference/new version", "model/random transactions",
-		}, func(b *broken) {
+		}, func(b *defective) {
 			b.update = func(ctx context.Context, tx inventory.Tx, rec inventory.Record, _ int64) error {
 				old, err := tx.Get(ctx, inventory.ResourceOf(rec), rec.Meta().ID)
 				if err != nil {
@@ -241,17 +240,17 @@ func constraintDefects() []defect {
 				return tx.Update(ctx, rec, old.Meta().Version)
 			}
 		}},
-		{"takes large and small letters for the same", []string{"constraint/keys byte by byte"}, refuses(
+		{"ignores case in keys", []string{"constraint/keys byte by byte"}, refuses(
 			func(_ *inventory.Resource, a, b inventory.Record) bool {
 				l, ok := a.(*inventory.Location)
 				return ok && l.SiteCode != "" && strings.EqualFold(l.SiteCode, b.(*inventory.Location).SiteCode)
 			})},
-		{"takes what has no value for a key", []string{"constraint/half a key"}, refuses(
+		{"treats a missing value as a key", []string{"constraint/half a key"}, refuses(
 			func(_ *inventory.Resource, a, b inventory.Record) bool {
 				l, ok := a.(*inventory.Location)
 				return ok && l.SiteCode == b.(*inventory.Location).SiteCode
 			})},
-		{"never gives a key again", []string{"constraint/keys set free"}, func(b *broken) {
+		{"never frees a key", []string{"constraint/keys set free"}, func(b *defective) {
 			used := map[string]bool{}
 			b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
 				for _, rec := range records {
@@ -265,7 +264,7 @@ func constraintDefects() []defect {
 				return tx.Create(ctx, records...)
 			}
 		}},
-		{"leaves half of a call", []string{"constraint/goes on"}, func(b *broken) {
+		{"keeps half of a refused call", []string{"constraint/goes on"}, func(b *defective) {
 			b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
 				for _, rec := range records {
 					if err := tx.Create(ctx, rec); err != nil {
@@ -278,7 +277,7 @@ func constraintDefects() []defect {
 	}
 }
 
-// events are those of a device, before it is deleted.
+// events returns the events of a device, before it is deleted.
 func events(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string) []inventory.Record {
 	if r.Name() != "devices" {
 		return nil
@@ -292,7 +291,7 @@ func events(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id stri
 
 func referenceDefects() []defect {
 	return []defect{
-		{"takes along what only mentions a record", []string{"reference/cascade", "list/counts"}, func(b *broken) {
+		{"deletes records that only mention the deleted one", []string{"reference/cascade", "list/counts"}, func(b *defective) {
 			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
 				for _, e := range events(ctx, tx, r, id) {
 					_ = tx.Delete(ctx, inventory.ResourceOf(e), e.Meta().ID, e.Meta().Version)
@@ -300,7 +299,7 @@ func referenceDefects() []defect {
 				return tx.Delete(ctx, r, id, version)
 			}
 		}},
-		{"changes without a new version", []string{"reference/new version", "reference/cascade", "reference/many"}, func(b *broken) {
+		{"changes a record without a new version", []string{"reference/new version", "reference/cascade", "reference/many"}, func(b *defective) {
 			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
 				if r.Name() != "locations" {
 					return tx.Delete(ctx, r, id, version)
@@ -323,7 +322,7 @@ func referenceDefects() []defect {
 				return nil
 			}
 		}},
-		{"can't make a part of a key null", []string{"reference/keys without their part"}, func(b *broken) {
+		{"refuses to empty a part of a key", []string{"reference/keys without their part"}, func(b *defective) {
 			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
 				vlans := inventory.Of[inventory.VLAN]()
 				location, _ := vlans.Field("location_id")
@@ -337,11 +336,10 @@ func referenceDefects() []defect {
 	}
 }
 
-// A store that is broken between two steps lets others run there (runtime.Gosched). Without
-// that, all of a caller's steps may be over before another one begins: on one processor they
-// nearly always are, and the cases would have nothing to notice.
+// A store with a defect between two steps calls runtime.Gosched there. Otherwise all steps of a
+// caller may be over before another one begins, on one processor nearly always.
 
-// loose is a transaction that is none: each call is one of its own.
+// loose is not a transaction: each call is committed at once.
 type loose struct{ inventory.Store }
 
 func (s loose) Create(ctx context.Context, records ...inventory.Record) error {
@@ -364,10 +362,10 @@ func transactionDefects() []defect {
 		{"has no transactions", []string{
 			"transaction/rolled back after an error", "transaction/rolled back after a panic", "transaction/hidden until it ends",
 			"reference/within a transaction", "concurrency/readers", "list/counts",
-		}, func(b *broken) {
+		}, func(b *defective) {
 			b.change = func(_ context.Context, f func(inventory.Tx) error) error { return f(loose{b.Store}) }
 		}},
-		{"tells of errors in its own words", []string{"transaction/keeps its error"}, func(b *broken) {
+		{"replaces the errors of transactions", []string{"transaction/keeps its error"}, func(b *defective) {
 			b.change = func(ctx context.Context, f func(inventory.Tx) error) error {
 				if err := b.Store.Change(ctx, f); err != nil {
 					return fmt.Errorf("rolled back: %s", err.Error())
@@ -375,7 +373,7 @@ func transactionDefects() []defect {
 				return nil
 			}
 		}},
-		{"reads what was there before", []string{"transaction/sees itself"}, func(b *broken) {
+		{"lists the state before the transaction", []string{"transaction/sees itself"}, func(b *defective) {
 			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
 				page, err := from.List(ctx, q)
 				if _, within := from.(inventory.Tx); within && err == nil && len(q.Filters) > 0 {
@@ -384,7 +382,7 @@ func transactionDefects() []defect {
 				return page, err
 			}
 		}},
-		{"gives up when it is busy", []string{"concurrency/deadlocks", "concurrency/no lost update"}, func(b *broken) {
+		{"fails when it is busy", []string{"concurrency/deadlocks", "concurrency/no lost update"}, func(b *defective) {
 			var busy sync.Mutex
 			b.change = func(ctx context.Context, f func(inventory.Tx) error) error {
 				if !busy.TryLock() {
@@ -398,9 +396,9 @@ func transactionDefects() []defect {
 	}
 }
 
-// asks has a store ask for something else than it should.
-func asks(change func(q *inventory.Query)) func(*broken) {
-	return func(b *broken) {
+// queries has a store change each query.
+func queries(change func(q *inventory.Query)) func(*defective) {
+	return func(b *defective) {
 		b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
 			other := *q
 			other.Filters, other.Sort = slices.Clone(q.Filters), slices.Clone(q.Sort)
@@ -410,9 +408,9 @@ func asks(change func(q *inventory.Query)) func(*broken) {
 	}
 }
 
-// filters has a store take some filters for others, or for none.
-func filters(change func(c *inventory.Filter) (keep bool)) func(*broken) {
-	return asks(func(q *inventory.Query) {
+// filters has a store change filters, or drop them.
+func filters(change func(c *inventory.Filter) (keep bool)) func(*defective) {
+	return queries(func(q *inventory.Query) {
 		q.Filters = slices.DeleteFunc(q.Filters, func(c inventory.Filter) bool {
 			before := c
 			return !change(&before)
@@ -425,24 +423,24 @@ func filters(change func(c *inventory.Filter) (keep bool)) func(*broken) {
 
 func listDefects() []defect {
 	return []defect{
-		{"ignores what is not equal", []string{"list/filters", "list/random queries"}, filters(func(c *inventory.Filter) bool {
+		{"ignores the filter ne", []string{"list/filters", "list/random queries"}, filters(func(c *inventory.Filter) bool {
 			return c.Op != inventory.Ne
 		})},
-		{"takes a text for a pattern", []string{"list/odd strings"}, filters(func(c *inventory.Filter) bool {
+		{"treats a string as a pattern", []string{"list/odd strings"}, filters(func(c *inventory.Filter) bool {
 			return c.Op != inventory.Contains || c.Value != "%"
 		})},
-		{"finds everything among nothing", []string{"list/filters"}, filters(func(c *inventory.Filter) bool {
+		{"matches everything for an empty list", []string{"list/filters"}, filters(func(c *inventory.Filter) bool {
 			values, ok := c.Value.([]any)
 			return !ok || len(values) > 0
 		})},
-		{"folds all letters", []string{"list/search"}, asks(func(q *inventory.Query) { q.Text = strings.ToLower(q.Text) })},
-		{"reads the clock on the wall", []string{"list/zones"}, filters(func(c *inventory.Filter) bool {
+		{"folds all letters", []string{"list/search"}, queries(func(q *inventory.Query) { q.Text = strings.ToLower(q.Text) })},
+		{"ignores time zones", []string{"list/zones"}, filters(func(c *inventory.Filter) bool {
 			if at, ok := c.Value.(time.Time); ok {
 				c.Value = time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
 			}
 			return true
 		})},
-		{"counts the page", []string{"list/counts", "list/random queries"}, func(b *broken) {
+		{"counts the page", []string{"list/counts", "list/random queries"}, func(b *defective) {
 			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
 				page, err := from.List(ctx, q)
 				if err == nil {
@@ -451,7 +449,7 @@ func listDefects() []defect {
 				return page, err
 			}
 		}},
-		{"counts later", []string{"concurrency/readers"}, func(b *broken) {
+		{"counts later", []string{"concurrency/readers"}, func(b *defective) {
 			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
 				page, err := from.List(ctx, q)
 				if err != nil {
@@ -470,12 +468,12 @@ func listDefects() []defect {
 
 func pageDefects() []defect {
 	return []defect{
-		{"knows no descending order", []string{"page/every field", "list/random queries"}, asks(func(q *inventory.Query) {
+		{"ignores descending order", []string{"page/every field", "list/random queries"}, queries(func(q *inventory.Query) {
 			for i := range q.Sort {
 				q.Sort[i].Desc = false
 			}
 		})},
-		{"knows one sort key", []string{"page/ids", "list/random queries"}, asks(func(q *inventory.Query) {
+		{"ignores all sort keys but one", []string{"page/ids", "list/random queries"}, queries(func(q *inventory.Query) {
 			if len(q.Sort) > 1 {
 				q.Sort = q.Sort[:1]
 				if q.After != nil {
@@ -483,7 +481,7 @@ func pageDefects() []defect {
 				}
 			}
 		})},
-		{"begins again where a place is gone", []string{"page/deleted place"}, func(b *broken) {
+		{"starts again if the record of a cursor is deleted", []string{"page/deleted place"}, func(b *defective) {
 			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
 				other := *q
 				if q.After != nil {
@@ -494,7 +492,7 @@ func pageDefects() []defect {
 				return from.List(ctx, &other)
 			}
 		}},
-		{"continues by number", []string{"concurrency/readers"}, func(b *broken) {
+		{"continues at an offset", []string{"concurrency/readers"}, func(b *defective) {
 			behind := map[string]int64{}
 			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
 				if q.Limit == 0 {

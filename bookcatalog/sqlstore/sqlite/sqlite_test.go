@@ -37,8 +37,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestNumberedParameters runs the suite on one handle and with parameters that have
-// numbers, as a server's dialect has them: each must stand where its value does.
+// TestNumberedParameters runs the suite on one handle and with numbered parameters, as for a
+// database server.
 func TestNumberedParameters(t *testing.T) {
 	t.Parallel()
 	dialect := sqlite.Dialect()
@@ -58,7 +58,7 @@ func TestNumberedParameters(t *testing.T) {
 	})
 }
 
-// TestReopen says that books are there again after the file was closed, whatever its name.
+// TestReopen: a file has its books when it is opened again, whatever its name.
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a b?c=d#e%20&f'g.db")
@@ -87,7 +87,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses says that two stores on one file do not come in each other's way.
+// TestTwoProcesses: two stores may write to one file.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "books.db")
@@ -102,9 +102,8 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestOpenTogether says that of several who open a new file at the same time none is turned
-// away.
-func TestOpenTogether(t *testing.T) {
+// TestOpenersAtOnce: several processes may open a new file at the same time.
+func TestOpenersAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for round := range 5 {
@@ -147,8 +146,7 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// TestFailures says that what the database has to complain about is a failure, and none
-// of the catalog's own errors.
+// TestFailures: errors of the database are failures, and not errors of the catalog.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "books.db")

@@ -18,11 +18,11 @@ import (
 	"github.com/ashlar-go/ashlar/bookcatalog/sqlstore/sqlite"
 )
 
-var update = flag.Bool("update", false, "write the database of the newest schema, if there is none")
+var update = flag.Bool("update", false, "write the database of the newest schema, if it is missing")
 
-// TestUpgrade opens a database of each schema that there has been, as programs of that time
-// left them, and finds its books whole. A migration makes the schema for which a file is
-// missing; a file that is there is never written anew, or it would prove nothing.
+// TestUpgrade opens a database of each earlier schema, as programs of that time left it, and
+// requires that its books are unchanged. -update writes the file of the newest schema if it is
+// missing. An existing file is never written again, or it would prove nothing.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	all, err := fs.Glob(sqlite.Dialect().Migrations, "*.sql")
@@ -44,7 +44,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestNewerSchema says that a database of a newer program is refused, and left alone.
+// TestNewerSchema: a database that is newer than the program is refused.
 func TestNewerSchema(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "books.db")
@@ -65,9 +65,9 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-// relics are what the databases have in them. They stay as they are: a field that comes
-// later is empty in them.
-func relics() []bookcatalog.Book {
+// upgradeBooks returns the books in the databases of testdata. They must not change: a later
+// field is empty in them.
+func upgradeBooks() []bookcatalog.Book {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 	return []bookcatalog.Book{
 		{
@@ -81,13 +81,13 @@ func relics() []bookcatalog.Book {
 	}
 }
 
-// leave writes a database with the relics as this program leaves it.
+// leave writes a database with these books, as this program does.
 func leave(t *testing.T, file string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "books.db")
 	store, err := sqlite.Open(t.Context(), path)
 	check(t, err)
-	for _, b := range relics() {
+	for _, b := range upgradeBooks() {
 		check(t, store.Create(t.Context(), &b))
 	}
 	check(t, store.Close())
@@ -128,8 +128,8 @@ func checkUpgraded(t *testing.T, path string) {
 		store, err := sqlite.Open(t.Context(), path)
 		check(t, err)
 		books, total, err := store.List(t.Context(), &bookcatalog.Query{})
-		if err != nil || total != 2 || !reflect.DeepEqual(books, relics()) {
-			t.Errorf("the books are\n%+v, %d, %v; want\n%+v", books, total, err, relics())
+		if err != nil || total != 2 || !reflect.DeepEqual(books, upgradeBooks()) {
+			t.Errorf("the books are\n%+v, %d, %v; want\n%+v", books, total, err, upgradeBooks())
 		}
 		check(t, store.Close())
 	}
@@ -141,7 +141,7 @@ func checkUpgraded(t *testing.T, path string) {
 	if _, err := catalog.Add(t.Context(), &bookcatalog.Book{Title: "Persuasion"}); err != nil {
 		t.Errorf("a new book: %v", err)
 	}
-	check(t, store.Delete(t.Context(), relics()[0].ID, 2))
+	check(t, store.Delete(t.Context(), upgradeBooks()[0].ID, 2))
 	if _, total, err := store.List(t.Context(), &bookcatalog.Query{}); err != nil || total != 2 {
 		t.Errorf("%d books, %v; want 2", total, err)
 	}

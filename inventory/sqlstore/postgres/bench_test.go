@@ -11,7 +11,7 @@ import (
 
 func BenchmarkRead(b *testing.B) {
 	url := postgrestest.Start(b).Database(b)
-	sqlstoretest.BenchRead(b, open(b, url, nil), &sqlstoretest.Floor[time.Time]{
+	sqlstoretest.BenchRead(b, open(b, url, nil), &sqlstoretest.Baseline[time.Time]{
 		DB:        raw(b, url),
 		Parameter: func(n int) string { return "$" + strconv.Itoa(n) },
 		Time:      func(t time.Time) any { return t },

@@ -9,9 +9,9 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
 
-// Changes go to the one database, and lists are read from one that follows it. Here nobody
-// listens at the addresses. Open tells that at once, by the kind of its error, and says
-// where it has asked; the password is not in it.
+// Changes go to the first database, and lists are read from its replica. Nothing listens at
+// these addresses: the kind of the error says so, and its message names the address without the
+// password.
 func ExampleOpen() {
 	ctx := context.Background()
 	store, err := postgres.Open(ctx, "postgres://jane:hunter2@127.0.0.1:1/inventory?sslmode=disable", &postgres.Options{

@@ -7,11 +7,9 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
-// What all tests here use, by short names.
+func deviceID(n int) string { return sqlstoretest.ID(n) }
 
-func benchID(n int) string { return sqlstoretest.ID(n) }
-
-func fleet(n, m int) []inventory.Record { return sqlstoretest.Fleet(n, m) }
+func makeDevices(n, m int) []inventory.Record { return sqlstoretest.Devices(n, m) }
 
 func create(t testing.TB, store inventory.Store, records ...inventory.Record) error {
 	t.Helper()

@@ -24,23 +24,23 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open opens a store that ends with the test, with all connections given back.
+// open opens a store until the end of the test, when no connection may be in use.
 func open(t testing.TB, url string, opts *postgres.Options) *sqlstore.Store {
 	t.Helper()
 	store, err := postgres.Open(t.Context(), url, opts)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		// That of a call that was given up comes back a moment after the call has returned.
+		// The connection of a canceled call is released shortly after the call has returned.
 		require.Eventually(t, func() bool {
 			writer, reader := store.Stats()
 			return writer.InUse+reader.InUse == 0
-		}, 10*time.Second, time.Millisecond, "connections that nobody gave back")
+		}, 10*time.Second, time.Millisecond, "connections in use")
 		require.NoError(t, store.Close())
 	})
 	return store
 }
 
-// TestServer has everything that needs a server that runs, each with a database of its own.
+// TestServer has the tests that share a running server. Each has its own database.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
@@ -49,8 +49,8 @@ func TestServer(t *testing.T) {
 		storetest.Run(t, func(t testing.TB) inventory.Store { return open(t, server.Database(t), nil) })
 	})
 	for name, check := range map[string]func(*testing.T, string){
-		"schema": checkSchema, "plans": checkPlans, "tallies": checkTallies, "later migration": checkLaterMigration,
-		"openers at once": checkOpeners, "given up": checkGivenUp, "checks": checkChecks, "crosswise": checkCrosswise, "failing bulk calls": checkFailingBulk,
+		"schema": checkSchema, "plans": checkPlans, "counts": checkCounts, "later migration": checkLaterMigration,
+		"openers at once": checkOpeners, "canceled": checkCanceled, "checks": checkChecks, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
 		"replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
 		"prefetch": func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {
@@ -61,8 +61,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// checkReplica says that reading goes to the other database, and what a change reads, or
-// what must be fresh, does not.
+// checkReplica: reads use the replica, except in transactions and with Fresh.
 func checkReplica(t *testing.T, url string) {
 	admin := raw(t, url)
 	_, err := admin.ExecContext(t.Context(), "CREATE SCHEMA behind")
@@ -70,32 +69,32 @@ func checkReplica(t *testing.T, url string) {
 	behind := url + "&search_path=behind"
 	replica := open(t, behind, nil)
 	store := open(t, url, &postgres.Options{ReadURL: behind, MaxConns: 2})
-	require.NoError(t, create(t, store, fleet(0, 1)...))
+	require.NoError(t, create(t, store, makeDevices(0, 1)...))
 	devices := inventory.Of[inventory.Device]()
-	_, err = store.Get(t.Context(), devices, benchID(0))
+	_, err = store.Get(t.Context(), devices, deviceID(0))
 	require.Equal(t, inventory.NotFound, inventory.KindOf(err))
-	_, err = store.Fresh().Get(t.Context(), devices, benchID(0))
+	_, err = store.Fresh().Get(t.Context(), devices, deviceID(0))
 	require.NoError(t, err)
-	_, err = replica.Fresh().Get(t.Context(), devices, benchID(0))
-	require.Equal(t, inventory.NotFound, inventory.KindOf(err), "a store without a replica reads where it reads")
-	require.NoError(t, create(t, replica, fleet(0, 1)...))
-	_, err = store.Get(t.Context(), devices, benchID(0))
+	_, err = replica.Fresh().Get(t.Context(), devices, deviceID(0))
+	require.Equal(t, inventory.NotFound, inventory.KindOf(err), "a store without a replica")
+	require.NoError(t, create(t, replica, makeDevices(0, 1)...))
+	_, err = store.Get(t.Context(), devices, deviceID(0))
 	require.NoError(t, err)
 	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
-		_, err := tx.Get(t.Context(), devices, benchID(0))
+		_, err := tx.Get(t.Context(), devices, deviceID(0))
 		return err
 	}))
 	require.NoError(t, store.Ping(t.Context()))
 }
 
-func checkTallies(t *testing.T, url string) {
+func checkCounts(t *testing.T, url string) {
 	store := open(t, url, nil)
-	sqlstoretest.CheckTallies(t, store, 4, 60)
+	sqlstoretest.CheckCounts(t, store, 4, 60)
 	slots := rows(t, raw(t, url), "SELECT DISTINCT slot::text FROM tallies WHERE resource = 'devices' AND field = ''")
-	require.Greater(t, len(slots), 1, "all transactions have written the same rows")
+	require.Greater(t, len(slots), 1, "all transactions wrote the same rows")
 }
 
-// with is the dialect with one more migration, as a later version of the program has it.
+// with returns the dialect with one more migration, as in a later version of the program.
 func with(t testing.TB, text string) sqlstore.Dialect {
 	t.Helper()
 	d := postgres.Dialect()
@@ -112,13 +111,12 @@ func with(t testing.TB, text string) sqlstore.Dialect {
 	return d
 }
 
-// checkLaterMigration says that a database of an earlier version is brought forward with
-// what is in it, that one that fails leaves everything as it was, and that one that
-// is newer than the program is refused.
+// checkLaterMigration: a database of an earlier version is migrated with its content, a failed
+// migration changes nothing, and a database newer than the program is refused.
 func checkLaterMigration(t *testing.T, url string) {
 	first, err := postgres.Open(t.Context(), url, nil)
 	require.NoError(t, err)
-	require.NoError(t, create(t, first, fleet(0, 3)...))
+	require.NoError(t, create(t, first, makeDevices(0, 3)...))
 	require.NoError(t, first.Close())
 	db := raw(t, url)
 
@@ -136,7 +134,7 @@ func checkLaterMigration(t *testing.T, url string) {
 	require.ErrorContains(t, err, "version 90000 of the schema, and this program supports")
 }
 
-// checkOpeners says that several processes may start at once on a new database.
+// checkOpeners: several processes may start at the same time on a new database.
 func checkOpeners(t *testing.T, url string) {
 	errs := make([]error, 4)
 	var group sync.WaitGroup
@@ -144,7 +142,7 @@ func checkOpeners(t *testing.T, url string) {
 		group.Go(func() {
 			store, err := postgres.Open(t.Context(), url, nil)
 			if err == nil {
-				err = errors.Join(create(t, store, fleet(i, i+1)...), store.Close())
+				err = errors.Join(create(t, store, makeDevices(i, i+1)...), store.Close())
 			}
 			errs[i] = err
 		})
@@ -154,16 +152,16 @@ func checkOpeners(t *testing.T, url string) {
 	require.Equal(t, []string{"4"}, rows(t, raw(t, url), "SELECT count(*)::text FROM devices"))
 }
 
-// checkGivenUp says that a call ends with its context, and gives its connection back.
-func checkGivenUp(t *testing.T, url string) {
+// checkCanceled: a call ends with its context, and releases its connection.
+func checkCanceled(t *testing.T, url string) {
 	store := open(t, url, &postgres.Options{MaxConns: 2})
-	require.NoError(t, create(t, store, fleet(0, 1)...))
+	require.NoError(t, create(t, store, makeDevices(0, 1)...))
 	db := raw(t, url)
 	holder, err := db.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	_, err = holder.ExecContext(t.Context(), "UPDATE devices SET notes = 'held'")
 	require.NoError(t, err)
-	changed := fleet(0, 1)[0].(*inventory.Device)
+	changed := makeDevices(0, 1)[0].(*inventory.Device)
 	changed.Version, changed.Notes = 2, "changed"
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -176,9 +174,9 @@ func checkGivenUp(t *testing.T, url string) {
 	require.Eventually(t, func() bool { writer, _ := store.Stats(); return writer.InUse == 0 }, 10*time.Second, time.Millisecond)
 }
 
-// checkChecks says that the database refuses what no record may be, whoever writes it.
+// checkChecks: the database refuses invalid records, whoever writes them.
 func checkChecks(t *testing.T, url string) {
-	require.NoError(t, create(t, open(t, url, nil), fleet(0, 1)...))
+	require.NoError(t, create(t, open(t, url, nil), makeDevices(0, 1)...))
 	db := raw(t, url)
 	for _, change := range []string{
 		"UPDATE devices SET status = 'lost'", "UPDATE devices SET version = 0", "UPDATE devices SET hostname = ''",
@@ -189,11 +187,11 @@ func checkChecks(t *testing.T, url string) {
 	}
 }
 
-// checkCrosswise says that two processes that change the same records in another order
-// both come to an end: the database ends one of them, which is run again.
-func checkCrosswise(t *testing.T, url string) {
+// checkDeadlocks: two processes that change the same records in opposite orders both succeed.
+// The database aborts one transaction, which runs again.
+func checkDeadlocks(t *testing.T, url string) {
 	stores := []*sqlstore.Store{open(t, url, nil), open(t, url, nil)}
-	require.NoError(t, create(t, stores[0], fleet(0, 2)...))
+	require.NoError(t, create(t, stores[0], makeDevices(0, 2)...))
 	var runs [2]int
 	var both, group sync.WaitGroup
 	both.Add(2)
@@ -207,7 +205,7 @@ func checkCrosswise(t *testing.T, url string) {
 						both.Done()
 						both.Wait() // each has changed one
 					}
-					rec, err := tx.Get(t.Context(), inventory.Of[inventory.Device](), benchID(n))
+					rec, err := tx.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(n))
 					if err != nil {
 						return err
 					}
@@ -233,37 +231,37 @@ func checkBackup(t *testing.T, url string) {
 	require.ErrorContains(t, open(t, url, nil).Backup(t.Context(), "x"), "pg_dump")
 }
 
-// TestRestart says that a database that goes away in the middle of a call is Unavailable,
-// and that the store goes on when it is back, without being opened again.
+// TestRestart: a database that is lost during a call is Unavailable, and the store works again
+// when the database is back.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
 	store := open(t, server.Database(t), nil)
-	require.NoError(t, create(t, store, fleet(0, 1)...))
+	require.NoError(t, create(t, store, makeDevices(0, 1)...))
 	err := store.Change(t.Context(), func(tx inventory.Tx) error {
-		require.NoError(t, tx.Create(t.Context(), fleet(1, 2)...))
+		require.NoError(t, tx.Create(t.Context(), makeDevices(1, 2)...))
 		server.Kill()
-		return tx.Create(t.Context(), fleet(2, 3)...)
+		return tx.Create(t.Context(), makeDevices(2, 3)...)
 	})
 	require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
 	devices := inventory.Of[inventory.Device]()
-	_, err = store.Get(t.Context(), devices, benchID(0))
+	_, err = store.Get(t.Context(), devices, deviceID(0))
 	require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
 	_, err = store.List(t.Context(), &inventory.Query{Resource: devices})
 	require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
-	require.Equal(t, inventory.Unavailable, inventory.KindOf(create(t, store, fleet(3, 4)...)))
+	require.Equal(t, inventory.Unavailable, inventory.KindOf(create(t, store, makeDevices(3, 4)...)))
 	require.Equal(t, inventory.Unavailable, inventory.KindOf(store.Ping(t.Context())))
 	server.Restart()
 	require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, time.Minute, 10*time.Millisecond)
-	require.NoError(t, create(t, store, fleet(1, 2)...))
+	require.NoError(t, create(t, store, makeDevices(1, 2)...))
 	sqlstoretest.CheckTotals(t, store)
 	page, err := store.List(t.Context(), &inventory.Query{Resource: devices, Count: true})
 	require.NoError(t, err)
 	require.Len(t, page.Records, 2)
 }
 
-// TestOpenFails says that an address that is none, or where nobody answers, is told without
-// its password.
+// TestOpenFails: the error for an invalid URL, or for a server that does not respond, does not
+// contain the password.
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"postgres://jane:hunter2@127.0.0.1:1/x?connect_timeout=2", "postgres://jane:hunter2@127.0.0.1:x/x", "nonsense hunter2"} {
@@ -276,9 +274,8 @@ func TestOpenFails(t *testing.T) {
 	require.ErrorContains(t, err, "for reading")
 }
 
-// TestOpenGivenUp says that the error of who gives up while a server has not answered is
-// that they did, and none about the server.
-func TestOpenGivenUp(t *testing.T) {
+// TestOpenCanceled: a canceled call returns the error of its context, and none of the server.
+func TestOpenCanceled(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
 
-// raw opens the database beside the store.
+// raw opens the database without the store.
 func raw(t testing.TB, url string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("pgx", url)
@@ -21,7 +21,7 @@ func raw(t testing.TB, url string) *sql.DB {
 	return db
 }
 
-// rows are those of a statement, each as one text.
+// rows returns the rows of a statement, which have one column.
 func rows(t testing.TB, db *sql.DB, text string, args ...any) (all []string) {
 	t.Helper()
 	found, err := db.QueryContext(t.Context(), text, args...)
@@ -36,8 +36,8 @@ func rows(t testing.TB, db *sql.DB, text string, args ...any) (all []string) {
 	return all
 }
 
-// checkSchema says that the migrations make what the descriptions say. Whoever adds a field
-// reads here which line a migration needs.
+// checkSchema: the migrations match the descriptions. The failure names the line that a migration
+// lacks.
 func checkSchema(t *testing.T, url string) {
 	open(t, url, nil)
 	db := raw(t, url)
@@ -63,7 +63,7 @@ func checkSchema(t *testing.T, url string) {
 	require.ElementsMatch(t, append(tables, "tallies", "goose_db_version"), rows(t, db, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"))
 }
 
-// described are the columns, references and indexes that a description asks for.
+// described returns the columns, references and indexes of a description.
 func described(r *inventory.Resource) (columns, refs, indexes []string) {
 	table := r.Table()
 	for _, f := range r.Fields() {
@@ -114,17 +114,17 @@ func typeOf(f *inventory.Field) string {
 	return "text C"
 }
 
-// checkPlans says that pages are found in indexes, however deep they are.
+// checkPlans: pages are found in indexes, however deep they are, without a scan or a sort.
 func checkPlans(t *testing.T, url string) {
 	store := open(t, url, nil)
 	for n := 0; n < 5000; n += inventory.MaxItems {
-		require.NoError(t, create(t, store, fleet(n, n+inventory.MaxItems)...))
+		require.NoError(t, create(t, store, makeDevices(n, n+inventory.MaxItems)...))
 	}
 	db := raw(t, url)
 	_, err := db.ExecContext(t.Context(), "ANALYZE devices")
 	require.NoError(t, err)
 	for text, want := range map[string]string{
-		"WHERE id > '" + benchID(4500) + "' ORDER BY id LIMIT 21":                                    "Index Scan using devices_pkey",
+		"WHERE id > '" + deviceID(4500) + "' ORDER BY id LIMIT 21":                                   "Index Scan using devices_pkey",
 		"WHERE (created_at, id) > ('2026-01-01 00:00:04.5Z', 'x') ORDER BY created_at, id LIMIT 21":  "Index Scan using devices_created_at_idx",
 		"WHERE (hostname, id) > ('host-9', 'x') ORDER BY hostname, id LIMIT 21":                      "Index Scan using devices_hostname_key",
 		"WHERE last_seen < '2026-01-01 00:00:04.5Z' ORDER BY last_seen DESC NULLS LAST, id LIMIT 21": "Index Scan Backward using devices_last_seen_idx",

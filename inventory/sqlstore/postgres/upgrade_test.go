@@ -17,12 +17,11 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
 
-var update = flag.Bool("update", false, "write the dump of the newest schema, if there is none")
+var update = flag.Bool("update", false, "write the dump of the newest schema, if it is missing")
 
-// TestUpgrade restores a dump of each schema that there has been, as programs of that time
-// left their databases, opens it, and finds its records whole. A migration makes the schema
-// for which a file is missing; a file that is there is never written anew, or it would
-// prove nothing.
+// TestUpgrade opens a database of each earlier schema, as programs of that time left it, and
+// requires that its records are unchanged. -update writes the file of the newest schema if it is
+// missing. An existing file is never written again, or it would prove nothing.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
@@ -56,21 +55,21 @@ func checkUpgraded(t *testing.T, address string) {
 	for range 2 {
 		store, err := postgres.Open(t.Context(), address, nil)
 		require.NoError(t, err)
-		sqlstoretest.CheckRelics(t, store)
+		sqlstoretest.CheckUpgradeRecords(t, store)
 		require.NoError(t, store.Close())
 	}
 	checkSchema(t, address)
 	store := open(t, address, nil)
-	sqlstoretest.CheckGoesOn(t, store)
+	sqlstoretest.CheckUpgraded(t, store)
 	sqlstoretest.CheckTotals(t, store)
 }
 
-// leave dumps a database with the relics as this program leaves it.
+// leave dumps a database with the records of upgrades, as this program does.
 func leave(t *testing.T, address, file string) {
 	t.Helper()
 	store, err := postgres.Open(t.Context(), address, nil)
 	require.NoError(t, err)
-	for _, rec := range sqlstoretest.Relics() {
+	for _, rec := range sqlstoretest.UpgradeRecords() {
 		require.NoError(t, create(t, store, rec))
 	}
 	require.NoError(t, store.Close())
@@ -82,27 +81,26 @@ func leave(t *testing.T, address, file string) {
 	dump, err := exec.CommandContext(t.Context(), "pg_dump", "--column-inserts", "--no-owner", "--no-privileges",
 		"--no-table-access-method", "--no-toast-compression", at.String()).Output()
 	require.NoError(t, err, "pg_dump of the version of the server")
-	text := "-- What pg_dump says of a database that TestUpgrade -update has made, but for what depends on\n" +
-		"-- the version of the server. It stays as it is.\n" + essential(string(dump))
+	text := "-- Written by pg_dump for TestUpgrade -update, without what depends on the version of the\n" +
+		"-- server. This file must not change.\n" + essential(string(dump))
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 }
 
-// essential is a dump without its comments, and without its settings, of which each version
-// has others. A carriage return within a text is spelt out, for tools that change the ends
-// of lines.
+// essential returns a dump without comments and without settings, which differ between
+// versions. It escapes a carriage return in a string, because tools change the ends of lines.
 func essential(dump string) string {
-	var kept strings.Builder
-	within := false // a text that has begun on a line before
+	var text strings.Builder
+	within := false // a string that began on an earlier line
 	for line := range strings.Lines(dump) {
 		blank := strings.TrimSpace(line) == ""
 		for _, dropped := range []string{"--", `\`, "SET ", "SELECT pg_catalog.set_config("} {
 			blank = blank || strings.HasPrefix(line, dropped)
 		}
 		if within || !blank {
-			kept.WriteString(strings.ReplaceAll(line, "\r", "' || chr(13) || '"))
+			text.WriteString(strings.ReplaceAll(line, "\r", "' || chr(13) || '"))
 		}
 		within = within != (strings.Count(line, "'")%2 == 1)
 	}
-	return kept.String()
+	return text.String()
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// TestBackup says that a copy is made while others write, is whole, and takes the place of
-// nothing.
+// TestBackup: a backup is complete, also while others write, has mode 0600, and never replaces
+// a file.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{"file": filepath.Join(t.TempDir(), "inventory.db"), "memory": sqlite.Memory} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store, file := open(t, path), filepath.Join(t.TempDir(), "it's a copy.db")
-			require.NoError(t, create(t, store, fleet(0, 10)...))
+			require.NoError(t, create(t, store, makeDevices(0, 10)...))
 			err := store.Change(t.Context(), func(tx inventory.Tx) error {
-				if err := tx.Create(t.Context(), fleet(10, 11)...); err != nil || path == sqlite.Memory {
+				if err := tx.Create(t.Context(), makeDevices(10, 11)...); err != nil || path == sqlite.Memory {
 					return err
 				}
 				return store.Backup(t.Context(), file)
@@ -33,6 +33,9 @@ func TestBackup(t *testing.T) {
 			left, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*"))
 			require.NoError(t, err)
 			require.Equal(t, []string{file}, left)
+			info, err := os.Stat(file)
+			require.NoError(t, err)
+			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 
 			page, err := open(t, file).List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
 			require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 
 func BenchmarkRead(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "inventory.db")
-	sqlstoretest.BenchRead(b, open(b, path), &sqlstoretest.Floor[int64]{
+	sqlstoretest.BenchRead(b, open(b, path), &sqlstoretest.Baseline[int64]{
 		DB: raw(b, path), Unindexed: "+",
 		Parameter: func(int) string { return "?" },
 		Time:      func(t time.Time) any { return t.UnixMicro() },

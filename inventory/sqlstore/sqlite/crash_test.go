@@ -15,21 +15,21 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// crashing names the file that this binary writes to when a test has started it.
+// crashing is the variable with the file to which this binary writes when a test runs it.
 const crashing = "ASHLAR_TEST_WRITE_UNTIL_KILLED"
 
-// killedItems is how many records the process adds in a transaction.
+// killedItems is the number of records in a transaction of the process.
 const killedItems = 300
 
-// writeUntilKilled is what the process does that is killed: it adds and changes devices, many
-// in a transaction, and says after each that it has done so.
+// writeUntilKilled creates and updates devices, many in a transaction, and prints a line after
+// each.
 func writeUntilKilled(path string) error {
 	store, err := sqlite.Open(ctx(), path, nil)
 	if err != nil {
 		return err
 	}
 	for n := 0; ; n += killedItems {
-		batch := fleet(n, n+killedItems)
+		batch := makeDevices(n, n+killedItems)
 		err := store.Change(ctx(), func(tx inventory.Tx) error {
 			if err := tx.Create(ctx(), batch...); err != nil {
 				return err
@@ -45,8 +45,8 @@ func writeUntilKilled(path string) error {
 	}
 }
 
-// TestKilled says that a process that is killed in the middle of large changes leaves a whole
-// database: what it was told to be done is there, and nothing half.
+// TestKilled: a process that is killed during large changes leaves a consistent database, with
+// all transactions that it has reported.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
@@ -58,15 +58,15 @@ func TestKilled(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 	require.Zero(t, page.Total%killedItems, "half a transaction")
-	require.GreaterOrEqual(t, page.Total, int64(done*killedItems), "something that was done is gone")
+	require.GreaterOrEqual(t, page.Total, int64(done*killedItems), "a reported transaction is missing")
 	db := raw(t, path)
 	require.Equal(t, []string{"ok"}, rows(t, db, "PRAGMA integrity_check"))
 	require.Empty(t, rows(t, db, `SELECT "table" FROM pragma_foreign_key_check`))
 	require.Equal(t, page.Total/killedItems, int64(len(rows(t, db, "SELECT id FROM devices WHERE version = 2"))))
 }
 
-// killAfter kills a process that writes, some time after it has said often enough that it is
-// done with something, and returns how often it said so.
+// killAfter kills a writing process after it has printed some lines, and returns how many it
+// printed.
 func killAfter(t *testing.T, path string, times int) (done int) {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")

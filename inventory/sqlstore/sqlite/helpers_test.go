@@ -23,13 +23,11 @@ func readFile(d sqlstore.Dialect, name string) ([]byte, error) {
 	return fs.ReadFile(d.Migrations, name)
 }
 
-// What all tests here use, by short names.
+func deviceID(n int) string { return sqlstoretest.ID(n) }
 
-func benchID(n int) string { return sqlstoretest.ID(n) }
+func makeDevices(n, m int) []inventory.Record { return sqlstoretest.Devices(n, m) }
 
-func fleet(n, m int) []inventory.Record { return sqlstoretest.Fleet(n, m) }
-
-func based[R inventory.Record](n int, rec R) R { return sqlstoretest.Based(n, rec) }
+func withBase[R inventory.Record](n int, rec R) R { return sqlstoretest.WithBase(n, rec) }
 
 func create(t testing.TB, store inventory.Store, records ...inventory.Record) error {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// with is the dialect with one more migration, as a later version of the program has it.
+// with returns the dialect with one more migration, as in a later version of the program.
 func with(t testing.TB, text string) sqlstore.Dialect {
 	t.Helper()
 	d := sqlite.Dialect()
@@ -44,15 +44,14 @@ func later(t testing.TB, path, text string) (*sqlstore.Store, error) {
 	return store, err
 }
 
-// TestLaterMigration says that a database of an earlier version is brought forward with
-// what is in it, that one that fails leaves everything as it was, and that one that
-// is newer than the program is refused.
+// TestLaterMigration: a database of an earlier version is migrated with its content, a failed
+// migration changes nothing, and a database newer than the program is refused.
 func TestLaterMigration(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	first, err := sqlite.Open(t.Context(), path, nil)
 	require.NoError(t, err)
-	require.NoError(t, create(t, first, fleet(0, 3)...))
+	require.NoError(t, create(t, first, makeDevices(0, 3)...))
 	require.NoError(t, first.Close())
 
 	_, err = later(t, path, "ALTER TABLE devices ADD COLUMN colour TEXT NOT NULL DEFAULT ''; ALTER TABLE nothing ADD COLUMN x TEXT;")
@@ -72,9 +71,9 @@ func TestLaterMigration(t *testing.T) {
 	require.ErrorContains(t, err, path)
 }
 
-// TestOpensWhatIsBusy says that who opens a new file waits for somebody else who is writing to
-// it, though SQLite does not wait when it is to make the write-ahead log.
-func TestOpensWhatIsBusy(t *testing.T) {
+// TestOpenBusy: opening a new file waits for another process that writes to it, although SQLite
+// does not wait while it creates the write-ahead log.
+func TestOpenBusy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	db, err := sql.Open("sqlite", path)
@@ -82,10 +81,9 @@ func TestOpensWhatIsBusy(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	_, err = db.ExecContext(t.Context(), "BEGIN IMMEDIATE")
 	require.NoError(t, err)
-	// The lock goes while somebody waits for it or before, which is as good.
 	ended := make(chan error, 1)
 	time.AfterFunc(50*time.Millisecond, func() {
-		_, err := db.ExecContext(t.Context(), "ROLLBACK") // a COMMIT would have to wait for who looks at the file
+		_, err := db.ExecContext(t.Context(), "ROLLBACK") // a COMMIT would wait for readers
 		ended <- errors.Join(err, db.Close())
 	})
 	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{BusyTimeout: time.Minute})
@@ -94,7 +92,7 @@ func TestOpensWhatIsBusy(t *testing.T) {
 	require.NoError(t, store.Close())
 }
 
-// TestOpenersAtOnce says that several processes may start at once on a new database.
+// TestOpenersAtOnce: several processes may start at the same time on a new database.
 func TestOpenersAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
@@ -104,7 +102,7 @@ func TestOpenersAtOnce(t *testing.T) {
 		group.Go(func() {
 			store, err := sqlite.Open(t.Context(), path, nil)
 			if err == nil {
-				err = errors.Join(create(t, store, fleet(i, i+1)...), store.Close())
+				err = errors.Join(create(t, store, makeDevices(i, i+1)...), store.Close())
 			}
 			errs[i] = err
 		})

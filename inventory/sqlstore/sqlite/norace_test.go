@@ -2,5 +2,5 @@
 
 package sqlite_test
 
-// raced says that the race detector is on, which makes the driver about ten times slower.
+// raced reports whether the race detector is on, which makes the driver about ten times slower.
 const raced = false

@@ -13,7 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
 
-// raw opens the file beside the store.
+// raw opens the database without the store.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)")
@@ -22,7 +22,7 @@ func raw(t testing.TB, path string) *sql.DB {
 	return db
 }
 
-// rows are those of a statement, each as one text.
+// rows returns the rows of a statement, which have one column.
 func rows(t testing.TB, db *sql.DB, text string, args ...any) (all []string) {
 	t.Helper()
 	found, err := db.QueryContext(t.Context(), text, args...)
@@ -37,8 +37,8 @@ func rows(t testing.TB, db *sql.DB, text string, args ...any) (all []string) {
 	return all
 }
 
-// TestSchema says that the migrations make what the descriptions say. Whoever adds a field
-// reads here which line a migration needs.
+// TestSchema: the migrations match the descriptions. The failure names the line that a migration
+// lacks.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
@@ -109,12 +109,12 @@ func typeOf(f *inventory.Field) string {
 	return "TEXT"
 }
 
-// TestChecks says that the database refuses what no record may be, whoever writes it.
+// TestChecks: the database refuses invalid records, whoever writes them.
 func TestChecks(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	store := open(t, path)
-	require.NoError(t, create(t, store, fleet(0, 1)...))
+	require.NoError(t, create(t, store, makeDevices(0, 1)...))
 	db := raw(t, path)
 	for _, change := range []string{
 		"UPDATE devices SET status = 'lost'", "UPDATE devices SET version = 0", "UPDATE devices SET hostname = ''",
@@ -125,8 +125,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestPlans says that pages are found in indexes, however deep they are: nothing is
-// read from its beginning, and nothing sorted.
+// TestPlans: pages are found in indexes, however deep they are, without a scan or a sort.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")

@@ -31,8 +31,7 @@ func TestMain(m *testing.M) {
 
 func ctx() context.Context { return context.Background() }
 
-// empty is the file of a store with nothing in it. To run the migrations for each test takes
-// longer than most tests do.
+// empty returns the file of an empty store. To migrate a new one takes longer than most tests.
 var empty = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "sqlite")
 	if err != nil {
@@ -50,7 +49,7 @@ var empty = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// open opens a store that ends with the test, with all connections given back.
+// open opens a store until the end of the test, when no connection may be in use.
 func open(t testing.TB, path string) *sqlstore.Store {
 	t.Helper()
 	if _, err := os.Stat(path); path != sqlite.Memory && errors.Is(err, os.ErrNotExist) {
@@ -61,11 +60,11 @@ func open(t testing.TB, path string) *sqlstore.Store {
 	store, err := sqlite.Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		// That of a call that was given up comes back a moment after the call has returned.
+		// The connection of a canceled call is released shortly after the call has returned.
 		require.Eventually(t, func() bool {
 			writer, reader := store.Stats()
 			return writer.InUse+reader.InUse == 0
-		}, 10*time.Second, time.Millisecond, "connections that nobody gave back")
+		}, 10*time.Second, time.Millisecond, "connections in use")
 		require.NoError(t, store.Close())
 	})
 	return store
@@ -79,30 +78,30 @@ func TestFile(t *testing.T) {
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	if raced {
-		t.Skip("the code is that of TestFile, and the race detector takes long enough with that")
+		t.Skip("TestFile runs the same code with the race detector")
 	}
 	storetest.Run(t, func(t testing.TB) inventory.Store { return open(t, sqlite.Memory) })
 }
 
-// TestMemoryIsOnesOwn says that two databases in memory have nothing in common.
-func TestMemoryIsOnesOwn(t *testing.T) {
+// TestMemoryIsSeparate: two databases in memory share nothing.
+func TestMemoryIsSeparate(t *testing.T) {
 	t.Parallel()
 	one, other := open(t, sqlite.Memory), open(t, sqlite.Memory)
-	require.NoError(t, create(t, one, fleet(0, 1)...))
-	_, err := other.Get(t.Context(), inventory.Of[inventory.Device](), benchID(0))
+	require.NoError(t, create(t, one, makeDevices(0, 1)...))
+	_, err := other.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
 	require.Equal(t, inventory.NotFound, inventory.KindOf(err))
 }
 
-// TestReopen says that records are there again after the file was closed, whatever its name.
+// TestReopen: a file has its records when it is opened again, whatever its name.
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a b?c=d#e%20&f'g.db")
-	first, err := sqlite.Open(t.Context(), "/"+path, nil) // two slashes are as good as one
+	first, err := sqlite.Open(t.Context(), "/"+path, nil) // two slashes mean the same as one
 	require.NoError(t, err)
-	require.NoError(t, create(t, first, fleet(0, 1)...))
+	require.NoError(t, create(t, first, makeDevices(0, 1)...))
 	require.NoError(t, first.Close())
 	require.FileExists(t, path)
-	_, err = open(t, path).Get(t.Context(), inventory.Of[inventory.Device](), benchID(0))
+	_, err = open(t, path).Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
 	require.NoError(t, err)
 }
 
@@ -119,8 +118,7 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// TestBusy says that a change that another process is in the way of is Unavailable, and that
-// the next one is made.
+// TestBusy: a change that another process blocks is Unavailable, and the next one succeeds.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
@@ -131,20 +129,20 @@ func TestBusy(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	_, err = db.ExecContext(t.Context(), "BEGIN IMMEDIATE")
 	require.NoError(t, err)
-	require.Equal(t, inventory.Unavailable, inventory.KindOf(create(t, store, fleet(0, 1)...)))
+	require.Equal(t, inventory.Unavailable, inventory.KindOf(create(t, store, makeDevices(0, 1)...)))
 	_, err = db.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
-	require.NoError(t, create(t, store, fleet(0, 1)...))
+	require.NoError(t, create(t, store, makeDevices(0, 1)...))
 }
 
-// TestGivenUp says that a call ends with its context, and gives its connection back.
-func TestGivenUp(t *testing.T) {
+// TestCanceled: a call ends with its context, and releases its connection.
+func TestCanceled(t *testing.T) {
 	t.Parallel()
 	store := open(t, filepath.Join(t.TempDir(), "inventory.db"))
-	require.NoError(t, create(t, store, fleet(0, 1000)...))
+	require.NoError(t, create(t, store, makeDevices(0, 1000)...))
 	short, cancel := context.WithCancel(t.Context())
 	err := store.Change(short, func(tx inventory.Tx) error {
-		if err := tx.Create(short, fleet(1000, 1001)...); err != nil {
+		if err := tx.Create(short, makeDevices(1000, 1001)...); err != nil {
 			return err
 		}
 		cancel()
@@ -163,32 +161,31 @@ func TestGivenUp(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// TestClosed says that calls after Close fail, and are none of the inventory's own errors.
+// TestClosed: calls after Close fail.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), nil)
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
-	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), benchID(0))
+	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
 	require.Error(t, err)
-	require.Error(t, create(t, store, fleet(0, 1)...))
+	require.Error(t, create(t, store, makeDevices(0, 1)...))
 	require.Equal(t, inventory.Unavailable, inventory.KindOf(store.Ping(t.Context())))
 }
 
-// TestRefusedAlone says that what is refused takes back nothing of the calls before it, of
-// one record or of several.
-func TestRefusedAlone(t *testing.T) {
+// TestRefused: a refused call rolls back nothing of the calls before it.
+func TestRefused(t *testing.T) {
 	t.Parallel()
 	store := open(t, filepath.Join(t.TempDir(), "inventory.db"))
 	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
-		require.NoError(t, tx.Create(t.Context(), fleet(0, 3)...))
-		require.Equal(t, inventory.Conflict, inventory.KindOf(tx.Create(t.Context(), fleet(2, 3)...)))
-		require.NoError(t, tx.Create(t.Context(), fleet(3, 4)...))
-		same := fleet(3, 4)[0].(*inventory.Device)
-		same.Hostname, same.Version = fleet(0, 1)[0].(*inventory.Device).Hostname, 2
+		require.NoError(t, tx.Create(t.Context(), makeDevices(0, 3)...))
+		require.Equal(t, inventory.Conflict, inventory.KindOf(tx.Create(t.Context(), makeDevices(2, 3)...)))
+		require.NoError(t, tx.Create(t.Context(), makeDevices(3, 4)...))
+		same := makeDevices(3, 4)[0].(*inventory.Device)
+		same.Hostname, same.Version = makeDevices(0, 1)[0].(*inventory.Device).Hostname, 2
 		require.Equal(t, inventory.Conflict, inventory.KindOf(tx.Update(t.Context(), same, 1)))
-		require.Equal(t, inventory.Conflict, inventory.KindOf(tx.Create(t.Context(), fleet(3, 6)...)))
-		return tx.Create(t.Context(), fleet(6, 8)...)
+		require.Equal(t, inventory.Conflict, inventory.KindOf(tx.Create(t.Context(), makeDevices(3, 6)...)))
+		return tx.Create(t.Context(), makeDevices(6, 8)...)
 	}))
 	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
 	require.NoError(t, err)
@@ -196,20 +193,19 @@ func TestRefusedAlone(t *testing.T) {
 	sqlstoretest.CheckTotals(t, store)
 }
 
-// TestComesBack says that a record that takes the place of a deleted one is counted as it is,
-// whatever was read before.
-func TestComesBack(t *testing.T) {
+// TestCreatedAgain: a record that replaces a deleted one is counted with its own values.
+func TestCreatedAgain(t *testing.T) {
 	t.Parallel()
 	store, devices := open(t, filepath.Join(t.TempDir(), "inventory.db")), inventory.Of[inventory.Device]()
-	require.NoError(t, create(t, store, fleet(0, 1)...))
+	require.NoError(t, create(t, store, makeDevices(0, 1)...))
 	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
-		first, err := tx.Get(t.Context(), devices, benchID(0))
+		first, err := tx.Get(t.Context(), devices, deviceID(0))
 		require.NoError(t, err)
 		second := inventory.Clone(first.(*inventory.Device))
 		second.Vendor = "another"
 		third := inventory.Clone(second)
 		third.Vendor, third.Version = "a third", 2
-		require.NoError(t, tx.Delete(t.Context(), devices, benchID(0), 1))
+		require.NoError(t, tx.Delete(t.Context(), devices, deviceID(0), 1))
 		require.NoError(t, tx.Create(t.Context(), second))
 		return tx.Update(t.Context(), third, 1)
 	}))
@@ -219,34 +215,34 @@ func TestComesBack(t *testing.T) {
 	require.Zero(t, page.Total)
 }
 
-// TestFewStatements says that statements are used again, and closed when there are too
-// many, also while others run them (reference W37).
+// TestFewStatements: statements are reused, and closed when there are too many, also while
+// others run them.
 func TestFewStatements(t *testing.T) {
 	t.Parallel()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), &sqlite.Options{Store: &sqlstore.Options{Statements: 2}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	sqlstoretest.CheckTallies(t, store, 4, 15)
+	sqlstoretest.CheckCounts(t, store, 4, 15)
 }
 
-// TestPassedOver says that a transaction that has failed is not committed, even if its
-// function does not say so.
-func TestPassedOver(t *testing.T) {
+// TestIgnoredError: a failed transaction is not committed, even if its function ignores the
+// error.
+func TestIgnoredError(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	store := open(t, path)
 	db := raw(t, path)
-	_, err := db.ExecContext(t.Context(), "CREATE TRIGGER fails BEFORE INSERT ON vlans BEGIN SELECT raise(ABORT, 'out of order'); END")
+	_, err := db.ExecContext(t.Context(), "CREATE TRIGGER fails BEFORE INSERT ON vlans BEGIN SELECT raise(ABORT, 'defect'); END")
 	require.NoError(t, err)
 	err = store.Change(t.Context(), func(tx inventory.Tx) error {
-		require.NoError(t, tx.Create(t.Context(), fleet(0, 1)...))
-		err := tx.Create(t.Context(), based(1, &inventory.VLAN{VLANID: 1, Name: "x", Status: inventory.VLANActive}))
-		require.ErrorContains(t, err, "out of order")
-		_, err = tx.Get(t.Context(), inventory.Of[inventory.Device](), benchID(0))
+		require.NoError(t, tx.Create(t.Context(), makeDevices(0, 1)...))
+		err := tx.Create(t.Context(), withBase(1, &inventory.VLAN{VLANID: 1, Name: "x", Status: inventory.VLANActive}))
+		require.ErrorContains(t, err, "defect")
+		_, err = tx.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
 		require.Error(t, err)
 		return nil
 	})
-	require.ErrorContains(t, err, "out of order")
+	require.ErrorContains(t, err, "defect")
 	require.Zero(t, inventory.KindOf(err))
 	sqlstoretest.CheckTotals(t, store)
 	require.Equal(t, []string{"0"}, rows(t, db, "SELECT count(*) FROM devices"))
@@ -270,15 +266,15 @@ func ExampleOpen() {
 	// Output: 1 Berlin 1 <nil>
 }
 
-// TestBroken says that a row that is no record is a failure, and not an answer.
-func TestBroken(t *testing.T) {
+// TestInvalidRow: an invalid row is a failure.
+func TestInvalidRow(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	store := open(t, path)
-	require.NoError(t, create(t, store, fleet(0, 1)...))
+	require.NoError(t, create(t, store, makeDevices(0, 1)...))
 	_, err := raw(t, path).ExecContext(t.Context(), "UPDATE devices SET tags = '{'")
 	require.NoError(t, err)
-	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), benchID(0))
+	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
 	require.ErrorContains(t, err, "tags in the database")
 	_, err = store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device]()})
 	require.ErrorContains(t, err, "tags in the database")

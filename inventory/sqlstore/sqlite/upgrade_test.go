@@ -16,11 +16,11 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-var update = flag.Bool("update", false, "write the database of the newest schema, if there is none")
+var update = flag.Bool("update", false, "write the database of the newest schema, if it is missing")
 
-// TestUpgrade opens a database of each schema that there has been, as programs of that time
-// left them, and finds its records whole. A migration makes the schema for which a file is
-// missing; a file that is there is never written anew, or it would prove nothing.
+// TestUpgrade opens a database of each earlier schema, as programs of that time left it, and
+// requires that its records are unchanged. -update writes the file of the newest schema if it is
+// missing. An existing file is never written again, or it would prove nothing.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	all := names(t, sqlite.Dialect())
@@ -43,13 +43,13 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// leave writes a database with the relics as this program leaves it.
+// leave writes a database with the records of upgrades, as this program does.
 func leave(t *testing.T, file string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	store, err := sqlite.Open(t.Context(), path, nil)
 	require.NoError(t, err)
-	for _, rec := range sqlstoretest.Relics() {
+	for _, rec := range sqlstoretest.UpgradeRecords() {
 		require.NoError(t, create(t, store, rec))
 	}
 	require.NoError(t, store.Close())
@@ -85,11 +85,11 @@ func checkUpgraded(t *testing.T, path string) {
 	for range 2 {
 		store, err := sqlite.Open(t.Context(), path, nil)
 		require.NoError(t, err)
-		sqlstoretest.CheckRelics(t, store)
+		sqlstoretest.CheckUpgradeRecords(t, store)
 		require.NoError(t, store.Close())
 	}
 	require.Equal(t, []string{"ok"}, rows(t, raw(t, path), "PRAGMA integrity_check"))
 	require.Empty(t, rows(t, raw(t, path), `SELECT "table" FROM pragma_foreign_key_check`))
 
-	sqlstoretest.CheckGoesOn(t, open(t, path))
+	sqlstoretest.CheckUpgraded(t, open(t, path))
 }

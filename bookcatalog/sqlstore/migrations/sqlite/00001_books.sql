@@ -1,5 +1,5 @@
--- Texts compare by their bytes, as SQLite does unless it is told otherwise. The columns
--- that end in _key are bookcatalog.Keys: what books are found and sorted by.
+-- Strings compare by their bytes. The columns that end in _key are bookcatalog.Keys, by which
+-- books are found and sorted.
 
 -- +goose Up
 CREATE TABLE books (

@@ -1,6 +1,7 @@
 package sqlstoretest
 
 import (
+	"database/sql"
 	"os"
 	"strconv"
 	"testing"
@@ -9,42 +10,28 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// fill puts so many devices into a store, a thousand at a time.
+// fill creates a number of devices, a thousand in a call.
 func fill(b *testing.B, store inventory.Store, rows int) {
 	b.Helper()
-	begin := time.Now()
 	for n := 0; n < rows; n += inventory.MaxItems {
-		batch := Fleet(n, min(n+inventory.MaxItems, rows))
-		if err := store.Change(b.Context(), func(tx inventory.Tx) error { return tx.Create(b.Context(), batch...) }); err != nil {
+		if err := Create(b, store, Devices(n, min(n+inventory.MaxItems, rows))...); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.Logf("filled with %d devices at %.0f a second", rows, float64(rows)/time.Since(begin).Seconds())
 }
 
-// benchRows is 10,000, or ASHLAR_BENCH_ROWS.
-func benchRows(b *testing.B) int {
+// BenchRead compares an empty store with handwritten statements in the same run, with 10,000
+// devices or ASHLAR_BENCH_ROWS.
+func BenchRead[T any](b *testing.B, store inventory.Store, baseline *Baseline[T]) {
 	b.Helper()
-	text := os.Getenv("ASHLAR_BENCH_ROWS")
-	if text == "" {
-		return 10_000
+	rows := 10_000
+	if n, err := strconv.Atoi(os.Getenv("ASHLAR_BENCH_ROWS")); err == nil {
+		rows = n
 	}
-	rows, err := strconv.Atoi(text)
-	if err != nil {
-		b.Fatalf("ASHLAR_BENCH_ROWS: %v", err)
-	}
-	return rows
-}
-
-// BenchRead compares an empty store with the same statements, prepared and scanned by hand,
-// in the same run, with 10,000 devices or ASHLAR_BENCH_ROWS.
-func BenchRead[T any](b *testing.B, store inventory.Store, floor *Floor[T]) {
-	b.Helper()
-	rows := benchRows(b)
 	fill(b, store, rows)
 	b.Run("get one", func(b *testing.B) {
-		stmt := prepare(b, floor.DB, "SELECT "+columns+" FROM devices WHERE id = "+floor.Parameter(1))
-		n, m := 0, 0 // each goes through the same ids
+		stmt := prepare(b, baseline.DB, "SELECT "+columns+" FROM devices WHERE id = "+baseline.Parameter(1))
+		n, m := 0, 0 // both read the same ids
 		compare(b, func() {
 			n = (n + 7919) % rows
 			if _, err := store.Get(b.Context(), inventory.Of[inventory.Device](), ID(n)); err != nil {
@@ -52,40 +39,52 @@ func BenchRead[T any](b *testing.B, store inventory.Store, floor *Floor[T]) {
 			}
 		}, func() {
 			m = (m + 7919) % rows
-			floor.byHand(b, stmt, false, ID(m))
+			baseline.run(b, stmt, false, ID(m))
 		})
 	})
-	for _, r := range floor.reads(rows) {
+	for _, r := range baseline.reads(rows) {
 		b.Run(r.name, func(b *testing.B) {
-			stmt := prepare(b, floor.DB, r.floor)
-			compare(b, func() { list(b, store, r.query) }, func() { floor.byHand(b, stmt, r.query.Count, r.args...) })
+			stmt := prepare(b, baseline.DB, r.text)
+			compare(b, func() {
+				if page, err := store.List(b.Context(), r.query); err != nil || len(page.Records) == 0 {
+					b.Fatal("no records:", err)
+				}
+			}, func() { baseline.run(b, stmt, r.query.Count, r.args...) })
 		})
 	}
 }
 
-func list(b *testing.B, store inventory.Store, q *inventory.Query) {
+// compare runs both alternately. x-baseline is the ratio of their times.
+func compare(b *testing.B, store, baseline func()) {
 	b.Helper()
-	if page, err := store.List(b.Context(), q); err != nil || len(page.Records) == 0 {
-		b.Fatal("no records:", err)
+	var spent [2]time.Duration
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		for i := range 2 {
+			which := (n + i) % 2 // the second one benefits from caches
+			begin := time.Now()
+			[...]func(){store, baseline}[which]()
+			spent[which] += time.Since(begin)
+		}
 	}
+	b.ReportMetric(float64(spent[0].Microseconds())/float64(b.N), "us-store")
+	b.ReportMetric(float64(spent[0])/float64(spent[1]), "x-baseline")
 }
 
-// BenchFill adds devices to an empty store, a thousand in a call.
+// BenchFill creates devices in an empty store, a thousand in a call.
 func BenchFill(b *testing.B, store inventory.Store) {
 	b.Helper()
 	n := 0
 	for b.Loop() {
-		batch := Fleet(n, n+inventory.MaxItems)
-		n += inventory.MaxItems
-		if err := store.Change(b.Context(), func(tx inventory.Tx) error { return tx.Create(b.Context(), batch...) }); err != nil {
+		if err := Create(b, store, Devices(n, n+inventory.MaxItems)...); err != nil {
 			b.Fatal(err)
 		}
+		n += inventory.MaxItems
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchUpdate changes 100 records of an empty store in a call, with their entries in the
-// audit log.
+// BenchUpdate updates 100 records of an empty store in a call, with their audit entries.
 func BenchUpdate(b *testing.B, store inventory.Store) {
 	b.Helper()
 	fill(b, store, 1000)
@@ -103,5 +102,108 @@ func BenchUpdate(b *testing.B, store inventory.Store) {
 		if _, err := v.Update(b.Context(), inventory.Caller{Name: "jane"}, inventory.Of[inventory.Device](), edits...); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// Baseline runs handwritten statements in one kind of database. T is the type in which the
+// driver scans times.
+type Baseline[T any] struct {
+	DB        *sql.DB
+	Parameter func(n int) string    // returns the nth parameter of a statement, from 1: "?" or "$1"
+	Unindexed string                // precedes a column for which no index is to be used; may be empty
+	Time      func(t time.Time) any // a time as an argument
+}
+
+const columns = "id, created_at, updated_at, version, hostname, ip, model, vendor, os, os_version, status, role, serial_number, rack_position, location_id, last_seen, tags, notes"
+
+const total = ", (SELECT CAST(sum(n) AS bigint) FROM tallies WHERE resource = 'devices' AND field = "
+
+// read is a query and the handwritten statement for it.
+type read struct {
+	name  string
+	query *inventory.Query
+	text  string
+	args  []any
+}
+
+func (f *Baseline[T]) reads(rows int) []read {
+	devices := inventory.Of[inventory.Device]()
+	hostname, _ := devices.Field("hostname")
+	created, _ := devices.Field("created_at")
+	far := Devices(rows*9/10, rows*9/10+1)[0].Meta()
+	sorted := func(q *inventory.Query, f *inventory.Field) *inventory.Query {
+		q.Sort = []inventory.SortKey{{Field: f}}
+		return q
+	}
+	return []read{
+		{
+			"list 20 filtered, sorted, counted", sorted((&inventory.Query{Resource: devices, Limit: 20, Count: true}).Where("vendor", "vendor 3"), hostname),
+			"SELECT " + columns + total + "'vendor' AND value = " + f.Parameter(1) + ") FROM devices WHERE " + f.Unindexed + "vendor = " + f.Parameter(2) + " ORDER BY hostname LIMIT 21",
+			[]any{"vendor 3", "vendor 3"},
+		},
+		{
+			"list 100, counted", &inventory.Query{Resource: devices, Limit: 100, Count: true},
+			"SELECT " + columns + total + "'') FROM devices ORDER BY id LIMIT 101", nil,
+		},
+		{
+			"deep by id", &inventory.Query{Resource: devices, Limit: 20, After: &inventory.Place{ID: far.ID}},
+			"SELECT " + columns + " FROM devices WHERE id > " + f.Parameter(1) + " ORDER BY id LIMIT 21",
+			[]any{far.ID},
+		},
+		{
+			"deep by time", sorted(&inventory.Query{Resource: devices, Limit: 20, After: &inventory.Place{ID: far.ID, Values: []any{far.CreatedAt}}}, created),
+			"SELECT " + columns + " FROM devices WHERE (created_at, id) > (" + f.Parameter(1) + ", " + f.Parameter(2) + ") ORDER BY created_at, id LIMIT 21",
+			[]any{f.Time(far.CreatedAt), far.ID},
+		},
+		{
+			"count all", &inventory.Query{Resource: devices, Limit: 1, Count: true},
+			"SELECT " + columns + total + "'') FROM devices ORDER BY id LIMIT 2", nil,
+		},
+		{
+			"count one field", (&inventory.Query{Resource: devices, Limit: 1, Count: true}).Where("status", "active"),
+			"SELECT " + columns + total + "'status' AND value = 'active') FROM devices WHERE status = 'active' ORDER BY id LIMIT 2", nil,
+		},
+	}
+}
+
+func prepare(b *testing.B, db *sql.DB, text string) *sql.Stmt {
+	b.Helper()
+	stmt, err := db.PrepareContext(b.Context(), text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = stmt.Close() })
+	return stmt
+}
+
+// run runs a statement and scans its rows.
+func (f *Baseline[T]) run(b *testing.B, stmt *sql.Stmt, counted bool, args ...any) {
+	b.Helper()
+	rows, err := stmt.QueryContext(b.Context(), args...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer rows.Close()
+	var all []*inventory.Device
+	var created, updated T
+	var seen *T
+	var total int64
+	var tags string
+	for rows.Next() {
+		d := &inventory.Device{}
+		into := []any{
+			&d.ID, &created, &updated, &d.Version, &d.Hostname, &d.IP, &d.Model, &d.Vendor, &d.OS, &d.OSVersion, &d.Status,
+			&d.Role, &d.SerialNumber, &d.RackPosition, &d.LocationID, &seen, &tags, &d.Notes,
+		}
+		if counted {
+			into = append(into, &total)
+		}
+		if err := rows.Scan(into...); err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, d)
+	}
+	if rows.Err() != nil || len(all) == 0 || counted && total == 0 {
+		b.Fatal("no records:", rows.Err())
 	}
 }

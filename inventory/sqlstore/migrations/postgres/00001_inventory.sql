@@ -1,8 +1,8 @@
--- The inventory. Columns, keys and references are those of the descriptions of the
--- resources; a test compares them. A text without a value is empty. Texts compare by their
--- bytes (COLLATE "C"), whatever the locale of the database is. The index of a unique key
--- leaves out records that have no value in a part of it, which may be there any number of
--- times. Null comes before all values, and so it does in the indexes.
+-- The tables of the inventory. Columns, keys and references match the descriptions of the
+-- resources, which a test compares. A missing string is empty. Strings compare by their bytes
+-- (COLLATE "C"), whatever the locale of the database. The index of an optional key omits records
+-- without a value, of which there may be any number. Null sorts before all values, also in
+-- indexes.
 
 -- +goose Up
 CREATE TABLE locations (
@@ -224,8 +224,8 @@ CREATE TABLE secrets (
 CREATE UNIQUE INDEX secrets_name_key ON secrets (name);
 CREATE INDEX secrets_created_at_idx ON secrets (created_at, id);
 
--- How many records have a value in a field; the field and the value are empty for how many
--- there are. A tally is the sum of its slots.
+-- The number of records with a value in a field, and of all records, with an empty field and
+-- value. A count is the sum of its slots.
 CREATE TABLE tallies (
     resource text   COLLATE "C" NOT NULL,
     field    text   COLLATE "C" NOT NULL,

@@ -1,8 +1,7 @@
--- The inventory. Columns, keys and references are those of the descriptions of the
--- resources; a test compares them. Times are microseconds since 1970 in UTC, lists and objects
--- JSON, and a text without a value is empty. Texts compare by their bytes, as SQLite does
--- unless it is told otherwise. The index of a unique key leaves out records that have
--- no value in a part of it, which may be there any number of times.
+-- The tables of the inventory. Columns, keys and references match the descriptions of the
+-- resources, which a test compares. A missing string is empty. Strings compare by their bytes.
+-- Times are microseconds since 1970 in UTC; lists and objects are JSON. The index of an optional
+-- key omits records without a value, of which there may be any number.
 
 -- +goose Up
 CREATE TABLE locations (
@@ -224,8 +223,8 @@ CREATE TABLE secrets (
 CREATE UNIQUE INDEX secrets_name_key ON secrets (name);
 CREATE INDEX secrets_created_at_idx ON secrets (created_at, id);
 
--- How many records have a value in a field; the field and the value are empty for how many
--- there are. A tally is the sum of its slots.
+-- The number of records with a value in a field, and of all records, with an empty field and
+-- value. A count is the sum of its slots.
 CREATE TABLE tallies (
     resource TEXT    NOT NULL,
     field    TEXT    NOT NULL,

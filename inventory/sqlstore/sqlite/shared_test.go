@@ -7,9 +7,9 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
-func TestTallies(t *testing.T) {
+func TestCounts(t *testing.T) {
 	t.Parallel()
-	sqlstoretest.CheckTallies(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), 3, 60)
+	sqlstoretest.CheckCounts(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), 3, 60)
 }
 
 func TestLatest(t *testing.T) {

@@ -6,9 +6,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// broken is a good store with a method, or more, replaced. Each replacement gets the good
-// one's half that it is about.
-type broken struct {
+// defective is a store with some methods replaced. A replacement gets the original to call.
+type defective struct {
 	inventory.Store
 	get    func(ctx context.Context, from inventory.Reader, r *inventory.Resource, id string) (inventory.Record, error)
 	list   func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error)
@@ -18,63 +17,63 @@ type broken struct {
 	remove func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error
 }
 
-func (b *broken) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
+func (b *defective) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
 	if b.get != nil {
 		return b.get(ctx, b.Store, r, id)
 	}
 	return b.Store.Get(ctx, r, id)
 }
 
-func (b *broken) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+func (b *defective) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
 	if b.list != nil {
 		return b.list(ctx, b.Store, q)
 	}
 	return b.Store.List(ctx, q)
 }
 
-func (b *broken) Change(ctx context.Context, f func(tx inventory.Tx) error) error {
-	within := func(tx inventory.Tx) error { return f(&brokenTx{tx, b}) }
+func (b *defective) Change(ctx context.Context, f func(tx inventory.Tx) error) error {
+	within := func(tx inventory.Tx) error { return f(&defectiveTx{tx, b}) }
 	if b.change != nil {
 		return b.change(ctx, within)
 	}
 	return b.Store.Change(ctx, within)
 }
 
-// brokenTx is a transaction of a broken store.
-type brokenTx struct {
+// defectiveTx is a transaction of a defective store.
+type defectiveTx struct {
 	inventory.Tx
-	*broken
+	*defective
 }
 
-func (tx *brokenTx) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
+func (tx *defectiveTx) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
 	if tx.get != nil {
 		return tx.get(ctx, tx.Tx, r, id)
 	}
 	return tx.Tx.Get(ctx, r, id)
 }
 
-func (tx *brokenTx) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+func (tx *defectiveTx) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
 	if tx.list != nil {
 		return tx.list(ctx, tx.Tx, q)
 	}
 	return tx.Tx.List(ctx, q)
 }
 
-func (tx *brokenTx) Create(ctx context.Context, records ...inventory.Record) error {
+func (tx *defectiveTx) Create(ctx context.Context, records ...inventory.Record) error {
 	if tx.create != nil {
 		return tx.create(ctx, tx.Tx, records...)
 	}
 	return tx.Tx.Create(ctx, records...)
 }
 
-func (tx *brokenTx) Update(ctx context.Context, rec inventory.Record, version int64) error {
+func (tx *defectiveTx) Update(ctx context.Context, rec inventory.Record, version int64) error {
 	if tx.update != nil {
 		return tx.update(ctx, tx.Tx, rec, version)
 	}
 	return tx.Tx.Update(ctx, rec, version)
 }
 
-func (tx *brokenTx) Delete(ctx context.Context, r *inventory.Resource, id string, version int64) error {
+func (tx *defectiveTx) Delete(ctx context.Context, r *inventory.Resource, id string, version int64) error {
 	if tx.remove != nil {
 		return tx.remove(ctx, tx.Tx, r, id, version)
 	}
@@ -82,6 +81,6 @@ func (tx *brokenTx) Delete(ctx context.Context, r *inventory.Resource, id string
 }
 
 // Change is that of the store, which a transaction does not have.
-func (*brokenTx) Change(context.Context, func(inventory.Tx) error) error {
+func (*defectiveTx) Change(context.Context, func(inventory.Tx) error) error {
 	panic("a transaction within a transaction")
 }

@@ -1,0 +1,220 @@
+package sqlstoretest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// CheckCounts requires that totals are right after random changes by concurrent callers, with
+// cascades, errors and rollbacks. The store must be empty.
+func CheckCounts(t testing.TB, store inventory.Store, callers, changes int) {
+	t.Helper()
+	sites := make([]inventory.Record, 4)
+	for i := range sites {
+		sites[i] = WithBase(100+i, &inventory.Location{Name: "x", City: "x", Country: string(rune('A' + i%2)), Address: "x"})
+	}
+	require.NoError(t, Create(t, store, sites...))
+	errs := make([]error, callers)
+	var group sync.WaitGroup
+	for c := range callers {
+		group.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(c)))
+			for range changes {
+				errs[c] = errors.Join(errs[c], changeSome(t, store, random.Uint64()))
+			}
+		})
+	}
+	group.Wait()
+	require.NoError(t, errors.Join(errs...))
+	CheckTotals(t, store)
+}
+
+var errRollback = errors.New("rolled back")
+
+// changeSome makes a transaction of random changes, and rolls back one of three.
+func changeSome(t testing.TB, store inventory.Store, seed uint64) error {
+	t.Helper()
+	err := store.Change(t.Context(), func(tx inventory.Tx) error {
+		random := rand.New(rand.NewPCG(seed, 1)) // the same changes if the store runs them again
+		for range 1 + random.IntN(4) {
+			if err := change(t, tx, random); err != nil && inventory.KindOf(err) == 0 {
+				return err
+			}
+		}
+		if random.IntN(3) == 0 {
+			return errRollback
+		}
+		return nil
+	})
+	if errors.Is(err, errRollback) {
+		return nil
+	}
+	return err
+}
+
+// change makes one change, which may be refused.
+func change(t testing.TB, tx inventory.Tx, random *rand.Rand) error {
+	t.Helper()
+	ctx, n := t.Context(), random.IntN(20)
+	devices, sites := inventory.Of[inventory.Device](), inventory.Of[inventory.Location]()
+	device := Devices(n, n+1)[0].(*inventory.Device)
+	site := ID(100 + random.IntN(5)) // the last does not exist
+	device.LocationID, device.Status = &site, inventory.DeviceStatus(device.Status.Values()[random.IntN(5)])
+	switch random.IntN(8) {
+	case 0, 1, 2:
+		mtu := int64(1000 + n)
+		return tx.Create(ctx, device,
+			WithBase(200+n, &inventory.Interface{DeviceID: device.ID, Name: "a", Type: "fiber", Status: inventory.LinkUp, MTU: &mtu}),
+			WithBase(300+n, &inventory.Event{Severity: inventory.SeverityLow, Type: "x", Message: "x", LocationID: &site, DeviceID: &device.ID}))
+	case 3:
+		return tx.Create(ctx, WithBase(400+random.IntN(50), &inventory.User{Username: string(rune('a' + n)), Email: string(rune('a'+n)) + "@x.org", Role: inventory.Editor, InactiveStatus: n%2 == 0}))
+	case 4:
+		rec, err := tx.Get(ctx, sites, site)
+		if err != nil {
+			return err
+		}
+		if err := tx.Delete(ctx, sites, site, rec.Meta().Version); err != nil {
+			return err
+		}
+		return tx.Create(ctx, WithBase(int(site[len(site)-1]-'0')+100, &inventory.Location{Name: "x", City: "x", Country: "C", Address: "x"}))
+	case 5:
+		rec, err := tx.Get(ctx, devices, device.ID)
+		if err != nil {
+			return err
+		}
+		return tx.Delete(ctx, devices, device.ID, rec.Meta().Version)
+	}
+	rec, err := tx.Get(ctx, devices, device.ID)
+	if err != nil {
+		return err
+	}
+	version := rec.Meta().Version
+	*device.Meta() = *rec.Meta()
+	device.Version++
+	return tx.Update(ctx, device, version)
+}
+
+// CheckTotals compares every total that a store counts with the records.
+func CheckTotals(t testing.TB, store inventory.Store) {
+	t.Helper()
+	for _, r := range inventory.StoredResources() {
+		all, err := store.List(t.Context(), &inventory.Query{Resource: r, Count: true})
+		require.NoError(t, err)
+		require.Len(t, all.Records, int(all.Total), r.Name())
+		for _, f := range r.Fields() {
+			if !f.Counted {
+				continue
+			}
+			have := map[any]int64{}
+			for _, rec := range all.Records {
+				have[f.Value(rec)]++
+			}
+			for value, n := range have {
+				for op, want := range map[inventory.Op]int64{inventory.Eq: n, inventory.Ne: int64(len(all.Records)) - n} {
+					q := &inventory.Query{Resource: r, Count: true, Limit: 1, Filters: []inventory.Filter{{Field: f, Op: op, Value: value}}}
+					page, err := store.List(t.Context(), q)
+					require.NoError(t, err)
+					require.Equal(t, want, page.Total, "%v", q.Filters)
+				}
+			}
+		}
+	}
+}
+
+// CheckLatest requires that a list of the latest records has only the latest of those with the
+// same value, and that filters, orders and totals apply to these. The store must be empty, and
+// an inventory.LatestLister.
+func CheckLatest(t testing.TB, store inventory.Store) {
+	t.Helper()
+	lister, ok := store.(inventory.LatestLister)
+	require.True(t, ok, "%T is no inventory.LatestLister", store)
+	at := func(n int) *time.Time { at := time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC); return &at }
+	metric := func(n, device int, cpu float64, ts *time.Time) inventory.Record {
+		return WithBase(n, &inventory.Metric{DeviceID: ID(device), CPU: &cpu, TS: ts})
+	}
+	require.NoError(t, Create(t, store, append(Devices(0, 4),
+		metric(10, 0, 1, at(1)), metric(11, 0, 90, at(3)), metric(12, 0, 3, at(2)),
+		metric(13, 1, 50, at(1)), metric(14, 1, 40, at(1)), // the second has the higher id
+		metric(15, 2, 99, at(1)), metric(16, 2, 5, nil),
+	)...))
+	metrics := inventory.Of[inventory.Metric]()
+	device, _ := metrics.Field("device_id")
+	cpu, _ := metrics.Field("cpu")
+	ts, _ := metrics.Field("ts")
+	for _, c := range []struct {
+		name string
+		q    inventory.Query
+		ids  []int
+		of   int64
+	}{
+		{"all", inventory.Query{Count: true}, []int{11, 14, 15}, 3},
+		{"sorted", inventory.Query{Count: true, Limit: 2, Sort: []inventory.SortKey{{Field: cpu, Desc: true}}}, []int{15, 11}, 3},
+		{"filtered", inventory.Query{Count: true, Filters: []inventory.Filter{{Field: cpu, Op: inventory.Lt, Value: 50.0}}}, []int{14}, 1},
+		{"behind", inventory.Query{Count: true, Limit: 1, Offset: 7}, nil, 3},
+		{"after", inventory.Query{Sort: []inventory.SortKey{{Field: cpu, Desc: true}}, After: &inventory.Place{ID: ID(15), Values: []any{99.0}}}, []int{11, 14}, 0},
+	} {
+		c.q.Resource = metrics
+		page, err := lister.ListLatest(t.Context(), &c.q, device, ts)
+		require.NoError(t, err, c.name)
+		var ids []string
+		for _, rec := range page.Records {
+			ids = append(ids, rec.Meta().ID)
+		}
+		var want []string
+		for _, n := range c.ids {
+			want = append(want, ID(n))
+		}
+		require.Equal(t, want, ids, c.name)
+		require.Equal(t, c.of, page.Total, c.name)
+	}
+}
+
+// CheckPrefetch requires that a prefetched record is never older than the changes of its
+// transaction, and that prefetching changes nothing else. The store must be empty, and its
+// transactions inventory.Prefetchers.
+func CheckPrefetch(t testing.TB, store inventory.Store) {
+	t.Helper()
+	devices := inventory.Of[inventory.Device]()
+	require.NoError(t, Create(t, store, Devices(0, 600)...))
+	hostname := func(tx inventory.Tx, n int) string {
+		rec, err := tx.Get(t.Context(), devices, ID(n))
+		if err != nil {
+			return err.Error()
+		}
+		return rec.(*inventory.Device).Hostname
+	}
+	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
+		p, ok := tx.(inventory.Prefetcher)
+		require.True(t, ok, "%T is no inventory.Prefetcher", tx)
+		var names, ids []string
+		for n := range 600 {
+			names = append(names, hostname(tx, n))
+			ids = append(ids, ID(n), ID(n), ID(n+1000)) // twice, and one that does not exist
+		}
+		require.NoError(t, p.Prefetch(t.Context(), devices, ids))
+		for n, want := range names[:500] {
+			require.Equal(t, want, hostname(tx, n))
+			require.Equal(t, want, hostname(tx, n), "and again")
+		}
+		require.Equal(t, inventory.Absent(devices).Error(), hostname(tx, 1000))
+
+		renamed := Devices(500, 501)[0].(*inventory.Device)
+		renamed.Hostname, renamed.Version = "renamed", 2
+		require.NoError(t, tx.Update(t.Context(), renamed, 1))
+		require.Equal(t, "renamed", hostname(tx, 500))
+		require.NoError(t, tx.Delete(t.Context(), devices, ID(501), 1))
+		require.Equal(t, inventory.Absent(devices).Error(), hostname(tx, 501))
+		require.Equal(t, names[502], hostname(tx, 502))
+
+		require.NoError(t, p.Prefetch(t.Context(), devices, nil))
+		require.Equal(t, names[503], hostname(tx, 503))
+		return nil
+	}))
+}

@@ -1,0 +1,147 @@
+// Package sqlstoretest has the tests that the databases of sqlstore share, besides the contract
+// that inventory/storetest has for any store: counts, prefetching, the latest of several
+// records, databases of earlier schemas, and benchmarks that compare the store with
+// handwritten statements.
+//
+//	func TestCounts(t *testing.T) { sqlstoretest.CheckCounts(t, open(t), 3, 60) }
+//
+// # Design notes
+//
+// It imports inventory and database/sql, and not sqlstore, so that the tests of sqlstore can
+// use it too.
+package sqlstoretest
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// ID returns the id of the nth device of [Devices].
+func ID(n int) string { return fmt.Sprintf("018f4c2e-7b1a-7c3d-9e4f-%012d", n) }
+
+// Devices returns devices of a large network: the nth to the one before the mth.
+func Devices(n, m int) []inventory.Record {
+	states := inventory.DeviceStatus("").Values()
+	var devices []inventory.Record
+	for ; n < m; n++ {
+		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Millisecond)
+		d := &inventory.Device{
+			Base:     inventory.Base{ID: ID(n), CreatedAt: at, UpdatedAt: at, Version: 1},
+			Hostname: fmt.Sprintf("host-%08d", n*7919%100000007), IP: fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255),
+			Model: "model " + strconv.Itoa(n%40), Vendor: "vendor " + strconv.Itoa(n%7), OS: "os " + strconv.Itoa(n%6),
+			OSVersion: strconv.Itoa(n%30) + ".1", Status: inventory.DeviceStatus(states[n%5]), Role: "role " + strconv.Itoa(n%5),
+			SerialNumber: fmt.Sprintf("SN%09d", n*104729%1000000007), RackPosition: fmt.Sprintf("R%d-U%d", n/40%500, n%40),
+			LastSeen: &at, Tags: []string{"edge", "core"},
+		}
+		devices = append(devices, d)
+	}
+	return devices
+}
+
+// WithBase gives a record the id, times and version of the nth device.
+func WithBase[R inventory.Record](n int, rec R) R {
+	*rec.Meta() = *Devices(n, n+1)[0].Meta()
+	return rec
+}
+
+// Create creates records in one transaction.
+func Create(t testing.TB, store inventory.Store, records ...inventory.Record) error {
+	t.Helper()
+	return store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Create(t.Context(), records...) })
+}
+
+// adminHash is the hash of the password with which cmd/internal/e2e logs in to these
+// databases.
+const adminHash = "$argon2id$v=19$m=19456,t=2,p=1$UQlbZulBcxPzHgkzd3UtOA$bcTs6lqRhf5ZPXP/xc/BRbz2x5PveFZTWAPwMMNk2WM"
+
+// UpgradeRecords returns the records in the databases of earlier schemas that the tests of a
+// dialect have in testdata, in an order in which they can be created. They must not change: a
+// later field is empty in them, or has its default.
+func UpgradeRecords() []inventory.Record {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
+	ptr := func(n int) *string { id := ID(n); return &id }
+	one, half := int64(1500), 47.5
+	return []inventory.Record{
+		WithBase(1, &inventory.Location{
+			Name: "Zürich 1", City: "Zürich", Country: "Switzerland", Address: "1 Bahnhofstrasse", SiteCode: "ZRH1",
+			Timezone: "Europe/Zurich", Lat: &half, Lon: &half,
+		}),
+		WithBase(2, &inventory.User{Username: "admin", Email: "admin@example.org", Role: inventory.Admin, PasswordHash: adminHash, Epoch: 1}),
+		WithBase(3, &inventory.Device{
+			Hostname: "core-1", IP: "2001:db8::1", Model: "M1", Vendor: "V", OS: "OS", OSVersion: "1.2", Status: "active", Role: "core",
+			SerialNumber: "SN1", RackPosition: "R1-U1", LocationID: ptr(1), LastSeen: &at, Tags: []string{"edge", `a,"b"`}, Notes: "one\r\ntwo — 😀",
+		}),
+		WithBase(4, &inventory.Device{Hostname: "bare", IP: "192.0.2.1", Model: "M1", Vendor: "V", OS: "OS", Status: "maintenance", Tags: []string{}}),
+		WithBase(5, &inventory.Interface{
+			DeviceID: ID(3), Name: "eth0", Description: "uplink", Type: "fiber", Status: "up", AdminStatus: "up", OperStatus: "down",
+			Speed: "10Gbps", SpeedMbps: &one, MTU: &one, MACAddress: "00:1a:2b:3c:4d:5e", Mode: "trunk", IfIndex: &one, IPAddress: "192.0.2.1/24",
+		}),
+		WithBase(6, &inventory.Interface{DeviceID: ID(4), Name: "eth0", Type: "copper", Status: "up"}),
+		WithBase(7, &inventory.VLAN{
+			VLANID: 100, Name: "users", Description: "desks", Status: "active", LocationID: ptr(1), SubnetCIDR: "192.0.2.0/24", GatewayIP: "192.0.2.1",
+		}),
+		WithBase(8, &inventory.Link{AInterfaceID: ID(5), BInterfaceID: ID(6), Type: "fiber", Status: "up", Discovery: "lldp"}),
+		WithBase(9, &inventory.Event{
+			Severity: "critical", Type: "security", Message: "door\nopen", DeviceID: ptr(3), InterfaceID: ptr(5), LocationID: ptr(1),
+			AcknowledgedAt: &at, AcknowledgedBy: ptr(2),
+		}),
+		WithBase(10, &inventory.Metric{DeviceID: ID(3), CPU: &half, Memory: &half, Temp: &half, UptimeSeconds: &one, TS: &at}),
+		WithBase(11, &inventory.AuditLog{
+			UserID: ptr(2), Actor: "ada", Action: "update", ResourceType: "device", ResourceID: ID(3), IPAddress: "192.0.2.9", RequestID: "r1",
+			Changes: inventory.Changes{"notes": {Before: nil, After: "ä"}},
+		}),
+		WithBase(14, &inventory.User{
+			Username: "ada", Email: "ada@example.org", Role: inventory.Viewer, InactiveStatus: true, FirstName: "Ada", LastName: "O'Hara",
+			PasswordChangedAt: &at, LastLogin: &at, PasswordHash: "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA", Epoch: 3,
+			ResetHash: "6f1e", ResetExpiresAt: &at,
+		}),
+		WithBase(12, &inventory.IdempotencyRecord{Owner: ID(2), Key: "k", Request: "hash", Status: 201, Location: "/devices/x", Body: "{}"}),
+		WithBase(13, &inventory.Secret{Name: "jwt", Value: "not so secret"}),
+	}
+}
+
+// CheckUpgradeRecords requires that a store has the [UpgradeRecords] and no others.
+func CheckUpgradeRecords(t testing.TB, store inventory.Reader) {
+	t.Helper()
+	want := map[reflect.Type][]inventory.Record{}
+	for _, rec := range UpgradeRecords() {
+		want[reflect.TypeOf(rec)] = append(want[reflect.TypeOf(rec)], rec)
+	}
+	for _, r := range inventory.StoredResources() {
+		want := want[reflect.TypeOf(r.New())]
+		if len(want) == 0 {
+			continue // a resource that is newer than the first schema
+		}
+		page, err := store.List(t.Context(), &inventory.Query{Resource: r, Count: true})
+		require.NoError(t, err)
+		require.Equal(t, want, page.Records)
+		require.EqualValues(t, len(want), page.Total)
+	}
+}
+
+// CheckUpgraded requires that a store with the [UpgradeRecords] can change: keys and references
+// are enforced, and totals are right. It creates a device and deletes a location.
+func CheckUpgraded(t testing.TB, store inventory.Store) {
+	t.Helper()
+	require.Error(t, Create(t, store, WithBase(20, &inventory.Location{
+		Name: "x", City: "x", Country: "x", Address: "x", SiteCode: "ZRH1",
+	})), "a key that was unique before the upgrade")
+	location := inventory.Of[inventory.Location]()
+	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
+		return tx.Delete(t.Context(), location, ID(1), 1)
+	}))
+	device, err := inventory.Get[inventory.Device](t.Context(), store, ID(3))
+	require.NoError(t, err)
+	require.Nil(t, device.LocationID)
+	require.NoError(t, Create(t, store, Devices(30, 31)...))
+	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, page.Total)
+}
