@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// authority issues certificates on the spot.
+// authority issues certificates.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
@@ -35,7 +35,7 @@ func newAuthority(t testing.TB, name string) *authority {
 	return newAuthorityFrom(t, template, template, key, key)
 }
 
-// intermediate is an authority that another vouches for.
+// intermediate returns an authority that another one has signed.
 func (a *authority) intermediate(t testing.TB, name string) *authority {
 	t.Helper()
 	template := template(name)
@@ -60,7 +60,7 @@ type issued struct {
 	signer    crypto.Signer
 }
 
-// issue makes a certificate for DNS names. change, if not nil, has the last word.
+// issue makes a certificate for DNS names. change, if not nil, edits the template.
 func (a *authority) issue(t testing.TB, change func(*x509.Certificate), names ...string) issued {
 	t.Helper()
 	template := template("leaf")
@@ -107,7 +107,7 @@ func keyPEM(t testing.TB, key crypto.Signer) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
-// write puts contents, one after the other, into a file and returns its path.
+// write writes the joined contents to a file and returns its path.
 func write(t testing.TB, dir, name string, contents ...[]byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)

@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
-// plain is a server with a certificate, and nothing of this package.
+// plain starts a server that does not use this package.
 func plain(t *testing.T, own issued, clients *authority) string {
 	t.Helper()
 	pair, err := tls.X509KeyPair(own.cert, own.key)
@@ -29,12 +29,12 @@ func plain(t *testing.T, own issued, clients *authority) string {
 
 func clientConfig(t *testing.T, files tlsfiles.ClientFiles) *tls.Config {
 	t.Helper()
-	config, err := tlsfiles.ClientConfig(files, quiet(t))
+	config, err := tlsfiles.ClientConfig(files, noLog(t))
 	require.NoError(t, err)
 	return config
 }
 
-// Which servers a client accepts, by what it is told to look at.
+// Each setting of a client accepts certain servers.
 func TestClientVerifies(t *testing.T) {
 	t.Parallel()
 	versions(t, func(t *testing.T, limit func(*tls.Config) *tls.Config) {
@@ -76,8 +76,8 @@ func TestClientVerifies(t *testing.T) {
 	})
 }
 
-// Without the name the chain is still followed through intermediates, and looked at
-// again when a session is resumed.
+// Without verification of the name, the chain is still verified, with intermediates and
+// for resumed sessions.
 func TestSkipHostnameVerification(t *testing.T) {
 	t.Parallel()
 	versions(t, func(t *testing.T, limit func(*tls.Config) *tls.Config) {
@@ -105,7 +105,7 @@ func TestSkipHostnameVerification(t *testing.T) {
 	})
 }
 
-func TestClientCertificateIsShown(t *testing.T) {
+func TestClientCertificateIsSent(t *testing.T) {
 	t.Parallel()
 	versions(t, func(t *testing.T, limit func(*tls.Config) *tls.Config) {
 		ca, dir := newAuthority(t, "ca"), t.TempDir()
@@ -120,7 +120,7 @@ func TestClientCertificateIsShown(t *testing.T) {
 	})
 }
 
-// witness is a server that passes on which certificates its clients show.
+// witness starts a server that reports the certificates of its clients.
 func witness(t *testing.T, ca *authority) (addr string, shown <-chan []byte) {
 	t.Helper()
 	own := ca.issue(t, nil)
@@ -138,9 +138,9 @@ func witness(t *testing.T, ca *authority) (addr string, shown <-chan []byte) {
 	}), seen
 }
 
-// A new pair on disk is used from the next handshake on; what can't be used there is
-// said once, and the one before stays.
-func TestClientCertificateIsReadAgain(t *testing.T) {
+// A new pair is used from the next handshake on. One that can't be used is logged once,
+// and the previous one is used.
+func TestClientCertificateIsReloaded(t *testing.T) {
 	t.Parallel()
 	ca, dir, log := newAuthority(t, "ca"), t.TempDir(), new(logged)
 	first, second := ca.issue(t, nil), ca.issue(t, nil)
@@ -200,19 +200,19 @@ func TestHandshakesDuringRotation(t *testing.T) {
 	group.Wait()
 }
 
-func TestServerNameFaults(t *testing.T) {
+func TestServerNameErrors(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"fe80::1%eth0", "[::1]", "*.example.com", "a b", "."} {
-		_, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{SAN: name}, quiet(t))
+		_, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{SAN: name}, noLog(t))
 		require.ErrorContains(t, err, "neither a DNS name nor an address", "%q", name)
 	}
 	for _, name := range []string{"10.0.0.7", "::1", "fe80::1", "localhost", "config.example.com"} {
-		_, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{SAN: name}, quiet(t))
+		_, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{SAN: name}, noLog(t))
 		require.NoError(t, err, "%q", name)
 	}
 }
 
-func TestClientSettingsThatContradict(t *testing.T) {
+func TestContradictingClientSettings(t *testing.T) {
 	t.Parallel()
 	_, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{SAN: "right.example", SkipHostnameVerification: true}, nil)
 	require.ErrorContains(t, err, `"right.example", but host names are not verified`)

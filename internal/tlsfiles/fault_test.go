@@ -65,7 +65,7 @@ func TestInvalidFiles(t *testing.T) {
 		"no key inside":        {key, block("PRIVATE KEY"), "failed to parse private key"},
 		"key that can't sign":  {key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: agreementDER}), "private key type"},
 	} {
-		for use, load := range loaders(t, ca, own, quiet(t)) {
+		for use, load := range loaders(t, ca, own, noLog(t)) {
 			if row.uses != "" && !slices.ContainsFunc(strings.Fields(row.uses), func(w string) bool { return strings.Contains(use, w) }) ||
 				row.uses != authorities && row.uses != "" && strings.Contains(use, authorities) {
 				continue
@@ -107,7 +107,7 @@ func requireError(t *testing.T, err error, use, path, want string) {
 func TestMissingFiles(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t, "ca")
-	for use, load := range loaders(t, ca, ca.issue(t, nil), quiet(t)) {
+	for use, load := range loaders(t, ca, ca.issue(t, nil), noLog(t)) {
 		dir := t.TempDir()
 		missing := filepath.Join(dir, "missing.pem")
 		err := load(missing)
@@ -125,7 +125,7 @@ func TestPipesAreNotOpened(t *testing.T) {
 	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
 		t.Skipf("no named pipes on this system: %v", err)
 	}
-	for use, load := range loaders(t, ca, ca.issue(t, nil), quiet(t)) {
+	for use, load := range loaders(t, ca, ca.issue(t, nil), noLog(t)) {
 		requireError(t, load(pipe), use, pipe, "not a regular file")
 	}
 }
@@ -172,7 +172,7 @@ func TestClientSANErrors(t *testing.T) {
 	ca, dir := newAuthority(t, "ca"), t.TempDir()
 	own := ca.issue(t, nil)
 	files := tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key), ClientSAN: "envoy.example.com"}
-	_, err := tlsfiles.NewServer(files, quiet(t))
+	_, err := tlsfiles.NewServer(files, noLog(t))
 	require.ErrorContains(t, err, `"envoy.example.com", but no client CA is configured`)
 
 	files.ClientCA = write(t, dir, "ca", ca.pem)
@@ -181,13 +181,13 @@ func TestClientSANErrors(t *testing.T) {
 		"a\nb", strings.Repeat("a", 64), strings.Repeat("a.", 127) + "a",
 	} {
 		files.ClientSAN = name
-		_, err := tlsfiles.NewServer(files, quiet(t))
+		_, err := tlsfiles.NewServer(files, noLog(t))
 		require.ErrorContains(t, err, "not a DNS name: use one like client.example.com", "%q", name)
 		require.NotContains(t, err.Error(), "\n")
 	}
 	for _, name := range []string{"localhost", "envoy.example.com", "envoy.example.com.", "my_client.example", "1a.example"} {
 		files.ClientSAN = name
-		_, err := tlsfiles.NewServer(files, quiet(t))
+		_, err := tlsfiles.NewServer(files, noLog(t))
 		require.NoError(t, err, name)
 	}
 }
@@ -222,7 +222,7 @@ func TestKeyForms(t *testing.T) {
 		"with byte order mark": {append([]byte("\ufeff"), ec.cert...), ec.key},
 	} {
 		dir := t.TempDir()
-		s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", row.cert), Key: write(t, dir, "key", row.key)}, quiet(t))
+		s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", row.cert), Key: write(t, dir, "key", row.key)}, noLog(t))
 		require.NoError(t, err, name)
 		_, err = visit(listen(t, s.Config()), client(t, ca))
 		require.NoError(t, err, name)

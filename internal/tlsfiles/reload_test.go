@@ -21,7 +21,7 @@ func TestServer(t *testing.T) {
 	t.Parallel()
 	ca, dir := newAuthority(t, "ca"), t.TempDir()
 	own := ca.issue(t, nil)
-	s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}, quiet(t))
+	s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}, noLog(t))
 	require.NoError(t, err)
 	addr := listen(t, s.Config("h2"))
 
@@ -39,7 +39,7 @@ func TestProtocols(t *testing.T) {
 	t.Parallel()
 	ca, dir := newAuthority(t, "ca"), t.TempDir()
 	own := ca.issue(t, nil)
-	s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}, quiet(t))
+	s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}, noLog(t))
 	require.NoError(t, err)
 	for _, row := range []struct {
 		offered, asked []string
@@ -60,13 +60,13 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// The chain is sent whole, so that clients who know the root only can follow it.
+// The whole chain is sent, for clients that know only the root.
 func TestIntermediates(t *testing.T) {
 	t.Parallel()
 	root, dir := newAuthority(t, "root"), t.TempDir()
 	middle := root.intermediate(t, "middle")
 	own := middle.issue(t, nil)
-	s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert, middle.pem), Key: write(t, dir, "key", own.key)}, quiet(t))
+	s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert, middle.pem), Key: write(t, dir, "key", own.key)}, noLog(t))
 	require.NoError(t, err)
 	require.Equal(t, own.der, served(t, listen(t, s.Config()), client(t, root)))
 }
@@ -76,7 +76,7 @@ func TestReloadCertificateAndKey(t *testing.T) {
 	ca, certDir, keyDir := newAuthority(t, "ca"), t.TempDir(), t.TempDir()
 	first, second := ca.issue(t, nil), ca.issue(t, nil)
 	files := tlsfiles.Files{Cert: write(t, certDir, "crt", first.cert), Key: write(t, keyDir, "key", first.key)}
-	s, err := tlsfiles.NewServer(files, quiet(t))
+	s, err := tlsfiles.NewServer(files, noLog(t))
 	require.NoError(t, err)
 	addr := listen(t, s.Config())
 	require.Equal(t, first.der, served(t, addr, client(t, ca)))
@@ -85,7 +85,7 @@ func TestReloadCertificateAndKey(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, changed, "the files are as they were")
 
-	// The certificate is written before its key: the state between can't be used.
+	// The certificate is written before its key: the state in between is invalid.
 	write(t, certDir, "crt", second.cert)
 	changed, err = s.Reload()
 	require.ErrorContains(t, err, "does not match")
@@ -110,7 +110,7 @@ func TestReloadRenewedCertificate(t *testing.T) {
 	ca, other, dir := newAuthority(t, "ca"), newAuthority(t, "other"), t.TempDir()
 	own := ca.issue(t, nil)
 	files := tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}
-	s, err := tlsfiles.NewServer(files, quiet(t))
+	s, err := tlsfiles.NewServer(files, noLog(t))
 	require.NoError(t, err)
 	addr := listen(t, s.Config())
 
@@ -123,7 +123,7 @@ func TestReloadRenewedCertificate(t *testing.T) {
 	require.Len(t, state.PeerCertificates, 2)
 }
 
-func TestBadReloadKeepsTheOld(t *testing.T) {
+func TestFailedReloadKeepsPrevious(t *testing.T) {
 	t.Parallel()
 	ca, dir := newAuthority(t, "ca"), t.TempDir()
 	own, next, guest := ca.issue(t, nil), ca.issue(t, nil), ca.issue(t, nil)
@@ -132,7 +132,7 @@ func TestBadReloadKeepsTheOld(t *testing.T) {
 		Key:      write(t, dir, "key", own.key),
 		ClientCA: write(t, dir, "ca", ca.pem),
 	}
-	s, err := tlsfiles.NewServer(files, quiet(t))
+	s, err := tlsfiles.NewServer(files, noLog(t))
 	require.NoError(t, err)
 	addr := listen(t, s.Config())
 
@@ -154,10 +154,10 @@ func TestBadReloadKeepsTheOld(t *testing.T) {
 		write(t, dir, filepath.Base(path), good)
 		changed, err := s.Reload()
 		require.NoError(t, err)
-		require.False(t, changed, "what is there is what is in use")
+		require.False(t, changed, "the files have the content in use")
 	}
 
-	// One bad file keeps the good ones out, too.
+	// One invalid file prevents the use of the others.
 	write(t, dir, "crt", next.cert)
 	write(t, dir, "key", next.key)
 	write(t, dir, "ca", []byte("nonsense"))
@@ -171,8 +171,7 @@ func TestBadReloadKeepsTheOld(t *testing.T) {
 	require.Equal(t, next.der, served(t, addr, client(t, ca, guest)))
 }
 
-// The way a mounted directory of secrets is replaced: all files at once, by a link to
-// another directory.
+// Mounted secrets are replaced all at once, by a link to another directory.
 func TestReloadBySymbolicLink(t *testing.T) {
 	t.Parallel()
 	ca, dir := newAuthority(t, "ca"), t.TempDir()
@@ -186,7 +185,7 @@ func TestReloadBySymbolicLink(t *testing.T) {
 	files := tlsfiles.Files{Cert: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")}
 	require.NoError(t, os.Symlink("..data/tls.crt", files.Cert))
 	require.NoError(t, os.Symlink("..data/tls.key", files.Key))
-	s, err := tlsfiles.NewServer(files, quiet(t))
+	s, err := tlsfiles.NewServer(files, noLog(t))
 	require.NoError(t, err)
 	addr := listen(t, s.Config())
 	require.Equal(t, first.der, served(t, addr, client(t, ca)))
@@ -205,7 +204,7 @@ func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ca, dir := newAuthority(t, "ca"), t.TempDir()
 		own, next := ca.issue(t, nil), ca.issue(t, nil)
-		s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}, quiet(t))
+		s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}, noLog(t))
 		require.NoError(t, err)
 		var reports []error
 		ctx, cancel := context.WithCancel(t.Context())
@@ -238,8 +237,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// Handshakes and reloads at the same time: each handshake sees one whole identity,
-// and open connections don't notice.
+// During reloads, each handshake uses one identity, and open connections are not affected.
 func TestHandshakesDuringReloads(t *testing.T) {
 	t.Parallel()
 	ca, dir := newAuthority(t, "ca"), t.TempDir()
@@ -248,7 +246,7 @@ func TestHandshakesDuringReloads(t *testing.T) {
 		Cert:     write(t, dir, "crt", first.cert),
 		Key:      write(t, dir, "key", first.key),
 		ClientCA: write(t, dir, "ca", ca.pem),
-	}, quiet(t))
+	}, noLog(t))
 	require.NoError(t, err)
 	addr := listen(t, s.Config())
 	open, err := tls.Dial("tcp", addr, client(t, ca, guest))
@@ -267,7 +265,7 @@ func TestHandshakesDuringReloads(t *testing.T) {
 		write(t, dir, "crt", own.cert)
 		write(t, dir, "key", own.key)
 		var others sync.WaitGroup
-		for range 2 { // reloads may meet, too
+		for range 2 { // reloads may be concurrent too
 			others.Go(func() {
 				if _, err := s.Reload(); err != nil {
 					t.Error(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
-// mutualFiles are those of a server and of a client that know each other.
+// mutualFiles returns the files of a server and of a client that trust each other.
 func mutualFiles(t *testing.T) (tlsfiles.Files, tlsfiles.ClientFiles) {
 	t.Helper()
 	ca, dir := newAuthority(t, "ca"), t.TempDir()
@@ -24,11 +24,11 @@ func mutualFiles(t *testing.T) (tlsfiles.Files, tlsfiles.ClientFiles) {
 	return server, client
 }
 
-// Both sides through net/http, which asks for HTTP/2 in the handshake as gRPC does.
+// net/http negotiates HTTP/2 in the handshake like gRPC.
 func TestHTTP(t *testing.T) {
 	t.Parallel()
 	files, clientFiles := mutualFiles(t)
-	s, err := tlsfiles.NewServer(files, quiet(t))
+	s, err := tlsfiles.NewServer(files, noLog(t))
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -45,11 +45,11 @@ func TestHTTP(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+l.Addr().String(), nil)
 	require.NoError(t, err)
-	answer, err := transport.RoundTrip(request)
+	response, err := transport.RoundTrip(request)
 	require.NoError(t, err)
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.Equal(t, "client.example", string(body))
-	require.Equal(t, 2, answer.ProtoMajor)
+	require.Equal(t, 2, response.ProtoMajor)
 }

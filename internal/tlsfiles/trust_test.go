@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
-// mutual is a server that asks its clients for certificates.
+// mutual is a server that requires client certificates.
 type mutual struct {
 	*tlsfiles.Server
 	ca   *authority // of the server's own certificate, which clients know
@@ -28,13 +28,13 @@ func newMutual(t *testing.T, san string, trusted ...[]byte) *mutual {
 		Key:       write(t, m.dir, "key", own.key),
 		ClientCA:  write(t, m.dir, "ca", trusted...),
 		ClientSAN: san,
-	}, quiet(t))
+	}, noLog(t))
 	require.NoError(t, err)
 	m.Server, m.addr = s, listen(t, s.Config("h2"))
 	return m
 }
 
-// trust changes the authorities.
+// trust replaces the authorities.
 func (m *mutual) trust(t *testing.T, trusted ...[]byte) {
 	t.Helper()
 	write(t, m.dir, "ca", trusted...)
@@ -60,7 +60,7 @@ func TestClientCertificates(t *testing.T) {
 			})},
 		} {
 			config := limit(client(t, m.ca, own...))
-			if len(own) > 0 { // shown even if the server asks for others
+			if len(own) > 0 { // sent even if the server requests those of others
 				config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 					return &config.Certificates[0], nil
 				}
@@ -88,7 +88,7 @@ func TestClientSAN(t *testing.T) {
 			{names: []string{"envoy.example.com.evil.example"}},
 			{names: []string{"*.envoy.example.com", "example.com"}},
 			{names: nil},
-			// The common name is not a DNS name, whatever it looks like.
+			// The common name does not count as a DNS name.
 			{change: func(c *x509.Certificate) { c.Subject.CommonName = "envoy.example.com" }},
 			{change: func(c *x509.Certificate) { c.EmailAddresses = []string{"envoy.example.com"} }},
 		} {
@@ -126,8 +126,8 @@ func TestReloadClientCA(t *testing.T) {
 	})
 }
 
-// A session is resumed while nothing changes, and also across a change of the
-// server's certificate, which is none of the client's trust.
+// A session can be resumed while the authorities do not change, also after a change of the
+// server's certificate.
 func TestResumption(t *testing.T) {
 	t.Parallel()
 	versions(t, func(t *testing.T, limit func(*tls.Config) *tls.Config) {
@@ -159,9 +159,9 @@ func TestResumption(t *testing.T) {
 	})
 }
 
-// A ticket from when a client was trusted lets it in no longer than its certificate
-// does, and is good again for nothing when the authority comes back.
-func TestResumptionAfterTrustIsGone(t *testing.T) {
+// A session can't be resumed after its authority was removed. When the authority returns,
+// the session is not valid again.
+func TestResumptionAfterAuthorityIsRemoved(t *testing.T) {
 	t.Parallel()
 	versions(t, func(t *testing.T, limit func(*tls.Config) *tls.Config) {
 		before, after := newAuthority(t, "before"), newAuthority(t, "after")
@@ -183,8 +183,8 @@ func TestResumptionAfterTrustIsGone(t *testing.T) {
 	})
 }
 
-// A ticket holds for the server that issued it, and not for another of the same
-// program that trusts others.
+// A ticket is valid for the server that issued it, not for another one in the process with
+// other authorities.
 func TestTicketsOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	versions(t, func(t *testing.T, limit func(*tls.Config) *tls.Config) {
@@ -207,7 +207,7 @@ func TestTicketsOfAnotherListener(t *testing.T) {
 	trusted := newAuthority(t, "trusted")
 	m := newMutual(t, "", trusted.pem)
 	config := client(t, m.ca, trusted.issue(t, nil))
-	config.ServerName = "127.0.0.1" // sessions are kept by name
+	config.ServerName = "127.0.0.1" // sessions are stored by name
 	config.ClientSessionCache = tls.NewLRUClientSessionCache(4)
 	_, err := visit(m.addr, config)
 	require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestTicketsOfAnotherListener(t *testing.T) {
 	require.True(t, state.DidResume)
 }
 
-// Whoever expires while its session lasts is out.
+// A session can't be resumed after the client's certificate has expired.
 func TestResumptionAfterExpiry(t *testing.T) {
 	t.Parallel()
 	versions(t, func(t *testing.T, limit func(*tls.Config) *tls.Config) {

@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
-// yaml puts lines together; the first is line 1.
+// yaml joins lines; the first is line 1.
 func yaml(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
 func parse(t *testing.T, text string) *config.Config {
@@ -24,7 +24,7 @@ func parse(t *testing.T, text string) *config.Config {
 	return c
 }
 
-// problems are the faults or, if the text loads, the warnings of one file.
+// problems returns the faults of a file or, if it is valid, its warnings.
 func problems(text string, opts *config.Options) (faults, warnings []string) {
 	c, err := config.Parse([]config.File{{Name: "f.yaml", Data: []byte(text)}}, opts)
 	if err != nil {
@@ -83,7 +83,7 @@ func TestParseEverything(t *testing.T) {
 	assert.True(t, c.Ruleset.Has("d"))
 }
 
-// Every boolean that the YAML 1.1 rules know, in every letter case that they do.
+// All spellings of booleans in YAML 1.1.
 func TestBooleans(t *testing.T) {
 	for want, words := range map[bool]string{
 		true:  "true True TRUE yes Yes YES y Y on On ON",
@@ -96,7 +96,7 @@ func TestBooleans(t *testing.T) {
 	}
 }
 
-func TestBytesAroundTheText(t *testing.T) {
+func TestLineBreaksAndDocumentMarkers(t *testing.T) {
 	const text = "domain: d\ndescriptors:\n- key: ü\n  rate_limit: {unit: x}\n"
 	for name, form := range map[string]string{
 		"plain":       text,
@@ -145,8 +145,7 @@ func TestAliasesAndMergeKeys(t *testing.T) {
 	}, c.Domains[0].Rules)
 }
 
-// An alias is where the rule that Compile complains about stands, and a merge key
-// likewise.
+// Faults of Compile have the place of the alias or merge key.
 func TestPlacesOfAliases(t *testing.T) {
 	faults, _ := problems(yaml(
 		"domain: d",

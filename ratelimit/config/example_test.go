@@ -35,7 +35,7 @@ descriptors:
 	// mongo.yaml:8:5: requests_per_unit is missing: it counts as 0, which puts every request over the limit
 }
 
-// Everything that is wrong is said at once.
+// All faults of all files are reported at once.
 func ExampleLoad() {
 	files := fstest.MapFS{
 		"mongo.yaml":     {Data: []byte("domain: mongo\ndescriptors:\n  - key: database\n    rate_limit: {unit: seconds}\n")},
@@ -50,8 +50,8 @@ func ExampleLoad() {
 	// sub.redis.yaml:5:5: descriptor has empty key
 }
 
-// The directory that three settings make up, as a deployment has it: a root that is
-// swapped as a whole, and a part of it for each application.
+// A deployment has a root that is swapped as a whole, with a directory for each
+// application.
 func ExampleLoadDir() {
 	root, err := os.MkdirTemp("", "runtime")
 	if err != nil {
@@ -74,8 +74,8 @@ func ExampleLoadDir() {
 	fmt.Println(c.Files, c.Ruleset.Has("mongo"))
 
 	_, err = config.LoadDir(config.Dir{Root: root, Subdirectory: "ratelimit", AppDirectory: "configs"}, nil)
-	fmt.Println("there is none of that name:", errors.Is(err, fs.ErrNotExist))
+	fmt.Println("the directory does not exist:", errors.Is(err, fs.ErrNotExist))
 	// Output:
 	// [mongo.yaml] true
-	// there is none of that name: true
+	// the directory does not exist: true
 }

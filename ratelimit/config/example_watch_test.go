@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// An engine follows a directory: here until its second version is in use.
+// An engine follows a directory; the example ends with the second version.
 func ExampleWatch() {
 	root, err := os.MkdirTemp("", "ratelimit")
 	if err != nil {

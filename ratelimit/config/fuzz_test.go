@@ -10,8 +10,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
-// FuzzParse: whatever the bytes are, Parse ends soon and without a panic, says the
-// same when asked again, and names only places that are in the file.
+// FuzzParse checks that Parse of any bytes ends soon and without a panic, has the same
+// result twice, and reports only places inside the file.
 func FuzzParse(f *testing.F) {
 	for _, data := range seeds() {
 		f.Add(data)
@@ -20,7 +20,7 @@ func FuzzParse(f *testing.F) {
 		files := []config.File{{Name: "f", Data: data}}
 		c, err := parseSoon(t, data)
 		if _, again := config.Parse(files, nil); (err == nil) != (again == nil) || err != nil && err.Error() != again.Error() {
-			t.Fatalf("not the same twice:\n%v\n%v", err, again)
+			t.Fatalf("different results:\n%v\n%v", err, again)
 		}
 		if err == nil {
 			inside(t, data, c.Warnings)
@@ -40,7 +40,7 @@ func inside(t *testing.T, data []byte, faults []*config.Fault) {
 	lines := strings.Split(ends.Replace(string(data)), "\n")
 	for _, f := range faults {
 		if text := f.Error(); strings.ContainsAny(text, "\n\r\x00") || !utf8.ValidString(text) {
-			t.Errorf("%q is not a line of text", text)
+			t.Errorf("%q is not one printable line", text)
 		}
 		if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) || f.Line == 0 {
 			continue // lines of UTF-16 are not those of its bytes

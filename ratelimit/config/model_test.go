@@ -18,8 +18,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
-// The model decodes with the YAML library into these, which says nothing of places
-// but leaves aliases, merge keys and the types of scalars to the library.
+// The model decodes into structs with the YAML library, which handles aliases, merge keys
+// and scalar types but reports no places.
 type modelDomain struct {
 	Domain      string
 	Descriptors []modelRule
@@ -67,7 +67,7 @@ func (m modelRule) rule() ratelimit.Rule {
 var modelKeys = strings.Fields(`domain descriptors key value rate_limit shadow_mode quota_mode detailed_metric
 	value_to_metric share_threshold on_store_failure metadata unit requests_per_unit unlimited name replaces`)
 
-// modelCheck is the rule of the reference service for a value at any place.
+// modelCheck validates a value at any place like the reference service.
 func modelCheck(v any) error {
 	switch v := v.(type) {
 	case nil, string, int, bool:
@@ -77,7 +77,7 @@ func modelCheck(v any) error {
 			switch e.(type) {
 			case map[string]any, map[any]any:
 			default:
-				return errors.New("list of what is no map")
+				return errors.New("list of type other than map")
 			}
 			if err := modelCheck(e); err != nil {
 				return err
@@ -132,8 +132,8 @@ func model(data []byte) (d ratelimit.Domain, err error) {
 	return d, nil
 }
 
-// ofTheText reports whether a fault is about the text, not about the rules in it.
-func ofTheText(f *config.Fault) bool {
+// isFormatFault reports whether a fault is about the format, not about the rules.
+func isFormatFault(f *config.Fault) bool {
 	for _, start := range []string{"error loading config file", "config error", "error checking config"} {
 		if strings.HasPrefix(f.Reason, start) {
 			return true
@@ -142,7 +142,7 @@ func ofTheText(f *config.Fault) bool {
 	return false
 }
 
-// agree compares what Parse says of a text with what the model says.
+// agree compares the results of Parse and the model.
 func agree(t *testing.T, data []byte) {
 	t.Helper()
 	if bytes.Contains(data, []byte("metadata")) || moreThanOne(data) {
@@ -160,12 +160,12 @@ func agree(t *testing.T, data []byte) {
 	assert.ErrorAs(t, err, &faults)
 	refused := false
 	for _, f := range faults {
-		refused = refused || ofTheText(f)
+		refused = refused || isFormatFault(f)
 	}
 	assert.Equal(t, wantErr != nil, refused, "%q\nmodel: %v\nParse: %v", data, wantErr, err)
 }
 
-// moreThanOne reports whether something follows the first document.
+// moreThanOne reports whether there is a second document.
 func moreThanOne(data []byte) bool {
 	var n yamlv3.Node
 	dec := yamlv3.NewDecoder(bytes.NewReader(data))

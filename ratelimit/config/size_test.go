@@ -13,7 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
-// bigFile has n rules, a hundred to each parent.
+// bigFile returns a file with n rules, a hundred for each parent.
 func bigFile(n int) []byte {
 	var b strings.Builder
 	b.WriteString("domain: big\ndescriptors:\n")
@@ -26,12 +26,11 @@ func bigFile(n int) []byte {
 	return []byte(b.String())
 }
 
-// parseSoon parses a file and fails the test if that takes longer than anyone would wait for,
-// and that not because the machine is busy: reading the YAML alone takes a fair part of it. It
-// tries again, for the machine may have been busy with the first and idle with the second.
+// parseSoon parses a file and fails the test if that takes more than 10 s and more than ten
+// times as long as reading the YAML. It tries three times, because the machine may be busy.
 func parseSoon(t *testing.T, data []byte) (c *config.Config, err error) {
 	t.Helper()
-	var took, floor time.Duration
+	var took, baseline time.Duration
 	for range 3 {
 		start := time.Now()
 		c, err = config.Parse([]config.File{{Name: "f", Data: data}}, nil)
@@ -40,11 +39,11 @@ func parseSoon(t *testing.T, data []byte) (c *config.Config, err error) {
 		}
 		start = time.Now()
 		_ = yamlv3.Unmarshal(data, new(yamlv3.Node)) // an error takes its time too
-		if floor = time.Since(start); took <= 10*floor {
+		if baseline = time.Since(start); took <= 10*baseline {
 			return c, err
 		}
 	}
-	t.Errorf("took %v, and reading the YAML alone %v", took, floor)
+	t.Errorf("took %v, and reading the YAML %v", took, baseline)
 	return c, err
 }
 
@@ -66,9 +65,9 @@ func BenchmarkParse10000Rules(b *testing.B) {
 	}
 }
 
-// bomb is nine levels, each of ten aliases of the one before: a line of the first
-// format for each level, with its number and its aliases; the second format is
-// that of an alias, with the number of what it stands for and its own.
+// bomb returns nine levels of ten aliases of the previous level each. line is the format
+// of a level, with its number and its aliases; alias is the format of an alias, with the
+// number of its target and its own.
 func bomb(line, alias string) string {
 	var b strings.Builder
 	for i := range 9 {
@@ -81,7 +80,7 @@ func bomb(line, alias string) string {
 	return b.String()
 }
 
-// What is small to write and huge to read is refused, and quickly.
+// Small files with a huge expansion are rejected quickly.
 func TestHugeExpansions(t *testing.T) {
 	deep := func(n int, open, end string) string {
 		return "domain: d\ndescriptors: " + strings.Repeat(open, n) + strings.Repeat(end, n)

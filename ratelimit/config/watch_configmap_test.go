@@ -13,8 +13,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
-// volume is a directory that is filled as the kubelet fills that of a ConfigMap: the
-// files are links through ..data, which is a link to a directory with a date.
+// volume is a directory like that of a mounted ConfigMap: the files are links through
+// ..data, which is a link to a directory with a date.
 type volume struct {
 	t       *testing.T
 	dir     string
@@ -22,8 +22,8 @@ type volume struct {
 	last    string // the directory with a date
 }
 
-// publish puts new contents in place of the old: first the directory, then the swap
-// of ..data, then links for names that are new, then the old ones are removed.
+// publish replaces the contents like the kubelet: it writes a directory, swaps ..data,
+// adds links for new names, and removes old links and directories.
 func (v *volume) publish(contents map[string]string) {
 	v.t.Helper()
 	v.version++
@@ -46,24 +46,24 @@ func (v *volume) publish(contents map[string]string) {
 	v.last = dated
 }
 
-// prune removes the links to what is no longer there.
+// prune removes the links without a target.
 func (v *volume) prune(contents map[string]string) {
 	v.t.Helper()
 	entries, err := os.ReadDir(v.dir)
 	require.NoError(v.t, err)
 	for _, e := range entries {
-		kept := strings.HasPrefix(e.Name(), "..")
+		exists := strings.HasPrefix(e.Name(), "..")
 		for path := range contents {
 			top, _, _ := strings.Cut(path, "/")
-			kept = kept || top == e.Name()
+			exists = exists || top == e.Name()
 		}
-		if !kept {
+		if !exists {
 			require.NoError(v.t, os.Remove(filepath.Join(v.dir, e.Name())))
 		}
 	}
 }
 
-// below puts a directory before all paths.
+// below prefixes all paths with a directory.
 func below(dir string, contents map[string]string) map[string]string {
 	moved := map[string]string{}
 	for path, text := range contents {

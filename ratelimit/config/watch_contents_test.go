@@ -15,13 +15,12 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
-// contents are options that watch the contents and leave all to notices: no
-// directory is looked up again.
+// contents returns options with which only events report changes of the contents.
 func contents() *config.WatchOptions {
 	return &config.WatchOptions{WatchContents: true, Poll: time.Hour}
 }
 
-// prepared is a source with the files a.yaml and sub/b.yaml.
+// prepared returns a directory with the files a.yaml and sub/b.yaml.
 func prepared(t *testing.T) config.Dir {
 	t.Helper()
 	source := config.Dir{Root: filepath.Join(t.TempDir(), "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
@@ -30,8 +29,7 @@ func prepared(t *testing.T) config.Dir {
 	return source
 }
 
-// What is done to a file in the watched directory, or in a directory of it, loads all
-// files again.
+// A change of a file in the directory, or in one below, loads all files again.
 func TestTriggersOfContents(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(t *testing.T, file string)
@@ -71,7 +69,7 @@ func TestTriggersOfContents(t *testing.T) {
 	}
 }
 
-func TestDirectoriesMadeLaterAreWatched(t *testing.T) {
+func TestNewDirectoriesAreWatched(t *testing.T) {
 	source := prepared(t)
 	r := start(t, source, contents())
 	for i, path := range []string{"new/c.yaml", "new/d.yaml", "new/very/deep/e.yaml", "new/very/deep/f.yaml"} {
@@ -93,9 +91,9 @@ func TestLinkedDirectoriesAreWatched(t *testing.T) {
 	r.untilUsed(map[string]uint32{"a": 1, "b": 1, "c": 2})
 }
 
-// A link back to where it is would make the tree endless. To load it is an error, and
-// to watch it must not go wrong, or the removal of the link would not be seen.
-func TestALinkThatLoops(t *testing.T) {
+// A link to a directory that contains it makes the load fail, but must not break the
+// watch, which reports the removal of the link.
+func TestLinkLoop(t *testing.T) {
 	source := prepared(t)
 	loop := filepath.Join(source.Path(), "sub", "loop")
 	relink(t, "..", loop)
@@ -138,30 +136,30 @@ func TestDotFiles(t *testing.T) {
 	}
 }
 
-// A bad file stops all from being used, says so, and does not stop the watch.
-func TestABadFileThenAGoodOne(t *testing.T) {
+// An invalid file rejects all files and does not end the watch.
+func TestInvalidFileThenValidOne(t *testing.T) {
 	source := prepared(t)
 	r := start(t, source, contents())
 	var faults config.Faults
 	require.ErrorAs(t, r.fails("'eon'", func() {
 		write(t, filepath.Join(source.Path(), "a.yaml"), "domain: a\ndescriptors:\n  - ky: k\n  - key: k\n    rate_limit: {unit: eon}\n")
 	}), &faults)
-	assert.Len(t, faults, 3, "all that is wrong is told: %v", faults)
+	assert.Len(t, faults, 3, "all faults are reported: %v", faults)
 	assert.ErrorContains(t, faults, "a.yaml:3:5: config error, unknown key 'ky'")
 	assert.ErrorContains(t, faults, "a.yaml:5:24: invalid rate limit unit 'eon'")
 	r.loads(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 5)) })
 	r.untilUsed(map[string]uint32{"a": 5, "b": 1})
 }
 
-// A change to nothing new is still counted: statistics have to match.
-func TestTheSameContentIsLoadedAgain(t *testing.T) {
+// Writing the same content is a load too, which statistics count.
+func TestSameContentIsLoadedAgain(t *testing.T) {
 	source := prepared(t)
 	r := start(t, source, contents())
 	r.loads(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 1)) })
 	r.untilUsed(map[string]uint32{"a": 1, "b": 1})
 }
 
-func TestTheDirectoryIsMissingAtStart(t *testing.T) {
+func TestDirectoryMissingAtStart(t *testing.T) {
 	for _, watchContents := range []bool{true, false} {
 		t.Run(fmt.Sprint("contents ", watchContents), func(t *testing.T) {
 			source := config.Dir{Root: filepath.Join(t.TempDir(), "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
@@ -173,16 +171,16 @@ func TestTheDirectoryIsMissingAtStart(t *testing.T) {
 			}
 			r.loads(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 1)) })
 			r.untilUsed(map[string]uint32{"a": 1})
-			// It may not have been complete.
+			// The first load may have been incomplete.
 			r.loads(func() { write(t, filepath.Join(source.Path(), "sub", "b.yaml"), domain("b", 1)) })
 			r.loads(func() { write(t, filepath.Join(source.Path(), "sub", "b.yaml"), domain("b", 2)) })
 			r.untilUsed(map[string]uint32{"a": 1, "b": 2})
-			assert.Empty(t, r.log.String(), "a directory that is missing is told of by failed alone")
+			assert.Empty(t, r.log.String(), "a missing directory is reported by failed only")
 		})
 	}
 }
 
-func TestTheDirectoryVanishesAndReturns(t *testing.T) {
+func TestDirectoryRemovedAndCreated(t *testing.T) {
 	source := prepared(t)
 	r := start(t, source, &config.WatchOptions{WatchContents: true})
 	for range 2 {
@@ -193,8 +191,8 @@ func TestTheDirectoryVanishesAndReturns(t *testing.T) {
 	}
 }
 
-// With the contents watched, a swap of a link to them counts as well.
-func TestContentsBehindALinkThatIsSwapped(t *testing.T) {
+// With WatchContents, a swap of a link on the path counts too.
+func TestContentsBehindSwappedLink(t *testing.T) {
 	dir := t.TempDir()
 	source := config.Dir{Root: filepath.Join(dir, "current"), AppDirectory: "config"}
 	for i := range 3 {
@@ -210,7 +208,7 @@ func TestContentsBehindALinkThatIsSwapped(t *testing.T) {
 	r.untilUsed(map[string]uint32{"a": 9})
 }
 
-// There is an end to how many directories are watched, and the log says so once.
+// MaxDirs bounds the watched directories, which is logged once.
 func TestMaxDirs(t *testing.T) {
 	source := prepared(t)
 	for i := range 10 {

@@ -21,10 +21,10 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// A thousand reloads while goroutines decide. The versions hold the same keys to
-// limits of their own, so each decision says whose it is: every call must be answered
-// by one version alone, none may fail, and what reloading holds must not grow.
-func TestAThousandReloadsUnderLoad(t *testing.T) {
+// Goroutines decide during a thousand reloads. The two versions have different limits for
+// the same keys, so that each decision shows its version: it must be that of one version
+// only, none may fail, and memory, files and goroutines must not grow.
+func TestThousandReloadsUnderLoad(t *testing.T) {
 	const reloads = 1000
 	before := measure(t)
 	s := startLoad(t)
@@ -46,32 +46,32 @@ func TestAThousandReloadsUnderLoad(t *testing.T) {
 	assert.Greater(t, s.loads.Load(), int64(reloads))
 	assert.NotZero(t, decided[0].Load())
 	assert.NotZero(t, decided[1].Load())
-	early.heap = before.heap // that of then had a load under way in it
+	early.heap = before.heap // the early value included a running load
 	noMoreThan(t, early, "after a thousand reloads")
 	s.stop()
 	noMoreThan(t, before, "after the end")
 	runtime.KeepAlive(s)
 }
 
-// stage is an engine that follows a root with two versions.
-type stage struct {
+// follower is an engine that follows a root with two versions.
+type follower struct {
 	t      *testing.T
 	source config.Dir
 	engine *ratelimit.Engine
 	loads  atomic.Int64
 	latest atomic.Uint32 // the limit that was loaded last
-	told   chan struct{} // holds at most one signal: that something was loaded
+	signal chan struct{} // holds one signal after a load
 	stop   func()
 }
 
-func startLoad(t *testing.T) *stage {
+func startLoad(t *testing.T) *follower {
 	t.Helper()
 	dir := t.TempDir()
-	s := &stage{
+	s := &follower{
 		t:      t,
 		source: config.Dir{Root: filepath.Join(dir, "current"), AppDirectory: "config"},
 		engine: ratelimit.New(memstore.New(nil), nil),
-		told:   make(chan struct{}, 1),
+		signal: make(chan struct{}, 1),
 	}
 	for version := range uint32(2) {
 		writeVersion(t, filepath.Join(dir, fmt.Sprint("v", version), "config"), version)
@@ -93,36 +93,36 @@ func startLoad(t *testing.T) *stage {
 	return s
 }
 
-func (s *stage) loaded(c *config.Config) {
+func (s *follower) loaded(c *config.Config) {
 	s.engine.Use(c.Ruleset)
 	s.loads.Add(1)
 	s.latest.Store(c.Domains[0].Rules[0].Limit.RequestsPerUnit)
 	select {
-	case s.told <- struct{}{}:
+	case s.signal <- struct{}{}:
 	default:
 	}
 }
 
 // swap makes a version the current one and waits until it is in use.
-func (s *stage) swap(version uint32) {
+func (s *follower) swap(version uint32) {
 	s.t.Helper()
 	relink(s.t, fmt.Sprint("v", version), s.source.Root)
 	s.await(version)
 }
 
-func (s *stage) await(version uint32) {
+func (s *follower) await(version uint32) {
 	s.t.Helper()
 	for s.latest.Load() != limitOf(version) {
 		select {
-		case <-s.told:
+		case <-s.signal:
 		case <-time.After(timeout):
 			require.Fail(s.t, "the version is not loaded", "version %d", version)
 		}
 	}
 }
 
-// limitOf is the limit of the first rule of a version, and one less than that of the
-// second.
+// limitOf returns the limit of the first rule of a version; that of the second is one
+// higher.
 func limitOf(version uint32) uint32 { return 1_000_000_000 + 1000*version }
 
 func writeVersion(t *testing.T, dir string, version uint32) {
@@ -136,7 +136,7 @@ descriptors:
 	write(t, filepath.Join(dir, "other.yaml"), domain("other", 5))
 }
 
-// decide asks until done, and counts the answers by version.
+// decide makes decisions until done, and counts them by version.
 func decide(t *testing.T, engine *ratelimit.Engine, worker int, done <-chan struct{}, decided *[2]atomic.Int64) {
 	value := fmt.Sprint("worker", worker)
 	request := &ratelimit.Request{Domain: "load", Descriptors: []ratelimit.Descriptor{
@@ -149,7 +149,7 @@ func decide(t *testing.T, engine *ratelimit.Engine, worker int, done <-chan stru
 			select {
 			case <-done:
 				return
-			case <-time.After(200 * time.Microsecond): // the watch needs a processor too
+			case <-time.After(200 * time.Microsecond): // the watch needs CPU time too
 			}
 		}
 		if err := engine.DecideInto(context.Background(), request, &d); err != nil {
@@ -160,14 +160,14 @@ func decide(t *testing.T, engine *ratelimit.Engine, worker int, done <-chan stru
 		version := (a.RequestsPerUnit - limitOf(0)) / 1000
 		if d.Code != ratelimit.OK || version > 1 || a.RequestsPerUnit != limitOf(version) ||
 			b.RequestsPerUnit != limitOf(version)+1 || a.Name != fmt.Sprint("v", version) || b.Name != a.Name {
-			t.Errorf("not the decision of one version: %v %+v", d.Code, d.Statuses)
+			t.Errorf("the decision mixes versions: %v %+v", d.Code, d.Statuses)
 			return
 		}
 		decided[version].Add(1)
 	}
 }
 
-// usage is what a process holds.
+// usage is what the process holds.
 type usage struct {
 	goroutines, files int
 	heap              uint64
@@ -175,7 +175,7 @@ type usage struct {
 
 func measure(t *testing.T) usage {
 	t.Helper()
-	// The first file that can be waited for makes the runtime open some for itself.
+	// The first pollable file makes the runtime open some of its own.
 	reader, writer, err := os.Pipe()
 	require.NoError(t, err)
 	require.NoError(t, reader.Close())
@@ -189,20 +189,20 @@ func measure(t *testing.T) usage {
 	return usage{runtime.NumGoroutine(), len(entries), m.HeapAlloc}
 }
 
-// noMoreThan waits for what is held to come down to what it was: the last load may
-// still be under way. What piles up does not come down.
+// noMoreThan waits for the usage to fall to earlier values: the last load may still be
+// running. A leak does not go away.
 func noMoreThan(t *testing.T, before usage, when string) {
 	t.Helper()
 	var now usage
 	for deadline := time.Now().Add(timeout / 3); time.Now().Before(deadline); <-time.After(tick) {
-		// Some of the heap is the test's own.
+		// The test itself uses some of the heap.
 		now = measure(t)
 		if now.goroutines <= before.goroutines && now.files <= before.files && now.heap < before.heap+heapSlack {
 			return
 		}
 	}
-	t.Errorf("more is held %s than before: %+v, was %+v", when, now, before)
+	t.Errorf("leak %s: %+v, before %+v", when, now, before)
 }
 
-// heapSlack is a fraction of what a thousand rule sets take.
+// heapSlack is a fraction of the size of a thousand rule sets.
 const heapSlack = 1 << 20

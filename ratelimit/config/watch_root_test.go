@@ -13,8 +13,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
-// versions is a source whose root is a link to v0, beside which are v1 to v3: each
-// with a limit of its number.
+// versions returns a directory whose root is a link to v0, beside v1 to v3. The limit of
+// each version is its number.
 func versions(t *testing.T, subdirectory, appDirectory string) config.Dir {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func versions(t *testing.T, subdirectory, appDirectory string) config.Dir {
 	return source
 }
 
-// deaf are options that leave all to notices: no directory is looked up again.
+// withoutPolling returns options with which only events report changes.
 func withoutPolling() *config.WatchOptions { return &config.WatchOptions{Poll: time.Hour} }
 
 func TestSwapOfTheRoot(t *testing.T) {
@@ -49,8 +49,8 @@ func TestSwapOfTheRoot(t *testing.T) {
 	}
 }
 
-// The reference service loads nothing then, and calls it a success.
-func TestEmptyPartsOfTheSource(t *testing.T) {
+// The reference service loads nothing in this case and counts a success.
+func TestEmptyPartsOfDir(t *testing.T) {
 	for _, parts := range [][2]string{{"", "config"}, {"ratelimit", ""}, {"", ""}} {
 		t.Run(fmt.Sprintf("%q", parts), func(t *testing.T) {
 			source := versions(t, parts[0], parts[1])
@@ -62,8 +62,8 @@ func TestEmptyPartsOfTheSource(t *testing.T) {
 	}
 }
 
-// The root is not a link: it is replaced, or its attributes change.
-func TestARootThatIsADirectory(t *testing.T) {
+// A root that is a directory is replaced, or its attributes change.
+func TestRootIsDirectory(t *testing.T) {
 	source := prepared(t)
 	r := start(t, source, withoutPolling())
 	r.loads(func() { require.NoError(t, os.Chmod(source.Root, 0o750)) })
@@ -75,8 +75,8 @@ func TestARootThatIsADirectory(t *testing.T) {
 	r.untilUsed(map[string]uint32{"a": 7})
 }
 
-// Nothing but the name of the root counts in its parent, and nothing below it.
-func TestOnlyASwapOfTheRootCounts(t *testing.T) {
+// Other names in the parent of the root do not count, and neither does anything below.
+func TestOnlySwapOfRootCounts(t *testing.T) {
 	source := versions(t, "ratelimit", "config")
 	r := start(t, source, nil)
 	r.ignores(func() {
@@ -90,7 +90,7 @@ func TestOnlyASwapOfTheRootCounts(t *testing.T) {
 	r.untilUsed(map[string]uint32{"a": 8, "b": 8})
 }
 
-func TestASwapToABadVersionAndBack(t *testing.T) {
+func TestSwapToInvalidVersionAndBack(t *testing.T) {
 	source := versions(t, "", "config")
 	write(t, filepath.Join(filepath.Dir(source.Root), "v1", "config", "a.yaml"), "domain: a\ndomain: b\n")
 	r := start(t, source, withoutPolling())
@@ -100,9 +100,8 @@ func TestASwapToABadVersionAndBack(t *testing.T) {
 	r.untilUsed(map[string]uint32{"a": 2})
 }
 
-// A version without the directory of the files is waited for, and what comes to be
-// there counts: but not any more when the root has been swapped again.
-func TestASwapToAVersionWithoutFiles(t *testing.T) {
+// In a version without the directory of the files, changes count until the next swap.
+func TestSwapToVersionWithoutFiles(t *testing.T) {
 	source := versions(t, "ratelimit", "config")
 	v1 := filepath.Join(filepath.Dir(source.Root), "v1")
 	require.NoError(t, os.RemoveAll(filepath.Join(v1, "ratelimit")))
@@ -118,7 +117,7 @@ func TestASwapToAVersionWithoutFiles(t *testing.T) {
 	r.ignores(func() { write(t, filepath.Join(v1, "ratelimit", "config", "a.yaml"), domain("a", 6)) })
 }
 
-func TestTheRootVanishesAndReturns(t *testing.T) {
+func TestRootRemovedAndCreated(t *testing.T) {
 	source := versions(t, "ratelimit", "config")
 	r := start(t, source, withoutPolling())
 	for i := range uint32(3) {
@@ -130,8 +129,8 @@ func TestTheRootVanishesAndReturns(t *testing.T) {
 	r.ignores(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 9)) })
 }
 
-// A root that comes as a directory comes file by file, and each one counts.
-func TestARootThatIsFilledInPlace(t *testing.T) {
+// A root that is created as a directory is filled file by file, and each one counts.
+func TestRootFilledInPlace(t *testing.T) {
 	source := config.Dir{Root: filepath.Join(t.TempDir(), "current"), Subdirectory: "ratelimit", AppDirectory: "config"}
 	r := start(t, source, nil)
 	require.ErrorIs(t, r.failure(), fs.ErrNotExist)
@@ -143,8 +142,8 @@ func TestARootThatIsFilledInPlace(t *testing.T) {
 	}
 }
 
-// The parent of the root may be behind a link itself, and be missing at first.
-func TestTheParentOfTheRootIsSwapped(t *testing.T) {
+// The path of the parent may contain a link too, and be missing at first.
+func TestParentOfRootIsSwapped(t *testing.T) {
 	top := t.TempDir()
 	source := config.Dir{Root: filepath.Join(top, "release", "current"), AppDirectory: "config"}
 	r := start(t, source, nil)
@@ -159,8 +158,8 @@ func TestTheParentOfTheRootIsSwapped(t *testing.T) {
 	}
 }
 
-// A root that is not absolute has a parent too.
-func TestARelativeRoot(t *testing.T) {
+// A relative root has a parent too.
+func TestRelativeRoot(t *testing.T) {
 	for name, root := range map[string]string{"here": ".", "nothing": "", "below": "current/"} {
 		t.Run(name, func(t *testing.T) {
 			source := versions(t, "", "config")

@@ -37,7 +37,7 @@ func TestFirstConfigurationThenUpdates(t *testing.T) {
 	require.Empty(t, r.failures)
 }
 
-// The requests are what the protocol wants, one by one.
+// Each request has the fields that the protocol requires.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	server := newControlPlane(t)
@@ -72,7 +72,7 @@ func TestRequests(t *testing.T) {
 	require.Nil(t, second.GetErrorDetail())
 }
 
-// An update is acknowledged when it is in use, not before.
+// An update is acknowledged after load has returned, not before.
 func TestAcknowledgementFollowsUse(t *testing.T) {
 	t.Parallel()
 	server := newControlPlane(t)
@@ -98,7 +98,7 @@ func TestAcknowledgementFollowsUse(t *testing.T) {
 	server.acknowledged("v1")
 }
 
-func TestBadUpdateIsRefusedAndTheNextOneTaken(t *testing.T) {
+func TestInvalidUpdateIsRejectedAndTheNextAccepted(t *testing.T) {
 	t.Parallel()
 	server := newControlPlane(t)
 	server.set("v1", domain("mongo", perMinute("user", 5)))
@@ -108,14 +108,14 @@ func TestBadUpdateIsRefusedAndTheNextOneTaken(t *testing.T) {
 	server.acknowledged("v1")
 
 	server.set("v2", domain("mongo", perMinute("user", 5), bad("path")), domain("redis", bad("")))
-	refusal := server.rejected()
+	request := server.rejected()
 	const faults = `mongo: descriptors[1].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR or DAY
 redis: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR or DAY
 redis: descriptors[0].key: descriptor has empty key`
-	require.Equal(t, faults, refusal.GetErrorDetail().GetMessage())
-	require.EqualValues(t, codes.InvalidArgument, refusal.GetErrorDetail().GetCode())
-	require.Equal(t, "v1", refusal.GetVersionInfo(), "the version in use")
-	require.Equal(t, "2", refusal.GetResponseNonce())
+	require.Equal(t, faults, request.GetErrorDetail().GetMessage())
+	require.EqualValues(t, codes.InvalidArgument, request.GetErrorDetail().GetCode())
+	require.Equal(t, "v1", request.GetVersionInfo(), "the version in use")
+	require.Equal(t, "2", request.GetResponseNonce())
 	rejected := rejection(t, r)
 	require.Equal(t, "v2", rejected.Version)
 	require.EqualError(t, rejected, "configuration version 'v2' rejected: "+faults)
@@ -129,11 +129,11 @@ redis: descriptors[0].key: descriptor has empty key`
 	require.Equal(t, "v3", r.update(t).Version)
 	server.acknowledged("v3")
 	require.Len(t, server.headers, 1, "all of it on one stream")
-	require.Empty(t, r.failures, "the refusal is reported once")
+	require.Empty(t, r.failures, "the rejection is reported once")
 }
 
-// What load refuses is refused to the server as well.
-func TestRefusalByLoad(t *testing.T) {
+// An error of load rejects the update.
+func TestRejectionByLoad(t *testing.T) {
 	t.Parallel()
 	server := newControlPlane(t)
 	server.set("v1", domain("mongo"))
@@ -153,7 +153,7 @@ func TestRefusalByLoad(t *testing.T) {
 	require.ErrorIs(t, receive(t, failures, "failure"), full)
 }
 
-func TestDomainsComeAndGo(t *testing.T) {
+func TestDomainsAreAddedAndRemoved(t *testing.T) {
 	t.Parallel()
 	server := newControlPlane(t)
 	server.set("v1", domain("redis"), domain("mongo"), domain("api"))
@@ -211,7 +211,7 @@ func TestServerRestart(t *testing.T) {
 	again.acknowledged("v2")
 }
 
-// A control plane that counts from 1 again may call something else the same.
+// A restarted control plane may use the version of another configuration.
 func TestSameVersionIsLoadedAgain(t *testing.T) {
 	t.Parallel()
 	server := newControlPlane(t)
@@ -239,20 +239,19 @@ func TestServerAbsentAtStart(t *testing.T) {
 	require.Equal(t, "v1", r.update(t).Version)
 }
 
-// Wherever it is, a client ends with its context, quickly and without a failure that
-// is its own.
+// In any state, a client ends with its context, quickly and without reporting a failure.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
 	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer silent.Close() // connections get no answer from it
-	nowhere := scripted{talk: func(discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
-		return errors.New("go away")
+	defer silent.Close() // accepts no connections
+	failing := scripted{talk: func(discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+		return errors.New("unavailable")
 	}}
 	server := newControlPlane(t)
 	server.set("v1", domain("mongo"))
 	streaming, _ := server.serve("127.0.0.1:0")
-	ending, _ := serve(t, "127.0.0.1:0", nowhere)
+	ending, _ := serve(t, "127.0.0.1:0", failing)
 	hour := &xds.Options{Backoff: xds.Backoff{Initial: time.Hour, Max: time.Hour}, ConnectTimeout: time.Hour}
 
 	t.Run("connecting", func(t *testing.T) {

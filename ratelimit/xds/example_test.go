@@ -22,7 +22,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
-// An engine that is told what to do by a control plane, until it has been told once.
+// An engine gets its rules from a control plane. The example ends with the first update.
 func Example() {
 	target, shut := controlPlaneOf("edge-7", &ratelimitv3.RateLimitConfig{
 		Name:   "mongo",
@@ -56,7 +56,7 @@ func Example() {
 	// Output: version 1: 1 domain, mongo: true
 }
 
-// controlPlaneOf starts a control plane in this process that has one resource for a node.
+// controlPlaneOf starts a control plane with one resource for a node.
 func controlPlaneOf(node string, config *ratelimitv3.RateLimitConfig) (target string, shut func()) {
 	resources := map[resource.Type][]types.Resource{resource.RateLimitConfigType: {config}}
 	snapshot, err := cache.NewSnapshot("1", resources)
@@ -83,7 +83,7 @@ func controlPlaneOf(node string, config *ratelimitv3.RateLimitConfig) (target st
 	}
 }
 
-// The test of a control plane finds out what a client would say to its resources.
+// The test of a control plane validates its resources like a client.
 func ExampleParse() {
 	resource, err := anypb.New(&ratelimitv3.RateLimitConfig{
 		Name:   "mongo",

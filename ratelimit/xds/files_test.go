@@ -18,8 +18,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
-// TestSameAsFiles: the same rules mean the same whether they come from a file or
-// from a server. What one refuses, the other does.
+// TestSameAsFiles checks that rules have the same meaning, and the same number of faults,
+// in a file and in a resource.
 func TestSameAsFiles(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -79,7 +79,7 @@ func drawLimit(t *rapid.T) *ratelimitv3.RateLimitPolicy {
 	return l
 }
 
-// writeRules writes rules as they stand in a file.
+// writeRules writes rules as YAML.
 func writeRules(w *strings.Builder, rules []*ratelimitv3.RateLimitDescriptor, indent string) {
 	for _, r := range rules {
 		fmt.Fprintf(w, "%s- key: %q\n%s  value: %q\n%s  shadow_mode: %v\n%s  detailed_metric: %v\n",
@@ -122,7 +122,7 @@ func drawRequest(t *rapid.T) *ratelimit.Request {
 	return r
 }
 
-// decider returns what decides requests by rules, at a moment that stands still.
+// decider returns a function that decides requests at a fixed time.
 func decider(rules *ratelimit.Ruleset) func(*rapid.T, *ratelimit.Request) string {
 	now := func() time.Time { return time.Unix(1_700_000_000, 0) }
 	engine := ratelimit.New(memstore.New(&memstore.Options{Now: now}), &ratelimit.Options{Now: now})

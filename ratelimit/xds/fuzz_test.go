@@ -14,8 +14,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
-// FuzzParse: whatever the bytes of a resource are, there is a configuration that
-// compiles once more, or there are faults, each a line of text that can be sent.
+// FuzzParse checks that any bytes of a resource give a configuration that compiles again,
+// or faults, each of which is one printable line.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		`{}`,
@@ -48,8 +48,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// parseSoon fails the test if Parse takes longer than anyone would wait for. One time is
-// not enough: the machine may be busy.
+// parseSoon fails the test if Parse takes more than 5 s three times in a row; once may be a
+// busy machine.
 func parseSoon(t *testing.T, one *anypb.Any) (u *xds.Update, err error) {
 	t.Helper()
 	for range 3 {
@@ -67,7 +67,7 @@ func sendable(t *testing.T, faults []*config.Fault) {
 	t.Helper()
 	for _, f := range faults {
 		if text := f.Error(); strings.ContainsAny(text, "\n\r\x00") || !utf8.ValidString(text) {
-			t.Errorf("%q is not a line of text", text)
+			t.Errorf("%q is not one printable line", text)
 		}
 	}
 }

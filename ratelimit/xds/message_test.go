@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
-// number is the number in a line like "and 12 more".
+// number returns the number of a line like "and 12 more".
 func number(t *testing.T, line string) (n int) {
 	t.Helper()
 	_, err := fmt.Sscanf(line, "and %d more", &n)
@@ -22,7 +22,7 @@ func number(t *testing.T, line string) (n int) {
 	return n
 }
 
-// large is a resource of more than 5 MiB.
+// large returns a resource of more than 5 MiB.
 func large() *ratelimitv3.RateLimitConfig {
 	c := domain("large")
 	for i := range 100 {
@@ -33,7 +33,8 @@ func large() *ratelimitv3.RateLimitConfig {
 	return c
 }
 
-// What is in use stays, the client goes on trying, and says what to do.
+// A response over the limit leaves the configuration in use, and the error names the
+// setting.
 func TestMessageOverTheLimit(t *testing.T) {
 	t.Parallel()
 	server := newControlPlane(t)

@@ -29,8 +29,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// All that is wrong is said at once, and no value of a header is shown.
-func TestBadOptions(t *testing.T) {
+// All invalid options are reported at once, without the values of headers.
+func TestInvalidOptions(t *testing.T) {
 	t.Parallel()
 	_, err := xds.New("localhost", &xds.Options{
 		NodeID:       "\xff",
@@ -87,7 +87,7 @@ func TestHeaderValuesAreNotShown(t *testing.T) {
 	}
 }
 
-// Errors are logged if nobody takes them, and otherwise left to who does.
+// Errors are logged only if there is no function for failures.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	server := newControlPlane(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
-// fromJSON packs resources that are written as JSON.
+// fromJSON packs resources that are given as JSON.
 func fromJSON(t testing.TB, texts ...string) []*anypb.Any {
 	t.Helper()
 	out := make([]*anypb.Any, len(texts))
@@ -28,8 +28,8 @@ func fromJSON(t testing.TB, texts ...string) []*anypb.Any {
 	return out
 }
 
-// Every field of the resource type arrives.
-func TestParseCarriesEverythingOver(t *testing.T) {
+// Every field of the resource type is converted.
+func TestParseConvertsEveryField(t *testing.T) {
 	t.Parallel()
 	u, err := xds.Parse(fromJSON(t, `{"name": "r", "domain": "mongo", "descriptors": [
 		{"key": "a", "value": "x*", "shadow_mode": true, "detailed_metric": true,
@@ -131,7 +131,7 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
-// One resource cannot make more faults than anybody reads, however they come about.
+// The number of faults is bounded, whatever their origin.
 func TestParseBoundsFaults(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]*ratelimitv3.RateLimitDescriptor{
@@ -166,7 +166,7 @@ func TestParseWarnings(t *testing.T) {
 	}, lines(u.Warnings))
 }
 
-// What a newer type says is not dropped without a word.
+// Fields of a newer type are reported.
 func TestParseWarnsAboutUnknownFields(t *testing.T) {
 	t.Parallel()
 	c := domain("d", perMinute("a", 1))
@@ -194,7 +194,7 @@ func TestParseNothing(t *testing.T) {
 	require.ErrorContains(t, err, "resources[0]: resource has type ''")
 }
 
-// The order of a response means nothing, even where that of rules does.
+// The order of the resources in a response does not matter.
 func TestParseOrdersMergedDomains(t *testing.T) {
 	t.Parallel()
 	a := `{"name": "a", "domain": "d", "descriptors": [{"key": "k", "value": "x*"}]}`

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// text shows durations.
+// text formats durations.
 func text(ds []time.Duration) string { return fmt.Sprint(ds) }
 
-// pipeListener is a listener in memory whose connections can be frozen: what the
-// client sends then gets nowhere, as if a cable had been cut.
+// pipeListener is an in-memory listener whose connections can be frozen: then they drop
+// what the client sends.
 type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -58,7 +58,7 @@ type pipeAddr struct{}
 func (pipeAddr) Network() string { return "pipe" }
 func (pipeAddr) String() string  { return "pipe" }
 
-// frozenConn swallows what is written when its listener is frozen.
+// frozenConn drops writes while its listener is frozen.
 type frozenConn struct {
 	net.Conn
 	l *pipeListener

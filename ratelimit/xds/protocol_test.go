@@ -22,7 +22,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
-// pack is a resource as it is sent.
+// pack returns a resource as it is sent.
 func pack(t *testing.T, m proto.Message) *anypb.Any {
 	t.Helper()
 	out, err := anypb.New(m)
@@ -34,7 +34,7 @@ func response(version string, resources ...*anypb.Any) *discoveryv3.DiscoveryRes
 	return &discoveryv3.DiscoveryResponse{VersionInfo: version, Nonce: "nonce of " + version, TypeUrl: xds.TypeURL, Resources: resources}
 }
 
-// conversation is an ADS server that sends what it is given and shows what it gets.
+// conversation is an ADS server that sends given responses and records requests.
 type conversation struct {
 	send chan *discoveryv3.DiscoveryResponse
 	got  chan *discoveryv3.DiscoveryRequest
@@ -73,7 +73,7 @@ func (c *conversation) server() scripted {
 	}}
 }
 
-func (c *conversation) say(t *testing.T, out *discoveryv3.DiscoveryResponse) {
+func (c *conversation) respond(t *testing.T, out *discoveryv3.DiscoveryResponse) {
 	t.Helper()
 	select {
 	case c.send <- out:
@@ -82,7 +82,7 @@ func (c *conversation) say(t *testing.T, out *discoveryv3.DiscoveryResponse) {
 	}
 }
 
-func TestUndecodableResourcesAreRefused(t *testing.T) {
+func TestUndecodableResourcesAreRejected(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name, want string
@@ -113,24 +113,24 @@ func TestUndecodableResourcesAreRefused(t *testing.T) {
 			r := start(t, addr, nil)
 			receive(t, server.got, "first request")
 			good := pack(t, domain("mongo"))
-			server.say(t, response("v1", good, c.resource))
-			refusal := receive(t, server.got, "refusal")
-			require.Equal(t, "nonce of v1", refusal.GetResponseNonce())
-			require.Empty(t, refusal.GetVersionInfo(), "nothing is in use")
-			text := refusal.GetErrorDetail().GetMessage()
+			server.respond(t, response("v1", good, c.resource))
+			rejected := receive(t, server.got, "rejection")
+			require.Equal(t, "nonce of v1", rejected.GetResponseNonce())
+			require.Empty(t, rejected.GetVersionInfo(), "nothing is in use")
+			text := rejected.GetErrorDetail().GetMessage()
 			require.True(t, strings.HasPrefix(text, c.want), text)
 			require.NotContains(t, text, "\n", "one fault, no echo of it")
 			require.Empty(t, r.updates)
 
-			server.say(t, response("v2", good))
+			server.respond(t, response("v2", good))
 			require.Equal(t, "v2", r.update(t).Version)
 			require.Equal(t, "v2", receive(t, server.got, "acknowledgement").GetVersionInfo())
 		})
 	}
 }
 
-// The prefix of a type's address is the control plane's choice.
-func TestOtherPrefixAndNoTypeOfResponse(t *testing.T) {
+// The type URL may have any prefix, and that of a response may be empty.
+func TestTypeURLs(t *testing.T) {
 	t.Parallel()
 	server := newConversation()
 	addr, _ := serve(t, "127.0.0.1:0", server.server())
@@ -140,13 +140,13 @@ func TestOtherPrefixAndNoTypeOfResponse(t *testing.T) {
 	for version, url := range map[string]string{"v1": "", "v2": resource.GetTypeUrl()} {
 		out := response(version, resource)
 		out.TypeUrl = url
-		server.say(t, out)
+		server.respond(t, out)
 		require.Equal(t, version, r.update(t).Version)
 	}
 }
 
-// A response of a type that was not asked for must be neither acknowledged nor
-// refused: servers take either for a subscription.
+// A response of a type that was not requested must be neither acknowledged nor rejected:
+// servers interpret both as a subscription.
 func TestOtherTypesAreIgnored(t *testing.T) {
 	t.Parallel()
 	server := newConversation()
@@ -156,15 +156,15 @@ func TestOtherTypesAreIgnored(t *testing.T) {
 	receive(t, server.got, "first request")
 	other := response("v1", pack(t, domain("mongo")))
 	other.TypeUrl = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
-	server.say(t, other)
-	server.say(t, response("v2"))
+	server.respond(t, other)
+	server.respond(t, response("v2"))
 	require.Equal(t, "v2", r.update(t).Version)
-	require.Equal(t, "nonce of v2", receive(t, server.got, "answer").GetResponseNonce())
+	require.Equal(t, "nonce of v2", receive(t, server.got, "request").GetResponseNonce())
 	require.Contains(t, log.String(), other.GetTypeUrl())
 }
 
-// The control plane library answers each refusal with the same again.
-func TestTheSameRefusalIsReportedOnce(t *testing.T) {
+// The control plane library responds to each rejection with the same update.
+func TestRepeatedRejectionIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	server := newControlPlane(t)
 	server.set("v1", domain("mongo", bad("user")))
@@ -182,8 +182,8 @@ func TestTheSameRefusalIsReportedOnce(t *testing.T) {
 	require.Equal(t, "v3", rejection(t, r).Version)
 }
 
-// Such a server must not be spun with.
-func TestRefusalsAreHeldBack(t *testing.T) {
+// Repeated rejections are delayed.
+func TestRejectionsAreDelayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var gaps []time.Duration
@@ -243,7 +243,7 @@ func TestServerEndsStreams(t *testing.T) {
 	}
 }
 
-// The detail of a refusal has whole lines, and says how many there are beyond it.
+// The detail of a rejection has whole lines and the number of omitted lines.
 func TestDetailIsBounded(t *testing.T) {
 	t.Parallel()
 	server := newControlPlane(t)

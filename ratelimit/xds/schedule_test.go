@@ -16,8 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
-// inPipe makes a client connect to what handle does with the other end of a pipe, in
-// the bubble of a test.
+// inPipe makes a client use dial instead of the network, which a synctest bubble lacks.
 func inPipe(opts xds.Options, dial func(context.Context) (net.Conn, error)) *xds.Options {
 	opts.Log = slog.New(slog.DiscardHandler)
 	opts.DialOptions = append(opts.DialOptions, grpc.WithContextDialer(
@@ -43,7 +42,7 @@ func bubble(t *testing.T, opts *xds.Options, updates *[]*xds.Update, during func
 	during(failures)
 }
 
-// serveInBubble starts a scripted server in the bubble of a test.
+// serveInBubble starts a scripted server in a synctest bubble.
 func serveInBubble(talk func(discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error) (l *pipeListener, stop func()) {
 	l = newPipeListener()
 	srv := grpc.NewServer()
@@ -59,56 +58,56 @@ func serveInBubble(talk func(discoveryv3.AggregatedDiscoveryService_StreamAggreg
 	}
 }
 
-// A server that was never there is asked every few seconds at first.
-func TestScheduleOfAServerThatIsNotThere(t *testing.T) {
+// Until the server was reached once, the first wait is RetryInterval.
+func TestScheduleOfMissingServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
 		began := time.Now()
 		opts := inPipe(xds.Options{}, func(context.Context) (net.Conn, error) {
 			at = append(at, time.Since(began))
-			return nil, errors.New("nobody there")
+			return nil, errors.New("no server")
 		})
 		var waits []time.Duration
 		bubble(t, opts, &[]*xds.Update{}, func(failures <-chan error) {
 			for range 10 {
 				err := <-failures
-				require.ErrorContains(t, err, "nobody there")
+				require.ErrorContains(t, err, "no server")
 				waits = append(waits, waitOf(t, err).Round(100*time.Millisecond))
 			}
 		})
 		require.Equal(t, "[3s 4.5s 6.8s 10.1s 15.2s 22.8s 34.2s 51.3s 1m0s 1m0s]", text(waits))
 		for i := 1; i < len(waits); i++ {
-			require.InDelta(t, waits[i-1].Seconds(), (at[i] - at[i-1]).Seconds(), 0.1, "waits are kept")
+			require.InDelta(t, waits[i-1].Seconds(), (at[i] - at[i-1]).Seconds(), 0.1, "attempts follow the waits")
 		}
 	})
 }
 
-// Waits grow, from Backoff.Initial once the server has been reached, even if it
-// answers before it ends each stream. They begin anew after a stream that was of use.
-func TestScheduleOfAServerThatBreaksOff(t *testing.T) {
+// Once the server was reached, waits grow from Backoff.Initial even if it responds before
+// it ends each stream. They start over after a useful stream.
+func TestScheduleOfServerThatEndsStreams(t *testing.T) {
 	t.Parallel()
 	script := []struct {
-		absent, answers bool
-		lasts           time.Duration
-		wait            string
+		absent, responds bool
+		lasts            time.Duration
+		wait             string
 	}{
 		{absent: true, wait: "3s"},
 		{absent: true, wait: "4.5s"},
-		{answers: true, wait: "10s"},
-		{answers: true, wait: "15s"},
+		{responds: true, wait: "10s"},
+		{responds: true, wait: "15s"},
 		{absent: true, wait: "22.5s"},
-		{answers: true, lasts: 10 * time.Second, wait: "10s"},
+		{responds: true, lasts: 10 * time.Second, wait: "10s"},
 		{lasts: 10 * time.Second, wait: "15s"},
 		{lasts: 59 * time.Second, wait: "22.5s"},
 		{lasts: 60 * time.Second, wait: "10s"},
-		{answers: true, wait: "15s"},
+		{responds: true, wait: "15s"},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		attempt := -1
 		l, stop := serveInBubble(func(s discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
 			step := script[attempt]
-			if step.answers {
+			if step.responds {
 				if err := s.Send(response("v")); err != nil {
 					return err
 				}
@@ -120,7 +119,7 @@ func TestScheduleOfAServerThatBreaksOff(t *testing.T) {
 		opts := inPipe(xds.Options{}, func(ctx context.Context) (net.Conn, error) {
 			attempt++
 			if attempt == len(script) || script[attempt].absent {
-				return nil, errors.New("nobody there")
+				return nil, errors.New("no server")
 			}
 			return l.dial(ctx)
 		})
@@ -132,7 +131,7 @@ func TestScheduleOfAServerThatBreaksOff(t *testing.T) {
 	})
 }
 
-// A peer that has gone without a word is noticed.
+// A silent server is detected by keepalive pings.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -168,7 +167,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// A server that accepts a connection and says nothing is given up as well.
+// A server that accepts connections and sends nothing is detected by ConnectTimeout.
 func TestConnectTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -199,7 +198,7 @@ func TestScheduleWithJitter(t *testing.T) {
 		opts := inPipe(xds.Options{
 			RetryInterval: time.Second,
 			Backoff:       xds.Backoff{Factor: 1, Max: 4 * time.Second, Jitter: true},
-		}, func(context.Context) (net.Conn, error) { return nil, errors.New("nobody there") })
+		}, func(context.Context) (net.Conn, error) { return nil, errors.New("no server") })
 		bubble(t, opts, &[]*xds.Update{}, func(failures <-chan error) {
 			random := false
 			for _, longest := range []time.Duration{1, 2, 4, 4, 4, 4} {

@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/certstest"
 )
 
-// trusting is a client's TLS configuration.
+// trusting returns a client's TLS configuration.
 func trusting(a *certstest.Authority, name string, own ...tls.Certificate) *tls.Config {
 	return &tls.Config{RootCAs: a.Pool(), ServerName: name, Certificates: own, MinVersion: tls.VersionTLS12}
 }
@@ -55,8 +55,8 @@ func TestTLS(t *testing.T) {
 				server.acknowledged("v1")
 				return
 			}
-			// Of a refused client certificate the first that is seen may be that the
-			// connection broke.
+			// After a rejected client certificate, the client may first notice that the
+			// connection was closed.
 			for !strings.Contains(connectionFailure(t, r).Error(), c.want) {
 			}
 			require.Empty(t, r.updates)

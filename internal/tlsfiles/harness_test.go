@@ -20,11 +20,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// hang is when a connection that should have been answered counts as hanging.
+// hang is the timeout of connections.
 const hang = 30 * time.Second
 
-// listen serves TLS on a free port until the test ends: each connection that is let
-// in gets one byte and is kept until the client closes it. The address is returned.
+// listen serves TLS on a free port until the test ends and returns the address. Each
+// accepted connection gets one byte and stays open until the client closes it.
 func listen(t testing.TB, config *tls.Config) string {
 	t.Helper()
 	l, err := tls.Listen("tcp", "127.0.0.1:0", config)
@@ -49,14 +49,14 @@ func listen(t testing.TB, config *tls.Config) string {
 func welcome(conn net.Conn) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(hang))
-	if _, err := conn.Write([]byte("k")); err != nil { // shakes hands first
+	if _, err := conn.Write([]byte("k")); err != nil { // handshakes first
 		return
 	}
 	io.Copy(io.Discard, conn)
 }
 
-// visit connects, and returns what the client sees when it has been let in. In TLS
-// 1.3 a client knows that only by the first byte.
+// visit connects and returns the state of the connection when the server has accepted it,
+// which in TLS 1.3 only the first byte shows.
 func visit(addr string, config *tls.Config) (tls.ConnectionState, error) {
 	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: hang}, "tcp", addr, config)
 	if err != nil {
@@ -68,7 +68,7 @@ func visit(addr string, config *tls.Config) (tls.ConnectionState, error) {
 	return conn.ConnectionState(), err
 }
 
-// visitUntil makes one connection after the other until done is closed. None may fail.
+// visitUntil makes connections until done is closed. None may fail.
 func visitUntil(t *testing.T, done <-chan struct{}, addr string, config *tls.Config) {
 	for {
 		select {
@@ -83,7 +83,7 @@ func visitUntil(t *testing.T, done <-chan struct{}, addr string, config *tls.Con
 	}
 }
 
-// served is the certificate that a server shows.
+// served returns the certificate that a server sends.
 func served(t testing.TB, addr string, config *tls.Config) []byte {
 	t.Helper()
 	state, err := visit(addr, config)
@@ -91,7 +91,7 @@ func served(t testing.TB, addr string, config *tls.Config) []byte {
 	return state.PeerCertificates[0].Raw
 }
 
-// client trusts an authority and shows a certificate, if it is given one.
+// client returns a configuration that trusts an authority and sends a certificate, if any.
 func client(t testing.TB, a *authority, own ...issued) *tls.Config {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -119,7 +119,7 @@ func versions(t *testing.T, f func(t *testing.T, limit func(*tls.Config) *tls.Co
 	}
 }
 
-// logged is a log that can be read.
+// logged collects log lines.
 type logged struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -141,8 +141,8 @@ func (l *logged) options() *tlsfiles.Options {
 	return &tlsfiles.Options{Log: slog.New(slog.NewTextHandler(l, nil))}
 }
 
-// quiet are options whose log must stay empty.
-func quiet(t *testing.T) *tlsfiles.Options {
+// noLog returns options whose log must stay empty.
+func noLog(t *testing.T) *tlsfiles.Options {
 	t.Helper()
 	l := new(logged)
 	t.Cleanup(func() {
@@ -153,7 +153,7 @@ func quiet(t *testing.T) *tlsfiles.Options {
 	return l.options()
 }
 
-// clock is a clock that is set on.
+// clock is a clock that can be advanced.
 type clock struct{ offset atomic.Int64 }
 
 func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
