@@ -1,15 +1,14 @@
 package main
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
 // tlsOptions say how to secure the connection.
@@ -42,23 +41,9 @@ func (o *tlsOptions) credentials() (credentials.TransportCredentials, error) {
 	if !o.use {
 		return insecure.NewCredentials(), nil
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if o.caFile != "" {
-		pem, err := os.ReadFile(o.caFile)
-		if err != nil {
-			return nil, fmt.Errorf("-grpc-server-ca-file: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("-grpc-server-ca-file: %s holds no PEM certificate", o.caFile)
-		}
+	config, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{CACert: o.caFile, Cert: o.certFile, Key: o.keyFile}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("-grpc-server-ca-file, -grpc-cert-file, -grpc-key-file: %w", err)
 	}
-	if o.certFile != "" {
-		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
-		if err != nil {
-			return nil, fmt.Errorf("-grpc-cert-file, -grpc-key-file: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return credentials.NewTLS(c), nil
+	return credentials.NewTLS(config), nil
 }

@@ -52,7 +52,7 @@ func TestBadTLSFiles(t *testing.T) {
 		{[]string{"-grpc-cert-file", cert}, 2, []string{"without -grpc-use-tls"}},
 		{[]string{"-grpc-use-tls", "-grpc-cert-file", cert}, 2, []string{"go together"}},
 		{[]string{"-grpc-use-tls", "-grpc-server-ca-file", missing}, 1, []string{"-grpc-server-ca-file", missing}},
-		{[]string{"-grpc-use-tls", "-grpc-server-ca-file", key}, 1, []string{key, "holds no PEM certificate"}},
+		{[]string{"-grpc-use-tls", "-grpc-server-ca-file", key}, 1, []string{key, "no PEM certificate"}},
 		{[]string{"-grpc-use-tls", "-grpc-cert-file", cert, "-grpc-key-file", missing}, 1, []string{"-grpc-key-file", missing}},
 		{[]string{"-grpc-use-tls", "-grpc-cert-file", key, "-grpc-key-file", key}, 1, []string{"-grpc-cert-file"}},
 	} {
