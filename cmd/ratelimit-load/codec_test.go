@@ -13,8 +13,8 @@ import (
 func TestOverallCode(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		answer []byte
-		want   ratelimitv3.RateLimitResponse_Code
+		response []byte
+		want     ratelimitv3.RateLimitResponse_Code
 	}{
 		"empty is UNKNOWN":        {nil, 0},
 		"first field":             {[]byte{0x08, 2}, 2},
@@ -23,37 +23,37 @@ func TestOverallCode(t *testing.T) {
 		"unknown fields, a group": {[]byte{0xfb, 0x01, 0x08, 2, 0xfc, 0x01, 0x08, 1}, 1},
 		"of another wire type":    {[]byte{0x0d, 2, 0, 0, 0}, 0},
 	} {
-		got, err := overallCode(tc.answer)
+		got, err := overallCode(tc.response)
 		require.NoError(t, err, name)
 		assert.Equal(t, tc.want, got, name)
 	}
-	for name, answer := range map[string][]byte{
+	for name, response := range map[string][]byte{
 		"cut tag":    {0x80},
 		"cut varint": {0x08},
 		"cut status": {0x08, 1, 0x12, 9, 0},
 		"field zero": {0x00, 0x00},
 	} {
-		_, err := overallCode(answer)
+		_, err := overallCode(response)
 		assert.ErrorContains(t, err, "malformed RateLimitResponse at byte", name)
 	}
 }
 
-// FuzzOverallCode says that what the generated code can read we read the same,
+// FuzzOverallCode checks that what the generated code can read we read the same,
 // and that what we refuse it refuses. It may refuse more: we do not look inside.
 func FuzzOverallCode(f *testing.F) {
-	full, err := proto.Marshal(newFloor().answer)
+	full, err := proto.Marshal(newBaseline().response)
 	require.NoError(f, err)
 	f.Add(full)
 	f.Add([]byte{0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Add([]byte{0xfb, 0x01, 0x08, 2, 0xfc, 0x01, 0x08, 1})
-	f.Fuzz(func(t *testing.T, answer []byte) {
-		code, err := overallCode(answer)
+	f.Fuzz(func(t *testing.T, response []byte) {
+		code, err := overallCode(response)
 		var generated ratelimitv3.RateLimitResponse
-		switch failed := proto.Unmarshal(answer, &generated); {
+		switch failed := proto.Unmarshal(response, &generated); {
 		case failed == nil && err != nil:
-			t.Fatalf("refused %x, which the generated code reads: %v", answer, err)
+			t.Fatalf("refused %x, which the generated code reads: %v", response, err)
 		case failed == nil && code != generated.GetOverallCode():
-			t.Fatalf("%x: code %v, the generated code reads %v", answer, code, generated.GetOverallCode())
+			t.Fatalf("%x: code %v, the generated code reads %v", response, code, generated.GetOverallCode())
 		}
 	})
 }

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// The figures of one target in one round that are compared.
+// The compared figures of one target in one round.
 const (
 	callsPerSecond = iota
-	cpuMicros      // of all the target's processes; NaN if none is named
+	cpuMicros      // of all processes of the target; NaN without processes
 	p50Micros
 	p99Micros
 	figureCount
@@ -42,22 +42,21 @@ func (f figures) over(first figures) figures {
 	return f
 }
 
-// A round is the figures of all targets, in the order of the command line.
+// round holds the figures of all targets, in the order of the command line.
 type round []figures
 
-// A comparison loads its targets in turn, round after round. What two targets
-// differ by is taken inside each round, where the machine was in one mood, and
-// only then is the median of the rounds taken.
+// comparison loads its targets in turn, round after round. Ratios are computed within a round,
+// where the machine is in the same state, before the median of the rounds is taken.
 type comparison struct {
 	targets []*target
 	load    *load
 	meter   *meter
 	rounds  []round
-	failed  []uint64 // calls of each target that were not answered, all rounds together
+	failed  []uint64 // calls of each target without a decision, in all rounds
 }
 
-// run connects, warms up and measures until the rounds are complete or ctx ends.
-// Then the round that is under way is dropped.
+// run connects, warms up and measures until the rounds are complete or ctx ends. An incomplete
+// round is dropped.
 func (c *comparison) run(ctx context.Context, s *settings) error {
 	c.failed = make([]uint64, len(c.targets))
 	for _, t := range c.targets {
@@ -79,9 +78,8 @@ func (c *comparison) run(ctx context.Context, s *settings) error {
 	return nil
 }
 
-// round measures every target once: forwards in the first round, backwards in
-// the next and so on, so that a machine that slows down does not always slow the
-// same one.
+// round measures every target once, in alternating order, so that a machine that becomes slower
+// does not always affect the same target.
 func (c *comparison) round(ctx context.Context, s *settings) (round, error) {
 	r := make(round, len(c.targets))
 	for _, i := range turns(len(c.rounds), len(c.targets)) {
@@ -90,8 +88,8 @@ func (c *comparison) round(ctx context.Context, s *settings) (round, error) {
 		if err != nil {
 			return nil, fmt.Errorf("target %q: %w", t.name, err)
 		}
-		if m.answered() == 0 && !m.interrupted {
-			return nil, fmt.Errorf("target %q: no call was answered, %d failed; want a service that stays up", t.name, m.sent())
+		if m.completed() == 0 && !m.interrupted {
+			return nil, fmt.Errorf("target %q: no call was completed, %d failed: check that the service is running", t.name, m.sent())
 		}
 		c.failed[i] += m.failed() + m.unfinished
 		r[i] = newFigures(m)
@@ -99,7 +97,7 @@ func (c *comparison) round(ctx context.Context, s *settings) (round, error) {
 	return r, nil
 }
 
-// turns is the order in which the targets of a round are measured.
+// turns returns the order in which a round measures its targets.
 func turns(round, targets int) []int {
 	order := make([]int, targets)
 	for i := range order {
@@ -125,8 +123,7 @@ func (c *comparison) medians(target int) (absolute, ratio figures) {
 	return absolute, ratio
 }
 
-// median sorts its values; of an even number it is the mean of the middle two,
-// and NaN of none.
+// median sorts its values and returns their median, NaN for none.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

@@ -17,20 +17,20 @@ import (
 )
 
 func TestCompareText(t *testing.T) {
-	floor := startFloor(t)
-	targets := fmt.Sprintf("floor=%s:%d,ours=%s", floor, os.Getpid(), startFloor(t))
+	baseline := startBaseline(t)
+	targets := fmt.Sprintf("baseline=%s:%d,ours=%s", baseline, os.Getpid(), startBaseline(t))
 	code, stdout, stderr := program(t.Context(), "-compare "+targets+short+"-rounds 2")
 	require.Equal(t, 0, code, stderr)
-	assert.Equal(t, `medians of N rounds; ratios to floor
+	assert.Equal(t, `medians of N rounds; ratios to baseline
  target calls/s ratio cpu us/call ratio pN ms ratio pN ms ratio failed
- floor N N N N N N N N N
+ baseline N N N N N N N N N
  ours N N - - N N N N N
 `, withoutNumbers(stdout))
 }
 
 func TestCompareJSON(t *testing.T) {
 	pid := os.Getpid()
-	targets := fmt.Sprintf("a=%s:%d,b=%s:%d+%d", startFloor(t), pid, startFloor(t), pid, pid)
+	targets := fmt.Sprintf("a=%s:%d,b=%s:%d+%d", startBaseline(t), pid, startBaseline(t), pid, pid)
 	code, stdout, stderr := program(t.Context(), "-compare "+targets+" -format json -rounds 3 -calls 1500 -duration 1m -warmup 0")
 	require.Equal(t, 0, code, stderr)
 	var r compareReport
@@ -39,7 +39,7 @@ func TestCompareJSON(t *testing.T) {
 	assert.False(t, r.Interrupted)
 	require.Len(t, r.Targets, 2)
 	one := 1.0
-	assert.Equal(t, comparand{CallsPerSecond: 1, CPU: &one, P50: 1, P99: 1}, r.Targets[0].Ratio, "the first is its own measure")
+	assert.Equal(t, figuresReport{CallsPerSecond: 1, CPU: &one, P50: 1, P99: 1}, r.Targets[0].Ratio, "the first is its own measure")
 	for _, target := range r.Targets {
 		assert.Positive(t, target.Median.CallsPerSecond)
 		assert.Positive(t, target.Median.P50)
@@ -52,13 +52,13 @@ func TestCompareJSON(t *testing.T) {
 func TestCompareInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls atomic.Uint64
-	counting := startService(t, &service{answer: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	counting := startService(t, &service{response: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 		if calls.Add(1) == 150 { // one probe, 100 calls of the first round, and into the second
 			cancel()
 		}
-		return answerWith(ratelimitv3.RateLimitResponse_OK), nil
+		return responseWith(ratelimitv3.RateLimitResponse_OK), nil
 	}})
-	targets := "a=" + startFloor(t) + ",b=" + counting
+	targets := "a=" + startBaseline(t) + ",b=" + counting
 	flags := " -connections 1 -warmup 0 -duration 1m -calls 100 -rounds 1000 -format json"
 	code, stdout, stderr := program(ctx, "-compare "+targets+flags)
 	require.Equal(t, 0, code, stderr)
@@ -70,14 +70,14 @@ func TestCompareInterrupted(t *testing.T) {
 
 func TestCompareInterruptedBeforeTheFirstRound(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	stopping := startService(t, &service{answer: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	stopping := startService(t, &service{response: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 		defer cancel()
-		return answerWith(ratelimitv3.RateLimitResponse_OK), nil
+		return responseWith(ratelimitv3.RateLimitResponse_OK), nil
 	}})
-	code, stdout, stderr := program(ctx, "-compare a="+startFloor(t)+",b="+stopping+" -connections 1 -warmup 0 -duration 1m")
+	code, stdout, stderr := program(ctx, "-compare a="+startBaseline(t)+",b="+stopping+" -connections 1 -warmup 0 -duration 1m")
 	assert.Equal(t, 0, code)
 	assert.Empty(t, stdout)
-	if stderr != "" { // empty if the probe's own answer came too late to be taken
+	if stderr != "" { // empty if the probe's own response came too late to be taken
 		assert.Contains(t, stderr, "nothing to compare")
 	}
 }
@@ -85,19 +85,19 @@ func TestCompareInterruptedBeforeTheFirstRound(t *testing.T) {
 // TestCompareTargetThatFails has a service that fails after the probe.
 func TestCompareTargetThatFails(t *testing.T) {
 	var probed atomic.Bool
-	failing := startService(t, &service{answer: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	failing := startService(t, &service{response: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 		if probed.Swap(true) {
 			return nil, status.Error(codes.Unavailable, "store is gone")
 		}
-		return answerWith(ratelimitv3.RateLimitResponse_OK), nil
+		return responseWith(ratelimitv3.RateLimitResponse_OK), nil
 	}})
-	code, _, stderr := program(t.Context(), "-compare a="+startFloor(t)+",b="+failing+" -connections 1 -warmup 0 -calls 50 -duration 1m")
+	code, _, stderr := program(t.Context(), "-compare a="+startBaseline(t)+",b="+failing+" -connections 1 -warmup 0 -calls 50 -duration 1m")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, stderr, `round 1: target "b": no call was answered`)
+	assert.Contains(t, stderr, `round 1: target "b": no call was completed`)
 }
 
 func TestCompareTargetNotThere(t *testing.T) {
-	code, _, stderr := program(t.Context(), "-compare a="+startFloor(t)+",b=127.0.0.1:1 -warmup 0")
+	code, _, stderr := program(t.Context(), "-compare a="+startBaseline(t)+",b=127.0.0.1:1 -warmup 0")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, `target "b": first call to 127.0.0.1:1: Unavailable`)
 }

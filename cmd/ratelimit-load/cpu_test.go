@@ -90,7 +90,7 @@ func TestNoProc(t *testing.T) {
 	require.ErrorContains(t, err, "CPU per call (-pids) needs the proc file system of Linux")
 
 	m, err := newMeter(empty, nil)
-	require.NoError(t, err, "nobody asked for it")
+	require.NoError(t, err, "no process is watched")
 	times, err := m.read(nil)
 	require.NoError(t, err)
 	assert.Empty(t, times)

@@ -19,44 +19,44 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// startFloor runs the program as the floor until the test ends, and returns the
-// address it says.
-func startFloor(t *testing.T) string {
+// startBaseline runs the program as the baseline until the test ends, and returns the
+// address it prints.
+func startBaseline(t *testing.T) string {
 	t.Helper()
-	addr, stop := runFloor(t)
+	addr, stop := runBaseline(t)
 	t.Cleanup(func() {
-		require.NoError(t, stop(), "a floor that is told to stop stops without an error")
+		require.NoError(t, stop(), "the baseline stops without an error")
 	})
 	return addr
 }
 
-// runFloor is startFloor for a test that stops the floor itself.
-func runFloor(t *testing.T) (addr string, stop func() error) {
+// runBaseline is startBaseline for a test that stops the baseline itself.
+func runBaseline(t *testing.T) (addr string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, cli.Env{Args: []string{"-serve-floor", "127.0.0.1:0"}, Stdout: in, Stderr: in})
+		done <- run(ctx, cli.Env{Args: []string{"-serve-baseline", "127.0.0.1:0"}, Stdout: in, Stderr: in})
 	}()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
-	addr, _, found := strings.Cut(strings.TrimPrefix(line, "floor listens on "), ", pid ")
-	require.True(t, found, "the floor says where it listens and as which process, got %q", line)
+	addr, _, found := strings.Cut(strings.TrimPrefix(line, "baseline listens on "), ", pid ")
+	require.True(t, found, "the baseline prints address and process id, got %q", line)
 	return addr, func() error {
 		cancel()
 		return <-done
 	}
 }
 
-// A service answers as its function says.
+// service responds with its function.
 type service struct {
 	ratelimitv3.UnimplementedRateLimitServiceServer
-	answer func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error)
+	response func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error)
 }
 
 func (s *service) ShouldRateLimit(ctx context.Context, r *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
-	return s.answer(ctx, r)
+	return s.response(ctx, r)
 }
 
 // startService serves on a free port until the test ends.
@@ -83,7 +83,7 @@ func program(ctx context.Context, arguments string) (code int, stdout, stderr st
 	return code, out.String(), errs.String()
 }
 
-// answerWith returns a service's answer that has nothing but a code.
-func answerWith(code ratelimitv3.RateLimitResponse_Code) *ratelimitv3.RateLimitResponse {
+// responseWith returns a service's response that has nothing but a code.
+func responseWith(code ratelimitv3.RateLimitResponse_Code) *ratelimitv3.RateLimitResponse {
 	return &ratelimitv3.RateLimitResponse{OverallCode: code}
 }

@@ -2,25 +2,29 @@ package main
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
 
-// grace is how long calls in flight may take to end once no more are sent.
+// grace is how long calls in flight may take after the last one was sent.
 const grace = time.Second
 
-// A load is what is sent and how, whatever the target.
+// load describes what is sent and how, for any target.
 type load struct {
 	requests    *requests
 	pick        func(worker int) picker
 	concurrency int
 	rate        float64 // calls a second in the open loop; 0 is the closed loop
-	calls       uint64  // at most so many
+	calls       uint64  // the maximum
 }
 
 func newLoad(s *settings) (*load, error) {
@@ -32,18 +36,17 @@ func newLoad(s *settings) (*load, error) {
 	return &load{requests: encoded, pick: pick, concurrency: s.concurrency, rate: s.rate, calls: s.calls}, nil
 }
 
-// An outcome is what one stretch of load came to.
+// outcome is the result of one stretch of load.
 type outcome struct {
-	tally
-	elapsed     time.Duration // until the last call ended or was given up
-	missed      uint64        // open loop: were due and never sent
-	interrupted bool          // the context ended before the time or the count did
+	callCounts
+	elapsed     time.Duration // until the last call ended or was cancelled
+	missed      uint64        // open loop: due but never sent
+	interrupted bool          // the context ended first
 }
 
-// drive loads the target for d, or until the count of calls is reached or ctx
-// ends. No call is in flight before it starts or after it returns, so what it
-// counts is all that the target did in that time. Calls that have not ended
-// within the grace after the last was sent are cancelled.
+// drive loads the target for d, until the number of calls is reached, or until ctx ends. No call is
+// in flight before or after. Calls that take longer than grace after the last one was sent are
+// cancelled.
 func (l *load) drive(ctx context.Context, t *target, d time.Duration) *outcome {
 	inFlight, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
@@ -55,7 +58,7 @@ func (l *load) drive(ctx context.Context, t *target, d time.Duration) *outcome {
 	workers := s.run(ctx, inFlight, t)
 	o := &outcome{elapsed: time.Since(s.start), interrupted: ctx.Err() != nil}
 	for _, w := range workers {
-		o.merge(&w.tally)
+		o.merge(&w.counts)
 	}
 	if l.rate > 0 {
 		o.missed = s.missed(o.elapsed, o.sent())
@@ -63,7 +66,7 @@ func (l *load) drive(ctx context.Context, t *target, d time.Duration) *outcome {
 	return o
 }
 
-// A stretch is one run of the workers against one target.
+// stretch is one run of the workers against one target.
 type stretch struct {
 	*load
 	start    time.Time
@@ -72,8 +75,7 @@ type stretch struct {
 	turn     sync.Mutex // open loop: held by the worker that waits for the clock
 }
 
-// run starts the workers, spread evenly over the connections, and returns them
-// when all are done.
+// run runs the workers, spread evenly over the connections, and returns them at the end.
 func (s *stretch) run(ctx, inFlight context.Context, t *target) []*worker {
 	workers := make([]*worker, s.concurrency)
 	var group sync.WaitGroup
@@ -86,28 +88,28 @@ func (s *stretch) run(ctx, inFlight context.Context, t *target) []*worker {
 	return workers
 }
 
-// ticket numbers the calls of the stretch from 0; ok is false when all are sent.
+// ticket returns the number of the next call, from 0; ok is false after the last.
 func (s *stretch) ticket() (n uint64, ok bool) {
 	n = s.tickets.Add(1) - 1
 	return n, n < s.calls
 }
 
-// over says whether no call may be sent any more at now.
+// over reports whether the stretch has ended.
 func (s *stretch) over(ctx context.Context, now time.Time) bool {
 	return now.Sub(s.start) >= s.duration || ctx.Err() != nil
 }
 
-// A worker has at most one call in flight.
+// worker has at most one call in flight.
 type worker struct {
 	*stretch
 	conn     *grpc.ClientConn
 	pick     picker
 	exchange exchange
-	tally    tally
+	counts   callCounts
 }
 
 func (w *worker) run(ctx, inFlight context.Context) {
-	// A context of its own keeps the workers' calls off one another's lock.
+	// A context of its own avoids contention on the lock of a shared one.
 	inFlight, cancel := context.WithCancel(inFlight)
 	defer cancel()
 	if w.rate > 0 {
@@ -117,19 +119,169 @@ func (w *worker) run(ctx, inFlight context.Context) {
 	}
 }
 
-// call sends the request of a ticket, counts how it ended with the latency since
-// from, and returns when it did. ok is false for an error.
+// call sends the request of a ticket and counts its result with the latency since from. ok is false
+// for an error.
 func (w *worker) call(inFlight context.Context, ticket uint64, from time.Time) (end time.Time, ok bool) {
 	w.exchange.request = w.requests.get(w.pick(ticket))
 	err := w.conn.Invoke(inFlight, method, &w.exchange, &w.exchange)
 	end = time.Now()
 	switch {
 	case err == nil:
-		w.tally.answer(w.exchange.code, end.Sub(from))
+		w.counts.count(w.exchange.code, end.Sub(from))
 	case inFlight.Err() != nil && status.Code(err) == codes.Canceled:
-		w.tally.unfinished++
+		w.counts.unfinished++
 	default:
-		w.tally.fail(status.Code(err), 1)
+		w.counts.fail(status.Code(err), 1)
 	}
 	return end, err == nil
+}
+
+// open sends calls at scheduled times: call n is due n/rate seconds after the start. A worker waits
+// until its call is due and sends it; if all workers were busy, the call is sent late. The latency
+// starts at the scheduled time, so that it includes the wait for a slow service. Calls that found
+// no worker before the end of the stretch are missed.
+func (w *worker) open(ctx, inFlight context.Context) {
+	for !w.over(ctx, time.Now()) {
+		ticket, due, ok := w.next(ctx)
+		if !ok {
+			return
+		}
+		w.counts.delay.Record(time.Since(due))
+		w.call(inFlight, ticket, due)
+	}
+}
+
+// next waits until the next call is due; ok is false after the last. One worker waits at a time, so
+// that exact waiting blocks one thread at most.
+func (w *worker) next(ctx context.Context) (ticket uint64, due time.Time, ok bool) {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	ticket, more := w.ticket()
+	offset := w.offset(ticket)
+	if !more || offset >= w.duration {
+		return 0, time.Time{}, false
+	}
+	due = w.start.Add(offset)
+	waitUntil(ctx, due)
+	return ticket, due, ctx.Err() == nil
+}
+
+// timerLag is more than the delay of a Go timer in an idle process, which waits in whole
+// milliseconds.
+const timerLag = 1200 * time.Microsecond
+
+// waitUntil waits for an instant or the end of ctx: first with a timer, which can be interrupted,
+// then exactly.
+func waitUntil(ctx context.Context, instant time.Time) {
+	if wait := time.Until(instant) - timerLag; wait > 0 {
+		pause(ctx, wait)
+	}
+	if wait := time.Until(instant); wait > 0 && ctx.Err() == nil {
+		sleepExactly(wait)
+	}
+}
+
+// offset returns when the call with this ticket is due, after the start.
+func (s *stretch) offset(ticket uint64) time.Duration {
+	return time.Duration(float64(ticket) / s.rate * float64(time.Second))
+}
+
+// scheduled returns the number of calls due before elapsed.
+func (s *stretch) scheduled(elapsed time.Duration) uint64 {
+	n := uint64(math.Ceil(elapsed.Seconds() * s.rate))
+	if n > 0 && s.offset(n-1) >= elapsed {
+		n-- // the product was rounded up past a whole number
+	}
+	return min(n, s.calls)
+}
+
+// missed returns the number of calls that were due and not sent.
+func (s *stretch) missed(elapsed time.Duration, sent uint64) uint64 {
+	due := s.scheduled(min(elapsed, s.duration))
+	return due - min(due, sent)
+}
+
+// errorPause is the wait of the closed loop after an error, to avoid a busy loop.
+const errorPause = time.Millisecond
+
+// closed sends each call after the previous one has ended. The clock is read once per call.
+func (w *worker) closed(ctx, inFlight context.Context) {
+	for from := time.Now(); !w.over(ctx, from); {
+		ticket, more := w.ticket()
+		if !more {
+			return
+		}
+		end, ok := w.call(inFlight, ticket, from)
+		if !ok {
+			end = pause(ctx, errorPause)
+		}
+		from = end
+	}
+}
+
+// pause waits for d or until ctx ends, and returns the time.
+func pause(ctx context.Context, d time.Duration) time.Time {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return time.Now()
+}
+
+// callCounts counts the results of calls. Every worker has its own; they are merged at the end.
+type callCounts struct {
+	ok, overLimit, unknown uint64 // responses by overall code; unknown is any other
+	errors                 map[codes.Code]uint64
+	unfinished             uint64 // cancelled at the end of the run
+
+	latency stats.Histogram // of completed calls; in the open loop since the scheduled time
+	delay   stats.Histogram // open loop only: how late calls were sent
+}
+
+// completed returns the number of calls with a decision. Rates, latencies and CPU refer to them.
+func (t *callCounts) completed() uint64 { return t.ok + t.overLimit + t.unknown }
+
+// failed returns the number of calls with an error.
+func (t *callCounts) failed() uint64 {
+	var sum uint64
+	for _, n := range t.errors {
+		sum += n
+	}
+	return sum
+}
+
+// sent returns the number of all calls.
+func (t *callCounts) sent() uint64 { return t.completed() + t.failed() + t.unfinished }
+
+func (t *callCounts) count(code ratelimitv3.RateLimitResponse_Code, latency time.Duration) {
+	switch code {
+	case ratelimitv3.RateLimitResponse_OK:
+		t.ok++
+	case ratelimitv3.RateLimitResponse_OVER_LIMIT:
+		t.overLimit++
+	default:
+		t.unknown++
+	}
+	t.latency.Record(latency)
+}
+
+func (t *callCounts) fail(code codes.Code, n uint64) {
+	if t.errors == nil {
+		t.errors = make(map[codes.Code]uint64)
+	}
+	t.errors[code] += n
+}
+
+func (t *callCounts) merge(o *callCounts) {
+	t.ok += o.ok
+	t.overLimit += o.overLimit
+	t.unknown += o.unknown
+	t.unfinished += o.unfinished
+	for code, n := range o.errors {
+		t.fail(code, n)
+	}
+	t.latency.Merge(&o.latency)
+	t.delay.Merge(&o.delay)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // short ends after a count and not after a time: so many calls cost several ticks of CPU
-// time on any machine, and are answered on a slow one too.
+// time on any machine, and are completed on a slow one too.
 const short = " -calls 1000 -duration 1m -warmup 20ms -keys 50 -concurrency 8 -connections 2 "
 
 // withoutNumbers replaces every number by N and runs of blanks by one.
@@ -30,12 +30,12 @@ func withoutNumbers(text string) string {
 const percentilesText = "pN N ms, pN N ms, pN N ms, pN N ms, max N ms"
 
 func TestClosedLoopText(t *testing.T) {
-	addr := startFloor(t)
+	addr := startBaseline(t)
 	code, stdout, stderr := program(t.Context(), fmt.Sprint("-addr ", addr, " -pids ", os.Getpid(), short))
 	require.Equal(t, 0, code, stderr)
 	assert.Equal(t, `target N.N:N, N connections, N in flight, closed loop
 calls N in N s, N a second
-answers OK N, OVER_LIMIT N, UNKNOWN N
+responses OK N, OVER_LIMIT N, UNKNOWN N
 errors none
 latency `+percentilesText+`
 cpu N us a call, process N
@@ -44,12 +44,12 @@ cpu N us a call, the generator
 }
 
 func TestOpenLoopText(t *testing.T) {
-	addr := startFloor(t)
+	addr := startBaseline(t)
 	code, stdout, stderr := program(t.Context(), "-addr "+addr+short+"-rate 2000 -calls 300")
 	require.Equal(t, 0, code, stderr)
 	assert.Contains(t, withoutNumbers(stdout), `N in flight, open loop at N a second
 calls N in N s, N a second
-answers OK N, OVER_LIMIT N, UNKNOWN N
+responses OK N, OVER_LIMIT N, UNKNOWN N
 errors none
 latency `+percentilesText+`
 sent late by `+percentilesText+`
@@ -66,7 +66,7 @@ func runJSON(t *testing.T, ctx context.Context, arguments string) (r report, cod
 }
 
 func TestJSONFields(t *testing.T) {
-	addr := startFloor(t)
+	addr := startBaseline(t)
 	_, stdout, _ := program(t.Context(), fmt.Sprint("-addr ", addr, " -pids ", os.Getpid(), short, "-rate 20000 -format json"))
 	var fields map[string]any
 	require.NoError(t, json.Unmarshal([]byte(stdout), &fields))
@@ -84,14 +84,14 @@ func TestJSONFields(t *testing.T) {
 
 func TestClosedLoopCounts(t *testing.T) {
 	var calls atomic.Uint64
-	addr := startService(t, &service{answer: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	addr := startService(t, &service{response: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 		switch n := calls.Add(1); {
 		case n == 1: // the probe
-			return answerWith(ratelimitv3.RateLimitResponse_OK), nil
+			return responseWith(ratelimitv3.RateLimitResponse_OK), nil
 		case n%4 == 0:
 			return nil, status.Error(codes.ResourceExhausted, "busy")
 		default:
-			return answerWith(ratelimitv3.RateLimitResponse_Code(n % 4 % 3)), nil // 1 OK, 2 over, 3 unknown
+			return responseWith(ratelimitv3.RateLimitResponse_Code(n % 4 % 3)), nil // 1 OK, 2 over, 3 unknown
 		}
 	}})
 	r, code := runJSON(t, t.Context(), "-addr "+addr+" -warmup 0 -duration 1m -calls 400 -concurrency 4 -connections 1")
@@ -106,7 +106,7 @@ func TestClosedLoopCounts(t *testing.T) {
 }
 
 func TestOpenLoopKeepsRate(t *testing.T) {
-	addr := startFloor(t)
+	addr := startBaseline(t)
 	r, code := runJSON(t, t.Context(), "-addr "+addr+" -rate 400 -calls 200 -duration 1m -warmup 0")
 	assert.Equal(t, 0, code)
 	require.NotNil(t, r.Schedule)
@@ -117,9 +117,9 @@ func TestOpenLoopKeepsRate(t *testing.T) {
 
 // startSlow serves calls that take 20 ms each, or more on a slow machine.
 func startSlow(t *testing.T) string {
-	return startService(t, &service{answer: func(ctx context.Context, _ *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	return startService(t, &service{response: func(ctx context.Context, _ *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 		pause(ctx, 20*time.Millisecond)
-		return answerWith(ratelimitv3.RateLimitResponse_OK), nil
+		return responseWith(ratelimitv3.RateLimitResponse_OK), nil
 	}})
 }
 
@@ -144,18 +144,18 @@ func TestOpenLoopCountsMissed(t *testing.T) {
 	assert.LessOrEqual(t, r.Calls, uint64(15))
 }
 
-// TestStalledServiceIsGivenUp has a service that answers the probe and then never.
+// TestStalledServiceIsGivenUp has a service that responses the probe and then never.
 func TestStalledServiceIsGivenUp(t *testing.T) {
 	t.Parallel()
 	var probed atomic.Bool
-	addr := startService(t, &service{answer: func(ctx context.Context, _ *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	addr := startService(t, &service{response: func(ctx context.Context, _ *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 		if probed.Swap(true) {
 			<-ctx.Done()
 		}
-		return answerWith(ratelimitv3.RateLimitResponse_OK), nil
+		return responseWith(ratelimitv3.RateLimitResponse_OK), nil
 	}})
 	r, code := runJSON(t, t.Context(), "-addr "+addr+" -warmup 0 -duration 1s -concurrency 3 -connections 1")
-	assert.Equal(t, 1, code, "no answer at all is a failure")
+	assert.Equal(t, 1, code, "no response at all is a failure")
 	assert.Positive(t, r.Unfinished, "of the calls that the workers had in flight")
 	assert.LessOrEqual(t, r.Unfinished, uint64(3))
 	assert.Empty(t, r.Errors, "what the generator itself gave up on is no error of the service")
@@ -166,11 +166,11 @@ func TestInterruptedPrintsWhatItHas(t *testing.T) {
 	for _, loop := range []string{"", " -rate 100"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls atomic.Uint64
-		addr := startService(t, &service{answer: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+		addr := startService(t, &service{response: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 			if calls.Add(1) == 20 {
 				cancel()
 			}
-			return answerWith(ratelimitv3.RateLimitResponse_OK), nil
+			return responseWith(ratelimitv3.RateLimitResponse_OK), nil
 		}})
 		r, code := runJSON(t, ctx, "-addr "+addr+" -warmup 0 -duration 1h"+loop)
 		assert.Equal(t, 0, code, "to be stopped is no failure")
@@ -189,14 +189,14 @@ func TestTargetNotThere(t *testing.T) {
 		assert.Equal(t, 1, code, name)
 		assert.Empty(t, stdout, name)
 		assert.Contains(t, stderr, "ratelimit-load: first call to "+address, name)
-		assert.Contains(t, stderr, "want a v3 rate limit service", name)
+		assert.Contains(t, stderr, "check that a v3 rate limit service", name)
 		assert.Less(t, time.Since(start), 2*probeTimeout, name)
 	}
 }
 
 // startOther serves gRPC without the method.
 func startOther(t *testing.T) string {
-	return startService(t, &service{answer: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	return startService(t, &service{response: func(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 		return nil, status.Error(codes.Unimplemented, "unknown service")
 	}})
 }

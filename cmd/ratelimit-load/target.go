@@ -3,11 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -17,22 +27,21 @@ const (
 	probeTimeout = 3 * time.Second
 )
 
-// A target is a service to load, with the processes whose CPU time it costs.
+// target is a service to load, with its processes.
 type target struct {
-	name  string // in a comparison, else empty
+	name  string // only in a comparison
 	addr  string
 	pids  []int
 	conns []*grpc.ClientConn
 }
 
-// connect opens n connections and proves each with one call, which is answered
-// before connect returns. A service that is not there, or answers with an error,
-// is an error within probeTimeout.
+// connect opens n connections and makes one call on each. A service that is unreachable or returns
+// an error is reported within probeTimeout.
 func (t *target) connect(ctx context.Context, n int, probe []byte) error {
 	for range n {
 		conn, err := dial(t.addr)
 		if err != nil {
-			return fmt.Errorf("%s is no address to call: %w; want host:port", t.addr, err)
+			return fmt.Errorf("invalid address %s: %w: use host:port", t.addr, err)
 		}
 		t.conns = append(t.conns, conn)
 		if err := t.probe(ctx, conn, probe); err != nil {
@@ -50,13 +59,13 @@ func (t *target) probe(ctx context.Context, conn *grpc.ClientConn, request []byt
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("first call to %s: %s: %s; want a v3 rate limit service that answers there",
+		return fmt.Errorf("first call to %s: %s: %s; check that a v3 rate limit service listens there",
 			t.addr, status.Code(err), status.Convert(err).Message())
 	}
 	return nil
 }
 
-// close closes the connections. What that may report does not matter any more.
+// close closes the connections and ignores errors.
 func (t *target) close() {
 	for _, conn := range t.conns {
 		_ = conn.Close()
@@ -64,8 +73,7 @@ func (t *target) close() {
 	t.conns = nil
 }
 
-// dial makes a connection with everything switched off that a call does not
-// need. It dials on the first call.
+// dial returns a connection without features that calls do not need. It connects on the first call.
 func dial(addr string) (*grpc.ClientConn, error) {
 	return grpc.NewClient(addr,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -74,6 +82,206 @@ func dial(addr string) (*grpc.ClientConn, error) {
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableHealthCheck(),
 		grpc.WithNoProxy(),
-		grpc.WithIdleTimeout(0), // a target that waits for its round stays connected
+		grpc.WithIdleTimeout(0), // stay connected between rounds
 	)
+}
+
+// parsePIDs reads process ids, joined by the separator.
+func parsePIDs(list, separator string) ([]int, error) {
+	var pids []int
+	for id := range strings.SplitSeq(list, separator) {
+		pid, err := strconv.Atoi(id)
+		if err != nil || pid <= 0 {
+			return nil, fmt.Errorf("invalid process id %q: use a positive number", id)
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
+
+// parseTargets reads the value of -compare.
+func parseTargets(list string) ([]*target, error) {
+	var targets []*target
+	names := make(map[string]bool)
+	for text := range strings.SplitSeq(list, ",") {
+		t, err := parseTarget(text)
+		if err != nil {
+			return nil, err
+		}
+		if names[t.name] {
+			return nil, fmt.Errorf("duplicate target name %q", t.name)
+		}
+		names[t.name] = true
+		targets = append(targets, t)
+	}
+	if len(targets) < 2 {
+		return nil, fmt.Errorf("only one target %q: name two or more", list)
+	}
+	return targets, nil
+}
+
+// parseTarget reads name=host:port or name=host:port:pid. The part before the last colon is an
+// address in the second form only.
+func parseTarget(text string) (*target, error) {
+	name, addr, _ := strings.Cut(text, "=")
+	t := &target{name: name, addr: addr}
+	if i := strings.LastIndexByte(addr, ':'); i >= 0 && isAddress(addr[:i]) {
+		var err error
+		if t.pids, err = parsePIDs(addr[i+1:], "+"); err != nil {
+			return nil, fmt.Errorf("target %q: %w", text, err)
+		}
+		t.addr = addr[:i]
+	}
+	if name == "" || !isAddress(t.addr) {
+		return nil, fmt.Errorf("target %q: use name=host:port or name=host:port:pid", text)
+	}
+	return t, nil
+}
+
+func isAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	return err == nil && port != ""
+}
+
+// exchange holds the encoded request of a call and the decision of its response. A worker reuses it
+// for all calls.
+type exchange struct {
+	request []byte
+	code    ratelimitv3.RateLimitResponse_Code
+}
+
+// byteCodec is the gRPC codec of exchanges. It passes prepared bytes and reads one field of the
+// response, so that the generator spends its time in the transport.
+type byteCodec struct{}
+
+// Name returns the name of the ordinary codec, because the wire format is the same.
+func (byteCodec) Name() string { return "proto" }
+
+// Marshal passes the prepared request without a copy.
+func (byteCodec) Marshal(v any) (mem.BufferSlice, error) {
+	x, ok := v.(*exchange)
+	if !ok {
+		return nil, fmt.Errorf("marshal %T: want *exchange", v)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(x.request)}, nil
+}
+
+// Unmarshal reads the decision from a response.
+func (byteCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	x, ok := v.(*exchange)
+	if !ok {
+		return fmt.Errorf("unmarshal %T: want *exchange", v)
+	}
+	response := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer response.Free()
+	code, err := overallCode(response.ReadOnlyData())
+	x.code = code
+	return err
+}
+
+// overallCodeField is the number of RateLimitResponse.overall_code.
+const overallCodeField = 1
+
+// overallCode returns the overall_code of an encoded RateLimitResponse: UNKNOWN if it is missing,
+// and the last if it is repeated, as the encoding requires.
+func overallCode(response []byte) (ratelimitv3.RateLimitResponse_Code, error) {
+	var code ratelimitv3.RateLimitResponse_Code
+	for rest := response; len(rest) > 0; {
+		number, kind, n := protowire.ConsumeTag(rest)
+		if n < 0 {
+			return 0, malformed(response, rest, n)
+		}
+		value := rest[n:]
+		size := protowire.ConsumeFieldValue(number, kind, value)
+		if size < 0 {
+			return 0, malformed(response, value, size)
+		}
+		if number == overallCodeField && kind == protowire.VarintType {
+			v, _ := protowire.ConsumeVarint(value)
+			code = ratelimitv3.RateLimitResponse_Code(v)
+		}
+		rest = value[size:]
+	}
+	return code, nil
+}
+
+func malformed(response, rest []byte, n int) error {
+	return fmt.Errorf("malformed RateLimitResponse at byte %d of %d: %w", len(response)-len(rest), len(response), protowire.ParseError(n))
+}
+
+// requests holds one encoded request per key, in one block without pointers for the garbage
+// collector to follow.
+type requests struct {
+	block []byte
+	ends  []int
+}
+
+// encodeRequests encodes a request for every key: the descriptors of request k have the values k,
+// k+1, ... (modulo keys), so that a request counts no key twice unless it has more descriptors than
+// keys.
+func encodeRequests(s *settings) (*requests, error) {
+	r := &requests{ends: make([]int, s.keys)}
+	options := proto.MarshalOptions{Deterministic: true}
+	for key := range s.keys {
+		var err error
+		if r.block, err = options.MarshalAppend(r.block, newRequest(s, key)); err != nil {
+			return nil, fmt.Errorf("encode the request for key %d: %w", key, err)
+		}
+		r.ends[key] = len(r.block)
+	}
+	return r, nil
+}
+
+// get returns the encoded request for key; it must not be changed.
+func (r *requests) get(key int) []byte {
+	start := 0
+	if key > 0 {
+		start = r.ends[key-1]
+	}
+	return r.block[start:r.ends[key]:r.ends[key]]
+}
+
+func newRequest(s *settings, key int) *ratelimitv3.RateLimitRequest {
+	request := &ratelimitv3.RateLimitRequest{Domain: s.domain, HitsAddend: uint32(s.hits)}
+	for i := range s.descriptors {
+		value := strconv.Itoa((key + i) % s.keys)
+		request.Descriptors = append(request.Descriptors, &commonv3.RateLimitDescriptor{
+			Entries: []*commonv3.RateLimitDescriptor_Entry{{Key: s.entry, Value: value}},
+		})
+	}
+	return request
+}
+
+// zipfExponent is s of the zipf distribution, in which key k has the weight 1/(1+k)^s. Web and cache
+// traffic has values from 0.6 to 1.2; the generator of math/rand needs s > 1.
+const zipfExponent = 1.1
+
+// picker chooses the prepared request of the call with a ticket. A picker belongs to one worker.
+type picker func(ticket uint64) int
+
+// distributions returns the names that newPicker accepts.
+func distributions() []string { return []string{"uniform", "zipf", "hot", "sequence"} }
+
+func checkDistribution(name string) error {
+	if slices.Contains(distributions(), name) {
+		return nil
+	}
+	return fmt.Errorf("-distribution %q: use %s", name, strings.Join(distributions(), ", "))
+}
+
+// newPicker returns a picker of indexes from 0 to keys-1. Choices are determined by seed and worker.
+// The name has passed checkDistribution.
+func newPicker(name string, keys int, seed uint64, worker int) picker {
+	random := rand.New(rand.NewPCG(seed, uint64(worker)))
+	switch name {
+	case "zipf":
+		zipf := rand.NewZipf(random, zipfExponent, 1, uint64(keys-1))
+		return func(uint64) int { return int(zipf.Uint64()) }
+	case "hot":
+		return func(uint64) int { return 0 }
+	case "sequence":
+		return func(ticket uint64) int { return int(ticket % uint64(keys)) }
+	default:
+		return func(uint64) int { return random.IntN(keys) }
+	}
 }

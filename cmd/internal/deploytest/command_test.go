@@ -179,7 +179,7 @@ func TestFlagsOfPrograms(t *testing.T) {
 		"ratelimitd":       {"settings", "print-settings"},
 		"ratelimit-check":  {"config_dir", "explain", "strict", "cache_key_prefix"},
 		"ratelimit-client": {"dial_string", "domain", "descriptors", "hits", "grpc-use-tls"},
-		"ratelimit-load":   {"addr", "serve-floor", "compare", "rate", "entry"},
+		"ratelimit-load":   {"addr", "serve-baseline", "compare", "rate", "entry"},
 		"inventoryd":       {"addr", "demo", "settings", "database-url"},
 	} {
 		known, err := flagsOf(program)

@@ -48,23 +48,23 @@ func TestInterruptedLoad(t *testing.T) {
 	s.terminate()
 }
 
-// TestCompare holds a ratelimitd against a floor, as its documentation shows.
+// TestCompare holds a ratelimitd against a baseline, as its documentation shows.
 func TestCompare(t *testing.T) {
 	t.Parallel()
-	floor := start(t, nil, "ratelimit-load", "-serve-floor", "127.0.0.1:0")
-	at := floor.says(floor.stdout, `(?m)^floor listens on (\S+), pid (\d+)$`)
+	baseline := start(t, nil, "ratelimit-load", "-serve-baseline", "127.0.0.1:0")
+	at := baseline.says(baseline.stdout, `(?m)^baseline listens on (\S+), pid (\d+)$`)
 	s := serve(t, map[string]string{"shop.yaml": yearly}, nil)
-	targets := fmt.Sprintf("floor=%s,ours=%s", at[1], s.grpc)
+	targets := fmt.Sprintf("baseline=%s,ours=%s", at[1], s.grpc)
 	if _, err := os.Stat("/proc/self/stat"); err == nil {
-		targets = fmt.Sprintf("floor=%s:%s,ours=%s:%d", at[1], at[2], s.grpc, s.cmd.Process.Pid)
+		targets = fmt.Sprintf("baseline=%s:%s,ours=%s:%d", at[1], at[2], s.grpc, s.cmd.Process.Pid)
 	}
 	load := run(t, 0, "ratelimit-load", "-compare", targets, "-rounds", "2", "-duration", "500ms", "-warmup", "0s", "-domain", "shop", "-entry", "load")
 	lines := strings.Split(strings.TrimSpace(load.stdout.String()), "\n")
 	require.Len(t, lines, 4, "%s", load.stdout)
-	require.Equal(t, "medians of 2 rounds; ratios to floor", lines[0])
-	require.Regexp(t, `^ +floor +[1-9]\d* +1\.000 `, lines[2])
+	require.Equal(t, "medians of 2 rounds; ratios to baseline", lines[0])
+	require.Regexp(t, `^ +baseline +[1-9]\d* +1\.000 `, lines[2])
 	require.Regexp(t, `^ +ours +[1-9]\d* +\d+\.\d{3} `, lines[3])
 	s.terminate()
-	floor.signal(syscall.SIGTERM)
-	require.Zero(t, floor.code())
+	baseline.signal(syscall.SIGTERM)
+	require.Zero(t, baseline.code())
 }
