@@ -69,7 +69,7 @@
 //
 // Calls with a decision count for the rate, the latencies and the CPU per call. Errors are counted
 // by status code, and calls still active a second after the last one was sent as unfinished.
-// Latencies have an error of at most 0.8 %, except the exact maximum.
+// Latencies are at most 0.2 % too long; the maximum is exact.
 //
 // The warm-up is not counted, nor is one call per connection before it, which checks that the
 // service is reachable. A run ends after -duration or -calls, or with a signal, and prints its
