@@ -1,7 +1,7 @@
-// Package fetch downloads the files that a manifest names, and lets nobody use one whose
-// SHA-256 is not the one that the manifest has.
+// Package fetch downloads the files that a manifest names, and installs only a file with
+// the SHA-256 of the manifest.
 //
-//	plan, err := pack.Resolve(given, nil)
+//	plan, err := launch.ResolvePackage(pack, given, nil)
 //	...
 //	for _, f := range plan.Files {
 //		if err := fetch.Download(ctx, f, "weather.mcpb", nil); err != nil {
@@ -9,28 +9,28 @@
 //		}
 //	}
 //
-// The file appears under its name at once and complete, or not at all. Until then it
-// grows in a hidden file next to it, which a later call takes up where an earlier one
-// was cut off. A file that turns out wrong or too large leaves nothing behind.
+// A file appears under its name only when it is complete. Until then it grows in a hidden
+// file next to it, which a later call resumes. A wrong or too large file leaves nothing
+// behind.
 //
-// A manifest is text of a stranger, and its URL is one: by default only https is spoken,
-// through no more than five redirects, and only with addresses of the public network. A
-// manifest must not make a machine ask its neighbours, or itself.
+// The url comes from a manifest, which is untrusted: by default only https is used, with at
+// most five redirects, and only addresses of the public network are connected to, so that
+// a manifest cannot make a machine send requests to itself or to its neighbors
+// (manifest/REFERENCE.md, 10).
 //
 // # Design notes
 //
-// The address is checked when the connection is made, not when the name is looked up:
-// a name may have another address a moment later. No proxy is taken from the
-// environment, as the check would then see the proxy's address alone; who needs one
-// gives a Transport.
+// The address is checked when the connection is made, not when the name is resolved,
+// because a name may have another address a moment later. Proxies of the environment are
+// not used, because the check would see only the proxy's address; use Options.Transport
+// for one.
 //
-// The sum is that of a copy that is made when all is there, and the copy is what gets the
-// name. So what an earlier call has written is checked like everything else; and two
-// processes that fetch the same file may disturb each other's download, but neither can
-// change what the other has checked. Turned down: locks, which differ between systems
-// and outlive a crash as files.
+// The checksum is computed while the complete file is copied, and the copy is installed.
+// So the bytes of an earlier call are verified too, and of two processes that download the
+// same file neither can change what the other one has verified. Rejected: locks, which
+// differ between systems and remain as files after a crash.
 //
-// A file that was taken up and has the wrong sum is fetched once more from the
-// beginning: the first part may have been of another file. Turned down: asking with
-// If-Range, which needs a validator to be kept and says less than the sum.
+// A resumed file with a wrong checksum is downloaded once more from the beginning, because
+// the first part may be of another file. Rejected: If-Range, which needs a stored validator
+// and proves less than the checksum.
 package fetch

@@ -5,23 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
-// download is one file on its way.
+// download is one call of Download.
 type download struct {
 	file manifest.File
 	opts Options
 	http *http.Client
 }
 
-// complete fills the part and puts a checked copy of it at the path. What was taken up
-// from an earlier call and is wrong is fetched once more.
-func (d *download) complete(ctx context.Context, p *part, path string) error {
+func (d *download) errorf(format string, args ...any) error {
+	return fmt.Errorf(redacted(d.file.URL)+": "+format, args...)
+}
+
+// run completes the partial file and installs it. A resumed file with a wrong checksum is
+// downloaded once more.
+func (d *download) run(ctx context.Context, p *part, path string) error {
 	for {
 		if err := d.fill(ctx, p); err != nil {
 			return err
@@ -30,7 +39,7 @@ func (d *download) complete(ctx context.Context, p *part, path string) error {
 		if err != nil || sum == d.file.SHA256 {
 			return err
 		}
-		if !p.taken {
+		if !p.resumed {
 			return &SumError{URL: redacted(d.file.URL), Want: d.file.SHA256, Got: sum}
 		}
 		if err := p.restart(); err != nil {
@@ -39,89 +48,96 @@ func (d *download) complete(ctx context.Context, p *part, path string) error {
 	}
 }
 
-// fill tries until all has come.
+// fill makes attempts until the partial file is complete.
 func (d *download) fill(ctx context.Context, p *part) error {
-	wait := d.opts.Wait
-	for attempt := 1; ; attempt++ {
-		err := d.try(ctx, p)
-		if err == nil || ctx.Err() != nil || attempt == d.opts.Attempts || !passing(err) {
+	retry := backoff.Backoff{Initial: d.opts.Wait}
+	for failures := 0; ; failures++ {
+		err := d.attempt(ctx, p)
+		if err == nil || ctx.Err() != nil || failures == d.opts.Attempts-1 || !isTemporary(err) {
 			return err
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if err := backoff.Sleep(ctx, retry.Wait(failures)); err != nil {
 			return context.Cause(ctx)
 		}
-		wait *= 2
 	}
 }
 
-// passing says that another attempt may succeed.
-func passing(err error) bool {
+// isTemporary reports whether another attempt may succeed.
+func isTemporary(err error) bool {
 	if s, ok := errors.AsType[*StatusError](err); ok {
 		return s.Code == http.StatusTooManyRequests || s.Code >= 500
 	}
-	if _, refused := errors.AsType[*RefusedError](err); refused {
-		return false
-	}
-	_, disk := errors.AsType[*diskError](err)
-	return !disk
+	_, refused := errors.AsType[*RefusedError](err)
+	return !refused && !errors.Is(err, errDisk)
 }
 
-// diskError is a failure to write.
-type diskError struct{ error }
-
-// Unwrap is the cause.
-func (e *diskError) Unwrap() error { return e.error }
-
-// errStalled ends an attempt in which nothing comes.
-func (d *download) errStalled() error {
-	return fmt.Errorf("%s: the server sent nothing for %v", redacted(d.file.URL), d.opts.Stall)
-}
-
-// try asks for what is missing and writes what comes.
-func (d *download) try(ctx context.Context, p *part) error {
+// attempt requests the missing bytes and writes them.
+func (d *download) attempt(ctx context.Context, p *part) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	watch := time.AfterFunc(d.opts.Stall, func() { cancel(d.errStalled()) })
-	defer watch.Stop()
+	stall := time.AfterFunc(d.opts.Stall, func() { cancel(d.errorf("the server sent nothing for %v", d.opts.Stall)) })
+	defer stall.Stop()
 
-	resp, err := d.ask(ctx, p)
-	if err != nil {
-		return d.cause(ctx, err)
-	}
-	defer resp.Body.Close()
-	done, err := d.begin(resp, p)
-	if done || err != nil {
-		return err
-	}
-	total := int64(-1)
-	if resp.ContentLength >= 0 {
-		total = p.size + resp.ContentLength
-	}
-	if total > d.opts.MaxBytes {
-		return d.tooLarge()
-	}
-	return d.cause(ctx, d.copy(resp.Body, p, total, func() { watch.Reset(d.opts.Stall) }))
-}
-
-// cause is why a request ended: the context's reason if it has one.
-func (d *download) cause(ctx context.Context, err error) error {
+	err := d.transfer(ctx, p, stall)
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-func (d *download) ask(ctx context.Context, p *part) (*http.Response, error) {
+func (d *download) transfer(ctx context.Context, p *part, stall *time.Timer) error {
+	resp, err := d.request(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	complete, err := d.begin(resp, p)
+	if complete || err != nil {
+		return err
+	}
+	total := resp.ContentLength // -1 if it is unknown
+	if total >= 0 {
+		total += p.size
+	}
+	if total > d.opts.MaxBytes {
+		return d.tooLarge()
+	}
+	buffer := make([]byte, 64<<10)
+	d.opts.Progress(p.size, total)
+	for {
+		n, err := resp.Body.Read(buffer)
+		if p.size+int64(n) > d.opts.MaxBytes {
+			return d.tooLarge()
+		}
+		if n > 0 {
+			stall.Reset(d.opts.Stall)
+			if err := p.append(buffer[:n]); err != nil {
+				return onDisk(err)
+			}
+			d.opts.Progress(p.size, total)
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return d.errorf("%w", err)
+		}
+	}
+}
+
+func (d *download) tooLarge() error {
+	return &RefusedError{URL: redacted(d.file.URL), Reason: fmt.Sprintf("it is larger than %d bytes", d.opts.MaxBytes), tooLarge: true}
+}
+
+func (d *download) request(ctx context.Context, p *part) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.file.URL, nil)
 	if err != nil {
-		return nil, &RefusedError{redacted(d.file.URL), "it is no URL of a file"}
+		return nil, err
 	}
 	req.Header.Set("Accept-Encoding", "identity")
 	if p.size > d.opts.MaxBytes {
 		if err := p.restart(); err != nil {
-			return nil, &diskError{err}
+			return nil, onDisk(err)
 		}
 	}
 	if p.size > 0 {
@@ -129,24 +145,19 @@ func (d *download) ask(ctx context.Context, p *part) (*http.Response, error) {
 	}
 	resp, err := d.http.Do(req)
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		return nil, refused // without the words of package http around it, which have the URL
+		return nil, refused
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // without the URL, which may have a key
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", redacted(d.file.URL), bare(err))
+		return nil, d.errorf("%w", err)
 	}
 	return resp, nil
 }
 
-// bare is an error of package http without the URL, in which there may be a key.
-func bare(err error) error {
-	if inner := errors.Unwrap(err); inner != nil {
-		return inner
-	}
-	return err
-}
-
-// begin looks at an answer. done says that nothing is missing.
-func (d *download) begin(resp *http.Response, p *part) (done bool, err error) {
+// begin checks a response. complete means that no bytes are missing.
+func (d *download) begin(resp *http.Response, p *part) (complete bool, err error) {
 	switch resp.StatusCode {
 	case http.StatusPartialContent:
 		var first int64
@@ -154,61 +165,98 @@ func (d *download) begin(resp *http.Response, p *part) (done bool, err error) {
 		if err == nil && first == p.size && p.size > 0 {
 			return false, nil
 		}
-		return false, errors.Join(fmt.Errorf("%s: the server sent another part than was asked for", redacted(d.file.URL)), p.restart())
+		return false, errors.Join(d.errorf("the server sent another part than was requested"), p.restart())
 	case http.StatusOK:
-		if p.size == 0 {
-			return false, nil
-		}
-		return false, wrapDisk(p.restart()) // it does not send parts
+		return false, onDisk(p.restart()) // without a range, or the server does not support it
 	case http.StatusRequestedRangeNotSatisfiable:
 		if p.size > 0 && strings.HasSuffix(resp.Header.Get("Content-Range"), fmt.Sprintf("/%d", p.size)) {
-			return true, nil // an earlier call was cut off at the very end
+			return true, nil // an earlier call was interrupted at the very end
 		}
 		if p.size > 0 {
-			return false, errors.Join(fmt.Errorf("%s: the file is shorter than what was there of it", redacted(d.file.URL)), p.restart())
+			return false, errors.Join(d.errorf("the file is shorter than its downloaded part"), p.restart())
 		}
 	}
 	return false, &StatusError{URL: redacted(d.file.URL), Code: resp.StatusCode}
 }
 
-func wrapDisk(err error) error {
-	if err == nil {
+// permit checks a URL before it is requested.
+func (d *download) permit(text string) error {
+	refused := &RefusedError{URL: redacted(text)}
+	switch u, err := url.Parse(text); {
+	case err != nil || u.Host == "":
+		refused.Reason = "it is not the URL of a file"
+	case u.Scheme == "http" && !d.opts.AllowHTTP:
+		refused.Reason = "it is http, so the file could be read and changed in transit; use https"
+	case u.Scheme != "https" && u.Scheme != "http":
+		refused.Reason = "it is neither https nor http"
+	default:
 		return nil
 	}
-	return &diskError{err}
+	return refused
 }
 
-func (d *download) tooLarge() error {
-	return &sizeError{RefusedError{redacted(d.file.URL), fmt.Sprintf("it is larger than %d bytes", d.opts.MaxBytes)}}
+// redirect checks the target of a redirect.
+func (d *download) redirect(req *http.Request, via []*http.Request) error {
+	target := req.URL.String()
+	if len(via) > d.opts.MaxRedirects {
+		return &RefusedError{URL: redacted(target), Reason: fmt.Sprintf("it is redirect %d: at most %d are followed", len(via), d.opts.MaxRedirects)}
+	}
+	if req.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https" {
+		return &RefusedError{URL: redacted(target), Reason: "it is http, and the redirect comes from https"}
+	}
+	req.Header.Del("Referer") // the URL may have a key
+	return d.permit(target)
 }
 
-// copy writes what comes, and tells of it.
-func (d *download) copy(body io.Reader, p *part, total int64, came func()) error {
-	buffer := make([]byte, 64<<10)
-	d.progress(p.size, total)
-	for {
-		n, err := body.Read(buffer)
-		if p.size+int64(n) > d.opts.MaxBytes {
-			return d.tooLarge()
-		}
-		if n > 0 {
-			came()
-			if err := p.append(buffer[:n]); err != nil {
-				return &diskError{err}
-			}
-			d.progress(p.size, total)
-		}
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return fmt.Errorf("%s: %w", redacted(d.file.URL), err)
+// connect creates the client, which checks its connections, and returns a function that
+// closes them. The client has no timeouts, because an attempt ends when the server sends
+// nothing.
+func (d *download) connect() (closeIdle func()) {
+	d.http = &http.Client{Transport: d.opts.Transport, CheckRedirect: d.redirect}
+	if d.opts.Transport != nil {
+		return func() {}
+	}
+	dialer := &net.Dialer{}
+	if !d.opts.AllowPrivate {
+		dialer.Control = requirePublic
+	}
+	t := &http.Transport{
+		TLSClientConfig:        d.opts.TLS.Clone(),
+		DialContext:            dialer.DialContext,
+		MaxResponseHeaderBytes: 64 << 10,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // the checksum is that of the stored file
+	}
+	d.http.Transport = t
+	return t.CloseIdleConnections
+}
+
+// requirePublic refuses a connection to an address outside of the public network. It is
+// called with the resolved address.
+func requirePublic(_, address string, _ syscall.RawConn) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil || !isPublic(a.Addr()) {
+		return &RefusedError{URL: address, Reason: "it is an address of this machine, a private network or a reserved range"}
+	}
+	return nil
+}
+
+// reserved are the special-purpose ranges of IANA that package netip does not know, and
+// those that embed an IPv4 address.
+var reserved = [...]string{
+	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10",
+}
+
+func isPublic(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if !a.IsGlobalUnicast() || a.IsPrivate() {
+		return false
+	}
+	for _, r := range reserved {
+		if netip.MustParsePrefix(r).Contains(a) {
+			return false
 		}
 	}
-}
-
-func (d *download) progress(done, total int64) {
-	if d.opts.Progress != nil {
-		d.opts.Progress(done, total)
-	}
+	return true
 }

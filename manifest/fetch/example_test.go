@@ -16,7 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/fetch"
 )
 
-// A file is there when it is the right one, and not at all if it is another.
+// A file is installed only if it has the right SHA-256.
 func ExampleDownload() {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("a bundle"))
@@ -29,7 +29,7 @@ func ExampleDownload() {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "weather.mcpb")
 
-	// This machine is not of the public network.
+	// By default no address of this machine is connected to.
 	file := manifest.File{URL: server.URL, SHA256: hex.EncodeToString(make([]byte, 32))}
 	err = fetch.Download(context.Background(), file, path, nil)
 	var refused *fetch.RefusedError

@@ -2,6 +2,5 @@ package fetch
 
 import "net/netip"
 
-// IsPublic is what decides whether an address may be connected to. No test connects to
-// a public one.
+// IsPublic exports isPublic, because no test connects to a public address.
 func IsPublic(a netip.Addr) bool { return isPublic(a) }

@@ -8,44 +8,46 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
-// Options is what may be set. A nil *Options and its zero fields mean the defaults.
+// NoRedirects as Options.MaxRedirects follows no redirects.
+const NoRedirects = -1
+
+// Options are optional settings. A nil *Options and zero fields mean the defaults.
 type Options struct {
-	// MaxBytes bounds the size of a file. Default: 512 MiB.
+	// MaxBytes limits the size of a file. Default: 512 MiB.
 	MaxBytes int64
-	// MaxRedirects bounds how many redirects are followed; negative is none.
-	// Default: 5.
+	// MaxRedirects limits how many redirects are followed. Default: 5.
 	MaxRedirects int
 	// AllowHTTP permits http besides https. A redirect from https to http is refused
-	// even then.
+	// anyway.
 	AllowHTTP bool
-	// AllowPrivate permits addresses that are not of the public network: this machine,
-	// private networks, link-local and reserved ones.
+	// AllowPrivate permits addresses outside of the public network: this machine, private
+	// networks, link-local and reserved ones.
 	AllowPrivate bool
-	// Attempts is how often a download is tried that is cut off or answered with 429
-	// or 5xx; each takes up where the last one ended. Default: 3.
+	// Attempts is how often a download is tried if it is interrupted or answered with 429
+	// or 5xx; each attempt resumes the previous one. Default: 3.
 	Attempts int
-	// Wait is how long to wait before the second attempt; it doubles for each further
-	// one. Default: 500 ms.
+	// Wait is the delay before the second attempt. It doubles before each further one.
+	// Default: 500 ms.
 	Wait time.Duration
 	// Stall is how long a server may send nothing. Default: 30 s.
 	Stall time.Duration
-	// Progress is told how many bytes there are, and how many there will be or -1. It
-	// is called by the goroutine that called Download.
+	// Progress is called with the number of bytes that are done and the total, or -1 if
+	// that is unknown. It runs in the goroutine that called Download.
 	Progress func(done, total int64)
-	// TLS is for servers with certificates of their own. Default: that of the system.
+	// TLS is for servers with their own certificates. Default: that of the system.
 	TLS *tls.Config
-	// Transport replaces the one that checks addresses: AllowPrivate and TLS are then
-	// its own business. Default: none.
+	// Transport replaces the transport that checks addresses; AllowPrivate and TLS have no
+	// effect then. Default: none.
 	Transport http.RoundTripper
 }
 
-func (o *Options) defaults() Options {
+func (o *Options) withDefaults() Options {
 	var full Options
 	if o != nil {
 		full = *o
@@ -54,119 +56,103 @@ func (o *Options) defaults() Options {
 	full.Attempts = positive(full.Attempts, 3)
 	full.Wait = positive(full.Wait, 500*time.Millisecond)
 	full.Stall = positive(full.Stall, 30*time.Second)
+	if full.Progress == nil {
+		full.Progress = func(int64, int64) {}
+	}
 	full.MaxRedirects = max(0, cmp.Or(full.MaxRedirects, 5))
 	return full
 }
 
-func positive[T int | int64 | time.Duration](set, otherwise T) T {
-	if set <= 0 {
+func positive[T int | int64 | time.Duration](n, otherwise T) T {
+	if n <= 0 {
 		return otherwise
 	}
-	return set
+	return n
 }
 
-// Download fetches a file to a path, whose directory has to be there. It returns nil
-// when the file is there and has the right SHA-256; if that was so before, it asks no
-// server. A file that is there and is another one is replaced.
+// Download downloads a file to a path in an existing directory. It returns nil if the file
+// is there and has the right SHA-256; if that was so before, no request is sent. Another
+// file at the path is replaced.
 //
 // The error is a [*SumError] for a file with another SHA-256, a [*RefusedError] for what
-// the options don't permit, a [*StatusError] for a server that does not give the file;
-// else one of the network, the file system or the context. After a SumError and for a
-// file that is too large nothing is left on the disk; after the others, what has come
-// stays in a hidden file for the next call.
+// the options do not permit, a [*StatusError] for an HTTP error response, or one of the
+// network, the file system or the context. After a SumError and for a file that is too
+// large nothing is left on the disk; after other errors the bytes stay in a hidden file,
+// which the next call resumes.
 func Download(ctx context.Context, f manifest.File, path string, opts *Options) error {
-	if err := checkFile(f); err != nil {
-		return err
+	if len(f.SHA256) != 64 || strings.Trim(f.SHA256, "0123456789abcdef") != "" {
+		return fmt.Errorf("invalid SHA-256 of %d characters: it has 64 lowercase hexadecimal digits", len(f.SHA256))
 	}
 	if sum, err := sumOf(path); err == nil && sum == f.SHA256 {
 		return nil
 	}
-	d := &download{file: f, opts: opts.defaults()}
+	d := &download{file: f, opts: opts.withDefaults()}
 	if err := d.permit(f.URL); err != nil {
 		return err
 	}
-	client, stop := d.client()
-	defer stop()
-	d.http = client
+	defer d.connect()()
 
 	p, err := openPart(path, f.SHA256)
 	if err != nil {
 		return err
 	}
-	err = d.complete(ctx, p, path)
-	return errors.Join(err, p.leave(err == nil || spoiled(err)))
-}
-
-// checkFile refuses what can't be the SHA-256 of anything.
-func checkFile(f manifest.File) error {
-	if len(f.SHA256) != 64 {
-		return fmt.Errorf("the SHA-256 of a file has 64 hexadecimal digits, and this has %d", len(f.SHA256))
-	}
-	for _, c := range f.SHA256 {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return errors.New("the SHA-256 of a file has lowercase hexadecimal digits only")
-		}
-	}
-	return nil
-}
-
-// spoiled says that what is on the disk is of no use any more.
-func spoiled(err error) bool {
+	err = d.run(ctx, p, path)
 	_, wrong := errors.AsType[*SumError](err)
-	_, large := errors.AsType[*sizeError](err)
-	return wrong || large
+	refused, _ := errors.AsType[*RefusedError](err)
+	return errors.Join(err, p.close(err == nil || wrong || refused != nil && refused.tooLarge))
 }
 
-// SumError says that a file is not the one that was meant.
+// SumError reports a file with another SHA-256 than the manifest has.
 type SumError struct {
-	URL       string // without user and password
+	URL       string // without user, password and query
 	Want, Got string // 64 lowercase hexadecimal digits
 }
 
-// Error names both sums.
+// Error names both checksums.
 func (e *SumError) Error() string {
-	return fmt.Sprintf("%s has the SHA-256 %s, and not %s: it was changed, or the manifest is wrong; nothing of it was kept", e.URL, e.Got, e.Want)
+	return fmt.Sprintf("%s has the SHA-256 %s, not %s: the file was changed or the manifest is wrong; nothing was installed", e.URL, e.Got, e.Want)
 }
 
-// RefusedError says that the options don't permit what would have to be done.
+// RefusedError reports a request or connection that the options do not permit.
 type RefusedError struct {
-	URL    string // or the address; without user and password
+	URL    string // or the address; without user, password and query
 	Reason string
+
+	tooLarge bool
 }
 
 // Error names the URL or address and the reason.
 func (e *RefusedError) Error() string { return fmt.Sprintf("%s is refused: %s", e.URL, e.Reason) }
 
-// StatusError says that a server did not give the file.
+// StatusError reports an HTTP error response.
 type StatusError struct {
-	URL  string // without user and password
-	Code int    // the status of HTTP
+	URL  string // without user, password and query
+	Code int    // the HTTP status code
 }
 
 // Error names the status.
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("%s: the server answered %d %s", e.URL, e.Code, http.StatusText(e.Code))
+	return fmt.Sprintf("%s: the server responded with %d %s", e.URL, e.Code, http.StatusText(e.Code))
 }
 
-// sizeError is that of a file beyond MaxBytes.
-type sizeError struct{ RefusedError }
+// errDisk is a failure to write, after which another attempt is pointless.
+var errDisk = errors.New("cannot write the file")
 
-// Unwrap makes it a RefusedError for callers.
-func (e *sizeError) Unwrap() error { return &e.RefusedError }
+// onDisk wraps an error in errDisk. It returns nil for nil.
+func onDisk(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errDisk, err)
+}
 
-// redacted is a URL as an error may show it.
+// redacted returns a URL for an error: without user and password, and without the query,
+// which may have a signature.
 func redacted(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
 		return "the URL"
 	}
-	u.User = nil
-	u.RawQuery = "" // it may hold a signature
+	u.User, u.RawQuery = nil, ""
 	return u.String()
-}
-
-// partName is the hidden file of a download. Its name has the sum, so that another file
-// does not take it up.
-func partName(path, sum string) string {
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+sum[:16]+".part")
 }

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// content is larger than any buffer on the way.
+// content is larger than all buffers.
 var content = strings.Repeat("0123456789abcdef", 1<<16)
 
 func sumOf(text string) string {
@@ -37,44 +37,44 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// rig is a server and what is needed to fetch from it.
-type rig struct {
+// fixture is a server with the options and the directory for downloads from it.
+type fixture struct {
 	*httptest.Server
-	dir  string
-	path string
-	opts *fetch.Options
-	asks atomic.Int32
-	seen atomic.Value // the Range of the last request
+	dir       string
+	path      string
+	opts      *fetch.Options
+	requests  atomic.Int32
+	lastRange atomic.Value // the Range of the last request
 }
 
-func newRig(t *testing.T, handler http.HandlerFunc) *rig {
+func newFixture(t *testing.T, handler http.HandlerFunc) *fixture {
 	t.Helper()
-	r := &rig{dir: t.TempDir()}
+	r := &fixture{dir: t.TempDir()}
 	r.path = filepath.Join(r.dir, "w.mcpb")
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		r.asks.Add(1)
-		r.seen.Store(req.Header.Get("Range"))
+		r.requests.Add(1)
+		r.lastRange.Store(req.Header.Get("Range"))
 		handler(w, req)
 	}))
-	r.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of connections that a test drops
+	r.Config.ErrorLog = log.New(io.Discard, "", 0) // it would report connections that tests drop
 	r.StartTLS()
 	t.Cleanup(r.Close)
 	r.opts = &fetch.Options{AllowPrivate: true, Wait: time.Millisecond, TLS: r.Client().Transport.(*http.Transport).TLSClientConfig}
 	return r
 }
 
-// serve gives the content, in parts if asked.
+// serve sends the content and supports ranges.
 func serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content))
 }
 
-func (r *rig) get(t *testing.T, sum string) error {
+func (r *fixture) get(t *testing.T, sum string) error {
 	t.Helper()
 	return fetch.Download(t.Context(), manifest.File{URL: r.URL + "/f", SHA256: sum}, r.path, r.opts)
 }
 
-// files are the names in the directory.
-func (r *rig) files(t *testing.T) []string {
+// files returns the names in the directory.
+func (r *fixture) files(t *testing.T) []string {
 	t.Helper()
 	entries, err := os.ReadDir(r.dir)
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func (r *rig) files(t *testing.T) []string {
 	return names
 }
 
-func (r *rig) requireContent(t *testing.T) {
+func (r *fixture) requireContent(t *testing.T) {
 	t.Helper()
 	data, err := os.ReadFile(r.path)
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func cut(w http.ResponseWriter, n int) {
 
 func TestDownload(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, serve)
+	r := newFixture(t, serve)
 	var calls int
 	var last, total int64
 	r.opts.Progress = func(d, n int64) {
@@ -117,7 +117,7 @@ func TestDownload(t *testing.T) {
 	require.Greater(t, calls, 2)
 
 	require.NoError(t, r.get(t, sumOf(content)))
-	require.EqualValues(t, 1, r.asks.Load(), "what is there is not fetched again")
+	require.EqualValues(t, 1, r.requests.Load(), "an installed file is not requested again")
 	require.NoError(t, os.WriteFile(r.path, []byte("another"), 0o600))
 	last = 0
 	require.NoError(t, r.get(t, sumOf(content)))
@@ -126,68 +126,69 @@ func TestDownload(t *testing.T) {
 
 func TestWrongSumLeavesNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, serve)
+	r := newFixture(t, serve)
 	err := r.get(t, sumOf("another"))
 	var wrong *fetch.SumError
 	require.ErrorAs(t, err, &wrong)
 	require.Equal(t, sumOf(content), wrong.Got)
 	require.Empty(t, r.files(t))
-	require.EqualValues(t, 1, r.asks.Load(), "it is not asked again")
+	require.EqualValues(t, 1, r.requests.Load(), "no further request")
 
 	require.NoError(t, os.WriteFile(r.path, []byte("old"), 0o600))
 	require.Error(t, r.get(t, sumOf("another")))
-	require.Equal(t, []string{"w.mcpb"}, r.files(t), "what was there before stays")
+	require.Equal(t, []string{"w.mcpb"}, r.files(t), "the previous file stays")
 }
 
 func TestResumeWithinOneCall(t *testing.T) {
 	t.Parallel()
-	var r *rig
-	r = newRig(t, func(w http.ResponseWriter, req *http.Request) {
-		if r.asks.Load() == 1 {
+	var r *fixture
+	r = newFixture(t, func(w http.ResponseWriter, req *http.Request) {
+		if r.requests.Load() == 1 {
 			cut(w, 300_000)
 		}
 		serve(w, req)
 	})
 	require.NoError(t, r.get(t, sumOf(content)))
 	r.requireContent(t)
-	require.NotEmpty(t, r.seen.Load(), "the second request asks for the rest only")
+	require.NotEmpty(t, r.lastRange.Load(), "the second request requests for the rest only")
 }
 
 func TestResumeInTheNextCall(t *testing.T) {
 	t.Parallel()
-	var r *rig
-	r = newRig(t, func(w http.ResponseWriter, req *http.Request) {
-		if r.asks.Load() == 1 {
+	var r *fixture
+	r = newFixture(t, func(w http.ResponseWriter, req *http.Request) {
+		if r.requests.Load() == 1 {
 			cut(w, 300_000)
 		}
 		serve(w, req)
 	})
 	r.opts.Attempts = 1
 	require.Error(t, r.get(t, sumOf(content)))
-	require.Len(t, r.files(t), 1, "what came is kept")
+	require.Len(t, r.files(t), 1, "the received bytes are kept")
 	require.NoFileExists(t, r.path)
 	require.NoError(t, r.get(t, sumOf(content)))
 	r.requireContent(t)
-	require.Contains(t, r.seen.Load(), "bytes=")
+	require.Contains(t, r.lastRange.Load(), "bytes=")
 }
 
-// part makes the beginning that an earlier call has left.
-func (r *rig) part(t *testing.T, sum, text string) string {
+// part creates the partial file of an earlier call.
+func (r *fixture) part(t *testing.T, sum, text string) string {
 	t.Helper()
 	name := filepath.Join(r.dir, ".w.mcpb."+sum[:16]+".part")
 	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	return name
 }
 
-// TestWrongBeginning: what was left is of another file, shorter, longer, or all there.
-func TestWrongBeginning(t *testing.T) {
+// TestPartialFiles starts with partial files of another file, of this file with more bytes, and of
+// the complete file.
+func TestPartialFiles(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"another": strings.Repeat("x", 1000), "longer": content + "x", "complete": content, "as long": strings.Repeat("x", len(content)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, serve)
+			r := newFixture(t, serve)
 			r.part(t, sumOf(content), text)
 			require.NoError(t, r.get(t, sumOf(content)))
 			r.requireContent(t)
@@ -195,20 +196,20 @@ func TestWrongBeginning(t *testing.T) {
 	}
 }
 
-// TestWrongSumOfTheWhole: what an earlier call has left has no part in what a server sent
-// from the beginning, so that it is not asked again.
+// TestWrongSumOfTheWhole checks that a wrong file that the server sent from the beginning is not
+// downloaded twice because of an earlier partial file.
 func TestWrongSumOfTheWhole(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(content)) })
+	r := newFixture(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(content)) })
 	r.part(t, sumOf("another"), content[:1000])
 	var wrong *fetch.SumError
 	require.ErrorAs(t, r.get(t, sumOf("another")), &wrong)
-	require.EqualValues(t, 1, r.asks.Load())
+	require.EqualValues(t, 1, r.requests.Load())
 	require.Empty(t, r.files(t))
 }
 
-// TestServersWithoutParts: one ignores Range, one sends another part.
-func TestServersWithoutParts(t *testing.T) {
+// TestServersWithoutRanges uses servers that ignore Range or send another part.
+func TestServersWithoutRanges(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{
 		"whole": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(content)) },
@@ -224,7 +225,7 @@ func TestServersWithoutParts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, handler)
+			r := newFixture(t, handler)
 			r.part(t, sumOf(content), content[:1000])
 			require.NoError(t, r.get(t, sumOf(content)))
 			r.requireContent(t)
@@ -232,12 +233,12 @@ func TestServersWithoutParts(t *testing.T) {
 	}
 }
 
-// TestTooLarge: with and without a length that the server tells.
+// TestTooLarge checks the limit with and without a Content-Length.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{
-		"told": serve,
-		"not told": func(w http.ResponseWriter, _ *http.Request) {
+		"with length": serve,
+		"without length": func(w http.ResponseWriter, _ *http.Request) {
 			for range 100 {
 				_, _ = w.Write([]byte(content[:10_000]))
 				w.(http.Flusher).Flush()
@@ -246,10 +247,10 @@ func TestTooLarge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, handler)
+			r := newFixture(t, handler)
 			r.opts.MaxBytes = 500_000
-			if name == "told" {
-				r.opts.Progress = func(int64, int64) { t.Error("a file is read that is known to be too large") }
+			if name == "with length" {
+				r.opts.Progress = func(int64, int64) { t.Error("a file with a known length over the limit is read") }
 			}
 			var refused *fetch.RefusedError
 			require.ErrorAs(t, r.get(t, sumOf(content)), &refused)
@@ -257,34 +258,34 @@ func TestTooLarge(t *testing.T) {
 			require.Empty(t, r.files(t))
 		})
 	}
-	r := newRig(t, serve)
+	r := newFixture(t, serve)
 	r.opts.MaxBytes = int64(len(content))
-	require.NoError(t, r.get(t, sumOf(content)), "the bound itself is allowed")
+	require.NoError(t, r.get(t, sumOf(content)), "a file of exactly the limit is allowed")
 }
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	for code, asks := range map[int]int{404: 1, 403: 1, 500: 3, 503: 3, 429: 3, 206: 3, 416: 1, 204: 1} {
-		r := newRig(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+	for code, requests := range map[int]int{404: 1, 403: 1, 500: 3, 503: 3, 429: 3, 206: 3, 416: 1, 204: 1} {
+		r := newFixture(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
 		err := r.get(t, sumOf(content))
 		require.Error(t, err)
 		if status, ok := errors.AsType[*fetch.StatusError](err); code != 206 {
 			require.True(t, ok, "%d: %v", code, err)
 			require.Equal(t, code, status.Code)
 		}
-		require.EqualValues(t, asks, r.asks.Load(), code)
+		require.EqualValues(t, requests, r.requests.Load(), code)
 		require.Empty(t, r.files(t))
 	}
 }
 
-// TestRefusedURLs: nothing is asked.
+// TestRefusedURLs checks that no request is sent.
 func TestRefusedURLs(t *testing.T) {
 	t.Parallel()
 	for url, why := range map[string]string{
 		"http://e.com/f":                      "it is http",
 		"ftp://e.com/f":                       "neither https nor http",
-		"file:///etc/passwd":                  "no URL of a file",
-		"":                                    "no URL of a file",
+		"file:///etc/passwd":                  "not the URL of a file",
+		"":                                    "not the URL of a file",
 		"https://127.0.0.1:1/f":               "an address of this machine",
 		"https://localhost:1/f":               "an address of this machine",
 		"https://[::1]:1/f":                   "an address of this machine",
@@ -299,7 +300,7 @@ func TestRefusedURLs(t *testing.T) {
 	} {
 		err := fetch.Download(t.Context(), manifest.File{URL: url, SHA256: sumOf("")}, filepath.Join(t.TempDir(), "f"), nil)
 		if errors.Is(err, syscall.EAFNOSUPPORT) {
-			continue // this machine has no IPv6, and no connection is tried
+			continue // this machine has no IPv6, so that no connection is attempted
 		}
 		var refused *fetch.RefusedError
 		require.ErrorAs(t, err, &refused, url)
@@ -313,7 +314,7 @@ func TestRedirects(t *testing.T) {
 	plain := httptest.NewServer(http.HandlerFunc(serve))
 	defer plain.Close()
 	var referers atomic.Int32
-	r := newRig(t, func(w http.ResponseWriter, req *http.Request) {
+	r := newFixture(t, func(w http.ResponseWriter, req *http.Request) {
 		if req.Header.Get("Referer") != "" {
 			referers.Add(1)
 		}
@@ -333,33 +334,33 @@ func TestRedirects(t *testing.T) {
 		}
 	})
 	require.NoError(t, r.get(t, sumOf(content)))
-	require.Zero(t, referers.Load(), "no server is told the URL of another")
+	require.Zero(t, referers.Load(), "the URL of one server is not sent to another")
 
 	r.opts.AllowHTTP = true
-	for path, why := range map[string]string{"/loop": "redirect 6, and 5 are followed", "/plain": "comes from https", "/file": "refused"} {
+	for path, why := range map[string]string{"/loop": "redirect 6: at most 5 are followed", "/plain": "comes from https", "/file": "refused"} {
 		err := fetch.Download(t.Context(), manifest.File{URL: r.URL + path, SHA256: sumOf("x")}, r.path+".2", r.opts)
 		var refused *fetch.RefusedError
 		require.ErrorAs(t, err, &refused, path)
 		require.Contains(t, err.Error(), why)
 	}
-	r.opts.MaxRedirects = -1
-	require.ErrorContains(t, fetch.Download(t.Context(), manifest.File{URL: r.URL + "/f", SHA256: sumOf("x")}, r.path+".2", r.opts), "0 are followed")
-	require.NoError(t, fetch.Download(t.Context(), manifest.File{URL: plain.URL, SHA256: sumOf(content)}, r.path+".3", r.opts), "http is spoken if that is allowed")
+	r.opts.MaxRedirects = fetch.NoRedirects
+	require.ErrorContains(t, fetch.Download(t.Context(), manifest.File{URL: r.URL + "/f", SHA256: sumOf("x")}, r.path+".2", r.opts), "at most 0 are followed")
+	require.NoError(t, fetch.Download(t.Context(), manifest.File{URL: plain.URL, SHA256: sumOf(content)}, r.path+".3", r.opts), "http works if it is allowed")
 }
 
-// TestRedirectToPrivate: the address is checked after a redirect as well.
-func TestRedirectToPrivate(t *testing.T) {
+// TestPrivateAddress checks that no connection to a private address is made.
+func TestPrivateAddress(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, serve)
+	r := newFixture(t, serve)
 	r.opts.AllowPrivate = false
 	require.ErrorContains(t, r.get(t, sumOf(content)), "an address of this machine")
-	require.Zero(t, r.asks.Load())
+	require.Zero(t, r.requests.Load())
 }
 
 func TestStalledServer(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	r := newRig(t, func(w http.ResponseWriter, _ *http.Request) {
+	r := newFixture(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(content[:1000]))
 		w.(http.Flusher).Flush()
 		<-release
@@ -369,18 +370,18 @@ func TestStalledServer(t *testing.T) {
 	require.ErrorContains(t, r.get(t, sumOf(content)), "sent nothing for 50ms")
 }
 
-// TestEndOfContext: a call that is told to end does, and keeps what has come.
-func TestEndOfContext(t *testing.T) {
+// TestCancel checks that a canceled call returns and keeps the received bytes.
+func TestCancel(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	r := newRig(t, func(w http.ResponseWriter, _ *http.Request) {
+	r := newFixture(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(content[:200_000]))
 		w.(http.Flusher).Flush()
 		<-release
 	})
 	defer close(release)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	reason := errors.New("enough")
+	reason := errors.New("canceled by the test")
 	r.opts.Progress = func(done, _ int64) {
 		if done > 0 {
 			cancel(reason)
@@ -392,14 +393,14 @@ func TestEndOfContext(t *testing.T) {
 	require.NoFileExists(t, r.path)
 }
 
-// TestTwoCalls: what one has checked the other does not change, even if a server gives
-// it something else.
+// TestTwoCalls checks that a call does not change what another one has verified, even if a server
+// sends something else.
 func TestTwoCalls(t *testing.T) {
 	t.Parallel()
 	begun, installed := make(chan struct{}), make(chan struct{})
-	var r *rig
-	r = newRig(t, func(w http.ResponseWriter, _ *http.Request) {
-		if r.asks.Load() > 1 {
+	var r *fixture
+	r = newFixture(t, func(w http.ResponseWriter, _ *http.Request) {
+		if r.requests.Load() > 1 {
 			_, _ = w.Write([]byte(content))
 			return
 		}
@@ -422,14 +423,14 @@ func TestTwoCalls(t *testing.T) {
 	r.requireContent(t)
 }
 
-// TestLinksAreNotFollowed: in a directory of others, the hidden file may be a link.
+// TestLinksAreNotFollowed uses a hidden file that somebody replaced by a link.
 func TestLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, serve)
+	r := newFixture(t, serve)
 	victim := filepath.Join(t.TempDir(), "victim")
 	require.NoError(t, os.WriteFile(victim, []byte("precious"), 0o600))
 	require.NoError(t, os.Symlink(victim, filepath.Join(r.dir, ".w.mcpb."+sumOf(content)[:16]+".part")))
-	require.ErrorContains(t, r.get(t, sumOf(content)), "is no plain file")
+	require.ErrorContains(t, r.get(t, sumOf(content)), "is not a regular file")
 	data, err := os.ReadFile(victim)
 	require.NoError(t, err)
 	require.Equal(t, "precious", string(data))
@@ -440,17 +441,17 @@ func TestBadArguments(t *testing.T) {
 	for _, sum := range []string{"", strings.Repeat("0", 63), strings.Repeat("A", 64), strings.Repeat("g", 64)} {
 		require.ErrorContains(t, fetch.Download(t.Context(), manifest.File{URL: "https://e.com", SHA256: sum}, "f", nil), "SHA-256")
 	}
-	r := newRig(t, serve)
+	r := newFixture(t, serve)
 	r.path = filepath.Join(r.dir, "nowhere", "f")
 	require.ErrorIs(t, r.get(t, sumOf(content)), os.ErrNotExist)
-	require.Zero(t, r.asks.Load())
+	require.Zero(t, r.requests.Load())
 }
 
-// TestCertificates: a server that cannot prove who it is gives nothing, and its URL does
-// not get into the error with a key.
+// TestCertificates checks that an untrusted certificate is an error, and that the error does not
+// have the query of the URL.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, serve)
+	r := newFixture(t, serve)
 	r.opts.TLS, r.opts.Attempts = &tls.Config{}, 1
 	err := fetch.Download(t.Context(), manifest.File{URL: r.URL + "/f?key=hunter2", SHA256: sumOf(content)}, r.path, r.opts)
 	require.ErrorContains(t, err, "certificate")

@@ -12,20 +12,26 @@ import (
 	"path/filepath"
 )
 
-// part is a file that is not complete yet.
+// part is a partial file.
 type part struct {
 	*os.File
-	size  int64
-	taken bool // an earlier call has written the beginning, which is still there
+	size    int64
+	resumed bool // it has bytes of an earlier call
 }
 
-// openPart opens the hidden file next to path, or makes it. It must be a plain file:
-// in a directory that others write to, it may have been made a link.
+// hidden returns a hidden name next to path.
+func hidden(path, suffix string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+suffix)
+}
+
+// openPart opens or creates the partial file next to path. Its name has the checksum, so
+// that a download of another file does not resume it. It must be a regular file: in a
+// directory that others can write to, somebody may have made it a link.
 func openPart(path, sum string) (*part, error) {
-	name := partName(path, sum)
+	name := hidden(path, sum[:16]+".part")
 	before, err := os.Lstat(name)
 	if err == nil && !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no plain file: remove it", name)
+		return nil, fmt.Errorf("%s is not a regular file: remove it", name)
 	}
 	flags := os.O_RDWR | os.O_CREATE
 	if err != nil {
@@ -42,27 +48,26 @@ func openPart(path, sum string) (*part, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &part{File: f, size: after.Size(), taken: after.Size() > 0}, nil
+	return &part{File: f, size: after.Size(), resumed: after.Size() > 0}, nil
 }
 
 // restart empties the file.
 func (p *part) restart() error {
-	p.size, p.taken = 0, false
+	p.size, p.resumed = 0, false
 	return p.Truncate(0)
 }
 
-// append writes what comes next.
 func (p *part) append(b []byte) error {
 	n, err := p.WriteAt(b, p.size)
 	p.size += int64(n)
 	return err
 }
 
-// install copies the file to a path if it has a sum, and returns the sum that it has.
-// The copy is what is summed: another call may have this file open as well, and write
-// to it at any time.
+// install copies the file to path if it has the checksum, and returns the one it has. The
+// checksum is that of the copy, because another call may have this file open and write to
+// it at any time.
 func (p *part) install(path, want string) (sum string, err error) {
-	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()+".new")
+	name := hidden(path, rand.Text()+".new")
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return "", err
@@ -77,32 +82,26 @@ func (p *part) install(path, want string) (sum string, err error) {
 	return sum, errors.Join(err, os.Remove(name))
 }
 
-// leave closes the file, and removes it if it is of no use or empty.
-func (p *part) leave(useless bool) error {
+// close closes the file, and removes it if it is empty or no longer needed. Another call may
+// have removed it before.
+func (p *part) close(remove bool) error {
 	err := p.Close()
-	if useless || p.size == 0 {
-		err = errors.Join(err, p.remove())
+	if remove || p.size == 0 {
+		if removed := os.Remove(p.Name()); !errors.Is(removed, fs.ErrNotExist) {
+			err = errors.Join(err, removed)
+		}
 	}
 	return err
 }
 
-// remove removes the file, which another call may have done before.
-func (p *part) remove() error {
-	err := os.Remove(p.Name())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// sumOf is the SHA-256 of a plain file.
+// sumOf returns the SHA-256 of a regular file.
 func sumOf(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no plain file", path)
+		return "", fmt.Errorf("%s is not a regular file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/fetch"
 )
 
-// slow is a server that sends a byte now and then, without a network.
+// slow is a server without a network that sends single bytes.
 type slow struct {
 	every time.Duration
-	bytes int // then nothing, for ever, if it is negative: at once
+	bytes int // then the end; if negative, the server sends nothing
 	ctx   context.Context
 }
 
@@ -47,7 +47,7 @@ func (s *slow) Read(p []byte) (int, error) {
 
 func (s *slow) Close() error { return nil }
 
-// TestSlowServer: slow is not stalled, however long it takes.
+// TestSlowServer checks that a slow server is not stalled, however long it takes.
 func TestSlowServer(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
@@ -59,7 +59,7 @@ func TestSlowServer(t *testing.T) {
 	})
 }
 
-// TestSilentServer: each attempt ends after the default of half a minute, and the waits
+// TestSilentServer checks that each attempt ends after the default of 30 s, and that the waits
 // between them double.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
@@ -73,8 +73,8 @@ func TestSilentServer(t *testing.T) {
 	})
 }
 
-// TestEndWhileWaiting: a call between two attempts ends when it is told to.
-func TestEndWhileWaiting(t *testing.T) {
+// TestCancelWhileWaiting cancels a call between two attempts.
+func TestCancelWhileWaiting(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
 	synctest.Test(t, func(t *testing.T) {

@@ -23,8 +23,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// FuzzAddresses: an IPv4 address is as public within IPv6 as by itself, and none is both
-// public and private.
+// FuzzAddresses checks that an IPv4 address is as public within IPv6 as alone, and that none is
+// both public and private.
 func FuzzAddresses(f *testing.F) {
 	f.Add([]byte{127, 0, 0, 1})
 	f.Add([]byte{8, 8, 8, 8})
