@@ -7,11 +7,11 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
-// around is how many equal lines a diff shows around a change.
-const around = 3
+// contextLines is how many equal lines a diff shows around a change.
+const contextLines = 3
 
-// maxCells bounds the table that lines are compared with: beyond it a diff shows all
-// that is between the first difference and the last as replaced.
+// maxCells limits the table that lines are compared with. Beyond it a diff shows everything
+// from the first difference to the last as replaced.
 const maxCells = 4 << 20
 
 // diff returns the unified diff of two texts, or "" if they are equal.
@@ -27,15 +27,15 @@ func diff(name, before, after string) string {
 			start++
 			continue
 		}
-		end := start // of the hunk: equal lines between changes belong to it if they are few
-		for i, equal := start, 0; i < len(script) && equal <= 2*around; i++ {
+		end := start // of the hunk, which includes few equal lines between changes
+		for i, equal := start, 0; i < len(script) && equal <= 2*contextLines; i++ {
 			if script[i].op == ' ' {
 				equal++
 			} else {
 				equal, end = 0, i+1
 			}
 		}
-		hunk(&b, script, max(0, start-around), min(len(script), end+around))
+		writeHunk(&b, script, max(0, start-contextLines), min(len(script), end+contextLines))
 		start = end
 	}
 	return b.String()
@@ -47,7 +47,7 @@ type change struct {
 	text string
 }
 
-func hunk(b *strings.Builder, script []change, start, end int) {
+func writeHunk(b *strings.Builder, script []change, start, end int) {
 	count := func(part []change, op byte) (n int) {
 		for _, c := range part {
 			if c.op == ' ' || c.op == op {
@@ -56,86 +56,72 @@ func hunk(b *strings.Builder, script []change, start, end int) {
 		}
 		return n
 	}
-	was, is := count(script[:start], '-'), count(script[:start], '+')
-	fmt.Fprintf(b, "@@ -%d,%d +%d,%d @@\n", was+1, count(script[start:end], '-'), is+1, count(script[start:end], '+'))
-	for _, c := range script[start:end] {
+	hunk := script[start:end]
+	fmt.Fprintf(b, "@@ -%d,%d +%d,%d @@\n", count(script[:start], '-')+1, count(hunk, '-'), count(script[:start], '+')+1, count(hunk, '+'))
+	for _, c := range hunk {
 		fmt.Fprintf(b, "%c%s\n", c.op, cli.Printable(c.text))
 	}
 }
 
-// lines of a text. One that does not end in a line break says so.
+// lines splits a text, and marks a last line without a line break.
 func lines(text string) []string {
 	if text == "" {
 		return nil
 	}
-	all := strings.Split(text, "\n")
-	if last := len(all) - 1; all[last] == "" {
-		return all[:last]
+	if rest, ok := strings.CutSuffix(text, "\n"); ok {
+		return strings.Split(rest, "\n")
 	}
-	all[len(all)-1] += " (no line break at the end)"
-	return all
+	return strings.Split(text+" (no line break at the end)", "\n")
 }
 
-// compare finds the longest common lines between what is equal at both ends.
+// compare returns the changes from a to b, with the longest common subsequence between the
+// equal lines at both ends.
 func compare(a, b []string) []change {
-	head := 0
+	head, tail := 0, 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {
 		head++
 	}
-	tail := 0
 	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	var script []change
-	for _, l := range a[:head] {
-		script = append(script, change{' ', l})
-	}
-	script = append(script, middle(a[head:len(a)-tail], b[head:len(b)-tail])...)
-	for _, l := range a[len(a)-tail:] {
-		script = append(script, change{' ', l})
+	script := appendLines(nil, ' ', a[:head])
+	script = appendChanges(script, a[head:len(a)-tail], b[head:len(b)-tail])
+	return appendLines(script, ' ', a[len(a)-tail:])
+}
+
+func appendLines(script []change, op byte, lines []string) []change {
+	for _, l := range lines {
+		script = append(script, change{op, l})
 	}
 	return script
 }
 
-func middle(a, b []string) []change {
-	if (len(a)+1)*(len(b)+1) > maxCells {
-		return replaced(a, b)
-	}
-	width := len(b) + 1
-	common := make([]int32, (len(a)+1)*width) // lines in common of what follows
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			at := i*width + j
-			if common[at] = max(common[at+1], common[at+width]); a[i] == b[j] {
-				common[at] = common[at+width+1] + 1
+func appendChanges(script []change, a, b []string) []change {
+	i, j := 0, 0
+	if (len(a)+1)*(len(b)+1) <= maxCells {
+		width := len(b) + 1
+		common := make([]int32, (len(a)+1)*width) // how many lines a[i:] and b[j:] have in common
+		for i := len(a) - 1; i >= 0; i-- {
+			for j := len(b) - 1; j >= 0; j-- {
+				at := i*width + j
+				if common[at] = max(common[at+1], common[at+width]); a[i] == b[j] {
+					common[at] = common[at+width+1] + 1
+				}
+			}
+		}
+		for i < len(a) && j < len(b) {
+			switch at := i*width + j; {
+			case a[i] == b[j]:
+				script = append(script, change{' ', a[i]})
+				i, j = i+1, j+1
+			case common[at+width] >= common[at+1]:
+				script = append(script, change{'-', a[i]})
+				i++
+			default:
+				script = append(script, change{'+', b[j]})
+				j++
 			}
 		}
 	}
-	var script []change
-	i, j := 0, 0
-	for i < len(a) && j < len(b) {
-		switch at := i*width + j; {
-		case a[i] == b[j]:
-			script = append(script, change{' ', a[i]})
-			i, j = i+1, j+1
-		case common[at+width] >= common[at+1]:
-			script = append(script, change{'-', a[i]})
-			i++
-		default:
-			script = append(script, change{'+', b[j]})
-			j++
-		}
-	}
-	return append(script, replaced(a[i:], b[j:])...)
-}
-
-func replaced(a, b []string) []change {
-	var script []change
-	for _, l := range a {
-		script = append(script, change{'-', l})
-	}
-	for _, l := range b {
-		script = append(script, change{'+', l})
-	}
-	return script
+	return appendLines(appendLines(script, '-', a[i:]), '+', b[j:])
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
-// edited is what a command made of a manifest.
+// edited is the result of changing a manifest.
 type edited struct {
 	data  []byte
 	notes []string // one per change
 }
 
-// edit is a command that changes files: each is replaced, and what changed is shown as
-// a diff. The standard input goes to the standard output, the rest then to the error
-// stream. A file that can't be changed is told, and the others are.
-func (c *call) edit(ctx context.Context, dry bool, change func(s *source) (*edited, error)) error {
+// editAll changes files and shows the changes as a diff. The standard input goes to the
+// standard output, and the diff then to the error stream. A file that cannot be changed is
+// reported, and the others are changed.
+func (c *call) editAll(ctx context.Context, dryRun bool, change func(s *source) (*edited, error)) error {
 	all, err := c.sources(ctx)
 	if err != nil {
 		return err
@@ -35,19 +35,20 @@ func (c *call) edit(ctx context.Context, dry bool, change func(s *source) (*edit
 			fmt.Fprintf(c.Stderr, "%s: %v\n", s.name(), err)
 			continue
 		}
-		if err := c.show(s, e, dry); err != nil {
+		if err := c.save(s, e, dryRun); err != nil {
 			return err
 		}
 	}
 	if failed {
-		return errSilent
+		return errReported
 	}
 	return nil
 }
 
-func (c *call) show(s *source, e *edited, dry bool) error {
+// save shows what changed and writes the file, unless it is a dry run.
+func (c *call) save(s *source, e *edited, dryRun bool) error {
 	to := c.Stdout
-	if s.path == "-" && !dry {
+	if s.path == "-" && !dryRun {
 		if _, err := c.Stdout.Write(e.data); err != nil {
 			return err
 		}
@@ -63,71 +64,58 @@ func (c *call) show(s *source, e *edited, dry bool) error {
 	if _, err := io.WriteString(to, diff(s.name(), string(masked(s.data)), string(masked(e.data)))); err != nil {
 		return err
 	}
-	if same || dry || s.path == "-" {
+	if same || dryRun || s.path == "-" {
 		return nil
 	}
 	return replace(s.path, e.data)
 }
 
-func runFix(ctx context.Context, c *call) error {
-	var profile string
-	c.choice(&profile, "profile", []string{"neutral", "2025-09-29", "2025-10-17", "2025-12-11", "registry"}, "the rules")
-	dry := c.flags.Bool("n", false, "show the diff and change nothing")
-	if err := c.parse(); err != nil {
-		return err
-	}
-	p, err := manifest.ParseProfile(profile)
-	if err != nil {
-		return err
-	}
-	left := false
-	err = c.edit(ctx, *dry, func(s *source) (*edited, error) {
-		e, rest := fixed(s.data, p)
-		left = left || rest > 0
-		if rest > 0 {
-			e.notes = append(e.notes, cli.Count(rest, "error")+" left: see manifest validate")
-		}
-		return e, nil
-	})
-	if err == nil && left {
-		return errSilent
-	}
-	return err
-}
-
-// Bounds of what is fixed: how often fixes are applied, of which few uncover another,
-// and how many problems are looked at each time.
+// Limits of fix: how often fixes are applied, because one may uncover another, and how many
+// problems are considered each time.
 const (
 	maxRounds = 5
 	maxFixes  = 10_000
 )
 
-// fixed applies suggestions until there is none left: one may uncover another. It
-// returns how many errors are left.
-func fixed(data []byte, p manifest.Profile) (e *edited, left int) {
-	e = &edited{data: data}
-	for round := 0; ; round++ {
-		r := manifest.Validate(e.data, &manifest.Options{Profile: p, MaxProblems: maxFixes})
-		next, n := r.Problems.Fix(e.data)
-		if n == 0 || round == maxRounds {
-			return e, r.Errors
-		}
-		for i := range r.Problems {
-			if r.Problems[i].Fix != nil {
-				e.notes = append(e.notes, r.Problems[i].Error())
-			}
-		}
-		e.data = next
-	}
-}
-
-func runMigrate(ctx context.Context, c *call) error {
-	from := c.flags.String("from", "", "the `date` of the schema; by default that of $schema")
-	dry := c.flags.Bool("n", false, "show the diff and change nothing")
+func runFix(ctx context.Context, c *call) error {
+	profile := c.profile()
+	dryRun := c.flags.Bool("n", false, "show the diff and change nothing")
 	if err := c.parse(); err != nil {
 		return err
 	}
-	return c.edit(ctx, *dry, func(s *source) (*edited, error) {
+	left := 0
+	err := c.editAll(ctx, *dryRun, func(s *source) (*edited, error) {
+		e := &edited{data: s.data}
+		for round := 0; ; round++ {
+			r := manifest.Validate(e.data, &manifest.Options{Profile: *profile, MaxProblems: maxFixes})
+			fixed, n := r.Problems.Fix(e.data)
+			if n == 0 || round == maxRounds {
+				if left += r.Errors; r.Errors > 0 {
+					e.notes = append(e.notes, cli.Count(r.Errors, "error")+" left: see manifest validate")
+				}
+				return e, nil
+			}
+			for i := range r.Problems {
+				if r.Problems[i].Fix != nil {
+					e.notes = append(e.notes, r.Problems[i].Error())
+				}
+			}
+			e.data = fixed
+		}
+	})
+	if err == nil && left > 0 {
+		return errReported
+	}
+	return err
+}
+
+func runMigrate(ctx context.Context, c *call) error {
+	from := c.flags.String("from", "", "the `date` of the schema (default: that of $schema)")
+	dryRun := c.flags.Bool("n", false, "show the diff and change nothing")
+	if err := c.parse(); err != nil {
+		return err
+	}
+	return c.editAll(ctx, *dryRun, func(s *source) (*edited, error) {
 		doc, err := manifest.Parse(s.data, nil)
 		if err != nil {
 			return nil, err
@@ -162,39 +150,36 @@ func runFormat(ctx context.Context, c *call) error {
 		failed = failed || !ok
 	}
 	if failed {
-		return errSilent
+		return errReported
 	}
 	return nil
 }
 
-// format formats one file. It returns false for one that is not JSON, and for one
-// that is not formatted if that is all that is asked.
+// format formats one file. It returns false for a file that is not JSON and, if it only
+// checks, for one that is not formatted.
 func (c *call) format(s *source, check bool) (bool, error) {
 	text, err := formatted(s.data)
-	var syntax manifest.Problems
-	switch {
-	case errors.As(err, &syntax):
+	if syntax, ok := errors.AsType[manifest.Problems](err); ok {
 		fmt.Fprintf(c.Stderr, "%s: %v\n", s.name(), syntax)
 		return false, nil
+	}
+	same := bytes.Equal(text, s.data)
+	switch {
 	case err != nil:
+	case check && !same:
+		_, err = fmt.Fprintln(c.Stdout, s.name())
 		return false, err
 	case check:
-		if bytes.Equal(text, s.data) {
-			return true, nil
-		}
-		_, err := fmt.Fprintln(c.Stdout, s.name())
-		return false, err
 	case s.path == "-":
-		_, err := c.Stdout.Write(text)
-		return true, err
-	case bytes.Equal(text, s.data):
-		return true, nil
+		_, err = c.Stdout.Write(text)
+	case !same:
+		err = replace(s.path, text)
 	}
-	return true, replace(s.path, text)
+	return true, err
 }
 
-// formatted indents a document by two spaces. Keys keep their order, and strings and
-// numbers the way they are written.
+// formatted indents a document by two spaces. Keys keep their order, strings and numbers
+// their spelling.
 func formatted(data []byte) ([]byte, error) {
 	if _, err := manifest.Parse(data, nil); err != nil {
 		return nil, err

@@ -14,13 +14,13 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
-// source is one manifest that was read.
+// source is the text of one manifest.
 type source struct {
-	path string // "-" is the standard input
+	path string // "-" for the standard input
 	data []byte
 }
 
-// name is what messages call it.
+// name returns the name for messages.
 func (s *source) name() string {
 	if s.path == "-" {
 		return "<stdin>"
@@ -28,11 +28,11 @@ func (s *source) name() string {
 	return cli.Printable(s.path)
 }
 
-// maxFile bounds what is read of one file: more than any manifest may have, so that
-// the validator says how large it is.
+// maxFile limits how much of a file is read: more than a manifest may have, so that the
+// validator reports the size.
 const maxFile = 16 << 20
 
-// sources reads what the arguments name.
+// sources reads the files that the arguments name.
 func (c *call) sources(ctx context.Context) ([]source, error) {
 	paths, err := expand(c.files)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *call) sources(ctx context.Context) ([]source, error) {
 	return all, nil
 }
 
-// one is the only source of a command that takes one.
+// one reads the file of a command that takes one.
 func (c *call) one(ctx context.Context) (*source, error) {
 	if len(c.files) != 1 {
 		return nil, cli.Usagef("name one file, or - for the standard input")
@@ -64,8 +64,8 @@ func (c *call) one(ctx context.Context) (*source, error) {
 	return &all[0], nil
 }
 
-// expand turns arguments into paths: a directory into the manifests in it, a pattern
-// into what matches.
+// expand turns arguments into paths: a directory into the manifests in it, a pattern into
+// its matches.
 func expand(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, cli.Usagef("name a file, a directory, a pattern, or - for the standard input")
@@ -105,7 +105,7 @@ func expandOne(arg string) ([]string, error) {
 	}
 	found, err := walk(arg)
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("there is no server.json in %s", arg)
+		err = fmt.Errorf("no server.json in %s", arg)
 	}
 	if err != nil {
 		return nil, unreadable(err)
@@ -113,8 +113,8 @@ func expandOne(arg string) ([]string, error) {
 	return found, nil
 }
 
-// walk finds files called server.json or something.server.json, but not in hidden
-// directories nor among installed packages.
+// walk finds files called server.json or ending in .server.json, except in hidden
+// directories and among installed packages.
 func walk(root string) ([]string, error) {
 	var found []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -142,12 +142,12 @@ func (c *call) read(ctx context.Context, path string) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
-		return nil, unreadable(err)
+		err = unreadable(err)
 	}
-	return data, nil
+	return data, err
 }
 
-// replace writes a file anew, all of it or nothing, with the rights that it has.
+// replace replaces a file atomically and keeps its permissions.
 func replace(path string, data []byte) error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
@@ -155,7 +155,7 @@ func replace(path string, data []byte) error {
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		real = path // it is new
+		real = path // a new file
 	}
 	f, err := os.CreateTemp(filepath.Dir(real), ".manifest-*")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 func runInit(ctx context.Context, c *call) error {
-	out := c.flags.String("o", "server.json", "write to `file`; - is the standard output")
-	force := c.flags.Bool("force", false, "replace the file if it is there")
+	out := c.flags.String("o", "server.json", "write to `file`; - means the standard output")
+	force := c.flags.Bool("force", false, "replace an existing file")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func runInit(ctx context.Context, c *call) error {
 		return cli.Usagef("init takes no arguments: name the file with -o")
 	}
 	if _, err := os.Lstat(*out); *out != "-" && !*force && !errors.Is(err, fs.ErrNotExist) {
-		return cli.Usagef("%s is there already: use -force to replace it, or another name with -o", *out)
+		return cli.Usagef("%s already exists: use -force to replace it, or another name with -o", *out)
 	}
 	i := newInterview(ctx, c)
 	defer i.stop()
@@ -40,11 +40,11 @@ func runInit(ctx context.Context, c *call) error {
 	if err := replace(*out, data); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.Stderr, "%s is written and valid\n", *out)
+	_, err = fmt.Fprintf(c.Stderr, "wrote %s, which is valid\n", *out)
 	return err
 }
 
-// interview asks on the error stream and reads answers, a line each.
+// interview asks questions on the error stream and reads one line for each.
 type interview struct {
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -56,7 +56,7 @@ type interview struct {
 func newInterview(ctx context.Context, c *call) *interview {
 	ctx, stop := context.WithCancel(ctx)
 	i := &interview{ctx: ctx, stop: stop, call: c, lines: make(chan string)}
-	go func() { // ends with the input, the interview, or the process
+	go func() { // ends with the input, the interview or the process
 		defer close(i.lines)
 		s := bufio.NewScanner(c.Stdin)
 		for s.Scan() {
@@ -70,7 +70,7 @@ func newInterview(ctx context.Context, c *call) *interview {
 	return i
 }
 
-var errNoAnswer = errors.New("the input ended before all was answered")
+var errNoAnswer = errors.New("the input ended before the last answer")
 
 // line asks for one line.
 func (i *interview) line(question, preset string) (string, error) {
@@ -92,7 +92,7 @@ func (i *interview) line(question, preset string) (string, error) {
 	}
 }
 
-// ask asks until the answer is one that the manifest can have at the pointer.
+// ask repeats a question until the manifest is valid at the pointer.
 func (i *interview) ask(question, preset, pointer string, set func(answer string)) error {
 	for {
 		answer, err := i.line(question, preset)
@@ -108,7 +108,7 @@ func (i *interview) ask(question, preset, pointer string, set func(answer string
 	}
 }
 
-// fault is what is wrong at a pointer.
+// fault returns what is wrong at a pointer, or "".
 func (i *interview) fault(pointer string) (string, error) {
 	data, err := json.Marshal(&i.server)
 	if err != nil {
@@ -122,7 +122,7 @@ func (i *interview) fault(pointer string) (string, error) {
 	return "", nil
 }
 
-// choose asks for one of a few words.
+// choose asks for one of a few words. The first one is the default.
 func (i *interview) choose(question string, words ...string) (string, error) {
 	for {
 		answer, err := i.line(question+" ("+strings.Join(words, ", ")+")", words[0])
@@ -133,12 +133,13 @@ func (i *interview) choose(question string, words ...string) (string, error) {
 	}
 }
 
-// manifest asks for everything and returns the formatted document.
+// manifest asks all questions and returns the formatted document.
 func (i *interview) manifest() ([]byte, error) {
-	for _, part := range []func() error{i.about, i.endpoint} {
-		if err := part(); err != nil {
-			return nil, err
-		}
+	if err := i.about(); err != nil {
+		return nil, err
+	}
+	if err := i.endpoint(); err != nil {
+		return nil, err
 	}
 	data, err := json.Marshal(&i.server)
 	if err != nil {
@@ -157,9 +158,9 @@ func (i *interview) about() error {
 		question, preset, pointer string
 		set                       func(answer string)
 	}{
-		{"Name, as com.example/weather", "", "/name", func(a string) { s.Name = a }},
+		{"Name, such as com.example/weather", "", "/name", func(a string) { s.Name = a }},
 		{"Title (may be empty)", "", "/title", func(a string) { s.Title = optional(a) }},
-		{"What it does, in at most 100 characters", "", "/description", func(a string) { s.Description = a }},
+		{"Description, in at most 100 characters", "", "/description", func(a string) { s.Description = a }},
 		{"Version", "1.0.0", "/version", func(a string) { s.Version = a }},
 		{"Website (may be empty)", "", "/websiteUrl", func(a string) { s.WebsiteURL = optional(a) }},
 	} {
@@ -177,9 +178,9 @@ func optional(s string) *string {
 	return &s
 }
 
-// endpoint asks how the server is had.
+// endpoint asks how to install or reach the server.
 func (i *interview) endpoint() error {
-	kind, err := i.choose("How it is had", "npm", "pypi", "oci", "nuget", "cargo", "mcpb", "remote")
+	kind, err := i.choose("Type of package, or remote", "npm", "pypi", "oci", "nuget", "cargo", "mcpb", "remote")
 	if err != nil {
 		return err
 	}
@@ -202,7 +203,7 @@ func (i *interview) endpoint() error {
 func (i *interview) pack(kind string) error {
 	i.server.Packages = []manifest.Package{{RegistryType: kind}}
 	p := &i.server.Packages[0]
-	question := map[string]string{"oci": "Image with its tag, as images.example/weather:1.0.0", "mcpb": "URL of the file"}[kind]
+	question := map[string]string{"oci": "Image with its tag, such as images.example/weather:1.0.0", "mcpb": "URL of the file"}[kind]
 	if question == "" {
 		question = "Name of the package"
 	}
@@ -237,19 +238,19 @@ func (i *interview) transport(p *manifest.Package) error {
 	return err
 }
 
-// settings asks for names until one is empty.
+// settings asks for names until the answer is empty.
 func (i *interview) settings(what string) ([]manifest.KeyValueInput, error) {
 	var all []manifest.KeyValueInput
 	for {
-		name, err := i.line("Name of "+what+" that users give (empty: no more)", "")
+		name, err := i.line("Name of "+what+" that users provide (empty for none)", "")
 		if err != nil || name == "" {
 			return all, err
 		}
-		in := manifest.KeyValueInput{Name: name}
-		in.Description, err = i.described()
+		description, err := i.line("  Description", "")
 		if err != nil {
 			return nil, err
 		}
+		in := manifest.KeyValueInput{Name: name, Input: manifest.Input{Description: optional(description)}}
 		for _, flag := range []struct {
 			question string
 			to       **bool
@@ -264,9 +265,4 @@ func (i *interview) settings(what string) ([]manifest.KeyValueInput, error) {
 		}
 		all = append(all, in)
 	}
-}
-
-func (i *interview) described() (*string, error) {
-	text, err := i.line("  What it is for", "")
-	return optional(text), err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
@@ -13,90 +14,74 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
-// question is the command line of resolve.
-type question struct {
+// resolveCall is a call of resolve with its flags.
+type resolveCall struct {
 	*call
-	pack, remote int
-	format       string
-	inputs       bool
-	reveal       bool
-	given        launch.Values // by -set
-	envFile      string
-	opts         launch.Options
-	doc          *manifest.Document
-	source       *source
+	pack, remote   int
+	format         *string
+	inputs, reveal bool
+	given          launch.Values // by -set
+	envFile        string
+	opts           launch.Options
 }
 
 func runResolve(ctx context.Context, c *call) error {
-	q := &question{call: c, given: launch.Values{}}
-	q.define()
+	q := &resolveCall{call: c, given: launch.Values{}}
+	f := c.flags
+	f.IntVar(&q.pack, "package", -1, "resolve package `N`, counted from 0 (default 0)")
+	f.IntVar(&q.remote, "remote", -1, "resolve remote `N`, counted from 0 (default 0 if there are no packages)")
+	f.Func("set", "set an input: `name=value`; a name alone takes the value of the environment variable; may be repeated", q.set)
+	f.StringVar(&q.envFile, "env-file", "", "read values from the lines NAME=value of `file`; names that are not inputs are ignored")
+	f.BoolVar(&q.inputs, "inputs", false, "list the inputs and resolve nothing")
+	f.BoolVar(&q.reveal, "reveal", false, "with -format json: write argv, env, url and headers with their secrets")
+	f.StringVar(&q.opts.Dir, "dir", "", "make relative paths absolute, from `directory`")
+	f.BoolVar(&q.opts.OmitUnfilled, "omit-unfilled", false, "omit optional arguments and variables that would contain a {token} without a value")
+	q.format = c.choice("format", "the output format; schema is for -inputs", "text", "json", "schema")
 	if err := c.parse(); err != nil {
 		return err
 	}
-	if err := q.check(); err != nil {
-		return err
+	switch {
+	case q.pack >= 0 && q.remote >= 0:
+		return cli.Usagef("-package and -remote exclude each other")
+	case q.reveal && (*q.format != "json" || q.inputs):
+		return cli.Usagef("-reveal needs -format json, because text would be pasted into a shell")
+	case *q.format == "schema" && !q.inputs:
+		return cli.Usagef("-format schema needs -inputs")
 	}
 	s, err := c.one(ctx)
 	if err != nil {
 		return err
 	}
-	q.source = s
-	server, err := q.server()
-	if err != nil || server == nil {
-		return errors.Join(err, errSilent)
+	doc, server, err := c.server(s)
+	if err != nil {
+		return err
 	}
-	return q.answer(server)
+	return q.resolve(s.name(), doc, server)
 }
 
-func (q *question) define() {
-	f := q.flags
-	f.IntVar(&q.pack, "package", -1, "resolve package `N`, counted from 0; by default the first")
-	f.IntVar(&q.remote, "remote", -1, "resolve remote `N`, counted from 0; the default where there are no packages")
-	f.Func("set", "give an input its `name=value`; a name alone takes the value of the environment variable; may be repeated, for an input that is repeated too", q.set)
-	f.StringVar(&q.envFile, "env-file", "", "take values from the lines NAME=value of `file`; names that are no inputs are passed over")
-	f.BoolVar(&q.inputs, "inputs", false, "list the inputs that can be given, and resolve nothing")
-	f.BoolVar(&q.reveal, "reveal", false, "with -format json: write argv, env, url and headers with their secrets")
-	f.StringVar(&q.opts.Dir, "dir", "", "make paths that are given absolute, from `directory`")
-	f.BoolVar(&q.opts.OmitUnfilled, "omit-unfilled", false, "leave out optional arguments and variables that would hold a {token} without a value")
-	q.choice(&q.format, "format", []string{"text", "json", "schema"}, "how the answer is written; schema is for -inputs")
-}
-
-func (q *question) set(text string) error {
+func (q *resolveCall) set(text string) error {
 	name, value, found := strings.Cut(text, "=")
 	if !found {
 		if value, found = q.Environ[name]; !found {
-			return fmt.Errorf("%q has no =value, and there is no such environment variable", name)
+			return fmt.Errorf("%q has no =value, and no environment variable has that name", name)
 		}
 	}
 	q.given[name] = append(q.given[name], value)
 	return nil
 }
 
-func (q *question) check() error {
-	switch {
-	case q.pack >= 0 && q.remote >= 0:
-		return cli.Usagef("-package and -remote exclude each other")
-	case q.reveal && (q.format != "json" || q.inputs):
-		return cli.Usagef("-reveal goes with -format json: a line of text would be pasted into a shell")
-	case q.format == "schema" && !q.inputs:
-		return cli.Usagef("-format schema goes with -inputs")
+// server returns a valid manifest as a struct. It reports the problems of others.
+func (c *call) server(s *source) (*manifest.Document, *manifest.Server, error) {
+	doc, _ := manifest.Parse(s.data, nil)
+	if report := doc.Validate(nil); !report.Valid() {
+		return nil, nil, errors.Join(writeText(c.Stderr, []checked{{*s, report}}, false), errReported)
 	}
-	return nil
+	server, err := doc.Server()
+	return doc, server, err
 }
 
-// server reads the manifest. It returns nil after telling that it is not valid.
-func (q *question) server() (*manifest.Server, error) {
-	doc, _ := manifest.Parse(q.source.data, nil)
-	report := doc.Validate(nil)
-	if !report.Valid() {
-		return nil, writeText(q.Stderr, []checked{{*q.source, report}}, false)
-	}
-	q.doc = doc
-	return doc.Server()
-}
-
-// answer resolves what was asked for: a package, else a remote.
-func (q *question) answer(s *manifest.Server) error {
+// resolve resolves a package, or else a remote.
+func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.Server) error {
 	if q.pack < 0 && q.remote < 0 {
 		if len(s.Packages) > 0 {
 			q.pack = 0
@@ -104,63 +89,53 @@ func (q *question) answer(s *manifest.Server) error {
 			q.remote = 0
 		}
 	}
-	list, what, n := len(s.Packages), "package", q.pack
+	count, what, n := len(s.Packages), "package", q.pack
 	if q.remote >= 0 {
-		list, what, n = len(s.Remotes), "remote", q.remote
+		count, what, n = len(s.Remotes), "remote", q.remote
 	}
-	if n >= list {
-		return cli.Usagef("there is no %s %d: %s has %s", what, n, q.source.name(), cli.Count(list, what))
+	if n >= count {
+		return cli.Usagef("no %s %d: %s has %s", what, n, name, cli.Count(count, what))
 	}
 	q.opts.Pointer = fmt.Sprintf("/%ss/%d", what, n)
+	var form *launch.Form
 	if what == "package" {
-		return q.answerPackage(&s.Packages[n])
+		form = launch.PackageForm(&s.Packages[n])
+	} else {
+		form = launch.RemoteForm(&s.Remotes[n])
 	}
-	return q.answerRemote(&s.Remotes[n])
-}
-
-func (q *question) answerPackage(p *manifest.Package) error {
-	form := launch.PackageForm(p)
 	if q.inputs {
 		return q.writeForm(form)
 	}
 	if err := q.readEnvFile(form); err != nil {
 		return err
 	}
-	plan, err := launch.ResolvePackage(p, q.given, &q.opts)
+	var result interface{ Consent() string }
+	var revealed object
+	var err error
+	if what == "package" {
+		var p *launch.Plan
+		if p, err = launch.ResolvePackage(&s.Packages[n], q.given, &q.opts); err == nil {
+			result, revealed = p, revealPlan(p)
+		}
+	} else {
+		var e *launch.Endpoint
+		if e, err = launch.ResolveRemote(&s.Remotes[n], q.given, &q.opts); err == nil {
+			result, revealed = e, object{"type": e.Type, "url": e.URL.Value.Reveal(), "headers": pairs(e.Headers)}
+		}
+	}
 	switch {
 	case err != nil:
-		return q.tell(err)
+		return q.reportFaults(name, doc, err)
 	case q.reveal:
-		return writeIndented(q.Stdout, revealPlan(plan))
-	case q.format == "json":
-		return writeIndented(q.Stdout, plan)
+		return writeIndented(q.Stdout, revealed)
+	case *q.format == "json":
+		return writeIndented(q.Stdout, result)
 	}
-	_, err = io.WriteString(q.Stdout, plan.Consent())
+	_, err = io.WriteString(q.Stdout, result.Consent())
 	return err
 }
 
-func (q *question) answerRemote(r *manifest.Remote) error {
-	form := launch.RemoteForm(r)
-	if q.inputs {
-		return q.writeForm(form)
-	}
-	if err := q.readEnvFile(form); err != nil {
-		return err
-	}
-	e, err := launch.ResolveRemote(r, q.given, &q.opts)
-	switch {
-	case err != nil:
-		return q.tell(err)
-	case q.reveal:
-		return writeIndented(q.Stdout, object{"type": e.Type, "url": e.URL.Value.Reveal(), "headers": pairs(e.Headers)})
-	case q.format == "json":
-		return writeIndented(q.Stdout, e)
-	}
-	_, err = io.WriteString(q.Stdout, e.Consent())
-	return err
-}
-
-// revealPlan is what a script needs to start a plan.
+// revealPlan returns what a script needs to start a plan.
 func revealPlan(p *launch.Plan) object {
 	o := object{"argv": p.Argv(), "env": p.Env(), "transport": p.Transport}
 	if len(p.Setup) > 0 {
@@ -187,44 +162,40 @@ func pairs(list []launch.Setting) [][2]string {
 	return out
 }
 
-// tell says what keeps the manifest from being resolved, and where in it.
-func (q *question) tell(err error) error {
+// reportFaults writes what prevents the manifest from being resolved, with positions.
+func (q *resolveCall) reportFaults(name string, doc *manifest.Document, err error) error {
 	var faults launch.Faults
 	if !errors.As(err, &faults) {
 		return err
 	}
-	if q.format == "json" {
-		return errors.Join(writeIndented(q.Stdout, object{"faults": faults, "missing": faults.Missing()}), errSilent)
+	if *q.format == "json" {
+		return errors.Join(writeIndented(q.Stdout, object{"faults": faults, "missing": faults.Missing()}), errReported)
 	}
 	var b bytes.Buffer
 	for i := range faults {
 		f := &faults[i]
-		place := q.source.name()
-		if n := q.doc.Lookup(f.Pointer); n != nil && f.Pointer != "" {
-			line, column := q.doc.Position(n.Start)
-			place = fmt.Sprintf("%s:%d:%d", place, line, column)
+		position := name
+		if n := doc.Lookup(f.Pointer); n != nil && f.Pointer != "" {
+			line, column := doc.Position(n.Start)
+			position = fmt.Sprintf("%s:%d:%d", name, line, column)
 		}
-		fmt.Fprintf(&b, "%s: %s\n", place, cli.Printable(f.Message))
+		fmt.Fprintf(&b, "%s: %s\n", position, cli.Printable(f.Message))
 		if f.Suggestion != "" {
 			fmt.Fprintf(&b, "      = %s\n", cli.Printable(f.Suggestion))
 		}
 	}
 	for _, key := range faults.Missing() {
-		if plainKey(key) {
-			fmt.Fprintf(&b, "give it with: -set '%s=...'\n", key)
+		// The line may be pasted into a shell.
+		if strings.Trim(strings.ToLower(key), "abcdefghijklmnopqrstuvwxyz0123456789-_./") == "" {
+			fmt.Fprintf(&b, "set it with: -set '%s=...'\n", key)
 		}
 	}
 	_, werr := q.Stderr.Write(b.Bytes())
-	return errors.Join(werr, errSilent)
+	return errors.Join(werr, errReported)
 }
 
-// plainKey says that a key is nothing but a name in a shell, where it may be pasted.
-func plainKey(key string) bool {
-	return strings.Trim(strings.ToLower(key), "abcdefghijklmnopqrstuvwxyz0123456789-_./") == ""
-}
-
-func (q *question) writeForm(f *launch.Form) error {
-	switch q.format {
+func (q *resolveCall) writeForm(f *launch.Form) error {
+	switch *q.format {
 	case "json":
 		return writeIndented(q.Stdout, f)
 	case "schema":
@@ -234,27 +205,27 @@ func (q *question) writeForm(f *launch.Form) error {
 	var b bytes.Buffer
 	for i := range f.Prompts {
 		p := &f.Prompts[i]
-		fmt.Fprintf(&b, "%s (%s)\n", cli.Printable(p.Key), traits(p))
+		fmt.Fprintf(&b, "%s (%s)\n", cli.Printable(p.Key), describe(p))
 		if p.Description != "" {
 			fmt.Fprintf(&b, "      %s\n", cli.Printable(p.Description))
 		}
 	}
 	if len(f.Prompts) == 0 {
-		b.WriteString("there is nothing to give\n")
+		b.WriteString("there are no inputs\n")
 	}
 	_, err := q.Stdout.Write(b.Bytes())
 	return err
 }
 
-// traits is what can be given for an input.
-func traits(p *launch.Prompt) string {
+// describe lists the properties of an input.
+func describe(p *launch.Prompt) string {
 	words := []string{p.Format}
-	for _, t := range []struct {
-		so   bool
+	for _, property := range []struct {
+		set  bool
 		word string
 	}{{p.Required, "required"}, {p.Secret, "secret"}, {p.Repeated, "repeated"}} {
-		if t.so {
-			words = append(words, t.word)
+		if property.set {
+			words = append(words, property.word)
 		}
 	}
 	if len(p.Choices) > 0 {
@@ -264,4 +235,58 @@ func traits(p *launch.Prompt) string {
 		words = append(words, "default "+cli.Printable(p.Default.String()))
 	}
 	return strings.Join(words, ", ")
+}
+
+// readEnvFile reads the file of -env-file. Values of -set take precedence, and names that
+// are not inputs are ignored.
+func (q *resolveCall) readEnvFile(form *launch.Form) error {
+	if q.envFile == "" {
+		return nil
+	}
+	data, err := os.ReadFile(q.envFile)
+	if err != nil {
+		return unreadable(err)
+	}
+	values, err := parseEnv(string(data))
+	if err != nil {
+		return cli.Usagef("%s: %w", q.envFile, err)
+	}
+	for i := range form.Prompts {
+		key := form.Prompts[i].Key
+		value, found := values[key]
+		if _, set := q.given[key]; found && !set {
+			q.given[key] = []string{value}
+		}
+	}
+	return nil
+}
+
+// parseEnv reads lines NAME=value. A value may be in single quotes, which keep it unchanged,
+// or in double quotes with the escapes \n, \" and \\. Lines that begin with # are comments.
+// Errors do not show the line, which may have a secret.
+func parseEnv(text string) (map[string]string, error) {
+	values := make(map[string]string)
+	for i, line := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !found || name == "" {
+			return nil, fmt.Errorf("line %d is not NAME=value", i+1)
+		}
+		if value != "" && (value[0] == '"' || value[0] == '\'') {
+			quote := value[0]
+			if len(value) < 2 || value[len(value)-1] != quote {
+				return nil, fmt.Errorf("line %d has an unclosed quote", i+1)
+			}
+			value = value[1 : len(value)-1]
+			if quote == '"' {
+				value = strings.NewReplacer(`\n`, "\n", `\"`, `"`, `\\`, `\`).Replace(value)
+			}
+		}
+		values[name] = value
+	}
+	return values, nil
 }

@@ -6,10 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/manifest"
 )
 
 // command is one of the program's commands.
@@ -18,34 +20,34 @@ type command struct {
 	run                      func(ctx context.Context, c *call) error
 }
 
-// commands in the order in which help lists them.
+// commands returns the commands in the order of the help.
 func commands() []command {
 	return []command{
-		{"validate", "FILE|DIR|GLOB|-...", "say everything that is wrong with manifests", runValidate},
+		{"validate", "FILE|DIR|GLOB|-...", "report all problems of manifests", runValidate},
 		{"resolve", "FILE|-", "show what a manifest would run or connect to, with your values", runResolve},
 		{"fmt", "FILE|-...", "indent manifests, keeping keys and their order", runFormat},
 		{"fix", "FILE|-...", "apply the suggestions that are edits, and show a diff", runFix},
-		{"migrate", "FILE|-...", "bring manifests of an older public schema to the current one", runMigrate},
+		{"migrate", "FILE|-...", "update manifests of an older public schema to the current one", runMigrate},
 		{"init", "", "ask a few questions and write a valid manifest", runInit},
-		{"fetch", "FILE|URL", "download a bundle file and check its SHA-256", runFetch},
+		{"fetch", "FILE|URL", "download a bundle file and verify its SHA-256", runFetch},
 		{"schema", "", "print the JSON Schema of manifests", runSchema},
 		{"completion", "", "print completions for bash", runCompletion},
 	}
 }
 
-// call is a command with its flags.
+// call is a call of a command.
 type call struct {
 	cli.Env
 	flags *flag.FlagSet
-	files []string // arguments that are no flags
+	files []string // arguments that are not flags
 }
 
-// errSilent is a failure of which all has been said.
-var errSilent = errors.New("")
+// errReported is a failure that has been reported completely.
+var errReported = errors.New("")
 
 func run(ctx context.Context, env cli.Env) error {
 	if len(env.Args) == 0 {
-		return cli.Usagef("a command is missing\n%s", overview())
+		return cli.Usagef("missing command\n%s", overview())
 	}
 	name, rest := env.Args[0], env.Args[1:]
 	switch name {
@@ -58,13 +60,18 @@ func run(ctx context.Context, env cli.Env) error {
 	}
 	at := slices.IndexFunc(commands(), func(c command) bool { return c.name == name })
 	if at < 0 {
-		return cli.Usagef("there is no command %q\n%s", name, overview())
+		return cli.Usagef("unknown command %q\n%s", name, overview())
 	}
 	c := commands()[at]
 	env.Args = rest
-	err := c.run(ctx, newCall(env, c))
+	f := flag.NewFlagSet("manifest "+c.name, flag.ContinueOnError)
+	f.Usage = func() {
+		fmt.Fprintf(f.Output(), "Usage: manifest %s [flags] %s\n%s.\n", c.name, c.arguments, strings.ToUpper(c.summary[:1])+c.summary[1:])
+		f.PrintDefaults()
+	}
+	err := c.run(ctx, &call{Env: env, flags: f})
 	if errors.Is(err, context.Canceled) {
-		// Half a check is none, nor is half a file: a script must not go on.
+		// An incomplete validation or file is not a success.
 		return fmt.Errorf("%s was interrupted: %v", name, err)
 	}
 	return err
@@ -76,17 +83,8 @@ func overview() string {
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-11s %s\n", c.name, c.summary)
 	}
-	b.WriteString("\n\"manifest help COMMAND\" tells more. The exit code is 0 if all is well, 1 if not,\nand 2 for wrong flags and files that can't be read.\n")
+	b.WriteString("\n\"manifest help COMMAND\" describes a command. The exit code is 0 for success, 1 for failure,\nand 2 for wrong flags and files that cannot be read.\n")
 	return b.String()
-}
-
-func newCall(env cli.Env, c command) *call {
-	f := flag.NewFlagSet("manifest "+c.name, flag.ContinueOnError)
-	f.Usage = func() {
-		fmt.Fprintf(f.Output(), "Usage: manifest %s [flags] %s\n%s.\n", c.name, c.arguments, strings.ToUpper(c.summary[:1])+c.summary[1:])
-		f.PrintDefaults()
-	}
-	return &call{Env: env, flags: f}
 }
 
 // parse reads flags and arguments, which may be mixed. After "--" all are arguments.
@@ -106,17 +104,66 @@ func (c *call) parse() error {
 	}
 }
 
-// choice is a flag with a few values.
-func (c *call) choice(to *string, name string, values []string, usage string) {
-	*to = values[0]
+// choice defines a flag with a few values. The first one is the default.
+func (c *call) choice(name, usage string, values ...string) *string {
+	chosen := values[0]
 	c.flags.Func(name, fmt.Sprintf("%s: `%s`", usage, strings.Join(values, "|")), func(s string) error {
 		if !slices.Contains(values, s) {
 			return fmt.Errorf("use %s", strings.Join(values, ", "))
 		}
-		*to = s
+		chosen = s
 		return nil
 	})
+	return &chosen
 }
 
-// unreadable is a failure to read or write: not the fault of a manifest.
+// profile defines the flag -profile.
+func (c *call) profile() *manifest.Profile {
+	chosen := manifest.Neutral
+	c.flags.Func("profile", "the rules: `neutral|2025-09-29|2025-10-17|2025-12-11|registry`; neutral is the specification, registry adds what a public registry requires", func(s string) (err error) {
+		chosen, err = manifest.ParseProfile(s)
+		return err
+	})
+	return &chosen
+}
+
+// unreadable marks an error of reading or writing files, which has the exit code 2.
 func unreadable(err error) error { return &cli.UsageError{Err: err} }
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func runSchema(_ context.Context, c *call) error {
+	if err := c.parse(); err != nil {
+		return err
+	}
+	_, err := c.Stdout.Write(manifest.Schema())
+	return err
+}
+
+// runCompletion prints a completion for bash: commands first, then files.
+func runCompletion(_ context.Context, c *call) error {
+	if err := c.parse(); err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	_, err := fmt.Fprintf(c.Stdout, `# To use it: source <(manifest completion)
+_manifest() {
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		COMPREPLY=($(compgen -W "%s help" -- "${COMP_WORDS[1]}"))
+	fi
+}
+complete -o default -F _manifest manifest
+`, strings.Join(names, " "))
+	return err
+}

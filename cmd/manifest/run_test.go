@@ -136,27 +136,27 @@ func TestUsage(t *testing.T) {
 		why, says string
 		args      []string
 	}{
-		{"no command", "a command is missing", nil},
-		{"an unknown command", `there is no command "lint"`, []string{"lint"}},
-		{"an unknown topic", `there is no command "lint"`, []string{"help", "lint"}},
+		{"no command", "missing command", nil},
+		{"an unknown command", `unknown command "lint"`, []string{"lint"}},
+		{"an unknown topic", `unknown command "lint"`, []string{"help", "lint"}},
 		{"no file", "name a file, a directory", []string{"validate"}},
 		{"a missing file", "nowhere.json", []string{"validate", "nowhere.json"}},
 		{"a pattern without a match", `no file matches "*.xml"`, []string{"validate", "*.xml"}},
-		{"a directory without manifests", "there is no server.json in golden", []string{"validate", "golden"}},
+		{"a directory without manifests", "no server.json in golden", []string{"validate", "golden"}},
 		{"an unknown profile", "use neutral, 2025-09-29", []string{"validate", "-profile", "x", "local.json"}},
 		{"an unknown format", "use text, json, sarif, github", []string{"validate", "-format", "x", "local.json"}},
 		{"an unknown flag", "not defined: -x", []string{"fmt", "-x", "local.json"}},
 		{"two files", "name one file", []string{"resolve", "local.json", "remote.json"}},
 		{"both kinds", "exclude each other", []string{"resolve", "-package", "0", "-remote", "0", "local.json"}},
-		{"no such package", "there is no package 7: local.json has 2 packages", []string{"resolve", "-package", "7", "local.json"}},
-		{"no remote", "there is no remote 0", []string{"resolve", "-remote", "0", "local.json"}},
-		{"secrets in text", "-reveal goes with -format json", []string{"resolve", "-reveal", "local.json"}},
-		{"a schema of a plan", "-format schema goes with -inputs", []string{"resolve", "-format=schema", "local.json"}},
+		{"no such package", "no package 7: local.json has 2 packages", []string{"resolve", "-package", "7", "local.json"}},
+		{"no remote", "no remote 0", []string{"resolve", "-remote", "0", "local.json"}},
+		{"secrets in text", "-reveal needs -format json", []string{"resolve", "-reveal", "local.json"}},
+		{"a schema of a plan", "-format schema needs -inputs", []string{"resolve", "-format=schema", "local.json"}},
 		{"no value", `"NOPE" has no =value`, []string{"resolve", "-set", "NOPE", "local.json"}},
 		{"no env file", "no.env", []string{"resolve", "-env-file", "no.env", "local.json"}},
 		{"a bad env file", "local.json: line 1 is not NAME=value", []string{"resolve", "-env-file", "local.json", "local.json"}},
 		{"a file for init", "init takes no arguments", []string{"init", "x"}},
-		{"a file that is there", "local.json is there already", []string{"init", "-o", "local.json"}},
+		{"a file that is there", "local.json already exists", []string{"init", "-o", "local.json"}},
 	} {
 		code, out, errs := execute(t, "", c.args...)
 		assert.Equal(t, cli.ExitUsage, code, c.why)
@@ -290,7 +290,7 @@ func TestInit(t *testing.T) {
 	require.NoError(t, manifest.Validate([]byte(out), nil).Err())
 	code, _, errs = execute(t, "com.example/w\n", "init", "-o", "-")
 	require.Equal(t, 1, code)
-	require.Contains(t, errs, "the input ended before all was answered")
+	require.Contains(t, errs, "the input ended before the last answer")
 }
 
 // TestFetch: a file of a manifest, and one by its URL.
@@ -306,14 +306,14 @@ func TestFetch(t *testing.T) {
 	}
 	code, out, errs := execute(t, text(pack), "fetch", "-allow-http", "-allow-private", "-")
 	require.Zero(t, code, errs)
-	require.Equal(t, "w.mcpb is there and has the SHA-256 "+want+"\n", out)
+	require.Equal(t, "w.mcpb is complete and has the SHA-256 "+want+"\n", out)
 	data, err := os.ReadFile("w.mcpb")
 	require.NoError(t, err)
 	require.Equal(t, "a bundle", string(data))
 
 	code, _, errs = execute(t, text(pack), "fetch", "-allow-http", "-allow-private", "-")
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "w.mcpb is there already", "a stranger's URL does not name a file of mine")
+	require.Contains(t, errs, "w.mcpb already exists", "a stranger's URL does not name a file of mine")
 
 	code, _, errs = execute(t, "", "fetch", "-allow-http", "-allow-private", "-sha256", strings.ToUpper(want), "-o", "x", server.URL)
 	require.Zero(t, code, errs)
@@ -332,9 +332,9 @@ func TestFetch(t *testing.T) {
 		{1, text(pack), "an address of this machine", []string{"-", "-allow-http"}},
 		{1, "{}", "missing required key", []string{"-"}},
 		{2, text(pack + "," + pack), "2 packages are files: choose one", []string{"-"}},
-		{2, text(pack), "there is no package 3 that is a file", []string{"-", "-package=3"}},
+		{2, text(pack), "no package 3 that is a file", []string{"-", "-package=3"}},
 		{2, text(""), "no package of the manifest is a file", []string{"-"}},
-		{2, text(pack), "-sha256 goes with a URL", []string{"-", "-sha256", want}},
+		{2, text(pack), "-sha256 needs a URL", []string{"-", "-sha256", want}},
 		{2, "", "-sha256 is missing", []string{"https://e.com/f"}},
 		{2, "", "does not end in the name of a file", []string{"https://e.com/", "-sha256", want}},
 		{2, "", "name one file", nil},

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"io"
-	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
@@ -15,12 +20,11 @@ type checked struct {
 }
 
 func runValidate(ctx context.Context, c *call) error {
-	var profile, format, color string
-	c.choice(&profile, "profile", []string{"neutral", "2025-09-29", "2025-10-17", "2025-12-11", "registry"}, "the rules; neutral is the specification, registry what a public registry adds")
-	c.choice(&format, "format", []string{"text", "json", "sarif", "github"}, "how problems are written")
-	c.choice(&color, "color", []string{"auto", "always", "never"}, "colours in text; auto is on a terminal, unless NO_COLOR is set")
-	strict := c.flags.Bool("strict", false, "let warnings fail the check")
-	most := c.flags.Int("max-problems", 0, "list no more than `n` problems of a file; by default 100")
+	profile := c.profile()
+	format := c.choice("format", "the output format", "text", "json", "sarif", "github")
+	color := c.choice("color", "colors in text; auto uses them on a terminal, unless NO_COLOR is set", "auto", "always", "never")
+	strict := c.flags.Bool("strict", false, "treat warnings as errors")
+	most := c.flags.Int("max-problems", 0, "list at most `n` problems of a file (default 100)")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -28,67 +32,153 @@ func runValidate(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	p, err := manifest.ParseProfile(profile)
-	if err != nil {
-		return err
-	}
-	bad := false
+	failed := false
 	results := make([]checked, len(all))
 	for i, s := range all {
-		results[i] = checked{s, manifest.Validate(s.data, &manifest.Options{Profile: p, MaxProblems: *most})}
-		bad = bad || !results[i].report.Valid() || *strict && results[i].report.Warnings > 0
+		results[i] = checked{s, manifest.Validate(s.data, &manifest.Options{Profile: *profile, MaxProblems: *most})}
+		failed = failed || !results[i].report.Valid() || *strict && results[i].report.Warnings > 0
 	}
-	if err := write(c.Stdout, results, format, c.paint(color)); err != nil {
-		return err
-	}
-	if bad {
-		return errSilent
-	}
-	return nil
-}
-
-func write(w io.Writer, results []checked, format string, p paint) error {
-	switch format {
+	switch *format {
 	case "json":
-		return writeJSON(w, results)
+		err = writeJSON(c.Stdout, results)
 	case "sarif":
-		return writeSARIF(w, results)
+		err = writeSARIF(c.Stdout, results)
 	case "github":
-		return writeGitHub(w, results)
+		err = writeGitHub(c.Stdout, results)
+	default:
+		plain := c.Environ["NO_COLOR"] != "" || c.Environ["TERM"] == "dumb"
+		err = writeText(c.Stdout, results, colors(*color == "always" || *color == "auto" && !plain && isTerminal(c.Stdout)))
 	}
-	return writeText(w, results, p)
+	if err == nil && failed {
+		return errReported
+	}
+	return err
 }
 
-// paint says whether text is coloured.
-type paint bool
+// colors says whether text has colors.
+type colors bool
 
-func (c *call) paint(when string) paint {
-	switch when {
-	case "always":
-		return true
-	case "never":
-		return false
-	}
-	f, ok := c.Stdout.(*os.File)
-	if !ok || c.Environ["NO_COLOR"] != "" || c.Environ["TERM"] == "dumb" {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-// in colours a text: 31 is red, 33 yellow, 36 cyan, 1 bold.
-func (p paint) in(color, text string) string {
-	if !p {
+// in returns text in a color: 31 is red, 33 yellow, 36 cyan, 1 bold.
+func (on colors) in(color, text string) string {
+	if !on {
 		return text
 	}
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-func runSchema(_ context.Context, c *call) error {
-	if err := c.parse(); err != nil {
-		return err
+// writeText writes problems for people: file:line:column, the line, and a mark below it.
+func writeText(w io.Writer, results []checked, color colors) error {
+	var b bytes.Buffer
+	nErrors, nWarnings := 0, 0
+	for i := range results {
+		r := &results[i]
+		nErrors, nWarnings = nErrors+r.report.Errors, nWarnings+r.report.Warnings
+		shown := masked(r.data)
+		for j := range r.report.Problems {
+			writeProblem(&b, r.name(), shown, &r.report.Problems[j], color)
+		}
+		if n := r.report.Omitted(); n > 0 {
+			fmt.Fprintf(&b, "%s: %s not listed; -max-problems lists more\n", r.name(), cli.Count(n, "more problem"))
+		}
 	}
-	_, err := c.Stdout.Write(manifest.Schema())
+	fmt.Fprintf(&b, "%s: %s, %s\n", cli.Count(len(results), "manifest"), cli.Count(nErrors, "error"), cli.Count(nWarnings, "warning"))
+	_, err := w.Write(b.Bytes())
 	return err
+}
+
+func writeProblem(b *bytes.Buffer, name string, data []byte, p *manifest.Problem, color colors) {
+	shade := "31"
+	if p.Severity != manifest.Error {
+		shade = "33"
+	}
+	position := fmt.Sprintf("%s:%d:%d:", name, p.Line, p.Column)
+	fmt.Fprintf(b, "%s %s: %s [%s]\n", color.in("1", position), color.in(shade, string(p.Severity)), cli.Printable(p.Message), p.Rule)
+	if line, mark := excerpt(data, p.Line, p.Offset, p.End); line != "" {
+		fmt.Fprintf(b, "%s%s\n", line, color.in(shade, mark))
+	}
+	if p.Suggestion != "" {
+		fmt.Fprintf(b, "      %s %s\n", color.in("36", "="), cli.Printable(p.Suggestion))
+	}
+}
+
+// maxLine is how many bytes of a line are read on either side of a position: more than are
+// shown, because a manifest may be a single line.
+const maxLine = 1 << 10
+
+// excerpt returns a line with its number and, for the line below, the mark under the value
+// at fault. Both are empty if the text must not be shown.
+func excerpt(data []byte, line, offset, end int) (shown, mark string) {
+	if offset > len(data) || len(data) == 0 {
+		return "", ""
+	}
+	start, stop := max(0, offset-maxLine), min(len(data), offset+maxLine)
+	for start < offset && !utf8.RuneStart(data[start]) {
+		start++
+	}
+	for stop > offset && stop < len(data) && !utf8.RuneStart(data[stop]) {
+		stop--
+	}
+	before, after := data[start:offset], data[offset:stop]
+	before = before[bytes.LastIndexAny(before, "\r\n")+1:]
+	if i := bytes.IndexAny(after, "\r\n"); i >= 0 {
+		after = after[:i]
+	}
+	width := utf8.RuneCount(data[offset:min(max(end, offset+1), len(data))])
+	return cli.Excerpt(line, string(before), string(after), width)
+}
+
+// masked returns a manifest for display: every byte of the values of a secret input is an
+// asterisk, so that offsets stay right. It returns nil for text that is not JSON and may
+// have secrets.
+func masked(data []byte) []byte {
+	doc, _ := manifest.Parse(data, nil)
+	if doc.Root() == nil {
+		if bytes.Contains(bytes.ToLower(data), []byte("secret")) {
+			return nil
+		}
+		return data
+	}
+	data = bytes.Clone(data)
+	maskSecrets(data, doc.Root())
+	return data
+}
+
+// maskSecrets masks the objects that have a secret mark, wherever they are.
+func maskSecrets(data []byte, n *manifest.Node) {
+	secret := slices.ContainsFunc(n.Members, marksSecret)
+	for i := range n.Members {
+		m := &n.Members[i]
+		if secret && slices.Contains([]string{"value", "default", "choices", "placeholder"}, strings.ToLower(m.Key)) {
+			mask(data, &m.Value)
+		}
+		maskSecrets(data, &m.Value)
+	}
+	for i := range n.Elements {
+		maskSecrets(data, &n.Elements[i])
+	}
+}
+
+// marksSecret also accepts wrong marks, because the mark itself may be the fault:
+// "IsSecret": true, "isSecret": "true" or a duplicate.
+func marksSecret(m manifest.Member) bool {
+	return strings.EqualFold(strings.ReplaceAll(m.Key, "_", ""), "isSecret") && m.Value.Text != "false"
+}
+
+// mask masks strings and numbers, without quotes and brackets.
+func mask(data []byte, n *manifest.Node) {
+	for i := range n.Elements {
+		mask(data, &n.Elements[i])
+	}
+	for i := range n.Members {
+		mask(data, &n.Members[i].Value)
+	}
+	start, end := n.Start, n.End
+	switch n.Kind {
+	case manifest.KindString:
+		start, end = start+1, end-1
+	case manifest.KindNumber:
+	default:
+		return
+	}
+	copy(data[start:end], bytes.Repeat([]byte{'*'}, end-start))
 }

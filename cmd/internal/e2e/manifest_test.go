@@ -258,7 +258,7 @@ func TestManifestInit(t *testing.T) {
 	tell(t, 0, "", "manifest", "fmt", "-check", path)
 
 	before := content(t, path)
-	require.Contains(t, tell(t, 2, answers, "manifest", "init", "-o", path).errs, "is there already")
+	require.Contains(t, tell(t, 2, answers, "manifest", "init", "-o", path).errs, "already exists")
 	require.Equal(t, before, content(t, path))
 	path += ".new"
 	tell(t, 1, "com.example/weather\n", "manifest", "init", "-o", path)

@@ -12,17 +12,12 @@ import (
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
-// writeIndented writes JSON for machines that people read too.
+// writeIndented writes indented JSON.
 func writeIndented(w io.Writer, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return e.Encode(v)
 }
 
 type object = map[string]any
@@ -50,7 +45,7 @@ func writeSARIF(w io.Writer, results []checked) error {
 	found := []any{}
 	for i := range results {
 		for j := range results[i].report.Problems {
-			found = append(found, sarifResult(&results[i].source, &results[i].report.Problems[j]))
+			found = append(found, sarifResult(results[i].path, &results[i].report.Problems[j]))
 		}
 	}
 	return writeIndented(w, object{
@@ -64,17 +59,21 @@ func writeSARIF(w io.Writer, results []checked) error {
 	})
 }
 
-func sarifResult(s *source, p *manifest.Problem) object {
-	text := p.Message
-	if p.Suggestion != "" {
-		text += " (" + p.Suggestion + ")"
+// fullMessage returns the message with the suggestion.
+func fullMessage(p *manifest.Problem) string {
+	if p.Suggestion == "" {
+		return p.Message
 	}
-	file := object{"uri": (&url.URL{Path: filepath.ToSlash(s.path)}).String()}
+	return p.Message + " (" + p.Suggestion + ")"
+}
+
+func sarifResult(path string, p *manifest.Problem) object {
+	file := object{"uri": (&url.URL{Path: filepath.ToSlash(path)}).String()}
 	region := func(start, end int) object { return object{"byteOffset": start, "byteLength": end - start} }
 	at := region(p.Offset, p.End)
 	at["startLine"], at["startColumn"] = p.Line, p.Column
 	result := object{
-		"ruleId": p.Rule, "level": p.Severity, "message": object{"text": text},
+		"ruleId": p.Rule, "level": p.Severity, "message": object{"text": fullMessage(p)},
 		"locations": []any{object{
 			"physicalLocation": object{"artifactLocation": file, "region": at},
 			"logicalLocations": []any{object{"fullyQualifiedName": p.Pointer, "kind": "value"}},
@@ -98,12 +97,8 @@ func writeGitHub(w io.Writer, results []checked) error {
 	for i := range results {
 		for j := range results[i].report.Problems {
 			p := &results[i].report.Problems[j]
-			text := p.Message
-			if p.Suggestion != "" {
-				text += " (" + p.Suggestion + ")"
-			}
 			fmt.Fprintf(&b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n",
-				p.Severity, property.Replace(results[i].path), p.Line, p.Column, property.Replace(string(p.Rule)), data.Replace(text))
+				p.Severity, property.Replace(results[i].path), p.Line, p.Column, property.Replace(string(p.Rule)), data.Replace(fullMessage(p)))
 		}
 	}
 	_, err := w.Write(b.Bytes())
