@@ -17,7 +17,7 @@ func runFetch(ctx context.Context, c *call) error {
 	var opts fetch.Options
 	out := c.flags.String("o", "", "write to `file` (default: the last segment of the URL, in this directory)")
 	sum := c.flags.String("sha256", "", "the `hash` that the file at URL must have: 64 hexadecimal digits")
-	pack := c.flags.Int("package", -1, "download the file of package `N` of a manifest, counted from 0 (default: the only one that is a file)")
+	pack := c.flags.Int("package", -1, "download the file of package `N` of a manifest, counted from 0, instead of the only one that is a file")
 	c.flags.Int64Var(&opts.MaxBytes, "max-bytes", 0, "refuse files of more than `n` bytes (default 512 MiB)")
 	c.flags.BoolVar(&opts.AllowHTTP, "allow-http", false, "permit http")
 	c.flags.BoolVar(&opts.AllowPrivate, "allow-private", false, "permit addresses of this machine and of private networks")

@@ -28,8 +28,8 @@ type resolveCall struct {
 func runResolve(ctx context.Context, c *call) error {
 	q := &resolveCall{call: c, given: launch.Values{}}
 	f := c.flags
-	f.IntVar(&q.pack, "package", -1, "resolve package `N`, counted from 0 (default 0)")
-	f.IntVar(&q.remote, "remote", -1, "resolve remote `N`, counted from 0 (default 0 if there are no packages)")
+	f.IntVar(&q.pack, "package", -1, "resolve package `N`, counted from 0, instead of the first one")
+	f.IntVar(&q.remote, "remote", -1, "resolve remote `N`, counted from 0, instead of a package")
 	f.Func("set", "set an input: `name=value`; a name alone takes the value of the environment variable; may be repeated", q.set)
 	f.StringVar(&q.envFile, "env-file", "", "read values from the lines NAME=value of `file`; names that are not inputs are ignored")
 	f.BoolVar(&q.inputs, "inputs", false, "list the inputs and resolve nothing")

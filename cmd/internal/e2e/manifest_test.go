@@ -319,7 +319,7 @@ func TestManifestFetchInterrupted(t *testing.T) {
 	require.Len(t, listed(t, dir), 1)
 	require.Equal(t, byte('.'), listed(t, dir)[0][0], "what is not complete is hidden")
 
-	require.Contains(t, tell(t, 0, "", "manifest", fetch("/half")...).out, "is there and has the SHA-256")
+	require.Contains(t, tell(t, 0, "", "manifest", fetch("/half")...).out, "is complete and has the SHA-256")
 	require.Equal(t, string(bundle), content(t, path), "it takes up where it was interrupted")
 	require.Equal(t, []string{"weather.mcpb"}, listed(t, dir))
 }
