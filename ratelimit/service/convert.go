@@ -3,20 +3,23 @@ package service
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// convert fills the call's request from the generated type. Elements that are
-// missing, which JSON can produce, count as empty.
+// convert fills the call's request from the generated type. Missing elements, which are
+// possible in JSON, count as empty.
 func (c *call) convert(in *ratelimitv3.RateLimitRequest) error {
-	if len(in.GetDescriptors()) > c.most {
-		return tooManyDescriptors(c.most)
+	if len(in.GetDescriptors()) > c.maxDescriptors {
+		return tooManyDescriptors(c.maxDescriptors)
 	}
 	c.request.Domain = in.GetDomain()
 	c.request.HitsAddend = in.GetHitsAddend()
@@ -64,16 +67,16 @@ func invalid(format string, args ...any) error {
 	return &ratelimit.Error{Kind: ratelimit.Invalid, Message: fmt.Sprintf(format, args...)}
 }
 
-func tooManyDescriptors(most int) error {
-	return invalid("descriptors: more than %d are refused", most)
+func tooManyDescriptors(limit int) error {
+	return invalid("descriptors: too many: use at most %d", limit)
 }
 
 func tooManyEntries(i int) error {
-	return invalid("descriptors[%d].entries: more than %d are refused: rules are never that deep", i, ratelimit.MaxDepth)
+	return invalid("descriptors[%d].entries: too many: use at most %d, no rule is deeper", i, ratelimit.MaxDepth)
 }
 
-// Pointers into slices stay good when append moves the slice: they keep the old
-// memory, and nobody writes to it.
+// Pointers into these slices stay valid when append moves the slice: they refer to the old
+// array, which is not written to again.
 
 func (c *call) addHits(n uint64) *uint64 {
 	c.hits = append(c.hits, n)
@@ -85,7 +88,7 @@ func (c *call) addOverride(o ratelimit.Override) *ratelimit.Override {
 	return &c.overrides[len(c.overrides)-1]
 }
 
-// response makes the answer in the generated type.
+// response returns the response as the generated type.
 func (s *Service) response(c *call) *ratelimitv3.RateLimitResponse {
 	d := &c.decision
 	out := &ratelimitv3.RateLimitResponse{
@@ -107,7 +110,7 @@ func (s *Service) response(c *call) *ratelimitv3.RateLimitResponse {
 	return out
 }
 
-// headerStatus is the status that the response headers speak of, nil for none.
+// headerStatus returns the status for the response headers, or nil for none.
 func (s *Service) headerStatus(d *ratelimit.Decision) *ratelimit.Status {
 	if s.headers == nil {
 		return nil
@@ -129,4 +132,63 @@ func descriptorStatus(in *ratelimit.Status) *ratelimitv3.RateLimitResponse_Descr
 		out.DurationUntilReset = durationpb.New(in.Reset())
 	}
 	return out
+}
+
+// dynamicMetadata returns the request and the metadata of the rules that it matched, for a
+// proxy (REFERENCE.md, 4.6). It copies strings: those of the request may refer to a buffer
+// that is reused.
+func dynamicMetadata(r *ratelimit.Request, d *ratelimit.Decision) *structpb.Struct {
+	descriptors := make([]any, len(r.Descriptors))
+	for i := range r.Descriptors {
+		descriptors[i] = descriptorMetadata(&r.Descriptors[i])
+	}
+	out := map[string]any{"domain": strings.Clone(r.Domain), "descriptors": descriptors}
+	if r.HitsAddend != 0 {
+		out["hitsAddend"] = float64(r.HitsAddend)
+	}
+	if len(d.Metadata) > 0 {
+		out["metadata"] = d.Metadata
+	}
+	return jsonValue(out).GetStructValue()
+}
+
+func descriptorMetadata(d *ratelimit.Descriptor) map[string]any {
+	entries := make([]any, len(d.Entries))
+	for i, e := range d.Entries {
+		entries[i] = e.Key + "=" + e.Value
+	}
+	out := map[string]any{"entries": entries}
+	if d.Limit != nil {
+		out["limit"] = (&commonv3.RateLimitDescriptor_RateLimitOverride{
+			RequestsPerUnit: d.Limit.RequestsPerUnit,
+			Unit:            typev3.RateLimitUnit(d.Limit.Unit),
+		}).String()
+	}
+	if d.HitsAddend != nil {
+		out["hitsAddend"] = float64(*d.HitsAddend)
+	}
+	return out
+}
+
+// jsonValue never fails: values in a rule's metadata that JSON does not support become
+// strings.
+func jsonValue(v any) *structpb.Value {
+	switch v := v.(type) {
+	case map[string]any:
+		fields := make(map[string]*structpb.Value, len(v))
+		for k, e := range v {
+			fields[k] = jsonValue(e)
+		}
+		return structpb.NewStructValue(&structpb.Struct{Fields: fields})
+	case []any:
+		values := make([]*structpb.Value, len(v))
+		for i, e := range v {
+			values[i] = jsonValue(e)
+		}
+		return structpb.NewListValue(&structpb.ListValue{Values: values})
+	}
+	if out, err := structpb.NewValue(v); err == nil {
+		return out
+	}
+	return structpb.NewStringValue(strings.ToValidUTF8(fmt.Sprint(v), "\uFFFD"))
 }

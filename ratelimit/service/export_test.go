@@ -8,14 +8,14 @@ import (
 
 // Decode runs the fast decoder. It reports false if that gave up.
 func Decode(b []byte) (ratelimit.Request, bool) {
-	c := &call{most: 1000}
+	c := &call{maxDescriptors: 1000}
 	ok := c.decode(b)
 	return c.request, ok
 }
 
 // Convert makes the engine's request of the generated type.
 func Convert(in *ratelimitv3.RateLimitRequest) (ratelimit.Request, error) {
-	c := &call{most: 1000}
+	c := &call{maxDescriptors: 1000}
 	err := c.convert(in)
 	return c.request, err
 }

@@ -12,27 +12,27 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// HealthServiceName is the name under which gRPC health tells the state. The
-// empty name tells the same.
+// HealthServiceName is the service whose state gRPC health reports, besides the empty
+// name.
 const HealthServiceName = "ratelimit"
 
-// Health tells over gRPC and HTTP whether the service should get calls.
+// Health reports over gRPC and HTTP whether the service should receive calls.
 type Health struct {
 	grpc    *health.Server
 	calls   Recorder
-	change  sync.Mutex // so that gRPC and HTTP are told the same, and nothing after Close
+	change  sync.Mutex // makes changes for gRPC and HTTP atomic, also with Close
 	serving atomic.Bool
 	closed  context.Context
 	close   context.CancelFunc
 }
 
-// HealthOptions are the choices of a Health. A nil *HealthOptions is the zero one.
+// HealthOptions are the optional parts of a Health. Nil means the default.
 type HealthOptions struct {
-	// Calls, if not nil, takes how long each gRPC Check took.
+	// Calls, if not nil, records the duration of each gRPC Check.
 	Calls Recorder
 }
 
-// NewHealth returns a Health that says no until Set(true). opts may be nil.
+// NewHealth returns a Health that is not serving until Set(true). opts may be nil.
 func NewHealth(opts *HealthOptions) *Health {
 	h := &Health{grpc: health.NewServer()}
 	if opts != nil {
@@ -43,7 +43,7 @@ func NewHealth(opts *HealthOptions) *Health {
 	return h
 }
 
-// Set changes the state; watchers are told. After Close it has no effect.
+// Set changes the state and notifies watchers. After Close it has no effect.
 func (h *Health) Set(serving bool) {
 	h.change.Lock()
 	defer h.change.Unlock()
@@ -57,9 +57,8 @@ func (h *Health) Set(serving bool) {
 	h.grpc.SetServingStatus(HealthServiceName, state)
 }
 
-// Close makes the state unhealthy for good and ends all watches, which would
-// otherwise keep a graceful stop of the gRPC server waiting for as long as their
-// clients like.
+// Close makes the state not serving for good and ends all watches. Otherwise a graceful stop
+// of the gRPC server would wait for their clients to end them.
 func (h *Health) Close() {
 	h.close()
 	h.Set(false)
@@ -71,7 +70,7 @@ func (h *Health) Register(r grpc.ServiceRegistrar) {
 	healthv1.RegisterHealthServer(r, healthServer{h.grpc, h.calls, h.closed})
 }
 
-// ServeHTTP answers GET /healthcheck: 200 "OK", or 500 without a body.
+// ServeHTTP handles GET /healthcheck: 200 "OK", or 500 without a body.
 func (h *Health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -84,10 +83,10 @@ func (h *Health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Write([]byte("OK")) // the client may be gone; there is no one left to tell
+	w.Write([]byte("OK"))
 }
 
-// healthServer is the library's server with watches that end.
+// healthServer ends the watches of the library's server on Close.
 type healthServer struct {
 	*health.Server
 	calls  Recorder

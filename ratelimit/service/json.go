@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,8 +16,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// JSON returns the handler of POST /json: the request and the answer in the
-// proto3 JSON mapping. It may be mounted at any path. Status codes:
+// JSON returns the handler of POST /json: requests and responses in the proto3 JSON mapping.
+// It may be mounted at any path. Status codes:
 //
 //	200  no limit is exceeded
 //	400  the body is not a valid request
@@ -53,7 +52,7 @@ func (s *Service) JSON() http.Handler {
 	})
 }
 
-// startJSON starts the span of what comes after the request has been read.
+// startJSON starts the span of everything after reading the request.
 func (s *Service) startJSON(ctx context.Context) (context.Context, func(error)) {
 	if s.spans == nil {
 		return ctx, func(error) {}
@@ -61,11 +60,10 @@ func (s *Service) startJSON(ctx context.Context) (context.Context, func(error)) 
 	return s.spans.StartSpan(ctx, jsonSpan, func() []slog.Attr { return nil })
 }
 
-// objectsPerDescriptor bounds what a body of nothing but braces makes the decoder
-// allocate.
+// objectsPerDescriptor limits the JSON objects in a body, and so what decoding allocates.
 const objectsPerDescriptor = 16
 
-// readJSON reads the request, or says with which code it is to be refused.
+// readJSON returns the request, or an error and its status code.
 func (s *Service) readJSON(w http.ResponseWriter, r *http.Request) (*ratelimitv3.RateLimitRequest, int, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.maxBody))
 	if err != nil {
@@ -77,8 +75,8 @@ func (s *Service) readJSON(w http.ResponseWriter, r *http.Request) (*ratelimitv3
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, http.StatusBadRequest, invalid(`request body is empty: send {"domain": ..., "descriptors": [{"entries": [{"key": ..., "value": ...}]}]}`)
 	}
-	if most := objectsPerDescriptor * s.most; bytes.Count(body, []byte("{")) > most {
-		return nil, http.StatusBadRequest, invalid("request body has more than %d objects", most)
+	if most := objectsPerDescriptor * s.maxDescriptors; bytes.Count(body, []byte("{")) > most {
+		return nil, http.StatusBadRequest, invalid("request body has too many objects: use at most %d", most)
 	}
 	in := &ratelimitv3.RateLimitRequest{}
 	if err := protojson.Unmarshal(body, in); err != nil {
@@ -87,11 +85,10 @@ func (s *Service) readJSON(w http.ResponseWriter, r *http.Request) (*ratelimitv3
 	return in, 0, nil
 }
 
-// jsonReason is the decoder's own text without its package prefix and the
-// non-breaking spaces that it mixes in to keep its texts from being relied on.
+// jsonReason returns the decoder's message without its prefix and its random non-breaking
+// spaces.
 func jsonReason(err error) string {
-	text := strings.ReplaceAll(err.Error(), "\u00a0", " ")
-	return strings.TrimPrefix(text, "proto: ")
+	return strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
 }
 
 func writeDecision(w http.ResponseWriter, out *ratelimitv3.RateLimitResponse) {
@@ -100,7 +97,7 @@ func writeDecision(w http.ResponseWriter, out *ratelimitv3.RateLimitResponse) {
 		writeError(w, http.StatusInternalServerError, "the decision could not be written as JSON")
 		return
 	}
-	// The mapping's own white space differs from build to build.
+	// protojson adds random white space.
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, body); err != nil {
 		writeError(w, http.StatusInternalServerError, "the decision could not be written as JSON")
@@ -114,13 +111,7 @@ func writeDecision(w http.ResponseWriter, out *ratelimitv3.RateLimitResponse) {
 }
 
 func writeError(w http.ResponseWriter, code int, message string) {
-	body, err := json.Marshal(struct {
-		Status  string `json:"status"`
-		Message string `json:"message"`
-	}{"error", message})
-	if err != nil { // a string always marshals
-		body = fmt.Appendf(nil, `{"status":"error","message":%q}`, http.StatusText(code))
-	}
+	body, _ := json.Marshal(map[string]string{"status": "error", "message": message}) // strings never fail
 	writeJSON(w, code, body)
 }
 
@@ -128,5 +119,5 @@ func writeJSON(w http.ResponseWriter, code int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	w.Write(body) // the client may be gone; there is no one left to tell
+	w.Write(body)
 }

@@ -3,59 +3,67 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Options are the choices of a Service.
+// Options are the optional parts of a Service. Nil, like each zero field, means the
+// default.
 type Options struct {
-	// Headers, if not nil, adds the tightest limit of a request to the response
-	// headers of the answer.
+	// Headers, if not nil, adds the tightest limit of a request to the response headers.
 	Headers *ratelimit.HeaderNames
-	// DynamicMetadata adds the request and the metadata of the rules it passed to
-	// the answer. The engine must have Options.Metadata set for the latter.
+	// DynamicMetadata adds the request, and the metadata of the rules that it matched, to
+	// the response. The latter requires Options.Metadata of the engine.
 	DynamicMetadata bool
-	// MaxDescriptors is how many descriptors a request may have; each may have as many
-	// entries as rules can be deep, ratelimit.MaxDepth. What has more is refused as
-	// invalid: a few bytes on the wire make each of them, and many more in memory.
-	// Default, when 0: 1,000.
+	// MaxDescriptors limits the descriptors of a request. Each may have ratelimit.MaxDepth
+	// entries: rules are not deeper. Requests with more are invalid, because a few bytes
+	// on the wire become many more in memory. Default: 1,000.
 	MaxDescriptors int
-	// MaxBodyBytes is how long the body of a /json request may be. Default, when 0:
-	// 1 MiB. For gRPC the server's own option rules: grpc.MaxRecvMsgSize, 4 MiB by
-	// default.
+	// MaxBodyBytes limits the body of a JSON request. Default: 1 MiB. For gRPC, use
+	// grpc.MaxRecvMsgSize, whose default is 4 MiB.
 	MaxBodyBytes int64
-	// OnError, if not nil, is told of every request that could be read and was not
-	// decided: the place to log and to count. It must not block.
+	// OnError, if not nil, is called with the error of every request that could be read
+	// and was not decided, to log and count it. It must not block.
 	OnError func(ctx context.Context, err error)
-	// Calls, if not nil, takes how long each gRPC call took from its request decoded to
-	// its answer ready.
+	// Calls, if not nil, records the duration of each gRPC call, from the decoded request
+	// to the response.
 	Calls Recorder
-	// Spans, if not nil, traces each decision; package tracing has one.
+	// Spans, if not nil, traces each decision. Package tracing implements it.
 	Spans Spans
 }
 
-// Recorder takes durations. Any number of goroutines may call it; it must not block.
+// Recorder records durations. It must be safe for concurrent use and must not block.
 type Recorder interface{ Record(time.Duration) }
 
-// Service answers the v3 rate limit service protocol from an Engine. It is an
-// ordinary RateLimitServiceServer; registered by its own Register and with its
-// Codec on the server, it costs less.
+// Service implements the v3 rate limit service with an Engine. It is an ordinary
+// RateLimitServiceServer, and needs less time per call if it is registered by Register on a
+// server with Codec.
 type Service struct {
-	engine   *ratelimit.Engine
-	headers  *ratelimit.HeaderNames
-	metadata bool
-	maxBody  int64
-	most     int // descriptors in a request
-	onError  func(context.Context, error)
-	recorder Recorder
-	spans    Spans
-	calls    sync.Pool // of *call
+	ratelimitv3.UnimplementedRateLimitServiceServer // methods of future versions
+
+	engine         *ratelimit.Engine
+	headers        *ratelimit.HeaderNames
+	metadata       bool
+	maxBody        int64
+	maxDescriptors int
+	onError        func(context.Context, error)
+	recorder       Recorder
+	spans          Spans
+	calls          sync.Pool // of *call
 }
 
 var _ ratelimitv3.RateLimitServiceServer = (*Service)(nil)
@@ -66,20 +74,20 @@ func New(engine *ratelimit.Engine, opts *Options) *Service {
 		opts = &Options{}
 	}
 	s := &Service{
-		engine:   engine,
-		headers:  opts.Headers,
-		metadata: opts.DynamicMetadata,
-		maxBody:  cmp.Or(opts.MaxBodyBytes, 1<<20),
-		most:     cmp.Or(opts.MaxDescriptors, 1000),
-		onError:  opts.OnError,
-		recorder: opts.Calls,
-		spans:    opts.Spans,
+		engine:         engine,
+		headers:        opts.Headers,
+		metadata:       opts.DynamicMetadata,
+		maxBody:        cmp.Or(opts.MaxBodyBytes, 1<<20),
+		maxDescriptors: cmp.Or(opts.MaxDescriptors, 1000),
+		onError:        opts.OnError,
+		recorder:       opts.Calls,
+		spans:          opts.Spans,
 	}
-	s.calls.New = func() any { return &call{most: s.most} }
+	s.calls.New = func() any { return &call{maxDescriptors: s.maxDescriptors} }
 	return s
 }
 
-// ShouldRateLimit decides one request. Errors are gRPC statuses: see [Status].
+// ShouldRateLimit decides a request. Its errors are gRPC statuses, see [Status].
 func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 	if s.recorder != nil {
 		defer s.record(time.Now())
@@ -93,7 +101,7 @@ func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimit
 
 func (s *Service) record(start time.Time) { s.recorder.Record(time.Since(start)) }
 
-// decide answers one request of the generated types, with the engine's error.
+// decide decides a request of the generated type. Its errors are those of the engine.
 func (s *Service) decide(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 	c := s.call()
 	defer s.release(c)
@@ -106,7 +114,8 @@ func (s *Service) decide(ctx context.Context, in *ratelimitv3.RateLimitRequest) 
 	return s.response(c), nil
 }
 
-// run has the engine decide. A panic in its over-limit cache or statistics fails the call.
+// run decides the call's request. A panic in the engine's over-limit cache or statistics
+// fails the call.
 func (s *Service) run(ctx context.Context, c *call) (err error) {
 	if s.spans != nil {
 		var end func(error)
@@ -131,34 +140,189 @@ func (s *Service) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// call is the memory of one call, kept for the next.
+// call is the memory of a call, which the next one reuses.
 type call struct {
-	request   ratelimit.Request
-	decision  ratelimit.Decision
-	entries   []ratelimit.Entry
-	overrides []ratelimit.Override
-	hits      []uint64
-	most      int // descriptors
+	request        ratelimit.Request
+	decision       ratelimit.Decision
+	entries        []ratelimit.Entry
+	overrides      []ratelimit.Override
+	hits           []uint64
+	maxDescriptors int
 }
 
-// A call that was made large by one request is not kept for small ones.
-const keepEntries = 1 << 10
+// maxPooledEntries limits the calls that are reused: a large request does not occupy memory
+// for good.
+const maxPooledEntries = 1 << 10
 
 func (s *Service) call() *call { return s.calls.Get().(*call) }
 
 func (s *Service) release(c *call) {
-	if cap(c.entries) > keepEntries || cap(c.request.Descriptors) > keepEntries {
+	if cap(c.entries) > maxPooledEntries || cap(c.request.Descriptors) > maxPooledEntries {
 		return
 	}
 	c.reset()
 	s.calls.Put(c)
 }
 
-// reset lets go of the request's strings, which may lie in a buffer that is about
-// to be used for something else.
+// reset removes the request's strings: they may refer to a buffer that is about to be
+// reused.
 func (c *call) reset() {
 	clear(c.entries)
 	clear(c.request.Descriptors)
 	c.entries, c.overrides, c.hits = c.entries[:0], c.overrides[:0], c.hits[:0]
 	c.request = ratelimit.Request{Descriptors: c.request.Descriptors[:0]}
+}
+
+// Register registers the service on a gRPC server like the generated
+// RegisterRateLimitServiceServer, with a handler that uses [Codec]:
+//
+//	srv := grpc.NewServer(grpc.ForceServerCodecV2(service.Codec()))
+//	s.Register(srv)
+//
+// Without the codec, and for unary interceptors, which expect the generated types, it
+// behaves like the generated function.
+func (s *Service) Register(r grpc.ServiceRegistrar) {
+	desc := ratelimitv3.RateLimitService_ServiceDesc
+	desc.Methods = slices.Clone(desc.Methods)
+	for i := range desc.Methods {
+		if desc.Methods[i].MethodName == "ShouldRateLimit" {
+			desc.Methods[i].Handler = handle
+		}
+	}
+	r.RegisterService(&desc, s)
+}
+
+func handle(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+	s := srv.(*Service)
+	if interceptor != nil {
+		return s.intercepted(ctx, decode, interceptor)
+	}
+	in := &wireRequest{call: s.call()}
+	defer in.free(s)
+	if err := decode(in); err != nil {
+		return nil, err
+	}
+	return s.respond(ctx, in)
+}
+
+// respond decides the request that our codec decoded into the call, or another codec into
+// the generated type.
+func (s *Service) respond(ctx context.Context, in *wireRequest) (any, error) {
+	if !in.decoded && in.err == nil {
+		return s.ShouldRateLimit(ctx, &in.RateLimitRequest)
+	}
+	if s.recorder != nil {
+		defer s.record(time.Now())
+	}
+	if in.err != nil {
+		return nil, Status(ctx, s.failed(ctx, in.err)).Err()
+	}
+	c := in.call
+	if err := s.run(ctx, c); err != nil {
+		return nil, Status(ctx, err).Err()
+	}
+	if s.metadata {
+		return s.response(c), nil
+	}
+	return wireResponse(s.appendResponse(nil, &c.decision)), nil
+}
+
+// intercepted does what the generated handler does.
+func (s *Service) intercepted(ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+	in := new(ratelimitv3.RateLimitRequest)
+	if err := decode(in); err != nil {
+		return nil, err
+	}
+	info := &grpc.UnaryServerInfo{Server: s, FullMethod: ratelimitv3.RateLimitService_ShouldRateLimit_FullMethodName}
+	return interceptor(ctx, in, info, func(ctx context.Context, req any) (any, error) {
+		return s.ShouldRateLimit(ctx, req.(*ratelimitv3.RateLimitRequest))
+	})
+}
+
+// outcome is the status of a kind of error on each transport.
+type outcome struct {
+	grpc codes.Code
+	http int
+}
+
+// outcomes maps kinds of errors to statuses (REFERENCE.md, 8.5).
+var outcomes = map[ratelimit.ErrorKind]outcome{
+	ratelimit.Invalid:      {codes.InvalidArgument, http.StatusBadRequest},
+	ratelimit.NotReady:     {codes.Unavailable, http.StatusServiceUnavailable},
+	ratelimit.StoreFailure: {codes.Unavailable, http.StatusServiceUnavailable},
+}
+
+// Status returns the gRPC status of an error of the engine:
+//
+//	InvalidArgument              the request is invalid: no domain, no descriptors, an invalid override
+//	Unavailable                  the counter store failed, or no configuration is loaded; the message says which
+//	Canceled, DeadlineExceeded   the store failed because ctx ended
+//	Internal                     other errors
+//
+// The message never contains the cause, which may name hosts.
+func Status(ctx context.Context, err error) *status.Status {
+	if ratelimit.KindOf(err) == ratelimit.StoreFailure && ctx.Err() != nil {
+		return status.FromContextError(ctx.Err())
+	}
+	o, message := classify(err)
+	return status.New(o.grpc, message)
+}
+
+func classify(err error) (outcome, string) {
+	if e, ok := errors.AsType[*ratelimit.Error](err); ok {
+		if o, known := outcomes[e.Kind]; known {
+			return o, e.Message
+		}
+	}
+	return outcome{codes.Internal, http.StatusInternalServerError}, "internal error"
+}
+
+// Spans starts spans. attrs is called only if the span is recorded. end ends the span, with
+// the error of the operation or nil.
+type Spans interface {
+	StartSpan(ctx context.Context, name string, attrs func() []slog.Attr) (spanContext context.Context, end func(error))
+}
+
+// Names of spans (REFERENCE.md, 8.6).
+const (
+	decisionSpan = "ShouldRateLimit Execution"
+	jsonSpan     = "NewJsonHandler Remaining Execution"
+)
+
+// span starts the span of a decision. Its attributes copy the request, whose memory is
+// reused.
+func (s *Service) span(ctx context.Context, c *call) (context.Context, func(error)) {
+	return s.spans.StartSpan(ctx, decisionSpan, func() []slog.Attr {
+		return []slog.Attr{
+			slog.String("domain", strings.Clone(c.request.Domain)),
+			slog.String("request string", requestText(&c.request)),
+		}
+	})
+}
+
+// requestText formats a request for people.
+func requestText(r *ratelimit.Request) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "domain:%q", r.Domain)
+	for i := range r.Descriptors {
+		d := &r.Descriptors[i]
+		b.WriteString(" descriptors:{")
+		for j, e := range d.Entries {
+			if j > 0 {
+				b.WriteByte(' ')
+			}
+			fmt.Fprintf(&b, "entries:{key:%q value:%q}", e.Key, e.Value)
+		}
+		if d.Limit != nil {
+			fmt.Fprintf(&b, " limit:{requests_per_unit:%d unit:%s}", d.Limit.RequestsPerUnit, strings.ToUpper(d.Limit.Unit.String()))
+		}
+		if d.HitsAddend != nil {
+			fmt.Fprintf(&b, " hits_addend:{value:%d}", *d.HitsAddend)
+		}
+		b.WriteByte('}')
+	}
+	if r.HitsAddend != 0 {
+		fmt.Fprintf(&b, " hits_addend:%d", r.HitsAddend)
+	}
+	return b.String()
 }

@@ -42,9 +42,9 @@ func TestRequestsOfManyParts(t *testing.T) {
 			}{
 				{many(3, 1), ""},
 				{many(1, ratelimit.MaxDepth), ""},
-				{many(4, 1), "descriptors: more than 3 are refused"},
-				{odd, "descriptors: more than 3 are refused"},
-				{many(2, ratelimit.MaxDepth+1), "descriptors[0].entries: more than 100 are refused: rules are never that deep"},
+				{many(4, 1), "descriptors: too many: use at most 3"},
+				{odd, "descriptors: too many: use at most 3"},
+				{many(2, ratelimit.MaxDepth+1), "descriptors[0].entries: too many: use at most 100, no rule is deeper"},
 			} {
 				_, err := client.ShouldRateLimit(t.Context(), c.in)
 				if c.message == "" {
@@ -59,10 +59,10 @@ func TestRequestsOfManyParts(t *testing.T) {
 	h := service.New(newEngine(t, nil, nil), &service.Options{MaxDescriptors: 3}).JSON()
 	w := post(h, `{"domain":"d","descriptors":[{},{},{},{}]}`)
 	require.Equal(t, http.StatusBadRequest, w.Code)
-	require.Contains(t, w.Body.String(), "descriptors: more than 3 are refused")
+	require.Contains(t, w.Body.String(), "descriptors: too many: use at most 3")
 	w = post(h, `{"domain":"d","descriptors":[{"entries":[`+strings.Repeat(`{},`, 60)+`{}]}]}`)
 	require.Equal(t, http.StatusBadRequest, w.Code)
-	require.Contains(t, w.Body.String(), "more than 48 objects")
+	require.Contains(t, w.Body.String(), "too many objects: use at most 48")
 }
 
 // Two million empty parts fit into one message of 4 MiB. They must not become two

@@ -1,0 +1,340 @@
+package service
+
+import (
+	"strconv"
+	"unicode/utf8"
+	"unsafe"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto" // registers the codec of all other messages
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// Codec returns a codec for a gRPC server that decodes rate limit requests directly into
+// the engine's type and encodes responses from its decisions. Other messages, and requests
+// with unusual content, use the ordinary codec, so clients see no difference.
+func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
+
+type codec struct{ encoding.CodecV2 }
+
+// wireRequest is an incoming request. Other codecs decode into the embedded generated type.
+type wireRequest struct {
+	ratelimitv3.RateLimitRequest
+	call    *call
+	decoded bool       // into call
+	err     error      // why the request was not decoded
+	buffer  mem.Buffer // contains the strings of call; nil or to be freed after the call
+}
+
+// free releases the call and the memory of its strings.
+func (in *wireRequest) free(s *Service) {
+	s.release(in.call)
+	if in.buffer != nil {
+		in.buffer.Free()
+	}
+}
+
+// wireResponse is an encoded response.
+type wireResponse []byte
+
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	in, ok := v.(*wireRequest)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	if in.call.decode(buffer.ReadOnlyData()) {
+		in.decoded, in.buffer = true, buffer
+		return nil
+	}
+	in.err = checkSize(buffer.ReadOnlyData(), in.call.maxDescriptors)
+	buffer.Free()
+	in.call.reset()
+	if in.err != nil {
+		return nil // the handler responds with the error
+	}
+	return c.CodecV2.Unmarshal(data, &in.RateLimitRequest)
+}
+
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	if out, ok := v.(wireResponse); ok {
+		return mem.BufferSlice{mem.SliceBuffer(out)}, nil
+	}
+	return c.CodecV2.Marshal(v)
+}
+
+// The decoder supports the fields and wire types that clients send, and singular messages
+// only once. It reports false for everything else, and the generated code decodes the
+// request: unknown fields, repeated singular messages, wrong types, invalid UTF-8, unknown
+// units.
+
+const (
+	bytesType  = protowire.BytesType
+	varintType = protowire.VarintType
+)
+
+// field is a field of an encoded message.
+type field struct {
+	num    protowire.Number
+	typ    protowire.Type
+	bytes  []byte // if typ is bytesType
+	varint uint64 // if typ is varintType
+}
+
+// next reads the first field of a message and returns the rest.
+func (f *field) next(b []byte) (rest []byte, ok bool) {
+	num, typ, n := protowire.ConsumeTag(b)
+	if n < 0 {
+		return nil, false
+	}
+	f.num, f.typ, b = num, typ, b[n:]
+	switch typ {
+	case bytesType:
+		f.bytes, n = protowire.ConsumeBytes(b)
+	case varintType:
+		f.varint, n = protowire.ConsumeVarint(b)
+	default:
+		n = protowire.ConsumeFieldValue(num, typ, b)
+	}
+	if n < 0 {
+		return nil, false
+	}
+	return b[n:], true
+}
+
+func (f *field) is(num protowire.Number, typ protowire.Type) bool {
+	return f.num == num && f.typ == typ
+}
+
+// text stores the field in a string that refers to its memory.
+func (f *field) text(into *string) bool {
+	*into = unsafe.String(unsafe.SliceData(f.bytes), len(f.bytes))
+	return utf8.Valid(f.bytes)
+}
+
+// decode fills the call's request, whose strings refer to b. If it reports false, the
+// request is incomplete.
+func (c *call) decode(b []byte) bool {
+	var f field
+	for ok := true; len(b) > 0; {
+		if b, ok = f.next(b); !ok {
+			return false
+		}
+		switch {
+		case f.is(1, bytesType):
+			ok = f.text(&c.request.Domain)
+		case f.is(2, bytesType) && len(c.request.Descriptors) < c.maxDescriptors:
+			ok = c.decodeDescriptor(f.bytes)
+		case f.is(3, varintType):
+			c.request.HitsAddend = uint32(f.varint)
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *call) decodeDescriptor(b []byte) bool {
+	var d ratelimit.Descriptor
+	start := len(c.entries)
+	var f field
+	for ok := true; len(b) > 0; {
+		if b, ok = f.next(b); !ok {
+			return false
+		}
+		switch {
+		case f.is(1, bytesType) && len(c.entries)-start < ratelimit.MaxDepth:
+			ok = c.decodeEntry(f.bytes)
+		case f.is(2, bytesType) && d.Limit == nil:
+			var requests, unit uint64
+			ok = decodeNumbers(f.bytes, &requests, &unit) && unit <= 255 && ratelimit.Unit(unit).Valid()
+			d.Limit = c.addOverride(ratelimit.Override{RequestsPerUnit: uint32(requests), Unit: ratelimit.Unit(unit)})
+		case f.is(3, bytesType) && d.HitsAddend == nil:
+			var hits uint64
+			ok = decodeNumbers(f.bytes, &hits)
+			d.HitsAddend = c.addHits(hits)
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	d.Entries = c.entries[start:len(c.entries):len(c.entries)]
+	c.request.Descriptors = append(c.request.Descriptors, d)
+	return true
+}
+
+func (c *call) decodeEntry(b []byte) bool {
+	var e ratelimit.Entry
+	var f field
+	for ok := true; len(b) > 0; {
+		if b, ok = f.next(b); !ok {
+			return false
+		}
+		switch {
+		case f.is(1, bytesType):
+			ok = f.text(&e.Key)
+		case f.is(2, bytesType):
+			ok = f.text(&e.Value)
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	c.entries = append(c.entries, e)
+	return true
+}
+
+// decodeNumbers decodes a message with varint fields 1 to len(into).
+func decodeNumbers(b []byte, into ...*uint64) bool {
+	var f field
+	for ok := true; len(b) > 0; {
+		if b, ok = f.next(b); !ok || f.typ != varintType || int(f.num) > len(into) {
+			return false
+		}
+		*into[f.num-1] = f.varint
+	}
+	return true
+}
+
+// checkSize returns an error if an encoded request has too many parts to be decoded. It
+// accepts malformed requests, which decoding refuses.
+func checkSize(b []byte, maxDescriptors int) error {
+	descriptors := 0
+	for f, ok := (field{}), true; len(b) > 0 && ok; {
+		if b, ok = f.next(b); !ok || !f.is(2, bytesType) {
+			continue
+		}
+		if descriptors == maxDescriptors {
+			return tooManyDescriptors(maxDescriptors)
+		}
+		entries := 0
+		for d, ok := f.bytes, true; len(d) > 0 && ok; {
+			if d, ok = f.next(d); ok && f.is(1, bytesType) {
+				entries++
+			}
+		}
+		if entries > ratelimit.MaxDepth {
+			return tooManyEntries(descriptors)
+		}
+		descriptors++
+	}
+	return nil
+}
+
+// appendResponse encodes a decision as a RateLimitResponse without dynamic metadata, byte
+// for byte like the generated code.
+func (s *Service) appendResponse(b []byte, d *ratelimit.Decision) []byte {
+	if b == nil {
+		b = make([]byte, 0, s.responseSize(d))
+	}
+	b = appendUint(b, 1, uint64(d.Code))
+	for i := range d.Statuses {
+		st := &d.Statuses[i]
+		b = protowire.AppendTag(b, 2, bytesType)
+		b = protowire.AppendVarint(b, uint64(statusSize(st)))
+		b = appendStatus(b, st)
+	}
+	if t := s.headerStatus(d); t != nil {
+		for _, f := range s.headers.Fields(t) {
+			b = appendHeader(b, f.Name, f.Value)
+		}
+	}
+	return b
+}
+
+// responseSize returns an upper bound of the size of a response.
+func (s *Service) responseSize(d *ratelimit.Decision) int {
+	size := 2
+	for i := range d.Statuses {
+		size += 4 + statusSize(&d.Statuses[i])
+	}
+	if s.headers != nil {
+		for _, f := range s.headers.Fields(&ratelimit.Status{}) {
+			size += 24 + len(f.Name)
+		}
+	}
+	return size
+}
+
+func appendStatus(b []byte, s *ratelimit.Status) []byte {
+	b = appendUint(b, 1, uint64(s.Code))
+	if s.Limited {
+		b = protowire.AppendTag(b, 2, bytesType)
+		b = protowire.AppendVarint(b, uint64(limitSize(s)))
+		b = appendUint(b, 1, uint64(s.RequestsPerUnit))
+		b = appendUint(b, 2, uint64(s.Unit))
+		b = appendText(b, 3, s.Name)
+	}
+	b = appendUint(b, 3, uint64(s.Remaining))
+	if s.Limited {
+		b = protowire.AppendTag(b, 4, bytesType)
+		b = protowire.AppendVarint(b, uint64(uintSize(uint64(s.ResetSeconds))))
+		b = appendUint(b, 1, uint64(s.ResetSeconds))
+	}
+	return b
+}
+
+func statusSize(s *ratelimit.Status) int {
+	n := uintSize(uint64(s.Code)) + uintSize(uint64(s.Remaining))
+	if s.Limited {
+		n += messageSize(limitSize(s)) + messageSize(uintSize(uint64(s.ResetSeconds)))
+	}
+	return n
+}
+
+func limitSize(s *ratelimit.Status) int {
+	n := uintSize(uint64(s.RequestsPerUnit)) + uintSize(uint64(s.Unit))
+	if s.Name != "" {
+		n += messageSize(len(s.Name))
+	}
+	return n
+}
+
+func appendHeader(b []byte, name string, value uint64) []byte {
+	var digits [20]byte
+	text := strconv.AppendUint(digits[:0], value, 10)
+	b = protowire.AppendTag(b, 3, bytesType)
+	b = protowire.AppendVarint(b, uint64(messageSize(len(name))+messageSize(len(text))))
+	b = appendText(b, 1, name)
+	b = protowire.AppendTag(b, 2, bytesType)
+	return protowire.AppendBytes(b, text)
+}
+
+// appendUint omits zero, as proto3 does.
+func appendUint(b []byte, num protowire.Number, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	b = protowire.AppendTag(b, num, varintType)
+	return protowire.AppendVarint(b, v)
+}
+
+func appendText(b []byte, num protowire.Number, v string) []byte {
+	if v == "" {
+		return b
+	}
+	b = protowire.AppendTag(b, num, bytesType)
+	return protowire.AppendString(b, v)
+}
+
+// Field numbers are below 16 here, so a tag is one byte.
+
+func uintSize(v uint64) int {
+	if v == 0 {
+		return 0
+	}
+	return 1 + protowire.SizeVarint(v)
+}
+
+func messageSize(n int) int { return 1 + protowire.SizeVarint(uint64(n)) + n }
