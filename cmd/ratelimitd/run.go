@@ -31,7 +31,7 @@ func run(ctx context.Context, env cli.Env) error {
 		printWarnings(env) // a misspelled name may be why
 		return cli.Usagef("settings:\n%w", err)
 	}
-	defer roomForGarbage(env.Environ)()
+	tuneGC(env.Environ)
 	log := server.NewLogTo(env.Stderr, s)
 	for _, w := range settings.Warnings(env.Environ) {
 		log.Warn("settings", "warning", w)
