@@ -19,7 +19,7 @@ func TestRegisterDeclaresFutureMethods(t *testing.T) {
 	future := grpc.MethodDesc{MethodName: "FutureMethod"}
 	generated.Methods = append([]grpc.MethodDesc{future}, original...)
 
-	var g registrar
+	var g descRecorder
 	service.New(nil, nil).Register(&g)
 	require.Equal(t, generated.ServiceName, g.desc.ServiceName)
 	require.Len(t, g.desc.Methods, 2)
@@ -28,6 +28,6 @@ func TestRegisterDeclaresFutureMethods(t *testing.T) {
 	require.NotNil(t, g.desc.Methods[1].Handler)
 }
 
-type registrar struct{ desc *grpc.ServiceDesc }
+type descRecorder struct{ desc *grpc.ServiceDesc }
 
-func (r *registrar) RegisterService(desc *grpc.ServiceDesc, _ any) { r.desc = desc }
+func (r *descRecorder) RegisterService(desc *grpc.ServiceDesc, _ any) { r.desc = desc }
