@@ -35,7 +35,7 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		r = *o
 	}
-	r.Poll = cmp.Or(r.Poll, time.Second)
+	r.Poll = cmp.Or(max(r.Poll, 0), time.Second)
 	if r.Log == nil {
 		r.Log = slog.Default()
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Options configure Dirs. Nil, like each zero field, means the default.
+// Options configure Dirs. Nil, like each duration that is not positive, means the default.
 type Options struct {
 	// Quiet is the time without events that ends a series of them; 0 means 100 ms.
 	Quiet time.Duration
@@ -37,9 +37,9 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		r = *o
 	}
-	r.Quiet = cmp.Or(r.Quiet, 100*time.Millisecond)
-	r.MaxWait = cmp.Or(r.MaxWait, time.Second)
-	r.Poll = cmp.Or(r.Poll, time.Second)
+	r.Quiet = cmp.Or(max(r.Quiet, 0), 100*time.Millisecond)
+	r.MaxWait = cmp.Or(max(r.MaxWait, 0), time.Second)
+	r.Poll = cmp.Or(max(r.Poll, 0), time.Second)
 	if r.Log == nil {
 		r.Log = slog.Default()
 	}

@@ -16,8 +16,8 @@ type File struct {
 	Data []byte
 }
 
-// Options configure [Parse], [Load] and [LoadDir]. Nil, like each zero field, means
-// the default.
+// Options configure [Parse], [Load] and [LoadDir]. Nil, like each bound that is not
+// positive, means the default.
 type Options struct {
 	// MergeDomains lets several files describe one domain (MERGE_DOMAIN_CONFIG):
 	// their rules are joined in the order of the file names. By default the second
@@ -42,10 +42,10 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		r = *o
 	}
-	r.MaxFileBytes = cmp.Or(r.MaxFileBytes, 16<<20)
-	r.MaxTotalBytes = cmp.Or(r.MaxTotalBytes, 64<<20)
-	r.MaxFiles = cmp.Or(r.MaxFiles, 10_000)
-	r.MaxDepth = cmp.Or(r.MaxDepth, 32)
+	r.MaxFileBytes = cmp.Or(max(r.MaxFileBytes, 0), 16<<20)
+	r.MaxTotalBytes = cmp.Or(max(r.MaxTotalBytes, 0), 64<<20)
+	r.MaxFiles = cmp.Or(max(r.MaxFiles, 0), 10_000)
+	r.MaxDepth = cmp.Or(max(r.MaxDepth, 0), 32)
 	return r
 }
 

@@ -26,22 +26,16 @@ func (d Dir) Path() string { return filepath.Join(d.Root, d.Subdirectory, d.AppD
 // LoadDir is [Load] of a directory. If there is no such directory, the error names it
 // and its settings, and is fs.ErrNotExist.
 func LoadDir(dir Dir, opts *Options) (*Config, error) {
-	if err := mustBeDirectory(dir.Path()); err != nil {
+	path := dir.Path()
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = errors.New("not a directory")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("configuration directory %s, made of RUNTIME_ROOT %q, RUNTIME_SUBDIRECTORY %q and RUNTIME_APPDIRECTORY %q: %w",
-			dir.Path(), dir.Root, dir.Subdirectory, dir.AppDirectory, err)
+			path, dir.Root, dir.Subdirectory, dir.AppDirectory, withoutPath(err))
 	}
-	return Load(os.DirFS(dir.Path()), opts)
-}
-
-func mustBeDirectory(dir string) error {
-	info, err := os.Stat(dir)
-	switch {
-	case err == nil && !info.IsDir():
-		return errors.New("it is a file, not a directory")
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("it does not exist: %w", fs.ErrNotExist)
-	}
-	return withoutPath(err)
+	return Load(os.DirFS(path), opts)
 }
 
 // Load parses every file of a file system, whatever its extension, also in its
@@ -75,7 +69,12 @@ func (l *loader) fault(path string, err error, format string, args ...any) {
 }
 
 func (l *loader) file(path string) {
-	data, err := readAtMost(l.fsys, path, l.opts.MaxFileBytes)
+	f, err := l.fsys.Open(path)
+	var data []byte
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(f, l.opts.MaxFileBytes+1)) // one byte more, for Parse to reject it
+		f.Close()
+	}
 	if err != nil {
 		l.fault(path, err, "cannot be read: %v", withoutPath(err))
 		return
@@ -86,16 +85,6 @@ func (l *loader) file(path string) {
 		return
 	}
 	l.files = append(l.files, File{Name: strings.ReplaceAll(path, "/", "."), Data: data})
-}
-
-// readAtMost reads one byte more than the limit, for Parse to reject the file.
-func readAtMost(fsys fs.FS, path string, limit int64) ([]byte, error) {
-	f, err := fsys.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit+1))
 }
 
 // withoutPath removes the path from an error, for messages that begin with it.

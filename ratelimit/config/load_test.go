@@ -86,7 +86,7 @@ func TestLoadDirThatIsMissing(t *testing.T) {
 	_, err := config.LoadDir(config.Dir{Root: root + "/current", Subdirectory: "ratelimit", AppDirectory: "config"}, nil)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	for _, words := range []string{
-		"configuration directory " + root + "/current/ratelimit/config", "does not exist",
+		"configuration directory " + root + "/current/ratelimit/config", "no such file or directory",
 		`RUNTIME_ROOT "` + root + `/current"`, `RUNTIME_SUBDIRECTORY "ratelimit"`, `RUNTIME_APPDIRECTORY "config"`,
 	} {
 		assert.ErrorContains(t, err, words)
@@ -98,7 +98,7 @@ func TestLoadDirThatIsAFile(t *testing.T) {
 	write(t, filepath.Join(root, "config"), domainFile("a"))
 	_, err := config.LoadDir(config.Dir{Root: root, AppDirectory: "config"}, nil)
 	require.ErrorContains(t, err, "configuration directory "+root+"/config, made of")
-	require.ErrorContains(t, err, ": it is a file, not a directory")
+	require.ErrorContains(t, err, ": not a directory")
 	_, err = config.LoadDir(config.Dir{Root: root, Subdirectory: "config", AppDirectory: "config"}, nil)
 	require.ErrorContains(t, err, ": not a directory")
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/ashlar-go/ashlar/internal/watch"
 )
 
-// WatchOptions configure [Watch]. Nil, like each zero field, means the default.
+// WatchOptions configure [Watch]. Nil, like each number that is not positive, means the
+// default.
 type WatchOptions struct {
 	// WatchContents loads the files after changes in their directory, not after a swap
 	// of the root (RUNTIME_WATCH_ROOT=false).
@@ -44,9 +45,17 @@ type WatchOptions struct {
 // An error means that the system can't report changes. Then neither function has been
 // called, and LoadDir still works.
 func Watch(ctx context.Context, dir Dir, opts *WatchOptions, loaded func(*Config), failed func(error)) error {
-	w, err := newWatcher(dir, opts)
+	root, err := filepath.Abs(dir.Root)
 	if err != nil {
 		return fmt.Errorf("configuration files: %w", err)
+	}
+	w := &watcher{dir: dir.Path(), parent: filepath.Dir(root), name: filepath.Base(root)}
+	if opts != nil {
+		w.opts = *opts
+	}
+	w.opts.MaxDirs = cmp.Or(max(w.opts.MaxDirs, 0), 256)
+	if w.opts.Log == nil {
+		w.opts.Log = slog.Default()
 	}
 	o := &watch.Options{Quiet: w.opts.Quiet, MaxWait: w.opts.MaxWait, Poll: w.opts.Poll, Log: w.opts.Log}
 	if !w.opts.WatchContents {
@@ -77,22 +86,6 @@ type watcher struct {
 	inPlace  bool
 	previous fs.FileInfo
 	tooMany  bool // MaxDirs has been logged
-}
-
-func newWatcher(dir Dir, opts *WatchOptions) (*watcher, error) {
-	root, err := filepath.Abs(dir.Root)
-	if err != nil {
-		return nil, err
-	}
-	w := &watcher{dir: dir.Path(), parent: filepath.Dir(root), name: filepath.Base(root)}
-	if opts != nil {
-		w.opts = *opts
-	}
-	w.opts.MaxDirs = cmp.Or(max(w.opts.MaxDirs, 0), 256)
-	if w.opts.Log == nil {
-		w.opts.Log = slog.Default()
-	}
-	return w, nil
 }
 
 // isSwap accepts swaps of the root. Directories other than its parent are watched only
