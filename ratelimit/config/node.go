@@ -104,16 +104,13 @@ func (d *decoder) pairs(n *yaml.Node, notString string) []pair {
 			ps = append(ps, pair{name: name, key: key, value: v})
 		}
 	}
-	if merge == nil {
-		return ps
-	}
-	from := markOf(merge)
-	for _, p := range d.merged(merged, notString) {
-		if first[p.name] == nil {
-			first[p.name] = p.key
-			p.from = &from
-			ps = append(ps, p)
-		}
+	if merge != nil {
+		d.mergeKeys(merge, merged, notString, func(p pair) {
+			if first[p.name] == nil {
+				first[p.name] = p.key
+				ps = append(ps, p)
+			}
+		})
 	}
 	return ps
 }
@@ -143,9 +140,10 @@ func isMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Tag == "" || key.Tag == "!" || key.ShortTag() == "!!merge")
 }
 
-// merged lists the keys that a merge key adds: those of a map, or of a list of maps of
-// which the earlier win.
-func (d *decoder) merged(v *yaml.Node, notString string) (ps []pair) {
+// mergeKeys calls add with each pair that a merge key adds: those of a map, or of a list
+// of maps of which the earlier win.
+func (d *decoder) mergeKeys(key, v *yaml.Node, notString string, add func(pair)) {
+	from := markOf(key)
 	sources := []*yaml.Node{v}
 	if v.Kind == yaml.SequenceNode {
 		sources = v.Content
@@ -155,7 +153,11 @@ func (d *decoder) merged(v *yaml.Node, notString string) (ps []pair) {
 			d.fault(markOf(at), "error loading config file: yaml: map merge requires map or sequence of maps as the value")
 			continue
 		}
-		d.within(at, func(n *yaml.Node) { ps = append(ps, d.pairs(n, notString)...) })
+		d.within(at, func(n *yaml.Node) {
+			for _, p := range d.pairs(n, notString) {
+				p.from = &from
+				add(p)
+			}
+		})
 	}
-	return ps
 }

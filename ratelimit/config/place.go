@@ -21,21 +21,21 @@ type document struct {
 }
 
 func (doc *document) fault(at mark, format string, args ...any) {
-	doc.faults = doc.report(doc.faults, at, fmt.Sprintf(format, args...))
+	doc.report(&doc.faults, at, fmt.Sprintf(format, args...))
 }
 
 func (doc *document) warn(at mark, format string, args ...any) {
-	doc.warnings = doc.report(doc.warnings, at, fmt.Sprintf(format, args...))
+	doc.report(&doc.warnings, at, fmt.Sprintf(format, args...))
 }
 
-func (doc *document) report(to []*Fault, at mark, reason string) []*Fault {
-	switch {
-	case len(to) > maxFaults:
-		return to
-	case len(to) == maxFaults:
-		return append(to, &Fault{File: doc.file, Reason: fmt.Sprintf("more than %d problems: the rest is omitted", maxFaults)})
+func (doc *document) report(to *[]*Fault, at mark, reason string) {
+	f := &Fault{File: doc.file, Line: at.line, Column: at.column, Reason: oneLine(reason)}
+	if len(*to) == maxFaults {
+		f = &Fault{File: doc.file, Reason: fmt.Sprintf("more than %d problems: the rest is omitted", maxFaults)}
 	}
-	return append(to, &Fault{File: doc.file, Line: at.line, Column: at.column, Reason: oneLine(reason)})
+	if len(*to) <= maxFaults {
+		*to = append(*to, f)
+	}
 }
 
 // locate returns a fault with the place of a field. It returns nil if the field has a
