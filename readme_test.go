@@ -51,7 +51,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestMap says that doc.go names every public package, and none that is not there.
+// TestMap checks that doc.go names every public package, and none that is not there.
 func TestMap(t *testing.T) {
 	t.Parallel()
 	tree := os.DirFS(".")

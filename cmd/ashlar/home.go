@@ -25,7 +25,7 @@ import (
 //go:embed home
 var homeFiles embed.FS
 
-// system is a part of the process, as the landing page shows it.
+// system is a section of the landing page.
 type system struct {
 	ID, Name, Text string
 	Links          []link
@@ -33,7 +33,7 @@ type system struct {
 
 type link struct{ Label, URL, Note string }
 
-// home is the landing page, from which everything else can be reached.
+// home serves the landing page, which links to everything else.
 type home struct {
 	port     int
 	page     *template.Template
@@ -71,8 +71,7 @@ func (h *home) serve(ctx context.Context, systems func(here bool) []system) erro
 
 func (h *home) close() error { return closeListener(h.listener) }
 
-// closeListener closes a listener, which may have been closed by who served on it, or
-// never have been opened.
+// closeListener closes a listener that may be closed already or nil.
 func closeListener(l net.Listener) error {
 	if l == nil {
 		return nil
@@ -90,21 +89,21 @@ func (h *home) handler() http.Handler {
 	mux.Handle("POST /manifest", httpx.HandlerFunc(h.validate))
 	return httpx.Standard(&httpx.StandardOptions{
 		Log:     h.log,
-		MaxBody: 4 << 20, // a manifest of 1 MiB, as a form writes it
+		MaxBody: 4 << 20, // a manifest of 1 MiB, encoded as a form
 		Security: &httpx.SecurityOptions{
 			ContentSecurityPolicy: "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		},
 	})(httpx.Mux(mux))
 }
 
-// view is what the page is made of.
+// view is the data of the page.
 type view struct {
 	Systems  []system
 	Document string
 	Verdict  *verdict
 }
 
-// verdict is what is to be said of a manifest.
+// verdict is the result of a validation.
 type verdict struct {
 	Valid    bool
 	Summary  string
@@ -120,14 +119,14 @@ func (h *home) validate(w http.ResponseWriter, r *http.Request) error {
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return httpx.Errorf(http.StatusBadRequest, "The form can't be read: use the one of the landing page")
+		return httpx.Errorf(http.StatusBadRequest, "Invalid form: use the form of the landing page")
 	}
 	document := form.Get("document")
-	return h.show(w, r, view{Document: document, Verdict: judge([]byte(document))})
+	return h.show(w, r, view{Document: document, Verdict: validate([]byte(document))})
 }
 
-// here reports whether a request comes from this machine, and from a page that knows it as
-// such: a name of somebody else's that leads here is how foreign pages read local ones.
+// here reports whether a request comes from this machine and names it by a local name, which
+// prevents DNS rebinding.
 func here(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {
@@ -141,8 +140,8 @@ func here(r *http.Request) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// judge validates a manifest.
-func judge(document []byte) *verdict {
+// validate validates a manifest.
+func validate(document []byte) *verdict {
 	report := manifest.Validate(document, nil)
 	v := &verdict{Valid: report.Valid(), Summary: "The manifest is valid."}
 	if !v.Valid {

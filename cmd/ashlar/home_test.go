@@ -24,16 +24,16 @@ var startHere = regexp.MustCompile(`start here +(http://\S+/)`)
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Get(url)
+	response, err := client.Get(url)
 	require.NoError(t, err)
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	return answer.StatusCode, string(text)
+	return response.StatusCode, string(text)
 }
 
-// TestLandingPage looks at the page as people do, on a phone and on a desk: it is all
-// there, fits, asks nobody else for anything, and each of its links leads somewhere.
+// TestLandingPage opens the page in a browser with two window sizes: it is complete, fits the
+// window, requests nothing from other hosts, and its links work.
 func TestLandingPage(t *testing.T) {
 	welcome, stop := start(t)
 	defer func() { require.Zero(t, stop()) }()
@@ -43,7 +43,7 @@ func TestLandingPage(t *testing.T) {
 		for _, id := range []string{"#inventory", "#limits", "#catalog", "#manifest"} {
 			page.Await(id)
 		}
-		assert.False(t, page.Overflows(), "%s: the page must be moved sideways", name)
+		assert.False(t, page.Overflows(), "%s: the page scrolls horizontally", name)
 		page.Silent()
 		look(t, name, page)
 		if name == "desktop" {
@@ -58,9 +58,8 @@ func TestLandingPage(t *testing.T) {
 	}
 }
 
-// TestPasswordStaysHere says that the landing page shows the admin's password to who asks from
-// this machine, by a name of this machine, and to nobody else: a name of somebody else's
-// may lead here as well.
+// TestPasswordStaysHere checks that the landing page shows the admin's password only to requests
+// from this machine with a local host name.
 func TestPasswordStaysHere(t *testing.T) {
 	welcome, stop := start(t)
 	defer func() { require.Zero(t, stop()) }()
@@ -74,17 +73,17 @@ func TestPasswordStaysHere(t *testing.T) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		require.NoError(t, err)
 		r.Host = host
-		answer, err := client.Do(r)
+		response, err := client.Do(r)
 		require.NoError(t, err)
-		page, err := io.ReadAll(answer.Body)
+		page, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
-		require.NoError(t, answer.Body.Close())
+		require.NoError(t, response.Body.Close())
 		require.Contains(t, string(page), "log in as admin", host)
 		require.Equal(t, shown, strings.Contains(string(page), password), host)
 	}
 }
 
-// look says that a screenshot shows something, and keeps it where ASHLAR_SCREENSHOTS says.
+// look checks that a screenshot is not empty and writes it to the directory ASHLAR_SCREENSHOTS.
 func look(t *testing.T, name string, page *browsertest.Page) {
 	t.Helper()
 	shot := page.WholeScreenshot()
@@ -96,7 +95,7 @@ func look(t *testing.T, name string, page *browsertest.Page) {
 			colours[picture.At(x, y)] = true
 		}
 	}
-	assert.Greater(t, len(colours), 10, "%s: there is nothing on the page", name)
+	assert.Greater(t, len(colours), 10, "%s: the page is empty", name)
 	if dir := os.Getenv("ASHLAR_SCREENSHOTS"); dir != "" {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644))
 	}
@@ -112,16 +111,16 @@ func TestPastedManifest(t *testing.T) {
 	page.AwaitText("#result", "line 1, column 41")
 	var typed string
 	page.Eval("document.querySelector('textarea').value", &typed)
-	assert.Contains(t, typed, `"com.example/weather"`, "what was typed is still there")
+	assert.Contains(t, typed, `"com.example/weather"`, "the input is kept")
 	page.Silent()
 
 	good, err := os.ReadFile(filepath.Join("..", "..", "manifest", "testdata", "examples", "local.json"))
 	require.NoError(t, err)
-	verdict := judge(good)
+	verdict := validate(good)
 	assert.True(t, verdict.Valid, "%+v", verdict)
 	assert.Equal(t, "The manifest is valid.", verdict.Summary)
 	code, _ := post(t, startHere.FindStringSubmatch(welcome)[1]+"manifest", "document="+strings.Repeat("a", 3<<20))
-	assert.Equal(t, http.StatusOK, code, "it is too large for a manifest, and says so")
+	assert.Equal(t, http.StatusOK, code, "too large for a manifest, which the page reports")
 	code, _ = post(t, startHere.FindStringSubmatch(welcome)[1]+"manifest", "document=%zz")
 	assert.Equal(t, http.StatusBadRequest, code)
 }
@@ -129,15 +128,15 @@ func TestPastedManifest(t *testing.T) {
 func post(t *testing.T, url, form string) (int, string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Post(url, "application/x-www-form-urlencoded", strings.NewReader(form))
+	response, err := client.Post(url, "application/x-www-form-urlencoded", strings.NewReader(form))
 	require.NoError(t, err)
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	return answer.StatusCode, string(text)
+	return response.StatusCode, string(text)
 }
 
-// TestSecondStart says that a second start keeps what there is, and -fresh does not.
+// TestSecondStart checks that data persists across runs without -fresh.
 func TestSecondStart(t *testing.T) {
 	dir := t.TempDir()
 	password := regexp.MustCompile(`admin, (\S+)`)
@@ -152,11 +151,11 @@ func TestSecondStart(t *testing.T) {
 	fresh, stop := start(t, "-data", dir, "-fresh")
 	require.Zero(t, stop())
 	require.NotEqual(t, password.FindStringSubmatch(first)[1], password.FindStringSubmatch(fresh)[1])
-	require.FileExists(t, theirs, "-fresh touches nothing that is not its own")
+	require.FileExists(t, theirs, "-fresh deletes only its own files")
 }
 
-// TestLostPassword says that a database without the password of its admin is not opened with
-// another one that would not be right, and that -fresh is the way out.
+// TestLostPassword checks that a database without the stored password of its admin is not
+// opened, and that -fresh recovers.
 func TestLostPassword(t *testing.T) {
 	dir := t.TempDir()
 	_, stop := start(t, "-data", dir)
@@ -165,7 +164,7 @@ func TestLostPassword(t *testing.T) {
 	var out bytes.Buffer
 	args := append(anywhere(t), "-data", dir)
 	require.Equal(t, 1, cli.Run(t.Context(), "ashlar", run, cli.Env{Args: args, Stdout: &out, Stderr: &out}))
-	require.Contains(t, out.String(), "the password of its admin is not in "+filepath.Join(dir, "admin-password"))
+	require.Contains(t, out.String(), "the password of its admin is missing in "+filepath.Join(dir, "admin-password"))
 	_, stop = start(t, "-data", dir, "-fresh")
 	require.Zero(t, stop())
 }

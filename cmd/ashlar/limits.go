@@ -16,8 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-// sample is what the limits are without -limits. It is built in, so that the
-// program runs from anywhere; `go run` builds it in anew.
+// sample is the default configuration. It is embedded, so that the program runs in any directory.
 //
 //go:embed sample/demo.yaml
 var sample []byte
@@ -29,12 +28,12 @@ type limits struct {
 	settings *settings.Settings
 	opts     server.Options
 	dir      string // -limits
-	from     string // where the limits come from, for people
+	from     string // origin of the configuration, for messages
 }
 
 func newLimits(flags *flag.FlagSet) *limits {
 	l := &limits{settings: settings.Default()}
-	l.settings.DisableStats = true // nobody to push them to; the debug port shows them
+	l.settings.DisableStats = true // nothing to push to; the debug port has them
 	l.settings.RuntimeWatchRoot = false
 	flags.IntVar(&l.settings.Port, "http-port", l.settings.Port, "`port` of the rate limit service over HTTP; 0 picks a free one")
 	flags.IntVar(&l.settings.GRPCPort, "grpc-port", l.settings.GRPCPort, "`port` of the rate limit service over gRPC; 0 picks a free one")
@@ -43,13 +42,13 @@ func newLimits(flags *flag.FlagSet) *limits {
 	return l
 }
 
-// load settles where the limits come from.
+// load sets the origin of the configuration.
 func (l *limits) load(host string, log io.Writer) error {
 	l.settings.Host, l.settings.GRPCHost, l.settings.DebugHost = host, host, host
 	l.opts.Log = server.NewLogTo(log, l.settings)
 	if l.dir == "" {
 		l.opts.Files = []config.File{{Name: samplePath, Data: sample}}
-		l.from = samplePath + " (edit it and start again)"
+		l.from = samplePath + " (edit it and restart)"
 		return nil
 	}
 	abs, err := filepath.Abs(l.dir)
@@ -59,10 +58,10 @@ func (l *limits) load(host string, log io.Writer) error {
 	if info, err := os.Stat(abs); err != nil {
 		return cli.Usagef("-limits: %w", err)
 	} else if !info.IsDir() {
-		return cli.Usagef("-limits: %s is a file: name the directory that holds it", l.dir)
+		return cli.Usagef("-limits: %s is a file: use its directory", l.dir)
 	}
 	if _, err := config.Load(os.DirFS(abs), nil); err != nil {
-		return fmt.Errorf("the configuration can't be loaded:\n%w", err) // later ones are logged
+		return fmt.Errorf("invalid configuration:\n%w", err) // later errors are logged
 	}
 	l.settings.RuntimeRoot, l.settings.RuntimeSubdirectory, l.settings.RuntimeAppDirectory = filepath.Dir(abs), "", filepath.Base(abs)
 	l.from = "all files in " + l.dir + ", followed as they change"
@@ -79,7 +78,7 @@ func (l *limits) serve(ctx context.Context, listening func(server.Addresses)) er
 	return err
 }
 
-// portTaken names the flag that moves a listener.
+// portTaken adds the flag of a listener to its error.
 func portTaken(err error, flag string) error {
-	return fmt.Errorf("%w: choose another port with %s, 0 for any free one", err, flag)
+	return fmt.Errorf("%w: choose another port with %s, or 0 for any free port", err, flag)
 }

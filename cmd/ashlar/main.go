@@ -1,5 +1,4 @@
-// Command ashlar runs everything in one process on embedded defaults: the
-// quickest way to see the house from inside.
+// Command ashlar runs all systems in one process on embedded defaults.
 //
 //	go run ./cmd/ashlar
 package main

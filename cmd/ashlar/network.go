@@ -20,7 +20,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
-// network is the inventory, in a file and with demo data.
+// network is the inventory in a file, with demo data.
 type network struct {
 	port     int
 	dir      string // where the file is
@@ -34,13 +34,13 @@ type network struct {
 func newNetwork(flags *flag.FlagSet) *network {
 	n := &network{}
 	flags.IntVar(&n.port, "inventory-port", 3000, "`port` of the inventory; 0 picks a free one")
-	flags.StringVar(&n.dir, "data", "ashlar-data", "`directory` of what is kept from one start to the next, made if it is not there")
-	flags.IntVar(&n.devices, "devices", demoDevices, "how many demo `devices` an empty inventory is filled with")
-	flags.BoolVar(&n.fresh, "fresh", false, "throw away what an earlier start has kept, and begin anew")
+	flags.StringVar(&n.dir, "data", "ashlar-data", "`directory` of persistent data, created if missing")
+	flags.IntVar(&n.devices, "devices", demoDevices, "number of demo `devices` for an empty inventory")
+	flags.BoolVar(&n.fresh, "fresh", false, "delete persistent data first")
 	return n
 }
 
-// demoDevices are enough to page through, and there at once.
+// demoDevices is enough to page through and quick to write.
 const demoDevices = 1000
 
 // The files of the directory.
@@ -68,18 +68,18 @@ func (n *network) open(ctx context.Context, host string, log io.Writer) (err err
 	}
 	_, err = demo.Fill(ctx, n.server.Store(), &demo.Options{Devices: n.devices})
 	if inventory.KindOf(err) == inventory.Conflict {
-		return nil // it was filled by an earlier start
+		return nil // filled by an earlier run
 	}
 	return err
 }
 
-// prepare makes the directory, or clears it, and settles the password.
+// prepare creates the directory, with -fresh without earlier data, and sets the password.
 func (n *network) prepare() error {
 	if err := os.MkdirAll(n.dir, 0o700); err != nil {
 		return err
 	}
 	if n.fresh {
-		// These and no others: somebody may have named a directory with files of theirs.
+		// Only our own files: the directory may contain others.
 		for _, name := range []string{databaseFile, databaseFile + "-wal", databaseFile + "-shm", passwordFile} {
 			if err := os.Remove(filepath.Join(n.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
@@ -89,7 +89,7 @@ func (n *network) prepare() error {
 	return n.readPassword()
 }
 
-// readPassword reads the admin's password, or makes one for an admin who is yet to come.
+// readPassword reads the admin's password, or generates one for a new inventory.
 func (n *network) readPassword() error {
 	path, database := filepath.Join(n.dir, passwordFile), filepath.Join(n.dir, databaseFile)
 	text, err := os.ReadFile(path)
@@ -100,7 +100,7 @@ func (n *network) readPassword() error {
 		return nil
 	}
 	if _, err := os.Stat(database); err == nil {
-		return fmt.Errorf("there is %s, and the password of its admin is not in %s: put it there, or start over with -fresh", database, path)
+		return fmt.Errorf("%s exists, but the password of its admin is missing in %s: write it there, or start over with -fresh", database, path)
 	}
 	n.password = rand.Text()
 	return os.WriteFile(path, []byte(n.password+"\n"), 0o600)

@@ -44,7 +44,7 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	group.Go(func() error {
 		return limits.serve(groupCtx, func(a server.Addresses) {
 			at := places{a, limits.from, books.listener.Addr(), network.listener.Addr(), home.listener.Addr(), network.password}
-			// The landing page leads to all others, so it comes when they are there.
+			// The landing page links to all others, so it starts last.
 			group.Go(func() error { return home.serve(groupCtx, at.systems) })
 			fmt.Fprint(env.Stdout, at.welcome())
 		})
@@ -52,17 +52,17 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	return group.Wait()
 }
 
-// places is where everything is.
+// places holds the addresses of all systems.
 type places struct {
 	server.Addresses        // of the rate limit service
-	limits           string // where its limits come from
+	limits           string // origin of its limits
 	books            net.Addr
 	network          net.Addr
 	home             net.Addr
 	password         string // of the inventory's admin
 }
 
-// welcome says where everything is and what to try.
+// welcome returns the addresses and commands to try.
 func (p *places) welcome() string {
 	return fmt.Sprintf(`ashlar is running; Ctrl-C stops it.
 
@@ -86,10 +86,10 @@ Try in another terminal, the first a few times in a row:
 `, p.GRPC, p.HTTP, p.limits, p.books, p.Debug, p.home, p.network, p.password)
 }
 
-// systems are what the landing page shows, with the password for those only who sit at
-// this machine.
+// systems returns the content of the landing page, with the password only for requests from this
+// machine.
 func (p *places) systems(here bool) []system {
-	login := "log in as admin, with the password that was shown at the start"
+	login := "log in as admin, with the password printed at startup"
 	if here {
 		login = "log in as admin, " + p.password
 	}
@@ -106,7 +106,7 @@ func (p *places) systems(here bool) []system {
 			{"Configuration", at(p.Debug, "/rlconfig"), "from " + p.limits},
 			{"Health", at(p.HTTP, "/healthcheck"), ""},
 		}},
-		{"catalog", "Book catalog", "A small sample of how the house is built.", []link{
+		{"catalog", "Book catalog", "A small sample that shows how the systems are built.", []link{
 			{"Books", at(p.books, "/api/books"), ""},
 		}},
 	}

@@ -57,7 +57,7 @@ func start(t *testing.T, args ...string) (welcome string, stop func() int) {
 	done := make(chan int, 1)
 	args = append(anywhere(t), args...)
 	go func() { done <- cli.Run(ctx, "ashlar", run, cli.Env{Args: args, Stdout: out, Stderr: out}) }()
-	late := time.After(patience)
+	late := time.After(timeout)
 	for !strings.Contains(out.String(), "ashlar is running") { // the log may come first
 		select {
 		case <-out.more:
@@ -72,15 +72,15 @@ func start(t *testing.T, args ...string) (welcome string, stop func() int) {
 		select {
 		case code := <-done:
 			return code
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			t.Fatalf("does not end:\n%s", out)
 			return -1
 		}
 	}
 }
 
-// patience is how long a start or an end may take on a busy machine.
-const patience = 2 * time.Minute
+// timeout is how long a start or an end may take on a busy machine.
+const timeout = 2 * time.Minute
 
 // anywhere are the flags for free ports, and a directory that is gone with the test.
 func anywhere(t *testing.T) []string {
@@ -175,7 +175,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-debug-port", port}, 1, "choose another port with -debug-port"},
 		{[]string{"-data", file}, 1, "-data: "},
 		{[]string{"-limits", "/does/not/exist"}, 2, "/does/not/exist"},
-		{[]string{"-limits", file}, 2, "name the directory that holds it"},
+		{[]string{"-limits", file}, 2, "use its directory"},
 		{[]string{"extra"}, 2, `unexpected argument "extra"`},
 		{[]string{"-colour"}, 2, "-colour"},
 	} {

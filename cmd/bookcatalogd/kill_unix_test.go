@@ -53,7 +53,7 @@ func child(t *testing.T, args ...string) (*exec.Cmd, string) {
 	return cmd, "http://" + host + "/api/books"
 }
 
-// TestKill says that each book that was answered with 201 is in the file when the process
+// TestKill checks that each book that was answered with 201 is in the file when the process
 // is killed in the middle of writing, whole, and that the file opens again. It does so a
 // few times with the same file.
 func TestKill(t *testing.T) {
@@ -74,7 +74,7 @@ func TestKill(t *testing.T) {
 
 const (
 	writers    = 4
-	killBehind = 40 // how many answers to wait for
+	killBehind = 40 // how many responses to wait for
 )
 
 // writeUntilKilled adds books from several connections, kills the process with requests

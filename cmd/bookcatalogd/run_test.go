@@ -80,11 +80,11 @@ func (p program) do(t *testing.T, method, path, body string) (int, string) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	content, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response.StatusCode, string(answer)
+	return response.StatusCode, string(content)
 }
 
 func TestSeedInMemory(t *testing.T) {

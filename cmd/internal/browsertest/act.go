@@ -23,7 +23,7 @@ func (p *Page) AwaitText(selector, text string) {
 	script := fmt.Sprintf("Boolean(document.querySelector(%s)?.innerText.includes(%s))", quoted...)
 	ask(p, fmt.Sprintf("wait for %q in %s", text, selector), func(ctx context.Context) (bool, error) {
 		for {
-			seen, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(patience)))
+			seen, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(timeout)))
 			if err == nil || ctx.Err() != nil || !leftPage(err) {
 				return seen, err
 			}

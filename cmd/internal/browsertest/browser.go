@@ -19,10 +19,10 @@ type Options struct {
 }
 
 const (
-	// patience is how long anything may take that a page does when it is asked. It is reached
+	// timeout is how long anything may take that a page does when it is asked. It is reached
 	// only when something is broken: a machine may be slow, and busy with other tests.
-	patience = 2 * time.Minute
-	phone    = 600
+	timeout = 2 * time.Minute
+	phone   = 600
 )
 
 // find is the path of the browser. Without one the test ends here.
@@ -46,7 +46,7 @@ func find(t testing.TB) string {
 func flags(path string) []chromedp.ExecAllocatorOption {
 	all := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
-		chromedp.WSURLReadTimeout(patience),
+		chromedp.WSURLReadTimeout(timeout),
 		chromedp.DisableGPU,
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("no-proxy-server", true),

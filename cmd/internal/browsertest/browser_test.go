@@ -93,7 +93,7 @@ func TestNoise(t *testing.T) {
 	const script = `console.error("oh", 1); console.warn("fine"); setTimeout(() => { throw new Error("thrown") });`
 	page := browsertest.Open(t, serve(t, "script-src 'self'", noisy, script), nil)
 	page.Await("p")
-	require.Eventually(t, func() bool { return len(page.Errors()) == 4 }, patience, tick, "%q", page.Errors())
+	require.Eventually(t, func() bool { return len(page.Errors()) == 4 }, timeout, tick, "%q", page.Errors())
 	all := ""
 	for _, e := range page.Errors() {
 		all += e + "\n"

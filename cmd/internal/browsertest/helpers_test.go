@@ -3,6 +3,6 @@ package browsertest_test
 import "time"
 
 const (
-	patience = 2 * time.Minute
-	tick     = 10 * time.Millisecond
+	timeout = 2 * time.Minute
+	tick    = 10 * time.Millisecond
 )

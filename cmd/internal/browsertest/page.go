@@ -106,7 +106,7 @@ func (p *Page) Silent() {
 	}
 }
 
-// do acts on the page. It ends the test if that fails, or takes longer than patience.
+// do acts on the page. It ends the test if that fails, or takes longer than timeout.
 func (p *Page) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ask(p, what, func(ctx context.Context) (chromedp.Void, error) {
@@ -122,7 +122,7 @@ func get[T any](p *Page, what string, action chromedp.Action[T]) T {
 
 func ask[T any](p *Page, what string, f func(context.Context) (T, error)) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, timeout)
 	defer cancel()
 	value, err := f(ctx)
 	if err != nil {

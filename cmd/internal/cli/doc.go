@@ -1,7 +1,6 @@
-// Package cli is what every program under cmd/ shares: a context that ends with
-// the first signal, exit codes, and a main that is one line above a tested
-// function. Those that tell users what is wrong with a file also share how they
-// show it ([Excerpt], [Printable]).
+// Package cli is shared by the programs under cmd/: a context that ends with the first signal,
+// exit codes, and a main of one line over a tested function. [Excerpt] and [Printable] show the
+// position of an error in a file.
 //
 //	func main() { cli.Main("ratelimitd", run) }
 //
@@ -20,25 +19,19 @@
 // A test calls [Run], or run itself, with an [Env] of its own: arguments,
 // environment and streams are data, so such tests run in parallel.
 //
-// Exit codes: 0 for success, for a request for help and for a program that ended
-// because it was told to; 1 for failure; 2 for wrong usage; any other code that
-// an error brings along in a method ExitCode() int.
+// Exit codes: 0 for success, help, and a program that was stopped by a signal; 1 for failure; 2 for
+// wrong usage; or the code of an error with a method ExitCode() int.
 //
 // # Design notes
 //
-// The signals are read from a channel rather than with signal.NotifyContext:
-// that one goes deaf to a second signal until somebody calls its stop function,
-// and the second signal is what a user sends to a program that hangs while it
-// shuts down.
+// Signals are read from a channel: signal.NotifyContext ignores a second signal until its stop
+// function is called, and users send a second signal to a program that hangs during shutdown.
 //
-// The environment is a map and not a func(string) string: settings are
-// documented and checked as a whole, and the reader of settings wants all of it.
+// The environment is a map, not a lookup function, because the reader of settings checks all of it.
 //
-// Parse holds back what the flag set prints until it knows why: help that was
-// asked for goes to the standard output, where it can be paged and searched;
-// an error goes to the standard error stream.
+// Parse buffers the output of the flag set: requested help goes to standard output, where it can be
+// paged and searched, and errors go to standard error.
 //
-// No command line framework: the specified programs have flags with single dashes,
-// and package flag reads those. The one program that has commands finds them in a
-// table of its own.
+// There is no command line framework: the programs have flags with single dashes, which package
+// flag reads.
 package cli

@@ -10,26 +10,23 @@ import (
 	"strings"
 )
 
-// Env is everything a program takes from the process it runs in.
+// Env is what a program uses of its process.
 type Env struct {
 	// Args are the arguments without the program's name.
 	Args []string
 	// Environ are the environment variables. A nil map is an empty environment.
 	Environ map[string]string
 
-	// Stdin, Stdout and Stderr are never nil in an Env from Main. In one that a
-	// test makes, those that the program uses must be set; Run itself writes
-	// to Stderr.
+	// Stdin, Stdout and Stderr are set by Main. A test must set those that the program uses; Run
+	// writes to Stderr.
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 }
 
-// Parse reads Args with the flag set, whatever its error handling was.
-//
-// It returns nil, [flag.ErrHelp] after printing the usage to Stdout, or a
-// [*UsageError] after printing what is wrong and the usage to Stderr; either
-// error is to be returned from the program as it is.
+// Parse reads Args with the flag set. It returns nil, [flag.ErrHelp] after printing the usage to
+// Stdout, or a [*UsageError] after printing the error and the usage to Stderr. The program should
+// return the error unchanged.
 func (e Env) Parse(flags *flag.FlagSet) error {
 	var printed bytes.Buffer
 	flags.Init(flags.Name(), flag.ContinueOnError)
@@ -49,16 +46,15 @@ func (e Env) Parse(flags *flag.FlagSet) error {
 	}
 }
 
-// ReadInput reads Stdin to its end, but no more than limit bytes. It returns what
-// [io.ReadAll] does, or the cause of ctx as soon as that has ended: a terminal that
-// nobody types on must not keep a program from ending when it is told to.
+// ReadInput reads at most limit bytes of Stdin. It returns the cause of ctx as soon as ctx ends,
+// because a read from a terminal cannot be interrupted.
 func (e Env) ReadInput(ctx context.Context, limit int64) ([]byte, error) {
 	type input struct {
 		data []byte
 		err  error
 	}
 	done := make(chan input, 1)
-	go func() { // ends with the process at the latest
+	go func() { // may stay blocked until the process ends
 		data, err := io.ReadAll(io.LimitReader(e.Stdin, limit))
 		done <- input{data, err}
 	}()
@@ -70,7 +66,7 @@ func (e Env) ReadInput(ctx context.Context, limit int64) ([]byte, error) {
 	}
 }
 
-// processEnv is the Env of this process.
+// processEnv returns the Env of this process.
 func processEnv() Env {
 	return Env{
 		Args:    os.Args[1:],
@@ -81,8 +77,7 @@ func processEnv() Env {
 	}
 }
 
-// environ turns lines of KEY=value into a map. The last line of a key wins, as
-// it does for a process that is started with such a list.
+// environ converts lines of KEY=value to a map. The last line of a key wins.
 func environ(lines []string) map[string]string {
 	m := make(map[string]string, len(lines))
 	for _, line := range lines {

@@ -63,7 +63,7 @@ func begins(t *testing.T, stream, got, want string) {
 	}
 }
 
-// TestParsePrintsOnce says that the user is told of a wrong flag once.
+// TestParsePrintsOnce checks that the user is told of a wrong flag once.
 func TestParsePrintsOnce(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
@@ -74,7 +74,7 @@ func TestParsePrintsOnce(t *testing.T) {
 	}
 }
 
-// TestParseLeavesOutput says that usage printed later goes to the error stream.
+// TestParseLeavesOutput checks that usage printed later goes to the error stream.
 func TestParseLeavesOutput(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer

@@ -8,38 +8,36 @@ import (
 	"slices"
 )
 
-// The exit codes that every program uses in the same way.
+// The exit codes of all programs.
 const (
-	ExitOK      = 0 // done, or ended by a signal in good order
-	ExitFailure = 1 // the error is on the standard error stream
-	ExitUsage   = 2 // the arguments or settings make no sense
+	ExitOK      = 0 // success, or stopped by a signal
+	ExitFailure = 1 // the error is on standard error
+	ExitUsage   = 2 // invalid arguments or settings
 )
 
-// UsageError says that a program was called in a wrong way. It exits with
-// [ExitUsage].
+// UsageError reports wrong usage of a program. Its exit code is [ExitUsage].
 type UsageError struct {
-	// Err says what was wrong and what would be right. Required.
+	// Err says what was wrong and what is valid. Required.
 	Err error
 
-	printed bool // the user has seen it already
+	printed bool // already shown
 }
 
-// Usagef is a [*UsageError] with a text made by [fmt.Errorf], which may wrap
-// errors with %w.
+// Usagef returns a [*UsageError] with a message formatted by [fmt.Errorf].
 func Usagef(format string, args ...any) error {
 	return &UsageError{Err: fmt.Errorf(format, args...)}
 }
 
-// Error is the text of Err.
+// Error returns the message of Err.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap is Err.
+// Unwrap returns Err.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// ExitCode is [ExitUsage].
+// ExitCode returns [ExitUsage].
 func (e *UsageError) ExitCode() int { return ExitUsage }
 
-// exitCode is the code for what a program returned.
+// exitCode returns the code for the result of a program.
 func exitCode(ctx context.Context, err error) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) || ctx.Err() != nil && onlyCanceled(err) {
 		return ExitOK
@@ -51,16 +49,15 @@ func exitCode(ctx context.Context, err error) int {
 	if !ok {
 		return ExitFailure
 	}
-	// What the system cannot pass on, or would pass on as success, is a failure.
+	// Codes that the system cannot represent count as failure.
 	if code := coded.ExitCode(); code > 0 && code <= 255 {
 		return code
 	}
 	return ExitFailure
 }
 
-// onlyCanceled reports whether err says nothing but that the context ended.
-// Of errors that were joined each must say so: a write that failed during the
-// shutdown must not hide behind the cancellation next to it.
+// onlyCanceled reports whether err is only context.Canceled. All joined errors must be, so that a
+// failed write during shutdown is reported.
 func onlyCanceled(err error) bool {
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
@@ -72,7 +69,7 @@ func onlyCanceled(err error) bool {
 	return err == context.Canceled
 }
 
-// report is the line for the user, empty if there is nothing to say.
+// report returns the line for the user, or "".
 func report(name string, err error) string {
 	if usage, ok := errors.AsType[*UsageError](err); ok && usage.printed {
 		return ""

@@ -77,7 +77,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunHandsOver says that the program sees the context and the Env it was given.
+// TestRunHandsOver checks that the program sees the context and the Env it was given.
 func TestRunHandsOver(t *testing.T) {
 	t.Parallel()
 	type key struct{}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Printable makes text that others wrote fit for a terminal: one column for each
-// character, and nothing that steers.
+// Printable makes a string safe for a terminal: one column for each character and no control
+// characters.
 func Printable(s string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
@@ -21,7 +21,7 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Count is a number of things: "1 error", "2 errors".
+// Count returns a number with a noun: "1 error", "2 errors".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -29,20 +29,18 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// How many characters of a line an excerpt shows at the most, and how many of them
-// stand before its mark.
+// The maximum number of characters of an excerpt, in total and before its mark.
 const (
 	maxExcerpt = 100
 	maxBefore  = maxExcerpt * 2 / 3
 )
 
-// Excerpt shows a place in a file: the line with its number and, below it, where the
-// mark begins that belongs under the place; and the mark, width characters wide, but
-// at least one and no more than are shown. Apart, so that the mark may have a colour.
+// Excerpt returns a line of a file with its number and the indentation of the mark below it, and the
+// mark, which is width characters wide if that many are shown. The mark is separate so that the
+// caller can colour it.
 //
-// The line is given as what stands before the place and what follows; both are made
-// [Printable]. Of a long line the part around the place is shown. What is given beyond
-// 100 characters on either side makes no difference.
+// before and after are the parts of the line around the position; both are made [Printable]. Of a
+// long line, 100 characters around the position are shown.
 func Excerpt(number int, before, after string, width int) (shown, mark string) {
 	left, right := []rune(Printable(before)), []rune(Printable(after))
 	lead, tail := "", ""

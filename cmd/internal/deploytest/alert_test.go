@@ -51,7 +51,7 @@ func alerts(t *testing.T) (rules []rule) {
 // promtool runs the tool that comes with Prometheus.
 func promtool(t *testing.T, dir string, args ...string) (out string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, servertest.Find(t, "promtool"), args...)
 	cmd.Dir = dir

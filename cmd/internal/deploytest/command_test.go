@@ -93,14 +93,14 @@ func isTarget(targets []string) error {
 	return nil
 }
 
-// asksUs reports an address that the program does not answer to.
+// asksUs reports an address that the program does not response to.
 func asksUs(address string, s system) error {
 	u, err := url.Parse(address)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(s.ports, u.Port()) || !slices.Contains(s.paths, u.Path) {
-		return fmt.Errorf("%s answers to no %s at port %s", s.name, u.Path, u.Port())
+		return fmt.Errorf("%s responses to no %s at port %s", s.name, u.Path, u.Port())
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (c *manifestCheck) ports() {
 		c.fault((p.HTTPGet == nil) == (p.TCPSocket == nil), "%s asks in no way, or in two", name)
 		if p.HTTPGet != nil {
 			c.fault(known[p.HTTPGet.Port] == "", "%s: there is no port %q", name, p.HTTPGet.Port)
-			c.fault(!slices.Contains(c.paths, p.HTTPGet.Path), "%s: the program answers to no %q", name, p.HTTPGet.Path)
+			c.fault(!slices.Contains(c.paths, p.HTTPGet.Path), "%s: the program responses to no %q", name, p.HTTPGet.Path)
 			c.fault(name == "livenessProbe" && strings.HasPrefix(p.HTTPGet.Path, "/health"), "livenessProbe: a restart does not mend what %s tells", p.HTTPGet.Path)
 		}
 		if p.TCPSocket != nil {

@@ -21,9 +21,9 @@ var update = flag.Bool("update", false, "write the table of settings in cmd/inve
 // checkout is the root of this module.
 const checkout = "../../.."
 
-// patience is how long a program may take. It is reached only when something is broken: a
+// timeout is how long a program may take. It is reached only when something is broken: a
 // machine may be slow, and busy with other tests.
-const patience = 5 * time.Minute
+const timeout = 5 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -34,7 +34,7 @@ type system struct {
 	// parse reads an environment, and says what is wrong and what is suspicious.
 	parse func(environ map[string]string) (warnings []string, err error)
 	ports []string // that it listens on by default
-	paths []string // that it answers to
+	paths []string // that it responses to
 }
 
 func systems() []system {

@@ -62,7 +62,7 @@ func command(t *testing.T, words []string) string {
 	if exists("cmd/" + words[0]) {
 		words = append([]string{"go", "run", "./cmd/" + words[0]}, words[1:]...)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience) // it may have to be compiled
+	ctx, cancel := context.WithTimeout(t.Context(), timeout) // it may have to be compiled
 	defer cancel()
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir = checkout

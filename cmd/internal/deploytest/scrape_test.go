@@ -152,7 +152,7 @@ func launch(t *testing.T, environ map[string]string) *instance {
 	case err := <-done:
 		done <- nil // for the cleanup
 		t.Fatalf("the server does not start: %v", err)
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatal("the server does not start")
 	}
 	return i

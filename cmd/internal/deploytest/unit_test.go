@@ -173,7 +173,7 @@ func TestUnitsBySystemd(t *testing.T) {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, program, append([]string{"verify", "--man=no"}, all...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)

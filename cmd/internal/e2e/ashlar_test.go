@@ -43,7 +43,7 @@ func TestEditedLimits(t *testing.T) {
 	require.Regexp(t, `mine\.yaml:5:24: invalid rate limit unit 'moon'`, p.stderr.String())
 }
 
-// TestReadmeShowsTheWelcome says that what the README shows is what the program prints, but
+// TestReadmeShowsTheWelcome checks that what the README shows is what the program prints, but
 // for ports and the password.
 func TestReadmeShowsTheWelcome(t *testing.T) {
 	t.Parallel()

@@ -48,16 +48,16 @@ func TestMuxExample(t *testing.T) {
 	t.Parallel()
 	w := startServer(t, "go run ./examples/mux")
 	at := "http://" + w.addrs["8082"]
-	code, answer := httpDo(t, http.MethodGet, at+"/", "")
+	code, response := httpDo(t, http.MethodGet, at+"/", "")
 	require.Equal(t, http.StatusOK, code)
-	require.Equal(t, "hello\n", answer)
+	require.Equal(t, "hello\n", response)
 
 	// Each limit refuses at last, and the route's own before that of the client.
 	refusals := func(method, path string, limit int) (n int) {
 		for range 2*limit + 1 {
-			code, answer = httpDo(t, method, at+path, "")
+			code, response = httpDo(t, method, at+path, "")
 			if code == http.StatusTooManyRequests {
-				require.JSONEq(t, `{"status":"error","message":"too many requests"}`, answer)
+				require.JSONEq(t, `{"status":"error","message":"too many requests"}`, response)
 				n++
 			} else {
 				require.Equal(t, http.StatusOK, code)
@@ -85,9 +85,9 @@ func TestGRPCServerExample(t *testing.T) {
 	}
 	conn := dial(t, w.addrs["8083"])
 	health := healthv1.NewHealthClient(conn)
-	answer, err := health.Check(t.Context(), &healthv1.HealthCheckRequest{})
+	response, err := health.Check(t.Context(), &healthv1.HealthCheckRequest{})
 	require.NoError(t, err)
-	require.Equal(t, healthv1.HealthCheckResponse_SERVING, answer.GetStatus(), "the service beside it")
+	require.Equal(t, healthv1.HealthCheckResponse_SERVING, response.GetStatus(), "the service beside it")
 	watch, err := health.Watch(t.Context(), &healthv1.HealthCheckRequest{})
 	require.NoError(t, err)
 	_, err = watch.Recv()
@@ -106,8 +106,8 @@ func TestManifestLaunchExample(t *testing.T) {
 	require.Contains(t, s.errs, `the arguments are ["--tone" "warm" "Ann; reboot"], the key has 7 letters`)
 	require.NotContains(t, s.out+s.errs, "hunter2")
 
-	for why, answers := range map[string]string{"no": "Ann\nhunter2\nn\n", "no word on it": "Ann\nhunter2\n", "no answer": ""} {
-		s := tell(t, 0, answers, "manifest-launch")
+	for why, responses := range map[string]string{"no": "Ann\nhunter2\nn\n", "no word on it": "Ann\nhunter2\n", "no answer": ""} {
+		s := tell(t, 0, responses, "manifest-launch")
 		require.Contains(t, s.out, "\nnothing was started\n", why)
 		require.Empty(t, s.errs, why)
 	}
@@ -136,9 +136,9 @@ func TestManifestUploadExample(t *testing.T) {
 			require.Regexp(t, says, out, lines[i][1])
 		}
 	}
-	code, answer := httpDo(t, http.MethodPost, "http://"+w.addrs["8084"]+"/manifests", "{\n\"name\": ")
+	code, response := httpDo(t, http.MethodPost, "http://"+w.addrs["8084"]+"/manifests", "{\n\"name\": ")
 	require.Equal(t, http.StatusBadRequest, code)
-	require.Contains(t, answer, `"line":2,"column":9`)
+	require.Contains(t, response, `"line":2,"column":9`)
 	w.stop()
 	require.Empty(t, w.stderr.String())
 }

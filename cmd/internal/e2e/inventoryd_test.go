@@ -38,18 +38,18 @@ func startInventory(t *testing.T, database string, environ map[string]string, ar
 	}
 	p := start(t, all, "inventoryd", append([]string{"-addr", "127.0.0.1:0"}, args...)...)
 	at := p.says(p.stderr, `(?m)^inventoryd: (http://[0-9.:]+), records in (.+); Ctrl-C stops it\n`)
-	i := &inventory{process: p, url: at[1], http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}
+	i := &inventory{process: p, url: at[1], http: &http.Client{Timeout: timeout, Transport: &http.Transport{}}}
 	t.Cleanup(i.http.CloseIdleConnections)
-	var answer struct{ Token string }
+	var response struct{ Token string }
 	code, body := i.send("POST", "/users/login", `{"username":"admin","password":"`+inventoryPassword+`"}`)
 	require.Equal(t, 200, code, body)
-	require.NoError(t, json.Unmarshal([]byte(body), &answer))
-	i.token = answer.Token
+	require.NoError(t, json.Unmarshal([]byte(body), &response))
+	i.token = response.Token
 	return i
 }
 
 // send sends one request. A server that is not there is code 0.
-func (i *inventory) send(method, path, body string) (code int, answer string) {
+func (i *inventory) send(method, path, body string) (code int, content string) {
 	request, err := http.NewRequest(method, i.url+path, strings.NewReader(body))
 	if err != nil {
 		return 0, err.Error()
@@ -187,7 +187,7 @@ func TestInventoryBackup(t *testing.T) {
 	require.Regexp(t, `unknown command "bakcup"`, run(t, 2, "inventoryd", "bakcup", "x").stderr.String())
 }
 
-// TestInventoryMistakes says that wrong settings are all named, and a taken port with the
+// TestInventoryMistakes checks that wrong settings are all named, and a taken port with the
 // flag that moves it.
 func TestInventoryMistakes(t *testing.T) {
 	t.Parallel()
@@ -245,7 +245,7 @@ func TestInventoryAnswersBeforeTheEnd(t *testing.T) {
 	again.stop()
 }
 
-// TestInventoryStops says that who writes until the end gets no answer but a good one.
+// TestInventoryStops checks that who writes until the end gets no response but a good one.
 func TestInventoryStops(t *testing.T) {
 	t.Parallel()
 	i := startInventory(t, filepath.Join(t.TempDir(), "inventory.db"), nil)

@@ -69,21 +69,21 @@ func (c *conformant) do(want int, valid bool, method, path, body string) string 
 	err = openapi3filter.ValidateRequest(c.t.Context(), input)
 	require.Equal(c.t, valid, err == nil, "%s %s %s: the document says %v", method, path, body, err)
 	request.Body = io.NopCloser(strings.NewReader(body)) // the filter has read it
-	answer, err := c.http.Do(request)
+	response, err := c.http.Do(request)
 	require.NoError(c.t, err)
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
 	require.NoError(c.t, err)
-	require.Equal(c.t, want, answer.StatusCode, "%s %s %s: %s", method, path, body, text)
+	require.Equal(c.t, want, response.StatusCode, "%s %s %s: %s", method, path, body, text)
 	err = openapi3filter.ValidateResponse(c.t.Context(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: input, Status: answer.StatusCode, Header: answer.Header,
+		RequestValidationInput: input, Status: response.StatusCode, Header: response.Header,
 		Body: io.NopCloser(bytes.NewReader(text)), Options: input.Options,
 	})
-	require.NoError(c.t, err, "the answer to %s %s %s: %d %s", method, path, body, answer.StatusCode, text)
+	require.NoError(c.t, err, "the response to %s %s %s: %d %s", method, path, body, response.StatusCode, text)
 	if c.seen[route.Operation.OperationID] == nil {
 		c.seen[route.Operation.OperationID] = map[int]bool{}
 	}
-	c.seen[route.Operation.OperationID][answer.StatusCode] = true
+	c.seen[route.Operation.OperationID][response.StatusCode] = true
 	return string(text)
 }
 

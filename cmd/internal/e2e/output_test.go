@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// patience is how long anything is waited for that is expected to come. It is
+// timeout is how long anything is waited for that is expected to come. It is
 // reached only when something is broken: a machine may be slow, and busy with other tests.
-const patience = 2 * time.Minute
+const timeout = 2 * time.Minute
 
 // output is what a program prints, to be waited for.
 type output struct {
@@ -42,10 +42,10 @@ func (o *output) state() (text string, changed <-chan struct{}) {
 }
 
 // await returns the submatches of pattern as soon as it matches; nil if it does
-// not until the program has ended or patience has.
+// not until the program has ended or timeout has.
 func (o *output) await(pattern string, ended <-chan struct{}) []string {
 	re := regexp.MustCompile(pattern)
-	limit := time.After(patience)
+	limit := time.After(timeout)
 	for {
 		text, changed := o.state()
 		if found := re.FindStringSubmatch(text); found != nil {

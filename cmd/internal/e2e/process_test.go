@@ -85,7 +85,7 @@ func (p *process) code() int {
 	select {
 	case <-p.ended:
 		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		p.t.Fatalf("%v does not end", p.cmd.Args)
 		return -1
 	}
@@ -125,7 +125,7 @@ func undivided(window time.Duration, f func()) {
 // eventually asks again and again until ok says yes.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	limit := time.After(patience)
+	limit := time.After(timeout)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

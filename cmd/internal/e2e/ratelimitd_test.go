@@ -26,20 +26,20 @@ func TestDecisions(t *testing.T) {
 	require.Equal(t, "OK", decision(t, s.grpc, "bank", "client=ann"), "what no rule matches passes")
 	require.Equal(t, "OK", decision(t, s.grpc, "nowhere", "client=ann"), "a domain without a file")
 
-	code, answer := httpDo(t, http.MethodPost, "http://"+s.http+"/json", shopJSON("ann"))
-	require.Equal(t, http.StatusTooManyRequests, code, "HTTP and gRPC count together: %s", answer)
-	code, answer = httpDo(t, http.MethodPost, "http://"+s.http+"/json", shopJSON("bob"))
+	code, response := httpDo(t, http.MethodPost, "http://"+s.http+"/json", shopJSON("ann"))
+	require.Equal(t, http.StatusTooManyRequests, code, "HTTP and gRPC count together: %s", response)
+	code, response = httpDo(t, http.MethodPost, "http://"+s.http+"/json", shopJSON("bob"))
 	require.Equal(t, http.StatusOK, code)
-	require.Contains(t, answer, `"limitRemaining":1`, "bob's second")
-	code, answer = httpDo(t, http.MethodPost, "http://"+s.http+"/json", `{"domain":1}`)
+	require.Contains(t, response, `"limitRemaining":1`, "bob's second")
+	code, response = httpDo(t, http.MethodPost, "http://"+s.http+"/json", `{"domain":1}`)
 	require.Equal(t, http.StatusBadRequest, code)
-	require.Contains(t, answer, `"status":"error"`)
+	require.Contains(t, response, `"status":"error"`)
 	require.True(t, s.healthy())
 	s.terminate()
 }
 
 // What is wrong is said all at once: who has two faults should not need two looks.
-// The server waits for it to be mended (ruling 10).
+// The server waits for it to be mended.
 func TestBrokenConfiguration(t *testing.T) {
 	t.Parallel()
 	root := directory(t, map[string]string{

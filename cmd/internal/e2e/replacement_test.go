@@ -99,7 +99,7 @@ func freePorts(t *testing.T, n int) []string {
 	return ports
 }
 
-// calls makes the calls of calls.txt with ratelimit-client, and returns the answers.
+// calls makes the calls of calls.txt with ratelimit-client, and returns the responses.
 func (d *drill) calls() string {
 	d.t.Helper()
 	text, err := os.ReadFile("testdata/replacement/calls.txt")
@@ -115,8 +115,8 @@ func (d *drill) calls() string {
 			args = append(args, "-descriptors", w)
 		}
 		p := run(d.t, 0, "ratelimit-client", args...)
-		answer := p.says(p.stdout, `(?m)^response: (.*)$`)[1]
-		out.WriteString(strings.TrimSpace(line) + "\n  " + untimed(answer) + "\n")
+		response := p.says(p.stdout, `(?m)^response: (.*)$`)[1]
+		out.WriteString(strings.TrimSpace(line) + "\n  " + untimed(response) + "\n")
 	}
 	return out.String()
 }
@@ -159,7 +159,7 @@ func TestReplacementWithStatsd(t *testing.T) {
 	require.Equal(t, http.StatusOK, code)
 	require.Equal(t, "OK", body)
 
-	golden(t, "answers.golden", d.calls())
+	golden(t, "responses.golden", d.calls())
 	code, body = httpDo(t, http.MethodPost, "http://"+d.http+"/json", `{"domain":"edge","descriptors":[{"entries":[{"key":"remote_address","value":"192.0.2.1"}]}]}`)
 	require.Equal(t, http.StatusTooManyRequests, code)
 	require.Regexp(t, `^\{"overallCode":"OVER_LIMIT","statuses":\[\{"code":"OVER_LIMIT","currentLimit":\{"requestsPerUnit":3,"unit":"YEAR"\},"durationUntilReset":"\d+s"\}\],`+
@@ -187,7 +187,7 @@ func TestReplacementWithPrometheus(t *testing.T) {
 	d := startDrill(t, map[string]string{
 		"USE_STATSD": "false", "USE_PROMETHEUS": "true", "PROMETHEUS_ADDR": "SCRAPE", "PROMETHEUS_PATH": "/metrics",
 	})
-	golden(t, "answers.golden", d.calls())
+	golden(t, "responses.golden", d.calls())
 	var lines []string
 	for line := range strings.Lines(d.page(d.scrape, "/metrics")) {
 		// Help texts are our own, and those of the Go runtime are the library's.

@@ -100,11 +100,11 @@ func shopJSON(client string) string {
 
 // httpDo makes one request on a connection of its own. A server that is not there
 // is code 0.
-func httpDo(t *testing.T, method, url, body string) (code int, answer string) {
+func httpDo(t *testing.T, method, url, body string) (code int, content string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	require.NoError(t, err)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: timeout}
 	response, err := client.Do(request)
 	if err != nil {
 		return 0, err.Error()

@@ -29,18 +29,18 @@ func serving() map[string][]string {
 // comment, and interrupts it.
 func TestServingExamples(t *testing.T) {
 	t.Parallel()
-	for name, answers := range serving() {
+	for name, responses := range serving() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lines := commented(t, name)
 			require.Equal(t, "go run ./examples/"+name, lines[0])
 			lines = lines[1:]
-			require.Len(t, lines, len(answers), "%q", lines)
+			require.Len(t, lines, len(responses), "%q", lines)
 			w := startServer(t, "go run ./examples/"+name)
 			for i, line := range lines {
 				require.NotEqual(t, line, w.at(line), "it does not ask the address of the example")
 				if out, ok := shell(t, w.at(line)); ok {
-					require.Regexp(t, answers[i], out, line)
+					require.Regexp(t, responses[i], out, line)
 				}
 			}
 			w.stop()
@@ -68,7 +68,7 @@ func commented(t *testing.T, example string) (lines []string) {
 	return lines
 }
 
-// TestPortsOfExamples says that no two examples have one port, and that one which is taken
+// TestPortsOfExamples checks that no two examples have one port, and that one which is taken
 // is named.
 func TestPortsOfExamples(t *testing.T) {
 	t.Parallel()

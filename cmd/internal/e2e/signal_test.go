@@ -40,8 +40,8 @@ func TestDrain(t *testing.T) {
 // counted asks how often the load's key has been counted, this call included.
 func (s *server) counted(t *testing.T) int {
 	t.Helper()
-	_, answer := httpDo(t, http.MethodPost, "http://"+s.http+"/json", `{"domain":"shop","descriptors":[{"entries":[{"key":"load","value":"0"}]}]}`)
-	return 4_000_000_000 - number(t, answer, `"limitRemaining":(\d+)`)
+	_, response := httpDo(t, http.MethodPost, "http://"+s.http+"/json", `{"domain":"shop","descriptors":[{"entries":[{"key":"load","value":"0"}]}]}`)
+	return 4_000_000_000 - number(t, response, `"limitRemaining":(\d+)`)
 }
 
 // TestCallsUnderWay begins a call on each port, tells the server to stop, and goes
@@ -74,15 +74,15 @@ func TestCallsUnderWay(t *testing.T) {
 	}
 	require.NoError(t, stream.SendMsg(question("shop", "client", "ann")))
 	require.NoError(t, stream.CloseSend())
-	answer := new(ratelimitv3.RateLimitResponse)
-	require.NoError(t, stream.RecvMsg(answer))
-	require.Equal(t, ratelimitv3.RateLimitResponse_OK, answer.GetOverallCode())
+	response := new(ratelimitv3.RateLimitResponse)
+	require.NoError(t, stream.RecvMsg(response))
+	require.Equal(t, ratelimitv3.RateLimitResponse_OK, response.GetOverallCode())
 
 	fmt.Fprint(conn, body)
-	response, err := http.ReadResponse(reader, nil)
+	reply, err := http.ReadResponse(reader, nil)
 	require.NoError(t, err)
-	defer response.Body.Close()
-	require.Equal(t, http.StatusOK, response.StatusCode)
+	defer reply.Body.Close()
+	require.Equal(t, http.StatusOK, reply.StatusCode)
 	s.ends()
 }
 

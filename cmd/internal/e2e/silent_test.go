@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSilentConnections says that who connects and says nothing cannot keep a
+// TestSilentConnections checks that who connects and says nothing cannot keep a
 // server from ending.
 func TestSilentConnections(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSources says that no example is left out, and that none is longer than a page. On its
+// TestSources checks that no example is left out, and that none is longer than a page. On its
 // way it opens every directory of the module: go test takes a result from its cache if
 // nothing has changed that the tests opened, and what the build in TestMain reads does not
 // count.

@@ -92,7 +92,7 @@ func throw(t *testing.T, addr string, data []byte) {
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(timeout)))
 	if _, err := conn.Write(data); err == nil { // it may have hung up before the end
 		_ = conn.(*net.TCPConn).CloseWrite()
 	}
