@@ -39,7 +39,7 @@ type said struct{ out, errs string }
 // exit code.
 func tell(t *testing.T, want int, stdin, name string, args ...string) said {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, built(name), args...)
 	var out, errs bytes.Buffer
