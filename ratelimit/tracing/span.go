@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"strings"
@@ -144,6 +145,19 @@ func (s *store) Add(ctx context.Context, hits []ratelimit.Hit) error {
 		return s.inner.Add(ctx, hits)
 	}
 	return s.span(ctx, hits, s.inner.Add)
+}
+
+// Subtract calls the inner store. It returns errors.ErrUnsupported if that is no
+// ratelimit.SubtractStore.
+func (s *store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
+	inner, ok := s.inner.(ratelimit.SubtractStore)
+	switch {
+	case !ok:
+		return errors.ErrUnsupported
+	case s.tracing.skips(ctx):
+		return inner.Subtract(ctx, hits)
+	}
+	return s.span(ctx, hits, inner.Subtract)
 }
 
 type conditionalStore struct {

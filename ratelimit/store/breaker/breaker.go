@@ -142,7 +142,8 @@ func (b *Breaker) record(ctx context.Context, probe bool, err error) {
 // invalid, and if the store was not asked because of too many local calls.
 func storeFailure(ctx context.Context, err error) bool {
 	return !errors.Is(err, context.Canceled) && !errors.Is(ctx.Err(), context.Canceled) &&
-		ratelimit.KindOf(err) != ratelimit.Invalid && !errors.Is(err, ratelimit.ErrOverloaded)
+		ratelimit.KindOf(err) != ratelimit.Invalid &&
+		!errors.Is(err, ratelimit.ErrOverloaded) && !errors.Is(err, errors.ErrUnsupported)
 }
 
 func (b *Breaker) close() {
@@ -187,6 +188,16 @@ type guardedStore struct {
 // Add implements ratelimit.Store. It may return ErrOpen.
 func (g *guardedStore) Add(ctx context.Context, hits []ratelimit.Hit) error {
 	return g.b.call(ctx, hits, g.inner.Add)
+}
+
+// Subtract implements ratelimit.SubtractStore. It may return ErrOpen, and returns
+// errors.ErrUnsupported if the inner store is no SubtractStore.
+func (g *guardedStore) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
+	inner, ok := g.inner.(ratelimit.SubtractStore)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return g.b.call(ctx, hits, inner.Subtract)
 }
 
 // guardedConditionalStore is a conditional store behind a breaker.

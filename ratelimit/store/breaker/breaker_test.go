@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 	clock := storetest.NewClock()
 	storetest.Run(t, func(*testing.T) ratelimit.Store {
 		return breaker.New(memstore.New(&memstore.Options{Now: clock.Now}), nil).Store()
-	}, &storetest.Options{Clock: clock, MaxCount: 1 << 62})
+	}, &storetest.Options{Clock: clock, MaxCount: 1 << 62, Subtracts: true})
 }
 
 // fakeStore returns err and counts its calls.
@@ -254,4 +254,19 @@ func benchmark(b *testing.B, s ratelimit.Store) {
 			_ = s.Add(context.Background(), nil)
 		}
 	})
+}
+
+// Subtract works as far as the inner store can, and is no evidence of a failure if it
+// can't.
+func TestSubtract(t *testing.T) {
+	store := breaker.New(memstore.New(nil), nil).Store()
+	hits := []ratelimit.Hit{{Key: []byte("k"), N: 3, Unit: ratelimit.Year}}
+	require.NoError(t, store.Add(t.Context(), hits))
+	hits[0].N = 1
+	require.NoError(t, store.(ratelimit.SubtractStore).Subtract(t.Context(), hits))
+	require.EqualValues(t, 2, hits[0].Count)
+
+	b := breaker.New(&fakeStore{}, &breaker.Options{Failures: 1})
+	require.ErrorIs(t, b.Store().(ratelimit.SubtractStore).Subtract(t.Context(), hits), errors.ErrUnsupported)
+	require.Equal(t, breaker.Closed, b.State())
 }

@@ -43,7 +43,7 @@ type Options struct {
 }
 
 // Store keeps counters in the memory of the process. It is a
-// ratelimit.ConditionalStore and never returns an error. Counting waits for nothing
+// ratelimit.ConditionalStore and a ratelimit.SubtractStore and never returns an error. Counting waits for nothing
 // where there is a counter already, unless its table is just growing; a new one may
 // wait for others in its shard. So a Store has no use for a context. Create it with New.
 type Store struct {

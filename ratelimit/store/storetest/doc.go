@@ -8,8 +8,8 @@
 //		}, &storetest.Options{Clock: clock})
 //	}
 //
-// The suite has four layers: basic (one caller), windows (time), concurrency, and
-// conditional (ratelimit.ConditionalStore). Every case says why it must hold; that
+// The suite has five layers: basic (one caller), windows (time), concurrency,
+// conditional (ratelimit.ConditionalStore) and subtract (ratelimit.SubtractStore). Every case says why it must hold; that
 // is part of the failure, so that a failing store can be mended, or its
 // shortcoming be declared, without reading the suite.
 //

@@ -28,6 +28,8 @@ type Options struct {
 	Settle func(store ratelimit.Store)
 	// NotConditional declares that the store is no ratelimit.ConditionalStore.
 	NotConditional bool
+	// Subtracts declares that the store is a ratelimit.SubtractStore.
+	Subtracts bool
 	// Patience is how long a case may take before a call of it is held to hang: a slow
 	// machine must not be taken for a store that hangs. Default, when 0: two minutes.
 	Patience time.Duration

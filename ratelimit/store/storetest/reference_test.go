@@ -54,6 +54,22 @@ func (r *reference) AddUnlessOver(_ context.Context, hits []ratelimit.Hit) error
 	return nil
 }
 
+// subtracting is a reference that takes hits back.
+type subtracting struct{ *reference }
+
+func (s subtracting) Subtract(_ context.Context, hits []ratelimit.Hit) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range hits {
+		h := &hits[i]
+		if n, exists := s.counts[string(h.Key)]; exists {
+			s.counts[string(h.Key)] = n - min(n, h.N)
+		}
+		h.Count = s.counts[string(h.Key)]
+	}
+	return nil
+}
+
 func capped(a, b uint64) uint64 {
 	if a > math.MaxUint64-b {
 		return math.MaxUint64

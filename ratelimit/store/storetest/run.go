@@ -37,7 +37,8 @@ func Cases(opts *Options) []Case {
 	o := opts.orDefault()
 	cases := append(basicCases(&o), windowCases(&o)...)
 	cases = append(cases, concurrencyCases(&o)...)
-	return append(cases, conditionalCases(&o)...)
+	cases = append(cases, conditionalCases(&o)...)
+	return append(cases, subtractCases(&o)...)
 }
 
 // Check tests one store. The error says what was expected, what came, and why

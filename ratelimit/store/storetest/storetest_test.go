@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,62 @@ import (
 
 func TestReference(t *testing.T) {
 	storetest.Run(t, func(*testing.T) ratelimit.Store { return newReference() }, nil)
+}
+
+func TestSubtractingReference(t *testing.T) {
+	storetest.Run(t, func(*testing.T) ratelimit.Store { return subtracting{newReference()} }, &storetest.Options{Subtracts: true})
+}
+
+// subtractWith is a subtracting reference with another Subtract.
+type subtractWith struct {
+	subtracting
+	subtract func(subtracting, []ratelimit.Hit)
+}
+
+func (s subtractWith) Subtract(_ context.Context, hits []ratelimit.Hit) error {
+	s.subtract(s.subtracting, hits)
+	return nil
+}
+
+func TestBrokenSubtractionIsNoticed(t *testing.T) {
+	for noticed, subtract := range map[string]func(subtracting, []ratelimit.Hit){
+		"subtract/hits": func(s subtracting, hits []ratelimit.Hit) {
+			_ = s.Subtract(context.Background(), hits[:min(1, len(hits))])
+		},
+		"subtract/zero": func(s subtracting, hits []ratelimit.Hit) {
+			for i := range hits {
+				s.counts[string(hits[i].Key)] -= hits[i].N
+				hits[i].Count = s.counts[string(hits[i].Key)]
+			}
+		},
+		"subtract/missing": func(s subtracting, hits []ratelimit.Hit) {
+			for i := range hits {
+				if n := s.counts[string(hits[i].Key)]; n == 0 {
+					s.counts[string(hits[i].Key)] = 1
+				}
+			}
+			_ = s.Subtract(context.Background(), hits)
+			for i := range hits {
+				s.counts[string(hits[i].Key)]++
+			}
+		},
+		"subtract/race": func(s subtracting, hits []ratelimit.Hit) {
+			for i := range hits {
+				s.mu.Lock()
+				n := s.counts[string(hits[i].Key)]
+				s.mu.Unlock()
+				runtime.Gosched()
+				s.mu.Lock()
+				hits[i].Count = n - min(n, hits[i].N)
+				s.counts[string(hits[i].Key)] = hits[i].Count
+				s.mu.Unlock()
+			}
+		},
+	} {
+		t.Run(noticed, func(t *testing.T) {
+			mustFail(t, noticed, subtractWith{subtracting{newReference()}, subtract}, &storetest.Options{Subtracts: true})
+		})
+	}
 }
 
 func TestReferenceWithClock(t *testing.T) {
@@ -48,6 +105,8 @@ func TestFalseDeclarationsAreNoticed(t *testing.T) {
 	}{
 		"is not conditional": {"conditional/declared", newPlain(), storetest.Options{}},
 		"is conditional":     {"conditional/declared", newReference(), storetest.Options{NotConditional: true}},
+		"does not subtract":  {"subtract/declared", newReference(), storetest.Options{Subtracts: true}},
+		"subtracts":          {"subtract/declared", subtracting{newReference()}, storetest.Options{}},
 		"lags behind":        {"basic/rank", newLagging(), storetest.Options{}},
 		"stops elsewhere":    {"basic/saturation", newReference(), storetest.Options{MaxCount: 1<<63 - 1}},
 		"takes any key":      {"basic/keys", newReference(), storetest.Options{Refuses: func(key []byte) bool { return len(key) > 250 }}},

@@ -1,0 +1,100 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+func subtractCases(o *Options) []Case {
+	declared := Case{"subtract/declared", "what a store can do is found out by its type; who reads its options must not be misled", checkSubtractDeclared}
+	if !o.Subtracts {
+		return []Case{declared}
+	}
+	return []Case{
+		declared,
+		{"subtract/hits", "hits that are refunded are available again", checkSubtract},
+		{"subtract/zero", "a refund must not allow more than the limit", checkSubtractStopsAtZero},
+		{"subtract/missing", "a refund of hits that were never counted changes nothing", checkSubtractMissing},
+		{"subtract/race", "a refund must not lose hits that others count at the same time", checkSubtractRace},
+	}
+}
+
+func checkSubtractDeclared(p *probe) error {
+	_, is := p.store.(ratelimit.SubtractStore)
+	switch {
+	case is && !p.Subtracts:
+		return errors.New("the store is a ratelimit.SubtractStore: set Options.Subtracts")
+	case !is && p.Subtracts:
+		return errors.New("the store is no ratelimit.SubtractStore, but Options.Subtracts is set")
+	}
+	return nil
+}
+
+// subtract makes one call and compares the counts after it.
+func (p *probe) subtract(hits []ratelimit.Hit, want ...uint64) error {
+	store, is := p.store.(ratelimit.SubtractStore)
+	if !is {
+		return errors.New("the store has no method Subtract")
+	}
+	return p.call("Subtract", store.Subtract, hits, want)
+}
+
+func checkSubtract(p *probe) error {
+	return first(
+		func() error { return p.add(hits{p.hit("a", 5), p.hit("b", 7)}, 5, 7) },
+		func() error { return p.subtract(hits{p.hit("a", 2)}, 3) },
+		func() error { return p.subtract(hits{p.hit("b", 1), p.hit("a", 0), p.hit("b", 2)}, 6, 3, 4) },
+		func() error { return p.subtract(nil) },
+		func() error { return p.add(hits{p.hit("a", 1), p.hit("b", 1)}, 4, 5) },
+	)
+}
+
+func checkSubtractStopsAtZero(p *probe) error {
+	return first(
+		func() error { return p.add(hits{p.hit("a", 5)}, 5) },
+		func() error { return p.subtract(hits{p.hit("a", 6)}, 0) },
+		func() error { return p.add(hits{p.hit("a", 3)}, 3) },
+		func() error { return p.subtract(hits{p.hit("a", 1<<64-1)}, 0) },
+		func() error { return p.add(hits{p.hit("a", 1)}, 1) },
+	)
+}
+
+func checkSubtractMissing(p *probe) error {
+	return first(
+		func() error { return p.subtract(hits{p.hit("a", 6)}, 0) },
+		func() error { return p.add(hits{p.hit("a", 3)}, 3) },
+	)
+}
+
+// checkSubtractRace has half of the callers add 2 for each 1 that the others subtract.
+func checkSubtractRace(p *probe) error {
+	store, is := p.store.(ratelimit.SubtractStore)
+	if !is {
+		return checkSubtractDeclared(p)
+	}
+	if err := p.add(hits{p.hit("a", callers*callsEach)}, callers*callsEach); err != nil {
+		return err
+	}
+	var want atomic.Int64
+	want.Store(callers * callsEach)
+	err := together(func(caller int) error {
+		for range callsEach {
+			method, n, change := store.Add, uint64(2), int64(2)
+			if caller%2 == 1 {
+				method, n, change = store.Subtract, 1, -1
+			}
+			if err := method(p.ctx, hits{p.hit("a", n)}); err != nil {
+				return fmt.Errorf("caller %d: %w", caller, err)
+			}
+			want.Add(change)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return p.final(p.hit("a", 0), uint64(want.Load()))
+}
