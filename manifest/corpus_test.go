@@ -9,16 +9,15 @@ import (
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
-// corpusCase is a line of the corpus's list of verdicts.
+// corpusCase is one document of the corpus with its expected verdict.
 type corpusCase struct {
 	file, reason, category string
 	valid                  bool
 	data                   []byte
 }
 
-// corpora are directories of cases. One lies in this tree. Another in the same form
-// is tested too if the environment names it: manifests of others, which are not
-// ours to keep here.
+// corpora returns directories of cases: the one in this tree, and another one in the same form
+// if the environment names it, for manifests that cannot be published here.
 func corpora() []string {
 	dirs := []string{filepath.Join("testdata", "corpus")}
 	if more := os.Getenv("ASHLAR_MANIFEST_CORPUS"); more != "" {
@@ -71,8 +70,8 @@ func TestCorpusVerdicts(t *testing.T) {
 	}
 }
 
-// TestCorpusOneProblemPerFault: a document with one fault has one problem, and
-// every case of the corpus has one fault but those that say otherwise.
+// TestCorpusOneProblemPerFault checks that a document with one fault has one problem. All cases of
+// the corpus have one fault, except for those listed here.
 func TestCorpusOneProblemPerFault(t *testing.T) {
 	t.Parallel()
 	want := map[string]int{
@@ -95,8 +94,7 @@ func TestCorpusOneProblemPerFault(t *testing.T) {
 	}
 }
 
-// TestCorpusCategories: what the corpus says of where a rule comes from is what the
-// rule says of itself.
+// TestCorpusCategories compares the category of the corpus with that of the rule.
 func TestCorpusCategories(t *testing.T) {
 	t.Parallel()
 	categories := make(map[manifest.Rule]manifest.Category)

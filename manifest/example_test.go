@@ -36,7 +36,7 @@ func Example() {
 	// false
 }
 
-// A registry wants more than the specification does.
+// A registry requires more than the specification.
 func ExampleOptions() {
 	data := []byte(`{
   "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
@@ -65,7 +65,7 @@ func ExampleParse() {
 	// 1:38: /packages/0/identifier: duplicate key "identifier" (keep one of them)
 }
 
-// Unknown keys survive, and what is absent stays absent.
+// Unknown keys are kept, and absent keys stay absent.
 func ExampleDocument_Server() {
 	d, err := manifest.Parse([]byte(`{"com.example/notes": [1.0], "version": "1.4.2",
 		"name": "com.example/weather", "description": "Tells the weather", "icons": []}`), nil)
@@ -86,7 +86,7 @@ func ExampleDocument_Server() {
 	// {"name":"com.example/weather","title":"Weather","description":"Tells the weather","version":"1.4.2","icons":[],"com.example/notes":[1.0]}
 }
 
-// A profile by the name that a flag or a form has for it.
+// Profiles have names for flags and forms.
 func ExampleParseProfile() {
 	profile, err := manifest.ParseProfile("registry")
 	fmt.Println(profile == manifest.Registry, err)

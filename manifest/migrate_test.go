@@ -71,7 +71,7 @@ func TestMigrateKeepsTheForm(t *testing.T) {
 	}
 }
 
-// TestMigrateSteps: each date loses what its successors have lost, and no more.
+// TestMigrateSteps checks that each date gets only the changes of later schemas.
 func TestMigrateSteps(t *testing.T) {
 	t.Parallel()
 	const text = `{"status":"active","website_url":"u","packages":[{"registryType":"oci","identifier":"e/w","version":"1"}]}`
@@ -117,8 +117,8 @@ func TestMigrateErrors(t *testing.T) {
 	}
 }
 
-// TestMigrateCorpus: manifests of others, if the environment names a corpus that has
-// them, have no key and no $schema of an older date after a migration.
+// TestMigrateCorpus checks that migrated manifests of another corpus have no keys and no $schema
+// of an older date. It needs the environment variable that names the corpus.
 func TestMigrateCorpus(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(os.Getenv("ASHLAR_MANIFEST_CORPUS"), "real", "hist-*.json"))

@@ -20,7 +20,7 @@ func TestParseProfile(t *testing.T) {
 	}
 }
 
-// TestDatedSchemas has where the schemas of the public format differ.
+// TestDatedSchemas checks the differences between the public schemas.
 func TestDatedSchemas(t *testing.T) {
 	t.Parallel()
 	sep, oct, dec, neutral := manifest.Schema20250929, manifest.Schema20251017, manifest.Schema20251211, manifest.Neutral
@@ -54,7 +54,7 @@ func TestDatedSchemas(t *testing.T) {
 	}
 }
 
-// registered is what a registry takes, with some keys set.
+// registered returns a manifest that is valid for a registry, with some keys set.
 func registered(t *testing.T, set object) []byte {
 	t.Helper()
 	full := object{"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"}

@@ -63,10 +63,10 @@ func TestParseBounds(t *testing.T) {
 		{"65 levels", deep(65), nil, manifest.RuleDepth},
 		{"512 levels of metadata", `{"_meta":` + deep(511) + `}`, nil, ""},
 		{"513 levels of metadata", `{"_meta":` + deep(512) + `}`, nil, manifest.RuleDepth},
-		{"metadata that is no metadata", `{"x":{"_meta":` + deep(63) + `}}`, nil, manifest.RuleDepth},
+		{"_meta below another key", `{"x":{"_meta":` + deep(63) + `}}`, nil, manifest.RuleDepth},
 		{"values", `[1,2]`, &manifest.Options{MaxValues: 3}, ""},
 		{"too many values", `[1,2,3]`, &manifest.Options{MaxValues: 3}, manifest.RuleValues},
-		{"a stack that is asked for", deep(20_000), &manifest.Options{MaxDepth: 1 << 30}, manifest.RuleDepth},
+		{"beyond the largest depth", deep(20_000), &manifest.Options{MaxDepth: 1 << 30}, manifest.RuleDepth},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -130,7 +130,7 @@ func plain(t *testing.T, data []byte) any {
 	return v
 }
 
-// checkReport holds for any report.
+// checkReport checks what holds for every report.
 func checkReport(t *testing.T, data []byte, r *manifest.Report) {
 	t.Helper()
 	if len(r.Problems) > 100 || r.Omitted() < 0 || r.Valid() != (r.Err() == nil) {

@@ -126,8 +126,8 @@ func BenchmarkEncodingJSON(b *testing.B) {
 	}
 }
 
-// fastest is the shortest of several runs, which is what the machine's other work
-// disturbs least.
+// fastest returns the shortest time of several runs, which other load of the machine affects
+// least.
 func fastest(runs int, f func()) time.Duration {
 	best := time.Duration(1 << 62)
 	for range runs {
@@ -138,8 +138,8 @@ func fastest(runs int, f func()) time.Duration {
 	return best
 }
 
-// TestValidateIsFast: at most three times what encoding/json needs to decode the
-// same document into the types.
+// TestValidateIsFast checks that Validate takes at most three times as long as encoding/json needs
+// to decode the same document into structs.
 func TestValidateIsFast(t *testing.T) {
 	data := typical()
 	if r := manifest.Validate(data, nil); len(r.Problems) > 0 {
@@ -177,7 +177,7 @@ func TestPathologicalDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	floor := fastest(5, decode)
+	baseline := fastest(5, decode)
 	var worst time.Duration
 	var worstName string
 	fill := func(before, part, after string) string {
@@ -224,17 +224,17 @@ func TestPathologicalDocuments(t *testing.T) {
 			opts := &manifest.Options{Profile: p}
 			run := func() { r = manifest.Validate([]byte(text), opts) }
 			took := fastest(1, run)
-			for n := 0; took > slowest*floor && n < 10; n++ {
-				took, floor = fastest(1, run), fastest(1, decode) // the machine may be busy with something else
+			for n := 0; took > slowest*baseline && n < 10; n++ {
+				took, baseline = fastest(1, run), fastest(1, decode) // the machine may have other load
 			}
 			if took > worst {
 				worst, worstName = took, name
 			}
-			if took > slowest*floor { // the others would only take as long
-				t.Fatalf("%s, %v: %d bytes take %v, more than %d times the %v of decoding a usual document", name, p, len(text), took, slowest, floor)
+			if took > slowest*baseline { // the others would only take as long
+				t.Fatalf("%s, %v: %d bytes take %v, more than %d times the %v of decoding a usual document", name, p, len(text), took, slowest, baseline)
 			}
 			checkReport(t, []byte(text), r)
 		}
 	}
-	t.Logf("the slowest is %q with %v; a usual document is decoded in %v", worstName, worst, floor)
+	t.Logf("the slowest is %q with %v; a usual document is decoded in %v", worstName, worst, baseline)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
-// TestRoundTrip: a valid document read into the types and written again has the
-// same keys with the same values, unknown ones and the literals of numbers too.
+// TestRoundTrip checks that a valid document that is read and written has the same keys and
+// values, including unknown keys and the literals of numbers.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, c := range corpus(t) {
@@ -46,7 +46,7 @@ func roundTrip(t *testing.T, data []byte) {
 	}
 }
 
-// everything has each key of each shape, and an unknown key in each.
+// everything has every key of every shape, and an unknown key in each.
 const everything = `{"$schema":"https://example.com/s","name":"com.example/a","title":"A","description":"\u0000\n\"\\é😀","version":"",
 "websiteUrl":"https://example.com","icons":[{"src":"https://example.com/i","mimeType":"image/png","sizes":["any"],"theme":"dark","x":1e400},{"src":"https://e.com","sizes":[]}],
 "repository":{"url":"https://e.com","source":"s","id":"","subfolder":"a/b","x":[]},
@@ -66,8 +66,7 @@ func TestRoundTripOfEveryKey(t *testing.T) {
 	roundTrip(t, []byte(everything))
 }
 
-// TestEncodingJSON: the types read and write themselves with encoding/json, each
-// by itself too.
+// TestEncodingJSON reads and writes the types with encoding/json, also each type alone.
 func TestEncodingJSON(t *testing.T) {
 	t.Parallel()
 	var s manifest.Server
@@ -125,7 +124,7 @@ func TestServerShapes(t *testing.T) {
 		"a positional one with valueHint of \"\"": positional.ValueHint != nil,
 	} {
 		if !ok {
-			t.Errorf("not so: %s", what)
+			t.Errorf("this does not hold: %s", what)
 		}
 	}
 }

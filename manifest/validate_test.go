@@ -18,8 +18,8 @@ func remoteTo(url string) object {
 	return object{"remotes": []any{object{"type": "sse", "url": url}}}
 }
 
-// TestValidateTexts has the one problem of a document as users read it.
-func TestValidateTexts(t *testing.T) {
+// TestValidateMessages checks documents with one problem and its key words.
+func TestValidateMessages(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		data []byte
@@ -70,7 +70,7 @@ func TestBaseURLAloneIsValid(t *testing.T) {
 	}
 }
 
-// TestNoSecretInMessages: whatever is wrong with an input, no message has a value.
+// TestNoSecretInMessages checks that no message contains a value of an input.
 func TestNoSecretInMessages(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2hunter2"
@@ -112,7 +112,7 @@ func TestReportIsSortedAndBounded(t *testing.T) {
 	}
 }
 
-// TestFixes: a document to which the fixes are applied has no problem left.
+// TestFixes checks that a document has no problem after its fixes.
 func TestFixes(t *testing.T) {
 	t.Parallel()
 	data := []byte("\uFEFF" + `{"Name": "com.example/a", "description": "d", "version": "1", "packages": [
@@ -128,8 +128,8 @@ func TestFixes(t *testing.T) {
 	}
 }
 
-// TestNoProblemsAreAList: a client that reads a report finds a list in it, always.
-func TestNoProblemsAreAList(t *testing.T) {
+// TestEmptyReport checks that the list of problems is [] and not null.
+func TestEmptyReport(t *testing.T) {
 	t.Parallel()
 	data, err := json.Marshal(manifest.Validate(document(t, nil), nil))
 	if err != nil {
@@ -144,11 +144,11 @@ func TestBundleLabels(t *testing.T) {
 	t.Parallel()
 	data := inPackage(t, object{"registryType": "zip"})
 	if r := manifest.Validate(data, &manifest.Options{BundleLabels: []string{"zip"}}); r.Valid() {
-		t.Error("a bundle by a label of the options needs no fileSha256")
+		t.Error("a bundle with a label of the options is valid without fileSha256")
 	}
 	data = inPackage(t, object{"registryType": "mcpb"})
 	if r := manifest.Validate(data, &manifest.Options{BundleLabels: []string{}}); !r.Valid() {
-		t.Errorf("there are no labels, and still %v", r.Problems)
+		t.Errorf("without labels: %v", r.Problems)
 	}
 }
 

@@ -36,8 +36,7 @@ func rulesOf(ps manifest.Problems) []manifest.Rule {
 	return rules
 }
 
-// TestVersionRanges has what package managers call a range, and what looks alike
-// and is a version.
+// TestVersionRanges checks ranges of package managers, and versions that look like ranges.
 func TestVersionRanges(t *testing.T) {
 	t.Parallel()
 	ranges := []string{

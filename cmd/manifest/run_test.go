@@ -29,8 +29,8 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// workspace goes to a directory with the files of testdata and with the examples of
-// package manifest. It returns the directory of the golden files.
+// workspace changes to a directory with the files of testdata and the examples of package
+// manifest. It returns the directory of the golden files.
 func workspace(t *testing.T) (golden string) {
 	t.Helper()
 	golden, err := filepath.Abs(filepath.Join("testdata", "golden"))
@@ -43,7 +43,7 @@ func workspace(t *testing.T) (golden string) {
 	return golden
 }
 
-// files are those of a directory, without what is deeper.
+// files returns the files of a directory, without subdirectories.
 func files(t *testing.T, dir string) fs.FS {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -133,7 +133,7 @@ func TestUsage(t *testing.T) {
 	workspace(t)
 	require.NoError(t, os.Mkdir("golden", 0o700))
 	for _, c := range []struct {
-		why, says string
+		why, want string
 		args      []string
 	}{
 		{"no command", "missing command", nil},
@@ -160,12 +160,12 @@ func TestUsage(t *testing.T) {
 	} {
 		code, out, errs := execute(t, "", c.args...)
 		assert.Equal(t, cli.ExitUsage, code, c.why)
-		assert.Contains(t, errs, c.says, c.why)
+		assert.Contains(t, errs, c.want, c.why)
 		assert.Empty(t, out, c.why)
 	}
 }
 
-// TestSources: directories, patterns and the standard input are what is in them.
+// TestSources reads directories, patterns and the standard input.
 func TestSources(t *testing.T) {
 	t.Chdir(t.TempDir())
 	valid := `{"name":"a/b","description":"d","version":"1"}`
@@ -188,7 +188,7 @@ func TestSources(t *testing.T) {
 	assert.Contains(t, out, "<stdin>:1:2: error: unexpected end")
 }
 
-// TestFilesAreChanged: fmt, fix and migrate write what they show.
+// TestFilesAreChanged checks that fmt, fix and migrate write what they show.
 func TestFilesAreChanged(t *testing.T) {
 	for _, c := range []struct {
 		command, file string
@@ -209,7 +209,7 @@ func TestFilesAreChanged(t *testing.T) {
 		assert.NotEqual(t, string(before), string(after), c.command)
 		info, err := os.Stat(path)
 		require.NoError(t, err)
-		assert.EqualValues(t, 0o640, info.Mode().Perm(), "the file keeps its rights")
+		assert.EqualValues(t, 0o640, info.Mode().Perm(), "the file keeps its permissions")
 
 		_, piped, _ := execute(t, string(before), c.command, "-")
 		assert.Equal(t, string(after), piped, "%s writes the same to a pipe", c.command)
@@ -221,7 +221,7 @@ func TestFilesAreChanged(t *testing.T) {
 	}
 }
 
-// TestFixesAll: as many as there are, also behind errors that nothing is known against.
+// TestFixesAll applies many fixes, also after errors without a fix.
 func TestFixesAll(t *testing.T) {
 	workspace(t)
 	inputs := strings.Repeat(`{"name":"{{N}}","is_required":true},`, 700) + `{"name":"N"}`
@@ -233,8 +233,7 @@ func TestFixesAll(t *testing.T) {
 	assert.Contains(t, errs, "152 errors left")
 }
 
-// TestSecretsOfWrongManifests: a secret is not shown where it is the secret mark itself
-// that is wrong.
+// TestSecretsOfWrongManifests checks that a secret is not shown if the secret mark itself is wrong.
 func TestSecretsOfWrongManifests(t *testing.T) {
 	for _, mark := range []string{`"IsSecret":true`, `"is_secret":true`, `"isSecret":"true"`, `"isSecret":1`, `"isSecret":true,"isSecret":false`, `"isSecret":true,"Default":"hunter2"`} {
 		for _, wrong := range []string{"", ","} { // as it is, and not even JSON
@@ -246,7 +245,7 @@ func TestSecretsOfWrongManifests(t *testing.T) {
 	}
 }
 
-// TestFormatKeepsTokens: keys keep their order, strings and numbers their spelling.
+// TestFormatKeepsTokens checks that keys keep their order, strings and numbers their spelling.
 func TestFormatKeepsTokens(t *testing.T) {
 	_, out, _ := execute(t, `{"z":[1.0,1e2,{}],"a":"\u00e9<>","b":[ ]}`, "fmt", "-")
 	assert.Equal(t, "{\n  \"z\": [\n    1.0,\n    1e2,\n    {}\n  ],\n  \"a\": \"\\u00e9<>\",\n  \"b\": []\n}\n", out)
@@ -256,7 +255,7 @@ func TestFormatKeepsTokens(t *testing.T) {
 	assert.Contains(t, errs, "trailing comma")
 }
 
-// TestSetFromEnvironment: a secret need not be on the command line.
+// TestSetFromEnvironment sets a secret without the command line.
 func TestSetFromEnvironment(t *testing.T) {
 	text := `{"name":"a/b","description":"d","version":"1","remotes":[{"type":"sse","url":"https://e.com","headers":[{"name":"TOKEN","isSecret":true}]}]}`
 	code, out, errs := execute(t, text, "resolve", "-", "-set", "TOKEN", "-format=json", "-reveal")
@@ -264,7 +263,7 @@ func TestSetFromEnvironment(t *testing.T) {
 	require.JSONEq(t, `{"type":"sse","url":"https://e.com","headers":[["TOKEN","hunter2"]]}`, out)
 }
 
-// TestInit: wrong answers are asked again, and the result is valid.
+// TestInit checks that questions are repeated after wrong answers, and that the result is valid.
 func TestInit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "server.json")
 	answers := []string{
@@ -293,7 +292,7 @@ func TestInit(t *testing.T) {
 	require.Contains(t, errs, "the input ended before the last answer")
 }
 
-// TestFetch: a file of a manifest, and one by its URL.
+// TestFetch downloads a file of a manifest, and one by its URL.
 func TestFetch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a bundle")) }))
@@ -313,7 +312,7 @@ func TestFetch(t *testing.T) {
 
 	code, _, errs = execute(t, text(pack), "fetch", "-allow-http", "-allow-private", "-")
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "w.mcpb already exists", "a stranger's URL does not name a file of mine")
+	require.Contains(t, errs, "w.mcpb already exists", "an untrusted URL does not replace a file")
 
 	code, _, errs = execute(t, "", "fetch", "-allow-http", "-allow-private", "-sha256", strings.ToUpper(want), "-o", "x", server.URL)
 	require.Zero(t, code, errs)
@@ -325,7 +324,7 @@ func TestFetch(t *testing.T) {
 	for _, c := range []struct {
 		code  int
 		stdin string
-		says  string
+		want  string
 		args  []string
 	}{
 		{1, text(pack), "it is http", []string{"-"}},
@@ -340,8 +339,8 @@ func TestFetch(t *testing.T) {
 		{2, "", "name one file", nil},
 	} {
 		code, out, errs := execute(t, c.stdin, append([]string{"fetch", "-o", ""}, c.args...)...)
-		assert.Equal(t, c.code, code, c.says)
-		assert.Contains(t, errs, c.says)
+		assert.Equal(t, c.code, code, c.want)
+		assert.Contains(t, errs, c.want)
 		assert.Empty(t, out)
 	}
 }
@@ -352,7 +351,7 @@ func TestSchema(t *testing.T) {
 	require.Equal(t, string(manifest.Schema()), out)
 }
 
-// TestLongLines: the mark stands below what is at fault, wherever that is.
+// TestLongLines checks that the mark is below the value at fault, and that no code point is cut.
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("é", 5000)
 	_, out, _ := execute(t, `{"name":"a/b","description":"d","x":"`+long+`","version":1,"y":"`+long+`"}`, "validate", "-")
@@ -361,16 +360,24 @@ func TestLongLines(t *testing.T) {
 	at := strings.IndexByte(lines[2], '^')
 	require.Equal(t, "1", string([]rune(lines[1])[at]))
 	require.Less(t, len([]rune(lines[1])), 120)
+
+	// The window of bytes around the value begins and ends inside of code points.
+	for shift := range 4 {
+		text := strings.Repeat("x", shift) + strings.Repeat("😀", 3000)
+		line, _ := excerpt([]byte(text), 1, shift+4*1500, shift+4*1500+4)
+		require.NotContains(t, line, "?", "a code point is cut")
+		require.NotContains(t, line, "\ufffd")
+	}
 }
 
-// TestNothingSteersTheTerminal: names and lines are shown as plain characters.
+// TestNothingSteersTheTerminal checks that names and lines are shown as plain characters.
 func TestNothingSteersTheTerminal(t *testing.T) {
 	_, out, _ := execute(t, "{\"name\":\"a/b\",\"description\":\"d\",\"version\":\"^1\",\"k\u202e\":\"\u009b31m\"}", "validate", "-")
 	require.NotContains(t, out, "\u202e")
 	require.NotContains(t, out, "\u009b")
 }
 
-// TestHintsArePasted: what a manifest calls an input does not get into a command.
+// TestHintsArePasted checks that an unsafe name of an input is not part of a suggested command.
 func TestHintsArePasted(t *testing.T) {
 	text := `{"name":"a/b","description":"d","version":"1","remotes":[{"type":"sse","url":"https://e.com","headers":[],"variables":{}},
 		{"type":"sse","url":"https://{x';reboot;'}.e.com","variables":{"x';reboot;'":{"isRequired":true}}}]}`
@@ -380,7 +387,7 @@ func TestHintsArePasted(t *testing.T) {
 	require.NotContains(t, errs, "-set")
 }
 
-// TestInterrupted: what was not done to its end is no success.
+// TestInterrupted checks that an incomplete command is not a success.
 func TestInterrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{{"validate", "-"}, {"init", "-o", "-"}, {"fetch", "-sha256", strings.Repeat("0", 64), "-o", "f", "https://192.0.2.1/f"}} {
@@ -412,7 +419,7 @@ func TestDiff(t *testing.T) {
 	require.Equal(t, "--- f\n+++ f\n@@ -1,0 +1,1 @@\n+a\n", diff("f", "", "a\n"))
 }
 
-// FuzzDiff: the diff's lines are those of both texts.
+// FuzzDiff checks that a diff has the lines of both texts.
 func FuzzDiff(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nc\nd\n")
 	f.Fuzz(func(t *testing.T, a, b string) {
@@ -430,7 +437,7 @@ func FuzzDiff(f *testing.F) {
 	})
 }
 
-// FuzzEnvFile: whatever is in the file, it is read or its line is named.
+// FuzzEnvFile checks that a file has values or an error.
 func FuzzEnvFile(f *testing.F) {
 	f.Add("A=1\n# c\nexport B='x y'\nC=\"a\\n\"\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -14,8 +14,8 @@ import (
 //go:embed server.json
 var demo []byte
 
-// run launches the server of a file, or else of the demo. That is this program again, and
-// so there is one on every machine.
+// run starts the server of a file, or else of the demo, which is this program again, so that it
+// exists on every machine.
 func run(args []string) error {
 	if len(args) > 0 && args[0] == "greeter" {
 		return greet(args[1:], os.Stdin, os.Stdout)
@@ -49,8 +49,7 @@ func read(files []string) ([]byte, error) {
 	return demo, nil
 }
 
-// launchers add a kind of packages of one's own to those that are known: "builtin" ones
-// are run as a command of this program.
+// launchers adds a registryType: "builtin" packages are commands of this program.
 func launchers() (*launch.Options, error) {
 	self, err := os.Executable()
 	return &launch.Options{Launchers: map[string]launch.Launcher{
@@ -58,10 +57,10 @@ func launchers() (*launch.Options, error) {
 	}}, err
 }
 
-// ping is a message that all servers answer.
+// ping returns a message to which all servers respond.
 func ping() io.Reader { return strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n") }
 
-// greet is the demo's server. It says on the error stream what it was started with.
+// greet is the server of the demo. It prints its arguments on the error stream.
 func greet(args []string, in io.Reader, out io.Writer) error {
 	fmt.Fprintf(os.Stderr, "greeter: the arguments are %q, the key has %d letters\n", args, len(os.Getenv("GREETER_KEY")))
 	for lines := bufio.NewScanner(in); lines.Scan(); {

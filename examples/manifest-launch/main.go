@@ -1,5 +1,5 @@
-// Manifest-launch starts a server from its manifest: it asks for what only the user knows,
-// shows what would be run, and runs that, without a shell, if the user agrees.
+// Manifest-launch starts a server from its manifest: it asks for the missing values, shows the
+// command, and runs it without a shell if the user agrees.
 //
 //	go run ./examples/manifest-launch [server.json]
 package main
@@ -32,8 +32,8 @@ func firstPackage(text []byte) (*manifest.Package, error) {
 	return &server.Packages[0], nil
 }
 
-// complete asks while a value is missing or not possible. It shows what is typed: a real
-// client hides that for a prompt of [launch.PackageForm] that is secret.
+// complete asks for values that are missing or invalid. It echoes them: a real client hides
+// the input for a prompt of [launch.PackageForm] that is secret.
 func complete(pack *manifest.Package, opts *launch.Options, answers *bufio.Scanner) (*launch.Plan, error) {
 	for given := (launch.Values{}); ; {
 		plan, err := launch.ResolvePackage(pack, given, opts)
@@ -43,7 +43,7 @@ func complete(pack *manifest.Package, opts *launch.Options, answers *bufio.Scann
 		}
 		for _, f := range faults {
 			if f.Key == "" {
-				return nil, err // no answer helps
+				return nil, err // no value helps
 			}
 			if fmt.Printf("%s\n  %s\n> ", f.Message, f.Suggestion); !answers.Scan() {
 				return nil, io.EOF

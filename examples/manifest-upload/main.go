@@ -1,5 +1,5 @@
-// Manifest-upload checks the tool server manifests that clients send. All that is wrong
-// comes back as JSON, each with line, column and what would be right.
+// Manifest-upload validates the tool server manifests that clients send. It responds with all
+// problems as JSON, each with line, column and a suggestion.
 //
 //	go run ./examples/manifest-upload
 package main
@@ -19,7 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
-// refusal is an error as package httpx writes it, with what is wrong and where.
+// refusal is an error response of package httpx with the problems.
 type refusal struct {
 	httpx.ErrorBody
 	Problems manifest.Problems `json:"problems"`
@@ -36,17 +36,17 @@ func upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err // a body over the limit is answered with 413
 	}
-	doc, _ := manifest.Parse(text, nil) // the report has its errors too
+	doc, _ := manifest.Parse(text, nil) // the report includes its errors
 	report := doc.Validate(nil)
 	if !report.Valid() {
 		status := http.StatusUnprocessableEntity
 		if doc.Root() == nil {
-			status = http.StatusBadRequest // it is no JSON
+			status = http.StatusBadRequest // not JSON
 		}
 		message := fmt.Sprintf("errors in the manifest: %d", report.Errors)
 		return httpx.WriteJSON(w, status, refusal{httpx.ErrorBody{Status: "error", Message: message}, report.Problems})
 	}
-	server, err := doc.Server() // this is where a program of yours would keep it
+	server, err := doc.Server() // your program would store it here
 	if err != nil {
 		return err
 	}

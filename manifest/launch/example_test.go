@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
-// read is a document of testdata/examples.
+// read returns a document of testdata/examples.
 func read(name string) *manifest.Server {
 	data, err := os.ReadFile("../testdata/examples/" + name)
 	if err != nil {
@@ -31,8 +31,7 @@ func read(name string) *manifest.Server {
 	return server
 }
 
-// A client asks for what is missing, shows what would be run, and runs it without a
-// shell.
+// A client asks for missing values, shows the command, and runs it without a shell.
 func ExampleResolvePackage() {
 	pack := &read("local.json").Packages[0]
 	_, err := launch.ResolvePackage(pack, nil, nil)
@@ -61,8 +60,8 @@ func ExampleResolvePackage() {
 	//   LOG_LEVEL=info
 }
 
-// A container: values stay out of the command line, the port of the url is published
-// to this machine alone, and a path is given as the user sees it.
+// For a container, values stay out of the command line, the port of the url is published to this
+// machine only, and paths become absolute.
 func ExampleResolvePackage_container() {
 	plan, err := launch.ResolvePackage(&read("container.json").Packages[0],
 		launch.Values{"notes": {"notes"}, "token": {"hunter2"}, "--port": {"9000"}},
@@ -77,7 +76,7 @@ func ExampleResolvePackage_container() {
 	// http://localhost:9000/mcp Authorization ***
 }
 
-// A remote is an endpoint. A value stays in its part of the url.
+// A remote becomes an endpoint. A value stays in its component of the url.
 func ExampleResolveRemote() {
 	remote := &read("remote.json").Remotes[0]
 	for _, workspace := range []string{"acme", "acme/admin?x=", "../admin"} {
@@ -94,7 +93,7 @@ func ExampleResolveRemote() {
 	// /variables/workspace: the value of "workspace" is empty or has a path segment of dots only
 }
 
-// What to ask a user for.
+// A form lists what to ask a user for.
 func ExamplePackageForm() {
 	for _, p := range launch.PackageForm(&read("local.json").Packages[0]).Prompts {
 		fmt.Printf("%s: %s (required %v, secret %v)\n", p.Key, p.Description, p.Required, p.Secret)
@@ -106,7 +105,7 @@ func ExamplePackageForm() {
 	// LOG_LEVEL: How much is logged (required false, secret false)
 }
 
-// The same for clients that make a dialogue of a schema.
+// The schema is for clients that generate dialogs.
 func ExampleForm_Schema() {
 	fmt.Println(string(launch.RemoteForm(&read("remote.json").Remotes[0]).Schema()))
 	// Output:

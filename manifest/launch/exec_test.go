@@ -11,9 +11,9 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
-// TestProcessGetsWhatWasGiven starts a plan, with this test as the server: what arrives
-// is what was given, argument by argument.
-func TestProcessGetsWhatWasGiven(t *testing.T) {
+// TestProcessGetsValues starts a plan with this test as the server and checks that the values
+// arrive unchanged.
+func TestProcessGetsValues(t *testing.T) {
 	t.Parallel()
 	const mark = "ASHLAR_MANIFEST_ECHO"
 	if os.Getenv(mark) != "" {
@@ -52,7 +52,7 @@ func TestProcessGetsWhatWasGiven(t *testing.T) {
 	}
 }
 
-// echo writes what follows "--" and the variable KEY.
+// echo writes the arguments after "--" and the variable KEY.
 func echo() {
 	var args [][]byte
 	for _, a := range os.Args[slices.Index(os.Args, "--")+1:] {

@@ -78,7 +78,7 @@ func targets(t testing.TB, data []byte) []target {
 	return all
 }
 
-// checkOrigins: each is the pointer of a value of the document.
+// checkOrigins checks that every origin is the pointer of a value of the document.
 func checkOrigins(t testing.TB, d *manifest.Document, p *launch.Plan) {
 	t.Helper()
 	origins := make(map[string]bool)
@@ -94,13 +94,13 @@ func checkOrigins(t testing.TB, d *manifest.Document, p *launch.Plan) {
 	delete(origins, "")
 	for o := range origins {
 		if d.Lookup(o) == nil {
-			t.Errorf("there is nothing at the origin %s", o)
+			t.Errorf("no value at the origin %s", o)
 		}
 	}
 }
 
-// resolvesOrNames: what is valid resolves, or names the inputs that are missing; once
-// those are given, only the manifest itself can be at fault, and it is said where.
+// resolvesOrNames checks that a valid target can be resolved, or that its faults name the missing
+// inputs. With all inputs, only the manifest itself can be at fault.
 func resolvesOrNames(t testing.TB, target target) {
 	t.Helper()
 	given := launch.Values{}
@@ -121,7 +121,7 @@ func resolvesOrNames(t testing.TB, target target) {
 			}
 			for _, f := range faults {
 				if f.Kind != launch.FaultManifest || f.Message == "" {
-					t.Fatalf("nothing is missing, and still %+v", f)
+					t.Fatalf("no input is missing: %+v", f)
 				}
 			}
 			return
@@ -135,11 +135,11 @@ func resolvesOrNames(t testing.TB, target target) {
 		}
 	}
 	if faults := target.resolve(given).(launch.Faults); len(faults.Missing()) > 0 && len(faults) < 100 {
-		t.Fatalf("all that was missing is given, and still: %v", faults)
+		t.Fatalf("with all missing inputs: %v", faults)
 	}
 }
 
-// answer is something that the input takes.
+// answer returns a value that the input accepts.
 func answer(p *launch.Prompt) string {
 	switch {
 	case len(p.Choices) > 0:
@@ -166,7 +166,7 @@ func TestCorpusResolves(t *testing.T) {
 	}
 }
 
-// nasty is what a value may hold to get out of its place.
+// nasty are strings that could move a value out of its place.
 var nasty = [...]string{
 	"a", " ", "-", "--", "-rf", "\"", "'", "`", "$(x)", "${X}", ";", "|", "&", "\n", "\r\n", "\t", "\\", "/", "..", "?", "#", "@", ":", "%", "%2e", "{a}", "{b}", "{", "}",
 	"=", "X: y", "é", "\u202e", "\xff", "://", "[", "]", "*", "~", "<", ">", "\u2028", "http://evil.example",
@@ -180,16 +180,16 @@ func nastyText(r *rand.Rand) string {
 	return b.String()
 }
 
-// everywhere is a package with a user's value in each place that there is.
+// everywhere is a package with a value of a user in every place.
 const everywhere = `"registryType":"oci","identifier":"e/w:1",
 	"runtimeArguments":[{"type":"named","name":"--mount","value":"src={a},dst=/x","variables":{"a":{}}}],
 	"packageArguments":[{"type":"positional","valueHint":"p"},{"type":"named","name":"--n"},{"type":"positional","value":"x{c}","variables":{"c":{}}}],
 	"environmentVariables":[{"name":"E"},{"name":"F","value":"{d}{d}","variables":{"d":{}}}],
 	"transport":{"type":"sse","url":"https://h.example/a/{p}/b?q={--n}&r={E}#{F}","headers":[{"name":"H","value":"x {g}","variables":{"g":{}}},{"name":"I"}]}`
 
-// TestValuesStayInTheirPlace: whatever a user gives, there are as many arguments,
-// variables and headers as with harmless values, those of the publisher are the
-// same, and the url leads to the same place.
+// TestValuesStayInTheirPlace checks that any values of a user lead to the same number of arguments,
+// variables and headers as harmless ones, to the same values of the publisher, and to the same host
+// and path of the url.
 func TestValuesStayInTheirPlace(t *testing.T) {
 	t.Parallel()
 	p := packed(t, everywhere)
@@ -266,7 +266,7 @@ func sameURL(t *testing.T, given launch.Values, text string) {
 	}
 }
 
-// FuzzNumber: what is a number is written as a decimal one, exactly.
+// FuzzNumber checks that numbers are written exactly and as decimals.
 func FuzzNumber(f *testing.F) {
 	for _, seed := range []string{"0", "-0", "1.50", "1e2", "-12.5E-3", "1e400", "0.0e5", "120e-1", "1e+05", "00", "+1", "1.", ".5", "0x1", "NaN", "1e999999999999", "1 "} {
 		f.Add(seed)
@@ -276,7 +276,7 @@ func FuzzNumber(f *testing.F) {
 		plan, err := launch.ResolvePackage(packed(t, npm+`"environmentVariables":[{"name":"N","format":"number","isRequired":true}]`), values("N", text), nil)
 		if err != nil {
 			if len(text) < 100 && json.Valid([]byte(text)) && decimal.MatchString(text) {
-				t.Errorf("%q is refused: %v", text, err)
+				t.Errorf("%q is rejected: %v", text, err)
 			}
 			return
 		}
@@ -289,7 +289,7 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// FuzzResolve: whatever is valid resolves or says why not, with any value.
+// FuzzResolve checks that a valid document is resolved with any value, or has faults.
 func FuzzResolve(f *testing.F) {
 	for _, data := range corpus(f) {
 		if len(data) < 4096 {
@@ -304,7 +304,7 @@ func FuzzResolve(f *testing.F) {
 				given[p.Key] = []string{value}
 			}
 			if err := target.resolve(given); err != nil && err.Error() == "" {
-				t.Error("a fault says nothing")
+				t.Error("a fault has no message")
 			}
 			resolvesOrNames(t, target)
 		}

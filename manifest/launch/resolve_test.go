@@ -13,7 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
-// values are name, value, name, value.
+// values returns Values of name, value, name, value.
 func values(pairs ...string) launch.Values {
 	v := launch.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -37,8 +37,8 @@ func packed(t testing.TB, text string) *manifest.Package {
 
 const npm = `"registryType":"npm","identifier":"w","version":"1.0.0",`
 
-// TestCommandLines has the argv of each registryType, and what a publisher's own
-// arguments change in it.
+// TestCommandLines checks the command of each registryType, and the effect of the publisher's
+// arguments.
 func TestCommandLines(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ why, text, want string }{
@@ -126,7 +126,7 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestGivenValues has what becomes of a value that a user gives.
+// TestGivenValues checks values from users.
 func TestGivenValues(t *testing.T) {
 	t.Parallel()
 	const port = `"packageArguments":[{"type":"named","name":"--port","format":"number"}]`
@@ -223,7 +223,7 @@ func TestFaultsOfPackages(t *testing.T) {
 	}
 }
 
-// TestMissingTogether: all that is missing is named at once, with what to give.
+// TestMissingTogether checks that all missing inputs are reported at once.
 func TestMissingTogether(t *testing.T) {
 	t.Parallel()
 	p := packed(t, npm+`"packageArguments":[{"type":"positional","valueHint":"city","isRequired":true,"description":"Where"}],
@@ -254,7 +254,7 @@ func TestMissingTogether(t *testing.T) {
 	}
 }
 
-// TestOptionalVariables: a token stays, or its input is left out if that is asked for.
+// TestOptionalVariables checks that a token stays, or that OmitUnfilled omits its input.
 func TestOptionalVariables(t *testing.T) {
 	t.Parallel()
 	p := packed(t, npm+`"environmentVariables":[{"name":"A","value":"x{y}","variables":{"y":{}}},{"name":"B","value":"{z}"},{"name":"C","value":"{y}","isRequired":true,"variables":{"y":{}}}]`)
@@ -273,7 +273,7 @@ func TestOptionalVariables(t *testing.T) {
 	}
 }
 
-// TestOrigins: every item says where it comes from.
+// TestOrigins checks the origin of every item.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	plan, err := launch.ResolvePackage(packed(t, npm+`"runtimeHint":"npx","packageArguments":[{"type":"named","name":"--u","value":"m"}],"environmentVariables":[{"name":"A","value":"1"}],
@@ -292,8 +292,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestSecretsDoNotPrint: whatever is done with a plan but revealing, no secret comes
-// out of it.
+// TestSecretsDoNotPrint checks that no way of printing or encoding a plan reveals a secret.
 func TestSecretsDoNotPrint(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2"
@@ -339,7 +338,7 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	}
 }
 
-// TestURLs has what values become in each part of a url.
+// TestURLs checks values in each component of a url.
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ url, value, want string }{
@@ -424,7 +423,7 @@ Note: fileSha256 is not checked, because the launcher downloads the package itse
 	}
 }
 
-// TestNotices: what is allowed and worth knowing is said.
+// TestNotices checks the notices of allowed manifests.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, pointer, want string }{
@@ -474,7 +473,7 @@ func TestValuesOfJSON(t *testing.T) {
 	}
 	for _, bad := range []string{`[]`, `{"a":null}`, `{"a":{}}`, `{"a":[[]]}`, `{"a":1,"a":2}`} {
 		if err := json.Unmarshal([]byte(bad), &v); err == nil {
-			t.Errorf("%s was taken", bad)
+			t.Errorf("%s was accepted", bad)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// corpusFiles are the files of the corpus, and of another one in the same form if
-// the environment names its directory.
+// corpusFiles returns the files of the corpus, and of another one in the same form if the
+// environment names its directory.
 func corpusFiles(t testing.TB) []string {
 	t.Helper()
 	dirs := []string{filepath.Join("..", "testdata", "corpus")}
@@ -23,7 +23,7 @@ func corpusFiles(t testing.TB) []string {
 	for _, dir := range dirs {
 		found, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
 		if err != nil || len(found) < 200 {
-			t.Fatalf("%s has %d files (%v): is the corpus there?", dir, len(found), err)
+			t.Fatalf("%s has %d files (%v): expected at least 200", dir, len(found), err)
 		}
 		files = append(files, found...)
 	}
@@ -32,7 +32,7 @@ func corpusFiles(t testing.TB) []string {
 
 func TestCorpusAgreement(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newComparison(t)
 	for _, file := range corpusFiles(t) {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -40,7 +40,7 @@ func TestCorpusAgreement(t *testing.T) {
 		}
 		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 		if err == nil {
-			b.hear(t, data, value)
+			b.compare(t, data, value)
 		}
 	}
 	if b.valid < 50 || b.notValid < 50 {
@@ -51,7 +51,7 @@ func TestCorpusAgreement(t *testing.T) {
 
 func TestGeneratedAgreement(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newComparison(t)
 	g := generator{rand.New(rand.NewPCG(7, 42))}
 	for range documents {
 		value := g.document()
@@ -59,30 +59,30 @@ func TestGeneratedAgreement(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !b.hear(t, data, value) {
-			t.Fatalf("%s has a fault of the syntax", data)
+		if !b.compare(t, data, value) {
+			t.Fatalf("%s has a problem of the syntax", data)
 		}
 		if t.Failed() {
 			return
 		}
 	}
 	if least := documents / 5; b.valid < least || b.notValid < least {
-		t.Errorf("of %d documents %d are valid and %d are not: the generator is off balance", documents, b.valid, b.notValid)
+		t.Errorf("of %d documents %d are valid and %d are not: the generator is unbalanced", documents, b.valid, b.notValid)
 	}
 	t.Logf("%d documents are valid, %d are not", b.valid, b.notValid)
 }
 
-// FuzzAgreement: the same of whatever is JSON.
+// FuzzAgreement compares any JSON.
 func FuzzAgreement(f *testing.F) {
 	for _, file := range corpusFiles(f) {
 		if data, err := os.ReadFile(file); err == nil && len(data) < 4096 {
 			f.Add(data)
 		}
 	}
-	b := newBench(f)
+	b := newComparison(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data)); err == nil {
-			b.hear(t, data, value)
+			b.compare(t, data, value)
 		}
 	})
 }

@@ -1,14 +1,13 @@
-// Package schematest holds what manifest.Validate says against what a JSON Schema
-// validator of others says of manifest.Schema: over the corpus, over documents
-// that are generated from it and, with go test -fuzz, over whatever fuzzing finds.
-// There is nothing to import.
+// Package schematest compares manifest.Validate with an independent JSON Schema validator
+// that uses manifest.Schema: over the corpus, over documents that are generated from it
+// and, with go test -fuzz, over the inputs of the fuzzer. It exports nothing.
 //
 // # Design notes
 //
-// The package is apart from manifest for its requirement, which importers of
-// manifest do not get: go mod tidy follows the tests of what is imported.
+// The package is separate from manifest because of its requirement, which importers of
+// manifest do not get: go mod tidy follows the tests of imported packages.
 //
-// The judge's own idea of format "uri" is that of net/url, which takes more than
-// RFC 3986 has. It is given the grammar of the RFC as a regular expression instead,
-// so that the hand-written check meets another reading of the same source.
+// The format "uri" of the independent validator is that of net/url, which accepts more than
+// RFC 3986. It gets the grammar of the RFC as a regular expression instead, so that the
+// hand-written check is compared with another implementation of the same source.
 package schematest

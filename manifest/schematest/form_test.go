@@ -21,7 +21,7 @@ const prompted = `{"registryType":"npm","identifier":"w","version":"1.0.0","tran
 	{"name":"CHOICE","choices":["a","b"]},{"name":"TWICE"},{"name":"TWICE"},{"name":"FIXED","value":"{v}","variables":{"v":{"isRequired":true}}}],
 	"packageArguments":[{"type":"positional","valueHint":"many","isRepeated":true,"isRequired":true,"choices":["x","y z"]},{"type":"named","name":"--n","isRepeated":true,"format":"number"}]}`
 
-// TestFormSchema: values that the schema of a form takes are values that resolve.
+// TestFormSchema checks that values that the schema of a form accepts can be resolved.
 func TestFormSchema(t *testing.T) {
 	t.Parallel()
 	var p manifest.Package
@@ -29,11 +29,11 @@ func TestFormSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	form := launch.PackageForm(&p)
-	judge := compiled(t, form.Schema())
+	reference := compiled(t, form.Schema())
 	r := rand.New(rand.NewPCG(3, 9))
-	taken, refused := 0, 0
+	accepted, rejected := 0, 0
 	for range 3_000 {
-		value := answers(r, form)
+		value := randomValues(r, form)
 		data, err := json.Marshal(value)
 		if err != nil {
 			t.Fatal(err)
@@ -42,19 +42,19 @@ func TestFormSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		verdict := judge.Validate(parsed)
+		verdict := reference.Validate(parsed)
 		err = resolved(&p, data)
 		switch {
 		case verdict == nil && err != nil:
-			t.Fatalf("%s\nis taken by the schema, and does not resolve: %v", data, err)
+			t.Fatalf("%s\nis accepted by the schema and cannot be resolved: %v", data, err)
 		case verdict == nil:
-			taken++
+			accepted++
 		case err != nil:
-			refused++
+			rejected++
 		}
 	}
-	if taken < 100 || refused < 100 {
-		t.Errorf("%d were taken and %d refused: the generator is off balance", taken, refused)
+	if accepted < 100 || rejected < 100 {
+		t.Errorf("%d were taken and %d refused: the generator is off balance", accepted, rejected)
 	}
 }
 
@@ -84,8 +84,8 @@ func resolved(p *manifest.Package, data []byte) error {
 	return err
 }
 
-// answers are mostly right.
-func answers(r *rand.Rand, form *launch.Form) object {
+// randomValues returns mostly valid values.
+func randomValues(r *rand.Rand, form *launch.Form) object {
 	right := map[string]any{
 		"NUMBER": 1.5, "FLAG": true, "CHOICE": "a", "many": array{"x", "y z"}, "--n": array{-3, "4"},
 	}

@@ -10,11 +10,11 @@ type (
 	array  = []any
 )
 
-// generator makes documents that are mostly valid, and spoils some of their
-// values. Equal seeds make equal documents.
+// generator makes mostly valid documents and makes some of their values wrong. The same seed
+// makes the same documents.
 type generator struct{ *rand.Rand }
 
-// texts are values at the borders of some rule.
+// texts are values at the limits of some rule.
 var texts = [...]string{
 	"", "a", "com.example/weather", "a/b", "a/b/c", "a/", "/b", "a/b\n", "ä/b", "a_b/c", "../..", "a/_",
 	strings.Repeat("x", 100), strings.Repeat("x", 101), strings.Repeat("😀", 100), strings.Repeat("😀", 101),
@@ -40,7 +40,7 @@ var keys = [...]string{
 	"io.neutral.registry/publisher-provided", "io.modelcontextprotocol.registry/publisher-provided",
 }
 
-// borders are values at the borders of the rules of one key.
+// borders are values at the limits of the rules of one key.
 var borders = map[string][]any{
 	"version":    {"latest", "LATEST", "", strings.Repeat("1", 255), strings.Repeat("1", 256), strings.Repeat("é", 255), nil},
 	"fileSha256": {strings.Repeat("0af", 21) + "1", strings.Repeat("0aF", 21) + "1", strings.Repeat("0", 63), strings.Repeat("0", 65), strings.Repeat("0", 64) + "\n", strings.Repeat("g", 64)},
@@ -83,7 +83,7 @@ func (g generator) anything() any {
 	return g.text()
 }
 
-// with adds a key now and then.
+// with adds a key in one of three cases.
 func (g generator) with(o object, key string, value func() any) {
 	if g.IntN(3) == 0 {
 		o[key] = value()
@@ -165,7 +165,7 @@ func (g generator) icon() any {
 	return o
 }
 
-// document makes a document, of which at most two values are then spoiled.
+// document makes a document with at most two wrong values.
 func (g generator) document() object {
 	o := object{"name": "com.example/weather", "description": "d", "version": "1.0.0"}
 	g.with(o, "title", func() any { return "t" })
@@ -182,10 +182,10 @@ func (g generator) document() object {
 	return o
 }
 
-// spoil changes one value, at the top or somewhere below.
+// spoil makes one value wrong, at any depth.
 func (g generator) spoil(o object) {
 	at := g.IntN(len(o) + 1)
-	for _, key := range keys { // a map's own order is not the seed's
+	for _, key := range keys { // the order of a map does not depend on the seed
 		value, there := o[key]
 		if !there {
 			continue

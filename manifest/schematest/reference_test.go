@@ -14,8 +14,8 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
-// newJudge compiles the schema, with formats asserted.
-func newJudge(t testing.TB) *jsonschema.Schema {
+// newValidator compiles the schema, with formats asserted.
+func newValidator(t testing.TB) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(manifest.Schema()))
 	if err != nil {
@@ -68,8 +68,8 @@ func uriFormat(v any) error {
 	return nil
 }
 
-// layers of all rules.
-func layers() map[manifest.Rule]manifest.Category {
+// categories returns the category of every rule.
+func categories() map[manifest.Rule]manifest.Category {
 	m := make(map[manifest.Rule]manifest.Category)
 	for _, r := range manifest.Rules() {
 		m[r.Rule] = r.Category
@@ -77,41 +77,43 @@ func layers() map[manifest.Rule]manifest.Category {
 	return m
 }
 
-// bench is the two sides and how often either answer was given.
-type bench struct {
-	judge           *jsonschema.Schema
-	layers          map[manifest.Rule]manifest.Category
+// comparison counts the verdicts on which both validators agree.
+type comparison struct {
+	reference       *jsonschema.Schema
+	categories      map[manifest.Rule]manifest.Category
 	valid, notValid int
 }
 
-func newBench(t testing.TB) *bench { return &bench{judge: newJudge(t), layers: layers()} }
+func newComparison(t testing.TB) *comparison {
+	return &comparison{reference: newValidator(t), categories: categories()}
+}
 
-// hear compares both sides on a document. It returns false if the syntax is such
-// that readers disagree, or a bound is exceeded: then the schema has no say.
-func (b *bench) hear(t testing.TB, data []byte, value any) bool {
+// compare compares both validators on a document. It returns false for faults of the syntax and
+// exceeded limits, which the schema cannot express.
+func (b *comparison) compare(t testing.TB, data []byte, value any) bool {
 	t.Helper()
 	r := manifest.Validate(data, nil)
 	var of [2]manifest.Problems // the schema's and others
 	for _, p := range r.Problems {
 		switch {
 		case p.Severity != manifest.Error:
-		case b.layers[p.Rule] == manifest.CategorySyntax:
+		case b.categories[p.Rule] == manifest.CategorySyntax:
 			return false
-		case b.layers[p.Rule] == manifest.CategorySchema:
+		case b.categories[p.Rule] == manifest.CategorySchema:
 			of[0] = append(of[0], p)
 		default:
 			of[1] = append(of[1], p)
 		}
 	}
-	verdict := b.judge.Validate(value)
+	verdict := b.reference.Validate(value)
 	if (verdict == nil) != (len(of[0]) == 0) {
-		t.Errorf("%s\nthe schema says: %v\nValidate says: %v", cut(data), verdict, of[0])
+		t.Errorf("%s\nthe schema reports: %v\nValidate reports: %v", cut(data), verdict, of[0])
 	}
 	if r.Valid() {
 		resolves(t, data)
 	}
 	if r.Valid() && verdict != nil {
-		t.Errorf("%s\nis valid and refused by the schema: %v", cut(data), verdict)
+		t.Errorf("%s\nis valid and rejected by the schema: %v", cut(data), verdict)
 	}
 	if verdict == nil {
 		readsAndWrites(t, data)
@@ -122,8 +124,8 @@ func (b *bench) hear(t testing.TB, data []byte, value any) bool {
 	return true
 }
 
-// readsAndWrites: what the schema takes, the types take, and their writing is taken
-// by the rules just as well.
+// readsAndWrites checks that the types can read what the schema accepts, and that what they write
+// has the same problems.
 func readsAndWrites(t testing.TB, data []byte) {
 	t.Helper()
 	d, err := manifest.Parse(data, nil)
@@ -140,11 +142,11 @@ func readsAndWrites(t testing.TB, data []byte) {
 	}
 	before, after := d.Validate(nil), manifest.Validate(written, &manifest.Options{MaxBytes: 1 << 30})
 	if before.Errors != after.Errors || before.Warnings != after.Warnings {
-		t.Errorf("%s\nis written as\n%s\nand has other problems then:\n%v\n%v", cut(data), cut(written), before.Problems, after.Problems)
+		t.Errorf("%s\nis written as\n%s\nwith other problems:\n%v\n%v", cut(data), cut(written), before.Problems, after.Problems)
 	}
 }
 
-// resolves: what is valid resolves, or all that is in the way is named.
+// resolves checks that a valid document can be resolved, or that faults say why not.
 func resolves(t testing.TB, data []byte) {
 	t.Helper()
 	d, err := manifest.Parse(data, nil)
