@@ -69,8 +69,8 @@ func TestClientVerifies(t *testing.T) {
 					require.NoError(t, err, "%s: %s", name, server)
 					continue
 				}
-				var refused *tls.CertificateVerificationError
-				require.ErrorAs(t, err, &refused, "%s: %s", name, server)
+				var rejected *tls.CertificateVerificationError
+				require.ErrorAs(t, err, &rejected, "%s: %s", name, server)
 			}
 		}
 	})

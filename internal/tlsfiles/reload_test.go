@@ -42,8 +42,8 @@ func TestProtocols(t *testing.T) {
 	s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}, noLog(t))
 	require.NoError(t, err)
 	for _, row := range []struct {
-		offered, asked []string
-		want           string
+		offered, requested []string
+		want               string
 	}{
 		{[]string{"h2"}, []string{"h2"}, "h2"},
 		{[]string{"h2", "http/1.1"}, []string{"http/1.1", "h2"}, "h2"},
@@ -53,7 +53,7 @@ func TestProtocols(t *testing.T) {
 		config := s.Config(row.offered...)
 		require.Equal(t, row.offered, config.NextProtos)
 		c := client(t, ca)
-		c.NextProtos = row.asked
+		c.NextProtos = row.requested
 		state, err := visit(listen(t, config), c)
 		require.NoError(t, err)
 		require.Equal(t, row.want, state.NegotiatedProtocol)

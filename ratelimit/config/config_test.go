@@ -3,6 +3,7 @@ package config_test
 import (
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +82,33 @@ func TestParseEverything(t *testing.T) {
 	assert.Equal(t, []string{"f.yaml"}, c.Files)
 	assert.Empty(t, c.Warnings)
 	assert.True(t, c.Ruleset.Has("d"))
+}
+
+// A field that is added to Rule or Limit needs a key: add it to the tables in decode.go
+// and to this document.
+func TestEveryFieldHasAKey(t *testing.T) {
+	c := parse(t, yaml(
+		"domain: d",
+		"descriptors:",
+		"- key: a",
+		"  value: b*",
+		"  shadow_mode: true",
+		"  quota_mode: true",
+		"  detailed_metric: true",
+		"  value_to_metric: true",
+		"  share_threshold: true",
+		"  on_store_failure: allow",
+		"  metadata: {k: v}",
+		"  descriptors: [{key: c, rate_limit: {unlimited: true}}]",
+		"  rate_limit: {unit: day, requests_per_unit: 1, name: n, replaces: [{name: m}]}",
+	))
+	rule := c.Domains[0].Rules[0]
+	rule.Limit.Unlimited = rule.Rules[0].Limit.Unlimited // excludes the unit
+	for _, v := range []reflect.Value{reflect.ValueOf(rule), reflect.ValueOf(*rule.Limit)} {
+		for i := range v.NumField() {
+			assert.False(t, v.Field(i).IsZero(), "%s.%s has no key in configuration files", v.Type(), v.Type().Field(i).Name)
+		}
+	}
 }
 
 // All spellings of booleans in YAML 1.1.

@@ -70,8 +70,8 @@
 // # Design notes
 //
 // Adding a YAML field takes one line in a table of decode.go (such as ruleFields), a
-// field of [ratelimit.Rule] or [ratelimit.Limit], and tests. The table is the only list
-// of keys: known keys, the hint where a misplaced key belongs, and "did you mean" all
+// field of [ratelimit.Rule] or [ratelimit.Limit], and tests (TestEveryFieldHasAKey fails
+// for a field without a key). The table is the only list of keys: known keys, the hint where a misplaced key belongs, and "did you mean" all
 // follow from it, and each entry decodes into the variable that it names.
 //
 // Files are decoded from yaml.Node trees, not into structs, because only nodes have a

@@ -158,11 +158,11 @@ func agree(t *testing.T, data []byte) {
 	}
 	var faults config.Faults
 	assert.ErrorAs(t, err, &faults)
-	refused := false
+	rejected := false
 	for _, f := range faults {
-		refused = refused || isFormatFault(f)
+		rejected = rejected || isFormatFault(f)
 	}
-	assert.Equal(t, wantErr != nil, refused, "%q\nmodel: %v\nParse: %v", data, wantErr, err)
+	assert.Equal(t, wantErr != nil, rejected, "%q\nmodel: %v\nParse: %v", data, wantErr, err)
 }
 
 // moreThanOne reports whether there is a second document.
