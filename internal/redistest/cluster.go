@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,25 +13,25 @@ import (
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
-// slots is how many a cluster has.
+// slots is the number of hash slots of a cluster.
 const slots = 16384
 
 // Cluster is a cluster of Redis servers.
 type Cluster struct {
-	// Masters serve equal parts of the slots, in order. Replicas follow the master of
-	// the same index.
+	// Masters have equal parts of the slots, in order. Each replica follows the master
+	// with the same index.
 	Masters, Replicas []*Server
 
 	t     testing.TB
-	buses map[*Server]string // the ports where nodes talk to nodes
+	buses map[*Server]string // the ports of the cluster bus
 }
 
-// StartCluster runs a cluster until the test ends. A node that does not answer for five
-// seconds counts as failed: one that only waits for a processor has not. opts may be nil.
+// StartCluster runs a cluster until the test ends. A server that does not respond for five
+// seconds, which is longer than a busy machine takes, counts as failed. opts may be nil.
 func StartCluster(t testing.TB, masters int, replicas bool, opts *Options) *Cluster {
 	t.Helper()
-	servertest.Find(t, "redis-server") // before anything is made for it
-	opts = opts.orDefault(t)
+	servertest.Find(t, "redis-server") // skips the test before it creates files
+	opts = opts.withDefaults(t)
 	c := &Cluster{t: t, buses: make(map[*Server]string)}
 	for range masters {
 		c.Masters = append(c.Masters, c.startNode(opts))
@@ -44,14 +45,14 @@ func StartCluster(t testing.TB, masters int, replicas bool, opts *Options) *Clus
 			c.Replicas = append(c.Replicas, c.startNode(opts))
 		}
 	}
-	c.meet()
+	c.introduce()
 	for i, r := range c.Replicas {
 		id := c.Masters[i].ID()
-		until(t, "the replica knows its master", func(ctx context.Context) bool {
+		waitUntil(t, "the replica knows its master", func(ctx context.Context) bool {
 			return r.Client().ClusterReplicate(ctx, id).Err() == nil
 		})
 	}
-	c.settle()
+	c.waitComplete()
 	return c
 }
 
@@ -70,22 +71,23 @@ func (c *Cluster) startNode(opts *Options) *Server {
 	return s
 }
 
-func (c *Cluster) all() []*Server { return append(append([]*Server{}, c.Masters...), c.Replicas...) }
+func (c *Cluster) servers() []*Server { return slices.Concat(c.Masters, c.Replicas) }
 
-func (c *Cluster) meet() {
+func (c *Cluster) introduce() {
 	c.t.Helper()
 	first := c.Masters[0].Client()
-	for _, s := range c.all()[1:] {
-		check(c.t, first.Do(context.Background(), "cluster", "meet", "127.0.0.1", portOf(s.Addr), c.buses[s]).Err())
+	for _, s := range c.servers()[1:] {
+		host, port, _ := net.SplitHostPort(s.Addr)
+		check(c.t, first.Do(context.Background(), "cluster", "meet", host, port, c.buses[s]).Err())
 	}
 }
 
-// settle waits until every node knows who serves which slots, and who follows whom.
-func (c *Cluster) settle() {
+// waitComplete returns when every server knows all slots and replicas.
+func (c *Cluster) waitComplete() {
 	c.t.Helper()
-	for _, s := range c.all() {
+	for _, s := range c.servers() {
 		client := s.Client()
-		until(c.t, "the cluster is complete", func(ctx context.Context) bool {
+		waitUntil(c.t, "the cluster is complete", func(ctx context.Context) bool {
 			info := client.ClusterInfo(ctx).Val()
 			nodes := client.ClusterNodes(ctx).Val()
 			return strings.Contains(info, "cluster_state:ok") &&
@@ -94,11 +96,11 @@ func (c *Cluster) settle() {
 		})
 	}
 	for i, r := range c.Replicas {
-		c.Masters[i].awaitReplica(r)
+		c.Masters[i].waitForReplica(r)
 	}
 }
 
-// Addrs are those of the masters.
+// Addrs returns the addresses of the masters.
 func (c *Cluster) Addrs() []string {
 	var addrs []string
 	for _, m := range c.Masters {
@@ -107,7 +109,7 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// Slot is the slot of a key.
+// Slot returns the slot of a key.
 func (c *Cluster) Slot(key string) int {
 	c.t.Helper()
 	slot, err := c.Masters[0].Client().ClusterKeySlot(context.Background(), key).Result()
@@ -115,7 +117,7 @@ func (c *Cluster) Slot(key string) int {
 	return int(slot)
 }
 
-// Owner is the index of the master that serves the slot, as StartCluster left it.
+// Owner returns the index of the master that StartCluster gave the slot to.
 func (c *Cluster) Owner(slot int) int {
 	for i := range c.Masters {
 		if slot < (i+1)*slots/len(c.Masters) {
@@ -125,7 +127,7 @@ func (c *Cluster) Owner(slot int) int {
 	return -1
 }
 
-// ID is what a node of a cluster is called by the others.
+// ID returns the node id of a server in a cluster.
 func (s *Server) ID() string {
 	s.t.Helper()
 	id, err := s.Client().Do(context.Background(), "cluster", "myid").Text()
@@ -140,8 +142,8 @@ type Migration struct {
 	from, to *Server
 }
 
-// Migrate begins to move the slot: keys that its owner does not have are to be asked of
-// the other from now on.
+// Migrate begins to move the slot: for keys that it does not have, its owner redirects
+// clients to the other master from now on.
 func (c *Cluster) Migrate(slot int, from, to *Server) *Migration {
 	c.t.Helper()
 	ctx := context.Background()
@@ -150,7 +152,7 @@ func (c *Cluster) Migrate(slot int, from, to *Server) *Migration {
 	return &Migration{c, slot, from, to}
 }
 
-// Move moves the keys that the slot has now.
+// Move moves the keys that are in the slot.
 func (m *Migration) Move() {
 	m.c.t.Helper()
 	ctx, client := context.Background(), m.from.Client()
@@ -162,17 +164,17 @@ func (m *Migration) Move() {
 			return
 		}
 		for _, key := range keys {
-			if err := client.Migrate(ctx, host, port, key, 0, patience).Err(); err != nil && err != redis.Nil { // the client returns it as it is
+			if err := client.Migrate(ctx, host, port, key, 0, timeout).Err(); err != nil && err != redis.Nil {
 				check(m.c.t, fmt.Errorf("migrate: %w", err))
 			}
 		}
 	}
 }
 
-// Finish makes the other the owner, for all.
+// Finish makes the other master the owner, on all servers.
 func (m *Migration) Finish() {
 	m.c.t.Helper()
-	for _, s := range append([]*Server{m.to, m.from}, m.c.Masters...) {
+	for _, s := range slices.Concat([]*Server{m.to, m.from}, m.c.Masters) {
 		check(m.c.t, s.Client().Do(context.Background(), "cluster", "setslot", m.slot, "node", m.to.ID()).Err())
 	}
 }

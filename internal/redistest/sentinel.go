@@ -8,14 +8,16 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
 // Sentinels are a master, its replica, and three sentinels that watch them.
 type Sentinels struct {
-	Name  string   // of the master, as the sentinels know it
+	Name  string   // of the master
 	Addrs []string // of the sentinels
-	// Servers are those that keep data. At first the first is the master.
+	// Servers are the master and the replica; the first one is the master at first.
 	Servers []*Server
 	// Processes are the sentinels.
 	Processes []*Server
@@ -23,14 +25,14 @@ type Sentinels struct {
 	t testing.TB
 }
 
-// StartSentinel runs them until the test ends. Two sentinels have to agree that the
-// master is gone, after two seconds: one that only waits for a processor is not. opts are
-// those of the servers and may be nil; their password is also the sentinels' if
-// sentinelPassword is not empty.
+// StartSentinel runs a master, a replica and three sentinels until the test ends. Two
+// sentinels have to agree that the master is gone, after two seconds, which is longer than
+// a busy machine takes. opts are those of the servers and may be nil; sentinelPassword, if
+// not empty, is the password of the sentinels.
 func StartSentinel(t testing.TB, opts *Options, sentinelPassword string) *Sentinels {
 	t.Helper()
-	servertest.Find(t, "redis-server") // before anything is made for it
-	opts = opts.orDefault(t)
+	servertest.Find(t, "redis-server") // skips the test before it creates files
+	opts = opts.withDefaults(t)
 	master, replica := Start(t, opts), Start(t, opts)
 	s := &Sentinels{Name: "main", Servers: []*Server{master, replica}, t: t}
 	s.follow(replica, master)
@@ -40,10 +42,10 @@ func StartSentinel(t testing.TB, opts *Options, sentinelPassword string) *Sentin
 	}
 	for _, p := range s.Processes {
 		client := p.Client()
-		until(t, "the sentinels know of each other and of the replica", func(ctx context.Context) bool {
-			var m map[string]string
-			cmd := client.Do(ctx, "sentinel", "master", s.Name)
-			m = pairs(cmd.Val())
+		waitUntil(t, "the sentinels know each other and the replica", func(ctx context.Context) bool {
+			cmd := redis.NewMapStringStringCmd(ctx, "sentinel", "master", s.Name)
+			_ = client.Process(ctx, cmd)
+			m := cmd.Val()
 			return m["num-slaves"] == "1" && m["num-other-sentinels"] == "2" && m["flags"] == "master"
 		})
 	}
@@ -62,13 +64,13 @@ func (s *Sentinels) follow(replica, master *Server) {
 		}
 	}
 	check(s.t, client.Do(ctx, "replicaof", host, port).Err())
-	master.awaitReplica(replica)
+	master.waitForReplica(replica)
 }
 
 func (s *Sentinels) startSentinel(master *Server, password string) *Server {
 	s.t.Helper()
 	dir := directory(s.t)
-	p := &Server{t: s.t, opts: &Options{Password: password, TLS: master.opts.TLS, keys: master.opts.keys}}
+	p := &Server{t: s.t, opts: &Options{Password: password, TLS: master.opts.TLS, certs: master.opts.certs}}
 	host, port, _ := net.SplitHostPort(master.Addr)
 	config := fmt.Sprintf(`bind 127.0.0.1
 dir %s
@@ -86,19 +88,19 @@ sentinel failover-timeout %[2]s 5000
 	check(s.t, os.WriteFile(path, []byte(config), 0o600))
 	p.args = []string{path}
 	p.start("redis-sentinel", nil)
-	// Busier than usual, or a failover takes many seconds. A sentinel that can't be told
-	// takes these seconds.
+	// Shorter periods, or a failover takes many seconds. Sentinels without this command
+	// take that long.
 	_ = p.Client().Do(context.Background(), "sentinel", "debug", "info-period", 500, "publish-period", 100).Err()
 	return p
 }
 
-// Failover has the sentinels make the replica the master while both run, and returns
-// when all of them say so.
+// Failover makes the sentinels promote the replica while the master runs, and returns when
+// all of them report it.
 func (s *Sentinels) Failover() {
 	s.t.Helper()
 	client, before := s.Processes[0].Client(), s.master(0)
-	until(s.t, "the failover is done", func(ctx context.Context) bool {
-		// An error says that there is one already, or no replica that is fit yet.
+	waitUntil(s.t, "the failover is done", func(ctx context.Context) bool {
+		// An error means that a failover is running, or that no replica is ready yet.
 		_ = client.Do(ctx, "sentinel", "failover", s.Name).Err()
 		is := s.master(0)
 		return is != "" && is != before
@@ -106,18 +108,18 @@ func (s *Sentinels) Failover() {
 	s.WaitForOther(before)
 }
 
-// WaitForOther returns when all sentinels know another master than this address.
+// WaitForOther returns when all sentinels report a master at another address.
 func (s *Sentinels) WaitForOther(addr string) {
 	s.t.Helper()
 	for i := range s.Processes {
-		until(s.t, "the sentinels have chosen another master", func(context.Context) bool {
+		waitUntil(s.t, "the sentinels have chosen another master", func(context.Context) bool {
 			is := s.master(i)
 			return is != "" && is != addr
 		})
 	}
 }
 
-// Master is who the first sentinel says it is.
+// Master returns the master according to the first sentinel.
 func (s *Sentinels) Master() *Server {
 	s.t.Helper()
 	addr := s.master(0)
@@ -138,20 +140,4 @@ func (s *Sentinels) master(sentinel int) string {
 		return ""
 	}
 	return net.JoinHostPort(parts[0], parts[1])
-}
-
-// pairs makes a map of a list of names and values.
-func pairs(list any) map[string]string {
-	m := make(map[string]string)
-	items, _ := list.([]any)
-	for i := 0; i+1 < len(items); i += 2 {
-		m[fmt.Sprint(items[i])] = fmt.Sprint(items[i+1])
-	}
-	return m
-}
-
-// portOf is the port in host:port.
-func portOf(addr string) string {
-	_, port, _ := net.SplitHostPort(addr)
-	return port
 }

@@ -13,64 +13,65 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/ashlar-go/ashlar/internal/certstest"
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
-// Options are the choices for a server. The zero value, like nil, is a server without
-// passwords, on TCP and on a unix socket.
+// Options configures servers. The zero value, like nil, means servers without passwords
+// and TLS.
 type Options struct {
 	// Args are further arguments of redis-server, such as "--maxmemory", "1mb".
 	Args []string
-	// Password is that of the default user. Default: none.
+	// Password is the password of the default user. Default: none.
 	Password string
-	// Users are further rules of access, one a user, such as "alice on >secret ~* +@all".
+	// Users are ACL rules, one for each user, such as "alice on >secret ~* +@all".
 	Users []string
-	// TLS has the server speak TLS on its port, and ask for a client certificate. In a
-	// cluster, and with sentinels, all servers do, and one client may talk to all.
+	// TLS enables TLS and client certificates. All servers of a cluster or group, and the
+	// sentinels, accept the same client.
 	TLS bool
 
-	keys *keys // those of the group; nil without TLS
+	certs *certificates // shared by the group; nil without TLS
 }
 
-// orDefault has keys if there is TLS.
-func (o *Options) orDefault(t testing.TB) *Options {
+// withDefaults returns a copy, with certificates if there is TLS.
+func (o *Options) withDefaults(t testing.TB) *Options {
 	t.Helper()
 	var opts Options
 	if o != nil {
 		opts = *o
 	}
-	if opts.TLS && opts.keys == nil {
-		opts.keys = writeKeys(t)
+	if opts.TLS && opts.certs == nil {
+		opts.certs = writeCertificates(t)
 	}
 	return &opts
 }
 
-// Server is a redis-server process. When it is started again it is empty.
+// Server is a redis-server process. It is empty after a restart.
 type Server struct {
 	*servertest.Process
-	Socket string // path of its unix socket; "" for nodes of a cluster
+	Socket string // the path of its unix socket; empty in a cluster
 
 	t    testing.TB
 	args []string
 	opts *Options
 }
 
-// patience is how long anything may take that a server does when it is asked. Sentinels
-// that were held up do nothing for half a minute.
-const patience = time.Minute
+// timeout bounds every wait. A sentinel that was delayed by the machine does nothing for
+// half a minute.
+const timeout = time.Minute
 
 // Start runs a redis-server until the test ends. opts may be nil.
 func Start(t testing.TB, opts *Options) *Server {
 	t.Helper()
-	servertest.Find(t, "redis-server") // before anything is made for it
-	s := prepare(t, opts.orDefault(t))
+	servertest.Find(t, "redis-server") // skips the test before it creates files
+	s := prepare(t, opts.withDefaults(t))
 	s.Socket = filepath.Join(directory(t), "socket")
 	s.args = append(s.args, "--unixsocket", s.Socket)
 	s.start("redis-server", nil)
 	return s
 }
 
-// prepare makes a server that is yet to start.
+// prepare returns a server that is not started yet.
 func prepare(t testing.TB, opts *Options) *Server {
 	t.Helper()
 	s := &Server{t: t, opts: opts}
@@ -88,7 +89,7 @@ func prepare(t testing.TB, opts *Options) *Server {
 	return s
 }
 
-// directory is short, because the path of a socket must be.
+// directory creates a directory with a short path, as a unix socket needs it.
 func directory(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "redis")
@@ -97,7 +98,7 @@ func directory(t testing.TB) string {
 	return dir
 }
 
-// start runs the program. further, which may be nil, are arguments that are new with
+// start runs the program. further, which may be nil, returns arguments that change with
 // each attempt.
 func (s *Server) start(program string, further func() []string) {
 	s.t.Helper()
@@ -107,14 +108,14 @@ func (s *Server) start(program string, further func() []string) {
 			args = append(args, further()...)
 		}
 		if s.opts.TLS {
-			return append(args, s.opts.keys.args(port)...)
+			return append(args, s.opts.certs.args(port)...)
 		}
 		return append(args, "--port", port)
 	}, s.ready)
 }
 
 func (s *Server) ready(ctx context.Context, addr string) error {
-	// The client would log that nobody is there yet.
+	// The client would log errors until the server listens.
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func (s *Server) ready(ctx context.Context, addr string) error {
 	return client.Ping(ctx).Err()
 }
 
-// Client speaks to the server as its default user until the test ends.
+// Client returns a client for the default user, which is closed when the test ends.
 func (s *Server) Client() *redis.Client {
 	client := s.dial(s.Addr)
 	s.t.Cleanup(func() { _ = client.Close() })
@@ -140,27 +141,27 @@ func (s *Server) dial(addr string) *redis.Client {
 	})
 }
 
-// ClientTLS is what a client needs to be let in. It is nil if the server has no TLS.
+// ClientTLS returns the TLS configuration for clients. It is nil without TLS.
 func (s *Server) ClientTLS() *tls.Config {
-	if s.opts.keys == nil {
+	if s.opts.certs == nil {
 		return nil
 	}
-	return s.opts.keys.client.Clone()
+	return s.opts.certs.client.Clone()
 }
 
-// awaitReplica returns when the replica follows this server, which is empty. A replica
-// says that it is connected up to a second before it is told anything, and whoever makes
-// it the master then loses all of that.
-func (s *Server) awaitReplica(replica *Server) {
+// waitForReplica returns when the replica replicates this server, whose data it deletes.
+// A replica reports that it is connected up to a second before it receives data; a test
+// that promotes it in between would lose the data.
+func (s *Server) waitForReplica(replica *Server) {
 	s.t.Helper()
 	client := replica.Client()
-	until(s.t, "the replica is connected", func(ctx context.Context) bool {
+	waitUntil(s.t, "the replica is connected", func(ctx context.Context) bool {
 		role, err := client.Do(ctx, "role").Slice()
 		return err == nil && len(role) > 3 && role[3] == "connected"
 	})
 	client = s.Client()
-	until(s.t, "the replica is in step", func(ctx context.Context) bool {
-		pipe := client.Pipeline() // on one connection, whose writes WAIT is about
+	waitUntil(s.t, "the replica is in sync", func(ctx context.Context) bool {
+		pipe := client.Pipeline() // WAIT is about the writes of its connection
 		pipe.FlushAll(ctx)
 		got := pipe.Do(ctx, "wait", 1, time.Second.Milliseconds())
 		_, err := pipe.Exec(ctx)
@@ -168,15 +169,15 @@ func (s *Server) awaitReplica(replica *Server) {
 	})
 }
 
-// until waits for something to become true.
-func until(t testing.TB, what string, is func(ctx context.Context) bool) {
+// waitUntil polls until condition is true.
+func waitUntil(t testing.TB, what string, condition func(ctx context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	for !is(ctx) {
+	for !condition(ctx) {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("redistest: waited %v in vain until %s", patience, what)
+			t.Fatalf("redistest: waited %v until %s", timeout, what)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -186,5 +187,33 @@ func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// certificates are files for servers and the configuration of clients.
+type certificates struct {
+	cert, key, ca string // paths
+	client        *tls.Config
+}
+
+// writeCertificates creates certificates for the loopback address and for localhost.
+func writeCertificates(t testing.TB) *certificates {
+	t.Helper()
+	authority, dir := certstest.NewAuthority(t), t.TempDir()
+	c := &certificates{ca: authority.WriteCA(dir, "ca.pem")}
+	c.cert, c.key = authority.Write(dir, "server", "localhost")
+	c.client = &tls.Config{
+		MinVersion:   tls.VersionTLS12,
+		RootCAs:      authority.Pool(),
+		Certificates: []tls.Certificate{authority.Issue("client")},
+	}
+	return c
+}
+
+// args returns the arguments with which a server uses TLS only, for replication too.
+func (c *certificates) args(port string) []string {
+	return []string{
+		"--port", "0", "--tls-port", port, "--tls-replication", "yes", "--tls-cluster", "yes",
+		"--tls-cert-file", c.cert, "--tls-key-file", c.key, "--tls-ca-cert-file", c.ca,
 	}
 }

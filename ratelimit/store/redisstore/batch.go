@@ -42,8 +42,9 @@ type batch struct {
 	counters  []counter
 	index     map[uint64]int // of the counter, by the hash of its key
 	questions []question
+	pending   int // counters and questions without a result
 	cmds      []redis.Cmder
-	epoch     uint32
+	epoch     uint32 // of the expiries
 }
 
 // counter is one key of a batch.
@@ -111,6 +112,7 @@ func (b *batch) merge(t *expiryTable, now time.Time) {
 			s.windowEnd = max(s.windowEnd, it.windowEnd)
 		}
 	}
+	b.pending = len(b.counters) + len(b.questions)
 }
 
 // find returns the index of the key's counter. If two keys share a hash, only the last
@@ -128,7 +130,7 @@ func (b *batch) find(t *expiryTable, key []byte) int {
 // exchange sends what has no result yet until all of it has, or may have been counted.
 // The error is that of the connection, not of a reply.
 func (q *queue) exchange(ctx context.Context, b *batch) (err error) {
-	for attempt := 0; attempt < maxAttempts && b.pending(); attempt++ {
+	for attempt := 0; attempt < maxAttempts && b.pending > 0; attempt++ {
 		b.write(q)
 		pipe := q.pipeline()
 		_ = pipe.BatchProcess(ctx, b.cmds...)
@@ -146,46 +148,24 @@ func (q *queue) exchange(ctx context.Context, b *batch) (err error) {
 	return cmp.Or(err, q.restoreExpiries(b))
 }
 
-// pending reports whether anything has no result yet.
-func (b *batch) pending() bool {
-	for i := range b.counters {
-		if !b.counters[i].done {
-			return true
-		}
-	}
-	for i := range b.questions {
-		if !b.questions[i].done {
-			return true
-		}
-	}
-	return false
-}
-
 // write makes the commands for what has no result yet.
 func (b *batch) write(q *queue) {
 	clear(b.cmds)
 	b.cmds = b.cmds[:0]
 	b.epoch = uint32(q.dialer.opened.Load())
-	b.lookUpExpiries(q.expiries, q.opts.Now().Unix())
-	for i := range b.counters {
-		if !b.counters[i].done {
-			b.writeCounter(&b.counters[i])
-		}
-	}
-	for i := range b.questions {
-		if !b.questions[i].done {
-			b.questions[i].write(q.opts.Now())
-			b.cmds = append(b.cmds, b.questions[i].cmd)
-		}
-	}
-}
-
-func (b *batch) lookUpExpiries(t *expiryTable, now int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	now := q.opts.Now()
+	q.expiries.mu.Lock()
 	for i := range b.counters {
 		if s := &b.counters[i]; !s.done {
-			s.hasExpiry = t.has(s.hash, b.epoch, s.windowEnd, now)
+			s.hasExpiry = q.expiries.has(s.hash, b.epoch, s.windowEnd, now.Unix())
+			b.writeCounter(s)
+		}
+	}
+	q.expiries.mu.Unlock()
+	for i := range b.questions {
+		if !b.questions[i].done {
+			b.questions[i].write(now)
+			b.cmds = append(b.cmds, b.questions[i].cmd)
 		}
 	}
 }
@@ -233,12 +213,16 @@ func (b *batch) read(q *queue) (err error) {
 	for i := range b.counters {
 		if s := &b.counters[i]; !s.done {
 			base, e := s.reply()
-			s.take(base, note(e))
+			if s.take(base, note(e)); s.done {
+				b.pending--
+			}
 		}
 	}
 	for i := range b.questions {
 		if qu := &b.questions[i]; !qu.done {
-			qu.take(note(qu.cmd.Err()))
+			if qu.take(note(qu.cmd.Err())); qu.done {
+				b.pending--
+			}
 		}
 	}
 	b.recordExpiries(q.expiries)

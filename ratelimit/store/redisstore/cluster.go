@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -146,12 +147,6 @@ func (c *Cluster) addParts(ctx context.Context, parts []part, hits []ratelimit.H
 
 // Ping returns nil if every slot has a server, and all of these reply.
 func (c *Cluster) Ping(ctx context.Context) error {
-	c.mu.Lock()
-	closed := c.closed
-	c.mu.Unlock()
-	if closed {
-		return ErrClosed
-	}
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
 	err := c.client.ForEachMaster(ctx, func(ctx context.Context, server *redis.Client) error {
@@ -161,6 +156,9 @@ func (c *Cluster) Ping(ctx context.Context) error {
 		}
 		return err
 	})
+	if errors.Is(err, redis.ErrClosed) {
+		return ErrClosed
+	}
 	if err != nil {
 		return fmt.Errorf("redisstore: the cluster is not ready: %w", err)
 	}
