@@ -80,7 +80,7 @@ func TestLife(t *testing.T) {
 	equal(t, "the last of the hostname", entries[3].Changes["hostname"], inventory.Change{Before: "core-2"})
 }
 
-// TestAllOrNothing says that a call of several items changes all or none, and names every
+// TestAllOrNothing checks that a call of several items changes all or none, and names every
 // one that failed (rulings, 3).
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
@@ -148,7 +148,7 @@ func TestDry(t *testing.T) {
 	equal(t, "devices and entries", []any{count(t, s, inventory.Of[inventory.Device]()), len(log(t, s))}, []any{int64(1), 1})
 }
 
-// TestWriters says that of those who name a version exactly one wins, and that of those who
+// TestWriters checks that of those who name a version exactly one wins, and that of those who
 // name none no change is lost.
 func TestWriters(t *testing.T) {
 	t.Parallel()
@@ -209,7 +209,7 @@ func (tx *lateTx) Update(ctx context.Context, rec inventory.Record, version int6
 	return tx.Tx.Update(ctx, rec, version)
 }
 
-// TestOvertaken says that a change that came too late is made again, and that a refusal
+// TestOvertaken checks that a change that came too late is made again, and that a refusal
 // by the edit itself is not.
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
@@ -233,7 +233,7 @@ func TestOvertaken(t *testing.T) {
 	equal(t, "calls", calls, 1)
 }
 
-// TestUsers says that a password is never kept, and who deletes themselves is in the log.
+// TestUsers checks that a password is never kept, and who deletes themselves is in the log.
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	v, s := open()
@@ -298,7 +298,7 @@ func TestMetricsHaveTheirTime(t *testing.T) {
 	equal(t, "the times", []time.Time{*m.TS, *old.TS}, []time.Time{m.CreatedAt, at(0)})
 }
 
-// TestThen says that what comes along with a change is there when the change is, and only
+// TestThen checks that what comes along with a change is there when the change is, and only
 // then.
 func TestThen(t *testing.T) {
 	t.Parallel()

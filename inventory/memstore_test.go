@@ -31,7 +31,7 @@ func count(t *testing.T, s inventory.Reader, r *inventory.Resource) int64 {
 	return page.Total
 }
 
-// TestUniqueKeys says which records can't be next to each other (reference 1.4).
+// TestUniqueKeys checks the unique keys (REFERENCE.md, 1.3).
 func TestUniqueKeys(t *testing.T) {
 	t.Parallel()
 	s := inventory.NewMemStore()
@@ -71,7 +71,7 @@ func TestUniqueKeys(t *testing.T) {
 	}
 }
 
-// TestReferences says that a record refers to what is there only.
+// TestReferences checks that a record refers to what is there only.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	s := inventory.NewMemStore()
@@ -89,7 +89,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// TestCascades says what becomes of records when what they refer to is deleted (reference 1.4).
+// TestCascades checks what deleting a record does to those that refer to it (REFERENCE.md, 1.4).
 func TestCascades(t *testing.T) {
 	t.Parallel()
 	s, ctx := inventory.NewMemStore(), t.Context()
@@ -119,7 +119,7 @@ func TestCascades(t *testing.T) {
 	equal(t, "the event's references", []any{event.DeviceID, event.InterfaceID, event.LocationID}, []any{(*string)(nil), (*string)(nil), (*string)(nil)})
 }
 
-// TestTransactions says that a change happens whole or not at all, whatever ends it.
+// TestTransactions checks that a change happens whole or not at all, whatever ends it.
 func TestTransactions(t *testing.T) {
 	t.Parallel()
 	s, ctx := inventory.NewMemStore(), t.Context()
@@ -169,7 +169,7 @@ func TestTransactions(t *testing.T) {
 	equal(t, "devices", count(t, s, devices), int64(3))
 }
 
-// TestStoreCopies says that what callers do to a record afterwards does not matter.
+// TestStoreCopies checks that what callers do to a record afterwards does not matter.
 func TestStoreCopies(t *testing.T) {
 	t.Parallel()
 	s, ctx := inventory.NewMemStore(), t.Context()

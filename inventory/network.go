@@ -218,7 +218,6 @@ func metrics() *Resource {
 // initialized sets the default of ts.
 func (m *Metric) initialized() {
 	if m.TS == nil {
-		at := m.CreatedAt
-		m.TS = &at
+		m.TS = new(m.CreatedAt)
 	}
 }

@@ -18,7 +18,7 @@ func full() *inventory.Device {
 	return d
 }
 
-// TestPatch says that a partial update changes what it names and nothing else.
+// TestPatch checks that a partial update changes what it names and nothing else.
 func TestPatch(t *testing.T) {
 	t.Parallel()
 	for doc, change := range map[string]func(*inventory.Device){
@@ -43,7 +43,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestPatchRefuses says that a bad update names all that is wrong, and changes nothing.
+// TestPatchRefuses checks that a bad update names all that is wrong, and changes nothing.
 func TestPatchRefuses(t *testing.T) {
 	t.Parallel()
 	for doc, want := range map[string]string{
@@ -64,7 +64,7 @@ func TestPatchRefuses(t *testing.T) {
 	}
 }
 
-// TestPatchOfUsers says that no update reaches what is hidden.
+// TestPatchOfUsers checks that no update reaches what is hidden.
 func TestPatchOfUsers(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"-", "PasswordHash", "password_hash", "epoch", "Epoch", "reset_hash", "Base"} {
@@ -74,7 +74,7 @@ func TestPatchOfUsers(t *testing.T) {
 	}
 }
 
-// TestPatchIsBounded says that a document can't blow up its error.
+// TestPatchIsBounded checks that a document can't blow up its error.
 func TestPatchIsBounded(t *testing.T) {
 	t.Parallel()
 	p := inventory.Patch{}
@@ -87,7 +87,7 @@ func TestPatchIsBounded(t *testing.T) {
 	}
 }
 
-// TestSpeedsFollow says that of speed and speed_mbps the one that an update leaves out
+// TestSpeedsFollow checks that of speed and speed_mbps the one that an update leaves out
 // becomes that of the other.
 func TestSpeedsFollow(t *testing.T) {
 	t.Parallel()
@@ -114,7 +114,7 @@ func TestSpeedsFollow(t *testing.T) {
 	}
 }
 
-// TestPatchSaysWhatIsWanted says that a wrong type is answered with the right one.
+// TestPatchSaysWhatIsWanted checks that a wrong type is answered with the right one.
 func TestPatchSaysWhatIsWanted(t *testing.T) {
 	t.Parallel()
 	for doc, c := range map[string]struct {
@@ -179,7 +179,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	equal(t, "the entry", a, &inventory.AuditLog{UserID: ptr("a"), Changes: inventory.Changes{"a": {}}})
 }
 
-// FuzzPatch says that no update panics, that one that is refused changes nothing, and that
+// FuzzPatch checks that no update panics, that one that is refused changes nothing, and that
 // what passes both the patch and the check is in its final form.
 func FuzzPatch(f *testing.F) {
 	f.Add("interfaces", `{"speed":"10Gbps","mtu":null}`)

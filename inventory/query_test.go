@@ -1,6 +1,7 @@
 package inventory_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -44,7 +45,7 @@ func fleet() []inventory.Record {
 	return all
 }
 
-// TestFilters says what each filter finds among the four of the fleet.
+// TestFilters checks what each filter finds among the four of the fleet.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
@@ -102,7 +103,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestBadQueries says that what can't be understood is refused, by the name of the
+// TestBadQueries checks that what can't be understood is refused, by the name of the
 // parameter, with what is allowed.
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
@@ -161,7 +162,7 @@ func TestBadQueries(t *testing.T) {
 	equal(t, "too many", fields(t, err, inventory.Invalid), []string{"tags"})
 }
 
-// TestSecretsAreNoParameters says that what is hidden can't be found out by asking.
+// TestSecretsAreNoParameters checks that what is hidden can't be found out by asking.
 func TestSecretsAreNoParameters(t *testing.T) {
 	t.Parallel()
 	r := inventory.Of[inventory.User]()
@@ -179,8 +180,7 @@ func TestSecretsAreNoParameters(t *testing.T) {
 	}
 }
 
-// TestSpecifiedParameters says that the filters and the sort fields of the
-// specification ("List query parameters") are there.
+// TestSpecifiedParameters checks that the documented filters and sort fields exist.
 func TestSpecifiedParameters(t *testing.T) {
 	t.Parallel()
 	for name, list := range map[string]string{
@@ -204,7 +204,7 @@ func TestSpecifiedParameters(t *testing.T) {
 	}
 }
 
-// TestValuesFindTheirForm says that a filter finds a value that is written in another way.
+// TestValuesFindTheirForm checks that a filter finds a value that is written in another way.
 func TestValuesFindTheirForm(t *testing.T) {
 	t.Parallel()
 	i := port(id(1), "a")
@@ -219,7 +219,7 @@ func TestValuesFindTheirForm(t *testing.T) {
 	}
 }
 
-// TestPaging says that pages that follow each other, by number or by cursor, are the whole
+// TestPaging checks that pages that follow each other, by number or by cursor, are the whole
 // list, in every order.
 func TestPaging(t *testing.T) {
 	t.Parallel()
@@ -262,7 +262,7 @@ func walk(t *testing.T, query string, cursors bool) (found []inventory.Record) {
 	}
 }
 
-// TestCursorIsChecked says that a cursor is for one list and one order, and for nothing that
+// TestCursorIsChecked checks that a cursor is for one list and one order, and for nothing that
 // was made by hand.
 func TestCursorIsChecked(t *testing.T) {
 	t.Parallel()
@@ -293,7 +293,7 @@ func TestShownFieldsAndCount(t *testing.T) {
 	equal(t, "the total", q.Select(fleet()).Total, int64(0))
 }
 
-// TestWhere says how code narrows a list that a client may have narrowed already.
+// TestWhere checks how code narrows a list that a client may have narrowed already.
 func TestWhere(t *testing.T) {
 	t.Parallel()
 	q, err := parse(t, inventory.Of[inventory.Device](), "status__ne=offline&limit=1")
@@ -358,4 +358,17 @@ func FuzzCursor(f *testing.F) {
 		}
 		q.Select(fleet()) // compares with whatever the cursor says
 	})
+}
+
+// TestLongNames checks that messages repeat long names shortened, without cutting a character.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	_, err := inventory.ParseQuery(inventory.Of[inventory.Device](), url.Values{strings.Repeat("€", 30): {"x"}})
+	if e, ok := errors.AsType[*inventory.Error](err); !ok || e.Fields[0].Field != strings.Repeat("€", 21)+"..." {
+		t.Errorf("the error is %v", err)
+	}
+	err = patch(t, `{"`+strings.Repeat("é", 40)+`":1}`).Apply(device("a"))
+	if e, ok := errors.AsType[*inventory.Error](err); !ok || e.Fields[0].Field != strings.Repeat("é", 32)+"..." {
+		t.Errorf("the error is %v", err)
+	}
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// TestFields says that the resources have the fields of the specification ("Resources and
-// their fields"), and those that the rulings of the reference add.
+// TestFields checks the fields of the resources (REFERENCE.md, 1.1).
 func TestFields(t *testing.T) {
 	t.Parallel()
 	for name, fields := range map[string]string{
@@ -44,7 +43,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestDescriptionsHold says what every description must be, so that a new line in a struct is
+// TestDescriptionsHold checks what every description must be, so that a new line in a struct is
 // all that a new field takes.
 func TestDescriptionsHold(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,8 @@ const (
 	ownerToo  outcomes = "133++"
 )
 
-// accessRows is the access rule of the specification, written out for every route. A route
-// without a row fails the test, and a row without a route does.
+// accessRows lists the access rule for every route (REFERENCE.md, 3.2). A route without a row
+// fails the test, and so does a row without a route.
 func accessRows() map[string]outcomes {
 	return map[string]outcomes{
 		"GET /":                             readers,
@@ -77,7 +77,7 @@ func accessRows() map[string]outcomes {
 		"PATCH /links/{id}":                 linkers,
 		"DELETE /links/{id}":                linkers,
 		"GET /events":                       readers,
-		"POST /events":                      admins, // W29
+		"POST /events":                      admins,
 		"PATCH /events":                     admins,
 		"DELETE /events":                    admins,
 		"GET /events/{id}":                  readers,
@@ -91,7 +91,7 @@ func accessRows() map[string]outcomes {
 		"GET /audit-logs":                   admins,
 		"GET /audit-logs/{id}":              admins,
 		"GET /users":                        admins,
-		"POST /users":                       admins, // W23
+		"POST /users":                       admins,
 		"PATCH /users":                      admins,
 		"DELETE /users":                     admins,
 		"GET /users/{id}":                   ownerToo,
@@ -107,7 +107,7 @@ func accessRows() map[string]outcomes {
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	rows := accessRows()
-	routes := httpapi.Routes(newRig(t, nil).api)
+	routes := httpapi.Routes(newHarness(t, nil).api)
 	if len(routes) != len(rows) {
 		t.Errorf("there are %d routes and %d rows", len(routes), len(rows))
 	}
@@ -119,7 +119,7 @@ func TestAccess(t *testing.T) {
 		}
 		t.Run(pattern, func(t *testing.T) {
 			t.Parallel()
-			g := newRig(t, nil)
+			g := newHarness(t, nil)
 			for i, who := range []string{"", "viewer", "editor", "root", "owner"} {
 				if got := g.outcome(t, pattern, who); got != want[i] {
 					t.Errorf("%q gets %q, want %q", who, got, want[i])
@@ -131,7 +131,7 @@ func TestAccess(t *testing.T) {
 
 // outcome is what happens to somebody on a route. The owner is a viewer whose own record
 // is asked for; for the others it is that of somebody else.
-func (g *rig) outcome(t testing.TB, pattern, who string) byte {
+func (g *harness) outcome(t testing.TB, pattern, who string) byte {
 	t.Helper()
 	id := g.users["second"].ID
 	if who == "owner" {
@@ -154,7 +154,7 @@ func (g *rig) outcome(t testing.TB, pattern, who string) byte {
 	return '+'
 }
 
-// TestActions says that the outcomes are those of the access rule of package auth, which
+// TestActions checks that the outcomes are those of the access rule of package auth, which
 // knows nothing of routes.
 func TestActions(t *testing.T) {
 	t.Parallel()

@@ -92,7 +92,8 @@ func New(store inventory.Store, authenticator Authenticator, opts *Options) (*AP
 	if store == nil || authenticator == nil {
 		return nil, errors.New("httpapi: store and authenticator are required")
 	}
-	a := &API{store: store, authenticator: authenticator, bodies: newBodies(), encoders: map[*inventory.Resource]*encoder{}}
+	a := &API{store: store, authenticator: authenticator, encoders: map[*inventory.Resource]*encoder{}}
+	a.bodies = bodies{httpx.NewBody[inventory.Patch](nil), httpx.NewBody[[]inventory.Patch](nil), httpx.NewBody[[]string](nil)}
 	for _, r := range inventory.Resources() {
 		a.encoders[r] = newEncoder(r)
 	}

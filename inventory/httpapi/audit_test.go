@@ -8,11 +8,11 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// TestAudit says that everything of ruling 18 writes one entry (W30), with who, from where,
-// in which request, and what it changed.
+// TestAudit checks that every change and every event of an account writes one audit log
+// entry with the user, the address, the request and the changed fields.
 func TestAudit(t *testing.T) { stores(t, audit) }
 
-func audit(t *testing.T, g *rig) {
+func audit(t *testing.T, g *harness) {
 	t.Helper()
 	c := g.as("root")
 	c.Header.Set("X-Request-Id", "request-7")
@@ -72,10 +72,10 @@ func audit(t *testing.T, g *rig) {
 	}
 }
 
-// TestAuditEntry is one entry as it is read.
+// TestAuditEntry checks an audit log entry in a response.
 func TestAuditEntry(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	d := g.create("/devices", device("core-1"))
 	g.as("second").Send("PATCH", path("/devices", d), `{"status":"offline"}`).Want(200)
 	c := g.as("root")
@@ -94,10 +94,10 @@ func TestAuditEntry(t *testing.T) {
 	}
 }
 
-// TestAuditTogether says that a change whose entry can't be kept is none.
+// TestAuditTogether checks that a change is rolled back if its entry can't be stored.
 func TestAuditTogether(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, &choices{store: unlogged{inventory.NewMemStore()}})
+	g := newHarness(t, &choices{store: unlogged{inventory.NewMemStore()}})
 	c := g.as("root")
 	c.Send("POST", "/devices", device("core-1")).WantError(500, "Internal Server Error")
 	c.Send("POST", "/users/login", object{"username": "root", "password": password}).WantError(500, "Internal Server Error")
@@ -109,13 +109,13 @@ func TestAuditTogether(t *testing.T) {
 	}
 }
 
-// inner is what clients must not see of an error (W7).
+// inner matches internals that error responses must not show.
 var inner = regexp.MustCompile("disk on fire|SQL|goroutine")
 
-// requestID is left out of the search: random letters spell "SQL" now and then.
+// requestID matches the request id, whose random letters may spell "SQL".
 var requestID = regexp.MustCompile(`"request_id":"[^"]*"`)
 
-// failsWith says that the answers to something that failed do not show why.
+// failsWith checks that error responses show no internals.
 func failsWith(t *testing.T, bodies ...string) {
 	t.Helper()
 	for _, body := range bodies {

@@ -20,9 +20,9 @@ import (
 
 // BenchmarkNew is what making an API takes, the document included.
 func BenchmarkNew(b *testing.B) {
-	g := newRig(b, nil)
+	g := newHarness(b, nil)
 	for b.Loop() {
-		_, err := httpapi.New(g.store, gateOf("viewer"), nil)
+		_, err := httpapi.New(g.store, authenticatorOf("viewer"), nil)
 		ok(b, err)
 	}
 }
@@ -40,7 +40,7 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func reads(b *testing.B, store inventory.Store) {
-	g := newRig(b, &choices{store: store, options: func(o *httpapi.Options) { o.Chain = nil }})
+	g := newHarness(b, &choices{store: store, options: func(o *httpapi.Options) { o.Chain = nil }})
 	fill(b, g.store, 100)
 	devices := inventory.Of[inventory.Device]()
 	page, err := g.store.List(context.Background(), &inventory.Query{Resource: devices, Limit: 1})
@@ -68,7 +68,7 @@ func BenchmarkBulk(b *testing.B) {
 	store, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "bench.db"), nil)
 	ok(b, err)
 	defer func() { ok(b, store.Close()) }()
-	g := newRig(b, &choices{store: store, options: func(o *httpapi.Options) { o.Chain = nil }})
+	g := newHarness(b, &choices{store: store, options: func(o *httpapi.Options) { o.Chain = nil }})
 	fill(b, g.store, inventory.MaxItems)
 	page, err := store.List(context.Background(), &inventory.Query{Resource: inventory.Of[inventory.Device]()})
 	ok(b, err)

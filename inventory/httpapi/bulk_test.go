@@ -11,10 +11,10 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// TestBulk creates, changes and deletes several of each kind (reference, ruling 2).
+// TestBulk creates, changes and deletes several of each kind.
 func TestBulk(t *testing.T) { stores(t, several) }
 
-func several(t *testing.T, g *rig) {
+func several(t *testing.T, g *harness) {
 	t.Helper()
 	c := g.as("root")
 	d := g.create("/devices", device("parent"))["id"]
@@ -77,11 +77,11 @@ func bulk(t *testing.T, a *httpxtest.Response, verb, done string, n int) []objec
 	return results
 }
 
-// TestAllOrNothing says that a bulk call that fails changes nothing, and that the error has
-// every item that failed, by index and id (reference, ruling 3; W18).
+// TestAllOrNothing checks that a bulk call that fails changes nothing, and that the error has
+// every item that failed, by index and id.
 func TestAllOrNothing(t *testing.T) { stores(t, allOrNothing) }
 
-func allOrNothing(t *testing.T, g *rig) {
+func allOrNothing(t *testing.T, g *harness) {
 	t.Helper()
 	c := g.as("root")
 	one, two := g.create("/devices", device("one")), g.create("/devices", device("two"))
@@ -134,7 +134,7 @@ func allOrNothing(t *testing.T, g *rig) {
 // TestBulkBodies are those that are no items.
 func TestBulkBodies(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	many := strings.TrimSuffix(strings.Repeat(`"`+unknown+`",`, inventory.MaxItems+1), ",")
 	for _, tc := range []struct {
@@ -161,10 +161,10 @@ func TestBulkBodies(t *testing.T) {
 	}
 }
 
-// TestBulkPasswords says that one request can't have a processor hash for a minute (W25).
+// TestBulkPasswords checks the bound of new passwords in one request.
 func TestBulkPasswords(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	var drafts, items []object
 	for i := range 21 {
 		drafts = append(drafts, user(fmt.Sprint("user-", i)))

@@ -18,11 +18,11 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// TestDocument says that the OpenAPI document has every route and no other, and is sent as
-// the client likes it.
+// TestDocument checks that the OpenAPI document has exactly the routes of the API, and
+// that it is compressed and revalidated.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("")
 	a := c.Send("GET", "/openapi.json", nil).Want(200).WantHeader("Content-Type", "application/json")
 	var doc struct {
@@ -58,11 +58,11 @@ func TestDocument(t *testing.T) {
 	c.Send("GET", "/openapi.json", nil, "If-None-Match", zipped.Header().Get("ETag")).Want(304)
 }
 
-// TestDocumentParameters says that the parameters in the document are those that are taken,
-// both ways: each is known, and there are no others that are.
+// TestDocumentParameters checks that the API accepts exactly the parameters in the
+// document.
 func TestDocumentParameters(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	for _, op := range httpapi.Operations(g.api) {
 		if op.Method != "GET" {
@@ -90,11 +90,10 @@ func TestDocumentParameters(t *testing.T) {
 	}
 }
 
-// TestDryRunEverywhere says that every route that changes something can be asked what it
-// would change.
+// TestDryRunEverywhere checks that every route that changes something accepts dry_run.
 func TestDryRunEverywhere(t *testing.T) {
 	t.Parallel()
-	for _, op := range httpapi.Operations(newRig(t, nil).api) {
+	for _, op := range httpapi.Operations(newHarness(t, nil).api) {
 		takes := slices.ContainsFunc(op.Parameters, func(p openapi.Parameter) bool { return p.Name == "dry_run" })
 		if takes == (op.Method == "GET") {
 			t.Errorf("%s %s takes dry_run: %v", op.Method, op.Path, takes)
@@ -102,10 +101,10 @@ func TestDryRunEverywhere(t *testing.T) {
 	}
 }
 
-// TestDocs says that the page is where the routes are, under any prefix, and public.
+// TestDocs checks that the page is public and works under a prefix.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	api, err := httpapi.New(inventory.NewMemStore(), gateOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
+	api, err := httpapi.New(inventory.NewMemStore(), authenticatorOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
 	ok(t, err)
 	server := httptest.NewServer(http.StripPrefix("/inventory", api))
 	defer server.Close()

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -21,17 +22,25 @@ type encoder struct {
 // member encodes one field of a record.
 type member struct {
 	field  *inventory.Field
-	name   string // `"hostname":`
+	name   string                                      // `"hostname":`
+	base   func(b []byte, base *inventory.Base) []byte // for a field of Base, without reflection
+	index  int                                         // of another field in the struct
 	append func(b []byte, v reflect.Value) []byte
 }
 
 // newEncoder returns the encoder of the visible fields of a resource.
 func newEncoder(r *inventory.Resource) *encoder {
 	e := &encoder{}
-	record := reflect.ValueOf(r.New()).Elem()
-	for _, f := range r.Fields() {
-		if !f.Hidden && !f.WriteOnly {
-			e.members = append(e.members, member{f, `"` + f.Name + `":`, appender(f.In(record).Type())})
+	base := map[string]func([]byte, *inventory.Base) []byte{
+		"id":         func(b []byte, base *inventory.Base) []byte { return appendString(b, base.ID) },
+		"created_at": func(b []byte, base *inventory.Base) []byte { return appendTime(b, base.CreatedAt) },
+		"updated_at": func(b []byte, base *inventory.Base) []byte { return appendTime(b, base.UpdatedAt) },
+		"version":    func(b []byte, base *inventory.Base) []byte { return strconv.AppendInt(b, base.Version, 10) },
+	}
+	for _, sf := range reflect.VisibleFields(reflect.TypeOf(r.New()).Elem()) {
+		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if f, ok := r.Field(name); ok && !f.WriteOnly {
+			e.members = append(e.members, member{f, `"` + f.Name + `":`, base[f.Name], sf.Index[0], appender(sf.Type)})
 		}
 	}
 	return e
@@ -54,7 +63,7 @@ func (e *encoder) only(fields []*inventory.Field) *encoder {
 
 // append appends a record.
 func (e *encoder) append(b []byte, rec inventory.Record) []byte {
-	v := reflect.ValueOf(rec).Elem()
+	v, base := reflect.ValueOf(rec).Elem(), rec.Meta()
 	b = append(b, '{')
 	for i := range e.members {
 		if i > 0 {
@@ -62,7 +71,11 @@ func (e *encoder) append(b []byte, rec inventory.Record) []byte {
 		}
 		m := &e.members[i]
 		b = append(b, m.name...)
-		b = m.append(b, m.field.In(v))
+		if m.base != nil {
+			b = m.base(b, base)
+			continue
+		}
+		b = m.append(b, v.Field(m.index))
 	}
 	return append(b, '}')
 }
@@ -84,11 +97,7 @@ func (e *encoder) appendAll(b []byte, records []inventory.Record) []byte {
 func appender(t reflect.Type) func([]byte, reflect.Value) []byte {
 	switch t {
 	case reflect.TypeFor[time.Time]():
-		return func(b []byte, v reflect.Value) []byte {
-			b = append(b, '"')
-			b = v.Addr().Interface().(*time.Time).AppendFormat(b, time.RFC3339Nano)
-			return append(b, '"')
-		}
+		return func(b []byte, v reflect.Value) []byte { return appendTime(b, *v.Addr().Interface().(*time.Time)) }
 	case reflect.TypeFor[[]string]():
 		return appendStrings
 	}
@@ -122,6 +131,12 @@ func appendJSON(b []byte, v reflect.Value) []byte {
 		return append(b, "null"...) // unreachable: the values of fields are encodable
 	}
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	b = append(b, '"')
+	b = t.AppendFormat(b, time.RFC3339Nano)
+	return append(b, '"')
 }
 
 func appendStrings(b []byte, v reflect.Value) []byte {

@@ -24,7 +24,7 @@ func asJSON(t testing.TB, v any) string {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// TestEncoder says that records of every resource are written as encoding/json would, but
+// TestEncoder checks that records of every resource are written as encoding/json would, but
 // for what is never shown.
 func TestEncoder(t *testing.T) {
 	t.Parallel()
@@ -90,8 +90,7 @@ func randomValue(t *rapid.T, f *inventory.Field) any {
 	return rapid.String().Draw(t, f.Name)
 }
 
-// TestEncodedFields says that hidden and secret fields are never shown (W25 to W27: hashes
-// and codes stay inside).
+// TestEncodedFields checks that hidden and secret fields are never shown.
 func TestEncodedFields(t *testing.T) {
 	t.Parallel()
 	var got map[string]any
@@ -132,7 +131,7 @@ func FuzzFloat(f *testing.F) {
 	})
 }
 
-// TestEncoderAllocates says that a record costs nothing but its bytes.
+// TestEncoderAllocates checks that encoding a record does not allocate.
 func TestEncoderAllocates(t *testing.T) {
 	rec := described()
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)

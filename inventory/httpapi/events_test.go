@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// TestAcknowledge says that an event is marked as seen, by whom and when, and that the
-// first stays (reference, ruling 6).
+// TestAcknowledge checks that an acknowledgement records the user and the time, and that an
+// earlier one is kept.
 func TestAcknowledge(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	e := g.create("/events", object{"severity": "critical", "type": "security", "message": "Door open"})
 	at := path("/events", e)
 	c := g.as("root")
@@ -50,10 +50,10 @@ func comma(object string) string {
 	return ","
 }
 
-// TestAcknowledgedFromOutside says that acknowledging is nothing that a new event brings.
+// TestAcknowledgedFromOutside checks that a new event can't be acknowledged.
 func TestAcknowledgedFromOutside(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	e := g.create("/events", object{
 		"severity": "low", "type": "x", "message": "y", "acknowledged_at": "2001-01-01T00:00:00Z", "acknowledged_by": unknown,
 	})
@@ -63,7 +63,7 @@ func TestAcknowledgedFromOutside(t *testing.T) {
 }
 
 // measured has metrics of three devices: the last is the latest.
-func measured(t *testing.T, g *rig) []object {
+func measured(t *testing.T, g *harness) []object {
 	t.Helper()
 	var devices []object
 	for i := range 4 { // the last has none
@@ -80,11 +80,11 @@ func measured(t *testing.T, g *rig) []object {
 	return devices
 }
 
-// TestOverview says that /metrics has the latest metric of each device, the latest first,
-// in the orders of the specification and the reference, 1.3.
+// TestOverview checks that /metrics has the latest metric of each device, the latest first,
+// in all orders (REFERENCE.md, 2.8).
 func TestOverview(t *testing.T) { stores(t, overview) }
 
-func overview(t *testing.T, g *rig) {
+func overview(t *testing.T, g *harness) {
 	t.Helper()
 	devices := measured(t, g)
 	c := g.as("viewer")
@@ -131,7 +131,7 @@ func overview(t *testing.T, g *rig) {
 // TestLatestMetric is that of one device.
 func TestLatestMetric(t *testing.T) { stores(t, latestMetric) }
 
-func latestMetric(t *testing.T, g *rig) {
+func latestMetric(t *testing.T, g *harness) {
 	t.Helper()
 	devices := measured(t, g)
 	c := g.as("viewer")

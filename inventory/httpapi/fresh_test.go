@@ -26,12 +26,12 @@ func (s lagging) List(ctx context.Context, q *inventory.Query) (*inventory.Page,
 
 func (s lagging) Fresh() inventory.Reader { return s.Store }
 
-// TestReplica says that what lets somebody in, or keeps them out, is never read from a
+// TestReplica checks that what lets somebody in, or keeps them out, is never read from a
 // replica, and neither is whether a request was made before.
 func TestReplica(t *testing.T) {
 	t.Parallel()
 	behind := inventory.NewMemStore()
-	g := newRig(t, &choices{store: lagging{inventory.NewMemStore(), behind}})
+	g := newHarness(t, &choices{store: lagging{inventory.NewMemStore(), behind}})
 	root := g.as("root")
 
 	t.Log("the guard knows the user, and each change of them at once")
@@ -80,10 +80,10 @@ func (s stuck) Get(ctx context.Context, _ *inventory.Resource, _ string) (invent
 	return nil, ctx.Err()
 }
 
-// TestTimeout says that nobody waits longer for a store than they were promised (W36).
+// TestTimeout checks that Options.Timeout bounds the wait for a store.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, &choices{store: stuck{inventory.NewMemStore()}, options: func(o *httpapi.Options) { o.Timeout = 10 * time.Millisecond }})
+	g := newHarness(t, &choices{store: stuck{inventory.NewMemStore()}, options: func(o *httpapi.Options) { o.Timeout = 10 * time.Millisecond }})
 	a := g.as("root").Send("GET", "/devices/"+unknown, nil)
 	a.WantError(503, "The inventory did not respond in time: try again later")
 	a.WantHeader("Retry-After", "1")
@@ -103,12 +103,12 @@ func (s *meanwhile) Change(ctx context.Context, f func(inventory.Tx) error) erro
 	return s.Store.Change(ctx, f)
 }
 
-// TestPasswordChangedMeanwhile says that a current password must still be that when the new
+// TestPasswordChangedMeanwhile checks that the current password is checked again when the new
 // one is kept: who knows the old one only is too late.
 func TestPasswordChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	store := &meanwhile{Store: inventory.NewMemStore()}
-	g := newRig(t, &choices{store: store})
+	g := newHarness(t, &choices{store: store})
 	c, id := g.as("viewer"), g.users["viewer"].ID
 	store.happens = func() {
 		_, err := inventory.New(store.Store, nil).Update(t.Context(), inventory.Caller{}, inventory.Of[inventory.User](), inventory.Edit{
@@ -125,9 +125,9 @@ func TestPasswordChangedMeanwhile(t *testing.T) {
 	g.login(t, "viewer", password).Want(200)
 }
 
-// TestZeroInNames says that a name that no database can look for is one that nobody has.
+// TestZeroInNames checks that names with a NUL byte are unknown names.
 func TestZeroInNames(t *testing.T) {
-	stores(t, func(t *testing.T, g *rig) {
+	stores(t, func(t *testing.T, g *harness) {
 		g.login(t, "root\x00", password).WantError(401, "Invalid credentials")
 		g.forgot("root@example.org\x00")
 		if n := g.mails.count(); n != 0 {

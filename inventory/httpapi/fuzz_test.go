@@ -15,12 +15,12 @@ import (
 
 // fuzzed is an API whose log is not kept, and an admin who asks.
 type fuzzed struct {
-	*rig
+	*harness
 	admin string
 }
 
 func quiet(t testing.TB) fuzzed {
-	g := newRig(t, &choices{options: func(o *httpapi.Options) { o.Chain = &httpx.StandardOptions{Log: discard()} }})
+	g := newHarness(t, &choices{options: func(o *httpapi.Options) { o.Chain = &httpx.StandardOptions{Log: discard()} }})
 	return fuzzed{g, "Bearer " + g.token("root")}
 }
 
@@ -90,12 +90,12 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// TestPreflight says that pages may send and read the headers of this API.
+// TestPreflight checks that pages may send and read the headers of this API.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	origins, err := httpx.NewOrigins(httpx.LocalOrigins())
 	ok(t, err)
-	g := newRig(t, &choices{options: func(o *httpapi.Options) { o.Chain = &httpx.StandardOptions{Origins: origins, Log: discard()} }})
+	g := newHarness(t, &choices{options: func(o *httpapi.Options) { o.Chain = &httpx.StandardOptions{Origins: origins, Log: discard()} }})
 	c := httpxtest.New(t, g.api)
 	a := c.Send("OPTIONS", "/devices", nil, "Origin", "http://localhost:5173", "Access-Control-Request-Method", "PATCH").Want(204)
 	for _, name := range []string{"Authorization", "Idempotency-Key", "If-Match", "If-None-Match"} {

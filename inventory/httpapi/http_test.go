@@ -37,10 +37,10 @@ func (tx unloggedTx) Create(ctx context.Context, records ...inventory.Record) er
 	return tx.Tx.Create(ctx, records...)
 }
 
-// TestMethods are HEAD, OPTIONS, and what there is not (W8: all answers are JSON).
+// TestMethods checks HEAD, OPTIONS and unknown methods.
 func TestMethods(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	d := g.create("/devices", device("core-1"))
 	head, get := c.Send("HEAD", path("/devices", d), nil).Want(200), c.Send("GET", path("/devices", d), nil).Want(200)
@@ -78,7 +78,7 @@ func TestMethods(t *testing.T) {
 			c.Send(method, path, nil).WantError(404, "No such path")
 		}
 	}
-	for _, path := range []string{"/", "/debug/count", "/devices", path("/devices", d), "/openapi.json"} { // W33
+	for _, path := range []string{"/", "/debug/count", "/devices", path("/devices", d), "/openapi.json"} {
 		if a := c.Send("GET", path, nil).Want(200); a.Header().Get("X-Response-Time") == "" || a.Header().Get("X-Request-Id") == "" {
 			t.Errorf("%s answers without %v", path, a.Header())
 		}
@@ -88,11 +88,11 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestBodies are those that can't be read (reference, rulings 14 and 16; W8, W35): 413, 415
+// TestBodies checks the refusal of unreadable bodies: 413, 415
 // and 400, in JSON, with all headers.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	d := g.create("/devices", device("core-1"))
 	var bomb bytes.Buffer
@@ -125,7 +125,7 @@ func TestBodies(t *testing.T) {
 		{"a surrogate", `{"status":"\ud800"}`, nil, 400, "must be one of"},
 		{"a large number", `{"hostname":1e999}`, nil, 400, "hostname must be a string"},
 		{"markup", `{"notes":"<script>alert(1)</script>"}`, nil, 400, "HTML is not allowed: field notes"},
-		{"markup, no type", `{"notes":"<b>x</b>"}`, []string{"Content-Type", ""}, 400, "HTML is not allowed"}, // W35
+		{"markup, no type", `{"notes":"<b>x</b>"}`, []string{"Content-Type", ""}, 400, "HTML is not allowed"},
 		{"markup in a name", `{"<b>":1}`, nil, 400, "HTML is not allowed"},
 		{"another case", `{"Hostname":"x"}`, nil, 400, "Hostname is an unknown field"},
 	} {
@@ -134,7 +134,7 @@ func TestBodies(t *testing.T) {
 			for _, at := range [][2]string{{"POST", "/devices"}, {"PUT", path("/devices", d)}, {"PATCH", path("/devices", d)}} {
 				a := c.Send(at[0], at[1], tc.body, tc.headers...)
 				a.WantError(tc.status, tc.message)
-				for _, name := range []string{"X-Request-Id", "X-Response-Time", "X-Content-Type-Options"} { // W33
+				for _, name := range []string{"X-Request-Id", "X-Response-Time", "X-Content-Type-Options"} {
 					if a.Header().Get(name) == "" {
 						t.Errorf("%s is missing", name)
 					}
@@ -145,11 +145,11 @@ func TestBodies(t *testing.T) {
 	c.Send("GET", "/devices?q=%3Cscript%3E", nil).WantError(400, "HTML is not allowed: query parameter q")
 }
 
-// TestText says that text with characters that HTML knows is text (W35), in a record and in
+// TestText checks that special characters of HTML are accepted in text, in a record and in
 // a filter, and that a password may be anything.
 func TestText(t *testing.T) { stores(t, text) }
 
-func text(t *testing.T, g *rig) {
+func text(t *testing.T, g *harness) {
 	t.Helper()
 	text := `AT&T's "<3" & 1 < 2 > 0`
 	d := g.create("/devices", with(device("core-1"), "notes", text+"\r\nline two"))
@@ -166,11 +166,11 @@ func text(t *testing.T, g *rig) {
 	g.login(t, "jane", strong).Want(200)
 }
 
-// TestSQL puts SQL into every parameter and field: it is text like any other (reference
-// W37: no part of a statement is what a client has sent).
+// TestSQL puts SQL into every parameter and field: statements never contain what a client
+// sends.
 func TestSQL(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, &choices{store: database(t)})
+	g := newHarness(t, &choices{store: database(t)})
 	g.create("/devices", device("core-1"))
 	texts := []string{`' OR '1'='1`, `"; DROP TABLE devices; --`, `1) OR (1=1`, `%`}
 	for _, r := range inventory.Resources() {
@@ -187,7 +187,7 @@ func TestSQL(t *testing.T) {
 }
 
 // injectFilter puts SQL into one filter.
-func (g *rig) injectFilter(r *inventory.Resource, p inventory.Parameter, sql string) {
+func (g *harness) injectFilter(r *inventory.Resource, p inventory.Parameter, sql string) {
 	g.t.Helper()
 	a := g.as("root").Send("GET", "/"+r.Name()+"?"+p.Name+"="+escape(sql), nil)
 	if a.Code == 400 || p.Op == inventory.Ne {
@@ -200,7 +200,7 @@ func (g *rig) injectFilter(r *inventory.Resource, p inventory.Parameter, sql str
 }
 
 // inject puts SQL into everything else.
-func (g *rig) inject(sql string) {
+func (g *harness) inject(sql string) {
 	g.t.Helper()
 	c := g.as("root")
 	for _, r := range inventory.Resources() {
@@ -228,11 +228,11 @@ func (s slow) Read([]byte) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-// TestSlowBody says that a body that does not come holds the request no longer than its
+// TestSlowBody checks that a body that does not come holds the request no longer than its
 // client does.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	r := httptest.NewRequestWithContext(ctx, "POST", "/devices", io.MultiReader(strings.NewReader(`{"hostname":`), slow{ctx}))
 	r.Header.Set("Content-Type", "application/json")
@@ -276,7 +276,7 @@ func TestStatuses(t *testing.T) {
 		{context.Canceled, 499, "Client Closed Request", ""},
 		{errors.New("disk on fire"), 500, "Internal Server Error", ""},
 	} {
-		api, err := httpapi.New(failing{inventory.NewMemStore(), tc.err}, gateOf("admin"), &httpapi.Options{Chain: &httpx.StandardOptions{Log: discard()}})
+		api, err := httpapi.New(failing{inventory.NewMemStore(), tc.err}, authenticatorOf("admin"), &httpapi.Options{Chain: &httpx.StandardOptions{Log: discard()}})
 		ok(t, err)
 		c := httpxtest.New(t, api)
 		for _, a := range []*httpxtest.Response{c.Send("GET", "/devices", nil), c.Send("POST", "/devices", device("x"))} {
@@ -287,10 +287,10 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// TestMounted says that the API works under a prefix, and Location is right there.
+// TestMounted checks that the API and its Location headers work under a prefix.
 func TestMounted(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	mux := http.NewServeMux()
 	mux.Handle("/inventory/", http.StripPrefix("/inventory", g.api))
 	c := httpxtest.New(t, mux)
@@ -304,12 +304,12 @@ func TestMounted(t *testing.T) {
 	c.Send("POST", "/inventory/vlans", `{"vlan_id":7,"name":"x"}`, idempotency, "k").WantHeader("Location", again)
 }
 
-// TestOwnAccounts says that an application with accounts of its own has no routes of users,
+// TestOwnAccounts checks that an application with accounts of its own has no routes of users,
 // and is in the audit log by name.
 func TestOwnAccounts(t *testing.T) {
 	t.Parallel()
 	store := inventory.NewMemStore()
-	api, err := httpapi.New(store, gateOf("admin"), nil)
+	api, err := httpapi.New(store, authenticatorOf("admin"), nil)
 	ok(t, err)
 	c := httpxtest.New(t, api)
 	for _, path := range []string{"/users", "/users/" + unknown, "/users/login"} {
@@ -336,9 +336,9 @@ func TestNew(t *testing.T) {
 		opts    *httpapi.Options
 		message string
 	}{
-		{nil, gateOf("admin"), nil, "store and authenticator are required"},
+		{nil, authenticatorOf("admin"), nil, "store and authenticator are required"},
 		{store, nil, nil, "store and authenticator are required"},
-		{store, gateOf("admin"), &httpapi.Options{Accounts: &httpapi.Accounts{}}, "Tokens, Hasher and SendReset are required"},
+		{store, authenticatorOf("admin"), &httpapi.Options{Accounts: &httpapi.Accounts{}}, "Tokens, Hasher and SendReset are required"},
 	} {
 		if _, err := httpapi.New(tc.store, tc.gate, tc.opts); err == nil || !strings.Contains(err.Error(), tc.message) {
 			t.Errorf("the error is %v, want %q", err, tc.message)

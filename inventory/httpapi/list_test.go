@@ -11,8 +11,8 @@ import (
 )
 
 // rack has ten devices at two locations.
-func rack(t testing.TB) (*rig, []object) {
-	g := newRig(t, nil)
+func rack(t testing.TB) (*harness, []object) {
+	g := newHarness(t, nil)
 	var sites []object
 	for _, name := range []string{"Berlin", "Bonn"} {
 		sites = append(sites, g.create("/locations", location(name)))
@@ -36,7 +36,7 @@ type metaOf struct {
 	NextCursor  string `json:"next_cursor"`
 }
 
-// TestListMeta is the shape of a list (specification, List response shape; W1).
+// TestListMeta checks the metadata of lists.
 func TestListMeta(t *testing.T) {
 	t.Parallel()
 	g, _ := rack(t)
@@ -46,10 +46,10 @@ func TestListMeta(t *testing.T) {
 		"?limit=3":                "1 3 4 10",
 		"?limit=3&page=4":         "4 3 4 10",
 		"?page=7":                 "7 10 1 10",
-		"?limit=1000":             "1 100 1 10", // clamped, and meta.limit says so (ruling 4)
+		"?limit=1000":             "1 100 1 10", // reduced to the maximum
 		"?vendor=Cisco":           "1 10 1 3",
 		"?hostname=none":          "1 10 0 0",
-		"?page=2147483647":        "2147483647 10 1 10", // W14
+		"?page=2147483647":        "2147483647 10 1 10",
 		"?limit=2147483647":       "1 100 1 10",
 		"?status=active&limit=9":  "1 9 1 9",
 		"?tags=red&tags=blue":     "1 10 1 1",
@@ -70,11 +70,11 @@ func TestListMeta(t *testing.T) {
 	}
 }
 
-// TestCount says that the total is that of the filter, whatever that is (W16), and can be
+// TestCount checks that the total is that of the filter, whatever that is, and can be
 // left out.
 func TestCount(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	d := g.create("/devices", device("core-1"))["id"]
 	for i := range 4 {
 		g.create("/interfaces", with(port(d, fmt.Sprint("et-", i)), "description", []string{"a", "b"}[i%2], "mtu", 1500+i%2, "ifindex", i+1, "speed_mbps", 1000+i))
@@ -102,11 +102,11 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestBadQueries are those that were ignored by the reference service, or were a 500 (W14,
-// W15). Each says what is allowed.
+// TestBadQueries checks that invalid queries are refused and that the errors list what is
+// allowed.
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	for query, want := range map[string]string{
 		"frob=1":                   "frob is an unknown query parameter: use page, limit",
@@ -139,20 +139,20 @@ func TestBadQueries(t *testing.T) {
 	} {
 		c.Send("GET", "/devices?"+query, nil).WantError(400, want)
 	}
-	c.Send("GET", "/vlans?status=frob", nil).WantError(400, "status must be one of") // W15
+	c.Send("GET", "/vlans?status=frob", nil).WantError(400, "status must be one of")
 	c.Send("GET", "/users?password=x", nil).WantError(400, "password is an unknown query parameter")
 	c.Send("GET", "/users?password_hash__startswith=$argon", nil).WantError(400, "password_hash__startswith is an unknown query parameter")
 	c.Send("GET", "/users?sortby=password_hash:asc", nil).WantError(400, "sortby must be")
 	c.Send("GET", "/users?fields=password", nil).WantError(400, "fields has the unknown field \"password\"")
 	c.Send("DELETE", "/devices?status=active", []string{unknown}).WantError(400, "status is an unknown query parameter: use dry_run")
+	c.Send("GET", "/debug/count?"+strings.Repeat("€", 30)+"=1", nil).WantError(400, strings.Repeat("€", 21)+"... is an unknown")
 	c.Send("GET", "/debug/count?x=1", nil).WantError(400, "x is an unknown query parameter: this route has none")
 }
 
-// TestFilters says that every scalar field of every resource can be filtered and sorted by
-// (specification, Device filters and so on), users by inactive_status too.
+// TestFilters checks that every scalar field of every resource can be filtered and sorted by.
 func TestFilters(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	for _, r := range inventory.Resources() {
 		for _, f := range r.Fields() {
@@ -185,8 +185,8 @@ func sample(f *inventory.Field) string {
 	}[f.Format]
 }
 
-// TestSort says that fields apply in the order given, and that ids settle what is equal, so
-// that pages neither overlap nor skip (W17).
+// TestSort checks that fields apply in the order given, and that ids settle what is equal, so
+// that pages neither overlap nor skip.
 func TestSort(t *testing.T) {
 	t.Parallel()
 	g, _ := rack(t)
@@ -245,7 +245,7 @@ func TestCursor(t *testing.T) {
 	c.Send("GET", "/vlans?cursor="+page.Meta.NextCursor, nil).WantError(400, "another list or order")
 }
 
-// TestFields says that a list shows no more than the fields that are asked for.
+// TestFields checks that a list shows no more than the fields that are asked for.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	g, _ := rack(t)
@@ -255,8 +255,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestNested says that the lists and counts of a parent's records take the list query, and
-// that a parent that is not there is a 404 (W4).
+// TestNested checks that the lists and counts of a parent's records take the list query, and
+// that a parent that is not there is a 404.
 func TestNested(t *testing.T) {
 	t.Parallel()
 	g, sites := rack(t)
@@ -291,11 +291,11 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestNewestFirst says that what has happened is listed with the latest first, and can be
+// TestNewestFirst checks that what has happened is listed with the latest first, and can be
 // continued like that.
 func TestNewestFirst(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	for i := range 4 {
 		g.create("/events", object{"severity": "info", "type": "system", "message": fmt.Sprint(i)})
 	}

@@ -18,14 +18,14 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
-func (g *rig) login(t testing.TB, name, word string) *httpxtest.Response {
+func (g *harness) login(t testing.TB, name, word string) *httpxtest.Response {
 	return g.on(t, "").Send("POST", "/users/login", object{"username": name, "password": word})
 }
 
-// TestLogin is a login as the specification has it (Authentication 1 and 2; reference 1.1).
+// TestLogin checks the response to a login and the cookie (REFERENCE.md, 3.1).
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	a := g.login(t, "editor", password).Want(200).WantHeader("Cache-Control", "no-store")
 	got := read(t, a)
 	token, _ := got["token"].(string)
@@ -50,11 +50,11 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestLoginRefused says that a wrong password and a user who is not there are the same, and
-// that an inactive account is known as such to those only who know its password (W26).
+// TestLoginRefused checks that a wrong password and a user who is not there are the same, and
+// that an inactive account is known as such to those only who know its password.
 func TestLoginRefused(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	wrong := g.login(t, "viewer", "wrong password")
 	none := g.login(t, "nobody", "wrong password")
 	wrong.WantError(401, "Invalid credentials")
@@ -84,14 +84,14 @@ func TestLoginRefused(t *testing.T) {
 	g.as("").Send("POST", "/users/login", `username=root&password=x`, "Content-Type", "application/x-www-form-urlencoded").Want(415)
 }
 
-// TestLoginHashes says that a user who is not there costs a hash like one who is (W26), and
+// TestLoginHashes checks that a user who is not there costs a hash like one who is, and
 // that a right password is hashed anew where that is wanted.
 func TestLoginHashes(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	costly, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 16, Time: 1, Parallelism: 1}})
 	ok(t, err)
-	other := newRig(t, &choices{store: inventory.NewMemStore(), options: func(o *httpapi.Options) { o.Accounts.Hasher = costly }})
+	other := newHarness(t, &choices{store: inventory.NewMemStore(), options: func(o *httpapi.Options) { o.Accounts.Hasher = costly }})
 	old := other.user("viewer").PasswordHash
 	other.login(t, "viewer", password).Want(200)
 	if now := other.user("viewer").PasswordHash; now == old || costly.NeedsRehash(now) {
@@ -104,11 +104,11 @@ func TestLoginHashes(t *testing.T) {
 	}
 }
 
-// TestLoginThrottle says that guesses are bounded for an account and for an address, that
-// the right password does not help by then, and that time does (W26).
+// TestLoginThrottle checks that guesses are bounded for an account and for an address, that
+// the right password does not help by then, and that time does.
 func TestLoginThrottle(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	refused := 0
 	for range 15 {
 		if g.login(t, "viewer", "wrong password").Code == 429 {
@@ -131,11 +131,11 @@ func TestLoginThrottle(t *testing.T) {
 	g.login(t, "viewer", password).Want(200)
 }
 
-// TestGuessesAtOnce says that many guesses at the same time learn no more than as many one
+// TestGuessesAtOnce checks that many guesses at the same time learn no more than as many one
 // after the other.
 func TestGuessesAtOnce(t *testing.T) { stores(t, guessesAtOnce) }
 
-func guessesAtOnce(t *testing.T, g *rig) {
+func guessesAtOnce(t *testing.T, g *harness) {
 	t.Helper()
 	var wrong, late atomic.Int32
 	var all sync.WaitGroup
@@ -155,10 +155,10 @@ func guessesAtOnce(t *testing.T, g *rig) {
 	}
 }
 
-// TestParallelLogins says that two hundred logins at once stay under a ceiling of memory,
-// whatever a hash takes (W25).
+// TestParallelLogins checks that two hundred logins at once stay under a ceiling of memory,
+// whatever a hash takes.
 func TestParallelLogins(t *testing.T) {
-	g := newRig(t, &choices{options: func(o *httpapi.Options) {
+	g := newHarness(t, &choices{options: func(o *httpapi.Options) {
 		var err error
 		o.Accounts.Hasher, err = auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 10, Time: 1, Parallelism: 1}, Concurrent: 2})
 		ok(t, err)
@@ -198,11 +198,11 @@ func TestParallelLogins(t *testing.T) {
 	}
 }
 
-// TestLogout says that a logout ends the user's sessions, clears the cookie as it was set
-// (W22), and needs no token.
+// TestLogout checks that a logout ends the user's sessions, clears the cookie as it was set
+// , and needs no token.
 func TestLogout(t *testing.T) { stores(t, logout) }
 
-func logout(t *testing.T, g *rig) {
+func logout(t *testing.T, g *harness) {
 	t.Helper()
 	c, other := g.as("viewer"), g.as("viewer")
 	a := c.Send("POST", "/users/logout", nil).Want(200)
@@ -223,12 +223,12 @@ func logout(t *testing.T, g *rig) {
 	g.as("").Send("GET", "/devices", nil, "Authorization", "Bearer "+token).Want(200)
 }
 
-// TestAccountsDry says that a dry run of what is done with an account answers as the request
+// TestAccountsDry checks that a dry run of what is done with an account answers as the request
 // would, and leaves everything as it was: sessions, codes, passwords, mails, the audit log.
 // What is wrong still counts as a guess, or a dry run would be the way to guess.
 func TestAccountsDry(t *testing.T) { stores(t, accountsDry) }
 
-func accountsDry(t *testing.T, g *rig) {
+func accountsDry(t *testing.T, g *harness) {
 	t.Helper()
 	c := g.as("viewer")
 	g.forgot("viewer@example.org")
@@ -257,32 +257,32 @@ func accountsDry(t *testing.T, g *rig) {
 	g.login(t, "viewer", another).Want(200)
 }
 
-// TestSessionsEnd says that a token loses its force at once when its user is deactivated,
-// deleted, demoted, or has another password (W24; reference, ruling 11).
+// TestSessionsEnd checks that a token loses its force at once when its user is deactivated,
+// deleted, demoted, or has another password.
 func TestSessionsEnd(t *testing.T) {
-	for why, end := range map[string]func(g *rig, c *httpxtest.Client, at string){
-		"deactivated": func(_ *rig, c *httpxtest.Client, at string) {
+	for why, end := range map[string]func(g *harness, c *httpxtest.Client, at string){
+		"deactivated": func(_ *harness, c *httpxtest.Client, at string) {
 			c.Send("PATCH", at, `{"inactive_status":true}`).Want(200)
 		},
-		"deactivated, bulk": func(g *rig, c *httpxtest.Client, at string) {
+		"deactivated, bulk": func(g *harness, c *httpxtest.Client, at string) {
 			c.Send("PATCH", "/users", []object{{"id": strings.TrimPrefix(at, "/users/"), "inactive_status": true}}).Want(200)
 		},
-		"deleted": func(_ *rig, c *httpxtest.Client, at string) { c.Send("DELETE", at, nil).Want(200) },
-		"deleted, bulk": func(_ *rig, c *httpxtest.Client, at string) {
+		"deleted": func(_ *harness, c *httpxtest.Client, at string) { c.Send("DELETE", at, nil).Want(200) },
+		"deleted, bulk": func(_ *harness, c *httpxtest.Client, at string) {
 			c.Send("DELETE", "/users", []string{strings.TrimPrefix(at, "/users/")}).Want(200)
 		},
-		"demoted":  func(_ *rig, c *httpxtest.Client, at string) { c.Send("PATCH", at, `{"role":"viewer"}`).Want(200) },
-		"promoted": func(_ *rig, c *httpxtest.Client, at string) { c.Send("PATCH", at, `{"role":"admin"}`).Want(200) },
-		"another password": func(_ *rig, c *httpxtest.Client, at string) {
+		"demoted":  func(_ *harness, c *httpxtest.Client, at string) { c.Send("PATCH", at, `{"role":"viewer"}`).Want(200) },
+		"promoted": func(_ *harness, c *httpxtest.Client, at string) { c.Send("PATCH", at, `{"role":"admin"}`).Want(200) },
+		"another password": func(_ *harness, c *httpxtest.Client, at string) {
 			c.Send("PATCH", at, `{"password":"another long one"}`).Want(200)
 		},
-		"password changed": func(_ *rig, c *httpxtest.Client, at string) {
+		"password changed": func(_ *harness, c *httpxtest.Client, at string) {
 			c.Send("PUT", at+"/password", `{"new_password":"another long one"}`).Want(200)
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
-			g := newRig(t, nil)
+			g := newHarness(t, nil)
 			c := g.on(t, "editor")
 			c.Send("GET", "/devices", nil).Want(200)
 			end(g, g.on(t, "root"), "/users/"+g.users["editor"].ID)
@@ -291,11 +291,11 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestGoneMeanwhile says that a user who was deleted elsewhere, and is still remembered here,
+// TestGoneMeanwhile checks that a user who was deleted elsewhere, and is still remembered here,
 // is told that they are nobody when they change something.
 func TestGoneMeanwhile(t *testing.T) { stores(t, goneMeanwhile) }
 
-func goneMeanwhile(t *testing.T, g *rig) {
+func goneMeanwhile(t *testing.T, g *harness) {
 	t.Helper()
 	d := g.create("/devices", device("core-1"))
 	c := g.as("second")

@@ -16,11 +16,10 @@ import (
 
 const another = "another long one"
 
-// TestPassword says that a password is changed by its owner or an admin (reference, ruling
-// 12), and that a user who is not there is a 404 (W5).
+// TestPassword checks that a password is changed by its owner or an admin, and that a user who is not there is a 404.
 func TestPassword(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	at := "/users/" + g.users["viewer"].ID + "/password"
 	c := g.as("viewer")
 	for body, message := range map[string]string{
@@ -51,11 +50,11 @@ func TestPassword(t *testing.T) {
 	g.as("root").Send("PUT", "/users/"+unknown+"/password", object{"new_password": another}).WantError(404, "User not found")
 }
 
-// TestCurrentPassword says that a server may demand it of owners, in whatever way they
+// TestCurrentPassword checks that a server may demand it of owners, in whatever way they
 // change their password, and that guesses of it are bounded.
 func TestCurrentPassword(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, &choices{options: func(o *httpapi.Options) { o.Accounts.RequireCurrentPassword = true }})
+	g := newHarness(t, &choices{options: func(o *httpapi.Options) { o.Accounts.RequireCurrentPassword = true }})
 	at := "/users/" + g.users["viewer"].ID
 	c := g.as("viewer")
 	c.Send("PUT", at+"/password", object{"new_password": another}).WantError(400, "current_password must not be empty")
@@ -70,19 +69,19 @@ func TestCurrentPassword(t *testing.T) {
 	g.as("root").Send("PUT", at+"/password", object{"new_password": password}).Want(200) // an admin needs none
 }
 
-func (g *rig) forgot(email string) string {
+func (g *harness) forgot(email string) string {
 	g.t.Helper()
 	return g.as("").Send("POST", "/users/forgot-password", object{"email": email}).Want(200).Body.String()
 }
 
-func (g *rig) reset(code, word string) int {
+func (g *harness) reset(code, word string) int {
 	return g.as("").Send("POST", "/users/reset-password/"+code, object{"new_password": word, "confirm_password": word}).Code
 }
 
-// TestReset is a forgotten password from the question to the login (reference, ruling 13).
+// TestReset is a forgotten password from the question to the login.
 func TestReset(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	before := g.as("viewer")
 	if known, none := g.forgot("Viewer@Example.org"), g.forgot("nobody@example.org"); known != none || !strings.Contains(known, `"status":"success"`) {
 		t.Errorf("a known address is answered %s, another %s", known, none)
@@ -97,7 +96,7 @@ func TestReset(t *testing.T) {
 	c := g.as("")
 	at := "/users/reset-password/" + code
 	c.Send("POST", at, object{"new_password": another, "confirm_password": another + "x"}).WantError(400, "confirm_password must be the same as new_password")
-	c.Send("POST", at, object{"new_password": "", "confirm_password": ""}).WantError(400, "new_password must not be empty") // W27
+	c.Send("POST", at, object{"new_password": "", "confirm_password": ""}).WantError(400, "new_password must not be empty")
 	c.Send("POST", at, object{"new_password": "short", "confirm_password": "short"}).WantError(400, "at least 8 characters")
 	got := read(t, c.Send("POST", "/users/reset-password/"+strings.ToLower(code), object{"new_password": another, "confirm_password": another}).Want(200))
 	if got["message"] != "Password reset successfully" {
@@ -111,25 +110,25 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestResetEnds says what makes a code void: time, a newer one, another password or
-// address, and that the account is inactive (W27).
+// TestResetEnds checks what makes a code void: time, a newer one, another password or
+// address, and that the account is inactive.
 func TestResetEnds(t *testing.T) {
-	for why, end := range map[string]func(g *rig, at string){
-		"time": func(g *rig, _ string) { g.clock.forward(15 * time.Minute) },
-		"a newer code": func(g *rig, _ string) {
+	for why, end := range map[string]func(g *harness, at string){
+		"time": func(g *harness, _ string) { g.clock.forward(15 * time.Minute) },
+		"a newer code": func(g *harness, _ string) {
 			g.clock.forward(time.Second)
 			g.forgot("viewer@example.org")
 		},
-		"another password": func(g *rig, at string) {
+		"another password": func(g *harness, at string) {
 			g.as("root").Send("PUT", at+"/password", object{"new_password": "a third long one"}).Want(200)
 		},
-		"another address": func(g *rig, at string) { g.as("root").Send("PATCH", at, `{"email":"new@example.org"}`).Want(200) },
-		"inactive":        func(g *rig, at string) { g.as("root").Send("PATCH", at, `{"inactive_status":true}`).Want(200) },
-		"deleted":         func(g *rig, at string) { g.as("root").Send("DELETE", at, nil).Want(200) },
+		"another address": func(g *harness, at string) { g.as("root").Send("PATCH", at, `{"email":"new@example.org"}`).Want(200) },
+		"inactive":        func(g *harness, at string) { g.as("root").Send("PATCH", at, `{"inactive_status":true}`).Want(200) },
+		"deleted":         func(g *harness, at string) { g.as("root").Send("DELETE", at, nil).Want(200) },
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
-			g := newRig(t, nil)
+			g := newHarness(t, nil)
 			g.forgot("viewer@example.org")
 			code := g.mails.last(t)
 			end(g, "/users/"+g.users["viewer"].ID)
@@ -140,10 +139,10 @@ func TestResetEnds(t *testing.T) {
 	}
 }
 
-// TestResetOnce says that of many who use a code at the same time one does.
+// TestResetOnce checks that of many who use a code at the same time one does.
 func TestResetOnce(t *testing.T) { stores(t, resetOnce) }
 
-func resetOnce(t *testing.T, g *rig) {
+func resetOnce(t *testing.T, g *harness) {
 	t.Helper()
 	g.forgot("viewer@example.org")
 	code := g.mails.last(t)
@@ -162,11 +161,11 @@ func resetOnce(t *testing.T, g *rig) {
 	}
 }
 
-// TestResetGuesses says that ten thousand guesses get nowhere, and are turned away after
-// the first few (W27).
+// TestResetGuesses checks that ten thousand guesses get nowhere, and are turned away after
+// the first few.
 func TestResetGuesses(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, &choices{options: func(o *httpapi.Options) { o.Chain = nil }})
+	g := newHarness(t, &choices{options: func(o *httpapi.Options) { o.Chain = nil }})
 	g.forgot("viewer@example.org")
 	code := g.mails.last(t)
 	statuses := map[int]int{}
@@ -188,11 +187,11 @@ func TestResetGuesses(t *testing.T) {
 	g.login(t, "viewer", password).Want(429) // the address is one that guesses
 }
 
-// TestForgotFlood says that nobody can be flooded with mails, known or not, and that all are
+// TestForgotFlood checks that nobody can be flooded with mails, known or not, and that all are
 // told the same.
 func TestForgotFlood(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	for _, email := range []string{"viewer@example.org", "nobody@example.org"} {
 		for range 5 {
 			g.forgot(email)
@@ -206,11 +205,11 @@ func TestForgotFlood(t *testing.T) {
 	g.as("").Send("POST", "/users/forgot-password", object{"email": ""}).WantError(400, "email must not be empty")
 }
 
-// TestForgotFails says that a mail that can't be sent is not the client's to know, who
+// TestForgotFails checks that a mail that can't be sent is not the client's to know, who
 // would learn that the address is known; the log has it, without the code.
 func TestForgotFails(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	g.mails.fail = errors.New("the queue is full")
 	if failed, none := g.forgot("viewer@example.org"), g.forgot("nobody@example.org"); failed != none {
 		t.Errorf("%s, %s", failed, none)

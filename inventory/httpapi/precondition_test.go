@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestPreconditions is optimistic concurrency (reference, ruling 19).
+// TestPreconditions is optimistic concurrency.
 func TestPreconditions(t *testing.T) {
-	each(t, func(t *testing.T, g *rig, k kind) {
+	each(t, func(t *testing.T, g *harness, k kind) {
 		c := g.on(t, "root")
 		draft := k.draft(g)
 		rec := g.create(k.list, draft)
@@ -33,11 +33,11 @@ func TestPreconditions(t *testing.T) {
 	})
 }
 
-// TestOneWins says that of many who change the same version one does, and that without a
+// TestOneWins checks that of many who change the same version one does, and that without a
 // precondition all do.
 func TestOneWins(t *testing.T) { stores(t, oneWins) }
 
-func oneWins(t *testing.T, g *rig) {
+func oneWins(t *testing.T, g *harness) {
 	t.Helper()
 	d := g.create("/devices", device("core-1"))
 	at, tag := path("/devices", d), `"`+d["id"].(string)+`.1"`

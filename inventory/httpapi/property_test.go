@@ -26,7 +26,7 @@ type documented struct {
 	schemas  map[string]*jsonschema.Schema
 }
 
-func readDocument(t testing.TB, g *rig) *documented {
+func readDocument(t testing.TB, g *harness) *documented {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(g.on(t, "").Send("GET", "/openapi.json", nil).Want(200).Body)
 	ok(t, err)
@@ -94,7 +94,7 @@ func (d *documented) schema(pointer []string) *jsonschema.Schema {
 // compares (inventory/storetest).
 func TestAnything(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, &choices{store: database(t)})
+	g := newHarness(t, &choices{store: database(t)})
 	d, ids := readDocument(t, g), g.population()
 	ops := httpapi.Operations(g.api)
 	token := g.token("root")
@@ -126,7 +126,7 @@ func TestAnything(t *testing.T) {
 }
 
 // population makes some records of each kind and returns ids by resource.
-func (g *rig) population() map[string][]string {
+func (g *harness) population() map[string][]string {
 	ids := map[string][]string{}
 	add := func(list string, body any) string {
 		id := g.create(list, body)["id"].(string)

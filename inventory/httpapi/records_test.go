@@ -21,51 +21,51 @@ import (
 type kind struct {
 	label  string
 	list   string
-	draft  func(g *rig) object // of a new record, with what it refers to
-	change object              // some other fields
+	draft  func(g *harness) object // of a new record, with what it refers to
+	change object                  // some other fields
 }
 
-// kinds are all of them, with every field that the specification names on the way.
+// kinds returns a sample of each resource with all of its fields.
 func kinds() []kind {
 	return []kind{
-		{"Device", "/devices", func(g *rig) object { return device("core-9") }, object{"status": "maintenance", "tags": []any{"a"}, "notes": "x\ny"}},
-		{"Interface", "/interfaces", func(g *rig) object {
+		{"Device", "/devices", func(g *harness) object { return device("core-9") }, object{"status": "maintenance", "tags": []any{"a"}, "notes": "x\ny"}},
+		{"Interface", "/interfaces", func(g *harness) object {
 			return port(g.create("/devices", device("parent"))["id"], "et-0/0/0")
 		}, object{"status": "down", "speed": "10Gbps", "mtu": 9000.0, "mac_address": "00:1a:2b:3c:4d:5e"}},
-		{"Location", "/locations", func(g *rig) object { return location("Berlin 1") }, object{"city": "Bonn", "lat": 50.5, "lon": 7.25}},
-		{"VLAN", "/vlans", func(g *rig) object {
+		{"Location", "/locations", func(g *harness) object { return location("Berlin 1") }, object{"city": "Bonn", "lat": 50.5, "lon": 7.25}},
+		{"VLAN", "/vlans", func(g *harness) object {
 			return object{"vlan_id": 10.0, "name": "users", "description": "people"}
 		}, object{"status": "reserved", "vlan_id": 11.0}},
-		{"Link", "/links", func(g *rig) object {
+		{"Link", "/links", func(g *harness) object {
 			d := g.create("/devices", device("parent"))["id"]
 			a, b := g.create("/interfaces", port(d, "a")), g.create("/interfaces", port(d, "b"))
 			return object{"a_interface_id": a["id"], "b_interface_id": b["id"], "type": "fiber", "status": "up"}
 		}, object{"type": "copper", "discovery": "lldp"}},
-		{"User", "/users", func(g *rig) object { return user("jane") }, object{"first_name": "Jane", "role": "editor"}},
+		{"User", "/users", func(g *harness) object { return user("jane") }, object{"first_name": "Jane", "role": "editor"}},
 	}
 }
 
 // each runs a test for each kind.
-func each(t *testing.T, test func(t *testing.T, g *rig, k kind)) {
+func each(t *testing.T, test func(t *testing.T, g *harness, k kind)) {
 	t.Parallel()
 	for _, k := range kinds() {
 		t.Run(k.label, func(t *testing.T) {
 			t.Parallel()
-			test(t, newRig(t, nil), k)
+			test(t, newHarness(t, nil), k)
 		})
 	}
 }
 
 // stores runs a test over each store that there is.
-func stores(t *testing.T, test func(t *testing.T, g *rig)) {
+func stores(t *testing.T, test func(t *testing.T, g *harness)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		test(t, newRig(t, nil))
+		test(t, newHarness(t, nil))
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		test(t, newRig(t, &choices{store: database(t)}))
+		test(t, newHarness(t, &choices{store: database(t)}))
 	})
 }
 
@@ -101,15 +101,14 @@ func database(t testing.TB) inventory.Store {
 	return store
 }
 
-// TestLife takes a record of each kind from its creation to its end (reference, ruling 2;
-// W2: one shape for all; W3: what is stored is answered, and not what was sent).
+// TestLife takes a record of each kind from its creation to its end.
 func TestLife(t *testing.T) {
-	each(t, func(t *testing.T, g *rig, k kind) { life(t, g, k) })
+	each(t, func(t *testing.T, g *harness, k kind) { life(t, g, k) })
 }
 
 // TestLifeInDatabase is the same over SQLite, one kind after the other.
 func TestLifeInDatabase(t *testing.T) {
-	stores(t, func(t *testing.T, g *rig) {
+	stores(t, func(t *testing.T, g *harness) {
 		for _, k := range kinds() {
 			life(t, g, k)
 			var ids []any // of the devices that it referred to
@@ -123,7 +122,7 @@ func TestLifeInDatabase(t *testing.T) {
 	})
 }
 
-func life(t *testing.T, g *rig, k kind) {
+func life(t *testing.T, g *harness, k kind) {
 	t.Helper()
 	c := g.on(t, "root")
 	draft := k.draft(g)
@@ -192,10 +191,10 @@ func pairs(o object) []any {
 	return all
 }
 
-// TestCopy says that a record as it was read can be sent back: what the inventory sets
-// counts for nothing in a replacement (W20), and must be as it is in a change.
+// TestCopy checks that a record as it was read can be sent back: what the inventory sets
+// counts for nothing in a replacement, and must be as it is in a change.
 func TestCopy(t *testing.T) {
-	each(t, func(t *testing.T, g *rig, k kind) {
+	each(t, func(t *testing.T, g *harness, k kind) {
 		c := g.on(t, "root")
 		rec := g.create(k.list, k.draft(g))
 		at := path(k.list, rec)
@@ -206,7 +205,7 @@ func TestCopy(t *testing.T) {
 	})
 }
 
-// TestReadOnly says that nothing that is the inventory's can be set by a client: mass
+// TestReadOnly checks that nothing that is the inventory's can be set by a client: mass
 // assignment, in every body.
 func TestReadOnly(t *testing.T) {
 	own := object{
@@ -214,7 +213,7 @@ func TestReadOnly(t *testing.T) {
 		"password_changed_at": "2001-01-01T00:00:00Z", "last_login": "2001-01-01T00:00:00Z",
 	}
 	hidden := []string{"password_hash", "PasswordHash", "epoch", "Epoch", "reset_hash", "reset_expires_at", "-", "Base", "Meta", "__proto__"}
-	each(t, func(t *testing.T, g *rig, k kind) {
+	each(t, func(t *testing.T, g *harness, k kind) {
 		c := g.on(t, "root")
 		draft := k.draft(g)
 		mine := with(draft)
@@ -247,11 +246,11 @@ func TestReadOnly(t *testing.T) {
 	})
 }
 
-// TestIDs says that a malformed id is a 400 and one that nothing has a 404 (W13), in all
+// TestIDs checks that a malformed id is a 400 and one that nothing has a 404, in all
 // routes that have one in their path, and that upper case is the same id.
 func TestIDs(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	for _, id := range []string{"7", "x", unknown[:35], unknown + "0", "{" + unknown + "}", "urn:uuid:" + unknown, "..%2F..%2Fetc", "%00", "'%20OR%201=1--", strings.Repeat("a", 5000)} {
 		for _, at := range []string{"/devices/", "/interfaces/", "/locations/", "/vlans/", "/links/", "/events/", "/metrics/", "/metrics/device/", "/audit-logs/", "/users/"} {
@@ -269,11 +268,11 @@ func TestIDs(t *testing.T) {
 	c.Send("DELETE", "/devices", []string{upper}).Want(200)
 }
 
-// TestRefused are records that can't be, with the messages of the specification and the
-// reference, 1.2.
+// TestRefused checks the errors of invalid records; some messages are fixed (REFERENCE.md,
+// 2.2).
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	d := g.create("/devices", with(device("core-1"), "serial_number", "S1"))
 	p := g.create("/interfaces", port(d["id"], "a"))
@@ -312,10 +311,10 @@ func TestRefused(t *testing.T) {
 		{"/links", object{"a_interface_id": p["id"], "b_interface_id": p["id"]}, 400, "Cannot link an interface to itself", "b_interface_id"},
 		{"/links", object{"a_interface_id": q["id"], "b_interface_id": p["id"]}, 409, "Link between these interfaces already exists", "a_interface_id"},
 		{"/links", object{"a_interface_id": p["id"], "b_interface_id": unknown}, 400, "refers to a record of interfaces that does not exist", ""},
-		{"/events", object{"severity": "critical", "type": "security"}, 400, "message must not be empty", "message"}, // W11
+		{"/events", object{"severity": "critical", "type": "security"}, 400, "message must not be empty", "message"},
 		{"/events", object{"severity": "bad", "type": "x", "message": "y"}, 400, "severity must be one of", "severity"},
 		{"/metrics", object{"device_id": d["id"], "cpu": 101}, 400, "cpu must be from 0 to 100", "cpu"},
-		{"/users", with(user("x"), "email", "root@example.org"), 409, "Email already exists", "email"}, // W6
+		{"/users", with(user("x"), "email", "root@example.org"), 409, "Email already exists", "email"},
 		{"/users", with(user("x"), "email", "ROOT@EXAMPLE.ORG"), 409, "Email already exists", "email"},
 		{"/users", with(user("root"), "email", "x@example.org"), 409, "Username already exists", "username"},
 		{"/users", object{}, 400, "username must not be empty; email must not be empty; password must not be empty; role must not be empty", "username"},
@@ -331,10 +330,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestEnums says that one list of values holds for POST, PUT, PATCH and bulk (W10).
+// TestEnums checks that one list of values holds for POST, PUT, PATCH and bulk.
 func TestEnums(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	d := g.create("/devices", device("core-1"))
 	at := path("/devices", d)
@@ -357,11 +356,11 @@ func TestEnums(t *testing.T) {
 	}
 }
 
-// TestOptional says that what is optional may be left out of a replacement, also twice
-// (W20), and may be null where it is a reference.
+// TestOptional checks that what is optional may be left out of a replacement, also twice
+// , and may be null where it is a reference.
 func TestOptional(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	for _, name := range []string{"one", "two"} {
 		at := path("/devices", g.create("/devices", with(device(name), "serial_number", "S-"+name)))
@@ -374,10 +373,10 @@ func TestOptional(t *testing.T) {
 	}
 }
 
-// TestLocationGone says that devices stay when their location goes (specification, States).
+// TestLocationGone checks that devices stay when their location goes.
 func TestLocationGone(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	site := g.create("/locations", location("Berlin 1"))
 	d := g.create("/devices", with(device("core-1"), "location_id", site["id"]))
 	g.as("root").Send("DELETE", path("/locations", site), nil).Want(200)

@@ -151,10 +151,6 @@ type bodies struct {
 	ids  *httpx.Body[[]string]
 }
 
-func newBodies() bodies {
-	return bodies{httpx.NewBody[inventory.Patch](nil), httpx.NewBody[[]inventory.Patch](nil), httpx.NewBody[[]string](nil)}
-}
-
 // withBody returns a handler that decodes the body first.
 func withBody[T any](handle func(c *call, sent T) error) func(*call) error {
 	body := httpx.NewBody[T](nil)

@@ -28,8 +28,8 @@ func quickHasher(t testing.TB) *auth.Hasher {
 	return hasher
 }
 
-// TestFirstAdmin says that one admin is made where there is nobody, whoever starts at the
-// same time (reference, ruling 10).
+// TestFirstAdmin checks that one admin is made where there is nobody, whoever starts at the
+// same time.
 func TestFirstAdmin(t *testing.T) {
 	empty(t, func(t *testing.T, store inventory.Store) {
 		ctx, hasher := context.Background(), quickHasher(t)
@@ -92,7 +92,7 @@ func TestFirstAdminRefused(t *testing.T) {
 	}
 }
 
-// TestSigningKey says that there is one key, whoever starts at the same time, and that it
+// TestSigningKey checks that there is one key, whoever starts at the same time, and that it
 // is in no log of changes.
 func TestSigningKey(t *testing.T) {
 	empty(t, func(t *testing.T, store inventory.Store) {
@@ -121,7 +121,7 @@ func TestSigningKey(t *testing.T) {
 	})
 }
 
-// TestDamagedKey says that a key that can't be one is not replaced without a word: all
+// TestDamagedKey checks that a key that can't be one is not replaced without a word: all
 // tokens would end.
 func TestDamagedKey(t *testing.T) {
 	t.Parallel()
@@ -139,7 +139,7 @@ func TestDamagedKey(t *testing.T) {
 // TestStandings is what a guard is told of users.
 func TestStandings(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	s, ctx := httpapi.NewAccountStates(g.store), context.Background()
 	for id, want := range map[string]auth.AccountState{
 		g.users["editor"].ID:                  {Active: true, Role: auth.Editor},

@@ -2,11 +2,11 @@ package httpapi_test
 
 import "testing"
 
-// TestTimes says that a time that was sent in any zone is kept, shown and looked for in UTC
-// (reference, ruling 8; W12).
+// TestTimes checks that a time that was sent in any zone is kept, shown and looked for in UTC
+// .
 func TestTimes(t *testing.T) { stores(t, times) }
 
-func times(t *testing.T, g *rig) {
+func times(t *testing.T, g *harness) {
 	t.Helper()
 	const sent, kept = "2026-01-31T13:30:00.25+05:30", "2026-01-31T08:00:00.25Z"
 	d := g.create("/devices", with(device("core-1"), "last_seen", sent))

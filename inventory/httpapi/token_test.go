@@ -32,10 +32,10 @@ func forge(t testing.TB, header, claims object, with func() hash.Hash, key []byt
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// TestForgedTokens are tokens that are none (W21, W24). Each would make an admin.
+// TestForgedTokens are tokens that are none. Each would make an admin.
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	now := g.clock.now().Unix()
 	header := object{"alg": "HS256", "typ": "JWT"}
 	id := g.users["root"].ID

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestUsers says that user records never show a hash, and what their owner sees and
+// TestUsers checks that user records never show a hash, and what their owner sees and
 // changes.
 func TestUsers(t *testing.T) { stores(t, users) }
 
-func users(t *testing.T, g *rig) {
+func users(t *testing.T, g *harness) {
 	t.Helper()
 	rec := g.create("/users", with(user("jane"), "first_name", "Jane"))
 	for name := range rec {
@@ -30,7 +30,7 @@ func users(t *testing.T, g *rig) {
 	// What an owner can't send, and what nobody has read, stays if it is left out.
 	c.Send("PUT", at, object{"username": "viewer", "email": "viewer@example.org"}).Want(200)
 	g.login(t, "viewer", password).Want(200)
-	c.Send("PUT", at, object{"username": "", "email": ""}).WantError(400, "username must not be empty") // W23: blank fields
+	c.Send("PUT", at, object{"username": "", "email": ""}).WantError(400, "username must not be empty") // blank fields
 	c.Send("GET", "/users/"+g.users["editor"].ID, nil).WantError(403, "Forbidden: You do not have permission to perform this action")
 	c.Send("GET", "/users", nil).WantError(403, "Forbidden")
 	c.Send("PATCH", "/users/"+unknown, `{"first_name":"V"}`).WantError(403, "Forbidden") // and not 404
@@ -38,13 +38,13 @@ func users(t *testing.T, g *rig) {
 	g.login(t, "viewer", another).Want(200)
 }
 
-// TestEscalation says that nobody becomes more than they are, in whatever body (W23): an
+// TestEscalation checks that nobody becomes more than they are, in whatever body: an
 // owner does not change their role or inactive_status, an admin not their own.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"viewer", "editor", "root"} {
 		for _, change := range []object{{"role": "admin"}, {"role": "ADMIN"}, {"role": "viewer"}, {"inactive_status": true}} {
-			g := newRig(t, nil)
+			g := newHarness(t, nil)
 			if change["role"] == string(g.users[name].Role) || name == "root" && change["role"] == "ADMIN" {
 				continue
 			}
@@ -63,15 +63,15 @@ func TestEscalation(t *testing.T) {
 			}
 		}
 	}
-	g := newRig(t, nil)
-	g.as("").Send("POST", "/users", with(user("x"), "role", "admin")).WantError(401, "No security token") // W23
+	g := newHarness(t, nil)
+	g.as("").Send("POST", "/users", with(user("x"), "role", "admin")).WantError(401, "No security token")
 	g.as("viewer").Send("PATCH", "/users/"+g.users["viewer"].ID, `{"role":"viewer","first_name":"V"}`).Want(200)
 }
 
-// TestLastAdmin says that an admin can't delete themselves: so there is always one.
+// TestLastAdmin checks that an admin can't delete themselves: so there is always one.
 func TestLastAdmin(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c, id := g.as("root"), g.users["root"].ID
 	c.Send("DELETE", "/users/"+id, nil).WantError(403, "Forbidden")
 	c.Send("DELETE", "/users", []string{g.users["second"].ID, strings.ToUpper(id)}).WantError(403, "Forbidden")

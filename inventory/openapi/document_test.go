@@ -14,8 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// The document is one of OpenAPI 3.1, to somebody else's eyes, and says of routes and lists
-// what is so.
+// TestDocument validates the document with kin-openapi and checks its routes and lists.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(document(t, whole()))
@@ -26,7 +25,7 @@ func TestDocument(t *testing.T) {
 	t.Run("requests", func(t *testing.T) { testRequests(t, doc) })
 }
 
-// testValid looks at examples and defaults too.
+// testValid validates the document with its examples and defaults.
 func testValid(t *testing.T, doc *openapi3.T) {
 	require.NoError(t, doc.Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaDefaultsValidation()))
 	assert.True(t, doc.IsOpenAPI31OrLater())
@@ -40,7 +39,7 @@ func TestDocumentIsTheSameEachTime(t *testing.T) {
 	assert.Less(t, len(first), 500_000)
 }
 
-// testRoutes: every route has what all routes have.
+// testRoutes checks what all routes have in common.
 func testRoutes(t *testing.T, doc *openapi3.T) {
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
@@ -90,7 +89,7 @@ func sample(t *testing.T, name string, s *openapi3.Schema) string {
 	return "words"
 }
 
-// testLists: what the document says of a list, the inventory takes, and the other way round.
+// testLists checks that the document has exactly the parameters that the inventory accepts.
 func testLists(t *testing.T, doc *openapi3.T) {
 	for _, r := range inventory.Resources() {
 		parameters := doc.Paths.Find("/" + r.Name()).Get.Parameters

@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testRequests: each line is a request, and whether a filter that goes by the document lets
-// it through.
+// testRequests checks whether openapi3filter accepts requests according to the document.
 func testRequests(t *testing.T, doc *openapi3.T) {
 	const id = "/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
 	const device = `{"hostname":"sw1","ip":"192.0.2.1","model":"X","vendor":"Y","os":"Z","status":"active"}`

@@ -13,7 +13,7 @@ import (
 
 func about() openapi.Info { return openapi.Info{Title: "Inventory", Version: "1.0.0"} }
 
-// whole are operations that use all there is, for every resource.
+// whole returns operations that use every feature, for every resource.
 func whole() []openapi.Operation {
 	var ops []openapi.Operation
 	for _, r := range inventory.Resources() {

@@ -17,7 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// texts are values of formats: some that are right, then some that are not.
+// texts are valid and invalid values of formats.
 var texts = map[string][2][]any{
 	"uuid": {{"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "118F4C2E-7B1A-7C3D-9E4F-5A6B7C8D9E0F"}, {"urn:uuid:018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "1"}},
 	"ip":   {{"192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"}, {"192.0.2.1/24", "host", "fe80::1%eth0"}},
@@ -32,7 +32,7 @@ var texts = map[string][2][]any{
 	"email":    {{"jane@example.org", "Jane.Doe@Example.Org"}, {"jane", "a b@example.org", "@example.org"}},
 }
 
-// values generates values of a field, right ones and wrong ones.
+// values generates valid and invalid values of a field.
 func values(f *inventory.Field) *rapid.Generator[any] {
 	right, wrong := samples(f)
 	if f.Nullable {
@@ -146,7 +146,7 @@ func draft(t *rapid.T, r *inventory.Resource, must func(f *inventory.Field) bool
 	return doc
 }
 
-// between are the reasons why two fields don't fit together, which schemas don't say.
+// between reports an error about two fields, which schemas do not describe.
 func between(err error) bool {
 	for _, reason := range []string{"must agree with speed", "must be given together", "must differ from a_interface_id", "itself", "must be an address of the subnet"} {
 		if strings.Contains(err.Error(), reason) {
@@ -169,11 +169,11 @@ func shown(t require.TestingT, r *inventory.Resource, rec inventory.Record) any 
 	return decoded(t, doc)
 }
 
-// tally counts how often a thing went either way: a property that only ever sees one of
-// them says nothing.
-type tally struct{ yes, no int }
+// outcomes counts both outcomes of a property: one that only ever sees one of them proves
+// nothing.
+type outcomes struct{ yes, no int }
 
-func (c *tally) add(is bool) bool {
+func (c *outcomes) add(is bool) bool {
 	if is {
 		c.yes++
 	} else {
@@ -182,7 +182,7 @@ func (c *tally) add(is bool) bool {
 	return is
 }
 
-// TestSchemas has the document's schemas compiled by somebody else.
+// TestSchemas validates samples with the schemas of the document.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	compile := schemas(t)
@@ -199,7 +199,7 @@ func testDrafts(t *testing.T, compile compiler) {
 	for _, r := range inventory.Resources() {
 		t.Run(r.Name(), func(t *testing.T) {
 			draftSchema, recordSchema, partSchema := compile(openapi.Name(r)+"Draft"), compile(openapi.Name(r)), compile(openapi.Name(r)+"Part")
-			var allowed, taken tally
+			var allowed, taken outcomes
 			rapid.Check(t, func(t *rapid.T) {
 				doc, err := json.Marshal(draft(t, r, func(f *inventory.Field) bool { return f.Required || f.OnCreate }))
 				require.NoError(t, err)
@@ -225,7 +225,7 @@ func testDrafts(t *testing.T, compile compiler) {
 	}
 }
 
-// testChanges: the schema of a change and a patch agree in the same way.
+// testChanges does the same for the schema of a change and a patch.
 func testChanges(t *testing.T, compile compiler) {
 	for _, r := range inventory.Resources() {
 		if r.Name() == "audit-logs" {
@@ -233,7 +233,7 @@ func testChanges(t *testing.T, compile compiler) {
 		}
 		t.Run(r.Name(), func(t *testing.T) {
 			changeSchema, itemSchema := compile(openapi.Name(r)+"Change"), compile(openapi.Name(r)+"ItemChange")
-			var allowed tally
+			var allowed outcomes
 			rapid.Check(t, func(t *rapid.T) {
 				doc := draft(t, r, func(*inventory.Field) bool { return false })
 				maps.DeleteFunc(doc, func(name string, _ any) bool {
@@ -286,7 +286,7 @@ func valid(t require.TestingT, r *inventory.Resource) inventory.Record {
 	return rec
 }
 
-// testDocuments: each line says what a schema must refuse, or allow.
+// testDocuments checks what schemas accept and refuse.
 func testDocuments(t *testing.T, compile compiler) {
 	const device = `"hostname":"sw1","ip":"192.0.2.1","model":"X","vendor":"Y","os":"Z","status":"active"`
 	for _, c := range []struct {
@@ -327,7 +327,7 @@ func testDocuments(t *testing.T, compile compiler) {
 	}
 }
 
-// testRecords: a record never has a secret, and always has all that is shown.
+// testRecords checks that records have all visible fields and no secrets.
 func testRecords(t *testing.T, compile compiler) {
 	for _, r := range inventory.Resources() {
 		var want []string

@@ -19,14 +19,14 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
-// password is that of everybody.
+// password is the password of every user.
 const password = "correct horse battery"
 
 // key signs tokens.
 var key = []byte(strings.Repeat("k", auth.MinKeyBytes))
 
-// rig is an API with users of all roles, and a store to look into.
-type rig struct {
+// harness is an API with a user of each role and access to its store.
+type harness struct {
 	t      testing.TB
 	store  inventory.Store
 	tokens *auth.Tokens
@@ -38,7 +38,7 @@ type rig struct {
 	log    *logged
 }
 
-// clock is a time that tests can change.
+// clock is an adjustable clock.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -56,7 +56,7 @@ func (c *clock) forward(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// mails are those that were handed over.
+// mails records the sent reset codes.
 type mails struct {
 	mu   sync.Mutex
 	all  []mail
@@ -78,7 +78,7 @@ func (m *mails) send(_ context.Context, to *inventory.User, code string, valid t
 	return nil
 }
 
-// last is the code of the last mail.
+// last returns the code of the last email.
 func (m *mails) last(t testing.TB) string {
 	t.Helper()
 	m.mu.Lock()
@@ -95,7 +95,7 @@ func (m *mails) count() int {
 	return len(m.all)
 }
 
-// logged is what reached the log.
+// logged records the log.
 type logged struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -113,18 +113,18 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// choices are what a test wants to be otherwise.
+// choices override the defaults of a harness.
 type choices struct {
 	store   inventory.Store
 	options func(*httpapi.Options)
 }
 
-func newRig(t testing.TB, want *choices) *rig {
+func newHarness(t testing.TB, want *choices) *harness {
 	t.Helper()
 	if want == nil {
 		want = &choices{}
 	}
-	g := &rig{
+	g := &harness{
 		t: t, store: want.store, mails: &mails{}, users: map[string]*inventory.User{}, log: &logged{},
 		clock: &clock{at: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)},
 	}
@@ -153,7 +153,7 @@ func newRig(t testing.TB, want *choices) *rig {
 }
 
 // makeUsers adds root and second, admins, and one of each other role, named after it.
-func (g *rig) makeUsers() {
+func (g *harness) makeUsers() {
 	g.t.Helper()
 	hash, err := g.hasher.Hash(context.Background(), password)
 	ok(g.t, err)
@@ -167,7 +167,7 @@ func (g *rig) makeUsers() {
 }
 
 // token is one of a user, with a role that may be another than theirs.
-func (g *rig) token(name string) string {
+func (g *harness) token(name string) string {
 	g.t.Helper()
 	u := g.users[name]
 	token, _, err := g.tokens.Issue(auth.Identity{UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role)})
@@ -176,13 +176,13 @@ func (g *rig) token(name string) string {
 }
 
 // as is a client with a token of a user; "" is nobody.
-func (g *rig) as(name string) *httpxtest.Client {
+func (g *harness) as(name string) *httpxtest.Client {
 	g.t.Helper()
 	return g.on(g.t, name)
 }
 
 // on is the same for a part of a test.
-func (g *rig) on(t testing.TB, name string) *httpxtest.Client {
+func (g *harness) on(t testing.TB, name string) *httpxtest.Client {
 	t.Helper()
 	c := httpxtest.New(t, g.api)
 	if name != "" {
@@ -192,7 +192,7 @@ func (g *rig) on(t testing.TB, name string) *httpxtest.Client {
 }
 
 // user is a user as they are in the store.
-func (g *rig) user(name string) *inventory.User {
+func (g *harness) user(name string) *inventory.User {
 	g.t.Helper()
 	u, err := inventory.Get[inventory.User](context.Background(), g.store, g.users[name].ID)
 	ok(g.t, err)
@@ -200,7 +200,7 @@ func (g *rig) user(name string) *inventory.User {
 }
 
 // entries are those of the audit log, the oldest first.
-func (g *rig) entries() []*inventory.AuditLog {
+func (g *harness) entries() []*inventory.AuditLog {
 	g.t.Helper()
 	page, err := g.store.List(context.Background(), &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
 	ok(g.t, err)
@@ -214,7 +214,7 @@ func (g *rig) entries() []*inventory.AuditLog {
 }
 
 // last is the latest entry.
-func (g *rig) last() *inventory.AuditLog {
+func (g *harness) last() *inventory.AuditLog {
 	g.t.Helper()
 	all := g.entries()
 	if len(all) == 0 {
@@ -224,7 +224,7 @@ func (g *rig) last() *inventory.AuditLog {
 }
 
 // count is how many records of a resource there are.
-func (g *rig) count(r *inventory.Resource) int64 {
+func (g *harness) count(r *inventory.Resource) int64 {
 	g.t.Helper()
 	page, err := g.store.List(context.Background(), &inventory.Query{Resource: r, Count: true, Limit: 1})
 	ok(g.t, err)
@@ -232,7 +232,7 @@ func (g *rig) count(r *inventory.Resource) int64 {
 }
 
 // create posts a record and reads what was made.
-func (g *rig) create(path string, body any) object {
+func (g *harness) create(path string, body any) object {
 	g.t.Helper()
 	return read(g.t, g.as("root").Send("POST", path, body).Want(http.StatusCreated))
 }
@@ -320,9 +320,9 @@ const unknown = "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
 // discard is a log that nobody reads.
 func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// gateOf lets everybody in, with a role.
-type gateOf auth.Role
+// authenticatorOf gives every request a role.
+type authenticatorOf auth.Role
 
-func (role gateOf) Authenticate(*http.Request) (*auth.Claims, error) {
+func (role authenticatorOf) Authenticate(*http.Request) (*auth.Claims, error) {
 	return &auth.Claims{Identity: auth.Identity{UserID: "someone", Username: "jane", Role: auth.Role(role)}}, nil
 }

@@ -14,11 +14,11 @@ import (
 
 const idempotency = "Idempotency-Key"
 
-// TestIdempotency says that the same request with the same key is done once, and answered
+// TestIdempotency checks that a repeated request with the same key is executed once and answered
 // as it was the first time.
 func TestIdempotency(t *testing.T) { stores(t, idempotent) }
 
-func idempotent(t *testing.T, g *rig) {
+func idempotent(t *testing.T, g *harness) {
 	t.Helper()
 	c := g.as("root")
 	for _, body := range []any{device("core-1"), []object{device("a"), device("b")}} {
@@ -44,10 +44,10 @@ func idempotent(t *testing.T, g *rig) {
 	g.as("second").Send("POST", "/devices", device("core-3"), idempotency, "k-map[string]interface {}").Want(201)
 }
 
-// TestIdempotencyOfUsers says that nothing is kept that a password could be guessed from.
+// TestIdempotencyOfUsers checks that nothing is stored from which a password could be guessed.
 func TestIdempotencyOfUsers(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	first := c.Send("POST", "/users", user("jane"), idempotency, "k").Want(201)
 	again := c.Send("POST", "/users", with(user("jane"), "password", another), idempotency, "k").Want(201).WantHeader("Idempotent-Replayed", "true")
@@ -60,11 +60,11 @@ func TestIdempotencyOfUsers(t *testing.T) {
 	g.login(t, "jane", password).Want(200)
 }
 
-// TestIdempotencyOfFailures says that what has failed, and so changed nothing, may be tried
+// TestIdempotencyOfFailures checks that what has failed, and so changed nothing, may be tried
 // again with the same key.
 func TestIdempotencyOfFailures(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	d := g.create("/devices", device("core-1"))
 	c.Send("POST", "/devices", device("core-1"), idempotency, "k").WantError(409, "Hostname")
@@ -75,7 +75,7 @@ func TestIdempotencyOfFailures(t *testing.T) {
 // TestIdempotencyKeys are those that are none.
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, nil)
+	g := newHarness(t, nil)
 	c := g.as("root")
 	for _, key := range []string{strings.Repeat("k", 256), "ä", "a\tb"} {
 		c.Send("POST", "/devices", device("core-1"), idempotency, key).WantError(400, "Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters")
@@ -84,11 +84,11 @@ func TestIdempotencyKeys(t *testing.T) {
 	c.Send("POST", "/devices", device("core-1")).WantError(400, "must be sent once")
 }
 
-// TestIdempotencyAtOnce says that of several at the same time one does it, and the others
+// TestIdempotencyAtOnce checks that of several at the same time one does it, and the others
 // get its answer.
 func TestIdempotencyAtOnce(t *testing.T) { stores(t, idempotencyAtOnce) }
 
-func idempotencyAtOnce(t *testing.T, g *rig) {
+func idempotencyAtOnce(t *testing.T, g *harness) {
 	t.Helper()
 	c := g.as("root")
 	answers := make([]*httpxtest.Response, 20)
@@ -111,10 +111,10 @@ func idempotencyAtOnce(t *testing.T, g *rig) {
 	}
 }
 
-// TestReceiptsGo says that a key counts for 24 hours, and that receipts do not gather.
-func TestReceiptsGo(t *testing.T) { stores(t, receiptsGo) }
+// TestIdempotencyRecordsExpire checks that a key is valid for 24 hours and old records are pruned.
+func TestIdempotencyRecordsExpire(t *testing.T) { stores(t, idempotencyRecordsExpire) }
 
-func receiptsGo(t *testing.T, g *rig) {
+func idempotencyRecordsExpire(t *testing.T, g *harness) {
 	t.Helper()
 	post := func(name, key string) *httpxtest.Response {
 		return g.as("root").Send("POST", "/devices", device(name), idempotency, key).Want(201)
@@ -133,10 +133,10 @@ func receiptsGo(t *testing.T, g *rig) {
 	}
 }
 
-// TestDryRun says that a dry run answers what would be, says so, and keeps nothing: for
+// TestDryRun checks that a dry run responds as usual, with a header, and changes nothing: for
 // every mutation of every kind.
 func TestDryRun(t *testing.T) {
-	each(t, func(t *testing.T, g *rig, k kind) {
+	each(t, func(t *testing.T, g *harness, k kind) {
 		c := g.on(t, "root")
 		draft := k.draft(g)
 		rec := g.create(k.list, draft)

@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// TestCheck says what each field may be: what is wrong with a record is named by field, all
+// TestCheck checks what each field may be: what is wrong with a record is named by field, all
 // of it at once.
 func TestCheck(t *testing.T) {
 	t.Parallel()
@@ -114,7 +114,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestMessages says which texts clients may rely on.
+// TestMessages checks which texts clients may rely on.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	bad := device("a")
@@ -145,7 +145,7 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 	ok(t, inventory.CheckNew(u))
 }
 
-// TestForm says how records are kept.
+// TestForm checks how records are kept.
 func TestForm(t *testing.T) {
 	t.Parallel()
 	d := device("a")
