@@ -206,19 +206,20 @@ func TestWatch(t *testing.T) {
 		own, next := ca.issue(t, nil), ca.issue(t, nil)
 		s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key)}, noLog(t))
 		require.NoError(t, err)
-		var reports []error
+		reports := make(chan error, 100)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			s.Watch(ctx, func(err error) { reports = append(reports, err) })
+			s.Watch(ctx, func(err error) { reports <- err })
 		}()
 		defer func() { cancel(); <-done }()
-		after := func() []error {
+		after := func() (seen []error) {
 			time.Sleep(3 * time.Second)
 			synctest.Wait()
-			seen := reports
-			reports = nil
+			for len(reports) > 0 {
+				seen = append(seen, <-reports)
+			}
 			return seen
 		}
 		require.Empty(t, after(), "nothing has changed")
