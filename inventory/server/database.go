@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// openStore opens what DATABASE_URL names.
+// openStore opens the database of DATABASE_URL, unless the options have a store.
 func (s *Server) openStore(ctx context.Context) error {
 	if s.store != nil {
 		return nil
@@ -32,7 +32,7 @@ func open(ctx context.Context, s *Settings) (*sqlstore.Store, error) {
 	return sqlite.Open(ctx, s.DatabaseURL, nil)
 }
 
-// Database says where the records are, for people: it shows no password.
+// Database describes where the records are stored, without a password.
 func (s *Settings) Database() string {
 	if !isPostgres(s.DatabaseURL) {
 		return s.DatabaseURL
@@ -44,14 +44,14 @@ func (s *Settings) Database() string {
 	return "PostgreSQL at " + u.Host + u.Path
 }
 
-// Backup copies the SQLite database of the settings to a file that must not be there yet,
-// also while a server uses it. It changes nothing, the schema neither.
+// Backup copies the SQLite database of the settings to a file that must not exist, even
+// while a server uses the database. It does not migrate the schema.
 func Backup(ctx context.Context, s *Settings, file string) error {
 	switch {
 	case isPostgres(s.DatabaseURL):
-		return errors.New("DATABASE_URL is a PostgreSQL, which pg_dump copies")
+		return errors.New("DATABASE_URL is a PostgreSQL database: use pg_dump")
 	case s.DatabaseURL == ":memory:":
-		return errors.New("DATABASE_URL is :memory:, and ends with the process it is in: name a file")
+		return errors.New("DATABASE_URL is :memory:, which only the running process can read: use a file")
 	}
 	return sqlite.Backup(ctx, s.DatabaseURL, file)
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// pingTimeout is how long the database may take to answer a health check.
+// pingTimeout limits a health check of the database.
 const pingTimeout = 2 * time.Second
 
-// withHealth adds /healthz, which is neither limited nor logged: whoever asks does so
-// every few seconds, and from one address.
+// withHealth adds /healthz, without rate limit and access log: health checks come every few
+// seconds from one address.
 func (s *Server) withHealth(api http.Handler) http.Handler {
 	health := httpx.Chain(httpx.ResponseTime, httpx.RequestID(nil), httpx.SecurityHeaders(nil))(httpx.HandlerFunc(s.health))
 	mux := http.NewServeMux()
@@ -23,13 +23,13 @@ func (s *Server) withHealth(api http.Handler) http.Handler {
 	return mux
 }
 
-// health answers 200 as long as the database does, else 503.
+// health responds 200 if the database responds, and 503 otherwise.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	if p, ok := s.store.(inventory.Pinger); ok {
 		ctx, cancel := context.WithTimeout(r.Context(), pingTimeout)
 		defer cancel()
 		if err := p.Ping(ctx); err != nil {
-			s.log.LogAttrs(ctx, slog.LevelWarn, "the database does not answer", slog.Any("err", err))
+			s.log.LogAttrs(ctx, slog.LevelWarn, "the database does not respond", slog.Any("err", err))
 			return &httpx.Error{
 				Status: http.StatusServiceUnavailable, Message: "The database does not answer",
 				Header: http.Header{"Retry-After": {"5"}}, Err: err,

@@ -2,6 +2,7 @@ package server
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -18,15 +19,15 @@ import (
 )
 
 const (
-	// counterBytes bounds the memory of the counters of clients. Beyond it new clients
-	// share counters, which is a million of them at once.
+	// counterBytes limits the memory of the clients' counters, which is enough for a million
+	// clients at a time. Further clients share counters.
 	counterBytes = 64 << 20
-	// redisPatience is how long a request waits for a counter, at the most.
-	redisPatience = 500 * time.Millisecond
+	// redisTimeout limits the wait of a request for its counter.
+	redisTimeout = 500 * time.Millisecond
 )
 
-// limit is the layer that holds clients to RATE_LIMIT, and what closes it. Without a limit
-// both do nothing.
+// limit returns the middleware that enforces RATE_LIMIT, nil without a limit, and a function
+// that closes its store.
 func limit(s *Settings, clients *httpx.Clients, log *slog.Logger) (layer httpx.Middleware, closeStore func() error, err error) {
 	closeStore = func() error { return nil }
 	if s.RateLimit == 0 {
@@ -40,7 +41,7 @@ func limit(s *Settings, clients *httpx.Clients, log *slog.Logger) (layer httpx.M
 			return nil, nil, fmt.Errorf("RATE_LIMIT_REDIS_URL: %w", err)
 		}
 		closeStore = redis.Close
-		// Without its Redis each server counts by itself: some limit is better than none.
+		// If Redis fails, each server counts separately: some limit is better than none.
 		opts.OnStoreFailure, opts.Fallback = ratelimit.FailLocal, store
 		store = breaker.New(redis, &breaker.Options{Log: log}).Store()
 	}
@@ -56,13 +57,13 @@ func limit(s *Settings, clients *httpx.Clients, log *slog.Logger) (layer httpx.M
 	}), closeStore, nil
 }
 
-// openRedis makes a store of a URL that [Parse] has seen. It does not connect.
+// openRedis returns a store for a URL that [Parse] has checked. It does not connect.
 func openRedis(text string, log *slog.Logger) (*redisstore.Store, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("is no URL") // the error of url.Parse shows it
+		return nil, errors.New("is not a URL") // the error of url.Parse would show the password
 	}
-	opts := &redisstore.Options{Timeout: redisPatience, Log: log}
+	opts := &redisstore.Options{Timeout: redisTimeout, Log: log}
 	if password, ok := u.User.Password(); ok {
 		opts.Auth = password
 		if name := u.User.Username(); name != "" {

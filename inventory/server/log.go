@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// NewLog makes a logger that writes to w, by LOG_LEVEL and LOG_FORMAT.
+// NewLog returns a logger with LOG_LEVEL and LOG_FORMAT that writes to w.
 func NewLog(w io.Writer, s *Settings) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: s.LogLevel}
 	if s.LogFormat == "json" {

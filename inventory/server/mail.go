@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/mail"
 )
 
-// openMail makes the queue that mails wait in, and has it send them until Close.
+// openMail starts the mail queue, which sends mails until Close.
 func (s *Server) openMail() error {
 	mailer, err := s.mailer()
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Server) mailer() (mail.Mailer, error) {
 	return smtp, nil
 }
 
-// sendReset puts a code for a new password into the queue of mails.
+// sendReset queues a mail with a password reset code.
 func (s *Server) sendReset(_ context.Context, to *inventory.User, code string, valid time.Duration) error {
 	name := to.FirstName
 	if name == "" {

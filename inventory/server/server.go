@@ -23,20 +23,22 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/mail"
 )
 
-// Options are the choices of a [Server] that are no settings. Nil means the defaults.
+// Options are the optional parts of a [Server]. Nil, like each zero field, means the
+// default.
 type Options struct {
-	// Log takes what happens. Default: NewLog to the standard error stream.
+	// Log receives the server's log. Default: slog.Default; see also NewLog.
 	Log *slog.Logger
-	// Output is shown the password that was made for the first admin, once. Default: the
+	// Output receives the generated password of the first administrator, once. Default:
 	// standard output.
 	Output io.Writer
-	// Store is used in place of the one of DATABASE_URL, and not closed.
+	// Store, if not nil, replaces the database of DATABASE_URL. The server does not close
+	// it.
 	Store inventory.Store
-	// Version is that of the program, for the API's document. Default: that of httpapi.
+	// Version is the program's version in the API document. Default: that of httpapi.
 	Version string
 }
 
-// Server is an inventory with everything around it. Make one with [New].
+// Server is a complete inventory server. Create one with [New].
 type Server struct {
 	settings *Settings
 	log      *slog.Logger
@@ -47,8 +49,9 @@ type Server struct {
 	closers  []func() error // in the order in which they were opened
 }
 
-// New opens the database, which brings its schema up to date, sees that there is an admin,
-// and makes the handler. It does not listen. Close the server also if it never served.
+// New opens the database and migrates its schema, creates the first administrator if there
+// is none, and builds the handler. It does not listen. Close the server even if it never
+// served.
 func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
 	o := Options{}
 	if opts != nil {
@@ -57,7 +60,7 @@ func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
 	if o.Output == nil {
 		o.Output = os.Stdout
 	}
-	o.Log = cmp.Or(o.Log, NewLog(os.Stderr, s))
+	o.Log = cmp.Or(o.Log, slog.Default())
 	srv := &Server{settings: s, log: o.Log, store: o.Store}
 	if err := srv.build(ctx, &o); err != nil {
 		return nil, errors.Join(err, srv.Close())
@@ -65,7 +68,7 @@ func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
 	return srv, nil
 }
 
-// build makes the parts, from the ground up.
+// build creates the parts in the order of their dependencies.
 func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if s.certs, err = loadTLS(s.settings, s.log); err != nil {
 		return err
@@ -101,7 +104,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	return nil
 }
 
-// api is the inventory's, behind everything that the settings ask for.
+// api returns the API with the middleware that the settings require.
 func (s *Server) api(o *Options, guard *auth.Guard, accounts *httpapi.Accounts) (*httpapi.API, error) {
 	origins, err := httpx.NewOrigins(s.settings.AllowedOrigins)
 	if err != nil {
@@ -122,7 +125,7 @@ func (s *Server) api(o *Options, guard *auth.Guard, accounts *httpapi.Accounts) 
 	})
 }
 
-// newTokens signs with JWT_SECRET, or else with a key that the store keeps.
+// newTokens signs with JWT_SECRET, or with a generated key that is stored in the database.
 func newTokens(ctx context.Context, store inventory.Store, s *Settings) (*auth.Tokens, error) {
 	key := []byte(s.JWTSecret)
 	if len(key) == 0 {
@@ -134,15 +137,15 @@ func newTokens(ctx context.Context, store inventory.Store, s *Settings) (*auth.T
 	return auth.NewTokens([][]byte{key}, &auth.TokensOptions{Lifetime: s.JWTExpiration})
 }
 
-// firstAdmin makes an admin where there is nobody yet. A password that was made for them is
-// shown here and nowhere else.
+// firstAdmin creates an administrator if there are no users. It prints a generated password,
+// which is not available later.
 func firstAdmin(ctx context.Context, store inventory.Store, hasher *auth.Hasher, s *Settings, output io.Writer) error {
 	created, password, err := httpapi.FirstAdmin(ctx, store, hasher, s.AdminUsername, s.AdminPassword)
 	if err != nil {
 		return fmt.Errorf("ADMIN_USERNAME, ADMIN_PASSWORD: %w", err)
 	}
 	if created {
-		debug.FreeOSMemory() // hashing took more than everything else will
+		debug.FreeOSMemory() // hashing used more memory than serving will
 	}
 	if !created || s.AdminPassword != "" {
 		return nil
@@ -151,14 +154,14 @@ func firstAdmin(ctx context.Context, store inventory.Store, hasher *auth.Hasher,
 	return err
 }
 
-// Handler is the whole of the inventory, to be mounted elsewhere.
+// Handler returns the handler of the whole server, to be mounted in another one.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Store is where the records are.
+// Store returns the store of the records.
 func (s *Server) Store() inventory.Store { return s.store }
 
-// Serve answers requests on the listener until ctx ends, then lets those under way finish
-// and sends the mails that wait, for some seconds. It closes the listener.
+// Serve serves requests on the listener until ctx ends, then waits some seconds for open
+// requests and sends queued mails. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -168,7 +171,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return group.Wait()
 }
 
-// Close sends the mails that wait, for some seconds, and closes what New has opened.
+// Close sends queued mails, for some seconds at most, and closes everything that New opened.
 func (s *Server) Close() error {
 	var failed []error
 	for i := len(s.closers) - 1; i >= 0; i-- {
@@ -178,7 +181,8 @@ func (s *Server) Close() error {
 	return errors.Join(failed...)
 }
 
-// URL is how a browser on this machine gets to a server that listens there.
+// URL returns the URL, for a browser on this machine, of a server that listens at the
+// address.
 func (s *Server) URL(listening net.Addr) string {
 	scheme := "http"
 	if s.certs != nil {
@@ -194,7 +198,7 @@ func (s *Server) URL(listening net.Addr) string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// Run is New, listening at the address of the settings, and Serve.
+// Run is New, Serve at the address of the settings, and Close.
 func Run(ctx context.Context, s *Settings, opts *Options) (err error) {
 	srv, err := New(ctx, s, opts)
 	if err != nil {

@@ -233,7 +233,7 @@ func TestBackup(t *testing.T) {
 	_, err := os.Stat(s.DatabaseURL)
 	require.ErrorIs(t, err, os.ErrNotExist, "a copy makes no database")
 	s.DatabaseURL = ":memory:"
-	require.ErrorContains(t, server.Backup(t.Context(), s, "x"), "ends with the process")
+	require.ErrorContains(t, server.Backup(t.Context(), s, "x"), "only the running process can read")
 	s.DatabaseURL = "postgres://h/d"
 	require.ErrorContains(t, server.Backup(t.Context(), s, "x"), "pg_dump")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
-// loadTLS reads the certificate of TLS_CERT and TLS_KEY; it is nil if there is none.
+// loadTLS reads the certificate of TLS_CERT and TLS_KEY. It returns nil if they are unset.
 func loadTLS(s *Settings, log *slog.Logger) (*tlsfiles.Server, error) {
 	if s.TLSCert == "" {
 		return nil, nil
@@ -21,7 +21,7 @@ func loadTLS(s *Settings, log *slog.Logger) (*tlsfiles.Server, error) {
 	return server, nil
 }
 
-// tlsConfig is nil without a certificate.
+// tlsConfig returns nil without a certificate.
 func (s *Server) tlsConfig() *tls.Config {
 	if s.certs == nil {
 		return nil

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -23,7 +24,7 @@ import (
 
 // Options are the optional parts of a Server. Nil, like each zero field, means the default.
 type Options struct {
-	// Log receives the server's log. Default: NewLog, which writes to standard error.
+	// Log receives the server's log. Default: slog.Default; see also NewLog.
 	Log *slog.Logger
 	// Files, if not nil, are the configuration, instead of the source that CONFIG_TYPE
 	// names. They never change, so New fails if they are invalid.
@@ -82,9 +83,7 @@ func New(ctx context.Context, s *settings.Settings, opts *Options) (*Server, err
 	if opts != nil {
 		srv.opts = *opts
 	}
-	if srv.log = srv.opts.Log; srv.log == nil {
-		srv.log = NewLog(s)
-	}
+	srv.log = cmp.Or(srv.opts.Log, slog.Default())
 	srv.buildStatistics()
 	srv.health = &health{probe: service.NewHealth(&service.HealthOptions{Calls: srv.method("Check")})}
 	srv.reportTerminated = srv.health.add("termination", true)
