@@ -242,7 +242,7 @@ func (d *decoder) list(n *Node, v reflect.Value) {
 func appendValue(to []byte, v reflect.Value) []byte {
 	switch v.Kind() {
 	case reflect.String:
-		return jsonpos.AppendString(to, v.String())
+		return jsonpos.AppendValue(to, v.String())
 	case reflect.Bool:
 		return strconv.AppendBool(to, v.Bool())
 	case reflect.Pointer:
@@ -284,7 +284,7 @@ func appendObject(to []byte, v reflect.Value) []byte {
 }
 
 func appendKey(to []byte, key string) []byte {
-	return append(jsonpos.AppendString(appendComma(to), key), ':')
+	return append(jsonpos.AppendValue(appendComma(to), key), ':')
 }
 
 // appendComma appends a comma unless to ends with an opening bracket.

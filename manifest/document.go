@@ -1,6 +1,10 @@
 package manifest
 
-import "github.com/ashlar-go/ashlar/internal/jsonpos"
+import (
+	"cmp"
+
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
+)
 
 // Node is one value of a document: its Kind, the byte offsets Start and End, the Text of
 // a string or the literal of a number or boolean, the Elements of an array and the
@@ -68,20 +72,11 @@ func (o *Options) withDefaults() Options {
 	if full.BundleLabels == nil {
 		full.BundleLabels = []string{"mcpb"}
 	}
-	for _, limit := range []struct {
-		value   *int
-		initial int
-	}{
-		{&full.MaxBytes, defaultBytes},
-		{&full.MaxDepth, defaultDepth},
-		{&full.MaxMetaDepth, defaultMetaDepth},
-		{&full.MaxValues, defaultValues},
-		{&full.MaxProblems, defaultProblems},
-	} {
-		if *limit.value <= 0 {
-			*limit.value = limit.initial
-		}
-	}
+	full.MaxBytes = cmp.Or(max(0, full.MaxBytes), defaultBytes)
+	full.MaxDepth = cmp.Or(max(0, full.MaxDepth), defaultDepth)
+	full.MaxMetaDepth = cmp.Or(max(0, full.MaxMetaDepth), defaultMetaDepth)
+	full.MaxValues = cmp.Or(max(0, full.MaxValues), defaultValues)
+	full.MaxProblems = cmp.Or(max(0, full.MaxProblems), defaultProblems)
 	return full
 }
 

@@ -229,7 +229,7 @@ func (m *migrator) joinImage(n *Node) map[string]string {
 		m.path.Key("identifier")
 		m.change("move registry and version of the image here: %s", jsonpos.Quote(image))
 		m.path.Pop()
-		m.edit(id.Start, id.End, string(jsonpos.AppendString(nil, image)))
+		m.edit(id.Start, id.End, string(jsonpos.AppendValue(nil, image)))
 	}
 	reasons := map[string]string{
 		"registryBaseUrl": "the registry of an image is part of its identifier",

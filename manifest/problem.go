@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
+	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // Severity tells errors and warnings apart.
@@ -94,22 +95,10 @@ func (p *Problem) fix(offset, end int, text string) {
 type Problems []Problem
 
 // Error returns one line per problem.
-func (ps Problems) Error() string {
-	lines := make([]string, len(ps))
-	for i := range ps {
-		lines[i] = ps[i].Error()
-	}
-	return strings.Join(lines, "\n")
-}
+func (ps Problems) Error() string { return grammar.Lines(ps) }
 
 // Unwrap gives errors.As access to the single problems.
-func (ps Problems) Unwrap() []error {
-	errs := make([]error, len(ps))
-	for i := range ps {
-		errs[i] = &ps[i]
-	}
-	return errs
-}
+func (ps Problems) Unwrap() []error { return grammar.Errors(ps) }
 
 // Fix returns a copy of the document in which the problems were found, with their fixes
 // applied, and how many were applied. Of overlapping fixes the first one is applied;

@@ -97,46 +97,45 @@ func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.S
 		return cli.Usagef("no %s %d: %s has %s", what, n, name, cli.Count(count, what))
 	}
 	q.opts.Pointer = fmt.Sprintf("/%ss/%d", what, n)
-	var form *launch.Form
-	if what == "package" {
-		form = launch.PackageForm(&s.Packages[n])
-	} else {
-		form = launch.RemoteForm(&s.Remotes[n])
-	}
+	form, resolve := forms(s, what, n)
 	if q.inputs {
 		return q.writeForm(form)
 	}
 	if err := q.readEnvFile(form); err != nil {
 		return err
 	}
-	var result interface{ Consent() string }
-	var revealed object
-	var err error
-	if what == "package" {
-		var p *launch.Plan
-		if p, err = launch.ResolvePackage(&s.Packages[n], q.given, &q.opts); err == nil {
-			result, revealed = p, revealPlan(p)
-		}
-	} else {
-		var e *launch.Endpoint
-		if e, err = launch.ResolveRemote(&s.Remotes[n], q.given, &q.opts); err == nil {
-			result, revealed = e, object{"type": e.Type, "url": e.URL.Value.Reveal(), "headers": pairs(e.Headers)}
-		}
-	}
+	r, err := resolve(q.given, &q.opts)
 	switch {
 	case err != nil:
 		return q.reportFaults(name, doc, err)
 	case q.reveal:
-		return writeIndented(q.Stdout, revealed)
+		return writeIndented(q.Stdout, revealed(r))
 	case *q.format == "json":
-		return writeIndented(q.Stdout, result)
+		return writeIndented(q.Stdout, r)
 	}
-	_, err = io.WriteString(q.Stdout, result.Consent())
+	_, err = io.WriteString(q.Stdout, r.Consent())
 	return err
 }
 
-// revealPlan returns what a script needs to start a plan.
-func revealPlan(p *launch.Plan) object {
+// result is a plan or an endpoint.
+type result interface{ Consent() string }
+
+// forms returns the form of a package or remote and the function that resolves it.
+func forms(s *manifest.Server, what string, n int) (*launch.Form, func(launch.Values, *launch.Options) (result, error)) {
+	if what == "package" {
+		p := &s.Packages[n]
+		return launch.PackageForm(p), func(v launch.Values, o *launch.Options) (result, error) { return launch.ResolvePackage(p, v, o) }
+	}
+	r := &s.Remotes[n]
+	return launch.RemoteForm(r), func(v launch.Values, o *launch.Options) (result, error) { return launch.ResolveRemote(r, v, o) }
+}
+
+// revealed returns what a script needs to start a plan or to connect to an endpoint.
+func revealed(r result) object {
+	if e, ok := r.(*launch.Endpoint); ok {
+		return object{"type": e.Type, "url": e.URL.Value.Reveal(), "headers": pairs(e.Headers)}
+	}
+	p := r.(*launch.Plan)
 	o := object{"argv": p.Argv(), "env": p.Env(), "transport": p.Transport}
 	if len(p.Setup) > 0 {
 		var all [][]string

@@ -182,11 +182,11 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-func TestAppendString(t *testing.T) {
+func TestAppendValue(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "a", "\x00\x1f\"\\/\b\f\n\r\t\x7f", "é😀\u2028<>&", "\xff"} {
 		var got string
-		if err := json.Unmarshal(jsonpos.AppendString(nil, s), &got); err != nil || got != strings.ToValidUTF8(s, "\uFFFD") {
+		if err := json.Unmarshal(jsonpos.AppendValue(nil, s), &got); err != nil || got != strings.ToValidUTF8(s, "\uFFFD") {
 			t.Errorf("%q: got %q, %v", s, got, err)
 		}
 	}

@@ -1,6 +1,8 @@
 package jsonpos
 
 import (
+	"bytes"
+	"encoding/json"
 	"strconv"
 	"strings"
 )
@@ -88,25 +90,12 @@ func (n *Node) Lookup(pointer string) *Node {
 	return n
 }
 
-// AppendString appends s as a JSON string and escapes only what RFC 8259 requires.
-func AppendString(to []byte, s string) []byte {
-	to = append(to, '"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			to = append(to, '\\', byte(c))
-		case c == '\n':
-			to = append(to, `\n`...)
-		case c == '\r':
-			to = append(to, `\r`...)
-		case c == '\t':
-			to = append(to, `\t`...)
-		case c < ' ':
-			to = append(to, `\u00`...)
-			to = append(to, "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
-		default:
-			to = append(to, string(c)...)
-		}
-	}
-	return append(to, '"')
+// AppendValue appends v as JSON, without the escapes that encoding/json adds for HTML. It
+// appends nothing if v cannot be encoded.
+func AppendValue(to []byte, v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // documented
+	return append(to, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }

@@ -1,8 +1,6 @@
 package launch
 
 import (
-	"bytes"
-	"encoding/json"
 	"strconv"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
@@ -189,15 +187,15 @@ func (f *Form) Schema() []byte {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = append(jsonpos.AppendString(text, p.Key), ':')
-		text = append(text, encode(p.property())...)
+		text = append(jsonpos.AppendValue(text, p.Key), ':')
+		text = jsonpos.AppendValue(text, p.property())
 		if p.Required && p.Default == nil {
 			required = append(required, p.Key)
 		}
 	}
 	text = append(text, '}')
 	if required != nil {
-		text = append(append(text, `,"required":`...), encode(required)...)
+		text = jsonpos.AppendValue(append(text, `,"required":`...), required)
 	}
 	return append(text, '}')
 }
@@ -241,13 +239,4 @@ func (p *Prompt) valueSchema() property {
 		return property{Type: "string", MinLength: 1}
 	}
 	return property{Type: "string"}
-}
-
-// encode encodes a value as JSON without escapes for HTML.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // strings, booleans and numbers only
-	return bytes.TrimSpace(b.Bytes())
 }

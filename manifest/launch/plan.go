@@ -63,7 +63,7 @@ func (v Value) Format(s fmt.State, verb rune) {
 }
 
 // MarshalJSON returns String as JSON.
-func (v Value) MarshalJSON() ([]byte, error) { return jsonpos.AppendString(nil, v.String()), nil }
+func (v Value) MarshalJSON() ([]byte, error) { return jsonpos.AppendValue(nil, v.String()), nil }
 
 // MarshalText returns String, for encoders of other formats.
 func (v Value) MarshalText() ([]byte, error) { return []byte(v.String()), nil }

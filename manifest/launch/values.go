@@ -3,10 +3,10 @@ package launch
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // Values are what a user provides, by [Prompt.Key] or by the pointer of the input within
@@ -88,22 +88,10 @@ func (f *Fault) Error() string {
 type Faults []Fault
 
 // Error returns one line per fault.
-func (fs Faults) Error() string {
-	lines := make([]string, len(fs))
-	for i := range fs {
-		lines[i] = fs[i].Error()
-	}
-	return strings.Join(lines, "\n")
-}
+func (fs Faults) Error() string { return grammar.Lines(fs) }
 
 // Unwrap gives errors.As access to the single faults.
-func (fs Faults) Unwrap() []error {
-	errs := make([]error, len(fs))
-	for i := range fs {
-		errs[i] = &fs[i]
-	}
-	return errs
-}
+func (fs Faults) Unwrap() []error { return grammar.Errors(fs) }
 
 // Missing returns the keys of the required inputs without a value, for a client that asks
 // for them and resolves again.

@@ -106,3 +106,27 @@ func Placeholder(s string) string {
 	}
 	return ""
 }
+
+// Lines returns the messages of a list of errors, one per line.
+func Lines[T any, P interface {
+	*T
+	error
+}](list []T) string {
+	lines := make([]string, len(list))
+	for i := range list {
+		lines[i] = P(&list[i]).Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Errors returns pointers to a list of errors, for errors.As.
+func Errors[T any, P interface {
+	*T
+	error
+}](list []T) []error {
+	errs := make([]error, len(list))
+	for i := range list {
+		errs[i] = P(&list[i])
+	}
+	return errs
+}
