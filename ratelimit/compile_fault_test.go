@@ -126,7 +126,7 @@ var faultTests = []struct {
 	},
 }
 
-// Every fault by itself, with its text and its place (reference 1.15).
+// Every fault by itself, with its text and its place (REFERENCE.md, 7.2).
 func TestCompileFault(t *testing.T) {
 	for _, tt := range faultTests {
 		t.Run(tt.name, func(t *testing.T) {

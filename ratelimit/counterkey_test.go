@@ -8,7 +8,7 @@ import (
 )
 
 // Counter keys must be those of the reference service, bit for bit, so that both
-// can count in one store (reference 1.2).
+// can count in one store (REFERENCE.md, 3.1 to 3.3).
 func TestCounterKey(t *testing.T) {
 	shared := ratelimit.Rule{Key: "path", Value: "/api/*", ShareThreshold: true, Limit: per(5, ratelimit.Hour), Rules: []ratelimit.Rule{
 		{Key: "user", Limit: per(5, ratelimit.Hour)},
@@ -87,7 +87,7 @@ func TestCounterKeyWindows(t *testing.T) {
 	}
 }
 
-// The same descriptor twice is counted twice, in order (reference 1.2).
+// The same descriptor twice is counted twice, in order (REFERENCE.md, 3.1 to 3.3).
 func TestCounterKeyTwice(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", 2))
 	d := b.decide(desc("k", "v"), hits(2, desc("k", "v")), desc("k", "v"))

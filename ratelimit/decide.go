@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // match finds for every descriptor the limit to hold it to.
 func (e *Engine) match(u *inUse, r *Request, d *Decision) {
@@ -22,7 +25,7 @@ func (e *Engine) match(u *inUse, r *Request, d *Decision) {
 	}
 }
 
-// hitsOf is how many hits a descriptor counts for (reference 1.3).
+// hitsOf is how many hits a descriptor counts for (REFERENCE.md, 1.2).
 func hitsOf(r *Request, d *Descriptor) uint64 {
 	if d.HitsAddend != nil {
 		return *d.HitsAddend
@@ -38,7 +41,7 @@ func (e *Engine) domainNotFound(name string) {
 
 // replace drops the limits that another limit of the same request replaces. A
 // dropped one still replaces others, so two that replace each other both go; an
-// unlimited one replaces and is never replaced (reference 1.7).
+// unlimited one replaces and is never replaced (REFERENCE.md, 2.4).
 func replace(dom *domain, w *workspace) {
 	w.names = sized(w.names, (len(dom.names)+63)/64)
 	clear(w.names)
@@ -87,7 +90,7 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 }
 
 // holdToOverride holds a descriptor to the limit that came with it; rules are not
-// consulted (reference 1.6).
+// consulted (REFERENCE.md, 1.3).
 func (e *Engine) holdToOverride(domain string, entries []Entry, c *check, w *workspace) {
 	c.live, c.requests, c.unit = true, c.override.RequestsPerUnit, c.override.Unit
 	if e.limits != nil {
@@ -206,7 +209,7 @@ func (e *Engine) weigh(c *check, s *Status, w *workspace) {
 
 // conclude draws the decision from the statuses: over limit if any descriptor
 // is, where those in quota mode count as one that is over when all of them are
-// (matching rules 5 and 9; reference 1.7).
+// (REFERENCE.md, 4.2 to 4.4).
 func (e *Engine) conclude(d *Decision) {
 	quotas, quotasOver := 0, 0
 	d.Code = OK
@@ -235,4 +238,135 @@ func (e *Engine) conclude(d *Decision) {
 			e.shadow.Add(1)
 		}
 	}
+}
+
+// The arithmetic of the statistics (REFERENCE.md, 4.1). Dashboards compare them with
+// those of the reference service, so they must come out the same to the last hit.
+
+// nearLimit is the count above which hits are near the limit. The product is one
+// of 32-bit floats, rounded down, as the reference service computes it.
+func nearLimit(limit uint32, ratio float32) uint64 {
+	near := float32(limit) * ratio
+	// Rounding can lift it above the limit, and so can a ratio above one; then no
+	// hit is near without being over.
+	if !(near < float32(limit)) {
+		return uint64(limit)
+	}
+	return uint64(near)
+}
+
+// countsOf says what became of hits: after is the counter's value with them, or,
+// where they were held back, without. TotalHits is left to the caller.
+func countsOf(limit uint32, ratio float32, hits, after uint64) LimitCounts {
+	most, near, before := uint64(limit), nearLimit(limit, ratio), after-hits
+	switch {
+	case after <= near:
+		return LimitCounts{WithinLimit: hits}
+	case after <= most && before >= near:
+		return LimitCounts{WithinLimit: hits, NearLimit: hits}
+	case after <= most:
+		return LimitCounts{WithinLimit: hits, NearLimit: after - near}
+	case before >= most:
+		return LimitCounts{OverLimit: hits}
+	}
+	return LimitCounts{OverLimit: after - most, NearLimit: most - max(near, before)}
+}
+
+// cachedCounts is for hits on a counter that the over-limit cache remembers.
+func cachedCounts(hits uint64) LimitCounts {
+	return LimitCounts{OverLimit: hits, OverLimitWithLocalCache: hits}
+}
+
+// mergeMetadata adds to dst what src has and dst lacks, maps within maps included,
+// and returns dst. Neither src nor a map within it is changed or kept.
+func mergeMetadata(dst, src map[string]any) map[string]any {
+	if len(src) == 0 {
+		return dst
+	}
+	if dst == nil {
+		dst = make(map[string]any, len(src))
+	}
+	for k, v := range src {
+		mine, isMap := v.(map[string]any)
+		old, present := dst[k]
+		oldMap, oldIsMap := old.(map[string]any)
+		switch {
+		case !present:
+			dst[k] = v
+		case isMap && oldIsMap:
+			// The old one may belong to a rule: merge into a copy.
+			dst[k] = mergeMetadata(maps.Clone(oldMap), mine)
+		}
+	}
+	return dst
+}
+
+// workspace is what a decision is worked out in. It lives in the Decision, so
+// that a caller who reuses that reuses all memory.
+type workspace struct {
+	checks    []check
+	hits      [2][]Hit // for the main and the per-second store
+	failed    [2]bool  // which of them did not count its hits
+	local     []Hit    // for the fallback store
+	keys      []byte   // all counter keys, one after the other
+	text      []byte   // scratch for statistics keys and patterns
+	names     []uint64 // bit set of the names replaced in this request
+	lane      uint32   // which lane of the statistics to count in
+	hasLane   bool
+	anyCached bool
+}
+
+// check is one descriptor on its way through a decision.
+type check struct {
+	hits     uint64
+	override *Override   // the limit that came along, if it is to apply
+	rule     *node       // with a limit; nil if none applies
+	stats    *LimitStats // nil without statistics
+
+	// What to hold the descriptor to, wherever it comes from, if it is live.
+	requests uint32
+	unit     Unit
+	live     bool
+
+	cached  bool    // the over-limit cache answers for the store
+	failure failure // what stands in for the store, which has failed
+	store   int8    // which of workspace.hits
+	hit     int     // index there
+}
+
+const (
+	mainStore = 0
+	perSecond = 1
+	// What a huge request made grow is not kept for the small ones that follow.
+	keepBytes  = 64 << 10
+	keepChecks = 1 << 10
+)
+
+// reset empties d for a decision on n descriptors.
+func (d *Decision) reset(e *Engine, n int) {
+	w := &d.work
+	if cap(w.keys) > keepBytes || cap(w.text) > keepBytes || cap(w.checks) > keepChecks {
+		*w = workspace{lane: w.lane, hasLane: w.hasLane}
+		d.Statuses = nil
+	}
+	if !w.hasLane {
+		// Neighbouring numbers for decisions made one after the other: the goroutines
+		// that own them are likely to run side by side.
+		w.lane, w.hasLane = e.lanes.Add(1), true
+	}
+	d.Code, d.Metadata = Unknown, nil
+	// What is in them from the last decision is written over by this one.
+	d.Statuses, w.checks = sized(d.Statuses, n), sized(w.checks, n)
+	w.hits[mainStore], w.hits[perSecond] = w.hits[mainStore][:0], w.hits[perSecond][:0]
+	w.keys = w.keys[:0]
+	w.anyCached = false
+	w.failed = [2]bool{}
+}
+
+// sized returns a slice of n elements, in s's memory if it has room.
+func sized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
 }

@@ -1,26 +1,26 @@
-// Package ratelimit decides in-process whether a request is within its limits. It is
-// the engine under the rate limit service of this module, and needs nothing but the
-// standard library.
+// Package ratelimit decides in the process whether a request is within its limits. It is
+// the engine of this module's rate limit service and imports the standard library only.
+// REFERENCE.md describes the rules that it follows.
 //
 // # One limit, many keys
 //
-// The short form is a [Limiter]: so many hits per unit for each key.
+// A [Limiter] holds each key to one limit:
 //
 //	limiter, err := ratelimit.NewLimiter("clients", memstore.New(nil), ratelimit.Per(100, ratelimit.Minute), nil)
 //	...
 //	status, err := limiter.Allow(ctx, clientID)
 //	if err == nil && !status.Allowed() {
-//		// try again in status.Reset()
+//		// try again after status.Reset()
 //	}
 //
-// Package httplimit makes net/http middleware of it.
+// Packages httplimit and grpclimit put it in front of handlers.
 //
 // # Rules
 //
-// The long form is an [Engine] with rules. A [Domain] is a tree of rules; a
-// [Request] names the domain and brings descriptors, lines of key/value pairs that
-// are matched against the tree level by level. Rules are plain data, whether they
-// come from Go, from YAML (package config) or from a configuration server:
+// An [Engine] applies rules. A [Domain] is a tree of rules; a [Request] names the domain
+// and holds descriptors, lists of key/value pairs that are matched with the tree level by
+// level. Rules are plain data, from Go, from YAML (package config) or from a configuration
+// server (package xds):
 //
 //	rules, err := ratelimit.Compile([]ratelimit.Domain{{
 //		Name: "api",
@@ -35,84 +35,69 @@
 //	engine := ratelimit.New(memstore.New(nil), nil)
 //	engine.Use(rules)
 //
-//	var d ratelimit.Decision // may be used again and again
-//	err = engine.DecideInto(ctx, &ratelimit.Request{Domain: "api", Descriptors: []ratelimit.Descriptor{
+//	decision, err := engine.Decide(ctx, &ratelimit.Request{Domain: "api", Descriptors: []ratelimit.Descriptor{
 //		{Entries: []ratelimit.Entry{{Key: "path", Value: "/login"}, {Key: "client", Value: clientID}}},
-//	}}, &d)
-//	if err == nil && d.Code == ratelimit.OverLimit {
-//		// d.Tightest() says by which limit, and for how long
+//	}})
+//	if err == nil && decision.Code == ratelimit.OverLimit {
+//		// decision.Tightest() is the limit, decision.RetryAfter() the time to wait
 //	}
 //
-// [Compile] reports everything that is wrong at once, and has warnings for what is
-// hardly meant. The result is immutable; [Engine.Use] puts it to use atomically, and
-// calls under way finish with the rules they began with.
-//
-// At each level the rule with the entry's key and exact value comes first, then
-// wildcards in the order of the configuration, then the rule with the key alone.
-// There is no way back from a rule that matched, and only a limit at the depth of
-// the last entry counts. Every descriptor is decided for itself, and the request
-// is over limit if one of them is. [Rule] and [Options] say what else there is:
-// shadow mode, quota mode, limits that replace others, shared thresholds, and what
-// becomes of a descriptor that can't be counted.
+// [Engine.DecideInto] reuses a Decision and allocates nothing. [Compile] reports all
+// faults at once, and warnings for likely mistakes. The result is immutable; [Engine.Use]
+// activates it atomically, and calls in progress finish with the previous rules.
 //
 // # Counters
 //
-// Windows are fixed, and aligned to the Unix epoch. A counter belongs to one window:
-// its key ends in the window's start, and is bit for bit that of the reference
-// service, envoyproxy/ratelimit, so both can count in one store. Where counters
-// live is up to a [Store]: in the process (package memstore) or behind a network.
-// An Engine can have a second store for limits per second, and an [OverLimitCache]
-// that spares the store the question about counters known to be over.
+// Windows are fixed and aligned to the Unix epoch. A counter belongs to one window, whose
+// start is part of its key. Keys are those of the reference service, envoyproxy/ratelimit,
+// so that both can count in one store (REFERENCE.md, 3). Counters are kept by a [Store]: in
+// the process (package memstore) or behind a network. An Engine can have a second store
+// for limits per second, and an [OverLimitCache] that saves calls for counters that are
+// known to be over their limit.
 //
-// Denial is a value, failure is an error: [Engine.Decide] fills a [Decision], and
-// returns an [*Error] only for a request that makes no sense, an engine without
-// rules, and a store that failed. Whether to let a request pass that could not be
-// counted is the caller's choice, or that of a [FailurePolicy]: by default the whole
-// call fails, and a policy may let single descriptors pass, deny them, or count them in
-// another store.
+// Denial is a value, failure is an error: an [*Error] means that the request is invalid,
+// that the engine has no rules, or that a store failed. By default a store failure fails
+// the call; a [FailurePolicy] can instead pass single descriptors, deny them, or count them
+// in another store.
 //
 // # Statistics
 //
-// The engine counts into what a [Stats] hands out, one [LimitStats] for each
-// statistics key. Keys and arithmetic are those of the reference service. Names that
-// come with requests are bounded, see Options.MaxRequestStats.
+// The engine counts in a [Stats], one [LimitStats] for each statistics key. Keys and
+// arithmetic are those of the reference service. The number of names that come with
+// requests is bounded, see Options.MaxRequestStats.
 //
 // # Design notes
 //
-// Keys and values are matched apart. The reference service joins them with an
-// underscore first, so that there a rule for key "a_b" also takes the entry a=b,
-// and values of "a" match patterns of "a_b". The specification says that a value
-// narrows a key, and so it is here. Two things stay joined, because counters and
-// statistics are named so: duplicates are looked for in the joined form, and a rule
-// with a star in its key is matched against key_value.
+// Keys and values are matched separately. The reference service joins them with an
+// underscore first, so that there a rule for key "a_b" also matches the entry a=b. Two
+// things use the joined form here too, because counters and statistics are named so:
+// duplicate rules, and rules with a star in their key.
 //
-// The clock is read once a second. Reading it can cost as much as the rest of a
-// decision, and a window cannot begin in the middle of a second. A timer that is
-// set only while decisions are asked for ends the second; see clock.go for how late
-// it may be. An injected clock is asked every time.
+// The system clock is read once a second: reading it can cost as much as the rest of a
+// decision, and windows begin at full seconds. A timer that is set only while decisions
+// are made ends the second; window.go says how late it may be. An injected clock is read
+// for every decision.
 //
-// A [Decision] brings its own workspace. Callers who keep one per goroutine pay
-// for no allocation, and nothing is hidden in a pool that the callers don't know of.
-// Limiter, which can't ask that of its callers, has a pool.
+// A [Decision] contains its own workspace. Callers who keep one per goroutine pay for no
+// allocation, and there is no hidden pool. Limiter has a pool, because its callers have
+// no Decision.
 //
-// Stores get all hits of a request in one slice and fill the counts in place. A
-// method per key, which most libraries have, would cost a round trip per descriptor
-// in a store behind a network. An optional [ConditionalStore] exists because only
-// the store can make a comparison and an addition one step.
+// Stores get all hits of a request in one slice and fill in the counts. One method call
+// per key, which most libraries have, would cost a round trip per descriptor. An optional
+// [ConditionalStore] exists because only a store can make a comparison and an addition one
+// atomic step.
 //
-// What a match needs of a rule lies on one cache line, rules beside their siblings,
-// and siblings share the plan of their counter keys: among ten thousand rules a
-// decision takes 1.3 times what it takes with one, and the difference is three cache
-// misses.
+// What a match needs of a rule fits in one cache line, rules lie beside their siblings, and
+// siblings share the plan of their counter keys: with ten thousand rules a decision takes
+// 1.3 times as long as with one, because of three cache misses.
 //
-// Wildcards are filed under the rarest literal that a match must hold (globindex.go),
-// so that thousands of them are not tried one after the other.
+// Wildcards are indexed by the rarest literal that a match must contain (glob.go), so that
+// thousands of them are not compared one after the other.
 //
-// A [FailurePolicy] is decided in here because it is a rule's, and only the engine knows
-// which rule a descriptor met. When a store has failed is not: package store/breaker
-// keeps calls away from one that does not answer.
+// A [FailurePolicy] belongs to a rule, so the engine applies it. Detecting that a store has
+// failed is the job of package store/breaker.
 //
 // Turned down: sliding windows and token buckets, which can't be counted by plain
-// increments and so not be shared with the reference service; and a lookup table keyed
-// by the whole descriptor, which caller-chosen values would fill.
+// increments and so not be shared with the reference service; and a lookup table keyed by
+// whole descriptors, which values chosen by clients would fill.
 package ratelimit

@@ -49,7 +49,7 @@ type Options struct {
 	// OverLimitCache, if not nil, is asked before the store.
 	OverLimitCache OverLimitCache
 	// StopIncrementWhenOverLimit leaves all other counters of a request as they are
-	// if one of its descriptors is over its limit (matching rule 14).
+	// if one of its descriptors is over its limit (REFERENCE.md, 3.6).
 	StopIncrementWhenOverLimit bool
 
 	// ShadowMode turns every OverLimit of a whole request to OK. Statuses keep

@@ -1,6 +1,10 @@
 package ratelimit
 
-import "strings"
+import (
+	"math"
+	"slices"
+	"strings"
+)
 
 // glob is a pattern in which "*" stands for zero or more bytes.
 type glob struct {
@@ -51,4 +55,172 @@ func (g *glob) covers(h *glob) bool { return g.match(h.pattern) }
 func (g *glob) overlaps(h *glob) bool {
 	return (strings.HasPrefix(g.prefix, h.prefix) || strings.HasPrefix(h.prefix, g.prefix)) &&
 		(strings.HasSuffix(g.suffix, h.suffix) || strings.HasSuffix(h.suffix, g.suffix))
+}
+
+// globIndex finds the first of many patterns, in configuration order, that
+// matches a string. Few patterns are tried one by one. With many, each is filed
+// under one literal that any match must hold: its prefix, its suffix or a part
+// in between, whichever the fewest other patterns share. A look-up then tries
+// only the patterns whose literal the string really has.
+type globIndex struct {
+	globs []globRule
+	// The files hold indices into globs. All are empty while the index is small.
+	prefixes, suffixes, infixes literalFile
+	loose                       []int32 // patterns of stars only
+}
+
+type globRule struct {
+	glob
+	order int // place among all rules of the level
+	node  *node
+}
+
+const (
+	// Up to this many patterns a plain scan is faster than hashing.
+	scanGlobs = 8
+	// A look-up of infixes hashes at every place of the string, once per length:
+	// short literals keep the number of lengths small and still tell patterns apart.
+	maxInfix = 6
+	// In longer strings, which a client may make of one literal over and over, the
+	// patterns with infixes are tried one by one.
+	maxHashed = 1 << 10
+	noIndex   = int32(math.MaxInt32)
+)
+
+func newGlobIndex(globs []globRule) *globIndex {
+	x := &globIndex{globs: globs}
+	if len(globs) <= scanGlobs {
+		return x
+	}
+	x.file()
+	return x
+}
+
+// first returns the first pattern that matches s, or nil.
+func (x *globIndex) first(s string) *globRule {
+	if x == nil {
+		return nil
+	}
+	if len(x.globs) <= scanGlobs {
+		for i := range x.globs {
+			if x.globs[i].match(s) {
+				return &x.globs[i]
+			}
+		}
+		return nil
+	}
+	best := x.firstOf(x.loose, s, noIndex)
+	best = x.prefixes.first(x, s, best, atStart)
+	best = x.suffixes.first(x, s, best, atEnd)
+	best = x.infixes.firstAnywhere(x, s, best)
+	if best == noIndex {
+		return nil
+	}
+	return &x.globs[best]
+}
+
+// firstOf returns the first of the candidates, which are in ascending order, that
+// comes before best and matches s, or best.
+func (x *globIndex) firstOf(candidates []int32, s string, best int32) int32 {
+	for _, i := range candidates {
+		if i >= best {
+			break
+		}
+		if x.globs[i].match(s) {
+			return i
+		}
+	}
+	return best
+}
+
+// file puts every pattern under its rarest literal.
+func (x *globIndex) file() {
+	prefixes, suffixes, infixes := map[string]int{}, map[string]int{}, map[string]int{}
+	for i := range x.globs {
+		g := &x.globs[i]
+		prefixes[g.prefix]++
+		suffixes[g.suffix]++
+		for _, m := range g.middle {
+			infixes[short(m)]++
+		}
+	}
+	for i := range x.globs {
+		g := &x.globs[i]
+		to, literal, rarest := (*literalFile)(nil), "", math.MaxInt
+		consider := func(f *literalFile, l string, shared int) {
+			if l != "" && shared < rarest {
+				to, literal, rarest = f, l, shared
+			}
+		}
+		consider(&x.prefixes, g.prefix, prefixes[g.prefix])
+		consider(&x.suffixes, g.suffix, suffixes[g.suffix])
+		for _, m := range g.middle {
+			consider(&x.infixes, short(m), infixes[short(m)])
+		}
+		if to == nil {
+			x.loose = append(x.loose, int32(i))
+			continue
+		}
+		to.add(literal, int32(i))
+	}
+}
+
+func short(literal string) string { return literal[:min(len(literal), maxInfix)] }
+
+// literalFile finds patterns by a literal: one hash look-up for each length that
+// occurs, at the places where it may stand.
+type literalFile struct {
+	lengths []int
+	globs   map[string][]int32
+	all     []int32
+}
+
+func (f *literalFile) add(literal string, glob int32) {
+	if f.globs == nil {
+		f.globs = make(map[string][]int32)
+	}
+	f.globs[literal] = append(f.globs[literal], glob)
+	f.all = append(f.all, glob)
+	if i, found := slices.BinarySearch(f.lengths, len(literal)); !found {
+		f.lengths = slices.Insert(f.lengths, i, len(literal))
+	}
+}
+
+type anchor uint8
+
+const (
+	atStart anchor = iota
+	atEnd
+)
+
+func (f *literalFile) first(x *globIndex, s string, best int32, where anchor) int32 {
+	for _, n := range f.lengths {
+		if n > len(s) {
+			break
+		}
+		switch where {
+		case atStart:
+			best = x.firstOf(f.globs[s[:n]], s, best)
+		case atEnd:
+			best = x.firstOf(f.globs[s[len(s)-n:]], s, best)
+		}
+	}
+	return best
+}
+
+// firstAnywhere tries the patterns of a literal where it stands first, and not
+// again at every other place: that could take the square of the string's length.
+func (f *literalFile) firstAnywhere(x *globIndex, s string, best int32) int32 {
+	if len(s) > maxHashed {
+		return x.firstOf(f.all, s, best)
+	}
+	for _, n := range f.lengths {
+		for i := 0; i+n <= len(s); i++ {
+			globs := f.globs[s[i:i+n]]
+			if globs != nil && strings.Index(s, s[i:i+n]) == i {
+				best = x.firstOf(globs, s, best)
+			}
+		}
+	}
+	return best
 }

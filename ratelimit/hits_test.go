@@ -7,7 +7,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// How many hits a descriptor counts for (reference 1.3).
+// How many hits a descriptor counts for (REFERENCE.md, 1.2).
 func TestHitsAddend(t *testing.T) {
 	none := desc("k", "v")
 	tests := []struct {
@@ -43,7 +43,7 @@ func TestHitsAddendOfOverride(t *testing.T) {
 }
 
 // A peek asks without counting. An exactly exhausted limit still says OK, with
-// nothing left: token quotas rely on it (reference 1.3).
+// nothing left: token quotas rely on it (REFERENCE.md, 1.2).
 func TestPeek(t *testing.T) {
 	tests := []struct {
 		name      string

@@ -119,7 +119,7 @@ func TestMatchWildcard(t *testing.T) {
 }
 
 // Where a rule matched, its siblings are not tried even if what lies below it
-// leads nowhere (reference 1.5).
+// leads nowhere (REFERENCE.md, 2.1).
 func TestMatchDoesNotGoBack(t *testing.T) {
 	rules := []ratelimit.Rule{
 		{Key: "a", Value: "x", Rules: []ratelimit.Rule{rule("b", "1", 1)}},

@@ -14,7 +14,7 @@ func withMetadata(r ratelimit.Rule, m object) ratelimit.Rule {
 }
 
 // What passed rules say about themselves, merged in the request's order: the
-// first value wins, maps merge (reference 1.7).
+// first value wins, maps merge (REFERENCE.md, 2.4).
 func TestMetadata(t *testing.T) {
 	rules := []ratelimit.Rule{
 		withMetadata(rule("a", "", 9), object{"x": "a", "m": object{"p": 1, "deep": object{"a": true}}}),

@@ -33,8 +33,7 @@ func flagged(flags, key, value string, below ...ratelimit.Rule) ratelimit.Rule {
 	return r
 }
 
-// One level: every combination of flags, on every kind of value (specification,
-// matching rule 11; reference 1.8; ruling 3).
+// One level: every combination of flags, on every kind of value (REFERENCE.md, 5.2).
 func TestMetricKey(t *testing.T) {
 	tests := []struct {
 		value, flags string

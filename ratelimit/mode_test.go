@@ -6,7 +6,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Rule 6: unlimited rules are answered here, with the largest number remaining
+// Unlimited rules are answered here, with the largest number remaining
 // and no statistics.
 func TestUnlimited(t *testing.T) {
 	for _, quota := range []bool{false, true} {
@@ -21,7 +21,7 @@ func TestUnlimited(t *testing.T) {
 	}
 }
 
-// Rule 8: a shadow rule counts the hits it let pass, those above the limit only.
+// A shadow rule counts the hits it let pass, those above the limit only.
 func TestShadowRule(t *testing.T) {
 	r := rule("k", "", 3)
 	r.ShadowMode = true
@@ -46,7 +46,7 @@ func TestShadowRuleBesideOthers(t *testing.T) {
 	equal(t, "overall", d.Code, ratelimit.OverLimit)
 }
 
-// Rule 9 and ruling 13: global shadow mode turns the overall code and leaves the
+// Global shadow mode turns the overall code and leaves the
 // statuses; it counts once for each request it turned.
 func TestGlobalShadowMode(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{ShadowMode: true}, rule("a", "", 0), rule("b", "", 0), rule("c", "", 9))
@@ -77,7 +77,7 @@ func TestModesWithoutStats(t *testing.T) {
 }
 
 // Quota rules count together: the request is over when all of them are
-// (reference 1.7). q is a quota rule that is over, p one that passes; x is an
+// (REFERENCE.md, 2.4). q is a quota rule that is over, p one that passes; x is an
 // ordinary rule that is over, o one that passes; - is a descriptor without rule;
 // u is unlimited; s is a quota rule in shadow mode that is over.
 func TestQuotaMode(t *testing.T) {
@@ -160,7 +160,7 @@ func TestQuotaOverride(t *testing.T) {
 	}
 }
 
-// Which status a caller is told about (reference 1.11).
+// Which status a caller is told about (REFERENCE.md, 4.5).
 func TestTightest(t *testing.T) {
 	limited := func(code ratelimit.Code, remaining uint32, quota bool) ratelimit.Status {
 		return ratelimit.Status{Code: code, Limited: true, Remaining: remaining, Quota: quota, RequestsPerUnit: 1}

@@ -17,7 +17,7 @@ func cachedBench(t *testing.T, o ratelimit.Options, rules ...ratelimit.Rule) (*b
 	return b, cache
 }
 
-// Rule 13: a counter that is over its limit is not asked for again.
+// A counter that is over its limit is not asked for again.
 func TestOverLimitCache(t *testing.T) {
 	b, cache := cachedBench(t, ratelimit.Options{}, rule("k", "", 1))
 	for i, want := range []struct {

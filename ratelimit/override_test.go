@@ -7,7 +7,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// A limit that comes with a request (reference 1.6).
+// A limit that comes with a request (REFERENCE.md, 1.3).
 func TestOverride(t *testing.T) {
 	strict := rule("k", "v", 1)
 	strict.Limit.Name, strict.ShadowMode, strict.QuotaMode = "named", true, true
@@ -83,7 +83,7 @@ func TestOverrideInvalid(t *testing.T) {
 	}
 }
 
-// Statistics keys of overrides (reference 1.6 and 1.8).
+// Statistics keys of overrides (REFERENCE.md, 1.3 and 5.2).
 func TestOverrideMetric(t *testing.T) {
 	tests := []struct {
 		descriptor ratelimit.Descriptor

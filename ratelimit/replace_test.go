@@ -14,7 +14,7 @@ func named(key, name string, replaces ...string) ratelimit.Rule {
 	return r
 }
 
-// Replacement within one request (matching rule 7; reference 1.7). Each test
+// Replacement within one request (REFERENCE.md, 2.4). Each test
 // lists the keys asked for, and those that are held to a limit in the end.
 func TestReplaces(t *testing.T) {
 	unlimited := ratelimit.Rule{Key: "u", Limit: &ratelimit.Limit{Unlimited: true, Name: "U", Replaces: []string{"A"}}}

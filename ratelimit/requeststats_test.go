@@ -9,7 +9,7 @@ import (
 )
 
 // Names that come with requests are bounded, and folded into "other" beyond that;
-// the log says so once for each kind (ruling 9).
+// the log says so once for each kind (REFERENCE.md, 5.3).
 func TestFoldedLimitNames(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{MaxRequestStats: 3}, flagged("d", "detailed", ""), flagged("v", "value", ""), rule("plain", "", 5))
 	ask := []ratelimit.Descriptor{

@@ -9,7 +9,7 @@ type Domain struct {
 }
 
 // Rule is one entry of the tree that request descriptors are matched against,
-// level by level (specification, "Matching and decision rules").
+// level by level (REFERENCE.md, 2).
 //
 // A rule with neither a Limit nor Rules lets what it matches pass unlimited and
 // uncounted: it is whitelisted.

@@ -80,7 +80,22 @@ type Hit struct {
 func (h *Hit) End() int64 { return h.Window + h.Unit.Seconds() }
 
 // TTL is how long a store that expires counters after their last change should
-// keep this one: the unit's length and the jitter (reference 1.2).
+// keep this one: the unit's length and the jitter (REFERENCE.md, 3.1 to 3.3).
 func (h *Hit) TTL() time.Duration {
 	return time.Duration(h.Unit.Seconds()+int64(h.Jitter)) * time.Second
+}
+
+// OverLimitCache remembers counters that are over their limit, so that the store
+// is not asked about them again in the same window (REFERENCE.md, 3.5).
+//
+// It is for stores that are far away; it is never more than a hint, and may
+// forget at any time. Calls may come from any goroutine. Keys belong to the
+// caller: what is kept must be copied.
+type OverLimitCache interface {
+	// Contains reports whether the counter is known to be over its limit.
+	Contains(key []byte) bool
+	// Add remembers the counter for as long as ttl.
+	Add(key []byte, ttl time.Duration)
+	// Remove forgets the counter, of which hits have been taken back.
+	Remove(key []byte)
 }

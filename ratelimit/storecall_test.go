@@ -14,8 +14,8 @@ import (
 
 var errDown = errors.New("connection refused")
 
-// Rule 12: a store that fails fails the call, with the cause for the log. The
-// hits were counted before the store was asked (reference 1.4), and nothing else.
+// A store that fails fails the call, with the cause for the log. The
+// hits were counted before the store was asked (REFERENCE.md, 4.1), and nothing else.
 func TestStoreFailure(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", 5))
 	b.store.err = errDown
@@ -52,7 +52,7 @@ type storeFunc func(ctx context.Context, hits []ratelimit.Hit) error
 
 func (f storeFunc) Add(ctx context.Context, hits []ratelimit.Hit) error { return f(ctx, hits) }
 
-// Rule 15: the engine takes the store's word. One that counts late lets more pass.
+// The engine takes the store's word. One that counts late lets more pass.
 func TestStoreThatCountsLate(t *testing.T) {
 	late := newMapStore()
 	lagging := storeFunc(func(ctx context.Context, hits []ratelimit.Hit) error {

@@ -9,7 +9,7 @@ import (
 
 type counts = ratelimit.LimitCounts
 
-// The reference's vectors (1.4): a limit, the count after the hits, and what
+// The reference's vectors (REFERENCE.md, 3.2): a limit, the count after the hits, and what
 // becomes of them. Ratio 0.8.
 var verdicts = []struct {
 	name      string
@@ -82,7 +82,7 @@ func TestVerdictInShadow(t *testing.T) {
 	}
 }
 
-// What the over-limit cache answers: two hits, over 2, cache 2 (reference 1.4).
+// What the over-limit cache answers: two hits, over 2, cache 2 (REFERENCE.md, 4.1).
 func TestVerdictCached(t *testing.T) {
 	for _, shadow := range []bool{false, true} {
 		r := rule("k", "", 10)
@@ -182,7 +182,7 @@ func TestNearLimitAboveLimit(t *testing.T) {
 	}
 }
 
-// Every second of a window has its own rest: 1 to the unit's length (1.4).
+// Every second of a window has its own rest: 1 to the unit's length (REFERENCE.md, 3.2).
 func TestReset(t *testing.T) {
 	tests := []struct {
 		unit ratelimit.Unit

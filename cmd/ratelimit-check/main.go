@@ -31,7 +31,7 @@
 //
 // The lines "checking rate limit configs...", "loading config directory: D", "opening
 // config file: F", "all rate limit configs ok" and "error loading rate limit configs: E"
-// are those of the reference service's check (reference 1.17), for scripts that look
+// are those of the reference service's check (REFERENCE.md, 8.7), for scripts that look
 // for them. With several errors E is the first.
 //
 // What is checked, and in which words, is decided by packages config and ratelimit

@@ -1,5 +1,5 @@
 // Package modeltest checks the rate limit engine against a model of it: the
-// rules of the specification written down as plainly as can be, without an
+// rules of REFERENCE.md written down as plainly as can be, without an
 // index, a cache or a shortcut, and without a line in common with the engine.
 //
 // Engine and model are given the same random rules, options and requests, from
@@ -22,7 +22,7 @@
 // would notice.
 //
 // The model is slow by intent. Where it seems to repeat the engine, it does so in
-// the words of the specification; where the two were written alike, a mistake in
+// the words of REFERENCE.md; where the two were written alike, a mistake in
 // both would go unseen.
 //
 // Time is far in the future, so that a store that expires counters by the

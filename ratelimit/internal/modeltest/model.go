@@ -6,7 +6,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// model is the rate limit service as the specification and the reference tell it,
+// model is the rate limit service as REFERENCE.md describes it,
 // with maps for stores. The numbers in comments are sections of the reference.
 type model struct {
 	choices  choices
@@ -218,7 +218,7 @@ func (m *model) tell(t *target, c ratelimit.LimitCounts) {
 	}
 }
 
-// status is the verdict on one descriptor (1.4).
+// status is the verdict on one descriptor (REFERENCE.md, 3.2).
 func (m *model) status(t *target, now int64) ratelimit.Status {
 	s := ratelimit.Status{Code: ratelimit.OK}
 	switch {

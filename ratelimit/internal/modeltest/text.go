@@ -95,7 +95,7 @@ func counterKey(domain string, path []ratelimit.Rule, entries []ratelimit.Entry,
 	return key + fmt.Sprint(window)
 }
 
-// ruleMetric is the statistics key of the rule at the path's end (1.8, ruling 3).
+// ruleMetric is the statistics key of the rule at the path's end (REFERENCE.md, 5.2).
 func ruleMetric(domain string, path []ratelimit.Rule, entries []ratelimit.Entry) string {
 	detailed := path[len(path)-1].DetailedMetric
 	key := domain
