@@ -56,7 +56,7 @@ func ExampleNewTokens() {
 	// Output:
 	// <nil>
 	// grace viewer 13:00:00 <nil>
-	// true Unauthorized: Invalid or expired token: its time is up
+	// true Unauthorized: Invalid or expired token: expired
 }
 
 // users is where an application looks its users up.
@@ -95,7 +95,7 @@ func ExampleNewGuard() {
 	// Output:
 	// grace <nil>
 	// Forbidden: You do not have permission to perform this action
-	// Unauthorized: Invalid or expired token: the user is inactive or gone
+	// Unauthorized: Invalid or expired token: the user is inactive or deleted
 }
 
 func ExampleAllowed() {
@@ -134,16 +134,5 @@ func ExampleNewReset() {
 	// 26
 	// true <nil>
 	// <nil>
-	// Invalid or expired reset code: its time is up
-}
-
-// Nothing is guessed: a role that is not known is not the least one, but an error.
-func ExampleParseRole() {
-	role, err := auth.ParseRole("Editor")
-	fmt.Println(role == auth.Editor, err)
-	_, err = auth.ParseRole("root")
-	fmt.Println(err)
-	// Output:
-	// true <nil>
-	// auth: role "root": must be one of admin, editor, viewer
+	// Invalid or expired reset code: expired
 }

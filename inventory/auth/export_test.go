@@ -2,7 +2,7 @@ package auth
 
 import "context"
 
-// Canonical is stored as it is written after reading, or the error of reading.
+// Canonical parses and formats a stored hash.
 func Canonical(stored string) (string, error) {
 	h, err := parseHash(stored)
 	if err != nil {
@@ -11,16 +11,16 @@ func Canonical(stored string) (string, error) {
 	return h.String(), nil
 }
 
-// Occupy takes so many KiB of what h may hash with, and returns what gives them back.
-func Occupy(h *Hasher, kib int64) (leave func(), err error) {
-	return h.gate.enter(context.Background(), kib)
+// Occupy reserves KiB of the memory of h and returns a function that releases them.
+func Occupy(h *Hasher, kib int64) (release func(), err error) {
+	return h.memory.acquire(context.Background(), kib)
 }
 
-// Remembered is how many standings and tokens g has.
-func Remembered(g *Guard) (standings, tokens int) {
-	g.known.mu.RLock()
-	defer g.known.mu.RUnlock()
+// Remembered returns the number of cached accounts and tokens of g.
+func Remembered(g *Guard) (states, tokens int) {
+	g.states.mu.RLock()
+	defer g.states.mu.RUnlock()
 	g.tokens.mu.RLock()
 	defer g.tokens.mu.RUnlock()
-	return len(g.known.byUser.entries), len(g.tokens.seen.entries)
+	return len(g.states.byUser.entries), len(g.tokens.seen.entries)
 }

@@ -6,59 +6,61 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"sync"
 	"time"
 )
 
-// AccountState is what an account is worth now, whatever its tokens say.
+// AccountState is the current state of an account.
 type AccountState struct {
-	Active bool // false for an account that is inactive or not there
+	Active bool // false for an inactive or unknown account
 	Role   Role
-	// Epoch is a number that goes up with everything that ends the tokens of before: a
-	// logout, a new password.
+	// Epoch increases with every event that ends earlier tokens, such as a logout or a new password.
 	Epoch int64
 }
 
-// Accounts knows the accounts. An inventory's user store is one.
+// Accounts returns the state of accounts.
 type Accounts interface {
-	// AccountState returns the standing of the user with that id: the zero AccountState and no
-	// error if there is no such user. An error is a failure of the store.
+	// AccountState returns the state of a user, or the zero AccountState if the user does not
+	// exist. An error is a failure of the store.
 	AccountState(ctx context.Context, userID string) (AccountState, error)
 }
 
-// GuardOptions are the choices of a Guard. The zero value, like nil, is fit for use.
+// NoCache is the GuardOptions.Remember that reads the account for each request.
+const NoCache = time.Duration(math.MinInt64)
+
+// GuardOptions configures a Guard. Nil means the defaults.
 type GuardOptions struct {
-	// Remember is how long a standing is believed before Accounts is asked
-	// again. It bounds how long a token outlives what another process did to its
-	// user. Below zero Accounts is asked each time. Default: 5 seconds.
+	// Remember is how long the state of an account is cached. It bounds how long a token stays
+	// valid after a change in another process. NoCache disables the cache. Default: 5 seconds.
 	Remember time.Duration
-	// Users is how many standings are remembered at most, and as many tokens that
-	// were verified: some 500 bytes for each user. Default: 10,000.
+	// Users is the maximum number of cached accounts, and of cached verified tokens: about 500
+	// bytes for each user. Default: 10,000.
 	Users int
-	// Now is the clock that standings age by. Default: time.Now.
+	// Now returns the time for the cache. Default: time.Now.
 	Now func() time.Time
 }
 
-// Guard lets requests in: those with a token that is valid and whose user still
-// stands. Make one with NewGuard and share it: any number of goroutines may use it,
-// and there is nothing to close.
+// Guard authenticates requests: the token must be valid and the account active. Create it with
+// NewGuard. It is safe for concurrent use.
 type Guard struct {
 	tokens   *verified
 	accounts Accounts
-	known    *standings
+	states   *accountStates
 }
 
-// NewGuard returns a Guard that believes tokens as far as accounts confirms them.
-// opts may be nil. It fails if one of the two is missing, or opts.Users is negative.
+// NewGuard returns a Guard that checks tokens against accounts. It fails if one of the two is nil or
+// opts.Users is negative.
 func NewGuard(tokens *Tokens, accounts Accounts, opts *GuardOptions) (*Guard, error) {
 	if tokens == nil || accounts == nil {
-		return nil, errors.New("auth: a guard needs tokens and accounts")
+		return nil, errors.New("auth: NewGuard needs tokens and accounts")
 	}
 	if opts == nil {
 		opts = &GuardOptions{}
 	}
 	if opts.Users < 0 {
-		return nil, fmt.Errorf("auth: a guard for %d users: want at least 1, or 0 for the default", opts.Users)
+		return nil, fmt.Errorf("auth: invalid GuardOptions.Users %d: use at least 1, or 0 for the default", opts.Users)
 	}
 	now := opts.Now
 	if now == nil {
@@ -68,15 +70,14 @@ func NewGuard(tokens *Tokens, accounts Accounts, opts *GuardOptions) (*Guard, er
 	return &Guard{
 		tokens:   &verified{tokens: tokens, seen: newBounded[[sha256.Size]byte, Claims](users)},
 		accounts: accounts,
-		known: &standings{
+		states: &accountStates{
 			ttl: cmp.Or(opts.Remember, 5*time.Second), now: now,
 			byUser: newBounded[string, AccountState](users),
 		},
 	}, nil
 }
 
-// Authenticate returns what the token of r says: FromRequest, Tokens.Verify and Check
-// in one. The error has one of their kinds.
+// Authenticate combines FromRequest, Tokens.Verify and Check. The error has one of their kinds.
 func (g *Guard) Authenticate(r *http.Request) (*Claims, error) {
 	token, err := FromRequest(r)
 	if err != nil {
@@ -92,16 +93,16 @@ func (g *Guard) Authenticate(r *http.Request) (*Claims, error) {
 	return c, nil
 }
 
-// Check returns an error of the kind TokenRevoked if the user of c is inactive or
-// gone, has another epoch than c, or a lower role; reference, ruling 11. An
-// error of no kind is a failure of Accounts: then nobody is let in.
+// Check returns an error of the kind TokenRevoked if the user of c is inactive or deleted, has
+// another epoch than c, or a lower role (REFERENCE.md, 3.1). An error without a kind is a failure of
+// Accounts; then access is denied.
 func (g *Guard) Check(ctx context.Context, c *Claims) error {
-	s, err := g.standing(ctx, c.UserID)
+	s, err := g.state(ctx, c.UserID)
 	switch {
 	case err != nil:
-		return fmt.Errorf("auth: standing of user %.40q: %w", c.UserID, err)
+		return fmt.Errorf("auth: read the account of user %.40q: %w", c.UserID, err)
 	case !s.Active:
-		return badToken(TokenRevoked, "the user is inactive or gone")
+		return badToken(TokenRevoked, "the user is inactive or deleted")
 	case s.Epoch != c.Epoch:
 		return badToken(TokenRevoked, "the user has logged out or has a new password")
 	case s.Role.rank() < c.Role.rank():
@@ -110,19 +111,141 @@ func (g *Guard) Check(ctx context.Context, c *Claims) error {
 	return nil
 }
 
-// Forget makes the next Check of that user ask Accounts. Call it after each change of a
-// user's standing is committed: then it counts at once in this process.
-func (g *Guard) Forget(userID string) { g.known.forget(userID) }
+// Forget removes a user from the cache. Call it after a change of the account is committed, so that
+// the change takes effect at once in this process.
+func (g *Guard) Forget(userID string) { g.states.forget(userID) }
 
-// standing is what is remembered, or else known, of a user.
-func (g *Guard) standing(ctx context.Context, userID string) (AccountState, error) {
-	s, ok, q := g.known.get(userID)
+// state returns the cached or current state of a user.
+func (g *Guard) state(ctx context.Context, userID string) (AccountState, error) {
+	s, ok, l := g.states.get(userID)
 	if ok {
 		return s, nil
 	}
 	s, err := g.accounts.AccountState(ctx, userID)
 	if err == nil {
-		g.known.put(userID, s, q)
+		g.states.put(userID, s, l)
 	}
 	return s, err
+}
+
+// accountStates caches the states of accounts.
+type accountStates struct {
+	ttl time.Duration
+	now func() time.Time
+
+	mu     sync.RWMutex
+	byUser bounded[string, AccountState]
+	age    uint64 // increases with each forget
+}
+
+// lookup identifies the begin of a read from Accounts.
+type lookup struct {
+	at  time.Time
+	age uint64
+}
+
+// get returns the cached state of a user, and the argument for put.
+func (s *accountStates) get(userID string) (st AccountState, ok bool, l lookup) {
+	now := s.now()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	st, ok = s.byUser.get(userID, now)
+	return st, ok, lookup{now, s.age}
+}
+
+// put caches the result of a lookup. After a forget since the lookup began, the result may be from
+// before the change, so it is not cached.
+func (s *accountStates) put(userID string, st AccountState, l lookup) {
+	if s.ttl <= 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.age == l.age {
+		s.byUser.put(userID, expiring[AccountState]{st, l.at, l.at.Add(s.ttl)}, l.at)
+	}
+}
+
+func (s *accountStates) forget(userID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byUser.entries, userID)
+	s.age++
+}
+
+// verified caches verified tokens by their SHA-256, because most requests repeat a recent token and
+// hashing costs a tenth of verifying. Validity times are checked each time.
+type verified struct {
+	tokens *Tokens
+	mu     sync.RWMutex
+	seen   bounded[[sha256.Size]byte, Claims]
+}
+
+// verify is Tokens.Verify with a cache.
+func (v *verified) verify(token string) (*Claims, error) {
+	if len(token) > MaxTokenLength {
+		return v.tokens.Verify(token) // returns an error
+	}
+	sum, now := sha256.Sum256([]byte(token)), v.tokens.now()
+	v.mu.RLock()
+	c, ok := v.seen.get(sum, now)
+	v.mu.RUnlock()
+	if ok {
+		return &c, nil
+	}
+	found, err := v.tokens.Verify(token)
+	if err != nil {
+		return nil, err
+	}
+	l := expiring[Claims]{*found, v.tokens.opens(found), found.ExpiresAt.Add(v.tokens.leeway)}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.seen.put(sum, l, now)
+	return found, nil
+}
+
+// bounded is a map with a maximum number of entries that expire. The caller locks it.
+type bounded[K comparable, V any] struct {
+	limit   int
+	entries map[K]expiring[V]
+}
+
+// expiring is a value that is valid from one time until before another.
+type expiring[V any] struct {
+	value       V
+	from, until time.Time
+}
+
+func (l *expiring[V]) valid(now time.Time) bool { return !now.Before(l.from) && now.Before(l.until) }
+
+func newBounded[K comparable, V any](limit int) bounded[K, V] {
+	return bounded[K, V]{limit: limit, entries: map[K]expiring[V]{}}
+}
+
+// get returns the value of key if it is valid.
+func (b *bounded[K, V]) get(key K, now time.Time) (V, bool) {
+	l, ok := b.entries[key]
+	return l.value, ok && l.valid(now)
+}
+
+// put stores the value of key and removes others if there are too many.
+func (b *bounded[K, V]) put(key K, l expiring[V], now time.Time) {
+	if _, ok := b.entries[key]; !ok && len(b.entries) >= b.limit {
+		b.makeRoom(now)
+	}
+	b.entries[key] = l
+}
+
+// makeRoom examines 8 entries and removes the first and all expired ones. Examining all would delay
+// one caller in many.
+func (b *bounded[K, V]) makeRoom(now time.Time) {
+	examined := 0
+	for key, l := range b.entries {
+		if examined == 0 || !l.valid(now) {
+			delete(b.entries, key)
+		}
+		if examined++; examined == 8 {
+			return
+		}
+	}
 }

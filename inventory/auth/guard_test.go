@@ -84,7 +84,7 @@ func TestAuthenticate(t *testing.T) {
 	requireKind(t, auth.TokenForged, err)
 }
 
-func TestStanding(t *testing.T) {
+func TestState(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		now    auth.AccountState
@@ -92,8 +92,8 @@ func TestStanding(t *testing.T) {
 	}{
 		"unchanged":       {standing(), ""},
 		"promoted":        {auth.AccountState{Active: true, Role: auth.Admin, Epoch: 3}, ""},
-		"inactive":        {auth.AccountState{Active: false, Role: auth.Editor, Epoch: 3}, "inactive or gone"},
-		"deleted":         {auth.AccountState{}, "inactive or gone"},
+		"inactive":        {auth.AccountState{Active: false, Role: auth.Editor, Epoch: 3}, "inactive or deleted"},
+		"deleted":         {auth.AccountState{}, "inactive or deleted"},
 		"logged out":      {auth.AccountState{Active: true, Role: auth.Editor, Epoch: 4}, "logged out"},
 		"database of old": {auth.AccountState{Active: true, Role: auth.Editor, Epoch: 2}, "logged out"},
 		"demoted":         {auth.AccountState{Active: true, Role: auth.Viewer, Epoch: 3}, "lower role"},
@@ -130,7 +130,7 @@ func TestFailingAccountsLetNobodyIn(t *testing.T) {
 	assert.NoError(t, g.Check(t.Context(), c))
 }
 
-func TestStandingsAreRemembered(t *testing.T) {
+func TestStatesAreRemembered(t *testing.T) {
 	t.Parallel()
 	clock, a := newClock(), newAccounts()
 	g := newGuard(t, newTokens(t, clock), a, &auth.GuardOptions{Remember: time.Minute, Now: clock.Now})
@@ -157,7 +157,7 @@ func TestStandingsAreRemembered(t *testing.T) {
 func TestNothingRemembered(t *testing.T) {
 	t.Parallel()
 	a := newAccounts()
-	g := newGuard(t, newTokens(t, newClock()), a, &auth.GuardOptions{Remember: -1})
+	g := newGuard(t, newTokens(t, newClock()), a, &auth.GuardOptions{Remember: auth.NoCache})
 	for range 3 {
 		require.NoError(t, g.Check(t.Context(), &auth.Claims{Identity: somebody()}))
 	}
@@ -198,8 +198,8 @@ func TestRememberedIsBounded(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, who, c.Identity)
 		}
-		standings, verified := auth.Remembered(g)
-		require.LessOrEqual(t, standings, 10)
+		states, verified := auth.Remembered(g)
+		require.LessOrEqual(t, states, 10)
 		require.LessOrEqual(t, verified, 10)
 		clock.advance(time.Duration(i%3) * time.Second)
 	}
@@ -270,7 +270,7 @@ func TestNewGuardRefuses(t *testing.T) {
 	t.Parallel()
 	g, err := auth.NewGuard(newTokens(t, newClock()), newAccounts(), &auth.GuardOptions{Users: -1})
 	assert.Nil(t, g)
-	assert.ErrorContains(t, err, "-1 users")
+	assert.ErrorContains(t, err, "Users -1")
 	_, err = auth.NewGuard(nil, newAccounts(), nil)
 	assert.ErrorContains(t, err, "needs tokens and accounts")
 	_, err = auth.NewGuard(newTokens(t, newClock()), nil, nil)

@@ -19,13 +19,13 @@ func TestNewHasherRefuses(t *testing.T) {
 		opts auth.HasherOptions
 		want string
 	}{
-		{auth.HasherOptions{Cost: auth.Cost{Memory: 64, Time: 1}}, "parallelism of 0: want 1 to 16"},
-		{auth.HasherOptions{Cost: auth.Cost{Memory: 64, Time: 0, Parallelism: 1}}, "time of 0: want 1 to 16"},
-		{auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 30, Time: 1, Parallelism: 1}}, "memory of 1073741824: want 8 to 262144 KiB"},
-		{auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 18, Time: 16, Parallelism: 1}}, "want at most 1048576 KiB"},
-		{auth.HasherOptions{Concurrent: -1}, "hashing -1 at once"},
-		{auth.HasherOptions{Concurrent: 1025}, "want 1 to 1024"},
-		{auth.HasherOptions{Waiting: -1}, "-1 waiting"},
+		{auth.HasherOptions{Cost: auth.Cost{Memory: 64, Time: 1}}, "parallelism of 0: use 1 to 16"},
+		{auth.HasherOptions{Cost: auth.Cost{Memory: 64, Time: 0, Parallelism: 1}}, "time of 0: use 1 to 16"},
+		{auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 30, Time: 1, Parallelism: 1}}, "memory of 1073741824: use 8 to 262144 KiB"},
+		{auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 18, Time: 16, Parallelism: 1}}, "use at most 1048576 KiB"},
+		{auth.HasherOptions{Concurrent: -1}, "Concurrent -1"},
+		{auth.HasherOptions{Concurrent: 1025}, "use 1 to 1024"},
+		{auth.HasherOptions{Waiting: -1}, "Waiting -1"},
 	} {
 		h, err := auth.NewHasher(&row.opts)
 		assert.Nil(t, h)

@@ -44,7 +44,7 @@ func newTokens(t testing.TB, c *clock, keys ...[]byte) *auth.Tokens {
 	if len(keys) == 0 {
 		keys = [][]byte{key('k')}
 	}
-	tokens, err := auth.NewTokens(keys, &auth.TokensOptions{Leeway: -1, Now: c.Now})
+	tokens, err := auth.NewTokens(keys, &auth.TokensOptions{Leeway: auth.NoLeeway, Now: c.Now})
 	require.NoError(t, err)
 	return tokens
 }

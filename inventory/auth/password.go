@@ -1,32 +1,37 @@
 package auth
 
 import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
 	_ "embed"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
+
+	"golang.org/x/sync/semaphore"
 )
 
 const (
-	// MinPasswordLength is the fewest characters (Unicode code points) of a new
-	// password; reference, ruling 12.
+	// MinPasswordLength is the minimum number of Unicode code points of a new password
+	// (REFERENCE.md, 3.3).
 	MinPasswordLength = 8
-	// MaxPasswordBytes is the longest password there is, in bytes of UTF-8. Nothing is
-	// ever cut: a longer one is refused.
+	// MaxPasswordBytes is the maximum length of a password in bytes. Longer ones are rejected.
 	MaxPasswordBytes = 1024
 )
 
-// common is passwords of at least MinPasswordLength that guesses begin with, some 200,
-// in lower case, one a line.
+// common lists about 200 frequently used passwords in lower case, one per line.
 //
 //go:embed common.txt
 var common string
 
-// CheckPassword returns an error of the kind WeakPassword if password must not be
-// taken for a new one: it has less than MinPasswordLength characters or more than
-// MaxPasswordBytes, is not UTF-8, is one of the most common, or is one of the words
-// in about, such as the user's name and mail address, or that address up to its @.
-// Case does not matter for these. There are no rules on what it is composed of.
+// CheckPassword returns an error of the kind WeakPassword for a new password with less than
+// MinPasswordLength characters or more than MaxPasswordBytes, for invalid UTF-8, for frequently used
+// passwords, and for the words in about, such as the user's name and mail address, also up to the @.
+// Case is ignored. There are no composition rules.
 func CheckPassword(password string, about ...string) error {
 	if err := checkBytes(password); err != nil {
 		return err
@@ -46,7 +51,7 @@ func CheckPassword(password string, about ...string) error {
 	return nil
 }
 
-// checkBytes is about what can be hashed at all.
+// checkBytes reports passwords that cannot be hashed.
 func checkBytes(password string) error {
 	switch {
 	case password == "":
@@ -59,11 +64,10 @@ func checkBytes(password string) error {
 	return nil
 }
 
-// isCommon looks for a line. Going through all of them takes microseconds, and the
-// hash that follows a thousand times that.
+// isCommon searches the list, which takes microseconds; the hash that follows takes milliseconds.
 func isCommon(lower string) bool {
 	if strings.Contains(lower, "\n") {
-		return false // else two lines would be found as one
+		return false // could match two lines
 	}
 	line := lower + "\n"
 	return strings.HasPrefix(common, line) || strings.Contains(common, "\n"+line)
@@ -71,4 +75,154 @@ func isCommon(lower string) bool {
 
 func weak(format string, args ...any) error {
 	return &Error{Kind: WeakPassword, Message: fmt.Sprintf(format, args...)}
+}
+
+// The lengths of new salts and keys in bytes (RFC 9106, sections 3.1 and 4).
+const (
+	newSalt = 16
+	newKey  = 32
+
+	maxConcurrent = 1024
+)
+
+// HasherOptions configures a Hasher. Nil means the defaults.
+type HasherOptions struct {
+	// Cost of a new hash. Default: DefaultCost.
+	Cost Cost
+	// Concurrent is the number of hashes of this cost that are computed at once, at most 1024. It
+	// bounds memory to Concurrent times Cost.Memory, or to one stored hash that needs more.
+	// Default: GOMAXPROCS.
+	Concurrent int
+	// Waiting is the maximum number of waiting calls; further calls get an error of the kind Busy.
+	// Default: 256.
+	Waiting int
+}
+
+// Hasher hashes passwords with Argon2id. Create it with NewHasher. It is safe for concurrent use.
+type Hasher struct {
+	cost    Cost
+	memory  *memoryLimit
+	unknown *hash // compared for users who do not exist
+}
+
+// NewHasher returns a Hasher, or an error that names the invalid option.
+func NewHasher(opts *HasherOptions) (*Hasher, error) {
+	if opts == nil {
+		opts = &HasherOptions{}
+	}
+	c := cmp.Or(opts.Cost, DefaultCost())
+	if reason := c.fault(); reason != "" {
+		return nil, fmt.Errorf("auth: invalid HasherOptions.Cost: %s", reason)
+	}
+	if opts.Concurrent < 0 || opts.Concurrent > maxConcurrent {
+		return nil, fmt.Errorf("auth: invalid HasherOptions.Concurrent %d: use 1 to %d, or 0 for the default", opts.Concurrent, maxConcurrent)
+	}
+	if opts.Waiting < 0 {
+		return nil, fmt.Errorf("auth: invalid HasherOptions.Waiting %d: use at least 1, or 0 for the default", opts.Waiting)
+	}
+	concurrent := cmp.Or(opts.Concurrent, min(runtime.GOMAXPROCS(0), maxConcurrent))
+	return &Hasher{
+		cost:    c,
+		memory:  newMemoryLimit(int64(concurrent)*int64(c.Memory), int64(cmp.Or(opts.Waiting, 256))),
+		unknown: &hash{cost: c, salt: make([]byte, newSalt), key: make([]byte, newKey)},
+	}, nil
+}
+
+// Hash returns a hash of password in PHC form with a new random salt. It may wait until ctx ends. The
+// error has the kind WeakPassword for an empty password or one over MaxPasswordBytes, the kind Busy,
+// or is that of ctx. Other rules are in CheckPassword.
+func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
+	if err := checkBytes(password); err != nil {
+		return "", err
+	}
+	made := &hash{cost: h.cost, salt: make([]byte, newSalt), key: make([]byte, newKey)}
+	rand.Read(made.salt) // never fails
+	key, err := h.run(ctx, made, password)
+	if err != nil {
+		return "", err
+	}
+	made.key = key
+	return made.String(), nil
+}
+
+// Verify reports whether stored is a hash of password. stored is Argon2id in PHC form, with a cost
+// within the documented bounds. For a user who does not exist pass "", which takes as long and is
+// always false.
+//
+// Verify may wait until ctx ends; a computation is not interrupted. The error has the kind BadHash for
+// an invalid stored hash, the kind Busy, or is that of ctx.
+func (h *Hasher) Verify(ctx context.Context, stored, password string) (bool, error) {
+	against, possible := h.unknown, false
+	if stored != "" {
+		parsed, err := parseHash(stored)
+		if err != nil {
+			return false, err
+		}
+		against, possible = parsed, checkBytes(password) == nil
+	}
+	if !possible {
+		password = "" // a huge one would take longer
+	}
+	key, err := h.run(ctx, against, password)
+	if err != nil {
+		return false, err
+	}
+	return subtle.ConstantTimeCompare(key, against.key) == 1 && possible, nil
+}
+
+// NeedsRehash reports whether stored has another cost or other lengths than a new hash. Call it after
+// a successful Verify, when the password is available.
+func (h *Hasher) NeedsRehash(stored string) bool {
+	parsed, err := parseHash(stored)
+	return err != nil || parsed.cost != h.cost || len(parsed.salt) != newSalt || len(parsed.key) != newKey
+}
+
+// CheckHash returns an error of the kind BadHash if Verify does not support stored, for the import of
+// accounts.
+func CheckHash(stored string) error {
+	_, err := parseHash(stored)
+	return err
+}
+
+// run computes a key when memory is available.
+func (h *Hasher) run(ctx context.Context, with *hash, password string) ([]byte, error) {
+	release, err := h.memory.acquire(ctx, int64(with.cost.Memory))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return with.derive(password), nil
+}
+
+// memoryLimit bounds the memory of hashing and the number of waiting calls.
+type memoryLimit struct {
+	free    *semaphore.Weighted
+	size    int64 // KiB
+	waiting atomic.Int64
+	limit   int64 // of waiting
+}
+
+func newMemoryLimit(size, waiting int64) *memoryLimit {
+	return &memoryLimit{free: semaphore.NewWeighted(size), size: size, limit: waiting}
+}
+
+// acquire waits until kib KiB are free and returns a function that releases them. A request beyond the
+// total waits for all of it.
+func (g *memoryLimit) acquire(ctx context.Context, kib int64) (release func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	kib = min(kib, g.size)
+	release = func() { g.free.Release(kib) }
+	if g.free.TryAcquire(kib) {
+		return release, nil
+	}
+	defer g.waiting.Add(-1)
+	if g.waiting.Add(1) > g.limit {
+		return nil, &Error{Kind: Busy, Message: messageBusy}
+	}
+	if err := g.free.Acquire(ctx, kib); err != nil {
+		return nil, err
+	}
+	return release, nil
 }

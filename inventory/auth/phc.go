@@ -9,54 +9,53 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// What a stored hash may ask for. Whoever can write one hash must not be able to
-// take the memory or the processors of the service with it. The hashes of the
-// reference service (64 MiB, one pass, 4 lanes) are well inside.
+// The limits of a stored hash, so that a manipulated one cannot exhaust memory or CPU. Hashes of 64
+// MiB with one pass and 4 lanes, a common choice, are within them.
 const (
-	// MaxMemory is the most memory that one hash may take, in KiB: 256 MiB.
+	// MaxMemory is the maximum memory of a hash in KiB: 256 MiB.
 	MaxMemory = 256 << 10
-	// MaxTime is the most passes over it.
+	// MaxTime is the maximum number of passes.
 	MaxTime = 16
-	// MaxWork is the most KiB that all passes together may go over: 1 GiB.
+	// MaxWork is the maximum of passes times memory in KiB: 1 GiB.
 	MaxWork = 1 << 20
-	// MaxParallelism is the most lanes.
+	// MaxParallelism is the maximum number of lanes.
 	MaxParallelism = 16
 
-	minSalt, maxSalt = 8, 64 // bytes; RFC 9106, 3.1 has 8 as the least
+	minSalt, maxSalt = 8, 64 // bytes; 8 is the minimum of RFC 9106, section 3.1
 	minKey, maxKey   = 16, 64
 
-	// The longest text within these bounds has 205 bytes. Longer ones aren't looked at.
+	// The longest hash within these limits has 205 bytes.
 	maxHash = 256
 )
 
-// hash is a password hash in parts.
+// hash is a parsed password hash.
 type hash struct {
 	cost      Cost
 	salt, key []byte
 }
 
-// derive is the key that password gives with h's cost, salt and key length.
+// derive returns the key of a password with h's cost, salt and key length.
 func (h *hash) derive(password string) []byte {
 	c := h.cost
 	return argon2.IDKey([]byte(password), h.salt, c.Time, c.Memory, c.Parallelism, uint32(len(h.key)))
 }
 
-// String is h in PHC form.
+// String returns h in PHC form.
 func (h *hash) String() string {
 	enc := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version,
 		h.cost.Memory, h.cost.Time, h.cost.Parallelism, enc.EncodeToString(h.salt), enc.EncodeToString(h.key))
 }
 
-// parseHash reads the PHC form of Argon2id, exactly as String writes it: one hash
-// has one text. Its errors say which part is wrong and nothing of what is in it.
+// parseHash reads the PHC form of Argon2id exactly as String writes it. Errors name the invalid part
+// and never its content.
 func parseHash(text string) (*hash, error) {
 	if len(text) > maxHash {
 		return nil, badHash("longer than %d bytes", maxHash)
 	}
 	parts := strings.Split(text, "$")
 	if len(parts) != 6 || parts[0] != "" {
-		return nil, badHash("want $argon2id$v=19$m=..,t=..,p=..$salt$key")
+		return nil, badHash("not $argon2id$v=19$m=..,t=..,p=..$salt$key")
 	}
 	if parts[1] != "argon2id" {
 		return nil, badHash("the algorithm is not argon2id")
@@ -88,13 +87,13 @@ func parseCost(s string) (Cost, error) {
 	for i, name := range [...]string{"m", "t", "p"} {
 		digits, ok := strings.CutPrefix(parts[i], name+"=")
 		n, err := strconv.ParseUint(digits, 10, 32)
-		// One number has one text, so a leading zero is refused too.
+		// Leading zeros are rejected.
 		if !ok || err != nil || strconv.FormatUint(n, 10) != digits {
 			return Cost{}, badHash("parameter %d is not %s= and a number", i+1, name)
 		}
 		numbers[i] = uint32(n)
 	}
-	if numbers[2] > MaxParallelism { // before it is cut to a byte
+	if numbers[2] > MaxParallelism { // before the conversion to uint8
 		return Cost{}, badHash("more than %d lanes", MaxParallelism)
 	}
 	c := Cost{Memory: numbers[0], Time: numbers[1], Parallelism: uint8(numbers[2])}
@@ -107,17 +106,44 @@ func parseCost(s string) (Cost, error) {
 // parseBytes reads base64 without padding.
 func parseBytes(name, s string, least, most int) ([]byte, error) {
 	b, err := base64.RawStdEncoding.Strict().DecodeString(s)
-	// The decoder passes over line breaks.
+	// The decoder ignores line breaks.
 	if err != nil || strings.ContainsAny(s, "\r\n") {
 		return nil, badHash("the %s is not base64 without padding", name)
 	}
 	if len(b) < least || len(b) > most {
-		return nil, badHash("the %s has %d bytes: want %d to %d", name, len(b), least, most)
+		return nil, badHash("the %s has %d bytes, not %d to %d", name, len(b), least, most)
 	}
 	return b, nil
 }
 
-// badHash is an error about a stored hash.
+// badHash returns an error about a stored hash.
 func badHash(format string, args ...any) error {
 	return &Error{Kind: BadHash, Message: messageInternal, Reason: "stored password hash: " + fmt.Sprintf(format, args...)}
+}
+
+// Cost holds the parameters of Argon2id.
+type Cost struct {
+	Memory      uint32 // KiB, 8 times Parallelism to MaxMemory
+	Time        uint32 // passes over the memory, 1 to MaxTime; times Memory at most MaxWork
+	Parallelism uint8  // lanes, 1 to MaxParallelism
+}
+
+// DefaultCost returns parameters recommended by OWASP: 19 MiB, two passes, one lane. A hash takes
+// about 20 to 40 ms.
+func DefaultCost() Cost { return Cost{Memory: 19 << 10, Time: 2, Parallelism: 1} }
+
+// fault returns what is invalid in c, or "".
+func (c Cost) fault() string {
+	switch {
+	case c.Parallelism < 1 || c.Parallelism > MaxParallelism:
+		return fmt.Sprintf("parallelism of %d: use 1 to %d lanes", c.Parallelism, MaxParallelism)
+	case c.Memory < 8*uint32(c.Parallelism) || c.Memory > MaxMemory:
+		// The lower bound is that of RFC 9106, section 3.1.
+		return fmt.Sprintf("memory of %d: use %d to %d KiB", c.Memory, 8*uint32(c.Parallelism), MaxMemory)
+	case c.Time < 1 || c.Time > MaxTime:
+		return fmt.Sprintf("time of %d: use 1 to %d passes", c.Time, MaxTime)
+	case uint64(c.Time)*uint64(c.Memory) > MaxWork:
+		return fmt.Sprintf("%d passes over %d KiB: use at most %d KiB in total", c.Time, c.Memory, MaxWork)
+	}
+	return ""
 }

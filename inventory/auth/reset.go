@@ -9,23 +9,22 @@ import (
 	"time"
 )
 
-// ResetLifetime is how long a reset code is good for; reference, ruling 13.
+// ResetLifetime is the lifetime of a reset code (REFERENCE.md, 3.4).
 const ResetLifetime = 15 * time.Minute
 
-// resetCodeLength is that of rand.Text: 26 characters of base32, 130 bits.
+// resetCodeLength is the length of rand.Text: 26 characters of base32, 130 bits.
 const resetCodeLength = 26
 
-// Reset is what to store of a password reset that was asked for. There is no way
-// from it back to the code.
+// Reset is the stored form of a requested password reset. It does not reveal the code.
 type Reset struct {
-	CodeHash  string    // what to find it by: LookupReset of the code, 64 hexadecimal digits
-	UserID    string    // whose password it resets
-	Password  string    // mark of the password that it replaces, 64 hexadecimal digits
+	CodeHash  string    // its key: LookupReset of the code, 64 hexadecimal digits
+	UserID    string    // the user
+	Password  string    // digest of the hash of the password to replace, 64 hexadecimal digits
 	ExpiresAt time.Time // UTC
 }
 
-// NewReset returns a code to mail to a user, and what to store. passwordHash is the
-// user's stored hash: once it changes, by whatever way, the code is void.
+// NewReset returns a code to mail to a user and its stored form. passwordHash is the user's stored
+// hash: any change of it invalidates the code.
 func NewReset(userID, passwordHash string, now time.Time) (code string, r Reset) {
 	code = rand.Text()
 	return code, Reset{
@@ -34,40 +33,38 @@ func NewReset(userID, passwordHash string, now time.Time) (code string, r Reset)
 	}
 }
 
-// LookupReset returns the CodeHash of the Reset that code belongs to, or an error of
-// the kind ResetInvalid for what is no code in form. Case does not matter: people
-// type codes from mails.
+// LookupReset returns the CodeHash of a code, or an error of the kind ResetInvalid for a malformed
+// code. Case is ignored, because users may type codes.
 func LookupReset(code string) (string, error) {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz234567"
 	if len(code) != resetCodeLength || strings.Trim(code, letters) != "" {
-		return "", badReset("not a code")
+		return "", badReset("malformed code")
 	}
 	return digest("code", strings.ToUpper(code)), nil
 }
 
-// Check returns nil if r may reset the password of the user with that id and stored
-// hash now, and else an error of the kind ResetInvalid. Whoever stores Resets deletes it in
-// the same transaction that changes the password, so that it serves once.
+// Check returns an error of the kind ResetInvalid unless r may reset the password of the user with this
+// id and stored hash now. Delete r in the transaction that changes the password, so that a code works
+// once.
 func (r *Reset) Check(userID, passwordHash string, now time.Time) error {
 	if userID == "" || r.UserID != userID {
 		return badReset("for another user")
 	}
-	mark := digest("password", userID, passwordHash)
-	if subtle.ConstantTimeCompare([]byte(mark), []byte(r.Password)) != 1 {
-		return badReset("the password has changed since")
+	sum := digest("password", userID, passwordHash)
+	if subtle.ConstantTimeCompare([]byte(sum), []byte(r.Password)) != 1 {
+		return badReset("the password was changed")
 	}
 	if !now.Before(r.ExpiresAt) {
-		return badReset("its time is up")
+		return badReset("expired")
 	}
 	return nil
 }
 
-// ResetNotFound is the error for a code that nothing is stored of. It is the same for
-// the client as any other about a code.
+// ResetNotFound returns the error for an unknown code. Clients see the same message for all codes.
 func ResetNotFound() error { return badReset("unknown or used") }
 
-// digest is SHA-256 over parts that can't run into each other, in hexadecimal. The codes
-// are random enough for a fast hash; and the hash of a password is one already.
+// digest returns the SHA-256 of unambiguously separated parts in hexadecimal. A fast hash suffices for
+// random codes and for password hashes.
 func digest(parts ...string) string {
 	sum := sha256.New()
 	for _, part := range parts {

@@ -37,11 +37,11 @@ func TestReset(t *testing.T) {
 	}{
 		{"42", foreign[0], 0, ""},
 		{"42", foreign[0], 15*time.Minute - 1, ""},
-		{"42", foreign[0], 15 * time.Minute, "time is up"},
+		{"42", foreign[0], 15 * time.Minute, "expired"},
 		{"43", foreign[0], 0, "another user"},
 		{"", foreign[0], 0, "another user"},
-		{"42", foreign[1], 0, "password has changed"},
-		{"42", "", 0, "password has changed"},
+		{"42", foreign[1], 0, "password was changed"},
+		{"42", "", 0, "password was changed"},
 	} {
 		err := r.Check(row.user, row.hash, now.Add(row.after))
 		if row.reason == "" {

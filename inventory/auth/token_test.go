@@ -24,16 +24,16 @@ func TestNewTokensRefuses(t *testing.T) {
 		opts auth.TokensOptions
 		want string
 	}{
-		{nil, auth.TokensOptions{}, "0 keys for tokens: want 1 to 8"},
-		{slices.Repeat(good, 9), auth.TokensOptions{}, "9 keys"},
-		{[][]byte{[]byte("hunter2")}, auth.TokensOptions{}, "key 1 of 1 for tokens has 7 bytes: want at least 32 random bytes"},
-		{[][]byte{key('k'), key('l')[:31]}, auth.TokensOptions{}, "key 2 of 2 for tokens has 31 bytes"},
+		{nil, auth.TokensOptions{}, "0 token keys: use 1 to 8"},
+		{slices.Repeat(good, 9), auth.TokensOptions{}, "9 token keys"},
+		{[][]byte{[]byte("hunter2")}, auth.TokensOptions{}, "token key 1 of 1 has 7 bytes: use at least 32 random bytes"},
+		{[][]byte{key('k'), key('l')[:31]}, auth.TokensOptions{}, "token key 2 of 2 has 31 bytes"},
 		{[][]byte{nil}, auth.TokensOptions{}, "has 0 bytes"},
 		{good, auth.TokensOptions{Lifetime: -time.Hour}, "lifetime of -1h0m0s: want whole seconds from 1s to 8760h"},
 		{good, auth.TokensOptions{Lifetime: time.Millisecond}, "lifetime of 1ms"},
 		{good, auth.TokensOptions{Lifetime: 1500 * time.Millisecond}, "lifetime of 1.5s: want whole seconds"},
 		{good, auth.TokensOptions{Lifetime: 366 * 24 * time.Hour}, "lifetime of 8784h"},
-		{good, auth.TokensOptions{Leeway: time.Hour}, "leeway of 1h0m0s: want at most 5m0s"},
+		{good, auth.TokensOptions{Leeway: time.Hour}, "leeway of 1h0m0s: use at most 5m0s"},
 	} {
 		tokens, err := auth.NewTokens(row.keys, &row.opts)
 		assert.Nil(t, tokens)
@@ -87,9 +87,9 @@ func TestIssueRefuses(t *testing.T) {
 	tokens := newTokens(t, newClock())
 	for want, who := range map[string]auth.Identity{
 		"no user id":           {Role: auth.Viewer},
-		"none of admin":        {UserID: "1", Role: "root"},
+		"not admin":        {UserID: "1", Role: "root"},
 		"epoch is negative":    {UserID: "1", Role: auth.Viewer, Epoch: -1},
-		"want at most 3072":    {UserID: "1", Role: auth.Viewer, Username: strings.Repeat("x", 3000)},
+		"at most 3072":     {UserID: "1", Role: auth.Viewer, Username: strings.Repeat("x", 3000)},
 		"user \"1\": the role": {UserID: "1"},
 	} {
 		token, c, err := tokens.Issue(who)
