@@ -29,11 +29,11 @@ func TestNewTokensRefuses(t *testing.T) {
 		{[][]byte{[]byte("hunter2")}, auth.TokensOptions{}, "token key 1 of 1 has 7 bytes: use at least 32 random bytes"},
 		{[][]byte{key('k'), key('l')[:31]}, auth.TokensOptions{}, "token key 2 of 2 has 31 bytes"},
 		{[][]byte{nil}, auth.TokensOptions{}, "has 0 bytes"},
-		{good, auth.TokensOptions{Lifetime: -time.Hour}, "lifetime of -1h0m0s: want whole seconds from 1s to 8760h"},
-		{good, auth.TokensOptions{Lifetime: time.Millisecond}, "lifetime of 1ms"},
-		{good, auth.TokensOptions{Lifetime: 1500 * time.Millisecond}, "lifetime of 1.5s: want whole seconds"},
-		{good, auth.TokensOptions{Lifetime: 366 * 24 * time.Hour}, "lifetime of 8784h"},
-		{good, auth.TokensOptions{Leeway: time.Hour}, "leeway of 1h0m0s: use at most 5m0s"},
+		{good, auth.TokensOptions{Lifetime: -time.Hour}, "lifetime -1h0m0s: use whole seconds from 1s to 8760h"},
+		{good, auth.TokensOptions{Lifetime: time.Millisecond}, "lifetime 1ms"},
+		{good, auth.TokensOptions{Lifetime: 1500 * time.Millisecond}, "lifetime 1.5s: use whole seconds"},
+		{good, auth.TokensOptions{Lifetime: 366 * 24 * time.Hour}, "lifetime 8784h"},
+		{good, auth.TokensOptions{Leeway: time.Hour}, "leeway 1h0m0s: use at most 5m0s"},
 	} {
 		tokens, err := auth.NewTokens(row.keys, &row.opts)
 		assert.Nil(t, tokens)
