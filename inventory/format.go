@@ -128,9 +128,6 @@ func checkText(s string) error {
 
 var errSpeed = errors.New("must be a number and a unit, such as 10Gbps, 2.5Gbps or 100Mbps")
 
-// maxMbps is 1000 Tbps.
-const maxMbps = 1_000_000_000
-
 // ParseSpeed parses a speed such as 10Gbps, 2.5 Gbps, 100Mbps or 1.6Tbps, in any case, and
 // returns it in Mbps: a whole number from 1 to 1,000,000,000. The error says what is
 // expected.
@@ -145,7 +142,7 @@ func ParseSpeed(s string) (mbps int64, err error) {
 	}
 	digits := whole + fraction + strings.Repeat("0", places-len(fraction))
 	n, err := strconv.ParseUint(digits, 10, 63)
-	if err != nil || whole == "" || n < 1 || n > maxMbps {
+	if err != nil || whole == "" || n < 1 || n > 1_000_000_000 {
 		return 0, errSpeed
 	}
 	return int64(n), nil

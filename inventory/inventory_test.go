@@ -305,8 +305,8 @@ func TestThen(t *testing.T) {
 	v, store := open()
 	alongside := func(fail error) *inventory.Inventory {
 		return v.BeforeCommit(func(ctx context.Context, tx inventory.Tx) error {
-			receipt := &inventory.IdempotencyRecord{Base: inventory.Base{ID: id(900), Version: 1}, Owner: "jane", Key: "1"}
-			return errors.Join(tx.Create(ctx, receipt), fail)
+			record := &inventory.IdempotencyRecord{Base: inventory.Base{ID: id(900), Version: 1}, Owner: "jane", Key: "1"}
+			return errors.Join(tx.Create(ctx, record), fail)
 		})
 	}
 	want := func(n int64) {

@@ -27,7 +27,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// BenchmarkRead is the whole chain beside a floor that makes the same query and encodes
+// BenchmarkRead is the whole chain compared with a baseline that makes the same query and encodes
 // the same with encoding/json, and no more.
 func BenchmarkRead(b *testing.B) {
 	b.Run("memory", func(b *testing.B) { reads(b, inventory.NewMemStore()) })
@@ -48,7 +48,7 @@ func reads(b *testing.B, store inventory.Store) {
 	first := page.Records[0].Meta().ID
 	for _, row := range []struct {
 		name, target string
-		floor        http.HandlerFunc
+		baseline     http.HandlerFunc
 	}{
 		{"one", "/devices/" + first, func(w http.ResponseWriter, r *http.Request) {
 			rec, err := g.store.Get(r.Context(), devices, first)
@@ -58,7 +58,7 @@ func reads(b *testing.B, store inventory.Store) {
 		{"list20", "/devices?limit=20&sortby=hostname:asc&status=active", floorList(b, g.store, "limit=20&sortby=hostname:asc&status=active")},
 		{"list100", "/devices?limit=100", floorList(b, g.store, "limit=100")},
 	} {
-		b.Run(row.name+"/floor", func(b *testing.B) { serve(b, row.floor, row.target, "") })
+		b.Run(row.name+"/baseline", func(b *testing.B) { serve(b, row.baseline, row.target, "") })
 		b.Run(row.name+"/api", func(b *testing.B) { serve(b, g.api, row.target, g.token("viewer")) })
 	}
 }

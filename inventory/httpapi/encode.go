@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -164,8 +165,6 @@ func appendFloat(b []byte, n float64) []byte {
 	return b
 }
 
-const hexDigits = "0123456789abcdef"
-
 // appendString encodes a string. Runs without escapes, nearly all of it, are copied at once.
 // U+2028 and U+2029 are escaped as by encoding/json, because old JavaScript engines treat
 // them as line ends.
@@ -222,5 +221,5 @@ func appendEscaped(b []byte, c byte) []byte {
 	case '\t':
 		return append(b, '\\', 't')
 	}
-	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+	return fmt.Appendf(b, `\u%04x`, c)
 }

@@ -129,7 +129,7 @@ func idempotencyRecordsExpire(t *testing.T, g *harness) {
 	post("new-0", "key-0").WantHeader("Idempotent-Replayed", "")
 	post("new-1", "key-14").WantHeader("Idempotent-Replayed", "")
 	if n := g.count(inventory.Of[inventory.IdempotencyRecord]()); n > 4 {
-		t.Errorf("%d receipts are left", n)
+		t.Errorf("%d idempotency records are left", n)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestDryRun(t *testing.T) {
 		c.Send("POST", k.list+"?dry_run=true", object{}).Want(400).WantHeader("Dry-Run", "true")
 		shows(t, read(t, c.Send("GET", path(k.list, rec), nil)), before)
 		if n := g.count(inventory.Of[inventory.IdempotencyRecord]()); n != 0 || len(g.entries()) != entries {
-			t.Errorf("%d receipts and %d new entries were kept", n, len(g.entries())-entries)
+			t.Errorf("%d idempotency records and %d new entries were stored", n, len(g.entries())-entries)
 		}
 		if k.label != "Link" {
 			c.Send("POST", k.list+"?dry_run=false", other).Want(201).WantHeader("Dry-Run", "")

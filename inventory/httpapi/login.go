@@ -252,14 +252,11 @@ func newThrottle(now func() time.Time) (*throttle, error) {
 	return t, nil
 }
 
-// clientKey returns the key by which the address of the client is counted.
-func (c *call) clientKey() string { return c.opts.Clients.Key(c.r) }
-
 // checkFailures refuses an attempt after too many failures of the account or the address.
 // Callers check before the attempt and again after it, so that concurrent attempts beyond
 // the limit learn nothing. username is empty for an attempt without an account.
 func (c *call) checkFailures(username string) error {
-	if err := c.peekLimit(c.throttle.address, c.clientKey()); err != nil || username == "" {
+	if err := c.peekLimit(c.throttle.address, c.opts.Clients.Key(c.r)); err != nil || username == "" {
 		return err
 	}
 	return c.peekLimit(c.throttle.account, strings.ToLower(username))
@@ -267,7 +264,7 @@ func (c *call) checkFailures(username string) error {
 
 // countFailure counts a failed attempt. The error is that it exceeds a limit.
 func (c *call) countFailure(username string) error {
-	err := c.countLimit(c.throttle.address, c.clientKey())
+	err := c.countLimit(c.throttle.address, c.opts.Clients.Key(c.r))
 	if username == "" {
 		return err
 	}

@@ -151,7 +151,7 @@ func guessesAtOnce(t *testing.T, g *harness) {
 	}
 	all.Wait()
 	if wrong.Load() != 10 || late.Load() != 90 {
-		t.Errorf("%d were told that it is wrong, %d that they are too many", wrong.Load(), late.Load())
+		t.Errorf("%d attempts were refused as wrong, %d as too many", wrong.Load(), late.Load())
 	}
 }
 
@@ -292,7 +292,7 @@ func TestSessionsEnd(t *testing.T) {
 }
 
 // TestGoneMeanwhile checks that a user who was deleted elsewhere, and is still remembered here,
-// is told that they are nobody when they change something.
+// gets 401 for a change.
 func TestGoneMeanwhile(t *testing.T) { stores(t, goneMeanwhile) }
 
 func goneMeanwhile(t *testing.T, g *harness) {

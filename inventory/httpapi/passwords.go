@@ -122,7 +122,7 @@ func (c *call) forgotPassword(sent forgottenPassword) error {
 		return err
 	}
 	start := time.Now()
-	if err := c.countLimit(c.throttle.addressResets, c.clientKey()); err != nil {
+	if err := c.countLimit(c.throttle.addressResets, c.opts.Clients.Key(c.r)); err != nil {
 		return err
 	}
 	if err := c.countLimit(c.throttle.mailboxResets, email); err != nil {

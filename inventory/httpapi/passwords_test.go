@@ -188,7 +188,7 @@ func TestResetGuesses(t *testing.T) {
 }
 
 // TestForgotFlood checks that nobody can be flooded with mails, known or not, and that all are
-// told the same.
+// answered alike.
 func TestForgotFlood(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)

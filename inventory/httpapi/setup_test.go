@@ -136,8 +136,8 @@ func TestDamagedKey(t *testing.T) {
 	}
 }
 
-// TestStandings is what a guard is told of users.
-func TestStandings(t *testing.T) {
+// TestAccountStates checks the account states of users.
+func TestAccountStates(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
 	s, ctx := httpapi.NewAccountStates(g.store), context.Background()
@@ -156,6 +156,6 @@ func TestStandings(t *testing.T) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := s.AccountState(ended, unknown); err == nil {
-		t.Error("a failure of the store is no standing")
+		t.Error("a failure of the store is not an error")
 	}
 }
