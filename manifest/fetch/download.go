@@ -25,7 +25,7 @@ type download struct {
 }
 
 func (d *download) errorf(format string, args ...any) error {
-	return fmt.Errorf(redacted(d.file.URL)+": "+format, args...)
+	return fmt.Errorf("%s: %w", redacted(d.file.URL), fmt.Errorf(format, args...))
 }
 
 // run completes the partial file and installs it. A resumed file with a wrong checksum is

@@ -29,7 +29,7 @@ type Options struct {
 	// AllowPrivate permits addresses outside of the public network: this machine, private
 	// networks, link-local and reserved ones.
 	AllowPrivate bool
-	// Attempts is how often a download is tried if it is interrupted or answered with 429
+	// Attempts is how often a download is tried if it is interrupted or gets a response 429
 	// or 5xx; each attempt resumes the previous one. Default: 3.
 	Attempts int
 	// Wait is the delay before the second attempt. It doubles before each further one.
