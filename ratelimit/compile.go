@@ -6,26 +6,24 @@ import (
 	"strings"
 )
 
-// CompileOptions are the choices of Compile.
+// CompileOptions configure Compile.
 type CompileOptions struct {
-	// MergeDomains lets several domains of one name be parts of one whole. By
-	// default the second is a fault.
+	// MergeDomains merges domains of the same name. By default the second is a fault.
 	MergeDomains bool
 }
 
-// MaxDepth is how deep rules can be nested.
+// MaxDepth is the largest nesting depth of rules.
 const MaxDepth = 100
 
-// MaxFaults is how many faults, and how many warnings, are reported. A few megabytes
-// can hold millions of them.
+// MaxFaults bounds the reported faults, and the reported warnings: a few megabytes of
+// configuration can have millions.
 const MaxFaults = 10_000
 
-// Compile checks the domains and makes them fast to match. It reports everything
-// that is wrong at once, up to MaxFaults, as [Faults]; then there is no Ruleset. What is merely
-// suspicious is in the Ruleset's Warnings.
+// Compile validates domains and indexes them for matching. The error is [Faults], all at
+// once, up to MaxFaults. Likely mistakes are in the Ruleset's Warnings.
 //
-// No domains at all are a valid, empty Ruleset. The domains are not kept, but for
-// the Metadata of their rules, which must not be changed afterwards.
+// No domains are a valid, empty Ruleset. The domains are not retained, except for the
+// Metadata of their rules, which must not be modified afterwards.
 func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
 	c := &compiler{
 		rules: &Ruleset{domains: make(map[string]*domain), plans: make(map[string]*keyPlan)},
@@ -51,12 +49,12 @@ func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
 	return c.rules, nil
 }
 
-// compiler gathers what all domains have in common.
+// compiler holds the state of one Compile.
 type compiler struct {
 	merge  bool
 	rules  *Ruleset
 	parts  map[string]*draft // by domain name
-	order  []*draft          // as the domains came
+	order  []*draft          // in the order of the input
 	faults Faults
 }
 
@@ -77,12 +75,12 @@ func (c *compiler) domain(source int, in *Domain) {
 		c.rules.domains[in.Name] = d.domain
 	}
 	if seen && !c.merge {
-		d = newDraft(in.Name) // still look for faults inside
+		d = newDraft(in.Name) // report the faults inside too
 	}
 	c.level(d, d.top, in.Rules, p, nil, in.Name)
 }
 
-// spot is where in the input the compiler is.
+// spot is a place in the input.
 type spot struct {
 	source int
 	domain string
@@ -100,7 +98,7 @@ func (c *compiler) fault(p spot, field, format string, args ...any) {
 	}
 }
 
-// faultOf is a fault of one place because of another.
+// faultOf reports a fault at one place because of another.
 func (c *compiler) faultOf(p, other spot, field, format string, args ...any) {
 	if len(c.faults) < MaxFaults {
 		c.faults = append(c.faults, p.faultOf(other, field, format, args...))
@@ -231,9 +229,8 @@ func newPathRule(r *Rule) pathRule {
 	return p
 }
 
-// A draft is a domain while it is being compiled: complete enough to find
-// duplicates and to judge the whole, and turned into the fast form at the end,
-// because with merging a level may grow until the last source is read.
+// draft is a domain that is being compiled. It becomes the indexed form at the end,
+// because merging may extend a level until the last domain has been read.
 type draft struct {
 	*domain
 	first  spot // where the domain first occurs
@@ -262,8 +259,8 @@ func newDraft(name string) *draft {
 
 func newDraftLevel() *draftLevel { return &draftLevel{composite: make(map[string]*draftRule)} }
 
-// add adds a rule, or returns the one that is there already with the same key and
-// value, or with others whose counters and statistics would have the same names.
+// add adds a rule, or returns an existing one with the same key and value, or with others
+// that give counters and statistics the same names.
 func (l *draftLevel) add(r *draftRule) *draftRule {
 	key := joinValue(r.rule.Key, r.rule.Value)
 	if first := l.composite[key]; first != nil {
@@ -299,8 +296,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	d.limits = append(d.limits, dr)
 }
 
-// nameMetric returns the statistics key, and whether the one to use depends on the
-// request.
+// nameMetric returns the statistics key, and whether it depends on the request instead.
 func (l *limit) nameMetric() (metric string, perRequest bool) {
 	key := []byte(l.domain)
 	perRequest = l.detailed
@@ -327,8 +323,8 @@ func (d *draft) nameID(name string) int32 {
 	return id
 }
 
-// finish builds the fast form of every level, the deepest first so that each
-// finds its nested ones ready.
+// finish builds the index of every level, the deepest first, so that nested levels are
+// ready.
 func (d *draft) finish() {
 	done := make(map[*draftLevel]*level, len(d.levels))
 	for i := len(d.levels) - 1; i >= 0; i-- {
@@ -379,7 +375,7 @@ func newGlobRule(pattern string, order int, n *node) globRule {
 	return globRule{glob: parseGlob(pattern), order: order, node: n}
 }
 
-// keepFewOrMany drops the form that find won't use.
+// keepFewOrMany drops the form that find does not use.
 func (l *level) keepFewOrMany() {
 	if len(l.many) <= fewKeys {
 		l.many = nil

@@ -20,8 +20,7 @@ func (e *Engine) count(ctx context.Context, d *Decision) error {
 	return e.add(ctx, w)
 }
 
-// addUnlessOver leaves all counters as they are but those that would go over their
-// limit, if there are any (REFERENCE.md, 3.6).
+// addUnlessOver increments only the counters that exceed their limit, if there are any (REFERENCE.md, 3.6).
 func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 	if w.anyCached {
 		w.holdBack(func(*Hit) bool { return true })
@@ -35,7 +34,7 @@ func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 	return e.readThenAdd(ctx, w)
 }
 
-// note remembers whether a store failed.
+// note records whether a store failed.
 func (w *workspace) note(store int, err error) error {
 	w.failed[store] = err != nil
 	return err
@@ -83,8 +82,8 @@ func recoverStore(err *error) {
 	}
 }
 
-// onlyStore is the store that has all the hits of the request, and which one it is; nil
-// if both have some.
+// onlyStore returns the store that has all hits of the request and its index, nil if both
+// have some.
 func (e *Engine) onlyStore(w *workspace) (int, Store) {
 	switch {
 	case len(w.hits[perSecond]) == 0:
@@ -95,8 +94,8 @@ func (e *Engine) onlyStore(w *workspace) (int, Store) {
 	return 0, nil
 }
 
-// readThenAdd does what a ConditionalStore does, in two steps: what others count
-// in between is not seen.
+// readThenAdd does in two steps what a ConditionalStore does in one: hits that others count
+// in between are not seen.
 func (e *Engine) readThenAdd(ctx context.Context, w *workspace) error {
 	w.holdBack(func(*Hit) bool { return true })
 	failed := e.add(ctx, w)
@@ -110,8 +109,8 @@ func (e *Engine) readThenAdd(ctx context.Context, w *workspace) error {
 	if failed == nil {
 		return e.add(ctx, w)
 	}
-	// The call may go on without the store that failed. The other one must have counted
-	// then, or it would hold nobody to a limit.
+	// A policy may decide for the store that failed. The other store must still count, or
+	// its limits would have no effect.
 	for i, store := range [...]Store{mainStore: e.store, perSecond: e.opts.PerSecond} {
 		if len(w.hits[i]) > 0 && !w.failed[i] {
 			_ = w.note(i, guardedAdd(ctx, store, w.hits[i])) // the call has an error already
@@ -120,8 +119,8 @@ func (e *Engine) readThenAdd(ctx context.Context, w *workspace) error {
 	return failed
 }
 
-// restore gives the hits that were read back their N and reports whether any would
-// exceed its limit.
+// restore sets N of the hits that were only read, and reports whether any would exceed its
+// limit.
 func (w *workspace) restore() bool {
 	anyOver := false
 	for i := range w.checks {
@@ -136,12 +135,12 @@ func (w *workspace) restore() bool {
 	return anyOver
 }
 
-// wouldExceed reports whether N more than Count are over the limit.
+// wouldExceed reports whether Count + N is over the limit.
 func (h *Hit) wouldExceed() bool {
 	return h.Count > uint64(h.Limit) || h.N > uint64(h.Limit)-h.Count
 }
 
-// holdBack turns the hits of which it is true into reads.
+// holdBack turns the hits that satisfy a condition into reads.
 func (w *workspace) holdBack(back func(*Hit) bool) {
 	for s := range w.hits {
 		for i := range w.hits[s] {
@@ -152,8 +151,8 @@ func (w *workspace) holdBack(back func(*Hit) bool) {
 	}
 }
 
-// FailurePolicy says what becomes of a descriptor when its counter can't be reached.
-// The empty one stands for that of Options.OnStoreFailure.
+// FailurePolicy decides a descriptor whose store failed. The empty policy stands for
+// Options.OnStoreFailure.
 type FailurePolicy string
 
 // The policies.
@@ -162,14 +161,14 @@ const (
 	FailError FailurePolicy = "error"
 	// FailAllow lets the descriptor pass uncounted.
 	FailAllow FailurePolicy = "allow"
-	// FailDeny is an answer over the limit; shadow mode applies.
+	// FailDeny treats the descriptor as over its limit; shadow mode applies.
 	FailDeny FailurePolicy = "deny"
-	// FailLocal counts the descriptor in Options.Fallback, at its full limit. Each
-	// instance does so by itself, so all of them together may let more pass.
+	// FailLocal counts the descriptor in Options.Fallback, at its full limit. Each instance
+	// counts by itself, so all of them together may let more pass.
 	FailLocal FailurePolicy = "local"
 )
 
-// FailurePolicyNames is what a policy may be called, for error messages.
+// FailurePolicyNames lists the policies, for error messages.
 const FailurePolicyNames = "error, allow, deny or local"
 
 // Valid reports whether p is one of the constants.
@@ -188,7 +187,7 @@ const (
 
 var failureNumbers = [...]FailurePolicy{failError: FailError, failAllow: FailAllow, failDeny: FailDeny, failLocal: FailLocal}
 
-// number is failUnset for the empty policy and for those that there are not.
+// number returns failUnset for the empty and for unknown policies.
 func (p FailurePolicy) number() failure {
 	if p == "" {
 		return failUnset
@@ -196,9 +195,8 @@ func (p FailurePolicy) number() failure {
 	return failure(max(slices.Index(failureNumbers[:], p), 0))
 }
 
-// fallBack decides by policy what a store that failed has left undecided. It returns
-// the store's error if that is the policy, if the caller does not wait any more, and
-// if the request is at fault.
+// fallBack applies the policies of descriptors whose store failed. It returns the store's
+// error if a policy is FailError, if the context is done, and if the request is invalid.
 func (e *Engine) fallBack(ctx context.Context, d *Decision, cause error) error {
 	w := &d.work
 	if !e.mayGoOn(ctx, w, cause) {
@@ -223,8 +221,8 @@ func (e *Engine) mayGoOn(ctx context.Context, w *workspace, cause error) bool {
 	return ctx.Err() == nil && KindOf(cause) != Invalid && e.policies(w)
 }
 
-// policies gives each descriptor whose store has failed its policy. It reports false
-// if one of them is to fail the call.
+// policies sets the policy of each descriptor whose store failed. It reports false if one
+// of them fails the call.
 func (e *Engine) policies(w *workspace) bool {
 	for i := range w.checks {
 		c := &w.checks[i]
@@ -242,7 +240,7 @@ func (e *Engine) policies(w *workspace) bool {
 	return true
 }
 
-// countLocally has the fallback store count what is to be counted there.
+// countLocally counts the descriptors with FailLocal in the fallback store.
 func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
 	w.local = w.local[:0]
 	for i := range w.checks {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// match finds for every descriptor the limit to hold it to.
+// match finds the limit of every descriptor.
 func (e *Engine) match(u *inUse, r *Request, d *Decision) {
 	dom, w := u.rules.domain(r.Domain), &d.work
 	for i := range r.Descriptors {
@@ -25,7 +25,7 @@ func (e *Engine) match(u *inUse, r *Request, d *Decision) {
 	}
 }
 
-// hitsOf is how many hits a descriptor counts for (REFERENCE.md, 1.2).
+// hitsOf returns the number of hits of a descriptor (REFERENCE.md, 1.2).
 func hitsOf(r *Request, d *Descriptor) uint64 {
 	if d.HitsAddend != nil {
 		return *d.HitsAddend
@@ -61,14 +61,14 @@ func replace(dom *domain, w *workspace) {
 	}
 }
 
-// prepare settles what each descriptor is held to, counts it, and lists the hits
-// for the stores.
+// prepare determines what each descriptor is held to, counts its total hits, and lists
+// the hits for the stores.
 func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 	w := &d.work
 	for i := range w.checks {
 		c, entries := &w.checks[i], r.Descriptors[i].Entries
-		// Keys of earlier descriptors stay good when append moves the buffer: they
-		// keep the old memory, and nobody writes to it.
+		// Keys of earlier descriptors stay valid when append moves the buffer: they
+		// refer to the old memory, which is not written any more.
 		start := len(w.keys)
 		if e.opts.CounterKeyPrefix != "" {
 			w.keys = append(w.keys, e.opts.CounterKeyPrefix...)
@@ -140,7 +140,7 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace, t *tick) {
 	}
 }
 
-// judge turns counts into statuses and statistics.
+// judge derives statuses and statistics from counts.
 func (e *Engine) judge(d *Decision, t *tick) {
 	w := &d.work
 	for i := range w.checks {
@@ -159,14 +159,14 @@ func (e *Engine) judge(d *Decision, t *tick) {
 				s.Name = n.limit.name
 			}
 		}
-		e.weigh(c, s, w)
+		e.compare(c, s, w)
 		if shadow {
 			s.Code = OK
 		}
 	}
 }
 
-// pass is the status of a descriptor without a live limit.
+// pass sets the status of a descriptor without a limit.
 func (e *Engine) pass(c *check, s *Status) {
 	*s = Status{Code: OK, Quota: e.opts.QuotaMode}
 	if c.rule != nil { // an unlimited one
@@ -174,8 +174,8 @@ func (e *Engine) pass(c *check, s *Status) {
 	}
 }
 
-// weigh compares the count with the limit, for the caller and for the statistics.
-func (e *Engine) weigh(c *check, s *Status, w *workspace) {
+// compare compares the count with the limit, for the status and the statistics.
+func (e *Engine) compare(c *check, s *Status, w *workspace) {
 	shadow := c.rule != nil && c.rule.shadow
 	if c.cached {
 		s.Code, s.Remaining = OverLimit, 0
@@ -197,7 +197,7 @@ func (e *Engine) weigh(c *check, s *Status, w *workspace) {
 		s.Code, s.Remaining = OK, c.requests-uint32(h.Count)
 	} else {
 		s.Code, s.Remaining = OverLimit, 0
-		// What is over here alone is not to be over when the store is back.
+		// A counter that is over in the fallback store only must not be remembered.
 		if cache := e.opts.OverLimitCache; cache != nil && c.failure == failUnset {
 			cache.Add(h.Key, time.Duration(c.unit.Seconds())*time.Second)
 		}
@@ -207,7 +207,7 @@ func (e *Engine) weigh(c *check, s *Status, w *workspace) {
 	}
 }
 
-// conclude draws the decision from the statuses: over limit if any descriptor
+// conclude derives the overall code from the statuses: over limit if any descriptor
 // is, where those in quota mode count as one that is over when all of them are
 // (REFERENCE.md, 4.2 to 4.4).
 func (e *Engine) conclude(d *Decision) {
@@ -255,8 +255,8 @@ func nearLimit(limit uint32, ratio float32) uint64 {
 	return uint64(near)
 }
 
-// countsOf says what became of hits: after is the counter's value with them, or,
-// where they were held back, without. TotalHits is left to the caller.
+// countsOf classifies hits (REFERENCE.md, 4.1): after is the counter's value with them,
+// or without them where they were held back. TotalHits is left to the caller.
 func countsOf(limit uint32, ratio float32, hits, after uint64) LimitCounts {
 	most, near, before := uint64(limit), nearLimit(limit, ratio), after-hits
 	switch {
@@ -277,8 +277,8 @@ func cachedCounts(hits uint64) LimitCounts {
 	return LimitCounts{OverLimit: hits, OverLimitWithLocalCache: hits}
 }
 
-// mergeMetadata adds to dst what src has and dst lacks, maps within maps included,
-// and returns dst. Neither src nor a map within it is changed or kept.
+// mergeMetadata adds to dst the keys that it lacks, in nested maps too, and returns dst.
+// It neither modifies nor retains src and its maps.
 func mergeMetadata(dst, src map[string]any) map[string]any {
 	if len(src) == 0 {
 		return dst
@@ -301,8 +301,8 @@ func mergeMetadata(dst, src map[string]any) map[string]any {
 	return dst
 }
 
-// workspace is what a decision is worked out in. It lives in the Decision, so
-// that a caller who reuses that reuses all memory.
+// workspace is the memory that a decision needs. It is a part of the Decision, so that a
+// caller who reuses that reuses all memory.
 type workspace struct {
 	checks    []check
 	hits      [2][]Hit // for the main and the per-second store
@@ -316,20 +316,20 @@ type workspace struct {
 	anyCached bool
 }
 
-// check is one descriptor on its way through a decision.
+// check is the state of one descriptor during a decision.
 type check struct {
 	hits     uint64
 	override *Override   // the limit that came along, if it is to apply
 	rule     *node       // with a limit; nil if none applies
 	stats    *LimitStats // nil without statistics
 
-	// What to hold the descriptor to, wherever it comes from, if it is live.
+	// The limit, wherever it comes from. live reports whether there is one to count.
 	requests uint32
 	unit     Unit
 	live     bool
 
-	cached  bool    // the over-limit cache answers for the store
-	failure failure // what stands in for the store, which has failed
+	cached  bool    // known by the over-limit cache
+	failure failure // the policy that decides because the store failed
 	store   int8    // which of workspace.hits
 	hit     int     // index there
 }
@@ -337,7 +337,7 @@ type check struct {
 const (
 	mainStore = 0
 	perSecond = 1
-	// What a huge request made grow is not kept for the small ones that follow.
+	// Memory beyond these that a huge request needed is released.
 	keepBytes  = 64 << 10
 	keepChecks = 1 << 10
 )
@@ -355,7 +355,7 @@ func (d *Decision) reset(e *Engine, n int) {
 		w.lane, w.hasLane = e.lanes.Add(1), true
 	}
 	d.Code, d.Metadata = Unknown, nil
-	// What is in them from the last decision is written over by this one.
+	// Old contents are overwritten.
 	d.Statuses, w.checks = sized(d.Statuses, n), sized(w.checks, n)
 	w.hits[mainStore], w.hits[perSecond] = w.hits[mainStore][:0], w.hits[perSecond][:0]
 	w.keys = w.keys[:0]
@@ -363,7 +363,7 @@ func (d *Decision) reset(e *Engine, n int) {
 	w.failed = [2]bool{}
 }
 
-// sized returns a slice of n elements, in s's memory if it has room.
+// sized returns a slice of n elements, in the memory of s if it has the capacity.
 func sized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

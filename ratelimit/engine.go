@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Options are the choices of an Engine. The zero value, like nil, is what the
-// reference service does by default, without statistics.
+// Options configure an Engine. The zero value, like nil, has the defaults of the
+// reference service, without statistics.
 type Options struct {
 	// Now is the clock. It decides which window a hit falls into. Default: the
 	// system's, read once a second.
@@ -20,49 +20,49 @@ type Options struct {
 	// NearLimitRatio is the part of a limit above which hits count as near it: up to
 	// 1. Default, when 0: 0.8. NearLimitAlways is a ratio of zero.
 	NearLimitRatio float32
-	// Stats takes the statistics; nil for none.
+	// Stats receives the statistics; nil for none.
 	Stats Stats
-	// MaxRequestStats is for how many names that come with requests Stats is asked
-	// for counters of their own, per kind of name. Default, when 0: 10,000.
-	// NoRequestStats is none.
+	// MaxRequestStats bounds the names that come with requests and have counters of
+	// their own, per kind of name; further ones are counted as "other". Default, when
+	// 0: 10,000. NoRequestStats means none.
 	MaxRequestStats int
 
-	// CounterKeyPrefix goes before the name of every counter.
+	// CounterKeyPrefix begins the name of every counter.
 	CounterKeyPrefix string
-	// ExpiryJitter is by how much at the most, in whole seconds, a counter may outlive its
-	// window; each hit draws anew. Default: none.
+	// ExpiryJitter bounds the random time, in whole seconds, for which a counter outlives
+	// its window. It is drawn for each hit. Default: none.
 	ExpiryJitter time.Duration
-	// Rand draws the jitter: a number from 0 to n-1. Default: math/rand/v2.
+	// Rand returns the jitter, a number from 0 to n-1. Default: math/rand/v2.
 	Rand func(n uint32) uint32
 
-	// PerSecond, if not nil, keeps the counters of limits per second; the Store
-	// given to New keeps all others. Both are asked at the same time.
+	// PerSecond, if not nil, holds the counters of limits per second; the Store
+	// given to New holds all others. Both are called at the same time.
 	PerSecond Store
-	// OnStoreFailure is what becomes of descriptors whose counters can't be reached,
-	// unless their rule says otherwise. Default, when empty: FailError.
+	// OnStoreFailure applies to descriptors whose store failed, unless their rule has a
+	// policy of its own. Default, when empty: FailError.
 	OnStoreFailure FailurePolicy
 	// Fallback counts where the policy is FailLocal. Without it such a call fails.
 	Fallback Store
-	// OnFallback, if not nil, is told of each call that a store failed and a policy
-	// decided: the place to log and to count. It must not block.
+	// OnFallback, if not nil, is called with the cause when a policy decided a call whose
+	// store failed, to log or count it. It must not block.
 	OnFallback func(ctx context.Context, cause error)
-	// OverLimitCache, if not nil, is asked before the store.
+	// OverLimitCache, if not nil, is consulted before the store.
 	OverLimitCache OverLimitCache
-	// StopIncrementWhenOverLimit leaves all other counters of a request as they are
-	// if one of its descriptors is over its limit (REFERENCE.md, 3.6).
+	// StopIncrementWhenOverLimit leaves the other counters of a request unchanged if one of
+	// its descriptors is over its limit (REFERENCE.md, 3.6).
 	StopIncrementWhenOverLimit bool
 
-	// ShadowMode turns every OverLimit of a whole request to OK. Statuses keep
-	// their codes, so a caller still sees what would have happened.
+	// ShadowMode turns the Decision's OverLimit into OK. Statuses keep their codes, so
+	// that callers see what would have happened.
 	ShadowMode bool
-	// QuotaMode treats every descriptor as one of a rule in quota mode, those that
-	// no rule matched included, but for those of unlimited rules.
+	// QuotaMode treats every descriptor as one in quota mode, those that no rule matched
+	// included, but not those of unlimited rules.
 	QuotaMode bool
 	// Metadata fills Decision.Metadata.
 	Metadata bool
 
-	// Log is told, once each, when names of requests are folded together.
-	// Default: slog.Default().
+	// Log receives one warning for each kind of name when names of requests are folded
+	// together. Default: slog.Default().
 	Log *slog.Logger
 }
 
@@ -75,8 +75,8 @@ const (
 	NoRequestStats = math.MinInt
 )
 
-// Engine decides. It puts rules, counters and statistics together, and is safe
-// for use by any number of goroutines.
+// Engine decides requests by rules, counters and statistics. It is safe for concurrent
+// use. Create it with New.
 type Engine struct {
 	store  Store
 	opts   Options
@@ -91,10 +91,10 @@ type Engine struct {
 	clock clock
 	inUse atomic.Pointer[inUse]
 	useMu sync.Mutex
-	lanes atomic.Uint32 // handed out to workspaces one after the other
+	lanes atomic.Uint32 // the last lane number given to a workspace
 }
 
-// inUse is a Ruleset as this engine needs it.
+// inUse is the active Ruleset with the engine's counters for it.
 type inUse struct {
 	rules *Ruleset
 	stats []*LimitStats // by node.id; nil without statistics
@@ -143,8 +143,8 @@ func (e *Engine) openStats() {
 	}
 }
 
-// Use puts rules to use at once: calls under way finish with the old ones. Nil
-// takes the rules away.
+// Use activates rules atomically; calls in progress finish with the old ones. Nil removes
+// the rules.
 func (e *Engine) Use(rules *Ruleset) {
 	e.useMu.Lock()
 	defer e.useMu.Unlock()
@@ -155,7 +155,7 @@ func (e *Engine) Use(rules *Ruleset) {
 	e.release(e.inUse.Swap(u))
 }
 
-// statsOf asks for the counters of all limits whose statistics key is fixed.
+// statsOf returns the counters of all limits whose statistics key is fixed.
 func (e *Engine) statsOf(rules *Ruleset) []*LimitStats {
 	if e.opts.Stats == nil {
 		return nil
@@ -169,8 +169,8 @@ func (e *Engine) statsOf(rules *Ruleset) []*LimitStats {
 	return stats
 }
 
-// release gives back what statsOf asked for. It comes after the new rules have asked,
-// so that what both use is never unused.
+// release releases the counters of old rules. It is called after statsOf has requested
+// those of the new rules, so that counters that both use are in use all the time.
 func (e *Engine) release(old *inUse) {
 	r, ok := e.opts.Stats.(ExtendedStats)
 	if !ok || old == nil {
@@ -183,7 +183,7 @@ func (e *Engine) release(old *inUse) {
 	}
 }
 
-// Rules returns the rules in use, nil if there are none.
+// Rules returns the active rules, nil if there are none.
 func (e *Engine) Rules() *Ruleset {
 	if u := e.inUse.Load(); u != nil {
 		return u.rules
@@ -224,11 +224,11 @@ func (e *Engine) decide(ctx context.Context, r *Request, d *Decision) error {
 		return sentinelError(NotReady, ErrNoRules)
 	}
 	e.match(u, r, d)
-	return e.settle(ctx, u, r, d)
+	return e.countAndJudge(ctx, u, r, d)
 }
 
-// settle counts and decides what has been matched.
-func (e *Engine) settle(ctx context.Context, u *inUse, r *Request, d *Decision) error {
+// countAndJudge counts and decides what has been matched.
+func (e *Engine) countAndJudge(ctx context.Context, u *inUse, r *Request, d *Decision) error {
 	t := e.clock.read()
 	e.prepare(u, r, d, t)
 	if err := e.count(ctx, d); err != nil {
@@ -241,7 +241,7 @@ func (e *Engine) settle(ctx context.Context, u *inUse, r *Request, d *Decision) 
 	return nil
 }
 
-// validate refuses what no configuration could make sense of, before anything is
+// validate rejects requests that are invalid whatever the rules, before anything is
 // counted.
 func validate(r *Request) error {
 	if r.Domain == "" {

@@ -6,27 +6,26 @@ import (
 	"strings"
 )
 
-// ErrorKind says whose fault an error of the engine is. Transports map it to
-// their status codes.
+// ErrorKind classifies errors. Transports map it to their status codes.
 type ErrorKind uint8
 
 const (
 	// Invalid is a request that can't be decided, whatever the configuration.
 	Invalid ErrorKind = iota + 1
-	// NotReady is an engine that has not been given rules yet.
+	// NotReady is an engine without rules.
 	NotReady
-	// StoreFailure is a counter store that did not answer, or not in time.
+	// StoreFailure is a counter store that failed, panicked or did not respond in time.
 	StoreFailure
 )
 
-// Error is what Decide returns. Denial is no error: it is a Decision.
+// Error is the error of a failed decision. Denial is not an error but a Decision.
 type Error struct {
 	Kind    ErrorKind
 	Message string // safe to show to a caller
 	Err     error  // the cause, for logs; may be nil
 }
 
-// Error is the message and the cause.
+// Error returns the message and the cause.
 func (e *Error) Error() string {
 	if e.Err == nil || e.Err.Error() == e.Message {
 		return e.Message
@@ -34,7 +33,7 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Err.Error()
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Sentinels for errors.Is, each wrapped in an *Error. The messages are those of the
@@ -54,7 +53,7 @@ func sentinelError(kind ErrorKind, sentinel error) error {
 // process has too many calls to it under way. It says nothing about the store's health.
 var ErrOverloaded = errors.New("local overload")
 
-// KindOf is the kind of the first *Error in err's tree, 0 if there is none.
+// KindOf returns the kind of the first *Error in err's tree, 0 if there is none.
 func KindOf(err error) ErrorKind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -74,7 +73,7 @@ func storeError(err error) error {
 	return &Error{Kind: StoreFailure, Message: "rate limit counter store failed", Err: err}
 }
 
-// Fault is one thing wrong, or worth a warning, in the domains given to Compile.
+// Fault is an error or a warning about the domains given to Compile.
 type Fault struct {
 	// Domain is the domain's name, and Source its index in the list given to
 	// Compile: with merging, several sources may share a name.
@@ -83,23 +82,22 @@ type Fault struct {
 	// Path leads to the rule: the index in Domain.Rules, then in that rule's Rules
 	// and so on. Empty means the domain itself.
 	Path []int
-	// Field is what in the rule is at fault, in the words of the configuration
-	// format ("rate_limit.unit"); empty for the rule as a whole.
+	// Field names the field in the configuration format ("rate_limit.unit"); empty for the
+	// rule as a whole.
 	Field string
-	// Reason says what is wrong and what would be right.
+	// Reason states the problem and the solution.
 	Reason string
-	// Other is where the other rule stands if the fault lies between two; nil if
-	// not.
+	// Other is the place of the other rule of a conflict between two; nil without one.
 	Other *Place
 }
 
-// Place is where a rule stands in the domains given to Compile.
+// Place is the place of a rule in the domains given to Compile.
 type Place struct {
 	Source int   // as in Fault
 	Path   []int // as in Fault
 }
 
-// String leads there from the list given to Compile: "domains[0].descriptors[2]".
+// String returns the path from the list given to Compile: "domains[0].descriptors[2]".
 func (p *Place) String() string {
 	s := fmt.Sprintf("domains[%d]", p.Source)
 	for _, n := range p.Path {
@@ -139,11 +137,11 @@ func (f *Fault) locate() string {
 	return b.String()
 }
 
-// Faults is the error of Compile: everything that is wrong, in the order of the
-// input. It is never empty.
+// Faults is the error of Compile: all faults, in the order of the input. It is never
+// empty.
 type Faults []*Fault
 
-// Error is one line per fault.
+// Error returns one line per fault.
 func (fs Faults) Error() string {
 	lines := make([]string, len(fs))
 	for i, f := range fs {

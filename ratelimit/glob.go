@@ -60,11 +60,11 @@ func (g *glob) overlaps(h *glob) bool {
 // globIndex finds the first of many patterns, in configuration order, that
 // matches a string. Few patterns are tried one by one. With many, each is filed
 // under one literal that any match must hold: its prefix, its suffix or a part
-// in between, whichever the fewest other patterns share. A look-up then tries
-// only the patterns whose literal the string really has.
+// in between, whichever the fewest other patterns share. A lookup then tries only the
+// patterns whose literal the string contains.
 type globIndex struct {
 	globs []globRule
-	// The files hold indices into globs. All are empty while the index is small.
+	// These hold indices into globs. All are empty while the index is small.
 	prefixes, suffixes, infixes literalFile
 	loose                       []int32 // patterns of stars only
 }
@@ -78,7 +78,7 @@ type globRule struct {
 const (
 	// Up to this many patterns a plain scan is faster than hashing.
 	scanGlobs = 8
-	// A look-up of infixes hashes at every place of the string, once per length:
+	// A lookup of infixes hashes at every place of the string, once per length:
 	// short literals keep the number of lengths small and still tell patterns apart.
 	maxInfix = 6
 	// In longer strings, which a client may make of one literal over and over, the
@@ -133,7 +133,7 @@ func (x *globIndex) firstOf(candidates []int32, s string, best int32) int32 {
 	return best
 }
 
-// file puts every pattern under its rarest literal.
+// file indexes every pattern by its rarest literal.
 func (x *globIndex) file() {
 	prefixes, suffixes, infixes := map[string]int{}, map[string]int{}, map[string]int{}
 	for i := range x.globs {
@@ -167,7 +167,7 @@ func (x *globIndex) file() {
 
 func short(literal string) string { return literal[:min(len(literal), maxInfix)] }
 
-// literalFile finds patterns by a literal: one hash look-up for each length that
+// literalFile finds patterns by a literal: one hash lookup for each length that
 // occurs, at the places where it may stand.
 type literalFile struct {
 	lengths []int

@@ -13,8 +13,8 @@ import (
 // without the spaces. Where a shared wildcard matched, its text stands for the
 // value.
 
-// keyPlan is what is known of a limit's counter keys before a request comes:
-// everything but values and window. Values that the rules name are taken from the
+// keyPlan holds the fixed parts of a limit's counter keys: everything but values and
+// window. Values that the rules name are taken from the
 // request like any other, so that thousands of sibling rules have one plan.
 type keyPlan struct {
 	parts []keyPart
@@ -52,7 +52,7 @@ func newKeyPlan(domain string, path []pathRule) *keyPlan {
 	return p
 }
 
-// id is the same for plans that are the same.
+// id returns the same string for equal plans.
 func (p *keyPlan) id() string {
 	var b strings.Builder
 	for _, part := range p.parts {
@@ -75,7 +75,7 @@ func (p *keyPlan) append(b []byte, entries []Entry, window string) []byte {
 	return append(b, window...)
 }
 
-// appendCounterKey is for limits without a plan: l is nil if the limit came with
+// appendCounterKey builds the key of a limit without a plan. l is nil if the limit came with
 // the request.
 func appendCounterKey(b []byte, domain string, entries []Entry, l *limit, window string) []byte {
 	b = append(b, domain...)
@@ -96,8 +96,8 @@ func appendCounterKey(b []byte, domain string, entries []Entry, l *limit, window
 // Statistics keys (REFERENCE.md, 5.2): the domain
 // and one part per level, joined with dots.
 
-// metricPart is what the level adds to the keys of the limits below it, and
-// whether that depends on the request's value instead.
+// metricPart returns the part of a level in the keys of the limits below it, and whether
+// it depends on the request's value instead.
 func metricPart(r *Rule) (part string, fromValue bool) {
 	switch {
 	case r.ShareThreshold && (r.ValueToMetric || r.DetailedMetric):
@@ -156,7 +156,7 @@ func appendOverrideMetric(b []byte, domain string, entries []Entry) []byte {
 	b = append(b, '.')
 	begin := len(b)
 	for i := range entries {
-		if len(b) > begin { // an entry without text leaves no dot, as in the reference service
+		if len(b) > begin { // an empty entry leaves no dot, as in the reference service
 			b = append(b, '.')
 		}
 		b = append(b, entries[i].Key...)
@@ -169,7 +169,7 @@ func appendOverrideMetric(b []byte, domain string, entries []Entry) []byte {
 	return b
 }
 
-// sanitiseMetric replaces what push-style statistics cannot carry in a name:
+// sanitiseMetric replaces characters that push-style statistics can't have in a name:
 // colons, bars, and the dots of anything that looks like an IPv4 address.
 // No byte is added or removed.
 func sanitiseMetric(b []byte) {

@@ -39,14 +39,14 @@ type limiterCall struct {
 // limiterKey separates the name of a Limiter from its keys in names of counters.
 const limiterKey = "key"
 
-// NewLimiter returns a Limiter that counts in store. The name is required: it tells
+// NewLimiter returns a Limiter that counts in store. The name is required: it keeps
 // the counters and statistics of Limiters in one store apart. Limiters with the same
 // name and store, such as those of several instances of a program, count together.
 // NewLimiter fails if the name or the limit is invalid. opts may be nil.
 func NewLimiter(name string, store Store, limit Limit, opts *Options) (*Limiter, error) {
 	switch {
 	case name == "":
-		return nil, errors.New("ratelimit: a Limiter needs a name, which tells its counters from those of others in the store")
+		return nil, errors.New("ratelimit: a Limiter needs a name, which keeps its counters apart from others in the store")
 	case strings.Contains(name+"_", "_"+limiterKey+"_"):
 		// Limiter "a_key" with key "b" would count where Limiter "a" with key "key_b" does.
 		return nil, fmt.Errorf(`ratelimit: invalid Limiter name %q: "_%s" separates names from keys: use %q`,
@@ -95,7 +95,7 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (Status, err
 	active, c, d := l.acquire(key)
 	defer l.release(c)
 	d.work.checks[0] = check{hits: n, rule: active.rule}
-	if err := l.engine.settle(ctx, active.inUse, &c.request, d); err != nil {
+	if err := l.engine.countAndJudge(ctx, active.inUse, &c.request, d); err != nil {
 		return Status{}, err
 	}
 	s := d.Statuses[0]

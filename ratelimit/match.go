@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Ruleset is what [Compile] makes of domains: checked, immutable and fast to
-// match against. It may be shared by any number of engines.
+// Ruleset is the result of [Compile]: validated, immutable and indexed for matching. Any
+// number of engines may share it.
 type Ruleset struct {
 	domains  map[string]*domain
 	only     *domain             // if there is just one
@@ -19,10 +19,9 @@ type Ruleset struct {
 type domain struct {
 	name string
 	top  *level
-	// names are those of the domain's limits; limits speak of them by index.
+	// names are those of the domain's limits, which refer to them by index.
 	names []string
-	// replaces says that some limit replaces another, so that a request has to be
-	// looked at as a whole.
+	// replaces reports that some limit replaces another.
 	replaces bool
 }
 
@@ -47,20 +46,18 @@ func (r *Ruleset) plan(p *keyPlan) *keyPlan {
 	return p
 }
 
-// Len is the number of domains.
+// Len returns the number of domains.
 func (r *Ruleset) Len() int { return len(r.domains) }
 
 // Has reports whether the domain is configured.
 func (r *Ruleset) Has(domain string) bool { return r.domains[domain] != nil }
 
-// Warnings is what Compile let pass although it is hardly meant: names that
-// replace nothing, names used twice, rules that can't be reached, wildcards that
-// overlap. They come in the order of the input.
+// Warnings returns likely mistakes: names that replace nothing, duplicate names,
+// unreachable rules, overlapping wildcards. They are in the order of the input.
 func (r *Ruleset) Warnings() []*Fault { return r.warnings }
 
-// node is a compiled rule: what a match and a decision need of it, on one cache
-// line. With thousands of rules it is the lines they touch that decide how long a
-// decision takes.
+// node is a compiled rule, with what a match and a decision need in one cache line. With
+// thousands of rules, the number of cache lines determines how long a decision takes.
 type node struct {
 	value string   // as configured
 	next  *level   // the nested rules, or nil
@@ -82,7 +79,7 @@ type node struct {
 	_ [7]byte // so that nodes in a slice don't straddle cache lines
 }
 
-// limit is what is rarely asked about a rule with a limit.
+// limit holds the rarely used part of a rule with a limit.
 type limit struct {
 	domain   string
 	name     string
@@ -179,9 +176,9 @@ func (l *level) matchWild(k *keyRules, e *Entry, scratch *[]byte) *node {
 	return byBoth.node
 }
 
-// match walks down the levels with the entries. There is no way back: where a
-// rule matched and the ones below it did not, its siblings are not tried. Only a
-// limit at exactly the depth of the last entry counts (REFERENCE.md, 2.1).
+// match descends the levels with the entries and never goes back: where a rule matched and
+// its nested rules do not, its siblings are not tried. Only a limit at exactly the depth of
+// the last entry counts (REFERENCE.md, 2.1).
 func (d *domain) match(entries []Entry, scratch *[]byte) *node {
 	l := d.top
 	for i := range entries {
@@ -203,9 +200,9 @@ func (d *domain) match(entries []Entry, scratch *[]byte) *node {
 	return nil
 }
 
-// valueIndex finds a node by its exact value. A map would do the same; this one
-// lets two cache lines do where a map touches four: a slot of eight bytes, and
-// the node, which lies beside its siblings, as do the texts of their values.
+// valueIndex finds a node by its exact value. It touches two cache lines where a map touches
+// four: a slot of eight bytes, and the node, which lies beside its siblings, as do the bytes
+// of their values.
 type valueIndex struct {
 	nodes []node
 	slots []uint64 // upper half of the hash, and index in nodes + 1; 0 is empty
@@ -215,8 +212,7 @@ type valueIndex struct {
 // Up to this many values, comparing them is faster than hashing.
 const fewValues = 4
 
-// newValueIndex files the nodes, whose values all differ. It moves their values
-// together.
+// newValueIndex indexes nodes with different values, and moves the values together.
 func newValueIndex(nodes []node) valueIndex {
 	x := valueIndex{nodes: nodes}
 	var all strings.Builder

@@ -1,8 +1,7 @@
 package ratelimit
 
-// Domain is a named container of rules: what one configuration document, one
-// resource of a configuration server or a few lines of Go describe. It is
-// plain data; [Compile] checks it and makes it fast.
+// Domain is a named container of rules: the content of one configuration document or of
+// one resource of a configuration server. It is plain data; [Compile] validates it.
 type Domain struct {
 	Name  string // required, unique unless domains are merged
 	Rules []Rule // the top level
@@ -22,12 +21,12 @@ type Rule struct {
 	// Value narrows the match. Empty matches every value of Key. A "*" in it
 	// stands for zero or more bytes, at any place and any number of times.
 	Value string
-	// Limit is what an entry that ends here is held to; nil for none.
+	// Limit applies to descriptors whose last entry matches; nil for none.
 	Limit *Limit
 	// Rules is the next level.
 	Rules []Rule
 
-	// ShadowMode lets everything pass while counting as if it did not.
+	// ShadowMode lets everything pass and counts as usual.
 	ShadowMode bool
 	// QuotaMode makes the descriptors of a request that match such rules be over
 	// limit only together: the request is over when all of them are.
@@ -41,30 +40,30 @@ type Rule struct {
 	// ShareThreshold makes all values that match one wildcard share one counter.
 	// Value must then end in "*".
 	ShareThreshold bool
-	// OnStoreFailure is what becomes of a descriptor held to Limit when its counter
-	// can't be reached. Default, when empty: that of the engine's Options.
+	// OnStoreFailure applies to a descriptor held to Limit whose store failed. Default, when
+	// empty: that of the engine's Options.
 	OnStoreFailure FailurePolicy
-	// Metadata is handed back in [Decision.Metadata] when a descriptor passes this
+	// Metadata is returned in [Decision.Metadata] when a descriptor passes this
 	// rule. Values are those of JSON: nil, bool, float64 or int, string,
 	// []any and map[string]any.
 	Metadata map[string]any
 }
 
-// Limit is how much a rule allows.
+// Limit is the limit of a rule.
 type Limit struct {
 	// RequestsPerUnit is how many hits one window holds. 0 refuses every hit.
 	RequestsPerUnit uint32
 	// Unit is the window's length. Required unless Unlimited.
 	Unit Unit
-	// Unlimited lets everything pass without asking the counter store. It excludes
+	// Unlimited lets everything pass without calling the counter store. It excludes
 	// Unit and RequestsPerUnit.
 	Unlimited bool
-	// Name lets other rules replace this one, and is shown to callers.
+	// Name lets other rules replace this one, and is reported in Status.Name.
 	Name string
-	// Replaces names the limits that stand back when this rule matches in the same
+	// Replaces names the limits that do not apply when this rule matches in the same
 	// request.
 	Replaces []string
 }
 
-// Per is a limit of n hits in each window of one unit.
+// Per returns a limit of n hits in each window of one unit.
 func Per(n uint32, unit Unit) Limit { return Limit{RequestsPerUnit: n, Unit: unit} }

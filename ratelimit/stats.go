@@ -9,10 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// Stats hands out the counters an Engine records in. The engine asks for those of
-// configured limits when rules are put to use, and for those of names that come
-// with requests when it first meets them; how many of the latter it asks for is
-// bounded by Options.MaxRequestStats.
+// Stats provides the counters of an Engine. The engine requests those of configured limits
+// when rules are activated, and those of names that come with requests when they first
+// occur; the number of the latter is bounded by Options.MaxRequestStats.
 //
 // The same name must always give the same counters. Calls may come from any
 // goroutine.
@@ -42,16 +41,16 @@ type ExtendedStats interface {
 	Fallback(policy FailurePolicy) *Counter
 }
 
-// Counter only goes up. The zero value is ready to use.
+// Counter counts upward. The zero value is ready for use.
 type Counter struct{ n atomic.Uint64 }
 
 // Add counts n.
 func (c *Counter) Add(n uint64) { c.n.Add(n) }
 
-// Load is the count so far.
+// Load returns the count.
 func (c *Counter) Load() uint64 { return c.n.Load() }
 
-// LimitCounts are the hits of one statistics key, by what became of them
+// LimitCounts are the hits of one statistics key by result
 // (REFERENCE.md, 4.1 and 5.1).
 type LimitCounts struct {
 	TotalHits               uint64 // all hits, counted before the store is asked
@@ -121,10 +120,9 @@ func (l *lane) add(c LimitCounts, shadow bool) {
 	}
 }
 
-// requestStats finds the counters of names that come with requests: unknown
-// domains, overrides, runtime values in statistics keys. A client can invent any
-// number of those, so only so many get counters of their own; the rest are folded
-// into one name, "other".
+// requestStats holds the counters of names that come with requests: unknown domains,
+// overrides, values in statistics keys. Clients can invent any number of those, so only a
+// bounded number have counters of their own; the rest are counted as "other".
 type requestStats struct {
 	stats  Stats
 	max    int
@@ -134,12 +132,11 @@ type requestStats struct {
 	mu      sync.RWMutex
 	limits  map[string]*LimitStats
 	domains map[string]*Counter
-	// What the others are folded into, once there are any: by domain, and for all
-	// unknown domains.
+	// Counters of the rest, once there are any: by domain, and for all unknown domains.
 	otherLimits  map[string]*LimitStats
 	otherDomains *Counter
-	// told says which kind of name the log has been told about.
-	toldLimits, toldDomains bool
+	// The kinds of names that have been logged.
+	loggedLimits, loggedDomains bool
 }
 
 const (
@@ -179,7 +176,7 @@ func (r *requestStats) limit(domain string, key []byte) *LimitStats {
 		return s
 	}
 	if r.folds(len(r.limits), len(key)) {
-		r.tell(&r.toldLimits, "statistics key", domain)
+		r.warnOnce(&r.loggedLimits, "statistics key", domain)
 		s = r.stats.Limit(sanitised(domain + "." + otherName))
 		r.otherLimits[strings.Clone(domain)] = s
 		return counted(r, s)
@@ -189,8 +186,8 @@ func (r *requestStats) limit(domain string, key []byte) *LimitStats {
 	return s
 }
 
-// knownLimit is nil if the name is a new one. Folded names are known, too, so that
-// a flood of them costs neither memory nor the lock.
+// knownLimit returns nil for a new name. Folded names are known too, so that a flood of
+// them costs neither memory nor the lock.
 func (r *requestStats) knownLimit(domain string, key []byte) *LimitStats {
 	if s := r.limits[string(key)]; s != nil || !r.folds(len(r.limits), len(key)) {
 		return s
@@ -212,7 +209,7 @@ func (r *requestStats) domainNotFound(domain string) *Counter {
 		return c
 	}
 	if r.folds(len(r.domains), len(domain)) {
-		r.tell(&r.toldDomains, "unknown domain", otherName)
+		r.warnOnce(&r.loggedDomains, "unknown domain", otherName)
 		r.otherDomains = r.stats.DomainNotFound(otherName)
 		return counted(r, r.otherDomains)
 	}
@@ -228,7 +225,7 @@ func (r *requestStats) knownDomain(domain string) *Counter {
 	return counted(r, r.otherDomains)
 }
 
-// counted counts that a name was folded into what is returned, if it is there yet.
+// counted counts a folded name, unless other does not exist yet.
 func counted[T any](r *requestStats, other *T) *T {
 	if other != nil {
 		r.folded.Add(1)
@@ -247,11 +244,11 @@ func sanitised(name string) string {
 	return string(b)
 }
 
-func (r *requestStats) tell(told *bool, what, domain string) {
-	if *told {
+func (r *requestStats) warnOnce(logged *bool, what, domain string) {
+	if *logged {
 		return
 	}
-	*told = true
-	r.log.Warn("too many names come with requests; further ones are counted together under \"other\"",
+	*logged = true
+	r.log.Warn("too many names in requests: further ones are counted together as \"other\"",
 		"kind", what, "domain", domain, "names", r.max, "longest", maxStatsName)
 }

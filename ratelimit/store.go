@@ -5,10 +5,8 @@ import (
 	"time"
 )
 
-// Store keeps the counters. It is the one seam between the engine and the
-// outside world, and the storetest package is its contract as tests.
-//
-// Implementations must be safe for use by any number of goroutines.
+// Store holds counters. Package storetest tests its contract. Implementations must be
+// safe for concurrent use.
 type Store interface {
 	// Add adds each hit's N to the counter named by its Key, in order, and stores
 	// the counter's value after that in its Count. A Key that comes twice is added
@@ -29,10 +27,9 @@ type Store interface {
 	Add(ctx context.Context, hits []Hit) error
 }
 
-// ConditionalStore is a Store that can decide for all hits of one request at
-// once whether they are added. An Engine with Options.StopIncrementWhenOverLimit
-// uses it where it can and falls back on reading first and adding then, which is
-// not atomic, where it can't.
+// ConditionalStore is a Store that can decide for all hits of a request at once whether
+// they are added. An Engine with Options.StopIncrementWhenOverLimit reads first and adds
+// then, which is not atomic, if its store is none.
 type ConditionalStore interface {
 	Store
 	// AddUnlessOver compares for each hit the counter's value plus N with Limit.
@@ -54,7 +51,7 @@ type SubtractStore interface {
 	Subtract(ctx context.Context, hits []Hit) error
 }
 
-// Hit asks a Store to count: N hits on the counter Key in one window.
+// Hit is a request to a Store to count N hits on the counter Key in one window.
 type Hit struct {
 	// Key names the counter. It ends in the start of the window, so a counter is
 	// never used again once its window has passed. The key does not hold the unit:
@@ -76,7 +73,7 @@ type Hit struct {
 	Count uint64
 }
 
-// End is when the hit's window ends, in Unix seconds.
+// End returns the end of the hit's window, in Unix seconds.
 func (h *Hit) End() int64 { return h.Window + h.Unit.Seconds() }
 
 // TTL is how long a store that expires counters after their last change should
@@ -85,12 +82,10 @@ func (h *Hit) TTL() time.Duration {
 	return time.Duration(h.Unit.Seconds()+int64(h.Jitter)) * time.Second
 }
 
-// OverLimitCache remembers counters that are over their limit, so that the store
-// is not asked about them again in the same window (REFERENCE.md, 3.5).
-//
-// It is for stores that are far away; it is never more than a hint, and may
-// forget at any time. Calls may come from any goroutine. Keys belong to the
-// caller: what is kept must be copied.
+// OverLimitCache remembers counters that are over their limit, so that the store is not
+// called for them again in the same window (REFERENCE.md, 3.5). It is for stores behind a
+// network, and may forget at any time. Implementations must be safe for concurrent use and
+// copy the keys that they retain.
 type OverLimitCache interface {
 	// Contains reports whether the counter is known to be over its limit.
 	Contains(key []byte) bool

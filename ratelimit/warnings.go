@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// warn adds what is suspicious in a domain that has no faults.
+// warn adds the likely mistakes of a domain without faults.
 func (d *draft) warn(c *compiler) {
 	d.warnNames(c)
 	for _, l := range d.levels {

@@ -7,12 +7,10 @@ import (
 	"time"
 )
 
-// Unit is the length of a window. The zero Unit is no unit at all and is
-// refused wherever a limit needs one.
+// Unit is the length of a window. The zero Unit is invalid.
 //
-// All windows are aligned to the Unix epoch, so weeks turn on Thursday at
-// 00:00 UTC, and months and years are 30 and 365 days whatever the calendar
-// says (REFERENCE.md, 3.1 to 3.3).
+// All windows are aligned to the Unix epoch, so weeks begin on Thursday at 00:00 UTC, and
+// months and years have 30 and 365 days (REFERENCE.md, 3.1 to 3.3).
 type Unit uint8
 
 // The units, numbered as in the v3 rate limit service protocol.
@@ -26,8 +24,7 @@ const (
 	Week   Unit = 7 // 604,800 s
 )
 
-// UnitNames is what a unit may be called in a configuration, in order of
-// length, for error messages.
+// UnitNames lists the units by length, for error messages.
 const UnitNames = "second, minute, hour, day, week, month or year"
 
 var unitTable = [...]struct {
@@ -43,8 +40,8 @@ var unitTable = [...]struct {
 	Week:   {"week", 7 * 86400},
 }
 
-// ParseUnit reads a unit's name in any letter case.
-// It reports false for the empty name and for names it does not know.
+// ParseUnit returns the unit with a name, in any letter case. It reports false for unknown
+// names.
 func ParseUnit(name string) (Unit, bool) {
 	for u := Second; u.Valid(); u++ {
 		if strings.EqualFold(name, unitTable[u].name) {
@@ -57,7 +54,7 @@ func ParseUnit(name string) (Unit, bool) {
 // Valid reports whether u is one of the constants.
 func (u Unit) Valid() bool { return u != 0 && int(u) < len(unitTable) }
 
-// Seconds is the length of the window; 0 for a unit that is not valid.
+// Seconds returns the length of the window; 0 for an invalid unit.
 func (u Unit) Seconds() int64 {
 	if !u.Valid() {
 		return 0
@@ -65,8 +62,7 @@ func (u Unit) Seconds() int64 {
 	return unitTable[u].seconds
 }
 
-// Window is the start of the window that holds the Unix time now, in Unix
-// seconds. The window ends, exclusively, at Window(now)+Seconds().
+// Window returns the start of the window that contains the Unix time now, in Unix seconds. The window ends, exclusively, at Window(now)+Seconds().
 func (u Unit) Window(now int64) int64 {
 	s := u.Seconds()
 	if s == 0 {
@@ -79,7 +75,7 @@ func (u Unit) Window(now int64) int64 {
 	return w
 }
 
-// String is the unit's name in lower case, or "unknown".
+// String returns the unit's name in lower case, or "unknown".
 func (u Unit) String() string {
 	if !u.Valid() {
 		return "unknown"
@@ -87,9 +83,8 @@ func (u Unit) String() string {
 	return unitTable[u].name
 }
 
-// clock tells the second it is, and what follows from that for every unit. All of
-// it is worked out once a second and then read by everybody: reading the system's
-// clock can cost as much as all the rest of a decision.
+// clock returns the current second and the windows of every unit. They are computed once a
+// second, because reading the system's clock can cost as much as the rest of a decision.
 type clock struct {
 	now     func() time.Time // nil for the system's
 	current atomic.Pointer[tick]
@@ -101,7 +96,7 @@ type tick struct {
 	units [len(unitTable)]unitTick
 }
 
-// unitTick is where a second lies in the windows of one unit.
+// unitTick is the window of one unit that contains a second.
 type unitTick struct {
 	window int64  // start of the window
 	reset  uint32 // seconds until its end
@@ -128,8 +123,8 @@ func (c *clock) read() *tick {
 	return t
 }
 
-// refresh reads the system's clock and sets the timer that ends the second. There
-// is a timer only while decisions are asked for, and never more than one.
+// refresh reads the system's clock and sets the timer that ends the second. There is a timer
+// only while decisions are made, and never more than one.
 func (c *clock) refresh() *tick {
 	t := newTick(time.Now().Unix())
 	if c.current.CompareAndSwap(nil, t) {
