@@ -57,7 +57,7 @@ func onBothStores(t *testing.T, test func(t *testing.T, conditional bool)) {
 	t.Run("fallback", func(t *testing.T) { test(t, false) })
 }
 
-// Rule 14, with the reference's vector (1.9): key4 at 13 of 15 is not incremented
+// Rule 14, with the reference's vector (REFERENCE.md, 3.6): key4 at 13 of 15 is not incremented
 // by two because another key would exceed; what remains is 2, near +1, within +2.
 func TestStopVector(t *testing.T) {
 	onBothStores(t, func(t *testing.T, conditional bool) {

@@ -10,8 +10,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/explain"
 )
 
-// explain answers the questions: one explanation for each domain, as the descriptors
-// that are asked about in one domain are taken for those of one request.
+// explainAll returns one explanation per domain: the descriptors of -explain flags with the
+// same domain form one request.
 func explainAll(s *settings, c *config.Config, src *sources) ([]*explain.Explanation, error) {
 	var out []*explain.Explanation
 	opts := &explain.Options{Now: s.at, CounterKeyPrefix: s.prefix}
@@ -21,7 +21,7 @@ func explainAll(s *settings, c *config.Config, src *sources) ([]*explain.Explana
 			return nil, fmt.Errorf("-explain %s: %w", request.Domain, err)
 		}
 		for i := range x.Descriptors {
-			addPlaces(x.Descriptors[i].Levels, shelves(x.Domain, c, src))
+			addPlaces(x.Descriptors[i].Levels, topLevels(x.Domain, c, src))
 		}
 		out = append(out, x)
 	}
@@ -41,29 +41,29 @@ func requests(questions []question) []*ratelimit.Request {
 	return out
 }
 
-// shelf is a list of rules and where it stands.
-type shelf struct {
+// placedRules is a list of rules and its place.
+type placedRules struct {
 	file  string
 	path  []string
 	rules []ratelimit.Rule
 }
 
-// shelves are the top levels of a domain: one for each file that describes it.
-func shelves(domain string, c *config.Config, src *sources) []shelf {
-	var out []shelf
+// topLevels returns the top levels of a domain, one for each file that describes it.
+func topLevels(domain string, c *config.Config, src *sources) []placedRules {
+	var out []placedRules
 	for i := range c.Domains {
 		if d := &c.Domains[i]; d.Name == domain {
 			file, _ := src.find(c.Files[i])
-			out = append(out, shelf{file: file, rules: d.Rules})
+			out = append(out, placedRules{file: file, rules: d.Rules})
 		}
 	}
 	return out
 }
 
-// addPlaces says where the rules stand that were tried.
-func addPlaces(levels []explain.Level, at []shelf) {
+// addPlaces sets the places of the rules that were tried.
+func addPlaces(levels []explain.Level, at []placedRules) {
 	for i := range levels {
-		var next []shelf
+		var next []placedRules
 		for j := range levels[i].Tried {
 			a := &levels[i].Tried[j]
 			below, found := find(at, a.Key, a.Value)
@@ -72,22 +72,22 @@ func addPlaces(levels []explain.Level, at []shelf) {
 			}
 			a.Place = below.file + " " + strings.Join(below.path, ".")
 			if a.Matched {
-				next = []shelf{below}
+				next = []placedRules{below}
 			}
 		}
 		at = next
 	}
 }
 
-// find returns what is below the rule with that key and value, which is the only one.
-func find(in []shelf, key, value string) (below shelf, found bool) {
+// find returns the rules nested in the only rule with that key and value.
+func find(in []placedRules, key, value string) (below placedRules, found bool) {
 	for _, s := range in {
 		for i := range s.rules {
 			if r := &s.rules[i]; r.Key == key && r.Value == value {
 				path := append(slices.Clone(s.path), fmt.Sprintf("descriptors[%d]", i))
-				return shelf{s.file, path, r.Rules}, true
+				return placedRules{s.file, path, r.Rules}, true
 			}
 		}
 	}
-	return shelf{}, false
+	return placedRules{}, false
 }

@@ -79,7 +79,7 @@ func (m *model) decide(r *ratelimit.Request, now int64) *outcome {
 	rules, known := m.rulesOf(r.Domain)
 	for i := range r.Descriptors {
 		if !known {
-			m.notFound[sanitised(r.Domain)]++ // for each descriptor (1.5)
+			m.notFound[sanitised(r.Domain)]++ // for each descriptor (REFERENCE.md, 2.1)
 			continue
 		}
 		o.targets[i] = m.target(r, &r.Descriptors[i], rules, now)
@@ -161,7 +161,7 @@ func dropReplaced(targets []*target) {
 	}
 }
 
-// count adds the hits to the counters (1.9).
+// count adds the hits to the counters (REFERENCE.md, 3.6).
 func (m *model) count(targets []*target, now int64) {
 	var asked []*target
 	anyCached, anyOver := false, false
@@ -287,7 +287,7 @@ func (m *model) near(limit uint32) uint64 {
 }
 
 // conclude: over if any descriptor is that is no quota, or if there are quotas and
-// all of them are (1.7).
+// all of them are (REFERENCE.md, 2.4).
 func (m *model) conclude(o *outcome) {
 	over, quotas, passing := false, 0, 0
 	o.tightest = -1
@@ -316,7 +316,7 @@ func (m *model) conclude(o *outcome) {
 	o.tightest = tightest(o.statuses)
 }
 
-// tightest looks for the last one that refuses, and else for the least left (1.11).
+// tightest looks for the last one that refuses, and else for the least left (REFERENCE.md, 4.5).
 func tightest(statuses []ratelimit.Status) int {
 	for i := len(statuses) - 1; i >= 0; i-- {
 		if s := statuses[i]; s.Limited && s.Code == ratelimit.OverLimit && !s.Quota {

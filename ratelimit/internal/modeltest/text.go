@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// seconds are the lengths of the windows (1.2).
+// seconds are the lengths of the windows (REFERENCE.md, 3.1).
 var seconds = map[ratelimit.Unit]int64{
 	ratelimit.Second: 1,
 	ratelimit.Minute: 60,
@@ -20,7 +20,7 @@ var seconds = map[ratelimit.Unit]int64{
 }
 
 // find is the path of rules that the entries lead to, nil for none. There is no
-// way back from a rule that matched (1.5).
+// way back from a rule that matched (REFERENCE.md, 2.1).
 func find(rules []ratelimit.Rule, entries []ratelimit.Entry) []ratelimit.Rule {
 	if len(entries) == 0 {
 		return nil
@@ -82,7 +82,7 @@ func joined(key, value string) string {
 	return key + "_" + value
 }
 
-// counterKey is the name of a counter (1.2). path is empty for an override.
+// counterKey is the name of a counter (REFERENCE.md, 3.1). path is empty for an override.
 func counterKey(domain string, path []ratelimit.Rule, entries []ratelimit.Entry, window int64) string {
 	key := domain + "_"
 	for i, e := range entries {
@@ -125,7 +125,7 @@ func overrideMetric(domain string, entries []ratelimit.Entry) string {
 	return sanitised(domain + "." + strings.Join(parts, "."))
 }
 
-// sanitised is a name as push-style statistics can carry it (1.8).
+// sanitised is a name as push-style statistics can carry it (REFERENCE.md, 5.2).
 func sanitised(name string) string {
 	name = strings.NewReplacer(":", "_", "|", "_").Replace(name)
 	address := regexp.MustCompile(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
