@@ -24,7 +24,7 @@ type storeFunc func(context.Context, []ratelimit.Hit) error
 
 func (f storeFunc) Add(ctx context.Context, hits []ratelimit.Hit) error { return f(ctx, hits) }
 
-// A call that is under way when the server is told to end is answered (ruling 11).
+// Open calls finish when the server shuts down (REFERENCE.md, 8.3).
 func TestCallsInFlightAreAnswered(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	var calls atomic.Int32
@@ -130,7 +130,7 @@ func TestConnectionAge(t *testing.T) {
 	r.end()
 }
 
-// The two forms of the log (specification, "Logs").
+// LOG_FORMAT selects one of two formats.
 func TestLogForms(t *testing.T) {
 	text := prepare(t, map[string]string{"d.yaml": goodConfig}, nil).start()
 	text.end()

@@ -62,7 +62,7 @@ func (r *running) requireFaults() {
 	}
 }
 
-// Without a valid configuration the decision listeners stay closed (ruling 10), while
+// Without a valid configuration the decision listeners stay closed (REFERENCE.md, 8.3), while
 // the debug port tells why.
 func TestWaitsForConfiguration(t *testing.T) {
 	r := prepare(t, broken(), nil).run()

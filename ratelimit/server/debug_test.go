@@ -72,7 +72,7 @@ d.client: unit=YEAR requests_per_unit=2, shadow_mode: false, quota_mode: false
 	r.end()
 }
 
-// /stats shows counters, gauges and timers, by the names of reference 1.14.
+// /stats shows counters, gauges and timers, by name (REFERENCE.md, 5.1).
 func TestStatisticsPage(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"LOCAL_CACHE_SIZE_IN_BYTES": "1000000", "SHADOW_MODE": "true"}).start()
 	client := ratelimitv3.NewRateLimitServiceClient(r.dial())

@@ -27,7 +27,7 @@ func (r *running) healthy() bool {
 	return healthy
 }
 
-// The rows of the specification ("States and transitions") for the configuration.
+// Health depends on the configuration (REFERENCE.md, 8.3).
 func TestHealthOfConfiguration(t *testing.T) {
 	r := prepare(t, broken(), map[string]string{
 		"FORCE_START_WITHOUT_INITIAL_CONFIG": "true", "HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED": "true",

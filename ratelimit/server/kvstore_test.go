@@ -20,7 +20,7 @@ descriptors:
     rate_limit: {unit: second, requests_per_unit: 1000}
 `
 
-// Counters in Redis, those per second in another one (specification, "Limits").
+// Counters are in Redis, those of per-second limits in another one (REFERENCE.md, 6.4).
 func TestTwoKeyValueStores(t *testing.T) {
 	first, second := redistest.Start(t, &redistest.Options{Password: "hunter2"}), redistest.Start(t, nil)
 	r := prepare(t, map[string]string{"d.yaml": twoUnits}, map[string]string{
@@ -79,7 +79,7 @@ func TestWaitsForStore(t *testing.T) {
 	require.ErrorContains(t, silent.fail(), redis.Addr)
 }
 
-// The first row of the specification's table of health: without a connection the
+// Health depends on connections (REFERENCE.md, 8.3): without a connection the
 // counter store is unhealthy, if that is asked for. Calls fail and say why.
 func TestHealthOfCounterStore(t *testing.T) {
 	redis := redistest.Start(t, nil)

@@ -27,7 +27,7 @@ func TestMemoryCacheStore(t *testing.T) {
 	}
 	require.True(t, r.healthy(), "in the reference service it never is with this store")
 
-	// A key that memcached does not take is the caller's fault (specification, Errors 5).
+	// A key that memcached does not accept is an invalid request (REFERENCE.md, 6.2).
 	_, err := client.ShouldRateLimit(t.Context(), ask("d", strings.Repeat("x", 300)))
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 	require.ErrorContains(t, err, "250")

@@ -247,8 +247,8 @@ func TestTakenPort(t *testing.T) {
 	}
 }
 
-// Ruling 11: on the signal health is lost at once and watches do not hold up
-// the end, while the drain delay goes on serving.
+// The server turns unhealthy at once and serves during the drain delay, and health watches
+// do not delay the shutdown (REFERENCE.md, 8.3).
 func TestDrain(t *testing.T) {
 	delay := 300 * time.Millisecond
 	for !drains(t, delay) {

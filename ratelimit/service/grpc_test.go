@@ -57,7 +57,7 @@ func TestDecisionsOverGRPC(t *testing.T) {
 	}
 }
 
-// TestErrorsOverGRPC is ruling 8, with the texts of the reference service.
+// Errors and their gRPC codes (REFERENCE.md, 8.5), with the messages of the reference service.
 func TestErrorsOverGRPC(t *testing.T) {
 	ready := newEngine(t, nil, nil)
 	noRules := ratelimit.New(storeFunc(failing), nil)

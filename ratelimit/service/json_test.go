@@ -57,7 +57,7 @@ func TestJSONMapping(t *testing.T) {
 	}
 }
 
-// TestErrorsAsJSON is ruling 8.
+// Errors and their HTTP statuses (REFERENCE.md, 8.5).
 func TestErrorsAsJSON(t *testing.T) {
 	ready := newEngine(t, nil, nil)
 	cases := []struct {

@@ -57,7 +57,7 @@ func values(v settings.Variable) (string, string) {
 	return "", ""
 }
 
-// Every name of a setting does what the specification's does.
+// Every alias has the same effect as the setting's name.
 func TestAliases(t *testing.T) {
 	tried := 0
 	for _, v := range settings.Table() {

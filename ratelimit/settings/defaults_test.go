@@ -11,9 +11,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-// want is the table of settings by hand: reference 1.18 row by row, each with its
-// name in the specification, its other names and its default. What is behind a
-// default says where it is not that of the reference.
+// want lists the settings (REFERENCE.md, 7.5): name, aliases and default. A remark after the
+// default explains a difference from the reference service.
 const want = `
 HOST                                            -                                             0.0.0.0
 PORT                                            -                                             8080
@@ -72,7 +71,7 @@ EXPIRATION_JITTER_MAX_SECONDS                   -                               
 LOCAL_CACHE_SIZE_IN_BYTES                       LocalCacheSizeInBytes                         0
 NEAR_LIMIT_RATIO                                -                                             0.8
 CACHE_KEY_PREFIX                                -                                             -
-BACKEND_TYPE                                    -                                             -     ruling 5: by KVSTORE_URL, not redis
+BACKEND_TYPE                                    -                                             -     by KVSTORE_URL, not redis
 STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT         -                                             false
 LIMIT_RESPONSE_HEADERS_ENABLED                  -                                             false
 LIMIT_LIMIT_HEADER                              -                                             RateLimit-Limit
@@ -94,8 +93,8 @@ KVSTORE_PIPELINE_LIMIT                          REDIS_PIPELINE_LIMIT            
 KVSTORE_CLUSTER_PIPELINE_PARALLELISM            REDIS_CLUSTER_PIPELINE_PARALLELISM            1
 KVSTORE_SENTINEL_AUTH                           REDIS_SENTINEL_AUTH                           -
 KVSTORE_TIMEOUT                                 REDIS_TIMEOUT                                 10s
-KVSTORE_POOL_ON_EMPTY_BEHAVIOR                  REDIS_POOL_ON_EMPTY_BEHAVIOR                  CREATE specification, not WAIT
-KVSTORE_POOL_ON_EMPTY_WAIT_DURATION             REDIS_POOL_ON_EMPTY_WAIT_DURATION             1s    specification
+KVSTORE_POOL_ON_EMPTY_BEHAVIOR                  REDIS_POOL_ON_EMPTY_BEHAVIOR                  CREATE not WAIT
+KVSTORE_POOL_ON_EMPTY_WAIT_DURATION             REDIS_POOL_ON_EMPTY_WAIT_DURATION             1s    not 0
 KVSTORE_HEALTH_CHECK_ACTIVE_CONNECTION          REDIS_HEALTH_CHECK_ACTIVE_CONNECTION          false
 KVSTORE_STARTUP_INITIAL_INTERVAL                REDIS_STARTUP_INITIAL_INTERVAL                1s
 KVSTORE_STARTUP_MAX_INTERVAL                    REDIS_STARTUP_MAX_INTERVAL                    30s
@@ -112,8 +111,8 @@ KVSTORE_PERSECOND_PIPELINE_WINDOW               REDIS_PERSECOND_PIPELINE_WINDOW 
 KVSTORE_PERSECOND_PIPELINE_LIMIT                REDIS_PERSECOND_PIPELINE_LIMIT                0
 KVSTORE_PERSECOND_CLUSTER_PIPELINE_PARALLELISM  REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM  1
 KVSTORE_PERSECOND_TIMEOUT                       REDIS_PERSECOND_TIMEOUT                       10s
-KVSTORE_PERSECOND_POOL_ON_EMPTY_BEHAVIOR        REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR        CREATE specification, not WAIT
-KVSTORE_PERSECOND_POOL_ON_EMPTY_WAIT_DURATION   REDIS_PERSECOND_POOL_ON_EMPTY_WAIT_DURATION   1s    specification
+KVSTORE_PERSECOND_POOL_ON_EMPTY_BEHAVIOR        REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR        CREATE not WAIT
+KVSTORE_PERSECOND_POOL_ON_EMPTY_WAIT_DURATION   REDIS_PERSECOND_POOL_ON_EMPTY_WAIT_DURATION   1s    not 0
 MEMSTORE_HOST_PORT                              MEMCACHE_HOST_PORT                            -
 MEMSTORE_MAX_IDLE_CONNS                         MEMCACHE_MAX_IDLE_CONNS                       2
 MEMSTORE_SRV                                    MEMCACHE_SRV                                  -
