@@ -7,13 +7,13 @@ import (
 	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 )
 
-// descriptorsFlag collects the descriptors of repeated flags.
+// descriptorsFlag collects the values of the repeatable flag -descriptors.
 type descriptorsFlag struct {
 	list [][]*commonv3.RateLimitDescriptor_Entry
 }
 
-// String is how the descriptors are shown among the flags: each in brackets, with its
-// pairs in angle brackets and the spaces that the reference service's client has.
+// String formats the descriptors as the reference service's client does: each in brackets,
+// its pairs in angle brackets, with the same spaces.
 func (d *descriptorsFlag) String() string {
 	var b strings.Builder
 	for _, entries := range d.list {
@@ -26,13 +26,13 @@ func (d *descriptorsFlag) String() string {
 	return b.String()
 }
 
-// Set adds one descriptor. Values may hold "=" but no comma.
-func (d *descriptorsFlag) Set(text string) error {
+// Set parses and adds one descriptor. Values may contain "=" but no comma.
+func (d *descriptorsFlag) Set(list string) error {
 	var entries []*commonv3.RateLimitDescriptor_Entry
-	for pair := range strings.SplitSeq(text, ",") {
+	for pair := range strings.SplitSeq(list, ",") {
 		key, value, found := strings.Cut(pair, "=")
 		if !found || key == "" {
-			return fmt.Errorf("invalid descriptor list: %q is not name=value", pair)
+			return fmt.Errorf("invalid descriptor list: %q does not have the form name=value", pair)
 		}
 		entries = append(entries, &commonv3.RateLimitDescriptor_Entry{Key: key, Value: value})
 	}

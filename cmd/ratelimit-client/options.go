@@ -14,19 +14,19 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
-// options is the command line, parsed and checked.
+// options contains the validated flags.
 type options struct {
 	flags *flag.FlagSet
 
 	address     string
 	domain      string
 	descriptors descriptorsFlag
-	traces      string
+	traceProto  string
 	tls         tlsOptions
 
 	hits    uint64
 	json    bool
-	times   int
+	repeat  int
 	timeout time.Duration
 }
 
@@ -36,7 +36,7 @@ func parseOptions(env cli.Env) (*options, error) {
 	if err := env.Parse(o.flags); err != nil {
 		return nil, err
 	}
-	if err := o.check(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
 	return o, nil
@@ -44,19 +44,19 @@ func parseOptions(env cli.Env) (*options, error) {
 
 func (o *options) define(f *flag.FlagSet) {
 	f.StringVar(&o.address, "dial_string", "localhost:8081", "`address` of the rate limit service: host:port, or unix:path")
-	f.StringVar(&o.domain, "domain", "", "`name` of the domain whose rules apply")
-	f.Var(&o.descriptors, "descriptors", "one descriptor as comma-separated `name=value` pairs; may be given more than once")
-	f.StringVar(&o.traces, "oltp-protocol", "", "accepted for compatibility, without effect: `protocol` of trace spans, http or grpc")
+	f.StringVar(&o.domain, "domain", "", "`name` of the rate limit domain")
+	f.Var(&o.descriptors, "descriptors", "one descriptor as comma-separated `name=value` pairs; repeatable")
+	f.StringVar(&o.traceProto, "oltp-protocol", "", "accepted for compatibility, no effect: `protocol` of the trace exporter, http or grpc")
 	o.tls.flags(f)
 
-	f.Uint64Var(&o.hits, "hits", 1, "how many hits each descriptor counts for; 0 asks without counting")
-	f.BoolVar(&o.json, "json", false, "print responses as proto3 JSON, one a line, and nothing else")
-	f.IntVar(&o.times, "n", 1, "ask `times` times, and count the answers")
-	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "how long to wait for each answer, sent along as the deadline; 0 waits for ever")
+	f.Uint64Var(&o.hits, "hits", 1, "number of hits to add for each descriptor; 0 reads the counters without incrementing them")
+	f.BoolVar(&o.json, "json", false, "print only the responses, as proto3 JSON, one per line")
+	f.IntVar(&o.repeat, "n", 1, "send the request `count` times and print a summary")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "timeout of each request, also sent as its deadline; 0 means no timeout")
 }
 
-// isOurs reports whether a flag is one that only this client has.
-func isOurs(name string) bool {
+// isExtension reports whether the reference service's client lacks the flag.
+func isExtension(name string) bool {
 	switch name {
 	case "hits", "json", "n", "timeout":
 		return true
@@ -64,25 +64,25 @@ func isOurs(name string) bool {
 	return false
 }
 
-func (o *options) check() error {
+func (o *options) validate() error {
 	var errs []error
-	bad := func(when bool, format string, args ...any) {
-		if when {
+	bad := func(invalid bool, format string, args ...any) {
+		if invalid {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	bad(o.flags.NArg() > 0, "unexpected argument %q: descriptors are given with -descriptors", o.flags.Arg(0))
-	bad(o.domain == "", "-domain is missing: name the domain whose rules apply")
-	bad(len(o.descriptors.list) == 0, "-descriptors is missing: give at least one, such as -descriptors client=alice")
-	bad(o.traces != "" && o.traces != "http" && o.traces != "grpc", "-oltp-protocol %q: use http, grpc or leave it out", o.traces)
-	bad(o.hits > math.MaxUint32, "-hits %d is too large: the protocol holds up to %d", o.hits, uint32(math.MaxUint32))
-	bad(o.times < 1, "-n %d: ask once at least", o.times)
-	bad(o.timeout < 0, "-timeout %v: use a positive time, or 0 to wait for ever", o.timeout)
-	return errors.Join(append(errs, o.tls.check())...)
+	bad(o.flags.NArg() > 0, "unexpected argument %q: use -descriptors for descriptors", o.flags.Arg(0))
+	bad(o.domain == "", "-domain is missing: set it to the name of a rate limit domain")
+	bad(len(o.descriptors.list) == 0, "-descriptors is missing: specify at least one, such as -descriptors client=alice")
+	bad(o.traceProto != "" && o.traceProto != "http" && o.traceProto != "grpc", "unknown -oltp-protocol %q: use http or grpc, or omit the flag", o.traceProto)
+	bad(o.hits > math.MaxUint32, "-hits %d is too large: the maximum is %d", o.hits, uint32(math.MaxUint32))
+	bad(o.repeat < 1, "invalid -n %d: use at least 1", o.repeat)
+	bad(o.timeout < 0, "negative -timeout %v: use a positive duration, or 0 for no timeout", o.timeout)
+	return errors.Join(append(errs, o.tls.validate())...)
 }
 
-// request is the question. No hits at all is something that only descriptors can
-// say: in the request 0 means that nothing is said, and 1 counts.
+// request returns the request to send. To add no hits, it sets the hits of every descriptor
+// to 0: in the request itself, 0 means unset and counts as 1.
 func (o *options) request() *ratelimitv3.RateLimitRequest {
 	in := &ratelimitv3.RateLimitRequest{Domain: o.domain, HitsAddend: uint32(o.hits)}
 	for _, entries := range o.descriptors.list {

@@ -17,24 +17,24 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// printFlags shows what the request was made with, sorted by name. Flags that only
-// this client has are shown if they were given.
+// printFlags prints the flags, sorted by name. Flags that the reference service's client
+// lacks are printed only if they are set.
 func printFlags(w io.Writer, flags *flag.FlagSet) {
 	given := make(map[string]bool)
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	flags.VisitAll(func(f *flag.Flag) {
-		if !isOurs(f.Name) || given[f.Name] {
+		if !isExtension(f.Name) || given[f.Name] {
 			fmt.Fprintf(w, "Flag: --%s=%q\n", f.Name, f.Value)
 		}
 	})
 }
 
-// printer prints the answers and counts them.
+// printer prints responses and counts them.
 type printer struct {
-	out      io.Writer
-	json     bool
-	codes    map[string]int
-	answered int
+	out       io.Writer
+	json      bool
+	codes     map[string]int
+	responses int
 }
 
 func (p *printer) response(m *ratelimitv3.RateLimitResponse) error {
@@ -42,7 +42,7 @@ func (p *printer) response(m *ratelimitv3.RateLimitResponse) error {
 		p.codes = make(map[string]int)
 	}
 	p.codes[m.GetOverallCode().String()]++
-	p.answered++
+	p.responses++
 	if !p.json {
 		_, err := fmt.Fprintf(p.out, "response: %s\n", textOf(m))
 		return err
@@ -55,28 +55,29 @@ func (p *printer) response(m *ratelimitv3.RateLimitResponse) error {
 	return err
 }
 
-// failed tells of an error where the reference service's client does: on the standard
-// output, unless that is for JSON.
-func (p *printer) failed(what string, err error) error {
+// fail prints an error on the standard output, as the reference service's client does. With
+// -json it returns the error instead, to be printed on the standard error stream.
+func (p *printer) fail(what string, err error) error {
 	if p.json {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	if _, err := fmt.Fprintf(p.out, "%s: %v\n", what, err); err != nil {
 		return err
 	}
-	return errors.New("") // all has been said
+	return errors.New("") // the error is already printed; an empty one only sets the exit code
 }
 
-// summary counts the answers to several calls. It goes where no JSON goes.
-func (p *printer) summary(times int, stderr io.Writer) error {
-	if times == 1 {
+// summary prints the number of responses by code, if there was more than one request. With
+// -json it prints to stderr.
+func (p *printer) summary(requests int, stderr io.Writer) error {
+	if requests == 1 {
 		return nil
 	}
 	w := p.out
 	if p.json {
 		w = stderr
 	}
-	parts := []string{fmt.Sprintf("%d of %d calls answered", p.answered, times)}
+	parts := []string{fmt.Sprintf("%d of %d requests succeeded", p.responses, requests)}
 	for _, code := range slices.Sorted(maps.Keys(p.codes)) {
 		parts = append(parts, fmt.Sprintf("%d %s", p.codes[code], code))
 	}
@@ -84,8 +85,7 @@ func (p *printer) summary(times int, stderr io.Writer) error {
 	return err
 }
 
-// jsonOf is the message as one line. Like that of the text form, the library varies
-// the white space.
+// jsonOf encodes the message on one line, without the white space that the library varies.
 func jsonOf(m proto.Message) ([]byte, error) {
 	loose, err := protojson.Marshal(m)
 	if err != nil {
@@ -96,7 +96,7 @@ func jsonOf(m proto.Message) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// textOf is the text form on one line, with one space between fields.
+// textOf formats the message in the text format on one line, with one space between fields.
 func textOf(m proto.Message) string {
 	loose := prototext.MarshalOptions{}.Format(m)
 	b := make([]byte, 0, len(loose))
@@ -104,7 +104,7 @@ func textOf(m proto.Message) string {
 	for i := 0; i < len(loose); i++ {
 		c := loose[i]
 		switch {
-		case inString && c == '\\' && i+1 < len(loose): // the next one does not end it
+		case inString && c == '\\' && i+1 < len(loose): // an escaped quote does not end the string
 			b = append(b, c)
 			i++
 			c = loose[i]

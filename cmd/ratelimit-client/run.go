@@ -25,38 +25,38 @@ func run(ctx context.Context, env cli.Env) error {
 	if !o.json {
 		printFlags(env.Stdout, o.flags)
 	}
-	if o.traces != "" {
-		fmt.Fprintln(env.Stderr, "ratelimit-client: -oltp-protocol has no effect: this client makes no trace spans")
+	if o.traceProto != "" {
+		fmt.Fprintln(env.Stderr, "ratelimit-client: -oltp-protocol has no effect: this client does not export trace spans")
 	}
 	conn, err := grpc.NewClient(o.address, grpc.WithTransportCredentials(credentials))
 	if err != nil {
-		return p.failed("error connecting", err)
+		return p.fail("error connecting", err)
 	}
 	defer conn.Close()
-	return o.askAll(ctx, ratelimitv3.NewRateLimitServiceClient(conn), p, env.Stderr)
+	return o.sendAll(ctx, ratelimitv3.NewRateLimitServiceClient(conn), p, env.Stderr)
 }
 
-// askAll asks until there are enough answers, or none.
-func (o *options) askAll(ctx context.Context, client ratelimitv3.RateLimitServiceClient, p *printer, stderr io.Writer) error {
+// sendAll sends the request the specified number of times, or until one fails.
+func (o *options) sendAll(ctx context.Context, client ratelimitv3.RateLimitServiceClient, p *printer, stderr io.Writer) error {
 	request := o.request()
-	for range o.times {
-		response, err := o.ask(ctx, client, request)
+	for range o.repeat {
+		response, err := o.send(ctx, client, request)
 		switch {
 		case err == nil:
 			err = p.response(response)
-		case ctx.Err() != nil: // told to end
+		case ctx.Err() != nil: // interrupted by a signal
 			err = context.Cause(ctx)
 		default:
-			err = p.failed("request error", err)
+			err = p.fail("request error", err)
 		}
 		if err != nil {
-			return errors.Join(p.summary(o.times, stderr), err)
+			return errors.Join(p.summary(o.repeat, stderr), err)
 		}
 	}
-	return p.summary(o.times, stderr)
+	return p.summary(o.repeat, stderr)
 }
 
-func (o *options) ask(ctx context.Context, client ratelimitv3.RateLimitServiceClient, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+func (o *options) send(ctx context.Context, client ratelimitv3.RateLimitServiceClient, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.timeout)

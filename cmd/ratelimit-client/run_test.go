@@ -29,12 +29,12 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// recorder is a real service that remembers what it was asked.
+// recorder is a real service that records requests.
 type recorder struct {
 	*service.Service
-	mu    sync.Mutex
-	asked []*ratelimitv3.RateLimitRequest
-	left  []time.Duration // until the deadline; 0 for none
+	mu       sync.Mutex
+	requests []*ratelimitv3.RateLimitRequest
+	left     []time.Duration // until the deadline; 0 for none
 }
 
 func (r *recorder) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
@@ -43,7 +43,7 @@ func (r *recorder) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimi
 		left = time.Until(deadline)
 	}
 	r.mu.Lock()
-	r.asked, r.left = append(r.asked, in), append(r.left, left)
+	r.requests, r.left = append(r.requests, in), append(r.left, left)
 	r.mu.Unlock()
 	if in.GetDomain() == "stalled" {
 		<-ctx.Done()
@@ -52,22 +52,22 @@ func (r *recorder) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimi
 	return r.Service.ShouldRateLimit(ctx, in)
 }
 
-// last is the last request for a domain, and the time it had.
+// last returns the last request for a domain and the time until its deadline.
 func (r *recorder) last(t *testing.T, domain string) (*ratelimitv3.RateLimitRequest, time.Duration) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := len(r.asked) - 1; i >= 0; i-- {
-		if r.asked[i].GetDomain() == domain {
-			return r.asked[i], r.left[i]
+	for i := len(r.requests) - 1; i >= 0; i-- {
+		if r.requests[i].GetDomain() == domain {
+			return r.requests[i], r.left[i]
 		}
 	}
-	require.FailNow(t, "nobody asked for "+domain)
+	require.FailNow(t, "no request for domain "+domain)
 	return nil, 0
 }
 
-// start serves two requests a minute for each client at 12:00:15, by the rule called
-// `a: "b"  c`.
+// start starts a service whose clock stands at 12:00:15. Its rule `a: "b"  c` allows each
+// client two requests per minute.
 func start(t *testing.T, opts ...grpc.ServerOption) (*recorder, string) {
 	t.Helper()
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "demo", Rules: []ratelimit.Rule{
@@ -89,14 +89,15 @@ func start(t *testing.T, opts ...grpc.ServerOption) (*recorder, string) {
 	return r, l.Addr().String()
 }
 
-func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
+// runClient runs the program and returns its exit code and output.
+func runClient(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = cli.Run(t.Context(), "ratelimit-client", run, cli.Env{Args: args, Stdout: &out, Stderr: &errs})
 	return code, out.String(), errs.String()
 }
 
-// golden compares with a file, in which ADDR stands for the address.
+// golden compares output with a file of testdata, in which ADDR stands for the address.
 func golden(t *testing.T, name, addr, got string) {
 	t.Helper()
 	got = strings.ReplaceAll(got, addr, "ADDR")
@@ -109,7 +110,7 @@ func golden(t *testing.T, name, addr, got string) {
 	require.Equal(t, string(want), got)
 }
 
-// Each case asks a server of its own.
+// TestGolden compares the output of each case, which has a server of its own.
 func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -126,17 +127,17 @@ func TestGolden(t *testing.T) {
 		{
 			"json-repeated", 0,
 			[]string{"-json", "-domain", "demo", "-descriptors", "client=bob", "-n", "3"},
-			"summary: 3 of 3 calls answered, 2 OK, 1 OVER_LIMIT\n",
+			"summary: 3 of 3 requests succeeded, 2 OK, 1 OVER_LIMIT\n",
 		},
 		{
 			"traces", 0,
 			[]string{"-oltp-protocol", "grpc", "-domain", "demo", "-descriptors", "client=bob"},
-			"ratelimit-client: -oltp-protocol has no effect: this client makes no trace spans\n",
+			"ratelimit-client: -oltp-protocol has no effect: this client does not export trace spans\n",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, addr := start(t)
-			code, out, errs := call(t, append([]string{"-dial_string", addr}, c.args...)...)
+			code, out, errs := runClient(t, append([]string{"-dial_string", addr}, c.args...)...)
 			assert.Equal(t, c.code, code)
 			assert.Equal(t, c.stderr, errs)
 			golden(t, c.name, addr, out)
@@ -144,7 +145,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// What goes over the wire.
+// TestRequest checks the request messages that the client sends.
 func TestRequest(t *testing.T) {
 	r, addr := start(t)
 	for _, c := range []struct {
@@ -163,44 +164,44 @@ func TestRequest(t *testing.T) {
 			`{"domain":"demo","descriptors":[{"entries":[{"key":"a","value":"b"}],"hitsAddend":"0"}]}`,
 		},
 	} {
-		code, _, errs := call(t, append([]string{"-dial_string", addr, "-domain", "demo"}, c.args...)...)
+		code, _, errs := runClient(t, append([]string{"-dial_string", addr, "-domain", "demo"}, c.args...)...)
 		require.Zero(t, code, errs)
-		asked, _ := r.last(t, "demo")
-		got, err := protojson.Marshal(asked)
+		sent, _ := r.last(t, "demo")
+		got, err := protojson.Marshal(sent)
 		require.NoError(t, err)
 		require.JSONEq(t, c.want, string(got))
 	}
 }
 
-// To ask with no hits counts nothing, however often.
-func TestPeek(t *testing.T) {
+// TestZeroHits checks that requests with -hits 0 do not increment counters.
+func TestZeroHits(t *testing.T) {
 	_, addr := start(t)
 	args := []string{"-dial_string", addr, "-domain", "demo", "-descriptors", "client=bob", "-hits", "0", "-n", "5"}
-	_, out, _ := call(t, args...)
+	_, out, _ := runClient(t, args...)
 	require.Equal(t, 5, strings.Count(out, "limit_remaining:2 "), out)
-	require.Contains(t, out, "\nsummary: 5 of 5 calls answered, 5 OK\n")
+	require.Contains(t, out, "\nsummary: 5 of 5 requests succeeded, 5 OK\n")
 }
 
 func TestDeadline(t *testing.T) {
 	r, addr := start(t)
-	ask := []string{"-dial_string", addr, "-descriptors", "a=b", "-domain"}
-	code, out, errs := call(t, append(ask, "stalled", "-timeout", "1ms", "-n", "3")...)
+	args := []string{"-dial_string", addr, "-descriptors", "a=b", "-domain"}
+	code, out, errs := runClient(t, append(args, "stalled", "-timeout", "1ms", "-n", "3")...)
 	require.Equal(t, 1, code)
 	require.Empty(t, errs)
 	require.Contains(t, out, "\nrequest error: rpc error: code = DeadlineExceeded ")
-	require.True(t, strings.HasSuffix(out, "\nsummary: 0 of 3 calls answered\n"), "it stops at the first failure: %s", out)
+	require.True(t, strings.HasSuffix(out, "\nsummary: 0 of 3 requests succeeded\n"), "the client must stop after the first failure: %s", out)
 
-	code, _, _ = call(t, append(ask, "demo", "-timeout", "0")...)
+	code, _, _ = runClient(t, append(args, "demo", "-timeout", "0")...)
 	require.Zero(t, code)
 	_, left := r.last(t, "demo")
-	require.Zero(t, left, "0 is no deadline")
-	code, _, _ = call(t, append(ask, "demo", "-timeout", "1h")...)
+	require.Zero(t, left, "0 must mean no deadline")
+	code, _, _ = runClient(t, append(args, "demo", "-timeout", "1h")...)
 	require.Zero(t, code)
 	_, left = r.last(t, "demo")
 	require.InDelta(t, time.Hour, left, float64(10*time.Minute))
 }
 
-// Told to end while it waits, it ends well.
+// TestInterrupted checks that the exit code is 0 if a signal interrupts a request.
 func TestInterrupted(t *testing.T) {
 	r, addr := start(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -212,42 +213,42 @@ func TestInterrupted(t *testing.T) {
 			Stdout: &out, Stderr: &out,
 		})
 	}()
-	asked := func() bool {
+	received := func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return len(r.asked) > 0
+		return len(r.requests) > 0
 	}
-	require.Eventually(t, asked, 20*time.Second, time.Millisecond)
+	require.Eventually(t, received, 20*time.Second, time.Millisecond)
 	cancel()
 	require.Zero(t, <-done)
 }
 
 func TestFailures(t *testing.T) {
-	nobody := "unix:" + filepath.Join(t.TempDir(), "nobody") // a port may be somebody else's by now
+	unused := "unix:" + filepath.Join(t.TempDir(), "unused") // another process could take a free port
 	ok := []string{"-domain", "d", "-descriptors", "a=b"}
 	for _, c := range []struct {
 		args []string
 		code int
-		out  string // on the standard output
+		out  string // part of the standard output
 		errs string
 	}{
-		{append([]string{"-dial_string", nobody}, ok...), 1, "\nrequest error: rpc error: code = Unavailable ", ""},
-		{append([]string{"-json", "-dial_string", nobody}, ok...), 1, "", "ratelimit-client: request error: rpc error: code = Unavailable "},
+		{append([]string{"-dial_string", unused}, ok...), 1, "\nrequest error: rpc error: code = Unavailable ", ""},
+		{append([]string{"-json", "-dial_string", unused}, ok...), 1, "", "ratelimit-client: request error: rpc error: code = Unavailable "},
 		{append([]string{"-dial_string", "x\x00:y"}, ok...), 1, "\nerror connecting: ", ""},
-		{[]string{"-domain", "d", "-descriptors", "ab"}, 2, "", `invalid descriptor list: "ab" is not name=value`},
+		{[]string{"-domain", "d", "-descriptors", "ab"}, 2, "", `invalid descriptor list: "ab" does not have the form name=value`},
 		{[]string{"-domain", "d", "-descriptors", "=b"}, 2, "", "invalid descriptor list"},
 		{[]string{"-domain", "d", "-descriptors", "a=b,"}, 2, "", "invalid descriptor list"},
 		{[]string{"-domain", "d"}, 2, "", "-descriptors is missing"},
 		{[]string{"-descriptors", "a=b"}, 2, "", "-domain is missing"},
 		{append(ok, "extra"), 2, "", `unexpected argument "extra"`},
-		{append([]string{"-hits", "4294967296"}, ok...), 2, "", "-hits 4294967296 is too large: the protocol holds up to 4294967295"},
+		{append([]string{"-hits", "4294967296"}, ok...), 2, "", "-hits 4294967296 is too large: the maximum is 4294967295"},
 		{append([]string{"-hits", "-1"}, ok...), 2, "", `invalid value "-1" for flag -hits`},
-		{append([]string{"-n", "0"}, ok...), 2, "", "-n 0: ask once at least"},
-		{append([]string{"-timeout", "-1s"}, ok...), 2, "", "-timeout -1s: use a positive time"},
-		{append([]string{"-oltp-protocol", "udp"}, ok...), 2, "", `-oltp-protocol "udp": use http, grpc or leave it out`},
-		{append([]string{"-n", "0", "-timeout", "-1s"}, ok...), 2, "", "ask once at least\n-timeout"},
+		{append([]string{"-n", "0"}, ok...), 2, "", "invalid -n 0: use at least 1"},
+		{append([]string{"-timeout", "-1s"}, ok...), 2, "", "negative -timeout -1s: use a positive duration"},
+		{append([]string{"-oltp-protocol", "udp"}, ok...), 2, "", `unknown -oltp-protocol "udp": use http or grpc, or omit the flag`},
+		{append([]string{"-n", "0", "-timeout", "-1s"}, ok...), 2, "", "use at least 1\nnegative -timeout"},
 	} {
-		code, out, errs := call(t, c.args...)
+		code, out, errs := runClient(t, c.args...)
 		assert.Equal(t, c.code, code, "%q: %s", c.args, errs)
 		assert.Contains(t, out, c.out, "%q", c.args)
 		assert.Contains(t, errs, c.errs, "%q", c.args)
@@ -263,10 +264,10 @@ func FuzzDescriptors(f *testing.F) {
 	f.Add("a=b,c=d=e")
 	f.Add("a=")
 	f.Add(",=")
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, list string) {
 		var d descriptorsFlag
-		if err := d.Set(text); err != nil {
-			require.Empty(t, d.list, "a bad one adds nothing")
+		if err := d.Set(list); err != nil {
+			require.Empty(t, d.list, "Set must add nothing if it fails")
 			return
 		}
 		var pairs []string
@@ -274,6 +275,6 @@ func FuzzDescriptors(f *testing.F) {
 			require.NotEmpty(t, e.GetKey())
 			pairs = append(pairs, e.GetKey()+"="+e.GetValue())
 		}
-		require.Equal(t, text, strings.Join(pairs, ","))
+		require.Equal(t, list, strings.Join(pairs, ","))
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
-// tlsOptions say how to secure the connection.
+// tlsOptions contains the flags for TLS.
 type tlsOptions struct {
 	use      bool
 	caFile   string
@@ -21,18 +21,18 @@ type tlsOptions struct {
 
 func (o *tlsOptions) flags(f *flag.FlagSet) {
 	f.BoolVar(&o.use, "grpc-use-tls", false, "connect with TLS")
-	f.StringVar(&o.caFile, "grpc-server-ca-file", "", "`file` with the CA of the server; the system's CAs if empty")
+	f.StringVar(&o.caFile, "grpc-server-ca-file", "", "`file` with the CA certificates for the server; empty: those of the system")
 	f.StringVar(&o.certFile, "grpc-cert-file", "", "`file` with the client certificate, for mutual TLS")
 	f.StringVar(&o.keyFile, "grpc-key-file", "", "`file` with the key of the client certificate")
 }
 
-// check finds flags that don't go together.
-func (o *tlsOptions) check() error {
+// validate reports flags that conflict.
+func (o *tlsOptions) validate() error {
 	switch {
 	case !o.use && (o.caFile != "" || o.certFile != "" || o.keyFile != ""):
-		return errors.New("certificate files are given without -grpc-use-tls")
+		return errors.New("certificate files need -grpc-use-tls")
 	case (o.certFile == "") != (o.keyFile == ""):
-		return errors.New("-grpc-cert-file and -grpc-key-file go together")
+		return errors.New("-grpc-cert-file and -grpc-key-file must be set together")
 	}
 	return nil
 }

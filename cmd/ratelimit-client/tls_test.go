@@ -17,24 +17,24 @@ func TestMutualTLS(t *testing.T) {
 	servers, clients := certstest.NewAuthority(t), certstest.NewAuthority(t)
 	serversCA, clientsCA := servers.WriteCA(dir, "servers.pem"), clients.WriteCA(dir, "clients.pem")
 	clientCert, clientKey := clients.Write(dir, "client")
-	strangeCert, strangeKey := servers.Write(dir, "strange")
+	untrustedCert, untrustedKey := servers.Write(dir, "untrusted")
 	_, addr := start(t, grpc.Creds(credentials.NewTLS(&tls.Config{
 		Certificates: []tls.Certificate{servers.Issue()}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients.Pool(),
 	})))
-	ask := []string{"-dial_string", addr, "-domain", "demo", "-descriptors", "client=bob"}
+	base := []string{"-dial_string", addr, "-domain", "demo", "-descriptors", "client=bob"}
 
-	code, out, errs := call(t, append(ask, "-grpc-use-tls", "-grpc-server-ca-file", serversCA, "-grpc-cert-file", clientCert, "-grpc-key-file", clientKey)...)
+	code, out, errs := runClient(t, append(base, "-grpc-use-tls", "-grpc-server-ca-file", serversCA, "-grpc-cert-file", clientCert, "-grpc-key-file", clientKey)...)
 	require.Zero(t, code, "%s%s", out, errs)
 	require.Contains(t, out, "\nresponse: overall_code:OK ")
 
 	for why, args := range map[string][]string{
-		"no TLS":                    ask,
-		"a server nobody vouches":   append(ask, "-grpc-use-tls", "-grpc-cert-file", clientCert, "-grpc-key-file", clientKey),
-		"no client certificate":     append(ask, "-grpc-use-tls", "-grpc-server-ca-file", serversCA),
-		"a strange certificate":     append(ask, "-grpc-use-tls", "-grpc-server-ca-file", serversCA, "-grpc-cert-file", strangeCert, "-grpc-key-file", strangeKey),
-		"another server's identity": append(ask, "-grpc-use-tls", "-grpc-server-ca-file", clientsCA, "-grpc-cert-file", clientCert, "-grpc-key-file", clientKey),
+		"no TLS":                       base,
+		"server's CA is not trusted":   append(base, "-grpc-use-tls", "-grpc-cert-file", clientCert, "-grpc-key-file", clientKey),
+		"no client certificate":        append(base, "-grpc-use-tls", "-grpc-server-ca-file", serversCA),
+		"untrusted client certificate": append(base, "-grpc-use-tls", "-grpc-server-ca-file", serversCA, "-grpc-cert-file", untrustedCert, "-grpc-key-file", untrustedKey),
+		"wrong CA for the server":      append(base, "-grpc-use-tls", "-grpc-server-ca-file", clientsCA, "-grpc-cert-file", clientCert, "-grpc-key-file", clientKey),
 	} {
-		code, out, _ := call(t, args...)
+		code, out, _ := runClient(t, args...)
 		require.Equal(t, 1, code, why)
 		require.Contains(t, out, "\nrequest error: rpc error: code = Unavailable ", why)
 	}
@@ -47,20 +47,20 @@ func TestBadTLSFiles(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		code int
-		says []string
+		want []string
 	}{
-		{[]string{"-grpc-cert-file", cert}, 2, []string{"without -grpc-use-tls"}},
-		{[]string{"-grpc-use-tls", "-grpc-cert-file", cert}, 2, []string{"go together"}},
+		{[]string{"-grpc-cert-file", cert}, 2, []string{"certificate files need -grpc-use-tls"}},
+		{[]string{"-grpc-use-tls", "-grpc-cert-file", cert}, 2, []string{"must be set together"}},
 		{[]string{"-grpc-use-tls", "-grpc-server-ca-file", missing}, 1, []string{"-grpc-server-ca-file", missing}},
 		{[]string{"-grpc-use-tls", "-grpc-server-ca-file", key}, 1, []string{key, "no PEM certificate"}},
 		{[]string{"-grpc-use-tls", "-grpc-cert-file", cert, "-grpc-key-file", missing}, 1, []string{"-grpc-key-file", missing}},
 		{[]string{"-grpc-use-tls", "-grpc-cert-file", key, "-grpc-key-file", key}, 1, []string{"-grpc-cert-file"}},
 	} {
-		code, out, errs := call(t, append([]string{"-domain", "d", "-descriptors", "a=b"}, c.args...)...)
+		code, out, errs := runClient(t, append([]string{"-domain", "d", "-descriptors", "a=b"}, c.args...)...)
 		require.Equal(t, c.code, code, "%q: %s", c.args, errs)
 		require.Empty(t, out)
-		for _, says := range c.says {
-			require.Contains(t, errs, says)
+		for _, want := range c.want {
+			require.Contains(t, errs, want)
 		}
 	}
 }
