@@ -20,7 +20,7 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
-// The test binary is the program if this variable is set.
+// asProgram is an environment variable that makes the test binary run the program.
 const asProgram = "BOOKCATALOGD_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child starts the program as a process of its own and returns the address of its list.
+// child starts the program in a new process and returns the URL of its books.
 func child(t *testing.T, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
@@ -45,7 +45,7 @@ func child(t *testing.T, args ...string) (*exec.Cmd, string) {
 	lines := bufio.NewReader(stderr)
 	line, err := lines.ReadString('\n')
 	if err != nil {
-		t.Fatalf("it did not start: %q, %v", line, err)
+		t.Fatalf("the program did not start: %q, %v", line, err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the process
 	_, rest, _ := strings.Cut(line, "http://")
@@ -53,36 +53,35 @@ func child(t *testing.T, args ...string) (*exec.Cmd, string) {
 	return cmd, "http://" + host + "/api/books"
 }
 
-// TestKill checks that each book that was answered with 201 is in the file when the process
-// is killed in the middle of writing, whole, and that the file opens again. It does so a
-// few times with the same file.
+// TestKill kills the process while it writes, several times with the same file. Each time the
+// file must open again and contain every book that was acknowledged with 201.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "books.db")
-	answered := map[string]string{}
+	acked := map[string]string{}
 	for round := range 3 {
 		cmd, url := child(t, "-addr", "127.0.0.1:0", "-db", path)
 		for id, title := range writeUntilKilled(t, cmd, url, round) {
-			answered[id] = title
+			acked[id] = title
 		}
-		checkBooks(t, path, answered)
+		checkBooks(t, path, acked)
 	}
-	if len(answered) < 60 {
-		t.Errorf("only %d books were answered", len(answered))
+	if len(acked) < 60 {
+		t.Errorf("only %d books were acknowledged", len(acked))
 	}
 }
 
 const (
-	writers    = 4
-	killBehind = 40 // how many responses to wait for
+	writers   = 4
+	killAfter = 40 // number of responses before the process is killed
 )
 
-// writeUntilKilled adds books from several connections, kills the process with requests
-// under way, and returns the titles that were answered, by id.
+// writeUntilKilled adds books over several connections, kills the process while requests are
+// in flight, and returns the acknowledged titles by id.
 func writeUntilKilled(t *testing.T, cmd *exec.Cmd, url string, round int) map[string]string {
 	t.Helper()
 	var mu sync.Mutex
-	answered := map[string]string{}
+	acked := map[string]string{}
 	enough := make(chan struct{})
 	var all sync.WaitGroup
 	for w := range writers {
@@ -90,11 +89,11 @@ func writeUntilKilled(t *testing.T, cmd *exec.Cmd, url string, round int) map[st
 			for i := 0; ; i++ {
 				b, err := post(url, fmt.Sprintf("round %d writer %d book %d", round, w, i))
 				if err != nil {
-					return // it was killed
+					return // the process was killed
 				}
 				mu.Lock()
-				answered[b.ID] = b.Title
-				if len(answered) == killBehind {
+				acked[b.ID] = b.Title
+				if len(acked) == killAfter {
 					close(enough)
 				}
 				mu.Unlock()
@@ -106,14 +105,14 @@ func writeUntilKilled(t *testing.T, cmd *exec.Cmd, url string, round int) map[st
 	select {
 	case <-enough:
 	case <-stopped:
-		t.Fatal("the program answered with errors before it was killed")
+		t.Fatal("requests failed before the process was killed")
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	<-stopped
-	_ = cmd.Wait() // says that it was killed
-	return answered
+	_ = cmd.Wait() // the error reports the kill
+	return acked
 }
 
 func post(url, title string) (b bookcatalog.Book, err error) {
@@ -128,8 +127,9 @@ func post(url, title string) (b bookcatalog.Book, err error) {
 	return b, json.NewDecoder(response.Body).Decode(&b)
 }
 
-// checkBooks looks into the file.
-func checkBooks(t *testing.T, path string, answered map[string]string) {
+// checkBooks checks that the file contains the acknowledged books, and at most those besides
+// that were in flight when the process was killed.
+func checkBooks(t *testing.T, path string, acked map[string]string) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), path)
 	if err != nil {
@@ -140,17 +140,16 @@ func checkBooks(t *testing.T, path string, answered map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := map[string]string{}
+	stored := map[string]string{}
 	for _, b := range books {
-		there[b.ID] = b.Title
+		stored[b.ID] = b.Title
 	}
-	for id, title := range answered {
-		if there[id] != title {
-			t.Errorf("book %s, which was answered as %q, is %q in the file", id, title, there[id])
+	for id, title := range acked {
+		if stored[id] != title {
+			t.Errorf("book %s was acknowledged as %q, but is stored as %q", id, title, stored[id])
 		}
 	}
-	// What was under way when the process died may be there or not, and nothing else.
-	if more := len(there) - len(answered); more < 0 || more > 3*writers {
-		t.Errorf("%d books are in the file, %d were answered", len(there), len(answered))
+	if more := len(stored) - len(acked); more < 0 || more > 3*writers {
+		t.Errorf("%d books are stored, %d were acknowledged", len(stored), len(acked))
 	}
 }

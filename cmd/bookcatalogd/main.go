@@ -1,9 +1,9 @@
-// Command bookcatalogd is a server of the book catalog over HTTP.
+// Command bookcatalogd serves the book catalog over HTTP.
 //
 //	go run ./cmd/bookcatalogd -seed
 //	curl localhost:8000/api/books
 //
-// Books are kept in memory, or in a file:
+// Books are stored in memory, or in a SQLite file:
 //
 //	go run ./cmd/bookcatalogd -db books.db -p 9000
 package main

@@ -17,7 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 )
 
-// config is what the flags say.
+// config contains the flags.
 type config struct {
 	port    int
 	addr    string
@@ -39,7 +39,7 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	defer func() { err = errors.Join(err, closeStore()) }()
 	if c.seed {
 		if err := bookcatalog.New(store, nil).Seed(ctx); err != nil {
-			return fmt.Errorf("-seed: %w", err)
+			return fmt.Errorf("-seed: add the sample books: %w", err)
 		}
 	}
 	origins, err := httpx.NewOrigins(httpx.LocalOrigins())
@@ -48,9 +48,9 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.addr)
 	if err != nil {
-		return fmt.Errorf("%w: choose another port with -p, 0 for any free one", err)
+		return fmt.Errorf("%w: choose another port with -p; 0 picks a free one", err)
 	}
-	welcome(env.Stderr, listener.Addr(), c.db)
+	printAddress(env.Stderr, listener.Addr(), c.db)
 	return httpx.Serve(ctx, listener, httpapi.NewHandler(store, &httpapi.Options{
 		LenientISBN: c.lenient,
 		Chain:       &httpx.StandardOptions{Log: log, Origins: origins},
@@ -60,11 +60,11 @@ func run(ctx context.Context, env cli.Env) (err error) {
 func parse(env cli.Env) (config, error) {
 	var c config
 	flags := flag.NewFlagSet("bookcatalogd", flag.ContinueOnError)
-	flags.IntVar(&c.port, "p", 8000, "`port` to listen on, at all addresses; 0 picks a free one")
-	flags.StringVar(&c.addr, "addr", "", "`address` to listen on, such as localhost:8000, in place of -p")
-	flags.StringVar(&c.db, "db", "memory", "`file` to keep the books in, made if it is not there; memory keeps them until the end")
-	flags.BoolVar(&c.seed, "seed", false, "begin with a few sample books, if there are none")
-	flags.BoolVar(&c.lenient, "lenient-isbn", false, "take any text as an ISBN")
+	flags.IntVar(&c.port, "p", 8000, "`port` to listen on, on all addresses; 0 picks a free one")
+	flags.StringVar(&c.addr, "addr", "", "`address` to listen on, such as localhost:8000; replaces -p")
+	flags.StringVar(&c.db, "db", "memory", "SQLite `file` that stores the books, created if it does not exist; memory: books are lost at exit")
+	flags.BoolVar(&c.seed, "seed", false, "add a few sample books if the catalog is empty")
+	flags.BoolVar(&c.lenient, "lenient-isbn", false, "accept any string as an ISBN")
 	if err := env.Parse(flags); err != nil {
 		return c, err
 	}
@@ -74,11 +74,11 @@ func parse(env cli.Env) (config, error) {
 	case flags.NArg() > 0:
 		return c, cli.Usagef("unexpected argument %q: see -help", flags.Arg(0))
 	case given["p"] && given["addr"]:
-		return c, cli.Usagef("-p and -addr both say where to listen: use one of them")
+		return c, cli.Usagef("-p and -addr are mutually exclusive: use one of them")
 	case c.port < 0 || c.port > 65535:
-		return c, cli.Usagef("-p %d: a port is a number from 0 to 65535", c.port)
+		return c, cli.Usagef("invalid port -p %d: use a number from 0 to 65535", c.port)
 	case c.db == "":
-		return c, cli.Usagef("-db is empty: name a file, or memory")
+		return c, cli.Usagef("-db is empty: specify a file, or memory")
 	}
 	if !given["addr"] {
 		c.addr = net.JoinHostPort("", strconv.Itoa(c.port))
@@ -98,8 +98,8 @@ func open(ctx context.Context, db string) (bookcatalog.Store, func() error, erro
 	return store, store.Close, nil
 }
 
-// welcome says where the books are.
-func welcome(w io.Writer, addr net.Addr, db string) {
+// printAddress prints the URL of the catalog and where the books are stored.
+func printAddress(w io.Writer, addr net.Addr, db string) {
 	host, port, _ := net.SplitHostPort(addr.String())
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "localhost"

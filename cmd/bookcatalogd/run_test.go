@@ -14,34 +14,34 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
-// output is a stream that may be waited on.
+// output collects the standard error stream and sends the URL of the server to ready.
 type output struct {
 	mu    sync.Mutex
-	text  bytes.Buffer
-	ready chan string // the address of the server, once it is said
+	buf   bytes.Buffer
+	ready chan string
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, rest, ok := strings.Cut(string(p), "http://"); ok && o.text.Len() == 0 {
+	if _, rest, ok := strings.Cut(string(p), "http://"); ok && o.buf.Len() == 0 {
 		url, _, _ := strings.Cut(rest, "/api/books")
 		o.ready <- "http://" + url
 	}
-	return o.text.Write(p)
+	return o.buf.Write(p)
 }
 
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.text.String()
+	return o.buf.String()
 }
 
-// program is one that is running, in this process.
+// program is a server that runs in this process.
 type program struct {
 	url    string
 	stderr *output
-	stop   func() error // ends it and returns its error
+	stop   func() error // stops the server and returns its error
 }
 
 func start(t *testing.T, args ...string) program {
@@ -63,7 +63,7 @@ func start(t *testing.T, args ...string) program {
 	case p.url = <-p.stderr.ready:
 	case err := <-done:
 		done <- err
-		t.Fatalf("it did not start: %v", err)
+		t.Fatalf("the program did not start: %v", err)
 	}
 	return p
 }
@@ -91,16 +91,16 @@ func TestSeedInMemory(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-p", "0", "-seed")
 	if status, body := p.do(t, "GET", "/api/books", ""); status != 200 || !strings.Contains(body, "Emma") || !strings.Contains(body, "Beowulf") {
-		t.Errorf("%d %s, want the samples", status, body)
+		t.Errorf("GET /api/books: %d %s, want the sample books", status, body)
 	}
 	if status, _ := p.do(t, "POST", "/api/books", `{"title":"x","isbn":"44412"}`); status != 400 {
-		t.Errorf("an ISBN that is none: %d, want 400", status)
+		t.Errorf("POST with an invalid ISBN: %d, want 400", status)
 	}
 	if err := p.stop(); err != nil {
-		t.Errorf("the end: %v", err)
+		t.Errorf("stop: %v", err)
 	}
 	if got := p.stderr.String(); !strings.Contains(got, "books in memory") || !strings.Contains(got, "method=POST path=/api/books status=400") {
-		t.Errorf("it said %s", got)
+		t.Errorf("unexpected log: %s", got)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestFile(t *testing.T) {
 	}
 	again := start(t, "-addr", "127.0.0.1:0", "-db", path, "-seed")
 	if _, body := again.do(t, "GET", "/api/books", ""); !strings.Contains(body, "Mine") || strings.Count(body, `"id"`) != 4 {
-		t.Errorf("after a restart the books are %s", body)
+		t.Errorf("after a restart: %s, want 4 books, one of them Mine", body)
 	}
 }
 
@@ -133,9 +133,9 @@ func TestUsage(t *testing.T) {
 		stderr string
 	}{
 		{[]string{"-p", "x"}, 2, `invalid value "x" for flag -p`},
-		{[]string{"-p", "70000"}, 2, "a port is a number from 0 to 65535"},
+		{[]string{"-p", "70000"}, 2, "use a number from 0 to 65535"},
 		{[]string{"-p", "1", "-addr", ":1"}, 2, "use one of them"},
-		{[]string{"-db", ""}, 2, "name a file, or memory"},
+		{[]string{"-db", ""}, 2, "specify a file, or memory"},
 		{[]string{"serve"}, 2, `unexpected argument "serve"`},
 		{[]string{"-db", t.TempDir()}, 1, "-db: open "},
 		{[]string{"-addr", taken.Addr().String()}, 1, "address already in use: choose another port with -p"},
