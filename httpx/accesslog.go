@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
 )
 
 // AccessLogOptions configures [AccessLog]. Nil means the defaults.
@@ -93,33 +93,14 @@ func loggedPath(r *http.Request) string { return loggable(r.URL.EscapedPath()) }
 
 // loggable truncates a string and escapes what is not printable.
 func loggable(s string) string {
-	s = truncate(s, maxLogged)
+	if len(s) > maxLogged {
+		s = jsonpos.Truncate(s, maxLogged) + "..."
+	}
 	if strings.IndexFunc(s, func(c rune) bool { return c < ' ' || c > '~' }) < 0 {
 		return s
 	}
 	quoted := strconv.QuoteToGraphic(s)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
-}
-
-// printable truncates a client's value and replaces what is not printable, for messages.
-func printable(s string) string {
-	return strings.Map(func(c rune) rune {
-		if c == utf8.RuneError || !unicode.IsPrint(c) {
-			return '?'
-		}
-		return c
-	}, truncate(s, maxPrinted))
-}
-
-// truncate cuts a string between characters.
-func truncate(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "..."
 }
 
 // writer observes a response. Neighbouring middleware shares one.

@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // BodyOptions configures [NewBody]. Nil means the defaults.
@@ -71,10 +73,11 @@ func (b *Body[T]) Decode(data []byte) (T, error) {
 func ReadJSON[T any](r *http.Request) (T, error) { return NewBody[T](nil).Read(r) }
 
 func (b *Body[T]) decode(data []byte, v *T) error {
-	if err := wellFormed(data); err != nil {
+	doc := jsonpos.Parse(data, &jsonpos.Limits{Depth: b.maxDepth})
+	if err := wellFormed(doc, b.maxDepth); err != nil {
 		return err
 	}
-	if err := b.shape.check(data, b.maxDepth); err != nil {
+	if err := b.shape.check(doc); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
@@ -93,13 +96,13 @@ func checkType(h http.Header) error {
 		if content == "" {
 			content = "missing"
 		}
-		return Errorf(http.StatusUnsupportedMediaType, "Content-Type is %s: send application/json", printable(content))
+		return Errorf(http.StatusUnsupportedMediaType, "Content-Type is %s: send application/json", printable.Truncate(content, maxPrinted))
 	}
 	if charset := parameters["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return Errorf(http.StatusUnsupportedMediaType, "charset is %s: send UTF-8", printable(charset))
+		return Errorf(http.StatusUnsupportedMediaType, "charset is %s: send UTF-8", printable.Truncate(charset, maxPrinted))
 	}
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return Errorf(http.StatusUnsupportedMediaType, "Content-Encoding is %s: send the body without encoding", printable(encoding))
+		return Errorf(http.StatusUnsupportedMediaType, "Content-Encoding is %s: send the body without encoding", printable.Truncate(encoding, maxPrinted))
 	}
 	return nil
 }
@@ -126,28 +129,32 @@ func readAll(r *http.Request, limit int64) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// wellFormed checks that data is one JSON document in UTF-8.
-func wellFormed(data []byte) error {
-	if len(bytes.TrimSpace(data)) == 0 {
+// wellFormed reports the first syntax error of a document. Problems that encoding/json accepts are
+// left to the check of the shape.
+func wellFormed(doc *jsonpos.Document, maxDepth int) error {
+	if strings.TrimSpace(doc.Text) == "" {
 		return badBody("is empty: send a JSON document")
 	}
-	if i := invalidUTF8(data); i >= 0 {
-		return badBody(fmt.Sprintf("is not UTF-8 at %s", position(data, i)))
+	for _, p := range doc.Problems {
+		at := position(doc.Text, p.Offset)
+		switch p.Code {
+		case jsonpos.DuplicateKey, jsonpos.Surrogate:
+		case jsonpos.TooDeep:
+			return invalidBody(fieldOf(p.Pointer), fmt.Sprintf("nested too deeply: use at most %d levels (%s)", maxDepth, at))
+		case jsonpos.Encoding:
+			return badBody("is not UTF-8 at " + at)
+		case jsonpos.TrailingData:
+			return badBody("has trailing data after the JSON document, at " + at)
+		default:
+			if p.Suggestion != "" {
+				at += ": " + p.Message + "; " + p.Suggestion
+			} else {
+				at += ": " + p.Message
+			}
+			return badBody("is not JSON at " + at)
+		}
 	}
-	var raw json.RawMessage
-	err := json.Unmarshal(data, &raw)
-	syntax, ok := errors.AsType[*json.SyntaxError](err)
-	switch {
-	case err == nil:
-		return nil
-	case !ok:
-		return badBody(err.Error())
-	case strings.Contains(syntax.Error(), "after top-level value"):
-		return badBody("has trailing data after the JSON document, at " + position(data, int(syntax.Offset)-1))
-	case strings.HasPrefix(syntax.Error(), "unexpected end"):
-		return badBody("is an incomplete JSON document: it ends at " + position(data, len(data)))
-	}
-	return badBody(fmt.Sprintf("is not JSON at %s: %v", position(data, int(syntax.Offset)-1), syntax))
+	return nil
 }
 
 func badBody(reason string) *Error {
@@ -158,25 +165,30 @@ func badBody(reason string) *Error {
 	}
 }
 
-// position returns line and column of an offset, from 1, columns in characters.
-func position(data []byte, offset int) string {
-	before := data[:min(max(offset, 0), len(data))]
-	line := 1 + bytes.Count(before, []byte{'\n'})
-	start := bytes.LastIndexByte(before, '\n') + 1
-	return fmt.Sprintf("line %d, column %d", line, 1+utf8.RuneCount(before[start:]))
+func invalidBody(field, reason string) *Error {
+	e := invalidField(field, reason)
+	e.Message = "Invalid JSON: " + e.Message
+	return e
 }
 
-// invalidUTF8 returns the offset of the first invalid byte, or -1.
-func invalidUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	for i := 0; i < len(data); {
-		c, size := utf8.DecodeRune(data[i:])
-		if c == utf8.RuneError && size == 1 {
-			return i
+// fieldOf returns a JSON pointer in the form of FieldError.Field.
+func fieldOf(pointer string) string {
+	var field strings.Builder
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if token = printable.Truncate(token, maxPrinted); strings.Trim(token, "0123456789") == "" {
+			token = "[" + token + "]"
+		} else if field.Len() > 0 {
+			token = "." + token
 		}
-		i += size
+		if field.WriteString(token); field.Len() > maxLogged {
+			break
+		}
 	}
-	return -1
+	return field.String()
+}
+
+// position returns line and column of an offset, from 1, columns in characters.
+func position(text string, offset int) string {
+	line, column := jsonpos.Position(text, offset)
+	return fmt.Sprintf("line %d, column %d", line, column)
 }

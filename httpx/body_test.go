@@ -72,8 +72,8 @@ func TestBodyFaults(t *testing.T) {
 	for document, message := range map[string]string{
 		``:                               "The request body is empty: send a JSON document",
 		" \n":                            "The request body is empty: send a JSON document",
-		`{"title":`:                      "The request body is an incomplete JSON document: it ends at line 1, column 10",
-		"{\n\"tiäle\": x}":               "The request body is not JSON at line 2, column 10: invalid character 'x' looking for beginning of value",
+		`{"title":`:                      "The request body is not JSON at line 1, column 10: unexpected end of the document: expected a value",
+		"{\n\"tiäle\": y}":               "The request body is not JSON at line 2, column 10: unexpected 'y': expected a value",
 		`{} {}`:                          "The request body has trailing data after the JSON document, at line 1, column 4",
 		"{\"title\":\"\xff\"}":           "The request body is not UTF-8 at line 1, column 11",
 		`[]`:                             "Invalid JSON: body: must be an object, not an array (line 1, column 1)",

@@ -1,7 +1,6 @@
 package httpx
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -11,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // kind is the JSON form that a Go type decodes.
@@ -143,10 +145,10 @@ func (s *shape) add(name string, field *shape) {
 // maxFaults is the maximum number of problems reported for one document.
 const maxFaults = 20
 
-// check compares a well-formed document with the shape and reports all problems.
-func (s *shape) check(data []byte, maxDepth int) error {
-	c := checker{data: data, maxDepth: maxDepth}
-	c.value(s, "")
+// check compares a document with the shape and reports all problems.
+func (s *shape) check(doc *jsonpos.Document) error {
+	c := checker{text: doc.Text}
+	c.value(s, doc.Root, "")
 	if len(c.faults) == 0 {
 		return nil
 	}
@@ -157,17 +159,11 @@ func (s *shape) check(data []byte, maxDepth int) error {
 	return &Error{Status: http.StatusBadRequest, Message: message, Fields: c.faults}
 }
 
-// checker walks through a well-formed document.
+// checker compares values with shapes.
 type checker struct {
-	data     []byte
-	at       int // of the next byte
-	depth    int
-	maxDepth int
-	faults   []FieldError
+	text   string
+	faults []FieldError
 }
-
-// done reports whether to stop.
-func (c *checker) done() bool { return len(c.faults) >= maxFaults || c.at >= len(c.data) }
 
 // fault records a problem of the field that begins at the offset.
 func (c *checker) fault(field string, offset int, format string, args ...any) {
@@ -177,112 +173,101 @@ func (c *checker) fault(field string, offset int, format string, args ...any) {
 	if field == "" {
 		field = "body"
 	}
-	reason := fmt.Sprintf(format, args...) + " (" + position(c.data, offset) + ")"
+	reason := fmt.Sprintf(format, args...) + " (" + position(c.text, offset) + ")"
 	c.faults = append(c.faults, FieldError{Field: field, Reason: reason})
 }
 
-// space skips white space.
-func (c *checker) space() {
-	for c.at < len(c.data) && bytes.IndexByte([]byte(" \t\r\n"), c.data[c.at]) >= 0 {
-		c.at++
-	}
-}
-
-// value checks the next value.
-func (c *checker) value(s *shape, path string) {
-	c.space()
+// value checks a value and the values in it.
+func (c *checker) value(s *shape, n *jsonpos.Node, path string) {
 	for s.pointee != nil {
-		if c.data[c.at] == 'n' {
-			c.token()
+		if n.Kind == jsonpos.Null {
 			return
 		}
 		s = s.pointee
 	}
-	start, before := c.at, len(c.faults)
-	switch c.data[c.at] {
-	case '{':
-		c.composite(s, path, object, c.members)
-	case '[':
-		c.composite(s, path, array, c.elements)
-	default:
-		c.scalar(s, path, c.token())
+	before := len(c.faults)
+	switch {
+	case n.Kind == jsonpos.Object || n.Kind == jsonpos.Array:
+		if !s.accepts(n.Kind) {
+			c.fault(path, n.Start, "must be %v, not %v", s.kind, n.Kind)
+			s = &shape{kind: anything} // to report problems inside
+		}
+		c.members(s, n, path)
+		c.elements(s, n, path)
+	case n.Kind == jsonpos.Null:
+		if !s.nullable && s.kind != anything {
+			c.fault(path, n.Start, "must be %v, not null", s.kind)
+		}
 		return
+	case !s.accepts(n.Kind):
+		c.fault(path, n.Start, "must be %v, not %v", s.kind, n.Kind)
+	case n.Kind == jsonpos.Number && s.kind != anything && s.kind != custom:
+		c.number(s, n, path)
 	}
-	// After a fault inside the value, c.at may not be at its end.
 	if s.kind == custom && len(c.faults) == before {
-		c.decode(s, path, start, c.data[start:c.at])
+		c.decode(s, n, path)
 	}
 }
 
-// composite checks an object or an array. It continues after a type mismatch to report further
-// problems inside.
-func (c *checker) composite(s *shape, path string, is kind, inner func(*shape, string)) {
-	if s.kind != is && s.kind != anything && s.kind != custom {
-		c.fault(path, c.at, "must be %v, not %v", s.kind, is)
-		s = &shape{kind: anything}
-	}
-	if c.depth++; c.depth > c.maxDepth {
-		c.fault(path, c.at, "nested too deeply: use at most %d levels", c.maxDepth)
-		c.at = len(c.data)
-		return
-	}
-	c.at++
-	inner(s, path)
-	c.depth--
-}
-
-// more reports whether another member or element follows, and consumes the closing bracket
-// otherwise.
-func (c *checker) more(closing byte) bool {
-	c.space()
-	if c.done() {
-		return false
-	}
-	if c.data[c.at] == ',' {
-		c.at++
-		c.space()
-	}
-	if c.data[c.at] == closing {
-		c.at++
-		return false
+// accepts reports whether a value of a kind can have the shape.
+func (s *shape) accepts(k jsonpos.Kind) bool {
+	switch s.kind {
+	case object:
+		return k == jsonpos.Object
+	case array:
+		return k == jsonpos.Array
+	case text:
+		return k == jsonpos.String
+	case boolean:
+		return k == jsonpos.Boolean
+	case integer, number:
+		return k == jsonpos.Number
 	}
 	return true
 }
 
 // members checks the members of an object.
-func (c *checker) members(s *shape, path string) {
-	seen := map[string]struct{}{}
-	for c.more('}') {
-		start := c.at
-		name := unquote(c.token())
-		field := printable(name)
+func (c *checker) members(s *shape, n *jsonpos.Node, path string) {
+	seen := map[string]bool{}
+	for i := range n.Members {
+		m := &n.Members[i]
+		field := printable.Truncate(m.Key, maxPrinted)
 		if path != "" {
 			field = path + "." + field
 		}
-		if _, duplicate := seen[name]; duplicate {
-			c.fault(field, start, "duplicate field: send it once")
+		if seen[m.Key] {
+			c.fault(field, m.KeyStart, "duplicate field: send it once")
 		}
-		seen[name] = struct{}{}
-		c.space()
-		c.at++ // the colon
-		c.value(c.member(s, name, field, start), field)
+		seen[m.Key] = true
+		inner := &shape{kind: anything, nullable: true}
+		if s.fields != nil {
+			if known, ok := s.fields[m.Key]; ok {
+				inner = known
+			} else {
+				c.fault(field, m.KeyStart, "unknown field: %s", s.hint(m.Key))
+			}
+		} else if s.element != nil {
+			inner = s.element
+		}
+		if len(c.faults) == maxFaults {
+			return
+		}
+		c.value(inner, &m.Value, field)
 	}
 }
 
-// member returns the shape of a member.
-func (c *checker) member(s *shape, name, field string, start int) *shape {
-	if s.fields == nil {
-		if s.element != nil {
-			return s.element
+// elements checks the elements of an array.
+func (c *checker) elements(s *shape, n *jsonpos.Node, path string) {
+	element := s.element
+	if element == nil {
+		element = &shape{kind: anything, nullable: true}
+	}
+	for i := range n.Elements {
+		if len(c.faults) == maxFaults {
+			return
 		}
-		return &shape{kind: anything, nullable: true}
+		c.value(element, &n.Elements[i], path+"["+strconv.Itoa(i)+"]")
 	}
-	inner, known := s.fields[name]
-	if !known {
-		c.fault(field, start, "unknown field: %s", s.hint(name))
-		return &shape{kind: anything, nullable: true}
-	}
-	return inner
 }
 
 // hint suggests valid field names.
@@ -294,97 +279,26 @@ func (s *shape) hint(name string) string {
 	return "use " + strings.Join(s.names, ", ")
 }
 
-// elements checks the elements of an array.
-func (c *checker) elements(s *shape, path string) {
-	element := s.element
-	if element == nil {
-		element = &shape{kind: anything, nullable: true}
-	}
-	for i := 0; c.more(']'); i++ {
-		c.value(element, path+"["+strconv.Itoa(i)+"]")
-	}
-}
-
-// token consumes a string, a number or a literal.
-func (c *checker) token() []byte {
-	start := c.at
-	if c.data[c.at] != '"' {
-		for c.at < len(c.data) && bytes.IndexByte([]byte(",:]} \t\r\n"), c.data[c.at]) < 0 {
-			c.at++
-		}
-		return c.data[start:c.at]
-	}
-	for c.at++; c.data[c.at] != '"'; c.at++ {
-		if c.data[c.at] == '\\' {
-			c.at++
-		}
-	}
-	c.at++
-	return c.data[start:c.at]
-}
-
-// scalar checks a string, a number or a literal.
-func (c *checker) scalar(s *shape, path string, token []byte) {
-	start := c.at - len(token)
-	is := kindOf(token)
-	switch {
-	case token[0] == 'n':
-		if !s.nullable && s.kind != anything {
-			c.fault(path, start, "must be %v, not null", s.kind)
-		}
-	case s.kind == anything:
-	case s.kind == custom:
-		c.decode(s, path, start, token)
-	case s.kind == integer && is == number, s.kind == number && is == number:
-		c.fits(s, path, start, token)
-	case s.kind != is:
-		c.fault(path, start, "must be %v, not %v", s.kind, is)
-	}
-}
-
-// kindOf returns the kind of a token by its first byte.
-func kindOf(token []byte) kind {
-	switch token[0] {
-	case '"':
-		return text
-	case 't', 'f':
-		return boolean
-	}
-	return number
-}
-
-// fits checks that the Go type can hold a number.
-func (c *checker) fits(s *shape, path string, start int, token []byte) {
-	if json.Unmarshal(token, reflect.New(s.goType).Interface()) == nil {
+// number checks that the Go type can hold a number.
+func (c *checker) number(s *shape, n *jsonpos.Node, path string) {
+	if json.Unmarshal([]byte(n.Text), reflect.New(s.goType).Interface()) == nil {
 		return
 	}
-	if s.kind == integer && bytes.ContainsAny(token, ".eE") {
-		c.fault(path, start, "must be an integer, not %s", printable(string(token)))
+	if s.kind == integer && strings.ContainsAny(n.Text, ".eE") {
+		c.fault(path, n.Start, "must be an integer, not %s", printable.Truncate(n.Text, maxPrinted))
 		return
 	}
-	c.fault(path, start, "out of range: %s", printable(string(token)))
+	c.fault(path, n.Start, "out of range: %s", printable.Truncate(n.Text, maxPrinted))
 }
 
 // decode lets a type with its own decoder check its value.
-func (c *checker) decode(s *shape, path string, start int, value []byte) {
-	err := json.Unmarshal(value, reflect.New(s.goType).Interface())
-	if err == nil {
-		return
+func (c *checker) decode(s *shape, n *jsonpos.Node, path string) {
+	err := json.Unmarshal([]byte(c.text[n.Start:n.End]), reflect.New(s.goType).Interface())
+	switch {
+	case err == nil:
+	case s.goType == reflect.TypeFor[time.Time]():
+		c.fault(path, n.Start, "must be a timestamp such as 2026-01-31T12:00:00Z")
+	default:
+		c.fault(path, n.Start, "invalid value: %s", printable.Truncate(strings.TrimPrefix(err.Error(), "json: "), maxPrinted))
 	}
-	if s.goType == reflect.TypeFor[time.Time]() {
-		c.fault(path, start, "must be a timestamp such as 2026-01-31T12:00:00Z")
-		return
-	}
-	reason := strings.TrimPrefix(err.Error(), "json: ")
-	c.fault(path, start, "invalid value: %s", printable(reason))
-}
-
-// unquote returns the value of a JSON string.
-func unquote(token []byte) string {
-	if bytes.IndexByte(token, '\\') < 0 {
-		return string(token[1 : len(token)-1])
-	}
-	var s string
-	_ = json.Unmarshal(token, &s) // the document is well-formed
-	return s
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // VersionTag returns the strong entity tag of a version of a record.
@@ -36,7 +38,7 @@ func IfMatch(r *http.Request, tag string) error {
 		}
 	}
 	return Errorf(http.StatusPreconditionFailed,
-		"The record has changed: its ETag is %s, If-Match is %s", tag, printable(strings.Join(lines, ", ")))
+		"The record has changed: its ETag is %s, If-Match is %s", tag, printable.Truncate(strings.Join(lines, ", "), maxPrinted))
 }
 
 // IfNoneMatch returns nil if the request may change or create the record with this tag, which is
@@ -47,7 +49,7 @@ func IfNoneMatch(r *http.Request, tag string) error {
 		return nil
 	}
 	return Errorf(http.StatusPreconditionFailed, "The record exists: its ETag is %s, If-None-Match is %s",
-		tag, printable(strings.Join(r.Header["If-None-Match"], ", ")))
+		tag, printable.Truncate(strings.Join(r.Header["If-None-Match"], ", "), maxPrinted))
 }
 
 // NotModified responds with 304 if the client of a GET or HEAD has the response with this tag,

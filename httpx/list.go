@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/listquery"
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // The limits of a page.
@@ -68,7 +69,7 @@ func ParseList(query url.Values, fields []Field, other ...string) (*List, error)
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(known, name) {
-			return nil, invalidField(printable(name), "unknown query parameter: use "+strings.Join(known, ", "))
+			return nil, invalidField(printable.Truncate(name, maxPrinted), "unknown query parameter: use "+strings.Join(known, ", "))
 		}
 	}
 	page, err := listquery.Positive(query["page"], 1)

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // LocalOrigins returns the usual origins of local development.
@@ -74,7 +76,7 @@ func (o *Origins) allows(origin string, r *http.Request) bool {
 func (o *Origins) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origin := r.Header.Get("Origin"); origin != "" && !o.allows(origin, r) {
-			WriteError(w, r, Errorf(http.StatusForbidden, "Forbidden: origin %s is not allowed", printable(origin)))
+			WriteError(w, r, Errorf(http.StatusForbidden, "Forbidden: origin %s is not allowed", printable.Truncate(origin, maxPrinted)))
 			return
 		}
 		if err := o.crossSite.Check(r); err != nil {

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // HandlerFunc is a handler that returns an error, which [WriteError] renders. It must not
@@ -182,12 +184,12 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 
 // NotFound responds with 404 through [WriteError].
 func NotFound(w http.ResponseWriter, r *http.Request) {
-	WriteError(w, r, Errorf(http.StatusNotFound, "No such path: %s", printable(r.URL.Path)))
+	WriteError(w, r, Errorf(http.StatusNotFound, "No such path: %s", printable.Truncate(r.URL.Path, maxPrinted)))
 }
 
 // MethodNotAllowed responds with 405 through [WriteError]. The router must have set Allow.
 func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
-	message := "Method " + printable(r.Method) + " is not allowed here"
+	message := "Method " + printable.Truncate(r.Method, maxPrinted) + " is not allowed here"
 	if allowed := strings.Join(w.Header()["Allow"], ", "); allowed != "" {
 		message += ": use " + allowed
 	}

@@ -88,7 +88,7 @@ func TestInvalidRequests(t *testing.T) {
 		status              int
 		message, field      string
 	}{
-		{"no JSON", "POST", "/api/books", `{`, nil, 400, "incomplete JSON", "body"},
+		{"no JSON", "POST", "/api/books", `{`, nil, 400, "not JSON at", "body"},
 		{"nothing", "POST", "/api/books", ``, nil, 400, "empty", "body"},
 		{"a wrong type", "POST", "/api/books", `{"title":7}`, nil, 400, "title: must be a string, not a number (line 1, column 10)", "title"},
 		{"an unknown field", "POST", "/api/books", `{"titel":"x"}`, nil, 400, "titel: unknown field", "titel"},

@@ -34,7 +34,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	client.Send("POST", "/", `{"title":"Emma"}`, "X-Sent", "b").Want(201).WantHeader("X-Seen", "b")
-	client.Send("POST", "/", `{`, "X-Sent", "").WantError(400, "incomplete JSON")
+	client.Send("POST", "/", `{`, "X-Sent", "").WantError(400, "not JSON at")
 	client.Send("POST", "/", nil).WantError(415, "Content-Type is missing")
 }
 
