@@ -1,19 +1,14 @@
 package inventory
 
 import (
-	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
-)
 
-// maxCursor is above the length of any cursor: 16 sort fields of 300 characters, which take
-// up to six bytes in JSON.
-const maxCursor = 1 << 16
+	"github.com/ashlar-go/ashlar/internal/listquery"
+)
 
 // cursor is the encoded form of a position in a list and the order that it belongs to.
 type cursor struct {
@@ -42,8 +37,7 @@ func (q *Query) Cursor(rec Record) string {
 	for i, v := range p.Values {
 		c.Values[i], _ = json.Marshal(v) // nil, a string, a number, a bool, or a time in range: no error
 	}
-	data, _ := json.Marshal(c)
-	return base64.RawURLEncoding.EncodeToString(data)
+	return listquery.EncodeCursor(c)
 }
 
 var errCursor = errors.New("is not a cursor of this list: use meta.next_cursor of the previous page, or an empty cursor to start")
@@ -53,8 +47,8 @@ func (q *Query) continueAt(text string) error {
 	if text == "" {
 		return nil
 	}
-	c, ok := decodeCursor(text)
-	if !ok {
+	var c cursor
+	if !listquery.DecodeCursor(text, &c) || !ValidID(c.ID) {
 		return errCursor
 	}
 	if c.Order != q.order() {
@@ -65,30 +59,13 @@ func (q *Query) continueAt(text string) error {
 		return errCursor
 	}
 	for i, key := range q.Sort {
+		var ok bool
 		if p.Values[i], ok = key.Field.decode(c.Values[i]); !ok {
 			return errCursor
 		}
 	}
 	q.After = p
 	return nil
-}
-
-// decodeCursor decodes a cursor strictly.
-func decodeCursor(text string) (c cursor, ok bool) {
-	if len(text) > maxCursor {
-		return c, false
-	}
-	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil {
-		return c, false
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&c); err != nil {
-		return c, false
-	}
-	_, err = decoder.Token()
-	return c, errors.Is(err, io.EOF) && ValidID(c.ID)
 }
 
 // decode decodes a value of the field in a cursor.

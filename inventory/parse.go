@@ -12,22 +12,21 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/ashlar-go/ashlar/internal/listquery"
 	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // The pages of a list (REFERENCE.md, 2.3).
 const (
-	DefaultLimit = 10
-	MaxLimit     = 100 // higher limits are reduced to it
+	DefaultLimit = listquery.DefaultLimit
+	MaxLimit     = listquery.MaxLimit // higher limits are reduced to it
 )
 
 // The bounds of a query.
 const (
-	maxPage    = 1<<31 - 1 // keeps the offset from overflowing
-	maxValue   = 500       // bytes of the value of a filter
-	maxIn      = 100       // values of one __in
+	maxValue   = 500 // bytes of the value of a filter
+	maxIn      = 100 // values of one __in
 	maxFilters = 50
-	maxSort    = 16
 	maxWrong   = 20 // problems in an error, here and in patches
 )
 
@@ -125,33 +124,26 @@ func (p *parser) parsePage() {
 }
 
 func (p *parser) positive(name string, byDefault int64) int64 {
-	if !p.values.Has(name) {
-		return byDefault
-	}
-	n, err := strconv.ParseInt(p.values.Get(name), 10, 64)
-	if err != nil || n < 1 || n > maxPage {
-		p.refuse(name, fmt.Sprintf("must be a whole number from 1 to %d", maxPage))
-		return byDefault
+	n, err := listquery.Positive(p.values[name], byDefault)
+	if err != nil {
+		p.refuse(name, err.Error())
 	}
 	return n
 }
 
 func (p *parser) parseSort(values []string) {
-	if len(values) > maxSort {
-		p.refuse("sortby", fmt.Sprintf("must not be repeated more than %d times", maxSort))
-		return
-	}
-	for _, value := range values {
-		name, order, _ := strings.Cut(value, ":")
-		f, ok := p.q.Resource.byName[name]
-		switch {
-		case order != "asc" && order != "desc" || !ok || !f.Sortable():
-			p.refuse("sortby", "must be <field>:asc or <field>:desc with one of the fields "+names(p.q.Resource.fields, (*Field).Sortable))
-		case slices.ContainsFunc(p.q.Sort, func(k SortKey) bool { return k.Field == f }):
-			p.refuse("sortby", "has the duplicate field "+name)
-		default:
-			p.q.Sort = append(p.q.Sort, SortKey{f, order == "desc"})
+	var sortable []string
+	for _, f := range p.q.Resource.fields {
+		if f.Sortable() {
+			sortable = append(sortable, f.Name)
 		}
+	}
+	keys, err := listquery.Sort(values, sortable)
+	if err != nil {
+		p.refuse("sortby", err.Error())
+	}
+	for _, key := range keys {
+		p.q.Sort = append(p.q.Sort, SortKey{p.q.Resource.byName[key.Field], key.Desc})
 	}
 }
 

@@ -113,7 +113,7 @@ func TestBodies(t *testing.T) {
 		{"compressed", bomb.String(), []string{"Content-Encoding", "gzip"}, 415, "Content-Encoding is gzip"},
 		{"too large", `{"notes":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 413, "Request body too large"},
 		{"empty", ``, nil, 400, "is empty"},
-		{"no JSON", `{"hostname":`, nil, 400, "it ends at line 1, column 13"},
+		{"no JSON", `{"hostname":`, nil, 400, "line 1, column 13"},
 		{"more behind", `{} {}`, nil, 400, "trailing data"},
 		{"twice", `{"ip":"192.0.2.1","ip":"192.0.2.2"}`, nil, 400, "ip: duplicate field"},
 		{"deep", strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100), nil, 400, "nested too deep"},

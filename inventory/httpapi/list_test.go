@@ -113,7 +113,7 @@ func TestBadQueries(t *testing.T) {
 		"hostname=":                "hostname must not be empty: omit it instead",
 		"hostname=a&hostname=b":    "Duplicate query parameter forbidden: hostname",
 		"page=1&page=2":            "Duplicate query parameter forbidden: page",
-		"page=0":                   "page must be a whole number from 1 to",
+		"page=0":                   "page must be one integer from 1 to",
 		"page=-1":                  "page must be",
 		"page=x":                   "page must be",
 		"page=9223372036854775807": "page must be",
