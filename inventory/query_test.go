@@ -129,7 +129,7 @@ func TestBadQueries(t *testing.T) {
 		"status__eq=active":                  {"status__eq", "is an unknown filter"},
 		"hostname__isnull=true":              {"hostname__isnull", "is an unknown filter"},
 		"serial_number__isnull=1":            {"serial_number__isnull", "must be true or false"},
-		"version=one":                        {"version", "must be one integer"},
+		"version=one":                        {"version", "must be a whole number"},
 		"last_seen=today":                    {"last_seen", "must be a timestamp"},
 		"last_seen=0000-01-01T00:00:00Z":     {"last_seen", "must be a timestamp"},
 		"location_id=berlin":                 {"location_id", "must be a UUID"},
