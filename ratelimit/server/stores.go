@@ -238,9 +238,7 @@ func (s *Server) openMemStore(ctx context.Context) (*backend, error) {
 		},
 		watch: s.watchNodes(store),
 		close: func() error {
-			ctx, cancel := context.WithTimeout(context.Background(), lastIncrementsTimeout)
-			defer cancel()
-			if err := store.Close(ctx); err != nil {
+			if err := store.Close(); err != nil {
 				s.log.Warn("not all increments reached memcached", "err", err)
 			}
 			return nil
@@ -259,7 +257,7 @@ func (s *Server) newMemStore(ctx context.Context) (*memcachestore.Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	opts := &memcachestore.Options{MaxIdleConns: set.MemStoreMaxIdleConns, TLS: config, Log: s.log}
+	opts := &memcachestore.Options{MaxIdleConns: set.MemStoreMaxIdleConns, CloseTimeout: lastIncrementsTimeout, TLS: config, Log: s.log}
 	if set.MemStoreSRV != "" {
 		return memcachestore.NewSRV(ctx, set.MemStoreSRV, set.MemStoreSRVRefresh, opts)
 	}

@@ -61,7 +61,7 @@ func benchStore(b *testing.B, node string, counters, idle int) {
 
 func benchBare(b *testing.B, node string, counters, idle int) {
 	client := memcache.New(node)
-	client.MaxIdleConns, client.Timeout = idle, patience
+	client.MaxIdleConns, client.Timeout = idle, timeout
 	defer func() { _ = client.Close() }()
 	var next atomic.Int64
 	names := keys(counters)

@@ -1,87 +1,80 @@
-// Package memcachestore keeps rate limit counters on memcached nodes, which any number
-// of instances share.
+// Package memcachestore keeps rate limit counters on memcached nodes, which any number of
+// instances can share.
 //
 //	store, err := memcachestore.New([]string{"10.0.0.1:11211", "10.0.0.2:11211"}, nil)
 //	if err != nil {
 //		return err
 //	}
-//	defer store.Close(ctx)
+//	defer store.Close()
 //	engine := ratelimit.New(store, nil)
 //
 // # Counting
 //
-// [Store.Add] reads the counters, decides from what it has read, and returns; the
-// counters are incremented after that (specification, matching rule 15). What this
-// Store has let in and its node does not show yet is added to what is read. So a single
-// instance counts exactly. Several may let in what they count within the time of an
-// increment, together more than the limit. No count is ever too high: nothing is
-// denied that the limit allows.
+// [Store.Add] reads the counters, calculates the counts, and returns; the counters are
+// incremented after that (REFERENCE.md, 6.2). Hits of this Store that have not arrived on
+// their node yet are added to what is read, so a single instance counts exactly. Several
+// instances together may allow more than the limit, by the hits that they count within the
+// duration of an increment. No count is ever too high: nothing within the limit is denied.
 //
-// A node that is read or incremented already gathers what comes meanwhile: all calls
-// that wait are read with one command, and all hits on one counter become one
-// increment. An idle Store adds no wait, and has no goroutine.
+// While a node is being read or incremented, further work for it is collected: all waiting
+// calls are read with one command, and all hits on one counter become one increment. An
+// idle Store adds no delay and has no goroutine.
 //
-// Hits that cannot be brought to their node any more, because it has failed after the
-// call was answered, are given up: sent again they might count twice. Stats().Lost
-// tells how many.
+// If a node fails after Add has returned, the hits on their way to it are dropped: sent
+// again, they might count twice. Stats().Lost is their number.
 //
 // # Nodes
 //
-// A counter is on the node that CRC-32 of its key picks from the list. Clients of the
-// same family find it there, if they are given the same list in the same order: that
-// goes for instances of the reference service, so both can share nodes. The nodes of an
-// SRV record, which come in any order, are sorted, as they are there. A list is not: a
-// fleet of both kinds would be given one list and count in two places. [NewSRV] takes such
-// a record, and follows it. Names are looked up for each connection, so that a node may
-// move.
+// CRC-32 of the key selects the node from the list, as in the client library of the
+// reference service, so its instances can share nodes with this package. The nodes of an
+// SRV record are sorted, as in the reference service. A list is used in the order given,
+// and must be the same for all instances. [NewSRV] looks up an SRV record at intervals.
+// Host names are resolved for each connection, so that a node may move.
 //
-// If a node fails, so do the calls that have counters on it, and no others. No call
-// waits longer than Options.Timeout for its counters.
+// If a node fails, the calls with counters on it fail, and no others. No call waits longer
+// than Options.Timeout for its counters.
 //
 // # Keys and lifetimes
 //
-// Keys are those of the engine. memcached takes keys of up to 250 bytes without
-// whitespace and control characters; a call with another one fails as a whole, as the
-// caller's fault (specification, Errors 5).
+// Keys are those of the engine. memcached accepts keys of up to 250 bytes without
+// whitespace and control characters; a call with any other key fails as a whole, with an
+// error of kind ratelimit.Invalid.
 //
-// A counter lives as long as its unit and its jitter from its first hit on, and a second
-// more. Lifetimes of more than 30 days are given to memcached as the moment of their
-// end, as its protocol wants it; the clocks need not agree better than that.
+// A counter expires one second after its unit and its jitter, counted from its first hit.
+// Lifetimes of more than 30 days are sent as an absolute time, as the protocol requires,
+// and depend on the clocks of this machine and the node.
 //
 // # Design notes
 //
-// The counter of a call is kept in memory from before it is read until its hits have
-// arrived (counter.go). It holds what the node was last known to hold and what is on its
-// way there. Of a value that is read while an increment is under way nobody can tell
-// whether it holds that; but it is one of two, and both give a lower bound. The higher
-// of the two is exact as long as nobody else counts. Adding all pending hits to what is
-// read would be simpler and deny too much; adding none would let a burst through.
+// A counter stays in memory (counter.go) from before it is read until its hits have
+// arrived. It holds the last value known from the node and the hits on their way. A value
+// that is read during an increment may or may not include it, but both cases give a lower
+// bound, and the higher bound is exact as long as nobody else counts. Adding all pending
+// hits to the value would be simpler and deny too much; adding none would allow bursts.
 //
-// Everything that waits, waits per node (lane.go). With common queues one node that
-// hangs would hold up the counters of the others.
+// Each node has a queue of its own (queue.go): with a common queue, a node that hangs would
+// delay the counters of the others.
 //
-// There is one increment under way for a counter at a time. So the number of those that
-// wait is that of different counters, however many hits come, and the order of
-// answers is no question. When Options.MaxPending wait, calls do their increments
-// themselves: memory is bounded, nothing is thrown away, and who brings the load feels
-// it. Turned down: failing such calls, since a limiter that fails when it is busy is no
-// help, and blocking them until there is room, since they can as well do the work.
+// A counter has at most one increment under way. So the queue is bounded by the number of
+// counters, not of hits, and replies need no ordering. When Options.MaxPending counters
+// wait, calls send their increments themselves: memory is bounded, nothing is dropped, and
+// the callers that cause the load are slowed down. Rejected: failing such calls, because a
+// limiter must work under load, and blocking them, because they can as well do the work.
 //
-// Goroutines start when there is something to do and end when there is not. Close has
-// only to wait, and a node that is taken out of service needs no further thought.
+// Worker goroutines start when there is work and end when there is none. Close only has to
+// wait, and a node that leaves the list needs no special handling.
 //
-// Counters are read as unsigned 64-bit numbers, with the blanks that memcached leaves
-// behind one that was decremented. Whatever else is there is an error, not zero: zero
-// would lift the limit.
+// Values are parsed as unsigned 64-bit numbers, with the blanks that memcached appends
+// after a decrement. Any other value is an error, not zero: zero would lift the limit.
 //
-// One command is sent again: one that was not sent, because the node had closed the
-// connection before, which is looked for when a command begins; and a read that was cut
-// off. All connections of a node that was restarted are of that kind.
+// Commands are sent again in two cases only: those of which nothing was sent, because the
+// node had closed the connection, which is checked when a command begins; and reads on a
+// connection that was lost. Both are the rule after a restart of a node.
 //
-// The client library grants a timeout for every line of an answer. Connections set their
-// own deadlines instead, one for a command. It may also panic over an answer from what
-// is no memcached, so it is guarded.
+// The client library grants a timeout for every line of a reply, so connections set their
+// own deadline, one for each command (conn.go). It can panic when it parses a malformed
+// reply, so node.run recovers.
 //
-// STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT works by reading first: memcached has no way to
-// decide over several counters at once, so the store is no ratelimit.ConditionalStore.
+// STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT works by reading first: memcached cannot decide
+// over several counters atomically, so the Store is not a ratelimit.ConditionalStore.
 package memcachestore

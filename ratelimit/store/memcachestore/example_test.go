@@ -15,7 +15,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = store.Close(context.Background()) }()
+	defer func() { _ = store.Close() }()
 	fmt.Println(store.Nodes())
 
 	_, err = memcachestore.New([]string{"10.0.0.1"}, nil)
@@ -39,7 +39,7 @@ func ExampleNewSRV() {
 		fmt.Println(err) // there is no such record now
 		return
 	}
-	defer func() { _ = store.Close(ctx) }()
+	defer func() { _ = store.Close() }()
 	fmt.Println(store.Nodes())
 
 	_, err = memcachestore.NewSRV(ctx, "counters.internal", 0, nil)

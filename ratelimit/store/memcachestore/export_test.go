@@ -2,7 +2,7 @@ package memcachestore
 
 import "time"
 
-// ParseSRV is for fuzzing.
+// ParseSRV exposes parseSRV for fuzzing.
 func ParseSRV(text string) (service, proto, name string, err error) {
 	r, err := parseSRV(text)
 	if err != nil {
@@ -11,8 +11,8 @@ func ParseSRV(text string) (service, proto, name string, err error) {
 	return r.service, r.proto, r.name, nil
 }
 
-// ParseValue is for fuzzing.
-func ParseValue(value []byte) (uint64, error) { return new(lane).parse(value) }
+// ParseValue exposes parseValue for fuzzing.
+func ParseValue(value []byte) (uint64, error) { return parseValue(value) }
 
-// Expiry is for what no server can be asked, as long as it is not 2038.
+// Expiry exposes expiry, whose results in 2038 no server can show yet.
 func Expiry(ttl time.Duration, now time.Time) int32 { return expiry(ttl, now) }

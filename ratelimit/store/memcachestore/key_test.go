@@ -15,7 +15,7 @@ func TestKeysThatMemcachedDoesNotTake(t *testing.T) {
 	store := open(t, nil, nodes...)
 	for _, c := range []struct{ key, want string }{
 		{"", "is empty"},
-		{strings.Repeat("k", 251), "has 251 bytes: memcached takes 250 at the most"},
+		{strings.Repeat("k", 251), "has 251 bytes: memcached accepts at most 250"},
 		{"secret blank", "has the byte 0x20 at 6"},
 		{"secret\n", "has the byte 0x0a at 6"},
 		{"\x00", "has the byte 0x00 at 0"},

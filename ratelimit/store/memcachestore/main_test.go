@@ -3,6 +3,7 @@ package memcachestore_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -16,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long anything may take on a machine that is busy with other things.
-const patience = 30 * time.Second
+// timeout is how long anything may take on a machine that is busy with other things.
+const timeout = 30 * time.Second
 
 // open returns a store that is closed when the test ends.
 func open(t testing.TB, opts *memcachestore.Options, nodes ...string) *memcachestore.Store {
@@ -27,7 +28,13 @@ func open(t testing.TB, opts *memcachestore.Options, nodes ...string) *memcaches
 		o = *opts
 	}
 	if o.Timeout == 0 {
-		o.Timeout = patience
+		o.Timeout = timeout
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.CloseTimeout == 0 {
+		o.CloseTimeout = timeout
 	}
 	store, err := memcachestore.New(nodes, &o)
 	require.NoError(t, err)
@@ -36,11 +43,7 @@ func open(t testing.TB, opts *memcachestore.Options, nodes ...string) *memcaches
 }
 
 func closeAtEnd(t testing.TB, store *memcachestore.Store) {
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		_ = store.Close(ctx)
-	})
+	t.Cleanup(func() { _ = store.Close() })
 }
 
 // start runs n servers and returns their addresses with them.
@@ -56,7 +59,7 @@ func start(t testing.TB, n int, opts *memcachetest.Options) (servers []*memcache
 // flush waits until all increments are made.
 func flush(t testing.TB, store ratelimit.Store) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	require.NoError(t, store.(*memcachestore.Store).Flush(ctx))
 }

@@ -1,76 +1,161 @@
 package memcachestore
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"hash/crc32"
+	"io"
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/bradfitz/gomemcache/memcache"
 )
 
-// parseNodes reads addresses, one at least.
-func parseNodes(texts []string) ([]string, error) {
-	if len(texts) == 0 {
-		return nil, errors.New("memcachestore: no nodes: give the address of one at least, host:port")
-	}
-	nodes := make([]string, len(texts))
-	var wrong []error
-	for i, text := range texts {
-		nodes[i] = strings.TrimSpace(text)
-		if !isNode(nodes[i]) {
-			wrong = append(wrong, fmt.Errorf("memcachestore: node %d, %q: must be host:port, with a port from 1 to 65535", i, masked(text)))
+// node sends commands to one memcached node and counts their results.
+type node struct {
+	addr    string
+	opts    *Options
+	totals  *totals
+	client  *memcache.Client
+	tls     *tls.Config // nil without TLS
+	failing atomic.Bool // the last command failed
+
+	aborted context.Context // done when all connections are to be closed
+	abort   context.CancelFunc
+}
+
+func newNode(addr string, opts *Options, t *totals) *node {
+	n := &node{addr: addr, opts: opts, totals: t}
+	n.aborted, n.abort = context.WithCancel(context.Background())
+	if opts.TLS != nil {
+		n.tls = opts.TLS.Clone()
+		if n.tls.ServerName == "" {
+			host, _, _ := net.SplitHostPort(addr)
+			n.tls.ServerName = strings.TrimSuffix(host, ".")
 		}
 	}
-	return nodes, errors.Join(wrong...)
+	n.client = memcache.NewFromSelector(selector{address(addr)})
+	n.client.DialContext, n.client.Timeout, n.client.MaxIdleConns = n.dial, opts.Timeout, opts.MaxIdleConns
+	return n
 }
 
-func isNode(text string) bool {
-	host, port, err := net.SplitHostPort(text)
-	n, notNumber := strconv.ParseUint(port, 10, 16)
-	return err == nil && notNumber == nil && n > 0 && host != "" && !strings.ContainsFunc(host, isOdd)
-}
-
-// isOdd tells what is in no host name or address, and what belongs to URLs.
-func isOdd(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("/@?#", r) }
-
-// masked hides what stands before an "@", which may be a password.
-func masked(text string) string {
-	if at := strings.LastIndexByte(text, '@'); at >= 0 {
-		return "***" + text[at:]
-	}
-	return text
-}
-
-// ring is the nodes in the order by which keys are spread over them.
-type ring struct {
-	nodes []string
-	lanes []*lane // of the nodes; a node that is listed twice has its lane twice
-}
-
-// lane is that of the node which has the key: the one that other clients of the same
-// family choose for it, the reference service included, if their list is the same.
-func (r *ring) lane(key []byte) *lane {
-	if len(r.lanes) == 1 {
-		return r.lanes[0]
-	}
-	return r.lanes[crc32.ChecksumIEEE(key)%uint32(len(r.lanes))]
-}
-
-// address is the address of the one node that a client has.
+// address is a net.Addr that contains a host name. The name is resolved for each
+// connection, so that a node may move.
 type address string
 
 // Network implements net.Addr.
 func (address) Network() string { return "tcp" }
 
+// String implements net.Addr.
 func (a address) String() string { return string(a) }
 
-// only is the memcache.ServerSelector of one node. It leaves the name to be looked up
-// whenever a connection is opened, so that a node may move.
-type only struct{ addr net.Addr }
+// selector is a memcache.ServerSelector of one node.
+type selector struct{ addr net.Addr }
 
 // PickServer implements memcache.ServerSelector.
-func (o only) PickServer(string) (net.Addr, error) { return o.addr, nil }
+func (s selector) PickServer(string) (net.Addr, error) { return s.addr, nil }
 
 // Each implements memcache.ServerSelector.
-func (o only) Each(f func(net.Addr) error) error { return f(o.addr) }
+func (s selector) Each(f func(net.Addr) error) error { return f(s.addr) }
+
+// Kinds of commands, which differ in the failures after which they are sent again.
+const (
+	readOnly  = true
+	modifying = false
+)
+
+// do runs a command, and logs when the node begins to fail and when it recovers. A
+// command that was not sent, because the node had closed the connection, is sent again,
+// and a read also if the connection was lost: after a restart all connections are dead.
+func (n *node) do(readOnly bool, command func() error) error {
+	err := n.run(command)
+	lost := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	if errors.Is(err, errUnsent) || readOnly && lost {
+		_ = n.client.Close() // the other idle connections are dead too
+		err = n.run(command)
+	}
+	failed := err != nil && !errors.Is(err, memcache.ErrCacheMiss) && !errors.Is(err, memcache.ErrNotStored)
+	switch before := n.failing.Swap(failed); {
+	case failed && !before:
+		n.opts.Log.Warn("memcached node fails", "node", n.addr, "err", err)
+	case before && !failed:
+		n.opts.Log.Info("memcached node has recovered", "node", n.addr)
+	}
+	if failed {
+		return fmt.Errorf("memcachestore: node %s: %w", n.addr, err)
+	}
+	return err
+}
+
+// run turns a panic of the client, which a malformed reply can cause, into an error.
+func (n *node) run(command func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			_ = n.client.Close() // the connection is out of step
+			err = fmt.Errorf("malformed reply: %v", r)
+		}
+	}()
+	return command()
+}
+
+// get reads counters. Those that do not exist are missing from the result.
+func (n *node) get(keys []string) (found map[string]*memcache.Item, err error) {
+	err = n.do(readOnly, func() (err error) {
+		if len(keys) > 1 {
+			found, err = n.client.GetMulti(keys)
+			return err
+		}
+		item, err := n.client.Get(keys[0]) // faster than GetMulti
+		if errors.Is(err, memcache.ErrCacheMiss) {
+			return nil
+		}
+		found = map[string]*memcache.Item{keys[0]: item}
+		return err
+	})
+	n.totals.multiGet.count(err)
+	n.totals.keysRequested.Add(uint64(len(keys)))
+	if err == nil {
+		n.totals.keysFound.Add(uint64(len(found)))
+	}
+	return found, err
+}
+
+// parseValue parses the value of a counter. memcached pads a number that has become
+// shorter with blanks.
+func parseValue(value []byte) (uint64, error) {
+	n, err := strconv.ParseUint(strings.TrimRight(string(value), " "), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: its value has %d bytes", ErrNotANumber, len(value))
+	}
+	return n, nil
+}
+
+// maxAttempts is how often a counter may appear and disappear between two commands until
+// increment fails.
+const maxAttempts = 3
+
+// increment adds delta to a counter, or creates it, and returns its new value.
+func (n *node) increment(key string, delta uint64, ttl time.Duration) (value uint64, err error) {
+	for range maxAttempts {
+		err = n.do(modifying, func() (err error) {
+			value, err = n.client.Increment(key, delta)
+			return err
+		})
+		n.totals.increment.count(err)
+		if !errors.Is(err, memcache.ErrCacheMiss) {
+			return value, err
+		}
+		item := &memcache.Item{Key: key, Value: strconv.AppendUint(nil, delta, 10), Expiration: expiry(ttl, n.opts.Now())}
+		err = n.do(modifying, func() error { return n.client.Add(item) })
+		n.totals.add.count(err)
+		if !errors.Is(err, memcache.ErrNotStored) {
+			return delta, err
+		}
+	}
+	return 0, fmt.Errorf("memcachestore: node %s: a counter disappears repeatedly: the node may be out of memory", n.addr)
+}

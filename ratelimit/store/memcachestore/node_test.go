@@ -35,7 +35,7 @@ func TestKeysAreWhereOthersLookForThem(t *testing.T) {
 	}
 	flush(t, store)
 	other := memcache.New(nodes...)
-	other.Timeout = patience
+	other.Timeout = timeout
 	defer func() { _ = other.Close() }()
 	for _, key := range keys(50) {
 		item, err := other.Get(key)

@@ -6,117 +6,117 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"time"
 )
 
 const (
 	defaultTimeout      = time.Second
+	defaultCloseTimeout = 5 * time.Second
 	defaultMaxIdleConns = 2
 	defaultMaxReads     = 2
 	defaultMaxWorkers   = 8
 	defaultMaxPending   = 16384
 	defaultMaxWaiting   = 16384
-	// maxConns keeps a slip of the finger from using up a node's connections.
+	// maxConns guards against a typing error that would use up a node's connections.
 	maxConns = 10_000
 )
 
-// Options are the choices of a Store. The zero value, like nil, is fit for use.
+// Options are the optional settings of a Store. nil and the zero value mean the defaults.
 type Options struct {
-	// Timeout bounds each wait for a node: to connect, TLS included, and to write a
-	// command and read its answer. It is also the most that a call waits for its
-	// counters. Default, when 0: one second.
+	// Timeout limits each exchange with a node: connecting, TLS handshake included, or
+	// writing a command and reading its reply. It also limits how long a call waits for
+	// its counters. Default, when 0: one second.
 	Timeout time.Duration
-	// MaxIdleConns is how many connections to a node are kept when they are not in use, up
-	// to 10,000. Default, when 0: 2 (specification, "Limits").
+	// CloseTimeout limits how long Close waits for calls and increments. Default, when 0:
+	// five seconds.
+	CloseTimeout time.Duration
+	// MaxIdleConns is the number of idle connections to keep open to a node, up to 10,000.
+	// Default, when 0: 2.
 	MaxIdleConns int
-	// TLS has connections be encrypted. If it has no ServerName, that is the host of the
-	// node. Default: no TLS.
+	// TLS encrypts connections. If its ServerName is empty, the host of the node is used.
+	// Default: no TLS.
 	TLS *tls.Config
 
-	// MaxReads is how many reads are under way at once to one node, up to 10,000. Calls
-	// that come meanwhile are gathered and read together. Default, when 0: 2.
+	// MaxReads is the number of concurrent reads of one node, up to 10,000. Calls that
+	// arrive meanwhile wait, and are read together. Default, when 0: 2.
 	MaxReads int
-	// MaxWaiting is how many calls may wait for a read of one node; more fail with
-	// ErrBusy. Default, when 0: 16,384.
+	// MaxWaiting is the number of calls that may wait for a read of one node; further
+	// calls fail with ErrBusy. Default, when 0: 16,384.
 	MaxWaiting int
-	// MaxWorkers is how many increments are under way at once to one node, up to 10,000.
+	// MaxWorkers is the number of concurrent increments on one node, up to 10,000.
 	// Default, when 0: 8.
 	MaxWorkers int
-	// MaxPending is how many counters may wait for an increment on one node. When there
-	// are so many, a call that has another makes the increment before it returns.
+	// MaxPending is the number of counters that may wait for an increment on one node. If
+	// that many wait, a call on another counter sends its increment before it returns.
 	// Default, when 0: 16,384.
 	MaxPending int
 
-	// Log is told when a node fails, and when it answers again, and of SRV records that can't be
-	// looked up. Default: no log.
+	// Log reports nodes that fail and recover, and SRV records that cannot be looked up.
+	// Default: slog.Default().
 	Log *slog.Logger
-	// Now is the clock that counters of windows of more than 30 days expire by. It must
-	// show the time: the nodes compare it with theirs. Default: time.Now.
+	// Now returns the current time, which determines the expiry of counters that live for
+	// more than 30 days: it must agree with the clocks of the nodes. Default: time.Now.
 	Now func() time.Time
-	// Resolver looks up SRV records, and the names of nodes. Default: net.DefaultResolver.
+	// Resolver looks up SRV records and the host names of nodes.
+	// Default: net.DefaultResolver.
 	Resolver *net.Resolver
 }
 
-// Errors of a call, to be told with errors.Is. None of its hits was counted then.
+// Errors of Add, for errors.Is. No hit of a call that fails is counted.
 var (
-	// ErrClosed is a call of a store that has been closed.
+	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("memcachestore: the store is closed")
-	// ErrBusy is a call for which there was no room among those that wait.
+	// ErrBusy is returned if Options.MaxWaiting calls already wait for a node.
 	ErrBusy = errors.New("memcachestore: too many calls are waiting")
-	// ErrTimeout is a call whose counters did not come within Options.Timeout.
-	ErrTimeout = errors.New("memcachestore: no answer within the timeout")
-	// ErrKey is a call with a key that memcached does not take (specification, Errors 5).
-	// It comes within a ratelimit.Error of kind Invalid.
-	ErrKey = errors.New("memcachestore: memcached does not take the key")
-	// ErrNotANumber is a call with a counter whose value on its node is no number, which
-	// somebody else must have stored there.
-	ErrNotANumber = errors.New("memcachestore: the counter is no number")
+	// ErrTimeout is returned if the counters were not read within Options.Timeout.
+	ErrTimeout = errors.New("memcachestore: no reply within the timeout")
+	// ErrKey is returned for a key that memcached does not accept. A ratelimit.Error of
+	// kind Invalid wraps it.
+	ErrKey = errors.New("memcachestore: invalid memcached key")
+	// ErrNotANumber is returned if the value of a counter on its node is not a number:
+	// another program must have stored it.
+	ErrNotANumber = errors.New("memcachestore: the counter is not a number")
 )
 
+// orDefault returns a copy with defaults, or an error that lists all invalid options.
 func (o *Options) orDefault() (Options, error) {
 	var opts Options
 	if o != nil {
 		opts = *o
 	}
-	if err := opts.check(); err != nil {
-		return opts, err
+	var errs []error
+	for _, d := range []struct {
+		name     string
+		value    *time.Duration
+		standard time.Duration
+	}{{"Timeout", &opts.Timeout, defaultTimeout}, {"CloseTimeout", &opts.CloseTimeout, defaultCloseTimeout}} {
+		if *d.value < 0 {
+			errs = append(errs, fmt.Errorf("memcachestore: %s %v: must be more than 0, or 0 for %v", d.name, *d.value, d.standard))
+		}
+		*d.value = cmp.Or(*d.value, d.standard)
 	}
-	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
-	opts.MaxIdleConns = cmp.Or(opts.MaxIdleConns, defaultMaxIdleConns)
-	opts.MaxReads = cmp.Or(opts.MaxReads, defaultMaxReads)
-	opts.MaxWaiting = cmp.Or(opts.MaxWaiting, defaultMaxWaiting)
-	opts.MaxWorkers = cmp.Or(opts.MaxWorkers, defaultMaxWorkers)
-	opts.MaxPending = cmp.Or(opts.MaxPending, defaultMaxPending)
+	for _, n := range []struct {
+		name          string
+		value         *int
+		standard, max int
+	}{
+		{"MaxIdleConns", &opts.MaxIdleConns, defaultMaxIdleConns, maxConns},
+		{"MaxReads", &opts.MaxReads, defaultMaxReads, maxConns},
+		{"MaxWaiting", &opts.MaxWaiting, defaultMaxWaiting, math.MaxInt32},
+		{"MaxWorkers", &opts.MaxWorkers, defaultMaxWorkers, maxConns},
+		{"MaxPending", &opts.MaxPending, defaultMaxPending, math.MaxInt32},
+	} {
+		if *n.value < 0 || *n.value > n.max {
+			errs = append(errs, fmt.Errorf("memcachestore: %s %d: must be 1 to %d, or 0 for %d", n.name, *n.value, n.max, n.standard))
+		}
+		*n.value = cmp.Or(*n.value, n.standard)
+	}
 	opts.Resolver = cmp.Or(opts.Resolver, net.DefaultResolver)
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = cmp.Or(opts.Log, slog.Default())
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return opts, nil
-}
-
-// check finds everything that is wrong at once.
-func (o *Options) check() error {
-	var wrong []error
-	refuse := func(is bool, format string, args ...any) {
-		if is {
-			wrong = append(wrong, fmt.Errorf("memcachestore: "+format, args...))
-		}
-	}
-	conns := func(name string, n, otherwise int) {
-		refuse(n < 0 || n > maxConns, "%s %d: must be 1 to %d, or 0 for %d", name, n, maxConns, otherwise)
-	}
-	room := func(name string, n, otherwise int) {
-		refuse(n < 0, "%s %d: must be 1 or more, or 0 for %d", name, n, otherwise)
-	}
-	refuse(o.Timeout < 0, "Timeout %v: must be more than 0, or 0 for %v", o.Timeout, defaultTimeout)
-	conns("MaxIdleConns", o.MaxIdleConns, defaultMaxIdleConns)
-	conns("MaxReads", o.MaxReads, defaultMaxReads)
-	room("MaxWaiting", o.MaxWaiting, defaultMaxWaiting)
-	conns("MaxWorkers", o.MaxWorkers, defaultMaxWorkers)
-	room("MaxPending", o.MaxPending, defaultMaxPending)
-	return errors.Join(wrong...)
+	return opts, errors.Join(errs...)
 }

@@ -60,7 +60,7 @@ func TestValueThatMayHoldPendingHits(t *testing.T) {
 	server.Set("key", "1")
 	g.hold("incr")
 	require.Equal(t, []uint64{2}, add(t, store, hit("key", 1)))
-	require.Eventually(t, func() bool { return g.held() == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return g.held() == 1 }, timeout, time.Millisecond)
 	require.Equal(t, "2", server.Ask("incr key 1"))
 	require.Equal(t, []uint64{2}, add(t, store, hit("key", 0)), "no count may be higher than what is known to be counted")
 	require.Equal(t, "3", server.Ask("incr key 1"))
@@ -79,7 +79,7 @@ func TestPendingIsBounded(t *testing.T) {
 	for _, key := range names[:2] {
 		add(t, store, hit(key, 1)) // under way
 	}
-	require.Eventually(t, func() bool { return g.held() == 2 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return g.held() == 2 }, timeout, time.Millisecond)
 	for _, key := range names[2:5] {
 		add(t, store, hit(key, 1)) // waiting
 	}
@@ -87,7 +87,7 @@ func TestPendingIsBounded(t *testing.T) {
 
 	done := make(chan error, 1)
 	go func() { done <- store.Add(context.Background(), []ratelimit.Hit{hit(names[5], 1), hit(names[6], 1)}) }()
-	require.Eventually(t, func() bool { return g.held() == 3 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return g.held() == 3 }, timeout, time.Millisecond)
 	select {
 	case err := <-done:
 		t.Fatalf("the call returned %v while its increment was held back", err)
@@ -118,8 +118,8 @@ func TestCloseFlushes(t *testing.T) {
 			require.NoError(t, store.Add(t.Context(), []ratelimit.Hit{hit(key, 1)}))
 		}
 	}
-	require.NoError(t, store.Close(t.Context()))
-	require.NoError(t, store.Close(t.Context()), "a second time")
+	require.NoError(t, store.Close())
+	require.NoError(t, store.Close(), "a second time")
 	require.Zero(t, store.Stats().Lost)
 	for _, key := range keys(300) {
 		require.Equal(t, "3", servers[0].Value(key)+servers[1].Value(key)+servers[2].Value(key))
@@ -131,17 +131,17 @@ func TestCloseFlushes(t *testing.T) {
 
 // TestCloseIsBounded closes while increments, a call and a ping hang.
 func TestCloseIsBounded(t *testing.T) {
-	_, g, store := gated(t, &memcachestore.Options{MaxWorkers: 1})
+	_, g, store := gated(t, &memcachestore.Options{MaxWorkers: 1, CloseTimeout: time.Millisecond})
 	g.hold("incr")
 	add(t, store, hit("first", 2), hit("second", 3))
-	require.Eventually(t, func() bool { return g.held() == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return g.held() == 1 }, timeout, time.Millisecond)
 	g.hold("gets")
 	call := make(chan error, 1)
 	go func() { call <- store.Add(context.Background(), []ratelimit.Hit{hit("first", 1)}) }()
-	require.Eventually(t, func() bool { return g.held() == 2 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return g.held() == 2 }, timeout, time.Millisecond)
 
-	err := store.Close(expired())
-	require.ErrorIs(t, err, context.Canceled)
+	err := store.Close()
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "5 hits are lost")
 	require.EqualValues(t, 5, store.Stats().Lost)
 	require.Error(t, <-call)
@@ -154,7 +154,7 @@ func TestAbandonedCallIsNotCounted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- store.Add(ctx, []ratelimit.Hit{hit("key", 1)}) }()
-	require.Eventually(t, func() bool { return g.held() == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return g.held() == 1 }, timeout, time.Millisecond)
 	cancel(context.DeadlineExceeded)
 	require.ErrorIs(t, <-done, context.DeadlineExceeded)
 	g.open()
@@ -169,7 +169,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	done := make(chan error, 3)
 	for range 3 { // one is read, one waits, and for one there is no room
 		go func() { done <- store.Add(context.Background(), []ratelimit.Hit{hit("key", 1)}) }()
-		require.Eventually(t, func() bool { return g.held() == 1 }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return g.held() == 1 }, timeout, time.Millisecond)
 	}
 	require.ErrorIs(t, <-done, memcachestore.ErrBusy)
 	g.open()

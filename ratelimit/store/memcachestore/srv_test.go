@@ -28,7 +28,7 @@ func port(t *testing.T, s *memcachetest.Server) int {
 
 func openSRV(t *testing.T, refresh time.Duration, opts memcachestore.Options) *memcachestore.Store {
 	t.Helper()
-	opts.Timeout = patience
+	opts.Timeout, opts.CloseTimeout = timeout, timeout
 	store, err := memcachestore.NewSRV(t.Context(), srv, refresh, &opts)
 	require.NoError(t, err)
 	closeAtEnd(t, store)
@@ -80,20 +80,20 @@ func TestSRVIsRefreshed(t *testing.T) {
 	before := store.Nodes()
 
 	names.set()
-	require.Eventually(t, func() bool { return log.count("can't be refreshed") > 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return log.count("cannot refresh the memcached nodes") > 1 }, timeout, time.Millisecond)
 	require.Equal(t, before, store.Nodes(), "a lookup that fails changes nothing")
 	require.Equal(t, []uint64{4}, add(t, store, hit("key", 1)))
 	require.Positive(t, log.count(srv))
 
 	names.set(other)
-	require.Eventually(t, func() bool { return !slices.Equal(before, store.Nodes()) }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return !slices.Equal(before, store.Nodes()) }, timeout, time.Millisecond)
 	require.Equal(t, []uint64{7}, add(t, store, hit("key", 7)))
 	flush(t, store)
 	require.Equal(t, "4", servers[0].Value("key"), "what was let in before the change arrives")
 	require.Equal(t, "7", servers[1].Value("key"))
 
 	names.set(one, other)
-	require.Eventually(t, func() bool { return len(store.Nodes()) == 2 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(store.Nodes()) == 2 }, timeout, time.Millisecond)
 	require.NoError(t, store.Ping(t.Context()))
 }
 
@@ -111,9 +111,9 @@ func TestSRVChangesUnderLoad(t *testing.T) {
 				add(t, store, hit(key, 1))
 			}
 		}
-		require.Eventually(t, func() bool { return len(store.Nodes()) == len(targets) }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return len(store.Nodes()) == len(targets) }, timeout, time.Millisecond)
 	}
-	require.NoError(t, store.Close(t.Context()))
+	require.NoError(t, store.Close())
 	require.Zero(t, store.Stats().Lost)
 }
 
@@ -127,7 +127,7 @@ func TestSRVThatIsNotRefreshed(t *testing.T) {
 
 func TestSRVFailsAtStart(t *testing.T) {
 	names, resolver := newDNS(t)
-	opts := &memcachestore.Options{Resolver: resolver, Timeout: patience}
+	opts := &memcachestore.Options{Resolver: resolver, Timeout: timeout}
 	_, err := memcachestore.NewSRV(t.Context(), srv, 0, opts)
 	require.ErrorContains(t, err, srv)
 

@@ -1,35 +1,40 @@
 package memcachestore
 
-import "sync/atomic"
+import (
+	"errors"
+	"sync/atomic"
 
-// Stats are a store's statistics since it was made. Those that the reference service
-// has too are its ratelimit.memcache.* (reference 1.10).
+	"github.com/bradfitz/gomemcache/memcache"
+)
+
+// Stats are the statistics of a Store since it was created (REFERENCE.md, 6.2).
 type Stats struct {
-	// MultiGet, Increment and Add count commands by how they ended. A read may serve
+	// MultiGet, Increment and Add count commands by their result. A read may serve
 	// several calls.
 	MultiGet, Increment, Add Codes
-	// KeysRequested and KeysFound count the keys of reads, and those that had a value.
+	// KeysRequested and KeysFound count the keys of reads, and those that existed.
 	KeysRequested, KeysFound uint64
 
-	// Pending is how many counters wait for an increment now, or are being incremented.
+	// Pending is the number of counters that wait for an increment now, or are being
+	// incremented.
 	Pending int
-	// Held counts increments that calls had to make themselves, because there were
-	// Options.MaxPending.
+	// Held counts increments that calls had to send themselves, because
+	// Options.MaxPending counters were waiting.
 	Held uint64
-	// Lost counts hits that were added to no counter, because the node failed after the
-	// call was answered.
+	// Lost counts hits that were not added to their counter, because the node failed after
+	// Add had returned.
 	Lost uint64
 }
 
-// Codes is how often commands ended in each way.
+// Codes counts commands by their result.
 type Codes struct {
 	Success, Error uint64
-	Miss           uint64 // increments of a counter that is not there yet
-	NotStored      uint64 // additions of a counter that is there already
+	Miss           uint64 // increments of a counter that does not exist yet
+	NotStored      uint64 // additions of a counter that already exists
 }
 
-// tally is Stats as it grows.
-type tally struct {
+// totals collects Stats.
+type totals struct {
 	multiGet, increment, add codes
 	keysRequested, keysFound atomic.Uint64
 	held, lost               atomic.Uint64
@@ -37,29 +42,36 @@ type tally struct {
 
 type codes struct{ success, failure, miss, notStored atomic.Uint64 }
 
-func (c *codes) read() Codes {
+func (c *codes) load() Codes {
 	return Codes{c.success.Load(), c.failure.Load(), c.miss.Load(), c.notStored.Load()}
 }
 
-// done counts a command that was answered, or not.
-func (c *codes) done(err error) {
-	if err != nil {
-		c.failure.Add(1)
-	} else {
+// count counts a command that ended with err.
+func (c *codes) count(err error) {
+	switch {
+	case err == nil:
 		c.success.Add(1)
+	case errors.Is(err, memcache.ErrCacheMiss):
+		c.miss.Add(1)
+	case errors.Is(err, memcache.ErrNotStored):
+		c.notStored.Add(1)
+	default:
+		c.failure.Add(1)
 	}
 }
 
 // Stats returns the statistics.
 func (s *Store) Stats() Stats {
-	t := &s.tally
+	t := &s.totals
 	stats := Stats{
-		MultiGet: t.multiGet.read(), Increment: t.increment.read(), Add: t.add.read(),
+		MultiGet: t.multiGet.load(), Increment: t.increment.load(), Add: t.add.load(),
 		KeysRequested: t.keysRequested.Load(), KeysFound: t.keysFound.Load(),
 		Held: t.held.Load(), Lost: t.lost.Load(),
 	}
-	for _, l := range s.allLanes() {
-		stats.Pending += l.pending()
+	for _, q := range s.allQueues() {
+		q.mu.Lock()
+		stats.Pending += q.pending()
+		q.mu.Unlock()
 	}
 	return stats
 }

@@ -11,103 +11,92 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Store keeps counters on memcached nodes. It is a ratelimit.Store. Make one with New
-// or NewSRV, and close it.
+// Store keeps counters on memcached nodes. It implements ratelimit.Store. Create one with
+// New or NewSRV, and close it.
 type Store struct {
-	opts  Options
-	tally tally
-	ring  atomic.Pointer[ring]
-	calls sync.Pool // of *call
+	opts   Options
+	totals totals
+	ring   atomic.Pointer[ring]
+	calls  sync.Pool // of *call
 
 	mu     sync.Mutex
-	old    []*lane // of nodes that are in the ring no more, but have something to do
+	queues map[string]*queue // by address: those of the ring, and others with unfinished work
 	closed bool
 
-	record *record // nil if the nodes were given
+	stopRefresh context.CancelFunc // of the SRV record
+	refreshing  sync.WaitGroup
 }
 
-// New returns a store that spreads counters over the nodes, each host:port. All
-// instances of a service must be given the same nodes in the same order. A
-// node that is listed twice gets twice as many counters.
+// New returns a Store that distributes counters over the nodes, each host:port. All
+// instances of a service need the same nodes in the same order. A node that is listed
+// twice gets twice as many counters.
 //
-// Nothing is connected to yet: see Ping. It fails if there is no node, or an address or
-// an option is malformed. opts may be nil.
+// New opens no connection: see Ping. It returns an error if there is no node, or if an
+// address or an option is invalid. opts may be nil.
 func New(nodes []string, opts *Options) (*Store, error) {
 	s, err := newStore(opts)
 	nodes, err2 := parseNodes(nodes)
 	if err := errors.Join(err, err2); err != nil {
 		return nil, err
 	}
-	s.use(nodes)
+	s.setNodes(nodes)
 	return s, nil
 }
 
 func newStore(opts *Options) (*Store, error) {
 	o, err := opts.orDefault()
-	s := &Store{opts: o, calls: sync.Pool{New: makeCall}}
+	s := &Store{opts: o, calls: sync.Pool{New: newCall}, queues: make(map[string]*queue), stopRefresh: func() {}}
 	s.ring.Store(new(ring))
 	return s, err
 }
 
-// use spreads counters over the nodes from now on.
-func (s *Store) use(nodes []string) {
+// setNodes distributes counters over the nodes from now on.
+func (s *Store) setNodes(nodes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.ring.Load()
-	if s.closed || slices.Equal(nodes, was.nodes) {
+	if s.closed || slices.Equal(nodes, s.ring.Load().nodes) {
 		return
-	}
-	lanes := make(map[string]*lane)
-	for i, addr := range was.nodes {
-		lanes[addr] = was.lanes[i]
 	}
 	next := &ring{nodes: nodes}
 	for _, addr := range nodes {
-		if lanes[addr] == nil {
-			lanes[addr] = newLane(addr, &s.opts, &s.tally)
+		if s.queues[addr] == nil {
+			s.queues[addr] = newQueue(newNode(addr, &s.opts, &s.totals))
 		}
-		next.lanes = append(next.lanes, lanes[addr])
+		next.queues = append(next.queues, s.queues[addr])
 	}
 	s.ring.Store(next)
-	s.retire(was, next)
-}
-
-// retire lets go of the lanes that are not in use any more.
-func (s *Store) retire(was, next *ring) {
-	s.old = slices.DeleteFunc(s.old, (*lane).closeIfQuiet)
-	for _, l := range was.lanes {
-		if !slices.Contains(next.lanes, l) && !slices.Contains(s.old, l) {
-			l.retire()
-			s.old = append(s.old, l)
+	for addr, q := range s.queues {
+		if slices.Contains(nodes, addr) {
+			q.reinstate()
+		} else if q.retire() {
+			delete(s.queues, addr)
 		}
 	}
 }
 
-// Nodes is the addresses of the nodes, in the order by which keys are spread.
+// Nodes returns the addresses of the nodes, in the order that determines where keys are.
 func (s *Store) Nodes() []string { return slices.Clone(s.ring.Load().nodes) }
 
-// allLanes is each lane once.
-func (s *Store) allLanes() []*lane {
+// allQueues returns each queue once.
+func (s *Store) allQueues() []*queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := slices.Clone(s.old)
-	for _, l := range s.ring.Load().lanes {
-		if !slices.Contains(all, l) {
-			all = append(all, l)
-		}
+	all := make([]*queue, 0, len(s.queues))
+	for _, q := range s.queues {
+		all = append(all, q)
 	}
 	return all
 }
 
-// Add implements ratelimit.Store. It reads all counters, and adds to them after it has
-// returned. Count is what has been read, the hits of this Store that are not on their
-// node yet, and N. It is exact if no other instance counts, and never too high.
-// Counters stop at 1<<62.
+// Add implements ratelimit.Store. It reads all counters, and increments them after it has
+// returned. Count is the sum of the value read, the hits of this Store that have not
+// arrived on the node yet, and N. It is exact if no other instance counts, and never too
+// high. Counters stop at 1<<62.
 //
-// It fails if memcached does not take a key (ErrKey, of kind ratelimit.Invalid), if a
-// counter is no number (ErrNotANumber), if a node fails or does not answer within
-// Options.Timeout (ErrTimeout), if too many calls wait (ErrBusy), after Close
-// (ErrClosed), and when ctx is done. No hit of the call is counted then.
+// It fails if a key is invalid (ErrKey, of kind ratelimit.Invalid), if a counter is not a
+// number (ErrNotANumber), if a node fails or does not reply within Options.Timeout
+// (ErrTimeout), if too many calls wait (ErrBusy), after Close (ErrClosed), and when ctx is
+// done. No hit of a call that fails is counted.
 func (s *Store) Add(ctx context.Context, hits []ratelimit.Hit) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -120,82 +109,75 @@ func (s *Store) Add(ctx context.Context, hits []ratelimit.Hit) error {
 	}
 	for {
 		r := s.ring.Load()
-		err := s.addTo(ctx, r, hits)
+		c := s.calls.Get().(*call)
+		c.assign(r, hits)
+		err := c.run(ctx, hits, s.opts.Timeout)
+		if !c.abandoned.Load() {
+			clear(c.items)
+			s.calls.Put(c)
+		}
 		if errors.Is(err, ErrClosed) && s.ring.Load() != r {
-			continue // the nodes have changed since, twice
+			continue // the node was retired after the ring was loaded
 		}
 		return err
 	}
 }
 
-// addTo makes a call on the nodes of a ring.
-func (s *Store) addTo(ctx context.Context, r *ring, hits []ratelimit.Hit) error {
-	c := s.newCall(r, hits)
-	free, err := c.read(ctx, hits, s.opts.Timeout)
-	if err != nil {
-		c.end()
-	} else {
-		c.count(hits)
-	}
-	if free {
-		s.free(c)
-	}
-	return err
-}
-
-// Ping asks all nodes for an answer and returns an error that names those which give
-// none before ctx is done. A node may take twice Options.Timeout, to connect and to
-// answer.
+// Ping sends a command to all nodes and returns an errors.Join of one error for each node
+// that does not reply before ctx is done. A node may take twice Options.Timeout: to
+// connect, and to reply.
 func (s *Store) Ping(ctx context.Context) error {
-	lanes := s.ring.Load().lanes
-	errs := make([]error, len(lanes))
-	var all sync.WaitGroup
-	for i, l := range lanes {
-		if slices.Index(lanes, l) == i {
-			all.Go(func() { errs[i] = l.ping(ctx) })
+	queues := s.ring.Load().queues
+	errs := make([]error, len(queues))
+	var pings sync.WaitGroup
+	for i, q := range queues {
+		if slices.Index(queues, q) == i {
+			pings.Go(func() { errs[i] = q.ping(ctx) })
 		}
 	}
-	all.Wait()
+	pings.Wait()
 	return errors.Join(errs...)
 }
 
-// Flush returns when there was a moment in which all hits of calls that had returned
-// were on their node, for each node. It returns an error if ctx is done before.
+// Flush waits, for one node after the other, until all hits of calls that have returned
+// are on the node. It returns an error if ctx is done before.
 func (s *Store) Flush(ctx context.Context) error {
-	for _, l := range s.allLanes() {
-		if err := l.await(ctx, l.flushed); err != nil {
-			return fmt.Errorf("memcachestore: %d counters of node %s are still to be incremented: %w", l.pending(), l.addr, err)
+	for _, q := range s.allQueues() {
+		if err := q.wait(ctx, func() bool { return q.pending() == 0 }); err != nil {
+			return fmt.Errorf("memcachestore: node %s: not all counters are incremented: %w", q.node.addr, err)
 		}
 	}
 	return nil
 }
 
-// Close takes no more calls, waits for the calls and increments that are under way, and
-// closes all connections. When ctx is done it breaks them off and returns an error that
-// says how many hits were lost. No goroutine is left afterwards.
-func (s *Store) Close(ctx context.Context) error {
+// Close rejects new calls, waits for calls and increments that are under way, and closes
+// all connections. After Options.CloseTimeout it aborts them and returns an error with
+// the number of hits lost. No goroutine is left when it returns.
+func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.record.stop()
-	lanes := s.allLanes()
-	for _, l := range lanes {
-		l.close()
+	s.stopRefresh()
+	s.refreshing.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.CloseTimeout)
+	defer cancel()
+	queues := s.allQueues()
+	for _, q := range queues {
+		q.close()
 	}
+	lost := s.totals.lost.Load()
 	var err error
-	lost := s.tally.lost.Load()
-	for _, l := range lanes {
-		if l.await(ctx, l.quiet) != nil {
-			err = context.Cause(ctx)
+	for _, q := range queues {
+		if err = q.wait(ctx, q.idle); err != nil {
 			break
 		}
 	}
-	for _, l := range lanes {
-		l.kill()
-		_ = l.await(context.Background(), l.quiet)
+	for _, q := range queues {
+		q.abort()
+		_ = q.wait(context.Background(), q.idle)
 	}
 	if err != nil {
-		return fmt.Errorf("memcachestore: closing: %w: %d hits are lost", err, s.tally.lost.Load()-lost)
+		return fmt.Errorf("memcachestore: closing: %d hits are lost: %w", s.totals.lost.Load()-lost, err)
 	}
 	return nil
 }

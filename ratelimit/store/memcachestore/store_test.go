@@ -121,7 +121,7 @@ func TestAnotherWriter(t *testing.T) {
 	require.Equal(t, []uint64{2}, add(t, store, hit("domain_key_value_1234", 2)))
 	flush(t, store)
 	other := memcache.New(nodes...)
-	other.Timeout = patience
+	other.Timeout = timeout
 	defer func() { _ = other.Close() }()
 	value, err := other.Increment("domain_key_value_1234", 3)
 	require.NoError(t, err)

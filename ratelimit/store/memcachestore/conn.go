@@ -1,0 +1,82 @@
+package memcachestore
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+)
+
+// errUnsent is returned for a command of which nothing was sent. It was not counted, and
+// may be sent again.
+var errUnsent = errors.New("the node has closed the connection")
+
+// conn is a connection that carries one command at a time. It sets its own deadline for
+// each command: the client library would grant a new timeout for every line of a reply.
+type conn struct {
+	net.Conn
+	timeout   time.Duration
+	raw       syscall.RawConn
+	writing   bool        // a command has begun
+	stopAbort func() bool // unregisters the connection from node.abort
+}
+
+// dial opens a connection for memcache.Client, which limits ctx by the timeout.
+func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(n.aborted, cancel)()
+	tcp, err := (&net.Dialer{Resolver: n.opts.Resolver}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{Conn: tcp, timeout: n.opts.Timeout}
+	if c.raw, err = tcp.(*net.TCPConn).SyscallConn(); err != nil {
+		_ = tcp.Close()
+		return nil, err
+	}
+	if n.tls != nil {
+		encrypted := tls.Client(tcp, n.tls)
+		if err := encrypted.HandshakeContext(ctx); err != nil {
+			_ = tcp.Close()
+			return nil, fmt.Errorf("TLS: %w", err)
+		}
+		c.Conn = encrypted
+	}
+	// It closes the TCP connection: closing TLS might have to wait for the peer.
+	c.stopAbort = context.AfterFunc(n.aborted, func() { _ = tcp.Close() })
+	return c, nil
+}
+
+// SetDeadline does nothing: Write sets the deadline of a command.
+func (*conn) SetDeadline(time.Time) error { return nil }
+
+// Write checks, when a command begins, whether the node has closed the connection, so that
+// no increment is lost on the connections of a node that was restarted.
+func (c *conn) Write(p []byte) (int, error) {
+	if !c.writing {
+		if closedByPeer(c.raw) {
+			return 0, errUnsent
+		}
+		if err := c.Conn.SetDeadline(time.Now().Add(c.timeout)); err != nil {
+			return 0, err
+		}
+		c.writing = true
+	}
+	return c.Conn.Write(p)
+}
+
+// Read ends the writing of a command.
+func (c *conn) Read(p []byte) (int, error) {
+	c.writing = false
+	return c.Conn.Read(p)
+}
+
+// Close closes the connection.
+func (c *conn) Close() error {
+	c.stopAbort()
+	return c.Conn.Close()
+}

@@ -1,0 +1,342 @@
+package memcachestore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// queue holds the work for one node: calls that wait for a read, and counters that wait for
+// an increment. Worker goroutines start when there is work and end when there is none. A
+// node that does not reply delays its own queue only.
+type queue struct {
+	node *node
+
+	mu         sync.Mutex
+	changed    sync.Cond           // signals the end of any work
+	counters   map[string]*counter // being read, or with hits that have not arrived
+	reads      []*call             // wait for a read
+	increments []*counter          // wait for an increment
+	readers    int                 // goroutines
+	writers    int                 // goroutines
+	sending    int                 // increments under way
+	active     int                 // calls and pings under way
+	state      state
+}
+
+// state is the phase of a queue. Each includes the restrictions of those before.
+type state int
+
+const (
+	serving state = iota
+	retired       // the node is not in the ring: keep no idle connections
+	closed        // accept no calls
+	aborted       // discard increments
+)
+
+func newQueue(n *node) *queue {
+	q := &queue{node: n, counters: make(map[string]*counter)}
+	q.changed.L = &q.mu
+	return q
+}
+
+// begin queues the counters of a call for reading. They stay in q.counters until count or
+// cancel, so that no increment is missed between reading and counting.
+func (q *queue) begin(c *call, hits []ratelimit.Hit) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.state >= closed:
+		return ErrClosed
+	case len(q.reads) >= q.node.opts.MaxWaiting:
+		return fmt.Errorf("%w: %d for node %s", ErrBusy, len(q.reads), q.node.addr)
+	}
+	for i, it := range c.on(q) {
+		it.counter = q.counters[string(hits[i].Key)]
+		if it.counter == nil {
+			it.counter = &counter{key: string(hits[i].Key)}
+			q.counters[it.counter.key] = it.counter
+		}
+		it.counter.calls++
+	}
+	q.active++
+	q.reads = append(q.reads, c)
+	if q.readers < q.node.opts.MaxReads {
+		q.readers++
+		go q.read()
+	}
+	return nil
+}
+
+// cancel releases the counters of a call that is not counted.
+func (q *queue) cancel(c *call) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, it := range c.on(q) {
+		it.counter.calls--
+		q.forget(it.counter)
+	}
+	q.active--
+	q.signal()
+}
+
+// forget removes a counter whose hits are all on the node and that no call is reading.
+func (q *queue) forget(c *counter) {
+	if c.calls == 0 && !c.listed {
+		delete(q.counters, c.key)
+	}
+}
+
+// batch is one read, on behalf of all calls that were waiting.
+type batch struct {
+	calls []*call
+	keys  []string
+}
+
+// maxBatch is the number of keys from which on a batch takes no further call.
+const maxBatch = 512
+
+// read is a goroutine that reads until no call waits.
+func (q *queue) read() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.reads) > 0 {
+		b := q.nextBatch()
+		q.mu.Unlock()
+		q.fetch(b)
+		q.mu.Lock()
+	}
+	q.readers--
+	q.signal()
+}
+
+// nextBatch removes waiting calls from the queue. A key that several need is read once.
+func (q *queue) nextBatch() *batch {
+	b := new(batch)
+	n := 0
+	for ; n < len(q.reads) && len(b.keys) < maxBatch; n++ {
+		c := q.reads[n]
+		if c.abandoned.Load() {
+			continue
+		}
+		b.calls = append(b.calls, c)
+		for _, it := range c.on(q) {
+			if it.counter.batch != b {
+				it.counter.batch = b
+				b.keys = append(b.keys, it.counter.key)
+			}
+		}
+	}
+	rest := copy(q.reads, q.reads[n:])
+	clear(q.reads[rest:])
+	q.reads = q.reads[:rest]
+	return b
+}
+
+// fetch reads a batch and hands the values to its calls.
+func (q *queue) fetch(b *batch) {
+	if len(b.keys) == 0 {
+		return
+	}
+	found, err := q.node.get(b.keys)
+	for _, c := range b.calls {
+		for i, it := range c.on(q) {
+			it.err = err
+			if value := found[it.counter.key]; value != nil && err == nil {
+				if it.value, it.err = parseValue(value.Value); it.err != nil {
+					it.err = fmt.Errorf("%w (hit %d, node %s)", it.err, i, q.node.addr)
+				}
+			}
+		}
+		c.readDone()
+	}
+}
+
+// count counts the hits of a call that has been read, and ends it.
+func (q *queue) count(c *call, hits []ratelimit.Hit) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var own []*counter // increments for which the queue has no room
+	for i, it := range c.on(q) {
+		h, counter := &hits[i], it.counter
+		h.Count = counter.add(it.value, h.N)
+		counter.ttl = max(counter.ttl, h.TTL())
+		counter.calls--
+		switch {
+		case counter.queued == 0 || counter.listed:
+		case len(q.increments) >= q.node.opts.MaxPending:
+			counter.listed = true
+			q.sending++
+			own = append(own, counter)
+		default:
+			q.enqueue(counter)
+		}
+		q.forget(counter)
+	}
+	for _, counter := range own {
+		q.node.totals.held.Add(1)
+		q.increment(counter)
+	}
+	q.active--
+	q.signal()
+}
+
+// enqueue queues a counter for an increment.
+func (q *queue) enqueue(c *counter) {
+	if q.state == aborted {
+		q.discard(c)
+		return
+	}
+	c.listed = true
+	q.increments = append(q.increments, c)
+	if q.writers < q.node.opts.MaxWorkers {
+		q.writers++
+		go q.write()
+	}
+}
+
+// discard drops the queued hits of a counter and counts them as lost.
+func (q *queue) discard(c *counter) {
+	q.node.totals.lost.Add(c.queued)
+	c.queued, c.listed = 0, false
+	q.forget(c)
+}
+
+// write is a goroutine that increments until no counter waits.
+func (q *queue) write() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.increments) > 0 {
+		c := q.increments[0]
+		q.increments[0] = nil
+		q.increments = q.increments[1:]
+		q.sending++
+		q.increment(c)
+	}
+	q.writers--
+	q.signal()
+}
+
+// increment sends the hits of a counter to the node; hits that arrive meanwhile wait for the
+// next increment. The caller holds the lock, which increment releases while it sends.
+func (q *queue) increment(c *counter) {
+	n, ttl := c.send(), c.ttl
+	q.mu.Unlock()
+	value, err := q.node.increment(c.key, n, ttl)
+	q.mu.Lock()
+	if err != nil {
+		q.node.totals.lost.Add(n)
+	}
+	c.arrived(value)
+	c.listed = false
+	q.sending--
+	if c.queued > 0 {
+		q.enqueue(c)
+	}
+	q.forget(c)
+	q.signal()
+}
+
+// pending returns the number of counters with hits that have not arrived. The caller holds
+// the lock.
+func (q *queue) pending() int { return len(q.increments) + q.sending }
+
+// idle reports whether no work waits or is under way. The caller holds the lock.
+func (q *queue) idle() bool { return q.active+q.readers+q.writers+q.pending() == 0 }
+
+// signal wakes up wait. The caller holds the lock.
+func (q *queue) signal() {
+	if q.state >= retired && q.idle() {
+		_ = q.node.client.Close() // closes idle connections
+	}
+	q.changed.Broadcast()
+}
+
+// wait returns when done, called with the lock held, returns true, or an error when ctx is
+// done before.
+func (q *queue) wait(ctx context.Context, done func() bool) error {
+	defer context.AfterFunc(ctx, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.changed.Broadcast()
+	})()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for !done() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		q.changed.Wait()
+	}
+	return nil
+}
+
+// reinstate ends the retirement of a queue whose node is in the ring again.
+func (q *queue) reinstate() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.state = serving
+}
+
+// retire closes connections as soon as they are idle. It closes an idle queue at once, and
+// reports whether it has.
+func (q *queue) retire() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.state = retired
+	if q.idle() {
+		q.state = closed
+	}
+	q.signal()
+	return q.state == closed
+}
+
+// close rejects further calls.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.state = max(q.state, closed)
+	q.signal()
+}
+
+// abort discards waiting increments and closes the connections of commands under way.
+func (q *queue) abort() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.state = aborted
+	for _, c := range q.increments {
+		q.discard(c)
+	}
+	q.increments = nil
+	q.node.abort()
+	q.signal()
+}
+
+// ping waits for a reply of the node, or until ctx is done.
+func (q *queue) ping(ctx context.Context) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.state >= closed {
+		return ErrClosed
+	}
+	q.active++
+	q.mu.Unlock()
+	reply := make(chan error, 1)
+	go func() {
+		reply <- q.node.do(readOnly, q.node.client.Ping)
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.active--
+		q.signal()
+	}()
+	var err error
+	select {
+	case err = <-reply:
+	case <-ctx.Done():
+		err = fmt.Errorf("memcachestore: node %s: %w", q.node.addr, context.Cause(ctx))
+	}
+	q.mu.Lock()
+	return err
+}
