@@ -10,15 +10,15 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/demo"
 )
 
-// fillDemo fills an empty inventory, with a line that says how far it is. One that has
-// records is left as it is.
+// fillDemo fills an empty inventory with demo records and writes its progress to w. It
+// leaves an inventory that already has records unchanged.
 func fillDemo(ctx context.Context, w io.Writer, store inventory.Store, devices int) error {
 	begin := time.Now()
 	n, err := demo.Fill(ctx, store, &demo.Options{Devices: devices, Progress: func(done, total int) {
 		fmt.Fprintf(w, "\rdemo: %d of %d records", done, total)
 	}})
 	if inventory.KindOf(err) == inventory.Conflict {
-		fmt.Fprintln(w, "demo: the inventory has records already, and is left as it is")
+		fmt.Fprintln(w, "demo: the inventory already has records: nothing added")
 		return nil
 	}
 	if err != nil {

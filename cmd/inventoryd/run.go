@@ -18,13 +18,13 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	flags := flag.NewFlagSet("inventoryd", flag.ContinueOnError)
 	given := server.Flags(flags)
 	fill := flags.Bool("demo", false, "fill the inventory with demo records before serving, if it has no devices")
-	devices := flags.Int("devices", demo.DefaultDevices, "how many `devices` -demo makes; everything else is in proportion")
+	devices := flags.Int("devices", demo.DefaultDevices, "number of `devices` that -demo creates; the other records are in proportion")
 	list := flags.Bool("settings", false, "list the settings and exit")
 	if err := env.Parse(flags); err != nil {
 		return err
 	}
 	if *devices < 1 || *devices > demo.MaxDevices {
-		return cli.Usagef("-devices is %d: there must be from 1 to %d", *devices, demo.MaxDevices)
+		return cli.Usagef("-devices is %d: use a number from 1 to %d", *devices, demo.MaxDevices)
 	}
 	if *list {
 		return printSettings(env.Stdout)
@@ -54,13 +54,13 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	return srv.Serve(ctx, listener)
 }
 
-// command runs what the arguments name.
+// command runs the command that args names.
 func command(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
 	if args[0] != "backup" {
-		return cli.Usagef("unknown command %q: there is backup FILE; settings are flags and environment variables, see -settings", args[0])
+		return cli.Usagef("unknown command %q: the only command is backup FILE; run inventoryd -settings for the flags and environment variables", args[0])
 	}
 	if len(args) != 2 {
-		return cli.Usagef("backup: name the file to copy to, which must not be there yet, and nothing else")
+		return cli.Usagef("backup: takes one argument, the file to create, which must not exist")
 	}
 	if err := server.Backup(ctx, s, args[1]); err != nil {
 		return fmt.Errorf("backup: %w", err)

@@ -26,7 +26,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
-// benched is a server with demo data, and a handle to its database for the floor.
+// benched is a server with demo data, and a handle to its database for the baseline.
 type benched struct {
 	*server.Server
 	db    *sql.DB
@@ -36,7 +36,7 @@ type benched struct {
 	rows  int
 }
 
-// databases are what is measured: a driver's name and where the database is.
+// databases maps driver names to the databases to measure.
 func databases(b *testing.B) map[string]string {
 	return map[string]string{
 		"sqlite": filepath.Join(b.TempDir(), "inventory.db"),
@@ -57,7 +57,7 @@ func benchRows(b *testing.B) int {
 func bench(b *testing.B, driver, url string) *benched {
 	b.Helper()
 	s := settings(b, map[string]string{"DATABASE_URL": url})
-	// A log as in production, but for where it goes.
+	// The log is as in production, but discarded.
 	srv, err := server.New(b.Context(), s, &server.Options{Log: server.NewLog(io.Discard, s), Output: io.Discard})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, srv.Close()) })
@@ -85,12 +85,12 @@ func (x *benched) login(b *testing.B) {
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	x.Handler().ServeHTTP(w, r)
-	var answer struct{ Token string }
-	require.NoError(b, json.Unmarshal(w.Body.Bytes(), &answer))
-	x.token = answer.Token
+	var response struct{ Token string }
+	require.NoError(b, json.Unmarshal(w.Body.Bytes(), &response))
+	x.token = response.Token
 }
 
-// cursor is that of the page which begins nine tenths down the list of devices.
+// cursor returns the cursor of the page that begins nine tenths down the list of devices.
 func (x *benched) cursor(b *testing.B) string {
 	b.Helper()
 	q := &inventory.Query{Resource: inventory.Of[inventory.Device](), Offset: int64(x.rows * 9 / 10), Limit: 1}
@@ -101,7 +101,7 @@ func (x *benched) cursor(b *testing.B) string {
 
 func (x *benched) get(b *testing.B, path string) *httptest.ResponseRecorder {
 	b.Helper()
-	r := httptest.NewRequestWithContext(b.Context(), "GET", path, nil) // a context that may end, as net/http has it
+	r := httptest.NewRequestWithContext(b.Context(), "GET", path, nil) // a context that may end, as in net/http
 	r.Header.Set("Authorization", "Bearer "+x.token)
 	w := httptest.NewRecorder()
 	x.Handler().ServeHTTP(w, r)
@@ -114,9 +114,9 @@ const (
 	deviceTotal   = ", (SELECT CAST(sum(n) AS bigint) FROM tallies WHERE resource = 'devices' AND field = "
 )
 
-// floor answers with the records of one prepared statement, encoded by encoding/json: what
-// the work would cost if nothing of this module were there.
-func (x *benched) floor(b *testing.B, driver, text string, list bool, args ...any) func(id string) *httptest.ResponseRecorder {
+// baseline responds with the records of one prepared statement, encoded by encoding/json: the
+// cost of the work without this module.
+func (x *benched) baseline(b *testing.B, driver, text string, list bool, args ...any) func(id string) *httptest.ResponseRecorder {
 	b.Helper()
 	if driver == "pgx" {
 		for n := 1; strings.Contains(text, "?"); n++ {
@@ -157,7 +157,7 @@ func (x *benched) floor(b *testing.B, driver, text string, list bool, args ...an
 	}
 }
 
-// byHand scans devices as a program would that has nothing else to do.
+// byHand queries and scans devices with the least work.
 func byHand(ctx context.Context, stmt *sql.Stmt, driver string, list bool, args []any) (devices []*inventory.Device, total int64, err error) {
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
@@ -197,15 +197,15 @@ func byHand(ctx context.Context, stmt *sql.Stmt, driver string, list bool, args 
 	return devices, total, rows.Err()
 }
 
-// BenchmarkRequest is the processor time of a request with everything that it passes, beside
-// that of the floor in the same run: x-floor is the ratio. ASHLAR_BENCH_ROWS=1000000 does it
+// BenchmarkRequest measures the processor time of a request through all middleware, and of
+// the baseline in the same run: x-baseline is the ratio. ASHLAR_BENCH_ROWS=1000000 measures
 // with a million devices.
 func BenchmarkRequest(b *testing.B) {
 	for driver, url := range databases(b) {
 		x := bench(b, driver, url)
 		for _, tc := range []struct {
-			name, path, floor string
-			args              []any
+			name, path, baseline string
+			args                 []any
 		}{
 			{"get one", "/devices/", "SELECT " + deviceColumns + " FROM devices WHERE id = ?", nil},
 			{
@@ -220,41 +220,41 @@ func BenchmarkRequest(b *testing.B) {
 			},
 		} {
 			b.Run(driver+" "+tc.name, func(b *testing.B) {
-				floor := x.floor(b, driver, tc.floor, tc.args != nil, tc.args...)
+				baseline := x.baseline(b, driver, tc.baseline, tc.args != nil, tc.args...)
 				path := func(n int) string {
 					if tc.args == nil {
 						return tc.path + x.ids[n%len(x.ids)]
 					}
 					return tc.path
 				}
-				sameRecords(b, x.get(b, path(0)), floor(path(0)))
-				compare(b, func(n int) { x.get(b, path(n)) }, func(n int) { floor(path(n)) })
+				sameRecords(b, x.get(b, path(0)), baseline(path(0)))
+				compare(b, func(n int) { x.get(b, path(n)) }, func(n int) { baseline(path(n)) })
 			})
 		}
 	}
 }
 
-// sameRecords says that both answers have the same records and total.
-func sameRecords(b *testing.B, ours, floor *httptest.ResponseRecorder) {
+// sameRecords requires that both responses have the same records and total.
+func sameRecords(b *testing.B, ours, baseline *httptest.ResponseRecorder) {
 	b.Helper()
-	type answer struct {
+	type response struct {
 		Meta struct {
 			Total int64 `json:"total_count"`
 		}
 		Data []inventory.Device
 		ID   string
 	}
-	var a, z answer
+	var a, z response
 	require.NoError(b, json.Unmarshal(ours.Body.Bytes(), &a))
-	require.NoError(b, json.Unmarshal(floor.Body.Bytes(), &z))
+	require.NoError(b, json.Unmarshal(baseline.Body.Bytes(), &z))
 	if len(z.Data) > len(a.Data) {
-		z.Data = z.Data[:len(a.Data)] // it reads one more, to see whether there are more
+		z.Data = z.Data[:len(a.Data)] // the baseline reads one more, to find out whether there are more
 	}
 	require.Equal(b, z, a)
 }
 
-// compare runs blocks of both by turns, and compares their processor time.
-func compare(b *testing.B, ours, floor func(n int)) {
+// compare runs alternating blocks of both and reports their processor time.
+func compare(b *testing.B, ours, baseline func(n int)) {
 	b.Helper()
 	const block = 20
 	var spent, least time.Duration
@@ -266,15 +266,15 @@ func compare(b *testing.B, ours, floor func(n int)) {
 		}
 		middle := processorTime(b)
 		for i := range block {
-			floor(n + i)
+			baseline(n + i)
 		}
 		spent, least, n = spent+middle-begin, least+processorTime(b)-middle, n+block
 	}
 	b.ReportMetric(float64(spent.Microseconds())/float64(n), "us-cpu")
-	b.ReportMetric(float64(spent)/float64(least), "x-floor")
+	b.ReportMetric(float64(spent)/float64(least), "x-baseline")
 }
 
-// processorTime is that of this process so far.
+// processorTime returns the processor time of this process so far.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -282,7 +282,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkSize is the time of what must not grow with the number of devices: compare a run
+// BenchmarkSize measures requests whose time must not grow with the number of devices: compare a run
 // with ASHLAR_BENCH_ROWS=1000000 with one without it.
 func BenchmarkSize(b *testing.B) {
 	for driver, url := range databases(b) {

@@ -19,7 +19,7 @@ func ExampleParse() {
 	// RATE_LIMIT: "many" is not a whole number: use a whole number from 0 to 2147483647
 }
 
-// A whole inventory within another server.
+// A complete inventory mounted in another server.
 func ExampleNew() {
 	settings, err := server.Parse(map[string]string{"DATABASE_URL": ":memory:", "ADMIN_PASSWORD": "four words and a number"}, nil)
 	if err != nil {
@@ -35,9 +35,9 @@ func ExampleNew() {
 	mux := http.NewServeMux()
 	mux.Handle("/network/", http.StripPrefix("/network", inventory.Handler()))
 
-	answer := httptest.NewRecorder()
-	mux.ServeHTTP(answer, httptest.NewRequest("GET", "/network/debug/count", nil))
-	fmt.Println(answer.Code, answer.Body)
+	response := httptest.NewRecorder()
+	mux.ServeHTTP(response, httptest.NewRequest("GET", "/network/debug/count", nil))
+	fmt.Println(response.Code, response.Body)
 	// Output:
 	// 200 {"count":0}
 }

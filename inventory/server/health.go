@@ -31,10 +31,10 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 		if err := p.Ping(ctx); err != nil {
 			s.log.LogAttrs(ctx, slog.LevelWarn, "the database does not respond", slog.Any("err", err))
 			return &httpx.Error{
-				Status: http.StatusServiceUnavailable, Message: "The database does not answer",
+				Status: http.StatusServiceUnavailable, Message: "The database does not respond",
 				Header: http.Header{"Retry-After": {"5"}}, Err: err,
 			}
 		}
 	}
-	return httpx.WriteJSON(w, http.StatusOK, httpx.Confirm("The inventory answers"))
+	return httpx.WriteJSON(w, http.StatusOK, httpx.Confirm("The inventory is healthy"))
 }

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const password = "a long enough password"
 
-// output takes what is written by several goroutines.
+// output is a buffer that several goroutines may write to.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -42,7 +42,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// settings are those of a server of a test, with a file of its own.
+// settings returns the settings of a test server with a database file of its own.
 func settings(t testing.TB, environ map[string]string) *server.Settings {
 	t.Helper()
 	all := map[string]string{
@@ -63,7 +63,7 @@ type running struct {
 	log  *output
 	out  *output
 	http *http.Client
-	stop func() error // and wait until it has ended; may be called again
+	stop func() error // waits until the server has ended; may be called again
 }
 
 // serve runs a server until the test ends.
@@ -89,7 +89,7 @@ func serve(t testing.TB, s *server.Settings) *running {
 	return r
 }
 
-// send sends one request, JSON if it has a body, and returns the answer with its body.
+// send sends one request, JSON if it has a body, and returns the response and its body.
 func (r *running) send(method, path, token, body string, headers ...string) (*http.Response, string) {
 	r.t.Helper()
 	request, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, strings.NewReader(body))
@@ -103,19 +103,19 @@ func (r *running) send(method, path, token, body string, headers ...string) (*ht
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	answer, err := r.http.Do(request)
+	response, err := r.http.Do(request)
 	require.NoError(r.t, err)
-	defer answer.Body.Close()
-	data, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
 	require.NoError(r.t, err)
-	return answer, string(data)
+	return response, string(data)
 }
 
-// want sends a request, and ends the test if the status is another.
+// want sends a request and ends the test if the response has another status.
 func (r *running) want(status int, method, path, token, body string, headers ...string) string {
 	r.t.Helper()
-	answer, text := r.send(method, path, token, body, headers...)
-	require.Equal(r.t, status, answer.StatusCode, "%s %s: %s", method, path, text)
+	response, text := r.send(method, path, token, body, headers...)
+	require.Equal(r.t, status, response.StatusCode, "%s %s: %s", method, path, text)
 	return text
 }
 
@@ -124,10 +124,10 @@ func (r *running) login(name, password string) string {
 	r.t.Helper()
 	sent, err := json.Marshal(map[string]string{"username": name, "password": password})
 	require.NoError(r.t, err)
-	var answer struct{ Token string }
-	require.NoError(r.t, json.Unmarshal([]byte(r.want(200, "POST", "/users/login", "", string(sent))), &answer))
-	require.NotEmpty(r.t, answer.Token)
-	return answer.Token
+	var response struct{ Token string }
+	require.NoError(r.t, json.Unmarshal([]byte(r.want(200, "POST", "/users/login", "", string(sent))), &response))
+	require.NotEmpty(r.t, response.Token)
+	return response.Token
 }
 
 const berlin = `{"name":"Berlin 1","city":"Berlin","country":"DE","address":"Allee 1"}`

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mailbox is a mail server that keeps what it gets.
+// mailbox is a mail server that stores the mails it receives.
 type mailbox struct{ mails chan string }
 
 func (m *mailbox) NewSession(*smtp.Conn) (smtp.Session, error) { return m, nil }
@@ -27,7 +27,7 @@ func (m *mailbox) Data(r io.Reader) error {
 	return err
 }
 
-// TestReset goes from a forgotten password to a new one, through a mail server.
+// TestReset resets a forgotten password with the code from a mail.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	box := &mailbox{mails: make(chan string, 10)}
@@ -44,7 +44,7 @@ func TestReset(t *testing.T) {
 	}))
 	old := r.login("admin@example.com", password)
 	known := r.want(200, "POST", "/users/forgot-password", "", `{"email":"admin@example.com"}`)
-	require.Equal(t, known, r.want(200, "POST", "/users/forgot-password", "", `{"email":"nobody@example.com"}`))
+	require.Equal(t, known, r.want(200, "POST", "/users/forgot-password", "", `{"email":"unknown@example.com"}`))
 	var text string
 	select {
 	case text = <-box.mails:
@@ -59,7 +59,7 @@ func TestReset(t *testing.T) {
 	const changed = "another long password"
 	body := `{"new_password":"` + changed + `","confirm_password":"` + changed + `"}`
 	r.want(200, "POST", "/users/reset-password/"+code[1], "", body)
-	r.want(404, "POST", "/users/reset-password/"+code[1], "", body) // it is used up
+	r.want(404, "POST", "/users/reset-password/"+code[1], "", body) // the code is used up
 	r.want(401, "GET", "/devices", old, "")
 	r.login("admin@example.com", changed)
 	assert.NotContains(t, r.log.String(), code[1])

@@ -21,8 +21,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
-// TestFirstStart says that there is an admin after the first start, whose password is shown
-// once and never logged, and that a restart keeps records and tokens.
+// TestFirstStart checks that the first start creates an administrator and prints the
+// password once without logging it, and that records and tokens survive a restart.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	s := settings(t, nil)
@@ -43,8 +43,8 @@ func TestFirstStart(t *testing.T) {
 	assert.Contains(t, second.want(200, "GET", "/docs/", "", ""), "<html")
 }
 
-// TestSecretOfOnesOwn says that a token is that of JWT_SECRET, and of no other.
-func TestSecretOfOnesOwn(t *testing.T) {
+// TestConfiguredSecret checks that tokens are valid only with the JWT_SECRET that signed them.
+func TestConfiguredSecret(t *testing.T) {
 	t.Parallel()
 	s := settings(t, map[string]string{"JWT_SECRET": "0123456789abcdef0123456789abcdef", "JWT_EXPIRATION": "90m"})
 	r := serve(t, s)
@@ -73,8 +73,8 @@ func TestNoDatabase(t *testing.T) {
 	}
 }
 
-// TestStoreOfOnesOwn says that a program may bring the store, which stays open.
-func TestStoreOfOnesOwn(t *testing.T) {
+// TestConfiguredStore checks that a server uses Options.Store and does not close it.
+func TestConfiguredStore(t *testing.T) {
 	t.Parallel()
 	store := inventory.NewMemStore()
 	srv, err := server.New(t.Context(), settings(t, nil), &server.Options{Store: store, Log: slog.New(slog.DiscardHandler), Output: io.Discard})
@@ -86,25 +86,25 @@ func TestStoreOfOnesOwn(t *testing.T) {
 	require.Len(t, page.Records, 1)
 }
 
-// TestLimit says that a client has so many requests a minute, that a path that is not there
-// and a wrong method count like any other, with all headers (reference W9), and that health
-// checks are free.
+// TestLimit checks the limit of requests per minute and client: unknown paths and methods
+// count too, every response has all headers (REFERENCE.md, 5.3 and 5.4), and health checks
+// do not count.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	r := serve(t, settings(t, map[string]string{"RATE_LIMIT": "3"}))
 	refused := 0
-	asked := [][2]string{{"GET", "/nowhere"}, {"DELETE", "/debug/count"}, {"GET", "/debug/count"}}
-	for i := range 7 { // a minute may turn in between
-		ask := asked[i%len(asked)]
-		answer, _ := r.send(ask[0], ask[1], "", "")
-		assert.Equal(t, "3", answer.Header.Get("X-RateLimit-Limit"), ask)
-		assert.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"), ask)
-		assert.NotEmpty(t, answer.Header.Get("X-Request-Id"), ask)
-		assert.Regexp(t, `^\d+$`, answer.Header.Get("X-RateLimit-Remaining"))
-		assert.Regexp(t, `^\d{10}$`, answer.Header.Get("X-RateLimit-Reset"), "a Unix time")
-		if answer.StatusCode == http.StatusTooManyRequests {
+	requests := [][2]string{{"GET", "/nowhere"}, {"DELETE", "/debug/count"}, {"GET", "/debug/count"}}
+	for i := range 7 { // a minute may end in between
+		request := requests[i%len(requests)]
+		response, _ := r.send(request[0], request[1], "", "")
+		assert.Equal(t, "3", response.Header.Get("X-RateLimit-Limit"), request)
+		assert.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"), request)
+		assert.NotEmpty(t, response.Header.Get("X-Request-Id"), request)
+		assert.Regexp(t, `^\d+$`, response.Header.Get("X-RateLimit-Remaining"))
+		assert.Regexp(t, `^\d{10}$`, response.Header.Get("X-RateLimit-Reset"), "a Unix time")
+		if response.StatusCode == http.StatusTooManyRequests {
 			refused++
-			assert.NotEmpty(t, answer.Header.Get("Retry-After"))
+			assert.NotEmpty(t, response.Header.Get("Retry-After"))
 		}
 	}
 	assert.Positive(t, refused)
@@ -113,46 +113,46 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestProxies says that a forwarded address counts only if a trusted proxy says it
-// (reference W32).
+// TestProxies checks that X-Forwarded-For is used only from a trusted proxy
+// (REFERENCE.md, 5.3).
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	for proxies, want := range map[string]int{"": 429, "127.0.0.0/8": 200} {
 		r := serve(t, settings(t, map[string]string{"RATE_LIMIT": "1", "TRUSTED_PROXIES": proxies}))
 		last := 0
-		for _, client := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} { // a minute may turn once
-			answer, _ := r.send("GET", "/debug/count", "", "", "X-Forwarded-For", client)
+		for _, client := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} { // a minute may end in between
+			response, _ := r.send("GET", "/debug/count", "", "", "X-Forwarded-For", client)
 			if last != 429 {
-				last = answer.StatusCode
+				last = response.StatusCode
 			}
 		}
 		assert.Equal(t, want, last, "proxies %q", proxies)
 	}
 }
 
-// TestSharedLimit says that servers share their counters in Redis, and go on by themselves
-// when it is gone.
+// TestSharedLimit checks that servers share their counters in Redis, and count separately
+// when it fails.
 func TestSharedLimit(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t, &redistest.Options{Password: "hunter2"})
 	environ := map[string]string{"RATE_LIMIT": "4", "RATE_LIMIT_REDIS_URL": "redis://:hunter2@" + redis.Addr}
 	one, other := serve(t, settings(t, environ)), serve(t, settings(t, environ))
 	refused := 0
-	for range 5 { // ten in all, and a minute may turn in between
+	for range 5 { // ten in all, and a minute may end in between
 		for _, r := range []*running{one, other} {
-			if answer, _ := r.send("GET", "/debug/count", "", ""); answer.StatusCode == http.StatusTooManyRequests {
+			if response, _ := r.send("GET", "/debug/count", "", ""); response.StatusCode == http.StatusTooManyRequests {
 				refused++
 			}
 		}
 	}
 	assert.Positive(t, refused)
 	redis.Kill()
-	answer, body := one.send("GET", "/debug/count", "", "")
-	assert.Contains(t, []int{200, 429}, answer.StatusCode, body)
+	response, body := one.send("GET", "/debug/count", "", "")
+	assert.Contains(t, []int{200, 429}, response.StatusCode, body)
 	assert.NotContains(t, one.log.String(), "hunter2")
 }
 
-// TestTLS says that a new certificate is taken without a restart.
+// TestTLS checks that a new certificate takes effect without a restart.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	authority, dir := certstest.NewAuthority(t), t.TempDir()
@@ -161,12 +161,12 @@ func TestTLS(t *testing.T) {
 	shown := func() string {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority.Pool()}, ForceAttemptHTTP2: true}
 		defer transport.CloseIdleConnections()
-		answer, err := (&http.Client{Transport: transport}).Get(r.url + "/")
+		response, err := (&http.Client{Transport: transport}).Get(r.url + "/")
 		require.NoError(t, err)
-		defer answer.Body.Close()
-		assert.Equal(t, 2, answer.ProtoMajor)
-		assert.NotEmpty(t, answer.Header.Get("Strict-Transport-Security"))
-		return answer.TLS.PeerCertificates[0].DNSNames[0]
+		defer response.Body.Close()
+		assert.Equal(t, 2, response.ProtoMajor)
+		assert.NotEmpty(t, response.Header.Get("Strict-Transport-Security"))
+		return response.TLS.PeerCertificates[0].DNSNames[0]
 	}
 	require.Equal(t, "old.example", shown())
 	authority.Write(dir, "server", "new.example")
@@ -180,13 +180,13 @@ func TestTLS(t *testing.T) {
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	r := serve(t, settings(t, map[string]string{"ALLOWED_ORIGINS": "https://noc.example"}))
-	answer, _ := r.send("GET", "/debug/count", "", "", "Origin", "https://noc.example")
-	assert.Equal(t, "https://noc.example", answer.Header.Get("Access-Control-Allow-Origin"))
+	response, _ := r.send("GET", "/debug/count", "", "", "Origin", "https://noc.example")
+	assert.Equal(t, "https://noc.example", response.Header.Get("Access-Control-Allow-Origin"))
 	assert.Contains(t, r.want(403, "GET", "/debug/count", "", "", "Origin", "https://evil.example"), "origin https://evil.example is not allowed")
 }
 
-// TestPostgres says that a server that loses its database says so, and goes on without a
-// restart when it is back.
+// TestPostgres checks that a server without its database responds 503, and recovers without
+// a restart.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	database := postgrestest.Start(t)
@@ -194,26 +194,26 @@ func TestPostgres(t *testing.T) {
 	token := r.login("admin", password)
 	r.want(201, "POST", "/locations", token, berlin)
 	r.want(200, "GET", "/healthz", "", "")
-	// PostgreSQL refuses such a text, which is no reason for a 500.
+	// PostgreSQL refuses a string with a zero byte, which must not cause a 500.
 	r.want(401, "POST", "/users/login", "", `{"username":"admin\u0000","password":"x"}`)
 
 	database.Kill()
-	answer, body := r.send("GET", "/locations", token, "")
-	require.Equal(t, 503, answer.StatusCode, body)
-	require.NotEmpty(t, answer.Header.Get("Retry-After"))
+	response, body := r.send("GET", "/locations", token, "")
+	require.Equal(t, 503, response.StatusCode, body)
+	require.NotEmpty(t, response.Header.Get("Retry-After"))
 	r.want(503, "POST", "/locations", token, berlin)
 	r.want(503, "GET", "/healthz", "", "")
 
 	database.Restart()
 	require.Eventually(t, func() bool {
-		answer, _ := r.send("GET", "/healthz", "", "")
-		return answer.StatusCode == 200
+		response, _ := r.send("GET", "/healthz", "", "")
+		return response.StatusCode == 200
 	}, 20*time.Second, 20*time.Millisecond)
 	assert.Contains(t, r.want(200, "GET", "/locations", token, ""), `"total_count":1`)
 }
 
-// TestBackup says that a copy has what was there, that it can be made while a server is
-// writing, and that no file is overwritten.
+// TestBackup checks that a copy is complete, can be made while a server runs, and overwrites
+// no file.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	s := settings(t, nil)
@@ -231,14 +231,14 @@ func TestBackup(t *testing.T) {
 	s.DatabaseURL = filepath.Join(t.TempDir(), "none.db")
 	require.ErrorContains(t, server.Backup(t.Context(), s, filepath.Join(t.TempDir(), "x.db")), "none.db")
 	_, err := os.Stat(s.DatabaseURL)
-	require.ErrorIs(t, err, os.ErrNotExist, "a copy makes no database")
+	require.ErrorIs(t, err, os.ErrNotExist, "a backup creates no database")
 	s.DatabaseURL = ":memory:"
 	require.ErrorContains(t, server.Backup(t.Context(), s, "x"), "only the running process can read")
 	s.DatabaseURL = "postgres://h/d"
 	require.ErrorContains(t, server.Backup(t.Context(), s, "x"), "pg_dump")
 }
 
-func TestDatabaseForPeople(t *testing.T) {
+func TestDatabaseName(t *testing.T) {
 	t.Parallel()
 	s := &server.Settings{DatabaseURL: "postgres://jane:hunter2@db.example:5432/inventory?sslmode=require"}
 	require.Equal(t, "PostgreSQL at db.example:5432/inventory", s.Database())

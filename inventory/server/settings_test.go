@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
-// TestDefaults says that the table's defaults are those of an empty environment.
+// TestDefaults checks that the defaults in the table equal the settings of an empty environment.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	empty, err := server.Parse(nil, nil)
@@ -60,7 +60,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	}, s)
 }
 
-// TestFlagsComeFirst says that a flag wins over its variable, and that secrets have none.
+// TestFlagsComeFirst checks that a flag overrides its variable, and that secrets have no flags.
 func TestFlagsComeFirst(t *testing.T) {
 	t.Parallel()
 	flags := flag.NewFlagSet("test", flag.ContinueOnError)
@@ -87,7 +87,7 @@ func TestWrongSettings(t *testing.T) {
 		want           []string
 	}{
 		"an address without a port": {nil, map[string]string{"addr": "localhost"}, []string{`-addr: "localhost" is not an address to listen on: use host:port`}},
-		"a flag that is none":       {nil, map[string]string{"adr": ":1"}, []string{"-adr: unknown setting"}},
+		"an unknown flag":           {nil, map[string]string{"adr": ":1"}, []string{"-adr: unknown setting"}},
 		"another database":          {map[string]string{"DATABASE_URL": "mysql://u:hunter2@h/d"}, nil, []string{`DATABASE_URL: unknown database "mysql"`}},
 		"no URL":                    {map[string]string{"DATABASE_URL": "postgres://u:hunter2%@h/d"}, nil, []string{"DATABASE_URL: is not a URL"}},
 		"a replica of a file":       {map[string]string{"DATABASE_READ_URL": "postgres://h/d"}, nil, []string{"DATABASE_READ_URL: requires PostgreSQL"}},
@@ -96,10 +96,10 @@ func TestWrongSettings(t *testing.T) {
 		"no duration":               {map[string]string{"JWT_EXPIRATION": "a day"}, nil, []string{"JWT_EXPIRATION: \"a day\" is not a duration: use a duration from 1s to 8760h"}},
 		"no port":                   {map[string]string{"MAIL_PORT": "0"}, nil, []string{"MAIL_PORT: \"0\" is out of range: use a whole number from 1 to 65535"}},
 		"no mail address":           {map[string]string{"FROM_ADDRESS": "noc"}, nil, []string{"FROM_ADDRESS: \"noc\" is not a mail address"}},
-		"a password for nobody":     {map[string]string{"MAIL_PASSWORD": "hunter2"}, nil, []string{"MAIL_PASSWORD: needs a user name: set MAIL_USERNAME"}},
+		"a password without a user": {map[string]string{"MAIL_PASSWORD": "hunter2"}, nil, []string{"MAIL_PASSWORD: needs a user name: set MAIL_USERNAME"}},
 		"an empty admin":            {map[string]string{"ADMIN_USERNAME": " "}, nil, []string{"ADMIN_USERNAME: must not be empty"}},
 		"a weak password":           {map[string]string{"ADMIN_PASSWORD": "hunter2"}, nil, []string{"ADMIN_PASSWORD:"}},
-		"neither true nor false":    {map[string]string{"REQUIRE_CURRENT_PASSWORD": "maybe"}, nil, []string{"REQUIRE_CURRENT_PASSWORD: \"maybe\" is not a boolean: use true or false"}},
+		"no boolean":                {map[string]string{"REQUIRE_CURRENT_PASSWORD": "maybe"}, nil, []string{"REQUIRE_CURRENT_PASSWORD: \"maybe\" is not a boolean: use true or false"}},
 		"no network":                {map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8,proxy"}, nil, []string{`TRUSTED_PROXIES: "proxy" is not a network`}},
 		"no origin":                 {map[string]string{"ALLOWED_ORIGINS": "noc.example"}, nil, []string{"ALLOWED_ORIGINS:"}},
 		"a negative limit":          {map[string]string{"RATE_LIMIT": "-1"}, nil, []string{"RATE_LIMIT: \"-1\" is out of range: use a whole number from 0 to"}},
