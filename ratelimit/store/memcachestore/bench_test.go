@@ -15,16 +15,16 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/storetest"
 )
 
-// BenchmarkStore measures one node. Increments that are still to be made when a
-// benchmark ends are not measured, so see BenchmarkFlushed too.
+// BenchmarkStore measures calls on one node, without the increments that follow: see
+// BenchmarkFlushed.
 func BenchmarkStore(b *testing.B) {
 	node := memcachetest.Start(b, &memcachetest.Options{Args: []string{"-m", "256"}}).Addr
 	storetest.Benchmark(b, func(b *testing.B) ratelimit.Store { return open(b, nil, node) })
 }
 
-// BenchmarkFlushed measures calls of one hit until all hits are on the node, 64 at a
-// time, beside the same number of calls of the bare client, each of which reads, then
-// increments, and then makes the counter if there is none.
+// BenchmarkFlushed measures 64 concurrent calls with one hit each, until all hits are on the
+// node, and for comparison the bare client, which for each call reads, increments, and
+// creates the counter if it does not exist.
 func BenchmarkFlushed(b *testing.B) {
 	node := memcachetest.Start(b, &memcachetest.Options{Args: []string{"-m", "256"}}).Addr
 	for _, counters := range []int{1, 10_000} {
@@ -36,7 +36,7 @@ func BenchmarkFlushed(b *testing.B) {
 	}
 }
 
-// callers are how many calls BenchmarkFlushed makes at a time, on each processor.
+// callers is the number of concurrent calls per processor.
 const callers = 32
 
 func benchStore(b *testing.B, node string, counters, idle int) {

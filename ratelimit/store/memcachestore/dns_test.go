@@ -12,18 +12,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Types of records, and codes of answers.
+// Record types, response codes, and other parts of DNS messages.
 const (
 	typeA, typeSRV         = 1, 33
 	noError, serverFails   = 0, 2
-	headerLen, pointName   = 12, 0xc00c // a name that is that of the question
+	headerLen, pointName   = 12, 0xc00c // refers to the name in the question
 	classInternet, aMinute = 1, 60
 )
 
-// dns is a name server that knows one SRV record, and 127.0.0.1 for every other name.
+// dns is a name server with one SRV record, and the address 127.0.0.1 for any other name.
 type dns struct {
 	mu      sync.Mutex
-	asked   int
+	queries int
 	fails   bool
 	targets []target
 }
@@ -33,7 +33,7 @@ type target struct {
 	port int
 }
 
-// newDNS starts a name server; the resolver asks it.
+// newDNS starts a name server and returns a resolver that uses it.
 func newDNS(t *testing.T, targets ...target) (*dns, *net.Resolver) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -57,11 +57,11 @@ func (d *dns) set(targets ...target) {
 	d.targets, d.fails = targets, len(targets) == 0
 }
 
-// lookups is how often the record was asked for.
+// lookups returns the number of queries for the record.
 func (d *dns) lookups() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.asked
+	return d.queries
 }
 
 func (d *dns) serve(conn net.PacketConn) {
@@ -71,14 +71,14 @@ func (d *dns) serve(conn net.PacketConn) {
 		if err != nil {
 			return
 		}
-		if answer := d.answer(buf[:n]); answer != nil {
-			_, _ = conn.WriteTo(answer, from)
+		if response := d.respond(buf[:n]); response != nil {
+			_, _ = conn.WriteTo(response, from)
 		}
 	}
 }
 
-// resolver asks the name server without a network, as over TCP: each message has its
-// length before it.
+// resolver returns a resolver that uses the name server without a network: as over TCP, each
+// message is preceded by its length.
 func (d *dns) resolver() *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
@@ -88,12 +88,12 @@ func (d *dns) resolver() *net.Resolver {
 				if _, err := io.ReadFull(theirs, length); err != nil {
 					return
 				}
-				asked := make([]byte, binary.BigEndian.Uint16(length))
-				if _, err := io.ReadFull(theirs, asked); err != nil {
+				query := make([]byte, binary.BigEndian.Uint16(length))
+				if _, err := io.ReadFull(theirs, query); err != nil {
 					return
 				}
-				answer := d.answer(asked)
-				if _, err := theirs.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
+				response := d.respond(query)
+				if _, err := theirs.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(response))), response...)); err != nil {
 					return
 				}
 			}
@@ -102,20 +102,20 @@ func (d *dns) resolver() *net.Resolver {
 	}}
 }
 
-// answer makes a message of the header, the question and the records.
-func (d *dns) answer(asked []byte) []byte {
+// respond returns a message with the header, the question and the records.
+func (d *dns) respond(query []byte) []byte {
 	end := headerLen
-	for end < len(asked) && asked[end] != 0 {
-		end += int(asked[end]) + 1
+	for end < len(query) && query[end] != 0 {
+		end += int(query[end]) + 1
 	}
 	end += 5 // the end of the name, type and class
-	if end > len(asked) {
+	if end > len(query) {
 		return nil
 	}
-	code, records := d.records(binary.BigEndian.Uint16(asked[end-4:]))
-	m := append([]byte(nil), asked[:2]...)
+	code, records := d.records(binary.BigEndian.Uint16(query[end-4:]))
+	m := append([]byte(nil), query[:2]...)
 	m = append(m, 0x84, byte(code), 0, 1, 0, byte(len(records)), 0, 0, 0, 0)
-	m = append(m, asked[headerLen:end]...)
+	m = append(m, query[headerLen:end]...)
 	for _, r := range records {
 		m = append(m, r...)
 	}
@@ -129,7 +129,7 @@ func (d *dns) records(kind uint16) (code int, records [][]byte) {
 	case typeA:
 		return noError, [][]byte{record(typeA, []byte{127, 0, 0, 1})}
 	case typeSRV:
-		d.asked++
+		d.queries++
 		if d.fails {
 			return serverFails, nil
 		}

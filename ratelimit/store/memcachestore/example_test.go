@@ -25,18 +25,18 @@ func ExampleNew() {
 	// memcachestore: node 0, "10.0.0.1": must be host:port, with a port from 1 to 65535
 }
 
-// Nodes that come and go have an SRV record, which is looked up now and every ten
-// seconds. Keys are spread by the order of the nodes, so all instances sort them.
+// An SRV record follows nodes that change. It is looked up now and every ten seconds; the
+// nodes are sorted, so that all instances distribute keys alike.
 func ExampleNewSRV() {
 	ctx := context.Background()
-	names := &dns{targets: []target{{"b.internal.", 11211}, {"a.internal.", 11211}}} // yours knows the record
+	names := &dns{targets: []target{{"b.internal.", 11211}, {"a.internal.", 11211}}} // stands for your name server
 	store, err := memcachestore.NewSRV(ctx, "_memcache._tcp.counters.internal.", 10*time.Second, &memcachestore.Options{
 		Timeout:  30 * time.Second,
-		Log:      slog.Default(), // says when the record can't be looked up any more
+		Log:      slog.Default(), // reports failed lookups
 		Resolver: names.resolver(),
 	})
 	if err != nil {
-		fmt.Println(err) // there is no such record now
+		fmt.Println(err) // the record cannot be looked up
 		return
 	}
 	defer func() { _ = store.Close() }()

@@ -19,8 +19,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 )
 
-// on returns a key that is on the node, of those of the store.
-func on(t *testing.T, store *memcachestore.Store, server *memcachetest.Server) string {
+// keyOn returns a key that the store keeps on the node.
+func keyOn(t *testing.T, store *memcachestore.Store, server *memcachetest.Server) string {
 	t.Helper()
 	for _, key := range keys(100) {
 		add(t, store, hit(key, 1))
@@ -29,11 +29,11 @@ func on(t *testing.T, store *memcachestore.Store, server *memcachetest.Server) s
 			return key
 		}
 	}
-	t.Fatal("the node has no keys at all")
+	t.Fatal("the node has no key")
 	return ""
 }
 
-// log is a log for tests.
+// log collects log lines.
 type log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -57,7 +57,7 @@ func TestKilledNode(t *testing.T) {
 	servers, nodes := start(t, 2, nil)
 	var log log
 	store := open(t, &memcachestore.Options{Log: log.logger()}, nodes...)
-	here, there := on(t, store, servers[0]), on(t, store, servers[1])
+	here, there := keyOn(t, store, servers[0]), keyOn(t, store, servers[1])
 	require.NoError(t, store.Ping(t.Context()))
 	servers[0].Kill()
 
@@ -73,10 +73,10 @@ func TestKilledNode(t *testing.T) {
 	require.ErrorContains(t, err, servers[0].Addr)
 	require.NotContains(t, err.Error(), servers[1].Addr)
 	require.GreaterOrEqual(t, store.Stats().MultiGet.Error, uint64(3))
-	require.Equal(t, 1, log.count("memcached node fails"), "a failure is told once")
+	require.Equal(t, 1, log.count("memcached node fails"), "a failure is logged once")
 
 	servers[0].Restart()
-	require.Equal(t, []uint64{5}, add(t, store, hit(here, 5)), "a node that is back is used at once, and counts from zero")
+	require.Equal(t, []uint64{5}, add(t, store, hit(here, 5)), "a restarted node is used at once, and counts from zero")
 	flush(t, store)
 	require.Equal(t, "5", servers[0].Value(here))
 	require.NoError(t, store.Ping(t.Context()))
@@ -84,8 +84,8 @@ func TestKilledNode(t *testing.T) {
 	require.Zero(t, store.Stats().Lost)
 }
 
-// TestRestartedNode leaves the store with connections that are dead: it must notice
-// before it sends anything on one.
+// TestRestartedNode leaves dead connections in the store, which must notice before it sends
+// a command.
 func TestRestartedNode(t *testing.T) {
 	for _, tls := range []bool{false, true} {
 		servers, nodes := start(t, 1, &memcachetest.Options{TLS: tls})
@@ -108,32 +108,32 @@ func TestRestartedNode(t *testing.T) {
 	}
 }
 
-// TestDeadConnectionIsNoticed has an increment be due on a connection that has been
-// ended since it was used last: the hit must not be lost.
+// TestDeadConnectionIsNoticed sends an increment on a connection that was closed while it was
+// idle: the hit must not be lost.
 func TestDeadConnectionIsNoticed(t *testing.T) {
-	server, g, store := gated(t, &memcachestore.Options{MaxIdleConns: 8})
+	server, p, store := openProxied(t, &memcachestore.Options{MaxIdleConns: 8})
 	for round := range 2 {
 		// Two increments at once need two connections.
-		g.hold("incr")
+		p.hold("incr")
 		add(t, store, hit("a", 1), hit("b", 1))
-		require.Eventually(t, func() bool { return g.held() == 2 }, timeout, time.Millisecond, "round %d", round)
-		g.cutOthers()
-		g.open()
+		require.Eventually(t, func() bool { return p.held() == 2 }, timeout, time.Millisecond, "round %d", round)
+		p.cutOthers()
+		p.release()
 		flush(t, store)
 	}
 	require.Zero(t, store.Stats().Lost)
 	require.Equal(t, "2 2", server.Value("a")+" "+server.Value("b"))
 }
 
-// moment is a timeout that has to run out, and that a node which is well keeps to even on
-// a busy machine.
-const moment = 4 * time.Second
+// shortTimeout is for tests in which it expires. A healthy node must meet it on a busy
+// machine.
+const shortTimeout = 4 * time.Second
 
 func TestFrozenNode(t *testing.T) {
 	t.Parallel()
 	servers, nodes := start(t, 2, nil)
-	store := open(t, &memcachestore.Options{Timeout: moment}, nodes...)
-	here, there := on(t, store, servers[0]), on(t, store, servers[1])
+	store := open(t, &memcachestore.Options{Timeout: shortTimeout}, nodes...)
+	here, there := keyOn(t, store, servers[0]), keyOn(t, store, servers[1])
 	servers[0].Freeze()
 	t.Cleanup(servers[0].Thaw)
 
@@ -142,16 +142,16 @@ func TestFrozenNode(t *testing.T) {
 		all.Go(func() {
 			err := store.Add(context.Background(), []ratelimit.Hit{hit(there, 1), hit(here, 1)})
 			if err == nil || !strings.Contains(err.Error(), servers[0].Addr) {
-				t.Errorf("a call with a counter on a node that does not answer returned %v, want an error that names the node", err)
+				t.Errorf("a call with a counter on a frozen node returned %v, want an error that names the node", err)
 			}
 		})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, store.Add(ctx, []ratelimit.Hit{hit(here, 1)}), context.DeadlineExceeded, "a caller's deadline ends its wait")
+	require.ErrorIs(t, store.Add(ctx, []ratelimit.Hit{hit(here, 1)}), context.DeadlineExceeded, "the deadline of the caller applies")
 	require.ErrorIs(t, store.Ping(ctx), context.DeadlineExceeded)
 	before := add(t, store, hit(there, 0))
-	require.Equal(t, []uint64{before[0] + 1}, add(t, store, hit(there, 1)), "the other node is not held up")
+	require.Equal(t, []uint64{before[0] + 1}, add(t, store, hit(there, 1)), "the other node is not delayed")
 	all.Wait()
 	require.ErrorContains(t, store.Ping(t.Context()), servers[0].Addr)
 
@@ -160,20 +160,19 @@ func TestFrozenNode(t *testing.T) {
 	servers[0].Thaw()
 	require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, timeout, 10*time.Millisecond)
 	known := add(t, store, hit(here, 0))[0]
-	require.Equal(t, []uint64{known + 1}, add(t, store, hit(here, 1)), "a node that answers again still has its counters")
+	require.Equal(t, []uint64{known + 1}, add(t, store, hit(here, 1)), "a node that continues still has its counters")
 	require.LessOrEqual(t, known, uint64(2), "no hit may be counted twice")
 }
 
-// TestFrozenNodeKeepsNoMoreThanItsRoom has a node hang while increments are on their
-// way to it.
-func TestFrozenNodeKeepsNoMoreThanItsRoom(t *testing.T) {
+// TestFrozenNodeWithFullQueue freezes a node during increments: the queue stays bounded.
+func TestFrozenNodeWithFullQueue(t *testing.T) {
 	t.Parallel()
-	server, g, store := gated(t, &memcachestore.Options{MaxPending: 2, MaxWorkers: 2, MaxWaiting: 20, Timeout: moment})
-	g.hold("incr")
+	server, p, store := openProxied(t, &memcachestore.Options{MaxPending: 2, MaxWorkers: 2, MaxWaiting: 20, Timeout: shortTimeout})
+	p.hold("incr")
 	for _, key := range keys(2) {
 		add(t, store, hit(key, 1))
 	}
-	require.Eventually(t, func() bool { return g.held() == 2 }, timeout, time.Millisecond)
+	require.Eventually(t, func() bool { return p.held() == 2 }, timeout, time.Millisecond)
 	for _, key := range keys(4)[2:] {
 		add(t, store, hit(key, 1))
 	}
@@ -183,25 +182,25 @@ func TestFrozenNodeKeepsNoMoreThanItsRoom(t *testing.T) {
 	for i := range 200 {
 		all.Go(func() {
 			if store.Add(context.Background(), []ratelimit.Hit{hit(fmt.Sprint("more", i), 1)}) == nil {
-				t.Error("a node that does not answer was read")
+				t.Error("a frozen node was read")
 			}
 		})
 	}
 	all.Wait()
 	require.LessOrEqual(t, store.Stats().Pending, 4)
-	flush(t, store) // the timeout ends what is under way
+	flush(t, store) // the timeout ends the increments under way
 	server.Thaw()
-	g.open()
+	p.release()
 	require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, timeout, 10*time.Millisecond)
 	stats := store.Stats()
 	require.Zero(t, stats.Pending)
-	require.EqualValues(t, 4, stats.Lost, "hits that did not arrive in time are told")
+	require.EqualValues(t, 4, stats.Lost, "hits that did not arrive in time are counted as lost")
 }
 
-// TestConnectionsBrokenOff breaks connections off all the time: what is counted may be
-// less than what was let in, by what the store says is lost, and never more.
-func TestConnectionsBrokenOff(t *testing.T) {
-	server, g, store := gated(t, nil)
+// TestResetConnections resets connections all the time: the counter may be lower than the
+// hits allowed, by at most those reported as lost, and never higher.
+func TestResetConnections(t *testing.T) {
+	server, p, store := openProxied(t, nil)
 	stop := make(chan struct{})
 	var breaker sync.WaitGroup
 	breaker.Go(func() {
@@ -211,7 +210,7 @@ func TestConnectionsBrokenOff(t *testing.T) {
 				tick.Stop()
 				return
 			case <-tick.C:
-				g.cut()
+				p.cut()
 			}
 		}
 	})
@@ -237,7 +236,7 @@ func TestConnectionsBrokenOff(t *testing.T) {
 	all.Wait()
 	close(stop)
 	breaker.Wait()
-	require.GreaterOrEqual(t, broken(), uint64(5), "too few commands were hit for this test to mean anything")
+	require.GreaterOrEqual(t, broken(), uint64(5), "too few commands failed for a meaningful test")
 	flush(t, store)
 	var counted uint64
 	if value := server.Value("key"); value != "" {
@@ -245,12 +244,12 @@ func TestConnectionsBrokenOff(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.LessOrEqual(t, counted, in, "no hit may be counted twice")
-	require.GreaterOrEqual(t, counted+store.Stats().Lost, in, "no hit may be lost without being told")
+	require.GreaterOrEqual(t, counted+store.Stats().Lost, in, "every lost hit must be reported")
 }
 
-// TestEndlessAnswer has a node answer slowly and without end: a line now and then must
-// not keep a command alive.
-func TestEndlessAnswer(t *testing.T) {
+// TestEndlessReply has a node reply slowly and without end: the timeout must apply to the
+// command, not to each line.
+func TestEndlessReply(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})
 	addr := serve(t, func(conn net.Conn) {
@@ -271,41 +270,41 @@ func TestEndlessAnswer(t *testing.T) {
 	require.NoError(t, store.Close(), "the command must have ended by itself")
 }
 
-// TestNoMemcached has something else listen where a node should be.
-func TestNoMemcached(t *testing.T) {
+// TestNotMemcached connects to a server that is not a memcached.
+func TestNotMemcached(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []string{
+	for _, reply := range []string{
 		"\n", "\r\n", "x", "CLIENT_ERROR \n", "CLIENT_ERROR\r\n", "VALUE \r\n", "VALUE k 0 -1\r\n", "VALUE k 0 5\r\n1", "NOT_FOUND\n", "END\r\n\n",
 		"HTTP/1.1 400 Bad Request\r\n\r\n", strings.Repeat("x", 10_000), "18446744073709551616\r\n", "END\r\nNOT_FOUND\r\n\n\n",
 	} {
-		t.Run(fmt.Sprintf("%.20q", answer), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%.20q", reply), func(t *testing.T) {
 			t.Parallel()
-			store := open(t, &memcachestore.Options{Timeout: 200 * time.Millisecond}, answers(t, answer))
+			store := open(t, &memcachestore.Options{Timeout: 200 * time.Millisecond}, replies(t, reply))
 			err := store.Add(t.Context(), []ratelimit.Hit{hit("k", 1)})
 			flush(t, store)
 			if err == nil {
-				require.EqualValues(t, 1, store.Stats().Lost, "what could not be counted is told")
+				require.EqualValues(t, 1, store.Stats().Lost, "hits that could not be counted are reported")
 			}
 			require.Error(t, store.Ping(t.Context()))
 		})
 	}
 }
 
-// answers listens, and answers everything in the same way.
-func answers(t *testing.T, answer string) (addr string) {
+// replies starts a server that sends the same reply to everything.
+func replies(t *testing.T, reply string) (addr string) {
 	return serve(t, func(conn net.Conn) {
 		for buf := make([]byte, 512); ; {
 			if _, err := conn.Read(buf); err != nil {
 				return
 			}
-			if _, err := io.WriteString(conn, answer); err != nil {
+			if _, err := io.WriteString(conn, reply); err != nil {
 				return
 			}
 		}
 	})
 }
 
-// serve listens, and has do speak on each connection.
+// serve starts a server that calls do for each connection.
 func serve(t *testing.T, do func(net.Conn)) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// timeout is how long anything may take on a machine that is busy with other things.
+// timeout limits anything that ends by itself, even on a busy machine.
 const timeout = 30 * time.Second
 
 // open returns a store that is closed when the test ends.
@@ -46,7 +46,7 @@ func closeAtEnd(t testing.TB, store *memcachestore.Store) {
 	t.Cleanup(func() { _ = store.Close() })
 }
 
-// start runs n servers and returns their addresses with them.
+// start starts n servers and returns them and their addresses.
 func start(t testing.TB, n int, opts *memcachetest.Options) (servers []*memcachetest.Server, addrs []string) {
 	t.Helper()
 	for range n {

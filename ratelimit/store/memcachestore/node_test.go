@@ -8,6 +8,7 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 )
 
@@ -24,9 +25,9 @@ func TestSameListsShareCounters(t *testing.T) {
 	}
 }
 
-// TestKeysAreWhereOthersLookForThem compares with the client that the reference service
-// has, whatever the order of the list.
-func TestKeysAreWhereOthersLookForThem(t *testing.T) {
+// TestSameNodeAsClientLibrary compares with the client of the reference service, for a list
+// that is not sorted.
+func TestSameNodeAsClientLibrary(t *testing.T) {
 	servers, nodes := start(t, 3, nil)
 	slices.SortFunc(nodes, func(a, b string) int { return strings.Compare(b, a) })
 	store := open(t, nil, nodes...)
@@ -43,11 +44,11 @@ func TestKeysAreWhereOthersLookForThem(t *testing.T) {
 		require.Equal(t, "7", string(item.Value))
 	}
 	for _, server := range servers {
-		require.True(t, slices.ContainsFunc(keys(50), func(key string) bool { return server.Value(key) != "" }), "all nodes must have some keys")
+		require.True(t, slices.ContainsFunc(keys(50), func(key string) bool { return server.Value(key) != "" }), "each node must have some keys")
 	}
 }
 
-func TestNodeThatIsListedTwice(t *testing.T) {
+func TestDuplicateNode(t *testing.T) {
 	servers, nodes := start(t, 1, nil)
 	store := open(t, nil, nodes[0], nodes[0])
 	require.Equal(t, []string{nodes[0], nodes[0]}, store.Nodes())
@@ -61,7 +62,7 @@ func TestNodeThatIsListedTwice(t *testing.T) {
 	}
 }
 
-func TestMalformedNodesAndOptions(t *testing.T) {
+func TestInvalidNodesAndOptions(t *testing.T) {
 	_, err := memcachestore.New(nil, nil)
 	require.ErrorContains(t, err, "no nodes")
 	_, err = memcachestore.New([]string{"good:11211", "bad", ":11211", "host:", "host:0", "host:65536", "host:memcache", "ho st:1", "u:p@host:1", ""}, &memcachestore.Options{
@@ -72,10 +73,10 @@ func TestMalformedNodesAndOptions(t *testing.T) {
 		`node 6, "host:memcache"`, `node 7, "ho st:1"`, `node 8, "***@host:1"`, `node 9, ""`,
 		"Timeout -1ns", "MaxIdleConns -1", "MaxReads 10001", "MaxWaiting -1", "MaxWorkers -2", "MaxPending -3",
 	} {
-		require.ErrorContains(t, err, want, "all that is wrong must be said at once")
+		require.ErrorContains(t, err, want, "one error must list all problems")
 	}
 	require.NotContains(t, err.Error(), "good")
-	require.NotContains(t, err.Error(), "u:p", "what stands before an @ may be a password")
+	require.NotContains(t, err.Error(), "u:p", "the part before an @ may be a password")
 }
 
 func FuzzNodes(f *testing.F) {
@@ -111,4 +112,32 @@ func FuzzValue(f *testing.F) {
 			require.ErrorIs(t, err, memcachestore.ErrNotANumber)
 		}
 	})
+}
+
+func TestInvalidKeys(t *testing.T) {
+	servers, nodes := start(t, 1, nil)
+	store := open(t, nil, nodes...)
+	for _, c := range []struct{ key, want string }{
+		{"", "is empty"},
+		{strings.Repeat("k", 251), "has 251 bytes: memcached accepts at most 250"},
+		{"secret blank", "has the byte 0x20 at 6"},
+		{"secret\n", "has the byte 0x0a at 6"},
+		{"\x00", "has the byte 0x00 at 0"},
+		{"secret\x7f", "has the byte 0x7f at 6"},
+	} {
+		hits := []ratelimit.Hit{hit("fine", 1), hit(c.key, 1)}
+		err := store.Add(t.Context(), hits)
+		require.ErrorIs(t, err, memcachestore.ErrKey)
+		require.Equal(t, ratelimit.Invalid, ratelimit.KindOf(err), "the fault of the request, not of the store")
+		require.ErrorContains(t, err, "hit 1 "+c.want)
+		require.NotContains(t, err.Error(), "secret", "keys contain values sent by clients")
+	}
+	flush(t, store)
+	require.Empty(t, servers[0].Value("fine"), "no hit of a call that fails may be counted")
+	require.Zero(t, store.Stats().KeysRequested)
+
+	longest := strings.Repeat("k", 250)
+	require.Equal(t, []uint64{1, 1}, add(t, store, hit(longest, 1), hit("\xff\u00e9", 1)))
+	flush(t, store)
+	require.Equal(t, "1", servers[0].Value(longest))
 }

@@ -12,39 +12,39 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 )
 
-// gated returns a store that speaks to its node through a gate.
-func gated(t *testing.T, opts *memcachestore.Options) (*memcachetest.Server, *gate, *memcachestore.Store) {
+// openProxied returns a store that is connected to its node through a proxy.
+func openProxied(t *testing.T, opts *memcachestore.Options) (*memcachetest.Server, *proxy, *memcachestore.Store) {
 	t.Helper()
 	server := memcachetest.Start(t, nil)
-	g := newGate(t, server.Addr)
-	return server, g, open(t, opts, g.Addr)
+	p := newProxy(t, server.Addr)
+	return server, p, open(t, opts, p.Addr)
 }
 
-// expired is a context that is done.
-func expired() context.Context {
+// canceled returns a context that is done.
+func canceled() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-// TestBurst holds increments back, with the counter there and not there yet: calls must
-// see what is on its way, once.
+// TestBurst delays increments, of a counter that exists and of one that does not: calls must
+// count hits on their way, once.
 func TestBurst(t *testing.T) {
-	for _, there := range []bool{false, true} {
-		server, g, store := gated(t, nil)
+	for _, exists := range []bool{false, true} {
+		server, p, store := openProxied(t, nil)
 		before := uint64(0)
-		if there {
+		if exists {
 			server.Set("burst", "100")
 			before = 100
 		}
-		g.hold("incr")
+		p.hold("incr")
 		for round := range uint64(20) {
 			before := before + 3*round
 			require.Equal(t, []uint64{before + 1, before + 1, before + 3}, add(t, store, hit("burst", 1), hit("burst", 0), hit("burst", 2)))
 		}
 		require.Equal(t, 1, store.Stats().Pending, "hits on one counter wait together")
-		require.ErrorIs(t, store.Flush(expired()), context.Canceled)
-		g.open()
+		require.ErrorIs(t, store.Flush(canceled()), context.Canceled)
+		p.release()
 		flush(t, store)
 		require.Equal(t, []uint64{before + 60}, add(t, store, hit("burst", 0)))
 		increments := store.Stats().Increment
@@ -52,34 +52,34 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestValueThatMayHoldPendingHits has others count as much as is on its way here. For
-// the store that looks as if its own increment had arrived and the answer had not; what
-// is on its way must not be added to that.
-func TestValueThatMayHoldPendingHits(t *testing.T) {
-	server, g, store := gated(t, nil)
+// TestValueThatMayIncludePendingHits has another client add as much as is on its way here.
+// To the store it looks as if its own increment had been executed and the reply had not
+// arrived, so it must not add the pending hits to the value.
+func TestValueThatMayIncludePendingHits(t *testing.T) {
+	server, p, store := openProxied(t, nil)
 	server.Set("key", "1")
-	g.hold("incr")
+	p.hold("incr")
 	require.Equal(t, []uint64{2}, add(t, store, hit("key", 1)))
-	require.Eventually(t, func() bool { return g.held() == 1 }, timeout, time.Millisecond)
+	require.Eventually(t, func() bool { return p.held() == 1 }, timeout, time.Millisecond)
 	require.Equal(t, "2", server.Ask("incr key 1"))
-	require.Equal(t, []uint64{2}, add(t, store, hit("key", 0)), "no count may be higher than what is known to be counted")
+	require.Equal(t, []uint64{2}, add(t, store, hit("key", 0)), "no count may be higher than the known number of hits")
 	require.Equal(t, "3", server.Ask("incr key 1"))
 	require.Equal(t, []uint64{3}, add(t, store, hit("key", 0)))
-	g.open()
+	p.release()
 	flush(t, store)
 	require.Equal(t, []uint64{4}, add(t, store, hit("key", 0)))
 }
 
-// TestPendingIsBounded fills the room for increments: the call for which there is none
-// makes its own before it returns, and nothing is lost.
+// TestPendingIsBounded fills the queue of increments: a call that finds no room sends its
+// increments before it returns, and no hit is lost.
 func TestPendingIsBounded(t *testing.T) {
-	server, g, store := gated(t, &memcachestore.Options{MaxPending: 3, MaxWorkers: 2})
+	server, p, store := openProxied(t, &memcachestore.Options{MaxPending: 3, MaxWorkers: 2})
 	names := keys(8)
-	g.hold("incr")
+	p.hold("incr")
 	for _, key := range names[:2] {
 		add(t, store, hit(key, 1)) // under way
 	}
-	require.Eventually(t, func() bool { return g.held() == 2 }, timeout, time.Millisecond)
+	require.Eventually(t, func() bool { return p.held() == 2 }, timeout, time.Millisecond)
 	for _, key := range names[2:5] {
 		add(t, store, hit(key, 1)) // waiting
 	}
@@ -87,16 +87,16 @@ func TestPendingIsBounded(t *testing.T) {
 
 	done := make(chan error, 1)
 	go func() { done <- store.Add(context.Background(), []ratelimit.Hit{hit(names[5], 1), hit(names[6], 1)}) }()
-	require.Eventually(t, func() bool { return g.held() == 3 }, timeout, time.Millisecond)
+	require.Eventually(t, func() bool { return p.held() == 3 }, timeout, time.Millisecond)
 	select {
 	case err := <-done:
-		t.Fatalf("the call returned %v while its increment was held back", err)
+		t.Fatalf("the call returned %v while its increment was delayed", err)
 	default:
 	}
-	require.Equal(t, []uint64{2}, add(t, store, hit(names[5], 1)), "hits on a counter that waits already need no room")
+	require.Equal(t, []uint64{2}, add(t, store, hit(names[5], 1)), "hits on a waiting counter need no room")
 	require.Equal(t, 7, store.Stats().Pending)
 
-	g.open()
+	p.release()
 	require.NoError(t, <-done)
 	flush(t, store)
 	require.EqualValues(t, 2, store.Stats().Held)
@@ -129,16 +129,16 @@ func TestCloseFlushes(t *testing.T) {
 	require.NoError(t, store.Flush(t.Context()))
 }
 
-// TestCloseIsBounded closes while increments, a call and a ping hang.
+// TestCloseIsBounded closes the store while increments and a call hang.
 func TestCloseIsBounded(t *testing.T) {
-	_, g, store := gated(t, &memcachestore.Options{MaxWorkers: 1, CloseTimeout: time.Millisecond})
-	g.hold("incr")
+	_, p, store := openProxied(t, &memcachestore.Options{MaxWorkers: 1, CloseTimeout: time.Millisecond})
+	p.hold("incr")
 	add(t, store, hit("first", 2), hit("second", 3))
-	require.Eventually(t, func() bool { return g.held() == 1 }, timeout, time.Millisecond)
-	g.hold("gets")
+	require.Eventually(t, func() bool { return p.held() == 1 }, timeout, time.Millisecond)
+	p.hold("gets")
 	call := make(chan error, 1)
 	go func() { call <- store.Add(context.Background(), []ratelimit.Hit{hit("first", 1)}) }()
-	require.Eventually(t, func() bool { return g.held() == 2 }, timeout, time.Millisecond)
+	require.Eventually(t, func() bool { return p.held() == 2 }, timeout, time.Millisecond)
 
 	err := store.Close()
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -147,32 +147,32 @@ func TestCloseIsBounded(t *testing.T) {
 	require.Error(t, <-call)
 }
 
-// TestAbandonedCallIsNotCounted has a caller give up while the node is read.
+// TestAbandonedCallIsNotCounted cancels a call during its read.
 func TestAbandonedCallIsNotCounted(t *testing.T) {
-	server, g, store := gated(t, nil)
-	g.hold("gets")
+	server, p, store := openProxied(t, nil)
+	p.hold("gets")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- store.Add(ctx, []ratelimit.Hit{hit("key", 1)}) }()
-	require.Eventually(t, func() bool { return g.held() == 1 }, timeout, time.Millisecond)
+	require.Eventually(t, func() bool { return p.held() == 1 }, timeout, time.Millisecond)
 	cancel(context.DeadlineExceeded)
 	require.ErrorIs(t, <-done, context.DeadlineExceeded)
-	g.open()
+	p.release()
 	require.Equal(t, []uint64{2}, add(t, store, hit("key", 2)))
 	flush(t, store)
 	require.Equal(t, "2", server.Value("key"))
 }
 
 func TestWaitingIsBounded(t *testing.T) {
-	_, g, store := gated(t, &memcachestore.Options{MaxReads: 1, MaxWaiting: 1})
-	g.hold("gets")
+	_, p, store := openProxied(t, &memcachestore.Options{MaxReads: 1, MaxWaiting: 1})
+	p.hold("gets")
 	done := make(chan error, 3)
-	for range 3 { // one is read, one waits, and for one there is no room
+	for range 3 { // one is being read, one waits, and one finds no room
 		go func() { done <- store.Add(context.Background(), []ratelimit.Hit{hit("key", 1)}) }()
-		require.Eventually(t, func() bool { return g.held() == 1 }, timeout, time.Millisecond)
+		require.Eventually(t, func() bool { return p.held() == 1 }, timeout, time.Millisecond)
 	}
 	require.ErrorIs(t, <-done, memcachestore.ErrBusy)
-	g.open()
+	p.release()
 	require.NoError(t, <-done)
 	require.NoError(t, <-done)
 	flush(t, store)

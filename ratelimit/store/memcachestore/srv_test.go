@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 )
 
-// record name; the dot at the end keeps the search list of the machine out of it.
+// srv is the name of the record. The final dot avoids the search list of the machine.
 const srv = "_memcache._tcp.nodes.test."
 
 func port(t *testing.T, s *memcachetest.Server) int {
@@ -37,7 +37,7 @@ func openSRV(t *testing.T, refresh time.Duration, opts memcachestore.Options) *m
 
 func TestSRV(t *testing.T) {
 	servers, _ := start(t, 3, nil)
-	// Sorted by the full names, n1. comes after n. and not before.
+	// By the full names, final dot included, n. precedes n1.
 	targets := []target{{"n1.test.", port(t, servers[1])}, {"n.test.", port(t, servers[0])}, {"o.test.", port(t, servers[2])}}
 	_, resolver := newDNS(t, targets...)
 	store := openSRV(t, 0, memcachestore.Options{Resolver: resolver})
@@ -55,8 +55,7 @@ func TestSRV(t *testing.T) {
 	}
 }
 
-// TestSRVOrder is about names that sort one way with the dot at their end, and the
-// other without.
+// TestSRVOrder has names whose order depends on the final dot.
 func TestSRVOrder(t *testing.T) {
 	_, resolver := newDNS(t, target{"a1.", 11211}, target{"a.", 11211}, target{"a-b.", 11211}, target{"a.", 1})
 	store := openSRV(t, 0, memcachestore.Options{Resolver: resolver})
@@ -81,7 +80,7 @@ func TestSRVIsRefreshed(t *testing.T) {
 
 	names.set()
 	require.Eventually(t, func() bool { return log.count("cannot refresh the memcached nodes") > 1 }, timeout, time.Millisecond)
-	require.Equal(t, before, store.Nodes(), "a lookup that fails changes nothing")
+	require.Equal(t, before, store.Nodes(), "a failed lookup changes nothing")
 	require.Equal(t, []uint64{4}, add(t, store, hit("key", 1)))
 	require.Positive(t, log.count(srv))
 
@@ -89,7 +88,7 @@ func TestSRVIsRefreshed(t *testing.T) {
 	require.Eventually(t, func() bool { return !slices.Equal(before, store.Nodes()) }, timeout, time.Millisecond)
 	require.Equal(t, []uint64{7}, add(t, store, hit("key", 7)))
 	flush(t, store)
-	require.Equal(t, "4", servers[0].Value("key"), "what was let in before the change arrives")
+	require.Equal(t, "4", servers[0].Value("key"), "hits from before the change arrive")
 	require.Equal(t, "7", servers[1].Value("key"))
 
 	names.set(one, other)
@@ -97,7 +96,7 @@ func TestSRVIsRefreshed(t *testing.T) {
 	require.NoError(t, store.Ping(t.Context()))
 }
 
-// TestSRVChangesUnderLoad has nodes come and go while calls are made: none may fail.
+// TestSRVChangesUnderLoad changes the nodes during calls: none may fail.
 func TestSRVChangesUnderLoad(t *testing.T) {
 	servers, _ := start(t, 2, nil)
 	one, other := target{"localhost.", port(t, servers[0])}, target{"localhost.", port(t, servers[1])}
@@ -105,8 +104,8 @@ func TestSRVChangesUnderLoad(t *testing.T) {
 	store := openSRV(t, time.Millisecond, memcachestore.Options{Resolver: resolver})
 	for _, targets := range [][]target{{one, other}, {other}, {one}, {other, one}, {one}} {
 		names.set(targets...)
-		asked := names.lookups()
-		for names.lookups() < asked+3 {
+		before := names.lookups()
+		for names.lookups() < before+3 {
 			for _, key := range keys(20) {
 				add(t, store, hit(key, 1))
 			}
@@ -117,7 +116,7 @@ func TestSRVChangesUnderLoad(t *testing.T) {
 	require.Zero(t, store.Stats().Lost)
 }
 
-func TestSRVThatIsNotRefreshed(t *testing.T) {
+func TestSRVWithoutRefresh(t *testing.T) {
 	names, resolver := newDNS(t, target{"localhost.", 1})
 	store := openSRV(t, 0, memcachestore.Options{Resolver: resolver})
 	names.set(target{"localhost.", 2})
@@ -145,7 +144,7 @@ func TestSRVFailsAtStart(t *testing.T) {
 	require.ErrorContains(t, err, srv)
 }
 
-func TestMalformedSRV(t *testing.T) {
+func TestInvalidSRV(t *testing.T) {
 	for _, name := range []string{"", "nodes.test", "_memcache.nodes.test", "memcache._tcp.test", "_memcache._tcp", "_memcache._tcp.", "_._tcp.test", "_memcache._.test", "_a._b.c d"} {
 		_, err := memcachestore.NewSRV(t.Context(), name, -time.Second, &memcachestore.Options{MaxReads: -1})
 		require.ErrorContains(t, err, strconv.Quote(name)+": must be _service._proto.name")

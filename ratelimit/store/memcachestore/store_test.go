@@ -30,14 +30,14 @@ func claims() *storetest.Options {
 	return &storetest.Options{MaxCount: 1 << 62, Refuses: refuses, NotConditional: true}
 }
 
-// conformAtOnce demands of the counts that calls return what is demanded of a store that
-// increments at once: one instance has them exactly.
+// conformAtOnce applies the requirements for stores that increment at once to the counts that
+// calls return: they are exact for a single instance.
 func conformAtOnce(t *testing.T, opts *memcachestore.Options, nodes ...string) {
 	t.Helper()
 	storetest.Run(t, func(t *testing.T) ratelimit.Store { return open(t, opts, nodes...) }, claims())
 }
 
-// conformOnNodes looks at what the nodes come to have.
+// conformOnNodes checks the counters on the nodes after all increments.
 func conformOnNodes(t *testing.T, opts *memcachestore.Options, nodes ...string) {
 	t.Helper()
 	claims := claims()
@@ -62,9 +62,9 @@ func TestStoreWithTLS(t *testing.T) {
 	conformOnNodes(t, &memcachestore.Options{TLS: servers[0].ClientTLS(), MaxIdleConns: 32}, nodes...)
 }
 
-// TestStoreWithLittleRoom has calls make their increments themselves, and wait for
-// one reader.
-func TestStoreWithLittleRoom(t *testing.T) {
+// TestStoreWithSmallQueue makes calls send their own increments, and wait for a single
+// reader.
+func TestStoreWithSmallQueue(t *testing.T) {
 	_, nodes := start(t, 2, nil)
 	conformAtOnce(t, &memcachestore.Options{MaxReads: 1, MaxWorkers: 1, MaxPending: 1, MaxIdleConns: 1}, nodes...)
 }
@@ -77,12 +77,12 @@ func TestTLSIsVerified(t *testing.T) {
 	config = servers[0].ClientTLS()
 	config.RootCAs = nil
 	require.ErrorContains(t, open(t, &memcachestore.Options{TLS: config}, nodes...).Ping(t.Context()), "TLS")
-	require.Error(t, open(t, nil, nodes...).Ping(t.Context()), "a node that speaks TLS must not be spoken to without")
+	require.Error(t, open(t, nil, nodes...).Ping(t.Context()), "a TLS node must reject plain connections")
 }
 
-// TestManyInstancesNeverCountTooMuch has instances count at the same time: what each is
-// told may lag behind, but no count is higher than all hits so far.
-func TestManyInstancesNeverCountTooMuch(t *testing.T) {
+// TestInstancesNeverCountTooMuch counts with several instances: the counts may be too low, but
+// never higher than the number of hits.
+func TestInstancesNeverCountTooMuch(t *testing.T) {
 	const instances, each = 5, 100
 	servers, nodes := start(t, 1, nil)
 	var all sync.WaitGroup
@@ -106,14 +106,14 @@ func TestManyInstancesNeverCountTooMuch(t *testing.T) {
 		flush(t, store)
 		for j, count := range counts[i] {
 			if count <= uint64(j) || count > instances*each {
-				t.Errorf("hit %d of instance %d was counted as %d: want more than its own hits before, and not more than all", j+1, i, count)
+				t.Errorf("hit %d of instance %d was counted as %d: want more than its own earlier hits, and at most all hits", j+1, i, count)
 			}
 		}
 	}
 	require.Equal(t, strconv.Itoa(instances*each), servers[0].Value("shared"))
 }
 
-// TestAnotherWriter counts beside a plain client that increments as the reference
+// TestAnotherWriter shares a counter with a plain client that increments as the reference
 // service does.
 func TestAnotherWriter(t *testing.T) {
 	servers, nodes := start(t, 1, nil)
@@ -143,7 +143,7 @@ func TestLargeCounters(t *testing.T) {
 		1<<31 + 4:       1<<31 + 5,
 		math.MaxUint32:  1 << 32,
 		1<<62 - 1:       1 << 62,
-		1 << 63:         1 << 63, // such counters are left alone
+		1 << 63:         1 << 63, // already above the maximum
 		math.MaxUint64:  math.MaxUint64,
 		100_000_000_000: 100_000_000_001,
 	} {
@@ -155,8 +155,8 @@ func TestLargeCounters(t *testing.T) {
 	}
 }
 
-// TestShrunkNumber is about what memcached makes of a number that has lost a digit.
-func TestShrunkNumber(t *testing.T) {
+// TestDecrementedNumber reads a number that has lost a digit: memcached pads it.
+func TestDecrementedNumber(t *testing.T) {
 	servers, nodes := start(t, 1, nil)
 	store := open(t, nil, nodes...)
 	servers[0].Set("key", "10")
@@ -165,7 +165,7 @@ func TestShrunkNumber(t *testing.T) {
 	require.Equal(t, []uint64{10}, add(t, store, hit("key", 1)))
 }
 
-func TestNoNumber(t *testing.T) {
+func TestNotANumber(t *testing.T) {
 	servers, nodes := start(t, 1, nil)
 	store := open(t, nil, nodes...)
 	for _, value := range []string{"", "x", "-1", "1.5", " 1", "0x10", "18446744073709551616", "1\n"} {
@@ -196,12 +196,12 @@ func TestLifetimes(t *testing.T) {
 			add(t, store, h)
 			flush(t, store)
 			if unit == ratelimit.Second && jitter == 0 {
-				continue // it may be gone before it is asked for
+				continue // it may expire before the query
 			}
-			answer := servers[0].Ask("mg " + key + " t")
-			left, err := strconv.Atoi(answer[len("HD t"):])
-			require.NoError(t, err, answer)
-			// Clocks show whole seconds, and that of a node goes on when it has the time.
+			reply := servers[0].Ask("mg " + key + " t")
+			left, err := strconv.Atoi(reply[len("HD t"):])
+			require.NoError(t, err, reply)
+			// Clocks have a resolution of a second, and that of a busy node is late.
 			const about = 10
 			want := int(unit.Seconds()) + int(jitter)
 			require.LessOrEqual(t, left, want+about, key)
@@ -218,13 +218,13 @@ func TestExpiryIn2038(t *testing.T) {
 		now  time.Time
 		want int32
 	}{
-		{"a second lasts a second", time.Second, time.Unix(2e9, 0), 2},
-		{"30 days at the most are a lifetime", 30*24*time.Hour - time.Second, time.Unix(2e9, 0), 30 * 86400},
-		{"what is more is a moment", 30 * 24 * time.Hour, time.Unix(2e9, 0), 2e9 + 30*86400 + 1},
+		{"one second", time.Second, time.Unix(2e9, 0), 2},
+		{"30 days are relative", 30*24*time.Hour - time.Second, time.Unix(2e9, 0), 30 * 86400},
+		{"more is absolute", 30 * 24 * time.Hour, time.Unix(2e9, 0), 2e9 + 30*86400 + 1},
 		{"a year", year, time.Unix(2e9, 0), 2e9 + 365*86400 + 1},
-		{"the last moment of the protocol", year, time.Unix(math.MaxInt32-200*86400, 0), math.MaxInt32},
-		{"which is too near", year, time.Unix(math.MaxInt32-86400, 0), 30 * 86400},
-		{"and passes", year, time.Unix(math.MaxInt32+86400, 0), 30 * 86400},
+		{"the latest time of the protocol", year, time.Unix(math.MaxInt32-200*86400, 0), math.MaxInt32},
+		{"shortly before the latest time", year, time.Unix(math.MaxInt32-86400, 0), 30 * 86400},
+		{"after the latest time", year, time.Unix(math.MaxInt32+86400, 0), 30 * 86400},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.Equal(t, c.want, memcachestore.Expiry(c.ttl, c.now))
