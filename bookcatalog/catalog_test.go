@@ -82,7 +82,7 @@ func TestValidation(t *testing.T) {
 		"title must not be empty":                                                             {},
 		"title must have at most 500 characters":                                              {Title: long},
 		"title must be one line of text without control characters":                           {Title: "a\nb"},
-		"isbn has check digit 8 instead of 7: look for a typing error":              {Title: "x", ISBN: "9780141439588"},
+		"isbn has check digit 8 instead of 7: look for a typing error":                        {Title: "x", ISBN: "9780141439588"},
 		"author.lastname must not be empty":                                                   {Title: "x", Author: &bookcatalog.Author{FirstName: "a"}},
 		"author.born must be a date such as 1775-12-16":                                       {Title: "x", Author: &bookcatalog.Author{LastName: "a", Born: "1775"}},
 		"authors[1].address.country must be a country code such as GB (ISO 3166)":             {Title: "x", Authors: []bookcatalog.Author{{LastName: "a"}, {LastName: "b", Address: &bookcatalog.Address{Country: "England"}}}},

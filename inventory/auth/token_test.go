@@ -87,9 +87,9 @@ func TestIssueRefuses(t *testing.T) {
 	tokens := newTokens(t, newClock())
 	for want, who := range map[string]auth.Identity{
 		"no user id":           {Role: auth.Viewer},
-		"not admin":        {UserID: "1", Role: "root"},
+		"not admin":            {UserID: "1", Role: "root"},
 		"epoch is negative":    {UserID: "1", Role: auth.Viewer, Epoch: -1},
-		"at most 3072":     {UserID: "1", Role: auth.Viewer, Username: strings.Repeat("x", 3000)},
+		"at most 3072":         {UserID: "1", Role: auth.Viewer, Username: strings.Repeat("x", 3000)},
 		"user \"1\": the role": {UserID: "1"},
 	} {
 		token, c, err := tokens.Issue(who)
