@@ -26,14 +26,14 @@ var warningTests = []struct {
 		"a name twice",
 		[]ratelimit.Rule{named("a", "N"), named("b", "M"), {Key: "c", Rules: []ratelimit.Rule{named("d", "N")}}, named("e", "N")},
 		[]string{
-			"0/2/0 rate_limit.name: duplicate name 'N': what replaces it replaces every limit of that name <> 0/0",
-			"0/3 rate_limit.name: duplicate name 'N': what replaces it replaces every limit of that name <> 0/0",
+			"0/2/0 rate_limit.name: duplicate name 'N': replacing it replaces every limit with that name <> 0/0",
+			"0/3 rate_limit.name: duplicate name 'N': replacing it replaces every limit with that name <> 0/0",
 		},
 	},
 	{
 		"replaces nobody",
 		[]ratelimit.Rule{named("a", "A"), named("b", "B", "A", "C")},
-		[]string{"0/1 rate_limit.replaces[1]: replaces names no limit of this domain: 'C'"},
+		[]string{"0/1 rate_limit.replaces[1]: unknown limit name in replaces: 'C'"},
 	},
 	{
 		"replaces an unlimited rule",
@@ -47,7 +47,7 @@ var warningTests = []struct {
 	},
 	{
 		"unreachable wildcard", wild("a*", "ab*"),
-		[]string{"0/1 value: unreachable: the earlier wildcard 'a*' takes all that 'ab*' matches <> 0/0"},
+		[]string{"0/1 value: unreachable: the earlier wildcard 'a*' matches everything that 'ab*' matches <> 0/0"},
 	},
 	{
 		"the other way round", wild("ab*", "a*"),
@@ -61,29 +61,29 @@ var warningTests = []struct {
 		"the earliest of several", wild("a*", "*b", "a*b", "ax*"),
 		[]string{
 			"0/1 value: wildcard '*b' overlaps with the earlier 'a*', which wins where both match <> 0/0",
-			"0/2 value: unreachable: the earlier wildcard 'a*' takes all that 'a*b' matches <> 0/0",
-			"0/3 value: unreachable: the earlier wildcard 'a*' takes all that 'ax*' matches <> 0/0",
+			"0/2 value: unreachable: the earlier wildcard 'a*' matches everything that 'a*b' matches <> 0/0",
+			"0/3 value: unreachable: the earlier wildcard 'a*' matches everything that 'ax*' matches <> 0/0",
 		},
 	},
 	{
 		"one that covers goes before one that overlaps", wild("*b", "a*", "ax*"),
 		[]string{
 			"0/1 value: wildcard 'a*' overlaps with the earlier '*b', which wins where both match <> 0/0",
-			"0/2 value: unreachable: the earlier wildcard 'a*' takes all that 'ax*' matches <> 0/1",
+			"0/2 value: unreachable: the earlier wildcard 'a*' matches everything that 'ax*' matches <> 0/1",
 		},
 	},
 	{
 		"the key alone is never reached",
 		[]ratelimit.Rule{rule("k", "", 1), rule("k", "x*", 1), rule("k", "**", 1)},
 		[]string{
-			"0/0 key: unreachable: the wildcard '**' takes every value of key 'k' <> 0/2",
+			"0/0 key: unreachable: the wildcard '**' matches every value of key 'k' <> 0/2",
 			"0/2 value: wildcard '**' overlaps with the earlier 'x*', which wins where both match <> 0/1",
 		},
 	},
 	{
 		"patterns in the key",
 		[]ratelimit.Rule{rule("a*", "", 1), rule("ab*", "x", 1), rule("k", "ab*", 1)},
-		[]string{"0/1 key: unreachable: the earlier wildcard 'a*' takes all that 'ab*_x' matches <> 0/0"},
+		[]string{"0/1 key: unreachable: the earlier wildcard 'a*' matches everything that 'ab*_x' matches <> 0/0"},
 	},
 	{
 		"different keys or levels do not meet",
@@ -109,12 +109,12 @@ func TestCompileWarningOrder(t *testing.T) {
 		oneDomain(rule("k", "ab*", 1), named("n", "N", "nobody")),
 	}
 	want := []string{
-		"0/1/2 value: unreachable: the earlier wildcard 'a*' takes all that 'ab*' matches <> 0/1/0",
-		"0/2 value: unreachable: the earlier wildcard 'a*' takes all that 'aa*' matches <> 0/0",
-		"1/0 rate_limit.replaces[0]: replaces names no limit of this domain: 'nobody'",
-		"1/2 value: unreachable: the earlier wildcard 'a*' takes all that 'ab*' matches <> 1/1",
-		"2/0 value: unreachable: the earlier wildcard 'a*' takes all that 'ab*' matches <> 0/0",
-		"2/1 rate_limit.replaces[0]: replaces names no limit of this domain: 'nobody'",
+		"0/1/2 value: unreachable: the earlier wildcard 'a*' matches everything that 'ab*' matches <> 0/1/0",
+		"0/2 value: unreachable: the earlier wildcard 'a*' matches everything that 'aa*' matches <> 0/0",
+		"1/0 rate_limit.replaces[0]: unknown limit name in replaces: 'nobody'",
+		"1/2 value: unreachable: the earlier wildcard 'a*' matches everything that 'ab*' matches <> 1/1",
+		"2/0 value: unreachable: the earlier wildcard 'a*' matches everything that 'ab*' matches <> 0/0",
+		"2/1 rate_limit.replaces[0]: unknown limit name in replaces: 'nobody'",
 	}
 	for range 20 {
 		rules, err := ratelimit.Compile(domains, &ratelimit.CompileOptions{MergeDomains: true})
@@ -129,7 +129,7 @@ func TestCompileWarningOrder(t *testing.T) {
 func TestWarningText(t *testing.T) {
 	rules := compile(t, oneDomain(wild("a*", "ab*")...))
 	equal(t, "text", rules.Warnings()[0].Error(),
-		`domain "d": descriptors[1].value: unreachable: the earlier wildcard 'a*' takes all that 'ab*' matches (the other is at domains[0].descriptors[0])`)
+		`domain "d": descriptors[1].value: unreachable: the earlier wildcard 'a*' matches everything that 'ab*' matches (the other is at domains[0].descriptors[0])`)
 }
 
 // A warning that a rule is unreachable must be true, and every rule that wins

@@ -118,7 +118,7 @@ func ExampleRuleset_Warnings() {
 		fmt.Println(w.Path, w.Reason)
 	}
 	// Output:
-	// [1] unreachable: the earlier wildcard '/api/*' takes all that '/api/orders/*' matches
+	// [1] unreachable: the earlier wildcard '/api/*' matches everything that '/api/orders/*' matches
 }
 
 // tally is where the statistics go: here those of all keys together, in a program to the

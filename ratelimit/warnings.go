@@ -21,7 +21,7 @@ func (d *draft) warnNames(c *compiler) {
 			continue
 		}
 		if f := first[name]; f != nil {
-			c.warnOf(r.spot, f.spot, "rate_limit.name", "duplicate name '%s': what replaces it replaces every limit of that name", name)
+			c.warnOf(r.spot, f.spot, "rate_limit.name", "duplicate name '%s': replacing it replaces every limit with that name", name)
 			continue
 		}
 		first[name] = r
@@ -29,7 +29,7 @@ func (d *draft) warnNames(c *compiler) {
 	for _, r := range d.limits {
 		for i, name := range r.rule.Limit.Replaces {
 			if f := first[name]; f == nil {
-				c.warn(r.spot, replacesField(i), "replaces names no limit of this domain: '%s'", name)
+				c.warn(r.spot, replacesField(i), "unknown limit name in replaces: '%s'", name)
 			} else if f.rule.Limit.Unlimited {
 				c.warnOf(r.spot, f.spot, replacesField(i), "replaces names an unlimited limit, which can't be replaced: '%s'", name)
 			}
@@ -45,7 +45,7 @@ type wildRule struct {
 }
 
 // warnWildcards finds the rules of one level that are never reached because an
-// earlier wildcard takes all that they match, and those that share matches with
+// earlier wildcard matches everything that they match, and those that share matches with
 // an earlier one, so that their order decides.
 func (l *draftLevel) warnWildcards(c *compiler) {
 	byKey := make(map[string][]wildRule)
@@ -79,7 +79,7 @@ func (l *draftLevel) warnWildcards(c *compiler) {
 func warnAlone(c *compiler, r *draftRule, wild []wildRule) {
 	for i := range wild {
 		if strings.Trim(wild[i].pattern, "*") == "" {
-			c.warnOf(r.spot, wild[i].spot, "key", "unreachable: the wildcard '%s' takes every value of key '%s'",
+			c.warnOf(r.spot, wild[i].spot, "key", "unreachable: the wildcard '%s' matches every value of key '%s'",
 				wild[i].pattern, r.rule.Key)
 			return
 		}
@@ -138,7 +138,7 @@ func warnOverlap(c *compiler, w, earlier *wildRule) {
 		field = "key"
 	}
 	if earlier.covers(&w.glob) {
-		c.warnOf(w.spot, earlier.spot, field, "unreachable: the earlier wildcard '%s' takes all that '%s' matches",
+		c.warnOf(w.spot, earlier.spot, field, "unreachable: the earlier wildcard '%s' matches everything that '%s' matches",
 			earlier.pattern, w.pattern)
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 // report is the outcome of a check.
 type report struct {
-	// OK says that the exit code is 0.
+	// OK reports whether the exit code is 0.
 	OK       bool      `json:"ok"`
 	Files    []string  `json:"files"`
 	Errors   []finding `json:"errors"`
@@ -37,7 +37,7 @@ type finding struct {
 }
 
 // maxShown is how many errors, and how many warnings, come with their line and are
-// printed as text. Nobody reads more.
+// printed as text.
 const maxShown = 1000
 
 func (s *settings) reads(path string) bool { return slices.Contains(s.paths, path) }
@@ -59,7 +59,7 @@ func check(s *settings, stdin []byte) (*report, error) {
 	}
 	r.Warnings = append(r.Warnings, findings(src, c.Warnings)...)
 	if len(r.Files) == 0 {
-		r.Warnings = append(r.Warnings, finding{File: s.paths[0], Message: "there is no configuration file in here: nothing is limited"})
+		r.Warnings = append(r.Warnings, finding{File: s.paths[0], Message: "no configuration files found: nothing is limited"})
 	}
 	r.OK = !s.strict || len(r.Warnings) == 0
 	r.Domains = c.Ruleset.Len()
@@ -70,7 +70,7 @@ func check(s *settings, stdin []byte) (*report, error) {
 	return r, err
 }
 
-// fail notes the faults. It returns what is none.
+// fail records configuration faults as errors and returns any other error unchanged.
 func (r *report) fail(src *sources, err error) error {
 	faults, ok := errors.AsType[config.Faults](err)
 	if !ok {
@@ -101,8 +101,8 @@ func findings(src *sources, faults []*config.Fault) []finding {
 	return out
 }
 
-// userPaths puts the path of a file that a reason refers to in the place of its name
-// in the configuration.
+// userPaths replaces the configuration name of a file that a reason refers to
+// with its path.
 func userPaths(src *sources, reason string) string {
 	const before = "(the other is at "
 	at := strings.LastIndex(reason, before)

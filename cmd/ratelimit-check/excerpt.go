@@ -39,7 +39,7 @@ func (f *source) split() []string {
 	}
 }
 
-// lineBreak is where the first line break stands, and its length; the end of the text
+// lineBreak returns the position and length of the first line break; the end of the text
 // and 0 if there is none.
 func lineBreak(text string) (at, size int) {
 	at = strings.IndexAny(text, "\r\n\u0085\u2028\u2029")

@@ -41,14 +41,14 @@ func requests(questions []question) []*ratelimit.Request {
 	return out
 }
 
-// placedRules is a list of rules and its place.
+// placedRules is a list of rules with its file and path.
 type placedRules struct {
 	file  string
 	path  []string
 	rules []ratelimit.Rule
 }
 
-// topLevels returns the top levels of a domain, one for each file that describes it.
+// topLevels returns the top levels of a domain, one for each file that configures it.
 func topLevels(domain string, c *config.Config, src *sources) []placedRules {
 	var out []placedRules
 	for i := range c.Domains {

@@ -22,11 +22,11 @@ type settings struct {
 	strict         bool
 	format         string
 	questions      []question
-	at             time.Time // zero for the present
+	at             time.Time // zero means now
 	prefix         string
 }
 
-// question is one -explain.
+// question is one -explain flag with its descriptor.
 type question struct {
 	domain     string
 	descriptor ratelimit.Descriptor
@@ -66,16 +66,16 @@ func (s *settings) flags(domains *[]string) *flag.FlagSet {
 		s.paths = append(s.paths, dir)
 		return nil
 	})
-	f.BoolVar(&s.merge, "merge_domain_configs", false, "let several files describe one domain, as MERGE_DOMAIN_CONFIG does")
-	f.BoolVar(&s.ignoreDotFiles, "ignore_dot_files", false, "leave out files and directories whose name begins with a dot, as RUNTIME_IGNOREDOTFILES does")
-	f.BoolVar(&s.strict, "strict", false, "let warnings fail the check")
-	f.StringVar(&s.format, "format", "text", "report as `form`: text or json")
-	f.Func("explain", "say which rule a descriptor of `domain` meets and why; the descriptor is the next argument, as key=value,key=value,...; may be repeated", func(domain string) error {
+	f.BoolVar(&s.merge, "merge_domain_configs", false, "allow several files to configure one domain, like MERGE_DOMAIN_CONFIG")
+	f.BoolVar(&s.ignoreDotFiles, "ignore_dot_files", false, "ignore files and directories whose name begins with a dot, like RUNTIME_IGNOREDOTFILES")
+	f.BoolVar(&s.strict, "strict", false, "treat warnings as errors")
+	f.StringVar(&s.format, "format", "text", "output `format`: text or json")
+	f.Func("explain", "explain which rule a descriptor of `domain` matches and why; the descriptor is the next argument, as key=value,key=value,...; may be repeated", func(domain string) error {
 		*domains = append(*domains, domain)
 		return nil
 	})
-	f.Func("at", "explain the counter keys of `time`: 2006-01-02T15:04:05Z or Unix seconds; by default of the present", s.setAt)
-	f.StringVar(&s.prefix, "cache_key_prefix", "", "explain counter keys with `text` before them, as CACHE_KEY_PREFIX puts it")
+	f.Func("at", "`time` of the explained counter keys: 2006-01-02T15:04:05Z or Unix seconds (default now)", s.setAt)
+	f.StringVar(&s.prefix, "cache_key_prefix", "", "`prefix` of the explained counter keys, like CACHE_KEY_PREFIX")
 	f.Usage = func() {
 		fmt.Fprint(f.Output(), "Usage: ratelimit-check [flags] DIR|FILE|-...\n       ratelimit-check DIR -explain DOMAIN key=value,key=value\n")
 		f.PrintDefaults()
@@ -89,7 +89,7 @@ func ended(args, left []string) bool {
 	return at > 0 && args[at-1] == "--"
 }
 
-// argument is a descriptor if a domain waits for one, else a path.
+// argument accepts the descriptor of the first -explain that lacks one, else a path.
 func (s *settings) argument(text string, domains *[]string) error {
 	if len(*domains) == 0 {
 		s.paths = append(s.paths, text)
@@ -107,27 +107,27 @@ func (s *settings) argument(text string, domains *[]string) error {
 func (s *settings) check(domains []string) error {
 	var errs []error
 	if len(domains) > 0 {
-		errs = append(errs, fmt.Errorf("-explain %s: the descriptor is missing: name it next, such as client=bob,path=/login", domains[0]))
+		errs = append(errs, fmt.Errorf("-explain %s: the descriptor is missing: pass it as the next argument, such as client=bob,path=/login", domains[0]))
 	}
 	for _, q := range s.questions {
 		if q.domain == "" {
-			errs = append(errs, errors.New("-explain: the domain is empty: name it, and then the descriptor"))
+			errs = append(errs, errors.New("-explain: the domain is empty: use -explain DOMAIN key=value,key=value"))
 		}
 	}
 	if s.format != "text" && s.format != "json" {
 		errs = append(errs, fmt.Errorf("-format %q: use text or json", s.format))
 	}
 	if len(s.paths) == 0 {
-		errs = append(errs, errors.New("nothing to check: name a directory or file, or - for the standard input"))
+		errs = append(errs, errors.New("nothing to check: pass a directory or file, or - for the standard input"))
 	}
 	if slices.Contains(s.paths, "") {
-		errs = append(errs, errors.New("the name of a directory is empty"))
+		errs = append(errs, errors.New("empty directory name"))
 	}
 	s.paths = distinct(s.paths)
 	return errors.Join(errs...)
 }
 
-// distinct cleans paths and drops repetitions: nobody wants a file to be in conflict
+// distinct cleans paths and removes duplicates, so that a file does not conflict
 // with itself.
 func distinct(paths []string) []string {
 	var out []string
@@ -139,7 +139,7 @@ func distinct(paths []string) []string {
 	return out
 }
 
-// Counter keys and windows are for times from 1970 to 9999.
+// maxUnix is the end of the year 9999, the last for which windows are defined.
 const maxUnix = 253402300799
 
 func (s *settings) setAt(text string) error {
@@ -150,12 +150,12 @@ func (s *settings) setAt(text string) error {
 		return errors.New("use a time like 2006-01-02T15:04:05Z, or Unix seconds")
 	}
 	if s.at.Unix() < 0 || s.at.Unix() > maxUnix {
-		return errors.New("use a time from the years 1970 to 9999")
+		return errors.New("use a time in the years 1970 to 9999")
 	}
 	return nil
 }
 
-// parseDescriptor reads key=value,key=value. Values may hold "=" but no comma.
+// parseDescriptor reads key=value,key=value. Values may contain "=" but no comma.
 func parseDescriptor(text string) (d ratelimit.Descriptor, err error) {
 	for pair := range strings.SplitSeq(text, ",") {
 		key, value, found := strings.Cut(pair, "=")

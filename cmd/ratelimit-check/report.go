@@ -26,7 +26,7 @@ func (r *report) write(w io.Writer, format string) error {
 	return err
 }
 
-// text is for people and for scripts that know the lines of the reference service.
+// text writes the report as text, with the lines of the reference service.
 func (r *report) text(b *bytes.Buffer) {
 	fmt.Fprintln(b, "checking rate limit configs...")
 	for _, d := range r.directories {
@@ -43,14 +43,14 @@ func (r *report) text(b *bytes.Buffer) {
 		fmt.Fprintf(b, "\n%v", x)
 	}
 	if len(r.Errors) > 0 && r.questions > 0 {
-		fmt.Fprintln(b, "nothing is explained: correct the errors first")
+		fmt.Fprintln(b, "explanations skipped: fix the errors first")
 	}
 }
 
 func list(b *bytes.Buffer, findings []finding, severity string) {
 	for i := range findings {
 		if i == maxShown {
-			fmt.Fprintf(b, "%s left out; -format=json has all\n", cli.Count(len(findings)-i, "more "+severity))
+			fmt.Fprintf(b, "%s not shown: use -format=json for all\n", cli.Count(len(findings)-i, "more "+severity))
 			return
 		}
 		f := &findings[i]
@@ -58,7 +58,7 @@ func list(b *bytes.Buffer, findings []finding, severity string) {
 	}
 }
 
-// place is file:line:column.
+// place returns file:line:column.
 func (f *finding) place() string {
 	if f.Line == 0 {
 		return cli.Printable(f.File)
@@ -76,7 +76,7 @@ func (r *report) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// verdict is the last line that a script may look for.
+// verdict returns the last line of the report, for scripts.
 func (r *report) verdict() string {
 	const bad = "error loading rate limit configs: "
 	switch n := len(r.Errors); {
@@ -85,7 +85,7 @@ func (r *report) verdict() string {
 	case n == 1:
 		return fmt.Sprintf("%s%s: %s", bad, r.Errors[0].place(), cli.Printable(r.Errors[0].Message))
 	case !r.OK:
-		return bad + cli.Count(len(r.Warnings), "warning") + ", and -strict allows none"
+		return bad + cli.Count(len(r.Warnings), "warning") + ": -strict treats warnings as errors"
 	}
 	return "all rate limit configs ok"
 }

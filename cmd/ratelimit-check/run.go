@@ -26,7 +26,7 @@ func run(ctx context.Context, env cli.Env) error {
 		return err
 	}
 	if !r.OK {
-		return errors.New("") // all has been said
+		return errors.New("") // the report has the details
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func TestGolden(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := call(t, string(piped), c.args...)
 			assert.Equal(t, c.code, code)
-			assert.Empty(t, errs, "all is said on the standard output")
+			assert.Empty(t, errs, "everything is printed on the standard output")
 			golden := filepath.Join("golden", strings.ReplaceAll(c.name, " ", "-")+".txt")
 			if *update {
 				require.NoError(t, os.WriteFile(golden, []byte(out), 0o666))
@@ -87,15 +87,15 @@ func TestGolden(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for _, c := range []struct {
-		why, says string
+		why, want string
 		args      []string
 	}{
 		{"nothing to do", "nothing to check", nil},
-		{"an empty path", "the name of a directory is empty", []string{"-config_dir", ""}},
+		{"an empty path", "empty directory name", []string{"-config_dir", ""}},
 		{"a bad form", `-format "xml": use text or json`, []string{"-format", "xml", "d"}},
 		{"a bad time", "use a time like", []string{"-at", "noon", "d"}},
-		{"a time before time", "1970 to 9999", []string{"-at", "-1", "d"}},
-		{"a time after time", "1970 to 9999", []string{"-at", "253402300800", "d"}},
+		{"a time before 1970", "1970 to 9999", []string{"-at", "-1", "d"}},
+		{"a time after 9999", "1970 to 9999", []string{"-at", "253402300800", "d"}},
 		{"no descriptor", "-explain shop: the descriptor is missing", []string{"d", "-explain", "shop"}},
 		{"a bad descriptor", `"b" is not key=value`, []string{"d", "-explain", "shop", "a=1,b"}},
 		{"an empty key", `"=1" is not key=value`, []string{"d", "-explain", "shop", "=1"}},
@@ -104,7 +104,7 @@ func TestUsage(t *testing.T) {
 	} {
 		code, out, errs := call(t, "", c.args...)
 		assert.Equal(t, cli.ExitUsage, code, c.why)
-		assert.Contains(t, errs, c.says, c.why)
+		assert.Contains(t, errs, c.want, c.why)
 		assert.Empty(t, out, c.why)
 	}
 	code, out, _ := call(t, "", "-help")
@@ -126,7 +126,7 @@ func TestEmptyDirectory(t *testing.T) {
 	dir := t.TempDir()
 	code, out, _ := call(t, "", dir)
 	require.Zero(t, code)
-	require.Contains(t, out, dir+": warning: there is no configuration file in here")
+	require.Contains(t, out, dir+": warning: no configuration files found")
 	code, _, _ = call(t, "", "-strict", dir)
 	require.Equal(t, 1, code)
 }
@@ -145,14 +145,14 @@ func TestSameName(t *testing.T) {
 	require.NotContains(t, out, " | ")
 }
 
-// Names and lines can't steer a terminal.
+// Control characters in names and lines are not printed.
 func TestPlainText(t *testing.T) {
 	_, out, _ := call(t, "domain: d\n\"k\u009b31m\u202e\": \"\x1b[31m\"\n", "-", "no\nsuch\x1bfile")
 	require.NotRegexp(t, "[\x00-\x09\x0b-\x1f\u009b\u202e]", out)
 	require.NotContains(t, out, "\nsuch")
 }
 
-// Faults beyond counting, and lines beyond reading, still end soon.
+// Very many faults and very long lines produce bounded output.
 func TestHugeLines(t *testing.T) {
 	text := "domain: d\ndescriptors: [" + strings.Repeat("{x: 1}, ", 20_000) + "]\n"
 	code, out, _ := call(t, text, "-")
@@ -170,14 +170,14 @@ type blocked struct{ until chan struct{} }
 
 func (b blocked) Read([]byte) (int, error) { <-b.until; return 0, io.EOF }
 
-// Nobody types anything, and the program is told to end.
+// A canceled context ends the program while it waits for the standard input.
 func TestStandardInputDoesNotBlock(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	input := blocked{make(chan struct{})}
 	defer close(input.until)
 	code := cli.Run(ctx, "ratelimit-check", run, cli.Env{Args: []string{"-"}, Stdin: input, Stdout: io.Discard, Stderr: io.Discard})
-	require.Zero(t, code, "as all programs that end because they were told to")
+	require.Zero(t, code, "a canceled program exits with 0")
 }
 
 type failing struct{ err error }
@@ -198,7 +198,7 @@ func TestStreamsFail(t *testing.T) {
 	}
 }
 
-// FuzzCheck: whatever is piped in, there is an answer, in plain text and in JSON.
+// FuzzCheck checks that any input gives the same verdict in plain text and in JSON.
 func FuzzCheck(f *testing.F) {
 	f.Add("domain: d\ndescriptors: [{key: a, value: b*, rate_limit: {unit: day, requests_per_unit: 1}}]\n", "a=b,c=d=e")
 	f.Add("domain: d\ndescriptors:\n\t- x\r\u2028  y: [", "a")

@@ -15,7 +15,7 @@ import (
 type sources struct {
 	roots map[string]string  // paths by the first element of a name; by "." if there is one directory
 	order []string           // the keys of roots
-	stdin []byte             // what is in the file "-"
+	stdin []byte             // contents of the file "-"
 	files []*source          // in the order in which they were opened
 	named map[string]*source // by name; nil where two files have it
 }
@@ -25,7 +25,7 @@ type source struct {
 	path  string // as the user would name it
 	name  string // as package config names it
 	data  bytes.Buffer
-	lines []string // of data, once they were asked for
+	lines []string // of data, split on first use
 }
 
 const (
@@ -47,14 +47,14 @@ func newSources(paths []string, stdin []byte) *sources {
 	return s
 }
 
-// isFile is false for what does not exist.
+// isFile returns false if the path does not exist.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir()
 }
 
 // freeName finds a name for an argument beside the others. It does not begin with a dot:
-// what is named on the command line is meant to be read.
+// arguments are read even with -ignore_dot_files.
 func (s *sources) freeName(path string) string {
 	base := strings.TrimLeft(filepath.Base(path), ".")
 	if base == "" || path == standardInput {
@@ -67,7 +67,7 @@ func (s *sources) freeName(path string) string {
 	return name
 }
 
-// path is what the user calls a name of the file system.
+// path returns the path, as the user wrote it, of a name in the file system.
 func (s *sources) path(name string) string {
 	if root, ok := s.roots["."]; ok {
 		return filepath.Join(root, filepath.FromSlash(name))
@@ -132,9 +132,9 @@ func (s *sources) add(src *source) {
 	s.named[src.name] = src
 }
 
-// find returns what package config calls by a name: the path, and the source if a
-// single file has that name. Of files the name is the path with dots for slashes; of
-// what can't be read, it is the path itself.
+// find resolves a name of package config: it returns the path, and the source if a
+// single file has that name. The name of a file is its path with dots for slashes; an
+// unreadable file is named by its path.
 func (s *sources) find(name string) (string, *source) {
 	switch f, known := s.named[name]; {
 	case f != nil:
@@ -145,7 +145,7 @@ func (s *sources) find(name string) (string, *source) {
 	return s.path(name), nil
 }
 
-// copied is a file of which a copy is kept.
+// copied copies what is read from a file.
 type copied struct {
 	fs.File
 	to *bytes.Buffer
@@ -157,7 +157,7 @@ func (c *copied) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// memory is the standard input, which has been read.
+// memory is the standard input as a file.
 type memory struct {
 	*bytes.Reader
 	name string
@@ -166,7 +166,7 @@ type memory struct {
 func (m *memory) Stat() (fs.FileInfo, error) { return info{m.name, 0}, nil }
 func (m *memory) Close() error               { return nil }
 
-// info is that of what is not in the system's files.
+// info describes the standard input and the directory of arguments.
 type info struct {
 	name string
 	mode fs.FileMode

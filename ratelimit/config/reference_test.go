@@ -320,7 +320,7 @@ func TestWarnings(t *testing.T) {
 		{
 			"replaces with more than names", limit("unlimited: true, replaces: [{name: n, unit: 1}]"),
 			[]string{
-				"4:44: replaces names no limit of this domain: 'n'",
+				"4:44: unknown limit name in replaces: 'n'",
 				"4:54: key 'unit' has no effect in an entry of replaces: it belongs in rate_limit",
 			},
 		},
@@ -334,7 +334,7 @@ func TestWarnings(t *testing.T) {
 		},
 		{
 			"unreachable rule", yaml("domain: d", "descriptors:", "- key: a", "- {key: a, value: '*'}"),
-			[]string{"3:8: unreachable: the wildcard '*' takes every value of key 'a' (the other is at f.yaml:4:9)"},
+			[]string{"3:8: unreachable: the wildcard '*' matches every value of key 'a' (the other is at f.yaml:4:9)"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

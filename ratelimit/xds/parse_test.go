@@ -161,7 +161,7 @@ func TestParseWarnings(t *testing.T) {
 	u, err := xds.Parse(resources, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"r: descriptors[0].rate_limit.replaces[0]: replaces names no limit of this domain: 'gone'",
+		"r: descriptors[0].rate_limit.replaces[0]: unknown limit name in replaces: 'gone'",
 		"r: descriptors[1].rate_limit.unit: unknown unit '9' is ignored because the limit is unlimited: remove it",
 	}, lines(u.Warnings))
 }
