@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// Authority signs certificates. What goes wrong fails the test it was made for.
+// Authority is a certificate authority. Its methods report failures to the test.
 type Authority struct {
 	t    testing.TB
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// NewAuthority returns an authority of its own.
+// NewAuthority returns a new authority with a self-signed certificate.
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t}
@@ -34,15 +34,14 @@ func NewAuthority(t testing.TB) *Authority {
 	return a
 }
 
-// Pool trusts the authority and nobody else.
+// Pool returns a pool that contains the certificate of the authority only.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-// Issue makes a certificate for DNS names and 127.0.0.1, good for servers and for
-// clients.
+// Issue issues a certificate for the DNS names and 127.0.0.1, for servers and for clients.
 func (a *Authority) Issue(names ...string) tls.Certificate {
 	a.t.Helper()
 	template := a.template("leaf")
@@ -54,14 +53,14 @@ func (a *Authority) Issue(names ...string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key, Leaf: cert}
 }
 
-// WriteCA writes the authority's own certificate to a PEM file in dir.
+// WriteCA writes the certificate of the authority to a PEM file in dir.
 func (a *Authority) WriteCA(dir, name string) (path string) {
 	a.t.Helper()
 	return a.write(dir, name, "CERTIFICATE", a.cert.Raw)
 }
 
 // Write issues a certificate and writes it and its key to PEM files in dir,
-// "<name>.pem" and "<name>.key". Files that are there are replaced.
+// "<name>.pem" and "<name>.key". Existing files are replaced.
 func (a *Authority) Write(dir, name string, names ...string) (cert, key string) {
 	a.t.Helper()
 	issued := a.Issue(names...)
@@ -88,7 +87,7 @@ func (a *Authority) template(name string) *x509.Certificate {
 	}
 }
 
-// sign signs with the authority's key; as long as it has none, with the new one.
+// sign issues a certificate for a new key. The first one, of the authority, is self-signed.
 func (a *Authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

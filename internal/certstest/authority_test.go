@@ -24,11 +24,11 @@ func TestIssued(t *testing.T) {
 		}
 		verify.Roots = other.Pool()
 		if _, err := pair.Leaf.Verify(verify); err == nil {
-			t.Error("another authority vouches for it")
+			t.Error("another authority verifies it")
 		}
 	}
 	pem, err := os.ReadFile(a.WriteCA(dir, "ca.pem"))
 	if err != nil || !x509.NewCertPool().AppendCertsFromPEM(pem) {
-		t.Errorf("no certificate of the authority: %v", err)
+		t.Errorf("the certificate of the authority cannot be read: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package certstest makes certificates for tests that speak TLS: an [Authority] made
-// on the spot, and what it issues, as values and as files. Keys are new each time and
-// certificates end after an hour, so nothing of it is of use elsewhere.
+// Package certstest creates certificates for tests of TLS: an [Authority] issues them as
+// values and as PEM files. Keys are new for each test, and certificates expire after an
+// hour, so they are useless elsewhere.
 package certstest

@@ -16,23 +16,23 @@ func TestServer(t *testing.T) {
 	require.Nil(t, server.ClientTLS())
 	server.Set("key", "a b")
 	require.Equal(t, "a b", server.Value("key"))
-	require.Equal(t, "VA 3 t-1\na b", server.Ask("mg key t v"))
+	require.Equal(t, "VA 3 t-1\na b", server.Do("mg key t v"))
 
 	server.Freeze()
-	answer := make(chan string, 1)
-	go func() { answer <- server.Ask("version") }()
+	reply := make(chan string, 1)
+	go func() { reply <- server.Do("version") }()
 	select {
-	case text := <-answer:
-		t.Fatalf("a frozen server answered %q", text)
+	case got := <-reply:
+		t.Fatalf("a frozen server replied %q", got)
 	case <-time.After(20 * time.Millisecond):
 	}
 	server.Thaw()
-	require.Contains(t, <-answer, "VERSION")
+	require.Contains(t, <-reply, "VERSION")
 
 	addr := server.Addr
 	server.Restart()
 	require.Equal(t, addr, server.Addr)
-	require.Empty(t, server.Value("key"), "a server that was killed starts empty")
+	require.Empty(t, server.Value("key"), "a restarted server must be empty")
 }
 
 func TestServerWithTLS(t *testing.T) {
@@ -43,10 +43,10 @@ func TestServerWithTLS(t *testing.T) {
 	config := server.ClientTLS()
 	config.Certificates = nil
 	conn, err := tls.Dial("tcp", server.Addr, config)
-	if err == nil { // with TLS 1.3 the client learns it with the first answer
+	if err == nil { // with TLS 1.3 the first read fails, not the handshake
 		defer func() { _ = conn.Close() }()
 		_, _ = conn.Write([]byte("version\r\n"))
 		_, err = conn.Read(make([]byte, 1))
 	}
-	require.Error(t, err, "a client without a certificate must be turned away")
+	require.Error(t, err, "a client without a certificate must be rejected")
 }

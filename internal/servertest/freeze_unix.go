@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Freeze stops the process without ending it, and returns when it has stopped. Its
-// connections stay, and nothing is answered until Thaw.
+// Freeze stops the process and returns when it has stopped. Its connections stay open, and
+// it does not reply until Thaw.
 func (p *Process) Freeze() {
-	const moment = 50 * time.Millisecond
+	const pingTimeout = 50 * time.Millisecond
 	p.signal(syscall.SIGSTOP)
 	for err := error(nil); err == nil; {
-		ctx, cancel := context.WithTimeout(context.Background(), moment)
+		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 		err = p.ready(ctx, p.Addr)
 		cancel()
 	}
 }
 
-// Thaw has a frozen process go on.
+// Thaw continues a frozen process.
 func (p *Process) Thaw() { p.signal(syscall.SIGCONT) }

@@ -2,5 +2,5 @@ package servertest
 
 import "syscall"
 
-// attributes has a process killed when the process that runs the tests ends.
+// attributes makes the kernel kill the child process when the test process ends.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

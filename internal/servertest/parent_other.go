@@ -4,5 +4,5 @@ package servertest
 
 import "syscall"
 
-// attributes does nothing: only Linux can end a process with its parent.
+// attributes has no effect: only Linux can kill a child process with its parent.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }

@@ -13,16 +13,15 @@ import (
 )
 
 const (
-	// patience is how long a server may take for its first answer.
-	patience = 30 * time.Second
-	// starts is how many ports are tried, and how often the same one is on a restart.
-	starts = 5
-	// restartPause is how long to wait in between.
+	// startTimeout limits how long a server takes until its first reply, or to stop.
+	startTimeout = 30 * time.Second
+	// maxStarts is the number of ports tried, and of attempts on the same port at a restart.
+	maxStarts = 5
+	// restartPause is the pause between these attempts.
 	restartPause = 200 * time.Millisecond
 )
 
-// Process is a server. Its methods may be called by several goroutines, but only one at
-// a time may call Restart.
+// Process is a server process. Its methods are safe for concurrent use, except for Restart.
 type Process struct {
 	Addr string // host:port
 
@@ -38,10 +37,10 @@ type Process struct {
 	output  *output
 }
 
-// Start runs the program of that name until the test ends, and returns when it is
-// ready. args are its arguments for a port of 127.0.0.1; they are asked for again if
-// that port turns out to be taken. ready makes a connection of its own and returns nil
-// when the server has answered on it; it returns an error when ctx is done.
+// Start starts a program that runs until the test ends, and returns when it is ready. args
+// returns the arguments for a port of 127.0.0.1; it is called again if that port turns out to
+// be taken. ready opens a connection and returns nil when the server has replied on it, or an
+// error when ctx is done.
 func Start(
 	t testing.TB, program string, args func(port string) []string,
 	ready func(ctx context.Context, addr string) error,
@@ -51,8 +50,8 @@ func Start(
 }
 
 // StartWith is Start for a program that needs more than arguments, such as another user.
-// setup changes each command before it is started, on a restart too. Its SysProcAttr is not
-// nil: on Linux it has the process killed when the process of the test ends.
+// setup modifies each command before it starts, on restarts too. The SysProcAttr of the
+// command is not nil: on Linux it kills the process when the test process ends.
 func StartWith(
 	t testing.TB, program string, args func(port string) []string,
 	ready func(ctx context.Context, addr string) error, setup func(cmd *exec.Cmd),
@@ -61,7 +60,7 @@ func StartWith(
 	p := &Process{t: t, program: Find(t, program), ready: ready, setup: setup}
 	t.Cleanup(p.Kill)
 	var err error
-	for range starts {
+	for range maxStarts {
 		port := FreePort(t)
 		p.Addr, p.args = net.JoinHostPort("127.0.0.1", port), args(port)
 		if err = p.run(); err == nil {
@@ -73,14 +72,14 @@ func StartWith(
 	return nil
 }
 
-// Find is the path of a program that the test needs. Without it the test ends here.
+// Find returns the path of a program. Without it, the test is skipped or fails.
 func Find(t testing.TB, program string) (path string) {
 	t.Helper()
 	path, err := exec.LookPath(program)
 	if err == nil {
 		return path
 	}
-	const why = "THIS TEST DID NOT RUN: it needs %s on the PATH, and there is none"
+	const why = "THIS TEST DID NOT RUN: %s is not on the PATH"
 	if os.Getenv("ASHLAR_REQUIRE_SERVICES") == "1" {
 		t.Fatalf(why, program)
 	}
@@ -88,7 +87,7 @@ func Find(t testing.TB, program string) (path string) {
 	return ""
 }
 
-// FreePort is the number of a port of 127.0.0.1 that nobody used a moment ago.
+// FreePort returns the number of a port of 127.0.0.1 that was free a moment ago.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,46 +99,46 @@ func FreePort(t testing.TB) string {
 	return port
 }
 
-// Kill ends the process at once, if it runs, and returns when it is gone.
+// Kill kills the process, if it runs, and waits for its end.
 func (p *Process) Kill() {
 	p.signal(os.Kill)
-	if ended := p.gone(); ended != nil {
+	if ended := p.done(); ended != nil {
 		<-ended
 	}
 }
 
-// Stop sends the process, if it runs, a signal that ends it in its own way, and returns
-// when it is gone. It is killed if it takes half a minute.
+// Stop sends a signal to the process, if it runs, and waits for its end. It kills the process
+// after 30 seconds.
 func (p *Process) Stop(s os.Signal) {
 	p.signal(s)
-	if ended := p.gone(); ended != nil {
+	if ended := p.done(); ended != nil {
 		select {
 		case <-ended:
-		case <-time.After(patience):
+		case <-time.After(startTimeout):
 		}
 	}
 	p.Kill()
 }
 
-// Restart kills the server, if it runs, and starts it again on the same address. Another
-// process may have been given the port in between, most often for a moment only.
+// Restart kills the server, if it runs, and starts it again on the same address. It tries
+// several times, because another process may have taken the port for a moment.
 func (p *Process) Restart() {
 	p.t.Helper()
 	p.Kill()
 	var err error
-	for range starts {
+	for range maxStarts {
 		if err = p.run(); !errors.Is(err, errEnded) {
 			break
 		}
 		time.Sleep(restartPause)
 	}
 	if err != nil {
-		p.t.Fatalf("servertest: %s does not start again on %s: %v", p.program, p.Addr, err)
+		p.t.Fatalf("servertest: %s does not restart on %s: %v", p.program, p.Addr, err)
 	}
 }
 
-// gone is closed when the process has ended. It is nil if there was none.
-func (p *Process) gone() <-chan struct{} {
+// done returns a channel that is closed when the process has ended, nil if there was none.
+func (p *Process) done() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ended
@@ -153,15 +152,15 @@ func (p *Process) signal(s os.Signal) {
 	}
 }
 
-// run starts the process and waits until it answers.
+// run starts the process and waits until it is ready.
 func (p *Process) run() error {
 	if err := p.launch(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	if err := p.wait(ctx); err != nil {
-		return fmt.Errorf("%w; it said: %q", err, p.output)
+		return fmt.Errorf("%w; output: %q", err, p.output)
 	}
 	return nil
 }
@@ -187,11 +186,11 @@ func (p *Process) launch() error {
 
 var errEnded = errors.New("the process ended")
 
-// wait returns when the server answers, or never will. If the process has ended, it is
-// another server that answers.
+// wait waits until the server is ready or has ended. If the process has ended, any reply comes
+// from another server on the same port.
 func (p *Process) wait(ctx context.Context) error {
 	const pause = 5 * time.Millisecond
-	ended := p.gone()
+	ended := p.done()
 	for {
 		err := p.ready(ctx, p.Addr)
 		select {
@@ -206,8 +205,33 @@ func (p *Process) wait(ctx context.Context) error {
 		case <-ended:
 			return errEnded
 		case <-ctx.Done():
-			return fmt.Errorf("it does not answer: %w", err)
+			return fmt.Errorf("it does not reply: %w", err)
 		case <-time.After(pause):
 		}
 	}
+}
+
+// output retains the end of the output of a process.
+type output struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	const maxLen = 16 << 10
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text = append(o.text, p...)
+	if over := len(o.text) - maxLen; over > 0 {
+		o.text = append(o.text[:0], o.text[over:]...)
+	}
+	return len(p), nil
+}
+
+// String implements fmt.Stringer.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.text)
 }

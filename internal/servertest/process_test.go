@@ -15,18 +15,17 @@ import (
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
-// role tells this program that it is the server.
+// role is the environment variable that makes this program the server.
 const role = "SERVERTEST_ROLE"
 
-// TestMain is the server, in the process that a test starts: it sends back what it is
-// sent. If there is to be a mark, the first of them makes it and ends, as if another
-// process had taken its port.
+// TestMain runs the server, an echo server, in the child processes of the tests. With
+// SERVERTEST_MARK, the first process creates that file and exits, as if its port were taken.
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "":
 		os.Exit(m.Run())
 	case "broken":
-		_, _ = os.Stderr.WriteString("no such thing as a port\n")
+		_, _ = os.Stderr.WriteString("cannot listen\n")
 		os.Exit(1)
 	}
 	if mark := os.Getenv("SERVERTEST_MARK"); mark != "" {
@@ -48,7 +47,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// start runs this program as a server.
+// start starts this program as a server.
 func start(t testing.TB, args func(port string) []string) *servertest.Process {
 	t.Helper()
 	program, err := os.Executable()
@@ -60,7 +59,7 @@ func start(t testing.TB, args func(port string) []string) *servertest.Process {
 
 func onlyPort(port string) []string { return []string{port} }
 
-// echo is one question and its answer.
+// echo sends a byte and reads the reply.
 func echo(ctx context.Context, addr string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -86,25 +85,25 @@ func TestLife(t *testing.T) {
 		return echo(ctx, p.Addr)
 	}
 	if err := within(time.Minute); err != nil {
-		t.Fatalf("a server that was started: %v", err)
+		t.Fatalf("started server: %v", err)
 	}
 	p.Freeze()
 	if err := within(50 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a frozen server neither answers nor hangs up: %v", err)
+		t.Errorf("a frozen server must neither reply nor close connections: %v", err)
 	}
 	p.Thaw()
 	if err := within(time.Minute); err != nil {
-		t.Errorf("a server that goes on: %v", err)
+		t.Errorf("continued server: %v", err)
 	}
 	p.Kill()
 	if err := within(time.Minute); err == nil {
-		t.Error("a server that was killed answers")
+		t.Error("a killed server replies")
 	}
-	p.Kill() // does no harm
+	p.Kill() // has no effect
 	addr := p.Addr
 	p.Restart()
 	if err := within(time.Minute); err != nil || p.Addr != addr {
-		t.Errorf("a server that was started again, at %s and not %s: %v", p.Addr, addr, err)
+		t.Errorf("restarted server: address %s, want %s: %v", p.Addr, addr, err)
 	}
 }
 
@@ -123,9 +122,9 @@ func TestStop(t *testing.T) {
 	p := start(t, onlyPort)
 	p.Stop(os.Interrupt)
 	if err := echo(t.Context(), p.Addr); err == nil {
-		t.Error("a server that was stopped answers")
+		t.Error("a stopped server replies")
 	}
-	p.Stop(os.Interrupt) // does no harm
+	p.Stop(os.Interrupt) // has no effect
 }
 
 func TestSetup(t *testing.T) {
@@ -149,56 +148,59 @@ func TestEndsWithTheTest(t *testing.T) {
 	var p *servertest.Process
 	t.Run("inner", func(t *testing.T) { p = start(t, onlyPort) })
 	if err := echo(t.Context(), p.Addr); err == nil {
-		t.Error("the server lives on")
+		t.Error("the server still runs after the test")
 	}
 }
 
-func TestPortThatIsTaken(t *testing.T) {
+func TestTakenPort(t *testing.T) {
 	t.Setenv(role, "server")
 	t.Setenv("SERVERTEST_MARK", t.TempDir()+"/mark")
-	var asked []string
+	var ports []string
 	p := start(t, func(port string) []string {
-		asked = append(asked, port)
+		ports = append(ports, port)
 		return []string{port}
 	})
-	if len(asked) != 2 || !strings.HasSuffix(p.Addr, ":"+asked[1]) {
-		t.Errorf("ports %q were tried, and the server is at %s", asked, p.Addr)
+	if len(ports) != 2 || !strings.HasSuffix(p.Addr, ":"+ports[1]) {
+		t.Errorf("ports %q were tried, but the server is at %s", ports, p.Addr)
 	}
 }
 
-// TestPortThatIsTakenOnRestart has the first process of the restart end, as if another had
-// taken its port in the meantime.
-func TestPortThatIsTakenOnRestart(t *testing.T) {
+// TestTakenPortOnRestart makes the first process of the restart exit, as if its port were
+// taken.
+func TestTakenPortOnRestart(t *testing.T) {
 	t.Setenv(role, "server")
 	p := start(t, onlyPort)
 	p.Kill()
-	mark := t.TempDir() + "/mark" // the process that makes it ends
+	mark := t.TempDir() + "/mark" // the process that creates it exits
 	t.Setenv("SERVERTEST_MARK", mark)
 	p.Restart()
 	if _, err := os.Stat(mark); err != nil {
-		t.Errorf("the server started at once: %v", err)
+		t.Errorf("the first process did not exit: %v", err)
 	}
 }
 
-// told is a test that is ended by what it tests.
-type told struct {
+// recorder is a testing.TB that records how a test ends.
+type recorder struct {
 	testing.TB
 	fatal, skip string
 }
 
-func (t *told) Helper()                           {}
-func (t *told) Fatalf(format string, args ...any) { t.fatal = fmt.Sprintf(format, args...); panic(t) }
+func (t *recorder) Helper() {}
+func (t *recorder) Fatalf(format string, args ...any) {
+	t.fatal = fmt.Sprintf(format, args...)
+	panic(t)
+}
 
-func (t *told) Skipf(format string, args ...any) { t.skip = fmt.Sprintf(format, args...); panic(t) }
+func (t *recorder) Skipf(format string, args ...any) { t.skip = fmt.Sprintf(format, args...); panic(t) }
 
-// ended calls f with a test, which it has to end.
-func ended(t *testing.T, f func(testing.TB)) *told {
+// record calls f, which must end its test.
+func record(t *testing.T, f func(testing.TB)) *recorder {
 	t.Helper()
-	outer := &told{TB: t}
+	outer := &recorder{TB: t}
 	func() {
 		defer func() {
 			if r := recover(); r != any(outer) {
-				t.Errorf("the test goes on: %v", r)
+				t.Errorf("the test was not ended: %v", r)
 			}
 		}()
 		f(outer)
@@ -206,22 +208,22 @@ func ended(t *testing.T, f func(testing.TB)) *told {
 	return outer
 }
 
-func TestProgramThatIsMissing(t *testing.T) {
+func TestMissingProgram(t *testing.T) {
 	find := func(t testing.TB) { servertest.Find(t, "no-program-has-this-name") }
 	t.Setenv("ASHLAR_REQUIRE_SERVICES", "")
-	if is := ended(t, find); !strings.HasPrefix(is.skip, "THIS TEST DID NOT RUN: it needs no-program") {
-		t.Errorf("the test is not skipped loudly: %q", is.skip)
+	if is := record(t, find); !strings.HasPrefix(is.skip, "THIS TEST DID NOT RUN: no-program") {
+		t.Errorf("unexpected reason for skipping: %q", is.skip)
 	}
 	t.Setenv("ASHLAR_REQUIRE_SERVICES", "1")
-	if is := ended(t, find); is.fatal == "" {
+	if is := record(t, find); is.fatal == "" {
 		t.Error("the test does not fail although services are required")
 	}
 }
 
-func TestServerThatDoesNotStart(t *testing.T) {
+func TestServerThatCannotStart(t *testing.T) {
 	t.Setenv(role, "broken")
-	if is := ended(t, func(t testing.TB) { start(t, onlyPort) }); !strings.Contains(is.fatal, "no such thing as a port") {
-		t.Errorf("the failure does not have what the process said: %q", is.fatal)
+	if is := record(t, func(t testing.TB) { start(t, onlyPort) }); !strings.Contains(is.fatal, "cannot listen") {
+		t.Errorf("the failure does not contain the output of the process: %q", is.fatal)
 	}
 }
 

@@ -160,8 +160,8 @@ func TestDecrementedNumber(t *testing.T) {
 	servers, nodes := start(t, 1, nil)
 	store := open(t, nil, nodes...)
 	servers[0].Set("key", "10")
-	require.Equal(t, "9", servers[0].Ask("decr key 1"))
-	require.Equal(t, "VA 2\n9 ", servers[0].Ask("mg key v"))
+	require.Equal(t, "9", servers[0].Do("decr key 1"))
+	require.Equal(t, "VA 2\n9 ", servers[0].Do("mg key v"))
 	require.Equal(t, []uint64{10}, add(t, store, hit("key", 1)))
 }
 
@@ -198,7 +198,7 @@ func TestLifetimes(t *testing.T) {
 			if unit == ratelimit.Second && jitter == 0 {
 				continue // it may expire before the query
 			}
-			reply := servers[0].Ask("mg " + key + " t")
+			reply := servers[0].Do("mg " + key + " t")
 			left, err := strconv.Atoi(reply[len("HD t"):])
 			require.NoError(t, err, reply)
 			// Clocks have a resolution of a second, and that of a busy node is late.
