@@ -125,7 +125,7 @@ func (r *Reading) Spelling(id, like string) string {
 }
 
 // Expand replaces each $NAME in a text about a setting. It reports false if the setting or
-// one in the text is invalid: nothing certain can be said about it then.
+// one in the text is invalid: the error would then be a guess.
 func (r *Reading) Expand(id, text string) (expanded string, ok bool) {
 	ok = !r.invalid[id]
 	expanded = os.Expand(text, func(other string) string {

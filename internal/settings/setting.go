@@ -34,7 +34,7 @@ func (s *Setting) id() string {
 func (s *Setting) Names() []string { return append([]string{s.Name}, s.Aliases...) }
 
 // Value parses a string and stores the result in a field of the program's settings. Its
-// errors say what is wrong and what is accepted.
+// errors name the problem and what is accepted.
 type Value struct {
 	parse func(text string) error
 	text  *string // the field, if it is a string: shown in place of what was written

@@ -19,7 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// storeFunc is a store that does what a test wants.
+// storeFunc implements ratelimit.Store with a function.
 type storeFunc func(context.Context, []ratelimit.Hit) error
 
 func (f storeFunc) Add(ctx context.Context, hits []ratelimit.Hit) error { return f(ctx, hits) }
@@ -38,10 +38,10 @@ func TestCallsInFlightAreAnswered(t *testing.T) {
 	})
 	r.start()
 	conn := r.dial()
-	answered := make(chan error, 1)
+	result := make(chan error, 1)
 	go func() {
 		_, err := ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(context.Background(), ask("d", "a"))
-		answered <- err
+		result <- err
 	}()
 	<-entered
 	r.stop()
@@ -53,11 +53,11 @@ func TestCallsInFlightAreAnswered(t *testing.T) {
 		return status.Code(err) == codes.Unavailable
 	})
 	close(leave)
-	require.NoError(t, <-answered)
+	require.NoError(t, <-result)
 	require.NoError(t, r.wait())
 }
 
-// One that does not end is broken off at the deadline, and its store told so.
+// A call that does not finish is canceled at the deadline, and so is its store call.
 func TestCallsAreBrokenOff(t *testing.T) {
 	entered := make(chan struct{})
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"SHUTDOWN_TIMEOUT": "100ms"})
@@ -68,18 +68,18 @@ func TestCallsAreBrokenOff(t *testing.T) {
 	})
 	r.start()
 	conn := r.dial()
-	answered := make(chan error, 1)
+	result := make(chan error, 1)
 	go func() {
 		_, err := ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(context.Background(), ask("d", "a"))
-		answered <- err
+		result <- err
 	}()
 	<-entered
 	r.end()
-	require.Equal(t, codes.Unavailable, status.Code(<-answered))
+	require.Equal(t, codes.Unavailable, status.Code(<-result))
 	require.Contains(t, r.log.String(), "gRPC calls did not finish in time")
 }
 
-// A store that is down fails calls and is counted for each, but not logged for each.
+// When the store is down, every call fails and is counted, but the log is rate-limited.
 func TestFloodOfFailures(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil)
 	r.store = storeFunc(func(context.Context, []ratelimit.Hit) error { return errors.New("the store is on fire") })
@@ -89,7 +89,7 @@ func TestFloodOfFailures(t *testing.T) {
 	for range 200 {
 		_, err := client.ShouldRateLimit(t.Context(), ask("d", "a"))
 		require.Equal(t, codes.Unavailable, status.Code(err))
-		require.NotContains(t, err.Error(), "fire", "callers are not told of the store's insides")
+		require.NotContains(t, err.Error(), "fire", "errors to callers do not reveal details of the store")
 	}
 	lines := strings.Count(r.log.String(), "the store is on fire")
 	require.Positive(t, lines)
@@ -98,7 +98,7 @@ func TestFloodOfFailures(t *testing.T) {
 	r.end()
 }
 
-// connections counts those that a client has made.
+// connections counts the connections that a client has opened.
 type connections struct{ begun atomic.Int32 }
 
 func (c *connections) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
@@ -113,7 +113,7 @@ func (c *connections) HandleConn(_ context.Context, s stats.ConnStats) {
 	}
 }
 
-// A connection that has reached its age is renewed, and calls go on.
+// A connection that has reached its maximum age is replaced without failed calls.
 func TestConnectionAge(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
 		"GRPC_MAX_CONNECTION_AGE": "100ms", "GRPC_MAX_CONNECTION_AGE_GRACE": "10s",

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// write changes a file of the configuration at one stroke: a new one is renamed over
-// it, from a directory that is not read.
+// write replaces a configuration file atomically: it renames a new file from a directory
+// that the server does not read.
 func (r *running) write(name, data string) {
 	r.t.Helper()
 	made := filepath.Join(r.root, name)
@@ -22,17 +22,17 @@ func (r *running) write(name, data string) {
 	require.NoError(r.t, os.Rename(made, filepath.Join(r.root, "sub", "config", name)))
 }
 
-// count is the present value of a counter.
+// count returns the value of a counter.
 func (r *running) count(name string) uint64 { return r.srv.Statistics().Snapshot().Counters[name] }
 
-// gauge is the present value of a gauge.
+// gauge returns the value of a gauge.
 func (r *running) gauge(name string) uint64 { return r.srv.Statistics().Snapshot().Gauges[name] }
 
-// becomes waits until something holds.
+// becomes waits until a condition holds.
 func (r *running) becomes(what string, holds func() bool) {
 	r.t.Helper()
-	if !assert.Eventually(r.t, holds, patience, 5*time.Millisecond) {
-		r.t.Fatalf("it does not hold that %s\n%s", what, r.log)
+	if !assert.Eventually(r.t, holds, testTimeout, 5*time.Millisecond) {
+		r.t.Fatalf("timeout, still not true: %s\n%s", what, r.log)
 	}
 }
 
@@ -42,7 +42,7 @@ const (
 	loadOK      = "ratelimit.service.config_load_ok"
 )
 
-// broken has faults in several files.
+// broken is a configuration with errors in several files.
 func broken() map[string]string {
 	return map[string]string{
 		"a.yaml": "domain: a\ndescriptors:\n  - key: x\n    rate_limit: {unit: fortnight, requests_per_unit: 1}\n  - value: y\n",
@@ -51,7 +51,7 @@ func broken() map[string]string {
 	}
 }
 
-// requireFaults checks that the log has all faults of broken.
+// requireFaults checks that the log has all errors of broken.
 func (r *running) requireFaults() {
 	r.t.Helper()
 	for _, want := range []string{
@@ -63,10 +63,10 @@ func (r *running) requireFaults() {
 }
 
 // Without a valid configuration the decision listeners stay closed (REFERENCE.md, 8.3), while
-// the debug port tells why.
+// the debug port shows the errors.
 func TestWaitsForConfiguration(t *testing.T) {
 	r := prepare(t, broken(), nil).run()
-	r.becomes("the fault is counted", func() bool { return r.count(loadError) > 0 })
+	r.becomes("the error is counted", func() bool { return r.count(loadError) > 0 })
 	r.requireFaults()
 	require.Nil(t, r.srv.Addresses().GRPC)
 	require.Nil(t, r.srv.Addresses().HTTP)
@@ -85,7 +85,7 @@ func TestWaitsForConfiguration(t *testing.T) {
 	r.end()
 }
 
-// A server that still waits ends at once.
+// A server that still waits for its configuration ends immediately.
 func TestEndWhileWaiting(t *testing.T) {
 	r := prepare(t, nil, nil).run()
 	r.becomes("the missing directory is counted", func() bool { return r.count(loadError) > 0 })
@@ -101,12 +101,12 @@ func TestForcedStart(t *testing.T) {
 	require.Equal(t, codes.Unavailable, status.Code(err))
 	require.Equal(t, "no rate limit configuration loaded", status.Convert(err).Message())
 	require.EqualValues(t, 1, r.count("ratelimit.service.call.should_rate_limit.service_error"))
-	r.becomes("the fault is counted", func() bool { return r.count(loadError) > 0 })
+	r.becomes("the error is counted", func() bool { return r.count(loadError) > 0 })
 	r.requireFaults()
 	r.end()
 }
 
-// A change of the files is in force without a restart; a broken one changes nothing.
+// Configuration changes take effect without a restart; an invalid one changes nothing.
 func TestReload(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil).start()
 	_, page := r.getAt(r.addr.Debug, "/rlconfig")
@@ -119,7 +119,7 @@ func TestReload(t *testing.T) {
 		return page == changed
 	}
 	r.becomes("the new limit is shown", shows)
-	r.becomes("the load is known to have succeeded", func() bool { return r.gauge(loadOK) == 1 })
+	r.becomes("config_load_ok is 1 after a successful load", func() bool { return r.gauge(loadOK) == 1 })
 	out, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("d", "x"))
 	require.NoError(t, err)
 	require.EqualValues(t, 7, out.GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit())
@@ -128,15 +128,15 @@ func TestReload(t *testing.T) {
 	r.write("d.yaml", "domain: d\ndescriptors: [{key: client, rate_limit: {unit: eon}}]\n")
 	r.becomes("the broken file is counted", func() bool { return r.count(loadError) > before })
 	require.Contains(t, r.log.String(), "invalid rate limit unit 'eon'")
-	require.True(t, shows(), "what was in use stays")
-	r.becomes("the last load is known to have failed", func() bool { return r.gauge(loadOK) == 0 })
+	require.True(t, shows(), "the previous configuration stays active")
+	r.becomes("config_load_ok is 0 after a failed load", func() bool { return r.gauge(loadOK) == 0 })
 	require.GreaterOrEqual(t, r.count(loadSuccess), uint64(2))
-	r.becomes("each attempt is a success or an error", func() bool { // unless one is under way
+	r.becomes("each attempt is a success or an error", func() bool { // except one in progress
 		counts := r.srv.Statistics().Snapshot().Counters
 		return counts["runtime.load_attempts"] == counts[loadSuccess]+counts[loadError]
 	})
 
 	r.write("d.yaml", goodConfig)
-	r.becomes("the mended file is known to be in force", func() bool { return r.gauge(loadOK) == 1 })
+	r.becomes("config_load_ok is 1 after the file is fixed", func() bool { return r.gauge(loadOK) == 1 })
 	r.end()
 }

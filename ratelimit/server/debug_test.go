@@ -143,13 +143,13 @@ func TestProfiles(t *testing.T) {
 	r.end()
 }
 
-// Nothing of ours is registered where a program that embeds the server would serve it.
-// (/debug/vars is: the library of the scrape metrics imports expvar.)
+// The server registers nothing with http.DefaultServeMux of the embedding program, except
+// /debug/vars: the library of the scrape metrics imports expvar.
 func TestNoGlobalHandlers(t *testing.T) {
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/stats", "/metrics"} {
 		req, err := http.NewRequest("GET", path, nil)
 		require.NoError(t, err)
 		_, pattern := http.DefaultServeMux.Handler(req)
-		require.Empty(t, pattern, "the server's packages register %s for everybody", path)
+		require.Empty(t, pattern, "the server's packages register %s with http.DefaultServeMux", path)
 	}
 }

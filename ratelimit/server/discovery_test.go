@@ -45,7 +45,7 @@ func startDiscovery(t *testing.T) *discovery {
 	return d
 }
 
-// publish makes a limit for clients of domain d the whole configuration; 0 for none.
+// publish replaces the configuration by one limit for clients of domain d; 0 publishes none.
 func (d *discovery) publish(version string, requests uint32, unit configv3.RateLimitUnit) {
 	d.t.Helper()
 	var resources []types.Resource
@@ -59,7 +59,7 @@ func (d *discovery) publish(version string, requests uint32, unit configv3.RateL
 	require.NoError(d.t, d.cache.SetSnapshot(d.t.Context(), "limits", snapshot))
 }
 
-// What only the client of the configuration server refuses is told of with the settings.
+// Headers that only the gRPC client refuses are reported by New, with their setting.
 func TestBadDiscovery(t *testing.T) {
 	r := prepare(t, nil, map[string]string{
 		"CONFIG_TYPE": "GRPC_XDS_SOTW", "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS": "content-type:hunter2",
@@ -70,8 +70,7 @@ func TestBadDiscovery(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
-// The whole life of a configuration from a discovery server: waited for, used,
-// changed, refused, gone.
+// A configuration from a discovery server is awaited, used, changed, rejected and removed.
 func TestDiscovery(t *testing.T) {
 	d := startDiscovery(t)
 	r := prepare(t, nil, map[string]string{
@@ -90,11 +89,11 @@ func TestDiscovery(t *testing.T) {
 	require.EqualValues(t, 3, limit())
 
 	d.publish("2", 5, configv3.RateLimitUnit_HOUR)
-	r.becomes("the new limit is in force", func() bool { return limit() == 5 })
+	r.becomes("the new limit takes effect", func() bool { return limit() == 5 })
 	d.publish("3", 9, configv3.RateLimitUnit_UNKNOWN)
-	r.becomes("the fault is counted", func() bool { return r.count(loadError) == 1 })
+	r.becomes("the error is counted", func() bool { return r.count(loadError) == 1 })
 	require.Contains(t, r.log.String(), "invalid rate limit unit")
-	require.EqualValues(t, 5, limit(), "what was in use stays")
+	require.EqualValues(t, 5, limit(), "the previous configuration stays active")
 	require.True(t, r.healthy())
 
 	d.publish("4", 0, 0)

@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-// A whole server within a program, with rules that are part of it. It runs until the
+// A complete server embedded in a program that contains its rules. It runs until the
 // context ends, here after two requests.
 func ExampleNew() {
 	s, err := settings.Parse(map[string]string{
@@ -45,11 +45,11 @@ func ExampleNew() {
 	address := (<-listening).HTTP.String()
 	for range 2 {
 		body := `{"domain": "shop", "descriptors": [{"entries": [{"key": "user", "value": "ann"}]}]}`
-		answer, err := http.Post("http://"+address+"/json", "application/json", strings.NewReader(body))
+		response, err := http.Post("http://"+address+"/json", "application/json", strings.NewReader(body))
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(answer.Status, answer.Body.Close())
+		fmt.Println(response.Status, response.Body.Close())
 	}
 	http.DefaultClient.CloseIdleConnections()
 	stop()
@@ -60,8 +60,7 @@ func ExampleNew() {
 	// <nil>
 }
 
-// The log of a program that has settings, before there is a server. It goes to the
-// standard error stream.
+// The log of a program before it creates a server, on the standard error stream.
 func ExampleNewLog() {
 	s, err := settings.Parse(map[string]string{"LOG_LEVEL": "error", "LOG_FORMAT": "json"})
 	if err != nil {

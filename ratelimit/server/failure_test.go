@@ -24,8 +24,8 @@ const (
 	over = ratelimitv3.RateLimitResponse_OVER_LIMIT
 )
 
-// outage is a server whose store can be frozen, and a breaker before that which opens at
-// the third failure.
+// outage starts a server with a store that can be frozen and a breaker that opens at the
+// third failure.
 func outage(t *testing.T, environ map[string]string) (*redistest.Server, *running, func(key, value string) ratelimitv3.RateLimitResponse_Code) {
 	t.Helper()
 	redis := redistest.Start(t, nil)
@@ -44,8 +44,8 @@ func outage(t *testing.T, environ map[string]string) (*redistest.Server, *runnin
 	}
 }
 
-// A dead store costs the first few calls their timeouts and then nobody anything; limits
-// go on in the process.
+// When the store hangs, only the first few calls wait for their timeouts, and limits are
+// enforced in the process.
 func TestStoreFailurePolicy(t *testing.T) {
 	redis, r, code := outage(t, map[string]string{"STORE_BREAKER_WAIT": "1h", "STORE_BREAKER_MAX_WAIT": "1h"})
 	redis.Freeze()
@@ -63,11 +63,11 @@ func TestStoreFailurePolicy(t *testing.T) {
 	r.end()
 }
 
-// A store that comes back is in use again, without a restart.
+// A store that recovers is used again without a restart.
 func TestStoreComesBack(t *testing.T) {
 	redis, r, code := outage(t, map[string]string{"STORE_BREAKER_WAIT": "200ms", "STORE_BREAKER_MAX_WAIT": "200ms"})
 	redis.Freeze()
-	r.becomes("the store is given up", func() bool {
+	r.becomes("the breaker opens", func() bool {
 		code("open", "x")
 		return r.gauge("ratelimit.store_breaker.state") != 0
 	})

@@ -7,7 +7,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// states asks health over HTTP and gRPC, by both names, which must agree.
+// states queries health over HTTP and over gRPC with both names, and requires that they agree.
 func (r *running) healthy() bool {
 	r.t.Helper()
 	code, body := r.get("/healthcheck")
@@ -49,11 +49,11 @@ func TestHealthOfConfiguration(t *testing.T) {
 	before := r.count(loadError)
 	r.write("a.yaml", "domain: [\n")
 	r.becomes("the broken file is counted", func() bool { return r.count(loadError) > before })
-	require.True(t, r.healthy(), "what was loaded is still there")
+	require.True(t, r.healthy(), "the loaded configuration stays active")
 	r.end()
 }
 
-// Without the setting the configuration is no component of health.
+// Without the setting, health does not depend on the configuration.
 func TestHealthWithoutConfiguration(t *testing.T) {
 	r := prepare(t, broken(), map[string]string{"FORCE_START_WITHOUT_INITIAL_CONFIG": "true"}).start()
 	require.True(t, r.healthy())

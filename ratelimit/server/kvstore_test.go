@@ -20,7 +20,7 @@ descriptors:
     rate_limit: {unit: second, requests_per_unit: 1000}
 `
 
-// Counters are in Redis, those of per-second limits in another one (REFERENCE.md, 6.4).
+// Counters are in Redis, those of per-second limits in a second one (REFERENCE.md, 6.4).
 func TestTwoKeyValueStores(t *testing.T) {
 	first, second := redistest.Start(t, &redistest.Options{Password: "hunter2"}), redistest.Start(t, nil)
 	r := prepare(t, map[string]string{"d.yaml": twoUnits}, map[string]string{
@@ -53,7 +53,7 @@ func TestTwoKeyValueStores(t *testing.T) {
 	r.end()
 }
 
-// A server whose store is not there yet waits for it, before it listens.
+// A server waits for its store before it listens.
 func TestWaitsForStore(t *testing.T) {
 	redis := redistest.Start(t, nil)
 	redis.Freeze()
@@ -80,7 +80,7 @@ func TestWaitsForStore(t *testing.T) {
 }
 
 // Health depends on connections (REFERENCE.md, 8.3): without a connection the
-// counter store is unhealthy, if that is asked for. Calls fail and say why.
+// counter store is unhealthy, if the setting is true. Calls fail with the reason.
 func TestHealthOfCounterStore(t *testing.T) {
 	redis := redistest.Start(t, nil)
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
@@ -103,7 +103,7 @@ func TestHealthOfCounterStore(t *testing.T) {
 	r.end()
 }
 
-// Without the setting, a store that is away makes calls fail and nothing else.
+// Without the setting, calls fail while the store is down, and the server stays healthy.
 func TestStoreIsNoComponentByDefault(t *testing.T) {
 	redis := redistest.Start(t, nil)
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"REDIS_URL": redis.Addr, "REDIS_TIMEOUT": "200ms"}).start()

@@ -26,7 +26,7 @@ func TestUnixSocket(t *testing.T) {
 		_, err = ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(t.Context(), ask("d", "a"))
 		require.NoError(t, err)
 
-		// Nobody takes the socket from a server that runs.
+		// A second server does not replace the socket of a running one.
 		second := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"GRPC_UDS": path}).fail()
 		var taken *server.ListenError
 		require.ErrorAs(t, second, &taken)
@@ -45,14 +45,14 @@ func TestUnixSocket(t *testing.T) {
 	require.FileExists(t, path)
 	decides()
 
-	// A file that is something else is not touched.
+	// A file that is not a socket stays unchanged.
 	require.NoError(t, os.WriteFile(path, []byte("precious"), 0o644))
 	err = prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"GRPC_UDS": path}).fail()
 	require.ErrorContains(t, err, "is not a socket")
 	require.FileExists(t, path)
 }
 
-// After a failure to open one listener nothing stays open.
+// If one listener can't be opened, none stays open.
 func TestTakenPortLeavesNothing(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestTakenPortLeavesNothing(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// A port that is taken is told of at once, and not when there is a configuration.
+// A port that is in use is reported at the start, before the server waits for a configuration.
 func TestTakenPortIsToldBeforeTheWait(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 )
 
-// Counters on memcached nodes, by the reference service's names.
+// Counters are on memcached nodes, with the setting names of the reference service.
 func TestMemoryCacheStore(t *testing.T) {
 	a, b := memcachetest.Start(t, nil), memcachetest.Start(t, nil)
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
@@ -25,7 +25,7 @@ func TestMemoryCacheStore(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, out.GetOverallCode(), "call %d", i)
 	}
-	require.True(t, r.healthy(), "in the reference service it never is with this store")
+	require.True(t, r.healthy(), "unlike the reference service, which is never healthy with this store")
 
 	// A key that memcached does not accept is an invalid request (REFERENCE.md, 6.2).
 	_, err := client.ShouldRateLimit(t.Context(), ask("d", strings.Repeat("x", 300)))
@@ -38,7 +38,7 @@ func TestMemoryCacheStore(t *testing.T) {
 		"ratelimit.memcache.keys_requested: 4\n", "ratelimit.memcache.multiget.__code=success: 4\n",
 		"ratelimit.memcache.add.__code=success: 1\n", "ratelimit.memcache.hits_lost: 0\n",
 	} {
-		r.becomes("there is a line "+line, func() bool { // increments follow the answers
+		r.becomes("there is a line "+line, func() bool { // increments follow the responses
 			_, page := r.getAt(r.addr.Debug, "/stats?filter=memcache")
 			return strings.Contains(page, line)
 		})

@@ -378,7 +378,7 @@ func closeAll[C interface{ Close() error }](all []C) error {
 	return errors.Join(errs...)
 }
 
-// removeStale removes a socket that nobody listens on: a killed server left it behind.
+// removeStale removes a socket without a listener, left behind by a killed server.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	switch {

@@ -31,15 +31,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// goodConfig counts by the year, so that no window ends while a test counts.
+// goodConfig has limits per year, so that no window ends during a test.
 const goodConfig = `domain: d
 descriptors:
   - key: client
     rate_limit: {unit: year, requests_per_unit: 2}
 `
 
-// patience is how long something that must happen may take on a busy machine.
-const patience = time.Minute
+// testTimeout limits every wait; machines may be busy.
+const testTimeout = time.Minute
 
 // running is a server on free ports with the files of a directory.
 type running struct {
@@ -72,7 +72,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// prepare writes files below a RUNTIME_ROOT of the test's own.
+// prepare writes files below a temporary RUNTIME_ROOT.
 func prepare(t *testing.T, files map[string]string, environ map[string]string) *running {
 	t.Helper()
 	r := &running{t: t, root: t.TempDir(), log: &lockedBuffer{}, done: make(chan error, 1)}
@@ -124,20 +124,20 @@ func (r *running) await() *running {
 	case r.addr = <-r.up:
 	case err := <-r.done:
 		r.t.Fatalf("the server did not start: %v", err)
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		r.t.Fatalf("the server does not listen\n%s", r.log)
 	}
 	return r
 }
 
-// end stops the server, which must be in order.
+// end stops the server and requires an orderly shutdown.
 func (r *running) end() {
 	r.t.Helper()
 	r.stop()
 	require.NoError(r.t, r.wait())
 }
 
-// fail runs the server and returns why it did not start.
+// fail runs the server and returns the error that kept it from starting.
 func (r *running) fail() error {
 	r.t.Helper()
 	return server.Run(r.t.Context(), r.set, &server.Options{
@@ -151,7 +151,7 @@ func (r *running) wait() error {
 	select {
 	case err := <-r.done:
 		return err
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		r.t.Fatal("the server does not end")
 		return nil
 	}
@@ -165,7 +165,7 @@ func (r *running) dial() *grpc.ClientConn {
 	return conn
 }
 
-// get asks the HTTP listener, getAt another one.
+// get sends a GET request to the HTTP listener, getAt to another one.
 func (r *running) get(path string) (int, string) {
 	r.t.Helper()
 	return r.getAt(r.addr.HTTP, path)
@@ -178,7 +178,7 @@ func (r *running) getAt(at net.Addr, path string) (int, string) {
 	return code, body
 }
 
-// tryAt is getAt where there may be no answer.
+// tryAt is getAt with an error if there is no response.
 func (r *running) tryAt(at net.Addr, path string) (code int, body string, err error) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Get("http://" + at.String() + path)
@@ -218,7 +218,7 @@ func TestServerDecides(t *testing.T) {
 	require.Equal(t, 200, code)
 	require.Equal(t, "OK", body)
 	code, _ = r.get("/debug/pprof/")
-	require.Equal(t, 404, code, "this port serves only what it documents")
+	require.Equal(t, 404, code, "this port serves only the documented paths")
 	r.stop()
 	require.NoError(t, r.wait())
 }
@@ -247,7 +247,7 @@ func TestTakenPort(t *testing.T) {
 	}
 }
 
-// The server turns unhealthy at once and serves during the drain delay, and health watches
+// The server turns unhealthy immediately, serves during the drain delay, and health watches
 // do not delay the shutdown (REFERENCE.md, 8.3).
 func TestDrain(t *testing.T) {
 	delay := 300 * time.Millisecond
@@ -256,7 +256,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// drains reports false if the delay was over before it had looked at what holds in it.
+// drains checks the server during its drain delay. It reports false if the delay was too
+// short for the checks.
 func drains(t *testing.T, delay time.Duration) (inTime bool) {
 	t.Helper()
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"SHUTDOWN_DRAIN_DELAY": delay.String()}).start()
@@ -274,8 +275,8 @@ func drains(t *testing.T, delay time.Duration) (inTime bool) {
 	code, _, getErr := r.tryAt(r.addr.HTTP, "/healthcheck")
 	if inTime = time.Since(began) < delay; inTime {
 		require.NoError(t, watchErr)
-		require.Equal(t, healthv1.HealthCheckResponse_NOT_SERVING, state.GetStatus(), "unhealthy at once")
-		require.NoError(t, callErr, "calls are answered during the drain delay")
+		require.Equal(t, healthv1.HealthCheckResponse_NOT_SERVING, state.GetStatus(), "unhealthy from the start of the delay")
+		require.NoError(t, callErr, "calls succeed during the drain delay")
 		require.NoError(t, getErr)
 		require.Equal(t, 500, code)
 	}
@@ -286,13 +287,13 @@ func drains(t *testing.T, delay time.Duration) (inTime bool) {
 	return inTime
 }
 
-// A call that does not end is cut off at the deadline.
+// A request that does not finish is cut off at the deadline.
 func TestShutdownDeadline(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"SHUTDOWN_TIMEOUT": "100ms"}).start()
 	conn, err := net.Dial("tcp", r.addr.HTTP.String())
 	require.NoError(t, err)
 	defer conn.Close()
-	// A request whose body never comes, though the server says that it waits for it.
+	// The client never sends the body that the server waits for.
 	_, err = io.WriteString(conn, "POST /json HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
 	require.NoError(t, err)
 	line, err := bufio.NewReader(conn).ReadString('\n')
@@ -302,8 +303,8 @@ func TestShutdownDeadline(t *testing.T) {
 	require.Contains(t, r.log.String(), "HTTP requests did not finish in time")
 }
 
-// A server that is told to end before it has begun was not kept from anything.
-func TestEndBeforeTheStart(t *testing.T) {
+// Run with a context that has already ended returns no error.
+func TestRunWithCanceledContext(t *testing.T) {
 	r := prepare(t, nil, map[string]string{"HOST": "localhost", "GRPC_HOST": "localhost", "DEBUG_HOST": "localhost"})
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

@@ -44,7 +44,7 @@ func TestHandshakesDoNotDelayShutdown(t *testing.T) {
 	}
 }
 
-// Nobody configured statsd, so nobody needs a warning at every stop that it is not there.
+// A server without a configured statsd logs no warning that statsd is missing.
 func TestNoWarningsWithoutStatsd(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"DISABLE_STATS": "false", "LOG_LEVEL": "WARN"}).start()
 	r.end()
@@ -87,16 +87,15 @@ func TestComponents(t *testing.T) {
 	require.False(t, r.srv.Healthy())
 	require.Equal(t, "the server is shutting down", r.srv.Components()[0].Reason)
 	report(true, "connected")
-	require.False(t, r.srv.Healthy(), "nothing makes a server healthy that is shutting down")
+	require.False(t, r.srv.Healthy(), "a server that is shutting down stays unhealthy")
 }
 
-// failingListener fails to accept, as a listener does whose socket was closed.
+// failingListener fails to accept, like a listener whose socket was closed.
 type failingListener struct{ net.Listener }
 
 func (failingListener) Accept() (net.Conn, error) { return nil, errors.New("accept: broken") }
 
-// If a listener fails, the server ends at once, whatever the drain delay is and whether or
-// not it is draining already.
+// If a listener fails, the server ends without the drain delay, even if it is draining.
 func TestFailedListenerEndsTheServer(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"SHUTDOWN_DRAIN_DELAY": "1h"})
 	for _, draining := range []bool{false, true} {

@@ -17,7 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 )
 
-// datagrams is a UDP port that keeps what it is sent.
+// datagrams is a UDP port that stores what it receives.
 func datagrams(t *testing.T) (port string, received func() string) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -43,7 +43,7 @@ func datagrams(t *testing.T) (port string, received func() string) {
 	return port, all.String
 }
 
-// Push, agent and scrape at the same time, each with the tags.
+// Push, agent and scrape export at the same time, each with the tags.
 func TestSeveralSinks(t *testing.T) {
 	port, received := datagrams(t)
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
@@ -74,11 +74,11 @@ func TestSeveralSinks(t *testing.T) {
 	require.Contains(t, page, `ratelimit_service_rate_limit_total_hits{domain="d",key1="client",zone="north"} `+fmt.Sprintln(calls))
 	require.Contains(t, page, `ratelimit_service_response_time_seconds_count{grpc_method="ShouldRateLimit",zone="north"} `+fmt.Sprintln(calls))
 	code, _ = r.getAt(r.addr.Scrape, "/")
-	require.Equal(t, 404, code, "this port serves only what it documents")
+	require.Equal(t, 404, code, "this port serves only the documented paths")
 	r.end()
 }
 
-// With no other way to get them, statistics go to standard output.
+// Statistics go to standard output if no other export is configured.
 func TestStatisticsOnOutput(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
 		"DISABLE_STATS": "false", "USE_PUSHSTATS": "false", "STATS_FLUSH_INTERVAL": "1h",
@@ -86,7 +86,7 @@ func TestStatisticsOnOutput(t *testing.T) {
 	var out lockedBuffer
 	srv, err := server.New(t.Context(), r.set, &server.Options{Log: server.NewLogTo(r.log, r.set), Output: &out, Listening: func(server.Addresses) { close(r.done) }})
 	require.NoError(t, err)
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(t.Context(), testTimeout)
 	defer stop()
 	go func() {
 		<-r.done
@@ -99,7 +99,7 @@ func TestStatisticsOnOutput(t *testing.T) {
 	}
 }
 
-// What is wrong with a mapping file is said at the start.
+// Errors in a mapping file are reported at the start.
 func TestBadMapping(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mapping.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("mappings: [{match: a.*, nam: b}]"), 0o600))
@@ -111,7 +111,7 @@ func TestBadMapping(t *testing.T) {
 	require.ErrorContains(t, err, file)
 }
 
-// A scrape port that is taken is named like the others.
+// A scrape port that is in use is reported with its setting, like the others.
 func TestTakenScrapePort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

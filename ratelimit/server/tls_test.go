@@ -35,7 +35,7 @@ func secure(t *testing.T) *secured {
 	return s
 }
 
-// call makes a call on a connection of its own, from a client that trusts an authority.
+// call makes a call on a new connection, from a client that trusts an authority.
 func (s *secured) call(trusts *certstest.Authority, own ...tls.Certificate) error {
 	s.t.Helper()
 	creds := credentials.NewTLS(&tls.Config{RootCAs: trusts.Pool(), ServerName: "limits.example", Certificates: own})
@@ -60,28 +60,28 @@ func TestMutualTLS(t *testing.T) {
 	s.end()
 }
 
-// A new certificate and new client authorities are in force without a restart; broken
-// files leave what was.
+// A new certificate and new client authorities take effect without a restart; invalid
+// files change nothing.
 func TestCertificatesAreReloaded(t *testing.T) {
 	s := secure(t)
 	proxy := s.clients.Issue("proxy.example")
 	next := certstest.NewAuthority(t)
 	next.Write(s.dir, "server", "limits.example")
 	s.becomes("the new certificate is served", func() bool { return s.call(next, proxy) == nil })
-	require.Error(t, s.call(s.servers, proxy), "the old one is not")
+	require.Error(t, s.call(s.servers, proxy), "the old one is not accepted")
 
 	before := s.count("certs.load_failures") // perhaps one, of a certificate that was there before its key
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "server.key"), []byte("not a key"), 0o600))
 	s.becomes("the failure is counted", func() bool { return s.count("certs.load_failures") > before })
 	require.Contains(t, s.log.String(), "server.key")
 	require.NotContains(t, s.log.String(), "not a key")
-	require.NoError(t, s.call(next, proxy), "what was in use stays")
+	require.NoError(t, s.call(next, proxy), "the previous certificate stays active")
 
 	next.Write(s.dir, "server", "limits.example")
 	others := certstest.NewAuthority(t)
 	others.WriteCA(s.dir, "clients.pem")
 	s.becomes("the new client authority is trusted", func() bool { return s.call(next, others.Issue("proxy.example")) == nil })
-	require.Error(t, s.call(next, proxy), "the old one is not")
+	require.Error(t, s.call(next, proxy), "the old one is not accepted")
 	s.end()
 }
 

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// spanReceiver takes OTLP spans over HTTP.
+// spanReceiver receives OTLP spans over HTTP.
 type spanReceiver struct {
 	mu      sync.Mutex
 	spans   []*trace.Span
@@ -43,7 +43,7 @@ func (r *spanReceiver) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// The spans of a call over gRPC and of one over HTTP, down from their callers'.
+// Calls over gRPC and HTTP produce spans that are children of the caller's span.
 func TestTracing(t *testing.T) {
 	receiver := &spanReceiver{}
 	backend := httptest.NewServer(receiver)

@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 )
 
-// unsampled is a tracer whose trace nobody wants.
+// unsampled is a tracer that samples nothing.
 type unsampled struct{}
 
 func (unsampled) StartSpan(ctx context.Context, _ string, _ func() []slog.Attr) (context.Context, func(error)) {
@@ -20,8 +20,7 @@ type discarded struct{}
 
 func (discarded) Record(time.Duration) {}
 
-// BenchmarkShouldRateLimit is a decision without a network: what is off costs nothing,
-// and what is on is compared with that.
+// BenchmarkShouldRateLimit measures a decision without a network, with each option off and on.
 func BenchmarkShouldRateLimit(b *testing.B) {
 	for _, c := range []struct {
 		name string

@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// One service, in a gRPC server and a router that are the program's own.
+// One service, registered with a gRPC server and a router of the program.
 func ExampleNew() {
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "shop", Rules: []ratelimit.Rule{
 		{Key: "user", Limit: &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Minute}},
@@ -44,8 +44,8 @@ func ExampleNew() {
 	// 429 true
 }
 
-// A service says that it takes calls when it does, and that it takes none any more before
-// it ends: balancers need time to look elsewhere.
+// A service reports that it is ready, and that it is not some time before it ends: load
+// balancers need time to react.
 func ExampleNewHealth() {
 	health := service.NewHealth(nil)
 	health.Register(grpc.NewServer())
@@ -58,7 +58,7 @@ func ExampleNewHealth() {
 	}
 
 	ask()
-	health.Set(true) // the rules are loaded, the store answers
+	health.Set(true) // the rules are loaded, the store responds
 	ask()
 	health.Close() // for good; then grpcServer.GracefulStop()
 	ask()

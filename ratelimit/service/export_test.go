@@ -6,24 +6,25 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Decode runs the fast decoder. It reports false if that gave up.
+// Decode runs the fast decoder. It reports false if the decoder left the request to the
+// generated code.
 func Decode(b []byte) (ratelimit.Request, bool) {
 	c := &call{maxDescriptors: 1000}
 	ok := c.decode(b)
 	return c.request, ok
 }
 
-// Convert makes the engine's request of the generated type.
+// Convert converts a request of the generated type to the engine's.
 func Convert(in *ratelimitv3.RateLimitRequest) (ratelimit.Request, error) {
 	c := &call{maxDescriptors: 1000}
 	err := c.convert(in)
 	return c.request, err
 }
 
-// Encode runs the fast encoder, and Response the one by the generated type.
+// Encode runs the fast encoder.
 func (s *Service) Encode(d *ratelimit.Decision) []byte { return s.appendResponse(nil, d) }
 
-// Response is the answer in the generated type.
+// Response returns the response as the generated type.
 func (s *Service) Response(d *ratelimit.Decision) *ratelimitv3.RateLimitResponse {
 	return s.response(&call{decision: *d})
 }

@@ -49,7 +49,7 @@ func TestDecisionsOverGRPC(t *testing.T) {
 			nowhere.Domain = "nowhere"
 			requireJSON(t, `{"overallCode":"OK","statuses":[{"code":"OK"}]}`, call(nowhere))
 
-			// One with an unknown field takes the other way through the codec.
+			// The codec leaves a request with an unknown field to the generated code.
 			odd := ask("odd")
 			odd.ProtoReflect().SetUnknown([]byte{0x7a, 1, 'x'})
 			requireJSON(t, `{"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"name":"per-client","requestsPerUnit":2,"unit":"MINUTE"},"limitRemaining":1,"durationUntilReset":"45s"}]}`, call(odd))
@@ -88,18 +88,18 @@ func TestErrorsOverGRPC(t *testing.T) {
 	for _, setup := range setups() {
 		t.Run(setup.name, func(t *testing.T) {
 			for _, c := range cases {
-				var told atomic.Int32
-				svc := service.New(c.engine, &service.Options{OnError: func(context.Context, error) { told.Add(1) }})
+				var failures atomic.Int32
+				svc := service.New(c.engine, &service.Options{OnError: func(context.Context, error) { failures.Add(1) }})
 				_, err := setup.start(t, svc).ShouldRateLimit(t.Context(), c.in)
 				require.Equal(t, c.code, status.Code(err), "%s: %v", c.name, err)
 				require.Equal(t, c.message, status.Convert(err).Message(), c.name)
-				require.EqualValues(t, 1, told.Load(), "%s: OnError is told of each failed call once", c.name)
+				require.EqualValues(t, 1, failures.Load(), "%s: OnError is called once for each failed call", c.name)
 			}
 		})
 	}
 }
 
-func TestErrorsKeepTheCauseToThemselves(t *testing.T) {
+func TestErrorsHideTheCause(t *testing.T) {
 	var cause error
 	svc := service.New(newEngine(t, storeFunc(failing), nil), &service.Options{OnError: func(_ context.Context, err error) { cause = err }})
 	_, err := svc.ShouldRateLimit(t.Context(), ask("a"))
@@ -107,7 +107,7 @@ func TestErrorsKeepTheCauseToThemselves(t *testing.T) {
 	require.ErrorIs(t, cause, errSecret, "OnError must get the cause")
 }
 
-// A caller who goes away while the store is asked is no failure of the store.
+// A call canceled by its caller is not a failure of the store.
 func TestCancelledCall(t *testing.T) {
 	waiting := storeFunc(func(ctx context.Context, _ []ratelimit.Hit) error { <-ctx.Done(); return ctx.Err() })
 	svc := service.New(newEngine(t, waiting, nil), nil)
@@ -116,13 +116,13 @@ func TestCancelledCall(t *testing.T) {
 	_, err := svc.ShouldRateLimit(ctx, ask("a"))
 	require.Equal(t, codes.Canceled, status.Code(err))
 
-	// But a store that runs out of its own time is.
+	// A timeout of the store's own is one.
 	late := storeFunc(func(context.Context, []ratelimit.Hit) error { return context.DeadlineExceeded })
 	_, err = service.New(newEngine(t, late, nil), nil).ShouldRateLimit(t.Context(), ask("a"))
 	require.Equal(t, codes.Unavailable, status.Code(err))
 }
 
-func TestBytesThatAreNoRequest(t *testing.T) {
+func TestInvalidBytes(t *testing.T) {
 	for _, setup := range setups() {
 		client := setup.start(t, service.New(newEngine(t, nil, nil), nil))
 		bad := ask("a")
@@ -132,7 +132,7 @@ func TestBytesThatAreNoRequest(t *testing.T) {
 	}
 }
 
-// TestCallsShareNothing: strings of one call must not show up in another's
+// TestCallsShareNothing checks that strings of one call do not appear in another call's
 // counters when buffers are reused.
 func TestCallsShareNothing(t *testing.T) {
 	var mu sync.Mutex

@@ -40,7 +40,7 @@ func TestHealth(t *testing.T) {
 	requireState(false)
 	h.Set(true)
 	requireState(true)
-	_, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{Service: "nobody"})
+	_, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{Service: "unknown"})
 	require.Equal(t, codes.NotFound, status.Code(err))
 
 	watch, err := client.Watch(t.Context(), &healthv1.HealthCheckRequest{Service: service.HealthServiceName})
@@ -56,11 +56,11 @@ func TestHealth(t *testing.T) {
 	}
 	require.Equal(t, codes.Canceled, status.Code(err))
 	requireState(false)
-	h.Set(true) // closed is for good
+	h.Set(true) // has no effect after Close
 	requireState(false)
 }
 
-// Whoever sets at the same time, gRPC and HTTP tell the same in the end.
+// After concurrent calls of Set, gRPC and HTTP report the same state.
 func TestSetAtTheSameTime(t *testing.T) {
 	h := service.NewHealth(nil)
 	g := &registrar{}
@@ -85,7 +85,7 @@ func TestSetAtTheSameTime(t *testing.T) {
 	}
 }
 
-// registrar keeps the health service that is registered with it.
+// registrar stores the health service that is registered with it.
 type registrar struct{ health healthv1.HealthServer }
 
 func (r *registrar) RegisterService(_ *grpc.ServiceDesc, impl any) {

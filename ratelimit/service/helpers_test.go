@@ -18,8 +18,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// newEngine decides by the rules of domain "d" at 12:00:15: two a minute for each
-// client, named "per-client"; no limit for client "free".
+// newEngine returns an engine at 12:00:15 with the rules of domain "d": two requests a
+// minute for each client, named "per-client"; no limit for client "free".
 func newEngine(t testing.TB, store ratelimit.Store, opts *ratelimit.Options) *ratelimit.Engine {
 	t.Helper()
 	if opts == nil {
@@ -41,7 +41,7 @@ func newEngine(t testing.TB, store ratelimit.Store, opts *ratelimit.Options) *ra
 	return e
 }
 
-// storeFunc is a store that does what a test wants.
+// storeFunc implements ratelimit.Store with a function.
 type storeFunc func(context.Context, []ratelimit.Hit) error
 
 func (f storeFunc) Add(ctx context.Context, hits []ratelimit.Hit) error { return f(ctx, hits) }
@@ -50,7 +50,7 @@ var errSecret = errors.New("dial tcp 10.1.2.3:6379: password hunter2 refused")
 
 func failing(context.Context, []ratelimit.Hit) error { return errSecret }
 
-// setup is one of the ways in which a service can be put into a gRPC server.
+// setup is one of the ways to register a service with a gRPC server.
 type setup struct {
 	name     string
 	options  []grpc.ServerOption

@@ -42,8 +42,8 @@ func TestDecisionsAsJSON(t *testing.T) {
 	}
 }
 
-// Both styles of names are read, enumerations by name or number, 64-bit numbers as
-// text or number.
+// JSON requests may have both styles of names, enumerations by name or number, and 64-bit
+// numbers as string or number.
 func TestJSONMapping(t *testing.T) {
 	bodies := []string{
 		`{"domain":"d","hitsAddend":2,"descriptors":[{"entries":[{"key":"client","value":"%"}],"limit":{"requestsPerUnit":9,"unit":"HOUR"},"hitsAddend":"3"}]}`,
@@ -106,7 +106,7 @@ func TestErrorsAsJSON(t *testing.T) {
 	}
 }
 
-// FuzzJSON: any body gets one of the documented codes, and a JSON body in return.
+// FuzzJSON checks that the response to any body has a documented status and a JSON body.
 func FuzzJSON(f *testing.F) {
 	f.Add([]byte(askJSON))
 	f.Add([]byte(`{"domain":"d","descriptors":[null,{"entries":[null]},{"limit":null,"hitsAddend":null}]}`))
@@ -120,7 +120,7 @@ func FuzzJSON(f *testing.F) {
 			t.Fatalf("status %d, body %s", w.Code, w.Body)
 		}
 		if !json.Valid(w.Body.Bytes()) {
-			t.Fatalf("the answer is not JSON: %s", w.Body)
+			t.Fatalf("the response is not JSON: %s", w.Body)
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 )
 
-// A method that a future version of the protocol adds is declared, with its generated
-// handler, and not hidden.
+// A method that a future version of the protocol adds is registered with its generated
+// handler.
 func TestRegisterDeclaresFutureMethods(t *testing.T) {
 	generated := &ratelimitv3.RateLimitService_ServiceDesc
 	original := generated.Methods

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// handler is a service as a gRPC server calls it, without the server.
+// handler calls a service as a gRPC server does, without a server.
 type handler struct {
 	codec encoding.CodecV2
 	desc  *grpc.ServiceDesc
@@ -36,10 +36,10 @@ func newHandler(s *service.Service) *handler {
 	return h
 }
 
-// RegisterService makes handler the grpc.ServiceRegistrar it is registered with.
+// RegisterService implements grpc.ServiceRegistrar.
 func (h *handler) RegisterService(desc *grpc.ServiceDesc, impl any) { h.desc, h.impl = desc, impl }
 
-// call answers the bytes of a request.
+// call returns the response to the bytes of a request.
 func (h *handler) call(in []byte) (*ratelimitv3.RateLimitResponse, error) {
 	decode := func(v any) error { return h.codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(in)}, v) }
 	reply, err := h.desc.Methods[0].Handler(h.impl, context.Background(), decode, nil)
@@ -55,15 +55,15 @@ func (h *handler) call(in []byte) (*ratelimitv3.RateLimitResponse, error) {
 	return out, proto.Unmarshal(encoded.Materialize(), out)
 }
 
-// FuzzServe: whatever bytes come in, the call ends with an answer or an error of
-// the documented kinds, and the generated types get the same.
+// FuzzServe checks that a call with any bytes ends with a response or a documented error,
+// and that the generated types lead to the same result.
 func FuzzServe(f *testing.F) {
 	addSamples(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := newHandler(service.New(newEngine(t, nil, nil), nil)).call(b)
 		in := new(ratelimitv3.RateLimitRequest)
 		if parseErr := proto.Unmarshal(b, in); parseErr != nil {
-			require.Error(t, err, "bytes that are no request were answered")
+			require.Error(t, err, "bytes that are not a request were accepted")
 			return
 		}
 		want, wantErr := service.New(newEngine(t, nil, nil), nil).ShouldRateLimit(t.Context(), in)
@@ -78,7 +78,7 @@ func requireSameAnswer(t require.TestingT, want *ratelimitv3.RateLimitResponse, 
 	require.Equal(t, status.Code(wantErr), status.Code(err), "want %v, got %v", wantErr, err)
 	require.Equal(t, status.Convert(wantErr).Message(), status.Convert(err).Message())
 	if wantErr == nil {
-		require.True(t, proto.Equal(want, got), "the ways through the service answer differently:\nwant %v\ngot  %v", want, got)
+		require.True(t, proto.Equal(want, got), "codec and generated types lead to different responses:\nwant %v\ngot  %v", want, got)
 	}
 }
 
@@ -111,8 +111,8 @@ func requests() *rapid.Generator[*ratelimitv3.RateLimitRequest] {
 	})
 }
 
-// Any valid messages, one after the other, get the same answers through the codec
-// as through the generated types.
+// A sequence of valid messages has the same responses through the codec as through the
+// generated types.
 func TestBothWaysAnswerTheSame(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		fast := newHandler(service.New(newEngine(t, nil, nil), nil))

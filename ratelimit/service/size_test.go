@@ -38,7 +38,7 @@ func TestRequestsOfManyParts(t *testing.T) {
 			client := setup.start(t, service.New(newEngine(t, nil, nil), &service.Options{MaxDescriptors: 3}))
 			for _, c := range []struct {
 				in      *ratelimitv3.RateLimitRequest
-				message string // empty if it is to be answered
+				message string // empty if the request is accepted
 			}{
 				{many(3, 1), ""},
 				{many(1, ratelimit.MaxDepth), ""},
@@ -65,8 +65,8 @@ func TestRequestsOfManyParts(t *testing.T) {
 	require.Contains(t, w.Body.String(), "too many objects: use at most 48")
 }
 
-// Two million empty parts fit into one message of 4 MiB. They must not become two
-// million objects.
+// Two million empty elements fit into one message of 4 MiB. Decoding must not allocate an
+// object for each.
 func TestMessageOfEmptyParts(t *testing.T) {
 	parts := []byte(strings.Repeat("\x12\x00", 2_000_000))
 	inner := []byte{0x12, 0x80, 0x89, 0x7a} // one descriptor of 2,000,000 bytes
@@ -88,7 +88,7 @@ func TestMessageOfEmptyParts(t *testing.T) {
 	}
 }
 
-// rawMessage is sent as it is.
+// rawMessage is sent unchanged.
 type rawMessage []byte
 
 type rawCodec struct{}

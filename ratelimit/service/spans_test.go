@@ -17,7 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 )
 
-// spanRecorder keeps what spans were started, with their parents, and how they ended.
+// spanRecorder records the spans that were started, their parents, and how they ended.
 type spanRecorder struct {
 	mu    sync.Mutex
 	spans []spanRecord

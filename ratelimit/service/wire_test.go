@@ -21,7 +21,7 @@ func entry(key, value string) *commonv3.RateLimitDescriptor_Entry {
 	return &commonv3.RateLimitDescriptor_Entry{Key: key, Value: value}
 }
 
-// samples are requests of every shape that the decoder knows, and some it leaves
+// samples are requests with every field that the decoder supports, and some that it leaves
 // to the generated code.
 func samples() map[string]*ratelimitv3.RateLimitRequest {
 	override := func(n uint32, unit typev3.RateLimitUnit) *commonv3.RateLimitDescriptor_RateLimitOverride {
@@ -73,7 +73,7 @@ func TestDecodeAgreesWithGeneratedCode(t *testing.T) {
 	}
 }
 
-// requireSame compares requests, in which an empty list may be nil.
+// requireSame compares requests. An empty list equals nil.
 func requireSame(t *testing.T, want, got ratelimit.Request, name string) {
 	t.Helper()
 	norm := func(r *ratelimit.Request) {
@@ -108,8 +108,8 @@ func addSamples(f *testing.F) {
 	}
 }
 
-// FuzzDecode: whatever the fast decoder takes, the generated code takes too, and
-// both read the same.
+// FuzzDecode checks that the generated code accepts whatever the fast decoder accepts, with
+// the same result.
 func FuzzDecode(f *testing.F) {
 	addSamples(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -145,7 +145,7 @@ func statuses() *rapid.Generator[ratelimit.Status] {
 	})
 }
 
-// The encoder writes the very bytes that the generated code writes.
+// The encoder writes the same bytes as the generated code.
 func TestEncodeAgreesWithGeneratedCode(t *testing.T) {
 	plain := service.New(nil, nil)
 	withHeaders := service.New(nil, &service.Options{Headers: &ratelimit.HeaderNames{Reset: "X-Reset"}})

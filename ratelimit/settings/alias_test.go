@@ -10,8 +10,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-// beside is what the rest of the environment has to be for a setting to make
-// sense.
+// beside returns the other variables that a setting requires.
 func beside(name string) map[string]string {
 	switch {
 	case name == "KVSTORE_PERSECOND":

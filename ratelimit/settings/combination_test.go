@@ -8,7 +8,7 @@ import (
 
 type environment = map[string]string
 
-// Each is one line that begins with a variable that is set and has the way out.
+// Each error is one line that begins with a variable that is set and ends with a remedy.
 func TestCombinations(t *testing.T) {
 	for _, tt := range []struct {
 		environ environment
@@ -91,7 +91,7 @@ func TestCombinationsThatAreFine(t *testing.T) {
 	}
 }
 
-// A value that could not be read is reported once, and nothing is made of it.
+// An invalid value is reported once, without errors about its combination with others.
 func TestNoErrorFollowsFromAnother(t *testing.T) {
 	for _, tt := range []struct {
 		environ environment

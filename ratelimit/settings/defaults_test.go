@@ -102,7 +102,7 @@ KVSTORE_STARTUP_MAX_ELAPSED_TIME                REDIS_STARTUP_MAX_ELAPSED_TIME  
 KVSTORE_PERSECOND                               REDIS_PERSECOND                               false
 KVSTORE_PERSECOND_SOCKET_TYPE                   REDIS_PERSECOND_SOCKET_TYPE                   -     ours: by the URL, not unix
 KVSTORE_PERSECOND_TYPE                          REDIS_PERSECOND_TYPE                          single
-KVSTORE_PERSECOND_URL                           REDIS_PERSECOND_URL                           -     ours: needed, not a socket nobody named
+KVSTORE_PERSECOND_URL                           REDIS_PERSECOND_URL                           -     ours: required, no default socket
 KVSTORE_PERSECOND_POOL_SIZE                     REDIS_PERSECOND_POOL_SIZE                     10
 KVSTORE_PERSECOND_AUTH                          REDIS_PERSECOND_AUTH                          -
 KVSTORE_PERSECOND_TLS                           REDIS_PERSECOND_TLS                           false
@@ -179,7 +179,7 @@ func TestTable(t *testing.T) {
 	}, ours())
 }
 
-// ours are the settings that only this service has.
+// ours lists the settings that the reference service does not have.
 func ours() []string {
 	var names []string
 	for _, v := range settings.Table() {
@@ -191,7 +191,7 @@ func ours() []string {
 	return names
 }
 
-// What documentation calls a default is what the struct has.
+// The documented defaults equal those of the struct.
 func TestDefault(t *testing.T) {
 	s := settings.Default()
 	kv := settings.KV{

@@ -40,7 +40,7 @@
 //
 // Three defaults differ from the reference service. An empty pool opens one more
 // connection (CREATE) after 1s. BACKEND_TYPE and KVSTORE_SOCKET_TYPE depend on KVSTORE_URL.
-// KVSTORE_PERSECOND_URL has none: two stores at an address that nobody set are probably a
+// KVSTORE_PERSECOND_URL has none: two stores at the same default address are probably a
 // mistake.
 //
 // A value that Kubernetes sets for a service with an unfortunate name

@@ -60,7 +60,7 @@ func TestEffectiveOfAnEnvironmentWithErrors(t *testing.T) {
 	require.Equal(t, "***", got["KVSTORE_AUTH"].Value)
 }
 
-// Wherever a secret may stand, it gets into nothing that is printed.
+// Secrets are never printed, wherever a value may contain them.
 func TestSecrets(t *testing.T) {
 	const secret = "hunter2"
 	for _, environ := range []environment{

@@ -7,7 +7,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-// names are all names of all settings, and some that depend on others.
+// names returns all names of all settings, and some that depend on others.
 func names() []string {
 	var all []string
 	for _, v := range settings.Table() {

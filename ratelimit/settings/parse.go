@@ -8,7 +8,7 @@ import (
 )
 
 // Parse reads the settings from environment variables. The error names every invalid
-// variable, as the environment spells it, one to a line, and says what is accepted. It
+// variable, as the environment spells it, one to a line, with the accepted values. It
 // shows no secrets.
 func Parse(environ map[string]string) (*Settings, error) {
 	r := read(environ)

@@ -61,7 +61,7 @@ func TestProcessEnvironmentIsNotRead(t *testing.T) {
 	parse(t, nil)
 }
 
-// Words are known in any case and by their synonyms, and end up as one.
+// Keywords are accepted in any case and by their synonyms.
 func TestWords(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
@@ -86,7 +86,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// An empty value is as good as none, but for the few that may be empty.
+// An empty value counts as unset, except for the few that may be empty.
 func TestEmptyValues(t *testing.T) {
 	environ := map[string]string{}
 	for _, v := range settings.Table() {
@@ -101,7 +101,7 @@ func TestEmptyValues(t *testing.T) {
 	require.Equal(t, 9000, parse(t, map[string]string{"PUSHSTATS_PORT": "", "STATSD_PORT": "9000"}).PushStatsPort)
 }
 
-// Each bad value is named with its variable, and all of them at once.
+// Every invalid value is reported with its variable, all in one error.
 func TestAllBadValuesAtOnce(t *testing.T) {
 	environ := map[string]string{
 		"PORT": "http", "SHADOW_MODE": "perhaps", "SHUTDOWN_TIMEOUT": "30", "NEAR_LIMIT_RATIO": "most",
@@ -202,7 +202,7 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// A service named statsd is enough for this.
+// A Kubernetes service named statsd causes this.
 func TestValueOfKubernetes(t *testing.T) {
 	lines := refused(t, map[string]string{"STATSD_PORT": "tcp://10.0.0.1:8125"})
 	require.Equal(t, []string{`STATSD_PORT: "tcp://10.0.0.1:8125" is not a whole number: use a whole number from 1 to 65535; ` +

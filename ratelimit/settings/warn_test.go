@@ -39,7 +39,7 @@ func TestUnknownVariables(t *testing.T) {
 		"TRACING_SAMPLINGRATE":              "TRACING_SAMPLING_RATE",
 		"STATS_FLUSH_INTERVALL":             "STATS_FLUSH_INTERVAL",
 		"SHUTDOWN_TIME_OUT":                 "SHUTDOWN_TIMEOUT",
-		"USE_PROMETEUS":                     "USE_PROMETHEUS", // no prefix of ours, but one slip away
+		"USE_PROMETEUS":                     "USE_PROMETHEUS", // no known prefix, but one edit away
 		"NEAR_LIMIT_RATOI":                  "NEAR_LIMIT_RATIO",
 		"BACKEND_TYP":                       "BACKEND_TYPE",
 		"REDIS_PASSWORD":                    "",
@@ -56,7 +56,7 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
-// Warnings come in an order of their own, whatever that of the map.
+// The order of warnings does not depend on the order of the map.
 func TestOrderOfWarnings(t *testing.T) {
 	environ := environment{"REDIS_X": "", "GRPC_X": "", "KVSTORE_X": "", "REDIS_PIPELINE_LIMIT": "1"}
 	for range 20 {
@@ -99,7 +99,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 	}
 }
 
-// What has its effect is not warned about.
+// Settings that have an effect cause no warnings.
 func TestSettingsWithEffect(t *testing.T) {
 	for _, environ := range []environment{
 		{"GRPC_PORT": "1", "GRPC_HOST": "::1"},
