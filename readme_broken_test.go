@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-// smallTree is a repository in which everything can be found.
+// smallTree returns a small repository to which the test documents refer.
 func smallTree() fs.FS {
 	files := map[string]string{
 		"go.mod":             "module github.com/ashlar-go/ashlar\n\ngo 1.26\n",
@@ -28,59 +28,59 @@ func smallTree() fs.FS {
 		sessionsFile:         "package e2e_test\n\nfunc sessions() []string {\n\treturn []string{\"go run ./a\", `curl -d '{\"a\":\"b\"}' x`, \"A=1 go run ./a -b\"}\n}\n\nfunc other() string { return \"go run ./other\" }\n",
 	}
 	tree := fstest.MapFS{}
-	for name, text := range files {
-		tree[name] = &fstest.MapFile{Data: []byte(text)}
+	for name, content := range files {
+		tree[name] = &fstest.MapFile{Data: []byte(content)}
 	}
 	return tree
 }
 
-// cases runs a check over small documents: it must find the one fault that each has,
-// or none where what is to be said is empty.
-func cases(t *testing.T, check func(*document, fs.FS) []string, documents map[string]string) {
+// runCases runs a check on small documents. It must report exactly one fault that contains the
+// value, or none if the value is empty.
+func runCases(t *testing.T, check func(*document, fs.FS) []string, documents map[string]string) {
 	t.Helper()
 	t.Parallel()
 	for text, want := range documents {
 		found := strings.Join(check(newDocument("D.md", text), smallTree()), "\n")
 		if want == "" && found != "" || !strings.Contains(found, want) {
-			t.Errorf("%s\n\nthe check says %q, want %q", text, found, want)
+			t.Errorf("%s\n\nreported %q, want %q", text, found, want)
 		}
 		if strings.Contains(found, "\n") {
-			t.Errorf("%s\n\nthe check says more than one thing:\n%s", text, found)
+			t.Errorf("%s\n\nmore than one fault reported:\n%s", text, found)
 		}
 	}
 }
 
 func TestCheckCode(t *testing.T) {
-	cases(t, checkCode, map[string]string{
+	runCases(t, checkCode, map[string]string{
 		"<!-- from a/a.go -->\n```go\nfunc F() {\n\tif true {\n```":              "",
 		"<!-- from a/a.go -->\n```go\ng()\n\nh()\n```":                           "",
 		"<!-- from a/a.go -->\n```go\n    g()\n\n    h()\n```":                   "",
 		"<!-- from a/a.go -->\n```go\nif true {\n\tg()\n```":                     "",
 		"<!-- from a/limits.yaml -->\n```yaml\n- key: k\n  value: v\n```":        "",
 		"```text\nfree\n```\n\n```\nfree too\n```":                               "",
-		"<!-- from a/a.go -->\n```go\ng()\nh()\n```":                             "D.md:2: a/a.go does not hold the block",
-		"<!-- from a/a.go -->\n```go\nif true {\ng()\n```":                       "does not hold the block",
-		"<!-- from a/a.go -->\n```go\nfunc F()\n```":                             "does not hold the block",
+		"<!-- from a/a.go -->\n```go\ng()\nh()\n```":                             "D.md:2: a/a.go does not contain the block",
+		"<!-- from a/a.go -->\n```go\nif true {\ng()\n```":                       "does not contain the block",
+		"<!-- from a/a.go -->\n```go\nfunc F()\n```":                             "does not contain the block",
 		"<!-- from a/a.go -->\n```go\n\n```":                                     "the block is empty",
-		"text\n```go\ng()\n```":                                                  "D.md:2: the line before a block of go says where it is from",
-		"<!-- from a/a.go -->\n\n```go\ng()\n```":                                "says where it is from",
-		"```yaml\ndomain: d\n```":                                                "says where it is from",
-		"```yml\ndomain: d\n```":                                                 "says where it is from",
-		"<!-- from a/limits.yaml -->\n```yaml\n- key: other\n```":                "does not hold the block",
+		"text\n```go\ng()\n```":                                                  "D.md:2: a block of go without a source",
+		"<!-- from a/a.go -->\n\n```go\ng()\n```":                                "without a source",
+		"```yaml\ndomain: d\n```":                                                "without a source",
+		"```yml\ndomain: d\n```":                                                 "without a source",
+		"<!-- from a/limits.yaml -->\n```yaml\n- key: other\n```":                "does not contain the block",
 		"<!-- from a/missing.yaml -->\n```yaml\nx: y\n```":                       "a/missing.yaml: file does not exist",
 		"<!-- from a/missing.go -->\n```go\nx\n```":                              "a/missing.go: file does not exist",
-		"<!-- from a/limits.yaml -->\n```go\ndomain: d\n```":                     "is no Go file",
-		"<!-- from a/testdata/t.go -->\n```go\nfunc F() {}\n```":                 "leaves out a/testdata",
-		"<!-- from a/_old/o.go -->\n```go\nfunc F() {}\n```":                     "leaves out a/_old",
-		"<!-- from a/ignored.go -->\n```go\nfunc F() {}\n```":                    "a build constraint leaves it out",
-		"<!-- from b/b.go -->\n```go\nfunc F() {}\n```":                          "b is a module of its own",
+		"<!-- from a/limits.yaml -->\n```go\ndomain: d\n```":                     "is not a Go file",
+		"<!-- from a/testdata/t.go -->\n```go\nfunc F() {}\n```":                 "the go command ignores a/testdata",
+		"<!-- from a/_old/o.go -->\n```go\nfunc F() {}\n```":                     "the go command ignores a/_old",
+		"<!-- from a/ignored.go -->\n```go\nfunc F() {}\n```":                    "a build constraint excludes it",
+		"<!-- from b/b.go -->\n```go\nfunc F() {}\n```":                          "b is another module",
 		"<!-- from a/a.go -->\n```go\ng()\n```\n\n```go\nfunc Unclosed() {\n}\n": "D.md:6: ",
 	})
 }
 
 func TestCheckCommands(t *testing.T) {
 	sh := func(lines string) string { return "```sh\n" + lines + "\n```" }
-	cases(t, checkCommands, map[string]string{
+	runCases(t, checkCommands, map[string]string{
 		sh("make test\nmake test RACE=1  # all of them\ncd x"):                 "",
 		sh("go run ./a\n$ go run ./a # here\n# go run ./b\nA=1 go run ./a -b"): "",
 		sh("curl \\\n  -d '{\"a\":\"b\"}' \\\n  x"):                            "",
@@ -92,24 +92,24 @@ func TestCheckCommands(t *testing.T) {
 		sh("cd x\nmake tset"):                                                  `D.md:3: "make tset": the Makefile has no target tset`,
 		sh("make run"):                                                         "no target run",
 		sh("make test && rm -r x"):                                             "no target &&",
-		sh("go run ./a -x"):                                                    `D.md:2: no test runs "go run ./a -x": add it, word for word, to the table sessions in ` + sessionsFile,
+		sh("go run ./a -x"):                                                    `D.md:2: no test runs "go run ./a -x": add it verbatim, with its expected output, to the table sessions in ` + sessionsFile,
 		sh("A=2 go run ./a -b"):                                                "no test runs",
 		sh("go run ./other"):                                                   "no test runs",
 		sh("go install ./a"):                                                   "no test runs",
 		sh("curl \\\n  y"):                                                     `D.md:2: no test runs "curl y"`,
 		"```console\n$ curl y\n```":                                            "no test runs",
 		"```bash\ncurl y\n```":                                                 "no test runs",
-		sh("cd x && go run ./a"):                                               "holds several commands",
-		sh("x $(curl y)"):                                                      "holds several commands",
-		sh("go get github.com/ashlar-go/ashler"):                               "want go get github.com/ashlar-go/ashlar",
-		sh("go get github.com/ashlar-go/ashlar/c"):                             "want go get",
-		sh("go get -u github.com/ashlar-go/ashlar"):                            "and nothing else",
-		sh("go test ./b"):                                                      "there are no tests in ./b",
-		sh("go test ./a; go run ./b"):                                          "there are no tests in ./a;",
+		sh("cd x && go run ./a"):                                               "contains several commands",
+		sh("x $(curl y)"):                                                      "contains several commands",
+		sh("go get github.com/ashlar-go/ashler"):                               "use go get github.com/ashlar-go/ashlar",
+		sh("go get github.com/ashlar-go/ashlar/c"):                             "use go get",
+		sh("go get -u github.com/ashlar-go/ashlar"):                            "without other arguments",
+		sh("go test ./b"):                                                      "no tests in ./b",
+		sh("go test ./a; go run ./b"):                                          "no tests in ./a;",
 	})
 }
 
-// The table of commands must be there and readable, or nothing could be known.
+// TestCheckCommandsWithoutTable checks the errors if the table of commands is missing or invalid.
 func TestCheckCommandsWithoutTable(t *testing.T) {
 	t.Parallel()
 	d := newDocument("D.md", "```sh\ngo run ./a\n```")
@@ -119,16 +119,16 @@ func TestCheckCommandsWithoutTable(t *testing.T) {
 	} {
 		tree := fstest.MapFS{sessionsFile: &fstest.MapFile{Data: []byte(source)}}
 		if found := strings.Join(checkCommands(d, tree), "\n"); !strings.Contains(found, want) {
-			t.Errorf("the check says %q, want %q", found, want)
+			t.Errorf("reported %q, want %q", found, want)
 		}
 	}
 	if found := strings.Join(checkCommands(d, fstest.MapFS{}), "\n"); !strings.Contains(found, sessionsFile) {
-		t.Errorf("the check says %q, want that the table is missing", found)
+		t.Errorf("reported %q, want an error about the missing file", found)
 	}
 }
 
 func TestCheckLinks(t *testing.T) {
-	cases(t, checkLinks, map[string]string{
+	runCases(t, checkLinks, map[string]string{
 		"[a](LICENSE), [b](a/a.go) and [c](a/) [d](./a \"title\")":        "",
 		"[![badge](LICENSE)](a)":                                          "",
 		"[a]: LICENSE\n[b]: https://example.com/x":                        "",
@@ -139,8 +139,8 @@ func TestCheckLinks(t *testing.T) {
 		"[![badge](missing.svg)](a)":                                      "link to missing.svg",
 		"[![badge](LICENSE)](missing)":                                    "link to missing",
 		"[a]: missing":                                                    "link to missing",
-		"[a](/LICENSE)":                                                   "leads out of the repository",
-		"[a](../LICENSE)":                                                 "leads out of the repository",
+		"[a](/LICENSE)":                                                   "path outside of the repository",
+		"[a](../LICENSE)":                                                 "path outside of the repository",
 		"[a](#missing)\n\nmissing":                                        "D.md has no heading for #missing",
 		"[a](OTHER.md#missing)":                                           "OTHER.md has no heading for #missing",
 		"[a](a#anchor)":                                                   "a has no heading for #anchor",
@@ -149,15 +149,15 @@ func TestCheckLinks(t *testing.T) {
 
 func TestCheckPackages(t *testing.T) {
 	const module = "github.com/ashlar-go/ashlar"
-	cases(t, checkPackages, map[string]string{
+	runCases(t, checkPackages, map[string]string{
 		"Import " + module + "/a. Or `" + module + "/a@latest`, or " + module + ".": "",
 		"go list " + module + "/...":                    "",
 		"https://" + module + "/issues":                 "",
 		"pkg.example/" + module + "/a":                  "",
-		"```go\nimport \"" + module + "/missing\"\n```": "D.md:2: there is no package " + module + "/missing",
-		module + "/a/b":                                 "there is no package",
-		"pkg.example/" + module + "/c":                  "there is no package",
-		module + "/tests":                               "there is no package",
+		"```go\nimport \"" + module + "/missing\"\n```": "D.md:2: unknown package " + module + "/missing",
+		module + "/a/b":                                 "unknown package",
+		"pkg.example/" + module + "/c":                  "unknown package",
+		module + "/tests":                               "unknown package",
 	})
 }
 
@@ -170,13 +170,13 @@ func TestCheckMap(t *testing.T) {
 	const a, b = "[github.com/ashlar-go/ashlar/a]", "[github.com/ashlar-go/ashlar/a/b]"
 	for text, want := range map[string]string{
 		a + ", " + b: "",
-		a:            "doc.go: package a/b is not on the map: add a link, " + b,
-		a + "\n" + b + " [github.com/ashlar-go/ashlar/a/x]": "doc.go:2: there is no package a/x",
-		a + b + "[github.com/ashlar-go/ashlar/g]":           "there is no package g",
+		a:            "doc.go: package a/b is not in the package index: add a link, " + b,
+		a + "\n" + b + " [github.com/ashlar-go/ashlar/a/x]": "doc.go:2: unknown package a/x",
+		a + b + "[github.com/ashlar-go/ashlar/g]":           "unknown package g",
 	} {
 		found := strings.Join(checkMap(newDocument("doc.go", text), tree), "\n")
 		if want == "" && found != "" || !strings.Contains(found, want) || strings.Contains(found, "\n") {
-			t.Errorf("%s\n\nthe check says %q, want %q", text, found, want)
+			t.Errorf("%s\n\nreported %q, want %q", text, found, want)
 		}
 	}
 }

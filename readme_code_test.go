@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// checkCode reports blocks of Go and YAML, and others that name a file, that are not
-// cut from it. The file of a Go block is one that is compiled here, so that what is shown
-// compiles.
+// checkCode reports code blocks that are not excerpts of the file named above them. Blocks of
+// Go and YAML must name a file, and the file of a Go block must be compiled in this module.
 func checkCode(d *document, tree fs.FS) (faults []string) {
 	from := regexp.MustCompile(`^\s*<!-- from (\S+) -->\s*$`)
 	for _, b := range d.blocks() {
@@ -23,7 +22,7 @@ func checkCode(d *document, tree fs.FS) (faults []string) {
 			continue
 		}
 		if source == nil {
-			faults = append(faults, d.fault(b.first-1, "the line before a block of %s says where it is from: <!-- from path/to/file -->", b.language))
+			faults = append(faults, d.fault(b.first-1, "a block of %s without a source: name it in the line before, <!-- from path/to/file -->", b.language))
 			continue
 		}
 		if err := b.isFrom(source[1], tree); err != nil {
@@ -33,18 +32,18 @@ func checkCode(d *document, tree fs.FS) (faults []string) {
 	return faults
 }
 
-// isFrom says why the block is not from the file.
+// isFrom returns an error if the block is not an excerpt of the file.
 func (b *block) isFrom(file string, tree fs.FS) error {
 	if b.language == "go" {
 		if err := compiled(file, tree); err != nil {
 			return err
 		}
 	}
-	text, err := fs.ReadFile(tree, file)
+	content, err := fs.ReadFile(tree, file)
 	if err != nil {
 		return err
 	}
-	want, lines := dedent(b.lines), strings.Split(string(text), "\n")
+	want, lines := dedent(b.lines), strings.Split(string(content), "\n")
 	if strings.TrimSpace(strings.Join(want, "")) == "" {
 		return errors.New("the block is empty")
 	}
@@ -53,10 +52,10 @@ func (b *block) isFrom(file string, tree fs.FS) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s does not hold the block: it begins with %q", file, strings.TrimSpace(b.lines[0]))
+	return fmt.Errorf("%s does not contain the block that begins with %q", file, strings.TrimSpace(b.lines[0]))
 }
 
-// dedent takes away the indentation that all lines share, blank ones aside.
+// dedent removes the common indentation of all lines, ignoring blank ones.
 func dedent(lines []string) []string {
 	shared, found := "", false
 	for _, line := range lines {
@@ -78,17 +77,17 @@ func dedent(lines []string) []string {
 	return bare
 }
 
-// compiled says why a file is not one that go build ./... or go vet ./... compiles.
+// compiled returns an error if go build ./... and go vet ./... do not compile the file.
 func compiled(file string, tree fs.FS) error {
 	if !strings.HasSuffix(file, ".go") {
-		return fmt.Errorf("%s is no Go file", file)
+		return fmt.Errorf("%s is not a Go file", file)
 	}
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
 		if base := path.Base(dir); base == "testdata" || strings.HasPrefix(base, "_") || strings.HasPrefix(base, ".") {
-			return fmt.Errorf("%s is not compiled: the go command leaves out %s", file, dir)
+			return fmt.Errorf("%s is not compiled: the go command ignores %s", file, dir)
 		}
 		if _, err := fs.Stat(tree, dir+"/go.mod"); err == nil {
-			return fmt.Errorf("%s is not compiled here: %s is a module of its own", file, dir)
+			return fmt.Errorf("%s is not compiled here: %s is another module", file, dir)
 		}
 	}
 	context := build.Default
@@ -96,7 +95,7 @@ func compiled(file string, tree fs.FS) error {
 	context.OpenFile = func(name string) (io.ReadCloser, error) { return tree.Open(name) }
 	match, err := context.MatchFile(path.Dir(file), path.Base(file))
 	if err == nil && !match {
-		err = fmt.Errorf("%s is not compiled: a build constraint leaves it out", file)
+		err = fmt.Errorf("%s is not compiled: a build constraint excludes it", file)
 	}
 	return err
 }

@@ -14,35 +14,35 @@ import (
 	"strings"
 )
 
-// sessionsFile has the commands of the documentation that a test runs, in its
-// function sessions.
+// sessionsFile is the source of the test that runs the documented commands. Its function
+// sessions contains them.
 const sessionsFile = "cmd/internal/e2e/commands_test.go"
 
-// proof is why a command that begins so can be relied on.
-type proof struct {
-	begins string
+// commandCheck checks the commands with a prefix.
+type commandCheck struct {
+	prefix string
 	check  func(command string, tree fs.FS) error
 }
 
-// proofs are tried in this order.
-func proofs() []proof {
-	return []proof{
-		{"make", isTarget},          // make test cannot run itself
-		{"go get", getsModule},      // there is nothing to get before a release
-		{"go test", testsSomething}, // they run as part of all tests
-		{"go", isRun},
-		{"curl", isRun},
+// commandChecks returns the checks. The first one with a matching prefix applies.
+func commandChecks() []commandCheck {
+	return []commandCheck{
+		{"make", checkTarget},
+		{"go get", checkGoGet},
+		{"go test", checkGoTest},
+		{"go", checkRun},
+		{"curl", checkRun},
 	}
 }
 
-// checkCommands reports commands in blocks of shell that no test vouches for.
+// checkCommands reports untested or invalid commands in shell blocks.
 func checkCommands(d *document, tree fs.FS) (faults []string) {
 	for _, b := range d.blocks() {
 		if !slices.Contains([]string{"sh", "bash", "shell", "console"}, b.language) {
 			continue
 		}
 		for i, line := range b.commands() {
-			if err := vouch(line, tree); err != nil {
+			if err := checkCommand(line, tree); err != nil {
 				faults = append(faults, d.fault(b.first+i, "%v", err))
 			}
 		}
@@ -50,8 +50,8 @@ func checkCommands(d *document, tree fs.FS) (faults []string) {
 	return faults
 }
 
-// commands are the lines without prompts and comments. A command that goes on over
-// several lines is on the first of them, and the others are blank.
+// commands returns the lines without prompts and comments. A command of several lines is
+// joined on its first line; the others are blank.
 func (b *block) commands() []string {
 	commands := make([]string, len(b.lines))
 	start, more := 0, false
@@ -70,21 +70,21 @@ func (b *block) commands() []string {
 	return commands
 }
 
-// vouch says why a command cannot be relied on.
-func vouch(command string, tree fs.FS) error {
+// checkCommand returns an error if a command is untested or invalid.
+func checkCommand(command string, tree fs.FS) error {
 	bare := regexp.MustCompile(`^([A-Za-z_]\w*=\S* )+`).ReplaceAllString(command, "")
-	for _, p := range proofs() {
-		if bare == p.begins || strings.HasPrefix(bare, p.begins+" ") {
-			return p.check(command, tree)
+	for _, c := range commandChecks() {
+		if bare == c.prefix || strings.HasPrefix(bare, c.prefix+" ") {
+			return c.check(command, tree)
 		}
 	}
 	if regexp.MustCompile(`[;&|(]\s*(go|make|curl)\s`).MatchString(command) {
-		return fmt.Errorf("%q holds several commands: write each on a line of its own", command)
+		return fmt.Errorf("%q contains several commands: write one per line", command)
 	}
 	return nil
 }
 
-func isTarget(command string, tree fs.FS) error {
+func checkTarget(command string, tree fs.FS) error {
 	makefile, err := fs.ReadFile(tree, "Makefile")
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func isTarget(command string, tree fs.FS) error {
 	return nil
 }
 
-func getsModule(command string, tree fs.FS) error {
+func checkGoGet(command string, tree fs.FS) error {
 	mod, err := fs.ReadFile(tree, "go.mod")
 	if err != nil {
 		return err
@@ -113,32 +113,32 @@ func getsModule(command string, tree fs.FS) error {
 	if dir, ok := strings.CutPrefix(got, module+"/"); ok && len(words) == 3 && hasGo(tree, dir, false) {
 		return nil
 	}
-	return fmt.Errorf("%q: want go get %s, or a package of it, and nothing else", command, module)
+	return fmt.Errorf("%q: use go get %s, or one package of it, without other arguments", command, module)
 }
 
-func testsSomething(command string, tree fs.FS) error {
+func checkGoTest(command string, tree fs.FS) error {
 	for _, word := range strings.Fields(command) {
 		dir, all := strings.CutSuffix(word, "/...")
 		if strings.HasPrefix(word, ".") && !all && !hasGo(tree, dir, true) {
-			return fmt.Errorf("%q: there are no tests in %s", command, dir)
+			return fmt.Errorf("%q: no tests in %s", command, dir)
 		}
 		if strings.ContainsAny(word, "&|;") {
-			return fmt.Errorf("%q holds several commands: write each on a line of its own", command)
+			return fmt.Errorf("%q contains several commands: write one per line", command)
 		}
 	}
 	return nil
 }
 
-// isRun looks a command up among those that the end-to-end tests run.
-func isRun(command string, tree fs.FS) error {
+// checkRun returns an error if the end-to-end tests do not run the command.
+func checkRun(command string, tree fs.FS) error {
 	known, err := sessionCommands(tree)
 	if err == nil && !slices.Contains(known, command) {
-		err = fmt.Errorf("no test runs %q: add it, word for word, to the table sessions in %s, with what it must print", command, sessionsFile)
+		err = fmt.Errorf("no test runs %q: add it verbatim, with its expected output, to the table sessions in %s", command, sessionsFile)
 	}
 	return err
 }
 
-// sessionCommands are the texts in the table of the end-to-end tests.
+// sessionCommands returns the string literals in the table of the end-to-end tests.
 func sessionCommands(tree fs.FS) ([]string, error) {
 	source, err := fs.ReadFile(tree, sessionsFile)
 	if err != nil {
@@ -150,18 +150,18 @@ func sessionCommands(tree fs.FS) ([]string, error) {
 	}
 	for _, decl := range file.Decls {
 		if f, ok := decl.(*ast.FuncDecl); ok && f.Name.Name == "sessions" {
-			return texts(f), nil
+			return stringLiterals(f), nil
 		}
 	}
 	return nil, errors.New(sessionsFile + " has no function sessions")
 }
 
-// texts are the string literals of a function.
-func texts(f *ast.FuncDecl) (all []string) {
+// stringLiterals returns the string literals in a function.
+func stringLiterals(f *ast.FuncDecl) (all []string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if text, err := strconv.Unquote(lit.Value); err == nil {
-				all = append(all, text)
+			if s, err := strconv.Unquote(lit.Value); err == nil {
+				all = append(all, s)
 			}
 		}
 		return true

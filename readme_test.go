@@ -17,9 +17,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the table in cmd/ratelimitd/SETTINGS.md")
 
-// What these tests check is a function of a document and of the tree around it, so
-// that readme_broken_test.go can show that each of them finds what it is for.
+// Each check is a function of a document and of the file tree around it, so that
+// readme_broken_test.go can test the checks themselves.
 
+// TestReadme checks code blocks, commands and package names of README.md.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	tree := os.DirFS(".")
@@ -38,8 +39,8 @@ func TestSettings(t *testing.T) {
 		if err := os.WriteFile(page.name, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if want != page.text() {
-		t.Errorf("%s: the table is not that of ratelimit/settings: go test . -update writes it", page.name)
+	} else if want != page.content() {
+		t.Errorf("%s: the table does not match ratelimit/settings: update it with go test . -update", page.name)
 	}
 }
 
@@ -51,7 +52,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestMap checks that doc.go names every public package, and none that is not there.
+// TestMap checks that doc.go links every public package, and only packages that exist.
 func TestMap(t *testing.T) {
 	t.Parallel()
 	tree := os.DirFS(".")
@@ -71,36 +72,35 @@ type document struct {
 	lines []string
 }
 
-func newDocument(name, text string) *document {
-	return &document{name: name, lines: strings.Split(text, "\n")}
+func newDocument(name, content string) *document {
+	return &document{name: name, lines: strings.Split(content, "\n")}
 }
 
 func readDocument(t *testing.T, tree fs.FS, name string) *document {
 	t.Helper()
-	text, err := fs.ReadFile(tree, name)
+	content, err := fs.ReadFile(tree, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newDocument(name, string(text))
+	return newDocument(name, string(content))
 }
 
-func (d *document) text() string { return strings.Join(d.lines, "\n") }
+func (d *document) content() string { return strings.Join(d.lines, "\n") }
 
-// fault is what is wrong with a line, counted from 0.
+// fault formats a message about a line, counted from 0.
 func (d *document) fault(line int, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d: %s", d.name, line+1, fmt.Sprintf(format, args...))
 }
 
-// block is what stands between two fences.
+// block is a fenced code block.
 type block struct {
 	language string
-	first    int // index of the first line behind the fence
+	first    int // index of the first line after the fence
 	lines    []string
 	above    string // the line before the fence
 }
 
-// blocks are the fenced blocks. One that is not closed runs to the end, as it does on
-// every page that shows it.
+// blocks returns the fenced blocks. An unclosed block extends to the end, as in CommonMark.
 func (d *document) blocks() []block {
 	var all []block
 	open := false
@@ -120,7 +120,7 @@ func (d *document) blocks() []block {
 	return all
 }
 
-// prose is the document with the fenced blocks and the code within lines left blank.
+// prose returns the lines without fenced blocks and inline code.
 func (d *document) prose() []string {
 	lines := slices.Clone(d.lines)
 	for _, b := range d.blocks() {
@@ -133,7 +133,7 @@ func (d *document) prose() []string {
 	return lines
 }
 
-// checkLinks reports links within the repository that lead nowhere.
+// checkLinks reports broken links within the repository.
 func checkLinks(d *document, tree fs.FS) (faults []string) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)|^\[[^\]]+\]:\s*(\S+)`)
 	for i, line := range d.prose() {
@@ -147,33 +147,33 @@ func checkLinks(d *document, tree fs.FS) (faults []string) {
 	return faults
 }
 
-// follow says why there is nothing behind a link; nil for links to other places.
+// follow returns an error if the target does not exist. It ignores links to other sites.
 func (d *document) follow(target string, tree fs.FS) error {
 	if regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:|//)`).MatchString(target) {
 		return nil
 	}
 	file, anchor, _ := strings.Cut(target, "#")
-	there := d
+	dest := d
 	if file != "" {
 		file = path.Clean(file)
 		if !fs.ValidPath(file) {
-			return errors.New("it leads out of the repository: name a file by its path from the root")
+			return errors.New("path outside of the repository: use a path relative to the root")
 		}
-		text, err := fs.ReadFile(tree, file)
+		content, err := fs.ReadFile(tree, file)
 		if _, statErr := fs.Stat(tree, file); statErr != nil {
 			return statErr
 		} else if err != nil && anchor == "" {
 			return nil // a directory
 		}
-		there = newDocument(file, string(text))
+		dest = newDocument(file, string(content))
 	}
-	if anchor != "" && !there.hasHeading(anchor) {
-		return fmt.Errorf("%s has no heading for #%s", there.name, anchor)
+	if anchor != "" && !dest.hasHeading(anchor) {
+		return fmt.Errorf("%s has no heading for #%s", dest.name, anchor)
 	}
 	return nil
 }
 
-// hasHeading looks for a heading by the anchor that hosts of Markdown make of it.
+// hasHeading reports whether a heading has the anchor, as Markdown hosts derive it.
 func (d *document) hasHeading(anchor string) bool {
 	return slices.ContainsFunc(d.lines, func(line string) bool {
 		title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
@@ -185,21 +185,21 @@ func (d *document) hasHeading(anchor string) bool {
 	})
 }
 
-// checkPackages reports packages of this module that are named and do not exist.
+// checkPackages reports import paths of this module that do not exist.
 func checkPackages(d *document, tree fs.FS) (faults []string) {
 	named := regexp.MustCompile(`(https?://)?github\.com/ashlar-go/ashlar/([\w./-]+)`)
 	for i, line := range d.lines {
 		for _, found := range named.FindAllStringSubmatch(line, -1) {
 			dir := strings.TrimRight(strings.TrimSuffix(found[2], "/..."), "./-")
 			if found[1] == "" && dir != "" && !hasGo(tree, dir, false) {
-				faults = append(faults, d.fault(i, "there is no package github.com/ashlar-go/ashlar/%s", dir))
+				faults = append(faults, d.fault(i, "unknown package github.com/ashlar-go/ashlar/%s", dir))
 			}
 		}
 	}
 	return faults
 }
 
-// checkMap reports public packages without a link in a package comment, and links to
+// checkMap reports public packages that the package comment does not link, and links to
 // packages that do not exist.
 func checkMap(d *document, tree fs.FS) (faults []string) {
 	const module = "github.com/ashlar-go/ashlar"
@@ -207,20 +207,20 @@ func checkMap(d *document, tree fs.FS) (faults []string) {
 	for i, line := range d.lines {
 		for _, found := range regexp.MustCompile(`\[`+module+`/([\w/-]+)\]`).FindAllStringSubmatch(line, -1) {
 			if linked[found[1]] = true; !hasGo(tree, found[1], false) {
-				faults = append(faults, d.fault(i, "there is no package %s", found[1]))
+				faults = append(faults, d.fault(i, "unknown package %s", found[1]))
 			}
 		}
 	}
 	err := fs.WalkDir(tree, ".", func(dir string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // a directory of another test, and gone by now
+			return nil // a temporary directory that another test has removed
 		case err != nil || !entry.IsDir() || dir == ".":
 			return err
 		case dir == "cmd" || dir == "examples" || regexp.MustCompile(`^([._].*|internal|testdata)$`).MatchString(entry.Name()):
 			return fs.SkipDir
 		case hasGo(tree, dir, false) && !linked[dir]:
-			faults = append(faults, d.name+": package "+dir+" is not on the map: add a link, ["+module+"/"+dir+"]")
+			faults = append(faults, d.name+": package "+dir+" is not in the package index: add a link, ["+module+"/"+dir+"]")
 		}
 		return nil
 	})
@@ -230,7 +230,7 @@ func checkMap(d *document, tree fs.FS) (faults []string) {
 	return faults
 }
 
-// hasGo reports whether a directory has Go files: tests, or others.
+// hasGo reports whether a directory contains Go files: test files if tests is true, else others.
 func hasGo(tree fs.FS, dir string, tests bool) bool {
 	files, err := fs.ReadDir(tree, path.Clean(dir))
 	return err == nil && slices.ContainsFunc(files, func(f fs.DirEntry) bool {
@@ -238,19 +238,20 @@ func hasGo(tree fs.FS, dir string, tests bool) bool {
 	})
 }
 
-// fillSettings is the document with the table of settings in its place, if it has one.
+// fillSettings returns the document with its table of settings replaced. A document without
+// the markers is returned unchanged.
 func fillSettings(d *document, rows []settings.Variable) (string, []string) {
 	first, last := slices.Index(d.lines, "<!-- settings -->"), slices.Index(d.lines, "<!-- /settings -->")
 	switch {
 	case first < 0 && last < 0:
-		return d.text(), nil
+		return d.content(), nil
 	case first < 0 || last < first:
-		return d.text(), []string{d.fault(max(first, last), "the table of settings needs <!-- settings --> before and <!-- /settings --> behind it")}
+		return d.content(), []string{d.fault(max(first, last), "the table of settings needs <!-- settings --> before and <!-- /settings --> after it")}
 	}
 	return strings.Join(slices.Concat(d.lines[:first+1], settingsTable(rows), d.lines[last:]), "\n"), nil
 }
 
-// settingsTable is a table for each group, all names of a setting in one cell.
+// settingsTable returns the lines of one table per group, with all names of a setting in one cell.
 func settingsTable(rows []settings.Variable) []string {
 	lines := []string{""}
 	group := ""
