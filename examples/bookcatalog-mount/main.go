@@ -1,5 +1,5 @@
-// Command bookcatalog-mount serves the book catalog within a program that has routes of its
-// own: it is one http.Handler, and goes where any other would.
+// Command bookcatalog-mount serves the book catalog, which is an http.Handler, beside other
+// routes of a program.
 //
 //	go run ./examples/bookcatalog-mount
 //	curl localhost:8001/
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// routes are the program's own, with the catalog among them.
+// routes returns the routes of the program, with the catalog below /shop.
 func routes() http.Handler {
 	books := httpapi.NewHandler(bookcatalog.NewMemStore(), nil)
 	mux := http.NewServeMux()

@@ -1,5 +1,5 @@
-// Command bookcatalog-store keeps the book catalog in one JSON file, books.json. A store is
-// five methods, and bookcatalog/storetest says whether they are right.
+// Command bookcatalog-store stores the book catalog in a JSON file, books.json. A store has five
+// methods; package bookcatalog/storetest tests them.
 //
 //	go run ./examples/bookcatalog-store
 //	curl localhost:8002/api/books -d '{"title":"Emma"}' -H 'Content-Type: application/json'

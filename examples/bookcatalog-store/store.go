@@ -12,14 +12,14 @@ import (
 	"github.com/ashlar-go/ashlar/bookcatalog"
 )
 
-// fileStore lets a MemStore do the work, and writes down what it has afterwards.
+// fileStore is a MemStore that writes all books to a file after each change.
 type fileStore struct {
 	*bookcatalog.MemStore
-	mu   sync.Mutex // one change at a time, so that the file is never older than an answer
+	mu   sync.Mutex // serializes changes, so that the file contains every acknowledged change
 	path string
 }
 
-// open reads what the file has, if there is one.
+// open reads the books from the file, if it exists.
 func open(ctx context.Context, path string) (*fileStore, error) {
 	s := &fileStore{MemStore: bookcatalog.NewMemStore(), path: path}
 	data, err := os.ReadFile(path)
@@ -53,8 +53,8 @@ func (s *fileStore) Delete(ctx context.Context, id string, version int64) error 
 	return s.change(ctx, func() error { return s.MemStore.Delete(ctx, id, version) })
 }
 
-// change writes to another file first: the old one is whole until the new one is. What
-// could not be written is an error, and is in memory until the next change writes all.
+// change applies a change and replaces the file atomically. If writing fails, the change stays in
+// memory, and the next change writes it.
 func (s *fileStore) change(ctx context.Context, apply func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *fileStore) change(ctx context.Context, apply func() error) error {
 		return err
 	}
 	books, _, err := s.List(context.WithoutCancel(ctx), &bookcatalog.Query{})
-	data, _ := json.Marshal(books) // texts, numbers and times
+	data, _ := json.Marshal(books) // a slice of books can always be encoded
 	if err = errors.Join(err, os.WriteFile(s.path+".new", data, 0o600)); err != nil {
 		return err
 	}

@@ -36,20 +36,21 @@ func TestReopen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := again.Get(t.Context(), "1"); err != nil || got.Title != "Emma" {
-		t.Errorf("the file has %+v, %v", got, err)
+		t.Errorf("after reopening: %+v, %v", got, err)
 	}
 }
 
-// What can't be read is not taken for an empty catalog, which the next change would write.
+// TestBrokenFile checks that open rejects an invalid file; otherwise the next change would
+// overwrite it.
 func TestBrokenFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "books.json")
-	for _, text := range []string{`[{"id":"1"`, `[{"id":"1","title":"Emma"},{"id":"1","title":"Persuasion"}]`} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	for _, content := range []string{`[{"id":"1"`, `[{"id":"1","title":"Emma"},{"id":"1","title":"Persuasion"}]`} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := open(t.Context(), path); err == nil || !strings.Contains(err.Error(), path+": ") {
-			t.Errorf("%s: the error is %v, and has to name the file", text, err)
+			t.Errorf("%s: got error %v, want one that begins with the path", content, err)
 		}
 	}
 }

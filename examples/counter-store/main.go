@@ -1,5 +1,5 @@
-// Command counter-store counts in a store of its own: one map, swept when windows have
-// passed. A store is one method, and ratelimit/store/storetest says whether it is right.
+// Command counter-store implements a counter store with a map that removes expired windows. A
+// store has one method; package ratelimit/store/storetest tests it.
 //
 //	go run ./examples/counter-store
 package main
@@ -15,23 +15,23 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// mapStore keeps counters in a map. It forgets one when its window has passed, and refuses
-// new ones when there are too many: whatever clients choose must be bounded.
+// mapStore stores counters in a map. It removes a counter after its window. Because clients can
+// create counters, it limits their number.
 type mapStore struct {
 	now      func() time.Time
 	mu       sync.Mutex
 	counters map[string]counter
-	swept    int64 // in Unix seconds
+	swept    int64 // time of the last sweep, in Unix seconds
 }
 
 type counter struct {
 	count uint64
-	end   int64 // of its window, in Unix seconds
+	end   int64 // end of the window, in Unix seconds
 }
 
-// Add counts hits. It is the whole of a ratelimit.Store.
+// Add implements [ratelimit.Store].
 func (s *mapStore) Add(_ context.Context, hits []ratelimit.Hit) error {
-	const maxCounters = 1_000_000 // some 100 MiB
+	const maxCounters = 1_000_000 // about 100 MiB
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sweep(s.now().Unix())
@@ -39,9 +39,9 @@ func (s *mapStore) Add(_ context.Context, hits []ratelimit.Hit) error {
 		h := &hits[i]
 		c, known := s.counters[string(h.Key)]
 		if !known && h.N > 0 && len(s.counters) >= maxCounters {
-			return fmt.Errorf("there are %d counters already", len(s.counters))
+			return fmt.Errorf("too many counters: the limit is %d", maxCounters)
 		}
-		c.count += min(h.N, math.MaxUint64-c.count) // a full counter stays full
+		c.count += min(h.N, math.MaxUint64-c.count) // saturates instead of overflowing
 		if c.end = h.End(); h.N > 0 {
 			s.counters[string(h.Key)] = c // a copy: the key belongs to the caller
 		}
@@ -50,7 +50,7 @@ func (s *mapStore) Add(_ context.Context, hits []ratelimit.Hit) error {
 	return nil
 }
 
-// sweep forgets what has passed, once a minute. A hit may come a little late.
+// sweep removes expired counters once per minute, a minute late because hits may be late too.
 func (s *mapStore) sweep(now int64) {
 	if now < s.swept+60 {
 		return
@@ -67,7 +67,7 @@ func main() {
 	store := &mapStore{now: time.Now, counters: map[string]counter{}}
 	logins, err := ratelimit.NewLimiter("logins", store, ratelimit.Per(2, ratelimit.Year), nil)
 	if err != nil {
-		log.Fatal(err) // the limit makes no sense
+		log.Fatal(err) // the limit is invalid
 	}
 	for range 3 {
 		status, err := logins.Allow(context.Background(), "ann")

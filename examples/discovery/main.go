@@ -1,4 +1,4 @@
-// Command discovery feeds limits to an engine from a discovery server, both in one process.
+// Command discovery runs a discovery server and an engine that gets its limits from it.
 //
 //	go run ./examples/discovery
 package main
@@ -38,7 +38,7 @@ func run(ctx context.Context) error {
 	}
 	engine, loaded := ratelimit.New(memstore.New(nil), nil), make(chan string)
 	go client.Run(ctx, func(u *xds.Update) error {
-		engine.Use(u.Ruleset) // calls under way keep the old one
+		engine.Use(u.Ruleset) // calls in flight use the previous rules
 		loaded <- u.Version
 		return nil
 	}, nil)
@@ -60,7 +60,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// publish makes a limit what the node has to use from now on.
+// publish sets the limit in the snapshot of the node.
 func publish(ctx context.Context, plane cache.SnapshotCache, version string, limit uint32) error {
 	daily := &ratelimitv3.RateLimitPolicy{RequestsPerUnit: limit, Unit: ratelimitv3.RateLimitUnit_DAY}
 	users := []*ratelimitv3.RateLimitDescriptor{{Key: "user", RateLimit: daily}}

@@ -1,5 +1,5 @@
-// Command everything puts all of the systems into one binary of your own, behind one port
-// and one limit: an inventory, a book catalog, and the validation of manifests.
+// Command everything serves the inventory, the book catalog and manifest validation in one
+// process, on one port and with one rate limit.
 //
 //	go run ./examples/everything
 //	curl localhost:8005/books/api/books
@@ -29,13 +29,13 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// routes are all of the systems. The inventory is closed by the caller.
+// routes returns the handler of all systems. The caller must close the returned server.
 func routes(ctx context.Context, settings *server.Settings) (http.Handler, *server.Server, error) {
 	limiter, err := ratelimit.NewLimiter("api", memstore.New(nil), ratelimit.Per(600, ratelimit.Minute), nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	settings.RateLimit = 0 // the limit of all covers it
+	settings.RateLimit = 0 // the limit above applies to all routes
 	network, err := server.New(ctx, settings, nil)
 	if err != nil {
 		return nil, nil, err
@@ -47,13 +47,13 @@ func routes(ctx context.Context, settings *server.Settings) (http.Handler, *serv
 	return httplimit.PerKey(limiter, httplimit.RemoteHost, nil)(mux), network, nil
 }
 
-// validate answers with all that is wrong with a manifest.
+// validate responds with the validation result of a manifest.
 func validate(w http.ResponseWriter, r *http.Request) error {
-	text, err := io.ReadAll(r.Body)
+	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
 	}
-	return httpx.WriteJSON(w, http.StatusOK, manifest.Validate(text, nil))
+	return httpx.WriteJSON(w, http.StatusOK, manifest.Validate(body, nil))
 }
 
 func main() {

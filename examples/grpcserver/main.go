@@ -1,5 +1,5 @@
-// Grpcserver mounts the rate limit service in a gRPC server that is yours, beside
-// another service. The rules are plain Go values.
+// Command grpcserver registers the rate limit service in a gRPC server, beside another service.
+// The rules are Go values.
 //
 //	go run ./examples/grpcserver
 package main
@@ -22,7 +22,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// limits is what a YAML file would say, as data.
+// limits returns the rules, which could also be loaded from a YAML file.
 func limits() []ratelimit.Domain {
 	return []ratelimit.Domain{{Name: "shop", Rules: []ratelimit.Rule{
 		{Key: "user", Limit: new(ratelimit.Per(3, ratelimit.Minute))},
@@ -33,12 +33,12 @@ func limits() []ratelimit.Domain {
 func serve(ctx context.Context, addr string) error {
 	rules, err := ratelimit.Compile(limits(), nil)
 	if err != nil {
-		return err // names each rule that makes no sense
+		return err // lists each invalid rule
 	}
 	engine := ratelimit.New(memstore.New(nil), nil)
-	engine.Use(rules) // again at any time: calls under way keep the old ones
+	engine.Use(rules) // can be called again: calls in flight use the previous rules
 
-	// With the codec a decision costs less. All other services are served as ever.
+	// The codec makes decisions cheaper. It does not affect other services.
 	server := grpc.NewServer(grpc.ForceServerCodecV2(service.Codec()))
 	service.New(engine, nil).Register(server)
 	health := service.NewHealth(nil)
@@ -51,21 +51,21 @@ func serve(ctx context.Context, addr string) error {
 	}
 	fmt.Printf("listening on %[1]s; Ctrl-C ends it. Try, more than three times:\n\n  go run ./cmd/ratelimit-client -dial_string %[1]s -domain shop -descriptors user=ann\n\n", listener.Addr())
 	context.AfterFunc(ctx, func() {
-		health.Close()                              // those who watch it would stay for ever
-		time.AfterFunc(10*time.Second, server.Stop) // and so would calls that never end
+		health.Close()                              // ends watches, which never end by themselves
+		time.AfterFunc(10*time.Second, server.Stop) // cancels calls that take too long
 		server.GracefulStop()
 	})
 	if err := server.Serve(listener); !errors.Is(err, grpc.ErrServerStopped) {
 		return err
 	}
-	return nil // Ctrl-C came before Serve
+	return nil // interrupted before Serve
 }
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8083", "listen on `host:port`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	if err := serve(ctx, *addr); err != nil {
 		fmt.Fprintln(os.Stderr, "grpcserver:", err)
 		os.Exit(1)

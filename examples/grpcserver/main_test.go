@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Ctrl-C is a good end, however early it comes.
+// TestInterrupted checks that serve returns nil if it is interrupted early.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -1,5 +1,5 @@
-// Command inventory-limit puts limits of the program's own before the inventory: so many
-// requests a minute for each user, and fewer of those that change something.
+// Command inventory-limit serves the inventory with custom rate limits: a number of requests per
+// minute for each user, and a smaller number of changes.
 //
 //	go run ./examples/inventory-limit
 //	curl -i localhost:8004/devices -H 'X-User: ann'
@@ -24,18 +24,19 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// believed is a gate that takes anybody's word for it: see inventory-mount for a real one.
-type believed struct{}
+// trusting is an [httpapi.Authenticator] that trusts the header X-User, for demonstration only.
+// See inventory-mount for a real one.
+type trusting struct{}
 
-func (believed) Authenticate(r *http.Request) (*auth.Claims, error) {
+func (trusting) Authenticate(r *http.Request) (*auth.Claims, error) {
 	name := r.Header.Get("X-User")
 	if name == "" {
-		return nil, &auth.Error{Kind: auth.TokenMissing, Message: "Say who you are in X-User"}
+		return nil, &auth.Error{Kind: auth.TokenMissing, Message: "Set the header X-User to your name"}
 	}
 	return &auth.Claims{Identity: auth.Identity{UserID: name, Username: name, Role: auth.Admin}}, nil
 }
 
-// handler is an inventory behind limits.
+// handler returns an inventory with rate limits.
 func handler() (http.Handler, error) {
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "inventory", Rules: []ratelimit.Rule{
 		{Key: "user", Limit: new(ratelimit.Per(60, ratelimit.Minute)), Rules: []ratelimit.Rule{
@@ -54,8 +55,8 @@ func handler() (http.Handler, error) {
 			d.Add(user, ratelimit.Entry{Key: "change", Value: "yes"})
 		}
 	}, &httplimit.Options{Headers: httplimit.XRateLimitHeaders})
-	// Within the chain, so that a refusal has the headers of all other answers.
-	return httpapi.New(inventory.NewMemStore(), believed{}, &httpapi.Options{Chain: &httpx.StandardOptions{Limit: limits}})
+	// As part of the chain, so that a 429 response has the same headers as all others.
+	return httpapi.New(inventory.NewMemStore(), trusting{}, &httpapi.Options{Chain: &httpx.StandardOptions{Limit: limits}})
 }
 
 func main() {

@@ -1,5 +1,5 @@
-// Command inventory-mount serves the inventory within a program that has routes, and users,
-// of its own: an [httpapi.Authenticator] identifies the sender of a request.
+// Command inventory-mount serves the inventory in a program with its own routes and users. An
+// [httpapi.Authenticator] identifies the sender of a request.
 //
 //	go run ./examples/inventory-mount
 //	curl localhost:8003/network/locations -H 'X-Api-Key: reader'
@@ -24,10 +24,10 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
-// apiKeys are the program's own users, by their keys. Real ones come from elsewhere.
+// apiKeys maps API keys to users. A real program would load them from a database.
 type apiKeys map[string]auth.Identity
 
-// Authenticate is the gate of the inventory.
+// Authenticate implements [httpapi.Authenticator].
 func (keys apiKeys) Authenticate(r *http.Request) (*auth.Claims, error) {
 	sent := r.Header.Get("X-Api-Key")
 	for key, who := range keys {
@@ -35,10 +35,10 @@ func (keys apiKeys) Authenticate(r *http.Request) (*auth.Claims, error) {
 			return &auth.Claims{Identity: who}, nil
 		}
 	}
-	return nil, &auth.Error{Kind: auth.TokenMissing, Message: "Send a header X-Api-Key with a key of yours"}
+	return nil, &auth.Error{Kind: auth.TokenMissing, Message: "Set the header X-Api-Key to your API key"}
 }
 
-// routes are the program's own, with the inventory among them.
+// routes returns the routes of the program, with the inventory below /network.
 func routes() (http.Handler, error) {
 	keys := apiKeys{
 		"reader": {UserID: "dashboard", Username: "dashboard", Role: auth.Viewer},

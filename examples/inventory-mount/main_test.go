@@ -14,7 +14,7 @@ func TestRoutes(t *testing.T) {
 	}
 	c := httpxtest.New(t, handler)
 	if got := c.Send("GET", "/", nil).Want(200).Body.String(); got != "the portal is open\n" {
-		t.Errorf("the program's own route responses %q", got)
+		t.Errorf("GET /: %q", got)
 	}
 	const site = `{"name":"Berlin 1","city":"Berlin","country":"DE","address":"Allee 1"}`
 	c.Send("POST", "/network/locations", site).WantError(401, "X-Api-Key")

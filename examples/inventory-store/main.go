@@ -1,5 +1,5 @@
-// Command inventory-store uses the inventory without HTTP: a program that imports devices
-// in one transaction, asks for some of them, and reads in the audit log what it did.
+// Command inventory-store uses the inventory without HTTP. It imports devices in one transaction,
+// queries them, and reads the audit log.
 //
 //	go run ./examples/inventory-store
 package main
@@ -30,7 +30,7 @@ func run(ctx context.Context) (err error) {
 	network := inventory.New(store, nil)
 	importer := inventory.Caller{Name: "importer"}
 
-	// All of these, or none: a mistake in one leaves nothing behind.
+	// All records are created atomically: one invalid record fails the whole call.
 	switches := []inventory.Record{device("ber1-sw-1", "192.0.2.1"), device("ber1-sw-2", "192.0.2.256")}
 	if err := network.Create(ctx, importer, switches...); err != nil {
 		fmt.Println("refused:", err)
@@ -40,7 +40,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 
-	// A query is what the API takes, or is made by hand.
+	// A query can be parsed from the parameters of the API, or be built as a struct.
 	query, err := inventory.ParseQuery(inventory.Of[inventory.Device](), url.Values{
 		"hostname__startswith": {"ber1-"}, "status": {"active"}, "sortby": {"hostname:desc"},
 	})

@@ -1,5 +1,5 @@
-// Limiter holds many keys to one limit, each with a counter of its own, inside this
-// process: no server, no configuration, nothing but the standard library.
+// Command limiter applies one limit to many keys, each with its own counter, inside this process:
+// no server, no configuration, only the standard library.
 //
 //	go run ./examples/limiter
 package main
@@ -22,15 +22,15 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer) error {
-	// Three logins an hour for each user. The limiter is for all goroutines.
+	// Three logins per hour for each user. A limiter is safe for concurrent use.
 	logins, err := ratelimit.NewLimiter("logins", memstore.New(nil), ratelimit.Per(3, ratelimit.Hour), nil)
 	if err != nil {
-		return err // the limit makes no sense
+		return err // the limit is invalid
 	}
 	for _, user := range []string{"ann", "ann", "ann", "ann", "bob"} {
 		status, err := logins.Allow(ctx, user)
 		if err != nil {
-			return err // the store failed, which this one never does
+			return err // the store failed; memstore never does
 		}
 		// A denial is a value, not an error.
 		if !status.Allowed() {
@@ -39,7 +39,7 @@ func run(ctx context.Context, w io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s: welcome, %d left\n", user, status.Remaining)
 	}
-	// Several hits count at once: they are allowed together or not at all.
+	// AllowN adds several hits at once: all are allowed, or none.
 	status, err := logins.AllowN(ctx, "eve", 4)
 	if err != nil {
 		return err

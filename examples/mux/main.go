@@ -1,5 +1,5 @@
-// Mux protects an http.ServeMux: each client has so many requests a minute for all of
-// it, and one route has rules of its own.
+// Command mux protects an http.ServeMux: one limit per client applies to all routes, and one
+// route has additional rules.
 //
 //	go run ./examples/mux
 package main
@@ -21,7 +21,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// protected is a mux as you have one, and what goes in front of it.
+// protected returns an ordinary mux behind rate limits.
 func protected() (http.Handler, error) {
 	perClient, err := ratelimit.NewLimiter("clients", memstore.New(nil), ratelimit.Per(20, ratelimit.Minute), nil)
 	if err != nil {
@@ -36,7 +36,7 @@ func protected() (http.Handler, error) {
 	}
 	engine := ratelimit.New(memstore.New(nil), nil)
 	engine.Use(rules)
-	// Both limits apply to one request: the name it claims, and where it is from.
+	// Two limits apply to a login: one for the user name, and one for the address.
 	limitLogin := httplimit.PerRequest(engine, "login", func(r *http.Request, d *httplimit.Descriptors) {
 		d.Add(ratelimit.Entry{Key: "user", Value: r.URL.Query().Get("user")})
 		d.Add(ratelimit.Entry{Key: "remote_address", Value: httplimit.RemoteHost(r)})
@@ -67,7 +67,7 @@ func main() {
 	addr := flag.String("addr", "127.0.0.1:8082", "listen on `host:port`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	handler, err := protected()
 	if err == nil {
 		err = serve(ctx, *addr, handler)
