@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// document is that of a small API.
+// document returns the OpenAPI document of a small API.
 func document(t *testing.T) []byte {
 	t.Helper()
 	r := inventory.Of[inventory.Location]()
@@ -38,7 +38,7 @@ func document(t *testing.T) []byte {
 	return doc
 }
 
-// network serves the API and its page below a prefix, within the layers that servers have.
+// network serves the API and its documentation below a prefix, with the middleware of the servers.
 func network(t *testing.T) string {
 	t.Helper()
 	doc := document(t)
@@ -58,12 +58,12 @@ func network(t *testing.T) string {
 	return server.URL + "/network"
 }
 
-// The page of the API, mounted below a prefix, shows all operations and what they take,
-// tries one out, asks nobody else, and keeps to its policy all the time.
+// TestAPIPage checks that the documentation below a prefix shows all operations and parameters,
+// can try out an operation, and causes neither errors nor requests to other origins.
 func TestAPIPage(t *testing.T) {
 	t.Parallel()
 	base := network(t)
-	page := browsertest.Open(t, base+"/docs", nil) // which leads to where there is a slash
+	page := browsertest.Open(t, base+"/docs", nil) // redirects to the path with a slash
 	page.AwaitText("h2.title, h1.title", "Small network")
 	assert.Equal(t, base+"/docs/", page.Address())
 	var title, lang string
@@ -89,17 +89,17 @@ func TestAPIPage(t *testing.T) {
 	assert.Contains(t, page.Requests(), base+"/count")
 }
 
-// A link to the page can't make it show the document of somebody else. On a phone it can be
-// read without moving it sideways.
+// TestAPIPageOnAPhone checks that query parameters cannot select another document, and that the
+// page fits the screen of a phone.
 func TestAPIPageOnAPhone(t *testing.T) {
 	t.Parallel()
 	base := network(t)
 	page := browsertest.Open(t, base+"/docs/?url=/other.json&configUrl=/config.json", &browsertest.Options{Width: 390, Height: 844})
 	page.AwaitText("#docs", "Count them")
 	assert.False(t, page.Overflows())
-	for _, asked := range page.Requests()[1:] { // the first is the page with its query
-		assert.NotContains(t, asked, "other.json")
-		assert.NotContains(t, asked, "config.json")
+	for _, requested := range page.Requests()[1:] { // the first is the page with its query
+		assert.NotContains(t, requested, "other.json")
+		assert.NotContains(t, requested, "config.json")
 	}
 	page.Silent()
 }

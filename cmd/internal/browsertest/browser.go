@@ -11,21 +11,21 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Options are the choices for a page. Nil means the defaults.
+// Options configures a page. Nil means the defaults.
 type Options struct {
-	// Width and Height are those of the window, in pixels. Below a width of 600 it is that
-	// of a phone, which can be touched. Default: 1280 by 800.
+	// Width and Height are the size of the window in pixels. A window narrower than 600 pixels
+	// emulates a phone with a touch screen. Default: 1280 by 800.
 	Width, Height int64
 }
 
 const (
-	// timeout is how long anything may take that a page does when it is asked. It is reached
-	// only when something is broken: a machine may be slow, and busy with other tests.
+	// timeout limits each action. It is long because the machine may be slow and busy.
 	timeout = 2 * time.Minute
-	phone   = 600
+	// phoneWidth is the width in pixels below which a window emulates a phone.
+	phoneWidth = 600
 )
 
-// find is the path of the browser. Without one the test ends here.
+// find returns the path of the browser. It skips the test if there is none.
 func find(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -33,7 +33,7 @@ func find(t testing.TB) string {
 			return path
 		}
 	}
-	const why = "THIS TEST DID NOT RUN: it needs chromium on the PATH, and there is none"
+	const why = "THIS TEST DID NOT RUN: chromium is not on the PATH"
 	if os.Getenv("ASHLAR_REQUIRE_SERVICES") == "1" {
 		t.Fatal(why)
 	}
@@ -41,8 +41,8 @@ func find(t testing.TB) string {
 	return ""
 }
 
-// flags are those of the browser. Root can't have a sandbox; what it opens are the pages of
-// the test.
+// flags returns the flags of the browser. The sandbox does not work for root; without it, the
+// browser opens only pages of the test.
 func flags(path string) []chromedp.ExecAllocatorOption {
 	all := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
@@ -58,7 +58,7 @@ func flags(path string) []chromedp.ExecAllocatorOption {
 	return all
 }
 
-// Open shows an address, and returns when the page has loaded. opts may be nil.
+// Open opens a URL and returns when the page has loaded. opts may be nil.
 func Open(t testing.TB, url string, opts *Options) *Page {
 	t.Helper()
 	var o Options
@@ -74,19 +74,19 @@ func Open(t testing.TB, url string, opts *Options) *Page {
 		chromedp.FromContext(p.ctx).Allocator.Wait()
 	})
 	var closeBrowser context.CancelFunc
-	p.ctx, closeBrowser = chromedp.NewContext(ctx, chromedp.WithListener(p.hear))
+	p.ctx, closeBrowser = chromedp.NewContext(ctx, chromedp.WithListener(p.handleEvent))
 	t.Cleanup(closeBrowser)
-	// The first call starts the browser, which lives as long as its context.
+	// The first call starts the browser, which runs until its context is canceled.
 	if err := chromedp.Do(p.ctx); err != nil {
 		t.Fatalf("browsertest: %s does not start: %v", path, err)
 	}
-	p.do("open it", chromedp.EmulateViewport(width, height, shape(width)...), chromedp.Navigate(url))
+	p.do("open the page", chromedp.EmulateViewport(width, height, viewport(width)...), chromedp.Navigate(url))
 	return p
 }
 
-// shape makes the window that of a phone.
-func shape(width int64) []chromedp.EmulateViewportOption {
-	if width >= phone {
+// viewport returns the options that emulate a phone if the window is narrow.
+func viewport(width int64) []chromedp.EmulateViewportOption {
+	if width >= phoneWidth {
 		return nil
 	}
 	return []chromedp.EmulateViewportOption{chromedp.EmulateMobile, chromedp.EmulateTouch, chromedp.EmulatePortrait}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,9 +16,14 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
+const (
+	timeout = 2 * time.Minute
+	tick    = 10 * time.Millisecond
+)
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve serves one page, and a script.
+// serve serves a page and a script.
 func serve(t *testing.T, policy, page, script string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +53,7 @@ const greet = `document.querySelector("form").addEventListener("submit", event =
 	answer.hidden = false;
 });`
 
-// A page that keeps to itself is silent, and does what people do with it.
+// TestForm fills in a form of a page without errors.
 func TestForm(t *testing.T) {
 	t.Parallel()
 	page := browsertest.Open(t, serve(t, "script-src 'self'", form, greet), nil)
@@ -63,7 +69,7 @@ func TestForm(t *testing.T) {
 	assert.Empty(t, page.Errors())
 }
 
-// The window of a phone is that small, and a page that is wider is found out.
+// TestPhone checks the emulation of a phone, and that Overflows detects a page that is too wide.
 func TestPhone(t *testing.T) {
 	t.Parallel()
 	const wide = `<!DOCTYPE html><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">` +
@@ -84,9 +90,9 @@ func TestPhone(t *testing.T) {
 	assert.Greater(t, whole.Height, 2000)
 }
 
-// What a page does that it should not is noticed: scripts against its policy, errors, and
-// requests to others, which fail.
-func TestNoise(t *testing.T) {
+// TestErrors checks that violations of the policy, script errors and requests to other origins
+// are recorded.
+func TestErrors(t *testing.T) {
 	t.Parallel()
 	const noisy = `<!DOCTYPE html><link rel="icon" href="data:,"><script>document.title = "inline"</script>` +
 		`<img src="http://outside.example/pixel.png"><script src="script.js"></script><p>noisy</p>`

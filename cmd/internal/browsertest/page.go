@@ -15,20 +15,20 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Page is a page in a browser. One goroutine may use it. Selectors are those of CSS, and
-// mean the first element that matches.
+// Page is a page in a browser. It is not safe for concurrent use. Selectors are CSS selectors and
+// refer to the first matching element. Methods end the test if they fail.
 type Page struct {
 	t   testing.TB
 	url string
-	ctx context.Context // of the browser, which is how chromedp names it
+	ctx context.Context // identifies the browser for chromedp
 
 	mu       sync.Mutex
 	errors   []string
 	requests []string
 }
 
-// hear takes what the browser tells.
-func (p *Page) hear(event any) {
+// handleEvent records requests and errors.
+func (p *Page) handleEvent(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := event.(type) {
@@ -44,13 +44,13 @@ func (p *Page) hear(event any) {
 		p.errors = append(p.errors, (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error())
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.ConsoleAPICalledTypeError {
-			p.errors = append(p.errors, "console: "+said(e.Args))
+			p.errors = append(p.errors, "console: "+consoleMessage(e.Args))
 		}
 	}
 }
 
-// said is what a script wrote to the console.
-func said(args []*runtime.RemoteObject) string {
+// consoleMessage formats the arguments of a call such as console.error.
+func consoleMessage(args []*runtime.RemoteObject) string {
 	var all []string
 	for _, arg := range args {
 		if arg.Description != "" {
@@ -62,16 +62,15 @@ func said(args []*runtime.RemoteObject) string {
 	return strings.Join(all, " ")
 }
 
-// Errors are what the console has shown in red: errors of scripts, violations of the
-// Content-Security-Policy, files that did not load.
+// Errors returns the errors in the console: script errors, violations of the
+// Content-Security-Policy, failed requests.
 func (p *Page) Errors() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.errors)
 }
 
-// Requests are the addresses of all that was asked for, the page itself first. Data that
-// stands in its own address is not asked for.
+// Requests returns the URLs of all requests, the page itself first, without data: and blob: URLs.
 func (p *Page) Requests() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +79,7 @@ func (p *Page) Requests() []string {
 	})
 }
 
-// Outside are those of Requests that went to another origin than the page's.
+// Outside returns the requests to other origins than that of the page.
 func (p *Page) Outside() []string {
 	home, err := url.Parse(p.url)
 	if err != nil {
@@ -92,41 +91,41 @@ func (p *Page) Outside() []string {
 	})
 }
 
-// Silent fails the test if there are any Errors, or any request to the Outside. It tells of
-// all, and the test goes on.
+// Silent fails the test, without ending it, if there are Errors or requests to the Outside. It
+// reports all of them.
 func (p *Page) Silent() {
 	p.t.Helper()
-	// The console is told of what has happened when the page answers once more.
+	// All earlier events have been received when the page responds to this call.
 	p.Eval("0", new(int))
 	if errors := p.Errors(); len(errors) > 0 {
 		p.t.Errorf("browsertest: %s has errors in its console:\n%s", p.url, strings.Join(errors, "\n"))
 	}
 	if outside := p.Outside(); len(outside) > 0 {
-		p.t.Errorf("browsertest: %s asks others:\n%s", p.url, strings.Join(outside, "\n"))
+		p.t.Errorf("browsertest: %s sends requests to other origins:\n%s", p.url, strings.Join(outside, "\n"))
 	}
 }
 
-// do acts on the page. It ends the test if that fails, or takes longer than timeout.
+// do runs actions on the page. It ends the test if they fail or exceed the timeout.
 func (p *Page) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ask(p, what, func(ctx context.Context) (chromedp.Void, error) {
+	call(p, what, func(ctx context.Context) (chromedp.Void, error) {
 		return chromedp.Void{}, chromedp.Do(ctx, actions...)
 	})
 }
 
-// get is do for what has a value.
+// get is like do, but returns the value of one action.
 func get[T any](p *Page, what string, action chromedp.Action[T]) T {
 	p.t.Helper()
-	return ask(p, what, func(ctx context.Context) (T, error) { return chromedp.Run(ctx, action) })
+	return call(p, what, func(ctx context.Context) (T, error) { return chromedp.Run(ctx, action) })
 }
 
-func ask[T any](p *Page, what string, f func(context.Context) (T, error)) T {
+func call[T any](p *Page, what string, f func(context.Context) (T, error)) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, timeout)
 	defer cancel()
 	value, err := f(ctx)
 	if err != nil {
-		p.t.Fatalf("browsertest: %s: %s: %v; the console has %q", p.url, what, err, p.Errors())
+		p.t.Fatalf("browsertest: %s: %s: %v; errors in the console: %q", p.url, what, err, p.Errors())
 	}
 	return value
 }
