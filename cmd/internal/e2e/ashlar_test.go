@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// anywhere are the flags of ashlar for free ports, and a directory that is gone with the test.
-func anywhere(t *testing.T) []string {
+// isolated returns flags of ashlar that select free ports and a temporary directory.
+func isolated(t *testing.T) []string {
 	args := []string{"-data", t.TempDir(), "-devices", "20"}
 	for _, port := range []string{"-port", "-inventory-port", "-catalog-port", "-http-port", "-grpc-port", "-debug-port"} {
 		args = append(args, port, "0")
@@ -21,16 +21,15 @@ func anywhere(t *testing.T) []string {
 	return args
 }
 
-// TestEditedLimits does what a new user does next: copy the limits, start with them,
-// edit them, and start again.
+// TestEditedLimits starts ashlar with limits of the user, edits them, and starts it again.
 func TestEditedLimits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine.yaml")
 	decide := func(limits string) string {
 		require.NoError(t, os.WriteFile(file, []byte(limits), 0o600))
-		p := start(t, nil, "ashlar", append(anywhere(t), "-limits", dir)...)
-		addr := p.says(p.stdout, `gRPC +([0-9.:]+)\n(?s:.*)all files in `)[1]
+		p := start(t, nil, "ashlar", append(isolated(t), "-limits", dir)...)
+		addr := p.waitFor(p.stdout, `gRPC +([0-9.:]+)\n(?s:.*)all files in `)[1]
 		defer p.stop()
 		return decision(t, addr, "shop", "client=ann")
 	}
@@ -38,13 +37,13 @@ func TestEditedLimits(t *testing.T) {
 	require.Equal(t, "OVER_LIMIT", decide("domain: shop\ndescriptors:\n  - key: client\n    rate_limit: {unit: year, requests_per_unit: 0}\n"))
 
 	require.NoError(t, os.WriteFile(file, []byte("domain: shop\ndescriptors:\n  - kee: client\n  - key: x\n    rate_limit: {unit: moon}\n"), 0o600))
-	p := run(t, 1, "ashlar", append(anywhere(t), "-limits", dir)...)
+	p := run(t, 1, "ashlar", append(isolated(t), "-limits", dir)...)
 	require.Regexp(t, `mine\.yaml:3:5: .*unknown key 'kee'`, p.stderr.String())
 	require.Regexp(t, `mine\.yaml:5:24: invalid rate limit unit 'moon'`, p.stderr.String())
 }
 
-// TestReadmeShowsTheWelcome checks that what the README shows is what the program prints, but
-// for ports and the password.
+// TestReadmeShowsTheWelcome checks that the README shows the output of the program, except for ports
+// and the password.
 func TestReadmeShowsTheWelcome(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join(checkout, "README.md"))

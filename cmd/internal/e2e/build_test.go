@@ -16,7 +16,7 @@ import (
 // checkout is the root of this module.
 const checkout = "../../.."
 
-// programs are the packages that are built, each into a binary of its base name.
+// programs returns the packages to build, each as a binary with its base name.
 func programs() []string {
 	return []string{
 		"./cmd/ashlar", "./cmd/bookcatalogd", "./cmd/ratelimitd", "./cmd/ratelimit-check", "./cmd/ratelimit-client", "./cmd/ratelimit-load",
@@ -27,8 +27,7 @@ func programs() []string {
 	}
 }
 
-// binaries is the directory of the built programs. TestMain writes it, before
-// any test runs.
+// binaries is the directory of the built programs. TestMain sets it before the tests run.
 var binaries string
 
 func TestMain(m *testing.M) {
@@ -38,7 +37,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(binaries) // the system clears its temporary directory too
+		_ = os.RemoveAll(binaries) // the system cleans its temporary directory too
 		os.Exit(code)
 	}))
 }
@@ -57,5 +56,5 @@ func build() (dir string, err error) {
 	return dir, nil
 }
 
-// built is the path of a built program.
+// built returns the path of a built program.
 func built(name string) string { return filepath.Join(binaries, name) }

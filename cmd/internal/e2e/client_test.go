@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// dial returns a connection that is closed with the test.
+// dial returns a connection that is closed when the test ends.
 func dial(t *testing.T, addr string) *grpc.ClientConn {
 	t.Helper()
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -23,18 +23,18 @@ func dial(t *testing.T, addr string) *grpc.ClientConn {
 	return conn
 }
 
-// question asks about the values of one key, in a descriptor each.
-func question(domain, key string, values ...string) *ratelimitv3.RateLimitRequest {
-	q := &ratelimitv3.RateLimitRequest{Domain: domain}
+// newRequest returns a request with one descriptor for each value of a key.
+func newRequest(domain, key string, values ...string) *ratelimitv3.RateLimitRequest {
+	request := &ratelimitv3.RateLimitRequest{Domain: domain}
 	for _, value := range values {
-		q.Descriptors = append(q.Descriptors, &commonv3.RateLimitDescriptor{
+		request.Descriptors = append(request.Descriptors, &commonv3.RateLimitDescriptor{
 			Entries: []*commonv3.RateLimitDescriptor_Entry{{Key: key, Value: value}},
 		})
 	}
-	return q
+	return request
 }
 
-// loadReport is what these tests read of the report of ratelimit-load.
+// loadReport contains the fields of a report of ratelimit-load that the tests check.
 type loadReport struct {
 	Interrupted  bool                `json:"interrupted"`
 	Calls        uint64              `json:"calls"`
@@ -46,7 +46,7 @@ type loadReport struct {
 	CPU          []struct{ PID int } `json:"cpu"`
 }
 
-// reportOf reads the report of a load that has ended.
+// reportOf decodes the report of a completed load.
 func reportOf(t *testing.T, load *process) loadReport {
 	t.Helper()
 	var r loadReport
@@ -54,7 +54,7 @@ func reportOf(t *testing.T, load *process) loadReport {
 	return r
 }
 
-// submatch is the first submatch of a pattern that must match.
+// submatch returns the first submatch of a pattern, which must match.
 func submatch(t *testing.T, text, pattern string) string {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindStringSubmatch(text)

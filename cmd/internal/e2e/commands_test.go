@@ -13,20 +13,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// session is commands of the documentation, word for word, in the order in which a
-// reader types them.
+// session is a list of documented commands, verbatim, in the order in which a reader runs them.
 type session struct {
-	start string // starts a server, if there is one
+	start string // command that starts a server; empty if none is needed
 	tries []try
 }
 
-// try is a command that ends by itself with success.
+// try is a command that must succeed.
 type try struct {
 	line string
-	says string // pattern of what it prints
+	want string // pattern of its output
 }
 
-// sessions is where the test of the README looks for its commands.
+// sessions returns the documented commands. The test of the README looks its commands up here.
 func sessions() []session {
 	return []session{
 		{start: "go run ./cmd/ashlar", tries: []try{
@@ -53,9 +52,9 @@ func sessions() []session {
 		{tries: []try{
 			{"go run ./cmd/manifest validate manifest/testdata/examples/*.json", `(?m)^3 manifests: `},
 			{"WEATHER_API_KEY=wk-123 go run ./cmd/manifest resolve manifest/testdata/examples/local.json -set city=Rome -set WEATHER_API_KEY", `(?m)^  WEATHER_API_KEY='\*\*\*'$`},
-			{"go run ./examples/manifest-launch", `"who" is required and was not given`}, // nobody responses here
+			{"go run ./examples/manifest-launch", `"who" is required and was not given`}, // the standard input is empty
 			{"go run ./examples/limiter", `^ann: welcome, 2 left\n`},
-			{"go run ./cmd/inventoryd -settings", `(?m)^RATE_LIMIT -rate-limit +100 +requests a minute`},
+			{"go run ./cmd/inventoryd -settings", `(?m)^RATE_LIMIT -rate-limit +100 +requests per minute`},
 			{"go run ./cmd/ratelimitd -settings", `(?m)^GRPC_PORT +8081 +port of the gRPC listener`},
 			{"go run ./cmd/ratelimitd -print-settings", `(?m)^BACKEND_TYPE +embedded +default$`},
 			{"go run ./cmd/ratelimit-check ./cmd/ashlar/sample -explain demo client=alice", `(?m)^  result: 50 requests per minute`},
@@ -76,28 +75,28 @@ func TestCommands(t *testing.T) {
 			}
 			for _, try := range s.tries {
 				if out, ok := shell(t, at(try.line)); ok {
-					require.Regexp(t, try.says, out, "%s", try.line)
+					require.Regexp(t, try.want, out, "%s", try.line)
 				}
 			}
 		})
 	}
 }
 
-// TestPrintedCommands types what servers tell a new user to type. What asks for a
-// decision is refused in the end.
+// TestPrintedCommands runs the commands that servers print for new users. Commands that send rate
+// limited requests are repeated until one is denied.
 func TestPrintedCommands(t *testing.T) {
 	t.Parallel()
-	asks := regexp.MustCompile(`ratelimit-client|/json |/login\?`)
+	limited := regexp.MustCompile(`ratelimit-client|/json |/login\?`)
 	for start, limit := range map[string]int{"go run ./cmd/ashlar": 5, "go run ./examples/mux": 3, "go run ./examples/grpcserver": 3} {
 		t.Run(start, func(t *testing.T) {
 			t.Parallel()
 			w := startServer(t, start)
-			w.says(w.stdout, `\n\n$`)
+			w.waitFor(w.stdout, `\n\n$`)
 			lines := regexp.MustCompile(`(?m)^  ((?:go run|curl) .*)$`).FindAllStringSubmatch(w.stdout.String(), -1)
 			require.NotEmpty(t, lines, "%s", w.stdout)
 			for _, line := range lines {
-				if asks.MatchString(line[1]) {
-					require.True(t, refused(t, line[1], limit), "never refused: %s", line[1])
+				if limited.MatchString(line[1]) {
+					require.True(t, denied(t, line[1], limit), "never denied: %s", line[1])
 				} else if out, ok := shell(t, line[1]); ok {
 					require.Regexp(t, `^HTTP/1\.1 2`, out, "%s", line[1])
 				}
@@ -108,9 +107,9 @@ func TestPrintedCommands(t *testing.T) {
 	}
 }
 
-// refused says whether the command is refused at last. A minute may end meanwhile,
-// so it takes up to two windows.
-func refused(t *testing.T, line string, limit int) bool {
+// denied repeats a command and reports whether it was denied. The number of attempts suffices for
+// two windows, because a minute may end in between.
+func denied(t *testing.T, line string, limit int) bool {
 	t.Helper()
 	for range 2*limit + 1 {
 		out, ok := shell(t, line)
@@ -121,14 +120,14 @@ func refused(t *testing.T, line string, limit int) bool {
 	return false
 }
 
-// address is one that a server has by default.
+// address is a default address of a server.
 type address struct {
 	port  string // in the documentation
-	flags string // for a free port instead
-	where string // pattern of where the server says that it is
+	flags string // select a free port instead
+	where string // pattern of the output that contains the address
 }
 
-// addresses are those of the servers that the documentation starts.
+// addresses returns the addresses of the documented servers.
 func addresses() map[string][]address {
 	return map[string][]address{
 		"ashlar": {
@@ -153,14 +152,14 @@ func addresses() map[string][]address {
 	}
 }
 
-// welcomed is a server that has said where it is.
-type welcomed struct {
+// listening is a server that has printed its addresses.
+type listening struct {
 	*process
 	addrs map[string]string // by the port in the documentation
 }
 
-// startServer starts a server by a command of the documentation, but on free ports.
-func startServer(t *testing.T, command string) *welcomed {
+// startServer starts a server with a documented command, but on free ports.
+func startServer(t *testing.T, command string) *listening {
 	t.Helper()
 	words := strings.Fields(strings.TrimPrefix(command, "go run "))
 	name, args := path.Base(words[0]), words[1:]
@@ -172,21 +171,21 @@ func startServer(t *testing.T, command string) *welcomed {
 	case "ashlar":
 		args = append(args, "-data", t.TempDir(), "-devices", "20")
 	case "bookcatalog-store":
-		dir = t.TempDir() // it has its file there
+		dir = t.TempDir() // the example writes a file
 	}
-	w := &welcomed{process: startIn(t, dir, nil, name, args...), addrs: map[string]string{}}
+	w := &listening{process: startIn(t, dir, nil, name, args...), addrs: map[string]string{}}
 	printed := w.stdout
 	if name == "bookcatalogd" || name == "inventoryd" {
 		printed = w.stderr
 	}
 	for _, a := range addresses()[name] {
-		w.addrs[a.port] = w.says(printed, a.where)[1]
+		w.addrs[a.port] = w.waitFor(printed, a.where)[1]
 	}
 	return w
 }
 
-// at is the command with the addresses that the server has.
-func (w *welcomed) at(line string) string {
+// at replaces the documented addresses in a command with those of the server.
+func (w *listening) at(line string) string {
 	if strings.Contains(line, "/ratelimit-client ") && !strings.Contains(line, "-dial_string") {
 		line += " -dial_string localhost:8081" // the client's default
 	}
@@ -196,20 +195,20 @@ func (w *welcomed) at(line string) string {
 	return line
 }
 
-// shell runs a command that must succeed, with the built programs instead of those
-// of go run. It is false where the command cannot be run for want of curl.
+// shell runs a command that must succeed, with the built programs instead of go run. ok is false if
+// the command needs curl and there is none.
 func shell(t *testing.T, line string) (out string, ok bool) {
 	t.Helper()
 	if _, err := exec.LookPath("curl"); err != nil && strings.HasPrefix(line, "curl ") {
-		require.NotEqual(t, "1", os.Getenv("ASHLAR_REQUIRE_SERVICES"), "it needs curl on the PATH, and there is none")
-		t.Logf("there is no curl on this machine: not run: %s", line)
+		require.NotEqual(t, "1", os.Getenv("ASHLAR_REQUIRE_SERVICES"), "curl is not on the PATH")
+		t.Logf("curl is not on the PATH: skipped: %s", line)
 		return "", false
 	}
 	line = regexp.MustCompile(`\bgo run \./(?:cmd|examples)/`).ReplaceAllString(line, binaries+"/")
 	require.NotContains(t, line, "go run", "build the program in TestMain")
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 	cmd.Dir = checkout
-	cmd.Env = append(os.Environ(), promptRaces, "no_proxy=localhost,127.0.0.1") // curl has a proxy asked for these too
+	cmd.Env = append(os.Environ(), promptRaces, "no_proxy=localhost,127.0.0.1") // curl must not use a proxy for these
 	text, err := cmd.Output()
 	require.NoError(t, err, "%s", line)
 	return string(text), true

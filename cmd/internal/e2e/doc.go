@@ -1,29 +1,24 @@
-// Package e2e holds the compiled programs to what they promise: its tests build
-// them, start them as a user does, speak to them over the wire, send them signals
-// and read what they print. It has no code of its own.
+// Package e2e contains end-to-end tests. They build the programs, start them as a user does, send
+// requests and signals, and check the output. The package has no other code.
 //
 //	go test ./cmd/internal/e2e
 //
-// The commands that the documentation tells a reader to type are in the table of
-// TestCommands and run from there; the test of the README looks each of its
-// commands up in that table.
+// TestCommands runs the commands of the documentation from a table. The test of the README checks
+// that each of its commands is in that table.
 //
 // # Design notes
 //
-// All programs are built once, by TestMain, with the race detector if the tests
-// have it. A race that one of them finds is an exit code of 66, and so a failure of
-// whichever test had started it.
+// TestMain builds all programs once, with the race detector if the tests use it. A program that
+// detects a race exits with code 66, which fails the test that started it.
 //
-// Each test starts a server of its own on free ports and with limits for a whole
-// year, so tests run in parallel, share nothing, and count the same at any time of
-// day, save in the moment when a year ends. Examples have limits of minutes, hours and
-// days: they are asked often enough for two windows, or again if one has ended meanwhile.
-// The fixed ports of examples are for their readers; tests have them listen on free ones.
+// Each test starts its own server on free ports with limits per year, so tests run in parallel and do
+// not depend on the time of day, except at the end of a year. Examples have limits per minute, hour
+// and day: tests send enough requests for two windows, or repeat the test if a window ended. Examples
+// listen on free ports instead of their documented ones.
 //
-// Nothing waits for a time to pass. Tests wait for a line of output, or ask again
-// and again until the answer is the one expected; both give up in the end.
+// No test sleeps. Tests wait for a line of output, or poll until the result is as expected, with a
+// timeout.
 //
-// Memory is compared with itself, after a first flood and after further ones, and
-// each flood brings many times what the difference may be: how much a process takes
-// from the start, with and without the race detector, is nobody's promise.
+// The memory test compares the memory after a first flood with the memory after further floods of many
+// times the allowed difference. It does not check absolute values, which depend on the race detector.
 package e2e

@@ -28,10 +28,10 @@ eve, four times at once: OVER_LIMIT
 $`, p.stdout.String())
 }
 
-// TestExamplesThatEnd runs the examples that say all there is to say and end.
+// TestExamplesThatEnd checks the output of the examples that end by themselves.
 func TestExamplesThatEnd(t *testing.T) {
 	t.Parallel()
-	for name, says := range map[string]string{
+	for name, want := range map[string]string{
 		"counter-store": "ann: true 1 left\nann: true 0 left\nann: false 0 left\n",
 		"discovery":     "version 1: OK OVER_LIMIT OVER_LIMIT OVER_LIMIT\nversion 2: OK OK OK OVER_LIMIT\n",
 		"inventory-store": "refused: Nothing was changed: 1 of 2 items of devices failed: item 1: Invalid IP address format\n" +
@@ -39,7 +39,7 @@ func TestExamplesThatEnd(t *testing.T) {
 	} {
 		var p *process
 		undivided(24*time.Hour, func() { p = run(t, 0, name) }) // discovery has limits of a day
-		require.Equal(t, says, p.stdout.String(), name)
+		require.Equal(t, want, p.stdout.String(), name)
 		require.Empty(t, p.stderr.String(), name)
 	}
 }
@@ -52,7 +52,7 @@ func TestMuxExample(t *testing.T) {
 	require.Equal(t, http.StatusOK, code)
 	require.Equal(t, "hello\n", response)
 
-	// Each limit refuses at last, and the route's own before that of the client.
+	// Each limit denies in the end, and the limit of the route before that of the client.
 	refusals := func(method, path string, limit int) (n int) {
 		for range 2*limit + 1 {
 			code, response = httpDo(t, method, at+path, "")
@@ -80,60 +80,61 @@ func TestMuxExample(t *testing.T) {
 func TestGRPCServerExample(t *testing.T) {
 	t.Parallel()
 	w := startServer(t, "go run ./examples/grpcserver")
-	for range 4 { // more than what others get
+	for range 4 { // more than the limit of other users
 		require.Equal(t, "OK", decision(t, w.addrs["8083"], "shop", "user=partner-ann"))
 	}
 	conn := dial(t, w.addrs["8083"])
 	health := healthv1.NewHealthClient(conn)
 	response, err := health.Check(t.Context(), &healthv1.HealthCheckRequest{})
 	require.NoError(t, err)
-	require.Equal(t, healthv1.HealthCheckResponse_SERVING, response.GetStatus(), "the service beside it")
+	require.Equal(t, healthv1.HealthCheckResponse_SERVING, response.GetStatus(), "health of the service")
 	watch, err := health.Watch(t.Context(), &healthv1.HealthCheckRequest{})
 	require.NoError(t, err)
 	_, err = watch.Recv()
 	require.NoError(t, err)
-	w.stop() // though somebody watches
-	require.NotEqual(t, connectivity.Shutdown, conn.GetState(), "it was not the client that hung up")
+	w.stop() // while a client watches the health
+	require.NotEqual(t, connectivity.Shutdown, conn.GetState(), "the client must not have closed the connection")
 }
 
 func TestManifestLaunchExample(t *testing.T) {
 	t.Parallel()
-	// A value that begins with a dash is asked for again, and one with spaces is one argument.
-	s := tell(t, 0, "-x\nhunter2\nAnn; reboot\ny\n", "manifest-launch")
+	// The example prompts again after a value that begins with a dash, and passes a value with spaces
+	// as one argument.
+	s := runWithInput(t, 0, "-x\nhunter2\nAnn; reboot\ny\n", "manifest-launch")
 	require.Regexp(t, `(?m)^  \S*/manifest-launch greeter --tone warm 'Ann; reboot'\n`, s.out)
 	require.Contains(t, s.out, "\n  GREETER_KEY='***'\n")
 	require.Contains(t, s.out, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
 	require.Contains(t, s.errs, `the arguments are ["--tone" "warm" "Ann; reboot"], the key has 7 letters`)
 	require.NotContains(t, s.out+s.errs, "hunter2")
 
-	for why, responses := range map[string]string{"no": "Ann\nhunter2\nn\n", "no word on it": "Ann\nhunter2\n", "no answer": ""} {
-		s := tell(t, 0, responses, "manifest-launch")
+	for why, responses := range map[string]string{"no": "Ann\nhunter2\nn\n", "no confirmation": "Ann\nhunter2\n", "no input": ""} {
+		s := runWithInput(t, 0, responses, "manifest-launch")
 		require.Contains(t, s.out, "\nnothing was started\n", why)
 		require.Empty(t, s.errs, why)
 	}
-	for file, says := range map[string]string{
+	for file, want := range map[string]string{
 		broken:                                   `(?m)^manifest-launch: 4:14: /version: `,
 		"nowhere.json":                           `^manifest-launch: open nowhere\.json: `,
 		"manifest/testdata/examples/remote.json": `^manifest-launch: the manifest has no packages\n`,
 	} {
-		require.Regexp(t, says, tell(t, 1, "", "manifest-launch", file).errs)
+		require.Regexp(t, want, runWithInput(t, 1, "", "manifest-launch", file).errs)
 	}
 
-	// What it tells a user to try shows a command of npx, which is not run here.
+	// The suggested command would run npx, so it is not confirmed here.
 	next := regexp.MustCompile(`(?m)^  go run \./examples/manifest-launch (\S+)$`).FindStringSubmatch(s.out)
 	require.NotNil(t, next)
-	require.Contains(t, tell(t, 0, "Rome\nwk-123\nn\n", "manifest-launch", next[1]).out, "\n  npx -y @example/weather@1.4.2 serve --units metric Rome\n")
+	require.Contains(t, runWithInput(t, 0, "Rome\nwk-123\nn\n", "manifest-launch", next[1]).out, "\n  npx -y @example/weather@1.4.2 serve --units metric Rome\n")
 }
 
 func TestManifestUploadExample(t *testing.T) {
 	t.Parallel()
 	w := startServer(t, "go run ./examples/manifest-upload")
-	w.says(w.stdout, `\n\n$`)
+	w.waitFor(w.stdout, `\n\n$`)
 	lines := regexp.MustCompile(`(?m)^  (curl .*)$`).FindAllStringSubmatch(w.stdout.String(), -1)
 	require.Len(t, lines, 2)
-	for i, says := range []string{`^HTTP/1\.1 200 `, `(?s)^HTTP/1\.1 422 .*"column":\d+`} {
+	for i, want := range []string{`^HTTP/1\.1 200 `, `(?s)^HTTP/1\.1 422 .*"column":\d+`} {
 		if out, ok := shell(t, lines[i][1]); ok {
-			require.Regexp(t, says, out, lines[i][1])
+			require.Regexp(t, want, out, lines[i][1])
 		}
 	}
 	code, response := httpDo(t, http.MethodPost, "http://"+w.addrs["8084"]+"/manifests", "{\n\"name\": ")

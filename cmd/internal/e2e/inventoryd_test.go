@@ -21,7 +21,7 @@ import (
 
 const inventoryPassword = "four-words-and-a-number-7"
 
-// inventory is an inventoryd that listens.
+// inventory is a running inventoryd.
 type inventory struct {
 	*process
 	url   string
@@ -29,7 +29,7 @@ type inventory struct {
 	http  *http.Client
 }
 
-// startInventory starts an inventoryd over a file.
+// startInventory starts an inventoryd with a database file.
 func startInventory(t *testing.T, database string, environ map[string]string, args ...string) *inventory {
 	t.Helper()
 	all := map[string]string{"DATABASE_URL": database, "ADMIN_PASSWORD": inventoryPassword, "RATE_LIMIT": "0", "LOG_LEVEL": "warn"}
@@ -37,7 +37,7 @@ func startInventory(t *testing.T, database string, environ map[string]string, ar
 		all[name] = value
 	}
 	p := start(t, all, "inventoryd", append([]string{"-addr", "127.0.0.1:0"}, args...)...)
-	at := p.says(p.stderr, `(?m)^inventoryd: (http://[0-9.:]+), records in (.+); Ctrl-C stops it\n`)
+	at := p.waitFor(p.stderr, `(?m)^inventoryd: (http://[0-9.:]+), records in (.+); Ctrl-C stops it\n`)
 	i := &inventory{process: p, url: at[1], http: &http.Client{Timeout: timeout, Transport: &http.Transport{}}}
 	t.Cleanup(i.http.CloseIdleConnections)
 	var response struct{ Token string }
@@ -48,7 +48,7 @@ func startInventory(t *testing.T, database string, environ map[string]string, ar
 	return i
 }
 
-// send sends one request. A server that is not there is code 0.
+// send sends one request. The code is 0 if the server does not respond.
 func (i *inventory) send(method, path, body string) (code int, content string) {
 	request, err := http.NewRequest(method, i.url+path, strings.NewReader(body))
 	if err != nil {
@@ -70,7 +70,7 @@ func (i *inventory) send(method, path, body string) (code int, content string) {
 	return response.StatusCode, string(text)
 }
 
-// count is how many records of a resource there are.
+// count returns the number of records of a resource.
 func (i *inventory) count(resource string) (n int) {
 	i.t.Helper()
 	code, body := i.send("GET", "/"+resource+"?limit=1", "")
@@ -82,8 +82,8 @@ func (i *inventory) count(resource string) (n int) {
 	return n
 }
 
-// TestInventoryDemo fills an inventory, with a line that says how far it is, once. What the
-// program does without -devices takes too long under the race detector.
+// TestInventoryDemo checks that -demo adds records once and prints its progress. It uses -devices,
+// because the default number takes too long with the race detector.
 func TestInventoryDemo(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "inventory.db")
@@ -103,8 +103,8 @@ func TestInventoryDemo(t *testing.T) {
 	again.stop()
 }
 
-// TestInventoryKilled kills the program in the middle of bulk writes: what was answered is
-// there, and of the rest either all of a call or nothing.
+// TestInventoryKilled kills the program during bulk writes. Acknowledged calls must be stored; other
+// calls must be stored completely or not at all.
 func TestInventoryKilled(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "inventory.db")
@@ -150,9 +150,9 @@ func TestInventoryKilled(t *testing.T) {
 		total := regexp.MustCompile(`"total_count":(\d+)`).FindStringSubmatch(body)
 		require.NotNil(t, total, body)
 		if answered[call] {
-			require.Equal(t, fmt.Sprint(size), total[1], "%s was answered", call)
+			require.Equal(t, fmt.Sprint(size), total[1], "%s was acknowledged", call)
 		} else {
-			require.Contains(t, []string{"0", fmt.Sprint(size)}, total[1], "%s is half done", call)
+			require.Contains(t, []string{"0", fmt.Sprint(size)}, total[1], "%s is stored in part", call)
 		}
 	}
 	i.stop()
@@ -166,7 +166,7 @@ func bulkLocations(call string, size int) string {
 	return "[" + strings.Join(items, ",") + "]"
 }
 
-// TestInventoryBackup copies a database while it is written to, and starts from the copy.
+// TestInventoryBackup makes a backup during writes and starts a server with it.
 func TestInventoryBackup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -187,8 +187,8 @@ func TestInventoryBackup(t *testing.T) {
 	require.Regexp(t, `unknown command "bakcup"`, run(t, 2, "inventoryd", "bakcup", "x").stderr.String())
 }
 
-// TestInventoryMistakes checks that wrong settings are all named, and a taken port with the
-// flag that moves it.
+// TestInventoryMistakes checks that all invalid settings are reported, and that the error about a port
+// in use names the flag.
 func TestInventoryMistakes(t *testing.T) {
 	t.Parallel()
 	p := start(t, map[string]string{"RATE_LIMIT": "many", "JWT_SECRET": "hunter2"}, "inventoryd", "-log-format", "xml")
@@ -214,9 +214,9 @@ func TestInventoryMistakes(t *testing.T) {
 	require.Regexp(t, `(?m)^DATABASE_URL -database-url +inventory\.db +`, p.stdout.String())
 }
 
-// TestInventoryAnswersBeforeTheEnd begins a request, tells the server to stop, and goes on with
-// the request when it has stopped listening.
-func TestInventoryAnswersBeforeTheEnd(t *testing.T) {
+// TestInventoryFinishesOpenRequests begins a request, stops the server, and completes the request after
+// the listener is closed.
+func TestInventoryFinishesOpenRequests(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "inventory.db")
 	i := startInventory(t, file, nil)
@@ -230,7 +230,7 @@ func TestInventoryAnswersBeforeTheEnd(t *testing.T) {
 	for _, want := range []string{"HTTP/1.1 100 Continue\r\n", "\r\n"} {
 		line, err := reader.ReadString('\n')
 		require.NoError(t, err)
-		require.Equal(t, want, line, "the handler waits for the body")
+		require.Equal(t, want, line, "the handler must wait for the body")
 	}
 	i.signal(syscall.SIGTERM)
 	eventually(t, "no listener", func() bool { return refuses(conn.RemoteAddr().String()) })
@@ -245,7 +245,7 @@ func TestInventoryAnswersBeforeTheEnd(t *testing.T) {
 	again.stop()
 }
 
-// TestInventoryStops checks that who writes until the end gets no response but a good one.
+// TestInventoryStops checks that requests during the shutdown succeed or get no response.
 func TestInventoryStops(t *testing.T) {
 	t.Parallel()
 	i := startInventory(t, filepath.Join(t.TempDir(), "inventory.db"), nil)
@@ -256,7 +256,7 @@ func TestInventoryStops(t *testing.T) {
 			for n := range 1000 {
 				code, body := i.send("POST", "/locations", bulkLocations(fmt.Sprintf("w%d-%d", w, n), 20))
 				if code == 0 {
-					return // a connection that was closed while it had nothing to do, or is refused
+					return // the idle connection was closed, or a new one refused
 				}
 				if code != 201 {
 					broken <- fmt.Sprint(code, " ", body)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLoad asks many callers at once about ten keys and knows the sum: not one hit is
-// lost, or counted twice.
+// TestLoad counts ten keys from many concurrent callers and checks the sum: no hit may be lost or
+// counted twice.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	const keys, limit, calls, connections = 10, 100, 3000, 4
@@ -26,7 +26,7 @@ func TestLoad(t *testing.T) {
 	require.Equal(t, uint64(calls), r.Calls)
 	require.Empty(t, r.Errors)
 	require.Zero(t, r.Unfinished)
-	// Each connection is proved with one call about the first key before the counting.
+	// Each connection sends one call for the first key before the measurement.
 	require.Equal(t, uint64(keys*limit-connections), r.OK)
 	require.Equal(t, uint64(calls-keys*limit+connections), r.OverLimit)
 	require.Len(t, r.CPU, 1)
@@ -48,11 +48,11 @@ func TestInterruptedLoad(t *testing.T) {
 	s.terminate()
 }
 
-// TestCompare holds a ratelimitd against a baseline, as its documentation shows.
+// TestCompare compares a ratelimitd with the baseline, as documented.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	baseline := start(t, nil, "ratelimit-load", "-serve-baseline", "127.0.0.1:0")
-	at := baseline.says(baseline.stdout, `(?m)^baseline listens on (\S+), pid (\d+)$`)
+	at := baseline.waitFor(baseline.stdout, `(?m)^baseline listens on (\S+), pid (\d+)$`)
 	s := serve(t, map[string]string{"shop.yaml": yearly}, nil)
 	targets := fmt.Sprintf("baseline=%s,ours=%s", at[1], s.grpc)
 	if _, err := os.Stat("/proc/self/stat"); err == nil {

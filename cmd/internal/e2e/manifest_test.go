@@ -32,12 +32,11 @@ const (
 	old    = "cmd/manifest/testdata/old.json"
 )
 
-// said is what a program that ended has printed.
-type said struct{ out, errs string }
+// result is the output of a program.
+type result struct{ out, errs string }
 
-// tell runs a program in the checkout with text on its standard input, and wants the
-// exit code.
-func tell(t *testing.T, want int, stdin, name string, args ...string) said {
+// runWithInput runs a program with a standard input and requires an exit code.
+func runWithInput(t *testing.T, want int, stdin, name string, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
@@ -48,7 +47,7 @@ func tell(t *testing.T, want int, stdin, name string, args ...string) said {
 	_ = cmd.Run() // how it ended is in ProcessState
 	require.NotNil(t, cmd.ProcessState, "%v does not start", cmd.Args)
 	require.Equal(t, want, cmd.ProcessState.ExitCode(), "%v\n%s%s", cmd.Args, &out, &errs)
-	return said{out.String(), errs.String()}
+	return result{out.String(), errs.String()}
 }
 
 // copied is a copy of a file of the checkout that may be changed.
@@ -89,7 +88,7 @@ func TestManifestValidate(t *testing.T) {
 		if c.flags != "" {
 			args = append(args, c.flags)
 		}
-		s := tell(t, c.code, c.stdin, "manifest", args...)
+		s := runWithInput(t, c.code, c.stdin, "manifest", args...)
 		assert.Regexp(t, c.out, s.out, c.why)
 		assert.Regexp(t, c.errs, s.errs, c.why)
 		assert.NotContains(t, s.out+s.errs, "hunter2", c.why)
@@ -100,7 +99,7 @@ func TestManifestValidate(t *testing.T) {
 func TestManifestForMachines(t *testing.T) {
 	t.Parallel()
 	format := func(name string) string {
-		out := tell(t, 1, "", "manifest", "validate", "-format", name, broken).out
+		out := runWithInput(t, 1, "", "manifest", "validate", "-format", name, broken).out
 		require.NotContains(t, out, "hunter2")
 		return out
 	}
@@ -151,7 +150,7 @@ func TestManifestForMachines(t *testing.T) {
 func TestManifestResolve(t *testing.T) {
 	t.Parallel()
 	resolve := []string{"resolve", good, "-set", "city=Rome; reboot", "-set", "WEATHER_API_KEY"}
-	s := tell(t, 0, "", "manifest", resolve...)
+	s := runWithInput(t, 0, "", "manifest", resolve...)
 	require.Contains(t, s.out, "\n  npx -y @example/weather@1.4.2 serve --units metric 'Rome; reboot'\n")
 	require.Contains(t, s.out, "\n  WEATHER_API_KEY='***'\n")
 
@@ -160,15 +159,15 @@ func TestManifestResolve(t *testing.T) {
 		Command     []words
 		Environment []struct{ Name, Value string }
 	}
-	s = tell(t, 0, "", "manifest", append(resolve, "-format", "json")...)
+	s = runWithInput(t, 0, "", "manifest", append(resolve, "-format", "json")...)
 	require.NotContains(t, s.out, "wk-123")
 	require.NoError(t, json.Unmarshal([]byte(s.out), &plan))
 	require.Equal(t, words{"Rome; reboot"}, plan.Command[len(plan.Command)-1], "a value is one argument")
 	require.Equal(t, "***", plan.Environment[0].Value)
-	s = tell(t, 0, "", "manifest", append(resolve, "-format", "json", "-reveal")...)
+	s = runWithInput(t, 0, "", "manifest", append(resolve, "-format", "json", "-reveal")...)
 	require.Contains(t, s.out, `"WEATHER_API_KEY=wk-123"`)
 
-	s = tell(t, 1, "", "manifest", "resolve", good)
+	s = runWithInput(t, 1, "", "manifest", "resolve", good)
 	require.Empty(t, s.out)
 	require.Regexp(t, `(?s)local\.json:\d+:\d+: "city" is required.*"WEATHER_API_KEY" is required`, s.errs)
 }
@@ -182,30 +181,30 @@ func TestManifestEdits(t *testing.T) {
 	}{{"fmt", old, 0}, {"fix", broken, 1}, {"migrate", old, 0}} {
 		path := copied(t, c.file)
 		before := content(t, path)
-		s := tell(t, c.code, "", "manifest", c.command, path)
+		s := runWithInput(t, c.code, "", "manifest", c.command, path)
 		after := content(t, path)
 		require.NotEqual(t, before, after, c.command)
 		require.Equal(t, c.command != "fmt", strings.Contains(s.out, "\n@@ -"), "%s shows a diff:\n%s", c.command, s.out)
 		require.NotContains(t, s.out, "hunter2")
-		tell(t, c.code, "", "manifest", c.command, path)
+		runWithInput(t, c.code, "", "manifest", c.command, path)
 		require.Equal(t, after, content(t, path), c.command)
-		require.Equal(t, after, tell(t, c.code, before, "manifest", c.command, "-").out, "%s in a pipe", c.command)
+		require.Equal(t, after, runWithInput(t, c.code, before, "manifest", c.command, "-").out, "%s in a pipe", c.command)
 	}
 
 	path := copied(t, old)
-	tell(t, 1, "", "manifest", "fmt", "-check", path)
-	tell(t, 0, "", "manifest", "fmt", path)
-	tell(t, 0, "", "manifest", "fmt", "-check", path)
-	tell(t, 1, "", "manifest", "validate", "-strict", "-profile=registry", path)
-	tell(t, 0, "", "manifest", "migrate", path)
-	tell(t, 0, "", "manifest", "validate", "-profile=2025-12-11", path)
-	require.Contains(t, tell(t, 0, "", "manifest", "migrate", path).out, "nothing to change")
+	runWithInput(t, 1, "", "manifest", "fmt", "-check", path)
+	runWithInput(t, 0, "", "manifest", "fmt", path)
+	runWithInput(t, 0, "", "manifest", "fmt", "-check", path)
+	runWithInput(t, 1, "", "manifest", "validate", "-strict", "-profile=registry", path)
+	runWithInput(t, 0, "", "manifest", "migrate", path)
+	runWithInput(t, 0, "", "manifest", "validate", "-profile=2025-12-11", path)
+	require.Contains(t, runWithInput(t, 0, "", "manifest", "migrate", path).out, "nothing to change")
 }
 
 // TestManifestSchema has another validator judge by the schema that is printed.
 func TestManifestSchema(t *testing.T) {
 	t.Parallel()
-	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(tell(t, 0, "", "manifest", "schema").out))
+	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(runWithInput(t, 0, "", "manifest", "schema").out))
 	require.NoError(t, err)
 	compiler := jsonschema.NewCompiler()
 	require.NoError(t, compiler.AddResource("server.schema.json", schema))
@@ -216,7 +215,7 @@ func TestManifestSchema(t *testing.T) {
 		document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		require.NoError(t, err)
 		require.Equal(t, code == 0, judge.Validate(document) == nil, file)
-		tell(t, code, text, "manifest", "validate", "-")
+		runWithInput(t, code, text, "manifest", "validate", "-")
 	}
 }
 
@@ -226,7 +225,7 @@ func TestManifestCompletion(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no bash on this machine: completion is not tested")
 	}
-	script := tell(t, 0, "", "manifest", "completion").out
+	script := runWithInput(t, 0, "", "manifest", "completion").out
 	check := exec.CommandContext(t.Context(), bash, "-n")
 	check.Stdin = strings.NewReader(script)
 	out, err := check.CombinedOutput()
@@ -237,7 +236,7 @@ func TestManifestCompletion(t *testing.T) {
 	out, err = ask.Output()
 	require.NoError(t, err)
 	var names []string
-	for _, line := range regexp.MustCompile(`(?m)^  (\w+) `).FindAllStringSubmatch(tell(t, 0, "", "manifest", "help").out, -1) {
+	for _, line := range regexp.MustCompile(`(?m)^  (\w+) `).FindAllStringSubmatch(runWithInput(t, 0, "", "manifest", "help").out, -1) {
 		names = append(names, line[1])
 	}
 	require.Greater(t, len(names), 5)
@@ -251,17 +250,17 @@ func TestManifestInit(t *testing.T) {
 		"weather", "com.example/weather", "", "Tells the weather", "^1", "1.4.2", "", // a wrong name and a wrong version
 		"npm", "@example/weather", "", "stdio", "WEATHER_API_KEY", "The key", "yes", "yes", "", "",
 	}, "\n")
-	s := tell(t, 0, answers, "manifest", "init", "-o", path)
+	s := runWithInput(t, 0, answers, "manifest", "init", "-o", path)
 	require.Contains(t, s.errs, "has no slash")
 	require.Contains(t, s.errs, "which is a range")
-	tell(t, 0, "", "manifest", "validate", "-strict", "-profile", "registry", path)
-	tell(t, 0, "", "manifest", "fmt", "-check", path)
+	runWithInput(t, 0, "", "manifest", "validate", "-strict", "-profile", "registry", path)
+	runWithInput(t, 0, "", "manifest", "fmt", "-check", path)
 
 	before := content(t, path)
-	require.Contains(t, tell(t, 2, answers, "manifest", "init", "-o", path).errs, "already exists")
+	require.Contains(t, runWithInput(t, 2, answers, "manifest", "init", "-o", path).errs, "already exists")
 	require.Equal(t, before, content(t, path))
 	path += ".new"
-	tell(t, 1, "com.example/weather\n", "manifest", "init", "-o", path)
+	runWithInput(t, 1, "com.example/weather\n", "manifest", "init", "-o", path)
 	require.NoFileExists(t, path, "half a manifest is none")
 }
 
@@ -319,7 +318,7 @@ func TestManifestFetchInterrupted(t *testing.T) {
 	require.Len(t, listed(t, dir), 1)
 	require.Equal(t, byte('.'), listed(t, dir)[0][0], "what is not complete is hidden")
 
-	require.Contains(t, tell(t, 0, "", "manifest", fetch("/half")...).out, "is complete and has the SHA-256")
+	require.Contains(t, runWithInput(t, 0, "", "manifest", fetch("/half")...).out, "is complete and has the SHA-256")
 	require.Equal(t, string(bundle), content(t, path), "it takes up where it was interrupted")
 	require.Equal(t, []string{"weather.mcpb"}, listed(t, dir))
 }

@@ -61,9 +61,8 @@ func (p *process) cleanup() {
 	}
 }
 
-// says waits until the program has printed what pattern matches, and returns the
-// submatches.
-func (p *process) says(o *output, pattern string) []string {
+// waitFor waits until the output matches a pattern, and returns the submatches.
+func (p *process) waitFor(o *output, pattern string) []string {
 	p.t.Helper()
 	found := o.await(pattern, p.ended)
 	if found == nil {

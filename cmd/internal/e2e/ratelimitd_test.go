@@ -21,13 +21,13 @@ func TestDecisions(t *testing.T) {
 	for i, want := range []string{"OK", "OK", "OK", "OVER_LIMIT"} {
 		require.Equal(t, want, decision(t, s.grpc, "shop", "client=ann"), "call %d", i)
 	}
-	require.Equal(t, "OVER_LIMIT", decision(t, s.grpc, "shop", "client=bob", "client=ann"), "one of two is over")
+	require.Equal(t, "OVER_LIMIT", decision(t, s.grpc, "shop", "client=bob", "client=ann"), "one of two descriptors is over its limit")
 	require.Equal(t, "OVER_LIMIT", decision(t, s.grpc, "bank", "client=xavier"), "the second file")
-	require.Equal(t, "OK", decision(t, s.grpc, "bank", "client=ann"), "what no rule matches passes")
+	require.Equal(t, "OK", decision(t, s.grpc, "bank", "client=ann"), "a descriptor without a rule is allowed")
 	require.Equal(t, "OK", decision(t, s.grpc, "nowhere", "client=ann"), "a domain without a file")
 
 	code, response := httpDo(t, http.MethodPost, "http://"+s.http+"/json", shopJSON("ann"))
-	require.Equal(t, http.StatusTooManyRequests, code, "HTTP and gRPC count together: %s", response)
+	require.Equal(t, http.StatusTooManyRequests, code, "HTTP and gRPC must share counters: %s", response)
 	code, response = httpDo(t, http.MethodPost, "http://"+s.http+"/json", shopJSON("bob"))
 	require.Equal(t, http.StatusOK, code)
 	require.Contains(t, response, `"limitRemaining":1`, "bob's second")
@@ -38,8 +38,8 @@ func TestDecisions(t *testing.T) {
 	s.terminate()
 }
 
-// What is wrong is said all at once: who has two faults should not need two looks.
-// The server waits for it to be mended.
+// TestBrokenConfiguration checks that all errors of the configuration are reported at once, and that
+// the server waits for a valid configuration.
 func TestBrokenConfiguration(t *testing.T) {
 	t.Parallel()
 	root := directory(t, map[string]string{
@@ -49,9 +49,9 @@ func TestBrokenConfiguration(t *testing.T) {
 		"right.yaml": yearly,
 	})
 	p := start(t, settings(root, nil), "ratelimitd")
-	p.says(p.stderr, `waiting for a configuration`)
+	p.waitFor(p.stderr, `waiting for a configuration`)
 	p.signal(syscall.SIGTERM)
-	require.Zero(t, p.code(), "it waited, and was told to end")
+	require.Zero(t, p.code(), "exit code after a signal while the server waits")
 	require.Empty(t, p.stdout.String())
 	text := p.stderr.String()
 	for _, want := range []string{
@@ -63,13 +63,13 @@ func TestBrokenConfiguration(t *testing.T) {
 		require.Regexp(t, `(?m)^time=\S+ level=ERROR msg="error loading configuration" err="`+want, text)
 	}
 	require.NotContains(t, text, "right.yaml")
-	require.NotContains(t, text, "goroutine", "a fault of the user is no crash")
+	require.NotContains(t, text, "goroutine", "an invalid configuration must not print a stack trace")
 }
 
 func TestNoConfiguration(t *testing.T) {
 	t.Parallel()
 	p := start(t, settings("/does/not/exist", nil), "ratelimitd")
-	p.says(p.stderr, `/does/not/exist/config.*RUNTIME_ROOT`)
+	p.waitFor(p.stderr, `/does/not/exist/config.*RUNTIME_ROOT`)
 	p.signal(syscall.SIGTERM)
 	require.Zero(t, p.code())
 }

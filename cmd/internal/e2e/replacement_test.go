@@ -115,7 +115,7 @@ func (d *drill) calls() string {
 			args = append(args, "-descriptors", w)
 		}
 		p := run(d.t, 0, "ratelimit-client", args...)
-		response := p.says(p.stdout, `(?m)^response: (.*)$`)[1]
+		response := p.waitFor(p.stdout, `(?m)^response: (.*)$`)[1]
 		out.WriteString(strings.TrimSpace(line) + "\n  " + untimed(response) + "\n")
 	}
 	return out.String()

@@ -57,7 +57,7 @@ func settings(root string, more map[string]string) map[string]string {
 func serve(t *testing.T, files, more map[string]string) *server {
 	t.Helper()
 	p := start(t, settings(directory(t, files), more), "ratelimitd")
-	at := p.says(p.stderr, `(?m)^ratelimitd: gRPC on ([^ ,\n]+), HTTP on ([^ ,\n]+), debug on ([^ ,\n]+).*\n`)
+	at := p.waitFor(p.stderr, `(?m)^ratelimitd: gRPC on ([^ ,\n]+), HTTP on ([^ ,\n]+), debug on ([^ ,\n]+).*\n`)
 	return &server{process: p, grpc: at[1], http: at[2], debug: at[3]}
 }
 
@@ -90,7 +90,7 @@ func decision(t *testing.T, addr, domain string, descriptors ...string) string {
 		args = append(args, "-descriptors", d)
 	}
 	p := run(t, 0, "ratelimit-client", args...)
-	return p.says(p.stdout, `(?m)^response: overall_code:(\w+)`)[1]
+	return p.waitFor(p.stdout, `(?m)^response: overall_code:(\w+)`)[1]
 }
 
 // shopJSON is a question of this client for POST /json.

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// TestDrain takes a server away from under a load, as a rollout does: while the
-// drain lasts the balancers learn of it, and no call may fail.
+// TestDrain stops a server under load, as a rollout does. While it drains, it is unhealthy, and no
+// call may fail.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	s := serve(t, map[string]string{"shop.yaml": yearly}, map[string]string{"SHUTDOWN_DRAIN_DELAY": "10s"})
@@ -31,29 +31,29 @@ func TestDrain(t *testing.T) {
 
 	load.stop()
 	r := reportOf(t, load)
-	// Calls that were under way when the load was told to end are unfinished, and no errors.
+	// Calls in flight when the load is stopped count as unfinished, not as errors.
 	require.Empty(t, r.Errors)
 	require.Equal(t, r.Calls, r.OK)
 	s.ends()
 }
 
-// counted asks how often the load's key has been counted, this call included.
+// counted returns the number of counted calls for the key of the load, including its own call.
 func (s *server) counted(t *testing.T) int {
 	t.Helper()
 	_, response := httpDo(t, http.MethodPost, "http://"+s.http+"/json", `{"domain":"shop","descriptors":[{"entries":[{"key":"load","value":"0"}]}]}`)
 	return 4_000_000_000 - number(t, response, `"limitRemaining":(\d+)`)
 }
 
-// TestCallsUnderWay begins a call on each port, tells the server to stop, and goes
-// on with the calls when it has stopped listening.
-func TestCallsUnderWay(t *testing.T) {
+// TestOpenCalls begins a call on each port, stops the server, and completes the calls after the
+// listeners are closed.
+func TestOpenCalls(t *testing.T) {
 	t.Parallel()
 	s := serve(t, map[string]string{"shop.yaml": yearly}, nil)
 
 	stream, err := dial(t, s.grpc).NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true},
 		ratelimitv3.RateLimitService_ShouldRateLimit_FullMethodName, grpc.WaitForReady(true))
 	require.NoError(t, err)
-	_, err = ratelimitv3.NewRateLimitServiceClient(dial(t, s.grpc)).ShouldRateLimit(t.Context(), question("shop", "client", "bob"))
+	_, err = ratelimitv3.NewRateLimitServiceClient(dial(t, s.grpc)).ShouldRateLimit(t.Context(), newRequest("shop", "client", "bob"))
 	require.NoError(t, err)
 
 	conn, err := net.Dial("tcp", s.http)
@@ -64,7 +64,7 @@ func TestCallsUnderWay(t *testing.T) {
 	reader := bufio.NewReader(conn)
 	line, err := reader.ReadString('\n')
 	require.NoError(t, err)
-	require.Equal(t, "HTTP/1.1 100 Continue\r\n", line, "the handler waits for the body")
+	require.Equal(t, "HTTP/1.1 100 Continue\r\n", line, "the handler must wait for the body")
 	_, err = reader.ReadString('\n')
 	require.NoError(t, err)
 
@@ -72,7 +72,7 @@ func TestCallsUnderWay(t *testing.T) {
 	for _, addr := range []string{s.grpc, s.http} {
 		eventually(t, "no listener on "+addr, func() bool { return refuses(addr) })
 	}
-	require.NoError(t, stream.SendMsg(question("shop", "client", "ann")))
+	require.NoError(t, stream.SendMsg(newRequest("shop", "client", "ann")))
 	require.NoError(t, stream.CloseSend())
 	response := new(ratelimitv3.RateLimitResponse)
 	require.NoError(t, stream.RecvMsg(response))
@@ -100,13 +100,13 @@ func TestSecondSignal(t *testing.T) {
 		s := serve(t, map[string]string{"shop.yaml": yearly}, map[string]string{"SHUTDOWN_DRAIN_DELAY": "1h"})
 		s.signal(syscall.SIGTERM)
 		eventually(t, "an unhealthy server", func() bool { return !s.healthy() })
-		require.Equal(t, "OK", decision(t, s.grpc, "shop", "client=ann"), "it serves while it drains")
+		require.Equal(t, "OK", decision(t, s.grpc, "shop", "client=ann"), "the server must serve while it drains")
 		s.signal(second)
 		require.Equal(t, 128+int(second), s.code())
 	}
 }
 
-// number is the first submatch of a pattern, as a number.
+// number returns the first submatch of a pattern as a number.
 func number(t *testing.T, text, pattern string) int {
 	t.Helper()
 	n, err := strconv.Atoi(submatch(t, text, pattern))

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSilentConnections checks that who connects and says nothing cannot keep a
-// server from ending.
+// TestSilentConnections checks that connections that send nothing do not delay the shutdown.
 func TestSilentConnections(t *testing.T) {
 	t.Parallel()
 	s := serve(t, map[string]string{"shop.yaml": yearly}, map[string]string{"SHUTDOWN_TIMEOUT": "1s"})
@@ -19,6 +18,6 @@ func TestSilentConnections(t *testing.T) {
 		require.NoError(t, err)
 		defer conn.Close()
 	}
-	require.Equal(t, "OK", decision(t, s.grpc, "shop", "client=ann"), "the connections before this one are accepted by now")
+	require.Equal(t, "OK", decision(t, s.grpc, "shop", "client=ann"), "the server must accept the connections before this one")
 	s.terminate()
 }

@@ -13,17 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSources checks that no example is left out, and that none is longer than a page. On its
-// way it opens every directory of the module: go test takes a result from its cache if
-// nothing has changed that the tests opened, and what the build in TestMain reads does not
-// count.
+// TestSources checks that all examples are built and short. It also opens every directory of the
+// module, so that go test does not use a cached result after a change: the cache considers the files
+// that tests open, but not those that the build in TestMain reads.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	examples := 0
 	err := filepath.WalkDir(checkout, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			return nil // a temporary file of a test that runs next to this one
+			return nil // a temporary file of a concurrent test
 		case err != nil || !d.IsDir():
 			return err
 		case d.Name() == ".git":
@@ -31,7 +30,7 @@ func TestSources(t *testing.T) {
 		}
 		rel, err := filepath.Rel(checkout, name)
 		if err == nil && strings.HasPrefix(rel, "examples/") && filepath.Dir(rel) == "examples" {
-			require.Contains(t, programs(), "./"+rel, "an example that no test here runs")
+			require.Contains(t, programs(), "./"+rel, "add the example to programs")
 			files, err := filepath.Glob(filepath.Join(name, "*.go"))
 			require.NoError(t, err)
 			for _, file := range files {

@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// eachSchema runs a test on a copy of each database that programs of earlier schemas left
-// behind in the testdata of a store.
+// eachSchema runs a test on a copy of each database of an earlier schema in the testdata of a store.
 func eachSchema(t *testing.T, store string, test func(t *testing.T, file string)) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(checkout, store, "testdata", "schema-*.db.gz"))
@@ -37,13 +36,13 @@ func eachSchema(t *testing.T, store string, test func(t *testing.T, file string)
 	}
 }
 
-// TestBooksOfEarlierSchemas starts bookcatalogd twice with a database of an earlier one.
+// TestBooksOfEarlierSchemas starts bookcatalogd twice with a database of an earlier schema.
 func TestBooksOfEarlierSchemas(t *testing.T) {
 	t.Parallel()
 	eachSchema(t, "bookcatalog/sqlstore/sqlite", func(t *testing.T, file string) {
 		for range 2 {
 			p := start(t, nil, "bookcatalogd", "-addr", "127.0.0.1:0", "-db", file)
-			url := p.says(p.stderr, `(http://[0-9.:]+/api/books), `)[1]
+			url := p.waitFor(p.stderr, `(http://[0-9.:]+/api/books), `)[1]
 			code, body := httpDo(t, http.MethodGet, url, "")
 			require.Equal(t, 200, code, body)
 			require.Contains(t, body, `"isbn13":"9780141439587"`)
@@ -52,7 +51,8 @@ func TestBooksOfEarlierSchemas(t *testing.T) {
 	})
 }
 
-// TestInventoryOfEarlierSchemas does so with inventoryd, which changes it too.
+// TestInventoryOfEarlierSchemas starts inventoryd twice with a database of an earlier schema, and adds
+// a record.
 func TestInventoryOfEarlierSchemas(t *testing.T) {
 	t.Parallel()
 	eachSchema(t, "inventory/sqlstore/sqlite", func(t *testing.T, file string) {

@@ -23,10 +23,10 @@ import (
 // preface begins every HTTP/2 connection (RFC 9113, section 3.4).
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// garbage is one kind of what a client should not send.
-type garbage func(*rand.Rand) []byte
+// malformedInput generates invalid bytes.
+type malformedInput func(*rand.Rand) []byte
 
-func garbageKinds() map[string]garbage {
+func malformedInputs() map[string]malformedInput {
 	noise := func(r *rand.Rand, n int) []byte {
 		b := make([]byte, n)
 		for i := range b {
@@ -34,7 +34,7 @@ func garbageKinds() map[string]garbage {
 		}
 		return b
 	}
-	return map[string]garbage{
+	return map[string]malformedInput{
 		"noise":             func(r *rand.Rand) []byte { return noise(r, 1+r.IntN(4096)) },
 		"preface, noise":    func(r *rand.Rand) []byte { return append([]byte(preface), noise(r, r.IntN(4096))...) },
 		"part of a preface": func(r *rand.Rand) []byte { return []byte(preface[:r.IntN(len(preface))]) },
@@ -52,8 +52,8 @@ func garbageKinds() map[string]garbage {
 	}
 }
 
-// frames are settings and then frames of any type with any content (RFC 9113,
-// section 4.1), of which the length is right.
+// frames returns a settings frame and then frames with a correct length and random type and content
+// (RFC 9113, section 4.1).
 func frames(r *rand.Rand, noise func(*rand.Rand, int) []byte) []byte {
 	b := []byte{0, 0, 0, 4, 0, 0, 0, 0, 0}
 	for range 20 {
@@ -65,16 +65,15 @@ func frames(r *rand.Rand, noise func(*rand.Rand, int) []byte) []byte {
 	return b
 }
 
-// TestGarbage sends what no client should, on both ports. The server goes on deciding
-// as if nothing had been.
-func TestGarbage(t *testing.T) {
+// TestMalformedInput sends malformed input to both ports. The server must keep working.
+func TestMalformedInput(t *testing.T) {
 	t.Parallel()
 	s := serve(t, map[string]string{"shop.yaml": yearly}, nil)
 	for _, addr := range []string{s.grpc, s.http} {
-		for name, make := range garbageKinds() {
+		for name, make := range malformedInputs() {
 			r := rand.New(rand.NewPCG(1, 2))
 			for range 20 {
-				throw(t, addr, make(r))
+				sendRaw(t, addr, make(r))
 			}
 			require.False(t, refuses(addr), "after %s", name)
 		}
@@ -86,24 +85,24 @@ func TestGarbage(t *testing.T) {
 	require.NotContains(t, s.stderr.String(), "panic")
 }
 
-// throw sends the bytes, hangs up its own side, and hears the server out.
-func throw(t *testing.T, addr string, data []byte) {
+// sendRaw sends bytes, closes the sending side, and reads until the server closes the connection.
+func sendRaw(t *testing.T, addr string, data []byte) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	defer conn.Close()
 	require.NoError(t, conn.SetDeadline(time.Now().Add(timeout)))
-	if _, err := conn.Write(data); err == nil { // it may have hung up before the end
+	if _, err := conn.Write(data); err == nil { // the server may have closed the connection earlier
 		_ = conn.(*net.TCPConn).CloseWrite()
 	}
 	_, err = io.Copy(io.Discard, conn)
 	if e, ok := err.(net.Error); ok {
-		require.False(t, e.Timeout(), "the server keeps a connection that has ended")
+		require.False(t, e.Timeout(), "the server must close the connection")
 	}
 }
 
-// TestHeldConnections has a crowd that connects and says little or nothing, while
-// others are served.
+// TestHeldConnections opens many connections that send little or nothing. The server must still serve
+// other clients.
 func TestHeldConnections(t *testing.T) {
 	t.Parallel()
 	s := serve(t, map[string]string{"shop.yaml": yearly}, nil)
@@ -127,7 +126,7 @@ func TestHeldConnections(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, code)
 }
 
-// raw sends bytes as they are for a message.
+// raw is a codec that sends bytes unchanged as a message.
 type raw struct{}
 
 func (raw) Name() string { return "proto" }
@@ -138,12 +137,12 @@ func (raw) Marshal(v any) (mem.BufferSlice, error) {
 
 func (raw) Unmarshal(mem.BufferSlice, any) error { return nil }
 
-// TestBrokenMessages sends garbage where a request should be.
+// TestBrokenMessages sends invalid messages.
 func TestBrokenMessages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, map[string]string{"shop.yaml": yearly}, nil)
 	conn := dial(t, s.grpc)
-	ask := func(message []byte) codes.Code {
+	send := func(message []byte) codes.Code {
 		return status.Code(conn.Invoke(t.Context(), ratelimitv3.RateLimitService_ShouldRateLimit_FullMethodName, message, nil, grpc.ForceCodecV2(raw{})))
 	}
 	r := rand.New(rand.NewPCG(3, 4))
@@ -152,15 +151,15 @@ func TestBrokenMessages(t *testing.T) {
 		for i := range message {
 			message[i] = byte(r.Uint32())
 		}
-		require.Contains(t, []codes.Code{codes.OK, codes.Internal, codes.InvalidArgument}, ask(message), "%x", message)
+		require.Contains(t, []codes.Code{codes.OK, codes.Internal, codes.InvalidArgument}, send(message), "%x", message)
 	}
-	require.Equal(t, codes.ResourceExhausted, ask(make([]byte, 5<<20)), "a message that is too long")
+	require.Equal(t, codes.ResourceExhausted, send(make([]byte, 5<<20)), "a message that is too long")
 	for _, body := range []string{strings.Repeat("[", 1<<19), `{"domain":` + strings.Repeat(`{"a":`, 1<<16), "\xff\xfe", "null"} {
 		code, _ := httpDo(t, http.MethodPost, "http://"+s.http+"/json", body)
 		require.Equal(t, http.StatusBadRequest, code, "%.20q", body)
 	}
 	code, _ := httpDo(t, http.MethodPost, "http://"+s.http+"/json", strings.Repeat(" ", 5<<20))
-	require.Contains(t, []int{0, http.StatusRequestEntityTooLarge}, code, "the server need not hear it to the end")
+	require.Contains(t, []int{0, http.StatusRequestEntityTooLarge}, code, "the server may close the connection early")
 	require.Equal(t, "OK", decision(t, s.grpc, "shop", "client=ann"))
 	s.terminate()
 }
