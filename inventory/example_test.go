@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// A device is created, changed in part, looked for, and all that is in the log.
+// A device is created, updated and found, and the changes are in the audit log.
 func Example() {
 	ctx := context.Background()
 	store := inventory.NewMemStore()
@@ -44,7 +44,7 @@ func Example() {
 	// <nil> update
 }
 
-// The beginning of the package comment.
+// The example of the package comment.
 func ExampleNew() {
 	ctx := context.Background()
 	v := inventory.New(inventory.NewMemStore(), nil)
@@ -55,7 +55,7 @@ func ExampleNew() {
 	// <nil> true 1
 }
 
-// What is wrong is named by field, all of it at once.
+// An error names every invalid field.
 func ExampleCheck() {
 	err := inventory.Check(&inventory.VLAN{VLANID: 5000, SubnetCIDR: "192.0.2.0/24", GatewayIP: "198.51.100.1"})
 	fmt.Println(err)
@@ -63,7 +63,7 @@ func ExampleCheck() {
 	// Invalid VLAN: vlan_id must be from 1 to 4094; name must not be empty; gateway_ip must be an address of the subnet 192.0.2.0/24
 }
 
-// A resource says of itself what documents and databases need to know.
+// A resource describes its fields, for API documents and databases.
 func ExampleResource_Fields() {
 	for _, f := range inventory.Of[inventory.VLAN]().Fields() {
 		fmt.Println(f.Name, f.Kind, f.Required, f.Nullable, f.Sortable())
@@ -82,7 +82,7 @@ func ExampleResource_Fields() {
 	// gateway_ip text false false true
 }
 
-// An enumeration lists its values itself, so an error can too.
+// An enumeration lists its values, so that errors can name them.
 func ExampleParseEnum() {
 	status, err := inventory.ParseEnum[inventory.DeviceStatus]("Maintenance")
 	fmt.Println(status == inventory.DeviceMaintenance, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// at is a time n minutes into a day.
+// at returns a time n minutes into a day.
 func at(n int) time.Time { return time.Date(2026, 1, 31, 12, n, 0, 0, time.UTC) }
 
 func id(n int) string { return fmt.Sprintf("018f4c2e-7b1a-7c3d-9e4f-%012d", n) }
@@ -42,7 +42,7 @@ func patch(t *testing.T, doc string) inventory.Patch {
 	return p
 }
 
-// fields are the names of the fields of an error, which must be of the kind.
+// fields returns the names of the fields of an error, which must be of the kind.
 func fields(t *testing.T, err error, kind inventory.ErrorKind) []string {
 	t.Helper()
 	e, ok := errors.AsType[*inventory.Error](err)

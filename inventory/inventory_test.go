@@ -13,7 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// open makes an inventory with ids and times that count up.
+// open creates an inventory with increasing ids and times.
 func open() (*inventory.Inventory, *inventory.MemStore) {
 	s := inventory.NewMemStore()
 	var ids, minutes atomic.Int64
@@ -23,12 +23,12 @@ func open() (*inventory.Inventory, *inventory.MemStore) {
 	}), s
 }
 
-// jane is a caller who is no user.
+// jane is a caller without a user record.
 func jane() inventory.Caller {
 	return inventory.Caller{Name: "jane", Address: "192.0.2.7", RequestID: "r1"}
 }
 
-// log is the audit log.
+// log returns the audit log.
 func log(t *testing.T, s inventory.Store) []inventory.AuditLog {
 	t.Helper()
 	page, err := s.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
@@ -40,7 +40,7 @@ func log(t *testing.T, s inventory.Store) []inventory.AuditLog {
 	return entries
 }
 
-// TestLife follows a device from its creation to its end, and its entries in the log.
+// TestLife creates, changes and deletes a device, and checks its entries in the audit log.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	v, s := open()
@@ -80,8 +80,8 @@ func TestLife(t *testing.T) {
 	equal(t, "the last of the hostname", entries[3].Changes["hostname"], inventory.Change{Before: "core-2"})
 }
 
-// TestAllOrNothing checks that a call of several items changes all or none, and names every
-// one that failed (rulings, 3).
+// TestAllOrNothing checks that a call with several items is applied atomically, and that the
+// error names every item that failed (REFERENCE.md, 2.4).
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
 	v, s := open()
@@ -148,8 +148,8 @@ func TestDry(t *testing.T) {
 	equal(t, "devices and entries", []any{count(t, s, inventory.Of[inventory.Device]()), len(log(t, s))}, []any{int64(1), 1})
 }
 
-// TestWriters checks that of those who name a version exactly one wins, and that of those who
-// name none no change is lost.
+// TestWriters checks that of concurrent changes with the same version exactly one succeeds,
+// and that no change without a version is lost.
 func TestWriters(t *testing.T) {
 	t.Parallel()
 	v, s := open()
@@ -187,7 +187,7 @@ func TestWriters(t *testing.T) {
 	equal(t, "the notes", got.Notes, "xxxxxxxx")
 }
 
-// overtaken is a store whose first transactions come too late.
+// overtaken is a store whose first transactions fail because of concurrent changes.
 type overtaken struct {
 	inventory.Store
 	left int
@@ -209,8 +209,8 @@ func (tx *lateTx) Update(ctx context.Context, rec inventory.Record, version int6
 	return tx.Tx.Update(ctx, rec, version)
 }
 
-// TestOvertaken checks that a change that came too late is made again, and that a refusal
-// by the edit itself is not.
+// TestOvertaken checks that a change is retried after a concurrent change, but not after an
+// error of the edit itself.
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	_, s := open()
@@ -233,7 +233,8 @@ func TestOvertaken(t *testing.T) {
 	equal(t, "calls", calls, 1)
 }
 
-// TestUsers checks that a password is never kept, and who deletes themselves is in the log.
+// TestUsers checks that passwords are never stored, and that a user who deletes their own
+// record is in the audit log.
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	v, s := open()
@@ -298,8 +299,7 @@ func TestMetricsHaveTheirTime(t *testing.T) {
 	equal(t, "the times", []time.Time{*m.TS, *old.TS}, []time.Time{m.CreatedAt, at(0)})
 }
 
-// TestThen checks that what comes along with a change is there when the change is, and only
-// then.
+// TestThen checks that additional records of a change are stored with it or not at all.
 func TestThen(t *testing.T) {
 	t.Parallel()
 	v, store := open()

@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// put creates records below the inventory's rules.
+// put creates records without the checks of the inventory.
 func put(t *testing.T, s inventory.Store, records ...inventory.Record) {
 	t.Helper()
 	ok(t, create(t.Context(), s, records...))
@@ -18,7 +18,7 @@ func create(ctx context.Context, s inventory.Store, records ...inventory.Record)
 	return s.Change(ctx, func(tx inventory.Tx) error { return tx.Create(ctx, records...) })
 }
 
-// with gives a record its id and its first version.
+// with sets a record's id and first version.
 func with[R inventory.Record](n int, rec R) R {
 	*rec.Meta() = inventory.Base{ID: id(n), CreatedAt: at(n % 60), UpdatedAt: at(n % 60), Version: 1}
 	return rec
@@ -71,7 +71,7 @@ func TestUniqueKeys(t *testing.T) {
 	}
 }
 
-// TestReferences checks that a record refers to what is there only.
+// TestReferences checks that records refer only to existing records.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	s := inventory.NewMemStore()
@@ -119,7 +119,7 @@ func TestCascades(t *testing.T) {
 	equal(t, "the event's references", []any{event.DeviceID, event.InterfaceID, event.LocationID}, []any{(*string)(nil), (*string)(nil), (*string)(nil)})
 }
 
-// TestTransactions checks that a change happens whole or not at all, whatever ends it.
+// TestTransactions checks that changes are atomic, however they end.
 func TestTransactions(t *testing.T) {
 	t.Parallel()
 	s, ctx := inventory.NewMemStore(), t.Context()
@@ -169,7 +169,7 @@ func TestTransactions(t *testing.T) {
 	equal(t, "devices", count(t, s, devices), int64(3))
 }
 
-// TestStoreCopies checks that what callers do to a record afterwards does not matter.
+// TestStoreCopies checks that the store copies records: later changes by callers have no effect.
 func TestStoreCopies(t *testing.T) {
 	t.Parallel()
 	s, ctx := inventory.NewMemStore(), t.Context()
@@ -186,5 +186,5 @@ func TestStoreCopies(t *testing.T) {
 	put(t, s, with(2, &inventory.User{Username: "jane", Email: "j@example.org", Password: "secret", PasswordHash: "hash"}))
 	user, err := inventory.Get[inventory.User](ctx, s, id(2))
 	ok(t, err)
-	equal(t, "what is kept of the password", user.Password+user.PasswordHash, "hash")
+	equal(t, "the stored password", user.Password+user.PasswordHash, "hash")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// full is a device with all there is.
+// full returns a device with every field set.
 func full() *inventory.Device {
 	d := device("core-1")
 	d.Base = inventory.Base{ID: id(1), CreatedAt: at(1), UpdatedAt: at(2), Version: 3}
@@ -43,7 +43,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestPatchRefuses checks that a bad update names all that is wrong, and changes nothing.
+// TestPatchRefuses checks that the error of an invalid update names every invalid field, and
+// that nothing changes.
 func TestPatchRefuses(t *testing.T) {
 	t.Parallel()
 	for doc, want := range map[string]string{
@@ -64,7 +65,7 @@ func TestPatchRefuses(t *testing.T) {
 	}
 }
 
-// TestPatchOfUsers checks that no update reaches what is hidden.
+// TestPatchOfUsers checks that updates can't set hidden fields.
 func TestPatchOfUsers(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"-", "PasswordHash", "password_hash", "epoch", "Epoch", "reset_hash", "Base"} {
@@ -74,7 +75,7 @@ func TestPatchOfUsers(t *testing.T) {
 	}
 }
 
-// TestPatchIsBounded checks that a document can't blow up its error.
+// TestPatchIsBounded checks that errors have a bounded size.
 func TestPatchIsBounded(t *testing.T) {
 	t.Parallel()
 	p := inventory.Patch{}
@@ -87,8 +88,7 @@ func TestPatchIsBounded(t *testing.T) {
 	}
 }
 
-// TestSpeedsFollow checks that of speed and speed_mbps the one that an update leaves out
-// becomes that of the other.
+// TestSpeedsFollow checks that an update of speed or speed_mbps sets the other one too.
 func TestSpeedsFollow(t *testing.T) {
 	t.Parallel()
 	for doc, want := range map[string]any{
@@ -114,8 +114,8 @@ func TestSpeedsFollow(t *testing.T) {
 	}
 }
 
-// TestPatchSaysWhatIsWanted checks that a wrong type is answered with the right one.
-func TestPatchSaysWhatIsWanted(t *testing.T) {
+// TestPatchNamesTypes checks that the error for a wrong type names the right one.
+func TestPatchNamesTypes(t *testing.T) {
 	t.Parallel()
 	for doc, c := range map[string]struct {
 		rec  inventory.Record
@@ -179,8 +179,8 @@ func TestCloneSharesNothing(t *testing.T) {
 	equal(t, "the entry", a, &inventory.AuditLog{UserID: ptr("a"), Changes: inventory.Changes{"a": {}}})
 }
 
-// FuzzPatch checks that no update panics, that one that is refused changes nothing, and that
-// what passes both the patch and the check is in its final form.
+// FuzzPatch checks that no update panics, that a refused one changes nothing, and that a
+// second check does not change an accepted record.
 func FuzzPatch(f *testing.F) {
 	f.Add("interfaces", `{"speed":"10Gbps","mtu":null}`)
 	f.Add("devices", `{"tags":["a"],"last_seen":"2026-01-31T13:05:00+01:00","ip":"::1"}`)
@@ -201,9 +201,9 @@ func FuzzPatch(f *testing.F) {
 		if inventory.Check(rec) != nil {
 			return
 		}
-		once := inventory.Clone(rec)
-		ok(t, inventory.Check(once))
-		equal(t, "what was checked twice", once, rec)
+		checked := inventory.Clone(rec)
+		ok(t, inventory.Check(checked))
+		equal(t, "checked twice", checked, rec)
 		if _, err := json.Marshal(rec); err != nil {
 			t.Error(err)
 		}

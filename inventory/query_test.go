@@ -19,7 +19,7 @@ func parse(t *testing.T, r *inventory.Resource, query string) (*inventory.Query,
 	return inventory.ParseQuery(r, values)
 }
 
-// fleet are devices to look for.
+// fleet returns sample devices.
 func fleet() []inventory.Record {
 	var all []inventory.Record
 	for i, line := range []string{
@@ -45,7 +45,7 @@ func fleet() []inventory.Record {
 	return all
 }
 
-// TestFilters checks what each filter finds among the four of the fleet.
+// TestFilters checks the result of each filter on the fleet.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
@@ -103,8 +103,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestBadQueries checks that what can't be understood is refused, by the name of the
-// parameter, with what is allowed.
+// TestBadQueries checks that errors name the invalid parameter and what is allowed.
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string][2]string{
@@ -155,14 +154,14 @@ func TestBadQueries(t *testing.T) {
 		}
 	}
 	_, err := parse(t, inventory.Of[inventory.Device](), "page=x&sortby=y&vendor=")
-	equal(t, "all at once", fields(t, err, inventory.Invalid), []string{"page", "sortby", "vendor"})
+	equal(t, "every invalid parameter", fields(t, err, inventory.Invalid), []string{"page", "sortby", "vendor"})
 	_, err = parse(t, inventory.Of[inventory.Device](), "vendor=a&vendor=b")
 	equal(t, "a duplicate", err.Error(), "Duplicate query parameter forbidden: vendor")
 	_, err = parse(t, inventory.Of[inventory.Device](), strings.Repeat("tags=a&", 51))
 	equal(t, "too many", fields(t, err, inventory.Invalid), []string{"tags"})
 }
 
-// TestSecretsAreNoParameters checks that what is hidden can't be found out by asking.
+// TestSecretsAreNoParameters checks that queries can't filter or sort by secret fields.
 func TestSecretsAreNoParameters(t *testing.T) {
 	t.Parallel()
 	r := inventory.Of[inventory.User]()
@@ -204,8 +203,8 @@ func TestSpecifiedParameters(t *testing.T) {
 	}
 }
 
-// TestValuesFindTheirForm checks that a filter finds a value that is written in another way.
-func TestValuesFindTheirForm(t *testing.T) {
+// TestFiltersNormalizeValues checks that a filter finds a value in any spelling.
+func TestFiltersNormalizeValues(t *testing.T) {
 	t.Parallel()
 	i := port(id(1), "a")
 	i.MACAddress, i.Speed = "00:1a:2b:3c:4d:5e", "10000mbps"
@@ -219,8 +218,8 @@ func TestValuesFindTheirForm(t *testing.T) {
 	}
 }
 
-// TestPaging checks that pages that follow each other, by number or by cursor, are the whole
-// list, in every order.
+// TestPaging checks that consecutive pages, by number or by cursor, add up to the whole list
+// in every order.
 func TestPaging(t *testing.T) {
 	t.Parallel()
 	r := inventory.Of[inventory.Device]()
@@ -239,7 +238,7 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// walk reads the fleet one by one.
+// walk reads the list one record per page.
 func walk(t *testing.T, query string, cursors bool) (found []inventory.Record) {
 	t.Helper()
 	next := ""
@@ -262,8 +261,8 @@ func walk(t *testing.T, query string, cursors bool) (found []inventory.Record) {
 	}
 }
 
-// TestCursorIsChecked checks that a cursor is for one list and one order, and for nothing that
-// was made by hand.
+// TestCursorIsChecked checks that a cursor is valid only for its list and order, and that an
+// invalid one is refused.
 func TestCursorIsChecked(t *testing.T) {
 	t.Parallel()
 	r := inventory.Of[inventory.Device]()
@@ -293,7 +292,7 @@ func TestShownFieldsAndCount(t *testing.T) {
 	equal(t, "the total", q.Select(fleet()).Total, int64(0))
 }
 
-// TestWhere checks how code narrows a list that a client may have narrowed already.
+// TestWhere checks that code can add conditions to those of a client.
 func TestWhere(t *testing.T) {
 	t.Parallel()
 	q, err := parse(t, inventory.Of[inventory.Device](), "status__ne=offline&limit=1")
@@ -356,11 +355,11 @@ func FuzzCursor(f *testing.F) {
 			isKind(t, err, inventory.Invalid)
 			return
 		}
-		q.Select(fleet()) // compares with whatever the cursor says
+		q.Select(fleet()) // compares with the values of the cursor
 	})
 }
 
-// TestLongNames checks that messages repeat long names shortened, without cutting a character.
+// TestLongNames checks that messages shorten long names at a character boundary.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
 	_, err := inventory.ParseQuery(inventory.Of[inventory.Device](), url.Values{strings.Repeat("€", 30): {"x"}})

@@ -43,8 +43,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestDescriptionsHold checks what every description must be, so that a new line in a struct is
-// all that a new field takes.
+// TestDescriptionsHold checks every field description, so that a new field needs only a line
+// in a struct.
 func TestDescriptionsHold(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -8,8 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// TestCheck checks what each field may be: what is wrong with a record is named by field, all
-// of it at once.
+// TestCheck checks the valid values of each field, and that the error names every invalid field.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	of := func(change func(*inventory.Device)) *inventory.Device {
@@ -114,7 +113,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestMessages checks which texts clients may rely on.
+// TestMessages checks the messages that clients may rely on.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	bad := device("a")
@@ -145,7 +144,7 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 	ok(t, inventory.CheckNew(u))
 }
 
-// TestForm checks how records are kept.
+// TestForm checks that values are stored in their normal form.
 func TestForm(t *testing.T) {
 	t.Parallel()
 	d := device("a")
@@ -177,7 +176,7 @@ func TestForm(t *testing.T) {
 	equal(t, "the ends", []string{l.AInterfaceID, l.BInterfaceID, l.Discovery}, []string{id(1), "018f4c2e-7b1a-7c3d-9e4f-00000000000b", "manual"})
 }
 
-func TestCheckWhatIsNoRecord(t *testing.T) {
+func TestCheckInvalidRecord(t *testing.T) {
 	t.Parallel()
 	type stranger struct{ inventory.Base }
 	for _, rec := range []inventory.Record{nil, (*inventory.Device)(nil), &stranger{}} {

@@ -73,7 +73,7 @@ func TestInvalidRolesAndActions(t *testing.T) {
 	for _, action := range []auth.Action{0, auth.ChangeUser + 1, 255} {
 		assert.False(t, auth.Allowed(auth.Admin, action, true))
 		requireKind(t, auth.TokenMissing, auth.Authorize(nil, action, ""))
-		requireKind(t, auth.Forbidden, auth.Authorize(&auth.Claims{Identity: somebody()}, action, ""))
+		requireKind(t, auth.Forbidden, auth.Authorize(&auth.Claims{Identity: user()}, action, ""))
 	}
 }
 

@@ -49,7 +49,7 @@ func BenchmarkVerifyToken(b *testing.B) {
 	}
 	tokens := newTokens(b, c, keys...)
 	for name, k := range map[string][]byte{"first key": keys[0], "last of 8": keys[7]} {
-		token, _, err := newTokens(b, c, k).Issue(somebody())
+		token, _, err := newTokens(b, c, k).Issue(user())
 		require.NoError(b, err)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -65,7 +65,7 @@ func BenchmarkVerifyToken(b *testing.B) {
 func BenchmarkAuthenticate(b *testing.B) {
 	tokens := newTokens(b, newClock())
 	g := newGuard(b, tokens, newAccounts(), nil)
-	token, _, err := tokens.Issue(somebody())
+	token, _, err := tokens.Issue(user())
 	require.NoError(b, err)
 	r := request(token)
 	b.ReportAllocs()

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 )
 
-// A login: the password is compared, and the answer takes as long for users who don't exist.
+// A login: Verify takes as long for unknown users as for a wrong password.
 func ExampleNewHasher() {
 	ctx := context.Background()
 	hasher, err := auth.NewHasher(nil)
@@ -59,7 +59,7 @@ func ExampleNewTokens() {
 	// true Unauthorized: Invalid or expired token: expired
 }
 
-// users is where an application looks its users up.
+// users holds the accounts of an application.
 type users map[string]auth.AccountState
 
 func (u users) AccountState(_ context.Context, userID string) (auth.AccountState, error) {

@@ -17,18 +17,18 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 )
 
-// accounts is an auth.Accounts that counts how often it is asked.
+// accounts is an auth.Accounts that counts its calls.
 type accounts struct {
 	mu    sync.Mutex
 	users map[string]auth.AccountState
 	err   error
-	asked int
-	ask   func() // called after the answer was read, before it is given
+	calls int
+	ask   func() // called after the state was read, before it is returned
 }
 
 func (a *accounts) AccountState(_ context.Context, userID string) (auth.AccountState, error) {
 	a.mu.Lock()
-	a.asked++
+	a.calls++
 	s, err, ask := a.users[userID], a.err, a.ask
 	a.mu.Unlock()
 	if ask != nil {
@@ -43,13 +43,13 @@ func (a *accounts) set(userID string, s auth.AccountState) {
 	a.users[userID] = s
 }
 
-// standing of somebody.
-func standing() auth.AccountState {
+// activeEditor is the state of the account of user().
+func activeEditor() auth.AccountState {
 	return auth.AccountState{Active: true, Role: auth.Editor, Epoch: 3}
 }
 
 func newAccounts() *accounts {
-	return &accounts{users: map[string]auth.AccountState{somebody().UserID: standing()}}
+	return &accounts{users: map[string]auth.AccountState{user().UserID: activeEditor()}}
 }
 
 func newGuard(t testing.TB, tokens *auth.Tokens, a auth.Accounts, opts *auth.GuardOptions) *auth.Guard {
@@ -68,7 +68,7 @@ func request(token string) *http.Request {
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	tokens := newTokens(t, newClock())
-	token, issued, err := tokens.Issue(somebody())
+	token, issued, err := tokens.Issue(user())
 	require.NoError(t, err)
 	g := newGuard(t, tokens, newAccounts(), nil)
 
@@ -90,7 +90,7 @@ func TestState(t *testing.T) {
 		now    auth.AccountState
 		reason string
 	}{
-		"unchanged":       {standing(), ""},
+		"unchanged":       {activeEditor(), ""},
 		"promoted":        {auth.AccountState{Active: true, Role: auth.Admin, Epoch: 3}, ""},
 		"inactive":        {auth.AccountState{Active: false, Role: auth.Editor, Epoch: 3}, "inactive or deleted"},
 		"deleted":         {auth.AccountState{}, "inactive or deleted"},
@@ -100,9 +100,9 @@ func TestState(t *testing.T) {
 		"no role":         {auth.AccountState{Active: true, Role: "user", Epoch: 3}, "lower role"},
 	} {
 		a := newAccounts()
-		a.set(somebody().UserID, row.now)
+		a.set(user().UserID, row.now)
 		g := newGuard(t, newTokens(t, newClock()), a, nil)
-		err := g.Check(t.Context(), &auth.Claims{Identity: somebody()})
+		err := g.Check(t.Context(), &auth.Claims{Identity: user()})
 		if row.reason == "" {
 			assert.NoError(t, err, name)
 			continue
@@ -114,18 +114,18 @@ func TestState(t *testing.T) {
 	}
 }
 
-func TestFailingAccountsLetNobodyIn(t *testing.T) {
+func TestFailingAccountsRefuse(t *testing.T) {
 	t.Parallel()
 	a := newAccounts()
 	a.err = errors.New("connection refused")
 	g := newGuard(t, newTokens(t, newClock()), a, nil)
-	c := &auth.Claims{Identity: somebody()}
+	c := &auth.Claims{Identity: user()}
 	for range 2 { // a failure is not remembered
 		err := g.Check(t.Context(), c)
 		require.ErrorIs(t, err, a.err)
 		assert.Zero(t, auth.KindOf(err), "a failure of the store is no fault of the client")
 	}
-	assert.Equal(t, 2, a.asked)
+	assert.Equal(t, 2, a.calls)
 	a.err = nil
 	assert.NoError(t, g.Check(t.Context(), c))
 }
@@ -134,24 +134,24 @@ func TestStatesAreRemembered(t *testing.T) {
 	t.Parallel()
 	clock, a := newClock(), newAccounts()
 	g := newGuard(t, newTokens(t, clock), a, &auth.GuardOptions{Remember: time.Minute, Now: clock.Now})
-	c := &auth.Claims{Identity: somebody()}
+	c := &auth.Claims{Identity: user()}
 	check := func() error { return g.Check(t.Context(), c) }
 
 	require.NoError(t, check())
 	a.set(c.UserID, auth.AccountState{}) // by another process
 	clock.advance(time.Minute - 1)
 	require.NoError(t, check())
-	assert.Equal(t, 1, a.asked)
+	assert.Equal(t, 1, a.calls)
 	clock.advance(1)
 	requireKind(t, auth.TokenRevoked, check())
-	assert.Equal(t, 2, a.asked)
+	assert.Equal(t, 2, a.calls)
 
-	a.set(c.UserID, standing()) // by this one
+	a.set(c.UserID, activeEditor()) // by this one
 	g.Forget(c.UserID)
 	require.NoError(t, check())
-	g.Forget("somebody else")
+	g.Forget("another user")
 	require.NoError(t, check())
-	assert.Equal(t, 3, a.asked)
+	assert.Equal(t, 3, a.calls)
 }
 
 func TestNothingRemembered(t *testing.T) {
@@ -159,25 +159,24 @@ func TestNothingRemembered(t *testing.T) {
 	a := newAccounts()
 	g := newGuard(t, newTokens(t, newClock()), a, &auth.GuardOptions{Remember: auth.NoCache})
 	for range 3 {
-		require.NoError(t, g.Check(t.Context(), &auth.Claims{Identity: somebody()}))
+		require.NoError(t, g.Check(t.Context(), &auth.Claims{Identity: user()}))
 	}
-	assert.Equal(t, 3, a.asked)
+	assert.Equal(t, 3, a.calls)
 	n, _ := auth.Remembered(g)
 	assert.Zero(t, n)
 }
 
-// A standing that was read before a change, and arrives after it was to be
-// forgotten, must not stay.
-func TestForgetDuringQuestion(t *testing.T) {
+// A state that was read before a change and arrives after Forget must not be cached.
+func TestForgetDuringRead(t *testing.T) {
 	t.Parallel()
 	a := newAccounts()
 	g := newGuard(t, newTokens(t, newClock()), a, &auth.GuardOptions{Remember: time.Hour})
-	c := &auth.Claims{Identity: somebody()}
+	c := &auth.Claims{Identity: user()}
 	a.ask = func() {
 		a.set(c.UserID, auth.AccountState{})
 		g.Forget(c.UserID)
 	}
-	require.NoError(t, g.Check(t.Context(), c), "it was so when it was read")
+	require.NoError(t, g.Check(t.Context(), c), "the state was read before the change")
 	a.ask = nil
 	requireKind(t, auth.TokenRevoked, g.Check(t.Context(), c))
 }
@@ -203,10 +202,10 @@ func TestRememberedIsBounded(t *testing.T) {
 		require.LessOrEqual(t, verified, 10)
 		clock.advance(time.Duration(i%3) * time.Second)
 	}
-	assert.Equal(t, 1000, a.asked, "the last one asked for was dropped")
+	assert.Equal(t, 1000, a.calls, "a state was evicted while in use")
 }
 
-// A token that was seen is not verified again, but its time is looked at.
+// The signature of a cached token is not verified again, but its times are.
 func TestSeenTokensExpire(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
@@ -214,7 +213,7 @@ func TestSeenTokensExpire(t *testing.T) {
 		tokens, err := auth.NewTokens([][]byte{key('k')}, &auth.TokensOptions{Lifetime: time.Hour, Leeway: leeway, Now: clock.Now})
 		require.NoError(t, err)
 		g := newGuard(t, tokens, newAccounts(), nil)
-		token, c, err := tokens.Issue(somebody())
+		token, c, err := tokens.Issue(user())
 		require.NoError(t, err)
 		start, slack := clock.now, max(leeway, 0)
 		for _, row := range []struct {
@@ -237,22 +236,22 @@ func TestSeenTokensExpire(t *testing.T) {
 	}
 }
 
-// Callers may write into the claims they got.
+// Callers may modify the claims they receive.
 func TestClaimsAreCopies(t *testing.T) {
 	t.Parallel()
 	tokens := newTokens(t, newClock())
 	g := newGuard(t, tokens, newAccounts(), nil)
-	token, _, err := tokens.Issue(somebody())
+	token, _, err := tokens.Issue(user())
 	require.NoError(t, err)
 	for range 3 {
 		c, err := g.Authenticate(request(token))
 		require.NoError(t, err)
-		require.Equal(t, somebody(), c.Identity)
+		require.Equal(t, user(), c.Identity)
 		c.Role = auth.Admin
 	}
 }
 
-// What was refused is never remembered as good.
+// Refused tokens are never cached as valid.
 func TestForgedTokensStayForged(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, newTokens(t, newClock()), newAccounts(), nil)
@@ -277,7 +276,7 @@ func TestNewGuardRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "needs tokens and accounts")
 }
 
-// Once Forget has returned, no call that begins later sees what was before.
+// Calls that begin after Forget has returned see the new state.
 func TestManyRequests(t *testing.T) {
 	t.Parallel()
 	tokens := newTokens(t, newClock())

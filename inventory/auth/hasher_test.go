@@ -106,8 +106,8 @@ func TestNeedsRehash(t *testing.T) {
 	assert.True(t, newHasher(t, nil).NeedsRehash("nonsense"))
 }
 
-// Whatever is wrong with a login, the work is the same; work is memory filled here.
-func TestEveryLoginTakesTheSame(t *testing.T) {
+// Every login takes the same work, measured as allocated memory.
+func TestLoginsCostTheSame(t *testing.T) {
 	const mib = 1 << 20
 	h := newHasher(t, &auth.HasherOptions{Cost: auth.Cost{Memory: 8 << 10, Time: 1, Parallelism: 1}})
 	stored, err := h.Hash(t.Context(), "correct horse")
@@ -134,7 +134,7 @@ func TestEveryLoginTakesTheSame(t *testing.T) {
 	}
 }
 
-// A decoy's salt and key are known. Nobody may log in by finding a password for them.
+// A password that matches the hash used for unknown users must not log anyone in.
 func TestUnknownUserIsNeverTrue(t *testing.T) {
 	t.Parallel()
 	h := newHasher(t, nil)
@@ -173,7 +173,7 @@ func TestWaitingIsBounded(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		assert.Empty(t, ends, "no room, but somebody went on")
+		assert.Empty(t, ends, "a call did not wait")
 
 		_, err = h.Verify(t.Context(), "", "correct horse")
 		requireKind(t, auth.Busy, err)
@@ -184,7 +184,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		}
 		leave()
 		_, err = h.Hash(t.Context(), "correct horse")
-		assert.NoError(t, err, "the places of those who left are free")
+		assert.NoError(t, err, "canceled calls no longer count")
 	})
 }
 
@@ -195,9 +195,9 @@ func TestMemoryIsBounded(t *testing.T) {
 		leave, err := auth.Occupy(h, int64(tiny.Memory))
 		require.NoError(t, err)
 		_, err = h.Hash(t.Context(), "correct horse")
-		require.NoError(t, err, "there is room for two")
+		require.NoError(t, err, "two hashes fit")
 
-		// 256 KiB are more than all the room, so it must be alone.
+		// The cost of 256 KiB exceeds the limit, so this call must run alone.
 		done := make(chan bool)
 		go func() {
 			ok, err := h.Verify(t.Context(), foreign[0], "password")

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tiny is a cost for tests: what it is like to hash is not what they are about.
+// tiny is a low cost that keeps tests fast.
 var tiny = auth.Cost{Memory: 64, Time: 1, Parallelism: 1}
 
 func newHasher(t testing.TB, opts *auth.HasherOptions) *auth.Hasher {
@@ -29,10 +29,10 @@ func newHasher(t testing.TB, opts *auth.HasherOptions) *auth.Hasher {
 	return h
 }
 
-// key is a key of 32 bytes that are all b.
+// key returns a key of 32 bytes b.
 func key(b byte) []byte { return []byte(strings.Repeat(string(rune(b)), 32)) }
 
-// clock is a time that tests set.
+// clock is a clock that tests set.
 type clock struct{ now time.Time }
 
 func newClock() *clock                   { return &clock{time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
@@ -49,11 +49,11 @@ func newTokens(t testing.TB, c *clock, keys ...[]byte) *auth.Tokens {
 	return tokens
 }
 
-func somebody() auth.Identity {
+func user() auth.Identity {
 	return auth.Identity{UserID: "0197-42", Username: "grace", Role: auth.Editor, Epoch: 3}
 }
 
-// sign makes a token by hand, without the library that the package uses.
+// sign signs a token without the library that the package uses.
 func sign(key []byte, header, payload string) string {
 	enc := base64.RawURLEncoding.EncodeToString
 	text := enc([]byte(header)) + "." + enc([]byte(payload))
@@ -62,7 +62,7 @@ func sign(key []byte, header, payload string) string {
 	return text + "." + enc(mac.Sum(nil))
 }
 
-// requireKind is that err is an *auth.Error of that kind.
+// requireKind requires that err is an *auth.Error of that kind.
 func requireKind(t testing.TB, want auth.Kind, err error) *auth.Error {
 	t.Helper()
 	var e *auth.Error

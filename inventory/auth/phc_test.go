@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 )
 
-// Hashes that the algorithm's reference implementation made of "password".
+// Hashes of "password" from the algorithm's reference implementation.
 var foreign = []string{
 	"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
 	"$argon2id$v=19$m=256,t=2,p=2$c29tZXNhbHQ$bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc",
@@ -107,7 +107,7 @@ func TestCheckHash(t *testing.T) {
 	}
 }
 
-// A hash that asks for 4 TiB is refused before anything is done.
+// A hash with a cost of 4 TiB is refused without allocating.
 func TestBoundsComeBeforeWork(t *testing.T) {
 	h := newHasher(t, nil)
 	took := allocated(func() {
@@ -119,7 +119,7 @@ func TestBoundsComeBeforeWork(t *testing.T) {
 	assert.Less(t, took, uint64(1<<20))
 }
 
-// allocated is how many bytes f allocates. Tests that use it are not parallel.
+// allocated returns the number of bytes that f allocates. Tests that use it are not parallel.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -144,7 +144,7 @@ func FuzzCheckHash(f *testing.F) {
 			require.True(t, h.NeedsRehash(stored))
 			return
 		}
-		require.Equal(t, stored, text, "one hash has two texts")
+		require.Equal(t, stored, text, "one hash has two strings")
 		require.NoError(t, auth.CheckHash(stored))
 	})
 }

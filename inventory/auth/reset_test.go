@@ -55,7 +55,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// The zero Reset is what a store returns that found nothing and says so badly.
+// The zero Reset is valid for no code: a store may return it for an unknown code.
 func TestZeroResetResetsNothing(t *testing.T) {
 	t.Parallel()
 	requireKind(t, auth.ResetInvalid, new(auth.Reset).Check("", "", time.Time{}))

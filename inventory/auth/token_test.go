@@ -47,28 +47,28 @@ func TestIssueAndVerify(t *testing.T) {
 	c := newClock()
 	c.advance(123 * time.Millisecond)
 	tokens := newTokens(t, c)
-	token, issued, err := tokens.Issue(somebody())
+	token, issued, err := tokens.Issue(user())
 	require.NoError(t, err)
 
 	got, err := tokens.Verify(token)
 	require.NoError(t, err)
 	assert.Equal(t, issued, got)
-	assert.Equal(t, somebody(), got.Identity)
+	assert.Equal(t, user(), got.Identity)
 	from := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	assert.Equal(t, from, got.IssuedAt)
 	assert.Equal(t, from, got.NotBefore)
 	assert.Equal(t, from.Add(24*time.Hour), got.ExpiresAt)
 	assert.Len(t, got.ID, 26)
 
-	_, second, err := tokens.Issue(somebody())
+	_, second, err := tokens.Issue(user())
 	require.NoError(t, err)
 	assert.NotEqual(t, issued.ID, second.ID)
 }
 
-// What other programs read in a token: the names are part of the interface.
+// Other programs read the claims of a token, so their names are part of the API.
 func TestPayload(t *testing.T) {
 	t.Parallel()
-	token, issued, err := newTokens(t, newClock()).Issue(somebody())
+	token, issued, err := newTokens(t, newClock()).Issue(user())
 	require.NoError(t, err)
 	parts := strings.Split(token, ".")
 	require.Len(t, parts, 3)
@@ -120,7 +120,7 @@ func TestLifetime(t *testing.T) {
 		c := newClock()
 		tokens, err := auth.NewTokens([][]byte{key('k')}, &auth.TokensOptions{Lifetime: time.Hour, Leeway: row.leeway, Now: c.Now})
 		require.NoError(t, err)
-		token, _, err := tokens.Issue(somebody())
+		token, _, err := tokens.Issue(user())
 		require.NoError(t, err)
 		c.advance(row.after)
 		_, err = tokens.Verify(token)
@@ -132,9 +132,9 @@ func TestRotation(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	before, during, after := newTokens(t, c, key('a')), newTokens(t, c, key('b'), key('a')), newTokens(t, c, key('b'))
-	old, _, err := before.Issue(somebody())
+	old, _, err := before.Issue(user())
 	require.NoError(t, err)
-	young, _, err := during.Issue(somebody())
+	young, _, err := during.Issue(user())
 	require.NoError(t, err)
 
 	for _, row := range []struct {
@@ -158,7 +158,7 @@ func TestKeysAreCopied(t *testing.T) {
 	t.Parallel()
 	k := key('k')
 	tokens := newTokens(t, newClock(), k)
-	token, _, err := tokens.Issue(somebody())
+	token, _, err := tokens.Issue(user())
 	require.NoError(t, err)
 	copy(k, bytes.Repeat([]byte{0}, len(k)))
 	_, err = tokens.Verify(token)
@@ -173,7 +173,7 @@ func TestOtherIssuersAndAudiences(t *testing.T) {
 		opts.Now = c.Now
 		other, err := auth.NewTokens([][]byte{key('k')}, &opts)
 		require.NoError(t, err)
-		token, _, err := other.Issue(somebody())
+		token, _, err := other.Issue(user())
 		require.NoError(t, err)
 		_, err = other.Verify(token)
 		require.NoError(t, err)
@@ -192,7 +192,7 @@ const (
 func TestTokensMadeByHand(t *testing.T) {
 	t.Parallel()
 	tokens := newTokens(t, newClock(), key('k'), key('l'))
-	// without drops a claim, with sets one.
+	// without removes a claim, with sets one.
 	with := func(name string, value any) string {
 		var claims map[string]any
 		require.NoError(t, json.Unmarshal([]byte(goodPayload), &claims))
@@ -290,7 +290,7 @@ func TestBrokenTokens(t *testing.T) {
 		sign(nil, goodHeader, goodPayload):              auth.TokenForged,
 		parts[0] + "." + parts[1] + "." + parts[2][:40]: auth.TokenForged,
 		strings.Replace(good, parts[1], base64.RawURLEncoding.EncodeToString([]byte(`{"role":"admin"}`)), 1): auth.TokenForged,
-		// Wrong in two ways: of a token that is not genuine nothing else is said.
+		// Forged and expired: only the invalid signature is reported.
 		sign(key('x'), goodHeader, strings.Replace(goodPayload, "1772452800", "1", 1)): auth.TokenForged,
 	} {
 		_, err := tokens.Verify(token)
@@ -301,7 +301,7 @@ func TestBrokenTokens(t *testing.T) {
 	}
 }
 
-// Each bit of a token counts.
+// A token with a changed bit is refused.
 func TestTamperedTokens(t *testing.T) {
 	t.Parallel()
 	tokens := newTokens(t, newClock())
@@ -333,7 +333,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// Whatever is signed by mistake is not taken for more than it is.
+// A signed token is accepted only with valid claims.
 func FuzzSigned(f *testing.F) {
 	clock := newClock()
 	tokens := newTokens(f, clock)

@@ -6,7 +6,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// A server makes its document when it starts.
+// A server generates its document when it starts.
 func BenchmarkDocument(b *testing.B) {
 	ops := whole()
 	b.ReportAllocs()

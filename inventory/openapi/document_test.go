@@ -45,16 +45,16 @@ func testRoutes(t *testing.T, doc *openapi3.T) {
 		for method, op := range item.Operations() {
 			where := method + " " + path
 			for _, status := range []int{400, 403, 429, 500, 503} {
-				answer := op.Responses.Status(status)
-				require.NotNil(t, answer, "%s: %d", where, status)
+				response := op.Responses.Status(status)
+				require.NotNil(t, response, "%s: %d", where, status)
 				for _, mime := range []string{"application/json", "application/problem+json"} {
-					assert.NotNil(t, answer.Value.Content.Get(mime), where)
+					assert.NotNil(t, response.Value.Content.Get(mime), where)
 				}
-				assert.Equal(t, status == 429 || status == 503, answer.Value.Headers["Retry-After"] != nil, where)
+				assert.Equal(t, status == 429 || status == 503, response.Value.Headers["Retry-After"] != nil, where)
 			}
-			for status, answer := range op.Responses.Map() {
+			for status, response := range op.Responses.Map() {
 				for _, name := range []string{"X-Request-ID", "X-Response-Time", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
-					assert.NotNil(t, answer.Value.Headers[name], "%s %s has no %s", where, status, name)
+					assert.NotNil(t, response.Value.Headers[name], "%s %s has no %s", where, status, name)
 				}
 			}
 			public := path == "/users/login"
@@ -69,7 +69,7 @@ func testRoutes(t *testing.T, doc *openapi3.T) {
 	assert.Contains(t, doc.Components.SecuritySchemes, "cookie")
 }
 
-// sample is a value of a parameter, by its schema.
+// sample returns a value of a parameter according to its schema.
 func sample(t *testing.T, name string, s *openapi3.Schema) string {
 	t.Helper()
 	switch {
@@ -104,8 +104,8 @@ func testLists(t *testing.T, doc *openapi3.T) {
 		}
 		for _, f := range r.Fields() {
 			_, err := inventory.ParseQuery(r, url.Values{"sortby": {f.Name + ":desc"}})
-			said := parameters.GetByInAndName("query", "sortby").Schema.Value.Items.Value.Enum
-			assert.Equal(t, err == nil, slices.Contains(said, any(f.Name+":desc")), "%s by %s", r.Name(), f.Name)
+			values := parameters.GetByInAndName("query", "sortby").Schema.Value.Items.Value.Enum
+			assert.Equal(t, err == nil, slices.Contains(values, any(f.Name+":desc")), "%s by %s", r.Name(), f.Name)
 		}
 	}
 }

@@ -70,14 +70,14 @@ func document(t *testing.T, ops []openapi.Operation) []byte {
 	return doc
 }
 
-// decoded is a JSON document as validators want it.
+// decoded decodes a JSON document for validators.
 func decoded(t require.TestingT, doc []byte) any {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
 	require.NoError(t, err)
 	return v
 }
 
-// compiler is a component of the document, compiled.
+// compiler returns the compiled schema of a component of the document.
 type compiler func(name string) *jsonschema.Schema
 
 // schemas compiles components of the whole document, with formats asserted.

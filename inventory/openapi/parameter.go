@@ -21,7 +21,7 @@ type Parameter struct {
 	Schema          *Schema `json:"schema"`
 }
 
-// DryRun returns the parameter that asks for the response without the change.
+// DryRun returns the parameter that requests the response without the change.
 func DryRun() Parameter {
 	return Parameter{Name: "dry_run", Schema: Boolean(""), Description: "true: validate and respond as usual, but change nothing."}
 }

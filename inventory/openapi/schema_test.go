@@ -17,7 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// texts are valid and invalid values of formats.
+// texts maps formats to valid and invalid values.
 var texts = map[string][2][]any{
 	"uuid": {{"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "118F4C2E-7B1A-7C3D-9E4F-5A6B7C8D9E0F"}, {"urn:uuid:018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "1"}},
 	"ip":   {{"192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"}, {"192.0.2.1/24", "host", "fe80::1%eth0"}},
@@ -84,7 +84,7 @@ func samples(f *inventory.Field) (right, wrong []*rapid.Generator[any]) {
 	return []*rapid.Generator[any]{lines(f)}, append(some("", " ", "\u2028", 1), long(f))
 }
 
-// numbers are within the bounds of a field, and on them.
+// numbers generates numbers within the bounds of a field, and the bounds.
 func numbers(f *inventory.Field, some []*rapid.Generator[any]) []*rapid.Generator[any] {
 	for _, bound := range []*float64{f.Min, f.Max} {
 		if bound != nil {
@@ -94,7 +94,7 @@ func numbers(f *inventory.Field, some []*rapid.Generator[any]) []*rapid.Generato
 	return some
 }
 
-// outside are numbers that are just out of the bounds of a field.
+// outside generates numbers just outside the bounds of a field.
 func outside(f *inventory.Field) (wrong []*rapid.Generator[any]) {
 	if f.Min != nil {
 		wrong = append(wrong, rapid.Just[any](*f.Min-1))
@@ -105,7 +105,7 @@ func outside(f *inventory.Field) (wrong []*rapid.Generator[any]) {
 	return wrong
 }
 
-// lines are texts of any characters, which may be one too many, or not allowed.
+// lines generates strings of any characters, some of which are too long or not allowed.
 func lines(f *inventory.Field) *rapid.Generator[any] {
 	least, most := 1, 40
 	if f.Min != nil {
@@ -124,7 +124,7 @@ func lines(f *inventory.Field) *rapid.Generator[any] {
 	})
 }
 
-// long is a text of one character more than a field may have.
+// long returns a string that exceeds the limit of a field by one character.
 func long(f *inventory.Field) *rapid.Generator[any] {
 	if f.Max == nil {
 		return rapid.Just[any]("")
@@ -132,7 +132,7 @@ func long(f *inventory.Field) *rapid.Generator[any] {
 	return rapid.Just[any](strings.Repeat("é", int(*f.Max)+1))
 }
 
-// draft generates what a client may send. A field that is optional is there or not.
+// draft generates a document that a client may send, with or without each optional field.
 func draft(t *rapid.T, r *inventory.Resource, must func(f *inventory.Field) bool) map[string]any {
 	doc := map[string]any{}
 	for _, f := range r.Fields() {
@@ -156,7 +156,7 @@ func between(err error) bool {
 	return false
 }
 
-// shown is a record as clients see it.
+// shown returns a record as clients see it.
 func shown(t require.TestingT, r *inventory.Resource, rec inventory.Record) any {
 	*rec.Meta() = inventory.Base{ID: "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", CreatedAt: time.Now(), UpdatedAt: time.Now().UTC(), Version: 1}
 	for _, f := range r.Fields() {
@@ -169,8 +169,7 @@ func shown(t require.TestingT, r *inventory.Resource, rec inventory.Record) any 
 	return decoded(t, doc)
 }
 
-// outcomes counts both outcomes of a property: one that only ever sees one of them proves
-// nothing.
+// outcomes counts both outcomes of a property, to detect generators that produce only one.
 type outcomes struct{ yes, no int }
 
 func (c *outcomes) add(is bool) bool {
@@ -192,9 +191,8 @@ func TestSchemas(t *testing.T) {
 	t.Run("records", func(t *testing.T) { testRecords(t, compile) })
 }
 
-// testDrafts: the schema of a draft and the check of a record agree. What the schema allows is taken,
-// but for what binds two fields together; and whatever is taken is shown as the schema of
-// the record says.
+// testDrafts checks that the schema of a draft and the check of a record agree, except for
+// rules about two fields, and that accepted records match the schema of the record.
 func testDrafts(t *testing.T, compile compiler) {
 	for _, r := range inventory.Resources() {
 		t.Run(r.Name(), func(t *testing.T) {
@@ -225,7 +223,7 @@ func testDrafts(t *testing.T, compile compiler) {
 	}
 }
 
-// testChanges does the same for the schema of a change and a patch.
+// testChanges does the same for the schema of a change and Patch.
 func testChanges(t *testing.T, compile compiler) {
 	for _, r := range inventory.Resources() {
 		if r.Name() == "audit-logs" {
@@ -263,7 +261,7 @@ func testChanges(t *testing.T, compile compiler) {
 	}
 }
 
-// valid is a record with what it needs, and no more.
+// valid returns a record with only the required fields.
 func valid(t require.TestingT, r *inventory.Resource) inventory.Record {
 	doc := map[string]any{}
 	for _, f := range r.Fields() {
