@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"log/slog"
 	"net"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -32,7 +33,7 @@ func run(ctx context.Context) error {
 	defer s.Stop()
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(s, server.NewServer(ctx, plane, nil))
 	go s.Serve(listener)
-	client, err := xds.New(listener.Addr().String(), &xds.Options{NodeID: "edge"})
+	client, err := xds.New(listener.Addr().String(), &xds.Options{NodeID: "edge", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
@@ -63,9 +64,8 @@ func run(ctx context.Context) error {
 // publish sets the limit in the snapshot of the node.
 func publish(ctx context.Context, plane cache.SnapshotCache, version string, limit uint32) error {
 	daily := &ratelimitv3.RateLimitPolicy{RequestsPerUnit: limit, Unit: ratelimitv3.RateLimitUnit_DAY}
-	users := []*ratelimitv3.RateLimitDescriptor{{Key: "user", RateLimit: daily}}
-	shop := []types.Resource{&ratelimitv3.RateLimitConfig{Name: "shop", Domain: "shop", Descriptors: users}}
-	snapshot, err := cache.NewSnapshot(version, map[resource.Type][]types.Resource{resource.RateLimitConfigType: shop})
+	shop := &ratelimitv3.RateLimitConfig{Name: "shop", Domain: "shop", Descriptors: []*ratelimitv3.RateLimitDescriptor{{Key: "user", RateLimit: daily}}}
+	snapshot, err := cache.NewSnapshot(version, map[resource.Type][]types.Resource{resource.RateLimitConfigType: {shop}})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,11 +24,8 @@ func firstPackage(text []byte) (*manifest.Package, error) {
 		return nil, err
 	}
 	server, err := doc.Server()
-	if err == nil && len(server.Packages) == 0 {
-		err = errors.New("the manifest has no packages")
-	}
-	if err != nil {
-		return nil, err
+	if err != nil || len(server.Packages) == 0 {
+		return nil, cmp.Or(err, errors.New("the manifest has no packages"))
 	}
 	return &server.Packages[0], nil
 }
@@ -53,7 +51,7 @@ func complete(pack *manifest.Package, opts *launch.Options, answers *bufio.Scann
 	}
 }
 
-// launch runs the plan if the user agrees, and sends the server a ping.
+// start runs the plan if the user agrees, and sends the server a ping.
 func start(plan *launch.Plan, answers *bufio.Scanner) error {
 	if plan.Transport != manifest.Stdio || len(plan.Files)+len(plan.Setup) > 0 {
 		return errors.New("it needs more than this example does: stdio, with nothing to fetch or install")

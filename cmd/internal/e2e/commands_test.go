@@ -52,7 +52,7 @@ func sessions() []session {
 		{tries: []try{
 			{"go run ./cmd/manifest validate manifest/testdata/examples/*.json", `(?m)^3 manifests: `},
 			{"WEATHER_API_KEY=wk-123 go run ./cmd/manifest resolve manifest/testdata/examples/local.json -set city=Rome -set WEATHER_API_KEY", `(?m)^  WEATHER_API_KEY='\*\*\*'$`},
-			{"go run ./examples/manifest-launch", `"who" is required and was not given`}, // the standard input is empty
+			{"go run ./examples/manifest-launch", `"who" is required and has no value`}, // the standard input is empty
 			{"go run ./examples/limiter", `^ann: welcome, 2 left\n`},
 			{"go run ./cmd/inventoryd -settings", `(?m)^RATE_LIMIT -rate-limit +100 +requests per minute`},
 			{"go run ./cmd/ratelimitd -settings", `(?m)^GRPC_PORT +8081 +port of the gRPC listener`},
