@@ -2,6 +2,7 @@ package localcache
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -10,29 +11,28 @@ import (
 )
 
 const (
-	// MinSize is the smallest size there is, in bytes: New takes less for this
-	// much, as the reference service does (1.9).
+	// MinSize is the minimum size in bytes. New raises smaller sizes to it, as the reference
+	// service does (REFERENCE.md, 3.5).
 	MinSize = 512 << 10
 
-	// Overhead is what an entry is counted at beside its key: its node, the value
-	// it points to, and its share of the hash table and of the frequency sketch when
-	// these have just grown.
+	// Overhead is the size of an entry besides its key: its node, its value, and its share of
+	// the hash table and of the frequency sketch just after they have grown.
 	Overhead = 160
 
-	// A client who sends long values must not drive out many entries with one, so
-	// an entry may take one part in so many of the size, and its key be so long.
+	// An entry may take up to 1/maxShare of the size, and its key maxKey bytes, so that a
+	// client that sends long values cannot evict many entries with one.
 	maxShare = 256
 	maxKey   = 64 << 10
 )
 
-// Options are the choices of a Cache. The zero value, like nil, is fit for use.
+// Options are the optional settings of a Cache. nil and the zero value mean the defaults.
 type Options struct {
-	// Now is the clock that entries expire by. Default: time.Now.
+	// Now returns the current time, which determines expiry. Default: time.Now.
 	Now func() time.Time
 }
 
-// Cache is a ratelimit.OverLimitCache. Make one with New. Any number of
-// goroutines may use it, and there is nothing to close.
+// Cache implements ratelimit.OverLimitCache. Create one with New. It is safe for concurrent
+// use and needs no Close.
 type Cache struct {
 	entries *otter.Cache[string, *entry]
 	clock   *clock
@@ -41,15 +41,15 @@ type Cache struct {
 	longest int
 }
 
-// New returns an empty cache that holds as many entries as count for sizeInBytes,
-// each at 9/8 of its key's length and Overhead. A size from 1 to MinSize is taken
-// for MinSize. The memory is not taken at once: it grows with the entries.
+// New returns an empty cache for entries of up to sizeInBytes in total, each counted as 9/8 of
+// the length of its key and Overhead. It raises sizes below MinSize to MinSize. Memory is
+// allocated as entries are added.
 //
-// It fails if the size is zero or negative: whoever wants no cache leaves
+// New returns an error if the size is zero or negative. To disable the cache, leave
 // ratelimit.Options.OverLimitCache nil. opts may be nil.
 func New(sizeInBytes int, opts *Options) (*Cache, error) {
 	if sizeInBytes <= 0 {
-		return nil, fmt.Errorf("localcache: size of %d bytes: must be at least 1 (less than %d counts as that); for no cache, make none",
+		return nil, fmt.Errorf("localcache: size of %d bytes: must be at least 1 (sizes below %d are raised to it); to disable the cache, create none",
 			sizeInBytes, MinSize)
 	}
 	size := max(sizeInBytes, MinSize)
@@ -67,22 +67,21 @@ func New(sizeInBytes int, opts *Options) (*Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("localcache: %w", err)
 	}
-	// The one goroutine of a cache with expiry ends at once, since the clock
-	// does not tick. Wait for it, so that none is left behind.
+	// The goroutine for expiry ends at once, because the clock does not tick. Wait for its
+	// end.
 	entries.StopAllGoroutines()
 	c.entries = entries
 	return c, nil
 }
 
-// callerRuns makes upkeep part of the calls that give rise to it: nothing runs on
-// in the background, and a flood of keys cannot run ahead of eviction.
-func callerRuns(upkeep func()) { upkeep() }
+// callerRuns executes maintenance in the call that causes it: nothing runs in the background,
+// and keys cannot be added faster than others are evicted.
+func callerRuns(maintenance func()) { maintenance() }
 
-// Contains reports whether key was added and its time is not up. It allocates
-// nothing and does not keep key.
+// Contains reports whether key was added and has not expired. It does not allocate and does
+// not retain key.
 func (c *Cache) Contains(key []byte) bool {
-	// Looking a key up compares it and lets it go, so it may lie in the caller's
-	// buffer. What is kept of a hit is the entry's own key.
+	// A lookup only compares the key, so the string may share the buffer of the caller.
 	e, ok := c.entries.GetIfPresent(unsafe.String(unsafe.SliceData(key), len(key)))
 	if ok {
 		e.see(c.clock.second(), c.events)
@@ -90,9 +89,9 @@ func (c *Cache) Contains(key []byte) bool {
 	return ok
 }
 
-// Add remembers a copy of key for as long as ttl; one that is there already gets
-// that time from now. A ttl of zero or less is passed over, and so is a key that
-// would count for more than 1/256 of the size or is longer than 64 KiB.
+// Add stores a copy of key for the duration ttl, which begins again if the key is already
+// stored. It ignores a ttl of zero or less, and keys that take more than 1/256 of the size or
+// are longer than 64 KiB.
 func (c *Cache) Add(key []byte, ttl time.Duration) {
 	if ttl <= 0 || len(key) > c.longest {
 		return
@@ -102,10 +101,47 @@ func (c *Cache) Add(key []byte, ttl time.Duration) {
 	e.see(c.clock.second(), c.events)
 }
 
-// Remove forgets key.
+// Remove removes key.
 func (c *Cache) Remove(key []byte) { c.entries.Invalidate(string(key)) }
 
-// weigh is what an entry counts for. The allocator wastes up to an eighth of a key.
+// weigh returns the size of an entry. The allocator wastes up to an eighth of a key.
 func weigh(key string, _ *entry) uint32 { return uint32(len(key) + len(key)/8 + Overhead) }
 
 func timeToLive(e otter.Entry[string, *entry]) time.Duration { return e.Value.ttl }
+
+// clock implements otter.Clock.
+type clock struct {
+	nano func() int64 // since 1970
+	// last is the second of the last NowNano. Every lookup reads the time, so it is accurate
+	// enough for the access times of entries.
+	last atomic.Int64
+}
+
+// newClock returns a clock that calls opts.Now. Without it, the clock is monotonic: that takes
+// half the time of reading the wall clock, and is not affected when that is set.
+func newClock(opts *Options) *clock {
+	start := time.Now()
+	c := &clock{nano: func() int64 { return start.UnixNano() + int64(time.Since(start)) }}
+	if opts != nil && opts.Now != nil {
+		now := opts.Now
+		c.nano = func() int64 { return now().UnixNano() }
+	}
+	c.NowNano()
+	return c
+}
+
+// NowNano returns the time in nanoseconds since 1970.
+func (c *clock) NowNano() int64 {
+	n := c.nano()
+	// Stored only when it changes, to avoid contention for the cache line.
+	if s := n / int64(time.Second); s != c.last.Load() {
+		c.last.Store(s)
+	}
+	return n
+}
+
+// Tick returns nil: without ticks the cache needs no goroutine.
+func (c *clock) Tick(time.Duration) <-chan time.Time { return nil }
+
+// second returns the Unix second of the last NowNano.
+func (c *clock) second() int64 { return c.last.Load() }

@@ -1,9 +1,9 @@
-// Package localcache remembers counters that are over their limit, so that an
-// engine whose counters are far away does not ask for them again.
+// Package localcache remembers counters that are over their limit, so that an engine with a
+// remote store does not query them again.
 //
-// A counter that is over its limit stays so until its window ends. Asking the store
-// about it once more costs a round trip and tells nothing new, and it is the client
-// over its limit who calls the most. A [Cache] answers for the store then:
+// A counter that is over its limit stays so until its window ends. Querying the store again
+// costs a round trip and has a known result, and clients over their limit send the most
+// requests. A [Cache] replaces these queries:
 //
 //	cache, err := localcache.New(16<<20, nil)
 //	if err != nil {
@@ -11,29 +11,27 @@
 //	}
 //	engine := ratelimit.New(store, &ratelimit.Options{OverLimitCache: cache})
 //
-// While a counter is remembered it is not added to. With counters in the same
-// process a cache gains nothing.
+// While a counter is in the cache, nothing is added to it. A cache has no benefit for
+// counters in the same process.
 //
 // # Design notes
 //
-// Bytes are an account, not a measurement: an entry counts for what it takes when
-// the allocator and the hash table waste most, and a test holds the heap against
-// the account. Counting entries instead
-// would let clients decide how much memory one is, by the length of what they send.
+// Bytes are calculated, not measured: an entry counts as much as it takes when the allocator
+// and the hash table waste most, and a test compares the sum with the heap. If the limit were
+// a number of entries, clients could choose the size of the cache by the length of the values
+// that they send.
 //
-// Entries that are found often stay when room is short, and a key that was added but
-// once does not drive them out, so a flood of clients that are each over the limit
-// leaves the worst ones cached. That is the eviction policy of the library below,
-// and the reason to use it instead of a map that is emptied now and then.
+// Entries that are found often stay when the cache is full, and a key that was added once
+// does not evict them: many clients that exceed their limit once do not displace the worst
+// ones. This eviction policy is the reason to use the library below instead of a map that
+// is cleared at intervals.
 //
-// There is no Close because nothing runs: upkeep is done by the calls that make it
-// necessary, and expired entries go when others come, or when Stats is asked. The
-// alternative, a goroutine that sweeps, would free the memory of an idle cache
-// earlier, and have to be stopped. The price is that one call in many works off
-// what has come up since the last, at some 0.2 µs for each entry that has expired.
-// Entries expire as spread out as they were added.
+// There is no Close, because there is no goroutine: calls do the maintenance, and expired
+// entries are removed when others are added or when Stats is called. A goroutine would free
+// the memory of an idle cache earlier, and would have to be stopped. In return, one call in
+// many does the maintenance since the last one, about 0.2 µs for each expired entry. Entries
+// expire at times as different as those at which they were added.
 //
-// Expiry is only housekeeping. A key ends in the start of its window, so one that
-// stays too long is never asked for, and one that goes too soon costs a question
-// to the store.
+// Expiry only frees memory. A key contains the start of its window, so one that stays too
+// long is never looked up, and one that expires too early costs a query of the store.
 package localcache

@@ -7,29 +7,27 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// Stats is what a Cache has done, in the reference service's terms (1.14). All
-// but EntryCount, AverageAccessTime and Bytes only go up.
+// Stats are the statistics of a Cache, with the names of the reference service (REFERENCE.md,
+// 5.1). All but EntryCount, AverageAccessTime and Bytes are counters.
 type Stats struct {
-	EntryCount     uint64 // entries held
-	HitCount       uint64 // look-ups that found their key
-	MissCount      uint64 // look-ups that did not, or found it expired
-	LookupCount    uint64 // both
-	ExpiredCount   uint64 // entries that went because their time was up
-	EvacuateCount  uint64 // entries that went to make room
-	OverwriteCount uint64 // entries added while they were there already
+	EntryCount     uint64 // entries in the cache
+	HitCount       uint64 // lookups that found their key
+	MissCount      uint64 // lookups that did not, or found it expired
+	LookupCount    uint64 // the sum of both
+	ExpiredCount   uint64 // entries removed after their expiry
+	EvacuateCount  uint64 // entries evicted to make room
+	OverwriteCount uint64 // entries added while they were stored already
 
-	// AverageAccessTime is the mean over the entries of the Unix second in which
-	// each was last found or added; 0 if there are none. How far it lies behind the
-	// clock says how cold the entries are.
+	// AverageAccessTime is the mean of the Unix seconds in which the entries were last found or
+	// added; 0 without entries.
 	AverageAccessTime int64
-	// Bytes is what the entries count for, at the most the size.
+	// Bytes is the size of the entries, at most the size of the cache.
 	Bytes uint64
 }
 
-// Stats first drops what has expired, which makes it a chore too: a cache that
-// nobody uses any more keeps its memory until someone asks. An entry may stay for
-// about a second after its time; it is not found then, but still counted.
-// Calls under way may be seen in one count and not yet in another.
+// Stats first removes expired entries; an unused cache keeps its memory until then. An entry
+// may stay for about a second after its expiry: it is not found any more, but still counted.
+// The counters are not a consistent snapshot of concurrent calls.
 func (c *Cache) Stats() Stats {
 	c.entries.CleanUp()
 	l := c.lookups.Snapshot()
@@ -49,24 +47,23 @@ func (c *Cache) Stats() Stats {
 	return s
 }
 
-// events counts why entries went, and keeps the sum of when those that are left
-// were last seen.
+// events counts removals by cause, and sums the access times of the entries in the cache.
 type events struct {
 	expired, evicted, overwritten atomic.Uint64
 	seen                          atomic.Int64 // Unix seconds, all entries together
 }
 
-// entry is the value behind a key.
+// entry is the value of a key.
 type entry struct {
 	ttl  time.Duration
-	seen atomic.Int64 // Unix second; gone once the entry has left the cache
+	seen atomic.Int64 // Unix second, or gone after the removal of the entry
 }
 
-// gone tells a look-up that found the entry just before it left that its time
-// must not enter the sum any more.
+// gone marks removed entries: a concurrent lookup that has found one must not add its access
+// time to the sum.
 const gone = -1
 
-// see notes that the entry was found or added at the second.
+// see records an access to the entry.
 func (e *entry) see(second int64, sum *events) {
 	old := e.seen.Load()
 	if old != second && old != gone && e.seen.CompareAndSwap(old, second) {
@@ -74,8 +71,8 @@ func (e *entry) see(second int64, sum *events) {
 	}
 }
 
-// deleted is called for each entry that leaves. It runs under a lock of the
-// cache and must not call it.
+// deleted is called for each entry that is removed. It is called with a lock of the cache held
+// and must not call the cache.
 func (s *events) deleted(d otter.DeletionEvent[string, *entry]) {
 	s.seen.Add(-d.Value.seen.Swap(gone))
 	switch d.Cause {

@@ -1,33 +1,35 @@
 package memstore
 
-import "sync/atomic"
+import (
+	"crypto/sha256"
+	"hash/maphash"
+	"sync/atomic"
+)
 
 const (
-	// maxCount is where counters stop.
+	// maxCount is the maximum of a counter.
 	maxCount = 1 << 62
-	// frozen marks a count that is no longer, or for the moment not, to be added
-	// to without the shard's lock.
+	// frozen marks a count that must not be added to without the lock of the shard.
 	frozen = 1 << 63
-	// Below these, no number of goroutines that there can be makes an atomic
-	// addition reach maxCount.
+	// Below these, no possible number of concurrent atomic additions reaches maxCount.
 	quickCount = 1 << 61
 	quickHits  = 1 << 32
 )
 
-// cell is one counter and the beginning of its key, most often all of it: one
-// cache line. It holds no pointer.
+// cell is a counter and the beginning of its key, usually all of it. It fills one cache line
+// and contains no pointer.
 type cell struct {
 	count atomic.Uint64
-	tail  uint32 // where the arena holds the rest of the key, if there is more
+	tail  uint32 // position of the rest of the key in the arena
 	mark  uint16 // of the name
 	head  [headSize]byte
 }
 
-// headSize is how much of a key lies in the cell itself.
+// headSize is the number of bytes of a key in the cell itself.
 const headSize = 50
 
-// add adds n and returns the count, or reports false if the cell is frozen: what
-// was added then is lost, and the caller has to ask again with the shard locked.
+// add adds n and returns the count, or false if the cell is frozen: the addition has no
+// effect then, and must be repeated with the shard locked.
 func (c *cell) add(n uint64) (uint64, bool) {
 	if now := c.count.Load(); n < quickHits && now < quickCount {
 		now = c.count.Add(n)
@@ -45,23 +47,57 @@ func (c *cell) add(n uint64) (uint64, bool) {
 	}
 }
 
-// load returns the count, or reports false if the cell is frozen.
+// load returns the count, or false if the cell is frozen.
 func (c *cell) load() (uint64, bool) {
 	now := c.count.Load()
 	return now, now&frozen == 0
 }
 
-// freeze returns the count and makes all additions that come later fail. The
-// shard must be locked. The cell counts again once it is thawed.
+// freeze returns the count and makes all later additions fail until thaw. The shard must be
+// locked.
 func (c *cell) freeze() uint64 { return c.count.Or(frozen) }
 
-// thaw sets the count. What was added to the frozen cell goes with the old one.
+// thaw sets the count, which discards additions to the frozen cell.
 func (c *cell) thaw(count uint64) { c.count.Store(count) }
 
-// plus adds without ever passing maxCount.
+// plus adds, and stops at maxCount.
 func plus(a, b uint64) uint64 {
 	if a > maxCount || b > maxCount-a {
 		return maxCount
 	}
 	return a + b
+}
+
+const (
+	// maxKey is the maximum length of a key that is stored unchanged, in bytes.
+	maxKey = 512
+	// digested in the mark of a name distinguishes a digest from a key of the same bytes.
+	digested = 1 << 15
+)
+
+// name identifies a counter within a window.
+type name struct {
+	key  []byte // at most maxKey bytes: the key or its digest
+	sum  uint64 // seeded hash: the low half is the tag, the high bits choose the shard
+	mark uint16 // len(key), and digested
+}
+
+// tag is never 0.
+func (k name) tag() uint32 { return uint32(k.sum) | 1 }
+
+// tail returns the number of bytes of the key that do not fit in a cell.
+func (k name) tail() int { return max(len(k.key)-headSize, 0) }
+
+// name returns the name of a key of up to maxKey bytes.
+func (s *Store) name(key []byte) name {
+	return name{key, maphash.Bytes(s.seed, key), uint16(len(key))}
+}
+
+// longName returns the name of a longer key: its digest, stored in buf. So clients, who choose
+// the contents of keys, cannot choose how much memory a key takes.
+func (s *Store) longName(key []byte, buf *[sha256.Size]byte) name {
+	*buf = sha256.Sum256(key)
+	k := s.name(buf[:])
+	k.mark |= digested
+	return k
 }

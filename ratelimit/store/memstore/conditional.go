@@ -8,12 +8,11 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// fewHits is for how many hits AddUnlessOver needs no memory of its own.
+// fewHits is the number of hits up to which AddUnlessOver does not allocate.
 const fewHits = 8
 
-// AddUnlessOver implements ratelimit.ConditionalStore: it holds the locks of all
-// counters, and keeps the counters frozen, from the comparison to the last
-// addition. The error is always nil.
+// AddUnlessOver implements ratelimit.ConditionalStore. From the comparison to the last addition
+// it holds the locks of all counters and keeps the counters frozen. The error is always nil.
 func (s *Store) AddUnlessOver(_ context.Context, hits []ratelimit.Hit) error {
 	var tickets [fewHits]ticket
 	var locks [fewHits]uint64
@@ -34,15 +33,15 @@ func (s *Store) AddUnlessOver(_ context.Context, hits []ratelimit.Hit) error {
 	return nil
 }
 
-// batch is one call of AddUnlessOver. Nothing that it points to may point to a
-// part of it, or the compiler won't keep it on the stack.
+// batch is one call of AddUnlessOver. Nothing that it points to may point to a part of it,
+// so that the compiler can keep it on the stack.
 type batch struct {
 	hits    []ratelimit.Hit
 	tickets []ticket // one per hit
 	locks   []uint64 // indexes of the shards, ascending
 }
 
-// ticket is a hit's name, but for the bytes of the key, and its counter.
+// ticket is the name of a hit, without the bytes of the key, and its counter.
 type ticket struct {
 	sum    uint64
 	mark   uint16
@@ -50,10 +49,10 @@ type ticket struct {
 
 	counter counter
 	first   int    // the first hit of the batch with the same counter
-	value   uint64 // of the counter; only the first one's is kept up to date
+	value   uint64 // of the counter; only that of the first hit is maintained
 }
 
-// at is the i-th hit and its name.
+// at returns hit i and its name.
 func (b *batch) at(i int) (*ratelimit.Hit, name) {
 	h, t := &b.hits[i], &b.tickets[i]
 	if t.mark&digested != 0 {
@@ -62,7 +61,7 @@ func (b *batch) at(i int) (*ratelimit.Hit, name) {
 	return h, name{h.Key, t.sum, t.mark}
 }
 
-// prepare names the hits and returns the shards to lock.
+// prepare determines the names of the hits and returns the shards to lock.
 func (s *Store) prepare(b *batch) []uint64 {
 	locks := b.locks[:len(b.hits)]
 	for i := range b.hits {
@@ -82,8 +81,7 @@ func (s *Store) ticketName(key []byte, t *ticket) name {
 	return s.name(key)
 }
 
-// lock locks in ascending order, as all calls do, so none waits for another in
-// a circle.
+// lock locks the shards in ascending order, as all calls do, which prevents deadlocks.
 func (s *Store) lock(b *batch) {
 	for _, i := range b.locks {
 		s.shards[i].mu.Lock()
@@ -96,9 +94,8 @@ func (s *Store) unlock(b *batch) {
 	}
 }
 
-// create makes the counters that there are not yet. If there is no memory for one,
-// its hit will be counted on a shared counter, which may be over the limit: this has
-// to be known before any is added.
+// create creates missing counters. If there is no memory for one, its hit counts on a shared
+// counter, which may be over the limit: this must be known before anything is added.
 func (s *Store) create(b *batch) {
 	for i := range b.hits {
 		if h, k := b.at(i); h.N > 0 {
@@ -107,7 +104,7 @@ func (s *Store) create(b *batch) {
 	}
 }
 
-// freeze finds the counters, none of which moves any more, and takes their values.
+// freeze finds the counters, none of which can move now, and reads their values.
 func (s *Store) freeze(b *batch) {
 	var seen map[counter]int
 	if len(b.hits) > fewHits {
@@ -129,7 +126,7 @@ func (s *Store) freeze(b *batch) {
 	}
 }
 
-// firstOf is the first hit that has the counter of the i-th.
+// firstOf returns the first hit that has the counter of hit i.
 func (b *batch) firstOf(i int, seen map[counter]int) int {
 	c := b.tickets[i].counter
 	if seen != nil {
@@ -147,8 +144,7 @@ func (b *batch) firstOf(i int, seen map[counter]int) int {
 	return i
 }
 
-// count adds all hits or, if any of them would go over its limit, only those that
-// would.
+// count adds all hits or, if any of them would exceed its limit, only those that would.
 func (b *batch) count() {
 	over := false
 	for i := range b.hits {
@@ -164,7 +160,7 @@ func (b *batch) count() {
 	}
 }
 
-// thaw puts the values into the counters.
+// thaw stores the values in the counters.
 func (s *Store) thaw(b *batch) {
 	for i := range b.hits {
 		_, k := b.at(i)

@@ -9,30 +9,30 @@ import (
 )
 
 const (
-	// maxWindows is how many tables a shard has at most. One of each unit is
-	// current at a time, and as many may be in their grace: 12 ends of windows, at
-	// the worst, since windows that end together share a table.
+	// maxWindows is the maximum number of tables of a shard. One per unit is current and as
+	// many may be in their grace period: at most 12, because windows with the same end share
+	// a table.
 	maxWindows = 16
-	// grace is how long a window is kept after its end, in seconds.
+	// grace is how long a window is retained after its end, in seconds.
 	grace = 2
-	// lateFor is how long a window is kept that was over before its first hit.
+	// lateFor is how long a window that had ended before its first hit is retained, in seconds.
 	lateFor = 60
 )
 
-// shard is a part of the counters, chosen by the name's hash.
+// shard is a part of the counters, selected by the hash of the name.
 type shard struct {
-	// windows are in no order, the first open of them in use. Reading one, and
-	// counting in its table, needs no lock.
+	// windows are unordered; the first sh.open are in use. Reading one, and counting in its
+	// table, needs no lock.
 	windows [maxWindows]atomic.Pointer[table]
 
 	mu        sync.Mutex
 	open      int // windows in use
-	extra     int // what their tables cost by table.extra
-	limit     int // the most that extra may be
+	extra     int // the sum of table.extra of their tables
+	limit     int // the maximum of extra
 	sharedLen int // length of table.shared: a power of two
 	shared    uint64
-	// lastSecond is how many slots the last window of a second needed: the next
-	// one begins with as many.
+	// lastSecond is the number of slots that the last window of a second needed: the next one
+	// starts with as many.
 	lastSecond int
 
 	_ [64]byte // keeps the next shard out of this one's cache lines
@@ -40,8 +40,8 @@ type shard struct {
 
 const shardSize = int(unsafe.Sizeof(shard{}))
 
-// at returns the table of the windows that end then, or nil. Without the lock it
-// may miss one that is being opened or forgotten.
+// at returns the table of the windows with that end, or nil. Without the lock it may miss one
+// that is being opened or closed.
 func (sh *shard) at(end int64) *table {
 	for i := range sh.windows {
 		t := sh.windows[i].Load()
@@ -52,13 +52,13 @@ func (sh *shard) at(end int64) *table {
 	return nil
 }
 
-// counter is where a hit counts: a cell of its own or a counter it shares.
+// counter is the counter of a hit: its own cell or a shared counter.
 type counter struct {
 	own    *cell
 	shared *uint64
 }
 
-// counter returns the hit's counter; if need be it makes one. now is asked if the
+// counter returns the counter of the hit, and creates it if necessary. now is called if the
 // hit is the first of its window. The shard must be locked.
 func (sh *shard) counter(h *ratelimit.Hit, k name, now func() int64) counter {
 	end := h.End()
@@ -73,14 +73,14 @@ func (sh *shard) counter(h *ratelimit.Hit, k name, now func() int64) counter {
 		if c := sh.insert(t, k); c != nil {
 			return counter{own: c}
 		}
-		// A table that turned one name away takes in no other.
+		// A table that has rejected one name accepts no other.
 		t = sh.at(end)
 		t.shared = make([]uint64, sh.sharedLen)
 	}
 	return counter{shared: t.sharedBy(k)}
 }
 
-// existing returns the hit's counter, if it has one. The shard must be locked.
+// existing returns the counter of the hit, if there is one. The shard must be locked.
 func (sh *shard) existing(h *ratelimit.Hit, k name) counter {
 	t := sh.at(h.End())
 	if t == nil {
@@ -106,7 +106,7 @@ func (sh *shard) add(c counter, n uint64) uint64 {
 	return *c.shared
 }
 
-// value is the count; that of no counter is 0.
+// value returns the count, 0 if there is no counter.
 func (c counter) value() uint64 {
 	switch {
 	case c.own != nil:
@@ -118,8 +118,7 @@ func (c counter) value() uint64 {
 	return 0
 }
 
-// insert makes a counter for the name. It returns nil if there is no memory left
-// for it.
+// insert creates a counter for the name. It returns nil if there is no memory for it.
 func (sh *shard) insert(t *table, k name) *cell {
 	if !t.tails.fits(k.tail()) && !sh.extend(t, k) {
 		return nil
@@ -129,10 +128,10 @@ func (sh *shard) insert(t *table, k name) *cell {
 			return nil
 		}
 	}
-	return t.take(k)
+	return t.insert(k)
 }
 
-// extend gives the table's arena room for the end of one more name.
+// extend adds room for the tail of the name to the arena of the table.
 func (sh *shard) extend(t *table, k name) bool {
 	size := t.tails.step(k.tail())
 	if size == 0 || !sh.room(size+2*chunkOverhead) {
@@ -144,9 +143,8 @@ func (sh *shard) extend(t *table, k name) bool {
 	return true
 }
 
-// grow puts in the table's place one that is larger by a quarter, or by what there
-// is memory for. It returns nil if there is none. The old one is garbage, and is
-// not counted any more.
+// grow replaces the table by one that is larger by a quarter, or an eighth if memory is
+// short. It returns nil if there is no memory. The old table is not counted any more.
 func (sh *shard) grow(t *table) *table {
 	n := len(t.tags)
 	for _, part := range [...]int{4, 8} {
@@ -166,14 +164,14 @@ func (sh *shard) grow(t *table) *table {
 	return nil
 }
 
-// room reports whether there is memory for that many bytes more.
+// room reports whether there is memory for so many more bytes.
 func (sh *shard) room(bytes int) bool { return sh.extra+bytes <= sh.limit }
 
-// start opens a table for the windows that end then.
+// start opens a table for the windows with that end.
 func (sh *shard) start(end int64, unit ratelimit.Unit, now int64) *table {
 	sh.trim(now)
 	if sh.open == maxWindows {
-		sh.forget(sh.farthest(now))
+		sh.drop(sh.farthest(now))
 	}
 	slots := minSlots
 	if unit == ratelimit.Second && sh.lastSecond > minSlots && sh.room((sh.lastSecond-minSlots)*slotSize) {
@@ -190,18 +188,18 @@ func (sh *shard) start(end int64, unit ratelimit.Unit, now int64) *table {
 	return t
 }
 
-// trim lets go of all windows that are over.
+// trim drops all windows that are no longer retained.
 func (sh *shard) trim(now int64) {
 	for i := sh.open - 1; i >= 0; i-- {
 		if t := sh.windows[i].Load(); now >= t.until {
-			sh.forget(i)
+			sh.drop(i)
 		}
 	}
 }
 
-// forget takes the window out, and its memory off the account. Who counts there at
-// this moment does so for a window that nobody asks about any more.
-func (sh *shard) forget(i int) {
+// drop removes the window and subtracts its memory. A concurrent hit may still count in its
+// table, for a window that nobody reads any more.
+func (sh *shard) drop(i int) {
 	t := sh.windows[i].Load()
 	sh.extra -= t.extra()
 	if t.unit == ratelimit.Second {
@@ -212,7 +210,7 @@ func (sh *shard) forget(i int) {
 	sh.windows[sh.open].Store(nil)
 }
 
-// farthest is the window that has been over, or is still to begin, for longest.
+// farthest returns the window that is furthest from now, past or future.
 func (sh *shard) farthest(now int64) int {
 	far, most := 0, uint64(0)
 	for i := range sh.windows[:sh.open] {
@@ -223,8 +221,8 @@ func (sh *shard) farthest(now int64) int {
 	return far
 }
 
-// away is how many seconds lie between now and the window; unsigned, since that
-// can be more than an int64 holds.
+// away returns the number of seconds between now and the window. It is unsigned, because the
+// distance can exceed the range of int64.
 func (t *table) away(now int64) uint64 {
 	switch start := t.end - t.unit.Seconds(); {
 	case now >= t.end:

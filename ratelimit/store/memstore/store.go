@@ -15,43 +15,42 @@ import (
 
 const (
 	defaultMaxBytes = 512 << 20
-	// minShardBytes is the least that a shard can work with.
+	// minShardBytes is the minimum memory of a shard.
 	minShardBytes = 64 << 10
-	// maxShards bounds what the shards themselves cost.
+	// maxShards bounds the memory of the shards themselves.
 	maxShards = 1 << 14
-	// shardsPerCPU makes it unlikely that two goroutines make counters in one shard, and
-	// keeps the pause short when a shard's table grows.
+	// shardsPerCPU makes it unlikely that two goroutines create counters in one shard, and
+	// keeps the pause short when a table grows.
 	shardsPerCPU = 32
 )
 
-// Options are the choices of a Store. The zero value, like nil, is good for a
-// service with up to some millions of counters.
+// Options are the optional settings of a Store. nil and the zero value suit a service with
+// up to some millions of counters.
 type Options struct {
-	// MaxBytes bounds the memory that the counters take, all bookkeeping included.
-	// When it is used up new counters share the ones that were set aside for that:
-	// see the package's documentation. Default, when 0 or less: 512 MiB. The least
-	// is 64 KiB, and less is taken as that.
+	// MaxBytes limits the memory of the counters, all bookkeeping included. When it is used
+	// up, new counters share reserved ones: see the package documentation. Values below
+	// 64 KiB mean 64 KiB. Default, when 0 or less: 512 MiB.
 	MaxBytes int64
 	// Shards is the number of locks. It is rounded up to a power of two, and down
 	// again until there are 64 KiB of MaxBytes for each, and is at most 16,384.
 	// Default, when 0 or less: 32 for each of runtime.GOMAXPROCS(0).
 	Shards int
-	// Now is the clock, needed only to know which windows have passed. It should be
-	// the Engine's. It is called with locks held and must not call the Store.
+	// Now returns the current time, which determines which windows have ended. It should be
+	// the clock of the Engine. It is called with locks held and must not call the Store.
 	// Default: time.Now.
 	Now func() time.Time
 }
 
 // Store keeps counters in the memory of the process. It is a
-// ratelimit.ConditionalStore and a ratelimit.SubtractStore and never returns an error. Counting waits for nothing
-// where there is a counter already, unless its table is just growing; a new one may
-// wait for others in its shard. So a Store has no use for a context. Create it with New.
+// ratelimit.ConditionalStore and a ratelimit.SubtractStore and never returns an error. Counting on an
+// existing counter does not block, unless its table is growing; a new counter may wait for
+// others in its shard. So a Store does not use contexts. Create one with New.
 type Store struct {
 	seed   maphash.Seed
-	shift  uint // by which a hash becomes the index of a shard
+	shift  uint // right shift from a hash to the index of a shard
 	shards []shard
 	clock  func() int64
-	// swept is the second in which the shards were last looked through.
+	// swept is the second of the last sweep.
 	swept atomic.Int64
 }
 
@@ -96,8 +95,8 @@ func shardCount(asked, total int) int {
 	return n
 }
 
-// allot sets aside what the shard may need in any case, with all windows in use
-// and full, and leaves the rest to the counters.
+// allot reserves what the shard needs with all windows in use and full, and leaves the rest
+// to the counters.
 func (sh *shard) allot(bytes int) {
 	sh.sharedLen = 1 << (bits.Len(uint(bytes/(8*maxWindows*16))) - 1)
 	sh.sharedLen = min(sh.sharedLen, 1024)
@@ -110,8 +109,7 @@ func (s *Store) shard(k name) *shard { return &s.shards[s.index(k)] }
 
 // Add implements ratelimit.Store. The error is always nil.
 //
-// It counts without a lock where there is a counter already, which is nearly
-// always.
+// It takes no lock if the counter exists, which is the usual case.
 func (s *Store) Add(_ context.Context, hits []ratelimit.Hit) error {
 	for i := range hits {
 		h := &hits[i]
@@ -137,7 +135,7 @@ func (s *Store) addLong(h *ratelimit.Hit) {
 	s.addLocked(s.shard(k), h, k)
 }
 
-// addTo reports whether the cell was still good for counting.
+// addTo counts a hit. It returns false if the cell is frozen.
 func (s *Store) addTo(c *cell, h *ratelimit.Hit) (ok bool) {
 	if h.N == 0 {
 		h.Count, ok = c.load()
@@ -149,8 +147,8 @@ func (s *Store) addTo(c *cell, h *ratelimit.Hit) (ok bool) {
 	return ok
 }
 
-// lookEvery says how often the clock is looked at, in case there are windows to let
-// go of: when a count is a multiple of it, and for one in so many new counters.
+// lookEvery determines how often Add reads the clock to find windows that have ended: when a
+// count is a multiple of it, and for one of so many new counters.
 const lookEvery = 64
 
 func (s *Store) addLocked(sh *shard, h *ratelimit.Hit, k name) {
@@ -166,8 +164,8 @@ func (s *Store) addLocked(sh *shard, h *ratelimit.Hit, k name) {
 	}
 }
 
-// sweep lets go of the windows that have passed, in all shards, once a second. A
-// shard that is busy has to wait for the next second.
+// sweep frees the windows that have ended, in all shards, once a second. It skips shards that
+// are locked until the next second.
 func (s *Store) sweep() {
 	now := s.clock()
 	if last := s.swept.Load(); last == now || !s.swept.CompareAndSwap(last, now) {
@@ -181,10 +179,9 @@ func (s *Store) sweep() {
 	}
 }
 
-// Trim lets go of the windows that have passed by now. Any call of Add sees to
-// that as it goes, so Trim is for programs that go idle and want the memory back:
-// two seconds after a window's end it is all free. It takes a microsecond per
-// some ten shards.
+// Trim frees the windows that have ended two seconds before now. Calls of Add do that too, so
+// Trim is for programs that become idle and want the memory back. It takes about a
+// microsecond for ten shards.
 func (s *Store) Trim(now time.Time) {
 	for i := range s.shards {
 		sh := &s.shards[i]
@@ -194,20 +191,20 @@ func (s *Store) Trim(now time.Time) {
 	}
 }
 
-// Stats is what a Store holds.
+// Stats are the statistics of a Store.
 type Stats struct {
-	// Keys is the number of counters, those not yet let go of included, the shared
-	// ones not.
+	// Keys is the number of counters, including those of ended windows that are not freed
+	// yet, without the shared ones.
 	Keys int
-	// Bytes is the memory taken. It is never more than Options.MaxBytes.
+	// Bytes is the memory in use, at most Options.MaxBytes.
 	Bytes int64
-	// Shared is how many hits have been counted on shared counters since New, for
-	// want of memory. If it grows, limits may be reached early: raise MaxBytes.
+	// Shared is the number of hits counted on shared counters since New, because memory was
+	// used up. If it grows, limits may be reached early: raise MaxBytes.
 	Shared uint64
 }
 
-// Stats looks at one shard after the other, so under load the sums are not of
-// one moment.
+// Stats reads one shard after the other, so under load the sums are not a consistent
+// snapshot.
 func (s *Store) Stats() Stats {
 	var sum Stats
 	for i := range s.shards {

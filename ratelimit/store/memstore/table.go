@@ -9,42 +9,41 @@ import (
 )
 
 const (
-	slotSize = int(unsafe.Sizeof(cell{})) + 4 // and a tag
+	slotSize = int(unsafe.Sizeof(cell{})) + 4 // cell and tag
 	minSlots = 8
-	// tableSize is what every table costs, however few its keys.
+	// tableSize is the memory of a table without keys.
 	tableSize = int(unsafe.Sizeof(table{})+unsafe.Sizeof(arena{})) + minSlots*slotSize
 )
 
-// table is a hash table, open addressing with linear probing, of the counters
-// whose windows end at one time. It is never deleted from: it goes as a whole.
+// table is a hash table, open addressing with linear probing, of the counters whose windows
+// have the same end. Keys are never deleted: the table is freed as a whole.
 //
-// A slot is a tag and a cell of the same index. Looking for a key runs along the
-// tags, sixteen to a cache line, and then goes to the one cell.
+// A slot is a tag and a cell with the same index. A lookup scans the tags, sixteen to a cache
+// line, and then reads one cell.
 //
-// Looking and counting need no lock: a slot's tag is stored after its cell has
-// been written, and neither changes but for the count. All else needs the lock of
-// the shard. A table of another size is another table; the cells of the old one
-// are frozen, so that who still looks there finds out.
+// Lookups and counting need no lock: the tag of a slot is stored after its cell was written,
+// and then only the count changes. Everything else needs the lock of the shard. Resizing
+// creates a new table and freezes the cells of the old one, so that concurrent additions to
+// them notice.
 type table struct {
 	end   int64    // of the windows, in Unix seconds
-	tags  []uint32 // atomic; of the names: where to look first, and a filter; 0 is an empty slot
+	tags  []uint32 // atomic; first position and filter; 0 is an empty slot
 	cells []cell
 	tails *arena // of the keys that are longer than headSize
 
 	keys int // slots in use
-	// shared counts for all names that found no room, each by its hash. It is nil
-	// until then. Since it is asked for every name that has no slot, a name never
-	// has two counters.
+	// shared contains the counters of all names that found no room, by hash; nil until then.
+	// All names without a slot use it, so no name has two counters.
 	shared []uint64
 	unit   ratelimit.Unit // of the first hit
-	until  int64          // when to let go of it, in Unix seconds
+	until  int64          // when to drop it, in Unix seconds
 }
 
 func newTable(end int64, slots int) *table {
 	return &table{end: end, tags: make([]uint32, slots), cells: make([]cell, slots), tails: new(arena)}
 }
 
-// find returns the name's cell, or nil.
+// find returns the cell of the name, or nil.
 func (t *table) find(k name) *cell {
 	tag, tags := k.tag(), t.tags
 	for i := t.home(tag); ; {
@@ -62,7 +61,7 @@ func (t *table) find(k name) *cell {
 	}
 }
 
-// holds reports whether the cell is that of the name.
+// holds reports whether the cell belongs to the name.
 func (t *table) holds(c *cell, k name) bool {
 	if c.mark != k.mark {
 		return false
@@ -74,8 +73,8 @@ func (t *table) holds(c *cell, k name) bool {
 		bytes.Equal(t.tails.at(c.tail, len(k.key)-headSize), k.key[headSize:])
 }
 
-// home is the slot to look at first. It maps the tag's range onto that of the
-// slots, whatever their number; growing then walks both in the same order.
+// home returns the first slot to examine. It scales the range of tags to the number of slots,
+// so that a larger table has the same order.
 func (t *table) home(tag uint32) int {
 	return int(uint64(tag) * uint64(len(t.tags)) >> 32)
 }
@@ -100,7 +99,7 @@ func (t *table) resized(n int) *table {
 	return &r
 }
 
-// vacant is the first empty slot for the tag.
+// vacant returns the first empty slot for the tag.
 func (t *table) vacant(tag uint32) int {
 	i := t.home(tag)
 	for t.tags[i] != 0 {
@@ -111,8 +110,8 @@ func (t *table) vacant(tag uint32) int {
 	return i
 }
 
-// take makes a counter for the name, for which there must be room.
-func (t *table) take(k name) *cell {
+// insert creates a counter for the name, for which there must be room.
+func (t *table) insert(k name) *cell {
 	slot := t.vacant(k.tag())
 	c := &t.cells[slot]
 	c.mark = k.mark
@@ -120,17 +119,77 @@ func (t *table) take(k name) *cell {
 		c.tail = t.tails.put(k.key[n:])
 	}
 	t.keys++
-	atomic.StoreUint32(&t.tags[slot], k.tag()) // from here on others see the cell
+	atomic.StoreUint32(&t.tags[slot], k.tag()) // publishes the cell
 	return c
 }
 
-// sealed reports whether the table has turned a name away.
+// sealed reports whether the table has rejected a name.
 func (t *table) sealed() bool { return t.shared != nil }
 
-// sharedBy is the counter that the name has in common with others.
+// sharedBy returns the counter that the name shares with others.
 func (t *table) sharedBy(k name) *uint64 {
 	return &t.shared[int(k.sum>>1)&(len(t.shared)-1)]
 }
 
-// extra is what the table costs beyond tableSize and the shared counters.
+// extra returns the memory beyond tableSize and the shared counters.
 func (t *table) extra() int { return (len(t.tags)-minSlots)*slotSize + t.tails.bytes }
+
+const (
+	minChunk  = 256
+	maxChunk  = 1 << 16
+	maxChunks = 256
+	// chunkOverhead is the memory of a chunk besides its bytes.
+	chunkOverhead = 48
+)
+
+// arena stores the tails of long keys consecutively in chunks without pointers. It grows under
+// the lock of its shard and is read without it: chunks never move, and their contents never
+// change.
+//
+// A ref is the index of a chunk in the upper 8 bits and an offset in the lower 24.
+type arena struct {
+	chunks [maxChunks / 32]atomic.Pointer[[32][]byte]
+	n      int // chunks in use; the last is being filled
+	next   int // offset of the next tail in it
+	bytes  int // memory of all chunks
+}
+
+func (a *arena) chunk(i int) []byte { return a.chunks[i/32].Load()[i%32] }
+
+// fits reports whether there is room for n bytes.
+func (a *arena) fits(n int) bool {
+	return n == 0 || a.n > 0 && a.next+n <= len(a.chunk(a.n-1))
+}
+
+// step returns the size of the chunk to add: an eighth of the present size, so that neither
+// small nor large arenas waste much, or 0 if no chunk can be added.
+func (a *arena) step(n int) int {
+	if a.n == maxChunks {
+		return 0
+	}
+	return max(min(a.bytes/8, 1<<24), minChunk, n)
+}
+
+// extend adds a chunk, which becomes the current one.
+func (a *arena) extend(size int) {
+	if a.n%32 == 0 {
+		a.chunks[a.n/32].Store(new([32][]byte))
+		a.bytes += 32 * 24
+	}
+	a.chunks[a.n/32].Load()[a.n%32] = make([]byte, size)
+	a.n, a.next = a.n+1, 0
+	a.bytes += size + chunkOverhead
+}
+
+// put stores b, for which fits has found room.
+func (a *arena) put(b []byte) uint32 {
+	copy(a.chunk(a.n - 1)[a.next:], b)
+	ref := uint32(a.n-1)<<24 | uint32(a.next)
+	a.next += len(b)
+	return ref
+}
+
+// at returns the n bytes at ref.
+func (a *arena) at(ref uint32, n int) []byte {
+	return a.chunk(int(ref >> 24))[ref&(1<<24-1):][:n]
+}
