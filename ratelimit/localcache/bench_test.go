@@ -47,7 +47,7 @@ func BenchmarkContains(b *testing.B) {
 	})
 }
 
-// The floor: a map of the same keys, without bounds and expiry.
+// The baseline: a map of the same keys, without bounds and expiry.
 func BenchmarkMapRead(b *testing.B) {
 	m := map[string]time.Time{benchKey: time.Now().Add(time.Hour)}
 	for i := range 10_000 {

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
 )
 
-// flood adds n keys of the length, each different and each once.
+// flood adds n different keys of the length, each once.
 func flood(c *localcache.Cache, n, length int) {
 	key := make([]byte, length)
 	for i := range n {
@@ -42,8 +42,8 @@ func TestFloodStaysWithinBytes(t *testing.T) {
 	}
 }
 
-// The account must not be kinder than the heap. The lengths are the worst ones for
-// the allocator, and one of the sizes is the worst for the hash table.
+// The calculated size must not be below the heap in use. The lengths are the worst cases of
+// the allocator, and one of the sizes is the worst case of the hash table.
 func TestHeapStaysWithinBytes(t *testing.T) {
 	for _, size := range []int{1500 << 10, 1600 << 10, 2 << 20} {
 		for _, length := range []int{8, 33, 1025} {
@@ -75,7 +75,7 @@ func TestOftenFoundSurvivesFlood(t *testing.T) {
 		flood(c, 2000, 40)
 		for range 100 {
 			if !c.Contains(worst) {
-				t.Fatal("a key that is found all the time was evicted for keys added once")
+				t.Fatal("a key that is found often was evicted for keys added once")
 			}
 		}
 	}
@@ -92,10 +92,10 @@ func TestLongKeys(t *testing.T) {
 		c.Add(key, time.Hour)
 		c.Add(key[:tt.longest], time.Hour)
 		if !c.Contains(key[:tt.longest]) {
-			t.Errorf("size %d: a key of %d bytes is not kept", tt.size, tt.longest)
+			t.Errorf("size %d: a key of %d bytes is not stored", tt.size, tt.longest)
 		}
 		if c.Contains(key) {
-			t.Errorf("size %d: a key of %d bytes is kept", tt.size, tt.longest+1)
+			t.Errorf("size %d: a key of %d bytes is stored", tt.size, tt.longest+1)
 		}
 	}
 }

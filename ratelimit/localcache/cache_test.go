@@ -17,7 +17,7 @@ var _ ratelimit.OverLimitCache = (*localcache.Cache)(nil)
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newCache returns a cache and what sets its clock on.
+// newCache returns a cache and a function that advances its clock.
 func newCache(t testing.TB, size int) (*localcache.Cache, func(time.Duration)) {
 	t.Helper()
 	now := time.Unix(1_700_000_000, 0)
@@ -78,21 +78,21 @@ func TestContains(t *testing.T) {
 		}
 	}
 	if c.Contains(nil) != c.Contains([]byte{}) {
-		t.Error("nil and the empty key are told apart")
+		t.Error("nil and the empty key are different")
 	}
 }
 
-// The engine's keys lie in a buffer that the next decision overwrites.
+// The keys of the engine are in a buffer that the next decision overwrites.
 func TestKeysAreCopied(t *testing.T) {
 	c, _ := newCache(t, 1<<20)
 	buf := []byte("key1")
 	c.Add(buf, time.Minute)
 	copy(buf, "key2")
 	if c.Contains(buf) {
-		t.Error("what was added changed with the caller's buffer")
+		t.Error("the key changed with the buffer of the caller")
 	}
 	if !c.Contains([]byte("key1")) {
-		t.Error("what was added is lost once the caller's buffer changes")
+		t.Error("the key is lost after a change of the buffer of the caller")
 	}
 	for i := range 10_000 { // look-ups of which something might be kept
 		c.Contains(fmt.Appendf(buf[:0], "%4d", i%7))
@@ -110,19 +110,19 @@ func TestExpiry(t *testing.T) {
 
 	pass(time.Second - 1)
 	if !c.Contains(short) {
-		t.Error("gone a nanosecond before its time")
+		t.Error("expired a nanosecond early")
 	}
 	pass(1)
 	if c.Contains(short) {
-		t.Error("still there when its time is up")
+		t.Error("still found after its expiry")
 	}
 	pass(365*24*time.Hour - time.Second - 1)
 	if !c.Contains(long) {
-		t.Error("a year's entry is gone before the year")
+		t.Error("an entry for a year expired early")
 	}
 	pass(1)
 	if c.Contains(long) {
-		t.Error("a year's entry is there after the year")
+		t.Error("an entry for a year is found after the year")
 	}
 	pass(time.Minute)
 	if s := c.Stats(); s.EntryCount != 0 || s.Bytes != 0 || s.ExpiredCount != 2 {
@@ -138,12 +138,12 @@ func TestAddAgainRenews(t *testing.T) {
 	c.Add(key, time.Minute)
 	pass(40 * time.Second)
 	if !c.Contains(key) {
-		t.Error("adding again did not renew the time")
+		t.Error("adding again did not renew the ttl")
 	}
 	c.Add(key, time.Second)
 	pass(time.Second)
 	if c.Contains(key) {
-		t.Error("adding again with a shorter time did not shorten it")
+		t.Error("adding again with a shorter ttl did not shorten it")
 	}
 }
 
@@ -152,13 +152,13 @@ func TestOddTimes(t *testing.T) {
 	for _, ttl := range []time.Duration{0, -1, math.MinInt64} {
 		c.Add([]byte("never"), ttl)
 		if c.Contains([]byte("never")) {
-			t.Errorf("kept for %v", ttl)
+			t.Errorf("stored for %v", ttl)
 		}
 	}
 	c.Add([]byte("ever"), math.MaxInt64)
 	pass(10 * 365 * 24 * time.Hour)
 	if !c.Contains([]byte("ever")) {
-		t.Error("the longest time there is is over within ten years")
+		t.Error("the maximum ttl expired within ten years")
 	}
 }
 
@@ -171,7 +171,7 @@ func TestDefaultClock(t *testing.T) {
 	c.Add([]byte("key"), time.Hour)
 	c.Add([]byte("gone"), 1)
 	if !c.Contains([]byte("key")) || c.Contains([]byte("gone")) {
-		t.Error("the hour's entry is not there, or the nanosecond's is")
+		t.Error("the entry for an hour is missing, or that for a nanosecond is found")
 	}
 	if s := c.Stats(); s.AverageAccessTime < before || s.AverageAccessTime > time.Now().Unix() {
 		t.Errorf("entries were last seen at %d, want now", s.AverageAccessTime)

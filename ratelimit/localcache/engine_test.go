@@ -10,14 +10,14 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
 )
 
-// farStore counts, and counts how often it is asked.
+// farStore is a store that counts its calls.
 type farStore struct {
 	counts map[string]uint64
-	asked  int
+	calls  int
 }
 
 func (s *farStore) Add(_ context.Context, hits []ratelimit.Hit) error {
-	s.asked++
+	s.calls++
 	for i := range hits {
 		h := &hits[i]
 		s.counts[string(h.Key)] += h.N
@@ -43,11 +43,11 @@ func ExampleNew() {
 			fmt.Println(err)
 		}
 	}
-	fmt.Println("the store was asked", store.asked, "times")
-	fmt.Println("the cache answered", cache.Stats().HitCount)
+	fmt.Println("the store was called", store.calls, "times")
+	fmt.Println("the cache replaced", cache.Stats().HitCount)
 	// Output:
-	// the store was asked 3 times
-	// the cache answered 97
+	// the store was called 3 times
+	// the cache replaced 97
 }
 
 func TestEngineAsksAgainInTheNextWindow(t *testing.T) {
@@ -63,11 +63,11 @@ func TestEngineAsksAgainInTheNextWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	take := func(want ratelimit.Code, asked int) {
+	take := func(want ratelimit.Code, calls int) {
 		t.Helper()
 		s, err := limiter.Allow(context.Background(), "alice")
-		if err != nil || s.Code != want || store.asked != asked {
-			t.Errorf("%v, %v, store asked %d times; want %v and %d", s.Code, err, store.asked, want, asked)
+		if err != nil || s.Code != want || store.calls != calls {
+			t.Errorf("%v, %v, store calls %d times; want %v and %d", s.Code, err, store.calls, want, calls)
 		}
 	}
 	take(ratelimit.OK, 1)

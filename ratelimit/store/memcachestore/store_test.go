@@ -41,7 +41,7 @@ func conformAtOnce(t *testing.T, opts *memcachestore.Options, nodes ...string) {
 func conformOnNodes(t *testing.T, opts *memcachestore.Options, nodes ...string) {
 	t.Helper()
 	claims := claims()
-	claims.Settle = func(store ratelimit.Store) { flush(t, store) }
+	claims.Flush = func(store ratelimit.Store) { flush(t, store) }
 	storetest.Run(t, func(t *testing.T) ratelimit.Store { return open(t, opts, nodes...) }, claims)
 }
 

@@ -17,10 +17,9 @@ func BenchmarkStore(b *testing.B) {
 	storetest.Benchmark(b, func(*testing.B) ratelimit.Store { return memstore.New(nil) })
 }
 
-// BenchmarkFloor measures an Add beside the load of the same key from a sync.Map,
-// which is less than any counting can cost, in alternating rounds. x-floor is
-// the ratio.
-func BenchmarkFloor(b *testing.B) {
+// BenchmarkBaseline measures Add and, in alternating rounds, the load of the same key from a
+// sync.Map, a baseline below the cost of any counting. x-baseline is the ratio.
+func BenchmarkBaseline(b *testing.B) {
 	for _, keys := range []int{1, 100_000} {
 		b.Run(fmt.Sprintf("keys=%d/serial", keys), func(b *testing.B) { floor(b, keys, 1) })
 		b.Run(fmt.Sprintf("keys=%d/parallel", keys), func(b *testing.B) {
@@ -50,7 +49,7 @@ func floor(b *testing.B, keys, workers int) {
 		}
 	}
 	for i := range keys {
-		// In another order than they will be used in, which a prime step is.
+		// A prime step creates them in another order than that of their use.
 		at := i * 7919 % keys
 		add(at, at+1)
 		loads.Store(texts[at], new(uint64))
@@ -65,11 +64,11 @@ func floor(b *testing.B, keys, workers int) {
 		floors += timed(from, to, workers, load)
 		b.StartTimer()
 	}
-	b.ReportMetric(float64(adds)/float64(floors), "x-floor")
+	b.ReportMetric(float64(adds)/float64(floors), "x-baseline")
 	b.ReportMetric(float64(floors.Nanoseconds())/float64(b.N), "floor-ns/op")
 }
 
-// timed has the workers share the work and returns how long it took them.
+// timed distributes the work over the workers and returns the elapsed time.
 func timed(from, to, workers int, work func(from, to int)) time.Duration {
 	start := time.Now()
 	var all sync.WaitGroup

@@ -16,7 +16,7 @@ func Example() {
 		Now:      func() time.Time { return noon },
 	})
 
-	// An Engine makes the hits; this is what it asks of its Store.
+	// An Engine calls its Store like this.
 	window := ratelimit.Minute.Window(noon.Unix())
 	for range 3 {
 		hits := []ratelimit.Hit{{

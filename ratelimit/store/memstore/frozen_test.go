@@ -11,18 +11,18 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// ranks checks that a counter hands out each count once.
+// ranks checks that a counter returns each count once.
 type ranks []atomic.Bool
 
 func (r ranks) take(t *testing.T, count uint64) {
 	if count == 0 || count > uint64(len(r)) || r[count-1].Swap(true) {
-		t.Errorf("count %d was handed out twice, or is none of 1 to %d", count, len(r))
+		t.Errorf("count %d was returned twice, or is not within 1 to %d", count, len(r))
 	}
 }
 
 // TestCountingWhileTheTableGrows counts on a few keys while others make the only
-// table grow time and again: a hit that comes upon a cell that is being moved must
-// neither be lost nor count twice.
+// table grow again and again: a hit on a cell that is being moved must neither be lost
+// nor count twice.
 func TestCountingWhileTheTableGrows(t *testing.T) {
 	const old, hits, counters, growers, fresh = 8, 20_000, 3, 2, 20_000
 	store := memstore.New(&memstore.Options{Shards: 1, Now: atNoon})
@@ -57,10 +57,9 @@ func TestCountingWhileTheTableGrows(t *testing.T) {
 	}
 }
 
-// TestCountingBesideConditions has plain and conditional additions meet on the
-// same counters. No count is lost, and a conditional addition that saw room for
-// itself found it: nothing came between.
-func TestCountingBesideConditions(t *testing.T) {
+// TestAddAndAddUnlessOver makes plain and conditional additions to the same counters. No count
+// is lost, and nothing is added between the comparison and the addition of AddUnlessOver.
+func TestAddAndAddUnlessOver(t *testing.T) {
 	const keys, rounds, limit = 4, 20_000, 1 << 30
 	store := memstore.New(&memstore.Options{Shards: 2, Now: atNoon})
 	seen := make([]ranks, keys)
@@ -97,9 +96,9 @@ func TestCountingBesideConditions(t *testing.T) {
 	}
 }
 
-// TestConditionIsOneStep: while others add, a conditional addition must never
-// carry a counter over its limit.
-func TestConditionIsOneStep(t *testing.T) {
+// TestAddUnlessOverIsAtomic checks that no conditional addition exceeds the limit while others
+// add.
+func TestAddUnlessOverIsAtomic(t *testing.T) {
 	const limit = 1000
 	for range 20 {
 		store := memstore.New(&memstore.Options{Now: atNoon})

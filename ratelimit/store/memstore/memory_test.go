@@ -16,9 +16,9 @@ import (
 )
 
 // The full run is: go test -run Footprint -v -churn 20000000
-var churn = flag.Int("churn", 500_000, "how many keys TestFootprintIsFlat counts on")
+var churn = flag.Int("churn", 500_000, "number of keys of TestFootprintIsFlat")
 
-// heap is what is in use after a collection.
+// heap returns the heap in use after a garbage collection.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -27,7 +27,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// counter makes keys of 40 bytes without garbage.
+// counter creates keys of 40 bytes without allocating.
 type counter struct{ hits [1]ratelimit.Hit }
 
 func newCounter() *counter {
@@ -59,13 +59,13 @@ func TestBytesPerKey(t *testing.T) {
 	t.Logf("%d keys of %d bytes take %.1f bytes each beyond their own; the store's account is %.1f",
 		keys, len(c.hits[0].Key), each, float64(stats.Bytes)/keys-float64(len(c.hits[0].Key)))
 	if each > 80 {
-		t.Errorf("a key costs %.1f bytes beyond its own, want 80 at most", each)
+		t.Errorf("a key takes %.1f bytes beyond its own, want 80 at most", each)
 	}
 	if stats.Keys != keys || stats.Shared != 0 {
 		t.Errorf("after %d different keys the statistics are %+v", keys, stats)
 	}
 	if off := float64(stats.Bytes) / float64(measured); off < 0.9 || off > 1.1 {
-		t.Errorf("the store's account is %d bytes, of %d measured: it should be right within a tenth", stats.Bytes, measured)
+		t.Errorf("the store reports %d bytes, but %d were measured: want a difference of at most a tenth", stats.Bytes, measured)
 	}
 }
 
@@ -103,8 +103,8 @@ func TestFootprintIsFlat(t *testing.T) {
 	}
 }
 
-// TestFullStore offers a small store more keys than it has room for: no error,
-// no more memory, and no counter that shows less than was counted on it.
+// TestFullStore counts on more keys than a small store has room for: there must be no error,
+// no more memory, and no counter lower than the number of its hits.
 func TestFullStore(t *testing.T) {
 	for _, maxBytes := range []int64{64 << 10, 1 << 20, 5 << 20} {
 		t.Run(fmt.Sprintf("%d KiB", maxBytes>>10), func(t *testing.T) {
@@ -144,14 +144,14 @@ func checkFull(t *testing.T, store *memstore.Store, maxBytes int64) {
 	stats := store.Stats()
 	t.Logf("full: %+v, %.0f bytes a key", stats, float64(stats.Bytes)/float64(stats.Keys))
 	if stats.Bytes > maxBytes || stats.Bytes < maxBytes/2 {
-		t.Errorf("the store's account is %d bytes; want at most %d, and at least half of that in use", stats.Bytes, maxBytes)
+		t.Errorf("the store reports %d bytes; want at most %d, and at least half of that in use", stats.Bytes, maxBytes)
 	}
 	if stats.Shared == 0 {
-		t.Errorf("no hits were counted on shared counters: the store was not full")
+		t.Errorf("no hit was counted on a shared counter: the store was not full")
 	}
 }
 
-// TestFullInEveryWindow fills all windows that a shard can have.
+// TestFullInEveryWindow fills the maximum number of windows of a shard.
 func TestFullInEveryWindow(t *testing.T) {
 	const maxBytes = 256 << 10
 	before := heap()
@@ -163,7 +163,7 @@ func TestFullInEveryWindow(t *testing.T) {
 		}
 	}
 	if stats := store.Stats(); stats.Bytes > maxBytes {
-		t.Errorf("the store's account is %d bytes, want %d at most", stats.Bytes, maxBytes)
+		t.Errorf("the store reports %d bytes, want %d at most", stats.Bytes, maxBytes)
 	}
 	if used := heap() - before; used > maxBytes+maxBytes/10 {
 		t.Errorf("a store of %d bytes takes %d", maxBytes, used)
@@ -171,9 +171,9 @@ func TestFullInEveryWindow(t *testing.T) {
 	runtime.KeepAlive(store)
 }
 
-// TestFullStoreHoldsLimits has many callers use limited counters, most of them
-// new, of a store that is full or becomes so: each counter lets at most its limit
-// pass, and no refused request counts on what did not refuse it.
+// TestFullStoreHoldsLimits counts concurrently on limited counters, most of them new, of a
+// store that is or becomes full: each counter allows at most its limit, and a denied request
+// does not count on the counters that had room.
 func TestFullStoreHoldsLimits(t *testing.T) {
 	const keys, limit, callers = 3000, 3, 4
 	store := memstore.New(&memstore.Options{MaxBytes: 64 << 10, Shards: 1, Now: atNoon})

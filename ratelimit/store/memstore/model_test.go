@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// world is a store, a map that should agree with it, and a clock.
+// world is a store, a map as its model, and a clock.
 type world struct {
 	*rand.Rand
 	store *memstore.Store
@@ -28,8 +28,8 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// TestModel compares random calls, in the windows of a clock that goes forward,
-// with a map that forgets nothing.
+// TestModel compares random calls, in the windows of an advancing clock, with a map that never
+// drops a counter.
 func TestModel(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
@@ -74,8 +74,8 @@ func (w *world) step() error {
 	return nil
 }
 
-// hit is on one of some hundred counters, in a window that is current or has
-// been over for less than two seconds.
+// hit returns a hit on one of about a hundred counters, in a window that is current or ended
+// less than two seconds ago.
 func (w *world) hit() ratelimit.Hit {
 	unit := ratelimit.Unit(1 + w.IntN(7))
 	window := unit.Window(w.now - w.Int64N(2))
@@ -90,7 +90,7 @@ func (w *world) hit() ratelimit.Hit {
 	}
 }
 
-// adds and asks are what is added to each counter by Add and by AddUnlessOver.
+// adds and asks return the hits of each counter for Add and for AddUnlessOver.
 func (w *world) adds(hits []ratelimit.Hit) []uint64 {
 	ns := make([]uint64, len(hits))
 	for i, h := range hits {
@@ -123,8 +123,7 @@ func plus(a, b uint64) uint64 {
 	return a + b
 }
 
-// FuzzKeys counts on two keys by turns: they are one counter if they are equal,
-// and otherwise two.
+// FuzzKeys counts on two keys alternately: equal keys share a counter, others do not.
 func FuzzKeys(f *testing.F) {
 	f.Add("", " ", 1)
 	f.Add("a", "a\x00", 100)

@@ -30,7 +30,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestStoreWithItsOwnClock has the suite's counters live in the present.
+// TestStoreWithItsOwnClock runs the suite with the current time.
 func TestStoreWithItsOwnClock(t *testing.T) {
 	storetest.Run(t, func(*testing.T) ratelimit.Store { return memstore.New(nil) }, &storetest.Options{Subtracts: true, MaxCount: 1 << 62})
 }
@@ -50,8 +50,7 @@ func add(store *memstore.Store, h ratelimit.Hit) uint64 {
 
 const noon = 1_700_049_600 // a Wednesday, 12:00:00 UTC
 
-// atNoon is a clock that stands still: no window ends while a test is under way, however
-// slow the machine is.
+// atNoon is a fixed clock: no window ends during a test, even on a slow machine.
 func atNoon() time.Time { return time.Unix(noon, 0) }
 
 func TestExtremeOptionsAreMadeGood(t *testing.T) {
@@ -137,8 +136,8 @@ func TestTrimFreesAllThatIsOver(t *testing.T) {
 	}
 }
 
-// TestLateFirstHit is about embedders whose engine and store have different
-// clocks: they get counters that work, for a time.
+// TestLateFirstHit counts in windows that ended before their first hit, as happens if the
+// engine and the store have different clocks.
 func TestLateFirstHit(t *testing.T) {
 	now := int64(noon)
 	store := memstore.New(&memstore.Options{Shards: 1, Now: func() time.Time { return time.Unix(now, 0) }})
@@ -150,9 +149,9 @@ func TestLateFirstHit(t *testing.T) {
 	}
 }
 
-// TestClockFromNowhere has windows that no clock would show: the store must stay
-// small, and count exactly in the windows that its own clock shows.
-func TestClockFromNowhere(t *testing.T) {
+// TestArbitraryWindows counts in windows of arbitrary times: the store must stay small, and
+// count exactly in the windows of its own clock.
+func TestArbitraryWindows(t *testing.T) {
 	store := memstore.New(&memstore.Options{Shards: 1, Now: atNoon})
 	for i := range int64(5000) {
 		nowhere := hit("nowhere", 1, ratelimit.Unit(i%9), noon)
@@ -181,7 +180,7 @@ func TestAddAllocatesNothing(t *testing.T) {
 	for name, call := range map[string]func(context.Context, []ratelimit.Hit) error{
 		"Add": store.Add, "AddUnlessOver": store.AddUnlessOver,
 	} {
-		// More calls than it takes until the clock is looked at.
+		// More calls than between two reads of the clock.
 		if n := testing.AllocsPerRun(1000, func() { _ = call(ctx, hits) }); n != 0 {
 			t.Errorf("%s of %d hits allocates %v times, want 0", name, len(hits), n)
 		}

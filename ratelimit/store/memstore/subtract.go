@@ -6,9 +6,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Subtract implements ratelimit.SubtractStore. The error is always nil. A counter that
-// shares its memory with others (see the package's documentation) is shared here too:
-// hits that others counted there may be subtracted.
+// Subtract implements ratelimit.SubtractStore. The error is always nil. On a
+// shared counter (see the package documentation) it may subtract the hits of other keys.
 func (s *Store) Subtract(_ context.Context, hits []ratelimit.Hit) error {
 	for i := range hits {
 		var t ticket
@@ -22,8 +21,8 @@ func (s *Store) Subtract(_ context.Context, hits []ratelimit.Hit) error {
 	return nil
 }
 
-// subtract stops at zero and returns the count. The shard must be locked, so that the
-// cell is not frozen; others may add to it.
+// subtract subtracts n, stops at zero, and returns the count. The shard must be locked, so that
+// the cell is not frozen; concurrent additions are possible.
 func (c counter) subtract(n uint64) uint64 {
 	switch {
 	case c.own != nil:

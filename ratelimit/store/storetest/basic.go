@@ -15,20 +15,20 @@ type hits = []ratelimit.Hit
 
 func basicCases(o *Options) []Case {
 	cases := []Case{
-		{"basic/rank", "an engine tells by the Count of a hit whether it was within the limit", checkRank},
+		{"basic/rank", "the engine decides by the Count of a hit whether it was within the limit", checkRank},
 		{"basic/several", "a request may be worth more than one hit", checkSeveral},
-		{"basic/read", "N = 0 asks how much is left; asking must cost nothing", checkRead},
+		{"basic/read", "N = 0 reads how much is left, which must not count", checkRead},
 		{"basic/twice", "two descriptors of one request may share a counter, and each is a hit", checkTwice},
-		{"basic/many", "a request may have any number of descriptors, and the answers must not be mixed up", checkMany},
+		{"basic/many", "a request may have any number of descriptors, and the counts must not be mixed up", checkMany},
 		{"basic/none", "a request whose descriptors are all unlimited counts nothing", checkNone},
-		{"basic/over", "how far a counter is over its limit is for the engine to judge: a denial is a value, not a failure", checkOver},
-		{"basic/saturation", "a counter that wraps round lets a flood in", checkSaturation},
+		{"basic/over", "the engine decides what exceeding a limit means: a denial is a value, not a failure", checkOver},
+		{"basic/saturation", "a counter that wraps round lifts the limit", checkSaturation},
 		{"basic/keys", "keys are made of what clients send, and a client must not be able to count on the counter of another", checkKeys},
 		{"basic/buffers", "the engine uses the memory of hits and keys again for the next request", checkBuffers},
-		{"basic/untouched", "the engine reads its hits again after the call; only Count is the store's to write", checkUntouched},
-		{"basic/canceled", "a caller that has given up must get its goroutine back, and the store must be no worse for it", checkCanceled},
+		{"basic/untouched", "the engine reads its hits again after the call; the store may write Count only", checkUntouched},
+		{"basic/canceled", "a canceled call must return, and the store must keep working", checkCanceled},
 	}
-	if o.Settle != nil {
+	if o.Flush != nil {
 		return cases
 	}
 	return append(cases, Case{"basic/order", "hits are added in order, so the first of two is the first to be let in", checkOrder})
@@ -124,7 +124,7 @@ func checkSaturation(p *probe) error {
 	)
 }
 
-// oddKeys are pairwise different, most of them by little.
+// oddKeys returns keys that are pairwise different, most of them slightly.
 func oddKeys() []string {
 	long := strings.Repeat("0123456789abcdef", 640) // 10 KB
 	return []string{
@@ -194,8 +194,8 @@ func checkUntouched(p *probe) error {
 	if err := p.store.Add(p.ctx, call); err != nil {
 		return err
 	}
-	if p.Settle != nil {
-		p.Settle(p.store)
+	if p.Flush != nil {
+		p.Flush(p.store)
 	}
 	for i := range call {
 		after := call[i]
@@ -213,7 +213,7 @@ func checkCanceled(p *probe) error {
 	late, stop := context.WithDeadline(p.ctx, time.Unix(1, 0))
 	defer stop()
 	for _, ctx := range []context.Context{canceled, late} {
-		if err := p.patiently(func() error {
+		if err := p.bounded(func() error {
 			_ = p.store.Add(ctx, hits{p.hit("canceled", 1)}) // may or may not count
 			return nil
 		}); err != nil {

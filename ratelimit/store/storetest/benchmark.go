@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// benchKeys is how many counters the spread benchmarks use.
+	// benchKeys is the number of counters of the spread benchmarks.
 	benchKeys = 100_000
-	// warmStep is a prime, and so leads to all of them.
+	// warmStep is a prime, so that its multiples reach all of them.
 	warmStep = 7919
 )
 
@@ -46,7 +46,7 @@ type bench struct {
 	window int64
 }
 
-// caller makes calls, one after the other, with the keys of the list in turn.
+// caller makes consecutive calls, with the keys of the list in turn.
 type caller struct {
 	bench
 	store      ratelimit.Store
@@ -68,9 +68,8 @@ func (c *caller) add(ctx context.Context) error {
 	return c.store.Add(ctx, c.call)
 }
 
-// warm makes all counters, which is not what is measured. It does so in another
-// order than they will be used in, so that a store's memory is not read from one
-// end to the other, while the keys are, as if they had just come in.
+// warm creates all counters before the measurement, in another order than that of their use, so
+// that the measurement does not access the memory of the store sequentially.
 func (c bench) warm(b *testing.B, store ratelimit.Store) {
 	b.Helper()
 	all := c.caller(store, 0, warmStep)

@@ -17,16 +17,16 @@ const (
 
 func concurrencyCases(o *Options) []Case {
 	cases := []Case{
-		{"concurrency/sum", "an addition that is lost lets a request through that the limit forbids", checkSum},
+		{"concurrency/sum", "a lost addition allows a request beyond the limit", checkSum},
 		{"concurrency/readers", "a counter only grows; a reader that sees it shrink would report a limit as regained", checkReaders},
 	}
-	if o.Settle != nil {
+	if o.Flush != nil {
 		return cases
 	}
-	return append(cases, Case{"concurrency/ranks", "of all requests at once exactly as many as the limit allows may find themselves within it", checkRanks})
+	return append(cases, Case{"concurrency/ranks", "of concurrent requests, exactly as many as the limit allows may be within it", checkRanks})
 }
 
-// together runs f once per caller, all at the same time.
+// together runs f once per caller, concurrently.
 func together(f func(caller int) error) error {
 	errs := make([]error, callers)
 	var all sync.WaitGroup
@@ -143,7 +143,7 @@ func (p *probe) write() error {
 	return nil
 }
 
-// watch reads a counter that others add to.
+// watch reads a counter during additions.
 func (p *probe) watch(most uint64) error {
 	seen := uint64(0)
 	call := make([]ratelimit.Hit, 1)

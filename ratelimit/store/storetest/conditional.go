@@ -9,15 +9,15 @@ import (
 )
 
 func conditionalCases(o *Options) []Case {
-	declared := Case{"conditional/declared", "what a store can do is found out by its type; who reads its options must not be misled", checkDeclared}
+	declared := Case{"conditional/declared", "the engine detects the abilities of a store by its type, and the options must agree with it", checkDeclared}
 	if o.NotConditional {
 		return []Case{declared}
 	}
 	return []Case{
 		declared,
 		{"conditional/none over", "a request that is within all its limits counts on all of them", checkNoneOver},
-		{"conditional/some over", "a request that is refused must not use up the limits that would have let it pass", checkSomeOver},
-		{"conditional/all over", "a counter shows how often it was asked for more than it had", checkAllOver},
+		{"conditional/some over", "a denied request must not use up the limits that would have allowed it", checkSomeOver},
+		{"conditional/all over", "a counter over its limit counts the denied hits too", checkAllOver},
 		{"conditional/boundary", "the last hit that a limit allows is within it", checkBoundary},
 		{"conditional/twice", "a request may ask for the same counter twice", checkConditionalTwice},
 		{"conditional/read", "N = 0 adds nothing, whatever is decided", checkConditionalRead},
@@ -32,14 +32,14 @@ func checkDeclared(p *probe) error {
 	_, is := p.store.(ratelimit.ConditionalStore)
 	switch {
 	case is && p.NotConditional:
-		return errors.New("the store is a ratelimit.ConditionalStore, but Options.NotConditional denies it")
+		return errors.New("the store is a ratelimit.ConditionalStore, but Options.NotConditional is set")
 	case !is && !p.NotConditional:
-		return errors.New("the store is no ratelimit.ConditionalStore; Options.NotConditional does not say so")
+		return errors.New("the store is not a ratelimit.ConditionalStore, but Options.NotConditional is not set")
 	}
 	return nil
 }
 
-// ask makes one conditional call and compares the counts after it.
+// ask makes one conditional call and compares its counts.
 func (p *probe) ask(hits []ratelimit.Hit, want ...uint64) error {
 	store, is := p.store.(ratelimit.ConditionalStore)
 	if !is {
@@ -48,7 +48,7 @@ func (p *probe) ask(hits []ratelimit.Hit, want ...uint64) error {
 	return p.call("AddUnlessOver", store.AddUnlessOver, hits, want)
 }
 
-// limited adds n to a counter with a limit.
+// limited returns n hits on a counter with a limit.
 func (p *probe) limited(name string, n uint64, limit uint32) ratelimit.Hit {
 	h := p.hit(name, n)
 	h.Limit = limit
@@ -96,8 +96,8 @@ func checkBoundary(p *probe) error {
 	)
 }
 
-// checkConditionalTwice leaves open whether the second of two hits on a counter
-// is compared with what the first would make of it.
+// checkConditionalTwice does not specify whether the second of two hits on a counter is compared
+// with the count after the first.
 func checkConditionalTwice(p *probe) error {
 	call := func() hits { return hits{p.limited("a", 1, 5), p.limited("b", 1, 9), p.limited("a", 1, 5)} }
 	return first(
@@ -149,8 +149,8 @@ func checkSameCounters(p *probe) error {
 	)
 }
 
-// checkConditionalRace has all callers want a counter that lets a tenth of them
-// pass, and another that counts who did.
+// checkConditionalRace makes concurrent requests on two counters: one allows a tenth of them,
+// the other counts those allowed.
 func checkConditionalRace(p *probe) error {
 	store, is := p.store.(ratelimit.ConditionalStore)
 	if !is {

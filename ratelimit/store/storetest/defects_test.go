@@ -117,7 +117,7 @@ func TestEveryDefectIsNoticed(t *testing.T) {
 			if d.ask != nil {
 				store.askWith = d.ask(store.reference)
 			}
-			mustFail(t, d.noticed, store, &storetest.Options{Clock: storetest.NewClock(), Patience: patience(d.noticed)})
+			mustFail(t, d.noticed, store, &storetest.Options{Clock: storetest.NewClock(), Timeout: patience(d.noticed)})
 		})
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// probe is a store under test and what a case needs to put questions to it.
+// probe is a store under test, with helpers for cases.
 type probe struct {
 	Options
 	store ratelimit.Store
 	ctx   context.Context
 	run   string // makes keys unlike those of all other cases and runs
 	now   int64  // the windows are those of this moment, in Unix seconds
-	// unit is that of hits for which any will do.
+	// unit is the unit of hits for which it does not matter.
 	unit ratelimit.Unit
 }
 
@@ -29,12 +29,12 @@ func newProbe(store ratelimit.Store, opts Options) *probe {
 		// Aligned to all units but the week, so that every window has just begun.
 		p.at(ratelimit.Year.Window(p.now))
 	}
-	p.unit = lasting(p.now, p.Patience)
+	p.unit = lasting(p.now, p.Timeout)
 	return p
 }
 
-// lasting is the hour, or the shortest unit above it whose window does not end within
-// twice that time: a store that keeps its own time lets go of the counters then.
+// lasting returns the hour, or the shortest longer unit whose window does not end within twice
+// that time: a store with its own clock drops the counters at the end of the window.
 func lasting(now int64, d time.Duration) ratelimit.Unit {
 	for unit := ratelimit.Hour; unit < ratelimit.Year; unit++ {
 		if unit.Window(now)+unit.Seconds()-now > 2*int64(d/time.Second) {
@@ -44,18 +44,18 @@ func lasting(now int64, d time.Duration) ratelimit.Unit {
 	return ratelimit.Year
 }
 
-// at sets the store's clock, in Unix seconds.
+// at sets the clock of the store, in Unix seconds.
 func (p *probe) at(now int64) {
 	p.now = now
 	p.Clock.Set(time.Unix(now, 0))
 }
 
-// hit adds n to a counter that is there for longer than the case, far from any limit.
+// hit returns n hits on a counter that outlives the case, far from any limit.
 func (p *probe) hit(name string, n uint64) ratelimit.Hit {
 	return p.hitIn(p.unit, name, n)
 }
 
-// hitIn adds n to a counter of the unit's current window.
+// hitIn returns n hits on a counter of the current window of the unit.
 func (p *probe) hitIn(unit ratelimit.Unit, name string, n uint64) ratelimit.Hit {
 	return p.hitAt(unit, unit.Window(p.now), name, n)
 }
@@ -72,22 +72,21 @@ func (p *probe) add(hits []ratelimit.Hit, want ...uint64) error {
 	return p.call("Add", p.store.Add, hits, want)
 }
 
-// call makes one call of an adding method. Of a store whose counts lag behind it
-// expects the counts of a second call that only reads.
+// call makes one call of an adding method. If the store counts later, it compares the counts
+// of a second call that only reads.
 func (p *probe) call(method string, add func(context.Context, []ratelimit.Hit) error, hits []ratelimit.Hit, want []uint64) error {
 	asked := describe(hits)
 	if err := add(p.ctx, hits); err != nil {
 		return fmt.Errorf("%s(%s) returned the error %q, want none", method, asked, err)
 	}
-	if p.Settle != nil {
-		p.Settle(p.store)
+	if p.Flush != nil {
+		p.Flush(p.store)
 		return p.reads(hits, want)
 	}
 	return compare(method, asked, hits, want)
 }
 
-// reads compares the counters of the hits with what is wanted of each after the
-// last hit on it.
+// reads compares the counters of the hits with the expected values after the last hit on each.
 func (p *probe) reads(hits []ratelimit.Hit, want []uint64) error {
 	last := make(map[string]uint64, len(hits))
 	for i, h := range hits {
@@ -116,7 +115,7 @@ func compare(method, asked string, hits []ratelimit.Hit, want []uint64) error {
 	return nil
 }
 
-// describe shows a call: the hits' keys, shortened, and what is added.
+// describe formats the hits of a call: shortened keys, and the numbers added.
 func describe(hits []ratelimit.Hit) string {
 	var b []byte
 	for i, h := range hits {
@@ -132,28 +131,28 @@ func describe(hits []ratelimit.Hit) string {
 	return string(b)
 }
 
-// final compares one counter with what all additions so far come to.
+// final compares one counter with the sum of all additions.
 func (p *probe) final(h ratelimit.Hit, want uint64) error {
-	if p.Settle != nil {
-		p.Settle(p.store)
+	if p.Flush != nil {
+		p.Flush(p.store)
 	}
 	h.N = 0
 	return p.add([]ratelimit.Hit{h}, want)
 }
 
-var errHangs = errors.New("the store did not answer")
+var errHangs = errors.New("the store did not return")
 
-// patiently runs f and gives up when the store hangs; f is then left behind.
-func (p *probe) patiently(f func() error) error {
+// bounded calls f, and returns errHangs if it does not return in time; f then continues.
+func (p *probe) bounded(f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
-	tooLong := time.NewTimer(p.Patience)
+	tooLong := time.NewTimer(p.Timeout)
 	defer tooLong.Stop()
 	select {
 	case err := <-done:
 		return err
 	case <-tooLong.C:
-		return fmt.Errorf("%w within %v", errHangs, p.Patience)
+		return fmt.Errorf("%w within %v", errHangs, p.Timeout)
 	}
 }
 

@@ -10,10 +10,9 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Run tests that the stores which open returns keep the contract of
-// ratelimit.Store. Each case gets a store of its own; that may be the same one
-// every time, or hold counters already, since no two cases use the same keys.
-// Whatever there is to close, open leaves to t.Cleanup. opts may be nil.
+// Run tests the contract of ratelimit.Store. It calls open for each case; open may return the
+// same store every time, with existing counters, because no two cases use the same keys. It
+// closes stores with t.Cleanup. opts may be nil.
 func Run(t *testing.T, open func(t *testing.T) ratelimit.Store, opts *Options) {
 	t.Helper()
 	for _, c := range Cases(opts) {
@@ -25,14 +24,14 @@ func Run(t *testing.T, open func(t *testing.T) ratelimit.Store, opts *Options) {
 	}
 }
 
-// Case is one demand that is made on a store.
+// Case is one requirement for a store.
 type Case struct {
 	Name string // its layer and, after a slash, its own name
 	Why  string // why it must hold
 	test func(p *probe) error
 }
 
-// Cases are those that apply under the options, which may be nil.
+// Cases returns the cases that apply with the options, which may be nil.
 func Cases(opts *Options) []Case {
 	o := opts.orDefault()
 	cases := append(basicCases(&o), windowCases(&o)...)
@@ -41,14 +40,14 @@ func Cases(opts *Options) []Case {
 	return append(cases, subtractCases(&o)...)
 }
 
-// Check tests one store. The error says what was expected, what came, and why
-// that matters.
+// Check tests one store. The error states the expected and the actual result, and why the case
+// must hold.
 func (c Case) Check(store ratelimit.Store, opts *Options) error {
 	var err error
 	for range attempts {
 		begin := time.Now()
 		p := newProbe(store, opts.orDefault())
-		err = p.patiently(func() error { return c.test(p) })
+		err = p.bounded(func() error { return c.test(p) })
 		if err == nil {
 			return nil
 		}
@@ -59,13 +58,13 @@ func (c Case) Check(store ratelimit.Store, opts *Options) error {
 	return fmt.Errorf("%w\nThis must hold because %s", err, c.Why)
 }
 
-// hurries reports whether the case uses windows that are over, or soon will be.
+// hurries reports whether the case uses windows that have ended or will end soon.
 func (c Case) hurries() bool { return strings.HasPrefix(c.Name, "windows/") }
 
 const (
-	// hurry is less than any store keeps a counter whose window is over, or ends within
-	// the second. A case of such counters that has failed in more time than that may have
-	// met a slow machine, and is put again.
+	// hurry is shorter than any store retains a counter whose window has ended or ends within
+	// the second. A case with such counters that fails after more time is repeated: the
+	// machine may be slow.
 	hurry    = 500 * time.Millisecond
 	attempts = 10
 )

@@ -81,7 +81,7 @@ func TestDeclarations(t *testing.T) {
 	open := func(*testing.T) ratelimit.Store { return newLagging() }
 	storetest.Run(t, open, &storetest.Options{
 		NotConditional: true,
-		Settle:         func(s ratelimit.Store) { s.(*lagging).settle() },
+		Flush:          func(s ratelimit.Store) { s.(*lagging).settle() },
 	})
 }
 

@@ -93,8 +93,8 @@ func checkJitter(p *probe) error {
 	return nil
 }
 
-// checkLastSecond adds at the beginning of a window and then only at its end: a
-// store that counts lifetimes from the last change must not be helped by one.
+// checkLastSecond adds at the beginning of a window and then only at its end, so that a store
+// that counts lifetimes from the last change fails.
 func checkLastSecond(p *probe) error {
 	start := p.now
 	for _, unit := range units() {
@@ -116,8 +116,7 @@ func checkLastSecond(p *probe) error {
 	return nil
 }
 
-// disturb gives a store that cleans up as it goes the occasion to do so: many
-// calls on other counters.
+// disturb makes many calls on other counters, in which a store may free ended windows.
 func (p *probe) disturb(unit ratelimit.Unit) error {
 	for i := range 2000 {
 		call := hits{p.hitIn(unit, fmt.Sprint("noise", i), 1)}
@@ -176,8 +175,8 @@ func checkQuiet(p *probe) error {
 	)
 }
 
-// checkClockBack asks nothing of the counters of the windows gone back to: only
-// that what is counted from then on is counted.
+// checkClockBack does not check earlier counters of the windows that are current again, only
+// that later hits are counted.
 func checkClockBack(p *probe) error {
 	back := p.now - 3*ratelimit.Day.Seconds()
 	if err := p.add(hits{p.hitIn(ratelimit.Minute, "forth", 1)}, 1); err != nil {
