@@ -9,8 +9,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
-// outcomes are what happens to an anonymous caller, a viewer, an editor, an admin, and the
-// owner of the record, who is a viewer: "+" is let in, "1" gets a 401, "3" a 403.
+// outcomes lists the results for an anonymous caller, a viewer, an editor, an admin, and the
+// owner of the record, who is a viewer: "+" is allowed, "1" gets a 401, "3" a 403.
 type outcomes string
 
 const (
@@ -102,8 +102,8 @@ func accessRows() map[string]outcomes {
 	}
 }
 
-// TestAccess walks every route with everybody. What is let in is refused for other
-// reasons, as nothing is sent: what counts is that it is neither a 401 nor a 403.
+// TestAccess calls every route as every kind of caller. Requests have no body, so allowed
+// ones may fail too, but with neither a 401 nor a 403.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	rows := accessRows()
@@ -114,7 +114,7 @@ func TestAccess(t *testing.T) {
 	for _, pattern := range routes {
 		want, there := rows[pattern]
 		if !there {
-			t.Errorf("%s has no row: say who may", pattern)
+			t.Errorf("%s has no row: add one with its outcomes", pattern)
 			continue
 		}
 		t.Run(pattern, func(t *testing.T) {
@@ -129,8 +129,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// outcome is what happens to somebody on a route. The owner is a viewer whose own record
-// is asked for; for the others it is that of somebody else.
+// outcome returns the result for a caller on a route. The owner is a viewer who requests
+// their own record; the others request another user's.
 func (g *harness) outcome(t testing.TB, pattern, who string) byte {
 	t.Helper()
 	id := g.users["second"].ID
@@ -154,8 +154,7 @@ func (g *harness) outcome(t testing.TB, pattern, who string) byte {
 	return '+'
 }
 
-// TestActions checks that the outcomes are those of the access rule of package auth, which
-// knows nothing of routes.
+// TestActions checks that the outcomes agree with the access rule of package auth.
 func TestActions(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[auth.Action]outcomes{

@@ -41,7 +41,7 @@ func audit(t *testing.T, g *harness) {
 		{"POST", "/users/login", object{"username": "viewer", "password": password}, "login"}, // at the same time by the clock
 		{"POST", "/users/login", object{"username": "viewer", "password": "wrong"}, "login_failed"},
 		{"POST", "/users/login", object{"username": "no\nbody", "password": "wrong"}, "login_failed"},
-		{"POST", "/users/forgot-password", object{"email": "nobody@example.org"}, ""},
+		{"POST", "/users/forgot-password", object{"email": "unknown@example.org"}, ""},
 		{"POST", "/users/forgot-password", object{"email": "viewer@example.org"}, "password_forgotten"},
 		{"POST", "/users", user("jane"), "create"},
 		{"POST", "/users/logout", nil, "logout"},
@@ -85,7 +85,7 @@ func TestAuditEntry(t *testing.T) {
 		"changes": object{"status": object{"before": "active", "after": "offline"}},
 	})
 	shows(t, read(t, c.Send("GET", "/audit-logs/"+entry["id"].(string), nil).Want(200)), entry)
-	// The actor stays when the user goes.
+	// The actor stays when the user is deleted.
 	c.Send("DELETE", "/users/"+g.users["second"].ID, nil).Want(200)
 	shows(t, read(t, c.Send("GET", "/audit-logs/"+entry["id"].(string), nil).Want(200)), object{"actor": "second", "user_id": nil})
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {

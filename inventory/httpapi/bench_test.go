@@ -18,7 +18,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// BenchmarkNew is what making an API takes, the document included.
+// BenchmarkNew measures creating an API, including its document.
 func BenchmarkNew(b *testing.B) {
 	g := newHarness(b, nil)
 	for b.Loop() {
@@ -27,8 +27,8 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// BenchmarkRead is the whole chain compared with a baseline that makes the same query and encodes
-// the same with encoding/json, and no more.
+// BenchmarkRead compares the whole chain with a baseline that only runs the same query and
+// encodes the result with encoding/json.
 func BenchmarkRead(b *testing.B) {
 	b.Run("memory", func(b *testing.B) { reads(b, inventory.NewMemStore()) })
 	b.Run("sqlite", func(b *testing.B) {
@@ -92,7 +92,7 @@ func BenchmarkBulk(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)*100/float64(len(page.Records)), "ms/100")
 }
 
-// BenchmarkEncode is what of it the encoder takes.
+// BenchmarkEncode measures the encoder alone.
 func BenchmarkEncode(b *testing.B) {
 	rec := described()
 	b.Run("append", func(b *testing.B) {
@@ -161,7 +161,7 @@ func fill(t testing.TB, store inventory.Store, n int) {
 	ok(t, inventory.New(store, nil).Create(context.Background(), inventory.Caller{Name: "test"}, records...))
 }
 
-// described is a device with a value in most fields.
+// described returns a device with a value in most fields.
 func described() *inventory.Device {
 	return &inventory.Device{
 		Hostname: "core-1", IP: "192.0.2.1", Model: "QFX5120-48Y", Vendor: "Juniper", OS: "Junos", OSVersion: "23.4R2",

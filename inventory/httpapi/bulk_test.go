@@ -57,13 +57,13 @@ func several(t *testing.T, g *harness) {
 		gone := read(t, c.Send("DELETE", list, ids).Want(200))
 		want := object{"status": "success", "message": "Bulk delete completed successfully", "deleted": 2.0, "results": ids}
 		if !reflect.DeepEqual(gone, want) {
-			t.Errorf("DELETE %s answers %v", list, gone)
+			t.Errorf("DELETE %s responds %v", list, gone)
 		}
 		c.Send("GET", list+"/"+made[1]["id"].(string), nil).Want(404)
 	}
 }
 
-// bulk are the results of a call with several items.
+// bulk returns the results of a call with several items.
 func bulk(t *testing.T, a *httpxtest.Response, verb, done string, n int) []object {
 	t.Helper()
 	body := read(t, a)
@@ -72,7 +72,7 @@ func bulk(t *testing.T, a *httpxtest.Response, verb, done string, n int) []objec
 		results = append(results, rec.(object))
 	}
 	if body["status"] != "success" || body["message"] != "Bulk "+verb+" completed successfully" || body[done] != float64(n) || len(results) != n {
-		t.Fatalf("the answer is %v", body)
+		t.Fatalf("the response is %v", body)
 	}
 	return results
 }
@@ -131,7 +131,7 @@ func allOrNothing(t *testing.T, g *harness) {
 	}
 }
 
-// TestBulkBodies are those that are no items.
+// TestBulkBodies checks that bodies without valid items are refused.
 func TestBulkBodies(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -161,7 +161,7 @@ func TestBulkBodies(t *testing.T) {
 	}
 }
 
-// TestBulkPasswords checks the bound of new passwords in one request.
+// TestBulkPasswords checks the limit of new passwords in one request.
 func TestBulkPasswords(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)

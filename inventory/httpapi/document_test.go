@@ -108,11 +108,11 @@ func TestDocs(t *testing.T) {
 	ok(t, err)
 	server := httptest.NewServer(http.StripPrefix("/inventory", api))
 	defer server.Close()
-	answer, err := http.Get(server.URL + "/inventory/docs")
+	response, err := http.Get(server.URL + "/inventory/docs")
 	ok(t, err)
-	defer answer.Body.Close()
-	if at := answer.Request.URL.Path; at != "/inventory/docs/" || answer.StatusCode != 200 {
-		t.Errorf("/docs leads to %s: %d", at, answer.StatusCode)
+	defer response.Body.Close()
+	if at := response.Request.URL.Path; at != "/inventory/docs/" || response.StatusCode != 200 {
+		t.Errorf("/docs leads to %s: %d", at, response.StatusCode)
 	}
 	c := httpxtest.New(t, api)
 	c.Send("GET", "/docs/", nil).Want(200)

@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
-// asJSON is what encoding/json makes of a value, without & and the like escaped.
+// asJSON encodes a value with encoding/json, without HTML escapes.
 func asJSON(t testing.TB, v any) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -24,8 +24,8 @@ func asJSON(t testing.TB, v any) string {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// TestEncoder checks that records of every resource are written as encoding/json would, but
-// for what is never shown.
+// TestEncoder checks that records of every resource are encoded as by encoding/json, without
+// hidden fields.
 func TestEncoder(t *testing.T) {
 	t.Parallel()
 	for _, r := range inventory.Resources() {
@@ -55,7 +55,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// randomRecord has any values that a store could return.
+// randomRecord generates a record with any values that a store could return.
 func randomRecord(t *rapid.T, r *inventory.Resource) inventory.Record {
 	rec := r.New()
 	for _, f := range r.Fields() {

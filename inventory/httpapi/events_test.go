@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAcknowledge checks that an acknowledgement records the user and the time, and that an
-// earlier one is kept.
+// TestAcknowledge checks that an acknowledgement records the user and the time, and does not
+// replace an earlier one.
 func TestAcknowledge(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -42,7 +42,7 @@ func TestAcknowledge(t *testing.T) {
 	c.Send("PUT", at, e).WantError(405, "use DELETE, GET, HEAD, PATCH")
 }
 
-// comma is what stands between a new first member and the others of an object.
+// comma returns the separator between a new first member and the others of an object.
 func comma(object string) string {
 	if object == "{}" {
 		return ""
@@ -62,7 +62,7 @@ func TestAcknowledgedFromOutside(t *testing.T) {
 	}
 }
 
-// measured has metrics of three devices: the last is the latest.
+// measured adds metrics of three devices, the latest last.
 func measured(t *testing.T, g *harness) []object {
 	t.Helper()
 	var devices []object
@@ -128,7 +128,7 @@ func overview(t *testing.T, g *harness) {
 	}
 }
 
-// TestLatestMetric is that of one device.
+// TestLatestMetric checks the latest metric of a device.
 func TestLatestMetric(t *testing.T) { stores(t, latestMetric) }
 
 func latestMetric(t *testing.T, g *harness) {

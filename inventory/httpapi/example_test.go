@@ -13,7 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
-// An inventory with accounts of its own, mounted under a prefix: the first admin logs in
+// An inventory with its own accounts, mounted under a prefix: the first admin logs in
 // and adds a device.
 func Example() {
 	ctx, store := context.Background(), inventory.NewMemStore()

@@ -5,7 +5,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// Routes are the patterns of all routes, for tests that walk through them.
+// Routes returns the patterns of all routes.
 func Routes(a *API) []string {
 	var all []string
 	for i := range a.routes {
@@ -14,21 +14,21 @@ func Routes(a *API) []string {
 	return all
 }
 
-// Operations are the routes as the document tells of them.
+// Operations returns the operations of the document.
 func Operations(a *API) []openapi.Operation { return a.operations() }
 
-// AppendRecord writes a record as answers have it.
+// AppendRecord appends a record as in a response.
 func AppendRecord(b []byte, rec inventory.Record) []byte {
 	return newEncoder(inventory.ResourceOf(rec)).append(b, rec)
 }
 
-// AppendString and AppendFloat write values as answers have them.
+// AppendString and AppendFloat append values as in a response.
 var (
 	AppendString = appendString
 	AppendFloat  = appendFloat
 )
 
-// Encoder is how records like this one are written.
+// Encoder returns the encoder of a record's type.
 func Encoder(rec inventory.Record) func([]byte, inventory.Record) []byte {
 	return newEncoder(inventory.ResourceOf(rec)).append
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
-// lagging is a store that reads from a replica that has not heard of anything yet.
+// lagging is a store whose replica has received no changes yet.
 type lagging struct {
 	inventory.Store
 	behind inventory.Reader
@@ -26,15 +26,15 @@ func (s lagging) List(ctx context.Context, q *inventory.Query) (*inventory.Page,
 
 func (s lagging) Fresh() inventory.Reader { return s.Store }
 
-// TestReplica checks that what lets somebody in, or keeps them out, is never read from a
-// replica, and neither is whether a request was made before.
+// TestReplica checks that decisions about access, preconditions and idempotency keys never
+// read from a replica.
 func TestReplica(t *testing.T) {
 	t.Parallel()
 	behind := inventory.NewMemStore()
 	g := newHarness(t, &choices{store: lagging{inventory.NewMemStore(), behind}})
 	root := g.as("root")
 
-	t.Log("the guard knows the user, and each change of them at once")
+	t.Log("changes of a user take effect immediately")
 	jane := g.create("/users", user("jane"))
 	g.login(t, "jane", password).Want(200)
 	root.Send("PATCH", path("/users", jane), object{"inactive_status": true}).Want(200)
@@ -42,25 +42,25 @@ func TestReplica(t *testing.T) {
 	root.Send("PATCH", path("/users", jane), object{"inactive_status": false, "password": another}).Want(200)
 	g.login(t, "jane", password).Want(401)
 
-	t.Log("a request that comes again is known")
+	t.Log("a repeated request is recognized")
 	first := root.Send("POST", "/devices", device("core-1"), "Idempotency-Key", "k").Want(201)
 	again := root.Send("POST", "/devices", device("core-1"), "Idempotency-Key", "k").Want(201)
 	again.WantHeader("Idempotent-Replayed", "true").WantHeader("Location", first.Header().Get("Location"))
 
-	t.Log("a precondition is about the record as it is")
+	t.Log("a precondition checks the current record")
 	d := first.Header().Get("Location")
 	root.Send("PATCH", d, object{"model": "x"}, "If-Match", first.Header().Get("ETag")).Want(200)
 	root.Send("PATCH", d, object{"model": "y"}, "If-Match", first.Header().Get("ETag")).Want(412)
 
-	t.Log("a reset code, a current password")
+	t.Log("reset codes and current passwords are checked against the current record")
 	g.forgot("viewer@example.org")
 	if status := g.reset(g.mails.last(t), another); status != 200 {
-		t.Errorf("a reset answers %d", status)
+		t.Errorf("the status of a reset is %d", status)
 	}
 	root.Send("PUT", path("/users", object{"id": g.users["root"].ID})+"/password",
 		object{"new_password": another, "current_password": "is another"}).WantError(400, "current_password")
 
-	t.Log("what a start makes is made once")
+	t.Log("a second start creates nothing")
 	created, _, err := httpapi.FirstAdmin(t.Context(), g.store, g.hasher, "admin", password)
 	ok(t, err)
 	one, err := httpapi.SigningKey(t.Context(), g.store)
@@ -72,7 +72,7 @@ func TestReplica(t *testing.T) {
 	}
 }
 
-// stuck is a store whose reading does not come back.
+// stuck is a store whose reads block.
 type stuck struct{ inventory.Store }
 
 func (s stuck) Get(ctx context.Context, _ *inventory.Resource, _ string) (inventory.Record, error) {
@@ -89,7 +89,7 @@ func TestTimeout(t *testing.T) {
 	a.WantHeader("Retry-After", "1")
 }
 
-// meanwhile is a store in which something happens before a change.
+// meanwhile is a store that calls a function before a change.
 type meanwhile struct {
 	inventory.Store
 	happens func()
@@ -104,7 +104,7 @@ func (s *meanwhile) Change(ctx context.Context, f func(inventory.Tx) error) erro
 }
 
 // TestPasswordChangedMeanwhile checks that the current password is checked again when the new
-// one is kept: who knows the old one only is too late.
+// one is stored, after a concurrent change.
 func TestPasswordChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	store := &meanwhile{Store: inventory.NewMemStore()}

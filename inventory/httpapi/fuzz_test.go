@@ -13,7 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
-// fuzzed is an API whose log is not kept, and an admin who asks.
+// fuzzed is an API with a discarded log, and the Authorization header of an admin.
 type fuzzed struct {
 	*harness
 	admin string
@@ -24,8 +24,8 @@ func quiet(t testing.TB) fuzzed {
 	return fuzzed{g, "Bearer " + g.token("root")}
 }
 
-// answer asks, and wants JSON and no 5xx.
-func (g fuzzed) answer(t testing.TB, method, path, query, body string) {
+// send sends a request and requires a JSON response without a 5xx status.
+func (g fuzzed) send(t testing.TB, method, path, query, body string) {
 	t.Helper()
 	r := httptest.NewRequest(method, "/", strings.NewReader(body))
 	r.URL = &url.URL{Path: path, RawQuery: query}
@@ -51,13 +51,13 @@ func FuzzBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, path := range []string{"/devices", "/interfaces", "/events", "/users", "/metrics"} {
-			g.answer(t, "POST", path, "dry_run=true", body)
-			g.answer(t, "PATCH", path, "", body)
+			g.send(t, "POST", path, "dry_run=true", body)
+			g.send(t, "PATCH", path, "", body)
 		}
-		g.answer(t, "DELETE", "/users", "dry_run=true", body)
-		g.answer(t, "PUT", "/users/"+id, "dry_run=true", body)
-		g.answer(t, "PATCH", "/users/"+id, "dry_run=true", body)
-		g.answer(t, "PUT", "/users/"+id+"/password", "dry_run=true", body)
+		g.send(t, "DELETE", "/users", "dry_run=true", body)
+		g.send(t, "PUT", "/users/"+id, "dry_run=true", body)
+		g.send(t, "PATCH", "/users/"+id, "dry_run=true", body)
+		g.send(t, "PUT", "/users/"+id+"/password", "dry_run=true", body)
 	})
 }
 
@@ -71,7 +71,7 @@ func FuzzQuery(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, path := range []string{"/metrics", "/devices", "/audit-logs", "/debug/count", "/devices/" + unknown + "/interfaces"} {
-			g.answer(t, "GET", path, query, "")
+			g.send(t, "GET", path, query, "")
 		}
 	})
 }
@@ -83,10 +83,10 @@ func FuzzPath(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, path string) {
 		if path == "/" {
-			t.Skip("which answers with text")
+			t.Skip("which responds with plain text")
 		}
-		g.answer(t, "GET", path, "", "")
-		g.answer(t, "POST", path, "", "{}")
+		g.send(t, "GET", path, "", "")
+		g.send(t, "POST", path, "", "{}")
 	})
 }
 
@@ -100,13 +100,13 @@ func TestPreflight(t *testing.T) {
 	a := c.Send("OPTIONS", "/devices", nil, "Origin", "http://localhost:5173", "Access-Control-Request-Method", "PATCH").Want(204)
 	for _, name := range []string{"Authorization", "Idempotency-Key", "If-Match", "If-None-Match"} {
 		if !strings.Contains(a.Header().Get("Access-Control-Allow-Headers"), name) {
-			t.Errorf("%s may not be sent", name)
+			t.Errorf("header %s may not be sent", name)
 		}
 	}
 	a = c.Send("GET", "/debug/count", nil, "Origin", "http://localhost:5173").Want(200)
 	for _, name := range []string{"ETag", "Location", "Idempotent-Replayed", "Dry-Run", "Retry-After"} {
 		if !strings.Contains(a.Header().Get("Access-Control-Expose-Headers"), name) {
-			t.Errorf("%s may not be read", name)
+			t.Errorf("header %s may not be read", name)
 		}
 	}
 	c.Send("GET", "/devices", nil, "Origin", "https://evil.example").WantError(403, "evil.example")

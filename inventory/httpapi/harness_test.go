@@ -152,7 +152,7 @@ func newHarness(t testing.TB, want *choices) *harness {
 	return g
 }
 
-// makeUsers adds root and second, admins, and one of each other role, named after it.
+// makeUsers adds the admins root and second, and a user of each other role, named after it.
 func (g *harness) makeUsers() {
 	g.t.Helper()
 	hash, err := g.hasher.Hash(context.Background(), password)
@@ -166,7 +166,7 @@ func (g *harness) makeUsers() {
 	}
 }
 
-// token is one of a user, with a role that may be another than theirs.
+// token returns a token of a user, with a role that may differ from the user's.
 func (g *harness) token(name string) string {
 	g.t.Helper()
 	u := g.users[name]
@@ -175,13 +175,13 @@ func (g *harness) token(name string) string {
 	return token
 }
 
-// as is a client with a token of a user; "" is nobody.
+// as returns a client with the token of a user, or without a token for "".
 func (g *harness) as(name string) *httpxtest.Client {
 	g.t.Helper()
 	return g.on(g.t, name)
 }
 
-// on is the same for a part of a test.
+// on is like as, for a subtest.
 func (g *harness) on(t testing.TB, name string) *httpxtest.Client {
 	t.Helper()
 	c := httpxtest.New(t, g.api)
@@ -191,7 +191,7 @@ func (g *harness) on(t testing.TB, name string) *httpxtest.Client {
 	return c
 }
 
-// user is a user as they are in the store.
+// user returns a user from the store.
 func (g *harness) user(name string) *inventory.User {
 	g.t.Helper()
 	u, err := inventory.Get[inventory.User](context.Background(), g.store, g.users[name].ID)
@@ -199,7 +199,7 @@ func (g *harness) user(name string) *inventory.User {
 	return u
 }
 
-// entries are those of the audit log, the oldest first.
+// entries returns the audit log, the oldest entry first.
 func (g *harness) entries() []*inventory.AuditLog {
 	g.t.Helper()
 	page, err := g.store.List(context.Background(), &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
@@ -213,7 +213,7 @@ func (g *harness) entries() []*inventory.AuditLog {
 	return all
 }
 
-// last is the latest entry.
+// last returns the latest entry.
 func (g *harness) last() *inventory.AuditLog {
 	g.t.Helper()
 	all := g.entries()
@@ -223,7 +223,7 @@ func (g *harness) last() *inventory.AuditLog {
 	return all[len(all)-1]
 }
 
-// count is how many records of a resource there are.
+// count returns the number of records of a resource.
 func (g *harness) count(r *inventory.Resource) int64 {
 	g.t.Helper()
 	page, err := g.store.List(context.Background(), &inventory.Query{Resource: r, Count: true, Limit: 1})
@@ -231,7 +231,7 @@ func (g *harness) count(r *inventory.Resource) int64 {
 	return page.Total
 }
 
-// create posts a record and reads what was made.
+// create posts a record and returns the created one.
 func (g *harness) create(path string, body any) object {
 	g.t.Helper()
 	return read(g.t, g.as("root").Send("POST", path, body).Want(http.StatusCreated))
@@ -244,12 +244,12 @@ func read(t testing.TB, a *httpxtest.Response) object {
 	t.Helper()
 	var v object
 	if err := json.Unmarshal(a.Body.Bytes(), &v); err != nil {
-		t.Fatalf("%s is no object: %v", a.Body, err)
+		t.Fatalf("%s is not an object: %v", a.Body, err)
 	}
 	return v
 }
 
-// data are the records of a list.
+// data returns the records of a list.
 func data(t testing.TB, a *httpxtest.Response) []object {
 	t.Helper()
 	var page struct {
@@ -263,7 +263,7 @@ func data(t testing.TB, a *httpxtest.Response) []object {
 	return page.Data
 }
 
-// values are those of one field.
+// values returns the values of one field.
 func values(records []object, field string) string {
 	var all []string
 	for _, rec := range records {
@@ -273,7 +273,7 @@ func values(records []object, field string) string {
 	return strings.Join(all, " ")
 }
 
-// with is an object with some members changed; nil takes one away.
+// with returns a copy of an object with some members changed; nil removes one.
 func with(o object, pairs ...any) object {
 	changed := maps.Clone(o)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -311,13 +311,13 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// path is that of a record.
+// path returns the path of a record.
 func path(list string, rec object) string { return list + "/" + rec["id"].(string) }
 
-// unknown is an id that nothing has.
+// unknown is an id of no record.
 const unknown = "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
 
-// discard is a log that nobody reads.
+// discard returns a logger that discards everything.
 func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // authenticatorOf gives every request a role.

@@ -19,7 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
-// unlogged is a store that can't keep entries of the audit log, but those of the test.
+// unlogged is a store that fails to store entries of the audit log.
 type unlogged struct{ inventory.Store }
 
 func (s unlogged) Change(ctx context.Context, f func(inventory.Tx) error) error {
@@ -80,11 +80,11 @@ func TestMethods(t *testing.T) {
 	}
 	for _, path := range []string{"/", "/debug/count", "/devices", path("/devices", d), "/openapi.json"} {
 		if a := c.Send("GET", path, nil).Want(200); a.Header().Get("X-Response-Time") == "" || a.Header().Get("X-Request-Id") == "" {
-			t.Errorf("%s answers without %v", path, a.Header())
+			t.Errorf("the response of %s lacks headers: %v", path, a.Header())
 		}
 	}
 	if got := c.Send("GET", "/", nil).Want(200).WantHeader("Content-Type", "text/plain; charset=utf-8").Body.String(); got != "Running API v1" {
-		t.Errorf("/ answers %q", got)
+		t.Errorf("the response of / is %q", got)
 	}
 }
 
@@ -166,8 +166,8 @@ func text(t *testing.T, g *harness) {
 	g.login(t, "jane", strong).Want(200)
 }
 
-// TestSQL puts SQL into every parameter and field: statements never contain what a client
-// sends.
+// TestSQL puts SQL into every parameter and field: statements never contain values from
+// clients.
 func TestSQL(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, &choices{store: database(t)})
@@ -193,7 +193,7 @@ func (g *harness) injectFilter(r *inventory.Resource, p inventory.Parameter, sql
 	if a.Code == 400 || p.Op == inventory.Ne {
 		return
 	}
-	// A single sign may be part of what there is. More of them are not yet.
+	// A single character may occur in existing records; longer strings do not.
 	if n := len(data(g.t, a)); n != 0 && len(sql) > 1 {
 		g.t.Errorf("%s=%s finds %d: %s", p.Name, sql, n, a.Body)
 	}
@@ -212,7 +212,7 @@ func (g *harness) inject(sql string) {
 	g.login(g.t, sql, sql).Want(401)
 	rec := g.create("/devices", with(device("x"+sql), "notes", sql, "model", sql))
 	if rec["model"] != sql {
-		g.t.Errorf("%s was kept as %v", sql, rec["model"])
+		g.t.Errorf("%s was stored as %v", sql, rec["model"])
 	}
 }
 
@@ -220,7 +220,7 @@ func escape(s string) string {
 	return strings.NewReplacer("%", "%25", " ", "%20", "'", "%27", `"`, "%22", ";", "%3B", "=", "%3D", `\`, "%5C", "(", "%28", ")", "%29").Replace(s)
 }
 
-// slow is a body that does not come.
+// slow is a body that never arrives.
 type slow struct{ ctx context.Context }
 
 func (s slow) Read([]byte) (int, error) {
@@ -228,8 +228,7 @@ func (s slow) Read([]byte) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-// TestSlowBody checks that a body that does not come holds the request no longer than its
-// client does.
+// TestSlowBody checks that a request without its body ends when its client disconnects.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -245,11 +244,11 @@ func TestSlowBody(t *testing.T) {
 	}()
 	cancel()
 	if status := <-done; status != 400 && status != 499 {
-		t.Errorf("it was answered %d", status)
+		t.Errorf("the status is %d", status)
 	}
 }
 
-// failing is a store that fails in one way.
+// failing is a store that always returns the same error.
 type failing struct {
 	inventory.Store
 	err error
@@ -259,7 +258,7 @@ func (s failing) List(context.Context, *inventory.Query) (*inventory.Page, error
 
 func (s failing) Change(context.Context, func(inventory.Tx) error) error { return s.err }
 
-// TestStatuses is the table from kinds of errors to statuses, seen from outside.
+// TestStatuses checks the HTTP status of each kind of error.
 func TestStatuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -304,8 +303,8 @@ func TestMounted(t *testing.T) {
 	c.Send("POST", "/inventory/vlans", `{"vlan_id":7,"name":"x"}`, idempotency, "k").WantHeader("Location", again)
 }
 
-// TestOwnAccounts checks that an application with accounts of its own has no routes of users,
-// and is in the audit log by name.
+// TestOwnAccounts checks that an application with its own accounts has no user routes, and
+// that its users are in the audit log by name.
 func TestOwnAccounts(t *testing.T) {
 	t.Parallel()
 	store := inventory.NewMemStore()
@@ -326,7 +325,7 @@ func TestOwnAccounts(t *testing.T) {
 	shows(t, entries[0], object{"actor": "jane", "user_id": nil})
 }
 
-// TestNew are APIs that can't be made.
+// TestNew checks invalid options.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	store := inventory.NewMemStore()

@@ -14,8 +14,8 @@ import (
 
 const idempotency = "Idempotency-Key"
 
-// TestIdempotency checks that a repeated request with the same key is executed once and answered
-// as it was the first time.
+// TestIdempotency checks that a repeated request with the same key is executed once and has
+// the same response.
 func TestIdempotency(t *testing.T) { stores(t, idempotent) }
 
 func idempotent(t *testing.T, g *harness) {
@@ -40,7 +40,7 @@ func idempotent(t *testing.T, g *harness) {
 	c.Send("POST", "/devices", device("core-2"), idempotency, "k-map[string]interface {}").
 		WantError(http.StatusUnprocessableEntity, "Idempotency-Key was already used for another request")
 	c.Send("POST", "/locations", location("Berlin"), idempotency, "k-map[string]interface {}").Want(422)
-	// A key is one of a user.
+	// Another user may use the same key.
 	g.as("second").Send("POST", "/devices", device("core-3"), idempotency, "k-map[string]interface {}").Want(201)
 }
 
@@ -60,8 +60,7 @@ func TestIdempotencyOfUsers(t *testing.T) {
 	g.login(t, "jane", password).Want(200)
 }
 
-// TestIdempotencyOfFailures checks that what has failed, and so changed nothing, may be tried
-// again with the same key.
+// TestIdempotencyOfFailures checks that a failed request may be repeated with the same key.
 func TestIdempotencyOfFailures(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -72,7 +71,7 @@ func TestIdempotencyOfFailures(t *testing.T) {
 	c.Send("POST", "/devices", device("core-1"), idempotency, "k").Want(201).WantHeader("Idempotent-Replayed", "")
 }
 
-// TestIdempotencyKeys are those that are none.
+// TestIdempotencyKeys checks that invalid keys are refused.
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -84,29 +83,29 @@ func TestIdempotencyKeys(t *testing.T) {
 	c.Send("POST", "/devices", device("core-1")).WantError(400, "must be sent once")
 }
 
-// TestIdempotencyAtOnce checks that of several at the same time one does it, and the others
-// get its answer.
-func TestIdempotencyAtOnce(t *testing.T) { stores(t, idempotencyAtOnce) }
+// TestIdempotencyConcurrent checks that one of several concurrent requests is executed, and
+// that the others get its response.
+func TestIdempotencyConcurrent(t *testing.T) { stores(t, idempotencyAtOnce) }
 
 func idempotencyAtOnce(t *testing.T, g *harness) {
 	t.Helper()
 	c := g.as("root")
-	answers := make([]*httpxtest.Response, 20)
+	responses := make([]*httpxtest.Response, 20)
 	var all sync.WaitGroup
-	for i := range answers {
-		all.Go(func() { answers[i] = c.Send("POST", "/vlans", `{"vlan_id":7,"name":"x"}`, idempotency, "k") })
+	for i := range responses {
+		all.Go(func() { responses[i] = c.Send("POST", "/vlans", `{"vlan_id":7,"name":"x"}`, idempotency, "k") })
 	}
 	all.Wait()
 	replayed := 0
-	for _, a := range answers {
-		if a.Code != 201 || a.Body.String() != answers[0].Body.String() {
+	for _, a := range responses {
+		if a.Code != 201 || a.Body.String() != responses[0].Body.String() {
 			t.Errorf("%d %s", a.Code, a.Body)
 		}
 		if a.Header().Get("Idempotent-Replayed") == "true" {
 			replayed++
 		}
 	}
-	if n := g.count(inventory.Of[inventory.VLAN]()); n != 1 || replayed != len(answers)-1 {
+	if n := g.count(inventory.Of[inventory.VLAN]()); n != 1 || replayed != len(responses)-1 {
 		t.Errorf("%d VLANs and %d replays", n, replayed)
 	}
 }
@@ -156,7 +155,7 @@ func TestDryRun(t *testing.T) {
 			{"DELETE", k.list, []any{rec["id"]}, 200},
 		} {
 			if k.label == "Link" && tc.method == "POST" {
-				tc.status = 409 // there is one between these interfaces, which a dry run says as well
+				tc.status = 409 // there is one between these interfaces, which a dry run reports too
 			}
 			a := c.Send(tc.method, tc.path+"?dry_run=true", tc.body, idempotency, "k").Want(tc.status)
 			a.WantHeader("Dry-Run", "true").WantHeader("Location", "").WantHeader("ETag", "")
@@ -176,7 +175,7 @@ func TestDryRun(t *testing.T) {
 	})
 }
 
-// fresh is what another record of a kind must have otherwise.
+// fresh returns the members in which another record of a kind must differ.
 var fresh = map[string]object{
 	"Device": {"hostname": "fresh"}, "Interface": {"name": "fresh"}, "Location": {"name": "fresh"},
 	"VLAN": {"vlan_id": 99}, "User": {"username": "fresh", "email": "fresh@example.net"},

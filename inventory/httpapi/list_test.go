@@ -10,7 +10,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// rack has ten devices at two locations.
+// rack creates ten devices at two locations.
 func rack(t testing.TB) (*harness, []object) {
 	g := newHarness(t, nil)
 	var sites []object
@@ -27,7 +27,7 @@ func rack(t testing.TB) (*harness, []object) {
 	return g, sites
 }
 
-// metaOf is where a page lies.
+// metaOf returns the metadata of a list.
 type metaOf struct {
 	CurrentPage int    `json:"current_page"`
 	Limit       int    `json:"limit"`
@@ -70,8 +70,7 @@ func TestListMeta(t *testing.T) {
 	}
 }
 
-// TestCount checks that the total is that of the filter, whatever that is, and can be
-// left out.
+// TestCount checks that the total is that of the filter, and can be left out.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -167,7 +166,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// sample is some value of a field, as it stands in a query.
+// sample returns a value of a field for a query.
 func sample(f *inventory.Field) string {
 	switch {
 	case f.Enum != nil:
@@ -185,7 +184,7 @@ func sample(f *inventory.Field) string {
 	}[f.Format]
 }
 
-// TestSort checks that fields apply in the order given, and that ids settle what is equal, so
+// TestSort checks that fields apply in the order given, and that ids order equal records, so
 // that pages neither overlap nor skip.
 func TestSort(t *testing.T) {
 	t.Parallel()
@@ -207,7 +206,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestCursor follows lists by meta.next_cursor, while records come and go.
+// TestCursor follows lists by meta.next_cursor while records are created and deleted.
 func TestCursor(t *testing.T) {
 	t.Parallel()
 	g, _ := rack(t)
@@ -245,7 +244,7 @@ func TestCursor(t *testing.T) {
 	c.Send("GET", "/vlans?cursor="+page.Meta.NextCursor, nil).WantError(400, "another list or order")
 }
 
-// TestFields checks that a list shows no more than the fields that are asked for.
+// TestFields checks that a list has only the requested fields.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	g, _ := rack(t)
@@ -255,8 +254,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestNested checks that the lists and counts of a parent's records take the list query, and
-// that a parent that is not there is a 404.
+// TestNested checks that the lists and counts of a parent's records accept the list query, and
+// that an unknown parent is a 404.
 func TestNested(t *testing.T) {
 	t.Parallel()
 	g, sites := rack(t)
@@ -291,8 +290,7 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestNewestFirst checks that what has happened is listed with the latest first, and can be
-// continued like that.
+// TestNewestFirst checks that events are listed with the latest first, on further pages too.
 func TestNewestFirst(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)

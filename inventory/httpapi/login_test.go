@@ -40,23 +40,23 @@ func TestLogin(t *testing.T) {
 	claims, err := g.tokens.Verify(token)
 	ok(t, err)
 	if claims.UserID != g.users["editor"].ID || claims.Username != "editor" || claims.Role != auth.Editor {
-		t.Errorf("the token says %+v", claims)
+		t.Errorf("the claims are %+v", claims)
 	}
-	nobody := g.as("")
-	nobody.Send("GET", "/devices", nil, "Authorization", "Bearer "+token).Want(200)
-	nobody.Send("GET", "/devices", nil, "Cookie", "Bearer="+token).Want(200)
+	anonymous := g.as("")
+	anonymous.Send("GET", "/devices", nil, "Authorization", "Bearer "+token).Want(200)
+	anonymous.Send("GET", "/devices", nil, "Cookie", "Bearer="+token).Want(200)
 	if g.user("editor").LastLogin == nil {
 		t.Error("last_login was not written")
 	}
 }
 
-// TestLoginRefused checks that a wrong password and a user who is not there are the same, and
-// that an inactive account is known as such to those only who know its password.
+// TestLoginRefused checks that a wrong password and an unknown user have the same response,
+// and that only the right password reveals that an account is inactive.
 func TestLoginRefused(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
 	wrong := g.login(t, "viewer", "wrong password")
-	none := g.login(t, "nobody", "wrong password")
+	none := g.login(t, "unknown", "wrong password")
 	wrong.WantError(401, "Invalid credentials")
 	none.WantError(401, "Invalid credentials")
 	for _, h := range []http.Header{wrong.Header(), none.Header()} {
@@ -84,8 +84,8 @@ func TestLoginRefused(t *testing.T) {
 	g.as("").Send("POST", "/users/login", `username=root&password=x`, "Content-Type", "application/x-www-form-urlencoded").Want(415)
 }
 
-// TestLoginHashes checks that a user who is not there costs a hash like one who is, and
-// that a right password is hashed anew where that is wanted.
+// TestLoginHashes checks that a login of an unknown user costs a hash like any other, and
+// that a right password is hashed again if the cost has changed.
 func TestLoginHashes(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -104,8 +104,8 @@ func TestLoginHashes(t *testing.T) {
 	}
 }
 
-// TestLoginThrottle checks that guesses are bounded for an account and for an address, that
-// the right password does not help by then, and that time does.
+// TestLoginThrottle checks that guesses are limited per account and per address, that the
+// right password is refused too, and that logins are accepted again later.
 func TestLoginThrottle(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -123,7 +123,7 @@ func TestLoginThrottle(t *testing.T) {
 	g.login(t, "viewer", password).Want(429)
 	g.login(t, "editor", password).Want(200) // another account from the same address
 	for i := range 60 {
-		a = g.login(t, fmt.Sprint("nobody-", i), "wrong password")
+		a = g.login(t, fmt.Sprint("unknown-", i), "wrong password")
 	}
 	a.WantError(429, "Too many requests")
 	g.login(t, "editor", password).Want(429) // the address has used up all of its own
@@ -131,9 +131,8 @@ func TestLoginThrottle(t *testing.T) {
 	g.login(t, "viewer", password).Want(200)
 }
 
-// TestGuessesAtOnce checks that many guesses at the same time learn no more than as many one
-// after the other.
-func TestGuessesAtOnce(t *testing.T) { stores(t, guessesAtOnce) }
+// TestConcurrentGuesses checks that concurrent guesses are limited like sequential ones.
+func TestConcurrentGuesses(t *testing.T) { stores(t, guessesAtOnce) }
 
 func guessesAtOnce(t *testing.T, g *harness) {
 	t.Helper()
@@ -155,8 +154,7 @@ func guessesAtOnce(t *testing.T, g *harness) {
 	}
 }
 
-// TestParallelLogins checks that two hundred logins at once stay under a ceiling of memory,
-// whatever a hash takes.
+// TestParallelLogins checks that two hundred concurrent logins use a bounded amount of memory.
 func TestParallelLogins(t *testing.T) {
 	g := newHarness(t, &choices{options: func(o *httpapi.Options) {
 		var err error
@@ -190,7 +188,7 @@ func TestParallelLogins(t *testing.T) {
 	}
 	all.Wait()
 	close(stop)
-	if peak := <-most >> 20; peak > 100 { // 200 at once would take 200 more
+	if peak := <-most >> 20; peak > 100 { // 200 concurrent hashes would take 200 more
 		t.Errorf("the heap grew to %d MiB", peak)
 	}
 	if in.Load() != 200 {
@@ -198,8 +196,8 @@ func TestParallelLogins(t *testing.T) {
 	}
 }
 
-// TestLogout checks that a logout ends the user's sessions, clears the cookie as it was set
-// , and needs no token.
+// TestLogout checks that a logout ends the user's sessions, clears the cookie, and needs no
+// token.
 func TestLogout(t *testing.T) { stores(t, logout) }
 
 func logout(t *testing.T, g *harness) {
@@ -207,7 +205,7 @@ func logout(t *testing.T, g *harness) {
 	c, other := g.as("viewer"), g.as("viewer")
 	a := c.Send("POST", "/users/logout", nil).Want(200)
 	if got := read(t, a); got["message"] != "Logged out" || got["status"] != "success" {
-		t.Errorf("the answer is %v", got)
+		t.Errorf("the response is %v", got)
 	}
 	cookie := a.Result().Cookies()[0]
 	if cookie.MaxAge >= 0 || !cookie.Secure || !cookie.HttpOnly || cookie.Path != "/" {
@@ -223,9 +221,9 @@ func logout(t *testing.T, g *harness) {
 	g.as("").Send("GET", "/devices", nil, "Authorization", "Bearer "+token).Want(200)
 }
 
-// TestAccountsDry checks that a dry run of what is done with an account answers as the request
-// would, and leaves everything as it was: sessions, codes, passwords, mails, the audit log.
-// What is wrong still counts as a guess, or a dry run would be the way to guess.
+// TestAccountsDry checks that a dry run of an account operation has the response of the
+// request and changes nothing: sessions, codes, passwords, mails, the audit log. A wrong
+// password still counts as a guess, so that dry runs can't be used for guessing.
 func TestAccountsDry(t *testing.T) { stores(t, accountsDry) }
 
 func accountsDry(t *testing.T, g *harness) {
@@ -242,7 +240,7 @@ func accountsDry(t *testing.T, g *harness) {
 	} {
 		a := c.Send("POST", path+"?dry_run=true", body).Want(200).WantHeader("Dry-Run", "true").WantHeader("Set-Cookie", "")
 		if got := read(t, a); got["status"] != "success" || got["token"] != nil && got["token"] != "" {
-			t.Errorf("%s answers %v", path, got)
+			t.Errorf("the response of %s is %v", path, got)
 		}
 	}
 	if after := *g.user("viewer"); !reflect.DeepEqual(after, before) || len(g.entries()) != entries || g.mails.count() != mails {
@@ -257,8 +255,8 @@ func accountsDry(t *testing.T, g *harness) {
 	g.login(t, "viewer", another).Want(200)
 }
 
-// TestSessionsEnd checks that a token loses its force at once when its user is deactivated,
-// deleted, demoted, or has another password.
+// TestSessionsEnd checks that a token becomes invalid immediately when its user is
+// deactivated, deleted or demoted, or changes the password.
 func TestSessionsEnd(t *testing.T) {
 	for why, end := range map[string]func(g *harness, c *httpxtest.Client, at string){
 		"deactivated": func(_ *harness, c *httpxtest.Client, at string) {
@@ -291,8 +289,8 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestGoneMeanwhile checks that a user who was deleted elsewhere, and is still remembered here,
-// gets 401 for a change.
+// TestGoneMeanwhile checks that a user who was deleted by another process, and is still
+// cached in this one, gets 401 for a change.
 func TestGoneMeanwhile(t *testing.T) { stores(t, goneMeanwhile) }
 
 func goneMeanwhile(t *testing.T, g *harness) {

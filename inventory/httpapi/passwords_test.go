@@ -16,7 +16,8 @@ import (
 
 const another = "another long one"
 
-// TestPassword checks that a password is changed by its owner or an admin, and that a user who is not there is a 404.
+// TestPassword checks that the owner or an admin can change a password, and that an unknown
+// user is a 404.
 func TestPassword(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -37,7 +38,7 @@ func TestPassword(t *testing.T) {
 	dry := c.Send("PUT", at+"?dry_run=true", object{"new_password": another}).Want(200).WantHeader("Dry-Run", "true")
 	got := read(t, c.Send("PUT", at, object{"new_password": another, "current_password": password}).Want(200))
 	if got["message"] != "Password updated successfully" || dry.Body.String() == "" {
-		t.Errorf("the answer is %v", got)
+		t.Errorf("the response is %v", got)
 	}
 	if u := g.user("viewer"); u.PasswordChangedAt == nil || u.Epoch != 1 {
 		t.Errorf("the user is %+v", u)
@@ -50,8 +51,8 @@ func TestPassword(t *testing.T) {
 	g.as("root").Send("PUT", "/users/"+unknown+"/password", object{"new_password": another}).WantError(404, "User not found")
 }
 
-// TestCurrentPassword checks that a server may demand it of owners, in whatever way they
-// change their password, and that guesses of it are bounded.
+// TestCurrentPassword checks that a server may require the current password from owners on
+// every route that changes it, and that guesses are limited.
 func TestCurrentPassword(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, &choices{options: func(o *httpapi.Options) { o.Accounts.RequireCurrentPassword = true }})
@@ -78,20 +79,20 @@ func (g *harness) reset(code, word string) int {
 	return g.as("").Send("POST", "/users/reset-password/"+code, object{"new_password": word, "confirm_password": word}).Code
 }
 
-// TestReset is a forgotten password from the question to the login.
+// TestReset checks a password reset from the request to the login.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
 	before := g.as("viewer")
-	if known, none := g.forgot("Viewer@Example.org"), g.forgot("nobody@example.org"); known != none || !strings.Contains(known, `"status":"success"`) {
-		t.Errorf("a known address is answered %s, another %s", known, none)
+	if known, none := g.forgot("Viewer@Example.org"), g.forgot("unknown@example.org"); known != none || !strings.Contains(known, `"status":"success"`) {
+		t.Errorf("the response for a known address is %s, for another %s", known, none)
 	}
 	code := g.mails.last(t)
 	if g.mails.count() != 1 || len(code) < 26 { // 128 bits and more
 		t.Errorf("%d mails, the code is %q", g.mails.count(), code)
 	}
 	if u := g.user("viewer"); u.ResetHash == "" || strings.Contains(u.ResetHash, code) {
-		t.Errorf("the code is kept as %q", u.ResetHash)
+		t.Errorf("the code is stored as %q", u.ResetHash)
 	}
 	c := g.as("")
 	at := "/users/reset-password/" + code
@@ -100,7 +101,7 @@ func TestReset(t *testing.T) {
 	c.Send("POST", at, object{"new_password": "short", "confirm_password": "short"}).WantError(400, "at least 8 characters")
 	got := read(t, c.Send("POST", "/users/reset-password/"+strings.ToLower(code), object{"new_password": another, "confirm_password": another}).Want(200))
 	if got["message"] != "Password reset successfully" {
-		t.Errorf("the answer is %v", got)
+		t.Errorf("the response is %v", got)
 	}
 	before.Send("GET", "/devices", nil).WantError(401, "Invalid or expired token")
 	g.login(t, "viewer", another).Want(200)
@@ -110,8 +111,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestResetEnds checks what makes a code void: time, a newer one, another password or
-// address, and that the account is inactive.
+// TestResetEnds checks what invalidates a code: time, a newer code, a new password or
+// address, and an inactive account.
 func TestResetEnds(t *testing.T) {
 	for why, end := range map[string]func(g *harness, at string){
 		"time": func(g *harness, _ string) { g.clock.forward(15 * time.Minute) },
@@ -133,13 +134,13 @@ func TestResetEnds(t *testing.T) {
 			code := g.mails.last(t)
 			end(g, "/users/"+g.users["viewer"].ID)
 			if status := g.reset(code, another); status != 404 {
-				t.Errorf("the code is answered %d", status)
+				t.Errorf("the status of the reset is %d", status)
 			}
 		})
 	}
 }
 
-// TestResetOnce checks that of many who use a code at the same time one does.
+// TestResetOnce checks that only one of several concurrent uses of a code succeeds.
 func TestResetOnce(t *testing.T) { stores(t, resetOnce) }
 
 func resetOnce(t *testing.T, g *harness) {
@@ -161,8 +162,8 @@ func resetOnce(t *testing.T, g *harness) {
 	}
 }
 
-// TestResetGuesses checks that ten thousand guesses get nowhere, and are turned away after
-// the first few.
+// TestResetGuesses checks that ten thousand guesses fail, and are throttled after the first
+// few.
 func TestResetGuesses(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, &choices{options: func(o *httpapi.Options) { o.Chain = nil }})
@@ -182,17 +183,17 @@ func TestResetGuesses(t *testing.T) {
 		statuses[w.Code]++
 	}
 	if statuses[404] != 50 || statuses[429] != 9_950 {
-		t.Errorf("the guesses were answered %v", statuses)
+		t.Errorf("the statuses of the guesses are %v", statuses)
 	}
 	g.login(t, "viewer", password).Want(429) // the address is one that guesses
 }
 
-// TestForgotFlood checks that nobody can be flooded with mails, known or not, and that all are
-// answered alike.
+// TestForgotFlood checks that mails to an address are limited, and that responses for known
+// and unknown addresses are the same.
 func TestForgotFlood(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
-	for _, email := range []string{"viewer@example.org", "nobody@example.org"} {
+	for _, email := range []string{"viewer@example.org", "unknown@example.org"} {
 		for range 5 {
 			g.forgot(email)
 		}
@@ -205,13 +206,13 @@ func TestForgotFlood(t *testing.T) {
 	g.as("").Send("POST", "/users/forgot-password", object{"email": ""}).WantError(400, "email must not be empty")
 }
 
-// TestForgotFails checks that a mail that can't be sent is not the client's to know, who
-// would learn that the address is known; the log has it, without the code.
+// TestForgotFails checks that the response does not show that a mail can't be sent, which
+// would reveal that the address is known; the log shows it, without the code.
 func TestForgotFails(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
 	g.mails.fail = errors.New("the queue is full")
-	if failed, none := g.forgot("viewer@example.org"), g.forgot("nobody@example.org"); failed != none {
+	if failed, none := g.forgot("viewer@example.org"), g.forgot("unknown@example.org"); failed != none {
 		t.Errorf("%s, %s", failed, none)
 	}
 	if text := g.log.String(); !strings.Contains(text, "the queue is full") || bytes.Contains([]byte(text), []byte("viewer@example.org")) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPreconditions is optimistic concurrency.
+// TestPreconditions checks optimistic concurrency.
 func TestPreconditions(t *testing.T) {
 	each(t, func(t *testing.T, g *harness, k kind) {
 		c := g.on(t, "root")
@@ -33,8 +33,8 @@ func TestPreconditions(t *testing.T) {
 	})
 }
 
-// TestOneWins checks that of many who change the same version one does, and that without a
-// precondition all do.
+// TestOneWins checks that one of several changes of the same version succeeds, and that all
+// succeed without a precondition.
 func TestOneWins(t *testing.T) { stores(t, oneWins) }
 
 func oneWins(t *testing.T, g *harness) {

@@ -18,7 +18,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
 
-// documented knows what answers the document allows.
+// documented checks responses against the document.
 type documented struct {
 	t        testing.TB
 	doc      any
@@ -35,7 +35,7 @@ func readDocument(t testing.TB, g *harness) *documented {
 	return d
 }
 
-// at is a part of the document, following references.
+// at returns a part of the document, following references.
 func (d *documented) at(pointer ...string) (any, []string) {
 	v := d.doc
 	for i, part := range pointer {
@@ -53,18 +53,18 @@ func (d *documented) at(pointer ...string) (any, []string) {
 	return v, pointer
 }
 
-// check says whether an answer is one of those of an operation.
+// check returns an error if the document does not allow the response of an operation.
 func (d *documented) check(op openapi.Operation, w *httptest.ResponseRecorder) error {
 	status := strconv.Itoa(w.Code)
-	answer := []string{"paths", op.Path, strings.ToLower(op.Method), "responses", status}
-	if found, _ := d.at(answer...); found == nil {
+	response := []string{"paths", op.Path, strings.ToLower(op.Method), "responses", status}
+	if found, _ := d.at(response...); found == nil {
 		return fmt.Errorf("the status %s is not documented", status)
 	}
 	kind := w.Header().Get("Content-Type")
 	if kind != "application/json" {
 		return nil
 	}
-	schema, pointer := d.at(append(answer, "content", kind, "schema")...)
+	schema, pointer := d.at(append(response, "content", kind, "schema")...)
 	if schema == nil {
 		return fmt.Errorf("a body of %s with status %s is not documented", kind, status)
 	}
@@ -88,10 +88,9 @@ func (d *documented) schema(pointer []string) *jsonschema.Schema {
 	return d.schemas[at]
 }
 
-// TestAnything sends random requests to all routes, right ones and wrong ones, made from
-// the descriptions: there is no 5xx, and every answer is one that is documented, its body
-// included. It is a database that answers: what a store in memory would, a test of its own
-// compares (inventory/storetest).
+// TestAnything sends random valid and invalid requests to all routes. There must be no 5xx,
+// and every response must be documented, including its body. The store is a database;
+// package storetest compares it with the memory store.
 func TestAnything(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, &choices{store: database(t)})
@@ -104,7 +103,7 @@ func TestAnything(t *testing.T) {
 			target, body := randomTarget(t, op, ids), randomBody(t, op, ids)
 			r := httptest.NewRequest(op.Method, "/", strings.NewReader(body))
 			r.URL = target
-			if op.ID != "logout" { // which would be the end of all
+			if op.ID != "logout" { // which would end the session
 				r.Header.Set("Authorization", "Bearer "+token)
 			}
 			if body != "" {
@@ -125,7 +124,7 @@ func TestAnything(t *testing.T) {
 	})
 }
 
-// population makes some records of each kind and returns ids by resource.
+// population creates some records of each kind and returns ids by resource.
 func (g *harness) population() map[string][]string {
 	ids := map[string][]string{}
 	add := func(list string, body any) string {
@@ -146,7 +145,7 @@ func (g *harness) population() map[string][]string {
 	return ids
 }
 
-// randomTarget is a path with an id that may be there, and a query that may be right.
+// randomTarget returns a path with an id that may exist, and a query that may be valid.
 func randomTarget(t *rapid.T, op openapi.Operation, ids map[string][]string) *url.URL {
 	id := rapid.SampledFrom(append([]string{unknown, "x"}, allOf(ids)...)).Draw(t, "id")
 	path := strings.NewReplacer("{id}", id, "{code}", id).Replace(op.Path)
@@ -184,7 +183,7 @@ func randomParameter(t *rapid.T, op openapi.Operation) (name, value string) {
 	}
 }
 
-// sampleOf is a value for a filter, of lists too.
+// sampleOf returns a value for a filter, which may be a list.
 func sampleOf(f *inventory.Field) string {
 	if f.Kind == inventory.List {
 		return "x"
@@ -192,7 +191,7 @@ func sampleOf(f *inventory.Field) string {
 	return sample(f)
 }
 
-// randomBody is a document that the operation takes, or nearly.
+// randomBody returns a document that the operation accepts, or nearly so.
 func randomBody(t *rapid.T, op openapi.Operation, ids map[string][]string) string {
 	if op.Body == nil {
 		return ""
@@ -230,7 +229,7 @@ func randomBody(t *rapid.T, op openapi.Operation, ids map[string][]string) strin
 	return string(doc)
 }
 
-// randomObject has fields of a resource, most of them with values that will do.
+// randomObject returns an object with fields of a resource, most of them with valid values.
 func randomObject(t *rapid.T, r *inventory.Resource, ids map[string][]string) object {
 	o := object{}
 	for _, f := range r.Fields() {
@@ -250,7 +249,7 @@ func randomObject(t *rapid.T, r *inventory.Resource, ids map[string][]string) ob
 	return o
 }
 
-// proper is a value that a field may have.
+// proper returns a valid value of a field.
 func proper(t *rapid.T, f *inventory.Field) any {
 	switch {
 	case f.Kind == inventory.List:

@@ -56,7 +56,7 @@ func each(t *testing.T, test func(t *testing.T, g *harness, k kind)) {
 	}
 }
 
-// stores runs a test over each store that there is.
+// stores runs a test with each store.
 func stores(t *testing.T, test func(t *testing.T, g *harness)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
@@ -69,8 +69,8 @@ func stores(t *testing.T, test func(t *testing.T, g *harness)) {
 	})
 }
 
-// emptyDatabase is the file of a database with nothing in it: to make its schema again for
-// each test takes longer than most tests do.
+// emptyDatabase returns the file of an empty database: creating the schema for each test
+// takes longer than most tests do.
 var emptyDatabase = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "httpapi")
 	if err != nil {
@@ -88,7 +88,7 @@ var emptyDatabase = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// database is a store in a file of the test's own.
+// database returns a store in a temporary file.
 func database(t testing.TB) inventory.Store {
 	t.Helper()
 	file, err := emptyDatabase()
@@ -101,12 +101,12 @@ func database(t testing.TB) inventory.Store {
 	return store
 }
 
-// TestLife takes a record of each kind from its creation to its end.
+// TestLife creates, changes and deletes a record of each kind.
 func TestLife(t *testing.T) {
 	each(t, func(t *testing.T, g *harness, k kind) { life(t, g, k) })
 }
 
-// TestLifeInDatabase is the same over SQLite, one kind after the other.
+// TestLifeInDatabase does the same with SQLite, one kind after the other.
 func TestLifeInDatabase(t *testing.T) {
 	stores(t, func(t *testing.T, g *harness) {
 		for _, k := range kinds() {
@@ -135,7 +135,7 @@ func life(t *testing.T, g *harness, k kind) {
 		t.Errorf("the new record is %v", rec)
 	}
 	if got := read(t, c.Send("GET", at, nil).Want(200)); !reflect.DeepEqual(got, rec) {
-		t.Errorf("GET answers %v, POST has answered %v", got, rec)
+		t.Errorf("GET responds %v, POST has responded %v", got, rec)
 	}
 
 	g.clock.forward(time.Second)
@@ -149,7 +149,7 @@ func life(t *testing.T, g *harness, k kind) {
 
 	gone := read(t, c.Send("DELETE", at, nil).Want(200))
 	if !reflect.DeepEqual(gone, object{"status": "success", "message": k.label + " deleted successfully"}) {
-		t.Errorf("DELETE answers %v", gone)
+		t.Errorf("DELETE responds %v", gone)
 	}
 	for _, method := range []string{"GET", "DELETE"} {
 		c.Send(method, at, nil).WantError(404, k.label+" not found")
@@ -158,7 +158,7 @@ func life(t *testing.T, g *harness, k kind) {
 	c.Send("PUT", at, draft).WantError(404, k.label+" not found") // no upsert
 }
 
-// same says that two answers have one body and one tag.
+// same checks that two responses have the same body and tag.
 func same(t *testing.T, a, b *httpxtest.Response) {
 	t.Helper()
 	if a.Header().Get("Etag") != b.Header().Get("Etag") || a.Body.String() != b.Body.String() {
@@ -166,7 +166,7 @@ func same(t *testing.T, a, b *httpxtest.Response) {
 	}
 }
 
-// shows says that a record has these members, and the ends of a link in any order.
+// shows checks that a record has these members, and the ends of a link in any order.
 func shows(t *testing.T, rec, want object) {
 	t.Helper()
 	for name, value := range want {
@@ -182,7 +182,7 @@ func shows(t *testing.T, rec, want object) {
 	}
 }
 
-// pairs are the members of an object, for with.
+// pairs returns the members of an object, for with.
 func pairs(o object) []any {
 	var all []any
 	for name, value := range o {
@@ -191,8 +191,8 @@ func pairs(o object) []any {
 	return all
 }
 
-// TestCopy checks that a record as it was read can be sent back: what the inventory sets
-// counts for nothing in a replacement, and must be as it is in a change.
+// TestCopy checks that a record can be sent back unchanged: a replacement ignores the fields
+// that the inventory sets, and a change accepts them with their current values.
 func TestCopy(t *testing.T) {
 	each(t, func(t *testing.T, g *harness, k kind) {
 		c := g.on(t, "root")
@@ -205,8 +205,8 @@ func TestCopy(t *testing.T) {
 	})
 }
 
-// TestReadOnly checks that nothing that is the inventory's can be set by a client: mass
-// assignment, in every body.
+// TestReadOnly checks that no body can set the fields that the inventory sets (mass
+// assignment).
 func TestReadOnly(t *testing.T) {
 	own := object{
 		"id": unknown, "created_at": "2001-01-01T00:00:00Z", "updated_at": "2001-01-01T00:00:00Z", "version": 99,
@@ -246,8 +246,8 @@ func TestReadOnly(t *testing.T) {
 	})
 }
 
-// TestIDs checks that a malformed id is a 400 and one that nothing has a 404, in all
-// routes that have one in their path, and that upper case is the same id.
+// TestIDs checks that a malformed id is a 400 and an unknown one a 404, on all routes with
+// an id in the path, and that ids ignore case.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -345,7 +345,7 @@ func TestEnums(t *testing.T) {
 			g.create("/devices", with(device("new-"+status), "status", status)),
 		} {
 			if a["status"] != want {
-				t.Errorf("%s is kept as %v", status, a["status"])
+				t.Errorf("%s is stored as %v", status, a["status"])
 			}
 		}
 		c.Send("PATCH", "/devices", []object{{"id": d["id"], "status": status}}).Want(200)
@@ -356,8 +356,8 @@ func TestEnums(t *testing.T) {
 	}
 }
 
-// TestOptional checks that what is optional may be left out of a replacement, also twice
-// , and may be null where it is a reference.
+// TestOptional checks that optional fields may be left out of a replacement, even twice, and
+// that optional references may be null.
 func TestOptional(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -373,7 +373,7 @@ func TestOptional(t *testing.T) {
 	}
 }
 
-// TestLocationGone checks that devices stay when their location goes.
+// TestLocationGone checks that devices stay when their location is deleted.
 func TestLocationGone(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
-// empty are stores without anything.
+// empty returns empty stores.
 func empty(t *testing.T, test func(t *testing.T, store inventory.Store)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) { test(t, inventory.NewMemStore()) })
@@ -28,8 +28,8 @@ func quickHasher(t testing.TB) *auth.Hasher {
 	return hasher
 }
 
-// TestFirstAdmin checks that one admin is made where there is nobody, whoever starts at the
-// same time.
+// TestFirstAdmin checks that one admin is created if there are no users, even by concurrent
+// starts.
 func TestFirstAdmin(t *testing.T) {
 	empty(t, func(t *testing.T, store inventory.Store) {
 		ctx, hasher := context.Background(), quickHasher(t)
@@ -53,9 +53,9 @@ func TestFirstAdmin(t *testing.T) {
 		page, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.User]()})
 		ok(t, err)
 		if made.Load() != 1 || len(page.Records) != 1 || page.Records[0].(*inventory.User).Role != inventory.Admin {
-			t.Fatalf("%d were made: %v", made.Load(), page.Records)
+			t.Fatalf("%d were created: %v", made.Load(), page.Records)
 		}
-		// Once all users are gone, there is somebody to let in again.
+		// After all users were deleted, an admin is created again.
 		id := page.Records[0].Meta().ID
 		ok(t, inventory.New(store, nil).Delete(ctx, inventory.Caller{}, inventory.Of[inventory.User](), inventory.Edit{ID: id}))
 		created, word, err := httpapi.FirstAdmin(ctx, store, hasher, "jane@example.org", password)
@@ -71,7 +71,7 @@ func TestFirstAdmin(t *testing.T) {
 	})
 }
 
-// TestFirstAdminRefused are those that can't be.
+// TestFirstAdminRefused checks invalid names and passwords.
 func TestFirstAdminRefused(t *testing.T) {
 	t.Parallel()
 	store := inventory.NewMemStore()
@@ -92,8 +92,8 @@ func TestFirstAdminRefused(t *testing.T) {
 	}
 }
 
-// TestSigningKey checks that there is one key, whoever starts at the same time, and that it
-// is in no log of changes.
+// TestSigningKey checks that concurrent starts create one key, and that it is not in the
+// audit log.
 func TestSigningKey(t *testing.T) {
 	empty(t, func(t *testing.T, store inventory.Store) {
 		ctx := context.Background()
@@ -116,13 +116,13 @@ func TestSigningKey(t *testing.T) {
 		page, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
 		ok(t, err)
 		if len(page.Records) != 0 {
-			t.Errorf("the log of changes has %v", page.Records)
+			t.Errorf("the audit log has %v", page.Records)
 		}
 	})
 }
 
-// TestDamagedKey checks that a key that can't be one is not replaced without a word: all
-// tokens would end.
+// TestDamagedKey checks that an invalid key is an error and not replaced, which would
+// invalidate all tokens.
 func TestDamagedKey(t *testing.T) {
 	t.Parallel()
 	ctx, store := context.Background(), inventory.NewMemStore()

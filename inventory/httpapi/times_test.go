@@ -2,20 +2,19 @@ package httpapi_test
 
 import "testing"
 
-// TestTimes checks that a time that was sent in any zone is kept, shown and looked for in UTC
-// .
+// TestTimes checks that times in any zone are stored, shown and filtered in UTC.
 func TestTimes(t *testing.T) { stores(t, times) }
 
 func times(t *testing.T, g *harness) {
 	t.Helper()
-	const sent, kept = "2026-01-31T13:30:00.25+05:30", "2026-01-31T08:00:00.25Z"
+	const sent, stored = "2026-01-31T13:30:00.25+05:30", "2026-01-31T08:00:00.25Z"
 	d := g.create("/devices", with(device("core-1"), "last_seen", sent))
 	c := g.as("root")
 	changed := read(t, c.Send("PATCH", path("/devices", d), object{"last_seen": sent, "role": "core"}).Want(200))
 	replaced := read(t, c.Send("PUT", path("/devices", d), with(device("core-1"), "last_seen", sent)).Want(200))
 	again := read(t, c.Send("GET", path("/devices", d), nil).Want(200))
 	for what, rec := range map[string]object{"created": d, "changed": changed, "replaced": replaced, "read": again} {
-		if rec["last_seen"] != kept {
+		if rec["last_seen"] != stored {
 			t.Errorf("%s: last_seen is %v", what, rec["last_seen"])
 		}
 		for _, name := range []string{"created_at", "updated_at"} {

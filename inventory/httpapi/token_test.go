@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 )
 
-// forge signs a token by hand.
+// forge signs a token without the library.
 func forge(t testing.TB, header, claims object, with func() hash.Hash, key []byte) string {
 	t.Helper()
 	var parts []string
@@ -32,7 +32,7 @@ func forge(t testing.TB, header, claims object, with func() hash.Hash, key []byt
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// TestForgedTokens are tokens that are none. Each would make an admin.
+// TestForgedTokens checks that forged tokens are refused. Each claims to be an admin's.
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -64,7 +64,7 @@ func TestForgedTokens(t *testing.T) {
 		"another subject":      forge(t, header, with(claims, "sub", unknown), sha256.New, key),
 		"another role":         forge(t, header, with(claims, "role", "god"), sha256.New, key),
 		"an old epoch":         forge(t, header, with(claims, "epoch", 7), sha256.New, key),
-		"nobody":               forge(t, header, with(claims, "uid", unknown, "sub", unknown), sha256.New, key),
+		"unknown user":         forge(t, header, with(claims, "uid", unknown, "sub", unknown), sha256.New, key),
 		"no user":              forge(t, header, with(claims, "uid", "", "sub", ""), sha256.New, key),
 		"a raised role":        forge(t, header, with(claims, "uid", g.users["viewer"].ID, "sub", g.users["viewer"].ID), sha256.New, key),
 		"cut off":              good[:len(good)-1],

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestUsers checks that user records never show a hash, and what their owner sees and
-// changes.
+// TestUsers checks that user records never show a hash, and what their owner can see and
+// change.
 func TestUsers(t *testing.T) { stores(t, users) }
 
 func users(t *testing.T, g *harness) {
@@ -27,7 +27,7 @@ func users(t *testing.T, g *harness) {
 	c.Send("PATCH", at, `{"first_name":"V"}`).Want(200)
 	got := read(t, c.Send("PUT", at, with(own, "last_name", "Iewer")).Want(200))
 	shows(t, got, object{"last_name": "Iewer", "first_name": "", "role": "viewer", "inactive_status": false})
-	// What an owner can't send, and what nobody has read, stays if it is left out.
+	// Fields that an owner can't send, and write-only fields, stay if they are left out.
 	c.Send("PUT", at, object{"username": "viewer", "email": "viewer@example.org"}).Want(200)
 	g.login(t, "viewer", password).Want(200)
 	c.Send("PUT", at, object{"username": "", "email": ""}).WantError(400, "username must not be empty") // blank fields
@@ -38,8 +38,8 @@ func users(t *testing.T, g *harness) {
 	g.login(t, "viewer", another).Want(200)
 }
 
-// TestEscalation checks that nobody becomes more than they are, in whatever body: an
-// owner does not change their role or inactive_status, an admin not their own.
+// TestEscalation checks that no body raises permissions: an owner can't change their role or
+// inactive_status, and an admin can't change their own.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"viewer", "editor", "root"} {
@@ -68,7 +68,7 @@ func TestEscalation(t *testing.T) {
 	g.as("viewer").Send("PATCH", "/users/"+g.users["viewer"].ID, `{"role":"viewer","first_name":"V"}`).Want(200)
 }
 
-// TestLastAdmin checks that an admin can't delete themselves: so there is always one.
+// TestLastAdmin checks that admins can't delete themselves, so that there is always one.
 func TestLastAdmin(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
