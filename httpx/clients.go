@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/clientkey"
 )
 
 // Clients finds the addresses of clients. The zero value, like nil, trusts no proxy: the client
@@ -55,14 +57,10 @@ func (c *Clients) Addr(r *http.Request) netip.Addr {
 // Key returns Addr as the name of a counter. An IPv6 address counts as its /64 network, the
 // smallest that a subscriber is given. Without an address it is http.Request.RemoteAddr.
 func (c *Clients) Key(r *http.Request) string {
-	addr := c.Addr(r)
-	switch {
-	case !addr.IsValid():
-		return r.RemoteAddr
-	case addr.Is4():
-		return addr.String()
+	if key, ok := clientkey.Network(c.Addr(r).String()); ok {
+		return key
 	}
-	return netip.PrefixFrom(addr, 64).Masked().String()
+	return r.RemoteAddr
 }
 
 func (c *Clients) trusts(addr netip.Addr) bool {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
@@ -33,13 +33,9 @@ func (s *Store) Change(ctx context.Context, f func(tx inventory.Tx) error) error
 		case attempt == s.opts.Attempts:
 			return unavailable("change the inventory", err)
 		}
-		// A random pause, longer with each attempt.
-		timer := time.NewTimer(rand.N(time.Millisecond << min(attempt, 7)))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return s.failure(ctx, "wait to change the inventory again", ctx.Err())
+		pause := backoff.Backoff{Initial: time.Millisecond, Max: 128 * time.Millisecond, Jitter: 1}
+		if err := backoff.Sleep(ctx, pause.Wait(attempt)); err != nil {
+			return s.failure(ctx, "wait to change the inventory again", err)
 		}
 		attempt++
 	}
