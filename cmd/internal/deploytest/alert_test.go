@@ -48,7 +48,7 @@ func alerts(t *testing.T) (rules []rule) {
 	return rules
 }
 
-// promtool runs the tool that comes with Prometheus.
+// promtool runs the tool promtool of Prometheus.
 func promtool(t *testing.T, dir string, args ...string) (out string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
@@ -67,7 +67,7 @@ func TestAlertsByPromtool(t *testing.T) {
 	require.NoError(t, err, out)
 }
 
-// The tests of the alerts are of all of them.
+// TestAlertsAreTested checks that testdata has a test of every alert.
 func TestAlertsAreTested(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/alerts_test.yaml")
@@ -77,7 +77,8 @@ func TestAlertsAreTested(t *testing.T) {
 	}
 }
 
-// Every alert says how bad it is and has a row on the page, and every row an alert.
+// TestAlertsOnThePage checks that every alert has a severity, a summary, a runbook and a row in
+// OPERATIONS.md.
 func TestAlertsOnThePage(t *testing.T) {
 	t.Parallel()
 	var names, rows []string
@@ -95,7 +96,7 @@ func TestAlertsOnThePage(t *testing.T) {
 	require.Equal(t, names, rows)
 }
 
-// panel is one of a dashboard.
+// panel is a panel of a dashboard.
 type panel struct {
 	ID          int    `json:"id"`
 	Type        string `json:"type"`
@@ -105,7 +106,7 @@ type panel struct {
 	Targets     []struct{ Expr, LegendFormat string }
 }
 
-// dashboard is the parts of Grafana's model that can be wrong on their own.
+// dashboard contains the checked fields of Grafana's model.
 type dashboard struct {
 	UID, Title string
 	Panels     []panel
@@ -121,7 +122,7 @@ func parseDashboard(t *testing.T) *dashboard {
 	return d
 }
 
-// expressions are those of the panels, with the variables of Grafana filled in.
+// expressions returns the expressions of the panels, with variables replaced.
 func (d *dashboard) expressions() (all []string) {
 	for _, p := range d.Panels {
 		for _, target := range p.Targets {
@@ -136,7 +137,7 @@ func filled(expr string) string {
 	return regexp.MustCompile(`\$\w+`).ReplaceAllString(expr, "x")
 }
 
-// checkDashboard reports what Grafana would show as a gap.
+// checkDashboard reports errors that Grafana would show as an empty panel.
 func checkDashboard(d *dashboard) (faults []string) {
 	variables := []string{"__rate_interval"}
 	for _, v := range d.Templating.List {
@@ -148,7 +149,7 @@ func checkDashboard(d *dashboard) (faults []string) {
 			faults = append(faults, fmt.Sprintf("panel %q: ", p.Title)+fmt.Sprintf(format, args...))
 		}
 		if ids[p.ID] || p.ID == 0 {
-			fault("its id %d is that of another", p.ID)
+			fault("duplicate id %d", p.ID)
 		}
 		ids[p.ID] = true
 		if p.Type != "row" && (p.Title == "" || p.Description == "" || len(p.Targets) == 0) {
@@ -157,16 +158,16 @@ func checkDashboard(d *dashboard) (faults []string) {
 		for _, target := range p.Targets {
 			for _, v := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(target.Expr, -1) {
 				if !slices.Contains(variables, v[1]) {
-					fault("there is no variable %s", v[1])
+					fault("unknown variable %s", v[1])
 				}
 			}
 		}
 		if p.GridPos.W <= 0 || p.GridPos.H <= 0 || p.GridPos.X < 0 || p.GridPos.X+p.GridPos.W > 24 {
-			fault("lies outside of the grid")
+			fault("is outside of the grid")
 		}
 		for _, other := range d.Panels[:i] {
 			if p.overlaps(&other) {
-				fault("lies over %q", other.Title)
+				fault("overlaps %q", other.Title)
 			}
 		}
 	}
@@ -189,7 +190,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// promtool reads the expressions of the dashboard, as rules.
+// TestDashboardByPromtool checks the expressions of the dashboard as rules.
 func TestDashboardByPromtool(t *testing.T) {
 	t.Parallel()
 	type record struct {
@@ -208,7 +209,8 @@ func TestDashboardByPromtool(t *testing.T) {
 	require.NoError(t, err, out)
 }
 
-// Everything that is named is shown by a server: by alerts, dashboard and page.
+// TestMetricsExist checks that a server exports every metric and label in the alerts, the dashboard and
+// the page.
 func TestMetricsExist(t *testing.T) {
 	t.Parallel()
 	shown := scrapeAll(t)
@@ -231,7 +233,7 @@ func TestMetricsExist(t *testing.T) {
 	report(t, checkMetrics(ratelimitd().page(t), shown))
 }
 
-// named is what an alert names, its summary too.
+// named returns the names in the expression and the summary of an alert.
 func (r *rule) named() named {
 	n := scan(r.Expr)
 	for _, l := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(r.Annotations["summary"], -1) {
@@ -240,8 +242,8 @@ func (r *rule) named() named {
 	return n
 }
 
-// checkMetrics reports metrics of a page that there are not. In a table of three columns
-// the second has the labels of the metric in the first.
+// checkMetrics reports unknown metrics on a page. In a table of three columns, the second contains the
+// labels of the metric in the first.
 func checkMetrics(p *page, shown *scraped) (faults []string) {
 	form := regexp.MustCompile("`((?:ratelimit|certs|process|go|runtime)_[a-z_]+)`")
 	for i, line := range p.lines {

@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the checks of this package are for, each shown to be found.
+// The tests below check that each check reports broken input.
 
-// finds requires that one of the faults has the text.
+// finds requires that the faults contain a string.
 func finds(t *testing.T, faults []string, want string) {
 	t.Helper()
 	require.Contains(t, strings.Join(faults, "\n"), want)
 }
 
-// changed is a text with one thing replaced, which has to be in it.
+// changed replaces the first occurrence of a string, which must exist.
 func changed(t *testing.T, text, from, to string) string {
 	t.Helper()
 	require.Contains(t, text, from)
@@ -32,8 +32,8 @@ func TestBrokenPages(t *testing.T) {
 	finds(t, checkLinks(of("[it](https://github.com/ashlar-go/ashlar/blob/main/none.go)")), "there is no none.go")
 	require.Empty(t, checkLinks(of("[it](https://example.com/x)", "[it](../../README.md#comparison)", "```sh", "[x](none)", "```")))
 
-	finds(t, checkVariables("p", []string{"", "set REDIS_URLS to"}, s.variables), "p:2: REDIS_URLS is no setting")
-	finds(t, checkVariables("p", []string{"set `PROT` to"}, s.variables), "PROT is no setting")
+	finds(t, checkVariables("p", []string{"", "set REDIS_URLS to"}, s.variables), "p:2: unknown setting REDIS_URLS")
+	finds(t, checkVariables("p", []string{"set `PROT` to"}, s.variables), "unknown setting PROT")
 	require.Empty(t, checkVariables("p", []string{"set `PORT`, REDIS_URL, USE_STATSD=false; TLS is none"}, s.variables))
 
 	finds(t, checkEnvironments(of("```ini", "REDIS_TIMEOUT=soon", "```"), s.parse), "REDIS_TIMEOUT")
@@ -43,7 +43,7 @@ func TestBrokenPages(t *testing.T) {
 
 	finds(t, checkLimits(of("```yaml", "domain: d", "descriptor: []", "```")), "unknown key 'descriptor'")
 	finds(t, checkLimits(of("```yaml", "a: [", "```")), "yaml: ")
-	finds(t, checkShape(of("```python", "```")), "nothing checks it")
+	finds(t, checkShape(of("```python", "```")), "unsupported language")
 }
 
 func TestBrokenCommands(t *testing.T) {
@@ -54,13 +54,13 @@ func TestBrokenCommands(t *testing.T) {
 		"make tabel": "make: there is no target tabel",
 		"docker build -f cmd/ratelimitd/Dockerfile .": "docker: there is no cmd/ratelimitd/Dockerfile",
 		"go build ./cmd/ratelimiter":                  "go: there is no ./cmd/ratelimiter",
-		"curl -f http://127.0.0.1:8080/healthz":       "responses to no /healthz at port 8080",
-		"curl -f http://127.0.0.1:8000/healthcheck":   "responses to no /healthcheck at port 8000",
-		"a | b":      "write one plain command a line",
-		"echo $HOME": "write one plain command a line",
-		"wget x":     "wget is no program that this page may expect",
+		"curl -f http://127.0.0.1:8080/healthz":       "does not serve /healthz at port 8080",
+		"curl -f http://127.0.0.1:8000/healthcheck":   "does not serve /healthcheck at port 8000",
+		"a | b":      "write one plain command per line",
+		"echo $HOME": "write one plain command per line",
+		"wget x":     "unknown program wget",
 		"":           "an empty line",
-		"ratelimit-client -descriptors 'a=b' -hit 0 'x": "write one plain command a line",
+		"ratelimit-client -descriptors 'a=b' -hit 0 'x": "write one plain command per line",
 	} {
 		p := &page{"page.md", []string{"```sh", command, "```"}}
 		finds(t, checkCommands(p, ratelimitd()), want)
@@ -84,7 +84,7 @@ func TestBrokenUnits(t *testing.T) {
 		{"OPERATIONS.md\nWants", "OPERATION.md\nWants", "Documentation: there is no cmd/ratelimitd/OPERATION.md"},
 		{"SystemCallFilter=@system-service", "SystemCallFilter=@known", "SystemCallFilter"},
 		{"[Service]", "", "ExecStart does not run"},
-		{"Type=exec", "Type exec", "is no Key=value"},
+		{"Type=exec", "Type exec", "is not Key=value"},
 	} {
 		finds(t, checkUnit("cmd/ratelimitd/deploy/ratelimitd.service", changed(t, good, c.from, c.to), s), c.want)
 	}
@@ -95,21 +95,21 @@ func TestBrokenDockerfiles(t *testing.T) {
 	s := ratelimitd()
 	good := read(t, "cmd/ratelimitd/deploy/Dockerfile")
 	for _, c := range []struct{ from, to, want string }{
-		{"static-debian12:nonroot", "static-debian12", "is pinned by no tag"},
-		{"golang:1.26-bookworm", "golang:latest", "is pinned by no tag"},
-		{"golang:1.26-bookworm", "golang:1.21-bookworm", "go.mod asks for a newer one"},
+		{"static-debian12:nonroot", "static-debian12", "has no version tag"},
+		{"golang:1.26-bookworm", "golang:latest", "has no version tag"},
+		{"golang:1.26-bookworm", "golang:1.21-bookworm", "go.mod requires a newer version"},
 		{"USER 65532:65532", "USER root", `USER "root"`},
 		{"USER 65532:65532", "", `USER ""`},
 		{"USER 65532:65532", "USER 0", `USER "0"`},
-		{"COPY go.mod go.sum ./", "COPY go.mod go.work ./", "COPY go.work: it is not in the repository"},
-		{"--from=build", "--from=builder", "there is no such stage"},
+		{"COPY go.mod go.sum ./", "COPY go.mod go.work ./", "COPY go.work: not in the repository"},
+		{"--from=build", "--from=builder", "unknown stage"},
 		{"CGO_ENABLED=0", "CGO_ENABLED=1", "CGO_ENABLED is not 0"},
-		{"GOPROXY=off go build", "go build", "the build may fetch modules"},
+		{"GOPROXY=off go build", "go build", "the build may download modules"},
 		{"./cmd/ratelimitd\n", "./cmd/ratelimiter\n", "no RUN builds ./cmd/ratelimitd"},
-		{"EXPOSE 8080 8081", "EXPOSE 80 8081", "by default it listens on"},
-		{"RUN go mod download", "RUN curl x | sh", "fetches what nothing pins"},
-		{"WORKDIR /src", "ADD https://example.com/x /", "ADD: an instruction that nothing here needs"},
-		{`ENTRYPOINT ["/usr/local/bin/ratelimitd"]`, `ENTRYPOINT ratelimitd`, "ENTRYPOINT has to be"},
+		{"EXPOSE 8080 8081", "EXPOSE 80 8081", "the default ports are"},
+		{"RUN go mod download", "RUN curl x | sh", "downloads an unpinned file"},
+		{"WORKDIR /src", "ADD https://example.com/x /", "ADD: unexpected instruction"},
+		{`ENTRYPOINT ["/usr/local/bin/ratelimitd"]`, `ENTRYPOINT ratelimitd`, "ENTRYPOINT must be"},
 		{"USER 65532:65532", "USER 65532:65532\nRUN true", "RUN in the last stage"},
 	} {
 		finds(t, checkDockerfile("Dockerfile", changed(t, good, c.from, c.to), s), c.want)
@@ -122,23 +122,23 @@ func TestBrokenManifests(t *testing.T) {
 	good := read(t, "cmd/ratelimitd/deploy/kubernetes.yaml")
 	for _, c := range []struct{ from, to, want string }{
 		{"readOnlyRootFilesystem: true", "readOnlyRootFileSystem: true", "field readOnlyRootFileSystem not found"},
-		{"readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false", "readOnlyRootFilesystem has to be true"},
+		{"readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false", "readOnlyRootFilesystem must be true"},
 		{"runAsNonRoot: true", "runAsNonRoot: false", "runAsNonRoot and runAsUser"},
 		{"apiVersion: policy/v1\n", "apiVersion: policy/v1beta1\n", `"PodDisruptionBudget" of "policy/v1beta1"`},
 		{"kind: Service\n", "kind: Sevice\n", `"Sevice" of "v1"`},
 		{"selector:\n    app.kubernetes.io/name: ratelimitd", "selector:\n    app.kubernetes.io/name: other", "Service selects app.kubernetes.io/name=other"},
-		{"port: http\n            periodSeconds: 2", "port: web\n            periodSeconds: 2", `readinessProbe: there is no port "web"`},
-		{"path: /healthcheck", "path: /healthz", `readinessProbe: the program responses to no "/healthz"`},
-		{"path: /\n              port: debug", "path: /healthcheck\n              port: http", "a restart does not mend"},
-		{"targetPort: grpc", "targetPort: rpc", `Service: there is no port "rpc"`},
+		{"port: http\n            periodSeconds: 2", "port: web\n            periodSeconds: 2", `readinessProbe: unknown port "web"`},
+		{"path: /healthcheck", "path: /healthz", `readinessProbe: the program does not serve "/healthz"`},
+		{"path: /\n              port: debug", "path: /healthcheck\n              port: http", "a restart does not repair"},
+		{"targetPort: grpc", "targetPort: rpc", `Service: unknown port "rpc"`},
 		{"containerPort: 8081", "containerPort: 8082", "the program listens on"},
 		{"memory: 512Mi", "cpu: 1", "a limit of memory"},
-		{"image: ratelimitd:0.1.0", "image: ratelimitd:latest", "pinned by no version"},
+		{"image: ratelimitd:0.1.0", "image: ratelimitd:latest", "has no version tag"},
 		{"KVSTORE_TIMEOUT: 500ms", "KVSTORE_TIMEOUT: half a second", "environment: KVSTORE_TIMEOUT"},
 		{"KVSTORE_TIMEOUT: 500ms", "KVSTORE_TIMEOUTS: 500ms", "warning: KVSTORE_TIMEOUTS"},
-		{"configMapRef:\n                name: ratelimitd", "configMapRef:\n                name: other", "there is no ConfigMap other"},
-		{"configMap:\n            name: ratelimitd-limits", "configMap:\n            name: other", "volume limits: there is no such ConfigMap"},
-		{"replicas: 2", "replicas: 1", "one server has to be left"},
+		{"configMapRef:\n                name: ratelimitd", "configMapRef:\n                name: other", "unknown ConfigMap other"},
+		{"configMap:\n            name: ratelimitd-limits", "configMap:\n            name: other", "volume limits: unknown ConfigMap"},
+		{"replicas: 2", "replicas: 1", "one server must stay available"},
 	} {
 		finds(t, checkManifest("kubernetes.yaml", changed(t, good, c.from, c.to), s), c.want)
 	}
@@ -149,13 +149,13 @@ func TestBrokenDashboards(t *testing.T) {
 	good := func() *dashboard { return parseDashboard(t) }
 	d := good()
 	d.Panels[2].ID = d.Panels[1].ID
-	finds(t, checkDashboard(d), "is that of another")
+	finds(t, checkDashboard(d), "duplicate id")
 	d = good()
 	d.Panels[1].Targets[0].Expr += ` + x{job="$jobs"}`
-	finds(t, checkDashboard(d), "there is no variable jobs")
+	finds(t, checkDashboard(d), "unknown variable jobs")
 	d = good()
 	d.Panels[2].GridPos.X--
-	finds(t, checkDashboard(d), "lies over")
+	finds(t, checkDashboard(d), "overlaps")
 	d = good()
 	d.Panels[3].GridPos.W = 25
 	finds(t, checkDashboard(d), "outside of the grid")
@@ -169,7 +169,7 @@ func TestMissingMetrics(t *testing.T) {
 	s := &scraped{map[string]map[string][]string{}}
 	s.add("# HELP calls x\n# TYPE calls counter\ncalls{method=\"a\",zone=\"n\\\"orth\"} 1\ncalls{method=\"b\"} 2\nidle 0\n")
 	require.Empty(t, s.lacks(scan(`rate(calls{job="x",method="b"}[5m]) / on (instance, method) idle or up`)))
-	require.Equal(t, []string{"there is no metric call"}, s.lacks(scan(`call`)))
+	require.Equal(t, []string{"unknown metric call"}, s.lacks(scan(`call`)))
 	require.Equal(t, []string{"none of its metrics has a label methods"}, s.lacks(scan(`sum by (methods) (calls)`)))
 	require.Equal(t, []string{"no label method has the value c"}, s.lacks(scan(`calls{method="c"}`)))
 	require.Equal(t, []string{"no metric matches cal"}, s.lacks(scan(`{__name__=~"cal"}`)))
@@ -178,6 +178,6 @@ func TestMissingMetrics(t *testing.T) {
 	s.add("ratelimit_time_bucket{le=\"1\"} 1\nratelimit_calls{method=\"a\"} 1\n")
 	page := &page{"page.md", []string{"`ratelimit_time` and `ratelimit_call`", "| `ratelimit_calls` | `zone` | x |", "| `ratelimit_calls` | `method` | x |"}}
 	require.Equal(t, []string{
-		"page.md:1: there is no metric ratelimit_call", "page.md:2: none of its metrics has a label zone",
+		"page.md:1: unknown metric ratelimit_call", "page.md:2: none of its metrics has a label zone",
 	}, checkMetrics(page, s))
 }

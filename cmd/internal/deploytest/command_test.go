@@ -26,13 +26,13 @@ func TestCommands(t *testing.T) {
 	each(t, func(t *testing.T, s system) { report(t, checkCommands(s.page(t), s)) })
 }
 
-// checkCommands reports commands in blocks of shell that can't work.
+// checkCommands reports invalid commands in shell blocks.
 func checkCommands(p *page, s system) (faults []string) {
 	for _, b := range p.blocksOf("sh") {
 		for i, line := range b.lines {
 			words, err := split(line)
 			if err == nil {
-				err = vouch(words, s)
+				err = checkCommand(words, s)
 			}
 			if err != nil {
 				faults = append(faults, p.fault(b.first+i, "%v", err))
@@ -42,13 +42,13 @@ func checkCommands(p *page, s system) (faults []string) {
 	return faults
 }
 
-// split takes a line of shell apart: words and quotes, and nothing that has a meaning.
+// split splits a shell line into words. It supports single quotes and no other shell syntax.
 func split(line string) (words []string, err error) {
 	form := regexp.MustCompile(`^(?:'[^']*'|[^\s'"$;&|<>\x60\\]+)+`)
 	for rest := strings.TrimSpace(line); rest != ""; {
 		word := form.FindString(rest)
 		if word == "" {
-			return nil, fmt.Errorf("%q: write one plain command a line; the trouble is at %q", line, rest)
+			return nil, fmt.Errorf("%q: write one plain command per line; unexpected syntax at %q", line, rest)
 		}
 		words = append(words, strings.ReplaceAll(word, "'", ""))
 		rest = strings.TrimSpace(rest[len(word):])
@@ -59,8 +59,8 @@ func split(line string) (words []string, err error) {
 	return words, nil
 }
 
-// vouch says why a command can't work.
-func vouch(words []string, s system) error {
+// checkCommand returns an error if a command is invalid.
+func checkCommand(words []string, s system) error {
 	for _, word := range words[1:] {
 		if strings.HasPrefix(strings.TrimPrefix(word, "./"), "cmd/") && !exists(word) {
 			return fmt.Errorf("%s: there is no %s", words[0], word)
@@ -70,7 +70,7 @@ func vouch(words []string, s system) error {
 	case "make":
 		return isTarget(words[1:])
 	case "curl":
-		return asksUs(words[len(words)-1], s)
+		return checkURL(words[len(words)-1], s)
 	}
 	if exists("cmd/" + words[0]) {
 		return hasFlags(words)
@@ -79,7 +79,7 @@ func vouch(words []string, s system) error {
 		"go", "install", "systemctl", "journalctl", "docker", "kubectl", "rm", "cp",
 		"redis-cli", "sqlite3", "createuser", "createdb", "pg_dump", "pg_restore",
 	}, words[0]) {
-		return fmt.Errorf("%s is no program that this page may expect", words[0])
+		return fmt.Errorf("unknown program %s", words[0])
 	}
 	return nil
 }
@@ -93,19 +93,19 @@ func isTarget(targets []string) error {
 	return nil
 }
 
-// asksUs reports an address that the program does not response to.
-func asksUs(address string, s system) error {
+// checkURL returns an error if the program does not serve a URL.
+func checkURL(address string, s system) error {
 	u, err := url.Parse(address)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(s.ports, u.Port()) || !slices.Contains(s.paths, u.Path) {
-		return fmt.Errorf("%s responses to no %s at port %s", s.name, u.Path, u.Port())
+		return fmt.Errorf("%s does not serve %s at port %s", s.name, u.Path, u.Port())
 	}
 	return nil
 }
 
-// hasFlags reports flags that a program of ours does not have.
+// hasFlags returns an error if a program of this module lacks a flag.
 func hasFlags(words []string) error {
 	known, err := flagsOf(words[0])
 	if err != nil {
@@ -120,7 +120,7 @@ func hasFlags(words []string) error {
 	return nil
 }
 
-// flagsOf are the flags of a program, as its source defines them.
+// flagsOf returns the flags that the source of a program defines.
 func flagsOf(program string) (names []string, err error) {
 	files, err := filepath.Glob(filepath.Join(checkout, "cmd", program, "*.go"))
 	if err != nil {
@@ -147,8 +147,8 @@ func flagsOf(program string) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// defined is the name of the flag that a call of package flag defines: its first argument,
-// or the second for those that end in Var.
+// defined returns the name of the flag that a call of package flag defines: the first argument, or the
+// second of functions that end in Var.
 func defined(call *ast.CallExpr) []string {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -172,7 +172,7 @@ func defined(call *ast.CallExpr) []string {
 	return []string{name}
 }
 
-// The scan of the sources finds what there is.
+// TestFlagsOfPrograms checks that flagsOf finds flags.
 func TestFlagsOfPrograms(t *testing.T) {
 	t.Parallel()
 	for program, some := range map[string][]string{
@@ -189,7 +189,7 @@ func TestFlagsOfPrograms(t *testing.T) {
 	}
 }
 
-// Flags that stand within a line of the page, as in `-settings`.
+// TestFlagsWithinLines checks flags in inline code, such as `-settings`.
 func TestFlagsWithinLines(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s system) {
@@ -212,7 +212,7 @@ func TestFlagsWithinLines(t *testing.T) {
 	})
 }
 
-// matches reports whether a file has text of that pattern.
+// matches reports whether the content of a file matches a pattern.
 func matches(file, pattern string) bool {
 	text, err := os.ReadFile(file)
 	return err == nil && regexp.MustCompile(pattern).Match(text)

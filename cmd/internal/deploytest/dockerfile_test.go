@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// instruction is one of a Dockerfile.
+// instruction is an instruction of a Dockerfile.
 type instruction struct{ name, value string }
 
 // parseDockerfile reads instructions of one line each.
@@ -27,11 +27,11 @@ func parseDockerfile(text string) (all []instruction) {
 	return all
 }
 
-// checkDockerfile reports what is wrong with a Dockerfile.
+// checkDockerfile reports faults of a Dockerfile.
 func checkDockerfile(name, text string, s system) (faults []string) {
 	c := &dockerfileCheck{system: s}
 	for _, i := range parseDockerfile(text) {
-		c.take(i)
+		c.add(i)
 	}
 	c.end()
 	for _, fault := range c.faults {
@@ -43,17 +43,17 @@ func checkDockerfile(name, text string, s system) (faults []string) {
 type dockerfileCheck struct {
 	system
 	faults []string
-	stages []string // their names
+	stages []string // names
 	seen   []instruction
-	last   []instruction // those of the last stage
-	env    string        // what ENV sets in all stages
+	last   []instruction // of the last stage
+	env    string        // values of ENV in all stages
 }
 
 func (c *dockerfileCheck) fault(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Sprintf(format, args...))
 }
 
-func (c *dockerfileCheck) take(i instruction) {
+func (c *dockerfileCheck) add(i instruction) {
 	c.seen = append(c.seen, i)
 	c.last = append(c.last, i)
 	switch i.name {
@@ -66,30 +66,30 @@ func (c *dockerfileCheck) take(i instruction) {
 		c.env += " " + i.value
 	case "EXPOSE":
 		if ports := strings.Fields(i.value); !slices.Equal(slices.Sorted(slices.Values(ports)), slices.Sorted(slices.Values(c.ports))) {
-			c.fault("EXPOSE %v: by default it listens on %v", ports, c.ports)
+			c.fault("EXPOSE %v: the default ports are %v", ports, c.ports)
 		}
 	case "RUN":
 		if regexp.MustCompile(`curl|wget|apt-get|apk |go install|@latest|sudo`).MatchString(i.value) {
-			c.fault("RUN %s: fetches what nothing pins", i.value)
+			c.fault("RUN %s: downloads an unpinned file", i.value)
 		}
 	case "WORKDIR", "USER", "ENTRYPOINT", "VOLUME":
 	default:
-		c.fault("%s: an instruction that nothing here needs", i.name)
+		c.fault("%s: unexpected instruction", i.name)
 	}
 }
 
-// from wants images pinned by a tag that says what is in them.
+// from requires images with a version tag.
 func (c *dockerfileCheck) from(words []string) {
 	if len(words) == 0 || strings.HasPrefix(words[0], "-") {
-		c.fault("FROM %v: names no image, or a platform", words)
+		c.fault("FROM %v: use an image without a platform", words)
 		return
 	}
 	image, tag, _ := strings.Cut(words[0], ":")
 	if tag == "" || tag == "latest" || tag == "debug" {
-		c.fault("FROM %s is pinned by no tag", words[0])
+		c.fault("FROM %s has no version tag", words[0])
 	}
 	if image == "golang" && !newEnough(tag) {
-		c.fault("FROM %s: go.mod asks for a newer one", words[0])
+		c.fault("FROM %s: go.mod requires a newer version", words[0])
 	}
 	stage := ""
 	if len(words) == 3 && words[1] == "AS" {
@@ -98,7 +98,7 @@ func (c *dockerfileCheck) from(words []string) {
 	c.stages = append(c.stages, stage)
 }
 
-// newEnough reports whether an image of Go has at least the version of go.mod.
+// newEnough reports whether a Go image has at least the version in go.mod.
 func newEnough(tag string) bool {
 	text, err := os.ReadFile(filepath.Join(checkout, "go.mod"))
 	if err != nil {
@@ -114,30 +114,30 @@ func newEnough(tag string) bool {
 	return h >= w
 }
 
-// copied wants sources that are in the repository, or in a stage before.
+// copied requires sources in the repository or in an earlier stage.
 func (c *dockerfileCheck) copied(words []string) {
 	inside := false
 	for len(words) > 0 && strings.HasPrefix(words[0], "--") {
 		if stage, ok := strings.CutPrefix(words[0], "--from="); ok {
 			inside = true
 			if !slices.Contains(c.stages, stage) {
-				c.fault("COPY --from=%s: there is no such stage", stage)
+				c.fault("COPY --from=%s: unknown stage", stage)
 			}
 		}
 		words = words[1:]
 	}
 	if len(words) < 2 {
-		c.fault("COPY %v: from where to where?", words)
+		c.fault("COPY %v: needs a source and a destination", words)
 		return
 	}
 	for _, source := range words[:len(words)-1] {
 		if !inside && !exists(source) {
-			c.fault("COPY %s: it is not in the repository", source)
+			c.fault("COPY %s: not in the repository", source)
 		}
 	}
 }
 
-// end looks at the whole.
+// end checks the complete file.
 func (c *dockerfileCheck) end() {
 	value := func(of []instruction, name string) (last string) {
 		for _, i := range of {
@@ -149,13 +149,13 @@ func (c *dockerfileCheck) end() {
 	}
 	user, _, _ := strings.Cut(value(c.last, "USER"), ":")
 	if id, err := strconv.Atoi(user); err != nil || id == 0 {
-		c.fault("USER %q: the last stage has to run as another user than root, named by a number", user)
+		c.fault("USER %q: the last stage needs a numeric user other than root", user)
 	}
 	if want := `["/usr/local/bin/` + c.name + `"]`; value(c.last, "ENTRYPOINT") != want {
-		c.fault("ENTRYPOINT has to be %s", want)
+		c.fault("ENTRYPOINT must be %s", want)
 	}
 	if value(c.last, "RUN") != "" {
-		c.fault("RUN in the last stage: there is no shell")
+		c.fault("RUN in the last stage: its image has no shell")
 	}
 	if !strings.Contains(c.env, "CGO_ENABLED=0") {
 		c.fault("CGO_ENABLED is not 0: a static image has no C library")
@@ -170,7 +170,7 @@ func (c *dockerfileCheck) end() {
 		c.fault("no RUN builds ./%s", c.dir())
 	}
 	if !strings.HasPrefix(builds, "GOPROXY=off ") {
-		c.fault("the build may fetch modules: the step before it is there for that")
+		c.fault("the build may download modules: do that in a separate step before")
 	}
 }
 
@@ -180,7 +180,7 @@ func TestDockerfiles(t *testing.T) {
 		path := s.dir() + "/deploy/Dockerfile"
 		text := read(t, path)
 		report(t, checkDockerfile(path, text, s))
-		require.Contains(t, text, "docker build -f "+path+" ", "how it is built")
+		require.Contains(t, text, "docker build -f "+path+" ", "the comment must contain the build command")
 		for _, line := range parseDockerfile(text) {
 			if line.name == "ENV" && !strings.Contains(line.value, "CGO_ENABLED") {
 				warnings, err := s.parse(environment([]string{line.value}))
@@ -191,7 +191,7 @@ func TestDockerfiles(t *testing.T) {
 	})
 }
 
-// What is kept out of an image must not be needed to build it.
+// TestDockerignore checks that no file is ignored that the build needs.
 func TestDockerignore(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s system) {

@@ -13,7 +13,7 @@ import (
 	inventory "github.com/ashlar-go/ashlar/inventory/server"
 )
 
-// opened is an inventory over a SQLite file, and what it printed.
+// opened opens an inventory server and returns it with its output.
 func opened(t *testing.T, environ map[string]string) (srv *inventory.Server, output string) {
 	t.Helper()
 	s, err := inventory.Parse(environ, nil)
@@ -30,8 +30,9 @@ func status(srv *inventory.Server, path string) int {
 	return w.Code
 }
 
-// The paths that page and manifest name are those of the program, and health needs no token.
-func TestInventoryAnswers(t *testing.T) {
+// TestInventoryPaths checks that the server has all documented paths, and that the health check needs
+// no token.
+func TestInventoryPaths(t *testing.T) {
 	t.Parallel()
 	srv, output := opened(t, map[string]string{"DATABASE_URL": filepath.Join(t.TempDir(), "inventory.db")})
 	require.Contains(t, output, `the first admin is "admin"`)
@@ -43,8 +44,8 @@ func TestInventoryAnswers(t *testing.T) {
 	require.NoError(t, srv.Close())
 }
 
-// A copy that is made while the server runs is a database to go on with, admin included:
-// what the page says of backup and restore.
+// TestInventoryBackup checks that a server can start with a backup made while another one runs, as
+// documented.
 func TestInventoryBackup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -25,7 +25,7 @@ func TestManifests(t *testing.T) {
 	})
 }
 
-// checkManifest reports what is wrong with a manifest.
+// checkManifest reports faults of a manifest.
 func checkManifest(name, text string, s system) (faults []string) {
 	m, err := parseManifest(text)
 	if err != nil {
@@ -54,13 +54,13 @@ type manifestCheck struct {
 	faults    []string
 }
 
-func (c *manifestCheck) fault(when bool, format string, args ...any) {
-	if when {
+func (c *manifestCheck) fault(found bool, format string, args ...any) {
+	if found {
 		c.faults = append(c.faults, fmt.Sprintf(format, args...))
 	}
 }
 
-// labels: what selects pods selects those of the Deployment.
+// labels checks that all selectors match the pods of the Deployment.
 func (c *manifestCheck) labels() {
 	pod := c.deployment.Template.Metadata.Labels
 	selectors := map[string]map[string]string{
@@ -76,25 +76,25 @@ func (c *manifestCheck) labels() {
 		}
 	}
 	sorted := slices.Sorted(slices.Values(c.names))
-	c.fault(len(slices.Compact(sorted)) != len(c.names), "two objects have one name: %v", sorted)
-	c.fault(c.deployment.Replicas < 2 || c.budget.MaxUnavailable >= c.deployment.Replicas, "one server has to be left while another is away")
+	c.fault(len(slices.Compact(sorted)) != len(c.names), "duplicate name: %v", sorted)
+	c.fault(c.deployment.Replicas < 2 || c.budget.MaxUnavailable >= c.deployment.Replicas, "one server must stay available during a disruption")
 }
 
-// security: nobody here is root, and nothing can be written.
+// security checks that the container does not run as root and has a read-only file system.
 func (c *manifestCheck) security() {
 	pod := &c.deployment.Template.Spec
-	c.fault(!pod.SecurityContext.RunAsNonRoot || pod.SecurityContext.RunAsUser == 0, "runAsNonRoot and runAsUser have to be set")
-	c.fault(pod.SecurityContext.SeccompProfile.Type != "RuntimeDefault", "seccompProfile has to be RuntimeDefault")
-	c.fault(pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken, "automountServiceAccountToken has to be false")
-	c.fault(pod.EnableServiceLinks == nil || *pod.EnableServiceLinks, "enableServiceLinks has to be false: they look like settings")
+	c.fault(!pod.SecurityContext.RunAsNonRoot || pod.SecurityContext.RunAsUser == 0, "runAsNonRoot and runAsUser must be set")
+	c.fault(pod.SecurityContext.SeccompProfile.Type != "RuntimeDefault", "seccompProfile must be RuntimeDefault")
+	c.fault(pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken, "automountServiceAccountToken must be false")
+	c.fault(pod.EnableServiceLinks == nil || *pod.EnableServiceLinks, "enableServiceLinks must be false: their variables look like settings")
 	s := &c.container.SecurityContext
-	c.fault(!s.ReadOnlyRootFilesystem, "readOnlyRootFilesystem has to be true")
-	c.fault(s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation, "allowPrivilegeEscalation has to be false")
-	c.fault(!slices.Equal(s.Capabilities.Drop, []string{"ALL"}), "capabilities: ALL have to be dropped")
-	c.fault(!regexp.MustCompile(`^[\w./-]+:\d+\.\d+\.\d+$`).MatchString(c.container.Image), "image %q is pinned by no version", c.container.Image)
+	c.fault(!s.ReadOnlyRootFilesystem, "readOnlyRootFilesystem must be true")
+	c.fault(s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation, "allowPrivilegeEscalation must be false")
+	c.fault(!slices.Equal(s.Capabilities.Drop, []string{"ALL"}), "capabilities: drop ALL")
+	c.fault(!regexp.MustCompile(`^[\w./-]+:\d+\.\d+\.\d+$`).MatchString(c.container.Image), "image %q has no version tag", c.container.Image)
 }
 
-// ports: they are those of the program, and everything that names one names one of them.
+// ports checks that the ports are those of the program, and that all references to ports are valid.
 func (c *manifestCheck) ports() {
 	known := map[string]string{}
 	for _, p := range c.container.Ports {
@@ -103,7 +103,7 @@ func (c *manifestCheck) ports() {
 	c.fault(!slices.Equal(slices.Sorted(maps.Values(known)), slices.Sorted(slices.Values(c.system.ports))),
 		"ports are %v, and the program listens on %v", known, c.system.ports)
 	for _, p := range c.service.Ports {
-		c.fault(known[p.TargetPort] == "", "Service: there is no port %q", p.TargetPort)
+		c.fault(known[p.TargetPort] == "", "Service: unknown port %q", p.TargetPort)
 	}
 	probes := map[string]*probe{"readinessProbe": c.container.ReadinessProbe, "livenessProbe": c.container.LivenessProbe, "startupProbe": c.container.StartupProbe}
 	for name, p := range probes {
@@ -111,14 +111,14 @@ func (c *manifestCheck) ports() {
 			c.fault(name != "startupProbe", "there is no %s", name)
 			continue
 		}
-		c.fault((p.HTTPGet == nil) == (p.TCPSocket == nil), "%s asks in no way, or in two", name)
+		c.fault((p.HTTPGet == nil) == (p.TCPSocket == nil), "%s needs exactly one of httpGet and tcpSocket", name)
 		if p.HTTPGet != nil {
-			c.fault(known[p.HTTPGet.Port] == "", "%s: there is no port %q", name, p.HTTPGet.Port)
-			c.fault(!slices.Contains(c.paths, p.HTTPGet.Path), "%s: the program responses to no %q", name, p.HTTPGet.Path)
-			c.fault(name == "livenessProbe" && strings.HasPrefix(p.HTTPGet.Path, "/health"), "livenessProbe: a restart does not mend what %s tells", p.HTTPGet.Path)
+			c.fault(known[p.HTTPGet.Port] == "", "%s: unknown port %q", name, p.HTTPGet.Port)
+			c.fault(!slices.Contains(c.paths, p.HTTPGet.Path), "%s: the program does not serve %q", name, p.HTTPGet.Path)
+			c.fault(name == "livenessProbe" && strings.HasPrefix(p.HTTPGet.Path, "/health"), "livenessProbe: a restart does not repair the faults that %s reports", p.HTTPGet.Path)
 		}
 		if p.TCPSocket != nil {
-			c.fault(known[p.TCPSocket.Port] == "", "%s: there is no port %q", name, p.TCPSocket.Port)
+			c.fault(known[p.TCPSocket.Port] == "", "%s: unknown port %q", name, p.TCPSocket.Port)
 		}
 	}
 	if port := c.deployment.Template.Metadata.Annotations["prometheus.io/port"]; port != "" {
@@ -128,29 +128,29 @@ func (c *manifestCheck) ports() {
 
 func (c *manifestCheck) resources() {
 	r := &c.container.Resources
-	c.fault(r.Requests["cpu"] == "" || r.Requests["memory"] == "" || r.Limits["memory"] == "", "requests of cpu and memory, and a limit of memory, have to be set")
+	c.fault(r.Requests["cpu"] == "" || r.Requests["memory"] == "" || r.Limits["memory"] == "", "set requests of cpu and memory, and a limit of memory")
 	mounted := map[string]bool{}
 	for _, v := range c.deployment.Template.Spec.Volumes {
 		mounted[v.Name] = true
-		c.fault(v.ConfigMap == nil || c.configs[v.ConfigMap.Name] == nil, "volume %s: there is no such ConfigMap", v.Name)
+		c.fault(v.ConfigMap == nil || c.configs[v.ConfigMap.Name] == nil, "volume %s: unknown ConfigMap", v.Name)
 	}
 	for _, m := range c.container.VolumeMounts {
-		c.fault(!mounted[m.Name], "volumeMounts: there is no volume %s", m.Name)
+		c.fault(!mounted[m.Name], "volumeMounts: unknown volume %s", m.Name)
 	}
 }
 
-// environ is what the container is started with. What is in a Secret has an example.
+// environ returns the environment of the container, with examples for the values of Secrets.
 func (c *manifestCheck) environ() map[string]string {
 	environ := map[string]string{}
 	for _, from := range c.container.EnvFrom {
 		if from.ConfigMapRef != nil {
-			c.fault(c.configs[from.ConfigMapRef.Name] == nil, "envFrom: there is no ConfigMap %s", from.ConfigMapRef.Name)
+			c.fault(c.configs[from.ConfigMapRef.Name] == nil, "envFrom: unknown ConfigMap %s", from.ConfigMapRef.Name)
 			maps.Copy(environ, c.configs[from.ConfigMapRef.Name])
 		}
 	}
 	for _, e := range c.container.Env {
 		secret := e.ValueFrom.SecretKeyRef
-		c.fault(secret.Name != c.name || secret.Key == "", "env %s is no key of the Secret %s", e.Name, c.name)
+		c.fault(secret.Name != c.name || secret.Key == "", "env %s does not refer to the Secret %s", e.Name, c.name)
 		environ[e.Name] = map[string]string{
 			"DATABASE_URL": "postgres://user:password@host/database", "JWT_SECRET": strings.Repeat("0a", 32),
 			"MAIL_PASSWORD": "", "ADMIN_PASSWORD": "a long sentence is a good password", "KVSTORE_AUTH": "user:password",
@@ -167,7 +167,7 @@ func (c *manifestCheck) environment() {
 	}
 }
 
-// The limits that are mounted load, from where they are looked for.
+// TestMountedLimits checks that the mounted limits load from the configured directory.
 func TestMountedLimits(t *testing.T) {
 	t.Parallel()
 	m, err := parseManifest(read(t, "cmd/ratelimitd/deploy/kubernetes.yaml"))
@@ -186,7 +186,7 @@ func TestMountedLimits(t *testing.T) {
 	require.False(t, s.RuntimeWatchRoot, "the mount is the directory, and no link")
 }
 
-// There is time to drain, and memory for the counters.
+// TestManifestFitsSettings checks that the drain delay and the memory limit are large enough.
 func TestManifestFitsSettings(t *testing.T) {
 	t.Parallel()
 	m, err := parseManifest(read(t, "cmd/ratelimitd/deploy/kubernetes.yaml"))
@@ -196,9 +196,9 @@ func TestManifestFitsSettings(t *testing.T) {
 	grace := time.Duration(m.deployment.Template.Spec.TerminationGracePeriodSeconds) * time.Second
 	require.Greater(t, grace, s.ShutdownDrainDelay+s.ShutdownTimeout)
 	probe := m.deployment.Template.Spec.Containers[0].ReadinessProbe
-	require.Greater(t, s.ShutdownDrainDelay, time.Duration(probe.PeriodSeconds*probe.FailureThreshold)*time.Second, "nobody has noticed yet")
+	require.Greater(t, s.ShutdownDrainDelay, time.Duration(probe.PeriodSeconds*probe.FailureThreshold)*time.Second, "the drain must last until the probe has failed")
 	limit := mebibytes(t, m.deployment.Template.Spec.Containers[0].Resources.Limits["memory"])
-	require.Greater(t, limit<<20, s.EmbeddedMaxBytes+int64(s.LocalCacheSize)+96<<20, "counters, cache, garbage and the rest")
+	require.Greater(t, limit<<20, s.EmbeddedMaxBytes+int64(s.LocalCacheSize)+96<<20, "counters, cache and the rest of the heap")
 
 	m, err = parseManifest(read(t, "cmd/inventoryd/deploy/kubernetes.yaml"))
 	require.NoError(t, err)

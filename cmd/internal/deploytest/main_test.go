@@ -21,20 +21,19 @@ var update = flag.Bool("update", false, "write the table of settings in cmd/inve
 // checkout is the root of this module.
 const checkout = "../../.."
 
-// timeout is how long a program may take. It is reached only when something is broken: a
-// machine may be slow, and busy with other tests.
+// timeout limits the time of a program. It is long because the machine may be slow and busy.
 const timeout = 5 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// system is a program and what is shipped with it.
+// system is a program with its files for operators.
 type system struct {
 	name      string
-	variables []string // the names of its settings, aliases included
-	// parse reads an environment, and says what is wrong and what is suspicious.
+	variables []string // names of its settings, with aliases
+	// parse parses an environment.
 	parse func(environ map[string]string) (warnings []string, err error)
-	ports []string // that it listens on by default
-	paths []string // that it responses to
+	ports []string // default ports
+	paths []string // HTTP paths
 }
 
 func systems() []system {
@@ -83,13 +82,13 @@ func inventoryd() system {
 	return s
 }
 
-// dir is the directory of the program, from the root.
+// dir returns the directory of the program, relative to the root.
 func (s system) dir() string { return "cmd/" + s.name }
 
-// page is its page.
+// page returns OPERATIONS.md of the program.
 func (s system) page(t *testing.T) *page { return readPage(t, s.dir()+"/OPERATIONS.md") }
 
-// deployed are the paths of its files that match a pattern, from the root.
+// deployed returns the paths of its files that match a pattern, relative to the root.
 func (s system) deployed(t *testing.T, pattern string) []string {
 	t.Helper()
 	found := globbed(s, pattern)
@@ -97,9 +96,9 @@ func (s system) deployed(t *testing.T, pattern string) []string {
 	return found
 }
 
-// globbed is deployed for files that a system need not have.
+// globbed is like deployed, for optional files.
 func globbed(s system, pattern string) []string {
-	found, _ := filepath.Glob(filepath.Join(checkout, s.dir(), "deploy", pattern)) // the patterns are right
+	found, _ := filepath.Glob(filepath.Join(checkout, s.dir(), "deploy", pattern)) // the patterns are valid
 	for i, path := range found {
 		found[i] = s.dir() + "/deploy/" + filepath.Base(path)
 	}
@@ -117,7 +116,7 @@ func each(t *testing.T, test func(t *testing.T, s system)) {
 	}
 }
 
-// read is the text of a file of the repository.
+// read returns the content of a file of the repository.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(checkout, path))
@@ -125,7 +124,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// exists reports whether there is a file or directory of that path from the root.
+// exists reports whether a file or directory exists at a path relative to the root.
 func exists(path string) bool {
 	_, err := os.Stat(filepath.Join(checkout, path))
 	return err == nil
@@ -150,7 +149,7 @@ func environment(lines []string) map[string]string {
 	return environ
 }
 
-// TestDefaultsOfPorts: the ports that everything here names are those of the programs.
+// TestDefaultsOfPorts checks that the ports used here are the defaults of the programs.
 func TestDefaultsOfPorts(t *testing.T) {
 	defaults, err := settings.Parse(map[string]string{})
 	require.NoError(t, err)

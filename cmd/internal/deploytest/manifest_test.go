@@ -154,7 +154,7 @@ type budgetSpec struct {
 	Selector       selector `yaml:"selector"`
 }
 
-// manifest is the objects of one file.
+// manifest contains the objects of one file.
 type manifest struct {
 	deployment deploymentSpec
 	service    serviceSpec
@@ -163,12 +163,12 @@ type manifest struct {
 	names      []string                     // kind/name of each
 }
 
-// versions are the kinds that are known, with the version of their API.
+// versions returns the API version of each supported kind.
 func versions() map[string]string {
 	return map[string]string{"ConfigMap": "v1", "Service": "v1", "Deployment": "apps/v1", "PodDisruptionBudget": "policy/v1"}
 }
 
-// parseManifest decodes the file without forgiving anything.
+// parseManifest decodes the file and rejects unknown kinds and fields.
 func parseManifest(text string) (*manifest, error) {
 	m := &manifest{configs: map[string]map[string]string{}}
 	documents := yaml.NewDecoder(strings.NewReader(text))
@@ -180,15 +180,15 @@ func parseManifest(text string) (*manifest, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		if err := m.take(&o); err != nil {
+		if err := m.add(&o); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", o.Kind, o.Metadata.Name, err)
 		}
 	}
 }
 
-func (m *manifest) take(o *object) error {
+func (m *manifest) add(o *object) error {
 	if versions()[o.Kind] != o.APIVersion || o.APIVersion == "" {
-		return fmt.Errorf("%q of %q is no kind that is known here", o.Kind, o.APIVersion)
+		return fmt.Errorf("unknown kind %q of %q", o.Kind, o.APIVersion)
 	}
 	m.names = append(m.names, o.Kind+"/"+o.Metadata.Name)
 	switch o.Kind {
@@ -203,7 +203,7 @@ func (m *manifest) take(o *object) error {
 	return nil
 }
 
-// strictly decodes a node into a struct that has all its fields.
+// strictly decodes a node into a struct and rejects unknown fields.
 func strictly(node *yaml.Node, into any) error {
 	text, err := yaml.Marshal(node)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
-// The commands of "Compare, without traffic", as they are on the page, show what it says:
-// what one instance counts the other sees, under the name that ratelimit-check tells.
+// TestMigrationCommands runs the commands of the step "Compare without traffic" of the page: one
+// instance sees the count of the other, under the key that ratelimit-check prints.
 func TestMigrationCommands(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t, nil)
@@ -56,7 +56,7 @@ func TestMigrationCommands(t *testing.T) {
 	require.Equal(t, counter[1], strings.TrimSpace(out[3]))
 }
 
-// command runs a program, ours from its source.
+// command runs a command, and programs of this module with go run.
 func command(t *testing.T, words []string) string {
 	t.Helper()
 	if exists("cmd/" + words[0]) {

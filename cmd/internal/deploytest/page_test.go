@@ -28,12 +28,12 @@ func readPage(t *testing.T, name string) *page {
 	return &page{name, strings.Split(read(t, name), "\n")}
 }
 
-// fault is what is wrong with a line, counted from 0.
+// fault formats a message about a line, counted from 0.
 func (p *page) fault(line int, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d: %s", p.path, line+1, fmt.Sprintf(format, args...))
 }
 
-// block is what stands between two fences.
+// block is a fenced code block.
 type block struct {
 	language string
 	first    int // index of its first line
@@ -58,12 +58,12 @@ func (p *page) blocks() (all []block) {
 	return all
 }
 
-// blocksOf are the blocks of a language.
+// blocksOf returns the blocks of a language.
 func (p *page) blocksOf(language string) []block {
 	return slices.DeleteFunc(p.blocks(), func(b block) bool { return b.language != language })
 }
 
-// prose is the page with its blocks left blank.
+// prose returns the lines of the page without its blocks.
 func (p *page) prose() []string {
 	lines := slices.Clone(p.lines)
 	for _, b := range p.blocks() {
@@ -87,17 +87,17 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// checkShape: languages of blocks are those that are checked.
+// checkShape reports blocks in a language without a check.
 func checkShape(p *page) (faults []string) {
 	for _, b := range p.blocks() {
 		if !slices.Contains([]string{"sh", "ini", "yaml", "nginx"}, b.language) {
-			faults = append(faults, p.fault(b.first-1, "a block of %q: nothing checks it", b.language))
+			faults = append(faults, p.fault(b.first-1, "a block of %q: unsupported language", b.language))
 		}
 	}
 	return faults
 }
 
-// checkLinks reports links within the repository that lead nowhere.
+// checkLinks reports broken links within the repository.
 func checkLinks(p *page) (faults []string) {
 	for i, line := range p.prose() {
 		for _, link := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(line, -1) {
@@ -109,7 +109,7 @@ func checkLinks(p *page) (faults []string) {
 	return faults
 }
 
-// follow says why there is nothing behind a link of a page; nil for links to elsewhere.
+// follow returns an error if the target of a link does not exist. It ignores links to other sites.
 func follow(from, target string) error {
 	const home = "https://github.com/ashlar-go/ashlar/blob/main/"
 	if inside, ok := strings.CutPrefix(target, home); ok {
@@ -136,7 +136,7 @@ func follow(from, target string) error {
 	return err
 }
 
-// anchors are what hosts of Markdown make of the headings.
+// anchors returns the anchors that Markdown hosts derive from the headings.
 func anchors(text string) (all []string) {
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
 		title := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading[1]), "")
@@ -145,8 +145,8 @@ func anchors(text string) (all []string) {
 	return all
 }
 
-// foreign are words that look like variables and are none of the program's: values of
-// settings, names of other programs, and the variables of the Go runtime.
+// foreign reports whether a word looks like a setting of the program but is not: a value of a setting,
+// a file name, or a variable of the Go tools.
 func foreign(word string) bool {
 	return slices.Contains([]string{
 		"GRPC_XDS_SOTW", "STRICT_DNS", "GOMEMLIMIT", "GOGC", "OPERATIONS", "README", "OK",
@@ -154,22 +154,21 @@ func foreign(word string) bool {
 	}, word)
 }
 
-// checkVariables reports words with the form of a variable that the program does not have.
-// Words without an underscore count only where they stand alone as code.
+// checkVariables reports unknown settings. Words without an underscore count only as inline code.
 func checkVariables(name string, lines []string, variables []string) (faults []string) {
 	form := regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|` + "`" + `[A-Z][A-Z0-9]+` + "[`=]")
 	for i, line := range lines {
 		for _, word := range form.FindAllString(line, -1) {
 			word = strings.Trim(word, "`=")
 			if !slices.Contains(variables, word) && !foreign(word) {
-				faults = append(faults, fmt.Sprintf("%s:%d: %s is no setting of the program", name, i+1, word))
+				faults = append(faults, fmt.Sprintf("%s:%d: unknown setting %s", name, i+1, word))
 			}
 		}
 	}
 	return faults
 }
 
-// checkEnvironments has the program read every block of environment.
+// checkEnvironments parses every block of environment variables with the program.
 func checkEnvironments(p *page, parse func(map[string]string) ([]string, error)) (faults []string) {
 	for _, b := range p.blocksOf("ini") {
 		warnings, err := parse(environment(b.lines))
@@ -183,7 +182,7 @@ func checkEnvironments(p *page, parse func(map[string]string) ([]string, error))
 	return faults
 }
 
-// checkLimits loads every block of limits, and at least decodes other YAML.
+// checkLimits loads every block of limits, and decodes other YAML.
 func checkLimits(p *page) (faults []string) {
 	for _, b := range p.blocksOf("yaml") {
 		text := strings.Join(b.lines, "\n")
@@ -198,7 +197,7 @@ func checkLimits(p *page) (faults []string) {
 	return faults
 }
 
-// The page of the inventory has the table of the program, word for word.
+// TestTableOfSettings checks that the page of the inventory contains the table of the program verbatim.
 func TestTableOfSettings(t *testing.T) {
 	t.Parallel()
 	p := inventoryd().page(t)

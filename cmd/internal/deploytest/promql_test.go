@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// named is what an expression of Prometheus names.
+// named contains the names in a Prometheus expression.
 type named struct {
 	metrics  []string // names, sorted
 	patterns []string // of __name__=~
@@ -17,9 +17,8 @@ type named struct {
 	values   map[string][]string
 }
 
-// scan takes the names out of an expression. It tells them apart by what stands around
-// them: in braces and behind by, on and the like are labels; before a parenthesis is a
-// function.
+// scan extracts the names from an expression. Names in braces and after by, on and similar keywords are
+// labels; names before a parenthesis are functions.
 func scan(expr string) named {
 	n := named{values: map[string][]string{}}
 	expr = regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllString(expr, "") // ranges

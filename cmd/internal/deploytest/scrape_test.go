@@ -46,13 +46,12 @@ descriptors:
     rate_limit: {unit: second, requests_per_unit: 100}
 `
 
-// scraped is what real servers show: of each metric the labels, and of each label of a
-// metric the values.
+// scraped contains the metrics of real servers, with their labels and the values of each label.
 type scraped struct {
 	labels map[string]map[string][]string
 }
 
-// add reads a page of metrics.
+// add parses a page of metrics.
 func (s *scraped) add(text string) {
 	line := regexp.MustCompile(`^([A-Za-z_:][\w:]*)(?:\{(.*)\})? \S+$`)
 	label := regexp.MustCompile(`(\w+)="((?:[^"\\]|\\.)*)"`)
@@ -70,8 +69,7 @@ func (s *scraped) add(text string) {
 	}
 }
 
-// lacks says what an expression names that there is not. What Prometheus adds to every
-// series, and the series it makes itself, is there.
+// lacks returns a fault for each unknown name. The labels and series that Prometheus adds are known.
 func (s *scraped) lacks(n named) (missing []string) {
 	metrics := slices.Clone(n.metrics)
 	for _, pattern := range n.patterns {
@@ -85,7 +83,7 @@ func (s *scraped) lacks(n named) (missing []string) {
 	known := map[string][]string{"job": nil, "instance": nil}
 	for _, metric := range metrics {
 		if s.labels[metric] == nil && metric != "up" {
-			missing = append(missing, "there is no metric "+metric)
+			missing = append(missing, "unknown metric "+metric)
 		}
 		for name, values := range s.labels[metric] {
 			known[name] = append(known[name], values...)
@@ -105,7 +103,7 @@ func (s *scraped) lacks(n named) (missing []string) {
 	return missing
 }
 
-// lacksOf is lacks with the place where it is named.
+// lacksOf is like lacks, and prefixes each fault with a place.
 func (s *scraped) lacksOf(place string, n named) (faults []string) {
 	for _, missing := range s.lacks(n) {
 		faults = append(faults, place+": "+missing)
@@ -120,7 +118,7 @@ type instance struct {
 	authority *certstest.Authority
 }
 
-// launch starts a server, with TLS, until the test ends.
+// launch starts a server with TLS and stops it when the test ends.
 func launch(t *testing.T, environ map[string]string) *instance {
 	t.Helper()
 	root := t.TempDir()
@@ -158,8 +156,8 @@ func launch(t *testing.T, environ map[string]string) *instance {
 	return i
 }
 
-// ask makes calls with these entries, each in the form domain key value key value ...
-func (i *instance) ask(calls ...string) {
+// send sends requests, each in the form domain key value key value ...
+func (i *instance) send(calls ...string) {
 	i.t.Helper()
 	conn, err := grpc.NewClient(i.addresses.GRPC.String(), grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
 		RootCAs: i.authority.Pool(), ServerName: "localhost",
@@ -177,11 +175,11 @@ func (i *instance) ask(calls ...string) {
 		if len(d.Entries) > 0 {
 			request.Descriptors = append(request.Descriptors, d)
 		}
-		_, _ = client.ShouldRateLimit(i.t.Context(), request) // some are meant to fail
+		_, _ = client.ShouldRateLimit(i.t.Context(), request) // some requests are invalid
 	}
 }
 
-// get asks one of the addresses for a page.
+// get returns a page at one of the addresses.
 func (i *instance) get(at net.Addr, path string) string {
 	i.t.Helper()
 	response, err := http.Get("http://" + at.String() + path)
@@ -194,7 +192,7 @@ func (i *instance) get(at net.Addr, path string) string {
 	return string(body)
 }
 
-// scrapeAll runs servers with each kind of counter store and gathers what they show.
+// scrapeAll runs servers with each kind of counter store and collects their metrics.
 func scrapeAll(t *testing.T) *scraped {
 	t.Helper()
 	all := &scraped{map[string]map[string][]string{}}
@@ -204,9 +202,9 @@ func scrapeAll(t *testing.T) *scraped {
 		"STORE_BREAKER_FAILURES": "1",
 	})
 	hits := slices.Repeat([]string{"shop client ann", "shop path /a", "shop path /a client ann", "shop second x"}, 7)
-	i.ask(append(hits, "nobody client ann", "shop")...)
+	i.send(append(hits, "nobody client ann", "shop")...)
 	redis.Kill()
-	i.ask("shop client bob", "shop client bob")
+	i.send("shop client bob", "shop client bob")
 	all.add(i.get(i.addresses.Scrape, "/metrics"))
 	for _, path := range ratelimitd().paths {
 		switch path {
@@ -219,7 +217,7 @@ func scrapeAll(t *testing.T) *scraped {
 	}
 
 	i = launch(t, map[string]string{"BACKEND_TYPE": "memstore", "MEMSTORE_HOST_PORT": "127.0.0.1:" + servertest.FreePort(t)})
-	i.ask("shop client ann")
+	i.send("shop client ann")
 	all.add(i.get(i.addresses.Scrape, "/metrics"))
 	return all
 }

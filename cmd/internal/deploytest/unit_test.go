@@ -18,10 +18,10 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-// unit is a unit of systemd: the values of each key of each section, in order.
+// unit is a systemd unit: section, key, values in order.
 type unit map[string]map[string][]string
 
-// parseUnit reads the part of the format that the units here need: no line goes on.
+// parseUnit parses a unit without continuation lines.
 func parseUnit(text string) (unit, error) {
 	u, section := unit{}, ""
 	for i, line := range strings.Split(text, "\n") {
@@ -36,14 +36,14 @@ func parseUnit(text string) (unit, error) {
 		}
 		key, value, ok := strings.Cut(line, "=")
 		if !ok || section == "" || strings.HasSuffix(line, `\`) {
-			return nil, fmt.Errorf("line %d is no Key=value of a section", i+1)
+			return nil, fmt.Errorf("line %d is not Key=value in a section", i+1)
 		}
 		u[section][key] = append(u[section][key], value)
 	}
 	return u, nil
 }
 
-// last is the value that a key of [Service] has; "" for none.
+// last returns the last value of a key of [Service], or "".
 func (u unit) last(key string) string {
 	values := u["Service"][key]
 	if len(values) == 0 {
@@ -52,7 +52,7 @@ func (u unit) last(key string) string {
 	return values[len(values)-1]
 }
 
-// hardening is what every service here has to have.
+// hardening returns the settings that every service must have.
 func hardening() map[string]string {
 	return map[string]string{
 		"DynamicUser": "yes", "NoNewPrivileges": "yes", "CapabilityBoundingSet": "", "AmbientCapabilities": "",
@@ -64,7 +64,7 @@ func hardening() map[string]string {
 	}
 }
 
-// checkUnit reports what is wrong with a service.
+// checkUnit reports faults of a service.
 func checkUnit(name, text string, s system) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, name+": "+fmt.Sprintf(format, args...)) }
 	u, err := parseUnit(text)
@@ -83,7 +83,7 @@ func checkUnit(name, text string, s system) (faults []string) {
 		fault("SystemCallFilter does not begin with @system-service")
 	}
 	if u.last("ExecReload") != "" {
-		fault("ExecReload: there is nothing that reloads by a signal")
+		fault("ExecReload: the program does not reload on a signal")
 	}
 	for _, link := range u["Unit"]["Documentation"] {
 		if err := follow(name, link); err != nil {
@@ -109,7 +109,7 @@ func TestUnits(t *testing.T) {
 	})
 }
 
-// A service that is told to end has the time that it asks for.
+// TestTimeToStop checks that systemd waits long enough for the shutdown.
 func TestTimeToStop(t *testing.T) {
 	t.Parallel()
 	u, err := parseUnit(read(t, "cmd/ratelimitd/deploy/ratelimitd.service"))
@@ -126,11 +126,11 @@ func TestTimeToStop(t *testing.T) {
 	require.NoError(t, err)
 	stop, err = time.ParseDuration(u.last("TimeoutStopSec"))
 	require.NoError(t, err)
-	require.Greater(t, stop, 20*time.Second, "what httpx.Serve gives requests under way")
+	require.Greater(t, stop, 20*time.Second, "the shutdown timeout of httpx.Serve")
 }
 
-// The backup finds the database of the service, as the same user, in a directory that it
-// may write to; and the timer starts it.
+// TestBackupUnit checks that the backup uses the database and the user of the service, and a writable
+// directory, and that the timer starts it.
 func TestBackupUnit(t *testing.T) {
 	t.Parallel()
 	service, err := parseUnit(read(t, "cmd/inventoryd/deploy/inventoryd.service"))
@@ -151,7 +151,7 @@ func TestBackupUnit(t *testing.T) {
 	require.False(t, slices.Contains(timer["Timer"]["Unit"], ""), "without Unit= it is the service of the same name")
 }
 
-// systemd itself reads the units, and finds what they may do small enough.
+// TestUnitsBySystemd verifies the units and their exposure with systemd-analyze.
 func TestUnitsBySystemd(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("systemd-analyze")
