@@ -25,7 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Manifests as seen from the checkout.
+// Paths of manifests, relative to the checkout.
 const (
 	good   = "manifest/testdata/examples/local.json"
 	broken = "cmd/manifest/testdata/broken.json" // five problems, and a secret: hunter2
@@ -44,13 +44,13 @@ func runWithInput(t *testing.T, want int, stdin, name string, args ...string) re
 	var out, errs bytes.Buffer
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = checkout, strings.NewReader(stdin), &out, &errs
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), promptRaces, "WEATHER_API_KEY=wk-123"}
-	_ = cmd.Run() // how it ended is in ProcessState
+	_ = cmd.Run() // ProcessState has the result
 	require.NotNil(t, cmd.ProcessState, "%v does not start", cmd.Args)
 	require.Equal(t, want, cmd.ProcessState.ExitCode(), "%v\n%s%s", cmd.Args, &out, &errs)
 	return result{out.String(), errs.String()}
 }
 
-// copied is a copy of a file of the checkout that may be changed.
+// copied returns the path of a writable copy of a file.
 func copied(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server.json")
@@ -95,7 +95,7 @@ func TestManifestValidate(t *testing.T) {
 	}
 }
 
-// TestManifestForMachines reads what other programs read.
+// TestManifestForMachines checks the machine-readable output formats.
 func TestManifestForMachines(t *testing.T) {
 	t.Parallel()
 	format := func(name string) string {
@@ -172,7 +172,7 @@ func TestManifestResolve(t *testing.T) {
 	require.Regexp(t, `(?s)local\.json:\d+:\d+: "city" is required.*"WEATHER_API_KEY" is required`, s.errs)
 }
 
-// TestManifestEdits has files changed, and changed again, which must change nothing.
+// TestManifestEdits runs each editing command twice; the second run must not change the file.
 func TestManifestEdits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -201,7 +201,7 @@ func TestManifestEdits(t *testing.T) {
 	require.Contains(t, runWithInput(t, 0, "", "manifest", "migrate", path).out, "nothing to change")
 }
 
-// TestManifestSchema has another validator judge by the schema that is printed.
+// TestManifestSchema validates manifests against the printed schema with another library.
 func TestManifestSchema(t *testing.T) {
 	t.Parallel()
 	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(runWithInput(t, 0, "", "manifest", "schema").out))
@@ -231,16 +231,16 @@ func TestManifestCompletion(t *testing.T) {
 	out, err := check.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	ask := exec.CommandContext(t.Context(), bash, "--norc")
-	ask.Stdin = strings.NewReader(script + `COMP_WORDS=(manifest ""); COMP_CWORD=1; _manifest; echo "${COMPREPLY[@]}"` + "\n")
-	out, err = ask.Output()
+	complete := exec.CommandContext(t.Context(), bash, "--norc")
+	complete.Stdin = strings.NewReader(script + `COMP_WORDS=(manifest ""); COMP_CWORD=1; _manifest; echo "${COMPREPLY[@]}"` + "\n")
+	out, err = complete.Output()
 	require.NoError(t, err)
 	var names []string
 	for _, line := range regexp.MustCompile(`(?m)^  (\w+) `).FindAllStringSubmatch(runWithInput(t, 0, "", "manifest", "help").out, -1) {
 		names = append(names, line[1])
 	}
 	require.Greater(t, len(names), 5)
-	require.Equal(t, append(names, "help"), strings.Fields(string(out)), "all commands of the help, and that")
+	require.Equal(t, append(names, "help"), strings.Fields(string(out)), "all commands in the help, and help")
 }
 
 func TestManifestInit(t *testing.T) {
@@ -261,11 +261,11 @@ func TestManifestInit(t *testing.T) {
 	require.Equal(t, before, content(t, path))
 	path += ".new"
 	runWithInput(t, 1, "com.example/weather\n", "manifest", "init", "-o", path)
-	require.NoFileExists(t, path, "half a manifest is none")
+	require.NoFileExists(t, path, "incomplete input must not create a file")
 }
 
-// slowly serves a bundle: nothing or half of it, as the path says, and then no more.
-// Whoever asks for the rest gets it. It tells when it waits for the client to go away.
+// slowly serves none or half of a bundle, depending on the path, and then stalls. It serves requests
+// for the rest completely. The channel receives a value when a request stalls.
 func slowly(t *testing.T, bundle []byte) (url string, waits <-chan struct{}) {
 	t.Helper()
 	waiting := make(chan struct{}, 10)
@@ -286,7 +286,7 @@ func slowly(t *testing.T, bundle []byte) (url string, waits <-chan struct{}) {
 	return server.URL, waiting
 }
 
-// TestManifestFetchInterrupted presses Ctrl-C before a byte has come, and in the middle.
+// TestManifestFetchInterrupted interrupts a download before the first byte and in the middle.
 func TestManifestFetchInterrupted(t *testing.T) {
 	t.Parallel()
 	bundle := bytes.Repeat([]byte("bundle "), 4096)
@@ -302,11 +302,11 @@ func TestManifestFetchInterrupted(t *testing.T) {
 		select {
 		case <-waits:
 		case <-p.ended:
-			t.Fatal("it asked for nothing")
+			t.Fatal("no request arrived")
 		}
 		eventually(t, "what was sent is on the disk", func() bool { return size(t, dir) == came })
 		p.signal(syscall.SIGINT)
-		require.Equal(t, 1, p.code(), "half a file is no success")
+		require.Equal(t, 1, p.code(), "exit code of an interrupted download")
 		require.Contains(t, p.stderr.String(), "fetch was interrupted")
 		require.Empty(t, p.stdout.String())
 		require.NoFileExists(t, path)
@@ -316,14 +316,14 @@ func TestManifestFetchInterrupted(t *testing.T) {
 	require.Empty(t, listed(t, dir))
 	interrupt("/half", len(bundle)/2)
 	require.Len(t, listed(t, dir), 1)
-	require.Equal(t, byte('.'), listed(t, dir)[0][0], "what is not complete is hidden")
+	require.Equal(t, byte('.'), listed(t, dir)[0][0], "a partial file must be hidden")
 
 	require.Contains(t, runWithInput(t, 0, "", "manifest", fetch("/half")...).out, "is complete and has the SHA-256")
-	require.Equal(t, string(bundle), content(t, path), "it takes up where it was interrupted")
+	require.Equal(t, string(bundle), content(t, path), "fetch must resume the download")
 	require.Equal(t, []string{"weather.mcpb"}, listed(t, dir))
 }
 
-// listed is the names in a directory, hidden ones too.
+// listed returns the names in a directory, including hidden ones.
 func listed(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -334,7 +334,7 @@ func listed(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// size is that of all files in a directory.
+// size returns the total size of the files in a directory.
 func size(t *testing.T, dir string) (n int) {
 	t.Helper()
 	for _, name := range listed(t, dir) {

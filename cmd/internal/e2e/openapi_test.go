@@ -22,12 +22,12 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
-// conformant sends requests and holds them, and what comes back, against the OpenAPI
-// document of the server.
+// conformant sends requests, and validates requests and responses against the OpenAPI document of the
+// server.
 type conformant struct {
 	*inventory
 	router routers.Router
-	seen   map[string]map[int]bool // statuses, by the operation
+	seen   map[string]map[int]bool // status codes by operation
 }
 
 func newConformant(t *testing.T, i *inventory) *conformant {
@@ -42,8 +42,8 @@ func newConformant(t *testing.T, i *inventory) *conformant {
 	return &conformant{i, router, map[string]map[int]bool{}}
 }
 
-// do sends one request, wants the status and returns the body. valid says whether the
-// document allows the request.
+// do sends one request, requires a status and returns the body. valid is whether the document allows
+// the request.
 func (c *conformant) do(want int, valid bool, method, path, body string) string {
 	c.t.Helper()
 	request, err := http.NewRequest(method, c.url+path, strings.NewReader(body))
@@ -67,7 +67,7 @@ func (c *conformant) do(want int, valid bool, method, path, body string) string 
 		},
 	}
 	err = openapi3filter.ValidateRequest(c.t.Context(), input)
-	require.Equal(c.t, valid, err == nil, "%s %s %s: the document says %v", method, path, body, err)
+	require.Equal(c.t, valid, err == nil, "%s %s %s: validation against the document: %v", method, path, body, err)
 	request.Body = io.NopCloser(strings.NewReader(body)) // the filter has read it
 	response, err := c.http.Do(request)
 	require.NoError(c.t, err)
@@ -96,15 +96,15 @@ func (c *conformant) create(path, body string) string {
 	return rec.ID
 }
 
-// sample is a record of a resource: how one is made, replaced and changed.
+// sample contains request bodies for a resource.
 type sample struct {
 	resource string
-	drafts   [3]string // that can be there together
+	drafts   [3]string // can exist together
 	change   string    // a partial update
-	wrong    string    // a draft that is refused, by the document too
+	wrong    string    // a draft that the server and the document reject
 }
 
-// samples are records of all resources, in an order in which each finds what it refers to.
+// samples returns a sample of every resource, ordered so that references exist.
 func samples(ids map[string]string) []sample {
 	device := func(n int) string {
 		return fmt.Sprintf(`{"hostname":"sw%d","ip":"192.0.2.%d","model":"M","vendor":"V","os":"O","status":"active","tags":["a"],"last_seen":"2026-01-31T12:00:00Z"}`, n, n)
@@ -135,8 +135,8 @@ func samples(ids map[string]string) []sample {
 	}
 }
 
-// TestOpenAPI drives every route as a client would, with requests that the document allows
-// and some that it does not, and holds both sides to it.
+// TestOpenAPI sends valid and invalid requests to every route, and validates requests and responses
+// against the document.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	c := newConformant(t, startInventory(t, filepath.Join(t.TempDir(), "inventory.db"), nil))
@@ -183,10 +183,10 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	require.Empty(t, missing, "routes that this test does not drive")
+	require.Empty(t, missing, "routes without a request")
 }
 
-// life takes records of a resource through every route that it has.
+// life sends requests to every route of a resource.
 func (c *conformant) life(s sample, ids map[string]string) {
 	c.t.Helper()
 	list := "/" + s.resource
@@ -215,7 +215,7 @@ func (c *conformant) life(s sample, ids map[string]string) {
 	ids[s.resource+"2"] = c.create(list, s.drafts[2])
 }
 
-// accounts takes a user through their life.
+// accounts sends requests to every route of users.
 func (c *conformant) accounts() {
 	c.t.Helper()
 	id := c.create("/users", `{"username":"ann","email":"ann@example.com","password":"a long enough password","role":"editor"}`)
@@ -236,7 +236,7 @@ func (c *conformant) accounts() {
 	c.do(200, true, "POST", "/users/logout", "")
 }
 
-// TestAPIPage opens the documentation of the API in a browser, and asks it for a list.
+// TestAPIPage opens the documentation of the API in a browser and lists records with it.
 func TestAPIPage(t *testing.T) {
 	t.Parallel()
 	i := startInventory(t, filepath.Join(t.TempDir(), "inventory.db"), nil)

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// timeout is how long anything is waited for that is expected to come. It is
-// reached only when something is broken: a machine may be slow, and busy with other tests.
+// timeout limits each wait. It is long because the machine may be slow and busy.
 const timeout = 2 * time.Minute
 
-// output is what a program prints, to be waited for.
+// output collects the output of a program, and can wait for a pattern.
 type output struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
@@ -41,8 +40,8 @@ func (o *output) state() (text string, changed <-chan struct{}) {
 	return o.text.String(), o.changed
 }
 
-// await returns the submatches of pattern as soon as it matches; nil if it does
-// not until the program has ended or timeout has.
+// await waits until the output matches a pattern and returns the submatches. It returns nil if the
+// program ends or the timeout expires before that.
 func (o *output) await(pattern string, ended <-chan struct{}) []string {
 	re := regexp.MustCompile(pattern)
 	limit := time.After(timeout)

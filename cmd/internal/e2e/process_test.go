@@ -12,26 +12,25 @@ import (
 	"time"
 )
 
-// process is one of the programs, running.
+// process is a running program.
 type process struct {
 	t              *testing.T
 	cmd            *exec.Cmd
 	stdout, stderr *output
-	ended          chan struct{} // closed when it has ended and all is read
+	ended          chan struct{} // closed when the process has ended and its output is read
 }
 
-// promptRaces has programs with the race detector end without a rest of a second.
+// promptRaces makes programs with the race detector exit without a delay of a second.
 const promptRaces = "GORACE=atexit_sleep_ms=0"
 
-// start runs a program in the checkout, as the commands of the documentation are run,
-// with a few environment variables and nothing else from the environment of the test. It
-// is killed if the test leaves it running.
+// start starts a program in the checkout, as the documented commands do, with only the given
+// environment variables. The process is killed when the test ends.
 func start(t *testing.T, environ map[string]string, name string, args ...string) *process {
 	t.Helper()
 	return startIn(t, checkout, environ, name, args...)
 }
 
-// startIn is start in a directory of its own, for programs that write there.
+// startIn is like start, in another working directory.
 func startIn(t *testing.T, dir string, environ map[string]string, name string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
@@ -47,14 +46,14 @@ func startIn(t *testing.T, dir string, environ map[string]string, name string, a
 	}
 	go func() {
 		defer close(p.ended)
-		_ = p.cmd.Wait() // what it says is in ProcessState too
+		_ = p.cmd.Wait() // ProcessState has the result
 	}()
 	t.Cleanup(p.cleanup)
 	return p
 }
 
 func (p *process) cleanup() {
-	_ = p.cmd.Process.Kill() // it has ended in a test that passes
+	_ = p.cmd.Process.Kill() // fails if the process has ended, as in a test that passes
 	<-p.ended
 	if p.t.Failed() {
 		p.t.Logf("%v\nstandard output:\n%s\nstandard error:\n%s", p.cmd.Args, p.stdout, p.stderr)
@@ -66,7 +65,7 @@ func (p *process) waitFor(o *output, pattern string) []string {
 	p.t.Helper()
 	found := o.await(pattern, p.ended)
 	if found == nil {
-		p.t.Fatalf("%v does not print what matches %q", p.cmd.Args, pattern)
+		p.t.Fatalf("the output of %v does not match %q", p.cmd.Args, pattern)
 	}
 	return found
 }
@@ -78,7 +77,7 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// code waits for the end and returns the exit code.
+// code waits for the process and returns its exit code.
 func (p *process) code() int {
 	p.t.Helper()
 	select {
@@ -90,7 +89,7 @@ func (p *process) code() int {
 	}
 }
 
-// stop ends the program as Ctrl-C does. The end must be an orderly one.
+// stop interrupts the program, as Ctrl-C does, and requires the exit code 0.
 func (p *process) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGINT)
@@ -99,7 +98,7 @@ func (p *process) stop() {
 	}
 }
 
-// run runs a program that ends by itself, and wants the exit code.
+// run runs a program that ends by itself, and requires an exit code.
 func run(t *testing.T, want int, name string, args ...string) *process {
 	t.Helper()
 	p := start(t, nil, name, args...)
@@ -109,8 +108,8 @@ func run(t *testing.T, want int, name string, args ...string) *process {
 	return p
 }
 
-// undivided runs f, and again if a window of that length ended meanwhile: what a limit
-// lets through is certain only within one.
+// undivided runs f, and repeats it if a window of that length ended meanwhile, because results are
+// predictable only within one window.
 func undivided(window time.Duration, f func()) {
 	for now := func() time.Time { return time.Now().UTC().Truncate(window) }; ; {
 		began := now()
@@ -121,7 +120,7 @@ func undivided(window time.Duration, f func()) {
 	}
 }
 
-// eventually asks again and again until ok says yes.
+// eventually polls until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	limit := time.After(timeout)
@@ -131,7 +130,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatalf("it did not come to this: %s", what)
+			t.Fatalf("timeout: %s", what)
 		}
 	}
 }

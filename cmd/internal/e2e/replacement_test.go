@@ -26,12 +26,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// The replacement drill: an environment and a directory written for the reference
-// service, with its names only, start ratelimitd unchanged; and what clients,
-// dashboards and probes then see is what they saw before. The golden files were
-// checked line by line against the reference: 1.2 for counters, 1.4 and 1.8 for
-// statistics, 1.11 for headers, 1.12 for health, 1.13 for the debug pages, 1.14 for the
-// scrape.
+// The replacement drill starts ratelimitd with an environment and a configuration written for
+// envoyproxy/ratelimit. Clients, dashboards and probes must see the same as before. The golden files
+// follow ratelimit/REFERENCE.md, sections 3 to 5 and 8.
 
 // drill is one run of the drill.
 type drill struct {
@@ -41,8 +38,8 @@ type drill struct {
 	redis                     *redistest.Server
 }
 
-// startDrill starts a ratelimitd on ports chosen beforehand, as an operator does. Somebody
-// else may take one of them before the server does: then it is others.
+// startDrill starts a ratelimitd on ports chosen beforehand, as an operator does. It retries with other
+// ports if another process has taken one.
 func startDrill(t *testing.T, more map[string]string) *drill {
 	t.Helper()
 	d := &drill{t: t, redis: redistest.Start(t, nil)}
@@ -53,7 +50,7 @@ func startDrill(t *testing.T, more map[string]string) *drill {
 		}
 		require.Contains(t, d.stderr.String(), "address already in use")
 	}
-	t.Fatal("no ports are free for long enough")
+	t.Fatal("other processes took the free ports in every attempt")
 	return nil
 }
 
@@ -76,8 +73,7 @@ func (d *drill) launch(more map[string]string) {
 	d.process = start(t, environ, "ratelimitd")
 }
 
-// runtimeRoot is the directory of the drill's configuration, with a release behind a
-// link as deployments have it.
+// runtimeRoot returns a directory with the configuration behind a symbolic link, as in deployments.
 func runtimeRoot(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,7 +82,7 @@ func runtimeRoot(t *testing.T) string {
 	return filepath.Join(dir, "current")
 }
 
-// freePorts asks the system for ports that nobody listens on.
+// freePorts returns unused ports.
 func freePorts(t *testing.T, n int) []string {
 	t.Helper()
 	ports := make([]string, n)
@@ -99,7 +95,7 @@ func freePorts(t *testing.T, n int) []string {
 	return ports
 }
 
-// calls makes the calls of calls.txt with ratelimit-client, and returns the responses.
+// calls sends the requests in calls.txt with ratelimit-client and returns the responses.
 func (d *drill) calls() string {
 	d.t.Helper()
 	text, err := os.ReadFile("testdata/replacement/calls.txt")
@@ -121,13 +117,13 @@ func (d *drill) calls() string {
 	return out.String()
 }
 
-// untimed hides what depends on the time of day.
+// untimed replaces values that depend on the time of day.
 func untimed(text string) string {
 	text = regexp.MustCompile(`seconds:\d+`).ReplaceAllString(text, "seconds:N")
 	return regexp.MustCompile(`(RateLimit-Reset" value:)"\d+"`).ReplaceAllString(text, `$1"N"`)
 }
 
-// golden compares with a file of testdata/replacement.
+// golden compares a string with a file in testdata/replacement.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "replacement", name)
@@ -136,10 +132,10 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got, "%s; if that is meant, run the test with -update", path)
+	require.Equal(t, string(want), got, "%s; after an intended change, run the test with -update", path)
 }
 
-// page is what a debug or scrape page shows.
+// page returns the content of a debug or scrape page.
 func (d *drill) page(addr, path string) string {
 	d.t.Helper()
 	code, text := httpDo(d.t, http.MethodGet, "http://"+addr+path, "")
@@ -147,7 +143,7 @@ func (d *drill) page(addr, path string) string {
 	return text
 }
 
-// With the push protocol, as most deployments are.
+// TestReplacementWithStatsd uses the push protocol, as most deployments do.
 func TestReplacementWithStatsd(t *testing.T) {
 	t.Parallel()
 	daemon := startDaemon(t)
@@ -173,15 +169,16 @@ func TestReplacementWithStatsd(t *testing.T) {
 
 	d.signal(15)
 	require.Zero(t, d.code())
-	eventually(t, "the daemon has heard the server out", daemon.alone)
-	golden(t, "statsd.golden", daemon.counters()) // complete: the end sends the rest
+	eventually(t, "the daemon has read all statistics", daemon.drained)
+	golden(t, "statsd.golden", daemon.counters()) // complete, because the shutdown sends the rest
 	require.Contains(t, daemon.types()["ratelimit_server.ShouldRateLimit.response_time.__cluster=a.__region=north"], "ms")
 	require.Contains(t, daemon.types()["ratelimit.localcache.entryCount.__cluster=a.__region=north"], "g")
 	require.Contains(t, daemon.types()["ratelimit.go.numGoroutine.__cluster=a.__region=north"], "g")
 	require.NotContains(t, d.stderr.String(), `"level":"ERROR"`)
 }
 
-// With metrics to be scraped. The reference service wants USE_STATSD=false for that.
+// TestReplacementWithPrometheus uses the scrape endpoint, for which envoyproxy/ratelimit needs
+// USE_STATSD=false.
 func TestReplacementWithPrometheus(t *testing.T) {
 	t.Parallel()
 	d := startDrill(t, map[string]string{
@@ -190,7 +187,7 @@ func TestReplacementWithPrometheus(t *testing.T) {
 	golden(t, "responses.golden", d.calls())
 	var lines []string
 	for line := range strings.Lines(d.page(d.scrape, "/metrics")) {
-		// Help texts are our own, and those of the Go runtime are the library's.
+		// Help texts differ between the services.
 		if !regexp.MustCompile(`^# HELP |^(# TYPE )?(go|process|promhttp|ratelimit_go)_|_bucket\{|_sum\{|_sum |^(# TYPE )?ratelimit_localcache_averageAccessTime`).MatchString(line) {
 			lines = append(lines, line)
 		}
@@ -202,7 +199,7 @@ func TestReplacementWithPrometheus(t *testing.T) {
 	require.Zero(t, d.code())
 }
 
-// counters are the names and values of the counters in Redis, without the windows.
+// counters returns the keys, without windows, and values of the counters in Redis.
 func (d *drill) counters() string {
 	d.t.Helper()
 	ctx, client := context.Background(), d.redis.Client()
@@ -224,23 +221,23 @@ func (d *drill) counters() string {
 		}
 		require.Zero(d.t, window%unit, key)
 		left := window + unit - time.Now().Unix()
-		require.InDelta(d.t, unit/2, left, float64(unit/2), "%s: the window is the present one", key)
-		// The reference service keeps a counter for a whole unit after each hit. To it
-		// the difference does not show: the next window has a name of its own.
-		require.InDelta(d.t, float64(left)+30, ttl.Seconds(), 35, "%s: to the end of the window and a jitter of up to 60 seconds", key)
+		require.InDelta(d.t, unit/2, left, float64(unit/2), "%s: the key must have the current window", key)
+		// envoyproxy/ratelimit keeps a counter for a whole unit after each hit. The difference is not
+		// visible to it, because the next window has another key.
+		require.InDelta(d.t, float64(left)+30, ttl.Seconds(), 35, "%s: expiry at the end of the window plus a jitter of up to 60 seconds", key)
 		out.WriteString(key[:at+1] + "WINDOW " + value + "\n")
 	}
 	return out.String()
 }
 
-// daemon takes what a statsd daemon takes, over TCP, and adds it up.
+// daemon is a statsd daemon over TCP that sums counters.
 type daemon struct {
 	port string
 
-	mu          sync.Mutex
-	came, ended int // connections
-	sums        map[string]int64
-	kind        map[string]string
+	mu             sync.Mutex
+	opened, closed int // connections
+	sums           map[string]int64
+	kind           map[string]string
 }
 
 func startDaemon(t *testing.T) *daemon {
@@ -255,10 +252,10 @@ func startDaemon(t *testing.T) *daemon {
 			if err != nil {
 				return
 			}
-			d.count(&d.came)
+			d.count(&d.opened)
 			done.Go(func() {
-				d.take(conn)
-				d.count(&d.ended)
+				d.read(conn)
+				d.count(&d.closed)
 			})
 		}
 	})
@@ -275,14 +272,14 @@ func (d *daemon) count(n *int) {
 	*n++
 }
 
-// alone reports whether somebody came, and all who came have hung up and are read to the end.
-func (d *daemon) alone() bool {
+// drained reports whether there were connections, and all are closed and read completely.
+func (d *daemon) drained() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.came > 0 && d.came == d.ended
+	return d.opened > 0 && d.opened == d.closed
 }
 
-func (d *daemon) take(conn net.Conn) {
+func (d *daemon) read(conn net.Conn) {
 	defer conn.Close()
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		name, rest, _ := strings.Cut(lines.Text(), ":")
@@ -303,8 +300,8 @@ func (d *daemon) types() map[string]string {
 	return maps.Clone(d.kind)
 }
 
-// counters are the totals of all counters but those of the Go runtime and of how
-// often files were loaded, which depends on notices.
+// counters returns the sums of all counters except those of the Go runtime and of configuration loads,
+// whose number depends on file notifications.
 func (d *daemon) counters() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

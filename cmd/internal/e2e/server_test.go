@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// yearly is a domain in which each client may do something three times. A year
-// ends rarely while the tests run.
+// yearly is a domain that allows each client three requests per year, because a year rarely ends while
+// the tests run.
 const yearly = `domain: shop
 descriptors:
   - key: client
@@ -25,13 +25,13 @@ descriptors:
     rate_limit: {unit: year, requests_per_unit: 4000000000}
 `
 
-// server is a ratelimitd that listens.
+// server is a running ratelimitd.
 type server struct {
 	*process
 	grpc, http, debug string // addresses
 }
 
-// directory is a RUNTIME_ROOT with these files in its config directory.
+// directory returns a RUNTIME_ROOT with files in its config directory.
 func directory(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -43,7 +43,7 @@ func directory(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// settings are those of a ratelimitd on free ports, with more beside them.
+// settings returns the settings of a ratelimitd on free ports, merged with more.
 func settings(root string, more map[string]string) map[string]string {
 	environ := map[string]string{
 		"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "RUNTIME_ROOT": root,
@@ -61,7 +61,7 @@ func serve(t *testing.T, files, more map[string]string) *server {
 	return &server{process: p, grpc: at[1], http: at[2], debug: at[3]}
 }
 
-// ends waits for the end, which must be in good order and without a word about it.
+// ends waits for an orderly end: exit code 0 and no further output.
 func (s *server) ends() {
 	s.t.Helper()
 	require.Zero(s.t, s.code(), "exit code of ratelimitd")
@@ -76,13 +76,13 @@ func (s *server) terminate() {
 	s.ends()
 }
 
-// healthy asks as a balancer does.
+// healthy reports the result of the health check, as a load balancer does.
 func (s *server) healthy() bool {
 	code, _ := httpDo(s.t, http.MethodGet, "http://"+s.http+"/healthcheck", "")
 	return code == http.StatusOK
 }
 
-// decision is what ratelimit-client prints as the overall code.
+// decision returns the overall code that ratelimit-client prints.
 func decision(t *testing.T, addr, domain string, descriptors ...string) string {
 	t.Helper()
 	args := []string{"-dial_string", addr, "-domain", domain}
@@ -93,13 +93,12 @@ func decision(t *testing.T, addr, domain string, descriptors ...string) string {
 	return p.waitFor(p.stdout, `(?m)^response: overall_code:(\w+)`)[1]
 }
 
-// shopJSON is a question of this client for POST /json.
+// shopJSON returns a request of a client for POST /json.
 func shopJSON(client string) string {
 	return `{"domain":"shop","descriptors":[{"entries":[{"key":"client","value":"` + client + `"}]}]}`
 }
 
-// httpDo makes one request on a connection of its own. A server that is not there
-// is code 0.
+// httpDo sends one request on a new connection. The code is 0 if the server does not respond.
 func httpDo(t *testing.T, method, url, body string) (code int, content string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

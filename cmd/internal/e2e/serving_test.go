@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serving is what the commands in the comment of each example must print, in their order.
-// What examples print that they are to be tried with is typed by TestPrintedCommands.
+// serving returns the expected output of the commands in the comment of each example, in order.
+// TestPrintedCommands runs the commands that examples print.
 func serving() map[string][]string {
 	return map[string][]string{
 		"bookcatalog-mount": {`^the shop is open\n$`, `"title":"Emma"`, `"title":"Emma"`},
@@ -25,8 +25,7 @@ func serving() map[string][]string {
 	}
 }
 
-// TestServingExamples starts each example as its comment says, types the commands of the
-// comment, and interrupts it.
+// TestServingExamples starts each example, runs the commands in its comment, and interrupts it.
 func TestServingExamples(t *testing.T) {
 	t.Parallel()
 	for name, responses := range serving() {
@@ -38,7 +37,7 @@ func TestServingExamples(t *testing.T) {
 			require.Len(t, lines, len(responses), "%q", lines)
 			w := startServer(t, "go run ./examples/"+name)
 			for i, line := range lines {
-				require.NotEqual(t, line, w.at(line), "it does not ask the address of the example")
+				require.NotEqual(t, line, w.at(line), "the command must use the address of the example")
 				if out, ok := shell(t, w.at(line)); ok {
 					require.Regexp(t, responses[i], out, line)
 				}
@@ -52,7 +51,7 @@ func TestServingExamples(t *testing.T) {
 	}
 }
 
-// commented is the commands in the comment of an example, each on one line.
+// commented returns the commands in the comment of an example, each on one line.
 func commented(t *testing.T, example string) (lines []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(checkout, "examples", example, "main.go"), nil,
@@ -68,8 +67,8 @@ func commented(t *testing.T, example string) (lines []string) {
 	return lines
 }
 
-// TestPortsOfExamples checks that no two examples have one port, and that one which is taken
-// is named.
+// TestPortsOfExamples checks that the ports of examples are unique, and that the error about a port in
+// use names it.
 func TestPortsOfExamples(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,7 +77,7 @@ func TestPortsOfExamples(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range []string{"mux", "grpcserver", "manifest-upload", "bookcatalog-mount", "bookcatalog-store", "inventory-mount", "inventory-limit", "everything"} {
 		port := addresses()[name][0].port
-		require.Empty(t, seen[port], "the port of %s is that of another", name)
+		require.Empty(t, seen[port], "%s uses the port of another example", name)
 		seen[port] = name
 		require.Regexp(t, `\(default "(localhost|127\.0\.0\.1):`+port+`"\)`, run(t, 0, name, "-h").stderr.String())
 
