@@ -21,14 +21,14 @@ func BenchmarkStore(b *testing.B) {
 // sync.Map, a baseline below the cost of any counting. x-baseline is the ratio.
 func BenchmarkBaseline(b *testing.B) {
 	for _, keys := range []int{1, 100_000} {
-		b.Run(fmt.Sprintf("keys=%d/serial", keys), func(b *testing.B) { floor(b, keys, 1) })
+		b.Run(fmt.Sprintf("keys=%d/serial", keys), func(b *testing.B) { measureBaseline(b, keys, 1) })
 		b.Run(fmt.Sprintf("keys=%d/parallel", keys), func(b *testing.B) {
-			floor(b, keys, runtime.GOMAXPROCS(0))
+			measureBaseline(b, keys, runtime.GOMAXPROCS(0))
 		})
 	}
 }
 
-func floor(b *testing.B, keys, workers int) {
+func measureBaseline(b *testing.B, keys, workers int) {
 	store, loads := memstore.New(nil), new(sync.Map)
 	hits, texts := make([]ratelimit.Hit, keys), make([]any, keys)
 	ctx, window := context.Background(), ratelimit.Hour.Window(time.Now().Unix())
@@ -55,17 +55,17 @@ func floor(b *testing.B, keys, workers int) {
 		loads.Store(texts[at], new(uint64))
 	}
 	const round = 100_000
-	var adds, floors time.Duration
+	var adds, baselines time.Duration
 	b.ResetTimer()
 	for from := 0; from < b.N; from += round {
 		to := min(from+round, b.N)
 		adds += timed(from, to, workers, add)
 		b.StopTimer()
-		floors += timed(from, to, workers, load)
+		baselines += timed(from, to, workers, load)
 		b.StartTimer()
 	}
-	b.ReportMetric(float64(adds)/float64(floors), "x-baseline")
-	b.ReportMetric(float64(floors.Nanoseconds())/float64(b.N), "floor-ns/op")
+	b.ReportMetric(float64(adds)/float64(baselines), "x-baseline")
+	b.ReportMetric(float64(baselines.Nanoseconds())/float64(b.N), "baseline-ns/op")
 }
 
 // timed distributes the work over the workers and returns the elapsed time.

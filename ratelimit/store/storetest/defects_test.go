@@ -117,13 +117,13 @@ func TestEveryDefectIsNoticed(t *testing.T) {
 			if d.ask != nil {
 				store.askWith = d.ask(store.reference)
 			}
-			mustFail(t, d.noticed, store, &storetest.Options{Clock: storetest.NewClock(), Timeout: patience(d.noticed)})
+			mustFail(t, d.noticed, store, &storetest.Options{Clock: storetest.NewClock(), Timeout: caseTimeout(d.noticed)})
 		})
 	}
 }
 
-// patience is short where a store is expected to hang.
-func patience(noticed string) time.Duration {
+// caseTimeout returns a short timeout for stores that are expected to hang.
+func caseTimeout(noticed string) time.Duration {
 	if noticed == "basic/canceled" || noticed == "conditional/opposite orders" {
 		return 100 * time.Millisecond
 	}

@@ -77,7 +77,7 @@ func capped(a, b uint64) uint64 {
 	return a + b
 }
 
-// lagging answers from what it has read, and adds when it is told to settle.
+// lagging returns counts calculated from what it has read, and adds when it is flushed.
 type lagging struct {
 	*plain
 	late    sync.Mutex
