@@ -37,7 +37,7 @@
 // case-sensitive.
 //
 // [Document.Server] converts the tree into a [Server], and so does encoding/json, because
-// the types have their own methods. Unknown keys are kept: reading and writing a document
+// the types have their own methods. Unknown keys are preserved: reading and writing a document
 // loses only white space, the order of known keys, and the way characters are escaped.
 //
 // # Limits

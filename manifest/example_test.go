@@ -65,7 +65,7 @@ func ExampleParse() {
 	// 1:38: /packages/0/identifier: duplicate key "identifier" (keep one of them)
 }
 
-// Unknown keys are kept, and absent keys stay absent.
+// Unknown keys are preserved, and absent keys stay absent.
 func ExampleDocument_Server() {
 	d, err := manifest.Parse([]byte(`{"com.example/notes": [1.0], "version": "1.4.2",
 		"name": "com.example/weather", "description": "Tells the weather", "icons": []}`), nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
-// Severity tells errors and warnings apart.
+// Severity distinguishes errors and warnings.
 type Severity string
 
 // A document with an Error is not valid under the profile. A Warning marks a likely

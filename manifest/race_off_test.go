@@ -2,8 +2,8 @@
 
 package manifest_test
 
-// A pathological document of so many bytes may take so many times as long as decoding a
-// usual one; the worst takes about 5 times as long, on a busy machine now and then 8.
+// The size of a pathological document, and how many times as long as decoding a usual one it
+// may take. The worst takes about 5 times as long, sometimes 8 on a busy machine.
 const (
 	pathological = 1 << 20
 	slowest      = 30

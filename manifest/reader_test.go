@@ -130,7 +130,7 @@ func plain(t *testing.T, data []byte) any {
 	return v
 }
 
-// checkReport checks what holds for every report.
+// checkReport checks the properties of every report.
 func checkReport(t *testing.T, data []byte, r *manifest.Report) {
 	t.Helper()
 	if len(r.Problems) > 100 || r.Omitted() < 0 || r.Valid() != (r.Err() == nil) {

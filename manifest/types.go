@@ -7,7 +7,7 @@ const (
 	PublisherKey        = "io.modelcontextprotocol.registry/publisher-provided"
 )
 
-// ArgumentType tells the two kinds of arguments apart.
+// ArgumentType distinguishes the two kinds of arguments.
 type ArgumentType string
 
 // The kinds of arguments.
@@ -16,7 +16,7 @@ const (
 	NamedArgument      ArgumentType = "named"
 )
 
-// TransportType tells the kinds of transports apart.
+// TransportType distinguishes the kinds of transports.
 type TransportType string
 
 // The kinds of transports. A remote is never Stdio.

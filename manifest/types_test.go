@@ -46,7 +46,7 @@ func roundTrip(t *testing.T, data []byte) {
 	}
 }
 
-// everything has every key of every shape, and an unknown key in each.
+// everything is a document with every key of every shape, and an unknown key in each.
 const everything = `{"$schema":"https://example.com/s","name":"com.example/a","title":"A","description":"\u0000\n\"\\é😀","version":"",
 "websiteUrl":"https://example.com","icons":[{"src":"https://example.com/i","mimeType":"image/png","sizes":["any"],"theme":"dark","x":1e400},{"src":"https://e.com","sizes":[]}],
 "repository":{"url":"https://e.com","source":"s","id":"","subfolder":"a/b","x":[]},
@@ -109,19 +109,19 @@ func TestServerShapes(t *testing.T) {
 	p := s.Packages[0]
 	named, positional := p.RuntimeArguments[0], p.PackageArguments[0]
 	for what, ok := range map[string]bool{
-		"absent is nil":                           s.Icons[1].MIMEType == nil && p.EnvironmentVariables[0].Value == nil,
-		"empty is not absent":                     s.Icons[1].Sizes != nil && *s.Repository.ID == "" && positional.Choices != nil,
-		"false is not absent":                     named.IsRepeated != nil && !*named.IsRepeated && positional.IsRequired == nil,
-		"a valueHint of a named one is unknown":   named.ValueHint == nil && named.Extra[0] == manifest.Field{Name: "valueHint", Value: "5"},
-		"a name of a positional one is unknown":   positional.Name == "" && positional.Extra[0].Name == "name",
-		"a url of stdio is unknown":               p.Transport.URL == "" && len(p.Transport.Extra) == 3,
-		"keys are compared exactly":               p.Extra[0] == manifest.Field{Name: "Transport", Value: "1"},
-		"variables keep their order":              named.Variables[1].Name == "b" && *named.Variables[0].Input.IsRequired,
-		"a number is kept as it is written":       s.Icons[0].Extra[0].Value == "1e400",
-		"members of _meta keep their order":       s.Meta[0].Name == "z" && s.Meta[1].Value == `{"deep":[1.50]}`,
-		"no variables are not absent variables":   p.EnvironmentVariables[0].Variables != nil && s.Remotes[0].Headers != nil,
-		"an unknown key of a variable is kept":    named.Variables[0].Input.Extra[0].Value == `{"y":1.0}`,
-		"a positional one with valueHint of \"\"": positional.ValueHint != nil,
+		"absent is nil":                             s.Icons[1].MIMEType == nil && p.EnvironmentVariables[0].Value == nil,
+		"empty is not absent":                       s.Icons[1].Sizes != nil && *s.Repository.ID == "" && positional.Choices != nil,
+		"false is not absent":                       named.IsRepeated != nil && !*named.IsRepeated && positional.IsRequired == nil,
+		"a valueHint of a named one is unknown":     named.ValueHint == nil && named.Extra[0] == manifest.Field{Name: "valueHint", Value: "5"},
+		"a name of a positional one is unknown":     positional.Name == "" && positional.Extra[0].Name == "name",
+		"a url of stdio is unknown":                 p.Transport.URL == "" && len(p.Transport.Extra) == 3,
+		"keys are compared exactly":                 p.Extra[0] == manifest.Field{Name: "Transport", Value: "1"},
+		"variables keep their order":                named.Variables[1].Name == "b" && *named.Variables[0].Input.IsRequired,
+		"the literal of a number is preserved":      s.Icons[0].Extra[0].Value == "1e400",
+		"members of _meta keep their order":         s.Meta[0].Name == "z" && s.Meta[1].Value == `{"deep":[1.50]}`,
+		"no variables are not absent variables":     p.EnvironmentVariables[0].Variables != nil && s.Remotes[0].Headers != nil,
+		"an unknown key of a variable is preserved": named.Variables[0].Input.Extra[0].Value == `{"y":1.0}`,
+		"a positional one with valueHint of \"\"":   positional.ValueHint != nil,
 	} {
 		if !ok {
 			t.Errorf("this does not hold: %s", what)

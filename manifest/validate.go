@@ -156,7 +156,7 @@ func (v *validator) missing(n *Node, s shape, seen uint32, misspelled []*Member)
 // keyNode returns the position of a member's key.
 func keyNode(m *Member) *Node { return &Node{Start: m.KeyStart, End: m.KeyEnd} }
 
-// unionType returns the type that tells the members of a union apart, or "" after
+// unionType returns the type that distinguishes the members of a union, or "" after
 // reporting that it is missing or not allowed.
 func (v *validator) unionType(n *Node, allowed ...string) string {
 	t := n.Get("type")

@@ -44,7 +44,7 @@ func runInit(ctx context.Context, c *call) error {
 	return err
 }
 
-// interview asks questions on the error stream and reads one line for each.
+// interview writes questions to the error stream and reads one line for each.
 type interview struct {
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -72,7 +72,7 @@ func newInterview(ctx context.Context, c *call) *interview {
 
 var errNoAnswer = errors.New("the input ended before the last answer")
 
-// line asks for one line.
+// line prompts for one line.
 func (i *interview) line(question, preset string) (string, error) {
 	if preset != "" {
 		question += " [" + preset + "]"
@@ -122,7 +122,7 @@ func (i *interview) fault(pointer string) (string, error) {
 	return "", nil
 }
 
-// choose asks for one of a few words. The first one is the default.
+// choose prompts for one of a few words. The first one is the default.
 func (i *interview) choose(question string, words ...string) (string, error) {
 	for {
 		answer, err := i.line(question+" ("+strings.Join(words, ", ")+")", words[0])

@@ -156,7 +156,7 @@ func TestUsage(t *testing.T) {
 		{"no env file", "no.env", []string{"resolve", "-env-file", "no.env", "local.json"}},
 		{"a bad env file", "local.json: line 1 is not NAME=value", []string{"resolve", "-env-file", "local.json", "local.json"}},
 		{"a file for init", "init takes no arguments", []string{"init", "x"}},
-		{"a file that is there", "local.json already exists", []string{"init", "-o", "local.json"}},
+		{"an existing file", "local.json already exists", []string{"init", "-o", "local.json"}},
 	} {
 		code, out, errs := execute(t, "", c.args...)
 		assert.Equal(t, cli.ExitUsage, code, c.why)
@@ -370,8 +370,8 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// TestNothingSteersTheTerminal checks that names and lines are shown as plain characters.
-func TestNothingSteersTheTerminal(t *testing.T) {
+// TestControlCharacters checks that control characters of names and lines are escaped.
+func TestControlCharacters(t *testing.T) {
 	_, out, _ := execute(t, "{\"name\":\"a/b\",\"description\":\"d\",\"version\":\"^1\",\"k\u202e\":\"\u009b31m\"}", "validate", "-")
 	require.NotContains(t, out, "\u202e")
 	require.NotContains(t, out, "\u009b")

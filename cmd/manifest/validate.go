@@ -55,7 +55,7 @@ func runValidate(ctx context.Context, c *call) error {
 	return err
 }
 
-// colors says whether text has colors.
+// colors reports whether output has colors.
 type colors bool
 
 // in returns text in a color: 31 is red, 33 yellow, 36 cyan, 1 bold.

@@ -29,7 +29,7 @@ func ExampleDownload() {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "weather.mcpb")
 
-	// By default no address of this machine is connected to.
+	// By default connections to this machine are refused.
 	file := manifest.File{URL: server.URL, SHA256: hex.EncodeToString(make([]byte, 32))}
 	err = fetch.Download(context.Background(), file, path, nil)
 	var refused *fetch.RefusedError

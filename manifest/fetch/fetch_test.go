@@ -164,7 +164,7 @@ func TestResumeInTheNextCall(t *testing.T) {
 	})
 	r.opts.Attempts = 1
 	require.Error(t, r.get(t, sumOf(content)))
-	require.Len(t, r.files(t), 1, "the received bytes are kept")
+	require.Len(t, r.files(t), 1, "the received bytes stay on the disk")
 	require.NoFileExists(t, r.path)
 	require.NoError(t, r.get(t, sumOf(content)))
 	r.requireContent(t)
@@ -423,7 +423,7 @@ func TestTwoCalls(t *testing.T) {
 	r.requireContent(t)
 }
 
-// TestLinksAreNotFollowed uses a hidden file that somebody replaced by a link.
+// TestLinksAreNotFollowed replaces the hidden file by a link.
 func TestLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, serve)

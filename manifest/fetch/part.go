@@ -26,7 +26,7 @@ func hidden(path, suffix string) string {
 
 // openPart opens or creates the partial file next to path. Its name has the checksum, so
 // that a download of another file does not resume it. It must be a regular file: in a
-// directory that others can write to, somebody may have made it a link.
+// directory that others can write to, another user may have replaced it by a link.
 func openPart(path, sum string) (*part, error) {
 	name := hidden(path, sum[:16]+".part")
 	before, err := os.Lstat(name)

@@ -167,7 +167,7 @@ func (r *resolver) provided(in *manifest.Input, name, pointer string) []text {
 	return all
 }
 
-// atPath makes a path absolute if Options.Dir says so, and lists it in the plan. Other
+// atPath makes a path absolute if Options.Dir is set, and lists it in the plan. Other
 // values stay unchanged.
 func (r *resolver) atPath(in *manifest.Input, name, pointer string, t text) text {
 	if orElse(in.Format, "") != "filepath" || t.string == "" {

@@ -48,7 +48,7 @@ func TestCommandLines(t *testing.T) {
 		{"nor as --yes", npm + `"runtimeArguments":[{"type":"named","name":"--yes","value":""}]`, "npx --yes w@1.0.0"},
 		{"a hint of the same kind is used", npm + `"runtimeHint":"bun"`, "bun x w@1.0.0"},
 		{"a hint that runs no packages is not", npm + `"runtimeHint":"node"`, "npx -y w@1.0.0"},
-		{"nor one that nobody knows", npm + `"runtimeHint":"rm -rf /"`, "npx -y w@1.0.0"},
+		{"nor an unknown one", npm + `"runtimeHint":"rm -rf /"`, "npx -y w@1.0.0"},
 		{"pnpm", npm + `"runtimeHint":"pnpm","runtimeArguments":[{"type":"positional","value":"dlx"}]`, "pnpm dlx w@1.0.0"},
 		{"pypi", `"registryType":"pypi","identifier":"w","version":"0.2.0a1"`, "uvx --from w==0.2.0a1 w"},
 		{"case of the label", `"registryType":"PyPI","identifier":"w","version":"1"`, "uvx --from w==1 w"},

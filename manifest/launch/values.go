@@ -46,7 +46,7 @@ func (v *Values) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// FaultKind tells faults apart.
+// FaultKind is the kind of a fault.
 type FaultKind string
 
 // The kinds of faults.
@@ -93,7 +93,7 @@ func (fs Faults) Error() string { return grammar.Lines(fs) }
 // Unwrap gives errors.As access to the single faults.
 func (fs Faults) Unwrap() []error { return grammar.Errors(fs) }
 
-// Missing returns the keys of the required inputs without a value, for a client that asks
+// Missing returns the keys of the required inputs without a value, for a client that prompts
 // for them and resolves again.
 func (fs Faults) Missing() []string {
 	var keys []string

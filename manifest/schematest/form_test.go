@@ -13,8 +13,8 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
-// prompted is a package with inputs of every kind. Environment variables take any
-// text, so that only the inputs' own rules count.
+// prompted is a package with inputs of every kind. They are environment variables, which
+// may have any value, so that only the rules of the inputs count.
 const prompted = `{"registryType":"npm","identifier":"w","version":"1.0.0","transport":{"type":"stdio"},"environmentVariables":[
 	{"name":"TEXT"},{"name":"NEEDED","isRequired":true,"isSecret":true},{"name":"PRESET","isRequired":true,"default":"x"},
 	{"name":"NUMBER","format":"number"},{"name":"FLAG","format":"boolean"},{"name":"PATH_TO","format":"filepath","placeholder":"/x"},

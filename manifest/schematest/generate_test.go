@@ -10,8 +10,8 @@ type (
 	array  = []any
 )
 
-// generator makes mostly valid documents and makes some of their values wrong. The same seed
-// makes the same documents.
+// generator generates mostly valid documents with some invalid values. The same seed
+// generates the same documents.
 type generator struct{ *rand.Rand }
 
 // texts are values at the limits of some rule.
@@ -30,7 +30,7 @@ var texts = [...]string{
 	"string", "number", "boolean", "filepath", "integer", "positional", "named", "stdio", "streamable-http", "sse", "Stdio", "npm", "mcpb",
 }
 
-// keys are the known ones, and some that are not.
+// keys are known and unknown keys.
 var keys = [...]string{
 	"$schema", "_meta", "name", "title", "description", "version", "websiteUrl", "icons", "repository", "packages", "remotes",
 	"src", "mimeType", "sizes", "theme", "url", "source", "id", "subfolder", "registryType", "identifier", "transport",
@@ -58,7 +58,7 @@ var borders = map[string][]any{
 
 func (g generator) text() string { return texts[g.IntN(len(texts))] }
 
-// anything is a value that may be wrong.
+// anything generates a value that may be invalid.
 func (g generator) anything() any {
 	switch g.IntN(12) {
 	case 0:
@@ -165,7 +165,7 @@ func (g generator) icon() any {
 	return o
 }
 
-// document makes a document with at most two wrong values.
+// document generates a document with at most two invalid values.
 func (g generator) document() object {
 	o := object{"name": "com.example/weather", "description": "d", "version": "1.0.0"}
 	g.with(o, "title", func() any { return "t" })
@@ -182,7 +182,7 @@ func (g generator) document() object {
 	return o
 }
 
-// spoil makes one value wrong, at any depth.
+// spoil makes one value invalid, at any depth.
 func (g generator) spoil(o object) {
 	at := g.IntN(len(o) + 1)
 	for _, key := range keys { // the order of a map does not depend on the seed
@@ -207,7 +207,7 @@ func (g generator) spoil(o object) {
 	o[keys[g.IntN(len(keys))]] = g.anything()
 }
 
-// below returns an object that a value is or holds.
+// below returns an object that is the value or is within it.
 func (g generator) below(value any) object {
 	if l, ok := value.(array); ok && len(l) > 0 {
 		value = l[g.IntN(len(l))]

@@ -2,5 +2,5 @@
 
 package schematest_test
 
-// documents is how many generated documents are judged.
+// documents is the number of generated documents.
 const documents = 100_000

@@ -2,5 +2,5 @@
 
 package schematest_test
 
-// documents are fewer under the race detector, which has nothing to find here.
+// documents is lower with the race detector, which slows the test and has no races to find.
 const documents = 5_000

@@ -146,7 +146,7 @@ func readsAndWrites(t testing.TB, data []byte) {
 	}
 }
 
-// resolves checks that a valid document can be resolved, or that faults say why not.
+// resolves checks that a valid document can be resolved, or that resolving it reports faults.
 func resolves(t testing.TB, data []byte) {
 	t.Helper()
 	d, err := manifest.Parse(data, nil)

@@ -12,8 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
-// typical is a manifest of about 2 KiB: two packages, a remote, and all that
-// servers usually have.
+// typical is a manifest of about 2 KiB: two packages, a remote, and the usual optional keys.
 func typical() []byte {
 	const pack = `    {
       "registryType": "%s",
@@ -126,8 +125,8 @@ func BenchmarkEncodingJSON(b *testing.B) {
 	}
 }
 
-// fastest returns the shortest time of several runs, which other load of the machine affects
-// least.
+// fastest returns the shortest time of several runs, because other load of the machine
+// affects it least.
 func fastest(runs int, f func()) time.Duration {
 	best := time.Duration(1 << 62)
 	for range runs {
@@ -158,17 +157,17 @@ func TestValidateIsFast(t *testing.T) {
 	}
 }
 
-// usual is a document of the size of the pathological ones that is not made to be slow.
+// usual returns a typical document of the size of the pathological ones.
 func usual() []byte {
 	one := append(typical(), ',')
 	many := bytes.Repeat(one, pathological/len(one))
 	return slices.Concat([]byte("["), many, []byte("0]"))
 }
 
-// TestPathologicalDocuments: a document made to be slow is read and validated in time
-// that is linear in its size: some times what encoding/json needs to decode a usual one of
-// that size, where anything quadratic would take hundreds of times as long. Both are
-// measured side by side, so that a busy machine slows them alike.
+// TestPathologicalDocuments checks that documents made to be slow are read and validated in
+// linear time: a few times as long as encoding/json needs to decode a usual document of that
+// size. A quadratic algorithm would take hundreds of times as long. Both are measured side
+// by side, so that other load affects them equally.
 func TestPathologicalDocuments(t *testing.T) {
 	plain := usual()
 	decode := func() {
