@@ -9,8 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// bareStore counts in a map that already has every key, and allocates nothing
-// then.
+// bareStore counts in a map; it allocates nothing for keys that the map has.
 type bareStore map[string]*uint64
 
 func (s bareStore) Add(_ context.Context, hits []ratelimit.Hit) error {
@@ -27,7 +26,7 @@ func (s bareStore) Add(_ context.Context, hits []ratelimit.Hit) error {
 	return nil
 }
 
-// allocRules have one rule of each kind that a decision can meet.
+// allocRules has one rule of each kind.
 func allocRules() []ratelimit.Rule {
 	rules := []ratelimit.Rule{
 		rule("exact", "value", 1<<30),
@@ -54,7 +53,7 @@ func repeat(n int, d ratelimit.Descriptor) []ratelimit.Descriptor {
 	return all
 }
 
-// A decision into a Decision that is used again allocates nothing.
+// A reused Decision costs no allocation.
 func TestDecideAllocatesNothing(t *testing.T) {
 	exact := desc("exact", "value")
 	tests := []struct {
@@ -101,8 +100,7 @@ func checkAllocs(t *testing.T, name string, o *ratelimit.Options, r *ratelimit.R
 	}
 }
 
-// Names beyond the bound are folded without a cost either: a flood of them is
-// when it matters most.
+// Folding names beyond the bound allocates nothing either.
 func TestFoldedNamesAllocateNothing(t *testing.T) {
 	o := ratelimit.Options{MaxRequestStats: 1}
 	checkAllocs(t, "statistics keys", &o, &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{
@@ -112,7 +110,7 @@ func TestFoldedNamesAllocateNothing(t *testing.T) {
 	checkAllocs(t, "domains", &o, &ratelimit.Request{Domain: "nope", Descriptors: repeat(2, desc("k", "v"))})
 }
 
-// A clock of the caller's allocates once a second.
+// An injected clock costs one allocation a second.
 func TestDecideAllocatesNothingWithAClock(t *testing.T) {
 	now := time.Unix(epoch, 0)
 	checkAllocs(t, "own clock", &ratelimit.Options{Now: func() time.Time { return now }}, &ratelimit.Request{
@@ -136,8 +134,8 @@ func TestTakeAllocatesNothing(t *testing.T) {
 	}
 }
 
-// What one huge request made grow is given back by the next one.
-func TestHugeRequestIsNotKept(t *testing.T) {
+// The decision after a huge request releases its memory.
+func TestHugeRequestIsReleased(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", 5))
 	var d ratelimit.Decision
 	big := ratelimit.Request{Domain: "domain", Descriptors: repeat(5000, desc("k", strings.Repeat("v", 100)))}
@@ -149,6 +147,6 @@ func TestHugeRequestIsNotKept(t *testing.T) {
 		equal(t, "statuses", len(d.Statuses), len(r.Descriptors))
 	}
 	if c := cap(d.Statuses); c > 100 {
-		t.Errorf("room for %d statuses is kept", c)
+		t.Errorf("capacity for %d statuses is retained, want at most 100", c)
 	}
 }

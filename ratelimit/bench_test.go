@@ -9,11 +9,11 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// liveKeys is how many counters all benchmarks spread over, so that the number of
+// liveKeys is the number of counters in all benchmarks, so that the number of
 // rules is the only difference between them.
 const liveKeys = 10_000
 
-// benchmarkDecide decides in turn about the descriptors.
+// benchmarkDecide decides requests for the descriptors in turn.
 func benchmarkDecide(b *testing.B, rules []ratelimit.Rule, requests []ratelimit.Request) {
 	b.Helper()
 	now := time.Unix(epoch, 0)
@@ -39,7 +39,7 @@ func benchmarkDecide(b *testing.B, rules []ratelimit.Rule, requests []ratelimit.
 	}
 }
 
-// live makes liveKeys requests.
+// live returns liveKeys requests.
 func live(descriptors func(i int) []ratelimit.Descriptor) []ratelimit.Request {
 	all := make([]ratelimit.Request, liveKeys)
 	for i := range all {
@@ -108,8 +108,8 @@ func BenchmarkDecide(b *testing.B) {
 	})
 }
 
-// BenchmarkDecideParallel is one rule on all cores, over one LimitStats and a
-// store without any lock.
+// BenchmarkDecideParallel measures one rule on all cores with one LimitStats and a
+// store without locks.
 func BenchmarkDecideParallel(b *testing.B) {
 	store := storeFunc(func(_ context.Context, hits []ratelimit.Hit) error {
 		for i := range hits {

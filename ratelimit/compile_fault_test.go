@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// faults compiles and returns what is wrong, as "source path field: reason".
+// faults compiles domains and returns the faults as "source path field: reason".
 func faults(t *testing.T, opts *ratelimit.CompileOptions, domains ...ratelimit.Domain) []string {
 	t.Helper()
 	rules, err := ratelimit.Compile(domains, opts)
@@ -126,7 +126,7 @@ var faultTests = []struct {
 	},
 }
 
-// Every fault by itself, with its text and its place (REFERENCE.md, 7.2).
+// TestCompileFault checks each fault alone: message and place (REFERENCE.md, 7.2).
 func TestCompileFault(t *testing.T) {
 	for _, tt := range faultTests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -135,13 +135,13 @@ func TestCompileFault(t *testing.T) {
 	}
 }
 
-// What the reference service lets pass passes.
+// TestCompileNoFault checks what the reference service accepts.
 func TestCompileNoFault(t *testing.T) {
 	domains := []ratelimit.Domain{
 		oneDomain(
 			limited(ratelimit.Limit{Unit: ratelimit.Year}), // no number of requests: blocks all
-			ratelimit.Rule{Key: "garbage unit", Limit: &ratelimit.Limit{Unlimited: true, Unit: 99}},
-			ratelimit.Rule{Key: "nobody", Limit: &ratelimit.Limit{Unit: ratelimit.Week, Replaces: []string{"nobody", "nobody"}}},
+			ratelimit.Rule{Key: "invalid unit", Limit: &ratelimit.Limit{Unlimited: true, Unit: 99}},
+			ratelimit.Rule{Key: "absent", Limit: &ratelimit.Limit{Unit: ratelimit.Week, Replaces: []string{"absent", "absent"}}},
 			ratelimit.Rule{Key: "shared", Value: "a*b*", ShareThreshold: true},
 			ratelimit.Rule{Key: "white"},
 			rule("a", "b", 1), ratelimit.Rule{Key: "c", Rules: []ratelimit.Rule{rule("a", "b", 1)}},
@@ -154,7 +154,7 @@ func TestCompileNoFault(t *testing.T) {
 	equal(t, "no domains", compile(t).Len(), 0)
 }
 
-// Everything that is wrong is reported at once, in the order of the input.
+// All faults are reported at once, in the order of the input.
 func TestCompileAllFaults(t *testing.T) {
 	domains := []ratelimit.Domain{
 		oneDomain(
@@ -188,7 +188,7 @@ func TestCompileAllFaults(t *testing.T) {
 	}
 }
 
-// A fault reads as a line that leads to its place; all of them as one line each.
+// Each fault is one line that names its place.
 func TestFaultText(t *testing.T) {
 	_, err := ratelimit.Compile([]ratelimit.Domain{
 		{Name: "mongo", Rules: []ratelimit.Rule{rule("a", "", 1), {Key: "b", Rules: []ratelimit.Rule{limited(ratelimit.Limit{})}}}},
@@ -205,8 +205,8 @@ func TestFaultText(t *testing.T) {
 	equal(t, "domain", f.Domain, "mongo")
 }
 
-// Merged domains are one: rules add up in the order of the sources, and what is
-// there twice is a fault in the later source.
+// Merging joins the rules in the order of the sources; a duplicate is a fault in the
+// later source.
 func TestCompileMerge(t *testing.T) {
 	merge := &ratelimit.CompileOptions{MergeDomains: true}
 	one := oneDomain(rule("a", "x*", 1), ratelimit.Rule{Key: "n", Rules: []ratelimit.Rule{rule("p", "", 5)}})
@@ -247,7 +247,7 @@ func TestCompileMergeNames(t *testing.T) {
 	equal(t, "a", d.Statuses[0].Limited, false)
 }
 
-// nested is a chain of rules, depth deep, with a limit at the end.
+// nested returns a chain of depth rules with a limit at the end.
 func nested(depth int) ratelimit.Rule {
 	r := rule("k", "", 7)
 	for range depth - 1 {
@@ -271,7 +271,7 @@ func TestCompileDepth(t *testing.T) {
 	}
 }
 
-func TestRulesetQuestions(t *testing.T) {
+func TestRulesetAccessors(t *testing.T) {
 	rules := compile(t, ratelimit.Domain{Name: "a"}, ratelimit.Domain{Name: "b", Rules: []ratelimit.Rule{rule("k", "", 1)}})
 	equal(t, "len", rules.Len(), 2)
 	equal(t, "a", rules.Has("a"), true)
@@ -279,7 +279,7 @@ func TestRulesetQuestions(t *testing.T) {
 	equal(t, "empty", rules.Has(""), false)
 }
 
-// A document of nothing but faults does not fill the process with reports of them.
+// The number of reported faults is bounded.
 func TestFaultsAreBounded(t *testing.T) {
 	_, err := ratelimit.Compile([]ratelimit.Domain{{Name: "d", Rules: make([]ratelimit.Rule, 100_000)}}, nil)
 	var faults ratelimit.Faults

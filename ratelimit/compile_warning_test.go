@@ -31,7 +31,7 @@ var warningTests = []struct {
 		},
 	},
 	{
-		"replaces nobody",
+		"replaces an unknown name",
 		[]ratelimit.Rule{named("a", "A"), named("b", "B", "A", "C")},
 		[]string{"0/1 rate_limit.replaces[1]: unknown limit name in replaces: 'C'"},
 	},
@@ -92,7 +92,7 @@ var warningTests = []struct {
 	},
 }
 
-// Every warning by itself, with its text and its places.
+// TestCompileWarning checks each warning alone: message and places.
 func TestCompileWarning(t *testing.T) {
 	for _, tt := range warningTests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -101,20 +101,20 @@ func TestCompileWarning(t *testing.T) {
 	}
 }
 
-// Warnings come in the order of the input, from all sources, and always alike.
+// Warnings are in the order of the input, across sources, and deterministic.
 func TestCompileWarningOrder(t *testing.T) {
 	domains := []ratelimit.Domain{
 		oneDomain(rule("k", "a*", 1), ratelimit.Rule{Key: "x", Rules: wild("a*", "b*", "ab*")}, rule("k", "aa*", 1)),
-		{Name: "e", Rules: []ratelimit.Rule{named("a", "A", "nobody"), rule("k", "a*", 1), rule("k", "ab*", 1)}},
-		oneDomain(rule("k", "ab*", 1), named("n", "N", "nobody")),
+		{Name: "e", Rules: []ratelimit.Rule{named("a", "A", "absent"), rule("k", "a*", 1), rule("k", "ab*", 1)}},
+		oneDomain(rule("k", "ab*", 1), named("n", "N", "absent")),
 	}
 	want := []string{
 		"0/1/2 value: unreachable: the earlier wildcard 'a*' matches everything that 'ab*' matches <> 0/1/0",
 		"0/2 value: unreachable: the earlier wildcard 'a*' matches everything that 'aa*' matches <> 0/0",
-		"1/0 rate_limit.replaces[0]: unknown limit name in replaces: 'nobody'",
+		"1/0 rate_limit.replaces[0]: unknown limit name in replaces: 'absent'",
 		"1/2 value: unreachable: the earlier wildcard 'a*' matches everything that 'ab*' matches <> 1/1",
 		"2/0 value: unreachable: the earlier wildcard 'a*' matches everything that 'ab*' matches <> 0/0",
-		"2/1 rate_limit.replaces[0]: unknown limit name in replaces: 'nobody'",
+		"2/1 rate_limit.replaces[0]: unknown limit name in replaces: 'absent'",
 	}
 	for range 20 {
 		rules, err := ratelimit.Compile(domains, &ratelimit.CompileOptions{MergeDomains: true})
@@ -132,8 +132,7 @@ func TestWarningText(t *testing.T) {
 		`domain "d": descriptors[1].value: unreachable: the earlier wildcard 'a*' matches everything that 'ab*' matches (the other is at domains[0].descriptors[0])`)
 }
 
-// A warning that a rule is unreachable must be true, and every rule that wins
-// somewhere must be without one: tried with all short values.
+// A rule has the warning "unreachable" exactly if it matches first for no short value.
 func TestUnreachableIsUnreachable(t *testing.T) {
 	values := allTexts("abz", 5)
 	for _, patterns := range [][]string{
@@ -158,13 +157,13 @@ func TestUnreachableIsUnreachable(t *testing.T) {
 		}
 		for i := range rules {
 			if unreachable[i] && wins[uint32(i+1)] {
-				t.Errorf("%q: %q is called unreachable and is not", patterns, patterns[i])
+				t.Errorf("%q: %q is reported as unreachable but matches", patterns, patterns[i])
 			}
 		}
 	}
 }
 
-// compileTime is how long one level with n rules takes.
+// compileTime returns how long compiling one level with n rules takes.
 func compileTime(t *testing.T, n int, value func(i int) string) time.Duration {
 	t.Helper()
 	var rules []ratelimit.Rule

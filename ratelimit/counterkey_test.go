@@ -56,7 +56,7 @@ func TestCounterKey(t *testing.T) {
 	}
 }
 
-// Windows begin at multiples of the unit, whatever the calendar says.
+// Windows begin at multiples of the unit, not at calendar boundaries.
 func TestCounterKeyWindows(t *testing.T) {
 	const now = 1_700_000_123 // 2023-11-14 22:15:23 UTC, a Tuesday
 	tests := []struct {
@@ -91,13 +91,12 @@ func TestCounterKeyWindows(t *testing.T) {
 func TestCounterKeyTwice(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", 2))
 	d := b.decide(desc("k", "v"), hits(2, desc("k", "v")), desc("k", "v"))
-	equal(t, "asked", b.store.asked(), [][]string{{"domain_k_v_1200+1", "domain_k_v_1200+2", "domain_k_v_1200+1"}})
+	equal(t, "store calls", b.store.recorded(), [][]string{{"domain_k_v_1200+1", "domain_k_v_1200+2", "domain_k_v_1200+1"}})
 	equal(t, "codes", codes(d), "ok over over")
 	equal(t, "remaining", d.Statuses[0].Remaining, 1)
 }
 
-// Keys of one request lie in one buffer: none may spoil another, however the
-// buffer grew.
+// The keys of one request share a buffer: growing it must not change earlier keys.
 func TestCounterKeysOfOneRequestAreApart(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", 2))
 	var d ratelimit.Decision
@@ -112,13 +111,13 @@ func TestCounterKeysOfOneRequestAreApart(t *testing.T) {
 		if err := b.engine.DecideInto(t.Context(), &r, &d); err != nil {
 			t.Fatal(err)
 		}
-		asked := b.store.asked()
-		equal(t, "asked", asked[len(asked)-1], want)
+		calls := b.store.recorded()
+		equal(t, "store calls", calls[len(calls)-1], want)
 	}
 }
 
-// FuzzCounterKey builds the key a second time, from its definition. It must not
-// matter whether a rule or the request brings the limit.
+// FuzzCounterKey compares the key with its definition. A limit from a rule and one from
+// the request must have the same key.
 func FuzzCounterKey(f *testing.F) {
 	f.Add("domain", "key", "value", "", "", uint8(1), int64(1234))
 	f.Add("d_", "k_k", "", "x", "*", uint8(2), int64(59))

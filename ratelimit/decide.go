@@ -83,7 +83,7 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 			continue
 		}
 		if c.stats != nil {
-			c.stats.lane(w.lane).total.Add(c.hits)
+			c.stats.stripe(w.stripe).total.Add(c.hits)
 		}
 		e.addHit(w.keys[start:len(w.keys):len(w.keys)], c, w, t)
 	}
@@ -140,8 +140,8 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace, t *tick) {
 	}
 }
 
-// judge derives statuses and statistics from counts.
-func (e *Engine) judge(d *Decision, t *tick) {
+// evaluate derives statuses and statistics from counts.
+func (e *Engine) evaluate(d *Decision, t *tick) {
 	w := &d.work
 	for i := range w.checks {
 		c, s := &w.checks[i], &d.Statuses[i]
@@ -180,7 +180,7 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 	if c.cached {
 		s.Code, s.Remaining = OverLimit, 0
 		if c.stats != nil {
-			c.stats.lane(w.lane).add(cachedCounts(c.hits), shadow)
+			c.stats.stripe(w.stripe).add(cachedCounts(c.hits), shadow)
 		}
 		return
 	}
@@ -203,7 +203,7 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 		}
 	}
 	if c.stats != nil {
-		c.stats.lane(w.lane).add(countsOf(c.requests, e.ratio, c.hits, h.Count), shadow)
+		c.stats.stripe(w.stripe).add(countsOf(c.requests, e.ratio, c.hits, h.Count), shadow)
 	}
 }
 
@@ -311,8 +311,8 @@ type workspace struct {
 	keys      []byte   // all counter keys, one after the other
 	text      []byte   // scratch for statistics keys and patterns
 	names     []uint64 // bit set of the names replaced in this request
-	lane      uint32   // which lane of the statistics to count in
-	hasLane   bool
+	stripe    uint32   // index of the stripe of the statistics
+	hasStripe bool
 	anyCached bool
 }
 
@@ -346,13 +346,13 @@ const (
 func (d *Decision) reset(e *Engine, n int) {
 	w := &d.work
 	if cap(w.keys) > keepBytes || cap(w.text) > keepBytes || cap(w.checks) > keepChecks {
-		*w = workspace{lane: w.lane, hasLane: w.hasLane}
+		*w = workspace{stripe: w.stripe, hasStripe: w.hasStripe}
 		d.Statuses = nil
 	}
-	if !w.hasLane {
+	if !w.hasStripe {
 		// Neighbouring numbers for decisions made one after the other: the goroutines
 		// that own them are likely to run side by side.
-		w.lane, w.hasLane = e.lanes.Add(1), true
+		w.stripe, w.hasStripe = e.stripes.Add(1), true
 	}
 	d.Code, d.Metadata = Unknown, nil
 	// Old contents are overwritten.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Request asks for one decision. The engine keeps no reference to it.
+// Request is the input of one decision. The engine keeps no reference to it.
 type Request struct {
 	Domain      string       // whose rules apply; required
 	Descriptors []Descriptor // at least one

@@ -50,7 +50,7 @@
 //
 // Windows are fixed and aligned to the Unix epoch. A counter belongs to one window, whose
 // start is part of its key. Keys are those of the reference service, envoyproxy/ratelimit,
-// so that both can count in one store (REFERENCE.md, 3). Counters are kept by a [Store]: in
+// so that both can count in one store (REFERENCE.md, 3). Counters are in a [Store]: in
 // the process (package memstore) or behind a network. An Engine can have a second store
 // for limits per second, and an [OverLimitCache] that saves calls for counters that are
 // known to be over their limit.
@@ -75,7 +75,7 @@
 //
 // The system clock is read once a second: reading it can cost as much as the rest of a
 // decision, and windows begin at full seconds. A timer that is set only while decisions
-// are made ends the second; window.go says how late it may be. An injected clock is read
+// are made ends the second; window.go documents how late it may be. An injected clock is read
 // for every decision.
 //
 // A [Decision] contains its own workspace. Callers who keep one per goroutine pay for no
@@ -97,7 +97,7 @@
 // A [FailurePolicy] belongs to a rule, so the engine applies it. Detecting that a store has
 // failed is the job of package store/breaker.
 //
-// Turned down: sliding windows and token buckets, which can't be counted by plain
+// Rejected: sliding windows and token buckets, which can't be counted by plain
 // increments and so not be shared with the reference service; and a lookup table keyed by
 // whole descriptors, which values chosen by clients would fill.
 package ratelimit

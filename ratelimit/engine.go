@@ -88,10 +88,10 @@ type Engine struct {
 	failure   failure
 	fallbacks [len(failureNumbers)]*Counter // nil without statistics
 
-	clock clock
-	inUse atomic.Pointer[inUse]
-	useMu sync.Mutex
-	lanes atomic.Uint32 // the last lane number given to a workspace
+	clock   clock
+	inUse   atomic.Pointer[inUse]
+	useMu   sync.Mutex
+	stripes atomic.Uint32 // the last stripe number given to a workspace
 }
 
 // inUse is the active Ruleset with the engine's counters for it.
@@ -224,11 +224,11 @@ func (e *Engine) decide(ctx context.Context, r *Request, d *Decision) error {
 		return sentinelError(NotReady, ErrNoRules)
 	}
 	e.match(u, r, d)
-	return e.countAndJudge(ctx, u, r, d)
+	return e.countAndEvaluate(ctx, u, r, d)
 }
 
-// countAndJudge counts and decides what has been matched.
-func (e *Engine) countAndJudge(ctx context.Context, u *inUse, r *Request, d *Decision) error {
+// countAndEvaluate counts the hits of matched descriptors and decides.
+func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *Decision) error {
 	t := e.clock.read()
 	e.prepare(u, r, d, t)
 	if err := e.count(ctx, d); err != nil {
@@ -236,7 +236,7 @@ func (e *Engine) countAndJudge(ctx context.Context, u *inUse, r *Request, d *Dec
 			return storeError(err)
 		}
 	}
-	e.judge(d, t)
+	e.evaluate(d, t)
 	e.conclude(d)
 	return nil
 }

@@ -50,7 +50,7 @@ func sentinelError(kind ErrorKind, sentinel error) error {
 }
 
 // ErrOverloaded is wrapped by the errors of a Store that refused a call because this
-// process has too many calls to it under way. It says nothing about the store's health.
+// process has too many calls to it under way. It does not indicate a problem of the store.
 var ErrOverloaded = errors.New("local overload")
 
 // KindOf returns the kind of the first *Error in err's tree, 0 if there is none.

@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// exampleNow makes the examples say the same at any time of day.
+// exampleNow makes the output independent of the time of day.
 func exampleNow() time.Time { return time.Date(2026, 1, 2, 3, 4, 50, 0, time.UTC) }
 
 func ExampleEngine() {
@@ -26,7 +26,7 @@ func ExampleEngine() {
 	engine := ratelimit.New(newMapStore(), &ratelimit.Options{Now: exampleNow})
 	engine.Use(rules)
 
-	var d ratelimit.Decision // used again and again: no garbage
+	var d ratelimit.Decision // reused: no allocation
 	for _, user := range []string{"ann", "ann", "ann", "admin"} {
 		request := ratelimit.Request{Domain: "shop", Descriptors: []ratelimit.Descriptor{
 			{Entries: []ratelimit.Entry{{Key: "user", Value: user}}},
@@ -76,7 +76,7 @@ func ExampleLimiter_AllowN() {
 		return
 	}
 	ctx := context.Background()
-	peek, _ := tokens.AllowN(ctx, "ann", 0) // asks, and counts nothing
+	peek, _ := tokens.AllowN(ctx, "ann", 0) // reads without counting
 	fmt.Println(peek.Code, peek.Remaining)
 	used, _ := tokens.AllowN(ctx, "ann", 700)
 	fmt.Println(used.Code, used.Remaining)
@@ -121,20 +121,20 @@ func ExampleRuleset_Warnings() {
 	// [1] unreachable: the earlier wildcard '/api/*' matches everything that '/api/orders/*' matches
 }
 
-// tally is where the statistics go: here those of all keys together, in a program to the
-// metrics that it has anyway, with counters of its own for each key.
-type tally struct {
+// totalStats is a Stats that adds up all keys. A program would return counters for each key
+// and export them with its other metrics.
+type totalStats struct {
 	limits *ratelimit.LimitStats
 	others ratelimit.Counter
 }
 
-func (t *tally) Limit(string) *ratelimit.LimitStats       { return t.limits }
-func (t *tally) DomainNotFound(string) *ratelimit.Counter { return &t.others }
-func (t *tally) GlobalShadowMode() *ratelimit.Counter     { return &t.others }
+func (t *totalStats) Limit(string) *ratelimit.LimitStats       { return t.limits }
+func (t *totalStats) DomainNotFound(string) *ratelimit.Counter { return &t.others }
+func (t *totalStats) GlobalShadowMode() *ratelimit.Counter     { return &t.others }
 
-// An engine counts into what it is handed, and anybody may read that at any time.
+// An engine counts into the counters of its Stats, which may be read at any time.
 func ExampleNewLimitStats() {
-	counters := &tally{limits: ratelimit.NewLimitStats()}
+	counters := &totalStats{limits: ratelimit.NewLimitStats()}
 	logins, err := ratelimit.NewLimiter("logins", newMapStore(), ratelimit.Per(2, ratelimit.Hour),
 		&ratelimit.Options{Now: exampleNow, Stats: counters})
 	if err != nil {

@@ -1,6 +1,6 @@
 package ratelimit
 
-// What only tests from outside need to see.
+// Internals for the tests of package ratelimit_test.
 
 // GlobMatch reports whether the pattern matches s.
 func GlobMatch(pattern, s string) bool {
@@ -8,7 +8,7 @@ func GlobMatch(pattern, s string) bool {
 	return g.match(s)
 }
 
-// GlobCovers and GlobOverlaps compare two patterns that each hold a star.
+// GlobCovers reports whether the first of two wildcards matches everything that the second does.
 func GlobCovers(a, b string) bool {
 	g, h := parseGlob(a), parseGlob(b)
 	return g.covers(&h)
@@ -23,7 +23,7 @@ func GlobOverlaps(a, b string) bool {
 // GlobIndex is an index over patterns.
 type GlobIndex struct{ x *globIndex }
 
-// NewGlobIndex files the patterns.
+// NewGlobIndex indexes the patterns.
 func NewGlobIndex(patterns []string) GlobIndex {
 	globs := make([]globRule, len(patterns))
 	for i, p := range patterns {
@@ -32,7 +32,7 @@ func NewGlobIndex(patterns []string) GlobIndex {
 	return GlobIndex{newGlobIndex(globs)}
 }
 
-// First is the place of the first pattern that matches s, -1 for none.
+// First returns the index of the first pattern that matches s, -1 for none.
 func (x GlobIndex) First(s string) int {
 	if g := x.x.first(s); g != nil {
 		return int(g.order)
@@ -40,12 +40,12 @@ func (x GlobIndex) First(s string) int {
 	return -1
 }
 
-// SanitiseMetric returns the statistics key s as it is sent out.
+// SanitiseMetric returns the sanitised statistics key.
 func SanitiseMetric(s string) string {
 	b := []byte(s)
 	sanitiseMetric(b)
 	return string(b)
 }
 
-// MaxStatsName is from how many bytes on a name gets no counters of its own.
+// MaxStatsName is the longest name, in bytes, with counters of its own.
 const MaxStatsName = maxStatsName

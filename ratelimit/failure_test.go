@@ -10,7 +10,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// policy gives a rule a policy.
+// policy sets the policy of a rule.
 func policy(p ratelimit.FailurePolicy, r ratelimit.Rule) ratelimit.Rule {
 	r.OnStoreFailure = p
 	return r
@@ -26,7 +26,7 @@ func fallbackBench(t *testing.T, o ratelimit.Options, rules ...ratelimit.Rule) (
 	return b, local
 }
 
-// Each rule by its own policy, others by that of the engine.
+// Each rule has its own policy or that of the engine.
 func TestFailurePolicies(t *testing.T) {
 	b, local := fallbackBench(
 		t, ratelimit.Options{OnStoreFailure: ratelimit.FailLocal},
@@ -50,12 +50,12 @@ func TestFailurePolicies(t *testing.T) {
 	equal(t, "statistics of the allowed", b.stats.counts()["domain.allow"], counts{TotalHits: 4})
 	equal(t, "statistics of the local", b.stats.counts()["domain.local"], counts{TotalHits: 4, WithinLimit: 2, NearLimit: 1, OverLimit: 2})
 
-	// With the store back, its counters are what counts.
+	// When the store is back, its counters apply.
 	b.store.err = nil
 	equal(t, "codes with the store", codes(ask()), "over ok ok ok ok")
 }
 
-// One descriptor that is to fail fails the call, and nothing is counted locally.
+// One descriptor with FailError fails the call, and nothing is counted locally.
 func TestFailurePolicyError(t *testing.T) {
 	b, local := fallbackBench(
 		t, ratelimit.Options{OnStoreFailure: ratelimit.FailLocal},
@@ -68,13 +68,13 @@ func TestFailurePolicyError(t *testing.T) {
 	equal(t, "local counters", local.contents(), map[string]uint64{})
 }
 
-// An override has no rule, so the engine's policy is its own.
+// An override has no rule, so the policy of the engine applies.
 func TestFailurePolicyOfOverrides(t *testing.T) {
 	b, _ := fallbackBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailDeny}, policy(ratelimit.FailAllow, rule("k", "", 5)))
 	equal(t, "codes", codes(b.decide(override(5, ratelimit.Minute, desc("k", "")), desc("k", ""))), "over ok")
 }
 
-// Shadow mode lets a denied one pass too.
+// Shadow mode also applies to descriptors denied by policy.
 func TestFailurePolicyInShadow(t *testing.T) {
 	shadow := policy(ratelimit.FailDeny, rule("k", "", 5))
 	shadow.ShadowMode = true
@@ -82,8 +82,8 @@ func TestFailurePolicyInShadow(t *testing.T) {
 	equal(t, "code", b.decide(desc("k", "")).Code, ratelimit.OK)
 }
 
-// Without a store to fall back on, with one that fails too, and for a caller that has
-// gone, the call fails.
+// The call fails without a fallback store, if the fallback store fails too, and if the
+// caller has gone.
 func TestFailurePolicyThatCannotHold(t *testing.T) {
 	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}
 	fails := func(what string, ctx context.Context, b *bench) {
@@ -103,10 +103,10 @@ func TestFailurePolicyThatCannotHold(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	b, _ = fallbackBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailAllow}, rule("k", "", 5))
-	fails("nobody waits", gone, b)
+	fails("the caller is gone", gone, b)
 }
 
-// Of two stores only the one that failed is stood in for.
+// Policies apply only to the one of two stores that failed.
 func TestFailureOfOneStore(t *testing.T) {
 	seconds := newMapStore()
 	b, local := fallbackBench(
@@ -125,7 +125,7 @@ func TestFailureOfOneStore(t *testing.T) {
 	equal(t, "counters", b.store.contents(), map[string]uint64{"domain_slow__1200": 1})
 }
 
-// What is over locally is not remembered as over: the store may say otherwise.
+// A counter that is over its limit only in the fallback store is not cached.
 func TestFallbackIsNotRemembered(t *testing.T) {
 	b, cache := cachedBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailLocal, Fallback: newMapStore()}, rule("k", "", 1))
 	b.store.err = errDown
@@ -136,7 +136,7 @@ func TestFallbackIsNotRemembered(t *testing.T) {
 	equal(t, "code with the store", b.decide(desc("k", "")).Code, ratelimit.OK)
 }
 
-// With the increments held back the fallback counts what the call came with.
+// With StopIncrementWhenOverLimit the fallback store gets the original hits.
 func TestFallbackOfHeldBackHits(t *testing.T) {
 	b, local := fallbackBench(
 		t, ratelimit.Options{OnStoreFailure: ratelimit.FailLocal, StopIncrementWhenOverLimit: true},
@@ -146,8 +146,8 @@ func TestFallbackOfHeldBackHits(t *testing.T) {
 	equal(t, "local counters", local.contents(), map[string]uint64{"domain_a__1200": 3, "domain_b__1200": 1})
 }
 
-// Of two stores that have to be read before they count, the one that can be read goes on
-// to count: it must not let everything pass because the other one is down.
+// If one of two stores fails when it is read, the other must still count, or its limits
+// would have no effect.
 func TestFailureOfOneStoreToBeRead(t *testing.T) {
 	seconds := newMapStore()
 	b, _ := fallbackBench(
@@ -167,14 +167,14 @@ func TestFailureOfOneStoreToBeRead(t *testing.T) {
 	}
 	equal(t, "counters per second", seconds.contents(), map[string]uint64{"domain_fast__1234": 3})
 
-	// One that is over still holds the others of its store back.
+	// A counter over its limit still stops the increments of its own store.
 	b.store.err, seconds.err = nil, errDown
 	b.decide(desc("slow", ""), desc("fast", ""), desc("slow", "third"))
 	equal(t, "held back", b.store.contents()["domain_slow_third_1200"], 0)
 }
 
-// A call that fails for the one store counts nothing in the other, if both were to be
-// read first.
+// With both stores read first, a call that fails for one store counts nothing in the
+// other.
 func TestFailureOfOneStoreFailsBoth(t *testing.T) {
 	b := newBench(
 		t, &ratelimit.Options{PerSecond: storeFunc(func(context.Context, []ratelimit.Hit) error { return errDown }), StopIncrementWhenOverLimit: true},
@@ -184,10 +184,10 @@ func TestFailureOfOneStoreFailsBoth(t *testing.T) {
 	if _, err := b.engine.Decide(t.Context(), request); !errors.Is(err, errDown) {
 		t.Errorf("got %v, want the store's error", err)
 	}
-	equal(t, "asked", b.store.asked(), [][]string{{"domain_slow__1200+0"}})
+	equal(t, "store calls", b.store.recorded(), [][]string{{"domain_slow__1200+0"}})
 }
 
-// If what can be read can't be added to, that store has failed as well.
+// A store that can be read but not added to has failed too.
 func TestFailureOfOneStoreAfterTheOther(t *testing.T) {
 	calls := 0
 	main := storeFunc(func(context.Context, []ratelimit.Hit) error {
@@ -224,21 +224,21 @@ func (s fallbackStats) Fallback(p ratelimit.FailurePolicy) *ratelimit.Counter {
 func (fallbackStats) Release(string)                  {}
 func (fallbackStats) FoldedNames() *ratelimit.Counter { return new(ratelimit.Counter) }
 
-// Whoever runs it sees what goes on, though the calls succeed.
-func TestFallbackIsTold(t *testing.T) {
+// OnFallback and the statistics report store failures although the calls succeed.
+func TestOnFallback(t *testing.T) {
 	stats := fallbackStats{newMapStats(), map[ratelimit.FailurePolicy]*ratelimit.Counter{}}
-	var told []error
+	var causes []error
 	down := storeFunc(func(context.Context, []ratelimit.Hit) error { return errDown })
 	e := ratelimit.New(down, &ratelimit.Options{
 		Stats: stats, OnStoreFailure: ratelimit.FailAllow,
-		OnFallback: func(_ context.Context, cause error) { told = append(told, cause) },
+		OnFallback: func(_ context.Context, cause error) { causes = append(causes, cause) },
 	})
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("a", "", 1), policy(ratelimit.FailDeny, rule("d", "", 1))}}))
 	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", ""), desc("a", "x"), desc("d", "")}}
 	if _, err := e.Decide(t.Context(), request); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "told", told, []error{errDown})
+	equal(t, "causes", causes, []error{errDown})
 	equal(t, "allowed", stats.by[ratelimit.FailAllow].Load(), 2)
 	equal(t, "denied", stats.by[ratelimit.FailDeny].Load(), 1)
 	equal(t, "local", stats.by[ratelimit.FailLocal].Load(), 0)

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// naiveMatch is the definition: a star stands for nothing, or for one more byte.
+// naiveMatch is the definition: a star matches nothing, or one byte and what follows.
 func naiveMatch(pattern, s string) bool {
 	switch {
 	case pattern == "":
@@ -31,7 +31,7 @@ func regexpMatch(pattern, s string) bool {
 	return regexp.MustCompile(`(?s)\A` + strings.Join(parts, ".*") + `\z`).MatchString(s)
 }
 
-// draw makes a text of up to n letters out of few, so that they collide.
+// draw returns a string of up to n letters from a small alphabet, so that strings collide.
 func draw(r *rand.Rand, letters string, n int) string {
 	b := make([]byte, r.IntN(n+1))
 	for i := range b {
@@ -54,7 +54,7 @@ func TestGlobAgainstDefinition(t *testing.T) {
 		}
 	}
 	if matched < 10_000 {
-		t.Errorf("only %d of the texts match: the test says too little", matched)
+		t.Errorf("only %d of the strings match, want at least 10,000", matched)
 	}
 }
 
@@ -100,9 +100,9 @@ func isASCII(s string) bool {
 	return true
 }
 
-// One pattern covers another if there is no text that only the other matches,
-// and overlaps it if there is one that both match: short texts decide for short
-// patterns, if the alphabet has a letter that no pattern has.
+// One pattern covers another if no string matches only the other,
+// and overlaps it if some string matches both. For short patterns, short strings suffice
+// if the alphabet has a letter that no pattern has.
 func TestGlobCoversAndOverlaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	texts := allTexts("abz", 7)
@@ -196,7 +196,7 @@ func TestGlobIndexMixedKinds(t *testing.T) {
 	compareIndex(t, r, append([]string{"**"}, patterns...))
 }
 
-// Long values are matched as short ones are, wherever the literal stands.
+// Long values match like short ones, wherever the literal is.
 func TestGlobIndexLongValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	patterns := fillers()

@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// clock is a clock that stands still until it is set.
+// clock is a clock that changes only when it is set.
 type clock struct {
 	mu   sync.Mutex
 	unix int64
@@ -33,7 +33,7 @@ func (c *clock) set(unix int64) {
 	c.unix = unix
 }
 
-// mapStore is a Store as plain as can be. It remembers what it was asked.
+// mapStore is a minimal Store that records its calls.
 type mapStore struct {
 	mu     sync.Mutex
 	counts map[string]uint64
@@ -87,17 +87,17 @@ func (s *mapStore) contents() map[string]uint64 {
 	return maps.Clone(s.counts)
 }
 
-// asked lists the calls so far as "key+N" texts, one list per call.
-func (s *mapStore) asked() [][]string {
+// recorded returns the calls so far as "key+N" strings, one list per call.
+func (s *mapStore) recorded() [][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all [][]string
 	for _, call := range s.calls {
-		var texts []string
+		var hits []string
 		for i := range call {
-			texts = append(texts, string(call[i].Key)+"+"+decimal(call[i].N))
+			hits = append(hits, string(call[i].Key)+"+"+decimal(call[i].N))
 		}
-		all = append(all, texts)
+		all = append(all, hits)
 	}
 	return all
 }
@@ -111,7 +111,7 @@ func (s *mapStore) lastCall() []ratelimit.Hit {
 	return s.calls[len(s.calls)-1]
 }
 
-// mapStats is a Stats that can be read back.
+// mapStats is a Stats whose counters can be read.
 type mapStats struct {
 	mu      sync.Mutex
 	limits  map[string]*ratelimit.LimitStats
@@ -143,7 +143,7 @@ func (s *mapStats) DomainNotFound(domain string) *ratelimit.Counter {
 
 func (s *mapStats) GlobalShadowMode() *ratelimit.Counter { return &s.shadow }
 
-// counts are the counts of every name that has counted anything.
+// counts returns the counts that are not zero, by name.
 func (s *mapStats) counts() map[string]ratelimit.LimitCounts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +166,7 @@ func (s *mapStats) notFound() map[string]uint64 {
 	return all
 }
 
-// mapCache is an OverLimitCache that forgets by the test's clock.
+// mapCache is an OverLimitCache that expires by the test's clock.
 type mapCache struct {
 	now   func() time.Time
 	mu    sync.Mutex
@@ -197,7 +197,7 @@ func (c *mapCache) Remove(key []byte) {
 	delete(c.until, string(key))
 }
 
-// bench is an engine with everything around it that a test wants to look at.
+// bench is an engine with its clock, statistics, log and store.
 type bench struct {
 	t      testing.TB
 	clock  *clock
@@ -207,7 +207,7 @@ type bench struct {
 	engine *ratelimit.Engine
 }
 
-// epoch is the time in the examples of the reference.
+// epoch is the time of the examples in REFERENCE.md.
 const epoch = 1234
 
 // newBench returns an engine with the rules in the domain "domain". The clock, the
@@ -240,7 +240,7 @@ func compile(t testing.TB, domains ...ratelimit.Domain) *ratelimit.Ruleset {
 	return rules
 }
 
-// decide asks about descriptors in the domain "domain".
+// decide returns the decision on descriptors in the domain "domain".
 func (b *bench) decide(descriptors ...ratelimit.Descriptor) *ratelimit.Decision {
 	b.t.Helper()
 	return b.decideRequest(&ratelimit.Request{Domain: "domain", Descriptors: descriptors})
@@ -255,7 +255,7 @@ func (b *bench) decideRequest(r *ratelimit.Request) *ratelimit.Decision {
 	return d
 }
 
-// desc makes a descriptor of keys and values in turn.
+// desc returns a descriptor of alternating keys and values.
 func desc(pairs ...string) ratelimit.Descriptor {
 	var d ratelimit.Descriptor
 	for i := 0; i < len(pairs); i += 2 {
@@ -264,7 +264,7 @@ func desc(pairs ...string) ratelimit.Descriptor {
 	return d
 }
 
-// hits gives a descriptor a hits addend of its own.
+// hits sets the hits addend of a descriptor.
 func hits(n uint64, d ratelimit.Descriptor) ratelimit.Descriptor {
 	d.HitsAddend = &n
 	return d
@@ -277,12 +277,12 @@ func override(n uint32, u ratelimit.Unit, d ratelimit.Descriptor) ratelimit.Desc
 
 func per(n uint32, u ratelimit.Unit) *ratelimit.Limit { return new(ratelimit.Per(n, u)) }
 
-// rule is a rule with a limit of n each minute.
+// rule returns a rule with a limit of n per minute.
 func rule(key, value string, n uint32) ratelimit.Rule {
 	return ratelimit.Rule{Key: key, Value: value, Limit: per(n, ratelimit.Minute)}
 }
 
-// equal compares anything deeply.
+// equal compares values deeply.
 func equal[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -290,13 +290,13 @@ func equal[T any](t testing.TB, what string, got, want T) {
 	}
 }
 
-// codes are the statuses' codes in short: "ok", "over", joined with spaces.
+// codes returns the codes of the statuses in short: "ok", "over", joined with spaces.
 func codes(d *ratelimit.Decision) string {
-	var texts []string
+	var words []string
 	for i := range d.Statuses {
-		texts = append(texts, map[ratelimit.Code]string{ratelimit.OK: "ok", ratelimit.OverLimit: "over"}[d.Statuses[i].Code])
+		words = append(words, map[ratelimit.Code]string{ratelimit.OK: "ok", ratelimit.OverLimit: "over"}[d.Statuses[i].Code])
 	}
-	return strings.Join(texts, " ")
+	return strings.Join(words, " ")
 }
 
 func decimal(n uint64) string {

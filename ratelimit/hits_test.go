@@ -7,7 +7,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// How many hits a descriptor counts for (REFERENCE.md, 1.2).
+// TestHitsAddend checks the number of hits of a descriptor (REFERENCE.md, 1.2).
 func TestHitsAddend(t *testing.T) {
 	none := desc("k", "v")
 	tests := []struct {
@@ -42,8 +42,8 @@ func TestHitsAddendOfOverride(t *testing.T) {
 	equal(t, "remaining", d.Statuses[0].Remaining, 6)
 }
 
-// A peek asks without counting. An exactly exhausted limit still says OK, with
-// nothing left: token quotas rely on it (REFERENCE.md, 1.2).
+// A peek reads without counting. An exactly exhausted limit is still OK with 0
+// remaining: token quotas rely on it (REFERENCE.md, 1.2).
 func TestPeek(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -66,13 +66,13 @@ func TestPeek(t *testing.T) {
 			equal(t, "code", d.Code, tt.code)
 			equal(t, "remaining", d.Statuses[0].Remaining, tt.remaining)
 			equal(t, "counter", b.store.contents()["domain_k_v_1200"], tt.count)
-			equal(t, "asked", b.store.asked(), [][]string{{"domain_k_v_1200+0"}})
+			equal(t, "store calls", b.store.recorded(), [][]string{{"domain_k_v_1200+0"}})
 			equal(t, "statistics", b.stats.counts(), map[string]ratelimit.LimitCounts{})
 		})
 	}
 }
 
-// Huge addends neither wrap around nor free the counter again.
+// Huge addends do not wrap the counter around.
 func TestHugeHits(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", math.MaxUint32))
 	for range 3 {

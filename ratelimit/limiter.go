@@ -89,13 +89,13 @@ func (l *Limiter) Allow(ctx context.Context, key string) (Status, error) {
 }
 
 // AllowN counts n hits at once. They are allowed together or not at all, but counted
-// in both cases. n = 0 asks without counting, and is allowed while the count is not
+// in both cases. n = 0 reads without counting, and is allowed while the count is not
 // over the limit.
 func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (Status, error) {
 	active, c, d := l.acquire(key)
 	defer l.release(c)
 	d.work.checks[0] = check{hits: n, rule: active.rule}
-	if err := l.engine.countAndJudge(ctx, active.inUse, &c.request, d); err != nil {
+	if err := l.engine.countAndEvaluate(ctx, active.inUse, &c.request, d); err != nil {
 		return Status{}, err
 	}
 	s := d.Statuses[0]
@@ -105,7 +105,7 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (Status, err
 
 // Refund takes n hits on key back, in the current window and never below zero: for
 // hits that were counted and then not used. Statistics are not corrected. The error
-// wraps errors.ErrUnsupported if the store is no SubtractStore, and is an *Error
+// wraps errors.ErrUnsupported if the store is not a SubtractStore, and is an *Error
 // otherwise. FailurePolicies don't apply.
 func (l *Limiter) Refund(ctx context.Context, key string, n uint64) error {
 	active, c, d := l.acquire(key)

@@ -55,8 +55,7 @@ func TestLimiter(t *testing.T) {
 	equal(t, "the next window", take(t, l, "one", 1).Code, ratelimit.OK)
 }
 
-// The name alone decides which Limiters on one store count together. Two without a
-// name used to.
+// Limiters on one store count together exactly if they have the same name.
 func TestLimiterNames(t *testing.T) {
 	store := newMapStore()
 	o := &ratelimit.Options{Now: (&clock{unix: epoch}).Now}
@@ -99,7 +98,7 @@ func TestLimiterSetLimit(t *testing.T) {
 	equal(t, "hits", stats.counts()["test.key"].TotalHits, 3)
 }
 
-// subtractStore is a mapStore that takes hits back.
+// subtractStore is a mapStore that is a ratelimit.SubtractStore.
 type subtractStore struct{ *mapStore }
 
 func (s subtractStore) Subtract(_ context.Context, hits []ratelimit.Hit) error {
@@ -172,7 +171,7 @@ func TestLimiterUnlimited(t *testing.T) {
 	equal(t, "store calls", len(store.calls), 0)
 }
 
-// The status says what the options make of it.
+// The options of the engine apply to the status.
 func TestLimiterShadowMode(t *testing.T) {
 	l := newLimiter(t, newMapStore(), ratelimit.Per(0, ratelimit.Minute), &ratelimit.Options{ShadowMode: true})
 	s := take(t, l, "k", 1)
@@ -188,7 +187,7 @@ func TestLimiterInvalid(t *testing.T) {
 	} {
 		limiter, err := ratelimit.NewLimiter("test", newMapStore(), l, nil)
 		if err == nil || !strings.Contains(err.Error(), want) || limiter != nil {
-			t.Errorf("got %v, %v, want an error that says %q", limiter, err, want)
+			t.Errorf("got %v, %v, want an error with %q", limiter, err, want)
 		}
 	}
 }
@@ -206,7 +205,7 @@ func TestLimiterStoreFailure(t *testing.T) {
 	equal(t, "afterwards", take(t, l, "k", 1).Code, ratelimit.OK)
 }
 
-// However many goroutines take, no more than the limit get through.
+// Concurrent calls never pass more hits than the limit.
 func TestLimiterConcurrently(t *testing.T) {
 	l := newLimiter(t, newMapStore(), ratelimit.Per(100, ratelimit.Year), &ratelimit.Options{Now: (&clock{unix: epoch}).Now})
 	var passed, refused atomic.Int64

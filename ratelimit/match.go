@@ -67,13 +67,13 @@ type node struct {
 	id       int32 // of the limit: its index in Ruleset.limits
 	requests uint32
 	unit     Unit
-	// What the limit and the rule say about decisions.
+	// Properties of the limit and the rule.
 	unlimited, shadow, quota bool
-	// perRequest says that the statistics key depends on the request's values.
+	// perRequest reports whether the statistics key depends on the request's values.
 	perRequest bool
-	// named says that limit.name is not empty.
+	// named reports whether limit.name is set.
 	named bool
-	// failure is what to do without the store; failUnset for what the engine does.
+	// failure is the policy if the store fails; failUnset means that of the engine.
 	failure failure
 
 	_ [7]byte // so that nodes in a slice don't straddle cache lines
@@ -96,8 +96,8 @@ type pathRule struct {
 	key    string
 	value  string
 	shared bool // all values that match the wildcard count as one
-	// metric is this level's part of the statistics key, unless fromValue says that
-	// it is made of the key and the request's value, or the leaf wants details and
+	// metric is this level's part of the statistics key, unless fromValue is set and
+	// it consists of the key and the request's value, or the leaf wants details and
 	// the rule is shared: then it is sharedMetric.
 	metric       string
 	fromValue    bool

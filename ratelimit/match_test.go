@@ -6,8 +6,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// matches checks which rule a descriptor is held to, by the limit's number:
-// 0 for none at all.
+// matches checks which rule applies to a descriptor, by the number of its limit: 0 for
+// none.
 func matches(t *testing.T, b *bench, d ratelimit.Descriptor, want uint32) {
 	t.Helper()
 	s := b.decide(d).Statuses[0]
@@ -119,7 +119,7 @@ func TestMatchWildcard(t *testing.T) {
 }
 
 // Where a rule matched, its siblings are not tried even if what lies below it
-// leads nowhere (REFERENCE.md, 2.1).
+// does not match (REFERENCE.md, 2.1).
 func TestMatchDoesNotGoBack(t *testing.T) {
 	rules := []ratelimit.Rule{
 		{Key: "a", Value: "x", Rules: []ratelimit.Rule{rule("b", "1", 1)}},
@@ -136,7 +136,7 @@ func TestMatchDoesNotGoBack(t *testing.T) {
 	})
 }
 
-// A whitelisted rule, with neither a limit nor rules below, shields its value.
+// A whitelisted rule, with neither a limit nor rules below, exempts its value from later rules.
 func TestMatchWhitelist(t *testing.T) {
 	b := newBench(t, nil, rule("ip", "", 1), ratelimit.Rule{Key: "ip", Value: "10.0.0.1"})
 	for range 3 {
@@ -151,8 +151,8 @@ func TestMatchWhitelist(t *testing.T) {
 }
 
 // A key with a star is a pattern for key, underscore and value together. Among
-// wildcards it takes its turn in the order of the rules; exact rules go before it
-// and rules with the key alone behind it.
+// wildcards the order of the rules decides; exact rules are tried before it and rules
+// with the key alone after it.
 func TestMatchStarInKey(t *testing.T) {
 	runMatches(t, []ratelimit.Rule{
 		rule("k", "", 1),
@@ -180,8 +180,7 @@ func TestMatchStarInKey(t *testing.T) {
 	})
 }
 
-// Keys and values are compared as such: what reads the same once joined is not
-// the same rule.
+// Keys and values are compared separately: rules that are equal once joined differ.
 func TestMatchIsNotOnTheJoinedString(t *testing.T) {
 	runMatches(t, []ratelimit.Rule{rule("a_b", "", 1), rule("a", "b_c", 2), rule("x", "y*", 3)}, []matchTest{
 		{desc("a", "b"), 0},
@@ -192,7 +191,7 @@ func TestMatchIsNotOnTheJoinedString(t *testing.T) {
 	})
 }
 
-// Many keys at one level are found by hashing, few by comparing: both alike.
+// Levels with many keys, which are hashed, match like levels with few.
 func TestMatchManyKeys(t *testing.T) {
 	for n := range uint32(12) {
 		var rules []ratelimit.Rule

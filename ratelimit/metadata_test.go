@@ -13,8 +13,8 @@ func withMetadata(r ratelimit.Rule, m object) ratelimit.Rule {
 	return r
 }
 
-// What passed rules say about themselves, merged in the request's order: the
-// first value wins, maps merge (REFERENCE.md, 2.4).
+// TestMetadata checks that the metadata of rules that pass is merged in the request's
+// order: the first value wins, maps merge (REFERENCE.md, 4.6).
 func TestMetadata(t *testing.T) {
 	rules := []ratelimit.Rule{
 		withMetadata(rule("a", "", 9), object{"x": "a", "m": object{"p": 1, "deep": object{"a": true}}}),
@@ -52,7 +52,7 @@ func TestMetadata(t *testing.T) {
 	}
 	b := newBench(t, &ratelimit.Options{Metadata: true}, rules...)
 	var d ratelimit.Decision
-	// Twice: no merge may have changed what the rules hold.
+	// Twice: a merge must not modify the metadata of the rules.
 	for range 2 {
 		for _, tt := range tests {
 			b.clock.set(b.clock.unix + 60)
@@ -68,7 +68,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// A request over limit tells about the descriptors that passed.
+// A rejected request has the metadata of the descriptors that passed.
 func TestMetadataOverLimit(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{Metadata: true}, withMetadata(rule("a", "", 9), object{"a": 1}), withMetadata(rule("b", "", 0), object{"b": 1}))
 	d := b.decide(desc("b", ""), desc("a", ""))

@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// metricOf decides once and returns the one statistics key that counted.
+// metricOf returns the statistics key that one decision counts in.
 func metricOf(t *testing.T, d ratelimit.Descriptor, rules ...ratelimit.Rule) string {
 	t.Helper()
 	b := newBench(t, nil, rules...)
@@ -111,7 +111,7 @@ func TestMetricKeyOfEveryLevel(t *testing.T) {
 	equal(t, "three, empty", metricOf(t, desc("a", "", "b", "2", "c", ""), top), "domain.a_.b_2.c_")
 }
 
-// A rule with a star in its key keeps its text without flags, and shows the
+// A rule with a star in its key has its pattern in the key without flags, and shows the
 // request's key with them.
 func TestMetricKeyStarInKey(t *testing.T) {
 	equal(t, "no flags", metricOf(t, desc("foo", "v"), flagged("", "f*", "")), "domain.f*")
@@ -120,7 +120,7 @@ func TestMetricKeyStarInKey(t *testing.T) {
 	equal(t, "detailed", metricOf(t, desc("foo", "v"), flagged("d", "f*", "")), "domain.foo_v")
 }
 
-// What push-style statistics can't carry is replaced in the whole key.
+// Characters that push-style statistics can't have are replaced in the whole key.
 func TestMetricKeySanitised(t *testing.T) {
 	equal(t, "rule", metricOf(t, desc("a:b", "c|d"), rule("a:b", "c|d", 5)), "domain.a_b_c_d")
 	equal(t, "address in a rule", metricOf(t, desc("ip", "10.0.0.1"), rule("ip", "10.0.0.1", 5)), "domain.ip_10_0_0_1")
@@ -130,8 +130,8 @@ func TestMetricKeySanitised(t *testing.T) {
 	equal(t, "version", metricOf(t, desc("v", "1.2.3"), flagged("v", "v", "")), "domain.v_1.2.3")
 }
 
-// The domain is part of the key, and sanitised with it, in names that stand in
-// for others as well.
+// The domain is part of the key, and sanitised with it, in the names of folded
+// keys too.
 func TestMetricKeyDomainSanitised(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{MaxRequestStats: 1})
 	b.engine.Use(compile(t, ratelimit.Domain{Name: "a:b|10.0.0.1", Rules: []ratelimit.Rule{rule("k", "", 5), flagged("d", "d", "")}}))

@@ -6,8 +6,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Unlimited rules are answered here, with the largest number remaining
-// and no statistics.
+// Unlimited rules pass without a store call or statistics, with the largest number
+// remaining.
 func TestUnlimited(t *testing.T) {
 	for _, quota := range []bool{false, true} {
 		r := ratelimit.Rule{Key: "u", QuotaMode: true, ShadowMode: true, Limit: &ratelimit.Limit{Unlimited: true, Name: "U"}}
@@ -17,11 +17,11 @@ func TestUnlimited(t *testing.T) {
 		equal(t, "code", d.Code, ratelimit.OK)
 		equal(t, "store calls", len(b.store.calls), 0)
 		equal(t, "statistics", b.stats.counts(), map[string]counts{})
-		equal(t, "statistics asked for", len(b.stats.limits), 0)
+		equal(t, "statistics requested", len(b.stats.limits), 0)
 	}
 }
 
-// A shadow rule counts the hits it let pass, those above the limit only.
+// A shadow rule counts only the hits above the limit in shadow_mode.
 func TestShadowRule(t *testing.T) {
 	r := rule("k", "", 3)
 	r.ShadowMode = true
@@ -36,7 +36,7 @@ func TestShadowRule(t *testing.T) {
 	equal(t, "counted all the same", b.store.contents(), map[string]uint64{"domain_k_v_1200": 5})
 }
 
-// A shadow rule does not cover for others.
+// A shadow rule does not affect other rules.
 func TestShadowRuleBesideOthers(t *testing.T) {
 	shadow := rule("s", "", 0)
 	shadow.ShadowMode = true
@@ -46,8 +46,8 @@ func TestShadowRuleBesideOthers(t *testing.T) {
 	equal(t, "overall", d.Code, ratelimit.OverLimit)
 }
 
-// Global shadow mode turns the overall code and leaves the
-// statuses; it counts once for each request it turned.
+// Global shadow mode changes the overall code but not the statuses, and counts each
+// request once.
 func TestGlobalShadowMode(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{ShadowMode: true}, rule("a", "", 0), rule("b", "", 0), rule("c", "", 9))
 	d := b.decide(desc("a", ""), desc("b", ""), desc("c", ""))
@@ -77,7 +77,7 @@ func TestModesWithoutStats(t *testing.T) {
 }
 
 // Quota rules count together: the request is over when all of them are
-// (REFERENCE.md, 2.4). q is a quota rule that is over, p one that passes; x is an
+// (REFERENCE.md, 4.4). q is a quota rule that is over, p one that passes; x is an
 // ordinary rule that is over, o one that passes; - is a descriptor without rule;
 // u is unlimited; s is a quota rule in shadow mode that is over.
 func TestQuotaMode(t *testing.T) {
@@ -136,7 +136,7 @@ func TestQuotaMode(t *testing.T) {
 	}
 }
 
-// A replaced quota rule is no quota any more, so it cannot save the others.
+// A replaced quota rule no longer counts as a quota.
 func TestQuotaReplaced(t *testing.T) {
 	saver := named("p", "P")
 	saver.QuotaMode, saver.Limit.RequestsPerUnit = true, 1000
@@ -148,7 +148,7 @@ func TestQuotaReplaced(t *testing.T) {
 	equal(t, "quota", d.Statuses[0].Quota, false)
 }
 
-// Overrides are no quota by themselves; with global quota mode they are.
+// Overrides are quotas only in global quota mode.
 func TestQuotaOverride(t *testing.T) {
 	for _, global := range []bool{false, true} {
 		r := rule("k", "", 0)
@@ -160,7 +160,7 @@ func TestQuotaOverride(t *testing.T) {
 	}
 }
 
-// Which status a caller is told about (REFERENCE.md, 4.5).
+// TestTightest checks which status is reported (REFERENCE.md, 4.5).
 func TestTightest(t *testing.T) {
 	limited := func(code ratelimit.Code, remaining uint32, quota bool) ratelimit.Status {
 		return ratelimit.Status{Code: code, Limited: true, Remaining: remaining, Quota: quota, RequestsPerUnit: 1}

@@ -17,7 +17,7 @@ func cachedBench(t *testing.T, o ratelimit.Options, rules ...ratelimit.Rule) (*b
 	return b, cache
 }
 
-// A counter that is over its limit is not asked for again.
+// The store is not called again for a counter that is over its limit.
 func TestOverLimitCache(t *testing.T) {
 	b, cache := cachedBench(t, ratelimit.Options{}, rule("k", "", 1))
 	for i, want := range []struct {
@@ -36,7 +36,7 @@ func TestOverLimitCache(t *testing.T) {
 	equal(t, "next window", b.decide(desc("k", "")).Code, ratelimit.OK)
 }
 
-// A full counter is not over: it is not remembered.
+// A counter exactly at its limit is not cached.
 func TestOverLimitCacheNotAtLimit(t *testing.T) {
 	b, cache := cachedBench(t, ratelimit.Options{}, rule("k", "", 1))
 	b.decide(desc("k", ""))
@@ -44,31 +44,31 @@ func TestOverLimitCacheNotAtLimit(t *testing.T) {
 	equal(t, "remembered", len(cache.ttl), 0)
 }
 
-// A hit skips the store for its own descriptor only; the others are counted.
+// A cached counter skips the store for its own descriptor only.
 func TestOverLimitCacheBesideOthers(t *testing.T) {
 	b, _ := cachedBench(t, ratelimit.Options{}, rule("a", "", 0), rule("b", "", 5))
 	b.decide(desc("a", ""))
 	d := b.decide(desc("b", "1"), desc("a", ""), desc("b", "2"))
 	equal(t, "codes", codes(d), "ok over ok")
-	equal(t, "asked", b.store.asked(), [][]string{{"domain_a__1200+1"}, {"domain_b_1_1200+1", "domain_b_2_1200+1"}})
+	equal(t, "store calls", b.store.recorded(), [][]string{{"domain_a__1200+1"}, {"domain_b_1_1200+1", "domain_b_2_1200+1"}})
 	equal(t, "remaining", d.Statuses[2].Remaining, 4)
 }
 
-// With StopIncrementWhenOverLimit one remembered counter makes all others reads.
+// With StopIncrementWhenOverLimit one cached counter turns all others into reads.
 func TestOverLimitCacheStopsIncrements(t *testing.T) {
 	b, _ := cachedBench(t, ratelimit.Options{StopIncrementWhenOverLimit: true}, rule("a", "", 0), rule("b", "", 5))
 	b.decide(desc("a", ""))
 	d := b.decide(hits(2, desc("b", "")), desc("a", ""))
 	equal(t, "codes", codes(d), "ok over")
-	asked := b.store.asked()
-	equal(t, "asked", asked[len(asked)-1], []string{"domain_b__1200+0"})
+	calls := b.store.recorded()
+	equal(t, "store calls", calls[len(calls)-1], []string{"domain_b__1200+0"})
 	equal(t, "remaining", d.Statuses[0].Remaining, 5)
 	equal(t, "statistics", b.stats.counts()["domain.b"], counts{TotalHits: 2, WithinLimit: 2})
 	b.decide(desc("b", ""))
 	equal(t, "counted once it is alone", b.store.contents()["domain_b__1200"], 1)
 }
 
-// A rule in shadow mode is remembered too, and passes all the same.
+// A counter of a rule in shadow mode is cached too, and still passes.
 func TestOverLimitCacheShadow(t *testing.T) {
 	r := rule("k", "", 0)
 	r.ShadowMode = true

@@ -7,7 +7,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// A limit that comes with a request (REFERENCE.md, 1.3).
+// TestOverride checks limits that come with a request (REFERENCE.md, 1.3).
 func TestOverride(t *testing.T) {
 	strict := rule("k", "v", 1)
 	strict.Limit.Name, strict.ShadowMode, strict.QuotaMode = "named", true, true
@@ -31,7 +31,7 @@ func TestOverride(t *testing.T) {
 	})
 }
 
-// A rule's shadow mode has no say over an override.
+// The shadow mode of a rule does not apply to an override.
 func TestOverrideIsNotShadowed(t *testing.T) {
 	shadow := rule("k", "", 1)
 	shadow.ShadowMode = true
@@ -39,7 +39,7 @@ func TestOverrideIsNotShadowed(t *testing.T) {
 	equal(t, "code", b.decide(override(0, ratelimit.Minute, desc("k", "v"))).Code, ratelimit.OverLimit)
 }
 
-// Another number keeps the counter.
+// An override with another number uses the same counter.
 func TestOverrideValueChanges(t *testing.T) {
 	b := newBench(t, nil)
 	for i, n := range []uint32{1, 5, 2, 4} {
@@ -62,8 +62,8 @@ func TestOverrideInUnknownDomain(t *testing.T) {
 	equal(t, "store calls", len(b.store.calls), 0)
 }
 
-// One malformed unit kills the reference service; here it is an error, and
-// nothing is counted, for no descriptor.
+// An invalid unit is an error and no descriptor is counted. (It ends the reference
+// service.)
 func TestOverrideInvalid(t *testing.T) {
 	for _, unit := range []ratelimit.Unit{0, 8, 255} {
 		b := newBench(t, nil, rule("k", "", 5))
@@ -122,7 +122,7 @@ func TestInvalidRequests(t *testing.T) {
 			t.Errorf("%+v: got error %v, want %q", tt.request, err, tt.text)
 		}
 		equal(t, "kind", ratelimit.KindOf(err), ratelimit.Invalid)
-		// A caller who changes the error changes nobody else's.
+		// Modifying the error must not affect other callers.
 		if e, ok := errors.AsType[*ratelimit.Error](err); ok {
 			e.Message, e.Err = "changed", nil
 		}
@@ -139,13 +139,13 @@ func TestNoRules(t *testing.T) {
 	err := b.engine.DecideInto(t.Context(), &r, &d)
 	equal(t, "kind", ratelimit.KindOf(err), ratelimit.NotReady)
 	equal(t, "text", err.Error(), "no rate limit configuration loaded")
-	// An invalid request is invalid all the same.
+	// Without rules, an invalid request is still reported as invalid.
 	equal(t, "kind", ratelimit.KindOf(b.engine.DecideInto(t.Context(), &ratelimit.Request{}, &d)), ratelimit.Invalid)
 	b.use(rule("k", "", 5))
 	equal(t, "code once there are rules", b.decide(desc("k", "v")).Code, ratelimit.OK)
 }
 
-// A Decision that held an answer holds none after an error.
+// A reused Decision is empty after an error.
 func TestErrorLeavesNoDecision(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{Metadata: true}, ratelimit.Rule{Key: "k", Limit: per(0, ratelimit.Minute)})
 	var d ratelimit.Decision

@@ -2,5 +2,5 @@
 
 package ratelimit_test
 
-// raceDetector says that the race detector is on: it allocates on its own.
+// raceDetector reports whether the race detector is on, which allocates itself.
 const raceDetector = false

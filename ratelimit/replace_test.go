@@ -6,7 +6,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// named is a rule for key with a limit of one a minute that has a name and
+// named returns a rule for key with a limit of one per minute that has a name and
 // replaces others.
 func named(key, name string, replaces ...string) ratelimit.Rule {
 	r := rule(key, "", 1)
@@ -15,7 +15,7 @@ func named(key, name string, replaces ...string) ratelimit.Rule {
 }
 
 // Replacement within one request (REFERENCE.md, 2.4). Each test
-// lists the keys asked for, and those that are held to a limit in the end.
+// lists the requested keys and those to which a limit applies.
 func TestReplaces(t *testing.T) {
 	unlimited := ratelimit.Rule{Key: "u", Limit: &ratelimit.Limit{Unlimited: true, Name: "U", Replaces: []string{"A"}}}
 	tests := []struct {
@@ -31,7 +31,7 @@ func TestReplaces(t *testing.T) {
 		{"two that replace each other both go", []ratelimit.Rule{named("a", "A", "B"), named("b", "B", "A")}, "ab", ""},
 		{"a chain: the replaced one still replaces", []ratelimit.Rule{named("a", "A"), named("b", "B", "A"), named("c", "C", "B")}, "abc", "c"},
 		{"a ring of three", []ratelimit.Rule{named("a", "A", "B"), named("b", "B", "C"), named("c", "C", "A")}, "abc", ""},
-		{"several at once", []ratelimit.Rule{named("a", "A"), named("b", "B"), named("c", "C", "A", "B", "nobody")}, "abc", "c"},
+		{"several at once", []ratelimit.Rule{named("a", "A"), named("b", "B"), named("c", "C", "A", "B", "absent")}, "abc", "c"},
 		{"all of one name", []ratelimit.Rule{named("a", "A"), named("b", "A"), named("c", "C", "A")}, "abc", "c"},
 		{"every descriptor of the replaced rule", []ratelimit.Rule{named("a", "A"), named("b", "B", "A")}, "aba", "b"},
 		{"no name is not a name", []ratelimit.Rule{named("a", ""), named("b", "B", "A")}, "ab", "ab"},
@@ -85,7 +85,7 @@ func TestReplacesAndOverrides(t *testing.T) {
 	equal(t, "b is an override", d.Statuses[0].Limited, true)
 }
 
-// Replacement does not reach into the next request, even with one Decision.
+// Replacement does not affect the next request with the same Decision.
 func TestReplacesForOneRequestOnly(t *testing.T) {
 	b := newBench(t, nil, named("a", "A"), named("b", "B", "A"))
 	var d ratelimit.Decision
@@ -101,7 +101,7 @@ func TestReplacesForOneRequestOnly(t *testing.T) {
 	}
 }
 
-// Names are told apart in domains with very many of them.
+// A domain may have many names.
 func TestReplacesManyNames(t *testing.T) {
 	var rules []ratelimit.Rule
 	for i := range uint64(200) {
@@ -116,7 +116,7 @@ func TestReplacesManyNames(t *testing.T) {
 	}
 }
 
-// Names belong to their domain.
+// Names of other domains are not replaced.
 func TestReplacesWithinItsDomain(t *testing.T) {
 	b := newBench(t, nil)
 	b.engine.Use(compile(t,

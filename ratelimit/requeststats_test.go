@@ -8,8 +8,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Names that come with requests are bounded, and folded into "other" beyond that;
-// the log says so once for each kind (REFERENCE.md, 5.3).
+// The number of names that come with requests is bounded; further names are counted as
+// "other", with one log line for each kind (REFERENCE.md, 5.3).
 func TestFoldedLimitNames(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{MaxRequestStats: 3}, flagged("d", "detailed", ""), flagged("v", "value", ""), rule("plain", "", 5))
 	ask := []ratelimit.Descriptor{
@@ -26,7 +26,7 @@ func TestFoldedLimitNames(t *testing.T) {
 	equal(t, "warnings", strings.Count(b.log.String(), "level=WARN"), 1)
 	for _, want := range []string{"statistics key", "other", "domain=domain", "names=3"} {
 		if !strings.Contains(b.log.String(), want) {
-			t.Errorf("the log does not say %q: %s", want, b.log)
+			t.Errorf("the log lacks %q: %s", want, b.log)
 		}
 	}
 }
@@ -59,11 +59,11 @@ func TestFoldedDomains(t *testing.T) {
 	equal(t, "not found", b.stats.notFound(), map[string]uint64{"a": 2, "b_c": 2, "other": 3})
 	equal(t, "warnings", strings.Count(b.log.String(), "level=WARN"), 1)
 	if !strings.Contains(b.log.String(), "unknown domain") {
-		t.Errorf("the log does not say what is folded: %s", b.log)
+		t.Errorf("the log does not name what is folded: %s", b.log)
 	}
 }
 
-// The two kinds of names are bounded, and reported, each for itself.
+// The two kinds of names are bounded and reported separately.
 func TestFoldedKindsAreApart(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{MaxRequestStats: 1})
 	for _, v := range []string{"1", "2", "3"} {
@@ -83,7 +83,7 @@ func TestFoldedLongNames(t *testing.T) {
 	equal(t, "statistics", totals(b), map[string]uint64{"domain.k_" + fits: 1, "domain.other": 1})
 }
 
-// By default there is room for 10,000 names.
+// The default bound is 10,000 names.
 func TestFoldedByDefault(t *testing.T) {
 	b := newBench(t, nil)
 	r := ratelimit.Request{Domain: "domain"}
@@ -96,8 +96,7 @@ func TestFoldedByDefault(t *testing.T) {
 	equal(t, "folded", all["domain.other"], 100)
 }
 
-// Names of requests must not keep the memory of a request alive, nor change with
-// it: a caller may reuse its buffers.
+// Names are copied from the request, because a caller may reuse its buffers.
 func TestNamesAreCopied(t *testing.T) {
 	b := newBench(t, nil, flagged("d", "k", ""))
 	var d ratelimit.Decision
@@ -110,7 +109,7 @@ func TestNamesAreCopied(t *testing.T) {
 	equal(t, "statistics", totals(b), map[string]uint64{"domain.k_first": 2, "domain.k_second": 1, "domain.k_third": 1})
 }
 
-// Goroutines that meet the same new names at once count into the same counters.
+// Goroutines that add the same new names concurrently share their counters.
 func TestFoldedConcurrently(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{MaxRequestStats: 5}, flagged("d", "k", ""))
 	const workers, calls = 8, 200

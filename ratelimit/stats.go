@@ -30,7 +30,7 @@ type Stats interface {
 type ExtendedStats interface {
 	Stats
 	// Release is called once for each call of Limit for a configured limit that is no
-	// longer in use, after the new rules have asked for theirs. Calls in progress may
+	// longer in use, after those of the new rules have been requested. Calls in progress may
 	// still count in it for a moment.
 	Release(key string)
 	// FoldedNames returns the counter of descriptors and domains that were counted
@@ -53,38 +53,38 @@ func (c *Counter) Load() uint64 { return c.n.Load() }
 // LimitCounts are the hits of one statistics key by result
 // (REFERENCE.md, 4.1 and 5.1).
 type LimitCounts struct {
-	TotalHits               uint64 // all hits, counted before the store is asked
+	TotalHits               uint64 // all hits, counted before the store is called
 	WithinLimit             uint64 // hits that fitted together with their whole call
 	NearLimit               uint64 // hits above the near-limit ratio that still fitted
 	OverLimit               uint64 // hits that did not fit
-	OverLimitWithLocalCache uint64 // those of OverLimit that the over-limit cache answered
+	OverLimitWithLocalCache uint64 // those of OverLimit that found in the over-limit cache
 	ShadowMode              uint64 // those of OverLimit that a rule's shadow mode let pass
 }
 
 // LimitStats are the live counters of one statistics key. They are spread over
 // several cache lines so that cores counting at the same time do not wait for
 // each other. Make them with NewLimitStats.
-type LimitStats struct{ lanes []lane }
+type LimitStats struct{ stripes []stripe }
 
-// lane is one core's share, alone on its cache line.
-type lane struct {
+// stripe is one core's share, alone on its cache line.
+type stripe struct {
 	total, within, near, over, cached, shadow atomic.Uint64
 	_                                         [16]byte
 }
 
-// NewLimitStats returns counters at zero: 64 bytes for each lane. There are more
-// lanes than processors, up to twice as many, and 32 at the most.
+// NewLimitStats returns counters at zero: 64 bytes for each stripe. There are more
+// stripes than processors, up to twice as many, and 32 at the most.
 func NewLimitStats() *LimitStats {
 	n := 1 << bits.Len(uint(runtime.GOMAXPROCS(0)))
-	return &LimitStats{lanes: make([]lane, min(n, 32))}
+	return &LimitStats{stripes: make([]stripe, min(n, 32))}
 }
 
 // Load sums the counts. While calls are counting it may see one of a call's
 // counts and not yet another.
 func (s *LimitStats) Load() LimitCounts {
 	var c LimitCounts
-	for i := range s.lanes {
-		l := &s.lanes[i]
+	for i := range s.stripes {
+		l := &s.stripes[i]
 		c.TotalHits += l.total.Load()
 		c.WithinLimit += l.within.Load()
 		c.NearLimit += l.near.Load()
@@ -95,13 +95,13 @@ func (s *LimitStats) Load() LimitCounts {
 	return c
 }
 
-func (s *LimitStats) lane(n uint32) *lane {
-	return &s.lanes[int(n)&(len(s.lanes)-1)]
+func (s *LimitStats) stripe(n uint32) *stripe {
+	return &s.stripes[int(n)&(len(s.stripes)-1)]
 }
 
 // add leaves untouched what does not change: an atomic addition of zero costs as
 // much as any other. In shadow mode what was over the limit passed all the same.
-func (l *lane) add(c LimitCounts, shadow bool) {
+func (l *stripe) add(c LimitCounts, shadow bool) {
 	if c.WithinLimit != 0 {
 		l.within.Add(c.WithinLimit)
 	}

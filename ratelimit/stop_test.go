@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// conditionalStore is a mapStore that can decide for all hits at once.
+// conditionalStore is a mapStore that is a ratelimit.ConditionalStore.
 type conditionalStore struct {
 	*mapStore
 	conditional int // calls of AddUnlessOver
@@ -37,8 +37,8 @@ func (s *conditionalStore) AddUnlessOver(_ context.Context, hits []ratelimit.Hit
 	return nil
 }
 
-// stopBench is an engine that stops increments, on a plain or a conditional
-// store.
+// stopBench returns an engine with StopIncrementWhenOverLimit on a plain or a
+// conditional store.
 func stopBench(t *testing.T, conditional bool, o ratelimit.Options, rules ...ratelimit.Rule) (*bench, *conditionalStore) {
 	t.Helper()
 	o.StopIncrementWhenOverLimit = true
@@ -57,8 +57,8 @@ func onBothStores(t *testing.T, test func(t *testing.T, conditional bool)) {
 	t.Run("fallback", func(t *testing.T) { test(t, false) })
 }
 
-// Rule 14, with the reference's vector (REFERENCE.md, 3.6): key4 at 13 of 15 is not incremented
-// by two because another key would exceed; what remains is 2, near +1, within +2.
+// TestStopVector checks the example in REFERENCE.md, 3.6: key4 at 13 of 15 is not incremented
+// by two because another key would exceed its limit; 2 remain, near +1, within +2.
 func TestStopVector(t *testing.T) {
 	onBothStores(t, func(t *testing.T, conditional bool) {
 		b, _ := stopBench(t, conditional, ratelimit.Options{}, rule("key4", "", 15), rule("key5", "", 10))
@@ -109,28 +109,28 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// A store that can decide at once is asked once; another is read first.
+// A ConditionalStore is called once; another store is read first.
 func TestStopCalls(t *testing.T) {
 	b, s := stopBench(t, true, ratelimit.Options{}, rule("a", "", 5), rule("b", "", 5))
 	b.decide(desc("a", ""), desc("b", ""))
 	equal(t, "conditional calls", s.conditional, 1)
-	equal(t, "asked", s.asked(), [][]string{{"domain_a__1200+1", "domain_b__1200+1"}})
+	equal(t, "calls", s.recorded(), [][]string{{"domain_a__1200+1", "domain_b__1200+1"}})
 
 	b, _ = stopBench(t, false, ratelimit.Options{}, rule("a", "", 5), rule("b", "", 0))
 	b.decide(desc("a", ""), desc("b", ""))
-	equal(t, "asked", b.store.asked(), [][]string{
+	equal(t, "calls", b.store.recorded(), [][]string{
 		{"domain_a__1200+0", "domain_b__1200+0"}, {"domain_a__1200+0", "domain_b__1200+1"},
 	})
 }
 
-// With hits on both stores neither can decide alone: both are read first.
+// If a request has hits on both stores, both are read first.
 func TestStopOnTwoStores(t *testing.T) {
 	second := &conditionalStore{mapStore: newMapStore()}
 	b, s := stopBench(t, true, ratelimit.Options{PerSecond: second}, rule("m", "", 5), ratelimit.Rule{Key: "s", Limit: per(0, ratelimit.Second)})
 	d := b.decide(desc("m", ""), desc("s", ""))
 	equal(t, "codes", codes(d), "ok over")
-	equal(t, "main", s.asked(), [][]string{{"domain_m__1200+0"}, {"domain_m__1200+0"}})
-	equal(t, "per second", second.asked(), [][]string{{"domain_s__1234+0"}, {"domain_s__1234+1"}})
+	equal(t, "main", s.recorded(), [][]string{{"domain_m__1200+0"}, {"domain_m__1200+0"}})
+	equal(t, "per second", second.recorded(), [][]string{{"domain_s__1234+0"}, {"domain_s__1234+1"}})
 	b.decide(desc("s", ""))
 	equal(t, "per second alone decides", second.conditional, 1)
 	b.decide(desc("m", ""))
@@ -162,7 +162,7 @@ func TestStopFailure(t *testing.T) {
 	}
 }
 
-// Shadow rules that are over stop the others as well: they are over.
+// Shadow rules over their limit stop the increments of others too.
 func TestStopByShadowRule(t *testing.T) {
 	onBothStores(t, func(t *testing.T, conditional bool) {
 		shadow := rule("z", "", 0)

@@ -14,8 +14,8 @@ import (
 
 var errDown = errors.New("connection refused")
 
-// A store that fails fails the call, with the cause for the log. The
-// hits were counted before the store was asked (REFERENCE.md, 4.1), and nothing else.
+// A store failure fails the call, with the cause for the log. The
+// hits are counted before the store is called (REFERENCE.md, 4.1), and nothing else.
 func TestStoreFailure(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", 5))
 	b.store.err = errDown
@@ -52,7 +52,7 @@ type storeFunc func(ctx context.Context, hits []ratelimit.Hit) error
 
 func (f storeFunc) Add(ctx context.Context, hits []ratelimit.Hit) error { return f(ctx, hits) }
 
-// The engine takes the store's word. One that counts late lets more pass.
+// The engine uses the counts of the store. A store that counts late lets more pass.
 func TestStoreThatCountsLate(t *testing.T) {
 	late := newMapStore()
 	lagging := storeFunc(func(ctx context.Context, hits []ratelimit.Hit) error {
@@ -80,7 +80,7 @@ func TestStoreThatCountsLate(t *testing.T) {
 	equal(t, "passed", passed, 6)
 }
 
-// perSecondBench has one rule a second and one a minute, on two stores.
+// perSecondBench has one rule per second and one per minute, on two stores.
 func perSecondBench(t *testing.T, opts ratelimit.Options) (b *bench, second *mapStore) {
 	t.Helper()
 	second = newMapStore()
@@ -89,13 +89,13 @@ func perSecondBench(t *testing.T, opts ratelimit.Options) (b *bench, second *map
 	return b, second
 }
 
-// Each store gets its own hits and no others; without any it is not asked.
+// Each store gets its own hits only; without hits it is not called.
 func TestPerSecondSplit(t *testing.T) {
 	b, second := perSecondBench(t, ratelimit.Options{})
 	d := b.decide(desc("m", "1"), desc("s", "1"), hits(2, desc("m", "2")), hits(3, desc("s", "2")),
 		override(5, ratelimit.Second, desc("m", "3")), override(5, ratelimit.Hour, desc("s", "3")))
-	equal(t, "main", b.store.asked(), [][]string{{"domain_m_1_1200+1", "domain_m_2_1200+2", "domain_s_3_0+1"}})
-	equal(t, "per second", second.asked(), [][]string{{"domain_s_1_1234+1", "domain_s_2_1234+3", "domain_m_3_1234+1"}})
+	equal(t, "main", b.store.recorded(), [][]string{{"domain_m_1_1200+1", "domain_m_2_1200+2", "domain_s_3_0+1"}})
+	equal(t, "per second", second.recorded(), [][]string{{"domain_s_1_1234+1", "domain_s_2_1234+3", "domain_m_3_1234+1"}})
 	equal(t, "codes", codes(d), "ok ok ok over ok ok")
 	for i, want := range []uint32{1, 1, 0, 0, 4, 4} {
 		equal(t, "remaining "+decimal(uint64(i)), d.Statuses[i].Remaining, want)
@@ -106,15 +106,15 @@ func TestPerSecondSplit(t *testing.T) {
 	equal(t, "per second after minutes only", len(second.calls), 2)
 }
 
-// Without a second store the one store keeps all.
+// Without a per-second store the main store has all counters.
 func TestNoPerSecondStore(t *testing.T) {
 	b := newBench(t, nil, ratelimit.Rule{Key: "s", Limit: per(2, ratelimit.Second)}, rule("m", "", 2))
 	b.decide(desc("m", ""), desc("s", ""))
-	equal(t, "asked", b.store.asked(), [][]string{{"domain_m__1200+1", "domain_s__1234+1"}})
+	equal(t, "store calls", b.store.recorded(), [][]string{{"domain_m__1200+1", "domain_s__1234+1"}})
 }
 
-// Both stores are asked at the same time: two that take a second each take one
-// second together.
+// Both stores are called at the same time: two calls of a second each take one second
+// together.
 func TestPerSecondAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(s *mapStore) storeFunc {
@@ -138,7 +138,7 @@ func TestPerSecondAtTheSameTime(t *testing.T) {
 }
 
 // Either store's failure fails the call; both are waited for, since the hits are
-// the caller's memory.
+// memory of the caller.
 func TestPerSecondFailure(t *testing.T) {
 	errOther := errors.New("other")
 	for _, tt := range []struct {
@@ -165,7 +165,7 @@ func TestPerSecondFailure(t *testing.T) {
 	}
 }
 
-// A slow store is waited for even if the other has failed already.
+// The engine waits for a slow store even if the other has failed already.
 func TestPerSecondFailureWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		finished := false
@@ -185,8 +185,7 @@ func TestPerSecondFailureWaits(t *testing.T) {
 }
 
 // A panic of either of two stores, or of the only one, fails the call like an error
-// of that store, after both are done with the hits. The one in the goroutine of the
-// per-second store used to end the process.
+// of that store, after both are done with the hits.
 func TestStorePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		panics := storeFunc(func(context.Context, []ratelimit.Hit) error { panic("out of order") })
@@ -236,14 +235,14 @@ func TestStorePanicsWithPolicy(t *testing.T) {
 	}
 }
 
-// Jitter: the reference's vector, source 100 of 3600, a second: 101 seconds.
+// TestJitter checks the TTL: 1 second and a jitter of 100 of 3600 make 101 seconds.
 func TestJitter(t *testing.T) {
 	tests := []struct {
 		name   string
 		jitter time.Duration
-		bound  uint32 // that Rand is asked for; 0: not asked
+		bound  uint32 // argument of Rand; 0: not called
 	}{
-		{"the reference's", 3600 * time.Second, 3600},
+		{"an hour", 3600 * time.Second, 3600},
 		{"none", 0, 0},
 		{"negative", -time.Hour, 0},
 		{"less than a second", 999 * time.Millisecond, 0},
@@ -263,7 +262,7 @@ func TestJitter(t *testing.T) {
 			if tt.bound > 0 {
 				want, drawn = []uint32{tt.bound, tt.bound}, min(100, tt.bound-1)
 			}
-			equal(t, "asked for", bounds, want)
+			equal(t, "bounds", bounds, want)
 			call := b.store.lastCall()
 			equal(t, "second", call[0].TTL(), time.Duration(1+drawn)*time.Second)
 			equal(t, "minute", call[1].TTL(), time.Duration(60+drawn)*time.Second)

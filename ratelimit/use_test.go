@@ -50,7 +50,7 @@ func TestUseUnderLoad(t *testing.T) {
 	checkSeen(t, stats, seen[0].Load(), seen[1].Load(), workers*calls)
 }
 
-// twoRules hold a to n and b to n+1.
+// twoRules returns rules that limit a to n and b to n+1.
 func twoRules(t *testing.T, n uint32, value string) *ratelimit.Ruleset {
 	t.Helper()
 	a, b := rule("a", value, n), rule("b", value, n+1)
@@ -67,8 +67,8 @@ func checkSeen(t *testing.T, stats *mapStats, first, second, total int64) {
 	}
 }
 
-// Rules are taken away and given back while goroutines decide: every call is
-// answered or refused for that one reason.
+// Rules are removed and restored while goroutines decide: every call is
+// decided or fails with ErrNoRules.
 func TestUseNilUnderLoad(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", 1<<30))
 	rules := b.engine.Rules()
@@ -93,7 +93,7 @@ func TestUseNilUnderLoad(t *testing.T) {
 	equal(t, "rules", b.engine.Rules(), rules)
 }
 
-// A hit that is under way when the rules change ends under the old ones.
+// A call in progress when the rules change finishes with the old ones.
 func TestUseDuringDecide(t *testing.T) {
 	var e *ratelimit.Engine
 	other := twoRules(t, 20, "")
@@ -113,7 +113,7 @@ func TestUseDuringDecide(t *testing.T) {
 	}
 }
 
-// Counters and statistics go on when the rules are loaded again.
+// Counters and statistics continue when the rules are reloaded.
 func TestUseKeepsCounting(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", 2))
 	for i, want := range []ratelimit.Code{ratelimit.OK, ratelimit.OK, ratelimit.OverLimit} {
@@ -147,7 +147,7 @@ func TestDecisionAcrossEngines(t *testing.T) {
 	}
 }
 
-// Counters add up over all lanes.
+// Counters add up over all stripes.
 func TestLimitStatsConcurrently(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", 50))
 	var wg sync.WaitGroup

@@ -9,8 +9,8 @@ import (
 
 type counts = ratelimit.LimitCounts
 
-// The reference's vectors (REFERENCE.md, 3.2): a limit, the count after the hits, and what
-// becomes of them. Ratio 0.8.
+// verdicts lists the examples of REFERENCE.md, 4.1: limit, count after the hits, hits,
+// and the expected result with a near-limit ratio of 0.8.
 var verdicts = []struct {
 	name      string
 	limit     uint32
@@ -61,8 +61,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// A rule in shadow mode lets pass what is over, with nothing remaining, and keeps
-// all other statistics.
+// A rule in shadow mode passes hits over the limit, with 0 remaining; the other
+// statistics are the same.
 func TestVerdictInShadow(t *testing.T) {
 	for _, tt := range verdicts {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestVerdictInShadow(t *testing.T) {
 	}
 }
 
-// What the over-limit cache answers: two hits, over 2, cache 2 (REFERENCE.md, 4.1).
+// Hits on a cached counter: two hits, over 2, cache 2 (REFERENCE.md, 4.1).
 func TestVerdictCached(t *testing.T) {
 	for _, shadow := range []bool{false, true} {
 		r := rule("k", "", 10)
@@ -114,8 +114,8 @@ func nearAt(t *testing.T, limit uint32, ratio float32) uint64 {
 	return b.stats.Limit("domain.k").Load().NearLimit
 }
 
-// The threshold is the product of 32-bit floats, rounded down. These limits tell
-// it from the product of 64-bit floats.
+// The threshold is the product of 32-bit floats, rounded down. For these limits
+// the product of 64-bit floats differs.
 func TestNearLimitIsAFloat32Product(t *testing.T) {
 	tests := []struct {
 		limit uint32
@@ -182,7 +182,7 @@ func TestNearLimitAboveLimit(t *testing.T) {
 	}
 }
 
-// Every second of a window has its own rest: 1 to the unit's length (REFERENCE.md, 3.2).
+// The reset is 1 s to the length of the unit (REFERENCE.md, 3.2).
 func TestReset(t *testing.T) {
 	tests := []struct {
 		unit ratelimit.Unit
@@ -208,7 +208,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// A new window starts from nothing.
+// A new window starts at 0.
 func TestWindowTurns(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", 1))
 	for _, step := range []struct {

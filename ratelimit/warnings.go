@@ -74,8 +74,8 @@ func (l *draftLevel) warnWildcards(c *compiler) {
 	}
 }
 
-// warnAlone: a wildcard that matches every value leaves nothing to the rule with
-// the key alone, wherever it stands.
+// warnAlone reports a rule with the key alone that is unreachable because a wildcard
+// matches every value.
 func warnAlone(c *compiler, r *draftRule, wild []wildRule) {
 	for i := range wild {
 		if strings.Trim(wild[i].pattern, "*") == "" {
@@ -119,7 +119,7 @@ func warnOverlaps(c *compiler, wild []wildRule) {
 	}
 }
 
-// keepRival notes, for the later of two overlapping wildcards, the earlier one;
+// keepRival records, for the later of two overlapping wildcards, the earlier one;
 // one that covers it wholly goes before one that does not.
 func keepRival(rival map[*draftRule]*wildRule, a, b *wildRule) {
 	if a.order > b.order {

@@ -105,9 +105,8 @@ type unitTick struct {
 
 // read returns the current second. With the system's clock, that is the one which
 // a timer has not yet declared to be over; the timer may be late by as much as the
-// scheduler is, some milliseconds on a busy machine, and by up to a second where
-// somebody sets the clock. Windows then begin that much late and are whole all the
-// same, since every hit carries its window.
+// scheduler is, some milliseconds on a busy machine, and by up to a second when
+// the clock is set. Windows then begin that much late and are whole nevertheless, since every hit carries its window.
 func (c *clock) read() *tick {
 	t := c.current.Load()
 	if c.now == nil {

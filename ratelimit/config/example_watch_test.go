@@ -39,7 +39,7 @@ func ExampleWatch() {
 			cancel()
 			return
 		}
-		save(200) // somebody does, while the engine decides
+		save(200) // an operator saves while the engine decides
 	}
 	failed := func(err error) { fmt.Println("the rules in use stay:", err) }
 

@@ -173,7 +173,7 @@ func TestExplainTried(t *testing.T) {
 	equal(t, "tried for an unknown key", attempts(&x.Descriptors[0].Levels[0]),
 		[]string{"exact value other=c false false", "wildcard *k=b* true false", "key alone other= false false"})
 	if l := x.Descriptors[0].Levels[1]; l.Reached || l.Tried != nil || l.Match() != nil || l.Key != "d" {
-		t.Errorf("a level that was not reached says %+v", l)
+		t.Errorf("an unreached level: %+v", l)
 	}
 }
 
@@ -336,7 +336,7 @@ func TestExplainErrors(t *testing.T) {
 	}
 }
 
-// What a request holds can't forge lines or steer a terminal.
+// Control characters of a request are not printed.
 func TestExplainTextIsPlain(t *testing.T) {
 	x := explanation(t, []ratelimit.Rule{rule("k", "", 1)}, desc("k", "a\n\x1b[31mresult:\tb\u202e"), desc("\xff", ""))
 	for _, line := range strings.Split(x.String(), "\n") {
@@ -370,7 +370,7 @@ func TestExplainShowsModesAndDefaults(t *testing.T) {
 	}
 }
 
-// tree draws rules from small alphabets: keys that read alike once joined, values
+// tree draws rules from small alphabets: keys that are equal once joined, values
 // that several wildcards match. Limits are 0, which refuses, or 50, which doesn't.
 func tree(r *rand.Rand, depth int) []ratelimit.Rule {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
@@ -428,8 +428,8 @@ func drawRequest(r *rand.Rand, key, value string) *ratelimit.Request {
 	return request
 }
 
-// An explanation says what an engine does: the same counters, limits, names and
-// verdicts, and the rules it names are really there.
+// An explanation agrees with the engine: the same counters, limits, names and
+// verdicts, and the rules that it names exist.
 func TestExplainAgreesWithDecide(t *testing.T) {
 	met := make(map[explain.Outcome]int)
 	for seed := range uint64(1500) {
@@ -508,7 +508,7 @@ func checkStatus(t *testing.T, e *explain.Descriptor, s *ratelimit.Status) {
 	}
 }
 
-// checkNames compares with the names that the store and the statistics have seen.
+// checkNames compares with the names recorded by the store and the statistics.
 func checkNames(t *testing.T, r *recorder, counters, statistics []string) {
 	t.Helper()
 	equal(t, "counters", counters, r.counters)

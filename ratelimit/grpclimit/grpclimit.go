@@ -8,8 +8,8 @@
 //	server := grpc.NewServer(grpc.ChainUnaryInterceptor(limit.Unary), grpc.ChainStreamInterceptor(limit.Stream))
 //
 // [PerCall] holds calls to the rules of an engine. A stream counts once, when it is
-// opened. A call over its limit fails with ResourceExhausted, and its status says when to
-// retry (google.rpc.RetryInfo).
+// opened. A call over its limit fails with ResourceExhausted, and its status has the time to
+// retry after (google.rpc.RetryInfo).
 //
 // # Design notes
 //

@@ -21,16 +21,16 @@
 // deadlines work.
 //
 // The caller chooses what identifies a client. [RemoteHost] is the peer of the connection;
-// behind proxies that is a proxy, and [ForwardedFor] and [Header] must be told what to
+// behind proxies that is a proxy, and [ForwardedFor] and [Header] need to know what to
 // trust.
 //
 // # Design notes
 //
 // A request passes when the decision fails: a limit that protects a service should not be
-// what takes it down. For a limit that protects something dearer than availability, such
+// what takes it down. For a limit that protects something more important than availability, such
 // as a login, set [Options.FailClosed]. A request that its client cancels while it is being
-// counted neither passes nor counts as a failure: the store was told to give up, and if
-// such requests passed, hanging up early would bypass every limit.
+// counted neither passes nor counts as a failure: its context is done, and if
+// such requests passed, disconnecting early would bypass every limit.
 //
 // The headers are RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset unless another
 // style is chosen (REFERENCE.md, 4.5). The structured fields of the IETF drafts,

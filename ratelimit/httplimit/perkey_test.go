@@ -173,7 +173,7 @@ func TestConstructorsRefuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if s, ok := recover().(string); !ok || !strings.HasPrefix(s, "httplimit: ") {
-					t.Errorf("panic %v, want one that says what is missing", s)
+					t.Errorf("panic %v, want a message that begins with httplimit:", s)
 				}
 			}()
 			build()

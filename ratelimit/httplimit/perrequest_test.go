@@ -84,7 +84,7 @@ func TestNoLimitNoHeaders(t *testing.T) {
 	}
 }
 
-// Limits in quota mode refuse only together, so the first to turn lifts them.
+// Limits in quota mode reject only together, so the first reset lifts them.
 func TestRetryAfterInQuotaMode(t *testing.T) {
 	for _, limits := range [][2]*ratelimit.Limit{{perHour(1), perMinute(2)}, {perMinute(1), perHour(2)}} {
 		f := newFixture()
@@ -139,18 +139,18 @@ func TestDescriptorsTakeLimitAndHits(t *testing.T) {
 
 func TestInvalidDescriptionIsAnError(t *testing.T) {
 	f := newFixture()
-	var told error
-	opts := &httplimit.Options{OnError: func(_ *http.Request, err error) { told = err }}
+	var reported error
+	opts := &httplimit.Options{OnError: func(_ *http.Request, err error) { reported = err }}
 	h := httplimit.PerRequest(f.engine(t, nil), "api", func(_ *http.Request, d *httplimit.Descriptors) {
 		d.Add(ratelimit.Entry{Key: "a", Value: "x"}).Limit = &ratelimit.Override{RequestsPerUnit: 1}
 	}, opts)(f.handler())
 	wantStatus(t, get(h), http.StatusOK)
-	if ratelimit.KindOf(told) != ratelimit.Invalid {
-		t.Errorf("told %v, want that the limit has no unit", told)
+	if ratelimit.KindOf(reported) != ratelimit.Invalid {
+		t.Errorf("reported %v, want an invalid unit", reported)
 	}
 }
 
-// Memory is used again: what one request described must not show in the next.
+// Memory is reused: entries of one request must not appear in the next.
 func TestDescriptionsDoNotLeak(t *testing.T) {
 	f := newFixture()
 	n := 0

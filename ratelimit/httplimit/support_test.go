@@ -13,7 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
 )
 
-// mapStore is the smallest store that counts. It allocates only for new counters.
+// mapStore is a minimal store. It allocates only for new counters.
 type mapStore struct {
 	mu     sync.Mutex
 	counts map[string]*uint64
@@ -46,7 +46,7 @@ var errDown = errors.New("connection refused")
 // start is 20 s into a minute, and 13 min 20 s into an hour.
 var start = time.Unix(1_700_000_000, 0)
 
-// fixture is a store and a clock, set in front of a handler that answers "served".
+// fixture is a store and a clock, and a handler that responds with "served".
 type fixture struct {
 	store *mapStore
 	now   time.Time
@@ -68,7 +68,7 @@ func (f *fixture) limiter(t testing.TB, limit ratelimit.Limit) *ratelimit.Limite
 	return l
 }
 
-// engine holds the domain "api" to the rules.
+// engine returns an engine with the rules in the domain "api".
 func (f *fixture) engine(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.Rule) *ratelimit.Engine {
 	t.Helper()
 	set, err := ratelimit.Compile([]ratelimit.Domain{{Name: "api", Rules: rules}}, nil)
@@ -90,7 +90,7 @@ func (f *fixture) handler() http.Handler {
 	})
 }
 
-// perKey puts a limit of n per minute and peer before the handler.
+// perKey limits the handler to n requests per minute and peer.
 func (f *fixture) perKey(t testing.TB, n uint32, opts *httplimit.Options) http.Handler {
 	t.Helper()
 	return httplimit.PerKey(f.limiter(t, ratelimit.Per(n, ratelimit.Minute)), httplimit.RemoteHost, opts)(f.handler())
@@ -106,7 +106,7 @@ func serve(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// wantHeaders compares; an empty value wants none.
+// wantHeaders checks headers; an empty value means none.
 func wantHeaders(t testing.TB, w *httptest.ResponseRecorder, want map[string]string) {
 	t.Helper()
 	for name, value := range want {

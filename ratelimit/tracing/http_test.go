@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
-func answer(status int) http.Handler {
+func respond(status int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if status != 0 {
 			w.WriteHeader(status)
@@ -27,15 +27,15 @@ func answer(status int) http.Handler {
 func TestHTTPSpans(t *testing.T) {
 	mux := func(tr *tracing.Tracing, pattern string, status int) http.Handler {
 		m := http.NewServeMux()
-		m.Handle(pattern, tr.HTTP(answer(status)))
+		m.Handle(pattern, tr.HTTP(respond(status)))
 		return m
 	}
 	around := func(tr *tracing.Tracing, pattern string, status int) http.Handler {
 		m := http.NewServeMux()
-		m.Handle(pattern, answer(status))
+		m.Handle(pattern, respond(status))
 		return tr.HTTP(m)
 	}
-	none := func(tr *tracing.Tracing, _ string, status int) http.Handler { return tr.HTTP(answer(status)) }
+	none := func(tr *tracing.Tracing, _ string, status int) http.Handler { return tr.HTTP(respond(status)) }
 	for _, c := range []struct {
 		name    string
 		build   func(*tracing.Tracing, string, int) http.Handler
@@ -101,7 +101,7 @@ func TestHTTPUnusualPaths(t *testing.T) {
 	r := receive(t, "http")
 	tr := start(t, 1, nil)
 	for _, path := range []string{"/%ff%fe", "/" + strings.Repeat("p", 100_000)} {
-		tr.HTTP(answer(404)).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+		tr.HTTP(respond(404)).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
 	}
 	flush(t, tr)
 	spans := r.all()
@@ -242,7 +242,7 @@ func FuzzHeaders(f *testing.F) {
 			req.Header[name] = []string{value}
 		}
 		w := httptest.NewRecorder()
-		tr.HTTP(answer(200)).ServeHTTP(w, req)
+		tr.HTTP(respond(200)).ServeHTTP(w, req)
 		assert.Equal(t, "body", w.Body.String())
 	})
 }

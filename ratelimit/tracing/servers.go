@@ -157,7 +157,7 @@ func propagators() propagation.TextMapPropagator {
 
 // quietBaggage is the baggage propagator, except that it does not report malformed
 // headers of clients to the library's global handler. The well-formed members of such a
-// header are kept, as by the library.
+// header stay unchanged, like in the library.
 type quietBaggage struct{ propagation.Baggage }
 
 // Extract reads the header baggage.

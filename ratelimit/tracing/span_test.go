@@ -92,24 +92,24 @@ func TestSampling(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := receive(t, "http")
 			tr := start(t, c.rate, nil)
-			asked := 0
+			read := 0
 			for range 200 {
-				ctx, end := tr.StartSpan(c.ctx, "outer", func() []slog.Attr { asked++; return nil })
+				ctx, end := tr.StartSpan(c.ctx, "outer", func() []slog.Attr { read++; return nil })
 				_, endInner := tr.StartSpan(ctx, "inner", nil)
 				endInner(nil)
 				end(nil)
 			}
 			flush(t, tr)
-			assert.GreaterOrEqual(t, asked, c.least)
-			assert.LessOrEqual(t, asked, c.most)
-			assert.Len(t, r.all(), 2*asked, "traces are recorded completely or not at all, and attributes are read only if they are")
+			assert.GreaterOrEqual(t, read, c.least)
+			assert.LessOrEqual(t, read, c.most)
+			assert.Len(t, r.all(), 2*read, "traces are recorded completely or not at all, and attributes are read only if they are")
 		})
 	}
 }
 
 func TestUnsampledAllocatesNothing(t *testing.T) {
 	receive(t, "http")
-	attrs := func() []slog.Attr { t.Error("attributes were asked for"); return nil }
+	attrs := func() []slog.Attr { t.Error("attributes were read"); return nil }
 	for _, c := range []struct {
 		name string
 		rate float64

@@ -17,7 +17,7 @@ const (
 	opsPerRound = 400_000
 )
 
-// load is which keys are counted, and by how many goroutines.
+// load is a set of keys and a number of goroutines that count them.
 type load struct {
 	name       string
 	keys       []string // in the order of use
@@ -25,8 +25,8 @@ type load struct {
 }
 
 // warm counts each key once, in an order that has nothing to do with that of
-// use: or else what was allocated one after the other would be used one after the
-// other, which no traffic does.
+// use: otherwise counters would be used in the order of their allocation, which does not
+// happen in real traffic.
 func (l load) warm(t taker) {
 	hit := t()
 	for _, key := range slices.Sorted(slices.Values(l.keys)) {
@@ -98,8 +98,8 @@ func median(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// BenchmarkAgainst: a whole decision, matching and status included, against the
-// bare counter of others, over 100,000 live keys. The bar is a ratio of at most 1
+// BenchmarkAgainst compares a whole decision, matching and status included, with the
+// bare counter of others, over 100,000 live keys. The target is a ratio of at most 1
 // to go-limiter.
 func BenchmarkAgainst(b *testing.B) {
 	rivals := []struct {
@@ -122,7 +122,7 @@ func BenchmarkAgainst(b *testing.B) {
 	}
 }
 
-// BenchmarkHotKey: one key counted from all cores against spread ones. The bar is 2.
+// BenchmarkHotKey compares one key counted from all cores with spread keys. The target is 2.
 func BenchmarkHotKey(b *testing.B) {
 	all := loads()
 	spread, hot := all[1], all[2]
@@ -138,7 +138,7 @@ func BenchmarkHotKey(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// stats is the simplest ratelimit.Stats there is.
+// stats is a minimal ratelimit.Stats.
 type stats struct {
 	mu      sync.Mutex
 	limits  map[string]*ratelimit.LimitStats

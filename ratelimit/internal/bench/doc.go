@@ -1,5 +1,5 @@
 // Package bench compares the engine with other in-process limiters. It is a module
-// of its own, so that nobody who imports the engine gets to know the others.
+// of its own, so that importing the engine does not require the others.
 //
 //	make bench
 //

@@ -18,14 +18,14 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// plenty is a limit that no run reaches, so that everybody counts and nobody
-// refuses early.
+// plenty is a limit that no run reaches, so that every limiter counts and none
+// rejects early.
 const plenty = 1 << 31
 
-// taker makes the function that one goroutine counts hits with.
+// taker returns a function with which one goroutine counts hits.
 type taker func() func(key string)
 
-// decide is the engine with one rule for all clients: match, count and judge.
+// decide is the engine with one rule for all clients: match, count and evaluate.
 func decide(tb testing.TB, stats ratelimit.Stats) taker {
 	limit := ratelimit.Per(plenty, ratelimit.Hour)
 	return decideBy(tb, []ratelimit.Rule{{Key: "client", Limit: &limit}}, stats)
@@ -53,7 +53,7 @@ func decideBy(tb testing.TB, rules []ratelimit.Rule, stats ratelimit.Stats) take
 	}
 }
 
-// take is the engine's short form.
+// take is a Limiter.
 func take(tb testing.TB) taker {
 	limiter, err := ratelimit.NewLimiter("test", memstore.New(nil), ratelimit.Per(plenty, ratelimit.Hour), nil)
 	if err != nil {
@@ -98,7 +98,7 @@ func throttledGCRA(tb testing.TB) taker {
 	ctx := context.Background()
 	return func() func(string) {
 		return func(key string) {
-			// It gives up with an error when many want the same key at once.
+			// It fails when many goroutines use the same key at once.
 			if limited, _, err := limiter.RateLimitCtx(ctx, key, 1); err == nil && limited {
 				tb.Error("refused")
 			}
@@ -118,7 +118,7 @@ func ululeLimiter(tb testing.TB) taker {
 	}
 }
 
-// xTimeRate is what people write themselves: x/time/rate behind a locked map.
+// xTimeRate is the usual own solution: x/time/rate in a locked map.
 func xTimeRate(tb testing.TB) taker {
 	var mu sync.Mutex
 	limiters := make(map[string]*rate.Limiter)

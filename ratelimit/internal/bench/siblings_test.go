@@ -9,8 +9,8 @@ import (
 
 const siblings = 10_000
 
-// BenchmarkSiblings: a decision among 10,000 sibling rules against one by a single
-// rule, over the same live keys. The bar is 1.3.
+// BenchmarkSiblings compares a decision among 10,000 sibling rules with one by a single
+// rule, over the same live keys. The target is 1.3.
 func BenchmarkSiblings(b *testing.B) {
 	limit := ratelimit.Per(plenty, ratelimit.Hour)
 	kinds := []struct{ name, pattern string }{

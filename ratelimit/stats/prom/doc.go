@@ -36,7 +36,7 @@
 //
 // # Series
 //
-// Two statistics share a series only if a mapping file says so. If their names differ
+// Two statistics share a series only if a mapping file maps them to it. If their names differ
 // only in characters that cannot be shown, such as a dot and an underscore in a name
 // without a mapping, the first one has the plain series and the other gets the label
 // "statistic" with its whole name. If one is a counter and the other a gauge, the later

@@ -89,7 +89,7 @@ const (
 
 // limitHelp has the statistics of a limit that are mapped.
 var limitHelp = map[string]string{
-	"total_hits":   "Hits of a limit, counted before the counter store is asked.",
+	"total_hits":   "Hits of a limit, counted before the counter store is called.",
 	"within_limit": "Hits that fitted together with their whole call.",
 	"near_limit":   "Hits above the near-limit ratio that still fitted.",
 	"over_limit":   "Hits that did not fit.",
@@ -111,7 +111,7 @@ var counterRules = []rule{
 	{"ratelimit.service.config_load_error", "", "ratelimit_service_config_load_error", "", "Configurations that could not be loaded."},
 }
 
-var responseTime = rule{"ratelimit_server.", ".response_time", "ratelimit_service_response_time_seconds", "grpc_method", "Time to answer a call."}
+var responseTime = rule{"ratelimit_server.", ".response_time", "ratelimit_service_response_time_seconds", "grpc_method", "Time to respond to a call."}
 
 // match returns the value of the label.
 func (r *rule) match(name string) (value string, ok bool) {

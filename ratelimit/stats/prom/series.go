@@ -41,7 +41,7 @@ type place struct {
 	labels *labelSet
 }
 
-// series is what one statistic is shown as, or several if a mapping file says so.
+// series is what one statistic, or several mapped by a file, is exported as.
 type series struct {
 	place
 	shared   bool

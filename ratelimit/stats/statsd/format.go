@@ -105,7 +105,7 @@ func (a *agent) label(name string) label {
 		if !ok {
 			continue
 		}
-		if metric = clean(metric, ":|"); metric != "" { // else the name is kept
+		if metric = clean(metric, ":|"); metric != "" { // else the name stays unchanged
 			name, tags = metric, append(tags, more...)
 		}
 		break

@@ -308,7 +308,7 @@ func TestDaemonThatNeverReads(t *testing.T) {
 		count() // must not block
 	}
 	eventually(t, func() bool { return hold.accepted() >= accepted+3 }, "the sink does not try again")
-	eventually(t, func() bool { // until the garbage of the flushes is collected
+	eventually(t, func() bool { // until the memory of the flushes is collected
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		return int64(after.HeapAlloc)-int64(before.HeapAlloc) < 8<<20

@@ -21,23 +21,23 @@ import (
 func TestFailOpen(t *testing.T) {
 	f := newFixture()
 	f.store.fail = errDown
-	var told []error
+	var reported []error
 	h := f.perKey(t, 0, &httplimit.Options{OnError: func(r *http.Request, err error) {
 		if r.URL.Path != "/" {
-			t.Errorf("told of request %v", r.URL)
+			t.Errorf("OnError was called for request %v", r.URL)
 		}
-		told = append(told, err)
+		reported = append(reported, err)
 	}})
 	for range 2 {
 		w := get(h)
 		wantStatus(t, w, http.StatusOK)
 		wantHeaders(t, w, map[string]string{"RateLimit-Limit": "", "Retry-After": ""})
 	}
-	if f.calls != 2 || len(told) != 2 {
-		t.Fatalf("the handler was called %d times and OnError %d times, want 2 and 2", f.calls, len(told))
+	if f.calls != 2 || len(reported) != 2 {
+		t.Fatalf("the handler was called %d times and OnError %d times, want 2 and 2", f.calls, len(reported))
 	}
-	if !errors.Is(told[0], errDown) || ratelimit.KindOf(told[0]) != ratelimit.StoreFailure {
-		t.Errorf("told %v, want a store failure because of %v", told[0], errDown)
+	if !errors.Is(reported[0], errDown) || ratelimit.KindOf(reported[0]) != ratelimit.StoreFailure {
+		t.Errorf("reported %v, want a store failure because of %v", reported[0], errDown)
 	}
 	f.store.fail = nil
 	wantStatus(t, get(h), http.StatusTooManyRequests)
@@ -46,8 +46,8 @@ func TestFailOpen(t *testing.T) {
 func TestFailClosed(t *testing.T) {
 	f := newFixture()
 	f.store.fail = errDown
-	told := 0
-	h := f.perKey(t, 100, &httplimit.Options{FailClosed: true, OnError: func(*http.Request, error) { told++ }})
+	reported := 0
+	h := f.perKey(t, 100, &httplimit.Options{FailClosed: true, OnError: func(*http.Request, error) { reported++ }})
 	w := get(h)
 	wantStatus(t, w, http.StatusServiceUnavailable)
 	wantHeaders(t, w, map[string]string{
@@ -58,8 +58,8 @@ func TestFailClosed(t *testing.T) {
 	if strings.Contains(w.Body.String(), "refused") {
 		t.Error("the body gives the cause away")
 	}
-	if f.calls != 0 || told != 1 {
-		t.Errorf("the handler was called %d times and OnError %d times, want 0 and 1", f.calls, told)
+	if f.calls != 0 || reported != 1 {
+		t.Errorf("the handler was called %d times and OnError %d times, want 0 and 1", f.calls, reported)
 	}
 	f.store.fail = nil
 	wantStatus(t, get(h), http.StatusOK)
@@ -68,18 +68,18 @@ func TestFailClosed(t *testing.T) {
 func TestWithoutRules(t *testing.T) {
 	f := newFixture()
 	engine := ratelimit.New(f.store, nil)
-	var told error
-	opts := &httplimit.Options{OnError: func(_ *http.Request, err error) { told = err }}
+	var reported error
+	opts := &httplimit.Options{OnError: func(_ *http.Request, err error) { reported = err }}
 	wantStatus(t, get(httplimit.PerRequest(engine, "api", byPath, opts)(f.handler())), http.StatusOK)
-	if ratelimit.KindOf(told) != ratelimit.NotReady {
-		t.Errorf("told %v, want that there are no rules", told)
+	if ratelimit.KindOf(reported) != ratelimit.NotReady {
+		t.Errorf("reported %v, want that the engine has no rules", reported)
 	}
 	opts.FailClosed = true
 	wantStatus(t, get(httplimit.PerRequest(engine, "api", byPath, opts)(f.handler())), http.StatusServiceUnavailable)
 }
 
-// waitStore answers when the call's context is done, as a client of a store does
-// whose own name for that is its own.
+// waitStore returns when the context of the call is done, with an error of its own like
+// a client of a store.
 type waitStore struct{ waiting chan struct{} }
 
 func (s *waitStore) Add(ctx context.Context, _ []ratelimit.Hit) error {
@@ -118,25 +118,25 @@ func TestDeadlineIsAFailure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := 0
-	opts := &httplimit.Options{FailClosed: true, OnError: func(*http.Request, error) { told++ }}
+	reported := 0
+	opts := &httplimit.Options{FailClosed: true, OnError: func(*http.Request, error) { reported++ }}
 	h := httplimit.PerKey(limiter, httplimit.RemoteHost, opts)(http.NotFoundHandler())
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now())
 	defer cancel()
 	wantStatus(t, serve(h, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx)), http.StatusServiceUnavailable)
-	if told != 1 {
-		t.Errorf("OnError was called %d times, want 1", told)
+	if reported != 1 {
+		t.Errorf("OnError was called %d times, want 1", reported)
 	}
 }
 
 func TestOwnAnswers(t *testing.T) {
 	f := newFixture()
-	answer := func(status int) http.Handler {
+	respond := func(status int) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, r.URL.Path+" can't be had: "+w.Header().Get("Retry-After"), status)
 		})
 	}
-	h := f.perKey(t, 0, &httplimit.Options{FailClosed: true, Denied: answer(418), Unavailable: answer(504)})
+	h := f.perKey(t, 0, &httplimit.Options{FailClosed: true, Denied: respond(418), Unavailable: respond(504)})
 	w := get(h)
 	wantStatus(t, w, 418)
 	wantHeaders(t, w, map[string]string{"RateLimit-Limit": "0", "Content-Type": "text/plain; charset=utf-8", "Cache-Control": ""})
