@@ -9,8 +9,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// brokenStore counts in a map of its own after spoil has had its way with the
-// hits.
+// brokenStore changes hits with spoil, counts them in a map, and changes the counts with
+// after.
 type brokenStore struct {
 	plainStore
 	calls int
@@ -20,7 +20,7 @@ type brokenStore struct {
 
 func (s *brokenStore) Add(ctx context.Context, hits []ratelimit.Hit) error {
 	s.calls++
-	own := slices.Clone(hits) // what a store does must not reach the engine's hits
+	own := slices.Clone(hits) // the engine must keep its hits unchanged
 	if s.spoil != nil {
 		s.spoil(s, own)
 	}
@@ -60,10 +60,10 @@ var brokenStores = map[string]stage{
 	}, nil),
 	"counts every hit as one": broken(everyHit(func(h *ratelimit.Hit) { h.N = min(h.N, 1) }), nil),
 	"counts a peek":           broken(everyHit(func(h *ratelimit.Hit) { h.N = max(h.N, 1) }), nil),
-	"never turns the window":  broken(everyHit(func(h *ratelimit.Hit) { h.Key = h.Key[:bytes.LastIndexByte(h.Key, '_')] }), nil),
-	"tells the count before":  broken(nil, everyHit(func(h *ratelimit.Hit) { h.Count -= h.N })),
+	"ignores the window":      broken(everyHit(func(h *ratelimit.Hit) { h.Key = h.Key[:bytes.LastIndexByte(h.Key, '_')] }), nil),
+	"returns the old count":   broken(nil, everyHit(func(h *ratelimit.Hit) { h.Count -= h.N })),
 	"counts in 32 bits":       broken(nil, everyHit(func(h *ratelimit.Hit) { h.Count &= 1<<32 - 1 })),
-	"adds a double key just once": broken(func(_ *brokenStore, hits []ratelimit.Hit) {
+	"adds a repeated key once": broken(func(_ *brokenStore, hits []ratelimit.Hit) {
 		for i := range hits {
 			for j := range i {
 				if bytes.Equal(hits[i].Key, hits[j].Key) {
@@ -72,14 +72,14 @@ var brokenStores = map[string]stage{
 			}
 		}
 	}, nil),
-	"answers in the wrong order": broken(nil, func(_ *brokenStore, hits []ratelimit.Hit) {
+	"swaps counts": broken(nil, func(_ *brokenStore, hits []ratelimit.Hit) {
 		if n := len(hits); n > 1 {
 			hits[0].Count, hits[n-1].Count = hits[n-1].Count, hits[0].Count
 		}
 	}),
 }
 
-// spoilt changes every rule, top and nested, that the engine is given.
+// spoilt changes every rule of the engine, nested ones included.
 func spoilt(do func(r *ratelimit.Rule)) stage {
 	var each func(rules []ratelimit.Rule)
 	each = func(rules []ratelimit.Rule) {
@@ -177,19 +177,18 @@ var brokenRequests = map[string]stage{
 	}),
 }
 
-// A model that can't fail proves nothing: each of these defects must show within
-// a few hundred scripts.
-func TestModelNoticesDefects(t *testing.T) {
+// TestModelDetectsDefects checks that each defect is detected within 600 scripts.
+func TestModelDetectsDefects(t *testing.T) {
 	for _, group := range []map[string]stage{brokenStores, brokenRules, brokenOptions, brokenRequests} {
 		for name, on := range group {
 			t.Run(name, func(t *testing.T) {
 				for seed := range 600 {
 					if play(scripts.Example(seed), &on) != nil {
-						t.Logf("noticed in script %d", seed)
+						t.Logf("detected in script %d", seed)
 						return
 					}
 				}
-				t.Error("not noticed")
+				t.Error("not detected")
 			})
 		}
 	}

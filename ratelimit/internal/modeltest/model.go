@@ -6,13 +6,12 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// model is the rate limit service as REFERENCE.md describes it,
-// with maps for stores. The numbers in comments are sections of the reference.
+// model is the rate limit service that REFERENCE.md describes, with maps as stores.
 type model struct {
 	choices  choices
 	domains  []ratelimit.Domain
 	counters [2]map[string]uint64 // the main and the per-second store
-	cached   map[string]int64     // until when a counter is known to be over
+	cached   map[string]int64     // the time until which a counter is cached as over its limit
 	stats    map[string]ratelimit.LimitCounts
 	notFound map[string]uint64
 	shadowed uint64
@@ -50,7 +49,7 @@ func (m *model) mixesUnits(r *ratelimit.Request, now int64) bool {
 	return false
 }
 
-// target is what one descriptor is held to.
+// target is the limit that applies to one descriptor.
 type target struct {
 	rule     *ratelimit.Rule // nil for an override
 	requests uint32
@@ -65,7 +64,7 @@ type target struct {
 	after       uint64
 }
 
-// outcome is the model's answer.
+// outcome is the result of the model.
 type outcome struct {
 	code     ratelimit.Code
 	statuses []ratelimit.Status
@@ -96,7 +95,7 @@ func (m *model) decide(r *ratelimit.Request, now int64) *outcome {
 	return o
 }
 
-// rulesOf puts the parts of a domain together, in their order.
+// rulesOf joins the rules of the parts of a domain.
 func (m *model) rulesOf(domain string) (rules []ratelimit.Rule, known bool) {
 	for _, d := range m.domains {
 		if d.Name == domain {
@@ -106,7 +105,7 @@ func (m *model) rulesOf(domain string) (rules []ratelimit.Rule, known bool) {
 	return rules, known
 }
 
-// target finds what a descriptor is held to; nil for nothing.
+// target returns the limit of a descriptor, nil for none.
 func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ratelimit.Rule, now int64) *target {
 	t := &target{hits: hitsOf(r, d), live: true}
 	var path []ratelimit.Rule
@@ -132,7 +131,7 @@ func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ra
 	return t
 }
 
-// 1.3
+// hitsOf returns the number of hits of a descriptor (REFERENCE.md, 1.2).
 func hitsOf(r *ratelimit.Request, d *ratelimit.Descriptor) uint64 {
 	switch {
 	case d.HitsAddend != nil:
@@ -143,8 +142,8 @@ func hitsOf(r *ratelimit.Request, d *ratelimit.Descriptor) uint64 {
 	return 1
 }
 
-// 1.7: the names that any rule of the request replaces, and then the rules that
-// have one of them.
+// dropReplaced removes the limits whose names any rule of the request replaces
+// (REFERENCE.md, 2.4).
 func dropReplaced(targets []*target) {
 	replaced := make(map[string]bool)
 	for _, t := range targets {
@@ -163,25 +162,25 @@ func dropReplaced(targets []*target) {
 
 // count adds the hits to the counters (REFERENCE.md, 3.6).
 func (m *model) count(targets []*target, now int64) {
-	var asked []*target
+	var active []*target
 	anyCached, anyOver := false, false
 	for _, t := range targets {
 		if t == nil || !t.live {
 			continue
 		}
-		m.tell(t, ratelimit.LimitCounts{TotalHits: t.hits})
+		m.addStats(t, ratelimit.LimitCounts{TotalHits: t.hits})
 		if t.cached = m.choices.Cache && now < m.cached[t.key]; t.cached {
 			anyCached = true
 			continue
 		}
-		asked = append(asked, t)
+		active = append(active, t)
 	}
-	over := make([]bool, len(asked))
-	for i, t := range asked {
+	over := make([]bool, len(active))
+	for i, t := range active {
 		over[i] = m.counter(t)+t.hits > uint64(t.requests)
 		anyOver = anyOver || over[i]
 	}
-	for i, t := range asked {
+	for i, t := range active {
 		if !m.choices.Stop || !anyCached && (!anyOver || over[i]) {
 			m.add(t)
 		}
@@ -204,8 +203,8 @@ func (m *model) storeOf(t *target) map[string]uint64 {
 	return m.counters[0]
 }
 
-// tell adds to the statistics of a target.
-func (m *model) tell(t *target, c ratelimit.LimitCounts) {
+// addStats adds to the statistics of a target.
+func (m *model) addStats(t *target, c ratelimit.LimitCounts) {
 	s := m.stats[t.metric]
 	s.TotalHits += c.TotalHits
 	s.WithinLimit += c.WithinLimit
@@ -218,7 +217,7 @@ func (m *model) tell(t *target, c ratelimit.LimitCounts) {
 	}
 }
 
-// status is the verdict on one descriptor (REFERENCE.md, 3.2).
+// status returns the status of one descriptor (REFERENCE.md, 4.1).
 func (m *model) status(t *target, now int64) ratelimit.Status {
 	s := ratelimit.Status{Code: ratelimit.OK}
 	switch {
@@ -242,7 +241,7 @@ func (m *model) status(t *target, now int64) ratelimit.Status {
 		s.Code = ratelimit.OK
 		c.ShadowMode = c.OverLimit
 	}
-	m.tell(t, c)
+	m.addStats(t, c)
 	return s
 }
 
@@ -272,7 +271,7 @@ func (m *model) verdict(t *target, s *ratelimit.Status) (c ratelimit.LimitCounts
 	return c
 }
 
-// near is the product of 32-bit floats, rounded down, and never above the limit.
+// near returns the product of 32-bit floats, rounded down, and never above the limit.
 // The product of two of them is exact in 64 bits, and rounded once from there.
 func (m *model) near(limit uint32) uint64 {
 	ratio := m.choices.Ratio
@@ -286,8 +285,8 @@ func (m *model) near(limit uint32) uint64 {
 	return min(uint64(math.Floor(float64(product))), uint64(limit))
 }
 
-// conclude: over if any descriptor is that is no quota, or if there are quotas and
-// all of them are (REFERENCE.md, 2.4).
+// conclude sets the overall code: over limit if any descriptor that is not a quota is
+// over, or if there are quotas and all of them are over (REFERENCE.md, 4.2 to 4.4).
 func (m *model) conclude(o *outcome) {
 	over, quotas, passing := false, 0, 0
 	o.tightest = -1
@@ -316,7 +315,8 @@ func (m *model) conclude(o *outcome) {
 	o.tightest = tightest(o.statuses)
 }
 
-// tightest looks for the last one that refuses, and else for the least left (REFERENCE.md, 4.5).
+// tightest returns the last status that rejects, else the one with the least remaining
+// (REFERENCE.md, 4.5).
 func tightest(statuses []ratelimit.Status) int {
 	for i := len(statuses) - 1; i >= 0; i-- {
 		if s := statuses[i]; s.Limited && s.Code == ratelimit.OverLimit && !s.Quota {
@@ -332,7 +332,7 @@ func tightest(statuses []ratelimit.Status) int {
 	return found
 }
 
-// merged is a copy of a and b together, where a comes first.
+// merged returns a merged copy of a and b; values of a win.
 func merged(a, b map[string]any) map[string]any {
 	out := make(map[string]any)
 	for k, v := range b {
@@ -349,7 +349,7 @@ func merged(a, b map[string]any) map[string]any {
 	return out
 }
 
-// kinds counts what the outcome is made of.
+// kinds counts the features of the outcome.
 func (o *outcome) kinds() map[string]int {
 	n := make(map[string]int)
 	for i, s := range o.statuses {

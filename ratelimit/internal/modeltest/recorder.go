@@ -7,7 +7,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// recordedStats is a Stats that can be read back.
+// recordedStats is a Stats whose counters can be read.
 type recordedStats struct {
 	mu      sync.Mutex
 	limits  map[string]*ratelimit.LimitStats
@@ -39,7 +39,7 @@ func (s *recordedStats) DomainNotFound(domain string) *ratelimit.Counter {
 
 func (s *recordedStats) GlobalShadowMode() *ratelimit.Counter { return &s.shadow }
 
-// counts are those of the names that have counted anything.
+// counts returns the counts that are not zero, by name.
 func (s *recordedStats) counts() map[string]ratelimit.LimitCounts {
 	all := make(map[string]ratelimit.LimitCounts)
 	for key, l := range s.limits {
@@ -58,7 +58,7 @@ func (s *recordedStats) notFound() map[string]uint64 {
 	return all
 }
 
-// forgetfulCache is an OverLimitCache on the script's clock.
+// forgetfulCache is an OverLimitCache that expires by the clock of the script.
 type forgetfulCache struct {
 	now   func() time.Time
 	until map[string]time.Time

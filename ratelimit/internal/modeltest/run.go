@@ -13,11 +13,11 @@ import (
 // Each script is played on new stores.
 //
 // A store may have a method Counters() map[string]uint64 that returns all its
-// counters; then no other counter may be in it than those of the model.
+// counters; then these must equal those of the model.
 //
 // Counter keys do not name the unit, so windows of two units that begin in the
 // same second may share a key. Whether they then share a counter is up to the
-// store: requests that would show it are left out.
+// store: requests that depend on it are skipped.
 func Run(t *testing.T, newStore func() ratelimit.Store) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {

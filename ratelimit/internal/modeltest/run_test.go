@@ -7,7 +7,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// plainStore is a Store of a map, and no more.
+// plainStore is a minimal Store.
 type plainStore map[string]uint64
 
 func (s plainStore) Add(_ context.Context, hits []ratelimit.Hit) error {
@@ -21,7 +21,7 @@ func (s plainStore) Add(_ context.Context, hits []ratelimit.Hit) error {
 
 func (s plainStore) Counters() map[string]uint64 { return s }
 
-// conditionalStore is one that can decide for all hits at once.
+// conditionalStore is a plainStore that is a ratelimit.ConditionalStore.
 type conditionalStore struct{ plainStore }
 
 func (s conditionalStore) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
@@ -41,27 +41,27 @@ func (s conditionalStore) AddUnlessOver(ctx context.Context, hits []ratelimit.Hi
 func newPlain() ratelimit.Store       { return plainStore{} }
 func newConditional() ratelimit.Store { return conditionalStore{plainStore{}} }
 
-// The per-second store runs in a goroutine of its own: each has its own map.
+// Each store has its own map, because the per-second store is called in a goroutine.
 func TestEngineOnPlainStore(t *testing.T)       { Run(t, newPlain) }
 func TestEngineOnConditionalStore(t *testing.T) { Run(t, newConditional) }
 
-// The same scripts every time, beside those that are drawn anew for each run.
+// TestEngineSeeded plays the same scripts in every run, in addition to random ones.
 func TestEngineSeeded(t *testing.T) {
-	tally := make(map[string]int)
+	covered := make(map[string]int)
 	for seed := range 1500 {
 		s := scripts.Example(seed)
-		// Here two units may share a key, and then share a counter.
+		// These stores share a counter between two units with one key.
 		for _, newStore := range []func() ratelimit.Store{newPlain, newConditional} {
-			if err := play(s, &stage{newStore: newStore, tally: tally}); err != nil {
+			if err := play(s, &stage{newStore: newStore, covered: covered}); err != nil {
 				t.Fatalf("seed %d: %v\nin the script\n%v", seed, err, s)
 			}
 		}
 	}
-	t.Log(tally)
-	// Scripts that meet nothing prove nothing.
+	t.Log(covered)
+	// The scripts must cover every kind of outcome.
 	for _, kind := range []string{"no limit", "unlimited", "cached", "over", "shadowed", "within", "override", "quota", "metadata"} {
-		if tally[kind] < 500 {
-			t.Errorf("the scripts met %q only %d times", kind, tally[kind])
+		if covered[kind] < 500 {
+			t.Errorf("the scripts covered %q only %d times", kind, covered[kind])
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// script is what happens, as plain data.
+// script is a sequence of requests and reloads, as plain data.
 type script struct {
 	Choices choices
 	Rules   []ratelimit.Domain
 	Steps   []step
 }
 
-// choices are the options of the engine that a script may choose.
+// choices are the options of the engine that a script selects.
 type choices struct {
 	Ratio     float32
 	Prefix    string
@@ -28,14 +28,14 @@ type choices struct {
 	Metadata  bool
 }
 
-// step is a request, after the clock has moved on and, perhaps, new rules came.
+// step advances the clock, reloads the rules if Reload is set, and makes a request.
 type step struct {
 	Wait    int64
 	Reload  []ratelimit.Domain `json:",omitempty"`
 	Request ratelimit.Request
 }
 
-// String is the script as JSON: it can be read, and pasted into a test.
+// String returns the script as JSON, which can be pasted into a test.
 func (s script) String() string {
 	text, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
@@ -44,7 +44,7 @@ func (s script) String() string {
 	return string(text)
 }
 
-// Small alphabets: keys that read alike once joined, values that several
+// Small alphabets: keys that are equal once joined, values that several
 // wildcards match.
 var (
 	ruleKeys   = []string{"a", "a", "a", "b", "b", "a_b", "a*", "*b"}
@@ -70,7 +70,7 @@ func drawScript(t *rapid.T) script {
 	return s
 }
 
-// seldom is true once in n times.
+// seldom returns true once in n times.
 func seldom(t *rapid.T, n int, what string) bool {
 	return rapid.IntRange(0, n-1).Draw(t, what) == n-1
 }
@@ -128,7 +128,7 @@ func drawDescriptor(t *rapid.T) ratelimit.Descriptor {
 	return d
 }
 
-// drawDomains makes two domains. The first comes in two parts, to be merged.
+// drawDomains returns two domains. The first comes in two parts, to be merged.
 func drawDomains(t *rapid.T) []ratelimit.Domain {
 	rules := drawRules(t, 3)
 	cut := rapid.IntRange(0, len(rules)).Draw(t, "cut")

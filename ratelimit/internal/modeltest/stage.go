@@ -10,23 +10,24 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// stage is what a script is played on.
+// stage is the store and the defects with which a script is played.
 type stage struct {
 	newStore func() ratelimit.Store
-	// oneUnitPerKey leaves out the requests that count two units under one key.
+	// oneUnitPerKey skips the requests that count two units under one key.
 	oneUnitPerKey bool
-	// What the engine, and not the model, is given: for tests of the model itself.
+	// The functions change the input of the engine but not of the model, for tests of the
+	// model itself.
 	spoilRules   func([]ratelimit.Domain)
 	spoilOptions func(*ratelimit.Options)
 	spoilRequest func(*ratelimit.Request)
-	// tally counts what was met, so that a test can tell that anything was.
-	tally map[string]int
+	// covered counts the kinds of outcomes, so that a test can check the coverage.
+	covered map[string]int
 }
 
-// The scripts begin at a time no real clock will show.
+// Scripts begin at a time in the far future.
 const begin = 4_102_444_800 // 2100-01-01
 
-// performance is an engine beside its model.
+// performance is an engine and its model.
 type performance struct {
 	stage        *stage
 	now          int64
@@ -140,7 +141,7 @@ func (p *performance) compareDecision(want *outcome) error {
 	)
 }
 
-// compareCounters reads the counters that the request was about.
+// compareCounters compares the counters of the request.
 func (p *performance) compareCounters(want *outcome) error {
 	for _, t := range want.targets {
 		if t == nil || !t.live {
@@ -169,7 +170,7 @@ func (p *performance) compareStats() error {
 	)
 }
 
-// compareContents compares whole stores, if they can list what they hold.
+// compareContents compares all counters of stores that can list them.
 func (p *performance) compareContents() error {
 	for i, store := range []ratelimit.Store{p.main, p.second} {
 		lister, ok := store.(interface{ Counters() map[string]uint64 })
@@ -178,7 +179,7 @@ func (p *performance) compareContents() error {
 		}
 		got := make(map[string]uint64)
 		for key, n := range lister.Counters() {
-			if n != 0 { // a store may keep what was only read
+			if n != 0 { // a store may retain counters that were only read
 				got[key] = n
 			}
 		}
@@ -190,11 +191,11 @@ func (p *performance) compareContents() error {
 }
 
 func (p *performance) count(o *outcome) {
-	if p.stage.tally == nil {
+	if p.stage.covered == nil {
 		return
 	}
 	for kind, n := range o.kinds() {
-		p.stage.tally[kind] += n
+		p.stage.covered[kind] += n
 	}
 }
 
@@ -202,7 +203,7 @@ func differ[T any](what string, engine, model T) error {
 	if reflect.DeepEqual(engine, model) {
 		return nil
 	}
-	return fmt.Errorf("%s: the engine says\n  %+v\nand the model\n  %+v", what, engine, model)
+	return fmt.Errorf("%s: the engine has\n  %+v\nand the model\n  %+v", what, engine, model)
 }
 
 func firstOf(errs ...error) error {
@@ -214,7 +215,7 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// copyDomains copies the trees, but for metadata.
+// copyDomains copies the trees except metadata.
 func copyDomains(domains []ratelimit.Domain) []ratelimit.Domain {
 	out := make([]ratelimit.Domain, len(domains))
 	for i, d := range domains {

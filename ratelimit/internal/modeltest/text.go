@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// seconds are the lengths of the windows (REFERENCE.md, 3.1).
+// seconds has the lengths of the windows (REFERENCE.md, 3.2).
 var seconds = map[ratelimit.Unit]int64{
 	ratelimit.Second: 1,
 	ratelimit.Minute: 60,
@@ -19,8 +19,8 @@ var seconds = map[ratelimit.Unit]int64{
 	ratelimit.Year:   365 * 24 * 60 * 60,
 }
 
-// find is the path of rules that the entries lead to, nil for none. There is no
-// way back from a rule that matched (REFERENCE.md, 2.1).
+// find returns the path of rules that match the entries, nil for none. Matching never goes
+// back (REFERENCE.md, 2.1).
 func find(rules []ratelimit.Rule, entries []ratelimit.Entry) []ratelimit.Rule {
 	if len(entries) == 0 {
 		return nil
@@ -39,7 +39,7 @@ func find(rules []ratelimit.Rule, entries []ratelimit.Entry) []ratelimit.Rule {
 	return append([]ratelimit.Rule{*r}, below...)
 }
 
-// pick goes through a level three times: for the exact rule, for the first
+// pick searches a level three times: for the exact rule, for the first
 // wildcard, for the key alone.
 func pick(rules []ratelimit.Rule, e ratelimit.Entry) *ratelimit.Rule {
 	for i, r := range rules {
@@ -64,7 +64,7 @@ func pick(rules []ratelimit.Rule, e ratelimit.Entry) *ratelimit.Rule {
 
 func starred(s string) bool { return strings.ContainsRune(s, '*') }
 
-// wild: a star stands for nothing, or for one byte and what the star stands for.
+// wild reports whether a pattern matches: a star matches nothing, or one byte and more.
 func wild(pattern, s string) bool {
 	if pattern == "" {
 		return s == ""
@@ -82,7 +82,7 @@ func joined(key, value string) string {
 	return key + "_" + value
 }
 
-// counterKey is the name of a counter (REFERENCE.md, 3.1). path is empty for an override.
+// counterKey returns the name of a counter (REFERENCE.md, 3.1). path is empty for an override.
 func counterKey(domain string, path []ratelimit.Rule, entries []ratelimit.Entry, window int64) string {
 	key := domain + "_"
 	for i, e := range entries {
@@ -95,7 +95,7 @@ func counterKey(domain string, path []ratelimit.Rule, entries []ratelimit.Entry,
 	return key + fmt.Sprint(window)
 }
 
-// ruleMetric is the statistics key of the rule at the path's end (REFERENCE.md, 5.2).
+// ruleMetric returns the statistics key of the rule at the path's end (REFERENCE.md, 5.2).
 func ruleMetric(domain string, path []ratelimit.Rule, entries []ratelimit.Entry) string {
 	detailed := path[len(path)-1].DetailedMetric
 	key := domain
@@ -125,7 +125,7 @@ func overrideMetric(domain string, entries []ratelimit.Entry) string {
 	return sanitised(domain + "." + strings.Join(parts, "."))
 }
 
-// sanitised is a name as push-style statistics can carry it (REFERENCE.md, 5.2).
+// sanitised replaces what push-style statistics can't have in a name (REFERENCE.md, 5.2).
 func sanitised(name string) string {
 	name = strings.NewReplacer(":", "_", "|", "_").Replace(name)
 	address := regexp.MustCompile(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
