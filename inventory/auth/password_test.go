@@ -57,7 +57,7 @@ func TestCommonPasswords(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	assert.GreaterOrEqual(t, len(lines), 150)
 	assert.True(t, slices.IsSorted(lines))
-	assert.Len(t, slices.Compact(slices.Clone(lines)), len(lines), "one is there twice")
+	assert.Len(t, slices.Compact(slices.Clone(lines)), len(lines), "duplicate line")
 	for _, line := range lines {
 		assert.GreaterOrEqual(t, len(line), auth.MinPasswordLength, line)
 		assert.Equal(t, strings.ToLower(line), line)

@@ -202,7 +202,7 @@ func (*session) Logout() error { return nil }
 // errHangUp makes the server close the connection instead of replying.
 var errHangUp = errors.New("hang up")
 
-// certificate is one for 127.0.0.1 and localhost, and whom to trust for it.
+// certificate is a certificate for 127.0.0.1 and localhost, and its issuer.
 type certificate struct {
 	server, client *tls.Config
 }

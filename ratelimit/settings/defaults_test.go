@@ -167,7 +167,7 @@ func TestTable(t *testing.T) {
 		require.NotEmpty(t, v.Doc, v.Name)
 		require.NotEmpty(t, v.Group, v.Name)
 		for _, name := range append([]string{v.Name}, v.Aliases...) {
-			require.False(t, seen[name], "%s is there twice", name)
+			require.False(t, seen[name], "duplicate %s", name)
 			seen[name] = true
 		}
 		_, err := settings.Parse(map[string]string{v.Name: v.Default})

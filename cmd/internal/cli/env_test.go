@@ -63,7 +63,7 @@ func begins(t *testing.T, stream, got, want string) {
 	}
 }
 
-// TestParsePrintsOnce checks that the user is told of a wrong flag once.
+// TestParsePrintsOnce checks that an invalid flag is reported once.
 func TestParsePrintsOnce(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
