@@ -183,7 +183,7 @@ func TestInventoryBackup(t *testing.T) {
 	require.Equal(t, 10, restored.count("locations"))
 	restored.stop()
 	require.Regexp(t, `^inventoryd: backup: .*copy\.db`, run(t, 1, "inventoryd", "-database-url", file, "backup", copied).stderr.String())
-	require.Regexp(t, `backup: name the file`, run(t, 2, "inventoryd", "backup").stderr.String())
+	require.Regexp(t, `backup: takes one argument`, run(t, 2, "inventoryd", "backup").stderr.String())
 	require.Regexp(t, `unknown command "bakcup"`, run(t, 2, "inventoryd", "bakcup", "x").stderr.String())
 }
 
@@ -207,7 +207,7 @@ func TestInventoryMistakes(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "inventory.db")
 	p = run(t, 2, "inventoryd", "-demo", "-devices", "-5", "-database-url", file)
-	require.Regexp(t, `-devices is -5: there must be from 1 to 5000000`, p.stderr.String())
+	require.Regexp(t, `-devices is -5: use a number from 1 to 5000000`, p.stderr.String())
 	require.NoFileExists(t, file)
 
 	p = run(t, 0, "inventoryd", "-settings")
