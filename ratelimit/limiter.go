@@ -105,8 +105,8 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (Status, err
 
 // Refund takes n hits on key back, in the current window and never below zero: for
 // hits that were counted and then not used. Statistics are not corrected. The error
-// wraps errors.ErrUnsupported if the store is not a SubtractStore, and is an *Error
-// otherwise. FailurePolicies don't apply.
+// wraps errors.ErrUnsupported if the store is not a SubtractStore (memstore is one;
+// redisstore and memcachestore are not), and is an *Error otherwise. FailurePolicies don't apply.
 func (l *Limiter) Refund(ctx context.Context, key string, n uint64) error {
 	active, c, d := l.acquire(key)
 	defer l.release(c)
