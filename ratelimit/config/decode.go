@@ -102,6 +102,7 @@ func decodeFile(f File, maxBytes int64) *document {
 	switch {
 	case err != nil:
 		message, line := libraryMessage(err)
+		line = min(line, lines(f.Data)) // the parser counts the end of a file as a line
 		doc.fault(mark{line, min(line, 1)}, "error loading config file: %s", message)
 		return doc
 	case len(roots) > 1:
@@ -155,6 +156,22 @@ func libraryMessage(err error) (message string, line int) {
 		line++ // the parser counts these from 0
 	}
 	return "yaml: " + message, line
+}
+
+// lines counts the lines of a file, with the line breaks of YAML 1.1.
+func lines(data []byte) int {
+	n := 1
+	for i, r := range string(data) {
+		switch r {
+		case '\n', '\u0085', '\u2028', '\u2029':
+			n++
+		case '\r':
+			if i+1 == len(data) || data[i+1] != '\n' {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // rules decodes a list of descriptors; above is the length of the composite key of the
