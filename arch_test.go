@@ -47,6 +47,13 @@ var layers = []struct {
 // sideways lists the layers whose packages may import each other.
 var sideways = []string{"internal"}
 
+// weakRandom lists the packages whose random numbers an attacker may predict: jitter, the choice
+// of a shard, made-up data, tests.
+var weakRandom = []string{
+	"internal/backoff", "ratelimit", "ratelimit/stats", "inventory/sqlstore", "inventory/demo", "cmd/ratelimit-load",
+	"*/storetest", "ratelimit/store/storetest", "inventory/sqlstore/internal/*",
+}
+
 // clients names the packages that may import a third-party module, by the prefix of its
 // import paths. Programs, examples and tests of packages above the core are free.
 var clients = map[string][]string{
@@ -183,6 +190,8 @@ func violations(p *pkg) []string {
 		case own(imported) && layerOf(target) > layer,
 			own(imported) && layerOf(target) == layer && !slices.Contains(sideways, layers[layer].name):
 			found = append(found, rel+" imports "+target+", which is not in a lower layer")
+		case strings.HasPrefix(imported, "math/rand") && !matches(weakRandom, rel):
+			found = append(found, rel+" imports "+imported+": use crypto/rand, or add the package to weakRandom in arch_test.go if an attacker may predict the numbers")
 		case thirdParty(imported) && !program && !matches(clients[clientOf(imported)], rel):
 			found = append(found, rel+" imports "+imported+": use the package that wraps it, or add this one to clients in arch_test.go")
 		}
@@ -213,6 +222,7 @@ func TestImportRules(t *testing.T) {
 		{pkg{ImportPath: modulePath + "/ratelimit", Name: "ratelimit", Imports: []string{modulePath + "/httpx"}}, "not in a lower layer"},
 		{pkg{ImportPath: modulePath + "/ratelimit", Name: "ratelimit", Imports: []string{"gopkg.in/yaml.v3"}}, "use the package that wraps it"},
 		{pkg{ImportPath: modulePath + "/httpx", Name: "httpx", Imports: []string{"example.com/x"}}, "use the package that wraps it"},
+		{pkg{ImportPath: modulePath + "/inventory/auth", Name: "auth", Imports: []string{"math/rand/v2"}}, "use crypto/rand"},
 	} {
 		if got := violations(&c.pkg); len(got) != 1 || !strings.Contains(got[0], c.want) {
 			t.Errorf("%s importing %v: got %q, want one message with %q", c.pkg.ImportPath, c.pkg.Imports, got, c.want)
