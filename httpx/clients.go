@@ -64,12 +64,7 @@ func (c *Clients) Key(r *http.Request) string {
 }
 
 func (c *Clients) trusts(addr netip.Addr) bool {
-	for _, network := range c.proxies {
-		if network.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return inNetworks(c.proxies, addr)
 }
 
 // parseAddr reads an address with or without a port. It returns the zero Addr for anything else.

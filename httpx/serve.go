@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -16,10 +18,21 @@ import (
 // ServeOptions configures [Serve]. Nil and zero fields mean the defaults.
 type ServeOptions struct {
 	ReadHeaderTimeout time.Duration // for the header of a request; default 10 s
-	ReadTimeout       time.Duration // for a whole request; default 30 s
+	ReadTimeout       time.Duration // for a whole request with its body; default 30 s
 	WriteTimeout      time.Duration // from the end of the header to the end of the response; default 60 s
+	WriteStallTimeout time.Duration // for the client to accept 64 KiB of a response; default 10 s
 	IdleTimeout       time.Duration // between two requests of a connection; default 2 min
-	MaxHeaderBytes    int           // default 64 KiB
+	MaxHeaderBytes    int           // default 16 KiB
+
+	// MaxConnections is the maximum number of open connections, by default 1024.
+	// MaxConnectionsPerAddress is that of one client address, by default 128; it does not apply to
+	// TrustedProxies. [LimitListener] describes which connection is closed at a limit.
+	MaxConnections           int
+	MaxConnectionsPerAddress int
+	TrustedProxies           []netip.Prefix
+	// MaxStreams is the maximum number of concurrent requests of an HTTP/2 connection.
+	// Default: 100.
+	MaxStreams int
 
 	// DrainDelay is how long the server continues after ctx ends, so that load balancers notice
 	// a failing health check. Default: none.
@@ -45,16 +58,17 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, opts *ServeOptio
 	}
 	l = onceClosed{l, sync.OnceValue(l.Close)}
 	defer l.Close() // net/http closes it unless the settings are invalid
+	conns := o.limit(l)
 	if c := o.TLS; c != nil && len(c.Certificates) == 0 && c.GetCertificate == nil && c.GetConfigForClient == nil {
 		return fmt.Errorf("serve on %s: TLS has no certificates: set Certificates, GetCertificate or GetConfigForClient", l.Addr())
 	}
-	server := o.server(ctx, h)
+	server := o.server(ctx, h, conns)
 	failed := make(chan error, 1)
 	go func() {
 		if o.TLS != nil {
-			failed <- server.ServeTLS(l, "", "")
+			failed <- server.ServeTLS(conns, "", "")
 		} else {
-			failed <- server.Serve(l)
+			failed <- server.Serve(conns)
 		}
 	}()
 	select {
@@ -79,21 +93,46 @@ type onceClosed struct {
 // Close closes the listener once.
 func (l onceClosed) Close() error { return l.close() }
 
-func (o *ServeOptions) server(ctx context.Context, h http.Handler) *http.Server {
+// limit returns a listener with the limits of the options.
+func (o *ServeOptions) limit(l net.Listener) *connections {
+	conns := newConnections(l, &ConnectionLimits{
+		Total: o.MaxConnections, PerAddress: o.MaxConnectionsPerAddress, Exempt: o.TrustedProxies,
+		WriteStall: o.WriteStallTimeout, Log: o.Log,
+	})
+	conns.reported = true
+	return conns
+}
+
+// The bytes of request bodies that net/http buffers for HTTP/2, per connection and stream.
+const (
+	connectionWindow = 128 << 10
+	streamWindow     = 64 << 10
+)
+
+func (o *ServeOptions) server(ctx context.Context, h http.Handler, conns *connections) *http.Server {
 	log := o.Log
 	if log == nil {
 		log = slog.Default()
 	}
 	return &http.Server{
-		Handler:           h,
+		Handler:           followBodies(h),
 		ReadHeaderTimeout: cmp.Or(o.ReadHeaderTimeout, 10*time.Second),
 		ReadTimeout:       cmp.Or(o.ReadTimeout, 30*time.Second),
 		WriteTimeout:      cmp.Or(o.WriteTimeout, time.Minute),
 		IdleTimeout:       cmp.Or(o.IdleTimeout, 2*time.Minute),
-		MaxHeaderBytes:    cmp.Or(o.MaxHeaderBytes, 64<<10),
-		TLSConfig:         o.TLS.Clone(), // net/http modifies it
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		MaxHeaderBytes:    cmp.Or(o.MaxHeaderBytes, 16<<10),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          min(cmp.Or(o.MaxStreams, 100), math.MaxInt32),
+			MaxReceiveBufferPerConnection: connectionWindow,
+			MaxReceiveBufferPerStream:     streamWindow,
+		},
+		TLSConfig:   o.TLS.Clone(), // net/http modifies it
+		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ConnContext: conns.connContext,
+		ConnState:   conns.connState,
+		// The handler answers OPTIONS *, with the headers and limits of all other responses.
+		DisableGeneralOptionsHandler: true,
 	}
 }
 

@@ -1,0 +1,416 @@
+package httpx
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Unlimited is the value of a limit in [ServeOptions], [ConnectionLimits] and [BudgetOptions]
+// that allows any number.
+const Unlimited = math.MaxInt
+
+// ConnectionLimits configures [LimitListener]. Nil and zero fields mean the defaults.
+type ConnectionLimits struct {
+	// Total is the maximum number of open connections. Default: 1024.
+	Total int
+	// PerAddress is the maximum number of open connections of one client address. An IPv6
+	// address counts as its /64 network. Default: 128.
+	PerAddress int
+	// Exempt are networks to which PerAddress does not apply, such as those of trusted proxies,
+	// because they connect for many clients. Unix sockets are always exempt.
+	Exempt []netip.Prefix
+	// WriteStall is the time in which a client must accept 64 KiB of a response, or its rest.
+	// Default: 10 s.
+	WriteStall time.Duration
+	// Log receives at most one record a minute about connections that were closed because of
+	// these limits. Default: slog.Default().
+	Log *slog.Logger
+}
+
+// LimitListener returns a listener with at most Total connections, and at most PerAddress for
+// each client address. [Serve] uses it by itself; it is exported for servers of other protocols.
+//
+// A client with few connections is accepted even if others hold all of them: one connection is
+// closed in favour of the new one. It is a connection of the address that has the most, first an
+// idle one, then one that waits for its client, then the oldest. An address that has PerAddress
+// connections loses the oldest one that is idle or waits for its client; if all are busy, the
+// new one is closed. Busy connections of exempt networks are never closed.
+//
+// Connections of other servers than [Serve] count as busy after their first byte.
+func LimitListener(l net.Listener, opts *ConnectionLimits) net.Listener {
+	return newConnections(l, opts)
+}
+
+func newConnections(l net.Listener, opts *ConnectionLimits) *connections {
+	o := ConnectionLimits{}
+	if opts != nil {
+		o = *opts
+	}
+	o.Total = cmp.Or(o.Total, 1024)
+	o.PerAddress = cmp.Or(o.PerAddress, 128)
+	o.WriteStall = cmp.Or(o.WriteStall, 10*time.Second)
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &connections{Listener: l, opts: o, peers: map[netip.Addr]*peer{}}
+}
+
+// connections is a listener that bounds its open connections.
+type connections struct {
+	net.Listener
+	opts     ConnectionLimits
+	reported bool // ConnState reports the states of connections
+
+	mu     sync.Mutex
+	open   int
+	peers  map[netip.Addr]*peer
+	closed int       // because of the limits, since the last record
+	logged time.Time // the last record
+}
+
+// peer is a client address with its open connections, the oldest first.
+type peer struct {
+	addr   netip.Addr
+	exempt bool
+	conns  []*conn
+}
+
+// activity orders connections: lower ones are closed first.
+type activity int32
+
+const (
+	idle      activity = iota // between two requests
+	receiving                 // waits for a request or its body
+	sending                   // waits for the client to accept a response
+	busy                      // executes a request
+)
+
+// conn is an open connection.
+type conn struct {
+	net.Conn
+	owner    *connections
+	peer     *peer
+	activity atomic.Int32
+	writing  atomic.Bool
+
+	mu       sync.Mutex
+	deadline time.Time // for writing, as set by the server
+}
+
+// Accept returns the next connection that the limits allow.
+func (l *connections) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if kept := l.admit(c); kept != nil {
+			return kept, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// admit registers a connection, or returns nil.
+func (l *connections) admit(c net.Conn) *conn {
+	addr := networkOf(parseAddr(c.RemoteAddr().String()))
+	l.mu.Lock()
+	p := l.peers[addr]
+	if p == nil {
+		p = &peer{addr: addr, exempt: !addr.IsValid() || inNetworks(l.opts.Exempt, parseAddr(c.RemoteAddr().String()))}
+	}
+	victim, refused := l.choose(p)
+	if victim != nil {
+		l.forget(victim)
+	}
+	own := &conn{Conn: c, owner: l, peer: p}
+	own.activity.Store(int32(receiving))
+	if !refused {
+		l.open++
+		p.conns = append(p.conns, own)
+		l.peers[addr] = p
+	}
+	count := l.report(victim != nil || refused)
+	l.mu.Unlock()
+
+	if victim != nil {
+		_ = victim.Conn.Close()
+	}
+	if count > 0 {
+		l.opts.Log.Warn("connections were closed because a limit is reached", "closed", count,
+			"limit", l.opts.Total, "limit_per_address", l.opts.PerAddress, "last_client", addr.String())
+	}
+	if refused {
+		return nil
+	}
+	return own
+}
+
+// choose returns the connection to close in favour of a new one, if one is necessary, and whether
+// the new one is refused instead.
+func (l *connections) choose(p *peer) (victim *conn, refused bool) {
+	switch {
+	case !p.exempt && len(p.conns) >= l.opts.PerAddress:
+		victim = p.first(sending)
+	case l.open < l.opts.Total:
+		return nil, false
+	default:
+		victim = l.displaced(p)
+	}
+	return victim, victim == nil
+}
+
+// displaced returns the connection that a new one of p displaces when all are in use, or nil.
+func (l *connections) displaced(p *peer) *conn {
+	var most *peer
+	count := 0 // of the new one's address
+	if !p.exempt {
+		count = len(p.conns)
+	}
+	for _, other := range l.peers {
+		if !other.exempt && (most == nil || len(other.conns) > len(most.conns)) {
+			most = other
+		}
+	}
+	if most != nil && len(most.conns) > count {
+		limit := sending
+		if len(most.conns) > count+1 {
+			limit = busy
+		}
+		if c := most.first(limit); c != nil {
+			return c
+		}
+	}
+	if c := p.first(sending); c != nil {
+		return c
+	}
+	for _, other := range l.peers {
+		if c := other.first(idle); c != nil && other.exempt {
+			return c
+		}
+	}
+	return nil
+}
+
+// first returns the connection with the lowest activity up to a limit, of equal ones the oldest.
+func (p *peer) first(limit activity) *conn {
+	var found *conn
+	lowest := limit + 1
+	for _, c := range p.conns {
+		if a := c.state(); a < lowest {
+			found, lowest = c, a
+		}
+	}
+	return found
+}
+
+// report counts a closed connection. It returns the number for a log record that is due, or 0.
+func (l *connections) report(closed bool) int {
+	if !closed {
+		return 0
+	}
+	l.closed++
+	if time.Since(l.logged) < time.Minute {
+		return 0
+	}
+	count := l.closed
+	l.closed, l.logged = 0, time.Now()
+	return count
+}
+
+// forget removes a connection. The caller holds the lock.
+func (l *connections) forget(c *conn) {
+	conns := c.peer.conns
+	for i := range conns {
+		if conns[i] == c {
+			copy(conns[i:], conns[i+1:])
+			conns[len(conns)-1] = nil
+			c.peer.conns = conns[:len(conns)-1]
+			l.open--
+			break
+		}
+	}
+	if len(c.peer.conns) == 0 && l.peers[c.peer.addr] == c.peer {
+		delete(l.peers, c.peer.addr)
+	}
+}
+
+// connState follows the states of an HTTP server's connections.
+func (l *connections) connState(nc net.Conn, state http.ConnState) {
+	c := ownConn(nc)
+	if c == nil {
+		return
+	}
+	switch state {
+	case http.StateActive:
+		c.activity.Store(int32(busy))
+	case http.StateIdle:
+		c.activity.Store(int32(idle))
+		c.moveBack()
+	}
+}
+
+// moveBack makes the connection the newest of its address, so that the longest idle one is closed
+// first.
+func (c *conn) moveBack() {
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	conns := c.peer.conns
+	for i := range conns {
+		if conns[i] == c {
+			copy(conns[i:], conns[i+1:])
+			conns[len(conns)-1] = c
+			return
+		}
+	}
+}
+
+// ownConn returns the conn below a connection of an HTTP server, or nil.
+func ownConn(nc net.Conn) *conn {
+	if over, ok := nc.(interface{ NetConn() net.Conn }); ok { // TLS
+		nc = over.NetConn()
+	}
+	c, _ := nc.(*conn)
+	return c
+}
+
+type connKey struct{}
+
+// connContext stores the connection, for followBodies.
+func (l *connections) connContext(ctx context.Context, nc net.Conn) context.Context {
+	if c := ownConn(nc); c != nil {
+		return context.WithValue(ctx, connKey{}, c)
+	}
+	return ctx
+}
+
+// followBodies marks HTTP/1 connections that wait for the body of a request.
+func followBodies(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, ok := r.Context().Value(connKey{}).(*conn)
+		if ok && r.ProtoMajor == 1 && r.ContentLength != 0 && r.Body != nil {
+			c.activity.Store(int32(receiving))
+			r.Body = &followedBody{r.Body, c}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// followedBody is a body that tells its connection when it is complete.
+type followedBody struct {
+	io.ReadCloser
+	conn *conn
+}
+
+func (b *followedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.conn.activity.CompareAndSwap(int32(receiving), int32(busy))
+	}
+	return n, err
+}
+
+func (c *conn) state() activity {
+	if a := activity(c.activity.Load()); a != busy || !c.writing.Load() {
+		return a
+	}
+	return sending
+}
+
+// Read reads from the client.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && !c.owner.reported {
+		c.activity.Store(int32(busy))
+	}
+	return n, err
+}
+
+// writeChunk is what a client must accept within ConnectionLimits.WriteStall.
+const writeChunk = 64 << 10
+
+// Write writes in chunks, each with its own deadline.
+func (c *conn) Write(p []byte) (n int, err error) {
+	c.writing.Store(true)
+	defer c.writing.Store(false)
+	for {
+		if err := c.expectProgress(); err != nil {
+			return n, err
+		}
+		m, err := c.Conn.Write(p[n:min(len(p), n+writeChunk)])
+		if n += m; err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+// expectProgress sets the deadline for the next chunk, within that of the server.
+func (c *conn) expectProgress() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	deadline := time.Now().Add(c.owner.opts.WriteStall)
+	if !c.deadline.IsZero() && c.deadline.Before(deadline) {
+		deadline = c.deadline
+	}
+	return c.Conn.SetWriteDeadline(deadline)
+}
+
+// SetWriteDeadline sets the deadline for all writes.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadline = t
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline sets the deadlines for reads and writes.
+func (c *conn) SetDeadline(t time.Time) error {
+	if err := c.Conn.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
+}
+
+// CloseWrite tells the client that nothing follows, where the connection can.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// Close closes the connection.
+func (c *conn) Close() error {
+	c.owner.mu.Lock()
+	c.owner.forget(c)
+	c.owner.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// networkOf returns the address that a client is counted by: an IPv6 address is that of its /64
+// network, the smallest that a subscriber is given.
+func networkOf(addr netip.Addr) netip.Addr {
+	if !addr.Is6() {
+		return addr
+	}
+	network, _ := addr.Prefix(64) // the number of bits is valid
+	return network.Addr()
+}
+
+func inNetworks(networks []netip.Prefix, addr netip.Addr) bool {
+	for _, network := range networks {
+		if network.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
