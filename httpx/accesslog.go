@@ -110,6 +110,8 @@ type writer struct {
 	status int       // 0 until the final header is sent
 	bytes  int64     // of the body
 	err    error     // passed to WriteError
+
+	reserved *reservation // set by Budget
 }
 
 // wrap returns w if it is a writer, or a new one around it.

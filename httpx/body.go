@@ -2,12 +2,14 @@ package httpx
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"reflect"
 	"strings"
 
@@ -17,27 +19,33 @@ import (
 
 // BodyOptions configures [NewBody]. Nil means the defaults.
 type BodyOptions struct {
-	MaxBytes int64 // default: DefaultBodyLimit
-	MaxDepth int   // of nested objects and arrays; default: 32
+	MaxBytes  int64 // default: DefaultBodyLimit
+	MaxDepth  int   // of nested objects and arrays; default: 32
+	MaxValues int   // of the document, those inside of others included; default: 50,000
 }
 
 // Body decodes JSON request bodies into values of one type. Create it once: it caches what it
 // derives from the type.
 type Body[T any] struct {
 	maxBytes int64
-	maxDepth int
+	limits   jsonpos.Limits
 	shape    *shape
 }
 
 // NewBody returns a Body. It panics if JSON cannot be decoded into a T, for instance because it
 // contains a channel. opts may be nil.
 func NewBody[T any](opts *BodyOptions) *Body[T] {
-	b := &Body[T]{maxBytes: DefaultBodyLimit, maxDepth: 32, shape: shapeOf(reflect.TypeFor[T]())}
+	b := &Body[T]{
+		maxBytes: DefaultBodyLimit, limits: jsonpos.Limits{Depth: 32, Values: 50_000}, shape: shapeOf(reflect.TypeFor[T]()),
+	}
 	if opts != nil && opts.MaxBytes > 0 {
 		b.maxBytes = opts.MaxBytes
 	}
 	if opts != nil && opts.MaxDepth > 0 {
-		b.maxDepth = opts.MaxDepth
+		b.limits.Depth = opts.MaxDepth
+	}
+	if opts != nil && opts.MaxValues > 0 {
+		b.limits.Values = opts.MaxValues
 	}
 	return b
 }
@@ -46,8 +54,11 @@ func NewBody[T any](opts *BodyOptions) *Body[T] {
 //
 //	415  the content type is not application/json, or the body is encoded
 //	413  the body is larger than MaxBytes
-//	400  the body is not JSON; or a field is unknown, a duplicate, of a wrong type or nested
-//	     too deeply; the message names field, line and column, and Fields has the first 20
+//	408  the body did not arrive in time
+//	503  the Budget of the chain is used up
+//	400  the body is not JSON or has an unpaired surrogate; or a field is unknown, a duplicate,
+//	     of a wrong type or nested too deeply; the message names field, line and column, and
+//	     Fields has the first 20
 //
 // Field names are case-sensitive. null is accepted where T has a pointer, a map, a slice or an
 // interface.
@@ -56,11 +67,17 @@ func (b *Body[T]) Read(r *http.Request) (T, error) {
 	if err := checkType(r.Header); err != nil {
 		return v, err
 	}
-	data, err := readAll(r, b.maxBytes)
+	data, err := ReadBody(r, b.maxBytes)
 	if err != nil {
 		return v, err
 	}
-	return v, b.decode(data, &v)
+	reserved, cost := reservationOf(r.Context()), b.decodeCost(data)
+	if err := reserved.add(cost); err != nil {
+		return v, err
+	}
+	err = b.decode(data, &v)
+	reserved.drop(cost / 2) // the tree is garbage now, the value is in use
+	return v, err
 }
 
 // Decode decodes data that is not a request body, with the same errors.
@@ -73,8 +90,8 @@ func (b *Body[T]) Decode(data []byte) (T, error) {
 func ReadJSON[T any](r *http.Request) (T, error) { return NewBody[T](nil).Read(r) }
 
 func (b *Body[T]) decode(data []byte, v *T) error {
-	doc := jsonpos.Parse(data, &jsonpos.Limits{Depth: b.maxDepth})
-	if err := wellFormed(doc, b.maxDepth); err != nil {
+	doc := jsonpos.Parse(data, &b.limits)
+	if err := wellFormed(doc, &b.limits); err != nil {
 		return err
 	}
 	if err := b.shape.check(doc); err != nil {
@@ -107,40 +124,133 @@ func checkType(h http.Header) error {
 	return nil
 }
 
-// readAll reads a body of at most limit bytes.
-func readAll(r *http.Request, limit int64) ([]byte, error) {
+// ReadBody reads the body of a request, of at most limit bytes; 0 means [DefaultBodyLimit]. The
+// bytes are counted against the [Budget] of the chain as they arrive. The error is an [*Error]:
+// 413 for a larger body, 408 for one that did not arrive in time, 503 when the budget is used up,
+// and 400 for one that could not be read.
+//
+// r.Body is then an unread copy, so that other handlers can read the body again; ReadBody does so
+// without further memory. The caller must not modify the bytes.
+func ReadBody(r *http.Request, limit int64) ([]byte, error) {
+	limit = cmp.Or(limit, DefaultBodyLimit)
+	if known, ok := r.Body.(*bufferedBody); ok && known.Size() == int64(known.Len()) {
+		if known.Size() > limit {
+			return nil, tooLarge(limit)
+		}
+		return known.data, nil
+	}
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	var body bytes.Buffer
-	if r.ContentLength > 0 {
-		body.Grow(int(r.ContentLength) + bytes.MinRead)
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
 	}
-	n, err := body.ReadFrom(io.LimitReader(r.Body, max(limit+1, limit))) // max guards against overflow
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, asError(err)
+	reserved := reservationOf(r.Context())
+	data, err := fill(r.Body, limit, r.ContentLength, reserved)
+	if err != nil {
+		return nil, bodyError(r, reserved, err)
 	}
-	switch {
-	case err != nil:
-		return nil, &Error{Status: http.StatusBadRequest, Message: "The request body could not be read", Err: err}
-	case n > limit:
+	if int64(len(data)) > limit {
 		return nil, tooLarge(limit)
 	}
-	return body.Bytes(), nil
+	r.Body = &bufferedBody{bytes.NewReader(data), data}
+	return data, nil
 }
+
+// bufferedBody is a body that was read.
+type bufferedBody struct {
+	*bytes.Reader
+	data []byte
+}
+
+// Close implements io.Closer.
+func (*bufferedBody) Close() error { return nil }
+
+// firstBuffer is the size of a buffer for a body of which nothing has arrived.
+const firstBuffer = 4 << 10
+
+// fill reads up to limit bytes, and one more if there are more. It grows its buffer as bytes
+// arrive, whatever length the client has declared.
+func fill(body io.Reader, limit, declared int64, reserved *reservation) ([]byte, error) {
+	defer reserved.wait(false)()
+	most := max(limit+1, limit) // guards against overflow
+	var data []byte
+	for {
+		if size := int64(cap(data)); int64(len(data)) == size {
+			grown := min(max(2*size, firstBuffer), most)
+			if size <= declared && declared < grown {
+				grown = declared + 1 // with room to see the end
+			}
+			if grown == size {
+				return data, nil
+			}
+			if err := reserved.add(grown); err != nil {
+				return nil, err
+			}
+			data = append(make([]byte, 0, grown), data...)
+			reserved.drop(size)
+		}
+		n, err := body.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return data, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// bodyError returns the response for a body that could not be read.
+func bodyError(r *http.Request, reserved *reservation, err error) error {
+	if own, ok := errors.AsType[*Error](err); ok {
+		return own
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return asError(err)
+	}
+	if reserved.lost() {
+		return unavailable()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &Error{
+			Status: http.StatusRequestTimeout, Message: "The request body did not arrive in time", Err: err,
+			Header: http.Header{"Connection": {"close"}},
+		}
+	}
+	return &Error{Status: http.StatusBadRequest, Message: "The request body could not be read", Err: err}
+}
+
+// decodeCost estimates the memory to decode a document of JSON: the text twice, and for each value
+// a node of the tree and the value itself.
+func (b *Body[T]) decodeCost(data []byte) int64 {
+	values := 1
+	for _, separator := range []byte("[{,") {
+		values += bytes.Count(data, []byte{separator}) // also in strings
+	}
+	return int64(2*len(data)) + int64(min(values, b.limits.Values))*valueCost
+}
+
+// valueCost is the memory in bytes that a value of a document takes while it is decoded, at most;
+// half of it is the value itself (TestDecodeCost).
+const valueCost = 384
 
 // wellFormed reports the first syntax error of a document. Problems that encoding/json accepts are
 // left to the check of the shape.
-func wellFormed(doc *jsonpos.Document, maxDepth int) error {
+func wellFormed(doc *jsonpos.Document, limits *jsonpos.Limits) error {
 	if strings.TrimSpace(doc.Text) == "" {
 		return badBody("is empty: send a JSON document")
 	}
 	for _, p := range doc.Problems {
 		at := position(doc.Text, p.Offset)
 		switch p.Code {
-		case jsonpos.DuplicateKey, jsonpos.Surrogate:
+		case jsonpos.DuplicateKey:
+		case jsonpos.Surrogate:
+			return invalidBody(fieldOf(p.Pointer), p.Message+"; "+p.Suggestion+" ("+at+")")
 		case jsonpos.TooDeep:
-			return invalidBody(fieldOf(p.Pointer), fmt.Sprintf("nested too deeply: use at most %d levels (%s)", maxDepth, at))
+			return invalidBody(fieldOf(p.Pointer), fmt.Sprintf("nested too deeply: use at most %d levels (%s)", limits.Depth, at))
+		case jsonpos.TooMany:
+			return badBody(fmt.Sprintf("has too many values: send at most %d", limits.Values))
 		case jsonpos.Encoding:
 			return badBody("is not UTF-8 at " + at)
 		case jsonpos.TrailingData:

@@ -278,3 +278,31 @@ func BenchmarkBody(b *testing.B) {
 		}
 	}
 }
+
+// TestUnpairedSurrogates checks that half of a character is refused, in keys and values: programs
+// differ in what they make of it.
+func TestUnpairedSurrogates(t *testing.T) {
+	t.Parallel()
+	body := httpx.NewBody[map[string]any](nil)
+	for _, document := range []string{`{"a":"\ud800"}`, `{"a":"\udc00\ud800"}`, `{"\ud800":1}`, `{"a":["x\ud83dx"]}`, `{"a":"\ud800\u0041"}`} {
+		_, err := body.Decode([]byte(document))
+		if e, ok := errors.AsType[*httpx.Error](err); !ok || e.Status != 400 || !strings.Contains(e.Message, "half of a surrogate pair") {
+			t.Errorf("%s: %v, want 400", document, err)
+		}
+	}
+	if v, err := body.Decode([]byte(`{"a":"\ud83d\ude00"}`)); err != nil || v["a"] != "\U0001f600" {
+		t.Errorf("a pair: %q, %v", v, err)
+	}
+}
+
+func TestBodyValues(t *testing.T) {
+	t.Parallel()
+	body := httpx.NewBody[[]int](&httpx.BodyOptions{MaxValues: 3})
+	if _, err := body.Decode([]byte(`[1,2]`)); err != nil {
+		t.Error(err)
+	}
+	_, err := body.Decode([]byte(`[1,2,3]`))
+	if e, ok := errors.AsType[*httpx.Error](err); !ok || e.Status != 400 || !strings.Contains(e.Message, "send at most 3") {
+		t.Errorf("%v, want 400 that names the limit", err)
+	}
+}

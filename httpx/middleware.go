@@ -38,8 +38,14 @@ type StandardOptions struct {
 	Log *slog.Logger
 	// Origins are the web origins that may use the service. Default: the service's own host.
 	Origins *Origins
-	// Clients finds the client address for the log. Default: the peer of the connection.
+	// Hosts are the hosts that the service answers for. Default: all.
+	Hosts *Hosts
+	// Clients finds the client address for the log and the budget. Default: the peer of the
+	// connection.
 	Clients *Clients
+	// Budget bounds the memory of requests in progress. Default: a budget of its own with the
+	// defaults of NewBudget. Chains of one process may share one.
+	Budget *Budget
 	// Limit is middleware that limits the request rate; Check is middleware that inspects
 	// requests. Either may be nil.
 	Limit, Check Middleware
@@ -57,7 +63,8 @@ type StandardOptions struct {
 // Standard returns the middleware chain of this module's services. From the outside, with the
 // reason for each position:
 //
-//	ResponseTime     first, to measure everything and to be on every response
+//	DrainBody        first, to act after the response, which the others observe
+//	ResponseTime     to measure everything and to be on every response
 //	RequestID        before anything that logs or responds with an id
 //	AccessLog        outside of everything that responds, to see what was sent
 //	SecurityHeaders  before the first middleware that may respond
@@ -66,9 +73,10 @@ type StandardOptions struct {
 //	Recover          outside of everything that may panic
 //	CORS             before the first refusal, which a page of an allowed origin must be able
 //	                 to read, and before Limit, because preflights are not counted
+//	Budget           before anything is buffered, also by the limiter
 //	Limit            before expensive work, and before Protect, so that requests it refuses
 //	                 are counted
-//	Protect          before anything is read
+//	Protect          before anything is read: first that of Hosts, then that of Origins
 //	SingleParams     before Check, which reads the query
 //	BodyLimit        before the first middleware that reads a body
 //	Check            last: the handler sees what Check has accepted
@@ -85,7 +93,15 @@ func Standard(opts *StandardOptions) Middleware {
 	if o.Origins == nil {
 		o.Origins, _ = NewOrigins(nil) // cannot fail for an empty list
 	}
+	if o.Budget == nil {
+		o.Budget = NewBudget(nil)
+	}
+	var hosts Middleware
+	if o.Hosts != nil {
+		hosts = o.Hosts.Protect
+	}
 	return Chain(
+		DrainBody,
 		ResponseTime,
 		RequestID(o.RequestID),
 		AccessLog(o.Log, &AccessLogOptions{Clients: o.Clients, OnlyFailures: o.Log == nil}),
@@ -93,7 +109,9 @@ func Standard(opts *StandardOptions) Middleware {
 		Gzip(o.Gzip),
 		Recover(o.Log),
 		o.Origins.CORS,
+		o.Budget.Middleware(o.Clients),
 		o.Limit,
+		hosts,
 		o.Origins.Protect,
 		SingleParams(o.Repeatable...),
 		BodyLimit(o.MaxBody),
@@ -189,7 +207,7 @@ func handlePanic(w *writer, r *http.Request, log *slog.Logger, value any) {
 	if log == nil {
 		log = slog.Default()
 	}
-	log.ErrorContext(r.Context(), "panic", "value", fmt.Sprint(value), "method", r.Method,
+	log.ErrorContext(r.Context(), "panic", "value", loggable(fmt.Sprint(value)), "method", loggable(r.Method),
 		"path", loggedPath(r), "request_id", RequestIDFrom(r.Context()), "stack", string(debug.Stack()))
 	sent := w.status != 0
 	WriteError(w, r, fmt.Errorf("panic: %v", value))

@@ -141,8 +141,8 @@ func TestRecover(t *testing.T) {
 	if body := errorOf(t, w, 500); body.Message != "Internal Server Error" {
 		t.Errorf("the panic is shown: %+v", body)
 	}
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"secret\nforged"`) || !strings.Contains(got, "path=/a%0Ab") {
-		t.Errorf("the log is %q, want one line with the panic's value and the path", got)
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `value=secret\nforged `) || !strings.Contains(got, "path=/a%0Ab") {
+		t.Errorf("the log is %q, want one line with the panic's value, escaped, and the path", got)
 	}
 }
 

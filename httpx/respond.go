@@ -26,7 +26,8 @@ func (f HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // WriteJSON responds with a status and a JSON document that ends with a line feed and does not
-// escape &, < and >. If v cannot be encoded, it returns an error and writes nothing.
+// escape &, < and >. If v cannot be encoded, or the [Budget] of the request is used up, it returns
+// an error and writes nothing.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	return writeAs(w, status, "application/json", v)
 }
@@ -38,12 +39,33 @@ func writeAs(w http.ResponseWriter, status int, contentType string, v any) error
 	if err := encoder.Encode(v); err != nil {
 		return fmt.Errorf("encode a %T: %w", v, err)
 	}
+	if status < http.StatusBadRequest && body.Len() > firstBuffer { // the cost of a request covers others
+		reserved := reservationBelow(w)
+		if err := reserved.add(int64(body.Cap())); err != nil {
+			return err
+		}
+		defer reserved.wait(true)()
+	}
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(status)
 	_, _ = w.Write(body.Bytes()) // ignore the error: the client disconnected
 	return nil
+}
+
+// reservationBelow returns the reservation of the request that w responds to, or nil.
+func reservationBelow(w http.ResponseWriter) *reservation {
+	for {
+		if own, ok := w.(*writer); ok && own.reserved != nil {
+			return own.reserved
+		}
+		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return nil
+		}
+		w = outer.Unwrap()
+	}
 }
 
 // Confirmation is the body of a response that only reports success.

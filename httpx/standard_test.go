@@ -162,6 +162,8 @@ func allMiddleware(t testing.TB) map[string]httpx.Middleware {
 	o := origins(t, "http://localhost:3000")
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	return map[string]httpx.Middleware{
+		"DrainBody":       httpx.DrainBody,
+		"Budget":          httpx.NewBudget(nil).Middleware(nil),
 		"ResponseTime":    httpx.ResponseTime,
 		"RequestID":       httpx.RequestID(nil),
 		"AccessLog":       httpx.AccessLog(log, nil),

@@ -1,9 +1,6 @@
 package sanitize
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -35,30 +32,11 @@ func (p *Policy) request(r *http.Request) error {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
-	body, err := p.readBody(r)
+	body, err := httpx.ReadBody(r, p.maxBody)
 	if err != nil {
 		return err
 	}
 	return p.body(r.Header.Get("Content-Type"), body)
-}
-
-// readBody reads the body and replaces it by an unread copy.
-func (p *Policy) readBody(r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, p.maxBody))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, err
-	}
-	if err != nil {
-		return nil, &httpx.Error{Status: http.StatusBadRequest, Message: "The request body could not be read", Err: err}
-	}
-	r.Body = readCloser{bytes.NewReader(body), r.Body}
-	return body, nil
-}
-
-// readCloser reads from one body and closes another.
-type readCloser struct {
-	io.Reader
-	io.Closer
 }
 
 func (p *Policy) body(contentType string, body []byte) error {

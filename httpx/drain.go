@@ -1,0 +1,39 @@
+package httpx
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// The bounds of what DrainBody discards.
+const (
+	maxDrained = 8 << 20
+	drainTime  = 2 * time.Second
+)
+
+// DrainBody is middleware that reads the rest of a body that was refused, at most 8 MiB and 2 s,
+// after the response was sent. Otherwise the connection would be closed with unread data, and the
+// system of a client that still sends would discard the response. It does so after responses with a
+// status from 400 over HTTP/1, unless the client waits for 100 Continue.
+//
+// The rest is discarded, so it takes no memory.
+func DrainBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := r.Body
+		if body == nil || r.ContentLength == 0 || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		own := wrap(w)
+		next.ServeHTTP(own, r)
+		if own.status < http.StatusBadRequest {
+			return
+		}
+		control := http.NewResponseController(own)
+		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(drainTime)) != nil {
+			return // not a connection of net/http
+		}
+		_, _ = io.CopyN(io.Discard, body, maxDrained) // ignore the error: the client disconnected
+	})
+}
