@@ -17,7 +17,7 @@ type BudgetOptions struct {
 	BytesPerClient int64
 }
 
-// Budget bounds the memory that a service uses for requests in progress: 8 KiB and twice the
+// Budget bounds the memory that a service uses for requests in progress: 16 KiB and twice the
 // header for each request; bodies that [ReadBody], [Body] and httpx/sanitize buffer, as they
 // arrive; the values that [Body] decodes; responses of [WriteJSON]; and what a handler adds with
 // [Reserve]. Everything is released at the end of the request. Garbage is not counted: a process
@@ -70,7 +70,7 @@ type reservation struct {
 type reservationKey struct{}
 
 // requestCost is what a request is counted with besides its header: goroutine, buffers, values.
-const requestCost = 8 << 10
+const requestCost = 16 << 10
 
 // Middleware counts requests and what they buffer. clients finds the address that a request is
 // counted by, an IPv6 address as its /64 network; nil means the peer of the connection. A request

@@ -3,13 +3,16 @@ package httpx_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,6 +91,62 @@ func TestHalfBodies(t *testing.T) {
 	}
 }
 
+// TestHalfBodiesOfHTTP2 does the same with the streams of one connection.
+func TestHalfBodiesOfHTTP2(t *testing.T) {
+	t.Parallel()
+	const size = 4 << 20
+	budget := httpx.NewBudget(&httpx.BudgetOptions{Bytes: size})
+	config, client := testTLS(t)
+	r := start(t, store(budget), &httpx.ServeOptions{ReadTimeout: time.Hour, TLS: config})
+	url := strings.Replace(r.url, "http://", "https://", 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	var halves sync.WaitGroup
+	defer halves.Wait()
+	defer cancel()
+	attacker, other := client("127.0.0.2"), client("127.0.0.9")
+	for range 50 {
+		reader, writer := io.Pipe()
+		post, err := http.NewRequestWithContext(ctx, http.MethodPost, url, reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		post.Header.Set("Content-Type", "application/json")
+		halves.Go(func() {
+			if response, err := attacker.Do(post); err == nil {
+				_ = response.Body.Close()
+			}
+			_ = reader.Close()
+		})
+		halves.Go(func() { _, _ = io.WriteString(writer, `{"a":"`+strings.Repeat("x", 400_000)) })
+	}
+	awaitUsed(t, budget, "a third of the budget", func(n int64) bool { return n > size/3 })
+	for range 10 {
+		if body, err := get(other, url); body != "ok" {
+			t.Fatalf("GET: %q, %v", body, err)
+		}
+		if status, _, err := post(other, url, 100_000); status != 201 {
+			t.Fatalf("POST: %d, %v", status, err)
+		}
+	}
+	if used := budget.Used(); used > size {
+		t.Errorf("%d bytes are in use, the budget is %d", used, size)
+	}
+}
+
+// testTLS returns a configuration for a server, and a function that returns clients by address.
+func testTLS(t *testing.T) (config *tls.Config, client func(addr string) *http.Client) {
+	borrowed := httptest.NewTLSServer(nil) // for its certificate, and a client that trusts it
+	borrowed.Close()
+	config = &tls.Config{Certificates: borrowed.TLS.Certificates, MinVersion: tls.VersionTLS12}
+	return config, func(addr string) *http.Client {
+		transport := borrowed.Client().Transport.(*http.Transport).Clone()
+		transport.ForceAttemptHTTP2 = true
+		transport.DialContext = dialerFrom(addr).DialContext
+		t.Cleanup(transport.CloseIdleConnections)
+		return &http.Client{Transport: transport, Timeout: patience}
+	}
+}
+
 // TestBudgetUsedUp checks the response when the budget is used up by requests that do not wait for
 // their client, and that the end of a request releases everything.
 func TestBudgetUsedUp(t *testing.T) {
@@ -140,7 +199,7 @@ func TestSlowReadersOfJSON(t *testing.T) {
 		return httpx.WriteJSON(w, 200, large)
 	}))
 	r := start(t, h, &httpx.ServeOptions{WriteStallTimeout: time.Hour, WriteTimeout: time.Hour})
-	for range 20 {
+	for range 8 {
 		hold(t, r.url, "127.0.0.2", "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	}
 	awaitUsed(t, budget, "a response", func(n int64) bool { return n > size })
@@ -174,7 +233,7 @@ func TestLargeHeaders(t *testing.T) {
 	t.Parallel()
 	budget := httpx.NewBudget(nil)
 	h := budget.Middleware(nil)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		if budget.Used() < 8<<10+2*10_000 {
+		if budget.Used() < 16<<10+2*10_000 {
 			t.Errorf("a request with a header of 10,000 bytes uses %d", budget.Used())
 		}
 	}))

@@ -198,7 +198,7 @@ func TestUnlimitedConnections(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	failed := make(chan struct{}, 1)
-	body := strings.Repeat("x", 32<<20) // more than the buffers of the systems
+	body := strings.Repeat("x", 12<<20) // more than the buffers of the systems
 	r := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if _, err := io.WriteString(w, body); err != nil {
 			failed <- struct{}{}
