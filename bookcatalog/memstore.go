@@ -2,6 +2,8 @@ package bookcatalog
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -90,22 +92,19 @@ func (s *MemStore) List(ctx context.Context, q *Query) ([]Book, int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
-	page, total := q.Select(s.all())
-	for i := range page {
-		page[i] = *page[i].Clone()
+	selected, total := q.choose(s.all())
+	page := make([]Book, len(selected))
+	for i, b := range selected {
+		page[i] = *b.Clone()
 	}
 	return page, total, nil
 }
 
-// all returns shallow copies of all books. Stored books are replaced and never modified.
-func (s *MemStore) all() []Book {
+// all returns all books. Stored books are replaced and never modified.
+func (s *MemStore) all() []*Book {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	books := make([]Book, 0, len(s.books))
-	for _, b := range s.books {
-		books = append(books, *b)
-	}
-	return books
+	return slices.AppendSeq(make([]*Book, 0, len(s.books)), maps.Values(s.books))
 }
 
 // at returns a book if it has the version.

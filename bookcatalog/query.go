@@ -106,15 +106,27 @@ func (q *Query) Folded() *Query {
 	return &f
 }
 
-// Select returns the page of a query from all books, and the number of all that match. It
-// reorders books.
+// Select returns the page of a query from all books, and the number of all that match.
 func (q *Query) Select(books []Book) (page []Book, total int64) {
+	all := make([]*Book, len(books))
+	for i := range books {
+		all[i] = &books[i]
+	}
+	selected, total := q.choose(all)
+	for _, b := range selected {
+		page = append(page, *b)
+	}
+	return page, total
+}
+
+// choose is Select for pointers. It reorders books.
+func (q *Query) choose(books []*Book) (page []*Book, total int64) {
 	folded := q.Folded()
-	found := slices.DeleteFunc(books, func(b Book) bool { return !folded.matches(&b) })
-	slices.SortFunc(found, func(a, b Book) int { return q.Compare(&a, &b) })
+	found := slices.DeleteFunc(books, func(b *Book) bool { return !folded.matches(b) })
+	slices.SortFunc(found, q.Compare)
 	total = int64(len(found))
 	if q.After != nil {
-		after := func(b Book) bool { return q.Compare(&b, q.After) > 0 }
+		after := func(b *Book) bool { return q.Compare(b, q.After) > 0 }
 		if i := slices.IndexFunc(found, after); i >= 0 {
 			found = found[i:]
 		} else {

@@ -39,19 +39,34 @@ func writeAs(w http.ResponseWriter, status int, contentType string, v any) error
 	if err := encoder.Encode(v); err != nil {
 		return fmt.Errorf("encode a %T: %w", v, err)
 	}
-	if status < http.StatusBadRequest && body.Len() > firstBuffer { // the cost of a request covers others
+	if status >= http.StatusBadRequest { // an error must be sent even if the budget is used up
+		send(w, status, contentType, body.Bytes())
+		return nil
+	}
+	return WriteBytes(w, status, contentType, body.Bytes())
+}
+
+// WriteBytes responds with a status and a body of a content type. Like [WriteJSON], it counts the
+// body against the [Budget] of the request; if that is used up, it returns an error and writes
+// nothing.
+func WriteBytes(w http.ResponseWriter, status int, contentType string, body []byte) error {
+	if len(body) > firstBuffer { // the cost of a request covers others
 		reserved := reservationBelow(w)
-		if err := reserved.add(int64(body.Cap())); err != nil {
+		if err := reserved.add(int64(cap(body))); err != nil {
 			return err
 		}
 		defer reserved.wait(true)()
 	}
+	send(w, status, contentType, body)
+	return nil
+}
+
+func send(w http.ResponseWriter, status int, contentType string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(body.Len()))
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // ignore the error: the client disconnected
-	return nil
+	_, _ = w.Write(body) // ignore the error: the client disconnected
 }
 
 // reservationBelow returns the reservation of the request that w responds to, or nil.

@@ -6,7 +6,7 @@
 //
 // The routes:
 //
-//	GET    /api/books        200: all books, a bare array
+//	GET    /api/books        200: the first 100 books, a bare array
 //	GET    /api/books/{id}   200: a book
 //	POST   /api/books        201: the new book, with Location and ETag
 //	PUT    /api/books/{id}   200: the book after the change; 404 for an unknown id
@@ -14,9 +14,9 @@
 //
 // Lists can be filtered by q, title, author, isbn, subject, year, year_gte and year_lte, and sorted
 // by sortby=<field>:<asc or desc>, which may occur more than once. With page or limit the response
-// is a page; with cursor it starts at a position, and an empty cursor is the beginning. The body is
-// an array in any case: X-Total-Count has the number of all matching books, and Link the other
-// pages (RFC 8288).
+// is a page; with cursor it starts at a position, and an empty cursor is the beginning. Without them
+// it is the first page, with at most 100 books. The body is an array in any case: X-Total-Count has
+// the number of all matching books, and Link the other pages (RFC 8288).
 //
 // Every book has a strong ETag. If-Match on PUT and DELETE prevents changes to a version that the
 // client has not seen (412); If-None-Match on GET saves the transfer (304).

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -231,6 +232,23 @@ func TestListQueries(t *testing.T) {
 	c.Send("GET", "/api/books", nil).WantHeader("X-Total-Count", "4").WantHeader("Link", "")
 	c.Send("GET", "/api/books?limit=3&q=jane", nil).WantHeader("X-Total-Count", "2").
 		WantHeader("Link", `<?limit=3&page=1&q=jane>; rel="first", <?limit=3&page=1&q=jane>; rel="last"`)
+}
+
+// TestLongList checks that a list without a page is bounded, and that its links lead to the rest.
+func TestLongList(t *testing.T) {
+	t.Parallel()
+	c := client(t, nil)
+	for i := range 103 {
+		add(t, c, `{"title":"Volume `+strconv.Itoa(i)+`"}`)
+	}
+	first := c.Send("GET", "/api/books?q=volume", nil).Want(200).WantHeader("X-Total-Count", "103")
+	var books, rest []bookcatalog.Book
+	first.JSON(&books)
+	next := nextLink(first)
+	c.Send("GET", "/api/books"+next, nil).Want(200).JSON(&rest)
+	if len(books) != 100 || len(rest) != 3 || rest[2].Title != "Volume 102" {
+		t.Errorf("%d books, then %d at %q: %+v", len(books), len(rest), next, rest)
+	}
 }
 
 // TestSortFields checks that every sort field of the domain is accepted.

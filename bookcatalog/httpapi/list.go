@@ -24,32 +24,50 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := httpx.Reserve(r.Context(), int64(l.Limit)*typicalBook); err != nil {
+		return err
+	}
 	books, total, err := a.catalog.List(r.Context(), &l.query)
 	if err != nil {
 		return err
 	}
-	books = l.links(w, r, books, total)
-	if books == nil {
-		books = []bookcatalog.Book{}
+	body, err := encode(l.links(w, r, books, total))
+	if err != nil {
+		return err
 	}
-	return writeTagged(w, r, books)
+	return writeTagged(w, r, body)
+}
+
+// typicalBook is the memory in bytes that a book of a list takes before it is encoded.
+const typicalBook = 2 << 10
+
+// encode returns books as a JSON array.
+func encode(books []bookcatalog.Book) ([]byte, error) {
+	body := bytes.NewBufferString("[")
+	encoder := json.NewEncoder(body)
+	encoder.SetEscapeHTML(false)
+	for i := range books {
+		if i > 0 {
+			body.WriteByte(',')
+		}
+		if err := encoder.Encode(&books[i]); err != nil {
+			return nil, fmt.Errorf("encode a list: %w", err)
+		}
+		body.Truncate(body.Len() - 1) // the line feed
+	}
+	body.WriteString("]\n")
+	return body.Bytes(), nil
 }
 
 // writeTagged responds with a document and the hash of its content as entity tag.
-func writeTagged(w http.ResponseWriter, r *http.Request, v any) error {
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return fmt.Errorf("encode a list: %w", err)
-	}
-	sum := sha256.Sum256(body.Bytes())
+func writeTagged(w http.ResponseWriter, r *http.Request, body []byte) error {
+	sum := sha256.Sum256(body)
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 	httpx.SetTag(w, tag)
 	if httpx.NotModified(w, r, tag) {
 		return nil
 	}
-	return httpx.WriteJSON(w, http.StatusOK, json.RawMessage(body.Bytes()))
+	return httpx.WriteBytes(w, http.StatusOK, "application/json", body)
 }
 
 // request is a parsed list request.
@@ -129,16 +147,17 @@ func (l *request) filter(field string, value any) {
 	}
 }
 
-// bounds sets the page. With a cursor it selects one book more, to see whether there is a next
-// page.
+// bounds sets the page, the first with the most books by default. With a cursor it selects one book
+// more, to see whether there is a next page.
 func (l *request) bounds(cursor string) error {
 	switch {
 	case l.cursor:
 		l.query.Limit = int64(l.Limit) + 1
 		return l.after(cursor)
-	case l.paged:
-		l.query.Offset, l.query.Limit = l.Offset(), int64(l.Limit)
+	case !l.paged:
+		l.Limit = httpx.MaxLimit
 	}
+	l.query.Offset, l.query.Limit = l.Offset(), int64(l.Limit)
 	return nil
 }
 
@@ -155,8 +174,21 @@ func (l *request) links(w http.ResponseWriter, r *http.Request, books []bookcata
 		w.Header().Set("X-Total-Count", strconv.FormatInt(total, 10))
 	case l.paged:
 		httpx.SetPageLinks(w, r, &l.List, total)
+	case total > int64(len(books)):
+		httpx.SetPageLinks(w, withLimit(r, l.Limit), &l.List, total)
 	default:
 		w.Header().Set("X-Total-Count", strconv.FormatInt(total, 10))
 	}
 	return books
+}
+
+// withLimit returns the request with a limit in its query, for links to other pages.
+func withLimit(r *http.Request, limit int) *http.Request {
+	query := r.URL.Query()
+	query.Set("limit", strconv.Itoa(limit))
+	u := *r.URL
+	u.RawQuery = query.Encode()
+	linked := *r
+	linked.URL = &u
+	return &linked
 }
