@@ -7,29 +7,59 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
+	"net/netip"
 	"strconv"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/bookcatalog"
 	"github.com/ashlar-go/ashlar/bookcatalog/httpapi"
 	"github.com/ashlar-go/ashlar/bookcatalog/sqlstore/sqlite"
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/settings"
 )
 
-// config contains the flags.
+// config contains the settings.
 type config struct {
-	port    int
-	addr    string
-	db      string
-	seed    bool
-	lenient bool
+	port        int
+	addr        string
+	db          string
+	seed        bool
+	lenient     bool
+	hosts       []string
+	origins     []string
+	proxies     []netip.Prefix
+	connections int
+	perAddress  int
+	memory      int64
+}
+
+// table returns the settings that are environment variables and flags.
+func (c *config) table() []settings.Setting {
+	positive := settings.From(1, math.MaxInt)
+	return []settings.Setting{
+		{Name: "PORT", Flag: "p", Default: "8000", Doc: "`port` to listen on, on all addresses; 0 picks a free one", Value: settings.Int(&c.port, settings.From(0, 65535))},
+		{Name: "ADDR", Flag: "addr", Doc: "`address` to listen on, such as localhost:8000; replaces -p", Value: settings.Text(&c.addr, settings.CheckListen)},
+		{Name: "DATABASE", Flag: "db", Default: "memory", Doc: "SQLite `file` that stores the books, created if it does not exist; memory: books are lost at exit", Value: settings.Text(&c.db)},
+		{Name: "ALLOWED_HOSTS", Flag: "allowed-hosts", Doc: "comma-separated `names` in the Host header besides those of the machine, such as books.example.com; * allows all", Value: settings.List(&c.hosts)},
+		{Name: "ALLOWED_ORIGINS", Flag: "allowed-origins", Default: strings.Join(httpx.LocalOrigins(), ","), Doc: "comma-separated web `origins` whose pages may use the API", Value: settings.List(&c.origins)},
+		{Name: "TRUSTED_PROXIES", Flag: "trusted-proxies", Doc: "comma-separated `networks` of the proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8", Value: settings.Networks(&c.proxies)},
+		{Name: "MAX_CONNECTIONS", Flag: "max-connections", Default: "1024", Doc: "maximum `number` of open connections", Value: settings.Int(&c.connections, positive)},
+		{Name: "MAX_CONNECTIONS_PER_ADDRESS", Flag: "max-connections-per-address", Default: "128", Doc: "maximum `number` of open connections of one client address; proxies may have more", Value: settings.Int(&c.perAddress, positive)},
+		{Name: "MAX_REQUEST_MEMORY", Flag: "max-request-memory", Default: "67108864", Doc: "`bytes` of memory for requests in progress, half of them for one client", Value: settings.Int(&c.memory, settings.AtLeast[int64](1<<20))},
+	}
 }
 
 func run(ctx context.Context, env cli.Env) (err error) {
 	c, err := parse(env)
 	if err != nil {
 		return err
+	}
+	origins, err := httpx.NewOrigins(c.origins)
+	if err != nil {
+		return cli.Usagef("-allowed-origins: %w", err)
 	}
 	log := slog.New(slog.NewTextHandler(env.Stderr, nil))
 	store, closeStore, err := open(ctx, c.db)
@@ -42,45 +72,50 @@ func run(ctx context.Context, env cli.Env) (err error) {
 			return fmt.Errorf("-seed: add the sample books: %w", err)
 		}
 	}
-	origins, err := httpx.NewOrigins(httpx.LocalOrigins())
-	if err != nil {
-		return err
-	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.addr)
 	if err != nil {
 		return fmt.Errorf("%w: choose another port with -p; 0 picks a free one", err)
 	}
+	hosts, err := httpx.NewHosts(listener.Addr(), &httpx.HostsOptions{Names: c.hosts, Setting: "ALLOWED_HOSTS"})
+	if err != nil {
+		return errors.Join(cli.Usagef("-allowed-hosts: %w", err), listener.Close())
+	}
 	printAddress(env.Stderr, listener.Addr(), c.db)
 	return httpx.Serve(ctx, listener, httpapi.NewHandler(store, &httpapi.Options{
 		LenientISBN: c.lenient,
-		Chain:       &httpx.StandardOptions{Log: log, Origins: origins},
-	}), &httpx.ServeOptions{Log: log})
+		Chain: &httpx.StandardOptions{
+			Log: log, Origins: origins, Hosts: hosts, Clients: httpx.BehindProxies(c.proxies...),
+			Budget: httpx.NewBudget(&httpx.BudgetOptions{Bytes: c.memory}),
+		},
+	}), &httpx.ServeOptions{
+		Log: log, MaxConnections: c.connections, MaxConnectionsPerAddress: c.perAddress, TrustedProxies: c.proxies,
+	})
 }
 
-func parse(env cli.Env) (config, error) {
-	var c config
+func parse(env cli.Env) (*config, error) {
+	c := &config{}
 	flags := flag.NewFlagSet("bookcatalogd", flag.ContinueOnError)
-	flags.IntVar(&c.port, "p", 8000, "`port` to listen on, on all addresses; 0 picks a free one")
-	flags.StringVar(&c.addr, "addr", "", "`address` to listen on, such as localhost:8000; replaces -p")
-	flags.StringVar(&c.db, "db", "memory", "SQLite `file` that stores the books, created if it does not exist; memory: books are lost at exit")
+	given := settings.Flags(flags, c.table())
 	flags.BoolVar(&c.seed, "seed", false, "add a few sample books if the catalog is empty")
 	flags.BoolVar(&c.lenient, "lenient-isbn", false, "accept any string as an ISBN")
 	if err := env.Parse(flags); err != nil {
 		return c, err
 	}
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	set := given()
+	_, port := set["p"]
+	_, addr := set["addr"]
 	switch {
 	case flags.NArg() > 0:
 		return c, cli.Usagef("unexpected argument %q: see -help", flags.Arg(0))
-	case given["p"] && given["addr"]:
+	case port && addr:
 		return c, cli.Usagef("-p and -addr are mutually exclusive: use one of them")
-	case c.port < 0 || c.port > 65535:
-		return c, cli.Usagef("invalid port -p %d: use a number from 0 to 65535", c.port)
-	case c.db == "":
-		return c, cli.Usagef("-db is empty: specify a file, or memory")
 	}
-	if !given["addr"] {
+	r := settings.Read(c.table(), env.Environ, set)
+	r.Require(c.db != "", "DATABASE", "is empty: specify a file, or memory")
+	if err := r.Err(); err != nil {
+		return c, cli.Usagef("settings:\n%w", err)
+	}
+	if c.addr == "" || port {
 		c.addr = net.JoinHostPort("", strconv.Itoa(c.port))
 	}
 	return c, nil

@@ -132,10 +132,14 @@ func TestUsage(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{[]string{"-p", "x"}, 2, `invalid value "x" for flag -p`},
-		{[]string{"-p", "70000"}, 2, "use a number from 0 to 65535"},
+		{[]string{"-p", "x"}, 2, `-p: "x" is not a whole number`},
+		{[]string{"-p", "70000"}, 2, "use a whole number from 0 to 65535"},
 		{[]string{"-p", "1", "-addr", ":1"}, 2, "use one of them"},
 		{[]string{"-db", ""}, 2, "specify a file, or memory"},
+		{[]string{"-allowed-hosts", "https://x", "-p", "0"}, 2, "-allowed-hosts: host"},
+		{[]string{"-allowed-origins", "x"}, 2, "-allowed-origins: origin"},
+		{[]string{"-max-connections", "0"}, 2, "-max-connections: "},
+		{[]string{"-trusted-proxies", "x"}, 2, "is not a network"},
 		{[]string{"serve"}, 2, `unexpected argument "serve"`},
 		{[]string{"-db", t.TempDir()}, 1, "-db: open "},
 		{[]string{"-addr", taken.Addr().String()}, 1, "address already in use: choose another port with -p"},
@@ -144,6 +148,27 @@ func TestUsage(t *testing.T) {
 		code := cli.Run(t.Context(), "bookcatalogd", run, cli.Env{Args: tc.args, Stdout: io.Discard, Stderr: &stderr})
 		if code != tc.code || !strings.Contains(stderr.String(), tc.stderr) {
 			t.Errorf("%q: exit code %d, %q; want %d and %q", tc.args, code, &stderr, tc.code, tc.stderr)
+		}
+	}
+}
+
+// TestHosts checks that a web page of another name gets nothing, and that the operator can add names.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	p := start(t, "-addr", "127.0.0.1:0", "-allowed-hosts", "books.example.com")
+	for host, status := range map[string]int{"localhost": 200, "books.example.com:80": 200, "evil.example": 421} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/api/books", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != status {
+			t.Errorf("%s: %d, want %d", host, response.StatusCode, status)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -84,6 +85,25 @@ func List(p *[]string, checks ...func(string) error) Value {
 			}
 		}
 		*p = items
+		return nil
+	})
+}
+
+// Networks stores comma-separated networks; an address is a network of one.
+func Networks(p *[]netip.Prefix) Value {
+	return Func(func(text string) error {
+		var networks []netip.Prefix
+		for _, item := range Split(text) {
+			network, err := netip.ParsePrefix(item)
+			if addr, e := netip.ParseAddr(item); e == nil {
+				network, err = netip.PrefixFrom(addr.WithZone(""), addr.BitLen()), nil
+			}
+			if err != nil {
+				return fmt.Errorf("%s is not a network: use one such as 10.0.0.0/8 or fd00::/8", Quote(item))
+			}
+			networks = append(networks, network.Masked())
+		}
+		*p = networks
 		return nil
 	})
 }
