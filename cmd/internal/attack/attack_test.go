@@ -95,7 +95,9 @@ func TestHTTPAttacks(t *testing.T) {
 	on := &attack.Target{Addr: server.Listener.Addr().String(), Connections: 2, Pause: time.Millisecond}
 	until(t, func(ctx context.Context) (attack.Result, error) { return attack.HalfHeaders(ctx, on, 10_000) },
 		func(r attack.Result) bool { return r.Closed >= 2 && r.Bytes >= 20_000 })
-	until(t, func(ctx context.Context) (attack.Result, error) { return attack.HalfBodies(ctx, on, "/", 1_000, "X-A: b") },
+	until(t, func(ctx context.Context) (attack.Result, error) {
+		return attack.HalfBodies(ctx, on, "/", 1_000, "X-A: b")
+	},
 		func(r attack.Result) bool { return r.Refused >= 2 })
 	until(t, func(ctx context.Context) (attack.Result, error) { return attack.SlowReaders(ctx, on, "/", 20) },
 		func(r attack.Result) bool { return r.Streams >= 40 && r.Closed >= 2 })
