@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,17 +19,17 @@ import (
 // convert fills the call's request from the generated type. Missing elements, which are
 // possible in JSON, count as empty.
 func (c *call) convert(in *ratelimitv3.RateLimitRequest) error {
-	if len(in.GetDescriptors()) > c.maxDescriptors {
-		return tooManyDescriptors(c.maxDescriptors)
+	if err := c.bounds.descriptors(len(in.GetDescriptors())); err != nil {
+		return err
 	}
 	c.request.Domain = in.GetDomain()
 	c.request.HitsAddend = in.GetHitsAddend()
 	for i, d := range in.GetDescriptors() {
 		out := ratelimit.Descriptor{}
-		if len(d.GetEntries()) > ratelimit.MaxDepth {
-			return tooManyEntries(i)
-		}
 		start := len(c.entries)
+		if err := c.bounds.entries(i, len(d.GetEntries()), start); err != nil {
+			return err
+		}
 		for _, e := range d.GetEntries() {
 			c.entries = append(c.entries, ratelimit.Entry{Key: e.GetKey(), Value: e.GetValue()})
 		}
@@ -67,12 +68,34 @@ func invalid(format string, args ...any) error {
 	return &ratelimit.Error{Kind: ratelimit.Invalid, Message: fmt.Sprintf(format, args...)}
 }
 
-func tooManyDescriptors(limit int) error {
-	return invalid("descriptors: too many: use at most %d", limit)
+// bounds limit the parts of a request.
+type bounds struct{ maxDescriptors, maxEntries, maxAllEntries int }
+
+// partsPerDescriptor limits the entries of all descriptors, and the objects in a JSON body:
+// for each descriptor that is allowed, this many.
+const partsPerDescriptor = 16
+
+func newBounds(opts *Options) bounds {
+	descriptors, entries := cmp.Or(opts.MaxDescriptors, 1000), cmp.Or(opts.MaxEntries, ratelimit.MaxDepth)
+	return bounds{descriptors, entries, max(partsPerDescriptor*descriptors, entries)}
 }
 
-func tooManyEntries(i int) error {
-	return invalid("descriptors[%d].entries: too many: use at most %d, no rule is deeper", i, ratelimit.MaxDepth)
+func (b bounds) descriptors(n int) error {
+	if n > b.maxDescriptors {
+		return invalid("descriptors: too many: use at most %d", b.maxDescriptors)
+	}
+	return nil
+}
+
+// entries checks the entries of descriptor i, which follow others.
+func (b bounds) entries(i, n, before int) error {
+	switch {
+	case n > b.maxEntries:
+		return invalid("descriptors[%d].entries: too many: use at most %d", i, b.maxEntries)
+	case n > b.maxAllEntries-before:
+		return invalid("descriptors: too many entries: use at most %d in all descriptors together", b.maxAllEntries)
+	}
+	return nil
 }
 
 // Pointers into these slices stay valid when append moves the slice: they refer to the old

@@ -9,14 +9,14 @@ import (
 // Decode runs the fast decoder. It reports false if the decoder left the request to the
 // generated code.
 func Decode(b []byte) (ratelimit.Request, bool) {
-	c := &call{maxDescriptors: 1000}
+	c := &call{bounds: newBounds(&Options{})}
 	ok := c.decode(b)
 	return c.request, ok
 }
 
 // Convert converts a request of the generated type to the engine's.
 func Convert(in *ratelimitv3.RateLimitRequest) (ratelimit.Request, error) {
-	c := &call{maxDescriptors: 1000}
+	c := &call{bounds: newBounds(&Options{})}
 	err := c.convert(in)
 	return c.request, err
 }

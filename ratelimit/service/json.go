@@ -60,9 +60,6 @@ func (s *Service) startJSON(ctx context.Context) (context.Context, func(error)) 
 	return s.spans.StartSpan(ctx, jsonSpan, func() []slog.Attr { return nil })
 }
 
-// objectsPerDescriptor limits the JSON objects in a body, and so what decoding allocates.
-const objectsPerDescriptor = 16
-
 // readJSON returns the request, or an error and its status code.
 func (s *Service) readJSON(w http.ResponseWriter, r *http.Request) (*ratelimitv3.RateLimitRequest, int, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.maxBody))
@@ -75,7 +72,8 @@ func (s *Service) readJSON(w http.ResponseWriter, r *http.Request) (*ratelimitv3
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, http.StatusBadRequest, invalid(`request body is empty: send {"domain": ..., "descriptors": [{"entries": [{"key": ..., "value": ...}]}]}`)
 	}
-	if most := objectsPerDescriptor * s.maxDescriptors; bytes.Count(body, []byte("{")) > most {
+	// Objects are what decoding allocates.
+	if most := partsPerDescriptor * s.bounds.maxDescriptors; bytes.Count(body, []byte("{")) > most {
 		return nil, http.StatusBadRequest, invalid("request body has too many objects: use at most %d", most)
 	}
 	in := &ratelimitv3.RateLimitRequest{}

@@ -29,10 +29,13 @@ type Options struct {
 	// DynamicMetadata adds the request, and the metadata of the rules that it matched, to
 	// the response. The latter requires Options.Metadata of the engine.
 	DynamicMetadata bool
-	// MaxDescriptors limits the descriptors of a request. Each may have ratelimit.MaxDepth
-	// entries: rules are not deeper. Requests with more are invalid, because a few bytes
-	// on the wire become many more in memory. Default: 1,000.
+	// MaxDescriptors limits the descriptors of a request, and 16 times that many entries
+	// in all of them together. Requests with more are invalid, because a few bytes on the
+	// wire become many more in memory. Default: 1,000.
 	MaxDescriptors int
+	// MaxEntries limits the entries of a descriptor. Default: ratelimit.MaxDepth, since no
+	// rule is deeper.
+	MaxEntries int
 	// MaxBodyBytes limits the body of a JSON request. Default: 1 MiB. For gRPC, use
 	// grpc.MaxRecvMsgSize, whose default is 4 MiB.
 	MaxBodyBytes int64
@@ -55,15 +58,15 @@ type Recorder interface{ Record(time.Duration) }
 type Service struct {
 	ratelimitv3.UnimplementedRateLimitServiceServer // methods of future versions
 
-	engine         *ratelimit.Engine
-	headers        *ratelimit.HeaderNames
-	metadata       bool
-	maxBody        int64
-	maxDescriptors int
-	onError        func(context.Context, error)
-	recorder       Recorder
-	spans          Spans
-	calls          sync.Pool // of *call
+	engine   *ratelimit.Engine
+	headers  *ratelimit.HeaderNames
+	metadata bool
+	maxBody  int64
+	bounds   bounds
+	onError  func(context.Context, error)
+	recorder Recorder
+	spans    Spans
+	calls    sync.Pool // of *call
 }
 
 var _ ratelimitv3.RateLimitServiceServer = (*Service)(nil)
@@ -74,16 +77,16 @@ func New(engine *ratelimit.Engine, opts *Options) *Service {
 		opts = &Options{}
 	}
 	s := &Service{
-		engine:         engine,
-		headers:        opts.Headers,
-		metadata:       opts.DynamicMetadata,
-		maxBody:        cmp.Or(opts.MaxBodyBytes, 1<<20),
-		maxDescriptors: cmp.Or(opts.MaxDescriptors, 1000),
-		onError:        opts.OnError,
-		recorder:       opts.Calls,
-		spans:          opts.Spans,
+		engine:   engine,
+		headers:  opts.Headers,
+		metadata: opts.DynamicMetadata,
+		maxBody:  cmp.Or(opts.MaxBodyBytes, 1<<20),
+		bounds:   newBounds(opts),
+		onError:  opts.OnError,
+		recorder: opts.Calls,
+		spans:    opts.Spans,
 	}
-	s.calls.New = func() any { return &call{maxDescriptors: s.maxDescriptors} }
+	s.calls.New = func() any { return &call{bounds: s.bounds} }
 	return s
 }
 
@@ -142,12 +145,12 @@ func (s *Service) failed(ctx context.Context, err error) error {
 
 // call is the memory of a call, which the next one reuses.
 type call struct {
-	request        ratelimit.Request
-	decision       ratelimit.Decision
-	entries        []ratelimit.Entry
-	overrides      []ratelimit.Override
-	hits           []uint64
-	maxDescriptors int
+	request   ratelimit.Request
+	decision  ratelimit.Decision
+	entries   []ratelimit.Entry
+	overrides []ratelimit.Override
+	hits      []uint64
+	bounds    bounds
 }
 
 // maxPooledEntries limits the calls that are reused: a large request does not occupy memory

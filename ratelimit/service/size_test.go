@@ -42,9 +42,10 @@ func TestRequestsOfManyParts(t *testing.T) {
 			}{
 				{many(3, 1), ""},
 				{many(1, ratelimit.MaxDepth), ""},
+				{many(2, ratelimit.MaxDepth), "descriptors: too many entries: use at most 100 in all descriptors together"},
 				{many(4, 1), "descriptors: too many: use at most 3"},
 				{odd, "descriptors: too many: use at most 3"},
-				{many(2, ratelimit.MaxDepth+1), "descriptors[0].entries: too many: use at most 100, no rule is deeper"},
+				{many(2, ratelimit.MaxDepth+1), "descriptors[0].entries: too many: use at most 100"},
 			} {
 				_, err := client.ShouldRateLimit(t.Context(), c.in)
 				if c.message == "" {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"strconv"
 	"unicode/utf8"
 	"unsafe"
@@ -46,18 +47,30 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
-	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	buffer := contiguous(data)
 	if in.call.decode(buffer.ReadOnlyData()) {
 		in.decoded, in.buffer = true, buffer
 		return nil
 	}
-	in.err = checkSize(buffer.ReadOnlyData(), in.call.maxDescriptors)
+	in.err = in.call.bounds.check(buffer.ReadOnlyData())
 	buffer.Free()
 	in.call.reset()
 	if in.err != nil {
 		return nil // the handler responds with the error
 	}
 	return c.CodecV2.Unmarshal(data, &in.RateLimitRequest)
+}
+
+// maxPooledMessage is the largest message with a buffer of the pool, whose buffers above this
+// size have 1 MiB.
+const maxPooledMessage = 32 << 10
+
+// contiguous returns the message in one buffer.
+func contiguous(data mem.BufferSlice) mem.Buffer {
+	if len(data) > 1 && data.Len() > maxPooledMessage {
+		return mem.SliceBuffer(data.Materialize())
+	}
+	return data.MaterializeToBuffer(mem.DefaultBufferPool())
 }
 
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
@@ -127,7 +140,7 @@ func (c *call) decode(b []byte) bool {
 		switch {
 		case f.is(1, bytesType):
 			ok = f.text(&c.request.Domain)
-		case f.is(2, bytesType) && len(c.request.Descriptors) < c.maxDescriptors:
+		case f.is(2, bytesType) && len(c.request.Descriptors) < c.bounds.maxDescriptors:
 			ok = c.decodeDescriptor(f.bytes)
 		case f.is(3, varintType):
 			c.request.HitsAddend = uint32(f.varint)
@@ -150,7 +163,7 @@ func (c *call) decodeDescriptor(b []byte) bool {
 			return false
 		}
 		switch {
-		case f.is(1, bytesType) && len(c.entries)-start < ratelimit.MaxDepth:
+		case f.is(1, bytesType) && len(c.entries)-start < c.bounds.maxEntries && len(c.entries) < c.bounds.maxAllEntries:
 			ok = c.decodeEntry(f.bytes)
 		case f.is(2, bytesType) && d.Limit == nil:
 			var requests, unit uint64
@@ -207,16 +220,13 @@ func decodeNumbers(b []byte, into ...*uint64) bool {
 	return true
 }
 
-// checkSize returns an error if an encoded request has too many parts to be decoded. It
-// accepts malformed requests, which decoding refuses.
-func checkSize(b []byte, maxDescriptors int) error {
-	descriptors := 0
-	for f, ok := (field{}), true; len(b) > 0 && ok; {
-		if b, ok = f.next(b); !ok || !f.is(2, bytesType) {
+// check returns an error if an encoded request has too many parts to be decoded. It accepts
+// malformed requests, which decoding refuses.
+func (b bounds) check(request []byte) error {
+	descriptors, all := 0, 0
+	for f, ok := (field{}), true; len(request) > 0 && ok; {
+		if request, ok = f.next(request); !ok || !f.is(2, bytesType) {
 			continue
-		}
-		if descriptors == maxDescriptors {
-			return tooManyDescriptors(maxDescriptors)
 		}
 		entries := 0
 		for d, ok := f.bytes, true; len(d) > 0 && ok; {
@@ -224,10 +234,10 @@ func checkSize(b []byte, maxDescriptors int) error {
 				entries++
 			}
 		}
-		if entries > ratelimit.MaxDepth {
-			return tooManyEntries(descriptors)
+		if err := cmp.Or(b.descriptors(descriptors+1), b.entries(descriptors, entries, all)); err != nil {
+			return err
 		}
-		descriptors++
+		descriptors, all = descriptors+1, all+entries
 	}
 	return nil
 }
