@@ -48,7 +48,10 @@ func (s *Server) buildEngine(ctx context.Context) error {
 		s.registry.Source(s.cacheStatistics)
 	}
 	s.engine = ratelimit.New(b.store, opts)
-	serviceOpts := &service.Options{DynamicMetadata: set.DynamicMetadata, OnError: s.callFailed, Calls: s.method("ShouldRateLimit")}
+	serviceOpts := &service.Options{
+		DynamicMetadata: set.DynamicMetadata, OnError: s.callFailed, Calls: s.method("ShouldRateLimit"),
+		MaxDescriptors: set.MaxDescriptors, MaxEntries: set.MaxEntries, MaxBodyBytes: set.JSONMaxBodyBytes,
+	}
 	if set.ResponseHeaders {
 		serviceOpts.Headers = &ratelimit.HeaderNames{Limit: set.LimitHeader, Remaining: set.RemainingHeader, Reset: set.ResetHeader}
 	}

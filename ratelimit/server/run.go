@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -24,9 +25,13 @@ import (
 
 const (
 	handshakeTimeout = 5 * time.Second // for TLS and HTTP/2 on a new gRPC connection
-	// maxStreams limits the concurrent calls of a connection. Proxies share one connection
-	// among many requests, so the limit is high.
-	maxStreams         = 10_000
+	// Idle clients are asked for a sign of life, so that those that have vanished do not
+	// occupy a connection, and may ask too.
+	keepaliveAfter   = 2 * time.Minute
+	keepaliveTimeout = 20 * time.Second
+	keepaliveMinTime = 10 * time.Second
+	// Buffers of a connection: calls are small, and connections may be many.
+	connectionBuffer   = 16 << 10
 	operationalTimeout = time.Second     // for open requests of the debug and scrape listeners at shutdown
 	configWarningAfter = 2 * time.Second // of waiting for a configuration
 )
@@ -126,16 +131,24 @@ func (s *Server) serveDecisions(ctx context.Context, grpcListener, httpListener 
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group, serving := errgroup.WithContext(serving) // ends when a listener fails
-	g, handshakes := s.grpcServer(), &handshakeListener{Listener: grpcListener}
+	connections := newConnections(grpcListener, connectionLimits{
+		connections: s.settings.GRPCMaxConnections, perAddress: s.settings.GRPCMaxConnectionsPerAddress,
+		bytes: s.settings.GRPCMaxBytesInFlight, messageTimeout: s.settings.GRPCMessageTimeout,
+	}, s.registry, s.log)
+	g := s.grpcServer(connections)
 	group.Go(func() error {
-		if err := g.Serve(handshakes); !errors.Is(err, grpc.ErrServerStopped) {
+		connections.watch(serving)
+		return nil
+	})
+	group.Go(func() error {
+		if err := g.Serve(connections); !errors.Is(err, grpc.ErrServerStopped) {
 			return err
 		}
 		return nil
 	})
 	group.Go(func() error {
 		<-serving.Done()
-		s.shutDownGRPC(g, handshakes)
+		s.shutDownGRPC(g, connections)
 		return nil
 	})
 	group.Go(func() error { return s.serveHTTP(serving, httpListener) })
@@ -176,18 +189,27 @@ func (s *Server) awaitConfiguration(ctx context.Context) bool {
 	}
 }
 
-func (s *Server) grpcServer() *grpc.Server {
+func (s *Server) grpcServer(connections *connections) *grpc.Server {
+	creds := insecure.NewCredentials()
+	if s.certs != nil {
+		creds = credentials.NewTLS(s.certs.Config("h2"))
+	}
 	opts := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(service.Codec()),
-		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.Creds(connections.credentials(creds)),
+		grpc.MaxRecvMsgSize(s.settings.GRPCMaxMessageBytes),
+		grpc.MaxHeaderListSize(uint32(s.settings.GRPCMaxHeaderBytes)),
+		grpc.MaxConcurrentStreams(uint32(s.settings.GRPCMaxConcurrentStreams)),
 		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.ReadBufferSize(connectionBuffer),
+		grpc.WriteBufferSize(connectionBuffer),
+		grpc.SharedWriteBuffer(true),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		// The library adds jitter of 10% either way to the age.
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionAge: s.settings.GRPCMaxConnectionAge, MaxConnectionAgeGrace: s.settings.GRPCMaxConnectionAgeGrace,
+			Time: keepaliveAfter, Timeout: keepaliveTimeout,
 		}),
-	}
-	if s.certs != nil {
-		opts = append(opts, grpc.Creds(credentials.NewTLS(s.certs.Config("h2"))))
 	}
 	if s.tracing != nil {
 		opts = append(opts, grpc.StatsHandler(s.tracing.GRPC()))
@@ -199,7 +221,7 @@ func (s *Server) grpcServer() *grpc.Server {
 }
 
 // shutDownGRPC refuses new calls, and cuts off open ones after SHUTDOWN_TIMEOUT.
-func (s *Server) shutDownGRPC(g *grpc.Server, l *handshakeListener) {
+func (s *Server) shutDownGRPC(g *grpc.Server, l *connections) {
 	s.health.probe.Close() // health watches would never end
 	l.abort()
 	stopped := make(chan struct{})
@@ -232,71 +254,6 @@ func (s *Server) serveHTTP(ctx context.Context, l net.Listener) error {
 		return nil
 	}
 	return err
-}
-
-// handshakeListener tracks connections that have not completed their handshakes. A gRPC
-// server waits for them when it stops, even if it does not stop gracefully.
-type handshakeListener struct {
-	net.Listener
-	mu      sync.Mutex
-	pending map[*handshakeConn]struct{}
-	aborted bool
-}
-
-// Accept implements net.Listener.
-func (l *handshakeListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	c := &handshakeConn{Conn: conn, listener: l}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.aborted {
-		conn.Close()
-		return c, nil
-	}
-	if l.pending == nil {
-		l.pending = map[*handshakeConn]struct{}{}
-	}
-	l.pending[c] = struct{}{}
-	return c, nil
-}
-
-// abort closes all connections whose handshake has not ended, and new ones.
-func (l *handshakeListener) abort() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.aborted = true
-	for c := range l.pending {
-		c.Conn.Close()
-	}
-}
-
-func (l *handshakeListener) done(c *handshakeConn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.pending, c)
-}
-
-type handshakeConn struct {
-	net.Conn
-	listener *handshakeListener
-}
-
-// SetDeadline implements net.Conn. The gRPC server sets a deadline for the handshake and
-// removes it afterwards.
-func (c *handshakeConn) SetDeadline(t time.Time) error {
-	if t.IsZero() {
-		c.listener.done(c)
-	}
-	return c.Conn.SetDeadline(t)
-}
-
-// Close implements net.Conn.
-func (c *handshakeConn) Close() error {
-	c.listener.done(c)
-	return c.Conn.Close()
 }
 
 // Addresses are where a server listens.

@@ -131,6 +131,16 @@ TRACING_SERVICE_NAMESPACE                       -                               
 TRACING_SERVICE_INSTANCE_ID                     -                                             -
 TRACING_EXPORTER_PROTOCOL                       -                                             http
 TRACING_SAMPLING_RATE                           -                                             1
+GRPC_MAX_MESSAGE_BYTES                          -                                             262144 ours
+GRPC_MAX_HEADER_BYTES                           -                                             16384 ours
+GRPC_MAX_CONCURRENT_STREAMS                     -                                             1000 ours
+GRPC_MAX_CONNECTIONS                            -                                             4096 ours
+GRPC_MAX_CONNECTIONS_PER_ADDRESS                -                                             1024 ours
+GRPC_MAX_BYTES_IN_FLIGHT                        -                                             67108864 ours
+GRPC_MESSAGE_TIMEOUT                            -                                             10s ours
+MAX_DESCRIPTORS_PER_REQUEST                     -                                             1000 ours
+MAX_ENTRIES_PER_DESCRIPTOR                      -                                             100 ours
+JSON_MAX_BODY_BYTES                             -                                             1048576 ours
 EMBEDDED_MAX_BYTES                              -                                             536870912 ours
 ON_STORE_FAILURE                                -                                             error ours
 STORE_BREAKER_FAILURES                          -                                             10 ours
@@ -174,7 +184,10 @@ func TestTable(t *testing.T) {
 		require.NoError(t, err, "%s does not take its own default %q", v.Name, v.Default)
 	}
 	require.Equal(t, []string{
-		"EMBEDDED_MAX_BYTES", "ON_STORE_FAILURE", "SHUTDOWN_DRAIN_DELAY", "SHUTDOWN_TIMEOUT",
+		"EMBEDDED_MAX_BYTES", "GRPC_MAX_BYTES_IN_FLIGHT", "GRPC_MAX_CONCURRENT_STREAMS", "GRPC_MAX_CONNECTIONS",
+		"GRPC_MAX_CONNECTIONS_PER_ADDRESS", "GRPC_MAX_HEADER_BYTES", "GRPC_MAX_MESSAGE_BYTES", "GRPC_MESSAGE_TIMEOUT",
+		"JSON_MAX_BODY_BYTES", "MAX_DESCRIPTORS_PER_REQUEST", "MAX_ENTRIES_PER_DESCRIPTOR",
+		"ON_STORE_FAILURE", "SHUTDOWN_DRAIN_DELAY", "SHUTDOWN_TIMEOUT",
 		"STORE_BREAKER_FAILURES", "STORE_BREAKER_MAX_WAIT", "STORE_BREAKER_WAIT",
 	}, ours())
 }
@@ -204,7 +217,10 @@ func TestDefault(t *testing.T) {
 	s.KVStore, s.KVStorePerSecond = settings.KV{}, settings.KV{}
 	require.Equal(t, &settings.Settings{
 		Host: "0.0.0.0", Port: 8080, DebugHost: "0.0.0.0", DebugPort: 6070, GRPCHost: "0.0.0.0", GRPCPort: 8081,
-		GRPCMaxConnectionAge: 24 * time.Hour, GRPCMaxConnectionAgeGrace: time.Hour, LogLevel: "WARN", LogFormat: "text",
+		GRPCMaxConnectionAge: 24 * time.Hour, GRPCMaxConnectionAgeGrace: time.Hour,
+		GRPCMaxMessageBytes: 256 << 10, GRPCMaxHeaderBytes: 16 << 10, GRPCMaxConcurrentStreams: 1000,
+		GRPCMaxConnections: 4096, GRPCMaxConnectionsPerAddress: 1024, GRPCMaxBytesInFlight: 64 << 20,
+		GRPCMessageTimeout: 10 * time.Second, MaxDescriptors: 1000, MaxEntries: 100, JSONMaxBodyBytes: 1 << 20, LogLevel: "WARN", LogFormat: "text",
 		ConfigType: settings.File, RuntimeRoot: "/srv/runtime_data/current", RuntimeAppDirectory: "config", RuntimeWatchRoot: true,
 		XDSNodeID: "default", XDSServerURL: "localhost:18000", XDSRetryInterval: 3 * time.Second,
 		XDSBackoffInitial: 10 * time.Second, XDSBackoffMax: time.Minute, XDSBackoffFactor: 0.5, XDSBackoffJitter: true,

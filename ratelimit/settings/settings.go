@@ -16,6 +16,15 @@ type Settings struct {
 	GRPCMaxConnectionAge      time.Duration
 	GRPCMaxConnectionAgeGrace time.Duration
 
+	// Bounds.
+	GRPCMaxMessageBytes, GRPCMaxHeaderBytes          int
+	GRPCMaxConcurrentStreams                         int // of a connection
+	GRPCMaxConnections, GRPCMaxConnectionsPerAddress int
+	GRPCMaxBytesInFlight                             int64
+	GRPCMessageTimeout                               time.Duration
+	MaxDescriptors, MaxEntries                       int // of a request, of a descriptor
+	JSONMaxBodyBytes                                 int64
+
 	// TLS of the gRPC listener.
 	GRPCServerUseTLS                      bool
 	GRPCServerTLSCert, GRPCServerTLSKey   string

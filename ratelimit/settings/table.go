@@ -23,6 +23,17 @@ func table(s *Settings) []settings.Setting {
 		{Name: "GRPC_MAX_CONNECTION_AGE", Default: "24h", Doc: "age at which clients are asked to reconnect, with 10% jitter either way; 0 means never", Value: settings.Duration(&s.GRPCMaxConnectionAge, notNegative)},
 		{Name: "GRPC_MAX_CONNECTION_AGE_GRACE", Default: "1h", Doc: "time that calls then have to finish; 0 means no limit", Value: settings.Duration(&s.GRPCMaxConnectionAgeGrace, notNegative)},
 
+		{Group: "Bounds", Name: "GRPC_MAX_MESSAGE_BYTES", Default: "262144", Doc: "largest gRPC request, in bytes (extension)", Value: settings.Int(&s.GRPCMaxMessageBytes, settings.From(1<<10, 64<<20))},
+		{Name: "GRPC_MAX_HEADER_BYTES", Default: "16384", Doc: "largest header list of a gRPC call, decompressed, with 32 bytes added for each field (extension)", Value: settings.Int(&s.GRPCMaxHeaderBytes, settings.From(1<<10, 16<<20))},
+		{Name: "GRPC_MAX_CONCURRENT_STREAMS", Default: "1000", Doc: "calls in progress on a gRPC connection; clients wait or open another one (extension)", Value: settings.Int(&s.GRPCMaxConcurrentStreams, settings.From(1, 1000000))},
+		{Name: "GRPC_MAX_CONNECTIONS", Default: "4096", Doc: "open gRPC connections; above it idle ones are closed, or new ones refused (extension)", Value: settings.Int(&s.GRPCMaxConnections, settings.From(1, 1000000))},
+		{Name: "GRPC_MAX_CONNECTIONS_PER_ADDRESS", Default: "1024", Doc: "open gRPC connections from one IPv4 address or IPv6 /64 network; raise it if all clients share one, such as that of a load balancer (extension)", Value: settings.Int(&s.GRPCMaxConnectionsPerAddress, settings.From(1, 1000000))},
+		{Name: "GRPC_MAX_BYTES_IN_FLIGHT", Default: "67108864", Doc: "memory of all unfinished gRPC calls, estimated; above it the connection that holds the most is closed (extension)", Value: settings.Int(&s.GRPCMaxBytesInFlight, settings.AtLeast[int64](1<<20))},
+		{Name: "GRPC_MESSAGE_TIMEOUT", Default: "10s", Doc: "time for the message of a gRPC call to arrive (extension)", Value: settings.Duration(&s.GRPCMessageTimeout, settings.From(time.Millisecond, time.Hour))},
+		{Name: "MAX_DESCRIPTORS_PER_REQUEST", Default: "1000", Doc: "descriptors of a request; in total they may have 16 times as many entries (extension)", Value: settings.Int(&s.MaxDescriptors, settings.From(1, 100000))},
+		{Name: "MAX_ENTRIES_PER_DESCRIPTOR", Default: "100", Doc: "entries of a descriptor; no rule is deeper than 100 (extension)", Value: settings.Int(&s.MaxEntries, settings.From(1, 10000))},
+		{Name: "JSON_MAX_BODY_BYTES", Default: "1048576", Doc: "largest body of a request to /json, in bytes (extension)", Value: settings.Int(&s.JSONMaxBodyBytes, settings.From[int64](1<<10, 64<<20))},
+
 		{Group: "TLS of the gRPC listener", Name: "GRPC_SERVER_USE_TLS", Default: "false", Doc: "serve gRPC over TLS", Value: settings.Bool(&s.GRPCServerUseTLS)},
 		{Name: "GRPC_SERVER_TLS_CERT", Doc: "file of the server's certificate chain", Value: settings.Text(&s.GRPCServerTLSCert)},
 		{Name: "GRPC_SERVER_TLS_KEY", Doc: "file of the server's private key", Value: settings.Text(&s.GRPCServerTLSKey)},
