@@ -99,6 +99,16 @@ func FreePort(t testing.TB) string {
 	return port
 }
 
+// PID returns the number of the running process, or 0.
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.process == nil {
+		return 0
+	}
+	return p.process.Pid
+}
+
 // Kill kills the process, if it runs, and waits for its end.
 func (p *Process) Kill() {
 	p.signal(os.Kill)
