@@ -30,10 +30,12 @@ import (
 )
 
 const (
-	dataLimit = 512 << 20   // bytes of private memory of a server under attack, enforced by the kernel
-	goLimit   = "400MiB"    // GOMEMLIMIT, below it
-	client    = "127.0.0.2" // the normal client; the attackers have other addresses
-	patience  = time.Second // for a normal request
+	dataLimit = 512 << 20       // bytes of private memory of a server under attack, enforced by the kernel
+	goLimit   = "400MiB"        // GOMEMLIMIT, below it
+	client    = "127.0.0.2"     // the normal client; the attackers have other addresses
+	patience  = time.Second     // for a normal request
+	pause     = 2 * time.Second // before an attacker connects again: the attacks are on memory, not on the processor
+	plain     = "Accept-Encoding: identity"
 )
 
 // assault is an attack with its numbers.
@@ -173,11 +175,11 @@ func TestMemory(t *testing.T) {
 
 // three returns a target with connections from three addresses, and one from a single one.
 func three(addr string, connections int) *attack.Target {
-	return &attack.Target{Addr: addr, Connections: connections, From: []string{"127.0.0.3", "127.0.0.4", "127.0.0.5"}}
+	return &attack.Target{Addr: addr, Connections: connections, From: []string{"127.0.0.3", "127.0.0.4", "127.0.0.5"}, Pause: pause}
 }
 
 func one(addr string, connections int) *attack.Target {
-	return &attack.Target{Addr: addr, Connections: connections, From: []string{"127.0.0.3"}}
+	return &attack.Target{Addr: addr, Connections: connections, From: []string{"127.0.0.3"}, Pause: pause}
 }
 
 func none(string) []string { return nil }
@@ -224,7 +226,7 @@ func attackInventory(t *testing.T, program string) {
 			return attack.HalfBodies(ctx, three(p.Addr, 300), "/devices", 1<<20-1000, token)
 		}},
 		assault{"60 slow readers", func(ctx context.Context) (attack.Result, error) {
-			return attack.SlowReaders(ctx, three(p.Addr, 60), "/interfaces?limit=100", 100, token)
+			return attack.SlowReaders(ctx, three(p.Addr, 60), "/interfaces?limit=100", 100, plain, token)
 		}},
 	))
 }
@@ -300,10 +302,10 @@ func attackBooks(t *testing.T, program string) {
 	}, append(
 		httpAttacks(p.Addr, "/api/books"),
 		assault{"20 slow readers", func(ctx context.Context) (attack.Result, error) {
-			return attack.SlowReaders(ctx, one(p.Addr, 20), "/api/books", 100)
+			return attack.SlowReaders(ctx, one(p.Addr, 20), "/api/books", 100, plain)
 		}},
 		assault{"100 slow readers", func(ctx context.Context) (attack.Result, error) {
-			return attack.SlowReaders(ctx, three(p.Addr, 100), "/api/books?limit=100", 100)
+			return attack.SlowReaders(ctx, three(p.Addr, 100), "/api/books?limit=100", 100, plain)
 		}},
 	))
 }
