@@ -22,8 +22,11 @@ const (
 	Forbidden
 	// Unauthenticated is a caller without valid credentials.
 	Unauthenticated
-	// Unavailable is a store that can't be reached. A retry may succeed.
+	// Unavailable is a store that can't be reached, is busy or accepts no changes. A retry may
+	// succeed.
 	Unavailable
+	// Full is a store without space for the change. Reads still work.
+	Full
 )
 
 // Error is the error of this package and its stores. Any other error is a failure of the

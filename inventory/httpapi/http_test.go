@@ -268,6 +268,7 @@ func TestStatuses(t *testing.T) {
 		retry   string
 	}{
 		{&inventory.Error{Kind: inventory.Unavailable, Message: "The database does not respond"}, 503, "The database does not respond", "1"},
+		{&inventory.Error{Kind: inventory.Full, Message: "The database has no space left"}, 507, "The database has no space left", "60"},
 		{&inventory.Error{Kind: inventory.Unauthenticated, Message: "Who?"}, 401, "Who?", ""},
 		{&auth.Error{Kind: auth.Busy, Message: "Too many logins at once"}, 503, "Too many logins", "1"},
 		{&auth.Error{Kind: auth.BadHash, Message: "Internal Server Error", Reason: "damaged"}, 500, "Internal Server Error", ""},

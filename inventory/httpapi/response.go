@@ -114,6 +114,8 @@ func translate(err error) error {
 		e.Header = http.Header{"Www-Authenticate": {"Bearer"}} // RFC 9110, 11.6.1
 	case http.StatusServiceUnavailable:
 		e.Header = http.Header{"Retry-After": {"1"}}
+	case http.StatusInsufficientStorage:
+		e.Header = http.Header{"Retry-After": {"60"}} // somebody has to make room
 	}
 	return e
 }
@@ -135,6 +137,8 @@ func statusOf(kind inventory.ErrorKind) int {
 		return http.StatusUnauthorized
 	case inventory.Unavailable:
 		return http.StatusServiceUnavailable
+	case inventory.Full:
+		return http.StatusInsufficientStorage
 	}
 	return http.StatusInternalServerError
 }

@@ -42,8 +42,8 @@ type Operation struct {
 	// Responses are the successful ones, at least one.
 	Responses []Response
 	// Errors are the error statuses beyond those that every route of its kind has: 400, 403,
-	// 429, 500 and 503; 401 unless the route is Public; 404 if its path has a parameter; 413
-	// and 415 if it takes a body.
+	// 429, 500 and 503; 507 unless the method is GET; 401 unless the route is Public; 404 if
+	// its path has a parameter; 413 and 415 if it takes a body.
 	Errors []int
 }
 
@@ -230,6 +230,9 @@ func (d *document) operation(op *Operation) *operation {
 // errors are the statuses of all errors of the operation.
 func (op *Operation) errors() []int {
 	all := append([]int{400, 403, 429, 500, 503}, op.Errors...)
+	if op.Method != http.MethodGet {
+		all = append(all, http.StatusInsufficientStorage)
+	}
 	if !op.Public {
 		all = append(all, http.StatusUnauthorized)
 	}
@@ -249,7 +252,8 @@ func (d *document) failure(status int) reference {
 		return reference{"#/components/responses/" + name}
 	}
 	var headers []Header
-	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusInsufficientStorage:
 		headers = []Header{{"Retry-After", "The number of seconds to wait before trying again.", Integer("", 0)}}
 	}
 	body := content{"application/json": {d.schema(errorBody())}, "application/problem+json": {d.schema(problem())}}
