@@ -30,10 +30,14 @@ const (
 	maxWrong   = 20 // problems in an error, here and in patches
 )
 
+// MaxSortKeys is the maximum number of fields to sort a list by. No index has the order of
+// several fields, so each more makes the database read and sort more.
+const MaxSortKeys = 3
+
 // ParseQuery parses the parameters of a list:
 //
 //	page, limit      whole numbers from 1; the defaults are 1 and DefaultLimit
-//	sortby           <field>:asc or <field>:desc; may be repeated, in order of precedence
+//	sortby           <field>:asc or <field>:desc; up to MaxSortKeys, in order of precedence
 //	<field>          equal to the value; tags may be repeated, and all must be contained
 //	<field>__<op>    ne, contains, startswith, in (comma-separated values), gt, gte, lt, lte,
 //	                 isnull (true or false), as far as the field supports them
@@ -139,6 +143,9 @@ func (p *parser) parseSort(values []string) {
 		}
 	}
 	keys, err := listquery.Sort(values, sortable)
+	if len(values) > MaxSortKeys {
+		keys, err = nil, fmt.Errorf("has %d fields: sort by at most %d", len(values), MaxSortKeys)
+	}
 	if err != nil {
 		p.refuse("sortby", err.Error())
 	}

@@ -65,7 +65,6 @@ func pathParameters(path string) []Parameter {
 const (
 	maxFilterLength = 500 // bytes
 	maxFilterValues = 100 // of __in
-	maxSortKeys     = 16
 )
 
 // listParameters returns those of a list: its pages, its order, and every filter.
@@ -79,7 +78,7 @@ func listParameters(r *inventory.Resource) []Parameter {
 			names = append(names, f.Name)
 		}
 	}
-	sortby := Array(&Schema{Type: "string", Enum: sortKeys}, 0, maxSortKeys)
+	sortby := Array(&Schema{Type: "string", Enum: sortKeys}, 0, inventory.MaxSortKeys)
 	fields := Array(&Schema{Type: "string", Enum: names}, 1, len(names))
 	sortby.UniqueItems, fields.UniqueItems = true, true
 	all := []Parameter{
