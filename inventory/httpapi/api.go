@@ -31,8 +31,9 @@ type Options struct {
 	// Accounts enables the routes under /users. Default, when nil: no such routes, because
 	// the accounts are the application's own.
 	Accounts *Accounts
-	// Chain configures the middleware around the routes. Its Check defaults to a
-	// sanitize.Policy. Default: the defaults of httpx.Standard.
+	// Chain configures the middleware around the routes. Its Check, which may read bodies, runs
+	// in each route after the sender has been authenticated; it defaults to a sanitize.Policy.
+	// Default: the defaults of httpx.Standard.
 	Chain *httpx.StandardOptions
 	// Clients determines the addresses of clients, for the audit log and for throttling.
 	// Default: that of Chain, or the peer of the connection.
@@ -78,6 +79,7 @@ type API struct {
 	opts          Options
 	accounts      *Accounts
 	throttle      *throttle
+	check         httpx.Middleware // Chain.Check
 	encoders      map[*inventory.Resource]*encoder
 	bodies        bodies
 	buffers       sync.Pool // *[]byte
@@ -113,8 +115,9 @@ func New(store inventory.Store, authenticator Authenticator, opts *Options) (*AP
 	if a.opts.Chain != nil {
 		chain = *a.opts.Chain
 	}
-	if chain.Check == nil {
-		chain.Check = sanitize.New(nil).Middleware
+	a.check, chain.Check = chain.Check, nil
+	if a.check == nil {
+		a.check = sanitize.New(nil).Middleware
 	}
 	a.opts.Clients = cmp.Or(a.opts.Clients, chain.Clients)
 	if err := a.setAccounts(); err != nil {

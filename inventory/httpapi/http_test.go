@@ -145,6 +145,55 @@ func TestBodies(t *testing.T) {
 	c.Send("GET", "/devices?q=%3Cscript%3E", nil).WantError(400, "HTML is not allowed: query parameter q")
 }
 
+// counted is a request body that counts how much of it is read.
+type counted struct{ read int }
+
+func (b *counted) Read(p []byte) (int, error) {
+	b.read += len(p)
+	return len(p), nil
+}
+
+func (*counted) Close() error { return nil }
+
+// TestBodyAfterAuthentication checks that nothing reads the body of a request whose sender is
+// unknown or may not make it, and that routes without a token read a small one only.
+func TestBodyAfterAuthentication(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, nil)
+	for _, tc := range []struct {
+		method, path, user string
+		length             int64
+		status, most       int
+	}{
+		{"POST", "/devices", "", 1 << 20, 401, 0},
+		{"POST", "/devices", "", -1, 401, 0},
+		{"POST", "/devices", "viewer", 1 << 20, 403, 0},
+		{"PATCH", "/users/" + g.users["root"].ID, "viewer", 1 << 20, 403, 0},
+		{"POST", "/nowhere", "", 1 << 20, 404, 0},
+		{"GET", "/users/login", "", 1 << 20, 405, 0},
+		{"POST", "/users/login", "", 1 << 20, 413, 0},
+		{"POST", "/users/login", "", -1, 413, 64 << 10},
+		{"POST", "/users/forgot-password", "", -1, 413, 64 << 10},
+		{"POST", "/users/reset-password/x", "", -1, 413, 64 << 10},
+		{"POST", "/users/logout", "", -1, 413, 64 << 10},
+		{"GET", "/debug/count", "", -1, 413, 64 << 10},
+	} {
+		body := &counted{}
+		r := httptest.NewRequest(tc.method, tc.path, nil)
+		r.Body, r.ContentLength = body, tc.length
+		r.Header.Set("Content-Type", "application/json")
+		if tc.user != "" {
+			r.Header.Set("Authorization", "Bearer "+g.token(tc.user))
+		}
+		w := httptest.NewRecorder()
+		g.api.ServeHTTP(w, r)
+		if w.Code != tc.status || body.read > tc.most {
+			t.Errorf("%s %s of %q with Content-Length %d: status %d after %d bytes, want %d after at most %d",
+				tc.method, tc.path, tc.user, tc.length, w.Code, body.read, tc.status, tc.most)
+		}
+	}
+}
+
 // TestText checks that special characters of HTML are accepted in text, in a record and in
 // a filter, and that a password may be anything.
 func TestText(t *testing.T) { stores(t, text) }

@@ -30,23 +30,42 @@ type call struct {
 	dryRun bool
 }
 
-// serve returns the handler of a route. The timeout bounds what the request waits for; the
-// timeouts of a server end connections only.
+// publicBody is the maximum size in bytes of a body that is read without authentication.
+const publicBody = 16 << 10
+
+// serve returns the handler of a route. It authenticates the sender before anything reads the
+// body, so that strangers can't make the process hold large ones. The timeout bounds what the
+// request waits for; the timeouts of a server end connections only.
 func (a *API) serve(rt *route) http.Handler {
-	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
-		defer cancel()
-		c := &call{API: a, w: w, r: r.WithContext(ctx), route: rt}
-		err := c.authorize()
-		if err == nil {
-			err = c.parseParameters()
-		}
+	checked := a.check(httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		c := callFrom(r.Context())
+		c.w, c.r = w, r
+		err := c.parseParameters()
 		if err == nil {
 			err = rt.handle(c)
 		}
 		return translate(err)
+	}))
+	if rt.access == auth.Public {
+		checked = httpx.BodyLimit(publicBody)(checked)
+	}
+	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
+		defer cancel()
+		c := &call{API: a, w: w, route: rt}
+		c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
+		if err := c.authorize(); err != nil {
+			return translate(err)
+		}
+		checked.ServeHTTP(w, c.r)
+		return nil
 	})
 }
+
+type callKey struct{}
+
+// callFrom returns the call that a context of its request belongs to.
+func callFrom(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
 // authorize identifies the sender and applies the access rule of the route.
 func (c *call) authorize() error {
