@@ -45,6 +45,8 @@ type Options struct {
 	ServerURL string
 	// Version is the version of the program in the document. Default: "1".
 	Version string
+	// Heavy bounds the queries that may read many records.
+	Heavy HeavyOptions
 	// Timeout bounds how long a request waits for the store and for password hashing; then
 	// it fails with 503. Default: 30 seconds.
 	Timeout time.Duration
@@ -79,6 +81,7 @@ type API struct {
 	opts          Options
 	accounts      *Accounts
 	throttle      *throttle
+	heavy         *heavyQueries
 	check         httpx.Middleware // Chain.Check
 	encoders      map[*inventory.Resource]*encoder
 	bodies        bodies
@@ -123,6 +126,7 @@ func New(store inventory.Store, authenticator Authenticator, opts *Options) (*AP
 	if err := a.setAccounts(); err != nil {
 		return nil, err
 	}
+	a.heavy = newHeavyQueries(a.opts.Heavy)
 	a.routes = a.table()
 	a.document = sync.OnceValues(a.describe)
 	a.handler = httpx.Standard(&chain)(a.router())

@@ -38,11 +38,11 @@ func (c *call) overview() error {
 	}
 	switch latest := c.query.Get("latest"); {
 	case latest == "false":
-		return c.sendPage(q, c.store.List)
+		return c.sendPage(q, q.Heavy(), c.store.List)
 	case c.query.Has("latest") && latest != "true":
 		return badField("latest", "must be true or false")
 	}
-	return c.sendPage(q, c.listLatest)
+	return c.sendPage(q, true, c.listLatest)
 }
 
 // overviewOrder returns the query with sort converted to sortby.

@@ -40,7 +40,7 @@ func (c *call) list(r *inventory.Resource) error {
 	if err != nil {
 		return err
 	}
-	return c.sendPage(q, c.store.List)
+	return c.sendPage(q, q.Heavy(), c.store.List)
 }
 
 // listOf serves GET of the records that refer to a parent.
@@ -53,7 +53,8 @@ func (c *call) listOf(parent, r *inventory.Resource, field string) error {
 	if err != nil {
 		return err
 	}
-	return c.sendPage(q.Where(field, id), c.store.List)
+	q.Where(field, id)
+	return c.sendPage(q, q.Heavy(), c.store.List)
 }
 
 // countOf serves the number of those records.
@@ -104,7 +105,7 @@ func (c *call) parentID(r *inventory.Resource) (string, error) {
 // count returns the number of records that match a query.
 func (c *call) count(q *inventory.Query) (int64, error) {
 	q.Count, q.Limit = true, 1
-	page, err := c.store.List(c.r.Context(), q)
+	page, err := c.read(q, q.Heavy(), c.store.List)
 	if err != nil {
 		return 0, err
 	}
@@ -130,8 +131,8 @@ func withSort(query url.Values, keys ...string) url.Values {
 }
 
 // sendPage responds with the page of a query.
-func (c *call) sendPage(q *inventory.Query, list func(context.Context, *inventory.Query) (*inventory.Page, error)) error {
-	page, err := list(c.r.Context(), q)
+func (c *call) sendPage(q *inventory.Query, heavy bool, list func(context.Context, *inventory.Query) (*inventory.Page, error)) error {
+	page, err := c.read(q, heavy, list)
 	if err != nil {
 		return err
 	}

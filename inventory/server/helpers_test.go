@@ -59,6 +59,7 @@ func settings(t testing.TB, environ map[string]string) *server.Settings {
 // running is a server that listens.
 type running struct {
 	t    testing.TB
+	srv  *server.Server
 	url  string
 	log  *output
 	out  *output
@@ -72,6 +73,7 @@ func serve(t testing.TB, s *server.Settings) *running {
 	r := &running{t: t, log: &output{}, out: &output{}, http: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{}}}
 	srv, err := server.New(t.Context(), s, &server.Options{Log: slog.New(slog.NewTextHandler(r.log, nil)), Output: r.out})
 	require.NoError(t, err)
+	r.srv = srv
 	l, err := net.Listen("tcp", s.Addr)
 	require.NoError(t, err)
 	r.url = srv.URL(l.Addr())

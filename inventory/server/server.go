@@ -120,8 +120,11 @@ func (s *Server) api(o *Options, guard *auth.Guard, accounts *httpapi.Accounts) 
 		Accounts: accounts,
 		Chain:    &httpx.StandardOptions{Log: s.log, Origins: origins, Clients: clients, Limit: limiter},
 		Docs:     apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json"}),
-		Version:  o.Version,
-		Log:      s.log,
+		Heavy: httpapi.HeavyOptions{
+			PerCaller: s.settings.HeavyQueriesPerCaller, Total: s.settings.HeavyQueries, Timeout: s.settings.HeavyQueryTimeout,
+		},
+		Version: o.Version,
+		Log:     s.log,
 	})
 }
 

@@ -44,6 +44,10 @@ type Settings struct {
 	RateLimit         int    // requests per minute and client; 0 for no limit
 	RateLimitRedisURL string // where the counters are stored; "" for this process
 
+	HeavyQueries          int           // searches, counted totals and sorted lists that run at once; 0 for the default
+	HeavyQueriesPerCaller int           // of one user
+	HeavyQueryTimeout     time.Duration // of one of them
+
 	TLSCert, TLSKey string // PEM files; both or none
 
 	LogLevel  slog.Level
@@ -71,6 +75,9 @@ func table(s *Settings) []settings.Setting {
 		{Name: "ALLOWED_ORIGINS", Default: strings.Join(httpx.LocalOrigins(), ","), Doc: "comma-separated web origins whose pages may use the API", Value: settings.Func(s.parseOrigins)},
 		{Name: "RATE_LIMIT", Default: "100", Doc: "requests per minute and client; 0 means no limit", Value: settings.Int(&s.RateLimit, settings.From(0, 1<<31-1))},
 		{Name: "RATE_LIMIT_REDIS_URL", Doc: "Redis server that stores the counters, to share them among several servers: redis://user:password@host:6379, rediss:// for TLS; unset: this process", Value: settings.Hidden(&s.RateLimitRedisURL, checkRedisURL)},
+		{Name: "HEAVY_QUERIES", Default: "0", Doc: "searches, counted totals, sorted lists without an index and overviews that run at once; 0 means half of the processors, at least 3", Value: settings.Int(&s.HeavyQueries, settings.From(0, 1000))},
+		{Name: "HEAVY_QUERIES_PER_CALLER", Default: "2", Doc: "how many of them one user runs at once; 32 more wait, further ones get 429", Value: settings.Int(&s.HeavyQueriesPerCaller, settings.From(1, 1000))},
+		{Name: "HEAVY_QUERY_TIMEOUT", Default: "5s", Doc: "how long one of them may wait and run; then it fails with 429 or 503", Value: settings.Duration(&s.HeavyQueryTimeout, settings.From(100*time.Millisecond, time.Minute))},
 		{Name: "TLS_CERT", Doc: "PEM file of the certificate chain; changes take effect without a restart", Value: settings.Text(&s.TLSCert)},
 		{Name: "TLS_KEY", Doc: "PEM file of the private key", Value: settings.Text(&s.TLSKey)},
 		{Name: "LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error; info logs each request", Value: settings.Func(s.parseLogLevel)},

@@ -45,6 +45,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"ADMIN_USERNAME": "root", "ADMIN_PASSWORD": "a long enough one", "REQUIRE_CURRENT_PASSWORD": "true",
 		"TRUSTED_PROXIES": "10.1.2.3/8, fd00::/8,192.0.2.1", "ALLOWED_ORIGINS": "https://noc.example, https://ops.example",
 		"RATE_LIMIT": "7", "RATE_LIMIT_REDIS_URL": "rediss://u:p@redis.example:6380/0",
+		"HEAVY_QUERIES": "4", "HEAVY_QUERIES_PER_CALLER": "3", "HEAVY_QUERY_TIMEOUT": "7s",
 		"TLS_CERT": "c.pem", "TLS_KEY": "k.pem", "LOG_LEVEL": "WARN", "LOG_FORMAT": "json",
 	}, map[string]string{"addr": "127.0.0.1:0"})
 	require.NoError(t, err)
@@ -56,6 +57,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("192.0.2.1/32")},
 		AllowedOrigins: []string{"https://noc.example", "https://ops.example"},
 		RateLimit:      7, RateLimitRedisURL: "rediss://u:p@redis.example:6380/0",
+		HeavyQueries: 4, HeavyQueriesPerCaller: 3, HeavyQueryTimeout: 7 * time.Second,
 		TLSCert: "c.pem", TLSKey: "k.pem", LogLevel: slog.LevelWarn, LogFormat: "json",
 	}, s)
 }

@@ -1,0 +1,58 @@
+package inventory
+
+import "slices"
+
+// maxLightOffset is the number of records that a query may skip without being heavy.
+const maxLightOffset = 10_000
+
+// Heavy reports whether a store may have to read many records for a small page: for a search,
+// a filter or an order that no index has, an order of several fields, an offset above 10,000,
+// or a total that has to be counted. Transports run few of these at once, so that others don't
+// wait for them.
+func (q *Query) Heavy() bool {
+	if q.Text != "" || q.Offset > maxLightOffset {
+		return true
+	}
+	for i := range q.Filters {
+		if !q.indexes(&q.Filters[i]) {
+			return true
+		}
+	}
+	for i, key := range q.Sort {
+		if key.Field.Column == "id" {
+			break // the fields after it have no effect
+		}
+		if i > 0 || !q.Resource.ordered(key.Field) {
+			return true
+		}
+	}
+	return q.Count && !q.countable()
+}
+
+// ordered reports whether stores have an index that begins with the field.
+func (r *Resource) ordered(f *Field) bool {
+	return f.Index || f.Ref != nil || f.Column == "id" ||
+		slices.ContainsFunc(r.uniques, func(u Unique) bool { return u.Fields[0] == f.Name })
+}
+
+// indexes reports whether an index finds the records that match a filter.
+func (q *Query) indexes(c *Filter) bool {
+	switch c.Op {
+	case Eq, In, Gt, Gte, Lt, Lte:
+		return q.Resource.ordered(c.Field)
+	}
+	return false
+}
+
+// countable reports whether the total is stored, or that of few records: those with one value
+// of a unique key, or the parts of one record.
+func (q *Query) countable() bool {
+	if len(q.Filters) == 0 {
+		return true
+	}
+	c := &q.Filters[0]
+	few := c.Op == Eq && (c.Field.Ref != nil && c.Field.Ref.Cascade || c.Field.Column == "id" ||
+		slices.ContainsFunc(q.Resource.uniques, func(u Unique) bool { return len(u.Fields) == 1 && u.Fields[0] == c.Field.Name }))
+	stored := c.Field.Counted && (c.Op == Eq || c.Op == In)
+	return few || stored && len(q.Filters) == 1
+}

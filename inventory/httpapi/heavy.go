@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// HeavyOptions bound the heavy queries: those of [inventory.Query.Heavy] and the overview of
+// metrics. Zero means the default.
+type HeavyOptions struct {
+	// PerCaller is how many of them one user, or one address without a token, may run at once.
+	// 32 more wait, and further ones get 429. Default: 2.
+	PerCaller int
+	// Total is how many of them run at once. It must be less than the connections that the
+	// store reads with, so that other requests always find one. Default: half of the
+	// processors, at least 3.
+	Total int
+	// Timeout bounds waiting and running: a query that waited so long gets 429, one that was
+	// running 503. Default: 5 seconds.
+	Timeout time.Duration
+}
+
+// maxHeavyWaiting is the maximum number of heavy queries of one caller that wait.
+const maxHeavyWaiting = 32
+
+// heavyQueries bounds the heavy queries that run at once. Its size is bounded by the requests
+// in flight.
+type heavyQueries struct {
+	opts  HeavyOptions
+	total *semaphore.Weighted
+
+	mu      sync.Mutex
+	callers map[string]*heavyCaller
+}
+
+// heavyCaller is a caller with heavy queries.
+type heavyCaller struct {
+	slots   *semaphore.Weighted
+	queries int // that wait or run
+}
+
+func newHeavyQueries(o HeavyOptions) *heavyQueries {
+	o.PerCaller = cmp.Or(max(o.PerCaller, 0), 2)
+	o.Total = cmp.Or(max(o.Total, 0), max(3, runtime.GOMAXPROCS(0)/2))
+	o.Timeout = cmp.Or(max(o.Timeout, 0), 5*time.Second)
+	return &heavyQueries{opts: o, total: semaphore.NewWeighted(int64(o.Total)), callers: map[string]*heavyCaller{}}
+}
+
+// run runs a query of a caller when there is a free place for it.
+func (h *heavyQueries) run(ctx context.Context, caller string, query func(context.Context) error) error {
+	slow, cancel := context.WithTimeout(ctx, h.opts.Timeout)
+	defer cancel()
+	c := h.enter(caller)
+	if c == nil {
+		return h.tooMany(nil)
+	}
+	defer h.leave(caller, c)
+	for _, places := range []*semaphore.Weighted{c.slots, h.total} {
+		if err := places.Acquire(slow, 1); err != nil {
+			return cmp.Or(ctx.Err(), h.tooMany(err))
+		}
+		defer places.Release(1)
+	}
+	err := query(slow)
+	if err != nil && ctx.Err() == nil && errors.Is(slow.Err(), context.DeadlineExceeded) {
+		return &httpx.Error{
+			Status: http.StatusServiceUnavailable, Err: err, Header: http.Header{"Retry-After": {"5"}},
+			Message: fmt.Sprintf("The query took longer than %v: filter or sort by other fields, or use cursor and count=false", h.opts.Timeout),
+		}
+	}
+	return err
+}
+
+// enter adds a query of a caller. It returns nil if too many of them wait.
+func (h *heavyQueries) enter(caller string) *heavyCaller {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.callers[caller]
+	if c == nil {
+		c = &heavyCaller{slots: semaphore.NewWeighted(int64(h.opts.PerCaller))}
+		h.callers[caller] = c
+	}
+	if c.queries == h.opts.PerCaller+maxHeavyWaiting {
+		return nil
+	}
+	c.queries++
+	return c
+}
+
+func (h *heavyQueries) leave(caller string, c *heavyCaller) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c.queries--; c.queries == 0 {
+		delete(h.callers, caller)
+	}
+}
+
+func (h *heavyQueries) tooMany(cause error) error {
+	return &httpx.Error{
+		Status: http.StatusTooManyRequests, Err: cause, Header: http.Header{"Retry-After": {"1"}},
+		Message: fmt.Sprintf("Too many requests: at most %d searches, totals and sorted lists of one user run at once", h.opts.PerCaller),
+	}
+}
+
+// read runs a query, in its turn if it is heavy.
+func (c *call) read(q *inventory.Query, heavy bool, list func(context.Context, *inventory.Query) (*inventory.Page, error)) (page *inventory.Page, err error) {
+	if !heavy {
+		return list(c.r.Context(), q)
+	}
+	caller := "address " + c.opts.Clients.Key(c.r)
+	if c.claims != nil {
+		caller = c.keyOwner()
+	}
+	err = c.heavy.run(c.r.Context(), caller, func(ctx context.Context) error {
+		page, err = list(ctx, q)
+		return err
+	})
+	return page, err
+}

@@ -1,0 +1,102 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+)
+
+// TestHeavyQueries checks that health checks and reads of one record are served while 60
+// heavy queries of a viewer are in flight.
+func TestHeavyQueries(t *testing.T) {
+	t.Parallel()
+	r := serve(t, settings(t, nil))
+	admin := r.login("admin", password)
+	r.want(201, "POST", "/users", admin, `{"username":"viewer","email":"viewer@example.org","role":"viewer","password":"`+password+`"}`)
+	viewer := r.login("viewer", password)
+	device := addDevices(t, r, admin, 20_000)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var all sync.WaitGroup
+	statuses := make(chan int, 10_000)
+	for i := range 60 {
+		path := []string{"/devices?q=zz", "/devices?hostname__contains=zz", "/devices?sortby=os:desc&sortby=os_version:asc&count=false", "/metrics", "/devices?os=Junos&vendor=x"}[i%5]
+		all.Go(func() {
+			for ctx.Err() == nil {
+				status, err := r.get(ctx, path, viewer)
+				if err != nil {
+					return
+				}
+				statuses <- status
+				if status == http.StatusTooManyRequests {
+					select {
+					case <-ctx.Done():
+					case <-time.After(100 * time.Millisecond):
+					}
+				}
+			}
+		})
+	}
+	begin := time.Now()
+	slowest := time.Duration(0)
+	requests := 0
+	for ; time.Since(begin) < 3*time.Second; requests += 2 {
+		for _, path := range []string{"/healthz", "/devices/" + device} {
+			sent := time.Now()
+			r.want(200, "GET", path, admin, "")
+			slowest = max(slowest, time.Since(sent))
+		}
+	}
+	t.Logf("%d requests in %v, the slowest took %v", requests, time.Since(begin), slowest)
+	cancel()
+	all.Wait()
+	n := map[int]int{}
+	for range len(statuses) {
+		n[<-statuses]++
+	}
+	t.Logf("heavy queries by status: %v", n)
+	assert.Greater(t, requests, 50) // 6 without a bound
+}
+
+// get sends a GET and returns the status.
+func (r *running) get(ctx context.Context, path, token string) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, "GET", r.url+path, nil)
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := r.http.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, err
+}
+
+// addDevices adds devices and returns the id of one.
+func addDevices(t *testing.T, r *running, token string, devices int) string {
+	t.Helper()
+	const batch = 1000
+	for i := 0; i < devices; i += batch {
+		var items []string
+		for j := range batch {
+			items = append(items, fmt.Sprintf(`{"hostname":"host-%d","ip":"192.0.2.1","model":"QFX","vendor":"Juniper","os":"Junos","os_version":"%d","status":"active","notes":%q}`, i+j, j%97, strings.Repeat("note ", 20)))
+		}
+		r.want(201, "POST", "/devices", token, "["+strings.Join(items, ",")+"]")
+	}
+	page, err := r.srv.Store().List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Limit: 1})
+	require.NoError(t, err)
+	return page.Records[0].Meta().ID
+}
