@@ -236,3 +236,43 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	logins.Wait()
 }
+
+// TestOriginsInTurn checks that calls of other origins are served before the rest of those of an
+// origin with many, and that these make room if too many wait.
+func TestOriginsInTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHasher(t, &auth.HasherOptions{Cost: tiny, Concurrent: 1, Waiting: 8})
+		leave, err := auth.Occupy(h, int64(tiny.Memory))
+		require.NoError(t, err)
+		var mu sync.Mutex
+		var order []string
+		var all sync.WaitGroup
+		call := func(name string, origins ...string) {
+			all.Go(func() {
+				_, err := h.Hash(auth.WithOrigins(t.Context(), origins...), "correct horse")
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					requireKind(t, auth.Busy, err)
+					name += " busy"
+				}
+				order = append(order, name)
+			})
+			synctest.Wait()
+		}
+		for range 8 {
+			call("guess", "network 1", "jane")
+		}
+		call("guess", "network 1", "jane") // one too many
+		call("jane", "network 2", "jane")  // behind all guesses of her password
+		call("joe", "network 3", "joe")    // before all but the first, and the last makes room
+		call("known jane", "jane in network 4")
+		leave()
+		all.Wait()
+		assert.Equal(t, []string{
+			"guess busy", "jane busy", "guess busy", "guess busy",
+			"guess", "joe", "known jane", "guess", "guess", "guess", "guess", "guess",
+		}, order)
+	})
+}

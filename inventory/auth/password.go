@@ -9,10 +9,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
-
-	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -93,8 +90,8 @@ type HasherOptions struct {
 	// bounds memory to Concurrent times Cost.Memory, or to one stored hash that needs more.
 	// Default: GOMAXPROCS.
 	Concurrent int
-	// Waiting is the maximum number of waiting calls; further calls get an error of the kind Busy.
-	// Default: 256.
+	// Waiting is the maximum number of waiting calls. Further calls get an error of the kind Busy, or
+	// the waiting call does whose origins have most calls; see WithOrigins. Default: 256.
 	Waiting int
 }
 
@@ -123,7 +120,7 @@ func NewHasher(opts *HasherOptions) (*Hasher, error) {
 	concurrent := cmp.Or(opts.Concurrent, min(runtime.GOMAXPROCS(0), maxConcurrent))
 	return &Hasher{
 		cost:    c,
-		memory:  newMemoryLimit(int64(concurrent)*int64(c.Memory), int64(cmp.Or(opts.Waiting, 256))),
+		memory:  newMemoryLimit(int64(concurrent)*int64(c.Memory), cmp.Or(opts.Waiting, 256)),
 		unknown: &hash{cost: c, salt: make([]byte, newSalt), key: make([]byte, newKey)},
 	}, nil
 }
@@ -192,37 +189,4 @@ func (h *Hasher) run(ctx context.Context, with *hash, password string) ([]byte, 
 	}
 	defer release()
 	return with.derive(password), nil
-}
-
-// memoryLimit bounds the memory of hashing and the number of waiting calls.
-type memoryLimit struct {
-	free    *semaphore.Weighted
-	size    int64 // KiB
-	waiting atomic.Int64
-	limit   int64 // of waiting
-}
-
-func newMemoryLimit(size, waiting int64) *memoryLimit {
-	return &memoryLimit{free: semaphore.NewWeighted(size), size: size, limit: waiting}
-}
-
-// acquire waits until kib KiB are free and returns a function that releases them. A request beyond the
-// total waits for all of it.
-func (g *memoryLimit) acquire(ctx context.Context, kib int64) (release func(), err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	kib = min(kib, g.size)
-	release = func() { g.free.Release(kib) }
-	if g.free.TryAcquire(kib) {
-		return release, nil
-	}
-	defer g.waiting.Add(-1)
-	if g.waiting.Add(1) > g.limit {
-		return nil, &Error{Kind: Busy, Message: messageBusy}
-	}
-	if err := g.free.Acquire(ctx, kib); err != nil {
-		return nil, err
-	}
-	return release, nil
 }

@@ -1,19 +1,14 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
-	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
 // credentials are the body of a login.
@@ -54,9 +49,11 @@ func (c *call) login(sent credentials) error {
 	if err := notEmpty("username", sent.Username, "password", sent.Password); err != nil {
 		return err
 	}
-	if err := c.checkFailures(sent.Username); err != nil {
+	g, err := c.beginGuess(sent.Username)
+	if err != nil {
 		return err
 	}
+	defer g.end()
 	u, err := c.findUser(userField("username"), sent.Username)
 	if err != nil {
 		return err
@@ -65,18 +62,12 @@ func (c *call) login(sent credentials) error {
 	if u != nil {
 		stored = u.PasswordHash
 	}
-	ok, err := c.accounts.Hasher.Verify(c.r.Context(), stored, sent.Password)
+	ok, err := g.verify(stored, sent.Password)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		if err := c.countFailure(sent.Username); err != nil {
-			return err
-		}
 		return c.refuseLogin(sent.Username, u, invalidCredentials())
-	}
-	if err := c.checkFailures(sent.Username); err != nil {
-		return err // concurrent attempts have used up the allowance
 	}
 	if u.InactiveStatus {
 		return c.refuseLogin(u.Username, u, &httpx.Error{Status: http.StatusForbidden, Message: "Account is inactive"})
@@ -116,7 +107,7 @@ func (c *call) acceptLogin(u *inventory.User, password string) error {
 	rehashed := ""
 	if c.accounts.Hasher.NeedsRehash(u.PasswordHash) {
 		var err error
-		if rehashed, err = c.accounts.Hasher.Hash(ctx, password); err != nil {
+		if rehashed, err = c.accounts.Hasher.Hash(c.hashing(c.r.Context(), u.Username), password); err != nil {
 			return err
 		}
 	}
@@ -213,85 +204,4 @@ func (c *call) endSessions(claims *auth.Claims) error {
 	})
 	c.accounts.Forget(claims.UserID)
 	return err
-}
-
-// The throttle of guesses (REFERENCE.md, 3.5). IPv6 addresses count by /64.
-const (
-	accountFailures = 10 // wrong passwords per user name and minute
-	addressFailures = 50 // wrong passwords and reset codes per address and minute
-	mailboxResets   = 5  // requested resets per email address and hour
-	addressResets   = 20 // requested resets per address and hour
-	throttleMemory  = 8 << 20
-)
-
-// throttle counts failures and requested resets in bounded memory.
-type throttle struct {
-	account, address             *ratelimit.Limiter // failures
-	mailboxResets, addressResets *ratelimit.Limiter
-}
-
-func newThrottle(now func() time.Time) (*throttle, error) {
-	store := memstore.New(&memstore.Options{MaxBytes: throttleMemory, Now: now})
-	t := &throttle{}
-	for _, row := range []struct {
-		limiter **ratelimit.Limiter
-		name    string
-		limit   uint32
-		unit    ratelimit.Unit
-	}{
-		{&t.account, "account", accountFailures, ratelimit.Minute},
-		{&t.address, "address", addressFailures, ratelimit.Minute},
-		{&t.mailboxResets, "mailbox", mailboxResets, ratelimit.Hour},
-		{&t.addressResets, "mail-address", addressResets, ratelimit.Hour},
-	} {
-		var err error
-		if *row.limiter, err = ratelimit.NewLimiter(row.name, store, ratelimit.Per(row.limit, row.unit), &ratelimit.Options{Now: now}); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
-}
-
-// checkFailures refuses an attempt after too many failures of the account or the address.
-// Callers check before the attempt and again after it, so that concurrent attempts beyond
-// the limit learn nothing. username is empty for an attempt without an account.
-func (c *call) checkFailures(username string) error {
-	if err := c.peekLimit(c.throttle.address, c.opts.Clients.Key(c.r)); err != nil || username == "" {
-		return err
-	}
-	return c.peekLimit(c.throttle.account, strings.ToLower(username))
-}
-
-// countFailure counts a failed attempt. The error is that it exceeds a limit.
-func (c *call) countFailure(username string) error {
-	err := c.countLimit(c.throttle.address, c.opts.Clients.Key(c.r))
-	if username == "" {
-		return err
-	}
-	return cmp.Or(c.countLimit(c.throttle.account, strings.ToLower(username)), err)
-}
-
-// peekLimit refuses if a limit is used up, without counting.
-func (c *call) peekLimit(limiter *ratelimit.Limiter, key string) error {
-	status, err := limiter.AllowN(c.r.Context(), key, 0)
-	if err == nil && (status.Code == ratelimit.OverLimit || status.Remaining == 0) {
-		err = tooMany(status)
-	}
-	return err
-}
-
-// countLimit counts one, and refuses if that exceeds the limit.
-func (c *call) countLimit(limiter *ratelimit.Limiter, key string) error {
-	status, err := limiter.Allow(c.r.Context(), key)
-	if err == nil && status.Code == ratelimit.OverLimit {
-		err = tooMany(status)
-	}
-	return err
-}
-
-func tooMany(status ratelimit.Status) error {
-	return &httpx.Error{
-		Status: http.StatusTooManyRequests, Message: "Too many requests",
-		Header: http.Header{"Retry-After": {strconv.FormatUint(uint64(max(status.ResetSeconds, 1)), 10)}},
-	}
 }

@@ -1,15 +1,19 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
@@ -104,11 +108,26 @@ func TestLoginHashes(t *testing.T) {
 	}
 }
 
-// TestLoginThrottle checks that guesses are limited per account and per address, that the
-// right password is refused too, and that logins are accepted again later.
+// from sends a login from an address.
+func (g *harness) from(t testing.TB, addr, name, word string) int {
+	t.Helper()
+	body, err := json.Marshal(object{"username": name, "password": word})
+	ok(t, err)
+	r := httptest.NewRequest("POST", "/users/login", bytes.NewReader(body))
+	r.RemoteAddr = addr + ":1234"
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	g.api.ServeHTTP(w, r)
+	return w.Code
+}
+
+// TestLoginThrottle checks that guesses are limited per account and network, and per network,
+// and that a right password is accepted from other networks, later, and where the user has
+// logged in before.
 func TestLoginThrottle(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
+	g.login(t, "root", password).Want(200)
 	refused := 0
 	for range 15 {
 		if g.login(t, "viewer", "wrong password").Code == 429 {
@@ -121,14 +140,75 @@ func TestLoginThrottle(t *testing.T) {
 		t.Errorf("Retry-After is %q after %d were refused", wait, refused)
 	}
 	g.login(t, "viewer", password).Want(429)
-	g.login(t, "editor", password).Want(200) // another account from the same address
+	if status := g.from(t, "203.0.113.7", "viewer", password); status != 200 {
+		t.Errorf("the right password from another network gets %d", status)
+	}
+	g.login(t, "editor", password).Want(200) // another account from the same network
 	for i := range 60 {
 		a = g.login(t, fmt.Sprint("unknown-", i), "wrong password")
 	}
 	a.WantError(429, "Too many requests")
-	g.login(t, "editor", password).Want(429) // the address has used up all of its own
+	g.login(t, "second", password).Want(429) // the network has used up all of its own
+	g.login(t, "root", password).Want(200)   // who has logged in from here before
+	if status := g.from(t, "203.0.113.7", "second", password); status != 200 {
+		t.Errorf("a login from another network gets %d", status)
+	}
 	g.clock.forward(time.Minute)
 	g.login(t, "viewer", password).Want(200)
+}
+
+// TestManyNetworks checks that guesses of one password from many networks delay further ones, and
+// lock nobody out: a login from a new network takes a second more, one from a known network does
+// not.
+func TestManyNetworks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newHarness(t, nil)
+		took := func(addr, word string, want int) time.Duration {
+			start := time.Now()
+			if status := g.from(t, addr, "viewer", word); status != want {
+				t.Errorf("%s gets %d, want %d", addr, status, want)
+			}
+			return time.Since(start)
+		}
+		took("192.0.2.200", password, 200)
+		for i := range 100 {
+			if d := took(fmt.Sprint("192.0.2.", i), "wrong password", 401); d != 0 {
+				t.Errorf("guess %d took %v", i, d)
+			}
+		}
+		if d := took("192.0.2.150", "wrong password", 401); d != time.Second {
+			t.Errorf("a further guess took %v, want 1s", d)
+		}
+		if d := took("192.0.2.151", password, 200); d != time.Second {
+			t.Errorf("a login from a new network took %v, want 1s", d)
+		}
+		if d := took("192.0.2.200", password, 200); d != 0 {
+			t.Errorf("a login from a known network took %v", d)
+		}
+	})
+}
+
+// TestGuessesAreNotHashed checks that a password is not hashed for attempts beyond the limit,
+// concurrent ones included.
+func TestGuessesAreNotHashed(t *testing.T) {
+	g := newHarness(t, &choices{options: func(o *httpapi.Options) {
+		var err error
+		o.Accounts.Hasher, err = auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 10, Time: 1, Parallelism: 1}})
+		ok(t, err)
+	}})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var all sync.WaitGroup
+	for range 1000 {
+		all.Go(func() { g.login(t, "nobody", "wrong password") })
+	}
+	all.Wait()
+	runtime.ReadMemStats(&after)
+	// Each hash takes 1 MiB; a request without one some KiB.
+	if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 200 {
+		t.Errorf("1000 concurrent guesses allocated %d MiB, want 10 hashes of 1 MiB and some more", mib)
+	}
 }
 
 // TestConcurrentGuesses checks that concurrent guesses are limited like sequential ones.

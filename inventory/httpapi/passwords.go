@@ -88,20 +88,16 @@ func (c *call) checkCurrentPassword(u *inventory.User, current *string) error {
 		}
 		return nil
 	}
-	if err := c.checkFailures(u.Username); err != nil {
-		return err
-	}
-	ok, err := c.accounts.Hasher.Verify(c.r.Context(), u.PasswordHash, *current)
+	g, err := c.beginGuess(u.Username)
 	if err != nil {
 		return err
 	}
-	if !ok {
-		if err := c.countFailure(u.Username); err != nil {
-			return err
-		}
-		return wrongCurrentPassword()
+	defer g.end()
+	ok, err := g.verify(u.PasswordHash, *current)
+	if err == nil && !ok {
+		err = wrongCurrentPassword()
 	}
-	return c.checkFailures(u.Username)
+	return err
 }
 
 func wrongCurrentPassword() error { return badField("current_password", "is not the current password") }
@@ -122,7 +118,7 @@ func (c *call) forgotPassword(sent forgottenPassword) error {
 		return err
 	}
 	start := time.Now()
-	if err := c.countLimit(c.throttle.addressResets, c.opts.Clients.Key(c.r)); err != nil {
+	if err := c.countLimit(c.throttle.networkResets, c.network()); err != nil {
 		return err
 	}
 	if err := c.countLimit(c.throttle.mailboxResets, email); err != nil {
@@ -186,7 +182,7 @@ func resetPassword() operation {
 }
 
 func (c *call) resetPassword(sent confirmedPassword) error {
-	if err := c.checkFailures(""); err != nil {
+	if err := c.peekLimit(c.throttle.network, c.network()); err != nil {
 		return err
 	}
 	if err := notEmpty("new_password", sent.New, "confirm_password", sent.Confirm); err != nil {
@@ -197,7 +193,7 @@ func (c *call) resetPassword(sent confirmedPassword) error {
 	}
 	u, codeHash, err := c.findReset(resetCode(c.r))
 	if auth.KindOf(err) == auth.ResetInvalid {
-		if err := c.countFailure(""); err != nil {
+		if err := c.countLimit(c.throttle.network, c.network()); err != nil {
 			return err
 		}
 	}

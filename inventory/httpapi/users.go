@@ -52,7 +52,7 @@ func (c *call) hashPassword(field, password string, u *inventory.User) (string, 
 	} else if err != nil {
 		return "", err
 	}
-	return c.accounts.Hasher.Hash(c.r.Context(), password)
+	return c.accounts.Hasher.Hash(c.hashing(c.r.Context(), u.Username), password)
 }
 
 // popPassword removes a new password from an update of a user and returns its hash, empty if

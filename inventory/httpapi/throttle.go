@@ -1,0 +1,270 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+// The throttle of guesses (REFERENCE.md, 3.5). A network is an IPv4 address or an IPv6 /64.
+const (
+	pairFailures    = 10  // wrong passwords per user name and network, and minute
+	networkFailures = 50  // wrong passwords and reset codes per network and minute
+	accountFailures = 100 // wrong passwords per user name and minute, before attempts are delayed
+	accountDelay    = time.Second
+	mailboxResets   = 5  // requested resets per email address and hour
+	networkResets   = 20 // requested resets per network and hour
+	throttleMemory  = 8 << 20
+	maxKnown        = 10_000 // remembered pairs of a user name and a network
+)
+
+// throttle counts failures and requested resets in bounded memory.
+//
+// A right password is refused only where wrong ones come from: in the same network. A pair of
+// user name and network that has logged in is known: other guesses do not affect it.
+type throttle struct {
+	pair, network, account       *ratelimit.Limiter // failures
+	mailboxResets, networkResets *ratelimit.Limiter
+	guesses                      inFlight
+
+	mu    sync.Mutex
+	known map[string]struct{}
+}
+
+func newThrottle(now func() time.Time) (*throttle, error) {
+	store := memstore.New(&memstore.Options{MaxBytes: throttleMemory, Now: now})
+	t := &throttle{known: map[string]struct{}{}, guesses: inFlight{keys: map[string]*flights{}}}
+	for _, row := range []struct {
+		limiter **ratelimit.Limiter
+		name    string
+		limit   uint32
+		unit    ratelimit.Unit
+	}{
+		{&t.pair, "pair", pairFailures, ratelimit.Minute},
+		{&t.network, "network", networkFailures, ratelimit.Minute},
+		{&t.account, "account", accountFailures, ratelimit.Minute},
+		{&t.mailboxResets, "mailbox", mailboxResets, ratelimit.Hour},
+		{&t.networkResets, "mail-network", networkResets, ratelimit.Hour},
+	} {
+		var err error
+		if *row.limiter, err = ratelimit.NewLimiter(row.name, store, ratelimit.Per(row.limit, row.unit), &ratelimit.Options{Now: now}); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// isKnown reports whether a pair has logged in.
+func (t *throttle) isKnown(pair string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.known[pair]
+	return ok
+}
+
+// remember makes a pair known, and forgets an arbitrary one if there are too many.
+func (t *throttle) remember(pair string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.known[pair]; !ok && len(t.known) >= maxKnown {
+		for other := range t.known {
+			delete(t.known, other)
+			break
+		}
+	}
+	t.known[pair] = struct{}{}
+}
+
+// accountKey returns the key of a user name. Longer names than this do not exist.
+func accountKey(username string) string { return strings.ToLower(username[:min(len(username), 400)]) }
+
+// network returns the network of the sender.
+func (c *call) network() string { return c.opts.Clients.Key(c.r) }
+
+// pairOf returns the key of a user name and the network of the sender.
+func (c *call) pairOf(account string) string { return strconv.Quote(account) + " " + c.network() }
+
+// hashing returns a context in which hashes for a user wait in turn with those of other users and
+// networks.
+func (c *call) hashing(ctx context.Context, username string) context.Context {
+	account := accountKey(username)
+	pair := c.pairOf(account)
+	if c.claims != nil || c.throttle.isKnown(pair) {
+		return auth.WithOrigins(ctx, "pair "+pair)
+	}
+	return auth.WithOrigins(ctx, "network "+c.network(), "account "+account)
+}
+
+// guess is an attempt to guess a password.
+type guess struct {
+	*call
+	account, pair string
+	leave         []func()
+}
+
+// beginGuess admits an attempt, unless too many have failed. No more attempts are in flight than
+// may still fail; others wait, so that nothing is hashed for attempts that will be refused. The
+// caller calls end.
+func (c *call) beginGuess(username string) (*guess, error) {
+	ctx, account := c.r.Context(), accountKey(username)
+	g := &guess{call: c, account: account, pair: c.pairOf(account)}
+	known := c.throttle.isKnown(g.pair)
+	if !known && c.peekLimit(c.throttle.account, account) != nil {
+		if err := sleep(ctx, accountDelay); err != nil {
+			return nil, err
+		}
+	}
+	type limit struct {
+		limiter *ratelimit.Limiter
+		key     string
+	}
+	limits := []limit{{c.throttle.pair, g.pair}}
+	if !known {
+		limits = append(limits, limit{c.throttle.network, c.network()})
+	}
+	for _, l := range limits {
+		leave, err := c.throttle.guesses.enter(ctx, l.key, func() (int, error) { return c.left(l.limiter, l.key) })
+		if err != nil {
+			g.end()
+			return nil, err
+		}
+		g.leave = append(g.leave, leave)
+	}
+	return g, nil
+}
+
+// end ends the attempt.
+func (g *guess) end() {
+	for _, leave := range g.leave {
+		leave()
+	}
+}
+
+// verify checks a password, and counts a wrong one.
+func (g *guess) verify(stored, password string) (bool, error) {
+	ok, err := g.accounts.Hasher.Verify(g.hashing(g.r.Context(), g.account), stored, password)
+	switch {
+	case err != nil:
+		return false, err
+	case ok:
+		g.throttle.remember(g.pair)
+		return true, nil
+	}
+	_ = g.countLimit(g.throttle.account, g.account) // delays attempts only
+	return false, cmp.Or(g.countLimit(g.throttle.pair, g.pair), g.countLimit(g.throttle.network, g.network()))
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// inFlight bounds the calls in flight for each key.
+type inFlight struct {
+	mu   sync.Mutex
+	keys map[string]*flights
+}
+
+// flights are the calls of one key.
+type flights struct {
+	running, waiting int
+	changed          chan struct{} // closed when one ends
+}
+
+// enter waits until fewer calls of a key run than left returns, and returns a function that ends
+// the call. The error is that of left or of the context.
+func (f *inFlight) enter(ctx context.Context, key string, left func() (int, error)) (leave func(), err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	own := f.keys[key]
+	if own == nil {
+		own = &flights{changed: make(chan struct{})}
+		f.keys[key] = own
+	}
+	defer f.tidy(key, own)
+	for {
+		n, err := left()
+		if err != nil {
+			return nil, err
+		}
+		if own.running < n {
+			own.running++
+			return func() { f.leave(key, own) }, nil
+		}
+		changed := own.changed
+		own.waiting++
+		f.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		f.mu.Lock()
+		own.waiting--
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (f *inFlight) leave(key string, own *flights) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	own.running--
+	close(own.changed)
+	own.changed = make(chan struct{})
+	f.tidy(key, own)
+}
+
+// tidy forgets a key without calls.
+func (f *inFlight) tidy(key string, own *flights) {
+	if own.running == 0 && own.waiting == 0 {
+		delete(f.keys, key)
+	}
+}
+
+// left returns how often a limit may still be counted, or the error that it is used up.
+func (c *call) left(limiter *ratelimit.Limiter, key string) (int, error) {
+	status, err := limiter.AllowN(c.r.Context(), key, 0)
+	if err == nil && (status.Code == ratelimit.OverLimit || status.Remaining == 0) {
+		err = tooMany(status)
+	}
+	return int(status.Remaining), err
+}
+
+// peekLimit refuses if a limit is used up, without counting.
+func (c *call) peekLimit(limiter *ratelimit.Limiter, key string) error {
+	_, err := c.left(limiter, key)
+	return err
+}
+
+// countLimit counts one, and refuses if that exceeds the limit.
+func (c *call) countLimit(limiter *ratelimit.Limiter, key string) error {
+	status, err := limiter.Allow(c.r.Context(), key)
+	if err == nil && status.Code == ratelimit.OverLimit {
+		err = tooMany(status)
+	}
+	return err
+}
+
+func tooMany(status ratelimit.Status) error {
+	return &httpx.Error{
+		Status: http.StatusTooManyRequests, Message: "Too many requests",
+		Header: http.Header{"Retry-After": {strconv.FormatUint(uint64(max(status.ResetSeconds, 1)), 10)}},
+	}
+}
