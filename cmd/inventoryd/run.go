@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"text/tabwriter"
+	"time"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/inventory/demo"
@@ -56,16 +57,41 @@ func run(ctx context.Context, env cli.Env) (err error) {
 
 // command runs the command that args names.
 func command(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
-	if args[0] != "backup" {
-		return cli.Usagef("unknown command %q: the only command is backup FILE; run inventoryd -settings for the flags and environment variables", args[0])
+	switch args[0] {
+	case "backup":
+		return backup(ctx, env, s, args[1:])
+	case "rotate-key", "revoke-keys":
+		return rotateKey(ctx, env, s, args)
 	}
-	if len(args) != 2 {
+	return cli.Usagef("unknown command %q: use backup FILE, rotate-key or revoke-keys; run inventoryd -settings for the flags and environment variables", args[0])
+}
+
+func backup(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
+	if len(args) != 1 {
 		return cli.Usagef("backup: takes one argument, the file to create, which must not exist")
 	}
-	if err := server.Backup(ctx, s, args[1]); err != nil {
+	if err := server.Backup(ctx, s, args[0]); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	fmt.Fprintf(env.Stdout, "copied %s to %s\n", s.Database(), args[1])
+	fmt.Fprintf(env.Stdout, "copied %s to %s\n", s.Database(), args[0])
+	return nil
+}
+
+func rotateKey(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
+	if len(args) > 1 {
+		return cli.Usagef("%s: takes no arguments", args[0])
+	}
+	revoke := args[0] == "revoke-keys"
+	r, err := server.RotateKey(ctx, s, revoke, server.NewLog(env.Stderr, s))
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	if revoke {
+		fmt.Fprintln(env.Stdout, "replaced the key that signs tokens; running servers notice within 5 seconds, and all sessions end")
+		return nil
+	}
+	fmt.Fprintf(env.Stdout, "added a key that signs tokens from %s; the old one verifies them until %s\n",
+		r.SignsFrom.Format(time.RFC3339), r.VerifiesUntil.Format(time.RFC3339))
 	return nil
 }
 

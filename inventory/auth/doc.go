@@ -26,6 +26,10 @@
 //	guard, err := auth.NewGuard(tokens, accounts, nil)
 //	claims, err = guard.Authenticate(r)
 //
+// A [KeySet] is the keys of several processes in a file or a database. Its rotation has two steps: a
+// new key first verifies in all processes, then signs; the old one verifies until its last token has
+// expired. [Tokens.SetKeys] puts a changed set into use.
+//
 // # Access
 //
 // [Allowed] is the access rule as a table of [Role], [Action] and ownership. [Authorize] applies it

@@ -136,3 +136,23 @@ func ExampleNewReset() {
 	// <nil>
 	// Invalid or expired reset code: expired
 }
+
+func ExampleKeySet() {
+	set, err := auth.NewKeySet(nil) // stored with Encode, read with ParseKeySet
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	tokens, err := auth.NewTokens(set.At(now), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	from, until, err := set.Rotate(now, auth.DefaultLifetime)
+	fmt.Println(from.Format(time.TimeOnly), until.Format(time.DateTime), err)
+	fmt.Println(tokens.SetKeys(set.At(now)), len(set.At(now)), len(set.At(until)))
+	// Output:
+	// 12:00:30 2026-03-02 12:05:30 <nil>
+	// <nil> 2 1
+}

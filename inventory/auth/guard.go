@@ -68,7 +68,7 @@ func NewGuard(tokens *Tokens, accounts Accounts, opts *GuardOptions) (*Guard, er
 	}
 	users := cmp.Or(opts.Users, 10_000)
 	return &Guard{
-		tokens:   &verified{tokens: tokens, seen: newBounded[[sha256.Size]byte, Claims](users)},
+		tokens:   &verified{tokens: tokens, seen: newBounded[[sha256.Size]byte, verifiedToken](users)},
 		accounts: accounts,
 		states: &accountStates{
 			ttl: cmp.Or(opts.Remember, 5*time.Second), now: now,
@@ -174,11 +174,18 @@ func (s *accountStates) forget(userID string) {
 }
 
 // verified caches verified tokens by their SHA-256, because most requests repeat a recent token and
-// hashing costs a tenth of verifying. Validity times are checked each time.
+// hashing costs a tenth of verifying. Validity times are checked each time, and new keys make all
+// tokens be verified again.
 type verified struct {
 	tokens *Tokens
 	mu     sync.RWMutex
-	seen   bounded[[sha256.Size]byte, Claims]
+	seen   bounded[[sha256.Size]byte, verifiedToken]
+}
+
+// verifiedToken is the claims of a token that was verified with these keys.
+type verifiedToken struct {
+	claims Claims
+	keys   *keyRing
 }
 
 // verify is Tokens.Verify with a cache.
@@ -186,18 +193,18 @@ func (v *verified) verify(token string) (*Claims, error) {
 	if len(token) > MaxTokenLength {
 		return v.tokens.Verify(token) // returns an error
 	}
-	sum, now := sha256.Sum256([]byte(token)), v.tokens.now()
+	sum, now, keys := sha256.Sum256([]byte(token)), v.tokens.now(), v.tokens.keys.Load()
 	v.mu.RLock()
 	c, ok := v.seen.get(sum, now)
 	v.mu.RUnlock()
-	if ok {
-		return &c, nil
+	if ok && c.keys == keys {
+		return &c.claims, nil
 	}
 	found, err := v.tokens.Verify(token)
 	if err != nil {
 		return nil, err
 	}
-	l := expiring[Claims]{*found, v.tokens.opens(found), found.ExpiresAt.Add(v.tokens.leeway)}
+	l := expiring[verifiedToken]{verifiedToken{*found, keys}, v.tokens.opens(found), found.ExpiresAt.Add(v.tokens.leeway)}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.seen.put(sum, l, now)

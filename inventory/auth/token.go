@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -55,21 +57,43 @@ type TokensOptions struct {
 // Tokens issues and verifies JWTs signed with HS256. Create it with NewTokens. It is safe for
 // concurrent use.
 type Tokens struct {
-	keys             [][]byte
-	verifying        jwt.VerificationKeySet
+	keys             atomic.Pointer[keyRing]
 	parser           *jwt.Parser
 	lifetime, leeway time.Duration
 	issuer, audience string
 	now              func() time.Time
 }
 
+// keyRing is the keys in use. The first one signs.
+type keyRing struct {
+	keys      [][]byte
+	verifying jwt.VerificationKeySet
+}
+
+// SetKeys replaces the keys, in the order of NewTokens. It may be called while tokens are issued and
+// verified. The error names the invalid key; the previous keys then stay in use.
+func (t *Tokens) SetKeys(keys [][]byte) error {
+	if err := checkKeys(keys); err != nil {
+		return err
+	}
+	if ring := t.keys.Load(); ring != nil && slices.EqualFunc(ring.keys, keys, bytes.Equal) {
+		return nil
+	}
+	ring := &keyRing{}
+	for _, key := range keys {
+		key = bytes.Clone(key)
+		ring.keys = append(ring.keys, key)
+		ring.verifying.Keys = append(ring.verifying.Keys, key)
+	}
+	t.keys.Store(ring)
+	return nil
+}
+
 // NewTokens returns Tokens with these keys. The first signs, all verify: to rotate keys, put the new
-// one in front and remove the old one after the last token it signed has expired. A key is at least
+// one in front and remove the old one after the last token it signed has expired, or use a
+// [KeySet]. A key is at least
 // MinKeyBytes random bytes. Keys are copied. The error names the invalid key or option.
 func NewTokens(keys [][]byte, opts *TokensOptions) (*Tokens, error) {
-	if err := checkKeys(keys); err != nil {
-		return nil, err
-	}
 	if opts == nil {
 		opts = &TokensOptions{}
 	}
@@ -89,12 +113,10 @@ func NewTokens(keys [][]byte, opts *TokensOptions) (*Tokens, error) {
 	if opts.Leeway > maxLeeway {
 		return nil, fmt.Errorf("auth: invalid leeway %v: use at most %v", opts.Leeway, maxLeeway)
 	}
-	for _, key := range keys {
-		key = bytes.Clone(key)
-		t.keys = append(t.keys, key)
-		t.verifying.Keys = append(t.verifying.Keys, key)
-	}
 	t.parser = t.newParser()
+	if err := t.SetKeys(keys); err != nil {
+		return nil, err
+	}
 	return t, nil
 }
 
@@ -121,7 +143,7 @@ func (t *Tokens) Issue(who Identity) (token string, c *Claims, err error) {
 	}
 	from := t.now().UTC().Truncate(time.Second)
 	c = &Claims{Identity: who, ID: rand.Text(), IssuedAt: from, NotBefore: from, ExpiresAt: from.Add(t.lifetime)}
-	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, t.wire(c)).SignedString(t.keys[0])
+	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, t.wire(c)).SignedString(t.keys.Load().keys[0])
 	if err != nil {
 		return "", nil, fmt.Errorf("auth: token for user %.40q: %w", who.UserID, err)
 	}
@@ -264,7 +286,7 @@ func (t *Tokens) keysFor(token *jwt.Token) (any, error) {
 	if typ, ok := token.Header["typ"]; !ok || typ != "JWT" {
 		return nil, errors.New("typ is not JWT")
 	}
-	return t.verifying, nil
+	return t.keys.Load().verifying, nil
 }
 
 // tokenError converts an error of the parser. The order matters: claims are reported only for tokens

@@ -49,7 +49,7 @@
 //
 // An [Authenticator] identifies the sender of a request, and package auth has the access
 // rules. The routes under /users need [Accounts]; without them the accounts are the
-// application's own, and the audit log has their names only. [FirstAdmin] and [SigningKey]
+// application's own, and the audit log has their names only. [FirstAdmin] and [SigningKeys]
 // are for programs that start a server.
 //
 // # Errors

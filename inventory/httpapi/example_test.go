@@ -17,8 +17,8 @@ import (
 // and adds a device.
 func Example() {
 	ctx, store := context.Background(), inventory.NewMemStore()
-	key, _ := httpapi.SigningKey(ctx, store)
-	tokens, _ := auth.NewTokens([][]byte{key}, nil)
+	keys, _ := httpapi.SigningKeys(ctx, store, time.Now())
+	tokens, _ := auth.NewTokens(keys, nil)
 	hasher, _ := auth.NewHasher(nil)
 	_, password, _ := httpapi.FirstAdmin(ctx, store, hasher, "admin", "")
 	guard, _ := auth.NewGuard(tokens, httpapi.NewAccountStates(store), nil)

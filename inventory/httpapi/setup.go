@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -92,17 +94,32 @@ const (
 	firstAdmin = "first admin"
 )
 
-// SigningKey returns a key for auth.NewTokens of 256 random bits. It is generated once and
-// stored, so that tokens survive a restart and processes with the same store share the key,
-// even if they start at the same time.
-func SigningKey(ctx context.Context, store inventory.Store) ([]byte, error) {
-	key, err := findKey(ctx, store)
-	if key != nil || err != nil {
-		return key, err
+// SigningKeys returns the keys for auth.NewTokens and auth.Tokens.SetKeys at a time. The first
+// one is generated and stored, so that tokens survive a restart and processes with the same
+// store share it, even if they start at the same time. [RotateSigningKey] adds others: call
+// SigningKeys every few seconds to notice.
+func SigningKeys(ctx context.Context, store inventory.Store, now time.Time) ([][]byte, error) {
+	secret, err := findSecret(ctx, inventory.Fresh(store), signingKey)
+	if err != nil {
+		return nil, err
 	}
+	if secret == nil {
+		if secret, err = newSigningKey(ctx, store); err != nil {
+			return nil, err
+		}
+	}
+	set, err := parseKeys(secret)
+	if err != nil {
+		return nil, err
+	}
+	return set.At(now), nil
+}
+
+// newSigningKey stores the first key.
+func newSigningKey(ctx context.Context, store inventory.Store) (*inventory.Secret, error) {
 	random := make([]byte, auth.MinKeyBytes)
 	rand.Read(random) // never fails
-	err = store.Change(ctx, func(tx inventory.Tx) error {
+	err := store.Change(ctx, func(tx inventory.Tx) error {
 		secret := &inventory.Secret{Name: signingKey, Value: base64.RawStdEncoding.EncodeToString(random)}
 		return createSecret(ctx, inventory.New(store, nil), tx, secret)
 	})
@@ -110,11 +127,48 @@ func SigningKey(ctx context.Context, store inventory.Store) ([]byte, error) {
 		return nil, fmt.Errorf("store the key that signs tokens: %w", err)
 	}
 	// Read it back: another process may have been first.
-	key, err = findKey(ctx, store)
-	if key == nil && err == nil {
+	secret, err := findSecret(ctx, inventory.Fresh(store), signingKey)
+	if secret == nil && err == nil {
 		err = errors.New("the key that signs tokens was stored but can't be found")
 	}
-	return key, err
+	return secret, err
+}
+
+// parseKeys returns the keys in a secret: an auth.KeySet, or a single key before the first
+// rotation.
+func parseKeys(secret *inventory.Secret) (*auth.KeySet, error) {
+	if strings.HasPrefix(secret.Value, "{") {
+		return auth.ParseKeySet([]byte(secret.Value))
+	}
+	key, err := base64.RawStdEncoding.DecodeString(secret.Value)
+	if err != nil || len(key) < auth.MinKeyBytes {
+		return nil, errors.New("the stored key that signs tokens is damaged")
+	}
+	return auth.NewKeySet(key)
+}
+
+// RotateSigningKey changes the stored keys, usually with auth.KeySet.Rotate. The error is of kind
+// inventory.Stale if another process has changed them meanwhile.
+func RotateSigningKey(ctx context.Context, store inventory.Store, change func(*auth.KeySet) error) error {
+	if _, err := SigningKeys(ctx, store, time.Now()); err != nil { // creates the first one
+		return err
+	}
+	return store.Change(ctx, func(tx inventory.Tx) error {
+		secret, err := findSecret(ctx, tx, signingKey)
+		if err != nil {
+			return err
+		}
+		set, err := parseKeys(secret)
+		if err != nil {
+			return err
+		}
+		if err := change(set); err != nil {
+			return err
+		}
+		secret.Value, secret.UpdatedAt = string(set.Encode()), time.Now().UTC()
+		secret.Version++
+		return tx.Update(ctx, secret, secret.Version-1)
+	})
 }
 
 // createSecret adds a secret, without an audit log entry.
@@ -123,19 +177,6 @@ func createSecret(ctx context.Context, v *inventory.Inventory, tx inventory.Tx, 
 		return err
 	}
 	return tx.Create(ctx, secret)
-}
-
-// findKey returns the signing key, nil if there is none.
-func findKey(ctx context.Context, store inventory.Store) ([]byte, error) {
-	secret, err := findSecret(ctx, inventory.Fresh(store), signingKey)
-	if secret == nil || err != nil {
-		return nil, err
-	}
-	key, err := base64.RawStdEncoding.DecodeString(secret.Value)
-	if err != nil || len(key) < auth.MinKeyBytes {
-		return nil, errors.New("the stored key that signs tokens is damaged")
-	}
-	return key, nil
 }
 
 // findSecret returns the secret with a name, nil if there is none.

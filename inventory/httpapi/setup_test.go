@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -92,19 +93,21 @@ func TestFirstAdminRefused(t *testing.T) {
 	}
 }
 
-// TestSigningKey checks that concurrent starts create one key, and that it is not in the
+// TestSigningKeys checks that concurrent starts create one key, and that it is not in the
 // audit log.
-func TestSigningKey(t *testing.T) {
+func TestSigningKeys(t *testing.T) {
 	empty(t, func(t *testing.T, store inventory.Store) {
 		ctx := context.Background()
 		keys := make([][]byte, 10)
 		var all sync.WaitGroup
 		for i := range keys {
 			all.Go(func() {
-				var err error
-				if keys[i], err = httpapi.SigningKey(ctx, store); err != nil {
-					t.Error(err)
+				set, err := httpapi.SigningKeys(ctx, store, time.Now())
+				if err != nil || len(set) != 1 {
+					t.Errorf("%d keys, error %v", len(set), err)
+					return
 				}
+				keys[i] = set[0]
 			})
 		}
 		all.Wait()
@@ -121,6 +124,42 @@ func TestSigningKey(t *testing.T) {
 	})
 }
 
+// TestRotateSigningKey checks that a rotation keeps the old key, and that of concurrent ones one
+// succeeds.
+func TestRotateSigningKey(t *testing.T) {
+	empty(t, func(t *testing.T, store inventory.Store) {
+		ctx, now := context.Background(), time.Now()
+		before, err := httpapi.SigningKeys(ctx, store, now)
+		ok(t, err)
+		var done atomic.Int32
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				err := httpapi.RotateSigningKey(ctx, store, func(set *auth.KeySet) error {
+					_, _, err := set.Rotate(now, time.Hour)
+					return err
+				})
+				if err == nil {
+					done.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		during, err := httpapi.SigningKeys(ctx, store, now)
+		ok(t, err)
+		after, err := httpapi.SigningKeys(ctx, store, now.Add(auth.KeyDelay))
+		ok(t, err)
+		if done.Load() != 1 || len(during) != 2 || !bytes.Equal(during[0], before[0]) || len(after) != 2 || !bytes.Equal(after[0], during[1]) {
+			t.Errorf("%d rotations; %d keys during, %d after", done.Load(), len(during), len(after))
+		}
+		later, err := httpapi.SigningKeys(ctx, store, now.Add(2*time.Hour))
+		ok(t, err)
+		if len(later) != 1 || !bytes.Equal(later[0], during[1]) {
+			t.Errorf("%d keys at the end", len(later))
+		}
+	})
+}
+
 // TestDamagedKey checks that an invalid key is an error and not replaced, which would
 // invalidate all tokens.
 func TestDamagedKey(t *testing.T) {
@@ -128,10 +167,10 @@ func TestDamagedKey(t *testing.T) {
 	ctx, store := context.Background(), inventory.NewMemStore()
 	v := inventory.New(store, nil)
 	ok(t, v.Create(ctx, inventory.Caller{}, &inventory.Secret{Name: "token signing key", Value: "c2hvcnQ"}))
-	if _, err := httpapi.SigningKey(ctx, store); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := httpapi.SigningKeys(ctx, store, time.Now()); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := httpapi.SigningKey(ctx, failing{store, errors.New("disk on fire")}); err == nil || !strings.Contains(err.Error(), "disk on fire") {
+	if _, err := httpapi.SigningKeys(ctx, failing{store, errors.New("disk on fire")}, time.Now()); err == nil || !strings.Contains(err.Error(), "disk on fire") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -25,8 +25,10 @@
 //
 // Secrets have no flags: command lines are visible in process lists.
 //
-// Without JWT_SECRET the server generates a key and stores it in the database, so tokens
-// survive a restart, and servers that share a database accept each other's tokens.
+// Without JWT_SECRET the server generates a key and stores it in the file JWT_SECRET_FILE, or
+// else in the database, so tokens survive a restart, and servers that share it accept each
+// other's tokens. [RotateKey] replaces it without ending sessions: servers read the keys every
+// five seconds, and a new one signs after thirty.
 //
 // If the Redis server of RATE_LIMIT_REDIS_URL fails, each server counts separately until it
 // recovers. A limit per server is better than none, and better than an inventory that is

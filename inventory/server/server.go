@@ -83,7 +83,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err := firstAdmin(ctx, s.store, hasher, s.settings, o.Output); err != nil {
 		return err
 	}
-	tokens, err := newTokens(ctx, s.store, s.settings)
+	tokens, err := s.openTokens(ctx)
 	if err != nil {
 		return err
 	}
@@ -126,18 +126,6 @@ func (s *Server) api(o *Options, guard *auth.Guard, accounts *httpapi.Accounts) 
 		Version: o.Version,
 		Log:     s.log,
 	})
-}
-
-// newTokens signs with JWT_SECRET, or with a generated key that is stored in the database.
-func newTokens(ctx context.Context, store inventory.Store, s *Settings) (*auth.Tokens, error) {
-	key := []byte(s.JWTSecret)
-	if len(key) == 0 {
-		var err error
-		if key, err = httpapi.SigningKey(ctx, store); err != nil {
-			return nil, err
-		}
-	}
-	return auth.NewTokens([][]byte{key}, &auth.TokensOptions{Lifetime: s.JWTExpiration})
 }
 
 // firstAdmin creates an administrator if there are no users. It prints a generated password,

@@ -24,8 +24,10 @@ type Settings struct {
 	DatabaseURL     string // postgres://..., or the path of a SQLite file, or :memory:
 	DatabaseReadURL string // a replica of a PostgreSQL database for read-only requests; "" for none
 
-	JWTSecret     string        // at least auth.MinKeyBytes bytes; "" generates one and stores it in the database
-	JWTExpiration time.Duration // lifetime of a token
+	JWTSecret         string        // at least auth.MinKeyBytes bytes; "" means JWTSecretFile or a generated key in the database
+	JWTSecretPrevious string        // an earlier or later JWTSecret, which verifies tokens too; "" for none
+	JWTSecretFile     string        // a file with the key, created if it does not exist; "" for none
+	JWTExpiration     time.Duration // lifetime of a token
 
 	MailHost     string // "" for no mail server
 	MailPort     int
@@ -61,7 +63,9 @@ func table(s *Settings) []settings.Setting {
 		{Flag: "addr", Default: ":3000", Doc: "host:port to listen on; an empty host listens on all addresses, port 0 picks a free one", Value: settings.Text(&s.Addr, settings.CheckListen)},
 		{Name: "DATABASE_URL", Default: "inventory.db", Doc: "database: the path of a SQLite file, which is created if it does not exist, :memory:, or postgres://user:password@host/database", Value: settings.Hidden(&s.DatabaseURL, checkDatabaseURL)},
 		{Name: "DATABASE_READ_URL", Doc: "replica of the PostgreSQL database of DATABASE_URL for read-only requests; it may lag behind", Value: settings.Hidden(&s.DatabaseReadURL, checkReadURL)},
-		{Name: "JWT_SECRET", Secret: true, Doc: "key that signs tokens, at least 32 bytes; unset: one is generated and stored in the database", Value: settings.Hidden(&s.JWTSecret, checkJWTSecret)},
+		{Name: "JWT_SECRET", Secret: true, Doc: "key that signs tokens, at least 32 bytes; unset: that of JWT_SECRET_FILE, or a generated one that is stored in the database", Value: settings.Hidden(&s.JWTSecret, checkJWTSecret)},
+		{Name: "JWT_SECRET_PREVIOUS", Secret: true, Doc: "another key that verifies tokens, while JWT_SECRET changes", Value: settings.Hidden(&s.JWTSecretPrevious, checkJWTSecret)},
+		{Name: "JWT_SECRET_FILE", Doc: "file with the key that signs tokens, created with mode 0600 if it does not exist; rotate-key changes it", Value: settings.Text(&s.JWTSecretFile)},
 		{Name: "JWT_EXPIRATION", Default: "24h", Doc: "lifetime of a token, such as 12h or 90m", Value: settings.Duration(&s.JWTExpiration, settings.From(time.Second, auth.MaxLifetime))},
 		{Name: "MAIL_HOST", Doc: "SMTP server for password resets; unset: mails are logged instead of sent", Value: settings.Text(&s.MailHost)},
 		{Name: "MAIL_PORT", Default: "587", Doc: "SMTP port; on 465 the connection uses TLS from the start", Value: settings.Int(&s.MailPort, settings.From(1, 65535))},
@@ -132,6 +136,8 @@ func Parse(environ, flags map[string]string) (*Settings, error) {
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		r.Fail("TLS_CERT", errors.New("TLS_CERT, TLS_KEY: only one of them is set: set both, or neither"))
 	}
+	r.Require(s.JWTSecretFile == "" || s.JWTSecret == "", "JWT_SECRET_FILE", "can't be used together with $JWT_SECRET: unset one of them")
+	r.Require(s.JWTSecretPrevious == "" || s.JWTSecret != "", "JWT_SECRET_PREVIOUS", "needs a key that signs: set $JWT_SECRET, or unset this")
 	r.Require(s.DatabaseReadURL == "" || isPostgres(s.DatabaseURL), "DATABASE_READ_URL", "requires PostgreSQL: unset it, or set $DATABASE_URL to a PostgreSQL database")
 	if err := auth.CheckPassword(s.AdminPassword, s.AdminUsername); s.AdminPassword != "" && err != nil {
 		r.Fail("ADMIN_PASSWORD", fmt.Errorf("ADMIN_PASSWORD: %w", err))

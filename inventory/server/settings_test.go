@@ -40,7 +40,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	s, err := server.Parse(map[string]string{
 		"DATABASE_URL": "postgres://jane:secret@db.example/inventory", "DATABASE_READ_URL": "postgresql://replica/inventory",
-		"JWT_SECRET": strings.Repeat("s", 32), "JWT_EXPIRATION": "90m",
+		"JWT_SECRET": strings.Repeat("s", 32), "JWT_SECRET_PREVIOUS": strings.Repeat("p", 32), "JWT_EXPIRATION": "90m",
 		"MAIL_HOST": "mail.example", "MAIL_PORT": "465", "MAIL_USERNAME": "mailer", "MAIL_PASSWORD": "pw", "FROM_ADDRESS": "NOC <noc@example.com>",
 		"ADMIN_USERNAME": "root", "ADMIN_PASSWORD": "a long enough one", "REQUIRE_CURRENT_PASSWORD": "true",
 		"TRUSTED_PROXIES": "10.1.2.3/8, fd00::/8,192.0.2.1", "ALLOWED_ORIGINS": "https://noc.example, https://ops.example",
@@ -51,7 +51,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &server.Settings{
 		Addr: "127.0.0.1:0", DatabaseURL: "postgres://jane:secret@db.example/inventory", DatabaseReadURL: "postgresql://replica/inventory",
-		JWTSecret: strings.Repeat("s", 32), JWTExpiration: 90 * time.Minute,
+		JWTSecret: strings.Repeat("s", 32), JWTSecretPrevious: strings.Repeat("p", 32), JWTExpiration: 90 * time.Minute,
 		MailHost: "mail.example", MailPort: 465, MailUsername: "mailer", MailPassword: "pw", FromAddress: "NOC <noc@example.com>",
 		AdminUsername: "root", AdminPassword: "a long enough one", RequireCurrentPassword: true,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("192.0.2.1/32")},
@@ -95,6 +95,8 @@ func TestWrongSettings(t *testing.T) {
 		"a replica of a file":       {map[string]string{"DATABASE_READ_URL": "postgres://h/d"}, nil, []string{"DATABASE_READ_URL: requires PostgreSQL"}},
 		"a replica that is a file":  {map[string]string{"DATABASE_URL": "postgres://h/d", "DATABASE_READ_URL": "x.db"}, nil, []string{"DATABASE_READ_URL: is not a PostgreSQL URL: use postgres://"}},
 		"a short secret":            {map[string]string{"JWT_SECRET": "hunter2"}, nil, []string{"JWT_SECRET: has 7 bytes: use at least 32"}},
+		"two secrets":               {map[string]string{"JWT_SECRET": strings.Repeat("s", 32), "JWT_SECRET_FILE": "x"}, nil, []string{"JWT_SECRET_FILE: can't be used together with JWT_SECRET"}},
+		"a previous secret only":    {map[string]string{"JWT_SECRET_PREVIOUS": strings.Repeat("s", 32)}, nil, []string{"JWT_SECRET_PREVIOUS: needs a key that signs"}},
 		"no duration":               {map[string]string{"JWT_EXPIRATION": "a day"}, nil, []string{"JWT_EXPIRATION: \"a day\" is not a duration: use a duration from 1s to 8760h"}},
 		"no port":                   {map[string]string{"MAIL_PORT": "0"}, nil, []string{"MAIL_PORT: \"0\" is out of range: use a whole number from 1 to 65535"}},
 		"no mail address":           {map[string]string{"FROM_ADDRESS": "noc"}, nil, []string{"FROM_ADDRESS: \"noc\" is not a mail address"}},

@@ -1,0 +1,248 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+// keyInterval is how often the signing keys are read, which must be well within auth.KeyDelay.
+const keyInterval = auth.KeyDelay / 6
+
+// signingKeys reads the keys that sign and verify tokens: from the settings, the file
+// JWT_SECRET_FILE or the database.
+func (s *Server) signingKeys(ctx context.Context) ([][]byte, error) {
+	set := s.settings
+	switch {
+	case set.JWTSecret != "" && set.JWTSecretPrevious != "":
+		return [][]byte{[]byte(set.JWTSecret), []byte(set.JWTSecretPrevious)}, nil
+	case set.JWTSecret != "":
+		return [][]byte{[]byte(set.JWTSecret)}, nil
+	case set.JWTSecretFile != "":
+		keys, err := readKeyFile(set.JWTSecretFile, s.log)
+		if err != nil {
+			return nil, fmt.Errorf("JWT_SECRET_FILE: %w", err)
+		}
+		return keys.At(time.Now()), nil
+	}
+	return httpapi.SigningKeys(ctx, s.store, time.Now())
+}
+
+// openTokens reads the signing keys, and again every five seconds until Close: another process
+// may rotate them.
+func (s *Server) openTokens(ctx context.Context) (*auth.Tokens, error) {
+	keys, err := s.signingKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := auth.NewTokens(keys, &auth.TokensOptions{Lifetime: s.settings.JWTExpiration})
+	if err != nil || s.settings.JWTSecret != "" {
+		return tokens, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.watchKeys(ctx, tokens)
+	}()
+	s.closers = append(s.closers, func() error {
+		stop()
+		<-ended
+		return nil
+	})
+	return tokens, nil
+}
+
+// watchKeys puts changed keys into use until ctx ends. While they can't be read, the previous
+// ones stay in use.
+func (s *Server) watchKeys(ctx context.Context, tokens *auth.Tokens) {
+	tick := time.NewTicker(keyInterval)
+	defer tick.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		keys, err := s.signingKeys(ctx)
+		if err == nil {
+			err = tokens.SetKeys(keys)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !failing:
+			s.log.Warn("the keys that sign tokens can't be read; the previous ones stay in use", "err", err)
+		case err == nil && failing:
+			s.log.Info("the keys that sign tokens can be read again")
+		}
+		failing = err != nil
+	}
+}
+
+// Rotation is a change of the key that signs tokens.
+type Rotation struct {
+	SignsFrom     time.Time // of the new key
+	VerifiesUntil time.Time // of the previous key
+}
+
+// RotateKey adds a key that signs tokens, in JWT_SECRET_FILE or the database of the settings.
+// Running servers notice. The previous key verifies until its last token has expired, as
+// JWT_EXPIRATION says; with revoke it is dropped, which ends all sessions. s are the settings of
+// the servers. A nil log means slog.Default.
+func RotateKey(ctx context.Context, s *Settings, revoke bool, log *slog.Logger) (r Rotation, err error) {
+	if log == nil {
+		log = slog.Default()
+	}
+	change := func(set *auth.KeySet) error {
+		if revoke {
+			set.Revoke()
+			r.SignsFrom = time.Now().UTC().Truncate(time.Second)
+			r.VerifiesUntil = r.SignsFrom
+			return nil
+		}
+		r.SignsFrom, r.VerifiesUntil, err = set.Rotate(time.Now(), s.JWTExpiration)
+		return err
+	}
+	switch {
+	case s.JWTSecret != "":
+		return r, errors.New("JWT_SECRET is set: change it there and set JWT_SECRET_PREVIOUS to the old key, or use JWT_SECRET_FILE")
+	case s.JWTSecretFile != "":
+		if err := rotateKeyFile(s.JWTSecretFile, change, log); err != nil {
+			return r, fmt.Errorf("JWT_SECRET_FILE: %w", err)
+		}
+		return r, nil
+	case s.DatabaseURL == ":memory:":
+		return r, errors.New("DATABASE_URL is :memory:, which only the running process can change: use a file")
+	}
+	if !isPostgres(s.DatabaseURL) {
+		if _, err := os.Stat(s.DatabaseURL); err != nil {
+			return r, fmt.Errorf("DATABASE_URL: %w", err) // opening it would create it
+		}
+	}
+	store, err := open(ctx, s)
+	if err != nil {
+		return r, fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	err = httpapi.RotateSigningKey(ctx, store, change)
+	if inventory.KindOf(err) == inventory.Stale {
+		err = errors.New("another process has changed the keys at the same time: try again")
+	}
+	return r, err
+}
+
+// maxKeyFile bounds what is read of JWT_SECRET_FILE.
+const maxKeyFile = 64 << 10
+
+// readKeyFile reads the keys in a file: an auth.KeySet, or one key as text. It creates the file
+// if it does not exist.
+func readKeyFile(name string, log *slog.Logger) (*auth.KeySet, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := createKeyFile(name); err != nil {
+			return nil, err
+		}
+		f, err = os.Open(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := protect(f, log); err != nil {
+		return nil, err
+	}
+	text := make([]byte, maxKeyFile)
+	n, err := f.Read(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: write a key of at least %d random bytes, or delete the file", name, err, auth.MinKeyBytes)
+	}
+	text = bytes.TrimSpace(text[:n])
+	set, err := auth.NewKeySet(text)
+	if bytes.HasPrefix(text, []byte("{")) {
+		set, err = auth.ParseKeySet(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return set, nil
+}
+
+// protect makes a file with keys unreadable for others. A group may read it, because Kubernetes
+// mounts secrets like this.
+func protect(f *os.File, log *slog.Logger) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	mode := info.Mode().Perm()
+	if runtime.GOOS == "windows" || mode&0o027 == 0 {
+		return nil
+	}
+	if err := f.Chmod(0o600); err != nil {
+		return fmt.Errorf("%s has mode %04o, so others may read or change it, and it can't be repaired: %w: use 0600, 0440 or less", f.Name(), mode, err)
+	}
+	log.Warn("the file with the key that signs tokens was open to others and is now 0600: rotate the key", "file", f.Name(), "mode", fmt.Sprintf("%04o", mode))
+	return nil
+}
+
+// createKeyFile creates a file with one random key, unless another process does.
+func createKeyFile(name string) error {
+	set, err := auth.NewKeySet(nil)
+	if err != nil {
+		return err
+	}
+	temporary, err := writeTemporary(name, set)
+	if err != nil {
+		return err
+	}
+	err = os.Link(temporary, name) // unlike a rename, it replaces no file
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	return errors.Join(err, os.Remove(temporary))
+}
+
+// rotateKeyFile replaces the keys in a file atomically.
+func rotateKeyFile(name string, change func(*auth.KeySet) error, log *slog.Logger) error {
+	set, err := readKeyFile(name, log)
+	if err != nil {
+		return err
+	}
+	if err := change(set); err != nil {
+		return err
+	}
+	temporary, err := writeTemporary(name, set)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, name); err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	return nil
+}
+
+// writeTemporary writes keys to a new file of mode 0600 beside another.
+func writeTemporary(name string, set *auth.KeySet) (temporary string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*") // 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(append(set.Encode(), '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}

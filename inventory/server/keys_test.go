@@ -1,0 +1,203 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/server"
+)
+
+// handled is a server without a listener.
+type handled struct {
+	t *testing.T
+	*server.Server
+	log *output
+}
+
+func handle(t *testing.T, s *server.Settings, store inventory.Store) *handled {
+	t.Helper()
+	h := &handled{t: t, log: &output{}}
+	var err error
+	h.Server, err = server.New(t.Context(), s, &server.Options{Log: slog.New(slog.NewTextHandler(h.log, nil)), Store: store})
+	require.NoError(t, err)
+	return h
+}
+
+func (h *handled) send(method, path, token, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	h.Handler().ServeHTTP(w, r)
+	return w
+}
+
+func (h *handled) login() string {
+	h.t.Helper()
+	w := h.send("POST", "/users/login", "", `{"username":"admin","password":"`+password+`"}`)
+	var response struct{ Token string }
+	require.NoError(h.t, json.Unmarshal(w.Body.Bytes(), &response))
+	require.NotEmpty(h.t, response.Token, w.Body.String())
+	return response.Token
+}
+
+// TestRotateKey checks that running servers notice a rotation, accept the tokens of each other
+// and of the old key throughout, and drop all tokens when the keys are revoked.
+func TestRotateKey(t *testing.T) {
+	for name, file := range map[string]string{"database": "", "file": filepath.Join(t.TempDir(), "jwt.key")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := inventory.NewMemStore()
+				s := settings(t, map[string]string{"JWT_SECRET_FILE": file, "JWT_EXPIRATION": "1h"})
+				servers := []*handled{handle(t, s, store), handle(t, s, store)}
+				rotate := func(revoke bool) {
+					if file != "" {
+						_, err := server.RotateKey(t.Context(), s, revoke, nil)
+						require.NoError(t, err)
+						return
+					}
+					require.NoError(t, httpapi.RotateSigningKey(t.Context(), store, func(set *auth.KeySet) (err error) {
+						if revoke {
+							set.Revoke()
+						} else {
+							_, _, err = set.Rotate(time.Now(), time.Hour)
+						}
+						return err
+					}))
+				}
+				accepted := func(token string, want int) {
+					t.Helper()
+					for _, h := range servers {
+						w := h.send("GET", "/devices", token, "")
+						assert.Equal(t, want, w.Code, w.Body.String())
+					}
+				}
+				first := servers[0].login()
+				keys := read(t, file, store)
+				rotate(false)
+				for range 4 {
+					time.Sleep(auth.KeyDelay / 3)
+					for _, h := range servers {
+						accepted(h.login(), http.StatusOK)
+					}
+					accepted(first, http.StatusOK)
+				}
+				assert.NotEqual(t, keys, read(t, file, store))
+
+				last := servers[1].login()
+				rotate(true)
+				time.Sleep(6 * time.Second)
+				accepted(last, http.StatusUnauthorized)
+				accepted(servers[0].login(), http.StatusOK)
+				for _, h := range servers {
+					require.NoError(t, h.Close())
+				}
+			})
+		})
+	}
+}
+
+// read returns the signing keys in a file or a store.
+func read(t *testing.T, file string, store inventory.Store) []byte {
+	t.Helper()
+	if file == "" {
+		keys, err := httpapi.SigningKeys(t.Context(), store, time.Now())
+		require.NoError(t, err)
+		return keys[0]
+	}
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return text
+}
+
+// TestKeyFile checks that the file is readable by its owner only, that a looser one is repaired
+// with a warning, and that it may have a key as text.
+func TestKeyFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "jwt.key")
+	mode := func() os.FileMode {
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		return info.Mode().Perm()
+	}
+	s := settings(t, map[string]string{"JWT_SECRET_FILE": file})
+	h := handle(t, s, inventory.NewMemStore())
+	assert.Equal(t, os.FileMode(0o600), mode())
+	require.NoError(t, h.Close())
+	require.NoError(t, os.Chmod(file, 0o666))
+	h = handle(t, s, inventory.NewMemStore())
+	assert.Equal(t, os.FileMode(0o600), mode())
+	assert.Contains(t, h.log.String(), "was open to others and is now 0600")
+	require.NoError(t, h.Close())
+	_, err := server.RotateKey(t.Context(), s, false, nil)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), mode())
+
+	plain := bytes.Repeat([]byte("k"), 40)
+	require.NoError(t, os.WriteFile(file, append(plain, '\n'), 0o400))
+	h = handle(t, s, inventory.NewMemStore())
+	tokens, err := auth.NewTokens([][]byte{plain}, nil)
+	require.NoError(t, err)
+	_, err = tokens.Verify(h.login())
+	require.NoError(t, err)
+	require.NoError(t, h.Close())
+
+	for text, want := range map[string]string{"short": "has 5 bytes: use at least 32", "": "write a key of at least 32", "{}": "0 token keys"} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := server.New(t.Context(), s, &server.Options{Log: slog.New(slog.DiscardHandler), Store: inventory.NewMemStore()})
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, "JWT_SECRET_FILE: ")
+	}
+	entries, err := os.ReadDir(filepath.Dir(file))
+	require.NoError(t, err)
+	assert.Len(t, entries, 1, "no temporary file is left")
+}
+
+// TestRotateKeyWhere checks where a key can be rotated.
+func TestRotateKeyWhere(t *testing.T) {
+	t.Parallel()
+	s := settings(t, nil)
+	_, err := server.RotateKey(t.Context(), s, false, nil)
+	require.ErrorIs(t, err, os.ErrNotExist, "a rotation creates no database")
+	h := handle(t, s, nil)
+	r, err := server.RotateKey(t.Context(), s, false, nil)
+	require.NoError(t, err)
+	require.NoError(t, h.Close())
+	assert.True(t, r.VerifiesUntil.After(r.SignsFrom.Add(s.JWTExpiration)))
+	_, err = server.RotateKey(t.Context(), s, false, nil)
+	require.ErrorContains(t, err, "a rotation is in progress: try again after ")
+	s.DatabaseURL = ":memory:"
+	_, err = server.RotateKey(t.Context(), s, false, nil)
+	require.ErrorContains(t, err, "only the running process")
+	s.JWTSecret = strings.Repeat("s", 32)
+	_, err = server.RotateKey(t.Context(), s, false, nil)
+	require.ErrorContains(t, err, "JWT_SECRET_PREVIOUS")
+}
+
+// TestPreviousSecret checks that tokens of JWT_SECRET_PREVIOUS are accepted.
+func TestPreviousSecret(t *testing.T) {
+	t.Parallel()
+	old, current := strings.Repeat("o", 32), strings.Repeat("n", 32)
+	store := inventory.NewMemStore()
+	before := handle(t, settings(t, map[string]string{"JWT_SECRET": old}), store)
+	after := handle(t, settings(t, map[string]string{"JWT_SECRET": current, "JWT_SECRET_PREVIOUS": old}), store)
+	assert.Equal(t, 200, after.send("GET", "/devices", before.login(), "").Code)
+	assert.Equal(t, 401, before.send("GET", "/devices", after.login(), "").Code)
+	require.NoError(t, before.Close())
+	require.NoError(t, after.Close())
+}
