@@ -28,7 +28,8 @@
 // servers slow down clients with many connections. A message that waits for a retry does not
 // block the others.
 //
-// A password is only sent over TLS with a verified certificate, or to this machine. On the
+// Messages are only sent over TLS with a verified certificate, or to this machine, because they
+// contain reset codes; [SMTPOptions.AllowPlaintext] changes that, but not for a password. On the
 // loopback interface certificates are not verified unless [SMTPOptions.TLS] is set, because
 // distributions install self-signed ones there.
 //

@@ -39,9 +39,12 @@ type SMTPOptions struct {
 	// Username and Password authenticate; set both or neither. Default: neither.
 	Username, Password string
 	// ImplicitTLS starts the connection with TLS. Default: true for port 465. Otherwise
-	// STARTTLS is used if the server offers it, and required if a password is set and the
-	// host is not this machine.
+	// STARTTLS is required, or used if it is offered where the host is this machine.
 	ImplicitTLS bool
+	// AllowPlaintext sends messages without TLS to a server that does not offer STARTTLS, on
+	// any host: whoever can read the network can then use the reset codes in them. A password
+	// is never sent like this.
+	AllowPlaintext bool
 	// TLS is the client configuration. Default: TLS 1.2 or later and the system's root
 	// certificates; on this machine itself the certificate is not verified.
 	TLS *tls.Config
@@ -234,7 +237,7 @@ func (d *delivery) open(ctx context.Context) (*smtp.Client, error) {
 	switch {
 	case o.ImplicitTLS:
 		policy = gomail.NoTLS // dial has done it
-	case o.Password != "" && !d.loopback:
+	case !d.loopback && (o.Password != "" || !o.AllowPlaintext):
 		policy = gomail.TLSMandatory
 	}
 	options := []gomail.Option{

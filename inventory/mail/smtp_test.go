@@ -207,6 +207,19 @@ func TestNoTLS(t *testing.T) {
 	require.Empty(t, append(s.received(), plain.received()...))
 }
 
+// TestPlaintext checks that a message is sent without TLS to another machine only if the options
+// allow it.
+func TestPlaintext(t *testing.T) {
+	t.Parallel()
+	plain := (&server{}).start(t, plainServer, nil)
+	plain.host = "0.0.0.0" // an address of this machine that is not recognized as loopback
+	e := failure(t, plain.mailer(t, mail.SMTPOptions{}).Send(t.Context(), message()))
+	require.Contains(t, e.Error(), "STARTTLS")
+	require.Empty(t, plain.received())
+	require.NoError(t, plain.mailer(t, mail.SMTPOptions{AllowPlaintext: true}).Send(t.Context(), message()))
+	require.Len(t, plain.received(), 1)
+}
+
 func TestNoSupportedAuthentication(t *testing.T) {
 	t.Parallel()
 	s := (&server{}).start(t, plainServer, nil)

@@ -33,6 +33,7 @@ func (s *Server) mailer() (mail.Mailer, error) {
 	}
 	smtp, err := mail.NewSMTP(set.MailHost, set.FromAddress, &mail.SMTPOptions{
 		Port: set.MailPort, Username: set.MailUsername, Password: set.MailPassword,
+		AllowPlaintext: set.MailAllowPlaintext,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("MAIL_HOST, MAIL_USERNAME, MAIL_PASSWORD, FROM_ADDRESS: %w", err)

@@ -35,6 +35,8 @@ type Settings struct {
 	MailPassword string
 	FromAddress  string
 
+	MailAllowPlaintext bool // send mails without TLS to another machine
+
 	AdminUsername string // of the first administrator, created if there is none yet
 	AdminPassword string // "" generates one and prints it once
 
@@ -68,9 +70,10 @@ func table(s *Settings) []settings.Setting {
 		{Name: "JWT_SECRET_FILE", Doc: "file with the key that signs tokens, created with mode 0600 if it does not exist; rotate-key changes it", Value: settings.Text(&s.JWTSecretFile)},
 		{Name: "JWT_EXPIRATION", Default: "24h", Doc: "lifetime of a token, such as 12h or 90m", Value: settings.Duration(&s.JWTExpiration, settings.From(time.Second, auth.MaxLifetime))},
 		{Name: "MAIL_HOST", Doc: "SMTP server for password resets; unset: mails are logged instead of sent", Value: settings.Text(&s.MailHost)},
-		{Name: "MAIL_PORT", Default: "587", Doc: "SMTP port; on 465 the connection uses TLS from the start", Value: settings.Int(&s.MailPort, settings.From(1, 65535))},
+		{Name: "MAIL_PORT", Default: "587", Doc: "SMTP port; on 465 the connection uses TLS from the start, otherwise STARTTLS is required unless the server is on this machine", Value: settings.Int(&s.MailPort, settings.From(1, 65535))},
 		{Name: "MAIL_USERNAME", Doc: "SMTP user name; empty disables authentication", Value: settings.Text(&s.MailUsername)},
 		{Name: "MAIL_PASSWORD", Secret: true, Doc: "SMTP password; the connection must then use TLS, unless the server is on this machine", Value: settings.Text(&s.MailPassword)},
+		{Name: "MAIL_ALLOW_PLAINTEXT", Default: "false", Doc: "send mails, with their reset codes, without TLS to a server on another machine that does not offer STARTTLS", Value: settings.Bool(&s.MailAllowPlaintext)},
 		{Name: "FROM_ADDRESS", Default: "inventory@localhost", Doc: "sender of mails", Value: settings.Text(&s.FromAddress, checkMailAddress)},
 		{Name: "ADMIN_USERNAME", Default: "admin", Doc: "user name of the first administrator, created at the first start", Value: settings.Hidden(&s.AdminUsername, checkNotEmpty)},
 		{Name: "ADMIN_PASSWORD", Secret: true, Doc: "password of the first administrator; unset: one is generated and printed once", Value: settings.Text(&s.AdminPassword)},

@@ -41,7 +41,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	s, err := server.Parse(map[string]string{
 		"DATABASE_URL": "postgres://jane:secret@db.example/inventory", "DATABASE_READ_URL": "postgresql://replica/inventory",
 		"JWT_SECRET": strings.Repeat("s", 32), "JWT_SECRET_PREVIOUS": strings.Repeat("p", 32), "JWT_EXPIRATION": "90m",
-		"MAIL_HOST": "mail.example", "MAIL_PORT": "465", "MAIL_USERNAME": "mailer", "MAIL_PASSWORD": "pw", "FROM_ADDRESS": "NOC <noc@example.com>",
+		"MAIL_HOST": "mail.example", "MAIL_PORT": "465", "MAIL_USERNAME": "mailer", "MAIL_PASSWORD": "pw", "MAIL_ALLOW_PLAINTEXT": "true", "FROM_ADDRESS": "NOC <noc@example.com>",
 		"ADMIN_USERNAME": "root", "ADMIN_PASSWORD": "a long enough one", "REQUIRE_CURRENT_PASSWORD": "true",
 		"TRUSTED_PROXIES": "10.1.2.3/8, fd00::/8,192.0.2.1", "ALLOWED_ORIGINS": "https://noc.example, https://ops.example",
 		"RATE_LIMIT": "7", "RATE_LIMIT_REDIS_URL": "rediss://u:p@redis.example:6380/0",
@@ -52,7 +52,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	require.Equal(t, &server.Settings{
 		Addr: "127.0.0.1:0", DatabaseURL: "postgres://jane:secret@db.example/inventory", DatabaseReadURL: "postgresql://replica/inventory",
 		JWTSecret: strings.Repeat("s", 32), JWTSecretPrevious: strings.Repeat("p", 32), JWTExpiration: 90 * time.Minute,
-		MailHost: "mail.example", MailPort: 465, MailUsername: "mailer", MailPassword: "pw", FromAddress: "NOC <noc@example.com>",
+		MailHost: "mail.example", MailPort: 465, MailUsername: "mailer", MailPassword: "pw", MailAllowPlaintext: true, FromAddress: "NOC <noc@example.com>",
 		AdminUsername: "root", AdminPassword: "a long enough one", RequireCurrentPassword: true,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("192.0.2.1/32")},
 		AllowedOrigins: []string{"https://noc.example", "https://ops.example"},
