@@ -72,6 +72,11 @@ type Accounts struct {
 	RequireCurrentPassword bool
 }
 
+// maxValues is the maximum number of JSON values in a body: those of inventory.MaxItems devices
+// with 50 tags each, and some more. Decoding so many takes a bit less than the share that one
+// client has of the memory for requests (httpx.BudgetOptions).
+const maxValues = 75_000
+
 // API serves an inventory over HTTP. It is an http.Handler, safe for concurrent use, and
 // needs no closing. Create it with [New].
 type API struct {
@@ -98,7 +103,7 @@ func New(store inventory.Store, authenticator Authenticator, opts *Options) (*AP
 		return nil, errors.New("httpapi: store and authenticator are required")
 	}
 	a := &API{store: store, authenticator: authenticator, encoders: map[*inventory.Resource]*encoder{}}
-	a.bodies = bodies{httpx.NewBody[inventory.Patch](nil), httpx.NewBody[[]inventory.Patch](nil), httpx.NewBody[[]string](nil)}
+	a.bodies = bodies{httpx.NewBody[inventory.Patch](nil), httpx.NewBody[[]inventory.Patch](&httpx.BodyOptions{MaxValues: maxValues}), httpx.NewBody[[]string](nil)}
 	for _, r := range inventory.Resources() {
 		a.encoders[r] = newEncoder(r)
 	}

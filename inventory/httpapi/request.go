@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -223,16 +221,6 @@ func checkItems(items int) error {
 		return badField("body", fmt.Sprintf("has %d items: send at most %d in one request", items, inventory.MaxItems))
 	}
 	return nil
-}
-
-// peekBody reads the body and leaves it to be read again.
-func (c *call) peekBody() ([]byte, error) {
-	body, err := io.ReadAll(c.r.Body)
-	if _, large := errors.AsType[*http.MaxBytesError](err); err != nil && !large {
-		return nil, &httpx.Error{Status: http.StatusBadRequest, Message: "The request body could not be read", Err: err}
-	}
-	c.r.Body = io.NopCloser(bytes.NewReader(body))
-	return body, err
 }
 
 // pop removes a member from an object and decodes it, if it is present.

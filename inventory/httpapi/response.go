@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
@@ -37,11 +36,13 @@ var contentType = []string{"application/json"}
 const maxImplicitLength = 1024
 
 func (c *call) sendBytes(status int, body []byte) {
-	h := c.w.Header()
-	h["Content-Type"] = contentType
 	if len(body) > maxImplicitLength {
-		h.Set("Content-Length", strconv.Itoa(len(body)))
+		if err := httpx.WriteBytes(c.w, status, contentType[0], body); err != nil {
+			httpx.WriteError(c.w, c.r, err) // no memory left for responses that wait for slow clients
+		}
+		return
 	}
+	c.w.Header()["Content-Type"] = contentType
 	c.w.WriteHeader(status)
 	_, _ = c.w.Write(body) // ignore the error: the client disconnected
 }

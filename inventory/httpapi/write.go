@@ -8,12 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
 // create serves POST of one record, or of an array of records, which are created atomically.
 func (c *call) create(r *inventory.Resource) error {
-	body, err := c.peekBody()
+	body, err := httpx.ReadBody(c.r, 0) // readMany and readOne read it again
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func bench(b *testing.B, driver, url string) *benched {
 
 func (x *benched) login(b *testing.B) {
 	b.Helper()
-	r := httptest.NewRequest("POST", "/users/login", strings.NewReader(`{"username":"admin","password":"`+password+`"}`))
+	r := httptest.NewRequest("POST", "http://localhost/users/login", strings.NewReader(`{"username":"admin","password":"`+password+`"}`))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	x.Handler().ServeHTTP(w, r)
@@ -101,7 +101,7 @@ func (x *benched) cursor(b *testing.B) string {
 
 func (x *benched) get(b *testing.B, path string) *httptest.ResponseRecorder {
 	b.Helper()
-	r := httptest.NewRequestWithContext(b.Context(), "GET", path, nil) // a context that may end, as in net/http
+	r := httptest.NewRequestWithContext(b.Context(), "GET", "http://localhost"+path, nil) // a context that may end, as in net/http
 	r.Header.Set("Authorization", "Bearer "+x.token)
 	w := httptest.NewRecorder()
 	x.Handler().ServeHTTP(w, r)
@@ -151,7 +151,7 @@ func (x *benched) baseline(b *testing.B, driver, text string, list bool, args ..
 	mux.Handle("GET /devices/{id}", handler)
 	return func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), "GET", path, nil))
+		mux.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), "GET", "http://localhost"+path, nil))
 		require.Equal(b, 200, w.Code, w.Body.String())
 		return w
 	}

@@ -36,6 +36,9 @@
 //
 // X-RateLimit-Reset is a time in Unix seconds, as in the reference service.
 //
+// A server answers only for the hosts of its listener and its settings, which protects against
+// DNS rebinding. A handler that is mounted elsewhere leaves that to its own server.
+//
 // Health checks are neither limited nor logged. They reveal nothing and cost one cheap query.
 //
 // Close, not the end of Serve, closes the handler: a program may mount it and never call

@@ -17,10 +17,14 @@ const pingTimeout = 2 * time.Second
 // seconds from one address.
 func (s *Server) withHealth(api http.Handler) http.Handler {
 	health := httpx.Chain(httpx.ResponseTime, httpx.RequestID(nil), httpx.SecurityHeaders(nil))(httpx.HandlerFunc(s.health))
-	mux := http.NewServeMux()
-	mux.Handle("GET /healthz", health)
-	mux.Handle("/", api)
-	return mux
+	// Not a http.ServeMux, which would redirect paths such as //x without the headers of api.
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/healthz" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			health.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
 }
 
 // health responds 200 if the database responds, and 503 otherwise.

@@ -39,7 +39,7 @@ func handle(t *testing.T, s *server.Settings, store inventory.Store) *handled {
 }
 
 func (h *handled) send(method, path, token, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+token)
 	w := httptest.NewRecorder()

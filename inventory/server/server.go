@@ -118,8 +118,11 @@ func (s *Server) api(o *Options, guard *auth.Guard, accounts *httpapi.Accounts) 
 	s.closers = append(s.closers, closeLimiter)
 	return httpapi.New(s.store, guard, &httpapi.Options{
 		Accounts: accounts,
-		Chain:    &httpx.StandardOptions{Log: s.log, Origins: origins, Clients: clients, Limit: limiter},
-		Docs:     apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json"}),
+		Chain: &httpx.StandardOptions{
+			Log: s.log, Origins: origins, Clients: clients, Limit: httpx.Chain(limiter, protectHosts),
+			Budget: httpx.NewBudget(&httpx.BudgetOptions{Bytes: s.settings.MaxRequestMemory}),
+		},
+		Docs: apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json"}),
 		Heavy: httpapi.HeavyOptions{
 			PerCaller: s.settings.HeavyQueriesPerCaller, Total: s.settings.HeavyQueries, Timeout: s.settings.HeavyQueryTimeout,
 		},
@@ -152,11 +155,19 @@ func (s *Server) Handler() http.Handler { return s.handler }
 func (s *Server) Store() inventory.Store { return s.store }
 
 // Serve serves requests on the listener until ctx ends, then waits some seconds for open
-// requests and sends queued mails. It closes the listener.
+// requests and sends queued mails. It refuses requests for other hosts than those of the
+// listener, of ALLOWED_HOSTS and of ALLOWED_ORIGINS. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	hosts, err := s.hosts(l.Addr())
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return httpx.Serve(ctx, l, s.handler, &httpx.ServeOptions{TLS: s.tlsConfig(), Log: s.log})
+		return httpx.Serve(context.WithValue(ctx, hostsKey{}, hosts), l, s.handler, &httpx.ServeOptions{
+			MaxConnections: s.settings.MaxConnections, MaxConnectionsPerAddress: s.settings.MaxConnectionsPerAddress,
+			TrustedProxies: s.settings.TrustedProxies, TLS: s.tlsConfig(), Log: s.log,
+		})
 	})
 	group.Go(func() error { return s.watchCertificate(ctx) })
 	return group.Wait()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -244,4 +245,45 @@ func TestDatabaseName(t *testing.T) {
 	require.Equal(t, "PostgreSQL at db.example:5432/inventory", s.Database())
 	s.DatabaseURL = "inventory.db"
 	require.Equal(t, "inventory.db", s.Database())
+}
+
+// TestHosts checks that requests for unknown hosts get 421 with all headers, except health checks,
+// and that the names of the settings are allowed.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	r := serve(t, settings(t, map[string]string{"ALLOWED_HOSTS": "api.example", "ALLOWED_ORIGINS": "https://noc.example:8443"}))
+	for host, want := range map[string]int{"localhost:1": 200, "127.0.0.1": 200, "API.example:3000": 200, "noc.example": 200, "evil.example": 421} {
+		for path, want := range map[string]int{"/debug/count": want, "/healthz": 200} {
+			request, err := http.NewRequestWithContext(t.Context(), "GET", r.url+path, nil)
+			require.NoError(t, err)
+			request.Host = host
+			response, err := r.http.Do(request)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+			assert.Equal(t, want, response.StatusCode, "%s%s", host, path)
+			assert.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"))
+			assert.NotEmpty(t, response.Header.Get("X-Request-Id"))
+		}
+	}
+}
+
+// TestOddPaths checks that every path passes the same chain: headers, limit and log.
+func TestOddPaths(t *testing.T) {
+	t.Parallel()
+	r := serve(t, settings(t, map[string]string{"RATE_LIMIT": "1000"}))
+	for _, path := range []string{"//healthz", "//devices", "/a/../healthz", "/./", "/healthz/", "//", "/docs", "/docs/../x", "/%2e%2e/x", "/%7f%00%0aforged"} {
+		request, err := http.NewRequestWithContext(t.Context(), "GET", r.url, nil)
+		require.NoError(t, err)
+		request.URL.Opaque = path
+		response, err := r.http.Transport.RoundTrip(request)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		for _, name := range []string{"X-Content-Type-Options", "X-Request-Id", "X-RateLimit-Limit", "X-Response-Time"} {
+			assert.NotEmpty(t, response.Header.Get(name), "%s of %q, status %d", name, path, response.StatusCode)
+		}
+	}
+	for line := range strings.Lines(r.log.String()) {
+		assert.NotRegexp(t, "[\x00-\x09\x0b-\x1f\x7f]", line)
+		assert.True(t, strings.HasPrefix(line, "time="), line)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/mail"
 	"net/netip"
 	"net/url"
@@ -43,10 +44,15 @@ type Settings struct {
 	RequireCurrentPassword bool // to change one's own password
 
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
+	AllowedHosts   []string       // names in the Host header besides those of the machine and of AllowedOrigins; httpx.AnyHost for all
 	AllowedOrigins []string       // web origins that may use the API
 
 	RateLimit         int    // requests per minute and client; 0 for no limit
 	RateLimitRedisURL string // where the counters are stored; "" for this process
+
+	MaxConnections           int   // open connections; 0 for the default of httpx.ServeOptions
+	MaxConnectionsPerAddress int   // of one client address, except for trusted proxies
+	MaxRequestMemory         int64 // bytes for requests in progress; 0 for the default of httpx.NewBudget
 
 	HeavyQueries          int           // searches, counted totals and sorted lists that run at once; 0 for the default
 	HeavyQueriesPerCaller int           // of one user
@@ -78,10 +84,14 @@ func table(s *Settings) []settings.Setting {
 		{Name: "ADMIN_USERNAME", Default: "admin", Doc: "user name of the first administrator, created at the first start", Value: settings.Hidden(&s.AdminUsername, checkNotEmpty)},
 		{Name: "ADMIN_PASSWORD", Secret: true, Doc: "password of the first administrator; unset: one is generated and printed once", Value: settings.Text(&s.AdminPassword)},
 		{Name: "REQUIRE_CURRENT_PASSWORD", Default: "false", Doc: "require the current password from users who change their own", Value: settings.Bool(&s.RequireCurrentPassword)},
-		{Name: "TRUSTED_PROXIES", Doc: "comma-separated networks of the proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8", Value: settings.Func(s.parseProxies)},
+		{Name: "TRUSTED_PROXIES", Doc: "comma-separated networks of the proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8", Value: settings.Networks(&s.TrustedProxies)},
+		{Name: "ALLOWED_HOSTS", Doc: "comma-separated names in the Host header besides those of the machine and of ALLOWED_ORIGINS, such as inventory.example.com or *.example.com; * allows all", Value: settings.List(&s.AllowedHosts, checkHost)},
 		{Name: "ALLOWED_ORIGINS", Default: strings.Join(httpx.LocalOrigins(), ","), Doc: "comma-separated web origins whose pages may use the API", Value: settings.Func(s.parseOrigins)},
 		{Name: "RATE_LIMIT", Default: "100", Doc: "requests per minute and client; 0 means no limit", Value: settings.Int(&s.RateLimit, settings.From(0, 1<<31-1))},
 		{Name: "RATE_LIMIT_REDIS_URL", Doc: "Redis server that stores the counters, to share them among several servers: redis://user:password@host:6379, rediss:// for TLS; unset: this process", Value: settings.Hidden(&s.RateLimitRedisURL, checkRedisURL)},
+		{Name: "MAX_CONNECTIONS", Default: "1024", Doc: "maximum number of open connections", Value: settings.Int(&s.MaxConnections, settings.From(1, 1<<20))},
+		{Name: "MAX_CONNECTIONS_PER_ADDRESS", Default: "128", Doc: "maximum number of open connections of one client address; proxies may have more", Value: settings.Int(&s.MaxConnectionsPerAddress, settings.From(1, 1<<20))},
+		{Name: "MAX_REQUEST_MEMORY", Default: "67108864", Doc: "bytes of memory for requests in progress, half of them for one client", Value: settings.Int(&s.MaxRequestMemory, settings.AtLeast[int64](4<<20))},
 		{Name: "HEAVY_QUERIES", Default: "0", Doc: "searches, counted totals, sorted lists without an index and overviews that run at once; 0 means half of the processors, at least 3", Value: settings.Int(&s.HeavyQueries, settings.From(0, 1000))},
 		{Name: "HEAVY_QUERIES_PER_CALLER", Default: "2", Doc: "how many of them one user runs at once; 32 more wait, further ones get 429", Value: settings.Int(&s.HeavyQueriesPerCaller, settings.From(1, 1000))},
 		{Name: "HEAVY_QUERY_TIMEOUT", Default: "5s", Doc: "how long one of them may wait and run; then it fails with 429 or 503", Value: settings.Duration(&s.HeavyQueryTimeout, settings.From(100*time.Millisecond, time.Minute))},
@@ -202,19 +212,10 @@ func checkRedisURL(value string) error {
 	return nil
 }
 
-func (s *Settings) parseProxies(value string) error {
-	var networks []netip.Prefix
-	for _, item := range settings.Split(value) {
-		network, err := netip.ParsePrefix(item)
-		if addr, e := netip.ParseAddr(item); e == nil {
-			network, err = netip.PrefixFrom(addr.WithZone(""), addr.BitLen()), nil
-		}
-		if err != nil {
-			return fmt.Errorf("%q is not a network: use one such as 10.0.0.0/8 or fd00::/8", item)
-		}
-		networks = append(networks, network.Masked())
+func checkHost(name string) error {
+	if _, err := httpx.NewHosts(&net.TCPAddr{}, &httpx.HostsOptions{Names: []string{name}}); err != nil {
+		return errors.New("is not a host: use a name such as inventory.example.com or *.example.com, an IP address, or * for all")
 	}
-	s.TrustedProxies = networks
 	return nil
 }
 

@@ -45,6 +45,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"ADMIN_USERNAME": "root", "ADMIN_PASSWORD": "a long enough one", "REQUIRE_CURRENT_PASSWORD": "true",
 		"TRUSTED_PROXIES": "10.1.2.3/8, fd00::/8,192.0.2.1", "ALLOWED_ORIGINS": "https://noc.example, https://ops.example",
 		"RATE_LIMIT": "7", "RATE_LIMIT_REDIS_URL": "rediss://u:p@redis.example:6380/0",
+		"ALLOWED_HOSTS": "api.example, *.noc.example", "MAX_CONNECTIONS": "9", "MAX_CONNECTIONS_PER_ADDRESS": "8", "MAX_REQUEST_MEMORY": "8000000",
 		"HEAVY_QUERIES": "4", "HEAVY_QUERIES_PER_CALLER": "3", "HEAVY_QUERY_TIMEOUT": "7s",
 		"TLS_CERT": "c.pem", "TLS_KEY": "k.pem", "LOG_LEVEL": "WARN", "LOG_FORMAT": "json",
 	}, map[string]string{"addr": "127.0.0.1:0"})
@@ -57,6 +58,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("192.0.2.1/32")},
 		AllowedOrigins: []string{"https://noc.example", "https://ops.example"},
 		RateLimit:      7, RateLimitRedisURL: "rediss://u:p@redis.example:6380/0",
+		AllowedHosts: []string{"api.example", "*.noc.example"}, MaxConnections: 9, MaxConnectionsPerAddress: 8, MaxRequestMemory: 8_000_000,
 		HeavyQueries: 4, HeavyQueriesPerCaller: 3, HeavyQueryTimeout: 7 * time.Second,
 		TLSCert: "c.pem", TLSKey: "k.pem", LogLevel: slog.LevelWarn, LogFormat: "json",
 	}, s)
@@ -105,6 +107,7 @@ func TestWrongSettings(t *testing.T) {
 		"a weak password":           {map[string]string{"ADMIN_PASSWORD": "hunter2"}, nil, []string{"ADMIN_PASSWORD:"}},
 		"no boolean":                {map[string]string{"REQUIRE_CURRENT_PASSWORD": "maybe"}, nil, []string{"REQUIRE_CURRENT_PASSWORD: \"maybe\" is not a boolean: use true or false"}},
 		"no network":                {map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8,proxy"}, nil, []string{`TRUSTED_PROXIES: "proxy" is not a network`}},
+		"no host":                   {map[string]string{"ALLOWED_HOSTS": "https://noc.example"}, nil, []string{`ALLOWED_HOSTS: "https://noc.example" is not a host: use a name`}},
 		"no origin":                 {map[string]string{"ALLOWED_ORIGINS": "noc.example"}, nil, []string{"ALLOWED_ORIGINS:"}},
 		"a negative limit":          {map[string]string{"RATE_LIMIT": "-1"}, nil, []string{"RATE_LIMIT: \"-1\" is out of range: use a whole number from 0 to"}},
 		"no Redis":                  {map[string]string{"RATE_LIMIT_REDIS_URL": "http://:hunter2@h"}, nil, []string{"RATE_LIMIT_REDIS_URL: is not a Redis URL: use redis://"}},
