@@ -40,7 +40,7 @@ func NewKeySet(key []byte) (*KeySet, error) {
 
 func randomKey() []byte {
 	key := make([]byte, MinKeyBytes)
-	rand.Read(key) // never fails
+	_, _ = rand.Read(key) // never fails
 	return key
 }
 

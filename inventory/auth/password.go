@@ -133,7 +133,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 		return "", err
 	}
 	made := &hash{cost: h.cost, salt: make([]byte, newSalt), key: make([]byte, newKey)}
-	rand.Read(made.salt) // never fails
+	_, _ = rand.Read(made.salt) // never fails
 	key, err := h.run(ctx, made, password)
 	if err != nil {
 		return "", err

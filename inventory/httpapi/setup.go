@@ -118,7 +118,7 @@ func SigningKeys(ctx context.Context, store inventory.Store, now time.Time) ([][
 // newSigningKey stores the first key.
 func newSigningKey(ctx context.Context, store inventory.Store) (*inventory.Secret, error) {
 	random := make([]byte, auth.MinKeyBytes)
-	rand.Read(random) // never fails
+	_, _ = rand.Read(random) // never fails
 	err := store.Change(ctx, func(tx inventory.Tx) error {
 		secret := &inventory.Secret{Name: signingKey, Value: base64.RawStdEncoding.EncodeToString(random)}
 		return createSecret(ctx, inventory.New(store, nil), tx, secret)
