@@ -169,36 +169,69 @@ func (*bufferedBody) Close() error { return nil }
 // firstBuffer is the size of a buffer for a body of which nothing has arrived.
 const firstBuffer = 4 << 10
 
-// fill reads up to limit bytes, and one more if there are more. It grows its buffer as bytes
-// arrive, whatever length the client has declared.
+// fill reads up to limit bytes, and one more if there are more. It allocates memory as bytes arrive,
+// whatever length the client has declared: up to 64 KiB in one piece, then in chunks that are used
+// again.
 func fill(body io.Reader, limit, declared int64, reserved *reservation) ([]byte, error) {
 	defer reserved.wait(false)()
 	most := max(limit+1, limit) // guards against overflow
 	var data []byte
-	for {
-		if size := int64(cap(data)); int64(len(data)) == size {
-			grown := min(max(2*size, firstBuffer), most)
-			if size <= declared && declared < grown {
-				grown = declared + 1 // with room to see the end
-			}
-			if grown == size {
-				return data, nil
-			}
-			if err := reserved.add(grown); err != nil {
-				return nil, err
-			}
-			data = append(make([]byte, 0, grown), data...)
-			reserved.drop(size)
+	for _, size := range [...]int64{firstBuffer, chunkSize} {
+		if size = min(size, most); declared >= int64(len(data)) && declared < size {
+			size = declared + 1 // with room to see the end
 		}
-		n, err := body.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		if errors.Is(err, io.EOF) {
-			return data, nil
+		if err := reserved.add(size); err != nil {
+			return nil, err
 		}
-		if err != nil {
+		old := cap(data)
+		data = append(make([]byte, 0, size), data...)
+		reserved.drop(int64(old))
+		n, err := readFull(body, data[len(data):size])
+		if data = data[:len(data)+n]; err != nil || int64(len(data)) == most {
+			return data, ignoreEOF(err)
+		}
+	}
+	var chunks [][]byte
+	defer func() { reserved.recycle(chunks) }()
+	total := int64(len(data))
+	var n int
+	for err := error(nil); err == nil && total < most; total += int64(n) {
+		if err := reserved.add(chunkSize); err != nil {
+			return nil, err
+		}
+		chunk := reserved.chunk()
+		chunks = append(chunks, chunk)
+		n, err = readFull(body, chunk[:min(chunkSize, most-total)])
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
 	}
+	if err := reserved.add(total); err != nil {
+		return nil, err
+	}
+	whole := append(make([]byte, 0, total), data...)
+	for _, chunk := range chunks {
+		whole = append(whole, chunk[:min(chunkSize, total-int64(len(whole)))]...)
+	}
+	reserved.drop(int64(cap(data)) + int64(len(chunks))*chunkSize)
+	return whole, nil
+}
+
+// readFull reads until p is full or there is an error, which is io.EOF at the end.
+func readFull(r io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var m int
+		m, err = r.Read(p[n:])
+		n += m
+	}
+	return n, err
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // bodyError returns the response for a body that could not be read.

@@ -26,17 +26,28 @@ type BudgetOptions struct {
 // When the budget is used up, a request gets 503 with Retry-After. Before that, requests that wait
 // for their client, to send the rest of a body or to accept a response, are ended with 503, those
 // of the client that uses most first. Clients that use less than others are served therefore even
-// if others hold the whole budget.
+// if others hold the whole budget. A request waits at most 1 s until those are ended.
 //
 // Create it with [NewBudget]. It is safe for concurrent use, and several chains may share it.
 type Budget struct {
 	size, share int64
 
-	mu       sync.Mutex
-	used     int64
-	byClient map[netip.Addr]int64
-	waiting  map[*reservation]struct{}
+	mu      sync.Mutex
+	total   usage
+	clients map[netip.Addr]*usage
+	waiting map[*reservation]struct{} // for their client
+	changed chan struct{}             // closed when a request was ended or has released memory
+	chunks  [][]byte                  // to be used again
 }
+
+// usage counts bytes.
+type usage struct {
+	bytes   int64
+	leaving int64 // of these, the bytes of requests that were ended and have not released them yet
+}
+
+// remains returns the bytes that will be in use when ended requests have released theirs.
+func (u *usage) remains() int64 { return u.bytes - u.leaving }
 
 // NewBudget returns a budget. opts may be nil.
 func NewBudget(opts *BudgetOptions) *Budget {
@@ -44,7 +55,9 @@ func NewBudget(opts *BudgetOptions) *Budget {
 	if opts != nil {
 		o = *opts
 	}
-	b := &Budget{size: cmp.Or(o.Bytes, 64<<20), byClient: map[netip.Addr]int64{}, waiting: map[*reservation]struct{}{}}
+	b := &Budget{
+		size: cmp.Or(o.Bytes, 64<<20), clients: map[netip.Addr]*usage{}, waiting: map[*reservation]struct{}{}, changed: make(chan struct{}),
+	}
 	b.share = min(cmp.Or(o.BytesPerClient, b.size/2), b.size)
 	return b
 }
@@ -53,17 +66,20 @@ func NewBudget(opts *BudgetOptions) *Budget {
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.used
+	return b.total.bytes
 }
 
 // reservation is what one request uses of a budget.
 type reservation struct {
-	budget  *Budget
-	client  netip.Addr
-	w       http.ResponseWriter
-	bytes   int64 // this and the following are guarded by the lock of the budget
-	writing bool  // waits for the client to accept a response, not to send a body
-	revoked bool  // ended in favour of others
+	budget *Budget
+	client netip.Addr
+	w      http.ResponseWriter
+
+	// Guarded by the lock of the budget.
+	use     *usage // of the client, while bytes is above 0
+	bytes   int64
+	writing bool // waits for the client to accept a response, not to send a body
+	revoked bool // ended in favour of others
 	ended   bool
 }
 
@@ -116,32 +132,78 @@ func reservationOf(ctx context.Context) *reservation {
 // budget is used up; nothing is reserved then. Without a budget it returns nil.
 func Reserve(ctx context.Context, bytes int64) error { return reservationOf(ctx).add(bytes) }
 
+// maxRelease is how long a request waits for memory that others are about to release.
+const maxRelease = time.Second
+
 // add reserves bytes. A nil reservation has no limit.
 func (s *reservation) add(bytes int64) error {
 	if s == nil || bytes <= 0 {
 		return nil
 	}
 	b := s.budget
+	var late <-chan time.Time
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for !s.revoked && (b.used+bytes > b.size || b.byClient[s.client]+bytes > b.share) {
-		victim := b.victim(s, bytes)
-		if victim == nil {
+	for {
+		use := b.usageOf(s)
+		switch {
+		case s.revoked || s.ended:
+			return unavailable()
+		case b.total.bytes+bytes <= b.size && use.bytes+bytes <= b.share:
+			s.change(bytes)
+			return nil
+		case b.total.remains()+bytes > b.size || use.remains()+bytes > b.share:
+			victim := b.victim(s, bytes)
+			if victim == nil {
+				return unavailable()
+			}
+			victim.revoke()
+			continue
+		}
+		if late == nil {
+			late = time.After(maxRelease)
+		}
+		if !b.await(late) {
 			return unavailable()
 		}
-		victim.revoke()
 	}
-	if s.revoked {
-		return unavailable()
+}
+
+// await waits for a change and reports whether there was one in time. The caller holds the lock.
+func (b *Budget) await(late <-chan time.Time) bool {
+	changed := b.changed
+	b.mu.Unlock()
+	defer b.mu.Lock()
+	select {
+	case <-changed:
+		return true
+	case <-late:
+		return false
 	}
-	s.change(bytes)
-	return nil
+}
+
+// signal wakes the requests that wait for memory. The caller holds the lock.
+func (b *Budget) signal() {
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// usageOf returns what the client of s uses. The caller holds the lock.
+func (b *Budget) usageOf(s *reservation) *usage {
+	if s.bytes > 0 {
+		return s.use
+	}
+	if s.use = b.clients[s.client]; s.use == nil {
+		s.use = &usage{}
+		b.clients[s.client] = s.use
+	}
+	return s.use
 }
 
 // victim returns the waiting request to end, so that s gets more bytes, or nil. If the client of s
 // uses its share, it is one of the same client.
 func (b *Budget) victim(s *reservation, bytes int64) *reservation {
-	own := b.byClient[s.client] + bytes
+	own := s.use.remains() + bytes
 	var found *reservation
 	for w := range b.waiting {
 		switch {
@@ -151,10 +213,10 @@ func (b *Budget) victim(s *reservation, bytes int64) *reservation {
 			if w.bytes <= s.bytes+bytes {
 				continue
 			}
-		case own > b.share || b.byClient[w.client] <= own:
+		case own > b.share || w.use.remains() <= own:
 			continue
 		}
-		if found == nil || b.before(w, found) {
+		if found == nil || before(w, found) {
 			found = w
 		}
 	}
@@ -162,8 +224,8 @@ func (b *Budget) victim(s *reservation, bytes int64) *reservation {
 }
 
 // before reports whether a request is ended before another one.
-func (b *Budget) before(a, other *reservation) bool {
-	if used, than := b.byClient[a.client], b.byClient[other.client]; used != than {
+func before(a, other *reservation) bool {
+	if used, than := a.use.remains(), other.use.remains(); used != than {
 		return used > than
 	}
 	return a.bytes > other.bytes
@@ -172,24 +234,35 @@ func (b *Budget) before(a, other *reservation) bool {
 // revoke ends a request that waits for its client. The caller holds the lock, so that the request
 // cannot end meanwhile.
 func (s *reservation) revoke() {
-	s.change(-s.bytes)
+	b := s.budget
 	s.revoked = true
-	delete(s.budget.waiting, s)
+	s.use.leaving += s.bytes
+	b.total.leaving += s.bytes
+	delete(b.waiting, s)
 	control, past := http.NewResponseController(s.w), time.Unix(1, 0)
 	if s.writing {
 		_ = control.SetWriteDeadline(past) // fails only where the writer has no connection
 	} else {
 		_ = control.SetReadDeadline(past) // as above
 	}
+	b.signal() // it may wait for memory itself
 }
 
 // change adds bytes, which may be negative. The caller holds the lock.
 func (s *reservation) change(bytes int64) {
 	b := s.budget
 	s.bytes += bytes
-	b.used += bytes
-	if b.byClient[s.client] += bytes; b.byClient[s.client] == 0 {
-		delete(b.byClient, s.client)
+	s.use.bytes += bytes
+	b.total.bytes += bytes
+	if s.revoked {
+		s.use.leaving += bytes
+		b.total.leaving += bytes
+	}
+	if b.total.leaving > 0 || s.revoked {
+		b.signal()
+	}
+	if s.use.bytes == 0 {
+		delete(b.clients, s.client)
 	}
 }
 
@@ -200,9 +273,43 @@ func (s *reservation) drop(bytes int64) {
 	}
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
-	if !s.revoked {
+	if s.bytes > 0 {
 		s.change(-min(bytes, s.bytes))
 	}
+}
+
+// chunkSize is the size of the buffers for large bodies that have not arrived completely.
+const chunkSize = 64 << 10
+
+// chunk returns a buffer of chunkSize bytes. The caller has reserved it.
+func (s *reservation) chunk() []byte {
+	if s == nil {
+		return make([]byte, chunkSize)
+	}
+	b := s.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := len(b.chunks) - 1
+	if last < 0 {
+		return make([]byte, chunkSize)
+	}
+	chunk := b.chunks[last]
+	b.chunks[last] = nil
+	b.chunks = b.chunks[:last]
+	return chunk
+}
+
+// recycle takes chunks back. It keeps at most a quarter of the budget, so that a flood of bodies
+// makes no garbage, which is not counted.
+func (s *reservation) recycle(chunks [][]byte) {
+	if s == nil {
+		return
+	}
+	b := s.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	room := max(int(b.size/4/chunkSize)-len(b.chunks), 0)
+	b.chunks = append(b.chunks, chunks[:min(room, len(chunks))]...)
 }
 
 // wait marks the request as waiting for its client, to accept a response if writing is true, else
@@ -239,7 +346,9 @@ func (s *reservation) lost() bool {
 func (s *reservation) end() {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
-	s.change(-s.bytes)
+	if s.bytes > 0 {
+		s.change(-s.bytes)
+	}
 	s.ended = true
 	delete(s.budget.waiting, s)
 }
