@@ -19,6 +19,7 @@ type books struct {
 	store    *bookcatalog.MemStore
 	log      *slog.Logger
 	listener net.Listener
+	hosts    *httpx.Hosts
 }
 
 func newBooks(flags *flag.FlagSet) *books {
@@ -27,7 +28,7 @@ func newBooks(flags *flag.FlagSet) *books {
 	return b
 }
 
-func (b *books) open(ctx context.Context, host string, log io.Writer) (err error) {
+func (b *books) open(ctx context.Context, host string, names []string, log io.Writer) (err error) {
 	b.log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if err := bookcatalog.New(b.store, nil).Seed(ctx); err != nil {
 		return err
@@ -36,7 +37,8 @@ func (b *books) open(ctx context.Context, host string, log io.Writer) (err error
 	if err != nil {
 		return portTaken(err, "-catalog-port")
 	}
-	return nil
+	b.hosts, err = allowedHosts(b.listener, names)
+	return err
 }
 
 func (b *books) serve(ctx context.Context) error {
@@ -45,7 +47,7 @@ func (b *books) serve(ctx context.Context) error {
 		return err
 	}
 	handler := httpapi.NewHandler(b.store, &httpapi.Options{
-		Chain: &httpx.StandardOptions{Log: b.log, Origins: origins},
+		Chain: &httpx.StandardOptions{Log: b.log, Origins: origins, Hosts: b.hosts},
 	})
 	return httpx.Serve(ctx, b.listener, handler, &httpx.ServeOptions{Log: b.log})
 }

@@ -13,11 +13,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
-	"strings"
+	"time"
 
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/manifest"
 )
@@ -39,8 +39,10 @@ type home struct {
 	page     *template.Template
 	files    fs.FS
 	listener net.Listener
+	hosts    *httpx.Hosts
 	log      *slog.Logger
-	systems  func(here bool) []system
+	codes    codes
+	places   *places
 }
 
 func newHome(flags *flag.FlagSet) *home {
@@ -49,7 +51,7 @@ func newHome(flags *flag.FlagSet) *home {
 	return h
 }
 
-func (h *home) open(ctx context.Context, host string, log io.Writer) (err error) {
+func (h *home) open(ctx context.Context, host string, names []string, log io.Writer) (err error) {
 	h.log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if h.files, err = fs.Sub(homeFiles, "home"); err != nil {
 		return err
@@ -61,11 +63,21 @@ func (h *home) open(ctx context.Context, host string, log io.Writer) (err error)
 	if err != nil {
 		return portTaken(err, "-port")
 	}
-	return nil
+	h.hosts, err = allowedHosts(h.listener, names)
+	return err
 }
 
-func (h *home) serve(ctx context.Context, systems func(here bool) []system) error {
-	h.systems = systems
+// allowedHosts returns the hosts of a listener with the names of -allowed-hosts.
+func allowedHosts(l net.Listener, names []string) (*httpx.Hosts, error) {
+	hosts, err := httpx.NewHosts(l.Addr(), &httpx.HostsOptions{Names: names, Setting: "-allowed-hosts"})
+	if err != nil {
+		return nil, cli.Usagef("-allowed-hosts: %w", err)
+	}
+	return hosts, nil
+}
+
+func (h *home) serve(ctx context.Context, p *places) error {
+	h.places = p
 	return httpx.Serve(ctx, h.listener, h.handler(), &httpx.ServeOptions{Log: h.log})
 }
 
@@ -85,20 +97,27 @@ func closeListener(l net.Listener) error {
 func (h *home) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return h.show(w, r, view{}) }))
+	mux.Handle("GET /sign-in", httpx.HandlerFunc(h.signIn))
 	mux.Handle("GET /style.css", http.FileServerFS(h.files))
 	mux.Handle("POST /manifest", httpx.HandlerFunc(h.validate))
 	return httpx.Standard(&httpx.StandardOptions{
 		Log:     h.log,
-		MaxBody: 4 << 20, // a manifest of 1 MiB, encoded as a form
+		Hosts:   h.hosts,
+		MaxBody: maxForm,
 		Security: &httpx.SecurityOptions{
 			ContentSecurityPolicy: "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		},
 	})(httpx.Mux(mux))
 }
 
+// maxForm is the maximum size of a form: a manifest of 1 MiB, encoded.
+const maxForm = 4 << 20
+
 // view is the data of the page.
 type view struct {
 	Systems  []system
+	SignIn   string // path of a sign-in link, or empty
+	Session  *session
 	Document string
 	Verdict  *verdict
 }
@@ -113,9 +132,9 @@ type verdict struct {
 type problem struct{ Severity, Where, Message, Hint string }
 
 func (h *home) validate(w http.ResponseWriter, r *http.Request) error {
-	body, err := io.ReadAll(r.Body)
+	body, err := httpx.ReadBody(r, maxForm)
 	if err != nil {
-		return err // over the limit: 413
+		return err
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
@@ -123,21 +142,6 @@ func (h *home) validate(w http.ResponseWriter, r *http.Request) error {
 	}
 	document := form.Get("document")
 	return h.show(w, r, view{Document: document, Verdict: validate([]byte(document))})
-}
-
-// here reports whether a request comes from this machine and names it by a local name, which
-// prevents DNS rebinding.
-func here(r *http.Request) bool {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || !peer.Addr().Unmap().IsLoopback() {
-		return false
-	}
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host = r.Host
-	}
-	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // validate validates a manifest.
@@ -158,7 +162,10 @@ func validate(document []byte) *verdict {
 }
 
 func (h *home) show(w http.ResponseWriter, r *http.Request, v view) error {
-	v.Systems = h.systems(here(r))
+	v.Systems = h.places.systems()
+	if v.Session == nil && here(r) {
+		v.SignIn = signInPath + h.codes.issue(time.Now())
+	}
 	var page bytes.Buffer
 	if err := h.page.Execute(&page, v); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -58,29 +59,99 @@ func TestLandingPage(t *testing.T) {
 	}
 }
 
-// TestPasswordStaysHere checks that the landing page shows the admin's password only to requests
-// from this machine with a local host name.
-func TestPasswordStaysHere(t *testing.T) {
-	welcome, stop := start(t)
-	defer func() { require.Zero(t, stop()) }()
-	url := startHere.FindStringSubmatch(welcome)[1]
-	password := regexp.MustCompile(`log in there as +admin, (\S+)`).FindStringSubmatch(welcome)[1]
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	for host, shown := range map[string]bool{
-		"": true, "localhost": true, "127.0.0.1:8888": true, "[::1]:8888": true,
-		"evil.example": false, "evil.example:8888": false, "192.0.2.1:8888": false, "localhost.evil.example": false,
-	} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-		require.NoError(t, err)
-		r.Host = host
-		response, err := client.Do(r)
-		require.NoError(t, err)
-		page, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		require.NoError(t, response.Body.Close())
-		require.Contains(t, string(page), "log in as admin", host)
-		require.Equal(t, shown, strings.Contains(string(page), password), host)
+// fetch sends a request for a host, with headers given as name, value, name, value.
+func fetch(t *testing.T, method, url, host string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	require.NoError(t, err)
+	r.Host = host
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
 	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	page, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response, string(page)
+}
+
+var (
+	signInLink = regexp.MustCompile(`/sign-in\?code=[A-Z2-7]+`)
+	tokenShown = regexp.MustCompile(`<pre id="token"[^>]*>([^<]+)</pre>`)
+)
+
+// TestSignIn checks that the password is neither printed nor on the page, and that a sign-in link
+// works once.
+func TestSignIn(t *testing.T) {
+	dir := t.TempDir()
+	welcome, stop := start(t, "-data", dir)
+	defer func() { require.Zero(t, stop()) }()
+	url := strings.TrimSuffix(startHere.FindStringSubmatch(welcome)[1], "/")
+	inventory := regexp.MustCompile(`inventory +(http://\S+)/docs/`).FindStringSubmatch(welcome)[1]
+	password := savedPassword(t, dir)
+	_, page := fetch(t, "GET", url, "")
+	for _, text := range []string{welcome, page} {
+		require.NotContains(t, text, password)
+		link := url + signInLink.FindString(text)
+		response, _ := fetch(t, "HEAD", link, "")
+		require.Equal(t, http.StatusOK, response.StatusCode, "a check of the link")
+		response, signedIn := fetch(t, "GET", link, "")
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
+		require.NotContains(t, signedIn, password)
+		token := tokenShown.FindStringSubmatch(signedIn)[1]
+		response, _ = fetch(t, "GET", inventory+"/users", "", "Authorization", "Bearer "+token)
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		response, again := fetch(t, "GET", link, "")
+		require.Equal(t, http.StatusGone, response.StatusCode, again)
+	}
+	response, _ := fetch(t, "GET", url+"/sign-in?code=", "")
+	require.Equal(t, http.StatusGone, response.StatusCode)
+}
+
+// TestSignInStaysHere checks that the landing page shows a sign-in link only to direct requests from
+// this machine with a local host name, that others cannot use one, and that hosts of others get
+// nothing.
+func TestSignInStaysHere(t *testing.T) {
+	welcome, stop := start(t, "-allowed-hosts", "me.example")
+	defer func() { require.Zero(t, stop()) }()
+	url := strings.TrimSuffix(startHere.FindStringSubmatch(welcome)[1], "/")
+	books := regexp.MustCompile(`book catalog +(http://\S+)`).FindStringSubmatch(welcome)[1]
+	for host, status := range map[string]int{
+		"": 200, "localhost": 200, "127.0.0.1:8888": 200, "[::1]:8888": 200, "me.example": 200,
+		"evil.example": 421, "evil.example:8888": 421, "192.0.2.1:8888": 421, "localhost.evil.example": 421,
+	} {
+		response, page := fetch(t, "GET", url, host)
+		require.Equal(t, status, response.StatusCode, host)
+		require.Equal(t, status == 200 && host != "me.example", signInLink.MatchString(page), host)
+		response, _ = fetch(t, "GET", books, host)
+		require.Equal(t, status, response.StatusCode, host)
+	}
+	link := url + signInLink.FindString(welcome)
+	for _, header := range []string{"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-Ip", "Via", "Cf-Connecting-Ip", "True-Client-Ip"} {
+		_, page := fetch(t, "GET", url, "", header, "")
+		require.NotRegexp(t, signInLink, page, header)
+		response, _ := fetch(t, "GET", link, "", header, "127.0.0.1")
+		require.Equal(t, http.StatusForbidden, response.StatusCode, header)
+	}
+	response, _ := fetch(t, "GET", link, "")
+	require.Equal(t, http.StatusOK, response.StatusCode, "refusals do not use it up")
+}
+
+// TestCodesExpire checks that codes are valid for a limited time, and that their number is limited.
+func TestCodesExpire(t *testing.T) {
+	var c codes
+	now := time.Now()
+	late := c.issue(now)
+	require.False(t, c.use(late, now.Add(codeLifetime)))
+	require.False(t, c.use(late, now), "it was used")
+	oldest := c.issue(now)
+	for range maxCodes {
+		c.issue(now)
+	}
+	require.False(t, c.use(oldest, now))
 }
 
 // look checks that a screenshot is not empty and writes it to the directory ASHLAR_SCREENSHOTS.
@@ -136,21 +207,30 @@ func post(t *testing.T, url, form string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
+// savedPassword returns the password in a data directory.
+func savedPassword(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, passwordFile))
+	require.NoError(t, err)
+	require.Greater(t, len(text), 20)
+	return strings.TrimSpace(string(text))
+}
+
 // TestSecondStart checks that data persists across runs without -fresh.
 func TestSecondStart(t *testing.T) {
 	dir := t.TempDir()
-	password := regexp.MustCompile(`admin, (\S+)`)
-	first, stop := start(t, "-data", dir)
+	_, stop := start(t, "-data", dir)
 	require.Zero(t, stop())
-	again, stop := start(t, "-data", dir)
+	first := savedPassword(t, dir)
+	_, stop = start(t, "-data", dir)
 	require.Zero(t, stop())
-	require.Equal(t, password.FindStringSubmatch(first)[1], password.FindStringSubmatch(again)[1])
+	require.Equal(t, first, savedPassword(t, dir))
 
 	theirs := filepath.Join(dir, "letter.txt")
 	require.NoError(t, os.WriteFile(theirs, []byte("mine"), 0o600))
-	fresh, stop := start(t, "-data", dir, "-fresh")
+	_, stop = start(t, "-data", dir, "-fresh")
 	require.Zero(t, stop())
-	require.NotEqual(t, password.FindStringSubmatch(first)[1], password.FindStringSubmatch(fresh)[1])
+	require.NotEqual(t, first, savedPassword(t, dir))
 	require.FileExists(t, theirs, "-fresh deletes only its own files")
 }
 

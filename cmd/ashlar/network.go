@@ -12,6 +12,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +56,7 @@ func (n *network) open(ctx context.Context, host string, log io.Writer) (err err
 	if err != nil {
 		return portTaken(err, "-inventory-port")
 	}
-	if err := n.prepare(); err != nil {
+	if err := n.prepare(log); err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	s := server.Default()
@@ -73,20 +75,69 @@ func (n *network) open(ctx context.Context, host string, log io.Writer) (err err
 	return err
 }
 
-// prepare creates the directory, with -fresh without earlier data, and sets the password.
-func (n *network) prepare() error {
+// prepare creates the directory, with -fresh without earlier data, and sets the password. It tells
+// log what it has repaired.
+func (n *network) prepare(log io.Writer) error {
 	if err := os.MkdirAll(n.dir, 0o700); err != nil {
+		return err
+	}
+	if err := n.protect(log); err != nil {
 		return err
 	}
 	if n.fresh {
 		// Only our own files: the directory may contain others.
-		for _, name := range []string{databaseFile, databaseFile + "-wal", databaseFile + "-shm", passwordFile} {
+		for _, name := range ownFiles() {
 			if err := os.Remove(filepath.Join(n.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
 	}
 	return n.readPassword()
+}
+
+func ownFiles() []string {
+	return []string{databaseFile, databaseFile + "-wal", databaseFile + "-shm", passwordFile}
+}
+
+// protect makes the directory and the files in it accessible to their owner only.
+func (n *network) protect(log io.Writer) error {
+	if runtime.GOOS == "windows" {
+		return nil // it has no such modes
+	}
+	entries, err := os.ReadDir(n.dir)
+	if err != nil {
+		return err
+	}
+	others := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(ownFiles(), e.Name()) })
+	if err := restrict(log, n.dir, 0o700, others); err != nil {
+		return err
+	}
+	for _, name := range ownFiles() {
+		if err := restrict(log, filepath.Join(n.dir, name), 0o600, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// restrict removes the permissions of others from a file. It refuses a directory that is shared
+// with other files.
+func restrict(log io.Writer, path string, mode fs.FileMode, shared bool) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() == mode {
+		return err
+	}
+	loose := info.Mode().Perm() &^ mode
+	if loose != 0 && shared {
+		return fmt.Errorf("%s has mode %#o and files of others, and will contain passwords: use a directory of its own, or run chmod 700", path, info.Mode().Perm())
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		return fmt.Errorf("%s has mode %#o, which must be %#o: %w", path, info.Mode().Perm(), mode, err)
+	}
+	if loose != 0 {
+		fmt.Fprintf(log, "ashlar: %s had mode %#o, so that others could read it: changed to %#o\n", path, info.Mode().Perm(), mode)
+	}
+	return nil
 }
 
 // readPassword reads the admin's password, or generates one for a new inventory.
@@ -103,7 +154,20 @@ func (n *network) readPassword() error {
 		return fmt.Errorf("%s exists, but the password of its admin is missing in %s: write it there, or start over with -fresh", database, path)
 	}
 	n.password = rand.Text()
-	return os.WriteFile(path, []byte(n.password+"\n"), 0o600)
+	return writeSecret(path, n.password+"\n")
+}
+
+// writeSecret writes a file that only its owner can read, whatever the umask.
+func writeSecret(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	err = f.Chmod(0o600) // a umask may have removed the owner's permissions
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	return errors.Join(err, f.Close())
 }
 
 func (n *network) serve(ctx context.Context) error { return n.server.Serve(ctx, n.listener) }

@@ -6,16 +6,21 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 )
 
 func run(ctx context.Context, env cli.Env) (err error) {
 	flags := flag.NewFlagSet("ashlar", flag.ContinueOnError)
 	host := flags.String("host", "127.0.0.1", "`address` to listen on")
+	allowed := flags.String("allowed-hosts", "", "comma-separated `names` in the Host header besides those of the machine; * allows all")
 	home, network := newHome(flags), newNetwork(flags)
 	limits, books := newLimits(flags), newBooks(flags)
 	if err := env.Parse(flags); err != nil {
@@ -27,11 +32,15 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	if err := limits.load(*host, env.Stderr); err != nil {
 		return err
 	}
+	var names []string
+	if *allowed != "" {
+		names = settings.Split(*allowed)
+	}
 	defer func() { err = errors.Join(err, books.close(), home.close(), network.close()) }()
-	if err := books.open(ctx, *host, env.Stderr); err != nil {
+	if err := books.open(ctx, *host, names, env.Stderr); err != nil {
 		return err
 	}
-	if err := home.open(ctx, *host, env.Stderr); err != nil {
+	if err := home.open(ctx, *host, names, env.Stderr); err != nil {
 		return err
 	}
 	if err := network.open(ctx, *host, env.Stderr); err != nil {
@@ -43,10 +52,13 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	group.Go(func() error { return network.serve(groupCtx) })
 	group.Go(func() error {
 		return limits.serve(groupCtx, func(a server.Addresses) {
-			at := places{a, limits.from, books.listener.Addr(), network.listener.Addr(), home.listener.Addr(), network.password}
+			at := &places{
+				a, limits.from, books.listener.Addr(), network.listener.Addr(), home.listener.Addr(),
+				network.password, filepath.Join(network.dir, passwordFile),
+			}
 			// The landing page links to all others, so it starts last.
-			group.Go(func() error { return home.serve(groupCtx, at.systems) })
-			fmt.Fprint(env.Stdout, at.welcome())
+			group.Go(func() error { return home.serve(groupCtx, at) })
+			fmt.Fprint(env.Stdout, at.welcome(home.codes.issue(time.Now())))
 		})
 	})
 	return group.Wait()
@@ -60,15 +72,17 @@ type places struct {
 	network          net.Addr
 	home             net.Addr
 	password         string // of the inventory's admin
+	passwordFile     string
 }
 
-// welcome returns the addresses and commands to try.
-func (p *places) welcome() string {
+// welcome returns the addresses and commands to try. code is that of a sign-in link.
+func (p *places) welcome(code string) string {
 	return fmt.Sprintf(`ashlar is running; Ctrl-C stops it.
 
   start here              http://%[6]s/
   inventory               http://%[7]s/docs/
-  log in there as         admin, %[8]s
+  sign in as admin        %[9]s (once, within %[10]v)
+  its password            %[8]s
   rate limits over gRPC   %[1]s
   rate limits over HTTP   http://%[2]s/json
   health                  http://%[2]s/healthcheck
@@ -81,22 +95,20 @@ Try in another terminal, the first a few times in a row:
   go run ./cmd/ratelimit-client -dial_string %[1]s -domain demo -descriptors client=bob
   curl -i http://%[2]s/json -d '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'
   curl -i http://%[4]s/api/books
-  curl -i http://%[7]s/users/login -H 'Content-Type: application/json' -d '{"username":"admin","password":"%[8]s"}'
+  curl -i http://%[7]s/users/login -H 'Content-Type: application/json' -d '{"username":"admin","password":"'"$(cat %[11]s)"'"}'
 
-`, p.GRPC, p.HTTP, p.limits, p.books, p.Debug, p.home, p.network, p.password)
+`, p.GRPC, p.HTTP, p.limits, p.books, p.Debug, p.home, p.network, p.passwordFile, p.signInURL(code), codeLifetime, quoted(p.passwordFile))
 }
 
-// systems returns the content of the landing page, with the password only for requests from this
-// machine.
-func (p *places) systems(here bool) []system {
-	login := "log in as admin, with the password printed at startup"
-	if here {
-		login = "log in as admin, " + p.password
-	}
+// quoted quotes an argument for a shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// systems returns the content of the landing page.
+func (p *places) systems() []system {
 	at := func(a net.Addr, path string) string { return "http://" + a.String() + path }
 	return []system{
 		{"inventory", "Network inventory", "Devices, interfaces, locations, VLANs and links in a SQLite file, with demo data.", []link{
-			{"API documentation", at(p.network, "/docs/"), login},
+			{"API documentation", at(p.network, "/docs/"), "log in as admin with the password in " + p.passwordFile},
 			{"OpenAPI document", at(p.network, "/openapi.json"), ""},
 			{"Health", at(p.network, "/healthz"), ""},
 		}},

@@ -1,0 +1,63 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+)
+
+func modeOf(t *testing.T, path string) fs.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	return info.Mode().Perm()
+}
+
+// TestModes checks that the data directory and its files belong to their owner only, whatever the
+// umask, and that looser modes are repaired and reported.
+func TestModes(t *testing.T) {
+	for _, umask := range []int{0, 0o777} {
+		dir := filepath.Join(t.TempDir(), "data")
+		old := syscall.Umask(umask)
+		n := &network{dir: dir}
+		var log bytes.Buffer
+		err := n.prepare(&log)
+		syscall.Umask(old)
+		require.NoError(t, err)
+		require.Empty(t, log.String())
+		require.Equal(t, fs.FileMode(0o700), modeOf(t, dir))
+		password := filepath.Join(dir, passwordFile)
+		require.Equal(t, fs.FileMode(0o600), modeOf(t, password))
+
+		require.NoError(t, os.Chmod(dir, 0o755))
+		require.NoError(t, os.Chmod(password, 0o644))
+		again := &network{dir: dir}
+		require.NoError(t, again.prepare(&log))
+		require.Equal(t, n.password, again.password)
+		require.Equal(t, fs.FileMode(0o700), modeOf(t, dir))
+		require.Equal(t, fs.FileMode(0o600), modeOf(t, password))
+		require.Equal(t, 2, strings.Count(log.String(), "so that others could read it"), log.String())
+	}
+}
+
+// TestSharedDirectory checks that a directory with files of others is not changed, but refused.
+func TestSharedDirectory(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "letter.txt"), nil, 0o644))
+	code, text := fail(t, append(anywhere(t), "-data", dir)...)
+	require.Equal(t, cli.ExitFailure, code)
+	require.Contains(t, text, "use a directory of its own")
+	require.Equal(t, fs.FileMode(0o755), modeOf(t, dir))
+	require.NoFileExists(t, filepath.Join(dir, passwordFile))
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+const (
+	signInPath   = "/sign-in?code="
+	codeLifetime = 10 * time.Minute
+	maxCodes     = 32 // the oldest makes room
+)
+
+// codes are the codes of sign-in links. Each can be used once, within codeLifetime.
+type codes struct {
+	mu   sync.Mutex
+	open []code
+}
+
+type code struct {
+	text    string
+	expires time.Time
+}
+
+// issue returns a new code.
+func (c *codes) issue(now time.Time) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.open) == maxCodes {
+		c.open = slices.Delete(c.open, 0, 1)
+	}
+	issued := code{rand.Text(), now.Add(codeLifetime)}
+	c.open = append(c.open, issued)
+	return issued.text
+}
+
+// use reports whether a code is valid, which it is no longer afterwards.
+func (c *codes) use(text string, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.open, func(known code) bool {
+		return subtle.ConstantTimeCompare([]byte(known.text), []byte(text)) == 1
+	})
+	if i < 0 {
+		return false
+	}
+	valid := now.Before(c.open[i].expires)
+	c.open = slices.Delete(c.open, i, i+1)
+	return valid
+}
+
+// here reports whether a request comes directly from this machine and names it by a local name. A
+// header that proxies add tells that somebody else may have sent it.
+func here(r *http.Request) bool {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !peer.Addr().Unmap().IsLoopback() || forwarded(r.Header) {
+		return false
+	}
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// forwarded reports whether a header of a proxy is present, even if it is empty.
+func forwarded(h http.Header) bool {
+	for name := range h {
+		name = strings.ToLower(name)
+		switch name {
+		case "forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-original-host", "true-client-ip", "client-ip":
+			return true
+		}
+		for _, prefix := range []string{"x-forwarded", "cf-", "x-envoy-", "x-amzn-", "x-appengine-", "fastly-", "fly-"} {
+			if strings.HasPrefix(name, prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// session is the result of a sign-in.
+type session struct {
+	Token   string
+	Example string // a command
+}
+
+// signIn answers a sign-in link with a token of the inventory's admin.
+func (h *home) signIn(w http.ResponseWriter, r *http.Request) error {
+	if !here(r) {
+		return httpx.Errorf(http.StatusForbidden, "Sign-in links work on the machine itself only, without a proxy")
+	}
+	if r.Method == http.MethodHead {
+		return nil // a check of the link, which must not use it up
+	}
+	if !h.codes.use(r.URL.Query().Get("code"), time.Now()) {
+		return httpx.Errorf(http.StatusGone, "The sign-in link was used or has expired: open the landing page for a new one")
+	}
+	token, cookies, err := h.places.login(r.Context())
+	if err != nil {
+		return &httpx.Error{Status: http.StatusBadGateway, Message: "The inventory refused the login: " + err.Error(), Err: err}
+	}
+	for _, cookie := range cookies { // cookies are for all ports of a host
+		w.Header().Add("Set-Cookie", cookie)
+	}
+	example := fmt.Sprintf("curl http://%s/devices -H 'Authorization: Bearer %s'", h.places.network, token)
+	return h.show(w, r, view{Session: &session{Token: token, Example: example}})
+}
+
+// signInURL returns the URL of a sign-in link, with a name that works on this machine.
+func (p *places) signInURL(code string) string {
+	host, port, _ := net.SplitHostPort(p.home.String())
+	if addr, err := netip.ParseAddr(host); err == nil && addr.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port) + signInPath + code
+}
+
+// login returns a token of the inventory's admin, and the lines of Set-Cookie that hold it.
+func (p *places) login(ctx context.Context) (token string, cookies []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	body, err := json.Marshal(map[string]string{"username": "admin", "password": p.password})
+	if err != nil {
+		return "", nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.network.String()+"/users/login", bytes.NewReader(body))
+	if err != nil {
+		return "", nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(r)
+	if err != nil {
+		return "", nil, err
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Token   string `json:"token"`
+		Message string `json:"message"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return "", nil, fmt.Errorf("read the response with status %d: %w", response.StatusCode, err)
+	}
+	if answer.Token == "" {
+		return "", nil, fmt.Errorf("%s; if the password of the admin was changed, use that", answer.Message)
+	}
+	return answer.Token, response.Header["Set-Cookie"], nil
+}
