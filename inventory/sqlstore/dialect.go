@@ -55,9 +55,16 @@ type Dialect struct {
 	// Unindexed precedes a column in a condition for which no index is to be used: "+". Empty
 	// leaves the choice to a database that keeps statistics.
 	Unindexed string
+	// Complete makes a SELECT with a limit find all its rows before it returns the first, with
+	// %s for the statement. It is for drivers that stop a statement when its context ends until
+	// its first row only. Empty for others.
+	Complete string
 	// Backup copies the database to the file in its only parameter. Empty if the database has
 	// its own tools for that.
 	Backup string
+	// Check checks the database and returns one string, "ok" if it is not damaged. Empty if it
+	// has its own tools for that.
+	Check string
 	// Slots is the number of rows that share a count, so that writers seldom wait for each
 	// other: 1 for a database with one writer at a time. 0 is the same as 1.
 	Slots int
@@ -87,6 +94,8 @@ const (
 	ForeignKeyViolation                        // a reference to a record that does not exist
 	Retryable                                  // the transaction must be run again: a deadlock, a serialization failure
 	Unavailable                                // the database can't be reached, or can't work at the moment
+	Full                                       // there is no space for the change
+	Damaged                                    // the files of the database are damaged
 )
 
 // placeholder returns the nth parameter of a statement that uses each parameter once.

@@ -13,8 +13,8 @@ import (
 
 // classify returns what an error means.
 func (s *shared) classify(err error) DriverError {
-	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
-		return DriverError{Kind: Unavailable}
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) {
+		return DriverError{Kind: Unavailable} // a transaction is also done when its time has passed
 	}
 	return s.dialect.Classify(err)
 }
@@ -28,8 +28,25 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
 		// Drivers have errors of their own for a canceled call.
 		return fmt.Errorf("%s: %w (%w)", what, ctx.Err(), err)
-	case ctx.Err() == nil && s.classify(err).Kind == Unavailable:
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", what, err)
+	case errors.Is(err, context.DeadlineExceeded): // of Options.Timeout
+		return &inventory.Error{
+			Kind: inventory.Unavailable, Message: "The database did not respond in time: try again later",
+			Err: fmt.Errorf("%s: %w", what, err),
+		}
+	}
+	switch s.classify(err).Kind {
+	case Unavailable:
 		return unavailable(what, err)
+	case Full:
+		return &inventory.Error{
+			Kind: inventory.Full, Message: "The database has no space left: nothing was changed, try again later",
+			Err: fmt.Errorf("%s: %w", what, err),
+		}
+	case Damaged:
+		s.damage.Store(&err)
+		return damaged(what, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
@@ -39,6 +56,28 @@ func unavailable(what string, err error) error {
 		Kind: inventory.Unavailable, Message: "The database is not available: try again later",
 		Err: fmt.Errorf("%s: %w", what, err),
 	}
+}
+
+func damaged(what string, err error) error {
+	return &inventory.Error{
+		Kind: inventory.Unavailable, Message: "The database is damaged: its operator has to restore a backup",
+		Err: fmt.Errorf("%s: %w", what, err),
+	}
+}
+
+// checkDamage returns the last error of a damaged database until Dialect.Check succeeds.
+func (s *shared) checkDamage(ctx context.Context, db *sql.DB) error {
+	found := s.damage.Load()
+	if found == nil || s.dialect.Check == "" {
+		return nil
+	}
+	var result string
+	err := db.QueryRowContext(ctx, s.dialect.Check).Scan(&result)
+	if err == nil && result == "ok" {
+		s.damage.CompareAndSwap(found, nil)
+		return nil
+	}
+	return damaged("check the database", errors.Join(*found, err))
 }
 
 // violation returns the inventory's error for records of one table that violate a constraint,

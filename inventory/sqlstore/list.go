@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,8 @@ func (s *Store) listOnly(ctx context.Context, q *inventory.Query, only string) (
 
 // snapshot runs the statements of a query on one state of the database.
 func (e *executor) snapshot(ctx context.Context, q *inventory.Query) (page *inventory.Page, err error) {
+	ctx, cancel := e.within(ctx)
+	defer cancel()
 	tx, err := e.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return nil, err
@@ -117,7 +120,11 @@ func (b *builder) page(q *inventory.Query, unindexed *inventory.Filter) string {
 	if q.Count {
 		columns += ", (" + b.total(q) + ")"
 	}
-	return "SELECT " + columns + " FROM " + from + where(conditions) + order + b.limit(q, false)
+	text := "SELECT " + columns + " FROM " + from + where(conditions) + order + b.limit(q, false)
+	if b.dialect.Complete != "" && q.Limit > 0 && len(q.Filters)+len(q.Text)+len(b.only) > 0 { // it may read many rows
+		text = fmt.Sprintf(b.dialect.Complete, text)
+	}
+	return text
 }
 
 // maxParts bounds the parts of a page. With more sort keys, no index has the records of a part

@@ -5,6 +5,8 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
 )
@@ -16,6 +18,7 @@ type shared struct {
 	tables    map[*inventory.Resource]*table
 	caches    map[*sql.DB]*statementCache // empty if the driver caches statements
 	exclusive chan struct{}               // full while a transaction changes several records
+	damage    atomic.Pointer[error]       // the last error of a damaged database, nil if it is repaired
 }
 
 // executor runs statements on a handle or in a transaction.
@@ -24,8 +27,18 @@ type executor struct {
 	db *sql.DB
 	tx *sql.Tx // nil outside a transaction
 
+	until time.Time // when the call fails; zero means never
+
 	owned map[string]*sql.Stmt // statements of the transaction that the cache lacks
 	only  string               // a condition for the records of lists
+}
+
+// within returns the context until the call fails.
+func (e *executor) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if e.until.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, e.until)
 }
 
 // query runs a statement that returns rows.
@@ -45,6 +58,8 @@ func (e *executor) query(ctx context.Context, text string, args []any) (*sql.Row
 
 // exec runs a statement of a transaction and returns how many rows it has changed.
 func (e *executor) exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
+	ctx, cancel := e.within(ctx)
+	defer cancel()
 	stmt, release, err := e.prepare(ctx, text)
 	if err != nil {
 		return 0, err
@@ -101,6 +116,8 @@ func (e *executor) cacheOwned(ctx context.Context) {
 
 // each runs a statement and calls f with the values of each row. The next row overwrites them.
 func (e *executor) each(ctx context.Context, columns int, f func(values []any) error, text string, args ...any) error {
+	ctx, cancel := e.within(ctx)
+	defer cancel()
 	rows, err := e.query(ctx, text, args)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
@@ -19,6 +20,14 @@ type Options struct {
 	// Attempts bounds how often a transaction is run when the database asks to run it again.
 	// Default: 10.
 	Attempts int
+	// Timeout bounds each call, with the time that it waits for a connection and for locks: it
+	// fails with inventory.Unavailable after it. New, Backup and the migration take as long as
+	// their contexts allow. Default: 10 s.
+	Timeout time.Duration
+	// Health are handles that only Ping uses, one for each database, so that a ping does not
+	// wait for the connections of other calls. The store closes them. Default: the writer and
+	// the reader.
+	Health []*sql.DB
 	// Replica says that the reader is a handle to a replica, which lags behind the writer: see
 	// [Store.Fresh]. Default: both are handles to one database.
 	Replica bool
@@ -54,6 +63,9 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, opts *Opt
 	if s.opts.Attempts <= 0 {
 		s.opts.Attempts = 10
 	}
+	if s.opts.Timeout <= 0 {
+		s.opts.Timeout = 10 * time.Second
+	}
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}
@@ -69,7 +81,9 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, opts *Opt
 }
 
 // reading returns an executor of statements that read.
-func (s *Store) reading() *executor { return &executor{shared: s.shared, db: s.reader} }
+func (s *Store) reading() *executor {
+	return &executor{shared: s.shared, db: s.reader, until: time.Now().Add(s.opts.Timeout)}
+}
 
 // Fresh returns a reader that sees all changes that have returned (inventory.FreshReader). It
 // reads through the writer if the reader is a replica.
@@ -80,26 +94,38 @@ func (s *Store) Fresh() inventory.Reader {
 	return &Store{shared: s.shared, writer: s.writer, reader: s.writer}
 }
 
-// Close closes both handles. Calls in progress fail.
+// Close closes the handles. Calls in progress fail.
 func (s *Store) Close() error {
 	err := s.reader.Close()
 	if s.writer != s.reader {
 		err = errors.Join(err, s.writer.Close())
 	}
+	for _, db := range s.opts.Health {
+		err = errors.Join(err, db.Close())
+	}
 	return err
 }
 
-// Ping returns an error of kind inventory.Unavailable if a database does not respond, or not
-// before the deadline of the context.
+// Ping returns an error of kind inventory.Unavailable if a database does not respond, not
+// before the deadline of the context or Options.Timeout, or is damaged.
 func (s *Store) Ping(ctx context.Context) error {
-	err := s.writer.PingContext(ctx)
-	if err == nil && s.reader != s.writer {
-		err = s.reader.PingContext(ctx)
+	handles := s.opts.Health
+	if len(handles) == 0 {
+		handles = slices.Compact([]*sql.DB{s.writer, s.reader})
 	}
-	if err == nil || errors.Is(ctx.Err(), context.Canceled) {
-		return s.failure(ctx, "ping the database", err)
+	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	for _, db := range handles {
+		err := db.PingContext(within)
+		switch {
+		case err == nil:
+		case errors.Is(ctx.Err(), context.Canceled):
+			return s.failure(ctx, "ping the database", err)
+		default:
+			return unavailable("ping the database", err)
+		}
 	}
-	return unavailable("ping the database", err)
+	return s.checkDamage(within, handles[0])
 }
 
 // Stats returns the statistics of the two handles, for metrics. They are equal if there is one

@@ -17,10 +17,10 @@ import (
 // Options.Attempts times; and if another transaction of this store is changing several
 // records, after that one has ended.
 func (s *Store) Change(ctx context.Context, f func(tx inventory.Tx) error) error {
-	exclusive := false
+	exclusive, until := false, time.Now().Add(s.opts.Timeout)
 	for attempt := 1; ; {
 		t := &transaction{
-			executor: executor{shared: s.shared, db: s.writer, owned: map[string]*sql.Stmt{}},
+			executor: executor{shared: s.shared, db: s.writer, until: until, owned: map[string]*sql.Stmt{}},
 			rows:     map[rowKey][]any{}, counts: counts{},
 		}
 		err := t.run(ctx, exclusive, f)
@@ -30,7 +30,7 @@ func (s *Store) Change(ctx context.Context, f func(tx inventory.Tx) error) error
 		case t.outcome == retryExclusive:
 			exclusive = true
 			continue // the database has not failed
-		case attempt == s.opts.Attempts:
+		case attempt == s.opts.Attempts || time.Now().After(until):
 			return unavailable("change the inventory", err)
 		}
 		pause := backoff.Backoff{Initial: time.Millisecond, Max: 128 * time.Millisecond, Jitter: 1}
@@ -76,12 +76,14 @@ const maxRemembered = 2 * inventory.MaxItems
 
 // run begins the transaction, calls f, and commits or rolls back.
 func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx inventory.Tx) error) (err error) {
+	within, cancel := t.within(ctx)
+	defer cancel()
 	if exclusive {
 		select {
 		case t.shared.exclusive <- struct{}{}:
 			t.exclusive = true
-		case <-ctx.Done():
-			return t.failure(ctx, "wait to change the inventory", ctx.Err())
+		case <-within.Done():
+			return t.failure(ctx, "wait to change the inventory", within.Err())
 		}
 	}
 	defer func() {
@@ -89,7 +91,7 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx invento
 			<-t.shared.exclusive
 		}
 	}()
-	if t.tx, err = t.db.BeginTx(ctx, nil); err != nil {
+	if t.tx, err = t.db.BeginTx(within, nil); err != nil {
 		return t.end(ctx, "begin to change the inventory", err)
 	}
 	open := true
@@ -97,7 +99,7 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx invento
 		if open { // an error, or a panic
 			err = t.rollback(ctx, err)
 		}
-		t.cacheOwned(ctx)
+		t.cacheOwned(within)
 	}()
 	if err = f(t); err == nil {
 		err = t.ended // which f has ignored
@@ -173,7 +175,8 @@ func (t *transaction) violated(ctx context.Context, of *table, what string, err 
 		return t.end(ctx, what, err)
 	}
 	why := t.violation(ctx, of, what, err, created, records)
-	if inventory.KindOf(why) == 0 || inventory.KindOf(why) == inventory.Unavailable {
+	switch inventory.KindOf(why) {
+	case 0, inventory.Unavailable, inventory.Full:
 		t.ended = why
 		return why
 	}

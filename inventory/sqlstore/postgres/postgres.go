@@ -22,7 +22,8 @@ type Options struct {
 	// ReadURL is the URL of a replica to read from. Reads that must be fresh
 	// (sqlstore.Store.Fresh) use the database itself. Default: no replica.
 	ReadURL string
-	// MaxConns bounds the connections to each database. Default: 16.
+	// MaxConns bounds the connections to each database, besides one for health checks.
+	// Default: 16.
 	MaxConns int
 	// Store are the options of the store itself.
 	Store *sqlstore.Options
@@ -52,12 +53,27 @@ func Open(ctx context.Context, url string, opts *Options) (*sqlstore.Store, erro
 			return nil, errors.Join(fmt.Errorf("open the inventory for reading: %w", err), writer.Close())
 		}
 	}
+	store.Health = nil
+	for _, url := range []string{url, opts.ReadURL} {
+		if url != "" {
+			db, _ := handle(url, 1) // its URL is valid
+			store.Health = append(store.Health, db)
+		}
+	}
 	s, err := sqlstore.New(ctx, writer, reader, Dialect(), &store)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the inventory: %w", err), reader.Close(), writer.Close())
+		err = errors.Join(fmt.Errorf("open the inventory: %w", err), reader.Close(), writer.Close())
+		for _, db := range store.Health {
+			err = errors.Join(err, db.Close())
+		}
+		return nil, err
 	}
 	return s, nil
 }
+
+// connectTimeout bounds the connection to one host of a URL that sets no connect_timeout, so that
+// a host that does not respond leaves time for the next one.
+const connectTimeout = 3 * time.Second
 
 // handle makes a pool of connections, and opens none yet.
 func handle(url string, conns int) (*sql.DB, error) {
@@ -65,6 +81,9 @@ func handle(url string, conns int) (*sql.DB, error) {
 	if err != nil {
 		// The driver's error may contain the password.
 		return nil, errors.New("invalid URL of the database: use postgres://user:password@host:5432/inventory?sslmode=require")
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
 	}
 	db := stdlib.OpenDB(*config)
 	if conns <= 0 {
@@ -105,7 +124,7 @@ func Dialect() sqlstore.Dialect {
 // classify classifies an error by its SQLSTATE.
 func classify(err error) sqlstore.DriverError {
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok {
+	if _, connecting := errors.AsType[*pgconn.ConnectError](err); !ok || connecting {
 		return sqlstore.DriverError{Kind: lost(err)}
 	}
 	switch e.Code {
@@ -118,6 +137,12 @@ func classify(err error) sqlstore.DriverError {
 	case "25006", // read-only: the server has become a replica
 		"55P03", "57014": // a timeout of the server for locks or statements
 		return sqlstore.DriverError{Kind: sqlstore.Unavailable}
+	}
+	switch e.Code {
+	case "53100": // disk full
+		return sqlstore.DriverError{Kind: sqlstore.Full}
+	case "XX001", "XX002": // corrupted data, corrupted index
+		return sqlstore.DriverError{Kind: sqlstore.Damaged}
 	}
 	switch e.Code[:min(len(e.Code), 2)] {
 	case "08", "53", "57", "58": // connection, resources, shutdown, input and output
