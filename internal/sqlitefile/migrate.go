@@ -11,29 +11,36 @@ import (
 // write lock, so that only one of several processes that start together migrates a file.
 // The transaction is committed unless migrate returns an error. A transaction that migrate
 // begins is a savepoint of it.
+//
+// A file that replaces this one later needs the tables and columns that it has now.
 func Migrate(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) error {
-	conn, err := db.Conn(ctx)
+	only, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	defer only.Close()
+	if _, err := only.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err = conn.Raw(func(c any) error {
+	err = only.Raw(func(c any) error {
 		inner := sql.OpenDB(connection{c.(driver.Conn)})
 		inner.SetMaxOpenConns(1)
 		defer inner.Close()
 		return migrate(inner)
 	})
 	if err == nil {
-		_, err = conn.ExecContext(ctx, "COMMIT")
+		_, err = only.ExecContext(ctx, "COMMIT")
 	}
 	if err != nil {
-		_, undone := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		err = errors.Join(err, undone)
+		_, undone := only.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		return errors.Join(err, undone)
 	}
-	return err
+	return only.Raw(func(c any) error {
+		if of, ok := c.(*conn); ok {
+			return of.noteSchema(ctx)
+		}
+		return nil
+	})
 }
 
 // connection is a driver.Connector for a connection that is open and in a transaction.

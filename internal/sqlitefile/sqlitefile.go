@@ -1,7 +1,7 @@
 // Package sqlitefile opens SQLite databases through database/sql, and lets one process at a
 // time migrate them.
 //
-//	writer, reader, err := sqlitefile.Open(ctx, "sqlite", "inventory.db", nil)
+//	db, err := sqlitefile.Open(ctx, "sqlite", "inventory.db", nil)
 //
 // It imports no driver: the importing package registers one and passes its name. The driver
 // has to accept the URI parameters _pragma and _txlock, and its errors need a method
@@ -11,7 +11,8 @@
 //
 // A file has a write-ahead log, so that readers do not wait for the writer. The log is synced
 // at checkpoints and not at each commit (synchronous=NORMAL): a crash of the process loses
-// nothing; a loss of power may lose the last commits, but never corrupts the file.
+// nothing; a loss of power may lose the commits since the last checkpoint, all from some point
+// on, but never corrupts the file.
 //
 // One handle has a single connection and writes, the other one has several and reads. Writers
 // therefore wait in Go, in order and until their context ends; SQLite itself would turn them
@@ -22,8 +23,19 @@
 // A database in memory belongs to one connection, which serves readers and writers in turn.
 // Several connections can share one, but without a log they would block each other.
 //
+// A third handle, with a connection of its own, is for health checks, so that they wait for no
+// query.
+//
 // New files have mode 0600, because databases hold password hashes and keys. SQLite gives the
-// log the mode of the database. The mode of an existing file is left alone.
+// log the mode of the database, whatever the umask. Open removes the permissions of other users
+// from existing files, with a line in the log, and fails if it may not.
+//
+// SQLite would write on to a file that was deleted, moved or replaced by another one, and
+// everything would be lost at the end of the process. So each use of a connection compares the
+// open files with those at their paths, and so does each commit. If they differ, calls fail.
+// When the last connection to the old file has been closed, and the log has been written to
+// it, a new connection opens the file that is there now, if it has the same tables and columns.
+// To overwrite the content of an open file can't be detected: rename a new file over it.
 package sqlitefile
 
 import (
@@ -31,8 +43,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
-	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -49,19 +61,40 @@ type Options struct {
 	// BusyTimeout bounds how long a statement waits for the lock of another process.
 	// Default: 5s.
 	BusyTimeout time.Duration
+	// Health opens a third handle, for health checks.
+	Health bool
+	// Log receives warnings about the files. Default: slog.Default.
+	Log *slog.Logger
 	// Pragmas are settings of every connection besides those of the package, such as
 	// "cache_size(-32000)".
 	Pragmas []string
 }
 
-// Open opens the database in a file and returns the handle that writes and the handle that
-// reads. It creates the file if there is none. The handles are the same for [Memory]. The
-// caller closes both.
+// Handles are the handles to a database.
+type Handles struct {
+	Writer *sql.DB // has one connection
+	Reader *sql.DB // the writer if the database is in memory
+	Health *sql.DB // has one connection; nil without Options.Health and if the database is in memory
+}
+
+// Close closes the handles.
+func (h *Handles) Close() (err error) {
+	if h.Health != nil {
+		err = h.Health.Close()
+	}
+	if h.Reader != h.Writer {
+		err = errors.Join(err, h.Reader.Close())
+	}
+	return errors.Join(err, h.Writer.Close())
+}
+
+// Open opens the database in a file. It creates the file if there is none. The caller closes
+// the handles.
 //
 // Several processes may open a new file at the same time. SQLite does not wait for a lock
 // while it creates the write-ahead log, so Open retries until BusyTimeout. Any other error of
 // the database is left to the first statement.
-func Open(ctx context.Context, driver, path string, opts *Options) (writer, reader *sql.DB, err error) {
+func Open(ctx context.Context, driver, path string, opts *Options) (*Handles, error) {
 	o := Options{}
 	if opts != nil {
 		o = *opts
@@ -72,33 +105,50 @@ func Open(ctx context.Context, driver, path string, opts *Options) (writer, read
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = 5 * time.Second
 	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
 	if path != Memory {
-		create(path)
-	}
-	uri := o.uri(path)
-	if writer, err = sql.Open(driver, uri+"&_txlock=immediate"); err != nil {
-		return nil, nil, err
-	}
-	writer.SetMaxOpenConns(1)
-	if reader = writer; path != Memory {
-		if reader, err = sql.Open(driver, uri); err != nil {
-			return nil, nil, errors.Join(err, writer.Close())
+		if err := prepare(path, o.Log); err != nil {
+			return nil, err
 		}
-		reader.SetMaxOpenConns(o.Readers)
-		reader.SetMaxIdleConns(o.Readers)
 	}
-	if err := connect(ctx, writer, o.BusyTimeout); err != nil {
-		return nil, nil, errors.Join(err, reader.Close(), writer.Close())
+	db, err := o.open(driver, path)
+	if err != nil {
+		return nil, err
 	}
-	return writer, reader, nil
+	if err := connect(ctx, db.Writer, o.BusyTimeout); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
 }
 
-// create creates a file that only its owner may read, unless it exists. SQLite reports why a
-// file can't be created.
-func create(path string) {
-	if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err == nil {
-		_ = f.Close()
+// open makes the handles, without connections.
+func (o *Options) open(driver, path string) (*Handles, error) {
+	db, err := sql.Open(driver, o.uri(path)+"&_txlock=immediate")
+	if err != nil {
+		return nil, err
 	}
+	if path == Memory {
+		db.SetMaxOpenConns(1)
+		return &Handles{Writer: db, Reader: db}, nil
+	}
+	f := &file{driver: db.Driver(), path: path, log: o.Log, open: map[*conn]struct{}{}}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	handle := func(conns int, writes bool, parameters string) *sql.DB {
+		db := sql.OpenDB(&connector{f, o.uri(path) + "&mode=rw" + parameters, writes})
+		db.SetMaxOpenConns(conns)
+		db.SetMaxIdleConns(conns)
+		f.handles = append(f.handles, db)
+		return db
+	}
+	handles := &Handles{Writer: handle(1, true, "&_txlock=immediate"), Reader: handle(o.Readers, false, "")}
+	if o.Health {
+		handles.Health = handle(1, true, "")
+	}
+	return handles, nil
 }
 
 // uri returns the URI of a path, which may contain any character.

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -72,16 +74,16 @@ func register(t *testing.T, f *fake) (name string) {
 
 func open(t *testing.T, f *fake, path string, opts *sqlitefile.Options) (writer, reader *sql.DB) {
 	t.Helper()
-	writer, reader, err := sqlitefile.Open(t.Context(), register(t, f), path, opts)
+	db, err := sqlitefile.Open(t.Context(), register(t, f), path, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(reader.Close(), writer.Close()); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return writer, reader
+	return db.Writer, db.Reader
 }
 
 func TestFile(t *testing.T) {
@@ -95,7 +97,7 @@ func TestFile(t *testing.T) {
 	}
 	const settings = "a%20b%3Fc=d%23e%2520&f%27g.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)" +
 		"&_pragma=synchronous(NORMAL)&_pragma=foreign_keys(1)&_pragma=cache_size(-32000)"
-	uri := "file:" + filepath.ToSlash(filepath.Dir(path)) + "/" + settings
+	uri := "file:" + filepath.ToSlash(filepath.Dir(path)) + "/" + settings + "&mode=rw"
 	if want := []string{uri + "&_txlock=immediate", uri}; !slices.Equal(f.names, want) {
 		t.Errorf("the driver opens\n%q; want\n%q", f.names, want)
 	}
@@ -104,21 +106,35 @@ func TestFile(t *testing.T) {
 	}
 }
 
-func TestExistingFileKeepsItsMode(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
-	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o640)); err != nil {
-		t.Fatal(err)
+// TestModes: an existing file and its log lose the permissions of other users, with a line in
+// the log.
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no modes")
 	}
-	open(t, &fake{}, path, nil)
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("%v, %v; want mode 0640", info, err)
+	path := filepath.Join(t.TempDir(), "a.db")
+	want := map[string]fs.FileMode{"": 0o600, "-wal": 0o600, "-shm": 0o400}
+	for suffix, have := range map[string]fs.FileMode{"": 0o640, "-wal": 0o602, "-shm": 0o444} {
+		if err := errors.Join(os.WriteFile(path+suffix, nil, 0o600), os.Chmod(path+suffix, have)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log strings.Builder
+	open(t, &fake{}, path, &sqlitefile.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	for suffix, mode := range want {
+		if info, err := os.Stat(path + suffix); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v; want mode %o", suffix, info, err, mode)
+		}
+		if !strings.Contains(log.String(), "file="+path+suffix+" ") {
+			t.Errorf("the log does not name %s:\n%s", path+suffix, log.String())
+		}
 	}
 }
 
 func TestPathWithTwoSlashes(t *testing.T) {
 	f := &fake{}
-	open(t, f, "//none/a.db", nil)
-	if !strings.HasPrefix(f.names[0], "file:////none/a.db?") {
+	open(t, f, "/"+filepath.Join(t.TempDir(), "a.db"), nil)
+	if !strings.HasPrefix(f.names[0], "file:////") {
 		t.Errorf("the driver opens %q, whose host is not empty", f.names[0])
 	}
 }
@@ -153,13 +169,13 @@ func TestOpenCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	name := register(t, &fake{busy: 1 << 30})
 	time.AfterFunc(10*time.Millisecond, cancel)
-	if _, _, err := sqlitefile.Open(ctx, name, sqlitefile.Memory, nil); !errors.Is(err, context.Canceled) {
+	if _, err := sqlitefile.Open(ctx, name, sqlitefile.Memory, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestUnknownDriver(t *testing.T) {
-	if _, _, err := sqlitefile.Open(t.Context(), "unknown", sqlitefile.Memory, nil); err == nil {
+	if _, err := sqlitefile.Open(t.Context(), "unknown", sqlitefile.Memory, nil); err == nil {
 		t.Error("a driver that nobody has registered opens a database")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
@@ -16,7 +17,7 @@ func (s *Server) openStore(ctx context.Context) error {
 	if s.store != nil {
 		return nil
 	}
-	store, err := open(ctx, s.settings)
+	store, err := open(ctx, s.settings, s.log)
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
@@ -25,11 +26,11 @@ func (s *Server) openStore(ctx context.Context) error {
 	return nil
 }
 
-func open(ctx context.Context, s *Settings) (*sqlstore.Store, error) {
+func open(ctx context.Context, s *Settings, log *slog.Logger) (*sqlstore.Store, error) {
 	if isPostgres(s.DatabaseURL) {
 		return postgres.Open(ctx, s.DatabaseURL, &postgres.Options{ReadURL: s.DatabaseReadURL})
 	}
-	return sqlite.Open(ctx, s.DatabaseURL, nil)
+	return sqlite.Open(ctx, s.DatabaseURL, &sqlite.Options{Log: log})
 }
 
 // Database describes where the records are stored, without a password.

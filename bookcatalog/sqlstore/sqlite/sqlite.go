@@ -29,13 +29,13 @@ func Open(ctx context.Context, path string) (*sqlstore.Store, error) {
 	if path == "" || path == sqlitefile.Memory {
 		return nil, errors.New("open a book catalog: name a file; use bookcatalog.MemStore to keep books in memory")
 	}
-	writer, reader, err := sqlitefile.Open(ctx, "sqlite", path, nil)
+	db, err := sqlitefile.Open(ctx, "sqlite", path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	store, err := sqlstore.New(ctx, writer, reader, Dialect())
+	store, err := sqlstore.New(ctx, db.Writer, db.Reader, Dialect())
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), reader.Close(), writer.Close())
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
 	}
 	return store, nil
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -23,6 +24,9 @@ type Options struct {
 	// BusyTimeout bounds how long a change waits for the lock of another process, before it
 	// fails with inventory.Unavailable. Default: 5s.
 	BusyTimeout time.Duration
+	// Log receives warnings about the files: modes that were changed, a file that was replaced.
+	// Default: slog.Default.
+	Log *slog.Logger
 	// Store are the options of the store itself.
 	Store *sqlstore.Options
 }
@@ -41,15 +45,23 @@ func Open(ctx context.Context, path string, opts *Options) (*sqlstore.Store, err
 	if opts == nil {
 		opts = &Options{}
 	}
-	writer, reader, err := handles(ctx, path, opts)
+	db, err := handles(ctx, path, opts)
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlstore.New(ctx, writer, reader, Dialect(), opts.Store)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), reader.Close(), writer.Close())
+	store := sqlstore.Options{}
+	if opts.Store != nil {
+		store = *opts.Store
 	}
-	return store, nil
+	store.Health = nil
+	if db.Health != nil {
+		store.Health = []*sql.DB{db.Health}
+	}
+	s, err := sqlstore.New(ctx, db.Writer, db.Reader, Dialect(), &store)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
+	}
+	return s, nil
 }
 
 // Backup copies the database in a file to a new file, as [sqlstore.Store.Backup] does. It
@@ -58,23 +70,23 @@ func Backup(ctx context.Context, path, file string) (err error) {
 	if _, err := os.Stat(path); err != nil {
 		return err // opening it would create it
 	}
-	writer, reader, err := handles(ctx, path, &Options{})
+	db, err := handles(ctx, path, &Options{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, reader.Close(), writer.Close()) }()
-	return sqlstore.Backup(ctx, reader, Dialect(), file)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return sqlstore.Backup(ctx, db.Reader, Dialect(), file)
 }
 
-func handles(ctx context.Context, path string, opts *Options) (writer, reader *sql.DB, err error) {
-	writer, reader, err = sqlitefile.Open(ctx, "sqlite", path, &sqlitefile.Options{
-		Readers: opts.Readers, BusyTimeout: opts.BusyTimeout,
+func handles(ctx context.Context, path string, opts *Options) (*sqlitefile.Handles, error) {
+	db, err := sqlitefile.Open(ctx, "sqlite", path, &sqlitefile.Options{
+		Readers: opts.Readers, BusyTimeout: opts.BusyTimeout, Health: true, Log: opts.Log,
 		Pragmas: []string{"cache_size(-32000)", "wal_autocheckpoint(4000)", "temp_store(2)"},
 	})
 	if err != nil {
 		err = fmt.Errorf("open %s: %w", path, err)
 	}
-	return writer, reader, err
+	return db, err
 }
 
 // Dialect returns the dialect of SQLite. It adds one record per statement: an INSERT of
@@ -93,7 +105,9 @@ func Dialect() sqlstore.Dialect {
 		Element:    "EXISTS (SELECT 1 FROM json_each(%[1]s) WHERE value = %[2]s)",
 		NoLimit:    "-1",
 		Unindexed:  "+",
+		Complete:   "WITH result AS MATERIALIZED (%s) SELECT * FROM result",
 		Backup:     "VACUUM INTO ?1",
+		Check:      "PRAGMA quick_check(1)",
 		Slots:      1,
 		Prepare:    true,
 		Time:       func(t time.Time) any { return t.UnixMicro() },
@@ -106,6 +120,9 @@ func Dialect() sqlstore.Dialect {
 func classify(err error) sqlstore.DriverError {
 	e, ok := errors.AsType[*driver.Error](err)
 	if !ok {
+		if errors.Is(err, sqlitefile.ErrReplaced) {
+			return sqlstore.DriverError{Kind: sqlstore.Unavailable}
+		}
 		return sqlstore.DriverError{}
 	}
 	if columns, ok := sqlitefile.Duplicate(err); ok {
@@ -114,9 +131,16 @@ func classify(err error) sqlstore.DriverError {
 	if e.Code() == codes.SQLITE_CONSTRAINT_FOREIGNKEY {
 		return sqlstore.DriverError{Kind: sqlstore.ForeignKeyViolation}
 	}
+	if e.Code() == codes.SQLITE_IOERR_SHMSIZE { // the index of the log can't grow
+		return sqlstore.DriverError{Kind: sqlstore.Full}
+	}
 	switch e.Code() & 0xff { // the primary code
-	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED, codes.SQLITE_FULL, codes.SQLITE_IOERR,
-		codes.SQLITE_CANTOPEN, codes.SQLITE_NOMEM, codes.SQLITE_PROTOCOL, codes.SQLITE_READONLY:
+	case codes.SQLITE_FULL:
+		return sqlstore.DriverError{Kind: sqlstore.Full}
+	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
+		return sqlstore.DriverError{Kind: sqlstore.Damaged}
+	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED, codes.SQLITE_IOERR, codes.SQLITE_CANTOPEN,
+		codes.SQLITE_NOMEM, codes.SQLITE_PROTOCOL, codes.SQLITE_READONLY, codes.SQLITE_PERM, codes.SQLITE_AUTH:
 		return sqlstore.DriverError{Kind: sqlstore.Unavailable}
 	}
 	return sqlstore.DriverError{}
