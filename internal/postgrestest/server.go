@@ -65,14 +65,49 @@ const timeout = time.Minute
 // Start runs a server until the test ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	initdb, postgres := find(t, "initdb"), find(t, "postgres")
+	initdb := find(t, "initdb")
+	return start(t, func(data string, asOwner func(*exec.Cmd)) { initialize(t, initdb, data, asOwner) })
+}
+
+// Standby runs a replica of the server until the test ends. From then on, a transaction of the
+// server commits when the replica has it too (synchronous replication). The replica is
+// read-only until Promote.
+func (s *Server) Standby() *Server {
+	s.t.Helper()
+	host, port, err := net.SplitHostPort(s.Addr())
+	check(s.t, err)
+	copier := find(s.t, "pg_basebackup")
+	standby := start(s.t, func(data string, asOwner func(*exec.Cmd)) {
+		check(s.t, runIn(data, asOwner, copier, "-h", host, "-p", port, "-U", superuser, "-D", data,
+			"--write-recovery-conf", "--checkpoint=fast", "--no-sync"))
+	})
+	s.Exec(s.t, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+	s.Exec(s.t, "SELECT pg_reload_conf()")
+	s.Exec(s.t, `DO $$ BEGIN
+		WHILE NOT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync') LOOP
+			PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+		END LOOP;
+	END $$`)
+	return standby
+}
+
+// Promote makes a replica a server of its own, which writes. It returns when it does.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	s.Exec(t, "DO $$ BEGIN ASSERT pg_promote(); END $$")
+}
+
+// start runs a server on the data that initialize creates.
+func start(t testing.TB, initialize func(data string, asOwner func(*exec.Cmd))) *Server {
+	t.Helper()
+	postgres := find(t, "postgres")
 	s := &Server{t: t, psql: find(t, "psql")}
 	dir, err := os.MkdirTemp("", "postgres") // the server's user may not enter t.TempDir
 	check(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	asOwner := runAs(t, dir)
 	data := filepath.Join(dir, "data")
-	initialize(t, initdb, data, asOwner)
+	initialize(data, asOwner)
 	s.process = servertest.StartWith(t, postgres, func(port string) []string {
 		args := []string{"-D", data, "-p", port}
 		for _, setting := range []string{
@@ -112,19 +147,22 @@ func initialize(t testing.TB, initdb, data string, asOwner func(*exec.Cmd)) {
 		"--pgdata", data, "--username", superuser, "--auth", "trust", "--encoding", "UTF8",
 		"--no-locale", "--no-sync", "--no-instructions",
 	}
-	run := func(args ...string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), timeout)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, initdb, args...)
-		cmd.Dir, cmd.SysProcAttr = filepath.Dir(data), &syscall.SysProcAttr{}
-		asOwner(cmd)
-		return output(cmd)
-	}
+	run := func(args ...string) error { return runIn(data, asOwner, initdb, args...) }
 	if run(append(args, "--locale-provider", "icu", "--icu-locale", "en-US")...) == nil {
 		return
 	}
 	check(t, os.RemoveAll(data))
 	check(t, run(args...))
+}
+
+// runIn runs a command that creates the data of a server, as its owner.
+func runIn(data string, asOwner func(*exec.Cmd), program string, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.SysProcAttr = filepath.Dir(data), &syscall.SysProcAttr{}
+	asOwner(cmd)
+	return output(cmd)
 }
 
 // output runs a command and returns what it printed as an error if it fails.

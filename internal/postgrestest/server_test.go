@@ -46,6 +46,7 @@ func TestServer(t *testing.T) {
 			}()
 			server.Exec(failing{t}, "SELECT 1/0")
 		})
+		t.Run("standby", testStandby)
 		t.Run("kill and restart", func(t *testing.T) { testRestart(t, server) })
 	})
 	left, err := os.ReadDir(dir)
@@ -66,6 +67,18 @@ func testDatabases(t *testing.T, server *postgrestest.Server) {
 		}
 		requireTrue(t, server, "EXISTS (SELECT FROM pg_database WHERE datname = '"+strings.TrimPrefix(u.Path, "/")+"')")
 	}
+}
+
+func testStandby(t *testing.T) {
+	other := postgrestest.Start(t)
+	other.Exec(t, "CREATE TABLE replicated AS SELECT 1 AS n")
+	standby := other.Standby()
+	requireTrue(t, standby, "pg_is_in_recovery()")
+	other.Exec(t, "INSERT INTO replicated VALUES (2)")
+	other.Kill()
+	standby.Promote(t)
+	requireTrue(t, standby, "(SELECT sum(n) FROM replicated) = 3")
+	standby.Exec(t, "INSERT INTO replicated VALUES (3)")
 }
 
 func testRestart(t *testing.T, server *postgrestest.Server) {
