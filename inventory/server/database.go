@@ -27,10 +27,11 @@ func (s *Server) openStore(ctx context.Context) error {
 }
 
 func open(ctx context.Context, s *Settings, log *slog.Logger) (*sqlstore.Store, error) {
+	options := &sqlstore.Options{Timeout: s.DatabaseTimeout}
 	if isPostgres(s.DatabaseURL) {
-		return postgres.Open(ctx, s.DatabaseURL, &postgres.Options{ReadURL: s.DatabaseReadURL})
+		return postgres.Open(ctx, s.DatabaseURL, &postgres.Options{ReadURL: s.DatabaseReadURL, Store: options})
 	}
-	return sqlite.Open(ctx, s.DatabaseURL, &sqlite.Options{Log: log})
+	return sqlite.Open(ctx, s.DatabaseURL, &sqlite.Options{Log: log, Store: options})
 }
 
 // Database describes where the records are stored, without a password.

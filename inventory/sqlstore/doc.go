@@ -47,9 +47,17 @@
 // # Errors
 //
 // Violated keys and references are inventory.Conflict and inventory.Invalid, with the fields. A
-// database that can't be reached, is full or locked, or is lost during a call, is
-// inventory.Unavailable; the next call connects again. A transaction that the database aborts in
+// database that can't be reached, is locked, read-only or damaged, is lost during a call, or does
+// not respond within Options.Timeout, is inventory.Unavailable; the next call connects again. A
+// change for which there is no space is inventory.Full. A transaction that the database aborts in
 // favour of another one runs again, a bounded number of times.
+//
+// If the connection is lost during a commit, it is unknown whether the transaction was committed.
+// A caller that repeats it needs a way to recognize that, such as a record with a unique key that
+// belongs to the call.
+//
+// [Store.Ping] has connections of its own. After an error of a damaged database it fails until
+// Dialect.Check finds no more damage.
 //
 // # Design notes
 //

@@ -6,6 +6,14 @@
 // and others), and the environment variables that it reads (PGPASSWORD, PGSSLROOTCERT). The
 // user must own the schema, to migrate it.
 //
+// A URL may have several hosts, for failover:
+//
+//	postgres://ashlar@db1.example.org,db2.example.org/inventory?target_session_attrs=read-write
+//
+// A new connection then goes to the host that accepts changes. Each host has 3 s to respond, or the
+// connect_timeout of the URL. Acknowledged changes survive a failover only with synchronous
+// replication.
+//
 // With Options.ReadURL, lists and single records are read from a replica. It lags behind: a
 // record that was just written may be missing or old there. Changes, and what they read, use
 // the database itself.

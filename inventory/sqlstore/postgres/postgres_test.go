@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -50,7 +51,7 @@ func TestServer(t *testing.T) {
 	})
 	for name, check := range map[string]func(*testing.T, string){
 		"schema": checkSchema, "plans": checkPlans, "counts": checkCounts, "later migration": checkLaterMigration,
-		"openers at once": checkOpeners, "canceled": checkCanceled, "checks": checkChecks, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
+		"openers at once": checkOpeners, "canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
 		"replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
 		"prefetch": func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {
@@ -185,6 +186,48 @@ func checkChecks(t *testing.T, url string) {
 		_, err := db.ExecContext(t.Context(), change)
 		require.Error(t, err, change)
 	}
+}
+
+// checkErrors: the kinds of errors that the server reports.
+func checkErrors(t *testing.T, url string) {
+	store, db := open(t, url, nil), raw(t, url)
+	for state, kind := range map[string]inventory.ErrorKind{
+		"disk_full": inventory.Full, "data_corrupted": inventory.Unavailable, "too_many_connections": inventory.Unavailable,
+		"read_only_sql_transaction": inventory.Unavailable, "division_by_zero": 0,
+	} {
+		_, err := db.ExecContext(t.Context(), `CREATE OR REPLACE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS
+			$$ BEGIN RAISE EXCEPTION USING ERRCODE = '`+state+`'; END $$`)
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), "CREATE OR REPLACE TRIGGER fails BEFORE INSERT ON devices EXECUTE FUNCTION fails()")
+		require.NoError(t, err)
+		err = create(t, store, makeDevices(0, 1)...)
+		require.Error(t, err)
+		require.Equal(t, kind, inventory.KindOf(err), "%s: %v", state, err)
+	}
+	require.NoError(t, store.Ping(t.Context()))
+}
+
+// checkTimeout: a call that waits for a lock, or for a connection, fails after the timeout, and a
+// ping does not wait.
+func checkTimeout(t *testing.T, url string) {
+	store := open(t, url, &postgres.Options{MaxConns: 1, Store: &sqlstore.Options{Timeout: 2 * time.Second}})
+	require.NoError(t, create(t, store, makeDevices(0, 1)...))
+	tx, err := raw(t, url).BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), "LOCK TABLE devices IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() {
+			err := create(t, store, makeDevices(1, 2)...)
+			assert.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
+		})
+	}
+	require.Eventually(t, func() bool { writer, _ := store.Stats(); return writer.InUse == 1 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, store.Ping(t.Context()))
+	group.Wait()
+	require.NoError(t, tx.Rollback())
+	require.NoError(t, create(t, store, makeDevices(1, 2)...))
 }
 
 // checkDeadlocks: two processes that change the same records in opposite orders both succeed.

@@ -195,6 +195,26 @@ func TestPingWhileBusy(t *testing.T) {
 	require.NoError(t, create(t, store, makeDevices(1, 2)...))
 }
 
+// TestFull: a change that does not fit is refused as a whole, and the next one may fit.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	db := raw(t, filepath.Join(t.TempDir(), "inventory.db"))
+	db.SetMaxOpenConns(1)
+	store, err := sqlstore.New(t.Context(), db, db, sqlite.Dialect(), nil)
+	require.NoError(t, err)
+	limit := func(pages string) {
+		_, err := db.ExecContext(t.Context(), "PRAGMA max_page_count = "+pages)
+		require.NoError(t, err)
+	}
+	limit("1") // those that there are
+	err = create(t, store, makeDevices(0, 1000)...)
+	require.Equal(t, inventory.Full, inventory.KindOf(err), "%v", err)
+	require.Zero(t, total(t, store))
+	limit("100000")
+	require.NoError(t, create(t, store, makeDevices(0, 1000)...))
+	sqlstoretest.CheckTotals(t, store)
+}
+
 // TestModeOfLog: the files of a database are for their owner only.
 func TestModeOfLog(t *testing.T) {
 	t.Parallel()
