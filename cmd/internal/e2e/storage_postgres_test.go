@@ -1,0 +1,134 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"database/sql"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/internal/postgrestest"
+)
+
+// ordinaryUser makes an ordinary user the owner of a new database, and returns its URL.
+func ordinaryUser(t *testing.T, server *postgrestest.Server) (url string) {
+	t.Helper()
+	url = server.Database(t)
+	name := url[strings.LastIndex(url, "/")+1 : strings.Index(url, "?")]
+	server.Exec(t, "CREATE ROLE inventory LOGIN")
+	server.Exec(t, "ALTER DATABASE "+name+" OWNER TO inventory")
+	return strings.Replace(url, "postgres://postgres@", "postgres://inventory@", 1)
+}
+
+var shortTimeout = map[string]string{"DATABASE_TIMEOUT": databaseTimeout.String()}
+
+// killBackends ends all connections of the ordinary user.
+const killBackends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'inventory'"
+
+// TestStoragePostgres runs the faults that need no server of their own, one after another.
+func TestStoragePostgres(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	url := ordinaryUser(t, server)
+	i := startInventory(t, url, shortTimeout)
+
+	load := loadStorage(i, 8)
+	load.await(20)
+	var recovery []time.Duration
+	for range 10 {
+		server.Exec(t, killBackends)
+		recovery = append(recovery, load.await(8))
+	}
+	load.end("PostgreSQL: 10 times all connections killed", recovery...)
+	load.requireExact("pgx", url)
+	acked := load.acked
+
+	faults := map[string]func(load *storageLoad) []time.Duration{
+		"PostgreSQL: 3 crashes with restarts": func(load *storageLoad) (recovery []time.Duration) {
+			for range 3 {
+				server.Kill()
+				i.requireUnhealthy()
+				load.awaitStatus(http.StatusServiceUnavailable, 8)
+				server.Restart()
+				recovery = append(recovery, load.await(8))
+			}
+			return recovery
+		},
+		"PostgreSQL: no connections left": func(load *storageLoad) []time.Duration {
+			server.Exec(t, "ALTER ROLE inventory CONNECTION LIMIT 0")
+			server.Exec(t, killBackends)
+			load.awaitStatus(http.StatusServiceUnavailable, 20)
+			i.requireUnhealthy()
+			server.Exec(t, "ALTER ROLE inventory CONNECTION LIMIT -1")
+			return []time.Duration{load.await(8)}
+		},
+	}
+	for fault, run := range faults {
+		load := loadStorage(i, 8)
+		load.next = 1_000_000 + len(acked) // other keys and names
+		load.await(8)
+		load.end(fault, run(load)...)
+		i.requireHealthy()
+		acked = append(acked, load.acked...)
+		load.acked = acked
+		load.requireExact("pgx", url)
+	}
+	i.stop()
+}
+
+// TestStorageLongLock locks a table for longer than the timeout of a call. All connections wait
+// for it, so other calls get 503 too, and the health check does not.
+func TestStorageLongLock(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	url := ordinaryUser(t, server)
+	i := startInventory(t, url, shortTimeout)
+	load := loadStorage(i, 24) // more than there are connections
+	load.await(24)
+	db, err := sql.Open("pgx", url)
+	require.NoError(t, err)
+	defer db.Close()
+	tx, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), "LOCK TABLE locations IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	begin := time.Now()
+	for load.count(http.StatusServiceUnavailable) < 24 {
+		status, _ := i.health()
+		require.Equal(t, 200, status)
+		require.Less(t, time.Since(begin), storageBound)
+		<-time.After(100 * time.Millisecond)
+	}
+	require.NoError(t, tx.Rollback())
+	recovery := load.await(1)
+	load.await(24)
+	load.end("PostgreSQL: a table locked for "+time.Since(begin).Round(time.Second).String()+", 24 writers", recovery)
+	i.stop()
+	load.requireExact("pgx", url)
+}
+
+// TestStorageFailover ends a server during writes and promotes its replica. The URL has both.
+func TestStorageFailover(t *testing.T) {
+	t.Parallel()
+	first := postgrestest.Start(t)
+	url := ordinaryUser(t, first)
+	second := first.Standby()
+	both := strings.Replace(url, first.Addr(), first.Addr()+","+second.Addr(), 1) + "&target_session_attrs=read-write"
+	i := startInventory(t, both, shortTimeout)
+	load := loadStorage(i, 8)
+	load.await(40)
+	first.Kill()
+	load.awaitStatus(http.StatusServiceUnavailable, 20)
+	i.requireUnhealthy()
+	second.Promote(t)
+	recovery := load.await(1)
+	load.await(40)
+	i.requireHealthy()
+	load.end("PostgreSQL: failover to a replica that was promoted", recovery)
+	i.stop()
+	load.requireExact("pgx", strings.Replace(url, first.Addr(), second.Addr(), 1))
+}
