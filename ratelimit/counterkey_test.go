@@ -1,14 +1,15 @@
 package ratelimit_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Counter keys must be those of the reference service, bit for bit, so that both
-// can count in one store (REFERENCE.md, 3.1 to 3.3).
+// Reference keys must be those of the reference service, bit for bit, so that both can count
+// in one store. In unambiguous keys, no value can imitate another part (REFERENCE.md, 3.1).
 func TestCounterKey(t *testing.T) {
 	shared := ratelimit.Rule{Key: "path", Value: "/api/*", ShareThreshold: true, Limit: per(5, ratelimit.Hour), Rules: []ratelimit.Rule{
 		{Key: "user", Limit: per(5, ratelimit.Hour)},
@@ -29,29 +30,33 @@ func TestCounterKey(t *testing.T) {
 		now          int64
 		descriptor   ratelimit.Descriptor
 		want         string
+		unambiguous  string
 	}{
-		{"the reference's first example", "", 1234, desc("key", "value"), "domain_key_value_1234"},
-		{"the reference's second example", "", 997200 + 3599, desc("key4", "value4"), "domain_key4_value4_997200"},
-		{"an empty value leaves two underscores", "", 997200, desc("key4", ""), "domain_key4__997200"},
-		{"two entries", "", 997201, desc("key4", "value4", "subkey", "s"), "domain_key4_value4_subkey_s_997200"},
-		{"prefix", "prefix:", 1234, desc("key", "value"), "prefix:domain_key_value_1234"},
-		{"nothing is escaped", "", 0, desc("key4", "a_b.c:d|é\x00 *"), "domain_key4_a_b.c:d|é\x00 *_0"},
-		{"an unshared wildcard counts each value", "", 1234, desc("wild", "www"), "domain_wild_www_0"},
-		{"a shared wildcard counts its pattern", "", 1234, desc("path", "/api/users"), "domain_path_/api/*_0"},
-		{"shared above, exact below", "", 1234, desc("path", "/api/u", "user", "u1"), "domain_path_/api/*_user_u1_0"},
-		{"shared at both", "", 1234, desc("path", "/api/u", "id", "i7"), "domain_path_/api/*_id_i*_0"},
-		{"shared below only", "", 1234, desc("plain", "pp", "x", "y"), "domain_plain_pp_x_*_0"},
-		{"shared, and a star in the key", "p:", 1234, desc("quux", "vw"), "p:domain_quux_v*_0"},
-		{"an exact value below a star in the key", "", 1234, desc("q", "vw", "z", "1"), "domain_q_v*_z_1_1200"},
-		{"an override never shares", "", 1234, override(1, ratelimit.Hour, desc("path", "/api/users")), "domain_path_/api/users_0"},
-		{"an override without entries", "", 1234, override(1, ratelimit.Second, desc()), "domain_1234"},
+		{"the reference's first example", "", 1234, desc("key", "value"), "domain_key_value_1234", "domain|key|value|1234+1"},
+		{"the reference's second example", "", 997200 + 3599, desc("key4", "value4"), "domain_key4_value4_997200", "domain|key4|value4|997200+3600"},
+		{"an empty value leaves two underscores", "", 997200, desc("key4", ""), "domain_key4__997200", "domain|key4||997200+3600"},
+		{"two entries", "", 997201, desc("key4", "value4", "subkey", "s"), "domain_key4_value4_subkey_s_997200", "domain|key4|value4|subkey|s|997200+3600"},
+		{"prefix", "prefix:", 1234, desc("key", "value"), "prefix:domain_key_value_1234", "prefix:domain|key|value|1234+1"},
+		{"a reference key escapes nothing", "", 0, desc("key4", "a_b.c:d|é\x00 *"), "domain_key4_a_b.c:d|é\x00 *_0", "domain|key4|a_b.c:d~1é\x00 *|0+3600"},
+		{"escapes", "", 0, desc("key4", "~0|{a}", "subkey", "12345678~"), "domain_key4_~0|{a}_subkey_12345678~_0", "domain|key4|~00~1~2a}|subkey|12345678~0|0+3600"},
+		{"an unshared wildcard counts each value", "", 1234, desc("wild", "www"), "domain_wild_www_0", "domain|wild|www|0+3600"},
+		{"a shared wildcard counts its pattern", "", 1234, desc("path", "/api/users"), "domain_path_/api/*_0", "domain|path|~*/api/*|0+3600"},
+		{"shared above, exact below", "", 1234, desc("path", "/api/u", "user", "u1"), "domain_path_/api/*_user_u1_0", "domain|path|~*/api/*|user|u1|0+3600"},
+		{"shared at both", "", 1234, desc("path", "/api/u", "id", "i7"), "domain_path_/api/*_id_i*_0", "domain|path|~*/api/*|id|~*i*|0+3600"},
+		{"shared below only", "", 1234, desc("plain", "pp", "x", "y"), "domain_plain_pp_x_*_0", "domain|plain|pp|x|~**|0+3600"},
+		{"shared, and a star in the key", "p:", 1234, desc("quux", "vw"), "p:domain_quux_v*_0", "p:domain|quux|~*v*|0+3600"},
+		{"an exact value below a star in the key", "", 1234, desc("q", "vw", "z", "1"), "domain_q_v*_z_1_1200", "domain|q|~*v*|z|1|1200+60"},
+		{"an override never shares", "", 1234, override(1, ratelimit.Hour, desc("path", "/api/users")), "domain_path_/api/users_0", "domain|path|/api/users|0+3600"},
+		{"an override without entries", "", 1234, override(1, ratelimit.Second, desc()), "domain_1234", "domain|1234+1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, &ratelimit.Options{CounterKeyPrefix: tt.prefix}, rules...)
-			b.clock.set(tt.now)
-			b.decide(tt.descriptor)
-			equal(t, "counters", b.store.contents(), map[string]uint64{tt.want: 1})
+			for format, want := range map[ratelimit.KeyFormat]string{ratelimit.KeyReference: tt.want, ratelimit.KeyUnambiguous: tt.unambiguous} {
+				b := newBench(t, &ratelimit.Options{CounterKeyPrefix: tt.prefix, CounterKeyFormat: format}, rules...)
+				b.clock.set(tt.now)
+				b.decide(tt.descriptor)
+				equal(t, "counters", b.store.contents(), map[string]uint64{want: 1})
+			}
 		})
 	}
 }
@@ -116,35 +121,108 @@ func TestCounterKeysOfOneRequestAreApart(t *testing.T) {
 	}
 }
 
-// FuzzCounterKey compares the key with its definition. A limit from a rule and one from
-// the request must have the same key.
+// TestUserNameCannotUseUpAnotherLimit sends a user name that continues like the descriptor of
+// another user: with reference keys both count on one counter.
+func TestUserNameCannotUseUpAnotherLimit(t *testing.T) {
+	rules := []ratelimit.Rule{{Key: "user", Limit: per(3, ratelimit.Hour), Rules: []ratelimit.Rule{rule("path", "", 3)}}}
+	rules[0].Rules[0].Limit.Unit = ratelimit.Hour
+	for format, want := range map[ratelimit.KeyFormat]ratelimit.Code{
+		"": ratelimit.OK, ratelimit.KeyUnambiguous: ratelimit.OK, ratelimit.KeyReference: ratelimit.OverLimit,
+	} {
+		store := newMapStore()
+		e := ratelimit.New(store, &ratelimit.Options{CounterKeyFormat: format, Now: (&clock{unix: epoch}).Now})
+		e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: rules}))
+		decide := func(d ratelimit.Descriptor) ratelimit.Code {
+			got, err := e.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{d}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.Code
+		}
+		for range 4 {
+			decide(desc("user", "alice_path_/login"))
+		}
+		equal(t, string(format)+": login of alice", decide(desc("user", "alice", "path", "/login")), want)
+	}
+}
+
+// FuzzCounterKey compares keys with their definition in both formats. A limit from a rule and
+// one from the request must have the same key. An unambiguous key can be taken apart again, so
+// that no two counters have the same.
 func FuzzCounterKey(f *testing.F) {
 	f.Add("domain", "key", "value", "", "", uint8(1), int64(1234))
 	f.Add("d_", "k_k", "", "x", "*", uint8(2), int64(59))
 	f.Add("d", "s", "shared", "k", "\xff", uint8(7), int64(1_700_000_123))
+	f.Add("d|k", "~", "~0|", "{", "~*x1234567|", uint8(3), int64(7200))
 	f.Fuzz(func(t *testing.T, domain, k1, v1, k2, v2 string, number uint8, now int64) {
 		unit := ratelimit.Unit(number)
 		if domain == "" || !unit.Valid() || now < 0 || now > 1<<40 {
 			return
 		}
-		window := uint64(now - now%unit.Seconds())
-		want := map[string]uint64{strings.Join([]string{"p" + domain, k1, v1, k2, v2, decimal(window)}, "_"): 1}
+		window := decimal(uint64(now - now%unit.Seconds()))
+		parts := []string{domain, k1, v1, k2, v2}
+		check := func(what string, d ratelimit.Descriptor, rules ...ratelimit.Rule) {
+			want := map[string]uint64{"p" + strings.Join(append(slices.Clone(parts), window), "_"): 1}
+			equal(t, what, countersOf(t, ratelimit.KeyReference, domain, now, d, rules...), want)
+			for key := range countersOf(t, ratelimit.KeyUnambiguous, domain, now, d, rules...) {
+				got := takeApart(t, strings.TrimPrefix(key, "p"))
+				equal(t, what+", parts of the key", got, append(slices.Clone(parts), window+"+"+decimal(uint64(unit.Seconds()))))
+				if strings.Contains(key, "{") {
+					t.Errorf("%s: key %q has a hash tag", what, key)
+				}
+			}
+		}
 		d := desc(k1, v1, k2, v2)
-		equal(t, "by override", countersOf(t, domain, now, override(1, unit, d)), want)
+		check("by override", override(1, unit, d))
 		if k1 == "" || k2 == "" || strings.Contains(k1+k2, "*") {
 			return
 		}
 		leaf := ratelimit.Rule{Key: k2, Value: v2, Limit: per(1, unit)}
-		equal(t, "by rule", countersOf(t, domain, now, d, ratelimit.Rule{Key: k1, Rules: []ratelimit.Rule{leaf}}), want)
+		check("by rule", d, ratelimit.Rule{Key: k1, Rules: []ratelimit.Rule{leaf}})
 		leaf.Value = ""
-		equal(t, "by exact rule", countersOf(t, domain, now, d, ratelimit.Rule{Key: k1, Value: v1, Rules: []ratelimit.Rule{leaf}}), want)
+		check("by exact rule", d, ratelimit.Rule{Key: k1, Value: v1, Rules: []ratelimit.Rule{leaf}})
+		check("by a pattern", d, ratelimit.Rule{Key: k1 + "*", Rules: []ratelimit.Rule{leaf}})
+		if v2 != "" && !strings.Contains(v2, "*") {
+			leaf.Value, leaf.ShareThreshold = v2+"*", true
+			parts[4] = "~*" + v2 + "*" // what takeApart shows for a shared wildcard
+			for key := range countersOf(t, ratelimit.KeyUnambiguous, domain, now, d, ratelimit.Rule{Key: k1, Rules: []ratelimit.Rule{leaf}}) {
+				equal(t, "shared", takeApart(t, strings.TrimPrefix(key, "p"))[4], parts[4])
+			}
+		}
 	})
 }
 
-func countersOf(t *testing.T, domain string, now int64, d ratelimit.Descriptor, rules ...ratelimit.Rule) map[string]uint64 {
+// takeApart decodes an unambiguous key without a prefix. A shared wildcard keeps its mark,
+// which a literal value can't have in the key.
+func takeApart(t *testing.T, key string) []string {
+	t.Helper()
+	parts := strings.Split(key, "|")
+	for i, p := range parts {
+		p, shared := strings.CutPrefix(p, "~*")
+		var b strings.Builder
+		for rest := p; rest != ""; {
+			c := rest[:1]
+			if c == "~" {
+				if len(rest) < 2 || !strings.Contains("012", rest[1:2]) {
+					t.Fatalf("key %q: invalid escape in %q", key, p)
+				}
+				c = map[byte]string{'0': "~", '1': "|", '2': "{"}[rest[1]]
+				rest = rest[1:]
+			}
+			b.WriteString(c)
+			rest = rest[1:]
+		}
+		if parts[i] = b.String(); shared {
+			parts[i] = "~*" + parts[i]
+		}
+	}
+	return parts
+}
+
+func countersOf(t *testing.T, format ratelimit.KeyFormat, domain string, now int64, d ratelimit.Descriptor, rules ...ratelimit.Rule) map[string]uint64 {
 	t.Helper()
 	store, c := newMapStore(), &clock{unix: now}
-	e := ratelimit.New(store, &ratelimit.Options{Now: c.Now, CounterKeyPrefix: "p"})
+	e := ratelimit.New(store, &ratelimit.Options{Now: c.Now, CounterKeyPrefix: "p", CounterKeyFormat: format})
 	e.Use(compile(t, ratelimit.Domain{Name: domain, Rules: rules}))
 	if _, err := e.Decide(t.Context(), &ratelimit.Request{Domain: domain, Descriptors: []ratelimit.Descriptor{d}}); err != nil {
 		t.Fatal(err)

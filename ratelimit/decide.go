@@ -76,7 +76,7 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 		switch {
 		case c.override != nil:
 			e.holdToOverride(r.Domain, entries, c, w)
-			w.keys = appendCounterKey(w.keys, r.Domain, entries, nil, t.units[c.unit].text)
+			w.keys = e.keys.appendCounterKey(w.keys, r.Domain, entries, nil, t.units[c.unit].text[e.keys])
 		case c.rule != nil && !c.rule.unlimited:
 			e.holdToRule(u, r.Domain, entries, c, w, t)
 		default:
@@ -110,11 +110,11 @@ func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, 
 	default:
 		c.stats = u.stats[n.id]
 	}
-	window := t.units[n.unit].text
+	window := t.units[n.unit].text[e.keys]
 	if n.plan != nil {
-		w.keys = n.plan.append(w.keys, entries, window)
+		w.keys = n.plan.append(w.keys, e.keys, entries, window)
 	} else {
-		w.keys = appendCounterKey(w.keys, domain, entries, n.limit, window)
+		w.keys = e.keys.appendCounterKey(w.keys, domain, entries, n.limit, window)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Options configure an Engine. The zero value, like nil, has the defaults of the
-// reference service, without statistics.
+// reference service, without statistics and with counter keys of its own.
 type Options struct {
 	// Now is the clock. It decides which window a hit falls into. Default: the
 	// system's, read once a second.
@@ -29,6 +29,9 @@ type Options struct {
 
 	// CounterKeyPrefix begins the name of every counter.
 	CounterKeyPrefix string
+	// CounterKeyFormat is the rest of the name. Set KeyReference to share counters with the
+	// reference service. Default, when empty: KeyUnambiguous.
+	CounterKeyFormat KeyFormat
 	// ExpiryJitter bounds the random time, in whole seconds, for which a counter outlives
 	// its window. It is drawn for each hit. Default: none.
 	ExpiryJitter time.Duration
@@ -81,6 +84,7 @@ type Engine struct {
 	store  Store
 	opts   Options
 	ratio  float32
+	keys   keyFormat
 	jitter uint32 // exclusive bound of the draw, in seconds; 0 for none
 	limits *requestStats
 	shadow *Counter
@@ -121,6 +125,7 @@ func New(store Store, opts *Options) *Engine {
 	if e.ratio = max(o.NearLimitRatio, 0); o.NearLimitRatio == 0 {
 		e.ratio = 0.8
 	}
+	e.keys = o.CounterKeyFormat.number()
 	e.jitter = uint32(min(max(o.ExpiryJitter/time.Second, 0), 1<<31))
 	if e.failure = o.OnStoreFailure.number(); e.failure == failUnset {
 		e.failure = failError

@@ -200,7 +200,7 @@ func TestFailureOfOneStoreAfterTheOther(t *testing.T) {
 	local := newMapStore()
 	e := ratelimit.New(main, &ratelimit.Options{
 		PerSecond: down, Fallback: local, OnStoreFailure: ratelimit.FailLocal, StopIncrementWhenOverLimit: true,
-		Now: (&clock{unix: epoch}).Now,
+		Now: (&clock{unix: epoch}).Now, CounterKeyFormat: ratelimit.KeyReference,
 	})
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("m", "", 5), {Key: "s", Limit: per(5, ratelimit.Second)}}}))
 	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("m", ""), desc("s", "")}}

@@ -219,6 +219,9 @@ func newBench(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.Rule) *b
 	if opts != nil {
 		o = *opts
 	}
+	if o.CounterKeyFormat == "" {
+		o.CounterKeyFormat = ratelimit.KeyReference // the shorter one to read
+	}
 	o.Now, o.Stats = b.clock.Now, b.stats
 	o.Log = slog.New(slog.NewTextHandler(b.log, nil))
 	b.engine = ratelimit.New(b.store, &o)

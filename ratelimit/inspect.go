@@ -173,14 +173,19 @@ type PlannedHit struct {
 	StatisticsKey string
 }
 
-// Plan returns for each descriptor what an engine with these rules and this
-// CounterKeyPrefix would count at a time, nil where it counts nothing. Nothing is
-// counted and no store is called. The error is the one that Decide would return.
-func (r *Ruleset) Plan(request *Request, now time.Time, prefix string) ([]*PlannedHit, error) {
+// Plan returns for each descriptor what an engine with these rules and the CounterKeyPrefix
+// and CounterKeyFormat of opts, which may be nil, would count at a time, nil where it counts
+// nothing. Nothing is counted and no store is called. The error is the one that Decide would
+// return.
+func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*PlannedHit, error) {
 	if err := validate(request); err != nil {
 		return nil, err
 	}
-	e := New(nil, &Options{CounterKeyPrefix: prefix, Log: slog.New(slog.DiscardHandler)})
+	o := Options{Log: slog.New(slog.DiscardHandler)}
+	if opts != nil {
+		o.CounterKeyPrefix, o.CounterKeyFormat = opts.CounterKeyPrefix, opts.CounterKeyFormat
+	}
+	e := New(nil, &o)
 	u, d := &inUse{rules: r}, new(Decision)
 	d.reset(e, len(request.Descriptors))
 	e.match(u, request, d)

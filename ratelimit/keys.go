@@ -1,22 +1,134 @@
 package ratelimit
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 )
 
-// Counter keys are built bit for bit as the reference service does (REFERENCE.md, 3.1), so that
-// both can count in one store:
-//
-//	prefix domain _ key _ value _ ... window
-//
-// without the spaces. Where a shared wildcard matched, its text stands for the
-// value.
+// KeyFormat is how counter keys are built (REFERENCE.md, 3.1).
+type KeyFormat string
+
+// The formats. The empty KeyFormat is KeyUnambiguous.
+const (
+	// KeyUnambiguous gives different counters different keys, whatever a client sends:
+	//
+	//	domain|key|value|1700000100+60
+	KeyUnambiguous KeyFormat = "unambiguous"
+	// KeyReference is the format of the reference service, bit for bit, to share counters
+	// with it in one store. Clients that choose values can make different descriptors have
+	// one key: see REFERENCE.md, 3.1.
+	//
+	//	domain_key_value_1700000100
+	KeyReference KeyFormat = "reference"
+)
+
+// KeyFormatNames lists the formats, for error messages.
+const KeyFormatNames = "reference or unambiguous"
+
+// Valid reports whether f is one of the constants.
+func (f KeyFormat) Valid() bool { return f == KeyUnambiguous || f == KeyReference }
+
+// keyFormat is a KeyFormat as an engine holds it.
+type keyFormat uint8
+
+const (
+	unambiguous keyFormat = iota
+	reference
+	keyFormats
+)
+
+// number returns unambiguous for everything but KeyReference.
+func (f KeyFormat) number() keyFormat {
+	if f == KeyReference {
+		return reference
+	}
+	return unambiguous
+}
+
+// The separators of a key. In the unambiguous format, no part contains keySeparator, and no
+// part that a request supplies begins with keyShared.
+const (
+	keySeparator   = '|'
+	keyShared      = "~*" // before a wildcard whose matches share a counter
+	keyLeastEscape = '{'  // the smallest of the bytes that are escaped: {, | and ~
+)
+
+// separator returns the byte between the parts of a key.
+func (f keyFormat) separator() byte {
+	if f == reference {
+		return '_'
+	}
+	return keySeparator
+}
+
+// appendPart appends a domain, a key or a value.
+func (f keyFormat) appendPart(b []byte, s string) []byte {
+	if f == reference {
+		return append(b, s...)
+	}
+	return appendEscaped(b, s)
+}
+
+// appendShared appends a wildcard that stands for all values that it matches.
+func (f keyFormat) appendShared(b []byte, pattern string) []byte {
+	if f == reference {
+		return append(b, pattern...)
+	}
+	return appendEscaped(append(b, keyShared...), pattern)
+}
+
+// appendEscaped appends s with ~0 for ~, ~1 for | and ~2 for {. Without a {, no value can
+// choose the hash slot of its counter in a Redis cluster.
+func appendEscaped(b []byte, s string) []byte {
+	start := len(b)
+	b = append(b, s...)
+	if mayNeedEscape(b[start:]) {
+		return appendEscapedSlowly(b[:start], s)
+	}
+	return b
+}
+
+// mayNeedEscape reports whether a byte is keyLeastEscape or greater.
+func mayNeedEscape(b []byte) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for len(b) >= 8 { // eight at a time; a carry between bytes can only add a true
+		x := binary.LittleEndian.Uint64(b)
+		if (x|x+(0x80-keyLeastEscape)*ones)&tops != 0 {
+			return true
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c >= keyLeastEscape {
+			return true
+		}
+	}
+	return false
+}
+
+func appendEscapedSlowly(b []byte, s string) []byte {
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '~':
+			b = append(b, "~0"...)
+		case keySeparator:
+			b = append(b, "~1"...)
+		case '{':
+			b = append(b, "~2"...)
+		default:
+			b = append(b, c)
+		}
+	}
+	return b
+}
 
 // keyPlan holds the fixed parts of a limit's counter keys: everything but values and
-// window. Values that the rules name are taken from the
+// window, in each format. Values that the rules name are taken from the
 // request like any other, so that thousands of sibling rules have one plan.
-type keyPlan struct {
+type keyPlan [keyFormats]formatPlan
+
+type formatPlan struct {
 	parts []keyPart
 	tail  string
 }
@@ -30,64 +142,74 @@ type keyPart struct {
 // newKeyPlan returns nil if the keys of the entries are not known either, because
 // that of a rule is a pattern.
 func newKeyPlan(domain string, path []pathRule) *keyPlan {
-	p := new(keyPlan)
-	text := domain + "_"
 	for i := range path {
-		r := &path[i]
-		text += r.key + "_"
-		switch {
-		case isGlob(r.key):
+		if isGlob(path[i].key) {
 			return nil
-		case r.shared:
-			text += r.value
-		default:
-			p.parts = append(p.parts, keyPart{text, i})
-			text = ""
-		}
-		if i < len(path)-1 {
-			text += "_"
 		}
 	}
-	p.tail = text
+	p := new(keyPlan)
+	for f := range keyFormats {
+		p[f] = f.plan(domain, path)
+	}
 	return p
 }
 
-// id returns the same string for equal plans.
+func (f keyFormat) plan(domain string, path []pathRule) (p formatPlan) {
+	sep := f.separator()
+	text := f.appendPart(nil, domain)
+	for i := range path {
+		r := &path[i]
+		text = append(text, sep)
+		text = append(f.appendPart(text, r.key), sep)
+		if r.shared {
+			text = f.appendShared(text, r.value)
+			continue
+		}
+		p.parts = append(p.parts, keyPart{string(text), i})
+		text = text[:0]
+	}
+	p.tail = string(text)
+	return p
+}
+
+// id returns the same string for equal plans. Plans whose unambiguous keys are equal have
+// equal keys in every format.
 func (p *keyPlan) id() string {
 	var b strings.Builder
-	for _, part := range p.parts {
+	for _, part := range p[unambiguous].parts {
 		fmt.Fprintf(&b, "%q%d,", part.text, part.entry)
 	}
-	return b.String() + p.tail
+	return b.String() + p[unambiguous].tail
 }
 
 // append adds the key without the prefix. The text of the window begins with the
-// underscore before it.
-func (p *keyPlan) append(b []byte, entries []Entry, window string) []byte {
-	for i := range p.parts {
-		part := &p.parts[i]
+// separator before it.
+func (p *keyPlan) append(b []byte, f keyFormat, entries []Entry, window string) []byte {
+	plan := &p[f]
+	for i := range plan.parts {
+		part := &plan.parts[i]
 		b = append(b, part.text...)
-		b = append(b, entries[part.entry].Value...)
+		b = f.appendPart(b, entries[part.entry].Value)
 	}
-	if p.tail != "" {
-		b = append(b, p.tail...)
+	if plan.tail != "" {
+		b = append(b, plan.tail...)
 	}
 	return append(b, window...)
 }
 
 // appendCounterKey builds the key of a limit without a plan. l is nil if the limit came with
 // the request.
-func appendCounterKey(b []byte, domain string, entries []Entry, l *limit, window string) []byte {
-	b = append(b, domain...)
+func (f keyFormat) appendCounterKey(b []byte, domain string, entries []Entry, l *limit, window string) []byte {
+	sep := f.separator()
+	b = f.appendPart(b, domain)
 	for i := range entries {
 		e := &entries[i]
-		b = append(b, '_')
-		b = append(b, e.Key...)
-		b = append(b, '_')
+		b = f.appendPart(append(b, sep), e.Key)
+		b = append(b, sep)
 		if l != nil && l.path[i].shared {
-			b = append(b, l.path[i].value...)
+			b = f.appendShared(b, l.path[i].value)
 		} else {
-			b = append(b, e.Value...)
+			b = f.appendPart(b, e.Value)
 		}
 	}
 	return append(b, window...)

@@ -42,12 +42,13 @@ const limiterKey = "key"
 // NewLimiter returns a Limiter that counts in store. The name is required: it keeps
 // the counters and statistics of Limiters in one store apart. Limiters with the same
 // name and store, such as those of several instances of a program, count together.
-// NewLimiter fails if the name or the limit is invalid. opts may be nil.
+// NewLimiter fails if the name or the limit is invalid. With KeyReference a name must not
+// contain "_key_" or end in "_key". opts may be nil.
 func NewLimiter(name string, store Store, limit Limit, opts *Options) (*Limiter, error) {
 	switch {
 	case name == "":
 		return nil, errors.New("ratelimit: a Limiter needs a name, which keeps its counters apart from others in the store")
-	case strings.Contains(name+"_", "_"+limiterKey+"_"):
+	case opts != nil && opts.CounterKeyFormat == KeyReference && strings.Contains(name+"_", "_"+limiterKey+"_"):
 		// Limiter "a_key" with key "b" would count where Limiter "a" with key "key_b" does.
 		return nil, fmt.Errorf(`ratelimit: invalid Limiter name %q: "_%s" separates names from keys: use %q`,
 			name, limiterKey, strings.ReplaceAll(name, "_"+limiterKey, "-"+limiterKey))
@@ -119,7 +120,7 @@ func (l *Limiter) Refund(ctx context.Context, key string, n uint64) error {
 		store = o.PerSecond
 	}
 	unit := &l.engine.clock.read().units[rule.unit]
-	d.work.keys = rule.plan.append(append(d.work.keys, o.CounterKeyPrefix...), c.entries[:], unit.text)
+	d.work.keys = rule.plan.append(append(d.work.keys, o.CounterKeyPrefix...), l.engine.keys, c.entries[:], unit.text[l.engine.keys])
 	c.hit[0] = Hit{Key: d.work.keys, N: n, Limit: rule.requests, Unit: rule.unit, Window: unit.window}
 	err := errors.ErrUnsupported
 	if s, ok := store.(SubtractStore); ok {

@@ -49,7 +49,7 @@ func TestLimiter(t *testing.T) {
 	equal(t, "the empty key", take(t, l, "", 1), status(ratelimit.OK, 2))
 	equal(t, "more than fits", take(t, l, "three", 4), status(ratelimit.OverLimit, 0))
 	equal(t, "counters", store.contents(), map[string]uint64{
-		"test_key_one_1200": 4, "test_key_two_1200": 1, "test_key__1200": 1, "test_key_three_1200": 4,
+		"test|key|one|1200+60": 4, "test|key|two|1200+60": 1, "test|key||1200+60": 1, "test|key|three|1200+60": 4,
 	})
 	c.set(1260)
 	equal(t, "the next window", take(t, l, "one", 1).Code, ratelimit.OK)
@@ -58,7 +58,7 @@ func TestLimiter(t *testing.T) {
 // Limiters on one store count together exactly if they have the same name.
 func TestLimiterNames(t *testing.T) {
 	store := newMapStore()
-	o := &ratelimit.Options{Now: (&clock{unix: epoch}).Now}
+	o := &ratelimit.Options{Now: (&clock{unix: epoch}).Now, CounterKeyFormat: ratelimit.KeyReference}
 	limiter := func(name string) *ratelimit.Limiter {
 		l, err := ratelimit.NewLimiter(name, store, ratelimit.Per(1, ratelimit.Minute), o)
 		if err != nil {

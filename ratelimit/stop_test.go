@@ -45,7 +45,7 @@ func stopBench(t *testing.T, conditional bool, o ratelimit.Options, rules ...rat
 	b := newBench(t, &o)
 	s := &conditionalStore{mapStore: b.store}
 	if conditional {
-		o.Now, o.Stats = b.clock.Now, b.stats
+		o.Now, o.Stats, o.CounterKeyFormat = b.clock.Now, b.stats, ratelimit.KeyReference
 		b.engine = ratelimit.New(s, &o)
 	}
 	b.use(rules...)

@@ -54,8 +54,8 @@ type SubtractStore interface {
 // Hit is a request to a Store to count N hits on the counter Key in one window.
 type Hit struct {
 	// Key names the counter. It ends in the start of the window, so a counter is
-	// never used again once its window has passed. The key does not hold the unit:
-	// a Store may or may not keep apart hits of one Key whose windows end at
+	// never used again once its window has passed. With KeyReference it does not hold the
+	// unit: a Store may or may not keep apart hits of one Key whose windows end at
 	// different times, as when a limit's unit is changed at the full hour.
 	Key []byte
 	// N is how many hits to add; 0 reads.

@@ -100,7 +100,9 @@ type tick struct {
 type unitTick struct {
 	window int64  // start of the window
 	reset  uint32 // seconds until its end
-	text   string // an underscore and window in decimal: the end of a counter's key
+	// text is the end of a counter's key: the start of the window in decimal after a
+	// separator and, in the unambiguous format, its length.
+	text [keyFormats]string
 }
 
 // read returns the current second. With the system's clock, that is the one which
@@ -137,10 +139,14 @@ func newTick(now int64) *tick {
 	t := &tick{now: now}
 	for u := Second; u.Valid(); u++ {
 		w := u.Window(now)
+		start := strconv.FormatInt(w, 10)
 		t.units[u] = unitTick{
 			window: w,
 			reset:  uint32(u.Seconds() - (now - w)),
-			text:   "_" + strconv.FormatInt(w, 10),
+			text: [...]string{
+				unambiguous: "|" + start + "+" + strconv.FormatInt(u.Seconds(), 10),
+				reference:   "_" + start,
+			},
 		}
 	}
 	return t

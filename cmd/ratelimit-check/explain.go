@@ -14,7 +14,7 @@ import (
 // same domain form one request.
 func explainAll(s *settings, c *config.Config, src *sources) ([]*explain.Explanation, error) {
 	var out []*explain.Explanation
-	opts := &explain.Options{Now: s.at, CounterKeyPrefix: s.prefix}
+	opts := &explain.Options{Now: s.at, CounterKeyPrefix: s.prefix, CounterKeyFormat: ratelimit.KeyFormat(s.keyFormat)}
 	for _, request := range requests(s.questions) {
 		x, err := explain.Decision(c.Ruleset, request, opts)
 		if err != nil {

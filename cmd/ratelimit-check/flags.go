@@ -24,6 +24,7 @@ type settings struct {
 	questions      []question
 	at             time.Time // zero means now
 	prefix         string
+	keyFormat      string
 }
 
 // question is one -explain flag with its descriptor.
@@ -76,6 +77,7 @@ func (s *settings) flags(domains *[]string) *flag.FlagSet {
 	})
 	f.Func("at", "`time` of the explained counter keys: 2006-01-02T15:04:05Z or Unix seconds (default now)", s.setAt)
 	f.StringVar(&s.prefix, "cache_key_prefix", "", "`prefix` of the explained counter keys, like CACHE_KEY_PREFIX")
+	f.StringVar(&s.keyFormat, "counter_key_format", string(ratelimit.KeyReference), "`format` of the explained counter keys, like COUNTER_KEY_FORMAT: "+ratelimit.KeyFormatNames)
 	f.Usage = func() {
 		fmt.Fprint(f.Output(), "Usage: ratelimit-check [flags] DIR|FILE|-...\n       ratelimit-check DIR -explain DOMAIN key=value,key=value\n")
 		f.PrintDefaults()
@@ -116,6 +118,9 @@ func (s *settings) check(domains []string) error {
 	}
 	if s.format != "text" && s.format != "json" {
 		errs = append(errs, fmt.Errorf("-format %q: use text or json", s.format))
+	}
+	if !ratelimit.KeyFormat(s.keyFormat).Valid() {
+		errs = append(errs, fmt.Errorf("-counter_key_format %q: use %s", s.keyFormat, ratelimit.KeyFormatNames))
 	}
 	if len(s.paths) == 0 {
 		errs = append(errs, errors.New("nothing to check: pass a directory or file, or - for the standard input"))

@@ -24,8 +24,9 @@ import (
 type Options struct {
 	// Now is the time whose windows the counter keys are for. Default: the present.
 	Now time.Time
-	// CounterKeyPrefix is that of the engine's Options.
+	// CounterKeyPrefix and CounterKeyFormat are those of the engine's Options.
 	CounterKeyPrefix string
+	CounterKeyFormat ratelimit.KeyFormat
 }
 
 // Explanation reports what rules do with a request. It is plain data, to be read as JSON
@@ -160,7 +161,7 @@ func Decision(rules *ratelimit.Ruleset, request *ratelimit.Request, opts *Option
 	if now.IsZero() {
 		now = time.Now()
 	}
-	hits, err := rules.Plan(request, now, opts.CounterKeyPrefix)
+	hits, err := rules.Plan(request, now, &ratelimit.Options{CounterKeyPrefix: opts.CounterKeyPrefix, CounterKeyFormat: opts.CounterKeyFormat})
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func ExampleDecision() {
 	//     exact value  path=/login  matches
 	//   result: 5 requests per minute: the rule that matched at level 2 has a limit
 	//     name        login
-	//     counter     shop_client_bob_path_/login_1767323040
+	//     counter     shop|client|bob|path|/login|1767323040+60
 	//     window      2026-01-02T03:04:00Z to 2026-01-02T03:05:00Z
 	//     statistics  shop.client_b*.path_/login
 	//
@@ -111,7 +111,7 @@ func explanation(t testing.TB, rules []ratelimit.Rule, descriptors ...ratelimit.
 }
 
 func explainAt(unix int64, prefix string) *explain.Options {
-	return &explain.Options{Now: time.Unix(unix, 0), CounterKeyPrefix: prefix}
+	return &explain.Options{Now: time.Unix(unix, 0), CounterKeyPrefix: prefix, CounterKeyFormat: ratelimit.KeyReference}
 }
 
 func TestExplainOutcome(t *testing.T) {
@@ -365,7 +365,7 @@ func TestExplainShowsModesAndDefaults(t *testing.T) {
 		}
 	}
 	text, err := json.Marshal(l)
-	if want := `{"requests_per_unit":1,"unit":"minute","shadow_mode":true,"quota_mode":true,"counter_key":"domain_k_v_`; err != nil || !strings.HasPrefix(string(text), want) {
+	if want := `{"requests_per_unit":1,"unit":"minute","shadow_mode":true,"quota_mode":true,"counter_key":"domain|k|v|`; err != nil || !strings.HasPrefix(string(text), want) {
 		t.Errorf("JSON %s, %v", text, err)
 	}
 }
@@ -459,9 +459,10 @@ func FuzzExplain(f *testing.F) {
 func compareWithDecide(t *testing.T, seed uint64, key, value string, met map[explain.Outcome]int) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	rules, request := tree(r, 2), drawRequest(r, key, value)
+	format := []ratelimit.KeyFormat{ratelimit.KeyUnambiguous, ratelimit.KeyReference}[seed%2]
 	now, recorded := time.Unix(1e9+int64(seed%1e6), 0), &recorder{statistics: map[string]*ratelimit.LimitStats{}}
 	engine := ratelimit.New(recorded, &ratelimit.Options{
-		CounterKeyPrefix: "p:", MaxRequestStats: 1 << 20, Stats: recorded, Now: func() time.Time { return now },
+		CounterKeyPrefix: "p:", CounterKeyFormat: format, MaxRequestStats: 1 << 20, Stats: recorded, Now: func() time.Time { return now },
 		Log: slog.New(slog.DiscardHandler),
 	})
 	engine.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: rules}))
@@ -469,7 +470,7 @@ func compareWithDecide(t *testing.T, seed uint64, key, value string, met map[exp
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := explain.Decision(engine.Rules(), request, &explain.Options{Now: now, CounterKeyPrefix: "p:"})
+	x, err := explain.Decision(engine.Rules(), request, &explain.Options{Now: now, CounterKeyPrefix: "p:", CounterKeyFormat: format})
 	if err != nil {
 		t.Fatal(err)
 	}

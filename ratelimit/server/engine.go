@@ -26,6 +26,7 @@ func (s *Server) buildEngine(ctx context.Context) error {
 		Stats:                      s.registry,
 		NearLimitRatio:             set.NearLimitRatio,
 		CounterKeyPrefix:           set.CacheKeyPrefix,
+		CounterKeyFormat:           ratelimit.KeyFormat(set.CounterKeyFormat),
 		ExpiryJitter:               time.Duration(max(set.ExpirationJitter, 0)) * time.Second,
 		PerSecond:                  b.perSecond,
 		OnStoreFailure:             ratelimit.FailurePolicy(set.OnStoreFailure),

@@ -141,6 +141,7 @@ GRPC_MESSAGE_TIMEOUT                            -                               
 MAX_DESCRIPTORS_PER_REQUEST                     -                                             1000 ours
 MAX_ENTRIES_PER_DESCRIPTOR                      -                                             100 ours
 JSON_MAX_BODY_BYTES                             -                                             1048576 ours
+COUNTER_KEY_FORMAT                              -                                             -         ours
 EMBEDDED_MAX_BYTES                              -                                             536870912 ours
 ON_STORE_FAILURE                                -                                             error ours
 STORE_BREAKER_FAILURES                          -                                             10 ours
@@ -184,10 +185,7 @@ func TestTable(t *testing.T) {
 		require.NoError(t, err, "%s does not take its own default %q", v.Name, v.Default)
 	}
 	require.Equal(t, []string{
-		"EMBEDDED_MAX_BYTES", "GRPC_MAX_BYTES_IN_FLIGHT", "GRPC_MAX_CONCURRENT_STREAMS", "GRPC_MAX_CONNECTIONS",
-		"GRPC_MAX_CONNECTIONS_PER_ADDRESS", "GRPC_MAX_HEADER_BYTES", "GRPC_MAX_MESSAGE_BYTES", "GRPC_MESSAGE_TIMEOUT",
-		"JSON_MAX_BODY_BYTES", "MAX_DESCRIPTORS_PER_REQUEST", "MAX_ENTRIES_PER_DESCRIPTOR",
-		"ON_STORE_FAILURE", "SHUTDOWN_DRAIN_DELAY", "SHUTDOWN_TIMEOUT",
+		"COUNTER_KEY_FORMAT", "EMBEDDED_MAX_BYTES", "GRPC_MAX_BYTES_IN_FLIGHT", "GRPC_MAX_CONCURRENT_STREAMS", "GRPC_MAX_CONNECTIONS", "GRPC_MAX_CONNECTIONS_PER_ADDRESS", "GRPC_MAX_HEADER_BYTES", "GRPC_MAX_MESSAGE_BYTES", "GRPC_MESSAGE_TIMEOUT", "JSON_MAX_BODY_BYTES", "MAX_DESCRIPTORS_PER_REQUEST", "MAX_ENTRIES_PER_DESCRIPTOR", "ON_STORE_FAILURE", "SHUTDOWN_DRAIN_DELAY", "SHUTDOWN_TIMEOUT",
 		"STORE_BREAKER_FAILURES", "STORE_BREAKER_MAX_WAIT", "STORE_BREAKER_WAIT",
 	}, ours())
 }
@@ -226,7 +224,7 @@ func TestDefault(t *testing.T) {
 		XDSBackoffInitial: 10 * time.Second, XDSBackoffMax: time.Minute, XDSBackoffFactor: 0.5, XDSBackoffJitter: true,
 		StatsFlushInterval: 10 * time.Second, UsePushStats: true, PushStatsHost: "localhost", PushStatsPort: 8125,
 		PushStatsProtocol: "tcp", ScrapeAddr: ":9090", ScrapePath: "/metrics",
-		ExpirationJitter: 300, NearLimitRatio: 0.8, EmbeddedMaxBytes: 512 << 20,
+		CounterKeyFormat: "unambiguous", ExpirationJitter: 300, NearLimitRatio: 0.8, EmbeddedMaxBytes: 512 << 20,
 		OnStoreFailure: "error", BreakerFailures: 10, BreakerWait: time.Second, BreakerMaxWait: 10 * time.Second,
 		LimitHeader: "RateLimit-Limit", RemainingHeader: "RateLimit-Remaining", ResetHeader: "RateLimit-Reset",
 		Backend: settings.Embedded, BackendReason: "neither BACKEND_TYPE nor KVSTORE_URL is set",

@@ -85,6 +85,7 @@ func read(environ map[string]string) *reading {
 	r := &reading{Reading: settings.Read(table(s), environ, nil), Settings: s, environ: environ}
 	r.readMogrifiers()
 	r.chooseBackend()
+	r.chooseKeyFormat()
 	for _, k := range []*KV{&s.KVStore, &s.KVStorePerSecond} {
 		if k.SocketType == "" || k.Type != Single {
 			k.SocketType = SocketTCP
@@ -105,6 +106,18 @@ func (r *reading) chooseBackend() {
 		r.Backend, r.BackendReason = KVStore, "BACKEND_TYPE is not set, but "+r.SetBy("KVSTORE_URL")+" is"
 	default:
 		r.Backend, r.BackendReason = Embedded, "neither BACKEND_TYPE nor KVSTORE_URL is set"
+	}
+}
+
+// chooseKeyFormat makes keys unambiguous by default where counters can't be shared with the
+// reference service.
+func (r *reading) chooseKeyFormat() {
+	switch {
+	case r.CounterKeyFormat != "":
+	case r.Backend == Embedded:
+		r.CounterKeyFormat = "unambiguous"
+	default:
+		r.CounterKeyFormat = "reference"
 	}
 }
 

@@ -70,7 +70,8 @@ type Settings struct {
 
 	// Counting.
 	CacheKeyPrefix                       string
-	ExpirationJitter                     int64 // seconds
+	CounterKeyFormat                     string // reference or unambiguous
+	ExpirationJitter                     int64  // seconds
 	NearLimitRatio                       float32
 	LocalCacheSize                       int // bytes; 0 for none
 	StopIncrement, ShadowMode, QuotaMode bool

@@ -85,6 +85,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "SCRAPE_RESPONSE_TIME_AS_MILLISECONDS", Aliases: []string{"PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS"}, Default: "false", Doc: "report response times in milliseconds; has no effect with a mapping file", Value: settings.Bool(&s.ScrapeMilliseconds)},
 
 		{Group: "Counting", Name: "CACHE_KEY_PREFIX", Doc: "prefix of every counter key", Value: settings.Text(&s.CacheKeyPrefix)},
+		{Name: "COUNTER_KEY_FORMAT", Doc: "how counter keys are built: reference, as the reference service does, so that counters can be shared with it; or unambiguous, so that no value that a client sends can count on another descriptor's counter; unset: unambiguous with embedded counters, else reference (extension)", Value: settings.OneOf(&s.CounterKeyFormat, "reference", "unambiguous")},
 		{Name: "EXPIRATION_JITTER_MAX_SECONDS", Default: "300", Doc: "seconds by which counters may outlive their window, at most; 0 or less means none", Value: settings.Int(&s.ExpirationJitter, settings.AtMost[int64](31536000))},
 		{Name: "NEAR_LIMIT_RATIO", Default: "0.8", Doc: "part of a limit, 0 to 1, above which hits count as near the limit", Value: settings.Float(&s.NearLimitRatio, settings.From[float32](0, 1))},
 		{Name: "LOCAL_CACHE_SIZE_IN_BYTES", Aliases: []string{"LocalCacheSizeInBytes"}, Default: "0", Doc: "size of the cache of counters over their limit; 0 means no cache", Value: settings.Int(&s.LocalCacheSize, settings.AtLeast(0))},

@@ -147,3 +147,19 @@ func TestBadMogrifiers(t *testing.T) {
 		"USE_DOG_STATSD_MOGRIFIERS: has y, but DOG_STATSD_MOGRIFIER_Y_NAME is not set: set it, or remove the name from the list",
 	}, refused(t, environment{"USE_DOG_STATSD_MOGRIFIERS": "y"}))
 }
+
+// Counter keys are those of the reference service where it may share the counters.
+func TestCounterKeyFormat(t *testing.T) {
+	for _, tt := range []struct {
+		environ environment
+		want    string
+	}{
+		{nil, "unambiguous"},
+		{environment{"REDIS_URL": "redis:6379"}, "reference"},
+		{environment{"BACKEND_TYPE": "memcache", "MEMCACHE_HOST_PORT": "m:11211"}, "reference"},
+		{environment{"REDIS_URL": "redis:6379", "COUNTER_KEY_FORMAT": "unambiguous"}, "unambiguous"},
+		{environment{"COUNTER_KEY_FORMAT": "reference"}, "reference"},
+	} {
+		require.Equal(t, tt.want, parse(t, tt.environ).CounterKeyFormat, "%v", tt.environ)
+	}
+}

@@ -146,6 +146,7 @@ var brokenOptions = map[string]stage{
 	"no global shadow mode": options(func(o *ratelimit.Options) { o.ShadowMode = false }),
 	"no global quota mode":  options(func(o *ratelimit.Options) { o.QuotaMode = false }),
 	"no prefix":             options(func(o *ratelimit.Options) { o.CounterKeyPrefix = "" }),
+	"no reference keys":     options(func(o *ratelimit.Options) { o.CounterKeyFormat = ratelimit.KeyUnambiguous }),
 	"no cache":              options(func(o *ratelimit.Options) { o.OverLimitCache = nil }),
 	"no stop":               options(func(o *ratelimit.Options) { o.StopIncrementWhenOverLimit = false }),
 	"no per-second store":   options(func(o *ratelimit.Options) { o.PerSecond = nil }),

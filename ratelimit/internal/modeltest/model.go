@@ -125,7 +125,7 @@ func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ra
 	if t.live {
 		length := seconds[t.unit]
 		t.window = now / length * length
-		t.key = m.choices.Prefix + counterKey(r.Domain, path, d.Entries, t.window)
+		t.key = m.choices.Prefix + counterKey(m.choices.Reference, r.Domain, path, d.Entries, t.window, length)
 		t.second = m.choices.PerSecond && length == 1
 	}
 	return t

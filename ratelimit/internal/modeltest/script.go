@@ -20,6 +20,7 @@ type script struct {
 type choices struct {
 	Ratio     float32
 	Prefix    string
+	Reference bool // the format of counter keys
 	Cache     bool
 	PerSecond bool
 	Stop      bool
@@ -50,7 +51,7 @@ var (
 	ruleKeys   = []string{"a", "a", "a", "b", "b", "a_b", "a*", "*b"}
 	ruleValues = []string{"", "", "x", "xy", "yx", "b_x", "1.2.3.4", "x*", "*y", "*", "**", "x*y", "*x*", "1.2.*", "*:*"}
 	entryKeys  = []string{"a", "a", "a", "a", "b", "b", "a_b", "ab"}
-	values     = []string{"", "x", "x", "xy", "yx", "xxy", "b_x", "x_y", "1.2.3.4", "x:y|z", "x*"}
+	values     = []string{"", "x", "x", "xy", "yx", "xxy", "b_x", "x_y", "1.2.3.4", "x:y|z", "x*", "~*x*", "{x}~"}
 	names      = []string{"", "", "n1", "n2", "n3"}
 	units      = []ratelimit.Unit{
 		ratelimit.Second, ratelimit.Second, ratelimit.Minute, ratelimit.Minute, ratelimit.Hour,
@@ -80,6 +81,7 @@ func drawChoices(t *rapid.T) choices {
 	return choices{
 		Ratio:     rapid.SampledFrom([]float32{0, 0.5, 0.3, 0.9, 1, -1}).Draw(t, "ratio"),
 		Prefix:    rapid.SampledFrom([]string{"", "p:"}).Draw(t, "prefix"),
+		Reference: rapid.Bool().Draw(t, "reference keys"),
 		Cache:     rapid.Bool().Draw(t, "cache"),
 		PerSecond: flag("per second"),
 		Stop:      flag("stop"),

@@ -69,6 +69,9 @@ func newPerformance(s script, on *stage) *performance {
 		Metadata:                   c.Metadata,
 		Log:                        slog.New(slog.DiscardHandler),
 	}
+	if c.Reference {
+		o.CounterKeyFormat = ratelimit.KeyReference
+	}
 	if c.Cache {
 		o.OverLimitCache = &forgetfulCache{now: now, until: make(map[string]time.Time)}
 	}

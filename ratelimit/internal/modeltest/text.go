@@ -83,16 +83,25 @@ func joined(key, value string) string {
 }
 
 // counterKey returns the name of a counter (REFERENCE.md, 3.1). path is empty for an override.
-func counterKey(domain string, path []ratelimit.Rule, entries []ratelimit.Entry, window int64) string {
-	key := domain + "_"
+func counterKey(reference bool, domain string, path []ratelimit.Rule, entries []ratelimit.Entry, window, length int64) string {
+	parts := []string{domain}
+	escape := strings.NewReplacer("~", "~0", "|", "~1", "{", "~2")
 	for i, e := range entries {
-		value := e.Value
+		value, mark := e.Value, ""
 		if len(path) > 0 && path[i].ShareThreshold {
-			value = path[i].Value
+			value, mark = path[i].Value, "~*"
 		}
-		key += e.Key + "_" + value + "_"
+		if reference {
+			parts = append(parts, e.Key, value)
+		} else {
+			parts = append(parts, escape.Replace(e.Key), mark+escape.Replace(value))
+		}
 	}
-	return key + fmt.Sprint(window)
+	if reference {
+		return strings.Join(append(parts, fmt.Sprint(window)), "_")
+	}
+	parts[0] = escape.Replace(domain)
+	return strings.Join(append(parts, fmt.Sprintf("%d+%d", window, length)), "|")
 }
 
 // ruleMetric returns the statistics key of the rule at the path's end (REFERENCE.md, 5.2).
