@@ -229,6 +229,12 @@ func newPathRule(r *Rule) pathRule {
 	return p
 }
 
+// dependsOnRequest reports whether the counter keys below the rule contain text of the request
+// that the rule does not determine.
+func (p pathRule) dependsOnRequest() bool {
+	return isGlob(p.key) || p.value == "" || isGlob(p.value) && !p.shared
+}
+
 // draft is a domain that is being compiled. It becomes the indexed form at the end,
 // because merging may extend a level until the last domain has been read.
 type draft struct {
@@ -292,6 +298,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 		l.metric = ""
 	}
 	n.plan = rs.plan(newKeyPlan(d.name, path))
+	n.fixed = !slices.ContainsFunc(path, pathRule.dependsOnRequest)
 	rs.limits = append(rs.limits, l)
 	d.limits = append(d.limits, dr)
 }

@@ -135,6 +135,7 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace, t *tick) {
 	h := &(*hits)[c.hit]
 	h.Key, h.N, h.Limit = key, c.hits, c.requests
 	h.Unit, h.Window, h.Jitter = c.unit, t.units[c.unit].window, 0
+	h.Fixed = c.rule != nil && c.rule.fixed
 	if e.jitter > 0 {
 		h.Jitter = e.opts.Rand(e.jitter)
 	}

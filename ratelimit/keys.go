@@ -94,7 +94,7 @@ func mayNeedEscape(b []byte) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for len(b) >= 8 { // eight at a time; a carry between bytes can only add a true
 		x := binary.LittleEndian.Uint64(b)
-		if (x|x+(0x80-keyLeastEscape)*ones)&tops != 0 {
+		if (x|(x+(0x80-keyLeastEscape)*ones))&tops != 0 {
 			return true
 		}
 		b = b[8:]

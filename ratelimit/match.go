@@ -73,10 +73,12 @@ type node struct {
 	perRequest bool
 	// named reports whether limit.name is set.
 	named bool
+	// fixed reports whether all counters of the limit follow from the rules alone.
+	fixed bool
 	// failure is the policy if the store fails; failUnset means that of the engine.
 	failure failure
 
-	_ [7]byte // so that nodes in a slice don't straddle cache lines
+	_ [6]byte // so that nodes in a slice don't straddle cache lines
 }
 
 // limit holds the rarely used part of a rule with a limit.

@@ -63,7 +63,11 @@ type Hit struct {
 	// Limit is the largest count that is not over the limit.
 	Limit uint32
 	// Unit is the length of the window, and Window its start in Unix seconds.
-	Unit   Unit
+	Unit Unit
+	// Fixed reports that the counter belongs to a rule without placeholders for values of
+	// the request, so that clients can't make up such counters. A Store with bounded memory
+	// may reserve room for them.
+	Fixed  bool
 	Window int64
 	// Jitter is by how many seconds the counter may outlive its window, so that
 	// not all counters of a window expire in the same instant.

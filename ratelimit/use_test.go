@@ -165,3 +165,31 @@ func TestLimitStatsConcurrently(t *testing.T) {
 	wg.Wait()
 	equal(t, "statistics", b.stats.counts()["domain.k"], counts{TotalHits: 200, WithinLimit: 50, NearLimit: 10, OverLimit: 150})
 }
+
+// TestFixedHits checks which counters a store may reserve room for: those that the rules
+// determine.
+func TestFixedHits(t *testing.T) {
+	b := newBench(t, nil,
+		rule("k", "v", 9), rule("k", "", 9), rule("k", "w*", 9),
+		ratelimit.Rule{Key: "k", Value: "s*", ShareThreshold: true, Limit: per(9, ratelimit.Minute), Rules: []ratelimit.Rule{rule("x", "1", 9), rule("x", "", 9)}},
+		ratelimit.Rule{Key: "any", Rules: []ratelimit.Rule{rule("x", "1", 9)}},
+		rule("p*", "v", 9),
+	)
+	for _, tt := range []struct {
+		descriptor ratelimit.Descriptor
+		want       bool
+	}{
+		{desc("k", "v"), true},
+		{desc("k", "other"), false},
+		{desc("k", "ww"), false},
+		{desc("k", "ss"), true},
+		{desc("k", "ss", "x", "1"), true},
+		{desc("k", "ss", "x", "2"), false},
+		{desc("any", "a", "x", "1"), false},
+		{desc("pp", "v"), false},
+		{override(9, ratelimit.Minute, desc("k", "v")), false},
+	} {
+		b.decide(desc("k", "v"), tt.descriptor) // after a hit whose memory may be reused
+		equal(t, "fixed: "+decimal(uint64(len(b.store.recorded()))), b.store.lastCall()[1].Fixed, tt.want)
+	}
+}

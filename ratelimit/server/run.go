@@ -59,6 +59,9 @@ func (s *Server) run(ctx context.Context) error {
 	if s.backend.watch != nil {
 		tasks = append(tasks, s.backend.watch)
 	}
+	if s.backend.watchMemory != nil {
+		tasks = append(tasks, s.backend.watchMemory)
+	}
 	s.addresses.Store(&addresses)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -79,10 +79,10 @@ func TestComponents(t *testing.T) {
 		require.Equal(t, c.Name != "quota database", c.Healthy, "%+v", c)
 		require.False(t, c.Since.IsZero())
 	}
-	require.Equal(t, []string{"termination", "configuration", "quota database"}, names)
+	require.Equal(t, []string{"termination", "configuration", "embedded counters", "quota database"}, names)
 	report(true, "connected")
 	require.True(t, r.healthy())
-	require.Equal(t, "connected", r.srv.Components()[2].Reason)
+	require.Equal(t, "connected", r.srv.Components()[3].Reason)
 	r.end()
 	require.False(t, r.srv.Healthy())
 	require.Equal(t, "the server is shutting down", r.srv.Components()[0].Reason)

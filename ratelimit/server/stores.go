@@ -14,7 +14,6 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/store/breaker"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
@@ -26,7 +25,9 @@ type backend struct {
 	fallback  ratelimit.Store             // nil for stores that are always reachable
 	start     func(context.Context) error // waits until the stores are reachable
 	watch     func(context.Context)       // runs while the server serves
-	close     func() error
+	// watchMemory is watch for counters in the memory of the process.
+	watchMemory func(context.Context)
+	close       func() error
 }
 
 func (s *Server) openBackend(ctx context.Context) (*backend, error) {
@@ -36,7 +37,8 @@ func (s *Server) openBackend(ctx context.Context) (*backend, error) {
 	s.log.Info("counter store", "backend", s.settings.Backend, "because", s.settings.BackendReason)
 	switch s.settings.Backend {
 	case settings.Embedded:
-		return &backend{store: memstore.New(&memstore.Options{MaxBytes: s.settings.EmbeddedMaxBytes})}, nil
+		store := s.openMemory()
+		return &backend{store: store, watchMemory: s.watchMemory(store)}, nil
 	case settings.KVStore:
 		return s.openKVStores()
 	case settings.MemStore:
@@ -53,7 +55,8 @@ func (s *Server) guard(b *backend, span string) *backend {
 			b.perSecond = s.tracing.PerSecondStore(b.perSecond, span)
 		}
 	}
-	b.fallback = memstore.New(&memstore.Options{MaxBytes: s.settings.EmbeddedMaxBytes})
+	fallback := s.openMemory()
+	b.fallback, b.watchMemory = fallback, s.watchMemory(fallback)
 	if s.settings.BreakerFailures == 0 {
 		return b
 	}

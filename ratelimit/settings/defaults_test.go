@@ -142,6 +142,7 @@ MAX_ENTRIES_PER_DESCRIPTOR                      -                               
 JSON_MAX_BODY_BYTES                             -                                             1048576 ours
 COUNTER_KEY_FORMAT                              -                                             -         ours
 EMBEDDED_MAX_BYTES                              -                                             536870912 ours
+EMBEDDED_WHEN_FULL                              -                                             evict-fewest ours
 ON_STORE_FAILURE                                -                                             error ours
 STORE_BREAKER_FAILURES                          -                                             10 ours
 STORE_BREAKER_WAIT                              -                                             1s ours
@@ -184,6 +185,22 @@ func TestTable(t *testing.T) {
 		_, err := settings.Parse(map[string]string{v.Name: v.Default})
 		require.NoError(t, err, "%s does not take its own default %q", v.Name, v.Default)
 	}
+	require.Equal(t, []string{
+		"COUNTER_KEY_FORMAT", "EMBEDDED_MAX_BYTES", "EMBEDDED_WHEN_FULL", "ON_STORE_FAILURE", "SHUTDOWN_DRAIN_DELAY", "SHUTDOWN_TIMEOUT",
+		"STORE_BREAKER_FAILURES", "STORE_BREAKER_MAX_WAIT", "STORE_BREAKER_WAIT",
+	}, ours())
+}
+
+// ours lists the settings that the reference service does not have.
+func ours() []string {
+	var names []string
+	for _, v := range settings.Table() {
+		if strings.HasSuffix(v.Doc, "(extension)") {
+			names = append(names, v.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // The documented defaults equal those of the struct.
@@ -208,7 +225,7 @@ func TestDefault(t *testing.T) {
 		XDSBackoffInitial: 10 * time.Second, XDSBackoffMax: time.Minute, XDSBackoffFactor: 0.5, XDSBackoffJitter: true,
 		StatsFlushInterval: 10 * time.Second, UsePushStats: true, PushStatsHost: "localhost", PushStatsPort: 8125,
 		PushStatsProtocol: "tcp", ScrapeAddr: ":9090", ScrapePath: "/metrics",
-		CounterKeyFormat: "unambiguous", ExpirationJitter: 300, NearLimitRatio: 0.8, EmbeddedMaxBytes: 512 << 20,
+		CounterKeyFormat: "unambiguous", ExpirationJitter: 300, NearLimitRatio: 0.8, EmbeddedMaxBytes: 512 << 20, EmbeddedWhenFull: "evict-fewest",
 		OnStoreFailure: "error", BreakerFailures: 10, BreakerWait: time.Second, BreakerMaxWait: 10 * time.Second,
 		LimitHeader: "RateLimit-Limit", RemainingHeader: "RateLimit-Remaining", ResetHeader: "RateLimit-Reset",
 		Backend: settings.Embedded, BackendReason: "neither BACKEND_TYPE nor KVSTORE_URL is set",

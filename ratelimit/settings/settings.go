@@ -84,6 +84,7 @@ type Settings struct {
 	Backend                     string // Embedded, KVStore or MemStore
 	BackendReason               string // why, for a log: "BACKEND_TYPE is set"
 	EmbeddedMaxBytes            int64
+	EmbeddedWhenFull            string // evict-fewest, evict-oldest, deny or allow
 	OnStoreFailure              string // error, allow, deny or local
 	BreakerFailures             int    // 0 disables the breaker
 	BreakerWait, BreakerMaxWait time.Duration

@@ -21,7 +21,7 @@ const (
 type cell struct {
 	count atomic.Uint64
 	tail  uint32 // position of the rest of the key in the arena
-	mark  uint16 // of the name
+	mark  uint16 // of the name, and its age and pinned; it never changes
 	head  [headSize]byte
 }
 
@@ -57,6 +57,9 @@ func (c *cell) load() (uint64, bool) {
 // locked.
 func (c *cell) freeze() uint64 { return c.count.Or(frozen) }
 
+// length returns the length of the key, or of its digest.
+func (c *cell) length() int { return int(c.mark & (oneAge - 1)) }
+
 // thaw sets the count, which discards additions to the frozen cell.
 func (c *cell) thaw(count uint64) { c.count.Store(count) }
 
@@ -73,7 +76,23 @@ const (
 	maxKey = 512
 	// digested in the mark of a name distinguishes a digest from a key of the same bytes.
 	digested = 1 << 15
+	// pinned in the mark of a cell is the Fixed of the hit that created it.
+	pinned = 1 << 14
+	// oneAge and allAges count in the mark of a cell how often its table was resized since
+	// it was created, at most 15 times.
+	oneAge  = 1 << 10
+	allAges = 15 * oneAge
+	// ofName are the bits that a cell has in common with its name.
+	ofName = ^uint16(pinned | allAges)
 )
+
+// older returns a mark with its age increased.
+func older(mark uint16) uint16 {
+	if mark&allAges == allAges {
+		return mark
+	}
+	return mark + oneAge
+}
 
 // name identifies a counter within a window.
 type name struct {

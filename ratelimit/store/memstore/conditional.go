@@ -95,11 +95,22 @@ func (s *Store) unlock(b *batch) {
 }
 
 // create creates missing counters. If there is no memory for one, its hit counts on a shared
-// counter, which may be over the limit: this must be known before anything is added.
+// counter, which may be over the limit: this must be known before anything is added. A counter
+// that evicts one of the same call is rare, and leaves half of its table empty: then all are
+// created again.
 func (s *Store) create(b *batch) {
-	for i := range b.hits {
-		if h, k := b.at(i); h.N > 0 {
-			s.shard(k).counter(h, k, s.clock)
+	for range 2 {
+		evicted := false
+		for i := range b.hits {
+			if h, k := b.at(i); h.N > 0 {
+				sh := s.shard(k)
+				before := sh.evicted
+				sh.counter(h, k, s.clock)
+				evicted = evicted || sh.evicted != before
+			}
+		}
+		if !evicted {
+			return
 		}
 	}
 }
@@ -129,6 +140,9 @@ func (s *Store) freeze(b *batch) {
 // firstOf returns the first hit that has the counter of hit i.
 func (b *batch) firstOf(i int, seen map[counter]int) int {
 	c := b.tickets[i].counter
+	if c == (counter{}) { // not counted, so it has nothing in common with others
+		return i
+	}
 	if seen != nil {
 		if first, ok := seen[c]; ok {
 			return first
@@ -172,6 +186,9 @@ func (s *Store) thaw(b *batch) {
 			sh := s.shard(k)
 			sh.shared = plus(sh.shared, t.value-*t.counter.shared)
 			*t.counter.shared = t.value
+		default:
+			sh := s.shard(k)
+			sh.uncounted = plus(sh.uncounted, t.value)
 		}
 	}
 }

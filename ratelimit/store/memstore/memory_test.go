@@ -112,7 +112,7 @@ func TestFullStore(t *testing.T) {
 			now.Store(noon)
 			before := heap()
 			store := memstore.New(&memstore.Options{
-				MaxBytes: maxBytes, Now: func() time.Time { return time.Unix(now.Load(), 0) },
+				MaxBytes: maxBytes, WhenFull: memstore.Deny, Now: func() time.Time { return time.Unix(now.Load(), 0) },
 			})
 			c := newCounter()
 			for round := range uint64(3) {
@@ -153,9 +153,15 @@ func checkFull(t *testing.T, store *memstore.Store, maxBytes int64) {
 
 // TestFullInEveryWindow fills the maximum number of windows of a shard.
 func TestFullInEveryWindow(t *testing.T) {
+	for _, whenFull := range []memstore.WhenFull{memstore.EvictFewest, memstore.EvictOldest, memstore.Deny, memstore.Allow} {
+		t.Run(string(whenFull), func(t *testing.T) { fullInEveryWindow(t, whenFull) })
+	}
+}
+
+func fullInEveryWindow(t *testing.T, whenFull memstore.WhenFull) {
 	const maxBytes = 256 << 10
 	before := heap()
-	store := memstore.New(&memstore.Options{MaxBytes: maxBytes, Now: atNoon})
+	store := memstore.New(&memstore.Options{MaxBytes: maxBytes, WhenFull: whenFull, Now: atNoon})
 	c := newCounter()
 	for i := range 5000 {
 		for w := range 40 {
@@ -176,7 +182,7 @@ func TestFullInEveryWindow(t *testing.T) {
 // does not count on the counters that had room.
 func TestFullStoreHoldsLimits(t *testing.T) {
 	const keys, limit, callers = 3000, 3, 4
-	store := memstore.New(&memstore.Options{MaxBytes: 64 << 10, Shards: 1, Now: atNoon})
+	store := memstore.New(&memstore.Options{MaxBytes: 64 << 10, Shards: 1, WhenFull: memstore.Deny, Now: atNoon})
 	total := hit("total", 1, ratelimit.Year, noon)
 	total.Limit = 1 << 31
 	var passed [keys]atomic.Int64

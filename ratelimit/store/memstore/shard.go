@@ -29,8 +29,12 @@ type shard struct {
 	open      int // windows in use
 	extra     int // the sum of table.extra of their tables
 	limit     int // the maximum of extra
-	sharedLen int // length of table.shared: a power of two
-	shared    uint64
+	reserve   int // the part of limit that only counters with Hit.Fixed may use
+	whenFull  WhenFull
+	sharedLen int    // length of table.shared: a power of two
+	shared    uint64 // hits
+	uncounted uint64 // hits
+	evicted   uint64 // counters
 	// lastSecond is the number of slots that the last window of a second needed: the next one
 	// starts with as many.
 	lastSecond int
@@ -52,7 +56,8 @@ func (sh *shard) at(end int64) *table {
 	return nil
 }
 
-// counter is the counter of a hit: its own cell or a shared counter.
+// counter is the counter of a hit: its own cell or a shared counter. Without either the hit is
+// not counted.
 type counter struct {
 	own    *cell
 	shared *uint64
@@ -69,15 +74,59 @@ func (sh *shard) counter(h *ratelimit.Hit, k name, now func() int64) counter {
 	if c := t.find(k); c != nil {
 		return counter{own: c}
 	}
-	if !t.sealed() {
-		if c := sh.insert(t, k); c != nil {
+	if !t.sealed() || h.Fixed {
+		if c := sh.insert(t, k, h.Fixed); c != nil {
+			return counter{own: c}
+		}
+		if sh.whenFull == Allow {
+			return counter{}
+		}
+		if c := sh.replace(end, k, h.Fixed); c != nil {
 			return counter{own: c}
 		}
 		// A table that has rejected one name accepts no other.
-		t = sh.at(end)
-		t.shared = make([]uint64, sh.sharedLen)
+		if t = sh.at(end); !t.sealed() {
+			t.shared = make([]uint64, sh.sharedLen)
+		}
 	}
 	return counter{shared: t.sharedBy(k)}
+}
+
+// replace evicts counters and creates one for the name. It returns nil if the store does not
+// evict, or if nothing can be evicted.
+func (sh *shard) replace(end int64, k name, fixed bool) *cell {
+	if sh.whenFull == Deny {
+		return nil
+	}
+	for range 2 { // the second time in another table
+		if !sh.evict() {
+			break
+		}
+		if c := sh.insert(sh.at(end), k, fixed); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// evict drops about half of the counters of the largest table. It returns false if most of
+// them are pinned, or if there are few.
+func (sh *shard) evict() bool {
+	largest := 0
+	for i := range sh.windows[:sh.open] {
+		if sh.windows[i].Load().extra() > sh.windows[largest].Load().extra() {
+			largest = i
+		}
+	}
+	t := sh.windows[largest].Load()
+	r := t.reduced(sh.whenFull)
+	if r == nil {
+		return false
+	}
+	sh.windows[largest].Store(r)
+	sh.extra += r.extra() - t.extra()
+	sh.evicted += uint64(t.keys - r.keys)
+	return true
 }
 
 // existing returns the counter of the hit, if there is one. The shard must be locked.
@@ -97,9 +146,13 @@ func (sh *shard) existing(h *ratelimit.Hit, k name) counter {
 
 // add adds n and returns the count. The shard must be locked, so no cell is frozen.
 func (sh *shard) add(c counter, n uint64) uint64 {
-	if c.own != nil {
+	switch {
+	case c.own != nil:
 		count, _ := c.own.add(n)
 		return count
+	case c.shared == nil:
+		sh.uncounted = plus(sh.uncounted, n)
+		return min(n, maxCount)
 	}
 	sh.shared = plus(sh.shared, n)
 	*c.shared = plus(*c.shared, n)
@@ -119,22 +172,25 @@ func (c counter) value() uint64 {
 }
 
 // insert creates a counter for the name. It returns nil if there is no memory for it.
-func (sh *shard) insert(t *table, k name) *cell {
-	if !t.tails.fits(k.tail()) && !sh.extend(t, k) {
+func (sh *shard) insert(t *table, k name, fixed bool) *cell {
+	if !sh.room(0, fixed) { // the table may have room that was reserved
+		return nil
+	}
+	if !t.tails.fits(k.tail()) && !sh.extend(t, k, fixed) {
 		return nil
 	}
 	if t.crowded() {
-		if t = sh.grow(t); t == nil {
+		if t = sh.grow(t, fixed); t == nil {
 			return nil
 		}
 	}
-	return t.insert(k)
+	return t.insert(k, fixed)
 }
 
 // extend adds room for the tail of the name to the arena of the table.
-func (sh *shard) extend(t *table, k name) bool {
+func (sh *shard) extend(t *table, k name, fixed bool) bool {
 	size := t.tails.step(k.tail())
-	if size == 0 || !sh.room(size+2*chunkOverhead) {
+	if size == 0 || !sh.room(size+2*chunkOverhead, fixed) {
 		return false
 	}
 	before := t.tails.bytes
@@ -144,12 +200,13 @@ func (sh *shard) extend(t *table, k name) bool {
 }
 
 // grow replaces the table by one that is larger by a quarter, or an eighth if memory is
-// short. It returns nil if there is no memory. The old table is not counted any more.
-func (sh *shard) grow(t *table) *table {
+// short. It returns nil if there is no memory. The old table is not counted any more. From the
+// reserve it takes an eighth at most, so that the reserve is enough for all tables.
+func (sh *shard) grow(t *table, fixed bool) *table {
 	n := len(t.tags)
 	for _, part := range [...]int{4, 8} {
 		more := n / part * slotSize
-		if n/part == 0 || !sh.room(more) {
+		if n/part == 0 || !sh.room(more, fixed && part == 8) {
 			continue
 		}
 		larger := t.resized(n + n/part)
@@ -164,8 +221,13 @@ func (sh *shard) grow(t *table) *table {
 	return nil
 }
 
-// room reports whether there is memory for so many more bytes.
-func (sh *shard) room(bytes int) bool { return sh.extra+bytes <= sh.limit }
+// room reports whether there is memory for so many more bytes, with or without the reserve.
+func (sh *shard) room(bytes int, reserved bool) bool {
+	if reserved {
+		return sh.extra+bytes <= sh.limit
+	}
+	return sh.extra+bytes <= sh.limit-sh.reserve
+}
 
 // start opens a table for the windows with that end.
 func (sh *shard) start(end int64, unit ratelimit.Unit, now int64) *table {
@@ -174,7 +236,7 @@ func (sh *shard) start(end int64, unit ratelimit.Unit, now int64) *table {
 		sh.drop(sh.farthest(now))
 	}
 	slots := minSlots
-	if unit == ratelimit.Second && sh.lastSecond > minSlots && sh.room((sh.lastSecond-minSlots)*slotSize) {
+	if unit == ratelimit.Second && sh.lastSecond > minSlots && sh.room((sh.lastSecond-minSlots)*slotSize, false) {
 		slots = sh.lastSecond
 	}
 	t := newTable(end, slots)

@@ -27,10 +27,13 @@ const (
 // Options are the optional settings of a Store. nil and the zero value suit a service with
 // up to some millions of counters.
 type Options struct {
-	// MaxBytes limits the memory of the counters, all bookkeeping included. When it is used
-	// up, new counters share reserved ones: see the package documentation. Values below
-	// 64 KiB mean 64 KiB. Default, when 0 or less: 512 MiB.
+	// MaxBytes limits the memory of the counters, all bookkeeping included. An eighth of it
+	// is for counters with Hit.Fixed only. Values below 64 KiB mean 64 KiB. Default, when 0
+	// or less: 512 MiB.
 	MaxBytes int64
+	// WhenFull decides what happens to the hits of a new counter when MaxBytes is used up.
+	// Default, when empty: EvictFewest.
+	WhenFull WhenFull
 	// Shards is the number of locks. It is rounded up to a power of two, and down
 	// again until there are 64 KiB of MaxBytes for each, and is at most 16,384.
 	// Default, when 0 or less: 32 for each of runtime.GOMAXPROCS(0).
@@ -40,6 +43,25 @@ type Options struct {
 	// Default: time.Now.
 	Now func() time.Time
 }
+
+// WhenFull is what a full Store does for a new counter: see the package documentation.
+type WhenFull string
+
+// The choices. Hits on counters that exist are counted exactly with each of them.
+const (
+	// EvictFewest drops the counters with the fewest hits, which then begin at zero again.
+	EvictFewest WhenFull = "evict-fewest"
+	// EvictOldest drops the counters that were created first, approximately.
+	EvictOldest WhenFull = "evict-oldest"
+	// Deny drops nothing. New counters of a window share a fixed set of counters until it
+	// ends, so that no limit is exceeded and new keys are soon denied.
+	Deny WhenFull = "deny"
+	// Allow drops nothing. Hits of new counters are not counted.
+	Allow WhenFull = "allow"
+)
+
+// WhenFullNames lists the choices, for error messages.
+const WhenFullNames = "evict-fewest, evict-oldest, deny or allow"
 
 // Store keeps counters in the memory of the process. It is a
 // ratelimit.ConditionalStore and a ratelimit.SubtractStore and never returns an error. Counting on an
@@ -63,6 +85,9 @@ func New(opts *Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.WhenFull == "" {
+		o.WhenFull = EvictFewest
+	}
 	total := maxBytes(o.MaxBytes)
 	n := shardCount(o.Shards, total)
 	s := &Store{
@@ -73,6 +98,7 @@ func New(opts *Options) *Store {
 	}
 	for i := range s.shards {
 		s.shards[i].allot(total / n)
+		s.shards[i].whenFull = o.WhenFull
 	}
 	return s
 }
@@ -101,6 +127,7 @@ func (sh *shard) allot(bytes int) {
 	sh.sharedLen = 1 << (bits.Len(uint(bytes/(8*maxWindows*16))) - 1)
 	sh.sharedLen = min(sh.sharedLen, 1024)
 	sh.limit = bytes - shardSize - maxWindows*(tableSize+8*sh.sharedLen)
+	sh.reserve = sh.limit / 8
 }
 
 func (s *Store) index(k name) uint64 { return k.sum >> s.shift }
@@ -198,10 +225,19 @@ type Stats struct {
 	Keys int
 	// Bytes is the memory in use, at most Options.MaxBytes.
 	Bytes int64
-	// Shared is the number of hits counted on shared counters since New, because memory was
-	// used up. If it grows, limits may be reached early: raise MaxBytes.
+
+	// The rest grows only while memory is used up, and counts from New: raise MaxBytes.
+
+	// Evicted is the number of counters that were dropped before their window ended.
+	Evicted uint64
+	// Shared is the number of hits counted on shared counters: limits may be reached early.
 	Shared uint64
+	// Uncounted is the number of hits that were not counted.
+	Uncounted uint64
 }
+
+// Overflow is the sum of Evicted, Shared and Uncounted: while it grows, the Store is full.
+func (s Stats) Overflow() uint64 { return plus(plus(s.Evicted, s.Shared), s.Uncounted) }
 
 // Stats reads one shard after the other, so under load the sums are not a consistent
 // snapshot.
@@ -212,7 +248,9 @@ func (s *Store) Stats() Stats {
 		sh.mu.Lock()
 		sum.Keys += sh.keys()
 		sum.Bytes += int64(sh.bytes())
+		sum.Evicted += sh.evicted
 		sum.Shared = plus(sum.Shared, sh.shared)
+		sum.Uncounted = plus(sum.Uncounted, sh.uncounted)
 		sh.mu.Unlock()
 	}
 	return sum

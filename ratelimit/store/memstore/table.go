@@ -63,7 +63,7 @@ func (t *table) find(k name) *cell {
 
 // holds reports whether the cell belongs to the name.
 func (t *table) holds(c *cell, k name) bool {
-	if c.mark != k.mark {
+	if c.mark&ofName != k.mark {
 		return false
 	}
 	if len(k.key) <= headSize {
@@ -92,7 +92,7 @@ func (t *table) resized(n int) *table {
 		}
 		from, slot := &t.cells[i], r.vacant(tag)
 		to := &r.cells[slot]
-		to.tail, to.mark, to.head = from.tail, from.mark, from.head
+		to.tail, to.mark, to.head = from.tail, older(from.mark), from.head
 		to.count.Store(from.freeze())
 		r.tags[slot] = tag
 	}
@@ -111,10 +111,13 @@ func (t *table) vacant(tag uint32) int {
 }
 
 // insert creates a counter for the name, for which there must be room.
-func (t *table) insert(k name) *cell {
+func (t *table) insert(k name, fixed bool) *cell {
 	slot := t.vacant(k.tag())
 	c := &t.cells[slot]
 	c.mark = k.mark
+	if fixed {
+		c.mark |= pinned
+	}
 	if n := copy(c.head[:], k.key); n < len(k.key) {
 		c.tail = t.tails.put(k.key[n:])
 	}
