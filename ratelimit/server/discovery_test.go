@@ -59,6 +59,44 @@ func (d *discovery) publish(version string, requests uint32, unit configv3.RateL
 	require.NoError(d.t, d.cache.SetSnapshot(d.t.Context(), "limits", snapshot))
 }
 
+// An invalid rule of one domain does not keep the others from changing.
+func TestDiscoveryInPart(t *testing.T) {
+	d := startDiscovery(t)
+	r := prepare(t, nil, map[string]string{
+		"CONFIG_TYPE": "GRPC_XDS_SOTW", "CONFIG_GRPC_XDS_SERVER_URL": d.addr, "CONFIG_GRPC_XDS_NODE_ID": "limits",
+	}).run()
+	publish := func(version string, requests uint32, unit configv3.RateLimitUnit) {
+		t.Helper()
+		var resources []types.Resource
+		for _, name := range []string{"d", "other"} {
+			limit := &configv3.RateLimitPolicy{Unit: configv3.RateLimitUnit_HOUR, RequestsPerUnit: requests}
+			if name == "other" {
+				limit.Unit = unit
+			}
+			resources = append(resources, &configv3.RateLimitConfig{Name: name, Domain: name, Descriptors: []*configv3.RateLimitDescriptor{{Key: "client", RateLimit: limit}}})
+		}
+		snapshot, err := cache.NewSnapshot(version, map[resource.Type][]types.Resource{resource.RateLimitConfigType: resources})
+		require.NoError(t, err)
+		require.NoError(t, d.cache.SetSnapshot(t.Context(), "limits", snapshot))
+	}
+	const week = 7 // which the released type lacks
+	publish("1", 3, week)
+	r.await()
+	client := ratelimitv3.NewRateLimitServiceClient(r.dial())
+	limit := func(domain string) uint32 {
+		out, err := client.ShouldRateLimit(t.Context(), ask(domain, "x"))
+		require.NoError(t, err)
+		return out.GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit()
+	}
+	require.EqualValues(t, 3, limit("other"))
+	publish("2", 5, configv3.RateLimitUnit_UNKNOWN)
+	r.becomes("the valid domain changes", func() bool { return limit("d") == 5 })
+	require.EqualValues(t, 3, limit("other"), "the invalid one keeps its limit")
+	r.becomes("the error is counted", func() bool { return r.count(loadError) == 1 })
+	require.Contains(t, r.log.String(), "other: descriptors[0].rate_limit.unit: invalid rate limit unit")
+	r.end()
+}
+
 // Headers that only the gRPC client refuses are reported by New, with their setting.
 func TestBadDiscovery(t *testing.T) {
 	r := prepare(t, nil, map[string]string{

@@ -118,6 +118,7 @@ func (s *Server) buildDiscovery() error {
 			Factor: set.XDSBackoffFactor, Jitter: set.XDSBackoffJitter,
 		},
 		MergeDomains: set.MergeDomainConfig,
+		Strict:       set.XDSStrict,
 		Log:          s.log,
 	}
 	for _, h := range set.XDSHeaders {

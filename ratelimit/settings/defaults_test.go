@@ -142,6 +142,7 @@ MAX_ENTRIES_PER_DESCRIPTOR                      -                               
 JSON_MAX_BODY_BYTES                             -                                             1048576 ours
 COUNTER_KEY_FORMAT                              -                                             -         ours
 EMBEDDED_MAX_BYTES                              -                                             536870912 ours
+XDS_CLIENT_STRICT                               -                                             false ours
 EMBEDDED_WHEN_FULL                              -                                             evict-fewest ours
 ON_STORE_FAILURE                                -                                             error ours
 STORE_BREAKER_FAILURES                          -                                             10 ours
@@ -187,7 +188,7 @@ func TestTable(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"COUNTER_KEY_FORMAT", "EMBEDDED_MAX_BYTES", "EMBEDDED_WHEN_FULL", "ON_STORE_FAILURE", "SHUTDOWN_DRAIN_DELAY", "SHUTDOWN_TIMEOUT",
-		"STORE_BREAKER_FAILURES", "STORE_BREAKER_MAX_WAIT", "STORE_BREAKER_WAIT",
+		"STORE_BREAKER_FAILURES", "STORE_BREAKER_MAX_WAIT", "STORE_BREAKER_WAIT", "XDS_CLIENT_STRICT",
 	}, ours())
 }
 

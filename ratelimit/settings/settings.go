@@ -53,6 +53,7 @@ type Settings struct {
 	XDSBackoffFactor                  float64
 	XDSBackoffJitter                  bool
 	XDSMaxMessageSize                 int // bytes; 0 for 4 MiB
+	XDSStrict                         bool
 
 	// Statistics.
 	DisableStats                           bool

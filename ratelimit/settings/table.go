@@ -68,6 +68,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "XDS_CLIENT_BACKOFF_RANDOM_FACTOR", Default: "0.5", Doc: "growth of the wait with each attempt", Value: settings.Float(&s.XDSBackoffFactor, settings.AboveUpTo[float64](0, 100))},
 		{Name: "XDS_CLIENT_BACKOFF_JITTER", Default: "true", Doc: "add jitter to the wait", Value: settings.Bool(&s.XDSBackoffJitter)},
 		{Name: "XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES", Default: "0", Doc: "largest message accepted from it, in bytes; 0 means 4 MiB", Value: settings.Int(&s.XDSMaxMessageSize, settings.From(0, 2147483647))},
+		{Name: "XDS_CLIENT_STRICT", Default: "false", Doc: "reject a whole configuration if one of its resources is invalid, instead of that resource only (extension)", Value: settings.Bool(&s.XDSStrict)},
 
 		{Group: "Statistics", Name: "DISABLE_STATS", Default: "false", Doc: "serve statistics on the debug port only, whatever the settings below say", Value: settings.Bool(&s.DisableStats)},
 		{Name: "STATS_FLUSH_INTERVAL", Default: "10s", Doc: "how often statistics are pushed", Value: settings.Duration(&s.StatsFlushInterval, positive)},

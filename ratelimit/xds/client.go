@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
@@ -91,15 +92,20 @@ func (c *Client) dial() (*grpc.ClientConn, error) {
 }
 
 // RejectedError is reported when an update was rejected. The previous configuration
-// stays in use.
+// stays in use, or with Partial that of the resources with faults.
 type RejectedError struct {
 	Version string // of the update
 	Err     error  // config.Faults, or the error of Run's load
+	Partial bool   // the resources without faults are in use
 }
 
 // Error returns the version and the reasons, one per line.
 func (e *RejectedError) Error() string {
-	return fmt.Sprintf("configuration version '%s' rejected: %v", printable.Truncate(e.Version, 100), e.Err)
+	extent := ""
+	if e.Partial {
+		extent = " in part"
+	}
+	return fmt.Sprintf("configuration version '%s' rejected%s: %v", printable.Truncate(e.Version, 100), extent, e.Err)
 }
 
 // Unwrap returns Err.
@@ -123,7 +129,9 @@ func (e *connectionError) Unwrap() error { return e.err }
 //
 // Run calls load with each update, one at a time. If load returns nil, the update is in
 // use and is acknowledged; an error rejects it and is sent to the server. An update may
-// be equal to the previous one.
+// be equal to the previous one. A response with faults in some of its resources is used
+// without them, see [Update].Faults, and rejected; with Options.Strict, or if none of them
+// can be used, it is only rejected.
 //
 // Run calls failed with a [*RejectedError] for each rejected update, and with another
 // error, usually of package grpc/status, each time a stream ended or could not be
@@ -157,7 +165,11 @@ type run struct {
 
 	reached  bool   // a stream was opened at least once
 	failures int    // since the last useful stream
-	accepted string // version in use, empty for none
+	accepted string // last version that was accepted as a whole, empty for none
+
+	inUse      []resource                     // of the last update, unless Options.Strict
+	inPart     *discoveryv3.DiscoveryResponse // the last response if it was used in part
+	inPartErrs *RejectedError                 // why not all of it
 
 	rejections int    // since the last accepted update
 	reported   string // the last rejection that failed was called with

@@ -109,8 +109,8 @@ func TestInvalidUpdateIsRejectedAndTheNextAccepted(t *testing.T) {
 
 	server.set("v2", domain("mongo", perMinute("user", 5), bad("path")), domain("redis", bad("")))
 	request := server.rejected()
-	const faults = `mongo: descriptors[1].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR or DAY
-redis: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR or DAY
+	const faults = `mongo: descriptors[1].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR
+redis: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR
 redis: descriptors[0].key: descriptor has empty key`
 	require.Equal(t, faults, request.GetErrorDetail().GetMessage())
 	require.EqualValues(t, codes.InvalidArgument, request.GetErrorDetail().GetCode())

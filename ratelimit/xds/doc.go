@@ -15,9 +15,13 @@
 // domain that is missing from it is removed, and an empty response is a configuration
 // without domains.
 //
-// A response is acknowledged when it is in use. A response with a fault is rejected as a
-// whole, with all faults in the error detail. The previous configuration stays in use,
-// and the stream goes on.
+// A response is acknowledged when it is in use. A resource with a fault is not used: the last
+// one with its name that could be used stays in use, and so do those that are missing from a
+// response with a resource that can't be decoded. The other resources of the response take
+// effect. The response is rejected nevertheless, with all faults in the error detail, because
+// the protocol has no acknowledgement in part; the version in use, for the server, is the last
+// one without faults. With [Options].Strict a response with a fault has no effect. The stream
+// goes on in both cases.
 //
 // # Accepted resources
 //
@@ -25,11 +29,12 @@
 // with the same messages. A fault names the resource and the path of the field instead of
 // file and line:
 //
-//	mongo: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR or DAY
+//	mongo: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR
 //
-// The released resource type has fewer fields than a file: quota_mode, metadata,
-// value_to_metric, share_threshold and the units week, month and year are supported in
-// files only. Fields of a newer type are ignored with a warning that names their numbers.
+// The current resource type has the fields quota_mode (7) and metadata (8) of a descriptor and
+// the units MONTH (5), YEAR (6) and WEEK (7), which the released Go package lacks: they are
+// read from its unknown fields. value_to_metric and share_threshold are supported in files
+// only. Other unknown fields are ignored with a warning that names their numbers.
 // A missing number is 0 in the type, so there is no warning about a missing
 // requests_per_unit.
 //

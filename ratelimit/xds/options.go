@@ -60,6 +60,10 @@ type Options struct {
 	// their rules are joined in the order of the resources' names. By default the second
 	// resource is a fault.
 	MergeDomains bool
+	// Strict rejects a response as a whole if one of its resources can't be used. By
+	// default the others are used: one invalid rule does not keep the configuration of
+	// other domains from changing.
+	Strict bool
 
 	// Log receives connections and ignored responses, but not the errors that Run
 	// passes to failed; nil means slog.Default().

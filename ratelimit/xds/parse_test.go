@@ -7,7 +7,10 @@ import (
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/ratelimit/config/ratelimit/v3"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
@@ -85,17 +88,17 @@ func TestParseFaults(t *testing.T) {
 		{
 			"no unit",
 			[]string{`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "rate_limit": {}}]}`},
-			"r: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR or DAY",
+			"r: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR",
 		},
 		{
-			"unit of files only",
-			[]string{`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "rate_limit": {"unit": 7}}]}`},
-			"r: descriptors[0].rate_limit.unit: invalid rate limit unit '7': use SECOND, MINUTE, HOUR or DAY",
+			"unknown unit",
+			[]string{`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "rate_limit": {"unit": 8}}]}`},
+			"r: descriptors[0].rate_limit.unit: invalid rate limit unit '8': use SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR",
 		},
 		{
 			"negative unit",
 			[]string{`{"name": "r", "domain": "d", "descriptors": [{"key": "a", "rate_limit": {"unit": -1}}]}`},
-			"r: descriptors[0].rate_limit.unit: invalid rate limit unit '-1': use SECOND, MINUTE, HOUR or DAY",
+			"r: descriptors[0].rate_limit.unit: invalid rate limit unit '-1': use SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR",
 		},
 		{
 			"unit and unlimited",
@@ -173,16 +176,48 @@ func TestParseWarnsAboutUnknownFields(t *testing.T) {
 	limit := c.GetDescriptors()[0].GetRateLimit()
 	limit.Replaces = []*ratelimitv3.RateLimitReplace{{Name: "a"}}
 	c.ProtoReflect().SetUnknown([]byte{9 << 3, 1})
-	c.GetDescriptors()[0].ProtoReflect().SetUnknown([]byte{7 << 3, 1, 8<<3 | 2, 1, 'x', 7 << 3, 0})
+	c.GetDescriptors()[0].ProtoReflect().SetUnknown([]byte{9 << 3, 1, 10<<3 | 2, 1, 'x', 9 << 3, 0})
 	limit.ProtoReflect().SetUnknown([]byte{6 << 3, 1})
 	limit.GetReplaces()[0].ProtoReflect().SetUnknown([]byte{5 << 3, 1})
 	u, err := xds.Parse([]*anypb.Any{pack(t, c)}, nil)
 	require.NoError(t, err)
-	require.Equal(t, "d: unknown fields with the numbers [9] are ignored: quota_mode, metadata, value_to_metric and share_threshold are supported in files only",
+	require.Equal(t, "d: unknown fields with the numbers [9] are ignored: value_to_metric and share_threshold are supported in files only",
 		u.Warnings[0].Error())
-	require.Contains(t, u.Warnings[1].Error(), "d: descriptors[0]: unknown fields with the numbers [7 8]")
+	require.Contains(t, u.Warnings[1].Error(), "d: descriptors[0]: unknown fields with the numbers [9 10]")
 	require.Contains(t, u.Warnings[2].Error(), "d: descriptors[0].rate_limit: unknown fields with the numbers [6]")
 	require.Contains(t, u.Warnings[3].Error(), "d: descriptors[0].rate_limit.replaces[0]: unknown fields with the numbers [5]")
+}
+
+// The fields and units of the current type that the released Go package lacks, as they are on
+// the wire.
+func TestParseNewerFields(t *testing.T) {
+	t.Parallel()
+	c := domain("d", perMinute("week", 1), perMinute("month", 1), perMinute("year", 1))
+	for i, unit := range []int32{7, 5, 6} {
+		c.GetDescriptors()[i].RateLimit.Unit = ratelimitv3.RateLimitUnit(unit)
+	}
+	metadata, err := structpb.NewStruct(map[string]any{"team": "a", "deep": map[string]any{"n": 1, "list": []any{true, nil}}})
+	require.NoError(t, err)
+	packed, err := proto.Marshal(metadata)
+	require.NoError(t, err)
+	newer := protowire.AppendVarint(protowire.AppendTag(nil, 7, protowire.VarintType), 1)
+	newer = protowire.AppendBytes(protowire.AppendTag(newer, 8, protowire.BytesType), packed)
+	c.GetDescriptors()[0].ProtoReflect().SetUnknown(newer)
+	u, err := xds.Parse([]*anypb.Any{pack(t, c)}, nil)
+	require.NoError(t, err)
+	require.Empty(t, u.Warnings)
+	rules := u.Domains[0].Rules
+	require.Equal(t, []ratelimit.Unit{ratelimit.Week, ratelimit.Month, ratelimit.Year}, []ratelimit.Unit{rules[0].Limit.Unit, rules[1].Limit.Unit, rules[2].Limit.Unit})
+	require.True(t, rules[0].QuotaMode)
+	require.False(t, rules[1].QuotaMode)
+	require.Equal(t, map[string]any{"team": "a", "deep": map[string]any{"n": 1.0, "list": []any{true, nil}}}, rules[0].Metadata)
+	require.Nil(t, rules[1].Metadata)
+
+	c.GetDescriptors()[1].ProtoReflect().SetUnknown([]byte{8<<3 | 2, 1, 'x'})
+	c.GetDescriptors()[2].ProtoReflect().SetUnknown([]byte{8 << 3, 1})
+	_, err = xds.Parse([]*anypb.Any{pack(t, c)}, nil)
+	require.ErrorContains(t, err, "d: descriptors[1].metadata: metadata can't be decoded as google.protobuf.Struct: ")
+	require.ErrorContains(t, err, "d: descriptors[2]: field 8 has an unknown type")
 }
 
 func TestParseNothing(t *testing.T) {

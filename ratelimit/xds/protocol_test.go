@@ -120,7 +120,7 @@ func TestUndecodableResourcesAreRejected(t *testing.T) {
 			text := rejected.GetErrorDetail().GetMessage()
 			require.True(t, strings.HasPrefix(text, c.want), text)
 			require.NotContains(t, text, "\n", "one fault, no echo of it")
-			require.Empty(t, r.updates)
+			require.Equal(t, []string{"mongo"}, r.update(t).Resources, "the other one is used")
 
 			server.respond(t, response("v2", good))
 			require.Equal(t, "v2", r.update(t).Version)

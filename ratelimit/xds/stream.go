@@ -57,22 +57,37 @@ func (s *stream) handle(in *discoveryv3.DiscoveryResponse) error {
 		return nil
 	}
 	s.received = true
-	u, err := Parse(in.GetResources(), &s.opts)
+	if s.repeats(in) {
+		return s.reject(in, s.inPartErrs)
+	}
+	u, use, err := s.update(in)
 	if err == nil {
 		u.Version = in.GetVersionInfo()
 		err = s.load(u)
 	}
 	if err != nil {
-		return s.reject(in, err)
+		return s.reject(in, &RejectedError{Version: in.GetVersionInfo(), Err: err})
+	}
+	s.inUse, s.inPart, s.inPartErrs = use, nil, nil
+	if len(u.Faults) > 0 {
+		s.inPart, s.inPartErrs = in, &RejectedError{Version: in.GetVersionInfo(), Err: u.Faults, Partial: true}
+		return s.reject(in, s.inPartErrs)
 	}
 	s.accepted, s.rejections, s.reported = in.GetVersionInfo(), 0, ""
 	return s.send(in.GetNonce(), nil)
 }
 
+func (s *stream) update(in *discoveryv3.DiscoveryResponse) (u *Update, use []resource, err error) {
+	if !s.opts.Strict {
+		return s.partial(in)
+	}
+	u, err = Parse(in.GetResources(), &s.opts)
+	return u, nil, err
+}
+
 // reject reports a rejection, unless it repeats the last one, and sends it. Some servers
 // respond to a rejection with the same update at once, so all but the first are delayed.
-func (s *stream) reject(in *discoveryv3.DiscoveryResponse, err error) error {
-	rejected := &RejectedError{Version: in.GetVersionInfo(), Err: err}
+func (s *stream) reject(in *discoveryv3.DiscoveryResponse, rejected *RejectedError) error {
 	if text := rejected.Error(); text != s.reported {
 		s.reported = text
 		s.failed(rejected)
@@ -84,7 +99,7 @@ func (s *stream) reject(in *discoveryv3.DiscoveryResponse, err error) error {
 		}
 	}
 	s.rejections++
-	return s.send(in.GetNonce(), err)
+	return s.send(in.GetNonce(), rejected.Err)
 }
 
 // send requests what follows the version in use. With the nonce of a response it

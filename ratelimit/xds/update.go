@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
@@ -38,22 +39,34 @@ type Update struct {
 	Resources []string
 	// Warnings report likely mistakes, in the order of the rules.
 	Warnings []*config.Fault
+	// Faults report the resources of the response that can't be used. In their place are
+	// the last ones with the same names that could be, if there were any. Empty with
+	// Options.Strict.
+	Faults config.Faults
 }
 
 // Parse converts the resources of a response to an Update without a Version. Of opts it
-// uses MergeDomains only. The error is [config.Faults]. No resources make an empty
-// Update.
+// uses MergeDomains only. The error is [config.Faults], even if only one resource has a
+// fault. No resources make an empty Update.
 //
-// A [Client] calls Parse itself; it is exported for tests of a control plane.
+// A [Client] does not need it; it is exported for tests of a control plane.
 func Parse(resources []*anypb.Any, opts *Options) (*Update, error) {
-	d := &decoder{resources: make([]resource, len(resources))}
+	decoded := make([]resource, len(resources))
 	for i, in := range resources {
-		d.resources[i] = decode(i, in)
+		decoded[i] = decode(i, in)
 	}
+	u, _, err := parse(decoded, opts, true)
+	return u, err
+}
+
+// parse converts resources, in any order. The error is config.Faults, and faulty are the
+// resources to do without; if not all faults are wanted, they are the faults of those.
+func parse(resources []resource, opts *Options, all bool) (u *Update, faulty []resource, err error) {
+	d := &decoder{resources: slices.Clone(resources)}
 	slices.SortStableFunc(d.resources, func(a, b resource) int {
 		return cmp.Or(strings.Compare(a.name, b.name), bytes.Compare(a.data, b.data))
 	})
-	u := &Update{}
+	u = &Update{}
 	for i := range d.resources {
 		d.at.Source = i
 		u.Domains = append(u.Domains, d.domain(&d.resources[i]))
@@ -63,14 +76,15 @@ func Parse(resources []*anypb.Any, opts *Options) (*Update, error) {
 	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
 		d.addFaults(compiled)
 	} else if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(d.faults) > 0 {
-		return nil, config.Faults(d.report(d.faults))
+		faulty := d.faulty(all)
+		return nil, faulty, config.Faults(d.report(d.faults))
 	}
 	u.Ruleset = rules
 	u.Warnings = d.report(append(d.warnings, rules.Warnings()...))
-	return u, nil
+	return u, nil, nil
 }
 
 // resource is one resource of a response.
@@ -79,7 +93,11 @@ type resource struct {
 	data   []byte
 	config *ratelimitv3.RateLimitConfig // nil if it could not be decoded
 	fault  string                       // the reason
+	kept   bool                         // it is of an earlier response
 }
+
+// key identifies the resource in later responses; empty if that is not known.
+func (r *resource) key() string { return cmp.Or(r.config.GetName(), r.config.GetDomain()) }
 
 // decode decodes the i-th resource of a response.
 func decode(i int, in *anypb.Any) resource {
@@ -100,6 +118,29 @@ type decoder struct {
 	resources        []resource
 	faults, warnings []*ratelimit.Fault
 	at               ratelimit.Place // of the current rule
+}
+
+// faulty returns the resources that have a fault, but not those that only contradict one of
+// them, such as the second resource of a domain whose first one has a fault. Unless all is
+// set, it removes the faults of the others.
+func (d *decoder) faulty(all bool) (out []resource) {
+	contradicts := func(f *ratelimit.Fault) bool { return f.Other != nil && f.Other.Source != f.Source }
+	alone, found := make([]bool, len(d.resources)), make([]bool, len(d.resources))
+	for _, f := range d.faults {
+		alone[f.Source] = alone[f.Source] || !contradicts(f)
+	}
+	for _, f := range d.faults {
+		found[f.Source] = found[f.Source] || alone[f.Source] || !alone[f.Other.Source]
+	}
+	for i, is := range found {
+		if is {
+			out = append(out, d.resources[i])
+		}
+	}
+	if !all {
+		d.faults = slices.DeleteFunc(d.faults, func(f *ratelimit.Fault) bool { return !found[f.Source] })
+	}
+	return out
 }
 
 func (d *decoder) fault(field, format string, args ...any) {
@@ -175,13 +216,16 @@ func (d *decoder) rules(in []*ratelimitv3.RateLimitDescriptor) []ratelimit.Rule 
 	d.at.Path = append(d.at.Path, 0)
 	for i, r := range in {
 		d.at.Path[depth] = i
-		d.warnUnknown("", r)
+		newer := d.newerFields(r)
+		d.warnUnknown("", r, fieldQuotaMode, fieldMetadata)
 		out[i] = ratelimit.Rule{
 			Key:            r.GetKey(),
 			Value:          r.GetValue(),
 			Limit:          d.limit(r.GetRateLimit()),
 			Rules:          d.rules(r.GetDescriptors()),
 			ShadowMode:     r.GetShadowMode(),
+			QuotaMode:      newer.quotaMode,
+			Metadata:       newer.metadata,
 			DetailedMetric: r.GetDetailedMetric(),
 		}
 	}
@@ -213,32 +257,82 @@ func (d *decoder) unit(in *ratelimitv3.RateLimitPolicy) ratelimit.Unit {
 	units := map[ratelimitv3.RateLimitUnit]ratelimit.Unit{
 		ratelimitv3.RateLimitUnit_SECOND: ratelimit.Second, ratelimitv3.RateLimitUnit_MINUTE: ratelimit.Minute,
 		ratelimitv3.RateLimitUnit_HOUR: ratelimit.Hour, ratelimitv3.RateLimitUnit_DAY: ratelimit.Day,
+		// Numbers of the current type, for which the released one has no names.
+		5: ratelimit.Month, 6: ratelimit.Year, 7: ratelimit.Week,
 	}
 	sent := in.GetUnit()
 	unit, ok := units[sent]
 	if !ok && !in.GetUnlimited() {
-		d.fault("rate_limit.unit", "invalid rate limit unit '%s': use SECOND, MINUTE, HOUR or DAY", sent)
+		d.fault("rate_limit.unit", "invalid rate limit unit '%s': use SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR", sent)
 	} else if !ok && sent != ratelimitv3.RateLimitUnit_UNKNOWN {
 		d.warn("rate_limit.unit", "unknown unit '%s' is ignored because the limit is unlimited: remove it", sent)
 	}
 	return unit
 }
 
-// warnUnknown warns about fields that the released resource type does not have, which a
+// Fields of a descriptor in the current resource type that the released one lacks.
+const (
+	fieldQuotaMode protowire.Number = 7 // bool
+	fieldMetadata  protowire.Number = 8 // google.protobuf.Struct
+)
+
+// newerFields are the values of those fields.
+type newerFields struct {
+	quotaMode bool
+	metadata  map[string]any
+}
+
+// newerFields reads them from the unknown fields. As in all messages, the last value of a
+// field counts, and messages are merged.
+func (d *decoder) newerFields(r *ratelimitv3.RateLimitDescriptor) (out newerFields) {
+	var metadata *structpb.Struct
+	for rest := r.ProtoReflect().GetUnknown(); len(rest) > 0; {
+		number, kind, n := protowire.ConsumeTag(rest)
+		if n < 0 {
+			break
+		}
+		value := rest[n:]
+		switch {
+		case number == fieldQuotaMode && kind == protowire.VarintType:
+			v, _ := protowire.ConsumeVarint(value)
+			out.quotaMode = protowire.DecodeBool(v)
+		case number == fieldMetadata && kind == protowire.BytesType:
+			v, _ := protowire.ConsumeBytes(value)
+			if metadata == nil {
+				metadata = &structpb.Struct{}
+			}
+			if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(v, metadata); err != nil {
+				d.fault("metadata", "metadata can't be decoded as google.protobuf.Struct: %v", err)
+			}
+		case number == fieldQuotaMode || number == fieldMetadata:
+			d.fault("", "field %d has an unknown type", number)
+		}
+		if n = protowire.ConsumeFieldValue(number, kind, value); n < 0 {
+			break
+		}
+		rest = value[n:]
+	}
+	if len(metadata.GetFields()) > 0 {
+		out.metadata = metadata.AsMap()
+	}
+	return out
+}
+
+// warnUnknown warns about fields that the resource type does not have, which a
 // newer server may send. It names at most ten of a message.
-func (d *decoder) warnUnknown(field string, m proto.Message) {
+func (d *decoder) warnUnknown(field string, m proto.Message, known ...protowire.Number) {
 	var numbers []protowire.Number
 	for rest := m.ProtoReflect().GetUnknown(); len(rest) > 0; {
 		number, _, n := protowire.ConsumeField(rest)
 		if n < 0 {
 			break
 		}
-		if !slices.Contains(numbers, number) && len(numbers) < 10 {
+		if !slices.Contains(known, number) && !slices.Contains(numbers, number) && len(numbers) < 10 {
 			numbers = append(numbers, number)
 		}
 		rest = rest[n:]
 	}
 	if numbers != nil {
-		d.warn(field, "unknown fields with the numbers %v are ignored: quota_mode, metadata, value_to_metric and share_threshold are supported in files only", numbers)
+		d.warn(field, "unknown fields with the numbers %v are ignored: value_to_metric and share_threshold are supported in files only", numbers)
 	}
 }

@@ -1,0 +1,80 @@
+package xds
+
+import (
+	"errors"
+	"slices"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/ashlar-go/ashlar/ratelimit/config"
+)
+
+// partial converts a response of which some resources may have faults. Each of those is
+// replaced by the last resource with its name that could be used, or left out. A resource
+// that can't be decoded may be any, so those that are missing from the response stay too.
+// The error is config.Faults if the response has no resource that can be used. use are the
+// resources of the Update.
+func (r *run) partial(in *discoveryv3.DiscoveryResponse) (u *Update, use []resource, err error) {
+	use = make([]resource, len(in.GetResources()))
+	for i, a := range in.GetResources() {
+		use[i] = decode(i, a)
+	}
+	var faulty []resource
+	u, faulty, err = parse(use, &r.opts, false)
+	var all config.Faults
+	for faulty != nil {
+		if faults, ok := errors.AsType[config.Faults](err); ok {
+			all = append(all, faults...)
+		}
+		use = r.replace(use, faulty)
+		if !slices.ContainsFunc(use, func(r resource) bool { return !r.kept }) {
+			return nil, nil, all
+		}
+		u, faulty, err = parse(use, &r.opts, false)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	u.Faults = all[:min(len(all), maxFaults)]
+	for i := range use {
+		use[i].kept = true
+	}
+	return u, use, nil
+}
+
+// replace removes faulty resources and adds those in use for them, unless another resource
+// configures the same domain.
+func (r *run) replace(use, faulty []resource) []resource {
+	anyUnknown := false
+	wanted := make(map[string]bool, len(faulty))
+	for i := range faulty {
+		f := &faulty[i]
+		if !f.kept {
+			wanted[f.key()] = true
+			anyUnknown = anyUnknown || f.key() == ""
+		}
+		at := slices.IndexFunc(use, func(u resource) bool { return u.name == f.name && u.kept == f.kept })
+		use = slices.Delete(slices.Clone(use), at, at+1)
+	}
+	present, domains := make(map[string]bool), make(map[string]bool)
+	for i := range use {
+		present[use[i].key()] = true
+		domains[use[i].config.GetDomain()] = true
+	}
+	for _, old := range r.inUse {
+		taken := domains[old.config.GetDomain()] && !r.opts.MergeDomains
+		if key := old.key(); !present[key] && !taken && (wanted[key] || anyUnknown) {
+			use = append(use, old)
+		}
+	}
+	return use
+}
+
+// repeats reports whether a response repeats the one that was used in part: some servers send
+// it again after each rejection.
+func (r *run) repeats(in *discoveryv3.DiscoveryResponse) bool {
+	last := r.inPart
+	return last != nil && last.GetVersionInfo() == in.GetVersionInfo() && slices.EqualFunc(last.GetResources(), in.GetResources(), func(a, b *anypb.Any) bool { return proto.Equal(a, b) })
+}
