@@ -132,7 +132,7 @@ func RotateKey(ctx context.Context, s *Settings, revoke bool, log *slog.Logger) 
 			return r, fmt.Errorf("DATABASE_URL: %w", err) // opening it would create it
 		}
 	}
-	store, err := open(ctx, s)
+	store, err := open(ctx, s, log)
 	if err != nil {
 		return r, fmt.Errorf("DATABASE_URL: %w", err)
 	}

@@ -186,22 +186,6 @@ func TestTable(t *testing.T) {
 		_, err := settings.Parse(map[string]string{v.Name: v.Default})
 		require.NoError(t, err, "%s does not take its own default %q", v.Name, v.Default)
 	}
-	require.Equal(t, []string{
-		"COUNTER_KEY_FORMAT", "EMBEDDED_MAX_BYTES", "EMBEDDED_WHEN_FULL", "ON_STORE_FAILURE", "SHUTDOWN_DRAIN_DELAY", "SHUTDOWN_TIMEOUT",
-		"STORE_BREAKER_FAILURES", "STORE_BREAKER_MAX_WAIT", "STORE_BREAKER_WAIT", "XDS_CLIENT_STRICT",
-	}, ours())
-}
-
-// ours lists the settings that the reference service does not have.
-func ours() []string {
-	var names []string
-	for _, v := range settings.Table() {
-		if strings.HasSuffix(v.Doc, "(extension)") {
-			names = append(names, v.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // The documented defaults equal those of the struct.
