@@ -9,7 +9,10 @@ import (
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
 
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 )
@@ -83,4 +86,21 @@ func TestRunOnce(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil).start()
 	r.end()
 	require.ErrorContains(t, r.srv.Run(t.Context()), "called before")
+}
+
+// gRPC reflection is off unless a setting enables it.
+func TestReflection(t *testing.T) {
+	for value, want := range map[string]codes.Code{"false": codes.Unimplemented, "true": codes.OK} {
+		r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"GRPC_REFLECTION": value}).start()
+		stream, err := reflectionv1.NewServerReflectionClient(r.dial()).ServerReflectionInfo(t.Context())
+		require.NoError(t, err)
+		stream.Send(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}})
+		require.NoError(t, stream.CloseSend())
+		res, err := stream.Recv()
+		require.Equal(t, want, status.Code(err))
+		if err == nil {
+			require.Contains(t, res.String(), "envoy.service.ratelimit.v3.RateLimitService")
+		}
+		r.end()
+	}
 }

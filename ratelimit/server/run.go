@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
@@ -83,15 +84,49 @@ func unlessDone(ctx context.Context, err error) error {
 	return err
 }
 
+// maxOperational limits the pages for operators that are written at the same time: some are
+// as large as the statistics, and are in memory until the client has read them.
+const maxOperational = 8
+
 // serveOperational serves a listener for operators until ctx ends. Its failure does not end
 // the server. Open requests are cut off soon: recording a profile may take minutes.
 func (s *Server) serveOperational(ctx context.Context, name string, l net.Listener, h http.Handler) {
-	err := httpx.Serve(ctx, l, h, &httpx.ServeOptions{
-		WriteTimeout: maxProfile + time.Minute, DrainTimeout: operationalTimeout, Log: s.log,
+	err := s.serveHTTP(ctx, l, atMost(maxOperational, h), &httpx.ServeOptions{
+		WriteTimeout: maxProfile + time.Minute, DrainTimeout: operationalTimeout,
 	})
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("a listener failed; rate limit decisions are not affected", "listener", name, "err", err)
 	}
+}
+
+// atMost responds with 503 to requests beyond n at the same time.
+func atMost(n int, h http.Handler) http.Handler {
+	places := make(chan struct{}, n)
+	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		select {
+		case places <- struct{}{}:
+		default:
+			w.Header().Set("Retry-After", "1")
+			return httpx.Errorf(http.StatusServiceUnavailable, "more than %d requests at the same time: try again later", n)
+		}
+		defer func() { <-places }()
+		h.ServeHTTP(w, r)
+		return nil
+	})
+}
+
+// serveHTTP serves a listener until ctx ends, with the limits of all HTTP listeners.
+func (s *Server) serveHTTP(ctx context.Context, l net.Listener, h http.Handler, opts *httpx.ServeOptions) error {
+	hosts, err := httpx.NewHosts(l.Addr(), &httpx.HostsOptions{Names: s.settings.AllowedHosts, Setting: "ALLOWED_HOSTS"})
+	if err != nil {
+		l.Close()
+		return fmt.Errorf("ALLOWED_HOSTS: %w", err)
+	}
+	budget := httpx.NewBudget(&httpx.BudgetOptions{Bytes: s.settings.HTTPMaxBytesInFlight})
+	opts.MaxConnections, opts.MaxConnectionsPerAddress = s.settings.HTTPMaxConnections, s.settings.HTTPMaxConnectionsPerAddress
+	opts.Log = s.log
+	chain := httpx.Chain(httpx.DrainBody, httpx.SecurityHeaders(nil), httpx.Recover(s.log), budget.Middleware(nil), hosts.Protect)
+	return httpx.Serve(ctx, l, chain(h), opts)
 }
 
 // runDecisions waits for the counter store and a configuration, then serves decisions until
@@ -154,7 +189,7 @@ func (s *Server) serveDecisions(ctx context.Context, grpcListener, httpListener 
 		s.shutDownGRPC(g, connections)
 		return nil
 	})
-	group.Go(func() error { return s.serveHTTP(serving, httpListener) })
+	group.Go(func() error { return s.serveJSON(serving, httpListener) })
 	group.Go(func() error {
 		defer stop()
 		select {
@@ -220,6 +255,9 @@ func (s *Server) grpcServer(connections *connections) *grpc.Server {
 	g := grpc.NewServer(opts...)
 	s.service.Register(g)
 	s.health.probe.Register(g)
+	if s.settings.GRPCReflection {
+		reflection.Register(g)
+	}
 	return g
 }
 
@@ -241,17 +279,22 @@ func (s *Server) shutDownGRPC(g *grpc.Server, l *connections) {
 	}
 }
 
-// serveHTTP serves decisions and health until ctx ends, and cuts off open requests after
-// SHUTDOWN_TIMEOUT.
-func (s *Server) serveHTTP(ctx context.Context, l net.Listener) error {
+// serveJSON serves decisions and health over HTTP until ctx ends, and cuts off open requests
+// after SHUTDOWN_TIMEOUT.
+func (s *Server) serveJSON(ctx context.Context, l net.Listener) error {
 	json := s.service.JSON()
+	if s.settings.GRPCClientTLSCACert != "" && s.settings.GRPCServerUseTLS && !s.settings.JSONWithoutCertificate {
+		json = httpx.HandlerFunc(func(http.ResponseWriter, *http.Request) error {
+			return httpx.Errorf(http.StatusForbidden, "clients need a certificate, which only gRPC can check: use gRPC, or set JSON_WITHOUT_CLIENT_CERTIFICATE=true")
+		})
+	}
 	if s.tracing != nil {
 		json = s.tracing.HTTP(json)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/json", json)
 	mux.Handle("/healthcheck", s.health.probe)
-	err := httpx.Serve(ctx, l, mux, &httpx.ServeOptions{DrainTimeout: s.settings.ShutdownTimeout, Log: s.log})
+	err := s.serveHTTP(ctx, l, mux, &httpx.ServeOptions{DrainTimeout: s.settings.ShutdownTimeout})
 	if err != nil && ctx.Err() != nil {
 		s.log.Warn("HTTP requests did not finish in time and were cut off", "err", err)
 		return nil

@@ -294,7 +294,7 @@ func TestShutdownDeadline(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	// The client never sends the body that the server waits for.
-	_, err = io.WriteString(conn, "POST /json HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
+	_, err = io.WriteString(conn, "POST /json HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
 	require.NoError(t, err)
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	require.NoError(t, err)

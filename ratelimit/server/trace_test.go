@@ -58,6 +58,7 @@ func TestTracing(t *testing.T) {
 	require.NoError(t, err)
 	req, err := http.NewRequest("POST", "http://"+r.addr.HTTP.String()+"/json", strings.NewReader(`{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"carol"}]}]}`))
 	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("b3", "80f198ee56343ba864fe8b2a57d3eff7-e457b5a2e4d86bd1-1")
 	res, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)

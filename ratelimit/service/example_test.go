@@ -36,7 +36,9 @@ func ExampleNew() {
 	for range 2 {
 		body := `{"domain": "shop", "descriptors": [{"entries": [{"key": "user", "value": "ann"}]}]}`
 		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, httptest.NewRequest("POST", "/json", strings.NewReader(body)))
+		r := httptest.NewRequest("POST", "/json", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		mux.ServeHTTP(w, r)
 		fmt.Println(w.Code, strings.Contains(w.Body.String(), `"OVER_LIMIT"`))
 	}
 	// Output:

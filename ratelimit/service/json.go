@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"log/slog"
+	"mime"
 	"net/http"
 	"strings"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // JSON returns the handler of POST /json: requests and responses in the proto3 JSON mapping.
@@ -21,35 +21,40 @@ import (
 //
 //	200  no limit is exceeded
 //	400  the body is not a valid request
+//	403  a web page of another origin sent the request
 //	405  not a POST
+//	408  the body did not arrive in time
 //	413  the body is longer than Options.MaxBodyBytes
+//	415  the Content-Type is missing or not application/json
 //	429  a limit is exceeded; the body is the decision, as with 200
 //	500  an over-limit cache or statistics panicked
-//	503  no configuration is loaded, or the counter store failed
+//	503  no configuration is loaded, the counter store failed, or the budget of the chain
+//	     (httpx.Budget) is used up
 //
 // Error bodies are {"status":"error","message":"..."}.
 func (s *Service) JSON() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			w.Header().Set("Allow", http.MethodPost)
-			writeError(w, http.StatusMethodNotAllowed, "use POST with a JSON body")
-			return
-		}
-		in, code, err := s.readJSON(w, r)
-		if err != nil {
-			writeError(w, code, err.Error())
-			return
-		}
-		ctx, end := s.startJSON(r.Context())
-		out, err := s.decide(ctx, in)
-		defer func() { end(err) }()
-		if err != nil {
-			o, message := classify(err)
-			writeError(w, o.http, message)
-			return
-		}
-		writeDecision(w, out)
-	})
+	origins, _ := httpx.NewOrigins(nil) // can't fail for an empty list
+	return origins.Protect(httpx.HandlerFunc(s.serveJSON))
+}
+
+func (s *Service) serveJSON(w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return httpx.Errorf(http.StatusMethodNotAllowed, "use POST with a JSON body")
+	}
+	in, err := s.readJSON(r)
+	if err != nil {
+		return err
+	}
+	ctx, end := s.startJSON(r.Context())
+	out, err := s.decide(ctx, in)
+	defer func() { end(err) }()
+	if err != nil {
+		o, message := classify(err)
+		return httpx.Errorf(o.http, "%s", message)
+	}
+	writeDecision(w, out)
+	return nil
 }
 
 // startJSON starts the span of everything after reading the request.
@@ -60,27 +65,50 @@ func (s *Service) startJSON(ctx context.Context) (context.Context, func(error)) 
 	return s.spans.StartSpan(ctx, jsonSpan, func() []slog.Attr { return nil })
 }
 
-// readJSON returns the request, or an error and its status code.
-func (s *Service) readJSON(w http.ResponseWriter, r *http.Request) (*ratelimitv3.RateLimitRequest, int, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.maxBody))
+// objectBytes is what decoding allocates for an object, besides its text.
+const objectBytes = 160
+
+// readJSON returns the request, or an error with its status.
+func (s *Service) readJSON(r *http.Request) (*ratelimitv3.RateLimitRequest, error) {
+	if err := checkContent(r.Header); err != nil {
+		return nil, err
+	}
+	body, err := httpx.ReadBody(r, s.maxBody)
 	if err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return nil, http.StatusRequestEntityTooLarge, invalid("request body is longer than %d bytes", s.maxBody)
-		}
-		return nil, http.StatusBadRequest, invalid("request body could not be read")
+		return nil, err
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, http.StatusBadRequest, invalid(`request body is empty: send {"domain": ..., "descriptors": [{"entries": [{"key": ..., "value": ...}]}]}`)
+		return nil, badBody(`request body is empty: send {"domain": ..., "descriptors": [{"entries": [{"key": ..., "value": ...}]}]}`)
 	}
 	// Objects are what decoding allocates.
-	if most := partsPerDescriptor * s.bounds.maxDescriptors; bytes.Count(body, []byte("{")) > most {
-		return nil, http.StatusBadRequest, invalid("request body has too many objects: use at most %d", most)
+	objects, most := bytes.Count(body, []byte("{")), partsPerDescriptor*s.bounds.maxDescriptors
+	if objects > most {
+		return nil, badBody("request body has too many objects: use at most %d", most)
+	}
+	if err := httpx.Reserve(r.Context(), int64(2*len(body)+objectBytes*objects)); err != nil {
+		return nil, err
 	}
 	in := &ratelimitv3.RateLimitRequest{}
 	if err := protojson.Unmarshal(body, in); err != nil {
-		return nil, http.StatusBadRequest, &ratelimit.Error{Kind: ratelimit.Invalid, Message: "request body is not a rate limit request: " + jsonReason(err)}
+		return nil, badBody("request body is not a rate limit request: %s", jsonReason(err))
 	}
-	return in, 0, nil
+	return in, nil
+}
+
+// checkContent accepts JSON only. A web page can send other types to any host without asking.
+func checkContent(h http.Header) error {
+	content := h.Get("Content-Type")
+	if kind, _, err := mime.ParseMediaType(content); err != nil || kind != "application/json" {
+		return httpx.Errorf(http.StatusUnsupportedMediaType, "Content-Type is %q: send application/json", printable.Truncate(content, 100))
+	}
+	if encoding := h.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return httpx.Errorf(http.StatusUnsupportedMediaType, "Content-Encoding is %q: send the body without encoding", printable.Truncate(encoding, 100))
+	}
+	return nil
+}
+
+func badBody(format string, args ...any) error {
+	return httpx.Errorf(http.StatusBadRequest, format, args...)
 }
 
 // jsonReason returns the decoder's message without its prefix and its random non-breaking

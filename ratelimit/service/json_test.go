@@ -18,8 +18,18 @@ import (
 const askJSON = `{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"a"}]}]}`
 
 func post(h http.Handler, body string) *httptest.ResponseRecorder {
+	return send(h, http.MethodPost, body, nil)
+}
+
+// send sends JSON, unless headers say otherwise.
+func send(h http.Handler, method, body string, headers map[string]string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "/json", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	for name, value := range headers {
+		r.Header.Set(name, value)
+	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/json", strings.NewReader(body)))
+	h.ServeHTTP(w, r)
 	return w
 }
 
@@ -76,7 +86,9 @@ func TestErrorsAsJSON(t *testing.T) {
 		{"unknown field", ready, "POST", `{"domain":"d","colour":"red"}`, 400, `unknown field "colour"`},
 		{"wrong type", ready, "POST", `{"domain":7}`, 400, "(line 1:11)"},
 		{"trailing data", ready, "POST", askJSON + "{}", 400, "request body is not a rate limit request"},
-		{"too long", ready, "POST", `{"domain":"` + strings.Repeat("x", 2000) + `"}`, 413, "longer than 1000 bytes"},
+		{"too long", ready, "POST", `{"domain":"` + strings.Repeat("x", 2000) + `"}`, 413, "send at most 1000 bytes"},
+		{"half of a surrogate pair", ready, "POST", `{"domain":"\ud800","descriptors":[{}]}`, 400, "request body is not a rate limit request"},
+		{"surrogates in reverse", ready, "POST", `{"domain":"\udc00\ud800x","descriptors":[{}]}`, 400, "invalid escape code"},
 		{"no domain", ready, "POST", `{}`, 400, "rate limit domain must not be empty"},
 		{"no descriptors", ready, "POST", `{"domain":"d"}`, 400, "rate limit descriptor list must not be empty"},
 		{"null parts", ready, "POST", `{"domain":"d","descriptors":null}`, 400, "rate limit descriptor list must not be empty"},
@@ -90,8 +102,7 @@ func TestErrorsAsJSON(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			h := service.New(c.engine, &service.Options{MaxBodyBytes: 1000}).JSON()
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequest(c.method, "/json", strings.NewReader(c.body)))
+			w := send(h, c.method, c.body, nil)
 			require.Equal(t, c.code, w.Code, w.Body.String())
 			var body struct{ Status, Message string }
 			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
@@ -103,6 +114,35 @@ func TestErrorsAsJSON(t *testing.T) {
 				require.Equal(t, "POST", w.Header().Get("Allow"))
 			}
 		})
+	}
+}
+
+// Only JSON from the page's own origin is accepted: a web page can send other content types to
+// any host without asking.
+func TestJSONFromWebPages(t *testing.T) {
+	h := service.New(newEngine(t, nil, nil), nil).JSON()
+	for _, c := range []struct {
+		headers map[string]string
+		code    int
+		message string
+	}{
+		{map[string]string{"Content-Type": "application/json; charset=utf-8"}, 200, ""},
+		{map[string]string{"Origin": "http://example.com", "Sec-Fetch-Site": "same-origin"}, 200, ""}, // the host of the request
+		{map[string]string{"Content-Type": ""}, 415, `Content-Type is "": send application/json`},
+		{map[string]string{"Content-Type": "text/plain"}, 415, "send application/json"},
+		{map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, 415, "send application/json"},
+		{map[string]string{"Content-Encoding": "gzip"}, 415, "without encoding"},
+		{map[string]string{"Origin": "http://evil.example"}, 403, "origin http://evil.example is not allowed"},
+		{map[string]string{"Sec-Fetch-Site": "cross-site"}, 403, "cross-site"},
+	} {
+		w := send(h, http.MethodPost, strings.Replace(askJSON, `"a"`, `"free"`, 1), c.headers)
+		require.Equal(t, c.code, w.Code, "%v: %s", c.headers, w.Body)
+		if c.message != "" {
+			var body struct{ Status, Message string }
+			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
+			require.Equal(t, "error", body.Status)
+			require.Contains(t, body.Message, c.message)
+		}
 	}
 }
 

@@ -155,12 +155,12 @@ type call struct {
 
 // maxPooledEntries limits the calls that are reused: a large request does not occupy memory
 // for good.
-const maxPooledEntries = 1 << 10
+const maxPooledEntries = 1 << 7
 
 func (s *Service) call() *call { return s.calls.Get().(*call) }
 
 func (s *Service) release(c *call) {
-	if cap(c.entries) > maxPooledEntries || cap(c.request.Descriptors) > maxPooledEntries {
+	if cap(c.entries) > maxPooledEntries || cap(c.request.Descriptors) > maxPooledEntries || cap(c.decision.Statuses) > maxPooledEntries {
 		return
 	}
 	c.reset()
@@ -200,8 +200,8 @@ func handle(srv any, ctx context.Context, decode func(any) error, interceptor gr
 	if interceptor != nil {
 		return s.intercepted(ctx, decode, interceptor)
 	}
-	in := &wireRequest{call: s.call()}
-	defer in.free(s)
+	in := &wireRequest{service: s}
+	defer in.free()
 	if err := decode(in); err != nil {
 		return nil, err
 	}

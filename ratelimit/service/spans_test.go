@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -68,7 +67,7 @@ func TestSpans(t *testing.T) {
 	}, spans.spans[0].attrs)
 
 	w := httptest.NewRecorder()
-	s.JSON().ServeHTTP(w, httptest.NewRequest("POST", "/json", strings.NewReader(`{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"b"}]}]}`)))
+	w = post(s.JSON(), `{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"b"}]}]}`)
 	require.Equal(t, 200, w.Code)
 	require.Len(t, spans.spans, 3)
 	require.Equal(t, "NewJsonHandler Remaining Execution", spans.spans[1].name)
@@ -107,7 +106,7 @@ func TestCallsAreRecorded(t *testing.T) {
 			require.Error(t, err)
 			require.Len(t, took, 1)
 			<-took
-			s.JSON().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/json", strings.NewReader(`{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"b"}]}]}`)))
+			post(s.JSON(), `{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"b"}]}]}`)
 			require.Empty(t, took)
 		})
 	}

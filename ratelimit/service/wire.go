@@ -25,15 +25,18 @@ type codec struct{ encoding.CodecV2 }
 // wireRequest is an incoming request. Other codecs decode into the embedded generated type.
 type wireRequest struct {
 	ratelimitv3.RateLimitRequest
-	call    *call
+	service *Service
+	call    *call      // from the arrival of the message; a call that waits for it holds little
 	decoded bool       // into call
 	err     error      // why the request was not decoded
 	buffer  mem.Buffer // contains the strings of call; nil or to be freed after the call
 }
 
 // free releases the call and the memory of its strings.
-func (in *wireRequest) free(s *Service) {
-	s.release(in.call)
+func (in *wireRequest) free() {
+	if in.call != nil {
+		in.service.release(in.call)
+	}
 	if in.buffer != nil {
 		in.buffer.Free()
 	}
@@ -47,6 +50,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
+	in.call = in.service.call()
 	buffer := contiguous(data)
 	if in.call.decode(buffer.ReadOnlyData()) {
 		in.decoded, in.buffer = true, buffer

@@ -15,7 +15,7 @@ import (
 const want = `
 HOST                                            -                                             0.0.0.0
 PORT                                            -                                             8080
-DEBUG_HOST                                      -                                             0.0.0.0
+DEBUG_HOST                                      -                                             127.0.0.1 not 0.0.0.0: the pages have no authentication
 DEBUG_PORT                                      -                                             6070
 GRPC_HOST                                       -                                             0.0.0.0
 GRPC_PORT                                       -                                             8081
@@ -141,6 +141,12 @@ MAX_DESCRIPTORS_PER_REQUEST                     -                               
 MAX_ENTRIES_PER_DESCRIPTOR                      -                                             100 ours
 JSON_MAX_BODY_BYTES                             -                                             1048576 ours
 COUNTER_KEY_FORMAT                              -                                             -         ours
+GRPC_REFLECTION                                 -                                             false ours
+ALLOWED_HOSTS                                   -                                             - ours
+JSON_WITHOUT_CLIENT_CERTIFICATE                 -                                             false ours
+HTTP_MAX_CONNECTIONS                            -                                             1024 ours
+HTTP_MAX_CONNECTIONS_PER_ADDRESS                -                                             128 ours
+HTTP_MAX_BYTES_IN_FLIGHT                        -                                             67108864 ours
 EMBEDDED_MAX_BYTES                              -                                             536870912 ours
 XDS_CLIENT_STRICT                               -                                             false ours
 EMBEDDED_WHEN_FULL                              -                                             evict-fewest ours
@@ -186,6 +192,26 @@ func TestTable(t *testing.T) {
 		_, err := settings.Parse(map[string]string{v.Name: v.Default})
 		require.NoError(t, err, "%s does not take its own default %q", v.Name, v.Default)
 	}
+	require.Equal(t, []string{
+		"ALLOWED_HOSTS", "EMBEDDED_MAX_BYTES", "GRPC_MAX_BYTES_IN_FLIGHT", "GRPC_MAX_CONCURRENT_STREAMS", "GRPC_MAX_CONNECTIONS",
+		"GRPC_MAX_CONNECTIONS_PER_ADDRESS", "GRPC_MAX_HEADER_BYTES", "GRPC_MAX_MESSAGE_BYTES", "GRPC_MESSAGE_TIMEOUT",
+		"GRPC_REFLECTION", "HTTP_MAX_BYTES_IN_FLIGHT", "HTTP_MAX_CONNECTIONS", "HTTP_MAX_CONNECTIONS_PER_ADDRESS",
+		"JSON_MAX_BODY_BYTES", "JSON_WITHOUT_CLIENT_CERTIFICATE", "MAX_DESCRIPTORS_PER_REQUEST", "MAX_ENTRIES_PER_DESCRIPTOR",
+		"ON_STORE_FAILURE", "SHUTDOWN_DRAIN_DELAY", "SHUTDOWN_TIMEOUT",
+		"STORE_BREAKER_FAILURES", "STORE_BREAKER_MAX_WAIT", "STORE_BREAKER_WAIT",
+	}, ours())
+}
+
+// ours lists the settings that the reference service does not have.
+func ours() []string {
+	var names []string
+	for _, v := range settings.Table() {
+		if strings.HasSuffix(v.Doc, "(extension)") {
+			names = append(names, v.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // The documented defaults equal those of the struct.
@@ -200,11 +226,12 @@ func TestDefault(t *testing.T) {
 	require.Equal(t, kv, s.KVStore)
 	s.KVStore, s.KVStorePerSecond = settings.KV{}, settings.KV{}
 	require.Equal(t, &settings.Settings{
-		Host: "0.0.0.0", Port: 8080, DebugHost: "0.0.0.0", DebugPort: 6070, GRPCHost: "0.0.0.0", GRPCPort: 8081,
+		Host: "0.0.0.0", Port: 8080, DebugHost: "127.0.0.1", DebugPort: 6070, GRPCHost: "0.0.0.0", GRPCPort: 8081,
 		GRPCMaxConnectionAge: 24 * time.Hour, GRPCMaxConnectionAgeGrace: time.Hour,
 		GRPCMaxMessageBytes: 256 << 10, GRPCMaxHeaderBytes: 16 << 10, GRPCMaxConcurrentStreams: 1000,
 		GRPCMaxConnections: 4096, GRPCMaxConnectionsPerAddress: 1024, GRPCMaxBytesInFlight: 64 << 20,
-		GRPCMessageTimeout: 10 * time.Second, MaxDescriptors: 1000, MaxEntries: 100, JSONMaxBodyBytes: 1 << 20, LogLevel: "WARN", LogFormat: "text",
+		GRPCMessageTimeout: 10 * time.Second, MaxDescriptors: 1000, MaxEntries: 100, JSONMaxBodyBytes: 1 << 20,
+		HTTPMaxConnections: 1024, HTTPMaxConnectionsPerAddress: 128, HTTPMaxBytesInFlight: 64 << 20, LogLevel: "WARN", LogFormat: "text",
 		ConfigType: settings.File, RuntimeRoot: "/srv/runtime_data/current", RuntimeAppDirectory: "config", RuntimeWatchRoot: true,
 		XDSNodeID: "default", XDSServerURL: "localhost:18000", XDSRetryInterval: 3 * time.Second,
 		XDSBackoffInitial: 10 * time.Second, XDSBackoffMax: time.Minute, XDSBackoffFactor: 0.5, XDSBackoffJitter: true,

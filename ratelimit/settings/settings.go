@@ -13,6 +13,9 @@ type Settings struct {
 	Host, DebugHost, GRPCHost string
 	Port, DebugPort, GRPCPort int
 	GRPCUDS                   string
+	AllowedHosts              []string
+	JSONWithoutCertificate    bool
+	GRPCReflection            bool
 	GRPCMaxConnectionAge      time.Duration
 	GRPCMaxConnectionAgeGrace time.Duration
 
@@ -24,6 +27,8 @@ type Settings struct {
 	GRPCMessageTimeout                               time.Duration
 	MaxDescriptors, MaxEntries                       int // of a request, of a descriptor
 	JSONMaxBodyBytes                                 int64
+	HTTPMaxConnections, HTTPMaxConnectionsPerAddress int
+	HTTPMaxBytesInFlight                             int64
 
 	// TLS of the gRPC listener.
 	GRPCServerUseTLS                      bool

@@ -15,13 +15,16 @@ func table(s *Settings) []settings.Setting {
 	return slices.Concat([]settings.Setting{
 		{Group: "Listeners", Name: "HOST", Default: "0.0.0.0", Empty: true, Doc: "address of the HTTP listener; empty listens on all addresses", Value: settings.Text(&s.Host, host)},
 		{Name: "PORT", Default: "8080", Doc: "port of the HTTP listener; 0 picks a free one", Value: settings.Int(&s.Port, freePort)},
-		{Name: "DEBUG_HOST", Default: "0.0.0.0", Empty: true, Doc: "address of the debug listener; empty listens on all addresses", Value: settings.Text(&s.DebugHost, host)},
+		{Name: "DEBUG_HOST", Default: "127.0.0.1", Empty: true, Doc: "address of the debug listener, whose pages have no authentication; empty listens on all addresses", Value: settings.Text(&s.DebugHost, host)},
 		{Name: "DEBUG_PORT", Default: "6070", Doc: "port of the debug listener; 0 picks a free one", Value: settings.Int(&s.DebugPort, freePort)},
 		{Name: "GRPC_HOST", Default: "0.0.0.0", Empty: true, Doc: "address of the gRPC listener; empty listens on all addresses", Value: settings.Text(&s.GRPCHost, host)},
 		{Name: "GRPC_PORT", Default: "8081", Doc: "port of the gRPC listener; 0 picks a free one", Value: settings.Int(&s.GRPCPort, freePort)},
 		{Name: "GRPC_UDS", Doc: "path of a unix socket for gRPC; replaces GRPC_HOST and GRPC_PORT", Value: settings.Text(&s.GRPCUDS, settings.CheckSocket)},
 		{Name: "GRPC_MAX_CONNECTION_AGE", Default: "24h", Doc: "age at which clients are asked to reconnect, with 10% jitter either way; 0 means never", Value: settings.Duration(&s.GRPCMaxConnectionAge, notNegative)},
 		{Name: "GRPC_MAX_CONNECTION_AGE_GRACE", Default: "1h", Doc: "time that calls then have to finish; 0 means no limit", Value: settings.Duration(&s.GRPCMaxConnectionAgeGrace, notNegative)},
+		{Name: "GRPC_REFLECTION", Default: "false", Doc: "serve gRPC reflection, which describes the services to tools such as grpcurl (extension)", Value: settings.Bool(&s.GRPCReflection)},
+		{Name: "ALLOWED_HOSTS", Doc: "further hosts, without ports, that HTTP, debug and scrape requests may be for: N1,N2; *.example.com is all names below example.com, * is all hosts (extension)", Value: settings.List(&s.AllowedHosts, checkAllowedHost)},
+		{Name: "JSON_WITHOUT_CLIENT_CERTIFICATE", Default: "false", Doc: "serve /json, which has no authentication, even if gRPC clients need a certificate (extension)", Value: settings.Bool(&s.JSONWithoutCertificate)},
 
 		{Group: "Bounds", Name: "GRPC_MAX_MESSAGE_BYTES", Default: "262144", Doc: "largest gRPC request, in bytes (extension)", Value: settings.Int(&s.GRPCMaxMessageBytes, settings.From(1<<10, 64<<20))},
 		{Name: "GRPC_MAX_HEADER_BYTES", Default: "16384", Doc: "largest header list of a gRPC call, decompressed, with 32 bytes added for each field (extension)", Value: settings.Int(&s.GRPCMaxHeaderBytes, settings.From(1<<10, 16<<20))},
@@ -33,6 +36,9 @@ func table(s *Settings) []settings.Setting {
 		{Name: "MAX_DESCRIPTORS_PER_REQUEST", Default: "1000", Doc: "descriptors of a request; in total they may have 16 times as many entries (extension)", Value: settings.Int(&s.MaxDescriptors, settings.From(1, 100000))},
 		{Name: "MAX_ENTRIES_PER_DESCRIPTOR", Default: "100", Doc: "entries of a descriptor; no rule is deeper than 100 (extension)", Value: settings.Int(&s.MaxEntries, settings.From(1, 10000))},
 		{Name: "JSON_MAX_BODY_BYTES", Default: "1048576", Doc: "largest body of a request to /json, in bytes (extension)", Value: settings.Int(&s.JSONMaxBodyBytes, settings.From[int64](1<<10, 64<<20))},
+		{Name: "HTTP_MAX_CONNECTIONS", Default: "1024", Doc: "open connections of the HTTP listener, and of the debug and scrape listeners each; above it connections of the address with the most are closed (extension)", Value: settings.Int(&s.HTTPMaxConnections, settings.From(1, 1000000))},
+		{Name: "HTTP_MAX_CONNECTIONS_PER_ADDRESS", Default: "128", Doc: "these from one IPv4 address or IPv6 /64 network; raise it if all clients share one, such as that of a load balancer (extension)", Value: settings.Int(&s.HTTPMaxConnectionsPerAddress, settings.From(1, 1000000))},
+		{Name: "HTTP_MAX_BYTES_IN_FLIGHT", Default: "67108864", Doc: "memory of all unfinished HTTP requests, estimated; half of it for one address; above it requests get 503 (extension)", Value: settings.Int(&s.HTTPMaxBytesInFlight, settings.AtLeast[int64](1<<20))},
 
 		{Group: "TLS of the gRPC listener", Name: "GRPC_SERVER_USE_TLS", Default: "false", Doc: "serve gRPC over TLS", Value: settings.Bool(&s.GRPCServerUseTLS)},
 		{Name: "GRPC_SERVER_TLS_CERT", Doc: "file of the server's certificate chain", Value: settings.Text(&s.GRPCServerTLSCert)},

@@ -137,6 +137,15 @@ func checkNode(text string) error {
 	return settings.CheckHostPort(text)
 }
 
+// checkAllowedHost accepts what package httpx accepts as an allowed host.
+func checkAllowedHost(name string) error {
+	bare := strings.TrimPrefix(name, "*.")
+	if name == "*" || settings.CheckHost(bare) == nil && bare != "" {
+		return nil
+	}
+	return errors.New("is not a host: use a name, *.name for all names below it, an IP address, or * for all hosts")
+}
+
 var (
 	// checkHeader accepts the header names of RFC 9110, section 5.6.2.
 	checkHeader = settings.Match("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$", "is not a header name: use letters, digits and hyphens")

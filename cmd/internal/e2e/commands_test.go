@@ -30,7 +30,7 @@ func sessions() []session {
 	return []session{
 		{start: "go run ./cmd/ashlar", tries: []try{
 			{"go run ./cmd/ratelimit-client -domain demo -descriptors client=bob", `(?m)^response: overall_code:OK `},
-			{`curl -i http://127.0.0.1:8080/json -d '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'`, `"overallCode":"OK"`},
+			{`curl -i http://127.0.0.1:8080/json --json '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'`, `"overallCode":"OK"`},
 			{"curl -i http://127.0.0.1:8000/api/books", `^HTTP/1.1 200 `},
 		}},
 		{start: "go run ./cmd/bookcatalogd -seed", tries: []try{

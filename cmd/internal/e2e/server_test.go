@@ -103,6 +103,9 @@ func httpDo(t *testing.T, method, url, body string) (code int, content string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	require.NoError(t, err)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: timeout}
 	response, err := client.Do(request)
 	if err != nil {

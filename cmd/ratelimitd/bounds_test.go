@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/attack"
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+)
+
+// addresses are where a running ratelimitd listens.
+type addresses struct{ grpc, http, debug string }
+
+// scan reads them from a line of the program.
+func (a *addresses) scan(line string) bool {
+	_, err := fmt.Sscanf(strings.ReplaceAll(line, ",", " ,"), "ratelimitd: gRPC on %s , HTTP on %s , debug on %s ,", &a.grpc, &a.http, &a.debug)
+	return err == nil
+}
+
+// environ returns settings for free ports and one rule, client in domain d, that limits nobody.
+func environ(t *testing.T, more map[string]string) map[string]string {
+	t.Helper()
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "config"), 0o755))
+	rules := "domain: d\ndescriptors:\n  - key: client\n    rate_limit: {unit: year, requests_per_unit: 1000000000}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(root, "config", "d.yaml"), []byte(rules), 0o644))
+	all := map[string]string{
+		"RUNTIME_ROOT": root, "DISABLE_STATS": "true", "HOST": "127.0.0.1", "PORT": "0",
+		"GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "DEBUG_PORT": "0",
+	}
+	maps.Copy(all, more)
+	return all
+}
+
+// serve runs ratelimitd until the test ends.
+func serve(t *testing.T, settings map[string]string) *addresses {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	errs := &ownLine{line: make(chan string, 1)}
+	done := make(chan int, 1)
+	go func() { done <- cli.Run(ctx, "ratelimitd", run, cli.Env{Stderr: errs, Environ: environ(t, settings)}) }()
+	t.Cleanup(func() {
+		cancel()
+		require.Zero(t, <-done)
+	})
+	a := &addresses{}
+	select {
+	case line := <-errs.line:
+		require.True(t, a.scan(line), line)
+	case <-time.After(time.Minute):
+		t.Fatal("does not start")
+	}
+	return a
+}
+
+func (a *addresses) dial(t *testing.T) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient(a.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	return conn
+}
+
+func ask(value string) *ratelimitv3.RateLimitRequest {
+	return &ratelimitv3.RateLimitRequest{Domain: "d", Descriptors: []*commonv3.RateLimitDescriptor{
+		{Entries: []*commonv3.RateLimitDescriptor_Entry{{Key: "client", Value: value}}},
+	}}
+}
+
+func call(ctx context.Context, conn *grpc.ClientConn, in *ratelimitv3.RateLimitRequest) error {
+	_, err := ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(ctx, in, grpc.WaitForReady(true))
+	return err
+}
+
+// becomes repeats an attack, each time for longer, until its result is as expected.
+func becomes(t *testing.T, run func(context.Context) (attack.Result, error), expected func(attack.Result) bool) {
+	t.Helper()
+	var r attack.Result
+	for wait := 500 * time.Millisecond; wait < time.Minute; wait *= 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		var err error
+		r, err = run(ctx)
+		cancel()
+		require.NoError(t, err)
+		if expected(r) {
+			return
+		}
+	}
+	t.Fatal(r)
+}
+
+// Each bound on gRPC has a setting.
+func TestBounds(t *testing.T) {
+	a := serve(t, map[string]string{
+		"GRPC_MAX_MESSAGE_BYTES": "10000", "GRPC_MAX_HEADER_BYTES": "5000", "MAX_DESCRIPTORS_PER_REQUEST": "2", "MAX_ENTRIES_PER_DESCRIPTOR": "1",
+		"JSON_MAX_BODY_BYTES": "2000",
+	})
+	conn := a.dial(t)
+	defer conn.Close()
+	require.NoError(t, call(t.Context(), conn, ask(strings.Repeat("x", 9000))))
+	require.Equal(t, codes.ResourceExhausted, status.Code(call(t.Context(), conn, ask(strings.Repeat("x", 10000)))))
+
+	// The client knows the limit of the server, and does not send the header.
+	big := metadata.AppendToOutgoingContext(t.Context(), "x-big", strings.Repeat("x", 5000))
+	require.Error(t, call(big, conn, ask("a")))
+	becomes(t, func(ctx context.Context) (attack.Result, error) {
+		return attack.HeaderBombs(ctx, &attack.Target{Addr: a.grpc}, 3, 2, 3000)
+	}, func(r attack.Result) bool { return r.Refused == r.Streams && r.Closed == 0 })
+
+	in := ask("a")
+	in.Descriptors = append(in.Descriptors, in.Descriptors[0], in.Descriptors[0])
+	require.ErrorContains(t, call(t.Context(), conn, in), "descriptors: too many: use at most 2")
+	in = ask("a")
+	in.Descriptors[0].Entries = append(in.Descriptors[0].Entries, in.Descriptors[0].Entries[0])
+	require.ErrorContains(t, call(t.Context(), conn, in), "descriptors[0].entries: too many: use at most 1")
+
+	for size, want := range map[int]int{1000: http.StatusOK, 2000: http.StatusRequestEntityTooLarge} {
+		body := `{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"` + strings.Repeat("x", size) + `"}]}]}`
+		res, err := http.Post("http://"+a.http+"/json", "application/json", strings.NewReader(body))
+		require.NoError(t, err)
+		res.Body.Close()
+		require.Equal(t, want, res.StatusCode)
+	}
+}
+
+// A message that does not arrive in time ends its call with an error, and not the other calls
+// of the connection.
+func TestMessageTimeout(t *testing.T) {
+	a := serve(t, map[string]string{"GRPC_MESSAGE_TIMEOUT": "200ms"})
+	becomes(t, func(ctx context.Context) (attack.Result, error) {
+		return attack.HalfMessages(ctx, &attack.Target{Addr: a.grpc}, 5, 1000, 0)
+	}, func(r attack.Result) bool { return r.Refused >= r.Streams && r.Closed == 0 })
+}
+
+// A client that opens connections up to a limit does not keep others out: the idle connections
+// of the address with the most make room.
+func TestConnectionLimits(t *testing.T) {
+	a := serve(t, map[string]string{"GRPC_MAX_CONNECTIONS": "20", "GRPC_MAX_CONNECTIONS_PER_ADDRESS": "15"})
+	ctx, stop := context.WithCancel(t.Context())
+	attacked := make(chan attack.Result, 1)
+	go func() {
+		r, err := attack.HalfHeaders(ctx, &attack.Target{Addr: a.grpc, Connections: 30, From: []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}}, 0)
+		if err != nil {
+			t.Error(err)
+		}
+		attacked <- r
+	}()
+	for range 20 {
+		conn := a.dial(t)
+		limit, cancel := context.WithTimeout(t.Context(), time.Minute)
+		require.NoError(t, call(limit, conn, ask("a")))
+		cancel()
+		conn.Close()
+	}
+	stop()
+	require.Positive(t, (<-attacked).Closed)
+}
+
+// When unfinished calls hold too much, the connection that holds the most is closed, and calls
+// of others are decided.
+func TestBytesInFlight(t *testing.T) {
+	a := serve(t, map[string]string{"GRPC_MAX_BYTES_IN_FLIGHT": "4194304"})
+	conn := a.dial(t)
+	defer conn.Close()
+	require.NoError(t, call(t.Context(), conn, ask("a")))
+	for name, run := range map[string]func(context.Context) (attack.Result, error){
+		"half messages": func(ctx context.Context) (attack.Result, error) {
+			return attack.HalfMessages(ctx, &attack.Target{Addr: a.grpc, Connections: 2}, 100, 100_000, 0)
+		},
+		"small frames": func(ctx context.Context) (attack.Result, error) {
+			return attack.HalfMessages(ctx, &attack.Target{Addr: a.grpc, Connections: 2}, 10, 60_000, 1)
+		},
+		"headers": func(ctx context.Context) (attack.Result, error) {
+			return attack.HeaderBombs(ctx, &attack.Target{Addr: a.grpc, Connections: 2}, 1000, 100, 1)
+		},
+		"unread": func(ctx context.Context) (attack.Result, error) {
+			return attack.UnreadCalls(ctx, &attack.Target{Addr: a.grpc, Connections: 2}, 1000, nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			becomes(t, run, func(r attack.Result) bool { return r.Closed > 0 })
+			require.NoError(t, call(t.Context(), conn, ask("a")))
+		})
+	}
+	res, err := http.Get("http://" + a.debug + "/stats?format=json")
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Equal(t, http.StatusOK, res.StatusCode)
+}
