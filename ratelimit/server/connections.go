@@ -20,8 +20,8 @@ import (
 // What an unfinished call counts for, in bytes: roughly what the process holds for it.
 const (
 	streamBytes     = 8 << 10  // a goroutine with its stack, and the stream
-	headerFactor    = 64       // a byte of a compressed header may refer to a whole field
-	maxHeaderCharge = 64 << 10 // of a header of 16 KiB, the default limit
+	headerFactor    = 128      // a byte of a compressed header may refer to a whole field
+	maxHeaderCharge = 64 << 10 // the fields of a header of 16 KiB, the default limit
 	dataFrameBytes  = 128      // of each DATA frame, in addition to its buffer
 )
 
