@@ -8,11 +8,16 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"github.com/ashlar-go/ashlar/internal/circuit"
 )
 
 // errUnsent is returned for a command of which nothing was sent. It was not counted, and
 // may be sent again.
 var errUnsent = errors.New("the node has closed the connection")
+
+// errConnect marks errors of connections that could not be opened. Nothing was sent.
+var errConnect = errors.New("cannot connect")
 
 // conn is a connection that carries one command at a time. It sets its own deadline for
 // each command: the client library would grant a new timeout for every line of a reply.
@@ -29,9 +34,10 @@ func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(n.aborted, cancel)()
-	tcp, err := (&net.Dialer{Resolver: n.opts.Resolver}).DialContext(ctx, network, addr)
+	dialer := &net.Dialer{Resolver: n.opts.Resolver}
+	tcp, err := circuit.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, network, addr) })
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errConnect, err)
 	}
 	c := &conn{Conn: tcp, timeout: n.opts.Timeout}
 	if c.raw, err = tcp.(*net.TCPConn).SyscallConn(); err != nil {
@@ -42,7 +48,7 @@ func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error)
 		encrypted := tls.Client(tcp, n.tls)
 		if err := encrypted.HandshakeContext(ctx); err != nil {
 			_ = tcp.Close()
-			return nil, fmt.Errorf("TLS: %w", err)
+			return nil, fmt.Errorf("%w: TLS: %w", errConnect, err)
 		}
 		c.Conn = encrypted
 	}

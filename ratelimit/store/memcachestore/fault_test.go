@@ -76,10 +76,10 @@ func TestKilledNode(t *testing.T) {
 	require.Equal(t, 1, log.count("memcached node fails"), "a failure is logged once")
 
 	servers[0].Restart()
+	require.NoError(t, store.Ping(t.Context()))
 	require.Equal(t, []uint64{5}, add(t, store, hit(here, 5)), "a restarted node is used at once, and counts from zero")
 	flush(t, store)
 	require.Equal(t, "5", servers[0].Value(here))
-	require.NoError(t, store.Ping(t.Context()))
 	require.Equal(t, 1, log.count("memcached node has recovered"))
 	require.Zero(t, store.Stats().Lost)
 }

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/ashlar-go/ashlar/internal/backoff"
+	"github.com/ashlar-go/ashlar/internal/circuit"
 )
 
 // node sends commands to one memcached node and counts their results.
@@ -24,6 +27,7 @@ type node struct {
 	client  *memcache.Client
 	tls     *tls.Config // nil without TLS
 	failing atomic.Bool // the last command failed
+	circuit *circuit.Circuit
 
 	aborted context.Context // done when all connections are to be closed
 	abort   context.CancelFunc
@@ -39,6 +43,10 @@ func newNode(addr string, opts *Options, t *totals) *node {
 			n.tls.ServerName = strings.TrimSuffix(host, ".")
 		}
 	}
+	n.circuit = circuit.New(&circuit.Options{
+		Failures: opts.BreakerFailures, Wait: opts.BreakerWait, MaxWait: opts.BreakerMaxWait,
+		Timeout: 2 * opts.Timeout, Probe: n.probe, Name: addr, Log: opts.Log,
+	}, &t.circuits)
 	n.client = memcache.NewFromSelector(selector{address(addr)})
 	n.client.DialContext, n.client.Timeout, n.client.MaxIdleConns = n.dial, opts.Timeout, opts.MaxIdleConns
 	return n
@@ -63,31 +71,79 @@ func (s selector) PickServer(string) (net.Addr, error) { return s.addr, nil }
 // Each implements memcache.ServerSelector.
 func (s selector) Each(f func(net.Addr) error) error { return f(s.addr) }
 
-// Kinds of commands, which differ in the failures after which they are sent again.
+// kind is a kind of commands. They differ in the failures after which they are sent again.
+type kind int
+
 const (
-	readOnly  = true
-	modifying = false
+	reading kind = iota
+	modifying
+	pinging
 )
 
+// maxConnects is how often a connection is tried for a command, in all for about as long as a
+// circuit needs to open.
+const maxConnects = 6
+
+var connectWait = backoff.Backoff{Initial: 10 * time.Millisecond}
+
 // do runs a command, and logs when the node begins to fail and when it recovers. A
-// command that was not sent, because the node had closed the connection, is sent again,
-// and a read also if the connection was lost: after a restart all connections are dead.
-func (n *node) do(readOnly bool, command func() error) error {
+// command that was not sent, because the node had closed the connection or none could be
+// opened, is sent again, and a read also if the connection was lost: after a restart all
+// connections are dead.
+func (n *node) do(kind kind, command func() error) error {
+	began, again := time.Now(), true
 	err := n.run(command)
-	lost := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-	if errors.Is(err, errUnsent) || readOnly && lost {
-		_ = n.client.Close() // the other idle connections are dead too
+	for connects := 0; err != nil; connects++ {
+		switch lost := isLost(err); {
+		case again && (errors.Is(err, errUnsent) || kind == reading && lost):
+			again = false
+			_ = n.client.Close() // the other idle connections are dead too
+		case kind == pinging || !errors.Is(err, errConnect) || connects == maxConnects || n.circuit.Open(),
+			backoff.Sleep(n.aborted, connectWait.Wait(connects)) != nil:
+			return n.failed(began, err)
+		}
 		err = n.run(command)
 	}
-	failed := err != nil && !errors.Is(err, memcache.ErrCacheMiss) && !errors.Is(err, memcache.ErrNotStored)
-	switch before := n.failing.Swap(failed); {
-	case failed && !before:
-		n.opts.Log.Warn("memcached node fails", "node", n.addr, "err", err)
-	case before && !failed:
+	n.succeeded()
+	return nil
+}
+
+func isLost(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+func (n *node) succeeded() {
+	n.circuit.Succeeded()
+	if n.failing.Load() && n.failing.Swap(false) {
 		n.opts.Log.Info("memcached node has recovered", "node", n.addr)
 	}
-	if failed {
-		return fmt.Errorf("memcachestore: node %s: %w", n.addr, err)
+}
+
+// failed returns the error with the address of the node, unless it is an ordinary reply.
+func (n *node) failed(began time.Time, err error) error {
+	if errors.Is(err, memcache.ErrCacheMiss) || errors.Is(err, memcache.ErrNotStored) {
+		n.succeeded()
+		return err
+	}
+	if _, ok := errors.AsType[net.Error](err); ok || isLost(err) || errors.Is(err, errUnsent) || errors.Is(err, errConnect) {
+		n.circuit.Failed(began, err)
+	}
+	if !n.failing.Swap(true) {
+		n.opts.Log.Warn("memcached node fails", "node", n.addr, "err", err)
+	}
+	return fmt.Errorf("memcachestore: node %s: %w", n.addr, err)
+}
+
+// probe opens a connection of its own and returns nil if the node replies on it.
+func (n *node) probe(ctx context.Context) error {
+	c, err := n.dial(ctx, "tcp", n.addr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+	if _, err = io.WriteString(c, "version\r\n"); err == nil {
+		_, err = c.Read(make([]byte, 1))
 	}
 	return err
 }
@@ -105,7 +161,7 @@ func (n *node) run(command func() error) (err error) {
 
 // get reads counters. Those that do not exist are missing from the result.
 func (n *node) get(keys []string) (found map[string]*memcache.Item, err error) {
-	err = n.do(readOnly, func() (err error) {
+	err = n.do(reading, func() (err error) {
 		if len(keys) > 1 {
 			found, err = n.client.GetMulti(keys)
 			return err

@@ -23,6 +23,9 @@ const (
 	maxConns = 10_000
 )
 
+// Never as Options.BreakerFailures has calls reach a node whatever happens.
+const Never = math.MaxInt
+
 // Options are the optional settings of a Store. nil and the zero value mean the defaults.
 type Options struct {
 	// Timeout limits each exchange with a node: connecting, TLS handshake included, or
@@ -53,6 +56,14 @@ type Options struct {
 	// Default, when 0: 16,384.
 	MaxPending int
 
+	// BreakerFailures is how many commands and connections must fail at least before calls to
+	// a node are suspended: see the package documentation. Default, when 0: 3; Never means
+	// never.
+	BreakerFailures int
+	// BreakerWait is the pause after the first attempt to reach a node that fails; it doubles
+	// up to BreakerMaxWait. Defaults, when 0: 10 and 100 milliseconds.
+	BreakerWait, BreakerMaxWait time.Duration
+
 	// Log reports nodes that fail and recover, and SRV records that cannot be looked up.
 	// Default: slog.Default().
 	Log *slog.Logger
@@ -70,6 +81,8 @@ var (
 	ErrClosed = errors.New("memcachestore: the store is closed")
 	// ErrBusy is returned if Options.MaxWaiting calls already wait for a node.
 	ErrBusy = errors.New("memcachestore: too many calls are waiting")
+	// ErrSuspended is returned while calls to a node are suspended because it fails.
+	ErrSuspended = errors.New("memcachestore: calls are suspended for a moment because the node is failing")
 	// ErrTimeout is returned if the counters were not read within Options.Timeout.
 	ErrTimeout = errors.New("memcachestore: no reply within the timeout")
 	// ErrKey is returned for a key that memcached does not accept. A ratelimit.Error of
@@ -112,6 +125,10 @@ func (o *Options) orDefault() (Options, error) {
 			errs = append(errs, fmt.Errorf("memcachestore: %s %d: must be 1 to %d, or 0 for %d", n.name, *n.value, n.max, n.standard))
 		}
 		*n.value = cmp.Or(*n.value, n.standard)
+	}
+	if opts.BreakerFailures < 0 || opts.BreakerWait < 0 || opts.BreakerMaxWait < 0 {
+		errs = append(errs, fmt.Errorf("memcachestore: BreakerFailures %d, BreakerWait %v, BreakerMaxWait %v: must be more than 0, or 0 for the defaults",
+			opts.BreakerFailures, opts.BreakerWait, opts.BreakerMaxWait))
 	}
 	opts.Resolver = cmp.Or(opts.Resolver, net.DefaultResolver)
 	opts.Log = cmp.Or(opts.Log, slog.Default())

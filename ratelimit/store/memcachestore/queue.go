@@ -12,7 +12,8 @@ import (
 // an increment. Worker goroutines start when there is work and end when there is none. A
 // node that does not reply delays its own queue only.
 type queue struct {
-	node *node
+	node      *node
+	suspended error // ErrSuspended with the address
 
 	mu         sync.Mutex
 	changed    sync.Cond           // signals the end of any work
@@ -37,7 +38,7 @@ const (
 )
 
 func newQueue(n *node) *queue {
-	q := &queue{node: n, counters: make(map[string]*counter)}
+	q := &queue{node: n, counters: make(map[string]*counter), suspended: fmt.Errorf("%w (node %s)", ErrSuspended, n.addr)}
 	q.changed.L = &q.mu
 	return q
 }
@@ -52,6 +53,8 @@ func (q *queue) begin(c *call, hits []ratelimit.Hit) error {
 		return ErrClosed
 	case len(q.reads) >= q.node.opts.MaxWaiting:
 		return fmt.Errorf("%w: %d for node %s", ErrBusy, len(q.reads), q.node.addr)
+	case !q.node.circuit.Allow():
+		return q.suspended
 	}
 	for i, it := range c.on(q) {
 		it.counter = q.counters[string(hits[i].Key)]
@@ -325,7 +328,7 @@ func (q *queue) ping(ctx context.Context) error {
 	q.mu.Unlock()
 	reply := make(chan error, 1)
 	go func() {
-		reply <- q.node.do(readOnly, q.node.client.Ping)
+		reply <- q.node.do(pinging, q.node.client.Ping)
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.active--

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/ashlar-go/ashlar/internal/circuit"
 )
 
 // Stats are the statistics of a Store since it was created (REFERENCE.md, 6.2).
@@ -24,6 +26,11 @@ type Stats struct {
 	// Lost counts hits that were not added to their counter, because the node failed after
 	// Add had returned.
 	Lost uint64
+
+	// Suspended is to how many nodes calls are suspended now. Suspensions is how often that
+	// happened, and Refused how many calls have failed with ErrSuspended.
+	Suspended            int64
+	Suspensions, Refused uint64
 }
 
 // Codes counts commands by their result.
@@ -38,6 +45,7 @@ type totals struct {
 	multiGet, increment, add codes
 	keysRequested, keysFound atomic.Uint64
 	held, lost               atomic.Uint64
+	circuits                 circuit.Totals
 }
 
 type codes struct{ success, failure, miss, notStored atomic.Uint64 }
@@ -67,6 +75,7 @@ func (s *Store) Stats() Stats {
 		MultiGet: t.multiGet.load(), Increment: t.increment.load(), Add: t.add.load(),
 		KeysRequested: t.keysRequested.Load(), KeysFound: t.keysFound.Load(),
 		Held: t.held.Load(), Lost: t.lost.Load(),
+		Suspended: t.circuits.Open.Load(), Suspensions: t.circuits.Opened.Load(), Refused: t.circuits.Refused.Load(),
 	}
 	for _, q := range s.allQueues() {
 		q.mu.Lock()

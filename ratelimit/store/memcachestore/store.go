@@ -70,6 +70,7 @@ func (s *Store) setNodes(nodes []string) {
 			q.reinstate()
 		} else if q.retire() {
 			delete(s.queues, addr)
+			q.node.circuit.Close()
 		}
 	}
 }
@@ -175,6 +176,7 @@ func (s *Store) Close() error {
 	for _, q := range queues {
 		q.abort()
 		_ = q.wait(context.Background(), q.idle)
+		q.node.circuit.Close()
 	}
 	if err != nil {
 		return fmt.Errorf("memcachestore: closing: %d hits are lost: %w", s.totals.lost.Load()-lost, err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +25,9 @@ const (
 	maxRedirects = 8
 )
 
-// rerouteWait is the time between attempts that a cluster client has to find out which
-// server took over from one that is gone.
+// rerouteWait is the time between attempts to connect. In all they take about as long as a
+// circuit needs to open. A cluster client finds out meanwhile which server took over from
+// one that is gone.
 var rerouteWait = backoff.Backoff{Initial: 10 * time.Millisecond}
 
 var (
@@ -141,11 +143,17 @@ func (q *queue) exchange(ctx context.Context, b *batch) (err error) {
 		if q.reload != nil {
 			q.reload()
 		}
-		if q.reload == nil || !notSent(err) || backoff.Sleep(ctx, rerouteWait.Wait(attempt)) != nil {
+		if !notSent(err) || b.onlyPings() || attempt > 0 && q.circuit.Open() || backoff.Sleep(ctx, rerouteWait.Wait(attempt)) != nil {
 			break
 		}
 	}
 	return cmp.Or(err, q.restoreExpiries(b))
+}
+
+// onlyPings reports whether nobody waits for a count. Pings are to fail while there is no
+// connection.
+func (b *batch) onlyPings() bool {
+	return !slices.ContainsFunc(b.calls, func(c *call) bool { return c.kind != pingCall })
 }
 
 // write makes the commands for what has no result yet.

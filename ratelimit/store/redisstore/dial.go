@@ -12,6 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/ashlar-go/ashlar/internal/circuit"
 )
 
 // dialer opens the connections of a store, or those to its sentinels, for the library.
@@ -100,7 +102,8 @@ func (d *dialer) connect(ctx context.Context, c *conn, addr string) (err error) 
 			err = fmt.Errorf("connecting to %s: %w", addr, err)
 		}
 	}()
-	if c.transport, err = d.opts.Dial(ctx, network(addr), addr); err != nil {
+	c.transport, err = circuit.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return d.opts.Dial(ctx, network(addr), addr) })
+	if err != nil {
 		return err
 	}
 	if c.Conn = c.transport; d.opts.TLS == nil {
@@ -155,6 +158,7 @@ type conn struct {
 	generation uint64
 	failure    error // of dialing
 
+	wrote      bool // something of the commands whose replies are read next
 	helloSent  bool
 	helloReply string
 	closed     atomic.Bool
@@ -165,7 +169,11 @@ type conn struct {
 // on commands that they do not know.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.helloSent {
-		return c.Conn.Write(p)
+		n, err := c.Conn.Write(p)
+		if c.wrote = c.wrote || n > 0; err != nil && !c.wrote {
+			err = &notSentError{err}
+		}
+		return n, err
 	}
 	c.helloSent, c.helloReply = true, "-ERR unknown command 'hello'\r\n"
 	return len(p), c.failure
@@ -174,6 +182,7 @@ func (c *conn) Write(p []byte) (int, error) {
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.helloReply == "" {
+		c.wrote = false
 		return c.Conn.Read(p)
 	}
 	n := copy(p, c.helloReply)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ const (
 
 // NoWait as Options.OnEmptyWait makes OnEmpty apply at once.
 const NoWait = time.Nanosecond
+
+// Never as Options.BreakerFailures has calls reach a server whatever happens.
+const Never = math.MaxInt
 
 // OnEmpty selects what happens to a call when all connections to a server are in use.
 type OnEmpty uint8
@@ -75,6 +79,14 @@ type Options struct {
 	// fail with ErrBusy. Default: 16,384.
 	MaxWaiting int
 
+	// BreakerFailures is how many attempts to reach a server must fail at least before
+	// calls to it are suspended: see the package documentation. Default: 3; Never means
+	// never.
+	BreakerFailures int
+	// BreakerWait is the pause after the first attempt to reach a server that fails; it
+	// doubles up to BreakerMaxWait. Defaults: 10 and 100 milliseconds.
+	BreakerWait, BreakerMaxWait time.Duration
+
 	// Now is the clock of the rate limit windows, the same as the Engine's.
 	// Default: time.Now.
 	Now func() time.Time
@@ -95,6 +107,8 @@ var (
 	// ErrBusy is returned if MaxWaiting calls are waiting already. It wraps
 	// ratelimit.ErrOverloaded.
 	ErrBusy = fmt.Errorf("redisstore: too many calls are waiting: %w", ratelimit.ErrOverloaded)
+	// ErrSuspended is returned while calls to a server are suspended because it fails.
+	ErrSuspended = errors.New("redisstore: calls are suspended for a moment because the server is failing")
 	// ErrTimeout is returned if no connection was free within Timeout. A server that
 	// hangs causes it too, so it does not wrap ratelimit.ErrOverloaded.
 	ErrTimeout = errors.New("redisstore: no connection was free within the timeout")
@@ -141,6 +155,8 @@ func (o *Options) validate() error {
 	check(o.Timeout < 0, "Timeout %v: must be more than 0, or 0 for %v", o.Timeout, defaultTimeout)
 	check(o.PipelineWindow < 0 || o.PipelineWindow > timeout/2, "PipelineWindow %v: must be 0 to %v, half of Timeout", o.PipelineWindow, timeout/2)
 	check(o.Parallelism < 0, "Parallelism %d: must be 1 or more, or 0 for PoolSize", o.Parallelism)
+	check(o.BreakerFailures < 0, "BreakerFailures %d: must be 1 or more, or 0 for the default", o.BreakerFailures)
+	check(o.BreakerWait < 0 || o.BreakerMaxWait < 0, "BreakerWait %v, BreakerMaxWait %v: must be more than 0, or 0 for the defaults", o.BreakerWait, o.BreakerMaxWait)
 	check(o.MaxWaiting < 0, "MaxWaiting %d: must be 1 or more, or 0 for %d", o.MaxWaiting, defaultMaxWaiting)
 	return errors.Join(errs...)
 }

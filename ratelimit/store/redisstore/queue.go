@@ -3,13 +3,14 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"net"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/ashlar-go/ashlar/internal/circuit"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -20,6 +21,8 @@ const (
 	maxPipelineTime = time.Millisecond
 	// maxBatchHits is how many hits a pipeline may have.
 	maxBatchHits = 1024
+	// stalled is how long a server may take for a pipeline before it is probed.
+	stalled = 250 * time.Millisecond
 )
 
 // shared is what the queues of a store have in common.
@@ -29,6 +32,7 @@ type shared struct {
 	expiries *expiryTable
 	callPool callPool
 	batches  sync.Pool
+	circuits circuit.Totals
 }
 
 // queue holds the calls for one server, or for the master of a group. Workers take them
@@ -36,10 +40,12 @@ type shared struct {
 // there are calls.
 type queue struct {
 	*shared
-	name     string // of the server, for errors
-	pipeline func() redis.Pipeliner
-	reload   func() // makes a cluster client look for the servers of its slots; may be nil
-	started  time.Time
+	name      string // of the server, for errors
+	pipeline  func() redis.Pipeliner
+	reload    func() // makes a cluster client look for the servers of its slots; may be nil
+	started   time.Time
+	circuit   *circuit.Circuit
+	suspended error // ErrSuspended with the address
 
 	mu      sync.Mutex
 	calls   []*call
@@ -48,13 +54,40 @@ type queue struct {
 	extra   int // workers beyond PoolSize
 	timer   *time.Timer
 	closed  bool
+	begun   time.Duration // when the first of the running workers started
 	running sync.WaitGroup
-
-	failing atomic.Bool // the server did not respond last time
 }
 
 func (s *shared) newQueue(name string, pipeline func() redis.Pipeliner) *queue {
-	return &queue{shared: s, name: name, pipeline: pipeline, started: time.Now()}
+	q := &queue{
+		shared: s, name: name, pipeline: pipeline, started: time.Now(),
+		suspended: fmt.Errorf("%w (%s)", ErrSuspended, name),
+	}
+	q.circuit = circuit.New(&circuit.Options{
+		Failures: s.opts.BreakerFailures, Wait: s.opts.BreakerWait, MaxWait: s.opts.BreakerMaxWait,
+		Timeout: s.opts.Timeout, Probe: q.probe, Name: name, Log: s.opts.Log,
+	}, &s.circuits)
+	return q
+}
+
+// probe opens a connection of its own and returns nil if the server replies on it, with
+// anything.
+func (q *queue) probe(ctx context.Context) error {
+	if q.reload != nil {
+		q.reload()
+	}
+	options := q.dialer.clientOptions().Simple()
+	options.Dialer = func(_ context.Context, network, _ string) (net.Conn, error) {
+		conn, err := q.dialer.dial(ctx, network, q.name)
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		return conn, err
+	}
+	client := redis.NewClient(options)
+	defer func() { _ = client.Close() }()
+	if err := client.Ping(ctx).Err(); err != nil && !isReply(err) {
+		return q.connectionError(err)
+	}
+	return nil
 }
 
 // do makes a call with the hits, waits for it, and stores the counts in them.
@@ -90,8 +123,13 @@ func (q *queue) add(c *call) error {
 		return ErrClosed
 	case len(q.calls) >= q.opts.MaxWaiting:
 		return ErrBusy
+	case c.kind != pingCall && !q.circuit.Allow():
+		return q.suspended
 	}
 	c.since = time.Since(q.started)
+	if q.workers > 0 && c.since-q.begun > stalled {
+		q.circuit.Check(stalled)
+	}
 	q.calls = append(q.calls, c)
 	q.hits += len(c.items)
 	switch {
@@ -105,7 +143,9 @@ func (q *queue) add(c *call) error {
 
 // startWorker starts a worker; an extra one runs one pipeline only. The mutex is held.
 func (q *queue) startWorker(extra bool) {
-	q.workers++
+	if q.workers++; q.workers == 1 {
+		q.begun = time.Since(q.started)
+	}
 	if extra {
 		q.extra++
 	}
@@ -261,6 +301,7 @@ func (q *queue) close() {
 	}
 	q.mu.Unlock()
 	q.running.Wait()
+	q.circuit.Close()
 }
 
 // serve sends a batch and returns its calls to their callers.
@@ -268,8 +309,13 @@ func (q *queue) serve(b *batch) {
 	b.merge(q.expiries, q.opts.Now())
 	ctx, cancel := context.WithDeadline(context.Background(), b.deadline)
 	defer cancel()
+	began := time.Now()
 	err := q.exchange(ctx, b)
-	q.report(err)
+	if err == nil {
+		q.circuit.Succeeded()
+	} else {
+		q.circuit.Failed(began, err)
+	}
 	if err == nil {
 		err = errReadOnly
 	}
@@ -277,15 +323,5 @@ func (q *queue) serve(b *batch) {
 	b.resolve()
 	for _, c := range b.calls {
 		c.finish()
-	}
-}
-
-// report logs when the server stops responding, and when it responds again.
-func (q *queue) report(err error) {
-	switch {
-	case err == nil && q.failing.Load() && q.failing.Swap(false):
-		q.opts.Log.Info("redis: the server responds again", "server", q.name)
-	case err != nil && !q.failing.Swap(true):
-		q.opts.Log.Error("redis: the server does not respond", "server", q.name, "err", err)
 	}
 }

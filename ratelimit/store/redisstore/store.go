@@ -88,7 +88,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Stats describes the connections of a store, to all servers together.
+// Stats describes the connections of a store, to all servers together, and its breakers.
 type Stats struct {
 	// Active is how many connections are open. One that the server has closed counts
 	// until a call would use it.
@@ -96,13 +96,21 @@ type Stats struct {
 	// Total is how many connections were opened, and Closed how many of them were
 	// closed, by either side.
 	Total, Closed uint64
+
+	// Suspended is to how many servers calls are suspended now. Suspensions is how often that
+	// happened, and Refused how many calls have failed with ErrSuspended.
+	Suspended            int64
+	Suspensions, Refused uint64
 }
 
 // Stats returns the current numbers.
 func (s *shared) Stats() Stats {
 	closed := s.dialer.closed.Load() // first, so that Active is never negative
 	opened := s.dialer.opened.Load()
-	return Stats{Active: int64(opened - closed), Total: opened, Closed: closed}
+	return Stats{
+		Active: int64(opened - closed), Total: opened, Closed: closed,
+		Suspended: s.circuits.Open.Load(), Suspensions: s.circuits.Opened.Load(), Refused: s.circuits.Refused.Load(),
+	}
 }
 
 // Backoff configures WaitReady. The zero value, like nil, means the documented defaults.

@@ -1,0 +1,306 @@
+// Package circuit decides when calls to a server are suspended, and finds out when it
+// responds again.
+//
+//	c := circuit.New(&circuit.Options{Probe: ping})
+//	defer c.Close()
+//	if !c.Allow() {
+//		return errOpen
+//	}
+//	began := time.Now()
+//	if err := attempt(); err != nil {
+//		c.Failed(began, err)
+//	} else {
+//		c.Succeeded()
+//	}
+//
+// An attempt is whatever the caller sends at once, such as a pipeline of many calls. Only
+// failures to reach the server or to get its reply in time are to be reported, not replies
+// that are errors, and not limits of the caller itself.
+//
+// # States
+//
+// After a failure the circuit is suspected, and probes begin: new connections on which the
+// server is asked for a reply. A probe that succeeds ends the suspicion. If none does, and
+// at least half of the attempts have failed over [Evidence], among them Failures, the circuit
+// opens: Allow returns false. The first success of a probe or of an attempt closes it.
+//
+// # Design notes
+//
+// Probes are made in the background, so no caller waits for them. They begin in intervals
+// that double from Wait to MaxWait, with jitter, whether those before have ended or not: the
+// packets of a connection that is being opened while the network is down are repeated only
+// after seconds, those of a new one are sent at once.
+//
+// Nobody asks for a server that has left a cluster. So the probes of a circuit end when
+// Allow was not called for a while, and the circuit is closed.
+package circuit
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ashlar-go/ashlar/internal/backoff"
+)
+
+const (
+	// Evidence is for how long attempts must fail before a circuit opens.
+	Evidence = 250 * time.Millisecond
+
+	defaultFailures = 3
+	defaultWait     = 10 * time.Millisecond
+	defaultMaxWait  = 100 * time.Millisecond
+	defaultTimeout  = time.Second
+	// shortProbe limits all probes but one at a time, which has Timeout: a server far away
+	// may need longer.
+	shortProbe = 600 * time.Millisecond
+	// maxProbes is how many probes run at once.
+	maxProbes = 8
+	// idleProbes is how long probes go on without a call.
+	idleProbes = 10 * time.Second
+)
+
+// Options configures a Circuit.
+type Options struct {
+	// Failures is how many attempts must have failed at least, probes included. Default: 3.
+	Failures int
+	// Wait is the pause after the first probe, MaxWait the longest. Defaults: 10 and 100
+	// milliseconds. MaxWait is at least Wait.
+	Wait, MaxWait time.Duration
+	// Timeout limits a probe. Default: one second.
+	Timeout time.Duration
+	// Probe opens a connection and returns nil if the server replies on it. It returns soon
+	// after its context has ended.
+	Probe func(context.Context) error
+	// Name is that of the server in the log.
+	Name string
+	// Log receives a record when the circuit opens and closes. Default: slog.Default().
+	Log *slog.Logger
+}
+
+// Circuit suspends calls to one server. It is safe for concurrent use.
+type Circuit struct {
+	opts    Options
+	probing atomic.Bool // the circuit is suspected or open
+	open    atomic.Bool
+	wanted  atomic.Bool // Allow was called
+	totals  *Totals
+	started time.Time
+	replied atomic.Int64 // when an attempt succeeded last, in nanoseconds since started
+
+	ctx     context.Context
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	mu                 sync.Mutex
+	closed             bool
+	attempts, failures int       // while suspected
+	since              time.Time // the beginning of the first failed attempt
+	cleared            time.Time // the last success of a probe: earlier attempts are no evidence
+}
+
+// Totals counts what happened to all circuits of a store.
+type Totals struct {
+	// Open is how many circuits are open now. Opened is how often one has opened, and
+	// Refused how many calls were not allowed.
+	Open            atomic.Int64
+	Opened, Refused atomic.Uint64
+}
+
+// New returns a closed circuit that counts in totals. Close stops its probes.
+func New(opts *Options, totals *Totals) *Circuit {
+	c := &Circuit{opts: *opts, totals: totals, started: time.Now()}
+	o := &c.opts
+	o.Failures = cmp.Or(max(o.Failures, 0), defaultFailures)
+	o.Wait = cmp.Or(max(o.Wait, 0), defaultWait)
+	o.MaxWait = max(cmp.Or(max(o.MaxWait, 0), defaultMaxWait), o.Wait)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
+	o.Log = cmp.Or(o.Log, slog.Default())
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	return c
+}
+
+// Allow reports whether a call may be made.
+func (c *Circuit) Allow() bool {
+	if !c.probing.Load() {
+		return true
+	}
+	c.wanted.Store(true)
+	if !c.open.Load() {
+		return true
+	}
+	c.totals.Refused.Add(1)
+	return false
+}
+
+// Open reports whether calls are suspended.
+func (c *Circuit) Open() bool { return c.open.Load() }
+
+// Succeeded records an attempt that got a reply.
+func (c *Circuit) Succeeded() {
+	c.replied.Store(int64(time.Since(c.started)))
+	if !c.probing.Load() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.attempts++
+	c.close()
+}
+
+// Check starts probes if no attempt has succeeded for that long. They are no evidence unless
+// an attempt has failed too.
+func (c *Circuit) Check(silence time.Duration) {
+	if c.probing.Load() || time.Since(c.lastReply()) < silence {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.startProbes()
+}
+
+// lastReply returns when an attempt succeeded last.
+func (c *Circuit) lastReply() time.Time { return c.started.Add(time.Duration(c.replied.Load())) }
+
+// Failed records an attempt that got no reply. It is no evidence for the time in which others
+// did.
+func (c *Circuit) Failed(began time.Time, err error) {
+	if last := c.lastReply(); last.After(began) {
+		began = last
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !began.After(c.cleared) {
+		return
+	}
+	if c.failures == 0 || began.Before(c.since) {
+		c.since = began
+	}
+	c.fail(err)
+	c.startProbes()
+}
+
+// fail counts a failure and opens the circuit if it is enough evidence. The mutex is held.
+func (c *Circuit) fail(err error) {
+	c.attempts++
+	c.failures++
+	if c.open.Load() || c.failures < c.opts.Failures || time.Since(c.since) < Evidence {
+		return
+	}
+	if 2*c.failures < c.attempts {
+		c.attempts, c.failures = 0, 0
+		return
+	}
+	c.open.Store(true)
+	c.totals.Opened.Add(1)
+	c.totals.Open.Add(1)
+	c.opts.Log.Warn("the counter store is failing; calls to it are suspended", "server", c.opts.Name, "err", err)
+}
+
+// close closes an open circuit. The mutex is held.
+func (c *Circuit) close() {
+	if c.open.Load() {
+		c.open.Store(false)
+		c.totals.Open.Add(-1)
+		c.attempts, c.failures = 0, 0
+		c.cleared = time.Now()
+		c.opts.Log.Info("the counter store responds again", "server", c.opts.Name)
+	}
+}
+
+// startProbes starts probes unless they run. The mutex is held.
+func (c *Circuit) startProbes() {
+	if !c.closed && !c.probing.Swap(true) {
+		c.wanted.Store(true)
+		c.running.Go(c.probe)
+	}
+}
+
+// endProbes ends the suspicion.
+func (c *Circuit) endProbes() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.close()
+	c.attempts, c.failures = 0, 0
+	c.cleared = time.Now()
+	c.probing.Store(false)
+}
+
+// probe makes probes until one succeeds, nobody calls any more, or the circuit is closed.
+func (c *Circuit) probe() {
+	var all sync.WaitGroup
+	defer all.Wait()
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	defer c.endProbes()
+	retry := backoff.Backoff{Initial: c.opts.Wait, Max: c.opts.MaxWait, Jitter: 0.25}
+	results := make(chan result, maxProbes)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	running, patient, wanted := 0, false, time.Now()
+	for count := 0; ; {
+		select {
+		case <-timer.C:
+			if c.wanted.Swap(false) {
+				wanted = time.Now()
+			} else if time.Since(wanted) > idleProbes {
+				return
+			}
+			timer.Reset(retry.Wait(count))
+			count++
+			if running == maxProbes {
+				continue
+			}
+			running++
+			isPatient := !patient
+			patient = true
+			all.Go(func() { results <- c.probeOnce(ctx, isPatient) })
+		case r := <-results:
+			running--
+			patient = patient && !r.patient
+			if r.err == nil {
+				return
+			}
+			c.probeFailed(r.err)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// result is that of one probe.
+type result struct {
+	patient bool
+	err     error
+}
+
+func (c *Circuit) probeOnce(ctx context.Context, patient bool) result {
+	timeout := min(shortProbe, c.opts.Timeout)
+	if patient {
+		timeout = c.opts.Timeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return result{patient, c.opts.Probe(ctx)}
+}
+
+// probeFailed counts a probe, once an attempt has failed.
+func (c *Circuit) probeFailed(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failures > 0 && c.ctx.Err() == nil {
+		c.fail(err)
+	}
+}
+
+// Close stops the probes and returns when they have ended. It may be called twice.
+func (c *Circuit) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.stop()
+	c.running.Wait()
+}
