@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,7 +13,6 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
-	"github.com/ashlar-go/ashlar/ratelimit/store/breaker"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
@@ -47,7 +47,7 @@ func (s *Server) openBackend(ctx context.Context) (*backend, error) {
 	return nil, fmt.Errorf("BACKEND_TYPE: unknown value %q: use %s, %s or %s", s.settings.Backend, settings.Embedded, settings.KVStore, settings.MemStore)
 }
 
-// guard adds spans, circuit breakers and a fallback store to a backend.
+// guard adds spans and a fallback store to a backend.
 func (s *Server) guard(b *backend, span string) *backend {
 	if s.tracing != nil {
 		b.store = s.tracing.Store(b.store, span)
@@ -57,26 +57,15 @@ func (s *Server) guard(b *backend, span string) *backend {
 	}
 	fallback := s.openMemory()
 	b.fallback, b.watchMemory = fallback, s.watchMemory(fallback)
-	if s.settings.BreakerFailures == 0 {
-		return b
-	}
-	b.store = s.breaker("ratelimit.store_breaker.", b.store)
-	if b.perSecond != nil {
-		b.perSecond = s.breaker("ratelimit.per_second_store_breaker.", b.perSecond)
-	}
 	return b
 }
 
-func (s *Server) breaker(prefix string, store ratelimit.Store) ratelimit.Store {
-	b := breaker.New(store, &breaker.Options{
-		Failures: s.settings.BreakerFailures, Wait: s.settings.BreakerWait, MaxWait: s.settings.BreakerMaxWait, Log: s.log,
-	})
-	s.registry.Source(func(to stats.Reader) {
-		to.Gauge(prefix+"state", uint64(b.State()))
-		to.Counter(prefix+"opened", b.Opened())
-		to.Counter(prefix+"refused", b.Refused())
-	})
-	return b.Store()
+// breakerStatistics reports the breakers of a store, one for each of its servers. The state
+// is 1 while one of them is open.
+func breakerStatistics(to stats.Reader, prefix string, open int64, opened, refused uint64) {
+	to.Gauge(prefix+"state", uint64(min(max(open, 0), 1)))
+	to.Counter(prefix+"opened", opened)
+	to.Counter(prefix+"refused", refused)
 }
 
 // every calls do at intervals until the context ends.
@@ -116,12 +105,12 @@ type kvStore interface {
 func (s *Server) openKVStores() (*backend, error) {
 	var stores []kvStore
 	for _, c := range []struct {
-		on               bool
-		kv               *settings.KV
-		settings, prefix string
+		on                        bool
+		kv                        *settings.KV
+		settings, prefix, breaker string
 	}{
-		{true, &s.settings.KVStore, "KVSTORE_*", "ratelimit.redis_pool."},
-		{s.settings.UsePerSecond, &s.settings.KVStorePerSecond, "KVSTORE_PERSECOND_*", "ratelimit.redis_per_second_pool."},
+		{true, &s.settings.KVStore, "KVSTORE_*", "ratelimit.redis_pool.", "ratelimit.store_breaker."},
+		{s.settings.UsePerSecond, &s.settings.KVStorePerSecond, "KVSTORE_PERSECOND_*", "ratelimit.redis_per_second_pool.", "ratelimit.per_second_store_breaker."},
 	} {
 		if !c.on {
 			continue
@@ -136,6 +125,7 @@ func (s *Server) openKVStores() (*backend, error) {
 			to.Gauge(c.prefix+"cx_active", uint64(max(pool.Active, 0)))
 			to.Counter(c.prefix+"cx_total", pool.Total)
 			to.Counter(c.prefix+"cx_local_close", pool.Closed)
+			breakerStatistics(to, c.breaker, pool.Suspended, pool.Suspensions, pool.Refused)
 		})
 	}
 	b := &backend{
@@ -170,6 +160,9 @@ func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
 		Parallelism:    kv.PipelineParallelism,
 		TLS:            config,
 		Log:            s.log,
+
+		// 0 means never in the settings, and the default in the options.
+		BreakerFailures: cmp.Or(set.BreakerFailures, redisstore.Never), BreakerWait: set.BreakerWait, BreakerMaxWait: set.BreakerMaxWait,
 	}
 	if kv.PoolOnEmptyWait == 0 {
 		opts.OnEmptyWait = redisstore.NoWait // 0 would mean the default
@@ -260,7 +253,10 @@ func (s *Server) newMemStore(ctx context.Context) (*memcachestore.Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	opts := &memcachestore.Options{MaxIdleConns: set.MemStoreMaxIdleConns, CloseTimeout: lastIncrementsTimeout, TLS: config, Log: s.log}
+	opts := &memcachestore.Options{
+		MaxIdleConns: set.MemStoreMaxIdleConns, CloseTimeout: lastIncrementsTimeout, TLS: config, Log: s.log,
+		BreakerFailures: cmp.Or(set.BreakerFailures, memcachestore.Never), BreakerWait: set.BreakerWait, BreakerMaxWait: set.BreakerMaxWait,
+	}
 	if set.MemStoreSRV != "" {
 		return memcachestore.NewSRV(ctx, set.MemStoreSRV, set.MemStoreSRVRefresh, opts)
 	}
@@ -306,6 +302,7 @@ func memStoreStatistics(store *memcachestore.Store) func(stats.Reader) {
 			count("miss", c.codes.Miss)
 			count("not_stored", c.codes.NotStored)
 		}
+		breakerStatistics(to, "ratelimit.store_breaker.", s.Suspended, s.Suspensions, s.Refused)
 		to.Counter(prefix+"keys_requested", s.KeysRequested)
 		to.Counter(prefix+"keys_found", s.KeysFound)
 		to.Counter(prefix+"increments_held", s.Held)

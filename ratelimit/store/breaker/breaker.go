@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -31,12 +31,16 @@ func (s State) String() string {
 	return [...]string{"closed", "open", "half-open"}[min(s, HalfOpen)]
 }
 
+// Evidence is for how long calls must fail before a breaker opens.
+const Evidence = 250 * time.Millisecond
+
 // Options configures a Breaker. The zero value, like nil, means the documented defaults.
 type Options struct {
-	// Failures is how many consecutive failures open the breaker. Default: 10.
+	// Failures is how many calls must have failed at least to open the breaker. Default: 3.
 	Failures int
 	// Wait is how long the breaker is open before the first probe. After each probe that
-	// fails the wait is doubled, up to MaxWait. Defaults: one second and ten.
+	// fails the wait is doubled, up to MaxWait, and up to a quarter of it is removed at
+	// random. Defaults: 10 milliseconds and one second.
 	Wait, MaxWait time.Duration
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -49,14 +53,16 @@ type Breaker struct {
 	opts  Options
 	store ratelimit.Store // the store behind the breaker
 
-	state    atomic.Uint32
-	failures atomic.Uint32 // consecutive, while closed
-	refused  atomic.Uint64
-	opened   atomic.Uint64
+	state     atomic.Uint32
+	suspected atomic.Bool // calls have failed
+	refused   atomic.Uint64
+	opened    atomic.Uint64
 
-	mu    sync.Mutex // held to open and to close
-	wait  time.Duration
-	until time.Time // while open
+	mu              sync.Mutex // held to open and to close
+	calls, failures int        // since then, while suspected
+	since           time.Time
+	probes          int       // that have failed
+	until           time.Time // while open
 }
 
 // New returns a closed Breaker for a store; see Breaker.Store. opts may be nil.
@@ -66,9 +72,9 @@ func New(store ratelimit.Store, opts *Options) *Breaker {
 		b.opts = *opts
 	}
 	o := &b.opts
-	o.Failures = min(cmp.Or(max(o.Failures, 0), 10), math.MaxInt32)
-	o.Wait = cmp.Or(max(o.Wait, 0), time.Second)
-	o.MaxWait = max(cmp.Or(max(o.MaxWait, 0), 10*time.Second), o.Wait)
+	o.Failures = cmp.Or(max(o.Failures, 0), 3)
+	o.Wait = cmp.Or(max(o.Wait, 0), 10*time.Millisecond)
+	o.MaxWait = max(cmp.Or(max(o.MaxWait, 0), time.Second), o.Wait)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -119,8 +125,8 @@ func (b *Breaker) allow() (probe bool, err error) {
 func (b *Breaker) record(ctx context.Context, probe bool, err error) {
 	switch {
 	case err == nil && !probe:
-		if b.failures.Load() != 0 {
-			b.failures.Store(0)
+		if b.suspected.Load() {
+			b.succeeded()
 		}
 	case err == nil:
 		b.close()
@@ -131,9 +137,7 @@ func (b *Breaker) record(ctx context.Context, probe bool, err error) {
 	case probe:
 		b.reopen(err)
 	default:
-		if b.failures.Add(1) >= uint32(b.opts.Failures) {
-			b.open(err)
-		}
+		b.failed(err)
 	}
 }
 
@@ -146,37 +150,70 @@ func storeFailure(ctx context.Context, err error) bool {
 		!errors.Is(err, ratelimit.ErrOverloaded) && !errors.Is(err, errors.ErrUnsupported)
 }
 
+// succeeded counts a call beside others that fail.
+func (b *Breaker) succeeded() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.calls++; 2*b.failures < b.calls && b.opts.Now().Sub(b.since) >= Evidence {
+		b.clear()
+	}
+}
+
+// failed counts a call, and opens a closed breaker if that is enough evidence.
+func (b *Breaker) failed(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.State() != Closed {
+		return
+	}
+	now := b.opts.Now()
+	if b.failures == 0 {
+		b.since = now
+		b.suspected.Store(true)
+	}
+	b.calls++
+	b.failures++
+	if now.Sub(b.since) < Evidence || b.failures < b.opts.Failures {
+		return
+	}
+	calls, failures := b.calls, b.failures
+	b.clear()
+	if 2*failures < calls {
+		return
+	}
+	b.opened.Add(1)
+	b.opts.Log.Warn("the counter store is failing; calls to it are suspended", "err", err)
+	b.probes = 0
+	b.suspend()
+}
+
+// clear discards the evidence. The mutex is held.
+func (b *Breaker) clear() {
+	b.calls, b.failures = 0, 0
+	b.suspected.Store(false)
+}
+
 func (b *Breaker) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.failures.Store(0)
 	b.state.Store(uint32(Closed))
 	b.opts.Log.Info("the counter store responds again")
-}
-
-// open opens a closed breaker. Of several calls that fail at the same time, one does so.
-func (b *Breaker) open(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.State() == Closed && b.failures.Load() >= uint32(b.opts.Failures) {
-		b.opened.Add(1)
-		b.opts.Log.Warn("the counter store is failing; calls to it are suspended", "err", err)
-		b.suspend(b.opts.Wait)
-	}
 }
 
 func (b *Breaker) reopen(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	wait := min(2*b.wait, b.opts.MaxWait)
+	b.probes++
+	wait := b.suspend()
 	b.opts.Log.Debug("the counter store is still failing", "err", err, "next_probe_in", wait)
-	b.suspend(wait)
 }
 
-func (b *Breaker) suspend(wait time.Duration) {
-	b.wait = wait
+// suspend opens the breaker until the next probe. The mutex is held.
+func (b *Breaker) suspend() (wait time.Duration) {
+	wait = backoff.Backoff{Initial: b.opts.Wait, Max: b.opts.MaxWait, Jitter: 0.25}.Wait(b.probes)
 	b.until = b.opts.Now().Add(wait)
 	b.state.Store(uint32(Open))
+	return wait
 }
 
 // guardedStore is a store behind a breaker.

@@ -37,8 +37,8 @@ func (f *fakeStore) Add(context.Context, []ratelimit.Hit) error {
 	return f.err
 }
 
-// fixture has a breaker that opens after three failures for one second, then two, then
-// three.
+// fixture has a breaker that opens after three failures, for one second, then two, then
+// three, of which up to a quarter is random.
 type fixture struct {
 	t     *testing.T
 	inner *fakeStore
@@ -51,7 +51,7 @@ var errDown = errors.New("connection refused")
 func newFixture(t *testing.T) *fixture {
 	f := &fixture{t: t, inner: &fakeStore{}, now: time.Unix(1000, 0)}
 	f.b = breaker.New(f.inner, &breaker.Options{
-		Failures: 3, MaxWait: 3 * time.Second, Now: func() time.Time { return f.now }, Log: slog.New(slog.DiscardHandler),
+		Wait: time.Second, MaxWait: 3 * time.Second, Now: func() time.Time { return f.now }, Log: slog.New(slog.DiscardHandler),
 	})
 	return f
 }
@@ -66,24 +66,24 @@ func (f *fixture) call(want error, state breaker.State, reached bool) {
 	require.Equal(f.t, reached, f.inner.calls.Load() > before, "the store was called")
 }
 
+// open makes calls fail until the breaker opens.
+func (f *fixture) open() {
+	f.t.Helper()
+	f.inner.err = errDown
+	f.call(errDown, breaker.Closed, true)
+	f.call(errDown, breaker.Closed, true)
+	f.now = f.now.Add(breaker.Evidence)
+	f.call(errDown, breaker.Open, true)
+}
+
 func TestStates(t *testing.T) {
 	f := newFixture(t)
 	f.call(nil, breaker.Closed, true)
-	f.inner.err = errDown
-	f.call(errDown, breaker.Closed, true)
-	f.call(errDown, breaker.Closed, true)
-	f.inner.err = nil
-	f.call(nil, breaker.Closed, true) // in a row, or it does not count
-	f.inner.err = errDown
-	f.call(errDown, breaker.Closed, true)
-	f.call(errDown, breaker.Closed, true)
-	f.call(errDown, breaker.Open, true)
-	f.call(breaker.ErrOpen, breaker.Open, false)
-
+	f.open()
 	for _, wait := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second} {
-		f.now = f.now.Add(wait - 1)
+		f.now = f.now.Add(wait*3/4 - 1)
 		f.call(breaker.ErrOpen, breaker.Open, false)
-		f.now = f.now.Add(1)
+		f.now = f.now.Add(wait/4 + 1)
 		f.call(errDown, breaker.Open, true) // a probe
 		f.call(breaker.ErrOpen, breaker.Open, false)
 	}
@@ -92,17 +92,39 @@ func TestStates(t *testing.T) {
 	f.call(nil, breaker.Closed, true)
 	f.call(nil, breaker.Closed, true)
 	require.EqualValues(t, 1, f.b.Opened())
-	require.EqualValues(t, 9, f.b.Refused())
+	require.EqualValues(t, 8, f.b.Refused())
 
 	// The next outage starts with the first wait again.
-	f.inner.err = errDown
-	for range 3 {
-		f.b.Store().Add(t.Context(), nil)
-	}
+	f.open()
 	require.EqualValues(t, 2, f.b.Opened())
 	f.now = f.now.Add(time.Second)
 	f.inner.err = nil
 	f.call(nil, breaker.Closed, true)
+}
+
+// Many calls that fail at the same time are no evidence, and neither are failures beside more
+// calls that succeed.
+func TestEvidence(t *testing.T) {
+	f := newFixture(t)
+	for range 10 {
+		f.inner.err = errDown
+		for range 64 {
+			f.call(errDown, breaker.Closed, true)
+		}
+		f.inner.err = nil
+		for range 65 {
+			f.call(nil, breaker.Closed, true)
+		}
+		f.now = f.now.Add(breaker.Evidence)
+		f.call(nil, breaker.Closed, true)
+	}
+	f.inner.err = errDown
+	for range 50 {
+		f.now = f.now.Add(breaker.Evidence / 50)
+		f.call(errDown, breaker.Closed, true)
+	}
+	f.now = f.now.Add(breaker.Evidence)
+	f.call(errDown, breaker.Open, true)
 }
 
 // A caller that gives up is no evidence of a failing store; a deadline that is exceeded is.
@@ -122,12 +144,14 @@ func TestWhatCounts(t *testing.T) {
 	f.inner.err = context.DeadlineExceeded
 	f.call(context.DeadlineExceeded, breaker.Closed, true)
 	f.call(context.DeadlineExceeded, breaker.Closed, true)
+	f.now = f.now.Add(breaker.Evidence)
 	f.call(context.DeadlineExceeded, breaker.Open, true)
 
 	// Neither does an invalid request.
 	f = newFixture(t)
 	f.inner.err = &ratelimit.Error{Kind: ratelimit.Invalid, Message: "the key is too long"}
 	for range 10 {
+		f.now = f.now.Add(breaker.Evidence)
 		f.call(f.inner.err, breaker.Closed, true)
 	}
 
@@ -135,30 +159,18 @@ func TestWhatCounts(t *testing.T) {
 	f = newFixture(t)
 	f.inner.err = fmt.Errorf("store: too many calls are waiting: %w", ratelimit.ErrOverloaded)
 	for range 10 {
+		f.now = f.now.Add(breaker.Evidence)
 		f.call(f.inner.err, breaker.Closed, true)
 	}
 
 	f = newFixture(t)
-	f.inner.err = errDown
-	for range 3 {
-		f.b.Store().Add(t.Context(), nil)
-	}
+	f.open()
 	// A probe that is given up leaves the next call to be one.
 	f.now = f.now.Add(time.Second)
 	f.inner.err = context.Canceled
 	f.call(context.Canceled, breaker.Open, true)
 	f.inner.err = nil
 	f.call(nil, breaker.Closed, true)
-}
-
-// A threshold larger than the failure counter is reduced to what it can hold.
-func TestLargeThreshold(t *testing.T) {
-	for _, bits := range []int{31, 32, 62} {
-		failures := int(uint64(1) << bits)
-		b := breaker.New(&idle{errDown}, &breaker.Options{Failures: failures, Log: slog.New(slog.DiscardHandler)})
-		require.ErrorIs(t, b.Store().Add(t.Context(), nil), errDown)
-		require.Equal(t, breaker.Closed, b.State(), "after one failure of %d", failures)
-	}
 }
 
 // blockingStore has calls that last until they are given a result.
@@ -184,11 +196,13 @@ func TestOneProbe(t *testing.T) {
 		go func() { done <- b.Store().Add(context.Background(), nil) }()
 		return done
 	}
-	first := call()
-	<-g.called
-	g.result <- errDown
-	require.ErrorIs(t, <-first, errDown)
-	now.Add(1)
+	for range 2 {
+		failing := call()
+		<-g.called
+		g.result <- errDown
+		require.ErrorIs(t, <-failing, errDown)
+		now.Add(1)
+	}
 	probe := call()
 	<-g.called
 	require.Equal(t, breaker.HalfOpen, b.State())
@@ -210,6 +224,8 @@ func TestOneProbe(t *testing.T) {
 func TestPanic(t *testing.T) {
 	var now time.Time
 	b := breaker.New(panicking{}, &breaker.Options{Failures: 1, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)})
+	require.Panics(t, func() { b.Store().Add(t.Context(), nil) })
+	now = now.Add(time.Second)
 	require.Panics(t, func() { b.Store().Add(t.Context(), nil) })
 	require.Equal(t, breaker.Open, b.State())
 	now = now.Add(time.Second)

@@ -2,15 +2,19 @@
 // waits for a timeout; with it calls fail at once, and the engine applies its failure
 // policy (ratelimit.FailurePolicy).
 //
-//	b := breaker.New(redis, nil)
+//	b := breaker.New(remote, nil)
 //	engine := ratelimit.New(b.Store(), &ratelimit.Options{
 //		OnStoreFailure: ratelimit.FailLocal, Fallback: memstore.New(nil),
 //	})
 //
-// A number of consecutive failures opens the breaker. While it is open, calls fail with
-// [ErrOpen]. After a wait one call is let through as a probe: if it succeeds, the breaker
-// closes; if it fails, the breaker stays open for twice as long as before, up to a
-// maximum. [Breaker] reports its state for statistics and health checks.
+// It is for stores of your own. Packages redisstore and memcachestore have breakers inside:
+// one for each server, which see connections rather than calls.
+//
+// The breaker opens if at least half of all calls have failed over [Evidence], and at least
+// Options.Failures. While it is open, calls fail with [ErrOpen]. After a wait one call is let
+// through as a probe: if it succeeds, the breaker closes; if it fails, the breaker stays open
+// for twice as long as before, up to a maximum. [Breaker] reports its state for statistics and
+// health checks.
 //
 // # What counts as a failure
 //
@@ -21,9 +25,8 @@
 //
 // # Design notes
 //
-// Consecutive failures, not a failure rate: a store that serves some calls is still worth
-// calling, and callers with too short deadlines can't open the breaker as long as others
-// succeed in between.
+// Evidence over time, not a number of failures in a row: calls under way fail together when
+// one connection breaks, while the store is there.
 //
 // A probe is an ordinary call, so there is no goroutine and nothing to close. Its caller
 // may have to wait for a timeout; the others do not.

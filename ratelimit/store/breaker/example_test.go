@@ -26,8 +26,8 @@ func (r *remote) Add(ctx context.Context, hits []ratelimit.Hit) error {
 	return r.Store.Add(ctx, hits)
 }
 
-// After two failures the store is no longer called; a second later one call is let
-// through as a probe. Meanwhile the engine counts in its fallback.
+// After two failures within half a second the store is no longer called; a second later one
+// call is let through as a probe. Meanwhile the engine counts in its fallback.
 func ExampleNew() {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clock := func() time.Time { return now }
@@ -47,6 +47,7 @@ func ExampleNew() {
 		fmt.Println(status.Remaining, err, "calls:", far.calls, "breaker:", b.State())
 	}
 	take()
+	now = now.Add(500 * time.Millisecond)
 	take()
 	take()
 	far.down = false // not noticed before the next probe

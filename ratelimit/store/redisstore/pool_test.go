@@ -12,7 +12,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/store/breaker"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
 
@@ -73,30 +72,29 @@ func TestPoolOnEmptyFail(t *testing.T) {
 	require.EqualValues(t, 1, add(t, store, hit("second", 1)), "the failed call was not counted")
 }
 
-// TestOverloadDoesNotOpenBreaker makes more calls than a healthy server's connections and
+// TestOverloadSuspendsNothing makes more calls than a healthy server's connections and
 // queue can take.
-func TestOverloadDoesNotOpenBreaker(t *testing.T) {
+func TestOverloadSuspendsNothing(t *testing.T) {
 	for what, c := range map[string]struct {
 		opts redisstore.Options
 		want error
 	}{
-		"pool empty": {redisstore.Options{OnEmpty: redisstore.Fail, OnEmptyWait: redisstore.NoWait, Timeout: longTimeout}, redisstore.ErrPoolEmpty},
-		"queue full": {redisstore.Options{OnEmpty: redisstore.Wait, MaxWaiting: 1, Timeout: longTimeout}, redisstore.ErrBusy},
+		"pool empty": {redisstore.Options{OnEmpty: redisstore.Fail, OnEmptyWait: redisstore.NoWait, Timeout: longTimeout, BreakerFailures: 1}, redisstore.ErrPoolEmpty},
+		"queue full": {redisstore.Options{OnEmpty: redisstore.Wait, MaxWaiting: 1, Timeout: longTimeout, BreakerFailures: 1}, redisstore.ErrBusy},
 	} {
 		t.Run(what, func(t *testing.T) {
 			store, release := poolInUse(t, c.opts)
-			b := breaker.New(store, &breaker.Options{Failures: 1})
 			waiting := make(chan error, 1)
 			if c.want == redisstore.ErrBusy {
 				go func() { waiting <- store.Ping(context.Background()) }()
 				require.Eventually(t, func() bool { return store.Waiting() == 1 }, testTimeout, time.Millisecond)
 			}
 			for range 3 {
-				err := withinTestTimeout(t, func(ctx context.Context) error { return b.Store().Add(ctx, []ratelimit.Hit{hit("x", 1)}) })
+				err := withinTestTimeout(t, func(ctx context.Context) error { return store.Add(ctx, []ratelimit.Hit{hit("x", 1)}) })
 				require.ErrorIs(t, err, c.want)
 				require.ErrorIs(t, err, ratelimit.ErrOverloaded)
 			}
-			require.Equal(t, breaker.Closed, b.State())
+			require.Zero(t, store.Stats().Suspensions)
 			release()
 		})
 	}
