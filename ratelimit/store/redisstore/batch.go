@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -143,6 +144,10 @@ func (q *queue) exchange(ctx context.Context, b *batch) (err error) {
 		if q.reload != nil {
 			q.reload()
 		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			// Packets may be lost on the other connections too, which nothing else shows.
+			q.dialer.discard(q.name)
+		}
 		if !notSent(err) || b.onlyPings() || attempt > 0 && q.circuit.Open() || backoff.Sleep(ctx, rerouteWait.Wait(attempt)) != nil {
 			break
 		}
@@ -236,7 +241,10 @@ func (b *batch) read(q *queue) (err error) {
 	b.recordExpiries(q.expiries)
 	if readOnly {
 		// The other connections to the server that used to be the master are useless too.
-		q.dialer.generation.Add(1)
+		q.dialer.discard(q.name)
+		if q.reload != nil {
+			q.reload()
+		}
 	}
 	return err
 }
@@ -324,7 +332,7 @@ func (q *queue) restoreExpiries(b *batch) error {
 	pipe := q.pipeline()
 	_ = pipe.BatchProcess(ctx, cmds...)
 	if _, err := pipe.Exec(ctx); err != nil {
-		q.dialer.generation.Add(1)
+		q.dialer.discard(q.name)
 		return fmt.Errorf("redisstore: %s: setting the expiry of a counter that was lost: %w", q.name, err)
 	}
 	return nil

@@ -1,12 +1,17 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,7 +23,12 @@ import (
 // with StopIncrementWhenOverLimit reads first and adds then. Create it with NewCluster.
 type Cluster struct {
 	*shared
-	client *redis.ClusterClient
+	client   *redis.ClusterClient
+	seeds    []string
+	seedHost string                   // of the first
+	known    atomic.Pointer[[]string] // the servers that were reported last
+	ctx      context.Context          // until Close
+	stop     context.CancelFunc
 
 	mu     sync.Mutex
 	queues map[string]*queue // by address
@@ -34,17 +44,119 @@ func NewCluster(servers []string, opts *Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	seedHost, _, _ := net.SplitHostPort(seeds[0])
-	shared, err := newShared(func(_ context.Context, addr string) (string, error) {
-		return completeAddr(addr, seedHost), nil
-	}, opts)
+	shared, err := newShared(sameAddr, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{
-		shared: shared, client: redis.NewClusterClient(shared.dialer.clientOptions(seeds...).Cluster()),
-		queues: make(map[string]*queue),
-	}, nil
+	c := &Cluster{shared: shared, seeds: seeds, queues: make(map[string]*queue)}
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	c.seedHost, _, _ = net.SplitHostPort(seeds[0])
+	options := shared.dialer.clientOptions(seeds...).Cluster()
+	options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return shared.dialer.dial(ctx, network, completeAddr(addr, c.seedHost))
+	}
+	options.ClusterSlots = c.slots
+	c.client = redis.NewClusterClient(options)
+	return c, nil
+}
+
+// nextServer is when another server is asked for the slots, beside one that does not reply.
+const nextServer = 100 * time.Millisecond
+
+// slots asks servers for their slots until one replies. The library would wait for one that
+// hangs.
+func (c *Cluster) slots(ctx context.Context) ([]redis.ClusterSlot, error) {
+	addrs := c.seeds
+	if known := c.known.Load(); known != nil {
+		addrs = *known
+	}
+	addrs = slices.Clone(addrs)
+	rand.Shuffle(len(addrs), func(i, j int) { addrs[i], addrs[j] = addrs[j], addrs[i] })
+	type result struct {
+		slots []redis.ClusterSlot
+		err   error
+	}
+	if c.ctx.Err() != nil {
+		return nil, redis.ErrClosed
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
+	results := make(chan result, len(addrs))
+	next := time.NewTimer(0)
+	defer next.Stop()
+	var first error
+	for asked, failed := 0, 0; ; {
+		select {
+		case <-next.C:
+			if asked < len(addrs) {
+				addr := addrs[asked]
+				asked++
+				next.Reset(nextServer)
+				go func() {
+					slots, err := c.slotsOf(ctx, addr)
+					results <- result{slots, err}
+				}()
+			}
+		case r := <-results:
+			if r.err == nil {
+				c.remember(r.slots)
+				return r.slots, nil
+			}
+			first = cmp.Or(first, r.err)
+			if failed++; failed == len(addrs) {
+				c.known.Store(nil) // the seeds may have moved
+				return nil, first
+			}
+			next.Reset(0)
+		}
+	}
+}
+
+// slotsOf asks one server.
+func (c *Cluster) slotsOf(ctx context.Context, addr string) ([]redis.ClusterSlot, error) {
+	client := c.dialer.single(ctx, addr)
+	defer func() { _ = client.Close() }()
+	slots, err := client.ClusterSlots(ctx).Result()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", addr, err)
+	}
+	host, port, _ := net.SplitHostPort(addr)
+	for _, s := range slots {
+		for i := range s.Nodes {
+			s.Nodes[i].Addr = fromHere(s.Nodes[i].Addr, host, port)
+		}
+	}
+	return slots, nil
+}
+
+// fromHere corrects the address of a server that another one reports: one that has no host, is
+// on the loopback interface of a server elsewhere, or has no port but for TLS.
+func fromHere(addr, host, port string) string {
+	if h, p, err := net.SplitHostPort(addr); err == nil {
+		itself, here := net.ParseIP(h), net.ParseIP(host)
+		if h == "" || h == "?" || itself != nil && itself.IsLoopback() && here != nil && !here.IsLoopback() {
+			h = host
+		}
+		if p == "0" {
+			p = port
+		}
+		addr = net.JoinHostPort(h, p)
+	}
+	return addr
+}
+
+// remember stores the servers to ask next time: those that were reported, and the seeds.
+func (c *Cluster) remember(slots []redis.ClusterSlot) {
+	all := slices.Clone(c.seeds)
+	for _, s := range slots {
+		for _, n := range s.Nodes {
+			all = append(all, completeAddr(n.Addr, c.seedHost))
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	c.known.Store(&all)
 }
 
 // completeAddr adds the host to the address of a server that does not know its own: such
@@ -112,7 +224,7 @@ func (c *Cluster) queueFor(ctx context.Context, key []byte) (*queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redisstore: no server of the cluster reports its slots: %w", err)
 	}
-	addr := client.Options().Addr
+	addr := completeAddr(client.Options().Addr, c.seedHost)
 	q := c.queues[addr]
 	if q == nil {
 		q = c.newQueue(addr, c.client.Pipeline)
@@ -180,6 +292,7 @@ func (c *Cluster) Close() error {
 		all.Go(q.close)
 	}
 	all.Wait()
+	c.stop()
 	_ = c.client.Close()
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -26,9 +27,9 @@ type dialer struct {
 	accepted atomic.Int32
 
 	opened, closed atomic.Uint64
-	// generation is increased to have the pool discard all connections: each is closed
-	// before its next use.
-	generation atomic.Uint64
+	// generations has an *atomic.Uint64 for each address that the library asks for. It is
+	// increased to have the pool discard all connections: each is closed before its next use.
+	generations sync.Map
 }
 
 // login is one reading of Options.Auth.
@@ -64,6 +65,17 @@ func (d *dialer) clientOptions(addrs ...string) *redis.UniversalOptions {
 	}
 }
 
+// single returns a client for one connection, which ends with the context.
+func (d *dialer) single(ctx context.Context, addr string) *redis.Client {
+	options := d.clientOptions().Simple()
+	options.Dialer = func(_ context.Context, network, _ string) (net.Conn, error) {
+		conn, err := d.dial(ctx, network, addr)
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		return conn, err
+	}
+	return redis.NewClient(options)
+}
+
 // notSentError marks errors of commands that were certainly not sent.
 type notSentError struct{ err error }
 
@@ -83,7 +95,8 @@ func notSent(err error) bool {
 // its dialer the library would try only once a second, in the background, and repeat the
 // last error meanwhile.
 func (d *dialer) dial(ctx context.Context, _, addr string) (net.Conn, error) {
-	c := &conn{dialer: d, generation: d.generation.Load()}
+	current := d.generation(addr)
+	c := &conn{dialer: d, current: current, generation: current.Load()}
 	if err := d.connect(ctx, c, addr); err != nil {
 		c.failure = &notSentError{err}
 		c.Conn, _ = net.Pipe()
@@ -92,6 +105,17 @@ func (d *dialer) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	d.opened.Add(1)
 	return c, nil
 }
+
+func (d *dialer) generation(addr string) *atomic.Uint64 {
+	if g, ok := d.generations.Load(addr); ok {
+		return g.(*atomic.Uint64)
+	}
+	g, _ := d.generations.LoadOrStore(addr, new(atomic.Uint64))
+	return g.(*atomic.Uint64)
+}
+
+// discard has the connections to an address closed.
+func (d *dialer) discard(addr string) { d.generation(addr).Add(1) }
 
 func (d *dialer) connect(ctx context.Context, c *conn, addr string) (err error) {
 	if addr, err = d.locate(ctx, addr); err != nil {
@@ -155,6 +179,7 @@ type conn struct {
 	net.Conn            // encrypted or not
 	transport  net.Conn // carries Conn
 	dialer     *dialer
+	current    *atomic.Uint64
 	generation uint64
 	failure    error // of dialing
 
@@ -204,7 +229,7 @@ var errDiscarded = errors.New("the connection was discarded")
 // an encrypted connection too: an idle one has nothing to read, unless the server has
 // closed it.
 func (c *conn) SyscallConn() (syscall.RawConn, error) {
-	if c.generation != c.dialer.generation.Load() {
+	if c.generation != c.current.Load() {
 		return nil, errDiscarded
 	}
 	if socket, ok := c.transport.(syscall.Conn); ok {

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"net"
 	"runtime"
 	"sync"
 	"time"
@@ -76,13 +75,7 @@ func (q *queue) probe(ctx context.Context) error {
 	if q.reload != nil {
 		q.reload()
 	}
-	options := q.dialer.clientOptions().Simple()
-	options.Dialer = func(_ context.Context, network, _ string) (net.Conn, error) {
-		conn, err := q.dialer.dial(ctx, network, q.name)
-		context.AfterFunc(ctx, func() { _ = conn.Close() })
-		return conn, err
-	}
-	client := redis.NewClient(options)
+	client := q.dialer.single(ctx, q.name)
 	defer func() { _ = client.Close() }()
 	if err := client.Ping(ctx).Err(); err != nil && !isReply(err) {
 		return q.connectionError(err)

@@ -15,14 +15,14 @@ import (
 
 // watchInterval is how often a sentinel is asked for the master. A demoted master shows
 // with its next reply; this is for one that was cut off and does not know.
-const watchInterval = time.Second
+const watchInterval = 250 * time.Millisecond
 
 // NewSentinel returns a store in the server that the sentinels, host:port each, know as
 // the master of that name. When they choose another, calls go there: those under way may
 // fail, and none is made twice. NewSentinel does not use the network. It returns an error
 // if the name, an address or an option is invalid. opts may be nil.
 //
-// A goroutine asks a sentinel once a second for the master. Close stops it.
+// A goroutine asks a sentinel four times a second for the master. Close stops it.
 func NewSentinel(master string, sentinels []string, opts *Options) (*Store, error) {
 	if master == "" {
 		return nil, errors.New("redisstore: no master name: give the name that the sentinels know the master by")
@@ -42,7 +42,9 @@ func NewSentinel(master string, sentinels []string, opts *Options) (*Store, erro
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
-	watching.Go(func() { g.watch(ctx, s.dialer) })
+	s.queue.reload = g.distrust
+	g.discard = func() { s.dialer.discard(s.queue.name) }
+	watching.Go(func() { g.watch(ctx, s.opts.Timeout) })
 	s.stop = func() {
 		cancel()
 		watching.Wait()
@@ -55,11 +57,13 @@ func NewSentinel(master string, sentinels []string, opts *Options) (*Store, erro
 
 // sentinelGroup asks sentinels for the address of a master.
 type sentinelGroup struct {
-	master string
+	master  string
+	discard func() // the connections to the master
 
 	mu        sync.Mutex
 	sentinels []sentinel // the one that replied last is the first
 	dialed    string     // where the last connection went
+	suspect   string     // the last master that did not respond
 }
 
 type sentinel struct {
@@ -72,35 +76,74 @@ func (g *sentinelGroup) dialAddr(ctx context.Context) (string, error) {
 	addr, err := g.masterAddr(ctx)
 	if err == nil {
 		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.dialed != "" && g.dialed != addr {
+			g.discard()
+		}
 		g.dialed = addr
-		g.mu.Unlock()
 	}
 	return addr, err
 }
 
-// masterAddr asks one sentinel after the other, each for its share of the time.
-func (g *sentinelGroup) masterAddr(ctx context.Context) (string, error) {
+// distrust notes that the master does not respond. Sentinels learn of a promotion one after the
+// other: from now on those that report another master are believed.
+func (g *sentinelGroup) distrust() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.dialed != "" {
+		g.suspect = g.dialed
+	}
+}
+
+// otherOpinion is how long each of the other sentinels has to report another master than the
+// suspect.
+const otherOpinion = 100 * time.Millisecond
+
+// masterAddr asks one sentinel after the other, each for its share of the time, until one
+// reports a master that is no suspect.
+func (g *sentinelGroup) masterAddr(ctx context.Context) (suspect string, _ error) {
 	g.mu.Lock()
 	sentinels := append([]sentinel{}, g.sentinels...)
+	is := g.suspect
 	g.mu.Unlock()
 	deadline, _ := ctx.Deadline()
 	var errs []error
 	for i, s := range sentinels {
-		share, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(len(sentinels)-i))
-		parts, err := s.client.GetMasterAddrByName(share, g.master).Result()
-		cancel()
-		switch {
-		case errors.Is(err, redis.Nil):
-			err = errors.New("watches no master of that name")
-		case err == nil && len(parts) != 2:
-			err = fmt.Errorf("replied with %d parts instead of host and port", len(parts))
-		case err == nil:
-			g.prefer(s)
-			return net.JoinHostPort(parts[0], parts[1]), nil
+		share := time.Until(deadline) / time.Duration(len(sentinels)-i)
+		if suspect != "" {
+			share = min(share, otherOpinion)
 		}
-		errs = append(errs, fmt.Errorf("sentinel %s: %w", s.addr, err))
+		addr, err := g.ask(ctx, s, share)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("sentinel %s: %w", s.addr, err))
+		case addr == is:
+			suspect = addr
+		default:
+			g.prefer(s)
+			return addr, nil
+		}
+	}
+	if suspect != "" {
+		return suspect, nil
 	}
 	return "", fmt.Errorf("no sentinel knows the master %q: %w", g.master, errors.Join(errs...))
+}
+
+// ask returns the address of the master that a sentinel reports.
+func (g *sentinelGroup) ask(ctx context.Context, s sentinel, timeout time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	parts, err := s.client.GetMasterAddrByName(ctx, g.master).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return "", errors.New("watches no master of that name")
+	case err != nil:
+		return "", err
+	case len(parts) != 2:
+		return "", fmt.Errorf("replied with %d parts instead of host and port", len(parts))
+	}
+	return net.JoinHostPort(parts[0], parts[1]), nil
 }
 
 func (g *sentinelGroup) prefer(s sentinel) {
@@ -114,15 +157,15 @@ func (g *sentinelGroup) prefer(s sentinel) {
 }
 
 // watch discards the connections to a server that is no longer the master.
-func (g *sentinelGroup) watch(ctx context.Context, servers *dialer) {
+func (g *sentinelGroup) watch(ctx context.Context, timeout time.Duration) {
 	for backoff.Sleep(ctx, watchInterval) == nil {
-		limited, cancel := context.WithTimeout(ctx, servers.opts.Timeout)
+		limited, cancel := context.WithTimeout(ctx, timeout)
 		addr, err := g.masterAddr(limited)
 		cancel()
 		g.mu.Lock()
 		if err == nil && g.dialed != "" && g.dialed != addr {
 			g.dialed = ""
-			servers.generation.Add(1)
+			g.discard()
 		}
 		g.mu.Unlock()
 	}
