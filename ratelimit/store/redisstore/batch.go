@@ -65,7 +65,9 @@ type counter struct {
 	base      int64 // the value before the additions
 	err       error
 	value     redis.Cmder // reads or adds
+	create    *redis.StatusCmd
 	expire    *redis.IntCmd
+	mortal    bool // needs an expiry that was refused
 }
 
 // question is a call with a reply of its own.
@@ -166,12 +168,12 @@ func (b *batch) write(q *queue) {
 	clear(b.cmds)
 	b.cmds = b.cmds[:0]
 	b.epoch = uint32(q.dialer.opened.Load())
-	now := q.opts.Now()
+	now, plain := q.opts.Now(), q.plain.Load()
 	q.expiries.mu.Lock()
 	for i := range b.counters {
 		if s := &b.counters[i]; !s.done {
 			s.hasExpiry = q.expiries.has(s.hash, b.epoch, s.windowEnd, now.Unix())
-			b.writeCounter(s)
+			b.writeCounter(s, plain)
 		}
 	}
 	q.expiries.mu.Unlock()
@@ -189,7 +191,7 @@ var noContext = context.Background()
 // writeCounter makes the commands for a counter. One that may be new is created with
 // its expiry first, so that there is no counter without one wherever the connection
 // breaks; where SET is refused, the other two commands do the same less safely.
-func (b *batch) writeCounter(s *counter) {
+func (b *batch) writeCounter(s *counter, plain bool) {
 	switch {
 	case s.full:
 		s.value = redis.NewStringCmd(noContext, "get", s.key)
@@ -200,12 +202,31 @@ func (b *batch) writeCounter(s *counter) {
 	case s.hasExpiry:
 		s.value = incrBy{redis.NewIntCmd(noContext, "incrby", s.key, s.add)}
 		b.cmds = append(b.cmds, s.value)
+	case plain:
+		s.value = incrBy{redis.NewIntCmd(noContext, "incrby", s.key, s.add)}
+		s.expire = redis.NewIntCmd(noContext, "expire", s.key, seconds(s.ttl))
+		b.cmds = append(b.cmds, s.value, s.expire)
 	default:
 		ttl := s.ttl.Milliseconds()
 		s.value = incrBy{redis.NewIntCmd(noContext, "incrby", s.key, s.add)}
 		s.expire = redis.NewIntCmd(noContext, "pexpire", s.key, ttl)
-		b.cmds = append(b.cmds, redis.NewStatusCmd(noContext, "set", s.key, 0, "nx", "px", ttl), s.value, s.expire)
+		s.create = redis.NewStatusCmd(noContext, "set", s.key, 0, "nx", "px", ttl)
+		b.cmds = append(b.cmds, s.create, s.value, s.expire)
 	}
+}
+
+// seconds returns a time to live for EXPIRE, rounded up.
+func seconds(ttl time.Duration) int64 { return int64((ttl + time.Second - 1) / time.Second) }
+
+// unsupported reports whether a reply means that a command can't be used here: it is not
+// known, as with proxies and where it was renamed, or the user may not run it.
+func unsupported(err error) bool {
+	if err == nil || !isReply(err) {
+		return false
+	}
+	text := strings.ToLower(err.Error())
+	return redis.IsPermissionError(err) || redis.HasErrorPrefix(err, "CROSSSLOT") ||
+		strings.Contains(text, "unknown command") || strings.Contains(text, "unsupported") || strings.Contains(text, "invalid request")
 }
 
 // read takes the replies. It returns the first error that is not a reply.
@@ -238,7 +259,7 @@ func (b *batch) read(q *queue) (err error) {
 			}
 		}
 	}
-	b.recordExpiries(q.expiries)
+	b.recordExpiries(q)
 	if readOnly {
 		// The other connections to the server that used to be the master are useless too.
 		q.dialer.discard(q.name)
@@ -299,29 +320,49 @@ func (s *counter) take(base int64, err error) {
 	}
 }
 
-// recordExpiries notes the expiries that were set.
-func (b *batch) recordExpiries(t *expiryTable) {
+// recordExpiries notes the expiries that were set, and those that were refused.
+func (b *batch) recordExpiries(q *queue) {
+	t := q.expiries
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range b.counters {
 		s := &b.counters[i]
-		if s.expire != nil && s.expire.Val() == 1 && s.expire.Err() == nil {
-			t.put(s.hash, b.epoch, s.expires/1000)
+		if s.expire == nil {
+			continue
 		}
-		s.expire = nil
+		refused := unsupported(s.expire.Err())
+		switch {
+		case s.expire.Val() == 1 && s.expire.Err() == nil:
+			t.put(s.hash, b.epoch, s.expires/1000)
+		case refused && s.create != nil:
+			s.mortal = true
+		case refused && !q.immortal.Swap(true):
+			q.opts.Log.Error("redis: the server refuses PEXPIRE and EXPIRE: counters do not expire", "server", q.name, "err", s.expire.Err())
+		}
+		if refused || s.create != nil && unsupported(s.create.Err()) {
+			q.plain.Store(true)
+		}
+		s.create, s.expire = nil, nil
 	}
 }
 
-// restoreExpiries sets the expiry of counters that turned out to be new although they
-// had one: the server has lost them in between. It runs before the callers have their
-// counts and may take a second more than they have, because otherwise such a counter
-// could live for ever. If it fails, all connections are discarded, and with them what is
-// known of expiries.
+// restoreExpiries sets the expiry of counters whose PEXPIRE was refused, and of those that
+// turned out to be new although they had one: the server has lost them in between. It runs
+// before the callers have their counts and may take a second more than they have, because
+// otherwise such a counter could live for ever. If it fails, all connections are discarded,
+// and with them what is known of expiries.
 func (q *queue) restoreExpiries(b *batch) error {
 	var cmds []redis.Cmder
 	for i := range b.counters {
-		if s := &b.counters[i]; s.hasExpiry && s.done && s.err == nil && s.add > 0 && s.base == 0 && !s.full {
-			cmds = append(cmds, redis.NewIntCmd(noContext, "pexpire", s.key, max(s.ttl, minTTL).Milliseconds()))
+		s := &b.counters[i]
+		lost := s.hasExpiry && s.base == 0 && !s.full
+		if s.done && s.err == nil && s.add > 0 && (lost || s.mortal) {
+			ttl := max(s.ttl, minTTL)
+			if q.plain.Load() {
+				cmds = append(cmds, redis.NewIntCmd(noContext, "expire", s.key, seconds(ttl)))
+			} else {
+				cmds = append(cmds, redis.NewIntCmd(noContext, "pexpire", s.key, ttl.Milliseconds()))
+			}
 		}
 	}
 	if len(cmds) == 0 {
@@ -331,7 +372,7 @@ func (q *queue) restoreExpiries(b *batch) error {
 	defer cancel()
 	pipe := q.pipeline()
 	_ = pipe.BatchProcess(ctx, cmds...)
-	if _, err := pipe.Exec(ctx); err != nil {
+	if _, err := pipe.Exec(ctx); err != nil && !isReply(err) {
 		q.dialer.discard(q.name)
 		return fmt.Errorf("redisstore: %s: setting the expiry of a counter that was lost: %w", q.name, err)
 	}

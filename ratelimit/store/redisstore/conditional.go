@@ -15,7 +15,7 @@ import (
 // unlessOver is AddUnlessOver as a script. For each key it takes how much to add, the
 // limit, and the time to live in milliseconds. It returns the counts as strings, because
 // Lua's numbers are exact only to 2^53, which is enough to compare them with limits. It
-// sets the expiry of counters that have none.
+// sets the expiry of counters that have none, with EXPIRE where commands were renamed.
 const unlessOver = `
 local refused, over = false, {}
 for i, key in ipairs(KEYS) do
@@ -34,7 +34,11 @@ for i, key in ipairs(KEYS) do
       if not string.find(reply.err, 'overflow', 1, true) then return reply end
       redis.call('SET', key, '9223372036854775807', 'KEEPTTL')
     end
-    if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, ARGV[3*i]) end
+    local ttl = redis.pcall('PTTL', key)
+    if ttl == -1 or type(ttl) == 'table' then
+      local reply = redis.pcall('PEXPIRE', key, ARGV[3*i])
+      if type(reply) == 'table' then redis.pcall('EXPIRE', key, math.ceil(ARGV[3*i]/1000)) end
+    end
   end
   counts[i] = redis.call('GET', key) or '0'
 end
@@ -44,17 +48,63 @@ return counts
 var unlessOverHash = redis.NewScript(unlessOver).Hash()
 
 // AddUnlessOver implements ratelimit.ConditionalStore with a script, which the server
-// executes as one step. Where scripts are not available, as with some proxies, the
-// counters are read first and added to then; other calls may come in between.
+// executes as one step. Where scripts are not available, and behind a proxy, which would
+// execute them on the server of the first key, the counters are read first and added to
+// then; other calls may come in between.
 func (s *Store) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
+	switch s.scripts.Load() {
+	case noScripts:
+		return s.readThenAdd(ctx, hits)
+	case unknownScripts:
+		found := s.finding.DoChan("", func() (any, error) { return nil, s.findScripts() })
+		select {
+		case r := <-found:
+			if r.Err != nil {
+				return r.Err
+			}
+			return s.AddUnlessOver(ctx, hits)
+		case <-ctx.Done():
+			return fmt.Errorf("redisstore: given up: %w", context.Cause(ctx))
+		}
+	}
 	err := s.queue.do(ctx, conditionalCall, hits)
-	if redis.HasErrorPrefix(err, "unknown command") || redis.IsPermissionError(err) {
+	if unsupported(err) {
+		s.scripts.Store(noScripts)
 		return s.readThenAdd(ctx, hits)
 	}
 	return err
+}
+
+// Whether scripts can be used.
+const (
+	unknownScripts int32 = iota
+	useScripts
+	noScripts
+)
+
+// findScripts finds out whether the store is connected to a server or to a proxy. WAIT is a
+// command without a key, which no proxy can pass on, and with these arguments it does nothing.
+func (s *Store) findScripts() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
+	defer cancel()
+	client := s.dialer.single(ctx, s.queue.name)
+	defer func() { _ = client.Close() }()
+	if err := client.Ping(ctx).Err(); err != nil && !isReply(err) {
+		return s.queue.connectionError(err)
+	}
+	err := client.Do(ctx, "wait", 0, 0).Err()
+	switch {
+	case ctx.Err() != nil:
+		return s.queue.connectionError(err)
+	case err == nil, redis.IsPermissionError(err), isReply(err) && !unsupported(err):
+		s.scripts.CompareAndSwap(unknownScripts, useScripts)
+	default: // refused, or the proxy has closed the connection
+		s.scripts.Store(noScripts)
+	}
+	return nil
 }
 
 func (s *Store) readThenAdd(ctx context.Context, hits []ratelimit.Hit) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -32,6 +33,11 @@ type shared struct {
 	callPool callPool
 	batches  sync.Pool
 	circuits circuit.Totals
+
+	// plain is set when SET or PEXPIRE is not known: INCRBY, EXPIRE and GET are used.
+	plain atomic.Bool
+	// immortal is set when no command that sets an expiry is known, which is logged once.
+	immortal atomic.Bool
 }
 
 // queue holds the calls for one server, or for the master of a group. Workers take them

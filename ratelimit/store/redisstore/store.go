@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -22,6 +24,9 @@ type Store struct {
 	queue  *queue
 	client *redis.Client
 	stop   func() // stops what NewSentinel has started; may be nil
+
+	scripts atomic.Int32 // useScripts, noScripts or unknownScripts
+	finding singleflight.Group
 }
 
 // New returns a store in the server at addr, which is host:port or the path of a unix

@@ -2,8 +2,11 @@ package redisstore_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -41,4 +44,81 @@ func TestStoreWithPipelineWindow(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store := open(t, server.Addr, &redisstore.Options{PipelineWindow: 200 * time.Microsecond})
 	storetest.Run(t, func(*testing.T) ratelimit.Store { return store }, contract())
+}
+
+// TestStoreBehindTwemproxy uses a proxy that distributes keys over two servers. It knows neither
+// HELLO nor MULTI, and executes scripts on the server of the first key.
+func TestStoreBehindTwemproxy(t *testing.T) {
+	t.Parallel()
+	servers := []*redistest.Server{redistest.Start(t, nil), redistest.Start(t, nil)}
+	proxy := redistest.StartProxy(t, servers...)
+	store := open(t, proxy.Addr, nil)
+	opts := contract()
+	opts.NotConditional = true // a step is not atomic
+	storetest.Run(t, func(*testing.T) ratelimit.Store { return addOnly{store} }, opts)
+	for _, s := range servers {
+		require.NotZero(t, s.Client().DBSize(t.Context()).Val(), "both servers have keys")
+		requireExpiries(t, s.Client())
+	}
+	testConditional(t, store)
+}
+
+// addOnly hides AddUnlessOver.
+type addOnly struct{ ratelimit.Store }
+
+// testConditional adds unless over, one call after the other.
+func testConditional(t *testing.T, store *redisstore.Store) {
+	t.Helper()
+	for range 20 {
+		full, free := hit(uniqueName(), 60), hit(uniqueName(), 1)
+		for i, want := range []uint64{60, 120} { // the second exceeds the limit of 100 and is added alone
+			hits := []ratelimit.Hit{full, free}
+			require.NoError(t, store.AddUnlessOver(t.Context(), hits))
+			require.Equal(t, want, hits[0].Count, i)
+			require.EqualValues(t, 1, hits[1].Count)
+		}
+	}
+}
+
+// TestRenamedCommands uses servers on which commands were renamed away.
+func TestRenamedCommands(t *testing.T) {
+	t.Parallel()
+	for _, renamed := range []string{
+		"hello multi exec client command info",
+		"eval evalsha script wait",
+		"set pexpire",
+		"pexpire pttl",
+		"hello multi exec client command info eval evalsha script wait set pexpire pttl", // INCRBY, EXPIRE and GET are left
+		"set pexpire expire", // nothing sets an expiry: calls are counted all the same
+	} {
+		t.Run(renamed, func(t *testing.T) {
+			t.Parallel()
+			var args []string
+			for command := range strings.FieldsSeq(renamed) {
+				args = append(args, "--rename-command", command, "")
+			}
+			server := redistest.Start(t, &redistest.Options{Args: args})
+			store := open(t, server.Addr, nil)
+			h := hit(uniqueName(), 1)
+			for want := range uint64(3) {
+				require.Equal(t, want+1, add(t, store, h))
+			}
+			testConditional(t, store)
+			if !strings.Contains(renamed, " expire") {
+				requireMortal(t, server)
+			}
+			require.Zero(t, store.Stats().Suspensions)
+		})
+	}
+}
+
+// requireMortal requires an expiry of every key. It uses TTL, which is not renamed.
+func requireMortal(t *testing.T, server *redistest.Server) {
+	t.Helper()
+	client := server.Client()
+	keys := client.Keys(t.Context(), "*").Val()
+	require.NotEmpty(t, keys)
+	for _, key := range keys {
+		require.Positive(t, client.TTL(t.Context(), key).Val(), key)
+	}
 }
