@@ -53,6 +53,22 @@ func TestTwoKeyValueStores(t *testing.T) {
 	r.end()
 }
 
+// The address of a store may be a URL with a password and a database.
+func TestKeyValueStoreURL(t *testing.T) {
+	redis := redistest.Start(t, &redistest.Options{Password: "hunter2", Args: []string{"--databases", "8"}})
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
+		"REDIS_URL": "redis://:hunter2@" + redis.Addr + "/5", "REDIS_SOCKET_TYPE": "tcp4",
+	}).start()
+	_, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("d", "x"))
+	require.NoError(t, err)
+	keyspace, err := redis.Client().Info(t.Context(), "keyspace").Result()
+	require.NoError(t, err)
+	require.Contains(t, keyspace, "db5:keys=1")
+	require.NotContains(t, keyspace, "db0")
+	require.NotContains(t, r.log.String(), "hunter2")
+	r.end()
+}
+
 // A server waits for its store before it listens.
 func TestWaitsForStore(t *testing.T) {
 	redis := redistest.Start(t, nil)

@@ -143,7 +143,7 @@ func (s *Server) openKVStores() (*backend, error) {
 }
 
 func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
-	set := s.settings
+	set, kv := s.settings, kv.Resolved()
 	config, err := s.clientTLS(kv.TLS, tlsfiles.ClientFiles{
 		CACert: set.KVStoreCACert, Cert: set.KVStoreClientCert, Key: set.KVStoreClientKey, SkipHostnameVerification: set.KVStoreSkipHostname,
 	})
@@ -152,6 +152,7 @@ func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
 	}
 	opts := &redisstore.Options{
 		Auth:           kv.Auth,
+		Database:       kv.Database,
 		PoolSize:       kv.PoolSize,
 		OnEmpty:        map[string]redisstore.OnEmpty{settings.PoolError: redisstore.Fail, settings.PoolWait: redisstore.Wait}[kv.PoolOnEmpty],
 		OnEmptyWait:    kv.PoolOnEmptyWait,
@@ -163,6 +164,9 @@ func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
 
 		// 0 means never in the settings, and the default in the options.
 		BreakerFailures: cmp.Or(set.BreakerFailures, redisstore.Never), BreakerWait: set.BreakerWait, BreakerMaxWait: set.BreakerMaxWait,
+	}
+	if kv.SocketType != settings.SocketUnix {
+		opts.Network = kv.SocketType
 	}
 	if kv.PoolOnEmptyWait == 0 {
 		opts.OnEmptyWait = redisstore.NoWait // 0 would mean the default
@@ -184,7 +188,7 @@ func (s *Server) awaitKVStores(ctx context.Context, stores []kvStore) error {
 	backoff := &redisstore.Backoff{
 		Initial: s.settings.KVStoreStartupInitial, Max: s.settings.KVStoreStartupMax, MaxElapsed: s.settings.KVStoreStartupMaxElapsed,
 	}
-	addresses := []string{"KVSTORE_URL " + s.settings.KVStore.URL, "KVSTORE_PERSECOND_URL " + s.settings.KVStorePerSecond.URL}
+	addresses := []string{"KVSTORE_URL " + s.settings.KVStore.Resolved().URL, "KVSTORE_PERSECOND_URL " + s.settings.KVStorePerSecond.Resolved().URL}
 	for i, store := range stores {
 		if err := store.WaitReady(ctx, backoff); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("key-value store (%s): %w", addresses[i], err)

@@ -111,6 +111,12 @@ func (r *reading) checkKV(k *KV, prefix string) {
 	if r.Invalid(prefix+"URL", prefix+"TYPE", prefix+"SOCKET_TYPE") {
 		return
 	}
+	if k.isRedisURL() && k.SocketType != SocketUnix {
+		resolved := *k
+		err := resolved.readRedisURL()
+		r.Require(err == nil, prefix+"URL", "%s %w", settings.Quote(k.URL), err)
+		return
+	}
 	shown, err := k.checkURL()
 	if err == nil {
 		return
@@ -125,7 +131,7 @@ func (r *reading) checkKV(k *KV, prefix string) {
 // checkURL returns what is wrong with the URL, and the invalid part of it, quoted.
 func (k *KV) checkURL() (shown string, err error) {
 	switch {
-	case k.Type == Single && k.SocketType == SocketTCP:
+	case k.Type == Single && k.SocketType != SocketUnix:
 		return settings.Quote(k.URL), settings.CheckHostPort(k.URL)
 	case k.Type == Single && k.URL[0] != '/' && settings.CheckHostPort(k.URL) == nil:
 		return settings.Quote(k.URL), errors.New("is not a path: use the path of a socket, or tcp as the socket type")

@@ -46,7 +46,12 @@ func TestCombinations(t *testing.T) {
 		{environment{"MEMCACHE_TLS_CLIENT_CERT": "c"}, "MEMCACHE_TLS_CLIENT_CERT: needs a private key: set MEMCACHE_TLS_CLIENT_KEY"},
 
 		{environment{"KVSTORE_URL": "redis"}, `KVSTORE_URL: "redis" is not an address: use host:port, with a port from 1 to 65535`},
-		{environment{"KVSTORE_URL": "redis://u:p@redis:6379"}, `KVSTORE_URL: "redis://***@redis:6379" is a URL: use host:port; user, password and TLS are separate settings`},
+		{environment{"KVSTORE_URL": "redis://u:p@redis:x"}, `KVSTORE_URL: "redis://***@redis:x" is not a valid URL: use redis://user:password@host:port/database`},
+		{environment{"KVSTORE_URL": "redis://u:p@redis:6379/x"}, `KVSTORE_URL: "redis://***@redis:6379/x" has a database that is not a number from 0`},
+		{environment{"KVSTORE_URL": "redis://u@redis"}, `KVSTORE_URL: "redis://***@redis" has a user name without a password`},
+		{environment{"KVSTORE_URL": "redis://redis?read_timeout=1s"}, `KVSTORE_URL: "redis://redis?read_timeout=1s" has the parameter "read_timeout"`},
+		{environment{"KVSTORE_URL": "http://u:p@redis:6379"}, `KVSTORE_URL: "http://***@redis:6379" is a URL: use host:port; user, password and TLS are separate settings`},
+		{environment{"KVSTORE_URL": "m,redis://u:p@redis:6379", "KVSTORE_TYPE": "sentinel"}, `KVSTORE_URL: item 1 is a URL: use host:port`},
 		{environment{"REDIS_URL": "redis:6379", "REDIS_SOCKET_TYPE": "unix"}, `REDIS_URL: "redis:6379" is not a path`},
 		{environment{"REDIS_URL": "/run/redis.sock", "REDIS_SOCKET_TYPE": "tcp"}, `REDIS_URL: "/run/redis.sock" is not an address: use host:port`},
 		{environment{"REDIS_URL": "mymaster", "REDIS_TYPE": "sentinel"}, `REDIS_URL: "mymaster" is not a list of sentinels: use the name of the master and at least one sentinel, master,host:port,host:port`},

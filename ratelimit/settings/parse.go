@@ -87,7 +87,7 @@ func read(environ map[string]string) *reading {
 	r.chooseBackend()
 	r.chooseKeyFormat()
 	for _, k := range []*KV{&s.KVStore, &s.KVStorePerSecond} {
-		if k.SocketType == "" || k.Type != Single {
+		if k.SocketType == "" || k.SocketType == SocketUnix && k.Type != Single {
 			k.SocketType = SocketTCP
 			if k.Type == Single && strings.HasPrefix(k.URL, "/") {
 				k.SocketType = SocketUnix

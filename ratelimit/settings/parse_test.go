@@ -172,7 +172,7 @@ func TestBadValues(t *testing.T) {
 		{"BACKEND_TYPE", "sqlite", "use embedded, kvstore or memstore"},
 		{"EMBEDDED_MAX_BYTES", "10", "of at least 1048576"},
 		{"KVSTORE_TYPE", "ring", "use single, sentinel or cluster"},
-		{"REDIS_SOCKET_TYPE", "udp", "use tcp or unix"},
+		{"REDIS_SOCKET_TYPE", "udp", "use tcp, tcp4, tcp6 or unix"},
 		{"REDIS_POOL_SIZE", "0", "of at least 1"},
 		{"KVSTORE_PERSECOND_POOL_SIZE", "-5", "of at least 1"},
 		{"REDIS_TIMEOUT", "0", "above 0s"},

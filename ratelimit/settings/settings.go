@@ -125,9 +125,10 @@ type Settings struct {
 
 // KV is where a key-value store is and how it is used.
 type KV struct {
-	SocketType          string // SocketTCP or SocketUnix
+	SocketType          string // SocketTCP, SocketTCP4, SocketTCP6 or SocketUnix
 	Type                string // Single, Sentinel or Cluster
-	URL                 string
+	URL                 string // see Resolved
+	Database            int    // set by Resolved
 	PoolSize            int    // connections to each node
 	Auth, SentinelAuth  string // password, or user:password
 	TLS                 bool
@@ -176,6 +177,8 @@ const (
 // Ways to connect to a key-value store.
 const (
 	SocketTCP  = "tcp"
+	SocketTCP4 = "tcp4" // IPv4 only
+	SocketTCP6 = "tcp6" // IPv6 only
 	SocketUnix = "unix"
 )
 

@@ -151,11 +151,11 @@ func table(s *Settings) []settings.Setting {
 func kvTable(k *KV, prefix, alias, group, url string) []settings.Setting {
 	positive, notNegative := settings.Above[time.Duration](0), settings.AtLeast[time.Duration](0)
 	rows := []settings.Setting{
-		{Group: group, Name: "SOCKET_TYPE", Doc: "tcp or unix; unset: unix if the URL begins with /, else tcp", Value: settings.OneOf(&k.SocketType, SocketTCP, SocketUnix)},
+		{Group: group, Name: "SOCKET_TYPE", Doc: "tcp, tcp4, tcp6 or unix; unset: unix if the URL begins with /, else tcp", Value: settings.OneOf(&k.SocketType, SocketTCP, SocketTCP4, SocketTCP6, SocketUnix)},
 		{Name: "TYPE", Default: "single", Doc: "single, sentinel or cluster", Value: settings.OneOf(&k.Type, Single, Sentinel, Cluster)},
-		{Name: "URL", Default: url, URL: true, Doc: "single: host:port or the path of a socket; sentinel: master,host:port,... with at least one sentinel; cluster: host:port,... of all nodes", Value: settings.Text(&k.URL)},
+		{Name: "URL", Default: url, URL: true, Doc: "single: host:port, redis://user:password@host:port/database (rediss for TLS), or the path of a socket; sentinel: master,host:port,... with at least one sentinel; cluster: host:port,... of all nodes", Value: settings.Text(&k.URL)},
 		{Name: "POOL_SIZE", Default: "10", Doc: "connections to each node", Value: settings.Int(&k.PoolSize, settings.AtLeast(1))},
-		{Name: "AUTH", Secret: true, Doc: "password, or user:password", Value: settings.Text(&k.Auth)},
+		{Name: "AUTH", Secret: true, Doc: "password, or user:password; takes precedence over that of the URL", Value: settings.Text(&k.Auth)},
 		{Name: "TLS", Default: "false", Doc: "connect over TLS", Value: settings.Bool(&k.TLS)},
 		{Name: "SENTINEL_AUTH", Secret: true, Doc: "password, or user:password, of the sentinels", Value: settings.Text(&k.SentinelAuth)},
 		{Name: "TIMEOUT", Default: "10s", Doc: "time limit to connect, to read and to write, each", Value: settings.Duration(&k.Timeout, positive)},

@@ -51,6 +51,31 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// The address of one server may be a URL.
+func TestRedisURL(t *testing.T) {
+	for _, tt := range []struct {
+		url, addr, auth string
+		database        int
+		tls             bool
+	}{
+		{"redis://redis", "redis:6379", "", 0, false},
+		{"redis://redis:7000/3", "redis:7000", "", 3, false},
+		{"rediss://ann:s%2Fe:c@redis:7000/", "redis:7000", "ann:s/e:c", 0, true},
+		{"REDIS://:p:w@[::1]:7000?db=2", "[::1]:7000", ":p:w", 2, false},
+	} {
+		s := parse(t, environment{"REDIS_URL": tt.url, "REDIS_PERSECOND": "true", "REDIS_PERSECOND_URL": tt.url})
+		for _, kv := range []*settings.KV{s.KVStore.Resolved(), s.KVStorePerSecond.Resolved()} {
+			require.Equal(t, tt.addr, kv.URL, tt.url)
+			require.Equal(t, tt.auth, kv.Auth, tt.url)
+			require.Equal(t, tt.database, kv.Database, tt.url)
+			require.Equal(t, tt.tls, kv.TLS, tt.url)
+		}
+	}
+	s := parse(t, environment{"REDIS_URL": "redis://u:p@redis", "REDIS_AUTH": "other", "REDIS_SOCKET_TYPE": "tcp4"})
+	require.Equal(t, "other", s.KVStore.Resolved().Auth)
+	require.Equal(t, settings.SocketTCP4, s.KVStore.SocketType)
+}
+
 func TestSocketType(t *testing.T) {
 	for _, tt := range []struct {
 		environ environment

@@ -48,6 +48,9 @@ func NewCluster(servers []string, opts *Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	if shared.opts.Database != 0 {
+		return nil, fmt.Errorf("redisstore: Database %d: a cluster has database 0 only", shared.opts.Database)
+	}
 	c := &Cluster{shared: shared, seeds: seeds, queues: make(map[string]*queue)}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.seedHost, _, _ = net.SplitHostPort(seeds[0])

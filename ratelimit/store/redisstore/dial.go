@@ -21,8 +21,9 @@ import (
 type dialer struct {
 	opts *Options
 	// locate returns the address to connect to, given the one that the library asks for.
-	locate func(ctx context.Context, addr string) (string, error)
-	logins []login
+	locate   func(ctx context.Context, addr string) (string, error)
+	logins   []login
+	database int
 	// accepted is the index of the login that a server accepted last.
 	accepted atomic.Int32
 
@@ -126,7 +127,7 @@ func (d *dialer) connect(ctx context.Context, c *conn, addr string) (err error) 
 			err = fmt.Errorf("connecting to %s: %w", addr, err)
 		}
 	}()
-	c.transport, err = circuit.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return d.opts.Dial(ctx, network(addr), addr) })
+	c.transport, err = circuit.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return d.opts.Dial(ctx, d.opts.network(addr), addr) })
 	if err != nil {
 		return err
 	}
@@ -147,9 +148,19 @@ func (d *dialer) connect(ctx context.Context, c *conn, addr string) (err error) 
 	return nil
 }
 
-// logIn authenticates a new connection. If the server refuses one reading of Auth, the
-// next is tried.
+// logIn authenticates a new connection and selects the database. If the server refuses one
+// reading of Auth, the next is tried.
 func (d *dialer) logIn(ctx context.Context, c *redis.Conn) error {
+	if err := d.authenticate(ctx, c); err != nil || d.database == 0 {
+		return err
+	}
+	if err := c.Do(ctx, "select", d.database).Err(); err != nil {
+		return &notSentError{fmt.Errorf("selecting database %d: %v", d.database, err)}
+	}
+	return nil
+}
+
+func (d *dialer) authenticate(ctx context.Context, c *redis.Conn) error {
 	var errs []error
 	first := int(d.accepted.Load())
 	for i := range d.logins {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,11 @@ type Options struct {
 	// SentinelAuth is the same for sentinels. Empty disables authentication: Auth is not
 	// used for them.
 	SentinelAuth string
+	// Database is the number of the database, from 0, not for clusters. Default: 0.
+	Database int
+	// Network is "tcp", "tcp4" for IPv4 only, or "tcp6" for IPv6 only. It does not apply to
+	// unix sockets. Default: "tcp".
+	Network string
 	// TLS encrypts all connections, those to sentinels included. An empty ServerName
 	// stands for the host of the address. Default: no TLS.
 	TLS *tls.Config
@@ -93,7 +99,7 @@ type Options struct {
 	// Log receives a record when the server stops responding and when it responds again.
 	// Default: slog.Default().
 	Log *slog.Logger
-	// Dial opens connections. network is "tcp" or "unix". Default: net.Dialer.
+	// Dial opens connections. network is that of Network, or "unix". Default: net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
@@ -123,6 +129,7 @@ func (o *Options) withDefaults() (Options, error) {
 	if err := opts.validate(); err != nil {
 		return opts, err
 	}
+	opts.Network = cmp.Or(opts.Network, "tcp")
 	opts.PoolSize = cmp.Or(opts.PoolSize, defaultPoolSize)
 	opts.OnEmptyWait = cmp.Or(opts.OnEmptyWait, defaultOnEmptyWait)
 	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
@@ -149,6 +156,8 @@ func (o *Options) validate() error {
 		}
 	}
 	timeout := cmp.Or(o.Timeout, defaultTimeout)
+	check(o.Database < 0, "Database %d: must be 0 or more", o.Database)
+	check(!slices.Contains([]string{"", "tcp", "tcp4", "tcp6"}, o.Network), "Network %q: must be tcp, tcp4 or tcp6", o.Network)
 	check(o.PoolSize < 0 || o.PoolSize > maxPoolSize, "PoolSize %d: must be 1 to %d, or 0 for %d", o.PoolSize, maxPoolSize, defaultPoolSize)
 	check(o.OnEmpty > Wait, "OnEmpty %d: must be Create, Fail or Wait", o.OnEmpty)
 	check(o.OnEmptyWait < 0, "OnEmptyWait %v: must be NoWait or more, or 0 for %v", o.OnEmptyWait, defaultOnEmptyWait)
@@ -161,13 +170,18 @@ func (o *Options) validate() error {
 	return errors.Join(errs...)
 }
 
-// network returns the network of an address: a path, or an abstract name that begins
-// with "@", is a unix socket.
-func network(addr string) string {
-	if strings.HasPrefix(addr, "/") || strings.HasPrefix(addr, "@") {
+// isSocket reports whether an address is a unix socket: a path, or an abstract name that
+// begins with "@".
+func isSocket(addr string) bool {
+	return strings.HasPrefix(addr, "/") || strings.HasPrefix(addr, "@")
+}
+
+// network returns the network of an address.
+func (o *Options) network(addr string) string {
+	if isSocket(addr) {
 		return "unix"
 	}
-	return "tcp"
+	return o.Network
 }
 
 // checkHostPort returns the address without surrounding space. The error hides what

@@ -310,9 +310,10 @@ func (q *queue) serve(b *batch) {
 	defer cancel()
 	began := time.Now()
 	err := q.exchange(ctx, b)
-	if err == nil {
+	switch {
+	case err == nil:
 		q.circuit.Succeeded()
-	} else {
+	case !b.onlyPings(): // callers of Ping try again themselves
 		q.circuit.Failed(began, err)
 	}
 	if err == nil {

@@ -33,7 +33,7 @@ type Store struct {
 // socket. It does not use the network: see WaitReady. It returns an error if the address
 // or an option is invalid. opts may be nil.
 func New(addr string, opts *Options) (*Store, error) {
-	if addr = strings.TrimSpace(addr); network(addr) == "tcp" {
+	if addr = strings.TrimSpace(addr); !isSocket(addr) {
 		if _, err := checkHostPort(addr); err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func newShared(locate func(context.Context, string) (string, error), opts *Optio
 		return nil, err
 	}
 	s := &shared{opts: o, expiries: newExpiryTable()}
-	s.dialer = &dialer{opts: &s.opts, logins: parseAuth(o.Auth), locate: locate}
+	s.dialer = &dialer{opts: &s.opts, logins: parseAuth(o.Auth), database: o.Database, locate: locate}
 	return s, nil
 }
 
