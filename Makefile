@@ -24,7 +24,7 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench table api fuzz
+.PHONY: help run test lint bench table faults api fuzz
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ bench: ## run the benchmarks, those against other libraries too
 
 table: ## measure ratelimitd with each kind of counter store beside a bare gRPC server
 	@cmd/ratelimit-load/table
+
+faults: ## measure ratelimitd under faults of the network and of counter stores (8 minutes)
+	go test ./cmd/internal/e2e -run '^TestFaults$$' -faults -v -timeout 20m
 
 # The commit or branch that "make api" compares with.
 BASE    ?= main

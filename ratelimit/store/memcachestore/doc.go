@@ -34,6 +34,12 @@
 // If a node fails, the calls with counters on it fail, and no others. No call waits longer
 // than Options.Timeout for its counters.
 //
+// Each node has a breaker. It opens if at least half of the commands have failed over 250
+// milliseconds, at least Options.BreakerFailures, and no new connection works meanwhile. Calls
+// with counters on the node then fail with [ErrSuspended]. In the background, connections are
+// tried after BreakerWait, doubled each time, up to BreakerMaxWait; the first reply to one
+// closes the breaker. Replies that are errors are no failures of the node.
+//
 // # Keys and lifetimes
 //
 // Keys are those of the engine. memcached accepts keys of up to 250 bytes without
@@ -67,9 +73,10 @@
 // Values are parsed as unsigned 64-bit numbers, with the blanks that memcached appends
 // after a decrement. Any other value is an error, not zero: zero would lift the limit.
 //
-// Commands are sent again in two cases only: those of which nothing was sent, because the
-// node had closed the connection, which is checked when a command begins; and reads on a
-// connection that was lost. Both are the rule after a restart of a node.
+// Commands are sent again in three cases only: those of which nothing was sent, because the
+// node had closed the connection, which is checked when a command begins, or because none
+// could be opened, for about 300 milliseconds; and reads on a connection that was lost. All
+// are the rule after a restart of a node.
 //
 // The client library grants a timeout for every line of a reply, so connections set their
 // own deadline, one for each command (conn.go). It can panic when it parses a malformed

@@ -100,7 +100,7 @@ func (n *node) do(kind kind, command func() error) error {
 			_ = n.client.Close() // the other idle connections are dead too
 		case kind == pinging || !errors.Is(err, errConnect) || connects == maxConnects || n.circuit.Open(),
 			backoff.Sleep(n.aborted, connectWait.Wait(connects)) != nil:
-			return n.failed(began, err)
+			return n.failed(kind, began, err)
 		}
 		err = n.run(command)
 	}
@@ -120,12 +120,13 @@ func (n *node) succeeded() {
 }
 
 // failed returns the error with the address of the node, unless it is an ordinary reply.
-func (n *node) failed(began time.Time, err error) error {
+func (n *node) failed(kind kind, began time.Time, err error) error {
 	if errors.Is(err, memcache.ErrCacheMiss) || errors.Is(err, memcache.ErrNotStored) {
 		n.succeeded()
 		return err
 	}
-	if _, ok := errors.AsType[net.Error](err); ok || isLost(err) || errors.Is(err, errUnsent) || errors.Is(err, errConnect) {
+	_, isNet := errors.AsType[net.Error](err)
+	if kind != pinging && (isNet || isLost(err) || errors.Is(err, errUnsent) || errors.Is(err, errConnect)) {
 		n.circuit.Failed(began, err)
 	}
 	if !n.failing.Swap(true) {

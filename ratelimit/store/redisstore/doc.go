@@ -14,8 +14,11 @@
 // [NewSentinel] and [NewCluster] create the other two. No constructor uses the network.
 //
 // Keys and values are those of the reference service (REFERENCE.md, 3.1 and 6.1), so both
-// may count on the same counters, during a migration or permanently. Proxies that know
-// INCRBY, PEXPIRE and GET are enough: SET, scripts, HELLO and MULTI are not required.
+// may count on the same counters, during a migration or permanently. INCRBY, EXPIRE and GET
+// are enough, as behind a proxy, or where commands were renamed: if SET or PEXPIRE is refused,
+// the store does without, and a call that was counted does not fail because its counter got
+// no expiry. HELLO and MULTI are never sent, and scripts not to proxies, which execute them
+// on the server of the first key.
 //
 // # Pipelines
 //
@@ -34,14 +37,21 @@
 // No call lasts longer than Timeout, whatever its context allows. A command that may have
 // been counted is never sent again: a call fails if its connection breaks between the
 // command and the reply. A command that was certainly not counted is sent again: to a
-// new connection if the server closed the old one while it was idle, to another server if
-// this one is a read-only replica, or if a cluster has moved the key. If a call's context
-// ends while the call waits, nothing is counted; if the call is under way, it is counted
-// once.
+// new connection if not a byte could be written to the old one, to another server if
+// this one is a read-only replica, or if a cluster has moved the key. While no connection
+// can be opened, calls wait for about 300 milliseconds. If a call's context ends while the
+// call waits, nothing is counted; if the call is under way, it is counted once.
+//
+// Each server has a breaker. It opens if at least half of the pipelines have failed over 250
+// milliseconds, at least Options.BreakerFailures, and no new connection works meanwhile. Calls
+// that need the server then fail with [ErrSuspended]. In the background, connections are tried
+// after BreakerWait, doubled each time, up to BreakerMaxWait; the first reply to one closes the
+// breaker. A server that does not reply for 250 milliseconds is tried too, although its calls
+// may last longer: a sentinel or the cluster may have replaced it. Replies that are errors are
+// no failures of the server.
 //
 // [ErrBusy] and [ErrPoolEmpty] mean that this process has too many calls under way. They
-// wrap ratelimit.ErrOverloaded, so that a breaker does not count them as failures of the
-// server.
+// wrap ratelimit.ErrOverloaded, and are no failures of the server.
 //
 // # Expiry
 //
@@ -84,7 +94,15 @@
 // reply is, for example, READONLY: commands with NoRetry prevent both, and leave MOVED,
 // ASK and connections that can't be opened, of which nothing was counted. A cluster
 // client looks for the servers of its slots once a minute, so it is told to when a
-// connection fails.
+// connection fails; and it would wait for a server that hangs, so it gets the slots from a
+// function of ours that asks another one after 100 milliseconds.
+//
+// Breakers are here and not around the store: only here it is known which server a call
+// needs, that many calls failed with one connection, and whether a new one works.
+//
+// A connection is tried anew every 100 milliseconds while it is being opened, because a
+// packet that was lost is repeated only after a second. After a timeout the idle connections
+// to the server are closed, because they may lead nowhere too, which nothing shows.
 //
 // The dialer returns failed connections instead of errors, discards HELLO, and gives the
 // pool the socket below TLS to look at: see the comments there. Logins happen in OnConnect,
@@ -102,9 +120,9 @@
 // Expiries are recorded as hashes in a table of 4 MiB. A map would have to be bounded and
 // swept.
 //
-// SET NX PX, INCRBY and PEXPIRE instead of a transaction or a script for new counters:
-// no proxy refuses them, users without the right to run scripts can count, and in a
-// cluster each can be redirected by itself.
+// SET NX PX, INCRBY and PEXPIRE instead of a transaction or a script for new counters: few
+// proxies refuse them, users without the right to run scripts can count, and in a cluster
+// each can be redirected by itself.
 //
 // Cluster is another type than Store because it can't decide for several counters in one
 // step, and a type should not have a method that it can't keep.

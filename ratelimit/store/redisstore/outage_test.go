@@ -6,12 +6,14 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/redistest"
+	"github.com/ashlar-go/ashlar/internal/servertest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
@@ -332,4 +334,79 @@ func TestConnectionResetsUnderLoad(t *testing.T) {
 	require.Positive(t, l.failed.Load())
 	require.Greater(t, l.succeeded.Load(), int64(h.Limit), "the limit was reached")
 	requireExpiries(t, server.Client())
+}
+
+// deafConn fails a write without having sent anything, once it is told to.
+type deafConn struct {
+	net.Conn
+	fail *atomic.Bool
+}
+
+func (c deafConn) Write(p []byte) (int, error) {
+	if c.fail.Swap(false) {
+		_ = c.Close()
+		return 0, syscall.ECONNRESET
+	}
+	return c.Conn.Write(p)
+}
+
+// TestNothingWritten breaks a connection such that the store learns it from the first write of
+// a call: the call is made again, and does not fail.
+func TestNothingWritten(t *testing.T) {
+	server := redistest.Start(t, nil)
+	var fail atomic.Bool
+	store := open(t, server.Addr, &redisstore.Options{Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return deafConn{conn, &fail}, err
+	}})
+	h := hit(uniqueName(), 1)
+	for want := range uint64(5) {
+		fail.Store(want > 0)
+		require.Equal(t, want+1, add(t, store, h))
+		require.False(t, fail.Load())
+	}
+}
+
+// TestShortCut cuts the link for 100 ms. Calls that begin meanwhile wait for a connection, and
+// none of the many that fail with theirs suspends the calls of others.
+func TestShortCut(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, nil)
+	p := servertest.NewProxy(t, server.Addr)
+	store := open(t, p.Addr, &redisstore.Options{Timeout: longTimeout})
+	h := hit(uniqueName(), 1)
+	add(t, store, h)
+	for range 3 {
+		p.Cut()
+		restored := make(chan struct{})
+		time.AfterFunc(100*time.Millisecond, func() {
+			p.Restore()
+			close(restored)
+		})
+		add(t, store, h)
+		<-restored
+	}
+	require.Zero(t, store.Stats().Suspensions)
+	require.EqualValues(t, 4, counterValue(t, server, h))
+}
+
+// TestSuspended kills the server. After a while calls fail at once, and soon after it is back they
+// succeed.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, nil)
+	store := open(t, server.Addr, nil)
+	h := hit(uniqueName(), 1)
+	add(t, store, h)
+	server.Kill()
+	require.Eventually(t, func() bool {
+		return errors.Is(store.Add(t.Context(), []ratelimit.Hit{h}), redisstore.ErrSuspended)
+	}, testTimeout, time.Millisecond)
+	err := store.Add(t.Context(), []ratelimit.Hit{h})
+	require.ErrorContains(t, err, server.Addr)
+	require.EqualValues(t, 1, store.Stats().Suspended)
+	server.Restart()
+	require.Eventually(t, func() bool { return store.Add(t.Context(), []ratelimit.Hit{h}) == nil }, testTimeout, time.Millisecond)
+	require.Zero(t, store.Stats().Suspended)
+	require.EqualValues(t, 1, store.Stats().Suspensions)
 }
