@@ -38,6 +38,7 @@ func NewHandler(store bookcatalog.Store, opts *Options) http.Handler {
 	a := &api{
 		catalog: bookcatalog.New(store, &bookcatalog.Options{LenientISBN: o.LenientISBN, Now: o.Now}),
 		drafts:  httpx.NewBody[bookcatalog.Book](nil),
+		large:   make(chan struct{}, maxLarge),
 	}
 	return httpx.Standard(&chain)(httpx.Mux(a.routes()))
 }
@@ -46,6 +47,7 @@ func NewHandler(store bookcatalog.Store, opts *Options) http.Handler {
 type api struct {
 	catalog *bookcatalog.Catalog
 	drafts  *httpx.Body[bookcatalog.Book]
+	large   chan struct{} // holds an element for each large list that is being built
 }
 
 func (a *api) routes() *http.ServeMux {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -333,6 +334,42 @@ func TestFailure(t *testing.T) {
 	if !strings.Contains(log.String(), "disk on fire") {
 		t.Errorf("the log is %s", &log)
 	}
+}
+
+// waiting is a store whose lists wait.
+type waiting struct {
+	bookcatalog.Store
+	began, finish chan struct{}
+}
+
+func (s waiting) List(ctx context.Context, q *bookcatalog.Query) ([]bookcatalog.Book, int64, error) {
+	if q.Limit > 10 {
+		s.began <- struct{}{}
+		<-s.finish
+	}
+	return nil, 0, nil
+}
+
+// TestLargeLists checks that only two large lists are built at the same time, and that small ones do
+// not wait for them.
+func TestLargeLists(t *testing.T) {
+	t.Parallel()
+	store := waiting{began: make(chan struct{}, 10), finish: make(chan struct{})}
+	c := httpxtest.New(t, httpapi.NewHandler(store, &httpapi.Options{Chain: &httpx.StandardOptions{Log: slog.New(slog.DiscardHandler)}}))
+	var lists sync.WaitGroup
+	for range 5 {
+		lists.Go(func() { c.Send("GET", "/api/books", nil).Want(200) })
+	}
+	<-store.began
+	<-store.began
+	c.Send("GET", "/api/books?limit=10", nil).Want(200)
+	select {
+	case <-store.began:
+		t.Error("a third large list is being built")
+	default:
+	}
+	close(store.finish)
+	lists.Wait()
 }
 
 func FuzzCursor(f *testing.F) {

@@ -24,18 +24,35 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := httpx.Reserve(r.Context(), int64(l.Limit)*typicalBook); err != nil {
-		return err
-	}
-	books, total, err := a.catalog.List(r.Context(), &l.query)
-	if err != nil {
-		return err
-	}
-	body, err := encode(l.links(w, r, books, total))
+	body, err := a.build(w, r, l)
 	if err != nil {
 		return err
 	}
 	return writeTagged(w, r, body)
+}
+
+// maxLarge is the maximum number of large lists that are built at the same time, so that small
+// requests do not wait for the processor.
+const maxLarge = 2
+
+// build returns the body of a list and sets its header. Large lists wait for their turn.
+func (a *api) build(w http.ResponseWriter, r *http.Request, l *request) ([]byte, error) {
+	if l.Limit > httpx.DefaultLimit {
+		select {
+		case a.large <- struct{}{}:
+			defer func() { <-a.large }()
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+	if err := httpx.Reserve(r.Context(), int64(l.Limit)*typicalBook); err != nil {
+		return nil, err
+	}
+	books, total, err := a.catalog.List(r.Context(), &l.query)
+	if err != nil {
+		return nil, err
+	}
+	return encode(l.links(w, r, books, total))
 }
 
 // typicalBook is the memory in bytes that a book of a list takes before it is encoded.
