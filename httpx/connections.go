@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,9 @@ type ConnectionLimits struct {
 // connections loses the oldest one that is idle or waits for its client; if all are busy, the
 // new one is closed. Busy connections of exempt networks are never closed.
 //
+// A connection that is refused, or closed while it waits for its client, is kept open for 1 s
+// without being read, so that its client does not open the next one at once. At most Total are.
+//
 // Connections of other servers than [Serve] count as busy after their first byte.
 func LimitListener(l net.Listener, opts *ConnectionLimits) net.Listener {
 	return newConnections(l, opts)
@@ -72,6 +76,7 @@ type connections struct {
 
 	mu     sync.Mutex
 	open   int
+	parked int // closed for their servers, but not for their clients
 	peers  map[netip.Addr]*peer
 	closed int       // because of the limits, since the last record
 	logged time.Time // the last record
@@ -101,6 +106,7 @@ type conn struct {
 	peer     *peer
 	activity atomic.Int32
 	writing  atomic.Bool
+	ended    atomic.Bool // displaced while it waited for its client
 
 	mu       sync.Mutex
 	deadline time.Time // for writing, as set by the server
@@ -116,8 +122,28 @@ func (l *connections) Accept() (net.Conn, error) {
 		if kept := l.admit(c); kept != nil {
 			return kept, nil
 		}
-		_ = c.Close()
+		l.park(c)
 	}
+}
+
+// parkTime is how long a connection without a place is kept open.
+const parkTime = time.Second
+
+// park closes a connection after parkTime, or now if too many wait for that.
+func (l *connections) park(c net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.parked >= l.opts.Total {
+		_ = c.Close()
+		return
+	}
+	l.parked++
+	time.AfterFunc(parkTime, func() {
+		_ = c.Close()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.parked--
+	})
 }
 
 // admit registers a connection, or returns nil.
@@ -143,7 +169,7 @@ func (l *connections) admit(c net.Conn) *conn {
 	l.mu.Unlock()
 
 	if victim != nil {
-		_ = victim.Conn.Close()
+		victim.end()
 	}
 	if count > 0 {
 		l.opts.Log.Warn("connections were closed because a limit is reached", "closed", count,
@@ -326,8 +352,21 @@ func (c *conn) state() activity {
 	return sending
 }
 
+// end closes a connection that was displaced.
+func (c *conn) end() {
+	if c.state() != receiving {
+		_ = c.Conn.Close()
+		return
+	}
+	c.ended.Store(true)
+	_ = c.SetReadDeadline(time.Unix(1, 0)) // the server closes it when Read fails
+}
+
 // Read reads from the client.
 func (c *conn) Read(p []byte) (int, error) {
+	if c.ended.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
 	n, err := c.Conn.Read(p)
 	if n > 0 && !c.owner.reported {
 		c.activity.Store(int32(busy))
@@ -393,6 +432,10 @@ func (c *conn) Close() error {
 	c.owner.mu.Lock()
 	c.owner.forget(c)
 	c.owner.mu.Unlock()
+	if c.ended.CompareAndSwap(true, false) {
+		c.owner.park(c.Conn)
+		return nil
+	}
 	return c.Conn.Close()
 }
 
