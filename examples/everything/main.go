@@ -12,7 +12,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log"
 	"net"
 	"net/http"
@@ -49,7 +48,7 @@ func routes(ctx context.Context, settings *server.Settings) (http.Handler, *serv
 
 // validate responds with the validation result of a manifest.
 func validate(w http.ResponseWriter, r *http.Request) error {
-	body, err := io.ReadAll(r.Body)
+	body, err := httpx.ReadBody(r, 0)
 	if err != nil {
 		return err
 	}

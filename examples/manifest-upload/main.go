@@ -8,7 +8,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -32,9 +31,9 @@ type accepted struct {
 }
 
 func upload(w http.ResponseWriter, r *http.Request) error {
-	text, err := io.ReadAll(r.Body)
+	text, err := httpx.ReadBody(r, 0)
 	if err != nil {
-		return err // a body over the limit is answered with 413
+		return err // 413 for a body over 1 MiB
 	}
 	doc, _ := manifest.Parse(text, nil) // the report includes its errors
 	report := doc.Validate(nil)
