@@ -228,6 +228,34 @@ func TestNestedBudgets(t *testing.T) {
 	}
 }
 
+// TestBudgetOfNetworks checks that the addresses of an IPv6 subscriber share what one client may use.
+func TestBudgetOfNetworks(t *testing.T) {
+	t.Parallel()
+	budget := httpx.NewBudget(&httpx.BudgetOptions{Bytes: 1 << 20})
+	reserve := func(addr string, then func()) int {
+		h := budget.Middleware(nil)(httpx.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) error {
+			if err := httpx.Reserve(r.Context(), 400_000); err != nil {
+				return err
+			}
+			then()
+			return nil
+		}))
+		r := request("GET", "/", "")
+		r.RemoteAddr = addr
+		return serve(h, r).Code
+	}
+	if got := reserve("[2001:db8:1:2::1]:5", func() {
+		if got := reserve("[2001:db8:1:2:ffff::9]:6", func() {}); got != 503 {
+			t.Errorf("another address of the network: %d, want 503", got)
+		}
+		if got := reserve("[2001:db8:1:3::1]:6", func() {}); got != 200 {
+			t.Errorf("an address of another network: %d, want 200", got)
+		}
+	}); got != 200 {
+		t.Errorf("the first request: %d, want 200", got)
+	}
+}
+
 // TestLargeHeaders checks that headers count: HTTP/2 can repeat a long value in one byte.
 func TestLargeHeaders(t *testing.T) {
 	t.Parallel()
