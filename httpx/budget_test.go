@@ -72,8 +72,9 @@ func TestHalfBodies(t *testing.T) {
 	budget := httpx.NewBudget(&httpx.BudgetOptions{Bytes: size})
 	r := start(t, store(budget), &httpx.ServeOptions{ReadTimeout: time.Hour})
 	clients := []*http.Client{from(t, "127.0.0.9"), from(t, "127.0.0.2")}
+	var conns []net.Conn
 	for i := range 300 {
-		halfPost(t, r.url, "127.0.0."+string(rune('2'+i%3)), 1<<20-100)
+		conns = append(conns, halfPost(t, r.url, "127.0.0."+string(rune('2'+i%3)), 1<<20-100))
 		if used := budget.Used(); used > size {
 			t.Fatalf("%d bytes are in use, the budget is %d", used, size)
 		}
@@ -89,6 +90,10 @@ func TestHalfBodies(t *testing.T) {
 			}
 		}
 	}
+	for _, conn := range conns {
+		_ = conn.Close()
+	}
+	awaitUsed(t, budget, "0", func(n int64) bool { return n == 0 })
 }
 
 // TestHalfBodiesOfHTTP2 does the same with the streams of one connection.

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ type config struct {
 	Key     string
 	URL     string
 	Hosts   []string
+	Proxies []netip.Prefix
 }
 
 func table(c *config) []settings.Setting {
@@ -37,6 +39,7 @@ func table(c *config) []settings.Setting {
 		{Name: "KEY", Secret: true, Doc: "key", Value: settings.Hidden(&c.Key, settings.Match(`^\w*$`, "is not a key: use letters"))},
 		{Name: "TARGET", URL: true, Doc: "address of the database", Value: settings.Text(&c.URL)},
 		{Name: "HOSTS", Empty: true, Doc: "hosts", Value: settings.List(&c.Hosts, settings.CheckHost)},
+		{Name: "PROXIES", Doc: "networks", Value: settings.Networks(&c.Proxies)},
 	}
 }
 
@@ -53,7 +56,7 @@ func TestRead(t *testing.T) {
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}
-	want := config{":0", 9000, 1, 90 * time.Second, true, "fast", "k", "", []string{"a", "b"}}
+	want := config{":0", 9000, 1, 90 * time.Second, true, "fast", "k", "", []string{"a", "b"}, nil}
 	if got := *c; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -62,6 +65,14 @@ func TestRead(t *testing.T) {
 	}
 	if got := r.Spelling("PORT", ""); got != "-port" {
 		t.Errorf("PORT is spelled %q, want -port", got)
+	}
+}
+
+func TestNetworks(t *testing.T) {
+	t.Parallel()
+	c, r := read(map[string]string{"PROXIES": "10.1.2.3/8, 192.0.2.1,fe80::1%eth0,fd00::1/8"}, nil)
+	if got := fmt.Sprint(c.Proxies); r.Err() != nil || got != "[10.0.0.0/8 192.0.2.1/32 fe80::1/128 fd00::/8]" {
+		t.Errorf("the networks are %s, %v", got, r.Err())
 	}
 }
 
@@ -82,6 +93,7 @@ func TestErrors(t *testing.T) {
 		{map[string]string{"KEY": "hunter2!"}, nil, `KEY: is not a key: use letters`},
 		{map[string]string{"HOSTS": "a,b:1"}, nil, `HOSTS: "b:1" is not a host: use a name or an IP address; the port is a separate setting`},
 		{map[string]string{"HOSTS": "a,b:1,c@d"}, nil, `HOSTS: item 2 is not a host: use a name or an IP address; the port is a separate setting`},
+		{map[string]string{"PROXIES": "10.0.0.0/8,x"}, nil, `PROXIES: "x" is not a network: use one such as 10.0.0.0/8 or fd00::/8`},
 		{nil, map[string]string{"addr": ""}, `-addr: "" is not an address to listen on: use host:port or :port, with a port from 0 to 65535`},
 		{nil, map[string]string{"adr": ":1"}, `-adr: unknown setting`},
 	} {
