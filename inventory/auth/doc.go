@@ -48,8 +48,7 @@
 // would be 4 GB. Stored hashes contain their cost, which is checked before any work; a hash that
 // needs more than the total waits until it can run alone. Waiting ends with the context. A
 // computation does not: the algorithm cannot be interrupted and takes about 30 ms. [WithOrigins] makes
-// a Hasher serve accounts and networks in turn, so that whoever guesses passwords waits for
-// themselves.
+// a Hasher serve networks in turn, so that whoever guesses passwords waits for themselves.
 //
 // A login of an unknown user takes as long as one of a known user, except for stored hashes with
 // another cost, which the next login replaces ([Hasher.NeedsRehash]).

@@ -93,15 +93,15 @@ func (c *call) network() string { return c.opts.Clients.Key(c.r) }
 // pairOf returns the key of a user name and the network of the sender.
 func (c *call) pairOf(account string) string { return strconv.Quote(account) + " " + c.network() }
 
-// hashing returns a context in which hashes for a user wait in turn with those of other users and
-// networks.
+// hashing returns a context in which hashes wait in turn with those of other networks. A user who
+// is logged in or known does not wait for others in the same network. Guesses of one password from
+// many networks are not put together: its user would have to wait for them.
 func (c *call) hashing(ctx context.Context, username string) context.Context {
-	account := accountKey(username)
-	pair := c.pairOf(account)
+	pair := c.pairOf(accountKey(username))
 	if c.claims != nil || c.throttle.isKnown(pair) {
 		return auth.WithOrigins(ctx, "pair "+pair)
 	}
-	return auth.WithOrigins(ctx, "network "+c.network(), "account "+account)
+	return auth.WithOrigins(ctx, "network "+c.network())
 }
 
 // guess is an attempt to guess a password.

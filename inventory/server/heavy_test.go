@@ -40,10 +40,7 @@ func TestHeavyQueries(t *testing.T) {
 				}
 				statuses <- status
 				if status == http.StatusTooManyRequests {
-					select {
-					case <-ctx.Done():
-					case <-time.After(100 * time.Millisecond):
-					}
+					pause(ctx, 100*time.Millisecond)
 				}
 			}
 		})
