@@ -115,6 +115,7 @@ func TestBadQueries(t *testing.T) {
 		"page=99999999999999999999":    {"page", "must be one integer from 1 to 2147483647"},
 		"page=":                        {"page", "must be one integer"},
 		"limit=-1":                     {"limit", "must be one integer"},
+		"hostname=%ED%A0%80":           {"hostname", "must be at most 500 bytes of UTF-8"}, // a surrogate
 		"sortby=hostname":              {"sortby", "must be <field>:asc or <field>:desc with one of the fields id, created_at"},
 		"sortby=hostname:up":           {"sortby", "must be"},
 		"sortby=tags:asc":              {"sortby", "must be"},

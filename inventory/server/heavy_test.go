@@ -24,7 +24,7 @@ func TestHeavyQueries(t *testing.T) {
 	admin := r.login("admin", password)
 	r.want(201, "POST", "/users", admin, `{"username":"viewer","email":"viewer@example.org","role":"viewer","password":"`+password+`"}`)
 	viewer := r.login("viewer", password)
-	device := addDevices(t, r, admin, 20_000)
+	device := addDevices(t, r, admin, 10_000)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

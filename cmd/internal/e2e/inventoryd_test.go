@@ -224,7 +224,7 @@ func TestInventoryFinishesOpenRequests(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	body := bulkLocations("late", 3)
-	fmt.Fprintf(conn, "POST /locations HTTP/1.1\r\nHost: inventory\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+	fmt.Fprintf(conn, "POST /locations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
 		"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", i.token, len(body))
 	reader := bufio.NewReader(conn)
 	for _, want := range []string{"HTTP/1.1 100 Continue\r\n", "\r\n"} {
