@@ -25,8 +25,8 @@ type Options struct {
 	// their contexts allow. Default: 10 s.
 	Timeout time.Duration
 	// Health are handles that only Ping uses, one for each database, so that a ping does not
-	// wait for the connections of other calls. The store closes them. Default: the writer and
-	// the reader.
+	// wait for the connections of other calls. The store closes them. Nil means the writer and
+	// the reader; without elements a ping does nothing.
 	Health []*sql.DB
 	// Replica says that the reader is a handle to a replica, which lags behind the writer: see
 	// [Store.Fresh]. Default: both are handles to one database.
@@ -110,7 +110,7 @@ func (s *Store) Close() error {
 // before the deadline of the context or Options.Timeout, or is damaged.
 func (s *Store) Ping(ctx context.Context) error {
 	handles := s.opts.Health
-	if len(handles) == 0 {
+	if handles == nil {
 		handles = slices.Compact([]*sql.DB{s.writer, s.reader})
 	}
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
@@ -124,6 +124,9 @@ func (s *Store) Ping(ctx context.Context) error {
 		default:
 			return unavailable("ping the database", err)
 		}
+	}
+	if len(handles) == 0 {
+		return nil
 	}
 	return s.checkDamage(within, handles[0])
 }

@@ -45,7 +45,7 @@ func TestStoragePostgres(t *testing.T) {
 	}
 	load.end("PostgreSQL: 10 times all connections killed", recovery...)
 	load.requireExact("pgx", url)
-	acked := load.acked
+	acked, patched := load.acked, load.patched
 
 	faults := map[string]func(load *storageLoad) []time.Duration{
 		"PostgreSQL: 3 crashes with restarts": func(load *storageLoad) (recovery []time.Duration) {
@@ -69,12 +69,14 @@ func TestStoragePostgres(t *testing.T) {
 	}
 	for fault, run := range faults {
 		load := loadStorage(i, 8)
-		load.next = 1_000_000 + len(acked) // other keys and names
+		load.mu.Lock()
+		load.next = 1_000_000 * len(acked) // other keys and names
+		load.mu.Unlock()
 		load.await(8)
 		load.end(fault, run(load)...)
 		i.requireHealthy()
-		acked = append(acked, load.acked...)
-		load.acked = acked
+		acked, patched = append(acked, load.acked...), patched+load.patched
+		load.acked, load.patched = acked, patched
 		load.requireExact("pgx", url)
 	}
 	i.stop()

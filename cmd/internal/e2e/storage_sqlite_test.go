@@ -31,9 +31,9 @@ func restartInventory(t *testing.T, file, token string) *inventory {
 // TestStorageKilled kills inventoryd during bulk writes, again and again.
 func TestStorageKilled(t *testing.T) {
 	t.Parallel()
-	kills := 6
-	if longTests() {
-		kills = 50
+	kills := 50
+	if len(raceFlags()) > 0 && !longTests() {
+		kills = 10
 	}
 	file := filepath.Join(t.TempDir(), "inventory.db")
 	i := startInventory(t, file, nil)
@@ -71,7 +71,7 @@ func TestStorageTwoProcesses(t *testing.T) {
 	all := &storageLoad{t: t}
 	for _, load := range loads {
 		load.end("SQLite: two processes")
-		all.acked = append(all.acked, load.acked...)
+		all.acked, all.patched = append(all.acked, load.acked...), all.patched+load.patched
 	}
 	one.stop()
 	other.stop()
@@ -181,6 +181,9 @@ func TestStorageReplaced(t *testing.T) {
 	file, moved, backup := filepath.Join(dir, "inventory.db"), filepath.Join(dir, "moved.db"), filepath.Join(dir, "backup.db")
 	i := startInventory(t, file, nil)
 	load := loadStorage(i, 4)
+	load.mu.Lock()
+	load.forgets = true
+	load.mu.Unlock()
 	load.await(5)
 	run(t, 0, "inventoryd", "-database-url", file, "backup", backup)
 	load.await(5)

@@ -195,6 +195,13 @@ func TestPingWhileBusy(t *testing.T) {
 	require.NoError(t, create(t, store, makeDevices(1, 2)...))
 }
 
+// TestPingInMemory: a ping does not wait for the only connection.
+func TestPingInMemory(t *testing.T) {
+	t.Parallel()
+	store := open(t, sqlite.Memory)
+	require.NoError(t, store.Change(t.Context(), func(inventory.Tx) error { return store.Ping(t.Context()) }))
+}
+
 // TestFull: a change that does not fit is refused as a whole, and the next one may fit.
 func TestFull(t *testing.T) {
 	t.Parallel()

@@ -53,7 +53,7 @@ func Open(ctx context.Context, path string, opts *Options) (*sqlstore.Store, err
 	if opts.Store != nil {
 		store = *opts.Store
 	}
-	store.Health = nil
+	store.Health = []*sql.DB{} // a database in memory always responds
 	if db.Health != nil {
 		store.Health = []*sql.DB{db.Health}
 	}
