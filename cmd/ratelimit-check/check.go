@@ -15,6 +15,7 @@ type report struct {
 	// OK reports whether the exit code is 0.
 	OK       bool      `json:"ok"`
 	Files    []string  `json:"files"`
+	Ignored  []string  `json:"ignored,omitempty"` // files whose names end in neither .yaml nor .yml
 	Errors   []finding `json:"errors"`
 	Warnings []finding `json:"warnings"`
 	// Domains and Rules are counted, and Explanations given, if there are no errors.
@@ -56,6 +57,9 @@ func check(s *settings, stdin []byte) (*report, error) {
 	}
 	if err != nil {
 		return r, r.fail(src, err)
+	}
+	for _, name := range c.Ignored {
+		r.Ignored = append(r.Ignored, src.path(name))
 	}
 	r.Warnings = append(r.Warnings, findings(src, c.Warnings)...)
 	if len(r.Files) == 0 {

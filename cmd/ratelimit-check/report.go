@@ -35,6 +35,9 @@ func (r *report) text(b *bytes.Buffer) {
 	for _, f := range r.Files {
 		fmt.Fprintln(b, "opening config file:", cli.Printable(f))
 	}
+	for _, f := range r.Ignored {
+		fmt.Fprintln(b, "ignoring file, because its name ends in neither .yaml nor .yml:", cli.Printable(f))
+	}
 	list(b, r.Errors, "error")
 	list(b, r.Warnings, "warning")
 	fmt.Fprintln(b, r.summary())

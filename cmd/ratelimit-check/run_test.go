@@ -133,6 +133,20 @@ func TestEmptyDirectory(t *testing.T) {
 
 // Two files of a directory may get one name in package config; then neither line
 // is shown, rather than the wrong one.
+// Files of a directory need the extension that the service looks for; arguments don't.
+func TestExtensions(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.yaml", "notes.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("domain: d\n"), 0o600))
+	}
+	code, out, _ := call(t, "", dir)
+	require.Equal(t, 0, code, out)
+	require.Contains(t, out, "ignoring file, because its name ends in neither .yaml nor .yml: "+filepath.Join(dir, "notes.txt"))
+	code, out, _ = call(t, "", filepath.Join(dir, "notes.txt"), filepath.Join(dir, "a.yaml"))
+	require.Equal(t, 1, code)
+	require.Contains(t, out, filepath.Join(dir, "notes.txt")+":1:9: error: duplicate domain 'd' in config file")
+}
+
 func TestSameName(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "a"), 0o700))

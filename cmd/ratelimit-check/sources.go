@@ -53,16 +53,21 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// freeName finds a name for an argument beside the others. It does not begin with a dot:
-// arguments are read even with -ignore_dot_files.
+// freeName finds a name for an argument beside the others. It does not begin with a dot, and
+// that of a file ends in .yaml: arguments are read even with -ignore_dot_files, and whatever
+// their extension.
 func (s *sources) freeName(path string) string {
 	base := strings.TrimLeft(filepath.Base(path), ".")
 	if base == "" || path == standardInput {
 		base = "input"
 	}
-	name := base
+	extension := ""
+	if path == standardInput || isFile(path) {
+		extension = ".yaml"
+	}
+	name := strings.TrimSuffix(base, extension) + extension
 	for n := 2; s.roots[name] != ""; n++ {
-		name = fmt.Sprintf("%s.%d", base, n)
+		name = fmt.Sprintf("%s.%d%s", base, n, extension)
 	}
 	return name
 }

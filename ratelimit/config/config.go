@@ -57,6 +57,9 @@ type Config struct {
 	Domains []ratelimit.Domain
 	// Files are the names of the files, sorted.
 	Files []string
+	// Ignored are the paths of files that Load did not read, because their names end in
+	// neither ".yaml" nor ".yml".
+	Ignored []string
 	// Warnings report likely mistakes, in the order of Faults.
 	Warnings []*Fault
 }

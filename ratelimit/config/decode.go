@@ -117,7 +117,7 @@ func decodeFile(f File, maxBytes int64) *document {
 		doc.fault(doc.root.at, "error loading config file: yaml: cannot unmarshal %s: the file must be a map with domain and descriptors", tagged(root))
 		return doc
 	}
-	d := &decoder{document: doc, open: make(map[*yaml.Node]bool)}
+	d := &decoder{document: doc, open: make(map[*yaml.Node]bool), inherited: make(map[*yaml.Node]inherited)}
 	d.fields(value{pair{value: root}, doc.root}, inDocument, d.documentFields(&doc.domain))
 	doc.ok = !d.stopped
 	return doc

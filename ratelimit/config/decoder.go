@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -35,7 +36,9 @@ type decoder struct {
 	aliased  int                 // how many of those were entered through an alias
 	expanded int                 // nodes that aliases have added so far
 	keyBytes int
-	stopped  bool // a bound was reached: nothing more is decoded
+	// inherited has the joined maps that begin with fields of a merge key.
+	inherited map[*yaml.Node]inherited
+	stopped   bool // a bound was reached: nothing more is decoded
 
 	known map[string][]string // see knownKeys
 }
@@ -231,11 +234,11 @@ func (d *decoder) checkScalar(at *yaml.Node) bool {
 		return false
 	}
 	switch v.(type) {
-	case nil, string, int, bool:
+	case nil, string, int, bool, time.Time:
 		return true
 	}
 	tag := n.ShortTag()
-	kind := map[string]string{"!!float": "a floating-point number", "!!int": "an integer beyond 64 bits", "!!timestamp": "a date"}[tag]
+	kind := map[string]string{"!!float": "a floating-point number", "!!int": "an integer beyond 64 bits"}[tag]
 	d.fault(markOf(at), "error checking config: '%.100s' is %.100s, not a string, an integer or a boolean: quote it to make it a string",
 		n.Value, cmp.Or(kind, "of type "+tag))
 	return false
@@ -283,6 +286,8 @@ func (d *decoder) json(at *yaml.Node) (v any) {
 		v = float64(s)
 	case float64:
 		ok = !math.IsNaN(s) && !math.IsInf(s, 0)
+	case time.Time:
+		v = n.Value
 	case string:
 		ok = utf8.ValidString(s)
 	default:

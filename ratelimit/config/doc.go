@@ -37,14 +37,15 @@
 // rejected in the same words, to which a hint may be added (REFERENCE.md, 7.2):
 //
 //   - A known key in the wrong place is ignored, with a warning.
-//   - A string may be written as an integer or a boolean; a floating-point number, a
-//     date or an integer beyond 64 bits must be quoted.
+//   - A string may be written as an integer, a boolean or a date; a floating-point number
+//     or an integer beyond 64 bits must be quoted.
 //   - Booleans are true, yes, y and on, or false, no, n and off.
-//   - Anchors, aliases and merge keys work.
-//   - Every file of the directory is read, whatever its extension; its name is its path
-//     with "." for "/".
+//   - Anchors, aliases and merge keys work. Of several values of one key the last counts,
+//     be it that of a merge key, and the fields of two rate_limit are joined. There are
+//     warnings, except where a key replaces one of a merge key before it.
+//   - The name of a file is its path with "." for "/".
 //
-// There are four differences. A second document in a file is rejected unless it is
+// There are five differences. Only files whose names end in ".yaml" or ".yml" are read. A second document in a file is rejected unless it is
 // empty. With share_threshold the value must end in "*". Numbers in metadata must be
 // finite. The directories in which Kubernetes keeps the versions of a mounted ConfigMap
 // are skipped, so that its files do not count twice.

@@ -38,8 +38,9 @@ func LoadDir(dir Dir, opts *Options) (*Config, error) {
 	return Load(os.DirFS(path), opts)
 }
 
-// Load parses every file of a file system, whatever its extension, also in its
-// directories. The name of a file is its path with "." for "/".
+// Load parses the files of a file system whose names end in ".yaml" or ".yml", also in its
+// directories, and lists the others in Config.Ignored. The name of a file is its path with "."
+// for "/".
 //
 // Load follows symbolic links; one that leads back to a directory that contains it is
 // a fault. In a directory with a "..data" entry, which is how Kubernetes mounts a
@@ -53,15 +54,25 @@ func Load(fsys fs.FS, opts *Options) (*Config, error) {
 	l := &loader{walker: walker{fsys: fsys, opts: opts.withDefaults()}}
 	l.walker.file, l.walker.fault = l.file, l.fault
 	l.walk()
-	return build(l.files, l.faults, l.opts)
+	c, err := build(l.files, l.faults, l.opts)
+	if c != nil {
+		c.Ignored = l.ignored
+	}
+	return c, err
+}
+
+// isConfiguration reports whether a file of that name is read.
+func isConfiguration(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
 // loader collects the files of a file system.
 type loader struct {
 	walker
-	files  []File
-	faults []*Fault
-	bytes  int64
+	files   []File
+	ignored []string // paths
+	faults  []*Fault
+	bytes   int64
 }
 
 func (l *loader) fault(path string, err error, format string, args ...any) {
@@ -69,6 +80,10 @@ func (l *loader) fault(path string, err error, format string, args ...any) {
 }
 
 func (l *loader) file(path string) {
+	if !isConfiguration(path) {
+		l.ignored = append(l.ignored, oneLine(path))
+		return
+	}
 	f, err := l.fsys.Open(path)
 	var data []byte
 	if err == nil {

@@ -43,26 +43,32 @@ func load(dir string, opts *config.Options) (*config.Config, error) {
 	return config.LoadDir(config.Dir{Root: dir}, opts)
 }
 
-func TestLoadReadsEveryFile(t *testing.T) {
+func TestLoadReadsYAMLFiles(t *testing.T) {
 	fsys := fstest.MapFS{
 		"b.yaml":          {Data: []byte(domainFile("b"))},
-		"a.txt":           {Data: []byte(domainFile("a"))},
-		"sub/deep/c":      {Data: []byte(domainFile("c"))},
+		"a.yml":           {Data: []byte(domainFile("a"))},
+		"sub/deep/c.yaml": {Data: []byte(domainFile("c"))},
 		".hidden.yaml":    {Data: []byte(domainFile("d"))},
-		".git/config":     {Data: []byte(domainFile("e"))},
-		"..weird/f":       {Data: []byte(domainFile("f"))},
-		"sub/.hidden/one": {Data: []byte(domainFile("g"))},
+		".git/e.yaml":     {Data: []byte(domainFile("e"))},
+		"..weird/f.yaml":  {Data: []byte(domainFile("f"))},
+		"sub/.h/g.yaml":   {Data: []byte(domainFile("g"))},
+		"README.md":       {Data: []byte("- no configuration")},
+		"sub/b.yaml.orig": {Data: []byte(domainFile("b"))},
+		"sub/yaml":        {Data: []byte(domainFile("b"))},
+		".git/config":     {Data: []byte("[core]")},
 	}
 	c, err := config.Load(fsys, nil)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{
-		"a.txt": "a", "b.yaml": "b", "sub.deep.c": "c", ".hidden.yaml": "d",
-		".git.config": "e", "..weird.f": "f", "sub..hidden.one": "g",
+		"a.yml": "a", "b.yaml": "b", "sub.deep.c.yaml": "c", ".hidden.yaml": "d",
+		".git.e.yaml": "e", "..weird.f.yaml": "f", "sub..h.g.yaml": "g",
 	}, domains(c))
+	assert.Equal(t, []string{"README.md", ".git/config", "sub/b.yaml.orig", "sub/yaml"}, c.Ignored)
 
 	c, err = config.Load(fsys, &config.Options{IgnoreDotFiles: true})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"a.txt", "b.yaml", "sub.deep.c"}, c.Files)
+	assert.Equal(t, []string{"a.yml", "b.yaml", "sub.deep.c.yaml"}, c.Files)
+	assert.Equal(t, []string{"README.md", "sub/b.yaml.orig", "sub/yaml"}, c.Ignored)
 }
 
 func TestLoadEmptyDirectory(t *testing.T) {

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -19,8 +21,8 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Decode(&v) == nil && v == nil
 }
 
-// scalar decodes a scalar node to nil, a string, an int, a bool, a float64 or another
-// type that the YAML library knows. It reports a fault if it can't.
+// scalar decodes a scalar node to nil, a string, an int, a bool, a float64, a time.Time or
+// another type that the YAML library knows. A time is a string in the format. It reports a fault if it can't.
 func (d *decoder) scalar(at *yaml.Node) (v any, ok bool) {
 	if err := target(at).Decode(&v); err != nil {
 		message, _ := libraryMessage(err)
@@ -74,7 +76,8 @@ func (d *decoder) stop(at *yaml.Node, format string, args ...any) {
 type pair struct {
 	name       string
 	key, value *yaml.Node
-	from       *mark // the merge key that adds the pair; nil if none does
+	from       *mark      // the merge key that adds the pair; nil if none does
+	joined     *yaml.Node // value, if it was made of several
 }
 
 // The faults of keys that are not strings: in the maps of the format and in metadata.
@@ -83,36 +86,84 @@ const (
 	metadataKeyFault = "error parsing metadata: key is not of type string: %.100s"
 )
 
-// pairs lists the keys of a map in order, those of merge keys last. It reports and
-// omits duplicate keys and those that are not strings.
+// pairs lists the keys of a map, each once, in the order of their first occurrence. As in the
+// reference service, a later value replaces an earlier one, be it of the same key or of a merge
+// key, except that the fields of two limits are joined (REFERENCE.md, 7.1). Replaced values
+// are warned about where they are hardly intended. Keys that are not strings are reported and
+// omitted.
 func (d *decoder) pairs(n *yaml.Node, notString string) []pair {
 	ps := make([]pair, 0, len(n.Content)/2)
-	first := make(map[string]*yaml.Node, len(n.Content)/2)
-	var merge, merged *yaml.Node
+	at := make(map[string]int, len(n.Content)/2)
+	add := func(p pair) {
+		i, seen := at[p.name]
+		if !seen {
+			at[p.name] = len(ps)
+			ps = append(ps, p)
+			return
+		}
+		d.warnReplaced(&ps[i], &p)
+		if p.name == "rate_limit" && notString == keyFault {
+			d.join(&ps[i], &p)
+		}
+		ps[i] = p
+	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, v := n.Content[i], n.Content[i+1]
-		name, ok := d.keyName(key, notString)
-		switch f := first[name]; {
+		switch name, ok := d.keyName(key, notString); {
 		case !ok:
-		case f != nil:
-			d.fault(markOf(key), "error loading config file: yaml: mapping key %q already defined at line %d, column %d",
-				fmt.Sprintf("%.100s", name), f.Line, f.Column)
 		case isMerge(key):
-			first[name], merge, merged = key, key, v
+			d.mergeKeys(key, v, notString, add)
 		default:
-			first[name] = key
-			ps = append(ps, pair{name: name, key: key, value: v})
+			p := pair{name: name, key: key, value: v}
+			if in := d.inherited[n]; i < in.nodes {
+				p.from = in.from
+			}
+			add(p)
 		}
 	}
-	if merge != nil {
-		d.mergeKeys(merge, merged, notString, func(p pair) {
-			if first[p.name] == nil {
-				first[p.name] = p.key
-				ps = append(ps, p)
-			}
-		})
-	}
 	return ps
+}
+
+// warnReplaced warns unless a key replaces one of a merge key before it.
+func (d *decoder) warnReplaced(old, p *pair) {
+	if old.from != nil {
+		return
+	}
+	how := "the value here replaces it"
+	if target(old.value).Kind == yaml.MappingNode && target(p.value).Kind == yaml.MappingNode && p.name == "rate_limit" {
+		how = "the fields here replace its fields"
+	}
+	if p.from != nil {
+		d.warn(*p.from, "mapping key %q is already defined at line %d, column %d; the merge key comes later, so that %s: put the merge key first",
+			fmt.Sprintf("%.100s", p.name), old.key.Line, old.key.Column, how)
+		return
+	}
+	d.warn(markOf(p.key), "mapping key %q is already defined at line %d, column %d; %s: remove one of them",
+		fmt.Sprintf("%.100s", p.name), old.key.Line, old.key.Column, how)
+}
+
+// inherited is the first part of a joined map, which a merge key adds.
+type inherited struct {
+	nodes int
+	from  *mark
+}
+
+// join puts the fields of old before those of p, if both are maps.
+func (d *decoder) join(old, p *pair) {
+	if target(old.value).Kind != yaml.MappingNode || target(p.value).Kind != yaml.MappingNode {
+		return
+	}
+	joined := old.joined
+	if joined == nil {
+		at := target(p.value)
+		joined = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: at.Line, Column: at.Column}
+		d.within(old.value, func(n *yaml.Node) { joined.Content = append(joined.Content, n.Content...) })
+		if old.from != nil {
+			d.inherited[joined] = inherited{len(joined.Content), old.from}
+		}
+	}
+	d.within(p.value, func(n *yaml.Node) { joined.Content = append(joined.Content, n.Content...) })
+	p.value, p.joined = joined, joined
 }
 
 func (d *decoder) keyName(key *yaml.Node, notString string) (string, bool) {
@@ -129,6 +180,9 @@ func (d *decoder) keyName(key *yaml.Node, notString string) (string, bool) {
 		return "", false
 	}
 	name, ok := v.(string)
+	if _, isTime := v.(time.Time); isTime {
+		name, ok = n.Value, true
+	}
 	if !ok {
 		d.fault(markOf(key), notString, fmt.Sprint(v))
 	}
@@ -141,14 +195,14 @@ func isMerge(key *yaml.Node) bool {
 }
 
 // mergeKeys calls add with each pair that a merge key adds: those of a map, or of a list
-// of maps of which the earlier win.
+// of maps of which the earlier replace the later.
 func (d *decoder) mergeKeys(key, v *yaml.Node, notString string, add func(pair)) {
 	from := markOf(key)
 	sources := []*yaml.Node{v}
 	if v.Kind == yaml.SequenceNode {
 		sources = v.Content
 	}
-	for _, at := range sources {
+	for _, at := range slices.Backward(sources) { // the first has the last word
 		if target(at).Kind != yaml.MappingNode {
 			d.fault(markOf(at), "error loading config file: yaml: map merge requires map or sequence of maps as the value")
 			continue

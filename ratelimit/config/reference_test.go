@@ -6,6 +6,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
 // rule returns a document with one rule, which begins at 3:3.
@@ -70,14 +73,6 @@ func rejections() []struct{ name, text, want, hint string } {
 		{
 			"merge of a list with a scalar", "domain: d\n<<: [{}, 1]\n",
 			"2:10: error loading config file: yaml: map merge requires map or sequence of maps as the value", "",
-		},
-		{
-			"duplicate key", rule("key: a", "value: b", "key: c"),
-			"5:3: error loading config file: yaml: mapping key \"key\" already defined at line 3", ", column 3",
-		},
-		{
-			"duplicate merge key", "domain: d\n<<: {}\n<<: {}\n",
-			"3:1: error loading config file: yaml: mapping key \"<<\" already defined at line 2", ", column 1",
 		},
 		{
 			"list as a key", "domain: d\n? [a]\n: b\n",
@@ -187,8 +182,8 @@ func rejections() []struct{ name, text, want, hint string } {
 			"4:10: error checking config", "'1.0' is a floating-point number",
 		},
 		{
-			"date", rule("key: 2026-01-02"),
-			"3:8: error checking config", "'2026-01-02' is a date",
+			"date as a number", limit("unit: day, requests_per_unit: 2026-01-02"),
+			"4:46: error loading config file: yaml: cannot unmarshal !!timestamp `2026-01-02` into uint32", "requests_per_unit must be a whole number",
 		},
 		{
 			"integer beyond 64 bits", rule("key: a", "value: 18446744073709551615"),
@@ -243,11 +238,6 @@ func rejections() []struct{ name, text, want, hint string } {
 		{
 			"key in metadata that is not a string", rule("key: a", "metadata: {b: {1: 2}}"),
 			"4:18: error parsing metadata", ": key is not of type string: 1",
-		},
-		{
-			"date in metadata", rule("key: a", "metadata: {b: [2026-01-02]}"),
-			"4:18: error parsing metadata",
-			"'2026-01-02' (!!timestamp) is not a JSON value",
 		},
 		{
 			"infinity in metadata", rule("key: a", "metadata: {b: -.inf}"),
@@ -333,6 +323,18 @@ func TestWarnings(t *testing.T) {
 			[]string{"4:52: requests_per_unit 5 has no effect when unlimited"},
 		},
 		{
+			"duplicate key", rule("key: a", "value: b", "key: c"),
+			[]string{"5:3: mapping key \"key\" is already defined at line 3, column 3; the value here replaces it: remove one of them"},
+		},
+		{
+			"two limits", rule("key: a", "rate_limit: {unit: day}", "rate_limit: {requests_per_unit: 1}"),
+			[]string{"5:3: mapping key \"rate_limit\" is already defined at line 4, column 3; the fields here replace its fields: remove one of them"},
+		},
+		{
+			"merge key behind a key", yaml("domain: d", "descriptors:", "- &a {key: a, value: b}", "- value: c", "  <<: *a", "  key: e"),
+			[]string{"5:3: mapping key \"value\" is already defined at line 4, column 3; the merge key comes later, so that the value here replaces it: put the merge key first"},
+		},
+		{
 			"unreachable rule", yaml("domain: d", "descriptors:", "- key: a", "- {key: a, value: '*'}"),
 			[]string{"3:8: unreachable: the wildcard '*' matches every value of key 'a' (the other is at f.yaml:4:9)"},
 		},
@@ -345,6 +347,58 @@ func TestWarnings(t *testing.T) {
 			}
 			assert.Empty(t, faults)
 			assert.Equal(t, want, warnings)
+		})
+	}
+}
+
+// TestReplacedValues checks documents that define a key several times, directly or by merge
+// keys, as the YAML library of the reference service decodes them: the last value counts, be it
+// that of a merge key, and the fields of two limits are joined. Dates are strings.
+func TestReplacedValues(t *testing.T) {
+	full := ratelimit.Limit{Unit: ratelimit.Hour, RequestsPerUnit: 7}
+	for _, c := range []struct {
+		name, text string
+		want       []ratelimit.Rule
+	}{
+		{"dates", rule("key: 2026-01-02", "value: 2001-12-14t21:59:43.10-05:00"), []ratelimit.Rule{{Key: "2026-01-02", Value: "2001-12-14t21:59:43.10-05:00"}}},
+		{
+			"dates in metadata", rule("key: a", "metadata: {2026-01-02: [2026-01-02]}"),
+			[]ratelimit.Rule{{Key: "a", Metadata: map[string]any{"2026-01-02": []any{"2026-01-02"}}}},
+		},
+		{"domain", "domain: e\ndomain: d\ndescriptors: [{key: a}]\n", []ratelimit.Rule{{Key: "a"}}},
+		{"string", rule("key: a", "key: b", "value: v"), []ratelimit.Rule{{Key: "b", Value: "v"}}},
+		{"null", rule("key: a", "value: v", "value: ~"), []ratelimit.Rule{{Key: "a"}}},
+		{"lists are replaced", rule("key: a", "descriptors: [{key: b, value: c}]", "descriptors: [{key: d}]"), []ratelimit.Rule{{Key: "a", Rules: []ratelimit.Rule{{Key: "d"}}}}},
+		{
+			"limits are joined", rule("key: a", "rate_limit: {unit: hour, requests_per_unit: 5}", "rate_limit: {requests_per_unit: 7}"),
+			[]ratelimit.Rule{{Key: "a", Limit: &full}},
+		},
+		{
+			"but not across a null", rule("key: a", "rate_limit: {unlimited: true}", "rate_limit: ~", "rate_limit: {unit: hour}", "rate_limit: {requests_per_unit: 7}"),
+			[]ratelimit.Rule{{Key: "a", Limit: &full}},
+		},
+		{
+			"explicit after merge", yaml("domain: d", "descriptors:", "- &x {key: a, value: v, rate_limit: {unit: hour, requests_per_unit: 5}}", "- <<: *x", "  value: w", "  rate_limit: {requests_per_unit: 7}", "- {<<: *x, value: z, rate_limit: ~}"),
+			[]ratelimit.Rule{{Key: "a", Value: "v", Limit: &ratelimit.Limit{Unit: ratelimit.Hour, RequestsPerUnit: 5}}, {Key: "a", Value: "w", Limit: &full}, {Key: "a", Value: "z"}},
+		},
+		{
+			"merge after explicit", yaml("domain: d", "descriptors:", "- &x {key: a, rate_limit: {unit: hour, requests_per_unit: 7}}", "- value: w", "  key: b", "  rate_limit: {requests_per_unit: 5, name: n}", "  <<: *x"),
+			[]ratelimit.Rule{{Key: "a", Limit: &full}, {Key: "a", Value: "w", Limit: &ratelimit.Limit{Unit: ratelimit.Hour, RequestsPerUnit: 7, Name: "n"}}},
+		},
+		{
+			"list of merges", yaml("domain: d", "descriptors:", "- &x {key: a, rate_limit: {unit: hour, requests_per_unit: 7}}", "- &y {key: b, shadow_mode: true, rate_limit: {unit: day, name: n}}", "- {<<: [*x, *y], value: w}", "- {<<: *x, <<: *y, value: w}"),
+			[]ratelimit.Rule{
+				{Key: "a", Limit: &full},
+				{Key: "b", ShadowMode: true, Limit: &ratelimit.Limit{Unit: ratelimit.Day, Name: "n"}},
+				{Key: "a", Value: "w", ShadowMode: true, Limit: &ratelimit.Limit{Unit: ratelimit.Hour, RequestsPerUnit: 7, Name: "n"}},
+				{Key: "b", Value: "w", ShadowMode: true, Limit: &ratelimit.Limit{Unit: ratelimit.Day, RequestsPerUnit: 7, Name: "n"}},
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := config.Parse([]config.File{{Name: "f.yaml", Data: []byte(c.text)}}, nil)
+			require.NoError(t, err)
+			require.Equal(t, []ratelimit.Domain{{Name: "d", Rules: c.want}}, got.Domains)
 		})
 	}
 }

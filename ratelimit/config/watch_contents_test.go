@@ -36,10 +36,12 @@ func TestTriggersOfContents(t *testing.T) {
 		want   []string // of the files
 	}{
 		"write":  {func(t *testing.T, file string) { write(t, file, domain("c", 2)) }, []string{"c"}},
-		"create": {func(t *testing.T, file string) { write(t, file+".more", domain("c", 2)) }, []string{"old", "c"}},
+		"create": {func(t *testing.T, file string) { write(t, file+".more.yaml", domain("c", 2)) }, []string{"old", "c"}},
 		"chmod":  {func(t *testing.T, file string) { require.NoError(t, os.Chmod(file, 0o400)) }, []string{"old"}},
 		"remove": {func(t *testing.T, file string) { require.NoError(t, os.Remove(file)) }, nil},
-		"rename": {func(t *testing.T, file string) { require.NoError(t, os.Rename(file, file+".new")) }, []string{"old"}},
+		"rename": {func(t *testing.T, file string) {
+			require.NoError(t, os.Rename(file, strings.TrimSuffix(file, ".yaml")+"-new.yml"))
+		}, []string{"old"}},
 		"replace": {func(t *testing.T, file string) {
 			other := filepath.Join(t.TempDir(), "other")
 			write(t, other, domain("c", 2))

@@ -92,7 +92,7 @@ func TestOnlySwapOfRootCounts(t *testing.T) {
 
 func TestSwapToInvalidVersionAndBack(t *testing.T) {
 	source := versions(t, "", "config")
-	write(t, filepath.Join(filepath.Dir(source.Root), "v1", "config", "a.yaml"), "domain: a\ndomain: b\n")
+	write(t, filepath.Join(filepath.Dir(source.Root), "v1", "config", "a.yaml"), "domain: a\ndomaim: b\n")
 	r := start(t, source, withoutPolling())
 	r.fails("a.yaml:2:1: ", func() { relink(t, "v1", source.Root) })
 	r.ignores(func() { write(t, filepath.Join(source.Path(), "a.yaml"), domain("a", 9)) })

@@ -15,6 +15,9 @@ import (
 // maxWarnings limits how many warnings of a configuration are logged.
 const maxWarnings = 50
 
+// maxIgnored limits how many ignored files are named in the log.
+const maxIgnored = 10
+
 // buildSource creates the source of the configuration.
 func (s *Server) buildSource(context.Context) error {
 	if s.opts.Files != nil {
@@ -67,6 +70,9 @@ func (s *Server) configOptions() *config.Options {
 
 func (s *Server) useConfig(c *config.Config) {
 	logWarnings(s, c.Warnings)
+	if n := len(c.Ignored); n > 0 {
+		s.log.Warn("files ignored: their names end in neither .yaml nor .yml", "number", n, "files", c.Ignored[:min(n, maxIgnored)])
+	}
 	s.log.Info("configuration loaded", "files", len(c.Files), "domains", c.Ruleset.Len())
 	s.use(c.Ruleset, c.Domains)
 }
