@@ -26,6 +26,7 @@ func basicCases(o *Options) []Case {
 		{"basic/keys", "keys are made of what clients send, and a client must not be able to count on the counter of another", checkKeys},
 		{"basic/buffers", "the engine uses the memory of hits and keys again for the next request", checkBuffers},
 		{"basic/untouched", "the engine reads its hits again after the call; the store may write Count only", checkUntouched},
+		{"basic/fixed", "a limit that comes with a request counts where the rule with the same descriptor does", checkFixed},
 		{"basic/canceled", "a canceled call must return, and the store must keep working", checkCanceled},
 	}
 	if o.Flush != nil {
@@ -65,6 +66,19 @@ func checkTwice(p *probe) error {
 	return first(
 		func() error { return p.add(hits{p.hit("twice", 1), p.hit("twice", 1)}, 1, 2) },
 		func() error { return p.final(p.hit("twice", 0), 2) },
+	)
+}
+
+func checkFixed(p *probe) error {
+	fixed := func(n uint64) ratelimit.Hit {
+		h := p.hit("fixed", n)
+		h.Fixed = true
+		return h
+	}
+	return first(
+		func() error { return p.add(hits{fixed(1)}, 1) },
+		func() error { return p.add(hits{p.hit("fixed", 2)}, 3) },
+		func() error { return p.add(hits{fixed(0), p.hit("fixed", 0)}, 3, 3) },
 	)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,6 +65,7 @@ var defects = map[string]struct {
 	"keeps the buffer":     {noticed: "basic/buffers", add: aliasing},
 	"overwrites the key":   {noticed: "basic/untouched", add: after(func(h *ratelimit.Hit) { h.Key[0] ^= 1 })},
 	"overwrites N":         {noticed: "basic/untouched", add: after(func(h *ratelimit.Hit) { h.N = 0 })},
+	"fixed ones apart":     {noticed: "basic/fixed", add: counterPerFixed},
 	"hangs when canceled":  {noticed: "basic/canceled", add: hangsWhenCanceled},
 	"broken by canceling":  {noticed: "basic/canceled", add: brokenByCanceling},
 	"one window":           {noticed: "windows/apart", add: renaming(func(k []byte) []byte { return k[:bytes.LastIndexByte(k, '_')] })},
@@ -314,6 +316,10 @@ func brokenByCanceling(r *reference) call {
 
 func counterPerJitter(r *reference) call {
 	return before(func(h *ratelimit.Hit) { h.Key = append(bytes.Clone(h.Key), byte(h.Jitter)) })(r)
+}
+
+func counterPerFixed(r *reference) call {
+	return before(func(h *ratelimit.Hit) { h.Key = append(bytes.Clone(h.Key), fmt.Sprint(h.Fixed)...) })(r)
 }
 
 // placePerWindow has a place for each of 200 windows, and never frees one.
