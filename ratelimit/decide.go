@@ -94,7 +94,7 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 func (e *Engine) holdToOverride(domain string, entries []Entry, c *check, w *workspace) {
 	c.live, c.requests, c.unit = true, c.override.RequestsPerUnit, c.override.Unit
 	if e.limits != nil {
-		w.text = appendOverrideMetric(w.text[:0], domain, entries)
+		w.text = appendOverrideMetric(w.text[:0], domain, entries, e.opts.SanitizeMetricDots)
 		c.stats = e.limits.limit(domain, w.text)
 	}
 }
@@ -105,7 +105,7 @@ func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, 
 	switch {
 	case e.limits == nil:
 	case n.perRequest:
-		w.text = n.limit.appendMetric(w.text[:0], entries)
+		w.text = n.limit.appendMetric(w.text[:0], entries, e.opts.SanitizeMetricDots)
 		c.stats = e.limits.limit(domain, w.text)
 	default:
 		c.stats = u.stats[n.id]

@@ -23,9 +23,13 @@ type Options struct {
 	// Stats receives the statistics; nil for none.
 	Stats Stats
 	// MaxRequestStats bounds the names that come with requests and have counters of
-	// their own, per kind of name; further ones are counted as "other". Default, when
+	// their own: those of each domain, and unknown domains. Further ones are counted as
+	// "other". Those of a domain that were not used for 5 minutes make room. Default, when
 	// 0: 10,000. NoRequestStats means none.
 	MaxRequestStats int
+	// SanitizeMetricDots replaces dots in the keys and values of statistics names with "_",
+	// so that a name has one part for each entry.
+	SanitizeMetricDots bool
 
 	// CounterKeyPrefix begins the name of every counter.
 	CounterKeyPrefix string
@@ -139,7 +143,7 @@ func (e *Engine) openStats() {
 	if stats == nil {
 		return
 	}
-	e.limits = newRequestStats(stats, e.opts.MaxRequestStats, e.opts.Log)
+	e.limits = newRequestStats(stats, &e.opts)
 	e.shadow = stats.GlobalShadowMode()
 	if f, ok := stats.(ExtendedStats); ok {
 		for n := failAllow; n <= failLocal; n++ {
@@ -167,8 +171,8 @@ func (e *Engine) statsOf(rules *Ruleset) []*LimitStats {
 	}
 	stats := make([]*LimitStats, len(rules.limits))
 	for i, l := range rules.limits {
-		if l.metric != "" {
-			stats[i] = e.opts.Stats.Limit(l.metric)
+		if metric := l.fixedMetric(e.opts.SanitizeMetricDots); metric != "" {
+			stats[i] = e.opts.Stats.Limit(metric)
 		}
 	}
 	return stats
@@ -182,8 +186,8 @@ func (e *Engine) release(old *inUse) {
 		return
 	}
 	for _, l := range old.rules.limits {
-		if l.metric != "" {
-			r.Release(l.metric)
+		if metric := l.fixedMetric(e.opts.SanitizeMetricDots); metric != "" {
+			r.Release(metric)
 		}
 	}
 }

@@ -199,9 +199,9 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 		hits[i] = &PlannedHit{Hit: d.work.hits[c.store][c.hit]}
 		switch {
 		case c.override != nil:
-			hits[i].StatisticsKey = string(appendOverrideMetric(nil, request.Domain, entries))
+			hits[i].StatisticsKey = string(appendOverrideMetric(nil, request.Domain, entries, false))
 		case c.rule.perRequest:
-			hits[i].StatisticsKey = string(c.rule.limit.appendMetric(nil, entries))
+			hits[i].StatisticsKey = string(c.rule.limit.appendMetric(nil, entries, false))
 		default:
 			hits[i].StatisticsKey = c.rule.limit.metric
 		}

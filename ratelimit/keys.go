@@ -243,12 +243,14 @@ func sharedPrefix(value string) string {
 	return prefix
 }
 
-// appendMetric builds the key of a limit whose key depends on the request.
-func (l *limit) appendMetric(b []byte, entries []Entry) []byte {
+// appendMetric builds the key of a limit whose key depends on the request. With dots, those of
+// keys and values become "_".
+func (l *limit) appendMetric(b []byte, entries []Entry, dots bool) []byte {
 	start := len(b)
 	b = append(b, l.domain...)
 	for i := range l.path {
 		b = append(b, '.')
+		part := len(b)
 		n, e := &l.path[i], &entries[i]
 		switch {
 		case l.detailed && n.shared:
@@ -266,13 +268,30 @@ func (l *limit) appendMetric(b []byte, entries []Entry) []byte {
 		default:
 			b = append(b, n.metric...)
 		}
+		replaceDots(b[part:], dots)
 	}
 	sanitiseMetric(b[start:])
 	return b
 }
 
+// fixedMetric returns the key of a limit whose key does not depend on the request, or "".
+func (l *limit) fixedMetric(dots bool) string {
+	if !dots || l.metric == "" {
+		return l.metric
+	}
+	b := []byte(l.domain)
+	for i := range l.path {
+		b = append(b, '.')
+		part := len(b)
+		b = append(b, l.path[i].metric...)
+		replaceDots(b[part:], dots)
+	}
+	sanitiseMetric(b)
+	return string(b)
+}
+
 // appendOverrideMetric builds the key of a limit that came with the request.
-func appendOverrideMetric(b []byte, domain string, entries []Entry) []byte {
+func appendOverrideMetric(b []byte, domain string, entries []Entry, dots bool) []byte {
 	start := len(b)
 	b = append(b, domain...)
 	b = append(b, '.')
@@ -281,23 +300,38 @@ func appendOverrideMetric(b []byte, domain string, entries []Entry) []byte {
 		if len(b) > begin { // an empty entry leaves no dot, as in the reference service
 			b = append(b, '.')
 		}
+		part := len(b)
 		b = append(b, entries[i].Key...)
 		if entries[i].Value != "" {
 			b = append(b, '_')
 			b = append(b, entries[i].Value...)
 		}
+		replaceDots(b[part:], dots)
 	}
 	sanitiseMetric(b[start:])
 	return b
 }
 
+// replaceDots replaces the dots of a part of a key, if dots is true.
+func replaceDots(part []byte, dots bool) {
+	for i := 0; dots && i < len(part); i++ {
+		if part[i] == '.' {
+			part[i] = '_'
+		}
+	}
+}
+
 // sanitiseMetric replaces characters that push-style statistics can't have in a name:
-// colons, bars, and the dots of anything that looks like an IPv4 address.
-// No byte is added or removed.
+// colons, bars, the dots of anything that looks like an IPv4 address, and control characters,
+// which would add lines to a page or a push. No byte is added or removed.
 func sanitiseMetric(b []byte) {
+	const c1 = 0xc2 // begins U+0080 to U+00BF; those up to U+009F are control characters
 	for i, c := range b {
-		if c == ':' || c == '|' {
+		switch {
+		case c == ':' || c == '|' || c < ' ' || c == 0x7f:
 			b[i] = '_'
+		case c == c1 && i+1 < len(b) && b[i+1] >= 0x80 && b[i+1] < 0xa0:
+			b[i], b[i+1] = '_', '_'
 		}
 	}
 	for i := 0; i < len(b); i++ {

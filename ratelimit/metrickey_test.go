@@ -146,9 +146,12 @@ func TestMetricKeyDomainSanitised(t *testing.T) {
 
 var address = regexp.MustCompile(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
 
+// control matches what is replaced by as many underscores as it has bytes.
+var control = regexp.MustCompile(`[:|\x00-\x1f\x7f\x{80}-\x{9f}]`)
+
 // sanitised is the definition, by a regular expression.
 func sanitised(s string) string {
-	s = strings.NewReplacer(":", "_", "|", "_").Replace(s)
+	s = control.ReplaceAllStringFunc(s, func(c string) string { return strings.Repeat("_", len(c)) })
 	return address.ReplaceAllStringFunc(s, func(a string) string { return strings.ReplaceAll(a, ".", "_") })
 }
 
@@ -156,6 +159,7 @@ var keysToSanitise = []string{
 	"", "a.b", "1.2.3.4", "1.2.3.4.5", "1.2.3.4.5.6.7.8", "1.2.3.4.5.6.7.8.9", "1234.1.1.1", "1.1.1.1234", "1234.5.6.7890.1.2.3",
 	"x1.2.3.4x", "1..2.3.4", "1.2.3.", "1.2.3.4.", ".1.2.3.4", "0001.2.3.4", "1.2.3.444444.5.6.7", "999.999.999.999", "1:2|3.4.5.6",
 	"１.2.3.4", "\xff1.2.3.4\xff", "1.2.33333.4.5.6",
+	"a\nb", "\x00\x1f\x7f", "\u0080\u009f\u00a0", "\xc2", "\xc2\xc2\x85", "x\u0085y", "\x1b[31m",
 }
 
 func TestSanitise(t *testing.T) {
@@ -172,4 +176,20 @@ func FuzzSanitise(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		equal(t, s, ratelimit.SanitiseMetric(s), sanitised(s))
 	})
+}
+
+// With an option, names have one part for each entry, whatever dots keys and values have.
+func TestMetricDots(t *testing.T) {
+	for dots, want := range map[bool]map[string]uint64{
+		false: {"domain.host_a.b.path": 1, "domain.detailed_c.d": 1, "domain.o.p_q.r": 1},
+		true:  {"domain.host_a_b.path": 1, "domain.detailed_c_d": 1, "domain.o_p_q_r": 1},
+	} {
+		host := ratelimit.Rule{Key: "host", Value: "a.b", Rules: []ratelimit.Rule{rule("path", "", 5)}}
+		b := newBench(t, &ratelimit.Options{SanitizeMetricDots: dots}, host, flagged("d", "detailed", ""))
+		b.decide(
+			ratelimit.Descriptor{Entries: []ratelimit.Entry{{Key: "host", Value: "a.b"}, {Key: "path", Value: "/x.y"}}},
+			desc("detailed", "c.d"), override(5, ratelimit.Minute, desc("o.p", "q.r")),
+		)
+		equal(t, "statistics", totals(b), want)
+	}
 }

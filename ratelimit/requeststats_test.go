@@ -39,7 +39,7 @@ func totals(b *bench) map[string]uint64 {
 	return all
 }
 
-// Each domain folds into its own "other".
+// Each domain has its own bound, and its own "other".
 func TestFoldedPerDomain(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{MaxRequestStats: 1})
 	b.engine.Use(compile(t, ratelimit.Domain{Name: "one"}, ratelimit.Domain{Name: "two"}))
@@ -47,8 +47,28 @@ func TestFoldedPerDomain(t *testing.T) {
 		d := override(5, ratelimit.Minute, desc("k", decimal(uint64(len(totals(b))))))
 		b.decideRequest(&ratelimit.Request{Domain: domain, Descriptors: []ratelimit.Descriptor{d}})
 	}
-	equal(t, "statistics", totals(b), map[string]uint64{"one.k_0": 1, "two.other": 3, "one.other": 1})
+	equal(t, "statistics", totals(b), map[string]uint64{"one.k_0": 1, "two.k_1": 1, "one.other": 1, "two.other": 2})
 	equal(t, "warnings", strings.Count(b.log.String(), "level=WARN"), 1)
+}
+
+// Names that were not used for five minutes make room for others.
+func TestUnusedNamesMakeRoom(t *testing.T) {
+	b := newBench(t, &ratelimit.Options{MaxRequestStats: 2}, flagged("d", "detailed", ""))
+	ask := func(seconds int64, value string) {
+		b.clock.set(epoch + seconds)
+		b.decide(desc("detailed", value))
+	}
+	ask(0, "a")
+	ask(0, "b")
+	ask(200, "a")
+	ask(200, "c") // no room
+	ask(301, "c") // that of b
+	ask(400, "d") // no room
+	ask(501, "d") // that of a
+	ask(502, "b") // no room
+	equal(t, "statistics", totals(b), map[string]uint64{
+		"domain.detailed_a": 2, "domain.detailed_b": 1, "domain.detailed_c": 1, "domain.detailed_d": 1, "domain.other": 3,
+	})
 }
 
 func TestFoldedDomains(t *testing.T) {

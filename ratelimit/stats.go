@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Stats provides the counters of an Engine. The engine requests those of configured limits
@@ -30,8 +31,9 @@ type Stats interface {
 type ExtendedStats interface {
 	Stats
 	// Release is called once for each call of Limit for a configured limit that is no
-	// longer in use, after those of the new rules have been requested. Calls in progress may
-	// still count in it for a moment.
+	// longer in use, after those of the new rules have been requested, and for a name of
+	// requests that makes room for others. Calls in progress may still count in it for a
+	// moment.
 	Release(key string)
 	// FoldedNames returns the counter of descriptors and domains that were counted
 	// under "other", because too many names came with requests. It is called once.
@@ -126,18 +128,37 @@ func (l *stripe) add(c LimitCounts, shadow bool) {
 type requestStats struct {
 	stats  Stats
 	max    int
+	now    func() time.Time
 	log    *slog.Logger
 	folded *Counter
+	start  time.Time // that of used
 
 	mu      sync.RWMutex
-	limits  map[string]*LimitStats
+	limits  map[string]*domainStats // by domain; configured ones only
 	domains map[string]*Counter
-	// Counters of the rest, once there are any: by domain, and for all unknown domains.
-	otherLimits  map[string]*LimitStats
+	// The counter of further unknown domains, once there are any.
 	otherDomains *Counter
 	// The kinds of names that have been logged.
 	loggedLimits, loggedDomains bool
 }
+
+// domainStats are the names of a domain.
+type domainStats struct {
+	names map[string]*nameStats
+	other *LimitStats   // of further names, once there are any
+	sweep time.Duration // when unused names may be dropped again
+}
+
+// nameStats are the counters of a name.
+type nameStats struct {
+	*LimitStats
+	used atomic.Int64 // seconds
+}
+
+// unusedAfter is how long a name is kept for its next use. A name that is dropped is still
+// exported for a while (see ExtendedStats), so a shorter time would let a flood of names hold
+// more memory than the bound allows for.
+const unusedAfter = 5 * time.Minute
 
 const (
 	otherName = "other"
@@ -145,54 +166,94 @@ const (
 	maxStatsName = 1024
 )
 
-func newRequestStats(stats Stats, maxNames int, log *slog.Logger) *requestStats {
-	folded := new(Counter)
+func newRequestStats(stats Stats, opts *Options) *requestStats {
+	r := &requestStats{
+		stats:   stats,
+		max:     opts.MaxRequestStats,
+		now:     opts.Now,
+		log:     opts.Log,
+		folded:  new(Counter),
+		limits:  make(map[string]*domainStats),
+		domains: make(map[string]*Counter),
+	}
 	if f, ok := stats.(ExtendedStats); ok {
-		folded = f.FoldedNames()
+		r.folded = f.FoldedNames()
 	}
-	return &requestStats{
-		stats:       stats,
-		max:         maxNames,
-		log:         log,
-		folded:      folded,
-		limits:      make(map[string]*LimitStats),
-		domains:     make(map[string]*Counter),
-		otherLimits: make(map[string]*LimitStats),
+	if r.now == nil {
+		r.now = time.Now
 	}
+	r.start = r.now()
+	return r
 }
 
 // limit returns the counters of key, or those of "<domain>.other". The domain is
 // a configured one, so there are not too many of the latter.
 func (r *requestStats) limit(domain string, key []byte) *LimitStats {
+	now := r.now().Sub(r.start)
 	r.mu.RLock()
-	s := r.knownLimit(domain, key)
+	s := r.knownLimit(r.limits[domain], key, now)
 	r.mu.RUnlock()
 	if s != nil {
 		return s
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s = r.knownLimit(domain, key); s != nil {
+	d := r.limits[domain]
+	if d == nil {
+		d = &domainStats{names: make(map[string]*nameStats)}
+		r.limits[strings.Clone(domain)] = d
+	}
+	r.dropUnused(d, now)
+	if s = r.knownLimit(d, key, now); s != nil {
 		return s
 	}
-	if r.folds(len(r.limits), len(key)) {
+	if r.folds(len(d.names), len(key)) {
 		r.warnOnce(&r.loggedLimits, "statistics key", domain)
-		s = r.stats.Limit(sanitised(domain + "." + otherName))
-		r.otherLimits[strings.Clone(domain)] = s
-		return counted(r, s)
+		if d.other == nil {
+			d.other = r.stats.Limit(sanitised(domain + "." + otherName))
+		}
+		return counted(r, d.other)
 	}
-	s = r.stats.Limit(string(key))
-	r.limits[string(key)] = s
-	return s
+	n := &nameStats{LimitStats: r.stats.Limit(string(key))}
+	n.used.Store(int64(now / time.Second))
+	d.names[string(key)] = n
+	return n.LimitStats
 }
 
 // knownLimit returns nil for a new name. Folded names are known too, so that a flood of
-// them costs neither memory nor the lock.
-func (r *requestStats) knownLimit(domain string, key []byte) *LimitStats {
-	if s := r.limits[string(key)]; s != nil || !r.folds(len(r.limits), len(key)) {
-		return s
+// them costs neither memory nor the lock, until unused names may be dropped.
+func (r *requestStats) knownLimit(d *domainStats, key []byte, now time.Duration) *LimitStats {
+	if d == nil {
+		return nil
 	}
-	return counted(r, r.otherLimits[domain])
+	if n := d.names[string(key)]; n != nil {
+		if second := int64(now / time.Second); n.used.Load() != second {
+			n.used.Store(second)
+		}
+		return n.LimitStats
+	}
+	if !r.folds(len(d.names), len(key)) || len(key) <= maxStatsName && now >= d.sweep {
+		return nil
+	}
+	return counted(r, d.other)
+}
+
+// dropUnused drops the names that were not used for unusedAfter, if the domain has no room.
+func (r *requestStats) dropUnused(d *domainStats, now time.Duration) {
+	if len(d.names) < r.max || now < d.sweep {
+		return
+	}
+	d.sweep = now + unusedAfter/30 // a sweep reads all names
+	released, _ := r.stats.(ExtendedStats)
+	for key, n := range d.names {
+		if now-time.Duration(n.used.Load())*time.Second <= unusedAfter {
+			continue
+		}
+		delete(d.names, key)
+		if released != nil {
+			released.Release(key)
+		}
+	}
 }
 
 // domainNotFound returns the counter of an unknown domain, or that of "other".
