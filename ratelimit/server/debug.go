@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -136,7 +137,7 @@ type ruleLine struct {
 
 func (l *ruleLine) String() string {
 	return fmt.Sprintf("%s: unit=%s requests_per_unit=%d, shadow_mode: %t, quota_mode: %t\n",
-		l.Key, l.Unit, l.RequestsPerUnit, l.ShadowMode, l.QuotaMode)
+		printable.String(l.Key), l.Unit, l.RequestsPerUnit, l.ShadowMode, l.QuotaMode)
 }
 
 // serveRules lists the active limits, sorted by key.

@@ -114,6 +114,26 @@ func TestStatisticsPage(t *testing.T) {
 	r.end()
 }
 
+// Text of clients adds no lines to /stats and to the log, and no escape sequences of terminals.
+func TestControlCharacters(t *testing.T) {
+	const rules = "domain: d\ndescriptors:\n  - key: client\n    detailed_metric: true\n    rate_limit: {unit: year, requests_per_unit: 2}\n"
+	r := prepare(t, map[string]string{"d.yaml": rules}, map[string]string{"LOG_LEVEL": "DEBUG", "SANITIZE_DESCRIPTOR_METRIC_DOTS": "true"}).start()
+	const text = "a.b\nfaked: 1\r\x1b[31m\u009b2J\x7f"
+	client := ratelimitv3.NewRateLimitServiceClient(r.dial())
+	for _, domain := range []string{"d", text} {
+		_, err := client.ShouldRateLimit(t.Context(), ask(domain, text))
+		require.NoError(t, err)
+	}
+	_, page := r.getAt(r.addr.Debug, "/stats")
+	require.Contains(t, page, "ratelimit.service.rate_limit.d.client_a_b_faked_ 1__[31m__2J_.total_hits: 1\n")
+	require.Contains(t, page, "ratelimit.service.rate_limit.a.b_faked_ 1__[31m__2J_.domain_not_found: 1\n")
+	for _, shown := range []string{page, r.log.String()} {
+		require.NotContains(t, shown, "\nfaked")
+		require.NotRegexp(t, "[\\x00-\\x09\\x0b-\\x1f\\x7f\\x{80}-\\x{9f}]", shown)
+	}
+	r.end()
+}
+
 func TestProfiles(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil).start()
 	code, page := r.getAt(r.addr.Debug, "/debug/pprof/")

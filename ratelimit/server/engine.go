@@ -24,6 +24,8 @@ func (s *Server) buildEngine(ctx context.Context) error {
 	set := s.settings
 	opts := &ratelimit.Options{
 		Stats:                      s.registry,
+		MaxRequestStats:            set.MaxStatisticsNames,
+		SanitizeMetricDots:         set.SanitizeMetricDots,
 		NearLimitRatio:             set.NearLimitRatio,
 		CounterKeyPrefix:           set.CacheKeyPrefix,
 		CounterKeyFormat:           ratelimit.KeyFormat(set.CounterKeyFormat),

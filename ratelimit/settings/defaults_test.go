@@ -147,6 +147,8 @@ JSON_WITHOUT_CLIENT_CERTIFICATE                 -                               
 HTTP_MAX_CONNECTIONS                            -                                             1024 ours
 HTTP_MAX_CONNECTIONS_PER_ADDRESS                -                                             128 ours
 HTTP_MAX_BYTES_IN_FLIGHT                        -                                             67108864 ours
+MAX_STATISTICS_NAMES                            -                                             10000 ours
+SANITIZE_DESCRIPTOR_METRIC_DOTS                 -                                             false
 EMBEDDED_MAX_BYTES                              -                                             536870912 ours
 XDS_CLIENT_STRICT                               -                                             false ours
 EMBEDDED_WHEN_FULL                              -                                             evict-fewest ours
@@ -210,7 +212,7 @@ func TestDefault(t *testing.T) {
 		GRPCMaxConnectionAge: 24 * time.Hour, GRPCMaxConnectionAgeGrace: time.Hour,
 		GRPCMaxMessageBytes: 256 << 10, GRPCMaxHeaderBytes: 16 << 10, GRPCMaxConcurrentStreams: 1000,
 		GRPCMaxConnections: 4096, GRPCMaxConnectionsPerAddress: 1024, GRPCMaxBytesInFlight: 64 << 20,
-		GRPCMessageTimeout: 10 * time.Second, MaxDescriptors: 1000, MaxEntries: 100, JSONMaxBodyBytes: 1 << 20,
+		GRPCMessageTimeout: 10 * time.Second, MaxDescriptors: 1000, MaxEntries: 100, JSONMaxBodyBytes: 1 << 20, MaxStatisticsNames: 10_000,
 		HTTPMaxConnections: 1024, HTTPMaxConnectionsPerAddress: 128, HTTPMaxBytesInFlight: 64 << 20, LogLevel: "WARN", LogFormat: "text",
 		ConfigType: settings.File, RuntimeRoot: "/srv/runtime_data/current", RuntimeAppDirectory: "config", RuntimeWatchRoot: true,
 		XDSNodeID: "default", XDSServerURL: "localhost:18000", XDSRetryInterval: 3 * time.Second,

@@ -72,6 +72,8 @@ type Settings struct {
 	ScrapeAddr, ScrapePath                 string
 	ScrapeMapperYAML                       string
 	ScrapeMilliseconds                     bool
+	SanitizeMetricDots                     bool
+	MaxStatisticsNames                     int         // of a domain
 	Mogrifiers                             []Mogrifier // those that AgentMogrifiers names, in its order
 
 	// Counting.

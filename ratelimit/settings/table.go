@@ -90,6 +90,8 @@ func table(s *Settings) []settings.Setting {
 		{Name: "SCRAPE_PATH", Aliases: []string{"PROMETHEUS_PATH"}, Default: "/metrics", Doc: "path of the metrics", Value: settings.Text(&s.ScrapePath, checkPath)},
 		{Name: "SCRAPE_MAPPER_YAML", Aliases: []string{"PROMETHEUS_MAPPER_YAML"}, Doc: "file that maps statistics to metrics, instead of the built-in mapping", Value: settings.Text(&s.ScrapeMapperYAML)},
 		{Name: "SCRAPE_RESPONSE_TIME_AS_MILLISECONDS", Aliases: []string{"PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS"}, Default: "false", Doc: "report response times in milliseconds; has no effect with a mapping file", Value: settings.Bool(&s.ScrapeMilliseconds)},
+		{Name: "SANITIZE_DESCRIPTOR_METRIC_DOTS", Default: "false", Doc: "replace dots in descriptor keys and values with _ in the names of statistics", Value: settings.Bool(&s.SanitizeMetricDots)},
+		{Name: "MAX_STATISTICS_NAMES", Default: "10000", Doc: "names of statistics that requests may create in a domain, with values and overrides; further ones are counted as other, and those that were not used for 5 minutes make room (extension)", Value: settings.Int(&s.MaxStatisticsNames, settings.From(1, 10000000))},
 
 		{Group: "Counting", Name: "CACHE_KEY_PREFIX", Doc: "prefix of every counter key", Value: settings.Text(&s.CacheKeyPrefix)},
 		{Name: "COUNTER_KEY_FORMAT", Doc: "how counter keys are built: reference, as the reference service does, so that counters can be shared with it; or unambiguous, so that no value that a client sends can count on another descriptor's counter; unset: unambiguous with embedded counters, else reference (extension)", Value: settings.OneOf(&s.CounterKeyFormat, "reference", "unambiguous")},
