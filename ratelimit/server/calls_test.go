@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -137,8 +138,43 @@ func TestLogForms(t *testing.T) {
 	require.Regexp(t, `(?m)^time=\S+ level=INFO msg="configuration loaded" `, text.log.String())
 	json := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"LOG_FORMAT": "json"}).start()
 	json.end()
-	require.Regexp(t, `(?m)^\{"@timestamp":"[^"]+","level":"INFO","@message":"configuration loaded",`, json.log.String())
+	require.Regexp(t, `(?m)^\{"@timestamp":"[^"]+","level":"info","@message":"configuration loaded",`, json.log.String())
 	quiet := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"LOG_LEVEL": "error"}).start()
 	quiet.end()
 	require.Empty(t, quiet.log.String())
+}
+
+// With LOG_LEVEL=debug, each request is logged with the rules found and the decision, unless
+// there are too many.
+func TestDecisionsInTheLog(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"LOG_LEVEL": "debug", "LOG_FORMAT": "json"}).start()
+	client := ratelimitv3.NewRateLimitServiceClient(r.dial())
+	for range 3 {
+		_, err := client.ShouldRateLimit(t.Context(), ask("d", "a"))
+		require.NoError(t, err)
+	}
+	_, err := client.ShouldRateLimit(t.Context(), ask("", "a"))
+	require.Error(t, err)
+	other := ask("d", "a")
+	other.Descriptors[0].Entries[0].Key = "tenant"
+	_, err = client.ShouldRateLimit(t.Context(), other)
+	require.NoError(t, err)
+	for _, want := range []string{
+		`"level":"debug","@message":"decision","domain":"d","code":"OK","descriptors":["client=a: rule d.client: OK, 1 of 2 per year left"],"others_since_last":0}`,
+		`"code":"OVER_LIMIT","descriptors":["client=a: rule d.client: OVER_LIMIT, 0 of 2 per year left"]`,
+		`"descriptors":["tenant=a: no rule: OK"]`,
+		`"@message":"invalid request","err":"rate limit domain must not be empty"`,
+	} {
+		require.Contains(t, r.log.String(), want)
+	}
+	for range 1000 {
+		_, err := client.ShouldRateLimit(t.Context(), ask("d", "a"))
+		require.NoError(t, err)
+	}
+	r.becomes("others are counted", func() bool {
+		_, err := client.ShouldRateLimit(t.Context(), ask("d", "a"))
+		require.NoError(t, err)
+		return regexp.MustCompile(`"others_since_last":[1-9]`).MatchString(r.log.String())
+	})
+	r.end()
 }

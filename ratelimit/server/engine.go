@@ -3,7 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
-	"sync"
+	"log/slog"
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
@@ -58,6 +58,11 @@ func (s *Server) buildEngine(ctx context.Context) error {
 	if set.ResponseHeaders {
 		serviceOpts.Headers = &ratelimit.HeaderNames{Limit: set.LimitHeader, Remaining: set.RemainingHeader, Reset: set.ResetHeader}
 	}
+	if s.log.Enabled(ctx, slog.LevelDebug) {
+		serviceOpts.OnDecision = func(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision) {
+			s.decisionLog.decided(ctx, s.log, s.engine.Rules(), r, d)
+		}
+	}
 	if s.tracing != nil {
 		serviceOpts.Spans = s.tracing
 	}
@@ -90,6 +95,8 @@ func (s *Server) callFailed(ctx context.Context, err error) {
 	s.counts.serviceErrors.Add(1)
 	if ratelimit.KindOf(err) != ratelimit.Invalid {
 		s.logFailure(ctx, err)
+	} else if s.log.Enabled(ctx, slog.LevelDebug) {
+		s.decisionLog.failed(ctx, s.log, err)
 	}
 }
 
@@ -104,26 +111,6 @@ func (s *Server) logFailure(ctx context.Context, err error) {
 	if suppressed, ok := s.errorLog.allow(time.Now()); ok {
 		s.log.ErrorContext(ctx, "rate limit call failed", "err", err, "others_since_last", suppressed)
 	}
-}
-
-// errorLog limits failures in the log to one a second.
-type errorLog struct {
-	mu         sync.Mutex
-	next       time.Time
-	suppressed int
-}
-
-// allow reports whether to log a failure, and how many were suppressed since the last one.
-func (l *errorLog) allow(now time.Time) (suppressed int, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Before(l.next) {
-		l.suppressed++
-		return 0, false
-	}
-	suppressed, l.suppressed = l.suppressed, 0
-	l.next = now.Add(time.Second)
-	return suppressed, true
 }
 
 func (s *Server) buildTracing(ctx context.Context) (err error) {

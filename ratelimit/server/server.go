@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,12 +44,13 @@ type Server struct {
 	opts     Options
 	log      *slog.Logger
 
-	registry *stats.Registry
-	counts   counts
-	sinks    []func(context.Context)
-	scrape   http.Handler // nil without a scrape listener
-	tracing  *tracing.Tracing
-	errorLog errorLog
+	registry    *stats.Registry
+	counts      counts
+	sinks       []func(context.Context)
+	scrape      http.Handler // nil without a scrape listener
+	tracing     *tracing.Tracing
+	errorLog    errorLog
+	decisionLog decisionLog
 
 	health           *health
 	reportConfig     func(healthy bool, reason string)
@@ -171,27 +171,3 @@ func (s *Server) Statistics() *stats.Registry { return s.registry }
 // Engine returns the engine that decides. Rules passed to its Use stay in effect until the
 // next configuration is loaded.
 func (s *Server) Engine() *ratelimit.Engine { return s.engine }
-
-// NewLog returns a logger with LOG_LEVEL and LOG_FORMAT that writes to standard error.
-func NewLog(s *settings.Settings) *slog.Logger { return NewLogTo(os.Stderr, s) }
-
-// NewLogTo is NewLog with another destination.
-func NewLogTo(w io.Writer, s *settings.Settings) *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
-		level = slog.LevelWarn // settings.Parse has checked it
-	}
-	opts := &slog.HandlerOptions{Level: level}
-	if s.LogFormat != "json" {
-		return slog.New(slog.NewTextHandler(w, opts))
-	}
-	// Logstash names of the reference service.
-	names := map[string]string{slog.MessageKey: "@message", slog.TimeKey: "@timestamp"}
-	opts.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
-		if name := names[a.Key]; name != "" && len(groups) == 0 {
-			a.Key = name
-		}
-		return a
-	}
-	return slog.New(slog.NewJSONHandler(w, opts))
-}

@@ -42,6 +42,9 @@ type Options struct {
 	// OnError, if not nil, is called with the error of every request that could be read
 	// and was not decided, to log and count it. It must not block.
 	OnError func(ctx context.Context, err error)
+	// OnDecision, if not nil, is called with each decision, to log it. It must not block and
+	// not retain the request, the decision or their strings.
+	OnDecision func(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision)
 	// Calls, if not nil, records the duration of each gRPC call, from the decoded request
 	// to the response.
 	Calls Recorder
@@ -64,6 +67,7 @@ type Service struct {
 	maxBody  int64
 	bounds   bounds
 	onError  func(context.Context, error)
+	decided  func(context.Context, *ratelimit.Request, *ratelimit.Decision)
 	recorder Recorder
 	spans    Spans
 	calls    sync.Pool // of *call
@@ -83,6 +87,7 @@ func New(engine *ratelimit.Engine, opts *Options) *Service {
 		maxBody:  cmp.Or(opts.MaxBodyBytes, 1<<20),
 		bounds:   newBounds(opts),
 		onError:  opts.OnError,
+		decided:  opts.OnDecision,
 		recorder: opts.Calls,
 		spans:    opts.Spans,
 	}
@@ -132,6 +137,9 @@ func (s *Service) run(ctx context.Context, c *call) (err error) {
 	}()
 	if err := s.engine.DecideInto(ctx, &c.request, &c.decision); err != nil {
 		return s.failed(ctx, err)
+	}
+	if s.decided != nil {
+		s.decided(ctx, &c.request, &c.decision)
 	}
 	return nil
 }

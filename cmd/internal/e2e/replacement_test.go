@@ -174,7 +174,7 @@ func TestReplacementWithStatsd(t *testing.T) {
 	require.Contains(t, daemon.types()["ratelimit_server.ShouldRateLimit.response_time.__cluster=a.__region=north"], "ms")
 	require.Contains(t, daemon.types()["ratelimit.localcache.entryCount.__cluster=a.__region=north"], "g")
 	require.Contains(t, daemon.types()["ratelimit.go.numGoroutine.__cluster=a.__region=north"], "g")
-	require.NotContains(t, d.stderr.String(), `"level":"ERROR"`)
+	require.NotContains(t, d.stderr.String(), `"level":"error"`)
 }
 
 // TestReplacementWithPrometheus uses the scrape endpoint, for which envoyproxy/ratelimit needs

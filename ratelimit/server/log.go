@@ -1,0 +1,172 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+// NewLog returns a logger with LOG_LEVEL and LOG_FORMAT that writes to standard error.
+func NewLog(s *settings.Settings) *slog.Logger { return NewLogTo(os.Stderr, s) }
+
+// NewLogTo is NewLog with another destination.
+func NewLogTo(w io.Writer, s *settings.Settings) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
+		level = slog.LevelWarn // settings.Parse has checked it
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if s.LogFormat != "json" {
+		return slog.New(slog.NewTextHandler(w, opts))
+	}
+	// Names and levels as in the reference service.
+	names := map[string]string{slog.MessageKey: "@message", slog.TimeKey: "@timestamp"}
+	opts.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) > 0 {
+			return a
+		}
+		if name := names[a.Key]; name != "" {
+			a.Key = name
+		}
+		if level, ok := a.Value.Any().(slog.Level); ok && a.Key == slog.LevelKey {
+			a.Value = slog.StringValue(levelName(level))
+		}
+		return a
+	}
+	return slog.New(slog.NewJSONHandler(w, opts))
+}
+
+func levelName(level slog.Level) string {
+	if level == slog.LevelWarn {
+		return "warning"
+	}
+	return strings.ToLower(level.String())
+}
+
+// errorLog limits failures in the log to one a second.
+type errorLog struct {
+	mu         sync.Mutex
+	next       time.Time
+	suppressed int
+}
+
+// allow reports whether to log a failure, and how many were suppressed since the last one.
+func (l *errorLog) allow(now time.Time) (suppressed int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Before(l.next) {
+		l.suppressed++
+		return 0, false
+	}
+	suppressed, l.suppressed = l.suppressed, 0
+	l.next = now.Add(time.Second)
+	return suppressed, true
+}
+
+// maxDecisions limits the decisions in the log of a second.
+const maxDecisions = 100
+
+// decisionLog logs requests and their decisions, up to maxDecisions a second.
+type decisionLog struct {
+	mu         sync.Mutex
+	second     int64
+	logged     int
+	suppressed int
+}
+
+func (l *decisionLog) allow() (suppressed int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now().Unix(); now != l.second {
+		l.second, l.logged = now, 0
+	}
+	if l.logged == maxDecisions {
+		l.suppressed++
+		return 0, false
+	}
+	l.logged++
+	suppressed, l.suppressed = l.suppressed, 0
+	return suppressed, true
+}
+
+// decided logs a request with the rule of each descriptor and the decision.
+func (l *decisionLog) decided(ctx context.Context, log *slog.Logger, rules *ratelimit.Ruleset, r *ratelimit.Request, d *ratelimit.Decision) {
+	suppressed, ok := l.allow()
+	if !ok {
+		return
+	}
+	const maxLogged = 20
+	lines := make([]string, 0, min(len(d.Statuses), maxLogged+1))
+	for i := range d.Statuses {
+		if i == maxLogged {
+			lines = append(lines, fmt.Sprintf("and %d more", len(d.Statuses)-i))
+			break
+		}
+		lines = append(lines, descriptorLine(rules, r.Domain, &r.Descriptors[i], &d.Statuses[i]))
+	}
+	log.DebugContext(ctx, "decision", "domain", printable.Truncate(r.Domain, maxText), "code", d.Code.String(),
+		"descriptors", lines, "others_since_last", suppressed)
+}
+
+// failed logs an invalid request.
+func (l *decisionLog) failed(ctx context.Context, log *slog.Logger, err error) {
+	if suppressed, ok := l.allow(); ok {
+		log.DebugContext(ctx, "invalid request", "err", err, "others_since_last", suppressed)
+	}
+}
+
+// maxText limits each text of a request in the log.
+const maxText = 200
+
+// descriptorLine returns "<entries>: <rule>: <status>".
+func descriptorLine(rules *ratelimit.Ruleset, domain string, d *ratelimit.Descriptor, s *ratelimit.Status) string {
+	entries := make([]string, len(d.Entries))
+	for i, e := range d.Entries {
+		entries[i] = printable.Truncate(e.Key, maxText) + "=" + printable.Truncate(e.Value, maxText)
+	}
+	rule := "no rule"
+	if d.Limit != nil {
+		rule = "limit of the request"
+	} else if name := ruleName(rules, domain, d.Entries); name != "" {
+		rule = "rule " + name
+	}
+	text := fmt.Sprintf("%s: %s: %s", strings.Join(entries, ","), rule, s.Code)
+	if s.Limited {
+		text += fmt.Sprintf(", %d of %d per %s left", s.Remaining, s.RequestsPerUnit, s.Unit)
+	}
+	return text
+}
+
+// ruleName returns the keys and values of the rules that entries match, as on the page
+// /rlconfig, or "" if they do not match to the end.
+func ruleName(rules *ratelimit.Ruleset, domain string, entries []ratelimit.Entry) string {
+	if rules == nil {
+		return ""
+	}
+	name := printable.String(domain)
+	level := rules.Level(domain)
+	for _, e := range entries {
+		if level.Empty() {
+			return ""
+		}
+		rule := level.Match(e)
+		if rule == nil {
+			return ""
+		}
+		name += "." + printable.String(rule.Key)
+		if rule.Value != "" {
+			name += "_" + printable.String(rule.Value)
+		}
+		level = rule.Next
+	}
+	return name
+}
