@@ -50,7 +50,7 @@ var sideways = []string{"internal"}
 // weakRandom lists the packages whose random numbers an attacker may predict: jitter, the choice
 // of a shard, made-up data, tests.
 var weakRandom = []string{
-	"internal/backoff", "ratelimit", "ratelimit/stats", "inventory/sqlstore", "inventory/demo", "cmd/ratelimit-load",
+	"internal/backoff", "ratelimit", "ratelimit/store/redisstore", "ratelimit/stats", "inventory/sqlstore", "inventory/demo", "cmd/ratelimit-load",
 	"*/storetest", "ratelimit/store/storetest", "inventory/sqlstore/internal/*",
 }
 
