@@ -216,7 +216,9 @@ func (s *simulation) call(r *rand.Rand) {
 	s.clock.RLock()
 	defer s.clock.RUnlock()
 	request := &ratelimit.Request{Domain: "d"}
-	entry := func(key string) ratelimit.Entry { return ratelimit.Entry{Key: key, Value: strconv.Itoa(r.IntN(s.keys))} }
+	entry := func(key string) ratelimit.Entry {
+		return ratelimit.Entry{Key: key, Value: strconv.Itoa(r.IntN(s.keys))}
+	}
 	for _, d := range [][]ratelimit.Entry{{entry("second")}, {entry("minute")}, {entry("hour")}, {entry("hour"), entry("minute")}, {entry("fixed")}, {entry("shared")}} {
 		if r.IntN(3) == 0 {
 			request.Descriptors = append(request.Descriptors, ratelimit.Descriptor{Entries: d})
