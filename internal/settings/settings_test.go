@@ -148,7 +148,7 @@ func TestEffective(t *testing.T) {
 	want := []string{
 		"=:0 (flag -addr)", "PORT=0x50 (environment, as OLD_PORT)", "RATIO=0.5 (default)", "TIMEOUT=soon (environment, as TIMEOUT)",
 		"DEBUG=false (default)", "MODE=fast (environment, as MODE)", "KEY=*** (environment, as KEY)",
-		"TARGET=db://***@host/x (environment, as TARGET)", "HOSTS= (environment, as HOSTS)",
+		"TARGET=db://***@host/x (environment, as TARGET)", "HOSTS= (environment, as HOSTS)", "PROXIES= (default)",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
