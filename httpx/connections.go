@@ -47,7 +47,7 @@ type ConnectionLimits struct {
 // new one is closed. Busy connections of exempt networks are never closed.
 //
 // A connection that is refused, or closed while it waits for its client, is kept open for 1 s
-// without being read, so that its client does not open the next one at once. At most Total are.
+// without being read, so that its client does not open the next one at once. At most twice Total are.
 //
 // Connections of other servers than [Serve] count as busy after their first byte.
 func LimitListener(l net.Listener, opts *ConnectionLimits) net.Listener {
@@ -133,7 +133,7 @@ const parkTime = time.Second
 func (l *connections) park(c net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.parked >= l.opts.Total {
+	if l.parked/2 >= l.opts.Total {
 		_ = c.Close()
 		return
 	}
