@@ -15,19 +15,24 @@ const (
 // DrainBody is middleware that reads the rest of a body that was refused, at most 8 MiB and 2 s,
 // after the response was sent. Otherwise the connection would be closed with unread data, and the
 // system of a client that still sends would discard the response. It does so after responses with a
-// status from 400 over HTTP/1, unless the client waits for 100 Continue.
+// status from 400 over HTTP/1, unless the client still waits for 100 Continue.
 //
 // The rest is discarded, so it takes no memory.
 func DrainBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := r.Body
-		if body == nil || r.ContentLength == 0 || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" {
+		if body == nil || r.ContentLength == 0 || r.ProtoMajor != 1 {
 			next.ServeHTTP(w, r)
 			return
 		}
+		began := true // the client sends its body
+		if r.Header.Get("Expect") != "" {
+			began = false
+			r.Body = &expectedBody{body, &began}
+		}
 		own := wrap(w)
 		next.ServeHTTP(own, r)
-		if own.status < http.StatusBadRequest {
+		if own.status < http.StatusBadRequest || !began {
 			return
 		}
 		control := http.NewResponseController(own)
@@ -36,4 +41,15 @@ func DrainBody(next http.Handler) http.Handler {
 		}
 		_, _ = io.CopyN(io.Discard, body, maxDrained) // ignore the error: the client disconnected
 	})
+}
+
+// expectedBody is a body that the client sends when it is read.
+type expectedBody struct {
+	io.ReadCloser
+	began *bool
+}
+
+func (b *expectedBody) Read(p []byte) (int, error) {
+	*b.began = true
+	return b.ReadCloser.Read(p)
 }

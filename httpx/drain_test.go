@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
 )
@@ -71,6 +73,25 @@ for size in (1100 << 10, 2 << 20, 6 << 20):
 	out, err := exec.CommandContext(t.Context(), python, "-c", program, strings.TrimPrefix(r.url, "http://")).CombinedOutput()
 	if want := strings.Repeat("413\n", 9); err != nil || string(out) != want {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestRefusedExpectation checks that a client that waits for 100 Continue is refused at once, and
+// that one that was let in and then refused gets the response.
+func TestRefusedExpectation(t *testing.T) {
+	t.Parallel()
+	r := start(t, store(nil), &httpx.ServeOptions{})
+	began := time.Now()
+	response := dial(t, r.url, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2000000\r\n\r\n")
+	if took := time.Since(began); !strings.HasPrefix(response, "HTTP/1.1 413 ") || took > patience {
+		t.Errorf("after %v: %.100q, want 413", took, response)
+	}
+	chunk := "10000\r\n" + strings.Repeat("x", 1<<16) + "\r\n"
+	parts := append([]string{"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"},
+		slices.Repeat([]string{chunk}, 64)...)
+	response = dial(t, r.url, append(parts, "0\r\n\r\n")...)
+	if !strings.HasPrefix(response, "HTTP/1.1 100 ") || !strings.Contains(response, "HTTP/1.1 413 ") {
+		t.Errorf("%.200q, want 100 and 413", response)
 	}
 }
 
