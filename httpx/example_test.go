@@ -2,6 +2,8 @@ package httpx_test
 
 import (
 	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -121,4 +123,40 @@ func ExampleNewOrigins() {
 	// "https://shop.example.com": 204, readable by "https://shop.example.com"
 	// "https://evil.example.com": 403, readable by ""
 	// "": 204, readable by ""
+}
+
+// A server for all addresses of a machine answers for its IP addresses and local names; other names
+// have to be listed.
+func ExampleNewHosts() {
+	hosts, err := httpx.NewHosts(&net.TCPAddr{Port: 8080}, &httpx.HostsOptions{
+		Names: []string{"api.example.com"}, Setting: "ALLOWED_HOSTS",
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, host := range []string{"localhost:8080", "192.0.2.1", "api.example.com", "evil.example"} {
+		fmt.Println(host, hosts.Allowed(host))
+	}
+	// Output:
+	// localhost:8080 true
+	// 192.0.2.1 true
+	// api.example.com true
+	// evil.example false
+}
+
+// A handler reserves memory before it allocates it. Requests that do not fit get 503.
+func ExampleNewBudget() {
+	budget := httpx.NewBudget(&httpx.BudgetOptions{Bytes: 1 << 20})
+	handler := httpx.Standard(&httpx.StandardOptions{Log: slog.New(slog.DiscardHandler), Budget: budget})(
+		httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+			if err := httpx.Reserve(r.Context(), 4<<20); err != nil {
+				return err
+			}
+			return httpx.WriteJSON(w, http.StatusOK, httpx.Confirm("done"))
+		}))
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest("GET", "/report", nil))
+	fmt.Println(w.Code, w.Header().Get("Retry-After"))
+	// Output: 503 1
 }
