@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -34,8 +35,12 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 		defer cancel()
 		if err := p.Ping(ctx); err != nil {
 			s.log.LogAttrs(ctx, slog.LevelWarn, "the database does not respond", slog.Any("err", err))
+			message := "The database does not respond"
+			if known, ok := errors.AsType[*inventory.Error](err); ok {
+				message = known.Message // may say more, such as that the database is damaged
+			}
 			return &httpx.Error{
-				Status: http.StatusServiceUnavailable, Message: "The database does not respond",
+				Status: http.StatusServiceUnavailable, Message: message,
 				Header: http.Header{"Retry-After": {"5"}}, Err: err,
 			}
 		}

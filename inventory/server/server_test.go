@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -285,5 +287,32 @@ func TestOddPaths(t *testing.T) {
 	for line := range strings.Lines(r.log.String()) {
 		assert.NotRegexp(t, "[\x00-\x09\x0b-\x1f\x7f]", line)
 		assert.True(t, strings.HasPrefix(line, "time="), line)
+	}
+}
+
+// damaged is a store that fails each health check with an error.
+type damaged struct {
+	inventory.Store
+	err error
+}
+
+func (d damaged) Ping(context.Context) error { return d.err }
+
+// TestUnhealthy checks that a failed health check says what is wrong, but not details of errors
+// that are not meant for clients.
+func TestUnhealthy(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"The database is damaged":       &inventory.Error{Kind: inventory.Unavailable, Message: "The database is damaged", Err: errors.New("page 7")},
+		"The database does not respond": errors.New("page 7"),
+	} {
+		h := handle(t, settings(t, nil), damaged{inventory.NewMemStore(), err})
+		w := h.send("GET", "/healthz", "", "")
+		assert.Equal(t, 503, w.Code)
+		assert.Equal(t, "5", w.Header().Get("Retry-After"))
+		assert.Contains(t, w.Body.String(), `"message":"`+want+`"`)
+		assert.NotContains(t, w.Body.String(), "page 7")
+		assert.Contains(t, h.log.String(), "page 7")
+		require.NoError(t, h.Close())
 	}
 }
