@@ -79,7 +79,8 @@ const (
 	newSalt = 16
 	newKey  = 32
 
-	maxConcurrent = 1024
+	maxConcurrent     = 1024
+	defaultConcurrent = 4
 )
 
 // HasherOptions configures a Hasher. Nil means the defaults.
@@ -88,7 +89,7 @@ type HasherOptions struct {
 	Cost Cost
 	// Concurrent is the number of hashes of this cost that are computed at once, at most 1024. It
 	// bounds memory to Concurrent times Cost.Memory, or to one stored hash that needs more.
-	// Default: GOMAXPROCS.
+	// Default: GOMAXPROCS, at most 4: with the default cost that is 76 MiB.
 	Concurrent int
 	// Waiting is the maximum number of waiting calls. Further calls get an error of the kind Busy, or
 	// the waiting call does whose origins have most calls; see WithOrigins. Default: 256.
@@ -117,7 +118,7 @@ func NewHasher(opts *HasherOptions) (*Hasher, error) {
 	if opts.Waiting < 0 {
 		return nil, fmt.Errorf("auth: invalid HasherOptions.Waiting %d: use at least 1, or 0 for the default", opts.Waiting)
 	}
-	concurrent := cmp.Or(opts.Concurrent, min(runtime.GOMAXPROCS(0), maxConcurrent))
+	concurrent := cmp.Or(opts.Concurrent, min(runtime.GOMAXPROCS(0), defaultConcurrent))
 	return &Hasher{
 		cost:    c,
 		memory:  newMemoryLimit(int64(concurrent)*int64(c.Memory), cmp.Or(opts.Waiting, 256)),
