@@ -70,7 +70,7 @@ type running struct {
 // serve runs a server until the test ends.
 func serve(t testing.TB, s *server.Settings) *running {
 	t.Helper()
-	r := &running{t: t, log: &output{}, out: &output{}, http: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{}}}
+	r := &running{t: t, log: &output{}, out: &output{}, http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}
 	srv, err := server.New(t.Context(), s, &server.Options{Log: slog.New(slog.NewTextHandler(r.log, nil)), Output: r.out})
 	require.NoError(t, err)
 	r.srv = srv
