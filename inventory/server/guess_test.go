@@ -44,14 +44,14 @@ func TestLoginDuringGuesses(t *testing.T) {
 		})
 	}
 	begin, slowest := time.Now(), time.Duration(0)
-	for i := range 8 {
+	for i := range 5 {
 		sent := time.Now()
 		status, err := r.post(t.Context(), fmt.Sprintf("198.51.100.%d", i), "admin", password)
 		require.NoError(t, err)
 		assert.Equal(t, 200, status, "login %d", i)
 		slowest = max(slowest, time.Since(sent))
 	}
-	t.Logf("8 logins in %v, the slowest took %v", time.Since(begin), slowest)
+	t.Logf("5 logins in %v, the slowest took %v", time.Since(begin), slowest)
 	cancel()
 	all.Wait()
 	t.Logf("guesses by status: %v", statuses)
