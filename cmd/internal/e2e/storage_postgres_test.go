@@ -24,8 +24,6 @@ func ordinaryUser(t *testing.T, server *postgrestest.Server) (url string) {
 	return strings.Replace(url, "postgres://postgres@", "postgres://inventory@", 1)
 }
 
-var shortTimeout = map[string]string{"DATABASE_TIMEOUT": databaseTimeout.String()}
-
 // killBackends ends all connections of the ordinary user.
 const killBackends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'inventory'"
 
@@ -34,7 +32,7 @@ func TestStoragePostgres(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
 	url := ordinaryUser(t, server)
-	i := startInventory(t, url, shortTimeout)
+	i := startInventory(t, url, nil)
 
 	load := loadStorage(i, 8)
 	load.await(20)
@@ -88,7 +86,7 @@ func TestStorageLongLock(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
 	url := ordinaryUser(t, server)
-	i := startInventory(t, url, shortTimeout)
+	i := startInventory(t, url, map[string]string{"DATABASE_TIMEOUT": "3s"})
 	load := loadStorage(i, 24) // more than there are connections
 	load.await(24)
 	db, err := sql.Open("pgx", url)
@@ -120,7 +118,7 @@ func TestStorageFailover(t *testing.T) {
 	url := ordinaryUser(t, first)
 	second := first.Standby()
 	both := strings.Replace(url, first.Addr(), first.Addr()+","+second.Addr(), 1) + "&target_session_attrs=read-write"
-	i := startInventory(t, both, shortTimeout)
+	i := startInventory(t, both, nil)
 	load := loadStorage(i, 8)
 	load.await(40)
 	first.Kill()

@@ -49,6 +49,9 @@ var empty = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
+// patient is a timeout that a call never reaches, even on a busy machine.
+const patient = 10 * time.Minute
+
 // open opens a store until the end of the test, when no connection may be in use.
 func open(t testing.TB, path string) *sqlstore.Store {
 	t.Helper()
@@ -57,7 +60,7 @@ func open(t testing.TB, path string) *sqlstore.Store {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 	}
-	store, err := sqlite.Open(t.Context(), path, nil)
+	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{Store: &sqlstore.Options{Timeout: patient}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		// The connection of a canceled call is released shortly after the call has returned.
