@@ -34,7 +34,7 @@
 // everything would be lost at the end of the process. So each use of a connection compares the
 // open files with those at their paths, and so does each commit. If they differ, calls fail.
 // When the last connection to the old file has been closed, and the log has been written to
-// it, a new connection opens the file that is there now, if it has the same tables and columns.
+// it, a new connection opens the file at the path, if it has the same tables and columns.
 // To overwrite the content of an open file can't be detected: rename a new file over it.
 package sqlitefile
 

@@ -25,7 +25,7 @@ type Options struct {
 	// MaxConns bounds the connections to each database, besides one for health checks.
 	// Default: 16.
 	MaxConns int
-	// Store are the options of the store itself.
+	// Store are the options of the store itself. Open sets Replica and Health.
 	Store *sqlstore.Options
 }
 

@@ -27,7 +27,7 @@ type Options struct {
 	// Log receives warnings about the files: modes that were changed, a file that was replaced.
 	// Default: slog.Default.
 	Log *slog.Logger
-	// Store are the options of the store itself.
+	// Store are the options of the store itself. Open sets Health.
 	Store *sqlstore.Options
 }
 
