@@ -11,86 +11,111 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
+// exchange is a client and a scripted server.
+type exchange struct {
+	*running
+	t      *testing.T
+	server *conversation
+}
+
+func startExchange(t *testing.T, opts *xds.Options) *exchange {
+	t.Helper()
+	server := newConversation()
+	addr, _ := serve(t, "127.0.0.1:0", server.server())
+	x := &exchange{start(t, addr, opts), t, server}
+	receive(t, server.got, "first request")
+	return x
+}
+
+// send sends a response and returns the answer.
+func (x *exchange) send(version string, resources ...*anypb.Any) *discoveryv3.DiscoveryRequest {
+	x.t.Helper()
+	x.server.respond(x.t, response(version, resources...))
+	answer := receive(x.t, x.server.got, "answer")
+	require.Equal(x.t, "nonce of "+version, answer.GetResponseNonce())
+	return answer
+}
+
+// limits returns the first limit of each domain of the next update.
+func (x *exchange) limits() map[string]uint32 {
+	x.t.Helper()
+	out := make(map[string]uint32)
+	for _, d := range x.update(x.t).Domains {
+		out[d.Name] = d.Rules[0].Limit.RequestsPerUnit
+	}
+	return out
+}
+
+// rejected waits for a rejection.
+func (x *exchange) rejected(partial bool) {
+	x.t.Helper()
+	e, ok := errors.AsType[*xds.RejectedError](receive(x.t, x.failures, "failure"))
+	require.True(x.t, ok)
+	require.Equal(x.t, partial, e.Partial, "%v", e)
+}
+
 // TestInvalidResourceBlocksNoOther changes resources of which one is invalid: the others take
 // effect, it keeps its last valid version, and the server learns which one was rejected.
 func TestInvalidResourceBlocksNoOther(t *testing.T) {
 	t.Parallel()
-	server := newConversation()
-	addr, _ := serve(t, "127.0.0.1:0", server.server())
-	r := start(t, addr, quick())
-	receive(t, server.got, "first request")
-	send := func(version string, resources ...*anypb.Any) *discoveryv3.DiscoveryRequest {
-		server.respond(t, response(version, resources...))
-		answer := receive(t, server.got, "answer")
-		require.Equal(t, "nonce of "+version, answer.GetResponseNonce())
-		return answer
-	}
-	limits := func() map[string]uint32 {
-		u, out := r.update(t), make(map[string]uint32)
-		for _, d := range u.Domains {
-			out[d.Name] = d.Rules[0].Limit.RequestsPerUnit
-		}
-		return out
-	}
-	rejected := func(partial bool) {
-		t.Helper()
-		e, ok := errors.AsType[*xds.RejectedError](receive(t, r.failures, "failure"))
-		require.True(t, ok)
-		require.Equal(t, partial, e.Partial, "%v", e)
-	}
+	x := startExchange(t, quick())
 	a1, b1 := pack(t, domain("a", perMinute("user", 1))), pack(t, domain("b", perMinute("user", 1)))
 	a2, broken := pack(t, domain("a", perMinute("user", 2))), pack(t, domain("b", bad("user")))
 
-	require.Nil(t, send("v1", a1, b1).GetErrorDetail())
-	require.Equal(t, map[string]uint32{"a": 1, "b": 1}, limits())
+	require.Nil(t, x.send("v1", a1, b1).GetErrorDetail())
+	require.Equal(t, map[string]uint32{"a": 1, "b": 1}, x.limits())
 
-	answer := send("v2", a2, broken)
+	answer := x.send("v2", a2, broken)
 	require.Equal(t, "v1", answer.GetVersionInfo(), "the last version without faults")
 	require.Contains(t, answer.GetErrorDetail().GetMessage(), "b: descriptors[0].rate_limit.unit: invalid rate limit unit")
 	require.NotContains(t, answer.GetErrorDetail().GetMessage(), "a: ")
-	require.Equal(t, map[string]uint32{"a": 2, "b": 1}, limits())
-	rejected(true)
+	require.Equal(t, map[string]uint32{"a": 2, "b": 1}, x.limits())
+	x.rejected(true)
 
-	require.NotNil(t, send("v2", a2, broken).GetErrorDetail(), "sent again")
-	require.Empty(t, r.updates, "the same is not used twice")
-	require.Empty(t, r.failures, "nor reported")
+	require.NotNil(t, x.send("v2", a2, broken).GetErrorDetail(), "sent again")
+	require.Empty(t, x.updates, "the same is not used twice")
+	require.Empty(t, x.failures, "nor reported")
 
-	send("v3", pack(t, domain("c", perMinute("user", 3))), broken)
-	require.Equal(t, map[string]uint32{"b": 1, "c": 3}, limits(), "a is removed")
-	rejected(true)
+	require.Nil(t, x.send("v3", a1).GetErrorDetail())
+	require.Equal(t, map[string]uint32{"a": 1}, x.limits())
+}
 
-	garbage := &anypb.Any{TypeUrl: xds.TypeURL, Value: []byte{0xff}}
-	send("v4", a1, garbage)
-	require.Equal(t, map[string]uint32{"a": 1, "b": 1, "c": 3}, limits(), "it may be b or c")
-	rejected(true)
+// TestWhatStaysInUse checks which resources of earlier responses stay in use beside invalid ones.
+func TestWhatStaysInUse(t *testing.T) {
+	t.Parallel()
+	x := startExchange(t, quick())
+	a1, b1 := pack(t, domain("a", perMinute("user", 1))), pack(t, domain("b", perMinute("user", 1)))
+	broken := pack(t, domain("b", bad("user")))
+	x.send("v1", a1, b1)
+	x.limits()
 
-	// A new resource for the domain of one with a fault replaces it; so b is configured once.
+	x.send("v2", pack(t, domain("c", perMinute("user", 3))), broken)
+	require.Equal(t, map[string]uint32{"b": 1, "c": 3}, x.limits(), "a is removed")
+	x.rejected(true)
+
+	x.send("v3", a1, &anypb.Any{TypeUrl: xds.TypeURL, Value: []byte{0xff}})
+	require.Equal(t, map[string]uint32{"a": 1, "b": 1, "c": 3}, x.limits(), "what can't be decoded may be b or c")
+	x.rejected(true)
+
 	moved := domain("b", perMinute("user", 7))
 	moved.Name = "moved"
-	send("v5", pack(t, moved), broken)
-	require.Equal(t, map[string]uint32{"b": 7}, limits())
-	rejected(true)
+	x.send("v4", pack(t, moved), broken)
+	require.Equal(t, map[string]uint32{"b": 7}, x.limits(), "another resource configures the domain of the invalid one")
+	x.rejected(true)
 
-	require.NotNil(t, send("v6", broken).GetErrorDetail())
-	rejected(false)
-	require.Empty(t, r.updates, "a response without anything to use is not an empty configuration")
-
-	require.Nil(t, send("v7", a1).GetErrorDetail())
-	require.Equal(t, map[string]uint32{"a": 1}, limits())
+	require.NotNil(t, x.send("v5", broken).GetErrorDetail())
+	x.rejected(false)
+	require.Empty(t, x.updates, "a response without anything to use is not an empty configuration")
 }
 
 // TestStrict rejects a response as a whole.
 func TestStrict(t *testing.T) {
 	t.Parallel()
-	server := newConversation()
-	addr, _ := serve(t, "127.0.0.1:0", server.server())
 	opts := quick()
 	opts.Strict = true
-	r := start(t, addr, opts)
-	receive(t, server.got, "first request")
-	server.respond(t, response("v1", pack(t, domain("a")), pack(t, domain("b", bad("user")))))
-	require.NotNil(t, receive(t, server.got, "rejection").GetErrorDetail())
-	require.Empty(t, r.updates)
-	server.respond(t, response("v2", pack(t, domain("a"))))
-	require.Equal(t, "v2", r.update(t).Version)
+	x := startExchange(t, opts)
+	require.NotNil(t, x.send("v1", pack(t, domain("a")), pack(t, domain("b", bad("user")))).GetErrorDetail())
+	require.Empty(t, x.updates)
+	require.Nil(t, x.send("v2", pack(t, domain("a"))).GetErrorDetail())
+	require.Equal(t, "v2", x.update(t).Version)
 }
