@@ -25,7 +25,7 @@ func flood(store *memstore.Store, n int) {
 // must still have them, and a new client must be counted from 1, except where the choice says
 // otherwise.
 func TestFlood(t *testing.T) {
-	const limit, keys = 5, 200_000
+	const limit, keys = 5, 60_000
 	for _, tt := range []struct {
 		whenFull   memstore.WhenFull
 		early, new uint64 // the count of the next hit; 0 for any
@@ -81,7 +81,7 @@ func TestFixedCountersFindRoom(t *testing.T) {
 		for _, unit := range []ratelimit.Unit{ratelimit.Hour, ratelimit.Day} { // the window of the flood, and another
 			t.Run(fmt.Sprint(whenFull, " ", unit), func(t *testing.T) {
 				store := memstore.New(&memstore.Options{MaxBytes: 1 << 20, Shards: 4, WhenFull: whenFull, Now: atNoon})
-				flood(store, 100_000)
+				flood(store, 20_000)
 				for round := range uint64(rounds) {
 					for i := range fixed {
 						h := hit(fmt.Sprintf("domain|route|%d|and a tail that does not fit in a cell with the rest", i), 1, unit, noon)
@@ -90,7 +90,7 @@ func TestFixedCountersFindRoom(t *testing.T) {
 							t.Fatalf("hit %d on fixed key %d was counted as %d", round+1, i, got)
 						}
 					}
-					flood(store, 10_000*int(round))
+					flood(store, 2_000*int(round))
 				}
 				if got := store.Stats().Bytes; got > 1<<20 {
 					t.Errorf("the store reports %d bytes, want %d at most", got, 1<<20)
@@ -120,7 +120,7 @@ func TestOnlyFixedCounters(t *testing.T) {
 // TestEvictionWhileCounting counts on a few busy keys while others evict again and again: no
 // hit on a busy key may be lost or count twice.
 func TestEvictionWhileCounting(t *testing.T) {
-	const busy, hits, counters = 8, 20_000, 2
+	const busy, hits, counters = 8, 5_000, 2
 	store := memstore.New(&memstore.Options{MaxBytes: 256 << 10, Shards: 1, Now: atNoon})
 	var seen [busy]ranks
 	for i := range seen {
@@ -137,7 +137,7 @@ func TestEvictionWhileCounting(t *testing.T) {
 			}
 		})
 	}
-	all.Go(func() { flood(store, 200_000) })
+	all.Go(func() { flood(store, 60_000) })
 	all.Wait()
 	for i := range busy {
 		if got := add(store, hit(fmt.Sprint("busy", i), 0, ratelimit.Hour, noon)); got != counters*hits+1000 {

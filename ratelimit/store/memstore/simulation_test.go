@@ -171,7 +171,7 @@ func (s *simulation) run() {
 		r := rand.New(rand.NewPCG(s.rand.Uint64(), uint64(i)))
 		all.Go(func() {
 			time.Sleep(time.Millisecond / 2) // so that no call is made in the instant in which a second ends
-			for range 40 {
+			for range 30 {
 				time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
 				s.call(r)
 			}
