@@ -48,8 +48,8 @@ func environ(t *testing.T, more map[string]string) map[string]string {
 	return all
 }
 
-// serve runs ratelimitd until the test ends.
-func serve(t *testing.T, settings map[string]string) *addresses {
+// startServer runs ratelimitd until the test ends.
+func startServer(t *testing.T, settings map[string]string) *addresses {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	errs := &ownLine{line: make(chan string, 1)}
@@ -106,7 +106,7 @@ func becomes(t *testing.T, run func(context.Context) (attack.Result, error), exp
 
 // Each bound on gRPC has a setting.
 func TestBounds(t *testing.T) {
-	a := serve(t, map[string]string{
+	a := startServer(t, map[string]string{
 		"GRPC_MAX_MESSAGE_BYTES": "10000", "GRPC_MAX_HEADER_BYTES": "5000", "MAX_DESCRIPTORS_PER_REQUEST": "2", "MAX_ENTRIES_PER_DESCRIPTOR": "1",
 		"JSON_MAX_BODY_BYTES": "2000",
 	})
@@ -141,7 +141,7 @@ func TestBounds(t *testing.T) {
 // A message that does not arrive in time ends its call with an error, and not the other calls
 // of the connection.
 func TestMessageTimeout(t *testing.T) {
-	a := serve(t, map[string]string{"GRPC_MESSAGE_TIMEOUT": "200ms"})
+	a := startServer(t, map[string]string{"GRPC_MESSAGE_TIMEOUT": "200ms"})
 	becomes(t, func(ctx context.Context) (attack.Result, error) {
 		return attack.HalfMessages(ctx, &attack.Target{Addr: a.grpc}, 5, 1000, 0)
 	}, func(r attack.Result) bool { return r.Refused >= r.Streams && r.Closed == 0 })
@@ -150,7 +150,7 @@ func TestMessageTimeout(t *testing.T) {
 // A client that opens connections up to a limit does not keep others out: the idle connections
 // of the address with the most make room.
 func TestConnectionLimits(t *testing.T) {
-	a := serve(t, map[string]string{"GRPC_MAX_CONNECTIONS": "20", "GRPC_MAX_CONNECTIONS_PER_ADDRESS": "15"})
+	a := startServer(t, map[string]string{"GRPC_MAX_CONNECTIONS": "20", "GRPC_MAX_CONNECTIONS_PER_ADDRESS": "15"})
 	ctx, stop := context.WithCancel(t.Context())
 	attacked := make(chan attack.Result, 1)
 	go func() {
@@ -174,7 +174,7 @@ func TestConnectionLimits(t *testing.T) {
 // When unfinished calls hold too much, the connection that holds the most is closed, and calls
 // of others are decided.
 func TestBytesInFlight(t *testing.T) {
-	a := serve(t, map[string]string{"GRPC_MAX_BYTES_IN_FLIGHT": "4194304"})
+	a := startServer(t, map[string]string{"GRPC_MAX_BYTES_IN_FLIGHT": "4194304"})
 	conn := a.dial(t)
 	defer conn.Close()
 	require.NoError(t, call(t.Context(), conn, ask("a")))

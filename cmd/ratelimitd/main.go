@@ -2,6 +2,21 @@
 // environment variables; -settings lists them.
 package main
 
-import "github.com/ashlar-go/ashlar/cmd/internal/cli"
+import (
+	"log/slog"
+	"os"
 
-func main() { cli.Main("ratelimitd", run) }
+	"google.golang.org/grpc/grpclog"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+)
+
+func main() {
+	// Libraries log where the program does.
+	log := newLog(os.Stderr, environOf(os.Environ()))
+	slog.SetDefault(log)
+	if os.Getenv("GRPC_GO_LOG_SEVERITY_LEVEL") == "" {
+		grpclog.SetLoggerV2(grpcLog{log})
+	}
+	cli.Main("ratelimitd", run)
+}

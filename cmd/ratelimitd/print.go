@@ -42,6 +42,10 @@ func printEffective(env cli.Env) error {
 
 func printWarnings(env cli.Env) {
 	for _, w := range settings.Warnings(env.Environ) {
+		if logsJSON(env.Environ) {
+			newLog(env.Stderr, env.Environ).Warn("settings", "warning", w.String())
+			continue
+		}
 		fmt.Fprintf(env.Stderr, "warning: %s\n", w)
 	}
 }

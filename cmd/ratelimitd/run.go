@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
@@ -26,6 +25,10 @@ func run(ctx context.Context, env cli.Env) error {
 	if *effective {
 		return printEffective(env)
 	}
+	return logError(ctx, env, serve(ctx, env))
+}
+
+func serve(ctx context.Context, env cli.Env) error {
 	s, err := settings.Parse(env.Environ)
 	if err != nil {
 		printWarnings(env) // a misspelled name may be why
@@ -37,10 +40,8 @@ func run(ctx context.Context, env cli.Env) error {
 		log.Warn("settings", "warning", w)
 	}
 	return server.Run(ctx, s, &server.Options{
-		Log:    log,
-		Output: env.Stdout,
-		Listening: func(a server.Addresses) {
-			fmt.Fprintf(env.Stderr, "ratelimitd: gRPC on %s, HTTP on %s, debug on %s, counters %s (%s)\n", a.GRPC, a.HTTP, a.Debug, s.Backend, s.BackendReason)
-		},
+		Log:       log,
+		Output:    env.Stdout,
+		Listening: func(a server.Addresses) { announce(env, s, a) },
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -99,4 +100,45 @@ func TestPrintSettings(t *testing.T) {
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, out, "GRPC_PORT", "the list is printed all the same")
 	require.Contains(t, errs, "\nPORT: ")
+}
+
+// With LOG_FORMAT=json every line is JSON, also where the start fails or other settings are
+// invalid, with levels in lower case.
+func TestJSONLines(t *testing.T) {
+	for name, c := range map[string]struct {
+		environ map[string]string
+		code    int
+		want    []string
+	}{
+		"invalid settings": {
+			map[string]string{"PORT": "x", "GRPC_PRT": "1", "LOG_LEVEL": "loud"},
+			cli.ExitUsage,
+			[]string{`"level":"warning","@message":"settings","warning":"GRPC_PRT: `, `"level":"error","@message":"ratelimitd ends","err":"settings:\n`},
+		},
+		"start fails": {
+			environ(t, map[string]string{"GRPC_PORT": "", "GRPC_UDS": os.DevNull}), cli.ExitFailure,
+			[]string{`"level":"error","@message":"ratelimitd ends","err":"/dev/null exists and is not a socket`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var errs bytes.Buffer
+			c.environ["LOG_FORMAT"] = "json"
+			require.Equal(t, c.code, cli.Run(t.Context(), "ratelimitd", run, cli.Env{Stderr: &errs, Environ: c.environ}))
+			for line := range strings.Lines(errs.String()) {
+				require.True(t, json.Valid([]byte(line)), line)
+			}
+			for _, want := range c.want {
+				require.Contains(t, errs.String(), want)
+			}
+		})
+	}
+}
+
+// The log of the gRPC library has the format of the program's.
+func TestLibraryLog(t *testing.T) {
+	var out bytes.Buffer
+	l := grpcLog{newLog(&out, map[string]string{"LOG_FORMAT": "json"})}
+	l.Warning("hidden")
+	l.Errorln("a", 1)
+	require.Regexp(t, `^\{"@timestamp":"[^"]+","level":"error","@message":"a 1"\}\n$`, out.String())
 }
