@@ -21,7 +21,7 @@ type tlsOptions struct {
 
 func (o *tlsOptions) flags(f *flag.FlagSet) {
 	f.BoolVar(&o.use, "grpc-use-tls", false, "connect with TLS")
-	f.StringVar(&o.caFile, "grpc-server-ca-file", "", "`file` with the CA certificates for the server; empty: those of the system")
+	f.StringVar(&o.caFile, "grpc-server-ca-file", "", "`file` with CA certificates for the server, besides those of the system")
 	f.StringVar(&o.certFile, "grpc-cert-file", "", "`file` with the client certificate, for mutual TLS")
 	f.StringVar(&o.keyFile, "grpc-key-file", "", "`file` with the key of the client certificate")
 }

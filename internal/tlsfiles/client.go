@@ -14,7 +14,7 @@ import (
 // the server's certificate. The zero value trusts the system's authorities, has no client
 // certificate, and requires the name of the host that is dialed.
 type ClientFiles struct {
-	CACert string // authorities to trust; empty means the system's
+	CACert string // authorities to trust besides the system's; may be empty
 	Cert   string // certificate chain of the client, its own first; empty for none
 	Key    string // its private key, not encrypted; required with Cert
 
@@ -48,7 +48,7 @@ func ClientConfig(files ClientFiles, opts *Options) (*tls.Config, error) {
 	if ca := (file{"CA certificate", files.CACert}); ca.path != "" {
 		data, err := ca.read()
 		if err == nil {
-			config.RootCAs, err = parsePool(ca, data)
+			config.RootCAs, err = parsePool(ca, data, systemPool())
 		}
 		errs = append(errs, err)
 	}
@@ -66,6 +66,14 @@ func ClientConfig(files ClientFiles, opts *Options) (*tls.Config, error) {
 		return nil, err
 	}
 	return config, nil
+}
+
+// systemPool returns the authorities of the system, which a minimal image may not have.
+func systemPool() *x509.CertPool {
+	if pool, err := x509.SystemCertPool(); err == nil {
+		return pool
+	}
+	return x509.NewCertPool()
 }
 
 // verifyChain verifies everything but the name, also for resumed sessions. Nil roots are

@@ -112,9 +112,8 @@ func parsePair(certFile, keyFile file, cert, key []byte, o *Options) (*tls.Certi
 	return &pair, nil
 }
 
-// parsePool parses the certificates of authorities.
-func parsePool(f file, data []byte) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
+// parsePool adds the certificates of authorities to a pool.
+func parsePool(f file, data []byte, pool *x509.CertPool) (*x509.CertPool, error) {
 	if !pool.AppendCertsFromPEM(data) {
 		return nil, f.errorf("contains no PEM certificate")
 	}

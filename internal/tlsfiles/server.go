@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,8 +20,8 @@ type Files struct {
 	Cert string // certificate chain, the server's own certificate first; required
 	Key  string // its private key, not encrypted; required
 
-	// ClientCA has the authorities of client certificates. If empty, clients need no
-	// certificate.
+	// ClientCA has the authorities of client certificates, without the system's: anybody can
+	// get a certificate of those. If empty, clients need no certificate.
 	ClientCA string
 	// ClientSAN is a DNS name that client certificates must be valid for: a DNS subject
 	// alternative name, or a wildcard that matches. If empty, any certificate of
@@ -152,7 +153,7 @@ func (s *Server) load() error {
 func (s *Server) requireClients(config *tls.Config, ca file, data []byte) (err error) {
 	sum := sha256.Sum256(data)
 	config.ClientAuth = tls.RequireAndVerifyClientCert
-	config.ClientCAs, err = parsePool(ca, data)
+	config.ClientCAs, err = parsePool(ca, data, x509.NewCertPool())
 	config.VerifyConnection = s.verifyClient
 	config.WrapSession = func(state tls.ConnectionState, session *tls.SessionState) ([]byte, error) {
 		session.Extra = append(session.Extra, sum[:])

@@ -43,7 +43,7 @@ func table(s *Settings) []settings.Setting {
 		{Group: "TLS of the gRPC listener", Name: "GRPC_SERVER_USE_TLS", Default: "false", Doc: "serve gRPC over TLS", Value: settings.Bool(&s.GRPCServerUseTLS)},
 		{Name: "GRPC_SERVER_TLS_CERT", Doc: "file of the server's certificate chain", Value: settings.Text(&s.GRPCServerTLSCert)},
 		{Name: "GRPC_SERVER_TLS_KEY", Doc: "file of the server's private key", Value: settings.Text(&s.GRPCServerTLSKey)},
-		{Name: "GRPC_CLIENT_TLS_CACERT", Doc: "file of the authorities that sign client certificates; if set, clients need one", Value: settings.Text(&s.GRPCClientTLSCACert)},
+		{Name: "GRPC_CLIENT_TLS_CACERT", Doc: "file of the authorities that sign client certificates, without those of the system; if set, clients need one", Value: settings.Text(&s.GRPCClientTLSCACert)},
 		{Name: "GRPC_CLIENT_TLS_SAN", Doc: "DNS name that a client's certificate must have", Value: settings.Text(&s.GRPCClientTLSSAN)},
 
 		{Group: "Log", Name: "LOG_LEVEL", Default: "WARN", Doc: "DEBUG, INFO, WARN or ERROR", Value: settings.OneOf(&s.LogLevel, "DEBUG=TRACE", "INFO", "WARN=WARNING", "ERROR=FATAL=PANIC")},
@@ -67,7 +67,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "CONFIG_GRPC_XDS_SERVER_USE_TLS", Default: "false", Doc: "connect to it over TLS", Value: settings.Bool(&s.XDSUseTLS)},
 		{Name: "CONFIG_GRPC_XDS_CLIENT_TLS_CERT", Doc: "file of the client certificate for it", Value: settings.Text(&s.XDSClientTLSCert)},
 		{Name: "CONFIG_GRPC_XDS_CLIENT_TLS_KEY", Doc: "file of the private key of that certificate", Value: settings.Text(&s.XDSClientTLSKey)},
-		{Name: "CONFIG_GRPC_XDS_SERVER_TLS_CACERT", Doc: "file of the authorities that sign its certificate; empty: those of the system", Value: settings.Text(&s.XDSServerCACert)},
+		{Name: "CONFIG_GRPC_XDS_SERVER_TLS_CACERT", Doc: "file of authorities that may sign its certificate, besides those of the system", Value: settings.Text(&s.XDSServerCACert)},
 		{Name: "CONFIG_GRPC_XDS_SERVER_TLS_SAN", Doc: "DNS name that its certificate must have, instead of the host's", Value: settings.Text(&s.XDSServerSAN)},
 		{Name: "XDS_CLIENT_BACKOFF_INITIAL_INTERVAL", Default: "10s", Doc: "wait before the first attempt to reconnect", Value: settings.Duration(&s.XDSBackoffInitial, positive)},
 		{Name: "XDS_CLIENT_BACKOFF_MAX_INTERVAL", Default: "60s", Doc: "upper bound of that wait", Value: settings.Duration(&s.XDSBackoffMax, positive)},
@@ -118,7 +118,7 @@ func table(s *Settings) []settings.Setting {
 	}, kvTable(&s.KVStore, "KVSTORE_", "REDIS_", "Key-value store", "/var/run/nutcracker/ratelimit.sock"), []settings.Setting{
 		{Name: "KVSTORE_TLS_CLIENT_CERT", Aliases: []string{"REDIS_TLS_CLIENT_CERT"}, Doc: "file of the client certificate for the store, and for the store of per-second limits", Value: settings.Text(&s.KVStoreClientCert)},
 		{Name: "KVSTORE_TLS_CLIENT_KEY", Aliases: []string{"REDIS_TLS_CLIENT_KEY"}, Doc: "file of the private key of that certificate", Value: settings.Text(&s.KVStoreClientKey)},
-		{Name: "KVSTORE_TLS_CACERT", Aliases: []string{"REDIS_TLS_CACERT"}, Doc: "file of the authorities that sign the store's certificate; empty: those of the system", Value: settings.Text(&s.KVStoreCACert)},
+		{Name: "KVSTORE_TLS_CACERT", Aliases: []string{"REDIS_TLS_CACERT"}, Doc: "file of authorities that may sign the store's certificate, besides those of the system", Value: settings.Text(&s.KVStoreCACert)},
 		{Name: "KVSTORE_TLS_SKIP_HOSTNAME_VERIFICATION", Aliases: []string{"REDIS_TLS_SKIP_HOSTNAME_VERIFICATION"}, Default: "false", Doc: "do not compare the store's certificate with its host name", Value: settings.Bool(&s.KVStoreSkipHostname)},
 		{Name: "KVSTORE_HEALTH_CHECK_ACTIVE_CONNECTION", Aliases: []string{"REDIS_HEALTH_CHECK_ACTIVE_CONNECTION"}, Default: "false", Doc: "be healthy only while there is a connection to the store", Value: settings.Bool(&s.KVStoreHealthCheck)},
 		{Name: "KVSTORE_STARTUP_INITIAL_INTERVAL", Aliases: []string{"REDIS_STARTUP_INITIAL_INTERVAL"}, Default: "1s", Doc: "first wait between attempts to connect at start", Value: settings.Duration(&s.KVStoreStartupInitial, positive)},
@@ -134,7 +134,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "MEMSTORE_TLS", Aliases: []string{"MEMCACHE_TLS"}, Default: "false", Doc: "connect over TLS", Value: settings.Bool(&s.MemStoreTLS)},
 		{Name: "MEMSTORE_TLS_CLIENT_CERT", Aliases: []string{"MEMCACHE_TLS_CLIENT_CERT"}, Doc: "file of the client certificate", Value: settings.Text(&s.MemStoreClientCert)},
 		{Name: "MEMSTORE_TLS_CLIENT_KEY", Aliases: []string{"MEMCACHE_TLS_CLIENT_KEY"}, Doc: "file of the private key of that certificate", Value: settings.Text(&s.MemStoreClientKey)},
-		{Name: "MEMSTORE_TLS_CACERT", Aliases: []string{"MEMCACHE_TLS_CACERT"}, Doc: "file of the authorities that sign the nodes' certificates; empty: those of the system", Value: settings.Text(&s.MemStoreCACert)},
+		{Name: "MEMSTORE_TLS_CACERT", Aliases: []string{"MEMCACHE_TLS_CACERT"}, Doc: "file of authorities that may sign the nodes' certificates, besides those of the system", Value: settings.Text(&s.MemStoreCACert)},
 		{Name: "MEMSTORE_TLS_SKIP_HOSTNAME_VERIFICATION", Aliases: []string{"MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION"}, Default: "false", Doc: "do not compare the nodes' certificates with their host names", Value: settings.Bool(&s.MemStoreSkipHostname)},
 
 		{Group: "Tracing", Name: "TRACING_ENABLED", Default: "false", Doc: "export OTLP traces; the standard OTEL_EXPORTER_OTLP_* variables say where to", Value: settings.Bool(&s.TracingEnabled)},
