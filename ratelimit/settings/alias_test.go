@@ -89,7 +89,7 @@ func TestErrorsAreAboutTheNameInUse(t *testing.T) {
 	require.Equal(t, []string{`REDIS_POOL_SIZE: "x" is not a whole number: use a whole number of at least 1`},
 		refused(t, map[string]string{"REDIS_POOL_SIZE": "x"}))
 	require.Equal(t, []string{"REDIS_PERSECOND: needs the address of the second store: set REDIS_PERSECOND_URL, or set this to false"},
-		refused(t, map[string]string{"REDIS_PERSECOND": "true"}))
+		refused(t, map[string]string{"REDIS_URL": "a:1", "REDIS_PERSECOND": "true"}))
 	require.Equal(t, []string{"KVSTORE_PERSECOND: needs the address of the second store: set KVSTORE_PERSECOND_URL, or set this to false"},
-		refused(t, map[string]string{"KVSTORE_PERSECOND": "true"}))
+		refused(t, map[string]string{"REDIS_URL": "a:1", "KVSTORE_PERSECOND": "true"}))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/internal/settings"
 )
@@ -18,34 +19,59 @@ func (r *reading) checkCombinations() {
 	const on = "GRPC_SERVER_USE_TLS"
 	r.Require(!r.GRPCServerUseTLS || r.GRPCServerTLSCert != "", on, "needs a certificate: set $GRPC_SERVER_TLS_CERT to its file, or set this to false")
 	r.Require(!r.GRPCServerUseTLS || r.GRPCServerTLSKey != "", on, "needs a private key: set $GRPC_SERVER_TLS_KEY to its file, or set this to false")
-	const mutual = "requires TLS: set $GRPC_SERVER_USE_TLS to true, or unset this"
-	r.Require(r.GRPCServerUseTLS || r.GRPCClientTLSCACert == "", "GRPC_CLIENT_TLS_CACERT", mutual)
-	r.Require(r.GRPCServerUseTLS || r.GRPCClientTLSSAN == "", "GRPC_CLIENT_TLS_SAN", mutual)
-	r.Require(!r.GRPCServerUseTLS || r.GRPCClientTLSSAN == "" || r.GRPCClientTLSCACert != "", "GRPC_CLIENT_TLS_SAN",
-		"has no effect while client certificates are not requested: set $GRPC_CLIENT_TLS_CACERT, or unset this")
-	r.checkPair(r.XDSClientTLSCert, "CONFIG_GRPC_XDS_CLIENT_TLS_CERT", r.XDSClientTLSKey, "CONFIG_GRPC_XDS_CLIENT_TLS_KEY")
-	r.checkOrder(r.XDSBackoffInitial <= r.XDSBackoffMax, "XDS_CLIENT_BACKOFF_INITIAL_INTERVAL", "XDS_CLIENT_BACKOFF_MAX_INTERVAL")
 	r.checkKVStores()
-	r.Require(len(r.MemStoreHostPort) == 0 || r.MemStoreSRV == "", "MEMSTORE_HOST_PORT", "must not be set together with $MEMSTORE_SRV: unset one of them")
 	if r.Backend == MemStore {
+		r.Require(len(r.MemStoreHostPort) == 0 || r.MemStoreSRV == "", "MEMSTORE_HOST_PORT", "must not be set together with $MEMSTORE_SRV: unset one of them")
 		r.Require(len(r.MemStoreHostPort) > 0 || r.MemStoreSRV != "", "BACKEND_TYPE", "is memstore, but no node is set: set $MEMSTORE_HOST_PORT or $MEMSTORE_SRV")
 		r.Require(!strings.ContainsFunc(r.CacheKeyPrefix, isBlankOrControl), "CACHE_KEY_PREFIX",
 			"has a blank or a control character, which keys of memcached can't have, see $BACKEND_TYPE: remove it")
 	}
-	r.checkPair(r.MemStoreClientCert, "MEMSTORE_TLS_CLIENT_CERT", r.MemStoreClientKey, "MEMSTORE_TLS_CLIENT_KEY")
 }
 
-// checkPair refuses a certificate without its key, and a key without its certificate.
-func (r *reading) checkPair(cert, certName, key, keyName string) {
-	r.Require(cert == "" || key != "", certName, "needs a private key: set $"+keyName+" to its file, or unset this")
-	r.Require(key == "" || cert != "", keyName, "needs a certificate: set $"+certName+" to its file, or unset this")
-}
-
-func (r *reading) checkOrder(ordered bool, lower, upper string) {
-	if r.IsSet(upper) {
-		r.Require(ordered, upper, "is below $"+lower+": raise it, or lower $"+lower)
-	} else {
-		r.Require(ordered, lower, "is above $"+upper+": lower it, or raise $"+upper)
+// repair makes harmless combinations usable, as far as the reference service starts with them,
+// and returns warnings about them.
+func (r *reading) repair() {
+	warn := func(id, text string) {
+		if expanded, ok := r.Expand(id, text); ok && r.IsSet(id) {
+			r.repaired = append(r.repaired, Warning{r.SetBy(id), expanded})
+		}
+	}
+	if r.GRPCClientTLSSAN != "" && r.GRPCClientTLSCACert == "" {
+		r.GRPCClientTLSSAN = ""
+		warn("GRPC_CLIENT_TLS_SAN", "has no effect, clients need no certificate: set $GRPC_CLIENT_TLS_CACERT")
+	}
+	for _, pair := range []struct {
+		cert, key *string
+		prefix    string
+	}{
+		{&r.XDSClientTLSCert, &r.XDSClientTLSKey, "CONFIG_GRPC_XDS_CLIENT_TLS_"},
+		{&r.KVStoreClientCert, &r.KVStoreClientKey, "KVSTORE_TLS_CLIENT_"},
+		{&r.MemStoreClientCert, &r.MemStoreClientKey, "MEMSTORE_TLS_CLIENT_"},
+	} {
+		if (*pair.cert == "") == (*pair.key == "") {
+			continue
+		}
+		*pair.cert, *pair.key = "", ""
+		warn(pair.prefix+"CERT", "has no effect without a private key: set $"+pair.prefix+"KEY to its file")
+		warn(pair.prefix+"KEY", "has no effect without a certificate: set $"+pair.prefix+"CERT to its file")
+	}
+	for _, order := range []struct {
+		lower, upper         *time.Duration
+		lowerName, upperName string
+	}{
+		{&r.XDSBackoffInitial, &r.XDSBackoffMax, "XDS_CLIENT_BACKOFF_INITIAL_INTERVAL", "XDS_CLIENT_BACKOFF_MAX_INTERVAL"},
+		{&r.KVStoreStartupInitial, &r.KVStoreStartupMax, "KVSTORE_STARTUP_INITIAL_INTERVAL", "KVSTORE_STARTUP_MAX_INTERVAL"},
+		{&r.BreakerWait, &r.BreakerMaxWait, "STORE_BREAKER_WAIT", "STORE_BREAKER_MAX_WAIT"},
+	} {
+		if *order.lower <= *order.upper {
+			continue
+		}
+		*order.lower = *order.upper
+		if r.IsSet(order.upperName) {
+			warn(order.upperName, "is below $"+order.lowerName+", which is lowered to it")
+		} else {
+			warn(order.lowerName, "is above $"+order.upperName+", and is lowered to it")
+		}
 	}
 }
 
@@ -95,14 +121,13 @@ func (r *reading) checkKVStores() {
 	if r.Backend == KVStore {
 		r.checkKV(&r.KVStore, "KVSTORE_")
 	}
-	r.Require(!r.UsePerSecond || r.KVStorePerSecond.URL != "", "KVSTORE_PERSECOND",
-		"needs the address of the second store: set $KVSTORE_PERSECOND_URL, or set this to false")
-	if r.UsePerSecond && r.KVStorePerSecond.URL != "" {
-		r.checkKV(&r.KVStorePerSecond, "KVSTORE_PERSECOND_")
+	if r.Backend == KVStore && r.UsePerSecond {
+		r.Require(r.KVStorePerSecond.URL != "", "KVSTORE_PERSECOND",
+			"needs the address of the second store: set $KVSTORE_PERSECOND_URL, or set this to false")
+		if r.KVStorePerSecond.URL != "" {
+			r.checkKV(&r.KVStorePerSecond, "KVSTORE_PERSECOND_")
+		}
 	}
-	r.checkPair(r.KVStoreClientCert, "KVSTORE_TLS_CLIENT_CERT", r.KVStoreClientKey, "KVSTORE_TLS_CLIENT_KEY")
-	r.checkOrder(r.KVStoreStartupInitial <= r.KVStoreStartupMax, "KVSTORE_STARTUP_INITIAL_INTERVAL", "KVSTORE_STARTUP_MAX_INTERVAL")
-	r.checkOrder(r.BreakerWait <= r.BreakerMaxWait, "STORE_BREAKER_WAIT", "STORE_BREAKER_MAX_WAIT")
 }
 
 // checkKV checks the address of a store that is in use. An invalid default is reported for
@@ -165,6 +190,7 @@ func (r *reading) ineffective() []Warning {
 	}
 	warnEach(r.GRPCUDS != "", "GRPC_", "has no effect: gRPC is served on the socket $GRPC_UDS", "HOST", "PORT")
 	warnEach(!r.GRPCServerUseTLS, "GRPC_SERVER_TLS_", "has no effect: gRPC is served without TLS until $GRPC_SERVER_USE_TLS is true", "CERT", "KEY")
+	warnEach(!r.GRPCServerUseTLS, "GRPC_CLIENT_TLS_", "has no effect, clients need no certificate: gRPC is served without TLS until $GRPC_SERVER_USE_TLS is true", "CACERT", "SAN")
 	warnEach(!r.XDSUseTLS, "CONFIG_GRPC_XDS_", "has no effect: TLS is off until $CONFIG_GRPC_XDS_SERVER_USE_TLS is true",
 		"CLIENT_TLS_CERT", "CLIENT_TLS_KEY", "SERVER_TLS_CACERT", "SERVER_TLS_SAN")
 	warn(r.UseAgentStats && r.UsePushStats, "USE_AGENTSTATS", "statistics are pushed twice, in both forms: set $USE_PUSHSTATS to false for the agent alone")
@@ -183,5 +209,5 @@ func (r *reading) ineffective() []Warning {
 	warn(r.KVStore.Type != Sentinel, "KVSTORE_SENTINEL_AUTH", "has no effect until $KVSTORE_TYPE is sentinel")
 	warn(r.KVStorePerSecond.Type != Sentinel, "KVSTORE_PERSECOND_SENTINEL_AUTH", "has no effect until $KVSTORE_PERSECOND_TYPE is sentinel")
 	warnEach(true, "KVSTORE_", "is deprecated and has no effect: unset it", "PIPELINE_LIMIT", "PERSECOND_PIPELINE_LIMIT")
-	return all
+	return append(all, r.repaired...)
 }

@@ -23,13 +23,13 @@ func ExampleParse_errors() {
 	_, err := settings.Parse(map[string]string{
 		"PORT":                "8081",
 		"REDIS_POOL_SIZE":     "ten",
-		"GRPC_CLIENT_TLS_SAN": "proxy.example.com",
+		"GRPC_SERVER_USE_TLS": "true", "GRPC_SERVER_TLS_CERT": "server.pem",
 	})
 	fmt.Println(err)
 	// Output:
 	// REDIS_POOL_SIZE: "ten" is not a whole number: use a whole number of at least 1
 	// PORT: 0.0.0.0:8081 is also the address of the gRPC listener, see GRPC_PORT: use another port, or 0 for a free one
-	// GRPC_CLIENT_TLS_SAN: requires TLS: set GRPC_SERVER_USE_TLS to true, or unset this
+	// GRPC_SERVER_USE_TLS: needs a private key: set GRPC_SERVER_TLS_KEY to its file, or set this to false
 }
 
 func ExampleWarnings() {

@@ -77,7 +77,8 @@ func Effective(environ map[string]string) []Entry {
 type reading struct {
 	*settings.Reading
 	*Settings
-	environ map[string]string
+	environ  map[string]string
+	repaired []Warning
 }
 
 func read(environ map[string]string) *reading {
@@ -95,6 +96,7 @@ func read(environ map[string]string) *reading {
 		}
 	}
 	r.checkCombinations()
+	r.repair()
 	return r
 }
 

@@ -106,7 +106,7 @@ func TestAllBadValuesAtOnce(t *testing.T) {
 	environ := map[string]string{
 		"PORT": "http", "SHADOW_MODE": "perhaps", "SHUTDOWN_TIMEOUT": "30", "NEAR_LIMIT_RATIO": "most",
 		"GRPC_PORT": "-1", "REDIS_POOL_SIZE": "0", "BACKEND_TYPE": "sqlite", "EXTRA_TAGS": "x", "LIMIT_LIMIT_HEADER": "a b",
-		"MEMCACHE_SRV": "memcache.example.com", "SCRAPE_ADDR": "9090", "GRPC_CLIENT_TLS_SAN": "a.example.com",
+		"MEMCACHE_SRV": "memcache.example.com", "SCRAPE_ADDR": "9090",
 	}
 	require.Len(t, refused(t, environ), len(environ), "one line for each bad variable")
 }

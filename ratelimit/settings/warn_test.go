@@ -91,9 +91,19 @@ func TestSettingsWithoutEffect(t *testing.T) {
 			environment{"PROMETHEUS_MAPPER_YAML": "m", "PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS": "true"},
 			"PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS: has no effect: PROMETHEUS_MAPPER_YAML maps response times",
 		},
+		{environment{"GRPC_CLIENT_TLS_CACERT": "ca"}, "GRPC_CLIENT_TLS_CACERT: has no effect, clients need no certificate: gRPC is served without TLS until GRPC_SERVER_USE_TLS is true"},
+		{
+			environment{"GRPC_SERVER_USE_TLS": "true", "GRPC_SERVER_TLS_CERT": "c", "GRPC_SERVER_TLS_KEY": "k", "GRPC_CLIENT_TLS_SAN": "a.example.com"},
+			"GRPC_CLIENT_TLS_SAN: has no effect, clients need no certificate: set GRPC_CLIENT_TLS_CACERT",
+		},
+		{environment{"CONFIG_GRPC_XDS_SERVER_USE_TLS": "true", "CONFIG_GRPC_XDS_CLIENT_TLS_CERT": "c"}, "CONFIG_GRPC_XDS_CLIENT_TLS_CERT: has no effect without a private key: set CONFIG_GRPC_XDS_CLIENT_TLS_KEY"},
+		{environment{"REDIS_URL": "a:1", "REDIS_TLS": "true", "REDIS_TLS_CLIENT_KEY": "k"}, "REDIS_TLS_CLIENT_KEY: has no effect without a certificate: set REDIS_TLS_CLIENT_CERT"},
+		{environment{"XDS_CLIENT_BACKOFF_MAX_INTERVAL": "5s"}, "XDS_CLIENT_BACKOFF_MAX_INTERVAL: is below XDS_CLIENT_BACKOFF_INITIAL_INTERVAL, which is lowered to it"},
+		{environment{"REDIS_STARTUP_INITIAL_INTERVAL": "5m"}, "REDIS_STARTUP_INITIAL_INTERVAL: is above REDIS_STARTUP_MAX_INTERVAL, and is lowered to it"},
 		{environment{"DOG_STATSD_MOGRIFIER_1_NAME": "n"}, "DOG_STATSD_MOGRIFIER_1_NAME: has no effect: the mogrifier is not in the list AGENTSTATS_MOGRIFIERS"},
 	} {
 		got := settings.Warnings(tt.environ)
+		parse(t, tt.environ)
 		require.Len(t, got, 1, "%v", tt.environ)
 		require.Contains(t, got[0].String(), tt.want)
 	}

@@ -181,6 +181,10 @@ func TestDockerfiles(t *testing.T) {
 		text := read(t, path)
 		report(t, checkDockerfile(path, text, s))
 		require.Contains(t, text, "docker build -f "+path+" ", "the comment must contain the build command")
+		if s.name == "ratelimitd" { // commands for the image of envoyproxy/ratelimit
+			require.Contains(t, text, "ln -s /usr/local/bin/ratelimitd /out/bin/ratelimit\n")
+			require.Contains(t, text, "COPY --from=build /out/bin/ /bin/\n")
+		}
 		for _, line := range parseDockerfile(text) {
 			if line.name == "ENV" && !strings.Contains(line.value, "CGO_ENABLED") {
 				warnings, err := s.parse(environment([]string{line.value}))
