@@ -75,6 +75,8 @@ type Options struct {
 	// Probe opens a connection and returns nil if the server replies on it. It returns soon
 	// after its context has ended.
 	Probe func(context.Context) error
+	// Recovered, if not nil, is called when probes have ended: the server may reply again.
+	Recovered func()
 	// Name is that of the server in the log.
 	Name string
 	// Log receives a record when the circuit opens and closes. Default: slog.Default().
@@ -100,6 +102,8 @@ type Circuit struct {
 	attempts, failures int       // while suspected
 	since              time.Time // the beginning of the first failed attempt
 	cleared            time.Time // the last success of a probe: earlier attempts are no evidence
+
+	recovered atomic.Int64 // the same in nanoseconds since started
 }
 
 // Totals counts what happened to all circuits of a store.
@@ -134,6 +138,13 @@ func (c *Circuit) Allow() bool {
 	}
 	c.totals.Refused.Add(1)
 	return false
+}
+
+// Recovered reports whether probes have ended within the last period, which means that
+// attempts from before may hang although the server replies.
+func (c *Circuit) Recovered(within time.Duration) bool {
+	at := c.recovered.Load()
+	return at != 0 && time.Since(c.started)-time.Duration(at) < within
 }
 
 // Open reports whether calls are suspended.
@@ -222,11 +233,15 @@ func (c *Circuit) startProbes() {
 // endProbes ends the suspicion.
 func (c *Circuit) endProbes() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.close()
 	c.attempts, c.failures = 0, 0
 	c.cleared = time.Now()
+	c.recovered.Store(int64(c.cleared.Sub(c.started)))
 	c.probing.Store(false)
+	c.mu.Unlock()
+	if c.opts.Recovered != nil {
+		c.opts.Recovered()
+	}
 }
 
 // probe makes probes until one succeeds, nobody calls any more, or the circuit is closed.

@@ -120,7 +120,10 @@ func (c *Cluster) slots(ctx context.Context) ([]redis.ClusterSlot, error) {
 func (c *Cluster) slotsOf(ctx context.Context, addr string) ([]redis.ClusterSlot, error) {
 	client := c.dialer.single(ctx, addr)
 	defer func() { _ = client.Close() }()
-	slots, err := client.ClusterSlots(ctx).Result()
+	// The library has deprecated its method for this command, but needs the reply.
+	cmd := redis.NewClusterSlotsCmd(ctx, "cluster", "slots")
+	_ = client.Process(ctx, cmd)
+	slots, err := cmd.Result()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", addr, err)
 	}

@@ -410,3 +410,28 @@ func TestSuspended(t *testing.T) {
 	require.Zero(t, store.Stats().Suspended)
 	require.EqualValues(t, 1, store.Stats().Suspensions)
 }
+
+// TestPacketsLost loses what is sent on the only connection. It stays in use until the timeout, but
+// when a new connection to the server works, calls do not wait for it.
+func TestPacketsLost(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, nil)
+	p := servertest.NewProxy(t, server.Addr)
+	store := open(t, p.Addr, &redisstore.Options{PoolSize: 1, OnEmptyWait: longTimeout, Timeout: longTimeout})
+	h := hit(uniqueName(), 1)
+	add(t, store, h)
+	waitIdle(t, store)
+	p.Set(servertest.Blackhole)
+	lost := make(chan error, 1)
+	go func() { lost <- store.Add(context.Background(), []ratelimit.Hit{h}) }()
+	require.Eventually(t, store.OneRunning, testTimeout, time.Millisecond)
+	time.AfterFunc(50*time.Millisecond, func() { p.Set(servertest.None) }) // the command has been lost
+	require.Eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		return store.Add(ctx, []ratelimit.Hit{h}) == nil
+	}, testTimeout, time.Millisecond)
+	p.Reset()
+	<-lost
+	require.Zero(t, store.Stats().Suspensions)
+}

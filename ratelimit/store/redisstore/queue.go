@@ -70,7 +70,7 @@ func (s *shared) newQueue(name string, pipeline func() redis.Pipeliner) *queue {
 	}
 	q.circuit = circuit.New(&circuit.Options{
 		Failures: s.opts.BreakerFailures, Wait: s.opts.BreakerWait, MaxWait: s.opts.BreakerMaxWait,
-		Timeout: s.opts.Timeout, Probe: q.probe, Name: name, Log: s.opts.Log,
+		Timeout: s.opts.Timeout, Probe: q.probe, Recovered: q.recovered, Name: name, Log: s.opts.Log,
 	}, &s.circuits)
 	return q
 }
@@ -250,10 +250,20 @@ func (q *queue) nextEvent() time.Duration {
 	switch {
 	case q.workers < q.opts.PoolSize:
 		return min(since+maxPipelineTime, timeout)
+	case q.opts.OnEmpty == Create && q.extra < q.opts.PoolSize && q.circuit.Recovered(q.opts.Timeout):
+		// The connections in use are from before the outage: their pipelines may never end.
+		return min(since+min(maxPipelineTime, q.opts.OnEmptyWait), timeout)
 	case q.opts.OnEmpty == Fail, q.opts.OnEmpty == Create && q.extra < q.opts.PoolSize:
 		return min(since+q.opts.OnEmptyWait, timeout)
 	}
 	return timeout
+}
+
+// recovered looks at the calls that wait, because a connection may be free to be opened.
+func (q *queue) recovered() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.setTimer()
 }
 
 func (q *queue) onTimer() {
