@@ -255,6 +255,41 @@ func TestProxy(t *testing.T) {
 	}
 }
 
+// TestCrossSlot uses one address in front of a cluster, where a script can't have keys of several
+// servers.
+func TestCrossSlot(t *testing.T) {
+	counters := make(map[string]int64)
+	opts := oneConnection()
+	opts.Dial = func(context.Context, string, string) (net.Conn, error) {
+		return scriptedServer(func(command string) string {
+			words := strings.Split(command, " ")
+			switch words[0] {
+			case "ping", "set":
+				return "+OK"
+			case "wait":
+				return ":0"
+			case "evalsha":
+				return "-CROSSSLOT Keys in request don't hash to the same slot"
+			case "incrby":
+				n, _ := strconv.ParseInt(words[2], 10, 64)
+				counters[words[1]] += n
+				return fmt.Sprintf(":%d", counters[words[1]])
+			case "pexpire":
+				return ":1"
+			case "get":
+				text := strconv.FormatInt(counters[words[1]], 10)
+				return fmt.Sprintf("$%d\r\n%s", len(text), text)
+			}
+			return ""
+		}), nil
+	}
+	store := open(t, "cluster-proxy:1", opts)
+	hits := []ratelimit.Hit{hit("a", 1), hit("b", 1)}
+	require.NoError(t, store.AddUnlessOver(t.Context(), hits))
+	require.EqualValues(t, 1, hits[0].Count)
+	require.EqualValues(t, 1, hits[1].Count)
+}
+
 // TestClusterCountsOnce breaks the connection to a server of a cluster between its first
 // reply, which is one that the library would try again, and the others.
 func TestClusterCountsOnce(t *testing.T) {

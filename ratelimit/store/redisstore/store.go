@@ -95,8 +95,8 @@ func (s *Store) Close() error {
 
 // Stats describes the connections of a store, to all servers together, and its breakers.
 type Stats struct {
-	// Active is how many connections are open. One that the server has closed counts
-	// until a call would use it.
+	// Active is how many connections are open, those of the breakers' attempts included. One
+	// that the server has closed counts until a call would use it.
 	Active int64
 	// Total is how many connections were opened, and Closed how many of them were
 	// closed, by either side.
