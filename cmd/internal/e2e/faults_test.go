@@ -210,6 +210,7 @@ func (l *load) finish(faults []span, counters func() map[string]int) *outcome {
 	if o.failed > 0 {
 		l.t.Logf("standard error: %s", l.s.stderr)
 	}
+	l.t.Log(o) // whether or not the outcome is good enough
 	l.s.signal(syscall.SIGTERM)
 	require.Zero(l.t, l.s.code(), "exit code of ratelimitd")
 	return o
@@ -333,7 +334,6 @@ func TestFaults(t *testing.T) {
 			o := f.run(t, run)
 			o.name = f.name
 			rows = append(rows, o.String())
-			t.Log(o)
 		})
 	}
 	if *allFaults {
