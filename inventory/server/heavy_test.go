@@ -64,7 +64,8 @@ func TestHeavyQueries(t *testing.T) {
 		n[<-statuses]++
 	}
 	t.Logf("heavy queries by status: %v", n)
-	assert.Greater(t, requests, n[http.StatusOK], "one client reads more than 60 clients run heavy queries")
+	// Without a bound, one of 40 requests that complete is the client's; with it, half or more.
+	assert.Greater(t, 5*requests, n[http.StatusOK], "requests of one client, and heavy queries of 60")
 }
 
 // get sends a GET and returns the status.
