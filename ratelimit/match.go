@@ -167,6 +167,7 @@ func (l *level) matchWild(k *keyRules, e *Entry, scratch *[]byte) *node {
 		b = append(b, '_')
 		b = append(b, e.Value...)
 		*scratch = b
+		// #nosec G103 -- first does not keep the string
 		byBoth = l.patterns.first(unsafe.String(unsafe.SliceData(b), len(b)))
 	}
 	switch {

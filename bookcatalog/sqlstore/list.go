@@ -44,7 +44,7 @@ func (s *Store) page(ctx context.Context, tx *sql.Tx, q *bookcatalog.Query) ([]b
 	if q.After != nil {
 		conditions = append(conditions, st.after(q))
 	}
-	text := "SELECT " + s.selected + " FROM books" + where(conditions) + " ORDER BY " + order(q)
+	text := "SELECT " + s.selected + " FROM books" + where(conditions) + " ORDER BY " + order(q) // #nosec G202 -- constants of this package and placeholders
 	limit := s.dialect.NoLimit
 	if q.Limit > 0 {
 		limit = st.arg(q.Limit)

@@ -203,6 +203,7 @@ func (s *Server) run(ctx context.Context, addr, statements string) error {
 	if err != nil {
 		return err
 	}
+	// #nosec G204 -- tests choose the statements
 	return output(exec.CommandContext(ctx, s.psql, "--no-psqlrc", "-h", host, "-p", port, "-U", superuser, "-d", superuser, "-c", statements))
 }
 

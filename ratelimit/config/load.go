@@ -88,7 +88,7 @@ func (l *loader) file(path string) {
 	var data []byte
 	if err == nil {
 		data, err = io.ReadAll(io.LimitReader(f, l.opts.MaxFileBytes+1)) // one byte more, for Parse to reject it
-		f.Close()
+		_ = f.Close()
 	}
 	if err != nil {
 		l.fault(path, err, "cannot be read: %v", withoutPath(err))

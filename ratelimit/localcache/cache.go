@@ -81,7 +81,7 @@ func callerRuns(maintenance func()) { maintenance() }
 // Contains reports whether key was added and has not expired. It does not allocate and does
 // not retain key.
 func (c *Cache) Contains(key []byte) bool {
-	// A lookup only compares the key, so the string may share the buffer of the caller.
+	// #nosec G103 -- a lookup only compares the key, so the string may share the caller's buffer
 	e, ok := c.entries.GetIfPresent(unsafe.String(unsafe.SliceData(key), len(key)))
 	if ok {
 		e.see(c.clock.second(), c.events)

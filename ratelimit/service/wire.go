@@ -129,6 +129,7 @@ func (f *field) is(num protowire.Number, typ protowire.Type) bool {
 
 // text stores the field in a string that refers to its memory.
 func (f *field) text(into *string) bool {
+	// #nosec G103 -- nothing changes the message while the request is in use
 	*into = unsafe.String(unsafe.SliceData(f.bytes), len(f.bytes))
 	return utf8.Valid(f.bytes)
 }

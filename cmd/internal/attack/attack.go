@@ -67,10 +67,10 @@ func (t *Target) persist(ctx context.Context, i int, all *counts, hold func(net.
 		var conn net.Conn
 		if conn, err = t.dial(ctx, i); err == nil {
 			all.connections.Add(1)
-			stop := context.AfterFunc(ctx, func() { conn.Close() })
+			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 			hold(&countingConn{conn, &all.bytes}, all)
 			stop()
-			conn.Close()
+			_ = conn.Close()
 		}
 		if ctx.Err() == nil {
 			all.closed.Add(1)

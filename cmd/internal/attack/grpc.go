@@ -120,11 +120,11 @@ func newH2(conn net.Conn, all *counts, setting http2.Setting) *h2 {
 	}
 	c.hpack = hpack.NewEncoder(&c.block)
 	c.write.Lock()
-	conn.Write([]byte(http2.ClientPreface))
+	_, _ = conn.Write([]byte(http2.ClientPreface))
 	if setting.ID == 0 {
-		c.framer.WriteSettings()
+		_ = c.framer.WriteSettings()
 	} else {
-		c.framer.WriteSettings(setting)
+		_ = c.framer.WriteSettings(setting)
 	}
 	c.write.Unlock()
 	go c.read()
@@ -133,7 +133,7 @@ func newH2(conn net.Conn, all *counts, setting http2.Setting) *h2 {
 
 // end closes the connection and waits for its reader.
 func (c *h2) end() {
-	c.conn.Close()
+	_ = c.conn.Close()
 	<-c.ended
 }
 
@@ -156,12 +156,12 @@ func (c *h2) read() {
 				c.windows.Unlock()
 			}
 			c.write.Lock()
-			c.framer.WriteSettingsAck()
+			_ = c.framer.WriteSettingsAck()
 			c.write.Unlock()
 		case *http2.PingFrame:
 			if !f.IsAck() {
 				c.write.Lock()
-				c.framer.WritePing(true, f.Data)
+				_ = c.framer.WritePing(true, f.Data)
 				c.write.Unlock()
 			}
 		case *http2.WindowUpdateFrame:
@@ -218,7 +218,7 @@ func (c *h2) requestBlock() []byte { return c.encode(c.requestFields()) }
 func (c *h2) encode(fields []hpack.HeaderField) []byte {
 	c.block.Reset()
 	for _, f := range fields {
-		c.hpack.WriteField(f)
+		_ = c.hpack.WriteField(f)
 	}
 	return bytes.Clone(c.block.Bytes())
 }

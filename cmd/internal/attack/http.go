@@ -37,9 +37,9 @@ func sendAndWait(conn net.Conn, all *counts, request string) {
 	responses := bufio.NewReader(conn)
 	if res, err := http.ReadResponse(responses, nil); err == nil {
 		all.refused.Add(1)
-		res.Body.Close()
+		_ = res.Body.Close()
 	}
-	io.Copy(io.Discard, conn)
+	_, _ = io.Copy(io.Discard, conn)
 }
 
 // SlowReaders sends GET requests, many on each connection, and reads nothing. headers are added to
@@ -52,7 +52,7 @@ func SlowReaders(ctx context.Context, t *Target, path string, requests int, head
 	request += "\r\n"
 	return t.run(ctx, func(conn net.Conn, all *counts) {
 		if tcp, ok := conn.(*countingConn).Conn.(*net.TCPConn); ok {
-			tcp.SetReadBuffer(4096)
+			_ = tcp.SetReadBuffer(4096)
 		}
 		for range requests {
 			if _, err := io.WriteString(conn, request); err != nil {
