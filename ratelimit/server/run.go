@@ -241,7 +241,6 @@ func (s *Server) grpcServer(connections *connections) *grpc.Server {
 		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.ReadBufferSize(connectionBuffer),
 		grpc.WriteBufferSize(connectionBuffer),
-		grpc.SharedWriteBuffer(true),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		// The library adds jitter of 10% either way to the age.
 		grpc.KeepaliveParams(keepalive.ServerParameters{

@@ -3,7 +3,6 @@ package service_test
 import (
 	"context"
 	"log/slog"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -66,8 +65,7 @@ func TestSpans(t *testing.T) {
 			`limit:{requests_per_unit:5 unit:MINUTE} hits_addend:{value:7}} hits_addend:3`),
 	}, spans.spans[0].attrs)
 
-	w := httptest.NewRecorder()
-	w = post(s.JSON(), `{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"b"}]}]}`)
+	w := post(s.JSON(), `{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"b"}]}]}`)
 	require.Equal(t, 200, w.Code)
 	require.Len(t, spans.spans, 3)
 	require.Equal(t, "NewJsonHandler Remaining Execution", spans.spans[1].name)
