@@ -163,7 +163,7 @@ func fullInEveryWindow(t *testing.T, whenFull memstore.WhenFull) {
 	before := heap()
 	store := memstore.New(&memstore.Options{MaxBytes: maxBytes, WhenFull: whenFull, Now: atNoon})
 	c := newCounter()
-	for i := range 5000 {
+	for i := range 2000 {
 		for w := range 40 {
 			c.add(store, i, ratelimit.Second, int64(noon-20+w))
 		}
