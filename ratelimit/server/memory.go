@@ -9,12 +9,16 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// openMemory opens a store in the memory of the process, with its statistics.
-func (s *Server) openMemory() *memstore.Store {
+// openMemory opens a store in the memory of the process, with its statistics. Those of a
+// fallback appear when it is in use.
+func (s *Server) openMemory(fallback bool) *memstore.Store {
 	store := memstore.New(&memstore.Options{MaxBytes: s.settings.EmbeddedMaxBytes, WhenFull: memstore.WhenFull(s.settings.EmbeddedWhenFull)})
 	s.registry.Source(func(to stats.Reader) {
 		const prefix = "ratelimit.embedded."
 		m := store.Stats()
+		if fallback && m.Keys == 0 && m.Overflow() == 0 {
+			return
+		}
 		to.Gauge(prefix+"counters", uint64(max(m.Keys, 0)))
 		to.Gauge(prefix+"bytes", uint64(max(m.Bytes, 0)))
 		to.Counter(prefix+"evicted_counters", m.Evicted)

@@ -37,7 +37,7 @@ func (s *Server) openBackend(ctx context.Context) (*backend, error) {
 	s.log.Info("counter store", "backend", s.settings.Backend, "because", s.settings.BackendReason)
 	switch s.settings.Backend {
 	case settings.Embedded:
-		store := s.openMemory()
+		store := s.openMemory(false)
 		return &backend{store: store, watchMemory: s.watchMemory(store)}, nil
 	case settings.KVStore:
 		return s.openKVStores()
@@ -55,7 +55,7 @@ func (s *Server) guard(b *backend, span string) *backend {
 			b.perSecond = s.tracing.PerSecondStore(b.perSecond, span)
 		}
 	}
-	fallback := s.openMemory()
+	fallback := s.openMemory(true)
 	b.fallback, b.watchMemory = fallback, s.watchMemory(fallback)
 	return b
 }
