@@ -93,7 +93,7 @@ func (p *places) welcome(code string) string {
 Try in another terminal, the first a few times in a row:
 
   go run ./cmd/ratelimit-client -dial_string %[1]s -domain demo -descriptors client=bob
-  curl -i http://%[2]s/json -d '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'
+  curl -i http://%[2]s/json --json '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'
   curl -i http://%[4]s/api/books
   curl -i http://%[7]s/users/login -H 'Content-Type: application/json' -d '{"username":"admin","password":"'"$(cat %[11]s)"'"}'
 

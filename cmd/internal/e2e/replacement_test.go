@@ -45,7 +45,7 @@ func startDrill(t *testing.T, more map[string]string) *drill {
 	d := &drill{t: t, redis: redistest.Start(t, nil)}
 	for range 5 {
 		d.launch(more)
-		if d.stderr.await(`(?m)^ratelimitd: gRPC on `, d.ended) != nil {
+		if d.stderr.await(`(?m)"@message":"ratelimitd is ready"`, d.ended) != nil {
 			return d
 		}
 		require.Contains(t, d.stderr.String(), "address already in use")
