@@ -100,7 +100,7 @@ func (l *connections) Accept() (net.Conn, error) {
 		if c := l.admit(conn); c != nil {
 			return c, nil
 		}
-		conn.Close()
+		_ = conn.Close()
 		l.event("refused_connections", "a gRPC connection was refused: there are too many",
 			"connections", l.limits.connections, "per_address", l.limits.perAddress)
 	}
@@ -117,7 +117,7 @@ func (l *connections) admit(raw net.Conn) *connection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.aborted {
-		raw.Close()
+		_ = raw.Close()
 		return c
 	}
 	if c.address != "" && l.byAddress[c.address] >= l.limits.perAddress {
@@ -205,7 +205,7 @@ func (l *connections) relieve() {
 func (l *connections) closeLocked(c *connection) {
 	l.forgetLocked(c)
 	c.release()
-	c.Conn.Close()
+	_ = c.Conn.Close()
 }
 
 func (l *connections) forgetLocked(c *connection) {
@@ -234,7 +234,7 @@ func (l *connections) abort() {
 	l.aborted = true
 	for c := range l.open {
 		if c.handshaking {
-			c.Conn.Close()
+			_ = c.Conn.Close()
 		}
 	}
 }
@@ -431,7 +431,7 @@ func (c *connection) expire() (hopeless bool) {
 	}
 	if len(c.expired) > 0 && c.in.between() {
 		c.woken = true
-		c.Conn.SetReadDeadline(time.Unix(1, 0))
+		_ = c.Conn.SetReadDeadline(time.Unix(1, 0))
 	}
 	return false
 }
@@ -487,7 +487,7 @@ func (c *connection) sleep() bool {
 	defer c.mu.Unlock()
 	woken := c.woken
 	if c.woken = false; woken {
-		c.Conn.SetReadDeadline(time.Time{})
+		_ = c.Conn.SetReadDeadline(time.Time{})
 	}
 	return woken
 }
@@ -502,6 +502,6 @@ func (f *framedConn) Write(b []byte) (int, error) {
 // Close implements net.Conn.
 func (f *framedConn) Close() error {
 	err := f.Conn.Close() // of TLS, which closes the connection below
-	f.c.Close()
+	_ = f.c.Close()
 	return err
 }

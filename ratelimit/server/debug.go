@@ -48,7 +48,7 @@ func (s *Server) debugHandler() http.Handler {
 		if r.URL.Path != "/" {
 			w.WriteHeader(http.StatusNotFound)
 		}
-		w.Write(index)
+		_, _ = w.Write(index)
 	})
 	return mux
 }
@@ -76,7 +76,7 @@ func profileIndex(w http.ResponseWriter, r *http.Request) {
 	} else {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	}
-	p.WriteTo(w, debug)
+	_ = p.WriteTo(w, debug)
 }
 
 func listProfiles(w http.ResponseWriter) {
@@ -153,7 +153,7 @@ func (s *Server) serveRules(w http.ResponseWriter, r *http.Request) {
 	switch format := cmp.Or(r.URL.Query().Get("format"), accepted(r)); format {
 	case "json":
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(map[string][]ruleLine{"limits": lines})
+		_ = json.NewEncoder(w).Encode(map[string][]ruleLine{"limits": lines})
 	case "text":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		for i := range lines {

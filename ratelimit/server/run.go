@@ -119,7 +119,7 @@ func atMost(n int, h http.Handler) http.Handler {
 func (s *Server) serveHTTP(ctx context.Context, l net.Listener, h http.Handler, opts *httpx.ServeOptions) error {
 	hosts, err := httpx.NewHosts(l.Addr(), &httpx.HostsOptions{Names: s.settings.AllowedHosts, Setting: "ALLOWED_HOSTS"})
 	if err != nil {
-		l.Close()
+		_ = l.Close()
 		return fmt.Errorf("ALLOWED_HOSTS: %w", err)
 	}
 	budget := httpx.NewBudget(&httpx.BudgetOptions{Bytes: s.settings.HTTPMaxBytesInFlight})
@@ -364,7 +364,7 @@ func listen(ctx context.Context, endpoints ...endpoint) ([]net.Listener, error) 
 			l, err = new(net.ListenConfig).Listen(ctx, e.network, e.address)
 		}
 		if err != nil {
-			closeAll(all)
+			_ = closeAll(all)
 			return nil, &ListenError{Setting: e.setting, Err: err}
 		}
 		all = append(all, l)
@@ -393,7 +393,7 @@ func removeStale(path string) error {
 	}
 	conn, err := net.Dial("unix", path)
 	if err == nil {
-		conn.Close()
+		_ = conn.Close()
 		return fmt.Errorf("another process listens on %s", path)
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
