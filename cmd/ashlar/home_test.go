@@ -119,6 +119,8 @@ func TestSignInStaysHere(t *testing.T) {
 	defer func() { require.Zero(t, stop()) }()
 	url := strings.TrimSuffix(startHere.FindStringSubmatch(welcome)[1], "/")
 	books := regexp.MustCompile(`book catalog +(http://\S+)`).FindStringSubmatch(welcome)[1]
+	others := regexp.MustCompile(`(?:inventory|debug, statistics) +(http://[^/\s]+)`).FindAllStringSubmatch(welcome, -1)
+	require.Len(t, others, 2, welcome)
 	for host, status := range map[string]int{
 		"": 200, "localhost": 200, "127.0.0.1:8888": 200, "[::1]:8888": 200, "me.example": 200,
 		"evil.example": 421, "evil.example:8888": 421, "192.0.2.1:8888": 421, "localhost.evil.example": 421,
@@ -128,6 +130,10 @@ func TestSignInStaysHere(t *testing.T) {
 		require.Equal(t, status == 200 && host != "me.example", signInLink.MatchString(page), host)
 		response, _ = fetch(t, "GET", books, host)
 		require.Equal(t, status, response.StatusCode, host)
+		for _, other := range others {
+			response, _ = fetch(t, "GET", other[1]+"/stats", host)
+			require.Equal(t, status == 421, response.StatusCode == 421, "%s of %s", other[1], host)
+		}
 	}
 	link := url + signInLink.FindString(welcome)
 	for _, header := range []string{"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-Ip", "Via", "Cf-Connecting-Ip", "True-Client-Ip"} {

@@ -43,7 +43,8 @@ func newLimits(flags *flag.FlagSet) *limits {
 }
 
 // load sets the origin of the configuration.
-func (l *limits) load(host string, log io.Writer) error {
+func (l *limits) load(host string, names []string, log io.Writer) error {
+	l.settings.AllowedHosts = names
 	l.settings.Host, l.settings.GRPCHost, l.settings.DebugHost = host, host, host
 	l.opts.Log = server.NewLogTo(log, l.settings)
 	if l.dir == "" {

@@ -51,7 +51,7 @@ const (
 	passwordFile = "admin-password"
 )
 
-func (n *network) open(ctx context.Context, host string, log io.Writer) (err error) {
+func (n *network) open(ctx context.Context, host string, names []string, log io.Writer) (err error) {
 	n.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(n.port)))
 	if err != nil {
 		return portTaken(err, "-inventory-port")
@@ -61,7 +61,7 @@ func (n *network) open(ctx context.Context, host string, log io.Writer) (err err
 	}
 	s := server.Default()
 	s.DatabaseURL, s.AdminPassword = filepath.Join(n.dir, databaseFile), n.password
-	s.RateLimit, s.LogLevel = 1000, slog.LevelWarn
+	s.RateLimit, s.LogLevel, s.AllowedHosts = 1000, slog.LevelWarn, names
 	if n.server, err = server.New(ctx, s, &server.Options{Log: server.NewLog(log, s)}); err != nil {
 		return err
 	}

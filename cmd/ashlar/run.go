@@ -29,12 +29,12 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	if flags.NArg() > 0 {
 		return cli.Usagef("unexpected argument %q: see -help", flags.Arg(0))
 	}
-	if err := limits.load(*host, env.Stderr); err != nil {
-		return err
-	}
 	var names []string
 	if *allowed != "" {
 		names = settings.Split(*allowed)
+	}
+	if err := limits.load(*host, names, env.Stderr); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, books.close(), home.close(), network.close()) }()
 	if err := books.open(ctx, *host, names, env.Stderr); err != nil {
@@ -43,7 +43,7 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	if err := home.open(ctx, *host, names, env.Stderr); err != nil {
 		return err
 	}
-	if err := network.open(ctx, *host, env.Stderr); err != nil {
+	if err := network.open(ctx, *host, names, env.Stderr); err != nil {
 		return err
 	}
 

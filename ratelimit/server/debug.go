@@ -22,6 +22,7 @@ func (s *Server) debugPaths() []debugPath {
 		{"/debug/pprof/", "profiles of this process, listed", http.HandlerFunc(profileIndex)},
 		{"/debug/pprof/profile", "CPU profile: ?seconds=30", http.HandlerFunc(cpuProfile)},
 		{"/debug/pprof/trace", "execution trace: ?seconds=1", http.HandlerFunc(executionTrace)},
+		{"/healthz", "health of each part, 503 unless all are healthy", http.HandlerFunc(s.serveHealth)},
 		{"/rlconfig", "active limits, sorted; ?format=json", http.HandlerFunc(s.serveRules)},
 		{"/stats", "statistics, sorted; ?format=json, ?filter=TEXT, ?usedonly", s.registry},
 	}
@@ -51,6 +52,22 @@ func (s *Server) debugHandler() http.Handler {
 		_, _ = w.Write(index)
 	})
 	return mux
+}
+
+// serveHealth lists the components with the reasons that they have reported.
+func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
+	status, text := http.StatusOK, ""
+	for _, c := range s.Components() {
+		state := "healthy"
+		if !c.Healthy {
+			status, state = http.StatusServiceUnavailable, "unhealthy"
+		}
+		text += fmt.Sprintf("%s: %s since %s: %s\n", c.Name, state, c.Since.UTC().Format(time.RFC3339), printable.String(c.Reason))
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text))
 }
 
 // maxProfile limits the duration of a profile or trace.

@@ -14,7 +14,7 @@
 //
 //	gRPC    the v3 rate limit service and gRPC health; TCP or a unix socket, TLS
 //	HTTP    POST /json, GET /healthcheck
-//	debug   /debug/pprof/, /rlconfig, /stats; / lists them
+//	debug   /debug/pprof/, /healthz, /rlconfig, /stats; / lists them
 //	scrape  SCRAPE_PATH, if USE_SCRAPE is true
 //
 // # Start and shutdown

@@ -50,15 +50,19 @@ descriptors:
 	}}
 	require.EqualValues(t, 999_999, call(route).GetStatuses()[0].GetLimitRemaining())
 
-	_, page := r.getAt(r.addr.Debug, "/stats?filter=embedded")
-	require.Contains(t, page, "ratelimit.embedded.counters: ")
-	require.NotContains(t, page, "ratelimit.embedded.evicted_counters: 0\n")
-	require.Contains(t, page, "ratelimit.embedded.shared_hits: 0\n")
+	_, statistics := r.getAt(r.addr.Debug, "/stats?filter=embedded")
+	require.Contains(t, statistics, "ratelimit.embedded.counters: ")
+	require.NotContains(t, statistics, "ratelimit.embedded.evicted_counters: 0\n")
+	require.Contains(t, statistics, "ratelimit.embedded.shared_hits: 0\n")
 	r.becomes("it is logged and reported", func() bool {
 		components := r.srv.Components()
 		return strings.Contains(r.log.String(), "memory for counters is full") &&
 			strings.Contains(components[len(components)-1].Reason, "memory is full (EMBEDDED_MAX_BYTES, EMBEDDED_WHEN_FULL=evict-fewest)")
 	})
+	code, page := r.getAt(r.addr.Debug, "/healthz")
+	require.Equal(t, 200, code)
+	require.Contains(t, page, "embedded counters: healthy since")
+	require.Contains(t, page, "memory is full")
 	require.True(t, r.healthy())
 	require.Equal(t, 1, strings.Count(r.log.String(), "memory for counters is full"))
 	r.end()
