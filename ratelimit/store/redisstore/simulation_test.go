@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +30,9 @@ import (
 // whose jumps, follow from a seed. ASHLAR_SEEDS is the number of seeds, or "n-m" for some of them.
 func TestSimulation(t *testing.T) {
 	first, last := 1, 100
+	if raceDetector() {
+		last = 25 // they take as long as 100 without it
+	}
 	if text := os.Getenv("ASHLAR_SEEDS"); text != "" {
 		from, to, ok := strings.Cut(text, "-")
 		if !ok {
@@ -44,6 +49,12 @@ func TestSimulation(t *testing.T) {
 			t.Logf("repeat with ASHLAR_SEEDS=%d-%[1]d", seed)
 		}
 	}
+}
+
+// raceDetector reports whether the test was built with -race.
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 const (
@@ -242,7 +253,7 @@ func (f *fakeRedis) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	f.mu.Lock()
 	f.conns = append(f.conns, theirs)
 	f.mu.Unlock()
-	commands := make(chan string, 10_000) // the buffers of the network
+	commands := make(chan string, 100) // the buffers of the network
 	go func() {
 		defer close(commands)
 		for r := bufio.NewReader(theirs); ; {
