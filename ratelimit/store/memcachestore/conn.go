@@ -34,13 +34,12 @@ func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(n.aborted, cancel)()
-	dialer := &net.Dialer{Resolver: n.opts.Resolver}
-	tcp, err := circuit.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, network, addr) })
+	tcp, err := circuit.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return n.opts.dial(ctx, network, addr) })
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConnect, err)
 	}
 	c := &conn{Conn: tcp, timeout: n.opts.Timeout}
-	if c.raw, err = tcp.(*net.TCPConn).SyscallConn(); err != nil {
+	if c.raw, err = tcp.(syscall.Conn).SyscallConn(); err != nil {
 		_ = tcp.Close()
 		return nil, err
 	}

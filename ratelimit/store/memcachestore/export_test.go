@@ -1,6 +1,15 @@
 package memcachestore
 
-import "time"
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// SetDial replaces the dialer. Connections must implement syscall.Conn.
+func (o *Options) SetDial(dial func(ctx context.Context, network, addr string) (net.Conn, error)) {
+	o.dial = dial
+}
 
 // ParseSRV exposes parseSRV for fuzzing.
 func ParseSRV(text string) (service, proto, name string, err error) {

@@ -2,6 +2,7 @@ package memcachestore
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -52,8 +53,8 @@ type Options struct {
 	// Default, when 0: 8.
 	MaxWorkers int
 	// MaxPending is the number of counters that may wait for an increment on one node. If
-	// that many wait, a call on another counter sends its increment before it returns.
-	// Default, when 0: 16,384.
+	// that many wait, a call on another counter sends its increment before it returns, and
+	// may take longer than Timeout. Default, when 0: 16,384.
 	MaxPending int
 
 	// BreakerFailures is how many commands and connections must fail at least before calls to
@@ -73,6 +74,8 @@ type Options struct {
 	// Resolver looks up SRV records and the host names of nodes.
 	// Default: net.DefaultResolver.
 	Resolver *net.Resolver
+
+	dial func(ctx context.Context, network, addr string) (net.Conn, error) // tests replace it
 }
 
 // Errors of Add, for errors.Is. No hit of a call that fails is counted.
@@ -134,6 +137,9 @@ func (o *Options) orDefault() (Options, error) {
 	opts.Log = cmp.Or(opts.Log, slog.Default())
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.dial == nil {
+		opts.dial = (&net.Dialer{Resolver: opts.Resolver}).DialContext
 	}
 	return opts, errors.Join(errs...)
 }

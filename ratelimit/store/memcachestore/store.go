@@ -174,7 +174,9 @@ func (s *Store) Close() error {
 		}
 	}
 	for _, q := range queues {
-		q.abort()
+		q.abort() // all first: a call on several nodes is active on each until it ends
+	}
+	for _, q := range queues {
 		_ = q.wait(context.Background(), q.idle)
 		q.node.circuit.Close()
 	}
