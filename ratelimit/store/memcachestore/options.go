@@ -10,6 +10,8 @@ import (
 	"math"
 	"net"
 	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 const (
@@ -82,8 +84,9 @@ type Options struct {
 var (
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("memcachestore: the store is closed")
-	// ErrBusy is returned if Options.MaxWaiting calls already wait for a node.
-	ErrBusy = errors.New("memcachestore: too many calls are waiting")
+	// ErrBusy is returned if Options.MaxWaiting calls already wait for a node. It wraps
+	// ratelimit.ErrOverloaded.
+	ErrBusy = fmt.Errorf("memcachestore: too many calls are waiting: %w", ratelimit.ErrOverloaded)
 	// ErrSuspended is returned while calls to a node are suspended because it fails.
 	ErrSuspended = errors.New("memcachestore: calls are suspended for a moment because the node is failing")
 	// ErrTimeout is returned if the counters were not read within Options.Timeout.

@@ -171,7 +171,9 @@ func TestWaitingIsBounded(t *testing.T) {
 		go func() { done <- store.Add(context.Background(), []ratelimit.Hit{hit("key", 1)}) }()
 		require.Eventually(t, func() bool { return p.held() == 1 }, timeout, time.Millisecond)
 	}
-	require.ErrorIs(t, <-done, memcachestore.ErrBusy)
+	err := <-done
+	require.ErrorIs(t, err, memcachestore.ErrBusy)
+	require.ErrorIs(t, err, ratelimit.ErrOverloaded, "a breaker must not count it as a failure of the node")
 	p.release()
 	require.NoError(t, <-done)
 	require.NoError(t, <-done)
