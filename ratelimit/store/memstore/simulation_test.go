@@ -21,16 +21,16 @@ import (
 // TestSimulation runs an engine with memory stores in a bubble with its own time: callers make
 // random calls at random moments, while the clock jumps and rules are replaced. Each call is
 // compared with what the stores did and with package explain, and no limit may admit more than
-// it allows. ASHLAR_SIMULATION_SEEDS sets the number of seeds.
+// it allows. ASHLAR_SEEDS is the number of seeds.
 func TestSimulation(t *testing.T) {
 	seeds := 200
 	if testing.Short() {
 		seeds = 20
 	}
-	if text := os.Getenv("ASHLAR_SIMULATION_SEEDS"); text != "" {
+	if text := os.Getenv("ASHLAR_SEEDS"); text != "" {
 		var err error
 		if seeds, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("ASHLAR_SIMULATION_SEEDS: %v", err)
+			t.Fatalf("ASHLAR_SEEDS: %v", err)
 		}
 	}
 	var calls, denied, jumps, overflows int
