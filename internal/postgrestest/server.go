@@ -159,7 +159,7 @@ func initialize(t testing.TB, initdb, data string, asOwner func(*exec.Cmd)) {
 func runIn(data string, asOwner func(*exec.Cmd), program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(ctx, program, args...) // #nosec G204 -- programs of the PostgreSQL installation
 	cmd.Dir, cmd.SysProcAttr = filepath.Dir(data), &syscall.SysProcAttr{}
 	asOwner(cmd)
 	return output(cmd)

@@ -332,7 +332,7 @@ func SetCookie(w http.ResponseWriter, token string) {
 
 // ClearCookie deletes the cookie in the browser. Its attributes must be those of SetCookie.
 func ClearCookie(w http.ResponseWriter) {
-	c := cookie("", -1)
+	c := cookie("", -1)         // #nosec G124 -- cookie sets the attributes
 	c.Expires = time.Unix(0, 0) // for clients without Max-Age
 	http.SetCookie(w, c)
 }

@@ -97,7 +97,7 @@ func UpgradeRecords() []inventory.Record {
 			UserID: ptr(2), Actor: "ada", Action: "update", ResourceType: "device", ResourceID: ID(3), IPAddress: "192.0.2.9", RequestID: "r1",
 			Changes: inventory.Changes{"notes": {Before: nil, After: "ä"}},
 		}),
-		WithBase(14, &inventory.User{
+		WithBase(14, &inventory.User{ // #nosec G101 -- not a hash of a password that is in use
 			Username: "ada", Email: "ada@example.org", Role: inventory.Viewer, InactiveStatus: true, FirstName: "Ada", LastName: "O'Hara",
 			PasswordChangedAt: &at, LastLogin: &at, PasswordHash: "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA", Epoch: 3,
 			ResetHash: "6f1e", ResetExpiresAt: &at,
