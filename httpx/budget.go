@@ -348,6 +348,8 @@ func (s *reservation) end() {
 	defer s.budget.mu.Unlock()
 	if s.bytes > 0 {
 		s.change(-s.bytes)
+	} else if s.use != nil && s.use.bytes == 0 && s.budget.clients[s.client] == s.use {
+		delete(s.budget.clients, s.client) // nothing was reserved
 	}
 	s.ended = true
 	delete(s.budget.waiting, s)

@@ -345,3 +345,26 @@ func TestDecodeCost(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedClients checks that clients that a full budget refuses leave nothing behind.
+func TestRefusedClients(t *testing.T) {
+	h := httpx.NewBudget(&httpx.BudgetOptions{Bytes: 1}).Middleware(nil)(text("ok"))
+	r := request("GET", "/", "")
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	for i := range 50_000 {
+		r.RemoteAddr = fmt.Sprintf("10.0.%d.%d:1", i>>8, i&255)
+		if w := serve(h, r); w.Code != http.StatusServiceUnavailable {
+			t.Fatalf("status %d, want 503", w.Code)
+		}
+	}
+	if grown := heap() - before; grown > 1<<20 {
+		t.Errorf("the heap has grown by %d bytes", grown)
+	}
+	runtime.KeepAlive(h)
+}

@@ -65,7 +65,7 @@ func newConnections(l net.Listener, opts *ConnectionLimits) *connections {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &connections{Listener: l, opts: o, peers: map[netip.Addr]*peer{}}
+	return &connections{Listener: l, opts: o, peers: map[peerKey]*peer{}}
 }
 
 // connections is a listener that bounds its open connections.
@@ -77,16 +77,22 @@ type connections struct {
 	mu     sync.Mutex
 	open   int
 	parked int // closed for their servers, but not for their clients
-	peers  map[netip.Addr]*peer
+	peers  map[peerKey]*peer
 	closed int       // because of the limits, since the last record
 	logged time.Time // the last record
 }
 
-// peer is a client address with its open connections, the oldest first.
-type peer struct {
+// peerKey identifies those whose connections count together: an address that is exempt, or the
+// network of others, which does not contain the exempt addresses in it.
+type peerKey struct {
 	addr   netip.Addr
 	exempt bool
-	conns  []*conn
+}
+
+// peer is a client with its open connections, the oldest first.
+type peer struct {
+	peerKey
+	conns []*conn
 }
 
 // activity orders connections: lower ones are closed first.
@@ -148,11 +154,15 @@ func (l *connections) park(c net.Conn) {
 
 // admit registers a connection, or returns nil.
 func (l *connections) admit(c net.Conn) *conn {
-	addr := networkOf(parseAddr(c.RemoteAddr().String()))
+	addr := parseAddr(c.RemoteAddr().String())
+	key := peerKey{addr, !addr.IsValid() || inNetworks(l.opts.Exempt, addr)}
+	if !key.exempt {
+		key.addr = networkOf(addr)
+	}
 	l.mu.Lock()
-	p := l.peers[addr]
+	p := l.peers[key]
 	if p == nil {
-		p = &peer{addr: addr, exempt: !addr.IsValid() || inNetworks(l.opts.Exempt, parseAddr(c.RemoteAddr().String()))}
+		p = &peer{peerKey: key}
 	}
 	victim, refused := l.choose(p)
 	if victim != nil {
@@ -163,7 +173,7 @@ func (l *connections) admit(c net.Conn) *conn {
 	if !refused {
 		l.open++
 		p.conns = append(p.conns, own)
-		l.peers[addr] = p
+		l.peers[key] = p
 	}
 	count := l.report(victim != nil || refused)
 	l.mu.Unlock()
@@ -173,7 +183,7 @@ func (l *connections) admit(c net.Conn) *conn {
 	}
 	if count > 0 {
 		l.opts.Log.Warn("connections were closed because a limit is reached", "closed", count,
-			"limit", l.opts.Total, "limit_per_address", l.opts.PerAddress, "last_client", addr.String())
+			"limit", l.opts.Total, "limit_per_address", l.opts.PerAddress, "last_client", key.addr.String())
 	}
 	if refused {
 		return nil
@@ -265,8 +275,8 @@ func (l *connections) forget(c *conn) {
 			break
 		}
 	}
-	if len(c.peer.conns) == 0 && l.peers[c.peer.addr] == c.peer {
-		delete(l.peers, c.peer.addr)
+	if len(c.peer.conns) == 0 && l.peers[c.peer.peerKey] == c.peer {
+		delete(l.peers, c.peer.peerKey)
 	}
 }
 

@@ -256,3 +256,56 @@ func TestLimitListener(t *testing.T) {
 		}
 	}
 }
+
+// dialed is a listener with one connection from each address, over which a byte is sent.
+type dialed struct {
+	net.Listener
+	from []string
+}
+
+// Accept implements net.Listener.
+func (l *dialed) Accept() (net.Conn, error) {
+	if len(l.from) == 0 {
+		return nil, net.ErrClosed
+	}
+	c, client := net.Pipe()
+	go func() { _, _ = client.Write([]byte{0}) }()
+	peer := net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(l.from[0]), 1))
+	l.from = l.from[1:]
+	return addressed{c, peer}, nil
+}
+
+type addressed struct {
+	net.Conn
+	peer net.Addr
+}
+
+// RemoteAddr implements net.Conn.
+func (c addressed) RemoteAddr() net.Addr { return c.peer }
+
+// TestExemptAddressInNetwork checks that a trusted proxy exempts only itself from the limit of
+// its IPv6 network, and is not bound by what others in the network do.
+func TestExemptAddressInNetwork(t *testing.T) {
+	t.Parallel()
+	const proxy, other = "2001:db8::1", "2001:db8::2"
+	for _, order := range [][]string{{proxy, proxy, other, other}, {other, other, proxy, proxy}} {
+		l := httpx.LimitListener(&dialed{from: order}, &httpx.ConnectionLimits{
+			PerAddress: 1, Exempt: []netip.Prefix{netip.MustParsePrefix(proxy + "/128")}, Log: slog.New(slog.DiscardHandler),
+		})
+		var open []net.Conn
+		for range order {
+			c, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			open = append(open, c)
+		}
+		for i, c := range open {
+			_, err := c.Read(make([]byte, 1))
+			if want := order[i] == other && i%2 == 0; (err != nil) != want {
+				t.Errorf("%v: connection %d: %v, want it closed: %t", order, i, err, want)
+			}
+			_ = c.Close()
+		}
+	}
+}

@@ -85,7 +85,7 @@ func (h *Hosts) allow(name string) error {
 	}
 	host := strings.ToLower(strings.TrimPrefix(name, "*"))
 	bare := strings.TrimPrefix(host, ".")
-	if bare == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(bare, "*:/@ \t,") {
+	if bare == "" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "*") && bare == host || strings.ContainsAny(bare, "*:/@ \t,") {
 		return fmt.Errorf("host %q: write a name such as api.example.com or *.example.com, an IP address, or * for all hosts", name)
 	}
 	h.names = append(h.names, strings.TrimSuffix(host, "."))
