@@ -87,23 +87,29 @@ const (
 
 // findScripts finds out whether the store is connected to a server or to a proxy. WAIT is a
 // command without a key, which no proxy can pass on, and with these arguments it does nothing.
+// Some proxies close the connection, which may break by itself too, so that is tried again.
 func (s *Store) findScripts() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
 	defer cancel()
 	client := s.dialer.single(ctx, s.queue.name)
 	defer func() { _ = client.Close() }()
-	if err := client.Ping(ctx).Err(); err != nil && !isReply(err) {
-		return s.queue.connectionError(err)
+	for range 3 {
+		if err := client.Ping(ctx).Err(); err != nil && !isReply(err) {
+			return s.queue.connectionError(err)
+		}
+		err := client.Do(ctx, "wait", 0, 0).Err()
+		switch {
+		case err == nil, redis.IsPermissionError(err), isReply(err) && !unsupported(err):
+			s.scripts.CompareAndSwap(unknownScripts, useScripts)
+			return nil
+		case isReply(err):
+			s.scripts.Store(noScripts)
+			return nil
+		case ctx.Err() != nil:
+			return s.queue.connectionError(err)
+		}
 	}
-	err := client.Do(ctx, "wait", 0, 0).Err()
-	switch {
-	case ctx.Err() != nil:
-		return s.queue.connectionError(err)
-	case err == nil, redis.IsPermissionError(err), isReply(err) && !unsupported(err):
-		s.scripts.CompareAndSwap(unknownScripts, useScripts)
-	default: // refused, or the proxy has closed the connection
-		s.scripts.Store(noScripts)
-	}
+	s.scripts.Store(noScripts)
 	return nil
 }
 
@@ -115,7 +121,7 @@ func (s *Store) readThenAdd(ctx context.Context, hits []ratelimit.Hit) error {
 	if err := s.Add(ctx, reads); err != nil {
 		return err
 	}
-	over := func(i int) bool { return reads[i].Count+hits[i].N > uint64(hits[i].Limit) }
+	over := func(i int) bool { return addCounts(reads[i].Count, min(hits[i].N, maxCount)) > uint64(hits[i].Limit) }
 	refused := false
 	for i := range hits {
 		refused = refused || over(i)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -253,6 +254,39 @@ func TestProxy(t *testing.T) {
 		require.Equal(t, want, hits[0].Count, i)
 		require.EqualValues(t, 1, hits[1].Count)
 	}
+	large := hit(uniqueName(), 60)
+	add(t, store, large)
+	hits := []ratelimit.Hit{large, hit("within-limit", 1)}
+	hits[0].N = math.MaxUint64 // with the count it is more than a uint64 holds
+	require.NoError(t, store.AddUnlessOver(t.Context(), hits))
+	require.EqualValues(t, 1, hits[1].Count)
+}
+
+// TestScriptsAfterReset has the connection break on which the store looks for a proxy: it must
+// not take the server for one, whose counters would be read first and added to then for good.
+func TestScriptsAfterReset(t *testing.T) {
+	var waits, scripts atomic.Int32
+	opts := oneConnection()
+	opts.Dial = func(context.Context, string, string) (net.Conn, error) {
+		return scriptedServer(func(command string) string {
+			switch word, _, _ := strings.Cut(command, " "); word {
+			case "ping":
+				return "+PONG"
+			case "wait":
+				if waits.Add(1) == 1 {
+					return "close"
+				}
+				return ":0"
+			case "evalsha":
+				scripts.Add(1)
+				return bulk("1")
+			}
+			return ""
+		}), nil
+	}
+	store := open(t, "server:1", opts)
+	require.NoError(t, store.AddUnlessOver(t.Context(), []ratelimit.Hit{hit(uniqueName(), 1)}))
+	require.EqualValues(t, 1, scripts.Load())
 }
 
 // TestCrossSlot uses one address in front of a cluster, where a script can't have keys of several
