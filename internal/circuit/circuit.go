@@ -1,7 +1,7 @@
 // Package circuit decides when calls to a server are suspended, and finds out when it
 // responds again.
 //
-//	c := circuit.New(&circuit.Options{Probe: ping})
+//	c := circuit.New(&circuit.Options{Probe: ping}, &totals)
 //	defer c.Close()
 //	if !c.Allow() {
 //		return errOpen
@@ -159,7 +159,7 @@ func (c *Circuit) Succeeded() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.attempts++
-	c.close()
+	c.close("the counter store responds again")
 }
 
 // Check starts probes if no attempt has succeeded for that long. They are no evidence unless
@@ -211,14 +211,14 @@ func (c *Circuit) fail(err error) {
 	c.opts.Log.Warn("the counter store is failing; calls to it are suspended", "server", c.opts.Name, "err", err)
 }
 
-// close closes an open circuit. The mutex is held.
-func (c *Circuit) close() {
+// close closes an open circuit for a reason. The mutex is held.
+func (c *Circuit) close(reason string) {
 	if c.open.Load() {
 		c.open.Store(false)
 		c.totals.Open.Add(-1)
 		c.attempts, c.failures = 0, 0
 		c.cleared = time.Now()
-		c.opts.Log.Info("the counter store responds again", "server", c.opts.Name)
+		c.opts.Log.Info(reason, "server", c.opts.Name)
 	}
 }
 
@@ -230,10 +230,14 @@ func (c *Circuit) startProbes() {
 	}
 }
 
-// endProbes ends the suspicion.
-func (c *Circuit) endProbes() {
+// endProbes ends the suspicion, because a probe has succeeded or nobody needs the server.
+func (c *Circuit) endProbes(succeeded bool) {
+	reason := "the counter store responds again"
+	if !succeeded {
+		reason = "a server of the counter store is not needed any more; its circuit is closed"
+	}
 	c.mu.Lock()
-	c.close()
+	c.close(reason)
 	c.attempts, c.failures = 0, 0
 	c.cleared = time.Now()
 	c.recovered.Store(int64(c.cleared.Sub(c.started)))
@@ -250,7 +254,8 @@ func (c *Circuit) probe() {
 	defer all.Wait()
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
-	defer c.endProbes()
+	succeeded := false
+	defer func() { c.endProbes(succeeded) }()
 	retry := backoff.Backoff{Initial: c.opts.Wait, Max: c.opts.MaxWait, Jitter: 0.25}
 	results := make(chan result, maxProbes)
 	timer := time.NewTimer(0)
@@ -276,7 +281,7 @@ func (c *Circuit) probe() {
 		case r := <-results:
 			running--
 			patient = patient && !r.patient
-			if r.err == nil {
+			if succeeded = r.err == nil; succeeded {
 				return
 			}
 			c.probeFailed(r.err)

@@ -55,7 +55,7 @@ func (r *run) replace(use, faulty []resource) []resource {
 			wanted[f.key()] = true
 			anyUnknown = anyUnknown || f.key() == ""
 		}
-		at := slices.IndexFunc(use, func(u resource) bool { return u.name == f.name && u.kept == f.kept })
+		at := slices.IndexFunc(use, func(u resource) bool { return u.name == f.name && u.config == f.config })
 		use = slices.Delete(slices.Clone(use), at, at+1)
 	}
 	present, domains := make(map[string]bool), make(map[string]bool)

@@ -103,7 +103,13 @@ func TestWhatStaysInUse(t *testing.T) {
 	require.Equal(t, map[string]uint32{"b": 7}, x.limits(), "another resource configures the domain of the invalid one")
 	x.rejected(true)
 
-	require.NotNil(t, x.send("v5", broken).GetErrorDetail())
+	same := domain("a", perMinute("user", 8))
+	same.Name = "b"
+	x.send("v5", pack(t, same), broken)
+	require.EqualValues(t, 8, x.limits()["a"], "the resource with a fault has the name of another")
+	x.rejected(true)
+
+	require.NotNil(t, x.send("v6", broken).GetErrorDetail())
 	x.rejected(false)
 	require.Empty(t, x.updates, "a response without anything to use is not an empty configuration")
 }
