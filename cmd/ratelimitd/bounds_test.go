@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -149,34 +150,51 @@ func TestMessageTimeout(t *testing.T) {
 	}, func(r attack.Result) bool { return r.Refused >= r.Streams && r.Closed == 0 })
 }
 
-// A client that opens connections up to a limit does not keep others out: the idle connections
-// of the address with the most make room.
+// A client that opens connections up to a limit does not keep others out: connections of the
+// address with the most make room, those that are idle and those that wait for their client.
 func TestConnectionLimits(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs several loopback addresses")
 	}
-	a := startServer(t, map[string]string{"GRPC_MAX_CONNECTIONS": "20", "GRPC_MAX_CONNECTIONS_PER_ADDRESS": "15"})
-	ctx, stop := context.WithCancel(t.Context())
-	attacked := make(chan attack.Result, 1)
-	go func() {
-		r, err := attack.HalfHeaders(ctx, &attack.Target{Addr: a.grpc, Connections: 30, From: []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}}, 0)
-		if err != nil {
-			t.Error(err)
-		}
-		attacked <- r
-	}()
-	other := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 9)}}
-	for range 20 {
-		conn := a.dial(t, grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
-			return other.DialContext(ctx, "tcp", addr)
-		}))
-		limit, cancel := context.WithTimeout(t.Context(), time.Minute)
-		require.NoError(t, call(limit, conn, ask("a")))
-		cancel()
-		conn.Close()
+	for name, run := range map[string]func(context.Context, *attack.Target) (attack.Result, error){
+		"half headers": func(ctx context.Context, to *attack.Target) (attack.Result, error) {
+			return attack.HalfHeaders(ctx, to, 0)
+		},
+		"half messages": func(ctx context.Context, to *attack.Target) (attack.Result, error) {
+			return attack.HalfMessages(ctx, to, 1, 1000, 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := startServer(t, map[string]string{
+				"GRPC_MAX_CONNECTIONS": "20", "GRPC_MAX_CONNECTIONS_PER_ADDRESS": "15", "GRPC_MESSAGE_TIMEOUT": "1h",
+			})
+			ctx, stop := context.WithCancel(t.Context())
+			attacked := make(chan attack.Result, 1)
+			go func() {
+				r, err := run(ctx, &attack.Target{Addr: a.grpc, Connections: 30, From: []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}})
+				if err != nil {
+					t.Error(err)
+				}
+				attacked <- r
+			}()
+			for full := false; !full; { // or the test times out
+				text := a.stats(t)
+				full = strings.Contains(text, "refused_connections") || strings.Contains(text, "closed_connections")
+			}
+			other := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 9)}}
+			for range 20 {
+				conn := a.dial(t, grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+					return other.DialContext(ctx, "tcp", addr)
+				}))
+				limit, cancel := context.WithTimeout(t.Context(), time.Minute)
+				require.NoError(t, call(limit, conn, ask("a")))
+				cancel()
+				conn.Close()
+			}
+			stop()
+			require.Positive(t, (<-attacked).Closed)
+		})
 	}
-	stop()
-	require.Positive(t, (<-attacked).Closed)
 }
 
 // When unfinished calls hold too much, the connection that holds the most is closed, and calls
@@ -205,8 +223,17 @@ func TestBytesInFlight(t *testing.T) {
 			require.NoError(t, call(t.Context(), conn, ask("a")))
 		})
 	}
-	res, err := http.Get("http://" + a.debug + "/stats?format=json")
+	a.stats(t)
+}
+
+// stats returns the page /stats.
+func (a *addresses) stats(t *testing.T) string {
+	t.Helper()
+	res, err := http.Get("http://" + a.debug + "/stats?filter=grpc")
 	require.NoError(t, err)
 	defer res.Body.Close()
 	require.Equal(t, http.StatusOK, res.StatusCode)
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return string(text)
 }

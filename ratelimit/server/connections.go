@@ -51,8 +51,8 @@ type connectionLimits struct {
 // follows the HTTP/2 frames in both directions and counts what the process holds for
 // unfinished calls, whatever the gRPC library does with it:
 //
-//   - A connection above a limit on connections is closed at once, unless an idle one can
-//     be closed for it.
+//   - A connection above a limit on connections is closed at once, unless one that is idle
+//     or waits for its client can be closed for it.
 //   - When unfinished calls hold too many bytes, the connection that holds the most of
 //     them in calls that are incomplete or old is closed.
 //   - A message that does not arrive in time is ended: the gRPC server reads the end of the
@@ -124,31 +124,42 @@ func (l *connections) admit(raw net.Conn) *connection {
 		return nil
 	}
 	if len(l.open) >= l.limits.connections {
-		idle := l.idlest()
-		if idle == nil {
+		other := l.dispensable(c.address)
+		if other == nil {
 			return nil
 		}
-		l.closeLocked(idle)
-		l.event("closed_connections", "an idle gRPC connection was closed to make room", "connections", l.limits.connections)
+		l.closeLocked(other)
+		l.event("closed_connections", "a gRPC connection was closed to make room", "connections", l.limits.connections, "client", other.address)
 	}
 	l.open[c] = struct{}{}
 	l.byAddress[c.address]++
 	return c
 }
 
-// idlest returns a connection without unfinished calls, or nil: of the address with the
-// most connections, the one that was unused for longest.
-func (l *connections) idlest() (found *connection) {
+// dispensable returns the connection to close for a new one of an address, or nil: one without
+// unfinished calls, else one all of whose calls wait for the client, if its address has more
+// connections. Of several it is one of the address with the most, unused for longest.
+func (l *connections) dispensable(address string) (found *connection) {
+	now, foundIdle := l.now.Load(), false
 	for c := range l.open {
-		if c.unfinished() > 0 {
+		waiting, all := c.holds()
+		idle := all == 0
+		if waiting < all || !idle && l.byAddress[c.address] <= l.byAddress[address]+1 {
 			continue
 		}
-		if found == nil || l.byAddress[c.address] > l.byAddress[found.address] ||
-			l.byAddress[c.address] == l.byAddress[found.address] && l.now.Load()-c.used.Load() > l.now.Load()-found.used.Load() {
-			found = c
+		if found == nil || idle && !foundIdle || idle == foundIdle && l.before(c, found, now) {
+			found, foundIdle = c, idle
 		}
 	}
 	return found
+}
+
+// before reports whether a is closed before b.
+func (l *connections) before(a, b *connection, now uint32) bool {
+	if n, than := l.byAddress[a.address], l.byAddress[b.address]; n != than {
+		return n > than
+	}
+	return now-a.used.Load() > now-b.used.Load()
 }
 
 // watch ends messages that do not arrive in time, until ctx ends.
@@ -305,12 +316,6 @@ func (c *connection) Close() error {
 	c.all.mu.Unlock()
 	c.release()
 	return c.Conn.Close()
-}
-
-func (c *connection) unfinished() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.calls)
 }
 
 // release gives back what the connection holds.
