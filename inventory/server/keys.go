@@ -42,6 +42,11 @@ func (s *Server) signingKeys(ctx context.Context) ([][]byte, error) {
 // openTokens reads the signing keys, and again every five seconds until Close: another process
 // may rotate them.
 func (s *Server) openTokens(ctx context.Context) (*auth.Tokens, error) {
+	if name := s.settings.JWTSecretFile; name != "" {
+		if err := createKeyFile(name); err != nil { // not later: a file that is away for a moment keeps its keys
+			return nil, fmt.Errorf("JWT_SECRET_FILE: %w", err)
+		}
+	}
 	keys, err := s.signingKeys(ctx)
 	if err != nil {
 		return nil, err
@@ -147,16 +152,9 @@ func RotateKey(ctx context.Context, s *Settings, revoke bool, log *slog.Logger) 
 // maxKeyFile bounds what is read of JWT_SECRET_FILE.
 const maxKeyFile = 64 << 10
 
-// readKeyFile reads the keys in a file: an auth.KeySet, or one key as text. It creates the file
-// if it does not exist.
+// readKeyFile reads the keys in a file: an auth.KeySet, or one key as text.
 func readKeyFile(name string, log *slog.Logger) (*auth.KeySet, error) {
 	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := createKeyFile(name); err != nil {
-			return nil, err
-		}
-		f, err = os.Open(name)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +196,11 @@ func protect(f *os.File, log *slog.Logger) error {
 	return nil
 }
 
-// createKeyFile creates a file with one random key, unless another process does.
+// createKeyFile creates a file with one random key, unless it exists or another process does.
 func createKeyFile(name string) error {
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		return nil // readKeyFile reports other errors
+	}
 	set, err := auth.NewKeySet(nil)
 	if err != nil {
 		return err
@@ -215,9 +216,18 @@ func createKeyFile(name string) error {
 	return errors.Join(err, os.Remove(temporary))
 }
 
-// rotateKeyFile replaces the keys in a file atomically.
+// rotateKeyFile replaces the keys in a file atomically. The new file has the mode and the owner of
+// the old one, so that the same servers can read it.
 func rotateKeyFile(name string, change func(*auth.KeySet) error, log *slog.Logger) error {
+	name, err := filepath.EvalSymlinks(name) // replace the file and not the link
+	if err != nil {
+		return err
+	}
 	set, err := readKeyFile(name, log)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(name)
 	if err != nil {
 		return err
 	}
@@ -228,10 +238,22 @@ func rotateKeyFile(name string, change func(*auth.KeySet) error, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(temporary, name); err != nil {
+	err = giveLike(temporary, info)
+	if err == nil {
+		err = os.Rename(temporary, name)
+	}
+	if err != nil {
 		return errors.Join(err, os.Remove(temporary))
 	}
 	return nil
+}
+
+// giveLike gives a file the owner, the group and the mode of another one.
+func giveLike(name string, like fs.FileInfo) error {
+	if err := chown(name, like); err != nil {
+		return fmt.Errorf("%w: run this command as the owner of the file", err)
+	}
+	return os.Chmod(name, like.Mode().Perm())
 }
 
 // writeTemporary writes keys to a new file of mode 0600 beside another.

@@ -168,6 +168,29 @@ func TestKeyFile(t *testing.T) {
 	assert.Len(t, entries, 1, "no temporary file is left")
 }
 
+// TestMissingKeyFile checks that running servers keep their keys while the file is away, as it is
+// between a deletion and the copy of another one, and that a rotation creates no file.
+func TestMissingKeyFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "jwt.key")
+	synctest.Test(t, func(t *testing.T) {
+		s := settings(t, map[string]string{"JWT_SECRET_FILE": file})
+		h := handle(t, s, inventory.NewMemStore())
+		token := h.login()
+		require.NoError(t, os.Rename(file, file+".away"))
+		time.Sleep(11 * time.Second)
+		assert.Equal(t, http.StatusOK, h.send("GET", "/devices", token, "").Code)
+		assert.Contains(t, h.log.String(), "the previous ones stay in use")
+		_, err := server.RotateKey(t.Context(), s, false, nil)
+		require.ErrorIs(t, err, os.ErrNotExist)
+		assert.NoFileExists(t, file)
+		require.NoError(t, os.Rename(file+".away", file))
+		time.Sleep(6 * time.Second)
+		assert.Contains(t, h.log.String(), "can be read again")
+		assert.Equal(t, http.StatusOK, h.send("GET", "/devices", token, "").Code)
+		require.NoError(t, h.Close())
+	})
+}
+
 // TestRotateKeyWhere checks where a key can be rotated.
 func TestRotateKeyWhere(t *testing.T) {
 	t.Parallel()
