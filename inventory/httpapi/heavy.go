@@ -23,8 +23,8 @@ type HeavyOptions struct {
 	// 32 more wait, and further ones get 429. Default: 2.
 	PerCaller int
 	// Total is how many of them run at once. It must be less than the connections that the
-	// store reads with, so that other requests always find one. Default: half of the
-	// processors, at least 3.
+	// store reads with, so that other requests always find one: those of sqlstore/postgres are
+	// 16 by default. Default: half of the processors, at least 3 and at most 8.
 	Total int
 	// Timeout bounds waiting and running: a query that waited so long gets 429, one that was
 	// running 503. Default: 5 seconds.
@@ -52,7 +52,7 @@ type heavyCaller struct {
 
 func newHeavyQueries(o HeavyOptions) *heavyQueries {
 	o.PerCaller = cmp.Or(max(o.PerCaller, 0), 2)
-	o.Total = cmp.Or(max(o.Total, 0), max(3, runtime.GOMAXPROCS(0)/2))
+	o.Total = cmp.Or(max(o.Total, 0), min(max(3, runtime.GOMAXPROCS(0)/2), 8))
 	o.Timeout = cmp.Or(max(o.Timeout, 0), 5*time.Second)
 	return &heavyQueries{opts: o, total: semaphore.NewWeighted(int64(o.Total)), callers: map[string]*heavyCaller{}}
 }
