@@ -57,7 +57,8 @@
 // belongs to the call.
 //
 // [Store.Ping] has connections of its own. After an error of a damaged database it fails until
-// Dialect.Check finds no more damage.
+// Dialect.Check finds no more damage. If the database is too large to be checked before the deadline
+// of the ping, it fails until a minute has passed without such an error.
 //
 // # Design notes
 //

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
 )
@@ -45,7 +46,7 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 			Err: fmt.Errorf("%s: %w", what, err),
 		}
 	case Damaged:
-		s.damage.Store(&err)
+		s.damage.Store(&damage{err, s.opts.Now()})
 		return damaged(what, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
@@ -65,6 +66,16 @@ func damaged(what string, err error) error {
 	}
 }
 
+// damage is an error of a damaged database.
+type damage struct {
+	err error
+	at  time.Time
+}
+
+// forgetDamage is how long a database counts as damaged after an error, if it is so large that
+// Dialect.Check does not end within the time of a ping.
+const forgetDamage = time.Minute
+
 // checkDamage returns the last error of a damaged database until Dialect.Check succeeds.
 func (s *shared) checkDamage(ctx context.Context, db *sql.DB) error {
 	found := s.damage.Load()
@@ -73,11 +84,11 @@ func (s *shared) checkDamage(ctx context.Context, db *sql.DB) error {
 	}
 	var result string
 	err := db.QueryRowContext(ctx, s.dialect.Check).Scan(&result)
-	if err == nil && result == "ok" {
+	if err == nil && result == "ok" || ctx.Err() != nil && s.opts.Now().Sub(found.at) > forgetDamage {
 		s.damage.CompareAndSwap(found, nil)
 		return nil
 	}
-	return damaged("check the database", errors.Join(*found, err))
+	return damaged("check the database", errors.Join(found.err, err))
 }
 
 // violation returns the inventory's error for records of one table that violate a constraint,

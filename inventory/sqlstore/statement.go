@@ -18,7 +18,7 @@ type shared struct {
 	tables    map[*inventory.Resource]*table
 	caches    map[*sql.DB]*statementCache // empty if the driver caches statements
 	exclusive chan struct{}               // full while a transaction changes several records
-	damage    atomic.Pointer[error]       // the last error of a damaged database, nil if it is repaired
+	damage    atomic.Pointer[damage]      // what was found last, nil if it is repaired
 }
 
 // executor runs statements on a handle or in a transaction.

@@ -148,6 +148,33 @@ func TestDamaged(t *testing.T) {
 	require.EqualValues(t, 500, total(t, store))
 }
 
+// TestDamagedLarge: a database that can't be checked within the deadline of a ping counts as damaged
+// for a minute after the last error.
+func TestDamagedLarge(t *testing.T) {
+	t.Parallel()
+	dialect := sqlite.Dialect()
+	dialect.Check = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT max(i) FROM n" // does not end
+	dialect.Classify = func(error) sqlstore.DriverError { return sqlstore.DriverError{Kind: sqlstore.Damaged} }
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	require.NoError(t, create(t, open(t, path), makeDevices(0, 1)...))
+	db, now := raw(t, path), time.Now()
+	store, err := sqlstore.New(t.Context(), db, db, dialect, &sqlstore.Options{Timeout: patient, Now: func() time.Time { return now }})
+	require.NoError(t, err)
+	ping := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		return store.Ping(ctx)
+	}
+	require.NoError(t, ping())
+	_, err = db.ExecContext(t.Context(), "DROP TABLE devices")
+	require.NoError(t, err)
+	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
+	requireUnavailable(t, err)
+	require.ErrorContains(t, ping(), "damaged")
+	now = now.Add(time.Minute + time.Second)
+	require.NoError(t, ping())
+}
+
 // TestLateCancel: a search ends soon after its context, also when it has found the first record.
 func TestLateCancel(t *testing.T) {
 	t.Parallel()
