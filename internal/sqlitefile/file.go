@@ -29,6 +29,9 @@ const others fs.FileMode = 0o077
 // an existing file and its log.
 func prepare(path string, log *slog.Logger) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, mode)
+	if _, missing := os.Stat(path); errors.Is(err, fs.ErrExist) && errors.Is(missing, fs.ErrNotExist) {
+		f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, mode) // path is a symbolic link to a new file
+	}
 	if err == nil {
 		return errors.Join(f.Chmod(mode), f.Close()) // the umask may have removed permissions of the owner
 	}

@@ -131,6 +131,24 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// TestLinkToNewFile checks that a symbolic link to a file that does not exist creates the file.
+func TestLinkToNewFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link.db")
+	if err := os.Symlink(filepath.Join(dir, "new.db"), link); err != nil {
+		t.Skip(err)
+	}
+	open(t, &fake{}, link, nil)
+	info, err := os.Stat(filepath.Join(dir, "new.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode != 0o600 {
+		t.Errorf("the file has mode %04o, want 0600", mode)
+	}
+}
+
 func TestPathWithTwoSlashes(t *testing.T) {
 	f := &fake{}
 	open(t, f, "/"+filepath.Join(t.TempDir(), "a.db"), nil)
