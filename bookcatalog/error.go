@@ -14,6 +14,8 @@ const (
 	Conflict
 	// Stale reports a change to a version that is not the current one.
 	Stale
+	// Full reports a store without space for the change. Reads still work.
+	Full
 )
 
 // Error is an error of a catalog or store that a client can act on. Errors of other types are

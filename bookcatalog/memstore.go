@@ -7,9 +7,14 @@ import (
 	"sync"
 )
 
+// MaxMemBytes is the memory in bytes, about, that the books of a [MemStore] may take: some 100,000
+// books with a few authors. A change beyond it fails with an error of the kind Full.
+const MaxMemBytes = 128 << 20
+
 // MemStore is a [Store] in memory. Create it with [NewMemStore].
 type MemStore struct {
 	mu     sync.RWMutex
+	size   int64 // of all books in bytes, about
 	books  map[string]*Book
 	byISBN map[string]string // ISBN13 to id
 }
@@ -29,9 +34,13 @@ func (s *MemStore) Create(ctx context.Context, b *Book) error {
 	if _, taken := s.books[b.ID]; taken {
 		return DuplicateID(b.ID)
 	}
+	if err := s.makeRoom(size(b)); err != nil {
+		return err
+	}
 	if err := s.claim(b); err != nil {
 		return err
 	}
+	s.size += size(b)
 	s.books[b.ID] = b.Clone()
 	return nil
 }
@@ -61,9 +70,14 @@ func (s *MemStore) Replace(ctx context.Context, b *Book, version int64) error {
 	if err != nil {
 		return err
 	}
+	grows := size(b) - size(old)
+	if err := s.makeRoom(grows); err != nil {
+		return err
+	}
 	if err := s.claim(b); err != nil {
 		return err
 	}
+	s.size += grows
 	if old.ISBN13 != b.ISBN13 {
 		delete(s.byISBN, old.ISBN13)
 	}
@@ -82,6 +96,7 @@ func (s *MemStore) Delete(ctx context.Context, id string, version int64) error {
 	if err != nil {
 		return err
 	}
+	s.size -= size(old)
 	delete(s.byISBN, old.ISBN13)
 	delete(s.books, id)
 	return nil
@@ -129,4 +144,36 @@ func (s *MemStore) claim(b *Book) error {
 	}
 	s.byISBN[b.ISBN13] = b.ID
 	return nil
+}
+
+// makeRoom returns an error if the store can't grow by so many bytes.
+func (s *MemStore) makeRoom(grows int64) error {
+	if grows > 0 && s.size+grows > MaxMemBytes {
+		return &Error{Kind: Full, Message: "The catalog has no space left: delete books, or store them in a database"}
+	}
+	return nil
+}
+
+// size returns the memory in bytes, about, that a book takes.
+func size(b *Book) int64 {
+	n := 1024 + len(b.ISBN) + len(b.Title) + len(b.Publisher) + len(b.Language)
+	for _, subject := range b.Subjects {
+		n += 16 + len(subject)
+	}
+	n += sizeOfAuthor(b.Author)
+	for i := range b.Authors {
+		n += sizeOfAuthor(&b.Authors[i])
+	}
+	return int64(n)
+}
+
+func sizeOfAuthor(a *Author) int {
+	if a == nil {
+		return 0
+	}
+	n := 96 + len(a.ID) + len(a.FirstName) + len(a.LastName) + len(a.Born)
+	if at := a.Address; at != nil {
+		n += 96 + len(at.Street) + len(at.City) + len(at.Region) + len(at.Postcode)
+	}
+	return n
 }

@@ -22,7 +22,7 @@
 // client has not seen (412); If-None-Match on GET saves the transfer (304).
 //
 // Errors are those of httpx: 400 with every invalid field, 404, 405, 409 for a duplicate ISBN, 412,
-// 413, 415 and 500.
+// 413, 415, 500, and 507 for a full store.
 //
 // # Design notes
 //

@@ -177,7 +177,11 @@ func translate(err error) error {
 	for i, f := range e.Fields {
 		fields[i] = httpx.FieldError(f)
 	}
-	return &httpx.Error{Status: status(e.Kind), Message: e.Message, Fields: fields, Err: e.Err}
+	converted := &httpx.Error{Status: status(e.Kind), Message: e.Message, Fields: fields, Err: e.Err}
+	if e.Kind == bookcatalog.Full {
+		converted.Header = http.Header{"Retry-After": {"60"}} // somebody has to make room
+	}
+	return converted
 }
 
 // status maps kinds to HTTP status codes.
@@ -189,6 +193,8 @@ func status(kind bookcatalog.ErrorKind) int {
 		return http.StatusNotFound
 	case bookcatalog.Conflict, bookcatalog.Stale:
 		return http.StatusConflict
+	case bookcatalog.Full:
+		return http.StatusInsufficientStorage
 	}
 	return http.StatusInternalServerError
 }

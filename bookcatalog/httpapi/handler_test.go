@@ -40,6 +40,18 @@ func add(t testing.TB, c *httpxtest.Client, body string) bookcatalog.Book {
 	return b
 }
 
+// TestFull adds a book to a store without space.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	store := bookcatalog.NewMemStore()
+	if err := store.Create(t.Context(), &bookcatalog.Book{ID: "1", Title: strings.Repeat("x", bookcatalog.MaxMemBytes-2000), Version: 1}); err != nil {
+		t.Fatal(err)
+	}
+	c := httpxtest.New(t, httpapi.NewHandler(store, &httpapi.Options{Chain: &httpx.StandardOptions{Log: slog.New(slog.DiscardHandler)}}))
+	c.Send("POST", "/api/books", emma).Want(507).WantHeader("Retry-After", "60")
+	c.Send("GET", "/api/books?title=Emma", nil).Want(200)
+}
+
 // TestAllRoutes creates, reads, replaces and deletes a book.
 func TestAllRoutes(t *testing.T) {
 	t.Parallel()
