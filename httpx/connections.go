@@ -335,7 +335,7 @@ func followBodies(next http.Handler) http.Handler {
 		c, ok := r.Context().Value(connKey{}).(*conn)
 		if ok && r.ProtoMajor == 1 && r.ContentLength != 0 && r.Body != nil {
 			c.activity.Store(int32(receiving))
-			r.Body = &followedBody{r.Body, c}
+			r = withBody(r, &followedBody{r.Body, c})
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -28,19 +28,30 @@ func DrainBody(next http.Handler) http.Handler {
 		began := true // the client sends its body
 		if r.Header.Get("Expect") != "" {
 			began = false
-			r.Body = &expectedBody{body, &began}
+			r = withBody(r, &expectedBody{body, &began})
 		}
 		own := wrap(w)
 		next.ServeHTTP(own, r)
-		if own.status < http.StatusBadRequest || !began {
+		if own.status < http.StatusBadRequest {
 			return
 		}
 		control := http.NewResponseController(own)
 		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(drainTime)) != nil {
 			return // not a connection of net/http
 		}
+		if !began {
+			return // net/http waits for a body until the deadline, and closes the connection
+		}
 		_, _ = io.CopyN(io.Discard, body, maxDrained) // ignore the error: the client disconnected
 	})
+}
+
+// withBody returns a copy of a request with another body. The request of net/http keeps its own:
+// by the type of that, net/http sees that a client waits for 100 Continue, and does not read.
+func withBody(r *http.Request, body io.ReadCloser) *http.Request {
+	own := r.WithContext(r.Context())
+	own.Body = body
+	return own
 }
 
 // expectedBody is a body that the client sends when it is read.

@@ -80,9 +80,15 @@ for size in (1100 << 10, 2 << 20, 6 << 20):
 // that one that was let in and then refused gets the response.
 func TestRefusedExpectation(t *testing.T) {
 	t.Parallel()
-	r := start(t, store(nil), &httpx.ServeOptions{})
+	refused := start(t, httpx.DrainBody(failing(httpx.Errorf(401, "log in first"))), nil)
 	began := time.Now()
-	response := dial(t, r.url, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2000000\r\n\r\n")
+	response := dial(t, refused.url, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 20\r\n\r\n")
+	if took := time.Since(began); !strings.HasPrefix(response, "HTTP/1.1 401 ") || took > patience {
+		t.Errorf("after %v: %.100q, want 401", took, response)
+	}
+	r := start(t, store(nil), &httpx.ServeOptions{})
+	began = time.Now()
+	response = dial(t, r.url, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2000000\r\n\r\n")
 	if took := time.Since(began); !strings.HasPrefix(response, "HTTP/1.1 413 ") || took > patience {
 		t.Errorf("after %v: %.100q, want 413", took, response)
 	}

@@ -300,7 +300,7 @@ func BodyLimit(limit int64) Middleware {
 				return
 			}
 			if r.Body != nil && r.Body != http.NoBody {
-				r.Body = http.MaxBytesReader(w, r.Body, limit)
+				r = withBody(r, http.MaxBytesReader(w, r.Body, limit))
 			}
 			next.ServeHTTP(w, r)
 		})
