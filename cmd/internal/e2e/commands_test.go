@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -169,7 +170,7 @@ func startServer(t *testing.T, command string) *listening {
 	dir := checkout
 	switch name {
 	case "ashlar":
-		args = append(args, "-data", t.TempDir(), "-devices", "20")
+		args = append(args, "-data", filepath.Join(t.TempDir(), "data"), "-devices", "20")
 	case "bookcatalog-store":
 		dir = t.TempDir() // the example writes a file
 	}

@@ -60,7 +60,7 @@ func TestOpenCalls(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	body := shopJSON("ann")
-	fmt.Fprintf(conn, "POST /json HTTP/1.1\r\nHost: ratelimit\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
+	fmt.Fprintf(conn, "POST /json HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
 	reader := bufio.NewReader(conn)
 	line, err := reader.ReadString('\n')
 	require.NoError(t, err)
