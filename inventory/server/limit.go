@@ -13,7 +13,6 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
-	"github.com/ashlar-go/ashlar/ratelimit/store/breaker"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
@@ -43,7 +42,7 @@ func limit(s *Settings, clients *httpx.Clients, log *slog.Logger) (layer httpx.M
 		closeStore = redis.Close
 		// If Redis fails, each server counts separately: some limit is better than none.
 		opts.OnStoreFailure, opts.Fallback = ratelimit.FailLocal, store
-		store = breaker.New(redis, &breaker.Options{Log: log}).Store()
+		store = redis
 	}
 	limiter, err := ratelimit.NewLimiter("requests", store, ratelimit.Per(uint32(s.RateLimit), ratelimit.Minute), opts)
 	if err != nil {
