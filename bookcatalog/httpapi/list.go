@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -52,15 +53,19 @@ func (a *api) build(w http.ResponseWriter, r *http.Request, l *request) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	return encode(l.links(w, r, books, total))
+	return encode(r.Context(), l.links(w, r, books, total))
 }
 
 // typicalBook is the memory in bytes that a book of a list takes before it is encoded.
 const typicalBook = 2 << 10
 
-// encode returns books as a JSON array.
-func encode(books []bookcatalog.Book) ([]byte, error) {
-	body := bytes.NewBufferString("[")
+// reserveStep is the size in bytes by which the reserved memory of a list follows that of its body.
+const reserveStep = 64 << 10
+
+// encode returns books as a JSON array. It reserves the memory of books that are larger than
+// typical ones.
+func encode(ctx context.Context, books []bookcatalog.Book) ([]byte, error) {
+	body, reserved := bytes.NewBufferString("["), 0
 	encoder := json.NewEncoder(body)
 	encoder.SetEscapeHTML(false)
 	for i := range books {
@@ -71,6 +76,12 @@ func encode(books []bookcatalog.Book) ([]byte, error) {
 			return nil, fmt.Errorf("encode a list: %w", err)
 		}
 		body.Truncate(body.Len() - 1) // the line feed
+		if more := body.Len() - reserved; more > reserveStep {
+			if err := httpx.Reserve(ctx, int64(more)); err != nil {
+				return nil, err
+			}
+			reserved = body.Len()
+		}
 	}
 	body.WriteString("]\n")
 	return body.Bytes(), nil
