@@ -207,24 +207,27 @@ func (l *connections) choose(p *peer) (victim *conn, refused bool) {
 
 // displaced returns the connection that a new one of p displaces when all are in use, or nil.
 func (l *connections) displaced(p *peer) *conn {
-	var most *peer
 	count := 0 // of the new one's address
 	if !p.exempt {
 		count = len(p.conns)
 	}
+	var found *conn
+	most := 0
 	for _, other := range l.peers {
-		if !other.exempt && (most == nil || len(other.conns) > len(most.conns)) {
-			most = other
+		n := len(other.conns)
+		if other.exempt || n <= count || n < most {
+			continue
 		}
-	}
-	if most != nil && len(most.conns) > count {
 		limit := sending
-		if len(most.conns) > count+1 {
+		if n > count+1 {
 			limit = busy
 		}
-		if c := most.first(limit); c != nil {
-			return c
+		if c := other.first(limit); c != nil && (n > most || c.state() < found.state()) {
+			found, most = c, n
 		}
+	}
+	if found != nil {
+		return found
 	}
 	if c := p.first(sending); c != nil {
 		return c

@@ -156,6 +156,30 @@ func TestBusyConnections(t *testing.T) {
 	}
 }
 
+// TestEqualClients checks that a new client displaces a connection that waits, whichever of several
+// clients with one connection each has it.
+func TestEqualClients(t *testing.T) {
+	t.Parallel()
+	began, finish := make(chan struct{}), make(chan struct{})
+	r := start(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		began <- struct{}{}
+		<-finish
+	}), &httpx.ServeOptions{MaxConnections: 3, ReadHeaderTimeout: time.Hour, ReadTimeout: time.Hour})
+	defer close(finish)
+	for _, addr := range []string{"127.0.0.2", "127.0.0.3"} {
+		hold(t, r.url, addr, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		<-began
+	}
+	waiting := hold(t, r.url, "127.0.0.4", halfHeader)
+	for i := range 8 {
+		next := hold(t, r.url, "127.0.0.1"+string(rune('0'+i)), halfHeader)
+		if !closed(t, waiting, true) {
+			t.Fatalf("client %d is refused", i)
+		}
+		waiting = next
+	}
+}
+
 // TestExemptNetworks checks that a trusted proxy may have more connections than others, and that
 // they stay open in a flood.
 func TestExemptNetworks(t *testing.T) {
