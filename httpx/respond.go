@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"strconv"
@@ -59,6 +60,19 @@ func WriteBytes(w http.ResponseWriter, status int, contentType string, body []by
 	}
 	send(w, status, contentType, body)
 	return nil
+}
+
+// WriteStream responds with a status and a body of a content type and length in bytes that write
+// produces, for a body that would take much memory. While a client accepts it slowly, the request
+// may be ended in favour of others if the [Budget] is used up. After an error of write the response
+// is incomplete, and its connection is closed.
+func WriteStream(w http.ResponseWriter, status int, contentType string, length int64, write func(io.Writer) error) {
+	defer reservationBelow(w).wait(true)()
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.FormatInt(length, 10))
+	w.WriteHeader(status)
+	_ = write(w) // net/http closes the connection after a short body
 }
 
 func send(w http.ResponseWriter, status int, contentType string, body []byte) {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,27 +26,47 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := a.build(w, r, l)
+	body, err := a.find(w, r, l)
 	if err != nil {
 		return err
 	}
-	return writeTagged(w, r, body)
+	hash := sha256.New()
+	length, err := body.writeTo(r.Context(), hash)
+	if err != nil {
+		return err
+	}
+	tag := `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16]) + `"`
+	httpx.SetTag(w, tag)
+	if httpx.NotModified(w, r, tag) {
+		return nil
+	}
+	if err := httpx.Reserve(r.Context(), length-int64(l.Limit)*typicalBook); err != nil {
+		return err // the books take about as much as their JSON
+	}
+	httpx.WriteStream(w, http.StatusOK, "application/json", length, func(w io.Writer) error {
+		_, err := body.writeTo(r.Context(), w)
+		return err
+	})
+	return nil
 }
 
-// maxLarge is the maximum number of large lists that are built at the same time, so that small
-// requests do not wait for the processor.
+// maxLarge is the maximum number of large lists that are read or encoded at the same time, so that
+// small requests do not wait for the processor.
 const maxLarge = 2
 
-// build returns the body of a list and sets its header. Large lists wait for their turn.
-func (a *api) build(w http.ResponseWriter, r *http.Request, l *request) ([]byte, error) {
+// typicalBook is the memory in bytes that a book of a list takes.
+const typicalBook = 2 << 10
+
+// find reads the books of a list and sets its header.
+func (a *api) find(w http.ResponseWriter, r *http.Request, l *request) (*array, error) {
+	body := new(array)
 	if l.Limit > httpx.DefaultLimit {
-		select {
-		case a.large <- struct{}{}:
-			defer func() { <-a.large }()
-		case <-r.Context().Done():
-			return nil, r.Context().Err()
-		}
+		body.turns = a.large
 	}
+	if err := body.begin(r.Context()); err != nil {
+		return nil, err
+	}
+	defer body.end()
 	if err := httpx.Reserve(r.Context(), int64(l.Limit)*typicalBook); err != nil {
 		return nil, err
 	}
@@ -53,49 +74,70 @@ func (a *api) build(w http.ResponseWriter, r *http.Request, l *request) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	return encode(r.Context(), l.links(w, r, books, total))
+	body.books = l.links(w, r, books, total)
+	return body, nil
 }
 
-// typicalBook is the memory in bytes that a book of a list takes before it is encoded.
-const typicalBook = 2 << 10
-
-// reserveStep is the size in bytes by which the reserved memory of a list follows that of its body.
-const reserveStep = 64 << 10
-
-// encode returns books as a JSON array. It reserves the memory of books that are larger than
-// typical ones.
-func encode(ctx context.Context, books []bookcatalog.Book) ([]byte, error) {
-	body, reserved := bytes.NewBufferString("["), 0
-	encoder := json.NewEncoder(body)
-	encoder.SetEscapeHTML(false)
-	for i := range books {
-		if i > 0 {
-			body.WriteByte(',')
-		}
-		if err := encoder.Encode(&books[i]); err != nil {
-			return nil, fmt.Errorf("encode a list: %w", err)
-		}
-		body.Truncate(body.Len() - 1) // the line feed
-		if more := body.Len() - reserved; more > reserveStep {
-			if err := httpx.Reserve(ctx, int64(more)); err != nil {
-				return nil, err
-			}
-			reserved = body.Len()
-		}
-	}
-	body.WriteString("]\n")
-	return body.Bytes(), nil
+// array is a JSON array of books. It is encoded in chunks, once for the entity tag and once for the
+// client, because a hundred books may take 10 MB.
+type array struct {
+	books []bookcatalog.Book
+	turns chan struct{} // held while a chunk of a large list is encoded; nil for small lists
 }
 
-// writeTagged responds with a document and the hash of its content as entity tag.
-func writeTagged(w http.ResponseWriter, r *http.Request, body []byte) error {
-	sum := sha256.Sum256(body)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
-	httpx.SetTag(w, tag)
-	if httpx.NotModified(w, r, tag) {
+// begin waits for a turn.
+func (a *array) begin(ctx context.Context) error {
+	if a.turns == nil {
 		return nil
 	}
-	return httpx.WriteBytes(w, http.StatusOK, "application/json", body)
+	select {
+	case a.turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (a *array) end() {
+	if a.turns != nil {
+		<-a.turns
+	}
+}
+
+// chunkSize is the size in bytes from which on a chunk is written.
+const chunkSize = 32 << 10
+
+// writeTo writes the array and returns its length in bytes.
+func (a *array) writeTo(ctx context.Context, w io.Writer) (length int64, err error) {
+	var chunk bytes.Buffer
+	encoder := json.NewEncoder(&chunk)
+	encoder.SetEscapeHTML(false)
+	chunk.WriteByte('[')
+	for next, last := 0, false; !last; {
+		if err := a.begin(ctx); err != nil {
+			return length, err
+		}
+		for ; next < len(a.books) && chunk.Len() < chunkSize && err == nil; next++ {
+			if next > 0 {
+				chunk.WriteByte(',')
+			}
+			if err = encoder.Encode(&a.books[next]); err == nil {
+				chunk.Truncate(chunk.Len() - 1) // the line feed
+			}
+		}
+		a.end()
+		if err != nil {
+			return length, fmt.Errorf("encode a list: %w", err)
+		}
+		if last = next == len(a.books); last {
+			chunk.WriteString("]\n")
+		}
+		n, err := chunk.WriteTo(w)
+		if length += n; err != nil {
+			return length, err
+		}
+	}
+	return length, nil
 }
 
 // request is a parsed list request.

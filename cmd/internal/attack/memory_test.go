@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -346,9 +347,12 @@ func attackBooks(t *testing.T, program string) {
 		_, err := send(ctx, "GET", "http://"+addr+"/api/books?limit=1", "")
 		return err
 	}, none, func(port string) []string { return []string{"-addr", "127.0.0.1:" + port} })
-	subjects := strings.Repeat(`"`+strings.Repeat("x", 99)+`",`, 49) + `"y"`
-	for i := range 2000 { // 10 MB
-		_, err := send(t.Context(), "POST", "http://"+p.Addr+"/api/books", fmt.Sprintf(`{"isbn":"","title":"Book %d","subjects":[%s]}`, i, subjects))
+	long := strings.Repeat("𝕏", 100) // 400 bytes
+	author := fmt.Sprintf(`{"id":%q,"firstname":%q,"lastname":%q}`, long, long, long)
+	large := fmt.Sprintf(`{"isbn":"","title":"large","authors":[%s],"subjects":[%s]}`,
+		strings.Repeat(author+",", 49)+author, strings.Repeat(strconv.Quote(long)+",", 49)+strconv.Quote(long))
+	for range 300 { // 24 MB; a list is 8 MB
+		_, err := send(t.Context(), "POST", "http://"+p.Addr+"/api/books", large)
 		require.NoError(t, err)
 	}
 	survive(t, p, func(ctx context.Context) error {
