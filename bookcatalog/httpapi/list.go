@@ -43,6 +43,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err := httpx.Reserve(r.Context(), length-int64(l.Limit)*typicalBook); err != nil {
 		return err // the books take about as much as their JSON
 	}
+	body.turns = nil // the budget bounds how many large lists are sent at the same time
 	httpx.WriteStream(w, http.StatusOK, "application/json", length, func(w io.Writer) error {
 		_, err := body.writeTo(r.Context(), w)
 		return err
