@@ -53,11 +53,17 @@ type storageLoad struct {
 	problems []string
 }
 
-// loadStorage starts to load a server.
+// loadStorage starts to load a server. Calls are numbered from 1.
 func loadStorage(i *inventory, writers int) *storageLoad {
+	return loadStorageFrom(i, writers, 0)
+}
+
+// loadStorageFrom does the same with calls that are numbered from a number on, so that their keys
+// and names are not those of an earlier load.
+func loadStorageFrom(i *inventory, writers, from int) *storageLoad {
 	ctx, stop := context.WithCancel(i.t.Context())
 	l := &storageLoad{
-		t: i.t, stop: stop, statuses: map[int]int{}, bodies: map[int]string{},
+		t: i.t, stop: stop, next: from, statuses: map[int]int{}, bodies: map[int]string{},
 		client: &http.Client{Timeout: 3 * storageBound, Transport: &http.Transport{MaxIdleConnsPerHost: writers}},
 	}
 	l.target.Store(i)

@@ -66,10 +66,7 @@ func TestStoragePostgres(t *testing.T) {
 		},
 	}
 	for fault, run := range faults {
-		load := loadStorage(i, 8)
-		load.mu.Lock()
-		load.next = 1_000_000 * len(acked) // other keys and names
-		load.mu.Unlock()
+		load := loadStorageFrom(i, 8, 1_000_000*len(acked))
 		load.await(8)
 		load.end(fault, run(load)...)
 		i.requireHealthy()
