@@ -27,6 +27,7 @@ var layers = []struct {
 	packages []string
 }{
 	{"internal", []string{"internal/*", "manifest/internal/*"}},
+	{"engine of a domain", []string{"inventory/records"}},
 	{"domain", []string{"httpx", "ratelimit", "manifest", "inventory", "bookcatalog"}},
 	{"one concern of a domain", []string{
 		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/localcache",
@@ -80,7 +81,7 @@ var clients = map[string][]string{
 	"github.com/DataDog/datadog-go/v5":          {"ratelimit/stats/statsd"},
 	"go.opentelemetry.io":                       {"ratelimit/tracing", "ratelimit/server"},
 	"github.com/fsnotify/fsnotify":              {"internal/watch"},
-	"golang.org/x/sync":                         {"inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory", "inventory/auth", "inventory/server"},
+	"golang.org/x/sync":                         {"inventory/records", "inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory", "inventory/auth", "inventory/server"},
 	"github.com/Masterminds/semver/v3":          {"manifest/fetch"},
 	"github.com/wneessen/go-mail":               {"inventory/mail"},
 	"github.com/chromedp":                       {"cmd/internal/browsertest"},

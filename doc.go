@@ -67,6 +67,7 @@
 //
 //   - [github.com/ashlar-go/ashlar/inventory]: records and their description, validation,
 //     changes, queries, the Store interface, a store in memory.
+//   - [github.com/ashlar-go/ashlar/inventory/records]: the engine for records of any schema.
 //   - [github.com/ashlar-go/ashlar/inventory/httpapi]: the inventory as an http.Handler.
 //   - [github.com/ashlar-go/ashlar/inventory/sqlstore], with
 //     [github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite] and

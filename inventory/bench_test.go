@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 func BenchmarkCheck(b *testing.B) {
 	d := full()
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := inventory.Check(d); err != nil {
+		if err := resourceOf(d).Check(d); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -19,17 +20,17 @@ func BenchmarkCheck(b *testing.B) {
 
 func BenchmarkParseQuery(b *testing.B) {
 	values := url.Values{"hostname__startswith": {"core"}, "status": {"active"}, "sortby": {"vendor:asc", "hostname:desc"}, "limit": {"20"}}
-	r := inventory.Of[inventory.Device]()
+	r := records.Of[inventory.Device](schema)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := inventory.ParseQuery(r, values); err != nil {
+		if _, err := records.ParseQuery(r, values); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkUpdate(b *testing.B) {
-	v := inventory.New(inventory.NewMemStore(), nil)
+	v := records.New(records.NewMemStore(schema), nil)
 	d := device("a")
 	if err := v.Create(b.Context(), jane(), d); err != nil {
 		b.Fatal(err)
@@ -38,11 +39,11 @@ func BenchmarkUpdate(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n++
-		edit := inventory.Edit{ID: d.ID, Apply: func(rec inventory.Record) error {
+		edit := records.Edit{ID: d.ID, Apply: func(rec records.Record) error {
 			rec.(*inventory.Device).Vendor = vendors[n%2]
 			return nil
 		}}
-		if _, err := v.Update(b.Context(), jane(), inventory.Of[inventory.Device](), edit); err != nil {
+		if _, err := v.Update(b.Context(), jane(), records.Of[inventory.Device](schema), edit); err != nil {
 			b.Fatal(err)
 		}
 	}

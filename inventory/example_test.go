@@ -7,25 +7,27 @@ import (
 	"net/url"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // A device is created, updated and found, and the changes are in the audit log.
 func Example() {
 	ctx := context.Background()
-	store := inventory.NewMemStore()
-	v := inventory.New(store, nil)
-	by := inventory.Caller{Name: "jane"}
+	store := records.NewMemStore(inventory.Schema())
+	v := records.New(store, nil)
+	by := records.Caller{Name: "jane"}
+	devices := records.Of[inventory.Device](store.Schema())
 
 	d := &inventory.Device{Hostname: "core-1", IP: "192.0.2.1", Model: "QFX5120", Vendor: "Juniper", OS: "Junos", Status: inventory.DeviceActive}
 	if err := v.Create(ctx, by, d); err != nil {
 		fmt.Println(err)
 		return
 	}
-	change := inventory.Patch{"status": json.RawMessage(`"maintenance"`)}
-	changed, err := v.Update(ctx, by, inventory.Of[inventory.Device](), inventory.Edit{ID: d.ID, Apply: change.Apply})
+	change := records.Patch{"status": json.RawMessage(`"maintenance"`)}
+	changed, err := v.Update(ctx, by, devices, records.Edit{ID: d.ID, Apply: devices.Patch(change)})
 	fmt.Println(err, changed[0].Meta().Version)
 
-	q, err := inventory.ParseQuery(inventory.Of[inventory.Device](), url.Values{"hostname__startswith": {"CORE"}, "status": {"maintenance"}})
+	q, err := records.ParseQuery(devices, url.Values{"hostname__startswith": {"CORE"}, "status": {"maintenance"}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,9 +35,9 @@ func Example() {
 	page, err := store.List(ctx, q)
 	fmt.Println(err, page.Total, page.Records[0].(*inventory.Device).Hostname)
 
-	entries, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
+	entries, err := store.List(ctx, &records.Query{Resource: records.Of[records.AuditLog](inventory.Schema())})
 	for _, e := range entries.Records {
-		fmt.Println(err, e.(*inventory.AuditLog).Action)
+		fmt.Println(err, e.(*records.AuditLog).Action)
 	}
 	// Output:
 	// <nil> 2
@@ -47,17 +49,18 @@ func Example() {
 // The example of the package comment.
 func ExampleNew() {
 	ctx := context.Background()
-	v := inventory.New(inventory.NewMemStore(), nil)
+	v := records.New(records.NewMemStore(inventory.Schema()), nil)
 	site := &inventory.Location{Name: "Berlin 1", City: "Berlin", Country: "DE", Address: "Allee 1"}
-	err := v.Create(ctx, inventory.Caller{Name: "jane"}, site)
-	fmt.Println(err, inventory.ValidID(site.ID), site.Version)
+	err := v.Create(ctx, records.Caller{Name: "jane"}, site)
+	fmt.Println(err, records.ValidID(site.ID), site.Version)
 	// Output:
 	// <nil> true 1
 }
 
 // An error names every invalid field.
-func ExampleCheck() {
-	err := inventory.Check(&inventory.VLAN{VLANID: 5000, SubnetCIDR: "192.0.2.0/24", GatewayIP: "198.51.100.1"})
+func Example_check() {
+	vlans := records.Of[inventory.VLAN](inventory.Schema())
+	err := vlans.Check(&inventory.VLAN{VLANID: 5000, SubnetCIDR: "192.0.2.0/24", GatewayIP: "198.51.100.1"})
 	fmt.Println(err)
 	// Output:
 	// Invalid VLAN: vlan_id must be from 1 to 4094; name must not be empty; gateway_ip must be an address of the subnet 192.0.2.0/24
@@ -65,7 +68,7 @@ func ExampleCheck() {
 
 // A resource describes its fields, for API documents and databases.
 func ExampleResource_Fields() {
-	for _, f := range inventory.Of[inventory.VLAN]().Fields() {
+	for _, f := range records.Of[inventory.VLAN](inventory.Schema()).Fields() {
 		fmt.Println(f.Name, f.Kind, f.Required, f.Nullable, f.Sortable())
 	}
 	// Output:
@@ -84,9 +87,9 @@ func ExampleResource_Fields() {
 
 // An enumeration lists its values, so that errors can name them.
 func ExampleParseEnum() {
-	status, err := inventory.ParseEnum[inventory.DeviceStatus]("Maintenance")
+	status, err := records.ParseEnum[inventory.DeviceStatus]("Maintenance")
 	fmt.Println(status == inventory.DeviceMaintenance, err)
-	_, err = inventory.ParseEnum[inventory.DeviceStatus]("broken")
+	_, err = records.ParseEnum[inventory.DeviceStatus]("broken")
 	fmt.Println(err)
 	// Output:
 	// true <nil>
@@ -95,7 +98,7 @@ func ExampleParseEnum() {
 
 func ExampleParseSpeed() {
 	for _, text := range []string{"10Gbps", "2.5 gbps", "1.6Tbps", "fast"} {
-		mbps, err := inventory.ParseSpeed(text)
+		mbps, err := records.ParseSpeed(text)
 		if err != nil {
 			fmt.Println(err)
 			continue

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 func TestHeavy(t *testing.T) {
@@ -19,13 +20,13 @@ func TestHeavy(t *testing.T) {
 		"sortby=vendor:asc&sortby=hostname:asc": true, "sortby=id:desc&sortby=os:asc": false,
 		"cursor=": false, "fields=id": false,
 	} {
-		q, err := parse(t, inventory.Of[inventory.Device](), query)
+		q, err := parse(t, records.Of[inventory.Device](schema), query)
 		ok(t, err)
 		if q.Heavy() != want {
 			t.Errorf("%q: Heavy is %v, want %v", query, q.Heavy(), want)
 		}
 	}
-	interfaces := &inventory.Query{Resource: inventory.Of[inventory.Interface](), Count: true}
+	interfaces := &records.Query{Resource: records.Of[inventory.Interface](schema), Count: true}
 	if interfaces.Where("device_id", id(1)).Heavy() {
 		t.Error("the interfaces of one device are heavy")
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // at returns a time n minutes into a day.
@@ -33,9 +34,9 @@ func port(device, name string) *inventory.Interface {
 	return &inventory.Interface{DeviceID: device, Name: name, Type: "fiber"}
 }
 
-func patch(t *testing.T, doc string) inventory.Patch {
+func patch(t *testing.T, doc string) records.Patch {
 	t.Helper()
-	var p inventory.Patch
+	var p records.Patch
 	if err := json.Unmarshal([]byte(doc), &p); err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +44,11 @@ func patch(t *testing.T, doc string) inventory.Patch {
 }
 
 // fields returns the names of the fields of an error, which must be of the kind.
-func fields(t *testing.T, err error, kind inventory.ErrorKind) []string {
+func fields(t *testing.T, err error, kind records.ErrorKind) []string {
 	t.Helper()
-	e, ok := errors.AsType[*inventory.Error](err)
+	e, ok := errors.AsType[*records.Error](err)
 	if !ok || e.Kind != kind {
-		t.Fatalf("the error is %v of kind %v, want kind %v", err, inventory.KindOf(err), kind)
+		t.Fatalf("the error is %v of kind %v, want kind %v", err, records.KindOf(err), kind)
 	}
 	var names []string
 	for _, f := range e.Fields {
@@ -60,10 +61,10 @@ func fields(t *testing.T, err error, kind inventory.ErrorKind) []string {
 	return names
 }
 
-func isKind(t *testing.T, err error, kind inventory.ErrorKind) {
+func isKind(t *testing.T, err error, kind records.ErrorKind) {
 	t.Helper()
-	if inventory.KindOf(err) != kind {
-		t.Fatalf("the error is %v of kind %v, want kind %v", err, inventory.KindOf(err), kind)
+	if records.KindOf(err) != kind {
+		t.Fatalf("the error is %v of kind %v, want kind %v", err, records.KindOf(err), kind)
 	}
 }
 
@@ -79,4 +80,16 @@ func ok(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// schema is the schema of the tests.
+var schema = inventory.Schema()
+
+// resourceOf returns the resource of a record.
+func resourceOf(rec records.Record) *records.Resource {
+	r, err := schema.Of(rec)
+	if err != nil {
+		panic(err)
+	}
+	return r
 }

@@ -11,31 +11,32 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // open creates an inventory with increasing ids and times.
-func open() (*inventory.Inventory, *inventory.MemStore) {
-	s := inventory.NewMemStore()
+func open() (*records.Engine, *records.MemStore) {
+	s := records.NewMemStore(schema)
 	var ids, minutes atomic.Int64
-	return inventory.New(s, &inventory.Options{
+	return records.New(s, &records.Options{
 		Now:   func() time.Time { return at(int(minutes.Add(1))) },
 		NewID: func() (string, error) { return id(int(ids.Add(1))), nil },
 	}), s
 }
 
 // jane is a caller without a user record.
-func jane() inventory.Caller {
-	return inventory.Caller{Name: "jane", Address: "192.0.2.7", RequestID: "r1"}
+func jane() records.Caller {
+	return records.Caller{Name: "jane", Address: "192.0.2.7", RequestID: "r1"}
 }
 
 // log returns the audit log.
-func log(t *testing.T, s inventory.Store) []inventory.AuditLog {
+func log(t *testing.T, s records.Store) []records.AuditLog {
 	t.Helper()
-	page, err := s.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
+	page, err := s.List(t.Context(), &records.Query{Resource: records.Of[records.AuditLog](schema)})
 	ok(t, err)
-	var entries []inventory.AuditLog
+	var entries []records.AuditLog
 	for _, rec := range page.Records {
-		entries = append(entries, *rec.(*inventory.AuditLog))
+		entries = append(entries, *rec.(*records.AuditLog))
 	}
 	return entries
 }
@@ -44,30 +45,30 @@ func log(t *testing.T, s inventory.Store) []inventory.AuditLog {
 func TestLife(t *testing.T) {
 	t.Parallel()
 	v, s := open()
-	ctx, devices := t.Context(), inventory.Of[inventory.Device]()
+	ctx, devices := t.Context(), records.Of[inventory.Device](schema)
 	d := device("core-1")
-	d.Base = inventory.Base{ID: "mine", Version: 99}
+	d.Base = records.Base{ID: "mine", Version: 99}
 	ok(t, v.Create(ctx, jane(), d))
-	equal(t, "what the inventory sets", d.Base, inventory.Base{ID: id(1), CreatedAt: at(1), UpdatedAt: at(1), Version: 1})
+	equal(t, "what the inventory sets", d.Base, records.Base{ID: id(1), CreatedAt: at(1), UpdatedAt: at(1), Version: 1})
 
-	recs, err := v.Update(ctx, jane(), devices, inventory.Edit{ID: strings.ToUpper(d.ID), Apply: patch(t, `{"status":"maintenance"}`).Apply})
+	recs, err := v.Update(ctx, jane(), devices, records.Edit{ID: strings.ToUpper(d.ID), Apply: devices.Patch(patch(t, `{"status":"maintenance"}`))})
 	ok(t, err)
 	equal(t, "the version", recs[0].Meta().Version, int64(2))
-	recs, err = v.Update(ctx, jane(), devices, inventory.Edit{ID: d.ID, Version: 2, Apply: patch(t, `{"status":"MAINTENANCE"}`).Apply})
+	recs, err = v.Update(ctx, jane(), devices, records.Edit{ID: d.ID, Version: 2, Apply: devices.Patch(patch(t, `{"status":"MAINTENANCE"}`))})
 	ok(t, err)
 	equal(t, "the version where nothing changed", recs[0].Meta().Version, int64(2))
 
 	draft := device("core-2")
-	draft.Base = inventory.Base{ID: id(7), Version: 7}
-	recs, err = v.Update(ctx, jane(), devices, inventory.Edit{ID: d.ID, Apply: inventory.Replacement(draft), Action: "replace"})
+	draft.Base = records.Base{ID: id(7), Version: 7}
+	recs, err = v.Update(ctx, jane(), devices, records.Edit{ID: d.ID, Apply: resourceOf(draft).Replacement(draft), Action: "replace"})
 	ok(t, err)
 	got := recs[0].(*inventory.Device)
 	equal(t, "the replacement", []any{got.ID, got.CreatedAt, got.Version, got.Hostname, got.Status},
 		[]any{d.ID, d.CreatedAt, int64(3), "core-2", inventory.DeviceActive})
 
-	isKind(t, v.Delete(ctx, jane(), devices, inventory.Edit{ID: d.ID, Version: 2}), inventory.Stale)
-	ok(t, v.Delete(ctx, jane(), devices, inventory.Edit{ID: d.ID, Version: 3}))
-	isKind(t, v.Delete(ctx, jane(), devices, inventory.Edit{ID: d.ID}), inventory.NotFound)
+	isKind(t, v.Delete(ctx, jane(), devices, records.Edit{ID: d.ID, Version: 2}), records.Stale)
+	ok(t, v.Delete(ctx, jane(), devices, records.Edit{ID: d.ID, Version: 3}))
+	isKind(t, v.Delete(ctx, jane(), devices, records.Edit{ID: d.ID}), records.NotFound)
 
 	entries := log(t, s)
 	var actions []string
@@ -76,8 +77,8 @@ func TestLife(t *testing.T) {
 		equal(t, "who and what", []string{e.Actor, e.IPAddress, e.RequestID, e.ResourceType, e.ResourceID}, []string{"jane", "192.0.2.7", "r1", "device", d.ID})
 	}
 	equal(t, "the actions", strings.Join(actions, " "), "create update replace delete")
-	equal(t, "the first change", entries[1].Changes, inventory.Changes{"status": {Before: "active", After: "maintenance"}})
-	equal(t, "the last of the hostname", entries[3].Changes["hostname"], inventory.Change{Before: "core-2"})
+	equal(t, "the first change", entries[1].Changes, records.Changes{"status": {Before: "active", After: "maintenance"}})
+	equal(t, "the last of the hostname", entries[3].Changes["hostname"], records.Change{Before: "core-2"})
 }
 
 // TestAllOrNothing checks that a call with several items is applied atomically, and that the
@@ -85,17 +86,17 @@ func TestLife(t *testing.T) {
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
 	v, s := open()
-	ctx, devices := t.Context(), inventory.Of[inventory.Device]()
+	ctx, devices := t.Context(), records.Of[inventory.Device](schema)
 	a, b := device("a"), device("b")
 	ok(t, v.Create(ctx, jane(), a, b))
 	_, err := v.Update(ctx, jane(), devices,
-		inventory.Edit{ID: a.ID, Apply: patch(t, `{"hostname":"c"}`).Apply},
-		inventory.Edit{ID: id(99), Apply: patch(t, `{}`).Apply},
-		inventory.Edit{ID: "x"},
-		inventory.Edit{ID: b.ID, Version: 9},
-		inventory.Edit{ID: b.ID, Apply: patch(t, `{"ip":"x","nope":1}`).Apply},
-		inventory.Edit{ID: b.ID, Apply: patch(t, `{"hostname":"c"}`).Apply})
-	e, isError := errors.AsType[*inventory.Error](err)
+		records.Edit{ID: a.ID, Apply: devices.Patch(patch(t, `{"hostname":"c"}`))},
+		records.Edit{ID: id(99), Apply: devices.Patch(patch(t, `{}`))},
+		records.Edit{ID: "x"},
+		records.Edit{ID: b.ID, Version: 9},
+		records.Edit{ID: b.ID, Apply: devices.Patch(patch(t, `{"ip":"x","nope":1}`))},
+		records.Edit{ID: b.ID, Apply: devices.Patch(patch(t, `{"hostname":"c"}`))})
+	e, isError := errors.AsType[*records.Error](err)
 	if !isError {
 		t.Fatal(err)
 	}
@@ -104,24 +105,24 @@ func TestAllOrNothing(t *testing.T) {
 		failed = append(failed, fmt.Sprint(item.Index, item.ID, item.Err.Kind))
 	}
 	equal(t, "what failed", failed, []string{
-		fmt.Sprint(1, id(99), inventory.NotFound), fmt.Sprint(2, "x", inventory.Invalid), fmt.Sprint(3, b.ID, inventory.Stale),
-		fmt.Sprint(4, b.ID, inventory.Invalid), fmt.Sprint(5, b.ID, inventory.Conflict),
+		fmt.Sprint(1, id(99), records.NotFound), fmt.Sprint(2, "x", records.Invalid), fmt.Sprint(3, b.ID, records.Stale),
+		fmt.Sprint(4, b.ID, records.Invalid), fmt.Sprint(5, b.ID, records.Conflict),
 	})
 	if !strings.HasPrefix(e.Message, "Nothing was changed: 5 of 6 items of devices failed: item 1 "+id(99)+": Device not found; ") {
 		t.Errorf("the message is %s", e.Message)
 	}
 	got, err := s.Get(ctx, devices, a.ID)
 	ok(t, err)
-	equal(t, "the device that was right", got, inventory.Record(checked(t, a)))
+	equal(t, "the device that was right", got, records.Record(checked(t, a)))
 
 	err = v.Create(ctx, jane(), device("d"), device(""), device("a"))
-	e, _ = errors.AsType[*inventory.Error](err)
+	e, _ = errors.AsType[*records.Error](err)
 	if e == nil || len(e.Items) != 1 || e.Items[0].Index != 1 {
 		t.Errorf("the error is %v", err)
 	}
 	err = v.Create(ctx, jane(), device("d"), device("a"), device("d"))
-	e, _ = errors.AsType[*inventory.Error](err)
-	if e == nil || len(e.Items) != 2 || e.Kind != inventory.Conflict {
+	e, _ = errors.AsType[*records.Error](err)
+	if e == nil || len(e.Items) != 2 || e.Kind != records.Conflict {
 		t.Errorf("the error is %v", err)
 	}
 	equal(t, "devices", count(t, s, devices), int64(2))
@@ -130,7 +131,7 @@ func TestAllOrNothing(t *testing.T) {
 
 func checked(t *testing.T, d *inventory.Device) *inventory.Device {
 	t.Helper()
-	ok(t, inventory.Check(d))
+	ok(t, resourceOf(d).Check(d))
 	return d
 }
 
@@ -141,11 +142,11 @@ func TestDry(t *testing.T) {
 	ok(t, v.Create(ctx, jane(), device("a")))
 	d := device("b")
 	ok(t, v.DryRun().Create(ctx, jane(), d))
-	isKind(t, v.DryRun().Create(ctx, jane(), device("a")), inventory.Conflict)
+	isKind(t, v.DryRun().Create(ctx, jane(), device("a")), records.Conflict)
 	if d.ID == "" {
 		t.Error("a dry call does not say what would be")
 	}
-	equal(t, "devices and entries", []any{count(t, s, inventory.Of[inventory.Device]()), len(log(t, s))}, []any{int64(1), 1})
+	equal(t, "devices and entries", []any{count(t, s, records.Of[inventory.Device](schema)), len(log(t, s))}, []any{int64(1), 1})
 }
 
 // TestWriters checks that of concurrent changes with the same version exactly one succeeds,
@@ -153,17 +154,17 @@ func TestDry(t *testing.T) {
 func TestWriters(t *testing.T) {
 	t.Parallel()
 	v, s := open()
-	ctx, devices := t.Context(), inventory.Of[inventory.Device]()
+	ctx, devices := t.Context(), records.Of[inventory.Device](schema)
 	d := device("a")
 	ok(t, v.Create(ctx, jane(), d))
 	var wins atomic.Int64
 	var group sync.WaitGroup
 	for n := range 8 {
 		group.Go(func() {
-			_, err := v.Update(ctx, jane(), devices, inventory.Edit{ID: d.ID, Version: 1, Apply: patch(t, fmt.Sprintf(`{"role":"r%d"}`, n)).Apply})
+			_, err := v.Update(ctx, jane(), devices, records.Edit{ID: d.ID, Version: 1, Apply: devices.Patch(patch(t, fmt.Sprintf(`{"role":"r%d"}`, n)))})
 			if err == nil {
 				wins.Add(1)
-			} else if inventory.KindOf(err) != inventory.Stale {
+			} else if records.KindOf(err) != records.Stale {
 				t.Error(err)
 			}
 		})
@@ -172,7 +173,7 @@ func TestWriters(t *testing.T) {
 	equal(t, "wins", wins.Load(), int64(1))
 	for range 8 {
 		group.Go(func() {
-			_, err := v.Update(ctx, jane(), devices, inventory.Edit{ID: d.ID, Apply: func(rec inventory.Record) error {
+			_, err := v.Update(ctx, jane(), devices, records.Edit{ID: d.ID, Apply: func(rec records.Record) error {
 				rec.(*inventory.Device).Notes += "x"
 				return nil
 			}})
@@ -182,29 +183,29 @@ func TestWriters(t *testing.T) {
 		})
 	}
 	group.Wait()
-	got, err := inventory.Get[inventory.Device](ctx, s, d.ID)
+	got, err := records.Get[inventory.Device](ctx, s, d.ID)
 	ok(t, err)
 	equal(t, "the notes", got.Notes, "xxxxxxxx")
 }
 
 // overtaken is a store whose first transactions fail because of concurrent changes.
 type overtaken struct {
-	inventory.Store
+	records.Store
 	left int
 }
 
 type lateTx struct {
-	inventory.Tx
+	records.Tx
 	store *overtaken
 }
 
-func (s *overtaken) Change(ctx context.Context, f func(inventory.Tx) error) error {
-	return s.Store.Change(ctx, func(tx inventory.Tx) error { return f(&lateTx{tx, s}) })
+func (s *overtaken) Change(ctx context.Context, f func(records.Tx) error) error {
+	return s.Store.Change(ctx, func(tx records.Tx) error { return f(&lateTx{tx, s}) })
 }
 
-func (tx *lateTx) Update(ctx context.Context, rec inventory.Record, version int64) error {
+func (tx *lateTx) Update(ctx context.Context, rec records.Record, version int64) error {
 	if tx.store.left--; tx.store.left >= 0 {
-		return inventory.Outdated(inventory.ResourceOf(rec))
+		return records.Outdated(resourceOf(rec))
 	}
 	return tx.Tx.Update(ctx, rec, version)
 }
@@ -214,22 +215,22 @@ func (tx *lateTx) Update(ctx context.Context, rec inventory.Record, version int6
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	_, s := open()
-	v := inventory.New(&overtaken{Store: s, left: 3}, nil)
+	v := records.New(&overtaken{Store: s, left: 3}, nil)
 	d := device("a")
 	ok(t, v.Create(t.Context(), jane(), d))
 	calls := 0
-	recs, err := v.Update(t.Context(), jane(), inventory.Of[inventory.Device](), inventory.Edit{ID: d.ID, Apply: func(rec inventory.Record) error {
+	recs, err := v.Update(t.Context(), jane(), records.Of[inventory.Device](schema), records.Edit{ID: d.ID, Apply: func(rec records.Record) error {
 		calls++
-		return patch(t, `{"role":"core"}`).Apply(rec)
+		return resourceOf(rec).Patch(patch(t, `{"role":"core"}`))(rec)
 	}})
 	ok(t, err)
 	equal(t, "calls and records", []int{calls, len(recs)}, []int{4, 1})
 	calls = 0
-	_, err = v.Update(t.Context(), jane(), inventory.Of[inventory.Device](), inventory.Edit{ID: d.ID, Apply: func(inventory.Record) error {
+	_, err = v.Update(t.Context(), jane(), records.Of[inventory.Device](schema), records.Edit{ID: d.ID, Apply: func(records.Record) error {
 		calls++
-		return inventory.Outdated(inventory.Of[inventory.Device]())
+		return records.Outdated(records.Of[inventory.Device](schema))
 	}})
-	isKind(t, err, inventory.Stale)
+	isKind(t, err, records.Stale)
 	equal(t, "calls", calls, 1)
 }
 
@@ -238,21 +239,21 @@ func TestOvertaken(t *testing.T) {
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	v, s := open()
-	ctx, users := t.Context(), inventory.Of[inventory.User]()
+	ctx, users := t.Context(), records.Of[inventory.User](schema)
 	u := &inventory.User{Username: "jane", Email: "jane@example.org", Role: "admin", Password: "correct horse"}
-	if err := v.Create(ctx, jane(), u); err == nil || inventory.KindOf(err) != 0 {
+	if err := v.Create(ctx, jane(), u); err == nil || records.KindOf(err) != 0 {
 		t.Errorf("a password in clear: %v", err)
 	}
 	u.Password, u.PasswordHash = "", "hash"
 	ok(t, v.Create(ctx, jane(), u))
-	by := inventory.Caller{UserID: u.ID, Name: "jane"}
-	recs, err := v.Update(ctx, by, users, inventory.Edit{ID: u.ID, Action: "password", Apply: func(rec inventory.Record) error {
+	by := records.Caller{UserID: u.ID, Name: "jane"}
+	recs, err := v.Update(ctx, by, users, records.Edit{ID: u.ID, Action: "password", Apply: func(rec records.Record) error {
 		rec.(*inventory.User).PasswordHash = "other hash"
 		return nil
 	}})
 	ok(t, err)
 	equal(t, "the version", recs[0].Meta().Version, int64(2))
-	ok(t, v.Delete(ctx, by, users, inventory.Edit{ID: u.ID}))
+	ok(t, v.Delete(ctx, by, users, records.Edit{ID: u.ID}))
 	for _, e := range log(t, s) {
 		if e.UserID != nil || e.Actor != "jane" || strings.Contains(fmt.Sprint(e.Changes), "hash") {
 			t.Errorf("the entry is %+v", e)
@@ -265,12 +266,12 @@ func TestBounds(t *testing.T) {
 	t.Parallel()
 	v, s := open()
 	ctx := t.Context()
-	many := make([]inventory.Record, inventory.MaxItems+1)
+	many := make([]records.Record, records.MaxItems+1)
 	for i := range many {
 		many[i] = device(fmt.Sprint("d", i))
 	}
-	isKind(t, v.Create(ctx, jane(), many...), inventory.Invalid)
-	isKind(t, v.Delete(ctx, jane(), inventory.Of[inventory.Device](), make([]inventory.Edit, inventory.MaxItems+1)...), inventory.Invalid)
+	isKind(t, v.Create(ctx, jane(), many...), records.Invalid)
+	isKind(t, v.Delete(ctx, jane(), records.Of[inventory.Device](schema), make([]records.Edit, records.MaxItems+1)...), records.Invalid)
 	ok(t, v.Create(ctx, jane()))
 	if err := v.Create(ctx, jane(), device("a"), location("a")); err == nil {
 		t.Error("two resources in one call")
@@ -278,12 +279,12 @@ func TestBounds(t *testing.T) {
 	if err := v.Create(ctx, jane(), device("a"), (*inventory.Device)(nil)); err == nil {
 		t.Error("no record")
 	}
-	forged := inventory.Caller{Name: strings.Repeat("ä\n", 200), Address: "a\x00b", RequestID: "\xff"}
+	forged := records.Caller{Name: strings.Repeat("ä\n", 200), Address: "a\x00b", RequestID: "\xff"}
 	ok(t, v.Create(ctx, forged, device("a")))
 	e := log(t, s)[0]
 	equal(t, "the entry", []string{e.Actor, e.IPAddress, e.RequestID}, []string{strings.Repeat("ä?", 50), "a?b", "?"})
 	failure := errors.New("no more ids")
-	v = inventory.New(s, &inventory.Options{NewID: func() (string, error) { return "", failure }})
+	v = records.New(s, &records.Options{NewID: func() (string, error) { return "", failure }})
 	if err := v.Create(ctx, jane(), device("b")); !errors.Is(err, failure) {
 		t.Errorf("%v", err)
 	}
@@ -303,18 +304,18 @@ func TestMetricsHaveTheirTime(t *testing.T) {
 func TestThen(t *testing.T) {
 	t.Parallel()
 	v, store := open()
-	alongside := func(fail error) *inventory.Inventory {
-		return v.BeforeCommit(func(ctx context.Context, tx inventory.Tx) error {
-			record := &inventory.IdempotencyRecord{Base: inventory.Base{ID: id(900), Version: 1}, Owner: "jane", Key: "1"}
+	alongside := func(fail error) *records.Engine {
+		return v.BeforeCommit(func(ctx context.Context, tx records.Tx) error {
+			record := &records.IdempotencyRecord{Base: records.Base{ID: id(900), Version: 1}, Owner: "jane", Key: "1"}
 			return errors.Join(tx.Create(ctx, record), fail)
 		})
 	}
 	want := func(n int64) {
 		t.Helper()
-		for _, r := range []*inventory.Resource{inventory.Of[inventory.Location](), inventory.Of[inventory.IdempotencyRecord]()} {
-			page, err := store.List(t.Context(), &inventory.Query{Resource: r, Count: true})
+		for _, r := range []*records.Resource{records.Of[inventory.Location](schema), records.Of[records.IdempotencyRecord](schema)} {
+			page, err := store.List(t.Context(), &records.Query{Resource: r, Count: true})
 			if err != nil || page.Total != n {
-				t.Errorf("%d %s, %v, want %d", page.Total, r.Name(), err, n)
+				t.Errorf("%d %s, %v, want %d", page.Total, r.Name, err, n)
 			}
 		}
 	}

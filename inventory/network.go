@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Location is a place with devices.
 type Location struct {
-	Base
+	records.Base
 	Name     string   `json:"name" field:"required,max=200,search,index"`
 	City     string   `json:"city" field:"required,max=100,search,index"`
 	Country  string   `json:"country" field:"required,max=100,search,index,counted"`
@@ -19,24 +21,20 @@ type Location struct {
 	Lon      *float64 `json:"lon" field:"min=-180,max=180"` // degrees east
 }
 
-func locations() *Resource {
-	return describe[Location](definition{name: "locations", label: "Location"})
-}
-
-// check reports a coordinate without the other one.
-func (l *Location) check() []FieldError {
+// Validate reports a coordinate without the other one.
+func (l *Location) Validate() []records.FieldError {
 	switch {
 	case l.Lat != nil && l.Lon == nil:
-		return []FieldError{{"lon", "must be given together with lat"}}
+		return []records.FieldError{{Field: "lon", Reason: "must be given together with lat"}}
 	case l.Lon != nil && l.Lat == nil:
-		return []FieldError{{"lat", "must be given together with lon"}}
+		return []records.FieldError{{Field: "lat", Reason: "must be given together with lon"}}
 	}
 	return nil
 }
 
 // Device is a piece of network equipment.
 type Device struct {
-	Base
+	records.Base
 	Hostname     string       `json:"hostname" field:"required,unique,max=253,search"`
 	IP           string       `json:"ip" field:"required,format=ip,search,index"`
 	Model        string       `json:"model" field:"required,max=100,search,index,counted"`
@@ -53,13 +51,9 @@ type Device struct {
 	Notes        string       `json:"notes" field:"format=text,max=10000,search"`
 }
 
-func devices() *Resource {
-	return describe[Device](definition{name: "devices", label: "Device"})
-}
-
 // Interface is a physical or logical port of a device.
 type Interface struct {
-	Base
+	records.Base
 	DeviceID    string     `json:"device_id" field:"required,ref=devices:cascade"`
 	Name        string     `json:"name" field:"required,unique=device_id,max=100,search,index"`
 	Description string     `json:"description" field:"max=255,search"`
@@ -77,36 +71,29 @@ type Interface struct {
 	IPAddress  string `json:"ip_address" field:"format=interface-ip,search,index"` // with or without a prefix length
 }
 
-func interfaces() *Resource {
-	return describe[Interface](definition{
-		name: "interfaces", label: "Interface",
-		messages: map[string]string{"name": "Interface name already exists on this device"},
-	})
-}
-
-// normalize sets the missing one of speed and speed_mbps. An invalid speed is left to check.
-func (i *Interface) normalize() {
-	mbps, err := ParseSpeed(i.Speed)
+// Normalize sets the missing one of speed and speed_mbps. An invalid speed is left to Validate.
+func (i *Interface) Normalize() {
+	mbps, err := records.ParseSpeed(i.Speed)
 	switch {
 	case i.Speed == "" && i.SpeedMbps != nil && *i.SpeedMbps > 0:
-		i.Speed = FormatSpeed(*i.SpeedMbps)
+		i.Speed = records.FormatSpeed(*i.SpeedMbps)
 	case i.SpeedMbps == nil && err == nil:
 		i.SpeedMbps = &mbps
 	}
 }
 
-// check reports that speed and speed_mbps disagree.
-func (i *Interface) check() []FieldError {
-	mbps, err := ParseSpeed(i.Speed)
+// Validate reports that speed and speed_mbps disagree.
+func (i *Interface) Validate() []records.FieldError {
+	mbps, err := records.ParseSpeed(i.Speed)
 	if err != nil || i.SpeedMbps == nil || *i.SpeedMbps == mbps {
 		return nil
 	}
-	return []FieldError{{"speed_mbps", fmt.Sprintf("must agree with speed, which is %d Mbps: send only one of them, or equal values", mbps)}}
+	return []records.FieldError{{Field: "speed_mbps", Reason: fmt.Sprintf("must agree with speed, which is %d Mbps: send only one of them, or equal values", mbps)}}
 }
 
-// patched clears the one of speed and speed_mbps that a patch leaves out, so that the other
+// Patched clears the one of speed and speed_mbps that a patch leaves out, so that the other
 // one sets it again.
-func (i *Interface) patched(p Patch) {
+func (i *Interface) Patched(p records.Patch) {
 	_, speed := p["speed"]
 	_, mbps := p["speed_mbps"]
 	switch {
@@ -119,7 +106,7 @@ func (i *Interface) patched(p Patch) {
 
 // VLAN is a virtual network, of one location or of all.
 type VLAN struct {
-	Base
+	records.Base
 	VLANID      int64      `json:"vlan_id" field:"required,unique=location_id,min=1,max=4094,index"` // IEEE 802.1Q
 	Name        string     `json:"name" field:"required,max=100,search,index"`
 	Description string     `json:"description" field:"max=255,search"`
@@ -129,27 +116,20 @@ type VLAN struct {
 	GatewayIP   string     `json:"gateway_ip" field:"format=ip,search"`
 }
 
-func vlans() *Resource {
-	return describe[VLAN](definition{
-		name: "vlans", label: "VLAN",
-		messages: map[string]string{"vlan_id": "VLAN number already exists at this location"},
-	})
-}
-
-// check reports a gateway outside of the subnet.
-func (v *VLAN) check() []FieldError {
+// Validate reports a gateway outside of the subnet.
+func (v *VLAN) Validate() []records.FieldError {
 	subnet, err := netip.ParsePrefix(v.SubnetCIDR)
 	gateway, err2 := netip.ParseAddr(v.GatewayIP)
 	if err != nil || err2 != nil || subnet.Contains(gateway) {
 		return nil
 	}
-	return []FieldError{{"gateway_ip", "must be an address of the subnet " + v.SubnetCIDR}}
+	return []records.FieldError{{Field: "gateway_ip", Reason: "must be an address of the subnet " + v.SubnetCIDR}}
 }
 
 // Link is a connection of two interfaces, such as a cable. It has no direction: the end with
 // the lower id is always A, so that two interfaces have at most one link.
 type Link struct {
-	Base
+	records.Base
 	AInterfaceID string     `json:"a_interface_id" field:"required,ref=interfaces:cascade"`
 	BInterfaceID string     `json:"b_interface_id" field:"required,unique=a_interface_id,ref=interfaces:cascade"`
 	Type         string     `json:"type" field:"max=50,counted"`
@@ -161,31 +141,24 @@ type Link struct {
 // reasonSameInterface is the reason to refuse a link of an interface to itself.
 const reasonSameInterface = "must differ from a_interface_id"
 
-func links() *Resource {
-	return describe[Link](definition{
-		name: "links", label: "Link",
-		messages: map[string]string{"b_interface_id": "Link between these interfaces already exists"},
-	})
-}
-
-// normalize puts the ends in order.
-func (l *Link) normalize() {
+// Normalize puts the ends in order.
+func (l *Link) Normalize() {
 	if l.BInterfaceID < l.AInterfaceID && l.BInterfaceID != "" {
 		l.AInterfaceID, l.BInterfaceID = l.BInterfaceID, l.AInterfaceID
 	}
 }
 
-// check reports a link of an interface to itself.
-func (l *Link) check() []FieldError {
+// Validate reports a link of an interface to itself.
+func (l *Link) Validate() []records.FieldError {
 	if l.AInterfaceID != "" && l.AInterfaceID == l.BInterfaceID {
-		return []FieldError{{"b_interface_id", reasonSameInterface}}
+		return []records.FieldError{{Field: "b_interface_id", Reason: reasonSameInterface}}
 	}
 	return nil
 }
 
 // Event is something that happened in the network.
 type Event struct {
-	Base
+	records.Base
 	Severity       Severity   `json:"severity" field:"required,index,counted"`
 	Type           string     `json:"type" field:"required,max=50,index,counted"` // such as security, system or interface
 	Message        string     `json:"message" field:"required,format=text,max=4000,search"`
@@ -196,13 +169,9 @@ type Event struct {
 	AcknowledgedBy *string    `json:"acknowledged_by" field:"readonly,ref=users:null"`
 }
 
-func events() *Resource {
-	return describe[Event](definition{name: "events", label: "Event"})
-}
-
 // Metric is a measurement of a device.
 type Metric struct {
-	Base
+	records.Base
 	DeviceID      string     `json:"device_id" field:"required,ref=devices:cascade"`
 	CPU           *float64   `json:"cpu" field:"min=0,max=100"`     // percent
 	Memory        *float64   `json:"memory" field:"min=0,max=100"`  // percent
@@ -211,12 +180,8 @@ type Metric struct {
 	TS            *time.Time `json:"ts" field:"index"` // of the measurement; default: the time of creation
 }
 
-func metrics() *Resource {
-	return describe[Metric](definition{name: "metrics", label: "Metric"})
-}
-
-// initialized sets the default of ts.
-func (m *Metric) initialized() {
+// Initialize sets the default of ts.
+func (m *Metric) Initialize() {
 	if m.TS == nil {
 		m.TS = new(m.CreatedAt)
 	}

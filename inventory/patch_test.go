@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // full returns a device with every field set.
 func full() *inventory.Device {
 	d := device("core-1")
-	d.Base = inventory.Base{ID: id(1), CreatedAt: at(1), UpdatedAt: at(2), Version: 3}
+	d.Base = records.Base{ID: id(1), CreatedAt: at(1), UpdatedAt: at(2), Version: 3}
 	d.LocationID, d.LastSeen, d.Tags, d.SerialNumber = ptr(id(9)), ptr(at(3)), []string{"a", "b"}, "S1"
 	return d
 }
@@ -34,7 +35,7 @@ func TestPatch(t *testing.T) {
 	} {
 		got, want := full(), full()
 		change(want)
-		ok(t, patch(t, doc).Apply(got))
+		ok(t, resourceOf(got).Patch(patch(t, doc))(got))
 		if got.LastSeen != nil {
 			*got.LastSeen = got.LastSeen.UTC()
 		}
@@ -59,8 +60,8 @@ func TestPatchRefuses(t *testing.T) {
 		`{"":1}`:                                "",
 	} {
 		got := full()
-		err := patch(t, doc).Apply(got)
-		equal(t, doc, strings.Join(fields(t, err, inventory.Invalid), " "), want)
+		err := resourceOf(got).Patch(patch(t, doc))(got)
+		equal(t, doc, strings.Join(fields(t, err, records.Invalid), " "), want)
 		equal(t, "the device after "+doc, got, full())
 	}
 }
@@ -70,7 +71,7 @@ func TestPatchOfUsers(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"-", "PasswordHash", "password_hash", "epoch", "Epoch", "reset_hash", "Base"} {
 		u := &inventory.User{PasswordHash: "x"}
-		isKind(t, inventory.Patch{name: json.RawMessage(`"y"`)}.Apply(u), inventory.Invalid)
+		isKind(t, resourceOf(u).Patch(records.Patch{name: json.RawMessage(`"y"`)})(u), records.Invalid)
 		equal(t, "the user", u, &inventory.User{PasswordHash: "x"})
 	}
 }
@@ -78,12 +79,12 @@ func TestPatchOfUsers(t *testing.T) {
 // TestPatchIsBounded checks that errors have a bounded size.
 func TestPatchIsBounded(t *testing.T) {
 	t.Parallel()
-	p := inventory.Patch{}
+	p := records.Patch{}
 	for n := range 10_000 {
 		p[fmt.Sprint("field", n)] = json.RawMessage("1")
 	}
-	err := p.Apply(full())
-	if n := len(fields(t, err, inventory.Invalid)); n != 20 || len(err.Error()) > 2000 {
+	err := resourceOf(full()).Patch(p)(full())
+	if n := len(fields(t, err, records.Invalid)); n != 20 || len(err.Error()) > 2000 {
 		t.Errorf("%d problems in %d bytes", n, len(err.Error()))
 	}
 }
@@ -99,16 +100,16 @@ func TestSpeedsFollow(t *testing.T) {
 	} {
 		i := port(id(1), "a")
 		i.Speed = "1Gbps"
-		ok(t, inventory.Check(i))
-		ok(t, patch(t, doc).Apply(i))
-		ok(t, inventory.Check(i))
+		ok(t, resourceOf(i).Check(i))
+		ok(t, resourceOf(i).Patch(patch(t, doc))(i))
+		ok(t, resourceOf(i).Check(i))
 		equal(t, doc, []any{i.Speed, *i.SpeedMbps}, want)
 	}
 	i := port(id(1), "a")
 	i.Speed = "1Gbps"
-	ok(t, inventory.Check(i))
-	ok(t, patch(t, `{"speed":""}`).Apply(i))
-	ok(t, inventory.Check(i))
+	ok(t, resourceOf(i).Check(i))
+	ok(t, resourceOf(i).Patch(patch(t, `{"speed":""}`))(i))
+	ok(t, resourceOf(i).Check(i))
 	if i.Speed != "" || i.SpeedMbps != nil {
 		t.Errorf("no speed is %q, %v", i.Speed, i.SpeedMbps)
 	}
@@ -118,7 +119,7 @@ func TestSpeedsFollow(t *testing.T) {
 func TestPatchNamesTypes(t *testing.T) {
 	t.Parallel()
 	for doc, c := range map[string]struct {
-		rec  inventory.Record
+		rec  records.Record
 		want string
 	}{
 		`{"mtu":1.5}`:           {&inventory.Interface{}, "must be a whole number"},
@@ -126,12 +127,12 @@ func TestPatchNamesTypes(t *testing.T) {
 		`{"inactive_status":1}`: {&inventory.User{}, "must be true or false"},
 		`{"vlan_id":null}`:      {&inventory.VLAN{}, "must not be null: must be a whole number"},
 		`{"tags":{}}`:           {&inventory.Device{}, "must be an array of strings"},
-		`{"changes":[]}`:        {&inventory.AuditLog{}, "must be an object"},
+		`{"changes":[]}`:        {&records.AuditLog{}, "must be an object"},
 		`{"ts":1}`:              {&inventory.Metric{}, "must be a timestamp such as 2026-01-31T12:00:00Z"},
 		`{"severity":["a"]}`:    {&inventory.Event{}, "must be a string"},
 		`{"acknowledged_at":"2026-01-31T12:00:00Z"}`: {&inventory.Event{}, "is read-only: omit it, or send its current value"},
 	} {
-		e, _ := errors.AsType[*inventory.Error](patch(t, doc).Apply(c.rec))
+		e, _ := errors.AsType[*records.Error](resourceOf(c.rec).Patch(patch(t, doc))(c.rec))
 		if e == nil || len(e.Fields) != 1 || e.Fields[0].Reason != c.want {
 			t.Errorf("%s: %v, want %s", doc, e, c.want)
 		}
@@ -141,12 +142,12 @@ func TestPatchNamesTypes(t *testing.T) {
 func TestOwnerMay(t *testing.T) {
 	t.Parallel()
 	before := &inventory.User{Username: "jane", Role: inventory.Viewer}
-	after := inventory.Clone(before)
+	after := records.Clone(before)
 	after.Email, after.FirstName = "jane@example.org", "Jane"
-	ok(t, inventory.CheckOwnerChange(before, after))
+	ok(t, resourceOf(before).CheckOwnerChange(before, after))
 	after.Role, after.InactiveStatus = inventory.Admin, true
-	err := inventory.CheckOwnerChange(before, after)
-	equal(t, "what the owner may not do", fields(t, err, inventory.Forbidden), []string{"inactive_status", "role"})
+	err := resourceOf(before).CheckOwnerChange(before, after)
+	equal(t, "what the owner may not do", fields(t, err, records.Forbidden), []string{"inactive_status", "role"})
 	equal(t, "the message", err.Error(), "Forbidden: You do not have permission to perform this action")
 }
 
@@ -154,13 +155,13 @@ func TestDiff(t *testing.T) {
 	t.Parallel()
 	after := full()
 	after.Version, after.Status, after.LocationID, after.Tags = 4, "offline", nil, []string{"a b"}
-	equal(t, "the difference", inventory.Diff(full(), after), inventory.Changes{
+	equal(t, "the difference", resourceOf(full()).Diff(full(), after), records.Changes{
 		"status":      {Before: "active", After: "offline"},
 		"location_id": {Before: id(9), After: nil},
 		"tags":        {Before: []string{"a", "b"}, After: []string{"a b"}},
 	})
 	u := &inventory.User{Username: "jane", Password: "secret-1", PasswordHash: "secret-2", ResetHash: "secret-3"}
-	text, err := json.Marshal([]any{inventory.Diff(nil, u), inventory.Diff(u, nil)})
+	text, err := json.Marshal([]any{resourceOf(u).Diff(nil, u), resourceOf(u).Diff(u, nil)})
 	ok(t, err)
 	if strings.Contains(string(text), "secret") || !strings.Contains(string(text), "jane") {
 		t.Errorf("the difference is %s", text)
@@ -170,13 +171,13 @@ func TestDiff(t *testing.T) {
 func TestCloneSharesNothing(t *testing.T) {
 	t.Parallel()
 	d := full()
-	c := inventory.Clone(d)
+	c := records.Clone(d)
 	*c.LocationID, *c.LastSeen, c.Tags[0], c.ID = "x", at(9), "x", "x"
 	equal(t, "the device", d, full())
-	a := &inventory.AuditLog{UserID: ptr("a"), Changes: inventory.Changes{"a": {}}}
-	b := inventory.Clone(a)
-	*b.UserID, b.Changes["b"] = "b", inventory.Change{}
-	equal(t, "the entry", a, &inventory.AuditLog{UserID: ptr("a"), Changes: inventory.Changes{"a": {}}})
+	a := &records.AuditLog{UserID: ptr("a"), Changes: records.Changes{"a": {}}}
+	b := records.Clone(a)
+	*b.UserID, b.Changes["b"] = "b", records.Change{}
+	equal(t, "the entry", a, &records.AuditLog{UserID: ptr("a"), Changes: records.Changes{"a": {}}})
 }
 
 // FuzzPatch checks that no update panics, that a refused one changes nothing, and that a
@@ -187,22 +188,22 @@ func FuzzPatch(f *testing.F) {
 	f.Add("links", `{"a_interface_id":"018F4C2E-7B1A-7C3D-9E4F-00000000000B"}`)
 	f.Add("locations", `{"lat":1e400,"lon":-0.0}`)
 	f.Fuzz(func(t *testing.T, name, doc string) {
-		r, known := inventory.Named(name)
-		var p inventory.Patch
+		r, known := schema.Named(name)
+		var p records.Patch
 		if !known || json.Unmarshal([]byte(doc), &p) != nil {
 			t.Skip()
 		}
 		rec := r.New()
-		if err := p.Apply(rec); err != nil {
-			isKind(t, err, inventory.Invalid)
+		if err := resourceOf(rec).Patch(p)(rec); err != nil {
+			isKind(t, err, records.Invalid)
 			equal(t, "what was refused", rec, r.New())
 			return
 		}
-		if inventory.Check(rec) != nil {
+		if resourceOf(rec).Check(rec) != nil {
 			return
 		}
-		checked := inventory.Clone(rec)
-		ok(t, inventory.Check(checked))
+		checked := records.Clone(rec)
+		ok(t, resourceOf(checked).Check(checked))
 		equal(t, "checked twice", checked, rec)
 		if _, err := json.Marshal(rec); err != nil {
 			t.Error(err)

@@ -10,18 +10,19 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-func parse(t *testing.T, r *inventory.Resource, query string) (*inventory.Query, error) {
+func parse(t *testing.T, r *records.Resource, query string) (*records.Query, error) {
 	t.Helper()
 	values, err := url.ParseQuery(query)
 	ok(t, err)
-	return inventory.ParseQuery(r, values)
+	return records.ParseQuery(r, values)
 }
 
 // fleet returns sample devices.
-func fleet() []inventory.Record {
-	var all []inventory.Record
+func fleet() []records.Record {
+	var all []records.Record
 	for i, line := range []string{
 		"core-1 Juniper active 192.0.2.1 S1 a,b",
 		"Core-2 Juniper offline 192.0.2.2 - a",
@@ -89,7 +90,7 @@ func TestFilters(t *testing.T) {
 		"limit=3&page=2":                         "4",
 		"limit=3&page=2147483647":                "",
 	} {
-		q, err := parse(t, inventory.Of[inventory.Device](), query)
+		q, err := parse(t, records.Of[inventory.Device](schema), query)
 		if err != nil {
 			t.Errorf("%s: %v", query, err)
 			continue
@@ -145,28 +146,28 @@ func TestBadQueries(t *testing.T) {
 		"vendor=" + strings.Repeat("a", 501): {"vendor", "must be at most 500 bytes of UTF-8"},
 		"version__in=" + strings.Repeat("1,", 100) + "1": {"version__in", "must have at most 100 values"},
 	} {
-		_, err := parse(t, inventory.Of[inventory.Device](), query)
+		_, err := parse(t, records.Of[inventory.Device](schema), query)
 		if err == nil {
 			t.Errorf("%s is taken", query)
 			continue
 		}
-		equal(t, query, fields(t, err, inventory.Invalid), []string{want[0]})
+		equal(t, query, fields(t, err, records.Invalid), []string{want[0]})
 		if !strings.Contains(err.Error(), "Invalid query: "+want[0]+" "+want[1]) {
 			t.Errorf("%s: %v, want %s", query, err, want[1])
 		}
 	}
-	_, err := parse(t, inventory.Of[inventory.Device](), "page=x&sortby=y&vendor=")
-	equal(t, "every invalid parameter", fields(t, err, inventory.Invalid), []string{"page", "sortby", "vendor"})
-	_, err = parse(t, inventory.Of[inventory.Device](), "vendor=a&vendor=b")
+	_, err := parse(t, records.Of[inventory.Device](schema), "page=x&sortby=y&vendor=")
+	equal(t, "every invalid parameter", fields(t, err, records.Invalid), []string{"page", "sortby", "vendor"})
+	_, err = parse(t, records.Of[inventory.Device](schema), "vendor=a&vendor=b")
 	equal(t, "a duplicate", err.Error(), "Duplicate query parameter forbidden: vendor")
-	_, err = parse(t, inventory.Of[inventory.Device](), strings.Repeat("tags=a&", 51))
-	equal(t, "too many", fields(t, err, inventory.Invalid), []string{"tags"})
+	_, err = parse(t, records.Of[inventory.Device](schema), strings.Repeat("tags=a&", 51))
+	equal(t, "too many", fields(t, err, records.Invalid), []string{"tags"})
 }
 
 // TestSecretsAreNoParameters checks that queries can't filter or sort by secret fields.
 func TestSecretsAreNoParameters(t *testing.T) {
 	t.Parallel()
-	r := inventory.Of[inventory.User]()
+	r := records.Of[inventory.User](schema)
 	for _, name := range []string{"password", "password_hash", "password__startswith", "epoch", "reset_hash", "-"} {
 		for _, query := range []string{name + "=a", "sortby=" + name + ":asc", "fields=" + name} {
 			if _, err := parse(t, r, query); err == nil {
@@ -189,7 +190,7 @@ func TestSpecifiedParameters(t *testing.T) {
 		"interfaces": "name type status admin_status oper_status speed speed_mbps mtu mac_address mode ifindex device_id ip_address",
 		"locations":  "country", "vlans": "vlan_id name status", "users": "inactive_status",
 	} {
-		r, _ := inventory.Named(name)
+		r, _ := schema.Named(name)
 		var all []string
 		for _, p := range r.Parameters() {
 			all = append(all, p.Name)
@@ -210,9 +211,9 @@ func TestFiltersNormalizeValues(t *testing.T) {
 	t.Parallel()
 	i := port(id(1), "a")
 	i.MACAddress, i.Speed = "00:1a:2b:3c:4d:5e", "10000mbps"
-	ok(t, inventory.Check(i))
+	ok(t, resourceOf(i).Check(i))
 	for _, query := range []string{"mac_address=001A.2B3C.4D5E", "speed=10 gbps", "speed=10Gbps", "speed_mbps=10000", "device_id=" + strings.ToUpper(id(1))} {
-		q, err := parse(t, inventory.Of[inventory.Interface](), strings.ReplaceAll(query, " ", "%20"))
+		q, err := parse(t, records.Of[inventory.Interface](schema), strings.ReplaceAll(query, " ", "%20"))
 		ok(t, err)
 		if !q.Matches(i) {
 			t.Errorf("%s finds nothing", query)
@@ -224,7 +225,7 @@ func TestFiltersNormalizeValues(t *testing.T) {
 // in every order.
 func TestPaging(t *testing.T) {
 	t.Parallel()
-	r := inventory.Of[inventory.Device]()
+	r := records.Of[inventory.Device](schema)
 	for _, f := range r.Fields() {
 		if !f.Sortable() {
 			continue
@@ -241,7 +242,7 @@ func TestPaging(t *testing.T) {
 }
 
 // walk reads the list one record per page.
-func walk(t *testing.T, query string, cursors bool) (found []inventory.Record) {
+func walk(t *testing.T, query string, cursors bool) (found []records.Record) {
 	t.Helper()
 	next := ""
 	for n := 1; ; n++ {
@@ -249,7 +250,7 @@ func walk(t *testing.T, query string, cursors bool) (found []inventory.Record) {
 		if cursors {
 			more = "&limit=1&cursor=" + next
 		}
-		q, err := parse(t, inventory.Of[inventory.Device](), query+more)
+		q, err := parse(t, records.Of[inventory.Device](schema), query+more)
 		ok(t, err)
 		page := q.Select(fleet())
 		if page.Total != 4 {
@@ -267,27 +268,27 @@ func walk(t *testing.T, query string, cursors bool) (found []inventory.Record) {
 // invalid one is refused.
 func TestCursorIsChecked(t *testing.T) {
 	t.Parallel()
-	r := inventory.Of[inventory.Device]()
+	r := records.Of[inventory.Device](schema)
 	q, err := parse(t, r, "sortby=last_seen:asc&cursor=")
 	ok(t, err)
 	cursor := q.Cursor(fleet()[3])
 	q, err = parse(t, r, "sortby=last_seen:asc&vendor=Cisco&cursor="+cursor)
 	ok(t, err)
-	equal(t, "the place", q.After, &inventory.Place{Values: []any{at(30)}, ID: id(4)})
+	equal(t, "the place", q.After, &records.Place{Values: []any{at(30)}, ID: id(4)})
 	for _, query := range []string{
 		"cursor=" + cursor, "sortby=last_seen:desc&cursor=" + cursor, "sortby=last_seen:asc&sortby=ip:asc&cursor=" + cursor,
 		"sortby=last_seen:asc&cursor=" + cursor + "A", "sortby=last_seen:asc&cursor=" + cursor[1:], "cursor=" + strings.Repeat("A", 1<<17),
 	} {
 		_, err := parse(t, r, query)
-		equal(t, query[:min(len(query), 80)], fields(t, err, inventory.Invalid), []string{"cursor"})
+		equal(t, query[:min(len(query), 80)], fields(t, err, records.Invalid), []string{"cursor"})
 	}
-	_, err = parse(t, inventory.Of[inventory.Link](), "sortby=last_seen:asc&cursor="+cursor)
-	equal(t, "a cursor of devices for links", fields(t, err, inventory.Invalid), []string{"cursor"})
+	_, err = parse(t, records.Of[inventory.Link](schema), "sortby=last_seen:asc&cursor="+cursor)
+	equal(t, "a cursor of devices for links", fields(t, err, records.Invalid), []string{"cursor"})
 }
 
 func TestShownFieldsAndCount(t *testing.T) {
 	t.Parallel()
-	q, err := parse(t, inventory.Of[inventory.Device](), "fields=ip,hostname,ip&count=false&limit=500")
+	q, err := parse(t, records.Of[inventory.Device](schema), "fields=ip,hostname,ip&count=false&limit=500")
 	ok(t, err)
 	equal(t, "the fields", []string{q.Fields[0].Name, q.Fields[1].Name}, []string{"ip", "hostname"})
 	equal(t, "the rest", []any{len(q.Fields), q.Count, q.Limit, q.Page}, []any{2, false, int64(100), 1})
@@ -297,13 +298,13 @@ func TestShownFieldsAndCount(t *testing.T) {
 // TestWhere checks that code can add conditions to those of a client.
 func TestWhere(t *testing.T) {
 	t.Parallel()
-	q, err := parse(t, inventory.Of[inventory.Device](), "status__ne=offline&limit=1")
+	q, err := parse(t, records.Of[inventory.Device](schema), "status__ne=offline&limit=1")
 	ok(t, err)
 	q.Where("vendor", "Juniper")
 	equal(t, "the filters", fmt.Sprint(q.Filters), "[status__ne=offline vendor=Juniper]")
 	page := q.Select(fleet())
 	equal(t, "what is found", []any{page.Total, page.More, page.Records[0].Meta().ID}, []any{int64(1), false, id(1)})
-	equal(t, "names", fmt.Sprint(inventory.Eq, inventory.StartsWith), "eq startswith")
+	equal(t, "names", fmt.Sprint(records.Eq, records.StartsWith), "eq startswith")
 }
 
 func FuzzParseQuery(f *testing.F) {
@@ -312,23 +313,23 @@ func FuzzParseQuery(f *testing.F) {
 	f.Add("metrics", "ts__gte=2026-01-31T12:00:00Z&cpu__lt=1e400&cursor=")
 	f.Add("users", "q=a&fields=id,email&count=false&limit=1000")
 	f.Fuzz(func(t *testing.T, name, query string) {
-		r, known := inventory.Named(name)
+		r, known := schema.Named(name)
 		values, err := url.ParseQuery(query)
 		if !known || err != nil {
 			t.Skip()
 		}
-		q, err := inventory.ParseQuery(r, values)
+		q, err := records.ParseQuery(r, values)
 		if err != nil {
-			isKind(t, err, inventory.Invalid)
+			isKind(t, err, records.Invalid)
 			if len(err.Error()) > 1<<17 {
 				t.Errorf("the message has %d bytes", len(err.Error()))
 			}
 			return
 		}
-		if q.Limit < 1 || q.Limit > inventory.MaxLimit || q.Offset < 0 {
+		if q.Limit < 1 || q.Limit > records.MaxLimit || q.Offset < 0 {
 			t.Errorf("limit %d, offset %d", q.Limit, q.Offset)
 		}
-		q.Select([]inventory.Record{r.New(), r.New()})
+		q.Select([]records.Record{r.New(), r.New()})
 		for _, c := range q.Filters {
 			if c.String() == "" {
 				t.Error("a filter without a name")
@@ -338,9 +339,9 @@ func FuzzParseQuery(f *testing.F) {
 }
 
 func FuzzCursor(f *testing.F) {
-	r := inventory.Of[inventory.Device]()
+	r := records.Of[inventory.Device](schema)
 	sorted := url.Values{"sortby": {"last_seen:asc", "hostname:desc", "version:asc"}}
-	q, err := inventory.ParseQuery(r, sorted)
+	q, err := records.ParseQuery(r, sorted)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -352,9 +353,9 @@ func FuzzCursor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, cursor string) {
 		values := maps.Clone(sorted)
 		values.Set("cursor", cursor)
-		q, err := inventory.ParseQuery(r, values)
+		q, err := records.ParseQuery(r, values)
 		if err != nil {
-			isKind(t, err, inventory.Invalid)
+			isKind(t, err, records.Invalid)
 			return
 		}
 		q.Select(fleet()) // compares with the values of the cursor
@@ -364,12 +365,12 @@ func FuzzCursor(f *testing.F) {
 // TestLongNames checks that messages shorten long names at a character boundary.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
-	_, err := inventory.ParseQuery(inventory.Of[inventory.Device](), url.Values{strings.Repeat("€", 30): {"x"}})
-	if e, ok := errors.AsType[*inventory.Error](err); !ok || e.Fields[0].Field != strings.Repeat("€", 21)+"..." {
+	_, err := records.ParseQuery(records.Of[inventory.Device](schema), url.Values{strings.Repeat("€", 30): {"x"}})
+	if e, ok := errors.AsType[*records.Error](err); !ok || e.Fields[0].Field != strings.Repeat("€", 21)+"..." {
 		t.Errorf("the error is %v", err)
 	}
-	err = patch(t, `{"`+strings.Repeat("é", 40)+`":1}`).Apply(device("a"))
-	if e, ok := errors.AsType[*inventory.Error](err); !ok || e.Fields[0].Field != strings.Repeat("é", 32)+"..." {
+	err = resourceOf(device("a")).Patch(patch(t, `{"`+strings.Repeat("é", 40)+`":1}`))(device("a"))
+	if e, ok := errors.AsType[*records.Error](err); !ok || e.Fields[0].Field != strings.Repeat("é", 32)+"..." {
 		t.Errorf("the error is %v", err)
 	}
 }

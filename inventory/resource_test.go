@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestFields checks the fields of the resources (REFERENCE.md, 1.1).
@@ -23,7 +24,7 @@ func TestFields(t *testing.T) {
 		"audit-logs": "user_id actor action resource_type resource_id ip_address request_id changes",
 		"users":      "username email password role inactive_status first_name last_name password_changed_at last_login",
 	} {
-		r, ok := inventory.Named(name)
+		r, ok := schema.Named(name)
 		if !ok {
 			t.Fatalf("there is no resource %s", name)
 		}
@@ -38,7 +39,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("fields of %s:\n%v, want\n%v", name, got, want)
 		}
 	}
-	if n := len(inventory.Resources()); n != 9 {
+	if n := len(schema.Resources()); n != 9 {
 		t.Errorf("there are %d resources", n)
 	}
 }
@@ -48,19 +49,19 @@ func TestFields(t *testing.T) {
 func TestDescriptionsHold(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, r := range inventory.Resources() {
-		if rec := r.New(); inventory.ResourceOf(rec) != r {
-			t.Errorf("a new record of %s is of another resource", r.Name())
+	for _, r := range schema.Resources() {
+		if rec := r.New(); resourceOf(rec) != r {
+			t.Errorf("a new record of %s is of another resource", r.Name)
 		}
 		for _, f := range r.Fields() {
-			where := r.Name() + "." + f.Name + "/" + f.Column
+			where := r.Name + "." + f.Name + "/" + f.Column
 			if f.Ref != nil && !seen[f.Ref.To] {
 				t.Errorf("%s refers to %s, which does not come before it", where, f.Ref.To)
 			}
 			if f.Ref != nil && !f.Ref.Cascade && !f.Nullable {
 				t.Errorf("%s becomes null, and can't be", where)
 			}
-			if f.Kind == inventory.Text && f.Enum == nil && f.Format == "line" && f.Max == nil && !f.Hidden {
+			if f.Kind == records.Text && f.Enum == nil && f.Format == "line" && f.Max == nil && !f.Hidden {
 				t.Errorf("%s has no bound", where)
 			}
 			if f.Hidden && (f.Column == "" || f.Scalar() || f.Sortable()) {
@@ -71,20 +72,20 @@ func TestDescriptionsHold(t *testing.T) {
 		for _, u := range r.Uniques() {
 			for _, name := range u.Fields {
 				if _, ok := r.Field(name); !ok || u.Message == "" {
-					t.Errorf("%s: unique key of %v: %q", r.Name(), u.Fields, u.Message)
+					t.Errorf("%s: unique key of %v: %q", r.Name, u.Fields, u.Message)
 				}
 			}
 		}
-		seen[r.Name()] = true
+		seen[r.Name] = true
 	}
 }
 
 // roundTrip sets a field and reads it.
-func roundTrip(t *testing.T, rec inventory.Record, f *inventory.Field) {
+func roundTrip(t *testing.T, rec records.Record, f *records.Field) {
 	t.Helper()
-	value := map[inventory.Kind]any{
-		inventory.Text: "x", inventory.Int: int64(7), inventory.Float: 0.5, inventory.Bool: true,
-		inventory.Time: at(1), inventory.List: []string{"a"}, inventory.Object: inventory.Changes{"a": {}},
+	value := map[records.Kind]any{
+		records.Text: "x", records.Int: int64(7), records.Float: 0.5, records.Bool: true,
+		records.Time: at(1), records.List: []string{"a"}, records.Object: records.Changes{"a": {}},
 	}[f.Kind]
 	f.Set(rec, value)
 	if got := f.Value(rec); !reflect.DeepEqual(got, value) {
@@ -98,33 +99,33 @@ func roundTrip(t *testing.T, rec inventory.Record, f *inventory.Field) {
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	r := inventory.Of[inventory.AuditLog]()
-	if got := []string{r.Name(), r.Label(), r.Kind(), r.Table()}; !slices.Equal(got, []string{"audit-logs", "Audit log", "audit_log", "audit_logs"}) {
+	r := records.Of[records.AuditLog](schema)
+	if got := []string{r.Name, r.Label, r.Kind(), r.Table()}; !slices.Equal(got, []string{"audit-logs", "Audit log", "audit_log", "audit_logs"}) {
 		t.Errorf("names: %v", got)
 	}
 	for want, err := range map[string]error{
-		"Device not found": inventory.Absent(inventory.Of[inventory.Device]()),
-		"VLAN not found":   inventory.Absent(inventory.Of[inventory.VLAN]()),
-		"The VLAN has changed since it was read: read it again": inventory.Outdated(inventory.Of[inventory.VLAN]()),
+		"Device not found": records.Absent(records.Of[inventory.Device](schema)),
+		"VLAN not found":   records.Absent(records.Of[inventory.VLAN](schema)),
+		"The VLAN has changed since it was read: read it again": records.Outdated(records.Of[inventory.VLAN](schema)),
 	} {
 		if err.Error() != want {
 			t.Errorf("%q, want %q", err, want)
 		}
 	}
-	if _, ok := inventory.Named("racks"); ok {
+	if _, ok := schema.Named("racks"); ok {
 		t.Error("there are racks")
 	}
-	if inventory.ResourceOf(nil) != nil {
+	if _, err := schema.Of(nil); err == nil {
 		t.Error("nothing has a resource")
 	}
 }
 
 func TestParseEnum(t *testing.T) {
 	t.Parallel()
-	if s, err := inventory.ParseEnum[inventory.LinkStatus]("Administratively Down"); err != nil || s != inventory.LinkAdminDown {
+	if s, err := records.ParseEnum[inventory.LinkStatus]("Administratively Down"); err != nil || s != inventory.LinkAdminDown {
 		t.Errorf("%q, %v", s, err)
 	}
-	_, err := inventory.ParseEnum[inventory.Role]("owner")
+	_, err := records.ParseEnum[inventory.Role]("owner")
 	if err == nil || err.Error() != "must be one of admin, editor, viewer" {
 		t.Errorf("%v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestCheck checks the valid values of each field, and that the error names every invalid field.
@@ -33,7 +34,7 @@ func TestCheck(t *testing.T) {
 	}
 	cases := []struct {
 		name string
-		rec  inventory.Record
+		rec  records.Record
 		want string // the fields that are wrong
 	}{
 		{"a device", device("a"), ""},
@@ -102,13 +103,13 @@ func TestCheck(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			err := inventory.Check(c.rec)
+			err := resourceOf(c.rec).Check(c.rec)
 			if c.want == "" {
 				ok(t, err)
-				ok(t, inventory.Check(c.rec)) // what is in its form stays as it is
+				ok(t, resourceOf(c.rec).Check(c.rec)) // what is in its form stays as it is
 				return
 			}
-			equal(t, "what is wrong", strings.Join(fields(t, err, inventory.Invalid), " "), c.want)
+			equal(t, "what is wrong", strings.Join(fields(t, err, records.Invalid), " "), c.want)
 		})
 	}
 }
@@ -120,13 +121,13 @@ func TestMessages(t *testing.T) {
 	bad.IP = "10.0.0"
 	empty := device("")
 	empty.IP = "10.0.0"
-	for want, rec := range map[string]inventory.Record{
+	for want, rec := range map[string]records.Record{
 		"Invalid IP address format":                    bad,
 		"Cannot link an interface to itself":           &inventory.Link{AInterfaceID: id(1), BInterfaceID: id(1)},
 		"Invalid VLAN: vlan_id must be from 1 to 4094": &inventory.VLAN{VLANID: 5000, Name: "a"},
 		"Invalid device: hostname must not be empty; ip must be an IP address such as 192.0.2.1 or 2001:db8::1, without a prefix length": empty,
 	} {
-		if err := inventory.Check(rec); err == nil || err.Error() != want {
+		if err := resourceOf(rec).Check(rec); err == nil || err.Error() != want {
 			t.Errorf("the message is\n%v, want\n%s", err, want)
 		}
 	}
@@ -135,13 +136,13 @@ func TestMessages(t *testing.T) {
 func TestSecretsStayOutOfErrors(t *testing.T) {
 	t.Parallel()
 	u := &inventory.User{Username: "a", Email: "a@example.org", Role: "admin", Password: "hunter2"}
-	if err := inventory.Check(u); err == nil || strings.Contains(err.Error(), "hunter2") {
+	if err := resourceOf(u).Check(u); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
 	}
 	u.Password = ""
-	equal(t, "what a new user needs", fields(t, inventory.CheckNew(u), inventory.Invalid), []string{"password"})
+	equal(t, "what a new user needs", fields(t, resourceOf(u).CheckNew(u), records.Invalid), []string{"password"})
 	u.PasswordHash = "x"
-	ok(t, inventory.CheckNew(u))
+	ok(t, resourceOf(u).CheckNew(u))
 }
 
 // TestForm checks that values are stored in their normal form.
@@ -150,7 +151,7 @@ func TestForm(t *testing.T) {
 	d := device("a")
 	d.IP, d.Status, d.LocationID = "2001:DB8:0:0::1", "ACTIVE", ptr(strings.ToUpper(id(1)))
 	d.LastSeen = ptr(time.Date(2026, 1, 31, 13, 1, 0, 1234567, time.FixedZone("", 3600)))
-	ok(t, inventory.Check(d))
+	ok(t, resourceOf(d).Check(d))
 	want := device("a")
 	want.IP, want.LocationID, want.Tags = "2001:db8::1", ptr(id(1)), []string{}
 	want.LastSeen = ptr(at(1).Add(1234 * time.Microsecond))
@@ -158,30 +159,32 @@ func TestForm(t *testing.T) {
 
 	i := port(strings.ToUpper(id(1)), "a")
 	i.MACAddress, i.Speed, i.AdminStatus = "00-1A-2B-3C-4D-5E", "2500 mbps", "Down"
-	ok(t, inventory.Check(i))
+	ok(t, resourceOf(i).Check(i))
 	equal(t, "the interface", []any{i.DeviceID, i.MACAddress, i.Speed, *i.SpeedMbps, i.Status, i.AdminStatus, i.OperStatus},
 		[]any{id(1), "00:1a:2b:3c:4d:5e", "2.5Gbps", int64(2500), inventory.LinkUp, inventory.LinkDown, inventory.OperStatus("")})
 
 	u := &inventory.User{Username: "Jane", Email: "Jane@Example.org", Role: "Viewer"}
-	ok(t, inventory.Check(u))
+	ok(t, resourceOf(u).Check(u))
 	equal(t, "the user", u, &inventory.User{Username: "Jane", Email: "jane@example.org", Role: inventory.Viewer})
 
 	i = port(id(1), "a")
 	i.SpeedMbps = ptr(int64(100000))
-	ok(t, inventory.Check(i))
+	ok(t, resourceOf(i).Check(i))
 	equal(t, "the speed", i.Speed, "100Gbps")
 
 	l := &inventory.Link{AInterfaceID: strings.ToUpper("018f4c2e-7b1a-7c3d-9e4f-00000000000b"), BInterfaceID: id(1)}
-	ok(t, inventory.Check(l))
+	ok(t, resourceOf(l).Check(l))
 	equal(t, "the ends", []string{l.AInterfaceID, l.BInterfaceID, l.Discovery}, []string{id(1), "018f4c2e-7b1a-7c3d-9e4f-00000000000b", "manual"})
 }
 
 func TestCheckInvalidRecord(t *testing.T) {
 	t.Parallel()
-	type stranger struct{ inventory.Base }
-	for _, rec := range []inventory.Record{nil, (*inventory.Device)(nil), &stranger{}} {
-		if err := inventory.Check(rec); err == nil || inventory.KindOf(err) != 0 {
-			t.Errorf("%T: %v", rec, err)
+	type stranger struct{ records.Base }
+	for _, rec := range []records.Record{nil, (*inventory.Device)(nil), &stranger{}} {
+		for _, err := range []error{records.Of[inventory.VLAN](schema).Check(rec), func() error { _, err := schema.Of(rec); return err }()} {
+			if err == nil || records.KindOf(err) != 0 {
+				t.Errorf("%T: %v", rec, err)
+			}
 		}
 	}
 }
@@ -193,7 +196,7 @@ func TestSpeed(t *testing.T) {
 		"": 0, "Gbps": 0, "10": 0, "-1Gbps": 0, "+1Gbps": 0, "0Gbps": 0, "1.Gbps": 0, ".5Gbps": 0, "1.5Mbps": 0, "1.2345Gbps": 0,
 		"1e3Mbps": 0, "99999999999999999Tbps": 0, "10GbpsGbps": 0, "1_0Gbps": 0, "0x1Gbps": 0,
 	} {
-		got, err := inventory.ParseSpeed(s)
+		got, err := records.ParseSpeed(s)
 		if got != want || (err == nil) != (want > 0) {
 			t.Errorf("%q is %d, %v", s, got, err)
 		}
@@ -205,13 +208,13 @@ func FuzzParseSpeed(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		mbps, err := inventory.ParseSpeed(s)
+		mbps, err := records.ParseSpeed(s)
 		if err != nil {
 			return
 		}
-		again, err := inventory.ParseSpeed(inventory.FormatSpeed(mbps))
+		again, err := records.ParseSpeed(records.FormatSpeed(mbps))
 		if err != nil || again != mbps {
-			t.Errorf("%q is %d, which is %q, which is %d, %v", s, mbps, inventory.FormatSpeed(mbps), again, err)
+			t.Errorf("%q is %d, which is %q, which is %d, %v", s, mbps, records.FormatSpeed(mbps), again, err)
 		}
 	})
 }

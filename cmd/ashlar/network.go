@@ -17,8 +17,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/demo"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
@@ -69,7 +69,7 @@ func (n *network) open(ctx context.Context, host string, names []string, log io.
 		return nil
 	}
 	_, err = demo.Fill(ctx, n.server.Store(), &demo.Options{Devices: n.devices})
-	if inventory.KindOf(err) == inventory.Conflict {
+	if records.KindOf(err) == records.Conflict {
 		return nil // filled by an earlier run
 	}
 	return err

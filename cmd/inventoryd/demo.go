@@ -6,18 +6,18 @@ import (
 	"io"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/demo"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // fillDemo fills an empty inventory with demo records and writes its progress to w. It
 // leaves an inventory that already has records unchanged.
-func fillDemo(ctx context.Context, w io.Writer, store inventory.Store, devices int) error {
+func fillDemo(ctx context.Context, w io.Writer, store records.Store, devices int) error {
 	begin := time.Now()
 	n, err := demo.Fill(ctx, store, &demo.Options{Devices: devices, Progress: func(done, total int) {
 		fmt.Fprintf(w, "\rdemo: %d of %d records", done, total)
 	}})
-	if inventory.KindOf(err) == inventory.Conflict {
+	if records.KindOf(err) == records.Conflict {
 		fmt.Fprintln(w, "demo: the inventory already has records: nothing added")
 		return nil
 	}

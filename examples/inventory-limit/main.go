@@ -19,6 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
@@ -56,7 +57,7 @@ func handler() (http.Handler, error) {
 		}
 	}, &httplimit.Options{Headers: httplimit.XRateLimitHeaders})
 	// As part of the chain, so that a 429 response has the same headers as all others.
-	return httpapi.New(inventory.NewMemStore(), trusting{}, &httpapi.Options{Chain: &httpx.StandardOptions{Limit: limits}})
+	return httpapi.New(records.NewMemStore(inventory.Schema()), trusting{}, &httpapi.Options{Chain: &httpx.StandardOptions{Limit: limits}})
 }
 
 func main() {

@@ -22,6 +22,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // apiKeys maps API keys to users. A real program would load them from a database.
@@ -44,7 +45,7 @@ func routes() (http.Handler, error) {
 		"reader": {UserID: "dashboard", Username: "dashboard", Role: auth.Viewer},
 		"writer": {UserID: "importer", Username: "importer", Role: auth.Admin},
 	}
-	network, err := httpapi.New(inventory.NewMemStore(), keys, nil)
+	network, err := httpapi.New(records.NewMemStore(inventory.Schema()), keys, nil)
 	if err != nil {
 		return nil, err
 	}

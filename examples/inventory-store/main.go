@@ -12,6 +12,7 @@ import (
 	"net/url"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
@@ -22,16 +23,16 @@ func main() {
 }
 
 func run(ctx context.Context) (err error) {
-	store, err := sqlite.Open(ctx, ":memory:", nil) // or a file; postgres.Open for a server
+	store, err := sqlite.Open(ctx, ":memory:", inventory.Schema(), nil) // or a file; postgres.Open for a server
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	network := inventory.New(store, nil)
-	importer := inventory.Caller{Name: "importer"}
+	network := records.New(store, nil)
+	importer := records.Caller{Name: "importer"}
 
 	// All records are created atomically: one invalid record fails the whole call.
-	switches := []inventory.Record{device("ber1-sw-1", "192.0.2.1"), device("ber1-sw-2", "192.0.2.256")}
+	switches := []records.Record{device("ber1-sw-1", "192.0.2.1"), device("ber1-sw-2", "192.0.2.256")}
 	if err := network.Create(ctx, importer, switches...); err != nil {
 		fmt.Println("refused:", err)
 	}
@@ -41,7 +42,7 @@ func run(ctx context.Context) (err error) {
 	}
 
 	// A query can be parsed from the parameters of the API, or be built as a struct.
-	query, err := inventory.ParseQuery(inventory.Of[inventory.Device](), url.Values{
+	query, err := records.ParseQuery(records.Of[inventory.Device](store.Schema()), url.Values{
 		"hostname__startswith": {"ber1-"}, "status": {"active"}, "sortby": {"hostname:desc"},
 	})
 	if err != nil {
@@ -56,11 +57,11 @@ func run(ctx context.Context) (err error) {
 		fmt.Println(d.Hostname, d.IP, d.Status)
 	}
 
-	entries, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.AuditLog](), Count: true})
+	entries, err := store.List(ctx, &records.Query{Resource: records.Of[records.AuditLog](store.Schema()), Count: true})
 	if err != nil {
 		return err
 	}
-	first := entries.Records[0].(*inventory.AuditLog)
+	first := entries.Records[0].(*records.AuditLog)
 	fmt.Printf("%d entries in the log, the first: %s %s %s\n", entries.Total, first.Actor, first.Action, first.ResourceType)
 	return nil
 }

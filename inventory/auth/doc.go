@@ -32,10 +32,10 @@
 //
 // # Access
 //
-// [Allowed] is the access rule as a table of [Role], [Action] and ownership. [Authorize] applies it
-// to a verified token:
+// A [Permission] names the roles that it includes, and whether it includes the owner of a record.
+// [Authorize] applies it to a verified token:
 //
-//	err := auth.Authorize(claims, auth.WriteLinks, "")
+//	err := auth.Authorize(claims, auth.Permission{Roles: []auth.Role{auth.Admin}}, "")
 //
 // # Errors
 //

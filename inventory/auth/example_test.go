@@ -86,7 +86,7 @@ func ExampleNewGuard() {
 
 	claims, err := guard.Authenticate(r)
 	fmt.Println(claims.Username, err)
-	fmt.Println(auth.Authorize(claims, auth.Write, ""))
+	fmt.Println(auth.Authorize(claims, auth.Permission{Roles: []auth.Role{auth.Admin}}, ""))
 
 	delete(known, "42")
 	guard.Forget("42")
@@ -98,10 +98,10 @@ func ExampleNewGuard() {
 	// Unauthorized: Invalid or expired token: the user is inactive or deleted
 }
 
-func ExampleAllowed() {
-	fmt.Println(auth.Allowed(auth.Editor, auth.WriteLinks, false))
-	fmt.Println(auth.Allowed(auth.Editor, auth.Write, false))
-	fmt.Println(auth.Allowed(auth.Viewer, auth.ChangeUser, true))
+func ExamplePermission() {
+	fmt.Println(auth.Permission{Everyone: true}.Allows(auth.Viewer, false))
+	fmt.Println(auth.Permission{Roles: []auth.Role{auth.Admin}}.Allows(auth.Editor, false))
+	fmt.Println(auth.Permission{Owner: true}.Allows(auth.Viewer, true))
 	// Output:
 	// true
 	// false

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // The bounds of Options.Devices.
@@ -61,9 +62,9 @@ func Plan(devices int) Counts {
 // records, each in a transaction of its own. When ctx ends or the store fails, the batches
 // written before stay; the counts are those of the records written, also beside an error.
 //
-// The error is an [*inventory.Error] of kind Conflict if the store has devices or locations,
+// The error is an [*records.Error] of kind Conflict if the store has devices or locations,
 // an error that names the invalid option, or the error of the store.
-func Fill(ctx context.Context, store inventory.Store, opts *Options) (Counts, error) {
+func Fill(ctx context.Context, store records.Store, opts *Options) (Counts, error) {
 	o := Options{}
 	if opts != nil {
 		o = *opts
@@ -89,18 +90,18 @@ func Fill(ctx context.Context, store inventory.Store, opts *Options) (Counts, er
 // writer collects records and writes them in batches.
 type writer struct {
 	Options
-	store    inventory.Store
+	store    records.Store
 	rng      *rand.Rand
 	sequence uint64 // of the ids
-	batch    []inventory.Record
+	batch    []records.Record
 	made     Counts // including the batch
 	written  Counts
 	checked  bool // the store was empty
 }
 
 // add sets the id and the times of a record and writes the batch if it is full.
-func (w *writer) add(ctx context.Context, rec inventory.Record, created time.Time) error {
-	*rec.Meta() = inventory.Base{ID: w.id(created), CreatedAt: created, UpdatedAt: created, Version: 1}
+func (w *writer) add(ctx context.Context, rec records.Record, created time.Time) error {
+	*rec.Meta() = records.Base{ID: w.id(created), CreatedAt: created, UpdatedAt: created, Version: 1}
 	if w.batch = append(w.batch, rec); len(w.batch) < batchSize {
 		return nil
 	}
@@ -123,7 +124,7 @@ func (w *writer) flush(ctx context.Context) error {
 	if len(w.batch) == 0 {
 		return ctx.Err()
 	}
-	err := w.store.Change(ctx, func(tx inventory.Tx) error {
+	err := w.store.Change(ctx, func(tx records.Tx) error {
 		if !w.checked {
 			if err := checkEmpty(ctx, tx); err != nil {
 				return err
@@ -143,16 +144,16 @@ func (w *writer) flush(ctx context.Context) error {
 	return nil
 }
 
-func checkEmpty(ctx context.Context, tx inventory.Tx) error {
-	for _, r := range []*inventory.Resource{inventory.Of[inventory.Device](), inventory.Of[inventory.Location]()} {
-		page, err := tx.List(ctx, &inventory.Query{Resource: r, Limit: 1})
+func checkEmpty(ctx context.Context, tx records.Tx) error {
+	for _, r := range []*records.Resource{records.Of[inventory.Device](tx.Schema()), records.Of[inventory.Location](tx.Schema())} {
+		page, err := tx.List(ctx, &records.Query{Resource: r, Limit: 1})
 		if err != nil {
 			return err
 		}
 		if len(page.Records) > 0 {
-			return &inventory.Error{
-				Kind:    inventory.Conflict,
-				Message: "The inventory already has " + r.Name() + ": demo data needs an empty inventory",
+			return &records.Error{
+				Kind:    records.Conflict,
+				Message: "The inventory already has " + r.Name + ": demo data needs an empty inventory",
 			}
 		}
 	}

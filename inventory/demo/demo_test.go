@@ -13,6 +13,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/demo"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 func now() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
@@ -23,31 +24,31 @@ func options(devices int, seed uint64) *demo.Options {
 
 // watched is a store that passes each batch to a function before it is written.
 type watched struct {
-	inventory.Store
-	batch func(n int, records []inventory.Record) error
+	records.Store
+	batch func(n int, recs []records.Record) error
 	n     int
 }
 
-func (s *watched) Change(ctx context.Context, f func(inventory.Tx) error) error {
+func (s *watched) Change(ctx context.Context, f func(records.Tx) error) error {
 	s.n++
-	return s.Store.Change(ctx, func(tx inventory.Tx) error { return f(&watchedTx{tx, s}) })
+	return s.Store.Change(ctx, func(tx records.Tx) error { return f(&watchedTx{tx, s}) })
 }
 
 type watchedTx struct {
-	inventory.Tx
+	records.Tx
 	store *watched
 }
 
-func (tx *watchedTx) Create(ctx context.Context, records ...inventory.Record) error {
-	if err := tx.store.batch(tx.store.n, records); err != nil {
+func (tx *watchedTx) Create(ctx context.Context, recs ...records.Record) error {
+	if err := tx.store.batch(tx.store.n, recs); err != nil {
 		return err
 	}
-	return tx.Tx.Create(ctx, records...)
+	return tx.Tx.Create(ctx, recs...)
 }
 
-func list[T any](t testing.TB, s inventory.Reader) []*T {
+func list[T any](t testing.TB, s records.Reader) []*T {
 	t.Helper()
-	page, err := s.List(t.Context(), &inventory.Query{Resource: inventory.Of[T]()})
+	page, err := s.List(t.Context(), &records.Query{Resource: records.Of[T](schema)})
 	require.NoError(t, err)
 	all := make([]*T, len(page.Records))
 	for i, rec := range page.Records {
@@ -57,7 +58,7 @@ func list[T any](t testing.TB, s inventory.Reader) []*T {
 }
 
 // stored counts the records of a store.
-func stored(t testing.TB, s inventory.Reader) demo.Counts {
+func stored(t testing.TB, s records.Reader) demo.Counts {
 	t.Helper()
 	return demo.Counts{
 		Locations: len(list[inventory.Location](t, s)), Devices: len(list[inventory.Device](t, s)),
@@ -83,11 +84,11 @@ func TestFill(t *testing.T) {
 	for _, devices := range []int{1, 2, 3, 7, 59, 601, 1202} {
 		t.Run(fmt.Sprint(devices), func(t *testing.T) {
 			t.Parallel()
-			store := &watched{Store: inventory.NewMemStore(), batch: func(_ int, records []inventory.Record) error {
-				require.LessOrEqual(t, len(records), 5000)
-				for _, rec := range records {
-					checked := inventory.Clone(rec)
-					if err := inventory.CheckNew(checked); err != nil || !reflect.DeepEqual(rec, checked) {
+			store := &watched{Store: records.NewMemStore(schema), batch: func(_ int, recs []records.Record) error {
+				require.LessOrEqual(t, len(recs), 5000)
+				for _, rec := range recs {
+					checked := records.Clone(rec)
+					if err := resourceOf(checked).CheckNew(checked); err != nil || !reflect.DeepEqual(rec, checked) {
 						return fmt.Errorf("%+v is not canonical: %+v, %v", rec, checked, err)
 					}
 					if rec.Meta().CreatedAt.After(now()) {
@@ -101,7 +102,7 @@ func TestFill(t *testing.T) {
 			require.Equal(t, demo.Plan(devices), counts)
 			require.Equal(t, counts, stored(t, store))
 			require.Empty(t, list[inventory.User](t, store))
-			entries := list[inventory.AuditLog](t, store)
+			entries := list[records.AuditLog](t, store)
 			require.Len(t, entries, 1)
 			require.Equal(t, []string{"demo", "fill", "inventory"}, []string{entries[0].Actor, entries[0].Action, entries[0].ResourceType})
 		})
@@ -114,8 +115,8 @@ func TestLargeNetworkHasUniqueKeys(t *testing.T) {
 	t.Parallel()
 	const enough = 30_000
 	seen := map[string]bool{}
-	store := discard{batch: func(records []inventory.Record) error {
-		for _, rec := range records {
+	store := discard{batch: func(recs []records.Record) error {
+		for _, rec := range recs {
 			for _, key := range keys(rec) {
 				if seen[key] {
 					return errors.New(key + ": duplicate")
@@ -141,7 +142,7 @@ func TestLargeNetworkHasUniqueKeys(t *testing.T) {
 }
 
 // keys returns the unique keys of a record.
-func keys(rec inventory.Record) []string {
+func keys(rec records.Record) []string {
 	switch r := rec.(type) {
 	case *inventory.Location:
 		return []string{"site " + r.SiteCode}
@@ -155,19 +156,19 @@ func keys(rec inventory.Record) []string {
 
 func TestSeedDeterminesRecords(t *testing.T) {
 	t.Parallel()
-	filled := func(seed uint64) (records []inventory.Record) {
-		store := inventory.NewMemStore()
+	filled := func(seed uint64) (recs []records.Record) {
+		store := records.NewMemStore(schema)
 		_, err := demo.Fill(t.Context(), store, options(300, seed))
 		require.NoError(t, err)
-		for _, r := range inventory.Resources() {
-			if r == inventory.Of[inventory.AuditLog]() {
+		for _, r := range schema.Resources() {
+			if r == records.Of[records.AuditLog](schema) {
 				continue
 			}
-			page, err := store.List(t.Context(), &inventory.Query{Resource: r})
+			page, err := store.List(t.Context(), &records.Query{Resource: r})
 			require.NoError(t, err)
-			records = append(records, page.Records...)
+			recs = append(recs, page.Records...)
 		}
-		return records
+		return recs
 	}
 	require.Equal(t, filled(1), filled(1))
 	require.NotEqual(t, filled(1), filled(2))
@@ -175,7 +176,7 @@ func TestSeedDeterminesRecords(t *testing.T) {
 
 func TestRecordsAreConsistent(t *testing.T) {
 	t.Parallel()
-	store := inventory.NewMemStore()
+	store := records.NewMemStore(schema)
 	_, err := demo.Fill(t.Context(), store, options(1200, 7))
 	require.NoError(t, err)
 	sites, hosts, ports := map[string]*inventory.Location{}, map[string]*inventory.Device{}, map[string]*inventory.Interface{}
@@ -235,12 +236,12 @@ func TestRecordsAreConsistent(t *testing.T) {
 
 func TestIDsFollowCreation(t *testing.T) {
 	t.Parallel()
-	store := inventory.NewMemStore()
+	store := records.NewMemStore(schema)
 	_, err := demo.Fill(t.Context(), store, &demo.Options{Devices: 1000, Now: now()})
 	require.NoError(t, err)
 	last := time.Time{}
 	for _, d := range list[inventory.Device](t, store) {
-		require.True(t, inventory.ValidID(d.ID))
+		require.True(t, records.ValidID(d.ID))
 		require.Equal(t, byte('7'), d.ID[14])
 		require.False(t, d.CreatedAt.Before(last), "created in the order of ids")
 		last = d.CreatedAt
@@ -256,7 +257,7 @@ func TestProgress(t *testing.T) {
 		require.Greater(t, done, last)
 		last = done
 	}
-	_, err := demo.Fill(t.Context(), inventory.NewMemStore(), opts)
+	_, err := demo.Fill(t.Context(), records.NewMemStore(schema), opts)
 	require.NoError(t, err)
 	require.Equal(t, total, last)
 }
@@ -266,7 +267,7 @@ func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	store := inventory.NewMemStore()
+	store := records.NewMemStore(schema)
 	opts, last := options(4000, 0), 0
 	opts.Progress = func(done, of int) {
 		if last = done; done >= of/2 {
@@ -281,11 +282,11 @@ func TestInterrupted(t *testing.T) {
 
 	failure := errors.New("disk full")
 	written := 0
-	broken := &watched{Store: inventory.NewMemStore(), batch: func(n int, records []inventory.Record) error {
+	broken := &watched{Store: records.NewMemStore(schema), batch: func(n int, recs []records.Record) error {
 		if n == 3 {
 			return failure
 		}
-		written += len(records)
+		written += len(recs)
 		return nil
 	}}
 	counts, err = demo.Fill(t.Context(), broken, options(4000, 0))
@@ -296,15 +297,15 @@ func TestInterrupted(t *testing.T) {
 
 func TestFillRefusesUsedStore(t *testing.T) {
 	t.Parallel()
-	for _, rec := range []inventory.Record{
+	for _, rec := range []records.Record{
 		&inventory.Location{Name: "Berlin", City: "Berlin", Country: "Germany", Address: "Allee 1"},
 		&inventory.Device{Hostname: "a", IP: "192.0.2.1", Model: "m", Vendor: "v", OS: "o", Status: inventory.DeviceActive},
 	} {
-		store := inventory.NewMemStore()
-		require.NoError(t, inventory.New(store, nil).Create(t.Context(), inventory.Caller{}, rec))
+		store := records.NewMemStore(schema)
+		require.NoError(t, records.New(store, nil).Create(t.Context(), records.Caller{}, rec))
 		counts, err := demo.Fill(t.Context(), store, options(10, 0))
-		require.Equal(t, inventory.Conflict, inventory.KindOf(err))
-		require.ErrorContains(t, err, inventory.ResourceOf(rec).Name())
+		require.Equal(t, records.Conflict, records.KindOf(err))
+		require.ErrorContains(t, err, resourceOf(rec).Name)
 		require.Zero(t, counts)
 		require.Equal(t, 1, stored(t, store).Total())
 	}
@@ -312,7 +313,7 @@ func TestFillRefusesUsedStore(t *testing.T) {
 
 func TestConcurrentFills(t *testing.T) {
 	t.Parallel()
-	store := inventory.NewMemStore()
+	store := records.NewMemStore(schema)
 	results := make(chan error, 2)
 	for seed := range uint64(2) {
 		go func() {
@@ -321,7 +322,7 @@ func TestConcurrentFills(t *testing.T) {
 		}()
 	}
 	first, second := <-results, <-results
-	require.Equal(t, inventory.Conflict, inventory.KindOf(errors.Join(first, second)))
+	require.Equal(t, records.Conflict, records.KindOf(errors.Join(first, second)))
 	require.True(t, first == nil || second == nil)
 	require.Equal(t, demo.Plan(1000), stored(t, store))
 }
@@ -333,18 +334,18 @@ func TestBadOptions(t *testing.T) {
 		"number of devices 5000001":    {Devices: demo.MaxDevices + 1},
 		"invalid Now":                  {Now: time.Unix(0, 0)},
 	} {
-		_, err := demo.Fill(t.Context(), inventory.NewMemStore(), opts)
+		_, err := demo.Fill(t.Context(), records.NewMemStore(schema), opts)
 		require.ErrorContains(t, err, want)
 	}
 }
 
 // discard is a store that drops what is written.
 type discard struct {
-	inventory.Store
-	batch func(records []inventory.Record) error // may be nil
+	records.Store
+	batch func(recs []records.Record) error // may be nil
 }
 
-func (s discard) Change(ctx context.Context, f func(inventory.Tx) error) error {
+func (s discard) Change(ctx context.Context, f func(records.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -352,19 +353,21 @@ func (s discard) Change(ctx context.Context, f func(inventory.Tx) error) error {
 }
 
 type discardTx struct {
-	inventory.Tx
+	records.Tx
 	store discard
 }
 
-func (tx discardTx) Create(_ context.Context, records ...inventory.Record) error {
+func (tx discardTx) Create(_ context.Context, recs ...records.Record) error {
 	if tx.store.batch == nil {
 		return nil
 	}
-	return tx.store.batch(records)
+	return tx.store.batch(recs)
 }
 
-func (discardTx) List(context.Context, *inventory.Query) (*inventory.Page, error) {
-	return &inventory.Page{}, nil
+func (discardTx) Schema() *records.Schema { return schema }
+
+func (discardTx) List(context.Context, *records.Query) (*records.Page, error) {
+	return &records.Page{}, nil
 }
 
 func BenchmarkFill(b *testing.B) {
@@ -382,14 +385,26 @@ func BenchmarkFill(b *testing.B) {
 
 // BenchmarkCheckNew measures what checking each record would add.
 func BenchmarkCheckNew(b *testing.B) {
-	store := inventory.NewMemStore()
+	store := records.NewMemStore(schema)
 	if _, err := demo.Fill(b.Context(), store, options(100, 0)); err != nil {
 		b.Fatal(err)
 	}
 	ports := list[inventory.Interface](b, store)
 	for i := 0; b.Loop(); i++ {
-		if err := inventory.CheckNew(ports[i%len(ports)]); err != nil {
+		if err := resourceOf(ports[i%len(ports)]).CheckNew(ports[i%len(ports)]); err != nil {
 			b.Fatal(err)
 		}
 	}
+}
+
+// schema is the schema of the tests.
+var schema = inventory.Schema()
+
+// resourceOf returns the resource of a record.
+func resourceOf(rec records.Record) *records.Resource {
+	r, err := schema.Of(rec)
+	if err != nil {
+		panic(err)
+	}
+	return r
 }

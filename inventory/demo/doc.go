@@ -1,7 +1,7 @@
 // Package demo fills an inventory with a made-up network for demonstrations and benchmarks:
 // devices at sites around the world, with interfaces, VLANs, links, metrics and events.
 //
-//	store := inventory.NewMemStore()
+//	store := records.NewMemStore(inventory.Schema())
 //	counts, err := demo.Fill(ctx, store, nil) // 10,000 devices
 //
 // The records are consistent: a hostname starts with the code of its site, models belong to
@@ -18,9 +18,9 @@
 // The same number of devices, seed and time produce the same records, ids included, so that
 // benchmarks are comparable. The ids are UUIDs of version 7 with the creation times.
 //
-// Records are written to the store in batches, not through an inventory.Inventory, which would
+// Records are written to the store in batches, not through an records.Engine, which would
 // add an audit entry for each. The whole run is one audit entry, in the last batch. Records are
-// generated in their canonical form; a test compares them with what inventory.CheckNew makes
+// generated in their canonical form; a test compares them with what records.CheckNew makes
 // of them, because checking each at run time would take three times as long as generating it.
 //
 // Fill refuses a store that has devices or locations, because made-up records could not be

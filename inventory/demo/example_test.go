@@ -7,16 +7,17 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/demo"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Fill a store with a small network and look up a device.
 func ExampleFill() {
 	ctx := context.Background()
-	store := inventory.NewMemStore()
+	store := records.NewMemStore(inventory.Schema())
 	counts, err := demo.Fill(ctx, store, &demo.Options{Devices: 100, Now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)})
 	fmt.Printf("%+v %v\n", counts, err)
 
-	q := (&inventory.Query{Resource: inventory.Of[inventory.Device]()}).Where("hostname", "ber1-acc-sw-0001")
+	q := (&records.Query{Resource: records.Of[inventory.Device](inventory.Schema())}).Where("hostname", "ber1-acc-sw-0001")
 	page, err := store.List(ctx, q)
 	for _, rec := range page.Records {
 		d := rec.(*inventory.Device)

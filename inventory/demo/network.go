@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // The time spans before Options.Now in which records are created.
@@ -115,8 +116,8 @@ func (n *network) build(ctx context.Context) error {
 			}
 		}
 	}
-	entry, err := inventory.New(n.store, nil).AuditEntry(inventory.Caller{Name: "demo"}, "fill", "inventory", "",
-		inventory.Changes{"devices": {After: int64(n.plan.Devices)}})
+	entry, err := records.New(n.store, nil).AuditEntry(records.Caller{Name: "demo"}, "fill", "inventory", "",
+		records.Changes{"devices": {After: int64(n.plan.Devices)}})
 	if err != nil {
 		return err
 	}
@@ -341,7 +342,7 @@ func (h *host) port(name string, mbps, ifIndex int64, description string, works 
 	mtu := int64(1500)
 	p := &inventory.Interface{
 		DeviceID: h.ID, Name: name, Description: description, Type: "copper", MTU: &mtu,
-		Speed: inventory.FormatSpeed(mbps), SpeedMbps: &mbps, IfIndex: &ifIndex,
+		Speed: records.FormatSpeed(mbps), SpeedMbps: &mbps, IfIndex: &ifIndex,
 		Status: inventory.LinkDown, AdminStatus: inventory.LinkUp, OperStatus: inventory.OperDown,
 	}
 	if mbps >= 10_000 {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
@@ -152,19 +151,4 @@ func (g *harness) outcome(t testing.TB, pattern, who string) byte {
 		t.Errorf("%s gets %d %s", who, a.Code, a.Body)
 	}
 	return '+'
-}
-
-// TestActions checks that the outcomes agree with the access rule of package auth.
-func TestActions(t *testing.T) {
-	t.Parallel()
-	for action, want := range map[auth.Action]outcomes{
-		auth.Public: everybody, auth.Read: readers, auth.Write: admins, auth.WriteLinks: linkers,
-		auth.ReadAudit: admins, auth.ManageUsers: admins, auth.ReadUser: ownerToo, auth.ChangeUser: ownerToo,
-	} {
-		for i, role := range []auth.Role{"", auth.Viewer, auth.Editor, auth.Admin} {
-			if got := auth.Allowed(role, action, false); got != (want[i] == '+') {
-				t.Errorf("action %d: role %q is allowed: %t, want %c", action, role, got, want[i])
-			}
-		}
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/sanitize"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Authenticator identifies who sends a request. An [auth.Guard] is one; an application with
@@ -45,6 +46,11 @@ type Options struct {
 	ServerURL string
 	// Version is the version of the program in the document. Default: "1".
 	Version string
+	// Permit makes the final decision about a request to a resource: denied is nil, or why the
+	// description of the resource denies it (records.Access). It returns denied to agree, nil to
+	// allow, or an [*auth.Error] of kind Forbidden. It is called for each request, concurrently.
+	// Default: the description decides.
+	Permit func(r *http.Request, sender *auth.Claims, resource *records.Resource, operation records.Routes, denied error) error
 	// Heavy bounds the queries that may read many records.
 	Heavy HeavyOptions
 	// Timeout bounds how long a request waits for the store and for password hashing; then
@@ -72,7 +78,7 @@ type Accounts struct {
 	RequireCurrentPassword bool
 }
 
-// maxValues is the maximum number of JSON values in a body: those of inventory.MaxItems devices
+// maxValues is the maximum number of JSON values in a body: those of records.MaxItems devices
 // with 50 tags each, and some more. Decoding so many takes a bit less than the share that one
 // client has of the memory for requests (httpx.BudgetOptions).
 const maxValues = 75_000
@@ -80,15 +86,15 @@ const maxValues = 75_000
 // API serves an inventory over HTTP. It is an http.Handler, safe for concurrent use, and
 // needs no closing. Create it with [New].
 type API struct {
-	store         inventory.Store
-	changes       *inventory.Inventory
+	store         records.Store
+	changes       *records.Engine
 	authenticator Authenticator
 	opts          Options
 	accounts      *Accounts
 	throttle      *throttle
 	heavy         *heavyQueries
 	check         httpx.Middleware // Chain.Check
-	encoders      map[*inventory.Resource]*encoder
+	encoders      *encoders
 	bodies        bodies
 	buffers       sync.Pool // *[]byte
 	routes        []route
@@ -98,15 +104,12 @@ type API struct {
 
 // New returns the API of the inventory in a store. opts may be nil. The error names a
 // missing argument or an invalid option.
-func New(store inventory.Store, authenticator Authenticator, opts *Options) (*API, error) {
+func New(store records.Store, authenticator Authenticator, opts *Options) (*API, error) {
 	if store == nil || authenticator == nil {
 		return nil, errors.New("httpapi: store and authenticator are required")
 	}
-	a := &API{store: store, authenticator: authenticator, encoders: map[*inventory.Resource]*encoder{}}
-	a.bodies = bodies{httpx.NewBody[inventory.Patch](nil), httpx.NewBody[[]inventory.Patch](&httpx.BodyOptions{MaxValues: maxValues}), httpx.NewBody[[]string](nil)}
-	for _, r := range inventory.Resources() {
-		a.encoders[r] = newEncoder(r)
-	}
+	a := &API{store: store, authenticator: authenticator, encoders: &encoders{}}
+	a.bodies = bodies{httpx.NewBody[records.Patch](nil), httpx.NewBody[[]records.Patch](&httpx.BodyOptions{MaxValues: maxValues}), httpx.NewBody[[]string](nil)}
 	if opts != nil {
 		a.opts = *opts
 	}
@@ -118,7 +121,7 @@ func New(store inventory.Store, authenticator Authenticator, opts *Options) (*AP
 	if a.opts.Timeout <= 0 {
 		a.opts.Timeout = 30 * time.Second
 	}
-	a.changes = inventory.New(store, &inventory.Options{Now: a.opts.Now})
+	a.changes = records.New(store, &records.Options{Now: a.opts.Now})
 	chain := httpx.StandardOptions{}
 	if a.opts.Chain != nil {
 		chain = *a.opts.Chain
@@ -165,23 +168,23 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // AccountStates implements auth.Accounts with the users of a store. It bypasses replicas
-// ([inventory.Fresh]), because an [auth.Guard] caches what it returns.
-type AccountStates struct{ users inventory.Reader }
+// ([records.Fresh]), because an [auth.Guard] caches what it returns.
+type AccountStates struct{ users records.Reader }
 
 // NewAccountStates returns the AccountStates of the users in a store.
-func NewAccountStates(users inventory.Reader) *AccountStates {
-	return &AccountStates{inventory.Fresh(users)}
+func NewAccountStates(users records.Reader) *AccountStates {
+	return &AccountStates{records.Fresh(users)}
 }
 
 // AccountState returns the current state of the user with an id: the zero state if there is
 // no such user. The error is a failure of the store.
 func (s *AccountStates) AccountState(ctx context.Context, userID string) (auth.AccountState, error) {
-	if !inventory.ValidID(userID) {
+	if !records.ValidID(userID) {
 		return auth.AccountState{}, nil
 	}
-	u, err := inventory.Get[inventory.User](ctx, s.users, strings.ToLower(userID))
+	u, err := records.Get[inventory.User](ctx, s.users, strings.ToLower(userID))
 	switch {
-	case inventory.KindOf(err) == inventory.NotFound:
+	case records.KindOf(err) == records.NotFound:
 		return auth.AccountState{}, nil
 	case err != nil:
 		return auth.AccountState{}, err

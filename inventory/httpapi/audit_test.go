@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestAudit checks that every change and every event of an account writes one audit log
@@ -97,11 +98,11 @@ func TestAuditEntry(t *testing.T) {
 // TestAuditTogether checks that a change is rolled back if its entry can't be stored.
 func TestAuditTogether(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, &choices{store: unlogged{inventory.NewMemStore()}})
+	g := newHarness(t, &choices{store: unlogged{records.NewMemStore(inventory.Schema())}})
 	c := g.as("root")
 	c.Send("POST", "/devices", device("core-1")).WantError(500, "Internal Server Error")
 	c.Send("POST", "/users/login", object{"username": "root", "password": password}).WantError(500, "Internal Server Error")
-	if n := g.count(inventory.Of[inventory.Device]()); n != 0 || g.user("root").LastLogin != nil {
+	if n := g.count(records.Of[inventory.Device](inventory.Schema())); n != 0 || g.user("root").LastLogin != nil {
 		t.Errorf("%d devices were made", n)
 	}
 	if !strings.Contains(g.log.String(), "disk on fire") {

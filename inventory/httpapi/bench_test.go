@@ -15,6 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
@@ -30,20 +31,20 @@ func BenchmarkNew(b *testing.B) {
 // BenchmarkRead compares the whole chain with a baseline that only runs the same query and
 // encodes the result with encoding/json.
 func BenchmarkRead(b *testing.B) {
-	b.Run("memory", func(b *testing.B) { reads(b, inventory.NewMemStore()) })
+	b.Run("memory", func(b *testing.B) { reads(b, records.NewMemStore(inventory.Schema())) })
 	b.Run("sqlite", func(b *testing.B) {
-		store, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "bench.db"), nil)
+		store, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "bench.db"), inventory.Schema(), nil)
 		ok(b, err)
 		defer func() { ok(b, store.Close()) }()
 		reads(b, store)
 	})
 }
 
-func reads(b *testing.B, store inventory.Store) {
+func reads(b *testing.B, store records.Store) {
 	g := newHarness(b, &choices{store: store, options: func(o *httpapi.Options) { o.Chain = nil }})
 	fill(b, g.store, 100)
-	devices := inventory.Of[inventory.Device]()
-	page, err := g.store.List(context.Background(), &inventory.Query{Resource: devices, Limit: 1})
+	devices := records.Of[inventory.Device](inventory.Schema())
+	page, err := g.store.List(context.Background(), &records.Query{Resource: devices, Limit: 1})
 	ok(b, err)
 	first := page.Records[0].Meta().ID
 	for _, row := range []struct {
@@ -65,12 +66,12 @@ func reads(b *testing.B, store inventory.Store) {
 
 // BenchmarkBulk changes a thousand devices with their entries in the audit log.
 func BenchmarkBulk(b *testing.B) {
-	store, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "bench.db"), nil)
+	store, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "bench.db"), inventory.Schema(), nil)
 	ok(b, err)
 	defer func() { ok(b, store.Close()) }()
 	g := newHarness(b, &choices{store: store, options: func(o *httpapi.Options) { o.Chain = nil }})
-	fill(b, g.store, inventory.MaxItems)
-	page, err := store.List(context.Background(), &inventory.Query{Resource: inventory.Of[inventory.Device]()})
+	fill(b, g.store, records.MaxItems)
+	page, err := store.List(context.Background(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema())})
 	ok(b, err)
 	token := "Bearer " + g.token("root")
 	for i := 0; b.Loop(); i++ {
@@ -112,15 +113,15 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-func floorList(b *testing.B, store inventory.Store, query string) http.HandlerFunc {
+func floorList(b *testing.B, store records.Store, query string) http.HandlerFunc {
 	values, err := url.ParseQuery(query)
 	ok(b, err)
-	q, err := inventory.ParseQuery(inventory.Of[inventory.Device](), values)
+	q, err := records.ParseQuery(records.Of[inventory.Device](inventory.Schema()), values)
 	ok(b, err)
 	return func(w http.ResponseWriter, r *http.Request) {
 		page, err := store.List(r.Context(), q)
 		ok(b, err)
-		plain(w, httpx.Page[inventory.Record]{Meta: httpx.Meta{CurrentPage: 1, Limit: 20, TotalCount: page.Total}, Data: page.Records})
+		plain(w, httpx.Page[records.Record]{Meta: httpx.Meta{CurrentPage: 1, Limit: 20, TotalCount: page.Total}, Data: page.Records})
 	}
 }
 
@@ -150,15 +151,15 @@ func serve(b *testing.B, h http.Handler, target, token string) {
 }
 
 // fill adds devices.
-func fill(t testing.TB, store inventory.Store, n int) {
+func fill(t testing.TB, store records.Store, n int) {
 	t.Helper()
-	var records []inventory.Record
+	var recs []records.Record
 	for i := range n {
 		rec := described()
 		rec.Hostname, rec.SerialNumber = fmt.Sprintf("core-%04d", i), ""
-		records = append(records, rec)
+		recs = append(recs, rec)
 	}
-	ok(t, inventory.New(store, nil).Create(context.Background(), inventory.Caller{Name: "test"}, records...))
+	ok(t, records.New(store, nil).Create(context.Background(), records.Caller{Name: "test"}, recs...))
 }
 
 // described returns a device with a value in most fields.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestBulk creates, changes and deletes several of each kind.
@@ -126,7 +127,7 @@ func allOrNothing(t *testing.T, g *harness) {
 	if len(body.Items) != 2 || body.Items[0].ID != unknown {
 		t.Errorf("the items are %+v", body.Items)
 	}
-	if n := g.count(inventory.Of[inventory.Device]()); n != 2 {
+	if n := g.count(records.Of[inventory.Device](inventory.Schema())); n != 2 {
 		t.Errorf("there are %d devices", n)
 	}
 }
@@ -136,7 +137,7 @@ func TestBulkBodies(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
 	c := g.as("root")
-	many := strings.TrimSuffix(strings.Repeat(`"`+unknown+`",`, inventory.MaxItems+1), ",")
+	many := strings.TrimSuffix(strings.Repeat(`"`+unknown+`",`, records.MaxItems+1), ",")
 	for _, tc := range []struct {
 		method, body, message string
 	}{

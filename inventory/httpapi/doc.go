@@ -1,5 +1,5 @@
 // Package httpapi serves a network inventory over HTTP: one http.Handler over any
-// inventory.Store, to run alone or to mount in another router. inventory/REFERENCE.md
+// records.Store, to run alone or to mount in another router. inventory/REFERENCE.md
 // describes the rules of the API.
 //
 //	tokens, err := auth.NewTokens([][]byte{key}, nil)
@@ -19,7 +19,7 @@
 // If-None-Match on GET saves the transfer (304). PUT replaces a record, PATCH changes some of
 // its fields; read-only fields may be sent back as they were read.
 //
-// POST accepts one record (201, Location) or an array of up to inventory.MaxItems. PATCH and
+// POST accepts one record (201, Location) or an array of up to records.MaxItems. PATCH and
 // DELETE of a list accept an array of objects, each with an id and optionally if_version, or
 // an array of ids. All items are applied atomically; the error lists every failed item by
 // index and id:
@@ -36,7 +36,7 @@
 //
 // # Lists
 //
-// inventory.ParseQuery documents the parameters of lists. meta has current_page, limit,
+// records.ParseQuery documents the parameters of lists. meta has current_page, limit,
 // total_pages, total_count, and next_cursor unless the page is the last; behind a cursor
 // there is no current_page, and with count=false there are no totals. Events and audit log
 // entries are listed newest first by default.
@@ -91,7 +91,7 @@
 // store should not have a fast hash of them. The response is stored in the transaction of the
 // change, so that neither exists without the other. New responses prune old ones.
 //
-// Reads of accounts and of idempotency keys bypass replicas (inventory.Fresh), and
+// Reads of accounts and of idempotency keys bypass replicas (records.Fresh), and
 // preconditions are evaluated in the transaction of the change. Other reads may lag behind.
 //
 // Options.Timeout bounds what a request waits for, because the timeouts of a server end the

@@ -45,28 +45,26 @@ func (a *API) operations() []openapi.Operation {
 		rt := &a.routes[i]
 		op := rt.doc
 		op.Method, op.Path = rt.method, rt.path
-		op.Access, op.Public = describeAccess(rt.access), rt.access == auth.Public
+		op.Access, op.Public = describeAccess(rt.access), rt.access.Anonymous
 		all = append(all, op)
 	}
 	return all
 }
 
-// describeAccess returns the access rule of an action as a sentence.
-func describeAccess(action auth.Action) string {
-	var roles []string
-	for _, role := range auth.Roles() {
-		if auth.Allowed(role, action, false) {
-			roles = append(roles, string(role))
-		}
-	}
+// describeAccess returns a permission as a sentence.
+func describeAccess(p auth.Permission) string {
 	switch {
-	case auth.Allowed("", action, false):
+	case p.Anonymous:
 		return "Everyone, without a token."
-	case len(roles) == len(auth.Roles()):
+	case p.Everyone:
 		return "Everyone with a token."
 	}
+	roles := make([]string, len(p.Roles))
+	for i, role := range p.Roles {
+		roles[i] = string(role)
+	}
 	text := "Role " + strings.Join(roles, " or ")
-	if auth.Allowed(auth.Viewer, action, true) {
+	if p.Owner {
 		text += ", or the owner of the record"
 	}
 	return text + "."

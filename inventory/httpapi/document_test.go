@@ -16,6 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestDocument checks that the OpenAPI document has exactly the routes of the API, and
@@ -104,7 +105,7 @@ func TestDryRunEverywhere(t *testing.T) {
 // TestDocs checks that the page is public and works under a prefix.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	api, err := httpapi.New(inventory.NewMemStore(), authenticatorOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
+	api, err := httpapi.New(records.NewMemStore(inventory.Schema()), authenticatorOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
 	ok(t, err)
 	server := httptest.NewServer(http.StripPrefix("/inventory", api))
 	defer server.Close()

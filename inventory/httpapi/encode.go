@@ -7,11 +7,11 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // encoder encodes records of one resource as encoding/json does, without escaping &, < and
@@ -20,36 +20,54 @@ type encoder struct {
 	members []member
 }
 
+// encoders are the encoders of resources, made when they are first used.
+type encoders struct{ made sync.Map } // *records.Resource to *encoder
+
+// of returns the encoder of a resource.
+func (e *encoders) of(r *records.Resource) *encoder {
+	if made, ok := e.made.Load(r); ok {
+		return made.(*encoder)
+	}
+	made, _ := e.made.LoadOrStore(r, newEncoder(r))
+	return made.(*encoder)
+}
+
 // member encodes one field of a record.
 type member struct {
-	field  *inventory.Field
-	name   string                                      // `"hostname":`
-	base   func(b []byte, base *inventory.Base) []byte // for a field of Base, without reflection
-	index  int                                         // of another field in the struct
+	field  *records.Field
+	name   string                                    // `"hostname":`
+	base   func(b []byte, base *records.Base) []byte // for a field of Base, without reflection
+	index  int                                       // of another field in the struct
 	append func(b []byte, v reflect.Value) []byte
 }
 
 // newEncoder returns the encoder of the visible fields of a resource.
-func newEncoder(r *inventory.Resource) *encoder {
+func newEncoder(r *records.Resource) *encoder {
 	e := &encoder{}
-	base := map[string]func([]byte, *inventory.Base) []byte{
-		"id":         func(b []byte, base *inventory.Base) []byte { return appendString(b, base.ID) },
-		"created_at": func(b []byte, base *inventory.Base) []byte { return appendTime(b, base.CreatedAt) },
-		"updated_at": func(b []byte, base *inventory.Base) []byte { return appendTime(b, base.UpdatedAt) },
-		"version":    func(b []byte, base *inventory.Base) []byte { return strconv.AppendInt(b, base.Version, 10) },
+	base := map[string]func([]byte, *records.Base) []byte{
+		"id":         func(b []byte, base *records.Base) []byte { return appendString(b, base.ID) },
+		"created_at": func(b []byte, base *records.Base) []byte { return appendTime(b, base.CreatedAt) },
+		"updated_at": func(b []byte, base *records.Base) []byte { return appendTime(b, base.UpdatedAt) },
+		"version":    func(b []byte, base *records.Base) []byte { return strconv.AppendInt(b, base.Version, 10) },
 	}
-	for _, sf := range reflect.VisibleFields(reflect.TypeOf(r.New()).Elem()) {
-		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
-		if f, ok := r.Field(name); ok && !f.WriteOnly {
-			e.members = append(e.members, member{f, `"` + f.Name + `":`, base[f.Name], sf.Index[0], appender(sf.Type)})
+	t := reflect.TypeOf(r.New()).Elem()
+	for _, f := range r.Fields() {
+		if f.Hidden || f.WriteOnly {
+			continue
 		}
+		m := member{field: f, name: `"` + f.Name + `":`, base: base[f.Name]}
+		if m.base == nil && !f.Extra {
+			sf := f.StructField(t)
+			m.index, m.append = sf.Index[0], appender(sf.Type)
+		}
+		e.members = append(e.members, m)
 	}
 	return e
 }
 
 // only returns the encoder of some of the fields, in the order of their description; nil is
 // all fields.
-func (e *encoder) only(fields []*inventory.Field) *encoder {
+func (e *encoder) only(fields []*records.Field) *encoder {
 	if fields == nil {
 		return e
 	}
@@ -63,7 +81,7 @@ func (e *encoder) only(fields []*inventory.Field) *encoder {
 }
 
 // append appends a record.
-func (e *encoder) append(b []byte, rec inventory.Record) []byte {
+func (e *encoder) append(b []byte, rec records.Record) []byte {
 	v, base := reflect.ValueOf(rec).Elem(), rec.Meta()
 	b = append(b, '{')
 	for i := range e.members {
@@ -72,19 +90,47 @@ func (e *encoder) append(b []byte, rec inventory.Record) []byte {
 		}
 		m := &e.members[i]
 		b = append(b, m.name...)
-		if m.base != nil {
+		switch {
+		case m.base != nil:
 			b = m.base(b, base)
-			continue
+		case m.field.Extra:
+			b = appendExtra(b, m.field, base.Extra[m.field.Name])
+		default:
+			b = m.append(b, v.Field(m.index))
 		}
-		b = m.append(b, v.Field(m.index))
 	}
 	return append(b, '}')
 }
 
+// appendExtra appends the value of a field that is not in the struct.
+func appendExtra(b []byte, f *records.Field, value any) []byte {
+	switch v := value.(type) {
+	case string:
+		return appendString(b, v)
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case float64:
+		return appendFloat(b, v)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case time.Time:
+		return appendTime(b, v)
+	case []string:
+		return appendStrings(b, reflect.ValueOf(v))
+	}
+	switch {
+	case f.Kind == records.List:
+		return append(b, "[]"...)
+	case f.Kind == records.Text && !f.Nullable:
+		return append(b, `""`...)
+	}
+	return append(b, "null"...)
+}
+
 // appendAll appends an array of records.
-func (e *encoder) appendAll(b []byte, records []inventory.Record) []byte {
+func (e *encoder) appendAll(b []byte, recs []records.Record) []byte {
 	b = append(b, '[')
-	for i, rec := range records {
+	for i, rec := range recs {
 		if i > 0 {
 			b = append(b, ',')
 		}

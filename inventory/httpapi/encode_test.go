@@ -12,6 +12,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // asJSON encodes a value with encoding/json, without HTML escapes.
@@ -28,8 +29,8 @@ func asJSON(t testing.TB, v any) string {
 // hidden fields.
 func TestEncoder(t *testing.T) {
 	t.Parallel()
-	for _, r := range inventory.Resources() {
-		t.Run(r.Name(), func(t *testing.T) {
+	for _, r := range inventory.Schema().Resources() {
+		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
 				rec := randomRecord(t, r)
@@ -56,13 +57,13 @@ func TestEncoder(t *testing.T) {
 }
 
 // randomRecord generates a record with any values that a store could return.
-func randomRecord(t *rapid.T, r *inventory.Resource) inventory.Record {
+func randomRecord(t *rapid.T, r *records.Resource) records.Record {
 	rec := r.New()
 	for _, f := range r.Fields() {
 		if f.WriteOnly || f.Hidden {
 			continue
 		}
-		if f.Kind == inventory.List {
+		if f.Kind == records.List {
 			f.Set(rec, append([]string{}, rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, f.Name)...))
 			continue
 		}
@@ -74,18 +75,18 @@ func randomRecord(t *rapid.T, r *inventory.Resource) inventory.Record {
 	return rec
 }
 
-func randomValue(t *rapid.T, f *inventory.Field) any {
+func randomValue(t *rapid.T, f *records.Field) any {
 	switch f.Kind {
-	case inventory.Int:
+	case records.Int:
 		return rapid.Int64().Draw(t, f.Name)
-	case inventory.Float:
+	case records.Float:
 		return rapid.Float64().Draw(t, f.Name)
-	case inventory.Bool:
+	case records.Bool:
 		return rapid.Bool().Draw(t, f.Name)
-	case inventory.Time:
+	case records.Time:
 		return time.UnixMicro(rapid.Int64Range(0, 1<<50).Draw(t, f.Name)).UTC()
-	case inventory.Object:
-		return inventory.Changes{"a<b": {Before: nil, After: rapid.String().Draw(t, f.Name)}}
+	case records.Object:
+		return records.Changes{"a<b": {Before: nil, After: rapid.String().Draw(t, f.Name)}}
 	}
 	return rapid.String().Draw(t, f.Name)
 }

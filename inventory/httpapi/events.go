@@ -5,6 +5,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // An event can be acknowledged and is immutable otherwise. The inventory records who
@@ -17,8 +18,17 @@ func acknowledgement() openapi.Property {
 	return openapi.Required("acknowledged", openapi.Boolean("true: acknowledge the event, if it is not yet. false: withdraw the acknowledgement."))
 }
 
-func acknowledge() operation {
-	r := inventory.Of[inventory.Event]()
+// acknowledging makes the changes of events acknowledgements.
+func (rt *route) acknowledging() {
+	switch rt.does {
+	case records.RouteChange:
+		rt.operation = acknowledge(rt.resource)
+	case records.RouteChangeMany:
+		rt.operation = acknowledgeMany(rt.resource)
+	}
+}
+
+func acknowledge(r *records.Resource) operation {
 	return operation{editing(r, openapi.Operation{
 		ID: "acknowledgeEvent", Summary: "Acknowledge one event",
 		Body: openapi.Request("Acknowledgement", acknowledgement()),
@@ -27,12 +37,11 @@ func acknowledge() operation {
 		if err != nil {
 			return err
 		}
-		return c.edit(r, func(string) (editFunc, error) { return c.acknowledge(p) })
+		return c.edit(c.current(r), func(string) (editFunc, error) { return c.acknowledge(p) })
 	}}
 }
 
-func acknowledgeMany() operation {
-	r := inventory.Of[inventory.Event]()
+func acknowledgeMany(r *records.Resource) operation {
 	op := changeMany(r)
 	op.doc.ID, op.doc.Summary = "acknowledgeEvents", "Acknowledge several events atomically"
 	op.doc.Body = items(openapi.Request("AcknowledgementItem",
@@ -45,13 +54,13 @@ func acknowledgeMany() operation {
 		if err != nil {
 			return err
 		}
-		return c.editMany(r, items, func(_ string, p inventory.Patch) (editFunc, error) { return c.acknowledge(p) })
+		return c.editMany(c.current(r), items, func(_ string, p records.Patch) (editFunc, error) { return c.acknowledge(p) })
 	}
 	return op
 }
 
 // acknowledge returns the change that an object requests. An earlier acknowledgement is kept.
-func (c *call) acknowledge(p inventory.Patch) (editFunc, error) {
+func (c *call) acknowledge(p records.Patch) (editFunc, error) {
 	const want = "must be true or false"
 	acknowledged, present, err := pop[bool](p, "acknowledged", want)
 	if err != nil {
@@ -63,7 +72,7 @@ func (c *call) acknowledge(p inventory.Patch) (editFunc, error) {
 	if !present {
 		return nil, invalidField("acknowledged", want)
 	}
-	return func(rec inventory.Record) error {
+	return func(rec records.Record) error {
 		e := rec.(*inventory.Event)
 		switch {
 		case !acknowledged:

@@ -11,12 +11,13 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // An inventory with its own accounts, mounted under a prefix: the first admin logs in
 // and adds a device.
 func Example() {
-	ctx, store := context.Background(), inventory.NewMemStore()
+	ctx, store := context.Background(), records.NewMemStore(inventory.Schema())
 	keys, _ := httpapi.SigningKeys(ctx, store, time.Now())
 	tokens, _ := auth.NewTokens(keys, nil)
 	hasher, _ := auth.NewHasher(nil)

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Routes returns the patterns of all routes.
@@ -18,8 +19,8 @@ func Routes(a *API) []string {
 func Operations(a *API) []openapi.Operation { return a.operations() }
 
 // AppendRecord appends a record as in a response.
-func AppendRecord(b []byte, rec inventory.Record) []byte {
-	return newEncoder(inventory.ResourceOf(rec)).append(b, rec)
+func AppendRecord(b []byte, rec records.Record) []byte {
+	return newEncoder(resourceOf(rec)).append(b, rec)
 }
 
 // AppendString and AppendFloat append values as in a response.
@@ -29,6 +30,15 @@ var (
 )
 
 // Encoder returns the encoder of a record's type.
-func Encoder(rec inventory.Record) func([]byte, inventory.Record) []byte {
-	return newEncoder(inventory.ResourceOf(rec)).append
+func Encoder(rec records.Record) func([]byte, records.Record) []byte {
+	return newEncoder(resourceOf(rec)).append
+}
+
+// resourceOf returns the resource of a record.
+func resourceOf(rec records.Record) *records.Resource {
+	r, err := inventory.Schema().Of(rec)
+	if err != nil {
+		panic(err)
+	}
+	return r
 }

@@ -9,30 +9,31 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // lagging is a store whose replica has received no changes yet.
 type lagging struct {
-	inventory.Store
-	behind inventory.Reader
+	records.Store
+	behind records.Reader
 }
 
-func (s lagging) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
+func (s lagging) Get(ctx context.Context, r *records.Resource, id string) (records.Record, error) {
 	return s.behind.Get(ctx, r, id)
 }
 
-func (s lagging) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+func (s lagging) List(ctx context.Context, q *records.Query) (*records.Page, error) {
 	return s.behind.List(ctx, q)
 }
 
-func (s lagging) Fresh() inventory.Reader { return s.Store }
+func (s lagging) Fresh() records.Reader { return s.Store }
 
 // TestReplica checks that decisions about access, preconditions and idempotency keys never
 // read from a replica.
 func TestReplica(t *testing.T) {
 	t.Parallel()
-	behind := inventory.NewMemStore()
-	g := newHarness(t, &choices{store: lagging{inventory.NewMemStore(), behind}})
+	behind := records.NewMemStore(inventory.Schema())
+	g := newHarness(t, &choices{store: lagging{records.NewMemStore(inventory.Schema()), behind}})
 	root := g.as("root")
 
 	t.Log("changes of a user take effect immediately")
@@ -74,9 +75,9 @@ func TestReplica(t *testing.T) {
 }
 
 // stuck is a store whose reads block.
-type stuck struct{ inventory.Store }
+type stuck struct{ records.Store }
 
-func (s stuck) Get(ctx context.Context, _ *inventory.Resource, _ string) (inventory.Record, error) {
+func (s stuck) Get(ctx context.Context, _ *records.Resource, _ string) (records.Record, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -84,7 +85,7 @@ func (s stuck) Get(ctx context.Context, _ *inventory.Resource, _ string) (invent
 // TestTimeout checks that Options.Timeout bounds the wait for a store.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, &choices{store: stuck{inventory.NewMemStore()}, options: func(o *httpapi.Options) { o.Timeout = 10 * time.Millisecond }})
+	g := newHarness(t, &choices{store: stuck{records.NewMemStore(inventory.Schema())}, options: func(o *httpapi.Options) { o.Timeout = 10 * time.Millisecond }})
 	a := g.as("root").Send("GET", "/devices/"+unknown, nil)
 	a.WantError(503, "The inventory did not respond in time: try again later")
 	a.WantHeader("Retry-After", "1")
@@ -92,11 +93,11 @@ func TestTimeout(t *testing.T) {
 
 // meanwhile is a store that calls a function before a change.
 type meanwhile struct {
-	inventory.Store
+	records.Store
 	happens func()
 }
 
-func (s *meanwhile) Change(ctx context.Context, f func(inventory.Tx) error) error {
+func (s *meanwhile) Change(ctx context.Context, f func(records.Tx) error) error {
 	if happens := s.happens; happens != nil {
 		s.happens = nil
 		happens()
@@ -108,12 +109,12 @@ func (s *meanwhile) Change(ctx context.Context, f func(inventory.Tx) error) erro
 // one is stored, after a concurrent change.
 func TestPasswordChangedMeanwhile(t *testing.T) {
 	t.Parallel()
-	store := &meanwhile{Store: inventory.NewMemStore()}
+	store := &meanwhile{Store: records.NewMemStore(inventory.Schema())}
 	g := newHarness(t, &choices{store: store})
 	c, id := g.as("viewer"), g.users["viewer"].ID
 	store.happens = func() {
-		_, err := inventory.New(store.Store, nil).Update(t.Context(), inventory.Caller{}, inventory.Of[inventory.User](), inventory.Edit{
-			ID: id, Apply: func(rec inventory.Record) error {
+		_, err := records.New(store.Store, nil).Update(t.Context(), records.Caller{}, records.Of[inventory.User](inventory.Schema()), records.Edit{
+			ID: id, Apply: func(rec records.Record) error {
 				now := g.clock.now()
 				rec.(*inventory.User).PasswordChangedAt = &now
 				return nil

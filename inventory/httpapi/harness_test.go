@@ -17,6 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // password is the password of every user.
@@ -28,7 +29,7 @@ var key = []byte(strings.Repeat("k", auth.MinKeyBytes))
 // harness is an API with a user of each role and access to its store.
 type harness struct {
 	t      testing.TB
-	store  inventory.Store
+	store  records.Store
 	tokens *auth.Tokens
 	hasher *auth.Hasher
 	api    *httpapi.API
@@ -115,7 +116,7 @@ func (l *logged) String() string {
 
 // choices override the defaults of a harness.
 type choices struct {
-	store   inventory.Store
+	store   records.Store
 	options func(*httpapi.Options)
 }
 
@@ -129,7 +130,7 @@ func newHarness(t testing.TB, want *choices) *harness {
 		clock: &clock{at: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)},
 	}
 	if g.store == nil {
-		g.store = inventory.NewMemStore()
+		g.store = records.NewMemStore(inventory.Schema())
 	}
 	var err error
 	g.tokens, err = auth.NewTokens([][]byte{key}, &auth.TokensOptions{Now: g.clock.now})
@@ -161,7 +162,7 @@ func (g *harness) makeUsers() {
 		"root": inventory.Admin, "second": inventory.Admin, "editor": inventory.Editor, "viewer": inventory.Viewer,
 	} {
 		u := &inventory.User{Username: name, Email: name + "@example.org", Role: role, PasswordHash: hash}
-		ok(g.t, inventory.New(g.store, nil).Create(context.Background(), inventory.Caller{Name: "test"}, u))
+		ok(g.t, records.New(g.store, nil).Create(context.Background(), records.Caller{Name: "test"}, u))
 		g.users[name] = u
 	}
 }
@@ -194,19 +195,19 @@ func (g *harness) on(t testing.TB, name string) *httpxtest.Client {
 // user returns a user from the store.
 func (g *harness) user(name string) *inventory.User {
 	g.t.Helper()
-	u, err := inventory.Get[inventory.User](context.Background(), g.store, g.users[name].ID)
+	u, err := records.Get[inventory.User](context.Background(), g.store, g.users[name].ID)
 	ok(g.t, err)
 	return u
 }
 
 // entries returns the audit log, the oldest entry first.
-func (g *harness) entries() []*inventory.AuditLog {
+func (g *harness) entries() []*records.AuditLog {
 	g.t.Helper()
-	page, err := g.store.List(context.Background(), &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
+	page, err := g.store.List(context.Background(), &records.Query{Resource: records.Of[records.AuditLog](inventory.Schema())})
 	ok(g.t, err)
-	var all []*inventory.AuditLog
+	var all []*records.AuditLog
 	for _, rec := range page.Records {
-		if e := rec.(*inventory.AuditLog); e.Actor != "test" {
+		if e := rec.(*records.AuditLog); e.Actor != "test" {
 			all = append(all, e)
 		}
 	}
@@ -214,7 +215,7 @@ func (g *harness) entries() []*inventory.AuditLog {
 }
 
 // last returns the latest entry.
-func (g *harness) last() *inventory.AuditLog {
+func (g *harness) last() *records.AuditLog {
 	g.t.Helper()
 	all := g.entries()
 	if len(all) == 0 {
@@ -224,9 +225,9 @@ func (g *harness) last() *inventory.AuditLog {
 }
 
 // count returns the number of records of a resource.
-func (g *harness) count(r *inventory.Resource) int64 {
+func (g *harness) count(r *records.Resource) int64 {
 	g.t.Helper()
-	page, err := g.store.List(context.Background(), &inventory.Query{Resource: r, Count: true, Limit: 1})
+	page, err := g.store.List(context.Background(), &records.Query{Resource: r, Count: true, Limit: 1})
 	ok(g.t, err)
 	return page.Total
 }
@@ -264,9 +265,9 @@ func data(t testing.TB, a *httpxtest.Response) []object {
 }
 
 // values returns the values of one field.
-func values(records []object, field string) string {
+func values(recs []object, field string) string {
 	var all []string
-	for _, rec := range records {
+	for _, rec := range recs {
 		text, _ := rec[field].(string)
 		all = append(all, text)
 	}
@@ -325,4 +326,16 @@ type authenticatorOf auth.Role
 
 func (role authenticatorOf) Authenticate(*http.Request) (*auth.Claims, error) {
 	return &auth.Claims{Identity: auth.Identity{UserID: "someone", Username: "jane", Role: auth.Role(role)}}, nil
+}
+
+// schema is the schema of the tests.
+var schema = inventory.Schema()
+
+// resourceOf returns the resource of a record.
+func resourceOf(rec records.Record) *records.Resource {
+	r, err := schema.Of(rec)
+	if err != nil {
+		panic(err)
+	}
+	return r
 }

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// HeavyOptions bound the heavy queries: those of [inventory.Query.Heavy] and the overview of
+// HeavyOptions bound the heavy queries: those of [records.Query.Heavy] and the overview of
 // metrics. Zero means the default.
 type HeavyOptions struct {
 	// PerCaller is how many of them one user, or one address without a token, may run at once.
@@ -114,7 +114,7 @@ func (h *heavyQueries) tooMany(cause error) error {
 }
 
 // read runs a query, in its turn if it is heavy.
-func (c *call) read(q *inventory.Query, heavy bool, list func(context.Context, *inventory.Query) (*inventory.Page, error)) (page *inventory.Page, err error) {
+func (c *call) read(q *records.Query, heavy bool, list func(context.Context, *records.Query) (*records.Page, error)) (page *records.Page, err error) {
 	if !heavy {
 		return list(c.r.Context(), q)
 	}

@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // endless is a store whose searches run until their context ends.
 type endless struct {
-	inventory.Store
+	records.Store
 	running atomic.Int32
 }
 
-func (s *endless) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+func (s *endless) List(ctx context.Context, q *records.Query) (*records.Page, error) {
 	if q.Text == "" {
 		return s.Store.List(ctx, q)
 	}
@@ -33,7 +34,7 @@ func (s *endless) List(ctx context.Context, q *inventory.Query) (*inventory.Page
 func TestHeavyQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := &endless{Store: inventory.NewMemStore()}
+		store := &endless{Store: records.NewMemStore(inventory.Schema())}
 		g := newHarness(t, &choices{store: store})
 		var mu sync.Mutex
 		statuses := map[int]int{}

@@ -17,24 +17,25 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // unlogged is a store that fails to store entries of the audit log.
-type unlogged struct{ inventory.Store }
+type unlogged struct{ records.Store }
 
-func (s unlogged) Change(ctx context.Context, f func(inventory.Tx) error) error {
-	return s.Store.Change(ctx, func(tx inventory.Tx) error { return f(unloggedTx{tx}) })
+func (s unlogged) Change(ctx context.Context, f func(records.Tx) error) error {
+	return s.Store.Change(ctx, func(tx records.Tx) error { return f(unloggedTx{tx}) })
 }
 
-type unloggedTx struct{ inventory.Tx }
+type unloggedTx struct{ records.Tx }
 
-func (tx unloggedTx) Create(ctx context.Context, records ...inventory.Record) error {
-	for _, rec := range records {
-		if e, ok := rec.(*inventory.AuditLog); ok && e.Actor != "test" {
+func (tx unloggedTx) Create(ctx context.Context, recs ...records.Record) error {
+	for _, rec := range recs {
+		if e, ok := rec.(*records.AuditLog); ok && e.Actor != "test" {
 			return errors.New("disk on fire")
 		}
 	}
-	return tx.Tx.Create(ctx, records...)
+	return tx.Tx.Create(ctx, recs...)
 }
 
 // TestMethods checks HEAD, OPTIONS and unknown methods.
@@ -222,7 +223,7 @@ func TestSQL(t *testing.T) {
 	g := newHarness(t, &choices{store: database(t)})
 	g.create("/devices", device("core-1"))
 	texts := []string{`' OR '1'='1`, `"; DROP TABLE devices; --`, `1) OR (1=1`, `%`}
-	for _, r := range inventory.Resources() {
+	for _, r := range inventory.Schema().Resources() {
 		for _, p := range r.Parameters() {
 			for _, sql := range texts { // in here, for the statement to be used again
 				g.injectFilter(r, p, sql)
@@ -236,10 +237,10 @@ func TestSQL(t *testing.T) {
 }
 
 // injectFilter puts SQL into one filter.
-func (g *harness) injectFilter(r *inventory.Resource, p inventory.Parameter, sql string) {
+func (g *harness) injectFilter(r *records.Resource, p records.Parameter, sql string) {
 	g.t.Helper()
-	a := g.as("root").Send("GET", "/"+r.Name()+"?"+p.Name+"="+escape(sql), nil)
-	if a.Code == 400 || p.Op == inventory.Ne {
+	a := g.as("root").Send("GET", "/"+r.Name+"?"+p.Name+"="+escape(sql), nil)
+	if a.Code == 400 || p.Op == records.Ne {
 		return
 	}
 	// A single character may occur in existing records; longer strings do not.
@@ -252,11 +253,11 @@ func (g *harness) injectFilter(r *inventory.Resource, p inventory.Parameter, sql
 func (g *harness) inject(sql string) {
 	g.t.Helper()
 	c := g.as("root")
-	for _, r := range inventory.Resources() {
+	for _, r := range inventory.Schema().Resources() {
 		for _, name := range []string{"page", "limit", "sortby", "fields", "count", "cursor", "frob" + sql} {
-			c.Send("GET", "/"+r.Name()+"?"+escape(name)+"="+escape(sql), nil).Want(400)
+			c.Send("GET", "/"+r.Name+"?"+escape(name)+"="+escape(sql), nil).Want(400)
 		}
-		c.Send("GET", "/"+r.Name()+"?q="+escape(sql), nil).Want(200)
+		c.Send("GET", "/"+r.Name+"?q="+escape(sql), nil).Want(200)
 	}
 	g.login(g.t, sql, sql).Want(401)
 	rec := g.create("/devices", with(device("x"+sql), "notes", sql, "model", sql))
@@ -299,13 +300,13 @@ func TestSlowBody(t *testing.T) {
 
 // failing is a store that always returns the same error.
 type failing struct {
-	inventory.Store
+	records.Store
 	err error
 }
 
-func (s failing) List(context.Context, *inventory.Query) (*inventory.Page, error) { return nil, s.err }
+func (s failing) List(context.Context, *records.Query) (*records.Page, error) { return nil, s.err }
 
-func (s failing) Change(context.Context, func(inventory.Tx) error) error { return s.err }
+func (s failing) Change(context.Context, func(records.Tx) error) error { return s.err }
 
 // TestStatuses checks the HTTP status of each kind of error.
 func TestStatuses(t *testing.T) {
@@ -316,16 +317,16 @@ func TestStatuses(t *testing.T) {
 		message string
 		retry   string
 	}{
-		{&inventory.Error{Kind: inventory.Unavailable, Message: "The database does not respond"}, 503, "The database does not respond", "1"},
-		{&inventory.Error{Kind: inventory.Full, Message: "The database has no space left"}, 507, "The database has no space left", "60"},
-		{&inventory.Error{Kind: inventory.Unauthenticated, Message: "Who?"}, 401, "Who?", ""},
+		{&records.Error{Kind: records.Unavailable, Message: "The database does not respond"}, 503, "The database does not respond", "1"},
+		{&records.Error{Kind: records.Full, Message: "The database has no space left"}, 507, "The database has no space left", "60"},
+		{&records.Error{Kind: records.Unauthenticated, Message: "Who?"}, 401, "Who?", ""},
 		{&auth.Error{Kind: auth.Busy, Message: "Too many logins at once"}, 503, "Too many logins", "1"},
 		{&auth.Error{Kind: auth.BadHash, Message: "Internal Server Error", Reason: "damaged"}, 500, "Internal Server Error", ""},
 		{context.DeadlineExceeded, 503, "did not respond in time", "1"},
 		{context.Canceled, 499, "Client Closed Request", ""},
 		{errors.New("disk on fire"), 500, "Internal Server Error", ""},
 	} {
-		api, err := httpapi.New(failing{inventory.NewMemStore(), tc.err}, authenticatorOf("admin"), &httpapi.Options{Chain: &httpx.StandardOptions{Log: discard()}})
+		api, err := httpapi.New(failing{records.NewMemStore(inventory.Schema()), tc.err}, authenticatorOf("admin"), &httpapi.Options{Chain: &httpx.StandardOptions{Log: discard()}})
 		ok(t, err)
 		c := httpxtest.New(t, api)
 		for _, a := range []*httpxtest.Response{c.Send("GET", "/devices", nil), c.Send("POST", "/devices", device("x"))} {
@@ -357,7 +358,7 @@ func TestMounted(t *testing.T) {
 // that its users are in the audit log by name.
 func TestOwnAccounts(t *testing.T) {
 	t.Parallel()
-	store := inventory.NewMemStore()
+	store := records.NewMemStore(inventory.Schema())
 	api, err := httpapi.New(store, authenticatorOf("admin"), nil)
 	ok(t, err)
 	c := httpxtest.New(t, api)
@@ -378,9 +379,9 @@ func TestOwnAccounts(t *testing.T) {
 // TestNew checks invalid options.
 func TestNew(t *testing.T) {
 	t.Parallel()
-	store := inventory.NewMemStore()
+	store := records.NewMemStore(inventory.Schema())
 	for _, tc := range []struct {
-		store   inventory.Store
+		store   records.Store
 		gate    httpapi.Authenticator
 		opts    *httpapi.Options
 		message string

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // The bounds of stored responses (REFERENCE.md, 2.6).
@@ -33,7 +33,7 @@ type created struct {
 // the response is stored in the same transaction, and a repeated request gets it again. Of
 // concurrent requests with one key, one commits; the others fail to store their response,
 // which rolls them back, and respond with the stored one.
-func (c *call) createOnce(body []byte, records []inventory.Record, respond func() *created) error {
+func (c *call) createOnce(body []byte, recs []records.Record, respond func() *created) error {
 	key, err := c.idempotencyKey(body)
 	if err != nil {
 		return err
@@ -43,9 +43,9 @@ func (c *call) createOnce(body []byte, records []inventory.Record, respond func(
 	}
 	v := c.inventory()
 	if key != nil {
-		v = v.BeforeCommit(func(ctx context.Context, tx inventory.Tx) error { return c.storeResponse(ctx, tx, key, respond()) })
+		v = v.BeforeCommit(func(ctx context.Context, tx records.Tx) error { return c.storeResponse(ctx, tx, key, respond()) })
 	}
-	if err := v.Create(c.r.Context(), c.caller(), records...); err != nil {
+	if err := v.Create(c.r.Context(), c.caller(), recs...); err != nil {
 		done, replayErr := c.replay(key)
 		if done {
 			return nil
@@ -109,7 +109,7 @@ func (c *call) replay(key *idempotencyKey) (done bool, err error) {
 	if key == nil {
 		return false, nil
 	}
-	stored, err := findResponse(c.r.Context(), inventory.Fresh(c.store), key)
+	stored, err := findResponse(c.r.Context(), records.Fresh(c.store), key)
 	if err != nil || stored == nil || c.expired(stored) {
 		return false, err
 	}
@@ -121,7 +121,7 @@ func (c *call) replay(key *idempotencyKey) (done bool, err error) {
 		}
 	}
 	res := &created{location: stored.Location, body: []byte(stored.Body)}
-	var rec inventory.Base
+	var rec records.Base
 	if json.Unmarshal(res.body, &rec) == nil && rec.ID != "" {
 		res.tag = httpx.VersionTag(rec.ID, rec.Version)
 	}
@@ -131,34 +131,34 @@ func (c *call) replay(key *idempotencyKey) (done bool, err error) {
 }
 
 // findResponse returns the stored response of a key, nil if there is none.
-func findResponse(ctx context.Context, from inventory.Reader, key *idempotencyKey) (*inventory.IdempotencyRecord, error) {
-	q := &inventory.Query{Resource: inventory.Of[inventory.IdempotencyRecord](), Limit: 1}
+func findResponse(ctx context.Context, from records.Reader, key *idempotencyKey) (*records.IdempotencyRecord, error) {
+	q := &records.Query{Resource: records.Of[records.IdempotencyRecord](from.Schema()), Limit: 1}
 	page, err := from.List(ctx, q.Where("owner", key.owner).Where("key", key.key))
 	if err != nil || len(page.Records) == 0 {
 		return nil, err
 	}
-	return page.Records[0].(*inventory.IdempotencyRecord), nil
+	return page.Records[0].(*records.IdempotencyRecord), nil
 }
 
-func (c *call) expired(stored *inventory.IdempotencyRecord) bool {
+func (c *call) expired(stored *records.IdempotencyRecord) bool {
 	return c.opts.Now().Sub(stored.CreatedAt) >= idempotencyLifetime
 }
 
 // storeResponse adds the response to the transaction and prunes old ones.
-func (c *call) storeResponse(ctx context.Context, tx inventory.Tx, key *idempotencyKey, res *created) error {
+func (c *call) storeResponse(ctx context.Context, tx records.Tx, key *idempotencyKey, res *created) error {
 	old, err := findResponse(ctx, tx, key)
 	if err != nil {
 		return err
 	}
 	if old != nil && c.expired(old) {
-		if err := tx.Delete(ctx, inventory.Of[inventory.IdempotencyRecord](), old.ID, old.Version); err != nil {
+		if err := tx.Delete(ctx, records.Of[records.IdempotencyRecord](c.schema), old.ID, old.Version); err != nil {
 			return err
 		}
 	}
 	if err := c.pruneResponses(ctx, tx); err != nil {
 		return err
 	}
-	rec := &inventory.IdempotencyRecord{
+	rec := &records.IdempotencyRecord{
 		Owner: key.owner, Key: key.key, Request: key.request,
 		Status: http.StatusCreated, Location: res.location, Body: string(res.body),
 	}
@@ -170,17 +170,17 @@ func (c *call) storeResponse(ctx context.Context, tx inventory.Tx, key *idempote
 
 // pruneResponses deletes some stored responses that are expired or too many. Their ids are in
 // order of age.
-func (c *call) pruneResponses(ctx context.Context, tx inventory.Tx) error {
-	page, err := tx.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.IdempotencyRecord](), Limit: maxPruned, Count: true})
+func (c *call) pruneResponses(ctx context.Context, tx records.Tx) error {
+	page, err := tx.List(ctx, &records.Query{Resource: records.Of[records.IdempotencyRecord](c.schema), Limit: maxPruned, Count: true})
 	if err != nil {
 		return err
 	}
 	for i, rec := range page.Records {
-		stored := rec.(*inventory.IdempotencyRecord)
+		stored := rec.(*records.IdempotencyRecord)
 		if !c.expired(stored) && page.Total-int64(i) < maxIdempotencyRecords {
 			break
 		}
-		if err := tx.Delete(ctx, inventory.Of[inventory.IdempotencyRecord](), stored.ID, stored.Version); err != nil {
+		if err := tx.Delete(ctx, records.Of[records.IdempotencyRecord](c.schema), stored.ID, stored.Version); err != nil {
 			return err
 		}
 	}

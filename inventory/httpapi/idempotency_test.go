@@ -10,6 +10,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 const idempotency = "Idempotency-Key"
@@ -31,7 +32,7 @@ func idempotent(t *testing.T, g *harness) {
 			t.Errorf("first %s, then %s", first.Body, again.Body)
 		}
 	}
-	if n := g.count(inventory.Of[inventory.Device]()); n != 3 {
+	if n := g.count(records.Of[inventory.Device](inventory.Schema())); n != 3 {
 		t.Errorf("there are %d devices", n)
 	}
 	if n := len(g.entries()); n != 3 {
@@ -105,7 +106,7 @@ func idempotencyAtOnce(t *testing.T, g *harness) {
 			replayed++
 		}
 	}
-	if n := g.count(inventory.Of[inventory.VLAN]()); n != 1 || replayed != len(responses)-1 {
+	if n := g.count(records.Of[inventory.VLAN](inventory.Schema())); n != 1 || replayed != len(responses)-1 {
 		t.Errorf("%d VLANs and %d replays", n, replayed)
 	}
 }
@@ -127,7 +128,7 @@ func idempotencyRecordsExpire(t *testing.T, g *harness) {
 	g.as("root").Send("POST", "/devices", device("core-0"), idempotency, "key-0").WantError(409, "Hostname already exists")
 	post("new-0", "key-0").WantHeader("Idempotent-Replayed", "")
 	post("new-1", "key-14").WantHeader("Idempotent-Replayed", "")
-	if n := g.count(inventory.Of[inventory.IdempotencyRecord]()); n > 4 {
+	if n := g.count(records.Of[records.IdempotencyRecord](inventory.Schema())); n > 4 {
 		t.Errorf("%d idempotency records are left", n)
 	}
 }
@@ -166,7 +167,7 @@ func TestDryRun(t *testing.T) {
 		c.Send("POST", k.list+"?dry_run=maybe", other).WantError(400, "dry_run must be true or false")
 		c.Send("POST", k.list+"?dry_run=true", object{}).Want(400).WantHeader("Dry-Run", "true")
 		shows(t, read(t, c.Send("GET", path(k.list, rec), nil)), before)
-		if n := g.count(inventory.Of[inventory.IdempotencyRecord]()); n != 0 || len(g.entries()) != entries {
+		if n := g.count(records.Of[records.IdempotencyRecord](inventory.Schema())); n != 0 || len(g.entries()) != entries {
 			t.Errorf("%d idempotency records and %d new entries were stored", n, len(g.entries())-entries)
 		}
 		if k.label != "Link" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // rack creates ten devices at two locations.
@@ -153,29 +154,29 @@ func TestFilters(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
 	c := g.as("root")
-	for _, r := range inventory.Resources() {
+	for _, r := range inventory.Schema().Resources() {
 		for _, f := range r.Fields() {
 			if f.Sortable() {
-				c.Send("GET", "/"+r.Name()+"?sortby="+f.Name+":desc", nil).Want(200)
+				c.Send("GET", "/"+r.Name+"?sortby="+f.Name+":desc", nil).Want(200)
 			}
 			if !f.Scalar() {
 				continue
 			}
-			c.Send("GET", "/"+r.Name()+"?"+url.Values{f.Name: {sample(f)}}.Encode(), nil).Want(200)
+			c.Send("GET", "/"+r.Name+"?"+url.Values{f.Name: {sample(f)}}.Encode(), nil).Want(200)
 		}
 	}
 }
 
 // sample returns a value of a field for a query.
-func sample(f *inventory.Field) string {
+func sample(f *records.Field) string {
 	switch {
 	case f.Enum != nil:
 		return f.Enum[0]
-	case f.Kind == inventory.Time:
+	case f.Kind == records.Time:
 		return "2026-01-31T12:00:00Z"
-	case f.Kind == inventory.Bool:
+	case f.Kind == records.Bool:
 		return "true"
-	case f.Kind == inventory.Int, f.Kind == inventory.Float:
+	case f.Kind == records.Int, f.Kind == records.Float:
 		return "1"
 	}
 	return map[string]string{

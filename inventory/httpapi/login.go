@@ -9,6 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // credentials are the body of a login.
@@ -54,7 +55,7 @@ func (c *call) login(sent credentials) error {
 		return err
 	}
 	defer g.end()
-	u, err := c.findUser(userField("username"), sent.Username)
+	u, err := c.findUser(c.userField("username"), sent.Username)
 	if err != nil {
 		return err
 	}
@@ -89,12 +90,12 @@ func (c *call) refuseLogin(username string, u *inventory.User, refusal error) er
 	if u != nil {
 		id = u.ID
 	}
-	entry, err := c.changes.AuditEntry(c.unverified(username), "login_failed", inventory.Of[inventory.User]().Kind(), id, nil)
+	entry, err := c.changes.AuditEntry(c.unverified(username), "login_failed", records.Of[inventory.User](c.schema).Kind(), id, nil)
 	if err != nil {
 		return err
 	}
 	ctx := c.r.Context()
-	if err := c.store.Change(ctx, func(tx inventory.Tx) error { return tx.Create(ctx, entry) }); err != nil {
+	if err := c.store.Change(ctx, func(tx records.Tx) error { return tx.Create(ctx, entry) }); err != nil {
 		return err
 	}
 	return refusal
@@ -111,9 +112,9 @@ func (c *call) acceptLogin(u *inventory.User, password string) error {
 			return err
 		}
 	}
-	done, err := c.inventory().Update(ctx, c.asUser(u), inventory.Of[inventory.User](), inventory.Edit{
+	done, err := c.inventory().Update(ctx, c.asUser(u), records.Of[inventory.User](c.schema), records.Edit{
 		ID: u.ID, Action: "login",
-		Apply: func(rec inventory.Record) error { return c.recordLogin(rec.(*inventory.User), u, rehashed) },
+		Apply: func(rec records.Record) error { return c.recordLogin(rec.(*inventory.User), u, rehashed) },
 	})
 	if err != nil {
 		return err
@@ -155,7 +156,7 @@ func sameTime(a, b *time.Time) bool {
 }
 
 // asUser returns a user as the caller of a change.
-func (c *call) asUser(u *inventory.User) inventory.Caller {
+func (c *call) asUser(u *inventory.User) records.Caller {
 	by := c.unverified(u.Username)
 	by.UserID = u.ID
 	return by
@@ -195,9 +196,9 @@ func (c *call) endSessions(claims *auth.Claims) error {
 	c.claims = claims
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), c.opts.Timeout)
 	defer cancel()
-	_, err := c.inventory().Update(ctx, c.caller(), inventory.Of[inventory.User](), inventory.Edit{
+	_, err := c.inventory().Update(ctx, c.caller(), records.Of[inventory.User](c.schema), records.Edit{
 		ID: claims.UserID, Action: "logout",
-		Apply: func(rec inventory.Record) error {
+		Apply: func(rec records.Record) error {
 			rec.(*inventory.User).Epoch++
 			return nil
 		},

@@ -20,6 +20,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 func (g *harness) login(t testing.TB, name, word string) *httpxtest.Response {
@@ -95,7 +96,7 @@ func TestLoginHashes(t *testing.T) {
 	g := newHarness(t, nil)
 	costly, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 16, Time: 1, Parallelism: 1}})
 	ok(t, err)
-	other := newHarness(t, &choices{store: inventory.NewMemStore(), options: func(o *httpapi.Options) { o.Accounts.Hasher = costly }})
+	other := newHarness(t, &choices{store: records.NewMemStore(inventory.Schema()), options: func(o *httpapi.Options) { o.Accounts.Hasher = costly }})
 	old := other.user("viewer").PasswordHash
 	other.login(t, "viewer", password).Want(200)
 	if now := other.user("viewer").PasswordHash; now == old || costly.NeedsRehash(now) {
@@ -378,8 +379,8 @@ func goneMeanwhile(t *testing.T, g *harness) {
 	d := g.create("/devices", device("core-1"))
 	c := g.as("second")
 	c.Send("GET", "/devices", nil).Want(200) // from now on the gate remembers them
-	ok(t, inventory.New(g.store, nil).Delete(context.Background(), inventory.Caller{Name: "test"},
-		inventory.Of[inventory.User](), inventory.Edit{ID: g.users["second"].ID}))
+	ok(t, records.New(g.store, nil).Delete(context.Background(), records.Caller{Name: "test"},
+		records.Of[inventory.User](inventory.Schema()), records.Edit{ID: g.users["second"].ID}))
 	for _, tc := range []struct {
 		method, path string
 		body         any
@@ -393,7 +394,7 @@ func goneMeanwhile(t *testing.T, g *harness) {
 		a := c.Send(tc.method, tc.path, tc.body).WantHeader("WWW-Authenticate", "Bearer")
 		a.WantError(401, "The user no longer exists")
 	}
-	if n := g.count(inventory.Of[inventory.Device]()); n != 1 {
+	if n := g.count(records.Of[inventory.Device](inventory.Schema())); n != 1 {
 		t.Errorf("there are %d devices", n)
 	}
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -9,15 +10,22 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// overview lists the latest metric of each device (REFERENCE.md, 2.8).
-func overview() operation {
-	r := inventory.Of[inventory.Metric]()
+// overviewing makes the list of metrics an overview: the latest metric of each device
+// (REFERENCE.md, 2.8).
+func (rt *route) overviewing() {
+	if rt.does == records.RouteList {
+		rt.operation = overview(rt.resource)
+	}
+}
+
+func overview(r *records.Resource) operation {
 	sort := openapi.String("")
 	sort.Pattern = `^(value|cpu|memory|temp|uptime|ts):(asc|desc)$`
 	return operation{openapi.Operation{
-		ID: "listMetrics", Tag: r.Name(), Summary: "List the latest metric of each device, or all metrics",
+		ID: "listMetrics", Tag: r.Name, Summary: "List the latest metric of each device, or all metrics",
 		List: r,
 		Parameters: []openapi.Parameter{
 			{Name: "sort", Schema: sort, Description: "A short form of sortby; value is an alias of cpu. Default: the latest first."},
@@ -32,7 +40,7 @@ func (c *call) overview() error {
 	if err != nil {
 		return err
 	}
-	q, err := inventory.ParseQuery(inventory.Of[inventory.Metric](), sorted, c.route.params()...)
+	q, err := records.ParseQuery(records.Of[inventory.Metric](c.schema), sorted, c.route.params()...)
 	if err != nil {
 		return err
 	}
@@ -43,6 +51,14 @@ func (c *call) overview() error {
 		return badField("latest", "must be true or false")
 	}
 	return c.sendPage(q, true, c.listLatest)
+}
+
+// withSort returns a query with another order.
+func withSort(query url.Values, keys ...string) url.Values {
+	sorted := url.Values{}
+	maps.Copy(sorted, query)
+	sorted["sortby"] = keys
+	return sorted
 }
 
 // overviewOrder returns the query with sort converted to sortby.
@@ -66,13 +82,13 @@ func overviewOrder(query url.Values) (url.Values, error) {
 }
 
 // listLatest lists the latest metrics of devices.
-func (c *call) listLatest(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+func (c *call) listLatest(ctx context.Context, q *records.Query) (*records.Page, error) {
 	device, _ := q.Resource.Field("device_id")
 	ts, _ := q.Resource.Field("ts")
-	if store, ok := c.store.(inventory.LatestLister); ok {
+	if store, ok := c.store.(records.LatestLister); ok {
 		return store.ListLatest(ctx, q, device, ts)
 	}
-	found, err := scanLatest(ctx, c.store, device, ts)
+	found, err := scanLatest(ctx, c.store, q.Resource, device, ts)
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +103,13 @@ const (
 
 // scanLatest scans the metrics by device and time and returns the first of each device. After
 // each page it skips to the next device, however many metrics this one has.
-func scanLatest(ctx context.Context, from inventory.Reader, device, ts *inventory.Field) ([]inventory.Record, error) {
-	r := inventory.Of[inventory.Metric]()
+func scanLatest(ctx context.Context, from records.Reader, r *records.Resource, device, ts *records.Field) ([]records.Record, error) {
 	id, _ := r.Field("id")
-	q := &inventory.Query{
+	q := &records.Query{
 		Resource: r, Limit: scanSize,
-		Sort: []inventory.SortKey{{Field: device}, {Field: ts, Desc: true}, {Field: id, Desc: true}},
+		Sort: []records.SortKey{{Field: device}, {Field: ts, Desc: true}, {Field: id, Desc: true}},
 	}
-	var found []inventory.Record
+	var found []records.Record
 	last := ""
 	for {
 		page, err := from.List(ctx, q)
@@ -113,15 +128,14 @@ func scanLatest(ctx context.Context, from inventory.Reader, device, ts *inventor
 			return nil, badField("latest", "must be false: this store has too many devices for an overview")
 		}
 		// Missing values come last in this order, so this is behind all metrics of the device.
-		q.After = &inventory.Place{Values: []any{last, nil, nil}, ID: strings.Repeat("f", 36)}
+		q.After = &records.Place{Values: []any{last, nil, nil}, ID: strings.Repeat("f", 36)}
 	}
 }
 
 // latestMetric reads the latest metric of one device.
-func latestMetric() operation {
-	r := inventory.Of[inventory.Metric]()
+func latestMetric(r *records.Resource) operation {
 	return operation{openapi.Operation{
-		ID: "getLatestMetric", Tag: r.Name(), Summary: "Get the latest metric of one device",
+		ID: "getLatestMetric", Tag: r.Name, Summary: "Get the latest metric of one device",
 		Parameters: []openapi.Parameter{openapi.IfNoneMatch()},
 		Responses:  []openapi.Response{recordResponse(r), notModified()},
 	}, (*call).latestMetric}
@@ -132,10 +146,10 @@ func (c *call) latestMetric() error {
 	if err != nil {
 		return err
 	}
-	r := inventory.Of[inventory.Metric]()
+	r := records.Of[inventory.Metric](c.schema)
 	ts, _ := r.Field("ts")
 	id, _ := r.Field("id")
-	q := &inventory.Query{Resource: r, Limit: 1, Sort: []inventory.SortKey{{Field: ts, Desc: true}, {Field: id, Desc: true}}}
+	q := &records.Query{Resource: r, Limit: 1, Sort: []records.SortKey{{Field: ts, Desc: true}, {Field: id, Desc: true}}}
 	page, err := c.store.List(c.r.Context(), q.Where("device_id", device))
 	if err != nil {
 		return err

@@ -4,52 +4,52 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // The operations that resources have in common.
 
-func get(r *inventory.Resource) operation {
+func get(r *records.Resource) operation {
 	return operation{openapi.Operation{
-		ID: "get" + openapi.Name(r), Tag: r.Name(), Summary: "Get one " + r.Noun(),
+		ID: "get" + openapi.Name(r), Tag: r.Name, Summary: "Get one " + r.Noun(),
 		Parameters: []openapi.Parameter{openapi.IfNoneMatch()},
 		Responses:  []openapi.Response{recordResponse(r), notModified()},
-	}, func(c *call) error { return c.get(r) }}
+	}, func(c *call) error { return c.get(c.current(r)) }}
 }
 
-func list(r *inventory.Resource) operation {
+func list(r *records.Resource) operation {
 	return operation{openapi.Operation{
-		ID: "list" + plural(r), Tag: r.Name(), Summary: "List " + r.Noun() + "s",
+		ID: "list" + plural(r), Tag: r.Name, Summary: "List " + r.Noun() + "s",
 		List: r, Responses: []openapi.Response{pageResponse(r)},
-	}, func(c *call) error { return c.list(r) }}
+	}, func(c *call) error { return c.list(c.current(r)) }}
 }
 
 // listOf lists the records that refer to a record of another resource by a field.
-func listOf(parent, r *inventory.Resource, field string) operation {
+func listOf(parent, r *records.Resource, field string) operation {
 	return operation{openapi.Operation{
-		ID: "list" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name(),
+		ID: "list" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name,
 		Summary: "List the " + r.Noun() + "s of one " + parent.Noun(),
 		List:    r, Responses: []openapi.Response{pageResponse(r)},
-	}, func(c *call) error { return c.listOf(parent, r, field) }}
+	}, func(c *call) error { return c.listOf(c.current(parent), c.current(r), field) }}
 }
 
 // countOf counts those records.
-func countOf(parent, r *inventory.Resource, field string) operation {
+func countOf(parent, r *records.Resource, field string) operation {
 	count := openapi.Object("Count",
 		openapi.Required("status", openapi.Const("success")), openapi.Required("count", openapi.Integer("", 0)))
 	return operation{openapi.Operation{
-		ID: "count" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name(),
+		ID: "count" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name,
 		Summary:   "Count the " + r.Noun() + "s of one " + parent.Noun(),
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: count}},
-	}, func(c *call) error { return c.countOf(parent, r, field) }}
+	}, func(c *call) error { return c.countOf(c.current(parent), c.current(r), field) }}
 }
 
 // create creates one record, or those of an array.
-func create(r *inventory.Resource) operation {
+func create(r *records.Resource) operation {
 	draft := openapi.Draft(r)
 	return operation{openapi.Operation{
-		ID: "create" + openapi.Name(r), Tag: r.Name(), Summary: "Create one " + r.Noun() + ", or several atomically",
+		ID: "create" + openapi.Name(r), Tag: r.Name, Summary: "Create one " + r.Noun() + ", or several atomically",
 		Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IdempotencyKey()},
 		Body:       openapi.OneOf(draft, items(draft)),
 		Responses: []openapi.Response{{
@@ -57,66 +57,66 @@ func create(r *inventory.Resource) operation {
 			Headers: []openapi.Header{openapi.ETag(), openapi.Location()},
 		}},
 		Errors: []int{http.StatusConflict, http.StatusUnprocessableEntity},
-	}, func(c *call) error { return c.create(r) }}
+	}, func(c *call) error { return c.create(c.current(r)) }}
 }
 
-func replace(r *inventory.Resource) operation {
+func replace(r *records.Resource) operation {
 	return operation{editing(r, openapi.Operation{
 		ID: "replace" + openapi.Name(r), Summary: "Replace all fields of one " + r.Noun(), Body: openapi.Replacement(r),
-	}), func(c *call) error { return c.replace(r) }}
+	}), func(c *call) error { return c.replace(c.current(r)) }}
 }
 
-func change(r *inventory.Resource) operation {
+func change(r *records.Resource) operation {
 	return operation{editing(r, openapi.Operation{
 		ID: "change" + openapi.Name(r), Summary: "Change some fields of one " + r.Noun(), Body: openapi.Change(r),
-	}), func(c *call) error { return c.change(r) }}
+	}), func(c *call) error { return c.change(c.current(r)) }}
 }
 
 // editing completes an operation that changes one record.
-func editing(r *inventory.Resource, doc openapi.Operation) openapi.Operation {
-	doc.Tag = r.Name()
+func editing(r *records.Resource, doc openapi.Operation) openapi.Operation {
+	doc.Tag = r.Name
 	doc.Parameters = []openapi.Parameter{openapi.DryRun(), openapi.IfMatch(), openapi.IfNoneMatch()}
 	doc.Responses = []openapi.Response{recordResponse(r)}
 	doc.Errors = []int{http.StatusConflict, http.StatusPreconditionFailed}
 	return doc
 }
 
-func changeMany(r *inventory.Resource) operation {
+func changeMany(r *records.Resource) operation {
 	return operation{openapi.Operation{
-		ID: "change" + plural(r), Tag: r.Name(), Summary: "Change some fields of several " + r.Noun() + "s atomically",
+		ID: "change" + plural(r), Tag: r.Name, Summary: "Change some fields of several " + r.Noun() + "s atomically",
 		Parameters: []openapi.Parameter{openapi.DryRun()},
 		Body:       items(openapi.ItemChange(r)),
 		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Updated", openapi.Record(r))}},
 		Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed},
-	}, func(c *call) error { return c.changeMany(r) }}
+	}, func(c *call) error { return c.changeMany(c.current(r)) }}
 }
 
-func deleteOne(r *inventory.Resource) operation {
+func deleteOne(r *records.Resource) operation {
 	return operation{openapi.Operation{
-		ID: "delete" + openapi.Name(r), Tag: r.Name(), Summary: "Delete one " + r.Noun(),
+		ID: "delete" + openapi.Name(r), Tag: r.Name, Summary: "Delete one " + r.Noun(),
 		Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IfMatch(), openapi.IfNoneMatch()},
 		Responses:  []openapi.Response{confirmed()},
 		Errors:     []int{http.StatusConflict, http.StatusPreconditionFailed},
-	}, func(c *call) error { return c.deleteOne(r) }}
+	}, func(c *call) error { return c.deleteOne(c.current(r)) }}
 }
 
-func deleteMany(r *inventory.Resource) operation {
+func deleteMany(r *records.Resource) operation {
 	return operation{openapi.Operation{
-		ID: "delete" + plural(r), Tag: r.Name(), Summary: "Delete several " + r.Noun() + "s atomically",
+		ID: "delete" + plural(r), Tag: r.Name, Summary: "Delete several " + r.Noun() + "s atomically",
 		Parameters: []openapi.Parameter{openapi.DryRun()},
 		Body:       items(openapi.ID("")),
 		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Deleted", openapi.ID(""))}},
 		Errors:     []int{http.StatusNotFound, http.StatusConflict},
-	}, func(c *call) error { return c.deleteMany(r) }}
+	}, func(c *call) error { return c.deleteMany(c.current(r)) }}
 }
 
-// countLocations counts the locations without a token.
-func countLocations() operation {
+// countAll counts the records of a resource without a token.
+func countAll(r *records.Resource) operation {
 	count := openapi.Object("", openapi.Required("count", openapi.Integer("", 0)))
 	return operation{openapi.Operation{
-		ID: "countLocations", Tag: "system", Summary: "Count the locations",
+		ID: "count" + plural(r), Tag: "system", Summary: "Count the " + r.Noun() + "s",
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: count}},
-	}, (*call).countLocations}
+	}, func(c *call) error { return c.countAll(c.current(r)) }}
 }
 
 // health reports that the API is running.
@@ -128,13 +128,13 @@ func health() operation {
 }
 
 // plural returns the name of several records in operation ids: "Devices".
-func plural(r *inventory.Resource) string { return openapi.Name(r) + "s" }
+func plural(r *records.Resource) string { return openapi.Name(r) + "s" }
 
-func recordResponse(r *inventory.Resource) openapi.Response {
+func recordResponse(r *records.Resource) openapi.Response {
 	return openapi.Response{Status: http.StatusOK, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}
 }
 
-func pageResponse(r *inventory.Resource) openapi.Response {
+func pageResponse(r *records.Resource) openapi.Response {
 	return openapi.Response{Status: http.StatusOK, Schema: openapi.Page(r)}
 }
 
@@ -147,13 +147,13 @@ func confirmed() openapi.Response {
 }
 
 // items returns the array of a bulk request.
-func items(of *openapi.Schema) *openapi.Schema { return openapi.Array(of, 1, inventory.MaxItems) }
+func items(of *openapi.Schema) *openapi.Schema { return openapi.Array(of, 1, records.MaxItems) }
 
 // bulk returns the response to a bulk request: "Created", "Updated" or "Deleted".
-func bulk(r *inventory.Resource, done string, result *openapi.Schema) *openapi.Schema {
+func bulk(r *records.Resource, done string, result *openapi.Schema) *openapi.Schema {
 	return openapi.Confirmation(plural(r)+done,
 		openapi.Required(strings.ToLower(done), openapi.Integer("The number of records.", 0)),
-		openapi.Required("results", openapi.Array(result, 0, inventory.MaxItems)))
+		openapi.Required("results", openapi.Array(result, 0, records.MaxItems)))
 }
 
 // dryRun returns the parameter dry_run with its effect in this operation.

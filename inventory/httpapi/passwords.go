@@ -10,6 +10,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // The bodies of requests about passwords.
@@ -61,9 +62,9 @@ func (c *call) changePassword(sent newPassword) error {
 	if err != nil {
 		return err
 	}
-	done, err := c.inventory().Update(c.r.Context(), c.caller(), inventory.Of[inventory.User](), inventory.Edit{
+	done, err := c.inventory().Update(c.r.Context(), c.caller(), records.Of[inventory.User](c.schema), records.Edit{
 		ID: id, Action: "password_change",
-		Apply: func(rec inventory.Record) error {
+		Apply: func(rec records.Record) error {
 			now := rec.(*inventory.User)
 			if sent.Current != nil && c.isSender(id) && !sameTime(now.PasswordChangedAt, u.PasswordChangedAt) {
 				return wrongCurrentPassword() // changed since it was checked
@@ -124,7 +125,7 @@ func (c *call) forgotPassword(sent forgottenPassword) error {
 	if err := c.countLimit(c.throttle.mailboxResets, email); err != nil {
 		return err
 	}
-	u, err := c.findUser(userField("email"), email)
+	u, err := c.findUser(c.userField("email"), email)
 	if err != nil {
 		return err
 	}
@@ -157,9 +158,9 @@ func roundDuration(ctx context.Context, start time.Time) {
 func (c *call) sendReset(u *inventory.User) error {
 	code, reset := auth.NewReset(u.ID, u.PasswordHash, c.opts.Now())
 	ctx := c.r.Context()
-	_, err := c.inventory().Update(ctx, c.unverified(u.Username), inventory.Of[inventory.User](), inventory.Edit{
+	_, err := c.inventory().Update(ctx, c.unverified(u.Username), records.Of[inventory.User](c.schema), records.Edit{
 		ID: u.ID, Action: "password_forgotten",
-		Apply: func(rec inventory.Record) error {
+		Apply: func(rec records.Record) error {
 			u := rec.(*inventory.User)
 			u.ResetHash, u.ResetExpiresAt = reset.CodeHash, &reset.ExpiresAt
 			return nil
@@ -168,7 +169,7 @@ func (c *call) sendReset(u *inventory.User) error {
 	if err != nil || c.dryRun {
 		return err
 	}
-	return c.accounts.SendReset(ctx, inventory.Clone(u), code, auth.ResetLifetime)
+	return c.accounts.SendReset(ctx, records.Clone(u), code, auth.ResetLifetime)
 }
 
 func resetPassword() operation {
@@ -204,9 +205,9 @@ func (c *call) resetPassword(sent confirmedPassword) error {
 	if err != nil {
 		return err
 	}
-	done, err := c.inventory().Update(c.r.Context(), c.asUser(u), inventory.Of[inventory.User](), inventory.Edit{
+	done, err := c.inventory().Update(c.r.Context(), c.asUser(u), records.Of[inventory.User](c.schema), records.Edit{
 		ID: u.ID, Action: "password_reset",
-		Apply: func(rec inventory.Record) error {
+		Apply: func(rec records.Record) error {
 			now := rec.(*inventory.User)
 			if !c.resetValid(now, codeHash) { // again, in the transaction: a code works once
 				return auth.ResetNotFound()
@@ -228,7 +229,7 @@ func (c *call) findReset(code string) (*inventory.User, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	u, err := c.findUser(userField("reset_hash"), codeHash)
+	u, err := c.findUser(c.userField("reset_hash"), codeHash)
 	if err != nil {
 		return nil, "", err
 	}

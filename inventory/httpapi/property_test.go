@@ -16,6 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // documented checks responses against the document.
@@ -159,8 +160,8 @@ func randomTarget(t *rapid.T, op openapi.Operation, ids map[string][]string) *ur
 
 func allOf(ids map[string][]string) []string {
 	var all []string
-	for _, r := range inventory.Resources() {
-		all = append(all, ids[r.Name()]...)
+	for _, r := range inventory.Schema().Resources() {
+		all = append(all, ids[r.Name]...)
 	}
 	return all
 }
@@ -176,7 +177,7 @@ func randomParameter(t *rapid.T, op openapi.Operation) (name, value string) {
 		return []string{"page", "limit", "sortby", "q", "fields", "count", "cursor"}[n], wild
 	default:
 		p := parameters[n-7]
-		if rapid.Bool().Draw(t, "valid") && p.Op != inventory.IsNull {
+		if rapid.Bool().Draw(t, "valid") && p.Op != records.IsNull {
 			return p.Name, sampleOf(p.Field)
 		}
 		return p.Name, wild
@@ -184,8 +185,8 @@ func randomParameter(t *rapid.T, op openapi.Operation) (name, value string) {
 }
 
 // sampleOf returns a value for a filter, which may be a list.
-func sampleOf(f *inventory.Field) string {
-	if f.Kind == inventory.List {
+func sampleOf(f *records.Field) string {
+	if f.Kind == records.List {
 		return "x"
 	}
 	return sample(f)
@@ -196,7 +197,7 @@ func randomBody(t *rapid.T, op openapi.Operation, ids map[string][]string) strin
 	if op.Body == nil {
 		return ""
 	}
-	r, isRecord := inventory.Named(op.Tag)
+	r, isRecord := inventory.Schema().Named(op.Tag)
 	if rapid.IntRange(0, 9).Draw(t, "garbage") == 0 || !isRecord {
 		return rapid.SampledFrom([]string{
 			``, `{}`, `[]`, `null`, `1`, `"x"`, `[1]`, `[{}]`, `{"a":`, `{"username":"user-0","password":"x"}`, `{"email":"user-0@example.net"}`,
@@ -210,14 +211,14 @@ func randomBody(t *rapid.T, op openapi.Operation, ids map[string][]string) strin
 		for range rapid.IntRange(1, 3).Draw(t, "items") {
 			o := randomObject(t, r, ids)
 			if op.Method == "PATCH" {
-				o["id"] = rapid.SampledFrom(append([]string{unknown}, ids[r.Name()]...)).Draw(t, "id")
+				o["id"] = rapid.SampledFrom(append([]string{unknown}, ids[r.Name]...)).Draw(t, "id")
 			}
 			items = append(items, o)
 		}
 		v = items
 	}
 	if op.Method == "DELETE" {
-		v = []string{rapid.SampledFrom(append([]string{unknown, "x"}, ids[r.Name()]...)).Draw(t, "id")}
+		v = []string{rapid.SampledFrom(append([]string{unknown, "x"}, ids[r.Name]...)).Draw(t, "id")}
 		if rapid.IntRange(0, 9).Draw(t, "really") != 0 {
 			v = []string{unknown} // or there is soon nothing left to play with
 		}
@@ -230,7 +231,7 @@ func randomBody(t *rapid.T, op openapi.Operation, ids map[string][]string) strin
 }
 
 // randomObject returns an object with fields of a resource, most of them with valid values.
-func randomObject(t *rapid.T, r *inventory.Resource, ids map[string][]string) object {
+func randomObject(t *rapid.T, r *records.Resource, ids map[string][]string) object {
 	o := object{}
 	for _, f := range r.Fields() {
 		if f.Hidden || f.ReadOnly && rapid.IntRange(0, 9).Draw(t, "own") != 0 {
@@ -250,13 +251,13 @@ func randomObject(t *rapid.T, r *inventory.Resource, ids map[string][]string) ob
 }
 
 // proper returns a valid value of a field.
-func proper(t *rapid.T, f *inventory.Field) any {
+func proper(t *rapid.T, f *records.Field) any {
 	switch {
-	case f.Kind == inventory.List:
+	case f.Kind == records.List:
 		return []string{"a", "b"}
-	case f.Kind == inventory.Bool:
+	case f.Kind == records.Bool:
 		return rapid.Bool().Draw(t, f.Name)
-	case f.Kind == inventory.Int, f.Kind == inventory.Float:
+	case f.Kind == records.Int, f.Kind == records.Float:
 		return rapid.IntRange(1, 100).Draw(t, f.Name)
 	case f.Format == "line" && f.Enum == nil:
 		return fmt.Sprint("text & more ", rapid.IntRange(0, 1000).Draw(t, f.Name))

@@ -2,17 +2,15 @@ package httpapi
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // get serves GET of one record.
-func (c *call) get(r *inventory.Resource) error {
+func (c *call) get(r *records.Resource) error {
 	id, err := c.id()
 	if err != nil {
 		return err
@@ -26,17 +24,17 @@ func (c *call) get(r *inventory.Resource) error {
 }
 
 // sendFound responds with a record, or with 304 if the client has it.
-func (c *call) sendFound(r *inventory.Resource, rec inventory.Record) {
+func (c *call) sendFound(r *records.Resource, rec records.Record) {
 	tag := tagOf(rec)
 	httpx.SetTag(c.w, tag)
 	if !httpx.NotModified(c.w, c.r, tag) {
-		c.send(http.StatusOK, func(b []byte) []byte { return c.encoders[r].append(b, rec) })
+		c.send(http.StatusOK, func(b []byte) []byte { return c.encoders.of(r).append(b, rec) })
 	}
 }
 
 // list serves GET of the records of a resource.
-func (c *call) list(r *inventory.Resource) error {
-	q, err := c.parseQuery(r)
+func (c *call) list(r *records.Resource) error {
+	q, err := records.ParseQuery(r, c.query, c.route.params()...)
 	if err != nil {
 		return err
 	}
@@ -44,8 +42,8 @@ func (c *call) list(r *inventory.Resource) error {
 }
 
 // listOf serves GET of the records that refer to a parent.
-func (c *call) listOf(parent, r *inventory.Resource, field string) error {
-	q, err := c.parseQuery(r)
+func (c *call) listOf(parent, r *records.Resource, field string) error {
+	q, err := records.ParseQuery(r, c.query, c.route.params()...)
 	if err != nil {
 		return err
 	}
@@ -58,12 +56,12 @@ func (c *call) listOf(parent, r *inventory.Resource, field string) error {
 }
 
 // countOf serves the number of those records.
-func (c *call) countOf(parent, r *inventory.Resource, field string) error {
+func (c *call) countOf(parent, r *records.Resource, field string) error {
 	id, err := c.parentID(parent)
 	if err != nil {
 		return err
 	}
-	n, err := c.count((&inventory.Query{Resource: r}).Where(field, id))
+	n, err := c.count((&records.Query{Resource: r}).Where(field, id))
 	if err != nil {
 		return err
 	}
@@ -73,8 +71,8 @@ func (c *call) countOf(parent, r *inventory.Resource, field string) error {
 	}{"success", n})
 }
 
-func (c *call) countLocations() error {
-	n, err := c.count(&inventory.Query{Resource: inventory.Of[inventory.Location]()})
+func (c *call) countAll(r *records.Resource) error {
+	n, err := c.count(&records.Query{Resource: r})
 	if err != nil {
 		return err
 	}
@@ -93,7 +91,7 @@ func (c *call) health() error {
 }
 
 // parentID returns the id in the path if its record exists.
-func (c *call) parentID(r *inventory.Resource) (string, error) {
+func (c *call) parentID(r *records.Resource) (string, error) {
 	id, err := c.id()
 	if err != nil {
 		return "", err
@@ -103,7 +101,7 @@ func (c *call) parentID(r *inventory.Resource) (string, error) {
 }
 
 // count returns the number of records that match a query.
-func (c *call) count(q *inventory.Query) (int64, error) {
+func (c *call) count(q *records.Query) (int64, error) {
 	q.Count, q.Limit = true, 1
 	page, err := c.read(q, q.Heavy(), c.store.List)
 	if err != nil {
@@ -112,31 +110,13 @@ func (c *call) count(q *inventory.Query) (int64, error) {
 	return page.Total, nil
 }
 
-// parseQuery parses the query of a list. Events and audit log entries are listed newest first
-// by default.
-func (c *call) parseQuery(r *inventory.Resource) (*inventory.Query, error) {
-	isLog := r == inventory.Of[inventory.Event]() || r == inventory.Of[inventory.AuditLog]()
-	if isLog && !c.query.Has("sortby") {
-		c.query = withSort(c.query, "id:desc") // ids are in order of creation
-	}
-	return inventory.ParseQuery(r, c.query, c.route.params()...)
-}
-
-// withSort returns a query with another order.
-func withSort(query url.Values, keys ...string) url.Values {
-	sorted := url.Values{}
-	maps.Copy(sorted, query)
-	sorted["sortby"] = keys
-	return sorted
-}
-
 // sendPage responds with the page of a query.
-func (c *call) sendPage(q *inventory.Query, heavy bool, list func(context.Context, *inventory.Query) (*inventory.Page, error)) error {
+func (c *call) sendPage(q *records.Query, heavy bool, list func(context.Context, *records.Query) (*records.Page, error)) error {
 	page, err := c.read(q, heavy, list)
 	if err != nil {
 		return err
 	}
-	e := c.encoders[q.Resource].only(q.Fields)
+	e := c.encoders.of(q.Resource).only(q.Fields)
 	c.send(http.StatusOK, func(b []byte) []byte {
 		b = append(b, `{"meta":`...)
 		b = appendMeta(b, q, page)
@@ -149,7 +129,7 @@ func (c *call) sendPage(q *inventory.Query, heavy bool, list func(context.Contex
 
 // appendMeta appends the metadata of a page: without page numbers behind a cursor, and
 // without totals if they were not requested.
-func appendMeta(b []byte, q *inventory.Query, page *inventory.Page) []byte {
+func appendMeta(b []byte, q *records.Query, page *records.Page) []byte {
 	b = append(b, '{')
 	if q.Page > 0 {
 		b = append(b, `"current_page":`...)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
@@ -78,7 +79,7 @@ var emptyDatabase = sync.OnceValues(func() (file []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "empty.db")
-	store, err := sqlite.Open(context.Background(), path, nil)
+	store, err := sqlite.Open(context.Background(), path, inventory.Schema(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +90,13 @@ var emptyDatabase = sync.OnceValues(func() (file []byte, err error) {
 })
 
 // database returns a store in a temporary file.
-func database(t testing.TB) inventory.Store {
+func database(t testing.TB) records.Store {
 	t.Helper()
 	file, err := emptyDatabase()
 	ok(t, err)
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	ok(t, os.WriteFile(path, file, 0o600))
-	store, err := sqlite.Open(context.Background(), path, nil)
+	store, err := sqlite.Open(context.Background(), path, inventory.Schema(), nil)
 	ok(t, err)
 	t.Cleanup(func() { ok(t, store.Close()) })
 	return store

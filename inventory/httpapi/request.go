@@ -13,13 +13,14 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // call is one request to a route.
 type call struct {
 	*API
+	schema *records.Schema // of the store when the request began
 	w      http.ResponseWriter
 	r      *http.Request
 	route  *route
@@ -44,13 +45,13 @@ func (a *API) serve(rt *route) http.Handler {
 		}
 		return translate(err)
 	}))
-	if rt.access == auth.Public {
+	if rt.access.Anonymous {
 		checked = httpx.BodyLimit(publicBody)(checked)
 	}
 	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
 		defer cancel()
-		c := &call{API: a, w: w, route: rt}
+		c := &call{API: a, schema: a.store.Schema(), w: w, route: rt}
 		c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
 		if err := c.authorize(); err != nil {
 			return translate(err)
@@ -65,9 +66,9 @@ type callKey struct{}
 // callFrom returns the call that a context of its request belongs to.
 func callFrom(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-// authorize identifies the sender and applies the access rule of the route.
+// authorize identifies the sender and applies the permission of the route.
 func (c *call) authorize() error {
-	if c.route.access == auth.Public {
+	if c.route.access.Anonymous {
 		return nil
 	}
 	claims, err := c.authenticator.Authenticate(c.r)
@@ -76,10 +77,23 @@ func (c *call) authorize() error {
 	}
 	c.claims = claims
 	owner := ""
-	if c.route.access == auth.ReadUser || c.route.access == auth.ChangeUser {
+	if c.route.access.Owner {
 		owner = strings.ToLower(c.r.PathValue("id"))
 	}
-	return auth.Authorize(claims, c.route.access, owner)
+	err = auth.Authorize(claims, c.route.access, owner)
+	if c.opts.Permit != nil && c.route.resource != nil {
+		err = c.opts.Permit(c.r, claims, c.route.resource, c.route.does, err)
+	}
+	return err
+}
+
+// current returns a resource of the routes as the schema describes it now, which may have more
+// fields.
+func (c *call) current(r *records.Resource) *records.Resource {
+	if now, ok := c.schema.Named(r.Name); ok {
+		return now
+	}
+	return r
 }
 
 // isSender reports whether a user is the sender of the request.
@@ -125,14 +139,14 @@ func shorten(s string) string { return printable.Truncate(s, 64) }
 // id returns the id in the path in its stored form.
 func (c *call) id() (string, error) {
 	id := c.r.PathValue("id")
-	if !inventory.ValidID(id) {
+	if !records.ValidID(id) {
 		return "", badField("id", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
 	}
 	return strings.ToLower(id), nil
 }
 
 // inventory returns what applies the changes of the request; in a dry run it commits none.
-func (c *call) inventory() *inventory.Inventory {
+func (c *call) inventory() *records.Engine {
 	if c.dryRun {
 		return c.changes.DryRun()
 	}
@@ -141,11 +155,11 @@ func (c *call) inventory() *inventory.Inventory {
 
 // caller returns the sender for the audit log. Ids are omitted if the accounts are the
 // application's own, because they are not those of users of the inventory.
-func (c *call) caller() inventory.Caller {
+func (c *call) caller() records.Caller {
 	by := c.unverified("")
 	if c.claims != nil {
 		by.Name = c.claims.Username
-		if c.accounts != nil && inventory.ValidID(c.claims.UserID) {
+		if c.accounts != nil && records.ValidID(c.claims.UserID) {
 			by.UserID = c.claims.UserID
 		}
 	}
@@ -153,8 +167,8 @@ func (c *call) caller() inventory.Caller {
 }
 
 // unverified returns a sender without a verified identity, for the audit log.
-func (c *call) unverified(name string) inventory.Caller {
-	by := inventory.Caller{Name: name, RequestID: httpx.RequestIDFrom(c.r.Context())}
+func (c *call) unverified(name string) records.Caller {
+	by := records.Caller{Name: name, RequestID: httpx.RequestIDFrom(c.r.Context())}
 	if addr := c.opts.Clients.Addr(c.r); addr.IsValid() {
 		by.Address = addr.String()
 	}
@@ -163,8 +177,8 @@ func (c *call) unverified(name string) inventory.Caller {
 
 // bodies decode the request bodies with records or ids.
 type bodies struct {
-	one  *httpx.Body[inventory.Patch]
-	many *httpx.Body[[]inventory.Patch]
+	one  *httpx.Body[records.Patch]
+	many *httpx.Body[[]records.Patch]
 	ids  *httpx.Body[[]string]
 }
 
@@ -181,7 +195,7 @@ func withBody[T any](handle func(c *call, sent T) error) func(*call) error {
 }
 
 // readOne reads an object.
-func (c *call) readOne() (inventory.Patch, error) {
+func (c *call) readOne() (records.Patch, error) {
 	p, err := c.bodies.one.Read(c.r)
 	if err == nil && p == nil {
 		err = badField("body", "must be an object, not null")
@@ -190,7 +204,7 @@ func (c *call) readOne() (inventory.Patch, error) {
 }
 
 // readMany reads an array of objects.
-func (c *call) readMany() ([]inventory.Patch, error) {
+func (c *call) readMany() ([]records.Patch, error) {
 	items, err := c.bodies.many.Read(c.r)
 	if err != nil {
 		return nil, err
@@ -217,14 +231,14 @@ func checkItems(items int) error {
 	switch {
 	case items == 0:
 		return badField("body", "must be an array with at least one item")
-	case items > inventory.MaxItems:
-		return badField("body", fmt.Sprintf("has %d items: send at most %d in one request", items, inventory.MaxItems))
+	case items > records.MaxItems:
+		return badField("body", fmt.Sprintf("has %d items: send at most %d in one request", items, records.MaxItems))
 	}
 	return nil
 }
 
 // pop removes a member from an object and decodes it, if it is present.
-func pop[T any](p inventory.Patch, name, want string) (value T, present bool, err error) {
+func pop[T any](p records.Patch, name, want string) (value T, present bool, err error) {
 	doc, present := p[name]
 	if !present {
 		return value, false, nil
@@ -237,7 +251,7 @@ func pop[T any](p inventory.Patch, name, want string) (value T, present bool, er
 }
 
 // popVersion removes the member if_version of an item and returns it, 0 if it is absent.
-func popVersion(p inventory.Patch) (int64, error) {
+func popVersion(p records.Patch) (int64, error) {
 	const want = "must be a whole number from 1"
 	version, present, err := pop[int64](p, "if_version", want)
 	if present && err == nil && version < 1 {
@@ -248,10 +262,10 @@ func popVersion(p inventory.Patch) (int64, error) {
 
 // invalidField returns an error of the inventory for one field, which may be part of an
 // error for several items.
-func invalidField(name, reason string) *inventory.Error {
-	return &inventory.Error{
-		Kind: inventory.Invalid, Message: name + " " + reason,
-		Fields: []inventory.FieldError{{Field: name, Reason: reason}},
+func invalidField(name, reason string) *records.Error {
+	return &records.Error{
+		Kind: records.Invalid, Message: name + " " + reason,
+		Fields: []records.FieldError{{Field: name, Reason: reason}},
 	}
 }
 
@@ -265,27 +279,27 @@ func badField(field, reason string) *httpx.Error {
 
 // notEmpty refuses empty members, given as name, value, name, value.
 func notEmpty(pairs ...string) error {
-	var wrong []inventory.FieldError
+	var wrong []records.FieldError
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
-			wrong = append(wrong, inventory.FieldError{Field: pairs[i], Reason: "must not be empty"})
+			wrong = append(wrong, records.FieldError{Field: pairs[i], Reason: "must not be empty"})
 		}
 	}
 	if len(wrong) == 0 {
 		return nil
 	}
 	message := wrong[0].Field + " " + wrong[0].Reason
-	return &inventory.Error{Kind: inventory.Invalid, Message: message, Fields: wrong}
+	return &records.Error{Kind: records.Invalid, Message: message, Fields: wrong}
 }
 
 // decodeDraft returns the record that an object describes. Read-only fields are ignored, so
 // that a record that was read can be sent back.
-func decodeDraft(r *inventory.Resource, p inventory.Patch) (inventory.Record, error) {
+func decodeDraft(r *records.Resource, p records.Patch) (records.Record, error) {
 	for _, f := range r.Fields() {
 		if f.ReadOnly {
 			delete(p, f.Name)
 		}
 	}
 	rec := r.New()
-	return rec, p.Apply(rec)
+	return rec, r.Patch(p)(rec)
 }

@@ -7,8 +7,8 @@ import (
 	"net/url"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // maxPooledBuffer is the capacity from which a buffer is not reused.
@@ -48,11 +48,11 @@ func (c *call) sendBytes(status int, body []byte) {
 }
 
 // sendRecord responds with a changed record and its entity tag.
-func (c *call) sendRecord(r *inventory.Resource, rec inventory.Record) {
+func (c *call) sendRecord(r *records.Resource, rec records.Record) {
 	if !c.dryRun {
 		httpx.SetTag(c.w, tagOf(rec))
 	}
-	c.send(http.StatusOK, func(b []byte) []byte { return c.encoders[r].append(b, rec) })
+	c.send(http.StatusOK, func(b []byte) []byte { return c.encoders.of(r).append(b, rec) })
 }
 
 // confirm responds that the request succeeded.
@@ -61,12 +61,12 @@ func (c *call) confirm(message string) error {
 }
 
 // tagOf returns the entity tag of a record.
-func tagOf(rec inventory.Record) string {
+func tagOf(rec records.Record) string {
 	return httpx.VersionTag(rec.Meta().ID, rec.Meta().Version)
 }
 
 // checkPreconditions evaluates If-Match and If-None-Match against the current record.
-func (c *call) checkPreconditions(rec inventory.Record) error {
+func (c *call) checkPreconditions(rec records.Record) error {
 	if err := httpx.IfMatch(c.r, tagOf(rec)); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func translate(err error) error {
 		return err
 	}
 	e := &httpx.Error{}
-	if ie, ok := errors.AsType[*inventory.Error](err); ok {
+	if ie, ok := errors.AsType[*records.Error](err); ok {
 		e.Status, e.Message, e.Fields, e.Err = statusOf(ie.Kind), ie.Message, fieldErrors(ie.Fields), ie.Err
 		for _, item := range ie.Items {
 			e.Items = append(e.Items, httpx.ItemError{
@@ -122,23 +122,23 @@ func translate(err error) error {
 }
 
 // statusOf maps the error kinds of the inventory to statuses.
-func statusOf(kind inventory.ErrorKind) int {
+func statusOf(kind records.ErrorKind) int {
 	switch kind {
-	case inventory.Invalid:
+	case records.Invalid:
 		return http.StatusBadRequest
-	case inventory.NotFound:
+	case records.NotFound:
 		return http.StatusNotFound
-	case inventory.Conflict:
+	case records.Conflict:
 		return http.StatusConflict
-	case inventory.Stale:
+	case records.Stale:
 		return http.StatusPreconditionFailed
-	case inventory.Forbidden:
+	case records.Forbidden:
 		return http.StatusForbidden
-	case inventory.Unauthenticated:
+	case records.Unauthenticated:
 		return http.StatusUnauthorized
-	case inventory.Unavailable:
+	case records.Unavailable:
 		return http.StatusServiceUnavailable
-	case inventory.Full:
+	case records.Full:
 		return http.StatusInsufficientStorage
 	}
 	return http.StatusInternalServerError
@@ -161,7 +161,7 @@ func statusOfAuth(kind auth.Kind) int {
 	return http.StatusInternalServerError
 }
 
-func fieldErrors(fields []inventory.FieldError) []httpx.FieldError {
+func fieldErrors(fields []records.FieldError) []httpx.FieldError {
 	all := make([]httpx.FieldError, len(fields))
 	for i, f := range fields {
 		all[i] = httpx.FieldError(f)

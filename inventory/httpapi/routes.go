@@ -10,13 +10,16 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // route is one route of the API: its path, who may call it, and what it does.
 type route struct {
 	method, path string
-	access       auth.Action
+	access       auth.Permission
 	operation
+	resource *records.Resource // that it reads or changes; nil for none
+	does     records.Routes    // with the resource
 }
 
 // operation describes what a route does and does it.
@@ -28,82 +31,94 @@ type operation struct {
 // table returns all routes. Authorization, the validation of parameters and the OpenAPI
 // document are derived from it.
 func (a *API) table() []route {
-	devices, interfaces := inventory.Of[inventory.Device](), inventory.Of[inventory.Interface]()
-	locations, vlans := inventory.Of[inventory.Location](), inventory.Of[inventory.VLAN]()
-	links, events := inventory.Of[inventory.Link](), inventory.Of[inventory.Event]()
-	metrics, audit := inventory.Of[inventory.Metric](), inventory.Of[inventory.AuditLog]()
-	routes := slices.Concat(
-		[]route{
-			{"GET", "/", auth.Read, health()},
-			{"GET", "/debug/count", auth.Public, countLocations()},
-			{"GET", "/openapi.json", auth.Public, openAPI()},
-		},
-		records(devices, auth.Write),
-		[]route{
-			{"GET", "/devices/{id}/interfaces", auth.Read, listOf(devices, interfaces, "device_id")},
-			{"GET", "/devices/{id}/interfacecount", auth.Read, countOf(devices, interfaces, "device_id")},
-		},
-		records(interfaces, auth.Write),
-		records(locations, auth.Write),
-		[]route{
-			{"GET", "/locations/{id}/devices", auth.Read, listOf(locations, devices, "location_id")},
-			{"GET", "/locations/{id}/devicescount", auth.Read, countOf(locations, devices, "location_id")},
-		},
-		records(vlans, auth.Write),
-		records(links, auth.WriteLinks),
-		[]route{
-			{"GET", "/events", auth.Read, list(events)},
-			{"POST", "/events", auth.Write, create(events)},
-			{"PATCH", "/events", auth.Write, acknowledgeMany()},
-			{"DELETE", "/events", auth.Write, deleteMany(events)},
-			{"GET", "/events/{id}", auth.Read, get(events)},
-			{"PATCH", "/events/{id}", auth.Write, acknowledge()},
-			{"DELETE", "/events/{id}", auth.Write, deleteOne(events)},
-
-			{"GET", "/metrics", auth.Read, overview()},
-			{"POST", "/metrics", auth.Write, create(metrics)},
-			{"DELETE", "/metrics", auth.Write, deleteMany(metrics)},
-			{"GET", "/metrics/{id}", auth.Read, get(metrics)},
-			{"GET", "/metrics/device/{id}", auth.Read, latestMetric()},
-
-			{"GET", "/audit-logs", auth.ReadAudit, list(audit)},
-			{"GET", "/audit-logs/{id}", auth.ReadAudit, get(audit)},
-		})
-	if a.accounts == nil {
-		return routes
+	schema := a.store.Schema()
+	routes := []route{
+		{method: "GET", path: "/", access: everyone, operation: health()},
+		{method: "GET", path: "/openapi.json", access: auth.Public(), operation: openAPI()},
 	}
-	users := inventory.Of[inventory.User]()
-	return append(routes,
-		route{"POST", "/users/login", auth.Public, login()},
-		route{"POST", "/users/logout", auth.Public, logout()},
-		route{"POST", "/users/forgot-password", auth.Public, forgotPassword()},
-		route{"POST", "/users/reset-password/{code}", auth.Public, resetPassword()},
-
-		route{"GET", "/users", auth.ManageUsers, list(users)},
-		route{"POST", "/users", auth.ManageUsers, create(users)},
-		route{"PATCH", "/users", auth.ManageUsers, changeMany(users)},
-		route{"DELETE", "/users", auth.ManageUsers, deleteMany(users)},
-		route{"GET", "/users/{id}", auth.ReadUser, get(users)},
-		route{"PUT", "/users/{id}", auth.ChangeUser, replace(users)},
-		route{"PATCH", "/users/{id}", auth.ChangeUser, change(users)},
-		route{"DELETE", "/users/{id}", auth.ManageUsers, deleteOne(users)},
-		route{"PUT", "/users/{id}/password", auth.ChangeUser, changePassword()},
-	)
+	if r, ok := schema.Named("locations"); ok {
+		routes = append(routes, route{method: "GET", path: "/debug/count", access: auth.Public(), operation: countAll(r)})
+	}
+	for _, r := range schema.Resources() {
+		if !isUsers(r) {
+			routes = append(routes, a.records(r)...)
+		} else if a.accounts != nil {
+			routes = append(append(routes, logins()...), a.records(r)...)
+			routes = append(routes, route{
+				method: "PUT", path: "/users/{id}/password", access: permission(r.Access.Update), operation: changePassword(),
+				resource: r, does: records.RouteChange,
+			})
+		}
+	}
+	return routes
 }
 
-// records returns the routes of a resource whose records everybody with a token may read.
-func records(r *inventory.Resource, write auth.Action) []route {
-	all, one := "/"+r.Name(), "/"+r.Name()+"/{id}"
+// logins returns the routes of accounts that need no token.
+func logins() []route {
 	return []route{
-		{"GET", all, auth.Read, list(r)},
-		{"POST", all, write, create(r)},
-		{"PATCH", all, write, changeMany(r)},
-		{"DELETE", all, write, deleteMany(r)},
-		{"GET", one, auth.Read, get(r)},
-		{"PUT", one, write, replace(r)},
-		{"PATCH", one, write, change(r)},
-		{"DELETE", one, write, deleteOne(r)},
+		{method: "POST", path: "/users/login", access: auth.Public(), operation: login()},
+		{method: "POST", path: "/users/logout", access: auth.Public(), operation: logout()},
+		{method: "POST", path: "/users/forgot-password", access: auth.Public(), operation: forgotPassword()},
+		{method: "POST", path: "/users/reset-password/{code}", access: auth.Public(), operation: resetPassword()},
 	}
+}
+
+// records returns the routes of a resource, as its definition says.
+func (a *API) records(r *records.Resource) []route {
+	all, one := "/"+r.Name, "/"+r.Name+"/{id}"
+	read := permission(r.Access.Read.Or(records.Permission{Everyone: true}))
+	admins := records.Permission{Roles: []string{string(auth.Admin)}}
+	creates, update := permission(r.Access.Create.Or(admins)), permission(r.Access.Update.Or(admins))
+	remove := permission(r.Access.Delete.Or(admins))
+	routes := []route{
+		{"GET", all, ofAll(read), list(r), r, records.RouteList},
+		{"POST", all, ofAll(creates), create(r), r, records.RouteCreate},
+		{"PATCH", all, ofAll(update), changeMany(r), r, records.RouteChangeMany},
+		{"DELETE", all, ofAll(remove), deleteMany(r), r, records.RouteDeleteMany},
+		{"GET", one, read, get(r), r, records.RouteGet},
+		{"PUT", one, update, replace(r), r, records.RouteReplace},
+		{"PATCH", one, update, change(r), r, records.RouteChange},
+		{"DELETE", one, remove, deleteOne(r), r, records.RouteDelete},
+	}
+	routes = slices.DeleteFunc(routes, func(rt route) bool { return !r.Routes.Has(rt.does) })
+	for i := range routes { // records with rules of their own
+		switch r.New().(type) {
+		case *inventory.Event:
+			routes[i].acknowledging()
+		case *inventory.Metric:
+			routes[i].overviewing()
+		}
+	}
+	if _, ok := r.New().(*inventory.Metric); ok {
+		routes = append(routes, route{"GET", "/metrics/device/{id}", read, latestMetric(r), r, records.RouteGet})
+	}
+	for _, child := range r.Children {
+		from, _ := a.store.Schema().Named(child.From)
+		access := permission(from.Access.Read.Or(records.Permission{Everyone: true}))
+		routes = append(routes, route{"GET", one + "/" + child.Path, access, listOf(r, from, child.Field), from, records.RouteList})
+		if child.Count != "" {
+			routes = append(routes, route{"GET", one + "/" + child.Count, access, countOf(r, from, child.Field), from, records.RouteList})
+		}
+	}
+	return routes
+}
+
+// everyone is the permission of routes that need any token.
+var everyone = auth.Permission{Everyone: true}
+
+// ofAll returns the permission for requests that are not for one record, which have no owner.
+func ofAll(p auth.Permission) auth.Permission {
+	p.Owner = false
+	return p
+}
+
+// permission converts the permission of a description.
+func permission(p records.Permission) auth.Permission {
+	access := auth.Permission{Everyone: p.Everyone, Owner: p.Owner}
+	for _, role := range p.Roles {
+		access.Roles = append(access.Roles, auth.Role(role))
+	}
+	return access
 }
 
 // params returns the names of the query parameters, except those of lists.

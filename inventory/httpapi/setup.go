@@ -11,6 +11,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // FirstAdmin creates an admin in a store without users and reports whether it did
@@ -19,26 +20,26 @@ import (
 // username@localhost unless the name is an address itself.
 //
 // It is safe to call from several processes at once: one of them creates the admin. The
-// error is of kind auth.WeakPassword or inventory.Invalid for an unusable password or name,
+// error is of kind auth.WeakPassword or records.Invalid for an unusable password or name,
 // or a failure.
-func FirstAdmin(ctx context.Context, store inventory.Store, hasher *auth.Hasher, username, password string) (created bool, used string, err error) {
+func FirstAdmin(ctx context.Context, store records.Store, hasher *auth.Hasher, username, password string) (created bool, used string, err error) {
 	if empty, err := hasNoUsers(ctx, store); err != nil || !empty {
 		return false, "", err
 	}
 	if password == "" {
 		password = rand.Text()
 	}
-	admin, err := newAdmin(ctx, hasher, username, password)
+	admin, err := newAdmin(ctx, store.Schema(), hasher, username, password)
 	if err != nil {
 		return false, "", err
 	}
-	v := inventory.New(store, nil)
-	v = v.BeforeCommit(func(ctx context.Context, tx inventory.Tx) error { return claimFirstAdmin(ctx, v, tx, admin.ID) })
-	err = v.Create(ctx, inventory.Caller{Name: "first start"}, admin)
-	switch kind := inventory.KindOf(err); {
+	v := records.New(store, nil)
+	v = v.BeforeCommit(func(ctx context.Context, tx records.Tx) error { return claimFirstAdmin(ctx, v, tx, admin.ID) })
+	err = v.Create(ctx, records.Caller{Name: "first start"}, admin)
+	switch kind := records.KindOf(err); {
 	case err == nil:
 		return true, password, nil
-	case kind == inventory.Conflict || kind == inventory.Stale:
+	case kind == records.Conflict || kind == records.Stale:
 		return false, "", nil // another process was first
 	}
 	return false, "", fmt.Errorf("create the first admin: %w", err)
@@ -47,13 +48,13 @@ func FirstAdmin(ctx context.Context, store inventory.Store, hasher *auth.Hasher,
 // claimFirstAdmin makes concurrent transactions that create a first admin fail with Conflict
 // or Stale, except for one. Searching for other users is not enough, because transactions
 // may not see those of each other.
-func claimFirstAdmin(ctx context.Context, v *inventory.Inventory, tx inventory.Tx, id string) error {
-	page, err := tx.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.User](), Limit: 2})
+func claimFirstAdmin(ctx context.Context, v *records.Engine, tx records.Tx, id string) error {
+	page, err := tx.List(ctx, &records.Query{Resource: records.Of[inventory.User](tx.Schema()), Limit: 2})
 	if err != nil {
 		return err
 	}
 	if len(page.Records) > 1 {
-		return &inventory.Error{Kind: inventory.Conflict, Message: "A user already exists"}
+		return &records.Error{Kind: records.Conflict, Message: "A user already exists"}
 	}
 	secret, err := findSecret(ctx, tx, firstAdmin)
 	if err != nil {
@@ -67,17 +68,17 @@ func claimFirstAdmin(ctx context.Context, v *inventory.Inventory, tx inventory.T
 	return createSecret(ctx, v, tx, &inventory.Secret{Name: firstAdmin, Value: id})
 }
 
-func hasNoUsers(ctx context.Context, store inventory.Store) (bool, error) {
-	page, err := inventory.Fresh(store).List(ctx, &inventory.Query{Resource: inventory.Of[inventory.User](), Limit: 1})
+func hasNoUsers(ctx context.Context, store records.Store) (bool, error) {
+	page, err := records.Fresh(store).List(ctx, &records.Query{Resource: records.Of[inventory.User](store.Schema()), Limit: 1})
 	if err != nil {
 		return false, fmt.Errorf("search for users: %w", err)
 	}
 	return len(page.Records) == 0, nil
 }
 
-func newAdmin(ctx context.Context, hasher *auth.Hasher, username, password string) (*inventory.User, error) {
+func newAdmin(ctx context.Context, schema *records.Schema, hasher *auth.Hasher, username, password string) (*inventory.User, error) {
 	u := &inventory.User{Username: username, Email: username, Role: inventory.Admin}
-	if inventory.Check(u) != nil {
+	if records.Of[inventory.User](schema).Check(u) != nil {
 		u.Email = username + "@localhost"
 	}
 	if err := auth.CheckPassword(password, u.Username, u.Email); err != nil {
@@ -98,8 +99,8 @@ const (
 // one is generated and stored, so that tokens survive a restart and processes with the same
 // store share it, even if they start at the same time. [RotateSigningKey] adds others: call
 // SigningKeys every few seconds to notice.
-func SigningKeys(ctx context.Context, store inventory.Store, now time.Time) ([][]byte, error) {
-	secret, err := findSecret(ctx, inventory.Fresh(store), signingKey)
+func SigningKeys(ctx context.Context, store records.Store, now time.Time) ([][]byte, error) {
+	secret, err := findSecret(ctx, records.Fresh(store), signingKey)
 	if err != nil {
 		return nil, err
 	}
@@ -116,18 +117,18 @@ func SigningKeys(ctx context.Context, store inventory.Store, now time.Time) ([][
 }
 
 // newSigningKey stores the first key.
-func newSigningKey(ctx context.Context, store inventory.Store) (*inventory.Secret, error) {
+func newSigningKey(ctx context.Context, store records.Store) (*inventory.Secret, error) {
 	random := make([]byte, auth.MinKeyBytes)
 	_, _ = rand.Read(random) // never fails
-	err := store.Change(ctx, func(tx inventory.Tx) error {
+	err := store.Change(ctx, func(tx records.Tx) error {
 		secret := &inventory.Secret{Name: signingKey, Value: base64.RawStdEncoding.EncodeToString(random)}
-		return createSecret(ctx, inventory.New(store, nil), tx, secret)
+		return createSecret(ctx, records.New(store, nil), tx, secret)
 	})
-	if err != nil && inventory.KindOf(err) != inventory.Conflict {
+	if err != nil && records.KindOf(err) != records.Conflict {
 		return nil, fmt.Errorf("store the key that signs tokens: %w", err)
 	}
 	// Read it back: another process may have been first.
-	secret, err := findSecret(ctx, inventory.Fresh(store), signingKey)
+	secret, err := findSecret(ctx, records.Fresh(store), signingKey)
 	if secret == nil && err == nil {
 		err = errors.New("the key that signs tokens was stored but can't be found")
 	}
@@ -148,12 +149,12 @@ func parseKeys(secret *inventory.Secret) (*auth.KeySet, error) {
 }
 
 // RotateSigningKey changes the stored keys, usually with auth.KeySet.Rotate. The error is of kind
-// inventory.Stale if another process has changed them meanwhile.
-func RotateSigningKey(ctx context.Context, store inventory.Store, change func(*auth.KeySet) error) error {
+// records.Stale if another process has changed them meanwhile.
+func RotateSigningKey(ctx context.Context, store records.Store, change func(*auth.KeySet) error) error {
 	if _, err := SigningKeys(ctx, store, time.Now()); err != nil { // creates the first one
 		return err
 	}
-	return store.Change(ctx, func(tx inventory.Tx) error {
+	return store.Change(ctx, func(tx records.Tx) error {
 		secret, err := findSecret(ctx, tx, signingKey)
 		if err != nil {
 			return err
@@ -172,7 +173,7 @@ func RotateSigningKey(ctx context.Context, store inventory.Store, change func(*a
 }
 
 // createSecret adds a secret, without an audit log entry.
-func createSecret(ctx context.Context, v *inventory.Inventory, tx inventory.Tx, secret *inventory.Secret) error {
+func createSecret(ctx context.Context, v *records.Engine, tx records.Tx, secret *inventory.Secret) error {
 	if err := v.Init(secret); err != nil {
 		return err
 	}
@@ -180,8 +181,8 @@ func createSecret(ctx context.Context, v *inventory.Inventory, tx inventory.Tx, 
 }
 
 // findSecret returns the secret with a name, nil if there is none.
-func findSecret(ctx context.Context, from inventory.Reader, name string) (*inventory.Secret, error) {
-	q := (&inventory.Query{Resource: inventory.Of[inventory.Secret](), Limit: 1}).Where("name", name)
+func findSecret(ctx context.Context, from records.Reader, name string) (*inventory.Secret, error) {
+	q := (&records.Query{Resource: records.Of[inventory.Secret](from.Schema()), Limit: 1}).Where("name", name)
 	page, err := from.List(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("read the %s: %w", name, err)

@@ -13,12 +13,13 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // empty returns empty stores.
-func empty(t *testing.T, test func(t *testing.T, store inventory.Store)) {
+func empty(t *testing.T, test func(t *testing.T, store records.Store)) {
 	t.Parallel()
-	t.Run("memory", func(t *testing.T) { test(t, inventory.NewMemStore()) })
+	t.Run("memory", func(t *testing.T) { test(t, records.NewMemStore(inventory.Schema())) })
 	t.Run("sqlite", func(t *testing.T) { test(t, database(t)) })
 }
 
@@ -32,7 +33,7 @@ func quickHasher(t testing.TB) *auth.Hasher {
 // TestFirstAdmin checks that one admin is created if there are no users, even by concurrent
 // starts.
 func TestFirstAdmin(t *testing.T) {
-	empty(t, func(t *testing.T, store inventory.Store) {
+	empty(t, func(t *testing.T, store records.Store) {
 		ctx, hasher := context.Background(), quickHasher(t)
 		var made atomic.Int32
 		var all sync.WaitGroup
@@ -51,17 +52,17 @@ func TestFirstAdmin(t *testing.T) {
 			})
 		}
 		all.Wait()
-		page, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.User]()})
+		page, err := store.List(ctx, &records.Query{Resource: records.Of[inventory.User](inventory.Schema())})
 		ok(t, err)
 		if made.Load() != 1 || len(page.Records) != 1 || page.Records[0].(*inventory.User).Role != inventory.Admin {
 			t.Fatalf("%d were created: %v", made.Load(), page.Records)
 		}
 		// After all users were deleted, an admin is created again.
 		id := page.Records[0].Meta().ID
-		ok(t, inventory.New(store, nil).Delete(ctx, inventory.Caller{}, inventory.Of[inventory.User](), inventory.Edit{ID: id}))
+		ok(t, records.New(store, nil).Delete(ctx, records.Caller{}, records.Of[inventory.User](inventory.Schema()), records.Edit{ID: id}))
 		created, word, err := httpapi.FirstAdmin(ctx, store, hasher, "jane@example.org", password)
 		ok(t, err)
-		page, err = store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.User]()})
+		page, err = store.List(ctx, &records.Query{Resource: records.Of[inventory.User](inventory.Schema())})
 		ok(t, err)
 		u := page.Records[0].(*inventory.User)
 		right, err := hasher.Verify(ctx, u.PasswordHash, word)
@@ -75,7 +76,7 @@ func TestFirstAdmin(t *testing.T) {
 // TestFirstAdminRefused checks invalid names and passwords.
 func TestFirstAdminRefused(t *testing.T) {
 	t.Parallel()
-	store := inventory.NewMemStore()
+	store := records.NewMemStore(inventory.Schema())
 	for _, tc := range []struct{ name, word, message string }{
 		{"admin", "short", "at least 8 characters"},
 		{"admin", "admin@localhost", "must not be your user name"},
@@ -96,7 +97,7 @@ func TestFirstAdminRefused(t *testing.T) {
 // TestSigningKeys checks that concurrent starts create one key, and that it is not in the
 // audit log.
 func TestSigningKeys(t *testing.T) {
-	empty(t, func(t *testing.T, store inventory.Store) {
+	empty(t, func(t *testing.T, store records.Store) {
 		ctx := context.Background()
 		keys := make([][]byte, 10)
 		var all sync.WaitGroup
@@ -116,7 +117,7 @@ func TestSigningKeys(t *testing.T) {
 				t.Errorf("the keys are %x and %x", keys[0], key)
 			}
 		}
-		page, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.AuditLog]()})
+		page, err := store.List(ctx, &records.Query{Resource: records.Of[records.AuditLog](inventory.Schema())})
 		ok(t, err)
 		if len(page.Records) != 0 {
 			t.Errorf("the audit log has %v", page.Records)
@@ -127,7 +128,7 @@ func TestSigningKeys(t *testing.T) {
 // TestRotateSigningKey checks that a rotation keeps the old key, and that of concurrent ones one
 // succeeds.
 func TestRotateSigningKey(t *testing.T) {
-	empty(t, func(t *testing.T, store inventory.Store) {
+	empty(t, func(t *testing.T, store records.Store) {
 		ctx, now := context.Background(), time.Now()
 		before, err := httpapi.SigningKeys(ctx, store, now)
 		ok(t, err)
@@ -164,9 +165,9 @@ func TestRotateSigningKey(t *testing.T) {
 // invalidate all tokens.
 func TestDamagedKey(t *testing.T) {
 	t.Parallel()
-	ctx, store := context.Background(), inventory.NewMemStore()
-	v := inventory.New(store, nil)
-	ok(t, v.Create(ctx, inventory.Caller{}, &inventory.Secret{Name: "token signing key", Value: "c2hvcnQ"}))
+	ctx, store := context.Background(), records.NewMemStore(inventory.Schema())
+	v := records.New(store, nil)
+	ok(t, v.Create(ctx, records.Caller{}, &inventory.Secret{Name: "token signing key", Value: "c2hvcnQ"}))
 	if _, err := httpapi.SigningKeys(ctx, store, time.Now()); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("the error is %v", err)
 	}

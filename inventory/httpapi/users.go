@@ -7,6 +7,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // maxPasswords is the maximum number of new passwords in one request: each takes about 30 ms
@@ -14,14 +15,14 @@ import (
 const maxPasswords = 20
 
 // checkPasswordCount refuses users with too many new passwords.
-func checkPasswordCount(r *inventory.Resource, items []inventory.Patch) error {
+func checkPasswordCount(r *records.Resource, items []records.Patch) error {
 	n := 0
 	for _, item := range items {
 		if _, present := item["password"]; present {
 			n++
 		}
 	}
-	if r != inventory.Of[inventory.User]() || n <= maxPasswords {
+	if !isUsers(r) || n <= maxPasswords {
 		return nil
 	}
 	return badField("password", fmt.Sprintf("is in %d items: send at most %d new passwords in one request", n, maxPasswords))
@@ -30,7 +31,7 @@ func checkPasswordCount(r *inventory.Resource, items []inventory.Patch) error {
 // prepareUser replaces the password of a new user by its hash, after validating the other
 // fields, which is cheaper.
 func (c *call) prepareUser(u *inventory.User) error {
-	if err := inventory.CheckNew(inventory.Clone(u)); err != nil {
+	if err := records.Of[inventory.User](c.schema).CheckNew(records.Clone(u)); err != nil {
 		return err
 	}
 	hash, err := c.hashPassword("password", u.Password, u)
@@ -45,9 +46,9 @@ func (c *call) prepareUser(u *inventory.User) error {
 // error names the field that it was sent in.
 func (c *call) hashPassword(field, password string, u *inventory.User) (string, error) {
 	if err := auth.CheckPassword(password, u.Username, u.Email); auth.KindOf(err) == auth.WeakPassword {
-		return "", &inventory.Error{
-			Kind: inventory.Invalid, Message: err.Error(),
-			Fields: []inventory.FieldError{{Field: field, Reason: err.Error()}},
+		return "", &records.Error{
+			Kind: records.Invalid, Message: err.Error(),
+			Fields: []records.FieldError{{Field: field, Reason: err.Error()}},
 		}
 	} else if err != nil {
 		return "", err
@@ -57,9 +58,9 @@ func (c *call) hashPassword(field, password string, u *inventory.User) (string, 
 
 // popPassword removes a new password from an update of a user and returns its hash, empty if
 // there is none.
-func (c *call) popPassword(id string, p inventory.Patch) (hash string, err error) {
+func (c *call) popPassword(id string, p records.Patch) (hash string, err error) {
 	password, present, err := pop[string](p, "password", "must be a string")
-	if err != nil || !present || !inventory.ValidID(id) {
+	if err != nil || !present || !records.ValidID(id) {
 		return "", err
 	}
 	id = strings.ToLower(id)
@@ -76,26 +77,27 @@ func (c *call) popPassword(id string, p inventory.Patch) (hash string, err error
 // replaceUser returns the change of a PUT. The password and the fields for admins stay
 // unchanged if they are omitted: clients can't read the password, and owners may not set
 // these fields.
-func (c *call) replaceUser(id string, p inventory.Patch) (editFunc, error) {
+func (c *call) replaceUser(id string, p records.Patch) (editFunc, error) {
 	hash, err := c.popPassword(id, p)
 	if err != nil {
 		return nil, err
 	}
 	_, hasRole := p["role"]
 	_, hasStatus := p["inactive_status"]
-	rec, err := decodeDraft(inventory.Of[inventory.User](), p)
+	users := records.Of[inventory.User](c.schema)
+	rec, err := decodeDraft(users, p)
 	if err != nil {
 		return nil, err
 	}
-	return c.userEdit(func(current inventory.Record) error {
-		u, draft := current.(*inventory.User), inventory.Clone(rec.(*inventory.User))
+	return c.userEdit(func(current records.Record) error {
+		u, draft := current.(*inventory.User), records.Clone(rec.(*inventory.User))
 		if !hasRole {
 			draft.Role = u.Role
 		}
 		if !hasStatus {
 			draft.InactiveStatus = u.InactiveStatus
 		}
-		return inventory.Replacement(draft)(u)
+		return users.Replacement(draft)(u)
 	}, hash), nil
 }
 
@@ -103,15 +105,15 @@ func (c *call) replaceUser(id string, p inventory.Patch) (editFunc, error) {
 // fields for admins in their own record, and a new password, role or status invalidates the
 // tokens of the user.
 func (c *call) userEdit(change editFunc, hash string) editFunc {
-	return func(rec inventory.Record) error {
+	return func(rec records.Record) error {
 		u := rec.(*inventory.User)
-		before := inventory.Clone(u)
+		before := records.Clone(u)
 		if err := change(u); err != nil {
 			return err
 		}
 		u.Role = inventory.Role(strings.ToLower(string(u.Role))) // its stored form
 		if c.isSender(before.ID) || c.claims.Role != auth.Admin {
-			if err := inventory.CheckOwnerChange(before, u); err != nil {
+			if err := records.Of[inventory.User](c.schema).CheckOwnerChange(before, u); err != nil {
 				return err
 			}
 		}
@@ -137,7 +139,7 @@ func (c *call) setPassword(u *inventory.User, hash string) {
 
 // actionOf returns the audit log action of a change of a user, if it is a special one
 // (REFERENCE.md, 4).
-func actionOf(before, after inventory.Record) string {
+func actionOf(before, after records.Record) string {
 	from, ok := before.(*inventory.User)
 	if !ok {
 		return ""
@@ -152,18 +154,18 @@ func actionOf(before, after inventory.Record) string {
 }
 
 // checkDelete refuses users who delete themselves, so that one admin always remains.
-func (c *call) checkDelete(rec inventory.Record) error {
+func (c *call) checkDelete(rec records.Record) error {
 	if _, ok := rec.(*inventory.User); !ok || !c.isSender(rec.Meta().ID) {
 		return nil
 	}
-	e := inventory.PermissionDenied()
-	e.Fields = []inventory.FieldError{{Field: "id", Reason: "is your own: ask another admin to delete it"}}
+	e := records.PermissionDenied()
+	e.Fields = []records.FieldError{{Field: "id", Reason: "is your own: ask another admin to delete it"}}
 	return e
 }
 
 // forgetUsers makes the authenticator reload changed users.
-func (c *call) forgetUsers(records ...inventory.Record) {
-	for _, rec := range records {
+func (c *call) forgetUsers(recs ...records.Record) {
+	for _, rec := range recs {
 		if u, ok := rec.(*inventory.User); ok && !c.dryRun {
 			c.accounts.Forget(u.ID)
 		}
@@ -171,8 +173,8 @@ func (c *call) forgetUsers(records ...inventory.Record) {
 }
 
 // forgetIDs does the same for deleted users.
-func (c *call) forgetIDs(r *inventory.Resource, ids ...string) {
-	if r != inventory.Of[inventory.User]() || c.dryRun {
+func (c *call) forgetIDs(r *records.Resource, ids ...string) {
+	if !isUsers(r) || c.dryRun {
 		return
 	}
 	for _, id := range ids {
@@ -182,18 +184,18 @@ func (c *call) forgetIDs(r *inventory.Resource, ids ...string) {
 
 // freshUser returns the current state of a user, bypassing replicas.
 func (c *call) freshUser(id string) (*inventory.User, error) {
-	return inventory.Get[inventory.User](c.r.Context(), inventory.Fresh(c.store), id)
+	return records.Get[inventory.User](c.r.Context(), records.Fresh(c.store), id)
 }
 
 // findUser returns the user with a value of a field, bypassing replicas; nil if there is
 // none.
-func (c *call) findUser(f *inventory.Field, value string) (*inventory.User, error) {
+func (c *call) findUser(f *records.Field, value string) (*inventory.User, error) {
 	if strings.ContainsRune(value, 0) {
 		return nil, nil // no database stores it, and some refuse to search for it
 	}
-	page, err := inventory.Fresh(c.store).List(c.r.Context(), &inventory.Query{
-		Resource: inventory.Of[inventory.User](), Limit: 1,
-		Filters: []inventory.Filter{{Field: f, Op: inventory.Eq, Value: value}},
+	page, err := records.Fresh(c.store).List(c.r.Context(), &records.Query{
+		Resource: records.Of[inventory.User](c.schema), Limit: 1,
+		Filters: []records.Filter{{Field: f, Op: records.Eq, Value: value}},
 	})
 	if err != nil || len(page.Records) == 0 {
 		return nil, err
@@ -201,8 +203,14 @@ func (c *call) findUser(f *inventory.Field, value string) (*inventory.User, erro
 	return page.Records[0].(*inventory.User), nil
 }
 
+// isUsers reports whether a resource is that of users, which has rules of its own.
+func isUsers(r *records.Resource) bool {
+	_, ok := r.New().(*inventory.User)
+	return ok
+}
+
 // userField returns a field of users by its column, which hidden fields have too.
-func userField(column string) *inventory.Field {
-	fields := inventory.Of[inventory.User]().Fields()
-	return fields[slices.IndexFunc(fields, func(f *inventory.Field) bool { return f.Column == column })]
+func (c *call) userField(column string) *records.Field {
+	fields := records.Of[inventory.User](c.schema).Fields()
+	return fields[slices.IndexFunc(fields, func(f *records.Field) bool { return f.Column == column })]
 }

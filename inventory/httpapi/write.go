@@ -10,50 +10,51 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // create serves POST of one record, or of an array of records, which are created atomically.
-func (c *call) create(r *inventory.Resource) error {
+func (c *call) create(r *records.Resource) error {
 	body, err := httpx.ReadBody(c.r, 0) // readMany and readOne read it again
 	if err != nil {
 		return err
 	}
 	many := bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
-	var items []inventory.Patch
+	var items []records.Patch
 	if many {
 		items, err = c.readMany()
 	} else {
-		var p inventory.Patch
+		var p records.Patch
 		p, err = c.readOne()
-		items = []inventory.Patch{p}
+		items = []records.Patch{p}
 	}
 	if err != nil {
 		return err
 	}
 	body = withoutPasswords(r, body, items)
-	records, err := c.decodeDrafts(r, items)
+	recs, err := c.decodeDrafts(r, items)
 	if err != nil {
 		return err
 	}
-	return c.createOnce(body, records, func() *created {
+	return c.createOnce(body, recs, func() *created {
 		if many {
-			return &created{body: c.appendResults(nil, "create", "created", r, records)}
+			return &created{body: c.appendResults(nil, "create", "created", r, recs)}
 		}
-		rec := records[0]
+		rec := recs[0]
 		return &created{
 			location: c.location(rec.Meta().ID), tag: tagOf(rec),
-			body: c.encoders[r].append(nil, rec),
+			body: c.encoders.of(r).append(nil, rec),
 		}
 	})
 }
 
 // withoutPasswords returns the body by which a repeated request with an Idempotency-Key is
 // recognized. It omits passwords, so that the store has no fast hash of them.
-func withoutPasswords(r *inventory.Resource, body []byte, items []inventory.Patch) []byte {
-	if r != inventory.Of[inventory.User]() {
+func withoutPasswords(r *records.Resource, body []byte, items []records.Patch) []byte {
+	if !isUsers(r) {
 		return body
 	}
-	without := make([]inventory.Patch, len(items))
+	without := make([]records.Patch, len(items))
 	for i, item := range items {
 		without[i] = maps.Clone(item)
 		delete(without[i], "password")
@@ -63,34 +64,34 @@ func withoutPasswords(r *inventory.Resource, body []byte, items []inventory.Patc
 }
 
 // decodeDrafts returns the records that objects describe. The error has every invalid one.
-func (c *call) decodeDrafts(r *inventory.Resource, items []inventory.Patch) ([]inventory.Record, error) {
+func (c *call) decodeDrafts(r *records.Resource, items []records.Patch) ([]records.Record, error) {
 	if err := checkPasswordCount(r, items); err != nil {
 		return nil, err
 	}
-	var failed []inventory.ItemError
-	records := make([]inventory.Record, len(items))
+	var failed []records.ItemError
+	recs := make([]records.Record, len(items))
 	for i, item := range items {
 		rec, err := decodeDraft(r, item)
 		if err == nil && len(items) > 1 {
 			// Create validates too; doing so here as well reports all problems at once.
-			err = inventory.CheckNew(inventory.Clone(rec))
+			err = r.CheckNew(records.Clone(rec))
 		}
 		if u, ok := rec.(*inventory.User); ok && err == nil {
 			err = c.prepareUser(u)
 		}
-		if failed, err = inventory.AppendItemError(failed, i, "", err); err != nil {
+		if failed, err = records.AppendItemError(failed, i, "", err); err != nil {
 			return nil, err
 		}
-		records[i] = rec
+		recs[i] = rec
 	}
-	return records, inventory.JoinItemErrors(r, failed, len(items))
+	return recs, records.JoinItemErrors(r, failed, len(items))
 }
 
 // editFunc changes a record.
-type editFunc = func(rec inventory.Record) error
+type editFunc = func(rec records.Record) error
 
 // change serves PATCH of one record.
-func (c *call) change(r *inventory.Resource) error {
+func (c *call) change(r *records.Resource) error {
 	p, err := c.readOne()
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func (c *call) change(r *inventory.Resource) error {
 }
 
 // replace serves PUT of one record.
-func (c *call) replace(r *inventory.Resource) error {
+func (c *call) replace(r *records.Resource) error {
 	p, err := c.readOne()
 	if err != nil {
 		return err
@@ -112,19 +113,19 @@ func (c *call) replace(r *inventory.Resource) error {
 		if present && !strings.EqualFold(sent, id) {
 			return nil, badField("id", "differs from the id in the path: omit it, or send "+id)
 		}
-		if r == inventory.Of[inventory.User]() {
+		if isUsers(r) {
 			return c.replaceUser(id, p)
 		}
 		rec, err := decodeDraft(r, p)
 		if err != nil {
 			return nil, err
 		}
-		return inventory.Replacement(rec), nil
+		return r.Replacement(rec), nil
 	})
 }
 
 // edit applies a change to the record of the path and responds with the result.
-func (c *call) edit(r *inventory.Resource, plan func(id string) (editFunc, error)) error {
+func (c *call) edit(r *records.Resource, plan func(id string) (editFunc, error)) error {
 	id, err := c.id()
 	if err != nil {
 		return err
@@ -133,9 +134,9 @@ func (c *call) edit(r *inventory.Resource, plan func(id string) (editFunc, error
 	if err != nil {
 		return err
 	}
-	done, err := c.inventory().Update(c.r.Context(), c.caller(), r, inventory.Edit{
+	done, err := c.inventory().Update(c.r.Context(), c.caller(), r, records.Edit{
 		ID: id, ActionOf: actionOf,
-		Apply: func(rec inventory.Record) error {
+		Apply: func(rec records.Record) error {
 			if err := c.checkPreconditions(rec); err != nil {
 				return err
 			}
@@ -151,19 +152,20 @@ func (c *call) edit(r *inventory.Resource, plan func(id string) (editFunc, error
 }
 
 // patch returns the change of a partial update. Users have rules of their own.
-func (c *call) patch(r *inventory.Resource, id string, p inventory.Patch) (editFunc, error) {
-	if r != inventory.Of[inventory.User]() {
-		return p.Apply, nil
+func (c *call) patch(r *records.Resource, id string, p records.Patch) (editFunc, error) {
+	apply := r.Patch(p)
+	if !isUsers(r) {
+		return apply, nil
 	}
 	hash, err := c.popPassword(id, p)
 	if err != nil {
 		return nil, err
 	}
-	return c.userEdit(p.Apply, hash), nil
+	return c.userEdit(apply, hash), nil
 }
 
 // changeMany serves PATCH of several records, which is applied atomically.
-func (c *call) changeMany(r *inventory.Resource) error {
+func (c *call) changeMany(r *records.Resource) error {
 	items, err := c.readMany()
 	if err != nil {
 		return err
@@ -171,16 +173,16 @@ func (c *call) changeMany(r *inventory.Resource) error {
 	if err := checkPasswordCount(r, items); err != nil {
 		return err
 	}
-	return c.editMany(r, items, func(id string, p inventory.Patch) (editFunc, error) { return c.patch(r, id, p) })
+	return c.editMany(r, items, func(id string, p records.Patch) (editFunc, error) { return c.patch(r, id, p) })
 }
 
 // editMany applies a change to each item and responds with the results.
-func (c *call) editMany(r *inventory.Resource, items []inventory.Patch, plan func(id string, p inventory.Patch) (editFunc, error)) error {
-	var edits []inventory.Edit
+func (c *call) editMany(r *records.Resource, items []records.Patch, plan func(id string, p records.Patch) (editFunc, error)) error {
+	var edits []records.Edit
 	for _, p := range items {
 		e, err := planItem(p, plan)
-		if inventory.KindOf(err) != 0 {
-			e.Apply = func(inventory.Record) error { return err } // reported with those of the other items
+		if records.KindOf(err) != 0 {
+			e.Apply = func(records.Record) error { return err } // reported with those of the other items
 		} else if err != nil {
 			return err
 		}
@@ -196,8 +198,8 @@ func (c *call) editMany(r *inventory.Resource, items []inventory.Patch, plan fun
 }
 
 // planItem returns the edit of one item.
-func planItem(p inventory.Patch, plan func(id string, p inventory.Patch) (editFunc, error)) (inventory.Edit, error) {
-	e := inventory.Edit{ActionOf: actionOf}
+func planItem(p records.Patch, plan func(id string, p records.Patch) (editFunc, error)) (records.Edit, error) {
+	e := records.Edit{ActionOf: actionOf}
 	var err error
 	if e.ID, _, err = pop[string](p, "id", "must be a string"); err != nil {
 		return e, err
@@ -210,12 +212,12 @@ func planItem(p inventory.Patch, plan func(id string, p inventory.Patch) (editFu
 }
 
 // deleteOne serves DELETE of one record.
-func (c *call) deleteOne(r *inventory.Resource) error {
+func (c *call) deleteOne(r *records.Resource) error {
 	id, err := c.id()
 	if err != nil {
 		return err
 	}
-	edit := inventory.Edit{ID: id, Apply: func(rec inventory.Record) error {
+	edit := records.Edit{ID: id, Apply: func(rec records.Record) error {
 		if err := c.checkPreconditions(rec); err != nil {
 			return err
 		}
@@ -225,18 +227,18 @@ func (c *call) deleteOne(r *inventory.Resource) error {
 		return err
 	}
 	c.forgetIDs(r, id)
-	return c.confirm(r.Label() + " deleted successfully")
+	return c.confirm(r.Label + " deleted successfully")
 }
 
 // deleteMany serves DELETE of several records, which is applied atomically.
-func (c *call) deleteMany(r *inventory.Resource) error {
+func (c *call) deleteMany(r *records.Resource) error {
 	ids, err := c.readIDs()
 	if err != nil {
 		return err
 	}
-	edits := make([]inventory.Edit, len(ids))
+	edits := make([]records.Edit, len(ids))
 	for i, id := range ids {
-		edits[i] = inventory.Edit{ID: id, Apply: c.checkDelete}
+		edits[i] = records.Edit{ID: id, Apply: c.checkDelete}
 	}
 	if err := c.inventory().Delete(c.r.Context(), c.caller(), r, edits...); err != nil {
 		return err
@@ -257,9 +259,9 @@ func (c *call) deleteMany(r *inventory.Resource) error {
 
 // appendResults appends the response to a bulk request: the records in the order of the
 // items.
-func (c *call) appendResults(b []byte, verb, done string, r *inventory.Resource, records []inventory.Record) []byte {
-	b = appendBulk(b, verb, done, len(records))
-	b = c.encoders[r].appendAll(b, records)
+func (c *call) appendResults(b []byte, verb, done string, r *records.Resource, recs []records.Record) []byte {
+	b = appendBulk(b, verb, done, len(recs))
+	b = c.encoders.of(r).appendAll(b, recs)
 	return append(b, '}')
 }
 

@@ -1,10 +1,10 @@
 // Package openapi generates the OpenAPI 3.1 document of an inventory's API.
 //
-// The schemas are derived from the descriptions of the resources ([inventory.Resource]), so
+// The schemas are derived from the descriptions of the resources ([records.Resource]), so
 // a new field of a record appears in the document by itself. The server of the routes
 // describes the operations:
 //
-//	r := inventory.Of[inventory.Device]()
+//	r := records.Of[inventory.Device](inventory.Schema())
 //	doc, err := openapi.Document(openapi.Info{Title: "Inventory", Version: "1.0.0"}, []openapi.Operation{{
 //		Method: "GET", Path: "/devices/{id}", ID: "getDevice", Tag: "devices", Summary: "Get one device",
 //		Access:    "Everyone with a token.",

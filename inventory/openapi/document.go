@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Info describes the API as a whole.
@@ -36,7 +36,7 @@ type Operation struct {
 	// id of a record if its name is "id", and any string otherwise.
 	Parameters []Parameter
 	// List is the resource whose list query the route takes, or nil.
-	List *inventory.Resource
+	List *records.Resource
 	Body *Schema // of the JSON body; nil if the route takes none
 
 	// Responses are the successful ones, at least one.
@@ -207,7 +207,7 @@ func (d *document) operation(op *Operation) *operation {
 	}
 	if op.List != nil {
 		for _, p := range listParameters(op.List) {
-			ref := define(d, "parameters", d.Components.Parameters, op.List.Name()+"."+p.Name, d.parameter(p))
+			ref := define(d, "parameters", d.Components.Parameters, op.List.Name+"."+p.Name, d.parameter(p))
 			out.Parameters = append(out.Parameters, ref)
 		}
 	}

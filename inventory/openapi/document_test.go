@@ -12,6 +12,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestDocument validates the document with kin-openapi and checks its routes and lists.
@@ -29,7 +30,7 @@ func TestDocument(t *testing.T) {
 func testValid(t *testing.T, doc *openapi3.T) {
 	require.NoError(t, doc.Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaDefaultsValidation()))
 	assert.True(t, doc.IsOpenAPI31OrLater())
-	assert.Equal(t, 2*len(inventory.Resources())+1, doc.Paths.Len())
+	assert.Equal(t, 2*len(schema.Resources())+1, doc.Paths.Len())
 }
 
 func TestDocumentIsTheSameEachTime(t *testing.T) {
@@ -91,21 +92,21 @@ func sample(t *testing.T, name string, s *openapi3.Schema) string {
 
 // testLists checks that the document has exactly the parameters that the inventory accepts.
 func testLists(t *testing.T, doc *openapi3.T) {
-	for _, r := range inventory.Resources() {
-		parameters := doc.Paths.Find("/" + r.Name()).Get.Parameters
+	for _, r := range schema.Resources() {
+		parameters := doc.Paths.Find("/" + r.Name).Get.Parameters
 		names := map[string]bool{}
 		for _, p := range parameters {
 			names[p.Value.Name] = true
-			_, err := inventory.ParseQuery(r, url.Values{p.Value.Name: {sample(t, p.Value.Name, p.Value.Schema.Value)}})
-			assert.NoError(t, err, "%s: %s", r.Name(), p.Value.Name)
+			_, err := records.ParseQuery(r, url.Values{p.Value.Name: {sample(t, p.Value.Name, p.Value.Schema.Value)}})
+			assert.NoError(t, err, "%s: %s", r.Name, p.Value.Name)
 		}
 		for _, p := range r.Parameters() {
-			assert.True(t, names[p.Name], "%s: %s is not in the document", r.Name(), p.Name)
+			assert.True(t, names[p.Name], "%s: %s is not in the document", r.Name, p.Name)
 		}
 		for _, f := range r.Fields() {
-			_, err := inventory.ParseQuery(r, url.Values{"sortby": {f.Name + ":desc"}})
+			_, err := records.ParseQuery(r, url.Values{"sortby": {f.Name + ":desc"}})
 			values := parameters.GetByInAndName("query", "sortby").Schema.Value.Items.Value.Enum
-			assert.Equal(t, err == nil, slices.Contains(values, any(f.Name+":desc")), "%s by %s", r.Name(), f.Name)
+			assert.Equal(t, err == nil, slices.Contains(values, any(f.Name+":desc")), "%s by %s", r.Name, f.Name)
 		}
 	}
 }
@@ -113,7 +114,7 @@ func testLists(t *testing.T, doc *openapi3.T) {
 // TestDocumentErrors checks the mistakes that would lose a part of the document.
 func TestDocumentErrors(t *testing.T) {
 	t.Parallel()
-	r := inventory.Of[inventory.Device]()
+	r := records.Of[inventory.Device](schema)
 	good := openapi.Operation{
 		Method: "GET", Path: "/devices/{id}", ID: "get", Tag: "devices", Summary: "Read",
 		Responses: []openapi.Response{{Status: 200, Schema: openapi.Record(r)}},

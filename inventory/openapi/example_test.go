@@ -6,11 +6,12 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // The operations are described here; the schema of a device is derived from its resource.
 func ExampleDocument() {
-	r := inventory.Of[inventory.Device]()
+	r := records.Of[inventory.Device](inventory.Schema())
 	doc, err := openapi.Document(openapi.Info{Title: "Inventory", Version: "1.0.0"}, []openapi.Operation{{
 		Method: "GET", Path: "/devices/{id}", ID: "getDevice", Tag: "devices", Summary: "Get one device",
 		Access:    "Everyone with a token.",

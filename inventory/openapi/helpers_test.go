@@ -9,6 +9,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 func about() openapi.Info { return openapi.Info{Title: "Inventory", Version: "1.0.0"} }
@@ -16,41 +17,41 @@ func about() openapi.Info { return openapi.Info{Title: "Inventory", Version: "1.
 // whole returns operations that use every feature, for every resource.
 func whole() []openapi.Operation {
 	var ops []openapi.Operation
-	for _, r := range inventory.Resources() {
-		path, name := "/"+r.Name(), openapi.Name(r)
+	for _, r := range schema.Resources() {
+		path, name := "/"+r.Name, openapi.Name(r)
 		ok := []openapi.Response{{Status: 200, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}}
 		ops = append(ops,
 			openapi.Operation{
-				Method: "GET", Path: path, ID: "list" + name, Tag: r.Name(), Summary: "List them", Access: "Everybody.",
+				Method: "GET", Path: path, ID: "list" + name, Tag: r.Name, Summary: "List them", Access: "Everybody.",
 				List: r, Responses: []openapi.Response{{Status: 200, Schema: openapi.Page(r)}},
 			},
 			openapi.Operation{
-				Method: "POST", Path: path, ID: "create" + name, Tag: r.Name(), Summary: "Add one, or several", Access: "Admins.",
+				Method: "POST", Path: path, ID: "create" + name, Tag: r.Name, Summary: "Add one, or several", Access: "Admins.",
 				Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IdempotencyKey()},
-				Body:       openapi.OneOf(openapi.Draft(r), openapi.Array(openapi.Draft(r), 0, inventory.MaxItems)),
+				Body:       openapi.OneOf(openapi.Draft(r), openapi.Array(openapi.Draft(r), 0, records.MaxItems)),
 				Responses:  []openapi.Response{{Status: 201, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag(), openapi.Location()}}},
 				Errors:     []int{409},
 			},
 			openapi.Operation{
-				Method: "GET", Path: path + "/{id}", ID: "get" + name, Tag: r.Name(), Summary: "Read one", Access: "Everybody.",
+				Method: "GET", Path: path + "/{id}", ID: "get" + name, Tag: r.Name, Summary: "Read one", Access: "Everybody.",
 				Parameters: []openapi.Parameter{openapi.IfNoneMatch()}, Responses: append(ok, openapi.Response{Status: 304}),
 			},
 			openapi.Operation{
-				Method: "PUT", Path: path + "/{id}", ID: "put" + name, Tag: r.Name(), Summary: "Replace one", Access: "Admins.",
+				Method: "PUT", Path: path + "/{id}", ID: "put" + name, Tag: r.Name, Summary: "Replace one", Access: "Admins.",
 				Parameters: []openapi.Parameter{openapi.IfMatch()}, Body: openapi.Replacement(r), Responses: ok, Errors: []int{409, 412},
 			},
 			openapi.Operation{
-				Method: "PATCH", Path: path + "/{id}", ID: "patch" + name, Tag: r.Name(), Summary: "Change one", Access: "Admins.",
+				Method: "PATCH", Path: path + "/{id}", ID: "patch" + name, Tag: r.Name, Summary: "Change one", Access: "Admins.",
 				Body: openapi.Change(r), Responses: ok,
 			},
 			openapi.Operation{
-				Method: "PATCH", Path: path, ID: "patchAll" + name, Tag: r.Name(), Summary: "Change several", Access: "Admins.",
-				Body:      openapi.Array(openapi.ItemChange(r), 0, inventory.MaxItems),
+				Method: "PATCH", Path: path, ID: "patchAll" + name, Tag: r.Name, Summary: "Change several", Access: "Admins.",
+				Body:      openapi.Array(openapi.ItemChange(r), 0, records.MaxItems),
 				Responses: []openapi.Response{{Status: 200, Schema: openapi.Confirmation(name+"Done", openapi.Required("updated", openapi.Integer("", 0)))}},
 			},
 			openapi.Operation{
-				Method: "DELETE", Path: path, ID: "deleteAll" + name, Tag: r.Name(), Summary: "Delete several", Access: "Admins.",
-				Body: openapi.Array(openapi.ID(""), 0, inventory.MaxItems), Responses: []openapi.Response{{Status: 200, Schema: openapi.Confirmation("")}},
+				Method: "DELETE", Path: path, ID: "deleteAll" + name, Tag: r.Name, Summary: "Delete several", Access: "Admins.",
+				Body: openapi.Array(openapi.ID(""), 0, records.MaxItems), Responses: []openapi.Response{{Status: 200, Schema: openapi.Confirmation("")}},
 			},
 		)
 	}
@@ -92,4 +93,16 @@ func schemas(t *testing.T) compiler {
 		require.NoError(t, err)
 		return s
 	}
+}
+
+// schema is the schema of the tests.
+var schema = inventory.Schema()
+
+// resourceOf returns the resource of a record.
+func resourceOf(rec records.Record) *records.Resource {
+	r, err := schema.Of(rec)
+	if err != nil {
+		panic(err)
+	}
+	return r
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Parameter describes a parameter of a query or a path, or a request header.
@@ -68,7 +68,7 @@ const (
 )
 
 // listParameters returns those of a list: its pages, its order, and every filter.
-func listParameters(r *inventory.Resource) []Parameter {
+func listParameters(r *records.Resource) []Parameter {
 	var sortKeys, names []any
 	for _, f := range r.Fields() {
 		if f.Sortable() {
@@ -78,12 +78,12 @@ func listParameters(r *inventory.Resource) []Parameter {
 			names = append(names, f.Name)
 		}
 	}
-	sortby := Array(&Schema{Type: "string", Enum: sortKeys}, 0, inventory.MaxSortKeys)
+	sortby := Array(&Schema{Type: "string", Enum: sortKeys}, 0, records.MaxSortKeys)
 	fields := Array(&Schema{Type: "string", Enum: names}, 1, len(names))
 	sortby.UniqueItems, fields.UniqueItems = true, true
 	all := []Parameter{
 		{Name: "page", Schema: positive(1), Description: "The number of the page, from 1. Not together with cursor."},
-		{Name: "limit", Schema: positive(inventory.DefaultLimit), Description: fmt.Sprintf("The number of records in a page. More than %d count as %d.", inventory.MaxLimit, inventory.MaxLimit)},
+		{Name: "limit", Schema: positive(records.DefaultLimit), Description: fmt.Sprintf("The number of records in a page. More than %d count as %d.", records.MaxLimit, records.MaxLimit)},
 		{Name: "cursor", Schema: String(""), AllowEmptyValue: true, Description: "Empty to start, then meta.next_cursor of the previous page, with the same sortby."},
 		{Name: "count", Schema: Boolean(""), Description: "false: omit the totals, which is faster."},
 		{Name: "sortby", Schema: sortby, Description: "A field and asc or desc. May be repeated; fields apply in the order given."},
@@ -116,29 +116,29 @@ func searchString() *Schema {
 }
 
 // filter returns the parameter of a condition on a field.
-func filter(p inventory.Parameter) Parameter {
-	out := Parameter{Name: p.Name, Schema: operand(p.Field), Description: map[inventory.Op]string{
-		inventory.Eq:         "Equal to this value.",
-		inventory.Ne:         "Not equal to this value, or without a value.",
-		inventory.Contains:   "Contains this string, ignoring ASCII case.",
-		inventory.StartsWith: "Starts with this string, ignoring ASCII case.",
-		inventory.In:         "Equal to one of these values, separated by commas.",
-		inventory.Gt:         "Greater or later than this value.",
-		inventory.Gte:        "Greater or later than this value, or equal to it.",
-		inventory.Lt:         "Less or earlier than this value.",
-		inventory.Lte:        "Less or earlier than this value, or equal to it.",
-		inventory.IsNull:     "true: without a value. false: with a value.",
+func filter(p records.Parameter) Parameter {
+	out := Parameter{Name: p.Name, Schema: operand(p.Field), Description: map[records.Op]string{
+		records.Eq:         "Equal to this value.",
+		records.Ne:         "Not equal to this value, or without a value.",
+		records.Contains:   "Contains this string, ignoring ASCII case.",
+		records.StartsWith: "Starts with this string, ignoring ASCII case.",
+		records.In:         "Equal to one of these values, separated by commas.",
+		records.Gt:         "Greater or later than this value.",
+		records.Gte:        "Greater or later than this value, or equal to it.",
+		records.Lt:         "Less or earlier than this value.",
+		records.Lte:        "Less or earlier than this value, or equal to it.",
+		records.IsNull:     "true: without a value. false: with a value.",
 	}[p.Op]}
 	switch {
-	case p.Field.Kind == inventory.List:
+	case p.Field.Kind == records.List:
 		out.Schema = &Schema{Type: "array", Items: searchString()}
 		out.Description = "Contains this element. May be repeated; all must be contained."
-	case p.Op == inventory.Contains || p.Op == inventory.StartsWith:
+	case p.Op == records.Contains || p.Op == records.StartsWith:
 		out.Schema = searchString()
-	case p.Op == inventory.In:
+	case p.Op == records.In:
 		out.Schema = Array(out.Schema, 1, maxFilterValues)
 		return commaSeparated(out)
-	case p.Op == inventory.IsNull:
+	case p.Op == records.IsNull:
 		out.Schema = Boolean("")
 	}
 	return out
@@ -146,9 +146,9 @@ func filter(p inventory.Parameter) Parameter {
 
 // operand returns the schema of the value that a field is compared with. The bounds of a
 // number do not apply: a value beyond them just matches nothing.
-func operand(f *inventory.Field) *Schema {
+func operand(f *records.Field) *Schema {
 	switch {
-	case f.Kind != inventory.Text:
+	case f.Kind != records.Text:
 		s := kind(f)
 		s.Minimum, s.Maximum = nil, nil
 		return s

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Name returns the name of the schema of a record: "Device", "AuditLog".
-func Name(r *inventory.Resource) string {
+func Name(r *records.Resource) string {
 	var name strings.Builder
-	for word := range strings.FieldsSeq(r.Label()) {
+	for word := range strings.FieldsSeq(r.Label) {
 		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	return name.String()
@@ -19,54 +19,54 @@ func Name(r *inventory.Resource) string {
 
 // Record returns the schema of a record in a response: every field, null where it has no
 // value.
-func Record(r *inventory.Resource) *Schema {
-	return Object(Name(r), properties(r, isShown, func(*inventory.Field) bool { return true })...)
+func Record(r *records.Resource) *Schema {
+	return Object(Name(r), properties(r, isShown, func(*records.Field) bool { return true })...)
 }
 
 // Page returns the schema of a page of a list.
-func Page(r *inventory.Resource) *Schema {
+func Page(r *records.Resource) *Schema {
 	part := Object(Name(r)+"Part", properties(r, isShown, never)...)
 	part.Description = "The record, or those of its fields that the parameter fields names."
 	cursor := String("Continues the list with the parameter cursor. Absent or null on the last page.")
 	cursor.Type = []string{"string", "null"}
 	limit := Integer("The maximum number of records in a page.", 1)
-	limit.Maximum = new(float64(inventory.MaxLimit))
+	limit.Maximum = new(float64(records.MaxLimit))
 	meta := Object("PageMeta",
 		Optional("current_page", Integer("The number of the page, from 1. Absent with a cursor.", 1)),
 		Required("limit", limit),
 		Optional("total_pages", Integer("The number of pages. Absent with count=false.", 0)),
 		Optional("total_count", Integer("The number of records. Absent with count=false.", 0)),
 		Optional("next_cursor", cursor))
-	return Object(Name(r)+"Page", Required("meta", meta), Required("data", Array(part, 0, inventory.MaxLimit)))
+	return Object(Name(r)+"Page", Required("meta", meta), Required("data", Array(part, 0, records.MaxLimit)))
 }
 
 // Draft returns the schema of a new record. The fields that the inventory sets may be
 // present, and are ignored.
-func Draft(r *inventory.Resource) *Schema {
-	return Request(Name(r)+"Draft", properties(r, isVisible, func(f *inventory.Field) bool {
+func Draft(r *records.Resource) *Schema {
+	return Request(Name(r)+"Draft", properties(r, isVisible, func(f *records.Field) bool {
 		return !f.ReadOnly && (f.Required || f.OnCreate)
 	})...)
 }
 
 // Replacement returns the schema of a full replacement: a [Draft], without requiring what
 // only a new record needs, such as the password of a user.
-func Replacement(r *inventory.Resource) *Schema {
-	if !slices.ContainsFunc(r.Fields(), func(f *inventory.Field) bool { return f.OnCreate }) {
+func Replacement(r *records.Resource) *Schema {
+	if !slices.ContainsFunc(r.Fields(), func(f *records.Field) bool { return f.OnCreate }) {
 		return Draft(r)
 	}
-	return Request(Name(r)+"Replacement", properties(r, isVisible, func(f *inventory.Field) bool { return !f.ReadOnly && f.Required })...)
+	return Request(Name(r)+"Replacement", properties(r, isVisible, func(f *records.Field) bool { return !f.ReadOnly && f.Required })...)
 }
 
 // Change returns the schema of a partial update. The fields that the inventory sets may be
 // present with their current values.
-func Change(r *inventory.Resource) *Schema {
+func Change(r *records.Resource) *Schema {
 	return Request(Name(r)+"Change", properties(r, isVisible, never)...)
 }
 
 // ItemChange returns the schema of one of several partial updates: the id of the record, the
 // fields to change and, optionally, the version that it must have.
-func ItemChange(r *inventory.Resource) *Schema {
-	fields := properties(r, func(f *inventory.Field) bool { return isVisible(f) && f.Name != "id" }, never)
+func ItemChange(r *records.Resource) *Schema {
+	fields := properties(r, func(f *records.Field) bool { return isVisible(f) && f.Name != "id" }, never)
 	return Request(Name(r)+"ItemChange", append([]Property{
 		Required("id", ID("The record to change.")),
 		Optional("if_version", Integer("The version that the record must have.", 1)),
@@ -74,7 +74,7 @@ func ItemChange(r *inventory.Resource) *Schema {
 }
 
 // properties returns some fields of a record as properties.
-func properties(r *inventory.Resource, include, required func(*inventory.Field) bool) []Property {
+func properties(r *records.Resource, include, required func(*records.Field) bool) []Property {
 	var all []Property
 	for _, f := range r.Fields() {
 		if include(f) {
@@ -84,20 +84,20 @@ func properties(r *inventory.Resource, include, required func(*inventory.Field) 
 	return all
 }
 
-func isVisible(f *inventory.Field) bool { return !f.Hidden }
+func isVisible(f *records.Field) bool { return !f.Hidden }
 
-func isShown(f *inventory.Field) bool { return !f.Hidden && !f.WriteOnly }
+func isShown(f *records.Field) bool { return !f.Hidden && !f.WriteOnly }
 
-func never(*inventory.Field) bool { return false }
+func never(*records.Field) bool { return false }
 
 // recordField returns the schema of a field in a record.
-func recordField(r *inventory.Resource, f *inventory.Field) *Schema {
+func recordField(r *records.Resource, f *records.Field) *Schema {
 	s := kind(f)
 	s.ReadOnly, s.WriteOnly = f.ReadOnly, f.WriteOnly
 	if f.Default != "" {
 		s.Default = f.Default
 	}
-	if f.Nullable || f.Kind == inventory.Object {
+	if f.Nullable || f.Kind == records.Object {
 		s.Type = []any{s.Type, "null"}
 	}
 	var sentences []string
@@ -130,20 +130,20 @@ func recordField(r *inventory.Resource, f *inventory.Field) *Schema {
 }
 
 // kind returns the schema that the kind of a field implies.
-func kind(f *inventory.Field) *Schema {
+func kind(f *records.Field) *Schema {
 	switch f.Kind {
-	case inventory.Int:
+	case records.Int:
 		return &Schema{Type: "integer", Format: "int64", Minimum: f.Min, Maximum: f.Max}
-	case inventory.Float:
+	case records.Float:
 		return &Schema{Type: "number", Format: "double", Minimum: f.Min, Maximum: f.Max}
-	case inventory.Bool:
+	case records.Bool:
 		return Boolean("")
-	case inventory.Time:
+	case records.Time:
 		return &Schema{Type: "string", Format: "date-time", Examples: []any{"2026-01-31T12:00:00Z"}}
-	case inventory.List:
-		line := &Schema{Type: "string", Pattern: "^" + linePattern + "$", MaxLength: inventory.MaxElement, Examples: []any{"text"}}
+	case records.List:
+		line := &Schema{Type: "string", Pattern: "^" + linePattern + "$", MaxLength: records.MaxElement, Examples: []any{"text"}}
 		return &Schema{Type: "array", Items: line, MaxItems: bound(f.Max), UniqueItems: true}
-	case inventory.Object:
+	case records.Object:
 		// The changes of an audit log. An empty schema would allow the same values, but some
 		// tools take it for anything but null.
 		value := &Schema{Type: []string{"string", "number", "boolean", "array", "null"}, Items: String("")}
@@ -154,7 +154,7 @@ func kind(f *inventory.Field) *Schema {
 
 // text returns the schema of a text field. An optional one without a value is an empty
 // string, unless it is nullable.
-func text(f *inventory.Field) *Schema {
+func text(f *records.Field) *Schema {
 	optional := !f.Required && !f.Nullable && f.Default == ""
 	s := &Schema{Type: "string", MaxLength: bound(f.Max)}
 	if f.WriteOnly {
@@ -185,7 +185,7 @@ func text(f *inventory.Field) *Schema {
 }
 
 // values returns those of an enumeration.
-func values(f *inventory.Field) []any {
+func values(f *records.Field) []any {
 	var all []any
 	for _, v := range f.Enum {
 		all = append(all, v)
@@ -216,7 +216,7 @@ type format struct{ pattern, example, description string }
 
 // formatOf returns the format of a text field. Patterns allow everything that the inventory
 // returns; of several ways to write a value they describe the one that is stored.
-func formatOf(f *inventory.Field) format {
+func formatOf(f *records.Field) format {
 	if known, ok := map[string]format{
 		"uuid":         {uuidPattern, exampleID, "A UUID."},
 		"ip":           {`[0-9A-Fa-f:.]{2,45}`, "192.0.2.1", "An IP address without a prefix length."},

@@ -3,7 +3,7 @@ package openapi
 import (
 	"encoding/json"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Schema is the part of JSON Schema (2020-12) that the document uses, by the names of its
@@ -197,7 +197,7 @@ func errorDetails() []Property {
 		Required("index", Integer("The position of the item in the request, from 0.", 0)),
 		Optional("id", String("The id of its record, if it has one.")),
 		Required("message", String("What is wrong.")),
-		Optional("errors", fields)), 0, inventory.MaxItems)
+		Optional("errors", fields)), 0, records.MaxItems)
 	return []Property{
 		Optional("request_id", String("The id of the request, as in X-Request-ID.")),
 		Optional("errors", fields),

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // texts maps formats to valid and invalid values.
@@ -33,12 +33,12 @@ var texts = map[string][2][]any{
 }
 
 // values generates valid and invalid values of a field.
-func values(f *inventory.Field) *rapid.Generator[any] {
+func values(f *records.Field) *rapid.Generator[any] {
 	right, wrong := samples(f)
 	if f.Nullable {
 		right = append(right, rapid.Just[any](nil))
 	}
-	if f.Kind == inventory.List || f.Kind == inventory.Object {
+	if f.Kind == records.List || f.Kind == records.Object {
 		wrong = append(wrong, rapid.Just[any]("text"))
 	} else {
 		wrong = append(wrong, rapid.SampledFrom([]any{[]any{}, map[string]any{}}))
@@ -52,23 +52,23 @@ func values(f *inventory.Field) *rapid.Generator[any] {
 	})
 }
 
-func samples(f *inventory.Field) (right, wrong []*rapid.Generator[any]) {
+func samples(f *records.Field) (right, wrong []*rapid.Generator[any]) {
 	some := func(values ...any) []*rapid.Generator[any] {
 		return []*rapid.Generator[any]{rapid.SampledFrom(values)}
 	}
 	switch f.Kind {
-	case inventory.Bool:
+	case records.Bool:
 		return some(true, false), some("true", 1)
-	case inventory.Time:
+	case records.Time:
 		return some("2026-01-31T12:00:00Z", "2026-01-31T12:00:00.123456789+01:00"), some("yesterday", 1)
-	case inventory.List:
+	case records.List:
 		return some([]any{}, []any{"a", "b"}, []any{strings.Repeat("é", 100)}),
 			some([]any{"a", "a"}, []any{" "}, []any{1}, []any{strings.Repeat("x", 101)})
-	case inventory.Object:
+	case records.Object:
 		return some(map[string]any{}, map[string]any{"ip": map[string]any{"before": nil, "after": "192.0.2.1"}}), some(1, []any{1})
-	case inventory.Int:
+	case records.Int:
 		return numbers(f, some(int64(64), int64(100))), append(outside(f), some(0.5, "1")...)
-	case inventory.Float:
+	case records.Float:
 		return numbers(f, some(0.5, 12.25)), append(outside(f), some("1")...)
 	}
 	if known, ok := texts[f.Format]; ok {
@@ -85,7 +85,7 @@ func samples(f *inventory.Field) (right, wrong []*rapid.Generator[any]) {
 }
 
 // numbers generates numbers within the bounds of a field, and the bounds.
-func numbers(f *inventory.Field, some []*rapid.Generator[any]) []*rapid.Generator[any] {
+func numbers(f *records.Field, some []*rapid.Generator[any]) []*rapid.Generator[any] {
 	for _, bound := range []*float64{f.Min, f.Max} {
 		if bound != nil {
 			some = append(some, rapid.Just[any](*bound))
@@ -95,7 +95,7 @@ func numbers(f *inventory.Field, some []*rapid.Generator[any]) []*rapid.Generato
 }
 
 // outside generates numbers just outside the bounds of a field.
-func outside(f *inventory.Field) (wrong []*rapid.Generator[any]) {
+func outside(f *records.Field) (wrong []*rapid.Generator[any]) {
 	if f.Min != nil {
 		wrong = append(wrong, rapid.Just[any](*f.Min-1))
 	}
@@ -106,7 +106,7 @@ func outside(f *inventory.Field) (wrong []*rapid.Generator[any]) {
 }
 
 // lines generates strings of any characters, some of which are too long or not allowed.
-func lines(f *inventory.Field) *rapid.Generator[any] {
+func lines(f *records.Field) *rapid.Generator[any] {
 	least, most := 1, 40
 	if f.Min != nil {
 		least = int(*f.Min)
@@ -125,7 +125,7 @@ func lines(f *inventory.Field) *rapid.Generator[any] {
 }
 
 // long returns a string that exceeds the limit of a field by one character.
-func long(f *inventory.Field) *rapid.Generator[any] {
+func long(f *records.Field) *rapid.Generator[any] {
 	if f.Max == nil {
 		return rapid.Just[any]("")
 	}
@@ -133,7 +133,7 @@ func long(f *inventory.Field) *rapid.Generator[any] {
 }
 
 // draft generates a document that a client may send, with or without each optional field.
-func draft(t *rapid.T, r *inventory.Resource, must func(f *inventory.Field) bool) map[string]any {
+func draft(t *rapid.T, r *records.Resource, must func(f *records.Field) bool) map[string]any {
 	doc := map[string]any{}
 	for _, f := range r.Fields() {
 		if f.Hidden || f.Name == "id" || f.Name == "version" || f.Name == "created_at" || f.Name == "updated_at" {
@@ -157,8 +157,8 @@ func between(err error) bool {
 }
 
 // shown returns a record as clients see it.
-func shown(t require.TestingT, r *inventory.Resource, rec inventory.Record) any {
-	*rec.Meta() = inventory.Base{ID: "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", CreatedAt: time.Now(), UpdatedAt: time.Now().UTC(), Version: 1}
+func shown(t require.TestingT, r *records.Resource, rec records.Record) any {
+	*rec.Meta() = records.Base{ID: "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", CreatedAt: time.Now(), UpdatedAt: time.Now().UTC(), Version: 1}
 	for _, f := range r.Fields() {
 		if f.WriteOnly {
 			f.Set(rec, nil)
@@ -194,18 +194,18 @@ func TestSchemas(t *testing.T) {
 // testDrafts checks that the schema of a draft and the check of a record agree, except for
 // rules about two fields, and that accepted records match the schema of the record.
 func testDrafts(t *testing.T, compile compiler) {
-	for _, r := range inventory.Resources() {
-		t.Run(r.Name(), func(t *testing.T) {
+	for _, r := range schema.Resources() {
+		t.Run(r.Name, func(t *testing.T) {
 			draftSchema, recordSchema, partSchema := compile(openapi.Name(r)+"Draft"), compile(openapi.Name(r)), compile(openapi.Name(r)+"Part")
 			var allowed, taken outcomes
 			rapid.Check(t, func(t *rapid.T) {
-				doc, err := json.Marshal(draft(t, r, func(f *inventory.Field) bool { return f.Required || f.OnCreate }))
+				doc, err := json.Marshal(draft(t, r, func(f *records.Field) bool { return f.Required || f.OnCreate }))
 				require.NoError(t, err)
 				rec := r.New()
 				schemaErr := draftSchema.Validate(decoded(t, doc))
 				err = json.Unmarshal(doc, rec)
 				if err == nil {
-					err = inventory.CheckNew(rec)
+					err = resourceOf(rec).CheckNew(rec)
 				}
 				if allowed.add(schemaErr == nil) && err != nil && !between(err) {
 					t.Fatalf("the schema allows %s, the inventory does not: %v", doc, err)
@@ -225,15 +225,15 @@ func testDrafts(t *testing.T, compile compiler) {
 
 // testChanges does the same for the schema of a change and Patch.
 func testChanges(t *testing.T, compile compiler) {
-	for _, r := range inventory.Resources() {
-		if r.Name() == "audit-logs" {
+	for _, r := range schema.Resources() {
+		if r.Name == "audit-logs" {
 			continue // all of it is the inventory's own
 		}
-		t.Run(r.Name(), func(t *testing.T) {
+		t.Run(r.Name, func(t *testing.T) {
 			changeSchema, itemSchema := compile(openapi.Name(r)+"Change"), compile(openapi.Name(r)+"ItemChange")
 			var allowed outcomes
 			rapid.Check(t, func(t *rapid.T) {
-				doc := draft(t, r, func(*inventory.Field) bool { return false })
+				doc := draft(t, r, func(*records.Field) bool { return false })
 				maps.DeleteFunc(doc, func(name string, _ any) bool {
 					f, _ := r.Field(name)
 					return f.ReadOnly
@@ -241,11 +241,11 @@ func testChanges(t *testing.T, compile compiler) {
 				text, err := json.Marshal(doc)
 				require.NoError(t, err)
 				schemaErr := changeSchema.Validate(decoded(t, text))
-				var patch inventory.Patch
+				var patch records.Patch
 				require.NoError(t, json.Unmarshal(text, &patch))
 				rec := valid(t, r)
-				if err = patch.Apply(rec); err == nil {
-					err = inventory.Check(rec)
+				if err = resourceOf(rec).Patch(patch)(rec); err == nil {
+					err = resourceOf(rec).Check(rec)
 				}
 				if allowed.add(schemaErr == nil) && err != nil && !between(err) {
 					t.Fatalf("the schema allows %s, the inventory does not: %v", text, err)
@@ -262,25 +262,25 @@ func testChanges(t *testing.T, compile compiler) {
 }
 
 // valid returns a record with only the required fields.
-func valid(t require.TestingT, r *inventory.Resource) inventory.Record {
+func valid(t require.TestingT, r *records.Resource) records.Record {
 	doc := map[string]any{}
 	for _, f := range r.Fields() {
 		if f.Required {
 			right, _ := samples(f)
 			doc[f.Name] = right[0].Example(len(f.Name))
-			if f.Kind == inventory.Text && f.Enum == nil && f.Ref == nil && texts[f.Format][0] == nil {
+			if f.Kind == records.Text && f.Enum == nil && f.Ref == nil && texts[f.Format][0] == nil {
 				doc[f.Name] = "text"
 			}
 		}
 	}
-	if r.Name() == "links" {
+	if r.Name == "links" {
 		doc["b_interface_id"] = "118f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
 	}
 	text, err := json.Marshal(doc)
 	require.NoError(t, err)
 	rec := r.New()
 	require.NoError(t, json.Unmarshal(text, rec))
-	require.NoError(t, inventory.Check(rec))
+	require.NoError(t, resourceOf(rec).Check(rec))
 	return rec
 }
 
@@ -327,7 +327,7 @@ func testDocuments(t *testing.T, compile compiler) {
 
 // testRecords checks that records have all visible fields and no secrets.
 func testRecords(t *testing.T, compile compiler) {
-	for _, r := range inventory.Resources() {
+	for _, r := range schema.Resources() {
 		var want []string
 		for _, f := range r.Fields() {
 			if !f.Hidden && !f.WriteOnly {

@@ -23,6 +23,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/demo"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
@@ -70,7 +71,7 @@ func bench(b *testing.B, driver, url string) *benched {
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
 	x := &benched{Server: srv, db: db, rows: benchRows(b)}
 	x.login(b)
-	page, err := srv.Store().List(b.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Limit: 100})
+	page, err := srv.Store().List(b.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Limit: 100})
 	require.NoError(b, err)
 	for _, rec := range page.Records {
 		x.ids = append(x.ids, rec.Meta().ID)
@@ -93,7 +94,7 @@ func (x *benched) login(b *testing.B) {
 // cursor returns the cursor of the page that begins nine tenths down the list of devices.
 func (x *benched) cursor(b *testing.B) string {
 	b.Helper()
-	q := &inventory.Query{Resource: inventory.Of[inventory.Device](), Offset: int64(x.rows * 9 / 10), Limit: 1}
+	q := &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Offset: int64(x.rows * 9 / 10), Limit: 1}
 	page, err := x.Store().List(b.Context(), q)
 	require.NoError(b, err)
 	return q.Cursor(page.Records[0])
@@ -309,7 +310,7 @@ func BenchmarkSize(b *testing.B) {
 func BenchmarkBulk(b *testing.B) {
 	for driver, url := range databases(b) {
 		x := bench(b, driver, url)
-		page, err := x.Store().List(b.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Limit: 1000})
+		page, err := x.Store().List(b.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Limit: 1000})
 		require.NoError(b, err)
 		b.Run(driver, func(b *testing.B) {
 			var spent time.Duration

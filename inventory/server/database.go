@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
@@ -17,7 +18,7 @@ func (s *Server) openStore(ctx context.Context) error {
 	if s.store != nil {
 		return nil
 	}
-	store, err := open(ctx, s.settings, s.log)
+	store, err := open(ctx, s.settings, s.schema, s.log)
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
@@ -26,12 +27,12 @@ func (s *Server) openStore(ctx context.Context) error {
 	return nil
 }
 
-func open(ctx context.Context, s *Settings, log *slog.Logger) (*sqlstore.Store, error) {
+func open(ctx context.Context, s *Settings, schema *records.Schema, log *slog.Logger) (*sqlstore.Store, error) {
 	options := &sqlstore.Options{Timeout: s.DatabaseTimeout}
 	if isPostgres(s.DatabaseURL) {
-		return postgres.Open(ctx, s.DatabaseURL, &postgres.Options{ReadURL: s.DatabaseReadURL, Store: options})
+		return postgres.Open(ctx, s.DatabaseURL, schema, &postgres.Options{ReadURL: s.DatabaseReadURL, Store: options})
 	}
-	return sqlite.Open(ctx, s.DatabaseURL, &sqlite.Options{Log: log, Store: options})
+	return sqlite.Open(ctx, s.DatabaseURL, schema, &sqlite.Options{Log: log, Store: options})
 }
 
 // Database describes where the records are stored, without a password.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // pingTimeout limits a health check of the database.
@@ -30,13 +30,13 @@ func (s *Server) withHealth(api http.Handler) http.Handler {
 
 // health responds 200 if the database responds, and 503 otherwise.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
-	if p, ok := s.store.(inventory.Pinger); ok {
+	if p, ok := s.store.(records.Pinger); ok {
 		ctx, cancel := context.WithTimeout(r.Context(), pingTimeout)
 		defer cancel()
 		if err := p.Ping(ctx); err != nil {
 			s.log.LogAttrs(ctx, slog.LevelWarn, "the database does not respond", slog.Any("err", err))
 			message := "The database does not respond"
-			if known, ok := errors.AsType[*inventory.Error](err); ok {
+			if known, ok := errors.AsType[*records.Error](err); ok {
 				message = known.Message // may say more, such as that the database is damaged
 			}
 			return &httpx.Error{

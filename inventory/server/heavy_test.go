@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestHeavyQueries checks that health checks and reads of one record are served while 60
@@ -85,21 +86,21 @@ func (r *running) get(ctx context.Context, path, token string) (int, error) {
 }
 
 // addDevices adds devices and returns the id of one.
-func addDevices(t *testing.T, store inventory.Store, devices int) string {
+func addDevices(t *testing.T, store records.Store, devices int) string {
 	t.Helper()
 	const batch = 200
-	v, id := inventory.New(store, nil), ""
+	v, id := records.New(store, nil), ""
 	for i := 0; i < devices; i += batch {
-		records := make([]inventory.Record, batch)
-		for j := range records {
+		recs := make([]records.Record, batch)
+		for j := range recs {
 			d := &inventory.Device{
 				Hostname: fmt.Sprintf("host-%d", i+j), IP: "192.0.2.1", Model: "QFX", Vendor: "Juniper", OS: "Junos",
 				OSVersion: strconv.Itoa(j % 97), Status: "active", Notes: strings.Repeat("note ", 20),
 			}
 			require.NoError(t, v.Init(d))
-			records[j], id = d, d.ID
+			recs[j], id = d, d.ID
 		}
-		require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Create(t.Context(), records...) }))
+		require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Create(t.Context(), recs...) }))
 	}
 	return id
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // keyInterval is how often the signing keys are read, which must be well within auth.KeyDelay.
@@ -137,13 +138,13 @@ func RotateKey(ctx context.Context, s *Settings, revoke bool, log *slog.Logger) 
 			return r, fmt.Errorf("DATABASE_URL: %w", err) // opening it would create it
 		}
 	}
-	store, err := open(ctx, s, log)
+	store, err := open(ctx, s, inventory.Schema(), log)
 	if err != nil {
 		return r, fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	err = httpapi.RotateSigningKey(ctx, store, change)
-	if inventory.KindOf(err) == inventory.Stale {
+	if records.KindOf(err) == records.Stale {
 		err = errors.New("another process has changed the keys at the same time: try again")
 	}
 	return r, err

@@ -19,6 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
@@ -29,7 +30,7 @@ type handled struct {
 	log *output
 }
 
-func handle(t *testing.T, s *server.Settings, store inventory.Store) *handled {
+func handle(t *testing.T, s *server.Settings, store records.Store) *handled {
 	t.Helper()
 	h := &handled{t: t, log: &output{}}
 	var err error
@@ -62,7 +63,7 @@ func TestRotateKey(t *testing.T) {
 	for name, file := range map[string]string{"database": "", "file": filepath.Join(t.TempDir(), "jwt.key")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := inventory.NewMemStore()
+				store := records.NewMemStore(inventory.Schema())
 				s := settings(t, map[string]string{"JWT_SECRET_FILE": file, "JWT_EXPIRATION": "1h"})
 				servers := []*handled{handle(t, s, store), handle(t, s, store)}
 				rotate := func(revoke bool) {
@@ -113,7 +114,7 @@ func TestRotateKey(t *testing.T) {
 }
 
 // read returns the signing keys in a file or a store.
-func read(t *testing.T, file string, store inventory.Store) []byte {
+func read(t *testing.T, file string, store records.Store) []byte {
 	t.Helper()
 	if file == "" {
 		keys, err := httpapi.SigningKeys(t.Context(), store, time.Now())
@@ -136,11 +137,11 @@ func TestKeyFile(t *testing.T) {
 		return info.Mode().Perm()
 	}
 	s := settings(t, map[string]string{"JWT_SECRET_FILE": file})
-	h := handle(t, s, inventory.NewMemStore())
+	h := handle(t, s, records.NewMemStore(inventory.Schema()))
 	assert.Equal(t, os.FileMode(0o600), mode())
 	require.NoError(t, h.Close())
 	require.NoError(t, os.Chmod(file, 0o666))
-	h = handle(t, s, inventory.NewMemStore())
+	h = handle(t, s, records.NewMemStore(inventory.Schema()))
 	assert.Equal(t, os.FileMode(0o600), mode())
 	assert.Contains(t, h.log.String(), "was open to others and is now 0600")
 	require.NoError(t, h.Close())
@@ -150,7 +151,7 @@ func TestKeyFile(t *testing.T) {
 
 	plain := bytes.Repeat([]byte("k"), 40)
 	require.NoError(t, os.WriteFile(file, append(plain, '\n'), 0o400))
-	h = handle(t, s, inventory.NewMemStore())
+	h = handle(t, s, records.NewMemStore(inventory.Schema()))
 	tokens, err := auth.NewTokens([][]byte{plain}, nil)
 	require.NoError(t, err)
 	_, err = tokens.Verify(h.login())
@@ -159,7 +160,7 @@ func TestKeyFile(t *testing.T) {
 
 	for text, want := range map[string]string{"short": "has 5 bytes: use at least 32", "": "write a key of at least 32", "{}": "0 token keys"} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		_, err := server.New(t.Context(), s, &server.Options{Log: slog.New(slog.DiscardHandler), Store: inventory.NewMemStore()})
+		_, err := server.New(t.Context(), s, &server.Options{Log: slog.New(slog.DiscardHandler), Store: records.NewMemStore(inventory.Schema())})
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "JWT_SECRET_FILE: ")
 	}
@@ -174,7 +175,7 @@ func TestMissingKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jwt.key")
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t, map[string]string{"JWT_SECRET_FILE": file})
-		h := handle(t, s, inventory.NewMemStore())
+		h := handle(t, s, records.NewMemStore(inventory.Schema()))
 		token := h.login()
 		require.NoError(t, os.Rename(file, file+".away"))
 		time.Sleep(11 * time.Second)
@@ -216,7 +217,7 @@ func TestRotateKeyWhere(t *testing.T) {
 func TestPreviousSecret(t *testing.T) {
 	t.Parallel()
 	old, current := strings.Repeat("o", 32), strings.Repeat("n", 32)
-	store := inventory.NewMemStore()
+	store := records.NewMemStore(inventory.Schema())
 	before := handle(t, settings(t, map[string]string{"JWT_SECRET": old}), store)
 	after := handle(t, settings(t, map[string]string{"JWT_SECRET": current, "JWT_SECRET_PREVIOUS": old}), store)
 	assert.Equal(t, 200, after.send("GET", "/devices", before.login(), "").Code)

@@ -21,6 +21,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/mail"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Options are the optional parts of a [Server]. Nil, like each zero field, means the
@@ -31,9 +32,11 @@ type Options struct {
 	// Output receives the generated password of the first administrator, once. Default:
 	// standard output.
 	Output io.Writer
+	// Schema has the resources of the database of DATABASE_URL. Default: inventory.Schema.
+	Schema *records.Schema
 	// Store, if not nil, replaces the database of DATABASE_URL. The server does not close
 	// it.
-	Store inventory.Store
+	Store records.Store
 	// Version is the program's version in the API document. Default: that of httpapi.
 	Version string
 }
@@ -42,7 +45,8 @@ type Options struct {
 type Server struct {
 	settings *Settings
 	log      *slog.Logger
-	store    inventory.Store
+	schema   *records.Schema
+	store    records.Store
 	mails    *mail.Queue
 	certs    *tlsfiles.Server
 	handler  http.Handler
@@ -61,7 +65,10 @@ func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
 		o.Output = os.Stdout
 	}
 	o.Log = cmp.Or(o.Log, slog.Default())
-	srv := &Server{settings: s, log: o.Log, store: o.Store}
+	srv := &Server{settings: s, log: o.Log, schema: o.Schema, store: o.Store}
+	if srv.schema == nil {
+		srv.schema = inventory.Schema()
+	}
 	if err := srv.build(ctx, &o); err != nil {
 		return nil, errors.Join(err, srv.Close())
 	}
@@ -133,7 +140,7 @@ func (s *Server) api(o *Options, guard *auth.Guard, accounts *httpapi.Accounts) 
 
 // firstAdmin creates an administrator if there are no users. It prints a generated password,
 // which is not available later.
-func firstAdmin(ctx context.Context, store inventory.Store, hasher *auth.Hasher, s *Settings, output io.Writer) error {
+func firstAdmin(ctx context.Context, store records.Store, hasher *auth.Hasher, s *Settings, output io.Writer) error {
 	created, password, err := httpapi.FirstAdmin(ctx, store, hasher, s.AdminUsername, s.AdminPassword)
 	if err != nil {
 		return fmt.Errorf("ADMIN_USERNAME, ADMIN_PASSWORD: %w", err)
@@ -152,7 +159,7 @@ func firstAdmin(ctx context.Context, store inventory.Store, hasher *auth.Hasher,
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Store returns the store of the records.
-func (s *Server) Store() inventory.Store { return s.store }
+func (s *Server) Store() records.Store { return s.store }
 
 // Serve serves requests on the listener until ctx ends, then waits some seconds for open
 // requests and sends queued mails. It refuses requests for other hosts than those of the

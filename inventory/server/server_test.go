@@ -21,6 +21,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
@@ -79,12 +80,12 @@ func TestNoDatabase(t *testing.T) {
 // TestConfiguredStore checks that a server uses Options.Store and does not close it.
 func TestConfiguredStore(t *testing.T) {
 	t.Parallel()
-	store := inventory.NewMemStore()
+	store := records.NewMemStore(inventory.Schema())
 	srv, err := server.New(t.Context(), settings(t, nil), &server.Options{Store: store, Log: slog.New(slog.DiscardHandler), Output: io.Discard})
 	require.NoError(t, err)
 	require.Same(t, store, srv.Store())
 	require.NoError(t, srv.Close())
-	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.User]()})
+	page, err := store.List(t.Context(), &records.Query{Resource: records.Of[inventory.User](inventory.Schema())})
 	require.NoError(t, err)
 	require.Len(t, page.Records, 1)
 }
@@ -292,7 +293,7 @@ func TestOddPaths(t *testing.T) {
 
 // damaged is a store that fails each health check with an error.
 type damaged struct {
-	inventory.Store
+	records.Store
 	err error
 }
 
@@ -303,10 +304,10 @@ func (d damaged) Ping(context.Context) error { return d.err }
 func TestUnhealthy(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"The database is damaged":       &inventory.Error{Kind: inventory.Unavailable, Message: "The database is damaged", Err: errors.New("page 7")},
+		"The database is damaged":       &records.Error{Kind: records.Unavailable, Message: "The database is damaged", Err: errors.New("page 7")},
 		"The database does not respond": errors.New("page 7"),
 	} {
-		h := handle(t, settings(t, nil), damaged{inventory.NewMemStore(), err})
+		h := handle(t, settings(t, nil), damaged{records.NewMemStore(inventory.Schema()), err})
 		w := h.send("GET", "/healthz", "", "")
 		assert.Equal(t, 503, w.Code)
 		assert.Equal(t, "5", w.Header().Get("Retry-After"))

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // countsTable has the number of records of each resource, and of each value of its counted
@@ -35,7 +35,7 @@ func (t *table) countsOfAll() *countRange {
 
 // countsOf returns the counts for the total of a query, or false if its records have to be
 // counted.
-func (t *table) countsOf(q *inventory.Query) (r countRange, ok bool) {
+func (t *table) countsOf(q *records.Query) (r countRange, ok bool) {
 	switch {
 	case q.Text != "" || len(q.Filters) > 1:
 		return r, false
@@ -46,19 +46,19 @@ func (t *table) countsOf(q *inventory.Query) (r countRange, ok bool) {
 }
 
 // countsFor returns the counts for the records that match a filter, or false.
-func (t *table) countsFor(f *inventory.Filter) (r countRange, ok bool) {
+func (t *table) countsFor(f *records.Filter) (r countRange, ok bool) {
 	if !f.Field.Counted {
 		return r, false
 	}
 	values := []any{f.Value}
 	r = countRange{countKey: countKey{resource: t.name, field: f.Field.Column}}
 	switch f.Op {
-	case inventory.Eq:
-	case inventory.Ne:
+	case records.Eq:
+	case records.Ne:
 		r.not = true
-	case inventory.In:
+	case records.In:
 		values = f.Value.([]any)
-	case inventory.IsNull:
+	case records.IsNull:
 		values, r.not = []any{nil}, !f.Value.(bool)
 	default:
 		return r, false
@@ -78,7 +78,7 @@ func (r *countRange) has(key countKey) bool {
 }
 
 // total is a SELECT of the total of a query: from the counts, or by counting records.
-func (b *builder) total(q *inventory.Query) string {
+func (b *builder) total(q *records.Query) string {
 	if r, ok := b.countsOf(q); ok && b.only == "" {
 		return b.sum(&r)
 	}

@@ -3,13 +3,14 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"fmt"
 	"io/fs"
 	"strconv"
 	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Dialect describes how one database differs from others, as data: the package has no
@@ -17,9 +18,9 @@ import (
 type Dialect struct {
 	// Name is the dialect's name in goose: sqlite3, postgres.
 	Name string
-	// Migrations are goose's files, in their order, that create the schema. Nil expects that
-	// the schema exists.
-	Migrations fs.FS
+	// Migrations is the directory of the database among the migrations of a schema: "sqlite".
+	// Empty expects that the tables exist.
+	Migrations string
 	// Exclusive calls migrate with a handle to the database while no other process can migrate
 	// it. Nil runs each migration in a transaction of its own, between Lock and Unlock.
 	Exclusive func(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) error
@@ -114,36 +115,26 @@ func (d *Dialect) argument(v any) any {
 	return v
 }
 
-// migrations has a directory for each database that this module supports.
-//
-//go:embed migrations
-var migrations embed.FS
-
-// Migrations returns the migrations for a database that this module supports: sqlite,
-// postgres.
-func Migrations(database string) fs.FS {
-	files, err := fs.Sub(migrations, "migrations/"+database)
-	if err != nil {
-		panic("sqlstore: invalid name of a database: " + database) // it has dots or slashes
-	}
-	return files
-}
-
 // migrate brings the schema up to date.
-func (d *Dialect) migrate(ctx context.Context, db *sql.DB) error {
-	switch {
-	case d.Migrations == nil:
+func (d *Dialect) migrate(ctx context.Context, db *sql.DB, schema *records.Schema) error {
+	files := schema.MigrationFiles()
+	if files == nil || d.Migrations == "" {
 		return nil
-	case d.Exclusive == nil:
-		return d.up(ctx, db, goose.WithSessionLocker(locker{d}))
 	}
-	return d.Exclusive(ctx, db, func(db *sql.DB) error { return d.up(ctx, db) })
+	files, err := fs.Sub(files, d.Migrations)
+	if err != nil {
+		return err
+	}
+	if d.Exclusive == nil {
+		return d.up(ctx, db, files, goose.WithSessionLocker(locker{d}))
+	}
+	return d.Exclusive(ctx, db, func(db *sql.DB) error { return d.up(ctx, db, files) })
 }
 
 // up applies the migrations that the database lacks. It refuses a schema that is newer than
 // the program, which would not store the fields that it does not know.
-func (d *Dialect) up(ctx context.Context, db *sql.DB, options ...goose.ProviderOption) error {
-	provider, err := goose.NewProvider(goose.Dialect(d.Name), db, d.Migrations, options...)
+func (d *Dialect) up(ctx context.Context, db *sql.DB, files fs.FS, options ...goose.ProviderOption) error {
+	provider, err := goose.NewProvider(goose.Dialect(d.Name), db, files, options...)
 	if err != nil {
 		return err
 	}

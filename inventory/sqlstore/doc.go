@@ -1,15 +1,15 @@
 // Package sqlstore keeps an inventory in a database, through database/sql. It imports no
 // driver: sqlstore/sqlite and sqlstore/postgres do.
 //
-//	store, err := sqlite.Open(ctx, "inventory.db", nil)
+//	store, err := sqlite.Open(ctx, "inventory.db", inventory.Schema(), nil)
 //	if err != nil {
 //		return err
 //	}
 //	defer store.Close()
-//	v := inventory.New(store, nil)
+//	v := records.New(store, nil)
 //
 // Tables, columns, statements and scans are made from the descriptions of the resources
-// (inventory.StoredResources). A new field is a line in its struct, and a migration with the
+// (records.Schema.StoredResources). A new field is a line in its struct, and a migration with the
 // same column in each directory of migrations; a test compares the two and names the missing
 // line.
 //
@@ -46,10 +46,10 @@
 //
 // # Errors
 //
-// Violated keys and references are inventory.Conflict and inventory.Invalid, with the fields. A
+// Violated keys and references are records.Conflict and records.Invalid, with the fields. A
 // database that can't be reached, is locked, read-only or damaged, is lost during a call, or does
-// not respond within Options.Timeout, is inventory.Unavailable; the next call connects again. A
-// change for which there is no space is inventory.Full. A transaction that the database aborts in
+// not respond within Options.Timeout, is records.Unavailable; the next call connects again. A
+// change for which there is no space is records.Full. A transaction that the database aborts in
 // favour of another one runs again, a bounded number of times.
 //
 // If the connection is lost during a commit, it is unknown whether the transaction was committed.

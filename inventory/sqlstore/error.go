@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // classify returns what an error means.
@@ -24,7 +24,7 @@ func (s *shared) classify(err error) DriverError {
 // of the inventory unchanged.
 func (s *shared) failure(ctx context.Context, what string, err error) error {
 	switch {
-	case err == nil, inventory.KindOf(err) != 0:
+	case err == nil, records.KindOf(err) != 0:
 		return err
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
 		// Drivers have errors of their own for a canceled call.
@@ -32,8 +32,8 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, context.DeadlineExceeded): // of Options.Timeout
-		return &inventory.Error{
-			Kind: inventory.Unavailable, Message: "The database did not respond in time: try again later",
+		return &records.Error{
+			Kind: records.Unavailable, Message: "The database did not respond in time: try again later",
 			Err: fmt.Errorf("%s: %w", what, err),
 		}
 	}
@@ -41,8 +41,8 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 	case Unavailable:
 		return unavailable(what, err)
 	case Full:
-		return &inventory.Error{
-			Kind: inventory.Full, Message: "The database has no space left: nothing was changed, try again later",
+		return &records.Error{
+			Kind: records.Full, Message: "The database has no space left: nothing was changed, try again later",
 			Err: fmt.Errorf("%s: %w", what, err),
 		}
 	case Damaged:
@@ -53,15 +53,15 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 }
 
 func unavailable(what string, err error) error {
-	return &inventory.Error{
-		Kind: inventory.Unavailable, Message: "The database is not available: try again later",
+	return &records.Error{
+		Kind: records.Unavailable, Message: "The database is not available: try again later",
 		Err: fmt.Errorf("%s: %w", what, err),
 	}
 }
 
 func damaged(what string, err error) error {
-	return &inventory.Error{
-		Kind: inventory.Unavailable, Message: "The database is damaged: its operator has to restore a backup",
+	return &records.Error{
+		Kind: records.Unavailable, Message: "The database is damaged: its operator has to restore a backup",
 		Err: fmt.Errorf("%s: %w", what, err),
 	}
 }
@@ -93,15 +93,15 @@ func (s *shared) checkDamage(ctx context.Context, db *sql.DB) error {
 
 // violation returns the inventory's error for records of one table that violate a constraint,
 // or else the failure. created says that they were to be created and not updated.
-func (e *executor) violation(ctx context.Context, t *table, what string, err error, created bool, records []inventory.Record) error {
+func (e *executor) violation(ctx context.Context, t *table, what string, err error, created bool, recs []records.Record) error {
 	reported := e.classify(err)
-	var found *inventory.Error
+	var found *records.Error
 	var err2 error
 	switch {
 	case reported.Kind == ForeignKeyViolation:
-		found, err2 = e.dangling(ctx, t, reported.Constraint, records)
+		found, err2 = e.dangling(ctx, t, reported.Constraint, recs)
 	case reported.Constraint == "":
-		found, err2 = e.duplicate(ctx, t, created, records)
+		found, err2 = e.duplicate(ctx, t, created, recs)
 	}
 	switch {
 	case err2 != nil:
@@ -113,21 +113,21 @@ func (e *executor) violation(ctx context.Context, t *table, what string, err err
 	}
 	for _, key := range t.uniques {
 		if reported.Constraint == UniqueName(t.Resource, key) || slices.Equal(reported.Columns, key.Fields) {
-			return inventory.Duplicate(t.Resource, key)
+			return records.Duplicate(t.Resource, key)
 		}
 	}
-	return inventory.DuplicateID(t.Resource)
+	return records.DuplicateID(t.Resource)
 }
 
 // duplicate returns the error for the first key that another record has: databases that do
 // not name constraints check them in an order of their own. It returns nil if the records are
 // duplicates of each other only.
-func (e *executor) duplicate(ctx context.Context, t *table, created bool, records []inventory.Record) (*inventory.Error, error) {
-	for _, rec := range records {
+func (e *executor) duplicate(ctx context.Context, t *table, created bool, recs []records.Record) (*records.Error, error) {
+	for _, rec := range recs {
 		id := rec.Meta().ID
 		if created {
 			if exists, err := e.exists(ctx, t.version, id); exists || err != nil {
-				return inventory.DuplicateID(t.Resource), err
+				return records.DuplicateID(t.Resource), err
 			}
 		}
 		for _, key := range t.uniques {
@@ -144,7 +144,7 @@ func (e *executor) duplicate(ctx context.Context, t *table, created bool, record
 				continue
 			}
 			if exists, err := e.exists(ctx, "SELECT id FROM "+t.name+where(conditions), b.args...); exists || err != nil {
-				return inventory.Duplicate(t.Resource, key), err
+				return records.Duplicate(t.Resource, key), err
 			}
 		}
 	}
@@ -159,24 +159,23 @@ func (e *executor) exists(ctx context.Context, text string, args ...any) (exists
 
 // dangling returns the error for a reference to a record that does not exist. It looks for the
 // reference if the database does not name the constraint.
-func (e *executor) dangling(ctx context.Context, t *table, constraint string, records []inventory.Record) (*inventory.Error, error) {
+func (e *executor) dangling(ctx context.Context, t *table, constraint string, recs []records.Record) (*records.Error, error) {
 	for _, c := range t.columns {
 		switch {
 		case c.Ref == nil:
 			continue
 		case constraint == ReferenceName(t.Resource, c.Field):
-			return inventory.Dangling(t.Resource, c.Field), nil
+			return records.Dangling(t.Resource, c.Field), nil
 		case constraint != "":
 			continue
 		}
-		to, _ := inventory.Named(c.Ref.To)
-		for _, rec := range records {
+		for _, rec := range recs {
 			id := c.Value(rec)
 			if id == nil {
 				continue
 			}
-			if exists, err := e.exists(ctx, e.tables[to].version, id); !exists || err != nil {
-				return inventory.Dangling(t.Resource, c.Field), err
+			if exists, err := e.exists(ctx, e.table(c.Ref.Resource()).version, id); !exists || err != nil {
+				return records.Dangling(t.Resource, c.Field), err
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
@@ -21,13 +22,13 @@ func ExampleNew() {
 		return
 	}
 	db.SetMaxOpenConns(1) // each connection to a database in memory would have one of its own
-	store, err := sqlstore.New(ctx, db, db, sqlite.Dialect(), nil)
+	store, err := sqlstore.New(ctx, db, db, sqlite.Dialect(), inventory.Schema(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer store.Close() // and db
-	page, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
+	page, err := store.List(ctx, &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Count: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -9,34 +9,33 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // List returns the records of a query.
-func (s *Store) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+func (s *Store) List(ctx context.Context, q *records.Query) (*records.Page, error) {
 	return s.listOnly(ctx, q, "")
 }
 
 // ListLatest returns the records of a query that are the latest ones
-// (inventory.LatestLister).
-func (s *Store) ListLatest(ctx context.Context, q *inventory.Query, per, at *inventory.Field) (*inventory.Page, error) {
-	return s.listOnly(ctx, q, s.tables[q.Resource].latest(&s.dialect, per, at))
+// (records.LatestLister).
+func (s *Store) ListLatest(ctx context.Context, q *records.Query, per, at *records.Field) (*records.Page, error) {
+	return s.listOnly(ctx, q, s.reading().table(q.Resource).latest(&s.dialect, per, at))
 }
 
 // latest is the condition that no record with the same value of a field is later. It is one
 // index lookup per value, if the values are the ids of another table.
-func (t *table) latest(d *Dialect, per, at *inventory.Field) string {
+func (t *table) latest(d *Dialect, per, at *records.Field) string {
 	values := "(SELECT DISTINCT " + per.Column + " AS id FROM " + t.name + ") AS one"
 	if per.Ref != nil {
-		to, _ := inventory.Named(per.Ref.To)
-		values = to.Table() + " AS one"
+		values = per.Ref.Resource().Table() + " AS one"
 	}
 	id, _ := t.Field("id")
 	order := d.orderBy([]sortKey{{at, true}, {id, true}})
 	return "id IN (SELECT (SELECT id FROM " + t.name + " AS other WHERE other." + per.Column + " = one.id" + order + " LIMIT 1) FROM " + values + ")"
 }
 
-func (s *Store) listOnly(ctx context.Context, q *inventory.Query, only string) (*inventory.Page, error) {
+func (s *Store) listOnly(ctx context.Context, q *records.Query, only string) (*records.Page, error) {
 	e := s.reading()
 	e.only = only
 	page, err := e.list(ctx, q)
@@ -44,13 +43,13 @@ func (s *Store) listOnly(ctx context.Context, q *inventory.Query, only string) (
 		page, err = e.snapshot(ctx, q) // the total was read after the page
 	}
 	if err != nil {
-		return nil, s.failure(ctx, "list "+q.Resource.Name(), err)
+		return nil, s.failure(ctx, "list "+q.Resource.Name, err)
 	}
 	return page, nil
 }
 
 // snapshot runs the statements of a query on one state of the database.
-func (e *executor) snapshot(ctx context.Context, q *inventory.Query) (page *inventory.Page, err error) {
+func (e *executor) snapshot(ctx context.Context, q *records.Query) (page *records.Page, err error) {
 	ctx, cancel := e.within(ctx)
 	defer cancel()
 	tx, err := e.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
@@ -69,8 +68,8 @@ func (e *executor) snapshot(ctx context.Context, q *inventory.Query) (page *inve
 
 // list runs a query. One statement reads the page and the total, except for an empty page,
 // which has no row for the total.
-func (e *executor) list(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
-	b := &builder{shared: e.shared, table: e.tables[q.Resource], only: e.only}
+func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, error) {
+	b := &builder{shared: e.shared, table: e.table(q.Resource), only: e.only}
 	unindexed, err := e.unindexed(ctx, b.table, q)
 	if err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func (e *executor) list(ctx context.Context, q *inventory.Query) (*inventory.Pag
 	if q.Count {
 		width++
 	}
-	page := &inventory.Page{}
+	page := &records.Page{}
 	err = e.each(ctx, width, func(row []any) error {
 		rec, err := b.record(row)
 		page.Records = append(page.Records, rec)
@@ -104,7 +103,7 @@ func (e *executor) list(ctx context.Context, q *inventory.Query) (*inventory.Pag
 }
 
 // page returns the statement of a page, with the total in the last column if it is requested.
-func (b *builder) page(q *inventory.Query, unindexed *inventory.Filter) string {
+func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
 	conditions, keys := b.conditions(q, unindexed), sortKeys(q)
 	order := b.dialect.orderBy(keys)
 	from := b.name
@@ -132,7 +131,7 @@ func (b *builder) page(q *inventory.Query, unindexed *inventory.Filter) string {
 const maxParts = 4
 
 // union selects the records of all parts: from each not more than the page needs.
-func (b *builder) union(q *inventory.Query, parts []pagePart, conditions []string, order string) string {
+func (b *builder) union(q *records.Query, parts []pagePart, conditions []string, order string) string {
 	from := "SELECT " + b.selected + " FROM " + b.name
 	selects := make([]string, len(parts))
 	for i, p := range parts {
@@ -159,7 +158,7 @@ const (
 
 // limit selects one record more than the limit, to see whether there are more. A part of a
 // page includes the records of its offset.
-func (b *builder) limit(q *inventory.Query, part bool) string {
+func (b *builder) limit(q *records.Query, part bool) string {
 	offset := ""
 	if !part && q.Offset > 0 {
 		offset = " OFFSET "
@@ -189,14 +188,14 @@ func (b *builder) limit(q *inventory.Query, part bool) string {
 // unindexed returns a filter that so many records match that it is faster to read them in
 // their order until the page is full, without the index of the filter. It is for databases
 // that keep no statistics: the counts tell how many match.
-func (e *executor) unindexed(ctx context.Context, t *table, q *inventory.Query) (*inventory.Filter, error) {
+func (e *executor) unindexed(ctx context.Context, t *table, q *records.Query) (*records.Filter, error) {
 	if e.dialect.Unindexed == "" || q.Limit <= 0 || len(q.Sort) == 0 || !t.ordered(q.Sort[0].Field) {
 		return nil, nil
 	}
 	for i := range q.Filters {
 		f := &q.Filters[i]
 		counts, ok := t.countsFor(f)
-		if f.Op != inventory.Eq || !ok || !f.Field.Index && f.Field.Ref == nil {
+		if f.Op != records.Eq || !ok || !f.Field.Index && f.Field.Ref == nil {
 			continue
 		}
 		b := &builder{shared: e.shared, table: t}
@@ -219,10 +218,10 @@ func (e *executor) unindexed(ctx context.Context, t *table, q *inventory.Query) 
 }
 
 // ordered reports whether an index has all records in the order of a field.
-func (t *table) ordered(f *inventory.Field) bool {
+func (t *table) ordered(f *records.Field) bool {
 	if f.Index || f.Column == "id" {
 		return true
 	}
-	i := slices.IndexFunc(t.uniques, func(u inventory.Unique) bool { return u.Fields[0] == f.Name })
+	i := slices.IndexFunc(t.uniques, func(u records.Unique) bool { return u.Fields[0] == f.Name })
 	return i >= 0 && f.Required // else the index omits missing values
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
 
@@ -51,7 +52,7 @@ func mocked(t *testing.T) (*sqlstore.Store, sqlmock.Sqlmock) {
 	t.Helper()
 	db, mock, err := sqlmock.New()
 	require.NoError(t, err)
-	store, err := sqlstore.New(t.Context(), db, db, dialect(), &sqlstore.Options{Attempts: 3})
+	store, err := sqlstore.New(t.Context(), db, db, dialect(), inventory.Schema(), &sqlstore.Options{Attempts: 3})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, mock.ExpectationsWereMet())
@@ -65,7 +66,7 @@ func mocked(t *testing.T) (*sqlstore.Store, sqlmock.Sqlmock) {
 func secret(n int) *inventory.Secret {
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	return &inventory.Secret{
-		Base: inventory.Base{ID: fmt.Sprintf("018f4c2e-7b1a-7c3d-9e4f-%012d", n), CreatedAt: at, UpdatedAt: at, Version: 1},
+		Base: records.Base{ID: fmt.Sprintf("018f4c2e-7b1a-7c3d-9e4f-%012d", n), CreatedAt: at, UpdatedAt: at, Version: 1},
 		Name: fmt.Sprint("name", n), Value: "x",
 	}
 }
@@ -116,13 +117,13 @@ func steps() []func(sqlmock.Sqlmock, error) {
 }
 
 // changes makes the changes of the steps.
-func changes(ctx context.Context) func(inventory.Tx) error {
-	return func(tx inventory.Tx) error {
+func changes(ctx context.Context) func(records.Tx) error {
+	return func(tx records.Tx) error {
 		if err := tx.Create(ctx, secret(1), secret(4)); err != nil {
 			return err
 		}
-		secrets := inventory.Of[inventory.Secret]()
-		if err := tx.(inventory.Prefetcher).Prefetch(ctx, secrets, []string{secret(5).ID, secret(6).ID}); err != nil {
+		secrets := records.Of[inventory.Secret](inventory.Schema())
+		if err := tx.(records.Prefetcher).Prefetch(ctx, secrets, []string{secret(5).ID, secret(6).ID}); err != nil {
 			return err
 		}
 		if _, err := tx.Get(ctx, secrets, secret(5).ID); err != nil { // without a query
@@ -164,8 +165,8 @@ func TestFailures(t *testing.T) {
 				expect(mock, step, cause)
 				err := store.Change(t.Context(), changes(t.Context()))
 				require.ErrorIs(t, err, cause)
-				require.Equal(t, errors.Is(cause, errDown), inventory.KindOf(err) == inventory.Unavailable)
-				require.Equal(t, errors.Is(cause, errUnknown), inventory.KindOf(err) == 0)
+				require.Equal(t, errors.Is(cause, errDown), records.KindOf(err) == records.Unavailable)
+				require.Equal(t, errors.Is(cause, errUnknown), records.KindOf(err) == 0)
 			})
 		}
 	}
@@ -191,7 +192,7 @@ func TestRetry(t *testing.T) {
 			expect(mock, 2, errRetry)
 		}
 		err := store.Change(t.Context(), changes(t.Context()))
-		require.Equal(t, inventory.Unavailable, inventory.KindOf(err))
+		require.Equal(t, records.Unavailable, records.KindOf(err))
 		require.ErrorIs(t, err, errRetry)
 	})
 }
@@ -203,7 +204,7 @@ func TestRowsByDefault(t *testing.T) {
 	require.NoError(t, err)
 	d := dialect()
 	d.Rows, d.Slots = 0, 0
-	store, err := sqlstore.New(t.Context(), db, db, d, nil)
+	store, err := sqlstore.New(t.Context(), db, db, d, inventory.Schema(), nil)
 	require.NoError(t, err)
 	mock.ExpectBegin()
 	mock.ExpectExec("^SAVEPOINT").WillReturnResult(sqlmock.NewResult(0, 0))
@@ -213,7 +214,7 @@ func TestRowsByDefault(t *testing.T) {
 	mock.ExpectExec("^INSERT INTO tallies").WillReturnResult(sqlmock.NewResult(0, 1))
 	mock.ExpectCommit()
 	mock.ExpectClose()
-	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Create(t.Context(), secret(1), secret(2)) }))
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Create(t.Context(), secret(1), secret(2)) }))
 	require.NoError(t, store.Close())
 	require.NoError(t, mock.ExpectationsWereMet())
 }
@@ -232,9 +233,9 @@ func TestTransactionContinues(t *testing.T) {
 	all[2](mock, nil)
 	all[10](mock, nil)
 	all[11](mock, nil)
-	err := store.Change(t.Context(), func(tx inventory.Tx) error {
+	err := store.Change(t.Context(), func(tx records.Tx) error {
 		err := tx.Create(t.Context(), secret(1))
-		require.Equal(t, inventory.Conflict, inventory.KindOf(err))
+		require.Equal(t, records.Conflict, records.KindOf(err))
 		require.Equal(t, "Name already exists", err.Error())
 		return tx.Create(t.Context(), secret(2))
 	})
@@ -248,7 +249,7 @@ func TestPanic(t *testing.T) {
 	mock.ExpectBegin()
 	mock.ExpectRollback()
 	require.PanicsWithValue(t, "defect", func() {
-		_ = store.Change(t.Context(), func(inventory.Tx) error { panic("defect") })
+		_ = store.Change(t.Context(), func(records.Tx) error { panic("defect") })
 	})
 }
 
@@ -259,7 +260,7 @@ func TestRollbackFails(t *testing.T) {
 	mock.ExpectBegin()
 	mock.ExpectRollback().WillReturnError(errUnknown)
 	own := errors.New("refused")
-	err := store.Change(t.Context(), func(inventory.Tx) error { return own })
+	err := store.Change(t.Context(), func(records.Tx) error { return own })
 	require.ErrorIs(t, err, own)
 	require.ErrorIs(t, err, errUnknown)
 }
@@ -267,7 +268,7 @@ func TestRollbackFails(t *testing.T) {
 // TestReading: errors before, between and after the rows are returned.
 func TestReading(t *testing.T) {
 	t.Parallel()
-	r := inventory.Of[inventory.Secret]()
+	r := records.Of[inventory.Secret](inventory.Schema())
 	for name, respond := range map[string]func(*sqlmock.ExpectedQuery){
 		"query": func(q *sqlmock.ExpectedQuery) { q.WillReturnError(errDown) },
 		"row":   func(q *sqlmock.ExpectedQuery) { q.WillReturnRows(row(secret(1)).RowError(0, errDown)) },
@@ -278,10 +279,10 @@ func TestReading(t *testing.T) {
 			store, mock := mocked(t)
 			respond(mock.ExpectQuery("^SELECT .* FROM secrets WHERE id"))
 			_, err := store.Get(t.Context(), r, secret(1).ID)
-			require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
+			require.Equal(t, records.Unavailable, records.KindOf(err), "%v", err)
 			respond(mock.ExpectQuery("^SELECT .* FROM secrets ORDER BY id"))
-			_, err = store.List(t.Context(), &inventory.Query{Resource: r})
-			require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
+			_, err = store.List(t.Context(), &records.Query{Resource: r})
+			require.Equal(t, records.Unavailable, records.KindOf(err), "%v", err)
 		})
 	}
 	t.Run("values of other types", func(t *testing.T) {
@@ -297,7 +298,7 @@ func TestReading(t *testing.T) {
 			mock.ExpectQuery("^SELECT").WillReturnRows(bad)
 			_, err := store.Get(t.Context(), r, "x")
 			require.Error(t, err)
-			require.Zero(t, inventory.KindOf(err))
+			require.Zero(t, records.KindOf(err))
 		}
 	})
 }
@@ -315,7 +316,7 @@ func TestEmptyPage(t *testing.T) {
 	mock.ExpectQuery("^SELECT .* FROM secrets").WillReturnRows(sqlmock.NewRows(columns).
 		AddRow(s.ID, s.CreatedAt, s.UpdatedAt, s.Version, s.Name, s.Value, int64(4)))
 	mock.ExpectRollback()
-	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Secret](), Count: true, Limit: 1, Offset: 3})
+	page, err := store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Secret](inventory.Schema()), Count: true, Limit: 1, Offset: 3})
 	require.NoError(t, err)
 	require.EqualValues(t, 4, page.Total)
 	require.Len(t, page.Records, 1)
@@ -340,7 +341,7 @@ func TestSameStatements(t *testing.T) {
 		site := &inventory.Location{Name: "b", City: "b", Country: "b", Address: "b", SiteCode: "b", Timezone: "b", Lat: &b, Lon: &b}
 		site.Base = secret(1).Base
 		site.Version = 2
-		require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Update(t.Context(), site, 1) }))
+		require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Update(t.Context(), site, 1) }))
 	}
 }
 
@@ -348,14 +349,14 @@ func TestSameStatements(t *testing.T) {
 func TestInvalidRecords(t *testing.T) {
 	t.Parallel()
 	store, mock := mocked(t)
-	for _, rec := range []inventory.Record{nil, (*inventory.Secret)(nil), &foreign{}} {
+	for _, rec := range []records.Record{nil, (*inventory.Secret)(nil), &foreign{}} {
 		mock.ExpectBegin()
 		mock.ExpectRollback()
-		require.ErrorContains(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Create(t.Context(), rec) }), "is not a type of record")
+		require.ErrorContains(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Create(t.Context(), rec) }), "is not a record type")
 		mock.ExpectBegin()
 		mock.ExpectRollback()
-		require.ErrorContains(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Update(t.Context(), rec, 1) }), "is not a type of record")
+		require.ErrorContains(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Update(t.Context(), rec, 1) }), "is not a record type")
 	}
 }
 
-type foreign struct{ inventory.Base }
+type foreign struct{ records.Base }

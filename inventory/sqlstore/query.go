@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // builder collects the arguments of one statement.
@@ -32,7 +32,7 @@ const (
 
 // conditions returns the conditions of a query. unindexed is a filter for which no index is to
 // be used, or nil.
-func (b *builder) conditions(q *inventory.Query, unindexed *inventory.Filter) []string {
+func (b *builder) conditions(q *records.Query, unindexed *records.Filter) []string {
 	var all []string
 	for i := range q.Filters {
 		f := &q.Filters[i]
@@ -69,7 +69,7 @@ func (b *builder) search(s string) string {
 	if len(columns) == 0 {
 		return never
 	}
-	part := b.arg(inventory.FoldASCII(s))
+	part := b.arg(records.FoldASCII(s))
 	for i, column := range columns {
 		columns[i] = fmt.Sprintf(b.dialect.Contains, b.folded(column), part)
 	}
@@ -79,24 +79,24 @@ func (b *builder) search(s string) string {
 func (b *builder) folded(column string) string { return fmt.Sprintf(b.dialect.Fold, column) }
 
 // condition returns the condition of one filter.
-func (b *builder) condition(f *inventory.Filter, column string) string {
+func (b *builder) condition(f *records.Filter, column string) string {
 	switch f.Op {
-	case inventory.Eq:
+	case records.Eq:
 		return b.equal(f.Field, column, f.Value)
-	case inventory.Ne:
+	case records.Ne:
 		return b.unequal(f.Field, column, f.Value)
-	case inventory.In:
+	case records.In:
 		return b.in(f.Field, column, f.Value.([]any))
-	case inventory.IsNull:
+	case records.IsNull:
 		return missing(f.Field, column, f.Value.(bool))
-	case inventory.Contains:
+	case records.Contains:
 		return b.substring(b.dialect.Contains, column, f.Value.(string))
-	case inventory.StartsWith:
+	case records.StartsWith:
 		return b.substring(b.dialect.StartsWith, column, f.Value.(string))
 	}
-	operator := map[inventory.Op]string{inventory.Gt: " > ", inventory.Gte: " >= ", inventory.Lt: " < ", inventory.Lte: " <= "}[f.Op]
+	operator := map[records.Op]string{records.Gt: " > ", records.Gte: " >= ", records.Lt: " < ", records.Lte: " <= "}[f.Op]
 	condition := column + operator + b.arg(f.Value)
-	if f.Field.Kind == inventory.Text && !f.Field.Nullable {
+	if f.Field.Kind == records.Text && !f.Field.Nullable {
 		condition = "(" + condition + " AND " + column + " <> '')"
 	}
 	return condition
@@ -108,20 +108,20 @@ func (b *builder) substring(how, column, value string) string {
 	if value == "" {
 		return column + " <> ''"
 	}
-	return fmt.Sprintf(how, b.folded(column), b.arg(inventory.FoldASCII(value)))
+	return fmt.Sprintf(how, b.folded(column), b.arg(records.FoldASCII(value)))
 }
 
 // emptyString reports whether no record has a value, because the empty string is stored for a
 // missing one.
-func emptyString(f *inventory.Field, value any) bool {
-	return f.Kind == inventory.Text && !f.Nullable && value == ""
+func emptyString(f *records.Field, value any) bool {
+	return f.Kind == records.Text && !f.Nullable && value == ""
 }
 
-func (b *builder) equal(f *inventory.Field, column string, value any) string {
+func (b *builder) equal(f *records.Field, column string, value any) string {
 	switch {
 	case value == nil:
 		return missing(f, column, true)
-	case f.Kind == inventory.List:
+	case f.Kind == records.List:
 		return fmt.Sprintf(b.dialect.Element, column, b.arg(value))
 	case emptyString(f, value):
 		return never
@@ -129,17 +129,17 @@ func (b *builder) equal(f *inventory.Field, column string, value any) string {
 	condition := column + " = " + b.arg(value)
 	// The index of an optional key omits missing values. A database uses it only if a condition
 	// excludes them: it does not know the argument.
-	if f.Kind == inventory.Text && !f.Nullable && !f.Required && b.inKey(f) {
+	if f.Kind == records.Text && !f.Nullable && !f.Required && b.inKey(f) {
 		condition += " AND " + column + " <> ''"
 	}
 	return condition
 }
 
-func (b *builder) unequal(f *inventory.Field, column string, value any) string {
+func (b *builder) unequal(f *records.Field, column string, value any) string {
 	switch {
 	case value == nil:
 		return missing(f, column, false)
-	case f.Kind == inventory.List:
+	case f.Kind == records.List:
 		return "NOT (" + b.equal(f, column, value) + ")"
 	case emptyString(f, value):
 		return always
@@ -150,10 +150,10 @@ func (b *builder) unequal(f *inventory.Field, column string, value any) string {
 }
 
 // in pads the values to a power of two, so that there are few different statements.
-func (b *builder) in(f *inventory.Field, column string, values []any) string {
+func (b *builder) in(f *records.Field, column string, values []any) string {
 	var either, parameters []string
 	for _, v := range values {
-		if v == nil || emptyString(f, v) || f.Kind == inventory.List {
+		if v == nil || emptyString(f, v) || f.Kind == records.List {
 			either = append(either, b.equal(f, column, v))
 			continue
 		}
@@ -176,19 +176,19 @@ func (b *builder) anyOf(column string, values []any) string {
 	if len(values) == 1 {
 		return column + " = " + b.arg(values[0])
 	}
-	return b.in(&inventory.Field{Column: column, Nullable: true}, column, values)
+	return b.in(&records.Field{Column: column, Nullable: true}, column, values)
 }
 
 // missing holds if a column has no value, or if it has one.
-func missing(f *inventory.Field, column string, none bool) string {
+func missing(f *records.Field, column string, none bool) string {
 	switch {
 	case f.Nullable && none:
 		return column + isNull
 	case f.Nullable:
 		return column + " IS NOT NULL"
-	case f.Kind == inventory.Text && none:
+	case f.Kind == records.Text && none:
 		return column + " = ''"
-	case f.Kind == inventory.Text:
+	case f.Kind == records.Text:
 		return column + " <> ''"
 	case none:
 		return never
@@ -198,13 +198,13 @@ func missing(f *inventory.Field, column string, none bool) string {
 
 // sortKey is a column to sort by.
 type sortKey struct {
-	*inventory.Field
+	*records.Field
 	desc bool
 }
 
 // sortKeys returns the columns that decide the order of a query, and the id as the last one. A
 // key after the id, or a column that occurs a second time, decides nothing.
-func sortKeys(q *inventory.Query) []sortKey {
+func sortKeys(q *records.Query) []sortKey {
 	var keys []sortKey
 	seen := map[string]bool{}
 	for _, key := range q.Sort {
@@ -238,15 +238,15 @@ func (d *Dialect) orderBy(keys []sortKey) string {
 }
 
 // place returns the stored values of the keys at the place where a page begins.
-func place(q *inventory.Query, keys []sortKey) []any {
+func place(q *records.Query, keys []sortKey) []any {
 	values := make([]any, len(keys))
 	for i, k := range keys {
 		if k.Column == "id" {
 			values[i] = q.After.ID
-		} else if j := slices.IndexFunc(q.Sort, func(key inventory.SortKey) bool { return key.Field.Column == k.Column }); j < len(q.After.Values) {
+		} else if j := slices.IndexFunc(q.Sort, func(key records.SortKey) bool { return key.Field.Column == k.Column }); j < len(q.After.Values) {
 			values[i] = q.After.Values[j]
 		}
-		if values[i] == nil && k.Kind == inventory.Text && !k.Nullable {
+		if values[i] == nil && k.Kind == records.Text && !k.Nullable {
 			values[i] = ""
 		}
 	}
@@ -262,7 +262,7 @@ type pagePart struct {
 
 // pageParts returns disjoint ranges that together contain the records after a place. Each can
 // be looked up in an index, unlike one condition with OR.
-func (b *builder) pageParts(q *inventory.Query, keys []sortKey) []pagePart {
+func (b *builder) pageParts(q *records.Query, keys []sortKey) []pagePart {
 	at := place(q, keys)
 	if row := b.rowAfter(keys, at); row != "" {
 		return []pagePart{{[]string{row}, keys}}

@@ -8,14 +8,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // shared is the part of a store that its readers and transactions share.
 type shared struct {
 	dialect   Dialect
 	opts      Options
-	tables    map[*inventory.Resource]*table
+	current   atomic.Pointer[records.Schema]
+	tables    sync.Map                    // *records.Resource to *table
 	caches    map[*sql.DB]*statementCache // empty if the driver caches statements
 	exclusive chan struct{}               // full while a transaction changes several records
 	damage    atomic.Pointer[damage]      // what was found last, nil if it is repaired
@@ -24,7 +25,8 @@ type shared struct {
 // executor runs statements on a handle or in a transaction.
 type executor struct {
 	*shared
-	db *sql.DB
+	schema *records.Schema // that was the current one when the executor began
+	db     *sql.DB
 	tx *sql.Tx // nil outside a transaction
 
 	until time.Time // when the call fails; zero means never
@@ -142,8 +144,8 @@ func (e *executor) each(ctx context.Context, columns int, f func(values []any) e
 }
 
 // get returns a record and its row.
-func (e *executor) get(ctx context.Context, r *inventory.Resource, id string) (rec inventory.Record, row []any, err error) {
-	t := e.tables[r]
+func (e *executor) get(ctx context.Context, r *records.Resource, id string) (rec records.Record, row []any, err error) {
+	t := e.table(r)
 	err = e.each(ctx, len(t.columns), func(values []any) error {
 		row = values
 		rec, err = t.record(values)
@@ -151,9 +153,9 @@ func (e *executor) get(ctx context.Context, r *inventory.Resource, id string) (r
 	}, t.get, id)
 	switch {
 	case err != nil:
-		return nil, nil, e.failure(ctx, "read one of "+r.Name(), err)
+		return nil, nil, e.failure(ctx, "read one of "+r.Name, err)
 	case rec == nil:
-		return nil, nil, inventory.Absent(r)
+		return nil, nil, records.Absent(r)
 	}
 	return rec, row, nil
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Options change how a [Store] works. Nil means the defaults.
@@ -21,7 +21,7 @@ type Options struct {
 	// Default: 10.
 	Attempts int
 	// Timeout bounds each call, with the time that it waits for a connection and for locks: it
-	// fails with inventory.Unavailable after it. New, Backup and the migration take as long as
+	// fails with records.Unavailable after it. New, Backup and the migration take as long as
 	// their contexts allow. Default: 10 s.
 	Timeout time.Duration
 	// Health are handles that only Ping uses, one for each database, so that a ping does not
@@ -36,7 +36,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Store is an inventory.Store in a database. Make it with [New]. It is safe for concurrent
+// Store is an records.Store in a database. Make it with [New]. It is safe for concurrent
 // use.
 type Store struct {
 	*shared
@@ -48,12 +48,13 @@ type Store struct {
 // replica ([Options].Replica), where a record that was just written may be missing.
 //
 // The store closes both handles; if New fails, the caller does. The error is of kind
-// inventory.Unavailable if the database can't be reached.
-func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, opts *Options) (*Store, error) {
+// records.Unavailable if the database can't be reached.
+func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, schema *records.Schema, opts *Options) (*Store, error) {
 	s := &Store{writer: writer, reader: reader, shared: &shared{
-		dialect: dialect, tables: tables(&dialect), caches: map[*sql.DB]*statementCache{},
+		dialect: dialect, caches: map[*sql.DB]*statementCache{},
 		exclusive: make(chan struct{}, 1),
 	}}
+	s.current.Store(schema)
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -74,7 +75,7 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, opts *Opt
 			s.caches[db] = newStatementCache(db, s.opts.Statements)
 		}
 	}
-	if err := dialect.migrate(ctx, writer); err != nil {
+	if err := dialect.migrate(ctx, writer, schema); err != nil {
 		return nil, s.failure(ctx, "migrate the inventory", err)
 	}
 	return s, nil
@@ -82,12 +83,12 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, opts *Opt
 
 // reading returns an executor of statements that read.
 func (s *Store) reading() *executor {
-	return &executor{shared: s.shared, db: s.reader, until: time.Now().Add(s.opts.Timeout)}
+	return &executor{shared: s.shared, schema: s.Schema(), db: s.reader, until: time.Now().Add(s.opts.Timeout)}
 }
 
-// Fresh returns a reader that sees all changes that have returned (inventory.FreshReader). It
+// Fresh returns a reader that sees all changes that have returned (records.FreshReader). It
 // reads through the writer if the reader is a replica.
-func (s *Store) Fresh() inventory.Reader {
+func (s *Store) Fresh() records.Reader {
 	if !s.opts.Replica {
 		return s
 	}
@@ -106,7 +107,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Ping returns an error of kind inventory.Unavailable if a database does not respond, not
+// Ping returns an error of kind records.Unavailable if a database does not respond, not
 // before the deadline of the context or Options.Timeout, or is damaged.
 func (s *Store) Ping(ctx context.Context) error {
 	handles := s.opts.Health
@@ -131,12 +132,15 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.checkDamage(within, handles[0])
 }
 
+// Schema returns the schema of the store.
+func (s *Store) Schema() *records.Schema { return s.current.Load() }
+
 // Stats returns the statistics of the two handles, for metrics. They are equal if there is one
 // handle.
 func (s *Store) Stats() (writer, reader sql.DBStats) { return s.writer.Stats(), s.reader.Stats() }
 
-// Get returns a record, or inventory.Absent.
-func (s *Store) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
+// Get returns a record, or records.Absent.
+func (s *Store) Get(ctx context.Context, r *records.Resource, id string) (records.Record, error) {
 	rec, _, err := s.reading().get(ctx, r, id)
 	return rec, err
 }

@@ -9,18 +9,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // table is what the store derives from the description of one resource.
 type table struct {
-	*inventory.Resource
+	*records.Resource
 	name     string
 	columns  []*column
 	position map[string]int // of a column, by its name
 	counted  []int          // the columns whose values are counted
-	refs     []reference    // the references to this table
-	uniques  []inventory.Unique
+	uniques  []records.Unique
 
 	selected  string         // the columns, for SELECT
 	returning string         // the id and the counted columns, for RETURNING
@@ -33,33 +32,24 @@ type table struct {
 
 // column is a column of a table and the field that it stores.
 type column struct {
-	*inventory.Field
+	*records.Field
 	key bool // part of a unique key, or a reference, which an update may violate
 }
 
-// reference is a column of another table that contains ids of this one.
-type reference struct {
-	from   *table
-	column *column
-}
-
-// tables returns the tables of all resources.
-func tables(d *Dialect) map[*inventory.Resource]*table {
-	all := map[*inventory.Resource]*table{}
-	for _, r := range inventory.StoredResources() { // one that refers to another comes after it
-		t := newTable(r, d)
-		all[r] = t
-		for _, c := range t.columns {
-			if c.Ref != nil {
-				to, _ := inventory.Named(c.Ref.To)
-				all[to].refs = append(all[to].refs, reference{t, c})
-			}
-		}
+// table returns the table of a resource, as the schema of the executor has it: the resource may
+// be of an equal or an earlier schema.
+func (e *executor) table(r *records.Resource) *table {
+	if own, ok := e.schema.Named(r.Name); ok {
+		r = own
 	}
-	return all
+	if t, ok := e.tables.Load(r); ok {
+		return t.(*table)
+	}
+	t, _ := e.tables.LoadOrStore(r, newTable(r, &e.dialect))
+	return t.(*table)
 }
 
-func newTable(r *inventory.Resource, d *Dialect) *table {
+func newTable(r *records.Resource, d *Dialect) *table {
 	t := &table{Resource: r, name: r.Table(), position: map[string]int{}, uniques: r.Uniques(), inserts: map[int]string{}}
 	var names []string
 	returning := []string{"id"}
@@ -97,22 +87,22 @@ func newTable(r *inventory.Resource, d *Dialect) *table {
 }
 
 // inKey reports whether a field is part of a unique key.
-func (t *table) inKey(f *inventory.Field) bool {
-	return slices.ContainsFunc(t.uniques, func(u inventory.Unique) bool { return slices.Contains(u.Fields, f.Name) })
+func (t *table) inKey(f *records.Field) bool {
+	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool { return slices.Contains(u.Fields, f.Name) })
 }
 
 // UniqueName returns the name that a migration must give to the index of a unique key.
-func UniqueName(r *inventory.Resource, u inventory.Unique) string {
+func UniqueName(r *records.Resource, u records.Unique) string {
 	return r.Table() + "_" + strings.Join(u.Fields, "_") + "_key"
 }
 
 // ReferenceName returns the name that a migration must give to the foreign key of a field.
-func ReferenceName(r *inventory.Resource, f *inventory.Field) string {
+func ReferenceName(r *records.Resource, f *records.Field) string {
 	return r.Table() + "_" + f.Column + "_fkey"
 }
 
 // bind appends the values of a record, in the order of the columns.
-func (t *table) bind(rec inventory.Record, d *Dialect, args []any) ([]any, error) {
+func (t *table) bind(rec records.Record, d *Dialect, args []any) ([]any, error) {
 	v := reflect.ValueOf(rec).Elem()
 	for _, c := range t.columns {
 		arg, err := c.bind(v, d)
@@ -125,7 +115,7 @@ func (t *table) bind(rec inventory.Record, d *Dialect, args []any) ([]any, error
 }
 
 // record returns the record of a row.
-func (t *table) record(row []any) (inventory.Record, error) {
+func (t *table) record(row []any) (records.Record, error) {
 	rec := t.New()
 	v := reflect.ValueOf(rec).Elem()
 	for i, c := range t.columns {
@@ -146,15 +136,15 @@ func (c *column) bind(rec reflect.Value, d *Dialect) (any, error) {
 		v = v.Elem()
 	}
 	switch c.Kind {
-	case inventory.Text:
+	case records.Text:
 		return v.String(), nil
-	case inventory.Int:
+	case records.Int:
 		return v.Int(), nil
-	case inventory.Float:
+	case records.Float:
 		return v.Float(), nil
-	case inventory.Bool:
+	case records.Bool:
 		return v.Bool(), nil
-	case inventory.Time:
+	case records.Time:
 		return d.Time(v.Addr().Interface().(*time.Time).UTC()), nil
 	}
 	if v.Kind() == reflect.Slice && v.IsNil() {
@@ -171,7 +161,7 @@ func (c *column) bind(rec reflect.Value, d *Dialect) (any, error) {
 func (c *column) set(rec reflect.Value, value any) error {
 	v := c.In(rec)
 	if value == nil {
-		if !c.Nullable && c.Kind != inventory.Object {
+		if !c.Nullable && c.Kind != records.Object {
 			return fmt.Errorf("%s in the database is null, which its field does not allow", c.Column)
 		}
 		return nil
@@ -196,31 +186,31 @@ func (c *column) setValue(v reflect.Value, value any) bool {
 		return c.setString(v, string(from))
 	case int64:
 		switch c.Kind {
-		case inventory.Int:
+		case records.Int:
 			v.SetInt(from)
 			return true
-		case inventory.Float:
+		case records.Float:
 			v.SetFloat(float64(from))
 			return true
-		case inventory.Bool:
+		case records.Bool:
 			v.SetBool(from != 0)
 			return true
-		case inventory.Time:
+		case records.Time:
 			*v.Addr().Interface().(*time.Time) = time.UnixMicro(from).UTC()
 			return true
 		}
 	case float64:
-		if c.Kind == inventory.Float {
+		if c.Kind == records.Float {
 			v.SetFloat(from)
 			return true
 		}
 	case bool:
-		if c.Kind == inventory.Bool {
+		if c.Kind == records.Bool {
 			v.SetBool(from)
 			return true
 		}
 	case time.Time:
-		if c.Kind == inventory.Time {
+		if c.Kind == records.Time {
 			*v.Addr().Interface().(*time.Time) = from.UTC()
 			return true
 		}
@@ -230,16 +220,16 @@ func (c *column) setValue(v reflect.Value, value any) bool {
 
 func (c *column) setString(v reflect.Value, s string) bool {
 	switch c.Kind {
-	case inventory.Text:
+	case records.Text:
 		v.SetString(s)
 		return true
-	case inventory.List:
+	case records.List:
 		if list, ok := parseStrings(s); ok {
 			v.Set(reflect.ValueOf(list))
 			return true
 		}
 		return json.Unmarshal([]byte(s), v.Addr().Interface()) == nil
-	case inventory.Object:
+	case records.Object:
 		return json.Unmarshal([]byte(s), v.Addr().Interface()) == nil
 	}
 	return false
@@ -289,7 +279,7 @@ func (c *column) countKey(value any) string {
 	case string:
 		return v
 	case int64:
-		if c.Kind == inventory.Bool {
+		if c.Kind == records.Bool {
 			return strconv.FormatBool(v != 0)
 		}
 		return strconv.FormatInt(v, 10)

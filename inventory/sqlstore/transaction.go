@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Change runs f in a transaction.
@@ -16,11 +16,11 @@ import (
 // It runs f again if the database asks for that (a deadlock, a serialization failure), up to
 // Options.Attempts times; and if another transaction of this store is changing several
 // records, after that one has ended.
-func (s *Store) Change(ctx context.Context, f func(tx inventory.Tx) error) error {
+func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 	exclusive, until := false, time.Now().Add(s.opts.Timeout)
 	for attempt := 1; ; {
 		t := &transaction{
-			executor: executor{shared: s.shared, db: s.writer, until: until, owned: map[string]*sql.Stmt{}},
+			executor: executor{shared: s.shared, schema: s.Schema(), db: s.writer, until: until, owned: map[string]*sql.Stmt{}},
 			rows:     map[rowKey][]any{}, counts: counts{},
 		}
 		err := t.run(ctx, exclusive, f)
@@ -50,7 +50,7 @@ const (
 	retryExclusive                // run it again when no other transaction changes several records
 )
 
-// transaction is an inventory.Tx.
+// transaction is an records.Tx.
 type transaction struct {
 	executor
 	outcome   outcome
@@ -72,10 +72,10 @@ type rowKey struct {
 }
 
 // maxRemembered bounds the rows that are remembered: those of the largest call, twice.
-const maxRemembered = 2 * inventory.MaxItems
+const maxRemembered = 2 * records.MaxItems
 
 // run begins the transaction, calls f, and commits or rolls back.
-func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx inventory.Tx) error) (err error) {
+func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records.Tx) error) (err error) {
 	within, cancel := t.within(ctx)
 	defer cancel()
 	if exclusive {
@@ -170,13 +170,13 @@ func (t *transaction) setSavepoint(ctx context.Context) error {
 
 // violated returns the error for records that violate a constraint, and rolls back to the
 // savepoint of the call. Any other error ends the transaction.
-func (t *transaction) violated(ctx context.Context, of *table, what string, err error, created bool, records []inventory.Record) error {
+func (t *transaction) violated(ctx context.Context, of *table, what string, err error, created bool, recs []records.Record) error {
 	if kind := t.classify(err).Kind; kind != UniqueViolation && kind != ForeignKeyViolation {
 		return t.end(ctx, what, err)
 	}
-	why := t.violation(ctx, of, what, err, created, records)
-	switch inventory.KindOf(why) {
-	case 0, inventory.Unavailable, inventory.Full:
+	why := t.violation(ctx, of, what, err, created, recs)
+	switch records.KindOf(why) {
+	case 0, records.Unavailable, records.Full:
 		t.ended = why
 		return why
 	}
@@ -188,13 +188,16 @@ func (t *transaction) violated(ctx context.Context, of *table, what string, err 
 	return why
 }
 
-func (t *transaction) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
+// Schema returns the schema of the store.
+func (t *transaction) Schema() *records.Schema { return t.schema }
+
+func (t *transaction) Get(ctx context.Context, r *records.Resource, id string) (records.Record, error) {
 	if t.ended != nil {
 		return nil, t.ended
 	}
-	of := t.tables[r]
+	of := t.table(r)
 	key := rowKey{of, id}
-	var rec inventory.Record
+	var rec records.Record
 	var err error
 	row, ok := t.prefetched[key]
 	if ok {
@@ -206,18 +209,18 @@ func (t *transaction) Get(ctx context.Context, r *inventory.Resource, id string)
 	switch {
 	case err == nil:
 		t.remember(of, id, row)
-	case inventory.KindOf(err) != inventory.NotFound:
-		return nil, t.end(ctx, "read one of "+r.Name(), err)
+	case records.KindOf(err) != records.NotFound:
+		return nil, t.end(ctx, "read one of "+r.Name, err)
 	}
 	return rec, err
 }
 
-// Prefetch reads rows for the next Get of each (inventory.Prefetcher).
-func (t *transaction) Prefetch(ctx context.Context, r *inventory.Resource, ids []string) error {
+// Prefetch reads rows for the next Get of each (records.Prefetcher).
+func (t *transaction) Prefetch(ctx context.Context, r *records.Resource, ids []string) error {
 	if t.ended != nil {
 		return t.ended
 	}
-	of := t.tables[r]
+	of := t.table(r)
 	at := of.position["id"]
 	t.prefetched = make(map[rowKey][]any, len(ids))
 	for chunk := range slices.Chunk(ids, maxIDs) {
@@ -233,7 +236,7 @@ func (t *transaction) Prefetch(ctx context.Context, r *inventory.Resource, ids [
 			return nil
 		}, text, b.args...)
 		if err != nil {
-			return t.end(ctx, "read some of "+of.Name(), err)
+			return t.end(ctx, "read some of "+of.Name, err)
 		}
 	}
 	return nil
@@ -247,17 +250,17 @@ func (t *transaction) remember(of *table, id string, row []any) {
 	t.rows[rowKey{of, id}] = row
 }
 
-func (t *transaction) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+func (t *transaction) List(ctx context.Context, q *records.Query) (*records.Page, error) {
 	if t.ended != nil {
 		return nil, t.ended
 	}
 	page, err := t.list(ctx, q)
 	if err != nil {
-		return nil, t.end(ctx, "list "+q.Resource.Name(), err)
+		return nil, t.end(ctx, "list "+q.Resource.Name, err)
 	}
 	// The counts are written at the end. The total of an empty first page is 0 and not a count.
 	counted := q.Count && (len(page.Records) > 0 || q.After != nil || q.Offset > 0)
-	if r, ok := t.tables[q.Resource].countsOf(q); ok && counted {
+	if r, ok := t.table(q.Resource).countsOf(q); ok && counted {
 		for key, n := range t.counts {
 			if r.has(key) {
 				page.Total += n

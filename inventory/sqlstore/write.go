@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // chunks are the numbers of records that one statement adds: few, so that there are few
@@ -19,42 +18,37 @@ var chunks = [...]int{128, 16, 4, 1}
 // maxIDs bounds the records that one statement finds or deletes by their ids.
 const maxIDs = 256
 
-// stored returns an error for a value that no store can write.
-func stored(what string, rec inventory.Record) error {
-	if inventory.ResourceOf(rec) == nil || reflect.ValueOf(rec).IsNil() {
-		return fmt.Errorf("%s: %T is not a type of record, or is nil", what, rec)
-	}
-	return nil
-}
-
-func (t *transaction) Create(ctx context.Context, records ...inventory.Record) error {
-	for _, rec := range records {
-		if err := stored("create", rec); err != nil {
-			return err
+func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
+	resources := make([]*records.Resource, len(all))
+	for i, rec := range all {
+		r, err := t.Schema().Of(rec)
+		if err != nil {
+			return fmt.Errorf("create: %w", err)
 		}
+		resources[i] = r
 	}
 	if t.ended != nil {
 		return t.ended
 	}
 	t.guarded = false
-	if t.dialect.Aborts || len(records) > 1 {
+	if t.dialect.Aborts || len(all) > 1 {
 		if err := t.setSavepoint(ctx); err != nil {
 			return err
 		}
 	}
 	added := counts{}
-	for len(records) > 0 {
-		r := inventory.ResourceOf(records[0])
-		n := slices.IndexFunc(records, func(rec inventory.Record) bool { return inventory.ResourceOf(rec) != r })
+	for len(all) > 0 {
+		r := resources[0]
+		n := slices.IndexFunc(resources, func(other *records.Resource) bool { return other != r })
 		if n < 0 {
-			n = len(records)
+			n = len(all)
 		}
 		for _, size := range chunks {
 			for ; size <= max(t.dialect.Rows, 1) && n >= size; n -= size {
-				if err := t.insert(ctx, t.tables[r], records[:size], added); err != nil {
+				if err := t.insert(ctx, t.table(r), all[:size], added); err != nil {
 					return err
 				}
-				records = records[size:]
+				all, resources = all[size:], resources[size:]
 			}
 		}
 	}
@@ -65,25 +59,26 @@ func (t *transaction) Create(ctx context.Context, records ...inventory.Record) e
 }
 
 // insert adds records of one table with one statement.
-func (t *transaction) insert(ctx context.Context, of *table, records []inventory.Record, added counts) (err error) {
+func (t *transaction) insert(ctx context.Context, of *table, all []records.Record, added counts) (err error) {
 	width := len(of.columns)
-	args := make([]any, 0, width*len(records))
-	for _, rec := range records {
+	args := make([]any, 0, width*len(all))
+	for _, rec := range all {
 		if args, err = of.bind(rec, &t.dialect, args); err != nil {
-			return t.end(ctx, "create one of "+of.Name(), err)
+			return t.end(ctx, "create one of "+of.Name, err)
 		}
 		added.addRow(of, args[len(args)-width:], 1)
 	}
-	if _, err := t.exec(ctx, of.inserts[len(records)], args...); err != nil {
-		return t.violated(ctx, of, "create some of "+of.Name(), err, true, records)
+	if _, err := t.exec(ctx, of.inserts[len(all)], args...); err != nil {
+		return t.violated(ctx, of, "create some of "+of.Name, err, true, all)
 	}
 	return nil
 }
 
 // Update changes the columns that differ from the version that it replaces.
-func (t *transaction) Update(ctx context.Context, rec inventory.Record, version int64) error {
-	if err := stored("update", rec); err != nil {
-		return err
+func (t *transaction) Update(ctx context.Context, rec records.Record, version int64) error {
+	r, err := t.Schema().Of(rec)
+	if err != nil {
+		return fmt.Errorf("update: %w", err)
 	}
 	if t.ended != nil {
 		return t.ended
@@ -91,7 +86,7 @@ func (t *transaction) Update(ctx context.Context, rec inventory.Record, version 
 	if err := t.claimExclusive(); err != nil {
 		return err
 	}
-	of, id := t.tables[inventory.ResourceOf(rec)], rec.Meta().ID
+	of, id := t.table(r), rec.Meta().ID
 	delete(t.prefetched, rowKey{of, id})
 	old, err := t.current(ctx, of, id, version)
 	if err != nil {
@@ -99,7 +94,7 @@ func (t *transaction) Update(ctx context.Context, rec inventory.Record, version 
 	}
 	row, err := of.bind(rec, &t.dialect, nil)
 	if err != nil {
-		return t.end(ctx, "update one of "+of.Name(), err)
+		return t.end(ctx, "update one of "+of.Name, err)
 	}
 	b := &builder{shared: t.shared}
 	var sets []string
@@ -120,9 +115,9 @@ func (t *transaction) Update(ctx context.Context, rec inventory.Record, version 
 	n, err := t.exec(ctx, text, b.args...)
 	switch {
 	case err != nil:
-		return t.violated(ctx, of, "update one of "+of.Name(), err, false, []inventory.Record{rec})
+		return t.violated(ctx, of, "update one of "+of.Name, err, false, []records.Record{rec})
 	case n == 0:
-		return cmp.Or(t.checkVersion(ctx, of, of.version, id, version), error(inventory.Outdated(of.Resource)))
+		return cmp.Or(t.checkVersion(ctx, of, of.version, id, version), error(records.Outdated(of.Resource)))
 	}
 	t.counts.addRow(of, old, -1)
 	t.counts.addRow(of, row, 1)
@@ -140,11 +135,11 @@ func (t *transaction) current(ctx context.Context, of *table, id string, version
 	err = t.each(ctx, len(of.columns), func(values []any) error { row = values; return nil }, of.get, id)
 	switch {
 	case err != nil:
-		return nil, t.end(ctx, "read one of "+of.Name(), err)
+		return nil, t.end(ctx, "read one of "+of.Name, err)
 	case row == nil:
-		return nil, inventory.Absent(of.Resource)
+		return nil, records.Absent(of.Resource)
 	case row[at] != version:
-		return nil, inventory.Outdated(of.Resource)
+		return nil, records.Outdated(of.Resource)
 	}
 	return row, nil
 }
@@ -156,16 +151,16 @@ func (t *transaction) checkVersion(ctx context.Context, of *table, statement, id
 	err := t.each(ctx, 1, func(row []any) error { have = row[0]; return nil }, statement, id)
 	switch {
 	case err != nil:
-		return t.end(ctx, "read the version of one of "+of.Name(), err)
+		return t.end(ctx, "read the version of one of "+of.Name, err)
 	case have == nil:
-		return inventory.Absent(of.Resource)
+		return records.Absent(of.Resource)
 	case have != version:
-		return inventory.Outdated(of.Resource)
+		return records.Outdated(of.Resource)
 	}
 	return nil
 }
 
-func (t *transaction) Delete(ctx context.Context, r *inventory.Resource, id string, version int64) error {
+func (t *transaction) Delete(ctx context.Context, r *records.Resource, id string, version int64) error {
 	if t.ended != nil {
 		return t.ended
 	}
@@ -174,8 +169,8 @@ func (t *transaction) Delete(ctx context.Context, r *inventory.Resource, id stri
 	}
 	clear(t.rows) // a new record may have the same id and version
 	clear(t.prefetched)
-	of := t.tables[r]
-	if len(of.refs) > 0 {
+	of := t.table(r)
+	if len(of.Referrers()) > 0 {
 		if err := t.checkVersion(ctx, of, of.locked, id, version); err != nil {
 			return err
 		}
@@ -190,25 +185,25 @@ func (t *transaction) Delete(ctx context.Context, r *inventory.Resource, id stri
 	}, of.remove, id, version)
 	switch {
 	case err != nil:
-		return t.end(ctx, "delete one of "+of.Name(), err)
+		return t.end(ctx, "delete one of "+of.Name, err)
 	case deleted:
 		return nil
 	}
 	// Outdated is for a record that another transaction has just created.
-	return cmp.Or(t.checkVersion(ctx, of, of.version, id, version), error(inventory.Outdated(of.Resource)))
+	return cmp.Or(t.checkVersion(ctx, of, of.version, id, version), error(records.Outdated(of.Resource)))
 }
 
 // releaseReferences deletes or changes the records that refer to some that will be deleted.
 // The database would do it too, but not count it.
 func (t *transaction) releaseReferences(ctx context.Context, of *table, ids []any) error {
-	for _, ref := range of.refs {
+	for _, ref := range of.Referrers() {
 		size := maxIDs
-		if !ref.column.Ref.Cascade && ref.column.Counted {
+		if !ref.Field.Ref.Cascade && ref.Field.Counted {
 			size = 1 // so that the number of changed rows is that of one value
 		}
 		for chunk := range slices.Chunk(ids, size) {
 			release := t.setNull
-			if ref.column.Ref.Cascade {
+			if ref.Field.Ref.Cascade {
 				release = t.cascade
 			}
 			if err := release(ctx, ref, chunk); err != nil {
@@ -220,32 +215,32 @@ func (t *transaction) releaseReferences(ctx context.Context, of *table, ids []an
 }
 
 // setNull empties a reference, which gives the records that have it a new version.
-func (t *transaction) setNull(ctx context.Context, ref reference, ids []any) error {
+func (t *transaction) setNull(ctx context.Context, ref records.Referrer, ids []any) error {
 	b := &builder{shared: t.shared}
 	now := b.arg(t.opts.Now().Truncate(time.Microsecond))
-	text := "UPDATE " + ref.from.name + " SET " + ref.column.Column + " = NULL, version = version + 1, updated_at = " +
-		"CASE WHEN updated_at > " + now + " THEN updated_at ELSE " + now + " END WHERE " + b.anyOf(ref.column.Column, ids)
+	text := "UPDATE " + ref.From.Table() + " SET " + ref.Field.Column + " = NULL, version = version + 1, updated_at = " +
+		"CASE WHEN updated_at > " + now + " THEN updated_at ELSE " + now + " END WHERE " + b.anyOf(ref.Field.Column, ids)
 	n, err := t.exec(ctx, text, b.args...)
 	if err != nil {
-		return t.end(ctx, "empty a reference of "+ref.from.Name(), err)
+		return t.end(ctx, "empty a reference of "+ref.From.Name, err)
 	}
-	if ref.column.Counted {
-		t.counts[countKey{ref.from.name, ref.column.Column, ref.column.countKey(ids[0])}] -= n
-		t.counts[countKey{ref.from.name, ref.column.Column, ""}] += n
+	if ref.Field.Counted {
+		t.counts[countKey{ref.From.Table(), ref.Field.Column, (&column{Field: ref.Field}).countKey(ids[0])}] -= n
+		t.counts[countKey{ref.From.Table(), ref.Field.Column, ""}] += n
 	}
 	return nil
 }
 
 // cascade deletes the records that refer to others. It locks them first, so that no new record
 // can refer to them.
-func (t *transaction) cascade(ctx context.Context, ref reference, ids []any) error {
-	of := ref.from
+func (t *transaction) cascade(ctx context.Context, ref records.Referrer, ids []any) error {
+	of := t.table(ref.From)
 	b := &builder{shared: t.shared}
 	var children []any
-	text := "SELECT id FROM " + of.name + " WHERE " + b.anyOf(ref.column.Column, ids) + t.dialect.ForUpdate
+	text := "SELECT id FROM " + of.name + " WHERE " + b.anyOf(ref.Field.Column, ids) + t.dialect.ForUpdate
 	err := t.each(ctx, 1, func(row []any) error { children = append(children, row[0]); return nil }, text, b.args...)
 	if err != nil {
-		return t.end(ctx, "find some of "+of.Name()+" to delete", err)
+		return t.end(ctx, "find some of "+of.Name+" to delete", err)
 	}
 	if len(children) == 0 {
 		return nil
@@ -257,7 +252,7 @@ func (t *transaction) cascade(ctx context.Context, ref reference, ids []any) err
 		b := &builder{shared: t.shared}
 		text := "DELETE FROM " + of.name + " WHERE " + b.anyOf("id", chunk) + of.returning
 		if err := t.each(ctx, 1+len(of.counted), t.counts.deleted(of), text, b.args...); err != nil {
-			return t.end(ctx, "delete some of "+of.Name(), err)
+			return t.end(ctx, "delete some of "+of.Name, err)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 func basicCases() []Case {
@@ -16,7 +17,7 @@ func basicCases() []Case {
 			}
 		}, false},
 		{"basic/stores missing values", "a value that a record does not have must not appear, and null is not zero", func(f *fixture) {
-			for _, r := range inventory.StoredResources() {
+			for _, r := range schema.StoredResources() {
 				for n := range samples {
 					f.apply(create(minimal(r, n+1)))
 				}
@@ -27,7 +28,7 @@ func basicCases() []Case {
 		}, false},
 		{"basic/absent", "an unknown id is a result and not a failure", func(f *fixture) {
 			unknown := func() {
-				for _, r := range inventory.StoredResources() {
+				for _, r := range schema.StoredResources() {
 					f.apply(absent(r)...)
 				}
 				f.verify(f.store, f.model)
@@ -38,11 +39,11 @@ func basicCases() []Case {
 		}, false},
 		{"basic/update", "an update must replace all of a record and nothing else", func(f *fixture) {
 			f.apply(create(allSamples()...))
-			for _, r := range inventory.StoredResources() {
+			for _, r := range schema.StoredResources() {
 				f.apply(update(at(minimal(r, 1), 2)))
 			}
 			f.verify(f.store, f.model)
-			for _, r := range inventory.StoredResources() {
+			for _, r := range schema.StoredResources() {
 				f.apply(update(at(full(r, 1), 3)))
 			}
 		}, false},
@@ -63,8 +64,8 @@ func basicCases() []Case {
 }
 
 // deface changes a record through all that it may share with a store.
-func deface(rec inventory.Record) {
-	for _, field := range inventory.ResourceOf(rec).Fields() {
+func deface(rec records.Record) {
+	for _, field := range resourceOf(rec).Fields() {
 		switch v := reflect.ValueOf(field.Pointer(rec)).Elem(); {
 		case v.Kind() == reflect.Pointer && !v.IsNil():
 			v.Elem().SetZero()
@@ -80,16 +81,16 @@ func checkCopies(f *fixture) {
 		f.apply(create(given))
 		deface(given)
 	}
-	for _, r := range inventory.StoredResources() {
+	for _, r := range schema.StoredResources() {
 		got, err := f.store.Get(f.ctx, r, id(r, 1))
 		must("get", err)
 		deface(got)
-		page, err := f.store.List(f.ctx, &inventory.Query{Resource: r})
+		page, err := f.store.List(f.ctx, &records.Query{Resource: r})
 		must("list", err)
 		for _, rec := range page.Records {
 			deface(rec)
 		}
-		must("read in a transaction", f.store.Change(f.ctx, func(tx inventory.Tx) error {
+		must("read in a transaction", f.store.Change(f.ctx, func(tx records.Tx) error {
 			rec, err := tx.Get(f.ctx, r, id(r, 1))
 			if err == nil {
 				deface(rec)
@@ -103,12 +104,12 @@ func checkCopies(f *fixture) {
 }
 
 func checkCanceled(f *fixture) {
-	r := inventory.Of[inventory.Location]()
+	r := records.Of[inventory.Location](schema)
 	f.apply(create(full(r, 1)))
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	var second error
-	err := f.store.Change(ctx, func(tx inventory.Tx) error {
+	err := f.store.Change(ctx, func(tx records.Tx) error {
 		if err := tx.Create(ctx, full(r, 2)); err != nil {
 			return err
 		}
@@ -120,10 +121,10 @@ func checkCanceled(f *fixture) {
 		fail("a transaction whose context ends: the call returns %v, and the transaction %v", second, err)
 	}
 	_, getErr := f.store.Get(ctx, r, id(r, 1))
-	_, listErr := f.store.List(ctx, &inventory.Query{Resource: r})
+	_, listErr := f.store.List(ctx, &records.Query{Resource: r})
 	errs := map[string]error{"get": getErr, "list": listErr}
 	for _, c := range []call{create(full(r, 2)), update(at(full(r, 1), 2)), remove(full(r, 1))} {
-		errs[c.what] = f.store.Change(ctx, func(tx inventory.Tx) error { return c.store(ctx, tx) })
+		errs[c.what] = f.store.Change(ctx, func(tx records.Tx) error { return c.store(ctx, tx) })
 	}
 	for what, err := range errs {
 		if !errors.Is(err, context.Canceled) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 const (
@@ -37,11 +38,11 @@ func concurrencyCases() []Case {
 
 // make makes a call in a transaction of its own, which the model does not follow.
 func (f *fixture) make(c call) error {
-	return f.store.Change(f.ctx, func(tx inventory.Tx) error { return c.store(f.ctx, tx) })
+	return f.store.Change(f.ctx, func(tx records.Tx) error { return c.store(f.ctx, tx) })
 }
 
 // current returns the stored version of a record.
-func (f *fixture) current(r *inventory.Resource, n int) inventory.Record {
+func (f *fixture) current(r *records.Resource, n int) records.Record {
 	rec, err := f.store.Get(f.ctx, r, id(r, n))
 	must("get", err)
 	return rec
@@ -49,7 +50,7 @@ func (f *fixture) current(r *inventory.Resource, n int) inventory.Record {
 
 // oneSucceeds has all callers make a call, and requires that one of them succeeds and the
 // others get an error.
-func (f *fixture) oneSucceeds(want *inventory.Error, calls func(caller int) call) {
+func (f *fixture) oneSucceeds(want *records.Error, calls func(caller int) call) {
 	var succeeded atomic.Int64
 	concurrently(callers, func(caller int) {
 		c := calls(caller)
@@ -65,28 +66,28 @@ func (f *fixture) oneSucceeds(want *inventory.Error, calls func(caller int) call
 }
 
 func checkOneWriter(f *fixture) {
-	r := inventory.Of[inventory.Location]()
+	r := records.Of[inventory.Location](schema)
 	f.apply(create(full(r, 1)))
 	for version := range int64(rounds) {
-		f.oneSucceeds(inventory.Outdated(r), func(int) call { return update(at(full(r, 1), version+2)) })
+		f.oneSucceeds(records.Outdated(r), func(int) call { return update(at(full(r, 1), version+2)) })
 		same("get", f.current(r, 1), at(full(r, 1), version+2))
 	}
-	f.oneSucceeds(inventory.Absent(r), func(int) call { return remove(at(full(r, 1), rounds+1)) })
+	f.oneSucceeds(records.Absent(r), func(int) call { return remove(at(full(r, 1), rounds+1)) })
 }
 
 // increment returns a case in which callers update some records in one transaction, half of
 // them in the opposite order, and repeat it until no other one has changed them first.
 func increment(callers, rounds, width int) func(f *fixture) {
 	return func(f *fixture) {
-		r := inventory.Of[inventory.Location]()
+		r := records.Of[inventory.Location](schema)
 		for n := range width {
 			f.apply(create(full(r, n)))
 		}
 		concurrently(callers, func(caller int) {
 			for range rounds {
-				err := error(inventory.Outdated(r))
-				for inventory.KindOf(err) == inventory.Stale {
-					err = f.store.Change(f.ctx, func(tx inventory.Tx) error {
+				err := error(records.Outdated(r))
+				for records.KindOf(err) == records.Stale {
+					err = f.store.Change(f.ctx, func(tx records.Tx) error {
 						for n := range width {
 							if caller%2 == 1 {
 								n = width - 1 - n
@@ -112,10 +113,10 @@ func increment(callers, rounds, width int) func(f *fixture) {
 }
 
 func checkOneKey(f *fixture) {
-	r := inventory.Of[inventory.User]()
+	r := records.Of[inventory.User](schema)
 	key := r.Uniques()[0]
 	for round := range rounds {
-		f.oneSucceeds(inventory.Duplicate(r, key), func(caller int) call {
+		f.oneSucceeds(records.Duplicate(r, key), func(caller int) call {
 			return create(taking(full(r, 100+round*callers+caller), full(r, round+1), key.Fields...))
 		})
 	}
@@ -127,7 +128,7 @@ func checkOneKey(f *fixture) {
 
 // checkOrphans creates interfaces and events of devices while the devices are deleted.
 func checkOrphans(f *fixture) {
-	devices, interfaces, events := inventory.Of[inventory.Device](), inventory.Of[inventory.Interface](), inventory.Of[inventory.Event]()
+	devices, interfaces, events := records.Of[inventory.Device](schema), records.Of[inventory.Interface](schema), records.Of[inventory.Event](schema)
 	for round := range rounds {
 		d := minimal(devices, round)
 		must("create", f.make(create(d)))
@@ -136,12 +137,12 @@ func checkOrphans(f *fixture) {
 				must("delete", f.make(remove(d)))
 				return
 			}
-			for _, r := range []*inventory.Resource{interfaces, events} {
+			for _, r := range []*records.Resource{interfaces, events} {
 				rec := minimal(r, 100+round*callers+caller)
 				field, _ := r.Field("device_id")
 				field.Set(rec, d.Meta().ID)
 				if err := f.make(create(rec)); err != nil {
-					refused("create for a device that is deleted", err, inventory.Dangling(r, field))
+					refused("create for a device that is deleted", err, records.Dangling(r, field))
 				}
 			}
 		})
@@ -181,21 +182,21 @@ func whileWriting(write func(writer int), read func()) {
 
 // checkReaders reads while pairs of records are created and deleted between those that last.
 func checkReaders(f *fixture) {
-	r := inventory.Of[inventory.Location]()
+	r := records.Of[inventory.Location](schema)
 	city, _ := r.Field("city")
-	location := func(n int) inventory.Record {
+	location := func(n int) records.Record {
 		l := minimal(r, n).(*inventory.Location)
 		l.City = string(rune('a' + n%5))
 		return l
 	}
-	var lasting []inventory.Record
+	var lasting []records.Record
 	for n := range many {
 		lasting = append(lasting, location(2*n))
 	}
 	f.apply(create(lasting...))
-	sort := []inventory.SortKey{{Field: city, Desc: true}}
-	want := ids((&inventory.Query{Resource: r, Sort: sort}).Select(cloned(lasting)).Records)
-	list := func(q inventory.Query) *inventory.Page {
+	sort := []records.SortKey{{Field: city, Desc: true}}
+	want := ids((&records.Query{Resource: r, Sort: sort}).Select(cloned(lasting)).Records)
+	list := func(q records.Query) *records.Page {
 		page, err := f.store.List(f.ctx, &q)
 		must("list", err)
 		return page
@@ -205,20 +206,20 @@ func checkReaders(f *fixture) {
 			n := 2*(6*writer+3*half) + 1
 			must("create a pair", f.make(create(location(n), location(n+2))))
 			runtime.Gosched()
-			must("delete a pair", f.store.Change(f.ctx, func(tx inventory.Tx) error {
+			must("delete a pair", f.store.Change(f.ctx, func(tx records.Tx) error {
 				return errors.Join(tx.Delete(f.ctx, r, id(r, n), 1), tx.Delete(f.ctx, r, id(r, n+2), 1))
 			}))
 		}
 	}, func() {
-		page := list(inventory.Query{Resource: r, Count: true})
+		page := list(records.Query{Resource: r, Count: true})
 		if n := int64(len(page.Records)); page.Total != n || n%2 != 0 {
 			fail("a reader sees %d records and a total of %d; want equal, even numbers", n, page.Total)
 		}
-		if page = list(inventory.Query{Resource: r, Count: true, Limit: 1}); page.Total%2 != 0 || !page.More || len(page.Records) != 1 {
+		if page = list(records.Query{Resource: r, Count: true, Limit: 1}); page.Total%2 != 0 || !page.More || len(page.Records) != 1 {
 			fail("a reader sees %d records, a total of %d, and More is %t", len(page.Records), page.Total, page.More)
 		}
 		var seen []string
-		for q := (inventory.Query{Resource: r, Sort: sort, Limit: 5}); ; q.After = q.PlaceOf(last(page.Records)) {
+		for q := (records.Query{Resource: r, Sort: sort, Limit: 5}); ; q.After = q.PlaceOf(last(page.Records)) {
 			page = list(q)
 			seen = append(seen, ids(page.Records)...)
 			if !page.More {
@@ -237,17 +238,17 @@ func checkReaders(f *fixture) {
 
 // checkDeadline updates a record that another transaction has locked.
 func checkDeadline(f *fixture) {
-	r := inventory.Of[inventory.Location]()
+	r := records.Of[inventory.Location](schema)
 	f.apply(create(full(r, 1)))
 	returned := make(chan error, 1)
-	must("a slow transaction", f.store.Change(f.ctx, func(tx inventory.Tx) error {
+	must("a slow transaction", f.store.Change(f.ctx, func(tx records.Tx) error {
 		if err := tx.Update(f.ctx, at(full(r, 1), 2), 1); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(f.ctx, 10*time.Millisecond)
 		defer cancel()
 		go func() {
-			returned <- f.store.Change(ctx, func(tx inventory.Tx) error { return tx.Update(ctx, at(full(r, 1), 2), 1) })
+			returned <- f.store.Change(ctx, func(tx records.Tx) error { return tx.Update(ctx, at(full(r, 1), 2), 1) })
 		}()
 		select {
 		case err := <-returned:

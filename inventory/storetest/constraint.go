@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 func constraintCases() []Case {
@@ -24,22 +25,22 @@ func constraintCases() []Case {
 const spare = 9
 
 // each returns a case that makes calls for each resource in a store with the samples.
-func each(calls func(r *inventory.Resource) []call) func(f *fixture) {
+func each(calls func(r *records.Resource) []call) func(f *fixture) {
 	return func(f *fixture) {
 		f.apply(create(allSamples()...))
-		for _, r := range inventory.StoredResources() {
+		for _, r := range schema.StoredResources() {
 			f.apply(calls(r)...)
 		}
 	}
 }
 
-func duplicateIDs(r *inventory.Resource) []call {
+func duplicateIDs(r *records.Resource) []call {
 	rec := full(r, spare)
 	rec.Meta().ID = id(r, 1)
 	return refuse(create(rec), create(full(r, spare+1), rec))
 }
 
-func duplicateKeys(r *inventory.Resource) (calls []call) {
+func duplicateKeys(r *records.Resource) (calls []call) {
 	for _, key := range r.Uniques() {
 		created, updated := taking(full(r, spare), full(r, 1), key.Fields...), taking(full(r, 2), full(r, 1), key.Fields...)
 		calls = append(calls, refuse(create(created), create(full(r, spare+1), created), update(at(updated, 2)))...)
@@ -47,45 +48,45 @@ func duplicateKeys(r *inventory.Resource) (calls []call) {
 	return append(calls, update(at(full(r, 3), 2))) // a record's own keys are no duplicates
 }
 
-func duplicatesInOneCall(r *inventory.Resource) (calls []call) {
+func duplicatesInOneCall(r *records.Resource) (calls []call) {
 	for _, key := range r.Uniques() {
 		calls = append(calls, create(full(r, spare), taking(full(r, spare+1), full(r, spare), key.Fields...)))
 	}
 	return refuse(calls...)
 }
 
-func dangling(r *inventory.Resource) (calls []call) {
+func dangling(r *records.Resource) (calls []call) {
 	absent := map[string]int{}
 	for _, field := range r.Fields() {
 		if field.Ref == nil {
 			continue
 		}
-		to, _ := inventory.Named(field.Ref.To)
+		to, _ := schema.Named(field.Ref.To)
 		created, updated := full(r, spare), at(full(r, 1), 2)
-		for _, rec := range []inventory.Record{created, updated} {
-			field.Set(rec, id(to, absent[to.Name()]))
+		for _, rec := range []records.Record{created, updated} {
+			field.Set(rec, id(to, absent[to.Name]))
 		}
-		absent[to.Name()] = 99 // the first end of a link has the lower id
+		absent[to.Name] = 99 // the first end of a link has the lower id
 		calls = append(calls, create(created), create(full(r, spare+1), created), update(updated))
 	}
 	return refuse(calls...)
 }
 
-func outdated(r *inventory.Resource) (calls []call) {
+func outdated(r *records.Resource) (calls []call) {
 	for _, v := range []int64{0, 1, 3, 1 << 40} {
 		calls = append(calls, replace(at(full(r, 4), v+1), v), remove(at(full(r, 4), v)))
 	}
 	return slices.Concat([]call{update(at(full(r, 4), 2))}, refuse(calls...), []call{update(at(full(r, 4), 3))})
 }
 
-func absent(r *inventory.Resource) []call {
+func absent(r *records.Resource) []call {
 	return refuse(replace(full(r, spare+2), 1), remove(full(r, spare+2)))
 }
 
 func checkGoesOn(f *fixture) {
 	f.apply(create(allSamples()...))
 	var calls []call
-	for _, r := range inventory.StoredResources() {
+	for _, r := range schema.StoredResources() {
 		calls = slices.Concat(calls, duplicateIDs(r), duplicateKeys(r), absent(r))
 		if r.Kind() != "link" { // the samples have all the ends
 			calls = append(calls, create(full(r, spare+3)))
@@ -97,7 +98,7 @@ func checkGoesOn(f *fixture) {
 
 func checkHalfKeys(f *fixture) {
 	f.apply(create(allSamples()...))
-	for _, r := range inventory.StoredResources() {
+	for _, r := range schema.StoredResources() {
 		for _, key := range r.Uniques() {
 			for _, name := range key.Fields {
 				field, _ := r.Field(name)
@@ -122,13 +123,13 @@ func checkHalfKeys(f *fixture) {
 
 func checkKeyBytes(f *fixture) {
 	f.apply(create(allSamples()...))
-	for _, r := range inventory.StoredResources() {
+	for _, r := range schema.StoredResources() {
 		for _, key := range r.Uniques() {
 			field, _ := r.Field(last(key.Fields))
-			if field.Format != "line" || field.Kind != inventory.Text {
+			if field.Format != "line" || field.Kind != records.Text {
 				continue
 			}
-			var all []inventory.Record
+			var all []records.Record
 			for i, s := range []string{"a", "A", "a ", " a", "ä", "a\u0308", "Ä", "ss", "ß", "\u00df ", "ı", "i", "I", "０", "0", "00", "\u200b0"} {
 				rec := taking(full(r, spare+i), full(r, 1), key.Fields...)
 				field.Set(rec, s)
@@ -142,10 +143,10 @@ func checkKeyBytes(f *fixture) {
 }
 
 func checkFreedKeys(f *fixture) {
-	f.apply(create(allSamples()...), remove(full(inventory.Of[inventory.Device](), 1)))
+	f.apply(create(allSamples()...), remove(full(records.Of[inventory.Device](schema), 1)))
 	f.empty() // also deletes what the device has left
 	f.apply(create(allSamples()...))
-	for _, r := range slices.Backward(inventory.StoredResources()) { // nothing refers to the last ones
+	for _, r := range slices.Backward(schema.StoredResources()) { // nothing refers to the last ones
 		if r.Kind() == "link" {
 			continue // the samples have all the ends
 		}

@@ -3,36 +3,36 @@ package storetest_test
 import (
 	"context"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // defective is a store with some methods replaced. A replacement gets the original to call.
 type defective struct {
-	inventory.Store
-	get    func(ctx context.Context, from inventory.Reader, r *inventory.Resource, id string) (inventory.Record, error)
-	list   func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error)
-	change func(ctx context.Context, f func(tx inventory.Tx) error) error
-	create func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error
-	update func(ctx context.Context, tx inventory.Tx, rec inventory.Record, version int64) error
-	remove func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error
+	records.Store
+	get    func(ctx context.Context, from records.Reader, r *records.Resource, id string) (records.Record, error)
+	list   func(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error)
+	change func(ctx context.Context, f func(tx records.Tx) error) error
+	create func(ctx context.Context, tx records.Tx, recs ...records.Record) error
+	update func(ctx context.Context, tx records.Tx, rec records.Record, version int64) error
+	remove func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error
 }
 
-func (b *defective) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
+func (b *defective) Get(ctx context.Context, r *records.Resource, id string) (records.Record, error) {
 	if b.get != nil {
 		return b.get(ctx, b.Store, r, id)
 	}
 	return b.Store.Get(ctx, r, id)
 }
 
-func (b *defective) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+func (b *defective) List(ctx context.Context, q *records.Query) (*records.Page, error) {
 	if b.list != nil {
 		return b.list(ctx, b.Store, q)
 	}
 	return b.Store.List(ctx, q)
 }
 
-func (b *defective) Change(ctx context.Context, f func(tx inventory.Tx) error) error {
-	within := func(tx inventory.Tx) error { return f(&defectiveTx{tx, b}) }
+func (b *defective) Change(ctx context.Context, f func(tx records.Tx) error) error {
+	within := func(tx records.Tx) error { return f(&defectiveTx{tx, b}) }
 	if b.change != nil {
 		return b.change(ctx, within)
 	}
@@ -41,39 +41,39 @@ func (b *defective) Change(ctx context.Context, f func(tx inventory.Tx) error) e
 
 // defectiveTx is a transaction of a defective store.
 type defectiveTx struct {
-	inventory.Tx
+	records.Tx
 	*defective
 }
 
-func (tx *defectiveTx) Get(ctx context.Context, r *inventory.Resource, id string) (inventory.Record, error) {
+func (tx *defectiveTx) Get(ctx context.Context, r *records.Resource, id string) (records.Record, error) {
 	if tx.get != nil {
 		return tx.get(ctx, tx.Tx, r, id)
 	}
 	return tx.Tx.Get(ctx, r, id)
 }
 
-func (tx *defectiveTx) List(ctx context.Context, q *inventory.Query) (*inventory.Page, error) {
+func (tx *defectiveTx) List(ctx context.Context, q *records.Query) (*records.Page, error) {
 	if tx.list != nil {
 		return tx.list(ctx, tx.Tx, q)
 	}
 	return tx.Tx.List(ctx, q)
 }
 
-func (tx *defectiveTx) Create(ctx context.Context, records ...inventory.Record) error {
+func (tx *defectiveTx) Create(ctx context.Context, recs ...records.Record) error {
 	if tx.create != nil {
-		return tx.create(ctx, tx.Tx, records...)
+		return tx.create(ctx, tx.Tx, recs...)
 	}
-	return tx.Tx.Create(ctx, records...)
+	return tx.Tx.Create(ctx, recs...)
 }
 
-func (tx *defectiveTx) Update(ctx context.Context, rec inventory.Record, version int64) error {
+func (tx *defectiveTx) Update(ctx context.Context, rec records.Record, version int64) error {
 	if tx.update != nil {
 		return tx.update(ctx, tx.Tx, rec, version)
 	}
 	return tx.Tx.Update(ctx, rec, version)
 }
 
-func (tx *defectiveTx) Delete(ctx context.Context, r *inventory.Resource, id string, version int64) error {
+func (tx *defectiveTx) Delete(ctx context.Context, r *records.Resource, id string, version int64) error {
 	if tx.remove != nil {
 		return tx.remove(ctx, tx.Tx, r, id, version)
 	}
@@ -81,6 +81,6 @@ func (tx *defectiveTx) Delete(ctx context.Context, r *inventory.Resource, id str
 }
 
 // Change is that of the store, which a transaction does not have.
-func (*defectiveTx) Change(context.Context, func(inventory.Tx) error) error {
+func (*defectiveTx) Change(context.Context, func(records.Tx) error) error {
 	panic("a transaction within a transaction")
 }

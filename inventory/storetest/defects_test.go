@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/storetest"
 )
 
@@ -64,7 +65,7 @@ func detects(t *testing.T, name string, seed func(*defective)) bool {
 		t.Fatalf("there is no case %q", name)
 	}
 	for range 50 {
-		b := &defective{Store: inventory.NewMemStore()}
+		b := &defective{Store: records.NewMemStore(storetest.Schema())}
 		seed(b)
 		if err := all[i].Check(t.Context(), b); err != nil {
 			if !strings.Contains(err.Error(), all[i].Why) {
@@ -82,30 +83,30 @@ func defects() []defect {
 
 func valueDefects() []defect {
 	return []defect{
-		{"loses a field", []string{"basic/stores every field"}, creates(func(rec inventory.Record) {
+		{"loses a field", []string{"basic/stores every field"}, creates(func(rec records.Record) {
 			if d, ok := rec.(*inventory.Device); ok {
 				d.Tags = []string{}
 			}
 		})},
-		{"stores null as zero", []string{"basic/stores missing values"}, creates(func(rec inventory.Record) {
+		{"stores null as zero", []string{"basic/stores missing values"}, creates(func(rec records.Record) {
 			if m, ok := rec.(*inventory.Metric); ok && m.CPU == nil {
 				m.CPU = new(float64)
 			}
 		})},
-		{"truncates strings", []string{"list/large strings"}, creates(func(rec inventory.Record) {
-			if r, ok := rec.(*inventory.IdempotencyRecord); ok {
+		{"truncates strings", []string{"list/large strings"}, creates(func(rec records.Record) {
+			if r, ok := rec.(*records.IdempotencyRecord); ok {
 				r.Body = r.Body[:min(len(r.Body), 65536)]
 			}
 		})},
 		{"creates in the wrong order", []string{"basic/several at once"}, func(b *defective) {
-			b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
-				records = slices.Clone(records)
-				slices.Reverse(records)
-				return tx.Create(ctx, records...)
+			b.create = func(ctx context.Context, tx records.Tx, recs ...records.Record) error {
+				recs = slices.Clone(recs)
+				slices.Reverse(recs)
+				return tx.Create(ctx, recs...)
 			}
 		}},
 		{"fails for an unknown id", []string{"basic/absent"}, func(b *defective) {
-			b.get = func(ctx context.Context, from inventory.Reader, r *inventory.Resource, id string) (inventory.Record, error) {
+			b.get = func(ctx context.Context, from records.Reader, r *records.Resource, id string) (records.Record, error) {
 				rec, err := from.Get(ctx, r, id)
 				if err != nil {
 					return nil, errors.New("sql: no rows")
@@ -114,13 +115,13 @@ func valueDefects() []defect {
 			}
 		}},
 		{"does not update to a missing value", []string{"basic/update"}, func(b *defective) {
-			b.update = func(ctx context.Context, tx inventory.Tx, rec inventory.Record, version int64) error {
-				old, err := tx.Get(ctx, inventory.ResourceOf(rec), rec.Meta().ID)
+			b.update = func(ctx context.Context, tx records.Tx, rec records.Record, version int64) error {
+				old, err := tx.Get(ctx, resourceOf(rec), rec.Meta().ID)
 				if err != nil {
 					return err
 				}
 				if d, ok := rec.(*inventory.Device); ok && d.Notes == "" {
-					d = inventory.Clone(d)
+					d = records.Clone(d)
 					d.Notes = old.(*inventory.Device).Notes
 					return tx.Update(ctx, d, version)
 				}
@@ -128,23 +129,23 @@ func valueDefects() []defect {
 			}
 		}},
 		{"deletes other records", []string{"basic/delete"}, func(b *defective) {
-			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
-				if page, err := tx.List(ctx, &inventory.Query{Resource: r}); err == nil && len(page.Records) > 1 {
+			b.remove = func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error {
+				if page, err := tx.List(ctx, &records.Query{Resource: r}); err == nil && len(page.Records) > 1 {
 					_ = tx.Delete(ctx, r, page.Records[0].Meta().ID, 1)
 				}
 				return tx.Delete(ctx, r, id, version)
 			}
 		}},
 		{"shares its records", []string{"basic/copies"}, func(b *defective) {
-			shared := map[string]inventory.Record{}
-			b.get = func(ctx context.Context, from inventory.Reader, r *inventory.Resource, id string) (inventory.Record, error) {
+			shared := map[string]records.Record{}
+			b.get = func(ctx context.Context, from records.Reader, r *records.Resource, id string) (records.Record, error) {
 				rec, err := from.Get(ctx, r, id)
 				if shared[id] == nil && err == nil {
 					shared[id] = rec
 				}
 				return shared[id], err
 			}
-			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+			b.list = func(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error) {
 				page, err := from.List(ctx, q)
 				if err == nil {
 					for i, rec := range page.Records {
@@ -157,7 +158,7 @@ func valueDefects() []defect {
 			}
 		}},
 		{"ignores its context", []string{"basic/canceled"}, func(b *defective) {
-			b.change = func(ctx context.Context, f func(inventory.Tx) error) error {
+			b.change = func(ctx context.Context, f func(records.Tx) error) error {
 				return b.Store.Change(context.WithoutCancel(ctx), f)
 			}
 		}},
@@ -165,12 +166,12 @@ func valueDefects() []defect {
 }
 
 // creates has a store change records before it stores them.
-func creates(change func(rec inventory.Record)) func(*defective) {
+func creates(change func(rec records.Record)) func(*defective) {
 	return func(b *defective) {
-		b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
-			var all []inventory.Record
-			for _, rec := range records {
-				rec = inventory.Clone(rec)
+		b.create = func(ctx context.Context, tx records.Tx, recs ...records.Record) error {
+			var all []records.Record
+			for _, rec := range recs {
+				rec = records.Clone(rec)
 				change(rec)
 				all = append(all, rec)
 			}
@@ -180,10 +181,10 @@ func creates(change func(rec inventory.Record)) func(*defective) {
 }
 
 // forgives has a store return no error of a kind.
-func forgives(kind inventory.ErrorKind) func(*defective) {
+func forgives(kind records.ErrorKind) func(*defective) {
 	return func(b *defective) {
-		b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
-			if err := tx.Create(ctx, records...); inventory.KindOf(err) != kind {
+		b.create = func(ctx context.Context, tx records.Tx, recs ...records.Record) error {
+			if err := tx.Create(ctx, recs...); records.KindOf(err) != kind {
 				return err
 			}
 			return nil
@@ -192,17 +193,17 @@ func forgives(kind inventory.ErrorKind) func(*defective) {
 }
 
 // refuses has a store find duplicates where there are none.
-func refuses(clash func(r *inventory.Resource, a, b inventory.Record) bool) func(*defective) {
+func refuses(clash func(r *records.Resource, a, b records.Record) bool) func(*defective) {
 	return func(b *defective) {
-		b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
-			for _, rec := range records {
-				r := inventory.ResourceOf(rec)
-				page, err := tx.List(ctx, &inventory.Query{Resource: r})
+		b.create = func(ctx context.Context, tx records.Tx, recs ...records.Record) error {
+			for _, rec := range recs {
+				r := resourceOf(rec)
+				page, err := tx.List(ctx, &records.Query{Resource: r})
 				if err != nil {
 					return err
 				}
-				if slices.ContainsFunc(page.Records, func(other inventory.Record) bool { return clash(r, rec, other) }) {
-					return inventory.Duplicate(r, r.Uniques()[0])
+				if slices.ContainsFunc(page.Records, func(other records.Record) bool { return clash(r, rec, other) }) {
+					return records.Duplicate(r, r.Uniques()[0])
 				}
 				if err := tx.Create(ctx, rec); err != nil {
 					return err
@@ -215,25 +216,25 @@ func refuses(clash func(r *inventory.Resource, a, b inventory.Record) bool) func
 
 func constraintDefects() []defect {
 	return []defect{
-		{"accepts duplicate ids", []string{"constraint/ids"}, forgives(inventory.Conflict)},
+		{"accepts duplicate ids", []string{"constraint/ids"}, forgives(records.Conflict)},
 		{"accepts duplicate keys", []string{
 			"constraint/keys", "constraint/keys of several at once", "concurrency/one key", "constraint/goes on", "model/random transactions",
-		}, forgives(inventory.Conflict)},
+		}, forgives(records.Conflict)},
 		{"does not name the key", []string{"constraint/keys"}, func(b *defective) {
-			b.update = func(ctx context.Context, tx inventory.Tx, rec inventory.Record, version int64) error {
+			b.update = func(ctx context.Context, tx records.Tx, rec records.Record, version int64) error {
 				err := tx.Update(ctx, rec, version)
-				if inventory.KindOf(err) == inventory.Conflict {
-					return &inventory.Error{Kind: inventory.Conflict, Message: err.Error()}
+				if records.KindOf(err) == records.Conflict {
+					return &records.Error{Kind: records.Conflict, Message: err.Error()}
 				}
 				return err
 			}
 		}},
-		{"accepts dangling references", []string{"constraint/references", "model/random transactions"}, forgives(inventory.Invalid)},
+		{"accepts dangling references", []string{"constraint/references", "model/random transactions"}, forgives(records.Invalid)},
 		{"does not compare versions", []string{
 			"constraint/versions", "concurrency/one of many writers", "reference/new version", "model/random transactions",
 		}, func(b *defective) {
-			b.update = func(ctx context.Context, tx inventory.Tx, rec inventory.Record, _ int64) error {
-				old, err := tx.Get(ctx, inventory.ResourceOf(rec), rec.Meta().ID)
+			b.update = func(ctx context.Context, tx records.Tx, rec records.Record, _ int64) error {
+				old, err := tx.Get(ctx, resourceOf(rec), rec.Meta().ID)
 				if err != nil {
 					return err
 				}
@@ -241,32 +242,32 @@ func constraintDefects() []defect {
 			}
 		}},
 		{"ignores case in keys", []string{"constraint/keys byte by byte"}, refuses(
-			func(_ *inventory.Resource, a, b inventory.Record) bool {
+			func(_ *records.Resource, a, b records.Record) bool {
 				l, ok := a.(*inventory.Location)
 				return ok && l.SiteCode != "" && strings.EqualFold(l.SiteCode, b.(*inventory.Location).SiteCode)
 			})},
 		{"treats a missing value as a key", []string{"constraint/half a key"}, refuses(
-			func(_ *inventory.Resource, a, b inventory.Record) bool {
+			func(_ *records.Resource, a, b records.Record) bool {
 				l, ok := a.(*inventory.Location)
 				return ok && l.SiteCode == b.(*inventory.Location).SiteCode
 			})},
 		{"never frees a key", []string{"constraint/keys set free"}, func(b *defective) {
 			used := map[string]bool{}
-			b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
-				for _, rec := range records {
+			b.create = func(ctx context.Context, tx records.Tx, recs ...records.Record) error {
+				for _, rec := range recs {
 					if d, ok := rec.(*inventory.Device); ok {
 						if used[d.Hostname] {
-							return inventory.Duplicate(inventory.ResourceOf(d), inventory.ResourceOf(d).Uniques()[0])
+							return records.Duplicate(resourceOf(d), resourceOf(d).Uniques()[0])
 						}
 						used[d.Hostname] = true
 					}
 				}
-				return tx.Create(ctx, records...)
+				return tx.Create(ctx, recs...)
 			}
 		}},
 		{"keeps half of a refused call", []string{"constraint/goes on"}, func(b *defective) {
-			b.create = func(ctx context.Context, tx inventory.Tx, records ...inventory.Record) error {
-				for _, rec := range records {
+			b.create = func(ctx context.Context, tx records.Tx, recs ...records.Record) error {
+				for _, rec := range recs {
 					if err := tx.Create(ctx, rec); err != nil {
 						return err
 					}
@@ -278,11 +279,11 @@ func constraintDefects() []defect {
 }
 
 // events returns the events of a device, before it is deleted.
-func events(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string) []inventory.Record {
-	if r.Name() != "devices" {
+func events(ctx context.Context, tx records.Tx, r *records.Resource, id string) []records.Record {
+	if r.Name != "devices" {
 		return nil
 	}
-	page, err := tx.List(ctx, (&inventory.Query{Resource: inventory.Of[inventory.Event]()}).Where("device_id", id))
+	page, err := tx.List(ctx, (&records.Query{Resource: records.Of[inventory.Event](storetest.Schema())}).Where("device_id", id))
 	if err != nil {
 		return nil
 	}
@@ -292,19 +293,19 @@ func events(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id stri
 func referenceDefects() []defect {
 	return []defect{
 		{"deletes records that only mention the deleted one", []string{"reference/cascade", "list/counts"}, func(b *defective) {
-			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
+			b.remove = func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error {
 				for _, e := range events(ctx, tx, r, id) {
-					_ = tx.Delete(ctx, inventory.ResourceOf(e), e.Meta().ID, e.Meta().Version)
+					_ = tx.Delete(ctx, resourceOf(e), e.Meta().ID, e.Meta().Version)
 				}
 				return tx.Delete(ctx, r, id, version)
 			}
 		}},
 		{"changes a record without a new version", []string{"reference/new version", "reference/cascade", "reference/many"}, func(b *defective) {
-			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
-				if r.Name() != "locations" {
+			b.remove = func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error {
+				if r.Name != "locations" {
 					return tx.Delete(ctx, r, id, version)
 				}
-				q := (&inventory.Query{Resource: inventory.Of[inventory.Device]()}).Where("location_id", id)
+				q := (&records.Query{Resource: records.Of[inventory.Device](storetest.Schema())}).Where("location_id", id)
 				page, err := tx.List(ctx, q)
 				if err == nil {
 					err = tx.Delete(ctx, r, id, version)
@@ -323,12 +324,12 @@ func referenceDefects() []defect {
 			}
 		}},
 		{"refuses to empty a part of a key", []string{"reference/keys without their part"}, func(b *defective) {
-			b.remove = func(ctx context.Context, tx inventory.Tx, r *inventory.Resource, id string, version int64) error {
-				vlans := inventory.Of[inventory.VLAN]()
+			b.remove = func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error {
+				vlans := records.Of[inventory.VLAN](storetest.Schema())
 				location, _ := vlans.Field("location_id")
-				none := &inventory.Query{Resource: vlans, Filters: []inventory.Filter{{Field: location, Op: inventory.IsNull, Value: true}}}
-				if page, err := tx.List(ctx, none); err == nil && len(page.Records) > 0 && r.Name() == "locations" {
-					return inventory.Duplicate(vlans, vlans.Uniques()[0])
+				none := &records.Query{Resource: vlans, Filters: []records.Filter{{Field: location, Op: records.IsNull, Value: true}}}
+				if page, err := tx.List(ctx, none); err == nil && len(page.Records) > 0 && r.Name == "locations" {
+					return records.Duplicate(vlans, vlans.Uniques()[0])
 				}
 				return tx.Delete(ctx, r, id, version)
 			}
@@ -340,21 +341,21 @@ func referenceDefects() []defect {
 // caller may be over before another one begins, on one processor nearly always.
 
 // loose is not a transaction: each call is committed at once.
-type loose struct{ inventory.Store }
+type loose struct{ records.Store }
 
-func (s loose) Create(ctx context.Context, records ...inventory.Record) error {
+func (s loose) Create(ctx context.Context, recs ...records.Record) error {
 	defer runtime.Gosched()
-	return s.Change(ctx, func(tx inventory.Tx) error { return tx.Create(ctx, records...) })
+	return s.Change(ctx, func(tx records.Tx) error { return tx.Create(ctx, recs...) })
 }
 
-func (s loose) Update(ctx context.Context, rec inventory.Record, version int64) error {
+func (s loose) Update(ctx context.Context, rec records.Record, version int64) error {
 	defer runtime.Gosched()
-	return s.Change(ctx, func(tx inventory.Tx) error { return tx.Update(ctx, rec, version) })
+	return s.Change(ctx, func(tx records.Tx) error { return tx.Update(ctx, rec, version) })
 }
 
-func (s loose) Delete(ctx context.Context, r *inventory.Resource, id string, version int64) error {
+func (s loose) Delete(ctx context.Context, r *records.Resource, id string, version int64) error {
 	defer runtime.Gosched()
-	return s.Change(ctx, func(tx inventory.Tx) error { return tx.Delete(ctx, r, id, version) })
+	return s.Change(ctx, func(tx records.Tx) error { return tx.Delete(ctx, r, id, version) })
 }
 
 func transactionDefects() []defect {
@@ -363,10 +364,10 @@ func transactionDefects() []defect {
 			"transaction/rolled back after an error", "transaction/rolled back after a panic", "transaction/hidden until it ends",
 			"reference/within a transaction", "concurrency/readers", "list/counts",
 		}, func(b *defective) {
-			b.change = func(_ context.Context, f func(inventory.Tx) error) error { return f(loose{b.Store}) }
+			b.change = func(_ context.Context, f func(records.Tx) error) error { return f(loose{b.Store}) }
 		}},
 		{"replaces the errors of transactions", []string{"transaction/keeps its error"}, func(b *defective) {
-			b.change = func(ctx context.Context, f func(inventory.Tx) error) error {
+			b.change = func(ctx context.Context, f func(records.Tx) error) error {
 				if err := b.Store.Change(ctx, f); err != nil {
 					return fmt.Errorf("rolled back: %s", err.Error())
 				}
@@ -374,9 +375,9 @@ func transactionDefects() []defect {
 			}
 		}},
 		{"lists the state before the transaction", []string{"transaction/sees itself"}, func(b *defective) {
-			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+			b.list = func(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error) {
 				page, err := from.List(ctx, q)
-				if _, within := from.(inventory.Tx); within && err == nil && len(q.Filters) > 0 {
+				if _, within := from.(records.Tx); within && err == nil && len(q.Filters) > 0 {
 					page.Records, page.Total = nil, 0
 				}
 				return page, err
@@ -384,7 +385,7 @@ func transactionDefects() []defect {
 		}},
 		{"fails when it is busy", []string{"concurrency/deadlocks", "concurrency/no lost update"}, func(b *defective) {
 			var busy sync.Mutex
-			b.change = func(ctx context.Context, f func(inventory.Tx) error) error {
+			b.change = func(ctx context.Context, f func(records.Tx) error) error {
 				if !busy.TryLock() {
 					return errors.New("deadlock detected")
 				}
@@ -397,9 +398,9 @@ func transactionDefects() []defect {
 }
 
 // queries has a store change each query.
-func queries(change func(q *inventory.Query)) func(*defective) {
+func queries(change func(q *records.Query)) func(*defective) {
 	return func(b *defective) {
-		b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+		b.list = func(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error) {
 			other := *q
 			other.Filters, other.Sort = slices.Clone(q.Filters), slices.Clone(q.Sort)
 			change(&other)
@@ -409,9 +410,9 @@ func queries(change func(q *inventory.Query)) func(*defective) {
 }
 
 // filters has a store change filters, or drop them.
-func filters(change func(c *inventory.Filter) (keep bool)) func(*defective) {
-	return queries(func(q *inventory.Query) {
-		q.Filters = slices.DeleteFunc(q.Filters, func(c inventory.Filter) bool {
+func filters(change func(c *records.Filter) (keep bool)) func(*defective) {
+	return queries(func(q *records.Query) {
+		q.Filters = slices.DeleteFunc(q.Filters, func(c records.Filter) bool {
 			before := c
 			return !change(&before)
 		})
@@ -423,25 +424,25 @@ func filters(change func(c *inventory.Filter) (keep bool)) func(*defective) {
 
 func listDefects() []defect {
 	return []defect{
-		{"ignores the filter ne", []string{"list/filters", "list/random queries"}, filters(func(c *inventory.Filter) bool {
-			return c.Op != inventory.Ne
+		{"ignores the filter ne", []string{"list/filters", "list/random queries"}, filters(func(c *records.Filter) bool {
+			return c.Op != records.Ne
 		})},
-		{"treats a string as a pattern", []string{"list/odd strings"}, filters(func(c *inventory.Filter) bool {
-			return c.Op != inventory.Contains || c.Value != "%"
+		{"treats a string as a pattern", []string{"list/odd strings"}, filters(func(c *records.Filter) bool {
+			return c.Op != records.Contains || c.Value != "%"
 		})},
-		{"matches everything for an empty list", []string{"list/filters"}, filters(func(c *inventory.Filter) bool {
+		{"matches everything for an empty list", []string{"list/filters"}, filters(func(c *records.Filter) bool {
 			values, ok := c.Value.([]any)
 			return !ok || len(values) > 0
 		})},
-		{"folds all letters", []string{"list/search"}, queries(func(q *inventory.Query) { q.Text = strings.ToLower(q.Text) })},
-		{"ignores time zones", []string{"list/zones"}, filters(func(c *inventory.Filter) bool {
+		{"folds all letters", []string{"list/search"}, queries(func(q *records.Query) { q.Text = strings.ToLower(q.Text) })},
+		{"ignores time zones", []string{"list/zones"}, filters(func(c *records.Filter) bool {
 			if at, ok := c.Value.(time.Time); ok {
 				c.Value = time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
 			}
 			return true
 		})},
 		{"counts the page", []string{"list/counts", "list/random queries"}, func(b *defective) {
-			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+			b.list = func(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error) {
 				page, err := from.List(ctx, q)
 				if err == nil {
 					page.Total = int64(len(page.Records))
@@ -450,7 +451,7 @@ func listDefects() []defect {
 			}
 		}},
 		{"counts later", []string{"concurrency/readers"}, func(b *defective) {
-			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+			b.list = func(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error) {
 				page, err := from.List(ctx, q)
 				if err != nil {
 					return nil, err
@@ -468,21 +469,21 @@ func listDefects() []defect {
 
 func pageDefects() []defect {
 	return []defect{
-		{"ignores descending order", []string{"page/every field", "list/random queries"}, queries(func(q *inventory.Query) {
+		{"ignores descending order", []string{"page/every field", "list/random queries"}, queries(func(q *records.Query) {
 			for i := range q.Sort {
 				q.Sort[i].Desc = false
 			}
 		})},
-		{"ignores all sort keys but one", []string{"page/ids", "list/random queries"}, queries(func(q *inventory.Query) {
+		{"ignores all sort keys but one", []string{"page/ids", "list/random queries"}, queries(func(q *records.Query) {
 			if len(q.Sort) > 1 {
 				q.Sort = q.Sort[:1]
 				if q.After != nil {
-					q.After = &inventory.Place{Values: q.After.Values[:1], ID: q.After.ID}
+					q.After = &records.Place{Values: q.After.Values[:1], ID: q.After.ID}
 				}
 			}
 		})},
 		{"starts again if the record of a cursor is deleted", []string{"page/deleted place"}, func(b *defective) {
-			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+			b.list = func(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error) {
 				other := *q
 				if q.After != nil {
 					if _, err := from.Get(ctx, q.Resource, q.After.ID); err != nil {
@@ -494,7 +495,7 @@ func pageDefects() []defect {
 		}},
 		{"continues at an offset", []string{"concurrency/readers"}, func(b *defective) {
 			behind := map[string]int64{}
-			b.list = func(ctx context.Context, from inventory.Reader, q *inventory.Query) (*inventory.Page, error) {
+			b.list = func(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error) {
 				if q.Limit == 0 {
 					return from.List(ctx, q)
 				}
@@ -512,4 +513,13 @@ func pageDefects() []defect {
 			}
 		}},
 	}
+}
+
+// resourceOf returns the resource of a record.
+func resourceOf(rec records.Record) *records.Resource {
+	r, err := storetest.Schema().Of(rec)
+	if err != nil {
+		panic(err)
+	}
+	return r
 }

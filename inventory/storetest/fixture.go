@@ -11,19 +11,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // fixture is a store under test and the model of its content.
 type fixture struct {
 	*rand.Rand
 	ctx     context.Context
-	store   inventory.Store
+	store   records.Store
 	model   *model
 	dataset bool // the store contains the data set for queries
 }
 
-func newFixture(ctx context.Context, s inventory.Store) *fixture {
+func newFixture(ctx context.Context, s records.Store) *fixture {
 	return &fixture{ctx: ctx, store: s, model: newModel()}
 }
 
@@ -55,12 +55,12 @@ func must(what string, err error) {
 }
 
 // refused requires one of the wanted errors, or nil if there are none.
-func refused(what string, err error, want ...*inventory.Error) {
+func refused(what string, err error, want ...*records.Error) {
 	if len(want) == 0 {
 		must(what, err)
 		return
 	}
-	e, ok := errors.AsType[*inventory.Error](err)
+	e, ok := errors.AsType[*records.Error](err)
 	if !ok {
 		fail("%s: the error is %T %v; want %q", what, err, err, want[0].Message)
 	}
@@ -77,8 +77,8 @@ func refused(what string, err error, want ...*inventory.Error) {
 // call is a call on a transaction.
 type call struct {
 	what  string
-	store func(ctx context.Context, tx inventory.Tx) error
-	model func(m *model) []*inventory.Error // returns the errors of which the store must return one
+	store func(ctx context.Context, tx records.Tx) error
+	model func(m *model) []*records.Error // returns the errors of which the store must return one
 	wants outcome
 }
 
@@ -91,34 +91,34 @@ const (
 	either
 )
 
-func create(records ...inventory.Record) call {
-	given := cloned(records)
-	return call{what: "create " + names(records...), store: func(ctx context.Context, tx inventory.Tx) error {
-		return tx.Create(ctx, records...)
-	}, model: func(m *model) []*inventory.Error { return m.create(given) }}
+func create(recs ...records.Record) call {
+	given := cloned(recs)
+	return call{what: "create " + names(recs...), store: func(ctx context.Context, tx records.Tx) error {
+		return tx.Create(ctx, recs...)
+	}, model: func(m *model) []*records.Error { return m.create(given) }}
 }
 
 // update replaces the version before that of the record.
-func update(rec inventory.Record) call { return replace(rec, rec.Meta().Version-1) }
+func update(rec records.Record) call { return replace(rec, rec.Meta().Version-1) }
 
 // replace replaces a version of the record with the same id.
-func replace(rec inventory.Record, version int64) call {
-	given := inventory.Clone(rec)
-	return call{what: fmt.Sprintf("update version %d of %s", version, names(rec)), store: func(ctx context.Context, tx inventory.Tx) error {
+func replace(rec records.Record, version int64) call {
+	given := records.Clone(rec)
+	return call{what: fmt.Sprintf("update version %d of %s", version, names(rec)), store: func(ctx context.Context, tx records.Tx) error {
 		return tx.Update(ctx, rec, version)
-	}, model: func(m *model) []*inventory.Error { return m.update(given, version) }}
+	}, model: func(m *model) []*records.Error { return m.update(given, version) }}
 }
 
 // remove deletes the version that the record has.
-func remove(rec inventory.Record) call {
-	r, id, version := inventory.ResourceOf(rec), rec.Meta().ID, rec.Meta().Version
-	return call{what: fmt.Sprintf("delete version %d of %s", version, names(rec)), store: func(ctx context.Context, tx inventory.Tx) error {
+func remove(rec records.Record) call {
+	r, id, version := resourceOf(rec), rec.Meta().ID, rec.Meta().Version
+	return call{what: fmt.Sprintf("delete version %d of %s", version, names(rec)), store: func(ctx context.Context, tx records.Tx) error {
 		return tx.Delete(ctx, r, id, version)
-	}, model: func(m *model) []*inventory.Error { return m.remove(r, id, version) }}
+	}, model: func(m *model) []*records.Error { return m.remove(r, id, version) }}
 }
 
-func removeAll(records ...inventory.Record) (calls []call) {
-	for _, rec := range records {
+func removeAll(recs ...records.Record) (calls []call) {
+	for _, rec := range recs {
 		calls = append(calls, remove(rec))
 	}
 	return calls
@@ -144,7 +144,7 @@ func (c *call) returned(err error, m *model) {
 // apply makes each call in a transaction of its own.
 func (f *fixture) apply(calls ...call) {
 	for _, c := range calls {
-		err := f.store.Change(f.ctx, func(tx inventory.Tx) error { return c.store(f.ctx, tx) })
+		err := f.store.Change(f.ctx, func(tx records.Tx) error { return c.store(f.ctx, tx) })
 		c.returned(err, f.model)
 		f.adopt(f.store, f.model)
 	}
@@ -157,7 +157,7 @@ var errRollback = errors.New("the error of a transaction")
 // ends it with an error or with nil.
 func (f *fixture) transaction(end error, calls ...call) {
 	var after *model
-	err := f.store.Change(f.ctx, func(tx inventory.Tx) error {
+	err := f.store.Change(f.ctx, func(tx records.Tx) error {
 		after = f.model.clone()
 		f.calls(tx, after, calls)
 		f.verify(tx, after)
@@ -166,7 +166,7 @@ func (f *fixture) transaction(end error, calls ...call) {
 	f.ended(err, end, after)
 }
 
-func (f *fixture) calls(tx inventory.Tx, m *model, calls []call) {
+func (f *fixture) calls(tx records.Tx, m *model, calls []call) {
 	for _, c := range calls {
 		c.returned(c.store(f.ctx, tx), m)
 		f.adopt(tx, m)
@@ -185,10 +185,10 @@ func (f *fixture) ended(err, want error, after *model) {
 
 // adopt has the model take over the version and the time of records that have lost a
 // reference, which the store decides.
-func (f *fixture) adopt(from inventory.Reader, m *model) {
+func (f *fixture) adopt(from records.Reader, m *model) {
 	for id := range m.released {
 		rec := m.records[id]
-		now, err := from.Get(f.ctx, inventory.ResourceOf(rec), id)
+		now, err := from.Get(f.ctx, resourceOf(rec), id)
 		must("get a record that has lost a reference", err)
 		if now.Meta().Version <= rec.Meta().Version {
 			fail("%s has lost a reference and is version %d; want one after %d", names(rec), now.Meta().Version, rec.Meta().Version)
@@ -202,9 +202,9 @@ func (f *fixture) adopt(from inventory.Reader, m *model) {
 // followed.
 func (f *fixture) reload() {
 	f.model = newModel()
-	for _, r := range inventory.StoredResources() {
-		page, err := f.store.List(f.ctx, &inventory.Query{Resource: r})
-		must("list "+r.Name(), err)
+	for _, r := range schema.StoredResources() {
+		page, err := f.store.List(f.ctx, &records.Query{Resource: r})
+		must("list "+r.Name, err)
 		f.model.create(page.Records)
 	}
 }
@@ -212,9 +212,9 @@ func (f *fixture) reload() {
 // empty deletes all records, those that refer to others first.
 func (f *fixture) empty() {
 	f.reload()
-	must("delete all records", f.store.Change(f.ctx, func(tx inventory.Tx) error {
+	must("delete all records", f.store.Change(f.ctx, func(tx records.Tx) error {
 		m := f.model.clone()
-		for _, r := range slices.Backward(inventory.StoredResources()) {
+		for _, r := range slices.Backward(schema.StoredResources()) {
 			f.calls(tx, m, removeAll(m.of(r)...))
 		}
 		return nil
@@ -225,10 +225,10 @@ func (f *fixture) empty() {
 
 // verify requires that a reader returns the records of a model and no others: in lists, and one
 // by one. A transaction reads one of each resource, which is enough and takes less time.
-func (f *fixture) verify(from inventory.Reader, m *model) {
-	for _, r := range inventory.StoredResources() {
-		f.lists(from, m, &inventory.Query{Resource: r, Count: true})
-		_, within := from.(inventory.Tx)
+func (f *fixture) verify(from records.Reader, m *model) {
+	for _, r := range schema.StoredResources() {
+		f.lists(from, m, &records.Query{Resource: r, Count: true})
+		_, within := from.(records.Tx)
 		for _, want := range m.of(r) {
 			sample := want.Meta().ID == id(r, samples)
 			if within && !sample {
@@ -238,20 +238,20 @@ func (f *fixture) verify(from inventory.Reader, m *model) {
 			must("get "+names(want), err)
 			same("get", got, want)
 			if sample {
-				f.lists(from, m, (&inventory.Query{Resource: r, Count: true}).Where("id", want.Meta().ID))
+				f.lists(from, m, (&records.Query{Resource: r, Count: true}).Where("id", want.Meta().ID))
 			}
 		}
 	}
 	for id, r := range m.absent {
 		_, err := from.Get(f.ctx, r, id)
-		refused("get "+r.Kind()+" "+id, err, inventory.Absent(r))
+		refused("get "+r.Kind()+" "+id, err, records.Absent(r))
 	}
 }
 
 // agrees requires that the store answers a query as Query.Select does.
-func (f *fixture) agrees(q *inventory.Query) { f.lists(f.store, f.model, q) }
+func (f *fixture) agrees(q *records.Query) { f.lists(f.store, f.model, q) }
 
-func (f *fixture) lists(from inventory.Reader, m *model, q *inventory.Query) {
+func (f *fixture) lists(from records.Reader, m *model, q *records.Query) {
 	got, err := from.List(f.ctx, q)
 	what := "list " + show(q)
 	must(what, err)
@@ -284,9 +284,9 @@ func concurrently(callers int, do func(caller int)) {
 }
 
 // same requires that a record equals another one in every field.
-func same(what string, got, want inventory.Record) {
-	r := inventory.ResourceOf(want)
-	if inventory.ResourceOf(got) != r {
+func same(what string, got, want records.Record) {
+	r := resourceOf(want)
+	if resourceOf(got) != r {
 		fail("%s: there is a %T; want a %T", what, got, want)
 	}
 	for _, field := range r.Fields() {
@@ -317,21 +317,21 @@ func equal(got, want any) bool {
 }
 
 // ids returns the ends of the ids of records, which tell them apart.
-func ids(records []inventory.Record) []string {
-	all := make([]string, len(records))
-	for i, rec := range records {
+func ids(recs []records.Record) []string {
+	all := make([]string, len(recs))
+	for i, rec := range recs {
 		all[i] = rec.Meta().ID[19:]
 	}
 	return all
 }
 
 // names returns the kinds and ids of the first three records.
-func names(records ...inventory.Record) string {
+func names(recs ...records.Record) string {
 	var all []string
-	for _, rec := range records[:min(3, len(records))] {
-		all = append(all, inventory.ResourceOf(rec).Kind()+" "+rec.Meta().ID[19:])
+	for _, rec := range recs[:min(3, len(recs))] {
+		all = append(all, resourceOf(rec).Kind()+" "+rec.Meta().ID[19:])
 	}
-	if more := len(records) - len(all); more > 0 {
+	if more := len(recs) - len(all); more > 0 {
 		all = append(all, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(all, ", ")
@@ -349,7 +349,7 @@ func text(v any) string {
 }
 
 // show returns a query in a readable form.
-func show(q *inventory.Query) string {
+func show(q *records.Query) string {
 	var after, sort []string
 	for _, key := range q.Sort {
 		sort = append(sort, fmt.Sprintf("%s desc=%t", key.Field.Column, key.Desc))
@@ -357,5 +357,5 @@ func show(q *inventory.Query) string {
 	if q.After != nil {
 		after = []string{text(q.After.Values), q.After.ID}
 	}
-	return fmt.Sprintf("%s %.200v q=%q sort=%v after=%v offset=%d limit=%d count=%t", q.Resource.Name(), q.Filters, q.Text, sort, after, q.Offset, q.Limit, q.Count)
+	return fmt.Sprintf("%s %.200v q=%q sort=%v after=%v offset=%d limit=%d count=%t", q.Resource.Name, q.Filters, q.Text, sort, after, q.Offset, q.Limit, q.Count)
 }

@@ -8,20 +8,21 @@ import (
 	"unicode"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 func listCases() []Case {
 	return []Case{
 		{"list/filters", "a filter that returns too much or too little shows records that nobody requested", checkFilters, true},
 		{"list/search", "a search covers the fields that are declared for it, and folds the letters A to Z only", func(f *fixture) {
-			for _, r := range inventory.StoredResources() {
+			for _, r := range schema.StoredResources() {
 				for _, s := range []string{"ALPHA", "K", "i", "Ä", "%", "_", `\`, "'", "\u212a", ":3C:"} {
-					f.agrees(&inventory.Query{Resource: r, Text: s, Count: true, Limit: 2})
+					f.agrees(&records.Query{Resource: r, Text: s, Count: true, Limit: 2})
 				}
 			}
 		}, true},
 		{"list/random queries", "parts of a query must be right in combination", func(f *fixture) {
-			for _, r := range inventory.Resources() {
+			for _, r := range schema.Resources() {
 				for range 15 {
 					f.agrees(f.query(r))
 				}
@@ -43,21 +44,21 @@ func pageCases() []Case {
 }
 
 // filters compares the total and the first records of a query.
-func (f *fixture) filters(r *inventory.Resource, limit int64, filters ...inventory.Filter) {
-	f.agrees(&inventory.Query{Resource: r, Count: true, Limit: limit, Filters: filters})
+func (f *fixture) filters(r *records.Resource, limit int64, filters ...records.Filter) {
+	f.agrees(&records.Query{Resource: r, Count: true, Limit: limit, Filters: filters})
 }
 
 // shared reports whether all resources have a field. It is tested with the first of them.
-func shared(r *inventory.Resource, field *inventory.Field) bool {
-	return r != inventory.StoredResources()[0] && slices.Contains([]string{"id", "created_at", "updated_at", "version"}, field.Column)
+func shared(r *records.Resource, field *records.Field) bool {
+	return r != schema.StoredResources()[0] && slices.Contains([]string{"id", "created_at", "updated_at", "version"}, field.Column)
 }
 
 // operand returns a value to compare a field with.
-func (f *fixture) operand(r *inventory.Resource, field *inventory.Field, op inventory.Op) any {
+func (f *fixture) operand(r *records.Resource, field *records.Field, op records.Op) any {
 	switch {
-	case op == inventory.IsNull:
+	case op == records.IsNull:
 		return f.IntN(2) == 0
-	case op == inventory.In:
+	case op == records.In:
 		values := make([]any, 1+f.IntN(5))
 		if f.IntN(10) == 0 {
 			values = make([]any, 100)
@@ -66,24 +67,24 @@ func (f *fixture) operand(r *inventory.Resource, field *inventory.Field, op inve
 			values[i] = f.present(r, field)
 		}
 		return values
-	case op == inventory.Contains || op == inventory.StartsWith:
-		return f.part(f.present(r, field).(string), op == inventory.StartsWith)
-	case field.Kind == inventory.List:
+	case op == records.Contains || op == records.StartsWith:
+		return f.part(f.present(r, field).(string), op == records.StartsWith)
+	case field.Kind == records.List:
 		return pick(f.Rand, oddElements())
 	}
 	return f.present(r, field)
 }
 
 // any returns a random record of a resource, or nil.
-func (f *fixture) any(r *inventory.Resource) inventory.Record {
-	if all := (&inventory.Query{Resource: r}).Select(f.model.of(r)).Records; len(all) > 0 {
+func (f *fixture) any(r *records.Resource) records.Record {
+	if all := (&records.Query{Resource: r}).Select(f.model.of(r)).Records; len(all) > 0 {
 		return pick(f.Rand, all)
 	}
 	return nil
 }
 
 // present returns a value that, in most cases, a record has.
-func (f *fixture) present(r *inventory.Resource, field *inventory.Field) any {
+func (f *fixture) present(r *records.Resource, field *records.Field) any {
 	if rec := f.any(r); rec != nil && f.IntN(4) > 0 {
 		if v := field.Value(rec); v != nil {
 			return v
@@ -91,7 +92,7 @@ func (f *fixture) present(r *inventory.Resource, field *inventory.Field) any {
 	}
 	switch {
 	case field.Ref != nil:
-		to, _ := inventory.Named(field.Ref.To)
+		to, _ := schema.Named(field.Ref.To)
 		return id(to, 1+f.IntN(many))
 	case field.Column == "id":
 		return id(r, f.IntN(2*many))
@@ -117,46 +118,46 @@ func (f *fixture) part(s string, prefix bool) string {
 
 // checkFilters also makes comparisons for which there is no parameter: programs may use them.
 func checkFilters(f *fixture) {
-	ops := []inventory.Op{
-		inventory.Eq, inventory.Ne, inventory.In, inventory.Gt, inventory.Gte, inventory.Lt, inventory.Lte, inventory.IsNull,
-		inventory.Contains, inventory.StartsWith, // the last two of strings only
+	ops := []records.Op{
+		records.Eq, records.Ne, records.In, records.Gt, records.Gte, records.Lt, records.Lte, records.IsNull,
+		records.Contains, records.StartsWith, // the last two of strings only
 	}
-	for _, r := range inventory.StoredResources() {
+	for _, r := range schema.StoredResources() {
 		for _, field := range r.Fields() {
 			of := ops
 			switch {
-			case field.Column == "" || field.Kind == inventory.Object || shared(r, field):
+			case field.Column == "" || field.Kind == records.Object || shared(r, field):
 				continue
-			case field.Kind == inventory.List:
+			case field.Kind == records.List:
 				of = ops[:2]
-			case field.Kind != inventory.Text:
+			case field.Kind != records.Text:
 				of = ops[:8]
 			}
 			for _, op := range of {
-				f.filters(r, 4, inventory.Filter{Field: field, Op: op, Value: f.operand(r, field, op)})
+				f.filters(r, 4, records.Filter{Field: field, Op: op, Value: f.operand(r, field, op)})
 			}
 			if field.Scalar() {
-				f.filters(r, 0, inventory.Filter{Field: field, Op: inventory.In, Value: []any{}})
+				f.filters(r, 0, records.Filter{Field: field, Op: records.In, Value: []any{}})
 			}
 		}
 		f.filters(r, math.MaxInt64)
-		f.agrees(&inventory.Query{Resource: r, Offset: math.MaxInt64, Limit: math.MaxInt64, Count: true})
-		f.agrees(&inventory.Query{Resource: r, Offset: 3})
+		f.agrees(&records.Query{Resource: r, Offset: math.MaxInt64, Limit: math.MaxInt64, Count: true})
+		f.agrees(&records.Query{Resource: r, Offset: 3})
 	}
 }
 
 // query returns a random query.
-func (f *fixture) query(r *inventory.Resource) *inventory.Query {
-	q := &inventory.Query{Resource: r, Count: f.IntN(2) == 0, Limit: int64(f.IntN(6)), Offset: int64(f.IntN(3))}
+func (f *fixture) query(r *records.Resource) *records.Query {
+	q := &records.Query{Resource: r, Count: f.IntN(2) == 0, Limit: int64(f.IntN(6)), Offset: int64(f.IntN(3))}
 	for range f.IntN(4) {
 		param := pick(f.Rand, r.Parameters())
-		q.Filters = append(q.Filters, inventory.Filter{Field: param.Field, Op: param.Op, Value: f.operand(r, param.Field, param.Op)})
+		q.Filters = append(q.Filters, records.Filter{Field: param.Field, Op: param.Op, Value: f.operand(r, param.Field, param.Op)})
 	}
 	if f.IntN(4) == 0 {
 		q.Text = f.part(pick(f.Rand, oddStrings()), false)
 	}
 	for range f.IntN(4) {
-		q.Sort = append(q.Sort, inventory.SortKey{Field: pick(f.Rand, sortable(r)), Desc: f.IntN(2) == 0})
+		q.Sort = append(q.Sort, records.SortKey{Field: pick(f.Rand, sortable(r)), Desc: f.IntN(2) == 0})
 	}
 	if f.IntN(2) == 0 {
 		q.After = q.PlaceOf(f.any(r))
@@ -165,16 +166,16 @@ func (f *fixture) query(r *inventory.Resource) *inventory.Query {
 }
 
 // sortable returns the fields that a list can be sorted by.
-func sortable(r *inventory.Resource) []*inventory.Field {
-	return slices.DeleteFunc(r.Fields(), func(field *inventory.Field) bool { return !field.Sortable() })
+func sortable(r *records.Resource) []*records.Field {
+	return slices.DeleteFunc(r.Fields(), func(field *records.Field) bool { return !field.Sortable() })
 }
 
 func checkOddStrings(f *fixture) {
-	r := inventory.Of[inventory.Device]()
+	r := records.Of[inventory.Device](schema)
 	model, _ := r.Field("model")
 	notes, _ := r.Field("notes")
 	odd := append([]string{"two\nlines", "\r\n\t"}, oddStrings()...)
-	var all []inventory.Record
+	var all []records.Record
 	for n, s := range odd {
 		d := full(r, n).(*inventory.Device)
 		d.LocationID, d.Model, d.Notes = nil, strings.Join(strings.Fields(s+"."), " "), s+"."
@@ -182,26 +183,26 @@ func checkOddStrings(f *fixture) {
 	}
 	f.apply(create(all...))
 	for _, s := range append(odd, "\x01", "a\x7fb", "'; DROP TABLE devices; --", "%' OR '1'='1", "\u202e") {
-		f.filters(r, 2, inventory.Filter{Field: model, Op: inventory.Contains, Value: s})
-		f.filters(r, 2, inventory.Filter{Field: notes, Op: inventory.StartsWith, Value: s})
+		f.filters(r, 2, records.Filter{Field: model, Op: records.Contains, Value: s})
+		f.filters(r, 2, records.Filter{Field: notes, Op: records.StartsWith, Value: s})
 	}
 }
 
 func checkZones(f *fixture) {
-	r := inventory.Of[inventory.Device]()
+	r := records.Of[inventory.Device](schema)
 	field, _ := r.Field("last_seen")
 	seen := time.Date(2026, 1, 1, 0, 30, 0, 1000, time.FixedZone("east", 14*60*60))
 	d := full(r, 1).(*inventory.Device)
 	d.LocationID, d.LastSeen = nil, &seen
 	f.apply(create(checked(d)))
-	for _, op := range []inventory.Op{inventory.Eq, inventory.Gte, inventory.Lte, inventory.Gt, inventory.Lt} {
+	for _, op := range []records.Op{records.Eq, records.Gte, records.Lte, records.Gt, records.Lt} {
 		for _, t := range []time.Time{seen, seen.UTC(), seen.In(time.FixedZone("west", -90*60))} {
-			f.filters(r, 0, inventory.Filter{Field: field, Op: op, Value: t})
+			f.filters(r, 0, records.Filter{Field: field, Op: op, Value: t})
 		}
 	}
 	for _, shift := range []time.Duration{-time.Microsecond, time.Microsecond} {
-		q := &inventory.Query{Resource: r, Sort: []inventory.SortKey{{Field: field}}}
-		q.After = &inventory.Place{Values: []any{seen.Add(shift)}, ID: id(r, 1)}
+		q := &records.Query{Resource: r, Sort: []records.SortKey{{Field: field}}}
+		q.After = &records.Place{Values: []any{seen.Add(shift)}, ID: id(r, 1)}
 		f.agrees(q)
 	}
 }
@@ -209,11 +210,11 @@ func checkZones(f *fixture) {
 // checkLargeStrings gives each string the most characters that its field allows, of four bytes
 // each, and half a million where there is no bound.
 func checkLargeStrings(f *fixture) {
-	for _, r := range inventory.StoredResources() {
+	for _, r := range schema.StoredResources() {
 		rec := full(r, 1)
-		var filters []inventory.Filter
+		var filters []records.Filter
 		for _, field := range r.Fields() {
-			if field.Kind != inventory.Text || field.Column == "" || field.Format != "line" && field.Format != "text" {
+			if field.Kind != records.Text || field.Column == "" || field.Format != "line" && field.Format != "text" {
 				continue
 			}
 			size := 500_000.0
@@ -222,12 +223,12 @@ func checkLargeStrings(f *fixture) {
 			}
 			field.Set(rec, strings.Repeat("😀", int(size)))
 			if field.Sortable() {
-				filters = append(filters, inventory.Filter{Field: field, Value: field.Value(rec)})
+				filters = append(filters, records.Filter{Field: field, Value: field.Value(rec)})
 			}
 		}
 		f.apply(create(append(samplesOf(r)[1:], checked(rec))...))
 		for _, filter := range filters {
-			f.agrees(&inventory.Query{Resource: r, Count: true, Sort: []inventory.SortKey{{Field: filter.Field}}, Filters: []inventory.Filter{filter}})
+			f.agrees(&records.Query{Resource: r, Count: true, Sort: []records.SortKey{{Field: filter.Field}}, Filters: []records.Filter{filter}})
 		}
 	}
 }
@@ -237,9 +238,9 @@ func checkLargeStrings(f *fixture) {
 func checkCounts(f *fixture) {
 	f.createDataset()
 	f.counts()
-	for _, r := range inventory.Resources() {
+	for _, r := range schema.Resources() {
 		for _, end := range []error{errRollback, nil, nil} {
-			all := (&inventory.Query{Resource: r}).Select(f.model.of(r)).Records
+			all := (&records.Query{Resource: r}).Select(f.model.of(r)).Records
 			if len(all) > 1 {
 				f.transaction(end, remove(all[f.IntN(len(all)/2+1)])) // most others refer to the first half
 			}
@@ -250,11 +251,11 @@ func checkCounts(f *fixture) {
 
 // counts compares the totals of all records, and of one value of each field with few values.
 func (f *fixture) counts() {
-	for _, r := range inventory.StoredResources() {
+	for _, r := range schema.StoredResources() {
 		f.filters(r, 1)
 		for _, field := range r.Fields() {
-			if field.Scalar() && (len(field.Enum) > 0 || field.Counted || field.Ref != nil || field.Kind == inventory.Bool) {
-				f.filters(r, 1, inventory.Filter{Field: field, Value: f.present(r, field)})
+			if field.Scalar() && (len(field.Enum) > 0 || field.Counted || field.Ref != nil || field.Kind == records.Bool) {
+				f.filters(r, 1, records.Filter{Field: field, Value: f.present(r, field)})
 			}
 		}
 	}
@@ -262,20 +263,20 @@ func (f *fixture) counts() {
 
 func checkPages(f *fixture) {
 	const limit = 10
-	for _, r := range inventory.StoredResources() {
+	for _, r := range schema.StoredResources() {
 		for _, field := range sortable(r) {
 			for _, desc := range []bool{false, true} {
 				if shared(r, field) {
 					continue
 				}
-				q := &inventory.Query{Resource: r, Sort: []inventory.SortKey{{Field: field, Desc: desc}}}
+				q := &records.Query{Resource: r, Sort: []records.SortKey{{Field: field, Desc: desc}}}
 				want := q.Select(f.model.of(r)).Records
 				q.Limit = limit
 				for from := 0; from < len(want); from += limit {
 					f.agrees(q)
 					q.After = q.PlaceOf(want[min(from+limit, len(want))-1])
 				}
-				f.agrees(&inventory.Query{Resource: r, Sort: q.Sort, Limit: 3, Offset: int64(f.IntN(many + 1)), Count: true})
+				f.agrees(&records.Query{Resource: r, Sort: q.Sort, Limit: 3, Offset: int64(f.IntN(many + 1)), Count: true})
 			}
 		}
 	}
@@ -283,14 +284,14 @@ func checkPages(f *fixture) {
 
 func checkPlaces(f *fixture) {
 	f.createDataset()
-	r := inventory.Of[inventory.Event]()
+	r := records.Of[inventory.Event](schema)
 	severity, _ := r.Field("severity")
 	device, _ := r.Field("device_id")
-	q := &inventory.Query{Resource: r, Count: true, Sort: []inventory.SortKey{{Field: severity, Desc: true}, {Field: device}}}
+	q := &records.Query{Resource: r, Count: true, Sort: []records.SortKey{{Field: severity, Desc: true}, {Field: device}}}
 	deleted := q.Select(f.model.of(r)).Records[many/2]
 	f.apply(remove(deleted))
 	place := q.PlaceOf(deleted)
-	for _, q.After = range []*inventory.Place{
+	for _, q.After = range []*records.Place{
 		place,
 		{Values: place.Values, ID: id(r, 0)}, // never existed
 		{Values: []any{place.Values[0], nil}, ID: id(r, 0)},
@@ -302,7 +303,7 @@ func checkPlaces(f *fixture) {
 }
 
 func checkOrderOfIDs(f *fixture) {
-	r := inventory.Of[inventory.Location]()
+	r := records.Of[inventory.Location](schema)
 	for _, n := range []int{0x10, 0x9, 0xa, 0xff, 0x1, 0x100, 0xf} {
 		rec := minimal(r, n)
 		rec.Meta().CreatedAt, rec.Meta().UpdatedAt = moment(0), moment(0)
@@ -311,10 +312,10 @@ func checkOrderOfIDs(f *fixture) {
 	created, _ := r.Field("created_at")
 	byID, _ := r.Field("id")
 	for _, desc := range []bool{false, true} {
-		f.agrees(&inventory.Query{Resource: r, Sort: []inventory.SortKey{{Field: created, Desc: desc}}})
-		f.agrees(&inventory.Query{Resource: r, Sort: []inventory.SortKey{{Field: byID, Desc: desc}, {Field: byID}}})
+		f.agrees(&records.Query{Resource: r, Sort: []records.SortKey{{Field: created, Desc: desc}}})
+		f.agrees(&records.Query{Resource: r, Sort: []records.SortKey{{Field: byID, Desc: desc}, {Field: byID}}})
 	}
-	q := &inventory.Query{Resource: r, Sort: slices.Repeat([]inventory.SortKey{{Field: created}, {Field: byID, Desc: true}}, 8), Limit: 3}
+	q := &records.Query{Resource: r, Sort: slices.Repeat([]records.SortKey{{Field: created}, {Field: byID, Desc: true}}, 8), Limit: 3}
 	q.After = q.PlaceOf(f.model.records[id(r, 0x10)])
 	f.agrees(q)
 }

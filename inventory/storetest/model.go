@@ -3,33 +3,33 @@ package storetest
 import (
 	"maps"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // model is the reference implementation of a store's changes: it looks through all records.
 type model struct {
-	records  map[string]inventory.Record    // by id
-	absent   map[string]*inventory.Resource // ids that the store must not have
-	released map[string]bool                // ids of records that have just lost a reference
+	records  map[string]records.Record    // by id
+	absent   map[string]*records.Resource // ids that the store must not have
+	released map[string]bool              // ids of records that have just lost a reference
 }
 
 func newModel() *model {
-	return &model{map[string]inventory.Record{}, map[string]*inventory.Resource{}, map[string]bool{}}
+	return &model{map[string]records.Record{}, map[string]*records.Resource{}, map[string]bool{}}
 }
 
 func (m *model) clone() *model {
-	c := &model{map[string]inventory.Record{}, maps.Clone(m.absent), map[string]bool{}}
+	c := &model{map[string]records.Record{}, maps.Clone(m.absent), map[string]bool{}}
 	for id, rec := range m.records {
-		c.records[id] = inventory.Clone(rec)
+		c.records[id] = records.Clone(rec)
 	}
 	return c
 }
 
 // of returns copies of the records of a resource, in any order.
-func (m *model) of(r *inventory.Resource) (all []inventory.Record) {
+func (m *model) of(r *records.Resource) (all []records.Record) {
 	for _, rec := range m.records {
-		if inventory.ResourceOf(rec) == r {
-			all = append(all, inventory.Clone(rec))
+		if resourceOf(rec) == r {
+			all = append(all, records.Clone(rec))
 		}
 	}
 	return all
@@ -37,24 +37,24 @@ func (m *model) of(r *inventory.Resource) (all []inventory.Record) {
 
 // violations returns the errors for the keys and references of a record. It ignores the record
 // with the id except, which the record replaces.
-func (m *model) violations(rec inventory.Record, except string) (all []*inventory.Error) {
-	r := inventory.ResourceOf(rec)
+func (m *model) violations(rec records.Record, except string) (all []*records.Error) {
+	r := resourceOf(rec)
 	for _, key := range r.Uniques() {
 		for id, other := range m.records {
-			if inventory.ResourceOf(other) == r && id != except && sameKey(r, key, rec, other) {
-				all = append(all, inventory.Duplicate(r, key))
+			if resourceOf(other) == r && id != except && sameKey(r, key, rec, other) {
+				all = append(all, records.Duplicate(r, key))
 			}
 		}
 	}
 	for _, field := range r.Fields() {
 		if id, ok := field.Value(rec).(string); ok && field.Ref != nil && m.records[id] == nil {
-			all = append(all, inventory.Dangling(r, field))
+			all = append(all, records.Dangling(r, field))
 		}
 	}
 	return all
 }
 
-func sameKey(r *inventory.Resource, key inventory.Unique, a, b inventory.Record) bool {
+func sameKey(r *records.Resource, key records.Unique, a, b records.Record) bool {
 	for _, name := range key.Fields {
 		field, _ := r.Field(name)
 		if v := field.Value(a); v == nil || v != field.Value(b) {
@@ -65,22 +65,22 @@ func sameKey(r *inventory.Resource, key inventory.Unique, a, b inventory.Record)
 }
 
 // create adds all records, or returns the errors of which a store returns one.
-func (m *model) create(records []inventory.Record) (violations []*inventory.Error) {
+func (m *model) create(recs []records.Record) (violations []*records.Error) {
 	before := maps.Clone(m.records)
-	for _, rec := range records {
+	for _, rec := range recs {
 		id := rec.Meta().ID
 		if m.records[id] != nil {
-			violations = append(violations, inventory.DuplicateID(inventory.ResourceOf(rec)))
+			violations = append(violations, records.DuplicateID(resourceOf(rec)))
 		}
 		violations = append(violations, m.violations(rec, "")...)
-		m.records[id] = inventory.Clone(rec)
+		m.records[id] = records.Clone(rec)
 	}
 	if len(violations) > 0 {
 		m.records = before
 	}
-	for _, rec := range records {
+	for _, rec := range recs {
 		if id := rec.Meta().ID; m.records[id] == nil {
-			m.absent[id] = inventory.ResourceOf(rec)
+			m.absent[id] = resourceOf(rec)
 		} else {
 			delete(m.absent, id)
 		}
@@ -89,30 +89,30 @@ func (m *model) create(records []inventory.Record) (violations []*inventory.Erro
 }
 
 // version returns the error for a version that a record does not have.
-func (m *model) version(r *inventory.Resource, id string, version int64) []*inventory.Error {
+func (m *model) version(r *records.Resource, id string, version int64) []*records.Error {
 	switch rec := m.records[id]; {
 	case rec == nil:
 		m.absent[id] = r
-		return []*inventory.Error{inventory.Absent(r)}
+		return []*records.Error{records.Absent(r)}
 	case rec.Meta().Version != version:
-		return []*inventory.Error{inventory.Outdated(r)}
+		return []*records.Error{records.Outdated(r)}
 	}
 	return nil
 }
 
-func (m *model) update(rec inventory.Record, version int64) []*inventory.Error {
+func (m *model) update(rec records.Record, version int64) []*records.Error {
 	id := rec.Meta().ID
-	violations := m.version(inventory.ResourceOf(rec), id, version)
+	violations := m.version(resourceOf(rec), id, version)
 	if len(violations) == 0 {
 		violations = m.violations(rec, id)
 	}
 	if len(violations) == 0 {
-		m.records[id] = inventory.Clone(rec)
+		m.records[id] = records.Clone(rec)
 	}
 	return violations
 }
 
-func (m *model) remove(r *inventory.Resource, id string, version int64) []*inventory.Error {
+func (m *model) remove(r *records.Resource, id string, version int64) []*records.Error {
 	violations := m.version(r, id, version)
 	if len(violations) == 0 {
 		m.drop(id)
@@ -123,11 +123,11 @@ func (m *model) remove(r *inventory.Resource, id string, version int64) []*inven
 // drop deletes a record, deletes or changes those that refer to it, and notes what it has
 // changed.
 func (m *model) drop(id string) {
-	m.absent[id] = inventory.ResourceOf(m.records[id])
+	m.absent[id] = resourceOf(m.records[id])
 	delete(m.records, id)
 	delete(m.released, id)
 	for other, rec := range m.records {
-		for _, field := range inventory.ResourceOf(rec).Fields() {
+		for _, field := range resourceOf(rec).Fields() {
 			switch {
 			case field.Ref == nil || field.Value(rec) != id || m.records[other] == nil:
 			case field.Ref.Cascade:
@@ -156,10 +156,10 @@ func checkRandomTransactions(f *fixture) {
 			last(calls).model(m)
 		}
 		f.transaction(pick(f.Rand, []error{nil, nil, nil, errRollback}), calls...)
-		r := pick(f.Rand, inventory.StoredResources())
-		q := &inventory.Query{Resource: r, Count: true}
+		r := pick(f.Rand, schema.StoredResources())
+		q := &records.Query{Resource: r, Count: true}
 		if field := pick(f.Rand, r.Fields()); field.Scalar() && len(f.model.of(r)) > 0 {
-			q.Filters = []inventory.Filter{{Field: field, Value: field.Value(f.any(r))}}
+			q.Filters = []records.Filter{{Field: field, Value: field.Value(f.any(r))}}
 		}
 		f.agrees(q)
 	}
@@ -168,12 +168,12 @@ func checkRandomTransactions(f *fixture) {
 // randomCall returns a call on a record with one of a few ids, keys and references.
 func (f *fixture) randomCall(m *model) (c call) {
 	n := func() int { return 1 + f.IntN(5) }
-	r := pick(f.Rand, inventory.StoredResources())
+	r := pick(f.Rand, schema.StoredResources())
 	rec := full(r, n())
 	for _, field := range r.Fields() {
 		switch {
 		case field.Ref != nil:
-			to, _ := inventory.Named(field.Ref.To)
+			to, _ := schema.Named(field.Ref.To)
 			field.Set(rec, id(to, n()))
 		case optional(field) && f.IntN(3) == 0:
 			field.Set(rec, nil)
@@ -185,7 +185,7 @@ func (f *fixture) randomCall(m *model) (c call) {
 		version = have.Meta().Version
 	}
 	switch {
-	case inventory.Check(rec) != nil:
+	case resourceOf(rec).Check(rec) != nil:
 		return f.randomCall(m)
 	case f.IntN(5) < 2:
 		c = create(rec)

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // samples is the number of sample records of each resource.
 const samples = 4
 
 // id returns the id of record n of a resource. Ids are in the order of n.
-func id(r *inventory.Resource, n int) string {
-	return fmt.Sprintf("018f4c2e-7b1a-7c3d-%04x-%012x", 0x8000+slices.Index(inventory.StoredResources(), r), n)
+func id(r *records.Resource, n int) string {
+	return fmt.Sprintf("018f4c2e-7b1a-7c3d-%04x-%012x", 0x8000+slices.Index(schema.StoredResources(), r), n)
 }
 
 // moment returns a time n minutes and n microseconds after noon.
@@ -22,62 +22,62 @@ func moment(n int) time.Time { return time.Date(2026, 1, 31, 12, n, 0, n*1000, t
 
 // full returns record n of a resource, with a value in each stored field. It refers to sample
 // records, and has no key in common with another n.
-func full(r *inventory.Resource, n int) inventory.Record { return record(r, n, false) }
+func full(r *records.Resource, n int) records.Record { return record(r, n, false) }
 
 // minimal returns record n of a resource with its required fields only.
-func minimal(r *inventory.Resource, n int) inventory.Record { return record(r, n, true) }
+func minimal(r *records.Resource, n int) records.Record { return record(r, n, true) }
 
-func record(r *inventory.Resource, n int, minimal bool) inventory.Record {
+func record(r *records.Resource, n int, minimal bool) records.Record {
 	rec := r.New()
 	refs := map[string]int{} // the ends of a link differ
 	for _, field := range r.Fields() {
 		switch {
 		case field.Column == "" || minimal && !field.Required:
 		case field.Ref != nil:
-			to, _ := inventory.Named(field.Ref.To)
+			to, _ := schema.Named(field.Ref.To)
 			field.Set(rec, id(to, (n-1+refs[field.Ref.To])%samples+1))
 			refs[field.Ref.To]++
 		default:
 			setSample(field, rec, n)
 		}
 	}
-	*rec.Meta() = inventory.Base{ID: id(r, n), CreatedAt: moment(n), UpdatedAt: moment(2 * n), Version: 1}
+	*rec.Meta() = records.Base{ID: id(r, n), CreatedAt: moment(n), UpdatedAt: moment(2 * n), Version: 1}
 	return checked(rec)
 }
 
 // checked returns a record in the form in which stores receive it.
-func checked(rec inventory.Record) inventory.Record {
-	must("check a record of the suite", inventory.Check(rec))
+func checked(rec records.Record) records.Record {
+	must("check a record of the suite", resourceOf(rec).Check(rec))
 	return rec
 }
 
-func setSample(field *inventory.Field, rec inventory.Record, n int) {
+func setSample(field *records.Field, rec records.Record, n int) {
 	low := 0.0
 	if field.Min != nil {
 		low = *field.Min
 	}
 	switch field.Kind {
-	case inventory.Text:
+	case records.Text:
 		field.Set(rec, sampleString(field, n))
-	case inventory.Int:
+	case records.Int:
 		field.Set(rec, int64(low)+int64(n))
-	case inventory.Float:
+	case records.Float:
 		field.Set(rec, low+float64(n)+0.1)
-	case inventory.Bool:
+	case records.Bool:
 		field.Set(rec, n%2 == 1)
-	case inventory.Time:
+	case records.Time:
 		field.Set(rec, moment(3*n))
-	case inventory.List:
+	case records.List:
 		field.Set(rec, []string{fmt.Sprint("b ", n), "a", `,"[]{}\'`})
-	case inventory.Object:
-		if changes, ok := field.Pointer(rec).(*inventory.Changes); ok {
-			*changes = inventory.Changes{"mtu": {Before: nil, After: 1500.5}, "tags": {Before: []string{"ä"}, After: "'"}}
+	case records.Object:
+		if changes, ok := field.Pointer(rec).(*records.Changes); ok {
+			*changes = records.Changes{"mtu": {Before: nil, After: 1500.5}, "tags": {Before: []string{"ä"}, After: "'"}}
 		}
 	}
 }
 
 // sampleString returns string n of a format.
-func sampleString(field *inventory.Field, n int) string {
+func sampleString(field *records.Field, n int) string {
 	switch field.Format {
 	case "enum":
 		return field.Enum[n%len(field.Enum)]
@@ -94,7 +94,7 @@ func sampleString(field *inventory.Field, n int) string {
 	case "timezone":
 		return fmt.Sprint("Etc/GMT+", n)
 	case "speed":
-		return inventory.FormatSpeed(int64(n) + 1) // the one of setSample for the field in Mbps
+		return records.FormatSpeed(int64(n) + 1) // the one of setSample for the field in Mbps
 	case "text":
 		return fmt.Sprintf("Line %d\r\n\tLine — two\n ", n)
 	}
@@ -102,7 +102,7 @@ func sampleString(field *inventory.Field, n int) string {
 }
 
 // samplesOf returns the sample records of a resource.
-func samplesOf(r *inventory.Resource) (all []inventory.Record) {
+func samplesOf(r *records.Resource) (all []records.Record) {
 	for n := range samples {
 		all = append(all, full(r, n+1))
 	}
@@ -110,31 +110,31 @@ func samplesOf(r *inventory.Resource) (all []inventory.Record) {
 }
 
 // allSamples returns the sample records of all resources, those that are referred to first.
-func allSamples() (all []inventory.Record) {
-	for _, r := range inventory.StoredResources() {
+func allSamples() (all []records.Record) {
+	for _, r := range schema.StoredResources() {
 		all = append(all, samplesOf(r)...)
 	}
 	return all
 }
 
 // at returns the record with another version.
-func at(rec inventory.Record, version int64) inventory.Record {
+func at(rec records.Record, version int64) records.Record {
 	rec.Meta().Version = version
 	return rec
 }
 
 // taking returns the record with another one's values in some fields.
-func taking(rec, from inventory.Record, fields ...string) inventory.Record {
+func taking(rec, from records.Record, fields ...string) records.Record {
 	for _, name := range fields {
-		field, _ := inventory.ResourceOf(rec).Field(name)
+		field, _ := resourceOf(rec).Field(name)
 		field.Set(rec, field.Value(from))
 	}
 	return rec
 }
 
-func cloned(records []inventory.Record) (all []inventory.Record) {
-	for _, rec := range records {
-		all = append(all, inventory.Clone(rec))
+func cloned(recs []records.Record) (all []records.Record) {
+	for _, rec := range recs {
+		all = append(all, records.Clone(rec))
 	}
 	return all
 }
@@ -142,8 +142,8 @@ func cloned(records []inventory.Record) (all []inventory.Record) {
 func last[T any](s []T) T { return s[len(s)-1] }
 
 // optional reports whether a field may have no value.
-func optional(field *inventory.Field) bool {
-	return !field.Required && field.Default == "" && (field.Nullable || field.Kind == inventory.Text && len(field.Enum) == 0)
+func optional(field *records.Field) bool {
+	return !field.Required && field.Default == "" && (field.Nullable || field.Kind == records.Text && len(field.Enum) == 0)
 }
 
 // many is the number of records of a resource in the data set. Resources whose keys contain a
@@ -154,21 +154,21 @@ const many = 18
 // are equal.
 func (f *fixture) createDataset() {
 	f.Rand = rand.New(rand.NewPCG(1, 2))
-	for _, r := range inventory.StoredResources() {
+	for _, r := range schema.StoredResources() {
 		size := many
 		for _, key := range r.Uniques() {
 			if field, _ := r.Field(last(key.Fields)); field.Ref != nil {
 				size = many / 2
 			}
 		}
-		var all []inventory.Record
+		var all []records.Record
 		for n := 1; n <= size; {
 			rec := r.New()
 			for _, field := range r.Fields() {
 				field.Set(rec, f.fieldValue(r, field, n))
 			}
 			rec.Meta().ID, rec.Meta().Version = id(r, n), int64(1+f.IntN(3))
-			if inventory.Check(rec) == nil { // else try again with other values
+			if resourceOf(rec).Check(rec) == nil { // else try again with other values
 				all = append(all, rec)
 				n++
 			}
@@ -180,18 +180,18 @@ func (f *fixture) createDataset() {
 
 // fieldValue returns a value that is different in each record for the last field of a key, and
 // else any value.
-func (f *fixture) fieldValue(r *inventory.Resource, field *inventory.Field, n int) any {
-	key := slices.ContainsFunc(r.Uniques(), func(u inventory.Unique) bool { return last(u.Fields) == field.Name })
+func (f *fixture) fieldValue(r *records.Resource, field *records.Field, n int) any {
+	key := slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return last(u.Fields) == field.Name })
 	switch {
 	case field.Column == "" || !field.Required && f.IntN(4) == 0:
 		return nil
 	case field.Ref != nil:
-		to, _ := inventory.Named(field.Ref.To)
+		to, _ := schema.Named(field.Ref.To)
 		if key {
 			return id(to, many/2+n)
 		}
 		return id(to, 1+f.IntN(many/2))
-	case key && field.Kind == inventory.Int:
+	case key && field.Kind == records.Int:
 		return int64(*field.Min) + int64(n)
 	case key && field.Format == "email":
 		return sampleString(field, n)
@@ -202,9 +202,9 @@ func (f *fixture) fieldValue(r *inventory.Resource, field *inventory.Field, n in
 }
 
 // value returns a value that many records may have.
-func (f *fixture) value(field *inventory.Field) any {
+func (f *fixture) value(field *records.Field) any {
 	switch field.Kind {
-	case inventory.Text:
+	case records.Text:
 		switch field.Format {
 		case "line":
 			return pick(f.Rand, oddStrings())
@@ -212,20 +212,20 @@ func (f *fixture) value(field *inventory.Field) any {
 			return pick(f.Rand, append([]string{"two\nlines", "a\tb\r\n%", "\\n", "'\n'"}, oddStrings()...))
 		}
 		return sampleString(field, f.IntN(5))
-	case inventory.Int:
+	case records.Int:
 		return pick(f.Rand, within(field, []int64{0, 1, 2, 64, 65, 100, 1000, 65535, 1 << 31, 1<<53 + 1, 1<<63 - 1}))
-	case inventory.Float:
+	case records.Float:
 		return pick(f.Rand, within(field, []float64{-90, -1.5, -1e-9, 0, 1e-300, 0.1, 0.30000000000000004, 1, 52.520008, 90, 100}))
-	case inventory.Bool:
+	case records.Bool:
 		return f.IntN(2) == 0
-	case inventory.Time:
+	case records.Time:
 		return pick(f.Rand, []time.Time{ // limits, the Unix epoch, and times near each other
 			{},
 			time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC),
 			time.Unix(0, 0).UTC(), time.Unix(-1, 999_999_000).UTC(), time.Date(1899, 12, 31, 0, 0, 0, 0, time.UTC),
 			moment(0), moment(0).Add(time.Microsecond), moment(0).Add(10 * time.Microsecond), moment(60), moment(24 * 60),
 		})
-	case inventory.List:
+	case records.List:
 		list := oddElements()
 		f.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		return list[:f.IntN(4)]
@@ -236,7 +236,7 @@ func (f *fixture) value(field *inventory.Field) any {
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
 // within returns the numbers that a field may have.
-func within[N int64 | float64](field *inventory.Field, all []N) []N {
+func within[N int64 | float64](field *records.Field, all []N) []N {
 	return slices.DeleteFunc(all, func(n N) bool {
 		return field.Min != nil && float64(n) < *field.Min || field.Max != nil && float64(n) > *field.Max
 	})

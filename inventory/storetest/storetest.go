@@ -1,7 +1,7 @@
-// Package storetest is a conformance suite for implementations of inventory.Store.
+// Package storetest is a conformance suite for implementations of records.Store.
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, func(testing.TB) inventory.Store { return inventory.NewMemStore() })
+//		storetest.Run(t, func(testing.TB) records.Store { return records.NewMemStore(storetest.Schema()) })
 //	}
 //
 // The suite has layers: basic (one caller, one record), constraint (keys, references and
@@ -40,13 +40,27 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Run tests that the stores that open returns conform to inventory.Store. The layers of the
+// schema is the schema of the suite.
+var schema = inventory.Schema()
+
+// Schema returns the schema of the stores that the suite tests.
+func Schema() *records.Schema { return schema }
+
+// resourceOf returns the resource of a record of the suite.
+func resourceOf(rec records.Record) *records.Resource {
+	r, err := schema.Of(rec)
+	must("find the resource of a record", err)
+	return r
+}
+
+// Run tests that the stores that open returns conform to records.Store. The layers of the
 // suite run in parallel. Each has a store for itself, which a later layer reuses. So open is
 // called a few times, by several goroutines, and again after a case that has failed; it must
 // return a new, empty store each time, and close it with t.Cleanup.
-func Run(t *testing.T, open func(t testing.TB) inventory.Store) {
+func Run(t *testing.T, open func(t testing.TB) records.Store) {
 	t.Helper()
 	free := make(chan *fixture, len(layers()))
 	for _, layer := range layers() {
@@ -98,7 +112,7 @@ func layers() [][]Case {
 
 // Check runs the case on a store, which must be empty. The store is empty again if the error
 // is nil. The error says what was expected, what was returned, and why the case must hold.
-func (c Case) Check(ctx context.Context, s inventory.Store) error {
+func (c Case) Check(ctx context.Context, s records.Store) error {
 	f := newFixture(ctx, s)
 	if err := c.check(f); err != nil {
 		return err

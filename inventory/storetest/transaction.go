@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 func referenceCases() []Case {
@@ -13,10 +14,10 @@ func referenceCases() []Case {
 		{"reference/new version", "a client that holds a record from before must learn that it has changed", checkReleased, false},
 		{"reference/keys without their part", "two VLANs that lose their locations must not become duplicates", checkReleasedKeys, false},
 		{"reference/many", "a location may have any number of devices", func(f *fixture) {
-			location := full(inventory.Of[inventory.Location](), 1)
-			all := []inventory.Record{location}
+			location := full(records.Of[inventory.Location](schema), 1)
+			all := []records.Record{location}
 			for n := range 120 {
-				d := full(inventory.Of[inventory.Device](), n).(*inventory.Device)
+				d := full(records.Of[inventory.Device](schema), n).(*inventory.Device)
 				d.LocationID = &location.Meta().ID
 				all = append(all, d)
 			}
@@ -27,7 +28,7 @@ func referenceCases() []Case {
 }
 
 func checkCascades(f *fixture) {
-	for _, r := range inventory.StoredResources() {
+	for _, r := range schema.StoredResources() {
 		f.apply(create(allSamples()...), remove(full(r, 1)))
 		f.verify(f.store, f.model)
 		f.empty()
@@ -36,7 +37,7 @@ func checkCascades(f *fixture) {
 
 func checkCascadeRollback(f *fixture) {
 	f.apply(create(allSamples()...))
-	for _, r := range inventory.StoredResources() {
+	for _, r := range schema.StoredResources() {
 		calls := []call{remove(full(r, 1))}
 		after := f.model.clone()
 		after.drop(id(r, 1))
@@ -49,7 +50,7 @@ func checkCascadeRollback(f *fixture) {
 }
 
 func checkReleased(f *fixture) {
-	f.apply(create(allSamples()...), remove(full(inventory.Of[inventory.Location](), 1)))
+	f.apply(create(allSamples()...), remove(full(records.Of[inventory.Location](schema), 1)))
 	released := 0
 	for _, before := range allSamples() {
 		rec := f.model.records[before.Meta().ID]
@@ -57,8 +58,8 @@ func checkReleased(f *fixture) {
 			continue
 		}
 		released++
-		f.apply(refuse(remove(before), replace(at(inventory.Clone(before), 2), 1))...)
-		f.apply(update(at(inventory.Clone(rec), rec.Meta().Version+1)))
+		f.apply(refuse(remove(before), replace(at(records.Clone(before), 2), 1))...)
+		f.apply(update(at(records.Clone(rec), rec.Meta().Version+1)))
 	}
 	if released == 0 {
 		panic("storetest: no sample refers to location 1")
@@ -68,11 +69,11 @@ func checkReleased(f *fixture) {
 func checkReleasedKeys(f *fixture) {
 	f.apply(create(allSamples()...))
 	for n := range samples {
-		v := full(inventory.Of[inventory.VLAN](), n+1).(*inventory.VLAN)
+		v := full(records.Of[inventory.VLAN](schema), n+1).(*inventory.VLAN)
 		v.VLANID = 100
 		f.apply(update(at(v, 2)))
 	}
-	f.apply(removeAll(samplesOf(inventory.Of[inventory.Location]())...)...)
+	f.apply(removeAll(samplesOf(records.Of[inventory.Location](schema))...)...)
 }
 
 func transactionCases() []Case {
@@ -89,11 +90,11 @@ func transactionCases() []Case {
 		}, false},
 		{"transaction/rolled back after a panic", "a defect of a program must not leave half a change", checkPanic, false},
 		{"transaction/keeps its error", "the kind of an error decides the response to a client", func(f *fixture) {
-			for _, want := range []*inventory.Error{
-				inventory.Absent(inventory.Of[inventory.Device]()), inventory.PermissionDenied(),
-				{Kind: inventory.Invalid, Message: "mine", Fields: []inventory.FieldError{{Field: "a", Reason: "b"}}},
+			for _, want := range []*records.Error{
+				records.Absent(records.Of[inventory.Device](schema)), records.PermissionDenied(),
+				{Kind: records.Invalid, Message: "mine", Fields: []records.FieldError{{Field: "a", Reason: "b"}}},
 			} {
-				refused("a transaction that returns an *Error", f.store.Change(f.ctx, func(inventory.Tx) error { return want }), want)
+				refused("a transaction that returns an *Error", f.store.Change(f.ctx, func(records.Tx) error { return want }), want)
 			}
 		}, false},
 		{"transaction/hidden until it ends", "nobody may see a change that may be rolled back", checkNoDirtyReads, false},
@@ -102,8 +103,8 @@ func transactionCases() []Case {
 
 // changes returns calls of each kind for a store with the samples.
 func changes() []call {
-	locations, devices := inventory.Of[inventory.Location](), inventory.Of[inventory.Device]()
-	return append(removeAll(samplesOf(inventory.Of[inventory.Secret]())...), // so that none is left
+	locations, devices := records.Of[inventory.Location](schema), records.Of[inventory.Device](schema)
+	return append(removeAll(samplesOf(records.Of[inventory.Secret](schema))...), // so that none is left
 		create(full(devices, spare)), // at location 1
 		update(at(minimal(devices, 2), 2)),
 		remove(full(locations, 1)),
@@ -118,7 +119,7 @@ func checkPanic(f *fixture) {
 				panic(r)
 			}
 		}()
-		err := f.store.Change(f.ctx, func(tx inventory.Tx) error {
+		err := f.store.Change(f.ctx, func(tx records.Tx) error {
 			f.calls(tx, f.model.clone(), changes())
 			panic(errRollback)
 		})
@@ -134,7 +135,7 @@ func checkNoDirtyReads(f *fixture) {
 	const timeout = 20 * time.Millisecond
 	f.apply(create(allSamples()...))
 	read := make(chan error, 1)
-	err := f.store.Change(f.ctx, func(tx inventory.Tx) error {
+	err := f.store.Change(f.ctx, func(tx records.Tx) error {
 		f.calls(tx, f.model.clone(), changes())
 		go func() { read <- failureOf(func() { f.verify(f.store, f.model) }) }()
 		select {

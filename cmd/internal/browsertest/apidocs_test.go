@@ -13,12 +13,13 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // document returns the OpenAPI document of a small API.
 func document(t *testing.T) []byte {
 	t.Helper()
-	r := inventory.Of[inventory.Location]()
+	r := records.Of[inventory.Location](inventory.Schema())
 	doc, err := openapi.Document(openapi.Info{Title: "Small network", Version: "1.0.0"}, []openapi.Operation{
 		{
 			Method: "GET", Path: "/locations", ID: "listLocations", Tag: "locations", Summary: "List locations", List: r,

@@ -1,6 +1,6 @@
 // Package postgres opens an inventory in PostgreSQL, version 12 or later.
 //
-//	store, err := postgres.Open(ctx, "postgres://ashlar@db.example.org/inventory", nil)
+//	store, err := postgres.Open(ctx, "postgres://ashlar@db.example.org/inventory", inventory.Schema(), nil)
 //
 // The driver defines the parameters of the URL (sslmode, application_name, connect_timeout
 // and others), and the environment variables that it reads (PGPASSWORD, PGSSLROOTCERT). The
@@ -20,7 +20,7 @@
 //
 // # Design notes
 //
-// Strings have the collation "C", so that they compare by their bytes, as inventory.Query
+// Strings have the collation "C", so that they compare by their bytes, as records.Query
 // demands, whatever the locale of the database. Cursors depend on it: an update of a locale
 // would change the order of records.
 //

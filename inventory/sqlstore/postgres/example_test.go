@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
 
@@ -14,17 +15,17 @@ import (
 // password.
 func ExampleOpen() {
 	ctx := context.Background()
-	store, err := postgres.Open(ctx, "postgres://jane:hunter2@127.0.0.1:1/inventory?sslmode=disable", &postgres.Options{
+	store, err := postgres.Open(ctx, "postgres://jane:hunter2@127.0.0.1:1/inventory?sslmode=disable", inventory.Schema(), &postgres.Options{
 		ReadURL: "postgres://jane:hunter2@127.0.0.1:1/replica?sslmode=disable",
 	})
 	if err != nil {
-		fmt.Println("try again later:", inventory.KindOf(err) == inventory.Unavailable)
+		fmt.Println("try again later:", records.KindOf(err) == records.Unavailable)
 		fmt.Println("where:", strings.Contains(err.Error(), "127.0.0.1:1"))
 		fmt.Println("password:", strings.Contains(err.Error(), "hunter2"))
 		return
 	}
 	defer store.Close()
-	page, err := store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.Device](), Limit: 10})
+	page, err := store.List(ctx, &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Limit: 10})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,15 +3,15 @@ package postgres_test
 import (
 	"testing"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 func deviceID(n int) string { return sqlstoretest.ID(n) }
 
-func makeDevices(n, m int) []inventory.Record { return sqlstoretest.Devices(n, m) }
+func makeDevices(n, m int) []records.Record { return sqlstoretest.Devices(n, m) }
 
-func create(t testing.TB, store inventory.Store, records ...inventory.Record) error {
+func create(t testing.TB, store records.Store, recs ...records.Record) error {
 	t.Helper()
-	return sqlstoretest.Create(t, store, records...)
+	return sqlstoretest.Create(t, store, recs...)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
 
@@ -29,12 +30,12 @@ type Options struct {
 	Store *sqlstore.Options
 }
 
-// Open opens the database of a URL such as postgres://user:password@host:5432/inventory and
-// brings its schema up to date. The caller closes the store.
+// Open opens the database of a URL such as postgres://user:password@host:5432/inventory for
+// the records of a schema, and brings its tables up to date. The caller closes the store.
 //
-// The error is of kind inventory.Unavailable if the database can't be reached. It never
+// The error is of kind records.Unavailable if the database can't be reached. It never
 // contains the password.
-func Open(ctx context.Context, url string, opts *Options) (*sqlstore.Store, error) {
+func Open(ctx context.Context, url string, schema *records.Schema, opts *Options) (*sqlstore.Store, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
@@ -60,7 +61,7 @@ func Open(ctx context.Context, url string, opts *Options) (*sqlstore.Store, erro
 			store.Health = append(store.Health, db)
 		}
 	}
-	s, err := sqlstore.New(ctx, writer, reader, Dialect(), &store)
+	s, err := sqlstore.New(ctx, writer, reader, Dialect(), schema, &store)
 	if err != nil {
 		err = errors.Join(fmt.Errorf("open the inventory: %w", err), reader.Close(), writer.Close())
 		for _, db := range store.Health {
@@ -101,7 +102,7 @@ const lock = "4707185602417310"
 func Dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Name:       "postgres",
-		Migrations: sqlstore.Migrations("postgres"),
+		Migrations: "postgres",
 		Lock:       "SELECT pg_advisory_lock(" + lock + ")",
 		Unlock:     "SELECT pg_advisory_unlock(" + lock + ")",
 		Parameter:  "$",

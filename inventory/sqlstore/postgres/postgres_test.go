@@ -16,6 +16,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
@@ -34,7 +35,7 @@ func open(t testing.TB, url string, opts *postgres.Options) *sqlstore.Store {
 	if o.Store == nil {
 		o.Store = &sqlstore.Options{Timeout: 10 * time.Minute} // the machine may be busy
 	}
-	store, err := postgres.Open(t.Context(), url, &o)
+	store, err := postgres.Open(t.Context(), url, inventory.Schema(), &o)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		// The connection of a canceled call is released shortly after the call has returned.
@@ -53,7 +54,7 @@ func TestServer(t *testing.T) {
 	server := postgrestest.Start(t)
 	t.Run("contract", func(t *testing.T) {
 		t.Parallel()
-		storetest.Run(t, func(t testing.TB) inventory.Store { return open(t, server.Database(t), nil) })
+		storetest.Run(t, func(t testing.TB) records.Store { return open(t, server.Database(t), nil) })
 	})
 	for name, check := range map[string]func(*testing.T, string){
 		"schema": checkSchema, "plans": checkPlans, "counts": checkCounts, "later migration": checkLaterMigration,
@@ -77,17 +78,17 @@ func checkReplica(t *testing.T, url string) {
 	replica := open(t, behind, nil)
 	store := open(t, url, &postgres.Options{ReadURL: behind, MaxConns: 2})
 	require.NoError(t, create(t, store, makeDevices(0, 1)...))
-	devices := inventory.Of[inventory.Device]()
+	devices := records.Of[inventory.Device](inventory.Schema())
 	_, err = store.Get(t.Context(), devices, deviceID(0))
-	require.Equal(t, inventory.NotFound, inventory.KindOf(err))
+	require.Equal(t, records.NotFound, records.KindOf(err))
 	_, err = store.Fresh().Get(t.Context(), devices, deviceID(0))
 	require.NoError(t, err)
 	_, err = replica.Fresh().Get(t.Context(), devices, deviceID(0))
-	require.Equal(t, inventory.NotFound, inventory.KindOf(err), "a store without a replica")
+	require.Equal(t, records.NotFound, records.KindOf(err), "a store without a replica")
 	require.NoError(t, create(t, replica, makeDevices(0, 1)...))
 	_, err = store.Get(t.Context(), devices, deviceID(0))
 	require.NoError(t, err)
-	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error {
 		_, err := tx.Get(t.Context(), devices, deviceID(0))
 		return err
 	}))
@@ -101,43 +102,44 @@ func checkCounts(t *testing.T, url string) {
 	require.Greater(t, len(slots), 1, "all transactions wrote the same rows")
 }
 
-// with returns the dialect with one more migration, as in a later version of the program.
-func with(t testing.TB, text string) sqlstore.Dialect {
+// with returns the schema with one more migration, as in a later version of the program.
+func with(t testing.TB, text string) *records.Schema {
 	t.Helper()
-	d := postgres.Dialect()
 	files := fstest.MapFS{}
-	names, err := fs.Glob(d.Migrations, "*.sql")
+	all := inventory.Schema().MigrationFiles()
+	names, err := fs.Glob(all, "postgres/*.sql")
 	require.NoError(t, err)
 	for _, name := range names {
-		data, err := fs.ReadFile(d.Migrations, name)
+		data, err := fs.ReadFile(all, name)
 		require.NoError(t, err)
 		files[name] = &fstest.MapFile{Data: data}
 	}
-	files["90000_later.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + text + "\n-- +goose Down\n")}
-	d.Migrations = files
-	return d
+	files["postgres/90000_later.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + text + "\n-- +goose Down\n")}
+	schema, err := inventory.NewSchema(records.Migrations(files))
+	require.NoError(t, err)
+	return schema
 }
 
 // checkLaterMigration: a database of an earlier version is migrated with its content, a failed
 // migration changes nothing, and a database newer than the program is refused.
 func checkLaterMigration(t *testing.T, url string) {
-	first, err := postgres.Open(t.Context(), url, nil)
+	first, err := postgres.Open(t.Context(), url, inventory.Schema(), nil)
 	require.NoError(t, err)
 	require.NoError(t, create(t, first, makeDevices(0, 3)...))
 	require.NoError(t, first.Close())
 	db := raw(t, url)
 
-	_, err = sqlstore.New(t.Context(), db, db, with(t, "ALTER TABLE devices ADD COLUMN colour text; ALTER TABLE nothing ADD COLUMN x text;"), nil)
+	_, err = sqlstore.New(t.Context(), db, db, postgres.Dialect(), with(t, "ALTER TABLE devices ADD COLUMN colour text; ALTER TABLE nothing ADD COLUMN x text;"), nil)
 	require.ErrorContains(t, err, "nothing")
 	require.NotContains(t, rows(t, db, "SELECT column_name FROM information_schema.columns WHERE table_name = 'devices'"), "colour")
 
-	newer, err := sqlstore.New(t.Context(), db, db, with(t, "ALTER TABLE devices ADD COLUMN colour text;"), nil)
+	newer, err := sqlstore.New(t.Context(), db, db, postgres.Dialect(), with(t, "ALTER TABLE devices ADD COLUMN colour text;"), nil)
 	require.NoError(t, err)
-	page, err := newer.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
+	page, err := newer.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Count: true})
 	require.NoError(t, err)
 	require.Len(t, page.Records, 3)
 
-	_, err = postgres.Open(t.Context(), url, nil)
+	_, err = postgres.Open(t.Context(), url, inventory.Schema(), nil)
 	require.ErrorContains(t, err, "version 90000 of the schema, and this program supports")
 }
 
@@ -147,7 +149,7 @@ func checkOpeners(t *testing.T, url string) {
 	var group sync.WaitGroup
 	for i := range errs {
 		group.Go(func() {
-			store, err := postgres.Open(t.Context(), url, nil)
+			store, err := postgres.Open(t.Context(), url, inventory.Schema(), nil)
 			if err == nil {
 				err = errors.Join(create(t, store, makeDevices(i, i+1)...), store.Close())
 			}
@@ -172,11 +174,11 @@ func checkCanceled(t *testing.T, url string) {
 	changed.Version, changed.Notes = 2, "changed"
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err = store.Change(short, func(tx inventory.Tx) error { return tx.Update(short, changed, 1) })
+	err = store.Change(short, func(tx records.Tx) error { return tx.Update(short, changed, 1) })
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Zero(t, inventory.KindOf(err))
+	require.Zero(t, records.KindOf(err))
 	require.NoError(t, holder.Rollback())
-	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Update(t.Context(), changed, 1) }))
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Update(t.Context(), changed, 1) }))
 	sqlstoretest.CheckTotals(t, store)
 	require.Eventually(t, func() bool { writer, _ := store.Stats(); return writer.InUse == 0 }, 10*time.Second, time.Millisecond)
 }
@@ -197,9 +199,9 @@ func checkChecks(t *testing.T, url string) {
 // checkErrors: the kinds of errors that the server reports.
 func checkErrors(t *testing.T, url string) {
 	store, db := open(t, url, nil), raw(t, url)
-	for state, kind := range map[string]inventory.ErrorKind{
-		"disk_full": inventory.Full, "data_corrupted": inventory.Unavailable, "too_many_connections": inventory.Unavailable,
-		"read_only_sql_transaction": inventory.Unavailable, "division_by_zero": 0,
+	for state, kind := range map[string]records.ErrorKind{
+		"disk_full": records.Full, "data_corrupted": records.Unavailable, "too_many_connections": records.Unavailable,
+		"read_only_sql_transaction": records.Unavailable, "division_by_zero": 0,
 	} {
 		_, err := db.ExecContext(t.Context(), `CREATE OR REPLACE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS
 			$$ BEGIN RAISE EXCEPTION USING ERRCODE = '`+state+`'; END $$`)
@@ -208,7 +210,7 @@ func checkErrors(t *testing.T, url string) {
 		require.NoError(t, err)
 		err = create(t, store, makeDevices(0, 1)...)
 		require.Error(t, err)
-		require.Equal(t, kind, inventory.KindOf(err), "%s: %v", state, err)
+		require.Equal(t, kind, records.KindOf(err), "%s: %v", state, err)
 	}
 	require.NoError(t, store.Ping(t.Context()))
 }
@@ -224,7 +226,7 @@ func checkTimeout(t *testing.T, url string) {
 	_, err = tx.ExecContext(t.Context(), "LOCK TABLE devices IN ACCESS EXCLUSIVE MODE")
 	require.NoError(t, err)
 	err = create(t, hasty, makeDevices(1, 2)...)
-	require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
+	require.Equal(t, records.Unavailable, records.KindOf(err), "%v", err)
 	done := make(chan error, 1)
 	go func() { done <- create(t, patient, makeDevices(1, 2)...) }()
 	require.Eventually(t, func() bool { writer, _ := patient.Stats(); return writer.InUse == 1 }, time.Minute, time.Millisecond)
@@ -244,14 +246,14 @@ func checkDeadlocks(t *testing.T, url string) {
 	errs := make([]error, 2)
 	for i, store := range stores {
 		group.Go(func() {
-			errs[i] = store.Change(t.Context(), func(tx inventory.Tx) error {
+			errs[i] = store.Change(t.Context(), func(tx records.Tx) error {
 				runs[i]++
 				for step, n := range []int{i, 1 - i} {
 					if step == 1 && runs[i] == 1 {
 						both.Done()
 						both.Wait() // each has changed one
 					}
-					rec, err := tx.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(n))
+					rec, err := tx.Get(t.Context(), records.Of[inventory.Device](inventory.Schema()), deviceID(n))
 					if err != nil {
 						return err
 					}
@@ -259,7 +261,7 @@ func checkDeadlocks(t *testing.T, url string) {
 					rec.Meta().Version++
 					// Stale is for what the other one has committed since it was read: the second of
 					// the two, or, if this is the one that runs again, any of them.
-					if err := tx.Update(t.Context(), rec, version); err != nil && inventory.KindOf(err) != inventory.Stale {
+					if err := tx.Update(t.Context(), rec, version); err != nil && records.KindOf(err) != records.Stale {
 						return err
 					}
 				}
@@ -284,24 +286,24 @@ func TestRestart(t *testing.T) {
 	server := postgrestest.Start(t)
 	store := open(t, server.Database(t), nil)
 	require.NoError(t, create(t, store, makeDevices(0, 1)...))
-	err := store.Change(t.Context(), func(tx inventory.Tx) error {
+	err := store.Change(t.Context(), func(tx records.Tx) error {
 		require.NoError(t, tx.Create(t.Context(), makeDevices(1, 2)...))
 		server.Kill()
 		return tx.Create(t.Context(), makeDevices(2, 3)...)
 	})
-	require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
-	devices := inventory.Of[inventory.Device]()
+	require.Equal(t, records.Unavailable, records.KindOf(err), "%v", err)
+	devices := records.Of[inventory.Device](inventory.Schema())
 	_, err = store.Get(t.Context(), devices, deviceID(0))
-	require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
-	_, err = store.List(t.Context(), &inventory.Query{Resource: devices})
-	require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
-	require.Equal(t, inventory.Unavailable, inventory.KindOf(create(t, store, makeDevices(3, 4)...)))
-	require.Equal(t, inventory.Unavailable, inventory.KindOf(store.Ping(t.Context())))
+	require.Equal(t, records.Unavailable, records.KindOf(err), "%v", err)
+	_, err = store.List(t.Context(), &records.Query{Resource: devices})
+	require.Equal(t, records.Unavailable, records.KindOf(err), "%v", err)
+	require.Equal(t, records.Unavailable, records.KindOf(create(t, store, makeDevices(3, 4)...)))
+	require.Equal(t, records.Unavailable, records.KindOf(store.Ping(t.Context())))
 	server.Restart()
 	require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, time.Minute, 10*time.Millisecond)
 	require.NoError(t, create(t, store, makeDevices(1, 2)...))
 	sqlstoretest.CheckTotals(t, store)
-	page, err := store.List(t.Context(), &inventory.Query{Resource: devices, Count: true})
+	page, err := store.List(t.Context(), &records.Query{Resource: devices, Count: true})
 	require.NoError(t, err)
 	require.Len(t, page.Records, 2)
 }
@@ -311,12 +313,12 @@ func TestRestart(t *testing.T) {
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"postgres://jane:hunter2@127.0.0.1:1/x?connect_timeout=2", "postgres://jane:hunter2@127.0.0.1:x/x", "nonsense hunter2"} {
-		_, err := postgres.Open(t.Context(), url, nil)
+		_, err := postgres.Open(t.Context(), url, inventory.Schema(), nil)
 		require.Error(t, err, url)
 		require.NotContains(t, err.Error(), "hunter2")
-		require.Equal(t, strings.Contains(url, ":1/"), inventory.KindOf(err) == inventory.Unavailable, "%v", err)
+		require.Equal(t, strings.Contains(url, ":1/"), records.KindOf(err) == records.Unavailable, "%v", err)
 	}
-	_, err := postgres.Open(t.Context(), "postgres://127.0.0.1:1/x", &postgres.Options{ReadURL: "postgres://127.0.0.1:x/x"})
+	_, err := postgres.Open(t.Context(), "postgres://127.0.0.1:1/x", inventory.Schema(), &postgres.Options{ReadURL: "postgres://127.0.0.1:x/x"})
 	require.ErrorContains(t, err, "for reading")
 }
 
@@ -334,13 +336,13 @@ func TestOpenCanceled(t *testing.T) {
 			accepted <- conn
 		}
 	}()
-	_, err = postgres.Open(ctx, "postgres://jane@"+silent.Addr().String()+"/x?sslmode=disable", nil)
+	_, err = postgres.Open(ctx, "postgres://jane@"+silent.Addr().String()+"/x?sslmode=disable", inventory.Schema(), nil)
 	require.NoError(t, silent.Close())
 	for conn := range accepted {
 		require.NoError(t, conn.Close())
 	}
 	require.ErrorIs(t, err, context.Canceled)
-	require.Zero(t, inventory.KindOf(err), "%v", err)
+	require.Zero(t, records.KindOf(err), "%v", err)
 }
 
 // checkFailingBulk: failed calls with several items release their connections and locks. With
@@ -348,18 +350,18 @@ func TestOpenCanceled(t *testing.T) {
 func checkFailingBulk(t *testing.T, url string) {
 	store := open(t, url, &postgres.Options{MaxConns: 2})
 	require.NoError(t, create(t, store, makeDevices(0, 2)...))
-	v, devices := inventory.New(store, nil), inventory.Of[inventory.Device]()
-	rename := func(rec inventory.Record) error { rec.(*inventory.Device).Hostname = "same"; return nil }
+	v, devices := records.New(store, nil), records.Of[inventory.Device](inventory.Schema())
+	rename := func(rec records.Record) error { rec.(*inventory.Device).Hostname = "same"; return nil }
 	for range 10 {
-		_, err := v.Update(t.Context(), inventory.Caller{}, devices,
-			inventory.Edit{ID: deviceID(0), Apply: rename}, inventory.Edit{ID: deviceID(1), Apply: rename})
-		require.Equal(t, inventory.Conflict, inventory.KindOf(err))
-		_, err = v.Update(t.Context(), inventory.Caller{}, devices,
-			inventory.Edit{ID: deviceID(0), Apply: rename}, inventory.Edit{ID: deviceID(9), Apply: rename})
-		require.Equal(t, inventory.NotFound, inventory.KindOf(err))
-		err = v.Delete(t.Context(), inventory.Caller{}, devices, inventory.Edit{ID: deviceID(0)}, inventory.Edit{ID: deviceID(9)})
-		require.Equal(t, inventory.NotFound, inventory.KindOf(err))
+		_, err := v.Update(t.Context(), records.Caller{}, devices,
+			records.Edit{ID: deviceID(0), Apply: rename}, records.Edit{ID: deviceID(1), Apply: rename})
+		require.Equal(t, records.Conflict, records.KindOf(err))
+		_, err = v.Update(t.Context(), records.Caller{}, devices,
+			records.Edit{ID: deviceID(0), Apply: rename}, records.Edit{ID: deviceID(9), Apply: rename})
+		require.Equal(t, records.NotFound, records.KindOf(err))
+		err = v.Delete(t.Context(), records.Caller{}, devices, records.Edit{ID: deviceID(0)}, records.Edit{ID: deviceID(9)})
+		require.Equal(t, records.NotFound, records.KindOf(err))
 	}
-	_, err := v.Update(t.Context(), inventory.Caller{}, devices, inventory.Edit{ID: deviceID(0), Apply: rename})
+	_, err := v.Update(t.Context(), records.Caller{}, devices, records.Edit{ID: deviceID(0), Apply: rename})
 	require.NoError(t, err)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
 
@@ -42,7 +43,7 @@ func checkSchema(t *testing.T, url string) {
 	open(t, url, nil)
 	db := raw(t, url)
 	var tables []string
-	for _, r := range inventory.StoredResources() {
+	for _, r := range inventory.Schema().StoredResources() {
 		table := r.Table()
 		tables = append(tables, table)
 		columns, refs, indexes := described(r)
@@ -64,7 +65,7 @@ func checkSchema(t *testing.T, url string) {
 }
 
 // described returns the columns, references and indexes of a description.
-func described(r *inventory.Resource) (columns, refs, indexes []string) {
+func described(r *records.Resource) (columns, refs, indexes []string) {
 	table := r.Table()
 	for _, f := range r.Fields() {
 		null := map[bool]string{false: " NOT NULL"}[f.Nullable]
@@ -87,7 +88,7 @@ func described(r *inventory.Resource) (columns, refs, indexes []string) {
 }
 
 // leads reports whether a field is the first of a unique key, whose index serves it too.
-func leads(r *inventory.Resource, f *inventory.Field) bool {
+func leads(r *records.Resource, f *records.Field) bool {
 	for _, u := range r.Uniques() {
 		if u.Fields[0] == f.Name {
 			return true
@@ -96,19 +97,19 @@ func leads(r *inventory.Resource, f *inventory.Field) bool {
 	return false
 }
 
-func typeOf(f *inventory.Field) string {
+func typeOf(f *records.Field) string {
 	switch f.Kind {
-	case inventory.Int:
+	case records.Int:
 		return "bigint "
-	case inventory.Bool:
+	case records.Bool:
 		return "boolean "
-	case inventory.Time:
+	case records.Time:
 		return "timestamp with time zone "
-	case inventory.Float:
+	case records.Float:
 		return "double precision "
-	case inventory.List:
+	case records.List:
 		return "jsonb "
-	case inventory.Object:
+	case records.Object:
 		return "text "
 	}
 	return "text C"
@@ -117,8 +118,8 @@ func typeOf(f *inventory.Field) string {
 // checkPlans: pages are found in indexes, however deep they are, without a scan or a sort.
 func checkPlans(t *testing.T, url string) {
 	store := open(t, url, nil)
-	for n := 0; n < 5000; n += inventory.MaxItems {
-		require.NoError(t, create(t, store, makeDevices(n, n+inventory.MaxItems)...))
+	for n := 0; n < 5000; n += records.MaxItems {
+		require.NoError(t, create(t, store, makeDevices(n, n+records.MaxItems)...))
 	}
 	db := raw(t, url)
 	_, err := db.ExecContext(t.Context(), "ANALYZE devices")

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
@@ -25,9 +26,9 @@ var update = flag.Bool("update", false, "write the dump of the newest schema, if
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
-	all, err := fs.Glob(postgres.Dialect().Migrations, "*.sql")
+	all, err := fs.Glob(inventory.Schema().MigrationFiles(), "postgres/*.sql")
 	require.NoError(t, err)
-	number, _, _ := strings.Cut(all[len(all)-1], "_")
+	number, _, _ := strings.Cut(filepath.Base(all[len(all)-1]), "_")
 	newest := filepath.Join("testdata", "schema-"+number+".sql")
 	if _, err := os.Stat(newest); os.IsNotExist(err) && *update {
 		leave(t, server.Database(t), newest)
@@ -53,7 +54,7 @@ func TestUpgrade(t *testing.T) {
 func checkUpgraded(t *testing.T, address string) {
 	t.Helper()
 	for range 2 {
-		store, err := postgres.Open(t.Context(), address, nil)
+		store, err := postgres.Open(t.Context(), address, inventory.Schema(), nil)
 		require.NoError(t, err)
 		sqlstoretest.CheckUpgradeRecords(t, store)
 		require.NoError(t, store.Close())
@@ -67,7 +68,7 @@ func checkUpgraded(t *testing.T, address string) {
 // leave dumps a database with the records of upgrades, as this program does.
 func leave(t *testing.T, address, file string) {
 	t.Helper()
-	store, err := postgres.Open(t.Context(), address, nil)
+	store, err := postgres.Open(t.Context(), address, inventory.Schema(), nil)
 	require.NoError(t, err)
 	for _, rec := range sqlstoretest.UpgradeRecords() {
 		require.NoError(t, create(t, store, rec))

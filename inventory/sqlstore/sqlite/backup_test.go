@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
@@ -20,7 +21,7 @@ func TestBackup(t *testing.T) {
 			t.Parallel()
 			store, file := open(t, path), filepath.Join(t.TempDir(), "it's a copy.db")
 			require.NoError(t, create(t, store, makeDevices(0, 10)...))
-			err := store.Change(t.Context(), func(tx inventory.Tx) error {
+			err := store.Change(t.Context(), func(tx records.Tx) error {
 				if err := tx.Create(t.Context(), makeDevices(10, 11)...); err != nil || path == sqlite.Memory {
 					return err
 				}
@@ -37,7 +38,7 @@ func TestBackup(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 
-			page, err := open(t, file).List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
+			page, err := open(t, file).List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Count: true})
 			require.NoError(t, err)
 			require.Len(t, page.Records, map[string]int{"file": 10, "memory": 11}[name])
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
@@ -24,17 +25,17 @@ const killedItems = 300
 // writeUntilKilled creates and updates devices, many in a transaction, and prints a line after
 // each.
 func writeUntilKilled(path string) error {
-	store, err := sqlite.Open(ctx(), path, nil)
+	store, err := sqlite.Open(ctx(), path, inventory.Schema(), nil)
 	if err != nil {
 		return err
 	}
 	for n := 0; ; n += killedItems {
 		batch := makeDevices(n, n+killedItems)
-		err := store.Change(ctx(), func(tx inventory.Tx) error {
+		err := store.Change(ctx(), func(tx records.Tx) error {
 			if err := tx.Create(ctx(), batch...); err != nil {
 				return err
 			}
-			d := inventory.Clone(batch[0].(*inventory.Device))
+			d := records.Clone(batch[0].(*inventory.Device))
 			d.Version, d.Notes = 2, "changed"
 			return tx.Update(ctx(), d, 1)
 		})
@@ -51,10 +52,10 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	done := killAfter(t, path, 3)
-	store, err := sqlite.Open(t.Context(), path, nil)
+	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
 	require.NoError(t, err)
 	sqlstoretest.CheckTotals(t, store)
-	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true, Limit: 1})
+	page, err := store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Count: true, Limit: 1})
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 	require.Zero(t, page.Total%killedItems, "half a transaction")

@@ -1,13 +1,13 @@
 // Package sqlite opens an inventory in an SQLite file, or in memory, with a driver in pure Go.
 //
-//	store, err := sqlite.Open(ctx, "inventory.db", nil)
+//	store, err := sqlite.Open(ctx, "inventory.db", inventory.Schema(), nil)
 //
 // A change that has returned without an error survives a crash of the process. A loss of power
 // may lose the last changes, all from some point on: those that the kernel had not written. Several
 // processes may have the same file open.
 //
 // If the file is moved, deleted or replaced while it is open, calls fail with
-// inventory.Unavailable until it is back, or another database with the same tables and columns is
+// records.Unavailable until it is back, or another database with the same tables and columns is
 // in its place. No change is lost: the old file gets all of them.
 //
 // # Design notes

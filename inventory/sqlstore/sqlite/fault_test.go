@@ -19,22 +19,23 @@ import (
 	modernc "modernc.org/sqlite"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
 // total returns the number of devices.
-func total(t testing.TB, store inventory.Reader) int64 {
+func total(t testing.TB, store records.Reader) int64 {
 	t.Helper()
-	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true, Limit: 1})
+	page, err := store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Count: true, Limit: 1})
 	require.NoError(t, err)
 	return page.Total
 }
 
 func requireUnavailable(t testing.TB, err error) {
 	t.Helper()
-	require.Equal(t, inventory.Unavailable, inventory.KindOf(err), "%v", err)
+	require.Equal(t, records.Unavailable, records.KindOf(err), "%v", err)
 }
 
 // TestReplaced: a file that is replaced while it is open takes no more changes, keeps all
@@ -48,13 +49,13 @@ func TestReplaced(t *testing.T) {
 	require.NoError(t, store.Backup(t.Context(), backup))
 	require.NoError(t, create(t, store, makeDevices(2, 5)...))
 
-	err := store.Change(t.Context(), func(tx inventory.Tx) error {
+	err := store.Change(t.Context(), func(tx records.Tx) error {
 		require.NoError(t, os.Rename(path, moved))
 		return tx.Create(t.Context(), makeDevices(5, 6)...)
 	})
 	requireUnavailable(t, err) // it is in a file that the next process does not read
 	requireUnavailable(t, create(t, store, makeDevices(6, 7)...))
-	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
+	_, err = store.Get(t.Context(), records.Of[inventory.Device](inventory.Schema()), deviceID(0))
 	requireUnavailable(t, err)
 	requireUnavailable(t, store.Ping(t.Context()))
 	require.NoFileExists(t, path, "no new file")
@@ -89,7 +90,7 @@ func TestReplacedDuringRead(t *testing.T) {
 	require.NoError(t, create(t, store, makeDevices(0, 3)...))
 	require.NoError(t, store.Backup(t.Context(), backup))
 	require.NoError(t, create(t, store, makeDevices(3, 4)...))
-	err := store.Change(t.Context(), func(tx inventory.Tx) error {
+	err := store.Change(t.Context(), func(tx records.Tx) error {
 		require.NoError(t, os.Rename(backup, path))
 		for range 3 {
 			requireUnavailable(t, store.Ping(t.Context()))
@@ -119,7 +120,7 @@ func TestLogDeleted(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
-	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{Store: &sqlstore.Options{Timeout: patient}})
+	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), &sqlite.Options{Store: &sqlstore.Options{Timeout: patient}})
 	require.NoError(t, err)
 	devices := makeDevices(0, 500)
 	devices[250].(*inventory.Device).Notes = "the page with these words is damaged"
@@ -135,11 +136,11 @@ func TestDamaged(t *testing.T) {
 
 	store = open(t, path)
 	require.NoError(t, store.Ping(t.Context()), "not known yet")
-	_, err = store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Text: "nothing"})
+	_, err = store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Text: "nothing"})
 	requireUnavailable(t, err)
 	require.ErrorContains(t, err, "damaged")
 	require.ErrorContains(t, store.Ping(t.Context()), "damaged")
-	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(490))
+	_, err = store.Get(t.Context(), records.Of[inventory.Device](inventory.Schema()), deviceID(490))
 	require.NoError(t, err, "on another page")
 	require.NoError(t, create(t, store, withBase(1, &inventory.VLAN{VLANID: 1, Name: "x", Status: inventory.VLANActive})))
 
@@ -158,7 +159,7 @@ func TestDamagedLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	require.NoError(t, create(t, open(t, path), makeDevices(0, 1)...))
 	db, now := raw(t, path), time.Now()
-	store, err := sqlstore.New(t.Context(), db, db, dialect, &sqlstore.Options{Timeout: patient, Now: func() time.Time { return now }})
+	store, err := sqlstore.New(t.Context(), db, db, dialect, inventory.Schema(), &sqlstore.Options{Timeout: patient, Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	eventually := func(want string) {
 		t.Helper()
@@ -173,7 +174,7 @@ func TestDamagedLarge(t *testing.T) {
 	require.NoError(t, store.Ping(t.Context()))
 	_, err = db.ExecContext(t.Context(), "DROP TABLE devices")
 	require.NoError(t, err)
-	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
+	_, err = store.Get(t.Context(), records.Of[inventory.Device](inventory.Schema()), deviceID(0))
 	requireUnavailable(t, err)
 	eventually("damaged")
 	now = now.Add(time.Minute + time.Second)
@@ -201,9 +202,9 @@ func TestLateCancel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	require.NoError(t, create(t, open(t, path), makeDevices(0, devices)...))
 	db := raw(t, path)
-	store, err := sqlstore.New(t.Context(), db, db, dialect, &sqlstore.Options{Timeout: patient})
+	store, err := sqlstore.New(t.Context(), db, db, dialect, inventory.Schema(), &sqlstore.Options{Timeout: patient})
 	require.NoError(t, err)
-	_, err = store.List(ctx, &inventory.Query{Resource: inventory.Of[inventory.Device](), Text: "x", Limit: 20})
+	_, err = store.List(ctx, &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Text: "x", Limit: 20})
 	require.ErrorIs(t, err, context.Canceled)
 	require.Less(t, compared.Load(), int64(devices/2), "all records were compared")
 }
@@ -212,7 +213,7 @@ func TestLateCancel(t *testing.T) {
 func TestPingWhileBusy(t *testing.T) {
 	t.Parallel()
 	store := open(t, filepath.Join(t.TempDir(), "inventory.db"))
-	require.NoError(t, store.Change(t.Context(), func(inventory.Tx) error { return store.Ping(t.Context()) }))
+	require.NoError(t, store.Change(t.Context(), func(records.Tx) error { return store.Ping(t.Context()) }))
 }
 
 // TestTimeout: a call that waits for a connection fails after the timeout.
@@ -220,14 +221,14 @@ func TestTimeout(t *testing.T) {
 	t.Parallel()
 	db := raw(t, filepath.Join(t.TempDir(), "inventory.db"))
 	db.SetMaxOpenConns(1)
-	store, err := sqlstore.New(t.Context(), db, db, sqlite.Dialect(), &sqlstore.Options{Timeout: 200 * time.Millisecond})
+	store, err := sqlstore.New(t.Context(), db, db, sqlite.Dialect(), inventory.Schema(), &sqlstore.Options{Timeout: 200 * time.Millisecond})
 	require.NoError(t, err)
 	conn, err := db.Conn(t.Context())
 	require.NoError(t, err)
 	err = create(t, store, makeDevices(0, 1)...)
 	requireUnavailable(t, err)
 	require.ErrorContains(t, err, "in time")
-	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
+	_, err = store.Get(t.Context(), records.Of[inventory.Device](inventory.Schema()), deviceID(0))
 	requireUnavailable(t, err)
 	require.NoError(t, conn.Close())
 	require.Eventually(t, func() bool { return create(t, store, makeDevices(0, 1)...) == nil }, time.Minute, time.Millisecond)
@@ -237,7 +238,7 @@ func TestTimeout(t *testing.T) {
 func TestPingInMemory(t *testing.T) {
 	t.Parallel()
 	store := open(t, sqlite.Memory)
-	require.NoError(t, store.Change(t.Context(), func(inventory.Tx) error { return store.Ping(t.Context()) }))
+	require.NoError(t, store.Change(t.Context(), func(records.Tx) error { return store.Ping(t.Context()) }))
 }
 
 // TestFull: a change that does not fit is refused as a whole, and the next one may fit.
@@ -245,7 +246,7 @@ func TestFull(t *testing.T) {
 	t.Parallel()
 	db := raw(t, filepath.Join(t.TempDir(), "inventory.db"))
 	db.SetMaxOpenConns(1)
-	store, err := sqlstore.New(t.Context(), db, db, sqlite.Dialect(), &sqlstore.Options{Timeout: patient})
+	store, err := sqlstore.New(t.Context(), db, db, sqlite.Dialect(), inventory.Schema(), &sqlstore.Options{Timeout: patient})
 	require.NoError(t, err)
 	limit := func(pages string) {
 		_, err := db.ExecContext(t.Context(), "PRAGMA max_page_count = "+pages)
@@ -253,7 +254,7 @@ func TestFull(t *testing.T) {
 	}
 	limit("1") // those that there are
 	err = create(t, store, makeDevices(0, 1000)...)
-	require.Equal(t, inventory.Full, inventory.KindOf(err), "%v", err)
+	require.Equal(t, records.Full, records.KindOf(err), "%v", err)
 	require.Zero(t, total(t, store))
 	limit("100000")
 	require.NoError(t, create(t, store, makeDevices(0, 1000)...))
@@ -264,12 +265,12 @@ func TestFull(t *testing.T) {
 func TestModeOfLog(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
-	store, err := sqlite.Open(t.Context(), path, nil)
+	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 	require.NoError(t, os.Chmod(path, 0o666))
 	var log strings.Builder
-	store, err = sqlite.Open(t.Context(), path, &sqlite.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	store, err = sqlite.Open(t.Context(), path, inventory.Schema(), &sqlite.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	require.NoError(t, create(t, store, makeDevices(0, 1)...))

@@ -7,29 +7,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 // names are the files of the migrations.
-func names(t testing.TB, d sqlstore.Dialect) []string {
+func names(t testing.TB) []string {
 	t.Helper()
-	all, err := fs.Glob(d.Migrations, "*.sql")
+	all, err := fs.Glob(inventory.Schema().MigrationFiles(), "sqlite/*.sql")
 	require.NoError(t, err)
 	return all
 }
 
-func readFile(d sqlstore.Dialect, name string) ([]byte, error) {
-	return fs.ReadFile(d.Migrations, name)
+func readFile(name string) ([]byte, error) {
+	return fs.ReadFile(inventory.Schema().MigrationFiles(), name)
 }
 
 func deviceID(n int) string { return sqlstoretest.ID(n) }
 
-func makeDevices(n, m int) []inventory.Record { return sqlstoretest.Devices(n, m) }
+func makeDevices(n, m int) []records.Record { return sqlstoretest.Devices(n, m) }
 
-func withBase[R inventory.Record](n int, rec R) R { return sqlstoretest.WithBase(n, rec) }
+func withBase[R records.Record](n int, rec R) R { return sqlstoretest.WithBase(n, rec) }
 
-func create(t testing.TB, store inventory.Store, records ...inventory.Record) error {
+func create(t testing.TB, store records.Store, recs ...records.Record) error {
 	t.Helper()
-	return sqlstoretest.Create(t, store, records...)
+	return sqlstoretest.Create(t, store, recs...)
 }

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"database/sql"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -12,23 +13,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// with returns the dialect with one more migration, as in a later version of the program.
-func with(t testing.TB, text string) sqlstore.Dialect {
+// with returns the schema with one more migration, as in a later version of the program.
+func with(t testing.TB, text string) *records.Schema {
 	t.Helper()
-	d := sqlite.Dialect()
 	files := fstest.MapFS{}
-	for _, name := range names(t, d) {
-		data, err := readFile(d, name)
+	all := inventory.Schema().MigrationFiles()
+	names, err := fs.Glob(all, "sqlite/*.sql")
+	require.NoError(t, err)
+	for _, name := range names {
+		data, err := fs.ReadFile(all, name)
 		require.NoError(t, err)
 		files[name] = &fstest.MapFile{Data: data}
 	}
-	files["90000_later.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + text + "\n-- +goose Down\n")}
-	d.Migrations = files
-	return d
+	files["sqlite/90000_later.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + text + "\n-- +goose Down\n")}
+	schema, err := inventory.NewSchema(records.Migrations(files))
+	require.NoError(t, err)
+	return schema
 }
 
 // later opens a file as a later version of the program does.
@@ -37,7 +42,7 @@ func later(t testing.TB, path, text string) (*sqlstore.Store, error) {
 	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)&_txlock=immediate")
 	require.NoError(t, err)
 	db.SetMaxOpenConns(1)
-	store, err := sqlstore.New(t.Context(), db, db, with(t, text), nil)
+	store, err := sqlstore.New(t.Context(), db, db, sqlite.Dialect(), with(t, text), nil)
 	if err != nil {
 		require.NoError(t, db.Close())
 	}
@@ -49,7 +54,7 @@ func later(t testing.TB, path, text string) (*sqlstore.Store, error) {
 func TestLaterMigration(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
-	first, err := sqlite.Open(t.Context(), path, nil)
+	first, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
 	require.NoError(t, err)
 	require.NoError(t, create(t, first, makeDevices(0, 3)...))
 	require.NoError(t, first.Close())
@@ -60,13 +65,13 @@ func TestLaterMigration(t *testing.T) {
 
 	newer, err := later(t, path, "ALTER TABLE devices ADD COLUMN colour TEXT NOT NULL DEFAULT '';")
 	require.NoError(t, err)
-	page, err := newer.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
+	page, err := newer.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Count: true})
 	require.NoError(t, err)
 	require.Len(t, page.Records, 3)
 	require.EqualValues(t, 3, page.Total)
 	require.NoError(t, newer.Close())
 
-	_, err = sqlite.Open(t.Context(), path, nil)
+	_, err = sqlite.Open(t.Context(), path, inventory.Schema(), nil)
 	require.ErrorContains(t, err, "version 90000 of the schema, and this program supports")
 	require.ErrorContains(t, err, path)
 }
@@ -86,7 +91,7 @@ func TestOpenBusy(t *testing.T) {
 		_, err := db.ExecContext(t.Context(), "ROLLBACK") // a COMMIT would wait for readers
 		ended <- errors.Join(err, db.Close())
 	})
-	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{BusyTimeout: time.Minute})
+	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), &sqlite.Options{BusyTimeout: time.Minute})
 	require.NoError(t, <-ended)
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
@@ -100,7 +105,7 @@ func TestOpenersAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range errs {
 		group.Go(func() {
-			store, err := sqlite.Open(t.Context(), path, nil)
+			store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
 			if err == nil {
 				err = errors.Join(create(t, store, makeDevices(i, i+1)...), store.Close())
 			}

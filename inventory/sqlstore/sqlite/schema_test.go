@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
 
@@ -45,7 +46,7 @@ func TestSchema(t *testing.T) {
 	open(t, path)
 	db := raw(t, path)
 	var tables []string
-	for _, r := range inventory.StoredResources() {
+	for _, r := range inventory.Schema().StoredResources() {
 		table := r.Table()
 		tables = append(tables, table)
 		var columns, refs, keys, indexes []string
@@ -90,7 +91,7 @@ func TestSchema(t *testing.T) {
 }
 
 // leads reports whether a field is the first of a unique key, whose index serves it too.
-func leads(r *inventory.Resource, f *inventory.Field) bool {
+func leads(r *records.Resource, f *records.Field) bool {
 	for _, u := range r.Uniques() {
 		if u.Fields[0] == f.Name {
 			return true
@@ -99,11 +100,11 @@ func leads(r *inventory.Resource, f *inventory.Field) bool {
 	return false
 }
 
-func typeOf(f *inventory.Field) string {
+func typeOf(f *records.Field) string {
 	switch f.Kind {
-	case inventory.Int, inventory.Bool, inventory.Time:
+	case records.Int, records.Bool, records.Time:
 		return "INTEGER"
-	case inventory.Float:
+	case records.Float:
 		return "REAL"
 	}
 	return "TEXT"

@@ -13,6 +13,7 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"github.com/ashlar-go/ashlar/internal/sqlitefile"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
 
@@ -22,7 +23,7 @@ type Options struct {
 	// least 4.
 	Readers int
 	// BusyTimeout bounds how long a change waits for the lock of another process, before it
-	// fails with inventory.Unavailable. Default: 5s.
+	// fails with records.Unavailable. Default: 5s.
 	BusyTimeout time.Duration
 	// Log receives warnings about the files: modes that were changed, a file that was replaced.
 	// Default: slog.Default.
@@ -34,11 +35,11 @@ type Options struct {
 // Memory is the path of a database in memory.
 const Memory = sqlitefile.Memory
 
-// Open opens the database in a file and brings its schema up to date. It creates the file,
+// Open opens the database in a file for the records of a schema, and brings its schema up to date. It creates the file,
 // readable by its owner only, if there is none. The path [Memory] opens a new database that
 // ends when the store is closed. The caller closes the store. Several processes may have the
 // same file open.
-func Open(ctx context.Context, path string, opts *Options) (*sqlstore.Store, error) {
+func Open(ctx context.Context, path string, schema *records.Schema, opts *Options) (*sqlstore.Store, error) {
 	if path == "" {
 		return nil, errors.New("open an inventory: the path is empty: name a file, or :memory: for a database in memory")
 	}
@@ -57,7 +58,7 @@ func Open(ctx context.Context, path string, opts *Options) (*sqlstore.Store, err
 	if db.Health != nil {
 		store.Health = []*sql.DB{db.Health}
 	}
-	s, err := sqlstore.New(ctx, db.Writer, db.Reader, Dialect(), &store)
+	s, err := sqlstore.New(ctx, db.Writer, db.Reader, Dialect(), schema, &store)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
 	}
@@ -95,7 +96,7 @@ func handles(ctx context.Context, path string, opts *Options) (*sqlitefile.Handl
 func Dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Name:       "sqlite3",
-		Migrations: sqlstore.Migrations("sqlite"),
+		Migrations: "sqlite",
 		Exclusive:  sqlitefile.Migrate,
 		Parameter:  "?",
 		Next:       "?",

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
@@ -39,7 +40,7 @@ var empty = sync.OnceValues(func() (file []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "empty.db")
-	store, err := sqlite.Open(ctx(), path, nil)
+	store, err := sqlite.Open(ctx(), path, inventory.Schema(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func open(t testing.TB, path string) *sqlstore.Store {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 	}
-	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{Store: &sqlstore.Options{Timeout: patient}})
+	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), &sqlite.Options{Store: &sqlstore.Options{Timeout: patient}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		// The connection of a canceled call is released shortly after the call has returned.
@@ -75,7 +76,7 @@ func open(t testing.TB, path string) *sqlstore.Store {
 
 func TestFile(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t testing.TB) inventory.Store { return open(t, filepath.Join(t.TempDir(), "inventory.db")) })
+	storetest.Run(t, func(t testing.TB) records.Store { return open(t, filepath.Join(t.TempDir(), "inventory.db")) })
 }
 
 func TestMemory(t *testing.T) {
@@ -83,7 +84,7 @@ func TestMemory(t *testing.T) {
 	if raced {
 		t.Skip("TestFile runs the same code with the race detector")
 	}
-	storetest.Run(t, func(t testing.TB) inventory.Store { return open(t, sqlite.Memory) })
+	storetest.Run(t, func(t testing.TB) records.Store { return open(t, sqlite.Memory) })
 }
 
 // TestMemoryIsSeparate: two databases in memory share nothing.
@@ -91,20 +92,20 @@ func TestMemoryIsSeparate(t *testing.T) {
 	t.Parallel()
 	one, other := open(t, sqlite.Memory), open(t, sqlite.Memory)
 	require.NoError(t, create(t, one, makeDevices(0, 1)...))
-	_, err := other.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
-	require.Equal(t, inventory.NotFound, inventory.KindOf(err))
+	_, err := other.Get(t.Context(), records.Of[inventory.Device](inventory.Schema()), deviceID(0))
+	require.Equal(t, records.NotFound, records.KindOf(err))
 }
 
 // TestReopen: a file has its records when it is opened again, whatever its name.
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a b?c=d#e%20&f'g.db")
-	first, err := sqlite.Open(t.Context(), "/"+path, nil) // two slashes mean the same as one
+	first, err := sqlite.Open(t.Context(), "/"+path, inventory.Schema(), nil) // two slashes mean the same as one
 	require.NoError(t, err)
 	require.NoError(t, create(t, first, makeDevices(0, 1)...))
 	require.NoError(t, first.Close())
 	require.FileExists(t, path)
-	_, err = open(t, path).Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
+	_, err = open(t, path).Get(t.Context(), records.Of[inventory.Device](inventory.Schema()), deviceID(0))
 	require.NoError(t, err)
 }
 
@@ -116,7 +117,7 @@ func TestOpenFails(t *testing.T) {
 	for why, path := range map[string]string{
 		"no path": "", "a directory": dir, "another file": text, "no such directory": filepath.Join(dir, "none", "x.db"),
 	} {
-		_, err := sqlite.Open(t.Context(), path, nil)
+		_, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
 		require.ErrorContains(t, err, path, why)
 	}
 }
@@ -125,14 +126,14 @@ func TestOpenFails(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
-	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{BusyTimeout: time.Millisecond, Readers: 1})
+	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), &sqlite.Options{BusyTimeout: time.Millisecond, Readers: 1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	db := raw(t, path)
 	db.SetMaxOpenConns(1)
 	_, err = db.ExecContext(t.Context(), "BEGIN IMMEDIATE")
 	require.NoError(t, err)
-	require.Equal(t, inventory.Unavailable, inventory.KindOf(create(t, store, makeDevices(0, 1)...)))
+	require.Equal(t, records.Unavailable, records.KindOf(create(t, store, makeDevices(0, 1)...)))
 	_, err = db.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
 	require.NoError(t, create(t, store, makeDevices(0, 1)...))
@@ -144,16 +145,16 @@ func TestCanceled(t *testing.T) {
 	store := open(t, filepath.Join(t.TempDir(), "inventory.db"))
 	require.NoError(t, create(t, store, makeDevices(0, 1000)...))
 	short, cancel := context.WithCancel(t.Context())
-	err := store.Change(short, func(tx inventory.Tx) error {
+	err := store.Change(short, func(tx records.Tx) error {
 		if err := tx.Create(short, makeDevices(1000, 1001)...); err != nil {
 			return err
 		}
 		cancel()
-		_, err := tx.List(short, &inventory.Query{Resource: inventory.Of[inventory.Device](), Text: "nothing"})
+		_, err := tx.List(short, &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Text: "nothing"})
 		return err
 	})
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = store.List(short, &inventory.Query{Resource: inventory.Of[inventory.Device]()})
+	_, err = store.List(short, &records.Query{Resource: records.Of[inventory.Device](inventory.Schema())})
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, store.Ping(short), context.Canceled)
 	require.NoError(t, store.Ping(t.Context()))
@@ -167,30 +168,30 @@ func TestCanceled(t *testing.T) {
 // TestClosed: calls after Close fail.
 func TestClosed(t *testing.T) {
 	t.Parallel()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), nil)
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), inventory.Schema(), nil)
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
-	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
+	_, err = store.Get(t.Context(), records.Of[inventory.Device](inventory.Schema()), deviceID(0))
 	require.Error(t, err)
 	require.Error(t, create(t, store, makeDevices(0, 1)...))
-	require.Equal(t, inventory.Unavailable, inventory.KindOf(store.Ping(t.Context())))
+	require.Equal(t, records.Unavailable, records.KindOf(store.Ping(t.Context())))
 }
 
 // TestRefused: a refused call rolls back nothing of the calls before it.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	store := open(t, filepath.Join(t.TempDir(), "inventory.db"))
-	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error {
 		require.NoError(t, tx.Create(t.Context(), makeDevices(0, 3)...))
-		require.Equal(t, inventory.Conflict, inventory.KindOf(tx.Create(t.Context(), makeDevices(2, 3)...)))
+		require.Equal(t, records.Conflict, records.KindOf(tx.Create(t.Context(), makeDevices(2, 3)...)))
 		require.NoError(t, tx.Create(t.Context(), makeDevices(3, 4)...))
 		same := makeDevices(3, 4)[0].(*inventory.Device)
 		same.Hostname, same.Version = makeDevices(0, 1)[0].(*inventory.Device).Hostname, 2
-		require.Equal(t, inventory.Conflict, inventory.KindOf(tx.Update(t.Context(), same, 1)))
-		require.Equal(t, inventory.Conflict, inventory.KindOf(tx.Create(t.Context(), makeDevices(3, 6)...)))
+		require.Equal(t, records.Conflict, records.KindOf(tx.Update(t.Context(), same, 1)))
+		require.Equal(t, records.Conflict, records.KindOf(tx.Create(t.Context(), makeDevices(3, 6)...)))
 		return tx.Create(t.Context(), makeDevices(6, 8)...)
 	}))
-	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
+	page, err := store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Count: true})
 	require.NoError(t, err)
 	require.EqualValues(t, 6, page.Total)
 	sqlstoretest.CheckTotals(t, store)
@@ -199,21 +200,21 @@ func TestRefused(t *testing.T) {
 // TestCreatedAgain: a record that replaces a deleted one is counted with its own values.
 func TestCreatedAgain(t *testing.T) {
 	t.Parallel()
-	store, devices := open(t, filepath.Join(t.TempDir(), "inventory.db")), inventory.Of[inventory.Device]()
+	store, devices := open(t, filepath.Join(t.TempDir(), "inventory.db")), records.Of[inventory.Device](inventory.Schema())
 	require.NoError(t, create(t, store, makeDevices(0, 1)...))
-	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error {
 		first, err := tx.Get(t.Context(), devices, deviceID(0))
 		require.NoError(t, err)
-		second := inventory.Clone(first.(*inventory.Device))
+		second := records.Clone(first.(*inventory.Device))
 		second.Vendor = "another"
-		third := inventory.Clone(second)
+		third := records.Clone(second)
 		third.Vendor, third.Version = "a third", 2
 		require.NoError(t, tx.Delete(t.Context(), devices, deviceID(0), 1))
 		require.NoError(t, tx.Create(t.Context(), second))
 		return tx.Update(t.Context(), third, 1)
 	}))
 	sqlstoretest.CheckTotals(t, store)
-	page, err := store.List(t.Context(), (&inventory.Query{Resource: devices, Count: true}).Where("vendor", "another"))
+	page, err := store.List(t.Context(), (&records.Query{Resource: devices, Count: true}).Where("vendor", "another"))
 	require.NoError(t, err)
 	require.Zero(t, page.Total)
 }
@@ -222,7 +223,7 @@ func TestCreatedAgain(t *testing.T) {
 // others run them.
 func TestFewStatements(t *testing.T) {
 	t.Parallel()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), &sqlite.Options{Store: &sqlstore.Options{Statements: 2}})
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), inventory.Schema(), &sqlite.Options{Store: &sqlstore.Options{Statements: 2}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	sqlstoretest.CheckCounts(t, store, 4, 15)
@@ -237,34 +238,34 @@ func TestIgnoredError(t *testing.T) {
 	db := raw(t, path)
 	_, err := db.ExecContext(t.Context(), "CREATE TRIGGER fails BEFORE INSERT ON vlans BEGIN SELECT raise(ABORT, 'defect'); END")
 	require.NoError(t, err)
-	err = store.Change(t.Context(), func(tx inventory.Tx) error {
+	err = store.Change(t.Context(), func(tx records.Tx) error {
 		require.NoError(t, tx.Create(t.Context(), makeDevices(0, 1)...))
 		err := tx.Create(t.Context(), withBase(1, &inventory.VLAN{VLANID: 1, Name: "x", Status: inventory.VLANActive}))
 		require.ErrorContains(t, err, "defect")
-		_, err = tx.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
+		_, err = tx.Get(t.Context(), records.Of[inventory.Device](inventory.Schema()), deviceID(0))
 		require.Error(t, err)
 		return nil
 	})
 	require.ErrorContains(t, err, "defect")
-	require.Zero(t, inventory.KindOf(err))
+	require.Zero(t, records.KindOf(err))
 	sqlstoretest.CheckTotals(t, store)
 	require.Equal(t, []string{"0"}, rows(t, db, "SELECT count(*) FROM devices"))
 }
 
 func ExampleOpen() {
-	store, err := sqlite.Open(context.Background(), sqlite.Memory, nil)
+	store, err := sqlite.Open(context.Background(), sqlite.Memory, inventory.Schema(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer store.Close()
-	v := inventory.New(store, nil)
+	v := records.New(store, nil)
 	site := &inventory.Location{Name: "Berlin 1", City: "Berlin", Country: "DE", Address: "Allee 1"}
-	if err := v.Create(context.Background(), inventory.Caller{Name: "jane"}, site); err != nil {
+	if err := v.Create(context.Background(), records.Caller{Name: "jane"}, site); err != nil {
 		fmt.Println(err)
 		return
 	}
-	page, err := store.List(context.Background(), &inventory.Query{Resource: inventory.Of[inventory.Location](), Count: true})
+	page, err := store.List(context.Background(), &records.Query{Resource: records.Of[inventory.Location](inventory.Schema()), Count: true})
 	fmt.Println(page.Total, page.Records[0].(*inventory.Location).Name, err)
 	// Output: 1 Berlin 1 <nil>
 }
@@ -277,8 +278,8 @@ func TestInvalidRow(t *testing.T) {
 	require.NoError(t, create(t, store, makeDevices(0, 1)...))
 	_, err := raw(t, path).ExecContext(t.Context(), "UPDATE devices SET tags = '{'")
 	require.NoError(t, err)
-	_, err = store.Get(t.Context(), inventory.Of[inventory.Device](), deviceID(0))
+	_, err = store.Get(t.Context(), records.Of[inventory.Device](inventory.Schema()), deviceID(0))
 	require.ErrorContains(t, err, "tags in the database")
-	_, err = store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device]()})
+	_, err = store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema())})
 	require.ErrorContains(t, err, "tags in the database")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
@@ -23,8 +24,8 @@ var update = flag.Bool("update", false, "write the database of the newest schema
 // missing. An existing file is never written again, or it would prove nothing.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
-	all := names(t, sqlite.Dialect())
-	number, _, _ := strings.Cut(all[len(all)-1], "_")
+	all := names(t)
+	number, _, _ := strings.Cut(filepath.Base(all[len(all)-1]), "_")
 	newest := filepath.Join("testdata", "schema-"+number+".db.gz")
 	if _, err := os.Stat(newest); os.IsNotExist(err) && *update {
 		leave(t, newest)
@@ -47,7 +48,7 @@ func TestUpgrade(t *testing.T) {
 func leave(t *testing.T, file string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "inventory.db")
-	store, err := sqlite.Open(t.Context(), path, nil)
+	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
 	require.NoError(t, err)
 	for _, rec := range sqlstoretest.UpgradeRecords() {
 		require.NoError(t, create(t, store, rec))
@@ -83,7 +84,7 @@ func unpack(t *testing.T, file, path string) {
 func checkUpgraded(t *testing.T, path string) {
 	t.Helper()
 	for range 2 {
-		store, err := sqlite.Open(t.Context(), path, nil)
+		store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
 		require.NoError(t, err)
 		sqlstoretest.CheckUpgradeRecords(t, store)
 		require.NoError(t, store.Close())

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // fill creates a number of devices, a thousand in a call.
-func fill(b *testing.B, store inventory.Store, rows int) {
+func fill(b *testing.B, store records.Store, rows int) {
 	b.Helper()
-	for n := 0; n < rows; n += inventory.MaxItems {
-		if err := Create(b, store, Devices(n, min(n+inventory.MaxItems, rows))...); err != nil {
+	for n := 0; n < rows; n += records.MaxItems {
+		if err := Create(b, store, Devices(n, min(n+records.MaxItems, rows))...); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -22,7 +23,7 @@ func fill(b *testing.B, store inventory.Store, rows int) {
 
 // BenchRead compares an empty store with handwritten statements in the same run, with 10,000
 // devices or ASHLAR_BENCH_ROWS.
-func BenchRead[T any](b *testing.B, store inventory.Store, baseline *Baseline[T]) {
+func BenchRead[T any](b *testing.B, store records.Store, baseline *Baseline[T]) {
 	b.Helper()
 	rows := 10_000
 	if n, err := strconv.Atoi(os.Getenv("ASHLAR_BENCH_ROWS")); err == nil {
@@ -34,7 +35,7 @@ func BenchRead[T any](b *testing.B, store inventory.Store, baseline *Baseline[T]
 		n, m := 0, 0 // both read the same ids
 		compare(b, func() {
 			n = (n + 7919) % rows
-			if _, err := store.Get(b.Context(), inventory.Of[inventory.Device](), ID(n)); err != nil {
+			if _, err := store.Get(b.Context(), records.Of[inventory.Device](inventory.Schema()), ID(n)); err != nil {
 				b.Fatal(err)
 			}
 		}, func() {
@@ -72,34 +73,34 @@ func compare(b *testing.B, store, baseline func()) {
 }
 
 // BenchFill creates devices in an empty store, a thousand in a call.
-func BenchFill(b *testing.B, store inventory.Store) {
+func BenchFill(b *testing.B, store records.Store) {
 	b.Helper()
 	n := 0
 	for b.Loop() {
-		if err := Create(b, store, Devices(n, n+inventory.MaxItems)...); err != nil {
+		if err := Create(b, store, Devices(n, n+records.MaxItems)...); err != nil {
 			b.Fatal(err)
 		}
-		n += inventory.MaxItems
+		n += records.MaxItems
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
 }
 
 // BenchUpdate updates 100 records of an empty store in a call, with their audit entries.
-func BenchUpdate(b *testing.B, store inventory.Store) {
+func BenchUpdate(b *testing.B, store records.Store) {
 	b.Helper()
 	fill(b, store, 1000)
-	v := inventory.New(store, nil)
+	v := records.New(store, nil)
 	n := 0
 	for b.Loop() {
 		n++
-		edits := make([]inventory.Edit, 100)
+		edits := make([]records.Edit, 100)
 		for i := range edits {
-			edits[i] = inventory.Edit{ID: ID(i), Apply: func(rec inventory.Record) error {
+			edits[i] = records.Edit{ID: ID(i), Apply: func(rec records.Record) error {
 				rec.(*inventory.Device).Notes = "note " + strconv.Itoa(n)
 				return nil
 			}}
 		}
-		if _, err := v.Update(b.Context(), inventory.Caller{Name: "jane"}, inventory.Of[inventory.Device](), edits...); err != nil {
+		if _, err := v.Update(b.Context(), records.Caller{Name: "jane"}, records.Of[inventory.Device](inventory.Schema()), edits...); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -121,46 +122,46 @@ const total = ", (SELECT CAST(sum(n) AS bigint) FROM tallies WHERE resource = 'd
 // read is a query and the handwritten statement for it.
 type read struct {
 	name  string
-	query *inventory.Query
+	query *records.Query
 	text  string
 	args  []any
 }
 
 func (f *Baseline[T]) reads(rows int) []read {
-	devices := inventory.Of[inventory.Device]()
+	devices := records.Of[inventory.Device](inventory.Schema())
 	hostname, _ := devices.Field("hostname")
 	created, _ := devices.Field("created_at")
 	far := Devices(rows*9/10, rows*9/10+1)[0].Meta()
-	sorted := func(q *inventory.Query, f *inventory.Field) *inventory.Query {
-		q.Sort = []inventory.SortKey{{Field: f}}
+	sorted := func(q *records.Query, f *records.Field) *records.Query {
+		q.Sort = []records.SortKey{{Field: f}}
 		return q
 	}
 	return []read{
 		{
-			"list 20 filtered, sorted, counted", sorted((&inventory.Query{Resource: devices, Limit: 20, Count: true}).Where("vendor", "vendor 3"), hostname),
+			"list 20 filtered, sorted, counted", sorted((&records.Query{Resource: devices, Limit: 20, Count: true}).Where("vendor", "vendor 3"), hostname),
 			"SELECT " + columns + total + "'vendor' AND value = " + f.Parameter(1) + ") FROM devices WHERE " + f.Unindexed + "vendor = " + f.Parameter(2) + " ORDER BY hostname LIMIT 21",
 			[]any{"vendor 3", "vendor 3"},
 		},
 		{
-			"list 100, counted", &inventory.Query{Resource: devices, Limit: 100, Count: true},
+			"list 100, counted", &records.Query{Resource: devices, Limit: 100, Count: true},
 			"SELECT " + columns + total + "'') FROM devices ORDER BY id LIMIT 101", nil,
 		},
 		{
-			"deep by id", &inventory.Query{Resource: devices, Limit: 20, After: &inventory.Place{ID: far.ID}},
+			"deep by id", &records.Query{Resource: devices, Limit: 20, After: &records.Place{ID: far.ID}},
 			"SELECT " + columns + " FROM devices WHERE id > " + f.Parameter(1) + " ORDER BY id LIMIT 21",
 			[]any{far.ID},
 		},
 		{
-			"deep by time", sorted(&inventory.Query{Resource: devices, Limit: 20, After: &inventory.Place{ID: far.ID, Values: []any{far.CreatedAt}}}, created),
+			"deep by time", sorted(&records.Query{Resource: devices, Limit: 20, After: &records.Place{ID: far.ID, Values: []any{far.CreatedAt}}}, created),
 			"SELECT " + columns + " FROM devices WHERE (created_at, id) > (" + f.Parameter(1) + ", " + f.Parameter(2) + ") ORDER BY created_at, id LIMIT 21",
 			[]any{f.Time(far.CreatedAt), far.ID},
 		},
 		{
-			"count all", &inventory.Query{Resource: devices, Limit: 1, Count: true},
+			"count all", &records.Query{Resource: devices, Limit: 1, Count: true},
 			"SELECT " + columns + total + "'') FROM devices ORDER BY id LIMIT 2", nil,
 		},
 		{
-			"count one field", (&inventory.Query{Resource: devices, Limit: 1, Count: true}).Where("status", "active"),
+			"count one field", (&records.Query{Resource: devices, Limit: 1, Count: true}).Where("status", "active"),
 			"SELECT " + columns + total + "'status' AND value = 'active') FROM devices WHERE status = 'active' ORDER BY id LIMIT 2", nil,
 		},
 	}

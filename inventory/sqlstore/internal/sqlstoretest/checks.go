@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // CheckCounts requires that totals are right after random changes by concurrent callers, with
 // cascades, errors and rollbacks. The store must be empty.
-func CheckCounts(t testing.TB, store inventory.Store, callers, changes int) {
+func CheckCounts(t testing.TB, store records.Store, callers, changes int) {
 	t.Helper()
-	sites := make([]inventory.Record, 4)
+	sites := make([]records.Record, 4)
 	for i := range sites {
 		sites[i] = WithBase(100+i, &inventory.Location{Name: "x", City: "x", Country: string(rune('A' + i%2)), Address: "x"})
 	}
@@ -39,12 +40,12 @@ func CheckCounts(t testing.TB, store inventory.Store, callers, changes int) {
 var errRollback = errors.New("rolled back")
 
 // changeSome makes a transaction of random changes, and rolls back one of three.
-func changeSome(t testing.TB, store inventory.Store, seed uint64) error {
+func changeSome(t testing.TB, store records.Store, seed uint64) error {
 	t.Helper()
-	err := store.Change(t.Context(), func(tx inventory.Tx) error {
+	err := store.Change(t.Context(), func(tx records.Tx) error {
 		random := rand.New(rand.NewPCG(seed, 1)) // the same changes if the store runs them again
 		for range 1 + random.IntN(4) {
-			if err := change(t, tx, random); err != nil && inventory.KindOf(err) == 0 {
+			if err := change(t, tx, random); err != nil && records.KindOf(err) == 0 {
 				return err
 			}
 		}
@@ -60,10 +61,10 @@ func changeSome(t testing.TB, store inventory.Store, seed uint64) error {
 }
 
 // change makes one change, which may be refused.
-func change(t testing.TB, tx inventory.Tx, random *rand.Rand) error {
+func change(t testing.TB, tx records.Tx, random *rand.Rand) error {
 	t.Helper()
 	ctx, n := t.Context(), random.IntN(20)
-	devices, sites := inventory.Of[inventory.Device](), inventory.Of[inventory.Location]()
+	devices, sites := records.Of[inventory.Device](inventory.Schema()), records.Of[inventory.Location](inventory.Schema())
 	device := Devices(n, n+1)[0].(*inventory.Device)
 	site := ID(100 + random.IntN(5)) // the last does not exist
 	device.LocationID, device.Status = &site, inventory.DeviceStatus(device.Status.Values()[random.IntN(5)])
@@ -102,12 +103,12 @@ func change(t testing.TB, tx inventory.Tx, random *rand.Rand) error {
 }
 
 // CheckTotals compares every total that a store counts with the records.
-func CheckTotals(t testing.TB, store inventory.Store) {
+func CheckTotals(t testing.TB, store records.Store) {
 	t.Helper()
-	for _, r := range inventory.StoredResources() {
-		all, err := store.List(t.Context(), &inventory.Query{Resource: r, Count: true})
+	for _, r := range inventory.Schema().StoredResources() {
+		all, err := store.List(t.Context(), &records.Query{Resource: r, Count: true})
 		require.NoError(t, err)
-		require.Len(t, all.Records, int(all.Total), r.Name())
+		require.Len(t, all.Records, int(all.Total), r.Name)
 		for _, f := range r.Fields() {
 			if !f.Counted {
 				continue
@@ -117,8 +118,8 @@ func CheckTotals(t testing.TB, store inventory.Store) {
 				have[f.Value(rec)]++
 			}
 			for value, n := range have {
-				for op, want := range map[inventory.Op]int64{inventory.Eq: n, inventory.Ne: int64(len(all.Records)) - n} {
-					q := &inventory.Query{Resource: r, Count: true, Limit: 1, Filters: []inventory.Filter{{Field: f, Op: op, Value: value}}}
+				for op, want := range map[records.Op]int64{records.Eq: n, records.Ne: int64(len(all.Records)) - n} {
+					q := &records.Query{Resource: r, Count: true, Limit: 1, Filters: []records.Filter{{Field: f, Op: op, Value: value}}}
 					page, err := store.List(t.Context(), q)
 					require.NoError(t, err)
 					require.Equal(t, want, page.Total, "%v", q.Filters)
@@ -130,13 +131,13 @@ func CheckTotals(t testing.TB, store inventory.Store) {
 
 // CheckLatest requires that a list of the latest records has only the latest of those with the
 // same value, and that filters, orders and totals apply to these. The store must be empty, and
-// an inventory.LatestLister.
-func CheckLatest(t testing.TB, store inventory.Store) {
+// an records.LatestLister.
+func CheckLatest(t testing.TB, store records.Store) {
 	t.Helper()
-	lister, ok := store.(inventory.LatestLister)
-	require.True(t, ok, "%T is no inventory.LatestLister", store)
+	lister, ok := store.(records.LatestLister)
+	require.True(t, ok, "%T is no records.LatestLister", store)
 	at := func(n int) *time.Time { at := time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC); return &at }
-	metric := func(n, device int, cpu float64, ts *time.Time) inventory.Record {
+	metric := func(n, device int, cpu float64, ts *time.Time) records.Record {
 		return WithBase(n, &inventory.Metric{DeviceID: ID(device), CPU: &cpu, TS: ts})
 	}
 	require.NoError(t, Create(t, store, append(Devices(0, 4),
@@ -144,21 +145,21 @@ func CheckLatest(t testing.TB, store inventory.Store) {
 		metric(13, 1, 50, at(1)), metric(14, 1, 40, at(1)), // the second has the higher id
 		metric(15, 2, 99, at(1)), metric(16, 2, 5, nil),
 	)...))
-	metrics := inventory.Of[inventory.Metric]()
+	metrics := records.Of[inventory.Metric](inventory.Schema())
 	device, _ := metrics.Field("device_id")
 	cpu, _ := metrics.Field("cpu")
 	ts, _ := metrics.Field("ts")
 	for _, c := range []struct {
 		name string
-		q    inventory.Query
+		q    records.Query
 		ids  []int
 		of   int64
 	}{
-		{"all", inventory.Query{Count: true}, []int{11, 14, 15}, 3},
-		{"sorted", inventory.Query{Count: true, Limit: 2, Sort: []inventory.SortKey{{Field: cpu, Desc: true}}}, []int{15, 11}, 3},
-		{"filtered", inventory.Query{Count: true, Filters: []inventory.Filter{{Field: cpu, Op: inventory.Lt, Value: 50.0}}}, []int{14}, 1},
-		{"behind", inventory.Query{Count: true, Limit: 1, Offset: 7}, nil, 3},
-		{"after", inventory.Query{Sort: []inventory.SortKey{{Field: cpu, Desc: true}}, After: &inventory.Place{ID: ID(15), Values: []any{99.0}}}, []int{11, 14}, 0},
+		{"all", records.Query{Count: true}, []int{11, 14, 15}, 3},
+		{"sorted", records.Query{Count: true, Limit: 2, Sort: []records.SortKey{{Field: cpu, Desc: true}}}, []int{15, 11}, 3},
+		{"filtered", records.Query{Count: true, Filters: []records.Filter{{Field: cpu, Op: records.Lt, Value: 50.0}}}, []int{14}, 1},
+		{"behind", records.Query{Count: true, Limit: 1, Offset: 7}, nil, 3},
+		{"after", records.Query{Sort: []records.SortKey{{Field: cpu, Desc: true}}, After: &records.Place{ID: ID(15), Values: []any{99.0}}}, []int{11, 14}, 0},
 	} {
 		c.q.Resource = metrics
 		page, err := lister.ListLatest(t.Context(), &c.q, device, ts)
@@ -179,20 +180,20 @@ func CheckLatest(t testing.TB, store inventory.Store) {
 // CheckPrefetch requires that a prefetched record is never older than the changes of its
 // transaction, and that prefetching changes nothing else. The store must be empty, and its
 // transactions inventory.Prefetchers.
-func CheckPrefetch(t testing.TB, store inventory.Store) {
+func CheckPrefetch(t testing.TB, store records.Store) {
 	t.Helper()
-	devices := inventory.Of[inventory.Device]()
+	devices := records.Of[inventory.Device](inventory.Schema())
 	require.NoError(t, Create(t, store, Devices(0, 600)...))
-	hostname := func(tx inventory.Tx, n int) string {
+	hostname := func(tx records.Tx, n int) string {
 		rec, err := tx.Get(t.Context(), devices, ID(n))
 		if err != nil {
 			return err.Error()
 		}
 		return rec.(*inventory.Device).Hostname
 	}
-	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
-		p, ok := tx.(inventory.Prefetcher)
-		require.True(t, ok, "%T is no inventory.Prefetcher", tx)
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error {
+		p, ok := tx.(records.Prefetcher)
+		require.True(t, ok, "%T is no records.Prefetcher", tx)
 		var names, ids []string
 		for n := range 600 {
 			names = append(names, hostname(tx, n))
@@ -203,14 +204,14 @@ func CheckPrefetch(t testing.TB, store inventory.Store) {
 			require.Equal(t, want, hostname(tx, n))
 			require.Equal(t, want, hostname(tx, n), "and again")
 		}
-		require.Equal(t, inventory.Absent(devices).Error(), hostname(tx, 1000))
+		require.Equal(t, records.Absent(devices).Error(), hostname(tx, 1000))
 
 		renamed := Devices(500, 501)[0].(*inventory.Device)
 		renamed.Hostname, renamed.Version = "renamed", 2
 		require.NoError(t, tx.Update(t.Context(), renamed, 1))
 		require.Equal(t, "renamed", hostname(tx, 500))
 		require.NoError(t, tx.Delete(t.Context(), devices, ID(501), 1))
-		require.Equal(t, inventory.Absent(devices).Error(), hostname(tx, 501))
+		require.Equal(t, records.Absent(devices).Error(), hostname(tx, 501))
 		require.Equal(t, names[502], hostname(tx, 502))
 
 		require.NoError(t, p.Prefetch(t.Context(), devices, nil))

@@ -21,19 +21,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // ID returns the id of the nth device of [Devices].
 func ID(n int) string { return fmt.Sprintf("018f4c2e-7b1a-7c3d-9e4f-%012d", n) }
 
 // Devices returns devices of a large network: the nth to the one before the mth.
-func Devices(n, m int) []inventory.Record {
+func Devices(n, m int) []records.Record {
 	states := inventory.DeviceStatus("").Values()
-	var devices []inventory.Record
+	var devices []records.Record
 	for ; n < m; n++ {
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Millisecond)
 		d := &inventory.Device{
-			Base:     inventory.Base{ID: ID(n), CreatedAt: at, UpdatedAt: at, Version: 1},
+			Base:     records.Base{ID: ID(n), CreatedAt: at, UpdatedAt: at, Version: 1},
 			Hostname: fmt.Sprintf("host-%08d", n*7919%100000007), IP: fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255),
 			Model: "model " + strconv.Itoa(n%40), Vendor: "vendor " + strconv.Itoa(n%7), OS: "os " + strconv.Itoa(n%6),
 			OSVersion: strconv.Itoa(n%30) + ".1", Status: inventory.DeviceStatus(states[n%5]), Role: "role " + strconv.Itoa(n%5),
@@ -46,15 +47,15 @@ func Devices(n, m int) []inventory.Record {
 }
 
 // WithBase gives a record the id, times and version of the nth device.
-func WithBase[R inventory.Record](n int, rec R) R {
+func WithBase[R records.Record](n int, rec R) R {
 	*rec.Meta() = *Devices(n, n+1)[0].Meta()
 	return rec
 }
 
 // Create creates records in one transaction.
-func Create(t testing.TB, store inventory.Store, records ...inventory.Record) error {
+func Create(t testing.TB, store records.Store, recs ...records.Record) error {
 	t.Helper()
-	return store.Change(t.Context(), func(tx inventory.Tx) error { return tx.Create(t.Context(), records...) })
+	return store.Change(t.Context(), func(tx records.Tx) error { return tx.Create(t.Context(), recs...) })
 }
 
 // adminHash is the hash of the password with which cmd/internal/e2e logs in to these
@@ -64,11 +65,11 @@ const adminHash = "$argon2id$v=19$m=19456,t=2,p=1$UQlbZulBcxPzHgkzd3UtOA$bcTs6lq
 // UpgradeRecords returns the records in the databases of earlier schemas that the tests of a
 // dialect have in testdata, in an order in which they can be created. They must not change: a
 // later field is empty in them, or has its default.
-func UpgradeRecords() []inventory.Record {
+func UpgradeRecords() []records.Record {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 	ptr := func(n int) *string { id := ID(n); return &id }
 	one, half := int64(1500), 47.5
-	return []inventory.Record{
+	return []records.Record{
 		WithBase(1, &inventory.Location{
 			Name: "Zürich 1", City: "Zürich", Country: "Switzerland", Address: "1 Bahnhofstrasse", SiteCode: "ZRH1",
 			Timezone: "Europe/Zurich", Lat: &half, Lon: &half,
@@ -93,33 +94,33 @@ func UpgradeRecords() []inventory.Record {
 			AcknowledgedAt: &at, AcknowledgedBy: ptr(2),
 		}),
 		WithBase(10, &inventory.Metric{DeviceID: ID(3), CPU: &half, Memory: &half, Temp: &half, UptimeSeconds: &one, TS: &at}),
-		WithBase(11, &inventory.AuditLog{
+		WithBase(11, &records.AuditLog{
 			UserID: ptr(2), Actor: "ada", Action: "update", ResourceType: "device", ResourceID: ID(3), IPAddress: "192.0.2.9", RequestID: "r1",
-			Changes: inventory.Changes{"notes": {Before: nil, After: "ä"}},
+			Changes: records.Changes{"notes": {Before: nil, After: "ä"}},
 		}),
 		WithBase(14, &inventory.User{ // #nosec G101 -- not a hash of a password that is in use
 			Username: "ada", Email: "ada@example.org", Role: inventory.Viewer, InactiveStatus: true, FirstName: "Ada", LastName: "O'Hara",
 			PasswordChangedAt: &at, LastLogin: &at, PasswordHash: "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA", Epoch: 3,
 			ResetHash: "6f1e", ResetExpiresAt: &at,
 		}),
-		WithBase(12, &inventory.IdempotencyRecord{Owner: ID(2), Key: "k", Request: "hash", Status: 201, Location: "/devices/x", Body: "{}"}),
+		WithBase(12, &records.IdempotencyRecord{Owner: ID(2), Key: "k", Request: "hash", Status: 201, Location: "/devices/x", Body: "{}"}),
 		WithBase(13, &inventory.Secret{Name: "jwt", Value: "not so secret"}),
 	}
 }
 
 // CheckUpgradeRecords requires that a store has the [UpgradeRecords] and no others.
-func CheckUpgradeRecords(t testing.TB, store inventory.Reader) {
+func CheckUpgradeRecords(t testing.TB, store records.Reader) {
 	t.Helper()
-	want := map[reflect.Type][]inventory.Record{}
+	want := map[reflect.Type][]records.Record{}
 	for _, rec := range UpgradeRecords() {
 		want[reflect.TypeOf(rec)] = append(want[reflect.TypeOf(rec)], rec)
 	}
-	for _, r := range inventory.StoredResources() {
+	for _, r := range inventory.Schema().StoredResources() {
 		want := want[reflect.TypeOf(r.New())]
 		if len(want) == 0 {
 			continue // a resource that is newer than the first schema
 		}
-		page, err := store.List(t.Context(), &inventory.Query{Resource: r, Count: true})
+		page, err := store.List(t.Context(), &records.Query{Resource: r, Count: true})
 		require.NoError(t, err)
 		require.Equal(t, want, page.Records)
 		require.EqualValues(t, len(want), page.Total)
@@ -128,20 +129,20 @@ func CheckUpgradeRecords(t testing.TB, store inventory.Reader) {
 
 // CheckUpgraded requires that a store with the [UpgradeRecords] can change: keys and references
 // are enforced, and totals are right. It creates a device and deletes a location.
-func CheckUpgraded(t testing.TB, store inventory.Store) {
+func CheckUpgraded(t testing.TB, store records.Store) {
 	t.Helper()
 	require.Error(t, Create(t, store, WithBase(20, &inventory.Location{
 		Name: "x", City: "x", Country: "x", Address: "x", SiteCode: "ZRH1",
 	})), "a key that was unique before the upgrade")
-	location := inventory.Of[inventory.Location]()
-	require.NoError(t, store.Change(t.Context(), func(tx inventory.Tx) error {
+	location := records.Of[inventory.Location](inventory.Schema())
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error {
 		return tx.Delete(t.Context(), location, ID(1), 1)
 	}))
-	device, err := inventory.Get[inventory.Device](t.Context(), store, ID(3))
+	device, err := records.Get[inventory.Device](t.Context(), store, ID(3))
 	require.NoError(t, err)
 	require.Nil(t, device.LocationID)
 	require.NoError(t, Create(t, store, Devices(30, 31)...))
-	page, err := store.List(t.Context(), &inventory.Query{Resource: inventory.Of[inventory.Device](), Count: true})
+	page, err := store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Count: true})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, page.Total)
 }

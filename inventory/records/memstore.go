@@ -1,4 +1,4 @@
-package inventory
+package records
 
 import (
 	"context"
@@ -16,19 +16,23 @@ const maxReaders = 16
 // MemStore is a [Store] in memory for tests and demonstrations: lists scan all records.
 // Create it with [NewMemStore].
 type MemStore struct {
-	lock   *semaphore.Weighted // 1 to read, maxReaders to write; unlike a sync.RWMutex it respects contexts
-	tables map[*Resource]map[string]Record
-	keys   map[string]string // unique key to id
+	schema *Schema
+	lock   *semaphore.Weighted          // 1 to read, maxReaders to write; unlike a sync.RWMutex it respects contexts
+	tables map[string]map[string]Record // by the name of the resource
+	keys   map[string]string            // unique key to id
 }
 
-// NewMemStore returns an empty store.
-func NewMemStore() *MemStore {
-	s := &MemStore{lock: semaphore.NewWeighted(maxReaders), tables: map[*Resource]map[string]Record{}, keys: map[string]string{}}
-	for _, r := range StoredResources() {
-		s.tables[r] = map[string]Record{}
+// NewMemStore returns an empty store of a schema.
+func NewMemStore(schema *Schema) *MemStore {
+	s := &MemStore{schema: schema, lock: semaphore.NewWeighted(maxReaders), tables: map[string]map[string]Record{}, keys: map[string]string{}}
+	for _, r := range schema.StoredResources() {
+		s.tables[r.Name] = map[string]Record{}
 	}
 	return s
 }
+
+// Schema returns the schema of the store.
+func (s *MemStore) Schema() *Schema { return s.schema }
 
 // Get returns a record, or [Absent].
 func (s *MemStore) Get(ctx context.Context, r *Resource, id string) (Record, error) {
@@ -40,7 +44,7 @@ func (s *MemStore) Get(ctx context.Context, r *Resource, id string) (Record, err
 }
 
 func (s *MemStore) get(r *Resource, id string) (Record, error) {
-	rec, ok := s.tables[r][id]
+	rec, ok := s.tables[r.Name][id]
 	if !ok {
 		return nil, Absent(r)
 	}
@@ -57,7 +61,7 @@ func (s *MemStore) List(ctx context.Context, q *Query) (*Page, error) {
 }
 
 func (s *MemStore) list(q *Query) *Page {
-	page := q.Select(slices.Collect(maps.Values(s.tables[q.Resource])))
+	page := q.Select(slices.Collect(maps.Values(s.tables[q.Resource.Name])))
 	for i, rec := range page.Records {
 		page.Records[i] = Clone(rec)
 	}
@@ -100,6 +104,8 @@ func (tx *memTx) rollback(n int) {
 	tx.undo = tx.undo[:n]
 }
 
+func (tx *memTx) Schema() *Schema { return tx.store.schema }
+
 func (tx *memTx) Get(ctx context.Context, r *Resource, id string) (Record, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -130,11 +136,11 @@ func (tx *memTx) atomic(ctx context.Context, call func() error) error {
 func (tx *memTx) Create(ctx context.Context, records ...Record) error {
 	return tx.atomic(ctx, func() error {
 		for _, rec := range records {
-			r, err := described(rec)
+			r, err := tx.store.schema.Of(rec)
 			if err != nil {
 				return err
 			}
-			if _, taken := tx.store.tables[r][rec.Meta().ID]; taken {
+			if _, taken := tx.store.tables[r.Name][rec.Meta().ID]; taken {
 				return DuplicateID(r)
 			}
 			if err := tx.put(r, rec); err != nil {
@@ -147,7 +153,7 @@ func (tx *memTx) Create(ctx context.Context, records ...Record) error {
 
 func (tx *memTx) Update(ctx context.Context, rec Record, version int64) error {
 	return tx.atomic(ctx, func() error {
-		r, err := described(rec)
+		r, err := tx.store.schema.Of(rec)
 		if err != nil {
 			return err
 		}
@@ -172,7 +178,7 @@ func (tx *memTx) Delete(ctx context.Context, r *Resource, id string, version int
 
 // find returns the record with an id, which must have this version.
 func (tx *memTx) find(r *Resource, id string, version int64) (Record, error) {
-	rec, ok := tx.store.tables[r][id]
+	rec, ok := tx.store.tables[r.Name][id]
 	switch {
 	case !ok:
 		return nil, Absent(r)
@@ -188,8 +194,7 @@ func (tx *memTx) put(r *Resource, rec Record) error {
 		if f.Ref == nil {
 			continue
 		}
-		to, _ := Named(f.Ref.To)
-		if id, ok := f.Value(rec).(string); ok && tx.store.tables[to][id] == nil {
+		if id, ok := f.Value(rec).(string); ok && tx.store.tables[f.Ref.To][id] == nil {
 			return Dangling(r, f)
 		}
 	}
@@ -209,16 +214,16 @@ func (tx *memTx) put(r *Resource, rec Record) error {
 			f.clear(stored)
 		}
 	}
-	tx.store.tables[r][id] = stored
-	tx.undo = append(tx.undo, func() { delete(tx.store.tables[r], id) })
+	tx.store.tables[r.Name][id] = stored
+	tx.undo = append(tx.undo, func() { delete(tx.store.tables[r.Name], id) })
 	return nil
 }
 
 // remove removes a record, and nothing else.
 func (tx *memTx) remove(r *Resource, rec Record) {
 	id := rec.Meta().ID
-	delete(tx.store.tables[r], id)
-	tx.undo = append(tx.undo, func() { tx.store.tables[r][id] = rec })
+	delete(tx.store.tables[r.Name], id)
+	tx.undo = append(tx.undo, func() { tx.store.tables[r.Name][id] = rec })
 	for _, unique := range r.uniques {
 		if key := r.key(unique, rec); key != "" {
 			delete(tx.store.keys, key)
@@ -229,7 +234,7 @@ func (tx *memTx) remove(r *Resource, rec Record) {
 
 // key returns a unique key of a record as a string, empty if one of its fields has no value.
 func (r *Resource) key(u Unique, rec Record) string {
-	key := r.name + "\x00" + strings.Join(u.Fields, ",")
+	key := r.Name + "\x00" + strings.Join(u.Fields, ",")
 	for _, name := range u.Fields {
 		value := r.byName[name].Value(rec)
 		if value == nil {
@@ -242,14 +247,9 @@ func (r *Resource) key(u Unique, rec Record) string {
 
 // cascade removes a record, and deletes or updates the records that refer to it.
 func (tx *memTx) cascade(r *Resource, rec Record) error {
-	for _, from := range public {
-		for _, f := range from.fields {
-			if f.Ref == nil || f.Ref.To != r.name {
-				continue
-			}
-			if err := tx.unlink(from, f, rec.Meta().ID); err != nil {
-				return err
-			}
+	for _, ref := range r.referrers {
+		if err := tx.unlink(ref.From, ref.Field, rec.Meta().ID); err != nil {
+			return err
 		}
 	}
 	tx.remove(r, rec)
@@ -258,7 +258,7 @@ func (tx *memTx) cascade(r *Resource, rec Record) error {
 
 // unlink deletes the records that refer to an id by a field, or sets the field to null.
 func (tx *memTx) unlink(from *Resource, f *Field, id string) error {
-	for _, rec := range tx.store.tables[from] {
+	for _, rec := range tx.store.tables[from.Name] {
 		if f.Value(rec) != id {
 			continue
 		}

@@ -1,6 +1,7 @@
-package inventory
+package records
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -38,7 +39,7 @@ const MaxSortKeys = 3
 //
 //	page, limit      whole numbers from 1; the defaults are 1 and DefaultLimit
 //	sortby           <field>:asc or <field>:desc; up to MaxSortKeys, in order of precedence
-//	<field>          equal to the value; tags may be repeated, and all must be contained
+//	<field>          equal to the value; that of a list may be repeated, and all must be contained
 //	<field>__<op>    ne, contains, startswith, in (comma-separated values), gt, gte, lt, lte,
 //	                 isnull (true or false), as far as the field supports them
 //	q                contained in one of the searched fields
@@ -54,7 +55,7 @@ func ParseQuery(r *Resource, values url.Values, other ...string) (*Query, error)
 		if slices.Contains(other, name) {
 			continue
 		}
-		if len(values[name]) > 1 && name != "sortby" && name != "tags" {
+		if len(values[name]) > 1 && name != "sortby" && !r.repeatable(name) {
 			return nil, &Error{
 				Kind: Invalid, Message: "Duplicate query parameter forbidden: " + shorten(name),
 				Fields: []FieldError{{shorten(name), "must not be repeated"}},
@@ -62,11 +63,20 @@ func ParseQuery(r *Resource, values url.Values, other ...string) (*Query, error)
 		}
 		p.parse(name)
 	}
+	if !values.Has("sortby") {
+		p.parseSort(r.Order)
+	}
 	p.parsePage()
 	if len(p.wrong) > 0 {
 		return nil, &Error{Kind: Invalid, Message: "Invalid query: " + joinReasons(p.wrong), Fields: p.wrong}
 	}
 	return p.q, nil
+}
+
+// repeatable reports whether a parameter may occur several times: a filter of a list.
+func (r *Resource) repeatable(name string) bool {
+	f := r.byName[name]
+	return f != nil && f.Kind == List
 }
 
 // shorten makes a string from a client fit for a message.
@@ -110,7 +120,7 @@ func (p *parser) parse(name string) {
 
 // parsePage parses which part of the list is requested.
 func (p *parser) parsePage() {
-	limit := min(p.positive("limit", DefaultLimit), MaxLimit)
+	limit := min(p.positive("limit", cmp.Or(p.q.Resource.Limit, DefaultLimit)), MaxLimit)
 	page := p.positive("page", 1)
 	p.q.Page, p.q.Limit, p.q.Offset = int(page), limit, (page-1)*limit
 	if !p.values.Has("cursor") {

@@ -1,4 +1,4 @@
-package inventory
+package records
 
 import (
 	"errors"
@@ -73,7 +73,7 @@ func KindOf(err error) ErrorKind {
 
 // Absent returns the error of a [Store] for an unknown id.
 func Absent(r *Resource) *Error {
-	return &Error{Kind: NotFound, Message: r.label + " not found"}
+	return &Error{Kind: NotFound, Message: r.Label + " not found"}
 }
 
 // Outdated returns the error of a [Store] for a version that is not the current one.
@@ -112,11 +112,11 @@ func (r *Resource) invalid(fields []FieldError) error {
 func newInvalid(r *Resource, fields []FieldError) *Error {
 	e := &Error{Kind: Invalid, Message: "Invalid " + r.Noun() + ": " + joinReasons(fields), Fields: fields}
 	if len(fields) == 1 { // the specification fixes some messages
-		switch fields[0].Reason {
-		case reasonNotIP:
+		switch message := r.Reasons[fields[0].Reason]; {
+		case message != "":
+			e.Message = message
+		case fields[0].Reason == reasonNotIP:
 			e.Message = "Invalid IP address format"
-		case reasonSameInterface:
-			e.Message = "Cannot link an interface to itself"
 		}
 	}
 	return e
@@ -170,6 +170,28 @@ func JoinItemErrors(r *Resource, failed []ItemError, items int) error {
 	}
 	return &Error{
 		Kind: failed[0].Err.Kind, Items: failed,
-		Message: fmt.Sprintf("Nothing was changed: %d of %d items of %s failed: %s", len(failed), items, r.name, messages.String()),
+		Message: fmt.Sprintf("Nothing was changed: %d of %d items of %s failed: %s", len(failed), items, r.Name, messages.String()),
 	}
+}
+
+// PermissionDenied returns the error for a caller who may not make a change.
+func PermissionDenied() *Error {
+	return &Error{Kind: Forbidden, Message: "Forbidden: You do not have permission to perform this action"}
+}
+
+// CheckOwnerChange refuses a change by the owner of a record to fields that only an admin
+// may set. The error is [PermissionDenied] with these fields.
+func (r *Resource) CheckOwnerChange(before, after Record) error {
+	var fields []FieldError
+	for _, f := range r.fields {
+		if f.AdminOnly && !f.same(f.valueOrNil(before), f.valueOrNil(after)) {
+			fields = append(fields, FieldError{f.Name, "may only be changed by an admin"})
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	e := PermissionDenied()
+	e.Fields = fields
+	return e
 }

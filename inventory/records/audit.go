@@ -1,4 +1,4 @@
-package inventory
+package records
 
 import "maps"
 
@@ -28,25 +28,37 @@ type Change struct {
 
 func (c Changes) clone() Changes { return maps.Clone(c) }
 
-func auditLogs() *Resource {
-	return describe[AuditLog](definition{name: "audit-logs", label: "Audit log"})
+// builtIn returns the resources of every schema.
+func builtIn() []Part {
+	return []Part{
+		Define[AuditLog](Definition{
+			Name: auditLogs, Label: "Audit log", Unaudited: true, Order: []string{"id:desc"}, Routes: RoutesRead,
+			Access: Access{Read: Permission{Roles: []string{"admin"}}},
+		}),
+		Define[IdempotencyRecord](Definition{Name: "receipts", Label: "Idempotency record", Internal: true, Unaudited: true}),
+		{detachAudit},
+	}
 }
 
-// Diff returns the fields that differ between two records of one type, except hidden and
+// auditLogs is the name of the audit log.
+const auditLogs = "audit-logs"
+
+// detachAudit removes the reference of the audit log in a schema without users.
+func detachAudit(s *Schema) error {
+	user := s.byName[auditLogs].byName["user_id"]
+	if s.byName[user.Ref.To] == nil {
+		user.Ref = nil
+	}
+	return nil
+}
+
+// Diff returns the fields that differ between two records of the resource, except hidden and
 // secret fields and those of [Base]. A nil record has no values: the state before a record
 // is created and after it is deleted.
-func Diff(before, after Record) Changes {
-	r := ResourceOf(before)
-	if r == nil {
-		r = ResourceOf(after)
-	}
-	if r == nil {
-		return nil
-	}
+func (r *Resource) Diff(before, after Record) Changes {
 	changes := Changes{}
 	for _, f := range r.fields {
-		inBase := len(f.index) > 1
-		if f.Hidden || f.WriteOnly || inBase {
+		if f.Hidden || f.WriteOnly || len(f.index) > 1 { // a field of Base
 			continue
 		}
 		old, now := f.valueOrNil(before), f.valueOrNil(after)
@@ -55,4 +67,16 @@ func Diff(before, after Record) Changes {
 		}
 	}
 	return changes
+}
+
+// IdempotencyRecord is the stored response to a request with an Idempotency-Key, which
+// repeated requests get again. It is not visible to clients.
+type IdempotencyRecord struct {
+	Base
+	Owner    string `json:"owner" field:"required,max=200"` // who sent the request
+	Key      string `json:"key" field:"required,unique=owner,max=255"`
+	Request  string `json:"request" field:"required,max=100"` // a hash, to detect another request with the same key
+	Status   int64  `json:"status"`
+	Location string `json:"location" field:"max=500"`
+	Body     string `json:"body" field:"format=text"`
 }

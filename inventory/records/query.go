@@ -1,4 +1,4 @@
-package inventory
+package records
 
 import (
 	"fmt"
@@ -86,7 +86,7 @@ type Place struct {
 func (q *Query) Where(field string, value any) *Query {
 	f, ok := q.Resource.byName[field]
 	if !ok {
-		panic("inventory: " + q.Resource.name + " has no field " + field)
+		panic("inventory: " + q.Resource.Name + " has no field " + field)
 	}
 	q.Filters = append(q.Filters, Filter{f, Eq, value})
 	return q

@@ -1,4 +1,4 @@
-package inventory
+package records
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // MaxItems is the maximum number of records that one call may create, update or delete.
 const MaxItems = 1000
 
-// Options configure an [Inventory]. Nil means the defaults.
+// Options configure an [Engine]. Nil means the defaults.
 type Options struct {
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -25,22 +25,22 @@ type Options struct {
 	NewID func() (string, error)
 }
 
-// Inventory validates and applies changes to the records of a [Store]: it sets ids, times
+// Engine validates and applies changes to the records of a [Store]: it sets ids, times
 // and versions, and writes an audit log entry for each change in the same transaction. It
 // is safe for concurrent use.
 //
 // A call with several records or edits is applied atomically. Its error has every failed
 // item.
-type Inventory struct {
+type Engine struct {
 	store        Store
 	opts         Options
 	dryRun       bool
 	beforeCommit []func(context.Context, Tx) error
 }
 
-// New returns an inventory over a store. opts may be nil.
-func New(store Store, opts *Options) *Inventory {
-	v := &Inventory{store: store}
+// New returns an engine over a store. opts may be nil.
+func New(store Store, opts *Options) *Engine {
+	v := &Engine{store: store}
 	if opts != nil {
 		v.opts = *opts
 	}
@@ -56,17 +56,17 @@ func New(store Store, opts *Options) *Inventory {
 	return v
 }
 
-// DryRun returns an inventory over the same store whose calls do everything except commit.
-func (v *Inventory) DryRun() *Inventory {
+// DryRun returns an engine over the same store whose calls do everything except commit.
+func (v *Engine) DryRun() *Engine {
 	dry := *v
 	dry.dryRun = true
 	return &dry
 }
 
-// BeforeCommit returns an inventory over the same store that runs f as the last step of the
+// BeforeCommit returns an engine over the same store that runs f as the last step of the
 // transaction of each change, to store something together with it. f may run more than
 // once. If it fails, the change is rolled back.
-func (v *Inventory) BeforeCommit(f func(ctx context.Context, tx Tx) error) *Inventory {
+func (v *Engine) BeforeCommit(f func(ctx context.Context, tx Tx) error) *Engine {
 	more := *v
 	more.beforeCommit = append(slices.Clone(v.beforeCommit), f)
 	return &more
@@ -74,7 +74,7 @@ func (v *Inventory) BeforeCommit(f func(ctx context.Context, tx Tx) error) *Inve
 
 // Caller identifies who makes a change, for the audit log. All fields may be empty.
 type Caller struct {
-	UserID    string // the id of a user of this inventory, in lower case
+	UserID    string // the id of a record of users, in lower case
 	Name      string
 	Address   string
 	RequestID string
@@ -85,7 +85,7 @@ type Edit struct {
 	ID      string
 	Version int64 // must be the current one; 0 is any
 	// Apply changes the record; nil leaves it unchanged. It may refuse with an error, and may
-	// run more than once. [Patch.Apply] is one, and [Replacement] returns one.
+	// run more than once. [Resource.Patch] and [Resource.Replacement] return one.
 	Apply  func(rec Record) error
 	Action string // in the audit log; default: update, or delete
 	// ActionOf returns the action of an update that depends on what it changes. If it is nil
@@ -93,21 +93,21 @@ type Edit struct {
 	ActionOf func(before, after Record) string
 }
 
-// Replacement returns an [Edit.Apply] that replaces a record by the draft, except for the
-// read-only fields. The caller has replaced a password in the draft by its hash.
-func Replacement(draft Record) func(Record) error {
+// Replacement returns an [Edit.Apply] that replaces a record of the resource by the draft,
+// except for the read-only fields. The caller has replaced a password in the draft by its hash.
+func (r *Resource) Replacement(draft Record) func(Record) error {
 	return func(rec Record) error {
-		r, err := described(draft)
-		if err != nil {
+		if err := errors.Join(r.check(draft), r.check(rec)); err != nil {
 			return err
-		}
-		if ResourceOf(rec) != r {
-			return fmt.Errorf("a %T can't replace a %T", draft, rec)
 		}
 		from := Clone(draft)
 		for _, f := range r.fields {
-			if !f.ReadOnly {
-				f.of(rec).Set(f.of(from))
+			switch {
+			case f.ReadOnly:
+			case f.Extra:
+				f.Set(rec, f.Value(from))
+			default:
+				f.In(reflect.ValueOf(rec).Elem()).Set(f.In(reflect.ValueOf(from).Elem()))
 			}
 		}
 		return nil
@@ -116,11 +116,11 @@ func Replacement(draft Record) func(Record) error {
 
 // Create adds records of one resource and fills in the read-only fields. The caller has
 // replaced the password of a user by its hash.
-func (v *Inventory) Create(ctx context.Context, by Caller, records ...Record) error {
+func (v *Engine) Create(ctx context.Context, by Caller, records ...Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	r, err := described(records[0])
+	r, err := v.store.Schema().Of(records[0])
 	if err != nil {
 		return err
 	}
@@ -129,13 +129,13 @@ func (v *Inventory) Create(ctx context.Context, by Caller, records ...Record) er
 	}
 	var wrong []ItemError
 	for i, rec := range records {
-		if ResourceOf(rec) != r || reflect.ValueOf(rec).IsNil() {
+		if !r.Is(rec) {
 			return fmt.Errorf("record %d is nil or a %T, and record 0 is a %T", i, rec, records[0])
 		}
 		if err := v.Init(rec); err != nil {
 			return err
 		}
-		if wrong, err = AppendItemError(wrong, i, "", v.prepare(rec, CheckNew)); err != nil {
+		if wrong, err = AppendItemError(wrong, i, "", v.prepare(r, rec, r.CheckNew)); err != nil {
 			return err
 		}
 	}
@@ -147,14 +147,16 @@ func (v *Inventory) Create(ctx context.Context, by Caller, records ...Record) er
 
 // createAll adds records and their audit log entries in one call, which is fastest. If that
 // fails, it adds the records one by one, to find those that fail.
-func (v *Inventory) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, records []Record) error {
+func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, records []Record) error {
 	all := slices.Clone(records)
 	for _, rec := range records {
-		entry, err := v.entry(by, "create", nil, rec)
+		entry, err := v.entry(by, "create", r, nil, rec)
 		if err != nil {
 			return err
 		}
-		all = append(all, entry)
+		if entry != nil {
+			all = append(all, entry)
+		}
 	}
 	err := tx.Create(ctx, all...)
 	if KindOf(err) == 0 || len(records) == 1 {
@@ -181,27 +183,29 @@ func checkItems(items int) error {
 }
 
 // Init sets the id, times and version of a new record that the caller creates in its own
-// transaction. [Inventory.Create] calls it itself.
-func (v *Inventory) Init(rec Record) error {
+// transaction. [Engine.Create] calls it itself.
+func (v *Engine) Init(rec Record) error {
 	id, err := v.opts.NewID()
 	if err != nil {
 		return fmt.Errorf("generate an id: %w", err)
 	}
 	now := storedTime(v.opts.Now())
-	*rec.Meta() = Base{ID: id, CreatedAt: now, UpdatedAt: now, Version: 1}
+	*rec.Meta() = Base{ID: id, CreatedAt: now, UpdatedAt: now, Version: 1, Extra: rec.Meta().Extra}
 	return nil
 }
 
 // prepare validates a record to be stored.
-func (v *Inventory) prepare(rec Record, check func(Record) error) error {
-	if m, ok := rec.(interface{ initialized() }); ok {
-		m.initialized()
+func (v *Engine) prepare(r *Resource, rec Record, check func(Record) error) error {
+	if i, ok := rec.(Initializer); ok {
+		i.Initialize()
 	}
 	if err := check(rec); err != nil {
 		return err
 	}
-	if u, ok := rec.(*User); ok && u.Password != "" {
-		return errors.New("the password of a user must be replaced by its hash")
+	for _, f := range r.fields {
+		if f.WriteOnly && f.Value(rec) != nil {
+			return fmt.Errorf("the %s of a %s must be replaced by what is stored of it", f.Name, r.Noun())
+		}
 	}
 	return nil
 }
@@ -210,7 +214,7 @@ func (v *Inventory) prepare(rec Record, check func(Record) error) error {
 var errDryRun = errors.New("dry run")
 
 // change runs a transaction for a caller.
-func (v *Inventory) change(ctx context.Context, by Caller, f func(tx Tx) error) error {
+func (v *Engine) change(ctx context.Context, by Caller, f func(tx Tx) error) error {
 	err := v.store.Change(ctx, func(tx Tx) error {
 		if err := f(tx); err != nil {
 			return err
@@ -232,24 +236,31 @@ func (v *Inventory) change(ctx context.Context, by Caller, f func(tx Tx) error) 
 		return err
 	}
 	// The audit log can't refer to a user who has been deleted since they were authenticated.
-	if _, gone := Get[User](ctx, Fresh(v.store), by.UserID); KindOf(gone) == NotFound {
+	users := Of[AuditLog](v.store.Schema()).byName["user_id"].Ref
+	if users == nil {
+		return err
+	}
+	if _, gone := Fresh(v.store).Get(ctx, users.resource, by.UserID); KindOf(gone) == NotFound {
 		return &Error{Kind: Unauthenticated, Message: "Unauthorized: The user no longer exists"}
 	}
 	return err
 }
 
-// entry returns the audit log entry of a change.
-func (v *Inventory) entry(by Caller, action string, before, after Record) (*AuditLog, error) {
+// entry returns the audit log entry of a change, or an untyped nil if the resource has none.
+func (v *Engine) entry(by Caller, action string, r *Resource, before, after Record) (Record, error) {
 	rec := after
 	if rec == nil {
 		rec = before
 	}
-	return v.AuditEntry(by, action, ResourceOf(rec).Kind(), rec.Meta().ID, Diff(before, after))
+	if r.Unaudited {
+		return nil, nil
+	}
+	return v.AuditEntry(by, action, r.Kind(), rec.Meta().ID, r.Diff(before, after))
 }
 
 // AuditEntry returns an audit log entry for an event that changes no record, such as a failed
 // login, or for the caller's own transaction. Strings that are too long are cut.
-func (v *Inventory) AuditEntry(by Caller, action, resource, id string, changes Changes) (*AuditLog, error) {
+func (v *Engine) AuditEntry(by Caller, action, resource, id string, changes Changes) (*AuditLog, error) {
 	a := &AuditLog{
 		Actor: printable.Prefix(by.Name, 100), Action: printable.Prefix(action, 50),
 		ResourceType: printable.Prefix(resource, 50), ResourceID: printable.Prefix(id, 100),

@@ -1,4 +1,4 @@
-package inventory
+package records
 
 import (
 	"cmp"
@@ -12,46 +12,36 @@ import (
 	"unicode/utf8"
 )
 
-// Check normalizes and validates a whole record: addresses, ids and enumerations get their
+// Check normalizes and validates a record of the resource: addresses, ids and enumerations get their
 // stored form, times are converted to UTC, empty fields get their defaults, and derived
 // fields are filled in.
 //
 // The error is an [*Error] of kind [Invalid] with every invalid field. References and unique
 // keys are checked by the [Store].
-func Check(rec Record) error { return check(rec, false) }
+func (r *Resource) Check(rec Record) error { return r.validate(rec, false) }
 
 // CheckNew is [Check] for a new record, which may need more: a user needs a password.
-func CheckNew(rec Record) error { return check(rec, true) }
+func (r *Resource) CheckNew(rec Record) error { return r.validate(rec, true) }
 
-func check(rec Record, created bool) error {
-	r, err := described(rec)
-	if err != nil {
+func (r *Resource) validate(rec Record, created bool) error {
+	if err := r.check(rec); err != nil {
 		return err
 	}
-	n, normalizes := rec.(interface{ normalize() })
+	n, normalizes := rec.(Normalizer)
 	if normalizes {
-		n.normalize()
+		n.Normalize()
 	}
 	var wrong []FieldError
 	for _, f := range r.fields {
 		wrong = f.check(rec, created, wrong)
 	}
 	if normalizes {
-		n.normalize() // again: the ends of a link are ordered by their stored form
+		n.Normalize() // again: the ends of a link are ordered by their stored form
 	}
-	if c, ok := rec.(interface{ check() []FieldError }); ok {
-		wrong = append(wrong, c.check()...)
+	if v, ok := rec.(Validator); ok {
+		wrong = append(wrong, v.Validate()...)
 	}
 	return r.invalid(wrong)
-}
-
-// described returns the resource of a record, and an error for nil and unknown types.
-func described(rec Record) (*Resource, error) {
-	r := ResourceOf(rec)
-	if r == nil || reflect.ValueOf(rec).IsNil() {
-		return nil, fmt.Errorf("%T is not a record type, or the record is nil", rec)
-	}
-	return r, nil
 }
 
 // check normalizes a field of a record and appends what is wrong with it.
@@ -59,7 +49,12 @@ func (f *Field) check(rec Record, created bool, wrong []FieldError) []FieldError
 	if f.Hidden {
 		return wrong
 	}
-	v := f.of(rec)
+	f.edit(rec, func(v reflect.Value) { wrong = f.checkIn(rec, v, created, wrong) })
+	return wrong
+}
+
+// checkIn is check for the field of a struct.
+func (f *Field) checkIn(rec Record, v reflect.Value, created bool, wrong []FieldError) []FieldError {
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()
 	}
@@ -70,8 +65,8 @@ func (f *Field) check(rec Record, created bool, wrong []FieldError) []FieldError
 		if f.Kind == List {
 			v.Set(reflect.ValueOf([]string{})) // JSON: [], never null
 		}
-		c, ok := rec.(interface{ complete() bool })
-		if f.Required || f.OnCreate && created && !(ok && c.complete()) {
+		c, ok := rec.(Completer)
+		if f.Required || f.OnCreate && created && !(ok && c.Complete()) {
 			return append(wrong, FieldError{f.Name, "must not be empty"})
 		}
 		return wrong

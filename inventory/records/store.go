@@ -1,8 +1,8 @@
-package inventory
+package records
 
 import "context"
 
-// Store stores records. Its callers have validated them ([Check]); a store does what must
+// Store stores records. Its callers have validated them ([Resource.Check]); a store does what must
 // be atomic: it keeps ids and the keys of [Resource.Uniques] unique, checks that referenced
 // records exist, deletes or updates referring records as [Field.Ref] says, and compares
 // versions.
@@ -20,6 +20,9 @@ type Store interface {
 
 // Reader is the reading half of a store.
 type Reader interface {
+	// Schema returns the resources that the store holds. It is another value after a change of
+	// the schema.
+	Schema() *Schema
 	// Get returns a record, or [Absent].
 	Get(ctx context.Context, r *Resource, id string) (Record, error)
 	// List returns the records of a query in its order, as [Query.Select] defines them.
@@ -75,7 +78,7 @@ func Get[T any, P interface {
 	*T
 	Record
 }](ctx context.Context, from Reader, id string) (P, error) {
-	rec, err := from.Get(ctx, Of[T](), id)
+	rec, err := from.Get(ctx, Of[T](from.Schema()), id)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package inventory
+package records
 
 import (
 	"bytes"
@@ -12,13 +12,17 @@ import (
 // fields stay unchanged, and null clears a nullable field.
 type Patch map[string]json.RawMessage
 
-// Apply applies the patch to a record. It does not validate the result: use [Check].
+// Patch returns an [Edit.Apply] that applies a patch to a record of the resource. It does not
+// validate the result: use [Resource.Check].
 //
-// The error is an [*Error] of kind [Invalid] with the fields, up to 20, that are unknown, have
+// Its error is an [*Error] of kind [Invalid] with the fields, up to 20, that are unknown, have
 // the wrong JSON type, or are read-only and would change. The record is unchanged then.
-func (p Patch) Apply(rec Record) error {
-	r, err := described(rec)
-	if err != nil {
+func (r *Resource) Patch(p Patch) func(rec Record) error {
+	return func(rec Record) error { return p.apply(r, rec) }
+}
+
+func (p Patch) apply(r *Resource, rec Record) error {
+	if err := r.check(rec); err != nil {
 		return err
 	}
 	changed := Clone(rec)
@@ -41,8 +45,8 @@ func (p Patch) Apply(rec Record) error {
 	if len(wrong) > 0 {
 		return r.invalid(wrong)
 	}
-	if c, ok := changed.(interface{ patched(Patch) }); ok {
-		c.patched(p)
+	if c, ok := changed.(Patcher); ok {
+		c.Patched(p)
 	}
 	reflect.ValueOf(rec).Elem().Set(reflect.ValueOf(changed).Elem())
 	return nil
@@ -56,7 +60,9 @@ func (f *Field) patch(rec Record, doc json.RawMessage, wrong []FieldError) []Fie
 	}
 	before := f.Value(rec)
 	f.clear(rec) // Unmarshal would merge into the old value
-	if err := json.Unmarshal(doc, f.Pointer(rec)); err != nil {
+	var err error
+	f.edit(rec, func(v reflect.Value) { err = json.Unmarshal(doc, v.Addr().Interface()) })
+	if err != nil {
 		return append(wrong, FieldError{f.Name, f.jsonType()})
 	}
 	if f.ReadOnly && !f.same(before, f.Value(rec)) {

@@ -1,4 +1,4 @@
-package inventory
+package records
 
 import (
 	"cmp"
@@ -13,12 +13,12 @@ const maxAttempts = 100
 // Update changes records of a resource and returns the results in the order of the edits. An
 // edit without an effect leaves its record and the version unchanged. If another change of a
 // record comes in between, its edit is applied to the new version, unless it names a version.
-func (v *Inventory) Update(ctx context.Context, by Caller, r *Resource, edits ...Edit) ([]Record, error) {
+func (v *Engine) Update(ctx context.Context, by Caller, r *Resource, edits ...Edit) ([]Record, error) {
 	var done []Record
 	err := v.edit(ctx, by, r, edits, func(tx Tx) error {
 		done = nil
 		return prefetch(ctx, tx, r, edits)
-	}, func(tx Tx, e Edit) (*AuditLog, error) {
+	}, func(tx Tx, e Edit) (Record, error) {
 		rec, entry, err := v.update(ctx, tx, by, r, e)
 		done = append(done, rec)
 		return entry, err
@@ -30,18 +30,18 @@ func (v *Inventory) Update(ctx context.Context, by Caller, r *Resource, edits ..
 }
 
 // Delete removes records of a resource. Apply may refuse; its changes are ignored.
-func (v *Inventory) Delete(ctx context.Context, by Caller, r *Resource, edits ...Edit) error {
+func (v *Engine) Delete(ctx context.Context, by Caller, r *Resource, edits ...Edit) error {
 	for _, e := range edits {
 		if strings.EqualFold(e.ID, by.UserID) {
 			by.UserID = "" // a user who deletes themselves is logged by name only
 		}
 	}
-	return v.edit(ctx, by, r, edits, func(Tx) error { return nil }, func(tx Tx, e Edit) (*AuditLog, error) {
+	return v.edit(ctx, by, r, edits, func(Tx) error { return nil }, func(tx Tx, e Edit) (Record, error) {
 		before, _, err := v.apply(ctx, tx, r, e)
 		if err != nil {
 			return nil, err
 		}
-		entry, err := v.entry(by, cmp.Or(e.Action, "delete"), before, nil)
+		entry, err := v.entry(by, cmp.Or(e.Action, "delete"), r, before, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func prefetch(ctx context.Context, tx Tx, r *Resource, edits []Edit) error {
 
 // edit applies several edits in one transaction, and retries it if a record changes in
 // between. Each attempt starts with begin and calls one for each edit.
-func (v *Inventory) edit(ctx context.Context, by Caller, r *Resource, edits []Edit, begin func(Tx) error, one func(Tx, Edit) (*AuditLog, error)) error {
+func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit, begin func(Tx) error, one func(Tx, Edit) (Record, error)) error {
 	if err := checkItems(len(edits)); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (v *Inventory) edit(ctx context.Context, by Caller, r *Resource, edits []Ed
 }
 
 // editAll applies the edits, and adds their audit log entries in one call.
-func editAll(ctx context.Context, tx Tx, r *Resource, edits []Edit, one func(Tx, Edit) (*AuditLog, error)) error {
+func editAll(ctx context.Context, tx Tx, r *Resource, edits []Edit, one func(Tx, Edit) (Record, error)) error {
 	var entries []Record
 	var failed []ItemError
 	for i, e := range edits {
@@ -123,7 +123,7 @@ func (tx *staleDetector) Delete(ctx context.Context, r *Resource, id string, ver
 }
 
 // apply returns the record of an edit before and after Apply.
-func (v *Inventory) apply(ctx context.Context, tx Tx, r *Resource, e Edit) (before, after Record, err error) {
+func (v *Engine) apply(ctx context.Context, tx Tx, r *Resource, e Edit) (before, after Record, err error) {
 	id, err := canonicalID(e.ID)
 	if err != nil {
 		return nil, nil, r.invalid([]FieldError{{"id", err.Error()}})
@@ -142,13 +142,15 @@ func (v *Inventory) apply(ctx context.Context, tx Tx, r *Resource, e Edit) (befo
 }
 
 // update applies one edit. An edit without an effect has no audit log entry.
-func (v *Inventory) update(ctx context.Context, tx Tx, by Caller, r *Resource, e Edit) (Record, *AuditLog, error) {
+func (v *Engine) update(ctx context.Context, tx Tx, by Caller, r *Resource, e Edit) (rec, entry Record, err error) {
 	before, after, err := v.apply(ctx, tx, r, e)
 	if err != nil {
 		return nil, nil, err
 	}
+	extra := after.Meta().Extra
 	*after.Meta() = *before.Meta()
-	if err := v.prepare(after, Check); err != nil {
+	after.Meta().Extra = extra
+	if err := v.prepare(r, after, r.Check); err != nil {
 		return nil, nil, err
 	}
 	unchanged := !slices.ContainsFunc(r.fields, func(f *Field) bool { // hidden fields included
@@ -163,7 +165,7 @@ func (v *Inventory) update(ctx context.Context, tx Tx, by Caller, r *Resource, e
 	if e.ActionOf != nil {
 		action = e.ActionOf(before, after)
 	}
-	entry, err := v.entry(by, cmp.Or(action, e.Action, "update"), before, after)
+	entry, err = v.entry(by, cmp.Or(action, e.Action, "update"), r, before, after)
 	if err != nil {
 		return nil, nil, err
 	}

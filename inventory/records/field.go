@@ -1,6 +1,7 @@
-package inventory
+package records
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -55,7 +56,11 @@ type Field struct {
 	Index   bool // stores index it together with the id
 	Counted bool // stores count the records per value: for fields with few values and many records
 
-	index []int
+	Extra bool // added by Extend: the value is in Base.Extra and not in the struct
+
+	key    []string     // the unique key that the field ends, or nil
+	index  []int        // of a field of the struct
+	goType reflect.Type // of the value
 }
 
 // Reference is the resource that a field refers to. When the referenced record is deleted,
@@ -63,7 +68,12 @@ type Field struct {
 type Reference struct {
 	To      string // the name of the resource
 	Cascade bool
+
+	resource *Resource
 }
+
+// Resource returns the resource that the field refers to.
+func (r *Reference) Resource() *Resource { return r.resource }
 
 // Scalar reports whether the field has a single visible value, by which lists can be
 // filtered.
@@ -78,24 +88,57 @@ func (f *Field) shown() bool { return !f.Hidden && !f.WriteOnly }
 // sortable: a cursor would have to contain them.
 func (f *Field) Sortable() bool { return f.Scalar() && f.Format != "text" }
 
-// newField reads the tags of a field. It also returns the unique key that the field ends,
-// or nil.
-func newField(sf reflect.StructField) (f *Field, key []string) {
+// newField reads the tags of a field of a struct.
+func newField(sf reflect.StructField) (*Field, error) {
 	name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
-	f = &Field{Name: name, Column: name, index: sf.Index}
+	f := &Field{Name: name, Column: name, index: sf.Index, goType: sf.Type}
 	f.setType(sf.Type)
-	for part := range strings.SplitSeq(sf.Tag.Get("field"), ",") {
+	return f, f.setTag(sf.Tag.Get("field"))
+}
+
+// extraTypes are the Go types of added fields.
+var extraTypes = map[Kind]reflect.Type{
+	Text: reflect.TypeFor[string](), Int: reflect.TypeFor[*int64](), Float: reflect.TypeFor[*float64](), Bool: reflect.TypeFor[*bool](),
+	Time: reflect.TypeFor[*time.Time](), List: reflect.TypeFor[[]string](),
+}
+
+// newExtra returns a field that is not in a struct.
+func newExtra(name string, kind Kind, tag string) (*Field, error) {
+	t := extraTypes[kind]
+	if t == nil {
+		return nil, errors.New("an added field can't be an object")
+	}
+	f := &Field{Name: name, Column: name, Extra: true}
+	f.setType(t)
+	if err := f.setTag(tag); err != nil {
+		return nil, err
+	}
+	if f.Hidden || f.WriteOnly || f.Column != name {
+		return nil, errors.New("an added field can't be secret or hidden, and its column has its name")
+	}
+	if f.Ref != nil {
+		t, f.Nullable = reflect.TypeFor[*string](), true
+	}
+	f.goType = t
+	return f, nil
+}
+
+// setTag applies the words of a tag.
+func (f *Field) setTag(tag string) error {
+	for part := range strings.SplitSeq(tag, ",") {
 		word, value, _ := strings.Cut(part, "=")
 		switch {
 		case word == "unique" && value != "":
-			key = []string{value, name}
+			f.key = []string{value, f.Name}
 		case word == "unique":
-			key = []string{name}
-		case !f.setWord(word, value):
-			panic(fmt.Sprintf("inventory: field %s: unknown word %q in its tag", sf.Name, word))
+			f.key = []string{f.Name}
+		default:
+			if err := f.setWord(word, value); err != nil {
+				return err
+			}
 		}
 	}
-	return f, key
+	return nil
 }
 
 // setType sets what follows from the Go type.
@@ -124,8 +167,8 @@ func (f *Field) setType(t reflect.Type) {
 	}
 }
 
-// setWord applies one word of the tag and reports whether it is known.
-func (f *Field) setWord(word, value string) bool {
+// setWord applies one word of the tag.
+func (f *Field) setWord(word, value string) (err error) {
 	flag, ok := map[string]*bool{
 		"required": &f.Required, "oncreate": &f.OnCreate, "readonly": &f.ReadOnly, "admin": &f.AdminOnly,
 		"search": &f.Search, "index": &f.Index, "counted": &f.Counted,
@@ -133,52 +176,96 @@ func (f *Field) setWord(word, value string) bool {
 	switch {
 	case ok:
 		*flag = true
-		return true
+		return nil
 	case word == "secret":
 		f.WriteOnly, f.Column = true, ""
 	case word == "hidden":
 		f.Hidden, f.ReadOnly, f.Name = true, true, ""
 	case word == "format":
 		f.Format = value
+	case word == "values":
+		f.Format, f.Enum = "enum", strings.Split(strings.ToLower(value), "|")
 	case word == "column":
 		f.Column = value
 	case word == "default":
 		f.Default = value
 	case word == "min":
-		f.Min = parseBound(value)
+		f.Min, err = parseBound(value)
 	case word == "max":
-		f.Max = parseBound(value)
+		f.Max, err = parseBound(value)
 	case word == "ref":
 		to, effect, _ := strings.Cut(value, ":")
+		if effect != "null" && effect != "cascade" {
+			return fmt.Errorf("ref=%s has no effect of a deletion: add :null or :cascade", value)
+		}
 		f.Format, f.Ref = "uuid", &Reference{To: to, Cascade: effect == "cascade"}
-	default:
-		return word == "" // no tag
+	case word != "": // "" is no tag
+		return fmt.Errorf("unknown word %q in the tag", word)
 	}
-	return true
+	return err
 }
 
-func parseBound(s string) *float64 {
+func parseBound(s string) (*float64, error) {
 	n, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		panic("inventory: " + err.Error())
-	}
-	return &n
+	return &n, err
 }
 
-// Pointer returns a pointer to the field in a record, to read or to scan into. It is a **T
-// for a nullable field.
-func (f *Field) Pointer(rec Record) any { return f.of(rec).Addr().Interface() }
-
-// In returns the field in the struct of a record. A caller that reads many fields takes
-// reflect.ValueOf(rec).Elem() once for all of them.
+// In returns the field in the struct of a record, for a field that is not Extra. A caller that
+// reads many fields takes reflect.ValueOf(rec).Elem() once for all of them.
 func (f *Field) In(record reflect.Value) reflect.Value { return record.FieldByIndex(f.index) }
 
-func (f *Field) of(rec Record) reflect.Value { return f.In(reflect.ValueOf(rec).Elem()) }
+// Pointer returns a pointer to the field in the struct of a record, for a field that is not
+// Extra. It is a **T for a nullable field.
+func (f *Field) Pointer(rec Record) any {
+	return f.In(reflect.ValueOf(rec).Elem()).Addr().Interface()
+}
+
+// StructField returns the field of the struct of type t, for a field that is not Extra.
+func (f *Field) StructField(t reflect.Type) reflect.StructField { return t.FieldByIndex(f.index) }
+
+// edit calls change with the field in a record, which it may set. The value of an added field
+// has the type that a field of a struct would have.
+func (f *Field) edit(rec Record, change func(v reflect.Value)) {
+	if !f.Extra {
+		change(f.In(reflect.ValueOf(rec).Elem()))
+		return
+	}
+	v := reflect.New(f.goType).Elem()
+	if old := rec.Meta().Extra[f.Name]; old != nil {
+		f.assign(v, old)
+	}
+	change(v)
+	f.setExtra(rec, f.valueIn(v))
+}
+
+// setExtra sets an added field. An empty list is stored, and is not null.
+func (f *Field) setExtra(rec Record, value any) {
+	base := rec.Meta()
+	if value == nil {
+		delete(base.Extra, f.Name)
+		return
+	}
+	if base.Extra == nil {
+		base.Extra = Values{}
+	}
+	base.Extra[f.Name] = value
+}
 
 // Value returns the value of the field in a record, of the Go type of its kind. It is nil
 // for null and for an empty string.
 func (f *Field) Value(rec Record) any {
-	v := f.of(rec)
+	if f.Extra {
+		value := rec.Meta().Extra[f.Name]
+		if value == "" {
+			return nil
+		}
+		return value
+	}
+	return f.valueIn(f.In(reflect.ValueOf(rec).Elem()))
+}
+
+// valueIn is Value for the field of a struct.
+func (f *Field) valueIn(v reflect.Value) any {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return nil
@@ -196,7 +283,7 @@ func (f *Field) Value(rec Record) any {
 
 // valueOrNil is Value, but nil for an empty list and for a missing record.
 func (f *Field) valueOrNil(rec Record) any {
-	if ResourceOf(rec) == nil {
+	if rec == nil {
 		return nil
 	}
 	v := f.Value(rec)
@@ -215,16 +302,24 @@ func (f *Field) same(a, b any) bool {
 }
 
 // clear sets the field of a record to its zero value.
-func (f *Field) clear(rec Record) { f.of(rec).SetZero() }
+func (f *Field) clear(rec Record) { f.Set(rec, nil) }
 
 // Set sets the field of a record to a value of the Go type of its kind, or clears it for
 // nil.
 func (f *Field) Set(rec Record, value any) {
-	v := f.of(rec)
-	v.SetZero()
-	if value == nil {
+	if f.Extra {
+		f.setExtra(rec, value)
 		return
 	}
+	v := f.In(reflect.ValueOf(rec).Elem())
+	v.SetZero()
+	if value != nil {
+		f.assign(v, value)
+	}
+}
+
+// assign sets the field of a struct to a value that is not nil.
+func (f *Field) assign(v reflect.Value, value any) {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()

@@ -1,4 +1,4 @@
-package inventory
+package records
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ type cursor struct {
 // order names the list and its sort order.
 func (q *Query) order() string {
 	var name strings.Builder
-	name.WriteString(q.Resource.name)
+	name.WriteString(q.Resource.Name)
 	for _, key := range q.Sort {
 		fmt.Fprintf(&name, " %s %t", key.Field.Name, key.Desc)
 	}

@@ -1,0 +1,101 @@
+// Package records is an engine for records of any schema: it validates and changes them, lists
+// them by filters, and writes an audit log. It depends on no database and no transport.
+// Package inventory is a schema of a network.
+//
+// # Records and resources
+//
+// A record is a plain struct that embeds [Base]. Its [Resource] describes each field: JSON
+// name, column, values, and whether it is required, unique, a reference, for admins only, or
+// searched. Columns, filters, sort fields, validation, routes and the OpenAPI document are
+// derived from that description, so they can't disagree.
+//
+// A field is one line of the struct:
+//
+//	SerialNumber string `json:"serial_number" field:"unique,max=100,search"`
+//
+// The Go type determines the kind; a pointer makes the field nullable. An enumeration is a
+// string type with a method Values ([Enum]). The tag has these words, separated by commas:
+//
+//	required       must have a value
+//	oncreate       must have a value in a new record
+//	unique         unique among the records
+//	unique=f       unique together with the field f
+//	min=n, max=n   bounds of a number, of the characters of a string, or of the elements of a list
+//	default=s      the value of an empty string
+//	format=f       the format of a string: text (any number of lines), uuid, ip, cidr,
+//	               interface-ip (an address with or without a prefix length), mac, email,
+//	               timezone or speed; the default is one line
+//	ref=r:null     the id of a record of r; becomes null when that record is deleted
+//	ref=r:cascade  the id of a record of r; this record is deleted with it
+//	readonly       set by the engine
+//	admin          set by admins only
+//	search         searched by q
+//	index          often filtered or sorted by: databases index it
+//	counted        often counted, with few values: databases maintain the number per value
+//	secret         accepted from clients, never stored or shown
+//	hidden         stored, never shown; needs column=name
+//
+// A [Schema] is the resources of a store. Programs make one of parts:
+//
+//	schema, err := records.NewSchema(
+//		records.Define[Rack](records.Definition{Name: "racks", Label: "Rack"}),
+//		records.Extend("racks", "height", records.Int, "min=1,max=60"),
+//	)
+//
+// A record may have hooks, which are methods of its type: [Initializer], [Normalizer],
+// [Validator], [Patcher] and [Completer]. [NewSchema] refuses methods that look like a hook and
+// are none.
+//
+// # Changes
+//
+// [Engine] validates records with [Resource.Check] and [Resource.CheckNew], applies changes, and
+// writes an [AuditLog] entry for each in the same transaction. A partial update is a [Patch], a
+// full one a [Resource.Replacement]. Several changes in one call are applied atomically.
+//
+// # Lists
+//
+// [ParseQuery] parses the parameters of a list:
+//
+//	q, err := records.ParseQuery(records.Of[Rack](schema), r.URL.Query())
+//	if err != nil {
+//		return err // names the parameters and says what is expected
+//	}
+//	page, err := store.List(ctx, q)
+//
+// [Query.Matches] and [Query.Compare] define filters and order for every [Store].
+// [Query.Cursor] continues a list in any order.
+//
+// # Errors
+//
+// An [Error] has a kind for programs, a message that is safe to show, and the invalid fields
+// and failed items. Any other error is a failure of the store.
+//
+// # Design notes
+//
+// The description is in struct tags, not in a table beside the structs: a field would have
+// two definitions that can disagree. With a table alone, records would be maps, and programs
+// that use the package would lose their types. Fields that a program adds to somebody else's
+// struct are in a map, because Go can't extend a struct.
+//
+// A schema is a value and not a registry: a program may have several, and a test its own.
+// A change makes another schema, so that what began with one ends with it.
+//
+// Validation uses the same description instead of the tags of a validation library: bounds
+// and formats must also be in the OpenAPI document, and filters need the formats.
+//
+// The internal [IdempotencyRecord] is a record like the others, so that every store supports
+// it, in the transaction of the change that it belongs to ([Engine.BeforeCommit]).
+//
+// [Store] and [Tx] are generic by taking the [Resource] as a value; an interface per resource
+// would repeat the same methods. The audit log is a resource like any other, so writing it in
+// the transaction of a change needs no method of its own.
+//
+// An empty string is no value: null and "" would be two ways to say the same. References,
+// numbers and times that may be missing are pointers, and null in JSON.
+//
+// A record without a value in a field of a unique key has no such key: any number of devices
+// may lack a serial number, and VLANs without a location may share a number.
+//
+// Strings are compared byte by byte, and substrings with ASCII case folding. Every database
+// does this in the same way, whatever its locale; Unicode folding would need extra columns.
+package records

@@ -1,0 +1,54 @@
+package records
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/internal/suggest"
+)
+
+// The hooks of a record are methods of its type. [NewSchema] refuses a type with a method whose
+// name is nearly that of a hook, or whose signature differs.
+
+// Initializer sets defaults that depend on other fields. It is called for new and changed
+// records, before they are checked, with the fields of Base set.
+type Initializer interface{ Initialize() }
+
+// Normalizer converts a record to its stored form. It is called before and after the fields
+// are checked, and may be called with invalid values, which it leaves unchanged.
+type Normalizer interface{ Normalize() }
+
+// Validator returns what is wrong with a record beyond its single fields.
+type Validator interface{ Validate() []FieldError }
+
+// Patcher adapts a record to a patch that was applied to it, before it is checked: it may clear
+// a field that follows from one in the patch.
+type Patcher interface{ Patched(p Patch) }
+
+// Completer reports whether a new record is complete without the fields marked oncreate.
+type Completer interface{ Complete() bool }
+
+// hooks are the methods of hooks.
+var hooks = map[string]reflect.Type{
+	"Initialize": reflect.TypeFor[Initializer](), "Normalize": reflect.TypeFor[Normalizer](), "Validate": reflect.TypeFor[Validator](),
+	"Patched": reflect.TypeFor[Patcher](), "Complete": reflect.TypeFor[Completer](),
+}
+
+// checkHooks checks the methods of a record type.
+func checkHooks(t reflect.Type) error {
+	names := slices.Sorted(maps.Keys(hooks))
+	for method := range t.Methods() {
+		if hook := hooks[method.Name]; hook != nil {
+			if !t.Implements(hook) {
+				return fmt.Errorf("the method %s of %v has another signature than the hook %v", method.Name, t, hook)
+			}
+			continue
+		}
+		if near := suggest.Closest(method.Name, names, 2); near != "" {
+			return fmt.Errorf("the method %s of %v is nearly the hook %s: give it this name, or another one", method.Name, t, near)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package records
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Resource describes one type of record for stores, handlers and documents. It belongs to one
+// [Schema], does not change, and is safe for concurrent use.
+type Resource struct {
+	Definition
+	fields    []*Field
+	byName    map[string]*Field // by JSON name
+	uniques   []Unique
+	referrers []Referrer
+	goType    reflect.Type // of the struct
+}
+
+// Definition is what the struct of a record does not say about its resource.
+type Definition struct {
+	// Name is the name of the resource in paths, in the plural: "devices", "audit-logs".
+	// Required.
+	Name string
+	// Label is the name of one record at the start of a sentence: "Device", "VLAN". Required.
+	Label string
+	// Messages are the messages for violations of unique keys, by the field whose tag has the
+	// key. Default: "Serial number already exists" for serial_number.
+	Messages map[string]string
+	// Reasons are the messages of errors that have only one field, by its reason.
+	Reasons map[string]string
+
+	// Internal resources are stored, and have no routes.
+	Internal bool
+	// Unaudited changes have no entry in the audit log. It is for measurements.
+	Unaudited bool
+	// Access says who may read and change the records. The zero value: everybody with a token
+	// reads, and admins change.
+	Access Access
+	// Routes are the operations that clients have. The zero value is all of them.
+	Routes Routes
+	// Order is the order of a list without sortby, such as "id:desc". Default: the order of
+	// creation.
+	Order []string
+	// Limit is the number of records in a page without the parameter limit. Default:
+	// DefaultLimit.
+	Limit int64
+	// Children are lists of records that refer to one of this resource.
+	Children []Child
+}
+
+// Access says who may perform the operations of a resource.
+type Access struct {
+	Read   Permission // default: everybody with a token
+	Create Permission // default, as for the others: admins
+	Update Permission
+	Delete Permission
+}
+
+// Permission says who may perform an operation. The zero value is the default of the
+// operation.
+type Permission struct {
+	Everyone bool     // everybody with a token
+	Roles    []string // users with one of these roles
+	Owner    bool     // the user whose own record it is, whatever the role
+}
+
+// Or returns the permission, or another one if it is the zero value.
+func (p Permission) Or(other Permission) Permission {
+	if !p.Everyone && !p.Owner && len(p.Roles) == 0 {
+		return other
+	}
+	return p
+}
+
+// Routes is a set of operations that clients have.
+type Routes uint8
+
+// The operations.
+const (
+	RouteList       Routes = 1 << iota // GET of a list
+	RouteGet                           // GET of one record
+	RouteCreate                        // POST of one or several records
+	RouteReplace                       // PUT of one record
+	RouteChange                        // PATCH of one record
+	RouteChangeMany                    // PATCH of several records
+	RouteDelete                        // DELETE of one record
+	RouteDeleteMany                    // DELETE of several records
+
+	RoutesRead = RouteList | RouteGet
+	RoutesAll  = RoutesRead | RouteCreate | RouteReplace | RouteChange | RouteChangeMany | RouteDelete | RouteDeleteMany
+)
+
+// Has reports whether an operation is one of the set. The zero set has all of them.
+func (r Routes) Has(operation Routes) bool { return r == 0 || r&operation != 0 }
+
+// Child is a list of the records that refer to one record: GET /devices/{id}/interfaces.
+type Child struct {
+	Path  string // the last part of the path: "interfaces"
+	Count string // the last part of a path with their number: "interfacecount"; empty for none
+	From  string // the name of the resource that refers
+	Field string // the field with the reference
+}
+
+// Unique is a key that is unique among the records of a resource. A record without a value
+// in one of its fields has no such key.
+type Unique struct {
+	Fields  []string // names of fields
+	Message string   // for people, when a record would violate it
+}
+
+// Referrer is a field that refers to a resource.
+type Referrer struct {
+	From  *Resource
+	Field *Field
+}
+
+// newResource reads the tags of a struct.
+func newResource(d Definition, t reflect.Type) (*Resource, error) {
+	r := &Resource{Definition: d, goType: t, byName: map[string]*Field{}}
+	if d.Name == "" || d.Label == "" {
+		return nil, fmt.Errorf("the resource of %v has no name or no label", t)
+	}
+	for _, sf := range reflect.VisibleFields(t) {
+		if sf.Anonymous || sf.Tag.Get("json") == "-" && sf.Tag.Get("field") == "" {
+			continue
+		}
+		f, err := newField(sf)
+		if err != nil {
+			return nil, fmt.Errorf("field %s of %v: %w", sf.Name, t, err)
+		}
+		if err := r.add(f); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// add adds a field.
+func (r *Resource) add(f *Field) error {
+	r.fields = append(r.fields, f)
+	if f.Name == "" {
+		return nil
+	}
+	if err := checkName(f.Name); err != nil {
+		return fmt.Errorf("field %q of %s: %w", f.Name, r.Name, err)
+	}
+	if r.byName[f.Name] != nil {
+		return fmt.Errorf("%s has two fields with the name %s", r.Name, f.Name)
+	}
+	r.byName[f.Name] = f
+	if f.key == nil {
+		return nil
+	}
+	message := r.Messages[f.Name]
+	if message == "" {
+		words := strings.ReplaceAll(f.Name, "_", " ")
+		message = strings.ToUpper(words[:1]) + words[1:] + " already exists"
+	}
+	r.uniques = append(r.uniques, Unique{Fields: f.key, Message: message})
+	return nil
+}
+
+// Noun returns the name of one record within a sentence: "device", "VLAN".
+func (r *Resource) Noun() string {
+	if r.Label == strings.ToUpper(r.Label) {
+		return r.Label
+	}
+	return strings.ToLower(r.Label)
+}
+
+// Kind returns the name of one record for programs, as in audit logs: "device", "audit_log".
+func (r *Resource) Kind() string { return strings.ReplaceAll(strings.ToLower(r.Label), " ", "_") }
+
+// Table returns the name of the database table: "devices", "audit_logs".
+func (r *Resource) Table() string { return strings.ReplaceAll(r.Name, "-", "_") }
+
+// Fields returns the fields of [Base], those of the record, hidden ones included, and those
+// that were added to it.
+func (r *Resource) Fields() []*Field { return slices.Clone(r.fields) }
+
+// Field returns the field with a JSON name. Hidden fields have none.
+func (r *Resource) Field(name string) (*Field, bool) {
+	f, ok := r.byName[name]
+	return f, ok
+}
+
+// Uniques returns the unique keys.
+func (r *Resource) Uniques() []Unique { return slices.Clone(r.uniques) }
+
+// Referrers returns the fields that refer to the resource.
+func (r *Resource) Referrers() []Referrer { return slices.Clone(r.referrers) }
+
+// New returns an empty record.
+func (r *Resource) New() Record { return reflect.New(r.goType).Interface().(Record) }
+
+// Is reports whether a record is one of the resource, and not a nil pointer.
+func (r *Resource) Is(rec Record) bool {
+	v := reflect.ValueOf(rec)
+	return rec != nil && v.Type() == reflect.PointerTo(r.goType) && !v.IsNil()
+}
+
+// check returns an error for a record of another type. It is a mistake of the caller.
+func (r *Resource) check(rec Record) error {
+	if r.Is(rec) {
+		return nil
+	}
+	return fmt.Errorf("%T is not a record of %s, or is nil", rec, r.Name)
+}

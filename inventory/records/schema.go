@@ -1,0 +1,243 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Schema is the resources of a store. It does not change, and is safe for concurrent use: a
+// program that adds to it makes another one.
+type Schema struct {
+	parts            []Part
+	public, internal []*Resource // a resource stands after those that it refers to
+	byName           map[string]*Resource
+	byType           map[reflect.Type]*Resource
+	migrations       fs.FS
+}
+
+// Part is a part of a schema: a resource ([Define]), a field that is added to one ([Extend]), or
+// migrations ([Migrations]).
+type Part struct{ add func(s *Schema) error }
+
+// Define returns the part that defines the resource of records of type *T.
+func Define[T any, P interface {
+	*T
+	Record
+}](d Definition) Part {
+	return Part{func(s *Schema) error {
+		t := reflect.TypeFor[T]()
+		r, err := newResource(d, t)
+		if err != nil {
+			return err
+		}
+		if s.byName[d.Name] != nil || s.byType[t] != nil {
+			return fmt.Errorf("the resource %s or the type %v is defined twice", d.Name, t)
+		}
+		s.byName[d.Name], s.byType[t] = r, r
+		s.public = append(s.public, r)
+		return checkHooks(reflect.PointerTo(t))
+	}}
+}
+
+// Extend returns the part that adds a field to a resource of another part. The tag has the same
+// words as a field of a struct (see the package comment), and values=a|b|c for an enumeration.
+// The values are in Base.Extra: use [Field.Value] or the map. All such fields may be null, except
+// strings and lists.
+func Extend(resource, field string, kind Kind, tag string) Part {
+	return Part{func(s *Schema) error {
+		r := s.byName[resource]
+		if r == nil {
+			return fmt.Errorf("field %s extends the unknown resource %s", field, resource)
+		}
+		f, err := newExtra(field, kind, tag)
+		if err != nil {
+			return fmt.Errorf("field %s of %s: %w", field, resource, err)
+		}
+		return r.add(f)
+	}}
+}
+
+// Migrations returns the part with the migrations that create the tables of the other parts in
+// a database: a directory for each dialect. A later such part replaces an earlier one. A store
+// generates what they do not create.
+func Migrations(files fs.FS) Part {
+	return Part{func(s *Schema) error {
+		s.migrations = files
+		return nil
+	}}
+}
+
+// NewSchema returns the schema of some parts, and of the audit log and the stored responses
+// to repeated requests, which every schema has. The error names the part that is wrong.
+func NewSchema(parts ...Part) (*Schema, error) {
+	s := &Schema{parts: slices.Clone(parts), byName: map[string]*Resource{}, byType: map[reflect.Type]*Resource{}}
+	for _, p := range slices.Concat(parts, builtIn()) {
+		if err := p.add(s); err != nil {
+			return nil, fmt.Errorf("schema: %w", err)
+		}
+	}
+	if err := s.resolve(); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return s, nil
+}
+
+// With returns the schema with further parts.
+func (s *Schema) With(parts ...Part) (*Schema, error) {
+	return NewSchema(slices.Concat(s.parts, parts)...)
+}
+
+// Resources returns the resources that clients use. A resource stands after those that it
+// refers to.
+func (s *Schema) Resources() []*Resource { return slices.Clone(s.public) }
+
+// StoredResources returns all resources that a store holds: Resources and internal ones.
+func (s *Schema) StoredResources() []*Resource { return slices.Concat(s.public, s.internal) }
+
+// Named returns the resource with a name such as "devices".
+func (s *Schema) Named(name string) (*Resource, bool) {
+	r, ok := s.byName[name]
+	return r, ok
+}
+
+// MigrationFiles returns the migrations of the schema, nil if it has none.
+func (s *Schema) MigrationFiles() fs.FS { return s.migrations }
+
+// Of returns the resource of the records of type *T, as in Of[Device](schema). It panics if
+// there is none.
+func Of[T any](s *Schema) *Resource {
+	r := s.byType[reflect.TypeFor[T]()]
+	if r == nil {
+		panic("records: " + reflect.TypeFor[T]().String() + " is not a record type of the schema")
+	}
+	return r
+}
+
+// Of returns the resource of a record. The error is for nil and unknown types.
+func (s *Schema) Of(rec Record) (*Resource, error) {
+	v := reflect.ValueOf(rec)
+	if rec == nil || v.Kind() != reflect.Pointer || v.IsNil() || s.byType[v.Type().Elem()] == nil {
+		return nil, fmt.Errorf("%T is not a record type of the schema, or the record is nil", rec)
+	}
+	return s.byType[v.Type().Elem()], nil
+}
+
+// resolve connects references, checks the definitions, and orders the resources.
+func (s *Schema) resolve() error {
+	for _, r := range s.public {
+		for _, f := range r.fields {
+			if f.Ref == nil {
+				continue
+			}
+			f.Ref.resource = s.byName[f.Ref.To]
+			if f.Ref.resource == nil {
+				return fmt.Errorf("field %s of %s refers to the unknown resource %s", f.Name, r.Name, f.Ref.To)
+			}
+			f.Ref.resource.referrers = append(f.Ref.resource.referrers, Referrer{r, f})
+		}
+		if err := r.checkDefinition(s); err != nil {
+			return err
+		}
+	}
+	return s.sort()
+}
+
+// checkDefinition checks what refers to fields and resources by name.
+func (r *Resource) checkDefinition(s *Schema) error {
+	for _, u := range r.uniques {
+		for _, name := range u.Fields {
+			if r.byName[name] == nil {
+				return fmt.Errorf("a unique key of %s has the unknown field %s", r.Name, name)
+			}
+		}
+	}
+	for _, order := range r.Order {
+		name, direction, _ := strings.Cut(order, ":")
+		if f := r.byName[name]; f == nil || !f.Sortable() || direction != "asc" && direction != "desc" {
+			return fmt.Errorf("%s has the order %q: use the name of a sortable field and :asc or :desc", r.Name, order)
+		}
+	}
+	for _, c := range r.Children {
+		from := s.byName[c.From]
+		if from == nil || from.byName[c.Field] == nil || from.byName[c.Field].Ref == nil || from.byName[c.Field].Ref.To != r.Name {
+			return fmt.Errorf("%s has the children %s, but no field %s of %s refers to it", r.Name, c.Path, c.Field, c.From)
+		}
+	}
+	if r.Limit < 0 || r.Limit > MaxLimit {
+		return fmt.Errorf("%s has pages of %d records: use 1 to %d", r.Name, r.Limit, MaxLimit)
+	}
+	for name := range r.Messages {
+		if !slices.ContainsFunc(r.uniques, func(u Unique) bool { return u.Fields[len(u.Fields)-1] == name }) {
+			return fmt.Errorf("%s has a message for the field %s, which ends no unique key", r.Name, name)
+		}
+	}
+	return nil
+}
+
+// sort puts each resource after those that it refers to, and separates the internal ones.
+func (s *Schema) sort() error {
+	var sorted []*Resource
+	state := map[*Resource]int{} // 1: begun, 2: done
+	var visit func(r *Resource) error
+	visit = func(r *Resource) error {
+		switch state[r] {
+		case 1:
+			return fmt.Errorf("%s refers to resources that refer to it", r.Name)
+		case 2:
+			return nil
+		}
+		state[r] = 1
+		for _, f := range r.fields {
+			if f.Ref != nil && f.Ref.resource != r {
+				if err := visit(f.Ref.resource); err != nil {
+					return err
+				}
+			}
+		}
+		state[r] = 2
+		sorted = append(sorted, r)
+		return nil
+	}
+	for _, r := range s.public {
+		if err := visit(r); err != nil {
+			return err
+		}
+	}
+	s.public = nil
+	for _, r := range sorted {
+		if r.Internal {
+			s.internal = append(s.internal, r)
+		} else {
+			s.public = append(s.public, r)
+		}
+	}
+	return nil
+}
+
+// namePattern is the form of the name of a field: it is also a column and a parameter.
+var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+
+// maxName is the maximum length of the name of a field. Databases bound the names of columns
+// and of indexes, which contain those of fields.
+const maxName = 40
+
+// reserved are the parameters and members that no field may have as its name.
+var reserved = []string{
+	"page", "limit", "sortby", "q", "fields", "count", "cursor", "dry_run", "sort", "latest", "if_version", "within",
+}
+
+// checkName checks the name of a field.
+func checkName(name string) error {
+	switch {
+	case !namePattern.MatchString(name) || len(name) > maxName:
+		return fmt.Errorf("a name has up to %d lower-case letters, digits and single underscores, and begins with a letter", maxName)
+	case slices.Contains(reserved, name):
+		return errors.New("this name is a parameter of lists")
+	}
+	return nil
+}

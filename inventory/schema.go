@@ -1,0 +1,79 @@
+package inventory
+
+import (
+	"embed"
+	"io/fs"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Schema returns the schema of the inventory: its nine types of records, and a table for
+// secrets that clients do not see.
+func Schema() *records.Schema {
+	s, err := NewSchema()
+	if err != nil {
+		panic(err) // a mistake in this package
+	}
+	return s
+}
+
+// NewSchema returns [Schema] with the resources and fields that a program adds
+// ([records.Define], [records.Extend]). The error names the part that is wrong.
+func NewSchema(parts ...records.Part) (*records.Schema, error) {
+	return records.NewSchema(slices.Concat(resources(), parts)...)
+}
+
+// migrations has a directory for each database that this module supports.
+//
+//go:embed migrations
+var migrations embed.FS
+
+// resources returns the resources of the inventory.
+func resources() []records.Part {
+	admins := records.Permission{Roles: []string{string(Admin)}}
+	editors := records.Permission{Roles: []string{string(Admin), string(Editor)}}
+	owners := records.Permission{Roles: []string{string(Admin)}, Owner: true}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // unreachable: the path is valid
+	}
+	return []records.Part{
+		records.Migrations(files),
+		records.Define[Location](records.Definition{
+			Name: "locations", Label: "Location",
+			Children: []records.Child{{Path: "devices", Count: "devicescount", From: "devices", Field: "location_id"}},
+		}),
+		records.Define[User](records.Definition{
+			Name: "users", Label: "User",
+			Access: records.Access{Read: owners, Create: admins, Update: owners, Delete: admins},
+		}),
+		records.Define[Device](records.Definition{
+			Name: "devices", Label: "Device",
+			Children: []records.Child{{Path: "interfaces", Count: "interfacecount", From: "interfaces", Field: "device_id"}},
+		}),
+		records.Define[Interface](records.Definition{
+			Name: "interfaces", Label: "Interface",
+			Messages: map[string]string{"name": "Interface name already exists on this device"},
+		}),
+		records.Define[VLAN](records.Definition{
+			Name: "vlans", Label: "VLAN",
+			Messages: map[string]string{"vlan_id": "VLAN number already exists at this location"},
+		}),
+		records.Define[Link](records.Definition{
+			Name: "links", Label: "Link",
+			Messages: map[string]string{"b_interface_id": "Link between these interfaces already exists"},
+			Reasons:  map[string]string{reasonSameInterface: "Cannot link an interface to itself"},
+			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
+		}),
+		records.Define[Event](records.Definition{
+			Name: "events", Label: "Event", Order: []string{"id:desc"},
+			Routes: records.RoutesAll &^ records.RouteReplace,
+		}),
+		records.Define[Metric](records.Definition{
+			Name: "metrics", Label: "Metric",
+			Routes: records.RoutesRead | records.RouteCreate | records.RouteDeleteMany,
+		}),
+		records.Define[Secret](records.Definition{Name: "secrets", Label: "Secret", Internal: true, Unaudited: true}),
+	}
+}
