@@ -51,9 +51,9 @@ func create(r *records.Resource) operation {
 	return operation{openapi.Operation{
 		ID: "create" + openapi.Name(r), Tag: r.Name, Summary: "Create one " + r.Noun() + ", or several atomically",
 		Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IdempotencyKey()},
-		Body:       openapi.OneOf(draft, items(draft)),
+		Body:       openapi.OneOf(openapi.Name(r)+"Input", draft, items(draft).Named(openapi.Name(r)+"Drafts")),
 		Responses: []openapi.Response{{
-			Status: http.StatusCreated, Schema: openapi.OneOf(openapi.Record(r), bulk(r, "Created", openapi.Record(r))),
+			Status: http.StatusCreated, Schema: openapi.OneOf(openapi.Name(r)+"Result", openapi.Record(r), bulk(r, "Created", openapi.Record(r))),
 			Headers: []openapi.Header{openapi.ETag(), openapi.Location()},
 		}},
 		Errors: []int{http.StatusConflict, http.StatusUnprocessableEntity},

@@ -35,6 +35,16 @@
 // The records of a list have a schema of their own without required properties, because the
 // parameter fields may omit any of them.
 //
-// The filters of a list are components, because several routes have them. Every filter is a
-// parameter: a prose description of the names would be useless to generated clients.
+// The parameters of a list are components, because several routes have them. First come those
+// of pages and order, then one for each field. The conditions with an operator, such as
+// hostname__contains, are the last parameter, named filter: an object in the style form with
+// explode, so that each of its properties is sent as a query parameter of its own. Pages show a
+// short list of parameters, and generated clients have a type with all operators. There is no
+// query parameter named filter.
+//
+// Bodies with alternatives, and the alternatives, are components with names, because generators
+// name their types after them.
+//
+// Patterns are in the common subset of ECMA 262 with and without the flag u, and of RE2, because
+// tools differ in it. That subset can't name all blank characters of Unicode.
 package openapi

@@ -22,6 +22,16 @@ type Info struct {
 	// Server is the address of the API: a URL, or a path relative to that of the document.
 	// Default: ".", the directory of the document.
 	Server string `json:"-"`
+	// License of the API, or nil.
+	License *License `json:"license,omitempty"`
+	// Tags has a sentence about each tag of the operations that needs one.
+	Tags map[string]string `json:"-"`
+}
+
+// License names a license.
+type License struct {
+	Name       string `json:"name"`
+	Identifier string `json:"identifier,omitempty"` // of the SPDX list
 }
 
 // Operation describes one route of the API.
@@ -42,8 +52,8 @@ type Operation struct {
 	// Responses are the successful ones, at least one.
 	Responses []Response
 	// Errors are the error statuses beyond those that every route of its kind has: 400, 403,
-	// 429, 500 and 503; 507 unless the method is GET; 401 unless the route is Public; 404 if
-	// its path has a parameter; 413 and 415 if it takes a body.
+	// 421, 429, 500 and 503; 507 unless the method is GET; 401 unless the route is Public; 404
+	// if its path has a parameter; 408, 413 and 415 if it takes a body.
 	Errors []int
 }
 
@@ -102,7 +112,8 @@ type (
 	}
 	requirement map[string][]string
 	tag         struct {
-		Name string `json:"name"`
+		Name        string `json:"name"`
+		Description string `json:"description,omitempty"`
 	}
 	pathItem struct {
 		Get    *operation `json:"get,omitempty"`
@@ -175,8 +186,8 @@ func Document(info Info, ops []Operation) ([]byte, error) {
 
 // add adds an operation to its path.
 func (d *document) add(op *Operation) error {
-	if !slices.Contains(d.Tags, tag{op.Tag}) {
-		d.Tags = append(d.Tags, tag{op.Tag})
+	if t := (tag{op.Tag, d.Info.Tags[op.Tag]}); !slices.Contains(d.Tags, t) {
+		d.Tags = append(d.Tags, t)
 	}
 	item := d.Paths[op.Path]
 	if item == nil {
@@ -229,7 +240,7 @@ func (d *document) operation(op *Operation) *operation {
 
 // errors are the statuses of all errors of the operation.
 func (op *Operation) errors() []int {
-	all := append([]int{400, 403, 429, 500, 503}, op.Errors...)
+	all := append([]int{400, 403, 421, 429, 500, 503}, op.Errors...)
 	if op.Method != http.MethodGet {
 		all = append(all, http.StatusInsufficientStorage)
 	}
@@ -240,7 +251,7 @@ func (op *Operation) errors() []int {
 		all = append(all, http.StatusNotFound)
 	}
 	if op.Body != nil {
-		all = append(all, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+		all = append(all, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
 	return all
 }

@@ -35,6 +35,8 @@ func testRequests(t *testing.T, doc *openapi3.T) {
 		{"GET /devices?status=gone", "", false},
 		{"GET /devices?count=maybe", "", false},
 		{"GET /devices?last_seen=yesterday", "", false},
+		{"GET /devices?last_seen__gte=yesterday", "", false},
+		{"GET /devices?location_id__isnull=maybe", "", false},
 		{"GET /devices" + id, "", true},
 		{"GET /devices/1", "", false},
 		{"POST /devices", device, true},

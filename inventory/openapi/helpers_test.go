@@ -28,7 +28,7 @@ func whole() []openapi.Operation {
 			openapi.Operation{
 				Method: "POST", Path: path, ID: "create" + name, Tag: r.Name, Summary: "Add one, or several", Access: "Admins.",
 				Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IdempotencyKey()},
-				Body:       openapi.OneOf(openapi.Draft(r), openapi.Array(openapi.Draft(r), 0, records.MaxItems)),
+				Body:       openapi.OneOf(name+"Input", openapi.Draft(r), openapi.Array(openapi.Draft(r), 0, records.MaxItems).Named(name+"Drafts")),
 				Responses:  []openapi.Response{{Status: 201, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag(), openapi.Location()}}},
 				Errors:     []int{409},
 			},

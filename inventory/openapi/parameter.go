@@ -19,6 +19,7 @@ type Parameter struct {
 	Style           string  `json:"style,omitempty"`
 	Explode         *bool   `json:"explode,omitempty"`
 	Schema          *Schema `json:"schema"`
+	Example         any     `json:"example,omitempty"`
 }
 
 // DryRun returns the parameter that requests the response without the change.
@@ -67,7 +68,8 @@ const (
 	maxFilterValues = 100 // of __in
 )
 
-// listParameters returns those of a list: its pages, its order, and every filter.
+// listParameters returns those of a list: its pages and its order, then each field, and last
+// the operators of all fields as one parameter.
 func listParameters(r *records.Resource) []Parameter {
 	var sortKeys, names []any
 	for _, f := range r.Fields() {
@@ -84,16 +86,13 @@ func listParameters(r *records.Resource) []Parameter {
 	all := []Parameter{
 		{Name: "page", Schema: positive(1), Description: "The number of the page, from 1. Not together with cursor."},
 		{Name: "limit", Schema: positive(records.DefaultLimit), Description: fmt.Sprintf("The number of records in a page. More than %d count as %d.", records.MaxLimit, records.MaxLimit)},
-		{Name: "cursor", Schema: String(""), AllowEmptyValue: true, Description: "Empty to start, then meta.next_cursor of the previous page, with the same sortby."},
-		{Name: "count", Schema: Boolean(""), Description: "false: omit the totals, which is faster."},
 		{Name: "sortby", Schema: sortby, Description: "A field and asc or desc. May be repeated; fields apply in the order given."},
-		commaSeparated(Parameter{Name: "fields", Schema: fields, Description: "The fields to return of each record, separated by commas."}),
 		{Name: "q", Schema: searchString(), Description: "Matches records with this string in one of the searched fields, ignoring ASCII case."},
+		commaSeparated(Parameter{Name: "fields", Schema: fields, Description: "The fields to return of each record, separated by commas."}),
+		{Name: "count", Schema: Boolean(""), Description: "false: omit the totals, which is faster."},
+		{Name: "cursor", Schema: String(""), AllowEmptyValue: true, Description: "Empty to start, then meta.next_cursor of the previous page, with the same sortby."},
 	}
-	for _, p := range r.Parameters() {
-		all = append(all, filter(p))
-	}
-	return all
+	return append(all, filters(r)...)
 }
 
 // positive returns a whole number from 1.
@@ -111,8 +110,71 @@ func commaSeparated(p Parameter) Parameter {
 
 func searchString() *Schema {
 	s := BoundedString(1, maxFilterLength)
-	s.Pattern = `^\P{Cc}+$`
+	s.Pattern = "^" + notControl + "+$"
 	return s
+}
+
+// filters returns the parameters for the value of each field, and one for the operators of all
+// of them: an object whose properties are the query parameters, which is the meaning of the
+// style form with explode.
+func filters(r *records.Resource) []Parameter {
+	var all []Parameter
+	var operators []Property
+	names := map[*records.Field][]string{}
+	for _, p := range r.Parameters() {
+		if p.Op == records.Eq {
+			all = append(all, filter(p))
+			continue
+		}
+		operators = append(operators, operator(p))
+		names[p.Field] = append(names[p.Field], p.Name)
+	}
+	for i := range all {
+		if f, _ := r.Field(all[i].Name); len(names[f]) > 0 {
+			all[i].Description += " Further conditions are in " + filterName + ": " + strings.Join(names[f], ", ") + "."
+		}
+	}
+	if len(operators) == 0 {
+		return all
+	}
+	return append(all, Parameter{
+		Name: filterName, Style: "form", Explode: new(true), Schema: Object(Name(r)+"Filter", operators...),
+		Example: map[string]any{}, // or pages would send a made-up value of every property
+		Description: "Conditions with an operator. Each property is a query parameter of its own, such as " +
+			operators[0].Name + "; there is no parameter named " + filterName + ".",
+	})
+}
+
+// filterName is the name of the parameter with the operators, which is not sent.
+const filterName = "filter"
+
+// operator returns a condition as a property of the parameter with the operators. Its value is
+// never an array, because the style form does not define how nested arrays are sent.
+func operator(p records.Parameter) Property {
+	out := filter(p)
+	s := *out.Schema
+	if s.Items != nil {
+		s = Schema{Type: "string", Examples: []any{separated(s.Items)}}
+	}
+	s.Description = out.Description
+	return Optional(p.Name, &s)
+}
+
+// separated returns values of a schema, separated by commas.
+func separated(s *Schema) string {
+	switch {
+	case len(s.Enum) > 0:
+		var values []string
+		for _, v := range s.Enum {
+			values = append(values, fmt.Sprint(v))
+		}
+		return strings.Join(values, ",")
+	case len(s.Examples) > 0:
+		return fmt.Sprint(s.Examples[0])
+	case s.Type == "string":
+		return "one,two"
+	}
+	return "1,2"
 }
 
 // filter returns the parameter of a condition on a field.

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -33,6 +34,7 @@ type Schema struct {
 	// them.
 	AdditionalProperties any       `json:"additionalProperties,omitempty"`
 	OneOf                []*Schema `json:"oneOf,omitempty"`
+	AnyOf                []*Schema `json:"anyOf,omitempty"`
 	Default              any       `json:"default,omitempty"`
 	Examples             []any     `json:"examples,omitempty"`
 	ReadOnly             bool      `json:"readOnly,omitempty"`
@@ -52,7 +54,7 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 
 // parts returns the schemas that the schema contains.
 func (s *Schema) parts() []*Schema {
-	all := append([]*Schema{}, s.OneOf...)
+	all := slices.Concat(s.OneOf, s.AnyOf)
 	if s.Items != nil {
 		all = append(all, s.Items)
 	}
@@ -117,8 +119,16 @@ func Request(name string, properties ...Property) *Schema {
 	return s
 }
 
-// OneOf returns a schema for exactly one of several.
-func OneOf(of ...*Schema) *Schema { return &Schema{OneOf: of} }
+// OneOf returns a schema for exactly one of several. It needs a name, and so do those of them
+// that are objects or arrays, because generators name their types after them.
+func OneOf(name string, of ...*Schema) *Schema { return &Schema{Name: name, OneOf: of} }
+
+// Named returns the schema as a component with a name.
+func (s *Schema) Named(name string) *Schema {
+	named := *s
+	named.Name = name
+	return &named
+}
 
 // Array returns an array of least to most elements.
 func Array(of *Schema, least, most int) *Schema {

@@ -81,7 +81,7 @@ func samples(f *records.Field) (right, wrong []*rapid.Generator[any]) {
 		}
 		return some(all...), some("other", "", 1)
 	}
-	return []*rapid.Generator[any]{lines(f)}, append(some("", " ", "\u2028", 1), long(f))
+	return []*rapid.Generator[any]{lines(f)}, append(some("", " ", "\u00a0", 1), long(f))
 }
 
 // numbers generates numbers within the bounds of a field, and the bounds.
@@ -105,7 +105,8 @@ func outside(f *records.Field) (wrong []*rapid.Generator[any]) {
 	return wrong
 }
 
-// lines generates strings of any characters, some of which are too long or not allowed.
+// lines generates strings of any characters, some of which are too long or not allowed. Their
+// blanks are those of the patterns, which know none beyond \xff.
 func lines(f *records.Field) *rapid.Generator[any] {
 	least, most := 1, 40
 	if f.Min != nil {
@@ -115,7 +116,7 @@ func lines(f *records.Field) *rapid.Generator[any] {
 		most = min(most, int(*f.Max))
 	}
 	plain := rapid.RuneFrom(nil, unicode.L, unicode.N, unicode.P, unicode.So)
-	wild := rapid.RuneFrom([]rune("xyz\u00a0\u2028\n\t\x00\x7f\u0085"), unicode.Zs)
+	wild := rapid.RuneFrom([]rune("xyz \u00a0\n\t\x00\x7f\u0085"))
 	return rapid.Custom(func(t *rapid.T) any {
 		if rapid.IntRange(0, 14).Draw(t, "luck") == 7 {
 			return rapid.StringOfN(wild, 1, 3, -1).Draw(t, "wild")

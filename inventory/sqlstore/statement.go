@@ -27,7 +27,7 @@ type executor struct {
 	*shared
 	schema *records.Schema // that was the current one when the executor began
 	db     *sql.DB
-	tx *sql.Tx // nil outside a transaction
+	tx     *sql.Tx // nil outside a transaction
 
 	until time.Time // when the call fails; zero means never
 

@@ -27,7 +27,7 @@ func document(t *testing.T) []byte {
 		},
 		{
 			Method: "POST", Path: "/locations", ID: "createLocation", Tag: "locations", Summary: "Add a location",
-			Access: "Admins.", Body: openapi.OneOf(openapi.Draft(r), openapi.Array(openapi.Draft(r), 1, 1000)),
+			Access: "Admins.", Body: openapi.OneOf("LocationInput", openapi.Draft(r), openapi.Array(openapi.Draft(r), 1, 1000).Named("LocationDrafts")),
 			Responses: []openapi.Response{{Status: 201, Schema: openapi.Record(r)}},
 		},
 		{
