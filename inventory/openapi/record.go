@@ -155,7 +155,7 @@ func kind(f *records.Field) *Schema {
 // text returns the schema of a text field. An optional one without a value is an empty
 // string, unless it is nullable.
 func text(f *records.Field) *Schema {
-	optional := !f.Required && !f.Nullable && f.Default == ""
+	optional := !f.Required && !f.Nullable && f.Default == "" && f.Name != "id"
 	s := &Schema{Type: "string", MaxLength: bound(f.Max)}
 	if f.WriteOnly {
 		s.MinLength = bound(f.Min)
