@@ -20,6 +20,9 @@ type Options struct {
 	// Chain configures the middleware. Its default Check is a sanitize.Policy. Default: the
 	// defaults of httpx.Standard.
 	Chain *httpx.StandardOptions
+	// Docs is mounted at /docs/, without that prefix: a page for the OpenAPI document, such as
+	// that of package apidocs. Default: no such page.
+	Docs http.Handler
 }
 
 // NewHandler returns the handler of a catalog over a store.
@@ -40,7 +43,7 @@ func NewHandler(store bookcatalog.Store, opts *Options) http.Handler {
 		drafts:  httpx.NewBody[bookcatalog.Book](nil),
 		large:   make(chan struct{}, maxLarge),
 	}
-	return httpx.Standard(&chain)(httpx.Mux(a.routes()))
+	return httpx.Standard(&chain)(httpx.Mux(a.routes(o.Docs)))
 }
 
 // api holds the catalog and the decoder of bodies.
@@ -50,13 +53,19 @@ type api struct {
 	large   chan struct{} // holds an element for each large list that is being built
 }
 
-func (a *api) routes() *http.ServeMux {
+func (a *api) routes(docs http.Handler) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.Handle("GET /api/books", handler(a.list))
 	mux.Handle("POST /api/books", handler(a.create))
 	mux.Handle("GET /api/books/{id}", handler(a.get))
 	mux.Handle("PUT /api/books/{id}", handler(a.replace))
 	mux.Handle("DELETE /api/books/{id}", handler(a.remove))
+	mux.Handle("GET /openapi.json", handler(sendDocument))
+	if docs != nil {
+		docs = http.StripPrefix("/docs", docs)
+		mux.Handle("GET /docs", docs) // redirects to /docs/
+		mux.Handle("GET /docs/", docs)
+	}
 	return mux
 }
 

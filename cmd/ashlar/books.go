@@ -11,6 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/bookcatalog"
 	"github.com/ashlar-go/ashlar/bookcatalog/httpapi"
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/apidocs"
 )
 
 // books is the book catalog, in memory and with a few samples.
@@ -47,6 +48,7 @@ func (b *books) serve(ctx context.Context) error {
 		return err
 	}
 	handler := httpapi.NewHandler(b.store, &httpapi.Options{
+		Docs:  apidocs.New(&apidocs.Options{Title: "Book catalog"}),
 		Chain: &httpx.StandardOptions{Log: b.log, Origins: origins, Hosts: b.hosts},
 	})
 	return httpx.Serve(ctx, b.listener, handler, &httpx.ServeOptions{Log: b.log})

@@ -18,6 +18,7 @@ import (
 	"github.com/ashlar-go/ashlar/bookcatalog/sqlstore/sqlite"
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/apidocs"
 	"github.com/ashlar-go/ashlar/internal/settings"
 )
 
@@ -83,6 +84,7 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	printAddress(env.Stderr, listener.Addr(), c.db)
 	return httpx.Serve(ctx, listener, httpapi.NewHandler(store, &httpapi.Options{
 		LenientISBN: c.lenient,
+		Docs:        apidocs.New(&apidocs.Options{Title: "Book catalog"}),
 		Chain: &httpx.StandardOptions{
 			Log: log, Origins: origins, Hosts: hosts, Clients: httpx.BehindProxies(c.proxies...),
 			Budget: httpx.NewBudget(&httpx.BudgetOptions{Bytes: c.memory}),

@@ -1,0 +1,27 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	_ "embed" // the document
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+// document is the OpenAPI document. It is written by hand; tests compare it with the handler.
+//
+//go:embed openapi.json
+var document []byte
+
+// sendDocument responds with the document.
+func sendDocument(w http.ResponseWriter, r *http.Request) error {
+	sum := sha256.Sum256(document)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	httpx.SetTag(w, tag)
+	if httpx.NotModified(w, r, tag) {
+		return nil
+	}
+	return httpx.WriteJSON(w, http.StatusOK, json.RawMessage(document))
+}
