@@ -146,7 +146,7 @@ func kind(f *records.Field) *Schema {
 	case records.Object:
 		// The changes of an audit log. An empty schema alone would allow the same values, but
 		// some tools take it for anything but null.
-		value := &Schema{AnyOf: []*Schema{{}, {Type: "null"}}}
+		value := &Schema{AnyOf: []*Schema{{Description: "Any value."}, {Type: "null"}}}
 		return &Schema{Type: "object", AdditionalProperties: Object("FieldChange", Required("before", value), Required("after", value))}
 	}
 	return text(f)
