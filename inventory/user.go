@@ -21,7 +21,7 @@ type User struct {
 	LastName       string `json:"last_name" field:"max=100,search"`
 
 	PasswordChangedAt *time.Time `json:"password_changed_at" field:"readonly"`
-	LastLogin         *time.Time `json:"last_login" field:"readonly"`
+	LastLogin         *time.Time `json:"last_login" field:"readonly,volatile"`
 
 	PasswordHash   string     `json:"-" field:"hidden,column=password_hash"`
 	Epoch          int64      `json:"-" field:"hidden,column=epoch"`

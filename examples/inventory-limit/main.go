@@ -25,8 +25,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// trusting is an [httpapi.Authenticator] that trusts the header X-User, for demonstration only.
-// See inventory-mount for a real one.
+// trusting trusts the header X-User, for demonstration only. See inventory-mount for more.
 type trusting struct{}
 
 func (trusting) Authenticate(r *http.Request) (*auth.Claims, error) {

@@ -327,15 +327,3 @@ type authenticatorOf auth.Role
 func (role authenticatorOf) Authenticate(*http.Request) (*auth.Claims, error) {
 	return &auth.Claims{Identity: auth.Identity{UserID: "someone", Username: "jane", Role: auth.Role(role)}}, nil
 }
-
-// schema is the schema of the tests.
-var schema = inventory.Schema()
-
-// resourceOf returns the resource of a record.
-func resourceOf(rec records.Record) *records.Resource {
-	r, err := schema.Of(rec)
-	if err != nil {
-		panic(err)
-	}
-	return r
-}

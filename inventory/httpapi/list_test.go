@@ -245,14 +245,20 @@ func TestCursor(t *testing.T) {
 	c.Send("GET", "/vlans?cursor="+page.Meta.NextCursor, nil).WantError(400, "another list or order")
 }
 
-// TestFields checks that a list has only the requested fields.
+// TestFields checks that a list and a single record have only the requested fields.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	g, _ := rack(t)
-	a := g.as("viewer").Send("GET", "/devices?limit=1&fields=hostname,id", nil)
-	if rec := data(t, a)[0]; len(rec) != 2 || rec["hostname"] != "core-0" {
+	c := g.as("viewer")
+	rec := data(t, c.Send("GET", "/devices?limit=1&fields=hostname,id", nil))[0]
+	if len(rec) != 2 || rec["hostname"] != "core-0" {
 		t.Errorf("got %v", rec)
 	}
+	one := read(t, c.Send("GET", path("/devices", rec)+"?fields=hostname,vendor", nil).Want(200))
+	if len(one) != 2 || one["hostname"] != "core-0" {
+		t.Errorf("got %v", one)
+	}
+	c.Send("GET", path("/devices", rec)+"?fields=frob", nil).WantError(400, "fields has the unknown field \"frob\"")
 }
 
 // TestNested checks that the lists and counts of a parent's records accept the list query, and

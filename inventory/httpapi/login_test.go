@@ -31,6 +31,7 @@ func (g *harness) login(t testing.TB, name, word string) *httpxtest.Response {
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
+	before := g.user("editor").Version
 	a := g.login(t, "editor", password).Want(200).WantHeader("Cache-Control", "no-store")
 	got := read(t, a)
 	token, _ := got["token"].(string)
@@ -52,6 +53,9 @@ func TestLogin(t *testing.T) {
 	anonymous.Send("GET", "/devices", nil, "Cookie", "Bearer="+token).Want(200)
 	if g.user("editor").LastLogin == nil {
 		t.Error("last_login was not written")
+	}
+	if now := g.user("editor").Version; now != before {
+		t.Errorf("the login raised the version from %d to %d", before, now)
 	}
 }
 

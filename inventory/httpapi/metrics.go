@@ -157,6 +157,6 @@ func (c *call) latestMetric() error {
 	if len(page.Records) == 0 {
 		return httpx.Errorf(http.StatusNotFound, "Metrics not found for this device")
 	}
-	c.sendFound(r, page.Records[0])
+	c.sendFound(r, page.Records[0], nil)
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 func get(r *records.Resource) operation {
 	return operation{openapi.Operation{
 		ID: "get" + openapi.Name(r), Tag: r.Name, Summary: "Get one " + r.Noun(),
-		Parameters: []openapi.Parameter{openapi.IfNoneMatch()},
-		Responses:  []openapi.Response{recordResponse(r), notModified()},
+		Parameters: []openapi.Parameter{openapi.Fields(r), openapi.IfNoneMatch()},
+		Responses:  []openapi.Response{partResponse(r), notModified()},
 	}, func(c *call) error { return c.get(c.current(r)) }}
 }
 
@@ -132,6 +132,11 @@ func plural(r *records.Resource) string { return openapi.Name(r) + "s" }
 
 func recordResponse(r *records.Resource) openapi.Response {
 	return openapi.Response{Status: http.StatusOK, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}
+}
+
+// partResponse is a record, or the requested fields of it.
+func partResponse(r *records.Resource) openapi.Response {
+	return openapi.Response{Status: http.StatusOK, Schema: openapi.Part(r), Headers: []openapi.Header{openapi.ETag()}}
 }
 
 func pageResponse(r *records.Resource) openapi.Response {

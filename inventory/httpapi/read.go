@@ -15,20 +15,26 @@ func (c *call) get(r *records.Resource) error {
 	if err != nil {
 		return err
 	}
+	var fields []*records.Field
+	if c.query.Has("fields") {
+		if fields, err = r.ParseFields(c.query.Get("fields")); err != nil {
+			return badField("fields", err.Error())
+		}
+	}
 	rec, err := c.store.Get(c.r.Context(), r, id)
 	if err != nil {
 		return err
 	}
-	c.sendFound(r, rec)
+	c.sendFound(r, rec, fields)
 	return nil
 }
 
-// sendFound responds with a record, or with 304 if the client has it.
-func (c *call) sendFound(r *records.Resource, rec records.Record) {
+// sendFound responds with some fields of a record, nil for all, or with 304 if the client has it.
+func (c *call) sendFound(r *records.Resource, rec records.Record, fields []*records.Field) {
 	tag := tagOf(rec)
 	httpx.SetTag(c.w, tag)
 	if !httpx.NotModified(c.w, c.r, tag) {
-		c.send(http.StatusOK, func(b []byte) []byte { return c.encoders.of(r).append(b, rec) })
+		c.send(http.StatusOK, func(b []byte) []byte { return c.encoders.of(r).only(fields).append(b, rec) })
 	}
 }
 

@@ -71,28 +71,37 @@ const (
 // listParameters returns those of a list: its pages and its order, then each field, and last
 // the operators of all fields as one parameter.
 func listParameters(r *records.Resource) []Parameter {
-	var sortKeys, names []any
+	var sortKeys []any
 	for _, f := range r.Fields() {
 		if f.Sortable() {
 			sortKeys = append(sortKeys, f.Name+":asc", f.Name+":desc")
 		}
-		if isShown(f) {
-			names = append(names, f.Name)
-		}
 	}
 	sortby := Array(&Schema{Type: "string", Enum: sortKeys}, 0, records.MaxSortKeys)
-	fields := Array(&Schema{Type: "string", Enum: names}, 1, len(names))
-	sortby.UniqueItems, fields.UniqueItems = true, true
+	sortby.UniqueItems = true
 	all := []Parameter{
 		{Name: "page", Schema: positive(1), Description: "The number of the page, from 1. Not together with cursor."},
 		{Name: "limit", Schema: positive(records.DefaultLimit), Description: fmt.Sprintf("The number of records in a page. More than %d count as %d.", records.MaxLimit, records.MaxLimit)},
 		{Name: "sortby", Schema: sortby, Description: "A field and asc or desc. May be repeated; fields apply in the order given."},
 		{Name: "q", Schema: searchString(), Description: "Matches records with this string in one of the searched fields, ignoring ASCII case."},
-		commaSeparated(Parameter{Name: "fields", Schema: fields, Description: "The fields to return of each record, separated by commas."}),
+		Fields(r),
 		{Name: "count", Schema: Boolean(""), Description: "false: omit the totals, which is faster."},
 		{Name: "cursor", Schema: String(""), AllowEmptyValue: true, Description: "Empty to start, then meta.next_cursor of the previous page, with the same sortby."},
 	}
 	return append(all, filters(r)...)
+}
+
+// Fields returns the parameter with the fields to return.
+func Fields(r *records.Resource) Parameter {
+	var names []any
+	for _, f := range r.Fields() {
+		if isShown(f) {
+			names = append(names, f.Name)
+		}
+	}
+	fields := Array(&Schema{Type: "string", Enum: names}, 1, len(names))
+	fields.UniqueItems = true
+	return commaSeparated(Parameter{Name: "fields", Schema: fields, Description: "The fields to return, separated by commas."})
 }
 
 // positive returns a whole number from 1.

@@ -23,10 +23,16 @@ func Record(r *records.Resource) *Schema {
 	return Object(Name(r), properties(r, isShown, func(*records.Field) bool { return true })...)
 }
 
-// Page returns the schema of a page of a list.
-func Page(r *records.Resource) *Schema {
+// Part returns the schema of a record with some of its fields.
+func Part(r *records.Resource) *Schema {
 	part := Object(Name(r)+"Part", properties(r, isShown, never)...)
 	part.Description = "The record, or those of its fields that the parameter fields names."
+	return part
+}
+
+// Page returns the schema of a page of a list.
+func Page(r *records.Resource) *Schema {
+	part := Part(r)
 	cursor := String("Continues the list with the parameter cursor. Absent or null on the last page.")
 	cursor.Type = []string{"string", "null"}
 	limit := Integer("The maximum number of records in a page.", 1)

@@ -32,6 +32,7 @@
 //	search         searched by q
 //	index          often filtered or sorted by: databases index it
 //	counted        often counted, with few values: databases maintain the number per value
+//	volatile       changes of it alone raise no version: for times such as that of the last login
 //	secret         accepted from clients, never stored or shown
 //	hidden         stored, never shown; needs column=name
 //

@@ -55,6 +55,8 @@ type Field struct {
 
 	Index   bool // stores index it together with the id
 	Counted bool // stores count the records per value: for fields with few values and many records
+	// Volatile says that a change of this field alone leaves version and updated_at unchanged.
+	Volatile bool
 
 	Extra bool // added by Extend: the value is in Base.Extra and not in the struct
 
@@ -171,7 +173,7 @@ func (f *Field) setType(t reflect.Type) {
 func (f *Field) setWord(word, value string) (err error) {
 	flag, ok := map[string]*bool{
 		"required": &f.Required, "oncreate": &f.OnCreate, "readonly": &f.ReadOnly, "admin": &f.AdminOnly,
-		"search": &f.Search, "index": &f.Index, "counted": &f.Counted,
+		"search": &f.Search, "index": &f.Index, "counted": &f.Counted, "volatile": &f.Volatile,
 	}[word]
 	switch {
 	case ok:

@@ -107,7 +107,7 @@ func (p *parser) parse(name string) {
 	case "q":
 		p.q.Text, err = value, checkSearch(value)
 	case "fields":
-		err = p.parseFields(value)
+		p.q.Fields, err = p.q.Resource.ParseFields(value)
 	case "count":
 		p.q.Count, err = parseBool(value)
 	default:
@@ -175,20 +175,22 @@ func names(fields []*Field, include func(*Field) bool) string {
 	return strings.Join(names, ", ")
 }
 
-func (p *parser) parseFields(value string) error {
+// ParseFields parses the parameter fields: the names of the fields to return, separated by
+// commas.
+func (r *Resource) ParseFields(value string) (fields []*Field, err error) {
 	if len(value) > 16*maxValue {
-		return errors.New("is too long")
+		return nil, errors.New("is too long")
 	}
 	for name := range strings.SplitSeq(value, ",") {
-		f, ok := p.q.Resource.byName[name]
+		f, ok := r.byName[name]
 		switch {
 		case !ok || !f.shown():
-			return fmt.Errorf("has the unknown field %q: use %s", shorten(name), names(p.q.Resource.fields, (*Field).shown))
-		case !slices.Contains(p.q.Fields, f):
-			p.q.Fields = append(p.q.Fields, f)
+			return nil, fmt.Errorf("has the unknown field %q: use %s", shorten(name), names(r.fields, (*Field).shown))
+		case !slices.Contains(fields, f):
+			fields = append(fields, f)
 		}
 	}
-	return nil
+	return fields, nil
 }
 
 func (p *parser) parseFilter(name string) {

@@ -3,7 +3,6 @@ package records
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 )
 
@@ -153,14 +152,19 @@ func (v *Engine) update(ctx context.Context, tx Tx, by Caller, r *Resource, e Ed
 	if err := v.prepare(r, after, r.Check); err != nil {
 		return nil, nil, err
 	}
-	unchanged := !slices.ContainsFunc(r.fields, func(f *Field) bool { // hidden fields included
-		return !f.same(f.valueOrNil(before), f.valueOrNil(after))
-	})
-	if unchanged {
+	changed, volatile := false, true
+	for _, f := range r.fields { // hidden fields included
+		if !f.same(f.valueOrNil(before), f.valueOrNil(after)) {
+			changed, volatile = true, volatile && f.Volatile
+		}
+	}
+	if !changed {
 		return before, nil, nil
 	}
-	after.Meta().Version++
-	after.Meta().UpdatedAt = storedTime(v.opts.Now())
+	if !volatile {
+		after.Meta().Version++
+		after.Meta().UpdatedAt = storedTime(v.opts.Now())
+	}
 	action := ""
 	if e.ActionOf != nil {
 		action = e.ActionOf(before, after)

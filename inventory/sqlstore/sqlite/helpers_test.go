@@ -19,10 +19,6 @@ func names(t testing.TB) []string {
 	return all
 }
 
-func readFile(name string) ([]byte, error) {
-	return fs.ReadFile(inventory.Schema().MigrationFiles(), name)
-}
-
 func deviceID(n int) string { return sqlstoretest.ID(n) }
 
 func makeDevices(n, m int) []records.Record { return sqlstoretest.Devices(n, m) }
