@@ -16,6 +16,9 @@
 // and day: tests send enough requests for two windows, or repeat the test if a window ended. Examples
 // listen on free ports instead of their documented ones.
 //
+// TestOpenAPITools needs npm packages that .ci/run installs. The generated Go client is compiled in a
+// module of its own, in testdata/openapi/client, so that the generator is no dependency of this one.
+//
 // No test sleeps. Tests wait for a line of output, or poll until the result is as expected, with a
 // timeout.
 //
