@@ -25,10 +25,10 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench table faults api fuzz
+.PHONY: help run test lint bench table table-inventory faults api fuzz
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
 
 run: ## start everything in one process on embedded defaults
 	go run ./cmd/ashlar
@@ -73,6 +73,12 @@ bench: ## run the benchmarks, those against other libraries too
 
 table: ## measure ratelimitd with each kind of counter store beside a bare gRPC server
 	@cmd/ratelimit-load/table
+
+# Flags of the table, such as TABLE="-table.metrics 10000000 -table.growth 1000000 -table.dir DIR".
+TABLE ?=
+
+table-inventory: ## measure lists, searches, audit log and metrics of the inventory on both databases
+	go test ./inventory/server -run '^TestTable$$' -table -v -timeout 2h $(TABLE)
 
 faults: ## measure ratelimitd under faults of the network and of counter stores (8 minutes)
 	go test ./cmd/internal/e2e -run '^TestFaults$$' -faults -v -timeout 20m
