@@ -219,9 +219,6 @@ func (f *filler) latestMetrics(devices []string) {
 	f.flush()
 }
 
-// metricsPast returns the time of the metrics that pastMetrics adds.
-func metricsPast() time.Time { return tableEpoch.Add(-365 * 24 * time.Hour) }
-
 // insertMetrics are the statements that add one metric of each device in the database itself,
 // because millions of them take too long otherwise. The parameter is the time in microseconds
 // since 1970.
