@@ -168,8 +168,8 @@ func (x *measured) fill() {
 		added = true
 	}
 	if x.sizes.metrics > 0 && x.count("metrics") == 0 {
-		pastMetrics(x.t, x.db, x.driver, x.sizes.devices, x.sizes.metrics-x.sizes.devices)
 		newFiller(x.t, x.Store(), 3, tableEpoch.Add(200*24*time.Hour)).latestMetrics(devices)
+		pastMetrics(x.t, x.db, x.driver, x.sizes.devices, x.sizes.metrics-x.sizes.devices)
 		added = true
 	}
 	if !added {
@@ -505,6 +505,8 @@ func (x *measured) metrics() {
 	x.t.Helper()
 	_, p := x.measure("metrics", 5, "metrics", "/metrics?limit=20")
 	require.EqualValues(x.t, x.sizes.devices, p.Meta.Total)
+	_, p = x.measure("metrics latest=false", 5, "metrics", "/metrics?limit=20&latest=false")
+	require.EqualValues(x.t, x.count("metrics"), p.Meta.Total)
 	x.measure("metrics by cpu", 5, "metrics", "/metrics?limit=20&sort=cpu:desc")
 	x.measure("metrics/device/{id}", 1, "metrics", "/metrics/device/"+x.ids[len(x.ids)/2])
 }
