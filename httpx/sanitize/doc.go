@@ -5,7 +5,12 @@
 //	handler := check.Middleware(mux)
 //
 // Text with any of & ' " < > passes unchanged: AT&T, O'Brien and "1 < 2" are not markup. Tags,
-// complete or not, comments and scripts are markup: whatever an HTML policy would remove.
+// complete or not, comments and scripts are markup: whatever an HTML policy would remove. Two kinds
+// of text pass although it would remove them, because people write them about networks:
+//
+//   - tag-like text whose name is no element of HTML, SVG or MathML, without values of attributes:
+//     to <core-1>, <<vPC for OTV>>
+//   - comparisons of two words without a ">" behind them: a<b, rx<tx
 //
 // Password fields are not checked: passwords are never displayed and may contain anything.
 //

@@ -49,23 +49,7 @@ func (p *Policy) Clean(s string) bool {
 		return true
 	}
 	s = strings.ReplaceAll(s, "\x00", "") // some programs drop NUL, which may complete a tag
-	return !mayHoldMarkup(s) || plain(p.html.Sanitize(s)) == plain(s)
-}
-
-// mayHoldMarkup reports whether a character after "<" can start markup (HTML Living Standard,
-// 13.2.5.6).
-func mayHoldMarkup(s string) bool {
-	for {
-		_, rest, found := strings.Cut(s, "<")
-		if !found || rest == "" {
-			return false
-		}
-		c := rest[0] | ' ' // lower case
-		if 'a' <= c && c <= 'z' || strings.IndexByte("/!?", rest[0]) >= 0 {
-			return true
-		}
-		s = rest
-	}
+	return harmless(s) || plain(p.html.Sanitize(s)) == plain(s)
 }
 
 // plain undoes what the policy's parser changes in plain text.

@@ -3,13 +3,18 @@ package sanitize_test
 import (
 	"html"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/microcosm-cc/bluemonday"
+	xhtml "golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/sanitize"
@@ -39,6 +44,33 @@ func TestClean(t *testing.T) {
 		{"<img src=x onerror=alert(1)", false, "a browser completes what is open"},
 		{"<SvG/onload=alert(1)>", false, "case and slashes do not matter"},
 		{"<\x00script>", false, "a NUL does not hide a tag"},
+
+		{"a<b", true, "it compares two variables"},
+		{"if rx<tx and a<b, 1<2", true, "comparisons with text behind them"},
+		{"<<vPC for OTV>>", true, "vPC is no element, and words are no values"},
+		{"to <core-1>", true, "core-1 is no element"},
+		{"<Gi1/0/1> <Zürich:2> <хост>", true, "neither are these"},
+		{"<vlan>7</vlan>", true, "the end of an unknown element is text too"},
+		{"<core-1> a<b", true, "each is text"},
+		{"see <b", false, "a tag that what follows may complete"},
+		{"a<script", false, "an incomplete tag with the name of an element"},
+		{"to <core-1", false, "the same: an attribute of the next text would count"},
+		{"a<b onclick=x", false, "an attribute with a value"},
+		{"a<b and c>d", false, "that is bold text with the attributes and, c"},
+		{"<core-1 onclick=x>", false, "an attribute with a value"},
+		{"<core-1 x='y'>", false, "an attribute with a value"},
+		{"<core-1 hidden>", false, "an attribute that hides what follows"},
+		{"<switch>", false, "an element of SVG"},
+		{"<mtext>", false, "an element of MathML"},
+		{"<svg:script>", false, "an element in a namespace"},
+		{"<a<b>", false, "a parser may take the inner one"},
+		{"<core-1><script>", false, "the second is an element"},
+		{"<scr\u0131pt>", false, "in upper case it is SCRIPT"},
+		{"<s\uff43ript>", false, "the normal form of fullwidth letters is ASCII"},
+		{"</core-1 x>", false, "an end has no attributes"},
+		{"</>", false, "a parser drops it"},
+		{"<!core-1>", false, "a comment"},
+		{"<core-1\nx>", false, "a tag of several lines"},
 	} {
 		if got := policy.Clean(tc.text); got != tc.clean {
 			t.Errorf("Clean(%q) = %v, because %s", tc.text, got, tc.why)
@@ -167,6 +199,93 @@ func FuzzClean(f *testing.F) {
 			t.Errorf("%q holds a script and is clean", s)
 		}
 	})
+}
+
+// FuzzTagLike checks that what passes has no comment, no known element and no attribute with
+// an effect, also if the text after it completes a tag.
+func FuzzTagLike(f *testing.F) {
+	for _, seed := range []string{
+		"a<b", "<<vPC for OTV>>", "to <core-1>", "<b", "<script", "a<b x=y", "<x hidden>", "</x></p>", "<svg:a>", "<a<b>", "<x/y>",
+		"a<b\n<c>", "<x\fautofocus>", "a<b<x>", "<x<!-->", "<x>a<b", "</x/>",
+	} {
+		f.Add(seed)
+	}
+	policy := sanitize.New(nil)
+	f.Fuzz(func(t *testing.T, s string) {
+		if !policy.Clean(s) {
+			return
+		}
+		body := &xhtml.Node{Type: xhtml.ElementNode, Data: "body", DataAtom: atom.Body}
+		nodes, err := xhtml.ParseFragment(strings.NewReader(s), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, top := range nodes {
+			for node := range allNodes(top) {
+				if node.Type == xhtml.TextNode {
+					continue
+				}
+				if node.Type != xhtml.ElementNode || node.Namespace != "" || isElement(node.Data) {
+					t.Errorf("%q has the node %q", s, node.Data)
+				}
+				for _, a := range node.Attr {
+					if a.Val != "" || a.Key == "hidden" || a.Key == "autofocus" {
+						t.Errorf("%q has the attribute %s=%q", s, a.Key, a.Val)
+					}
+				}
+			}
+		}
+	})
+}
+
+func allNodes(n *xhtml.Node) iter.Seq[*xhtml.Node] {
+	return func(yield func(*xhtml.Node) bool) {
+		if !yield(n) {
+			return
+		}
+		for child := range n.Descendants() {
+			if !yield(child) {
+				return
+			}
+		}
+	}
+}
+
+// isElement reports whether the parser knows an element, among the names that it knows.
+func isElement(name string) bool {
+	switch atom.Lookup([]byte(name)) {
+	case atom.Script, atom.Style, atom.B, atom.A, atom.P, atom.Br, atom.Img, atom.Svg, atom.Math, atom.Iframe, atom.Form, atom.Input,
+		atom.Table, atom.Template, atom.Title, atom.Object, atom.Embed, atom.Base, atom.Link, atom.Meta, atom.Plaintext, atom.Xmp,
+		atom.Body, atom.Head, atom.Html, atom.Details, atom.Video, atom.Audio, atom.Noscript, atom.Textarea, atom.Button, atom.Marquee:
+		return true
+	}
+	return false
+}
+
+// TestSamples checks descriptions of real devices, which are in the directory that
+// ASHLAR_SAMPLES names.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("ASHLAR_SAMPLES")
+	if dir == "" {
+		t.Skip("ASHLAR_SAMPLES names no directory of samples")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.yml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %d files", err, len(files))
+	}
+	policy := sanitize.New(nil)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			if !policy.Clean(line) {
+				t.Errorf("%s: %q is refused", filepath.Base(file), line)
+			}
+		}
+	}
 }
 
 // noMarkup replaces what can follow a "<" that begins something, and what the library

@@ -1,0 +1,165 @@
+package sanitize
+
+import (
+	"strings"
+	"unicode"
+)
+
+// harmless reports whether every "<" of a text is plain text, part of tag-like text, or a
+// comparison. NUL has been removed.
+//
+// Tag-like text is what a parser takes for a tag of an element that HTML, SVG and MathML don't
+// have, without values of attributes: <core-1>, <vPC for OTV>. A comparison is "<" between
+// words without a ">" behind it, as in a<b: its tag never ends.
+func harmless(s string) bool {
+	lastEnd, lastValue := strings.LastIndexByte(s, '>'), strings.LastIndexAny(s, "=\"'`")
+	for i := strings.IndexByte(s, '<'); i >= 0; {
+		rest := s[i+1:]
+		end := strings.IndexAny(rest, "<>")
+		inner := rest
+		if end >= 0 {
+			inner = rest[:end]
+		}
+		switch {
+		case !startsMarkup(rest):
+		case end >= 0 && rest[end] == '>':
+			if !tagLike(inner) {
+				return false
+			}
+		case i < lastEnd || i < lastValue || !comparison(s[:i], inner):
+			return false
+		}
+		if end >= 0 && rest[end] == '>' {
+			end = strings.IndexByte(rest, '<')
+		}
+		if end < 0 {
+			return true
+		}
+		i += 1 + end
+	}
+	return true
+}
+
+// startsMarkup reports whether text behind a "<" can make it the start of a tag or a comment
+// (HTML Living Standard, 13.2.5.6).
+func startsMarkup(rest string) bool {
+	if rest == "" {
+		return false
+	}
+	c := rest[0] | ' ' // lower case
+	return 'a' <= c && c <= 'z' || strings.IndexByte("/!?", rest[0]) >= 0
+}
+
+// tagLike reports whether the text between "<" and ">" is a tag of an unknown element without
+// values of attributes.
+func tagLike(inner string) bool {
+	name, closes := strings.CutPrefix(inner, "/")
+	name, words := cutName(name)
+	if !named(name) || elements[localName(name)] || strings.ContainsFunc(inner, notInTag) {
+		return false
+	}
+	if closes {
+		return words == ""
+	}
+	for word := range strings.FieldsFuncSeq(words, separates) {
+		if switches[strings.ToLower(word)] {
+			return false
+		}
+	}
+	return true
+}
+
+// comparison reports whether "<" between a text and what follows it, up to the next "<" or the
+// end, compares two words: a<b, rx<tx. One letter is the name of a variable and not of an
+// element, because a tag without an end and without values has no effect.
+func comparison(before, after string) bool {
+	if before == "" || !strings.ContainsFunc(before[len(before)-1:], alphanumeric) {
+		return false
+	}
+	name, _ := cutName(after)
+	return named(name) && (len(name) == 1 || !elements[localName(name)] && !strings.ContainsFunc(name, notInTag))
+}
+
+// named reports whether the name of a tag begins with a letter, as it must.
+func named(name string) bool {
+	return name != "" && alphanumeric(rune(name[0])) && (name[0] < '0' || name[0] > '9')
+}
+
+// cutName returns the name of a tag, and the text behind it.
+func cutName(inner string) (name, words string) {
+	if i := strings.IndexFunc(inner, separates); i >= 0 {
+		return inner[:i], inner[i:]
+	}
+	return inner, ""
+}
+
+func separates(c rune) bool { return strings.ContainsRune(" \t\n\f\r/", c) }
+
+// localName returns a name in lower case, without the prefix of a namespace.
+func localName(name string) string {
+	return strings.ToLower(name[strings.LastIndexByte(name, ':')+1:])
+}
+
+func alphanumeric(c rune) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// notInTag reports whether tag-like text may not contain a character: those that begin values
+// and entities, control characters, and characters that programs may convert to ASCII letters
+// or signs, such as fullwidth ones.
+func notInTag(c rune) bool {
+	switch {
+	case c < ' ' && c != '\t' || strings.ContainsRune("=\"'`&<>\x7f", c):
+		return true
+	case c <= unicode.MaxASCII:
+		return false
+	case 0xC0 <= c && c <= 0x17E: // Latin letters with accents
+		return c == 0xD7 || c == 0xF7 || c == 0x130 || c == 0x131 || c == 0x132 || c == 0x133 || c == 0x13F || c == 0x140 || c == 0x149
+	}
+	return !unicode.IsLetter(c) || !unicode.In(c, unicode.Cyrillic, unicode.Greek, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+// switches are the attributes that have an effect on any element without a value.
+var switches = words("autofocus contenteditable hidden inert popover")
+
+// elements are the names of elements of HTML (living and obsolete), SVG and MathML, in lower
+// case, and those that browsers have added.
+var elements = words(`
+a abbr acronym address applet area article aside audio b base basefont bdi bdo bgsound big blink blockquote body br
+button canvas caption center cite code col colgroup command comment content data datalist dd del details dfn dialog dir
+div dl dt element em embed fencedframe fieldset figcaption figure font footer form frame frameset geolocation h1 h2 h3 h4
+h5 h6 head header hgroup hr html i iframe ilayer image img input ins isindex kbd keygen label layer legend li link
+listing main map mark marquee math menu menuitem meta meter multicol nav nextid nobr noembed noframes nolayer noscript
+object ol optgroup option output p param permission picture plaintext portal pre progress q rb rbc rp rt rtc ruby s samp
+script search section select selectedcontent shadow slot small source spacer span strike strong style sub summary sup
+svg table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr xml xmp
+
+altglyph altglyphdef altglyphitem animate animatecolor animatemotion animatetransform circle clippath color-profile cursor
+defs desc discard ellipse feblend fecolormatrix fecomponenttransfer fecomposite feconvolvematrix fediffuselighting
+fedisplacementmap fedistantlight fedropshadow feflood fefunca fefuncb fefuncg fefuncr fegaussianblur feimage femerge
+femergenode femorphology feoffset fepointlight fespecularlighting fespotlight fetile feturbulence filter font-face
+font-face-format font-face-name font-face-src font-face-uri foreignobject g glyph glyphref handler hatch hatchpath hkern
+line lineargradient listener marker mask mesh meshgradient meshpatch meshrow metadata missing-glyph mpath path pattern
+polygon polyline prefetch radialgradient rect set solidcolor stop switch symbol tbreak text textpath tref tspan unknown
+use view vkern
+
+abs and annotation annotation-xml apply approx arccos arccosh arccot arccoth arccsc arccsch arcsec arcsech arcsin arcsinh
+arctan arctanh arg bind bvar card cartesianproduct cbytes ceiling cerror ci cn codomain complexes compose condition
+conjugate cos cosh cot coth cs csc csch csymbol curl declare degree determinant diff divergence divide domain
+domainofapplication emptyset eq equivalent eulergamma exists exp exponentiale factorial factorof false floor fn forall
+gcd geq grad gt ident imaginary imaginaryi implies in infinity int integers intersect interval inverse lambda laplacian
+lcm leq limit list ln log logbase lowlimit lt maction maligngroup malignmark math matrix matrixrow max mean median
+menclose merror mfenced mfrac mglyph mi min minus mlabeledtr mlongdiv mmultiscripts mn mo mode moment momentabout mover
+mpadded mphantom mprescripts mroot mrow ms mscarries mscarry msgroup msline mspace msqrt msrow mstack mstyle msub msubsup
+msup mtable mtd mtext mtr munder munderover naturalnumbers neq none not notanumber notin notprsubset notsubset or otherwise
+outerproduct partialdiff pi piece piecewise plus power primes product prsubset quotient rationals real reals reln rem root
+scalarproduct sdev sec sech selector semantics sep setdiff share sin sinh subset sum tan tanh tendsto times transpose
+true union uplimit variance vector vectorproduct xor`)
+
+func words(text string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(text) {
+		set[word] = true
+	}
+	return set
+}
