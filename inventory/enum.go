@@ -35,11 +35,14 @@ const (
 	OperTesting OperStatus = "testing"
 	OperUnknown OperStatus = "unknown"
 	OperDormant OperStatus = "dormant"
+
+	OperNotPresent     OperStatus = "notpresent"     // a component is missing
+	OperLowerLayerDown OperStatus = "lowerlayerdown" // an interface below it is down
 )
 
 // Values returns all values.
 func (OperStatus) Values() []string {
-	return valueStrings(OperUp, OperDown, OperTesting, OperUnknown, OperDormant)
+	return valueStrings(OperUp, OperDown, OperTesting, OperUnknown, OperDormant, OperNotPresent, OperLowerLayerDown)
 }
 
 // LinkStatus is the status of an interface or a link: an [OperStatus], or switched off by an
@@ -54,11 +57,14 @@ const (
 	LinkUnknown   LinkStatus = "unknown"
 	LinkDormant   LinkStatus = "dormant"
 	LinkAdminDown LinkStatus = "administratively down"
+
+	LinkNotPresent     LinkStatus = "notpresent"
+	LinkLowerLayerDown LinkStatus = "lowerlayerdown"
 )
 
 // Values returns all values.
 func (LinkStatus) Values() []string {
-	return valueStrings(LinkUp, LinkDown, LinkTesting, LinkUnknown, LinkDormant, LinkAdminDown)
+	return valueStrings(LinkUp, LinkDown, LinkTesting, LinkUnknown, LinkDormant, LinkAdminDown, LinkNotPresent, LinkLowerLayerDown)
 }
 
 // VLANStatus is the lifecycle status of a VLAN.

@@ -109,5 +109,5 @@ func ExampleParseSpeed() {
 	// 10Gbps is 10000 Mbps
 	// 2.5 gbps is 2500 Mbps
 	// 1.6Tbps is 1600000 Mbps
-	// must be a number and a unit, such as 10Gbps, 2.5Gbps or 100Mbps
+	// must be auto, or a number and a unit such as 10Gbps, 2.5G, 100Mbit or 64kbps; a number without a unit is in Mbps
 }

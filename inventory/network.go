@@ -61,10 +61,11 @@ type Interface struct {
 	Status      LinkStatus `json:"status" field:"default=up,index,counted"`
 	AdminStatus LinkStatus `json:"admin_status" field:"counted"`
 	OperStatus  OperStatus `json:"oper_status" field:"counted"`
-	// Speed and SpeedMbps are two forms of one value; either sets the other.
+	// Speed and SpeedMbps are two forms of one value; either sets the other. SpeedMbps is
+	// rounded (see ParseSpeed). With the speed auto it may be any: the negotiated one.
 	Speed      string `json:"speed" field:"format=speed,counted"`
-	SpeedMbps  *int64 `json:"speed_mbps" field:"min=1,max=1000000000,index,counted"`
-	MTU        *int64 `json:"mtu" field:"min=64,max=65535,counted"`
+	SpeedMbps  *int64 `json:"speed_mbps" field:"min=0,max=1000000000,index,counted"`
+	MTU        *int64 `json:"mtu" field:"min=64,max=4294967295,counted"` // 32 bits, as in RFC 8344
 	MACAddress string `json:"mac_address" field:"format=mac,search,index"`
 	Mode       string `json:"mode" field:"max=50,counted"`
 	IfIndex    *int64 `json:"ifindex" field:"min=1,max=2147483647,counted"`        // InterfaceIndex of RFC 2863
@@ -77,15 +78,26 @@ func (i *Interface) Normalize() {
 	switch {
 	case i.Speed == "" && i.SpeedMbps != nil && *i.SpeedMbps > 0:
 		i.Speed = records.FormatSpeed(*i.SpeedMbps)
-	case i.SpeedMbps == nil && err == nil:
+	case i.SpeedMbps == nil && err == nil && !i.negotiates():
 		i.SpeedMbps = &mbps
 	}
 }
 
-// Validate reports that speed and speed_mbps disagree.
+// negotiates reports whether the speed is auto.
+func (i *Interface) negotiates() bool {
+	speed, err := records.CanonicalSpeed(i.Speed)
+	return err == nil && speed == "auto"
+}
+
+// Validate reports that speed and speed_mbps disagree, and a speed of zero.
 func (i *Interface) Validate() []records.FieldError {
 	mbps, err := records.ParseSpeed(i.Speed)
-	if err != nil || i.SpeedMbps == nil || *i.SpeedMbps == mbps {
+	switch {
+	case i.SpeedMbps == nil || i.negotiates() || err != nil && i.Speed != "":
+		return nil
+	case i.Speed == "" && *i.SpeedMbps == 0:
+		return []records.FieldError{{Field: "speed_mbps", Reason: "must be from 1 to 1000000000: for less than 1 Mbps send speed, such as 64kbps"}}
+	case i.Speed == "" || *i.SpeedMbps == mbps:
 		return nil
 	}
 	return []records.FieldError{{Field: "speed_mbps", Reason: fmt.Sprintf("must agree with speed, which is %d Mbps: send only one of them, or equal values", mbps)}}

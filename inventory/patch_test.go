@@ -210,3 +210,14 @@ func FuzzPatch(f *testing.F) {
 		}
 	})
 }
+
+// TestWholeNumbers: programs write whole numbers with a fraction or an exponent.
+func TestWholeNumbers(t *testing.T) {
+	t.Parallel()
+	i := port(id(1), "a")
+	ok(t, resourceOf(i).Patch(records.Patch{"speed_mbps": []byte("1e3"), "mtu": []byte(" 1500.0 "), "ifindex": []byte("9007199254740993")})(i))
+	equal(t, "the numbers", []int64{*i.SpeedMbps, *i.MTU, *i.IfIndex}, []int64{1000, 1500, 9007199254740993})
+	for _, doc := range []string{"1.5", "1e-1", "1e300", `"1e3"`, "9007199254740993.0"} {
+		equal(t, doc, fields(t, resourceOf(i).Patch(records.Patch{"mtu": []byte(doc)})(i), records.Invalid), []string{"mtu"})
+	}
+}

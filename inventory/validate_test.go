@@ -1,6 +1,7 @@
 package inventory_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,6 @@ func TestCheck(t *testing.T) {
 		{"unknown status", of(func(d *inventory.Device) { d.Status = "broken" }), "status"},
 		{"status of an interface", of(func(d *inventory.Device) { d.Status = "up" }), "status"},
 		{"bad reference", of(func(d *inventory.Device) { d.LocationID = ptr("berlin") }), "location_id"},
-		{"empty reference", of(func(d *inventory.Device) { d.LocationID = ptr("") }), "location_id"},
 		{"reference in braces", of(func(d *inventory.Device) { d.LocationID = ptr("{" + id(1) + "}") }), "location_id"},
 		{"long hostname", of(func(d *inventory.Device) { d.Hostname = strings.Repeat("ä", 254) }), "hostname"},
 		{"hostname at its bound", of(func(d *inventory.Device) { d.Hostname = strings.Repeat("ä", 253) }), ""},
@@ -63,7 +63,12 @@ func TestCheck(t *testing.T) {
 		{"MAC of eight octets", iface(func(i *inventory.Interface) { i.MACAddress = "00:00:00:00:fe:80:00:00" }), "mac_address"},
 		{"bad MAC", iface(func(i *inventory.Interface) { i.MACAddress = "00:1a:2b:3c:4d" }), "mac_address"},
 		{"speeds that disagree", iface(func(i *inventory.Interface) { i.Speed, i.SpeedMbps = "10Gbps", ptr(int64(1000)) }), "speed_mbps"},
-		{"speed without a unit", iface(func(i *inventory.Interface) { i.Speed = "1000" }), "speed"},
+		{"speed in bytes", iface(func(i *inventory.Interface) { i.Speed = "1000 kB" }), "speed"},
+		{"speed that rounds to another", iface(func(i *inventory.Interface) { i.Speed, i.SpeedMbps = "64k", ptr(int64(1)) }), "speed_mbps"},
+		{"speed that was rounded", iface(func(i *inventory.Interface) { i.Speed, i.SpeedMbps = "64k", ptr(int64(0)) }), ""},
+		{"negotiated speed", iface(func(i *inventory.Interface) { i.Speed, i.SpeedMbps = "auto", ptr(int64(1000)) }), ""},
+		{"mtu of 32 bits", iface(func(i *inventory.Interface) { i.MTU = ptr(int64(1<<32 - 1)) }), ""},
+		{"larger mtu", iface(func(i *inventory.Interface) { i.MTU = ptr(int64(1 << 32)) }), "mtu"},
 		{"no speed", iface(func(i *inventory.Interface) { i.SpeedMbps = ptr(int64(0)) }), "speed_mbps"},
 		{"administratively up", iface(func(i *inventory.Interface) { i.Status = "administratively up" }), "status"},
 		{"oper_status has no administrator", iface(func(i *inventory.Interface) { i.OperStatus = "administratively down" }), "oper_status"},
@@ -163,6 +168,17 @@ func TestForm(t *testing.T) {
 	equal(t, "the interface", []any{i.DeviceID, i.MACAddress, i.Speed, *i.SpeedMbps, i.Status, i.AdminStatus, i.OperStatus},
 		[]any{id(1), "00:1a:2b:3c:4d:5e", "2.5Gbps", int64(2500), inventory.LinkUp, inventory.LinkDown, inventory.OperStatus("")})
 
+	for _, s := range []string{"lowerLayerDown", "lower layer down", "Lower-Layer-Down", "LOWERLAYERDOWN", "lower_layer_down"} {
+		i = port(id(1), "a")
+		i.OperStatus, i.Status, i.AdminStatus = inventory.OperStatus(s), "notPresent", "Administratively-Down"
+		ok(t, resourceOf(i).Check(i))
+		equal(t, s, []any{i.OperStatus, i.Status, i.AdminStatus}, []any{inventory.OperLowerLayerDown, inventory.LinkNotPresent, inventory.LinkAdminDown})
+	}
+
+	d.LocationID = ptr("")
+	ok(t, resourceOf(d).Check(d))
+	equal(t, "the empty reference", d.LocationID, (*string)(nil))
+
 	u := &inventory.User{Username: "Jane", Email: "Jane@Example.org", Role: "Viewer"}
 	ok(t, resourceOf(u).Check(u))
 	equal(t, "the user", u, &inventory.User{Username: "Jane", Email: "jane@example.org", Role: inventory.Viewer})
@@ -191,30 +207,64 @@ func TestCheckInvalidRecord(t *testing.T) {
 
 func TestSpeed(t *testing.T) {
 	t.Parallel()
-	for s, want := range map[string]int64{
-		"10Gbps": 10000, "10 gbps": 10000, "2.5Gbps": 2500, "100Mbps": 100, "1.6Tbps": 1600000, "0.1Gbps": 100, "1.234Gbps": 1234,
-		"": 0, "Gbps": 0, "10": 0, "-1Gbps": 0, "+1Gbps": 0, "0Gbps": 0, "1.Gbps": 0, ".5Gbps": 0, "1.5Mbps": 0, "1.2345Gbps": 0,
-		"1e3Mbps": 0, "99999999999999999Tbps": 0, "10GbpsGbps": 0, "1_0Gbps": 0, "0x1Gbps": 0,
+	for s, want := range map[string]string{ // the stored form and speed_mbps
+		"10Gbps": "10Gbps 10000", "10 gbps": "10Gbps 10000", "2.5Gbps": "2.5Gbps 2500", "100Mbps": "100Mbps 100", "1.6Tbps": "1600Gbps 1600000",
+		"0.1Gbps": "100Mbps 100", "1.2345Gbps": "1.2345Gbps 1235", "10G": "10Gbps 10000", "10 Gb/s": "10Gbps 10000", "25 gbit/s": "25Gbps 25000",
+		"1000.0": "1Gbps 1000", "1e3": "1Gbps 1000", "1.0E+3": "1Gbps 1000", "2500": "2.5Gbps 2500", "1e9": "1000000Gbps 1000000000",
+		"64kbit": "64kbps 0", "64k": "64kbps 0", "9.6kbps": "9.6kbps 0", "9600 bps": "9.6kbps 0", "512 Kbit": "512kbps 1", "300bits/sec": "300bps 0",
+		"1544 Kbit": "1.544Mbps 2", "1000000 Kbit": "1Gbps 1000", "1bps": "1bps 0",
+		"20Gbps-speed": "20Gbps 20000", "auto-speed": "auto nil", "AUTO": "auto nil",
+		"Gbps": "", "-1Gbps": "", "+1Gbps": "", "0Gbps": "", "0 Kbit": "", "1.Gbps": "", ".5Gbps": "", "0.5bps": "", "1e-7": "", "e3": "", "1e": "",
+		"1e1e1": "", "1e99": "", "1e400": "", "99999999999999999Tbps": "", "1000001Gbps": "", "10GbpsGbps": "", "1_0Gbps": "", "0x1Gbps": "",
+		"10GB": "", "10 minutes": "", "Unknown-speed": "", "inf": "", "1,5G": "",
 	} {
-		got, err := records.ParseSpeed(s)
-		if got != want || (err == nil) != (want > 0) {
-			t.Errorf("%q is %d, %v", s, got, err)
+		i := port(id(1), "a")
+		i.Speed = s
+		got := ""
+		if err := resourceOf(i).Check(i); err == nil {
+			got = i.Speed + " nil"
+			if i.SpeedMbps != nil {
+				got = fmt.Sprint(i.Speed, " ", *i.SpeedMbps)
+			}
 		}
+		equal(t, "the speed "+s, got, want)
 	}
 }
 
-func FuzzParseSpeed(f *testing.F) {
-	for _, s := range []string{"10Gbps", "2.5 gbps", "1.6Tbps", "..Mbps", "0.000001Tbps"} {
+func FuzzSpeed(f *testing.F) {
+	for _, s := range []string{"10Gbps", "2.5 gbps", "1.6Tbps", "..Mbps", "0.000001Tbps", "1e3", "auto", "64k", "9.6 kbit/s", "1000.0"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		mbps, err := records.ParseSpeed(s)
-		if err != nil {
+		i := port(id(1), "a")
+		i.Speed = s
+		if s == "" || resourceOf(i).Check(i) != nil {
 			return
 		}
-		again, err := records.ParseSpeed(records.FormatSpeed(mbps))
-		if err != nil || again != mbps {
-			t.Errorf("%q is %d, which is %q, which is %d, %v", s, mbps, records.FormatSpeed(mbps), again, err)
+		mbps, err := records.ParseSpeed(s)
+		if err != nil || mbps < 0 || mbps > 1_000_000_000 || i.SpeedMbps != nil && *i.SpeedMbps != mbps {
+			t.Errorf("%q is %d, %v", s, mbps, err)
 		}
+		again := records.Clone(i)
+		ok(t, resourceOf(again).Check(again))
+		equal(t, "the stored form of "+s, again, i)
 	})
+}
+
+func TestMAC(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]string{
+		"b076-1b65-6a40": "b0:76:1b:65:6a:40", "b0761b656a40": "b0:76:1b:65:6a:40", "B0:76:1B:65:6A:40": "b0:76:1b:65:6a:40",
+		"b076.1b65.6a40": "b0:76:1b:65:6a:40", "b0-76-1b-65-6a-40": "b0:76:1b:65:6a:40", "b0761b-656a40": "b0:76:1b:65:6a:40",
+		"b0 76 1b 65 6a 40": "b0:76:1b:65:6a:40", "0:1A:2b:3:4:f": "00:1a:2b:03:04:0f", "b0.76.1b.65.6a.40": "b0:76:1b:65:6a:40",
+		"00de.333.111": "", "b076-1b65:6a40": "", "b0:76:1b:65:6a:": "", "b0:76:1b:65:6a": "", "b0761b656a4": "", "g0761b656a40": "",
+		"00:00:00:00:fe:80:00:00": "", "b0:761:b:65:6a:40": "",
+	} {
+		i := port(id(1), "a")
+		i.MACAddress = s
+		if s == "" || resourceOf(i).Check(i) != nil {
+			i.MACAddress = ""
+		}
+		equal(t, "the address "+s, i.MACAddress, want)
+	}
 }

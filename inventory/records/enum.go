@@ -13,7 +13,8 @@ type Enum interface {
 	Values() []string
 }
 
-// ParseEnum parses a value of an enumeration, ignoring case. The error lists the values.
+// ParseEnum parses a value of an enumeration, ignoring case, spaces, hyphens and underscores:
+// lower-layer-down is lowerLayerDown of RFC 2863. The error lists the values.
 func ParseEnum[E Enum](s string) (E, error) {
 	var e E
 	value, err := oneOf(e.Values(), s)
@@ -21,9 +22,20 @@ func ParseEnum[E Enum](s string) (E, error) {
 }
 
 func oneOf(values []string, s string) (string, error) {
-	value := strings.ToLower(s)
-	if !slices.Contains(values, value) {
+	value := squeeze(s)
+	i := slices.IndexFunc(values, func(v string) bool { return squeeze(v) == value })
+	if i < 0 {
 		return "", errors.New("must be one of " + strings.Join(values, ", "))
 	}
-	return value, nil
+	return values[i], nil
+}
+
+// squeeze lowers a value and removes the separators of its words.
+func squeeze(s string) string {
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune(" -_", c) {
+			return -1
+		}
+		return c
+	}, strings.ToLower(s))
 }

@@ -1,7 +1,10 @@
 package records
 
 import (
+	"bytes"
+	"encoding/hex"
 	"errors"
+	"math"
 	"net"
 	"net/mail"
 	"net/netip"
@@ -40,8 +43,7 @@ func (f *Field) canonical(s string) (string, error) {
 	case "timezone":
 		return s, checkTimezone(s)
 	case "speed":
-		mbps, err := ParseSpeed(s)
-		return FormatSpeed(mbps), err
+		return CanonicalSpeed(s)
 	case "text":
 		return s, checkText(s)
 	}
@@ -83,12 +85,31 @@ func canonicalInterfaceIP(s string) (string, error) {
 	return prefix.String(), nil
 }
 
+var errMAC = errors.New("must be a MAC address of six octets such as 00:1a:2b:3c:4d:5e, 001a-2b3c-4d5e or 001a2b3c4d5e")
+
+// canonicalMAC accepts twelve hexadecimal digits, and groups of two, four or six of them
+// between colons, hyphens, dots or spaces. A zero at the start of a group of two may be
+// missing.
 func canonicalMAC(s string) (string, error) {
-	mac, err := net.ParseMAC(s)
-	if err != nil || len(mac) != 6 {
-		return "", errors.New("must be a MAC address of six octets such as 00:1a:2b:3c:4d:5e")
+	groups := []string{s}
+	if i := strings.IndexAny(s, ":-. "); i >= 0 {
+		groups = strings.Split(s, s[i:i+1])
 	}
-	return mac.String(), nil
+	var digits string
+	for _, g := range groups {
+		if len(groups) == 6 && len(g) == 1 {
+			g = "0" + g
+		}
+		if len(g)*len(groups) != 12 {
+			return "", errMAC
+		}
+		digits += g
+	}
+	mac, err := hex.DecodeString(digits)
+	if err != nil {
+		return "", errMAC
+	}
+	return net.HardwareAddr(mac).String(), nil
 }
 
 func checkEmail(s string) error {
@@ -126,49 +147,123 @@ func checkText(s string) error {
 	return nil
 }
 
-var errSpeed = errors.New("must be a number and a unit, such as 10Gbps, 2.5Gbps or 100Mbps")
+var errSpeed = errors.New("must be auto, or a number and a unit such as 10Gbps, 2.5G, 100Mbit or 64kbps; a number without a unit is in Mbps")
 
-// ParseSpeed parses a speed such as 10Gbps, 2.5 Gbps, 100Mbps or 1.6Tbps, in any case, and
-// returns it in Mbps: a whole number from 1 to 1,000,000,000. The error says what is
-// expected.
+// speedAuto is the speed of an interface that negotiates it.
+const speedAuto = "auto"
+
+// maxSpeed is the highest speed in bit/s: 1,000,000,000 Mbps.
+const maxSpeed = 1_000_000_000_000_000
+
+// ParseSpeed parses a speed, in any case, and returns it in Mbps, from 0 to 1,000,000,000,
+// rounded to the nearest whole number like ifHighSpeed (RFC 2863, section 6): below 0.5 Mbps
+// it is 0. A speed is a number, such as 2.5 or 1e3, and a unit: bps, kbps, Mbps, Gbps or
+// Tbps, also written as 10G, 10Gbit, 10 Gb/s or 10 Gbit/s. Without a unit it is in Mbps. The
+// speed auto is 0. The error says what is expected.
 func ParseSpeed(s string) (mbps int64, err error) {
-	number, places := cutUnit(s)
-	if places < 0 || len(number) > 16 {
-		return 0, errSpeed
-	}
-	whole, fraction, point := strings.Cut(number, ".")
-	if point && fraction == "" || len(fraction) > places {
-		return 0, errSpeed
-	}
-	digits := whole + fraction + strings.Repeat("0", places-len(fraction))
-	n, err := strconv.ParseUint(digits, 10, 63)
-	if err != nil || whole == "" || n < 1 || n > 1_000_000_000 {
-		return 0, errSpeed
-	}
-	return int64(n), nil
+	bps, err := parseSpeed(s)
+	return (bps + 500_000) / 1_000_000, err
 }
 
-// cutUnit returns the number before the unit, and the decimal places between the unit and
-// Mbps; -1 for an unknown unit.
-func cutUnit(s string) (number string, places int) {
-	s = strings.ToLower(s)
-	for i, unit := range []string{"mbps", "gbps", "tbps"} {
-		if number, ok := strings.CutSuffix(s, unit); ok {
-			return strings.TrimRight(number, " "), 3 * i
+// parseSpeed returns a speed in bit/s: a whole number from 1 to maxSpeed, or 0 for auto.
+func parseSpeed(s string) (bps int64, err error) {
+	s = strings.TrimSuffix(strings.ToLower(s), "-speed") // as some switches write it
+	if s == speedAuto {
+		return 0, nil
+	}
+	number, exponent := cutUnit(s)
+	mantissa, power, hasPower := strings.Cut(number, "e")
+	whole, fraction, hasFraction := strings.Cut(mantissa, ".")
+	if hasPower {
+		n, err := strconv.ParseInt(power, 10, 8)
+		if err != nil {
+			return 0, errSpeed
+		}
+		exponent += int(n)
+	}
+	digits := whole + fraction
+	if whole == "" || hasFraction && fraction == "" || len(digits) > 24 || strings.Trim(digits, "0123456789") != "" {
+		return 0, errSpeed
+	}
+	exponent -= len(fraction)
+	digits = strings.TrimLeft(digits, "0")
+	for ; exponent < 0 && strings.HasSuffix(digits, "0"); exponent++ {
+		digits = digits[:len(digits)-1]
+	}
+	if exponent < 0 || exponent > 15 || digits == "" {
+		return 0, errSpeed
+	}
+	bps, err = strconv.ParseInt(digits+strings.Repeat("0", exponent), 10, 64)
+	if err != nil || bps > maxSpeed {
+		return 0, errSpeed
+	}
+	return bps, nil
+}
+
+// cutUnit returns the number before a unit in lower case, and the decimal exponent of the unit
+// in bit/s.
+func cutUnit(s string) (number string, exponent int) {
+	number = s
+	bits := false
+	for _, unit := range []string{"bits/sec", "bits/s", "bit/s", "bps", "b/s", "bits", "bit"} {
+		if number, bits = strings.CutSuffix(s, unit); bits {
+			break
 		}
 	}
-	return "", -1
+	exponent = 6
+	if bits {
+		exponent = 0
+	}
+	if i := len(number) - 1; i >= 0 {
+		if prefix := strings.IndexByte("kmgt", number[i]); prefix >= 0 {
+			number, exponent = number[:i], 3*(prefix+1)
+		}
+	}
+	return strings.TrimRight(number, " "), exponent
 }
 
-// FormatSpeed returns the stored form of a speed: in Gbps from 1000 Mbps, otherwise in Mbps,
-// as in 10Gbps, 2.5Gbps and 100Mbps.
-func FormatSpeed(mbps int64) string {
-	if mbps < 1000 {
-		return strconv.FormatInt(mbps, 10) + "Mbps"
+// CanonicalSpeed returns the stored form of a speed.
+func CanonicalSpeed(s string) (string, error) {
+	bps, err := parseSpeed(s)
+	if err != nil {
+		return "", err
 	}
-	whole := strconv.FormatInt(mbps/1000, 10)
-	if rest := mbps % 1000; rest != 0 {
-		whole += "." + strings.TrimRight(strconv.FormatInt(1000+rest, 10)[1:], "0")
+	if bps == 0 {
+		return speedAuto, nil
 	}
-	return whole + "Gbps"
+	return formatSpeed(bps), nil
+}
+
+// FormatSpeed returns the stored form of a speed in Mbps: in Gbps from 1000 Mbps, otherwise in
+// Mbps, as in 10Gbps, 2.5Gbps and 100Mbps. The stored forms of lower speeds are those such as
+// 1.544Mbps, 64kbps and 300bps.
+func FormatSpeed(mbps int64) string { return formatSpeed(mbps * 1_000_000) }
+
+// formatSpeed writes a speed in bit/s with the largest unit up to Gbps in which it is at
+// least 1.
+func formatSpeed(bps int64) string {
+	unit, name := int64(1_000_000_000), "Gbps"
+	for _, smaller := range []string{"Mbps", "kbps", "bps"} {
+		if bps < unit {
+			unit, name = unit/1000, smaller
+		}
+	}
+	whole := strconv.FormatInt(bps/unit, 10)
+	if rest := bps % unit; rest != 0 {
+		whole += "." + strings.TrimRight(strconv.FormatInt(unit+rest, 10)[1:], "0")
+	}
+	return whole + name
+}
+
+// wholeNumber returns a JSON number without a fraction and an exponent, if its value is a
+// whole one below 2^53: 1000.0 and 1e3 are 1000. It returns other JSON unchanged.
+func wholeNumber(doc []byte) []byte {
+	if !bytes.ContainsAny(doc, ".eE") {
+		return doc
+	}
+	n, err := strconv.ParseFloat(string(bytes.TrimSpace(doc)), 64)
+	if err != nil || n != math.Trunc(n) || math.Abs(n) >= 1<<53 {
+		return doc
+	}
+	return strconv.AppendInt(nil, int64(n), 10)
 }

@@ -58,6 +58,9 @@ func (f *Field) patch(rec Record, doc json.RawMessage, wrong []FieldError) []Fie
 	if null && !f.Nullable && f.Kind != List && f.Kind != Object {
 		return append(wrong, FieldError{f.Name, "must not be null: " + f.jsonType()})
 	}
+	if f.Kind == Int {
+		doc = wholeNumber(doc)
+	}
 	before := f.Value(rec)
 	f.clear(rec) // Unmarshal would merge into the old value
 	var err error

@@ -56,6 +56,10 @@ func (f *Field) check(rec Record, created bool, wrong []FieldError) []FieldError
 // checkIn is check for the field of a struct.
 func (f *Field) checkIn(rec Record, v reflect.Value, created bool, wrong []FieldError) []FieldError {
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		if f.Ref != nil && v.Elem().Len() == 0 {
+			v.SetZero() // forms and CSV files send "" for no reference
+			return wrong
+		}
 		v = v.Elem()
 	}
 	if f.Default != "" && v.Kind() == reflect.String && v.Len() == 0 {
@@ -81,7 +85,7 @@ func (f *Field) checkIn(rec Record, v reflect.Value, created bool, wrong []Field
 }
 
 // empty reports whether there is nothing to check: no value, or the zero number of a
-// required field. A pointer to an empty string is a value: a reference is an id or null.
+// required field.
 func (f *Field) empty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer:
