@@ -51,6 +51,9 @@ func network(t *testing.T) string {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(doc)
 	})
+	mux.HandleFunc("GET /network/locations", func(w http.ResponseWriter, r *http.Request) {
+		_ = httpx.WriteJSON(w, http.StatusOK, r.FormValue("limit")+" of 20")
+	})
 	mux.HandleFunc("GET /network/count", func(w http.ResponseWriter, r *http.Request) {
 		_ = httpx.WriteJSON(w, http.StatusOK, map[string]any{"status": "success", "count": 4711})
 	})
@@ -78,6 +81,10 @@ func TestAPIPage(t *testing.T) {
 	assert.NotContains(t, page.Text("#docs"), "Warning")
 	page.Click("#operations-locations-listLocations .opblock-summary-control")
 	page.AwaitText("#operations-locations-listLocations", "city__startswith")
+	page.Click("#operations-locations-listLocations .try-out__btn")
+	page.Click("#operations-locations-listLocations .execute")
+	page.AwaitText("#operations-locations-listLocations .live-responses-table", "10 of 20")
+	assert.Contains(t, page.Requests(), base+"/locations?page=1&limit=10", "no made-up filters are sent")
 	page.Click("#operations-locations-createLocation .opblock-summary-control")
 	page.AwaitText("#operations-locations-createLocation", "site_code")
 	page.Click("#operations-system-count .opblock-summary-control")
