@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // The words of searches in the table, by how many devices have them in their notes.
@@ -40,20 +41,20 @@ var (
 // filler writes the records of a table to an empty store. They depend on the sizes only.
 type filler struct {
 	t     *testing.T
-	store inventory.Store
-	maker *inventory.Inventory // makes ids and times
+	store records.Store
+	maker *records.Engine // makes ids and times
 	rng   *rand.Rand
 	made  uint64 // ids
 	now   time.Time
-	batch []inventory.Record
+	batch []records.Record
 }
 
 // tableEpoch is the time of the first record. Each record is 10 ms younger than the one before.
 var tableEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func newFiller(t *testing.T, store inventory.Store, seed uint64, from time.Time) *filler {
+func newFiller(t *testing.T, store records.Store, seed uint64, from time.Time) *filler {
 	f := &filler{t: t, store: store, rng: rand.New(rand.NewPCG(seed, 15)), now: from}
-	f.maker = inventory.New(store, &inventory.Options{
+	f.maker = records.New(store, &records.Options{
 		Now: func() time.Time { f.now = f.now.Add(10 * time.Millisecond); return f.now },
 		NewID: func() (string, error) { // of version 7; the time is that of the record before
 			f.made++
@@ -64,14 +65,14 @@ func newFiller(t *testing.T, store inventory.Store, seed uint64, from time.Time)
 	return f
 }
 
-func (f *filler) add(rec inventory.Record) {
+func (f *filler) add(rec records.Record) {
 	f.t.Helper()
 	require.NoError(f.t, f.maker.Init(rec))
 	f.addReady(rec)
 }
 
 // addReady adds a record with an id.
-func (f *filler) addReady(rec inventory.Record) {
+func (f *filler) addReady(rec records.Record) {
 	f.t.Helper()
 	if f.batch = append(f.batch, rec); len(f.batch) == 5000 {
 		f.flush()
@@ -83,7 +84,7 @@ func (f *filler) flush() {
 	if len(f.batch) == 0 {
 		return
 	}
-	require.NoError(f.t, f.store.Change(f.t.Context(), func(tx inventory.Tx) error { return tx.Create(f.t.Context(), f.batch...) }))
+	require.NoError(f.t, f.store.Change(f.t.Context(), func(tx records.Tx) error { return tx.Create(f.t.Context(), f.batch...) }))
 	f.batch = f.batch[:0]
 }
 
@@ -165,7 +166,7 @@ func (f *filler) ports(i int, d *inventory.Device) (uplink string) {
 			DeviceID: d.ID, Name: fmt.Sprintf("GigabitEthernet0/%d/%d", port, f.zipf(48)), Description: "uplink",
 			Type: f.skewed([]string{"copper", "fiber", "virtual", "lag"}), Status: inventory.LinkStatus(status),
 			AdminStatus: inventory.LinkUp, OperStatus: inventory.OperUp,
-			Speed: inventory.FormatSpeed(mbps), SpeedMbps: &mbps, MTU: new([]int64{1500, 9216, 1600}[f.zipf(3)]),
+			Speed: records.FormatSpeed(mbps), SpeedMbps: &mbps, MTU: new([]int64{1500, 9216, 1600}[f.zipf(3)]),
 			MACAddress: fmt.Sprintf("02:00:%02x:%02x:%02x:%02x", i>>16&255, i>>8&255, i&255, port),
 			Mode:       f.skewed([]string{"access", "trunk", "routed"}), IfIndex: new(int64(1 + f.zipf(500))),
 		}
@@ -197,12 +198,12 @@ func (f *filler) audit(entries int, users, devices []string) {
 			request = fmt.Sprintf("%016x", f.rng.Uint64())
 		}
 		user := f.zipf(len(users))
-		by := inventory.Caller{
+		by := records.Caller{
 			UserID: users[user], Name: fmt.Sprintf("user%02d", user), Address: fmt.Sprintf("192.0.2.%d", f.zipf(200)), RequestID: request,
 		}
 		entry, err := f.maker.AuditEntry(by, f.skewed([]string{"update", "create", "login", "delete", "login_failed"}),
 			f.skewed([]string{"device", "interface", "user", "link", "vlan", "event", "location"}), devices[f.rng.IntN(len(devices))],
-			inventory.Changes{"status": {Before: "active", After: "offline"}})
+			records.Changes{"status": {Before: "active", After: "offline"}})
 		require.NoError(f.t, err)
 		f.addReady(entry)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // timed is a list and the duration of its first page in milliseconds.
@@ -23,7 +24,7 @@ type timed struct {
 // fields and all such orders. The table gets the slowest ones.
 func (x *measured) pairs(table string) {
 	x.t.Helper()
-	r, ok := inventory.Named(table)
+	r, ok := inventory.Schema().Named(table)
 	require.True(x.t, ok)
 	every := 211
 	if *fullTable {
@@ -62,7 +63,7 @@ func once(f func()) float64 {
 
 // combinations returns the lists of a resource with values that exist: for each pair of fields
 // the most frequent two values, the rarest, and two frequent ones that no record has together.
-func (x *measured) combinations(r *inventory.Resource) (all []*list) {
+func (x *measured) combinations(r *records.Resource) (all []*list) {
 	x.t.Helper()
 	var fields, orders []string
 	for _, f := range r.Fields() {
@@ -88,14 +89,14 @@ func (x *measured) combinations(r *inventory.Resource) (all []*list) {
 
 // filterable reports whether equality of the field is measured: not that of times, of which
 // nearly each is unique, of ids and of long texts.
-func filterable(f *inventory.Field) bool {
-	return f.Scalar() && f.Name != "id" && f.Kind != inventory.Time && f.Format != "text"
+func filterable(f *records.Field) bool {
+	return f.Scalar() && f.Name != "id" && f.Kind != records.Time && f.Format != "text"
 }
 
 // ordered reports whether stores have an index that begins with the field.
-func ordered(r *inventory.Resource, f *inventory.Field) bool {
+func ordered(r *records.Resource, f *records.Field) bool {
 	return f.Sortable() && (f.Index || f.Name == "id" || f.Ref != nil ||
-		slices.ContainsFunc(r.Uniques(), func(u inventory.Unique) bool { return u.Fields[0] == f.Name }))
+		slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return u.Fields[0] == f.Name }))
 }
 
 // maxGroups bounds the pairs of values that values reads.

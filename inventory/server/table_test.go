@@ -25,6 +25,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
@@ -343,14 +344,14 @@ func (x *measured) note(name, text string) {
 }
 
 // records returns a slice for the records of a table, to encode.
-func records(table string) any {
+func recs(table string) any {
 	switch table {
 	case "devices":
 		return &[]inventory.Device{}
 	case "interfaces":
 		return &[]inventory.Interface{}
 	case "audit_logs":
-		return &[]inventory.AuditLog{}
+		return &[]records.AuditLog{}
 	}
 	return &[]inventory.Metric{}
 }
@@ -373,7 +374,7 @@ func (x *measured) floor(table string, p *page) float64 {
 	defer func() { require.NoError(x.t, stmt.Close()) }()
 	data, err := json.Marshal(p.Data)
 	require.NoError(x.t, err)
-	found := records(table)
+	found := recs(table)
 	require.NoError(x.t, json.Unmarshal(data, found))
 	return repeat(func() {
 		rows, err := stmt.QueryContext(x.t.Context(), args...)
@@ -554,10 +555,10 @@ func (x *measured) ingest() {
 	entries := x.count("audit_logs")
 	bodies := make([]string, requests)
 	for i := range bodies {
-		items := make([]map[string]any, inventory.MaxItems)
+		items := make([]map[string]any, records.MaxItems)
 		for j := range items {
 			items[j] = map[string]any{
-				"device_id": x.ids[(i*inventory.MaxItems+j)%len(x.ids)], "cpu": float64(j%1000) / 10, "memory": 40, "temp": 30.5,
+				"device_id": x.ids[(i*records.MaxItems+j)%len(x.ids)], "cpu": float64(j%1000) / 10, "memory": 40, "temp": 30.5,
 				"uptime_seconds": i*1000 + j, "ts": time.Now().UTC().Format(time.RFC3339Nano),
 			}
 		}
@@ -573,9 +574,9 @@ func (x *measured) ingest() {
 		all = append(all, time.Since(one))
 		require.Equal(x.t, 201, w.Code, w.Body.String())
 	}
-	rate := float64(requests*inventory.MaxItems) / time.Since(begin).Seconds()
+	rate := float64(requests*records.MaxItems) / time.Since(begin).Seconds()
 	slices.Sort(all)
-	x.row("POST /metrics, 1,000 each", 20, all, 0, requests*inventory.MaxItems, 0)
+	x.row("POST /metrics, 1,000 each", 20, all, 0, requests*records.MaxItems, 0)
 	x.note("metrics a second", fmt.Sprintf("%.0f, with %d audit log entries", rate, x.count("audit_logs")-entries))
 }
 
