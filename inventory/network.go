@@ -12,9 +12,9 @@ import (
 type Location struct {
 	records.Base
 	Name     string   `json:"name" field:"required,max=200,search,index"`
-	City     string   `json:"city" field:"required,max=100,search,index"`
-	Country  string   `json:"country" field:"required,max=100,search,index,counted"`
-	Address  string   `json:"address" field:"required,max=300,search"`
+	City     string   `json:"city" field:"max=100,search,index"`
+	Country  string   `json:"country" field:"max=100,search,index,counted"`
+	Address  string   `json:"address" field:"format=text,max=300,search"`
 	SiteCode string   `json:"site_code" field:"unique,max=50,search"`
 	Timezone string   `json:"timezone" field:"format=timezone,max=64"`
 	Lat      *float64 `json:"lat" field:"min=-90,max=90"`   // degrees north
@@ -35,17 +35,17 @@ func (l *Location) Validate() []records.FieldError {
 // Device is a piece of network equipment.
 type Device struct {
 	records.Base
-	Hostname     string       `json:"hostname" field:"required,unique,max=253,search"`
-	IP           string       `json:"ip" field:"required,format=ip,search,index"`
-	Model        string       `json:"model" field:"required,max=100,search,index,counted"`
-	Vendor       string       `json:"vendor" field:"required,max=100,search,index,counted"`
-	OS           string       `json:"os" field:"required,max=100,counted"`
+	Hostname     string       `json:"hostname" field:"required,unique=location_id?,max=253,search,index"`
+	IP           string       `json:"ip" field:"format=ip,search,index"`
+	Model        string       `json:"model" field:"max=100,search,index,counted"`
+	Vendor       string       `json:"vendor" field:"max=100,search,index,counted"`
+	OS           string       `json:"os" field:"max=100,counted"`
 	OSVersion    string       `json:"os_version" field:"max=100,counted"`
-	Status       DeviceStatus `json:"status" field:"required,index,counted"`
+	Status       DeviceStatus `json:"status" field:"default=active,index,counted"`
 	Role         string       `json:"role" field:"max=100,counted"`
 	SerialNumber string       `json:"serial_number" field:"unique,max=100,search"`
 	RackPosition string       `json:"rack_position" field:"max=100,index"`
-	LocationID   *string      `json:"location_id" field:"ref=locations:null,counted"`
+	LocationID   *string      `json:"location_id" field:"ref=locations:null,index,counted"`
 	LastSeen     *time.Time   `json:"last_seen" field:"index"`
 	Tags         []string     `json:"tags" field:"max=50"`
 	Notes        string       `json:"notes" field:"format=text,max=10000,search"`
@@ -57,7 +57,7 @@ type Interface struct {
 	DeviceID    string     `json:"device_id" field:"required,ref=devices:cascade"`
 	Name        string     `json:"name" field:"required,unique=device_id,max=100,search,index"`
 	Description string     `json:"description" field:"max=255,search"`
-	Type        string     `json:"type" field:"required,max=50,counted"`
+	Type        string     `json:"type" field:"max=50,counted"`
 	Status      LinkStatus `json:"status" field:"default=up,index,counted"`
 	AdminStatus LinkStatus `json:"admin_status" field:"counted"`
 	OperStatus  OperStatus `json:"oper_status" field:"counted"`

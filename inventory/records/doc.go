@@ -20,6 +20,7 @@
 //	oncreate       must have a value in a new record
 //	unique         unique among the records
 //	unique=f       unique together with the field f
+//	unique=f?      the same, and unique among the records without a value in f
 //	min=n, max=n   bounds of a number, of the characters of a string, or of the elements of a list
 //	default=s      the value of an empty string
 //	format=f       the format of a string: text (any number of lines), uuid, ip, cidr,
@@ -95,7 +96,10 @@
 // numbers and times that may be missing are pointers, and null in JSON.
 //
 // A record without a value in a field of a unique key has no such key: any number of devices
-// may lack a serial number, and VLANs without a location may share a number.
+// may lack a serial number, and VLANs without a location may share a number. With unique=f? they
+// may not: devices without a location may not share a hostname, because nothing else would tell
+// them apart. So a location can't be deleted while a device without a location has the hostname
+// of one of its devices.
 //
 // Strings are compared byte by byte, and substrings with ASCII case folding. Every database
 // does this in the same way, whatever its locale; Unicode folding would need extra columns.

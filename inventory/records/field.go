@@ -60,7 +60,7 @@ type Field struct {
 
 	Extra bool // added by Extend: the value is in Base.Extra and not in the struct
 
-	key    []string     // the unique key that the field ends, or nil
+	keys   []Unique     // the unique keys that the field ends, without messages
 	index  []int        // of a field of the struct
 	goType reflect.Type // of the value
 }
@@ -131,9 +131,13 @@ func (f *Field) setTag(tag string) error {
 		word, value, _ := strings.Cut(part, "=")
 		switch {
 		case word == "unique" && value != "":
-			f.key = []string{value, f.Name}
+			with, optional := strings.CutSuffix(value, "?")
+			f.keys = append(f.keys, Unique{Fields: []string{with, f.Name}})
+			if optional {
+				f.keys = append(f.keys, Unique{Fields: []string{f.Name}, Without: with})
+			}
 		case word == "unique":
-			f.key = []string{f.Name}
+			f.keys = append(f.keys, Unique{Fields: []string{f.Name}})
 		default:
 			if err := f.setWord(word, value); err != nil {
 				return err

@@ -234,6 +234,9 @@ func (tx *memTx) remove(r *Resource, rec Record) {
 
 // key returns a unique key of a record as a string, empty if one of its fields has no value.
 func (r *Resource) key(u Unique, rec Record) string {
+	if u.Without != "" && r.byName[u.Without].Value(rec) != nil {
+		return ""
+	}
 	key := r.Name + "\x00" + strings.Join(u.Fields, ",")
 	for _, name := range u.Fields {
 		value := r.byName[name].Value(rec)

@@ -107,6 +107,7 @@ type Child struct {
 // in one of its fields has no such key.
 type Unique struct {
 	Fields  []string // names of fields
+	Without string   // if not empty, only records without a value in this field have the key
 	Message string   // for people, when a record would violate it
 }
 
@@ -150,16 +151,21 @@ func (r *Resource) add(f *Field) error {
 		return fmt.Errorf("%s has two fields with the name %s", r.Name, f.Name)
 	}
 	r.byName[f.Name] = f
-	if f.key == nil {
-		return nil
+	for _, key := range f.keys {
+		r.addKey(key)
 	}
-	message := r.Messages[f.Name]
-	if message == "" {
-		words := strings.ReplaceAll(f.Name, "_", " ")
-		message = strings.ToUpper(words[:1]) + words[1:] + " already exists"
-	}
-	r.uniques = append(r.uniques, Unique{Fields: f.key, Message: message})
 	return nil
+}
+
+// addKey adds a unique key with its message.
+func (r *Resource) addKey(key Unique) {
+	last := key.Fields[len(key.Fields)-1]
+	key.Message = r.Messages[last]
+	if key.Message == "" {
+		words := strings.ReplaceAll(last, "_", " ")
+		key.Message = strings.ToUpper(words[:1]) + words[1:] + " already exists"
+	}
+	r.uniques = append(r.uniques, key)
 }
 
 // Noun returns the name of one record within a sentence: "device", "VLAN".

@@ -134,6 +134,11 @@ func (e *executor) duplicate(ctx context.Context, t *table, created bool, recs [
 			b := &builder{shared: e.shared, table: t}
 			conditions := []string{"id <> " + b.arg(id)}
 			whole := true
+			if key.Without != "" {
+				f, _ := t.Field(key.Without)
+				conditions = append(conditions, missing(f, f.Column, true))
+				whole = f.Value(rec) == nil
+			}
 			for _, name := range key.Fields {
 				f, _ := t.Field(name)
 				value := f.Value(rec)

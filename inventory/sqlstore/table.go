@@ -88,12 +88,21 @@ func newTable(r *records.Resource, d *Dialect) *table {
 
 // inKey reports whether a field is part of a unique key.
 func (t *table) inKey(f *records.Field) bool {
-	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool { return slices.Contains(u.Fields, f.Name) })
+	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool { return slices.Contains(u.Fields, f.Name) || u.Without == f.Name })
+}
+
+// keyWithout reports whether a field that loses its value may violate a unique key.
+func (t *table) keyWithout(f *records.Field) bool {
+	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool { return u.Without == f.Name })
 }
 
 // UniqueName returns the name that a migration must give to the index of a unique key.
 func UniqueName(r *records.Resource, u records.Unique) string {
-	return r.Table() + "_" + strings.Join(u.Fields, "_") + "_key"
+	name := r.Table() + "_" + strings.Join(u.Fields, "_")
+	if u.Without != "" {
+		name += "_without_" + u.Without
+	}
+	return name + "_key"
 }
 
 // ReferenceName returns the name that a migration must give to the foreign key of a field.

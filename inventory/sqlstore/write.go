@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -174,7 +175,15 @@ func (t *transaction) Delete(ctx context.Context, r *records.Resource, id string
 		if err := t.checkVersion(ctx, of, of.locked, id, version); err != nil {
 			return err
 		}
+		before := maps.Clone(t.counts)
+		t.guarded = false
+		if slices.ContainsFunc(of.Referrers(), func(ref records.Referrer) bool { return t.table(ref.From).keyWithout(ref.Field) }) {
+			if err := t.setSavepoint(ctx); err != nil {
+				return err
+			}
+		}
 		if err := t.releaseReferences(ctx, of, []any{id}); err != nil {
+			t.counts = before // those of the savepoint, if the transaction continues
 			return err
 		}
 	}
@@ -221,6 +230,9 @@ func (t *transaction) setNull(ctx context.Context, ref records.Referrer, ids []a
 	text := "UPDATE " + ref.From.Table() + " SET " + ref.Field.Column + " = NULL, version = version + 1, updated_at = " +
 		"CASE WHEN updated_at > " + now + " THEN updated_at ELSE " + now + " END WHERE " + b.anyOf(ref.Field.Column, ids)
 	n, err := t.exec(ctx, text, b.args...)
+	if err != nil && t.guarded {
+		return t.violated(ctx, t.table(ref.From), "empty a reference of "+ref.From.Name, err, false, nil)
+	}
 	if err != nil {
 		return t.end(ctx, "empty a reference of "+ref.From.Name, err)
 	}

@@ -12,6 +12,7 @@ func constraintCases() []Case {
 		{"constraint/ids", "two records with one id can't be told apart", each(duplicateIDs), false},
 		{"constraint/keys", "a key that two records have identifies neither (REFERENCE.md, 1.3)", each(duplicateKeys), false},
 		{"constraint/keys of several at once", "keys are unique among the records of one call too", each(duplicatesInOneCall), false},
+		{"constraint/keys without a reference", "devices without a location are told apart by their hostnames only (REFERENCE.md, 1.3)", checkKeysWithout, false},
 		{"constraint/half a key", "a key with a part that has no value is no key, and one with another part is another key", checkHalfKeys, false},
 		{"constraint/keys byte by byte", "strings are compared unchanged, or two databases disagree", checkKeyBytes, false},
 		{"constraint/keys set free", "a key that no record has any more may be used again", checkFreedKeys, false},
@@ -41,7 +42,7 @@ func duplicateIDs(r *records.Resource) []call {
 }
 
 func duplicateKeys(r *records.Resource) (calls []call) {
-	for _, key := range r.Uniques() {
+	for _, key := range keysOf(r) {
 		created, updated := taking(full(r, spare), full(r, 1), key.Fields...), taking(full(r, 2), full(r, 1), key.Fields...)
 		calls = append(calls, refuse(create(created), create(full(r, spare+1), created), update(at(updated, 2)))...)
 	}
@@ -49,10 +50,44 @@ func duplicateKeys(r *records.Resource) (calls []call) {
 }
 
 func duplicatesInOneCall(r *records.Resource) (calls []call) {
-	for _, key := range r.Uniques() {
+	for _, key := range keysOf(r) {
 		calls = append(calls, create(full(r, spare), taking(full(r, spare+1), full(r, spare), key.Fields...)))
 	}
 	return refuse(calls...)
+}
+
+// keysOf returns the keys that do not depend on a missing value: see checkKeysWithout.
+func keysOf(r *records.Resource) []records.Unique {
+	return slices.DeleteFunc(r.Uniques(), func(u records.Unique) bool { return u.Without != "" })
+}
+
+// checkKeysWithout checks the key that only records without a reference have, also when they
+// lose the reference because the record that it refers to is deleted.
+func checkKeysWithout(f *fixture) {
+	f.apply(create(allSamples()...))
+	for _, r := range schema.StoredResources() {
+		for _, key := range r.Uniques() {
+			field, ok := r.Field(key.Without)
+			if !ok {
+				continue
+			}
+			free := func(n int) records.Record {
+				rec := taking(full(r, n), full(r, 1), key.Fields...)
+				field.Set(rec, nil)
+				return rec
+			}
+			elsewhere := taking(full(r, spare+2), full(r, 1), append(slices.Clone(key.Fields), key.Without)...)
+			to, _ := schema.Named(field.Ref.To)
+			site := full(to, spare)
+			field.Set(elsewhere, site.Meta().ID)
+			f.apply(create(site), create(free(spare), elsewhere))
+			f.apply(refuse(create(free(spare+1)), update(at(free(2), 2)), remove(site))...)
+			f.transaction(nil, refuse(remove(site))[0], remove(full(to, 2)), refuse(create(free(spare + 1)))[0])
+			f.verify(f.store, f.model)
+			f.apply(remove(free(spare)), remove(site), refuse(create(free(spare + 1)))[0])
+			f.verify(f.store, f.model)
+		}
+	}
 }
 
 func dangling(r *records.Resource) (calls []call) {
@@ -106,8 +141,8 @@ func checkHalfKeys(f *fixture) {
 					rec := taking(full(r, spare+1), full(r, 1), name)
 					f.apply(create(rec), remove(rec))
 				}
-				if !optional(field) {
-					continue
+				if !optional(field) || len(keysOf(r)) < len(r.Uniques()) {
+					continue // checkKeysWithout
 				}
 				first := full(r, spare)
 				field.Set(first, nil)

@@ -323,6 +323,15 @@ func referenceDefects() []defect {
 				return nil
 			}
 		}},
+		{"hides that an emptied reference makes a duplicate", []string{"constraint/keys without a reference"}, func(b *defective) {
+			b.remove = func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error {
+				err := tx.Delete(ctx, r, id, version)
+				if records.KindOf(err) == records.Conflict {
+					return nil
+				}
+				return err
+			}
+		}},
 		{"refuses to empty a part of a key", []string{"reference/keys without their part"}, func(b *defective) {
 			b.remove = func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error {
 				vlans := records.Of[inventory.VLAN](storetest.Schema())

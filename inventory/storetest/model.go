@@ -55,6 +55,9 @@ func (m *model) violations(rec records.Record, except string) (all []*records.Er
 }
 
 func sameKey(r *records.Resource, key records.Unique, a, b records.Record) bool {
+	if without, ok := r.Field(key.Without); ok && (without.Value(a) != nil || without.Value(b) != nil) {
+		return false
+	}
 	for _, name := range key.Fields {
 		field, _ := r.Field(name)
 		if v := field.Value(a); v == nil || v != field.Value(b) {
@@ -114,8 +117,18 @@ func (m *model) update(rec records.Record, version int64) []*records.Error {
 
 func (m *model) remove(r *records.Resource, id string, version int64) []*records.Error {
 	violations := m.version(r, id, version)
-	if len(violations) == 0 {
-		m.drop(id)
+	if len(violations) > 0 {
+		return violations
+	}
+	before, released := m.clone(), maps.Clone(m.released)
+	m.drop(id)
+	for other := range m.released { // without the reference it may have the key of another record
+		if rec := m.records[other]; rec != nil {
+			violations = append(violations, m.violations(rec, other)...)
+		}
+	}
+	if len(violations) > 0 {
+		m.records, m.absent, m.released = before.records, before.absent, released
 	}
 	return violations
 }

@@ -94,7 +94,7 @@ func sampleString(field *records.Field, n int) string {
 	case "timezone":
 		return fmt.Sprint("Etc/GMT+", n)
 	case "speed":
-		return records.FormatSpeed(int64(n) + 1) // the one of setSample for the field in Mbps
+		return records.FormatSpeed(int64(n)) // the one of setSample for the field in Mbps
 	case "text":
 		return fmt.Sprintf("Line %d\r\n\tLine — two\n ", n)
 	}
