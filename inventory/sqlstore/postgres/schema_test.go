@@ -127,7 +127,7 @@ func checkPlans(t *testing.T, url string) {
 	for text, want := range map[string]string{
 		"WHERE id > '" + deviceID(4500) + "' ORDER BY id LIMIT 21":                                   "Index Scan using devices_pkey",
 		"WHERE (created_at, id) > ('2026-01-01 00:00:04.5Z', 'x') ORDER BY created_at, id LIMIT 21":  "Index Scan using devices_created_at_idx",
-		"WHERE (hostname, id) > ('host-9', 'x') ORDER BY hostname, id LIMIT 21":                      "Index Scan using devices_hostname_key",
+		"WHERE (hostname, id) > ('host-9', 'x') ORDER BY hostname, id LIMIT 21":                      "Index Scan using devices_hostname_idx",
 		"WHERE last_seen < '2026-01-01 00:00:04.5Z' ORDER BY last_seen DESC NULLS LAST, id LIMIT 21": "Index Scan Backward using devices_last_seen_idx",
 		"WHERE last_seen > '2026-01-01 00:00:04.5Z' ORDER BY last_seen NULLS FIRST, id LIMIT 21":     "Index Scan using devices_last_seen_idx",
 		"WHERE serial_number = 'x' AND serial_number <> ''":                                          "Index Scan using devices_serial_number_key",

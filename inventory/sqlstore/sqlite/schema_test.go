@@ -136,7 +136,7 @@ func TestPlans(t *testing.T) {
 		"WHERE id > 'x' ORDER BY id LIMIT 21":                                                "SEARCH devices USING PRIMARY KEY (id>?)",
 		"WHERE (created_at, id) > (1, 'x') ORDER BY created_at, id LIMIT 21":                 "SEARCH devices USING INDEX devices_created_at_idx ((created_at,id)>(?,?))",
 		"WHERE vendor = 'x' ORDER BY id LIMIT 21":                                            "SEARCH devices USING INDEX devices_vendor_idx (vendor=?)",
-		"WHERE +vendor = 'x' ORDER BY hostname, id LIMIT 21":                                 "SCAN devices USING INDEX devices_hostname_key",
+		"WHERE +vendor = 'x' ORDER BY hostname, id LIMIT 21":                                 "SCAN devices USING INDEX devices_hostname_idx",
 		"WHERE serial_number = 'x' AND serial_number <> ''":                                  "SEARCH devices USING INDEX devices_serial_number_key (serial_number=?)",
 		"WHERE last_seen < 5 ORDER BY last_seen DESC, id LIMIT 21":                           "SEARCH devices USING INDEX devices_last_seen_idx (last_seen<?)",
 		"WHERE last_seen IS NULL AND id > 'x' ORDER BY last_seen DESC, id LIMIT 21":          "SEARCH devices USING INDEX devices_last_seen_idx (last_seen=? AND id>?)",
