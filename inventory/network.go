@@ -62,7 +62,8 @@ type Interface struct {
 	AdminStatus LinkStatus `json:"admin_status" field:"counted"`
 	OperStatus  OperStatus `json:"oper_status" field:"counted"`
 	// Speed and SpeedMbps are two forms of one value; either sets the other. SpeedMbps is
-	// rounded (see ParseSpeed). With the speed auto it may be any: the negotiated one.
+	// rounded (see ParseSpeed); 0 alone is an unknown speed. With the speed auto it may be
+	// any: the negotiated one.
 	Speed      string `json:"speed" field:"format=speed,counted"`
 	SpeedMbps  *int64 `json:"speed_mbps" field:"min=0,max=1000000000,index,counted"`
 	MTU        *int64 `json:"mtu" field:"min=64,max=4294967295,counted"` // 32 bits, as in RFC 8344
@@ -89,15 +90,10 @@ func (i *Interface) negotiates() bool {
 	return err == nil && speed == "auto"
 }
 
-// Validate reports that speed and speed_mbps disagree, and a speed of zero.
+// Validate reports that speed and speed_mbps disagree.
 func (i *Interface) Validate() []records.FieldError {
 	mbps, err := records.ParseSpeed(i.Speed)
-	switch {
-	case i.SpeedMbps == nil || i.negotiates() || err != nil && i.Speed != "":
-		return nil
-	case i.Speed == "" && *i.SpeedMbps == 0:
-		return []records.FieldError{{Field: "speed_mbps", Reason: "must be from 1 to 1000000000: for less than 1 Mbps send speed, such as 64kbps"}}
-	case i.Speed == "" || *i.SpeedMbps == mbps:
+	if err != nil || i.SpeedMbps == nil || *i.SpeedMbps == mbps || i.negotiates() {
 		return nil
 	}
 	return []records.FieldError{{Field: "speed_mbps", Reason: fmt.Sprintf("must agree with speed, which is %d Mbps: send only one of them, or equal values", mbps)}}

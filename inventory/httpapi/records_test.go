@@ -269,6 +269,28 @@ func TestIDs(t *testing.T) {
 	c.Send("DELETE", "/devices", []string{upper}).Want(200)
 }
 
+// TestRealNetworks: what networks have in their inventories is accepted (REFERENCE.md, 1.1-1.3).
+func TestRealNetworks(t *testing.T) {
+	stores(t, testRealNetworks)
+}
+
+func testRealNetworks(t *testing.T, g *harness) {
+	c := g.as("root")
+	site := g.create("/locations", object{"name": "A", "address": "1 Main St\r\nTown"})
+	d := g.create("/devices", object{"hostname": "sw", "location_id": ""})
+	if d["location_id"] != nil || d["status"] != "active" || d["ip"] != "" {
+		t.Errorf("the device is %v", d)
+	}
+	c.Send("POST", "/devices", object{"hostname": "sw"}).WantError(409, "Hostname already exists")
+	here := g.create("/devices", object{"hostname": "sw", "location_id": site["id"]})
+	c.Send("POST", "/devices", object{"hostname": "sw", "location_id": site["id"]}).WantError(409, "Hostname already exists")
+	c.Send("PATCH", path("/devices", here), object{"location_id": ""}).WantError(409, "Hostname already exists")
+	c.Send("DELETE", path("/locations", site), nil).
+		WantError(409, "Location can't be deleted: a record that refers to it would become a duplicate: Hostname already exists")
+	c.Send("PATCH", path("/devices", here), object{"hostname": "sw2"}).Want(200)
+	c.Send("DELETE", path("/locations", site), nil).Want(200)
+}
+
 // TestRefused checks the errors of invalid records; some messages are fixed (REFERENCE.md,
 // 2.2).
 func TestRefused(t *testing.T) {
@@ -294,7 +316,7 @@ func TestRefused(t *testing.T) {
 		{"/devices", with(device("x"), "status", "on fire"), 400, "must be one of active, offline", "status"},
 		{"/devices", with(device("x"), "hostname", 7), 400, "hostname must be a string", "hostname"},
 		{"/devices", with(device("x"), "location_id", unknown), 400, "location_id refers to a record of locations that does not exist", "location_id"},
-		{"/devices", with(device("x"), "location_id", ""), 400, "location_id must be a UUID", "location_id"},
+		{"/devices", with(device("x"), "location_id", "berlin"), 400, "location_id must be a UUID", "location_id"},
 		{"/devices", with(device("x"), "frob", 1), 400, "frob is an unknown field: use hostname, ip", "frob"},
 		{"/devices", device("core-1"), 409, "Hostname already exists", "hostname"},
 		{"/devices", with(device("x"), "serial_number", "S1"), 409, "Serial number already exists", "serial_number"},
@@ -304,7 +326,7 @@ func TestRefused(t *testing.T) {
 		{"/interfaces", with(port(d["id"], "x"), "status", "sideways"), 400, "status must be one of up, down", "status"},
 		{"/interfaces", with(port(d["id"], "x"), "mac_address", "00:1a"), 400, "must be a MAC address", "mac_address"},
 		{"/interfaces", with(port(d["id"], "x"), "speed", "10Gbps", "speed_mbps", 7), 400, "must agree with speed", "speed_mbps"},
-		{"/locations", with(location("x"), "city", nil), 400, "city must not be empty", "city"},
+		{"/locations", with(location("x"), "name", nil), 400, "name must not be empty", "name"},
 		{"/locations", with(location("x"), "site_code", "BER1"), 409, "Site code already exists", "site_code"},
 		{"/vlans", object{"vlan_id": 5000, "name": "x"}, 400, "vlan_id must be from 1 to 4094", "vlan_id"},
 		{"/vlans", object{"vlan_id": 0, "name": "x"}, 400, "vlan_id must not be empty", "vlan_id"},

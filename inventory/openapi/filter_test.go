@@ -41,7 +41,7 @@ func testRequests(t *testing.T, doc *openapi3.T) {
 		{"GET /devices/1", "", false},
 		{"POST /devices", device, true},
 		{"POST /devices", "[" + device + "]", true},
-		{"POST /devices", `{"hostname":"sw1"}`, false},
+		{"POST /devices", `{"ip":"192.0.2.1"}`, false},
 		{"POST /devices", "", false},
 		{"PATCH /devices" + id, `{"location_id":null}`, true},
 		{"PATCH /devices" + id, `{"location_id":1}`, false},

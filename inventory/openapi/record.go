@@ -235,7 +235,7 @@ func formatOf(f *records.Field) format {
 		"cidr":         {`[0-9A-Fa-f:.]{2,45}/[0-9]{1,3}`, "192.0.2.0/24", "A network in CIDR notation, without host bits."},
 		"interface-ip": {`[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?`, "192.0.2.1/24", "An IP address, with or without a prefix length."},
 		"mac":          {`([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}`, "00:1a:2b:3c:4d:5e", "A MAC address of six octets, stored in lower case."},
-		"speed":        {`[0-9]{1,10}(\.[0-9]{1,9})?[MGT]bps`, "10Gbps", "Must agree with speed_mbps; if only one of the two is sent, it sets the other."},
+		"speed":        {`(auto|[0-9]{1,10}(\.[0-9]{1,9})?[kMG]?bps)`, "10Gbps", "Must agree with speed_mbps, which is rounded; if only one of the two is sent, it sets the other. Other units and notations are accepted."},
 		"timezone":     {`[A-Za-z0-9_+-]([A-Za-z0-9_+/-]*[A-Za-z0-9_+-])?`, "Europe/Berlin", "The name of a time zone."},
 		"email":        {notBlank + "+@" + notBlank + "+", "jane@example.org", "An email address, stored in lower case."},
 		"text":         {textPattern, strings.ReplaceAll(f.Name, "_", " "), "Any number of lines."},

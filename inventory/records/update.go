@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 )
 
@@ -44,8 +45,18 @@ func (v *Engine) Delete(ctx context.Context, by Caller, r *Resource, edits ...Ed
 		if err != nil {
 			return nil, err
 		}
-		return entry, tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version)
+		return entry, undeletable(r, tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version))
 	})
+}
+
+// undeletable explains a conflict of a deletion, which is one of other records.
+func undeletable(r *Resource, err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Kind != Conflict {
+		return err
+	}
+	message := r.Label + " can't be deleted: a record that refers to it would become a duplicate: " + e.Message
+	return &Error{Kind: Conflict, Message: message, Fields: e.Fields, Err: e.Err}
 }
 
 // prefetch reads the records of several edits at once, if the store can.
