@@ -22,6 +22,11 @@
 // Input and output are unescaped before they are compared, because the policy escapes text. An
 // escaped tag therefore passes: browsers display it as text.
 //
+// Tag-like text of an unknown element has no effect in a page that forgets to escape it. A
+// comparison has none either, until other text with values of attributes and a ">" follows it
+// without escaping. So a tag that is not complete passes only directly behind a letter or a
+// digit, with one letter or an unknown name, and without an equals sign or a quote behind it.
+//
 // Strings without "<", or with "<" that cannot start markup, are not parsed. Nearly all strings
 // are like that, and a body of many "<" must stay cheap.
 //

@@ -120,7 +120,7 @@ func samples(ids map[string]string) []sample {
 	}
 	return []sample{
 		{"locations", [3]string{place(1), place(2), place(3)}, `{"city":"Bonn","site_code":"BON"}`, `{"name":7}`},
-		{"devices", [3]string{device(1), device(2), device(3)}, `{"status":"maintenance","notes":"moved"}`, `{"hostname":"x"}`},
+		{"devices", [3]string{device(1), device(2), device(3)}, `{"status":"maintenance","notes":"moved"}`, `{"hostname":""}`},
 		{"interfaces", [3]string{port(1), port(2), port(3)}, `{"status":"down"}`, `{"name":"x"}`},
 		{"vlans", [3]string{`{"vlan_id":10,"name":"voice"}`, `{"vlan_id":11,"name":"data"}`, `{"vlan_id":12,"name":"guest"}`}, `{"description":"d"}`, `{"vlan_id":5000,"name":"x"}`},
 		{"links", [3]string{link("0", "1"), link("0", "2"), link("1", "2")}, `{"status":"down"}`, `{}`},
