@@ -175,15 +175,16 @@ func (t *transaction) Delete(ctx context.Context, r *records.Resource, id string
 		if err := t.checkVersion(ctx, of, of.locked, id, version); err != nil {
 			return err
 		}
-		before := maps.Clone(t.counts)
+		before := t.counts
 		t.guarded = false
 		if slices.ContainsFunc(of.Referrers(), func(ref records.Referrer) bool { return t.table(ref.From).keyWithout(ref.Field) }) {
+			t.counts = maps.Clone(before)
 			if err := t.setSavepoint(ctx); err != nil {
 				return err
 			}
 		}
 		if err := t.releaseReferences(ctx, of, []any{id}); err != nil {
-			t.counts = before // those of the savepoint, if the transaction continues
+			t.counts = before // those at the savepoint, if the transaction continues
 			return err
 		}
 	}

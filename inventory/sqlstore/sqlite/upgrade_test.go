@@ -44,6 +44,22 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
+// TestUpgradeBesideOthers: a connection that has read the old schema uses the new one.
+func TestUpgradeBesideOthers(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	unpack(t, filepath.Join("testdata", "schema-00001.db.gz"), path)
+	db := raw(t, path)
+	const change = "UPDATE locations SET city = ''"
+	_, err := db.ExecContext(t.Context(), change)
+	require.Error(t, err)
+	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), change)
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+}
+
 // leave writes a database with the records of upgrades, as this program does.
 func leave(t *testing.T, file string) {
 	t.Helper()
