@@ -245,3 +245,14 @@ func TestAPIPage(t *testing.T) {
 	page.Await("#operations-devices-listDevices")
 	page.Silent()
 }
+
+// TestBooksPage opens the documentation of the book catalog in a browser.
+func TestBooksPage(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil, "bookcatalogd", "-addr", "127.0.0.1:0")
+	url := p.waitFor(p.stderr, `(http://[0-9.:]+)/api/books, `)[1]
+	page := browsertest.Open(t, url+"/docs", nil)
+	page.AwaitText("#docs", "Book catalog")
+	page.Await("#operations-books-listBooks")
+	page.Silent()
+}
