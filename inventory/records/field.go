@@ -93,7 +93,7 @@ func (f *Field) Sortable() bool { return f.Scalar() && f.Format != "text" }
 // newField reads the tags of a field of a struct.
 func newField(sf reflect.StructField) (*Field, error) {
 	name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
-	f := &Field{Name: name, Column: name, index: sf.Index, goType: sf.Type}
+	f := &Field{Name: name, Column: sqlName(name), index: sf.Index, goType: sf.Type}
 	f.setType(sf.Type)
 	return f, f.setTag(sf.Tag.Get("field"))
 }
@@ -110,13 +110,13 @@ func newExtra(name string, kind Kind, tag string) (*Field, error) {
 	if t == nil {
 		return nil, errors.New("an added field can't be an object")
 	}
-	f := &Field{Name: name, Column: name, Extra: true}
+	f := &Field{Name: name, Column: sqlName(name), Extra: true}
 	f.setType(t)
 	if err := f.setTag(tag); err != nil {
 		return nil, err
 	}
-	if f.Hidden || f.WriteOnly || f.Column != name {
-		return nil, errors.New("an added field can't be secret or hidden, and its column has its name")
+	if f.Hidden || f.WriteOnly || f.Column != sqlName(name) {
+		return nil, errors.New("an added field can't be secret or hidden, and has no column=")
 	}
 	if f.Ref != nil {
 		t, f.Nullable = reflect.TypeFor[*string](), true
@@ -262,8 +262,11 @@ func (f *Field) setExtra(rec Record, value any) {
 func (f *Field) Value(rec Record) any {
 	if f.Extra {
 		value := rec.Meta().Extra[f.Name]
-		if value == "" {
+		switch {
+		case value == "":
 			return nil
+		case value == nil && f.Kind == List:
+			return []string{} // a list is never null
 		}
 		return value
 	}

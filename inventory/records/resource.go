@@ -123,6 +123,9 @@ func newResource(d Definition, t reflect.Type) (*Resource, error) {
 	if d.Name == "" || d.Label == "" {
 		return nil, fmt.Errorf("the resource of %v has no name or no label", t)
 	}
+	if err := checkResourceName(d.Name); err != nil {
+		return nil, err
+	}
 	for _, sf := range reflect.VisibleFields(t) {
 		if sf.Anonymous || sf.Tag.Get("json") == "-" && sf.Tag.Get("field") == "" {
 			continue
@@ -146,6 +149,9 @@ func (r *Resource) add(f *Field) error {
 	}
 	if err := checkName(f.Name); err != nil {
 		return fmt.Errorf("field %q of %s: %w", f.Name, r.Name, err)
+	}
+	if f.Counted && f.Kind != Text && f.Kind != Int && f.Kind != Bool {
+		return fmt.Errorf("field %s of %s is a %s, whose values are not counted: remove counted", f.Name, r.Name, f.Kind)
 	}
 	if r.byName[f.Name] != nil {
 		return fmt.Errorf("%s has two fields with the name %s", r.Name, f.Name)
@@ -180,7 +186,7 @@ func (r *Resource) Noun() string {
 func (r *Resource) Kind() string { return strings.ReplaceAll(strings.ToLower(r.Label), " ", "_") }
 
 // Table returns the name of the database table: "devices", "audit_logs".
-func (r *Resource) Table() string { return strings.ReplaceAll(r.Name, "-", "_") }
+func (r *Resource) Table() string { return sqlName(strings.ReplaceAll(r.Name, "-", "_")) }
 
 // Fields returns the fields of [Base], those of the record, hidden ones included, and those
 // that were added to it.

@@ -21,6 +21,8 @@ type Dialect struct {
 	// Migrations is the directory of the database among the migrations of a schema: "sqlite".
 	// Empty expects that the tables exist.
 	Migrations string
+	// DDL generates what the migrations do not create. The zero value generates nothing.
+	DDL DDL
 	// Exclusive calls migrate with a handle to the database while no other process can migrate
 	// it. Nil runs each migration in a transaction of its own, between Lock and Unlock.
 	Exclusive func(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) error
@@ -115,25 +117,39 @@ func (d *Dialect) argument(v any) any {
 	return v
 }
 
-// migrate brings the schema up to date.
+// migrate brings the schema up to date: it applies the migrations, and generates what they do not
+// create.
 func (d *Dialect) migrate(ctx context.Context, db *sql.DB, schema *records.Schema) error {
-	files := schema.MigrationFiles()
-	if files == nil || d.Migrations == "" {
+	if d.Migrations == "" {
 		return nil
 	}
-	files, err := fs.Sub(files, d.Migrations)
-	if err != nil {
-		return err
+	files := schema.MigrationFiles()
+	if files != nil {
+		var err error
+		if files, err = fs.Sub(files, d.Migrations); err != nil {
+			return err
+		}
 	}
 	if d.Exclusive == nil {
-		return d.up(ctx, db, files, goose.WithSessionLocker(locker{d}))
+		if err := d.up(ctx, db, files, goose.WithSessionLocker(locker{d})); err != nil {
+			return err
+		}
+		return d.generate(ctx, db, schema)
 	}
-	return d.Exclusive(ctx, db, func(db *sql.DB) error { return d.up(ctx, db, files) })
+	return d.Exclusive(ctx, db, func(db *sql.DB) error {
+		if err := d.up(ctx, db, files); err != nil {
+			return err
+		}
+		return d.generate(ctx, db, schema)
+	})
 }
 
-// up applies the migrations that the database lacks. It refuses a schema that is newer than
-// the program, which would not store the fields that it does not know.
+// up applies the migrations that the database lacks; nil is none. It refuses a schema that is
+// newer than the program, which would not store the fields that it does not know.
 func (d *Dialect) up(ctx context.Context, db *sql.DB, files fs.FS, options ...goose.ProviderOption) error {
+	if files == nil {
+		return nil
+	}
 	provider, err := goose.NewProvider(goose.Dialect(d.Name), db, files, options...)
 	if err != nil {
 		return err

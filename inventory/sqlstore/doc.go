@@ -9,9 +9,16 @@
 //	v := records.New(store, nil)
 //
 // Tables, columns, statements and scans are made from the descriptions of the resources
-// (records.Schema.StoredResources). A new field is a line in its struct, and a migration with the
-// same column in each directory of migrations; a test compares the two and names the missing
-// line.
+// (records.Schema.StoredResources). A new field of the inventory is a line in its struct, and a
+// migration with the same column in each directory of migrations; a test compares the two and
+// names the missing line.
+//
+// What a program adds (records.Define, records.Extend) needs no migration: tables, columns,
+// unique keys, references, checks, indexes and counts that the migrations do not create are
+// generated when the store is opened. In records that exist, an added field has no value or its
+// default, even if it is required. A program that applies migrations itself gets the statements
+// from [Dialect.Statements]. Nothing is removed or changed: a column that does not fit its field is
+// an error that names it, and tables and columns that the schema lacks are ignored.
 //
 // For another database, write a [Dialect], its migrations, and an Open of your own that ends
 // in [New].
@@ -28,10 +35,8 @@
 // changes records with SQL of its own must change the counts too. Counts of values that no
 // record has any more remain, as zeros.
 //
-// A field that becomes counted later needs a migration that counts the existing records:
-//
-//	INSERT INTO tallies (resource, field, value, slot, n)
-//	SELECT 'devices', 'role', role, 0, count(*) FROM devices GROUP BY role;
+// For a field that becomes counted, the existing records are counted when the store is opened. A
+// program that does not know yet that the field is counted must not write to the database any more.
 //
 // # Replicas
 //

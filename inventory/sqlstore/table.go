@@ -96,25 +96,30 @@ func (t *table) keyWithout(f *records.Field) bool {
 	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool { return u.Without == f.Name })
 }
 
-// UniqueName returns the name that a migration must give to the index of a unique key.
+// UniqueName returns the name of the index of a unique key, in migrations too.
 func UniqueName(r *records.Resource, u records.Unique) string {
-	name := r.Table() + "_" + strings.Join(u.Fields, "_")
+	parts := append([]string{r.Table()}, u.Fields...)
 	if u.Without != "" {
-		name += "_without_" + u.Without
+		parts = append(parts, "without", u.Without)
 	}
-	return name + "_key"
+	return identifier(append(parts, "key")...)
 }
 
-// ReferenceName returns the name that a migration must give to the foreign key of a field.
+// ReferenceName returns the name of the foreign key of a field, in migrations too.
 func ReferenceName(r *records.Resource, f *records.Field) string {
-	return r.Table() + "_" + f.Column + "_fkey"
+	return identifier(r.Table(), f.Column, "fkey")
+}
+
+// IndexName returns the name of the index of a field, in migrations too.
+func IndexName(r *records.Resource, f *records.Field) string {
+	return identifier(r.Table(), f.Column, "idx")
 }
 
 // bind appends the values of a record, in the order of the columns.
 func (t *table) bind(rec records.Record, d *Dialect, args []any) ([]any, error) {
 	v := reflect.ValueOf(rec).Elem()
 	for _, c := range t.columns {
-		arg, err := c.bind(v, d)
+		arg, err := c.bind(rec, v, d)
 		if err != nil {
 			return nil, err
 		}
@@ -128,16 +133,20 @@ func (t *table) record(row []any) (records.Record, error) {
 	rec := t.New()
 	v := reflect.ValueOf(rec).Elem()
 	for i, c := range t.columns {
-		if err := c.set(v, row[i]); err != nil {
+		if err := c.set(rec, v, row[i]); err != nil {
 			return nil, err
 		}
 	}
 	return rec, nil
 }
 
-// bind returns the value of the field in a record as an argument of the driver.
-func (c *column) bind(rec reflect.Value, d *Dialect) (any, error) {
-	v := c.In(rec)
+// bind returns the value of the field in a record, whose struct is given, as an argument of the
+// driver.
+func (c *column) bind(rec records.Record, in reflect.Value, d *Dialect) (any, error) {
+	if c.Extra {
+		return c.bindExtra(rec, d)
+	}
+	v := c.In(in)
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return nil, nil
@@ -166,15 +175,44 @@ func (c *column) bind(rec reflect.Value, d *Dialect) (any, error) {
 	return string(doc), nil
 }
 
-// set sets the field of a record to a value of the driver.
-func (c *column) set(rec reflect.Value, value any) error {
-	v := c.In(rec)
+// bindExtra is bind for a field that is not in the struct.
+func (c *column) bindExtra(rec records.Record, d *Dialect) (any, error) {
+	value := c.Value(rec)
+	switch v := value.(type) {
+	case nil:
+		if c.Nullable {
+			return nil, nil
+		}
+		return "", nil
+	case []string:
+		if len(v) == 0 {
+			return "[]", nil
+		}
+		doc, err := json.Marshal(v)
+		return string(doc), err
+	}
+	return d.argument(value), nil
+}
+
+// set sets the field of a record, whose struct is given, to a value of the driver.
+func (c *column) set(rec records.Record, in reflect.Value, value any) error {
 	if value == nil {
 		if !c.Nullable && c.Kind != records.Object {
 			return fmt.Errorf("%s in the database is null, which its field does not allow", c.Column)
 		}
 		return nil
 	}
+	if c.Extra {
+		v := reflect.New(extraTypes[c.Kind]).Elem()
+		if !c.setValue(v, value) {
+			return fmt.Errorf("%s in the database is an invalid %s (%T)", c.Column, c.Kind, value)
+		}
+		if value != "" || c.Kind != records.Text {
+			c.Set(rec, v.Interface())
+		}
+		return nil
+	}
+	v := c.In(in)
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
@@ -183,6 +221,12 @@ func (c *column) set(rec reflect.Value, value any) error {
 		return fmt.Errorf("%s in the database is an invalid %s (%T)", c.Column, c.Kind, value)
 	}
 	return nil
+}
+
+// extraTypes are the Go types of the values of fields that are not in the struct.
+var extraTypes = map[records.Kind]reflect.Type{
+	records.Text: reflect.TypeFor[string](), records.Int: reflect.TypeFor[int64](), records.Float: reflect.TypeFor[float64](),
+	records.Bool: reflect.TypeFor[bool](), records.Time: reflect.TypeFor[time.Time](), records.List: reflect.TypeFor[[]string](),
 }
 
 // setValue reports whether the value is valid for the column. Databases without types for

@@ -103,6 +103,7 @@ func Dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Name:       "postgres",
 		Migrations: "postgres",
+		DDL:        ddl(),
 		Lock:       "SELECT pg_advisory_lock(" + lock + ")",
 		Unlock:     "SELECT pg_advisory_unlock(" + lock + ")",
 		Parameter:  "$",
@@ -119,6 +120,26 @@ func Dialect() sqlstore.Dialect {
 		Slots:      16,
 		Time:       func(t time.Time) any { return t },
 		Classify:   classify,
+	}
+}
+
+// ddl describes the tables of PostgreSQL, in the schema in which it creates new ones.
+func ddl() sqlstore.DDL {
+	return sqlstore.DDL{
+		Types: map[records.Kind]string{
+			records.Text: `text COLLATE "C"`, records.Int: "bigint", records.Float: "double precision", records.Bool: "boolean",
+			records.Time: "timestamp with time zone", records.List: "jsonb", records.Object: "text",
+		},
+		Zero: map[records.Kind]string{
+			records.Int: "0", records.Float: "0", records.Bool: "false", records.Time: "'1970-01-01 00:00:00+00'",
+			records.List: "'[]'", records.Object: "'{}'",
+		},
+		Columns: `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod) || CASE WHEN l.collname = 'C' THEN ' COLLATE "C"' ELSE '' END,
+				CASE WHEN a.attnotnull THEN 1 ELSE 0 END
+			FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
+			WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+			ORDER BY c.relname, a.attnum`,
+		Indexes: `SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('i', 'I') ORDER BY relname`,
 	}
 }
 

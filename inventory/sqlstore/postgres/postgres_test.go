@@ -59,6 +59,7 @@ func TestServer(t *testing.T) {
 	for name, check := range map[string]func(*testing.T, string){
 		"schema": checkSchema, "plans": checkPlans, "counts": checkCounts, "later migration": checkLaterMigration,
 		"openers at once": checkOpeners, "canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
+		"generated": checkGenerated, "extended": checkExtended, "extenders at once": checkExtenders,
 		"replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
 		"prefetch": func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {

@@ -98,6 +98,7 @@ func Dialect() sqlstore.Dialect {
 		Name:       "sqlite3",
 		Migrations: "sqlite",
 		Exclusive:  sqlitefile.Migrate,
+		DDL:        ddl(),
 		Parameter:  "?",
 		Next:       "?",
 		Fold:       "lower(%s)", // of ASCII letters only
@@ -113,6 +114,28 @@ func Dialect() sqlstore.Dialect {
 		Prepare:    true,
 		Time:       func(t time.Time) any { return t.UnixMicro() },
 		Classify:   classify,
+	}
+}
+
+// ddl describes the tables of SQLite. A type of a column is its affinity.
+func ddl() sqlstore.DDL {
+	return sqlstore.DDL{
+		Types: map[records.Kind]string{
+			records.Text: "TEXT", records.Int: "INTEGER", records.Float: "REAL", records.Bool: "INTEGER", records.Time: "INTEGER",
+			records.List: "TEXT", records.Object: "TEXT",
+		},
+		Zero: map[records.Kind]string{
+			records.Int: "0", records.Float: "0", records.Bool: "0", records.Time: "0", records.List: "'[]'", records.Object: "'{}'",
+		},
+		Checks:  map[records.Kind]string{records.Bool: "%s IN (0, 1)"},
+		Options: " WITHOUT ROWID",
+		Columns: `SELECT m.name, c.name, CASE
+				WHEN c.type LIKE '%INT%' THEN 'INTEGER'
+				WHEN c.type LIKE '%CHAR%' OR c.type LIKE '%CLOB%' OR c.type LIKE '%TEXT%' THEN 'TEXT'
+				WHEN c.type LIKE '%REAL%' OR c.type LIKE '%FLOA%' OR c.type LIKE '%DOUB%' THEN 'REAL'
+				ELSE upper(c.type) END, c."notnull"
+			FROM sqlite_master AS m JOIN pragma_table_xinfo(m.name) AS c WHERE m.type = 'table' ORDER BY m.name, c.cid`,
+		Indexes: "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name",
 	}
 }
 

@@ -1,0 +1,438 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// DDL is the data definition language of a database, as far as the tables of a schema need it.
+type DDL struct {
+	// Types are the types of columns by the kind of the field, as the statement Columns returns
+	// them.
+	Types map[records.Kind]string
+	// Zero are the literals that existing records get in an added column that may not be null.
+	Zero map[records.Kind]string
+	// Checks are conditions that the values of a kind need, with %s for the column.
+	Checks map[records.Kind]string
+	// Options follows the columns of a CREATE TABLE.
+	Options string
+	// Columns is a SELECT of all columns: the table, the name, the type, and 1 for NOT NULL or 0.
+	Columns string
+	// Indexes is a SELECT of the names of all indexes.
+	Indexes string
+}
+
+// Catalog is what a database has: the tables with their columns, and the indexes. The zero
+// Catalog is that of an empty database.
+type Catalog struct {
+	columns map[string]map[string]catalogColumn // by table and name
+	indexes map[string]bool
+	counted map[countKey]bool // fields with counts, without values
+	filled  map[string]bool   // tables that have records and lack counts
+}
+
+// catalogColumn is a column that exists.
+type catalogColumn struct {
+	typ     string
+	notNull bool
+}
+
+// querier is a connection, a handle or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+}
+
+// Catalog reads the catalog of a database, as far as a schema needs it.
+func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schema) (*Catalog, error) {
+	c := &Catalog{columns: map[string]map[string]catalogColumn{}, indexes: map[string]bool{}, counted: map[countKey]bool{}, filled: map[string]bool{}}
+	var table, name, typ string
+	var notNull int
+	err := scan(ctx, db, d.DDL.Columns, func() {
+		if c.columns[table] == nil {
+			c.columns[table] = map[string]catalogColumn{}
+		}
+		c.columns[table][name] = catalogColumn{typ, notNull == 1}
+	}, &table, &name, &typ, &notNull)
+	if err != nil {
+		return nil, fmt.Errorf("read the tables of the database: %w", err)
+	}
+	if err := scan(ctx, db, d.DDL.Indexes, func() { c.indexes[name] = true }, &name); err != nil {
+		return nil, fmt.Errorf("read the indexes of the database: %w", err)
+	}
+	if c.columns[countsTable] != nil {
+		if err := scan(ctx, db, "SELECT DISTINCT resource, field FROM "+countsTable, func() { c.counted[countKey{resource: table, field: name}] = true }, &table, &name); err != nil {
+			return nil, fmt.Errorf("read the counts of the database: %w", err)
+		}
+	}
+	for _, r := range schema.StoredResources() {
+		if c.columns[r.Table()] == nil || len(c.uncounted(r)) == 0 {
+			continue
+		}
+		var one int
+		if err := scan(ctx, db, "SELECT 1 FROM "+r.Table()+" LIMIT 1", func() { c.filled[r.Table()] = true }, &one); err != nil {
+			return nil, fmt.Errorf("read %s: %w", r.Table(), err)
+		}
+	}
+	return c, nil
+}
+
+// uncounted returns the columns of counted fields without counts, and "" if the records of the
+// table have not been counted.
+func (c *Catalog) uncounted(r *records.Resource) (columns []string) {
+	for _, column := range append([]string{""}, countedColumns(r)...) {
+		if !c.counted[countKey{resource: r.Table(), field: column}] {
+			columns = append(columns, column)
+		}
+	}
+	return columns
+}
+
+func countedColumns(r *records.Resource) (columns []string) {
+	for _, f := range r.Fields() {
+		if f.Counted {
+			columns = append(columns, f.Column)
+		}
+	}
+	return columns
+}
+
+// scan calls f after each row of a statement was scanned into some variables.
+func scan(ctx context.Context, db querier, text string, f func(), into ...any) error {
+	rows, err := db.QueryContext(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		f()
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// Statements returns the statements that create what a database lacks of a schema: tables,
+// columns, indexes, and the counts of existing records. They are the same for the same schema
+// and catalog. [New] runs them after the migrations, in one transaction.
+//
+// The error names a column that exists with another type, or differs in NOT NULL: only a
+// migration can change that. Tables, columns and indexes that the schema lacks are ignored.
+func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, error) {
+	var all []string
+	if len(have.columns[countsTable]) == 0 {
+		all = append(all, d.createCounts())
+	}
+	for _, r := range d.creationOrder(schema) {
+		if r.Table() == countsTable {
+			return nil, fmt.Errorf("the resource %s needs the table %s, which the store uses itself: give it another name", r.Name, r.Table())
+		}
+		statements, err := d.tableStatements(r, have)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, statements...)
+	}
+	return all, nil
+}
+
+// creationOrder returns the resources, each after those that it refers to.
+func (d *Dialect) creationOrder(schema *records.Schema) (sorted []*records.Resource) {
+	var visit func(r *records.Resource)
+	visit = func(r *records.Resource) {
+		if slices.Contains(sorted, r) {
+			return
+		}
+		for _, f := range r.Fields() {
+			if f.Ref != nil && f.Ref.Resource() != r {
+				visit(f.Ref.Resource())
+			}
+		}
+		sorted = append(sorted, r)
+	}
+	for _, r := range schema.StoredResources() {
+		visit(r)
+	}
+	return sorted
+}
+
+// createCounts returns the statement that creates the table of counts.
+func (d *Dialect) createCounts() string {
+	text := d.DDL.Types[records.Text] + " NOT NULL"
+	number := d.DDL.Types[records.Int] + " NOT NULL"
+	return "CREATE TABLE " + countsTable + " (\n    resource " + text + ",\n    field " + text + ",\n    value " + text +
+		",\n    slot " + number + ",\n    n " + number +
+		",\n    CONSTRAINT " + countsTable + "_pkey PRIMARY KEY (resource, field, value, slot)\n)" + d.DDL.Options
+}
+
+// tableStatements returns the statements for one resource.
+func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []string, err error) {
+	columns, table := have.columns[r.Table()], r.Table()
+	var definitions []string
+	for _, f := range r.Fields() {
+		if f.Column == "" {
+			continue
+		}
+		column, exists := columns[f.Column]
+		switch {
+		case columns == nil:
+			definitions = append(definitions, "    "+d.column(r, f))
+		case exists:
+			if err := d.compare(r, f, column); err != nil {
+				return nil, err
+			}
+		default:
+			text, err := d.addColumn(r, f)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, text)
+		}
+	}
+	if columns == nil {
+		all = append(all, "CREATE TABLE "+table+" (\n"+strings.Join(definitions, ",\n")+"\n)"+d.DDL.Options)
+	}
+	for _, index := range d.indexes(r) {
+		if !have.indexes[index.name] {
+			all = append(all, index.text)
+		}
+	}
+	if have.filled[table] {
+		for _, column := range have.uncounted(r) {
+			all = append(all, countExisting(r, column))
+		}
+	}
+	return all, nil
+}
+
+// compare returns an error for a column that does not fit its field.
+func (d *Dialect) compare(r *records.Resource, f *records.Field, have catalogColumn) error {
+	want := d.DDL.Types[f.Kind]
+	switch {
+	case have.typ != want:
+		return fmt.Errorf("the column %s of the table %s has the type %s, and the field needs %s: change it with a migration, or rename the field",
+			f.Column, r.Table(), have.typ, want)
+	case have.notNull && f.Nullable:
+		return fmt.Errorf("the column %s of the table %s is NOT NULL, and the field may be null: change it with a migration", f.Column, r.Table())
+	case !have.notNull && !f.Nullable:
+		return fmt.Errorf("the column %s of the table %s may be null, and the field may not: change it with a migration", f.Column, r.Table())
+	}
+	return nil
+}
+
+// column returns the definition of a column of a new table.
+func (d *Dialect) column(r *records.Resource, f *records.Field) string {
+	text := f.Column + " " + d.DDL.Types[f.Kind]
+	if !f.Nullable {
+		text += " NOT NULL"
+	}
+	if f.Column == "id" {
+		text += " CONSTRAINT " + identifier(r.Table(), "pkey") + " PRIMARY KEY"
+	}
+	return text + d.check(f, f.Required) + reference(r, f)
+}
+
+// reference returns the foreign key of a field.
+func reference(r *records.Resource, f *records.Field) string {
+	if f.Ref == nil {
+		return ""
+	}
+	then := "SET NULL"
+	if f.Ref.Cascade {
+		then = "CASCADE"
+	}
+	return " CONSTRAINT " + ReferenceName(r, f) + " REFERENCES " + f.Ref.Resource().Table() + " (id) ON DELETE " + then
+}
+
+// check returns the check of a column. required refuses the empty string.
+func (d *Dialect) check(f *records.Field, required bool) string {
+	var conditions []string
+	number := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	switch {
+	case f.Name == "version":
+		conditions = append(conditions, "version >= 1")
+	case len(f.Enum) > 0:
+		values := slices.Clone(f.Enum)
+		if !required && f.Default == "" && !f.Nullable {
+			values = slices.Insert(values, 0, "")
+		}
+		for i, v := range values {
+			values[i] = literal(v)
+		}
+		conditions = append(conditions, f.Column+" IN ("+strings.Join(values, ", ")+")")
+	case f.Kind == records.Text && required && f.Column != "id" && f.Ref == nil:
+		conditions = append(conditions, f.Column+" <> ''")
+	case d.DDL.Checks[f.Kind] != "":
+		conditions = append(conditions, fmt.Sprintf(d.DDL.Checks[f.Kind], f.Column))
+	case f.Kind == records.Int || f.Kind == records.Float:
+		if f.Min != nil {
+			conditions = append(conditions, f.Column+" >= "+number(*f.Min))
+		}
+		if f.Max != nil {
+			conditions = append(conditions, f.Column+" <= "+number(*f.Max))
+		}
+	}
+	if len(conditions) == 0 {
+		return ""
+	}
+	return " CHECK (" + strings.Join(conditions, " AND ") + ")"
+}
+
+func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// addColumn returns the statement that adds a column to a table that exists. Existing records
+// have no value in it, or the default of the field; they need not have a value that is required.
+// The default of the column stays, so that programs of an earlier schema can still add records.
+//
+// A field that is not in the struct gets no check of its values: they may change, and not every
+// database can change a check.
+func (d *Dialect) addColumn(r *records.Resource, f *records.Field) (string, error) {
+	text := "ALTER TABLE " + r.Table() + " ADD COLUMN " + f.Column + " " + d.DDL.Types[f.Kind]
+	if f.Ref != nil && !f.Nullable {
+		return "", fmt.Errorf("the table %s has no column %s, and existing records would have no value for it: add it with a migration, or let the field be null",
+			r.Table(), f.Column)
+	}
+	if !f.Nullable {
+		zero := d.DDL.Zero[f.Kind]
+		if f.Kind == records.Text {
+			zero = literal(f.Default)
+		}
+		text += " NOT NULL DEFAULT " + zero
+	}
+	outside := (f.Kind == records.Int || f.Kind == records.Float) && !f.Nullable && (f.Min != nil && *f.Min > 0 || f.Max != nil && *f.Max < 0)
+	if !f.Extra && !outside {
+		text += d.check(f, false)
+	}
+	return text + reference(r, f), nil
+}
+
+// index is an index of a table.
+type index struct{ name, text string }
+
+// indexes returns the indexes of a resource: of its unique keys, of references, and of fields
+// with the tag word index.
+func (d *Dialect) indexes(r *records.Resource) (all []index) {
+	leading := map[string]bool{}
+	for _, u := range r.Uniques() {
+		name := UniqueName(r, u)
+		columns := columnsOf(r, u)
+		var conditions []string
+		for _, field := range u.Fields {
+			f, _ := r.Field(field)
+			switch {
+			case f.Nullable:
+				conditions = append(conditions, f.Column+" IS NOT NULL")
+			case f.Kind == records.Text && !f.Required:
+				conditions = append(conditions, f.Column+" <> ''")
+			}
+		}
+		if without, ok := r.Field(u.Without); ok {
+			conditions = append(conditions, missing(without, without.Column, true))
+		}
+		leading[columns[0]] = true
+		text := "CREATE UNIQUE INDEX " + name + " ON " + r.Table() + " (" + strings.Join(columns, ", ") + ")" + where(conditions)
+		all = append(all, index{name, text})
+	}
+	for _, f := range r.Fields() {
+		if !f.Index && (f.Ref == nil || leading[f.Column]) {
+			continue
+		}
+		name := IndexName(r, f)
+		order := ""
+		if f.Nullable {
+			order = d.NullsFirst
+		}
+		all = append(all, index{name, "CREATE INDEX " + name + " ON " + r.Table() + " (" + f.Column + order + ", id)"})
+	}
+	return all
+}
+
+// columnsOf returns the columns of a unique key.
+func columnsOf(r *records.Resource, u records.Unique) []string {
+	columns := make([]string, len(u.Fields))
+	for i, field := range u.Fields {
+		f, _ := r.Field(field)
+		columns[i] = f.Column
+	}
+	return columns
+}
+
+// countExisting returns the statement that counts the records of a table, by the values of a
+// column if it is not empty. The values are those of column.countKey.
+func countExisting(r *records.Resource, column string) string {
+	value := "''"
+	for _, f := range r.Fields() {
+		switch {
+		case column == "" || f.Column != column:
+		case f.Kind == records.Bool:
+			value = "CASE WHEN " + column + " THEN 'true' WHEN NOT " + column + " THEN 'false' ELSE '' END"
+		default:
+			value = "coalesce(CAST(" + column + " AS text), '')"
+		}
+	}
+	return "INSERT INTO " + countsTable + " (resource, field, value, slot, n) SELECT " + literal(r.Table()) + ", " + literal(column) + ", " +
+		value + ", 0, count(*) FROM " + r.Table() + " GROUP BY 3"
+}
+
+// maxIdentifier is the longest name that databases do not cut.
+const maxIdentifier = 63
+
+// identifier joins the parts of the name of an index or a constraint. A name that would be too
+// long ends in a hash.
+func identifier(parts ...string) string {
+	name := strings.Join(parts, "_")
+	if len(name) <= maxIdentifier {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:maxIdentifier-9] + "_" + hex.EncodeToString(sum[:4])
+}
+
+// generate creates what a database lacks of a schema, in one transaction. Several processes take
+// turns: the second finds nothing to create.
+func (d *Dialect) generate(ctx context.Context, db *sql.DB, schema *records.Schema) (err error) {
+	if d.DDL.Columns == "" {
+		return nil
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if d.Lock != "" {
+		if _, err := conn.ExecContext(ctx, d.Lock); err != nil {
+			return err
+		}
+		defer func() {
+			_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), d.Unlock)
+			err = errors.Join(err, unlocked)
+		}()
+	}
+	have, err := d.Catalog(ctx, conn, schema)
+	if err != nil {
+		return err
+	}
+	statements, err := d.Statements(schema, have)
+	if err != nil || len(statements) == 0 {
+		return err
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, text := range statements {
+		if _, err := tx.ExecContext(ctx, text); err != nil {
+			return errors.Join(fmt.Errorf("%w, in the generated statement %s", err, text), tx.Rollback())
+		}
+	}
+	return tx.Commit()
+}

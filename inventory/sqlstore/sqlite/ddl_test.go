@@ -1,0 +1,126 @@
+package sqlite_test
+
+import (
+	"errors"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
+)
+
+// openWith opens a file with a schema.
+func openWith(t testing.TB, path string, schema *records.Schema) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), path, schema, &sqlite.Options{Store: &sqlstore.Options{Timeout: patient}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store
+}
+
+// definitions returns the lines of the statements that made the tables and indexes of a file.
+func definitions(t *testing.T, path string) map[string][]string {
+	all := map[string][]string{}
+	blanks := regexp.MustCompile(`\s+`)
+	db := raw(t, path)
+	for _, name := range rows(t, db, "SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND name <> 'sqlite_sequence' AND name NOT LIKE 'goose%'") {
+		text := rows(t, db, "SELECT sql FROM sqlite_master WHERE name = ?", name)[0]
+		for line := range strings.SplitSeq(text, ",\n") {
+			all[name] = append(all[name], strings.TrimSpace(blanks.ReplaceAllString(strings.ReplaceAll(line, `"`, ""), " ")))
+		}
+	}
+	return all
+}
+
+// TestGenerated: a database without migrations has the tables and indexes of one with them. Only
+// checks of several columns are not generated.
+func TestGenerated(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	generated, migrated := filepath.Join(dir, "generated.db"), filepath.Join(dir, "migrated.db")
+	schema, err := inventory.NewSchema(records.Migrations(nil))
+	require.NoError(t, err)
+	openWith(t, generated, schema)
+	open(t, migrated)
+	have, want := definitions(t, generated), definitions(t, migrated)
+	require.Contains(t, have, "devices")
+	for name, lines := range have {
+		rest := slices.DeleteFunc(slices.Clone(want[name]), func(line string) bool { return strings.HasPrefix(line, "CHECK (") })
+		require.Len(t, lines, len(rest), "%s: %v", name, want[name])
+		for i, line := range lines {
+			require.Equal(t, strings.TrimSuffix(rest[i], " ) WITHOUT ROWID"), strings.TrimSuffix(line, " ) WITHOUT ROWID"), name)
+		}
+	}
+}
+
+func TestExtended(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	sqlstoretest.CheckExtended(t, func(schema *records.Schema) records.Store { return openWith(t, path, schema) })
+}
+
+// TestStatements: the statements are the same each time, there are none for a database that has
+// all, and a column that does not fit is named.
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	schema, d := sqlstoretest.Extended(t), sqlite.Dialect()
+	first, err := d.Statements(schema, &sqlstore.Catalog{})
+	require.NoError(t, err)
+	again, err := d.Statements(sqlstoretest.Extended(t), &sqlstore.Catalog{})
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	for _, text := range first {
+		_, err := raw(t, path).ExecContext(t.Context(), text)
+		require.NoError(t, err, text)
+	}
+	db := raw(t, path)
+	have, err := d.Catalog(t.Context(), db, schema)
+	require.NoError(t, err)
+	none, err := d.Statements(schema, have)
+	require.NoError(t, err)
+	require.Empty(t, none)
+
+	for text, want := range map[string]string{
+		"DROP INDEX devices_units_idx; ALTER TABLE devices DROP COLUMN units; ALTER TABLE devices ADD COLUMN units TEXT": "the column units of the table devices has the type TEXT, and the field needs INTEGER",
+		"ALTER TABLE devices DROP COLUMN owners; ALTER TABLE devices ADD COLUMN owners TEXT":                             "the column owners of the table devices may be null",
+	} {
+		other := filepath.Join(t.TempDir(), "other.db")
+		openWith(t, other, schema)
+		_, err := raw(t, other).ExecContext(t.Context(), text)
+		require.NoError(t, err)
+		_, err = sqlite.Open(t.Context(), other, schema, nil)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, other)
+	}
+}
+
+// TestExtendersAtOnce: processes that start at the same time with a new field take turns.
+func TestExtendersAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	open(t, path)
+	schema := sqlstoretest.Extended(t)
+	errs := make([]error, 4)
+	var group sync.WaitGroup
+	for i := range errs {
+		group.Go(func() {
+			store, err := sqlite.Open(t.Context(), path, schema, nil)
+			if err == nil {
+				err = errors.Join(create(t, store, makeDevices(i, i+1)...), store.Close())
+			}
+			errs[i] = err
+		})
+	}
+	group.Wait()
+	require.NoError(t, errors.Join(errs...))
+}
