@@ -150,9 +150,6 @@ func (r *Resource) add(f *Field) error {
 	if err := checkName(f.Name); err != nil {
 		return fmt.Errorf("field %q of %s: %w", f.Name, r.Name, err)
 	}
-	if f.Counted && f.Kind != Text && f.Kind != Int && f.Kind != Bool {
-		return fmt.Errorf("field %s of %s is a %s, whose values are not counted: remove counted", f.Name, r.Name, f.Kind)
-	}
 	if r.byName[f.Name] != nil {
 		return fmt.Errorf("%s has two fields with the name %s", r.Name, f.Name)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -156,6 +157,9 @@ func (r *Resource) checkDefinition(s *Schema) error {
 			}
 		}
 	}
+	if err := r.checkIndexes(); err != nil {
+		return err
+	}
 	for _, order := range r.Order {
 		name, direction, _ := strings.Cut(order, ":")
 		if f := r.byName[name]; f == nil || !f.Sortable() || direction != "asc" && direction != "desc" {
@@ -177,6 +181,48 @@ func (r *Resource) checkDefinition(s *Schema) error {
 		}
 	}
 	return nil
+}
+
+// maxIndexed is the maximum number of characters in one index: databases bound the bytes.
+const maxIndexed = 600
+
+// checkIndexes checks that databases can index the fields that are to be indexed or counted.
+func (r *Resource) checkIndexes() error {
+	for _, f := range r.fields {
+		switch {
+		case f.Ref != nil && f.Ref.Cascade && f.Ref.To == r.Name:
+			return fmt.Errorf("field %s of %s refers to its own resource, which must not cascade: use :null", f.Name, r.Name)
+		case f.Counted && f.Kind != Text && f.Kind != Int && f.Kind != Bool:
+			return fmt.Errorf("field %s of %s is a %s, whose values are not counted: remove counted", f.Name, r.Name, f.Kind)
+		case f.Index && !f.Sortable() && !f.Hidden:
+			return fmt.Errorf("field %s of %s can't be sorted by: remove index", f.Name, r.Name)
+		case (f.Index || f.Counted) && f.indexed() > maxIndexed:
+			return fmt.Errorf("field %s of %s is indexed or counted: add max= with at most %d characters", f.Name, r.Name, maxIndexed)
+		}
+	}
+	for _, u := range r.uniques {
+		sum := 0.0
+		for _, name := range u.Fields {
+			sum += r.byName[name].indexed()
+		}
+		if sum > maxIndexed {
+			return fmt.Errorf("the unique key %s of %s is too long: add max= with at most %d characters for all its fields", strings.Join(u.Fields, ", "), r.Name, maxIndexed)
+		}
+	}
+	return nil
+}
+
+// indexed returns the characters that a value may have in an index.
+func (f *Field) indexed() float64 {
+	switch {
+	case f.Kind != Text:
+		return 0
+	case f.Max != nil:
+		return *f.Max
+	case f.Format == "line" || f.Format == "text":
+		return math.Inf(1)
+	}
+	return 100 // of a format
 }
 
 // sort puts each resource after those that it refers to, and separates the internal ones.

@@ -65,7 +65,16 @@ func basicCases() []Case {
 
 // deface changes a record through all that it may share with a store.
 func deface(rec records.Record) {
+	for name, value := range rec.Meta().Extra {
+		if list, ok := value.([]string); ok {
+			clear(list)
+		}
+		rec.Meta().Extra[name] = "defaced"
+	}
 	for _, field := range resourceOf(rec).Fields() {
+		if field.Extra {
+			continue
+		}
 		switch v := reflect.ValueOf(field.Pointer(rec)).Elem(); {
 		case v.Kind() == reflect.Pointer && !v.IsNil():
 			v.Elem().SetZero()

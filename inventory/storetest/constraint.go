@@ -186,7 +186,9 @@ func checkFreedKeys(f *fixture) {
 			continue // the samples have all the ends
 		}
 		moved, heir := full(r, spare), full(r, samples)
-		*moved.Meta(), heir.Meta().ID = *at(full(r, samples), 2).Meta(), id(r, spare)
+		base := *at(full(r, samples), 2).Meta()
+		base.Extra = moved.Meta().Extra
+		*moved.Meta(), heir.Meta().ID = base, id(r, spare)
 		f.apply(update(moved), create(heir), remove(heir), update(at(full(r, samples), 3)))
 	}
 }

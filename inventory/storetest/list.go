@@ -177,8 +177,8 @@ func checkOddStrings(f *fixture) {
 	odd := append([]string{"two\nlines", "\r\n\t"}, oddStrings()...)
 	var all []records.Record
 	for n, s := range odd {
-		d := full(r, n).(*inventory.Device)
-		d.LocationID, d.Model, d.Notes = nil, strings.Join(strings.Fields(s+"."), " "), s+"."
+		d := alone(r, n).(*inventory.Device)
+		d.Model, d.Notes = strings.Join(strings.Fields(s+"."), " "), s+"."
 		all = append(all, checked(d))
 	}
 	f.apply(create(all...))
@@ -192,8 +192,8 @@ func checkZones(f *fixture) {
 	r := records.Of[inventory.Device](schema)
 	field, _ := r.Field("last_seen")
 	seen := time.Date(2026, 1, 1, 0, 30, 0, 1000, time.FixedZone("east", 14*60*60))
-	d := full(r, 1).(*inventory.Device)
-	d.LocationID, d.LastSeen = nil, &seen
+	d := alone(r, 1).(*inventory.Device)
+	d.LastSeen = &seen
 	f.apply(create(checked(d)))
 	for _, op := range []records.Op{records.Eq, records.Gte, records.Lte, records.Gt, records.Lt} {
 		for _, t := range []time.Time{seen, seen.UTC(), seen.In(time.FixedZone("west", -90*60))} {

@@ -41,8 +41,19 @@ func record(r *records.Resource, n int, minimal bool) records.Record {
 			setSample(field, rec, n)
 		}
 	}
-	*rec.Meta() = records.Base{ID: id(r, n), CreatedAt: moment(n), UpdatedAt: moment(2 * n), Version: 1}
+	*rec.Meta() = records.Base{ID: id(r, n), CreatedAt: moment(n), UpdatedAt: moment(2 * n), Version: 1, Extra: rec.Meta().Extra}
 	return checked(rec)
+}
+
+// alone returns record n of a resource without the references that it may lack.
+func alone(r *records.Resource, n int) records.Record {
+	rec := full(r, n)
+	for _, field := range r.Fields() {
+		if field.Ref != nil && field.Nullable {
+			field.Set(rec, nil)
+		}
+	}
+	return rec
 }
 
 // checked returns a record in the form in which stores receive it.

@@ -39,15 +39,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
-
-// schema is the schema of the suite.
-var schema = inventory.Schema()
-
-// Schema returns the schema of the stores that the suite tests.
-func Schema() *records.Schema { return schema }
 
 // resourceOf returns the resource of a record of the suite.
 func resourceOf(rec records.Record) *records.Resource {

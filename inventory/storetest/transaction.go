@@ -17,7 +17,7 @@ func referenceCases() []Case {
 			location := full(records.Of[inventory.Location](schema), 1)
 			all := []records.Record{location}
 			for n := range 120 {
-				d := full(records.Of[inventory.Device](schema), n).(*inventory.Device)
+				d := alone(records.Of[inventory.Device](schema), n).(*inventory.Device)
 				d.LocationID = &location.Meta().ID
 				all = append(all, d)
 			}

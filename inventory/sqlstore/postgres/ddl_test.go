@@ -10,19 +10,9 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
-
-// openWith opens a database with a schema.
-func openWith(t testing.TB, url string, schema *records.Schema) *sqlstore.Store {
-	t.Helper()
-	store, err := postgres.Open(t.Context(), url, schema, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	return store
-}
 
 // checkGenerated: a database without migrations has the tables and indexes of one with them.
 // Only checks of several columns are not generated.
@@ -34,8 +24,8 @@ func checkGenerated(t *testing.T, url string) {
 	}
 	schema, err := inventory.NewSchema(records.Migrations(nil))
 	require.NoError(t, err)
-	openWith(t, url+"&search_path=generated", schema)
-	openWith(t, url+"&search_path=migrated", inventory.Schema())
+	openSchema(t, url+"&search_path=generated", schema, nil)
+	openSchema(t, url+"&search_path=migrated", inventory.Schema(), nil)
 	catalog := func(name string) []string {
 		all := rows(t, db, `SELECT table_name || '.' || concat_ws(' ', column_name, data_type, collation_name, is_nullable, column_default)
 				FROM information_schema.columns WHERE table_schema = $1
@@ -62,7 +52,7 @@ func checkGenerated(t *testing.T, url string) {
 }
 
 func checkExtended(t *testing.T, url string) {
-	sqlstoretest.CheckExtended(t, func(schema *records.Schema) records.Store { return openWith(t, url, schema) })
+	sqlstoretest.CheckExtended(t, func(schema *records.Schema) records.Store { return openSchema(t, url, schema, nil) })
 	d := postgres.Dialect()
 	schema, db := sqlstoretest.Extended(t), raw(t, url)
 	have, err := d.Catalog(t.Context(), db, schema)

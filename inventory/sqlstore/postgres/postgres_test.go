@@ -28,6 +28,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open opens a store until the end of the test, when no connection may be in use.
 func open(t testing.TB, url string, opts *postgres.Options) *sqlstore.Store {
 	t.Helper()
+	return openSchema(t, url, inventory.Schema(), opts)
+}
+
+// openSchema opens a store with a schema until the end of the test.
+func openSchema(t testing.TB, url string, schema *records.Schema, opts *postgres.Options) *sqlstore.Store {
+	t.Helper()
 	o := postgres.Options{}
 	if opts != nil {
 		o = *opts
@@ -35,7 +41,7 @@ func open(t testing.TB, url string, opts *postgres.Options) *sqlstore.Store {
 	if o.Store == nil {
 		o.Store = &sqlstore.Options{Timeout: 10 * time.Minute} // the machine may be busy
 	}
-	store, err := postgres.Open(t.Context(), url, inventory.Schema(), &o)
+	store, err := postgres.Open(t.Context(), url, schema, &o)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		// The connection of a canceled call is released shortly after the call has returned.
@@ -54,7 +60,7 @@ func TestServer(t *testing.T) {
 	server := postgrestest.Start(t)
 	t.Run("contract", func(t *testing.T) {
 		t.Parallel()
-		storetest.Run(t, func(t testing.TB) records.Store { return open(t, server.Database(t), nil) })
+		storetest.Run(t, func(t testing.TB) records.Store { return openSchema(t, server.Database(t), storetest.Schema(), nil) })
 	})
 	for name, check := range map[string]func(*testing.T, string){
 		"schema": checkSchema, "plans": checkPlans, "counts": checkCounts, "later migration": checkLaterMigration,

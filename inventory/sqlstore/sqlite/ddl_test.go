@@ -18,15 +18,6 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// openWith opens a file with a schema.
-func openWith(t testing.TB, path string, schema *records.Schema) *sqlstore.Store {
-	t.Helper()
-	store, err := sqlite.Open(t.Context(), path, schema, &sqlite.Options{Store: &sqlstore.Options{Timeout: patient}})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	return store
-}
-
 // definitions returns the lines of the statements that made the tables and indexes of a file.
 func definitions(t *testing.T, path string) map[string][]string {
 	all := map[string][]string{}

@@ -61,7 +61,13 @@ func open(t testing.TB, path string) *sqlstore.Store {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 	}
-	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), &sqlite.Options{Store: &sqlstore.Options{Timeout: patient}})
+	return openWith(t, path, inventory.Schema())
+}
+
+// openWith opens a store with a schema until the end of the test.
+func openWith(t testing.TB, path string, schema *records.Schema) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), path, schema, &sqlite.Options{Store: &sqlstore.Options{Timeout: patient}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		// The connection of a canceled call is released shortly after the call has returned.
@@ -76,7 +82,9 @@ func open(t testing.TB, path string) *sqlstore.Store {
 
 func TestFile(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t testing.TB) records.Store { return open(t, filepath.Join(t.TempDir(), "inventory.db")) })
+	storetest.Run(t, func(t testing.TB) records.Store {
+		return openWith(t, filepath.Join(t.TempDir(), "inventory.db"), storetest.Schema())
+	})
 }
 
 func TestMemory(t *testing.T) {
@@ -84,7 +92,7 @@ func TestMemory(t *testing.T) {
 	if raced {
 		t.Skip("TestFile runs the same code with the race detector")
 	}
-	storetest.Run(t, func(t testing.TB) records.Store { return open(t, sqlite.Memory) })
+	storetest.Run(t, func(t testing.TB) records.Store { return openWith(t, sqlite.Memory, storetest.Schema()) })
 }
 
 // TestMemoryIsSeparate: two databases in memory share nothing.

@@ -1,0 +1,54 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// rack is a resource that the inventory does not have.
+type rack struct {
+	records.Base
+	Name   string     `json:"name" field:"required,unique,max=100,search,index"`
+	Order  int64      `json:"order" field:"min=-100,max=9223372036854775807,index"` // a word of SQL
+	Height *float64   `json:"height" field:"index"`
+	Locked bool       `json:"locked" field:"counted"`
+	Built  *time.Time `json:"built"`
+	Side   side       `json:"side" field:"default=front,index,counted"`
+	Notes  string     `json:"notes" field:"format=text"`
+	Labels []string   `json:"labels"`
+}
+
+type side string
+
+func (side) Values() []string { return []string{"front", "rear"} }
+
+// schema is the schema of the suite: that of the inventory, with a resource and fields as a
+// program adds them.
+var schema = newSchema()
+
+func newSchema() *records.Schema {
+	schema, err := inventory.NewSchema(
+		records.Define[rack](records.Definition{Name: "racks", Label: "Rack"}),
+		records.Extend("devices", "rack_id", records.Text, "ref=racks:null,counted"),
+		records.Extend("devices", "asset_tag", records.Text, "unique,max=50,search"),
+		records.Extend("devices", "remark", records.Text, "format=text,search"),
+		records.Extend("devices", "group", records.Text, "max=600,index"), // a word of SQL
+		records.Extend("devices", "lease", records.Text, "values=owned|rented,default=owned,index,counted"),
+		records.Extend("devices", "units", records.Int, "min=1,max=1000,index,counted"),
+		records.Extend("devices", "weight", records.Float, "index"),
+		records.Extend("devices", "spare", records.Bool, "index,counted"),
+		records.Extend("devices", "bought", records.Time, "index"),
+		records.Extend("devices", "owners", records.List, ""),
+		records.Extend("vlans", "rack_id", records.Text, "ref=racks:cascade"),
+		records.Extend("vlans", "port", records.Int, "unique=rack_id,min=1"),
+	)
+	if err != nil {
+		panic(err) // a mistake in this package
+	}
+	return schema
+}
+
+// Schema returns the schema of the stores that the suite tests.
+func Schema() *records.Schema { return schema }
