@@ -141,8 +141,8 @@ func TestDry(t *testing.T) {
 	ctx := t.Context()
 	ok(t, v.Create(ctx, jane(), device("a")))
 	d := device("b")
-	ok(t, v.DryRun().Create(ctx, jane(), d))
-	isKind(t, v.DryRun().Create(ctx, jane(), device("a")), records.Conflict)
+	ok(t, v.DryRun(nil).Create(ctx, jane(), d))
+	isKind(t, v.DryRun(nil).Create(ctx, jane(), device("a")), records.Conflict)
 	if d.ID == "" {
 		t.Error("a dry call does not say what would be")
 	}
@@ -326,7 +326,7 @@ func TestThen(t *testing.T) {
 	if err := alongside(boom).Create(t.Context(), jane(), site()); !errors.Is(err, boom) {
 		t.Errorf("got %v, want %v", err, boom)
 	}
-	if err := alongside(nil).DryRun().Create(t.Context(), jane(), site()); err != nil {
+	if err := alongside(nil).DryRun(nil).Create(t.Context(), jane(), site()); err != nil {
 		t.Error(err)
 	}
 	want(0)

@@ -102,18 +102,18 @@ func TestCascades(t *testing.T) {
 		with(9, &inventory.Event{DeviceID: ptr(id(2)), InterfaceID: ptr(id(4)), LocationID: ptr(id(1))}))
 	remove := func(r *records.Resource, n int) {
 		t.Helper()
-		ok(t, s.Change(ctx, func(tx records.Tx) error { return tx.Delete(ctx, r, id(n), 1) }))
+		ok(t, s.Change(ctx, func(tx records.Tx) error { return tx.Delete(ctx, r, id(n), 1, nil) }))
 	}
 	remove(records.Of[inventory.Location](schema), 1)
 	got, err := records.Get[inventory.Device](ctx, s, id(2))
 	ok(t, err)
 	equal(t, "the device without a location", []any{got.LocationID, got.Version}, []any{(*string)(nil), int64(2)})
 	err = s.Change(ctx, func(tx records.Tx) error {
-		return tx.Delete(ctx, records.Of[inventory.Device](schema), id(2), 1)
+		return tx.Delete(ctx, records.Of[inventory.Device](schema), id(2), 1, nil)
 	})
 	isKind(t, err, records.Stale)
 	ok(t, s.Change(ctx, func(tx records.Tx) error {
-		return tx.Delete(ctx, records.Of[inventory.Device](schema), id(2), 2)
+		return tx.Delete(ctx, records.Of[inventory.Device](schema), id(2), 2, nil)
 	}))
 	for name, want := range map[string]int64{"locations": 0, "devices": 1, "interfaces": 1, "links": 0, "vlans": 1, "metrics": 0, "events": 1} {
 		r, _ := schema.Named(name)
@@ -134,7 +134,7 @@ func TestTransactions(t *testing.T) {
 	changed := records.Clone(d)
 	changed.Hostname, changed.Version = "b", 2
 	steps := func(tx records.Tx) error {
-		return errors.Join(tx.Update(ctx, changed, 1), tx.Create(ctx, with(3, device("a"))), tx.Delete(ctx, devices, id(1), 2))
+		return errors.Join(tx.Update(ctx, changed, 1), tx.Create(ctx, with(3, device("a"))), tx.Delete(ctx, devices, id(1), 2, nil))
 	}
 	failure := errors.New("failure")
 	err := s.Change(ctx, func(tx records.Tx) error {

@@ -55,19 +55,20 @@ func (c *call) createOnce(body []byte, recs []records.Record, respond func() *cr
 		}
 		return err
 	}
+	if c.dryRun {
+		return c.sendPreview("")
+	}
 	c.sendCreated(respond())
 	return nil
 }
 
 // sendCreated responds with created records, for the first time or again.
 func (c *call) sendCreated(res *created) {
-	if !c.dryRun {
-		if res.location != "" {
-			c.w.Header().Set("Location", res.location)
-		}
-		if res.tag != "" {
-			httpx.SetTag(c.w, res.tag)
-		}
+	if res.location != "" {
+		c.w.Header().Set("Location", res.location)
+	}
+	if res.tag != "" {
+		httpx.SetTag(c.w, res.tag)
 	}
 	c.send(http.StatusCreated, func(b []byte) []byte { return append(b, res.body...) })
 }
@@ -151,7 +152,7 @@ func (c *call) storeResponse(ctx context.Context, tx records.Tx, key *idempotenc
 		return err
 	}
 	if old != nil && c.expired(old) {
-		if err := tx.Delete(ctx, records.Of[records.IdempotencyRecord](c.schema), old.ID, old.Version); err != nil {
+		if err := tx.Delete(ctx, records.Of[records.IdempotencyRecord](c.schema), old.ID, old.Version, nil); err != nil {
 			return err
 		}
 	}
@@ -180,7 +181,7 @@ func (c *call) pruneResponses(ctx context.Context, tx records.Tx) error {
 		if !c.expired(stored) && page.Total-int64(i) < maxIdempotencyRecords {
 			break
 		}
-		if err := tx.Delete(ctx, records.Of[records.IdempotencyRecord](c.schema), stored.ID, stored.Version); err != nil {
+		if err := tx.Delete(ctx, records.Of[records.IdempotencyRecord](c.schema), stored.ID, stored.Version, nil); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -133,8 +134,8 @@ func idempotencyRecordsExpire(t *testing.T, g *harness) {
 	}
 }
 
-// TestDryRun checks that a dry run responds as usual, with a header, and changes nothing: for
-// every mutation of every kind.
+// TestDryRun checks that a dry run responds with what would change and with a header, and changes
+// nothing: for every mutation of every kind.
 func TestDryRun(t *testing.T) {
 	each(t, func(t *testing.T, g *harness, k kind) {
 		c := g.on(t, "root")
@@ -145,23 +146,45 @@ func TestDryRun(t *testing.T) {
 		for _, tc := range []struct {
 			method, path string
 			body         any
-			status       int
+			would        string
 		}{
-			{"POST", k.list, other, 201},
-			{"POST", k.list, []object{other}, 201},
-			{"PUT", path(k.list, rec), draft, 200},
-			{"PATCH", path(k.list, rec), k.change, 200},
-			{"PATCH", k.list, []object{with(k.change, "id", rec["id"])}, 200},
-			{"DELETE", path(k.list, rec), nil, 200},
-			{"DELETE", k.list, []any{rec["id"]}, 200},
+			{"POST", k.list, other, "create"},
+			{"POST", k.list, []object{other}, "create"},
+			{"PATCH", path(k.list, rec), k.change, "update"},
+			{"PATCH", k.list, []object{with(k.change, "id", rec["id"])}, "update"},
+			{"DELETE", path(k.list, rec), nil, "delete"},
+			{"DELETE", k.list, []any{rec["id"]}, "delete"},
+			{"PUT", path(k.list, rec), draft, ""},
 		} {
+			status := 200
 			if k.label == "Link" && tc.method == "POST" {
-				tc.status = 409 // there is one between these interfaces, which a dry run reports too
+				status = 409 // there is one between these interfaces, which a dry run reports too
 			}
-			a := c.Send(tc.method, tc.path+"?dry_run=true", tc.body, idempotency, "k").Want(tc.status)
+			a := c.Send(tc.method, tc.path+"?dry_run=true", tc.body, idempotency, "k").Want(status)
 			a.WantHeader("Dry-Run", "true").WantHeader("Location", "").WantHeader("ETag", "")
-			if tc.method == "PATCH" && tc.path != k.list {
-				shows(t, read(t, a), k.change)
+			if status != 200 {
+				continue
+			}
+			got := read(t, a)
+			noun := strings.ToLower(k.label)
+			if k.label == "VLAN" {
+				noun = k.label
+			}
+			changes := got["changes"].([]any)
+			if got["status"] != "dry_run" || got["truncated"] != false || tc.would != "" && got["message"] != "Would "+tc.would+" 1 "+noun {
+				t.Errorf("the response is %v", got)
+			}
+			if tc.would == "" {
+				continue
+			}
+			change := changes[0].(object)
+			if change["action"] != tc.would && change["action"] != "role_change" || change["cause"] != "" || tc.would != "create" && change["resource_id"] != rec["id"] {
+				t.Errorf("the change is %v", change)
+			}
+			for name, value := range k.change {
+				if tc.would == "update" && !reflect.DeepEqual(change["changes"].(object)[name].(object)["after"], value) {
+					t.Errorf("the change is %v, want %v", change, k.change)
+				}
 			}
 		}
 		c.Send("POST", k.list+"?dry_run=maybe", other).WantError(400, "dry_run must be true or false")

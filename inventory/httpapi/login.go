@@ -31,7 +31,7 @@ type session struct {
 func login() operation {
 	return operation{openapi.Operation{
 		ID: "login", Tag: "accounts", Summary: "Exchange a user name and a password for a token",
-		Parameters: []openapi.Parameter{dryRun("true: check the credentials only. The token is empty, no cookie is set and no login is recorded. A wrong password still counts as a failed attempt.")},
+		Parameters: []openapi.Parameter{dryRun("true: check the credentials only. There is no token, no cookie is set and no login is recorded. A wrong password still counts as a failed attempt.")},
 		Body: openapi.Request("Credentials",
 			openapi.Required("username", openapi.BoundedString(1, 100)), openapi.Required("password", openapi.BoundedString(1, auth.MaxPasswordBytes))),
 		Responses: []openapi.Response{{
@@ -101,8 +101,7 @@ func (c *call) refuseLogin(username string, u *inventory.User, refusal error) er
 	return refusal
 }
 
-// acceptLogin records the login and responds with a token, in the body and as a cookie. In a
-// dry run the token is empty.
+// acceptLogin records the login and responds with a token, in the body and as a cookie.
 func (c *call) acceptLogin(u *inventory.User, password string) error {
 	ctx := c.r.Context()
 	rehashed := ""
@@ -119,17 +118,18 @@ func (c *call) acceptLogin(u *inventory.User, password string) error {
 	if err != nil {
 		return err
 	}
+	if c.dryRun {
+		return c.sendPreview("Would log in")
+	}
 	now := done[0].(*inventory.User)
 	response := session{"success", "Login successful", "", now.ID, now.Username, now.Role}
-	if !c.dryRun {
-		response.Token, _, err = c.accounts.Tokens.Issue(auth.Identity{
-			UserID: now.ID, Username: now.Username, Role: auth.Role(now.Role), Epoch: now.Epoch,
-		})
-		if err != nil {
-			return err
-		}
-		auth.SetCookie(c.w, response.Token)
+	response.Token, _, err = c.accounts.Tokens.Issue(auth.Identity{
+		UserID: now.ID, Username: now.Username, Role: auth.Role(now.Role), Epoch: now.Epoch,
+	})
+	if err != nil {
+		return err
 	}
+	auth.SetCookie(c.w, response.Token)
 	return httpx.WriteJSON(c.w, http.StatusOK, response)
 }
 
@@ -185,9 +185,10 @@ func (c *call) logout() error {
 			return err
 		}
 	}
-	if !c.dryRun {
-		auth.ClearCookie(c.w)
+	if c.dryRun {
+		return c.sendPreview("Would log out")
 	}
+	auth.ClearCookie(c.w)
 	return c.confirm("Logged out")
 }
 

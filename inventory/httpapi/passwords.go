@@ -76,6 +76,9 @@ func (c *call) changePassword(sent newPassword) error {
 	if err != nil {
 		return err
 	}
+	if c.dryRun {
+		return c.sendPreview("")
+	}
 	c.forgetUsers(done...)
 	return c.confirm("Password updated successfully")
 }
@@ -137,6 +140,10 @@ func (c *call) forgotPassword(sent forgottenPassword) error {
 		}
 	}
 	roundDuration(c.r.Context(), start)
+	if c.dryRun {
+		c.preview = records.Preview{} // it would reveal whether the address is known
+		return c.sendPreview("Would send a reset code to the address, if it is known")
+	}
 	return c.confirm("If the address is known, a reset code has been sent to it")
 }
 
@@ -218,6 +225,9 @@ func (c *call) resetPassword(sent confirmedPassword) error {
 	})
 	if err != nil {
 		return err
+	}
+	if c.dryRun {
+		return c.sendPreview("")
 	}
 	c.forgetUsers(done...)
 	return c.confirm("Password reset successfully")

@@ -20,13 +20,14 @@ import (
 // call is one request to a route.
 type call struct {
 	*API
-	schema *records.Schema // of the store when the request began
-	w      http.ResponseWriter
-	r      *http.Request
-	route  *route
-	claims *auth.Claims // of the sender; nil on a public route
-	query  url.Values
-	dryRun bool
+	schema  *records.Schema // of the store when the request began
+	w       http.ResponseWriter
+	r       *http.Request
+	route   *route
+	claims  *auth.Claims // of the sender; nil on a public route
+	query   url.Values
+	dryRun  bool
+	preview records.Preview // of a dry run
 }
 
 // publicBody is the maximum size in bytes of a body that is read without authentication.
@@ -148,7 +149,7 @@ func (c *call) id() (string, error) {
 // inventory returns what applies the changes of the request; in a dry run it commits none.
 func (c *call) inventory() *records.Engine {
 	if c.dryRun {
-		return c.changes.DryRun()
+		return c.changes.DryRun(&c.preview)
 	}
 	return c.changes
 }

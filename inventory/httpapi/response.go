@@ -49,9 +49,7 @@ func (c *call) sendBytes(status int, body []byte) {
 
 // sendRecord responds with a changed record and its entity tag.
 func (c *call) sendRecord(r *records.Resource, rec records.Record) {
-	if !c.dryRun {
-		httpx.SetTag(c.w, tagOf(rec))
-	}
+	httpx.SetTag(c.w, tagOf(rec))
 	c.send(http.StatusOK, func(b []byte) []byte { return c.encoders.of(r).append(b, rec) })
 }
 

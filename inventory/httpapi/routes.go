@@ -50,6 +50,9 @@ func (a *API) table() []route {
 			})
 		}
 	}
+	for i := range routes {
+		routes[i].previewing()
+	}
 	return routes
 }
 

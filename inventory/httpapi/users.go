@@ -166,7 +166,7 @@ func (c *call) checkDelete(rec records.Record) error {
 // forgetUsers makes the authenticator reload changed users.
 func (c *call) forgetUsers(recs ...records.Record) {
 	for _, rec := range recs {
-		if u, ok := rec.(*inventory.User); ok && !c.dryRun {
+		if u, ok := rec.(*inventory.User); ok {
 			c.accounts.Forget(u.ID)
 		}
 	}
@@ -174,7 +174,7 @@ func (c *call) forgetUsers(recs ...records.Record) {
 
 // forgetIDs does the same for deleted users.
 func (c *call) forgetIDs(r *records.Resource, ids ...string) {
-	if !isUsers(r) || c.dryRun {
+	if !isUsers(r) {
 		return
 	}
 	for _, id := range ids {

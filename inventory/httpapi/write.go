@@ -146,6 +146,9 @@ func (c *call) edit(r *records.Resource, plan func(id string) (editFunc, error))
 	if err != nil {
 		return err
 	}
+	if c.dryRun {
+		return c.sendPreview("")
+	}
 	c.forgetUsers(done...)
 	c.sendRecord(r, done[0])
 	return nil
@@ -192,6 +195,9 @@ func (c *call) editMany(r *records.Resource, items []records.Patch, plan func(id
 	if err != nil {
 		return err
 	}
+	if c.dryRun {
+		return c.sendPreview("")
+	}
 	c.forgetUsers(done...)
 	c.send(http.StatusOK, func(b []byte) []byte { return c.appendResults(b, "update", "updated", r, done) })
 	return nil
@@ -226,6 +232,9 @@ func (c *call) deleteOne(r *records.Resource) error {
 	if err := c.inventory().Delete(c.r.Context(), c.caller(), r, edit); err != nil {
 		return err
 	}
+	if c.dryRun {
+		return c.sendPreview("")
+	}
 	c.forgetIDs(r, id)
 	return c.confirm(r.Label + " deleted successfully")
 }
@@ -242,6 +251,9 @@ func (c *call) deleteMany(r *records.Resource) error {
 	}
 	if err := c.inventory().Delete(c.r.Context(), c.caller(), r, edits...); err != nil {
 		return err
+	}
+	if c.dryRun {
+		return c.sendPreview("")
 	}
 	c.forgetIDs(r, ids...)
 	c.send(http.StatusOK, func(b []byte) []byte {

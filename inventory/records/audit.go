@@ -14,6 +14,9 @@ type AuditLog struct {
 	IPAddress    string  `json:"ip_address" field:"readonly,max=64"`
 	RequestID    string  `json:"request_id" field:"readonly,max=128"`
 	Changes      Changes `json:"changes" field:"readonly"`
+	// Cause is the record whose deletion changed or deleted this one, as in
+	// "location/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f". Empty for a change that was requested.
+	Cause string `json:"cause" field:"readonly,max=150"`
 }
 
 // Changes are the changed fields of a record by their JSON names, without secrets.

@@ -34,7 +34,7 @@ type Options struct {
 type Engine struct {
 	store        Store
 	opts         Options
-	dryRun       bool
+	preview      *Preview // of a dry run, or nil
 	beforeCommit []func(context.Context, Tx) error
 }
 
@@ -56,10 +56,15 @@ func New(store Store, opts *Options) *Engine {
 	return v
 }
 
-// DryRun returns an engine over the same store whose calls do everything except commit.
-func (v *Engine) DryRun() *Engine {
+// DryRun returns an engine over the same store whose calls do everything except commit, and say
+// in a preview what they would have changed. The preview is that of the last call; nil is not
+// filled in.
+func (v *Engine) DryRun(preview *Preview) *Engine {
 	dry := *v
-	dry.dryRun = true
+	if preview == nil {
+		preview = &Preview{}
+	}
+	dry.preview = preview
 	return &dry
 }
 
@@ -216,6 +221,7 @@ var errDryRun = errors.New("dry run")
 // change runs a transaction for a caller.
 func (v *Engine) change(ctx context.Context, by Caller, f func(tx Tx) error) error {
 	err := v.store.Change(ctx, func(tx Tx) error {
+		v.preview.reset()
 		if err := f(tx); err != nil {
 			return err
 		}
@@ -224,12 +230,12 @@ func (v *Engine) change(ctx context.Context, by Caller, f func(tx Tx) error) err
 				return err
 			}
 		}
-		if v.dryRun {
+		if v.preview != nil {
 			return errDryRun
 		}
 		return nil
 	})
-	if v.dryRun && errors.Is(err, errDryRun) {
+	if v.preview != nil && errors.Is(err, errDryRun) {
 		return nil
 	}
 	if err == nil || by.UserID == "" || KindOf(err) != Invalid && KindOf(err) != 0 {
@@ -248,12 +254,26 @@ func (v *Engine) change(ctx context.Context, by Caller, f func(tx Tx) error) err
 
 // entry returns the audit log entry of a change, or an untyped nil if the resource has none.
 func (v *Engine) entry(by Caller, action string, r *Resource, before, after Record) (Record, error) {
+	if r.Unaudited && v.preview == nil {
+		return nil, nil
+	}
+	entry, err := v.newEntry(by, action, r, before, after)
+	if err != nil {
+		return nil, err
+	}
+	v.preview.addRequested(r, before, after)
+	v.preview.add(entry)
+	if r.Unaudited {
+		return nil, nil
+	}
+	return entry, nil
+}
+
+// newEntry returns the entry of a change.
+func (v *Engine) newEntry(by Caller, action string, r *Resource, before, after Record) (*AuditLog, error) {
 	rec := after
 	if rec == nil {
 		rec = before
-	}
-	if r.Unaudited {
-		return nil, nil
 	}
 	return v.AuditEntry(by, action, r.Kind(), rec.Meta().ID, r.Diff(before, after))
 }

@@ -166,13 +166,16 @@ func (tx *memTx) Update(ctx context.Context, rec Record, version int64) error {
 	})
 }
 
-func (tx *memTx) Delete(ctx context.Context, r *Resource, id string, version int64) error {
+func (tx *memTx) Delete(ctx context.Context, r *Resource, id string, version int64, effects func(*Effect) error) error {
+	if effects == nil {
+		effects = func(*Effect) error { return nil }
+	}
 	return tx.atomic(ctx, func() error {
 		old, err := tx.find(r, id, version)
 		if err != nil {
 			return err
 		}
-		return tx.cascade(r, old)
+		return tx.cascade(r, old, effects)
 	})
 }
 
@@ -249,9 +252,9 @@ func (r *Resource) key(u Unique, rec Record) string {
 }
 
 // cascade removes a record, and deletes or updates the records that refer to it.
-func (tx *memTx) cascade(r *Resource, rec Record) error {
+func (tx *memTx) cascade(r *Resource, rec Record, effects func(*Effect) error) error {
 	for _, ref := range r.referrers {
-		if err := tx.unlink(ref.From, ref.Field, rec.Meta().ID); err != nil {
+		if err := tx.unlink(ref.From, ref.Field, rec.Meta().ID, effects); err != nil {
 			return err
 		}
 	}
@@ -260,23 +263,46 @@ func (tx *memTx) cascade(r *Resource, rec Record) error {
 }
 
 // unlink deletes the records that refer to an id by a field, or sets the field to null.
-func (tx *memTx) unlink(from *Resource, f *Field, id string) error {
-	for _, rec := range tx.store.tables[from.Name] {
-		if f.Value(rec) != id {
-			continue
+func (tx *memTx) unlink(from *Resource, f *Field, id string, effects func(*Effect) error) error {
+	var found []string
+	for other, rec := range tx.store.tables[from.Name] {
+		if f.Value(rec) == id {
+			found = append(found, other)
 		}
-		if f.Ref.Cascade {
-			if err := tx.cascade(from, rec); err != nil {
+	}
+	slices.Sort(found)
+	for chunk := range slices.Chunk(found, EffectSize) {
+		effect := &Effect{Resource: from}
+		if !f.Ref.Cascade {
+			effect.Cleared = f
+		}
+		for _, other := range chunk {
+			rec := tx.store.tables[from.Name][other]
+			if rec == nil {
+				continue // deleted with one before
+			}
+			effect.Count++
+			if !from.Unaudited {
+				effect.Before = append(effect.Before, Clone(rec))
+			}
+			if f.Ref.Cascade {
+				if err := tx.cascade(from, rec, effects); err != nil {
+					return err
+				}
+				continue
+			}
+			tx.remove(from, rec)
+			rec = Clone(rec)
+			f.clear(rec)
+			rec.Meta().Version++
+			if err := tx.put(from, rec); err != nil {
 				return err
 			}
-			continue
 		}
-		tx.remove(from, rec)
-		rec = Clone(rec)
-		f.clear(rec)
-		rec.Meta().Version++
-		if err := tx.put(from, rec); err != nil {
-			return err
+		if effect.Count > 0 {
+			if err := effects(effect); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

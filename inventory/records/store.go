@@ -41,8 +41,23 @@ type Tx interface {
 	Update(ctx context.Context, rec Record, version int64) error
 	// Delete removes a version of a record. The error is Absent or Outdated. Records that
 	// refer to it are deleted or updated, as [Reference] says; such an update increments
-	// their version.
-	Delete(ctx context.Context, r *Resource, id string, version int64) error
+	// their version. Delete reports them to effects, unless it is nil: each record after those
+	// that refer to it. effects may create records in the transaction.
+	Delete(ctx context.Context, r *Resource, id string, version int64, effects func(*Effect) error) error
+}
+
+// EffectSize is the maximum number of records of one [Effect].
+const EffectSize = 500
+
+// Effect is what the deletion of a record does to some records of one resource that refer to it,
+// or to one that it deletes.
+type Effect struct {
+	Resource *Resource
+	Cleared  *Field // the reference that becomes null; nil if the records are deleted
+	Count    int64  // the number of records
+	// Before are the records before the deletion. Nil for an Unaudited resource, which may have
+	// any number of them.
+	Before []Record
 }
 
 // FreshReader is implemented by a [Store] that may read from a replica, which lags behind.

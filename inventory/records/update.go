@@ -45,7 +45,9 @@ func (v *Engine) Delete(ctx context.Context, by Caller, r *Resource, edits ...Ed
 		if err != nil {
 			return nil, err
 		}
-		return entry, undeletable(r, tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version))
+		return entry, undeletable(r, tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version, func(effect *Effect) error {
+			return v.logEffect(ctx, tx, by, cause(r, before), effect)
+		}))
 	})
 }
 
@@ -57,6 +59,33 @@ func undeletable(r *Resource, err error) error {
 	}
 	message := r.Label + " can't be deleted: a record that refers to it would become a duplicate: " + e.Message
 	return &Error{Kind: Conflict, Message: message, Fields: e.Fields, Err: e.Err}
+}
+
+// cause names a record in [AuditLog.Cause].
+func cause(r *Resource, rec Record) string { return r.Kind() + "/" + rec.Meta().ID }
+
+// logEffect adds the audit log entries for records that a deletion deletes or changes.
+func (v *Engine) logEffect(ctx context.Context, tx Tx, by Caller, cause string, effect *Effect) error {
+	v.preview.addEffect(effect)
+	entries := make([]Record, 0, len(effect.Before))
+	for _, before := range effect.Before {
+		action, after := "delete", Record(nil)
+		if effect.Cleared != nil {
+			action, after = "update", Clone(before)
+			effect.Cleared.clear(after)
+		}
+		entry, err := v.newEntry(by, action, effect.Resource, before, after)
+		if err != nil {
+			return err
+		}
+		entry.Cause = cause
+		v.preview.add(entry)
+		entries = append(entries, entry)
+	}
+	if len(entries) == 0 || effect.Resource.Unaudited {
+		return nil
+	}
+	return tx.Create(ctx, entries...)
 }
 
 // prefetch reads the records of several edits at once, if the store can.
@@ -126,8 +155,8 @@ func (tx *staleDetector) Update(ctx context.Context, rec Record, version int64) 
 	return err
 }
 
-func (tx *staleDetector) Delete(ctx context.Context, r *Resource, id string, version int64) error {
-	err := tx.Tx.Delete(ctx, r, id, version)
+func (tx *staleDetector) Delete(ctx context.Context, r *Resource, id string, version int64, effects func(*Effect) error) error {
+	err := tx.Tx.Delete(ctx, r, id, version, effects)
 	tx.stale = tx.stale || KindOf(err) == Stale
 	return err
 }

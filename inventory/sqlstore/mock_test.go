@@ -134,7 +134,7 @@ func changes(ctx context.Context) func(records.Tx) error {
 		if err := tx.Update(ctx, renamed, 1); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, secrets, secret(3).ID, 1)
+		return tx.Delete(ctx, secrets, secret(3).ID, 1, nil)
 	}
 }
 

@@ -161,7 +161,7 @@ func (t *transaction) checkVersion(ctx context.Context, of *table, statement, id
 	return nil
 }
 
-func (t *transaction) Delete(ctx context.Context, r *records.Resource, id string, version int64) error {
+func (t *transaction) Delete(ctx context.Context, r *records.Resource, id string, version int64, effects func(*records.Effect) error) error {
 	if t.ended != nil {
 		return t.ended
 	}
@@ -175,16 +175,7 @@ func (t *transaction) Delete(ctx context.Context, r *records.Resource, id string
 		if err := t.checkVersion(ctx, of, of.locked, id, version); err != nil {
 			return err
 		}
-		before := t.counts
-		t.guarded = false
-		if slices.ContainsFunc(of.Referrers(), func(ref records.Referrer) bool { return t.table(ref.From).keyWithout(ref.Field) }) {
-			t.counts = maps.Clone(before)
-			if err := t.setSavepoint(ctx); err != nil {
-				return err
-			}
-		}
-		if err := t.releaseReferences(ctx, of, []any{id}); err != nil {
-			t.counts = before // those at the savepoint, if the transaction continues
+		if err := t.releaseSafely(ctx, of, id, effects); err != nil {
 			return err
 		}
 	}
@@ -203,9 +194,36 @@ func (t *transaction) Delete(ctx context.Context, r *records.Resource, id string
 	return cmp.Or(t.checkVersion(ctx, of, of.version, id, version), error(records.Outdated(of.Resource)))
 }
 
-// releaseReferences deletes or changes the records that refer to some that will be deleted.
-// The database would do it too, but not count it.
-func (t *transaction) releaseReferences(ctx context.Context, of *table, ids []any) error {
+// releaseSafely releases the references to a record that will be deleted. If one of the records
+// would violate a unique key without its reference, nothing of this remains.
+func (t *transaction) releaseSafely(ctx context.Context, of *table, id string, effects func(*records.Effect) error) error {
+	t.guarded = false
+	if !slices.ContainsFunc(of.Referrers(), func(ref records.Referrer) bool { return t.table(ref.From).keyWithout(ref.Field) }) {
+		return t.releaseReferences(ctx, of, []any{id}, effects)
+	}
+	before, savepoint := t.counts, t.savepoint
+	t.counts, t.savepoint = maps.Clone(before), false // effects may set the savepoint of items
+	if _, err := t.exec(ctx, "SAVEPOINT deletion"); err != nil {
+		return t.end(ctx, "set a savepoint", err)
+	}
+	err := t.releaseReferences(ctx, of, []any{id}, effects)
+	t.savepoint = savepoint
+	end := "RELEASE SAVEPOINT deletion"
+	if err != nil {
+		end, t.counts = "ROLLBACK TO SAVEPOINT deletion", before
+	}
+	if err != nil && t.ended != nil {
+		return err
+	}
+	if _, err2 := t.exec(ctx, end); err2 != nil {
+		return t.end(ctx, "end a savepoint", err2)
+	}
+	return err
+}
+
+// releaseReferences deletes or changes the records that refer to some that will be deleted, and
+// reports them. The database would do it too, but not count it.
+func (t *transaction) releaseReferences(ctx context.Context, of *table, ids []any, effects func(*records.Effect) error) error {
 	for _, ref := range of.Referrers() {
 		size := maxIDs
 		if !ref.Field.Ref.Cascade && ref.Field.Counted {
@@ -216,7 +234,7 @@ func (t *transaction) releaseReferences(ctx context.Context, of *table, ids []an
 			if ref.Field.Ref.Cascade {
 				release = t.cascade
 			}
-			if err := release(ctx, ref, chunk); err != nil {
+			if err := release(ctx, ref, chunk, effects); err != nil {
 				return err
 			}
 		}
@@ -225,32 +243,77 @@ func (t *transaction) releaseReferences(ctx context.Context, of *table, ids []an
 }
 
 // setNull empties a reference, which gives the records that have it a new version.
-func (t *transaction) setNull(ctx context.Context, ref records.Referrer, ids []any) error {
+func (t *transaction) setNull(ctx context.Context, ref records.Referrer, ids []any, effects func(*records.Effect) error) error {
+	of := t.table(ref.From)
+	if effects == nil || of.Unaudited {
+		n, err := t.clearReference(ctx, ref, ref.Field.Column, ids, ids[0])
+		if err == nil && n > 0 && effects != nil {
+			err = effects(&records.Effect{Resource: of.Resource, Cleared: ref.Field, Count: n})
+		}
+		return err
+	}
+	for {
+		// No new record can refer to these: their rows are locked.
+		b := &builder{shared: t.shared}
+		condition := b.anyOf(ref.Field.Column, ids) + " ORDER BY id LIMIT " + b.arg(int64(records.EffectSize)) + t.dialect.ForUpdate
+		effect := &records.Effect{Resource: of.Resource, Cleared: ref.Field}
+		found, err := t.affected(ctx, effect, of, condition, b.args)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		for chunk := range slices.Chunk(found, maxIDs) {
+			if _, err := t.clearReference(ctx, ref, "id", chunk, ids[0]); err != nil {
+				return err
+			}
+		}
+		if err := effects(effect); err != nil {
+			return err
+		}
+		if len(found) < records.EffectSize {
+			return nil
+		}
+	}
+}
+
+// clearReference sets a reference to null where the column by has one of the values. old is the
+// reference, if it is counted.
+func (t *transaction) clearReference(ctx context.Context, ref records.Referrer, by string, values []any, old any) (changed int64, err error) {
 	b := &builder{shared: t.shared}
 	now := b.arg(t.opts.Now().Truncate(time.Microsecond))
 	text := "UPDATE " + ref.From.Table() + " SET " + ref.Field.Column + " = NULL, version = version + 1, updated_at = " +
-		"CASE WHEN updated_at > " + now + " THEN updated_at ELSE " + now + " END WHERE " + b.anyOf(ref.Field.Column, ids)
+		"CASE WHEN updated_at > " + now + " THEN updated_at ELSE " + now + " END WHERE " + b.anyOf(by, values)
 	n, err := t.exec(ctx, text, b.args...)
-	if err != nil && t.guarded {
-		return t.violated(ctx, t.table(ref.From), "empty a reference of "+ref.From.Name, err, false, nil)
-	}
 	if err != nil {
-		return t.end(ctx, "empty a reference of "+ref.From.Name, err)
+		t.guarded = false // releaseSafely rolls back
+		return 0, t.violated(ctx, t.table(ref.From), "empty a reference of "+ref.From.Name, err, false, nil)
 	}
 	if ref.Field.Counted {
-		t.counts[countKey{ref.From.Table(), ref.Field.Column, (&column{Field: ref.Field}).countKey(ids[0])}] -= n
+		t.counts[countKey{ref.From.Table(), ref.Field.Column, (&column{Field: ref.Field}).countKey(old)}] -= n
 		t.counts[countKey{ref.From.Table(), ref.Field.Column, ""}] += n
 	}
-	return nil
+	return n, nil
+}
+
+// affected reads the records that a deletion affects into an effect, and returns their ids.
+func (t *transaction) affected(ctx context.Context, effect *records.Effect, of *table, condition string, args []any) (ids []any, err error) {
+	at := of.position["id"]
+	err = t.each(ctx, len(of.columns), func(row []any) error {
+		rec, err := of.record(row)
+		effect.Before = append(effect.Before, rec)
+		effect.Count++
+		ids = append(ids, row[at])
+		return err
+	}, "SELECT "+of.selected+" FROM "+of.name+" WHERE "+condition, args...)
+	return ids, t.end(ctx, "read some of "+of.Name+" to change", err)
 }
 
 // cascade deletes the records that refer to others. It locks them first, so that no new record
 // can refer to them.
-func (t *transaction) cascade(ctx context.Context, ref records.Referrer, ids []any) error {
+func (t *transaction) cascade(ctx context.Context, ref records.Referrer, ids []any, effects func(*records.Effect) error) error {
 	of := t.table(ref.From)
 	b := &builder{shared: t.shared}
 	var children []any
-	text := "SELECT id FROM " + of.name + " WHERE " + b.anyOf(ref.Field.Column, ids) + t.dialect.ForUpdate
+	text := "SELECT id FROM " + of.name + " WHERE " + b.anyOf(ref.Field.Column, ids) + " ORDER BY id" + t.dialect.ForUpdate
 	err := t.each(ctx, 1, func(row []any) error { children = append(children, row[0]); return nil }, text, b.args...)
 	if err != nil {
 		return t.end(ctx, "find some of "+of.Name+" to delete", err)
@@ -258,14 +321,29 @@ func (t *transaction) cascade(ctx context.Context, ref records.Referrer, ids []a
 	if len(children) == 0 {
 		return nil
 	}
-	if err := t.releaseReferences(ctx, of, children); err != nil {
+	if err := t.releaseReferences(ctx, of, children, effects); err != nil {
 		return err
 	}
 	for chunk := range slices.Chunk(children, maxIDs) {
+		effect := &records.Effect{Resource: of.Resource}
+		if effects != nil && !of.Unaudited {
+			b := &builder{shared: t.shared}
+			if _, err := t.affected(ctx, effect, of, b.anyOf("id", chunk)+" ORDER BY id", b.args); err != nil {
+				return err
+			}
+		}
 		b := &builder{shared: t.shared}
 		text := "DELETE FROM " + of.name + " WHERE " + b.anyOf("id", chunk) + of.returning
-		if err := t.each(ctx, 1+len(of.counted), t.counts.deleted(of), text, b.args...); err != nil {
+		deleted, count := int64(0), t.counts.deleted(of)
+		err := t.each(ctx, 1+len(of.counted), func(row []any) error { deleted++; return count(row) }, text, b.args...)
+		if err != nil {
 			return t.end(ctx, "delete some of "+of.Name, err)
+		}
+		effect.Count = deleted
+		if effects != nil && deleted > 0 {
+			if err := effects(effect); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -207,7 +207,7 @@ func checkReaders(f *fixture) {
 			must("create a pair", f.make(create(location(n), location(n+2))))
 			runtime.Gosched()
 			must("delete a pair", f.store.Change(f.ctx, func(tx records.Tx) error {
-				return errors.Join(tx.Delete(f.ctx, r, id(r, n), 1), tx.Delete(f.ctx, r, id(r, n+2), 1))
+				return errors.Join(tx.Delete(f.ctx, r, id(r, n), 1, nil), tx.Delete(f.ctx, r, id(r, n+2), 1, nil))
 			}))
 		}
 	}, func() {

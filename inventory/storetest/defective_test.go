@@ -73,11 +73,21 @@ func (tx *defectiveTx) Update(ctx context.Context, rec records.Record, version i
 	return tx.Tx.Update(ctx, rec, version)
 }
 
-func (tx *defectiveTx) Delete(ctx context.Context, r *records.Resource, id string, version int64) error {
+func (tx *defectiveTx) Delete(ctx context.Context, r *records.Resource, id string, version int64, effects func(*records.Effect) error) error {
 	if tx.remove != nil {
-		return tx.remove(ctx, tx.Tx, r, id, version)
+		return tx.remove(ctx, &reporting{tx.Tx, effects}, r, id, version)
 	}
-	return tx.Tx.Delete(ctx, r, id, version)
+	return tx.Tx.Delete(ctx, r, id, version, effects)
+}
+
+// reporting reports the effects of deletions.
+type reporting struct {
+	records.Tx
+	effects func(*records.Effect) error
+}
+
+func (tx *reporting) Delete(ctx context.Context, r *records.Resource, id string, version int64, _ func(*records.Effect) error) error {
+	return tx.Tx.Delete(ctx, r, id, version, tx.effects)
 }
 
 // Change is that of the store, which a transaction does not have.

@@ -131,9 +131,9 @@ func valueDefects() []defect {
 		{"deletes other records", []string{"basic/delete"}, func(b *defective) {
 			b.remove = func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error {
 				if page, err := tx.List(ctx, &records.Query{Resource: r}); err == nil && len(page.Records) > 1 {
-					_ = tx.Delete(ctx, r, page.Records[0].Meta().ID, 1)
+					_ = tx.Delete(ctx, r, page.Records[0].Meta().ID, 1, nil)
 				}
-				return tx.Delete(ctx, r, id, version)
+				return tx.Delete(ctx, r, id, version, nil)
 			}
 		}},
 		{"shares its records", []string{"basic/copies"}, func(b *defective) {
@@ -292,23 +292,29 @@ func events(ctx context.Context, tx records.Tx, r *records.Resource, id string) 
 
 func referenceDefects() []defect {
 	return []defect{
+		{"reports no effects", []string{"reference/effects"}, func(b *defective) {
+			b.remove = func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error {
+				tx.(*reporting).effects = nil
+				return tx.Delete(ctx, r, id, version, nil)
+			}
+		}},
 		{"deletes records that only mention the deleted one", []string{"reference/cascade", "list/counts"}, func(b *defective) {
 			b.remove = func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error {
 				for _, e := range events(ctx, tx, r, id) {
-					_ = tx.Delete(ctx, resourceOf(e), e.Meta().ID, e.Meta().Version)
+					_ = tx.Delete(ctx, resourceOf(e), e.Meta().ID, e.Meta().Version, nil)
 				}
-				return tx.Delete(ctx, r, id, version)
+				return tx.Delete(ctx, r, id, version, nil)
 			}
 		}},
 		{"changes a record without a new version", []string{"reference/new version", "reference/cascade", "reference/many"}, func(b *defective) {
 			b.remove = func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error {
 				if r.Name != "locations" {
-					return tx.Delete(ctx, r, id, version)
+					return tx.Delete(ctx, r, id, version, nil)
 				}
 				q := (&records.Query{Resource: records.Of[inventory.Device](storetest.Schema())}).Where("location_id", id)
 				page, err := tx.List(ctx, q)
 				if err == nil {
-					err = tx.Delete(ctx, r, id, version)
+					err = tx.Delete(ctx, r, id, version, nil)
 				}
 				if err != nil {
 					return err
@@ -325,7 +331,7 @@ func referenceDefects() []defect {
 		}},
 		{"hides that an emptied reference makes a duplicate", []string{"constraint/keys without a reference"}, func(b *defective) {
 			b.remove = func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error {
-				err := tx.Delete(ctx, r, id, version)
+				err := tx.Delete(ctx, r, id, version, nil)
 				if records.KindOf(err) == records.Conflict {
 					return nil
 				}
@@ -340,7 +346,7 @@ func referenceDefects() []defect {
 				if page, err := tx.List(ctx, none); err == nil && len(page.Records) > 0 && r.Name == "locations" {
 					return records.Duplicate(vlans, vlans.Uniques()[0])
 				}
-				return tx.Delete(ctx, r, id, version)
+				return tx.Delete(ctx, r, id, version, nil)
 			}
 		}},
 	}
@@ -362,9 +368,9 @@ func (s loose) Update(ctx context.Context, rec records.Record, version int64) er
 	return s.Change(ctx, func(tx records.Tx) error { return tx.Update(ctx, rec, version) })
 }
 
-func (s loose) Delete(ctx context.Context, r *records.Resource, id string, version int64) error {
+func (s loose) Delete(ctx context.Context, r *records.Resource, id string, version int64, effects func(*records.Effect) error) error {
 	defer runtime.Gosched()
-	return s.Change(ctx, func(tx records.Tx) error { return tx.Delete(ctx, r, id, version) })
+	return s.Change(ctx, func(tx records.Tx) error { return tx.Delete(ctx, r, id, version, effects) })
 }
 
 func transactionDefects() []defect {

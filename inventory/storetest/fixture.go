@@ -113,7 +113,7 @@ func replace(rec records.Record, version int64) call {
 func remove(rec records.Record) call {
 	r, id, version := resourceOf(rec), rec.Meta().ID, rec.Meta().Version
 	return call{what: fmt.Sprintf("delete version %d of %s", version, names(rec)), store: func(ctx context.Context, tx records.Tx) error {
-		return tx.Delete(ctx, r, id, version)
+		return tx.Delete(ctx, r, id, version, nil)
 	}, model: func(m *model) []*records.Error { return m.remove(r, id, version) }}
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
@@ -10,6 +11,7 @@ import (
 func referenceCases() []Case {
 	return []Case{
 		{"reference/cascade", "a record is deleted with the one it belongs to, and not with one that it mentions (REFERENCE.md, 1.4)", checkCascades, false},
+		{"reference/effects", "the audit log has an entry for each record that a deletion deletes or changes (REFERENCE.md, 4)", checkEffects, false},
 		{"reference/within a transaction", "a deletion that is rolled back must not have deleted anything else", checkCascadeRollback, false},
 		{"reference/new version", "a client that holds a record from before must learn that it has changed", checkReleased, false},
 		{"reference/keys without their part", "two VLANs that lose their locations must not become duplicates", checkReleasedKeys, false},
@@ -32,6 +34,81 @@ func checkCascades(f *fixture) {
 		f.apply(create(allSamples()...), remove(full(r, 1)))
 		f.verify(f.store, f.model)
 		f.empty()
+	}
+}
+
+// checkEffects deletes each kind of sample and compares what the store reports with what has
+// changed. More devices than one Effect may have refer to one location.
+func checkEffects(f *fixture) {
+	for _, r := range schema.StoredResources() {
+		f.apply(create(allSamples()...))
+		if r.Kind() == "location" {
+			for i := range 2 {
+				var more []records.Record
+				for n := range records.EffectSize/2 + 3 {
+					d := full(records.Of[inventory.Device](schema), spare+i*records.EffectSize+n).(*inventory.Device)
+					d.LocationID = new(id(r, 1))
+					more = append(more, d)
+				}
+				f.apply(create(more...))
+			}
+		}
+		deleted := id(r, 1)
+		before, c := f.model.clone(), remove(full(r, 1))
+		reported := map[string]bool{}
+		c.store = func(ctx context.Context, tx records.Tx) error {
+			clear(reported)
+			return tx.Delete(ctx, r, deleted, 1, func(e *records.Effect) error { before.report(e, reported); return nil })
+		}
+		f.apply(c)
+		for other, rec := range before.records {
+			of, after := resourceOf(rec), f.model.records[other]
+			if of.Unaudited || other == deleted {
+				continue
+			}
+			for _, field := range of.Fields() {
+				lost := after == nil
+				if after != nil {
+					lost = field.Ref != nil && field.Value(rec) != nil && field.Value(after) == nil
+				}
+				if key := effectKey(rec, field, after == nil); lost != reported[key] {
+					fail("delete %s: reported %q: %t; want %t", names(full(r, 1)), key, reported[key], lost)
+				}
+			}
+		}
+		f.empty()
+	}
+}
+
+// effectKey names what happens to a record. A deletion has no field.
+func effectKey(rec records.Record, field *records.Field, deleted bool) string {
+	if deleted {
+		return "delete " + names(rec)
+	}
+	return "clear " + field.Name + field.Column + " of " + names(rec)
+}
+
+// report adds the records of an effect on the model to what was reported.
+func (m *model) report(e *records.Effect, reported map[string]bool) {
+	if e.Resource.Unaudited && len(e.Before) == 0 {
+		return
+	}
+	if e.Count != int64(len(e.Before)) || e.Count > records.EffectSize {
+		fail("an effect has the count %d and %d records of at most %d", e.Count, len(e.Before), records.EffectSize)
+	}
+	for _, rec := range e.Before {
+		key := effectKey(rec, e.Cleared, e.Cleared == nil)
+		if reported[key] {
+			fail("reported twice: %s", key)
+		}
+		reported[key] = true
+		want := m.records[rec.Meta().ID]
+		if want == nil || e.Cleared != nil && e.Cleared.Value(rec) != e.Cleared.Value(want) {
+			fail("reported %s, which is %s", key, text(rec))
+		}
+		if e.Cleared == nil {
+			same("report a deletion", rec, want)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ func checkSchema(t *testing.T, url string) {
 			}
 		}
 	}
-	require.ElementsMatch(t, append(tables, "tallies", "goose_db_version"), rows(t, db, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"))
+	require.ElementsMatch(t, append(tables, "tallies", "audit_chain", "audit_head", "audit_anchors", "goose_db_version"), rows(t, db, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"))
 }
 
 // described returns the columns, references and indexes of a description.

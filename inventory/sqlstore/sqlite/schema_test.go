@@ -87,7 +87,7 @@ func TestSchema(t *testing.T) {
 			}
 		}
 	}
-	require.ElementsMatch(t, append(tables, "tallies", "goose_db_version", "sqlite_sequence"), rows(t, db, "SELECT name FROM sqlite_master WHERE type = 'table'"))
+	require.ElementsMatch(t, append(tables, "tallies", "audit_chain", "audit_head", "audit_anchors", "goose_db_version", "sqlite_sequence"), rows(t, db, "SELECT name FROM sqlite_master WHERE type = 'table'"))
 }
 
 // leads reports whether a field is the first of a unique key, whose index serves it too.

@@ -217,7 +217,7 @@ func TestCreatedAgain(t *testing.T) {
 		second.Vendor = "another"
 		third := records.Clone(second)
 		third.Vendor, third.Version = "a third", 2
-		require.NoError(t, tx.Delete(t.Context(), devices, deviceID(0), 1))
+		require.NoError(t, tx.Delete(t.Context(), devices, deviceID(0), 1, nil))
 		require.NoError(t, tx.Create(t.Context(), second))
 		return tx.Update(t.Context(), third, 1)
 	}))

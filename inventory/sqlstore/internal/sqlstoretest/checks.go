@@ -81,7 +81,7 @@ func change(t testing.TB, tx records.Tx, random *rand.Rand) error {
 		if err != nil {
 			return err
 		}
-		if err := tx.Delete(ctx, sites, site, rec.Meta().Version); err != nil {
+		if err := tx.Delete(ctx, sites, site, rec.Meta().Version, nil); err != nil {
 			return err
 		}
 		return tx.Create(ctx, WithBase(int(site[len(site)-1]-'0')+100, &inventory.Location{Name: "x", City: "x", Country: "C", Address: "x"}))
@@ -90,7 +90,7 @@ func change(t testing.TB, tx records.Tx, random *rand.Rand) error {
 		if err != nil {
 			return err
 		}
-		return tx.Delete(ctx, devices, device.ID, rec.Meta().Version)
+		return tx.Delete(ctx, devices, device.ID, rec.Meta().Version, nil)
 	}
 	rec, err := tx.Get(ctx, devices, device.ID)
 	if err != nil {
@@ -210,7 +210,7 @@ func CheckPrefetch(t testing.TB, store records.Store) {
 		renamed.Hostname, renamed.Version = "renamed", 2
 		require.NoError(t, tx.Update(t.Context(), renamed, 1))
 		require.Equal(t, "renamed", hostname(tx, 500))
-		require.NoError(t, tx.Delete(t.Context(), devices, ID(501), 1))
+		require.NoError(t, tx.Delete(t.Context(), devices, ID(501), 1, nil))
 		require.Equal(t, records.Absent(devices).Error(), hostname(tx, 501))
 		require.Equal(t, names[502], hostname(tx, 502))
 

@@ -88,7 +88,7 @@ func CheckExtended(t testing.TB, open func(*records.Schema) records.Store) {
 	wrong.Order = new(int64(0))
 	require.Error(t, Create(t, store, wrong), "an order that the check of the table refuses")
 
-	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Delete(t.Context(), shelves, ID(50), 1) }))
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Delete(t.Context(), shelves, ID(50), 1, nil) }))
 	_, err = store.Get(t.Context(), devices, ID(10))
 	require.Equal(t, records.NotFound, records.KindOf(err), "the device is deleted with its shelf")
 	require.EqualValues(t, 0, total("select", "a"))

@@ -136,7 +136,7 @@ func CheckUpgraded(t testing.TB, store records.Store) {
 	})), "a key that was unique before the upgrade")
 	location := records.Of[inventory.Location](inventory.Schema())
 	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error {
-		return tx.Delete(t.Context(), location, ID(1), 1)
+		return tx.Delete(t.Context(), location, ID(1), 1, nil)
 	}))
 	device, err := records.Get[inventory.Device](t.Context(), store, ID(3))
 	require.NoError(t, err)
@@ -175,6 +175,6 @@ func checkRelaxed(t testing.TB, store records.Store) {
 		require.Error(t, Create(t, store, rec), "%+v", rec)
 	}
 	require.Error(t, store.Change(t.Context(), func(tx records.Tx) error {
-		return tx.Delete(t.Context(), records.Of[inventory.Location](inventory.Schema()), site, 1)
+		return tx.Delete(t.Context(), records.Of[inventory.Location](inventory.Schema()), site, 1, nil)
 	}), "a device would become a duplicate")
 }

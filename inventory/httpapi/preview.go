@@ -1,0 +1,63 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// preview is the response to a dry run.
+type preview struct {
+	Status    string          `json:"status"`
+	Message   string          `json:"message"`
+	Created   int64           `json:"created"`
+	Updated   int64           `json:"updated"`
+	Deleted   int64           `json:"deleted"`
+	Changes   []previewChange `json:"changes"`
+	Truncated bool            `json:"truncated"`
+}
+
+// previewChange is an audit log entry that was not written.
+type previewChange struct {
+	Action       string          `json:"action"`
+	ResourceType string          `json:"resource_type"`
+	ResourceID   string          `json:"resource_id"` // empty for a new record
+	Changes      records.Changes `json:"changes"`
+	Cause        string          `json:"cause"`
+}
+
+// sendPreview responds with what the request would change. The message may be empty for that of
+// the changes.
+func (c *call) sendPreview(message string) error {
+	p := &c.preview
+	body := preview{"dry_run", message, p.Created, p.Updated, p.Deleted, make([]previewChange, len(p.Changes)), p.Truncated}
+	if message == "" {
+		body.Message = p.Message()
+	}
+	for i, e := range p.Changes {
+		body.Changes[i] = previewChange{e.Action, e.ResourceType, e.ResourceID, e.Changes, e.Cause}
+		if e.Action == "create" {
+			body.Changes[i].ResourceID = ""
+		}
+	}
+	c.send(http.StatusOK, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(body)) })
+	return nil
+}
+
+// previewing adds the response to a dry run to the description of the route.
+func (rt *route) previewing() {
+	if !slices.Contains(rt.params(), "dry_run") {
+		return
+	}
+	rt.doc.Responses = slices.Clone(rt.doc.Responses)
+	for i, res := range rt.doc.Responses {
+		if res.Status == http.StatusOK {
+			rt.doc.Responses[i].Schema = openapi.OrPreview(rt.doc.ID, res.Schema)
+			return
+		}
+	}
+	rt.doc.Responses = append(rt.doc.Responses, openapi.Response{Status: http.StatusOK, Schema: openapi.Preview()})
+}

@@ -1,0 +1,134 @@
+package records
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxPreview is the maximum number of changes that a [Preview] has.
+const MaxPreview = 1000
+
+// Preview is what a call would change (see [Engine.DryRun]).
+type Preview struct {
+	// Created, Updated and Deleted are the numbers of records, those that go along included.
+	Created, Updated, Deleted int64
+	// Changes are the first changes, up to MaxPreview, as the audit log would have them. A
+	// changed or deleted record without audit log is in the numbers only if it goes along.
+	Changes   []*AuditLog
+	Truncated bool // whether there are more changes
+
+	parts []previewPart
+}
+
+// previewPart is the number of records that are changed in one way.
+type previewPart struct {
+	verb     string // create, update, delete, or clear
+	resource *Resource
+	field    string // that is cleared
+	n        int64
+}
+
+// reset empties the preview: a transaction may run more than once.
+func (p *Preview) reset() {
+	if p != nil {
+		*p = Preview{}
+	}
+}
+
+// add adds a change.
+func (p *Preview) add(entry *AuditLog) {
+	switch {
+	case p == nil:
+	case len(p.Changes) == MaxPreview:
+		p.Truncated = true
+	default:
+		p.Changes = append(p.Changes, entry)
+	}
+}
+
+// addRequested counts a change that the caller asked for.
+func (p *Preview) addRequested(r *Resource, before, after Record) {
+	switch {
+	case p == nil:
+	case before == nil:
+		p.count("create", r, "", 1)
+	case after == nil:
+		p.count("delete", r, "", 1)
+	default:
+		p.count("update", r, "", 1)
+	}
+}
+
+// addEffect counts the records that go along with a deletion.
+func (p *Preview) addEffect(e *Effect) {
+	switch {
+	case p == nil:
+		return
+	case e.Resource.Internal || e.Resource.Name == auditLogs:
+		return // clients do not see them change
+	case e.Cleared != nil:
+		p.count("clear", e.Resource, e.Cleared.Name, e.Count)
+	default:
+		p.count("delete", e.Resource, "", e.Count)
+	}
+	p.Truncated = p.Truncated || len(e.Before) == 0 && e.Count > 0
+}
+
+func (p *Preview) count(verb string, r *Resource, field string, n int64) {
+	switch verb {
+	case "create":
+		p.Created += n
+	case "delete":
+		p.Deleted += n
+	default:
+		p.Updated += n
+	}
+	same := func(part previewPart) bool {
+		return part.verb == verb && part.resource.Name == r.Name && part.field == field
+	}
+	if i := slices.IndexFunc(p.parts, same); i >= 0 {
+		p.parts[i].n += n
+		return
+	}
+	p.parts = append(p.parts, previewPart{verb, r, field, n})
+}
+
+// Message returns the preview in words: "Would delete 1 location, and clear location_id of 10
+// devices".
+func (p *Preview) Message() string {
+	var clauses []string
+	for _, verb := range []string{"create", "update", "delete", "clear"} {
+		var objects []string
+		for _, part := range p.parts {
+			if part.verb != verb || part.n == 0 {
+				continue
+			}
+			object := strconv.FormatInt(part.n, 10) + " " + part.resource.Noun()
+			if part.n != 1 {
+				object += "s"
+			}
+			if part.field != "" {
+				object = part.field + " of " + object
+			}
+			objects = append(objects, object)
+		}
+		if len(objects) > 0 {
+			clauses = append(clauses, verb+" "+enumerate(objects))
+		}
+	}
+	if len(clauses) == 0 {
+		return "Would change nothing"
+	}
+	return "Would " + strings.Join(clauses, ", and ")
+}
+
+// enumerate joins words: "a", "a and b", "a, b and c".
+func enumerate(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return fmt.Sprintf("%s and %s", strings.Join(words[:last], ", "), words[last])
+}
