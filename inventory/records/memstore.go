@@ -2,6 +2,8 @@ package records
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,6 +22,13 @@ type MemStore struct {
 	lock   *semaphore.Weighted          // 1 to read, maxReaders to write; unlike a sync.RWMutex it respects contexts
 	tables map[string]map[string]Record // by the name of the resource
 	keys   map[string]string            // unique key to id
+	chain  []memLink                    // of the audit log; its positions begin with 1
+}
+
+// memLink is an entry of the audit log in the chain.
+type memLink struct {
+	id   string
+	hash []byte
 }
 
 // NewMemStore returns an empty store of a schema.
@@ -86,14 +95,70 @@ func (s *MemStore) Change(ctx context.Context, f func(tx Tx) error) error {
 	}
 	err := ctx.Err()
 	committed = err == nil
+	if committed {
+		s.extend(tx.created)
+	}
 	return err
 }
+
+// extend adds entries to the chain of the audit log.
+func (s *MemStore) extend(created []*AuditLog) {
+	at := s.head()
+	for _, a := range created {
+		at = at.Next(digest(a))
+		s.chain = append(s.chain, memLink{a.ID, at.Hash})
+	}
+}
+
+// digest returns the digest of an entry, of which the store has no text.
+func digest(a *AuditLog) [sha256.Size]byte {
+	changes, _ := json.Marshal(a.Changes) // the values of fields are encodable
+	return AuditDigest(a, string(changes))
+}
+
+func (s *MemStore) head() AuditPosition {
+	if len(s.chain) == 0 {
+		return AuditPosition{}
+	}
+	return AuditPosition{int64(len(s.chain)), s.chain[len(s.chain)-1].hash}
+}
+
+// AuditHead returns the last position of the audit log ([AuditChain]).
+func (s *MemStore) AuditHead(ctx context.Context) (AuditPosition, error) {
+	if err := s.lock.Acquire(ctx, 1); err != nil {
+		return AuditPosition{}, err
+	}
+	defer s.lock.Release(1)
+	return s.head(), nil
+}
+
+// AuditAfter returns entries of the audit log behind a position ([AuditChain]).
+func (s *MemStore) AuditAfter(ctx context.Context, seq int64, limit int) ([]ChainedEntry, error) {
+	if err := s.lock.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer s.lock.Release(1)
+	var page []ChainedEntry
+	for i := max(seq, 0); i < int64(len(s.chain)) && len(page) < limit; i++ {
+		e := ChainedEntry{AuditPosition: AuditPosition{i + 1, s.chain[i].hash}}
+		if rec, ok := s.tables[auditLogs][s.chain[i].id].(*AuditLog); ok {
+			e.Entry = Clone(rec)
+			e.Digest = digest(rec)
+		}
+		page = append(page, e)
+	}
+	return page, nil
+}
+
+// AuditAnchors returns none: the audit log is never pruned ([AuditChain]).
+func (s *MemStore) AuditAnchors(context.Context) ([]AuditAnchor, error) { return nil, nil }
 
 // memTx is a transaction of a [MemStore], which holds its lock. Changes apply at once and
 // are undone by a rollback.
 type memTx struct {
-	store *MemStore
-	undo  []func()
+	store   *MemStore
+	undo    []func()
+	created []*AuditLog // entries for the chain
 }
 
 // rollback undoes all but the first n steps.
@@ -146,6 +211,7 @@ func (tx *memTx) Create(ctx context.Context, records ...Record) error {
 			if err := tx.put(r, rec); err != nil {
 				return err
 			}
+			tx.chain(rec)
 		}
 		return nil
 	})
@@ -220,6 +286,15 @@ func (tx *memTx) put(r *Resource, rec Record) error {
 	tx.store.tables[r.Name][id] = stored
 	tx.undo = append(tx.undo, func() { delete(tx.store.tables[r.Name], id) })
 	return nil
+}
+
+// chain notes new entries of the audit log.
+func (tx *memTx) chain(rec Record) {
+	if a, ok := rec.(*AuditLog); ok {
+		n := len(tx.created)
+		tx.created = append(tx.created, Clone(a))
+		tx.undo = append(tx.undo, func() { tx.created = tx.created[:n] })
+	}
 }
 
 // remove removes a record, and nothing else.

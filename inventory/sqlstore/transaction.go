@@ -63,6 +63,7 @@ type transaction struct {
 	rows       map[rowKey][]any // rows that were read, for updates
 	prefetched map[rowKey][]any // rows for the next Get of each
 	counts     counts
+	audited    []auditLink // new entries of the audit log
 }
 
 // rowKey identifies a record.
@@ -106,6 +107,9 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records
 	}
 	if err == nil {
 		err = t.flush(ctx)
+	}
+	if err == nil {
+		err = t.extendChain(ctx)
 	}
 	if err != nil {
 		return err

@@ -38,6 +38,10 @@ func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
 		}
 	}
 	added := counts{}
+	links, err := t.links(all)
+	if err != nil {
+		return t.end(ctx, "create audit log entries", err)
+	}
 	for len(all) > 0 {
 		r := resources[0]
 		n := slices.IndexFunc(resources, func(other *records.Resource) bool { return other != r })
@@ -56,6 +60,7 @@ func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
 	for key, n := range added { // not those of a call that was refused
 		t.counts[key] += n
 	}
+	t.audited = append(t.audited, links...)
 	return nil
 }
 

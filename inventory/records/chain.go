@@ -1,0 +1,221 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// AuditChain is implemented by a [Store] that keeps the entries of the audit log in the order
+// in which they were committed, with hashes that show a later change. Every entry has a
+// position from 1, without gaps, once its transaction is committed. Its hash is the SHA-256 of the
+// hash before and of [AuditDigest].
+type AuditChain interface {
+	// AuditHead returns the last position.
+	AuditHead(ctx context.Context) (AuditPosition, error)
+	// AuditAfter returns up to limit entries behind a position, in order.
+	AuditAfter(ctx context.Context, seq int64, limit int) ([]ChainedEntry, error)
+	// AuditAnchors returns the ends of the parts of the chain that were pruned, and of the part
+	// from before the chain, in order.
+	AuditAnchors(ctx context.Context) ([]AuditAnchor, error)
+}
+
+// AuditPosition is a position in the audit log.
+type AuditPosition struct {
+	Seq  int64  // 0 is before the first entry
+	Hash []byte // empty for an entry from before the chain
+}
+
+// ChainedEntry is an entry of the audit log with its position.
+type ChainedEntry struct {
+	AuditPosition
+	Entry  *AuditLog         // nil if it is missing
+	Digest [sha256.Size]byte // of the entry as it is stored now
+}
+
+// AuditAnchor is a position up to which the audit log has been pruned. Each pruning adds an
+// entry with the action prune and the fields seq and hash of its anchor. An anchor that prunes
+// nothing is the end of the part from before the chain.
+type AuditAnchor struct {
+	AuditPosition
+	Pruned int64 // the number of entries that were deleted
+	Actor  string
+	At     time.Time
+}
+
+// PruneAction is the action of the audit log entry for an [AuditAnchor].
+const PruneAction = "prune"
+
+// AuditDigest returns the SHA-256 of what an entry of the audit log says: of a JSON array of
+// strings with the id, the time to the microsecond, actor, action, resource type and id, address,
+// request id, changes and cause. The user id is not part of it, because it becomes null when the
+// user is deleted. The changes are the JSON text that is stored.
+func AuditDigest(a *AuditLog, changes string) [sha256.Size]byte {
+	doc, _ := json.Marshal([]string{ // strings always encode
+		a.ID, a.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000Z"), a.Actor, a.Action, a.ResourceType, a.ResourceID,
+		a.IPAddress, a.RequestID, changes, a.Cause,
+	})
+	return sha256.Sum256(doc)
+}
+
+// Next returns the position behind another one, for the digest of its entry.
+func (p AuditPosition) Next(digest [sha256.Size]byte) AuditPosition {
+	sum := sha256.New()
+	sum.Write(p.Hash)
+	sum.Write(digest[:])
+	return AuditPosition{p.Seq + 1, sum.Sum(nil)}
+}
+
+// AuditDefect is what [VerifyAudit] finds: an entry that was changed, deleted or added.
+type AuditDefect struct {
+	Seq    int64  // the position
+	ID     string // of the entry, empty if it is unknown
+	Reason string
+}
+
+func (d *AuditDefect) Error() string {
+	if d.ID == "" {
+		return fmt.Sprintf("audit log, position %d: %s", d.Seq, d.Reason)
+	}
+	return fmt.Sprintf("audit log, position %d, entry %s: %s", d.Seq, d.ID, d.Reason)
+}
+
+// AuditReport is the result of [VerifyAudit].
+type AuditReport struct {
+	Checked  int64         // entries whose hashes are right
+	Unhashed int64         // entries from before the chain, which have no hashes
+	Pruned   int64         // the position up to which entries were pruned, 0 if none was
+	Head     AuditPosition // the last entry that was checked
+}
+
+// verifySize is the number of entries that VerifyAudit holds at a time.
+const verifySize = 500
+
+// VerifyAudit checks the hashes of the audit log of a store up to the end that it has when the
+// call begins. The first error that is an [*AuditDefect] ends it; any other error is a failure of
+// the store, or says that the store is no [AuditChain].
+//
+// Keep Head.Hash elsewhere to prove later that no entry up to there was changed: who can write to
+// the database can also write another chain.
+func VerifyAudit(ctx context.Context, store Store) (*AuditReport, error) {
+	chain, ok := Fresh(store).(AuditChain)
+	if !ok {
+		return nil, errors.New("the store keeps no chain of its audit log")
+	}
+	v := &verification{chain: chain}
+	if err := v.begin(ctx); err != nil {
+		return nil, err
+	}
+	for v.at.Seq < v.head.Seq {
+		page, err := chain.AuditAfter(ctx, v.at.Seq, verifySize)
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			return nil, &AuditDefect{v.at.Seq + 1, "", fmt.Sprintf("the end is missing: the last position is %d", v.head.Seq)}
+		}
+		for i := range page {
+			if v.at.Seq == v.head.Seq {
+				break // later than the call
+			}
+			if err := v.check(ctx, &page[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !bytes.Equal(v.at.Hash, v.head.Hash) {
+		return nil, &AuditDefect{v.head.Seq, "", "the hash differs from that of the end, which is stored separately"}
+	}
+	if v.unsigned != nil {
+		return nil, &AuditDefect{v.unsigned.Seq, "", "entries up to here are missing, and no entry says that they were pruned"}
+	}
+	v.report.Head = v.at
+	return &v.report, nil
+}
+
+// verification is the state of VerifyAudit.
+type verification struct {
+	chain    AuditChain
+	head, at AuditPosition
+	start    int64        // up to where entries have no hashes
+	unsigned *AuditAnchor // of the last pruning, until its entry is found
+	report   AuditReport
+}
+
+// begin reads where the chain begins and ends.
+func (v *verification) begin(ctx context.Context) (err error) {
+	if v.head, err = v.chain.AuditHead(ctx); err != nil {
+		return err
+	}
+	return v.anchor(ctx)
+}
+
+// anchor continues behind the last pruning.
+func (v *verification) anchor(ctx context.Context) error {
+	anchors, err := v.chain.AuditAnchors(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range anchors {
+		if a.Pruned > 0 && a.Seq >= v.at.Seq {
+			v.at, v.report.Pruned = a.AuditPosition, a.Seq
+			v.unsigned = &a
+		}
+		if len(a.Hash) == 0 {
+			v.start = max(v.start, a.Seq)
+		}
+	}
+	return nil
+}
+
+// check checks the next entry.
+func (v *verification) check(ctx context.Context, e *ChainedEntry) error {
+	if e.Seq != v.at.Seq+1 {
+		missing := v.at.Seq + 1
+		if err := v.anchor(ctx); err != nil { // it may have been pruned in the meantime
+			return err
+		}
+		if e.Seq != v.at.Seq+1 {
+			return &AuditDefect{missing, "", fmt.Sprintf("missing: the next position is %d", e.Seq)}
+		}
+	}
+	id := ""
+	if e.Entry != nil {
+		id = e.Entry.ID
+	}
+	next := v.at.Next(e.Digest)
+	switch {
+	case e.Entry == nil:
+		return &AuditDefect{e.Seq, "", "the entry is missing"}
+	case e.Seq <= v.start && len(e.Hash) == 0:
+		v.at = AuditPosition{Seq: e.Seq}
+		v.report.Unhashed++
+		return nil
+	case !bytes.Equal(next.Hash, e.Hash):
+		return &AuditDefect{e.Seq, id, "the entry, or its hash, was changed"}
+	}
+	v.at = next
+	v.report.Checked++
+	if a := v.unsigned; a != nil && e.Entry.Action == PruneAction && e.Entry.signs(a) {
+		v.unsigned = nil
+	}
+	return nil
+}
+
+// signs reports whether the entry is that of an anchor.
+func (a *AuditLog) signs(anchor *AuditAnchor) bool {
+	return fmt.Sprint(a.Changes["seq"].After) == fmt.Sprint(anchor.Seq) &&
+		strings.EqualFold(fmt.Sprint(a.Changes["hash"].After), fmt.Sprintf("%x", anchor.Hash))
+}
+
+// SignAnchor returns the changes of the entry for an anchor.
+func SignAnchor(a *AuditAnchor) Changes {
+	return Changes{
+		"seq": {nil, fmt.Sprint(a.Seq)}, "hash": {nil, fmt.Sprintf("%x", a.Hash)}, "pruned": {nil, a.Pruned},
+	}
+}

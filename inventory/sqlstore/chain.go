@@ -1,0 +1,170 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// The tables of the chain of the audit log: the position of each entry, the last position, and
+// the anchors (records.AuditChain).
+const (
+	chainTable   = "audit_chain"
+	headTable    = "audit_head"
+	anchorsTable = "audit_anchors"
+)
+
+// auditLink is a new entry of the audit log.
+type auditLink struct {
+	id     string
+	digest [sha256.Size]byte
+}
+
+// links returns the new entries of the audit log among records.
+func (t *transaction) links(all []records.Record) (links []auditLink, err error) {
+	for _, rec := range all {
+		a, ok := rec.(*records.AuditLog)
+		if !ok {
+			continue
+		}
+		changes, err := json.Marshal(a.Changes) // as column.bind
+		if err != nil {
+			return nil, err
+		}
+		links = append(links, auditLink{a.ID, records.AuditDigest(a, string(changes))})
+	}
+	return links, nil
+}
+
+// extendChain adds the new entries of the audit log to the chain, as the last step of a
+// transaction: the lock of the head puts transactions in the order in which they commit, and is
+// held until then. Nothing after it waits for another lock.
+func (t *transaction) extendChain(ctx context.Context) error {
+	if len(t.audited) == 0 {
+		return nil
+	}
+	var at records.AuditPosition
+	found := false
+	err := t.each(ctx, 2, func(row []any) error {
+		found = true
+		return scanPosition(row, &at)
+	}, "SELECT seq, hash FROM "+headTable+" WHERE id = 1"+t.dialect.ForUpdate)
+	if err == nil && !found {
+		err = fmt.Errorf("the table %s has no row", headTable)
+	}
+	if err != nil {
+		return t.end(ctx, "read the end of the audit log", err)
+	}
+	for links := t.audited; len(links) > 0; {
+		size := 1
+		for _, n := range chunks {
+			if n <= len(links) {
+				size = n
+				break
+			}
+		}
+		args := make([]any, 0, 3*size)
+		rows := make([]string, size)
+		for i, l := range links[:size] {
+			at = at.Next(l.digest)
+			args = append(args, at.Seq, l.id, at.Hash)
+			rows[i] = "(" + t.dialect.placeholder(3*i+1) + ", " + t.dialect.placeholder(3*i+2) + ", " + t.dialect.placeholder(3*i+3) + ")"
+		}
+		if _, err := t.exec(ctx, "INSERT INTO "+chainTable+" (seq, id, hash) VALUES "+strings.Join(rows, ", "), args...); err != nil {
+			return t.end(ctx, "extend the audit log", err)
+		}
+		links = links[size:]
+	}
+	b := &builder{shared: t.shared}
+	_, err = t.exec(ctx, "UPDATE "+headTable+" SET seq = "+b.arg(at.Seq)+", hash = "+b.arg(at.Hash)+" WHERE id = 1", b.args...)
+	return t.end(ctx, "write the end of the audit log", err)
+}
+
+// scanPosition reads the columns seq and hash.
+func scanPosition(row []any, p *records.AuditPosition) error {
+	seq, ok := row[0].(int64)
+	hash, ok2 := row[1].([]byte)
+	if !ok || !ok2 && row[1] != nil {
+		return fmt.Errorf("a position in the audit log is %T and %T in the database", row[0], row[1])
+	}
+	p.Seq, p.Hash = seq, append([]byte(nil), hash...)
+	return nil
+}
+
+// AuditHead returns the last position of the audit log (records.AuditChain).
+func (s *Store) AuditHead(ctx context.Context) (records.AuditPosition, error) {
+	var at records.AuditPosition
+	e := s.reading()
+	err := e.each(ctx, 2, func(row []any) error { return scanPosition(row, &at) }, "SELECT seq, hash FROM "+headTable+" WHERE id = 1")
+	return at, s.failure(ctx, "read the end of the audit log", err)
+}
+
+// AuditAfter returns entries of the audit log behind a position (records.AuditChain).
+func (s *Store) AuditAfter(ctx context.Context, seq int64, limit int) ([]records.ChainedEntry, error) {
+	e := s.reading()
+	of := e.table(records.Of[records.AuditLog](e.schema))
+	b := &builder{shared: s.shared}
+	columns := make([]string, len(of.columns))
+	for i, c := range of.columns {
+		columns[i] = "a." + c.Column
+	}
+	text := "SELECT c.seq, c.hash, " + strings.Join(columns, ", ") + " FROM " + chainTable + " c LEFT JOIN " + of.name +
+		" a ON a.id = c.id WHERE c.seq > " + b.arg(seq) + " ORDER BY c.seq LIMIT " + b.arg(int64(limit))
+	var page []records.ChainedEntry
+	err := e.each(ctx, 2+len(columns), func(row []any) error {
+		var entry records.ChainedEntry
+		if err := scanPosition(row, &entry.AuditPosition); err != nil {
+			return err
+		}
+		defer func() { page = append(page, entry) }()
+		row = row[2:]
+		if row[of.position["id"]] == nil {
+			return nil
+		}
+		rec, err := of.record(row)
+		if err != nil {
+			return err
+		}
+		entry.Entry = rec.(*records.AuditLog)
+		entry.Digest = records.AuditDigest(entry.Entry, textOf(row[of.position["changes"]]))
+		return nil
+	}, text, b.args...)
+	return page, s.failure(ctx, "read the audit log", err)
+}
+
+// textOf returns a text as a driver returns it.
+func textOf(value any) string {
+	if doc, ok := value.([]byte); ok {
+		return string(doc)
+	}
+	text, _ := value.(string)
+	return text
+}
+
+// AuditAnchors returns the anchors of the audit log (records.AuditChain).
+func (s *Store) AuditAnchors(ctx context.Context) ([]records.AuditAnchor, error) {
+	var all []records.AuditAnchor
+	e := s.reading()
+	err := e.each(ctx, 5, func(row []any) error {
+		var a records.AuditAnchor
+		if err := scanPosition(row, &a.AuditPosition); err != nil {
+			return err
+		}
+		a.Pruned, _ = row[2].(int64)
+		a.Actor = textOf(row[3])
+		switch at := row[4].(type) {
+		case time.Time:
+			a.At = at.UTC()
+		case int64:
+			a.At = time.UnixMicro(at).UTC()
+		}
+		all = append(all, a)
+		return nil
+	}, "SELECT seq, hash, pruned, actor, at FROM "+anchorsTable+" ORDER BY seq")
+	return all, s.failure(ctx, "read the anchors of the audit log", err)
+}
