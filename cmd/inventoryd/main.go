@@ -6,6 +6,7 @@
 //	inventoryd backup FILE      copies a SQLite database, even while it is in use
 //	inventoryd rotate-key       adds a new key that signs tokens; running servers notice
 //	inventoryd revoke-keys      replaces all such keys, which ends all sessions
+//	inventoryd verify-audit     checks that no entry of the audit log was changed or deleted
 package main
 
 import "github.com/ashlar-go/ashlar/cmd/internal/cli"

@@ -62,8 +62,10 @@ func command(ctx context.Context, env cli.Env, s *server.Settings, args []string
 		return backup(ctx, env, s, args[1:])
 	case "rotate-key", "revoke-keys":
 		return rotateKey(ctx, env, s, args)
+	case "verify-audit":
+		return verifyAudit(ctx, env, s, args)
 	}
-	return cli.Usagef("unknown command %q: use backup FILE, rotate-key or revoke-keys; run inventoryd -settings for the flags and environment variables", args[0])
+	return cli.Usagef("unknown command %q: use backup FILE, rotate-key, revoke-keys or verify-audit; run inventoryd -settings for the flags and environment variables", args[0])
 }
 
 func backup(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
@@ -92,6 +94,25 @@ func rotateKey(ctx context.Context, env cli.Env, s *server.Settings, args []stri
 	}
 	fmt.Fprintf(env.Stdout, "added a key that signs tokens from %s; the old one verifies them until %s\n",
 		r.SignsFrom.Format(time.RFC3339), r.VerifiesUntil.Format(time.RFC3339))
+	return nil
+}
+
+func verifyAudit(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
+	if len(args) > 1 {
+		return cli.Usagef("%s: takes no arguments", args[0])
+	}
+	r, err := server.VerifyAudit(ctx, s, server.NewLog(env.Stderr, s))
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	fmt.Fprintf(env.Stdout, "the audit log is intact: checked %d entries", r.Checked)
+	if r.Unhashed > 0 {
+		fmt.Fprintf(env.Stdout, ", and found %d older ones without hashes", r.Unhashed)
+	}
+	if r.Pruned > 0 {
+		fmt.Fprintf(env.Stdout, "; entries up to position %d were pruned", r.Pruned)
+	}
+	fmt.Fprintf(env.Stdout, "\nlast position %d, hash %x\n", r.Head.Seq, r.Head.Hash)
 	return nil
 }
 

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
@@ -57,4 +59,18 @@ func Backup(ctx context.Context, s *Settings, file string) error {
 		return errors.New("DATABASE_URL is :memory:, which only the running process can read: use a file")
 	}
 	return sqlite.Backup(ctx, s.DatabaseURL, file)
+}
+
+// VerifyAudit checks the audit log of the database in the settings (records.VerifyAudit). It may
+// run beside a server. A nil log means slog.Default().
+func VerifyAudit(ctx context.Context, s *Settings, log *slog.Logger) (r *records.AuditReport, err error) {
+	if s.DatabaseURL == ":memory:" {
+		return nil, errors.New("DATABASE_URL is :memory:, which only the running process can read: use a file")
+	}
+	store, err := open(ctx, s, inventory.Schema(), cmp.Or(log, slog.Default()))
+	if err != nil {
+		return nil, fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return records.VerifyAudit(ctx, store)
 }

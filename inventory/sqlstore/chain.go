@@ -48,6 +48,12 @@ func (t *transaction) extendChain(ctx context.Context) error {
 	if len(t.audited) == 0 {
 		return nil
 	}
+	if err := t.lockChain(ctx); err != nil {
+		return err
+	}
+	if done, err := t.extendFrom(ctx, t.shared.chainHead); done || err != nil {
+		return err
+	}
 	var at records.AuditPosition
 	found := false
 	err := t.each(ctx, 2, func(row []any) error {
@@ -68,21 +74,80 @@ func (t *transaction) extendChain(ctx context.Context) error {
 				break
 			}
 		}
-		args := make([]any, 0, 3*size)
-		rows := make([]string, size)
-		for i, l := range links[:size] {
-			at = at.Next(l.digest)
-			args = append(args, at.Seq, l.id, at.Hash)
-			rows[i] = "(" + t.dialect.placeholder(3*i+1) + ", " + t.dialect.placeholder(3*i+2) + ", " + t.dialect.placeholder(3*i+3) + ")"
-		}
-		if _, err := t.exec(ctx, "INSERT INTO "+chainTable+" (seq, id, hash) VALUES "+strings.Join(rows, ", "), args...); err != nil {
+		b := &builder{shared: t.shared}
+		rows := b.chainRows(links[:size], &at, "(%s, %s, %s)")
+		if _, err := t.exec(ctx, "INSERT INTO "+chainTable+" (seq, id, hash) VALUES "+rows, b.args...); err != nil {
 			return t.end(ctx, "extend the audit log", err)
 		}
 		links = links[size:]
 	}
 	b := &builder{shared: t.shared}
 	_, err = t.exec(ctx, "UPDATE "+headTable+" SET seq = "+b.arg(at.Seq)+", hash = "+b.arg(at.Hash)+" WHERE id = 1", b.args...)
+	t.chained = at
 	return t.end(ctx, "write the end of the audit log", err)
+}
+
+// chainRows returns the rows of VALUES for links behind a position, and moves it to the last one.
+func (b *builder) chainRows(links []auditLink, at *records.AuditPosition, format string) string {
+	rows := make([]string, len(links))
+	for i, l := range links {
+		*at = at.Next(l.digest)
+		rows[i] = fmt.Sprintf(format, b.arg(at.Seq), b.arg(l.id), b.arg(at.Hash))
+	}
+	return strings.Join(rows, ", ")
+}
+
+// lockChain makes the transactions of this process wait for each other here, which is cheaper
+// than in the database. The lock is released at the end of run.
+func (t *transaction) lockChain(ctx context.Context) error {
+	if t.dialect.ForUpdate == "" {
+		return nil // one writer at a time
+	}
+	within, cancel := t.within(ctx)
+	defer cancel()
+	select {
+	case t.shared.chainLock <- struct{}{}:
+		t.chainLocked = true
+		return nil
+	case <-within.Done():
+		return t.end(ctx, "wait to extend the audit log", within.Err())
+	}
+}
+
+// unlockChain releases the lock of lockChain. It remembers the end of the chain for the next
+// transaction, if this one was committed.
+func (t *transaction) unlockChain(committed bool) {
+	if !t.chainLocked {
+		return
+	}
+	if committed {
+		t.shared.chainHead = t.chained
+	}
+	<-t.shared.chainLock
+}
+
+// maxAtOnce bounds the links that extendFrom adds, so that there are few different statements.
+const maxAtOnce = 4
+
+// extendFrom adds a few entries behind a position with one statement, so that the lock is held
+// for a short time. It returns false if another process has extended the chain, or the database
+// can't.
+func (t *transaction) extendFrom(ctx context.Context, from records.AuditPosition) (done bool, err error) {
+	if t.dialect.ChainRow == "" || len(t.audited) > maxAtOnce {
+		return false, nil
+	}
+	b := &builder{shared: t.shared}
+	at := from
+	rows := b.chainRows(t.audited, &at, t.dialect.ChainRow)
+	text := "WITH head AS (UPDATE " + headTable + " SET seq = " + b.arg(at.Seq) + ", hash = " + b.arg(at.Hash) +
+		" WHERE id = 1 AND seq = " + b.arg(from.Seq) + " AND hash = " + b.arg(append([]byte{}, from.Hash...)) + " RETURNING 1)" +
+		" INSERT INTO " + chainTable + " (seq, id, hash) SELECT link.* FROM head, (VALUES " + rows + ") AS link"
+	n, err := t.exec(ctx, text, b.args...)
+	if err != nil {
+		return false, t.end(ctx, "extend the audit log", err)
+	}
+	t.chained = at
+	return n > 0, nil
 }
 
 // scanPosition reads the columns seq and hash.

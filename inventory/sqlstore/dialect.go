@@ -50,6 +50,9 @@ type Dialect struct {
 	// ForUpdate follows a SELECT to lock its rows until the transaction ends. Empty for a
 	// database with one writer at a time.
 	ForUpdate string
+	// ChainRow is a row of VALUES with a position, an id and a hash, with %s for each, for a
+	// database whose WITH can contain an UPDATE. Empty for others.
+	ChainRow string
 	// Aborts says that a transaction can't continue after a failed statement, unless it rolls
 	// back to a savepoint.
 	Aborts bool

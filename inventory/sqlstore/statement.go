@@ -20,6 +20,8 @@ type shared struct {
 	caches    map[*sql.DB]*statementCache // empty if the driver caches statements
 	exclusive chan struct{}               // full while a transaction changes several records
 	damage    atomic.Pointer[damage]      // what was found last, nil if it is repaired
+	chainLock chan struct{}               // full while a transaction extends the chain of the audit log
+	chainHead records.AuditPosition       // the end of the chain that this process wrote last; guarded by chainLock
 }
 
 // executor runs statements on a handle or in a transaction.

@@ -52,7 +52,7 @@ type Store struct {
 func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, schema *records.Schema, opts *Options) (*Store, error) {
 	s := &Store{writer: writer, reader: reader, shared: &shared{
 		dialect: dialect, caches: map[*sql.DB]*statementCache{},
-		exclusive: make(chan struct{}, 1),
+		exclusive: make(chan struct{}, 1), chainLock: make(chan struct{}, 1),
 	}}
 	s.current.Store(schema)
 	if opts != nil {

@@ -64,6 +64,9 @@ type transaction struct {
 	prefetched map[rowKey][]any // rows for the next Get of each
 	counts     counts
 	audited    []auditLink // new entries of the audit log
+
+	chainLocked bool                  // the transaction has the lock of the chain
+	chained     records.AuditPosition // the last of its entries
 }
 
 // rowKey identifies a record.
@@ -96,6 +99,7 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records
 		return t.end(ctx, "begin to change the inventory", err)
 	}
 	open := true
+	defer func() { t.unlockChain(err == nil) }()
 	defer func() {
 		if open { // an error, or a panic
 			err = t.rollback(ctx, err)

@@ -15,6 +15,7 @@ type defective struct {
 	create func(ctx context.Context, tx records.Tx, recs ...records.Record) error
 	update func(ctx context.Context, tx records.Tx, rec records.Record, version int64) error
 	remove func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error
+	audit  func(page []records.ChainedEntry)
 }
 
 func (b *defective) Get(ctx context.Context, r *records.Resource, id string) (records.Record, error) {
@@ -37,6 +38,22 @@ func (b *defective) Change(ctx context.Context, f func(tx records.Tx) error) err
 		return b.change(ctx, within)
 	}
 	return b.Store.Change(ctx, within)
+}
+
+func (b *defective) AuditHead(ctx context.Context) (records.AuditPosition, error) {
+	return b.Store.(records.AuditChain).AuditHead(ctx)
+}
+
+func (b *defective) AuditAfter(ctx context.Context, seq int64, limit int) ([]records.ChainedEntry, error) {
+	page, err := b.Store.(records.AuditChain).AuditAfter(ctx, seq, limit)
+	if b.audit != nil {
+		b.audit(page)
+	}
+	return page, err
+}
+
+func (b *defective) AuditAnchors(ctx context.Context) ([]records.AuditAnchor, error) {
+	return b.Store.(records.AuditChain).AuditAnchors(ctx)
 }
 
 // defectiveTx is a transaction of a defective store.

@@ -157,6 +157,13 @@ func valueDefects() []defect {
 				return page, err
 			}
 		}},
+		{"loses the order of the audit log", []string{"transaction/audit chain"}, func(b *defective) {
+			b.audit = func(page []records.ChainedEntry) {
+				if len(page) > 1 {
+					page[0], page[1] = page[1], page[0]
+				}
+			}
+		}},
 		{"ignores its context", []string{"basic/canceled"}, func(b *defective) {
 			b.change = func(ctx context.Context, f func(records.Tx) error) error {
 				return b.Store.Change(context.WithoutCancel(ctx), f)

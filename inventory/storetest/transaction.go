@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -174,6 +175,7 @@ func transactionCases() []Case {
 				refused("a transaction that returns an *Error", f.store.Change(f.ctx, func(records.Tx) error { return want }), want)
 			}
 		}, false},
+		{"transaction/audit chain", "a change feed must have each entry once, in the order of commits (REFERENCE.md, 4)", checkChain, false},
 		{"transaction/hidden until it ends", "nobody may see a change that may be rolled back", checkNoDirtyReads, false},
 	}
 }
@@ -226,4 +228,48 @@ func checkNoDirtyReads(f *fixture) {
 	must("read what is not committed", <-read)
 	f.verify(f.store, f.model)
 	f.apply(changes()...)
+}
+
+// checkChain adds entries of the audit log in several transactions, of which some are rolled back,
+// and requires positions without gaps and hashes of what is before.
+func checkChain(f *fixture) {
+	chain, ok := f.store.(records.AuditChain)
+	if !ok {
+		return
+	}
+	at, err := chain.AuditHead(f.ctx)
+	must("read the end of the audit log", err)
+	r := records.Of[records.AuditLog](schema)
+	f.apply(create(full(records.Of[inventory.User](schema), 1), full(records.Of[inventory.User](schema), 2)))
+	entry := func(n int) records.Record {
+		rec := full(r, n)
+		rec.(*records.AuditLog).UserID = nil
+		return rec
+	}
+	f.transaction(nil, create(entry(3), entry(2)), create(entry(1)))
+	f.transaction(errRollback, create(entry(4)))
+	f.transaction(nil, append(refuse(create(entry(5), entry(1))), create(entry(6)))...)
+	var many []records.Record
+	for n := range 300 {
+		many = append(many, entry(10+n))
+	}
+	f.apply(create(many...))
+	page, err := chain.AuditAfter(f.ctx, at.Seq, 1000)
+	must("read the audit log", err)
+	want := append([]records.Record{entry(3), entry(2), entry(1), entry(6)}, many...)
+	if len(page) != len(want) {
+		fail("the audit log has %d new entries; want %d", len(page), len(want))
+	}
+	for i, e := range page {
+		at = at.Next(e.Digest)
+		if e.Entry == nil || e.Entry.ID != want[i].Meta().ID || e.Seq != at.Seq || !bytes.Equal(e.Hash, at.Hash) {
+			fail("entry %d of the audit log is %+v; want %s at %+v", i, e, names(want[i]), at)
+		}
+	}
+	if head, err := chain.AuditHead(f.ctx); err != nil || head.Seq != at.Seq || !bytes.Equal(head.Hash, at.Hash) {
+		fail("the end of the audit log is %+v (%v); want %+v", head, err, at)
+	}
+	if page, err := chain.AuditAfter(f.ctx, at.Seq-2, 1); err != nil || len(page) != 1 || page[0].Seq != at.Seq-1 {
+		fail("the entry before the last one is %+v (%v)", page, err)
+	}
 }

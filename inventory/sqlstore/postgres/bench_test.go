@@ -25,3 +25,11 @@ func BenchmarkFill(b *testing.B) {
 func BenchmarkUpdate(b *testing.B) {
 	sqlstoretest.BenchUpdate(b, open(b, postgrestest.Start(b).Database(b), nil))
 }
+
+func BenchmarkWriters(b *testing.B) {
+	sqlstoretest.BenchWriters(b, open(b, postgrestest.Start(b).Database(b), nil))
+}
+
+func BenchmarkCascades(b *testing.B) {
+	sqlstoretest.BenchCascades(b, open(b, postgrestest.Start(b).Database(b), nil))
+}

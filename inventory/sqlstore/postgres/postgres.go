@@ -114,6 +114,7 @@ func Dialect() sqlstore.Dialect {
 		Element:    "%[1]s @> to_jsonb(%[2]s::text)",
 		NullsFirst: " NULLS FIRST",
 		NullsLast:  " NULLS LAST",
+		ChainRow:   "(CAST(%s AS bigint), CAST(%s AS text), CAST(%s AS bytea))",
 		ForUpdate:  " FOR UPDATE",
 		Aborts:     true,
 		NoLimit:    "ALL",

@@ -24,3 +24,11 @@ func BenchmarkFill(b *testing.B) {
 func BenchmarkUpdate(b *testing.B) {
 	sqlstoretest.BenchUpdate(b, open(b, filepath.Join(b.TempDir(), "inventory.db")))
 }
+
+func BenchmarkWriters(b *testing.B) {
+	sqlstoretest.BenchWriters(b, open(b, filepath.Join(b.TempDir(), "inventory.db")))
+}
+
+func BenchmarkCascades(b *testing.B) {
+	sqlstoretest.BenchCascades(b, open(b, filepath.Join(b.TempDir(), "inventory.db")))
+}
