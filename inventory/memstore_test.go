@@ -72,6 +72,32 @@ func TestUniqueKeys(t *testing.T) {
 	}
 }
 
+func TestGloballyUniqueHostnames(t *testing.T) {
+	t.Parallel()
+	at := func(n, site int) *inventory.Device {
+		d := with(n, device("a"))
+		d.LocationID = ptr(id(site))
+		return d
+	}
+	sites := []records.Record{with(1, location("a")), with(2, location("b"))}
+	s := records.NewMemStore(schema)
+	put(t, s, append(sites, at(3, 1), at(4, 2), with(5, device("a")))...)
+
+	part := inventory.GloballyUniqueHostnames()
+	unique, err := inventory.NewSchema(part, part)
+	ok(t, err)
+	s = records.NewMemStore(unique)
+	put(t, s, append(sites, with(5, device("a")))...)
+	for _, d := range []*inventory.Device{at(3, 1), with(6, device("a"))} {
+		err := create(t.Context(), s, d)
+		isKind(t, err, records.Conflict)
+		equal(t, "the message", err.Error(), "Hostname already exists")
+	}
+	if _, err := inventory.NewSchema(records.UniqueKey("devices", "name")); err == nil {
+		t.Error("a key of an unknown field is accepted")
+	}
+}
+
 // TestReferences checks that records refer only to existing records.
 func TestReferences(t *testing.T) {
 	t.Parallel()

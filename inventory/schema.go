@@ -24,6 +24,11 @@ func NewSchema(parts ...records.Part) (*records.Schema, error) {
 	return records.NewSchema(slices.Concat(resources(), parts)...)
 }
 
+// GloballyUniqueHostnames returns the part of [NewSchema] that makes the hostnames of devices
+// unique across all locations. Without it a hostname is unique within its location, and among the
+// devices without one.
+func GloballyUniqueHostnames() records.Part { return records.UniqueKey("devices", "hostname") }
+
 // migrations has a directory for each database that this module supports.
 //
 //go:embed migrations

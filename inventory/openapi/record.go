@@ -115,9 +115,10 @@ func recordField(r *records.Resource, f *records.Field) *Schema {
 	}
 	for _, u := range r.Uniques() {
 		switch i := slices.Index(u.Fields, f.Name); {
-		case u.Without != "" && i >= 0:
+		case i < 0:
+		case u.Without != "":
 			sentences = append(sentences, "Unique among the records without "+u.Without+".")
-		case i >= 0 && len(u.Fields) == 1:
+		case len(u.Fields) == 1:
 			sentences = append(sentences, "Unique.")
 		case i == len(u.Fields)-1:
 			sentences = append(sentences, "Unique together with "+strings.Join(u.Fields[:i], ", ")+".")

@@ -315,7 +315,7 @@ func (r *Resource) key(u Unique, rec Record) string {
 	if u.Without != "" && r.byName[u.Without].Value(rec) != nil {
 		return ""
 	}
-	key := r.Name + "\x00" + strings.Join(u.Fields, ",")
+	key := r.Name + "\x00" + strings.Join(u.Fields, ",") + "\x00" + u.Without
 	for _, name := range u.Fields {
 		value := r.byName[name].Value(rec)
 		if value == nil {

@@ -108,6 +108,7 @@ type Child struct {
 type Unique struct {
 	Fields  []string // names of fields
 	Without string   // if not empty, only records without a value in this field have the key
+	Added   bool     // by UniqueKey
 	Message string   // for people, when a record would violate it
 }
 

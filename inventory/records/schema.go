@@ -21,8 +21,8 @@ type Schema struct {
 	migrations       fs.FS
 }
 
-// Part is a part of a schema: a resource ([Define]), a field that is added to one ([Extend]), or
-// migrations ([Migrations]).
+// Part is a part of a schema: a resource ([Define]), a field or a unique key that is added to one
+// ([Extend], [UniqueKey]), or migrations ([Migrations]).
 type Part struct{ add func(s *Schema) error }
 
 // Define returns the part that defines the resource of records of type *T.
@@ -60,6 +60,24 @@ func Extend(resource, field string, kind Kind, tag string) Part {
 			return fmt.Errorf("field %s of %s: %w", field, resource, err)
 		}
 		return r.add(f)
+	}}
+}
+
+// UniqueKey returns the part that adds a unique key to a resource of another part: no two records
+// have the same values in these fields. It changes nothing if the resource has the key. A database
+// gets or loses the index of the key when it is opened with a schema that has or lacks it; it can't
+// be opened while its records violate the key.
+func UniqueKey(resource string, fields ...string) Part {
+	return Part{func(s *Schema) error {
+		r := s.byName[resource]
+		if r == nil || len(fields) == 0 {
+			return fmt.Errorf("a unique key is added to the unknown resource %s, or has no fields", resource)
+		}
+		has := func(u Unique) bool { return u.Without == "" && slices.Equal(u.Fields, fields) }
+		if !slices.ContainsFunc(r.uniques, has) {
+			r.addKey(Unique{Fields: slices.Clone(fields), Added: true})
+		}
+		return nil
 	}}
 }
 

@@ -30,6 +30,12 @@ func (s *Server) openStore(ctx context.Context) error {
 }
 
 func open(ctx context.Context, s *Settings, schema *records.Schema, log *slog.Logger) (*sqlstore.Store, error) {
+	if s.UniqueHostnames {
+		var err error
+		if schema, err = schema.With(inventory.GloballyUniqueHostnames()); err != nil {
+			return nil, err
+		}
+	}
 	options := &sqlstore.Options{Timeout: s.DatabaseTimeout}
 	if isPostgres(s.DatabaseURL) {
 		return postgres.Open(ctx, s.DatabaseURL, schema, &postgres.Options{ReadURL: s.DatabaseReadURL, Store: options})

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -218,6 +219,19 @@ func TestPostgres(t *testing.T) {
 
 // TestBackup checks that a copy is complete, can be made while a server runs, and overwrites
 // no file.
+func TestUniqueHostnames(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "inventory.db")
+	for unique, status := range map[string]int{"true": 409, "false": 201} {
+		r := serve(t, settings(t, map[string]string{"DATABASE_URL": file + unique, "UNIQUE_HOSTNAMES": unique}))
+		token := r.login("admin", password)
+		var site struct{ ID string }
+		require.NoError(t, json.Unmarshal([]byte(r.want(201, "POST", "/locations", token, berlin)), &site))
+		r.want(201, "POST", "/devices", token, `{"hostname":"sw"}`)
+		r.want(status, "POST", "/devices", token, `{"hostname":"sw","location_id":"`+site.ID+`"}`)
+	}
+}
+
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	s := settings(t, nil)

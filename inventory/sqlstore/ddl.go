@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,7 +127,8 @@ func scan(ctx context.Context, db querier, text string, f func(), into ...any) e
 // and catalog. [New] runs them after the migrations, in one transaction.
 //
 // The error names a column that exists with another type, or differs in NOT NULL: only a
-// migration can change that. Tables, columns and indexes that the schema lacks are ignored.
+// migration can change that. Tables, columns and indexes that the schema lacks are ignored, except
+// the indexes of added keys (records.UniqueKey), which are removed.
 func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, error) {
 	var all []string
 	if len(have.columns[countsTable]) == 0 {
@@ -142,7 +144,25 @@ func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, e
 		}
 		all = append(all, statements...)
 	}
-	return all, nil
+	return append(all, d.removedKeys(schema, have)...), nil
+}
+
+// removedKeys returns the statements that remove the indexes of keys that were added to the
+// resources by parts of another schema (records.UniqueKey).
+func (d *Dialect) removedKeys(schema *records.Schema, have *Catalog) (all []string) {
+	wanted := map[string]bool{}
+	for _, r := range schema.StoredResources() {
+		for _, u := range r.Uniques() {
+			wanted[UniqueName(r, u)] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(have.indexes)) {
+		ofTable := func(r *records.Resource) bool { return strings.HasPrefix(name, r.Table()+"_") }
+		if strings.HasSuffix(name, addedKey) && !wanted[name] && slices.ContainsFunc(schema.StoredResources(), ofTable) {
+			all = append(all, "DROP INDEX "+name)
+		}
+	}
+	return all
 }
 
 // creationOrder returns the resources, each after those that it refers to.
@@ -388,13 +408,14 @@ const maxIdentifier = 63
 
 // identifier joins the parts of the name of an index or a constraint. A name that would be too
 // long ends in a hash.
-func identifier(parts ...string) string {
-	name := strings.Join(parts, "_")
-	if len(name) <= maxIdentifier {
+func identifier(parts ...string) string { return shortened(strings.Join(parts, "_"), maxIdentifier) }
+
+func shortened(name string, limit int) string {
+	if len(name) <= limit {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
-	return name[:maxIdentifier-9] + "_" + hex.EncodeToString(sum[:4])
+	return name[:limit-9] + "_" + hex.EncodeToString(sum[:4])
 }
 
 // generate creates what a database lacks of a schema, in one transaction. Several processes take
@@ -431,6 +452,9 @@ func (d *Dialect) generate(ctx context.Context, db *sql.DB, schema *records.Sche
 	}
 	for _, text := range statements {
 		if _, err := tx.ExecContext(ctx, text); err != nil {
+			if d.Classify(err).Kind == UniqueViolation {
+				err = fmt.Errorf("records share the value of a unique key, change them first with a schema without the key: %w", err)
+			}
 			return errors.Join(fmt.Errorf("%w, in the generated statement %s", err, text), tx.Rollback())
 		}
 	}

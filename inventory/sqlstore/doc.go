@@ -13,12 +13,13 @@
 // migration with the same column in each directory of migrations; a test compares the two and
 // names the missing line.
 //
-// What a program adds (records.Define, records.Extend) needs no migration: tables, columns,
-// unique keys, references, checks, indexes and counts that the migrations do not create are
-// generated when the store is opened. In records that exist, an added field has no value or its
-// default, even if it is required. A program that applies migrations itself gets the statements
-// from [Dialect.Statements]. Nothing is removed or changed: a column that does not fit its field is
-// an error that names it, and tables and columns that the schema lacks are ignored.
+// What a program adds (records.Define, records.Extend, records.UniqueKey) needs no migration:
+// tables, columns, unique keys, references, checks, indexes and counts that the migrations do not
+// create are generated when the store is opened. In records that exist, an added field has no value
+// or its default, even if it is required. A program that applies migrations itself gets the
+// statements from [Dialect.Statements]. A column that does not fit its field is an error that names
+// it. Tables and columns that the schema lacks are ignored. Nothing is removed or changed, except
+// the index of a key that was added with records.UniqueKey and that the schema lacks.
 //
 // For another database, write a [Dialect], its migrations, and an Open of your own that ends
 // in [New].

@@ -88,7 +88,9 @@ func newTable(r *records.Resource, d *Dialect) *table {
 
 // inKey reports whether a field is part of a unique key.
 func (t *table) inKey(f *records.Field) bool {
-	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool { return slices.Contains(u.Fields, f.Name) || u.Without == f.Name })
+	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool {
+		return slices.Contains(u.Fields, f.Name) || f.Name != "" && u.Without == f.Name
+	})
 }
 
 // keyWithout reports whether a field that loses its value may violate a unique key.
@@ -96,11 +98,17 @@ func (t *table) keyWithout(f *records.Field) bool {
 	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool { return u.Without == f.Name })
 }
 
+// addedKey ends the names of the indexes of keys that parts of a schema add (records.UniqueKey).
+const addedKey = "_added_key"
+
 // UniqueName returns the name of the index of a unique key, in migrations too.
 func UniqueName(r *records.Resource, u records.Unique) string {
 	parts := append([]string{r.Table()}, u.Fields...)
 	if u.Without != "" {
 		parts = append(parts, "without", u.Without)
+	}
+	if u.Added {
+		return shortened(strings.Join(parts, "_"), maxIdentifier-len(addedKey)) + addedKey
 	}
 	return identifier(append(parts, "key")...)
 }

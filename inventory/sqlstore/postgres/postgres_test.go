@@ -67,6 +67,15 @@ func TestServer(t *testing.T) {
 		"openers at once": checkOpeners, "canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
 		"generated": checkGenerated, "extended": checkExtended, "extenders at once": checkExtenders,
 		"replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
+		"unique hostnames": func(t *testing.T, url string) {
+			sqlstoretest.CheckUniqueHostnames(t, func(schema *records.Schema) (records.Store, error) {
+				store, err := postgres.Open(t.Context(), url, schema, nil)
+				if err == nil {
+					t.Cleanup(func() { require.NoError(t, store.Close()) })
+				}
+				return store, err
+			})
+		},
 		"prefetch": func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
 func TestCounts(t *testing.T) {
@@ -15,6 +19,18 @@ func TestCounts(t *testing.T) {
 func TestLatest(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.CheckLatest(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+}
+
+func TestUniqueHostnames(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	sqlstoretest.CheckUniqueHostnames(t, func(schema *records.Schema) (records.Store, error) {
+		store, err := sqlite.Open(t.Context(), path, schema, nil)
+		if err == nil {
+			t.Cleanup(func() { require.NoError(t, store.Close()) })
+		}
+		return store, err
+	})
 }
 
 func TestPrefetch(t *testing.T) {

@@ -177,6 +177,37 @@ func CheckLatest(t testing.TB, store records.Store) {
 	}
 }
 
+// CheckUniqueHostnames requires that a database refuses a hostname in two locations while it is
+// opened with inventory.GloballyUniqueHostnames. The database must be empty.
+func CheckUniqueHostnames(t testing.TB, open func(schema *records.Schema) (records.Store, error)) {
+	t.Helper()
+	at := func(n, location int) records.Record {
+		device := Devices(0, 1)[0].(*inventory.Device)
+		id := ID(location)
+		device.LocationID, device.SerialNumber = &id, ""
+		return WithBase(n, device)
+	}
+	unique, err := inventory.NewSchema(inventory.GloballyUniqueHostnames())
+	require.NoError(t, err)
+	opened := func(schema *records.Schema) records.Store {
+		store, err := open(schema)
+		require.NoError(t, err)
+		return store
+	}
+	store := opened(unique)
+	require.NoError(t, Create(t, store,
+		WithBase(1, &inventory.Location{Name: "a"}), WithBase(2, &inventory.Location{Name: "b"}), at(3, 1)))
+	for range 2 {
+		err := Create(t, store, at(4, 2))
+		require.Equal(t, records.Conflict, records.KindOf(err), "%v", err)
+		require.EqualError(t, err, "Hostname already exists")
+		store = opened(unique) // again: the index exists
+	}
+	require.NoError(t, Create(t, opened(inventory.Schema()), at(4, 2)))
+	_, err = open(unique)
+	require.ErrorContains(t, err, "records share the value of a unique key")
+}
+
 // CheckPrefetch requires that a prefetched record is never older than the changes of its
 // transaction, and that prefetching changes nothing else. The store must be empty, and its
 // transactions inventory.Prefetchers.
