@@ -108,7 +108,7 @@ func testGoClient(t *testing.T, inventory *inventory, books, documents string) {
 	out := tool(t, dir, environ, "go", "run", ".")
 	require.Equal(t, strings.TrimPrefix(`
 login: admin admin
-location: Site Berlin
+location: Site
 device: sw1 active 1
 listed: sw1 1 of 1
 changed: offline 2

@@ -75,7 +75,7 @@ func manage(ctx context.Context, url, password string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("location:", location.Name, location.City)
+	fmt.Println("location:", location.Name)
 
 	device, err := createDevice(ctx, client, location)
 	if err != nil {
@@ -102,7 +102,7 @@ func manage(ctx context.Context, url, password string) error {
 
 func createLocation(ctx context.Context, client *inventory.ClientWithResponses) (*inventory.Location, error) {
 	var body inventory.LocationInput
-	if err := body.FromLocationDraft(inventory.LocationDraft{Name: "Site", City: "Berlin", Country: "DE", Address: "Allee 1"}); err != nil {
+	if err := body.FromLocationDraft(inventory.LocationDraft{Name: "Site"}); err != nil {
 		return nil, err
 	}
 	r, err := client.CreateLocationWithResponse(ctx, nil, body)
@@ -119,8 +119,7 @@ func createLocation(ctx context.Context, client *inventory.ClientWithResponses) 
 func createDevice(ctx context.Context, client *inventory.ClientWithResponses, at *inventory.Location) (*inventory.Device, error) {
 	var body inventory.DeviceInput
 	if err := body.FromDeviceDraft(inventory.DeviceDraft{
-		Hostname: "sw1", Ip: "192.0.2.1", Model: "M", Vendor: "V", Os: "O",
-		Status: inventory.DeviceDraftStatusActive, LocationId: at.Id,
+		Hostname: "sw1", Status: new(inventory.DeviceDraftStatusActive), LocationId: at.Id,
 	}); err != nil {
 		return nil, err
 	}
