@@ -23,7 +23,7 @@ func programs() []string {
 		"./cmd/inventoryd", "./cmd/manifest", "./examples/manifest-upload", "./examples/manifest-launch",
 		"./examples/limiter", "./examples/mux", "./examples/grpcserver", "./examples/inventory-store",
 		"./examples/counter-store", "./examples/discovery", "./examples/everything",
-		"./examples/bookcatalog-mount", "./examples/bookcatalog-store", "./examples/inventory-mount", "./examples/inventory-limit",
+		"./examples/bookcatalog-mount", "./examples/bookcatalog-store", "./examples/inventory-mount", "./examples/inventory-extend", "./examples/inventory-limit",
 	}
 }
 

@@ -1,0 +1,79 @@
+// Command inventory-extend adds racks to the inventory, and the rack of each device.
+//
+//	go run ./examples/inventory-extend
+//	curl localhost:8006/racks -H 'X-User: facility' -H 'Content-Type: application/json' -d '{"name":"r1","units":42}'
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
+)
+
+type Rack struct { // a record that the inventory does not have
+	records.Base
+	Name  string `json:"name" field:"required,unique,max=50,search"`
+	Units int64  `json:"units" field:"required,min=1,max=60,index"`
+}
+
+func (r *Rack) Normalize() { r.Name = strings.ToUpper(r.Name) } // a hook: records.Normalizer
+
+func routes(ctx context.Context, file string) (http.Handler, error) {
+	schema, err := inventory.NewSchema(
+		records.Define[Rack](records.Definition{Name: "racks", Label: "Rack", Order: []string{"name:asc"}}),
+		records.Extend("devices", "rack_id", records.Text, "ref=racks:null"),
+	)
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlite.Open(ctx, file, schema, nil) // adds the table and the column
+	if err != nil {
+		return nil, err
+	}
+	return httpapi.New(store, users{}, &httpapi.Options{
+		Permit: func(_ *http.Request, who *auth.Claims, r *records.Resource, _ records.Routes, denied error) error {
+			if r.Name == "racks" && who.Username == "facility" {
+				return nil
+			}
+			return denied
+		},
+	})
+}
+
+type users struct{} // trusts the name that a proxy sends
+
+func (users) Authenticate(r *http.Request) (*auth.Claims, error) {
+	name := r.Header.Get("X-User")
+	return &auth.Claims{Identity: auth.Identity{Username: name, Role: map[string]auth.Role{"admin": auth.Admin}[name]}}, nil
+}
+
+func main() {
+	addr, file := flag.String("addr", "localhost:8006", "listen on `host:port`"), flag.String("file", ":memory:", "the `database`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	handler, err := routes(ctx, *file)
+	if err == nil {
+		var l net.Listener
+		if l, err = net.Listen("tcp", *addr); err == nil {
+			fmt.Printf("listening on http://%s; Ctrl-C ends it\n", l.Addr())
+			err = httpx.Serve(ctx, l, handler, nil)
+		}
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
