@@ -1,0 +1,155 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// book and page are resources of a program that has no network.
+type book struct {
+	records.Base
+	Title string `json:"title" field:"required,unique,max=100"`
+}
+
+type page struct {
+	records.Base
+	BookID string `json:"book_id" field:"required,ref=books:cascade"`
+	Number int64  `json:"number" field:"required,unique=book_id,min=1"`
+}
+
+// byHeader identifies senders by their role.
+type byHeader struct{}
+
+func (byHeader) Authenticate(r *http.Request) (*auth.Claims, error) {
+	return &auth.Claims{Identity: auth.Identity{UserID: "x", Username: "x", Role: auth.Role(r.Header.Get("X-Role"))}}, nil
+}
+
+// library serves a schema without users and devices.
+func library(t *testing.T, change func(books *records.Definition)) *httpxtest.Client {
+	t.Helper()
+	books := records.Definition{Name: "books", Label: "Book"}
+	if change != nil {
+		change(&books)
+	}
+	schema, err := records.NewSchema(records.Define[book](books), records.Define[page](records.Definition{Name: "pages", Label: "Page"}))
+	ok(t, err)
+	api, err := httpapi.New(records.NewMemStore(schema), byHeader{}, nil)
+	ok(t, err)
+	c := httpxtest.New(t, api)
+	c.Header.Set("X-Role", "admin")
+	return c
+}
+
+// TestDefinition: each word of a definition changes what the API of a program's own resource
+// does.
+func TestDefinition(t *testing.T) {
+	t.Parallel()
+	titles := func(c *httpxtest.Client) (all []string) {
+		var list struct {
+			Meta any                 `json:"meta"`
+			Data []map[string]string `json:"data"`
+		}
+		c.Send("GET", "/books?fields=title", nil).Want(200).JSON(&list)
+		for _, b := range list.Data {
+			all = append(all, b["title"])
+		}
+		return all
+	}
+	send := func(c *httpxtest.Client) *httpxtest.Response {
+		return c.Send("POST", "/books", `[{"title":"a"},{"title":"c"},{"title":"b"}]`)
+	}
+	same := func(t *testing.T, got, want []string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%q; want %q", got, want)
+		}
+	}
+	t.Run("default", func(t *testing.T) {
+		t.Parallel()
+		c := library(t, nil)
+		send(c).Want(201)
+		same(t, titles(c), []string{"a", "c", "b"})
+		c.Send("POST", "/books", `{"title":"a"}`).WantError(409, "Title already exists")
+		c.Send("POST", "/books", `{"title":"d"}`, "X-Role", "editor").WantError(403, "Forbidden")
+		c.Send("GET", "/audit-logs", nil).Want(200)
+		c.Send("GET", "/openapi.json", nil).Want(200)
+		c.Send("GET", "/devices", nil).WantError(404, "")
+		c.Send("GET", "/users", nil).WantError(404, "")
+		c.Send("GET", "/debug/count", nil).WantError(404, "")
+		c.Send("GET", "/", nil).Want(200)
+	})
+	t.Run("order, limit and messages", func(t *testing.T) {
+		t.Parallel()
+		c := library(t, func(d *records.Definition) {
+			d.Order, d.Limit, d.Messages = []string{"title:desc"}, 2, map[string]string{"title": "There is such a book"}
+		})
+		send(c).Want(201)
+		same(t, titles(c), []string{"c", "b"})
+		c.Send("POST", "/books", `{"title":"a"}`).WantError(409, "There is such a book")
+	})
+	t.Run("access", func(t *testing.T) {
+		t.Parallel()
+		c := library(t, func(d *records.Definition) {
+			readers, editors := records.Permission{Roles: []string{"viewer", "admin"}}, records.Permission{Roles: []string{"editor"}}
+			d.Access = records.Access{Read: readers, Create: editors}
+		})
+		send(c).WantError(403, "Forbidden")
+		made := c.Send("POST", "/books", `{"title":"a"}`, "X-Role", "editor").Want(201)
+		at := made.Header().Get("Location")
+		c.Send("GET", at, nil, "X-Role", "editor").WantError(403, "Forbidden")
+		c.Send("GET", at, nil, "X-Role", "viewer").Want(200)
+		c.Send("DELETE", at, nil, "X-Role", "editor").WantError(403, "Forbidden")
+		c.Send("DELETE", at, nil).Want(200)
+	})
+	t.Run("routes", func(t *testing.T) {
+		t.Parallel()
+		c := library(t, func(d *records.Definition) { d.Routes = records.RoutesRead | records.RouteCreate })
+		at := c.Send("POST", "/books", `{"title":"a"}`).Want(201).Header().Get("Location")
+		c.Send("GET", at, nil).Want(200)
+		c.Send("DELETE", at, nil).WantError(405, "")
+		c.Send("PUT", at, `{"title":"b"}`).WantError(405, "")
+		c.Send("PATCH", "/books", `[]`).WantError(405, "")
+	})
+	t.Run("children", func(t *testing.T) {
+		t.Parallel()
+		c := library(t, func(d *records.Definition) {
+			d.Children = []records.Child{{Path: "pages", Count: "pagecount", From: "pages", Field: "book_id"}}
+		})
+		var made map[string]any
+		c.Send("POST", "/books", `{"title":"a"}`).Want(201).JSON(&made)
+		id := made["id"].(string)
+		c.Send("POST", "/pages", `[{"book_id":"`+id+`","number":1},{"book_id":"`+id+`","number":2}]`).Want(201)
+		var list struct {
+			Meta any              `json:"meta"`
+			Data []map[string]any `json:"data"`
+		}
+		c.Send("GET", "/books/"+id+"/pages?number__gt=1", nil).Want(200).JSON(&list)
+		if len(list.Data) != 1 {
+			t.Errorf("the pages are %v", list.Data)
+		}
+		var count map[string]any
+		c.Send("GET", "/books/"+id+"/pagecount", nil).Want(200).JSON(&count)
+		if count["count"] != 2.0 {
+			t.Errorf("the count is %v", count)
+		}
+	})
+	t.Run("unaudited", func(t *testing.T) {
+		t.Parallel()
+		c := library(t, func(d *records.Definition) { d.Unaudited = true })
+		send(c).Want(201)
+		var list struct {
+			Meta any              `json:"meta"`
+			Data []map[string]any `json:"data"`
+		}
+		c.Send("GET", "/audit-logs", nil).Want(200).JSON(&list)
+		if len(list.Data) != 0 {
+			t.Errorf("the audit log has %v", list.Data)
+		}
+	})
+}
