@@ -24,6 +24,8 @@ type DDL struct {
 	Zero map[records.Kind]string
 	// Checks are conditions that the values of a kind need, with %s for the column.
 	Checks map[records.Kind]string
+	// Bytes is the type of columns of bytes, and NoBytes the literal of an empty one.
+	Bytes, NoBytes string
 	// Options follows the columns of a CREATE TABLE.
 	Options string
 	// Columns is a SELECT of all columns: the table, the name, the type, and 1 for NOT NULL or 0.
@@ -134,8 +136,11 @@ func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, e
 	if len(have.columns[countsTable]) == 0 {
 		all = append(all, d.createCounts())
 	}
+	if len(have.columns[headTable]) == 0 {
+		all = append(all, d.createChain()...)
+	}
 	for _, r := range d.creationOrder(schema) {
-		if r.Table() == countsTable {
+		if slices.Contains([]string{countsTable, chainTable, headTable, anchorsTable}, r.Table()) {
 			return nil, fmt.Errorf("the resource %s needs the table %s, which the store uses itself: give it another name", r.Name, r.Table())
 		}
 		statements, err := d.tableStatements(r, have)
@@ -192,6 +197,21 @@ func (d *Dialect) createCounts() string {
 	return "CREATE TABLE " + countsTable + " (\n    resource " + text + ",\n    field " + text + ",\n    value " + text +
 		",\n    slot " + number + ",\n    n " + number +
 		",\n    CONSTRAINT " + countsTable + "_pkey PRIMARY KEY (resource, field, value, slot)\n)" + d.DDL.Options
+}
+
+// createChain returns the statements that create the tables of the chain of the audit log. They
+// are those of a new database: entries are not added to the chain later.
+func (d *Dialect) createChain() []string {
+	number, bytes := d.DDL.Types[records.Int]+" NOT NULL", d.DDL.Bytes+" NOT NULL"
+	text, at := d.DDL.Types[records.Text]+" NOT NULL", d.DDL.Types[records.Time]+" NOT NULL"
+	key := func(table string) string { return number + " CONSTRAINT " + table + "_pkey PRIMARY KEY" }
+	return []string{
+		"CREATE TABLE " + chainTable + " (\n    seq " + key(chainTable) + ",\n    id " + text + ",\n    hash " + bytes + "\n)",
+		"CREATE TABLE " + headTable + " (\n    id " + key(headTable) + " CHECK (id = 1),\n    seq " + number + ",\n    hash " + bytes + "\n)",
+		"CREATE TABLE " + anchorsTable + " (\n    seq " + key(anchorsTable) + ",\n    hash " + bytes +
+			",\n    pruned " + number + " CHECK (pruned >= 0),\n    actor " + text + ",\n    at " + at + "\n)",
+		"INSERT INTO " + headTable + " (id, seq, hash) VALUES (1, 0, " + d.DDL.NoBytes + ")",
+	}
 }
 
 // tableStatements returns the statements for one resource.

@@ -135,6 +135,8 @@ func ddl() sqlstore.DDL {
 			records.Int: "0", records.Float: "0", records.Bool: "false", records.Time: "'1970-01-01 00:00:00+00'",
 			records.List: "'[]'", records.Object: "'{}'",
 		},
+		Bytes:   "bytea",
+		NoBytes: "''",
 		Columns: `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod) || CASE WHEN l.collname = 'C' THEN ' COLLATE "C"' ELSE '' END,
 				CASE WHEN a.attnotnull THEN 1 ELSE 0 END
 			FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid LEFT JOIN pg_collation AS l ON l.oid = a.attcollation

@@ -128,6 +128,8 @@ func ddl() sqlstore.DDL {
 			records.Int: "0", records.Float: "0", records.Bool: "0", records.Time: "0", records.List: "'[]'", records.Object: "'{}'",
 		},
 		Checks:  map[records.Kind]string{records.Bool: "%s IN (0, 1)"},
+		Bytes:   "BLOB",
+		NoBytes: "x''",
 		Options: " WITHOUT ROWID",
 		Columns: `SELECT m.name, c.name, CASE
 				WHEN c.type LIKE '%INT%' THEN 'INTEGER'
