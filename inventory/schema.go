@@ -76,7 +76,8 @@ func resources() []records.Part {
 			Routes: records.RoutesAll &^ records.RouteReplace,
 		}),
 		records.Define[Metric](records.Definition{
-			Name: "metrics", Label: "Metric",
+			Name: "metrics", Label: "Metric", Unaudited: true, Unindexed: []string{"created_at"},
+			Latest: &records.Latest{Per: "device_id", At: "ts", Sorted: []string{"ts", "cpu", "memory", "temp", "uptime_seconds"}},
 			Routes: records.RoutesRead | records.RouteCreate | records.RouteDeleteMany,
 		}),
 		records.Define[Secret](records.Definition{Name: "secrets", Label: "Secret", Internal: true, Unaudited: true}),

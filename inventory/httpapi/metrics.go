@@ -50,7 +50,8 @@ func (c *call) overview() error {
 	case c.query.Has("latest") && latest != "true":
 		return badField("latest", "must be true or false")
 	}
-	return c.sendPage(q, true, c.listLatest)
+	list, heavy := c.latest(q)
+	return c.sendPage(q, heavy, list)
 }
 
 // withSort returns a query with another order.
@@ -81,13 +82,18 @@ func overviewOrder(query url.Values) (url.Values, error) {
 	return withSort(query, field+":"+order), nil
 }
 
-// listLatest lists the latest metrics of devices.
-func (c *call) listLatest(ctx context.Context, q *records.Query) (*records.Page, error) {
-	device, _ := q.Resource.Field("device_id")
-	ts, _ := q.Resource.Field("ts")
+// latest returns how to list the latest records, and whether that is a heavy query.
+func (c *call) latest(q *records.Query) (list func(context.Context, *records.Query) (*records.Page, error), heavy bool) {
 	if store, ok := c.store.(records.LatestLister); ok {
-		return store.ListLatest(ctx, q, device, ts)
+		return store.ListLatest, q.HeavyLatest()
 	}
+	return c.scanLatest, true
+}
+
+// scanLatest lists the latest records of a store that is no LatestLister.
+func (c *call) scanLatest(ctx context.Context, q *records.Query) (*records.Page, error) {
+	device, _ := q.Resource.Field(q.Resource.Latest.Per)
+	ts, _ := q.Resource.Field(q.Resource.Latest.At)
 	found, err := scanLatest(ctx, c.store, q.Resource, device, ts)
 	if err != nil {
 		return nil, err
@@ -147,10 +153,14 @@ func (c *call) latestMetric() error {
 		return err
 	}
 	r := records.Of[inventory.Metric](c.schema)
-	ts, _ := r.Field("ts")
-	id, _ := r.Field("id")
-	q := &records.Query{Resource: r, Limit: 1, Sort: []records.SortKey{{Field: ts, Desc: true}, {Field: id, Desc: true}}}
-	page, err := c.store.List(c.r.Context(), q.Where("device_id", device))
+	q := (&records.Query{Resource: r, Limit: 1}).Where("device_id", device)
+	list, heavy := c.latest(q)
+	if heavy { // the first of one device is not
+		ts, _ := r.Field("ts")
+		id, _ := r.Field("id")
+		q.Sort, list = []records.SortKey{{Field: ts, Desc: true}, {Field: id, Desc: true}}, c.store.List
+	}
+	page, err := list(c.r.Context(), q)
 	if err != nil {
 		return err
 	}

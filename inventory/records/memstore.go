@@ -70,7 +70,21 @@ func (s *MemStore) List(ctx context.Context, q *Query) (*Page, error) {
 }
 
 func (s *MemStore) list(q *Query) *Page {
-	page := q.Select(slices.Collect(maps.Values(s.tables[q.Resource.Name])))
+	return cloned(q.Select(slices.Collect(maps.Values(s.tables[q.Resource.Name]))))
+}
+
+// ListLatest returns the latest records of a query ([LatestLister]).
+func (s *MemStore) ListLatest(ctx context.Context, q *Query) (*Page, error) {
+	if err := s.lock.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer s.lock.Release(1)
+	r := s.schema.byName[q.Resource.Name]
+	return cloned(q.Select(r.SelectLatest(slices.Collect(maps.Values(s.tables[r.Name]))))), nil
+}
+
+// cloned replaces the records of a page by copies.
+func cloned(page *Page) *Page {
 	for i, rec := range page.Records {
 		page.Records[i] = Clone(rec)
 	}

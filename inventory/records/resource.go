@@ -48,6 +48,21 @@ type Definition struct {
 	Limit int64
 	// Children are lists of records that refer to one of this resource.
 	Children []Child
+	// Latest makes stores keep the latest records for themselves. Nil: they don't.
+	Latest *Latest
+	// Unindexed are fields of Base that stores do not index here, such as created_at of records
+	// that are written often and listed by another time.
+	Unindexed []string
+}
+
+// Latest describes which records are the latest ones: among those with the same value of Per, the
+// one with the highest value of At, then the highest id. A store keeps them apart, in the
+// transactions that change records, so that lists of them cost the same however many other
+// records there are.
+type Latest struct {
+	Per    string   // a required reference whose records are deleted with the one that it refers to
+	At     string   // a time
+	Sorted []string // fields that lists of the latest records are sorted by; stores index them
 }
 
 // Access says who may perform the operations of a resource.
@@ -135,6 +150,7 @@ func newResource(d Definition, t reflect.Type) (*Resource, error) {
 		if err != nil {
 			return nil, fmt.Errorf("field %s of %v: %w", sf.Name, t, err)
 		}
+		f.Index = f.Index && !slices.Contains(d.Unindexed, f.Name)
 		if err := r.add(f); err != nil {
 			return nil, err
 		}

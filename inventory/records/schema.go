@@ -190,6 +190,9 @@ func (r *Resource) checkDefinition(s *Schema) error {
 			return fmt.Errorf("%s has the children %s, but no field %s of %s refers to it", r.Name, c.Path, c.Field, c.From)
 		}
 	}
+	if err := r.checkLatest(); err != nil {
+		return err
+	}
 	if r.Limit < 0 || r.Limit > MaxLimit {
 		return fmt.Errorf("%s has pages of %d records: use 1 to %d", r.Name, r.Limit, MaxLimit)
 	}

@@ -110,8 +110,7 @@ type Prefetcher interface {
 
 // LatestLister is implemented by a [Store] that can select the latest records itself.
 type LatestLister interface {
-	// ListLatest is List over the latest records only: among those with the same value of the
-	// field per, the one with the highest value of the field at, then the highest id. The
-	// filters of the query apply to these.
-	ListLatest(ctx context.Context, q *Query, per, at *Field) (*Page, error)
+	// ListLatest is List over the latest records only ([Definition].Latest, which the resource
+	// must have). The filters of the query apply to these.
+	ListLatest(ctx context.Context, q *Query) (*Page, error)
 }

@@ -79,7 +79,7 @@ func (r *countRange) has(key countKey) bool {
 
 // total is a SELECT of the total of a query: from the counts, or by counting records.
 func (b *builder) total(q *records.Query) string {
-	if r, ok := b.countsOf(q); ok && b.only == "" {
+	if r, ok := b.countsOf(q); ok {
 		return b.sum(&r)
 	}
 	return "SELECT count(*) FROM " + b.name + where(b.conditions(q, nil))
@@ -120,12 +120,25 @@ func (c counts) addRow(t *table, row []any, n int64) {
 	c.add(t, n, func(i int) any { return row[t.counted[i]] })
 }
 
-// deleted returns a function that counts deleted rows of the columns of table.returning.
-func (c counts) deleted(t *table) func(row []any) error {
+// deleted returns a function that notes deleted rows of the columns of table.returning.
+func (t *transaction) deleted(of *table) func(row []any) error {
 	return func(row []any) error {
-		c.add(t, -1, func(i int) any { return row[i+1] })
+		t.counts.add(of, -1, func(i int) any { return row[i+1] })
+		if of.latest != nil {
+			id, _ := row[0].(string)
+			t.noteGone(of, row[len(row)-1], id)
+		}
 		return nil
 	}
+}
+
+// returned is the number of columns of table.returning.
+func (t *table) returned() int {
+	n := 1 + len(t.counted)
+	if t.latest != nil {
+		n++
+	}
+	return n
 }
 
 // maxUpsert bounds the counts that one statement changes.

@@ -148,6 +148,9 @@ func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, e
 			return nil, err
 		}
 		all = append(all, statements...)
+		if r.Latest != nil {
+			all = append(all, d.latestStatements(r, have)...)
+		}
 	}
 	return append(all, d.removedKeys(schema, have)...), nil
 }
@@ -254,6 +257,72 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 	return all, nil
 }
 
+// latestStatements returns the statements for the table of the latest records of a resource
+// (records.Latest), which are found among the existing ones.
+func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []string) {
+	name := LatestName(r)
+	var definitions, columns []string
+	for _, f := range r.Fields() {
+		if f.Column == "" {
+			continue
+		}
+		definition := f.Column + " " + d.DDL.Types[f.Kind]
+		if !f.Nullable {
+			definition += " NOT NULL"
+		}
+		if have.columns[name] != nil && !have.has(name, f) {
+			if !f.Nullable {
+				definition += " DEFAULT " + d.zero(f)
+			}
+			all = append(all, "ALTER TABLE "+name+" ADD COLUMN "+definition)
+		}
+		if f.Name == r.Latest.Per {
+			definition += " CONSTRAINT " + identifier(name, "pkey") + " PRIMARY KEY"
+		}
+		definitions, columns = append(definitions, "    "+definition), append(columns, f.Column)
+	}
+	if have.columns[name] != nil {
+		return all
+	}
+	all = append(all, "CREATE TABLE "+name+" (\n"+strings.Join(definitions, ",\n")+"\n)")
+	for _, sorted := range r.Latest.Sorted {
+		f, _ := r.Field(sorted)
+		order, id := "", "id DESC"
+		if f.Nullable {
+			order = d.NullsFirst
+		}
+		if sorted == r.Latest.At {
+			id = "id"
+		}
+		all = append(all, "CREATE INDEX "+identifier(name, f.Column, "idx")+" ON "+name+" ("+f.Column+order+", "+id+")")
+	}
+	if have.columns[r.Table()] == nil {
+		return all
+	}
+	per, _ := r.Field(r.Latest.Per)
+	at, _ := r.Field(r.Latest.At)
+	id, _ := r.Field("id")
+	list := strings.Join(columns, ", ")
+	return append(all,
+		"INSERT INTO "+name+" ("+list+") SELECT "+list+" FROM "+r.Table()+" WHERE id IN (SELECT (SELECT id FROM "+r.Table()+" WHERE "+per.Column+" = one.id"+
+			d.orderBy([]sortKey{{at, true}, {id, true}})+" LIMIT 1) FROM "+per.Ref.Resource().Table()+" AS one)",
+		"INSERT INTO "+countsTable+" (resource, field, value, slot, n) SELECT "+literal(name)+", '', '', 0, count(*) FROM "+name)
+}
+
+// has reports whether a table has the column of a field.
+func (c *Catalog) has(table string, f *records.Field) bool {
+	_, ok := c.columns[table][f.Column]
+	return ok
+}
+
+// zero returns the literal that existing records get in an added column that may not be null.
+func (d *Dialect) zero(f *records.Field) string {
+	if f.Kind == records.Text {
+		return literal(f.Default)
+	}
+	return d.DDL.Zero[f.Kind]
+}
+
 // compare returns an error for a column that does not fit its field.
 func (d *Dialect) compare(r *records.Resource, f *records.Field, have catalogColumn) error {
 	want := d.DDL.Types[f.Kind]
@@ -342,11 +411,7 @@ func (d *Dialect) addColumn(r *records.Resource, f *records.Field) (string, erro
 			r.Table(), f.Column)
 	}
 	if !f.Nullable {
-		zero := d.DDL.Zero[f.Kind]
-		if f.Kind == records.Text {
-			zero = literal(f.Default)
-		}
-		text += " NOT NULL DEFAULT " + zero
+		text += " NOT NULL DEFAULT " + d.zero(f)
 	}
 	outside := (f.Kind == records.Int || f.Kind == records.Float) && !f.Nullable && (f.Min != nil && *f.Min > 0 || f.Max != nil && *f.Max < 0)
 	if !f.Extra && !outside {
@@ -391,7 +456,12 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 		if f.Nullable {
 			order = d.NullsFirst
 		}
-		all = append(all, index{name, "CREATE INDEX " + name + " ON " + r.Table() + " (" + f.Column + order + ", id)"})
+		columns := f.Column + order
+		if r.Latest != nil && r.Latest.Per == f.Name {
+			at, _ := r.Field(r.Latest.At)
+			columns += ", " + at.Column + d.NullsFirst
+		}
+		all = append(all, index{name, "CREATE INDEX " + name + " ON " + r.Table() + " (" + columns + ", id)"})
 	}
 	return all
 }

@@ -36,6 +36,10 @@
 // changes records with SQL of its own must change the counts too. Counts of values that no
 // record has any more remain, as zeros.
 //
+// A resource with records.Latest has a second table, such as metrics_latest, with the latest record
+// of each value of a reference. It too changes in the transactions that change the records. Lists of
+// the latest records read nothing else.
+//
 // For a field that becomes counted, the existing records are counted when the store is opened. A
 // program that does not know yet that the field is counted must not write to the database any more.
 //

@@ -14,30 +14,21 @@ import (
 
 // List returns the records of a query.
 func (s *Store) List(ctx context.Context, q *records.Query) (*records.Page, error) {
-	return s.listOnly(ctx, q, "")
+	return s.listFrom(ctx, q, false)
 }
 
 // ListLatest returns the records of a query that are the latest ones
 // (records.LatestLister).
-func (s *Store) ListLatest(ctx context.Context, q *records.Query, per, at *records.Field) (*records.Page, error) {
-	return s.listOnly(ctx, q, s.reading().table(q.Resource).latest(&s.dialect, per, at))
-}
-
-// latest is the condition that no record with the same value of a field is later. It is one
-// index lookup per value, if the values are the ids of another table.
-func (t *table) latest(d *Dialect, per, at *records.Field) string {
-	values := "(SELECT DISTINCT " + per.Column + " AS id FROM " + t.name + ") AS one"
-	if per.Ref != nil {
-		values = per.Ref.Resource().Table() + " AS one"
+func (s *Store) ListLatest(ctx context.Context, q *records.Query) (*records.Page, error) {
+	if q.Resource.Latest == nil {
+		return nil, fmt.Errorf("the store keeps no latest records of %s", q.Resource.Name)
 	}
-	id, _ := t.Field("id")
-	order := d.orderBy([]sortKey{{at, true}, {id, true}})
-	return "id IN (SELECT (SELECT id FROM " + t.name + " AS other WHERE other." + per.Column + " = one.id" + order + " LIMIT 1) FROM " + values + ")"
+	return s.listFrom(ctx, q, true)
 }
 
-func (s *Store) listOnly(ctx context.Context, q *records.Query, only string) (*records.Page, error) {
+func (s *Store) listFrom(ctx context.Context, q *records.Query, latest bool) (*records.Page, error) {
 	e := s.reading()
-	e.only = only
+	e.latest = latest
 	page, err := e.list(ctx, q)
 	if err == nil && q.Count && len(page.Records) == 0 && page.Total > 0 {
 		page, err = e.snapshot(ctx, q) // the total was read after the page
@@ -69,7 +60,10 @@ func (e *executor) snapshot(ctx context.Context, q *records.Query) (page *record
 // list runs a query. One statement reads the page and the total, except for an empty page,
 // which has no row for the total.
 func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, error) {
-	b := &builder{shared: e.shared, table: e.table(q.Resource), only: e.only}
+	b := &builder{shared: e.shared, table: e.table(q.Resource)}
+	if e.latest {
+		b.table = b.table.latest.table
+	}
 	unindexed, err := e.unindexed(ctx, b.table, q)
 	if err != nil {
 		return nil, err
@@ -120,7 +114,7 @@ func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
 		columns += ", (" + b.total(q) + ")"
 	}
 	text := "SELECT " + columns + " FROM " + from + where(conditions) + order + b.limit(q, false)
-	if b.dialect.Complete != "" && q.Limit > 0 && len(q.Filters)+len(q.Text)+len(b.only) > 0 { // it may read many rows
+	if b.dialect.Complete != "" && q.Limit > 0 && len(q.Filters)+len(q.Text) > 0 { // it may read many rows
 		text = fmt.Sprintf(b.dialect.Complete, text)
 	}
 	return text

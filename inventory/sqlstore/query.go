@@ -15,7 +15,6 @@ type builder struct {
 	*shared
 	*table
 	args []any
-	only string // a condition for all records, besides those of the query
 }
 
 // arg adds an argument and returns its parameter.
@@ -44,9 +43,6 @@ func (b *builder) conditions(q *records.Query, unindexed *records.Filter) []stri
 	}
 	if q.Text != "" {
 		all = append(all, b.search(q.Text))
-	}
-	if b.only != "" {
-		all = append(all, b.only)
 	}
 	return all
 }

@@ -33,8 +33,8 @@ type executor struct {
 
 	until time.Time // when the call fails; zero means never
 
-	owned map[string]*sql.Stmt // statements of the transaction that the cache lacks
-	only  string               // a condition for the records of lists
+	owned  map[string]*sql.Stmt // statements of the transaction that the cache lacks
+	latest bool                 // whether lists are of the latest records
 }
 
 // within returns the context until the call fails.

@@ -28,6 +28,8 @@ type table struct {
 	locked    string         // selects and locks the version of one record
 	remove    string         // deletes a version of a record
 	inserts   map[int]string // adds a number of records
+
+	latest *latestTable // the latest records; nil if the resource has no such table
 }
 
 // column is a column of a table and the field that it stores.
@@ -71,7 +73,6 @@ func newTable(r *records.Resource, d *Dialect) *table {
 	t.get = "SELECT " + t.selected + " FROM " + t.name + one
 	t.version = "SELECT version FROM " + t.name + one
 	t.locked = t.version + d.ForUpdate
-	t.remove = "DELETE FROM " + t.name + one + " AND version = " + d.Parameter + "2" + t.returning
 	for _, n := range chunks {
 		rows := make([]string, n)
 		for i := range rows {
@@ -83,6 +84,11 @@ func newTable(r *records.Resource, d *Dialect) *table {
 		}
 		t.inserts[n] = "INSERT INTO " + t.name + " (" + t.selected + ") VALUES " + strings.Join(rows, ", ")
 	}
+	if r.Latest != nil {
+		t.latest = newLatestTable(t, d)
+		t.returning += ", " + t.latest.per.Column
+	}
+	t.remove = "DELETE FROM " + t.name + one + " AND version = " + d.Parameter + "2" + t.returning
 	return t
 }
 

@@ -65,8 +65,9 @@ type transaction struct {
 	counts     counts
 	audited    []auditLink // new entries of the audit log
 
-	chainLocked bool                  // the transaction has the lock of the chain
-	chained     records.AuditPosition // the last of its entries
+	chainLocked bool                      // the transaction has the lock of the chain
+	chained     records.AuditPosition     // the last of its entries
+	latest      map[*table]*latestChanges // of the tables with latest records
 }
 
 // rowKey identifies a record.
@@ -108,6 +109,9 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records
 	}()
 	if err = f(t); err == nil {
 		err = t.ended // which f has ignored
+	}
+	if err == nil {
+		err = t.flushLatest(ctx)
 	}
 	if err == nil {
 		err = t.flush(ctx)

@@ -37,7 +37,7 @@ func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
 			return err
 		}
 	}
-	added := counts{}
+	added, created := counts{}, all
 	links, err := t.links(all)
 	if err != nil {
 		return t.end(ctx, "create audit log entries", err)
@@ -61,7 +61,7 @@ func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
 		t.counts[key] += n
 	}
 	t.audited = append(t.audited, links...)
-	return nil
+	return t.noteCreated(ctx, created)
 }
 
 // insert adds records of one table with one statement.
@@ -127,6 +127,12 @@ func (t *transaction) Update(ctx context.Context, rec records.Record, version in
 	}
 	t.counts.addRow(of, old, -1)
 	t.counts.addRow(of, row, 1)
+	if of.latest != nil {
+		t.noteGone(of, old[of.latest.perAt], id)
+		if err := t.noteCreated(ctx, []records.Record{rec}); err != nil {
+			return err
+		}
+	}
 	t.remember(of, id, row)
 	return nil
 }
@@ -185,9 +191,9 @@ func (t *transaction) Delete(ctx context.Context, r *records.Resource, id string
 		}
 	}
 	deleted := false
-	err := t.each(ctx, 1+len(of.counted), func(row []any) error {
+	err := t.each(ctx, of.returned(), func(row []any) error {
 		deleted = true
-		return t.counts.deleted(of)(row)
+		return t.deleted(of)(row)
 	}, of.remove, id, version)
 	switch {
 	case err != nil:
@@ -287,7 +293,7 @@ func (t *transaction) clearReference(ctx context.Context, ref records.Referrer, 
 	now := b.arg(t.opts.Now().Truncate(time.Microsecond))
 	text := "UPDATE " + ref.From.Table() + " SET " + ref.Field.Column + " = NULL, version = version + 1, updated_at = " +
 		"CASE WHEN updated_at > " + now + " THEN updated_at ELSE " + now + " END WHERE " + b.anyOf(by, values)
-	n, err := t.exec(ctx, text, b.args...)
+	n, err := t.execNoting(ctx, t.table(ref.From), text, b.args)
 	if err != nil {
 		t.guarded = false // releaseSafely rolls back
 		return 0, t.violated(ctx, t.table(ref.From), "empty a reference of "+ref.From.Name, err, false, nil)
@@ -339,9 +345,8 @@ func (t *transaction) cascade(ctx context.Context, ref records.Referrer, ids []a
 		}
 		b := &builder{shared: t.shared}
 		text := "DELETE FROM " + of.name + " WHERE " + b.anyOf("id", chunk) + of.returning
-		deleted, count := int64(0), t.counts.deleted(of)
-		err := t.each(ctx, 1+len(of.counted), func(row []any) error { deleted++; return count(row) }, text, b.args...)
-		if err != nil {
+		deleted, note := int64(0), t.deleted(of)
+		if err := t.each(ctx, of.returned(), func(row []any) error { deleted++; return note(row) }, text, b.args...); err != nil {
 			return t.end(ctx, "delete some of "+of.Name, err)
 		}
 		effect.Count = deleted

@@ -228,6 +228,9 @@ func (f *fixture) empty() {
 func (f *fixture) verify(from records.Reader, m *model) {
 	for _, r := range schema.StoredResources() {
 		f.lists(from, m, &records.Query{Resource: r, Count: true})
+		if lister, ok := from.(records.LatestLister); ok && r.Latest != nil {
+			f.latest(lister, m, r)
+		}
 		_, within := from.(records.Tx)
 		for _, want := range m.of(r) {
 			sample := want.Meta().ID == id(r, samples)
@@ -253,9 +256,21 @@ func (f *fixture) agrees(q *records.Query) { f.lists(f.store, f.model, q) }
 
 func (f *fixture) lists(from records.Reader, m *model, q *records.Query) {
 	got, err := from.List(f.ctx, q)
-	what := "list " + show(q)
+	f.expect("list "+show(q), got, err, q.Select(m.of(q.Resource)))
+}
+
+// latest compares the latest records, which a model selects from all.
+func (f *fixture) latest(from records.LatestLister, m *model, r *records.Resource) {
+	for _, name := range r.Latest.Sorted {
+		by, _ := r.Field(name)
+		q := &records.Query{Resource: r, Count: true, Sort: []records.SortKey{{Field: by, Desc: true}}}
+		got, err := from.ListLatest(f.ctx, q)
+		f.expect("list the latest "+show(q), got, err, q.Select(r.SelectLatest(m.of(r))))
+	}
+}
+
+func (f *fixture) expect(what string, got *records.Page, err error, want *records.Page) {
 	must(what, err)
-	want := q.Select(m.of(q.Resource))
 	if a, b := ids(got.Records), ids(want.Records); !slices.Equal(a, b) {
 		fail("%s: the records are %v; want %v", what, a, b)
 	}

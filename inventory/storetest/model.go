@@ -3,6 +3,7 @@ package storetest
 import (
 	"maps"
 
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -171,6 +172,9 @@ func checkRandomTransactions(f *fixture) {
 		f.transaction(pick(f.Rand, []error{nil, nil, nil, errRollback}), calls...)
 		r := pick(f.Rand, schema.StoredResources())
 		q := &records.Query{Resource: r, Count: true}
+		if lister, ok := f.store.(records.LatestLister); ok {
+			f.latest(lister, f.model, records.Of[inventory.Metric](schema))
+		}
 		if field := pick(f.Rand, r.Fields()); field.Scalar() && len(f.model.of(r)) > 0 {
 			q.Filters = []records.Filter{{Field: field, Value: field.Value(f.any(r))}}
 		}

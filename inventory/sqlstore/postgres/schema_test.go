@@ -11,6 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 // raw opens the database without the store.
@@ -61,6 +62,19 @@ func checkSchema(t *testing.T, url string) {
 			}
 		}
 	}
+	for _, r := range inventory.Schema().StoredResources() {
+		if r.Latest == nil {
+			continue
+		}
+		latest, columns := sqlstore.LatestName(r), "SELECT concat(column_name, data_type, collation_name) FROM information_schema.columns WHERE table_name = $1 ORDER BY ordinal_position"
+		tables = append(tables, latest)
+		require.Equal(t, rows(t, db, columns, r.Table()), rows(t, db, columns, latest), "the columns of the latest %s", r.Name)
+		made := rows(t, db, "SELECT replace(indexdef, ' NULLS FIRST', '') FROM pg_indexes WHERE tablename = $1", latest)
+		require.Len(t, made, len(r.Latest.Sorted)+1)
+		for _, name := range r.Latest.Sorted {
+			require.Contains(t, made, fmt.Sprintf("CREATE INDEX %s_%s_idx ON public.%s USING btree (%s)", latest, name, latest, sqlstoretest.IndexedLatest(r, name)))
+		}
+	}
 	require.ElementsMatch(t, append(tables, "tallies", "audit_chain", "audit_head", "audit_anchors", "goose_db_version"), rows(t, db, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"))
 }
 
@@ -78,7 +92,7 @@ func described(r *records.Resource) (columns, refs, indexes []string) {
 			refs = append(refs, fmt.Sprintf("%s FOREIGN KEY (%s) REFERENCES %s(id) ON DELETE %s", sqlstore.ReferenceName(r, f), f.Column, f.Ref.To, then))
 		}
 		if f.Index || f.Ref != nil && !leads(r, f) {
-			indexes = append(indexes, fmt.Sprintf("CREATE INDEX %s_%s_idx ON %s (%s%s, id)", table, f.Column, table, f.Column, first))
+			indexes = append(indexes, fmt.Sprintf("CREATE INDEX %s_%s_idx ON %s (%s, id)", table, f.Column, table, strings.ReplaceAll(sqlstoretest.Indexed(r, f)+first, ", ts", ", ts NULLS FIRST")))
 		}
 	}
 	for _, u := range r.Uniques() {

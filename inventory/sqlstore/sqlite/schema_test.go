@@ -12,6 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 // raw opens the database without the store.
@@ -59,7 +60,7 @@ func TestSchema(t *testing.T) {
 				refs = append(refs, fmt.Sprintf("CONSTRAINT %s REFERENCES %s (id) ON DELETE %s", sqlstore.ReferenceName(r, f), f.Ref.To, then))
 			}
 			if f.Index || f.Ref != nil && !leads(r, f) {
-				indexes = append(indexes, fmt.Sprintf("CREATE INDEX %s_%s_idx ON %s (%s, id)", table, f.Column, table, f.Column))
+				indexes = append(indexes, fmt.Sprintf("CREATE INDEX %s_%s_idx ON %s (%s, id)", table, f.Column, table, sqlstoretest.Indexed(r, f)))
 			}
 		}
 		for _, u := range r.Uniques() {
@@ -85,6 +86,19 @@ func TestSchema(t *testing.T) {
 				made := rows(t, db, "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", table)[0]
 				require.Contains(t, made, "'"+strings.Join(f.Enum, "', '")+"'", "%s.%s: the check of its values", table, f.Column)
 			}
+		}
+	}
+	for _, r := range inventory.Schema().StoredResources() {
+		if r.Latest == nil {
+			continue
+		}
+		latest, columns := sqlstore.LatestName(r), "SELECT name || type FROM pragma_table_info(?)"
+		tables = append(tables, latest)
+		require.Equal(t, rows(t, db, columns, r.Table()), rows(t, db, columns, latest), "the columns of the latest %s", r.Name)
+		made := rows(t, db, "SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", latest)
+		require.Len(t, made, len(r.Latest.Sorted))
+		for i, name := range r.Latest.Sorted {
+			require.Equal(t, fmt.Sprintf("CREATE INDEX %s_%s_idx ON %s (%s)", latest, name, latest, sqlstoretest.IndexedLatest(r, name)), made[i])
 		}
 	}
 	require.ElementsMatch(t, append(tables, "tallies", "audit_chain", "audit_head", "audit_anchors", "goose_db_version", "sqlite_sequence"), rows(t, db, "SELECT name FROM sqlite_master WHERE type = 'table'"))

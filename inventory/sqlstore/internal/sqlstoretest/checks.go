@@ -146,9 +146,7 @@ func CheckLatest(t testing.TB, store records.Store) {
 		metric(15, 2, 99, at(1)), metric(16, 2, 5, nil),
 	)...))
 	metrics := records.Of[inventory.Metric](inventory.Schema())
-	device, _ := metrics.Field("device_id")
 	cpu, _ := metrics.Field("cpu")
-	ts, _ := metrics.Field("ts")
 	for _, c := range []struct {
 		name string
 		q    records.Query
@@ -162,7 +160,7 @@ func CheckLatest(t testing.TB, store records.Store) {
 		{"after", records.Query{Sort: []records.SortKey{{Field: cpu, Desc: true}}, After: &records.Place{ID: ID(15), Values: []any{99.0}}}, []int{11, 14}, 0},
 	} {
 		c.q.Resource = metrics
-		page, err := lister.ListLatest(t.Context(), &c.q, device, ts)
+		page, err := lister.ListLatest(t.Context(), &c.q)
 		require.NoError(t, err, c.name)
 		var ids []string
 		for _, rec := range page.Records {
@@ -206,6 +204,22 @@ func CheckUniqueHostnames(t testing.TB, open func(schema *records.Schema) (recor
 	require.NoError(t, Create(t, opened(inventory.Schema()), at(4, 2)))
 	_, err = open(unique)
 	require.ErrorContains(t, err, "records share the value of a unique key")
+}
+
+// Indexed returns the columns before the id in the index of a field.
+func Indexed(r *records.Resource, f *records.Field) string {
+	if r.Latest != nil && r.Latest.Per == f.Name {
+		return f.Column + ", " + r.Latest.At
+	}
+	return f.Column
+}
+
+// IndexedLatest returns the columns in the index of a field of the latest records.
+func IndexedLatest(r *records.Resource, name string) string {
+	if name == r.Latest.At {
+		return name + ", id" // the default order is the latest first, by time and id
+	}
+	return name + ", id DESC"
 }
 
 // CheckPrefetch requires that a prefetched record is never older than the changes of its

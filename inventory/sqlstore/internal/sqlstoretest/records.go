@@ -124,6 +124,12 @@ func CheckUpgradeRecords(t testing.TB, store records.Reader) {
 		require.NoError(t, err)
 		require.Equal(t, want, page.Records)
 		require.EqualValues(t, len(want), page.Total)
+		if lister, ok := store.(records.LatestLister); ok && r.Latest != nil {
+			latest, err := lister.ListLatest(t.Context(), &records.Query{Resource: r, Count: true})
+			require.NoError(t, err)
+			require.Equal(t, r.SelectLatest(want), latest.Records)
+			require.EqualValues(t, len(latest.Records), latest.Total)
+		}
 	}
 }
 

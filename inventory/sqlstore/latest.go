@@ -1,0 +1,271 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// latestTable has the latest records of a resource (records.Latest): a row for each value of a
+// reference, with the columns of the resource. Transactions write it at their end, so that they
+// lock its rows in one order and as shortly as possible.
+type latestTable struct {
+	*table   // for lists: with its name, and no counted columns
+	per, at  *column
+	perAt    int            // the position of per in a row
+	adds     map[int]string // adds a number of rows, unless there are rows with the values of per
+	replaces map[int]string // replaces a number of rows
+	next     string         // selects the latest record of a value of per
+}
+
+// LatestName returns the name that a migration must give to the table of the latest records.
+func LatestName(r *records.Resource) string { return r.Table() + "_latest" }
+
+func newLatestTable(of *table, d *Dialect) *latestTable {
+	l := &latestTable{table: &table{}, adds: map[int]string{}, replaces: map[int]string{}}
+	*l.table = *of
+	l.name, l.counted, l.uniques = LatestName(of.Resource), nil, nil
+	for i, c := range of.columns {
+		switch c.Name {
+		case of.Latest.Per:
+			l.per, l.perAt = c, i
+		case of.Latest.At:
+			l.at = c
+		}
+	}
+	var sets []string
+	for _, c := range of.columns {
+		if c != l.per {
+			sets = append(sets, c.Column+" = excluded."+c.Column)
+		}
+	}
+	for _, n := range chunks {
+		insert := strings.Replace(of.inserts[n], "INSERT INTO "+of.name+" ", "INSERT INTO "+l.name+" ", 1) + " ON CONFLICT (" + l.per.Column + ") DO "
+		l.adds[n], l.replaces[n] = insert+"NOTHING", insert+"UPDATE SET "+strings.Join(sets, ", ")
+	}
+	id, _ := of.Field("id")
+	l.next = "SELECT " + of.selected + " FROM " + of.name + " WHERE " + l.per.Column + " = " + d.Parameter + "1" +
+		d.orderBy([]sortKey{{l.at.Field, true}, {id, true}}) + " LIMIT 1"
+	return l
+}
+
+// latestChanges are what a transaction has done to the records of a table with latest records.
+type latestChanges struct {
+	created map[string]latestRow           // the latest of the new records, by the value of per
+	gone    map[string]map[string]struct{} // ids of deleted and changed records, by the value of per
+}
+
+// latestRow is a row that may be the latest one.
+type latestRow struct {
+	at   time.Time // zero for null
+	id   string
+	args []any
+}
+
+func (a latestRow) compare(b latestRow) int {
+	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id))
+}
+
+// changesOf returns the changes of a table.
+func (t *transaction) changesOf(of *table) *latestChanges {
+	c := t.latest[of]
+	if c == nil {
+		c = &latestChanges{map[string]latestRow{}, map[string]map[string]struct{}{}}
+		if t.latest == nil {
+			t.latest = map[*table]*latestChanges{}
+		}
+		t.latest[of] = c
+	}
+	return c
+}
+
+// noteCreated notes records that were created or changed.
+func (t *transaction) noteCreated(ctx context.Context, all []records.Record) error {
+	for _, rec := range all {
+		r, err := t.Schema().Of(rec)
+		if err != nil || r.Latest == nil {
+			continue
+		}
+		of := t.table(r)
+		c := t.changesOf(of)
+		per, _ := of.latest.per.Value(rec).(string)
+		row := latestRow{id: rec.Meta().ID}
+		row.at, _ = of.latest.at.Value(rec).(time.Time)
+		if old, ok := c.created[per]; ok && old.compare(row) > 0 {
+			continue
+		}
+		if row.args, err = of.bind(rec, &t.dialect, nil); err != nil {
+			return t.end(ctx, "keep the latest of "+of.Name, err)
+		}
+		c.created[per] = row
+	}
+	return nil
+}
+
+// noteGone notes a record that was deleted, or changed from what it was.
+func (t *transaction) noteGone(of *table, per any, id string) {
+	value, _ := per.(string)
+	c := t.changesOf(of)
+	if c.gone[value] == nil {
+		c.gone[value] = map[string]struct{}{}
+	}
+	c.gone[value][id] = struct{}{}
+}
+
+// execNoting runs a statement that changes records, and notes them if the table has latest
+// records.
+func (t *transaction) execNoting(ctx context.Context, of *table, text string, args []any) (n int64, err error) {
+	if of.latest == nil {
+		return t.exec(ctx, text, args...)
+	}
+	err = t.each(ctx, 2, func(row []any) error {
+		n++
+		id, _ := row[0].(string)
+		t.noteGone(of, row[1], id)
+		return nil
+	}, text+" RETURNING id, "+of.latest.per.Column, args...)
+	return n, err
+}
+
+// flushLatest brings the tables of latest records up to date.
+func (t *transaction) flushLatest(ctx context.Context) error {
+	tables := slices.SortedFunc(maps.Keys(t.latest), func(a, b *table) int { return cmp.Compare(a.name, b.name) })
+	for _, of := range tables {
+		if err := t.keepLatest(ctx, of, t.latest[of]); err != nil {
+			return t.end(ctx, "keep the latest of "+of.Name, err)
+		}
+	}
+	return nil
+}
+
+// keepLatest locks the rows of the changed values first: another transaction that adds an earlier
+// record then waits, or has committed it and this one finds it.
+func (t *transaction) keepLatest(ctx context.Context, of *table, c *latestChanges) error {
+	all := maps.Clone(c.gone)
+	for per := range c.created {
+		all[per] = c.gone[per]
+	}
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(all)), maxIDs) {
+		have, err := t.lockLatest(ctx, of.latest, chunk)
+		if err != nil {
+			return err
+		}
+		var added, replaced [][]any
+		var removed []any
+		for _, per := range chunk {
+			old, exists := have[per]
+			row, created := c.created[per]
+			_, gone := c.gone[per][old.id]
+			if _, again := c.gone[per][row.id]; again || exists && gone { // look it up
+				if row, created, err = t.nextLatest(ctx, of, per); err != nil {
+					return err
+				}
+				if exists && !created {
+					removed = append(removed, per)
+				}
+			} else if exists && old.compare(row) > 0 {
+				continue
+			}
+			switch {
+			case !created:
+			case exists:
+				replaced = append(replaced, row.args)
+			default:
+				added = append(added, row.args)
+			}
+		}
+		if err := t.writeLatest(ctx, of, added, replaced, removed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockLatest locks and returns the rows of some values, without their args.
+func (t *transaction) lockLatest(ctx context.Context, l *latestTable, values []string) (map[string]latestRow, error) {
+	have := make(map[string]latestRow, len(values))
+	b := &builder{shared: t.shared}
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = v
+	}
+	text := "SELECT " + l.per.Column + ", id, " + l.at.Column + " FROM " + l.name + " WHERE " + b.anyOf(l.per.Column, args)
+	if t.dialect.ForUpdate != "" {
+		text += " ORDER BY " + l.per.Column + t.dialect.ForUpdate
+	}
+	err := t.each(ctx, 3, func(row []any) error {
+		per, _ := row[0].(string)
+		id, _ := row[1].(string)
+		have[per] = latestRow{at: timeOf(row[2]), id: id}
+		return nil
+	}, text, b.args...)
+	return have, err
+}
+
+// timeOf returns a time of the driver, the zero time for null.
+func timeOf(value any) time.Time {
+	switch v := value.(type) {
+	case int64:
+		return time.UnixMicro(v).UTC()
+	case time.Time:
+		return v
+	}
+	return time.Time{}
+}
+
+// nextLatest finds the latest record of a value in the table of all records.
+func (t *transaction) nextLatest(ctx context.Context, of *table, per string) (found latestRow, ok bool, err error) {
+	err = t.each(ctx, len(of.columns), func(row []any) error {
+		ok = true
+		for _, v := range row {
+			if doc, ok := v.([]byte); ok { // of the driver, which uses it again
+				v = string(doc)
+			}
+			found.args = append(found.args, v)
+		}
+		return nil
+	}, of.latest.next, per)
+	return found, ok, err
+}
+
+var errLatest = errors.New("another transaction has added the first record of the same value: this one runs again")
+
+// writeLatest writes rows of the table of latest records, and counts them.
+func (t *transaction) writeLatest(ctx context.Context, of *table, added, replaced [][]any, removed []any) error {
+	l := of.latest
+	n, err := t.execRows(ctx, l.adds, added)
+	if err == nil && n < int64(len(added)) { // there was no row to lock
+		t.outcome, err = retry, errLatest
+	}
+	if err == nil {
+		_, err = t.execRows(ctx, l.replaces, replaced)
+	}
+	if err == nil && len(removed) > 0 {
+		b := &builder{shared: t.shared}
+		_, err = t.exec(ctx, "DELETE FROM "+l.name+" WHERE "+b.anyOf(l.per.Column, removed), b.args...)
+	}
+	if n := len(added) - len(removed); n != 0 {
+		t.counts[countKey{resource: l.name}] += int64(n)
+	}
+	return err
+}
+
+// execRows runs the statements of some numbers of rows, and returns how many rows they changed.
+func (t *transaction) execRows(ctx context.Context, statements map[int]string, rows [][]any) (changed int64, err error) {
+	for _, size := range chunks {
+		for ; size <= max(t.dialect.Rows, 1) && len(rows) >= size; rows = rows[size:] {
+			n, err := t.exec(ctx, statements[size], slices.Concat(rows[:size]...)...)
+			if err != nil {
+				return 0, err
+			}
+			changed += n
+		}
+	}
+	return changed, nil
+}
