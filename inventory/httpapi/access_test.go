@@ -27,6 +27,7 @@ func accessRows() map[string]outcomes {
 		"GET /":                             readers,
 		"GET /debug/count":                  everybody,
 		"GET /openapi.json":                 everybody,
+		"GET /summary":                      readers,
 		"POST /users/login":                 everybody,
 		"POST /users/logout":                everybody,
 		"POST /users/forgot-password":       everybody,

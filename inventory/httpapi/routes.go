@@ -35,6 +35,7 @@ func (a *API) table() []route {
 	routes := []route{
 		{method: "GET", path: "/", access: everyone, operation: health()},
 		{method: "GET", path: "/openapi.json", access: auth.Public(), operation: openAPI()},
+		{method: "GET", path: "/summary", access: everyone, operation: summary()},
 	}
 	if r, ok := schema.Named("locations"); ok {
 		routes = append(routes, route{method: "GET", path: "/debug/count", access: auth.Public(), operation: countAll(r)})
