@@ -134,7 +134,7 @@ func New(store records.Store, authenticator Authenticator, opts *Options) (*API,
 	if err := a.setAccounts(); err != nil {
 		return nil, err
 	}
-	a.heavy = newHeavyQueries(a.opts.Heavy)
+	a.heavy = newHeavyQueries(a.opts.Heavy, store)
 	a.routes = a.table()
 	a.document = sync.OnceValues(a.describe)
 	a.handler = httpx.Standard(&chain)(a.router())

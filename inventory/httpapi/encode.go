@@ -80,6 +80,12 @@ func (e *encoder) only(fields []*records.Field) *encoder {
 	return some
 }
 
+// after returns the encoder with another member after that of a field.
+func (e *encoder) after(field string, m member) *encoder {
+	i := slices.IndexFunc(e.members, func(m member) bool { return m.field.Name == field })
+	return &encoder{members: slices.Insert(slices.Clone(e.members), i+1, m)}
+}
+
 // append appends a record.
 func (e *encoder) append(b []byte, rec records.Record) []byte {
 	v, base := reflect.ValueOf(rec).Elem(), rec.Meta()

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -111,9 +112,17 @@ func overview(t *testing.T, g *harness) {
 		var got []string
 		for _, m := range data(t, c.Send("GET", "/metrics"+query, nil)) {
 			got = append(got, place[m["device_id"]])
+			if i, _ := strconv.Atoi(place[m["device_id"]]); m["hostname"] != devices[i]["hostname"] {
+				t.Errorf("%s: the hostname is %v, want %v", query, m["hostname"], devices[i]["hostname"])
+			}
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: the devices %v, want %s", query, got, want)
+		}
+	}
+	for fields, want := range map[string]object{"cpu": {"cpu": 90.0}, "device_id": {"device_id": devices[0]["id"], "hostname": devices[0]["hostname"]}} {
+		if got := data(t, c.Send("GET", "/metrics?sort=cpu:desc&latest=false&limit=1&fields="+fields+"&device_id="+devices[0]["id"].(string), nil)); len(got) != 1 || len(got[0]) != len(want) || got[0]["hostname"] != want["hostname"] {
+			t.Errorf("fields=%s: %v, want %v", fields, got, want)
 		}
 	}
 	for query, message := range map[string]string{

@@ -16,15 +16,16 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// HeavyOptions bound the heavy queries: those of [records.Query.Heavy] and the overview of
-// metrics. Zero means the default.
+// HeavyOptions bound the heavy queries: those of [records.Query.Heavy], the overviews of metrics of
+// [records.Query.HeavyLatest], and the overviews and summaries of a store that has to read all
+// records for them. Zero means the default.
 type HeavyOptions struct {
 	// PerCaller is how many of them one user, or one address without a token, may run at once.
 	// 32 more wait, and further ones get 429. Default: 2.
 	PerCaller int
-	// Total is how many of them run at once. It must be less than the connections that the
-	// store reads with, so that other requests always find one: those of sqlstore/postgres are
-	// 16 by default. Default: half of the processors, at least 3 and at most 8.
+	// Total is how many of them run at once. At most three of four connections with which the
+	// store reads are for them (records.ReadBounder), so that other requests always find one.
+	// Default: half of the processors, at least 3 and at most 8.
 	Total int
 	// Timeout bounds waiting and running: a query that waited so long gets 429, one that was
 	// running 503. Default: 5 seconds.
@@ -50,10 +51,13 @@ type heavyCaller struct {
 	queries int // that wait or run
 }
 
-func newHeavyQueries(o HeavyOptions) *heavyQueries {
+func newHeavyQueries(o HeavyOptions, store records.Store) *heavyQueries {
 	o.PerCaller = cmp.Or(max(o.PerCaller, 0), 2)
 	o.Total = cmp.Or(max(o.Total, 0), min(max(3, runtime.GOMAXPROCS(0)/2), 8))
 	o.Timeout = cmp.Or(max(o.Timeout, 0), 5*time.Second)
+	if s, ok := store.(records.ReadBounder); ok && s.MaxReads() > 0 {
+		o.Total = min(o.Total, max(s.MaxReads()*3/4, 1))
+	}
 	return &heavyQueries{opts: o, total: semaphore.NewWeighted(int64(o.Total)), callers: map[string]*heavyCaller{}}
 }
 

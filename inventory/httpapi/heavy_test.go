@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -72,5 +73,57 @@ func TestHeavyQueries(t *testing.T) {
 		if n := statuses[http.StatusServiceUnavailable]; n < 3 || n+statuses[http.StatusTooManyRequests] != 61 {
 			t.Errorf("statuses %v, want 503 for those that ran and 429 for the others, 61 in all", statuses)
 		}
+	})
+}
+
+// pool is a store with a number of connections that read.
+type pool struct {
+	endless
+	connections chan struct{}
+	cheap       atomic.Int32 // reads that have ended
+}
+
+func (s *pool) MaxReads() int { return cap(s.connections) }
+
+func (s *pool) List(ctx context.Context, q *records.Query) (*records.Page, error) {
+	select {
+	case s.connections <- struct{}{}:
+		defer func() { <-s.connections }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if q.Text == "" {
+		s.cheap.Add(1)
+	}
+	return s.endless.List(ctx, q)
+}
+
+// TestHeavyQueriesLeaveConnections checks that 60 heavy queries of many callers leave a
+// connection for others, even if the options allow more of them than the store has connections.
+func TestHeavyQueriesLeaveConnections(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &pool{endless: endless{Store: records.NewMemStore(inventory.Schema())}, connections: make(chan struct{}, 4)}
+		g := newHarness(t, &choices{store: store, options: func(o *httpapi.Options) {
+			o.Heavy = httpapi.HeavyOptions{Total: 100, PerCaller: 50}
+		}})
+		store.cheap.Store(0)
+		var all sync.WaitGroup
+		for i := range 60 {
+			user := []string{"viewer", "editor", "root", "second"}[i%4]
+			all.Go(func() { g.on(t, user).Send("GET", "/devices?q=x", nil) })
+		}
+		synctest.Wait()
+		if n := store.running.Load(); n != 3 {
+			t.Errorf("%d heavy queries run, want 3 of 4 connections", n)
+		}
+		begin := time.Now()
+		for range 100 {
+			g.as("viewer").Send("GET", "/devices", nil).Want(200)
+		}
+		if n := store.cheap.Load(); n != 100 || time.Since(begin) != 0 {
+			t.Errorf("%d cheap requests in %v, want 100 without waiting", n, time.Since(begin))
+		}
+		all.Wait()
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -16,9 +17,17 @@ import (
 // overviewing makes the list of metrics an overview: the latest metric of each device
 // (REFERENCE.md, 2.8).
 func (rt *route) overviewing() {
-	if rt.does == records.RouteList {
+	switch rt.does {
+	case records.RouteList:
 		rt.operation = overview(rt.resource)
+	case records.RouteGet: // the same component as in the overview
+		rt.doc.Responses[0].Schema = openapi.Part(rt.resource, hostname())
 	}
+}
+
+// hostname is what the overview has beside the fields of a metric.
+func hostname() openapi.Property {
+	return openapi.Optional("hostname", openapi.String("The hostname of the device. In the overview only."))
 }
 
 func overview(r *records.Resource) operation {
@@ -31,7 +40,7 @@ func overview(r *records.Resource) operation {
 			{Name: "sort", Schema: sort, Description: "A short form of sortby; value is an alias of cpu. Default: the latest first."},
 			{Name: "latest", Schema: openapi.Boolean(""), Description: "false: all metrics, not only the latest of each device."},
 		},
-		Responses: []openapi.Response{pageResponse(r)},
+		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Page(r, hostname())}},
 	}, (*call).overview}
 }
 
@@ -44,14 +53,52 @@ func (c *call) overview() error {
 	if err != nil {
 		return err
 	}
+	list, heavy := c.store.List, q.Heavy()
 	switch latest := c.query.Get("latest"); {
-	case latest == "false":
-		return c.sendPage(q, q.Heavy(), c.store.List)
-	case c.query.Has("latest") && latest != "true":
+	case c.query.Has("latest") && latest != "true" && latest != "false":
 		return badField("latest", "must be true or false")
+	case latest != "false":
+		list, heavy = c.latest(q)
 	}
-	list, heavy := c.latest(q)
-	return c.sendPage(q, heavy, list)
+	page, err := c.read(q, heavy, list)
+	if err != nil {
+		return err
+	}
+	e := c.encoders.of(q.Resource).only(q.Fields)
+	if device, _ := q.Resource.Field("device_id"); q.Fields == nil || slices.Contains(q.Fields, device) {
+		names, err := c.hostnames(page.Records)
+		if err != nil {
+			return err
+		}
+		e = e.after("device_id", member{name: `"hostname":`, base: func(b []byte, base *records.Base) []byte {
+			return appendString(b, names[base.ID])
+		}})
+	}
+	c.sendEncoded(q, page, e)
+	return nil
+}
+
+// hostnames returns the hostnames of the devices of metrics, by the ids of the metrics. A device
+// that has been deleted in the meantime has none.
+func (c *call) hostnames(metrics []records.Record) (map[string]string, error) {
+	devices := records.Of[inventory.Device](c.schema)
+	id, _ := devices.Field("id")
+	var ids []any
+	for _, rec := range metrics {
+		ids = append(ids, rec.(*inventory.Metric).DeviceID)
+	}
+	page, err := c.store.List(c.r.Context(), &records.Query{Resource: devices, Filters: []records.Filter{{Field: id, Op: records.In, Value: ids}}})
+	if err != nil {
+		return nil, err
+	}
+	byDevice, names := map[string]string{}, map[string]string{}
+	for _, rec := range page.Records {
+		byDevice[rec.Meta().ID] = rec.(*inventory.Device).Hostname
+	}
+	for _, rec := range metrics {
+		names[rec.Meta().ID] = byDevice[rec.(*inventory.Metric).DeviceID]
+	}
+	return names, nil
 }
 
 // withSort returns a query with another order.

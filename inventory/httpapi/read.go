@@ -122,7 +122,12 @@ func (c *call) sendPage(q *records.Query, heavy bool, list func(context.Context,
 	if err != nil {
 		return err
 	}
-	e := c.encoders.of(q.Resource).only(q.Fields)
+	c.sendEncoded(q, page, c.encoders.of(q.Resource).only(q.Fields))
+	return nil
+}
+
+// sendEncoded responds with a page whose records an encoder encodes.
+func (c *call) sendEncoded(q *records.Query, page *records.Page, e *encoder) {
 	c.send(http.StatusOK, func(b []byte) []byte {
 		b = append(b, `{"meta":`...)
 		b = appendMeta(b, q, page)
@@ -130,7 +135,6 @@ func (c *call) sendPage(q *records.Query, heavy bool, list func(context.Context,
 		b = e.appendAll(b, page.Records)
 		return append(b, '}')
 	})
-	return nil
 }
 
 // appendMeta appends the metadata of a page: without page numbers behind a cursor, and

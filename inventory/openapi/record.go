@@ -23,16 +23,17 @@ func Record(r *records.Resource) *Schema {
 	return Object(Name(r), properties(r, isShown, func(*records.Field) bool { return true })...)
 }
 
-// Part returns the schema of a record with some of its fields.
-func Part(r *records.Resource) *Schema {
-	part := Object(Name(r)+"Part", properties(r, isShown, never)...)
+// Part returns the schema of a record with some of its fields, and of more properties that it may
+// have.
+func Part(r *records.Resource, more ...Property) *Schema {
+	part := Object(Name(r)+"Part", append(properties(r, isShown, never), more...)...)
 	part.Description = "The record, or those of its fields that the parameter fields names."
 	return part
 }
 
-// Page returns the schema of a page of a list.
-func Page(r *records.Resource) *Schema {
-	part := Part(r)
+// Page returns the schema of a page of a list, whose records may have more properties.
+func Page(r *records.Resource, more ...Property) *Schema {
+	part := Part(r, more...)
 	cursor := String("Continues the list with the parameter cursor. Absent or null on the last page.")
 	cursor.Type = []string{"string", "null"}
 	limit := Integer("The maximum number of records in a page.", 1)

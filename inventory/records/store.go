@@ -88,6 +88,12 @@ type Pinger interface {
 	Ping(ctx context.Context) error
 }
 
+// ReadBounder is implemented by a [Store] that bounds how many reads run at once.
+type ReadBounder interface {
+	// MaxReads returns how many reads run at once; further ones wait. 0 means no bound.
+	MaxReads() int
+}
+
 // Get returns the record of a type with an id, as in Get[Device](ctx, store, id), or [Absent].
 func Get[T any, P interface {
 	*T

@@ -139,6 +139,9 @@ func (s *Store) Schema() *records.Schema { return s.current.Load() }
 // handle.
 func (s *Store) Stats() (writer, reader sql.DBStats) { return s.writer.Stats(), s.reader.Stats() }
 
+// MaxReads returns the number of connections that read (records.ReadBounder).
+func (s *Store) MaxReads() int { return s.reader.Stats().MaxOpenConnections }
+
 // Get returns a record, or records.Absent.
 func (s *Store) Get(ctx context.Context, r *records.Resource, id string) (records.Record, error) {
 	rec, _, err := s.reading().get(ctx, r, id)
