@@ -77,7 +77,7 @@ var clients = map[string][]string{
 	"github.com/klauspost/compress":             {"inventory/server"},
 	"github.com/microcosm-cc/bluemonday":        {"httpx/sanitize"},
 	"github.com/maypok86/otter/v2":              {"ratelimit/localcache"},
-	"github.com/prometheus":                     {"ratelimit/stats/prom"},
+	"github.com/prometheus":                     {"ratelimit/stats/prom", "inventory/server"},
 	"github.com/DataDog/datadog-go/v5":          {"ratelimit/stats/statsd"},
 	"go.opentelemetry.io":                       {"ratelimit/tracing", "ratelimit/server"},
 	"github.com/fsnotify/fsnotify":              {"internal/watch"},

@@ -51,6 +51,8 @@ type Options struct {
 	// allow, or an [*auth.Error] of kind Forbidden. It is called for each request, concurrently.
 	// Default: the description decides.
 	Permit func(r *http.Request, sender *auth.Claims, resource *records.Resource, operation records.Routes, denied error) error
+	// Observe is called after each request, for metrics, concurrently. Default: nothing.
+	Observe func(Observation)
 	// Heavy bounds the queries that may read many records.
 	Heavy HeavyOptions
 	// Timeout bounds how long a request waits for the store and for password hashing; then
@@ -164,7 +166,12 @@ func (a *API) setAccounts() error {
 
 // ServeHTTP serves one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.handler.ServeHTTP(w, hideResetCode(r))
+	r = hideResetCode(r)
+	if a.opts.Observe == nil {
+		a.handler.ServeHTTP(w, r)
+		return
+	}
+	a.observe(w, r)
 }
 
 // AccountStates implements auth.Accounts with the users of a store. It bypasses replicas

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -40,6 +41,8 @@ const maxHeavyWaiting = 32
 type heavyQueries struct {
 	opts  HeavyOptions
 	total *semaphore.Weighted
+
+	running atomic.Int32
 
 	mu      sync.Mutex
 	callers map[string]*heavyCaller
@@ -76,6 +79,8 @@ func (h *heavyQueries) run(ctx context.Context, caller string, query func(contex
 		}
 		defer places.Release(1)
 	}
+	h.running.Add(1)
+	defer h.running.Add(-1)
 	err := query(slow)
 	if err != nil && ctx.Err() == nil && errors.Is(slow.Err(), context.DeadlineExceeded) {
 		return &httpx.Error{

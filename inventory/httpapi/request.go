@@ -50,6 +50,9 @@ func (a *API) serve(rt *route) http.Handler {
 		checked = httpx.BodyLimit(publicBody)(checked)
 	}
 	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		if a.opts.Observe != nil {
+			noteRoute(r, rt)
+		}
 		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
 		defer cancel()
 		c := &call{API: a, schema: a.store.Schema(), w: w, route: rt}

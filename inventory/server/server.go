@@ -50,7 +50,10 @@ type Server struct {
 	mails    *mail.Queue
 	certs    *tlsfiles.Server
 	handler  http.Handler
-	closers  []func() error // in the order in which they were opened
+
+	statistics *statistics
+
+	closers []func() error // in the order in which they were opened
 }
 
 // New opens the database and migrates its schema, creates the first administrator if there
@@ -65,7 +68,7 @@ func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
 		o.Output = os.Stdout
 	}
 	o.Log = cmp.Or(o.Log, slog.Default())
-	srv := &Server{settings: s, log: o.Log, schema: o.Schema, store: o.Store}
+	srv := &Server{settings: s, log: o.Log, schema: o.Schema, store: o.Store, statistics: newStatistics()}
 	if srv.schema == nil {
 		srv.schema = inventory.Schema()
 	}
@@ -107,6 +110,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
+	s.statistics.watch(s.store, api)
 	s.handler = s.withHealth(api)
 	return nil
 }
@@ -133,6 +137,7 @@ func (s *Server) api(o *Options, guard *auth.Guard, accounts *httpapi.Accounts) 
 		Heavy: httpapi.HeavyOptions{
 			PerCaller: s.settings.HeavyQueriesPerCaller, Total: s.settings.HeavyQueries, Timeout: s.settings.HeavyQueryTimeout,
 		},
+		Observe: s.statistics.observe,
 		Version: o.Version,
 		Log:     s.log,
 	})
@@ -177,6 +182,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		})
 	})
 	group.Go(func() error { return s.watchCertificate(ctx) })
+	group.Go(func() error { return s.serveMetrics(ctx) })
 	return group.Wait()
 }
 

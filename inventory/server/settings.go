@@ -61,6 +61,8 @@ type Settings struct {
 	HeavyQueriesPerCaller int           // of one user
 	HeavyQueryTimeout     time.Duration // of one of them
 
+	PrometheusAddr string // host:port of the page with metrics of the server; "" for none
+
 	TLSCert, TLSKey string // PEM files; both or none
 
 	LogLevel  slog.Level
@@ -100,6 +102,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "HEAVY_QUERIES", Default: "0", Doc: "searches, counted totals, sorted lists without an index and overviews that run at once; 0 means half of the processors, 3 to 8", Value: settings.Int(&s.HeavyQueries, settings.From(0, 1000))},
 		{Name: "HEAVY_QUERIES_PER_CALLER", Default: "2", Doc: "how many of them one user runs at once; 32 more wait, further ones get 429", Value: settings.Int(&s.HeavyQueriesPerCaller, settings.From(1, 1000))},
 		{Name: "HEAVY_QUERY_TIMEOUT", Default: "5s", Doc: "how long one of them may wait and run; then it fails with 429 or 503", Value: settings.Duration(&s.HeavyQueryTimeout, settings.From(100*time.Millisecond, time.Minute))},
+		{Name: "PROMETHEUS_ADDR", Doc: "host:port of a page with metrics of the server for Prometheus, /metrics, such as 127.0.0.1:9100; it needs no token; unset: no such page", Value: settings.Text(&s.PrometheusAddr, checkOptionalListen)},
 		{Name: "TLS_CERT", Doc: "PEM file of the certificate chain; changes take effect without a restart", Value: settings.Text(&s.TLSCert)},
 		{Name: "TLS_KEY", Doc: "PEM file of the private key", Value: settings.Text(&s.TLSKey)},
 		{Name: "LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error; info logs each request", Value: settings.Func(s.parseLogLevel)},
@@ -180,6 +183,13 @@ var (
 	checkNotEmpty = settings.Match(`\S`, "must not be empty")
 	checkReadURL  = settings.Match(`^postgres(ql)?://`, "is not a PostgreSQL URL: use postgres://user:password@host/database")
 )
+
+func checkOptionalListen(value string) error {
+	if value == "" {
+		return nil
+	}
+	return settings.CheckListen(value)
+}
 
 func isPostgres(value string) bool {
 	return strings.HasPrefix(value, "postgres://") || strings.HasPrefix(value, "postgresql://")

@@ -71,6 +71,8 @@ type Dialect struct {
 	// Check checks the database and returns one string, "ok" if it is not damaged. Empty if it
 	// has its own tools for that.
 	Check string
+	// Size returns the size of the database in bytes. Empty if it can't be known cheaply.
+	Size string
 	// Slots is the number of rows that share a count, so that writers seldom wait for each
 	// other: 1 for a database with one writer at a time. 0 is the same as 1.
 	Slots int

@@ -139,6 +139,15 @@ func (s *Store) Schema() *records.Schema { return s.current.Load() }
 // handle.
 func (s *Store) Stats() (writer, reader sql.DBStats) { return s.writer.Stats(), s.reader.Stats() }
 
+// Size returns the size of the database in bytes, 0 if it is unknown.
+func (s *Store) Size(ctx context.Context) (size int64, err error) {
+	if s.dialect.Size == "" {
+		return 0, nil
+	}
+	err = s.reading().each(ctx, 1, func(row []any) error { size, _ = row[0].(int64); return nil }, s.dialect.Size)
+	return size, s.failure(ctx, "read the size of the database", err)
+}
+
 // MaxReads returns the number of connections that read (records.ReadBounder).
 func (s *Store) MaxReads() int { return s.reader.Stats().MaxOpenConnections }
 

@@ -118,6 +118,7 @@ func Dialect() sqlstore.Dialect {
 		ForUpdate:  " FOR UPDATE",
 		Aborts:     true,
 		NoLimit:    "ALL",
+		Size:       "SELECT pg_database_size(current_database())",
 		Slots:      16,
 		Time:       func(t time.Time) any { return t },
 		Classify:   classify,

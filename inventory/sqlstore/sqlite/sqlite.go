@@ -110,6 +110,7 @@ func Dialect() sqlstore.Dialect {
 		Complete:   "WITH result AS MATERIALIZED (%s) SELECT * FROM result",
 		Backup:     "VACUUM INTO ?1",
 		Check:      "PRAGMA quick_check(1)",
+		Size:       "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
 		Slots:      1,
 		Prepare:    true,
 		Time:       func(t time.Time) any { return t.UnixMicro() },

@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Observation is what a request was and how it ended, with values of bounded number.
+type Observation struct {
+	// Route is the path of a route, such as "/devices/{id}"; "other" for a request that reached
+	// none, because it was refused before or has an unknown path.
+	Route  string
+	Method string // that of the route; "other" for a request that reached none
+	Status int
+	Took   time.Duration // until the handler returned
+}
+
+type observationKey struct{}
+
+// observe serves a request and reports it.
+func (a *API) observe(w http.ResponseWriter, r *http.Request) {
+	o := &Observation{Route: "other", Method: "other"}
+	noted := &statusWriter{ResponseWriter: w}
+	begin := time.Now()
+	defer func() {
+		o.Status, o.Took = noted.status, time.Since(begin)
+		if o.Status == 0 {
+			o.Status = http.StatusOK
+		}
+		a.opts.Observe(*o)
+	}()
+	a.handler.ServeHTTP(noted, r.WithContext(context.WithValue(r.Context(), observationKey{}, o)))
+}
+
+// noteRoute notes the route of a request that is observed.
+func noteRoute(r *http.Request, rt *route) {
+	if o, ok := r.Context().Value(observationKey{}).(*Observation); ok {
+		o.Route, o.Method = rt.path, rt.method
+	}
+}
+
+// statusWriter notes the status of a response.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 { // not an informational one
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap returns the writer below, for http.ResponseController.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// HeavyQueries returns how many heavy queries run and wait ([HeavyOptions]).
+func (a *API) HeavyQueries() (running, waiting int) {
+	a.heavy.mu.Lock()
+	defer a.heavy.mu.Unlock()
+	for _, c := range a.heavy.callers {
+		waiting += c.queries
+	}
+	running = int(a.heavy.running.Load())
+	return running, max(waiting-running, 0)
+}

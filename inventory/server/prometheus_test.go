@@ -1,0 +1,57 @@
+package server_test
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestPrometheus checks that the page has an address of its own, and that its labels are routes and
+// not paths.
+func TestPrometheus(t *testing.T) {
+	t.Parallel()
+	r := serve(t, settings(t, map[string]string{"PROMETHEUS_ADDR": "127.0.0.1:0"}))
+	token := r.login("admin", password)
+	r.want(201, "POST", "/locations", token, berlin)
+	for range 3 {
+		r.want(404, "GET", "/devices/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", token, "")
+	}
+	r.want(404, "GET", "/unknown/path", token, "")
+	r.want(401, "GET", "/devices", "", "")
+
+	address := regexp.MustCompile(`metrics for Prometheus" url=(\S+)`)
+	require.Eventually(t, func() bool { return address.MatchString(r.log.String()) }, 10*time.Second, 10*time.Millisecond)
+	url := address.FindStringSubmatch(r.log.String())[1]
+	response, err := r.http.Get(url)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	page, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode, string(page))
+	for _, line := range []string{
+		`inventory_http_requests_total{method="GET",route="/devices/{id}",status="404"} 3`,
+		`inventory_http_requests_total{method="GET",route="/devices",status="401"} 1`,
+		`inventory_http_requests_total{method="POST",route="/users/login",status="200"} 1`,
+		`inventory_http_requests_total{method="other",route="other",status="404"} 1`,
+		`inventory_http_request_duration_seconds_count{method="GET",route="/devices/{id}"} 3`,
+		`inventory_records{resource="locations"} 1`,
+		`inventory_records{resource="users"} 1`,
+		`inventory_heavy_queries{state="waiting"} 0`,
+		`inventory_database_connections_max{pool="writer"} 1`,
+		`inventory_database_size_bytes `,
+		"go_goroutines ",
+	} {
+		assert.Contains(t, string(page), line)
+	}
+	assert.NotContains(t, string(page), "018f4c2e")
+	assert.NotContains(t, string(page), "/unknown")
+	// The address of the API does not serve it.
+	body := r.want(200, "GET", "/metrics", token, "")
+	assert.False(t, strings.Contains(body, "inventory_"), body)
+}
