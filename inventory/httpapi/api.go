@@ -55,6 +55,8 @@ type Options struct {
 	Observe func(Observation)
 	// Heavy bounds the queries that may read many records.
 	Heavy HeavyOptions
+	// Changes bounds the change feed.
+	Changes ChangesOptions
 	// Timeout bounds how long a request waits for the store and for password hashing; then
 	// it fails with 503. Default: 30 seconds.
 	Timeout time.Duration
@@ -95,6 +97,7 @@ type API struct {
 	accounts      *Accounts
 	throttle      *throttle
 	heavy         *heavyQueries
+	feed          *feed            // nil if the store keeps no chain of its audit log
 	check         httpx.Middleware // Chain.Check
 	encoders      *encoders
 	bodies        bodies
@@ -128,6 +131,9 @@ func New(store records.Store, authenticator Authenticator, opts *Options) (*API,
 	if a.opts.Chain != nil {
 		chain = *a.opts.Chain
 	}
+	if chain.Repeatable == nil {
+		chain.Repeatable = []string{"sortby", "tags", "resource"}
+	}
 	a.check, chain.Check = chain.Check, nil
 	if a.check == nil {
 		a.check = sanitize.New(nil).Middleware
@@ -137,6 +143,7 @@ func New(store records.Store, authenticator Authenticator, opts *Options) (*API,
 		return nil, err
 	}
 	a.heavy = newHeavyQueries(a.opts.Heavy, store)
+	a.feed = newFeed(store, a.opts.Changes, a.opts.Timeout)
 	a.routes = a.table()
 	a.document = sync.OnceValues(a.describe)
 	a.handler = httpx.Standard(&chain)(a.router())

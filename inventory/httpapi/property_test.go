@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ func TestAnything(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, &choices{store: database(t)})
 	d, ids := readDocument(t, g), g.population()
-	ops := httpapi.Operations(g.api)
+	ops := slices.DeleteFunc(httpapi.Operations(g.api), func(op openapi.Operation) bool { return op.ID == "streamChanges" }) // it does not end
 	token := g.token("root")
 	rapid.Check(t, func(t *rapid.T) {
 		for range 6 {

@@ -53,14 +53,21 @@ func (a *API) serve(rt *route) http.Handler {
 		if a.opts.Observe != nil {
 			noteRoute(r, rt)
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
-		defer cancel()
+		ctx := r.Context()
+		if !rt.unbounded() {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, a.opts.Timeout)
+			defer cancel()
+		}
 		c := &call{API: a, schema: a.store.Schema(), w: w, route: rt}
 		c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
 		if err := c.authorize(); err != nil {
 			return translate(err)
 		}
 		checked.ServeHTTP(w, c.r)
+		if a.feed != nil && rt.method != http.MethodGet {
+			a.feed.wake()
+		}
 		return nil
 	})
 }

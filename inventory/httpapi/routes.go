@@ -51,6 +51,7 @@ func (a *API) table() []route {
 			})
 		}
 	}
+	routes = append(routes, a.changeRoutes()...)
 	for i := range routes {
 		routes[i].previewing()
 	}

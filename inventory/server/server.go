@@ -43,17 +43,16 @@ type Options struct {
 
 // Server is a complete inventory server. Create one with [New].
 type Server struct {
-	settings *Settings
-	log      *slog.Logger
-	schema   *records.Schema
-	store    records.Store
-	mails    *mail.Queue
-	certs    *tlsfiles.Server
-	handler  http.Handler
-
+	settings   *Settings
+	log        *slog.Logger
+	schema     *records.Schema
+	store      records.Store
+	mails      *mail.Queue
+	certs      *tlsfiles.Server
+	handler    http.Handler
+	closers    []func() error // in the order in which they were opened
+	endStreams func()         // of changes
 	statistics *statistics
-
-	closers []func() error // in the order in which they were opened
 }
 
 // New opens the database and migrates its schema, creates the first administrator if there
@@ -111,6 +110,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.statistics.watch(s.store, api)
+	s.endStreams = api.EndStreams
 	s.handler = s.withHealth(api)
 	return nil
 }
@@ -138,6 +138,7 @@ func (s *Server) api(o *Options, guard *auth.Guard, accounts *httpapi.Accounts) 
 			PerCaller: s.settings.HeavyQueriesPerCaller, Total: s.settings.HeavyQueries, Timeout: s.settings.HeavyQueryTimeout,
 		},
 		Observe: s.statistics.observe,
+		Changes: httpapi.ChangesOptions{Streams: s.settings.ChangeStreams, StreamsPerCaller: s.settings.ChangeStreamsPerCaller},
 		Version: o.Version,
 		Log:     s.log,
 	})
@@ -183,6 +184,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	})
 	group.Go(func() error { return s.watchCertificate(ctx) })
 	group.Go(func() error { return s.serveMetrics(ctx) })
+	group.Go(func() error {
+		<-ctx.Done()
+		s.endStreams() // httpx.Serve waits for them
+		return nil
+	})
 	return group.Wait()
 }
 

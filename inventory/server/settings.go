@@ -61,7 +61,9 @@ type Settings struct {
 	HeavyQueriesPerCaller int           // of one user
 	HeavyQueryTimeout     time.Duration // of one of them
 
-	PrometheusAddr string // host:port of the page with metrics of the server; "" for none
+	PrometheusAddr         string // host:port of the page with metrics of the server; "" for none
+	ChangeStreams          int    // change streams and requests that wait for changes; 0 for the default
+	ChangeStreamsPerCaller int    // of one user
 
 	TLSCert, TLSKey string // PEM files; both or none
 
@@ -103,6 +105,8 @@ func table(s *Settings) []settings.Setting {
 		{Name: "HEAVY_QUERIES_PER_CALLER", Default: "2", Doc: "how many of them one user runs at once; 32 more wait, further ones get 429", Value: settings.Int(&s.HeavyQueriesPerCaller, settings.From(1, 1000))},
 		{Name: "HEAVY_QUERY_TIMEOUT", Default: "5s", Doc: "how long one of them may wait and run; then it fails with 429 or 503", Value: settings.Duration(&s.HeavyQueryTimeout, settings.From(100*time.Millisecond, time.Minute))},
 		{Name: "PROMETHEUS_ADDR", Doc: "host:port of a page with metrics of the server for Prometheus, /metrics, such as 127.0.0.1:9100; it needs no token; unset: no such page", Value: settings.Text(&s.PrometheusAddr, checkOptionalListen)},
+		{Name: "CHANGE_STREAMS", Default: "200", Doc: "change streams, and requests that wait for changes, that are open at once; each holds a connection", Value: settings.Int(&s.ChangeStreams, settings.From(1, 1<<20))},
+		{Name: "CHANGE_STREAMS_PER_CALLER", Default: "10", Doc: "how many of them one user may have; further ones get 429", Value: settings.Int(&s.ChangeStreamsPerCaller, settings.From(1, 1<<20))},
 		{Name: "TLS_CERT", Doc: "PEM file of the certificate chain; changes take effect without a restart", Value: settings.Text(&s.TLSCert)},
 		{Name: "TLS_KEY", Doc: "PEM file of the private key", Value: settings.Text(&s.TLSKey)},
 		{Name: "LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error; info logs each request", Value: settings.Func(s.parseLogLevel)},

@@ -47,6 +47,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"RATE_LIMIT": "7", "RATE_LIMIT_REDIS_URL": "rediss://u:p@redis.example:6380/0",
 		"ALLOWED_HOSTS": "api.example, *.noc.example", "MAX_CONNECTIONS": "9", "MAX_CONNECTIONS_PER_ADDRESS": "8", "MAX_REQUEST_MEMORY": "8000000",
 		"HEAVY_QUERIES": "4", "HEAVY_QUERIES_PER_CALLER": "3", "HEAVY_QUERY_TIMEOUT": "7s", "PROMETHEUS_ADDR": "127.0.0.1:0",
+		"CHANGE_STREAMS": "20", "CHANGE_STREAMS_PER_CALLER": "2",
 		"TLS_CERT": "c.pem", "TLS_KEY": "k.pem", "LOG_LEVEL": "WARN", "LOG_FORMAT": "json",
 	}, map[string]string{"addr": "127.0.0.1:0"})
 	require.NoError(t, err)
@@ -60,6 +61,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		RateLimit:      7, RateLimitRedisURL: "rediss://u:p@redis.example:6380/0",
 		AllowedHosts: []string{"api.example", "*.noc.example"}, MaxConnections: 9, MaxConnectionsPerAddress: 8, MaxRequestMemory: 8_000_000,
 		HeavyQueries: 4, HeavyQueriesPerCaller: 3, HeavyQueryTimeout: 7 * time.Second, PrometheusAddr: "127.0.0.1:0",
+		ChangeStreams: 20, ChangeStreamsPerCaller: 2,
 		TLSCert: "c.pem", TLSKey: "k.pem", LogLevel: slog.LevelWarn, LogFormat: "json",
 	}, s)
 }

@@ -151,7 +151,7 @@ func TestOpenAPI(t *testing.T) {
 	for _, path := range []string{
 		"/devices/" + device + "/interfaces?sortby=name:desc", "/devices/" + device + "/interfacecount",
 		"/locations/" + ids["locations"] + "/devices", "/locations/" + ids["locations"] + "/devicescount",
-		"/metrics?sort=value:desc", "/metrics/device/" + device, "/audit-logs?sortby=created_at:desc&limit=5",
+		"/summary?resource=devices&by=status", "/changes?since=0&limit=5", "/metrics?sort=value:desc", "/metrics/device/" + device, "/audit-logs?sortby=created_at:desc&limit=5",
 		"/devices?hostname__contains=s&status__in=active,offline&fields=id,hostname&count=false&cursor=", "/devices?q=sw&page=2&limit=1",
 	} {
 		c.do(200, true, "GET", path, "")
@@ -162,6 +162,7 @@ func TestOpenAPI(t *testing.T) {
 	c.do(404, true, "GET", "/devices/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "")
 	c.do(400, false, "GET", "/devices?sortby=tags:asc", "")
 	c.do(400, false, "GET", "/devices/7", "")
+	c.do(400, false, "GET", "/changes/stream?since=x", "")
 	c.do(409, true, "POST", "/devices", samples(ids)[1].drafts[0])
 	c.accounts()
 	c.token = ""

@@ -61,7 +61,7 @@ func manage(ctx context.Context, url, password string) error {
 	if err != nil {
 		return err
 	}
-	session, err := client.LoginWithResponse(ctx, nil, inventory.Credentials{Username: "admin", Password: password})
+	session, err := client.LoginWithResponse(ctx, inventory.Credentials{Username: "admin", Password: password})
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,11 @@ func change(ctx context.Context, client *inventory.ClientWithResponses, device *
 		case err != nil:
 			return err
 		case r.JSON200 != nil:
-			fmt.Println("changed:", r.JSON200.Status, *r.JSON200.Version)
+			changed, err := r.JSON200.AsDevice()
+			if err != nil {
+				return err
+			}
+			fmt.Println("changed:", changed.Status, *changed.Version)
 		case r.JSON412 != nil:
 			fmt.Println("refused:", r.JSON412.Status)
 		default:

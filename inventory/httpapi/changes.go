@@ -1,0 +1,402 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// The change feed is the audit log in the order of commits (REFERENCE.md, 2.10):
+//
+//	GET /changes?since=CURSOR    a page, at once or when there is a change
+//	GET /changes/stream          server-sent events
+
+const (
+	changesPath = "/changes"
+	streamPath  = "/changes/stream"
+
+	defaultChanges = 100
+	maxChanges     = 1000
+	maxWait        = 30               // seconds
+	maxScanned     = 5000             // entries of the log that one page passes over
+	readChanges    = 100              // entries that are read at once
+	heartbeat      = 15 * time.Second // of a stream without changes
+	reauthorize    = 2 * time.Second  // of a stream
+	writeChanges   = 10 * time.Second // limit for a client to accept what is sent
+)
+
+// unbounded reports whether a request may take longer than Options.Timeout, which bounds its calls
+// to the store then.
+func (rt *route) unbounded() bool { return rt.path == changesPath || rt.path == streamPath }
+
+// changeRoutes returns the routes of the feed.
+func (a *API) changeRoutes() []route {
+	if a.feed == nil {
+		return nil
+	}
+	since := openapi.Parameter{Name: "since", Schema: openapi.String(""), Description: "A cursor: the changes behind it. 0: all that are kept. Default: those from now on."}
+	resource := openapi.Parameter{Name: "resource", Schema: openapi.String(""), Description: "Only changes of this resource, such as devices. May be repeated."}
+	limit := openapi.Integer("", 1)
+	limit.Maximum = new(float64(maxChanges))
+	wait := openapi.Integer("", 0)
+	wait.Maximum = new(float64(maxWait))
+	change := openapi.Object("Change",
+		openapi.Required("cursor", openapi.String("The position behind the change.")),
+		openapi.Required("action", openapi.String("As in the audit log.")),
+		openapi.Required("resource_type", openapi.String("")), openapi.Required("resource_id", openapi.String("")),
+		openapi.Required("actor", openapi.String("The name of the user.")),
+		openapi.Required("user_id", &openapi.Schema{Type: []string{"string", "null"}}),
+		openapi.Required("created_at", &openapi.Schema{Type: "string", Format: "date-time"}),
+		openapi.Required("request_id", openapi.String("")),
+		openapi.Required("changes", openapi.Preview().Properties[5].Schema.Items.Properties[3].Schema),
+		openapi.Required("cause", openapi.String("The record whose deletion changed or deleted this one. Empty for a change that was requested.")))
+	page := openapi.Object("ChangePage",
+		openapi.Required("data", openapi.Array(change, 0, maxChanges)),
+		openapi.Required("next", openapi.String("The cursor for the next page.")))
+	return []route{
+		{method: "GET", path: changesPath, access: everyone, operation: operation{openapi.Operation{
+			ID: "listChanges", Tag: "changes", Summary: "List changes in the order in which they were committed",
+			Parameters: []openapi.Parameter{
+				since, resource,
+				{Name: "limit", Schema: limit, Description: "The maximum number of changes. Default: 100."},
+				{Name: "wait", Schema: wait, Description: "How many seconds to wait for a change if there is none. Default: 0."},
+			},
+			Responses: []openapi.Response{{Status: http.StatusOK, Schema: page}},
+			Errors:    []int{http.StatusGone},
+		}, (*call).listChanges}},
+		{method: "GET", path: streamPath, access: everyone, operation: operation{openapi.Operation{
+			ID: "streamChanges", Tag: "changes", Summary: "Receive changes as server-sent events",
+			Parameters: []openapi.Parameter{since, resource, {
+				Name: "Last-Event-ID", In: "header", Schema: openapi.String(""), Description: "The cursor of the last event. It counts instead of since.",
+			}},
+			Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("Events with a cursor as their id and a change as their data."), ContentType: "text/event-stream"}},
+			Errors:    []int{http.StatusGone},
+		}, (*call).streamChanges}},
+	}
+}
+
+// changeEntry is an entry of the feed.
+type changeEntry struct {
+	Cursor       string          `json:"cursor"`
+	Action       string          `json:"action"`
+	ResourceType string          `json:"resource_type"`
+	ResourceID   string          `json:"resource_id"`
+	Actor        string          `json:"actor"`
+	UserID       *string         `json:"user_id"`
+	CreatedAt    time.Time       `json:"created_at"`
+	RequestID    string          `json:"request_id"`
+	Changes      records.Changes `json:"changes"`
+	Cause        string          `json:"cause"`
+}
+
+// cursorOf returns the cursor of a position. Cursors compare as strings like their positions. The
+// part of the hash shows a cursor of another database, such as one before a backup was restored.
+func cursorOf(p records.AuditPosition) string {
+	sum := "00000000"
+	if len(p.Hash) >= 4 {
+		sum = hex.EncodeToString(p.Hash[:4])
+	}
+	return fmt.Sprintf("%016x-%s", p.Seq, sum)
+}
+
+// follower reads the feed for one request.
+type follower struct {
+	*call
+	at    records.AuditPosition
+	only  map[string]bool // the kinds of records that were asked for; nil is all
+	sees  map[string]bool // the kinds that the sender may read; nil is all
+	limit int
+
+	checked time.Time // when the sender was authenticated last
+}
+
+// follow returns the follower of a request.
+func (c *call) follow(since string) (*follower, error) {
+	f := &follower{call: c, limit: defaultChanges}
+	for _, name := range c.query["resource"] {
+		r, ok := c.schema.Named(name)
+		if !ok || r.Internal {
+			return nil, badField("resource", "is no resource: use a name such as devices")
+		}
+		if f.only == nil {
+			f.only = map[string]bool{}
+		}
+		f.only[r.Kind()] = true
+	}
+	f.authorizeChanges()
+	return f, f.seek(since)
+}
+
+// authorizeChanges determines what the sender may read: who reads the audit log reads everything,
+// others the resources that they may list, except users.
+func (f *follower) authorizeChanges() {
+	may := func(r *records.Resource) bool {
+		err := auth.Authorize(f.claims, ofAll(permission(r.Access.Read.Or(records.Permission{Everyone: true}))), "")
+		if f.opts.Permit != nil {
+			err = f.opts.Permit(f.r, f.claims, r, records.RouteList, err)
+		}
+		return err == nil
+	}
+	f.sees = nil
+	if may(records.Of[records.AuditLog](f.schema)) {
+		return
+	}
+	f.sees = map[string]bool{}
+	for _, r := range f.schema.Resources() {
+		f.sees[r.Kind()] = !isUsers(r) && may(r)
+	}
+}
+
+// seek goes to the position of a cursor.
+func (f *follower) seek(since string) error {
+	ctx, cancel := context.WithTimeout(f.r.Context(), f.opts.Timeout)
+	defer cancel()
+	head, err := f.feed.chain.AuditHead(ctx)
+	if err != nil {
+		return err
+	}
+	if since == "" {
+		f.at = head
+		return nil
+	}
+	kept, err := f.feed.kept(ctx)
+	if err != nil {
+		return err
+	}
+	if since == "0" {
+		f.at = kept
+		return nil
+	}
+	number, sum, ok := strings.Cut(since, "-")
+	seq, err := strconv.ParseInt(number, 16, 64)
+	if err != nil || !ok || len(number) != 16 || len(sum) != 8 || seq < 0 {
+		return badField("since", "is not a cursor: use next or cursor of an earlier response, or 0 for all changes that are kept")
+	}
+	switch {
+	case seq < kept.Seq:
+		return f.gone(head, "The changes behind this cursor are no longer kept")
+	case seq > head.Seq:
+		return f.gone(head, "The cursor is of another database, or of this one before a backup was restored")
+	case seq == kept.Seq:
+		f.at = kept
+	default:
+		page, err := f.feed.chain.AuditAfter(ctx, seq-1, 1)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 || page[0].Seq != seq {
+			return f.gone(head, "The changes behind this cursor are no longer kept")
+		}
+		f.at = page[0].AuditPosition
+	}
+	if seq > 0 && cursorOf(f.at) != since {
+		return f.gone(head, "The cursor is of another database, or of this one before a backup was restored")
+	}
+	return nil
+}
+
+// gone says how to start over.
+func (f *follower) gone(head records.AuditPosition, why string) error {
+	return &httpx.Error{
+		Status:  http.StatusGone,
+		Message: fmt.Sprintf("%s: list all records, then continue with since=%s", why, cursorOf(head)),
+		Fields:  []httpx.FieldError{{Field: "since", Reason: "start over behind " + cursorOf(head)}},
+	}
+}
+
+// next reads the next changes, up to the limit, and moves behind them. More reports whether there
+// are entries that it has not passed.
+func (f *follower) next() (found []changeEntry, more bool, err error) {
+	ctx, cancel := context.WithTimeout(f.r.Context(), f.opts.Timeout)
+	defer cancel()
+	for scanned := 0; ; {
+		page, err := f.feed.chain.AuditAfter(ctx, f.at.Seq, readChanges)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, e := range page {
+			if e.Seq != f.at.Seq+1 {
+				head, err := f.feed.chain.AuditHead(ctx)
+				if err != nil {
+					return nil, false, err
+				}
+				return nil, false, f.gone(head, "The changes behind this cursor are no longer kept")
+			}
+			if len(found) == f.limit {
+				return found, true, nil
+			}
+			f.at = e.AuditPosition
+			if e.Entry == nil || f.only != nil && !f.only[e.Entry.ResourceType] || f.sees != nil && !f.sees[e.Entry.ResourceType] {
+				continue
+			}
+			a := e.Entry
+			found = append(found, changeEntry{
+				cursorOf(e.AuditPosition), a.Action, a.ResourceType, a.ResourceID, a.Actor, a.UserID, a.CreatedAt, a.RequestID, a.Changes, a.Cause,
+			})
+		}
+		scanned += len(page)
+		if len(page) < readChanges {
+			return found, false, nil
+		}
+		if scanned >= maxScanned {
+			return found, true, nil
+		}
+	}
+}
+
+// listChanges serves a page of changes.
+func (c *call) listChanges() error {
+	f, err := c.follow(c.query.Get("since"))
+	if err != nil {
+		return err
+	}
+	wait := 0
+	for name, p := range map[string]struct {
+		value      *int
+		least, top int
+	}{"limit": {&f.limit, 1, maxChanges}, "wait": {&wait, 0, maxWait}} {
+		if !c.query.Has(name) {
+			continue
+		}
+		n, err := strconv.Atoi(c.query.Get(name))
+		if err != nil || n < p.least || n > p.top {
+			return badField(name, fmt.Sprintf("must be a whole number from %d to %d", p.least, p.top))
+		}
+		*p.value = n
+	}
+	found, more, err := f.next()
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 && !more && wait > 0 {
+		if found, err = f.await(time.Duration(wait) * time.Second); err != nil {
+			return err
+		}
+	}
+	page := struct {
+		Data []changeEntry `json:"data"`
+		Next string        `json:"next"`
+	}{found, cursorOf(f.at)}
+	if page.Data == nil {
+		page.Data = []changeEntry{}
+	}
+	c.w.Header().Set("Cache-Control", "no-store")
+	c.send(http.StatusOK, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(page)) })
+	return nil
+}
+
+// await waits for changes.
+func (f *follower) await(wait time.Duration) ([]changeEntry, error) {
+	leave, err := f.feed.enter(f.keyOwner())
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	f.extendDeadlines(wait + writeChanges)
+	ctx, cancel := context.WithTimeout(f.r.Context(), wait)
+	defer cancel()
+	for {
+		if !f.feed.wait(ctx, f.at.Seq) {
+			return nil, nil
+		}
+		found, _, err := f.next()
+		if len(found) > 0 || err != nil {
+			return found, err
+		}
+	}
+}
+
+// extendDeadlines lets the connection live as long as the response may take: the limits of a server
+// are for requests that respond at once. Connections without deadlines need none.
+func (c *call) extendDeadlines(d time.Duration) {
+	control := http.NewResponseController(c.w)
+	_ = control.SetReadDeadline(time.Now().Add(d))
+	_ = control.SetWriteDeadline(time.Now().Add(d))
+}
+
+// streamChanges serves changes as server-sent events until the client disconnects, the token
+// becomes invalid, or the server stops.
+func (c *call) streamChanges() error {
+	f, err := c.follow(cmp.Or(c.r.Header.Get("Last-Event-ID"), c.query.Get("since")))
+	if err != nil {
+		return err
+	}
+	leave, err := c.feed.enter(c.keyOwner())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	h := c.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // for proxies
+	f.limit = readChanges
+	last := time.Now()
+	out := fmt.Appendf(nil, "retry: 1000\nid: %s\n\n", cursorOf(f.at))
+	for {
+		if len(out) > 0 {
+			if !f.write(out) {
+				return nil
+			}
+			out, last = out[:0], time.Now()
+		}
+		found, more, err := f.next()
+		if err != nil {
+			c.opts.Log.InfoContext(c.r.Context(), "change stream ended", "request_id", httpx.RequestIDFrom(c.r.Context()), "error", err)
+			return nil // the client connects again and gets the error
+		}
+		for _, e := range found {
+			out = append(append(append(out, "id: "...), e.Cursor...), "\ndata: "...)
+			out = append(appendJSON(out, reflect.ValueOf(e)), "\n\n"...)
+		}
+		if len(out) > 0 || more {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(c.r.Context(), reauthorize)
+		changed := c.feed.wait(ctx, f.at.Seq)
+		cancel()
+		if c.r.Context().Err() != nil || c.feed.ended() || !f.stillAuthorized() {
+			return nil
+		}
+		if !changed && time.Since(last) >= heartbeat {
+			out = fmt.Appendf(out, ": heartbeat\nid: %s\n\n", cursorOf(f.at))
+		}
+	}
+}
+
+// stillAuthorized authenticates the sender again, at most once per interval.
+func (f *follower) stillAuthorized() bool {
+	now := time.Now()
+	if now.Sub(f.checked) < reauthorize {
+		return true
+	}
+	f.checked = now
+	if f.authorize() != nil {
+		return false
+	}
+	f.authorizeChanges()
+	return true
+}
+
+// write sends events. A client that does not accept them in time is disconnected, and continues
+// behind the last event that it has.
+func (f *follower) write(events []byte) bool {
+	control := http.NewResponseController(f.w)
+	_ = control.SetReadDeadline(time.Time{}) // the request has been read
+	_ = control.SetWriteDeadline(time.Now().Add(writeChanges))
+	if _, err := f.w.Write(events); err != nil {
+		return false
+	}
+	return control.Flush() == nil
+}

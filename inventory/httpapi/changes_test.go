@@ -1,0 +1,196 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/feed"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+// TestChanges checks the pages of the change feed: order, cursors, filters, and who sees what.
+func TestChanges(t *testing.T) { stores(t, changes) }
+
+func changes(t *testing.T, g *harness) {
+	t.Helper()
+	root, viewer := g.as("root"), g.as("viewer")
+	start := read(t, root.Send("GET", "/changes", nil).Want(200))
+	if len(start["data"].([]any)) != 0 {
+		t.Errorf("without a cursor there are changes: %v", start)
+	}
+	d := g.create("/devices", device("core-1"))
+	p := g.create("/interfaces", port(d["id"], "a"))
+	root.Send("POST", "/users", user("jane")).Want(201)
+	root.Send("DELETE", path("/devices", d), nil).Want(200)
+	follow := func(query string) (got []string) {
+		next := start["next"].(string)
+		for {
+			page := read(t, root.Send("GET", "/changes?since="+next+query, nil).Want(200))
+			if len(page["data"].([]any)) == 0 && page["next"] == next {
+				return got
+			}
+			for _, e := range page["data"].([]any) {
+				e := e.(object)
+				got = append(got, fmt.Sprint(e["action"], " ", e["resource_type"], " ", e["cause"]))
+				if e["cursor"].(string) <= next {
+					t.Errorf("the cursor %v does not come after %v", e["cursor"], next)
+				}
+				next = e["cursor"].(string)
+			}
+			if page["next"].(string) < next {
+				t.Errorf("the next page begins at %v, want %v or later", page["next"], next)
+			}
+			next = page["next"].(string)
+		}
+	}
+	all := []string{"create device ", "create interface ", "create user ", "delete interface device/" + d["id"].(string), "delete device "}
+	for query, want := range map[string][]string{
+		"": all, "&limit=1": all, "&limit=2": all, "&resource=interfaces": {all[1], all[3]},
+		"&resource=users&resource=devices&limit=1": {all[0], all[2], all[4]}, "&resource=vlans": nil,
+	} {
+		if got := follow(query); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+	seen := read(t, viewer.Send("GET", "/changes?since="+start["next"].(string), nil).Want(200))["data"].([]any)
+	if len(seen) != 4 {
+		t.Errorf("a viewer sees %v", seen)
+	}
+	first := seen[1].(object)
+	if first["resource_id"] != p["id"] || first["actor"] != "root" || first["changes"].(object)["name"].(object)["after"] != "a" {
+		t.Errorf("the change is %v", first)
+	}
+	next := start["next"].(string)
+	root.Send("GET", "/changes?since=0000000000000001-00000000", nil).WantError(410, "The cursor is of another database")
+	root.Send("GET", "/changes?since=0000000000ffffff-00000000", nil).WantError(410, "list all records, then continue with since=")
+	root.Send("GET", "/changes?since=x", nil).WantError(400, "since is not a cursor")
+	root.Send("GET", "/changes/stream?since="+next, nil, "Last-Event-ID", "x").WantError(400, "since is not a cursor")
+	root.Send("GET", "/changes?resource=x", nil).WantError(400, "resource is no resource")
+	root.Send("GET", "/changes?wait=31", nil).WantError(400, "wait must be a whole number from 0 to 30")
+	root.Send("GET", "/changes?limit=0", nil).WantError(400, "limit must be a whole number from 1 to 1000")
+	g.as("").Send("GET", "/changes", nil).WantError(401, "No security token")
+}
+
+// TestWaitForChanges checks that a request with wait returns when there is a change.
+func TestWaitForChanges(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, nil)
+	defer g.api.EndStreams()
+	next := read(t, g.as("viewer").Send("GET", "/changes", nil).Want(200))["next"].(string)
+	got := make(chan object, 1)
+	go func() {
+		got <- read(t, g.as("viewer").Send("GET", "/changes?wait=30&since="+next, nil).Want(200))
+	}()
+	g.as("root").Send("PATCH", "/users/"+g.users["editor"].ID, object{"first_name": "E"}).Want(200) // which a viewer does not see
+	g.create("/devices", device("core-1"))
+	select {
+	case page := <-got:
+		if n := len(page["data"].([]any)); n != 1 {
+			t.Errorf("there are %d changes: %v", n, page)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the request still waits")
+	}
+	page := read(t, g.as("viewer").Send("GET", "/changes?wait=1&since="+read(t, g.as("viewer").Send("GET", "/changes", nil))["next"].(string), nil).Want(200))
+	if n := len(page["data"].([]any)); n != 0 {
+		t.Errorf("there are %d changes: %v", n, page)
+	}
+}
+
+var errEnough = errors.New("enough")
+
+// TestFollow follows changes with the client: all of them in order, behind the last one that it
+// has accepted, as events and by polling, until the user is deactivated.
+func TestFollow(t *testing.T) { stores(t, followChanges) }
+
+func followChanges(t *testing.T, g *harness) {
+	t.Helper()
+	server := httptest.NewServer(g.api)
+	defer server.Close()
+	defer g.api.EndStreams()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	token := g.token("viewer")
+	since, err := feed.Cursor(ctx, server.URL, token, nil)
+	ok(t, err)
+	const n = 1000
+	for i := range n / 100 {
+		var batch []object
+		for j := range 100 {
+			batch = append(batch, device(fmt.Sprint("d-", i*100+j)))
+		}
+		g.as("root").Send("POST", "/devices", batch).Want(201)
+	}
+	for _, poll := range []bool{false, true} {
+		at, next := since, 0
+		for next < n {
+			stop := next + 300
+			err := feed.Follow(ctx, server.URL, token, at, &feed.Options{Poll: poll}, func(c feed.Change) error {
+				if got := c.Changes["hostname"].After; got != fmt.Sprint("d-", next) {
+					t.Errorf("the change is %v, want %d", got, next)
+				}
+				at = c.Cursor
+				if next++; next == stop || next == n {
+					return errEnough
+				}
+				return nil
+			})
+			if !errors.Is(err, errEnough) {
+				t.Fatal(err)
+			}
+		}
+	}
+	followed := make(chan error, 1)
+	go func() {
+		followed <- feed.Follow(ctx, server.URL, token, "", nil, func(feed.Change) error { return nil })
+	}()
+	g.as("root").Send("PATCH", "/users/"+g.users["viewer"].ID, object{"inactive_status": true}).Want(200)
+	var status *feed.StatusError
+	if err := <-followed; !errors.As(err, &status) || status.Status != 401 {
+		t.Errorf("the stream of an inactive user ends with %v", err)
+	}
+	var gone *feed.GoneError
+	err = feed.Follow(ctx, server.URL, g.token("root"), "0000000000000002-abcdef01", nil, func(feed.Change) error { return nil })
+	if !errors.As(err, &gone) || !strings.Contains(err.Error(), "since=") {
+		t.Errorf("an unknown cursor ends with %v", err)
+	}
+}
+
+// TestStreamLimits checks the bounds of streams, and that they end with the server.
+func TestStreamLimits(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, &choices{options: func(o *httpapi.Options) {
+		o.Changes = httpapi.ChangesOptions{Streams: 3, StreamsPerCaller: 2}
+	}})
+	server := httptest.NewServer(g.api)
+	defer server.Close()
+	open := func(who string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/changes/stream", nil)
+		ok(t, err)
+		r.Header.Set("Authorization", "Bearer "+g.token(who))
+		res, err := server.Client().Do(r)
+		ok(t, err)
+		t.Cleanup(func() { res.Body.Close() })
+		return res
+	}
+	for i, want := range []int{200, 200, 429} {
+		if res := open("viewer"); res.StatusCode != want {
+			t.Errorf("stream %d: %d, want %d", i, res.StatusCode, want)
+		}
+	}
+	for i, want := range []int{200, 503} {
+		res := open("editor")
+		if res.StatusCode != want || want == 200 && res.Header.Get("Content-Encoding") != "" {
+			t.Errorf("stream %d: %d %v, want %d", i, res.StatusCode, res.Header, want)
+		}
+	}
+	g.api.EndStreams()
+	server.Close() // waits for requests
+}

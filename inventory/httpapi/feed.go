@@ -1,0 +1,173 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// ChangesOptions bound the change feed. Zero means the default.
+type ChangesOptions struct {
+	// Streams is how many streams and waiting requests there may be; others get 503. Each has an
+	// open connection. Default: 200.
+	Streams int
+	// StreamsPerCaller is how many of them one user may have; others get 429. Default: 10.
+	StreamsPerCaller int
+}
+
+// pollChanges is how often the feed looks for changes of other processes while somebody waits.
+const pollChanges = 200 * time.Millisecond
+
+// feed wakes those who wait for changes.
+type feed struct {
+	chain   records.AuditChain
+	opts    ChangesOptions
+	timeout time.Duration
+
+	mu      sync.Mutex
+	callers map[string]int
+	total   int
+	head    int64         // the last position that was read
+	changed chan struct{} // closed when head grows, or the feed ends
+	polling bool
+	poke    chan struct{} // to poll at once
+	done    bool          // streams end
+}
+
+// newFeed returns the feed of a store, nil if it keeps no chain.
+func newFeed(store records.Store, o ChangesOptions, timeout time.Duration) *feed {
+	chain, ok := records.Fresh(store).(records.AuditChain)
+	if !ok {
+		return nil
+	}
+	o.Streams = cmp.Or(max(o.Streams, 0), 200)
+	o.StreamsPerCaller = cmp.Or(max(o.StreamsPerCaller, 0), 10)
+	return &feed{
+		chain: chain, opts: o, timeout: timeout, callers: map[string]int{}, changed: make(chan struct{}), poke: make(chan struct{}, 1),
+	}
+}
+
+// kept returns the position before the first entry that is kept.
+func (f *feed) kept(ctx context.Context) (kept records.AuditPosition, err error) {
+	anchors, err := f.chain.AuditAnchors(ctx)
+	for _, a := range anchors {
+		if a.Pruned > 0 {
+			kept = a.AuditPosition
+		}
+	}
+	return kept, err
+}
+
+// enter adds a caller that waits. The error is for too many of them.
+func (f *feed) enter(caller string) (leave func(), err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.callers[caller] >= f.opts.StreamsPerCaller:
+		return nil, &httpx.Error{
+			Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"5"}},
+			Message: fmt.Sprintf("Too many requests: at most %d change streams of one user are open at once", f.opts.StreamsPerCaller),
+		}
+	case f.total >= f.opts.Streams || f.done:
+		return nil, &httpx.Error{
+			Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"5"}},
+			Message: "No further change stream can be opened: try again later, or use GET /changes without wait",
+		}
+	}
+	f.callers[caller]++
+	f.total++
+	if !f.polling {
+		f.polling = true
+		go f.poll()
+	}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.total--
+		if f.callers[caller]--; f.callers[caller] == 0 {
+			delete(f.callers, caller)
+		}
+		f.wake() // the poller ends with the last one
+	}, nil
+}
+
+// wake polls at once, after a change of this process.
+func (f *feed) wake() {
+	select {
+	case f.poke <- struct{}{}:
+	default:
+	}
+}
+
+// poll reads the end of the log until nobody waits. A failure is that of those who wait too: they
+// read after it.
+func (f *feed) poll() {
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), f.timeout)
+		head, err := f.chain.AuditHead(ctx)
+		cancel()
+		f.mu.Lock()
+		if err == nil && head.Seq != f.head {
+			f.head = head.Seq
+			close(f.changed)
+			f.changed = make(chan struct{})
+		}
+		if f.total == 0 {
+			f.polling = false
+			f.mu.Unlock()
+			return
+		}
+		f.mu.Unlock()
+		select {
+		case <-f.poke:
+		case <-time.After(pollChanges):
+		}
+	}
+}
+
+// wait waits until there are entries behind a position, and reports whether there are.
+func (f *feed) wait(ctx context.Context, seq int64) bool {
+	for {
+		f.mu.Lock()
+		head, changed, done := f.head, f.changed, f.done
+		f.mu.Unlock()
+		switch {
+		case head > seq:
+			return true
+		case done:
+			return false
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (f *feed) ended() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.done
+}
+
+// EndStreams ends the change streams and the requests that wait for changes, and refuses others,
+// so that a server can stop: clients connect to the next one.
+func (a *API) EndStreams() {
+	if a.feed == nil {
+		return
+	}
+	a.feed.mu.Lock()
+	defer a.feed.mu.Unlock()
+	if !a.feed.done {
+		a.feed.done = true
+		close(a.feed.changed)
+		a.feed.changed = make(chan struct{})
+	}
+}
