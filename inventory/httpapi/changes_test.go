@@ -163,6 +163,28 @@ func followChanges(t *testing.T, g *harness) {
 	}
 }
 
+// TestFollowThroughProxy follows changes through a proxy that does not let streams pass.
+func TestFollowThroughProxy(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, nil)
+	defer g.api.EndStreams()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/changes/stream" {
+			w.Header().Set("Content-Type", "text/html")
+			return
+		}
+		g.api.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	since, err := feed.Cursor(t.Context(), server.URL, g.token("viewer"), nil)
+	ok(t, err)
+	g.create("/devices", device("a"))
+	err = feed.Follow(t.Context(), server.URL, g.token("viewer"), since, nil, func(c feed.Change) error { return errEnough })
+	if !errors.Is(err, errEnough) {
+		t.Error(err)
+	}
+}
+
 // TestStreamLimits checks the bounds of streams, and that they end with the server.
 func TestStreamLimits(t *testing.T) {
 	t.Parallel()

@@ -120,9 +120,6 @@ func killChanges(t *testing.T, database string, servers int) {
 		changes = readChanges(t, file)
 		return len(changes) > 0 && changes[len(changes)-1].Cursor >= last.Next
 	})
-	follower.signal(syscall.SIGKILL)
-	<-follower.ended
-
 	seen := map[string]bool{}
 	var latest time.Time // begin of a call whose change is before
 	previous := ""
@@ -155,8 +152,10 @@ func killChanges(t *testing.T, database string, servers int) {
 	require.Equal(t, running[0].count("audit-logs"), len(changes))
 	t.Logf("%d rounds: %d changes, %d of them acknowledged calls of writers", rounds, len(changes), acked)
 	for _, i := range running {
-		i.stop()
+		i.stop() // which ends the stream of the client
 	}
+	follower.signal(syscall.SIGKILL)
+	<-follower.ended
 	verify := start(t, map[string]string{"DATABASE_URL": database}, "inventoryd", "verify-audit")
 	require.Zero(t, verify.code())
 	require.Contains(t, verify.stdout.String(), fmt.Sprintf("checked %d entries", len(changes)))
