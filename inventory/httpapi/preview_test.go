@@ -69,6 +69,24 @@ func cascades(t *testing.T, g *harness) {
 	}
 }
 
+// TestLargePreview checks that a dry run counts more changes than it lists.
+func TestLargePreview(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, nil)
+	site := g.create("/locations", location("Berlin 1"))
+	for i := range 2 {
+		var batch []object
+		for n := range 600 {
+			batch = append(batch, with(device(fmt.Sprint("sw-", i, "-", n)), "location_id", site["id"]))
+		}
+		g.as("root").Send("POST", "/devices", batch).Want(201)
+	}
+	dry := read(t, g.as("root").Send("DELETE", path("/locations", site)+"?dry_run=true", nil).Want(200))
+	if n := len(dry["changes"].([]any)); n != 1000 || dry["truncated"] != true || dry["updated"] != 1200.0 {
+		t.Errorf("the dry run lists %d changes of %v, truncated %v", n, dry["updated"], dry["truncated"])
+	}
+}
+
 // effectOf describes a change: its action, type, the field that it clears, and the type of its
 // cause.
 func effectOf(action, kind any, changes object, cause any) string {
