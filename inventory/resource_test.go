@@ -39,7 +39,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("fields of %s:\n%v, want\n%v", name, got, want)
 		}
 	}
-	if n := len(schema.Resources()); n != 9 {
+	if n := len(schema.Resources()); n != 10 {
 		t.Errorf("there are %d resources", n)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Schema returns the schema of the inventory: its nine types of records, and a table for
+// Schema returns the schema of the inventory: its ten types of records, and a table for
 // secrets that clients do not see.
 func Schema() *records.Schema {
 	s, err := NewSchema()
@@ -79,6 +79,11 @@ func resources() []records.Part {
 			Name: "metrics", Label: "Metric", Unaudited: true, Unindexed: []string{"created_at"},
 			Latest: &records.Latest{Per: "device_id", At: "ts", Sorted: []string{"ts", "cpu", "memory", "temp", "uptime_seconds"}},
 			Routes: records.RoutesRead | records.RouteCreate | records.RouteDeleteMany,
+		}),
+		records.Define[CustomField](records.Definition{
+			Name: "custom-fields", Label: "Custom field",
+			Messages: map[string]string{"name": "Custom field already exists"},
+			Access:   records.Access{Read: admins},
 		}),
 		records.Define[Secret](records.Definition{Name: "secrets", Label: "Secret", Internal: true, Unaudited: true}),
 	}

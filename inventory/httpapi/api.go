@@ -103,7 +103,7 @@ type API struct {
 	bodies        bodies
 	buffers       sync.Pool // *[]byte
 	routes        []route
-	document      func() (*document, error)
+	documents     documents
 	handler       http.Handler
 }
 
@@ -145,7 +145,6 @@ func New(store records.Store, authenticator Authenticator, opts *Options) (*API,
 	a.heavy = newHeavyQueries(a.opts.Heavy, store)
 	a.feed = newFeed(store, a.opts.Changes, a.opts.Timeout)
 	a.routes = a.table()
-	a.document = sync.OnceValues(a.describe)
 	a.handler = httpx.Standard(&chain)(a.router())
 	return a, nil
 }

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // document is the encoded OpenAPI document.
@@ -20,8 +22,30 @@ type document struct {
 	tag            string
 }
 
-// describe returns the document of the routes. That takes a tenth of a second, so it is done
-// at the first request.
+// documents is the document of the current schema. To generate it takes a tenth of a second, so it is
+// done at the first request after a change.
+type documents struct {
+	mu     sync.Mutex
+	schema *records.Schema
+	made   *document
+}
+
+// document returns the document of the schema of a request.
+func (c *call) document() (*document, error) {
+	d := &c.documents
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.schema == c.schema {
+		return d.made, nil
+	}
+	made, err := c.describe()
+	if err == nil {
+		d.schema, d.made = c.schema, made
+	}
+	return made, err
+}
+
+// describe returns the document of the routes.
 func (a *API) describe() (*document, error) {
 	plain, err := openapi.Document(openapi.Info{
 		Title: "Network inventory", Version: a.opts.Version, Server: a.opts.ServerURL,
@@ -45,11 +69,10 @@ func (a *API) describe() (*document, error) {
 	return &document{plain, gzipped.Bytes(), `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`}, nil
 }
 
-// operations returns the routes for the document.
+// operations returns the routes for the document, as the schema is now.
 func (a *API) operations() []openapi.Operation {
 	var all []openapi.Operation
-	for i := range a.routes {
-		rt := &a.routes[i]
+	for _, rt := range a.table() {
 		op := rt.doc
 		op.Method, op.Path = rt.method, rt.path
 		op.Access, op.Public = describeAccess(rt.access), rt.access.Anonymous

@@ -92,6 +92,8 @@ func (a *API) records(r *records.Resource) []route {
 			routes[i].acknowledging()
 		case *inventory.Metric:
 			routes[i].overviewing()
+		case *inventory.CustomField:
+			routes[i].losing()
 		}
 	}
 	if _, ok := r.New().(*inventory.Metric); ok {

@@ -101,13 +101,19 @@ func never(*records.Field) bool { return false }
 func recordField(r *records.Resource, f *records.Field) *Schema {
 	s := kind(f)
 	s.ReadOnly, s.WriteOnly = f.ReadOnly, f.WriteOnly
-	if f.Default != "" {
-		s.Default = f.Default
+	if value := f.DefaultValue(); value != nil {
+		s.Default = value
 	}
 	if f.Nullable || f.Kind == records.Object {
 		s.Type = []any{s.Type, "null"}
 	}
 	var sentences []string
+	if f.Label != "" {
+		sentences = append(sentences, f.Label+".")
+	}
+	if f.Pattern != "" {
+		sentences = append(sentences, "Matches the pattern "+f.Pattern)
+	}
 	if f.ReadOnly {
 		sentences = append(sentences, "Set by the inventory.")
 	}
@@ -240,6 +246,8 @@ func formatOf(f *records.Field) format {
 		"speed":        {`(auto|[0-9]{1,10}(\.[0-9]{1,9})?[kMG]?bps)`, "10Gbps", "Must agree with speed_mbps, which is rounded; if only one of the two is sent, it sets the other. Other units and notations are accepted."},
 		"timezone":     {`[A-Za-z0-9_+-]([A-Za-z0-9_+/-]*[A-Za-z0-9_+-])?`, "Europe/Berlin", "The name of a time zone."},
 		"email":        {notBlank + "+@" + notBlank + "+", "jane@example.org", "An email address, stored in lower case."},
+		"date":         {`[0-9]{4}-[0-9]{2}-[0-9]{2}`, "2026-01-31", "A date."},
+		"url":          {`[Hh][Tt][Tt][Pp][Ss]?://` + notBlank + "+", "https://example.org/", "An absolute URL."},
 		"text":         {textPattern, strings.ReplaceAll(f.Name, "_", " "), "Any number of lines."},
 	}[f.Format]; ok {
 		return known

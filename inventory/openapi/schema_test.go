@@ -149,7 +149,7 @@ func draft(t *rapid.T, r *records.Resource, must func(f *records.Field) bool) ma
 
 // between reports an error about two fields, which schemas do not describe.
 func between(err error) bool {
-	for _, reason := range []string{"must agree with speed", "must be given together", "must differ from a_interface_id", "itself", "must be an address of the subnet"} {
+	for _, reason := range []string{"must agree with speed", "must be given together", "must differ from a_interface_id", "itself", "must be an address of the subnet", "of the type", "comma"} {
 		if strings.Contains(err.Error(), reason) {
 			return true
 		}

@@ -25,7 +25,7 @@
 //	default=s      the value of an empty string
 //	format=f       the format of a string: text (any number of lines), uuid, ip, cidr,
 //	               interface-ip (an address with or without a prefix length), mac, email,
-//	               timezone or speed; the default is one line
+//	               timezone, speed, date or url; the default is one line
 //	ref=r:null     the id of a record of r; becomes null when that record is deleted
 //	ref=r:cascade  the id of a record of r; this record is deleted with it
 //	readonly       set by the engine
@@ -36,6 +36,7 @@
 //	volatile       changes of it alone raise no version: for times such as that of the last login
 //	secret         accepted from clients, never stored or shown
 //	hidden         stored, never shown; needs column=name
+//	pattern=re     the regular expression (RE2) that the whole string must match; the last word
 //
 // A [Schema] is the resources of a store. Programs make one of parts:
 //

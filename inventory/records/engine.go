@@ -153,6 +153,9 @@ func (v *Engine) Create(ctx context.Context, by Caller, records ...Record) error
 // createAll adds records and their audit log entries in one call, which is fastest. If that
 // fails, it adds the records one by one, to find those that fail.
 func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, records []Record) error {
+	if err := validateIn(ctx, tx, r, records); err != nil {
+		return err
+	}
 	all := slices.Clone(records)
 	for _, rec := range records {
 		entry, err := v.entry(by, "create", r, nil, rec)
@@ -175,6 +178,19 @@ func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, r
 	}
 	if len(wrong) == 0 {
 		return errors.New("the store refuses records together that it accepts one by one")
+	}
+	return JoinItemErrors(r, wrong, len(records))
+}
+
+// validateIn calls the hook of new records.
+func validateIn(ctx context.Context, tx Tx, r *Resource, records []Record) (err error) {
+	var wrong []ItemError
+	for i, rec := range records {
+		if t, ok := rec.(TxValidator); ok {
+			if wrong, err = AppendItemError(wrong, i, "", t.ValidateIn(ctx, tx, nil)); err != nil {
+				return err
+			}
+		}
 	}
 	return JoinItemErrors(r, wrong, len(records))
 }

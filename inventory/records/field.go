@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +45,9 @@ type Field struct {
 	// Min and Max bound a number, the characters of a Text, or the elements of a List. Nil
 	// is no bound.
 	Min, Max *float64
-	Default  string     // of a Text without a value
+	Default  string     // of a field without a value, as in a query; only a Text of a struct has one
+	Label    string     // for people; empty is the name
+	Pattern  string     // the regular expression (RE2) that a whole Text must match
 	Ref      *Reference // the resource that the id in this field belongs to, or nil
 
 	ReadOnly  bool // set by the inventory
@@ -63,6 +66,9 @@ type Field struct {
 	keys   []Unique     // the unique keys that the field ends, without messages
 	index  []int        // of a field of the struct
 	goType reflect.Type // of the value
+
+	pattern      *regexp.Regexp // of Pattern
+	defaultValue any            // of Default
 }
 
 // Reference is the resource that a field refers to. When the referenced record is deleted,
@@ -95,8 +101,42 @@ func newField(sf reflect.StructField) (*Field, error) {
 	name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 	f := &Field{Name: name, Column: sqlName(name), index: sf.Index, goType: sf.Type}
 	f.setType(sf.Type)
-	return f, f.setTag(sf.Tag.Get("field"))
+	if err := f.setTag(sf.Tag.Get("field")); err != nil {
+		return nil, err
+	}
+	return f, f.prepare()
 }
+
+// prepare parses the default and the pattern.
+func (f *Field) prepare() (err error) {
+	if f.Pattern != "" {
+		if f.pattern, err = regexp.Compile("^(?:" + f.Pattern + ")$"); err != nil {
+			return fmt.Errorf("the pattern %q is no regular expression of RE2: %w", f.Pattern, err)
+		}
+		if f.Kind != Text || f.Format != "line" && f.Format != "text" {
+			return errors.New("only lines and texts have a pattern")
+		}
+	}
+	if f.Default == "" {
+		return nil
+	}
+	if !f.Extra && f.Kind != Text || f.Kind == List || f.Ref != nil {
+		return fmt.Errorf("a %s has no default", f.Kind)
+	}
+	if f.defaultValue, err = f.parseValue(f.Default); err != nil {
+		return fmt.Errorf("the default %q %w", f.Default, err)
+	}
+	v := reflect.New(reflect.TypeOf(f.defaultValue)).Elem()
+	v.Set(reflect.ValueOf(f.defaultValue))
+	if err := f.checkValue(v); err != nil {
+		return fmt.Errorf("the default %q %w", f.Default, err)
+	}
+	f.defaultValue = v.Interface()
+	return nil
+}
+
+// DefaultValue returns the value that a field without one gets, nil for none.
+func (f *Field) DefaultValue() any { return f.defaultValue }
 
 // extraTypes are the Go types of added fields.
 var extraTypes = map[Kind]reflect.Type{
@@ -105,7 +145,7 @@ var extraTypes = map[Kind]reflect.Type{
 }
 
 // newExtra returns a field that is not in a struct.
-func newExtra(name string, kind Kind, tag string) (*Field, error) {
+func newExtra(name string, kind Kind, tag string, set []func(*Field)) (*Field, error) {
 	t := extraTypes[kind]
 	if t == nil {
 		return nil, errors.New("an added field can't be an object")
@@ -115,6 +155,9 @@ func newExtra(name string, kind Kind, tag string) (*Field, error) {
 	if err := f.setTag(tag); err != nil {
 		return nil, err
 	}
+	for _, change := range set {
+		change(f)
+	}
 	if f.Hidden || f.WriteOnly || f.Column != sqlName(name) {
 		return nil, errors.New("an added field can't be secret or hidden, and has no column=")
 	}
@@ -122,11 +165,12 @@ func newExtra(name string, kind Kind, tag string) (*Field, error) {
 		t, f.Nullable = reflect.TypeFor[*string](), true
 	}
 	f.goType = t
-	return f, nil
+	return f, f.prepare()
 }
 
 // setTag applies the words of a tag.
 func (f *Field) setTag(tag string) error {
+	tag, f.Pattern, _ = strings.Cut(tag, "pattern=")
 	for part := range strings.SplitSeq(tag, ",") {
 		word, value, _ := strings.Cut(part, "=")
 		switch {

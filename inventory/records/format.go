@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/mail"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -46,6 +48,10 @@ func (f *Field) canonical(s string) (string, error) {
 		return CanonicalSpeed(s)
 	case "text":
 		return s, checkText(s)
+	case "date":
+		return s, checkDate(s)
+	case "url":
+		return s, checkURL(s)
 	}
 	return s, checkLine(s)
 }
@@ -128,6 +134,21 @@ func checkTimezone(s string) error {
 	}
 	if strings.ContainsFunc(s, other) || strings.HasPrefix(s, "/") || strings.HasSuffix(s, "/") {
 		return errors.New("must be the name of a time zone such as Europe/Berlin or UTC")
+	}
+	return nil
+}
+
+func checkDate(s string) error {
+	if _, err := time.Parse(time.DateOnly, s); err != nil || s < "0001" {
+		return errors.New("must be a date such as 2026-01-31")
+	}
+	return nil
+}
+
+func checkURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsFunc(s, unicode.IsSpace) || checkLine(s) != nil {
+		return errors.New("must be an absolute URL such as https://example.org/path")
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ type Completer interface{ Complete() bool }
 // hooks are the methods of hooks.
 var hooks = map[string]reflect.Type{
 	"Initialize": reflect.TypeFor[Initializer](), "Normalize": reflect.TypeFor[Normalizer](), "Validate": reflect.TypeFor[Validator](),
+	"Declare": reflect.TypeFor[Declarer](), "ValidateIn": reflect.TypeFor[TxValidator](),
 	"Patched": reflect.TypeFor[Patcher](), "Complete": reflect.TypeFor[Completer](),
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -18,7 +19,7 @@ const maxReaders = 16
 // MemStore is a [Store] in memory for tests and demonstrations: lists scan all records.
 // Create it with [NewMemStore].
 type MemStore struct {
-	schema *Schema
+	schema atomic.Pointer[Schema]
 	lock   *semaphore.Weighted          // 1 to read, maxReaders to write; unlike a sync.RWMutex it respects contexts
 	tables map[string]map[string]Record // by the name of the resource
 	keys   map[string]string            // unique key to id
@@ -33,7 +34,8 @@ type memLink struct {
 
 // NewMemStore returns an empty store of a schema.
 func NewMemStore(schema *Schema) *MemStore {
-	s := &MemStore{schema: schema, lock: semaphore.NewWeighted(maxReaders), tables: map[string]map[string]Record{}, keys: map[string]string{}}
+	s := &MemStore{lock: semaphore.NewWeighted(maxReaders), tables: map[string]map[string]Record{}, keys: map[string]string{}}
+	s.schema.Store(schema)
 	for _, r := range schema.StoredResources() {
 		s.tables[r.Name] = map[string]Record{}
 	}
@@ -41,7 +43,7 @@ func NewMemStore(schema *Schema) *MemStore {
 }
 
 // Schema returns the schema of the store.
-func (s *MemStore) Schema() *Schema { return s.schema }
+func (s *MemStore) Schema() *Schema { return s.schema.Load() }
 
 // Get returns a record, or [Absent].
 func (s *MemStore) Get(ctx context.Context, r *Resource, id string) (Record, error) {
@@ -79,7 +81,7 @@ func (s *MemStore) ListLatest(ctx context.Context, q *Query) (*Page, error) {
 		return nil, err
 	}
 	defer s.lock.Release(1)
-	r := s.schema.byName[q.Resource.Name]
+	r := s.schema.Load().byName[q.Resource.Name]
 	return cloned(q.Select(r.SelectLatest(slices.Collect(maps.Values(s.tables[r.Name]))))), nil
 }
 
@@ -107,12 +109,58 @@ func (s *MemStore) Change(ctx context.Context, f func(tx Tx) error) error {
 	if err := f(tx); err != nil {
 		return err
 	}
-	err := ctx.Err()
-	committed = err == nil
-	if committed {
-		s.extend(tx.created)
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	return err
+	if err := tx.declare(); err != nil {
+		return err
+	}
+	committed = true
+	s.extend(tx.created)
+	return nil
+}
+
+// declare changes the schema if the transaction has changed records that declare parts of it.
+func (tx *memTx) declare() error {
+	if !tx.declares {
+		return nil
+	}
+	s, schema := tx.store, tx.Schema()
+	var recs []Record
+	for _, r := range schema.declaring {
+		recs = slices.AppendSeq(recs, maps.Values(s.tables[r.Name]))
+	}
+	next, err := schema.Declared(recs)
+	if err != nil {
+		return err
+	}
+	for _, removed := range schema.Removed(next) {
+		for id, rec := range s.tables[removed.From.Name] {
+			s.tables[removed.From.Name][id] = with(rec, func(rec Record) { removed.Field.clear(rec) })
+		}
+	}
+	for _, added := range next.Removed(schema) {
+		for id, rec := range s.tables[added.From.Name] {
+			s.tables[added.From.Name][id] = with(rec, func(rec Record) { added.Field.Set(rec, added.Field.defaultValue) })
+		}
+	}
+	s.schema.Store(next)
+	return nil
+}
+
+// with returns a changed copy of a record.
+func with(rec Record, change func(rec Record)) Record {
+	rec = Clone(rec)
+	change(rec)
+	return rec
+}
+
+// current returns a resource as the schema has it now.
+func (tx *memTx) current(r *Resource) *Resource {
+	if now, ok := tx.Schema().Named(r.Name); ok {
+		return now
+	}
+	return r
 }
 
 // extend adds entries to the chain of the audit log.
@@ -170,9 +218,10 @@ func (s *MemStore) AuditAnchors(context.Context) ([]AuditAnchor, error) { return
 // memTx is a transaction of a [MemStore], which holds its lock. Changes apply at once and
 // are undone by a rollback.
 type memTx struct {
-	store   *MemStore
-	undo    []func()
-	created []*AuditLog // entries for the chain
+	store    *MemStore
+	undo     []func()
+	created  []*AuditLog // entries for the chain
+	declares bool        // it has changed records that declare parts of the schema
 }
 
 // rollback undoes all but the first n steps.
@@ -183,7 +232,7 @@ func (tx *memTx) rollback(n int) {
 	tx.undo = tx.undo[:n]
 }
 
-func (tx *memTx) Schema() *Schema { return tx.store.schema }
+func (tx *memTx) Schema() *Schema { return tx.store.Schema() }
 
 func (tx *memTx) Get(ctx context.Context, r *Resource, id string) (Record, error) {
 	if err := ctx.Err(); err != nil {
@@ -215,7 +264,7 @@ func (tx *memTx) atomic(ctx context.Context, call func() error) error {
 func (tx *memTx) Create(ctx context.Context, records ...Record) error {
 	return tx.atomic(ctx, func() error {
 		for _, rec := range records {
-			r, err := tx.store.schema.Of(rec)
+			r, err := tx.Schema().Of(rec)
 			if err != nil {
 				return err
 			}
@@ -233,7 +282,7 @@ func (tx *memTx) Create(ctx context.Context, records ...Record) error {
 
 func (tx *memTx) Update(ctx context.Context, rec Record, version int64) error {
 	return tx.atomic(ctx, func() error {
-		r, err := tx.store.schema.Of(rec)
+		r, err := tx.Schema().Of(rec)
 		if err != nil {
 			return err
 		}
@@ -255,7 +304,7 @@ func (tx *memTx) Delete(ctx context.Context, r *Resource, id string, version int
 		if err != nil {
 			return err
 		}
-		return tx.cascade(r, old, effects)
+		return tx.cascade(tx.current(r), old, effects)
 	})
 }
 
@@ -297,6 +346,9 @@ func (tx *memTx) put(r *Resource, rec Record) error {
 			f.clear(stored)
 		}
 	}
+	maps.DeleteFunc(stored.Meta().Extra, func(name string, _ any) bool { return r.byName[name] == nil }) // of a field that was removed
+	_, declares := rec.(Declarer)
+	tx.declares = tx.declares || declares
 	tx.store.tables[r.Name][id] = stored
 	tx.undo = append(tx.undo, func() { delete(tx.store.tables[r.Name], id) })
 	return nil
@@ -314,6 +366,8 @@ func (tx *memTx) chain(rec Record) {
 // remove removes a record, and nothing else.
 func (tx *memTx) remove(r *Resource, rec Record) {
 	id := rec.Meta().ID
+	_, declares := rec.(Declarer)
+	tx.declares = tx.declares || declares
 	delete(tx.store.tables[r.Name], id)
 	tx.undo = append(tx.undo, func() { tx.store.tables[r.Name][id] = rec })
 	for _, unique := range r.uniques {

@@ -219,6 +219,8 @@ func (f *Field) ops() []Op {
 		ops = []Op{Eq}
 	case f.Kind == Text && f.Format == "uuid":
 		ops = []Op{Eq, Ne, In}
+	case f.Kind == Text && f.Format == "date":
+		ops = []Op{Eq, Ne, In, Gt, Gte, Lt, Lte}
 	case f.Kind == Text:
 		ops = []Op{Eq, Ne, Contains, StartsWith, In}
 	default:

@@ -160,6 +160,11 @@ func newResource(d Definition, t reflect.Type) (*Resource, error) {
 
 // add adds a field.
 func (r *Resource) add(f *Field) error {
+	for _, other := range r.fields {
+		if f.Column != "" && other.Column == f.Column && other.Name != f.Name {
+			return fmt.Errorf("field %s of %s has the column of another field: rename it", f.Name, r.Name)
+		}
+	}
 	r.fields = append(r.fields, f)
 	if f.Name == "" {
 		return nil

@@ -19,6 +19,10 @@ type Schema struct {
 	byName           map[string]*Resource
 	byType           map[reflect.Type]*Resource
 	migrations       fs.FS
+
+	declaring []*Resource      // whose records declare parts
+	base      *Schema          // without declared parts; nil if there are none
+	versions  map[string]int64 // of the records that declare parts, by id
 }
 
 // Part is a part of a schema: a resource ([Define]), a field or a unique key that is added to one
@@ -41,6 +45,9 @@ func Define[T any, P interface {
 		}
 		s.byName[d.Name], s.byType[t] = r, r
 		s.public = append(s.public, r)
+		if reflect.PointerTo(t).Implements(reflect.TypeFor[Declarer]()) {
+			s.declaring = append(s.declaring, r)
+		}
 		return checkHooks(reflect.PointerTo(t))
 	}}
 }
@@ -48,14 +55,14 @@ func Define[T any, P interface {
 // Extend returns the part that adds a field to a resource of another part. The tag has the same
 // words as a field of a struct (see the package comment), and values=a|b|c for an enumeration.
 // The values are in Base.Extra: use [Field.Value] or the map. All such fields may be null, except
-// strings and lists.
-func Extend(resource, field string, kind Kind, tag string) Part {
+// strings and lists. set may set Label, Default, Enum, Pattern and what else a tag can't contain.
+func Extend(resource, field string, kind Kind, tag string, set ...func(f *Field)) Part {
 	return Part{func(s *Schema) error {
 		r := s.byName[resource]
 		if r == nil {
 			return fmt.Errorf("field %s extends the unknown resource %s", field, resource)
 		}
-		f, err := newExtra(field, kind, tag)
+		f, err := newExtra(field, kind, tag, set)
 		if err != nil {
 			return fmt.Errorf("field %s of %s: %w", field, resource, err)
 		}
@@ -240,7 +247,7 @@ func (f *Field) indexed() float64 {
 		return 0
 	case f.Max != nil:
 		return *f.Max
-	case f.Format == "line" || f.Format == "text":
+	case f.Format == "line" || f.Format == "text" || f.Format == "url":
 		return math.Inf(1)
 	}
 	return 100 // of a format

@@ -201,6 +201,11 @@ func (v *Engine) update(ctx context.Context, tx Tx, by Caller, r *Resource, e Ed
 	if !changed {
 		return before, nil, nil
 	}
+	if t, ok := after.(TxValidator); ok {
+		if err := t.ValidateIn(ctx, tx, before); err != nil {
+			return nil, nil, err
+		}
+	}
 	if !volatile {
 		after.Meta().Version++
 		after.Meta().UpdatedAt = storedTime(v.opts.Now())

@@ -55,6 +55,9 @@ func (f *Field) check(rec Record, created bool, wrong []FieldError) []FieldError
 
 // checkIn is check for the field of a struct.
 func (f *Field) checkIn(rec Record, v reflect.Value, created bool, wrong []FieldError) []FieldError {
+	if v.Kind() == reflect.Pointer && v.IsNil() && f.defaultValue != nil {
+		f.assign(v, f.defaultValue)
+	}
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
 		if f.Ref != nil && v.Elem().Len() == 0 {
 			v.SetZero() // forms and CSV files send "" for no reference
@@ -128,10 +131,14 @@ func (f *Field) checkString(v reflect.Value) error {
 		return nil // a password may contain any characters
 	}
 	s, err := f.canonical(v.String())
-	if err == nil {
-		v.SetString(s)
+	if err != nil {
+		return err
 	}
-	return err
+	if f.pattern != nil && !f.pattern.MatchString(s) {
+		return fmt.Errorf("must match the pattern %s", f.Pattern)
+	}
+	v.SetString(s)
+	return nil
 }
 
 // MaxElement is the maximum number of characters of an element of a list.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -26,6 +27,9 @@ type DDL struct {
 	Checks map[records.Kind]string
 	// Bytes is the type of columns of bytes, and NoBytes the literal of an empty one.
 	Bytes, NoBytes string
+	// Begin are the statements before changes of tables while the store is in use: they wait for
+	// other processes that change tables, and bound how long calls wait.
+	Begin []string
 	// Options follows the columns of a CREATE TABLE.
 	Options string
 	// Columns is a SELECT of all columns: the table, the name, the type, and 1 for NOT NULL or 0.
@@ -412,12 +416,33 @@ func (d *Dialect) addColumn(r *records.Resource, f *records.Field) (string, erro
 	}
 	if !f.Nullable {
 		text += " NOT NULL DEFAULT " + d.zero(f)
+	} else if value := f.DefaultValue(); value != nil {
+		text += " DEFAULT " + d.value(value)
 	}
 	outside := (f.Kind == records.Int || f.Kind == records.Float) && !f.Nullable && (f.Min != nil && *f.Min > 0 || f.Max != nil && *f.Max < 0)
 	if !f.Extra && !outside {
 		text += d.check(f, false)
 	}
 	return text + reference(r, f), nil
+}
+
+// value returns a value as a literal.
+func (d *Dialect) value(v any) string {
+	switch v := d.argument(v).(type) {
+	case string:
+		return literal(v)
+	case time.Time:
+		return literal(v.Format(time.RFC3339Nano))
+	case bool:
+		if d.DDL.Zero[records.Bool] == "0" {
+			return map[bool]string{false: "0", true: "1"}[v]
+		}
+		return strconv.FormatBool(v)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	default:
+		return fmt.Sprint(v)
+	}
 }
 
 // index is an index of a table.

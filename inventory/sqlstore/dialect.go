@@ -104,6 +104,7 @@ const (
 	Unavailable                                // the database can't be reached, or can't work at the moment
 	Full                                       // there is no space for the change
 	Damaged                                    // the files of the database are damaged
+	SchemaChanged                              // there is no such table or column
 )
 
 // placeholder returns the nth parameter of a statement that uses each parameter once.

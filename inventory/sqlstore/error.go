@@ -40,6 +40,8 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 	switch s.classify(err).Kind {
 	case Unavailable:
 		return unavailable(what, err)
+	case SchemaChanged:
+		return s.schemaChanged(what, err)
 	case Full:
 		return &records.Error{
 			Kind: records.Full, Message: "The database has no space left: nothing was changed, try again later",

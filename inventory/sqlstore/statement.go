@@ -22,6 +22,8 @@ type shared struct {
 	damage    atomic.Pointer[damage]      // what was found last, nil if it is repaired
 	chainLock chan struct{}               // full while a transaction extends the chain of the audit log
 	chainHead records.AuditPosition       // the end of the chain that this process wrote last; guarded by chainLock
+
+	declarations declarations
 }
 
 // executor runs statements on a handle or in a transaction.

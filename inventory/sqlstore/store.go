@@ -53,6 +53,7 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, schema *r
 	s := &Store{writer: writer, reader: reader, shared: &shared{
 		dialect: dialect, caches: map[*sql.DB]*statementCache{},
 		exclusive: make(chan struct{}, 1), chainLock: make(chan struct{}, 1),
+		declarations: declarations{changed: make(chan struct{}, 1)},
 	}}
 	s.current.Store(schema)
 	if opts != nil {
@@ -78,6 +79,9 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, schema *r
 	if err := dialect.migrate(ctx, writer, schema); err != nil {
 		return nil, s.failure(ctx, "migrate the inventory", err)
 	}
+	if err := s.follow(ctx); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -97,6 +101,7 @@ func (s *Store) Fresh() records.Reader {
 
 // Close closes the handles. Calls in progress fail.
 func (s *Store) Close() error {
+	s.unfollow()
 	err := s.reader.Close()
 	if s.writer != s.reader {
 		err = errors.Join(err, s.writer.Close())

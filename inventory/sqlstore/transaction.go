@@ -68,6 +68,9 @@ type transaction struct {
 	chainLocked bool                      // the transaction has the lock of the chain
 	chained     records.AuditPosition     // the last of its entries
 	latest      map[*table]*latestChanges // of the tables with latest records
+
+	declaring bool            // it has changed records that declare parts of the schema
+	next      *records.Schema // the schema after the commit; nil if it stays
 }
 
 // rowKey identifies a record.
@@ -114,6 +117,9 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records
 		err = t.flushLatest(ctx)
 	}
 	if err == nil {
+		err = t.declare(ctx)
+	}
+	if err == nil {
 		err = t.flush(ctx)
 	}
 	if err == nil {
@@ -123,7 +129,7 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records
 		return err
 	}
 	open = false
-	return t.end(ctx, "commit a change", t.tx.Commit())
+	return t.end(ctx, "commit a change", t.commit(ctx))
 }
 
 // rollback rolls a transaction back that ended with an error.

@@ -66,6 +66,7 @@ func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
 
 // insert adds records of one table with one statement.
 func (t *transaction) insert(ctx context.Context, of *table, all []records.Record, added counts) (err error) {
+	t.declares(of)
 	width := len(of.columns)
 	args := make([]any, 0, width*len(all))
 	for _, rec := range all {
@@ -93,6 +94,7 @@ func (t *transaction) Update(ctx context.Context, rec records.Record, version in
 		return err
 	}
 	of, id := t.table(r), rec.Meta().ID
+	t.declares(of)
 	delete(t.prefetched, rowKey{of, id})
 	old, err := t.current(ctx, of, id, version)
 	if err != nil {
@@ -182,6 +184,7 @@ func (t *transaction) Delete(ctx context.Context, r *records.Resource, id string
 	clear(t.rows) // a new record may have the same id and version
 	clear(t.prefetched)
 	of := t.table(r)
+	t.declares(of)
 	if len(of.Referrers()) > 0 {
 		if err := t.checkVersion(ctx, of, of.locked, id, version); err != nil {
 			return err

@@ -17,7 +17,7 @@ func basicCases() []Case {
 			}
 		}, false},
 		{"basic/stores missing values", "a value that a record does not have must not appear, and null is not zero", func(f *fixture) {
-			for _, r := range schema.StoredResources() {
+			for _, r := range storedResources() {
 				for n := range samples {
 					f.apply(create(minimal(r, n+1)))
 				}
@@ -28,7 +28,7 @@ func basicCases() []Case {
 		}, false},
 		{"basic/absent", "an unknown id is a result and not a failure", func(f *fixture) {
 			unknown := func() {
-				for _, r := range schema.StoredResources() {
+				for _, r := range storedResources() {
 					f.apply(absent(r)...)
 				}
 				f.verify(f.store, f.model)
@@ -39,11 +39,11 @@ func basicCases() []Case {
 		}, false},
 		{"basic/update", "an update must replace all of a record and nothing else", func(f *fixture) {
 			f.apply(create(allSamples()...))
-			for _, r := range schema.StoredResources() {
+			for _, r := range storedResources() {
 				f.apply(update(at(minimal(r, 1), 2)))
 			}
 			f.verify(f.store, f.model)
-			for _, r := range schema.StoredResources() {
+			for _, r := range storedResources() {
 				f.apply(update(at(full(r, 1), 3)))
 			}
 		}, false},
@@ -90,7 +90,7 @@ func checkCopies(f *fixture) {
 		f.apply(create(given))
 		deface(given)
 	}
-	for _, r := range schema.StoredResources() {
+	for _, r := range storedResources() {
 		got, err := f.store.Get(f.ctx, r, id(r, 1))
 		must("get", err)
 		deface(got)

@@ -29,7 +29,7 @@ const spare = 9
 func each(calls func(r *records.Resource) []call) func(f *fixture) {
 	return func(f *fixture) {
 		f.apply(create(allSamples()...))
-		for _, r := range schema.StoredResources() {
+		for _, r := range storedResources() {
 			f.apply(calls(r)...)
 		}
 	}
@@ -121,7 +121,7 @@ func absent(r *records.Resource) []call {
 func checkGoesOn(f *fixture) {
 	f.apply(create(allSamples()...))
 	var calls []call
-	for _, r := range schema.StoredResources() {
+	for _, r := range storedResources() {
 		calls = slices.Concat(calls, duplicateIDs(r), duplicateKeys(r), absent(r))
 		if r.Kind() != "link" { // the samples have all the ends
 			calls = append(calls, create(full(r, spare+3)))
@@ -133,7 +133,7 @@ func checkGoesOn(f *fixture) {
 
 func checkHalfKeys(f *fixture) {
 	f.apply(create(allSamples()...))
-	for _, r := range schema.StoredResources() {
+	for _, r := range storedResources() {
 		for _, key := range r.Uniques() {
 			for _, name := range key.Fields {
 				field, _ := r.Field(name)
@@ -158,7 +158,7 @@ func checkHalfKeys(f *fixture) {
 
 func checkKeyBytes(f *fixture) {
 	f.apply(create(allSamples()...))
-	for _, r := range schema.StoredResources() {
+	for _, r := range storedResources() {
 		for _, key := range r.Uniques() {
 			field, _ := r.Field(last(key.Fields))
 			if field.Format != "line" || field.Kind != records.Text {
@@ -181,7 +181,7 @@ func checkFreedKeys(f *fixture) {
 	f.apply(create(allSamples()...), remove(full(records.Of[inventory.Device](schema), 1)))
 	f.empty() // also deletes what the device has left
 	f.apply(create(allSamples()...))
-	for _, r := range slices.Backward(schema.StoredResources()) { // nothing refers to the last ones
+	for _, r := range slices.Backward(storedResources()) { // nothing refers to the last ones
 		if r.Kind() == "link" {
 			continue // the samples have all the ends
 		}

@@ -202,7 +202,7 @@ func (f *fixture) adopt(from records.Reader, m *model) {
 // followed.
 func (f *fixture) reload() {
 	f.model = newModel()
-	for _, r := range schema.StoredResources() {
+	for _, r := range storedResources() {
 		page, err := f.store.List(f.ctx, &records.Query{Resource: r})
 		must("list "+r.Name, err)
 		f.model.create(page.Records)
@@ -214,7 +214,7 @@ func (f *fixture) empty() {
 	f.reload()
 	must("delete all records", f.store.Change(f.ctx, func(tx records.Tx) error {
 		m := f.model.clone()
-		for _, r := range slices.Backward(schema.StoredResources()) {
+		for _, r := range slices.Backward(storedResources()) {
 			f.calls(tx, m, removeAll(m.of(r)...))
 		}
 		return nil
@@ -226,7 +226,7 @@ func (f *fixture) empty() {
 // verify requires that a reader returns the records of a model and no others: in lists, and one
 // by one. A transaction reads one of each resource, which is enough and takes less time.
 func (f *fixture) verify(from records.Reader, m *model) {
-	for _, r := range schema.StoredResources() {
+	for _, r := range storedResources() {
 		f.lists(from, m, &records.Query{Resource: r, Count: true})
 		if lister, ok := from.(records.LatestLister); ok && r.Latest != nil {
 			f.latest(lister, m, r)

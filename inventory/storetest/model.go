@@ -170,7 +170,7 @@ func checkRandomTransactions(f *fixture) {
 			last(calls).model(m)
 		}
 		f.transaction(pick(f.Rand, []error{nil, nil, nil, errRollback}), calls...)
-		r := pick(f.Rand, schema.StoredResources())
+		r := pick(f.Rand, storedResources())
 		q := &records.Query{Resource: r, Count: true}
 		if lister, ok := f.store.(records.LatestLister); ok {
 			f.latest(lister, f.model, records.Of[inventory.Metric](schema))
@@ -185,7 +185,7 @@ func checkRandomTransactions(f *fixture) {
 // randomCall returns a call on a record with one of a few ids, keys and references.
 func (f *fixture) randomCall(m *model) (c call) {
 	n := func() int { return 1 + f.IntN(5) }
-	r := pick(f.Rand, schema.StoredResources())
+	r := pick(f.Rand, storedResources())
 	rec := full(r, n())
 	for _, field := range r.Fields() {
 		switch {

@@ -14,7 +14,7 @@ const samples = 4
 
 // id returns the id of record n of a resource. Ids are in the order of n.
 func id(r *records.Resource, n int) string {
-	return fmt.Sprintf("018f4c2e-7b1a-7c3d-%04x-%012x", 0x8000+slices.Index(schema.StoredResources(), r), n)
+	return fmt.Sprintf("018f4c2e-7b1a-7c3d-%04x-%012x", 0x8000+slices.Index(storedResources(), r), n)
 }
 
 // moment returns a time n minutes and n microseconds after noon.
@@ -122,7 +122,7 @@ func samplesOf(r *records.Resource) (all []records.Record) {
 
 // allSamples returns the sample records of all resources, those that are referred to first.
 func allSamples() (all []records.Record) {
-	for _, r := range schema.StoredResources() {
+	for _, r := range storedResources() {
 		all = append(all, samplesOf(r)...)
 	}
 	return all
@@ -165,7 +165,7 @@ const many = 18
 // are equal.
 func (f *fixture) createDataset() {
 	f.Rand = rand.New(rand.NewPCG(1, 2))
-	for _, r := range schema.StoredResources() {
+	for _, r := range storedResources() {
 		size := many
 		for _, key := range r.Uniques() {
 			if field, _ := r.Field(last(key.Fields)); field.Ref != nil {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
@@ -52,3 +53,16 @@ func newSchema() *records.Schema {
 
 // Schema returns the schema of the stores that the suite tests.
 func Schema() *records.Schema { return schema }
+
+// storedResources returns the resources whose records the suite makes: all but those that declare
+// parts of the schema, which it would change.
+func storedResources() []*records.Resource { return undeclaring(schema.StoredResources()) }
+
+// publicResources are those of them that clients use.
+func publicResources() []*records.Resource { return undeclaring(schema.Resources()) }
+
+func undeclaring(all []*records.Resource) []*records.Resource {
+	return slices.DeleteFunc(all, func(r *records.Resource) bool {
+		return slices.ContainsFunc(schema.Declaring(), func(d *records.Resource) bool { return d == r })
+	})
+}

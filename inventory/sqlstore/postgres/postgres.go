@@ -138,6 +138,7 @@ func ddl() sqlstore.DDL {
 		},
 		Bytes:   "bytea",
 		NoBytes: "''",
+		Begin:   []string{"SET LOCAL lock_timeout = '5s'", "SELECT pg_advisory_xact_lock(" + lock + ")"},
 		Columns: `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod) || CASE WHEN l.collname = 'C' THEN ' COLLATE "C"' ELSE '' END,
 				CASE WHEN a.attnotnull THEN 1 ELSE 0 END
 			FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
@@ -158,6 +159,8 @@ func classify(err error) sqlstore.DriverError {
 		return sqlstore.DriverError{Kind: sqlstore.UniqueViolation, Constraint: e.ConstraintName}
 	case "23503":
 		return sqlstore.DriverError{Kind: sqlstore.ForeignKeyViolation, Constraint: e.ConstraintName}
+	case "42703", "0A000": // no such column; a cached plan must not change its result
+		return sqlstore.DriverError{Kind: sqlstore.SchemaChanged}
 	case "40001", "40P01":
 		return sqlstore.DriverError{Kind: sqlstore.Retryable}
 	case "25006", // read-only: the server has become a replica

@@ -65,6 +65,9 @@ func TestServer(t *testing.T) {
 	for name, check := range map[string]func(*testing.T, string){
 		"schema": checkSchema, "plans": checkPlans, "counts": checkCounts, "later migration": checkLaterMigration,
 		"openers at once": checkOpeners, "canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
+		"custom fields": func(t *testing.T, url string) {
+			sqlstoretest.CheckCustomFields(t, open(t, url, nil), func() records.Store { return open(t, url, nil) })
+		},
 		"generated": checkGenerated, "extended": checkExtended, "extenders at once": checkExtenders,
 		"replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
 		"unique hostnames": func(t *testing.T, url string) {
@@ -151,6 +154,7 @@ func checkLaterMigration(t *testing.T, url string) {
 
 	newer, err := sqlstore.New(t.Context(), db, db, postgres.Dialect(), with(t, "ALTER TABLE devices ADD COLUMN colour text;"), nil)
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, newer.Close()) })
 	page, err := newer.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Count: true})
 	require.NoError(t, err)
 	require.Len(t, page.Records, 3)

@@ -161,6 +161,7 @@ func TestDamagedLarge(t *testing.T) {
 	db, now := raw(t, path), time.Now()
 	store, err := sqlstore.New(t.Context(), db, db, dialect, inventory.Schema(), &sqlstore.Options{Timeout: patient, Now: func() time.Time { return now }})
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	eventually := func(want string) {
 		t.Helper()
 		var err error
@@ -204,6 +205,7 @@ func TestLateCancel(t *testing.T) {
 	db := raw(t, path)
 	store, err := sqlstore.New(t.Context(), db, db, dialect, inventory.Schema(), &sqlstore.Options{Timeout: patient})
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	_, err = store.List(ctx, &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Text: "x", Limit: 20})
 	require.ErrorIs(t, err, context.Canceled)
 	require.Less(t, compared.Load(), int64(devices/2), "all records were compared")
@@ -223,6 +225,7 @@ func TestTimeout(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	store, err := sqlstore.New(t.Context(), db, db, sqlite.Dialect(), inventory.Schema(), &sqlstore.Options{Timeout: 200 * time.Millisecond})
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	conn, err := db.Conn(t.Context())
 	require.NoError(t, err)
 	err = create(t, store, makeDevices(0, 1)...)
@@ -248,6 +251,7 @@ func TestFull(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	store, err := sqlstore.New(t.Context(), db, db, sqlite.Dialect(), inventory.Schema(), &sqlstore.Options{Timeout: patient})
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	limit := func(pages string) {
 		_, err := db.ExecContext(t.Context(), "PRAGMA max_page_count = "+pages)
 		require.NoError(t, err)

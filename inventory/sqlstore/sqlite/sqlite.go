@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"regexp"
 	"time"
 
 	driver "modernc.org/sqlite"
@@ -142,6 +143,9 @@ func ddl() sqlstore.DDL {
 	}
 }
 
+// missing matches the errors for a column that does not exist, which have no code of their own.
+var missing = regexp.MustCompile(`no such column|has no column named`)
+
 // classify classifies an error by its result code. SQLite does not say which foreign key is
 // violated.
 func classify(err error) sqlstore.DriverError {
@@ -160,6 +164,9 @@ func classify(err error) sqlstore.DriverError {
 	}
 	if e.Code() == codes.SQLITE_IOERR_SHMSIZE { // the index of the log can't grow
 		return sqlstore.DriverError{Kind: sqlstore.Full}
+	}
+	if e.Code() == codes.SQLITE_ERROR && missing.MatchString(e.Error()) {
+		return sqlstore.DriverError{Kind: sqlstore.SchemaChanged}
 	}
 	switch e.Code() & 0xff { // the primary code
 	case codes.SQLITE_FULL:

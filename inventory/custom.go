@@ -1,0 +1,259 @@
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// MaxCustomFields is the maximum number of custom fields of a resource.
+const MaxCustomFields = 50
+
+// CustomField is a field that an administrator adds to a resource while programs run. The store
+// adds the column in the transaction that creates the record, and removes it with its values in
+// the one that deletes it.
+type CustomField struct {
+	records.Base
+	Resource  string          `json:"resource" field:"required,max=40,index"` // such as devices
+	Name      string          `json:"name" field:"required,unique=resource,max=40,search,index"`
+	Type      CustomFieldType `json:"type" field:"required"`
+	Label     string          `json:"label" field:"max=100,search"` // for people
+	Required  bool            `json:"required"`
+	Default   string          `json:"default" field:"max=500"`  // as in a query, whatever the type
+	Choices   []string        `json:"choices" field:"max=100"`  // of the type choice
+	Pattern   string          `json:"pattern" field:"max=200"`  // of the type text: a regular expression of RE2
+	Reference string          `json:"reference" field:"max=40"` // of the type reference: the resource that is referred to
+}
+
+// CustomFieldType is the type of the values of a custom field.
+type CustomFieldType string
+
+// The types of custom fields.
+const (
+	CustomText      CustomFieldType = "text" // one line of up to 500 characters
+	CustomInteger   CustomFieldType = "integer"
+	CustomNumber    CustomFieldType = "number"
+	CustomBoolean   CustomFieldType = "boolean"
+	CustomDate      CustomFieldType = "date" // such as 2026-01-31
+	CustomChoice    CustomFieldType = "choice"
+	CustomURL       CustomFieldType = "url"
+	CustomReference CustomFieldType = "reference" // becomes null when the record is deleted that it refers to
+)
+
+// Values returns all values.
+func (CustomFieldType) Values() []string {
+	return valueStrings(CustomText, CustomInteger, CustomNumber, CustomBoolean, CustomDate, CustomChoice, CustomURL, CustomReference)
+}
+
+// Normalize converts the choices to lower case, as all enumerations.
+func (f *CustomField) Normalize() {
+	for i, choice := range f.Choices {
+		f.Choices[i] = strings.ToLower(choice)
+	}
+}
+
+// Validate reports what does not fit the type.
+func (f *CustomField) Validate() (wrong []records.FieldError) {
+	refuse := func(field, reason string) { wrong = append(wrong, records.FieldError{Field: field, Reason: reason}) }
+	for _, of := range []struct {
+		typ     CustomFieldType
+		field   string
+		present bool
+	}{{CustomChoice, "choices", len(f.Choices) > 0}, {CustomReference, "reference", f.Reference != ""}} {
+		switch {
+		case of.typ == f.Type && !of.present:
+			refuse(of.field, "must not be empty in a field of the type "+string(f.Type))
+		case of.typ != f.Type && of.present:
+			refuse(of.field, "must be empty in a field of the type "+string(f.Type))
+		}
+	}
+	if f.Pattern != "" && f.Type != CustomText {
+		refuse("pattern", "must be empty in a field of the type "+string(f.Type))
+	}
+	if f.Default != "" && f.Type == CustomReference {
+		refuse("default", "must be empty in a field of the type reference")
+	}
+	for i, choice := range f.Choices {
+		if strings.Contains(choice, ",") {
+			refuse(fmt.Sprintf("choices[%d]", i), "must not contain a comma")
+		}
+	}
+	return wrong
+}
+
+// Declare returns the field as a part of the schema (records.Declarer).
+func (f *CustomField) Declare() records.Part {
+	kind, tag := records.Text, "max=500,index"
+	switch f.Type {
+	case CustomInteger:
+		kind, tag = records.Int, "index"
+	case CustomNumber:
+		kind, tag = records.Float, "index"
+	case CustomBoolean:
+		kind, tag = records.Bool, "index"
+	case CustomDate:
+		tag = "format=date,index"
+	case CustomChoice:
+		tag = "format=enum,index"
+	case CustomURL:
+		tag = "format=url,max=500,index"
+	case CustomReference:
+		tag = "ref=" + f.Reference + ":null"
+	}
+	return records.Extend(f.Resource, f.Name, kind, tag, func(field *records.Field) {
+		field.Label, field.Required, field.Default, field.Pattern = f.Label, f.Required, f.Default, f.Pattern
+		if f.Type == CustomChoice {
+			field.Enum = slices.Clone(f.Choices)
+		}
+	})
+}
+
+// ValidateIn checks the field against the schema, the other custom fields and the records that
+// have values (records.TxValidator).
+func (f *CustomField) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
+	schema := tx.Schema()
+	r, ok := schema.Named(f.Resource)
+	if !ok || !Customizable(r) {
+		return refuseField("resource", "must be the name of a resource with custom fields: "+strings.Join(customizable(schema), ", "))
+	}
+	if to, ok := schema.Named(f.Reference); f.Reference != "" && (!ok || to.Internal || !to.Routes.Has(records.RouteGet)) {
+		return refuseField("reference", "must be the name of a resource, such as locations")
+	}
+	if before == nil {
+		if _, taken := r.Field(f.Name); taken {
+			return f.taken()
+		}
+	}
+	if old, ok := before.(*CustomField); ok {
+		if err := f.validateFixed(old); err != nil {
+			return err
+		}
+	}
+	if err := f.validateSchema(ctx, tx); err != nil {
+		return err
+	}
+	if before == nil {
+		return f.validateNew(ctx, tx, r)
+	}
+	return f.validateChange(ctx, tx, before.(*CustomField))
+}
+
+// taken returns the error for a name that another field has.
+func (f *CustomField) taken() error {
+	return &records.Error{
+		Kind: records.Conflict, Message: fmt.Sprintf("%s have a field %s: use another name", f.Resource, f.Name),
+		Fields: []records.FieldError{{Field: "name", Reason: "must not be the name of a field of " + f.Resource}},
+	}
+}
+
+// Customizable reports whether a resource may have custom fields.
+func Customizable(r *records.Resource) bool {
+	_, declares := r.New().(records.Declarer)
+	return !r.Internal && !r.Unaudited && !declares && r.Name != "users" && r.Routes.Has(records.RouteCreate) && r.Routes.Has(records.RouteChange)
+}
+
+func customizable(schema *records.Schema) (names []string) {
+	for _, r := range schema.Resources() {
+		if Customizable(r) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+func refuseField(field, reason string) error {
+	return &records.Error{
+		Kind: records.Invalid, Message: "Invalid custom field: " + field + " " + reason,
+		Fields: []records.FieldError{{Field: field, Reason: reason}},
+	}
+}
+
+// validateSchema makes the schema with the field.
+func (f *CustomField) validateSchema(ctx context.Context, tx records.Tx) error {
+	page, err := tx.List(ctx, &records.Query{Resource: records.Of[CustomField](tx.Schema())})
+	if err != nil {
+		return err
+	}
+	all, number := []records.Record{f}, 0
+	for _, rec := range page.Records {
+		if rec.Meta().ID == f.ID {
+			continue
+		}
+		all = append(all, rec)
+		if other := rec.(*CustomField); other.Resource == f.Resource {
+			number++
+			if other.Name == f.Name { // this process does not know it yet
+				return f.taken()
+			}
+		}
+	}
+	if number >= MaxCustomFields {
+		return &records.Error{Kind: records.Conflict, Message: fmt.Sprintf("%s have %d custom fields, which is the maximum: delete one first", f.Resource, number)}
+	}
+	if _, err := tx.Schema().Declared(all); err != nil {
+		return &records.Error{Kind: records.Invalid, Message: "Invalid custom field: " + strings.TrimPrefix(err.Error(), "schema: ")}
+	}
+	return nil
+}
+
+// validateNew refuses a field that existing records would need a value for.
+func (f *CustomField) validateNew(ctx context.Context, tx records.Tx, r *records.Resource) error {
+	if !f.Required || f.Default != "" {
+		return nil
+	}
+	page, err := tx.List(ctx, &records.Query{Resource: r, Limit: 1})
+	if err == nil && len(page.Records) > 0 {
+		err = refuseField("default", "must not be empty in a required field: records of "+r.Name+" exist and would have no value")
+	}
+	return err
+}
+
+// validateFixed refuses a change of what the column is made of.
+func (f *CustomField) validateFixed(before *CustomField) error {
+	for _, fixed := range []struct{ name, now, before string }{
+		{"resource", f.Resource, before.Resource},
+		{"name", f.Name, before.Name},
+		{"type", string(f.Type), string(before.Type)},
+		{"pattern", f.Pattern, before.Pattern},
+		{"reference", f.Reference, before.Reference},
+	} {
+		if fixed.now != fixed.before {
+			return refuseField(fixed.name, "can't be changed: delete the field, or create another one")
+		}
+	}
+	return nil
+}
+
+// validateChange refuses a change that existing values do not fit.
+func (f *CustomField) validateChange(ctx context.Context, tx records.Tx, before *CustomField) error {
+	r, _ := tx.Schema().Named(f.Resource)
+	field, ok := r.Field(f.Name)
+	if !ok {
+		return &records.Error{Kind: records.Unavailable, Message: "The fields have just been changed: try again"}
+	}
+	count := func(op records.Op, value any) (int64, error) {
+		page, err := tx.List(ctx, &records.Query{Resource: r, Count: true, Limit: 1, Filters: []records.Filter{{Field: field, Op: op, Value: value}}})
+		if err != nil {
+			return 0, err
+		}
+		return page.Total, nil
+	}
+	if f.Required && !before.Required {
+		if n, err := count(records.IsNull, true); err != nil || n > 0 {
+			return cmp.Or(err, refuseField("required", fmt.Sprintf("can't become true: %d records of %s have no value", n, r.Name)))
+		}
+	}
+	for _, choice := range before.Choices {
+		if slices.Contains(f.Choices, choice) {
+			continue
+		}
+		if n, err := count(records.Eq, choice); err != nil || n > 0 {
+			return cmp.Or(err, refuseField("choices", fmt.Sprintf("must contain %s, which %d records of %s have", choice, n, r.Name)))
+		}
+	}
+	return nil
+}

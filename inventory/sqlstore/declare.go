@@ -1,0 +1,217 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// declarations follows the records that declare parts of the schema (records.Declarer).
+type declarations struct {
+	mu      sync.Mutex    // held while the current schema is replaced
+	changed chan struct{} // a statement failed because the schema may have changed
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+// pollSchema is how often a store looks for changes of the schema by other processes.
+const pollSchema = 2 * time.Second
+
+// declares notes that a transaction changes a record of a resource, which may declare a part of the
+// schema.
+func (t *transaction) declares(of *table) {
+	for _, r := range t.schema.Declaring() {
+		t.declaring = t.declaring || r.Name == of.Name
+	}
+}
+
+// declare creates and removes the columns of declared fields, if the transaction has changed
+// records that declare some.
+func (t *transaction) declare(ctx context.Context) error {
+	if !t.declaring {
+		return nil
+	}
+	const what = "change the schema"
+	d := &t.dialect
+	if d.DDL.Columns == "" {
+		return t.end(ctx, what, errors.New("the dialect generates no statements"))
+	}
+	within, cancel := t.within(ctx)
+	defer cancel()
+	run := func(statements ...string) error {
+		for _, text := range statements {
+			if _, err := t.tx.ExecContext(within, text); err != nil {
+				return fmt.Errorf("%w, in the generated statement %s", err, text)
+			}
+		}
+		return nil
+	}
+	if err := run(d.DDL.Begin...); err != nil {
+		return t.end(ctx, what, err)
+	}
+	next, err := t.declared(within, t.schema)
+	if err != nil {
+		return t.end(ctx, what, err)
+	}
+	have, err := d.Catalog(within, t.tx, next)
+	if err != nil {
+		return t.end(ctx, what, err)
+	}
+	have.filled = nil // the counts of the transaction are written later
+	statements, err := d.Statements(next, have)
+	if err == nil {
+		err = run(append(d.removal(t.schema, next, have), statements...)...)
+	}
+	t.next = next
+	return t.end(ctx, what, err)
+}
+
+// removal returns the statements that remove declared fields, with their values.
+func (d *Dialect) removal(old, next *records.Schema, have *Catalog) (statements []string) {
+	for _, removed := range old.Removed(next) {
+		table, column := removed.From.Table(), removed.Field.Column
+		if _, exists := have.columns[table][column]; !exists {
+			continue
+		}
+		if name := IndexName(removed.From, removed.Field); have.indexes[name] {
+			statements = append(statements, "DROP INDEX "+name)
+		}
+		statements = append(statements, "ALTER TABLE "+table+" DROP COLUMN "+column)
+	}
+	return statements
+}
+
+// declared returns a schema with the parts that the records in the database declare.
+func (e *executor) declared(ctx context.Context, schema *records.Schema) (*records.Schema, error) {
+	var recs []records.Record
+	for _, r := range schema.Declaring() {
+		page, err := e.list(ctx, &records.Query{Resource: r})
+		if err != nil {
+			return nil, err
+		}
+		recs = append(recs, page.Records...)
+	}
+	return schema.Declared(recs)
+}
+
+// commit commits the transaction and adopts the schema that it has declared.
+func (t *transaction) commit(ctx context.Context) error {
+	if t.next == nil {
+		return t.tx.Commit()
+	}
+	t.declarations.mu.Lock()
+	defer t.declarations.mu.Unlock()
+	if err := t.tx.Commit(); err != nil {
+		return err
+	}
+	t.shared.current.Store(t.next)
+	if t.dialect.Exclusive != nil { // it notes the tables that a file has
+		return t.dialect.Exclusive(ctx, t.db, func(*sql.DB) error { return nil })
+	}
+	return nil
+}
+
+// refresh adopts the schema that the records in the database declare, and generates what the
+// database lacks of it.
+func (s *Store) refresh(ctx context.Context) error {
+	s.declarations.mu.Lock()
+	defer s.declarations.mu.Unlock()
+	schema := s.Schema()
+	fresh := s.reader
+	if s.opts.Replica {
+		fresh = s.writer
+	}
+	e := &executor{shared: s.shared, schema: schema, db: fresh, until: time.Now().Add(s.opts.Timeout)}
+	versions := map[string]int64{}
+	for _, r := range schema.Declaring() {
+		err := e.each(ctx, 2, func(row []any) error {
+			id, _ := row[0].(string)
+			versions[id], _ = row[1].(int64)
+			return nil
+		}, "SELECT id, version FROM "+r.Table())
+		if err != nil {
+			return s.failure(ctx, "read the schema", err)
+		}
+	}
+	if schema.IsDeclaredBy(versions) {
+		return nil
+	}
+	next, err := e.declared(ctx, schema)
+	if err != nil {
+		return s.failure(ctx, "read the schema", err)
+	}
+	if err := s.dialect.locked(ctx, s.writer, next); err != nil {
+		return s.failure(ctx, "change the schema", err)
+	}
+	s.current.Store(next)
+	return nil
+}
+
+// locked generates what the database lacks of a schema while no other process can migrate it.
+func (d *Dialect) locked(ctx context.Context, db *sql.DB, schema *records.Schema) error {
+	have, err := d.Catalog(ctx, db, schema)
+	if err != nil {
+		return err
+	}
+	if statements, err := d.Statements(schema, have); err != nil || len(statements) == 0 {
+		return err
+	}
+	if d.Exclusive == nil {
+		return d.generate(ctx, db, schema)
+	}
+	return d.Exclusive(ctx, db, func(db *sql.DB) error { return d.generate(ctx, db, schema) })
+}
+
+// follow adopts the schema, and later the changes of it by other processes, until the store is
+// closed.
+func (s *Store) follow(ctx context.Context) error {
+	if len(s.Schema().Declaring()) == 0 || s.dialect.DDL.Columns == "" {
+		return nil
+	}
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	ctx, s.declarations.stop = context.WithCancel(context.Background())
+	s.declarations.stopped = make(chan struct{})
+	go func() {
+		defer close(s.declarations.stopped)
+		tick := time.NewTicker(pollSchema)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			case <-s.declarations.changed:
+			}
+			_ = s.refresh(ctx) // the next one tries again; calls report what fails
+		}
+	}()
+	return nil
+}
+
+// unfollow ends what follow has started.
+func (s *Store) unfollow() {
+	if s.declarations.stop != nil {
+		s.declarations.stop()
+		<-s.declarations.stopped
+	}
+}
+
+// schemaChanged returns the error for a statement with a table or column that the database does
+// not have, because another process has changed the schema.
+func (s *shared) schemaChanged(what string, err error) error {
+	select {
+	case s.declarations.changed <- struct{}{}:
+	default:
+	}
+	return &records.Error{
+		Kind: records.Unavailable, Message: "The fields have just been changed: try again",
+		Err: fmt.Errorf("%s: %w", what, err),
+	}
+}
