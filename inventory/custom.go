@@ -94,11 +94,11 @@ func (f *CustomField) Declare() records.Part {
 	case CustomNumber:
 		kind, tag = records.Float, "index"
 	case CustomBoolean:
-		kind, tag = records.Bool, "index"
+		kind, tag = records.Bool, "index,counted"
 	case CustomDate:
 		tag = "format=date,index"
 	case CustomChoice:
-		tag = "format=enum,index"
+		tag = "format=enum,index,counted"
 	case CustomURL:
 		tag = "format=url,max=500,index"
 	case CustomReference:

@@ -10,7 +10,7 @@ import (
 )
 
 // Custom fields are records like others; the store changes its schema with them. Only the dry run of
-// a deletion differs: it counts the values that would be lost (REFERENCE.md, 2.11).
+// a deletion differs: it counts the values that would be lost (REFERENCE.md, 1.6).
 
 // losing makes the dry run of a deletion count values.
 func (rt *route) losing() {

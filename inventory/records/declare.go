@@ -49,11 +49,8 @@ func (s *Schema) Declared(recs []Record) (*Schema, error) {
 	return next, nil
 }
 
-// IsDeclaredBy reports whether some records, with their versions, are those that the schema
-// follows.
-func (s *Schema) IsDeclaredBy(versions map[string]int64) bool {
-	return maps.Equal(s.versions, versions)
-}
+// Versions returns the versions of the records that the schema follows, by id.
+func (s *Schema) Versions() map[string]int64 { return maps.Clone(s.versions) }
 
 // undeclared returns the schema without declared parts.
 func (s *Schema) undeclared() *Schema {

@@ -46,7 +46,7 @@
 //	)
 //
 // A record may have hooks, which are methods of its type: [Initializer], [Normalizer],
-// [Validator], [Patcher] and [Completer]. [NewSchema] refuses methods that look like a hook and
+// [Validator], [TxValidator], [Patcher], [Completer] and [Declarer]. [NewSchema] refuses methods that look like a hook and
 // are none.
 //
 // # Changes

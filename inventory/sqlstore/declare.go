@@ -64,6 +64,11 @@ func (t *transaction) declare(ctx context.Context) error {
 	}
 	have.filled = nil // the counts of the transaction are written later
 	statements, err := d.Statements(next, have)
+	for _, added := range next.Removed(t.schema) {
+		if f := added.Field; f.Counted && !have.counted[countKey{resource: added.From.Table(), field: f.Column}] {
+			statements = append(statements, countExisting(added.From, f.Column))
+		}
+	}
 	if err == nil {
 		err = run(append(d.removal(t.schema, next, have), statements...)...)
 	}
@@ -81,7 +86,8 @@ func (d *Dialect) removal(old, next *records.Schema, have *Catalog) (statements 
 		if name := IndexName(removed.From, removed.Field); have.indexes[name] {
 			statements = append(statements, "DROP INDEX "+name)
 		}
-		statements = append(statements, "ALTER TABLE "+table+" DROP COLUMN "+column)
+		statements = append(statements, "ALTER TABLE "+table+" DROP COLUMN "+column,
+			"DELETE FROM "+countsTable+" WHERE resource = "+literal(table)+" AND field = "+literal(column))
 	}
 	return statements
 }
@@ -98,6 +104,49 @@ func (e *executor) declared(ctx context.Context, schema *records.Schema) (*recor
 	}
 	return schema.Declared(recs)
 }
+
+// stamp tells apart the sets of records that declare parts of the schema. Ids grow.
+type stamp struct {
+	records, versions int64
+	last              string
+}
+
+// stampOf returns the stamp of the records that a schema follows.
+func stampOf(schema *records.Schema) (s stamp) {
+	for id, version := range schema.Versions() {
+		s = stamp{s.records + 1, s.versions + version, max(s.last, id)}
+	}
+	return s
+}
+
+// stamp returns the stamp of the records in the database.
+func (e *executor) stamp(ctx context.Context) (now stamp, err error) {
+	for _, r := range e.schema.Declaring() {
+		err = e.each(ctx, 3, func(row []any) error {
+			n, _ := row[0].(int64)
+			versions, _ := row[1].(int64)
+			last, _ := row[2].(string)
+			now = stamp{now.records + n, now.versions + versions, max(now.last, last)}
+			return nil
+		}, "SELECT count(*), CAST(coalesce(sum(version), 0) AS bigint), max(id) FROM "+r.Table())
+	}
+	return now, err
+}
+
+// checkSchema ends a transaction that does not know a field of the database, and would not count
+// its values. The store that adds a field waits for earlier transactions that change its table.
+func (t *transaction) checkSchema(ctx context.Context) error {
+	if len(t.schema.Declaring()) == 0 || t.dialect.DDL.Columns == "" || t.declaring || len(t.counts) == 0 {
+		return nil
+	}
+	now, err := t.stamp(ctx)
+	if err == nil && now != stampOf(t.schema) {
+		t.outcome, err = retrySchema, errSchema
+	}
+	return t.end(ctx, "read the schema", err)
+}
+
+var errSchema = errors.New("another process has changed the schema: this transaction runs again with the new one")
 
 // commit commits the transaction and adopts the schema that it has declared.
 func (t *transaction) commit(ctx context.Context) error {
@@ -127,19 +176,8 @@ func (s *Store) refresh(ctx context.Context) error {
 		fresh = s.writer
 	}
 	e := &executor{shared: s.shared, schema: schema, db: fresh, until: time.Now().Add(s.opts.Timeout)}
-	versions := map[string]int64{}
-	for _, r := range schema.Declaring() {
-		err := e.each(ctx, 2, func(row []any) error {
-			id, _ := row[0].(string)
-			versions[id], _ = row[1].(int64)
-			return nil
-		}, "SELECT id, version FROM "+r.Table())
-		if err != nil {
-			return s.failure(ctx, "read the schema", err)
-		}
-	}
-	if schema.IsDeclaredBy(versions) {
-		return nil
+	if now, err := e.stamp(ctx); err != nil || now == stampOf(schema) {
+		return s.failure(ctx, "read the schema", err)
 	}
 	next, err := e.declared(ctx, schema)
 	if err != nil {

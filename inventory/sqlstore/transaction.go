@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -30,6 +31,12 @@ func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 		case t.outcome == retryExclusive:
 			exclusive = true
 			continue // the database has not failed
+		case t.outcome == retrySchema:
+			if err := s.refresh(ctx); err != nil || attempt == s.opts.Attempts {
+				return cmp.Or(err, unavailable("change the inventory", errSchema))
+			}
+			attempt++
+			continue
 		case attempt == s.opts.Attempts || time.Now().After(until):
 			return unavailable("change the inventory", err)
 		}
@@ -48,6 +55,7 @@ const (
 	finished       outcome = iota // return
 	retry                         // run it again
 	retryExclusive                // run it again when no other transaction changes several records
+	retrySchema                   // run it again with the schema that the database has now
 )
 
 // transaction is an records.Tx.
@@ -117,7 +125,7 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records
 		err = t.flushLatest(ctx)
 	}
 	if err == nil {
-		err = t.declare(ctx)
+		err = cmp.Or(t.checkSchema(ctx), t.declare(ctx))
 	}
 	if err == nil {
 		err = t.flush(ctx)
@@ -146,8 +154,12 @@ func (t *transaction) end(ctx context.Context, what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() == nil && t.classify(err).Kind == Retryable {
+	switch kind := t.classify(err).Kind; {
+	case ctx.Err() != nil:
+	case kind == Retryable:
 		t.outcome = retry
+	case kind == SchemaChanged && t.dialect.DDL.Columns != "":
+		t.outcome = retrySchema
 	}
 	t.ended = t.failure(ctx, what, err)
 	return t.ended

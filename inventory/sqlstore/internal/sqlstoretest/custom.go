@@ -164,15 +164,20 @@ func checkOtherProcess(t *testing.T, store records.Store, open func() records.St
 		return ok
 	}
 	require.True(t, has(other, "tag"), "declared before it was opened")
-	f := &inventory.CustomField{Resource: "devices", Name: "later", Type: inventory.CustomText}
+	f := &inventory.CustomField{Resource: "devices", Name: "later", Type: inventory.CustomBoolean, Default: "true"}
 	require.NoError(t, v.Create(ctx, by, f))
 	require.NoError(t, Create(t, other, Devices(20, 21)...), "a process that does not know the field yet")
+	for value, want := range map[any]int64{true: 3, nil: 1, false: 0} {
+		page, err := store.List(ctx, (&records.Query{Resource: records.Of[inventory.Device](store.Schema()), Count: true, Limit: 1}).Where("later", value))
+		require.NoError(t, err)
+		require.Equal(t, want, page.Total, "%v", value)
+	}
 	require.Eventually(t, func() bool { return has(other, "later") }, 30*time.Second, 10*time.Millisecond)
 
 	require.NoError(t, v.Delete(ctx, by, records.Of[inventory.CustomField](store.Schema()), records.Edit{ID: f.ID}))
 	later, ok := records.Of[inventory.Device](other.Schema()).Field("later")
 	if ok {
-		_, err := other.List(ctx, &records.Query{Resource: records.Of[inventory.Device](other.Schema()), Filters: []records.Filter{{Field: later, Value: "x"}}})
+		_, err := other.List(ctx, &records.Query{Resource: records.Of[inventory.Device](other.Schema()), Filters: []records.Filter{{Field: later, Value: true}}})
 		if err != nil { // it may have followed in between
 			require.Equal(t, records.Unavailable, records.KindOf(err), "%v", err)
 		}
