@@ -29,6 +29,9 @@ func writeUntilKilled(path string) error {
 	if err != nil {
 		return err
 	}
+	if filepath.Base(path) == fieldsFile {
+		return declareUntilKilled(store)
+	}
 	for n := 0; ; n += killedItems {
 		batch := makeDevices(n, n+killedItems)
 		err := store.Change(ctx(), func(tx records.Tx) error {
@@ -43,6 +46,50 @@ func writeUntilKilled(path string) error {
 			return err
 		}
 		fmt.Println("done")
+	}
+}
+
+// fieldsFile is the name of a file in which the process declares fields instead.
+const fieldsFile = "fields.db"
+
+// declareUntilKilled declares and removes custom fields, and prints a line after each.
+func declareUntilKilled(store records.Store) error {
+	v := records.New(store, nil)
+	var last *inventory.CustomField
+	for n := 0; ; n++ {
+		f := &inventory.CustomField{Resource: "devices", Name: fmt.Sprintf("f%d_%d", os.Getpid(), n), Type: inventory.CustomInteger, Default: "1"}
+		if err := v.Create(ctx(), records.Caller{}, f); err != nil {
+			return err
+		}
+		fmt.Println("done")
+		if last != nil {
+			if err := v.Delete(ctx(), records.Caller{}, records.Of[inventory.CustomField](store.Schema()), records.Edit{ID: last.ID}); err != nil {
+				return err
+			}
+			fmt.Println("done")
+		}
+		last = f
+	}
+}
+
+// TestKilledFields: a process that is killed while it declares fields leaves the columns of the
+// declared ones, and no others.
+func TestKilledFields(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), fieldsFile)
+	require.NoError(t, create(t, open(t, path), makeDevices(0, 200)...))
+	for times := range 5 {
+		killAfter(t, path, 2+times)
+		db := raw(t, path)
+		columns := rows(t, db, "SELECT name FROM pragma_table_info('devices') WHERE name GLOB 'f[0-9]*' ORDER BY name")
+		require.Equal(t, rows(t, db, "SELECT name FROM custom_fields ORDER BY name"), columns)
+		require.Equal(t, columns, rows(t, db, "SELECT substr(name, 9, length(name) - 12) FROM sqlite_master WHERE type = 'index' AND name GLOB 'devices_f[0-9]*' ORDER BY name"))
+		store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
+		require.NoError(t, err)
+		device, err := records.Get[inventory.Device](t.Context(), store, deviceID(0))
+		require.NoError(t, err)
+		require.Len(t, device.Extra, len(columns))
+		require.NoError(t, store.Close())
 	}
 }
 
