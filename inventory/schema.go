@@ -85,6 +85,10 @@ func resources() []records.Part {
 			Messages: map[string]string{"name": "Custom field already exists"},
 			Access:   records.Access{Read: admins},
 		}),
+		records.Define[MetricRollup](records.Definition{
+			Name: "metric-rollups", Label: "Metric rollup", Internal: true, Unaudited: true, Unindexed: []string{"created_at"},
+		}),
+		records.Define[Job](records.Definition{Name: "jobs", Label: "Job", Internal: true, Unaudited: true}),
 		records.Define[Secret](records.Definition{Name: "secrets", Label: "Secret", Internal: true, Unaudited: true}),
 	}
 }

@@ -90,6 +90,7 @@ func accessRows() map[string]outcomes {
 		"DELETE /metrics":                   admins,
 		"GET /metrics/{id}":                 readers,
 		"GET /metrics/device/{id}":          readers,
+		"GET /metrics/device/{id}/history":  readers,
 		"GET /audit-logs":                   admins,
 		"GET /audit-logs/{id}":              admins,
 		"GET /custom-fields":                admins,

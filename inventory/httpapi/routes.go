@@ -97,7 +97,8 @@ func (a *API) records(r *records.Resource) []route {
 		}
 	}
 	if _, ok := r.New().(*inventory.Metric); ok {
-		routes = append(routes, route{"GET", "/metrics/device/{id}", read, latestMetric(r), r, records.RouteGet})
+		routes = append(routes, route{"GET", "/metrics/device/{id}", read, latestMetric(r), r, records.RouteGet},
+			route{"GET", "/metrics/device/{id}/history", read, history(r), r, records.RouteList})
 	}
 	for _, child := range r.Children {
 		from, _ := a.store.Schema().Named(child.From)

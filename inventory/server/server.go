@@ -189,6 +189,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.endStreams() // httpx.Serve waits for them
 		return nil
 	})
+	group.Go(func() error { return s.rollUp(ctx) })
 	return group.Wait()
 }
 

@@ -61,6 +61,10 @@ type Settings struct {
 	HeavyQueriesPerCaller int           // of one user
 	HeavyQueryTimeout     time.Duration // of one of them
 
+	MetricsRetention   time.Duration // of metrics by their time; 0 keeps them
+	Metrics5mRetention time.Duration // of their summaries of five minutes
+	Metrics1hRetention time.Duration // of their summaries of an hour
+
 	PrometheusAddr         string // host:port of the page with metrics of the server; "" for none
 	ChangeStreams          int    // change streams and requests that wait for changes; 0 for the default
 	ChangeStreamsPerCaller int    // of one user
@@ -104,6 +108,9 @@ func table(s *Settings) []settings.Setting {
 		{Name: "HEAVY_QUERIES", Default: "0", Doc: "searches, counted totals, sorted lists without an index and overviews that run at once; 0 means half of the processors, 3 to 8", Value: settings.Int(&s.HeavyQueries, settings.From(0, 1000))},
 		{Name: "HEAVY_QUERIES_PER_CALLER", Default: "2", Doc: "how many of them one user runs at once; 32 more wait, further ones get 429", Value: settings.Int(&s.HeavyQueriesPerCaller, settings.From(1, 1000))},
 		{Name: "HEAVY_QUERY_TIMEOUT", Default: "5s", Doc: "how long one of them may wait and run; then it fails with 429 or 503", Value: settings.Duration(&s.HeavyQueryTimeout, settings.From(100*time.Millisecond, time.Minute))},
+		{Name: "METRICS_RETENTION", Default: "0s", Doc: "how long metrics are kept, such as 168h, by their time; 0 keeps them, otherwise at least 2h", Value: settings.Duration(&s.MetricsRetention, settings.From(0, maxRetention))},
+		{Name: "METRICS_5M_RETENTION", Default: "0s", Doc: "how long their summaries of five minutes are kept; 0 keeps them", Value: settings.Duration(&s.Metrics5mRetention, settings.From(0, maxRetention))},
+		{Name: "METRICS_1H_RETENTION", Default: "0s", Doc: "how long their summaries of an hour are kept; 0 keeps them", Value: settings.Duration(&s.Metrics1hRetention, settings.From(0, maxRetention))},
 		{Name: "PROMETHEUS_ADDR", Doc: "host:port of a page with metrics of the server for Prometheus, /metrics, such as 127.0.0.1:9100; it needs no token; unset: no such page", Value: settings.Text(&s.PrometheusAddr, checkOptionalListen)},
 		{Name: "CHANGE_STREAMS", Default: "200", Doc: "change streams, and requests that wait for changes, that are open at once; each holds a connection", Value: settings.Int(&s.ChangeStreams, settings.From(1, 1<<20))},
 		{Name: "CHANGE_STREAMS_PER_CALLER", Default: "10", Doc: "how many of them one user may have; further ones get 429", Value: settings.Int(&s.ChangeStreamsPerCaller, settings.From(1, 1<<20))},
@@ -167,6 +174,7 @@ func Parse(environ, flags map[string]string) (*Settings, error) {
 	if err := auth.CheckPassword(s.AdminPassword, s.AdminUsername); s.AdminPassword != "" && err != nil {
 		r.Fail("ADMIN_PASSWORD", fmt.Errorf("ADMIN_PASSWORD: %w", err))
 	}
+	r.Require(s.MetricsRetention == 0 || s.MetricsRetention >= 2*time.Hour, "METRICS_RETENTION", "is shorter than 2h, in which metrics are summarized: use 2h or longer, or 0 to keep metrics")
 	r.Require(s.MailPassword == "" || s.MailUsername != "", "MAIL_PASSWORD", "needs a user name: set $MAIL_USERNAME, or unset this")
 	if err := r.Err(); err != nil {
 		return nil, err
@@ -187,6 +195,9 @@ var (
 	checkNotEmpty = settings.Match(`\S`, "must not be empty")
 	checkReadURL  = settings.Match(`^postgres(ql)?://`, "is not a PostgreSQL URL: use postgres://user:password@host/database")
 )
+
+// maxRetention is a hundred years.
+const maxRetention = 100 * 365 * 24 * time.Hour
 
 func checkOptionalListen(value string) error {
 	if value == "" {

@@ -48,6 +48,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"ALLOWED_HOSTS": "api.example, *.noc.example", "MAX_CONNECTIONS": "9", "MAX_CONNECTIONS_PER_ADDRESS": "8", "MAX_REQUEST_MEMORY": "8000000",
 		"HEAVY_QUERIES": "4", "HEAVY_QUERIES_PER_CALLER": "3", "HEAVY_QUERY_TIMEOUT": "7s", "PROMETHEUS_ADDR": "127.0.0.1:0",
 		"CHANGE_STREAMS": "20", "CHANGE_STREAMS_PER_CALLER": "2",
+		"METRICS_RETENTION": "48h", "METRICS_5M_RETENTION": "720h", "METRICS_1H_RETENTION": "8760h",
 		"TLS_CERT": "c.pem", "TLS_KEY": "k.pem", "LOG_LEVEL": "WARN", "LOG_FORMAT": "json",
 	}, map[string]string{"addr": "127.0.0.1:0"})
 	require.NoError(t, err)
@@ -62,6 +63,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		AllowedHosts: []string{"api.example", "*.noc.example"}, MaxConnections: 9, MaxConnectionsPerAddress: 8, MaxRequestMemory: 8_000_000,
 		HeavyQueries: 4, HeavyQueriesPerCaller: 3, HeavyQueryTimeout: 7 * time.Second, PrometheusAddr: "127.0.0.1:0",
 		ChangeStreams: 20, ChangeStreamsPerCaller: 2,
+		MetricsRetention: 48 * time.Hour, Metrics5mRetention: 720 * time.Hour, Metrics1hRetention: 8760 * time.Hour,
 		TLSCert: "c.pem", TLSKey: "k.pem", LogLevel: slog.LevelWarn, LogFormat: "json",
 	}, s)
 }

@@ -32,7 +32,44 @@ CREATE INDEX metrics_latest_memory_idx ON metrics_latest (memory NULLS FIRST, id
 CREATE INDEX metrics_latest_temp_idx ON metrics_latest (temp NULLS FIRST, id DESC);
 CREATE INDEX metrics_latest_uptime_seconds_idx ON metrics_latest (uptime_seconds NULLS FIRST, id DESC);
 
+-- Summaries of the metrics of a device in periods, and the state of the job that writes them.
+CREATE TABLE metric_rollups (
+    id                   text COLLATE "C" NOT NULL CONSTRAINT metric_rollups_pkey PRIMARY KEY,
+    created_at           timestamptz NOT NULL,
+    updated_at           timestamptz NOT NULL,
+    version              bigint NOT NULL CHECK (version >= 1),
+    device_id            text COLLATE "C" NOT NULL CONSTRAINT metric_rollups_device_id_fkey REFERENCES devices (id) ON DELETE CASCADE,
+    bucket               text COLLATE "C" NOT NULL CHECK (bucket <> ''),
+    samples              bigint NOT NULL,
+    cpu_min              double precision,
+    cpu_avg              double precision,
+    cpu_max              double precision,
+    memory_min           double precision,
+    memory_avg           double precision,
+    memory_max           double precision,
+    temp_min             double precision,
+    temp_avg             double precision,
+    temp_max             double precision,
+    uptime_seconds       bigint
+);
+CREATE UNIQUE INDEX metric_rollups_device_id_bucket_key ON metric_rollups (device_id, bucket);
+CREATE INDEX metric_rollups_bucket_idx ON metric_rollups (bucket, id);
+CREATE TABLE jobs (
+    id                   text COLLATE "C" NOT NULL CONSTRAINT jobs_pkey PRIMARY KEY,
+    created_at           timestamptz NOT NULL,
+    updated_at           timestamptz NOT NULL,
+    version              bigint NOT NULL CHECK (version >= 1),
+    name                 text COLLATE "C" NOT NULL CHECK (name <> ''),
+    cursor_id            text COLLATE "C" NOT NULL,
+    owner                text COLLATE "C" NOT NULL,
+    until                timestamptz
+);
+CREATE UNIQUE INDEX jobs_name_key ON jobs (name);
+CREATE INDEX jobs_created_at_idx ON jobs (created_at, id);
+
 -- +goose Down
+DROP TABLE jobs;
+DROP TABLE metric_rollups;
 DROP TABLE metrics_latest;
 DELETE FROM tallies WHERE resource = 'metrics_latest';
 DROP INDEX metrics_device_id_idx;

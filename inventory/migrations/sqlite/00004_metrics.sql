@@ -32,7 +32,44 @@ CREATE INDEX metrics_latest_memory_idx ON metrics_latest (memory, id DESC);
 CREATE INDEX metrics_latest_temp_idx ON metrics_latest (temp, id DESC);
 CREATE INDEX metrics_latest_uptime_seconds_idx ON metrics_latest (uptime_seconds, id DESC);
 
+-- Summaries of the metrics of a device in periods, and the state of the job that writes them.
+CREATE TABLE metric_rollups (
+    id                   TEXT NOT NULL CONSTRAINT metric_rollups_pkey PRIMARY KEY,
+    created_at           INTEGER NOT NULL,
+    updated_at           INTEGER NOT NULL,
+    version              INTEGER NOT NULL CHECK (version >= 1),
+    device_id            TEXT NOT NULL CONSTRAINT metric_rollups_device_id_fkey REFERENCES devices (id) ON DELETE CASCADE,
+    bucket               TEXT NOT NULL CHECK (bucket <> ''),
+    samples              INTEGER NOT NULL,
+    cpu_min              REAL,
+    cpu_avg              REAL,
+    cpu_max              REAL,
+    memory_min           REAL,
+    memory_avg           REAL,
+    memory_max           REAL,
+    temp_min             REAL,
+    temp_avg             REAL,
+    temp_max             REAL,
+    uptime_seconds       INTEGER
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX metric_rollups_device_id_bucket_key ON metric_rollups (device_id, bucket);
+CREATE INDEX metric_rollups_bucket_idx ON metric_rollups (bucket, id);
+CREATE TABLE jobs (
+    id                   TEXT NOT NULL CONSTRAINT jobs_pkey PRIMARY KEY,
+    created_at           INTEGER NOT NULL,
+    updated_at           INTEGER NOT NULL,
+    version              INTEGER NOT NULL CHECK (version >= 1),
+    name                 TEXT NOT NULL CHECK (name <> ''),
+    cursor_id            TEXT NOT NULL,
+    owner                TEXT NOT NULL,
+    until                INTEGER
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX jobs_name_key ON jobs (name);
+CREATE INDEX jobs_created_at_idx ON jobs (created_at, id);
+
 -- +goose Down
+DROP TABLE jobs;
+DROP TABLE metric_rollups;
 DROP TABLE metrics_latest;
 DELETE FROM tallies WHERE resource = 'metrics_latest';
 DROP INDEX metrics_device_id_idx;

@@ -35,6 +35,25 @@ CREATE TABLE public.audit_logs (
     cause text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT audit_logs_version_check CHECK ((version >= 1))
 );
+CREATE TABLE public.custom_fields (
+    id text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    version bigint NOT NULL,
+    resource text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL COLLATE pg_catalog."C",
+    label text NOT NULL COLLATE pg_catalog."C",
+    required boolean NOT NULL,
+    default_ text NOT NULL COLLATE pg_catalog."C",
+    choices jsonb NOT NULL,
+    pattern text NOT NULL COLLATE pg_catalog."C",
+    reference text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT custom_fields_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT custom_fields_resource_check CHECK ((resource <> ''::text)),
+    CONSTRAINT custom_fields_type_check CHECK ((type = ANY (ARRAY['text'::text, 'integer'::text, 'number'::text, 'boolean'::text, 'date'::text, 'choice'::text, 'url'::text, 'reference'::text]))),
+    CONSTRAINT custom_fields_version_check CHECK ((version >= 1))
+);
 CREATE TABLE public.devices (
     id text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp with time zone NOT NULL,
@@ -118,6 +137,18 @@ CREATE TABLE public.interfaces (
     CONSTRAINT interfaces_status_check CHECK ((status = ANY (ARRAY['up'::text, 'down'::text, 'testing'::text, 'unknown'::text, 'dormant'::text, 'administratively down'::text, 'notpresent'::text, 'lowerlayerdown'::text]))),
     CONSTRAINT interfaces_version_check CHECK ((version >= 1))
 );
+CREATE TABLE public.jobs (
+    id text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    version bigint NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    cursor_id text NOT NULL COLLATE pg_catalog."C",
+    owner text NOT NULL COLLATE pg_catalog."C",
+    until timestamp with time zone,
+    CONSTRAINT jobs_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT jobs_version_check CHECK ((version >= 1))
+);
 CREATE TABLE public.links (
     id text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp with time zone NOT NULL,
@@ -151,6 +182,27 @@ CREATE TABLE public.locations (
     CONSTRAINT locations_lon_check CHECK (((lon >= ('-180'::integer)::double precision) AND (lon <= (180)::double precision))),
     CONSTRAINT locations_name_check CHECK ((name <> ''::text)),
     CONSTRAINT locations_version_check CHECK ((version >= 1))
+);
+CREATE TABLE public.metric_rollups (
+    id text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    version bigint NOT NULL,
+    device_id text NOT NULL COLLATE pg_catalog."C",
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    samples bigint NOT NULL,
+    cpu_min double precision,
+    cpu_avg double precision,
+    cpu_max double precision,
+    memory_min double precision,
+    memory_avg double precision,
+    memory_max double precision,
+    temp_min double precision,
+    temp_avg double precision,
+    temp_max double precision,
+    uptime_seconds bigint,
+    CONSTRAINT metric_rollups_bucket_check CHECK ((bucket <> ''::text)),
+    CONSTRAINT metric_rollups_version_check CHECK ((version >= 1))
 );
 CREATE TABLE public.metrics (
     id text NOT NULL COLLATE pg_catalog."C",
@@ -254,7 +306,7 @@ CREATE TABLE public.vlans (
     CONSTRAINT vlans_version_check CHECK ((version >= 1)),
     CONSTRAINT vlans_vlan_id_check CHECK (((vlan_id >= 1) AND (vlan_id <= 4094)))
 );
-INSERT INTO public.audit_anchors (seq, hash, pruned, actor, at) VALUES (0, '\x', 0, '', '2026-11-22 15:16:56.367943+00');
+INSERT INTO public.audit_anchors (seq, hash, pruned, actor, at) VALUES (0, '\x', 0, '', '2026-11-22 15:45:38.099651+00');
 INSERT INTO public.audit_chain (seq, id, hash) VALUES (1, '018f4c2e-7b1a-7c3d-9e4f-000000000011', '\xcb9758f015dfad5e7454f3d8681284978ae06e35a0eea0ff01e0e539e9cf1d56');
 INSERT INTO public.audit_head (id, seq, hash) VALUES (1, 1, '\xcb9758f015dfad5e7454f3d8681284978ae06e35a0eea0ff01e0e539e9cf1d56');
 INSERT INTO public.audit_logs (id, created_at, updated_at, version, user_id, actor, action, resource_type, resource_id, ip_address, request_id, changes, cause) VALUES ('018f4c2e-7b1a-7c3d-9e4f-000000000011', '2026-01-01 00:00:00.011+00', '2026-01-01 00:00:00.011+00', 1, '018f4c2e-7b1a-7c3d-9e4f-000000000002', 'ada', 'update', 'device', '018f4c2e-7b1a-7c3d-9e4f-000000000003', '192.0.2.9', 'r1', '{"notes":{"before":null,"after":"ä"}}', '');
@@ -263,11 +315,11 @@ two — 😀');
 INSERT INTO public.devices (id, created_at, updated_at, version, hostname, ip, model, vendor, os, os_version, status, role, serial_number, rack_position, location_id, last_seen, tags, notes) VALUES ('018f4c2e-7b1a-7c3d-9e4f-000000000004', '2026-01-01 00:00:00.004+00', '2026-01-01 00:00:00.004+00', 1, 'bare', '192.0.2.1', 'M1', 'V', 'OS', '', 'maintenance', '', '', '', NULL, NULL, '[]', '');
 INSERT INTO public.events (id, created_at, updated_at, version, severity, type, message, device_id, interface_id, location_id, acknowledged_at, acknowledged_by) VALUES ('018f4c2e-7b1a-7c3d-9e4f-000000000009', '2026-01-01 00:00:00.009+00', '2026-01-01 00:00:00.009+00', 1, 'critical', 'security', 'door
 open', '018f4c2e-7b1a-7c3d-9e4f-000000000003', '018f4c2e-7b1a-7c3d-9e4f-000000000005', '018f4c2e-7b1a-7c3d-9e4f-000000000001', '2026-03-01 12:00:00.123456+00', '018f4c2e-7b1a-7c3d-9e4f-000000000002');
-INSERT INTO public.goose_db_version (id, version_id, is_applied, tstamp) VALUES (1, 0, true, '2026-11-22 20:46:56.300713');
-INSERT INTO public.goose_db_version (id, version_id, is_applied, tstamp) VALUES (2, 1, true, '2026-11-22 20:46:56.311536');
-INSERT INTO public.goose_db_version (id, version_id, is_applied, tstamp) VALUES (3, 2, true, '2026-11-22 20:46:56.363736');
-INSERT INTO public.goose_db_version (id, version_id, is_applied, tstamp) VALUES (4, 3, true, '2026-11-22 20:46:56.367943');
-INSERT INTO public.goose_db_version (id, version_id, is_applied, tstamp) VALUES (5, 4, true, '2026-11-22 20:46:56.375563');
+INSERT INTO public.goose_db_version (id, version_id, is_applied, tstamp) VALUES (1, 0, true, '2026-11-22 21:15:37.945784');
+INSERT INTO public.goose_db_version (id, version_id, is_applied, tstamp) VALUES (2, 1, true, '2026-11-22 21:15:37.966606');
+INSERT INTO public.goose_db_version (id, version_id, is_applied, tstamp) VALUES (3, 2, true, '2026-11-22 21:15:38.090699');
+INSERT INTO public.goose_db_version (id, version_id, is_applied, tstamp) VALUES (4, 3, true, '2026-11-22 21:15:38.099651');
+INSERT INTO public.goose_db_version (id, version_id, is_applied, tstamp) VALUES (5, 4, true, '2026-11-22 21:15:38.115587');
 INSERT INTO public.interfaces (id, created_at, updated_at, version, device_id, name, description, type, status, admin_status, oper_status, speed, speed_mbps, mtu, mac_address, mode, ifindex, ip_address) VALUES ('018f4c2e-7b1a-7c3d-9e4f-000000000005', '2026-01-01 00:00:00.005+00', '2026-01-01 00:00:00.005+00', 1, '018f4c2e-7b1a-7c3d-9e4f-000000000003', 'eth0', 'uplink', 'fiber', 'up', 'up', 'down', '10Gbps', 1500, 1500, '00:1a:2b:3c:4d:5e', 'trunk', 1500, '192.0.2.1/24');
 INSERT INTO public.interfaces (id, created_at, updated_at, version, device_id, name, description, type, status, admin_status, oper_status, speed, speed_mbps, mtu, mac_address, mode, ifindex, ip_address) VALUES ('018f4c2e-7b1a-7c3d-9e4f-000000000006', '2026-01-01 00:00:00.006+00', '2026-01-01 00:00:00.006+00', 1, '018f4c2e-7b1a-7c3d-9e4f-000000000004', 'eth0', '', 'copper', 'up', '', '', '', NULL, NULL, '', '', NULL, '');
 INSERT INTO public.links (id, created_at, updated_at, version, a_interface_id, b_interface_id, type, status, discovery, last_seen) VALUES ('018f4c2e-7b1a-7c3d-9e4f-000000000008', '2026-01-01 00:00:00.008+00', '2026-01-01 00:00:00.008+00', 1, '018f4c2e-7b1a-7c3d-9e4f-000000000005', '018f4c2e-7b1a-7c3d-9e4f-000000000006', 'fiber', 'up', 'lldp', NULL);
@@ -277,65 +329,67 @@ INSERT INTO public.metrics_latest (id, created_at, updated_at, version, device_i
 INSERT INTO public.receipts (id, created_at, updated_at, version, owner, key, request, status, location, body) VALUES ('018f4c2e-7b1a-7c3d-9e4f-000000000012', '2026-01-01 00:00:00.012+00', '2026-01-01 00:00:00.012+00', 1, '018f4c2e-7b1a-7c3d-9e4f-000000000002', 'k', 'hash', 201, '/devices/x', '{}');
 INSERT INTO public.secrets (id, created_at, updated_at, version, name, value) VALUES ('018f4c2e-7b1a-7c3d-9e4f-000000000013', '2026-01-01 00:00:00.013+00', '2026-01-01 00:00:00.013+00', 1, 'jwt', 'not so secret');
 INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('metrics_latest', '', '', 0, 0);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('locations', '', '', 11, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('locations', 'country', 'Switzerland', 11, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', '', '', 12, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', 'inactive_status', 'false', 12, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', 'role', 'admin', 12, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', '', '', 14, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'location_id', '018f4c2e-7b1a-7c3d-9e4f-000000000001', 14, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'model', 'M1', 14, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'os', 'OS', 14, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'os_version', '1.2', 14, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'role', 'core', 14, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'status', 'active', 14, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'vendor', 'V', 14, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', '', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'location_id', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'model', 'M1', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'os', 'OS', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'os_version', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'role', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'status', 'maintenance', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'vendor', 'V', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'admin_status', 'up', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'ifindex', '1500', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'mode', 'trunk', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'mtu', '1500', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'oper_status', 'down', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'speed', '10Gbps', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'speed_mbps', '1500', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'type', 'fiber', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', '', '', 2, 2);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'admin_status', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'ifindex', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'mode', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'mtu', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'oper_status', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'speed', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'speed_mbps', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'status', 'up', 2, 2);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'type', 'copper', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('vlans', '', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('vlans', 'location_id', '018f4c2e-7b1a-7c3d-9e4f-000000000001', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('vlans', 'status', 'active', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('links', '', '', 12, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('links', 'discovery', 'lldp', 12, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('links', 'status', 'up', 12, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('links', 'type', 'fiber', 12, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('events', '', '', 8, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('events', 'location_id', '018f4c2e-7b1a-7c3d-9e4f-000000000001', 8, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('events', 'severity', 'critical', 8, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('events', 'type', 'security', 8, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('metrics', '', '', 9, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('metrics_latest', '', '', 9, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('audit_logs', '', '', 5, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('audit_logs', 'action', 'update', 5, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('audit_logs', 'resource_type', 'device', 5, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', '', '', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', 'inactive_status', 'true', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', 'role', 'viewer', 2, 1);
-INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('receipts', '', '', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('locations', '', '', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('locations', 'country', 'Switzerland', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', '', '', 13, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', 'inactive_status', 'false', 13, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', 'role', 'admin', 13, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', '', '', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'location_id', '018f4c2e-7b1a-7c3d-9e4f-000000000001', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'model', 'M1', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'os', 'OS', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'os_version', '1.2', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'role', 'core', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'status', 'active', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'vendor', 'V', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', '', '', 4, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'location_id', '', 4, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'model', 'M1', 4, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'os', 'OS', 4, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'os_version', '', 4, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'role', '', 4, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'status', 'maintenance', 4, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('devices', 'vendor', 'V', 4, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', '', '', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'admin_status', 'up', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'ifindex', '1500', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'mode', 'trunk', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'mtu', '1500', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'oper_status', 'down', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'speed', '10Gbps', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'speed_mbps', '1500', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'status', 'up', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'type', 'fiber', 9, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', '', '', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'admin_status', '', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'ifindex', '', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'mode', '', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'mtu', '', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'oper_status', '', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'speed', '', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'speed_mbps', '', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'status', 'up', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('interfaces', 'type', 'copper', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('vlans', '', '', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('vlans', 'location_id', '018f4c2e-7b1a-7c3d-9e4f-000000000001', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('vlans', 'status', 'active', 12, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('links', '', '', 8, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('links', 'discovery', 'lldp', 8, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('links', 'status', 'up', 8, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('links', 'type', 'fiber', 8, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('events', '', '', 14, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('events', 'location_id', '018f4c2e-7b1a-7c3d-9e4f-000000000001', 14, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('events', 'severity', 'critical', 14, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('events', 'type', 'security', 14, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('metrics', '', '', 6, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('metrics_latest', '', '', 6, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('audit_logs', '', '', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('audit_logs', 'action', 'update', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('audit_logs', 'resource_type', 'device', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', '', '', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', 'inactive_status', 'true', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('users', 'role', 'viewer', 3, 1);
+INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('receipts', '', '', 10, 1);
 INSERT INTO public.tallies (resource, field, value, slot, n) VALUES ('secrets', '', '', 9, 1);
 INSERT INTO public.users (id, created_at, updated_at, version, username, email, role, inactive_status, first_name, last_name, password_changed_at, last_login, password_hash, epoch, reset_hash, reset_expires_at) VALUES ('018f4c2e-7b1a-7c3d-9e4f-000000000002', '2026-01-01 00:00:00.002+00', '2026-01-01 00:00:00.002+00', 1, 'admin', 'admin@example.org', 'admin', false, '', '', NULL, NULL, '$argon2id$v=19$m=19456,t=2,p=1$UQlbZulBcxPzHgkzd3UtOA$bcTs6lqRhf5ZPXP/xc/BRbz2x5PveFZTWAPwMMNk2WM', 1, '', NULL);
 INSERT INTO public.users (id, created_at, updated_at, version, username, email, role, inactive_status, first_name, last_name, password_changed_at, last_login, password_hash, epoch, reset_hash, reset_expires_at) VALUES ('018f4c2e-7b1a-7c3d-9e4f-000000000014', '2026-01-01 00:00:00.014+00', '2026-01-01 00:00:00.014+00', 1, 'ada', 'ada@example.org', 'viewer', true, 'Ada', 'O''Hara', '2026-03-01 12:00:00.123456+00', '2026-03-01 12:00:00.123456+00', '$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA', 3, '6f1e', '2026-03-01 12:00:00.123456+00');
@@ -349,6 +403,8 @@ ALTER TABLE ONLY public.audit_head
     ADD CONSTRAINT audit_head_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.audit_logs
     ADD CONSTRAINT audit_logs_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.custom_fields
+    ADD CONSTRAINT custom_fields_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.devices
     ADD CONSTRAINT devices_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.events
@@ -357,10 +413,14 @@ ALTER TABLE ONLY public.goose_db_version
     ADD CONSTRAINT goose_db_version_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.interfaces
     ADD CONSTRAINT interfaces_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.links
     ADD CONSTRAINT links_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.locations
     ADD CONSTRAINT locations_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.metric_rollups
+    ADD CONSTRAINT metric_rollups_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.metrics_latest
     ADD CONSTRAINT metrics_latest_pkey PRIMARY KEY (device_id);
 ALTER TABLE ONLY public.metrics
@@ -378,6 +438,10 @@ ALTER TABLE ONLY public.vlans
 CREATE INDEX audit_logs_created_at_idx ON public.audit_logs USING btree (created_at, id);
 CREATE INDEX audit_logs_resource_id_idx ON public.audit_logs USING btree (resource_id, id);
 CREATE INDEX audit_logs_user_id_idx ON public.audit_logs USING btree (user_id NULLS FIRST, id);
+CREATE INDEX custom_fields_created_at_idx ON public.custom_fields USING btree (created_at, id);
+CREATE INDEX custom_fields_name_idx ON public.custom_fields USING btree (name, id);
+CREATE INDEX custom_fields_resource_idx ON public.custom_fields USING btree (resource, id);
+CREATE UNIQUE INDEX custom_fields_resource_name_key ON public.custom_fields USING btree (resource, name);
 CREATE INDEX devices_created_at_idx ON public.devices USING btree (created_at, id);
 CREATE INDEX devices_hostname_idx ON public.devices USING btree (hostname, id);
 CREATE UNIQUE INDEX devices_hostname_without_location_id_key ON public.devices USING btree (hostname) WHERE (location_id IS NULL);
@@ -404,6 +468,8 @@ CREATE INDEX interfaces_mac_address_idx ON public.interfaces USING btree (mac_ad
 CREATE INDEX interfaces_name_idx ON public.interfaces USING btree (name, id);
 CREATE INDEX interfaces_speed_mbps_idx ON public.interfaces USING btree (speed_mbps NULLS FIRST, id);
 CREATE INDEX interfaces_status_idx ON public.interfaces USING btree (status, id);
+CREATE INDEX jobs_created_at_idx ON public.jobs USING btree (created_at, id);
+CREATE UNIQUE INDEX jobs_name_key ON public.jobs USING btree (name);
 CREATE UNIQUE INDEX links_a_interface_id_b_interface_id_key ON public.links USING btree (a_interface_id, b_interface_id);
 CREATE INDEX links_b_interface_id_idx ON public.links USING btree (b_interface_id, id);
 CREATE INDEX links_created_at_idx ON public.links USING btree (created_at, id);
@@ -412,6 +478,8 @@ CREATE INDEX locations_country_idx ON public.locations USING btree (country, id)
 CREATE INDEX locations_created_at_idx ON public.locations USING btree (created_at, id);
 CREATE INDEX locations_name_idx ON public.locations USING btree (name, id);
 CREATE UNIQUE INDEX locations_site_code_key ON public.locations USING btree (site_code) WHERE (site_code <> ''::text);
+CREATE INDEX metric_rollups_bucket_idx ON public.metric_rollups USING btree (bucket, id);
+CREATE UNIQUE INDEX metric_rollups_device_id_bucket_key ON public.metric_rollups USING btree (device_id, bucket);
 CREATE INDEX metrics_device_id_idx ON public.metrics USING btree (device_id, ts NULLS FIRST, id);
 CREATE INDEX metrics_latest_cpu_idx ON public.metrics_latest USING btree (cpu NULLS FIRST, id DESC);
 CREATE INDEX metrics_latest_memory_idx ON public.metrics_latest USING btree (memory NULLS FIRST, id DESC);
@@ -448,6 +516,8 @@ ALTER TABLE ONLY public.links
     ADD CONSTRAINT links_a_interface_id_fkey FOREIGN KEY (a_interface_id) REFERENCES public.interfaces(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.links
     ADD CONSTRAINT links_b_interface_id_fkey FOREIGN KEY (b_interface_id) REFERENCES public.interfaces(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.metric_rollups
+    ADD CONSTRAINT metric_rollups_device_id_fkey FOREIGN KEY (device_id) REFERENCES public.devices(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.metrics
     ADD CONSTRAINT metrics_device_id_fkey FOREIGN KEY (device_id) REFERENCES public.devices(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.vlans
