@@ -101,7 +101,7 @@ func overview(t *testing.T, g *harness) {
 		"?sort=temp:desc":               "2 1 0",
 		"?sort=uptime:desc":             "0 1 2",
 		"?sort=ts:asc":                  "0 1 2",
-		"?sort=value:asc&limit=2":       "2 0",
+		"?sort=value:asc&limit=2":       "2 1", // equal values in the reverse of the order of value:desc
 		"?sort=value:desc&cpu__gte=50":  "0 1",
 		"?sortby=cpu:asc&sortby=ts:asc": "2 0 1",
 		"?cpu=90":                       "", // it was, and is no longer

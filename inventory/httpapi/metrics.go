@@ -126,7 +126,11 @@ func overviewOrder(query url.Values) (url.Values, error) {
 	if !ok || order != "asc" && order != "desc" {
 		return nil, badField("sort", "must be one of value, cpu, memory, temp, uptime and ts, followed by :asc or :desc")
 	}
-	return withSort(query, field+":"+order), nil
+	byID := map[string]string{"asc": "desc", "desc": "asc"}[order] // as an index has them
+	if field == "ts" {
+		byID = order
+	}
+	return withSort(query, field+":"+order, "id:"+byID), nil
 }
 
 // latest returns how to list the latest records, and whether that is a heavy query.

@@ -41,8 +41,9 @@ func (r *Resource) SelectLatest(all []Record) []Record {
 	return slices.Collect(maps.Values(latest))
 }
 
-// HeavyLatest is Heavy for a list of the latest records: stores index them by Latest.Sorted, and
-// know how many there are.
+// HeavyLatest is Heavy for a list of the latest records: stores know how many there are, and index
+// them by Latest.Sorted. Indexes have the ids of equal times in the same direction as the times, and
+// those of other equal values in the opposite one, as lists of the highest values want them.
 func (q *Query) HeavyLatest() bool {
 	if q.Text != "" || q.Offset > maxLightOffset {
 		return true
@@ -50,13 +51,12 @@ func (q *Query) HeavyLatest() bool {
 	if len(q.Filters) > 0 && !slices.ContainsFunc(q.Filters, func(c Filter) bool { return c.Field.Name == q.Resource.Latest.Per && c.Op == Eq }) {
 		return true
 	}
-	for i, key := range q.Sort {
-		if key.Field.Column == "id" && i > 0 {
-			break // the fields after it have no effect
-		}
-		if i > 0 || !slices.Contains(q.Resource.Latest.Sorted, key.Field.Name) {
-			return true
-		}
+	switch {
+	case len(q.Sort) == 0:
+		return len(q.Filters) == 0
+	case !slices.Contains(q.Resource.Latest.Sorted, q.Sort[0].Field.Name) || len(q.Sort) > 1 && q.Sort[1].Field.Column != "id":
+		return true
 	}
-	return len(q.Sort) == 0 && len(q.Filters) == 0
+	first, idDesc := q.Sort[0], len(q.Sort) > 1 && q.Sort[1].Desc
+	return (first.Desc == idDesc) != (first.Field.Name == q.Resource.Latest.At)
 }
