@@ -26,6 +26,18 @@ func TestHeavy(t *testing.T) {
 			t.Errorf("%q: Heavy is %v, want %v", query, q.Heavy(), want)
 		}
 	}
+	for query, want := range map[string]bool{
+		"": true, "sortby=ts:desc&sortby=id:desc": false, "sortby=ts:asc": false, "sortby=cpu:desc": false,
+		"sortby=temp:asc&sortby=id:desc": false, "sortby=temp:asc": true, "sortby=cpu:desc&sortby=temp:asc": true,
+		"sortby=cpu:desc&device_id=" + id(1): false, "sortby=cpu:desc&cpu__gt=50": true, "sortby=cpu:desc&page=1002": true,
+		"sortby=created_at:desc": true,
+	} {
+		q, err := parse(t, records.Of[inventory.Metric](schema), query)
+		ok(t, err)
+		if q.HeavyLatest() != want {
+			t.Errorf("%q: HeavyLatest is %v, want %v", query, q.HeavyLatest(), want)
+		}
+	}
 	interfaces := &records.Query{Resource: records.Of[inventory.Interface](schema), Count: true}
 	if interfaces.Where("device_id", id(1)).Heavy() {
 		t.Error("the interfaces of one device are heavy")

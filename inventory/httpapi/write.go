@@ -69,10 +69,15 @@ func (c *call) decodeDrafts(r *records.Resource, items []records.Patch) ([]recor
 		return nil, err
 	}
 	var failed []records.ItemError
-	recs := make([]records.Record, len(items))
+	recs, errs := make([]records.Record, len(items)), make([]error, len(items))
+	users, wrong := isUsers(r), false
 	for i, item := range items {
-		rec, err := decodeDraft(r, item)
-		if err == nil && len(items) > 1 {
+		recs[i], errs[i] = decodeDraft(r, item)
+		wrong = wrong || errs[i] != nil
+	}
+	for i, rec := range recs {
+		err := errs[i]
+		if err == nil && len(items) > 1 && (wrong || users) {
 			// Create validates too; doing so here as well reports all problems at once.
 			err = r.CheckNew(records.Clone(rec))
 		}
@@ -82,7 +87,6 @@ func (c *call) decodeDrafts(r *records.Resource, items []records.Patch) ([]recor
 		if failed, err = records.AppendItemError(failed, i, "", err); err != nil {
 			return nil, err
 		}
-		recs[i] = rec
 	}
 	return recs, records.JoinItemErrors(r, failed, len(items))
 }

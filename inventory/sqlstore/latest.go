@@ -65,6 +65,7 @@ type latestChanges struct {
 type latestRow struct {
 	at   time.Time // zero for null
 	id   string
+	per  string
 	args []any
 }
 
@@ -85,27 +86,21 @@ func (t *transaction) changesOf(of *table) *latestChanges {
 	return c
 }
 
-// noteCreated notes records that were created or changed.
-func (t *transaction) noteCreated(ctx context.Context, all []records.Record) error {
-	for _, rec := range all {
-		r, err := t.Schema().Of(rec)
-		if err != nil || r.Latest == nil {
-			continue
+// latestRow returns a row of all columns, which it refers to.
+func (t *table) latestRow(row []any) latestRow {
+	per, _ := row[t.latest.perAt].(string)
+	id, _ := row[t.position["id"]].(string)
+	return latestRow{at: timeOf(row[t.position[t.latest.at.Column]]), id: id, per: per, args: row}
+}
+
+// noteCreated notes rows that were created or changed.
+func (t *transaction) noteCreated(of *table, rows []latestRow) {
+	c := t.changesOf(of)
+	for _, row := range rows {
+		if old, ok := c.created[row.per]; !ok || old.compare(row) <= 0 {
+			c.created[row.per] = row
 		}
-		of := t.table(r)
-		c := t.changesOf(of)
-		per, _ := of.latest.per.Value(rec).(string)
-		row := latestRow{id: rec.Meta().ID}
-		row.at, _ = of.latest.at.Value(rec).(time.Time)
-		if old, ok := c.created[per]; ok && old.compare(row) > 0 {
-			continue
-		}
-		if row.args, err = of.bind(rec, &t.dialect, nil); err != nil {
-			return t.end(ctx, "keep the latest of "+of.Name, err)
-		}
-		c.created[per] = row
 	}
-	return nil
 }
 
 // noteGone notes a record that was deleted, or changed from what it was.

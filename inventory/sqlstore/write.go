@@ -37,7 +37,7 @@ func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
 			return err
 		}
 	}
-	added, created := counts{}, all
+	added, rows := counts{}, map[*table][]latestRow{}
 	links, err := t.links(all)
 	if err != nil {
 		return t.end(ctx, "create audit log entries", err)
@@ -50,7 +50,7 @@ func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
 		}
 		for _, size := range chunks {
 			for ; size <= max(t.dialect.Rows, 1) && n >= size; n -= size {
-				if err := t.insert(ctx, t.table(r), all[:size], added); err != nil {
+				if err := t.insert(ctx, t.table(r), all[:size], added, rows); err != nil {
 					return err
 				}
 				all, resources = all[size:], resources[size:]
@@ -61,11 +61,14 @@ func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
 		t.counts[key] += n
 	}
 	t.audited = append(t.audited, links...)
-	return t.noteCreated(ctx, created)
+	for of, created := range rows {
+		t.noteCreated(of, created)
+	}
+	return nil
 }
 
 // insert adds records of one table with one statement.
-func (t *transaction) insert(ctx context.Context, of *table, all []records.Record, added counts) (err error) {
+func (t *transaction) insert(ctx context.Context, of *table, all []records.Record, added counts, rows map[*table][]latestRow) (err error) {
 	t.declares(of)
 	width := len(of.columns)
 	args := make([]any, 0, width*len(all))
@@ -73,7 +76,11 @@ func (t *transaction) insert(ctx context.Context, of *table, all []records.Recor
 		if args, err = of.bind(rec, &t.dialect, args); err != nil {
 			return t.end(ctx, "create one of "+of.Name, err)
 		}
-		added.addRow(of, args[len(args)-width:], 1)
+		row := args[len(args)-width:]
+		added.addRow(of, row, 1)
+		if of.latest != nil {
+			rows[of] = append(rows[of], of.latestRow(row))
+		}
 	}
 	if _, err := t.exec(ctx, of.inserts[len(all)], args...); err != nil {
 		return t.violated(ctx, of, "create some of "+of.Name, err, true, all)
@@ -131,9 +138,7 @@ func (t *transaction) Update(ctx context.Context, rec records.Record, version in
 	t.counts.addRow(of, row, 1)
 	if of.latest != nil {
 		t.noteGone(of, old[of.latest.perAt], id)
-		if err := t.noteCreated(ctx, []records.Record{rec}); err != nil {
-			return err
-		}
+		t.noteCreated(of, []latestRow{of.latestRow(row)})
 	}
 	t.remember(of, id, row)
 	return nil
