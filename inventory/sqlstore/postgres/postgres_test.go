@@ -79,7 +79,8 @@ func TestServer(t *testing.T) {
 				return store, err
 			})
 		},
-		"prefetch": func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
+		"latest of many": func(t *testing.T, url string) { sqlstoretest.CheckLatestOfMany(t, open(t, url, nil)) },
+		"prefetch":       func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -37,3 +37,8 @@ func TestPrefetch(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.CheckPrefetch(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
+
+func TestLatestOfMany(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckLatestOfMany(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+}

@@ -206,6 +206,50 @@ func CheckUniqueHostnames(t testing.TB, open func(schema *records.Schema) (recor
 	require.ErrorContains(t, err, "records share the value of a unique key")
 }
 
+// CheckLatestOfMany requires that the latest records are right after concurrent transactions have
+// added metrics of a few devices, in different orders and with earlier times than others, and
+// deleted some of them. The store must be empty, and an records.LatestLister.
+func CheckLatestOfMany(t testing.TB, store records.Store) {
+	t.Helper()
+	const writers, rounds, devices = 6, 25, 3
+	require.NoError(t, Create(t, store, Devices(0, devices)...))
+	metrics := records.Of[inventory.Metric](inventory.Schema())
+	var all sync.WaitGroup
+	failed := make(chan error, writers*rounds)
+	for w := range writers {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(w)))
+			var own []records.Record
+			for n := range rounds {
+				failed <- store.Change(t.Context(), func(tx records.Tx) error {
+					if n%3 == 2 {
+						last := own[len(own)-1]
+						return tx.Delete(t.Context(), metrics, last.Meta().ID, 1, nil)
+					}
+					var recs []records.Record
+					for d := range devices {
+						ts := time.Date(2026, 1, 1, 0, random.IntN(60), 0, 0, time.UTC)
+						recs = append(recs, WithBase(1000+w*1000+n*10+d, &inventory.Metric{DeviceID: ID((d + w) % devices), TS: &ts}))
+					}
+					own = recs
+					return tx.Create(t.Context(), recs...)
+				})
+			}
+		})
+	}
+	all.Wait()
+	close(failed)
+	for err := range failed {
+		require.NoError(t, err)
+	}
+	page, err := store.List(t.Context(), &records.Query{Resource: metrics})
+	require.NoError(t, err)
+	latest, err := store.(records.LatestLister).ListLatest(t.Context(), &records.Query{Resource: metrics, Count: true})
+	require.NoError(t, err)
+	require.ElementsMatch(t, metrics.SelectLatest(page.Records), latest.Records)
+	require.EqualValues(t, devices, latest.Total)
+}
+
 // Indexed returns the columns before the id in the index of a field.
 func Indexed(r *records.Resource, f *records.Field) string {
 	if r.Latest != nil && r.Latest.Per == f.Name {
