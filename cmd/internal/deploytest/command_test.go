@@ -202,7 +202,7 @@ func TestFlagsWithinLines(t *testing.T) {
 		}
 		for i, line := range p.prose() {
 			for _, found := range regexp.MustCompile("`[^`]*`").FindAllString(line, -1) {
-				for _, name := range regexp.MustCompile("[` ]-([a-z][a-z_-]+)").FindAllStringSubmatch(found, -1) {
+				for _, name := range regexp.MustCompile("[` ]-([a-z][a-z0-9_-]+)").FindAllStringSubmatch(found, -1) {
 					if !slices.Contains(known, name[1]) && !slices.Contains([]string{"wal", "shm", "hex"}, name[1]) {
 						t.Error(p.fault(i, "no program has a flag -%s", name[1]))
 					}
