@@ -6,13 +6,13 @@ import "maps"
 // login. It is written in the transaction of the change and never changes.
 type AuditLog struct {
 	Base
-	UserID       *string `json:"user_id" field:"readonly,ref=users:null"`
-	Actor        string  `json:"actor" field:"readonly,max=100,search"`         // the user name, kept when the user is deleted
+	UserID       *string `json:"user_id" field:"readonly,ref=users:null,counted"`
+	Actor        string  `json:"actor" field:"readonly,max=100,search,counted"` // the user name, kept when the user is deleted
 	Action       string  `json:"action" field:"readonly,max=50,counted"`        // such as create, update, delete or login
 	ResourceType string  `json:"resource_type" field:"readonly,max=50,counted"` // such as device
 	ResourceID   string  `json:"resource_id" field:"readonly,max=100,index"`
-	IPAddress    string  `json:"ip_address" field:"readonly,max=64"`
-	RequestID    string  `json:"request_id" field:"readonly,max=128"`
+	IPAddress    string  `json:"ip_address" field:"readonly,max=64,index"`
+	RequestID    string  `json:"request_id" field:"readonly,max=128,index"`
 	Changes      Changes `json:"changes" field:"readonly"`
 	// Cause is the record whose deletion changed or deleted this one, as in
 	// "location/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f". Empty for a change that was requested.

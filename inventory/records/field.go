@@ -63,6 +63,7 @@ type Field struct {
 
 	Extra bool // added by Extend: the value is in Base.Extra and not in the struct
 
+	facet  bool         // see Facets
 	keys   []Unique     // the unique keys that the field ends, without messages
 	index  []int        // of a field of the struct
 	goType reflect.Type // of the value

@@ -31,7 +31,7 @@ func (q *Query) Heavy() bool {
 
 // ordered reports whether stores have an index that begins with the field.
 func (r *Resource) ordered(f *Field) bool {
-	return f.Index || f.Ref != nil || f.Column == "id" ||
+	return r.Indexed(f) || f.Column == "id" ||
 		slices.ContainsFunc(r.uniques, func(u Unique) bool { return u.Fields[0] == f.Name })
 }
 
@@ -47,7 +47,10 @@ func (q *Query) indexes(c *Filter) bool {
 // countable reports whether the total is stored, or that of few records: those with one value
 // of a unique key, or the parts of one record.
 func (q *Query) countable() bool {
-	if len(q.Filters) == 0 {
+	switch {
+	case len(q.Filters) == 0:
+		return true
+	case len(q.Filters) == 2 && q.pair():
 		return true
 	}
 	c := &q.Filters[0]
@@ -55,4 +58,11 @@ func (q *Query) countable() bool {
 		slices.ContainsFunc(q.Resource.uniques, func(u Unique) bool { return len(u.Fields) == 1 && u.Fields[0] == c.Field.Name }))
 	stored := c.Field.Counted && (c.Op == Eq || c.Op == In)
 	return few || stored && len(q.Filters) == 1
+}
+
+// pair reports whether the first two filters are equality of two facets, whose pairs of values
+// are counted.
+func (q *Query) pair() bool {
+	a, b := q.Filters[0], q.Filters[1]
+	return a.Op == Eq && b.Op == Eq && a.Field.facet && b.Field.facet && a.Field != b.Field
 }

@@ -21,7 +21,7 @@ type Record interface {
 type Base struct {
 	ID        string    `json:"id" field:"readonly,format=uuid"`   // a UUID of version 7, in lower case
 	CreatedAt time.Time `json:"created_at" field:"readonly,index"` // in UTC, to the microsecond
-	UpdatedAt time.Time `json:"updated_at" field:"readonly"`       // in UTC, to the microsecond
+	UpdatedAt time.Time `json:"updated_at" field:"readonly,index"` // in UTC, to the microsecond
 	Version   int64     `json:"version" field:"readonly"`          // 1, then one more with each change
 	// Extra has the values of the fields that are not in the struct (see [Extend]), by name and
 	// of the Go type of their kind. A missing one is null.

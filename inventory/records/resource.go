@@ -155,6 +155,9 @@ func newResource(d Definition, t reflect.Type) (*Resource, error) {
 			return nil, err
 		}
 	}
+	if f := r.byName["updated_at"]; f != nil && d.Unaudited {
+		f.Index = false // measurements and entries of a log do not change
+	}
 	return r, nil
 }
 

@@ -185,6 +185,9 @@ func (r *Resource) checkDefinition(s *Schema) error {
 	if err := r.checkIndexes(); err != nil {
 		return err
 	}
+	for _, f := range r.Facets() {
+		f.facet = true
+	}
 	for _, order := range r.Order {
 		name, direction, _ := strings.Cut(order, ":")
 		if f := r.byName[name]; f == nil || !f.Sortable() || direction != "asc" && direction != "desc" {

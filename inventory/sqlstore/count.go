@@ -7,7 +7,9 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -37,7 +39,11 @@ func (t *table) countsOfAll() *countRange {
 // counted.
 func (t *table) countsOf(q *records.Query) (r countRange, ok bool) {
 	switch {
-	case q.Text != "" || len(q.Filters) > 1:
+	case q.Text != "":
+		return r, false
+	case len(q.Filters) == 2:
+		return t.countsOfPair(&q.Filters[0], &q.Filters[1])
+	case len(q.Filters) > 2:
 		return r, false
 	case len(q.Filters) == 0:
 		return *t.countsOfAll(), true
@@ -70,6 +76,50 @@ func (t *table) countsFor(f *records.Filter) (r countRange, ok bool) {
 		r.values = append(r.values, (&column{Field: f.Field}).countKey(v))
 	}
 	return r, true
+}
+
+// facetPair is two facets whose pairs of values are counted.
+type facetPair struct {
+	a, b *records.Field // in the order of the columns
+	i, j int            // their positions in table.counted
+
+	field string // in the table of counts
+}
+
+// pairsOf returns all pairs of facets of a resource.
+func pairsOf(r *records.Resource) (pairs []facetPair) {
+	facets := r.Facets()
+	for i, a := range facets {
+		for _, b := range facets[i+1:] {
+			pairs = append(pairs, facetPair{a: a, b: b, field: a.Column + "," + b.Column})
+		}
+	}
+	return pairs
+}
+
+// pairKey returns the value of a pair in the table of counts: the characters of the first value,
+// a colon, and both values.
+func pairKey(a, b string) string {
+	return strconv.Itoa(utf8.RuneCountInString(a)) + ":" + a + b
+}
+
+// countsOfPair returns the counts for the records that match two filters, or false.
+func (t *table) countsOfPair(f, g *records.Filter) (r countRange, ok bool) {
+	for _, p := range t.pairs {
+		if f.Field.Column == p.b.Column && g.Field.Column == p.a.Column {
+			f, g = g, f
+		}
+		if f.Field.Column != p.a.Column || g.Field.Column != p.b.Column {
+			continue
+		}
+		of, ok := t.countsFor(f)
+		og, ok2 := t.countsFor(g)
+		if !ok || !ok2 || f.Op != records.Eq || g.Op != records.Eq {
+			return r, false
+		}
+		return countRange{countKey{resource: t.name, field: p.field}, []string{pairKey(of.values[0], og.values[0])}, false}, true
+	}
+	return r, false
 }
 
 // has reports whether a count is in the range.
@@ -109,9 +159,14 @@ type counts map[countKey]int64
 // its value for the ith counted column.
 func (c counts) add(t *table, n int64, at func(i int) any) {
 	c[countKey{resource: t.name}] += n
+	values := make([]string, len(t.counted))
 	for i, j := range t.counted {
 		column := t.columns[j]
-		c[countKey{t.name, column.Column, column.countKey(at(i))}] += n
+		values[i] = column.countKey(at(i))
+		c[countKey{t.name, column.Column, values[i]}] += n
+	}
+	for _, p := range t.pairs {
+		c[countKey{t.name, p.field, pairKey(values[p.i], values[p.j])}] += n
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,10 @@ type DDL struct {
 	Columns string
 	// Indexes is a SELECT of the names of all indexes.
 	Indexes string
+	// Include says that an index can have columns that are no part of its key.
+	Include bool
+	// IndexBytes is the most bytes of the values in one index. 0 is no limit.
+	IndexBytes int
 }
 
 // Catalog is what a database has: the tables with their columns, and the indexes. The zero
@@ -95,7 +100,11 @@ func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schem
 // uncounted returns the columns of counted fields without counts, and "" if the records of the
 // table have not been counted.
 func (c *Catalog) uncounted(r *records.Resource) (columns []string) {
-	for _, column := range append([]string{""}, countedColumns(r)...) {
+	counted := append([]string{""}, countedColumns(r)...)
+	for _, p := range pairsOf(r) {
+		counted = append(counted, p.field)
+	}
+	for _, column := range counted {
 		if !c.counted[countKey{resource: r.Table(), field: column}] {
 			columns = append(columns, column)
 		}
@@ -248,9 +257,16 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 	if columns == nil {
 		all = append(all, "CREATE TABLE "+table+" (\n"+strings.Join(definitions, ",\n")+"\n)"+d.DDL.Options)
 	}
+	wanted := map[string]bool{}
 	for _, index := range d.indexes(r) {
+		wanted[index.name] = true
 		if !have.indexes[index.name] {
 			all = append(all, index.text)
+		}
+	}
+	for _, name := range have.replaced(r) {
+		if !wanted[name] {
+			all = append(all, "DROP INDEX "+name)
 		}
 	}
 	if have.filled[table] {
@@ -309,7 +325,7 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 	list := strings.Join(columns, ", ")
 	return append(all,
 		"INSERT INTO "+name+" ("+list+") SELECT "+list+" FROM "+r.Table()+" WHERE id IN (SELECT (SELECT id FROM "+r.Table()+" WHERE "+per.Column+" = one.id"+
-			d.orderBy([]sortKey{{at, true}, {id, true}})+" LIMIT 1) FROM "+per.Ref.Resource().Table()+" AS one)",
+			d.orderBy([]sortKey{{at, true}, {id, true}}, "")+" LIMIT 1) FROM "+per.Ref.Resource().Table()+" AS one)",
 		"INSERT INTO "+countsTable+" (resource, field, value, slot, n) SELECT "+literal(name)+", '', '', 0, count(*) FROM "+name)
 }
 
@@ -473,10 +489,10 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 		all = append(all, index{name, text})
 	}
 	for _, f := range r.Fields() {
-		if !f.Index && (f.Ref == nil || leading[f.Column]) {
+		name, covered := d.fieldIndex(r, f)
+		if name == "" {
 			continue
 		}
-		name := IndexName(r, f)
 		order := ""
 		if f.Nullable {
 			order = d.NullsFirst
@@ -486,9 +502,70 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 			at, _ := r.Field(r.Latest.At)
 			columns += ", " + at.Column + d.NullsFirst
 		}
-		all = append(all, index{name, "CREATE INDEX " + name + " ON " + r.Table() + " (" + columns + ", id)"})
+		text := "CREATE INDEX " + name + " ON " + r.Table() + " (" + columns + ", id"
+		if d.DDL.Include && len(covered) > 0 {
+			text += ") INCLUDE (" + strings.Join(covered, ", ")
+		} else {
+			text += strings.Join(append([]string{""}, covered...), ", ")
+		}
+		all = append(all, index{name, text + ")"})
 	}
 	return all
+}
+
+// fieldIndex returns the name of the index of a field and the id, empty if there is none, and
+// the facets that it contains besides, so that a list with a filter of one of them reads no row
+// that does not match. Their hash is part of the name: with other facets it is another index.
+func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string, covered []string) {
+	if f.Column == "" || f.Column == "id" || !r.Indexed(f) {
+		return "", nil
+	}
+	size := indexBytes(f) + indexBytes(&records.Field{Kind: records.Text, Format: "uuid"})
+	for _, facet := range r.Facets() {
+		n := indexBytes(facet)
+		if facet.Column == f.Column || facet.Ref != nil || d.DDL.IndexBytes > 0 && size+n > d.DDL.IndexBytes {
+			continue
+		}
+		size += n
+		covered = append(covered, facet.Column)
+	}
+	switch {
+	case len(covered) > 0:
+		sum := sha256.Sum256([]byte(strings.Join(covered, ",")))
+		return identifier(r.Table(), f.Column, hex.EncodeToString(sum[:4]), "idx"), covered
+	case f.Ref != nil && !f.Index && slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return u.Fields[0] == f.Name }):
+		return "", nil // the index of the key serves it too
+	}
+	return IndexName(r, f), nil
+}
+
+// indexBytes returns the most bytes that a value has in an index.
+func indexBytes(f *records.Field) int {
+	switch {
+	case f.Kind != records.Text:
+		return 8
+	case f.Max != nil:
+		return int(4 * *f.Max)
+	}
+	return 100 // of a format or of an enumeration, in ASCII
+}
+
+// replaced returns the indexes of single fields of a table, by the names that fieldIndex gives
+// them, in order.
+func (c *Catalog) replaced(r *records.Resource) (names []string) {
+	for _, f := range r.Fields() {
+		if f.Column == "" {
+			continue
+		}
+		of := regexp.MustCompile("^" + regexp.QuoteMeta(r.Table()+"_"+f.Column) + "(_[0-9a-f]{8})?_idx$")
+		for name := range c.indexes {
+			if of.MatchString(name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // columnsOf returns the columns of a unique key.
@@ -505,13 +582,20 @@ func columnsOf(r *records.Resource, u records.Unique) []string {
 // column if it is not empty. The values are those of column.countKey.
 func countExisting(r *records.Resource, column string) string {
 	value := "''"
+	a, b, pair := strings.Cut(column, ",")
 	for _, f := range r.Fields() {
+		text := "coalesce(CAST(" + f.Column + " AS text), '')"
+		if f.Kind == records.Bool {
+			text = "CASE WHEN " + f.Column + " THEN 'true' WHEN NOT " + f.Column + " THEN 'false' ELSE '' END"
+		}
 		switch {
-		case column == "" || f.Column != column:
-		case f.Kind == records.Bool:
-			value = "CASE WHEN " + column + " THEN 'true' WHEN NOT " + column + " THEN 'false' ELSE '' END"
-		default:
-			value = "coalesce(CAST(" + column + " AS text), '')"
+		case f.Column == "":
+		case f.Column == a && pair:
+			value = "length(" + text + ") || ':' || " + text // see pairKey
+		case f.Column == a:
+			value = text
+		case f.Column == b && pair:
+			value += " || " + text
 		}
 	}
 	return "INSERT INTO " + countsTable + " (resource, field, value, slot, n) SELECT " + literal(r.Table()) + ", " + literal(column) + ", " +

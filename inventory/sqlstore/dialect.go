@@ -58,6 +58,9 @@ type Dialect struct {
 	Aborts bool
 	// NoLimit is the operand of LIMIT that returns all rows: "-1" or "ALL".
 	NoLimit string
+	// IndexedBy follows the name of a table to use an index, with %s for it. Empty leaves the
+	// choice to the database.
+	IndexedBy string
 	// Unindexed precedes a column in a condition for which no index is to be used: "+". Empty
 	// leaves the choice to a database that keeps statistics.
 	Unindexed string
@@ -106,6 +109,14 @@ const (
 	Damaged                                    // the files of the database are damaged
 	SchemaChanged                              // there is no such table or column
 )
+
+// indexedBy follows the name of a table to use an index, if it is not empty.
+func (d *Dialect) indexedBy(index string) string {
+	if d.IndexedBy == "" || index == "" {
+		return ""
+	}
+	return fmt.Sprintf(d.IndexedBy, index)
+}
 
 // placeholder returns the nth parameter of a statement that uses each parameter once.
 func (d *Dialect) placeholder(n int) string {

@@ -51,7 +51,7 @@ func newLatestTable(of *table, d *Dialect) *latestTable {
 	}
 	id, _ := of.Field("id")
 	l.next = "SELECT " + of.selected + " FROM " + of.name + " WHERE " + l.per.Column + " = " + d.Parameter + "1" +
-		d.orderBy([]sortKey{{l.at.Field, true}, {id, true}}) + " LIMIT 1"
+		d.orderBy([]sortKey{{l.at.Field, true}, {id, true}}, "") + " LIMIT 1"
 	return l
 }
 

@@ -60,13 +60,21 @@ func (e *executor) snapshot(ctx context.Context, q *records.Query) (page *record
 // list runs a query. One statement reads the page and the total, except for an empty page,
 // which has no row for the total.
 func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, error) {
-	b := &builder{shared: e.shared, table: e.table(q.Resource)}
+	b := &builder{shared: e.shared, table: e.table(q.Resource), latest: e.latest}
 	if e.latest {
 		b.table = b.table.latest.table
 	}
-	unindexed, err := e.unindexed(ctx, b.table, q)
+	var unindexed *records.Filter
+	var err error
+	b.plan, err = e.choose(ctx, b.table, q)
+	if err == nil && b.plan == nil {
+		unindexed, err = e.unindexed(ctx, b.table, q)
+	}
 	if err != nil {
 		return nil, err
+	}
+	if b.plan != nil && b.plan.none {
+		return &records.Page{}, nil
 	}
 	text := b.page(q, unindexed)
 	width := len(b.columns)
@@ -85,6 +93,9 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	if err != nil {
 		return nil, err
 	}
+	if b.plan != nil && b.plan.partial && int64(len(page.Records)) <= q.Limit {
+		return e.unplanned(ctx, q) // records have been deleted since the plan
+	}
 	if q.Limit > 0 && int64(len(page.Records)) > q.Limit {
 		page.Records, page.More = page.Records[:q.Limit], true
 	}
@@ -96,43 +107,111 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	return page, err
 }
 
-// page returns the statement of a page, with the total in the last column if it is requested.
+// page returns the statement of a page, with the total in the last column if it is requested. A
+// small page is found in indexes first: rows are read for its records only.
 func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
-	conditions, keys := b.conditions(q, unindexed), sortKeys(q)
-	order := b.dialect.orderBy(keys)
-	from := b.name
-	if q.After != nil {
+	keys := sortKeys(q)
+	columns, prefix := b.selected, ""
+	late := q.Limit > 0 && q.Limit < maxLiteral && !b.latest // the ids of latest records have no index
+	if late {
+		names := make([]string, len(keys))
+		for i, k := range keys {
+			names[i] = k.Column
+		}
+		columns, prefix = strings.Join(names, ", "), b.name+"."
+	}
+	with, from, conditions := "", b.name, b.conditions(q, unindexed)
+	switch {
+	case b.plan == nil:
+	case len(b.plan.groups) > 0:
+		from, conditions = b.groups(q, keys, columns, conditions), nil
+	case b.plan.first:
+		with, from, conditions = b.first(columns, conditions), "matching", nil
+	default:
+		from += b.dialect.indexedBy(b.plan.index)
+	}
+	order := b.dialect.orderBy(keys, "")
+	if q.After != nil && (b.plan == nil || len(b.plan.groups) == 0) {
 		parts := b.pageParts(q, keys)
 		if len(parts) == 1 {
 			conditions = append(conditions, parts[0].conditions...)
 		} else {
-			from, conditions = b.union(q, parts, conditions, order), nil
+			from, conditions = b.union(q, parts, "SELECT "+columns+" FROM "+from, conditions, order), nil
 		}
 	}
-	columns := b.selected
+	total := ""
 	if q.Count {
-		columns += ", (" + b.total(q) + ")"
+		total = ", (" + b.total(q) + ")"
 	}
-	text := "SELECT " + columns + " FROM " + from + where(conditions) + order + b.limit(q, false)
+	text := with + "SELECT " + columns
+	if !late {
+		text += total
+	}
+	text += " FROM " + from + where(conditions) + order + b.limit(q, false)
+	if late {
+		// SQLite keeps the order of the tables of a CROSS JOIN.
+		text = "SELECT " + prefix + strings.ReplaceAll(b.selected, ", ", ", "+prefix) + total + " FROM (" + text + ") AS found CROSS JOIN " + b.name +
+			" WHERE " + prefix + "id = found.id" + b.dialect.orderBy(keys, prefix)
+	}
 	if b.dialect.Complete != "" && q.Limit > 0 && len(q.Filters)+len(q.Text) > 0 { // it may read many rows
 		text = fmt.Sprintf(b.dialect.Complete, text)
 	}
 	return text
 }
 
+// first finds the records that match, before they are sorted.
+func (b *builder) first(columns string, conditions []string) string {
+	index := b.dialect.indexedBy(b.plan.index)
+	matching := "SELECT " + columns + " FROM " + b.name + index + where(conditions)
+	if !b.plan.covered && index != "" { // else SQLite reads the row of each entry before it compares the other columns
+		matching = "SELECT " + columns + " FROM " + b.name + " WHERE id IN (SELECT id FROM " + b.name + index + where(conditions) + ")"
+	}
+	return "WITH matching AS MATERIALIZED (" + matching + ") "
+}
+
+// groups selects the first records of each group of a plan.
+func (b *builder) groups(q *records.Query, keys []sortKey, columns string, conditions []string) string {
+	selects := make([]string, len(b.plan.groups))
+	by := keys[slices.IndexFunc(keys, func(k sortKey) bool { return b.indexes[k.Column].name == b.plan.index })]
+	id := keys[len(keys)-1:]
+	for i, value := range b.plan.groups {
+		all := append(slices.Clone(conditions), b.equal(by.Field, by.Column, value))
+		if q.After != nil {
+			if at := place(q, []sortKey{by})[0]; b.sameKey(by.Field, at, value) {
+				all = append(all, b.after(id[0], q.After.ID)...)
+			}
+		}
+		selects[i] = "SELECT * FROM (SELECT " + columns + " FROM " + b.name + b.dialect.indexedBy(b.plan.index) + where(all) +
+			b.dialect.orderBy(id, "") + b.limit(q, true) + ") AS group" + strconv.Itoa(i+1)
+	}
+	return "(" + strings.Join(selects, " UNION ALL ") + ") AS page"
+}
+
+// sameKey reports whether two values of a field have the same count.
+func (b *builder) sameKey(f *records.Field, v, w any) bool {
+	c := &column{Field: f}
+	return c.countKey(v) == c.countKey(w)
+}
+
+// unplanned reads a page without a plan.
+func (e *executor) unplanned(ctx context.Context, q *records.Query) (*records.Page, error) {
+	in := *e
+	in.unplan = true
+	return in.list(ctx, q)
+}
+
 // maxParts bounds the parts of a page. With more sort keys, no index has the records of a part
 // in order, and each part would be sorted separately.
 const maxParts = 4
 
-// union selects the records of all parts: from each not more than the page needs.
-func (b *builder) union(q *records.Query, parts []pagePart, conditions []string, order string) string {
-	from := "SELECT " + b.selected + " FROM " + b.name
+// union selects the records of all parts of a SELECT: from each not more than the page needs.
+func (b *builder) union(q *records.Query, parts []pagePart, from string, conditions []string, order string) string {
 	selects := make([]string, len(parts))
 	for i, p := range parts {
 		selects[i] = "(" + strings.Join(p.conditions, " AND ") + ")"
 		if len(parts) <= maxParts {
 			all := slices.Concat(p.conditions, conditions)
-			selects[i] = "SELECT * FROM (" + from + where(all) + b.dialect.orderBy(p.keys) + b.limit(q, true) + ") AS part" + strconv.Itoa(i+1)
+			selects[i] = "SELECT * FROM (" + from + where(all) + b.dialect.orderBy(p.keys, "") + b.limit(q, true) + ") AS part" + strconv.Itoa(i+1)
 		}
 	}
 	if len(parts) > maxParts {

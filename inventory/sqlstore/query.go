@@ -14,7 +14,9 @@ import (
 type builder struct {
 	*shared
 	*table
-	args []any
+	args   []any
+	plan   *plan // how to read a page; nil leaves it to the database
+	latest bool  // whether the table is that of the latest records
 }
 
 // arg adds an argument and returns its parameter.
@@ -216,11 +218,11 @@ func sortKeys(q *records.Query) []sortKey {
 	return append(keys, sortKey{id, false})
 }
 
-// orderBy sorts null before all values.
-func (d *Dialect) orderBy(keys []sortKey) string {
+// orderBy sorts null before all values. prefix precedes the names of columns.
+func (d *Dialect) orderBy(keys []sortKey, prefix string) string {
 	parts := make([]string, len(keys))
 	for i, k := range keys {
-		parts[i] = k.Column
+		parts[i] = prefix + k.Column
 		switch {
 		case k.desc && k.Nullable:
 			parts[i] += " DESC" + d.NullsLast

@@ -37,6 +37,7 @@ type executor struct {
 
 	owned  map[string]*sql.Stmt // statements of the transaction that the cache lacks
 	latest bool                 // whether lists are of the latest records
+	unplan bool                 // lists are read without a plan
 }
 
 // within returns the context until the call fails.

@@ -17,8 +17,10 @@ type table struct {
 	*records.Resource
 	name     string
 	columns  []*column
-	position map[string]int // of a column, by its name
-	counted  []int          // the columns whose values are counted
+	position map[string]int        // of a column, by its name
+	counted  []int                 // the columns whose values are counted
+	indexes  map[string]fieldIndex // of a column and the id, by the column
+	pairs    []facetPair           // the columns whose pairs of values are counted
 	uniques  []records.Unique
 
 	selected  string         // the columns, for SELECT
@@ -52,7 +54,7 @@ func (e *executor) table(r *records.Resource) *table {
 }
 
 func newTable(r *records.Resource, d *Dialect) *table {
-	t := &table{Resource: r, name: r.Table(), position: map[string]int{}, uniques: r.Uniques(), inserts: map[int]string{}}
+	t := &table{Resource: r, name: r.Table(), position: map[string]int{}, uniques: r.Uniques(), indexes: map[string]fieldIndex{}, inserts: map[int]string{}}
 	var names []string
 	returning := []string{"id"}
 	for _, f := range r.Fields() {
@@ -64,8 +66,22 @@ func newTable(r *records.Resource, d *Dialect) *table {
 			t.counted = append(t.counted, len(t.columns))
 			returning = append(returning, f.Column)
 		}
+		if name, covered := d.fieldIndex(r, f); name != "" {
+			t.indexes[f.Column] = fieldIndex{name, append([]string{f.Column, "id"}, covered...)}
+		}
 		t.columns = append(t.columns, &column{Field: f, key: f.Ref != nil || t.inKey(f)})
 		names = append(names, f.Column)
+	}
+	for _, p := range pairsOf(r) {
+		for i, j := range t.counted {
+			switch t.columns[j].Field {
+			case p.a:
+				p.i = i
+			case p.b:
+				p.j = i
+			}
+		}
+		t.pairs = append(t.pairs, p)
 	}
 	one := " WHERE id = " + d.Parameter + "1"
 	t.selected = strings.Join(names, ", ")

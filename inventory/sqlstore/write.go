@@ -301,16 +301,31 @@ func (t *transaction) clearReference(ctx context.Context, ref records.Referrer, 
 	now := b.arg(t.opts.Now().Truncate(time.Microsecond))
 	text := "UPDATE " + ref.From.Table() + " SET " + ref.Field.Column + " = NULL, version = version + 1, updated_at = " +
 		"CASE WHEN updated_at > " + now + " THEN updated_at ELSE " + now + " END WHERE " + b.anyOf(by, values)
-	n, err := t.execNoting(ctx, t.table(ref.From), text, b.args)
+	of := t.table(ref.From)
+	if !ref.Field.Counted {
+		changed, err = t.execNoting(ctx, of, text, b.args)
+	} else {
+		err = t.each(ctx, of.returned(), func(row []any) error {
+			changed++
+			t.counts.add(of, 1, func(i int) any { return row[i+1] })
+			t.counts.add(of, -1, func(i int) any {
+				if of.columns[of.counted[i]].Column == ref.Field.Column {
+					return old
+				}
+				return row[i+1]
+			})
+			if of.latest != nil {
+				id, _ := row[0].(string)
+				t.noteGone(of, row[len(row)-1], id)
+			}
+			return nil
+		}, text+of.returning, b.args...)
+	}
 	if err != nil {
 		t.guarded = false // releaseSafely rolls back
-		return 0, t.violated(ctx, t.table(ref.From), "empty a reference of "+ref.From.Name, err, false, nil)
+		return 0, t.violated(ctx, of, "empty a reference of "+ref.From.Name, err, false, nil)
 	}
-	if ref.Field.Counted {
-		t.counts[countKey{ref.From.Table(), ref.Field.Column, (&column{Field: ref.Field}).countKey(old)}] -= n
-		t.counts[countKey{ref.From.Table(), ref.Field.Column, ""}] += n
-	}
-	return n, nil
+	return changed, nil
 }
 
 // affected reads the records that a deletion affects into an effect, and returns their ids.

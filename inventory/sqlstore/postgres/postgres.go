@@ -144,7 +144,9 @@ func ddl() sqlstore.DDL {
 			FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
 			WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
 			ORDER BY c.relname, a.attnum`,
-		Indexes: `SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('i', 'I') ORDER BY relname`,
+		Include:    true,
+		IndexBytes: 2600, // a third of a page, less what the row itself takes
+		Indexes:    `SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('i', 'I') ORDER BY relname`,
 	}
 }
 

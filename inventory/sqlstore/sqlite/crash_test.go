@@ -83,7 +83,7 @@ func TestKilledFields(t *testing.T) {
 		db := raw(t, path)
 		columns := rows(t, db, "SELECT name FROM pragma_table_info('devices') WHERE name GLOB 'f[0-9]*' ORDER BY name")
 		require.Equal(t, rows(t, db, "SELECT name FROM custom_fields ORDER BY name"), columns)
-		require.Equal(t, columns, rows(t, db, "SELECT substr(name, 9, length(name) - 12) FROM sqlite_master WHERE type = 'index' AND name GLOB 'devices_f[0-9]*' ORDER BY name"))
+		require.Equal(t, columns, rows(t, db, "SELECT substr(name, 9, length(name) - 21) FROM sqlite_master WHERE type = 'index' AND name GLOB 'devices_f[0-9]*' ORDER BY name"))
 		store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
 		require.NoError(t, err)
 		device, err := records.Get[inventory.Device](t.Context(), store, deviceID(0))

@@ -86,8 +86,8 @@ func TestStatements(t *testing.T) {
 	require.Empty(t, none)
 
 	for text, want := range map[string]string{
-		"DROP INDEX devices_units_idx; ALTER TABLE devices DROP COLUMN units; ALTER TABLE devices ADD COLUMN units TEXT": "the column units of the table devices has the type TEXT, and the field needs INTEGER",
-		"ALTER TABLE devices DROP COLUMN owners; ALTER TABLE devices ADD COLUMN owners TEXT":                             "the column owners of the table devices may be null",
+		"DROP INDEX devices_units_27e5d99b_idx; ALTER TABLE devices DROP COLUMN units; ALTER TABLE devices ADD COLUMN units TEXT": "the column units of the table devices has the type TEXT, and the field needs INTEGER",
+		"ALTER TABLE devices DROP COLUMN owners; ALTER TABLE devices ADD COLUMN owners TEXT":                                      "the column owners of the table devices may be null",
 	} {
 		other := filepath.Join(t.TempDir(), "other.db")
 		openWith(t, other, schema)

@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
 // raw opens the database without the store.
@@ -46,11 +49,14 @@ func TestSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	open(t, path)
 	db := raw(t, path)
+	d := sqlite.Dialect()
+	statements, err := d.Statements(inventory.Schema(), &sqlstore.Catalog{})
+	require.NoError(t, err)
 	var tables []string
 	for _, r := range inventory.Schema().StoredResources() {
 		table := r.Table()
 		tables = append(tables, table)
-		var columns, refs, keys, indexes []string
+		var columns, refs []string
 		for _, f := range r.Fields() {
 			if f.Column != "" {
 				columns = append(columns, strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Column, typeOf(f), map[bool]string{false: "NOT NULL"}[f.Nullable])))
@@ -59,12 +65,6 @@ func TestSchema(t *testing.T) {
 				then := map[bool]string{true: "CASCADE", false: "SET NULL"}[f.Ref.Cascade]
 				refs = append(refs, fmt.Sprintf("CONSTRAINT %s REFERENCES %s (id) ON DELETE %s", sqlstore.ReferenceName(r, f), f.Ref.To, then))
 			}
-			if f.Index || f.Ref != nil && !leads(r, f) {
-				indexes = append(indexes, fmt.Sprintf("CREATE INDEX %s_%s_idx ON %s (%s, id)", table, f.Column, table, sqlstoretest.Indexed(r, f)))
-			}
-		}
-		for _, u := range r.Uniques() {
-			keys = append(keys, fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", sqlstore.UniqueName(r, u), table, strings.Join(u.Fields, ", ")))
 		}
 		require.Equal(t, columns, rows(t, db, `SELECT trim(name || ' ' || type || ' ' || iif("notnull", 'NOT NULL', '')) FROM pragma_table_info(?)`, table),
 			"%s: the columns of the fields, and those of the table; a migration adds one with ALTER TABLE %s ADD COLUMN", table, table)
@@ -73,14 +73,9 @@ func TestSchema(t *testing.T) {
 			require.Contains(t, made, ref)
 		}
 		require.Len(t, rows(t, db, "SELECT id FROM pragma_foreign_key_list(?)", table), len(refs))
-		made = strings.Join(rows(t, db, "SELECT sql || ';' FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", table), "\n")
-		for _, key := range keys {
-			require.Contains(t, made, key)
-		}
-		for _, index := range indexes {
-			require.Contains(t, made, index+";")
-		}
-		require.Equal(t, len(keys)+len(indexes), strings.Count(made, ";"), "%s: the indexes of the database are\n%s\nand those of the fields\n%v", table, made, indexes)
+		require.ElementsMatch(t, slices.DeleteFunc(slices.Clone(statements), func(text string) bool {
+			return !strings.HasPrefix(text, "CREATE INDEX ") && !strings.HasPrefix(text, "CREATE UNIQUE INDEX ") || !strings.Contains(text, " ON "+table+" (")
+		}), rows(t, db, "SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", table))
 		for _, f := range r.Fields() {
 			if f.Enum != nil {
 				made := rows(t, db, "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", table)[0]
@@ -102,16 +97,6 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, append(tables, "tallies", "audit_chain", "audit_head", "audit_anchors", "goose_db_version", "sqlite_sequence"), rows(t, db, "SELECT name FROM sqlite_master WHERE type = 'table'"))
-}
-
-// leads reports whether a field is the first of a unique key, whose index serves it too.
-func leads(r *records.Resource, f *records.Field) bool {
-	for _, u := range r.Uniques() {
-		if u.Fields[0] == f.Name {
-			return true
-		}
-	}
-	return false
 }
 
 func typeOf(f *records.Field) string {
@@ -146,17 +131,18 @@ func TestPlans(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	open(t, path)
 	db := raw(t, path)
+	hash := regexp.MustCompile("_[0-9a-f]{8}_idx") // of the facets in an index
 	for text, want := range map[string]string{
 		"WHERE id > 'x' ORDER BY id LIMIT 21":                                                "SEARCH devices USING PRIMARY KEY (id>?)",
-		"WHERE (created_at, id) > (1, 'x') ORDER BY created_at, id LIMIT 21":                 "SEARCH devices USING INDEX devices_created_at_idx ((created_at,id)>(?,?))",
-		"WHERE vendor = 'x' ORDER BY id LIMIT 21":                                            "SEARCH devices USING INDEX devices_vendor_idx (vendor=?)",
-		"WHERE +vendor = 'x' ORDER BY hostname, id LIMIT 21":                                 "SCAN devices USING INDEX devices_hostname_idx",
+		"WHERE (created_at, id) > (1, 'x') ORDER BY created_at, id LIMIT 21":                 "SEARCH devices USING INDEX devices_created_at_HASH_idx ((created_at,id)>(?,?))",
+		"WHERE vendor = 'x' ORDER BY id LIMIT 21":                                            "SEARCH devices USING INDEX devices_vendor_HASH_idx (vendor=?)",
+		"WHERE +vendor = 'x' ORDER BY hostname, id LIMIT 21":                                 "SCAN devices USING INDEX devices_hostname_HASH_idx",
 		"WHERE serial_number = 'x' AND serial_number <> ''":                                  "SEARCH devices USING INDEX devices_serial_number_key (serial_number=?)",
-		"WHERE last_seen < 5 ORDER BY last_seen DESC, id LIMIT 21":                           "SEARCH devices USING INDEX devices_last_seen_idx (last_seen<?)",
-		"WHERE last_seen IS NULL AND id > 'x' ORDER BY last_seen DESC, id LIMIT 21":          "SEARCH devices USING INDEX devices_last_seen_idx (last_seen=? AND id>?)",
-		"WHERE created_at = 5 AND id > 'x' AND 1=1 ORDER BY created_at DESC, id ASC LIMIT 2": "SEARCH devices USING INDEX devices_created_at_idx (created_at=? AND id>?)",
+		"WHERE last_seen < 5 ORDER BY last_seen DESC, id LIMIT 21":                           "SEARCH devices USING INDEX devices_last_seen_HASH_idx (last_seen<?)",
+		"WHERE last_seen IS NULL AND id > 'x' ORDER BY last_seen DESC, id LIMIT 21":          "SEARCH devices USING INDEX devices_last_seen_HASH_idx (last_seen=? AND id>?)",
+		"WHERE created_at = 5 AND id > 'x' AND 1=1 ORDER BY created_at DESC, id ASC LIMIT 2": "SEARCH devices USING INDEX devices_created_at_HASH_idx (created_at=? AND id>?)",
 	} {
-		plan := plan(t, db, "SELECT * FROM devices "+text)
+		plan := hash.ReplaceAllString(plan(t, db, "SELECT * FROM devices "+text), "_HASH_idx")
 		require.Contains(t, plan, want, text)
 	}
 }

@@ -107,6 +107,7 @@ func Dialect() sqlstore.Dialect {
 		StartsWith: "substr(%[1]s, 1, length(%[2]s)) = %[2]s",
 		Element:    "EXISTS (SELECT 1 FROM json_each(%[1]s) WHERE value = %[2]s)",
 		NoLimit:    "-1",
+		IndexedBy:  " INDEXED BY %s",
 		Unindexed:  "+",
 		Complete:   "WITH result AS MATERIALIZED (%s) SELECT * FROM result",
 		Backup:     "VACUUM INTO ?1",

@@ -1,0 +1,312 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// fieldIndex is the index of a field and the id.
+type fieldIndex struct {
+	name     string
+	contains []string // its columns
+}
+
+// plan is how a page of a list with filters is read. The store chooses it by the counts: a
+// database that keeps no statistics can't, and one that does takes the filters for independent.
+type plan struct {
+	index string // the index to read
+	// first says that the records that match are found before they are sorted.
+	first bool
+	// covered says that the index has the columns of the order too.
+	covered bool
+	// groups are the values of the field of the order, in order: each is read separately.
+	groups []any
+	// partial says that there are more groups, which the page does not need.
+	partial bool
+	// none says that no record matches.
+	none bool
+}
+
+// The relative costs of reading a page, measured on both databases.
+const (
+	entryCost = 1   // of an entry of an index
+	rowCost   = 150 // of finding a row by its id
+	// orderFactor allows for records that match being rarer at the beginning of an order.
+	orderFactor = 1.5
+
+	maxFew     = 2000   // records that are counted to choose a plan
+	maxPlanned = 10_000 // records that a page with a plan may skip
+	maxGroups  = 64     // groups of one statement
+)
+
+// matching is a filter of a query that a plan uses.
+type matching struct {
+	*records.Filter
+	n     int64 // records that match
+	index fieldIndex
+}
+
+// choose returns the plan of a page, or nil to leave it to the database.
+func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (*plan, error) {
+	if e.unplan || e.latest || e.dialect.DDL.Columns == "" || q.Text != "" || len(q.Filters) == 0 ||
+		q.Limit <= 0 || q.Limit >= maxLiteral || q.Offset > maxPlanned {
+		return nil, nil
+	}
+	all := make([]matching, len(q.Filters))
+	for i := range q.Filters {
+		f := &q.Filters[i]
+		if f.Op != records.Eq || f.Field.Kind == records.List || f.Field.Column == "id" || emptyString(f.Field, f.Value) ||
+			!f.Field.Index && f.Field.Ref == nil && t.firstOfKey(f.Field) {
+			return nil, nil
+		}
+		all[i] = matching{Filter: f, index: t.indexes[f.Field.Column]}
+	}
+	keys := slices.DeleteFunc(sortKeys(q), func(k sortKey) bool { return isConstant(q, k.Field) })
+	if len(keys) == 0 || len(keys) > 2 || len(keys) == 2 && t.indexes[keys[0].Column].name == "" {
+		return nil, nil
+	}
+	records, both, err := e.estimate(ctx, t, all)
+	if err != nil {
+		return nil, err
+	}
+	if e.tx == nil && (both == 0 || slices.ContainsFunc(all, func(f matching) bool { return f.n == 0 })) {
+		return &plan{none: true}, nil
+	}
+	slices.SortStableFunc(all, func(a, b matching) int {
+		if (a.index.name == "") != (b.index.name == "") {
+			return strings.Compare(b.index.name, a.index.name) // those without an index last
+		}
+		return cmp.Compare(a.n, b.n)
+	})
+	rarest := all[0]
+	if rarest.index.name == "" {
+		return nil, nil
+	}
+	return e.cheapest(ctx, t, q, keys, all, float64(records), float64(max(min(both, rarest.n), 1)))
+}
+
+// isConstant reports whether all records of a query have the same value in a field.
+func isConstant(q *records.Query, f *records.Field) bool {
+	return slices.ContainsFunc(q.Filters, func(c records.Filter) bool {
+		return c.Op == records.Eq && c.Field.Column == f.Column && c.Field.Kind != records.List
+	})
+}
+
+// firstOfKey reports whether a field begins a unique key.
+func (t *table) firstOfKey(f *records.Field) bool {
+	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool { return u.Fields[0] == f.Name })
+}
+
+// estimate reads the number of all records, sets the number that match each filter, and returns
+// the number that match all of them, or an upper bound if there is no count for it.
+func (e *executor) estimate(ctx context.Context, t *table, all []matching) (records, both int64, err error) {
+	b := &builder{shared: e.shared, table: t}
+	numbers := []string{"(" + b.sum(t.countsOfAll()) + ")"}
+	var into []func(n int64)
+	for i := range all {
+		f := &all[i]
+		if counts, ok := t.countsFor(f.Filter); ok {
+			numbers = append(numbers, "("+b.sum(&counts)+")")
+		} else if f.index.name != "" {
+			numbers = append(numbers, "(SELECT count(*) FROM (SELECT 1 FROM "+b.name+b.dialect.indexedBy(f.index.name)+
+				" WHERE "+b.condition(f.Filter, f.Field.Column)+" LIMIT "+strconv.Itoa(maxFew+1)+") AS few)")
+		} else {
+			f.n = -1
+			continue
+		}
+		into = append(into, func(n int64) { f.n = n })
+	}
+	both = -1
+	for i := range all {
+		for j := range i {
+			if counts, ok := t.countsOfPair(all[j].Filter, all[i].Filter); ok {
+				numbers = append(numbers, "("+b.sum(&counts)+")")
+				into = append(into, func(n int64) {
+					if both < 0 || n < both {
+						both = n
+					}
+				})
+			}
+		}
+	}
+	err = e.each(ctx, len(numbers), func(row []any) error {
+		records, _ = row[0].(int64)
+		for i, set := range into {
+			n, _ := row[i+1].(int64)
+			set(n)
+		}
+		return nil
+	}, "SELECT "+strings.Join(numbers, ", "), b.args...)
+	for i := range all {
+		if all[i].n < 0 || all[i].n > maxFew && all[i].index.name != "" && !all[i].Field.Counted {
+			all[i].n = records // many, or unknown
+		}
+	}
+	if both < 0 {
+		both = records
+	}
+	return records, both, err
+}
+
+// cheapest returns the plan with the least cost. The first filter is the rarest.
+func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, keys []sortKey, all []matching, records, both float64) (*plan, error) {
+	covers := func(index fieldIndex) bool {
+		return !slices.ContainsFunc(all, func(f matching) bool { return !slices.Contains(index.contains, f.Field.Column) })
+	}
+	entry := func(index fieldIndex) float64 {
+		if covers(index) {
+			return entryCost
+		}
+		return rowCost
+	}
+	page := float64(q.Limit + 1 + max(q.Offset, 0))
+	rarest := all[0]
+	if len(keys) == 1 { // by id, in which the index of a filter has its records
+		return &plan{index: rarest.index.name}, nil
+	}
+	by := t.indexes[keys[0].Column]
+	inOrder := entry(by) * page * records / both * orderFactor
+	covered := slices.Contains(rarest.index.contains, keys[0].Column)
+	first := entry(rarest.index) * float64(rarest.n)
+	if !covered {
+		first += rowCost * both
+	}
+	if keys[0].Counted && len(by.contains) > 2 && min(first, inOrder) > maxFew*entryCost {
+		groups, cost, err := e.groups(ctx, t, q, keys[0], all, page)
+		if err != nil {
+			return nil, err
+		}
+		if groups != nil && (cost < first || keys[0].desc) && (cost < inOrder || keys[0].desc) {
+			groups.index = by.name
+			return groups, nil
+		}
+	}
+	if first < inOrder || keys[0].Counted {
+		return &plan{index: rarest.index.name, first: true, covered: covered}, nil
+	}
+	return &plan{index: by.name}, nil
+}
+
+// groups returns a plan that reads the records of each value of a counted field separately, and
+// its cost, or nil if there are too many values. The values whose pairs with the filters are not
+// counted are read too; those without a record that matches are not.
+func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by sortKey, all []matching, page float64) (*plan, float64, error) {
+	b := &builder{shared: e.shared, table: t}
+	column := t.columns[t.position[by.Column]]
+	of := "SELECT value, CAST(sum(n) AS bigint) AS n FROM " + countsTable + " WHERE resource = '" + t.name + "' AND field = '" + by.Column + "'"
+	numbers := map[string][]int64{} // of each value: all its records, and those that match each filter
+	var values []string
+	err := e.each(ctx, 2, func(row []any) error {
+		n, _ := row[1].(int64)
+		value := textOf(row[0])
+		values = append(values, value)
+		numbers[value] = append([]int64{n}, slices.Repeat([]int64{n}, len(all))...)
+		return nil
+	}, of+" GROUP BY value HAVING sum(n) > 0 LIMIT "+strconv.Itoa(maxGroups+1), b.args...)
+	if err != nil || len(values) > maxGroups {
+		return nil, 0, err
+	}
+	for i := range all {
+		if err := e.countGroups(ctx, t, by.Field, all[i].Filter, values, func(value string, n int64) { numbers[value][i+1] = n }); err != nil {
+			return nil, 0, err
+		}
+	}
+	slices.SortFunc(values, column.compareKeys)
+	if by.desc {
+		slices.Reverse(values)
+	}
+	var at *string // the group in which the page begins
+	if q.After != nil {
+		at = new(column.countKey(place(q, []sortKey{by})[0]))
+	}
+	p, cost, sure := &plan{}, 0.0, 0.0
+	for _, value := range values {
+		n := numbers[value]
+		if at != nil && (column.compareKeys(value, *at) < 0) != by.desc && value != *at {
+			continue // before the page
+		}
+		least := n[0] // that match all filters, at least
+		for _, m := range n[1:] {
+			least -= n[0] - m
+		}
+		if slices.Min(n) <= 0 {
+			continue
+		}
+		if sure >= page {
+			p.partial = true
+			break
+		}
+		if at == nil || value != *at { // else the page begins within the group
+			sure += float64(max(least, 0))
+		}
+		p.groups = append(p.groups, column.fromKey(value))
+		cost += min(float64(n[0]), page*float64(n[0])/float64(max(least, slices.Min(n)/4, 1))) * entryCost
+	}
+	if len(p.groups) == 0 {
+		return nil, 0, nil
+	}
+	return p, cost, nil
+}
+
+// countGroups calls f with the number of records that match a filter and have a value in a
+// field, for each value, if these pairs are counted.
+func (e *executor) countGroups(ctx context.Context, t *table, by *records.Field, filter *records.Filter, values []string, f func(value string, n int64)) error {
+	wanted := map[string]string{}
+	var name string
+	for _, p := range t.pairs {
+		if p.a.Column == by.Column && p.b.Column == filter.Field.Column || p.b.Column == by.Column && p.a.Column == filter.Field.Column {
+			name = p.field
+			have := (&column{Field: filter.Field}).countKey(filter.Value)
+			for _, v := range values {
+				f(v, 0)
+				if p.a.Column == by.Column {
+					wanted[pairKey(v, have)] = v
+				} else {
+					wanted[pairKey(have, v)] = v
+				}
+			}
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	b := &builder{shared: e.shared, table: t}
+	keys := make([]any, 0, len(wanted))
+	for key := range wanted {
+		keys = append(keys, key)
+	}
+	text := "SELECT value, CAST(sum(n) AS bigint) FROM " + countsTable + " WHERE resource = '" + t.name + "' AND field = '" + name + "' AND " +
+		b.anyOf("value", keys) + " GROUP BY value"
+	return e.each(ctx, 2, func(row []any) error {
+		n, _ := row[1].(int64)
+		f(wanted[textOf(row[0])], n)
+		return nil
+	}, text, b.args...)
+}
+
+// fromKey returns the value of a count, nil for no value.
+func (c *column) fromKey(key string) any {
+	switch {
+	case key == "":
+		return nil
+	case c.Kind == records.Int:
+		n, _ := strconv.ParseInt(key, 10, 64)
+		return n
+	case c.Kind == records.Bool:
+		return key == "true"
+	}
+	return key
+}
+
+// compareKeys compares the values of two counts. No value comes first.
+func (c *column) compareKeys(a, b string) int {
+	if c.Kind == records.Int && a != "" && b != "" {
+		return cmp.Compare(c.fromKey(a).(int64), c.fromKey(b).(int64))
+	}
+	return strings.Compare(a, b)
+}
