@@ -49,7 +49,7 @@ type Catalog struct {
 	columns map[string]map[string]catalogColumn // by table and name
 	indexes map[string]bool
 	counted map[countKey]bool // fields with counts, without values
-	filled  map[string]bool   // tables that have records and lack counts
+	filled  map[string]bool   // tables that have records
 }
 
 // catalogColumn is a column that exists.
@@ -80,18 +80,19 @@ func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schem
 	if err := scan(ctx, db, d.DDL.Indexes, func() { c.indexes[name] = true }, &name); err != nil {
 		return nil, fmt.Errorf("read the indexes of the database: %w", err)
 	}
-	if c.columns[countsTable] != nil {
-		if err := scan(ctx, db, "SELECT DISTINCT resource, field FROM "+countsTable, func() { c.counted[countKey{resource: table, field: name}] = true }, &table, &name); err != nil {
-			return nil, fmt.Errorf("read the counts of the database: %w", err)
-		}
-	}
+	// Before the counts: other processes may add records with their counts in between.
 	for _, r := range schema.StoredResources() {
-		if c.columns[r.Table()] == nil || len(c.uncounted(r)) == 0 {
+		if c.columns[r.Table()] == nil {
 			continue
 		}
 		var one int
 		if err := scan(ctx, db, "SELECT 1 FROM "+r.Table()+" LIMIT 1", func() { c.filled[r.Table()] = true }, &one); err != nil {
 			return nil, fmt.Errorf("read %s: %w", r.Table(), err)
+		}
+	}
+	if c.columns[countsTable] != nil {
+		if err := scan(ctx, db, "SELECT DISTINCT resource, field FROM "+countsTable, func() { c.counted[countKey{resource: table, field: name}] = true }, &table, &name); err != nil {
+			return nil, fmt.Errorf("read the counts of the database: %w", err)
 		}
 	}
 	return c, nil

@@ -13,7 +13,7 @@ import (
 
 // declarations follows the records that declare parts of the schema (records.Declarer).
 type declarations struct {
-	mu      sync.Mutex    // held while the current schema is replaced
+	mu      sync.Mutex    // held while a transaction commits that changes the schema
 	changed chan struct{} // a statement failed because the schema may have changed
 	stop    context.CancelFunc
 	stopped chan struct{}
@@ -153,12 +153,15 @@ func (t *transaction) commit(ctx context.Context) error {
 	if t.next == nil {
 		return t.tx.Commit()
 	}
-	t.declarations.mu.Lock()
-	defer t.declarations.mu.Unlock()
-	if err := t.tx.Commit(); err != nil {
+	t.declarations.mu.Lock() // so that the schemas follow each other as the commits do
+	err := t.tx.Commit()
+	if err == nil {
+		t.shared.current.Store(t.next)
+	}
+	t.declarations.mu.Unlock()
+	if err != nil {
 		return err
 	}
-	t.shared.current.Store(t.next)
 	if t.dialect.Exclusive != nil { // it notes the tables that a file has
 		return t.dialect.Exclusive(ctx, t.db, func(*sql.DB) error { return nil })
 	}
@@ -168,8 +171,6 @@ func (t *transaction) commit(ctx context.Context) error {
 // refresh adopts the schema that the records in the database declare, and generates what the
 // database lacks of it.
 func (s *Store) refresh(ctx context.Context) error {
-	s.declarations.mu.Lock()
-	defer s.declarations.mu.Unlock()
 	schema := s.Schema()
 	fresh := s.reader
 	if s.opts.Replica {
@@ -183,26 +184,23 @@ func (s *Store) refresh(ctx context.Context) error {
 	if err != nil {
 		return s.failure(ctx, "read the schema", err)
 	}
-	if err := s.dialect.locked(ctx, s.writer, next); err != nil {
-		return s.failure(ctx, "change the schema", err)
-	}
-	s.current.Store(next)
-	return nil
-}
-
-// locked generates what the database lacks of a schema while no other process can migrate it.
-func (d *Dialect) locked(ctx context.Context, db *sql.DB, schema *records.Schema) error {
-	have, err := d.Catalog(ctx, db, schema)
+	have, err := s.dialect.Catalog(ctx, fresh, next)
 	if err != nil {
-		return err
+		return s.failure(ctx, "read the schema", err)
 	}
-	if statements, err := d.Statements(schema, have); err != nil || len(statements) == 0 {
-		return err
+	statements, err := s.dialect.Statements(next, have)
+	switch {
+	case err != nil:
+		return s.failure(ctx, "change the schema", err)
+	case len(statements) == 0:
+		s.current.CompareAndSwap(schema, next) // unless a transaction has changed it in the meantime
+		return nil
 	}
-	if d.Exclusive == nil {
-		return d.generate(ctx, db, schema)
-	}
-	return d.Exclusive(ctx, db, func(db *sql.DB) error { return d.generate(ctx, db, schema) })
+	// The records are read again in the transaction: another process may just remove a field.
+	return s.Change(ctx, func(tx records.Tx) error {
+		tx.(*transaction).declaring = true
+		return nil
+	})
 }
 
 // follow adopts the schema, and later the changes of it by other processes, until the store is
