@@ -43,7 +43,7 @@ type Device struct {
 	OSVersion    string       `json:"os_version" field:"max=100,counted"`
 	Status       DeviceStatus `json:"status" field:"default=active,index,counted"`
 	Role         string       `json:"role" field:"max=100,counted"`
-	SerialNumber string       `json:"serial_number" field:"unique,max=100,search"`
+	SerialNumber string       `json:"serial_number" field:"unique,max=100,search,index"`
 	RackPosition string       `json:"rack_position" field:"max=100,index"`
 	LocationID   *string      `json:"location_id" field:"ref=locations:null,index,counted"`
 	LastSeen     *time.Time   `json:"last_seen" field:"index"`

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,7 +68,7 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (*pla
 		all[i] = matching{Filter: f, index: t.indexes[f.Field.Column]}
 	}
 	keys := slices.DeleteFunc(sortKeys(q), func(k sortKey) bool { return isConstant(q, k.Field) })
-	if len(keys) == 0 || len(keys) > 2 || len(keys) == 2 && t.indexes[keys[0].Column].name == "" {
+	if len(keys) == 0 || len(keys) > 2 {
 		return nil, nil
 	}
 	records, both, err := e.estimate(ctx, t, all)
@@ -171,22 +172,26 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 	}
 	by := t.indexes[keys[0].Column]
 	inOrder := entry(by) * page * records / both * orderFactor
+	if by.name == "" {
+		inOrder = math.Inf(1)
+	}
 	covered := slices.Contains(rarest.index.contains, keys[0].Column)
 	first := entry(rarest.index) * float64(rarest.n)
 	if !covered {
 		first += rowCost * both
 	}
-	if keys[0].Counted && len(by.contains) > 2 && min(first, inOrder) > maxFew*entryCost {
+	// No index has the ids of the last value first, so that all its records would be sorted.
+	if keys[0].Counted && by.name != "" && (keys[0].desc || min(first, inOrder) > maxFew*entryCost) {
 		groups, cost, err := e.groups(ctx, t, q, keys[0], all, page)
 		if err != nil {
 			return nil, err
 		}
-		if groups != nil && (cost < first || keys[0].desc) && (cost < inOrder || keys[0].desc) {
+		if groups != nil && cost < first && (cost < inOrder || keys[0].desc) {
 			groups.index = by.name
 			return groups, nil
 		}
 	}
-	if first < inOrder || keys[0].Counted {
+	if first < inOrder {
 		return &plan{index: rarest.index.name, first: true, covered: covered}, nil
 	}
 	return &plan{index: by.name}, nil

@@ -42,3 +42,8 @@ func TestLatestOfMany(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.CheckLatestOfMany(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
+
+func TestLists(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckLists(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+}

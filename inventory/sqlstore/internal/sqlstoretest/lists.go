@@ -1,0 +1,105 @@
+package sqlstoretest
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// CheckLists compares the pages of lists with filters with those of [records.Query.Select], for
+// so many records, and values of such different frequency, that the store chooses each of its
+// plans.
+func CheckLists(t *testing.T, store records.Store) {
+	t.Helper()
+	const number = 8000
+	var all []records.Record
+	for i, rec := range Devices(0, number) {
+		d := rec.(*inventory.Device)
+		d.Vendor, d.Role, d.OS = "odd", "first half", strconv.Itoa(i%3)
+		if i%2 == 0 {
+			d.Vendor = "even"
+		}
+		if i%2 == 0 == (i%100 != 0) {
+			d.Role = "" // 1 % of the even ones, and all odd ones, have a role
+		}
+		if i%10 != 0 {
+			d.LastSeen = nil
+		}
+		all = append(all, d)
+	}
+	for n := 0; n < number; n += records.MaxItems {
+		require.NoError(t, Create(t, store, all[n:n+records.MaxItems]...))
+	}
+	r := records.Of[inventory.Device](store.Schema())
+	filters := [][]string{
+		{"vendor=even", "role=first half"}, {"role=", "vendor=even"}, {"vendor=even", "role=nobody"}, {"vendor=odd"},
+		{"status=active", "vendor=even", "role="}, {"rack_position=R1-U1", "vendor=odd"}, {"location_id=", "os=1"}, {"vendor=even", "version=1"},
+	}
+	for _, texts := range filters {
+		for _, sort := range []string{"", "hostname", "status", "vendor", "last_seen", "os", "model", "version"} {
+			for _, desc := range []bool{false, true} {
+				q := &records.Query{Resource: r, Count: true, Limit: 20}
+				for _, text := range texts {
+					q.Filters = append(q.Filters, filter(r, text))
+				}
+				if f, ok := r.Field(sort); ok {
+					q.Sort = []records.SortKey{{Field: f, Desc: desc}}
+				}
+				checkPages(t, store, q, all)
+			}
+		}
+	}
+}
+
+// filter returns the filter of a text such as "vendor=odd". An empty value is no value.
+func filter(r *records.Resource, text string) records.Filter {
+	for _, f := range r.Fields() {
+		n := len(f.Name)
+		if n == 0 || len(text) <= n || text[:n] != f.Name || text[n] != '=' {
+			continue
+		}
+		var value any = text[n+1:]
+		if value == "" {
+			value = nil
+		} else if f.Kind == records.Int {
+			value = int64(1)
+		}
+		return records.Filter{Field: f, Op: records.Eq, Value: value}
+	}
+	panic("no filter: " + text)
+}
+
+// checkPages compares the first pages of a query, and one with an offset.
+func checkPages(t *testing.T, store records.Store, q *records.Query, all []records.Record) {
+	t.Helper()
+	for page := range 3 {
+		want := q.Select(append([]records.Record{}, all...))
+		got, err := store.List(t.Context(), q)
+		what := fmt.Sprintf("page %d of %v by %v, offset %d", page, q.Filters, q.Sort, q.Offset)
+		require.NoError(t, err, what)
+		require.Equal(t, want.Total, got.Total, what)
+		require.Equal(t, want.More, got.More, what)
+		require.Equal(t, idsOf(want.Records), idsOf(got.Records), what)
+		switch {
+		case page == 1:
+			q.After, q.Offset = nil, 30
+		case len(got.Records) == 0:
+			return
+		default:
+			q.After = q.PlaceOf(got.Records[len(got.Records)-1])
+		}
+	}
+}
+
+func idsOf(all []records.Record) []string {
+	ids := make([]string, len(all))
+	for i, rec := range all {
+		ids[i] = rec.Meta().ID
+	}
+	return ids
+}
