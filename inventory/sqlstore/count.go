@@ -129,6 +129,9 @@ func (r *countRange) has(key countKey) bool {
 
 // total is a SELECT of the total of a query: from the counts, or by counting records.
 func (b *builder) total(q *records.Query) string {
+	if b.plan != nil && b.plan.total {
+		return "SELECT CAST(" + b.arg(b.plan.found) + " AS bigint)"
+	}
 	if r, ok := b.countsOf(q); ok {
 		return b.sum(&r)
 	}

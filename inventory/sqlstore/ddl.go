@@ -37,6 +37,8 @@ type DDL struct {
 	Columns string
 	// Indexes is a SELECT of the names of all indexes.
 	Indexes string
+	// Search is the index for searches. Nil is none.
+	Search *SearchDDL
 	// Include says that an index can have columns that are no part of its key.
 	Include bool
 	// IndexBytes is the most bytes of the values in one index. 0 is no limit.
@@ -50,6 +52,9 @@ type Catalog struct {
 	indexes map[string]bool
 	counted map[countKey]bool // fields with counts, without values
 	filled  map[string]bool   // tables that have records
+
+	noSearch     bool   // there can be no index for searches
+	searchSchema string // what SearchDDL.Available returned
 }
 
 // catalogColumn is a column that exists.
@@ -79,6 +84,12 @@ func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schem
 	}
 	if err := scan(ctx, db, d.DDL.Indexes, func() { c.indexes[name] = true }, &name); err != nil {
 		return nil, fmt.Errorf("read the indexes of the database: %w", err)
+	}
+	if d.DDL.Search != nil && d.DDL.Search.Available != "" {
+		c.noSearch = true
+		if err := scan(ctx, db, d.DDL.Search.Available, func() { c.noSearch, c.searchSchema = false, name }, &name); err != nil {
+			return nil, fmt.Errorf("read the extensions of the database: %w", err)
+		}
 	}
 	// Before the counts: other processes may add records with their counts in between.
 	for _, r := range schema.StoredResources() {
@@ -270,6 +281,7 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 			all = append(all, "DROP INDEX "+name)
 		}
 	}
+	all = append(all, d.searchStatements(r, have)...)
 	if have.filled[table] {
 		for _, column := range have.uncounted(r) {
 			all = append(all, countExisting(r, column))

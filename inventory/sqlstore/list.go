@@ -68,6 +68,9 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	var err error
 	b.plan, err = e.choose(ctx, b.table, q)
 	if err == nil && b.plan == nil {
+		b.plan, err = e.chooseSearch(ctx, b.table, q)
+	}
+	if err == nil && b.plan == nil {
 		unindexed, err = e.unindexed(ctx, b.table, q)
 	}
 	if err != nil {

@@ -31,6 +31,11 @@ type plan struct {
 	partial bool
 	// none says that no record matches.
 	none bool
+
+	// Of a search: the number of records that contain the string, whether it is the total, and
+	// whether all records are compared instead of those in the index for searches.
+	found       int64
+	total, scan bool
 }
 
 // The relative costs of reading a page, measured on both databases.

@@ -67,6 +67,11 @@ func (b *builder) search(s string) string {
 	if len(columns) == 0 {
 		return never
 	}
+	if b.plan == nil || !b.plan.scan {
+		if condition, ok := b.matching(s); ok {
+			return condition
+		}
+	}
 	part := b.arg(records.FoldASCII(s))
 	for i, column := range columns {
 		columns[i] = fmt.Sprintf(b.dialect.Contains, b.folded(column), part)

@@ -16,7 +16,7 @@ func listCases() []Case {
 		{"list/filters", "a filter that returns too much or too little shows records that nobody requested", checkFilters, true},
 		{"list/search", "a search covers the fields that are declared for it, and folds the letters A to Z only", func(f *fixture) {
 			for _, r := range storedResources() {
-				for _, s := range []string{"ALPHA", "K", "i", "Ä", "%", "_", `\`, "'", "\u212a", ":3C:"} {
+				for _, s := range []string{"ALPHA", "K", "i", "Ä", "%", "_", `\`, "'", "\u212a", ":3C:", "pha", "l_h", "al%", `\a"`, "a\x1fb"} {
 					f.agrees(&records.Query{Resource: r, Text: s, Count: true, Limit: 2})
 				}
 			}

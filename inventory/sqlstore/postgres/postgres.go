@@ -144,9 +144,32 @@ func ddl() sqlstore.DDL {
 			FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
 			WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
 			ORDER BY c.relname, a.attnum`,
+		Search:     search(),
 		Include:    true,
 		IndexBytes: 2600, // a third of a page, less what the row itself takes
 		Indexes:    `SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('i', 'I') ORDER BY relname`,
+	}
+}
+
+// search describes an index of trigrams, which needs the extension pg_trgm. Without it a search
+// reads all records.
+func search() *sqlstore.SearchDDL {
+	return &sqlstore.SearchDDL{
+		Available: `SELECT quote_ident(n.nspname) || '.' FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+				WHERE e.extname = 'pg_trgm' AND has_schema_privilege(n.oid, 'USAGE')
+			UNION ALL SELECT quote_ident(current_schema()) || '.' FROM pg_available_extensions
+				WHERE name = 'pg_trgm' AND installed_version IS NULL
+				AND has_database_privilege(current_database(), 'CREATE') AND has_schema_privilege(current_schema(), 'CREATE')`,
+		Create: []string{
+			"CREATE EXTENSION IF NOT EXISTS pg_trgm",
+			"CREATE INDEX {name} ON {table} USING gin (({text}) {schema}gin_trgm_ops) WITH (fastupdate = off)",
+		},
+		Drop:      []string{"DROP INDEX {name}"},
+		Separator: "chr(31)",
+		Match:     "({text}) LIKE %s",
+		Pattern: func(s string) string {
+			return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s) + "%"
+		},
 	}
 }
 

@@ -47,3 +47,8 @@ func TestLists(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.CheckLists(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckSearch(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+}

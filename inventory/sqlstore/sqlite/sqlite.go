@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"regexp"
+	"strings"
 	"time"
 
 	driver "modernc.org/sqlite"
@@ -140,12 +141,44 @@ func ddl() sqlstore.DDL {
 				WHEN c.type LIKE '%REAL%' OR c.type LIKE '%FLOA%' OR c.type LIKE '%DOUB%' THEN 'REAL'
 				ELSE upper(c.type) END, c."notnull"
 			FROM sqlite_master AS m JOIN pragma_table_xinfo(m.name) AS c WHERE m.type = 'table' ORDER BY m.name, c.cid`,
+		Search:  search(),
 		Indexes: "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name",
 	}
 }
 
 // missing matches the errors for a column that does not exist, which have no code of their own.
 var missing = regexp.MustCompile(`no such column|has no column named`)
+
+// search describes a full-text index of trigrams. It has numbers for the records, whose tables
+// have no rowid. Triggers maintain it.
+func search() *sqlstore.SearchDDL {
+	return &sqlstore.SearchDDL{
+		Create: []string{
+			"CREATE TABLE {name}_ids (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE)",
+			"CREATE VIRTUAL TABLE {name} USING fts5(text, tokenize = 'trigram case_sensitive 1', content = '', contentless_delete = 1)",
+			"INSERT INTO {name}_ids (id) SELECT id FROM {table} ORDER BY id",
+			"INSERT INTO {name} (rowid, text) SELECT i.n, {text} FROM {name}_ids AS i CROSS JOIN {table} AS t WHERE t.id = i.id",
+			`CREATE TRIGGER {name}_insert AFTER INSERT ON {table} BEGIN
+				INSERT INTO {name}_ids (id) VALUES (new.id);
+				INSERT INTO {name} (rowid, text) SELECT n, {new} FROM {name}_ids WHERE id = new.id;
+			END`,
+			`CREATE TRIGGER {name}_update AFTER UPDATE OF {columns} ON {table} BEGIN
+				UPDATE {name} SET text = {new} WHERE rowid = (SELECT n FROM {name}_ids WHERE id = new.id);
+			END`,
+			`CREATE TRIGGER {name}_delete AFTER DELETE ON {table} BEGIN
+				DELETE FROM {name} WHERE rowid = (SELECT n FROM {name}_ids WHERE id = old.id);
+				DELETE FROM {name}_ids WHERE id = old.id;
+			END`,
+		},
+		Drop: []string{
+			"DROP TRIGGER {name}_insert", "DROP TRIGGER {name}_update", "DROP TRIGGER {name}_delete", "DROP TABLE {name}", "DROP TABLE {name}_ids",
+		},
+		Separator: "char(31)",
+		Match:     "id IN (SELECT i.id FROM {name} AS s CROSS JOIN {name}_ids AS i WHERE s.text MATCH %s AND i.n = s.rowid)",
+		Count:     "SELECT count(*) FROM {name} WHERE text MATCH %s",
+		Pattern:   func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` },
+	}
+}
 
 // classify classifies an error by its result code. SQLite does not say which foreign key is
 // violated.

@@ -37,8 +37,14 @@ func CheckLists(t *testing.T, store records.Store) {
 	}
 	r := records.Of[inventory.Device](store.Schema())
 	filters := [][]string{
-		{"vendor=even", "role=first half"}, {"role=", "vendor=even"}, {"vendor=even", "role=nobody"}, {"vendor=odd"},
-		{"status=active", "vendor=even", "role="}, {"rack_position=R1-U1", "vendor=odd"}, {"location_id=", "os=1"}, {"vendor=even", "version=1"},
+		{"vendor=even", "role=first half"},
+		{"role=", "vendor=even"},
+		{"vendor=even", "role=nobody"},
+		{"vendor=odd"},
+		{"status=active", "vendor=even", "role="},
+		{"rack_position=R1-U1", "vendor=odd"},
+		{"location_id=", "os=1"},
+		{"vendor=even", "version=1"},
 	}
 	for _, texts := range filters {
 		for _, sort := range []string{"", "hostname", "status", "vendor", "last_seen", "os", "model", "version"} {
@@ -102,4 +108,44 @@ func idsOf(all []records.Record) []string {
 		ids[i] = rec.Meta().ID
 	}
 	return ids
+}
+
+// CheckSearch: the index for searches follows each change of a record, within its transaction too.
+func CheckSearch(t *testing.T, store records.Store) {
+	t.Helper()
+	devices, interfaces := records.Of[inventory.Device](store.Schema()), records.Of[inventory.Interface](store.Schema())
+	device := Devices(1, 2)[0].(*inventory.Device)
+	device.Notes = `the 100% "old_one" \ and more`
+	port := WithBase(2, &inventory.Interface{DeviceID: device.ID, Name: "eth0", Description: "uplink Zürich", Status: inventory.LinkUp})
+	require.NoError(t, Create(t, store, device, port))
+	find := func(from records.Reader, r *records.Resource, text string, want int) {
+		t.Helper()
+		page, err := from.List(t.Context(), &records.Query{Resource: r, Text: text, Count: true, Limit: 5})
+		require.NoError(t, err)
+		require.Len(t, page.Records, want, text)
+		require.EqualValues(t, want, page.Total, text)
+	}
+	for text, want := range map[string]int{
+		"HOST-": 1, "OLD_ONE": 1, "old-one": 0, "oldXone": 0, `"old`: 1, `0% "`: 1, `"" `: 0, `\ and`: 1, "%%%": 0, "___": 0,
+		"10.0.0.1 ": 0, "e\x1f1": 0, "\x1f10": 0, "zür": 0, "uplink": 0,
+	} {
+		find(store, devices, text, want)
+	}
+	find(store, interfaces, "zürich", 1)
+	find(store, interfaces, "zÜrich", 0) // only A to Z are folded
+	find(store, interfaces, "ür", 1)
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error {
+		changed := records.Clone(port)
+		changed.Description, changed.Version = "to Geneva", 2
+		require.NoError(t, tx.Update(t.Context(), changed, 1))
+		find(tx, interfaces, "zürich", 0)
+		find(tx, interfaces, "geneva", 1)
+		return nil
+	}))
+	find(store, interfaces, "geneva", 1)
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Delete(t.Context(), devices, device.ID, 1, nil) }))
+	find(store, interfaces, "geneva", 0) // deleted with its device
+	find(store, devices, "host-", 0)
+	require.NoError(t, Create(t, store, device))
+	find(store, devices, "host-", 1)
 }

@@ -1,0 +1,147 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// SearchDDL is an index of parts of strings, for searches. In the statements, {name} is its name,
+// {table} the table, {columns} the searched columns, {text} an expression with their folded
+// values, {new} the same in a trigger, and {schema} what Available returned.
+type SearchDDL struct {
+	// Available is a SELECT that returns one string if the database can have the index. Empty if
+	// every database can.
+	Available string
+	// Create makes the index and fills it.
+	Create []string
+	// Drop removes it.
+	Drop []string
+	// Separator is the expression for the character U+001F, which stands between the values.
+	Separator string
+	// Match is the condition that a record matches, with %s for the pattern.
+	Match string
+	// Count is a SELECT of the number of records that match, with %s for the pattern. Empty
+	// leaves the choice of how to read a page to the database.
+	Count string
+	// Pattern returns the pattern for a folded string.
+	Pattern func(s string) string
+}
+
+// minSearch is the number of characters that an index of trigrams finds.
+const minSearch = 3
+
+// searched returns the searched columns of a resource.
+func searched(r *records.Resource) (columns []string) {
+	for _, f := range r.Fields() {
+		if f.Search && f.Column != "" {
+			columns = append(columns, f.Column)
+		}
+	}
+	return columns
+}
+
+// searchName returns the name of the index for searches of a resource, empty if it has none. The
+// hash of the columns is part of it. Logs and measurements, which are not audited, have none:
+// they are written more often than searched.
+func (d *Dialect) searchName(r *records.Resource) string {
+	columns := searched(r)
+	if d.DDL.Search == nil || len(columns) == 0 || r.Unaudited || r.Internal {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(columns, ",")))
+	return identifier(r.Table(), "search", hex.EncodeToString(sum[:4]))
+}
+
+// searchText returns a text with the placeholders of a [SearchDDL] replaced.
+func (d *Dialect) searchText(r *records.Resource, name, text string) string {
+	columns := searched(r)
+	values, added := make([]string, len(columns)), make([]string, len(columns))
+	for i, column := range columns {
+		values[i] = fmt.Sprintf(d.Fold, column)
+		added[i] = fmt.Sprintf(d.Fold, "new."+column)
+	}
+	between := " || " + d.DDL.Search.Separator + " || "
+	return strings.NewReplacer("{name}", name, "{table}", r.Table(), "{columns}", strings.Join(columns, ", "),
+		"{text}", strings.Join(values, between), "{new}", strings.Join(added, between)).Replace(text)
+}
+
+// searchStatements returns the statements that create the index for searches, and drop those of
+// other columns.
+func (d *Dialect) searchStatements(r *records.Resource, have *Catalog) (all []string) {
+	name := d.searchName(r)
+	exists := func(name string) bool { return have.indexes[name] || have.columns[name] != nil }
+	if name != "" && !exists(name) && !have.noSearch {
+		for _, text := range d.DDL.Search.Create {
+			all = append(all, strings.ReplaceAll(d.searchText(r, name, text), "{schema}", have.searchSchema))
+		}
+	}
+	if d.DDL.Search == nil {
+		return all
+	}
+	of := regexp.MustCompile("^" + regexp.QuoteMeta(r.Table()) + "_search_[0-9a-f]{8}$")
+	var old []string
+	for other := range have.indexes {
+		old = append(old, other)
+	}
+	for other := range have.columns {
+		old = append(old, other)
+	}
+	slices.Sort(old)
+	for _, other := range old {
+		if of.MatchString(other) && other != name {
+			for _, text := range d.DDL.Search.Drop {
+				all = append(all, d.searchText(r, other, text))
+			}
+		}
+	}
+	return all
+}
+
+// matching returns the condition that a record contains a string in the index for searches, or
+// false if the index does not find the string.
+func (b *builder) matching(s string) (condition string, ok bool) {
+	name := b.dialect.searchName(b.Resource)
+	if name == "" || !indexable(s) {
+		return "", false
+	}
+	pattern := b.arg(b.dialect.DDL.Search.Pattern(records.FoldASCII(s)))
+	return fmt.Sprintf(b.dialect.searchText(b.Resource, name, b.dialect.DDL.Search.Match), pattern), true
+}
+
+// indexable reports whether an index of trigrams finds a string. One with control characters
+// could match the separator.
+func indexable(s string) bool {
+	return utf8.RuneCountInString(s) >= minSearch && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// chooseSearch returns how to read a page of a search, for a database that can't choose itself:
+// few records are found by the index for searches, and many in the order of the page.
+func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query) (*plan, error) {
+	name := e.dialect.searchName(t.Resource)
+	if q.Text == "" || name == "" || e.dialect.DDL.Search.Count == "" || !indexable(q.Text) {
+		return nil, nil
+	}
+	b := &builder{shared: e.shared, table: t}
+	pattern := b.arg(b.dialect.DDL.Search.Pattern(records.FoldASCII(q.Text)))
+	p := &plan{}
+	text := fmt.Sprintf(b.dialect.searchText(t.Resource, name, b.dialect.DDL.Search.Count), pattern)
+	err := e.each(ctx, 1, func(row []any) error { p.found, _ = row[0].(int64); return nil }, text, b.args...)
+	if err != nil {
+		return nil, err
+	}
+	p.none, p.scan = p.found == 0, p.found > maxFew
+	p.total = p.scan && len(q.Filters) == 0
+	if keys := sortKeys(q); p.scan && len(q.Filters) == 0 && len(keys) == 2 {
+		p.index = t.indexes[keys[0].Column].name
+	}
+	return p, nil
+}
