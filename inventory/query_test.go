@@ -140,7 +140,7 @@ func TestBadQueries(t *testing.T) {
 		"q=%00":                              {"q", "must be at most 500 bytes"},
 		"q=%ff":                              {"q", "must be at most 500 bytes"},
 		"fields=hostname,hidden":             {"fields", "has the unknown field \"hidden\""},
-		"count=no":                           {"count", "must be true or false"},
+		"count=no":                           {"count", "must be exact, estimated or none"},
 		"cursor=x":                           {"cursor", "is not a cursor of this list"},
 		"cursor=&page=1":                     {"cursor", "can't be used together with page"},
 		"vendor=" + strings.Repeat("a", 501): {"vendor", "must be at most 500 bytes of UTF-8"},

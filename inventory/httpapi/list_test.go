@@ -100,6 +100,10 @@ func TestCount(t *testing.T) {
 	if _, there := page.Meta["total_count"]; there || len(page.Data) != 4 {
 		t.Errorf("without the count there is %v", page.Meta)
 	}
+	c.Send("GET", "/interfaces?count=estimated", nil).Want(200).JSON(&page)
+	if page.Meta["count"] != "exact" || page.Meta["total_count"] != 4.0 {
+		t.Errorf("with an estimated count of few records there is %v", page.Meta)
+	}
 }
 
 // TestBadQueries checks that invalid queries are refused and that the errors list what is
@@ -131,7 +135,7 @@ func TestBadQueries(t *testing.T) {
 		"hostname__frob=1":         "is an unknown filter",
 		"location_id__gt=1":        "is an unknown filter",
 		"fields=frob":              "fields has the unknown field \"frob\"",
-		"count=maybe":              "count must be true or false",
+		"count=maybe":              "count must be exact, estimated or none",
 		"cursor=abc":               "cursor is not a cursor of this list",
 		"cursor=&page=1":           "cursor can't be used together with page",
 		"dry_run=true":             "dry_run is an unknown query parameter",

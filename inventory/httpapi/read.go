@@ -153,6 +153,12 @@ func appendMeta(b []byte, q *records.Query, page *records.Page) []byte {
 		b = append(b, `,"total_count":`...)
 		b = strconv.AppendInt(b, page.Total, 10)
 	}
+	switch {
+	case q.Estimate && page.AtLeast:
+		b = append(b, `,"count":"estimated"`...)
+	case q.Estimate:
+		b = append(b, `,"count":"exact"`...)
+	}
 	if page.More && len(page.Records) > 0 {
 		b = append(b, `,"next_cursor":"`...)
 		b = append(b, q.Cursor(page.Records[len(page.Records)-1])...) // base64

@@ -85,7 +85,10 @@ func listParameters(r *records.Resource) []Parameter {
 		{Name: "sortby", Schema: sortby, Description: "A field and asc or desc. May be repeated; fields apply in the order given."},
 		{Name: "q", Schema: searchString(), Description: "Matches records with this string in one of the searched fields, ignoring ASCII case."},
 		Fields(r),
-		{Name: "count", Schema: Boolean(""), Description: "false: omit the totals, which is faster."},
+		{
+			Name: "count", Schema: &Schema{Type: "string", Enum: []any{"exact", "estimated", "none", "true", "false"}},
+			Description: fmt.Sprintf("exact or true, the default: count all records. estimated: count up to %d records, unless the total is known. none or false: omit the totals.", records.MaxEstimate),
+		},
 		{Name: "cursor", Schema: String(""), AllowEmptyValue: true, Description: "Empty to start, then meta.next_cursor of the previous page, with the same sortby."},
 	}
 	return append(all, filters(r)...)

@@ -41,8 +41,9 @@ func Page(r *records.Resource, more ...Property) *Schema {
 	meta := Object("PageMeta",
 		Optional("current_page", Integer("The number of the page, from 1. Absent with a cursor.", 1)),
 		Required("limit", limit),
-		Optional("total_pages", Integer("The number of pages. Absent with count=false.", 0)),
-		Optional("total_count", Integer("The number of records. Absent with count=false.", 0)),
+		Optional("total_pages", Integer("The number of pages. Absent with count=none.", 0)),
+		Optional("total_count", Integer("The number of records. Absent with count=none.", 0)),
+		Optional("count", &Schema{Type: "string", Enum: []any{"exact", "estimated"}, Description: "estimated if there are more than total_count records. Only with count=estimated."}),
 		Optional("next_cursor", cursor))
 	return Object(Name(r)+"Page", Required("meta", meta), Required("data", Array(part, 0, records.MaxLimit)))
 }

@@ -44,7 +44,8 @@ const MaxSortKeys = 3
 //	                 isnull (true or false), as far as the field supports them
 //	q                contained in one of the searched fields
 //	fields           the names of the fields to return, separated by commas
-//	count            false: without the total
+//	count            exact or true (the default); estimated: the total, or MaxEstimate if more
+//	                 would have to be counted; none or false: without the total
 //	cursor           empty to start, or a position from [Query.Cursor]
 //
 // Other parameters are refused unless other names them, because an ignored filter may have
@@ -109,7 +110,7 @@ func (p *parser) parse(name string) {
 	case "fields":
 		p.q.Fields, err = p.q.Resource.ParseFields(value)
 	case "count":
-		p.q.Count, err = parseBool(value)
+		p.q.Count, p.q.Estimate, err = parseCount(value)
 	default:
 		p.parseFilter(name)
 	}
@@ -277,6 +278,18 @@ func (f *Field) parseValue(s string) (any, error) {
 		return s, err
 	}
 	return f.canonical(s)
+}
+
+func parseCount(s string) (count, estimate bool, err error) {
+	switch s {
+	case "exact", "true":
+		return true, false, nil
+	case "estimated":
+		return true, true, nil
+	case "none", "false":
+		return false, false, nil
+	}
+	return false, false, errors.New("must be exact, estimated or none")
 }
 
 func parseBool(s string) (bool, error) {

@@ -80,6 +80,8 @@ type Page struct {
 	Records []Record
 	More    bool  // whether further records follow
 	Total   int64 // the number of records without Offset, Limit and After; set if Query.Count is
+	// AtLeast says that there are more than Total records. Only with Query.Estimate.
+	AtLeast bool
 }
 
 // Pinger is implemented by a [Store] that can check its database.

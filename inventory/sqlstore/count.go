@@ -135,7 +135,17 @@ func (b *builder) total(q *records.Query) string {
 	if r, ok := b.countsOf(q); ok {
 		return b.sum(&r)
 	}
-	return "SELECT count(*) FROM " + b.name + where(b.conditions(q, nil))
+	from := b.name + where(b.conditions(q, nil))
+	if q.Estimate {
+		from = "(SELECT 1 FROM " + from + " LIMIT " + strconv.Itoa(records.MaxEstimate+1) + ") AS counted"
+	}
+	return "SELECT count(*) FROM " + from
+}
+
+// counted reports whether the total of a query is known without counting records.
+func (b *builder) counted(q *records.Query) bool {
+	_, ok := b.countsOf(q)
+	return ok || b.plan != nil && b.plan.total
 }
 
 // sum is a SELECT of the sum of a range.

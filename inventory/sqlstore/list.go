@@ -96,6 +96,9 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	if err != nil {
 		return nil, err
 	}
+	if q.Estimate && !b.counted(q) && page.Total > records.MaxEstimate {
+		page.Total, page.AtLeast = records.MaxEstimate, true
+	}
 	if b.plan != nil && b.plan.partial && int64(len(page.Records)) <= q.Limit {
 		return e.unplanned(ctx, q) // records have been deleted since the plan
 	}
@@ -106,6 +109,9 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 		b.args = nil
 		text := b.total(q)
 		err = e.each(ctx, 1, func(row []any) error { page.Total, _ = row[0].(int64); return nil }, text, b.args...)
+		if q.Estimate && !b.counted(q) && page.Total > records.MaxEstimate {
+			page.Total, page.AtLeast = records.MaxEstimate, true
+		}
 	}
 	return page, err
 }

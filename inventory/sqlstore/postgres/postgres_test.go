@@ -63,7 +63,7 @@ func TestServer(t *testing.T) {
 		storetest.Run(t, func(t testing.TB) records.Store { return openSchema(t, server.Database(t), storetest.Schema(), nil) })
 	})
 	for name, check := range map[string]func(*testing.T, string){
-		"schema": checkSchema, "plans": checkPlans, "counts": checkCounts, "lists": checkLists, "search": checkSearch, "later migration": checkLaterMigration,
+		"schema": checkSchema, "plans": checkPlans, "counts": checkCounts, "lists": checkLists, "search": checkSearch, "estimates": checkEstimates, "later migration": checkLaterMigration,
 		"openers at once": checkOpeners, "canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
 		"custom fields": func(t *testing.T, url string) {
 			sqlstoretest.CheckCustomFields(t, open(t, url, nil), func() records.Store { return open(t, url, nil) })
@@ -125,6 +125,8 @@ func checkCounts(t *testing.T, url string) {
 func checkLists(t *testing.T, url string) { sqlstoretest.CheckLists(t, open(t, url, nil)) }
 
 func checkSearch(t *testing.T, url string) { sqlstoretest.CheckSearch(t, open(t, url, nil)) }
+
+func checkEstimates(t *testing.T, url string) { sqlstoretest.CheckEstimates(t, open(t, url, nil)) }
 
 // with returns the schema with one more migration, as in a later version of the program.
 func with(t testing.TB, text string) *records.Schema {

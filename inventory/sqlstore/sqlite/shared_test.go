@@ -52,3 +52,8 @@ func TestSearch(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.CheckSearch(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
+
+func TestEstimates(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckEstimates(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+}

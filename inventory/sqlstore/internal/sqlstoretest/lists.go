@@ -149,3 +149,30 @@ func CheckSearch(t *testing.T, store records.Store) {
 	require.NoError(t, Create(t, store, device))
 	find(store, devices, "host-", 1)
 }
+
+// CheckEstimates: an estimated total is exact if it is stored or small, and ends at a bound else.
+func CheckEstimates(t *testing.T, store records.Store) {
+	t.Helper()
+	const number = records.MaxEstimate + records.MaxItems
+	for n := 0; n < number; n += records.MaxItems {
+		require.NoError(t, Create(t, store, Devices(n, n+records.MaxItems)...))
+	}
+	r := records.Of[inventory.Device](store.Schema())
+	version := filter(r, "version=1")
+	for _, c := range []struct {
+		filters []records.Filter
+		offset  int64
+		want    records.Page
+	}{
+		{nil, 0, records.Page{Total: number}},
+		{[]records.Filter{version}, 0, records.Page{Total: records.MaxEstimate, AtLeast: true}},
+		{[]records.Filter{version}, number, records.Page{Total: records.MaxEstimate, AtLeast: true}},
+		{[]records.Filter{version, filter(r, "rack_position=R1-U1")}, 0, records.Page{Total: 1}},
+	} {
+		q := &records.Query{Resource: r, Filters: c.filters, Count: true, Estimate: true, Limit: 1, Offset: c.offset}
+		page, err := store.List(t.Context(), q)
+		require.NoError(t, err)
+		require.Equal(t, c.want.Total, page.Total, "%v", c.filters)
+		require.Equal(t, c.want.AtLeast, page.AtLeast, "%v", c.filters)
+	}
+}
