@@ -60,7 +60,7 @@ func (e *executor) snapshot(ctx context.Context, q *records.Query) (page *record
 // list runs a query. One statement reads the page and the total, except for an empty page,
 // which has no row for the total.
 func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, error) {
-	b := &builder{shared: e.shared, table: e.table(q.Resource), latest: e.latest}
+	b := &builder{shared: e.shared, table: e.table(q.Resource), latest: e.latest, changing: e.changing}
 	if e.latest {
 		b.table = b.table.latest.table
 	}

@@ -14,9 +14,10 @@ import (
 type builder struct {
 	*shared
 	*table
-	args   []any
-	plan   *plan // how to read a page; nil leaves it to the database
-	latest bool  // whether the table is that of the latest records
+	args     []any
+	plan     *plan // how to read a page; nil leaves it to the database
+	latest   bool  // whether the table is that of the latest records
+	changing bool  // in a transaction, whose changes indexes for searches may lack
 }
 
 // arg adds an argument and returns its parameter.

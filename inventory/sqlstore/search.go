@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,13 +18,16 @@ import (
 
 // SearchDDL is an index of parts of strings, for searches. In the statements, {name} is its name,
 // {table} the table, {columns} the searched columns, {text} an expression with their folded
-// values, {new} the same in a trigger, and {schema} what Available returned.
+// values, and {schema} what Available returned.
 type SearchDDL struct {
 	// Available is a SELECT that returns one string if the database can have the index. Empty if
 	// every database can.
 	Available string
 	// Create makes the index and fills it.
 	Create []string
+	// Update brings it up to date at the end of a transaction. The parameter of each statement is
+	// a JSON array of the ids of changed records. Empty if it is always up to date.
+	Update []string
 	// Drop removes it.
 	Drop []string
 	// Separator is the expression for the character U+001F, which stands between the values.
@@ -64,14 +69,13 @@ func (d *Dialect) searchName(r *records.Resource) string {
 // searchText returns a text with the placeholders of a [SearchDDL] replaced.
 func (d *Dialect) searchText(r *records.Resource, name, text string) string {
 	columns := searched(r)
-	values, added := make([]string, len(columns)), make([]string, len(columns))
+	values := make([]string, len(columns))
 	for i, column := range columns {
 		values[i] = fmt.Sprintf(d.Fold, column)
-		added[i] = fmt.Sprintf(d.Fold, "new."+column)
 	}
 	between := " || " + d.DDL.Search.Separator + " || "
 	return strings.NewReplacer("{name}", name, "{table}", r.Table(), "{columns}", strings.Join(columns, ", "),
-		"{text}", strings.Join(values, between), "{new}", strings.Join(added, between)).Replace(text)
+		"{text}", strings.Join(values, between)).Replace(text)
 }
 
 // searchStatements returns the statements that create the index for searches, and drop those of
@@ -110,11 +114,46 @@ func (d *Dialect) searchStatements(r *records.Resource, have *Catalog) (all []st
 // false if the index does not find the string.
 func (b *builder) matching(s string) (condition string, ok bool) {
 	name := b.dialect.searchName(b.Resource)
-	if name == "" || !indexable(s) {
+	if name == "" || !indexable(s) || b.changing && len(b.dialect.DDL.Search.Update) > 0 {
 		return "", false
 	}
 	pattern := b.arg(b.dialect.DDL.Search.Pattern(records.FoldASCII(s)))
 	return fmt.Sprintf(b.dialect.searchText(b.Resource, name, b.dialect.DDL.Search.Match), pattern), true
+}
+
+// updateSearch brings the indexes for searches up to date, at the end of a transaction.
+func (t *transaction) updateSearch(ctx context.Context) error {
+	if t.dialect.DDL.Search == nil || len(t.dialect.DDL.Search.Update) == 0 {
+		return nil
+	}
+	for of, changed := range t.changedTexts {
+		name := t.dialect.searchName(of.Resource)
+		for ids := range slices.Chunk(slices.Sorted(maps.Keys(changed)), records.MaxItems) {
+			list, err := json.Marshal(ids)
+			if err != nil {
+				return t.end(ctx, "update the index for searches", err)
+			}
+			for _, text := range t.dialect.DDL.Search.Update {
+				if _, err := t.exec(ctx, t.dialect.searchText(of.Resource, name, text), string(list)); err != nil {
+					return t.end(ctx, "update the index for searches", err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// changesText notes that the index for searches lacks the change of a record. It is no error if
+// the change is undone later: the index gets what the table has.
+func (t *transaction) changesText(of *table, id any) {
+	text, ok := id.(string)
+	if !ok || t.dialect.DDL.Search == nil || len(t.dialect.DDL.Search.Update) == 0 || t.dialect.searchName(of.Resource) == "" {
+		return
+	}
+	if t.changedTexts[of] == nil {
+		t.changedTexts[of] = map[string]bool{}
+	}
+	t.changedTexts[of][text] = true
 }
 
 // indexable reports whether an index of trigrams finds a string. One with control characters
@@ -127,7 +166,7 @@ func indexable(s string) bool {
 // few records are found by the index for searches, and many in the order of the page.
 func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query) (*plan, error) {
 	name := e.dialect.searchName(t.Resource)
-	if q.Text == "" || name == "" || e.dialect.DDL.Search.Count == "" || !indexable(q.Text) {
+	if e.changing || q.Text == "" || name == "" || e.dialect.DDL.Search.Count == "" || !indexable(q.Text) {
 		return nil, nil
 	}
 	b := &builder{shared: e.shared, table: t}

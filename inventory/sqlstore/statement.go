@@ -35,9 +35,10 @@ type executor struct {
 
 	until time.Time // when the call fails; zero means never
 
-	owned  map[string]*sql.Stmt // statements of the transaction that the cache lacks
-	latest bool                 // whether lists are of the latest records
-	unplan bool                 // lists are read without a plan
+	owned    map[string]*sql.Stmt // statements of the transaction that the cache lacks
+	latest   bool                 // whether lists are of the latest records
+	unplan   bool                 // lists are read without a plan
+	changing bool                 // in a transaction that changes records
 }
 
 // within returns the context until the call fails.

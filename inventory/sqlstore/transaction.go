@@ -21,8 +21,8 @@ func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 	exclusive, until := false, time.Now().Add(s.opts.Timeout)
 	for attempt := 1; ; {
 		t := &transaction{
-			executor: executor{shared: s.shared, schema: s.Schema(), db: s.writer, until: until, owned: map[string]*sql.Stmt{}},
-			rows:     map[rowKey][]any{}, counts: counts{},
+			executor: executor{shared: s.shared, schema: s.Schema(), db: s.writer, until: until, owned: map[string]*sql.Stmt{}, changing: true},
+			rows:     map[rowKey][]any{}, counts: counts{}, changedTexts: map[*table]map[string]bool{},
 		}
 		err := t.run(ctx, exclusive, f)
 		switch {
@@ -71,7 +71,10 @@ type transaction struct {
 	rows       map[rowKey][]any // rows that were read, for updates
 	prefetched map[rowKey][]any // rows for the next Get of each
 	counts     counts
-	audited    []auditLink // new entries of the audit log
+
+	changedTexts map[*table]map[string]bool // ids of records whose texts changed
+
+	audited []auditLink // new entries of the audit log
 
 	chainLocked bool                      // the transaction has the lock of the chain
 	chained     records.AuditPosition     // the last of its entries
@@ -123,6 +126,9 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records
 	}
 	if err == nil {
 		err = t.flushLatest(ctx)
+	}
+	if err == nil {
+		err = t.updateSearch(ctx)
 	}
 	if err == nil {
 		err = cmp.Or(t.checkSchema(ctx), t.declare(ctx))

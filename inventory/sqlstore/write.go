@@ -81,6 +81,7 @@ func (t *transaction) insert(ctx context.Context, of *table, all []records.Recor
 		if of.latest != nil {
 			rows[of] = append(rows[of], of.latestRow(row))
 		}
+		t.changesText(of, rec.Meta().ID)
 	}
 	if _, err := t.exec(ctx, of.inserts[len(all)], args...); err != nil {
 		return t.violated(ctx, of, "create some of "+of.Name, err, true, all)
@@ -118,6 +119,9 @@ func (t *transaction) Update(ctx context.Context, rec records.Record, version in
 		if c.Column != "id" && (c.Column == "version" || !same(old[i], row[i])) {
 			sets = append(sets, c.Column+" = "+b.arg(row[i]))
 			keys = keys || c.key
+			if c.Search {
+				t.changesText(of, id)
+			}
 		}
 	}
 	t.guarded = false
@@ -201,6 +205,7 @@ func (t *transaction) Delete(ctx context.Context, r *records.Resource, id string
 	deleted := false
 	err := t.each(ctx, of.returned(), func(row []any) error {
 		deleted = true
+		t.changesText(of, id)
 		return t.deleted(of)(row)
 	}, of.remove, id, version)
 	switch {
@@ -369,7 +374,7 @@ func (t *transaction) cascade(ctx context.Context, ref records.Referrer, ids []a
 		b := &builder{shared: t.shared}
 		text := "DELETE FROM " + of.name + " WHERE " + b.anyOf("id", chunk) + of.returning
 		deleted, note := int64(0), t.deleted(of)
-		if err := t.each(ctx, of.returned(), func(row []any) error { deleted++; return note(row) }, text, b.args...); err != nil {
+		if err := t.each(ctx, of.returned(), func(row []any) error { deleted++; t.changesText(of, row[0]); return note(row) }, text, b.args...); err != nil {
 			return t.end(ctx, "delete some of "+of.Name, err)
 		}
 		effect.Count = deleted

@@ -150,7 +150,7 @@ func ddl() sqlstore.DDL {
 var missing = regexp.MustCompile(`no such column|has no column named`)
 
 // search describes a full-text index of trigrams. It has numbers for the records, whose tables
-// have no rowid. Triggers maintain it.
+// have no rowid. Triggers would make each INSERT keep a copy of the pages it touches.
 func search() *sqlstore.SearchDDL {
 	return &sqlstore.SearchDDL{
 		Create: []string{
@@ -158,21 +158,14 @@ func search() *sqlstore.SearchDDL {
 			"CREATE VIRTUAL TABLE {name} USING fts5(text, tokenize = 'trigram case_sensitive 1', content = '', contentless_delete = 1)",
 			"INSERT INTO {name}_ids (id) SELECT id FROM {table} ORDER BY id",
 			"INSERT INTO {name} (rowid, text) SELECT i.n, {text} FROM {name}_ids AS i CROSS JOIN {table} AS t WHERE t.id = i.id",
-			`CREATE TRIGGER {name}_insert AFTER INSERT ON {table} BEGIN
-				INSERT INTO {name}_ids (id) VALUES (new.id);
-				INSERT INTO {name} (rowid, text) SELECT n, {new} FROM {name}_ids WHERE id = new.id;
-			END`,
-			`CREATE TRIGGER {name}_update AFTER UPDATE OF {columns} ON {table} BEGIN
-				UPDATE {name} SET text = {new} WHERE rowid = (SELECT n FROM {name}_ids WHERE id = new.id);
-			END`,
-			`CREATE TRIGGER {name}_delete AFTER DELETE ON {table} BEGIN
-				DELETE FROM {name} WHERE rowid = (SELECT n FROM {name}_ids WHERE id = old.id);
-				DELETE FROM {name}_ids WHERE id = old.id;
-			END`,
 		},
-		Drop: []string{
-			"DROP TRIGGER {name}_insert", "DROP TRIGGER {name}_update", "DROP TRIGGER {name}_delete", "DROP TABLE {name}", "DROP TABLE {name}_ids",
+		Update: []string{
+			"DELETE FROM {name} WHERE rowid IN (SELECT i.n FROM json_each(?1) AS j CROSS JOIN {name}_ids AS i WHERE i.id = j.value)",
+			"INSERT OR IGNORE INTO {name}_ids (id) SELECT value FROM json_each(?1)",
+			"INSERT INTO {name} (rowid, text) SELECT i.n, {text} FROM json_each(?1) AS j CROSS JOIN {name}_ids AS i CROSS JOIN {table} AS t WHERE i.id = j.value AND t.id = j.value",
+			"DELETE FROM {name}_ids WHERE id IN (SELECT value FROM json_each(?1)) AND NOT EXISTS (SELECT 1 FROM {table} AS t WHERE t.id = {name}_ids.id)",
 		},
+		Drop:      []string{"DROP TABLE {name}", "DROP TABLE {name}_ids"},
 		Separator: "char(31)",
 		Match:     "id IN (SELECT i.id FROM {name} AS s CROSS JOIN {name}_ids AS i WHERE s.text MATCH %s AND i.n = s.rowid)",
 		Count:     "SELECT count(*) FROM {name} WHERE text MATCH %s",

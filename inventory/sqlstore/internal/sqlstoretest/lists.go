@@ -110,7 +110,7 @@ func idsOf(all []records.Record) []string {
 	return ids
 }
 
-// CheckSearch: the index for searches follows each change of a record, within its transaction too.
+// CheckSearch tests that the index for searches follows each change of a record, within its transaction too.
 func CheckSearch(t *testing.T, store records.Store) {
 	t.Helper()
 	devices, interfaces := records.Of[inventory.Device](store.Schema()), records.Of[inventory.Interface](store.Schema())
@@ -150,7 +150,8 @@ func CheckSearch(t *testing.T, store records.Store) {
 	find(store, devices, "host-", 1)
 }
 
-// CheckEstimates: an estimated total is exact if it is stored or small, and ends at a bound else.
+// CheckEstimates tests that an estimated total is exact if it is stored or small, and ends at a
+// bound otherwise.
 func CheckEstimates(t *testing.T, store records.Store) {
 	t.Helper()
 	const number = records.MaxEstimate + records.MaxItems
