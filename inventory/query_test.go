@@ -374,3 +374,25 @@ func TestLongNames(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// TestAddressFilter: an address without a prefix length finds it with any.
+func TestAddressFilter(t *testing.T) {
+	t.Parallel()
+	r := records.Of[inventory.Interface](schema)
+	for query, want := range map[string]string{
+		"ip_address=10.9.9.1": "10.9.9.1 10.9.9.1/24", "ip_address=10.9.9.1/24": "10.9.9.1/24", "ip_address=2001:DB8::1": "2001:db8::1/64",
+		"ip_address=10.9.9.10": "10.9.9.10/24", "ip_address__in=10.9.9.1": "10.9.9.1",
+	} {
+		q, err := parse(t, r, query)
+		ok(t, err)
+		var all []records.Record
+		for _, address := range []string{"10.9.9.1", "10.9.9.1/24", "10.9.9.10/24", "2001:db8::1/64", ""} {
+			all = append(all, &inventory.Interface{Base: records.Base{ID: id(len(all) + 1)}, IPAddress: address})
+		}
+		var got []string
+		for _, rec := range q.Select(all).Records {
+			got = append(got, rec.(*inventory.Interface).IPAddress)
+		}
+		equal(t, query, strings.Join(got, " "), want)
+	}
+}

@@ -38,7 +38,7 @@ func (r *Resource) ordered(f *Field) bool {
 // indexes reports whether an index finds the records that match a filter.
 func (q *Query) indexes(c *Filter) bool {
 	switch c.Op {
-	case Eq, In, Gt, Gte, Lt, Lte:
+	case Eq, Host, In, Gt, Gte, Lt, Lte:
 		return q.Resource.ordered(c.Field)
 	}
 	return false

@@ -39,7 +39,8 @@ const MaxSortKeys = 3
 //
 //	page, limit      whole numbers from 1; the defaults are 1 and DefaultLimit
 //	sortby           <field>:asc or <field>:desc; up to MaxSortKeys, in order of precedence
-//	<field>          equal to the value; that of a list may be repeated, and all must be contained
+//	<field>          equal to the value; that of a list may be repeated, and all must be contained;
+//	                 an address of an interface may have a prefix length that the value omits
 //	<field>__<op>    ne, contains, startswith, in (comma-separated values), gt, gte, lt, lte,
 //	                 isnull (true or false), as far as the field supports them
 //	q                contained in one of the searched fields
@@ -221,7 +222,11 @@ func (p *parser) parseFilter(name string) {
 			p.refuse(name, err.Error())
 			continue
 		}
-		p.q.Filters = append(p.q.Filters, Filter{f, f.ops()[i], v})
+		filter := Filter{f, f.ops()[i], v}
+		if text, ok := v.(string); ok && f.Format == "interface-ip" && filter.Op == Eq && !strings.Contains(text, "/") {
+			filter.Op = Host
+		}
+		p.q.Filters = append(p.q.Filters, filter)
 	}
 }
 

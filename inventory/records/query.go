@@ -49,17 +49,21 @@ const (
 	Lt
 	Lte
 	IsNull // the value is a bool: whether the field has no value (null or an empty string)
+	Host   // the value is an IP address: equal to it, with or without a prefix length
 )
 
 // suffix returns the part of a parameter name after the field and two underscores.
 func (op Op) suffix() string {
-	return [...]string{"", "ne", "contains", "startswith", "in", "gt", "gte", "lt", "lte", "isnull"}[op]
+	return [...]string{"", "ne", "contains", "startswith", "in", "gt", "gte", "lt", "lte", "isnull", ""}[op]
 }
 
 // String returns the comparison as in a parameter: "eq", "startswith".
 func (op Op) String() string {
-	if op == Eq {
+	switch op {
+	case Eq:
 		return "eq"
+	case Host:
+		return "host"
 	}
 	return op.suffix()
 }
@@ -165,6 +169,9 @@ func (c *Filter) matches(rec Record) bool {
 	case StartsWith:
 		text, ok := value.(string)
 		return ok && strings.HasPrefix(FoldASCII(text), FoldASCII(c.Value.(string)))
+	case Host:
+		text, ok := value.(string)
+		return ok && (text == c.Value || strings.HasPrefix(text, c.Value.(string)+"/"))
 	case In:
 		return slices.ContainsFunc(c.Value.([]any), func(v any) bool { return equal(value, v) })
 	case IsNull:
@@ -257,7 +264,7 @@ type Parameter struct {
 }
 
 func parameter(f *Field, op Op) string {
-	if op == Eq {
+	if op == Eq || op == Host {
 		return f.Name
 	}
 	return f.Name + "__" + op.suffix()

@@ -87,6 +87,10 @@ func (b *builder) condition(f *records.Filter, column string) string {
 	switch f.Op {
 	case records.Eq:
 		return b.equal(f.Field, column, f.Value)
+	case records.Host:
+		// "0" follows "/" in ASCII, so that this is a range of the index.
+		address := f.Value.(string)
+		return "(" + column + " = " + b.arg(address) + " OR " + column + " >= " + b.arg(address+"/") + " AND " + column + " < " + b.arg(address+"0") + ")"
 	case records.Ne:
 		return b.unequal(f.Field, column, f.Value)
 	case records.In:

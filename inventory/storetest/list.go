@@ -67,7 +67,7 @@ func (f *fixture) operand(r *records.Resource, field *records.Field, op records.
 			values[i] = f.present(r, field)
 		}
 		return values
-	case op == records.Contains || op == records.StartsWith:
+	case op == records.Contains || op == records.StartsWith || op == records.Host && f.IntN(2) == 0:
 		return f.part(f.present(r, field).(string), op == records.StartsWith)
 	case field.Kind == records.List:
 		return pick(f.Rand, oddElements())
@@ -120,7 +120,7 @@ func (f *fixture) part(s string, prefix bool) string {
 func checkFilters(f *fixture) {
 	ops := []records.Op{
 		records.Eq, records.Ne, records.In, records.Gt, records.Gte, records.Lt, records.Lte, records.IsNull,
-		records.Contains, records.StartsWith, // the last two of strings only
+		records.Contains, records.StartsWith, records.Host, // the last three of strings only
 	}
 	for _, r := range storedResources() {
 		for _, field := range r.Fields() {
