@@ -162,7 +162,7 @@ func search() *sqlstore.SearchDDL {
 				AND has_database_privilege(current_database(), 'CREATE') AND has_schema_privilege(current_schema(), 'CREATE')`,
 		Create: []string{
 			"CREATE EXTENSION IF NOT EXISTS pg_trgm",
-			"CREATE INDEX {name} ON {table} USING gin (({text}) {schema}gin_trgm_ops) WITH (fastupdate = off)",
+			"CREATE INDEX {name} ON {table} USING gin (({text}) {schema}gin_trgm_ops)",
 		},
 		Drop:      []string{"DROP INDEX {name}"},
 		Separator: "chr(31)",
