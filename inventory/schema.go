@@ -72,11 +72,11 @@ func resources() []records.Part {
 			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
 		}),
 		records.Define[Event](records.Definition{
-			Name: "events", Label: "Event", Order: []string{"id:desc"},
+			Name: "events", Label: "Event", Prunable: true, Order: []string{"id:desc"},
 			Routes: records.RoutesAll &^ records.RouteReplace,
 		}),
 		records.Define[Metric](records.Definition{
-			Name: "metrics", Label: "Metric", Unaudited: true, Unindexed: []string{"created_at"},
+			Name: "metrics", Label: "Metric", Unaudited: true, Prunable: true, Unindexed: []string{"created_at"},
 			Latest: &records.Latest{Per: "device_id", At: "ts", Sorted: []string{"ts", "cpu", "memory", "temp", "uptime_seconds"}},
 			Routes: records.RoutesRead | records.RouteCreate | records.RouteDeleteMany,
 		}),

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -38,12 +37,13 @@ type ChainedEntry struct {
 	Digest [sha256.Size]byte // of the entry as it is stored now
 }
 
-// AuditAnchor is a position up to which the audit log has been pruned. Each pruning adds an
-// entry with the action prune and the fields seq and hash of its anchor. An anchor that prunes
-// nothing is the end of the part from before the chain.
+// AuditAnchor is a position up to which the audit log has been pruned. The transaction that adds it
+// adds an entry with the action prune that signs it: one with the same actor and time, and with seq,
+// hash and pruned among its changes. There may still be entries up to the anchor, while they are
+// being deleted. An anchor that prunes nothing is the end of the part from before the chain.
 type AuditAnchor struct {
 	AuditPosition
-	Pruned int64 // the number of entries that were deleted
+	Pruned int64 // the number of positions behind the anchor before
 	Actor  string
 	At     time.Time
 }
@@ -108,7 +108,7 @@ func VerifyAudit(ctx context.Context, store Store) (*AuditReport, error) {
 		return nil, errors.New("the store keeps no chain of its audit log")
 	}
 	v := &verification{chain: chain}
-	if err := v.begin(ctx); err != nil {
+	if err := v.anchor(ctx); err != nil {
 		return nil, err
 	}
 	for v.at.Seq < v.head.Seq {
@@ -120,7 +120,7 @@ func VerifyAudit(ctx context.Context, store Store) (*AuditReport, error) {
 			return nil, &AuditDefect{v.at.Seq + 1, "", fmt.Sprintf("the end is missing: the last position is %d", v.head.Seq)}
 		}
 		for i := range page {
-			if v.at.Seq == v.head.Seq {
+			if v.at.Seq >= v.head.Seq {
 				break // later than the call
 			}
 			if err := v.check(ctx, &page[i]); err != nil {
@@ -132,7 +132,7 @@ func VerifyAudit(ctx context.Context, store Store) (*AuditReport, error) {
 		return nil, &AuditDefect{v.head.Seq, "", "the hash differs from that of the end, which is stored separately"}
 	}
 	if v.unsigned != nil {
-		return nil, &AuditDefect{v.unsigned.Seq, "", "entries up to here are missing, and no entry says that they were pruned"}
+		return nil, &AuditDefect{v.unsigned.Seq, "", "an anchor is here, and no entry of the log signs it: entries up to here are missing, or the anchor was changed"}
 	}
 	v.report.Head = v.at
 	return &v.report, nil
@@ -147,27 +147,30 @@ type verification struct {
 	report   AuditReport
 }
 
-// begin reads where the chain begins and ends.
-func (v *verification) begin(ctx context.Context) (err error) {
-	if v.head, err = v.chain.AuditHead(ctx); err != nil {
-		return err
-	}
-	return v.anchor(ctx)
-}
-
-// anchor continues behind the last pruning.
+// anchor continues behind the last pruning, and reads the end of the log after it, which is then
+// not before the entry that signs it.
 func (v *verification) anchor(ctx context.Context) error {
 	anchors, err := v.chain.AuditAnchors(ctx)
 	if err != nil {
 		return err
 	}
-	for _, a := range anchors {
-		if a.Pruned > 0 && a.Seq >= v.at.Seq {
-			v.at, v.report.Pruned = a.AuditPosition, a.Seq
-			v.unsigned = &a
-		}
+	if v.head, err = v.chain.AuditHead(ctx); err != nil {
+		return err
+	}
+	pruned := int64(0)
+	for _, a := range anchors { // the last ones are at the end
 		if len(a.Hash) == 0 {
 			v.start = max(v.start, a.Seq)
+		}
+		if a.Pruned == 0 {
+			continue
+		}
+		if pruned > 0 {
+			return &AuditDefect{pruned, "", "an anchor is here, and another one behind it: a pruning leaves one"}
+		}
+		pruned = a.Seq
+		if a.Seq >= v.at.Seq {
+			v.at, v.report.Pruned, v.unsigned = a.AuditPosition, a.Seq, &a
 		}
 	}
 	return nil
@@ -175,14 +178,16 @@ func (v *verification) anchor(ctx context.Context) error {
 
 // check checks the next entry.
 func (v *verification) check(ctx context.Context, e *ChainedEntry) error {
-	if e.Seq != v.at.Seq+1 {
-		missing := v.at.Seq + 1
+	if e.Seq > v.at.Seq+1 {
 		if err := v.anchor(ctx); err != nil { // it may have been pruned in the meantime
 			return err
 		}
-		if e.Seq != v.at.Seq+1 {
-			return &AuditDefect{missing, "", fmt.Sprintf("missing: the next position is %d", e.Seq)}
-		}
+	}
+	switch {
+	case e.Seq <= v.at.Seq:
+		return nil
+	case e.Seq != v.at.Seq+1:
+		return &AuditDefect{v.at.Seq + 1, "", fmt.Sprintf("missing: the next position is %d", e.Seq)}
 	}
 	id := ""
 	if e.Entry != nil {
@@ -209,8 +214,16 @@ func (v *verification) check(ctx context.Context, e *ChainedEntry) error {
 
 // signs reports whether the entry is that of an anchor.
 func (a *AuditLog) signs(anchor *AuditAnchor) bool {
-	return fmt.Sprint(a.Changes["seq"].After) == fmt.Sprint(anchor.Seq) &&
-		strings.EqualFold(fmt.Sprint(a.Changes["hash"].After), fmt.Sprintf("%x", anchor.Hash))
+	for name, c := range SignAnchor(anchor) {
+		after := a.Changes[name].After
+		if n, ok := after.(float64); ok { // of JSON
+			after = int64(n)
+		}
+		if fmt.Sprint(after) != fmt.Sprint(c.After) {
+			return false
+		}
+	}
+	return a.Actor == anchor.Actor && a.CreatedAt.Equal(anchor.At)
 }
 
 // SignAnchor returns the changes of the entry for an anchor.

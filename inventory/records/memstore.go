@@ -23,7 +23,9 @@ type MemStore struct {
 	lock   *semaphore.Weighted          // 1 to read, maxReaders to write; unlike a sync.RWMutex it respects contexts
 	tables map[string]map[string]Record // by the name of the resource
 	keys   map[string]string            // unique key to id
-	chain  []memLink                    // of the audit log; its positions begin with 1
+	chain  []memLink                    // of the audit log, behind pruned
+	pruned AuditPosition                // the last position that was deleted
+	anchor *AuditAnchor                 // of the last pruning; nil for none
 }
 
 // memLink is an entry of the audit log in the chain.
@@ -180,9 +182,9 @@ func digest(a *AuditLog) [sha256.Size]byte {
 
 func (s *MemStore) head() AuditPosition {
 	if len(s.chain) == 0 {
-		return AuditPosition{}
+		return s.pruned
 	}
-	return AuditPosition{int64(len(s.chain)), s.chain[len(s.chain)-1].hash}
+	return AuditPosition{s.pruned.Seq + int64(len(s.chain)), s.chain[len(s.chain)-1].hash}
 }
 
 // AuditHead returns the last position of the audit log ([AuditChain]).
@@ -201,8 +203,8 @@ func (s *MemStore) AuditAfter(ctx context.Context, seq int64, limit int) ([]Chai
 	}
 	defer s.lock.Release(1)
 	var page []ChainedEntry
-	for i := max(seq, 0); i < int64(len(s.chain)) && len(page) < limit; i++ {
-		e := ChainedEntry{AuditPosition: AuditPosition{i + 1, s.chain[i].hash}}
+	for i := max(seq-s.pruned.Seq, 0); i < int64(len(s.chain)) && len(page) < limit; i++ {
+		e := ChainedEntry{AuditPosition: AuditPosition{s.pruned.Seq + i + 1, s.chain[i].hash}}
 		if rec, ok := s.tables[auditLogs][s.chain[i].id].(*AuditLog); ok {
 			e.Entry = Clone(rec)
 			e.Digest = digest(rec)
@@ -212,8 +214,17 @@ func (s *MemStore) AuditAfter(ctx context.Context, seq int64, limit int) ([]Chai
 	return page, nil
 }
 
-// AuditAnchors returns none: the audit log is never pruned ([AuditChain]).
-func (s *MemStore) AuditAnchors(context.Context) ([]AuditAnchor, error) { return nil, nil }
+// AuditAnchors returns the anchor of the last pruning ([AuditChain]).
+func (s *MemStore) AuditAnchors(ctx context.Context) ([]AuditAnchor, error) {
+	if err := s.lock.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer s.lock.Release(1)
+	if s.anchor == nil {
+		return nil, nil
+	}
+	return []AuditAnchor{*s.anchor}, nil
+}
 
 // memTx is a transaction of a [MemStore], which holds its lock. Changes apply at once and
 // are undone by a rollback.
@@ -361,6 +372,43 @@ func (tx *memTx) chain(rec Record) {
 		tx.created = append(tx.created, Clone(a))
 		tx.undo = append(tx.undo, func() { tx.created = tx.created[:n] })
 	}
+}
+
+// AnchorAudit replaces the anchor of the audit log ([AuditPruner]).
+func (tx *memTx) AnchorAudit(ctx context.Context, anchor *AuditAnchor) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	old := tx.store.anchor
+	anchor.Pruned = anchor.Seq
+	if old != nil {
+		anchor.Pruned -= old.Seq
+	}
+	if anchor.Pruned <= 0 {
+		return false, nil
+	}
+	copied := *anchor
+	tx.store.anchor = &copied
+	tx.undo = append(tx.undo, func() { tx.store.anchor = old })
+	return true, nil
+}
+
+// PruneAudit deletes entries of the audit log up to the anchor ([AuditPruner]).
+func (tx *memTx) PruneAudit(ctx context.Context, _ int64, limit int) (deleted, last int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, 0, err
+	}
+	s := tx.store
+	chain, pruned := s.chain, s.pruned
+	tx.undo = append(tx.undo, func() { s.chain, s.pruned = chain, pruned })
+	for ; deleted < int64(limit) && s.anchor != nil && s.pruned.Seq < s.anchor.Seq; deleted++ {
+		if rec, ok := s.tables[auditLogs][s.chain[0].id]; ok {
+			tx.remove(s.schema.Load().byName[auditLogs], rec)
+		}
+		s.pruned = AuditPosition{s.pruned.Seq + 1, s.chain[0].hash}
+		s.chain = s.chain[1:]
+	}
+	return deleted, s.pruned.Seq, nil
 }
 
 // remove removes a record, and nothing else.

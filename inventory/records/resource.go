@@ -35,6 +35,9 @@ type Definition struct {
 	Internal bool
 	// Unaudited changes have no entry in the audit log. It is for measurements.
 	Unaudited bool
+	// Prunable records may be deleted by age or number, the oldest first ([Engine.Prune]). It is
+	// for logs and measurements.
+	Prunable bool
 	// Access says who may read and change the records. The zero value: everybody with a token
 	// reads, and admins change.
 	Access Access

@@ -80,6 +80,9 @@ func TestServer(t *testing.T) {
 			})
 		},
 		"latest of many": func(t *testing.T, url string) { sqlstoretest.CheckLatestOfMany(t, open(t, url, nil)) },
+		"prune":          func(t *testing.T, url string) { sqlstoretest.CheckPrune(t, open(t, url, nil), 20_000) },
+		"prune latest":   func(t *testing.T, url string) { sqlstoretest.CheckPruneLatest(t, open(t, url, nil)) },
+		"prune audit":    func(t *testing.T, url string) { sqlstoretest.CheckPruneAudit(t, open(t, url, nil)) },
 		"prefetch":       func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 // TestVerifyAudit changes the tables of the audit log behind the back of the store: each change must be
@@ -55,30 +54,61 @@ func TestVerifyAudit(t *testing.T) {
 	}
 }
 
-// TestVerifyPruned checks an anchor with its entry.
+// TestVerifyPruned prunes the audit log twice, and changes what is left, and the anchor, behind the
+// back of the store.
 func TestVerifyPruned(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "inventory.db")
-	store := open(t, path)
-	v, by := records.New(store, nil), records.Caller{Name: "jane"}
-	require.NoError(t, v.Create(t.Context(), by, makeDevices(0, 20)...))
-	page, err := store.AuditAfter(t.Context(), 9, 1)
-	require.NoError(t, err)
-	anchor := &records.AuditAnchor{AuditPosition: page[0].AuditPosition, Pruned: 10}
-	entry, err := v.AuditEntry(by, records.PruneAction, "audit_log", "", records.SignAnchor(anchor))
-	require.NoError(t, err)
-	require.NoError(t, sqlstoretest.Create(t, store, entry))
-	db := raw(t, path)
-	_, err = db.Exec("DELETE FROM audit_logs WHERE id IN (SELECT id FROM audit_chain WHERE seq <= 10)")
-	require.NoError(t, err)
-	_, err = db.Exec("DELETE FROM audit_chain WHERE seq <= 10")
-	require.NoError(t, err)
-	_, err = records.VerifyAudit(t.Context(), store)
-	require.ErrorContains(t, err, "position 1: missing")
-	_, err = db.Exec("INSERT INTO audit_anchors (seq, hash, pruned, actor, at) VALUES (10, ?, 10, 'jane', 0)", anchor.Hash)
-	require.NoError(t, err)
-	report, err := records.VerifyAudit(t.Context(), store)
-	require.NoError(t, err)
-	require.EqualValues(t, 11, report.Checked)
-	require.EqualValues(t, 10, report.Pruned)
+	const entry = "(SELECT id FROM audit_logs WHERE action = 'prune')"
+	for name, tc := range map[string]struct {
+		change string
+		seq    int64 // of the defect; 0 for none
+	}{
+		"nothing":                       {"SELECT 1", 0},
+		"deletions are not complete":    {"INSERT INTO audit_chain VALUES (29, 'a', x''), (30, 'b', x'')", 0},
+		"the anchor is missing":         {"DELETE FROM audit_anchors WHERE seq = 30", 1},
+		"the anchor is later":           {"UPDATE audit_anchors SET seq = 31 WHERE seq = 30; DELETE FROM audit_chain WHERE seq = 31", 32},
+		"the anchor has another hash":   {"UPDATE audit_anchors SET hash = x'00' WHERE seq = 30", 31},
+		"the anchor has another number": {"UPDATE audit_anchors SET pruned = 31 WHERE seq = 30", 30},
+		"the anchor has another actor":  {"UPDATE audit_anchors SET actor = 'joe' WHERE seq = 30", 30},
+		"the anchor has another time":   {"UPDATE audit_anchors SET at = at + 1 WHERE seq = 30", 30},
+		"a forged anchor": {
+			"INSERT INTO audit_anchors SELECT seq, hash, 5, 'jane', 0 FROM audit_chain WHERE seq = 35; DELETE FROM audit_chain WHERE seq <= 35", 30,
+		},
+		"a forged anchor instead": {
+			"UPDATE audit_anchors SET (seq, hash) = (SELECT seq, hash FROM audit_chain WHERE seq = 35) WHERE seq = 30; DELETE FROM audit_chain WHERE seq <= 35", 35,
+		},
+		"an entry is changed":        {"UPDATE audit_logs SET actor = 'joe' WHERE id = (SELECT id FROM audit_chain WHERE seq = 33)", 33},
+		"the first entry is cut off": {"DELETE FROM audit_chain WHERE seq = 31", 31},
+		"the entry of the anchor is cut off": {
+			"DELETE FROM audit_chain WHERE id = " + entry + "; UPDATE audit_head SET (seq, hash) = (SELECT seq, hash FROM audit_chain ORDER BY seq DESC LIMIT 1)", 30,
+		},
+		"the entry of the anchor is changed": {"UPDATE audit_logs SET changes = '{}' WHERE id = " + entry, 41},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "inventory.db")
+			store := open(t, path)
+			v, by := records.New(store, nil), records.Caller{Name: "jane"}
+			logs := records.Of[records.AuditLog](store.Schema())
+			require.NoError(t, v.Create(t.Context(), by, makeDevices(0, 20)...))
+			_, err := v.Prune(t.Context(), by, logs, records.Retention{MaxRecords: 11})
+			require.NoError(t, err)
+			require.NoError(t, v.Create(t.Context(), by, makeDevices(20, 39)...))
+			result, err := v.Prune(t.Context(), by, logs, records.Retention{MaxRecords: 11})
+			require.NoError(t, err)
+			require.Equal(t, &records.Pruned{Deleted: 20}, result)
+			_, err = raw(t, path).Exec(tc.change)
+			require.NoError(t, err)
+			report, err := records.VerifyAudit(t.Context(), store)
+			if tc.seq == 0 {
+				require.NoError(t, err)
+				require.EqualValues(t, 11, report.Checked)
+				require.EqualValues(t, 30, report.Pruned)
+				return
+			}
+			var defect *records.AuditDefect
+			require.ErrorAs(t, err, &defect)
+			require.Equal(t, tc.seq, defect.Seq, "%v", defect)
+		})
+	}
 }

@@ -57,3 +57,18 @@ func TestEstimates(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.CheckEstimates(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
+
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckPrune(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), 20_000)
+}
+
+func TestPruneLatest(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckPruneLatest(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+}
+
+func TestPruneAudit(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckPruneAudit(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+}

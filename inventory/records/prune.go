@@ -1,0 +1,352 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ashlar-go/ashlar/internal/backoff"
+)
+
+// MaxPruned is the maximum number of records that one transaction of [Engine.Prune] deletes.
+const MaxPruned = 1000
+
+// Retention says which records of a resource [Engine.Prune] keeps. At least one of MaxAge and
+// MaxRecords is positive.
+type Retention struct {
+	MaxAge     time.Duration // since their creation; 0 keeps any
+	MaxRecords int64         // the newest; 0 keeps any number
+
+	// Limit is the number of records after which a call ends. 0 means none.
+	Limit int64
+	// Within is the time after which a call begins no further transaction. 0 means none.
+	Within time.Duration
+}
+
+// Pruned is the result of [Engine.Prune].
+type Pruned struct {
+	Deleted int64
+	More    bool // whether the call ended at Limit or Within: the next one may delete more
+}
+
+// Oldest selects the oldest records of a resource, which are those with the lowest ids.
+type Oldest struct {
+	After  string    // ids behind this one; empty is any
+	Before time.Time // those created before; zero is none
+	Keep   int64     // and those that are not among the newest Keep records; 0 is none
+	Limit  int       // of the first Limit records behind After
+}
+
+// Pruner is implemented by a [Tx] that can delete the oldest records of a resource at once.
+type Pruner interface {
+	// Prune deletes records of a resource without referrers. It returns how many, and the last
+	// of their ids.
+	Prune(ctx context.Context, r *Resource, oldest Oldest) (deleted int64, last string, err error)
+}
+
+// AuditPruner is implemented by a [Tx] of an [AuditChain] whose audit log can be pruned.
+type AuditPruner interface {
+	// AnchorAudit replaces the anchors of earlier prunings by a later one. It sets
+	// AuditAnchor.Pruned to the number of positions behind the last one. It returns false, and
+	// changes nothing, if there is one at this position or a later one.
+	AnchorAudit(ctx context.Context, anchor *AuditAnchor) (bool, error)
+	// PruneAudit deletes up to limit entries up to the last anchor, the first positions first. It
+	// returns how many positions it has deleted, and the last one.
+	PruneAudit(ctx context.Context, after int64, limit int) (deleted, last int64, err error)
+}
+
+// Prune deletes the oldest records of a resource in transactions of up to MaxPruned records, and
+// pauses after each for as long as it took, so that other writers do not wait for long. The order is
+// that of ids, or of the positions in the audit log. It ends when no record is left to delete, at
+// the limits of keep, or when ctx ends.
+//
+// An entry of the audit log with the action prune says what a call has deleted, if anything; the
+// records have none. The entry is written with the last deletions, or when the call fails; a
+// process that is killed leaves none. For the audit log it is written with the first deletions,
+// together with the [AuditAnchor] that it signs: a call after a process was killed completes the
+// deletions.
+//
+// In a dry run the preview has the number of records that calls without limits would delete.
+func (v *Engine) Prune(ctx context.Context, by Caller, r *Resource, keep Retention) (*Pruned, error) {
+	if keep.MaxAge < 0 || keep.MaxRecords < 0 || keep.MaxAge == 0 && keep.MaxRecords == 0 {
+		return nil, fmt.Errorf("prune %s: set a maximum age or a maximum number of records", r.Name)
+	}
+	p := &pruning{Engine: v, by: by, r: r, keep: keep, began: time.Now(), size: MaxPruned / 4}
+	if keep.MaxAge > 0 {
+		p.before = storedTime(v.opts.Now().Add(-keep.MaxAge))
+	}
+	switch {
+	case v.preview != nil:
+		return &Pruned{}, p.dryRun(ctx)
+	case r.Name == auditLogs:
+		return p.audit(ctx)
+	}
+	return p.records(ctx)
+}
+
+// pruning is a call of Engine.Prune.
+type pruning struct {
+	*Engine
+	by     Caller
+	r      *Resource
+	keep   Retention
+	before time.Time // older records go; zero for none
+	began  time.Time
+	size   int // of the next transaction
+	done   Pruned
+}
+
+// records prunes a resource other than the audit log.
+func (p *pruning) records(ctx context.Context) (*Pruned, error) {
+	last := ""
+	err := p.batches(ctx, func(tx Tx, limit int) (n int64, end bool, err error) {
+		n, at, err := p.delete(ctx, tx, Oldest{last, p.before, p.keep.MaxRecords, limit})
+		end, p.done.More = n == 0 || p.reached(n), n > 0
+		if err == nil && end {
+			err = p.sign(ctx, tx, p.done.Deleted+n)
+		}
+		if err == nil {
+			last = cmp.Or(at, last)
+		}
+		return n, end, err
+	})
+	if err != nil && p.done.Deleted > 0 {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		err = errors.Join(err, p.change(ctx, p.by, func(tx Tx) error { return p.sign(ctx, tx, p.done.Deleted) }))
+	}
+	return &p.done, err
+}
+
+// batches runs transactions that delete up to some number of records, until one is the end.
+func (p *pruning) batches(ctx context.Context, batch func(tx Tx, limit int) (n int64, end bool, err error)) error {
+	for {
+		limit := p.size
+		if p.keep.Limit > 0 {
+			limit = int(min(int64(limit), p.keep.Limit-p.done.Deleted))
+		}
+		n, end, began := int64(0), false, time.Now()
+		err := p.change(ctx, p.by, func(tx Tx) (err error) {
+			n, end, err = batch(tx, limit)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		p.done.Deleted += n
+		if end {
+			return nil
+		}
+		took := time.Since(began)
+		switch {
+		case took > 50*time.Millisecond:
+			p.size = max(p.size/2, 50)
+		case took < 25*time.Millisecond:
+			p.size = min(p.size*2, MaxPruned)
+		}
+		if err := backoff.Sleep(ctx, max(took, time.Millisecond)); err != nil {
+			return err
+		}
+	}
+}
+
+// reached reports whether the call ends after n more records.
+func (p *pruning) reached(n int64) bool {
+	return p.keep.Limit > 0 && p.done.Deleted+n >= p.keep.Limit || p.keep.Within > 0 && time.Since(p.began) >= p.keep.Within
+}
+
+// delete deletes some of the oldest records.
+func (p *pruning) delete(ctx context.Context, tx Tx, oldest Oldest) (deleted int64, last string, err error) {
+	if of, ok := tx.(Pruner); ok && len(p.r.referrers) == 0 {
+		return of.Prune(ctx, p.r, oldest)
+	}
+	q := &Query{Resource: p.r, Limit: int64(oldest.Limit), Count: oldest.Keep > 0}
+	if q.Count {
+		all, err := tx.List(ctx, &Query{Resource: p.r, Limit: 1, Count: true})
+		if err != nil {
+			return 0, "", err
+		}
+		q.Count = false
+		oldest.Keep = max(all.Total-oldest.Keep, 0) // now those to delete
+	}
+	if oldest.After != "" {
+		q.After = &Place{ID: oldest.After}
+	}
+	page, err := tx.List(ctx, q)
+	if err != nil {
+		return 0, "", err
+	}
+	for i, rec := range page.Records {
+		if int64(i) >= oldest.Keep && !rec.Meta().CreatedAt.Before(oldest.Before) {
+			continue
+		}
+		err := tx.Delete(ctx, p.r, rec.Meta().ID, rec.Meta().Version, func(effect *Effect) error {
+			return p.logEffect(ctx, tx, p.by, cause(p.r, rec), effect)
+		})
+		if err != nil {
+			return 0, "", err
+		}
+		deleted, last = deleted+1, rec.Meta().ID
+	}
+	return deleted, last, nil
+}
+
+// sign adds the entry of the call to the audit log.
+func (p *pruning) sign(ctx context.Context, tx Tx, deleted int64) error {
+	if deleted == 0 {
+		return nil
+	}
+	changes := p.policy()
+	changes["pruned"] = Change{nil, deleted}
+	page, err := tx.List(ctx, &Query{Resource: p.r, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(page.Records) > 0 {
+		changes["oldest"] = Change{nil, page.Records[0].Meta().CreatedAt.Format(time.RFC3339Nano)}
+	}
+	entry, err := p.AuditEntry(p.by, PruneAction, p.r.Kind(), "", changes)
+	if err != nil {
+		return err
+	}
+	return tx.Create(ctx, entry)
+}
+
+// policy returns what the call keeps as changes.
+func (p *pruning) policy() Changes {
+	changes := Changes{}
+	if p.keep.MaxAge > 0 {
+		changes["max_age"] = Change{nil, p.keep.MaxAge.String()}
+	}
+	if p.keep.MaxRecords > 0 {
+		changes["max_records"] = Change{nil, p.keep.MaxRecords}
+	}
+	return changes
+}
+
+// dryRun fills in the preview.
+func (p *pruning) dryRun(ctx context.Context) error {
+	p.preview.reset()
+	from := Fresh(p.store)
+	var old, all Page
+	if !p.before.IsZero() {
+		created := p.r.byName["created_at"]
+		page, err := from.List(ctx, &Query{Resource: p.r, Limit: 1, Count: true, Filters: []Filter{{created, Lt, p.before}}})
+		if err != nil {
+			return err
+		}
+		old = *page
+	}
+	if p.keep.MaxRecords > 0 {
+		page, err := from.List(ctx, &Query{Resource: p.r, Limit: 1, Count: true})
+		if err != nil {
+			return err
+		}
+		all = *page
+	}
+	n := all.Total - p.keep.MaxRecords
+	if p.r.Name == auditLogs && n > 0 {
+		n++ // for the entry that says so
+	}
+	n = max(n, old.Total)
+	p.preview.count("delete", p.r, "", n)
+	p.preview.Truncated = n > 0
+	return nil
+}
+
+// audit prunes the audit log: it signs the last position to delete, and then deletes.
+func (p *pruning) audit(ctx context.Context) (*Pruned, error) {
+	chain, ok := Fresh(p.store).(AuditChain)
+	if !ok {
+		return nil, errors.New("the store keeps no chain of its audit log, which can't be pruned")
+	}
+	at, more, err := p.lastExpired(ctx, chain)
+	if err != nil {
+		return nil, err
+	}
+	after := int64(0)
+	err = p.batches(ctx, func(tx Tx, limit int) (n int64, end bool, err error) {
+		of, ok := tx.(AuditPruner)
+		if !ok {
+			return 0, false, errors.New("the store can't prune its audit log")
+		}
+		if at != nil {
+			if err := p.anchor(ctx, tx, of, *at); err != nil {
+				return 0, false, err
+			}
+		}
+		n, last, err := of.PruneAudit(ctx, after, limit)
+		if err == nil {
+			after = max(after, last)
+		}
+		p.done.More = more || n == int64(limit)
+		return n, n < int64(limit) || p.reached(n), err
+	})
+	return &p.done, err
+}
+
+// anchor writes and signs an anchor, unless another call has written it or a later one.
+func (p *pruning) anchor(ctx context.Context, tx Tx, of AuditPruner, at AuditPosition) error {
+	changes := p.policy()
+	entry, err := p.AuditEntry(p.by, PruneAction, p.r.Kind(), "", changes)
+	if err != nil {
+		return err
+	}
+	anchor := &AuditAnchor{AuditPosition: at, Actor: entry.Actor, At: entry.CreatedAt}
+	if ok, err := of.AnchorAudit(ctx, anchor); !ok || err != nil {
+		return err
+	}
+	for name, change := range SignAnchor(anchor) {
+		changes[name] = change
+	}
+	return tx.Create(ctx, entry)
+}
+
+// lastExpired returns the last position up to which all entries are to be deleted, nil if there
+// is none behind the last anchor, and whether there may be more than this call deletes. Entries of
+// earlier prunings go with older or younger ones only: otherwise each call would replace the one
+// of the call before.
+func (p *pruning) lastExpired(ctx context.Context, chain AuditChain) (last *AuditPosition, more bool, err error) {
+	head, err := chain.AuditHead(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	anchors, err := chain.AuditAnchors(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	seq := int64(0)
+	for _, a := range anchors {
+		if a.Pruned > 0 {
+			seq = max(seq, a.Seq)
+		}
+	}
+	first, excess := seq, int64(0)
+	if p.keep.MaxRecords > 0 {
+		excess = head.Seq - p.keep.MaxRecords + 1 // one more for the entry of this call
+		if head.Seq-first <= p.keep.MaxRecords {
+			excess = 0
+		}
+	}
+	for {
+		page, err := chain.AuditAfter(ctx, seq, verifySize)
+		if err != nil || len(page) == 0 {
+			return last, false, err
+		}
+		for _, e := range page {
+			expired := e.Entry == nil || e.Entry.CreatedAt.Before(p.before)
+			switch {
+			case e.Seq > head.Seq || e.Seq > excess && !expired:
+				return last, false, nil
+			case p.keep.Limit > 0 && e.Seq-first > p.keep.Limit || p.reached(0):
+				return last, last != nil, nil
+			}
+			if e.Seq <= excess || e.Entry != nil && e.Entry.Action != PruneAction {
+				last = &e.AuditPosition
+			}
+		}
+		seq = page[len(page)-1].Seq
+	}
+}
