@@ -30,6 +30,7 @@ func accessRows() map[string]outcomes {
 		"GET /changes/stream":               readers,
 		"GET /openapi.json":                 everybody,
 		"GET /summary":                      readers,
+		"POST /retention":                   admins,
 		"POST /users/login":                 everybody,
 		"POST /users/logout":                everybody,
 		"POST /users/forgot-password":       everybody,

@@ -36,6 +36,7 @@ func (a *API) table() []route {
 		{method: "GET", path: "/", access: everyone, operation: health()},
 		{method: "GET", path: "/openapi.json", access: auth.Public(), operation: openAPI()},
 		{method: "GET", path: "/summary", access: everyone, operation: summary()},
+		{method: "POST", path: "/retention", access: permission(admins), operation: prune(schema)},
 	}
 	if r, ok := schema.Named("locations"); ok {
 		routes = append(routes, route{method: "GET", path: "/debug/count", access: auth.Public(), operation: countAll(r)})
@@ -72,7 +73,6 @@ func logins() []route {
 func (a *API) records(r *records.Resource) []route {
 	all, one := "/"+r.Name, "/"+r.Name+"/{id}"
 	read := permission(r.Access.Read.Or(records.Permission{Everyone: true}))
-	admins := records.Permission{Roles: []string{string(auth.Admin)}}
 	creates, update := permission(r.Access.Create.Or(admins)), permission(r.Access.Update.Or(admins))
 	remove := permission(r.Access.Delete.Or(admins))
 	routes := []route{
@@ -110,6 +110,9 @@ func (a *API) records(r *records.Resource) []route {
 	}
 	return routes
 }
+
+// admins is the permission of admins.
+var admins = records.Permission{Roles: []string{string(auth.Admin)}}
 
 // everyone is the permission of routes that need any token.
 var everyone = auth.Permission{Everyone: true}

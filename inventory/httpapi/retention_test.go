@@ -1,0 +1,69 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// TestRetention prunes events and the audit log by number, previews it, and reads what was said
+// about it.
+func TestRetention(t *testing.T) {
+	stores(t, func(t *testing.T, g *harness) {
+		root := g.as("root")
+		var recs []records.Record
+		for n := range 20 {
+			recs = append(recs, &inventory.Event{Severity: "info", Type: "t", Message: fmt.Sprint(n)})
+		}
+		ok(t, records.New(g.store, nil).Create(context.Background(), records.Caller{}, recs...))
+		prune := func(query string, body object, want object) {
+			t.Helper()
+			got := read(t, root.Send("POST", "/retention"+query, body).Want(200))
+			for name, value := range want {
+				if got[name] != value {
+					t.Errorf("%v: %v, want %v", body, got, want)
+				}
+			}
+		}
+		total := func(path string, want float64) {
+			t.Helper()
+			if got := read(t, root.Send("GET", path, nil).Want(200))["meta"].(object)["total_count"]; got != want {
+				t.Errorf("%s: %v records, want %v", path, got, want)
+			}
+		}
+		events := object{"resource": "events", "max_age": "24h", "max_records": 5}
+		prune("?dry_run=true", events, object{"status": "dry_run", "message": "Would delete 15 events", "deleted": 15.0})
+		total("/events", 20)
+		prune("", events, object{"status": "success", "pruned": 15.0, "more": false})
+		prune("", events, object{"pruned": 0.0, "more": false})
+		total("/events", 5)
+		total("/events?severity=info", 5)
+		total("/audit-logs?action=prune", 1)
+		entry := read(t, root.Send("GET", "/audit-logs?action=prune", nil).Want(200))["data"].([]any)[0].(object)
+		changes := fmt.Sprint(entry["actor"], entry["resource_type"], entry["changes"].(object)["pruned"], entry["changes"].(object)["max_age"])
+		if changes != "rooteventmap[after:15 before:<nil>] map[after:24h0m0s before:<nil>]" {
+			t.Error(changes)
+		}
+		prune("", object{"resource": "audit-logs", "max_records": 3}, object{"more": false})
+		total("/audit-logs", 3)
+		_, err := records.VerifyAudit(context.Background(), g.store)
+		ok(t, err)
+
+		for _, c := range []struct {
+			body    object
+			message string
+		}{
+			{object{"resource": "devices", "max_records": 1}, "resource must be one of audit-logs, events, metrics"},
+			{object{"resource": "events"}, "max_age is missing: send max_age, max_records or both"},
+			{object{"resource": "events", "max_age": "1s"}, "max_age must be a duration of at least 1m"},
+			{object{"resource": "events", "max_age": "a year"}, "max_age must be a duration"},
+			{object{"resource": "events", "max_records": 0}, "max_records must be at least 1"},
+		} {
+			root.Send("POST", "/retention", c.body).WantError(400, c.message)
+		}
+		g.as("viewer").Send("POST", "/retention", events).WantError(403, "")
+	})
+}
