@@ -26,7 +26,7 @@ type retention struct {
 	MaxRecords *int64  `json:"max_records"`
 }
 
-// prune deletes the oldest records of a resource (REFERENCE.md, 2.10).
+// prune deletes the oldest records of a resource (REFERENCE.md, 2.11).
 func prune(schema *records.Schema) operation {
 	resource := openapi.String("The resource.")
 	for _, name := range prunable(schema) {

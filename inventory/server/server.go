@@ -190,6 +190,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return nil
 	})
 	group.Go(func() error { return s.rollUp(ctx) })
+	group.Go(func() error { return s.prune(ctx) })
 	return group.Wait()
 }
 

@@ -61,6 +61,11 @@ type Settings struct {
 	HeavyQueriesPerCaller int           // of one user
 	HeavyQueryTimeout     time.Duration // of one of them
 
+	AuditRetention  time.Duration // of entries of the audit log; 0 keeps them
+	AuditMaxEntries int64         // the newest; 0 keeps any number
+	EventRetention  time.Duration
+	EventMax        int64
+
 	MetricsRetention   time.Duration // of metrics by their time; 0 keeps them
 	Metrics5mRetention time.Duration // of their summaries of five minutes
 	Metrics1hRetention time.Duration // of their summaries of an hour
@@ -111,6 +116,10 @@ func table(s *Settings) []settings.Setting {
 		{Name: "METRICS_RETENTION", Default: "0s", Doc: "how long metrics are kept, such as 168h, by their time; 0 keeps them, otherwise at least 2h", Value: settings.Duration(&s.MetricsRetention, settings.From(0, maxRetention))},
 		{Name: "METRICS_5M_RETENTION", Default: "0s", Doc: "how long their summaries of five minutes are kept; 0 keeps them", Value: settings.Duration(&s.Metrics5mRetention, settings.From(0, maxRetention))},
 		{Name: "METRICS_1H_RETENTION", Default: "0s", Doc: "how long their summaries of an hour are kept; 0 keeps them", Value: settings.Duration(&s.Metrics1hRetention, settings.From(0, maxRetention))},
+		{Name: "AUDIT_RETENTION", Default: "0s", Doc: "how long entries of the audit log are kept, such as 8760h; 0 keeps them", Value: settings.Duration(&s.AuditRetention, settings.From(0, maxRetention))},
+		{Name: "AUDIT_MAX_ENTRIES", Default: "0", Doc: "how many entries of the audit log are kept, the newest; 0 keeps any number", Value: settings.Int(&s.AuditMaxEntries, settings.AtLeast[int64](0))},
+		{Name: "EVENT_RETENTION", Default: "0s", Doc: "how long events are kept, such as 2160h; 0 keeps them", Value: settings.Duration(&s.EventRetention, settings.From(0, maxRetention))},
+		{Name: "EVENT_MAX", Default: "0", Doc: "how many events are kept, the newest; 0 keeps any number", Value: settings.Int(&s.EventMax, settings.AtLeast[int64](0))},
 		{Name: "PROMETHEUS_ADDR", Doc: "host:port of a page with metrics of the server for Prometheus, /metrics, such as 127.0.0.1:9100; it needs no token; unset: no such page", Value: settings.Text(&s.PrometheusAddr, checkOptionalListen)},
 		{Name: "CHANGE_STREAMS", Default: "200", Doc: "change streams, and requests that wait for changes, that are open at once; each holds a connection", Value: settings.Int(&s.ChangeStreams, settings.From(1, 1<<20))},
 		{Name: "CHANGE_STREAMS_PER_CALLER", Default: "10", Doc: "how many of them one user may have; further ones get 429", Value: settings.Int(&s.ChangeStreamsPerCaller, settings.From(1, 1<<20))},
@@ -175,6 +184,8 @@ func Parse(environ, flags map[string]string) (*Settings, error) {
 		r.Fail("ADMIN_PASSWORD", fmt.Errorf("ADMIN_PASSWORD: %w", err))
 	}
 	r.Require(s.MetricsRetention == 0 || s.MetricsRetention >= 2*time.Hour, "METRICS_RETENTION", "is shorter than 2h, in which metrics are summarized: use 2h or longer, or 0 to keep metrics")
+	r.Require(s.AuditRetention == 0 || s.AuditRetention >= time.Hour, "AUDIT_RETENTION", "is shorter than 1h: use 1h or longer, or 0 to keep all entries")
+	r.Require(s.EventRetention == 0 || s.EventRetention >= time.Hour, "EVENT_RETENTION", "is shorter than 1h: use 1h or longer, or 0 to keep all events")
 	r.Require(s.MailPassword == "" || s.MailUsername != "", "MAIL_PASSWORD", "needs a user name: set $MAIL_USERNAME, or unset this")
 	if err := r.Err(); err != nil {
 		return nil, err

@@ -49,6 +49,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"HEAVY_QUERIES": "4", "HEAVY_QUERIES_PER_CALLER": "3", "HEAVY_QUERY_TIMEOUT": "7s", "PROMETHEUS_ADDR": "127.0.0.1:0",
 		"CHANGE_STREAMS": "20", "CHANGE_STREAMS_PER_CALLER": "2",
 		"METRICS_RETENTION": "48h", "METRICS_5M_RETENTION": "720h", "METRICS_1H_RETENTION": "8760h",
+		"AUDIT_RETENTION": "8760h", "AUDIT_MAX_ENTRIES": "1000000", "EVENT_RETENTION": "720h", "EVENT_MAX": "5000",
 		"TLS_CERT": "c.pem", "TLS_KEY": "k.pem", "LOG_LEVEL": "WARN", "LOG_FORMAT": "json",
 	}, map[string]string{"addr": "127.0.0.1:0"})
 	require.NoError(t, err)
@@ -64,6 +65,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		HeavyQueries: 4, HeavyQueriesPerCaller: 3, HeavyQueryTimeout: 7 * time.Second, PrometheusAddr: "127.0.0.1:0",
 		ChangeStreams: 20, ChangeStreamsPerCaller: 2,
 		MetricsRetention: 48 * time.Hour, Metrics5mRetention: 720 * time.Hour, Metrics1hRetention: 8760 * time.Hour,
+		AuditRetention: 8760 * time.Hour, AuditMaxEntries: 1_000_000, EventRetention: 720 * time.Hour, EventMax: 5000,
 		TLSCert: "c.pem", TLSKey: "k.pem", LogLevel: slog.LevelWarn, LogFormat: "json",
 	}, s)
 }

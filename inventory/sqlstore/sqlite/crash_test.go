@@ -79,7 +79,7 @@ func TestKilledFields(t *testing.T) {
 	path := filepath.Join(t.TempDir(), fieldsFile)
 	require.NoError(t, create(t, open(t, path), makeDevices(0, 200)...))
 	for times := range 5 {
-		killAfter(t, path, 2+times)
+		killAfter(t, crashing, path, 2+times)
 		db := raw(t, path)
 		columns := rows(t, db, "SELECT name FROM pragma_table_info('devices') WHERE name GLOB 'f[0-9]*' ORDER BY name")
 		require.Equal(t, rows(t, db, "SELECT name FROM custom_fields ORDER BY name"), columns)
@@ -93,12 +93,63 @@ func TestKilledFields(t *testing.T) {
 	}
 }
 
+// pruning is the variable with the file whose audit log this binary prunes when a test runs it.
+const pruning = "ASHLAR_TEST_PRUNE_UNTIL_KILLED"
+
+// pruneUntilKilled prunes the audit log in small transactions. It prints a line when the first one
+// is visible.
+func pruneUntilKilled(path string) error {
+	store, err := sqlite.Open(ctx(), path, inventory.Schema(), nil)
+	if err != nil {
+		return err
+	}
+	logs := records.Of[records.AuditLog](store.Schema())
+	go func() {
+		for {
+			page, err := store.List(ctx(), &records.Query{Resource: logs, Limit: 1, Count: true})
+			if err != nil || page.Total < killedEntries {
+				fmt.Println("done")
+				return
+			}
+		}
+	}()
+	_, err = records.New(store, nil).Prune(ctx(), records.Caller{Name: "jane"}, logs, records.Retention{MaxRecords: 100})
+	return err
+}
+
+// killedEntries is the number of entries in the audit log that the process prunes.
+const killedEntries = 20_000
+
+// TestKilledPruning: a process that is killed while it prunes the audit log leaves one that can be
+// verified, and that the next call prunes to the end.
+func TestKilledPruning(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	store := open(t, path)
+	v := records.New(store, nil)
+	for n := 0; n < killedEntries; n += 1000 {
+		require.NoError(t, v.Create(t.Context(), records.Caller{}, makeDevices(n, n+1000)...))
+	}
+	killAfter(t, pruning, path, 1)
+	report, err := records.VerifyAudit(t.Context(), store)
+	require.NoError(t, err)
+	require.EqualValues(t, killedEntries-99, report.Pruned)
+	sqlstoretest.CheckTotals(t, store)
+	_, err = v.Prune(t.Context(), records.Caller{}, records.Of[records.AuditLog](store.Schema()), records.Retention{MaxRecords: 100})
+	require.NoError(t, err)
+	sqlstoretest.CheckTotals(t, store)
+	report, err = records.VerifyAudit(t.Context(), store)
+	require.NoError(t, err)
+	require.EqualValues(t, 100, report.Checked)
+	require.Equal(t, []string{"100"}, rows(t, raw(t, path), "SELECT count(*) FROM audit_logs"))
+}
+
 // TestKilled: a process that is killed during large changes leaves a consistent database, with
 // all transactions that it has reported.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
-	done := killAfter(t, path, 3)
+	done := killAfter(t, crashing, path, 3)
 	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
 	require.NoError(t, err)
 	sqlstoretest.CheckTotals(t, store)
@@ -113,12 +164,12 @@ func TestKilled(t *testing.T) {
 	require.Equal(t, page.Total/killedItems, int64(len(rows(t, db, "SELECT id FROM devices WHERE version = 2"))))
 }
 
-// killAfter kills a writing process after it has printed some lines, and returns how many it
+// killAfter kills a process that works on a file, as the variable says, after it has printed some lines, and returns how many it
 // printed.
-func killAfter(t *testing.T, path string, times int) (done int) {
+func killAfter(t *testing.T, variable, path string, times int) (done int) {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
-	child.Env = append(os.Environ(), crashing+"="+path)
+	child.Env = append(os.Environ(), variable+"="+path)
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
 	require.NoError(t, err)

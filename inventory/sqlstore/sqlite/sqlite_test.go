@@ -27,6 +27,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, writeUntilKilled(path))
 		os.Exit(1)
 	}
+	if path := os.Getenv(pruning); path != "" {
+		fmt.Fprintln(os.Stderr, pruneUntilKilled(path))
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 

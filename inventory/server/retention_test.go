@@ -1,0 +1,53 @@
+package server_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/server"
+)
+
+// TestRetention starts a server whose settings keep fewer records than there are. A second one
+// with the same database leaves the work to the first.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	s := settings(t, nil)
+	require.NoError(t, serve(t, s).stop()) // which creates the first administrator
+	srv, err := server.New(t.Context(), s, nil)
+	require.NoError(t, err)
+	fill := func() {
+		var recs []records.Record
+		for range 30 {
+			recs = append(recs, &inventory.Event{Severity: "info", Type: "t", Message: "m"})
+		}
+		require.NoError(t, records.New(srv.Store(), nil).Create(t.Context(), records.Caller{}, recs...))
+	}
+	total := func(resource string, filter ...string) int64 {
+		r, _ := srv.Store().Schema().Named(resource)
+		q := &records.Query{Resource: r, Limit: 1, Count: true}
+		if len(filter) > 0 {
+			q.Where(filter[0], filter[1])
+		}
+		page, err := srv.Store().List(t.Context(), q)
+		require.NoError(t, err)
+		return page.Total
+	}
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	fill()
+	s.EventMax, s.EventRetention, s.AuditMaxEntries = 10, time.Hour, 7
+	serve(t, s)
+	require.Eventually(t, func() bool {
+		return total("audit-logs", "action", records.PruneAction) == 2
+	}, 20*time.Second, 10*time.Millisecond)
+	require.EqualValues(t, 10, total("events"))
+	require.LessOrEqual(t, total("audit-logs"), int64(8)) // the events may be the last to be pruned
+	fill()
+	serve(t, s).login("admin", password)
+	require.EqualValues(t, 40, total("events"))
+	_, err = records.VerifyAudit(t.Context(), srv.Store())
+	require.NoError(t, err)
+}
