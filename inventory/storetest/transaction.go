@@ -175,6 +175,8 @@ func transactionCases() []Case {
 				refused("a transaction that returns an *Error", f.store.Change(f.ctx, func(records.Tx) error { return want }), want)
 			}
 		}, false},
+		{"transaction/prune", "a log keeps what its retention says (REFERENCE.md, 2.10)", checkPrune, false},
+		{"transaction/prune audit", "a pruned audit log can be verified from its anchor on (REFERENCE.md, 4)", checkPruneAudit, false},
 		{"transaction/audit chain", "a change feed must have each entry once, in the order of commits (REFERENCE.md, 4)", checkChain, false},
 		{"transaction/hidden until it ends", "nobody may see a change that may be rolled back", checkNoDirtyReads, false},
 	}
