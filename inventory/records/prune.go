@@ -141,9 +141,9 @@ func (p *pruning) batches(ctx context.Context, batch func(tx Tx, limit int) (n i
 		}
 		took := time.Since(began)
 		switch {
-		case took > 50*time.Millisecond:
+		case took > 30*time.Millisecond:
 			p.size = max(p.size/2, 50)
-		case took < 25*time.Millisecond:
+		case took < 15*time.Millisecond:
 			p.size = min(p.size*2, MaxPruned)
 		}
 		if err := backoff.Sleep(ctx, max(took, time.Millisecond)); err != nil {

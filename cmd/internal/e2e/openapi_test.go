@@ -157,6 +157,8 @@ func TestOpenAPI(t *testing.T) {
 		c.do(200, true, "GET", path, "")
 	}
 	c.do(200, true, "PATCH", "/events/"+ids["events"], `{"acknowledged":true}`)
+	c.do(200, true, "POST", "/retention", `{"resource":"events","max_age":"720h","max_records":1000}`)
+	c.do(200, true, "POST", "/retention?dry_run=true", `{"resource":"audit-logs","max_records":1}`)
 	entry := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(c.do(200, true, "GET", "/audit-logs?limit=1", ""))
 	c.do(200, true, "GET", "/audit-logs/"+entry[1], "")
 	c.do(404, true, "GET", "/devices/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "")
