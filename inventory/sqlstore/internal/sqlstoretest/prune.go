@@ -54,7 +54,7 @@ func writeUntil(t testing.TB, write func(writer, n int) error) (stop func()) {
 }
 
 // CheckPrune prunes half of some thousands of events, by age, while others are written, and then by
-// number. The store must be empty.
+// number. The store must be empty, and size a multiple of 2,000 from 4,000.
 func CheckPrune(t testing.TB, store records.Store, size int) {
 	t.Helper()
 	events := records.Of[inventory.Event](store.Schema())
@@ -173,6 +173,7 @@ func CheckPruneAudit(t testing.TB, store records.Store) {
 	v := at(store, 3000)
 	stop := writeUntil(t, func(w, _ int) error {
 		if w == 0 {
+			time.Sleep(10 * time.Millisecond)
 			_, err := records.VerifyAudit(ctx, store)
 			return err
 		}
