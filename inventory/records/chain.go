@@ -71,7 +71,7 @@ func (p AuditPosition) Next(digest [sha256.Size]byte) AuditPosition {
 	return AuditPosition{p.Seq + 1, sum.Sum(nil)}
 }
 
-// AuditDefect is what [VerifyAudit] finds: an entry that was changed, deleted or added.
+// AuditDefect is what [VerifyAudit] finds: an entry of the chain that was changed or is missing.
 type AuditDefect struct {
 	Seq    int64  // the position
 	ID     string // of the entry, empty if it is unknown

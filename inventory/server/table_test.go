@@ -52,14 +52,14 @@ type measured struct {
 	t      *testing.T
 	driver string
 	url    string
-	db     *sql.DB // beside the server, for the floor
+	db     *sql.DB // beside the server, for the baseline
 	token  string
 	sizes  sizes
 	ids    []string // of some devices
 }
 
 // TestTable measures the requests whose time must not grow with the number of records, each
-// beside its floor: a prepared query of the same rows by their ids, and their encoding by
+// beside its baseline: a prepared query of the same rows by their ids, and their encoding by
 // encoding/json. On a machine with other work the best time tells more than the median.
 func TestTable(t *testing.T) {
 	small := sizes{1000, 2000, 5000}
@@ -312,7 +312,7 @@ func (all times) ms(percent int) float64 {
 func (x *measured) header(name string) {
 	x.printf("\n### %s: %d devices, %d audit log entries, %d metrics; %d processors\n\n", name,
 		x.sizes.devices, x.sizes.audit, x.sizes.metrics, runtime.NumCPU())
-	x.printf("| measurement | bar ms | median ms | best | p95 | floor ms | ratio | rows | total | |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
+	x.printf("| measurement | bar ms | median ms | best | p95 | baseline ms | ratio | rows | total | |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
 }
 
 // printf prints a part of the table.
@@ -323,7 +323,7 @@ func (x *measured) printf(format string, args ...any) {
 }
 
 // row adds a row to the table. A bar of 0 is none.
-func (x *measured) row(name string, bar float64, all times, floor float64, rows int, total int64) {
+func (x *measured) row(name string, bar float64, all times, baseline float64, rows int, total int64) {
 	verdict := ""
 	switch {
 	case bar > 0 && all.ms(50) <= bar:
@@ -332,8 +332,8 @@ func (x *measured) row(name string, bar float64, all times, floor float64, rows 
 		verdict = "OVER"
 	}
 	least, ratio := "-", "-"
-	if floor > 0 {
-		least, ratio = fmt.Sprintf("%.2f", floor), fmt.Sprintf("%.1f", all.ms(50)/floor)
+	if baseline > 0 {
+		least, ratio = fmt.Sprintf("%.2f", baseline), fmt.Sprintf("%.1f", all.ms(50)/baseline)
 	}
 	x.printf("| %s | %g | %.2f | %.2f | %.2f | %s | %s | %d | %d | %s |\n", name, bar, all.ms(50), all.ms(0), all.ms(95), least, ratio, rows, total, verdict)
 }
@@ -356,8 +356,8 @@ func recs(table string) any {
 	return &[]inventory.Metric{}
 }
 
-// floor measures a prepared query of the records of a page by their ids, and their encoding.
-func (x *measured) floor(table string, p *page) float64 {
+// baseline measures a prepared query of the records of a page by their ids, and their encoding.
+func (x *measured) baseline(table string, p *page) float64 {
 	x.t.Helper()
 	if len(p.ids) == 0 {
 		return 0
@@ -402,7 +402,7 @@ func (x *measured) measure(name string, bar float64, table, path string) (median
 	if first < 2*time.Second {
 		all = repeat(func() { x.get(path) })
 	}
-	x.row(name, bar, all, x.floor(table, p), len(p.Data), p.Meta.Total)
+	x.row(name, bar, all, x.baseline(table, p), len(p.Data), p.Meta.Total)
 	return all.ms(50), p
 }
 

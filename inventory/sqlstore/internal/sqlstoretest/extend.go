@@ -83,7 +83,7 @@ func CheckExtended(t testing.TB, open func(*records.Schema) records.Store) {
 	err = Create(t, store, device(11, records.Values{"shelf_id": ID(51)}))
 	ref, _ := devices.Field("shelf_id")
 	require.Equal(t, records.Dangling(devices, ref).Error(), err.Error())
-	require.Error(t, Create(t, store, shelf(52, "s1")), "a name that another shelf has")
+	require.Error(t, Create(t, store, shelf(52, "s1")), "a name that another one has")
 	wrong := shelf(53, "s2")
 	wrong.Order = new(int64(0))
 	require.Error(t, Create(t, store, wrong), "an order that the check of the table refuses")
