@@ -46,42 +46,42 @@ func resources() []records.Part {
 	return []records.Part{
 		records.Migrations(files),
 		records.Define[Location](records.Definition{
-			Name: "locations", Label: "Location",
+			Name: "locations", Label: "Location", Description: "Where devices are.",
 			Children: []records.Child{{Path: "devices", Count: "devicescount", From: "devices", Field: "location_id"}},
 		}),
 		records.Define[User](records.Definition{
-			Name: "users", Label: "User",
+			Name: "users", Label: "User", Description: "Who may use the inventory.",
 			Access: records.Access{Read: owners, Create: admins, Update: owners, Delete: admins},
 		}),
 		records.Define[Device](records.Definition{
-			Name: "devices", Label: "Device",
+			Name: "devices", Label: "Device", Description: "Switches, routers and other devices.",
 			Children: []records.Child{{Path: "interfaces", Count: "interfacecount", From: "interfaces", Field: "device_id"}},
 		}),
 		records.Define[Interface](records.Definition{
-			Name: "interfaces", Label: "Interface",
+			Name: "interfaces", Label: "Interface", Description: "The interfaces of devices.",
 			Messages: map[string]string{"name": "Interface name already exists on this device"},
 		}),
 		records.Define[VLAN](records.Definition{
-			Name: "vlans", Label: "VLAN",
+			Name: "vlans", Label: "VLAN", Description: "Virtual networks.",
 			Messages: map[string]string{"vlan_id": "VLAN number already exists at this location"},
 		}),
 		records.Define[Link](records.Definition{
-			Name: "links", Label: "Link",
+			Name: "links", Label: "Link", Description: "Connections between interfaces.",
 			Messages: map[string]string{"b_interface_id": "Link between these interfaces already exists"},
 			Reasons:  map[string]string{reasonSameInterface: "Cannot link an interface to itself"},
 			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
 		}),
 		records.Define[Event](records.Definition{
-			Name: "events", Label: "Event", Prunable: true, Order: []string{"id:desc"},
+			Name: "events", Label: "Event", Description: "What happened in the network.", Prunable: true, Order: []string{"id:desc"},
 			Routes: records.RoutesAll &^ records.RouteReplace,
 		}),
 		records.Define[Metric](records.Definition{
-			Name: "metrics", Label: "Metric", Unaudited: true, Prunable: true, Unindexed: []string{"created_at"},
+			Name: "metrics", Label: "Metric", Description: "Measurements of devices.", Unaudited: true, Prunable: true, Unindexed: []string{"created_at"},
 			Latest: &records.Latest{Per: "device_id", At: "ts", Sorted: []string{"ts", "cpu", "memory", "temp", "uptime_seconds"}},
 			Routes: records.RoutesRead | records.RouteCreate | records.RouteDeleteMany,
 		}),
 		records.Define[CustomField](records.Definition{
-			Name: "custom-fields", Label: "Custom field",
+			Name: "custom-fields", Label: "Custom field", Description: "Fields that administrators add to records.",
 			Messages: map[string]string{"name": "Custom field already exists"},
 			Access:   records.Access{Read: admins},
 		}),

@@ -47,16 +47,15 @@ func (c *call) document() (*document, error) {
 
 // describe returns the document of the routes.
 func (a *API) describe() (*document, error) {
+	tags := map[string]string{"system": "The API itself.", "accounts": "Logins and passwords.", "changes": "The feed of changes."}
+	for _, r := range a.store.Schema().Resources() {
+		tags[r.Name] = r.Describe()
+	}
 	plain, err := openapi.Document(openapi.Info{
 		Title: "Network inventory", Version: a.opts.Version, Server: a.opts.ServerURL,
 		Description: "Devices, their interfaces, locations, VLANs, links, events, metrics and users, and the audit log of all changes.",
 		License:     &openapi.License{Name: "MIT", Identifier: "MIT"},
-		Tags: map[string]string{
-			"system": "The API itself.", "accounts": "Logins and passwords.", "users": "Who may use the inventory.",
-			"devices": "Switches, routers and other devices.", "interfaces": "The interfaces of devices.",
-			"locations": "Where devices are.", "vlans": "Virtual networks.", "links": "Connections between interfaces.",
-			"events": "What happened in the network.", "metrics": "Measurements of devices.", "audit-logs": "Who changed what.",
-		},
+		Tags:        tags,
 	}, a.operations())
 	if err != nil {
 		return nil, fmt.Errorf("generate the OpenAPI document: %w", err)

@@ -35,7 +35,7 @@ func (c Changes) clone() Changes { return maps.Clone(c) }
 func builtIn() []Part {
 	return []Part{
 		Define[AuditLog](Definition{
-			Name: auditLogs, Label: "Audit log", Unaudited: true, Prunable: true, Order: []string{"id:desc"}, Routes: RoutesRead,
+			Name: auditLogs, Label: "Audit log", Description: "Who changed what.", Unaudited: true, Prunable: true, Order: []string{"id:desc"}, Routes: RoutesRead,
 			Access: Access{Read: Permission{Roles: []string{"admin"}}},
 		}),
 		Define[IdempotencyRecord](Definition{Name: "receipts", Label: "Idempotency record", Internal: true, Unaudited: true}),

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -25,6 +26,9 @@ type Definition struct {
 	Name string
 	// Label is the name of one record at the start of a sentence: "Device", "VLAN". Required.
 	Label string
+	// Description is a sentence about the records for documents. Default: "All racks." for the
+	// label Rack.
+	Description string
 	// Messages are the messages for violations of unique keys, by the field whose tag has the
 	// key. Default: "Serial number already exists" for serial_number.
 	Messages map[string]string
@@ -198,6 +202,9 @@ func (r *Resource) addKey(key Unique) {
 	}
 	r.uniques = append(r.uniques, key)
 }
+
+// Describe returns the description for documents.
+func (r *Resource) Describe() string { return cmp.Or(r.Description, "All "+r.Noun()+"s.") }
 
 // Noun returns the name of one record within a sentence: "device", "VLAN".
 func (r *Resource) Noun() string {

@@ -132,6 +132,9 @@ func samples(ids map[string]string) []sample {
 			`{"device_id":"` + ids["devices"] + `","cpu":12.5}`, `{"device_id":"` + ids["devices"] + `","memory":50,"ts":"2026-01-31T12:00:00Z"}`,
 			`{"device_id":"` + ids["devices"] + `"}`,
 		}, "", `{"cpu":1}`},
+		{"custom-fields", [3]string{
+			`{"resource":"links","name":"color","type":"text"}`, `{"resource":"links","name":"length","type":"number"}`, `{"resource":"links","name":"tested","type":"date"}`,
+		}, `{"label":"Other"}`, `{"name":"x"}`},
 	}
 }
 
@@ -151,7 +154,7 @@ func TestOpenAPI(t *testing.T) {
 	for _, path := range []string{
 		"/devices/" + device + "/interfaces?sortby=name:desc", "/devices/" + device + "/interfacecount",
 		"/locations/" + ids["locations"] + "/devices", "/locations/" + ids["locations"] + "/devicescount",
-		"/summary?resource=devices&by=status", "/changes?since=0&limit=5", "/metrics?sort=value:desc", "/metrics/device/" + device, "/audit-logs?sortby=created_at:desc&limit=5",
+		"/summary?resource=devices&by=status", "/changes?since=0&limit=5", "/metrics?sort=value:desc", "/metrics/device/" + device, "/metrics/device/" + device + "/history", "/audit-logs?sortby=created_at:desc&limit=5",
 		"/devices?hostname__contains=s&status__in=active,offline&fields=id,hostname&count=false&cursor=", "/devices?q=sw&page=2&limit=1",
 	} {
 		c.do(200, true, "GET", path, "")
@@ -164,7 +167,7 @@ func TestOpenAPI(t *testing.T) {
 	c.do(404, true, "GET", "/devices/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "")
 	c.do(400, false, "GET", "/devices?sortby=tags:asc", "")
 	c.do(400, false, "GET", "/devices/7", "")
-	c.do(400, false, "GET", "/changes/stream?since=x", "")
+	c.do(400, true, "GET", "/changes/stream?since=x", "")
 	c.do(409, true, "POST", "/devices", samples(ids)[1].drafts[0])
 	c.accounts()
 	c.token = ""
