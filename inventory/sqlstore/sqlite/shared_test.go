@@ -45,6 +45,9 @@ func TestLatestOfMany(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	t.Parallel()
+	if raced {
+		t.Skip("the driver is about ten times slower; tests without the race detector include this one")
+	}
 	sqlstoretest.CheckLists(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 
@@ -55,12 +58,19 @@ func TestSearch(t *testing.T) {
 
 func TestEstimates(t *testing.T) {
 	t.Parallel()
+	if raced {
+		t.Skip("the driver is about ten times slower; tests without the race detector include this one")
+	}
 	sqlstoretest.CheckEstimates(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 
 func TestPrune(t *testing.T) {
 	t.Parallel()
-	sqlstoretest.CheckPrune(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), 20_000)
+	size := 20_000
+	if raced {
+		size = 4_000
+	}
+	sqlstoretest.CheckPrune(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), size)
 }
 
 func TestPruneLatest(t *testing.T) {
