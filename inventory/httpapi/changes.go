@@ -343,6 +343,7 @@ func (c *call) streamChanges() error {
 	h.Set("X-Accel-Buffering", "no") // for proxies
 	f.limit = readChanges
 	last := time.Now()
+	f.checked = last
 	out := fmt.Appendf(nil, "retry: 1000\nid: %s\n\n", cursorOf(f.at))
 	for {
 		if len(out) > 0 {
@@ -350,6 +351,9 @@ func (c *call) streamChanges() error {
 				return nil
 			}
 			out, last = out[:0], time.Now()
+		}
+		if c.feed.ended() || !f.stillAuthorized() { // also while changes never pause
+			return nil
 		}
 		found, more, err := f.next()
 		if err != nil {
@@ -366,7 +370,7 @@ func (c *call) streamChanges() error {
 		ctx, cancel := context.WithTimeout(c.r.Context(), reauthorize)
 		changed := c.feed.wait(ctx, f.at.Seq)
 		cancel()
-		if c.r.Context().Err() != nil || c.feed.ended() || !f.stillAuthorized() {
+		if c.r.Context().Err() != nil {
 			return nil
 		}
 		if !changed && time.Since(last) >= heartbeat {
