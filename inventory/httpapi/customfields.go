@@ -2,9 +2,7 @@ package httpapi
 
 import (
 	"fmt"
-	"net/http"
 
-	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -50,8 +48,5 @@ func (c *call) countLost(r *records.Resource) error {
 			}
 		}
 	}
-	return httpx.WriteJSON(c.w, http.StatusOK, struct {
-		Status  string `json:"status"`
-		Message string `json:"message"`
-	}{"success", fmt.Sprintf("would delete 1 custom field, and the values of %s of %d %s", field.Name, lost, field.Resource)})
+	return c.sendPreview(fmt.Sprintf("Would delete 1 custom field, and the values of %s of %d %s", field.Name, lost, field.Resource))
 }

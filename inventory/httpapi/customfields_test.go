@@ -56,7 +56,7 @@ func customFields(t *testing.T, g *harness) {
 	c.Send("PATCH", field, `{"choices":["gold","silver","iron"],"label":"Level"}`).Want(200)
 	c.Send("PATCH", at, `{"tier":"iron"}`).Want(200)
 	preview := c.Send("DELETE", field+"?dry_run=true", nil).Want(200).Body.String()
-	if want := "would delete 1 custom field, and the values of tier of 2 locations"; !strings.Contains(preview, want) {
+	if want := "Would delete 1 custom field, and the values of tier of 2 locations"; !strings.Contains(preview, want) {
 		t.Errorf("the dry run says %s", preview)
 	}
 	c.Send("GET", "/locations?tier=iron", nil).Want(200)
