@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -109,7 +110,7 @@ func TestExtendersAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range errs {
 		group.Go(func() {
-			store, err := sqlite.Open(t.Context(), path, schema, nil)
+			store, err := sqlite.Open(t.Context(), path, schema, &sqlite.Options{BusyTimeout: time.Minute})
 			if err == nil {
 				err = errors.Join(create(t, store, makeDevices(i, i+1)...), store.Close())
 			}
