@@ -233,3 +233,18 @@ func (s *Store) AuditAnchors(ctx context.Context) ([]records.AuditAnchor, error)
 	}, "SELECT seq, hash, pruned, actor, at FROM "+anchorsTable+" ORDER BY seq")
 	return all, s.failure(ctx, "read the anchors of the audit log", err)
 }
+
+// createChain returns the statements that create the tables of the chain of the audit log. They
+// are those of a new database: entries are not added to the chain later.
+func (d *Dialect) createChain() []string {
+	number, bytes := d.DDL.Types[records.Int]+" NOT NULL", d.DDL.Bytes+" NOT NULL"
+	text, at := d.DDL.Types[records.Text]+" NOT NULL", d.DDL.Types[records.Time]+" NOT NULL"
+	key := func(table string) string { return number + " CONSTRAINT " + table + "_pkey PRIMARY KEY" }
+	return []string{
+		"CREATE TABLE " + chainTable + " (\n    seq " + key(chainTable) + ",\n    id " + text + ",\n    hash " + bytes + "\n)",
+		"CREATE TABLE " + headTable + " (\n    id " + key(headTable) + " CHECK (id = 1),\n    seq " + number + ",\n    hash " + bytes + "\n)",
+		"CREATE TABLE " + anchorsTable + " (\n    seq " + key(anchorsTable) + ",\n    hash " + bytes +
+			",\n    pruned " + number + " CHECK (pruned >= 0),\n    actor " + text + ",\n    at " + at + "\n)",
+		"INSERT INTO " + headTable + " (id, seq, hash) VALUES (1, 0, " + d.DDL.NoBytes + ")",
+	}
+}

@@ -234,3 +234,36 @@ func (t *transaction) flush(ctx context.Context) error {
 	}
 	return nil
 }
+
+// createCounts returns the statement that creates the table of counts.
+func (d *Dialect) createCounts() string {
+	text := d.DDL.Types[records.Text] + " NOT NULL"
+	number := d.DDL.Types[records.Int] + " NOT NULL"
+	return "CREATE TABLE " + countsTable + " (\n    resource " + text + ",\n    field " + text + ",\n    value " + text +
+		",\n    slot " + number + ",\n    n " + number +
+		",\n    CONSTRAINT " + countsTable + "_pkey PRIMARY KEY (resource, field, value, slot)\n)" + d.DDL.Options
+}
+
+// countExisting returns the statement that counts the records of a table, by the values of a
+// column if it is not empty. The values are those of column.countKey.
+func countExisting(r *records.Resource, column string) string {
+	value := "''"
+	a, b, pair := strings.Cut(column, ",")
+	for _, f := range r.Fields() {
+		text := "coalesce(CAST(" + f.Column + " AS text), '')"
+		if f.Kind == records.Bool {
+			text = "CASE WHEN " + f.Column + " THEN 'true' WHEN NOT " + f.Column + " THEN 'false' ELSE '' END"
+		}
+		switch {
+		case f.Column == "":
+		case f.Column == a && pair:
+			value = "length(" + text + ") || ':' || " + text // see pairKey
+		case f.Column == a:
+			value = text
+		case f.Column == b && pair:
+			value += " || " + text
+		}
+	}
+	return "INSERT INTO " + countsTable + " (resource, field, value, slot, n) SELECT " + literal(r.Table()) + ", " + literal(column) + ", " +
+		value + ", 0, count(*) FROM " + r.Table() + " GROUP BY 3"
+}

@@ -2,13 +2,9 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,110 +41,6 @@ type DDL struct {
 	IndexBytes int
 }
 
-// Catalog is what a database has: the tables with their columns, and the indexes. The zero
-// Catalog is that of an empty database.
-type Catalog struct {
-	columns map[string]map[string]catalogColumn // by table and name
-	indexes map[string]bool
-	counted map[countKey]bool // fields with counts, without values
-	filled  map[string]bool   // tables that have records
-
-	noSearch     bool   // there can be no index for searches
-	searchSchema string // what SearchDDL.Available returned
-}
-
-// catalogColumn is a column that exists.
-type catalogColumn struct {
-	typ     string
-	notNull bool
-}
-
-// querier is a connection, a handle or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
-}
-
-// Catalog reads the catalog of a database, as far as a schema needs it.
-func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schema) (*Catalog, error) {
-	c := &Catalog{columns: map[string]map[string]catalogColumn{}, indexes: map[string]bool{}, counted: map[countKey]bool{}, filled: map[string]bool{}}
-	var table, name, typ string
-	var notNull int
-	err := scan(ctx, db, d.DDL.Columns, func() {
-		if c.columns[table] == nil {
-			c.columns[table] = map[string]catalogColumn{}
-		}
-		c.columns[table][name] = catalogColumn{typ, notNull == 1}
-	}, &table, &name, &typ, &notNull)
-	if err != nil {
-		return nil, fmt.Errorf("read the tables of the database: %w", err)
-	}
-	if err := scan(ctx, db, d.DDL.Indexes, func() { c.indexes[name] = true }, &name); err != nil {
-		return nil, fmt.Errorf("read the indexes of the database: %w", err)
-	}
-	if d.DDL.Search != nil && d.DDL.Search.Available != "" {
-		c.noSearch = true
-		if err := scan(ctx, db, d.DDL.Search.Available, func() { c.noSearch, c.searchSchema = false, name }, &name); err != nil {
-			return nil, fmt.Errorf("read the extensions of the database: %w", err)
-		}
-	}
-	// Before the counts: other processes may add records with their counts in between.
-	for _, r := range schema.StoredResources() {
-		if c.columns[r.Table()] == nil {
-			continue
-		}
-		var one int
-		if err := scan(ctx, db, "SELECT 1 FROM "+r.Table()+" LIMIT 1", func() { c.filled[r.Table()] = true }, &one); err != nil {
-			return nil, fmt.Errorf("read %s: %w", r.Table(), err)
-		}
-	}
-	if c.columns[countsTable] != nil {
-		if err := scan(ctx, db, "SELECT DISTINCT resource, field FROM "+countsTable, func() { c.counted[countKey{resource: table, field: name}] = true }, &table, &name); err != nil {
-			return nil, fmt.Errorf("read the counts of the database: %w", err)
-		}
-	}
-	return c, nil
-}
-
-// uncounted returns the columns of counted fields without counts, and "" if the records of the
-// table have not been counted.
-func (c *Catalog) uncounted(r *records.Resource) (columns []string) {
-	counted := append([]string{""}, countedColumns(r)...)
-	for _, p := range pairsOf(r) {
-		counted = append(counted, p.field)
-	}
-	for _, column := range counted {
-		if !c.counted[countKey{resource: r.Table(), field: column}] {
-			columns = append(columns, column)
-		}
-	}
-	return columns
-}
-
-func countedColumns(r *records.Resource) (columns []string) {
-	for _, f := range r.Fields() {
-		if f.Counted {
-			columns = append(columns, f.Column)
-		}
-	}
-	return columns
-}
-
-// scan calls f after each row of a statement was scanned into some variables.
-func scan(ctx context.Context, db querier, text string, f func(), into ...any) error {
-	rows, err := db.QueryContext(ctx, text)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		f()
-	}
-	return errors.Join(rows.Err(), rows.Close())
-}
-
 // Statements returns the statements that create what a database lacks of a schema: tables,
 // columns, indexes, and the counts of existing records. They are the same for the same schema
 // and catalog. [New] runs them after the migrations, in one transaction.
@@ -180,24 +72,6 @@ func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, e
 	return append(all, d.removedKeys(schema, have)...), nil
 }
 
-// removedKeys returns the statements that remove the indexes of keys that were added to the
-// resources by parts of another schema (records.UniqueKey).
-func (d *Dialect) removedKeys(schema *records.Schema, have *Catalog) (all []string) {
-	wanted := map[string]bool{}
-	for _, r := range schema.StoredResources() {
-		for _, u := range r.Uniques() {
-			wanted[UniqueName(r, u)] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(have.indexes)) {
-		ofTable := func(r *records.Resource) bool { return strings.HasPrefix(name, r.Table()+"_") }
-		if strings.HasSuffix(name, addedKey) && !wanted[name] && slices.ContainsFunc(schema.StoredResources(), ofTable) {
-			all = append(all, "DROP INDEX "+name)
-		}
-	}
-	return all
-}
-
 // creationOrder returns the resources, each after those that it refers to.
 func (d *Dialect) creationOrder(schema *records.Schema) (sorted []*records.Resource) {
 	var visit func(r *records.Resource)
@@ -216,30 +90,6 @@ func (d *Dialect) creationOrder(schema *records.Schema) (sorted []*records.Resou
 		visit(r)
 	}
 	return sorted
-}
-
-// createCounts returns the statement that creates the table of counts.
-func (d *Dialect) createCounts() string {
-	text := d.DDL.Types[records.Text] + " NOT NULL"
-	number := d.DDL.Types[records.Int] + " NOT NULL"
-	return "CREATE TABLE " + countsTable + " (\n    resource " + text + ",\n    field " + text + ",\n    value " + text +
-		",\n    slot " + number + ",\n    n " + number +
-		",\n    CONSTRAINT " + countsTable + "_pkey PRIMARY KEY (resource, field, value, slot)\n)" + d.DDL.Options
-}
-
-// createChain returns the statements that create the tables of the chain of the audit log. They
-// are those of a new database: entries are not added to the chain later.
-func (d *Dialect) createChain() []string {
-	number, bytes := d.DDL.Types[records.Int]+" NOT NULL", d.DDL.Bytes+" NOT NULL"
-	text, at := d.DDL.Types[records.Text]+" NOT NULL", d.DDL.Types[records.Time]+" NOT NULL"
-	key := func(table string) string { return number + " CONSTRAINT " + table + "_pkey PRIMARY KEY" }
-	return []string{
-		"CREATE TABLE " + chainTable + " (\n    seq " + key(chainTable) + ",\n    id " + text + ",\n    hash " + bytes + "\n)",
-		"CREATE TABLE " + headTable + " (\n    id " + key(headTable) + " CHECK (id = 1),\n    seq " + number + ",\n    hash " + bytes + "\n)",
-		"CREATE TABLE " + anchorsTable + " (\n    seq " + key(anchorsTable) + ",\n    hash " + bytes +
-			",\n    pruned " + number + " CHECK (pruned >= 0),\n    actor " + text + ",\n    at " + at + "\n)",
-		"INSERT INTO " + headTable + " (id, seq, hash) VALUES (1, 0, " + d.DDL.NoBytes + ")",
-	}
 }
 
 // tableStatements returns the statements for one resource.
@@ -288,64 +138,6 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 		}
 	}
 	return all, nil
-}
-
-// latestStatements returns the statements for the table of the latest records of a resource
-// (records.Latest), which are found among the existing ones.
-func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []string) {
-	name := LatestName(r)
-	var definitions, columns []string
-	for _, f := range r.Fields() {
-		if f.Column == "" {
-			continue
-		}
-		definition := f.Column + " " + d.DDL.Types[f.Kind]
-		if !f.Nullable {
-			definition += " NOT NULL"
-		}
-		if have.columns[name] != nil && !have.has(name, f) {
-			if !f.Nullable {
-				definition += " DEFAULT " + d.zero(f)
-			}
-			all = append(all, "ALTER TABLE "+name+" ADD COLUMN "+definition)
-		}
-		if f.Name == r.Latest.Per {
-			definition += " CONSTRAINT " + identifier(name, "pkey") + " PRIMARY KEY"
-		}
-		definitions, columns = append(definitions, "    "+definition), append(columns, f.Column)
-	}
-	if have.columns[name] != nil {
-		return all
-	}
-	all = append(all, "CREATE TABLE "+name+" (\n"+strings.Join(definitions, ",\n")+"\n)")
-	for _, sorted := range r.Latest.Sorted {
-		f, _ := r.Field(sorted)
-		order, id := "", "id DESC"
-		if f.Nullable {
-			order = d.NullsFirst
-		}
-		if sorted == r.Latest.At {
-			id = "id"
-		}
-		all = append(all, "CREATE INDEX "+identifier(name, f.Column, "idx")+" ON "+name+" ("+f.Column+order+", "+id+")")
-	}
-	if have.columns[r.Table()] == nil {
-		return all
-	}
-	per, _ := r.Field(r.Latest.Per)
-	at, _ := r.Field(r.Latest.At)
-	id, _ := r.Field("id")
-	list := strings.Join(columns, ", ")
-	return append(all,
-		"INSERT INTO "+name+" ("+list+") SELECT "+list+" FROM "+r.Table()+" WHERE id IN (SELECT (SELECT id FROM "+r.Table()+" WHERE "+per.Column+" = one.id"+
-			d.orderBy([]sortKey{{at, true}, {id, true}}, "")+" LIMIT 1) FROM "+per.Ref.Resource().Table()+" AS one)",
-		"INSERT INTO "+countsTable+" (resource, field, value, slot, n) SELECT "+literal(name)+", '', '', 0, count(*) FROM "+name)
-}
-
-// has reports whether a table has the column of a field.
-func (c *Catalog) has(table string, f *records.Field) bool {
-	_, ok := c.columns[table][f.Column]
-	return ok
 }
 
 // zero returns the literal that existing records get in an added column that may not be null.
@@ -472,162 +264,6 @@ func (d *Dialect) value(v any) string {
 	default:
 		return fmt.Sprint(v)
 	}
-}
-
-// index is an index of a table.
-type index struct{ name, text string }
-
-// indexes returns the indexes of a resource: of its unique keys, of references, and of fields
-// with the tag word index.
-func (d *Dialect) indexes(r *records.Resource) (all []index) {
-	leading := map[string]bool{}
-	for _, u := range r.Uniques() {
-		name := UniqueName(r, u)
-		columns := columnsOf(r, u)
-		var conditions []string
-		for _, field := range u.Fields {
-			f, _ := r.Field(field)
-			switch {
-			case f.Nullable:
-				conditions = append(conditions, f.Column+" IS NOT NULL")
-			case f.Kind == records.Text && !f.Required:
-				conditions = append(conditions, f.Column+" <> ''")
-			}
-		}
-		if without, ok := r.Field(u.Without); ok {
-			conditions = append(conditions, missing(without, without.Column, true))
-		}
-		leading[columns[0]] = true
-		text := "CREATE UNIQUE INDEX " + name + " ON " + r.Table() + " (" + strings.Join(columns, ", ") + ")" + where(conditions)
-		all = append(all, index{name, text})
-	}
-	for _, f := range r.Fields() {
-		name, covered := d.fieldIndex(r, f)
-		if name == "" {
-			continue
-		}
-		order := ""
-		if f.Nullable {
-			order = d.NullsFirst
-		}
-		columns := f.Column + order
-		if r.Latest != nil && r.Latest.Per == f.Name {
-			at, _ := r.Field(r.Latest.At)
-			columns += ", " + at.Column + d.NullsFirst
-		}
-		text := "CREATE INDEX " + name + " ON " + r.Table() + " (" + columns + ", id"
-		if d.DDL.Include && len(covered) > 0 {
-			text += ") INCLUDE (" + strings.Join(covered, ", ")
-		} else {
-			text += strings.Join(append([]string{""}, covered...), ", ")
-		}
-		all = append(all, index{name, text + ")"})
-	}
-	return all
-}
-
-// fieldIndex returns the name of the index of a field and the id, empty if there is none, and
-// the facets that it contains besides, so that a list with a filter of one of them reads no row
-// that does not match. Their hash is part of the name: with other facets it is another index.
-func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string, covered []string) {
-	if f.Column == "" || f.Column == "id" || !r.Indexed(f) {
-		return "", nil
-	}
-	size := indexBytes(f) + indexBytes(&records.Field{Kind: records.Text, Format: "uuid"})
-	for _, facet := range r.Facets() {
-		n := indexBytes(facet)
-		if facet.Column == f.Column || facet.Ref != nil || d.DDL.IndexBytes > 0 && size+n > d.DDL.IndexBytes {
-			continue
-		}
-		size += n
-		covered = append(covered, facet.Column)
-	}
-	switch {
-	case len(covered) > 0:
-		sum := sha256.Sum256([]byte(strings.Join(covered, ",")))
-		return identifier(r.Table(), f.Column, hex.EncodeToString(sum[:4]), "idx"), covered
-	case f.Ref != nil && !f.Index && slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return u.Fields[0] == f.Name }):
-		return "", nil // the index of the key serves it too
-	}
-	return IndexName(r, f), nil
-}
-
-// indexBytes returns the most bytes that a value has in an index.
-func indexBytes(f *records.Field) int {
-	switch {
-	case f.Kind != records.Text:
-		return 8
-	case f.Max != nil:
-		return int(4 * *f.Max)
-	}
-	return 100 // of a format or of an enumeration, in ASCII
-}
-
-// replaced returns the indexes of single fields of a table, by the names that fieldIndex gives
-// them, in order.
-func (c *Catalog) replaced(r *records.Resource) (names []string) {
-	for _, f := range r.Fields() {
-		if f.Column == "" {
-			continue
-		}
-		of := regexp.MustCompile("^" + regexp.QuoteMeta(r.Table()+"_"+f.Column) + "(_[0-9a-f]{8})?_idx$")
-		for name := range c.indexes {
-			if of.MatchString(name) {
-				names = append(names, name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// columnsOf returns the columns of a unique key.
-func columnsOf(r *records.Resource, u records.Unique) []string {
-	columns := make([]string, len(u.Fields))
-	for i, field := range u.Fields {
-		f, _ := r.Field(field)
-		columns[i] = f.Column
-	}
-	return columns
-}
-
-// countExisting returns the statement that counts the records of a table, by the values of a
-// column if it is not empty. The values are those of column.countKey.
-func countExisting(r *records.Resource, column string) string {
-	value := "''"
-	a, b, pair := strings.Cut(column, ",")
-	for _, f := range r.Fields() {
-		text := "coalesce(CAST(" + f.Column + " AS text), '')"
-		if f.Kind == records.Bool {
-			text = "CASE WHEN " + f.Column + " THEN 'true' WHEN NOT " + f.Column + " THEN 'false' ELSE '' END"
-		}
-		switch {
-		case f.Column == "":
-		case f.Column == a && pair:
-			value = "length(" + text + ") || ':' || " + text // see pairKey
-		case f.Column == a:
-			value = text
-		case f.Column == b && pair:
-			value += " || " + text
-		}
-	}
-	return "INSERT INTO " + countsTable + " (resource, field, value, slot, n) SELECT " + literal(r.Table()) + ", " + literal(column) + ", " +
-		value + ", 0, count(*) FROM " + r.Table() + " GROUP BY 3"
-}
-
-// maxIdentifier is the longest name that databases do not cut.
-const maxIdentifier = 63
-
-// identifier joins the parts of the name of an index or a constraint. A name that would be too
-// long ends in a hash.
-func identifier(parts ...string) string { return shortened(strings.Join(parts, "_"), maxIdentifier) }
-
-func shortened(name string, limit int) string {
-	if len(name) <= limit {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	return name[:limit-9] + "_" + hex.EncodeToString(sum[:4])
 }
 
 // generate creates what a database lacks of a schema, in one transaction. Several processes take

@@ -264,3 +264,55 @@ func (t *transaction) execRows(ctx context.Context, statements map[int]string, r
 	}
 	return changed, nil
 }
+
+// latestStatements returns the statements for the table of the latest records of a resource
+// (records.Latest), which are found among the existing ones.
+func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []string) {
+	name := LatestName(r)
+	var definitions, columns []string
+	for _, f := range r.Fields() {
+		if f.Column == "" {
+			continue
+		}
+		definition := f.Column + " " + d.DDL.Types[f.Kind]
+		if !f.Nullable {
+			definition += " NOT NULL"
+		}
+		if have.columns[name] != nil && !have.has(name, f) {
+			if !f.Nullable {
+				definition += " DEFAULT " + d.zero(f)
+			}
+			all = append(all, "ALTER TABLE "+name+" ADD COLUMN "+definition)
+		}
+		if f.Name == r.Latest.Per {
+			definition += " CONSTRAINT " + identifier(name, "pkey") + " PRIMARY KEY"
+		}
+		definitions, columns = append(definitions, "    "+definition), append(columns, f.Column)
+	}
+	if have.columns[name] != nil {
+		return all
+	}
+	all = append(all, "CREATE TABLE "+name+" (\n"+strings.Join(definitions, ",\n")+"\n)")
+	for _, sorted := range r.Latest.Sorted {
+		f, _ := r.Field(sorted)
+		order, id := "", "id DESC"
+		if f.Nullable {
+			order = d.NullsFirst
+		}
+		if sorted == r.Latest.At {
+			id = "id"
+		}
+		all = append(all, "CREATE INDEX "+identifier(name, f.Column, "idx")+" ON "+name+" ("+f.Column+order+", "+id+")")
+	}
+	if have.columns[r.Table()] == nil {
+		return all
+	}
+	per, _ := r.Field(r.Latest.Per)
+	at, _ := r.Field(r.Latest.At)
+	id, _ := r.Field("id")
+	list := strings.Join(columns, ", ")
+	return append(all,
+		"INSERT INTO "+name+" ("+list+") SELECT "+list+" FROM "+r.Table()+" WHERE id IN (SELECT (SELECT id FROM "+r.Table()+" WHERE "+per.Column+" = one.id"+
+			d.orderBy([]sortKey{{at, true}, {id, true}}, "")+" LIMIT 1) FROM "+per.Ref.Resource().Table()+" AS one)",
+		"INSERT INTO "+countsTable+" (resource, field, value, slot, n) SELECT "+literal(name)+", '', '', 0, count(*) FROM "+name)
+}

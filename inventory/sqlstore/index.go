@@ -1,0 +1,143 @@
+package sqlstore
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// removedKeys returns the statements that remove the indexes of keys that were added to the
+// resources by parts of another schema (records.UniqueKey).
+func (d *Dialect) removedKeys(schema *records.Schema, have *Catalog) (all []string) {
+	wanted := map[string]bool{}
+	for _, r := range schema.StoredResources() {
+		for _, u := range r.Uniques() {
+			wanted[UniqueName(r, u)] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(have.indexes)) {
+		ofTable := func(r *records.Resource) bool { return strings.HasPrefix(name, r.Table()+"_") }
+		if strings.HasSuffix(name, addedKey) && !wanted[name] && slices.ContainsFunc(schema.StoredResources(), ofTable) {
+			all = append(all, "DROP INDEX "+name)
+		}
+	}
+	return all
+}
+
+// index is an index of a table.
+type index struct{ name, text string }
+
+// indexes returns the indexes of a resource: of its unique keys, of references, and of fields
+// with the tag word index.
+func (d *Dialect) indexes(r *records.Resource) (all []index) {
+	leading := map[string]bool{}
+	for _, u := range r.Uniques() {
+		name := UniqueName(r, u)
+		columns := columnsOf(r, u)
+		var conditions []string
+		for _, field := range u.Fields {
+			f, _ := r.Field(field)
+			switch {
+			case f.Nullable:
+				conditions = append(conditions, f.Column+" IS NOT NULL")
+			case f.Kind == records.Text && !f.Required:
+				conditions = append(conditions, f.Column+" <> ''")
+			}
+		}
+		if without, ok := r.Field(u.Without); ok {
+			conditions = append(conditions, missing(without, without.Column, true))
+		}
+		leading[columns[0]] = true
+		text := "CREATE UNIQUE INDEX " + name + " ON " + r.Table() + " (" + strings.Join(columns, ", ") + ")" + where(conditions)
+		all = append(all, index{name, text})
+	}
+	for _, f := range r.Fields() {
+		name, covered := d.fieldIndex(r, f)
+		if name == "" {
+			continue
+		}
+		order := ""
+		if f.Nullable {
+			order = d.NullsFirst
+		}
+		columns := f.Column + order
+		if r.Latest != nil && r.Latest.Per == f.Name {
+			at, _ := r.Field(r.Latest.At)
+			columns += ", " + at.Column + d.NullsFirst
+		}
+		text := "CREATE INDEX " + name + " ON " + r.Table() + " (" + columns + ", id"
+		if d.DDL.Include && len(covered) > 0 {
+			text += ") INCLUDE (" + strings.Join(covered, ", ")
+		} else {
+			text += strings.Join(append([]string{""}, covered...), ", ")
+		}
+		all = append(all, index{name, text + ")"})
+	}
+	return all
+}
+
+// fieldIndex returns the name of the index of a field and the id, empty if there is none, and
+// the facets that it contains besides, so that a list with a filter of one of them reads no row
+// that does not match. Their hash is part of the name: with other facets it is another index.
+func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string, covered []string) {
+	if f.Column == "" || f.Column == "id" || !r.Indexed(f) {
+		return "", nil
+	}
+	size := indexBytes(f) + indexBytes(&records.Field{Kind: records.Text, Format: "uuid"})
+	for _, facet := range r.Facets() {
+		n := indexBytes(facet)
+		if facet.Column == f.Column || facet.Ref != nil || d.DDL.IndexBytes > 0 && size+n > d.DDL.IndexBytes {
+			continue
+		}
+		size += n
+		covered = append(covered, facet.Column)
+	}
+	switch {
+	case len(covered) > 0:
+		sum := sha256.Sum256([]byte(strings.Join(covered, ",")))
+		return identifier(r.Table(), f.Column, hex.EncodeToString(sum[:4]), "idx"), covered
+	case f.Ref != nil && !f.Index && slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return u.Fields[0] == f.Name }):
+		return "", nil // the index of the key serves it too
+	}
+	return IndexName(r, f), nil
+}
+
+// indexBytes returns the most bytes that a value has in an index.
+func indexBytes(f *records.Field) int {
+	switch {
+	case f.Kind != records.Text:
+		return 8
+	case f.Max != nil:
+		return int(4 * *f.Max)
+	}
+	return 100 // of a format or of an enumeration, in ASCII
+}
+
+// columnsOf returns the columns of a unique key.
+func columnsOf(r *records.Resource, u records.Unique) []string {
+	columns := make([]string, len(u.Fields))
+	for i, field := range u.Fields {
+		f, _ := r.Field(field)
+		columns[i] = f.Column
+	}
+	return columns
+}
+
+// maxIdentifier is the longest name that databases do not cut.
+const maxIdentifier = 63
+
+// identifier joins the parts of the name of an index or a constraint. A name that would be too
+// long ends in a hash.
+func identifier(parts ...string) string { return shortened(strings.Join(parts, "_"), maxIdentifier) }
+
+func shortened(name string, limit int) string {
+	if len(name) <= limit {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:limit-9] + "_" + hex.EncodeToString(sum[:4])
+}
