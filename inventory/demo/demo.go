@@ -19,8 +19,9 @@ const (
 	MaxDevices     = 5_000_000
 )
 
-// batchSize is the number of records in a transaction. Larger batches were not faster.
-const batchSize = 5000
+// batchSize is the number of records in a transaction: so few that a slow machine writes them
+// within the timeout of a store.
+const batchSize = 1000
 
 // Options configures [Fill]. Nil means the defaults.
 type Options struct {
@@ -58,7 +59,7 @@ func Plan(devices int) Counts {
 	}
 }
 
-// Fill writes the records of [Plan] and one audit entry to an empty store, in batches of 5,000
+// Fill writes the records of [Plan] and one audit entry to an empty store, in batches of 1,000
 // records, each in a transaction of its own. When ctx ends or the store fails, the batches
 // written before stay; the counts are those of the records written, also beside an error.
 //

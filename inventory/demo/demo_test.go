@@ -85,7 +85,7 @@ func TestFill(t *testing.T) {
 		t.Run(fmt.Sprint(devices), func(t *testing.T) {
 			t.Parallel()
 			store := &watched{Store: records.NewMemStore(schema), batch: func(_ int, recs []records.Record) error {
-				require.LessOrEqual(t, len(recs), 5000)
+				require.LessOrEqual(t, len(recs), 1000)
 				for _, rec := range recs {
 					checked := records.Clone(rec)
 					if err := resourceOf(checked).CheckNew(checked); err != nil || !reflect.DeepEqual(rec, checked) {
