@@ -16,6 +16,8 @@ type defective struct {
 	update func(ctx context.Context, tx records.Tx, rec records.Record, version int64) error
 	remove func(ctx context.Context, tx records.Tx, r *records.Resource, id string, version int64) error
 	audit  func(page []records.ChainedEntry)
+	oldest func(o *records.Oldest) // of a pruning
+	keep   int                     // entries of the audit log that a pruning leaves
 }
 
 func (b *defective) Get(ctx context.Context, r *records.Resource, id string) (records.Record, error) {
@@ -95,6 +97,37 @@ func (tx *defectiveTx) Delete(ctx context.Context, r *records.Resource, id strin
 		return tx.remove(ctx, &reporting{tx.Tx, effects}, r, id, version)
 	}
 	return tx.Tx.Delete(ctx, r, id, version, effects)
+}
+
+// Prune deletes the oldest records one by one.
+func (tx *defectiveTx) Prune(ctx context.Context, r *records.Resource, o records.Oldest) (deleted int64, last string, err error) {
+	if tx.oldest != nil {
+		tx.oldest(&o)
+	}
+	page, err := tx.Tx.List(ctx, &records.Query{Resource: r})
+	if err != nil {
+		return 0, "", err
+	}
+	for i, rec := range page.Records {
+		m := rec.Meta()
+		many := o.Keep > 0 && int64(len(page.Records)-i) > o.Keep
+		if m.ID <= o.After || !many && !m.CreatedAt.Before(o.Before) || deleted == int64(o.Limit) {
+			continue
+		}
+		if err := tx.Tx.Delete(ctx, r, m.ID, m.Version, nil); err != nil {
+			return deleted, last, err
+		}
+		deleted, last = deleted+1, m.ID
+	}
+	return deleted, last, nil
+}
+
+func (tx *defectiveTx) AnchorAudit(ctx context.Context, anchor *records.AuditAnchor) (bool, error) {
+	return tx.Tx.(records.AuditPruner).AnchorAudit(ctx, anchor)
+}
+
+func (tx *defectiveTx) PruneAudit(ctx context.Context, after int64, limit int) (deleted, last int64, err error) {
+	return tx.Tx.(records.AuditPruner).PruneAudit(ctx, after, max(limit-tx.keep, 0))
 }
 
 // reporting reports the effects of deletions.

@@ -24,8 +24,8 @@ type defect struct {
 }
 
 // unseeded are the cases without a seeded defect: it would take a minute, or several processes, to
-// show, or the defective store does not have the optional interface.
-var unseeded = []string{"concurrency/deadline", "concurrency/no orphans", "transaction/prune", "transaction/prune audit"}
+// show.
+var unseeded = []string{"concurrency/deadline", "concurrency/no orphans"}
 
 // TestEveryCaseCanFail: there is a defect for each case.
 func TestEveryCaseCanFail(t *testing.T) {
@@ -53,6 +53,16 @@ func TestDefects(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWithoutDefect: the store of [TestDefects] passes every case while it has no defect.
+func TestWithoutDefect(t *testing.T) {
+	t.Parallel()
+	for _, c := range storetest.Cases() {
+		if err := c.Check(t.Context(), &defective{Store: records.NewMemStore(storetest.Schema())}); err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		}
 	}
 }
 
@@ -164,6 +174,13 @@ func valueDefects() []defect {
 				}
 			}
 		}},
+		{"ignores the number of records to keep", []string{"transaction/prune"}, func(b *defective) {
+			b.oldest = func(o *records.Oldest) { o.Keep = 0 }
+		}},
+		{"ignores the limit of a pruning", []string{"transaction/prune"}, func(b *defective) {
+			b.oldest = func(o *records.Oldest) { o.Limit = 100 }
+		}},
+		{"prunes too few entries of the audit log", []string{"transaction/prune audit"}, func(b *defective) { b.keep = 1 }},
 		{"ignores its context", []string{"basic/canceled"}, func(b *defective) {
 			b.change = func(ctx context.Context, f func(records.Tx) error) error {
 				return b.Store.Change(context.WithoutCancel(ctx), f)
