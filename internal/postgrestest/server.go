@@ -62,11 +62,12 @@ const superuser = "postgres"
 // timeout bounds each command, which may have to wait for a busy machine.
 const timeout = time.Minute
 
-// Start runs a server until the test ends.
-func Start(t testing.TB) *Server {
+// Start runs a server until the test ends. Settings such as fsync=on take precedence over those
+// of this package.
+func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	initdb := find(t, "initdb")
-	return start(t, func(data string, asOwner func(*exec.Cmd)) { initialize(t, initdb, data, asOwner) })
+	return start(t, settings, func(data string, asOwner func(*exec.Cmd)) { initialize(t, initdb, data, asOwner) })
 }
 
 // Standby runs a replica of the server until the test ends. From then on, a transaction of the
@@ -77,7 +78,7 @@ func (s *Server) Standby() *Server {
 	host, port, err := net.SplitHostPort(s.Addr())
 	check(s.t, err)
 	copier := find(s.t, "pg_basebackup")
-	standby := start(s.t, func(data string, asOwner func(*exec.Cmd)) {
+	standby := start(s.t, nil, func(data string, asOwner func(*exec.Cmd)) {
 		check(s.t, runIn(data, asOwner, copier, "-h", host, "-p", port, "-U", superuser, "-D", data,
 			"--write-recovery-conf", "--checkpoint=fast", "--no-sync"))
 	})
@@ -98,7 +99,7 @@ func (s *Server) Promote(t testing.TB) {
 }
 
 // start runs a server on the data that initialize creates.
-func start(t testing.TB, initialize func(data string, asOwner func(*exec.Cmd))) *Server {
+func start(t testing.TB, settings []string, initialize func(data string, asOwner func(*exec.Cmd))) *Server {
 	t.Helper()
 	postgres := find(t, "postgres")
 	s := &Server{t: t, psql: find(t, "psql")}
@@ -110,12 +111,12 @@ func start(t testing.TB, initialize func(data string, asOwner func(*exec.Cmd))) 
 	initialize(data, asOwner)
 	s.process = servertest.StartWith(t, postgres, func(port string) []string {
 		args := []string{"-D", data, "-p", port}
-		for _, setting := range []string{
+		for _, setting := range append([]string{
 			"listen_addresses=127.0.0.1", "unix_socket_directories=",
 			"fsync=off", "full_page_writes=off", "deadlock_timeout=20ms",
 			"max_connections=300", // for parallel tests on machines with many processors
 			"timezone=Asia/Kolkata", "datestyle=SQL, DMY",
-		} {
+		}, settings...) {
 			args = append(args, "-c", setting)
 		}
 		return args

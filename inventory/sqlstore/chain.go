@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -51,6 +52,7 @@ func (t *transaction) extendChain(ctx context.Context) error {
 	if err := t.lockChain(ctx); err != nil {
 		return err
 	}
+	t.async = t.commitsAsync()
 	if done, err := t.extendFrom(ctx, t.shared.chainHead); done || err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (t *transaction) extendChain(ctx context.Context) error {
 		links = links[size:]
 	}
 	b := &builder{shared: t.shared}
-	_, err = t.exec(ctx, "UPDATE "+headTable+" SET seq = "+b.arg(at.Seq)+", hash = "+b.arg(at.Hash)+" WHERE id = 1", b.args...)
+	_, err = t.exec(ctx, "UPDATE "+headTable+" SET seq = "+b.arg(at.Seq)+", hash = "+b.arg(at.Hash)+" WHERE id = 1"+t.returning(), b.args...)
 	t.chained = at
 	return t.end(ctx, "write the end of the audit log", err)
 }
@@ -140,7 +142,7 @@ func (t *transaction) extendFrom(ctx context.Context, from records.AuditPosition
 	at := from
 	rows := b.chainRows(t.audited, &at, t.dialect.ChainRow)
 	text := "WITH head AS (UPDATE " + headTable + " SET seq = " + b.arg(at.Seq) + ", hash = " + b.arg(at.Hash) +
-		" WHERE id = 1 AND seq = " + b.arg(from.Seq) + " AND hash = " + b.arg(append([]byte{}, from.Hash...)) + " RETURNING 1)" +
+		" WHERE id = 1 AND seq = " + b.arg(from.Seq) + " AND hash = " + b.arg(append([]byte{}, from.Hash...)) + cmp.Or(t.returning(), " RETURNING 1") + ")" +
 		" INSERT INTO " + chainTable + " (seq, id, hash) SELECT link.* FROM head, (VALUES " + rows + ") AS link"
 	n, err := t.exec(ctx, text, b.args...)
 	if err != nil {
@@ -148,6 +150,14 @@ func (t *transaction) extendFrom(ctx context.Context, from records.AuditPosition
 	}
 	t.chained = at
 	return n > 0, nil
+}
+
+// returning follows the statement that moves the end of the chain.
+func (t *transaction) returning() string {
+	if t.async {
+		return " RETURNING " + t.dialect.CommitAsync
+	}
+	return ""
 }
 
 // scanPosition reads the columns seq and hash.
@@ -166,6 +176,9 @@ func (s *Store) AuditHead(ctx context.Context) (records.AuditPosition, error) {
 	var at records.AuditPosition
 	e := s.reading()
 	err := e.each(ctx, 2, func(row []any) error { return scanPosition(row, &at) }, "SELECT seq, hash FROM "+headTable+" WHERE id = 1")
+	if err == nil {
+		err = s.settleHead(ctx, at)
+	}
 	return at, s.failure(ctx, "read the end of the audit log", err)
 }
 
@@ -199,7 +212,13 @@ func (s *Store) AuditAfter(ctx context.Context, seq int64, limit int) ([]records
 		entry.Digest = records.AuditDigest(entry.Entry, textOf(row[of.position["changes"]]))
 		return nil
 	}, text, b.args...)
-	return page, s.failure(ctx, "read the audit log", err)
+	if err == nil && len(page) > 0 {
+		err = s.settleRead(ctx, page[len(page)-1].AuditPosition)
+	}
+	if err != nil {
+		return nil, s.failure(ctx, "read the audit log", err)
+	}
+	return page, nil
 }
 
 // textOf returns a text as a driver returns it.

@@ -24,6 +24,9 @@ type shared struct {
 	chainHead records.AuditPosition       // the end of the chain that this process wrote last; guarded by chainLock
 
 	declarations declarations
+
+	durability durability
+	flusher    *sql.DB // of durability
 }
 
 // executor runs statements on a handle or in a transaction.

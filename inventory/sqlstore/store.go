@@ -24,9 +24,10 @@ type Options struct {
 	// fails with records.Unavailable after it. New, Backup and the migration take as long as
 	// their contexts allow. Default: 10 s.
 	Timeout time.Duration
-	// Health are handles that only Ping uses, one for each database, so that a ping does not
-	// wait for the connections of other calls. The store closes them. Nil means the writer and
-	// the reader; without elements a ping does nothing.
+	// Health are handles for Ping, one for each database and that of the writer first, so that a
+	// ping does not wait for the connections of other calls. The first one also serves
+	// Dialect.Flush. The store closes them. Nil means the writer and the reader; without
+	// elements a ping does nothing.
 	Health []*sql.DB
 	// Replica says that the reader is a handle to a replica, which lags behind the writer: see
 	// [Store.Fresh]. Default: both are handles to one database.
@@ -68,6 +69,7 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, schema *r
 	if s.opts.Timeout <= 0 {
 		s.opts.Timeout = 10 * time.Second
 	}
+	s.flusher = flusherOf(&s.opts, writer)
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}

@@ -26,6 +26,8 @@ func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 		}
 		err := t.run(ctx, exclusive, f)
 		switch {
+		case t.outcome == finished && err == nil:
+			return s.settle(ctx, t)
 		case t.outcome == finished:
 			return err
 		case t.outcome == retryExclusive:
@@ -77,6 +79,7 @@ type transaction struct {
 	audited []auditLink // new entries of the audit log
 
 	chainLocked bool                      // the transaction has the lock of the chain
+	async       bool                      // its commit does not wait until it is on disk
 	chained     records.AuditPosition     // the last of its entries
 	latest      map[*table]*latestChanges // of the tables with latest records
 
@@ -110,6 +113,8 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records
 			<-t.shared.exclusive
 		}
 	}()
+	t.durability.writing.Add(1)
+	defer t.durability.writing.Add(-1)
 	if t.tx, err = t.db.BeginTx(within, nil); err != nil {
 		return t.end(ctx, "begin to change the inventory", err)
 	}

@@ -27,7 +27,11 @@ func BenchmarkUpdate(b *testing.B) {
 }
 
 func BenchmarkWriters(b *testing.B) {
-	sqlstoretest.BenchWriters(b, open(b, postgrestest.Start(b).Database(b), nil))
+	for _, setting := range []string{"fsync=off", "fsync=on"} {
+		b.Run(setting, func(b *testing.B) {
+			sqlstoretest.BenchWriters(b, open(b, postgrestest.Start(b, setting).Database(b), nil))
+		})
+	}
 }
 
 func BenchmarkCascades(b *testing.B) {

@@ -29,6 +29,14 @@
 // The driver caches prepared statements per connection, so the store does not. Behind a proxy
 // that shares connections between clients, add default_query_exec_mode=exec to the URL.
 //
+// Changes commit one after another, because the audit log has their order. So that they need not wait
+// for the disk one after another too, concurrent changes commit with synchronous_commit=off, and
+// share a flush afterwards: a transaction that only writes to the write-ahead log, with the
+// synchronous_commit that the server, the user or the URL sets, and that finds the changes. Changes
+// are acknowledged after it, and the change feed delivers them after it. Other reads may see a
+// change for the time of a flush before it is acknowledged; if the server crashes then, it is
+// gone. A single writer commits as usual.
+//
 // One pool serves reads and writes, unless there is a replica. A list is one statement, so
 // reads can't starve writes for long.
 package postgres
