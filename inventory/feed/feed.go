@@ -53,6 +53,7 @@ type Options struct {
 // another database: read the cursor, list all records, and continue from there.
 type GoneError struct{ Message string }
 
+// Error returns the message of the server, which says how to start over.
 func (e *GoneError) Error() string { return e.Message }
 
 // StatusError is a response after which another attempt makes no sense, such as 401 for a token
@@ -62,6 +63,7 @@ type StatusError struct {
 	Message string
 }
 
+// Error returns the status and the message of the server.
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("the server responds %d: %s", e.Status, e.Message)
 }

@@ -22,6 +22,9 @@ type AuditChain interface {
 	// AuditAnchors returns the ends of the parts of the chain that were pruned, and of the part
 	// from before the chain, in order.
 	AuditAnchors(ctx context.Context) ([]AuditAnchor, error)
+	// AuditUnchained returns the lowest id of an entry without a position, empty if each has
+	// one. It may take as long as reading the whole log.
+	AuditUnchained(ctx context.Context) (id string, err error)
 }
 
 // AuditPosition is a position in the audit log.
@@ -71,15 +74,20 @@ func (p AuditPosition) Next(digest [sha256.Size]byte) AuditPosition {
 	return AuditPosition{p.Seq + 1, sum.Sum(nil)}
 }
 
-// AuditDefect is what [VerifyAudit] finds: an entry of the chain that was changed or is missing.
+// AuditDefect is what [VerifyAudit] finds: an entry of the chain that was changed or is missing, or an
+// entry beside the chain.
 type AuditDefect struct {
-	Seq    int64  // the position
+	Seq    int64  // the position, 0 for an entry without one
 	ID     string // of the entry, empty if it is unknown
 	Reason string
 }
 
+// Error returns the position, the id and the reason, as far as they are known.
 func (d *AuditDefect) Error() string {
-	if d.ID == "" {
+	switch {
+	case d.Seq == 0:
+		return fmt.Sprintf("audit log, entry %s: %s", d.ID, d.Reason)
+	case d.ID == "":
 		return fmt.Sprintf("audit log, position %d: %s", d.Seq, d.Reason)
 	}
 	return fmt.Sprintf("audit log, position %d, entry %s: %s", d.Seq, d.ID, d.Reason)
@@ -133,6 +141,13 @@ func VerifyAudit(ctx context.Context, store Store) (*AuditReport, error) {
 	}
 	if v.unsigned != nil {
 		return nil, &AuditDefect{v.unsigned.Seq, "", "an anchor is here, and no entry of the log signs it: entries up to here are missing, or the anchor was changed"}
+	}
+	id, err := chain.AuditUnchained(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case id != "":
+		return nil, &AuditDefect{0, id, "the entry has no position in the chain: it was not added by a program that keeps the chain"}
 	}
 	v.report.Head = v.at
 	return &v.report, nil

@@ -226,6 +226,9 @@ func (s *MemStore) AuditAnchors(ctx context.Context) ([]AuditAnchor, error) {
 	return []AuditAnchor{*s.anchor}, nil
 }
 
+// AuditUnchained returns no entry: each gets a position ([AuditChain]).
+func (s *MemStore) AuditUnchained(ctx context.Context) (string, error) { return "", ctx.Err() }
+
 // memTx is a transaction of a [MemStore], which holds its lock. Changes apply at once and
 // are undone by a rollback.
 type memTx struct {

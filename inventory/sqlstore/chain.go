@@ -253,6 +253,16 @@ func (s *Store) AuditAnchors(ctx context.Context) ([]records.AuditAnchor, error)
 	return all, s.failure(ctx, "read the anchors of the audit log", err)
 }
 
+// AuditUnchained finds an entry of the audit log without a position (records.AuditChain).
+func (s *Store) AuditUnchained(ctx context.Context) (id string, err error) {
+	e := s.reading()
+	e.until = time.Time{}
+	of := e.table(records.Of[records.AuditLog](e.schema))
+	err = e.each(ctx, 1, func(row []any) error { id = textOf(row[0]); return nil },
+		"SELECT min(id) FROM (SELECT id FROM "+of.name+" EXCEPT SELECT id FROM "+chainTable+") AS unchained")
+	return id, s.failure(ctx, "read the audit log", err)
+}
+
 // createChain returns the statements that create the tables of the chain of the audit log. They
 // are those of a new database: entries are not added to the chain later.
 func (d *Dialect) createChain() []string {

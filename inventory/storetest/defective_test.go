@@ -58,6 +58,10 @@ func (b *defective) AuditAnchors(ctx context.Context) ([]records.AuditAnchor, er
 	return b.Store.(records.AuditChain).AuditAnchors(ctx)
 }
 
+func (b *defective) AuditUnchained(ctx context.Context) (string, error) {
+	return b.Store.(records.AuditChain).AuditUnchained(ctx)
+}
+
 // defectiveTx is a transaction of a defective store.
 type defectiveTx struct {
 	records.Tx

@@ -83,6 +83,7 @@ func TestServer(t *testing.T) {
 		"prune":          func(t *testing.T, url string) { sqlstoretest.CheckPrune(t, open(t, url, nil), 20_000) },
 		"prune latest":   func(t *testing.T, url string) { sqlstoretest.CheckPruneLatest(t, open(t, url, nil)) },
 		"prune audit":    func(t *testing.T, url string) { sqlstoretest.CheckPruneAudit(t, open(t, url, nil)) },
+		"verify audit":   checkVerifyAudit,
 		"prefetch":       func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,6 +91,21 @@ func TestServer(t *testing.T) {
 			check(t, server.Database(t))
 		})
 	}
+}
+
+// checkVerifyAudit: an entry that is added beside the chain is found.
+func checkVerifyAudit(t *testing.T, url string) {
+	store := open(t, url, nil)
+	require.NoError(t, records.New(store, nil).Create(t.Context(), records.Caller{Name: "jane"}, makeDevices(0, 10)...))
+	_, err := records.VerifyAudit(t.Context(), store)
+	require.NoError(t, err)
+	_, err = raw(t, url).ExecContext(t.Context(), `CREATE TABLE added AS SELECT * FROM audit_logs LIMIT 1;
+		UPDATE added SET id = 'ffffffff-0000-7000-8000-000000000000'; INSERT INTO audit_logs SELECT * FROM added`)
+	require.NoError(t, err)
+	_, err = records.VerifyAudit(t.Context(), store)
+	var defect *records.AuditDefect
+	require.ErrorAs(t, err, &defect)
+	require.Equal(t, "ffffffff-0000-7000-8000-000000000000", defect.ID)
 }
 
 // checkReplica: reads use the replica, except in transactions and with Fresh.

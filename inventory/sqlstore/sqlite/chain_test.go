@@ -15,7 +15,7 @@ func TestVerifyAudit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		change string
-		seq    int64 // of the defect; 0 for none
+		seq    int64 // of the defect; 0 for none, -1 for an entry without a position
 	}{
 		"nothing":             {"SELECT 1", 0},
 		"a user is deleted":   {"UPDATE audit_logs SET user_id = NULL, version = version + 1", 0},
@@ -28,6 +28,9 @@ func TestVerifyAudit(t *testing.T) {
 		"the end is moved":    {"UPDATE audit_head SET seq = 900", 900},
 		"the start is cut off without an entry": {
 			"INSERT INTO audit_anchors SELECT seq, hash, 10, '', 0 FROM audit_chain WHERE seq = 10", 10,
+		},
+		"an entry is added": {
+			"CREATE TEMP TABLE added AS SELECT * FROM audit_logs LIMIT 1; UPDATE added SET id = 'ffffffff-0000-7000-8000-000000000000'; INSERT INTO audit_logs SELECT * FROM added", -1,
 		},
 		"entries are declared old": {"UPDATE audit_anchors SET seq = 5; UPDATE audit_chain SET hash = x'' WHERE seq <= 5", 6},
 	} {
@@ -49,7 +52,8 @@ func TestVerifyAudit(t *testing.T) {
 			}
 			var defect *records.AuditDefect
 			require.ErrorAs(t, err, &defect)
-			require.Equal(t, tc.seq, defect.Seq, "%v", defect)
+			require.Equal(t, max(tc.seq, 0), defect.Seq, "%v", defect)
+			require.Equal(t, tc.seq < 0, defect.ID == "ffffffff-0000-7000-8000-000000000000", "%v", defect)
 		})
 	}
 }
