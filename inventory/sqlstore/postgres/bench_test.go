@@ -22,6 +22,10 @@ func BenchmarkFill(b *testing.B) {
 	sqlstoretest.BenchFill(b, open(b, postgrestest.Start(b).Database(b), nil))
 }
 
+func BenchmarkCreate(b *testing.B) {
+	sqlstoretest.BenchCreate(b, open(b, postgrestest.Start(b).Database(b), nil))
+}
+
 func BenchmarkUpdate(b *testing.B) {
 	sqlstoretest.BenchUpdate(b, open(b, postgrestest.Start(b).Database(b), nil))
 }

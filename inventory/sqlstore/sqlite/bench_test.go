@@ -21,6 +21,10 @@ func BenchmarkFill(b *testing.B) {
 	sqlstoretest.BenchFill(b, open(b, filepath.Join(b.TempDir(), "inventory.db")))
 }
 
+func BenchmarkCreate(b *testing.B) {
+	sqlstoretest.BenchCreate(b, open(b, filepath.Join(b.TempDir(), "inventory.db")))
+}
+
 func BenchmarkUpdate(b *testing.B) {
 	sqlstoretest.BenchUpdate(b, open(b, filepath.Join(b.TempDir(), "inventory.db")))
 }

@@ -85,6 +85,23 @@ func BenchFill(b *testing.B, store records.Store) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
 }
 
+// BenchCreate creates 1,000 devices in a call, with their audit log entries.
+func BenchCreate(b *testing.B, store records.Store) {
+	b.Helper()
+	v := records.New(store, nil)
+	n := 0
+	for b.Loop() {
+		all := Devices(n, n+records.MaxItems)
+		for _, rec := range all {
+			*rec.Meta() = records.Base{}
+		}
+		if err := v.Create(b.Context(), records.Caller{Name: "jane"}, all...); err != nil {
+			b.Fatal(err)
+		}
+		n += records.MaxItems
+	}
+}
+
 // BenchUpdate updates 100 records of an empty store in a call, with their audit entries.
 func BenchUpdate(b *testing.B, store records.Store) {
 	b.Helper()
