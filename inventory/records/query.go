@@ -225,7 +225,7 @@ func (f *Field) ops() []Op {
 	switch {
 	case f.Kind == List:
 		return []Op{Eq}
-	case !f.Scalar():
+	case !f.Scalar(), f.Name == "version": // which is for ETags, and which no index has
 		return nil
 	case f.Kind == Bool:
 		ops = []Op{Eq}

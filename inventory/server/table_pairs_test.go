@@ -88,9 +88,9 @@ func (x *measured) combinations(r *records.Resource) (all []*list) {
 }
 
 // filterable reports whether equality of the field is measured: not that of times, of which
-// nearly each is unique, of ids and of long texts.
+// nearly each is unique, of ids and of long texts. Lists have no filter of the version.
 func filterable(f *records.Field) bool {
-	return f.Scalar() && f.Name != "id" && f.Kind != records.Time && f.Format != "text"
+	return f.Scalar() && f.Name != "id" && f.Name != "version" && f.Kind != records.Time && f.Format != "text"
 }
 
 // ordered reports whether stores have an index that begins with the field.
