@@ -127,13 +127,29 @@ func (r *countRange) has(key countKey) bool {
 	return key.resource == r.resource && key.field == r.field && slices.Contains(r.values, key.value) != r.not
 }
 
-// total is a SELECT of the total of a query: from the counts, or by counting records.
+// total is a SELECT of the total of a query: from the counts, the one that was counted last if
+// nothing has changed since, or by counting records.
 func (b *builder) total(q *records.Query) string {
-	if b.plan != nil && b.plan.total {
-		return "SELECT CAST(" + b.arg(b.plan.found) + " AS bigint)"
-	}
 	if r, ok := b.countsOf(q); ok {
 		return b.sum(&r)
+	}
+	if b.known == nil {
+		return b.count(q)
+	}
+	return "SELECT CASE WHEN (" + b.generationNow() + ") = " + b.arg(b.known.generation) + " THEN CAST(" + b.arg(b.known.total) +
+		" AS bigint) ELSE (" + b.count(q) + ") END"
+}
+
+// generationNow is a SELECT of the generation of the table.
+func (b *builder) generationNow() string {
+	key, _ := b.generation()
+	return b.sum(&countRange{key, []string{""}, false})
+}
+
+// count is a SELECT that counts the records of a query.
+func (b *builder) count(q *records.Query) string {
+	if text, ok := b.countMatching(q); ok {
+		return text
 	}
 	from := b.name + where(b.conditions(q, nil))
 	if q.Estimate {
@@ -142,10 +158,10 @@ func (b *builder) total(q *records.Query) string {
 	return "SELECT count(*) FROM " + from
 }
 
-// counted reports whether the total of a query is known without counting records.
+// counted reports whether the total of a query is stored.
 func (b *builder) counted(q *records.Query) bool {
 	_, ok := b.countsOf(q)
-	return ok || b.plan != nil && b.plan.total
+	return ok
 }
 
 // sum is a SELECT of the sum of a range.
@@ -168,9 +184,27 @@ func (b *builder) sum(r *countRange) string {
 // counts are the changes of a transaction to each count.
 type counts map[countKey]int64
 
+// generationField is the field of the count that grows with each transaction that changes records
+// of a resource: while it stays, so does every total. It is no name of a column.
+const generationField = "*"
+
+// generation returns the count that grows with each change of a table. Logs and measurements,
+// which change all the time, have none.
+func (t *table) generation() (key countKey, ok bool) {
+	return countKey{resource: t.name, field: generationField}, !t.Unaudited && !t.Internal
+}
+
+// changes notes that records of a table change.
+func (c counts) changes(t *table) {
+	if key, ok := t.generation(); ok {
+		c[key]++
+	}
+}
+
 // add counts a row: n is 1 for one that is added, and -1 for one that is deleted. at returns
 // its value for the ith counted column.
 func (c counts) add(t *table, n int64, at func(i int) any) {
+	c.changes(t)
 	c[countKey{resource: t.name}] += n
 	values := make([]string, len(t.counted))
 	for i, j := range t.counted {

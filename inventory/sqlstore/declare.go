@@ -64,6 +64,9 @@ func (t *transaction) declare(ctx context.Context) error {
 	}
 	have.filled = nil // the counts of the transaction are written later
 	statements, err := d.Statements(next, have)
+	for _, removed := range t.schema.Removed(next) {
+		t.counts.changes(t.table(removed.From)) // a field of the same name may follow
+	}
 	for _, added := range next.Removed(t.schema) {
 		if f := added.Field; f.Counted && !have.counted[countKey{resource: added.From.Table(), field: f.Column}] {
 			statements = append(statements, countExisting(added.From, f.Column))

@@ -66,9 +66,9 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	}
 	var unindexed *records.Filter
 	var err error
-	b.plan, err = e.choose(ctx, b.table, q)
+	b.plan, err = e.chooseSearch(ctx, b.table, q)
 	if err == nil && b.plan == nil {
-		b.plan, err = e.chooseSearch(ctx, b.table, q)
+		b.plan, err = e.choose(ctx, b.table, q)
 	}
 	if err == nil && b.plan == nil {
 		unindexed, err = e.unindexed(ctx, b.table, q)
@@ -79,9 +79,17 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	if b.plan != nil && b.plan.none {
 		return &records.Page{}, nil
 	}
+	key, remember := e.totalKey(b.table, q)
+	if b.remember = remember; remember {
+		b.known = e.totals.get(key)
+	}
 	text := b.page(q, unindexed)
-	width := len(b.columns)
+	width, total := len(b.columns), len(b.columns)
 	if q.Count {
+		width++
+	}
+	generation := width
+	if remember {
 		width++
 	}
 	page := &records.Page{}
@@ -89,7 +97,11 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 		rec, err := b.record(row)
 		page.Records = append(page.Records, rec)
 		if q.Count {
-			page.Total, _ = row[width-1].(int64)
+			page.Total, _ = row[total].(int64)
+		}
+		if now := (knownTotal{total: page.Total}); remember && len(page.Records) == 1 {
+			now.generation, _ = row[generation].(int64)
+			e.totals.put(key, now)
 		}
 		return err
 	}, text, b.args...)
@@ -151,6 +163,9 @@ func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
 	total := ""
 	if q.Count {
 		total = ", (" + b.total(q) + ")"
+	}
+	if b.remember {
+		total += ", (" + b.generationNow() + ")"
 	}
 	text := with + "SELECT " + columns
 	if !late {

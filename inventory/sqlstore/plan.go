@@ -32,10 +32,8 @@ type plan struct {
 	// none says that no record matches.
 	none bool
 
-	// Of a search: the number of records that contain the string, whether it is the total, and
-	// whether all records are compared instead of those in the index for searches.
-	found       int64
-	total, scan bool
+	// find is the string to look up in the index for searches. Empty is none.
+	find string
 }
 
 // The relative costs of reading a page, measured on both databases.

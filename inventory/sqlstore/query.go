@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -18,6 +19,9 @@ type builder struct {
 	plan     *plan // how to read a page; nil leaves it to the database
 	latest   bool  // whether the table is that of the latest records
 	changing bool  // in a transaction, whose changes indexes for searches may lack
+
+	remember bool        // select the generation behind the total
+	known    *knownTotal // the total that was counted last, or nil
 }
 
 // arg adds an argument and returns its parameter.
@@ -68,22 +72,36 @@ func (b *builder) search(s string) string {
 	if len(columns) == 0 {
 		return never
 	}
-	if b.plan == nil || !b.plan.scan {
-		if condition, ok := b.matching(s); ok {
-			return condition
-		}
+	found, ok := b.matching(s)
+	if ok && utf8.RuneCountInString(s) <= maxPattern {
+		return found
 	}
 	part := b.arg(records.FoldASCII(s))
 	for i, column := range columns {
 		columns[i] = fmt.Sprintf(b.dialect.Contains, b.folded(column), part)
 	}
-	return "(" + strings.Join(columns, " OR ") + ")"
+	condition := "(" + strings.Join(columns, " OR ") + ")"
+	if ok {
+		condition = found + " AND " + condition
+	}
+	return condition
 }
 
 func (b *builder) folded(column string) string { return fmt.Sprintf(b.dialect.Fold, column) }
 
 // condition returns the condition of one filter.
 func (b *builder) condition(f *records.Filter, column string) string {
+	condition := b.compare(f, column)
+	if s, ok := b.textOf(f); ok {
+		if found, ok := b.matching(s); ok {
+			return found + " AND " + condition
+		}
+	}
+	return condition
+}
+
+// compare compares a column with the value of a filter.
+func (b *builder) compare(f *records.Filter, column string) string {
 	switch f.Op {
 	case records.Eq:
 		return b.equal(f.Field, column, f.Value)

@@ -34,8 +34,8 @@ type SearchDDL struct {
 	Separator string
 	// Match is the condition that a record matches, with %s for the pattern.
 	Match string
-	// Count is a SELECT of the number of records that match, with %s for the pattern. Empty
-	// leaves the choice of how to read a page to the database.
+	// Count is a SELECT of the number of records that match, with %s for the pattern and for the
+	// number at which it may end. Empty leaves the choice of how to read a page to the database.
 	Count string
 	// Pattern returns the pattern for a folded string.
 	Pattern func(s string) string
@@ -110,15 +110,44 @@ func (d *Dialect) searchStatements(r *records.Resource, have *Catalog) (all []st
 	return all
 }
 
-// matching returns the condition that a record contains a string in the index for searches, or
-// false if the index does not find the string.
-func (b *builder) matching(s string) (condition string, ok bool) {
-	name := b.dialect.searchName(b.Resource)
-	if name == "" || !indexable(s) || b.changing && len(b.dialect.DDL.Search.Update) > 0 {
+// maxPattern is the most characters of a string that are looked up in an index for searches. The
+// records that it finds are compared with the whole string.
+const maxPattern = 64
+
+// pattern returns the pattern for the index for searches that records match which contain a
+// string, or false if the index does not find the string.
+func (b *builder) pattern(s string) (pattern string, ok bool) {
+	if b.dialect.searchName(b.Resource) == "" || !indexable(s) || b.changing && len(b.dialect.DDL.Search.Update) > 0 {
 		return "", false
 	}
-	pattern := b.arg(b.dialect.DDL.Search.Pattern(records.FoldASCII(s)))
-	return fmt.Sprintf(b.dialect.searchText(b.Resource, name, b.dialect.DDL.Search.Match), pattern), true
+	if runes := []rune(s); len(runes) > maxPattern {
+		s = string(runes[:maxPattern])
+	}
+	return b.dialect.DDL.Search.Pattern(records.FoldASCII(s)), true
+}
+
+// matching returns the condition that the index for searches finds a record by a string, or false
+// if the index is not used for the string.
+func (b *builder) matching(s string) (condition string, ok bool) {
+	pattern, ok := b.pattern(s)
+	if !ok || b.dialect.DDL.Search.Count != "" && (b.plan == nil || b.plan.find != s) {
+		return "", false
+	}
+	name := b.dialect.searchName(b.Resource)
+	return fmt.Sprintf(b.dialect.searchText(b.Resource, name, b.dialect.DDL.Search.Match), b.arg(pattern)), true
+}
+
+// textOf returns the string that the records of a filter contain in one of the searched fields,
+// for filters that no other index serves.
+func (t *table) textOf(f *records.Filter) (s string, ok bool) {
+	s, ok = f.Value.(string)
+	switch {
+	case !ok || !f.Field.Search || f.Field.Kind != records.Text:
+		return "", false
+	case f.Op == records.Contains || f.Op == records.StartsWith:
+		return s, true
+	}
+	return s, f.Op == records.Eq && t.indexes[f.Field.Column].name == "" && !t.firstOfKey(f.Field)
 }
 
 // updateSearch brings the indexes for searches up to date, at the end of a transaction.
@@ -162,25 +191,53 @@ func indexable(s string) bool {
 	return utf8.RuneCountInString(s) >= minSearch && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// chooseSearch returns how to read a page of a search, for a database that can't choose itself:
-// few records are found by the index for searches, and many in the order of the page.
+// chooseSearch returns how to read a page of records that contain strings, for a database that
+// can't choose itself: by the index for searches if it finds few records for one of the strings,
+// and else in the order of the page.
 func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query) (*plan, error) {
-	name := e.dialect.searchName(t.Resource)
-	if e.changing || q.Text == "" || name == "" || e.dialect.DDL.Search.Count == "" || !indexable(q.Text) {
+	if e.dialect.DDL.Search == nil || e.dialect.DDL.Search.Count == "" {
 		return nil, nil
 	}
-	b := &builder{shared: e.shared, table: t}
-	pattern := b.arg(b.dialect.DDL.Search.Pattern(records.FoldASCII(q.Text)))
-	p := &plan{}
-	text := fmt.Sprintf(b.dialect.searchText(t.Resource, name, b.dialect.DDL.Search.Count), pattern)
-	err := e.each(ctx, 1, func(row []any) error { p.found, _ = row[0].(int64); return nil }, text, b.args...)
-	if err != nil {
-		return nil, err
+	texts := []string{q.Text}
+	for i := range q.Filters {
+		if s, ok := t.textOf(&q.Filters[i]); ok {
+			texts = append(texts, s)
+		}
 	}
-	p.none, p.scan = p.found == 0, p.found > maxFew
-	p.total = p.scan && len(q.Filters) == 0
-	if keys := sortKeys(q); p.scan && len(q.Filters) == 0 && len(keys) == 2 {
-		p.index = t.indexes[keys[0].Column].name
+	var p *plan
+	least := int64(maxFew + 1)
+	for _, s := range texts {
+		b := &builder{shared: e.shared, table: t, changing: e.changing}
+		pattern, ok := b.pattern(s)
+		if !ok {
+			continue
+		}
+		n := int64(0)
+		text := fmt.Sprintf(b.dialect.searchText(t.Resource, b.dialect.searchName(t.Resource), b.dialect.DDL.Search.Count), b.arg(pattern), b.arg(least))
+		if err := e.each(ctx, 1, func(row []any) error { n, _ = row[0].(int64); return nil }, text, b.args...); err != nil {
+			return nil, err
+		}
+		if n < least {
+			least, p = n, &plan{find: s, none: n == 0}
+		}
+	}
+	if keys := sortKeys(q); p == nil && q.Text != "" && len(q.Filters) == 0 && len(keys) == 2 && t.indexes[keys[0].Column].name != "" {
+		p = &plan{index: t.indexes[keys[0].Column].name} // many, or unknown
 	}
 	return p, nil
+}
+
+// countMatching returns a SELECT of the number of records that match a query of a string only, or
+// false if the index for searches does not have the number.
+func (b *builder) countMatching(q *records.Query) (text string, ok bool) {
+	pattern, ok := b.pattern(q.Text)
+	if !ok || len(q.Filters) > 0 || b.dialect.DDL.Search.Count == "" {
+		return "", false
+	}
+	most := int64(maxRows)
+	if q.Estimate {
+		most = records.MaxEstimate + 1
+	}
+	name := b.dialect.searchName(b.Resource)
+	return fmt.Sprintf(b.dialect.searchText(b.Resource, name, b.dialect.DDL.Search.Count), b.arg(pattern), b.arg(most)), true
 }

@@ -27,6 +27,7 @@ type shared struct {
 
 	durability durability
 	flusher    *sql.DB // of durability
+	totals     knownTotals
 }
 
 // executor runs statements on a handle or in a transaction.

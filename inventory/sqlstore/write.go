@@ -308,6 +308,7 @@ func (t *transaction) clearReference(ctx context.Context, ref records.Referrer, 
 		"CASE WHEN updated_at > " + now + " THEN updated_at ELSE " + now + " END WHERE " + b.anyOf(by, values)
 	of := t.table(ref.From)
 	if !ref.Field.Counted {
+		t.counts.changes(of)
 		changed, err = t.execNoting(ctx, of, text, b.args)
 	} else {
 		err = t.each(ctx, of.returned(), func(row []any) error {

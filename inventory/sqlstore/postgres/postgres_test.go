@@ -68,7 +68,8 @@ func TestServer(t *testing.T) {
 		"custom fields": func(t *testing.T, url string) {
 			sqlstoretest.CheckCustomFields(t, open(t, url, nil), func() records.Store { return open(t, url, nil) })
 		},
-		"generated": checkGenerated, "extended": checkExtended, "extenders at once": checkExtenders,
+		"remembered": func(t *testing.T, url string) { sqlstoretest.CheckRemembered(t, open(t, url, nil), open(t, url, nil)) },
+		"generated":  checkGenerated, "extended": checkExtended, "extenders at once": checkExtenders,
 		"replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
 		"unique hostnames": func(t *testing.T, url string) {
 			sqlstoretest.CheckUniqueHostnames(t, func(schema *records.Schema) (records.Store, error) {

@@ -56,6 +56,12 @@ func TestSearch(t *testing.T) {
 	sqlstoretest.CheckSearch(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 
+func TestRemembered(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	sqlstoretest.CheckRemembered(t, open(t, path), open(t, path))
+}
+
 func TestEstimates(t *testing.T) {
 	t.Parallel()
 	if raced {

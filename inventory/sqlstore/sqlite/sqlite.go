@@ -168,7 +168,7 @@ func search() *sqlstore.SearchDDL {
 		Drop:      []string{"DROP TABLE {name}", "DROP TABLE {name}_ids"},
 		Separator: "char(31)",
 		Match:     "id IN (SELECT i.id FROM {name} AS s CROSS JOIN {name}_ids AS i WHERE s.text MATCH %s AND i.n = s.rowid)",
-		Count:     "SELECT count(*) FROM {name} WHERE text MATCH %s",
+		Count:     "SELECT count(*) FROM (SELECT 1 FROM {name} WHERE text MATCH %s LIMIT %s)",
 		Pattern:   func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` },
 	}
 }

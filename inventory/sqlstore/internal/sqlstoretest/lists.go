@@ -1,8 +1,10 @@
 package sqlstoretest
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +31,10 @@ func CheckLists(t *testing.T, store records.Store) {
 		}
 		if i%10 != 0 {
 			d.LastSeen = nil
+		}
+		d.Notes = "Common remark"
+		if i%1000 == 1 {
+			d.Notes = "Rare remark"
 		}
 		all = append(all, d)
 	}
@@ -58,6 +64,21 @@ func CheckLists(t *testing.T, store records.Store) {
 				}
 				checkPages(t, store, q, all)
 			}
+		}
+	}
+	notes, _ := r.Field("notes")
+	for _, text := range []string{"common", "rare", "no remark", "re", "rare remark" + strings.Repeat("s", 60), "Rare remark", "Common remark"} {
+		for _, q := range []records.Query{
+			{Text: text},
+			{Text: text, Filters: []records.Filter{filter(r, "status=active"), filter(r, "vendor=even")}},
+			{Filters: []records.Filter{filter(r, "vendor=odd"), {Field: notes, Op: records.Contains, Value: text}}},
+			{Text: "host-", Filters: []records.Filter{{Field: notes, Op: records.StartsWith, Value: text}}},
+			{Filters: []records.Filter{filter(r, "vendor=odd"), {Field: notes, Op: records.Eq, Value: text}}},
+		} {
+			q.Resource, q.Count, q.Limit = r, true, 20
+			hostname, _ := r.Field("hostname")
+			q.Sort = []records.SortKey{{Field: hostname}}
+			checkPages(t, store, &q, all)
 		}
 	}
 }
@@ -176,4 +197,59 @@ func CheckEstimates(t *testing.T, store records.Store) {
 		require.Equal(t, c.want.Total, page.Total, "%v", c.filters)
 		require.Equal(t, c.want.AtLeast, page.AtLeast, "%v", c.filters)
 	}
+}
+
+// CheckRemembered tests that totals of searches, which a store remembers, follow each change by
+// another store.
+func CheckRemembered(t *testing.T, store, other records.Store) {
+	t.Helper()
+	ctx := t.Context()
+	devices, events := records.Of[inventory.Device](store.Schema()), records.Of[inventory.Event](store.Schema())
+	all := Devices(0, 10)
+	require.NoError(t, Create(t, other, all...))
+	for n := range 10 {
+		event := WithBase(n, &inventory.Event{Severity: "info", Type: "system", Message: "hosts fail", DeviceID: new(ID(n / 2))})
+		if n == 0 {
+			event.DeviceID = nil
+		}
+		require.NoError(t, Create(t, other, event))
+	}
+	status := filter(devices, "rack_position=R0-U1")
+	status.Op = records.Ne
+	without, _ := events.Field("device_id")
+	want := func(found, placed, alone int64) {
+		t.Helper()
+		for range 2 { // the second total is remembered
+			for _, c := range []struct {
+				q    records.Query
+				want int64
+			}{
+				{records.Query{Resource: devices, Text: "host-"}, found},
+				{records.Query{Resource: devices, Filters: []records.Filter{status}}, placed},
+				{records.Query{Resource: events, Text: "ho", Filters: []records.Filter{{Field: without, Op: records.IsNull, Value: true}}}, alone},
+			} {
+				c.q.Count, c.q.Limit = true, 2
+				page, err := store.List(ctx, &c.q)
+				require.NoError(t, err)
+				require.Equal(t, c.want, page.Total, "%v", c.q.Filters)
+			}
+		}
+	}
+	want(10, 9, 1)
+	require.NoError(t, other.Change(ctx, func(tx records.Tx) error {
+		changed := records.Clone(all[0].(*inventory.Device))
+		changed.Hostname, changed.RackPosition, changed.Version = "renamed", "R0-U1", 2
+		return tx.Update(ctx, changed, 1)
+	}))
+	want(9, 8, 1)
+	require.NoError(t, other.Change(ctx, func(tx records.Tx) error { return tx.Delete(ctx, devices, ID(3), 1, nil) }))
+	want(8, 7, 3) // its events have lost it
+	require.NoError(t, Create(t, other, Devices(10, 11)...))
+	want(9, 8, 3)
+	rolledBack := errors.New("rolled back")
+	require.ErrorIs(t, other.Change(ctx, func(tx records.Tx) error {
+		require.NoError(t, tx.Delete(ctx, devices, ID(4), 1, nil))
+		return rolledBack
+	}), rolledBack)
+	want(9, 8, 3)
 }
