@@ -11,7 +11,7 @@ import (
 // Location is a place with devices.
 type Location struct {
 	records.Base
-	Name     string   `json:"name" field:"required,max=200,search,index"`
+	Name     string   `json:"name" field:"required,max=200,search,natural,index"`
 	City     string   `json:"city" field:"max=100,search,index"`
 	Country  string   `json:"country" field:"max=100,search,index,counted"`
 	Address  string   `json:"address" field:"format=text,max=300,search"`
@@ -35,7 +35,7 @@ func (l *Location) Validate() []records.FieldError {
 // Device is a piece of network equipment.
 type Device struct {
 	records.Base
-	Hostname     string       `json:"hostname" field:"required,unique=location_id?,max=253,search,index"`
+	Hostname     string       `json:"hostname" field:"required,unique=location_id?,max=253,search,natural,index"`
 	IP           string       `json:"ip" field:"format=ip,search,index"`
 	Model        string       `json:"model" field:"max=100,search,index,counted"`
 	Vendor       string       `json:"vendor" field:"max=100,search,index,counted"`
@@ -55,7 +55,7 @@ type Device struct {
 type Interface struct {
 	records.Base
 	DeviceID    string     `json:"device_id" field:"required,ref=devices:cascade"`
-	Name        string     `json:"name" field:"required,unique=device_id,max=100,search,index"`
+	Name        string     `json:"name" field:"required,unique=device_id,max=100,search,natural,index"`
 	Description string     `json:"description" field:"max=255,search"`
 	Type        string     `json:"type" field:"max=50,counted"`
 	Status      LinkStatus `json:"status" field:"default=up,index,counted"`
@@ -116,7 +116,7 @@ func (i *Interface) Patched(p records.Patch) {
 type VLAN struct {
 	records.Base
 	VLANID      int64      `json:"vlan_id" field:"required,unique=location_id,min=1,max=4094,index"` // IEEE 802.1Q
-	Name        string     `json:"name" field:"required,max=100,search,index"`
+	Name        string     `json:"name" field:"required,max=100,search,natural,index"`
 	Description string     `json:"description" field:"max=255,search"`
 	Status      VLANStatus `json:"status" field:"default=active,counted"`
 	LocationID  *string    `json:"location_id" field:"ref=locations:null,counted"`

@@ -81,8 +81,14 @@ func TestFilters(t *testing.T) {
 		"q=s3":                                   "3",
 		"q=s":                                    "1 3 4",
 		"q=100%25":                               "",
-		"sortby=hostname:asc":                    "2 1 3 4",
-		"sortby=hostname:desc":                   "4 3 1 2",
+		"sortby=hostname:asc":                    "1 2 3 4",
+		"sortby=hostname:desc":                   "4 3 2 1",
+		"sortby=ip:asc":                          "1 2 4 3",
+		"within=192.0.2.0/30":                    "1 2",
+		"within=192.0.2.1/30":                    "1 2",
+		"within=192.0.2.4":                       "4",
+		"ip__within=0.0.0.0/0":                   "1 2 4",
+		"ip__within=::/0":                        "3",
 		"sortby=status:asc&sortby=version:desc":  "3 1 4 2",
 		"sortby=last_seen:asc":                   "1 2 3 4",
 		"sortby=last_seen:desc":                  "4 3 1 2",
@@ -108,7 +114,10 @@ func TestFilters(t *testing.T) {
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string][2]string{
-		"hostnme=a":                    {"hostnme", "is an unknown query parameter: use page, limit, sortby, q, fields, count, cursor, id,"},
+		"hostnme=a":                    {"hostnme", "is an unknown query parameter: use page, limit, sortby, q, fields, count, cursor, within, id,"},
+		"within=10.0.0.0/33":           {"within", "must be a network such as 192.0.2.0/24 or 2001:db8::/32, or an IP address"},
+		"ip__within=10.0.0":            {"ip__within", "must be a network"},
+		"hostname__within=::/0":        {"hostname__within", "is an unknown filter"},
 		"=a":                           {"", "is an unknown query parameter"},
 		"notes=":                       {"notes", "must not be empty"},
 		"page=0":                       {"page", "must be one integer from 1"},

@@ -166,7 +166,7 @@ func testLists(t *testing.T, doc *openapi3.T) {
 			want = append(want, p.Name)
 		}
 		assert.ElementsMatch(t, want, names, r.Name)
-		assert.LessOrEqual(t, len(parameters), 8+len(r.Fields()), r.Name)
+		assert.LessOrEqual(t, len(parameters), 9+len(r.Fields()), r.Name)
 		for _, f := range r.Fields() {
 			_, err := records.ParseQuery(r, url.Values{"sortby": {f.Name + ":desc"}})
 			values := parameters.GetByInAndName("query", "sortby").Schema.Value.Items.Value.Enum

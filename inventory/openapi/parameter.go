@@ -134,11 +134,11 @@ func filters(r *records.Resource) []Parameter {
 	var operators []Property
 	names := map[*records.Field][]string{}
 	for _, p := range r.Parameters() {
-		if p.Op == records.Eq {
-			all = append(all, filter(p))
+		if p.Op == records.Eq || p.Op == records.AnyWithin {
+			all = append(all, filter(r, p))
 			continue
 		}
-		operators = append(operators, operator(p))
+		operators = append(operators, operator(r, p))
 		names[p.Field] = append(names[p.Field], p.Name)
 	}
 	for i := range all {
@@ -162,8 +162,8 @@ const filterName = "filter"
 
 // operator returns a condition as a property of the parameter with the operators. Its value is
 // never an array, because the style form does not define how nested arrays are sent.
-func operator(p records.Parameter) Property {
-	out := filter(p)
+func operator(r *records.Resource, p records.Parameter) Property {
+	out := filter(r, p)
 	s := *out.Schema
 	if s.Items != nil {
 		s = Schema{Type: "string", Examples: []any{separated(s.Items)}}
@@ -190,7 +190,7 @@ func separated(s *Schema) string {
 }
 
 // filter returns the parameter of a condition on a field.
-func filter(p records.Parameter) Parameter {
+func filter(r *records.Resource, p records.Parameter) Parameter {
 	out := Parameter{Name: p.Name, Schema: operand(p.Field), Description: map[records.Op]string{
 		records.Eq:         "Equal to this value.",
 		records.Ne:         "Not equal to this value, or without a value.",
@@ -202,6 +202,8 @@ func filter(p records.Parameter) Parameter {
 		records.Lt:         "Less or earlier than this value.",
 		records.Lte:        "Less or earlier than this value, or equal to it.",
 		records.IsNull:     "true: without a value. false: with a value.",
+		records.Within:     "An address in this network, whatever its own prefix length.",
+		records.AnyWithin:  "One of the addresses is in this network, whatever its own prefix length: " + addresses(r) + ".",
 	}[p.Op]}
 	switch {
 	case p.Field.Kind == records.List:
@@ -212,10 +214,21 @@ func filter(p records.Parameter) Parameter {
 	case p.Op == records.In:
 		out.Schema = Array(out.Schema, 1, maxFilterValues)
 		return commaSeparated(out)
+	case p.Op == records.Within || p.Op == records.AnyWithin:
+		out.Schema = &Schema{Type: "string", Pattern: `^[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?$`, MaxLength: maxFilterLength, Examples: []any{"192.0.2.0/24"}}
 	case p.Op == records.IsNull:
 		out.Schema = Boolean("")
 	}
 	return out
+}
+
+// addresses returns the names of the fields with addresses.
+func addresses(r *records.Resource) string {
+	var names []string
+	for _, f := range r.Addresses() {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // operand returns the schema of the value that a field is compared with. The bounds of a

@@ -31,6 +31,7 @@
 //	readonly       set by the engine
 //	admin          set by admins only
 //	search         searched by q
+//	natural        lists are in the natural order of the values: eth2 before eth10
 //	index          often filtered or sorted by: databases index it
 //	counted        often counted, with few values: databases maintain the number per value
 //	volatile       changes of it alone raise no version: for times such as that of the last login

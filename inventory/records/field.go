@@ -57,6 +57,7 @@ type Field struct {
 	Search    bool // searched by q
 
 	Index   bool // stores index it together with the id
+	Natural bool // lists are in the natural order of the values (NaturalKey): eth2 before eth10
 	Counted bool // stores count the records per value: for fields with few values and many records
 	// Volatile says that a change of this field alone leaves version and updated_at unchanged.
 	Volatile bool
@@ -222,7 +223,7 @@ func (f *Field) setType(t reflect.Type) {
 func (f *Field) setWord(word, value string) (err error) {
 	flag, ok := map[string]*bool{
 		"required": &f.Required, "oncreate": &f.OnCreate, "readonly": &f.ReadOnly, "admin": &f.AdminOnly,
-		"search": &f.Search, "index": &f.Index, "counted": &f.Counted, "volatile": &f.Volatile,
+		"search": &f.Search, "natural": &f.Natural, "index": &f.Index, "counted": &f.Counted, "volatile": &f.Volatile,
 	}[word]
 	switch {
 	case ok:

@@ -40,6 +40,10 @@ func (q *Query) indexes(c *Filter) bool {
 	switch c.Op {
 	case Eq, Host, In, Gt, Gte, Lt, Lte:
 		return q.Resource.ordered(c.Field)
+	case Within:
+		return q.Resource.Indexed(c.Field)
+	case AnyWithin:
+		return !slices.ContainsFunc(q.Resource.Addresses(), func(f *Field) bool { return !q.Resource.Indexed(f) })
 	}
 	return false
 }

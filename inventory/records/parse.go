@@ -43,6 +43,8 @@ const MaxSortKeys = 3
 //	                 an address of an interface may have a prefix length that the value omits
 //	<field>__<op>    ne, contains, startswith, in (comma-separated values), gt, gte, lt, lte,
 //	                 isnull (true or false), as far as the field supports them
+//	<field>__within  an address in this network, such as 192.0.2.0/24, with any prefix length
+//	within           one of the addresses of the record is in this network
 //	q                contained in one of the searched fields
 //	fields           the names of the fields to return, separated by commas
 //	count            exact or true (the default); estimated: the total, or MaxEstimate if more
@@ -196,10 +198,18 @@ func (r *Resource) ParseFields(value string) (fields []*Field, err error) {
 }
 
 func (p *parser) parseFilter(name string) {
+	addresses, others := p.q.Resource.Addresses(), ""
+	if len(addresses) > 0 {
+		others = "within, "
+	}
 	field, suffix, hasSuffix := strings.Cut(name, "__")
 	f, ok := p.q.Resource.byName[field]
-	if !ok || len(f.ops()) == 0 {
-		p.refuse(name, "is an unknown query parameter: use page, limit, sortby, q, fields, count, cursor, "+
+	switch {
+	case name == "within" && len(addresses) > 0:
+		p.addFilter(name, addresses[0], AnyWithin)
+		return
+	case !ok || len(f.ops()) == 0:
+		p.refuse(name, "is an unknown query parameter: use page, limit, sortby, q, fields, count, cursor, "+others+
 			names(p.q.Resource.fields, func(f *Field) bool { return len(f.ops()) > 0 }))
 		return
 	}
@@ -212,17 +222,22 @@ func (p *parser) parseFilter(name string) {
 		p.refuse(name, "is an unknown filter: use "+strings.Join(known, ", "))
 		return
 	}
+	p.addFilter(name, f, f.ops()[i])
+}
+
+// addFilter adds the filters of a parameter.
+func (p *parser) addFilter(name string, f *Field, op Op) {
 	for _, value := range p.values[name] {
 		if len(p.q.Filters) == maxFilters {
 			p.refuse(name, fmt.Sprintf("exceeds the limit of %d filters", maxFilters))
 			return
 		}
-		v, err := f.parseOperand(f.ops()[i], value)
+		v, err := f.parseOperand(op, value)
 		if err != nil {
 			p.refuse(name, err.Error())
 			continue
 		}
-		filter := Filter{f, f.ops()[i], v}
+		filter := Filter{f, op, v}
 		if text, ok := v.(string); ok && f.Format == "interface-ip" && filter.Op == Eq && !strings.Contains(text, "/") {
 			filter.Op = Host
 		}
@@ -235,6 +250,8 @@ func (f *Field) parseOperand(op Op, s string) (any, error) {
 	switch op {
 	case IsNull:
 		return parseBool(s)
+	case Within, AnyWithin:
+		return parseNetwork(s)
 	case Contains, StartsWith:
 		return s, checkSearch(s)
 	case In:

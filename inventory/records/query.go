@@ -50,11 +50,15 @@ const (
 	Lte
 	IsNull // the value is a bool: whether the field has no value (null or an empty string)
 	Host   // the value is an IP address: equal to it, with or without a prefix length
+	Within // the value is a netip.Prefix: an address in this network, whatever its own prefix length
+	// AnyWithin is Within for one of the address fields of the resource ([Resource.Addresses]), of
+	// which Field is the first.
+	AnyWithin
 )
 
 // suffix returns the part of a parameter name after the field and two underscores.
 func (op Op) suffix() string {
-	return [...]string{"", "ne", "contains", "startswith", "in", "gt", "gte", "lt", "lte", "isnull", ""}[op]
+	return [...]string{"", "ne", "contains", "startswith", "in", "gt", "gte", "lt", "lte", "isnull", "", "within", "within"}[op]
 }
 
 // String returns the comparison as in a parameter: "eq", "startswith".
@@ -73,12 +77,12 @@ type Filter struct {
 	Field *Field
 	Op    Op
 	// Value has the Go type of the field's kind, in stored form; a string for a List; a []any
-	// of such values for In; a bool for IsNull.
+	// of such values for In; a bool for IsNull; a netip.Prefix for Within and AnyWithin.
 	Value any
 }
 
-// SortKey is a field to sort by. Records without a value come first, in descending order
-// last.
+// SortKey is a field to sort by: its values in their order, or by [Field.OrderKey] if the field is
+// [Field.Keyed]. Records without a value come first, in descending order last.
 type SortKey struct {
 	Field *Field
 	Desc  bool
@@ -114,7 +118,7 @@ func (q *Query) PlaceOf(rec Record) *Place {
 // positive one if a comes after b, and 0 only for positions with the same id.
 func (q *Query) Compare(a, b *Place) int {
 	for i, key := range q.Sort {
-		order := compareValues(a.Values[i], b.Values[i])
+		order := key.Field.compare(a.Values[i], b.Values[i])
 		if key.Desc {
 			order = -order
 		}
@@ -148,7 +152,7 @@ func (q *Query) Select(records []Record) *Page {
 // Matches reports whether a record satisfies the filters and the search of the query.
 func (q *Query) Matches(rec Record) bool {
 	for i := range q.Filters {
-		if !q.Filters[i].matches(rec) {
+		if !q.Filters[i].matches(q.Resource, rec) {
 			return false
 		}
 	}
@@ -157,7 +161,10 @@ func (q *Query) Matches(rec Record) bool {
 	})
 }
 
-func (c *Filter) matches(rec Record) bool {
+func (c *Filter) matches(r *Resource, rec Record) bool {
+	if c.Op == AnyWithin {
+		return slices.ContainsFunc(r.Addresses(), func(f *Field) bool { return contained(c.Value, f.Value(rec)) })
+	}
 	value := c.Field.Value(rec)
 	switch c.Op {
 	case Eq:
@@ -176,6 +183,8 @@ func (c *Filter) matches(rec Record) bool {
 		return slices.ContainsFunc(c.Value.([]any), func(v any) bool { return equal(value, v) })
 	case IsNull:
 		return (value == nil) == c.Value.(bool)
+	case Within:
+		return contained(c.Value, value)
 	}
 	return value != nil && c.Op.holds(compareValues(value, c.Value))
 }
@@ -233,6 +242,8 @@ func (f *Field) ops() []Op {
 		ops = []Op{Eq, Ne, In}
 	case f.Kind == Text && f.Format == "date":
 		ops = []Op{Eq, Ne, In, Gt, Gte, Lt, Lte}
+	case f.Address():
+		ops = []Op{Eq, Ne, Contains, StartsWith, In, Within}
 	case f.Kind == Text:
 		ops = []Op{Eq, Ne, Contains, StartsWith, In}
 	default:
@@ -245,13 +256,16 @@ func (f *Field) ops() []Op {
 }
 
 // Parameters returns all filter parameters of a list of the resource: "hostname",
-// "hostname__contains". They are for documents.
+// "hostname__contains", and "within" if it has addresses. They are for documents.
 func (r *Resource) Parameters() []Parameter {
 	var all []Parameter
 	for _, f := range r.fields {
 		for _, op := range f.ops() {
 			all = append(all, Parameter{parameter(f, op), f, op})
 		}
+	}
+	if addresses := r.Addresses(); len(addresses) > 0 {
+		all = append(all, Parameter{AnyWithin.suffix(), addresses[0], AnyWithin})
 	}
 	return all
 }
@@ -264,8 +278,11 @@ type Parameter struct {
 }
 
 func parameter(f *Field, op Op) string {
-	if op == Eq || op == Host {
+	switch op {
+	case Eq, Host:
 		return f.Name
+	case AnyWithin:
+		return op.suffix()
 	}
 	return f.Name + "__" + op.suffix()
 }

@@ -2,10 +2,76 @@ package records
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 )
+
+// Address reports whether the values are IP addresses, with or without a prefix length.
+func (f *Field) Address() bool {
+	return f.Kind == Text && (f.Format == "ip" || f.Format == "interface-ip")
+}
+
+// Addresses returns the fields with IP addresses that clients see.
+func (r *Resource) Addresses() []*Field {
+	return slices.DeleteFunc(slices.Clone(r.fields), func(f *Field) bool { return !f.Address() || !f.Scalar() })
+}
+
+// Keyed reports whether lists are sorted by a key of the values: names in natural order, and
+// addresses. Stores keep the key of each record beside the value.
+func (f *Field) Keyed() bool { return f.Natural || f.Address() }
+
+// OrderKey returns the key of a value of a field that is Keyed: the [NaturalKey] of a name, or the
+// [AddressKey] of an address. A string that is no address comes behind all addresses. The key is
+// empty for nil and the empty string only.
+func (f *Field) OrderKey(value any) string {
+	s, _ := value.(string)
+	if s == "" || f.Natural {
+		return NaturalKey(s)
+	}
+	if key, ok := AddressKey(s); ok {
+		return key
+	}
+	return "z" + s
+}
+
+// compare compares two values of the field for the order of a list.
+func (f *Field) compare(a, b any) int {
+	if f.Keyed() {
+		return strings.Compare(f.OrderKey(a), f.OrderKey(b))
+	}
+	return compareValues(a, b)
+}
+
+// contained reports whether a value is an address in a network, which is a netip.Prefix.
+func contained(network, value any) bool {
+	s, _ := value.(string)
+	p, _ := network.(netip.Prefix)
+	if p = unmap(p); !p.IsValid() {
+		return false
+	}
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return addr.Zone() == "" && p.Contains(addr.Unmap())
+	}
+	own, err := netip.ParsePrefix(s)
+	return err == nil && p.Contains(unmap(own).Addr())
+}
+
+// parseNetwork parses a network. One without a prefix length is that of one address. Host bits are
+// ignored.
+func parseNetwork(s string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(s); err == nil && addr.Zone() == "" {
+		return netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(s)
+	if err != nil {
+		return p, errors.New("must be a network such as 192.0.2.0/24 or 2001:db8::/32, or an IP address")
+	}
+	return unmap(p).Masked(), nil
+}
 
 // maxShortRun is the number of digits whose length a [NaturalKey] has as one digit.
 const maxShortRun = 8

@@ -36,7 +36,7 @@ func open(ctx context.Context, s *Settings, schema *records.Schema, log *slog.Lo
 			return nil, err
 		}
 	}
-	options := &sqlstore.Options{Timeout: s.DatabaseTimeout}
+	options := &sqlstore.Options{Timeout: s.DatabaseTimeout, Log: log}
 	if isPostgres(s.DatabaseURL) {
 		return postgres.Open(ctx, s.DatabaseURL, schema, &postgres.Options{ReadURL: s.DatabaseReadURL, Store: options})
 	}

@@ -18,6 +18,7 @@ type Catalog struct {
 	indexes map[string]bool
 	counted map[countKey]bool // fields with counts, without values
 	filled  map[string]bool   // tables that have records
+	unkeyed map[string]bool   // tables whose keys are filled before they are indexed
 
 	noSearch     bool   // there can be no index for searches
 	searchSchema string // what SearchDDL.Available returned
@@ -36,7 +37,7 @@ type querier interface {
 
 // Catalog reads the catalog of a database, as far as a schema needs it.
 func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schema) (*Catalog, error) {
-	c := &Catalog{columns: map[string]map[string]catalogColumn{}, indexes: map[string]bool{}, counted: map[countKey]bool{}, filled: map[string]bool{}}
+	c := &Catalog{columns: map[string]map[string]catalogColumn{}, indexes: map[string]bool{}, counted: map[countKey]bool{}, filled: map[string]bool{}, unkeyed: map[string]bool{}}
 	var table, name, typ string
 	var notNull int
 	err := scan(ctx, db, d.DDL.Columns, func() {
@@ -101,7 +102,12 @@ func countedColumns(r *records.Resource) (columns []string) {
 
 // scan calls f after each row of a statement was scanned into some variables.
 func scan(ctx context.Context, db querier, text string, f func(), into ...any) error {
-	rows, err := db.QueryContext(ctx, text)
+	return scanArgs(ctx, db, text, nil, f, into...)
+}
+
+// scanArgs is scan for a statement with parameters.
+func scanArgs(ctx context.Context, db querier, text string, args []any, f func(), into ...any) error {
+	rows, err := db.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err
 	}
@@ -128,7 +134,7 @@ func (c *Catalog) replaced(r *records.Resource) (names []string) {
 		if f.Column == "" {
 			continue
 		}
-		of := regexp.MustCompile("^" + regexp.QuoteMeta(r.Table()+"_"+f.Column) + "(_[0-9a-f]{8})?_idx$")
+		of := regexp.MustCompile("^" + regexp.QuoteMeta(r.Table()+"_"+f.Column) + "(__key)?(_[0-9a-f]{8})?_idx$")
 		for name := range c.indexes {
 			if of.MatchString(name) {
 				names = append(names, name)

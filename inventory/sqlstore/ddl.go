@@ -96,6 +96,10 @@ func (d *Dialect) creationOrder(schema *records.Schema) (sorted []*records.Resou
 func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []string, err error) {
 	columns, table := have.columns[r.Table()], r.Table()
 	var definitions []string
+	keys, addKeys, err := d.keyStatements(r, have)
+	if err != nil {
+		return nil, err
+	}
 	for _, f := range r.Fields() {
 		if f.Column == "" {
 			continue
@@ -117,17 +121,19 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 		}
 	}
 	if columns == nil {
-		all = append(all, "CREATE TABLE "+table+" (\n"+strings.Join(definitions, ",\n")+"\n)"+d.DDL.Options)
+		all = append(all, "CREATE TABLE "+table+" (\n"+strings.Join(append(definitions, keys...), ",\n")+"\n)"+d.DDL.Options)
+	} else {
+		all = append(all, addKeys...)
 	}
 	wanted := map[string]bool{}
 	for _, index := range d.indexes(r) {
 		wanted[index.name] = true
-		if !have.indexes[index.name] {
+		if !have.indexes[index.name] && !(index.keyed && have.unkeyed[table]) {
 			all = append(all, index.text)
 		}
 	}
 	for _, name := range have.replaced(r) {
-		if !wanted[name] {
+		if !wanted[name] && !have.unkeyed[table] {
 			all = append(all, "DROP INDEX "+name)
 		}
 	}
@@ -266,45 +272,56 @@ func (d *Dialect) value(v any) string {
 	}
 }
 
-// generate creates what a database lacks of a schema, in one transaction. Several processes take
-// turns: the second finds nothing to create.
-func (d *Dialect) generate(ctx context.Context, db *sql.DB, schema *records.Schema) (err error) {
-	if d.DDL.Columns == "" {
-		return nil
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if d.Lock != "" {
-		if _, err := conn.ExecContext(ctx, d.Lock); err != nil {
-			return err
-		}
-		defer func() {
-			_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), d.Unlock)
-			err = errors.Join(err, unlocked)
-		}()
-	}
+// generate creates what a database lacks of a schema, in one transaction. It returns the resources
+// whose keys are to be filled; wait leaves the indexes of these keys to a later call.
+func (d *Dialect) generate(ctx context.Context, conn *sql.Conn, schema *records.Schema, wait bool) (unfilled []*records.Resource, err error) {
 	have, err := d.Catalog(ctx, conn, schema)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if unfilled, err = d.unfilled(ctx, conn, schema, have); err != nil {
+		return nil, err
+	}
+	for _, r := range unfilled {
+		have.unkeyed[r.Table()] = wait
 	}
 	statements, err := d.Statements(schema, have)
 	if err != nil || len(statements) == 0 {
-		return err
+		return unfilled, err
 	}
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, text := range statements {
 		if _, err := tx.ExecContext(ctx, text); err != nil {
 			if d.Classify(err).Kind == UniqueViolation {
 				err = fmt.Errorf("records share the value of a unique key, change them first with a schema without the key: %w", err)
 			}
-			return errors.Join(fmt.Errorf("%w, in the generated statement %s", err, text), tx.Rollback())
+			return nil, errors.Join(fmt.Errorf("%w, in the generated statement %s", err, text), tx.Rollback())
 		}
 	}
-	return tx.Commit()
+	return unfilled, tx.Commit()
+}
+
+// generateLocked is generate for processes that take turns: the second finds nothing to create.
+func (d *Dialect) generateLocked(ctx context.Context, db *sql.DB, schema *records.Schema, wait bool) (unfilled []*records.Resource, err error) {
+	if d.DDL.Columns == "" {
+		return nil, nil
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if d.Lock != "" {
+		if _, err := conn.ExecContext(ctx, d.Lock); err != nil {
+			return nil, err
+		}
+		defer func() {
+			_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), d.Unlock)
+			err = errors.Join(err, unlocked)
+		}()
+	}
+	return d.generate(ctx, conn, schema, wait)
 }

@@ -89,6 +89,9 @@ func (d *Dialect) removal(old, next *records.Schema, have *Catalog) (statements 
 		if name, _ := d.fieldIndex(removed.From, removed.Field); have.indexes[name] {
 			statements = append(statements, "DROP INDEX "+name)
 		}
+		if have.has(table, orderField(removed.Field)) && removed.Field.Keyed() {
+			statements = append(statements, "ALTER TABLE "+table+" DROP COLUMN "+KeyColumn(removed.Field))
+		}
 		statements = append(statements, "ALTER TABLE "+table+" DROP COLUMN "+column,
 			"DELETE FROM "+countsTable+" WHERE resource = "+literal(table)+" AND field = "+literal(column))
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -142,8 +143,8 @@ func (d *Dialect) argument(v any) any {
 }
 
 // migrate brings the schema up to date: it applies the migrations, and generates what they do not
-// create.
-func (d *Dialect) migrate(ctx context.Context, db *sql.DB, schema *records.Schema) error {
+// create, and fills the keys of existing records.
+func (d *Dialect) migrate(ctx context.Context, db *sql.DB, schema *records.Schema, log *slog.Logger) error {
 	if d.Migrations == "" {
 		return nil
 	}
@@ -158,13 +159,16 @@ func (d *Dialect) migrate(ctx context.Context, db *sql.DB, schema *records.Schem
 		if err := d.up(ctx, db, files, goose.WithSessionLocker(locker{d})); err != nil {
 			return err
 		}
-		return d.generate(ctx, db, schema)
+		return d.complete(ctx, db, log, func(wait bool) ([]*records.Resource, error) { return d.generateLocked(ctx, db, schema, wait) })
 	}
-	return d.Exclusive(ctx, db, func(db *sql.DB) error {
-		if err := d.up(ctx, db, files); err != nil {
+	return d.complete(ctx, db, log, func(wait bool) (unfilled []*records.Resource, err error) {
+		err = d.Exclusive(ctx, db, func(only *sql.DB) (err error) {
+			if err = d.up(ctx, only, files); err == nil {
+				unfilled, err = d.generateLocked(ctx, only, schema, wait)
+			}
 			return err
-		}
-		return d.generate(ctx, db, schema)
+		})
+		return unfilled, err
 	})
 }
 

@@ -29,7 +29,10 @@ func (d *Dialect) removedKeys(schema *records.Schema, have *Catalog) (all []stri
 }
 
 // index is an index of a table.
-type index struct{ name, text string }
+type index struct {
+	name, text string
+	keyed      bool // of the keys of a field
+}
 
 // indexes returns the indexes of a resource: of its unique keys, of references, and of fields
 // with the tag word index.
@@ -53,7 +56,7 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 		}
 		leading[columns[0]] = true
 		text := "CREATE UNIQUE INDEX " + name + " ON " + r.Table() + " (" + strings.Join(columns, ", ") + ")" + where(conditions)
-		all = append(all, index{name, text})
+		all = append(all, index{name, text, false})
 	}
 	for _, f := range r.Fields() {
 		name, covered := d.fieldIndex(r, f)
@@ -61,10 +64,10 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 			continue
 		}
 		order := ""
-		if f.Nullable {
+		if orderField(f).Nullable {
 			order = d.NullsFirst
 		}
-		columns := f.Column + order
+		columns := orderColumn(f) + order
 		if r.Latest != nil && r.Latest.Per == f.Name {
 			at, _ := r.Field(r.Latest.At)
 			columns += ", " + at.Column + d.NullsFirst
@@ -75,14 +78,16 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 		} else {
 			text += strings.Join(append([]string{""}, covered...), ", ")
 		}
-		all = append(all, index{name, text + ")"})
+		all = append(all, index{name, text + ")", f.Keyed()})
 	}
 	return all
 }
 
 // fieldIndex returns the name of the index of a field and the id, empty if there is none, and
 // the facets that it contains besides, so that a list with a filter of one of them reads no row
-// that does not match. Their hash is part of the name: with other facets it is another index.
+// that does not match. Their hash is part of the name: with other facets it is another index. The
+// index of a field that is keyed has its keys, and serves equality too, with the key of the value:
+// it contains the values last, if there is space.
 func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string, covered []string) {
 	if f.Column == "" || f.Column == "id" || !r.Indexed(f) {
 		return "", nil
@@ -96,14 +101,17 @@ func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string
 		size += n
 		covered = append(covered, facet.Column)
 	}
+	if f.Keyed() && (d.DDL.IndexBytes == 0 || size+indexBytes(f) <= d.DDL.IndexBytes) {
+		covered = append(covered, f.Column)
+	}
 	switch {
 	case len(covered) > 0:
 		sum := sha256.Sum256([]byte(strings.Join(covered, ",")))
-		return identifier(r.Table(), f.Column, hex.EncodeToString(sum[:4]), "idx"), covered
+		return identifier(r.Table(), orderColumn(f), hex.EncodeToString(sum[:4]), "idx"), covered
 	case f.Ref != nil && !f.Index && slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return u.Fields[0] == f.Name }):
 		return "", nil // the index of the key serves it too
 	}
-	return IndexName(r, f), nil
+	return IndexName(r, orderField(f)), nil
 }
 
 // indexBytes returns the most bytes that a value has in an index.

@@ -45,6 +45,10 @@ func newLatestTable(of *table, d *Dialect) *latestTable {
 			sets = append(sets, c.Column+" = excluded."+c.Column)
 		}
 	}
+	for _, i := range of.keys {
+		key := KeyColumn(of.columns[i].Field)
+		sets = append(sets, key+" = excluded."+key)
+	}
 	for _, n := range chunks {
 		insert := strings.Replace(of.inserts[n], "INSERT INTO "+of.name+" ", "INSERT INTO "+l.name+" ", 1) + " ON CONFLICT (" + l.per.Column + ") DO "
 		l.adds[n], l.replaces[n] = insert+"NOTHING", insert+"UPDATE SET "+strings.Join(sets, ", ")
@@ -224,6 +228,7 @@ func (t *transaction) nextLatest(ctx context.Context, of *table, per string) (fo
 			}
 			found.args = append(found.args, v)
 		}
+		found.args = of.appendKeys(found.args, found.args)
 		return nil
 	}, of.latest.next, per)
 	return found, ok, err
@@ -269,6 +274,9 @@ func (t *transaction) execRows(ctx context.Context, statements map[int]string, r
 // (records.Latest), which are found among the existing ones.
 func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []string) {
 	name := LatestName(r)
+	if have.unkeyed[r.Table()] {
+		return nil // the keys are copied when they are filled
+	}
 	var definitions, columns []string
 	for _, f := range r.Fields() {
 		if f.Column == "" {
@@ -289,6 +297,15 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 		}
 		definitions, columns = append(definitions, "    "+definition), append(columns, f.Column)
 	}
+	for _, f := range keyed(r) {
+		key := orderField(f)
+		definition := key.Column + " " + d.DDL.Types[records.Text] + " NOT NULL"
+		if have.columns[name] != nil && !have.has(name, key) {
+			all = append(all, "ALTER TABLE "+name+" ADD COLUMN "+definition+" DEFAULT ''",
+				"UPDATE "+name+" SET "+key.Column+" = (SELECT "+key.Column+" FROM "+r.Table()+" AS one WHERE one.id = "+name+".id)")
+		}
+		definitions, columns = append(definitions, "    "+definition), append(columns, key.Column)
+	}
 	if have.columns[name] != nil {
 		return all
 	}
@@ -296,13 +313,13 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 	for _, sorted := range r.Latest.Sorted {
 		f, _ := r.Field(sorted)
 		order, id := "", "id DESC"
-		if f.Nullable {
+		if orderField(f).Nullable {
 			order = d.NullsFirst
 		}
 		if sorted == r.Latest.At {
 			id = "id"
 		}
-		all = append(all, "CREATE INDEX "+identifier(name, f.Column, "idx")+" ON "+name+" ("+f.Column+order+", "+id+")")
+		all = append(all, "CREATE INDEX "+identifier(name, orderColumn(f), "idx")+" ON "+name+" ("+orderColumn(f)+order+", "+id+")")
 	}
 	if have.columns[r.Table()] == nil {
 		return all

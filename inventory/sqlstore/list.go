@@ -141,13 +141,19 @@ func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
 		}
 		columns, prefix = strings.Join(names, ", "), b.name+"."
 	}
+	inner := columns
+	for _, k := range keys {
+		if _, stored := b.position[k.Column]; !late && !stored {
+			inner += ", " + k.Column // the key, to sort the result by
+		}
+	}
 	with, from, conditions := "", b.name, b.conditions(q, unindexed)
 	switch {
 	case b.plan == nil:
 	case len(b.plan.groups) > 0:
-		from, conditions = b.groups(q, keys, columns, conditions), nil
+		from, conditions = b.groups(q, keys, inner, conditions), nil
 	case b.plan.first:
-		with, from, conditions = b.first(columns, conditions), "matching", nil
+		with, from, conditions = b.first(inner, conditions), "matching", nil
 	default:
 		from += b.dialect.indexedBy(b.plan.index)
 	}
@@ -157,7 +163,7 @@ func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
 		if len(parts) == 1 {
 			conditions = append(conditions, parts[0].conditions...)
 		} else {
-			from, conditions = b.union(q, parts, "SELECT "+columns+" FROM "+from, conditions, order), nil
+			from, conditions = b.union(q, parts, "SELECT "+inner+" FROM "+from, conditions, order), nil
 		}
 	}
 	total := ""

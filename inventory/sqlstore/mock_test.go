@@ -334,7 +334,7 @@ func TestSameStatements(t *testing.T) {
 			AddRow(secret(1).ID, at, at, int64(1), "a", "a", "a", "a", "a", "a", 1.0, 1.0))
 		mock.ExpectExec("^SAVEPOINT").WillReturnResult(sqlmock.NewResult(0, 0))
 		mock.ExpectExec(`^UPDATE locations SET version = \$1, name = \$2, city = \$3, country = \$4, address = \$5, site_code = \$6, ` +
-			`timezone = \$7, lat = \$8, lon = \$9 WHERE id = \$10 AND version = \$11$`).WillReturnResult(sqlmock.NewResult(0, 1))
+			`timezone = \$7, lat = \$8, lon = \$9, name__key = \$10 WHERE id = \$11 AND version = \$12$`).WillReturnResult(sqlmock.NewResult(0, 1))
 		mock.ExpectExec("^INSERT INTO tallies").WillReturnResult(sqlmock.NewResult(0, 0))
 		mock.ExpectCommit()
 		b := 2.0

@@ -97,7 +97,7 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (*pla
 // isConstant reports whether all records of a query have the same value in a field.
 func isConstant(q *records.Query, f *records.Field) bool {
 	return slices.ContainsFunc(q.Filters, func(c records.Filter) bool {
-		return c.Op == records.Eq && c.Field.Column == f.Column && c.Field.Kind != records.List
+		return c.Op == records.Eq && (c.Field.Column == f.Column || orderColumn(c.Field) == f.Column) && c.Field.Kind != records.List
 	})
 }
 

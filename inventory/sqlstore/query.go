@@ -106,15 +106,25 @@ func (b *builder) compare(f *records.Filter, column string) string {
 	case records.Eq:
 		return b.equal(f.Field, column, f.Value)
 	case records.Host:
-		// "0" follows "/" in ASCII, so that this is a range of the index.
-		address := f.Value.(string)
-		return "(" + column + " = " + b.arg(address) + " OR " + column + " >= " + b.arg(address+"/") + " AND " + column + " < " + b.arg(address+"0") + ")"
+		return b.host(f.Field, column, f.Value.(string))
+	case records.Within:
+		return "(" + b.within(f.Field, column, f.Value) + ")"
+	case records.AnyWithin:
+		var either []string
+		for _, of := range b.Addresses() {
+			either = append(either, b.within(of, of.Column, f.Value))
+		}
+		return "(" + strings.Join(either, " OR ") + ")"
 	case records.Ne:
 		return b.unequal(f.Field, column, f.Value)
 	case records.In:
 		return b.in(f.Field, column, f.Value.([]any))
 	case records.IsNull:
-		return missing(f.Field, column, f.Value.(bool))
+		condition := missing(f.Field, column, f.Value.(bool))
+		if f.Value.(bool) && b.hasKey(f.Field, column) {
+			condition = b.keysOf(f.Field, []any{nil}, condition)
+		}
+		return condition
 	case records.Contains:
 		return b.substring(b.dialect.Contains, column, f.Value.(string))
 	case records.StartsWith:
@@ -153,6 +163,9 @@ func (b *builder) equal(f *records.Field, column string, value any) string {
 		return never
 	}
 	condition := column + " = " + b.arg(value)
+	if b.hasKey(f, column) {
+		condition = b.keysOf(f, []any{value}, condition)
+	}
 	// The index of an optional key omits missing values. A database uses it only if a condition
 	// excludes them: it does not know the argument.
 	if f.Kind == records.Text && !f.Nullable && !f.Required && b.inKey(f) {
@@ -178,18 +191,23 @@ func (b *builder) unequal(f *records.Field, column string, value any) string {
 // in pads the values to a power of two, so that there are few different statements.
 func (b *builder) in(f *records.Field, column string, values []any) string {
 	var either, parameters []string
+	var keyed []any
 	for _, v := range values {
 		if v == nil || emptyString(f, v) || f.Kind == records.List {
 			either = append(either, b.equal(f, column, v))
 			continue
 		}
-		parameters = append(parameters, b.arg(v))
+		parameters, keyed = append(parameters, b.arg(v)), append(keyed, v)
 	}
 	if n := len(parameters); n > 0 {
 		for range 1<<bits.Len(uint(n-1)) - n {
-			parameters = append(parameters, parameters[n-1])
+			parameters, keyed = append(parameters, parameters[n-1]), append(keyed, keyed[n-1])
 		}
-		either = append(either, column+" IN ("+strings.Join(parameters, ", ")+")")
+		condition := column + " IN (" + strings.Join(parameters, ", ") + ")"
+		if f.Keyed() && b.hasKey(f, column) {
+			condition = "(" + b.keysOf(f, keyed, condition) + ")"
+		}
+		either = append(either, condition)
 	}
 	if len(either) == 0 {
 		return never
@@ -235,7 +253,7 @@ func sortKeys(q *records.Query) []sortKey {
 	seen := map[string]bool{}
 	for _, key := range q.Sort {
 		if !seen[key.Field.Column] {
-			keys = append(keys, sortKey{key.Field, key.Desc})
+			keys = append(keys, sortKey{orderField(key.Field), key.Desc})
 		}
 		seen[key.Field.Column] = true
 		if key.Field.Column == "id" {
@@ -269,8 +287,11 @@ func place(q *records.Query, keys []sortKey) []any {
 	for i, k := range keys {
 		if k.Column == "id" {
 			values[i] = q.After.ID
-		} else if j := slices.IndexFunc(q.Sort, func(key records.SortKey) bool { return key.Field.Column == k.Column }); j < len(q.After.Values) {
+		} else if j := slices.IndexFunc(q.Sort, func(key records.SortKey) bool { return orderColumn(key.Field) == k.Column }); j < len(q.After.Values) {
 			values[i] = q.After.Values[j]
+			if of := q.Sort[j].Field; of.Keyed() {
+				values[i] = of.OrderKey(values[i])
+			}
 		}
 		if values[i] == nil && k.Kind == records.Text && !k.Nullable {
 			values[i] = ""

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -32,6 +33,8 @@ type Options struct {
 	// Replica says that the reader is a handle to a replica, which lags behind the writer: see
 	// [Store.Fresh]. Default: both are handles to one database.
 	Replica bool
+	// Log receives the progress of an upgrade that takes long. Default: slog.Default.
+	Log *slog.Logger
 	// Now is the clock for records that change because a record that they refer to was
 	// deleted. Default: time.Now.
 	Now func() time.Time
@@ -70,6 +73,9 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, schema *r
 		s.opts.Timeout = 10 * time.Second
 	}
 	s.flusher = flusherOf(&s.opts, writer)
+	if s.opts.Log == nil {
+		s.opts.Log = slog.Default()
+	}
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}
@@ -78,7 +84,7 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, schema *r
 			s.caches[db] = newStatementCache(db, s.opts.Statements)
 		}
 	}
-	if err := dialect.migrate(ctx, writer, schema); err != nil {
+	if err := dialect.migrate(ctx, writer, schema, s.opts.Log); err != nil {
 		return nil, s.failure(ctx, "migrate the inventory", err)
 	}
 	if err := s.follow(ctx); err != nil {

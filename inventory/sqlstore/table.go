@@ -18,6 +18,7 @@ type table struct {
 	name     string
 	columns  []*column
 	position map[string]int        // of a column, by its name
+	keys     []int                 // the columns with a column of keys, behind the others in a new row
 	counted  []int                 // the columns whose values are counted
 	indexes  map[string]fieldIndex // of a column and the id, by the column
 	pairs    []facetPair           // the columns whose pairs of values are counted
@@ -67,7 +68,11 @@ func newTable(r *records.Resource, d *Dialect) *table {
 			returning = append(returning, f.Column)
 		}
 		if name, covered := d.fieldIndex(r, f); name != "" {
-			t.indexes[f.Column] = fieldIndex{name, append([]string{f.Column, "id"}, covered...)}
+			index := fieldIndex{name, append([]string{orderColumn(f), "id"}, covered...)}
+			t.indexes[f.Column], t.indexes[orderColumn(f)] = index, index
+		}
+		if f.Keyed() {
+			t.keys = append(t.keys, len(t.columns))
 		}
 		t.columns = append(t.columns, &column{Field: f, key: f.Ref != nil || t.inKey(f)})
 		names = append(names, f.Column)
@@ -89,6 +94,9 @@ func newTable(r *records.Resource, d *Dialect) *table {
 	t.get = "SELECT " + t.selected + " FROM " + t.name + one
 	t.version = "SELECT version FROM " + t.name + one
 	t.locked = t.version + d.ForUpdate
+	for _, i := range t.keys {
+		names = append(names, KeyColumn(t.columns[i].Field))
+	}
 	for _, n := range chunks {
 		rows := make([]string, n)
 		for i := range rows {
@@ -98,7 +106,7 @@ func newTable(r *records.Resource, d *Dialect) *table {
 			}
 			rows[i] = "(" + strings.Join(row, ", ") + ")"
 		}
-		t.inserts[n] = "INSERT INTO " + t.name + " (" + t.selected + ") VALUES " + strings.Join(rows, ", ")
+		t.inserts[n] = "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ") VALUES " + strings.Join(rows, ", ")
 	}
 	if r.Latest != nil {
 		t.latest = newLatestTable(t, d)
@@ -145,8 +153,9 @@ func IndexName(r *records.Resource, f *records.Field) string {
 	return identifier(r.Table(), f.Column, "idx")
 }
 
-// bind appends the values of a record, in the order of the columns.
+// bind appends the values of a record, in the order of the columns, and its keys.
 func (t *table) bind(rec records.Record, d *Dialect, args []any) ([]any, error) {
+	from := len(args)
 	v := reflect.ValueOf(rec).Elem()
 	for _, c := range t.columns {
 		arg, err := c.bind(rec, v, d)
@@ -155,7 +164,7 @@ func (t *table) bind(rec records.Record, d *Dialect, args []any) ([]any, error) 
 		}
 		args = append(args, arg)
 	}
-	return args, nil
+	return t.appendKeys(args[from:], args), nil
 }
 
 // record returns the record of a row.

@@ -70,7 +70,7 @@ func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
 // insert adds records of one table with one statement.
 func (t *transaction) insert(ctx context.Context, of *table, all []records.Record, added counts, rows map[*table][]latestRow) (err error) {
 	t.declares(of)
-	width := len(of.columns)
+	width := len(of.columns) + len(of.keys)
 	args := make([]any, 0, width*len(all))
 	for _, rec := range all {
 		if args, err = of.bind(rec, &t.dialect, args); err != nil {
@@ -122,6 +122,11 @@ func (t *transaction) Update(ctx context.Context, rec records.Record, version in
 			if c.Search {
 				t.changesText(of, id)
 			}
+		}
+	}
+	for n, i := range of.keys {
+		if !same(old[i], row[i]) {
+			sets = append(sets, KeyColumn(of.columns[i].Field)+" = "+b.arg(row[len(of.columns)+n]))
 		}
 	}
 	t.guarded = false

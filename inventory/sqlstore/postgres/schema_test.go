@@ -95,6 +95,11 @@ func described(r *records.Resource, statements []string) (columns, refs, indexes
 			refs = append(refs, fmt.Sprintf("%s FOREIGN KEY (%s) REFERENCES %s(id) ON DELETE %s", sqlstore.ReferenceName(r, f), f.Column, f.Ref.To, then))
 		}
 	}
+	for _, f := range r.Fields() {
+		if f.Keyed() {
+			columns = append(columns, sqlstore.KeyColumn(f)+" text C NOT NULL")
+		}
+	}
 	for _, text := range statements {
 		text, _, _ = strings.Cut(text, " WHERE ")
 		if strings.Contains(text, " INDEX ") && strings.Contains(text, " ON "+table+" (") {
@@ -134,7 +139,8 @@ func checkPlans(t *testing.T, url string) {
 	for text, want := range map[string]string{
 		"WHERE id > '" + deviceID(4500) + "' ORDER BY id LIMIT 21":                                   "Index Scan using devices_pkey",
 		"WHERE (created_at, id) > ('2026-01-01 00:00:04.5Z', 'x') ORDER BY created_at, id LIMIT 21":  "Index Scan using devices_created_at_",
-		"WHERE (hostname, id) > ('host-9', 'x') ORDER BY hostname, id LIMIT 21":                      "Index Scan using devices_hostname_",
+		"WHERE (hostname__key, id) > ('host-19', 'x') ORDER BY hostname__key, id LIMIT 21":           "Index Scan using devices_hostname__key_",
+		"WHERE ip__key >= '4' AND ip__key < '400' AND ip = 'x'":                                      "using devices_ip__key_",
 		"WHERE last_seen < '2026-01-01 00:00:04.5Z' ORDER BY last_seen DESC NULLS LAST, id LIMIT 21": "Index Scan Backward using devices_last_seen_",
 		"WHERE last_seen > '2026-01-01 00:00:04.5Z' ORDER BY last_seen NULLS FIRST, id LIMIT 21":     "Index Scan using devices_last_seen_",
 		"WHERE serial_number = 'x' AND serial_number <> ''":                                          "Index Scan using devices_serial_number_key",

@@ -22,11 +22,12 @@ import (
 // definitions returns the lines of the statements that made the tables and indexes of a file.
 func definitions(t *testing.T, path string) map[string][]string {
 	all := map[string][]string{}
-	blanks := regexp.MustCompile(`\s+`)
+	blanks, added := regexp.MustCompile(`\s+`), regexp.MustCompile(`, (\w+__key TEXT)`)
 	db := raw(t, path)
 	for _, name := range rows(t, db, "SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND name <> 'sqlite_sequence' AND name NOT LIKE 'goose%'") {
 		text := rows(t, db, "SELECT sql FROM sqlite_master WHERE name = ?", name)[0]
 		text = strings.ReplaceAll(text, "\n, ", ",\n") // before a column that was added to an existing table
+		text = added.ReplaceAllString(text, ",\n$1")
 		text = strings.TrimSuffix(text, "WITHOUT ROWID")
 		for line := range strings.SplitSeq(strings.TrimRight(text, ") \n"), ",\n") {
 			line = blanks.ReplaceAllString(strings.ReplaceAll(line, `"`, ""), " ")

@@ -66,6 +66,11 @@ func TestSchema(t *testing.T) {
 				refs = append(refs, fmt.Sprintf("CONSTRAINT %s REFERENCES %s (id) ON DELETE %s", sqlstore.ReferenceName(r, f), f.Ref.To, then))
 			}
 		}
+		for _, f := range r.Fields() {
+			if f.Keyed() {
+				columns = append(columns, sqlstore.KeyColumn(f)+" TEXT NOT NULL")
+			}
+		}
 		require.Equal(t, columns, rows(t, db, `SELECT trim(name || ' ' || type || ' ' || iif("notnull", 'NOT NULL', '')) FROM pragma_table_info(?)`, table),
 			"%s: the columns of the fields, and those of the table; a migration adds one with ALTER TABLE %s ADD COLUMN", table, table)
 		made := rows(t, db, "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", table)[0]
@@ -136,7 +141,9 @@ func TestPlans(t *testing.T) {
 		"WHERE id > 'x' ORDER BY id LIMIT 21":                                                "SEARCH devices USING PRIMARY KEY (id>?)",
 		"WHERE (created_at, id) > (1, 'x') ORDER BY created_at, id LIMIT 21":                 "SEARCH devices USING INDEX devices_created_at_HASH_idx ((created_at,id)>(?,?))",
 		"WHERE vendor = 'x' ORDER BY id LIMIT 21":                                            "SEARCH devices USING INDEX devices_vendor_HASH_idx (vendor=?)",
-		"WHERE +vendor = 'x' ORDER BY hostname, id LIMIT 21":                                 "SCAN devices USING INDEX devices_hostname_HASH_idx",
+		"WHERE +vendor = 'x' ORDER BY hostname__key, id LIMIT 21":                            "SCAN devices USING INDEX devices_hostname__key_HASH_idx",
+		"WHERE hostname__key = 'x11' AND hostname = 'X1'":                                    "SEARCH devices USING INDEX devices_hostname__key_HASH_idx (hostname__key=?)",
+		"WHERE ip__key >= '4' AND ip__key < '5' ORDER BY ip__key, id LIMIT 21":               "SEARCH devices USING INDEX devices_ip__key_HASH_idx (ip__key>? AND ip__key<?)",
 		"WHERE serial_number = 'x' AND serial_number <> ''":                                  "SEARCH devices USING INDEX devices_serial_number_key (serial_number=?)",
 		"WHERE last_seen < 5 ORDER BY last_seen DESC, id LIMIT 21":                           "SEARCH devices USING INDEX devices_last_seen_HASH_idx (last_seen<?)",
 		"WHERE last_seen IS NULL AND id > 'x' ORDER BY last_seen DESC, id LIMIT 21":          "SEARCH devices USING INDEX devices_last_seen_HASH_idx (last_seen=? AND id>?)",

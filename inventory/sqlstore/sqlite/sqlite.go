@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -27,8 +28,8 @@ type Options struct {
 	// BusyTimeout bounds how long a change waits for the lock of another process, before it
 	// fails with records.Unavailable. Default: 5s.
 	BusyTimeout time.Duration
-	// Log receives warnings about the files: modes that were changed, a file that was replaced.
-	// Default: slog.Default.
+	// Log receives warnings about the files: modes that were changed, a file that was replaced; and
+	// what Store.Log would, unless that is set. Default: slog.Default.
 	Log *slog.Logger
 	// Store are the options of the store itself. Open sets Health.
 	Store *sqlstore.Options
@@ -56,6 +57,7 @@ func Open(ctx context.Context, path string, schema *records.Schema, opts *Option
 	if opts.Store != nil {
 		store = *opts.Store
 	}
+	store.Log = cmp.Or(store.Log, opts.Log)
 	store.Health = []*sql.DB{} // a database in memory always responds
 	if db.Health != nil {
 		store.Health = []*sql.DB{db.Health}

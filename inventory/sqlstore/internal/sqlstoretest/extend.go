@@ -1,6 +1,7 @@
 package sqlstoretest
 
 import (
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,8 @@ func Extended(t testing.TB) *records.Schema {
 		records.Extend("devices", "bought", records.Time, "index"),
 		records.Extend("devices", "owners", records.List, "max=3"),
 		records.Extend("devices", "a_field_with_the_longest_name_of_them_al", records.Text, "unique=asset_tag,max=20,index"),
+		records.Extend("devices", "uplink", records.Text, "natural,max=50,default=eth10,index"),
+		records.Extend("devices", "management_ip", records.Text, "format=interface-ip"),
 	)
 	require.NoError(t, err)
 	return schema
@@ -55,7 +58,7 @@ func CheckExtended(t testing.TB, open func(*records.Schema) records.Store) {
 	require.EqualValues(t, 3, total("select", "b"))
 	old, err := records.Get[inventory.Device](t.Context(), store, ID(0))
 	require.NoError(t, err)
-	require.Equal(t, records.Values{"select": "b", "owners": []string{}}, old.Extra)
+	require.Equal(t, records.Values{"select": "b", "owners": []string{}, "uplink": "eth10"}, old.Extra)
 
 	shelf := func(n int, name string) *Shelf {
 		return WithBase(n, &Shelf{Name: name, Order: new(int64(n)), Heavy: true})
@@ -69,6 +72,7 @@ func CheckExtended(t testing.TB, open func(*records.Schema) records.Store) {
 	values := records.Values{
 		"shelf_id": ID(50), "asset_tag": "A1", "select": "a", "units": int64(2), "weight": 2.5, "leased": true, "bought": at,
 		"owners": []string{"x", "y"}, "a_field_with_the_longest_name_of_them_al": "z",
+		"uplink": "eth9", "management_ip": "10.9.9.1/24",
 	}
 	require.NoError(t, Create(t, store, shelf(50, "s1"), device(10, values)))
 	got, err := records.Get[inventory.Device](t.Context(), store, ID(10))
@@ -77,6 +81,16 @@ func CheckExtended(t testing.TB, open func(*records.Schema) records.Store) {
 	require.EqualValues(t, 1, total("select", "a"))
 	require.EqualValues(t, 1, total("leased", true))
 	require.EqualValues(t, 1, total("units", int64(2)))
+	q, err := records.ParseQuery(devices, url.Values{"sortby": {"uplink:asc"}})
+	require.NoError(t, err)
+	page, err := store.List(t.Context(), q)
+	require.NoError(t, err)
+	require.Equal(t, ID(10), page.Records[0].Meta().ID, "eth9 comes before eth10, the default of the others")
+	q, err = records.ParseQuery(devices, url.Values{"within": {"10.9.0.0/16"}})
+	require.NoError(t, err)
+	page, err = store.List(t.Context(), q)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, page.Total)
 
 	err = Create(t, store, device(11, records.Values{"asset_tag": "A1", "select": "b"}))
 	require.Equal(t, records.Duplicate(devices, devices.Uniques()[len(devices.Uniques())-2]).Error(), err.Error())
@@ -95,7 +109,7 @@ func CheckExtended(t testing.TB, open func(*records.Schema) records.Store) {
 	require.EqualValues(t, 3, total("select", "b"))
 
 	again := open(schema) // there is nothing to generate
-	page, err := again.List(t.Context(), &records.Query{Resource: devices, Count: true})
+	page, err = again.List(t.Context(), &records.Query{Resource: devices, Count: true})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, page.Total)
 }

@@ -1,0 +1,245 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// KeyColumn returns the column with the keys of a field by which lists are sorted
+// (records.Field.Keyed), beside that of the values. No field has such a name.
+func KeyColumn(f *records.Field) string { return f.Column + "__key" }
+
+// orderColumn returns the column by which lists are sorted by a field.
+func orderColumn(f *records.Field) string {
+	if f.Keyed() {
+		return KeyColumn(f)
+	}
+	return f.Column
+}
+
+// orderField returns a field with the column by which lists are sorted. A key is never null: it is
+// empty if there is no value, and only then once the keys are filled.
+func orderField(f *records.Field) *records.Field {
+	if !f.Keyed() {
+		return f
+	}
+	key := *f
+	key.Column, key.Natural, key.Format = KeyColumn(f), false, "line"
+	key.Nullable, key.Counted, key.Search, key.Default = false, false, false, ""
+	return &key
+}
+
+// keyed returns the fields of a table that have a column with keys.
+func keyed(r *records.Resource) []*records.Field {
+	return slices.DeleteFunc(r.Fields(), func(f *records.Field) bool { return f.Column == "" || !f.Keyed() })
+}
+
+// appendKeys appends the keys of a row of all columns.
+func (t *table) appendKeys(row, to []any) []any {
+	for _, i := range t.keys {
+		to = append(to, t.columns[i].OrderKey(row[i]))
+	}
+	return to
+}
+
+// hasKey reports whether the index of a field that is keyed serves a condition on its column.
+func (b *builder) hasKey(f *records.Field, column string) bool {
+	return f.Keyed() && column == f.Column && b.indexes[column].name != ""
+}
+
+// within is the condition that the addresses of a field are in a network, a range of its keys.
+func (b *builder) within(f *records.Field, column string, network any) string {
+	p, _ := network.(netip.Prefix)
+	from, to := records.NetworkRange(p)
+	if column == f.Column {
+		column = KeyColumn(f)
+	}
+	return column + " >= " + b.arg(from) + " AND " + column + " < " + b.arg(to)
+}
+
+// host is the condition that a column has an address with or without a prefix length.
+func (b *builder) host(f *records.Field, column, address string) string {
+	if addr, err := netip.ParseAddr(address); err == nil && addr.String() == address && f.Address() && b.hasKey(f, column) {
+		return "(" + b.within(f, column, netip.PrefixFrom(addr, addr.BitLen())) + ")"
+	}
+	// "0" follows "/" in ASCII, so that this is a range of an index.
+	return "(" + column + " = " + b.arg(address) + " OR " + column + " >= " + b.arg(address+"/") + " AND " + column + " < " + b.arg(address+"0") + ")"
+}
+
+// keysOf is the condition that the keys of a field are those of some values, and that the values
+// are, which the keys alone do not say.
+func (b *builder) keysOf(f *records.Field, values []any, condition string) string {
+	parameters := make([]string, len(values))
+	for i, v := range values {
+		parameters[i] = b.arg(f.OrderKey(v))
+	}
+	if len(values) == 1 {
+		return KeyColumn(f) + " = " + parameters[0] + " AND " + condition
+	}
+	return KeyColumn(f) + " IN (" + strings.Join(parameters, ", ") + ") AND " + condition
+}
+
+// lacksKey is the condition that a record has a value without its key.
+func lacksKey(f *records.Field) string {
+	return KeyColumn(f) + " = '' AND " + f.Column + " <> ''"
+}
+
+// keyStatements adds the columns of keys that a table lacks. New columns have the keys of the
+// default of new columns.
+func (d *Dialect) keyStatements(r *records.Resource, have *Catalog) (definitions, statements []string, err error) {
+	columns := have.columns[r.Table()]
+	for _, f := range keyed(r) {
+		key := orderField(f)
+		definition := key.Column + " " + d.DDL.Types[records.Text] + " NOT NULL"
+		column, exists := columns[key.Column]
+		if exists {
+			if err := d.compare(r, key, column); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		definitions = append(definitions, "    "+definition)
+		value := ""
+		if !have.has(r.Table(), f) {
+			value = f.OrderKey(f.DefaultValue())
+		}
+		statements = append(statements, "ALTER TABLE "+r.Table()+" ADD COLUMN "+definition+" DEFAULT "+literal(value))
+	}
+	return definitions, statements, nil
+}
+
+// The batches in which the keys of existing records are filled.
+const (
+	keyBatch    = 1000
+	logInterval = 10 * time.Second
+	logRecords  = 100_000
+)
+
+// unfilled returns the resources with records that lack a key: of a database that an earlier
+// version has written, or whose upgrade was interrupted.
+func (d *Dialect) unfilled(ctx context.Context, db querier, schema *records.Schema, have *Catalog) (all []*records.Resource, err error) {
+	for _, r := range schema.StoredResources() {
+		if !have.filled[r.Table()] {
+			continue
+		}
+		for _, f := range keyed(r) {
+			lacks := have.has(r.Table(), f)
+			if have.has(r.Table(), orderField(f)) {
+				lacks = false
+				var one int
+				if err := scan(ctx, db, "SELECT 1 FROM "+r.Table()+" WHERE "+lacksKey(f)+" LIMIT 1", func() { lacks = true }, &one); err != nil {
+					return nil, fmt.Errorf("read the keys of %s: %w", r.Table(), err)
+				}
+			}
+			if lacks {
+				all = append(all, r)
+				break
+			}
+		}
+	}
+	return all, nil
+}
+
+// maxRounds is how often complete looks for records without a key. Another round finds those that
+// programs of an earlier version have added in the meantime.
+const maxRounds = 4
+
+// complete calls generate, which creates what the database lacks and returns the resources whose
+// keys are to be filled, and fills them, until there is nothing left to do. The keys are indexed
+// when they are filled, which is faster.
+func (d *Dialect) complete(ctx context.Context, db *sql.DB, log *slog.Logger, generate func(wait bool) ([]*records.Resource, error)) error {
+	for round := range maxRounds {
+		unfilled, err := generate(round < maxRounds/2)
+		if err != nil || len(unfilled) == 0 {
+			return err
+		}
+		for _, r := range unfilled {
+			if err := d.fillKeys(ctx, db, r, log); err != nil {
+				return fmt.Errorf("fill the sort keys of %s: %w", r.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// fillKeys writes the keys that the records of a table lack, in small transactions: other
+// processes go on, and may fill the same table. An interrupted call is continued by the next one.
+func (d *Dialect) fillKeys(ctx context.Context, db *sql.DB, r *records.Resource, log *slog.Logger) error {
+	fields := keyed(r)
+	lacks, columns := make([]string, len(fields)), "id"
+	for i, f := range fields {
+		lacks[i] = lacksKey(f)
+		columns += ", coalesce(" + f.Column + ", '')"
+	}
+	text := fmt.Sprintf("SELECT %s FROM %s WHERE id > %s1 AND (%s) ORDER BY id LIMIT %d",
+		columns, r.Table(), d.Parameter, strings.Join(lacks, " OR "), keyBatch)
+	row := make([]string, 1+len(fields))
+	into := make([]any, len(row))
+	for i := range row {
+		into[i] = &row[i]
+	}
+	done, logged, at := 0, 0, time.Now()
+	for after := ""; ; {
+		var batch [][]string
+		if err := scanArgs(ctx, db, text, []any{after}, func() { batch = append(batch, slices.Clone(row)) }, into...); err != nil {
+			return err
+		}
+		if len(batch) == 0 {
+			if done > 0 {
+				log.InfoContext(ctx, "filled the sort keys of existing records", "resource", r.Name, "records", done)
+			}
+			return nil
+		}
+		if err := d.writeKeys(ctx, db, r, fields, batch); err != nil {
+			if d.Classify(err).Kind == Retryable && ctx.Err() == nil {
+				continue // another process writes the same records
+			}
+			return err
+		}
+		after, done = batch[len(batch)-1][0], done+len(batch)
+		if done-logged >= logRecords || time.Since(at) >= logInterval {
+			log.InfoContext(ctx, "filling the sort keys of existing records", "resource", r.Name, "records", done)
+			logged, at = done, time.Now()
+		}
+	}
+}
+
+// writeKeys writes the keys of records that still have the values of a batch.
+func (d *Dialect) writeKeys(ctx context.Context, db *sql.DB, r *records.Resource, fields []*records.Field, batch [][]string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(batch, max(d.Rows, 1)) {
+		b := &builder{shared: &shared{dialect: *d}}
+		rows := make([]string, len(chunk))
+		for i, row := range chunk {
+			values := []string{b.arg(row[0])}
+			for j, f := range fields {
+				values = append(values, b.arg(row[1+j]), b.arg(f.OrderKey(row[1+j])))
+			}
+			rows[i] = "(" + strings.Join(values, ", ") + ")"
+		}
+		names, sets, same := []string{"id"}, []string{}, ""
+		for i, f := range fields {
+			names = append(names, fmt.Sprintf("was%d, key%d", i, i))
+			sets = append(sets, fmt.Sprintf("%s = filled.key%d", KeyColumn(f), i))
+			same += fmt.Sprintf(" AND coalesce(%s.%s, '') = filled.was%d", r.Table(), f.Column, i)
+		}
+		text := "WITH filled (" + strings.Join(names, ", ") + ") AS (VALUES " + strings.Join(rows, ", ") + ") UPDATE " + r.Table() + " SET " +
+			strings.Join(sets, ", ") + " FROM filled WHERE " + r.Table() + ".id = filled.id" + same
+		if _, err := tx.ExecContext(ctx, text, b.args...); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+	}
+	return tx.Commit()
+}
