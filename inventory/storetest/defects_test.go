@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"runtime"
 	"slices"
 	"strings"
@@ -473,6 +474,13 @@ func listDefects() []defect {
 			values, ok := c.Value.([]any)
 			return !ok || len(values) > 0
 		})},
+		{"compares networks as strings", []string{"list/within"}, filters(func(c *records.Filter) bool {
+			if p, ok := c.Value.(netip.Prefix); ok {
+				text := strings.TrimSuffix(p.Masked().Addr().String(), ".0")
+				c.Op, c.Value = records.StartsWith, text
+			}
+			return true
+		})},
 		{"folds all letters", []string{"list/search"}, queries(func(q *records.Query) { q.Text = strings.ToLower(q.Text) })},
 		{"ignores time zones", []string{"list/zones"}, filters(func(c *records.Filter) bool {
 			if at, ok := c.Value.(time.Time); ok {
@@ -506,8 +514,48 @@ func listDefects() []defect {
 	}
 }
 
+// byBytes sorts the records of a query by the bytes of their strings.
+func byBytes(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error) {
+	all := *q
+	all.Sort, all.After, all.Offset, all.Limit = nil, nil, 0, 0
+	page, err := from.List(ctx, &all)
+	if err != nil {
+		return nil, err
+	}
+	compare := func(a, b *records.Place) int {
+		for i, key := range q.Sort {
+			x, _ := a.Values[i].(string)
+			y, _ := b.Values[i].(string)
+			order := strings.Compare(x, y)
+			if key.Desc {
+				order = -order
+			}
+			if order != 0 {
+				return order
+			}
+		}
+		return strings.Compare(a.ID, b.ID)
+	}
+	slices.SortFunc(page.Records, func(a, b records.Record) int { return compare(q.PlaceOf(a), q.PlaceOf(b)) })
+	page.Records = slices.DeleteFunc(page.Records, func(rec records.Record) bool {
+		return q.After != nil && compare(q.PlaceOf(rec), q.After) <= 0
+	})
+	if n := int(q.Limit); n > 0 && n < len(page.Records) {
+		page.Records, page.More = page.Records[:n], true
+	}
+	return page, nil
+}
+
 func pageDefects() []defect {
 	return []defect{
+		{"sorts by bytes", []string{"page/natural order", "page/address order"}, func(b *defective) {
+			b.list = func(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error) {
+				if len(q.Sort) == 0 || !q.Sort[0].Field.Keyed() {
+					return from.List(ctx, q)
+				}
+				return byBytes(ctx, from, q)
+			}
+		}},
 		{"ignores descending order", []string{"page/every field", "list/random queries"}, queries(func(q *records.Query) {
 			for i := range q.Sort {
 				q.Sort[i].Desc = false

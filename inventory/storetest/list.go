@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"math"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ func listCases() []Case {
 				}
 			}
 		}, true},
+		{"list/within", "a filter for a network finds its addresses, and no others", checkWithin, false},
 		{"list/odd strings", "a string to search for is neither a pattern nor a statement", checkOddStrings, false},
 		{"list/zones", "a time is the same in every time zone", checkZones, false},
 		{"list/large strings", "a string that a field allows must be stored and found", checkLargeStrings, false},
@@ -39,6 +41,8 @@ func pageCases() []Case {
 	return []Case{
 		{"page/every field", "pages must neither overlap nor skip a record, whatever they are sorted by", checkPages, true},
 		{"page/deleted place", "a cursor must stay valid while records are created and deleted", checkPlaces, false},
+		{"page/natural order", "people look for eth2 before eth10, on every page", checkNaturalOrder, false},
+		{"page/address order", "people look for 10.0.0.2 before 10.0.0.10, on every page", checkAddressOrder, false},
 		{"page/ids", "the order of ids is that of creation, and decides between records that are equal", checkOrderOfIDs, false},
 	}
 }
@@ -58,6 +62,10 @@ func (f *fixture) operand(r *records.Resource, field *records.Field, op records.
 	switch {
 	case op == records.IsNull:
 		return f.IntN(2) == 0
+	case op == records.Within || op == records.AnyWithin:
+		address, _, _ := strings.Cut(f.present(r, field).(string), "/")
+		addr := netip.MustParseAddr(address)
+		return netip.PrefixFrom(addr, f.IntN(addr.BitLen()+1)).Masked()
 	case op == records.In:
 		values := make([]any, 1+f.IntN(5))
 		if f.IntN(10) == 0 {
@@ -277,6 +285,105 @@ func checkPages(f *fixture) {
 					q.After = q.PlaceOf(want[min(from+limit, len(want))-1])
 				}
 				f.agrees(&records.Query{Resource: r, Sort: q.Sort, Limit: 3, Offset: int64(f.IntN(many + 1)), Count: true})
+			}
+		}
+	}
+}
+
+// walk reads the pages of an order in both directions, by cursor, and from places without a record.
+func (f *fixture) walk(r *records.Resource, by *records.Field, places ...string) {
+	for _, desc := range []bool{false, true} {
+		q := &records.Query{Resource: r, Count: true, Sort: []records.SortKey{{Field: by, Desc: desc}}}
+		f.agrees(q)
+		want := q.Select(f.model.of(r)).Records
+		q.Limit = 2
+		for from := 0; from < len(want); from += 2 {
+			f.agrees(q)
+			q.After = q.PlaceOf(want[min(from+2, len(want))-1])
+		}
+		for _, place := range places {
+			q.After = &records.Place{Values: []any{place}, ID: id(r, 2)}
+			f.agrees(q)
+			f.agrees(&records.Query{Resource: r, Sort: q.Sort, After: q.After})
+		}
+	}
+}
+
+func checkNaturalOrder(f *fixture) {
+	r := records.Of[inventory.Location](schema)
+	name, _ := r.Field("name")
+	names := []string{
+		"eth10", "eth2", "ETH2", "eth02", "eth1", "eth", "Ethernet1/10", "Ethernet1/2", "eth99999999", "eth100000000",
+		"10", "9", "ä1", "eth2.10", "eth2.9", strings.Repeat("9", 30), strings.Repeat("9", 29),
+	}
+	for n, s := range names {
+		l := minimal(r, n+1).(*inventory.Location)
+		l.Name = s
+		f.apply(create(l))
+	}
+	f.walk(r, name, "eth5", "eth0002", "a", "z")
+	renamed := records.Clone(f.model.records[id(r, 1)].(*inventory.Location))
+	renamed.Name, renamed.Version = "eth3", 2
+	f.apply(update(renamed))
+	f.walk(r, name)
+	for _, s := range []string{"eth2", "ETH2", "eth02", "eth2.9", "eth10"} { // equal keys are not equal names
+		f.filters(r, 5, records.Filter{Field: name, Value: s})
+		f.filters(r, 5, records.Filter{Field: name, Op: records.In, Value: []any{s, "eth1", "EtH2"}})
+	}
+	racks := records.Of[rack](schema)
+	slot, _ := racks.Field("slot")
+	for n, s := range []string{"U10", "", "U9", "u9", ""} {
+		k := minimal(racks, n+1).(*rack)
+		if s != "" {
+			k.Slot = &s
+		}
+		f.apply(create(k))
+	}
+	f.walk(racks, slot, "U9")
+	f.filters(racks, 0, records.Filter{Field: slot, Op: records.IsNull, Value: true})
+	f.filters(racks, 0, records.Filter{Field: slot, Op: records.IsNull, Value: false})
+}
+
+func checkAddressOrder(f *fixture) {
+	r := records.Of[inventory.Device](schema)
+	ip, _ := r.Field("ip")
+	second, _ := r.Field("second_ip")
+	for n, s := range append(addresses(), "", "") {
+		d := alone(r, n+1).(*inventory.Device)
+		d.IP = s
+		second.Set(d, nil)
+		if s != "" {
+			second.Set(d, s+[]string{"/24", "/32", ""}[n%3])
+		}
+		f.apply(create(checked(d)))
+	}
+	f.walk(r, ip, "10.0.0.5", "::5", "no address")
+	f.walk(r, second, "10.0.0.5/7", "10.0.0.2")
+}
+
+func checkWithin(f *fixture) {
+	r := records.Of[inventory.Device](schema)
+	ip, _ := r.Field("ip")
+	second, _ := r.Field("second_ip")
+	for n, s := range append(addresses(), "") {
+		d := alone(r, n+1).(*inventory.Device)
+		d.IP = s
+		second.Set(d, []any{nil, "10.0.0.2/8", "10.0.0.2", "2001:db8:1::1/127"}[n%4])
+		f.apply(create(checked(d)))
+	}
+	hostname, _ := r.Field("hostname")
+	for _, text := range []string{
+		"10.0.0.0/8", "10.0.0.0/24", "10.0.0.2/32", "10.0.0.2/31", "0.0.0.0/0", "::/0", "2001:db8::/32", "2001:db8::/126", "255.255.255.255/32",
+		"ffff::/16", "::ffff:10.0.0.0/104",
+	} {
+		for _, filter := range []records.Filter{
+			{Field: ip, Op: records.Within, Value: netip.MustParsePrefix(text)},
+			{Field: second, Op: records.Within, Value: netip.MustParsePrefix(text)},
+			{Field: ip, Op: records.AnyWithin, Value: netip.MustParsePrefix(text)},
+		} {
+			f.filters(r, 3, filter)
+			for _, by := range []*records.Field{ip, second, hostname} {
+				f.agrees(&records.Query{Resource: r, Limit: 4, Filters: []records.Filter{filter}, Sort: []records.SortKey{{Field: by, Desc: true}}})
 			}
 		}
 	}

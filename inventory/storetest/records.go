@@ -221,6 +221,10 @@ func (f *fixture) value(field *records.Field) any {
 			return pick(f.Rand, oddStrings())
 		case "text":
 			return pick(f.Rand, append([]string{"two\nlines", "a\tb\r\n%", "\\n", "'\n'"}, oddStrings()...))
+		case "ip":
+			return pick(f.Rand, append(addresses(), sampleString(field, f.IntN(5))))
+		case "interface-ip":
+			return pick(f.Rand, addresses()) + pick(f.Rand, []string{"", "/24", "/8"})
 		}
 		return sampleString(field, f.IntN(5))
 	case records.Int:
@@ -253,11 +257,16 @@ func within[N int64 | float64](field *records.Field, all []N) []N {
 	})
 }
 
+// addresses returns addresses whose order is not that of their strings.
+func addresses() []string {
+	return []string{"9.255.255.255", "10.0.0.2", "10.0.0.10", "10.0.1.1", "192.0.2.1", "::", "2001:db8::2", "2001:db8::10", "fe80::1"}
+}
+
 // oddStrings returns lines that are easily mishandled: case, patterns, quotes, placeholders,
 // letters that fold into others, blanks, and order.
 func oddStrings() []string {
 	return []string{
-		"alpha", "Alpha", "ALPHA", "alphabet", "beta", "Beta", "z", "a",
+		"alpha", "Alpha", "ALPHA", "alphabet", "beta", "Beta", "z", "a", "x2", "x10", "x02",
 		"100%", "1001", "a_b", "axb", `a\b`, `a\_b`, `\`, "%", "_", "*", "?", "[a-z]", "^a",
 		"a'b", "''", `a"b`, "`", "a;b", "--", "/*", "$1", ":a", "@a", "{}", "a,b", "null", "NULL", "0", "-1", "1e3", "true",
 		"Äpfel", "äpfel", "A\u0308pfel", "\u212aelvin", "kelvin", "KELVIN", "ß", "ss", "İ", "i", "ı", "ſ", "s",

@@ -19,6 +19,8 @@ type rack struct {
 	Side   side       `json:"side" field:"default=front,index,counted"`
 	Notes  string     `json:"notes" field:"format=text"`
 	Labels []string   `json:"labels"`
+	Slot   *string    `json:"slot" field:"max=100,natural,index"`
+	Mgmt   *string    `json:"mgmt" field:"format=ip"`
 }
 
 type side string
@@ -42,6 +44,7 @@ func newSchema() *records.Schema {
 		records.Extend("devices", "spare", records.Bool, "index,counted"),
 		records.Extend("devices", "bought", records.Time, "index"),
 		records.Extend("devices", "owners", records.List, ""),
+		records.Extend("devices", "second_ip", records.Text, "format=interface-ip,index"),
 		records.Extend("vlans", "rack_id", records.Text, "ref=racks:cascade"),
 		records.Extend("vlans", "port", records.Int, "unique=rack_id,min=1"),
 	)
