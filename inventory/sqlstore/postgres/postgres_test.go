@@ -85,7 +85,13 @@ func TestServer(t *testing.T) {
 		"prune latest":   func(t *testing.T, url string) { sqlstoretest.CheckPruneLatest(t, open(t, url, nil)) },
 		"prune audit":    func(t *testing.T, url string) { sqlstoretest.CheckPruneAudit(t, open(t, url, nil)) },
 		"verify audit":   checkVerifyAudit,
-		"prefetch":       func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
+		"keys": func(t *testing.T, url string) {
+			k := &sqlstoretest.KeyedDatabase{DB: raw(t, url), Dialect: postgres.Dialect(), Open: func() (*sqlstore.Store, error) {
+				return postgres.Open(t.Context(), url, inventory.Schema(), &postgres.Options{Store: &sqlstore.Options{Timeout: 10 * time.Minute}})
+			}}
+			k.CheckKeys(t)
+		},
+		"prefetch": func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
