@@ -103,6 +103,9 @@ func pairKey(a, b string) string {
 	return strconv.Itoa(utf8.RuneCountInString(a)) + ":" + a + b
 }
 
+// maxPairs bounds the pairs of values whose counts make a total.
+const maxPairs = 256
+
 // countsOfPair returns the counts for the records that match two filters, or false.
 func (t *table) countsOfPair(f, g *records.Filter) (r countRange, ok bool) {
 	for _, p := range t.pairs {
@@ -114,10 +117,18 @@ func (t *table) countsOfPair(f, g *records.Filter) (r countRange, ok bool) {
 		}
 		of, ok := t.countsFor(f)
 		og, ok2 := t.countsFor(g)
-		if !ok || !ok2 || f.Op != records.Eq || g.Op != records.Eq {
+		if !ok || !ok2 || of.not || og.not || len(of.values)*len(og.values) > maxPairs {
 			return r, false
 		}
-		return countRange{countKey{resource: t.name, field: p.field}, []string{pairKey(of.values[0], og.values[0])}, false}, true
+		r = countRange{countKey: countKey{resource: t.name, field: p.field}}
+		for _, a := range of.values {
+			for _, b := range og.values {
+				if key := pairKey(a, b); !slices.Contains(r.values, key) {
+					r.values = append(r.values, key)
+				}
+			}
+		}
+		return r, true
 	}
 	return r, false
 }

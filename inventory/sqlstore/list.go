@@ -64,9 +64,14 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	if e.latest {
 		b.table = b.table.latest.table
 	}
+	q, none, err := e.byValues(ctx, b.table, q)
+	if none && err == nil {
+		return &records.Page{}, nil
+	}
 	var unindexed *records.Filter
-	var err error
-	b.plan, err = e.chooseSearch(ctx, b.table, q)
+	if err == nil {
+		b.plan, err = e.chooseSearch(ctx, b.table, q)
+	}
 	if err == nil && b.plan == nil {
 		b.plan, err = e.choose(ctx, b.table, q)
 	}
@@ -298,7 +303,7 @@ func (e *executor) unindexed(ctx context.Context, t *table, q *records.Query) (*
 	for i := range q.Filters {
 		f := &q.Filters[i]
 		counts, ok := t.countsFor(f)
-		if f.Op != records.Eq || !ok || !f.Field.Index && f.Field.Ref == nil {
+		if f.Op != records.Eq && f.Op != records.In || !ok || !f.Field.Index && f.Field.Ref == nil {
 			continue
 		}
 		b := &builder{shared: e.shared, table: t}

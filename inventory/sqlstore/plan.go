@@ -64,14 +64,14 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (*pla
 	all := make([]matching, len(q.Filters))
 	for i := range q.Filters {
 		f := &q.Filters[i]
-		if f.Op != records.Eq || f.Field.Kind == records.List || f.Field.Column == "id" || emptyString(f.Field, f.Value) ||
-			!f.Field.Index && f.Field.Ref == nil && t.firstOfKey(f.Field) {
+		if !plannable(f) || f.Field.Kind == records.List || f.Field.Column == "id" || !f.Field.Index && f.Field.Ref == nil && t.firstOfKey(f.Field) {
 			return nil, nil
 		}
 		all[i] = matching{Filter: f, index: t.indexes[f.Field.Column]}
 	}
 	keys := slices.DeleteFunc(sortKeys(q), func(k sortKey) bool { return isConstant(q, k.Field) })
-	if len(keys) == 0 || len(keys) > 2 {
+	several := slices.ContainsFunc(q.Filters, func(f records.Filter) bool { return f.Op == records.In })
+	if len(keys) == 0 || len(keys) > 2 || several && len(keys) == 1 {
 		return nil, nil
 	}
 	records, both, err := e.estimate(ctx, t, all)
@@ -92,6 +92,19 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (*pla
 		return nil, nil
 	}
 	return e.cheapest(ctx, t, q, keys, all, float64(records), float64(max(min(both, rarest.n), 1)))
+}
+
+// plannable reports whether a filter is equality to a value, or to one of few.
+func plannable(f *records.Filter) bool {
+	values := []any{f.Value}
+	switch f.Op {
+	case records.Eq:
+	case records.In:
+		values = f.Value.([]any)
+	default:
+		return false
+	}
+	return len(values) <= maxValues && !slices.ContainsFunc(values, func(v any) bool { return v == nil && f.Op == records.In || emptyString(f.Field, v) })
 }
 
 // isConstant reports whether all records of a query have the same value in a field.
@@ -264,18 +277,24 @@ func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by so
 // countGroups calls f with the number of records that match a filter and have a value in a
 // field, for each value, if these pairs are counted.
 func (e *executor) countGroups(ctx context.Context, t *table, by *records.Field, filter *records.Filter, values []string, f func(value string, n int64)) error {
-	wanted := map[string]string{}
+	wanted, sums := map[string]string{}, map[string]int64{}
+	matching := []any{filter.Value}
+	if filter.Op == records.In {
+		matching = filter.Value.([]any)
+	}
 	var name string
 	for _, p := range t.pairs {
 		if p.a.Column == by.Column && p.b.Column == filter.Field.Column || p.b.Column == by.Column && p.a.Column == filter.Field.Column {
 			name = p.field
-			have := (&column{Field: filter.Field}).countKey(filter.Value)
-			for _, v := range values {
-				f(v, 0)
-				if p.a.Column == by.Column {
-					wanted[pairKey(v, have)] = v
-				} else {
-					wanted[pairKey(have, v)] = v
+			for _, m := range matching {
+				have := (&column{Field: filter.Field}).countKey(m)
+				for _, v := range values {
+					f(v, 0)
+					if p.a.Column == by.Column {
+						wanted[pairKey(v, have)] = v
+					} else {
+						wanted[pairKey(have, v)] = v
+					}
 				}
 			}
 		}
@@ -292,7 +311,9 @@ func (e *executor) countGroups(ctx context.Context, t *table, by *records.Field,
 		b.anyOf("value", keys) + " GROUP BY value"
 	return e.each(ctx, 2, func(row []any) error {
 		n, _ := row[1].(int64)
-		f(wanted[textOf(row[0])], n)
+		value := wanted[textOf(row[0])]
+		sums[value] += n
+		f(value, sums[value])
 		return nil
 	}, text, b.args...)
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -240,4 +241,42 @@ func (b *builder) countMatching(q *records.Query) (text string, ok bool) {
 	}
 	name := b.dialect.searchName(b.Resource)
 	return fmt.Sprintf(b.dialect.searchText(b.Resource, name, b.dialect.DDL.Search.Count), b.arg(pattern), b.arg(most)), true
+}
+
+// maxValues is the most values of a field that replace a string that they contain.
+const maxValues = 100
+
+// byValues returns the query with the values of counted fields in place of strings that they
+// contain, so that their indexes and counts serve it. It reports whether there are no such values.
+// The counts lack the changes of a transaction.
+func (e *executor) byValues(ctx context.Context, t *table, q *records.Query) (_ *records.Query, none bool, err error) {
+	if e.changing || e.latest {
+		return q, false, nil
+	}
+	next := *q
+	next.Filters = slices.Clone(q.Filters)
+	if columns := searched(t.Resource); q.Text != "" && len(columns) == 1 && t.columns[t.position[columns[0]]].Counted {
+		next.Text, next.Filters = "", append(next.Filters, records.Filter{Field: t.columns[t.position[columns[0]]].Field, Op: records.Contains, Value: q.Text})
+	}
+	for i := range next.Filters {
+		f := &next.Filters[i]
+		if f.Op != records.Contains && f.Op != records.StartsWith || !f.Field.Counted || f.Value == "" {
+			continue
+		}
+		b := &builder{shared: e.shared, table: t}
+		var values []any
+		text := "SELECT value FROM " + countsTable + " WHERE resource = '" + t.name + "' AND field = '" + f.Field.Column + "' AND " +
+			b.compare(&records.Filter{Field: f.Field, Op: f.Op, Value: f.Value}, "value") +
+			" GROUP BY value HAVING sum(n) > 0 ORDER BY value LIMIT " + strconv.Itoa(maxValues+1)
+		err := e.each(ctx, 1, func(row []any) error { values = append(values, textOf(row[0])); return nil }, text, b.args...)
+		switch {
+		case err != nil || len(values) == 0:
+			return q, err == nil, err
+		case len(values) == 1:
+			f.Op, f.Value = records.Eq, values[0]
+		case len(values) <= maxValues:
+			f.Op, f.Value = records.In, values
+		}
+	}
+	return &next, false, nil
 }

@@ -67,6 +67,24 @@ func CheckLists(t *testing.T, store records.Store) {
 		}
 	}
 	notes, _ := r.Field("notes")
+	vendor, _ := r.Field("vendor")
+	status, _ := r.Field("status")
+	for _, q := range []records.Query{
+		{Filters: []records.Filter{{Field: vendor, Op: records.Contains, Value: "D"}}},
+		{Filters: []records.Filter{{Field: vendor, Op: records.Contains, Value: "D"}, filter(r, "os=1")}},
+		{Filters: []records.Filter{{Field: vendor, Op: records.StartsWith, Value: "Ev"}, filter(r, "role=first half")}},
+		{Filters: []records.Filter{{Field: vendor, Op: records.In, Value: []any{"odd", "even", "none"}}, {Field: status, Op: records.In, Value: []any{"active", "offline", "active"}}}},
+		{Filters: []records.Filter{{Field: vendor, Op: records.In, Value: []any{"even", nil}}, filter(r, "role=first half")}},
+	} {
+		for _, name := range []string{"", "hostname", "status", "os_version", "version"} {
+			q := q
+			q.Resource, q.Count, q.Limit = r, true, 20
+			if f, ok := r.Field(name); ok {
+				q.Sort = []records.SortKey{{Field: f, Desc: true}}
+			}
+			checkPages(t, store, &q, all)
+		}
+	}
 	for _, text := range []string{"common", "rare", "no remark", "re", "rare remark" + strings.Repeat("s", 60), "Rare remark", "Common remark"} {
 		for _, q := range []records.Query{
 			{Text: text},
