@@ -97,6 +97,10 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	if remember {
 		width++
 	}
+	args := b.args
+	if e.dialect.Replan != nil && q.Heavy() { // how many records match depends on the strings
+		args = slices.Concat([]any{e.dialect.Replan}, args)
+	}
 	page := &records.Page{}
 	err = e.each(ctx, width, func(row []any) error {
 		rec, err := b.record(row)
@@ -109,7 +113,7 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 			e.totals.put(key, now)
 		}
 		return err
-	}, text, b.args...)
+	}, text, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -125,6 +125,7 @@ func Dialect() sqlstore.Dialect {
 		NoLimit:   "ALL",
 		Size:      "SELECT pg_database_size(current_database())",
 		Slots:     16,
+		Replan:    pgx.QueryExecModeCacheDescribe,
 		Time:      func(t time.Time) any { return t },
 		Classify:  classify,
 	}
