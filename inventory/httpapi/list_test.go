@@ -153,7 +153,8 @@ func TestBadQueries(t *testing.T) {
 	c.Send("GET", "/debug/count?x=1", nil).WantError(400, "x is an unknown query parameter: this route has none")
 }
 
-// TestFilters checks that every scalar field of every resource can be filtered and sorted by.
+// TestFilters checks that every resource can be sorted by each of its scalar fields, and filtered by
+// each except the version, which is for ETags.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -163,7 +164,7 @@ func TestFilters(t *testing.T) {
 			if f.Sortable() {
 				c.Send("GET", "/"+r.Name+"?sortby="+f.Name+":desc", nil).Want(200)
 			}
-			if !f.Scalar() {
+			if !f.Scalar() || f.Name == "version" {
 				continue
 			}
 			c.Send("GET", "/"+r.Name+"?"+url.Values{f.Name: {sample(f)}}.Encode(), nil).Want(200)

@@ -196,7 +196,7 @@ func indexable(s string) bool {
 // can't choose itself: by the index for searches if it finds few records for one of the strings,
 // and else in the order of the page.
 func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query) (*plan, error) {
-	if e.dialect.DDL.Search == nil || e.dialect.DDL.Search.Count == "" {
+	if e.latest || e.dialect.DDL.Search == nil || e.dialect.DDL.Search.Count == "" { // the latest records have no such indexes
 		return nil, nil
 	}
 	texts := []string{q.Text}
