@@ -116,9 +116,23 @@ func (q *Query) PlaceOf(rec Record) *Place {
 
 // Compare returns a negative number if a comes before b in the order of the query, a
 // positive one if a comes after b, and 0 only for positions with the same id.
-func (q *Query) Compare(a, b *Place) int {
+func (q *Query) Compare(a, b *Place) int { return q.compareKeys(q.keysOf(a), q.keysOf(b)) }
+
+// keysOf returns a position with the keys of its values, where there are any.
+func (q *Query) keysOf(p *Place) *Place {
+	keys := &Place{ID: p.ID, Values: slices.Clone(p.Values)}
 	for i, key := range q.Sort {
-		order := key.Field.compare(a.Values[i], b.Values[i])
+		if v := keys.Values[i]; v != nil && key.Field.Keyed() {
+			keys.Values[i] = key.Field.OrderKey(v)
+		}
+	}
+	return keys
+}
+
+// compareKeys is Compare for the results of keysOf.
+func (q *Query) compareKeys(a, b *Place) int {
+	for i, key := range q.Sort {
+		order := compareValues(a.Values[i], b.Values[i])
 		if key.Desc {
 			order = -order
 		}
@@ -133,13 +147,18 @@ func (q *Query) Compare(a, b *Place) int {
 // defines what the other stores must return. It reorders records.
 func (q *Query) Select(records []Record) *Page {
 	found := slices.DeleteFunc(records, func(rec Record) bool { return !q.Matches(rec) })
-	slices.SortFunc(found, func(a, b Record) int { return q.Compare(q.PlaceOf(a), q.PlaceOf(b)) })
+	keys := make(map[Record]*Place, len(found)) // made once
+	for _, rec := range found {
+		keys[rec] = q.keysOf(q.PlaceOf(rec))
+	}
+	slices.SortFunc(found, func(a, b Record) int { return q.compareKeys(keys[a], keys[b]) })
 	page := &Page{}
 	if q.Count {
 		page.Total = int64(len(found))
 	}
 	if q.After != nil {
-		found = slices.DeleteFunc(found, func(rec Record) bool { return q.Compare(q.PlaceOf(rec), q.After) <= 0 })
+		after := q.keysOf(q.After)
+		found = slices.DeleteFunc(found, func(rec Record) bool { return q.compareKeys(keys[rec], after) <= 0 })
 	}
 	found = found[min(max(q.Offset, 0), int64(len(found))):]
 	if q.Limit > 0 && q.Limit < int64(len(found)) {

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Address reports whether the values are IP addresses, with or without a prefix length.
@@ -36,14 +35,6 @@ func (f *Field) OrderKey(value any) string {
 		return key
 	}
 	return "z" + s
-}
-
-// compare compares two values of the field for the order of a list.
-func (f *Field) compare(a, b any) int {
-	if f.Keyed() {
-		return strings.Compare(f.OrderKey(a), f.OrderKey(b))
-	}
-	return compareValues(a, b)
 }
 
 // contained reports whether a value is an address in a network, which is a netip.Prefix.

@@ -162,7 +162,11 @@ func (b *builder) count(q *records.Query) string {
 	if text, ok := b.countMatching(q); ok {
 		return text
 	}
-	from := b.name + where(b.conditions(q, nil))
+	from := b.name
+	if b.plan != nil {
+		from += b.dialect.indexedBy(b.plan.counting)
+	}
+	from += where(b.conditions(q, nil))
 	if q.Estimate {
 		from = "(SELECT 1 FROM " + from + " LIMIT " + strconv.Itoa(records.MaxEstimate+1) + ") AS counted"
 	}

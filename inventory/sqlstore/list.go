@@ -84,6 +84,9 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	if b.plan != nil && b.plan.none {
 		return &records.Page{}, nil
 	}
+	if b.plan != nil && b.plan.unindexed != nil {
+		unindexed = b.plan.unindexed
+	}
 	key, remember := e.totalKey(b.table, q)
 	if b.remember = remember; remember {
 		b.known = e.totals.get(key)

@@ -31,6 +31,11 @@ type plan struct {
 	partial bool
 	// none says that no record matches.
 	none bool
+	// unindexed is a filter whose index is not used, because most records match. Nil is none.
+	unindexed *records.Filter
+	// counting is the index in which the records that match are counted. Empty leaves the choice to
+	// the database.
+	counting string
 
 	// find is the string to look up in the index for searches. Empty is none.
 	find string
@@ -64,7 +69,7 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (*pla
 	all := make([]matching, len(q.Filters))
 	for i := range q.Filters {
 		f := &q.Filters[i]
-		if !plannable(f) || f.Field.Kind == records.List || f.Field.Column == "id" || !f.Field.Index && f.Field.Ref == nil && t.firstOfKey(f.Field) {
+		if !plannable(f) && !t.inNetwork(f) || f.Field.Kind == records.List || f.Field.Column == "id" || !f.Field.Index && f.Field.Ref == nil && t.firstOfKey(f.Field) {
 			return nil, nil
 		}
 		all[i] = matching{Filter: f, index: t.indexes[f.Field.Column]}
@@ -90,6 +95,9 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (*pla
 	rarest := all[0]
 	if rarest.index.name == "" {
 		return nil, nil
+	}
+	if t.inNetwork(rarest.Filter) {
+		return t.rangePlan(q, keys, all, float64(records), float64(max(min(both, rarest.n), 1))), nil
 	}
 	return e.cheapest(ctx, t, q, keys, all, float64(records), float64(max(min(both, rarest.n), 1)))
 }
@@ -131,7 +139,7 @@ func (e *executor) estimate(ctx context.Context, t *table, all []matching) (reco
 			numbers = append(numbers, "("+b.sum(&counts)+")")
 		} else if f.index.name != "" {
 			numbers = append(numbers, "(SELECT count(*) FROM (SELECT 1 FROM "+b.name+b.dialect.indexedBy(f.index.name)+
-				" WHERE "+b.condition(f.Filter, f.Field.Column)+" LIMIT "+strconv.Itoa(maxFew+1)+") AS few)")
+				" WHERE "+b.condition(f.Filter, f.Field.Column)+" LIMIT "+strconv.FormatInt(t.few(f.Filter)+1, 10)+") AS few)")
 		} else {
 			f.n = -1
 			continue
@@ -160,7 +168,7 @@ func (e *executor) estimate(ctx context.Context, t *table, all []matching) (reco
 		return nil
 	}, "SELECT "+strings.Join(numbers, ", "), b.args...)
 	for i := range all {
-		if all[i].n < 0 || all[i].n > maxFew && all[i].index.name != "" && !all[i].Field.Counted {
+		if all[i].n < 0 || all[i].n > t.few(all[i].Filter) && all[i].index.name != "" && !all[i].Field.Counted {
 			all[i].n = records // many, or unknown
 		}
 	}

@@ -110,6 +110,9 @@ func (b *builder) compare(f *records.Filter, column string) string {
 	case records.Within:
 		return "(" + b.within(f.Field, column, f.Value) + ")"
 	case records.AnyWithin:
+		if b.inNetwork(f) {
+			return "(" + b.within(f.Field, column, f.Value) + ")"
+		}
 		var either []string
 		for _, of := range b.Addresses() {
 			either = append(either, b.within(of, of.Column, f.Value))

@@ -3,6 +3,7 @@ package sqlstoretest
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,9 +52,13 @@ func CheckLists(t *testing.T, store records.Store) {
 		{"rack_position=R1-U1", "vendor=odd"},
 		{"location_id=", "os=1"},
 		{"vendor=even", "version=1"},
+		{"within=10.0.0.0/8"},
+		{"within=10.0.8.0/21", "role=first half"},
+		{"within=10.0.0.16/28", "vendor=odd"},
+		{"within=10.0.0.0/19", "rack_position=R1-U1"},
 	}
 	for _, texts := range filters {
-		for _, sort := range []string{"", "hostname", "status", "vendor", "last_seen", "os", "model", "version"} {
+		for _, sort := range []string{"", "hostname", "status", "vendor", "last_seen", "os", "model", "version", "ip"} {
 			for _, desc := range []bool{false, true} {
 				q := &records.Query{Resource: r, Count: true, Limit: 20}
 				for _, text := range texts {
@@ -103,6 +108,9 @@ func CheckLists(t *testing.T, store records.Store) {
 
 // filter returns the filter of a text such as "vendor=odd". An empty value is no value.
 func filter(r *records.Resource, text string) records.Filter {
+	if network, ok := strings.CutPrefix(text, "within="); ok {
+		return records.Filter{Field: r.Addresses()[0], Op: records.AnyWithin, Value: netip.MustParsePrefix(network)}
+	}
 	for _, f := range r.Fields() {
 		n := len(f.Name)
 		if n == 0 || len(text) <= n || text[:n] != f.Name || text[n] != '=' {
