@@ -487,6 +487,7 @@ func (x *measured) lists() {
 	for _, l := range namedLists() {
 		x.measureList(5, l)
 	}
+	x.networks()
 }
 
 func (x *measured) searches() {

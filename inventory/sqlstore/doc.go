@@ -48,6 +48,17 @@
 // of each value of a reference. It too changes in the transactions that change the records. Lists of
 // the latest records read nothing else.
 //
+// Lists are sorted by names and addresses by a key (records.Field.OrderKey), which has a column of its
+// own, such as hostname__key, beside that of the value. The index of such a field is that of its key; it
+// finds equal values too, by the key of the value. A program that changes names or addresses with SQL
+// of its own must change the keys too. When a store is opened, it fills the keys that existing records
+// lack, in small transactions, before it indexes them: 100,000 devices and 200,000 interfaces take about
+// ten seconds. Options.Log gets the progress. Other processes may do the same at the same time, and an
+// interrupted upgrade is continued by the next one. A program of an earlier version may write
+// meanwhile. Records that it adds get their keys when a store is opened the next time, and until then
+// filters for their names and addresses do not find them; a name that it changes keeps the key that it has
+// by then. So stop such programs before the upgrade has ended.
+//
 // For a field that becomes counted, the existing records are counted when the store is opened. A
 // program that does not know yet that the field is counted must not write to the database any more.
 //

@@ -276,27 +276,47 @@ func (d *Dialect) writeKeys(ctx context.Context, db *sql.DB, r *records.Resource
 	if err != nil {
 		return err
 	}
+	statements := map[int]*sql.Stmt{} // by the number of records
 	for chunk := range slices.Chunk(batch, max(d.Rows, 1)) {
-		b := &builder{shared: &shared{dialect: *d}}
-		rows := make([]string, len(chunk))
-		for i, row := range chunk {
-			values := []string{b.arg(row[0])}
-			for j, f := range fields {
-				values = append(values, b.arg(row[1+j]), b.arg(f.OrderKey(row[1+j])))
+		stmt := statements[len(chunk)]
+		if stmt == nil {
+			if stmt, err = tx.PrepareContext(ctx, d.keyUpdate(r, fields, len(chunk))); err != nil {
+				return errors.Join(err, tx.Rollback())
 			}
-			rows[i] = "(" + strings.Join(values, ", ") + ")"
+			statements[len(chunk)] = stmt
 		}
-		names, sets, same := []string{"id"}, []string{}, ""
-		for i, f := range fields {
-			names = append(names, fmt.Sprintf("was%d, key%d", i, i))
-			sets = append(sets, fmt.Sprintf("%s = filled.key%d", KeyColumn(f), i))
-			same += fmt.Sprintf(" AND coalesce(%s.%s, '') = filled.was%d", r.Table(), f.Column, i)
+		var args []any
+		for _, row := range chunk {
+			args = append(args, row[0])
+			for i, f := range fields {
+				args = append(args, row[1+i], f.OrderKey(row[1+i]))
+			}
 		}
-		text := "WITH filled (" + strings.Join(names, ", ") + ") AS (VALUES " + strings.Join(rows, ", ") + ") UPDATE " + r.Table() + " SET " +
-			strings.Join(sets, ", ") + " FROM filled WHERE " + r.Table() + ".id = filled.id" + same
-		if _, err := tx.ExecContext(ctx, text, b.args...); err != nil {
+		if _, err := stmt.ExecContext(ctx, args...); err != nil {
 			return errors.Join(err, tx.Rollback())
 		}
 	}
 	return tx.Commit()
+}
+
+// keyUpdate returns the statement that writes the keys of some records. The parameters are the id
+// of each, and a value and its key for each field.
+func (d *Dialect) keyUpdate(r *records.Resource, fields []*records.Field, n int) string {
+	width, rows := 1+2*len(fields), make([]string, n)
+	for i := range rows {
+		row := make([]string, width)
+		for j := range row {
+			row[j] = d.placeholder(i*width + j + 1)
+		}
+		rows[i] = "(" + strings.Join(row, ", ") + ")"
+	}
+	names, same := "id", ""
+	var sets []string
+	for i, f := range fields {
+		names += fmt.Sprintf(", was%d, key%d", i, i)
+		sets = append(sets, fmt.Sprintf("%s = filled.key%d", KeyColumn(f), i))
+		same += fmt.Sprintf(" AND coalesce(%s.%s, '') = filled.was%d", r.Table(), f.Column, i)
+	}
+	return "WITH filled (" + names + ") AS (VALUES " + strings.Join(rows, ", ") + ") UPDATE " + r.Table() + " SET " +
+		strings.Join(sets, ", ") + " FROM filled WHERE " + r.Table() + ".id = filled.id" + same
 }
