@@ -52,6 +52,16 @@ func (t *table) appendKeys(row, to []any) []any {
 	return to
 }
 
+// setKeys sets the keys of the values that differ between two rows, the second of which has keys.
+func (b *builder) setKeys(of *table, old, row []any) (sets []string) {
+	for n, i := range of.keys {
+		if !same(old[i], row[i]) {
+			sets = append(sets, KeyColumn(of.columns[i].Field)+" = "+b.arg(row[len(of.columns)+n]))
+		}
+	}
+	return sets
+}
+
 // hasKey reports whether the index of a field that is keyed serves a condition on its column.
 func (b *builder) hasKey(f *records.Field, column string) bool {
 	return f.Keyed() && column == f.Column && b.indexes[column].name != ""

@@ -124,11 +124,7 @@ func (t *transaction) Update(ctx context.Context, rec records.Record, version in
 			}
 		}
 	}
-	for n, i := range of.keys {
-		if !same(old[i], row[i]) {
-			sets = append(sets, KeyColumn(of.columns[i].Field)+" = "+b.arg(row[len(of.columns)+n]))
-		}
-	}
+	sets = append(sets, b.setKeys(of, old, row)...)
 	t.guarded = false
 	if keys && t.dialect.Aborts {
 		if err := t.setSavepoint(ctx); err != nil {
