@@ -293,26 +293,42 @@ func (d *Dialect) createCounts() string {
 		",\n    CONSTRAINT " + countsTable + "_pkey PRIMARY KEY (resource, field, value, slot)\n)" + d.DDL.Options
 }
 
-// countExisting returns the statement that counts the records of a table, by the values of a
-// column if it is not empty. The values are those of column.countKey.
-func countExisting(r *records.Resource, column string) string {
-	value := "''"
-	a, b, pair := strings.Cut(column, ",")
+// maxCounted bounds the counts that one statement makes.
+const maxCounted = 100
+
+// countExisting returns the statements that count the records of a table, by the values of each
+// column, of each pair of columns, and all for an empty one. The values are those of column.countKey
+// and pairKey. A statement reads the table once: it counts the combinations of all values first.
+func countExisting(r *records.Resource, columns ...string) (all []string) {
+	texts := map[string]string{}
 	for _, f := range r.Fields() {
-		text := "coalesce(CAST(" + f.Column + " AS text), '')"
+		texts[f.Column] = "coalesce(CAST(" + f.Column + " AS text), '')"
 		if f.Kind == records.Bool {
-			text = "CASE WHEN " + f.Column + " THEN 'true' WHEN NOT " + f.Column + " THEN 'false' ELSE '' END"
-		}
-		switch {
-		case f.Column == "":
-		case f.Column == a && pair:
-			value = "length(" + text + ") || ':' || " + text // see pairKey
-		case f.Column == a:
-			value = text
-		case f.Column == b && pair:
-			value += " || " + text
+			texts[f.Column] = "CASE WHEN " + f.Column + " THEN 'true' WHEN NOT " + f.Column + " THEN 'false' ELSE '' END"
 		}
 	}
-	return "INSERT INTO " + countsTable + " (resource, field, value, slot, n) SELECT " + literal(r.Table()) + ", " + literal(column) + ", " +
-		value + ", 0, count(*) FROM " + r.Table() + " GROUP BY 3"
+	for chunk := range slices.Chunk(columns, maxCounted) {
+		var read, counted []string
+		for _, column := range chunk {
+			a, b, pair := strings.Cut(column, ",")
+			value := "''"
+			switch {
+			case pair:
+				value = "length(" + texts[a] + ") || ':' || " + texts[a] + " || " + texts[b]
+				read = append(read, a, b)
+			case column != "":
+				value = texts[a]
+				read = append(read, a)
+			}
+			counted = append(counted, "SELECT "+literal(r.Table())+", "+literal(column)+", "+value+", 0, CAST(sum(n) AS bigint) FROM combined GROUP BY 3")
+		}
+		slices.Sort(read)
+		list := strings.Join(slices.Compact(read), ", ")
+		combined := "SELECT 1, count(*) AS n FROM " + r.Table() + " HAVING count(*) > 0"
+		if list != "" {
+			combined = "SELECT " + list + ", count(*) AS n FROM " + r.Table() + " GROUP BY " + list
+		}
+		all = append(all, "INSERT INTO "+countsTable+" (resource, field, value, slot, n) WITH combined AS MATERIALIZED ("+combined+") "+strings.Join(counted, " UNION ALL "))
+	}
+	return all
 }

@@ -139,9 +139,7 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 	}
 	all = append(all, d.searchStatements(r, have)...)
 	if have.filled[table] {
-		for _, column := range have.uncounted(r) {
-			all = append(all, countExisting(r, column))
-		}
+		all = append(all, countExisting(r, have.uncounted(r)...)...)
 	}
 	return all, nil
 }

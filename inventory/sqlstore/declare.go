@@ -69,7 +69,7 @@ func (t *transaction) declare(ctx context.Context) error {
 	}
 	for _, added := range next.Removed(t.schema) {
 		if f := added.Field; f.Counted && !have.counted[countKey{resource: added.From.Table(), field: f.Column}] {
-			statements = append(statements, countExisting(added.From, f.Column))
+			statements = append(statements, countExisting(added.From, f.Column)...)
 		}
 	}
 	if err == nil {
