@@ -62,11 +62,10 @@ type AuditPruner interface {
 // that of ids, or of the positions in the audit log. It ends when no record is left to delete, at
 // the limits of keep, or when ctx ends.
 //
-// An entry of the audit log with the action prune says what a call has deleted, if anything; the
-// records have none. The entry is written with the last deletions, or when the call fails; a
-// process that is killed leaves none. For the audit log it is written with the first deletions,
-// together with the [AuditAnchor] that it signs: a call after a process was killed completes the
-// deletions.
+// An entry of the audit log with the action prune says what a transaction has deleted, if anything;
+// the records have none. For the audit log there is one entry, which is written with the first
+// deletions, together with the [AuditAnchor] that it signs: a call after a process was killed
+// completes the deletions.
 //
 // In a dry run the preview has the number of records that calls without limits would delete.
 func (v *Engine) Prune(ctx context.Context, by Caller, r *Resource, keep Retention) (*Pruned, error) {
@@ -104,19 +103,14 @@ func (p *pruning) records(ctx context.Context) (*Pruned, error) {
 	err := p.batches(ctx, func(tx Tx, limit int) (n int64, end bool, err error) {
 		n, at, err := p.delete(ctx, tx, Oldest{last, p.before, p.keep.MaxRecords, limit})
 		end, p.done.More = n == 0 || p.reached(n), n > 0
-		if err == nil && end {
-			err = p.sign(ctx, tx, p.done.Deleted+n)
+		if err == nil && n > 0 {
+			err = p.sign(ctx, tx, n)
 		}
 		if err == nil {
 			last = cmp.Or(at, last)
 		}
 		return n, end, err
 	})
-	if err != nil && p.done.Deleted > 0 {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		err = errors.Join(err, p.change(ctx, p.by, func(tx Tx) error { return p.sign(ctx, tx, p.done.Deleted) }))
-	}
 	return &p.done, err
 }
 
@@ -193,11 +187,8 @@ func (p *pruning) delete(ctx context.Context, tx Tx, oldest Oldest) (deleted int
 	return deleted, last, nil
 }
 
-// sign adds the entry of the call to the audit log.
+// sign adds the entry of a transaction to the audit log.
 func (p *pruning) sign(ctx context.Context, tx Tx, deleted int64) error {
-	if deleted == 0 {
-		return nil
-	}
 	changes := p.policy()
 	changes["pruned"] = Change{nil, deleted}
 	page, err := tx.List(ctx, &Query{Resource: p.r, Limit: 1})

@@ -82,6 +82,7 @@ func TestServer(t *testing.T) {
 		},
 		"latest of many": func(t *testing.T, url string) { sqlstoretest.CheckLatestOfMany(t, open(t, url, nil)) },
 		"prune":          func(t *testing.T, url string) { sqlstoretest.CheckPrune(t, open(t, url, nil), 20_000) },
+		"prune killed":   func(t *testing.T, url string) { sqlstoretest.CheckPruneKilled(t, open(t, url, nil)) },
 		"prune latest":   func(t *testing.T, url string) { sqlstoretest.CheckPruneLatest(t, open(t, url, nil)) },
 		"prune audit":    func(t *testing.T, url string) { sqlstoretest.CheckPruneAudit(t, open(t, url, nil)) },
 		"verify audit":   checkVerifyAudit,

@@ -80,6 +80,11 @@ func TestPrune(t *testing.T) {
 	sqlstoretest.CheckPrune(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), size)
 }
 
+func TestPruneKilled(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckPruneKilled(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+}
+
 func TestPruneLatest(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.CheckPruneLatest(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))

@@ -1,6 +1,8 @@
 package sqlstoretest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -57,7 +59,17 @@ func writeUntil(t testing.TB, write func(writer, n int) error) (stop func()) {
 // number. The store must be empty, and size a multiple of 2,000 from 4,000.
 func CheckPrune(t testing.TB, store records.Store, size int) {
 	t.Helper()
-	events := records.Of[inventory.Event](store.Schema())
+	createEvents(t, store, size)
+	total := checkPruneByAge(t, store, size)
+	checkPruneByNumber(t, store, total)
+	require.Equal(t, int64(size/2)+total-1000, prunedEvents(t, store))
+	_, err := records.VerifyAudit(t.Context(), store)
+	require.NoError(t, err)
+}
+
+// createEvents creates events, a millisecond apart.
+func createEvents(t testing.TB, store records.Store, size int) {
+	t.Helper()
 	for n := 0; n < size; n += 1000 {
 		var batch []records.Record
 		for i := range 1000 {
@@ -66,6 +78,13 @@ func CheckPrune(t testing.TB, store records.Store, size int) {
 		}
 		require.NoError(t, Create(t, store, batch...))
 	}
+}
+
+// checkPruneByAge prunes the older half of some events while others are created and changed. It
+// returns the number of those that are left.
+func checkPruneByAge(t testing.TB, store records.Store, size int) (total int64) {
+	t.Helper()
+	events := records.Of[inventory.Event](store.Schema())
 	by, late := records.Caller{Name: "jane"}, records.New(store, nil)
 	var written [2]int64
 	stop := writeUntil(t, func(w, n int) error {
@@ -95,22 +114,30 @@ func CheckPrune(t testing.TB, store records.Store, size int) {
 	require.NoError(t, err)
 	require.Equal(t, &records.Pruned{Deleted: int64(size / 2)}, result)
 	CheckTotals(t, store)
-	total := count[inventory.Event](t, store)
+	total = count[inventory.Event](t, store)
 	require.Equal(t, int64(size/2)+written[0]+written[1], total)
 	page, err := store.List(t.Context(), &records.Query{Resource: events, Limit: int64(size / 2)})
 	require.NoError(t, err)
 	for i, rec := range page.Records {
 		require.Equal(t, ID(size/2+i), rec.Meta().ID)
 	}
+	return total
+}
 
-	result, err = late.Prune(t.Context(), by, events, records.Retention{MaxRecords: 100, Limit: 250})
+// checkPruneByNumber prunes all but 1,000 of some events: 250 with a limit, and the others by two
+// calls at once, which leave as many as one.
+func checkPruneByNumber(t testing.TB, store records.Store, total int64) {
+	t.Helper()
+	events := records.Of[inventory.Event](store.Schema())
+	by, v := records.Caller{Name: "jane"}, records.New(store, nil)
+	result, err := v.Prune(t.Context(), by, events, records.Retention{MaxRecords: 100, Limit: 250})
 	require.NoError(t, err)
 	require.Equal(t, &records.Pruned{Deleted: 250, More: true}, result)
 	var group sync.WaitGroup
 	results, errs := make([]*records.Pruned, 2), make([]error, 2)
-	for i := range results { // together they leave as many as one
+	for i := range results {
 		group.Go(func() {
-			results[i], errs[i] = late.Prune(t.Context(), by, events, records.Retention{MaxRecords: 1000})
+			results[i], errs[i] = v.Prune(t.Context(), by, events, records.Retention{MaxRecords: 1000})
 		})
 	}
 	group.Wait()
@@ -119,9 +146,13 @@ func CheckPrune(t testing.TB, store records.Store, size int) {
 	require.Equal(t, total-250-1000, results[0].Deleted+results[1].Deleted)
 	CheckTotals(t, store)
 	require.EqualValues(t, 1000, count[inventory.Event](t, store))
+}
+
+// prunedEvents returns the number of pruned events in the audit log.
+func prunedEvents(t testing.TB, store records.Store) (pruned int64) {
+	t.Helper()
 	entries, err := store.List(t.Context(), (&records.Query{Resource: records.Of[records.AuditLog](store.Schema())}).Where("action", records.PruneAction))
 	require.NoError(t, err)
-	pruned := int64(0)
 	for _, rec := range entries.Records {
 		a := rec.(*records.AuditLog)
 		require.Equal(t, "event", a.ResourceType)
@@ -131,9 +162,36 @@ func CheckPrune(t testing.TB, store records.Store, size int) {
 		require.NoError(t, err)
 		pruned += n
 	}
-	require.Equal(t, int64(size/2)+total-1000, pruned)
-	_, err = records.VerifyAudit(t.Context(), store)
-	require.NoError(t, err)
+	return pruned
+}
+
+// killed is a store that a process can change a few times.
+type killed struct {
+	records.Store
+	changes int
+}
+
+var errKilled = errors.New("killed")
+
+func (k *killed) Change(ctx context.Context, f func(tx records.Tx) error) error {
+	if k.changes == 0 {
+		return errKilled
+	}
+	k.changes--
+	return k.Store.Change(ctx, f)
+}
+
+// CheckPruneKilled requires that the audit log has what a process has pruned before it was killed.
+// The store must be empty.
+func CheckPruneKilled(t testing.TB, store records.Store) {
+	t.Helper()
+	createEvents(t, store, 3000)
+	events := records.Of[inventory.Event](store.Schema())
+	_, err := records.New(&killed{store, 2}, nil).Prune(t.Context(), records.Caller{Name: "jane"}, events, records.Retention{MaxRecords: 1})
+	require.ErrorIs(t, err, errKilled)
+	deleted := 3000 - count[inventory.Event](t, store)
+	require.Positive(t, deleted)
+	require.Equal(t, deleted, prunedEvents(t, store))
 }
 
 // CheckPruneLatest requires that pruning metrics leaves the latest of those that remain. The store
@@ -171,9 +229,8 @@ func CheckPruneAudit(t testing.TB, store records.Store) {
 		require.NoError(t, at(store, n).Create(ctx, by, Devices(n, n+1000)...))
 	}
 	v := at(store, 3000)
-	stop := writeUntil(t, func(w, _ int) error {
-		if w == 0 {
-			time.Sleep(10 * time.Millisecond)
+	stop := writeUntil(t, func(w, n int) error {
+		if w == 0 && n%8 == 0 {
 			_, err := records.VerifyAudit(ctx, store)
 			return err
 		}
