@@ -78,6 +78,59 @@ func changes(t *testing.T, g *harness) {
 	g.as("").Send("GET", "/changes", nil).WantError(401, "No security token")
 }
 
+// TestChangesPruned follows changes behind a cursor after the audit log was pruned: each way gets 410,
+// and what the message says leads to all records and the changes after them.
+func TestChangesPruned(t *testing.T) { stores(t, changesPruned) }
+
+func changesPruned(t *testing.T, g *harness) {
+	t.Helper()
+	server := httptest.NewServer(g.api)
+	defer server.Close()
+	defer g.api.EndStreams()
+	root := g.as("root")
+	old := read(t, root.Send("GET", "/changes", nil).Want(200))["next"].(string)
+	for n := range 5 {
+		g.create("/devices", device(fmt.Sprint("d-", n)))
+	}
+	root.Send("POST", "/retention", object{"resource": "audit-logs", "max_records": 2}).Want(200)
+	const gone = "The changes behind this cursor are no longer kept: list all records, then continue with since="
+	root.Send("GET", "/changes?since="+old, nil).WantError(410, gone)
+	root.Send("GET", "/changes?wait=30&since="+old, nil).WantError(410, gone)
+	root.Send("GET", "/changes/stream?since="+old, nil).WantError(410, gone)
+	root.Send("GET", "/changes/stream", nil, "Last-Event-ID", old).WantError(410, gone)
+	if kept := read(t, root.Send("GET", "/changes?since=0", nil).Want(200))["data"].([]any); len(kept) != 2 {
+		t.Errorf("%d changes are kept: %v", len(kept), kept)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, poll := range []bool{false, true} {
+		var err *feed.GoneError
+		if got := feed.Follow(ctx, server.URL, g.token("root"), old, &feed.Options{Poll: poll}, nil); !errors.As(got, &err) || !strings.HasPrefix(got.Error(), gone) {
+			t.Fatalf("poll %t: %v", poll, got)
+		}
+		// As the message says, and as package feed documents.
+		_, named, _ := strings.Cut(err.Message, "since=")
+		since, got := feed.Cursor(ctx, server.URL, g.token("root"), nil)
+		ok(t, got)
+		if named != since {
+			t.Errorf("the message names %s, and the last change is %s", named, since)
+		}
+		listed := read(t, root.Send("GET", "/devices", nil).Want(200))["meta"].(object)["total_count"]
+		name := fmt.Sprint("later-", listed)
+		g.create("/devices", device(name))
+		got = feed.Follow(ctx, server.URL, g.token("root"), since, &feed.Options{Poll: poll}, func(c feed.Change) error {
+			if c.Changes["hostname"].After != name {
+				t.Errorf("the first change behind the cursor is %v, want %s", c, name)
+			}
+			return errEnough
+		})
+		if !errors.Is(got, errEnough) {
+			t.Error(got)
+		}
+	}
+}
+
 // TestWaitForChanges checks that a request with wait returns when there is a change.
 func TestWaitForChanges(t *testing.T) {
 	t.Parallel()
