@@ -47,7 +47,8 @@ func killChanges(t *testing.T, database string, servers int) {
 	}
 	addrs := make([]string, servers)
 	running := make([]*inventory, servers)
-	var mu sync.Mutex // guards running and writes
+	var mu sync.Mutex               // guards running, launched, writes and acked
+	launched := make(chan struct{}) // closed by the next launch
 	for n := range addrs {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -59,6 +60,8 @@ func killChanges(t *testing.T, database string, servers int) {
 		mu.Lock()
 		defer mu.Unlock()
 		running[n] = i
+		close(launched)
+		launched = make(chan struct{})
 	}
 	for n := range addrs {
 		launch(n)
@@ -70,7 +73,17 @@ func killChanges(t *testing.T, database string, servers int) {
 	}
 	follower := client()
 
-	writes := map[string]*write{}
+	writes, acked := map[string]*write{}, 0
+	waitForWrites := func(n int) {
+		mu.Lock()
+		n += acked
+		mu.Unlock()
+		eventually(t, "devices are created", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return acked >= n
+		})
+	}
 	stop := make(chan struct{})
 	var writers sync.WaitGroup
 	for w := range 4 {
@@ -82,7 +95,7 @@ func killChanges(t *testing.T, database string, servers int) {
 				default:
 				}
 				mu.Lock()
-				i := running[(w+n)%servers]
+				i, again := running[(w+n)%servers], launched
 				mu.Unlock()
 				name := fmt.Sprintf("w%d-%d", w, n)
 				at := &write{begin: time.Now()}
@@ -90,20 +103,26 @@ func killChanges(t *testing.T, database string, servers int) {
 				at.end, at.acked = time.Now(), code == 201
 				mu.Lock()
 				writes[name] = at
+				if at.acked {
+					acked++
+				}
 				mu.Unlock()
-				if code == 0 {
-					time.Sleep(20 * time.Millisecond)
+				if code == 0 { // killed
+					select {
+					case <-again:
+					case <-stop:
+					}
 				}
 			}
 		})
 	}
 	for range rounds {
-		time.Sleep(time.Duration(100+rand.IntN(300)) * time.Millisecond)
+		waitForWrites(10 + rand.IntN(100))
 		follower.signal(syscall.SIGKILL)
 		<-follower.ended
 		n := rand.IntN(servers)
 		follower = client()
-		time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
+		waitForWrites(rand.IntN(50))
 		running[n].signal(syscall.SIGKILL)
 		<-running[n].ended
 		launch(n)
@@ -141,10 +160,8 @@ func killChanges(t *testing.T, database string, servers int) {
 			latest = w.begin
 		}
 	}
-	acked := 0
 	for name, w := range writes {
 		if w.acked {
-			acked++
 			require.True(t, seen[name], "%s was acknowledged and is missing", name)
 		}
 	}
