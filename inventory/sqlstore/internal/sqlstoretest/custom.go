@@ -17,51 +17,106 @@ import (
 // as another process does, or returns nil for a store that only one process has.
 func CheckCustomFields(t *testing.T, store records.Store, open func() records.Store) {
 	t.Helper()
-	ctx, by, v := t.Context(), records.Caller{Name: "ada"}, records.New(store, nil)
 	require.NoError(t, Create(t, store, Devices(0, 3)...))
 	require.NoError(t, Create(t, store, WithBase(60, &inventory.Location{Name: "x", City: "x", Country: "x", Address: "x"})))
-	field := func(name string, typ inventory.CustomFieldType, change func(f *inventory.CustomField)) *inventory.CustomField {
-		f := &inventory.CustomField{Resource: "devices", Name: name, Type: typ, Label: "The " + name}
-		if change != nil {
-			change(f)
-		}
-		return f
+	c := &customFields{t: t, store: store, engine: records.New(store, nil), by: records.Caller{Name: "ada"}}
+	c.declareAll()
+	c.checkValues()
+	c.checkRefused()
+	c.checkChanged()
+	if open != nil {
+		checkOtherProcess(t, store, open)
 	}
-	declare := func(f *inventory.CustomField) *inventory.CustomField {
-		require.NoError(t, v.Create(ctx, by, f), f.Name)
-		return f
-	}
-	devices := func() *records.Resource { return records.Of[inventory.Device](store.Schema()) }
-	patch := func(n int, doc string) error {
-		var p records.Patch
-		require.NoError(t, json.Unmarshal([]byte(doc), &p))
-		_, err := v.Update(ctx, by, devices(), records.Edit{ID: ID(n), Apply: devices().Patch(p)})
-		return err
-	}
-	list := func(values map[string][]string) (ids []string) {
-		q, err := records.ParseQuery(devices(), values)
-		require.NoError(t, err)
-		page, err := store.List(ctx, q)
-		require.NoError(t, err)
-		for _, rec := range page.Records {
-			ids = append(ids, rec.Meta().ID)
-		}
-		require.EqualValues(t, len(ids), page.Total)
-		return ids
-	}
+	c.checkRemoved()
+	c.checkMaximum(open)
+}
 
-	tag := declare(field("tag", inventory.CustomText, func(f *inventory.CustomField) { f.Pattern = `[a-z]{1,3}\d` }))
-	declare(field("units", inventory.CustomInteger, func(f *inventory.CustomField) { f.Required, f.Default = true, "7" }))
-	declare(field("weight", inventory.CustomNumber, nil))
-	declare(field("spare", inventory.CustomBoolean, func(f *inventory.CustomField) { f.Default = "false" }))
-	declare(field("order", inventory.CustomDate, nil))
-	tier := declare(field("tier", inventory.CustomChoice, func(f *inventory.CustomField) { f.Choices, f.Default = []string{"Gold", "silver"}, "silver" }))
-	declare(field("page_url", inventory.CustomURL, nil))
-	site := declare(field("site", inventory.CustomReference, func(f *inventory.CustomField) { f.Reference = "locations" }))
+// customFields are the custom fields of the devices of a store.
+type customFields struct {
+	t      *testing.T
+	store  records.Store
+	engine *records.Engine
+	by     records.Caller
 
-	before, err := records.Get[inventory.Device](ctx, store, ID(0))
-	require.NoError(t, err)
-	require.Equal(t, records.Values{"units": int64(7), "spare": false, "tier": "silver"}, before.Extra, "the defaults")
+	tag, tier, site *inventory.CustomField
+}
+
+func customField(name string, typ inventory.CustomFieldType, change func(f *inventory.CustomField)) *inventory.CustomField {
+	f := &inventory.CustomField{Resource: "devices", Name: name, Type: typ, Label: "The " + name}
+	if change != nil {
+		change(f)
+	}
+	return f
+}
+
+func (c *customFields) declare(f *inventory.CustomField) *inventory.CustomField {
+	c.t.Helper()
+	require.NoError(c.t, c.engine.Create(c.t.Context(), c.by, f), f.Name)
+	return f
+}
+
+func (c *customFields) remove(f *inventory.CustomField) {
+	c.t.Helper()
+	require.NoError(c.t, c.engine.Delete(c.t.Context(), c.by, records.Of[inventory.CustomField](c.store.Schema()), records.Edit{ID: f.ID}), f.Name)
+}
+
+// change changes the declaration of a field.
+func (c *customFields) change(f *inventory.CustomField, doc string) error {
+	c.t.Helper()
+	return c.edit(records.Of[inventory.CustomField](c.store.Schema()), f.ID, doc)
+}
+
+// patch changes the nth device.
+func (c *customFields) patch(n int, doc string) error {
+	c.t.Helper()
+	return c.edit(c.devices(), ID(n), doc)
+}
+
+func (c *customFields) edit(r *records.Resource, id, doc string) error {
+	c.t.Helper()
+	var p records.Patch
+	require.NoError(c.t, json.Unmarshal([]byte(doc), &p))
+	_, err := c.engine.Update(c.t.Context(), c.by, r, records.Edit{ID: id, Apply: r.Patch(p)})
+	return err
+}
+
+func (c *customFields) devices() *records.Resource {
+	return records.Of[inventory.Device](c.store.Schema())
+}
+
+// list returns the ids of the devices of a query.
+func (c *customFields) list(values map[string][]string) (ids []string) {
+	c.t.Helper()
+	q, err := records.ParseQuery(c.devices(), values)
+	require.NoError(c.t, err)
+	page, err := c.store.List(c.t.Context(), q)
+	require.NoError(c.t, err)
+	for _, rec := range page.Records {
+		ids = append(ids, rec.Meta().ID)
+	}
+	require.EqualValues(c.t, len(ids), page.Total)
+	return ids
+}
+
+// declareAll declares a field of each type.
+func (c *customFields) declareAll() {
+	c.t.Helper()
+	c.tag = c.declare(customField("tag", inventory.CustomText, func(f *inventory.CustomField) { f.Pattern = `[a-z]{1,3}\d` }))
+	c.declare(customField("units", inventory.CustomInteger, func(f *inventory.CustomField) { f.Required, f.Default = true, "7" }))
+	c.declare(customField("weight", inventory.CustomNumber, nil))
+	c.declare(customField("spare", inventory.CustomBoolean, func(f *inventory.CustomField) { f.Default = "false" }))
+	c.declare(customField("order", inventory.CustomDate, nil))
+	c.tier = c.declare(customField("tier", inventory.CustomChoice, func(f *inventory.CustomField) { f.Choices, f.Default = []string{"Gold", "silver"}, "silver" }))
+	c.declare(customField("page_url", inventory.CustomURL, nil))
+	c.site = c.declare(customField("site", inventory.CustomReference, func(f *inventory.CustomField) { f.Reference = "locations" }))
+}
+
+// checkValues reads defaults, and sets, filters and sorts values, with their audit log entries.
+func (c *customFields) checkValues() {
+	c.t.Helper()
+	before, err := records.Get[inventory.Device](c.t.Context(), c.store, ID(0))
+	require.NoError(c.t, err)
+	require.Equal(c.t, records.Values{"units": int64(7), "spare": false, "tier": "silver"}, before.Extra, "the defaults")
 	for doc, want := range map[string]string{
 		`{"tag":"x"}`:                        "tag must match the pattern",
 		`{"units":"x"}`:                      "units must be a whole number",
@@ -71,85 +126,87 @@ func CheckCustomFields(t *testing.T, store records.Store, open func() records.St
 		`{"page_url":"javascript:alert(1)"}`: "page_url must be an absolute URL",
 		`{"site":"` + ID(61) + `"}`:          "site refers to a record of locations that does not exist",
 	} {
-		require.ErrorContains(t, patch(0, doc), want)
+		require.ErrorContains(c.t, c.patch(0, doc), want)
 	}
-	require.NoError(t, patch(0, `{"tag":"ab1","units":9,"weight":2.5,"spare":true,"order":"2026-01-31","tier":"GOLD","page_url":"https://example.org/x","site":"`+ID(60)+`"}`))
-	require.NoError(t, patch(1, `{"tag":"b2","order":"2025-12-01","weight":-1}`))
-	require.Equal(t, []string{ID(0)}, list(map[string][]string{"tag": {"ab1"}, "tier": {"Gold"}, "spare": {"true"}, "units__gt": {"8"}, "order__gte": {"2026-01-01"}, "site": {ID(60)}}))
-	require.Equal(t, []string{ID(2), ID(1), ID(0)}, list(map[string][]string{"sortby": {"weight:asc"}}))
-	require.Equal(t, []string{ID(1), ID(2)}, list(map[string][]string{"sortby": {"order:desc"}, "page_url__isnull": {"true"}}))
-	entries, err := store.List(ctx, (&records.Query{Resource: records.Of[records.AuditLog](store.Schema())}).Where("resource_id", ID(1)))
-	require.NoError(t, err)
+	require.NoError(c.t, c.patch(0, `{"tag":"ab1","units":9,"weight":2.5,"spare":true,"order":"2026-01-31","tier":"GOLD","page_url":"https://example.org/x","site":"`+ID(60)+`"}`))
+	require.NoError(c.t, c.patch(1, `{"tag":"b2","order":"2025-12-01","weight":-1}`))
+	require.Equal(c.t, []string{ID(0)}, c.list(map[string][]string{"tag": {"ab1"}, "tier": {"Gold"}, "spare": {"true"}, "units__gt": {"8"}, "order__gte": {"2026-01-01"}, "site": {ID(60)}}))
+	require.Equal(c.t, []string{ID(2), ID(1), ID(0)}, c.list(map[string][]string{"sortby": {"weight:asc"}}))
+	require.Equal(c.t, []string{ID(1), ID(2)}, c.list(map[string][]string{"sortby": {"order:desc"}, "page_url__isnull": {"true"}}))
+	entries, err := c.store.List(c.t.Context(), (&records.Query{Resource: records.Of[records.AuditLog](c.store.Schema())}).Where("resource_id", ID(1)))
+	require.NoError(c.t, err)
 	changes := entries.Records[len(entries.Records)-1].(*records.AuditLog).Changes
-	require.Equal(t, records.Change{Before: nil, After: "b2"}, changes["tag"])
-	require.Equal(t, records.Change{Before: nil, After: -1.0}, changes["weight"])
+	require.Equal(c.t, records.Change{Before: nil, After: "b2"}, changes["tag"])
+	require.Equal(c.t, records.Change{Before: nil, After: -1.0}, changes["weight"])
+}
 
+// checkRefused declares fields that are refused, and one in a dry run.
+func (c *customFields) checkRefused() {
+	c.t.Helper()
 	for want, f := range map[string]*inventory.CustomField{
-		"devices have a field hostname":                 field("hostname", inventory.CustomText, nil),
-		"devices have a field tag":                      field("tag", inventory.CustomText, nil),
-		"this name is a parameter of lists":             field("limit", inventory.CustomText, nil),
-		"a name has up to 40 lower-case letters":        field("a__b", inventory.CustomText, nil),
-		`the default "x" must be a whole number`:        field("x", inventory.CustomInteger, func(f *inventory.CustomField) { f.Default = "x" }),
-		"is no regular expression":                      field("x", inventory.CustomText, func(f *inventory.CustomField) { f.Pattern = "(" }),
-		"choices must not be empty":                     field("x", inventory.CustomChoice, nil),
-		"reference must be the name of a resource":      field("x", inventory.CustomReference, func(f *inventory.CustomField) { f.Reference = "secrets" }),
-		"resource must be the name of a resource with":  field("x", inventory.CustomText, func(f *inventory.CustomField) { f.Resource = "audit-logs" }),
-		"default must not be empty in a required field": field("x", inventory.CustomText, func(f *inventory.CustomField) { f.Required = true }),
+		"devices have a field hostname":                 customField("hostname", inventory.CustomText, nil),
+		"devices have a field tag":                      customField("tag", inventory.CustomText, nil),
+		"this name is a parameter of lists":             customField("limit", inventory.CustomText, nil),
+		"a name has up to 40 lower-case letters":        customField("a__b", inventory.CustomText, nil),
+		`the default "x" must be a whole number`:        customField("x", inventory.CustomInteger, func(f *inventory.CustomField) { f.Default = "x" }),
+		"is no regular expression":                      customField("x", inventory.CustomText, func(f *inventory.CustomField) { f.Pattern = "(" }),
+		"choices must not be empty":                     customField("x", inventory.CustomChoice, nil),
+		"reference must be the name of a resource":      customField("x", inventory.CustomReference, func(f *inventory.CustomField) { f.Reference = "secrets" }),
+		"resource must be the name of a resource with":  customField("x", inventory.CustomText, func(f *inventory.CustomField) { f.Resource = "audit-logs" }),
+		"default must not be empty in a required field": customField("x", inventory.CustomText, func(f *inventory.CustomField) { f.Required = true }),
 	} {
-		require.ErrorContains(t, v.Create(ctx, by, f), want)
-		require.ErrorContains(t, v.DryRun(nil).Create(ctx, by, f), want)
+		require.ErrorContains(c.t, c.engine.Create(c.t.Context(), c.by, f), want)
+		require.ErrorContains(c.t, c.engine.DryRun(nil).Create(c.t.Context(), c.by, f), want)
 	}
-	require.NoError(t, v.DryRun(nil).Create(ctx, by, field("dry", inventory.CustomText, nil)))
-	_, exists := devices().Field("dry")
-	require.False(t, exists)
+	require.NoError(c.t, c.engine.DryRun(nil).Create(c.t.Context(), c.by, customField("dry", inventory.CustomText, nil)))
+	_, exists := c.devices().Field("dry")
+	require.False(c.t, exists)
+}
 
-	change := func(f *inventory.CustomField, doc string) error {
-		r := records.Of[inventory.CustomField](store.Schema())
-		var p records.Patch
-		require.NoError(t, json.Unmarshal([]byte(doc), &p))
-		_, err := v.Update(ctx, by, r, records.Edit{ID: f.ID, Apply: r.Patch(p)})
-		return err
-	}
-	require.ErrorContains(t, change(tag, `{"name":"tags"}`), "name can't be changed")
-	require.ErrorContains(t, change(tag, `{"type":"url","pattern":""}`), "can't be changed")
-	require.ErrorContains(t, change(tag, `{"required":true}`), "required can't become true: 1 records of devices have no value")
-	require.ErrorContains(t, change(tier, `{"choices":["silver"]}`), "choices must contain gold, which 1 records of devices have")
-	require.ErrorContains(t, change(tier, `{"default":"iron"}`), `the default "iron" must be one of gold, silver`)
-	require.NoError(t, change(tier, `{"choices":["gold","iron","silver"],"default":"iron","label":"Level","required":true}`))
-	f, _ := devices().Field("tier")
-	require.Equal(t, "Level", f.Label)
-	require.NoError(t, patch(2, `{"tier":"iron"}`))
+// checkChanged changes declarations, which must fit the values that exist.
+func (c *customFields) checkChanged() {
+	c.t.Helper()
+	require.ErrorContains(c.t, c.change(c.tag, `{"name":"tags"}`), "name can't be changed")
+	require.ErrorContains(c.t, c.change(c.tag, `{"type":"url","pattern":""}`), "can't be changed")
+	require.ErrorContains(c.t, c.change(c.tag, `{"required":true}`), "required can't become true: 1 records of devices have no value")
+	require.ErrorContains(c.t, c.change(c.tier, `{"choices":["silver"]}`), "choices must contain gold, which 1 records of devices have")
+	require.ErrorContains(c.t, c.change(c.tier, `{"default":"iron"}`), `the default "iron" must be one of gold, silver`)
+	require.NoError(c.t, c.change(c.tier, `{"choices":["gold","iron","silver"],"default":"iron","label":"Level","required":true}`))
+	f, _ := c.devices().Field("tier")
+	require.Equal(c.t, "Level", f.Label)
+	require.NoError(c.t, c.patch(2, `{"tier":"iron"}`))
+}
 
-	if open != nil {
-		checkOtherProcess(t, store, open)
-	}
-
-	remove := func(f *inventory.CustomField) {
-		require.NoError(t, v.Delete(ctx, by, records.Of[inventory.CustomField](store.Schema()), records.Edit{ID: f.ID}), f.Name)
-	}
-	remove(tag)
-	remove(site)
-	_, exists = devices().Field("tag")
-	require.False(t, exists)
-	require.ErrorContains(t, patch(0, `{"tag":"ab1"}`), "tag is an unknown field")
-	declare(field("tag", inventory.CustomInteger, nil))
-	require.Empty(t, list(map[string][]string{"tag__isnull": {"false"}}), "the values of the other field are deleted")
-	require.NoError(t, patch(0, `{"tag":5}`))
-	require.Equal(t, []string{ID(0)}, list(map[string][]string{"tag": {"5"}}))
-	require.NoError(t, store.Change(ctx, func(tx records.Tx) error {
-		return tx.Delete(ctx, records.Of[inventory.Location](tx.Schema()), ID(60), 1, nil)
+// checkRemoved deletes fields with their values, and declares one of the same name again.
+func (c *customFields) checkRemoved() {
+	c.t.Helper()
+	c.remove(c.tag)
+	c.remove(c.site)
+	_, exists := c.devices().Field("tag")
+	require.False(c.t, exists)
+	require.ErrorContains(c.t, c.patch(0, `{"tag":"ab1"}`), "tag is an unknown field")
+	c.declare(customField("tag", inventory.CustomInteger, nil))
+	require.Empty(c.t, c.list(map[string][]string{"tag__isnull": {"false"}}), "the values of the other field are deleted")
+	require.NoError(c.t, c.patch(0, `{"tag":5}`))
+	require.Equal(c.t, []string{ID(0)}, c.list(map[string][]string{"tag": {"5"}}))
+	require.NoError(c.t, c.store.Change(c.t.Context(), func(tx records.Tx) error {
+		return tx.Delete(c.t.Context(), records.Of[inventory.Location](tx.Schema()), ID(60), 1, nil)
 	}))
+}
 
+// checkMaximum declares as many fields as there may be.
+func (c *customFields) checkMaximum(open func() records.Store) {
+	c.t.Helper()
 	for n := range inventory.MaxCustomFields - 7 {
-		declare(field(fmt.Sprint("f", n), inventory.CustomInteger, nil))
+		c.declare(customField(fmt.Sprint("f", n), inventory.CustomInteger, nil))
 	}
-	require.ErrorContains(t, v.Create(ctx, by, field("f99", inventory.CustomText, nil)), "devices have 50 custom fields, which is the maximum")
+	require.ErrorContains(c.t, c.engine.Create(c.t.Context(), c.by, customField("f99", inventory.CustomText, nil)), "devices have 50 custom fields, which is the maximum")
 	if open != nil {
 		again := open()
-		require.Len(t, records.Of[inventory.Device](again.Schema()).Fields(), len(devices().Fields()))
-		got, err := records.Get[inventory.Device](ctx, again, ID(0))
-		require.NoError(t, err)
-		require.EqualValues(t, 5, got.Extra["tag"])
+		require.Len(c.t, records.Of[inventory.Device](again.Schema()).Fields(), len(c.devices().Fields()))
+		got, err := records.Get[inventory.Device](c.t.Context(), again, ID(0))
+		require.NoError(c.t, err)
+		require.EqualValues(c.t, 5, got.Extra["tag"])
 	}
 }
 
