@@ -272,7 +272,7 @@ func (d *Dialect) value(v any) string {
 
 // generate creates what a database lacks of a schema, in one transaction. It returns the resources
 // whose keys are to be filled; wait leaves the indexes of these keys to a later call.
-func (d *Dialect) generate(ctx context.Context, conn *sql.Conn, schema *records.Schema, wait bool) (unfilled []*records.Resource, err error) {
+func (d *Dialect) generate(ctx context.Context, conn *sql.Conn, schema *records.Schema, wait bool, p *progress) (unfilled []*records.Resource, err error) {
 	have, err := d.Catalog(ctx, conn, schema)
 	if err != nil {
 		return nil, err
@@ -291,7 +291,8 @@ func (d *Dialect) generate(ctx context.Context, conn *sql.Conn, schema *records.
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range statements {
+	for i, text := range statements {
+		p.run(i+1, len(statements), text)
 		if _, err := tx.ExecContext(ctx, text); err != nil {
 			if d.Classify(err).Kind == UniqueViolation {
 				err = fmt.Errorf("records share the value of a unique key, change them first with a schema without the key: %w", err)
@@ -303,7 +304,7 @@ func (d *Dialect) generate(ctx context.Context, conn *sql.Conn, schema *records.
 }
 
 // generateLocked is generate for processes that take turns: the second finds nothing to create.
-func (d *Dialect) generateLocked(ctx context.Context, db *sql.DB, schema *records.Schema, wait bool) (unfilled []*records.Resource, err error) {
+func (d *Dialect) generateLocked(ctx context.Context, db *sql.DB, schema *records.Schema, wait bool, p *progress) (unfilled []*records.Resource, err error) {
 	if d.DDL.Columns == "" {
 		return nil, nil
 	}
@@ -321,5 +322,5 @@ func (d *Dialect) generateLocked(ctx context.Context, db *sql.DB, schema *record
 			err = errors.Join(err, unlocked)
 		}()
 	}
-	return d.generate(ctx, conn, schema, wait)
+	return d.generate(ctx, conn, schema, wait, p)
 }

@@ -146,11 +146,13 @@ func (d *Dialect) argument(v any) any {
 }
 
 // migrate brings the schema up to date: it applies the migrations, and generates what they do not
-// create, and fills the keys of existing records.
+// create, and fills the keys of existing records. While it takes long, it logs what it does.
 func (d *Dialect) migrate(ctx context.Context, db *sql.DB, schema *records.Schema, log *slog.Logger) error {
 	if d.Migrations == "" {
 		return nil
 	}
+	p := newProgress(log)
+	defer p.end()
 	files := schema.MigrationFiles()
 	if files != nil {
 		var err error
@@ -162,13 +164,14 @@ func (d *Dialect) migrate(ctx context.Context, db *sql.DB, schema *records.Schem
 		if err := d.up(ctx, db, files, goose.WithSessionLocker(locker{d})); err != nil {
 			return err
 		}
-		return d.complete(ctx, db, log, func(wait bool) ([]*records.Resource, error) { return d.generateLocked(ctx, db, schema, wait) })
+		return d.complete(ctx, db, p, func(wait bool) ([]*records.Resource, error) { return d.generateLocked(ctx, db, schema, wait, p) })
 	}
-	return d.complete(ctx, db, log, func(wait bool) (unfilled []*records.Resource, err error) {
+	return d.complete(ctx, db, p, func(wait bool) (unfilled []*records.Resource, err error) {
 		err = d.Exclusive(ctx, db, func(only *sql.DB) (err error) {
 			if err = d.up(ctx, only, files); err == nil {
-				unfilled, err = d.generateLocked(ctx, only, schema, wait)
+				unfilled, err = d.generateLocked(ctx, only, schema, wait, p)
 			}
+			p.run(0, 0, "COMMIT")
 			return err
 		})
 		return unfilled, err

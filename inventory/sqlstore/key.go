@@ -223,14 +223,15 @@ const maxRounds = 4
 // complete calls generate, which creates what the database lacks and returns the resources whose
 // keys are to be filled, and fills them, until there is nothing left to do. The keys are indexed
 // when they are filled, which is faster.
-func (d *Dialect) complete(ctx context.Context, db *sql.DB, log *slog.Logger, generate func(wait bool) ([]*records.Resource, error)) error {
+func (d *Dialect) complete(ctx context.Context, db *sql.DB, p *progress, generate func(wait bool) ([]*records.Resource, error)) error {
 	for round := range maxRounds {
 		unfilled, err := generate(round < maxRounds/2)
 		if err != nil || len(unfilled) == 0 {
 			return err
 		}
 		for _, r := range unfilled {
-			if err := d.fillKeys(ctx, db, r, log); err != nil {
+			p.run(0, 0, "fill the sort keys of "+r.Name)
+			if err := d.fillKeys(ctx, db, r, p.log); err != nil {
 				return fmt.Errorf("fill the sort keys of %s: %w", r.Name, err)
 			}
 		}

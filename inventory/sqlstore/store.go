@@ -33,7 +33,7 @@ type Options struct {
 	// Replica says that the reader is a handle to a replica, which lags behind the writer: see
 	// [Store.Fresh]. Default: both are handles to one database.
 	Replica bool
-	// Log receives the progress of an upgrade that takes long. Default: slog.Default.
+	// Log receives the progress of an upgrade of the schema, every 2 seconds. Default: slog.Default.
 	Log *slog.Logger
 	// Now is the clock for records that change because a record that they refer to was
 	// deleted. Default: time.Now.
@@ -85,7 +85,11 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, schema *r
 		}
 	}
 	if err := dialect.migrate(ctx, writer, schema, s.opts.Log); err != nil {
-		return nil, s.failure(ctx, "migrate the inventory", err)
+		what := "migrate the inventory"
+		if dialect.Exclusive != nil && s.classify(err).Kind == Unavailable {
+			what += " (another process may be upgrading it, which can take minutes: start again after it)"
+		}
+		return nil, s.failure(ctx, what, err)
 	}
 	if err := s.follow(ctx); err != nil {
 		return nil, err

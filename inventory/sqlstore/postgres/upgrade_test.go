@@ -3,17 +3,20 @@ package postgres_test
 import (
 	"flag"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
@@ -48,6 +51,55 @@ func TestUpgrade(t *testing.T) {
 			checkUpgraded(t, address)
 		})
 	}
+}
+
+// TestUpgradeProgress: an upgrade that takes long, here because of a lock, logs what it does.
+func TestUpgradeProgress(t *testing.T) {
+	t.Parallel()
+	address := postgrestest.Start(t).Database(t)
+	dump, err := os.ReadFile(filepath.Join("testdata", "schema-00001.sql"))
+	require.NoError(t, err)
+	db := raw(t, address)
+	_, err = db.ExecContext(t.Context(), string(dump))
+	require.NoError(t, err)
+	tx, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), "LOCK TABLE public.devices IN ROW EXCLUSIVE MODE")
+	require.NoError(t, err)
+	logs := make(chan string, 100)
+	opened := make(chan error, 1)
+	go func() {
+		store, err := postgres.Open(t.Context(), address, inventory.Schema(), &postgres.Options{
+			Store: &sqlstore.Options{Log: slog.New(slog.NewTextHandler(lines(logs), nil))},
+		})
+		if err == nil {
+			err = store.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case line := <-logs:
+		require.Contains(t, line, "the database is being upgraded")
+	case err := <-opened:
+		require.FailNow(t, "it did not wait", "%v", err)
+	case <-time.After(time.Minute):
+		require.FailNow(t, "nothing is logged")
+	}
+	require.NoError(t, tx.Rollback())
+	require.NoError(t, <-opened)
+	last := ""
+	for len(logs) > 0 {
+		last = <-logs
+	}
+	require.Contains(t, last, "the upgrade of the database has ended")
+}
+
+// lines sends each write.
+type lines chan<- string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
 }
 
 // checkUpgraded opens the database twice, as the second time there is nothing to migrate.
