@@ -124,6 +124,9 @@ func (t *transaction) unlockChain(committed bool) {
 	}
 	if committed {
 		t.shared.chainHead = t.chained
+		if t.async {
+			t.noteCommit()
+		}
 	}
 	<-t.shared.chainLock
 }

@@ -47,6 +47,14 @@ func (t *transaction) commitsAsync() bool {
 	return t.dialect.CommitAsync != "" && t.next == nil && t.durability.writing.Load() > 1
 }
 
+// noteCommit notes a commit that does not wait. The caller has the lock of the chain.
+func (t *transaction) noteCommit() {
+	d := &t.durability
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last = t.chained
+}
+
 // settle waits until what a transaction has committed, or has read if it changed nothing, is on
 // disk.
 func (s *shared) settle(ctx context.Context, t *transaction) error {
@@ -140,7 +148,7 @@ func (s *shared) flushRounds() {
 		if round.err == nil {
 			d.flushed = max(d.flushed, last)
 		} else {
-			d.flushed = 0 // the database may be another one
+			d.flushed, d.last = 0, records.AuditPosition{} // the database may be another one
 		}
 		d.mu.Unlock()
 		close(round.done)
