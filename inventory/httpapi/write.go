@@ -20,21 +20,23 @@ func (c *call) create(r *records.Resource) error {
 		return err
 	}
 	many := bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
-	var items []records.Patch
-	if many {
-		items, err = c.readMany()
-	} else {
-		var p records.Patch
-		p, err = c.readOne()
-		items = []records.Patch{p}
-	}
-	if err != nil {
-		return err
-	}
-	body = withoutPasswords(r, body, items)
-	recs, err := c.decodeDrafts(r, items)
-	if err != nil {
-		return err
+	recs, plain := c.decodePlain(r, body)
+	if !plain {
+		var items []records.Patch
+		if many {
+			items, err = c.readMany()
+		} else {
+			var p records.Patch
+			p, err = c.readOne()
+			items = []records.Patch{p}
+		}
+		if err != nil {
+			return err
+		}
+		body = withoutPasswords(r, body, items)
+		if recs, err = c.decodeDrafts(r, items); err != nil {
+			return err
+		}
 	}
 	return c.createOnce(body, recs, func() *created {
 		if many {
@@ -46,6 +48,26 @@ func (c *call) create(r *records.Resource) error {
 			body: c.encoders.of(r).append(nil, rec),
 		}
 	})
+}
+
+// The bounds of a body that decodePlain reads.
+const (
+	maxPlainValues = 20_000
+	plainValueCost = 192 // memory in bytes
+)
+
+// decodePlain decodes an array of records of usual values (records.Resource.Decode). It returns
+// false for all that is to be decoded step by step, to find what is wrong with it.
+func (c *call) decodePlain(r *records.Resource, body []byte) (recs []records.Record, ok bool) {
+	if c.r.Header.Get("Content-Type") != "application/json" || c.r.Header.Get("Content-Encoding") != "" || isUsers(r) {
+		return nil, false
+	}
+	values := bytes.Count(body, []byte{','})
+	if values > maxPlainValues || httpx.Reserve(c.r.Context(), int64(len(body)+values*plainValueCost)) != nil {
+		return nil, false
+	}
+	recs, ok = r.Decode(string(body))
+	return recs, ok && checkItems(len(recs)) == nil
 }
 
 // withoutPasswords returns the body by which a repeated request with an Idempotency-Key is

@@ -67,6 +67,7 @@ type Field struct {
 	facet  bool         // see Facets
 	keys   []Unique     // the unique keys that the field ends, without messages
 	index  []int        // of a field of the struct
+	plain  bool         // read by Resource.Decode
 	goType reflect.Type // of the value
 
 	pattern      *regexp.Regexp // of Pattern
@@ -103,6 +104,7 @@ func newField(sf reflect.StructField) (*Field, error) {
 	name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 	f := &Field{Name: name, Column: sqlName(name), index: sf.Index, goType: sf.Type}
 	f.setType(sf.Type)
+	f.setPlain()
 	if err := f.setTag(sf.Tag.Get("field")); err != nil {
 		return nil, err
 	}
