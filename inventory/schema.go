@@ -77,7 +77,7 @@ func resources() []records.Part {
 		}),
 		records.Define[Metric](records.Definition{
 			Name: "metrics", Label: "Metric", Description: "Measurements of devices.", Unaudited: true, Prunable: true, Unindexed: []string{"created_at"},
-			Latest: &records.Latest{Per: "device_id", At: "ts", Sorted: []string{"ts", "cpu", "memory", "temp", "uptime_seconds"}},
+			Latest: &records.Latest{Per: "device_id", At: "ts", Sorted: []string{"ts"}},
 			Routes: records.RoutesRead | records.RouteCreate | records.RouteDeleteMany,
 		}),
 		records.Define[CustomField](records.Definition{

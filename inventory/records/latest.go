@@ -48,12 +48,12 @@ func (q *Query) HeavyLatest() bool {
 	if q.Text != "" || q.Offset > maxLightOffset {
 		return true
 	}
-	if len(q.Filters) > 0 && !slices.ContainsFunc(q.Filters, func(c Filter) bool { return c.Field.Name == q.Resource.Latest.Per && c.Op == Eq }) {
-		return true
+	if slices.ContainsFunc(q.Filters, func(c Filter) bool { return c.Field.Name == q.Resource.Latest.Per && c.Op == Eq }) {
+		return false // there is one
 	}
 	switch {
-	case len(q.Sort) == 0:
-		return len(q.Filters) == 0
+	case len(q.Filters) > 0 || len(q.Sort) == 0:
+		return true
 	case !slices.Contains(q.Resource.Latest.Sorted, q.Sort[0].Field.Name) || len(q.Sort) > 1 && q.Sort[1].Field.Column != "id":
 		return true
 	}

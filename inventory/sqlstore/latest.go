@@ -21,6 +21,8 @@ type latestTable struct {
 	perAt    int            // the position of per in a row
 	adds     map[int]string // adds a number of rows, unless there are rows with the values of per
 	replaces map[int]string // replaces a number of rows
+	advances map[int]string // replaces those of a number of rows that are older, or adds them
+	present  string         // counts the rows of some values of per, for builder.anyOf
 	next     string         // selects the latest record of a value of per
 }
 
@@ -28,7 +30,7 @@ type latestTable struct {
 func LatestName(r *records.Resource) string { return r.Table() + "_latest" }
 
 func newLatestTable(of *table, d *Dialect) *latestTable {
-	l := &latestTable{table: &table{}, adds: map[int]string{}, replaces: map[int]string{}}
+	l := &latestTable{table: &table{}, adds: map[int]string{}, replaces: map[int]string{}, advances: map[int]string{}}
 	*l.table = *of
 	l.name, l.counted, l.uniques = LatestName(of.Resource), nil, nil
 	for i, c := range of.columns {
@@ -52,7 +54,10 @@ func newLatestTable(of *table, d *Dialect) *latestTable {
 	for _, n := range chunks {
 		insert := strings.Replace(of.inserts[n], "INSERT INTO "+of.name+" ", "INSERT INTO "+l.name+" ", 1) + " ON CONFLICT (" + l.per.Column + ") DO "
 		l.adds[n], l.replaces[n] = insert+"NOTHING", insert+"UPDATE SET "+strings.Join(sets, ", ")
+		at := l.name + "." + l.at.Column
+		l.advances[n] = l.replaces[n] + " WHERE excluded." + l.at.Column + " > " + at + " OR " + at + " IS NULL OR excluded." + l.at.Column + " = " + at + " AND excluded.id > " + l.name + ".id"
 	}
+	l.present = "SELECT count(*) FROM " + l.name + " WHERE "
 	id, _ := of.Field("id")
 	l.next = "SELECT " + of.selected + " FROM " + of.name + " WHERE " + l.per.Column + " = " + d.Parameter + "1" +
 		d.orderBy([]sortKey{{l.at.Field, true}, {id, true}}, "") + " LIMIT 1"
@@ -151,6 +156,12 @@ func (t *transaction) keepLatest(ctx context.Context, of *table, c *latestChange
 		all[per] = c.gone[per]
 	}
 	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(all)), maxIDs) {
+		if done, err := t.advanceLatest(ctx, of, c, chunk); done || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		have, err := t.lockLatest(ctx, of.latest, chunk)
 		if err != nil {
 			return err
@@ -184,6 +195,29 @@ func (t *transaction) keepLatest(ctx context.Context, of *table, c *latestChange
 		}
 	}
 	return nil
+}
+
+// advanceLatest writes the rows of some values if each value has a row and new records only, in a
+// database with one writer at a time. It returns false, and does nothing, otherwise.
+func (t *transaction) advanceLatest(ctx context.Context, of *table, c *latestChanges, values []string) (done bool, err error) {
+	if t.dialect.ForUpdate != "" {
+		return false, nil
+	}
+	rows, args := make([][]any, 0, len(values)), make([]any, len(values))
+	for i, per := range values {
+		row, created := c.created[per]
+		if !created || c.gone[per] != nil || row.at.IsZero() {
+			return false, nil
+		}
+		rows, args[i] = append(rows, row.args), per
+	}
+	b, present := &builder{shared: t.shared}, int64(0)
+	err = t.each(ctx, 1, func(row []any) error { present, _ = row[0].(int64); return nil }, of.latest.present+b.anyOf(of.latest.per.Column, args), b.args...)
+	if err != nil || present < int64(len(values)) {
+		return false, err
+	}
+	_, err = t.execRows(ctx, of.latest.advances, rows)
+	return true, err
 }
 
 // lockLatest locks and returns the rows of some values, without their args.
@@ -306,20 +340,12 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 		}
 		definitions, columns = append(definitions, "    "+definition), append(columns, key.Column)
 	}
+	if have.columns[name] == nil {
+		all = append(all, "CREATE TABLE "+name+" (\n"+strings.Join(definitions, ",\n")+"\n)")
+	}
+	all = append(all, d.latestIndexes(r, have)...)
 	if have.columns[name] != nil {
 		return all
-	}
-	all = append(all, "CREATE TABLE "+name+" (\n"+strings.Join(definitions, ",\n")+"\n)")
-	for _, sorted := range r.Latest.Sorted {
-		f, _ := r.Field(sorted)
-		order, id := "", "id DESC"
-		if orderField(f).Nullable {
-			order = d.NullsFirst
-		}
-		if sorted == r.Latest.At {
-			id = "id"
-		}
-		all = append(all, "CREATE INDEX "+identifier(name, orderColumn(f), "idx")+" ON "+name+" ("+orderColumn(f)+order+", "+id+")")
 	}
 	if have.columns[r.Table()] == nil {
 		return all
@@ -332,4 +358,27 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 		"INSERT INTO "+name+" ("+list+") SELECT "+list+" FROM "+r.Table()+" WHERE id IN (SELECT (SELECT id FROM "+r.Table()+" WHERE "+per.Column+" = one.id"+
 			d.orderBy([]sortKey{{at, true}, {id, true}}, "")+" LIMIT 1) FROM "+per.Ref.Resource().Table()+" AS one)",
 		"INSERT INTO "+countsTable+" (resource, field, value, slot, n) SELECT "+literal(name)+", '', '', 0, count(*) FROM "+name)
+}
+
+// latestIndexes returns the statements that create the indexes of Latest.Sorted that a database
+// lacks, and drop those of other fields, which each new record would change.
+func (d *Dialect) latestIndexes(r *records.Resource, have *Catalog) (all []string) {
+	name := LatestName(r)
+	for _, f := range r.Fields() {
+		index, wanted := identifier(name, orderColumn(f), "idx"), slices.Contains(r.Latest.Sorted, f.Name)
+		switch exists := have.indexes[index]; {
+		case exists && !wanted && f.Column != "":
+			all = append(all, "DROP INDEX "+index)
+		case wanted && !exists:
+			order, id := "", "id DESC"
+			if orderField(f).Nullable {
+				order = d.NullsFirst
+			}
+			if f.Name == r.Latest.At {
+				id = "id"
+			}
+			all = append(all, "CREATE INDEX "+index+" ON "+name+" ("+orderColumn(f)+order+", "+id+")")
+		}
+	}
+	return all
 }
