@@ -166,7 +166,11 @@ func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, r
 			all = append(all, entry)
 		}
 	}
-	err := tx.Create(ctx, all...)
+	create := tx.Create
+	if fast, ok := tx.(FastCreator); ok {
+		create = fast.CreateFast
+	}
+	err := create(ctx, all...)
 	if KindOf(err) == 0 || len(records) == 1 {
 		return err
 	}

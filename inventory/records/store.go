@@ -116,6 +116,14 @@ type Prefetcher interface {
 	Prefetch(ctx context.Context, r *Resource, ids []string) error
 }
 
+// FastCreator is implemented by a [Tx] that adds records faster if none of them violates a
+// constraint.
+type FastCreator interface {
+	// CreateFast is Create, but its error for a violated constraint may be of no kind. Store.Change
+	// then runs its function again, and CreateFast is Create.
+	CreateFast(ctx context.Context, recs ...Record) error
+}
+
 // LatestLister is implemented by a [Store] that can select the latest records itself.
 type LatestLister interface {
 	// ListLatest is List over the latest records only ([Definition].Latest, which the resource

@@ -322,6 +322,29 @@ func TestEmptyPage(t *testing.T) {
 	require.Len(t, page.Records, 1)
 }
 
+// TestCreateFast: records that violate a constraint are added again with a savepoint, in another
+// transaction, whatever its function does with the first error.
+func TestCreateFast(t *testing.T) {
+	t.Parallel()
+	store, mock := mocked(t)
+	all := steps()
+	savepoint := func(text string) { mock.ExpectExec("^" + text + "SAVEPOINT item").WillReturnResult(sqlmock.NewResult(0, 0)) }
+	all[0](mock, nil)
+	all[2](mock, errKey)
+	mock.ExpectRollback()
+	all[0](mock, nil)
+	savepoint("")
+	all[2](mock, errKey)
+	savepoint("ROLLBACK TO ")
+	all[11](mock, nil)
+	var kinds []records.ErrorKind
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error {
+		kinds = append(kinds, records.KindOf(tx.(records.FastCreator).CreateFast(t.Context(), secret(1))))
+		return nil
+	}))
+	require.Equal(t, []records.ErrorKind{0, records.Conflict}, kinds)
+}
+
 // TestSameStatements: equal changes are equal statements, which a database caches.
 func TestSameStatements(t *testing.T) {
 	t.Parallel()

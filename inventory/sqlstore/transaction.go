@@ -15,14 +15,14 @@ import (
 // Change runs f in a transaction.
 //
 // It runs f again if the database asks for that (a deadlock, a serialization failure), up to
-// Options.Attempts times; and if another transaction of this store is changing several
-// records, after that one has ended.
+// Options.Attempts times; if another transaction of this store is changing several records, after
+// that one has ended; and if records of a CreateFast violate a constraint.
 func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
-	exclusive, until := false, time.Now().Add(s.opts.Timeout)
+	exclusive, careful, until := false, false, time.Now().Add(s.opts.Timeout)
 	for attempt := 1; ; {
 		t := &transaction{
 			executor: executor{shared: s.shared, schema: s.Schema(), db: s.writer, until: until, owned: map[string]*sql.Stmt{}, changing: true},
-			rows:     map[rowKey][]any{}, counts: counts{}, changedTexts: map[*table]map[string]bool{},
+			rows:     map[rowKey][]any{}, counts: counts{}, changedTexts: map[*table]map[string]bool{}, careful: careful,
 		}
 		err := t.run(ctx, exclusive, f)
 		switch {
@@ -33,6 +33,9 @@ func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 		case t.outcome == retryExclusive:
 			exclusive = true
 			continue // the database has not failed
+		case t.outcome == retryCareful:
+			careful = true
+			continue
 		case t.outcome == retrySchema:
 			if err := s.refresh(ctx); err != nil || attempt == s.opts.Attempts {
 				return cmp.Or(err, unavailable("change the inventory", errSchema))
@@ -57,6 +60,7 @@ const (
 	finished       outcome = iota // return
 	retry                         // run it again
 	retryExclusive                // run it again when no other transaction changes several records
+	retryCareful                  // run it again with savepoints
 	retrySchema                   // run it again with the schema that the database has now
 )
 
@@ -67,6 +71,8 @@ type transaction struct {
 	ended     error // why the transaction can't continue; nil while it can
 	savepoint bool  // there is a savepoint
 	guarded   bool  // it belongs to the current call
+	careful   bool  // CreateFast sets savepoints
+	bare      bool  // the current call is a CreateFast without one
 	exclusive bool  // the transaction may change several records
 	changed   int   // how many records it has updated or deleted
 
@@ -196,6 +202,8 @@ func (t *transaction) claimExclusive() error {
 	return errExclusive
 }
 
+var errBare = errors.New("one of the records violates a constraint: the transaction runs again, with savepoints")
+
 // setSavepoint is called before statements that may violate a constraint, if the transaction
 // could not continue after that or the call has several of them.
 func (t *transaction) setSavepoint(ctx context.Context) error {
@@ -214,6 +222,10 @@ func (t *transaction) setSavepoint(ctx context.Context) error {
 func (t *transaction) violated(ctx context.Context, of *table, what string, err error, created bool, recs []records.Record) error {
 	if kind := t.classify(err).Kind; kind != UniqueViolation && kind != ForeignKeyViolation {
 		return t.end(ctx, what, err)
+	}
+	if created && t.bare {
+		t.outcome, t.ended = retryCareful, errBare
+		return errBare
 	}
 	why := t.violation(ctx, of, what, err, created, recs)
 	switch records.KindOf(why) {

@@ -20,6 +20,17 @@ var chunks = [...]int{128, 16, 4, 1}
 const maxIDs = 256
 
 func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
+	return t.create(ctx, false, all)
+}
+
+// CreateFast is Create without a savepoint (records.FastCreator), unless the transaction runs again
+// because it has failed. SQLite copies the pages that are changed since a savepoint.
+func (t *transaction) CreateFast(ctx context.Context, all ...records.Record) error {
+	return t.create(ctx, !t.careful, all)
+}
+
+// create adds records, without a savepoint if bare is set.
+func (t *transaction) create(ctx context.Context, bare bool, all []records.Record) error {
 	resources := make([]*records.Resource, len(all))
 	for i, rec := range all {
 		r, err := t.Schema().Of(rec)
@@ -31,8 +42,8 @@ func (t *transaction) Create(ctx context.Context, all ...records.Record) error {
 	if t.ended != nil {
 		return t.ended
 	}
-	t.guarded = false
-	if t.dialect.Aborts || len(all) > 1 {
+	t.guarded, t.bare = false, bare
+	if !bare && (t.dialect.Aborts || len(all) > 1) {
 		if err := t.setSavepoint(ctx); err != nil {
 			return err
 		}

@@ -94,9 +94,7 @@ func handles(ctx context.Context, path string, opts *Options) (*sqlitefile.Handl
 	return db, err
 }
 
-// Dialect returns the dialect of SQLite. It adds one record per statement: an INSERT of
-// several rows keeps a copy of the pages it touches, to undo itself, which takes longer than
-// separate statements.
+// Dialect returns the dialect of SQLite.
 func Dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Name:       "sqlite3",
@@ -105,6 +103,7 @@ func Dialect() sqlstore.Dialect {
 		DDL:        ddl(),
 		Parameter:  "?",
 		Next:       "?",
+		Rows:       128,
 		Fold:       "lower(%s)", // of ASCII letters only
 		Contains:   "instr(%[1]s, %[2]s) > 0",
 		StartsWith: "substr(%[1]s, 1, length(%[2]s)) = %[2]s",
