@@ -546,41 +546,6 @@ func (x *measured) summaries() {
 	}
 }
 
-// ingest adds metrics, 1,000 a request.
-func (x *measured) ingest() {
-	x.t.Helper()
-	requests := 3
-	if *fullTable {
-		requests = 50
-	}
-	entries := x.count("audit_logs")
-	bodies := make([]string, requests)
-	for i := range bodies {
-		items := make([]map[string]any, records.MaxItems)
-		for j := range items {
-			items[j] = map[string]any{
-				"device_id": x.ids[(i*records.MaxItems+j)%len(x.ids)], "cpu": float64(j%1000) / 10, "memory": 40, "temp": 30.5,
-				"uptime_seconds": i*1000 + j, "ts": time.Now().UTC().Format(time.RFC3339Nano),
-			}
-		}
-		body, err := json.Marshal(items)
-		require.NoError(x.t, err)
-		bodies[i] = string(body)
-	}
-	var all times
-	begin := time.Now()
-	for _, body := range bodies {
-		one := time.Now()
-		w := x.send(x.Server, x.token, "POST", "/metrics", body)
-		all = append(all, time.Since(one))
-		require.Equal(x.t, 201, w.Code, w.Body.String())
-	}
-	rate := float64(requests*records.MaxItems) / time.Since(begin).Seconds()
-	slices.Sort(all)
-	x.row("POST /metrics, 1,000 each", 20, all, 0, requests*records.MaxItems, 0)
-	x.note("metrics a second", fmt.Sprintf("%.0f, with %d audit log entries", rate, x.count("audit_logs")-entries))
-}
-
 // starvation measures GET of one device alone and while four users send expensive requests, with
 // the default settings.
 func (x *measured) starvation() {
