@@ -328,7 +328,9 @@ func TestCreateFast(t *testing.T) {
 	t.Parallel()
 	store, mock := mocked(t)
 	all := steps()
-	savepoint := func(text string) { mock.ExpectExec("^" + text + "SAVEPOINT item").WillReturnResult(sqlmock.NewResult(0, 0)) }
+	savepoint := func(text string) {
+		mock.ExpectExec("^" + text + "SAVEPOINT item").WillReturnResult(sqlmock.NewResult(0, 0))
+	}
 	all[0](mock, nil)
 	all[2](mock, errKey)
 	mock.ExpectRollback()

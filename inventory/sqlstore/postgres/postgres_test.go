@@ -3,8 +3,10 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +25,21 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// summarizing is the variable with the URL of a database whose metrics this binary summarizes when a
+// test runs it.
+const summarizing = "ASHLAR_TEST_SUMMARIZE_UNTIL_KILLED"
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(summarizing); url != "" {
+		store, err := postgres.Open(context.Background(), url, inventory.Schema(), nil)
+		if err == nil {
+			err = sqlstoretest.Summarize(context.Background(), store)
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // open opens a store until the end of the test, when no connection may be in use.
 func open(t testing.TB, url string, opts *postgres.Options) *sqlstore.Store {
@@ -82,10 +98,15 @@ func TestServer(t *testing.T) {
 		},
 		"latest of many": func(t *testing.T, url string) { sqlstoretest.CheckLatestOfMany(t, open(t, url, nil)) },
 		"prune":          func(t *testing.T, url string) { sqlstoretest.CheckPrune(t, open(t, url, nil), 20_000) },
-		"prune killed":   func(t *testing.T, url string) { sqlstoretest.CheckPruneKilled(t, open(t, url, nil)) },
-		"prune latest":   func(t *testing.T, url string) { sqlstoretest.CheckPruneLatest(t, open(t, url, nil)) },
-		"prune audit":    func(t *testing.T, url string) { sqlstoretest.CheckPruneAudit(t, open(t, url, nil)) },
-		"verify audit":   checkVerifyAudit,
+		"rollups": func(t *testing.T, url string) {
+			sqlstoretest.CheckRollups(t, [2]records.Store{open(t, url, nil), open(t, url, nil)}, func(times int) {
+				sqlstoretest.KillAfter(t, summarizing, url, times)
+			})
+		},
+		"prune killed": func(t *testing.T, url string) { sqlstoretest.CheckPruneKilled(t, open(t, url, nil)) },
+		"prune latest": func(t *testing.T, url string) { sqlstoretest.CheckPruneLatest(t, open(t, url, nil)) },
+		"prune audit":  func(t *testing.T, url string) { sqlstoretest.CheckPruneAudit(t, open(t, url, nil)) },
+		"verify audit": checkVerifyAudit,
 		"keys": func(t *testing.T, url string) {
 			k := &sqlstoretest.KeyedDatabase{DB: raw(t, url), Dialect: postgres.Dialect(), Open: func() (*sqlstore.Store, error) {
 				return postgres.Open(t.Context(), url, inventory.Schema(), &postgres.Options{Store: &sqlstore.Options{Timeout: 10 * time.Minute}})

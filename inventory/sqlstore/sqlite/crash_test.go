@@ -1,10 +1,8 @@
 package sqlite_test
 
 import (
-	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -79,7 +77,7 @@ func TestKilledFields(t *testing.T) {
 	path := filepath.Join(t.TempDir(), fieldsFile)
 	require.NoError(t, create(t, open(t, path), makeDevices(0, 200)...))
 	for times := range 5 {
-		killAfter(t, crashing, path, 2+times)
+		sqlstoretest.KillAfter(t, crashing, path, 2+times)
 		db := raw(t, path)
 		columns := rows(t, db, "SELECT name FROM pragma_table_info('devices') WHERE name GLOB 'f[0-9]*' ORDER BY name")
 		require.Equal(t, rows(t, db, "SELECT name FROM custom_fields ORDER BY name"), columns)
@@ -135,7 +133,7 @@ func TestKilledPruning(t *testing.T) {
 	for n := 0; n < killedEntries(); n += 1000 {
 		require.NoError(t, v.Create(t.Context(), records.Caller{}, makeDevices(n, n+1000)...))
 	}
-	killAfter(t, pruning, path, 1)
+	sqlstoretest.KillAfter(t, pruning, path, 1)
 	report, err := records.VerifyAudit(t.Context(), store)
 	require.NoError(t, err)
 	require.EqualValues(t, killedEntries()-99, report.Pruned)
@@ -154,7 +152,7 @@ func TestKilledPruning(t *testing.T) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")
-	done := killAfter(t, crashing, path, 3)
+	done := sqlstoretest.KillAfter(t, crashing, path, 3)
 	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
 	require.NoError(t, err)
 	sqlstoretest.CheckTotals(t, store)
@@ -169,24 +167,21 @@ func TestKilled(t *testing.T) {
 	require.Equal(t, page.Total/killedItems, int64(len(rows(t, db, "SELECT id FROM devices WHERE version = 2"))))
 }
 
-// killAfter kills a process that works on a file, as the variable says, after it has printed some lines, and returns how many it
-// printed.
-func killAfter(t *testing.T, variable, path string, times int) (done int) {
-	t.Helper()
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
-	child.Env = append(os.Environ(), variable+"="+path)
-	child.Stderr = os.Stderr
-	out, err := child.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, child.Start())
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		done++
-		if done == times {
-			require.NoError(t, child.Process.Kill())
-		}
+// summarizing is the variable with the file whose metrics this binary summarizes when a test runs it.
+const summarizing = "ASHLAR_TEST_SUMMARIZE_UNTIL_KILLED"
+
+func summarizeUntilKilled(path string) error {
+	store, err := sqlite.Open(ctx(), path, inventory.Schema(), nil)
+	if err != nil {
+		return err
 	}
-	require.Error(t, child.Wait())
-	require.GreaterOrEqual(t, done, times)
-	return done
+	return sqlstoretest.Summarize(ctx(), store)
+}
+
+func TestRollups(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	sqlstoretest.CheckRollups(t, [2]records.Store{open(t, path), open(t, path)}, func(times int) {
+		sqlstoretest.KillAfter(t, summarizing, path, times)
+	})
 }

@@ -58,6 +58,6 @@ func TestKilledKeys(t *testing.T) {
 	k, number := keyed(t, path), killedEntries()
 	k.Fill(t, number)
 	k.RemoveKeys(t)
-	killAfter(t, filling, path, 1)
+	sqlstoretest.KillAfter(t, filling, path, 1)
 	k.Check(t, number)
 }

@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, fillUntilKilled(path))
 		os.Exit(1)
 	}
+	if path := os.Getenv(summarizing); path != "" {
+		fmt.Fprintln(os.Stderr, summarizeUntilKilled(path))
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 
