@@ -13,6 +13,13 @@ import (
 // MaxPruned is the maximum number of records that one transaction of [Engine.Prune] deletes.
 const MaxPruned = 1000
 
+// The transactions of a pruning. Other writers wait for them, many times longer on a busy machine.
+const (
+	firstPruned = 50 // records
+	leastPruned = 10
+	pruneTime   = 5 * time.Millisecond
+)
+
 // Retention says which records of a resource [Engine.Prune] keeps. At least one of MaxAge and
 // MaxRecords is positive.
 type Retention struct {
@@ -72,7 +79,7 @@ func (v *Engine) Prune(ctx context.Context, by Caller, r *Resource, keep Retenti
 	if keep.MaxAge < 0 || keep.MaxRecords < 0 || keep.MaxAge == 0 && keep.MaxRecords == 0 {
 		return nil, fmt.Errorf("prune %s: set a maximum age or a maximum number of records", r.Name)
 	}
-	p := &pruning{Engine: v, by: by, r: r, keep: keep, began: time.Now(), size: MaxPruned / 4}
+	p := &pruning{Engine: v, by: by, r: r, keep: keep, began: time.Now(), size: firstPruned}
 	if keep.MaxAge > 0 {
 		p.before = storedTime(v.opts.Now().Add(-keep.MaxAge))
 	}
@@ -135,9 +142,9 @@ func (p *pruning) batches(ctx context.Context, batch func(tx Tx, limit int) (n i
 		}
 		took := time.Since(began)
 		switch {
-		case took > 30*time.Millisecond:
-			p.size = max(p.size/2, 50)
-		case took < 15*time.Millisecond:
+		case took > 2*pruneTime:
+			p.size = max(p.size/2, leastPruned)
+		case took < pruneTime/2:
 			p.size = min(p.size*2, MaxPruned)
 		}
 		if err := backoff.Sleep(ctx, max(took, time.Millisecond)); err != nil {
