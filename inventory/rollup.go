@@ -108,8 +108,8 @@ type Retention struct {
 const (
 	rollupJob   = "metric-rollups"
 	rollupBatch = 1000             // metrics of one call of Roller.Step
-	rollupWrite = 100              // periods that one transaction writes
-	pruneBatch  = 500              // records that one transaction deletes
+	rollupWrite = 100              // records that one transaction writes or deletes
+	pruneBatch  = 500              // records of each kind that one call of Roller.Step deletes
 	rollupLag   = 15 * time.Second // younger metrics wait: those with lower ids may not be committed
 	lease       = time.Minute      // of the process that runs the job
 )
@@ -143,7 +143,7 @@ type period struct {
 // Step rolls up to 1,000 new metrics up and deletes up to 500 old records of each kind. It reports
 // whether there is more to do at once. A metric counts from 15 seconds after its creation; a late
 // one is added to its period, unless the metrics of that period have been deleted. Each transaction
-// writes at most 500 records.
+// writes at most 100 records.
 func (r *Roller) Step(ctx context.Context) (more bool, err error) {
 	job, err := r.job(ctx)
 	if err != nil || job == nil {
@@ -253,12 +253,7 @@ func (r *Roller) rollUp(ctx context.Context, job *Job, metrics []records.Record)
 			if err := r.save(ctx, tx, job); err != nil {
 				return err // another process has taken the job over
 			}
-			for _, p := range chunk {
-				if err := r.write(ctx, tx, p); err != nil {
-					return err
-				}
-			}
-			return nil
+			return r.write(ctx, tx, chunk)
 		})
 		if err != nil {
 			return err
@@ -268,39 +263,107 @@ func (r *Roller) rollUp(ctx context.Context, job *Job, metrics []records.Record)
 	return r.store.Change(ctx, func(tx records.Tx) error { return r.save(ctx, tx, job) })
 }
 
-// write computes one period from its metrics, so that repeating it changes nothing.
-func (r *Roller) write(ctx context.Context, tx records.Tx, p period) error {
-	schema := tx.Schema()
-	metrics := records.Of[Metric](schema)
-	ts, _ := metrics.Field("ts")
-	q := (&records.Query{Resource: metrics, Sort: []records.SortKey{{Field: ts}}}).Where("device_id", p.device)
-	q.Filters = append(q.Filters, records.Filter{Field: ts, Op: records.Gte, Value: p.start},
-		records.Filter{Field: ts, Op: records.Lt, Value: p.start.Add(p.step.Duration())})
-	page, err := tx.List(ctx, q)
-	if err != nil || len(page.Records) == 0 {
-		return err
+// write computes periods from their metrics, so that repeating it changes nothing.
+func (r *Roller) write(ctx context.Context, tx records.Tx, periods []period) error {
+	equal := map[string][]any{} // the devices of each bucket
+	var devices, buckets []any
+	for _, p := range periods {
+		if equal[p.bucket] == nil {
+			buckets = append(buckets, p.bucket)
+		}
+		if !slices.Contains(devices, any(p.device)) {
+			devices = append(devices, p.device)
+		}
+		equal[p.bucket] = append(equal[p.bucket], p.device)
 	}
-	rollup := &MetricRollup{DeviceID: p.device, Bucket: p.bucket}
-	rollup.summarize(page.Records)
-	return r.put(ctx, tx, rollup)
-}
-
-// put adds or replaces a period. The device may have been deleted.
-func (r *Roller) put(ctx context.Context, tx records.Tx, rollup *MetricRollup) error {
-	q := (&records.Query{Resource: records.Of[MetricRollup](tx.Schema())}).Where("device_id", rollup.DeviceID).Where("bucket", rollup.Bucket)
-	have, err := tx.List(ctx, q)
-	if err == nil {
-		err = r.changes.Init(rollup)
+	of := map[string][]records.Record{} // the metrics by device and bucket
+	for _, p := range periods {
+		if len(equal[p.bucket]) == 0 {
+			continue // with those of another device
+		}
+		if err := r.measured(ctx, tx, p, equal[p.bucket], of); err != nil {
+			return err
+		}
+		equal[p.bucket] = nil
 	}
+	rollups := records.Of[MetricRollup](tx.Schema())
+	page, err := tx.List(ctx, &records.Query{Resource: rollups, Filters: []records.Filter{in(rollups, "device_id", devices), in(rollups, "bucket", buckets)}})
 	if err != nil {
 		return err
 	}
-	if len(have.Records) > 0 {
-		old := have.Records[0].Meta()
-		rollup.ID, rollup.CreatedAt, rollup.Version = old.ID, old.CreatedAt, old.Version+1
-		return tx.Update(ctx, rollup, old.Version)
+	have := map[string]*records.Base{}
+	for _, rec := range page.Records {
+		m := rec.(*MetricRollup)
+		have[m.DeviceID+m.Bucket] = &m.Base
 	}
-	err = tx.Create(ctx, rollup)
+	var created []records.Record
+	for _, p := range periods {
+		metrics := of[p.device+p.bucket]
+		if len(metrics) == 0 {
+			continue
+		}
+		rollup := &MetricRollup{DeviceID: p.device, Bucket: p.bucket}
+		rollup.summarize(metrics)
+		if err := r.changes.Init(rollup); err != nil {
+			return err
+		}
+		old := have[p.device+p.bucket]
+		if old == nil {
+			created = append(created, rollup)
+			continue
+		}
+		rollup.ID, rollup.CreatedAt, rollup.Version = old.ID, old.CreatedAt, old.Version+1
+		if err := tx.Update(ctx, rollup, old.Version); err != nil {
+			return err
+		}
+	}
+	return create(ctx, tx, created)
+}
+
+// measured reads the metrics of some devices in a period, in the order of their time.
+func (r *Roller) measured(ctx context.Context, tx records.Tx, p period, devices []any, of map[string][]records.Record) error {
+	metrics := records.Of[Metric](tx.Schema())
+	ts, _ := metrics.Field("ts")
+	page, err := tx.List(ctx, &records.Query{Resource: metrics, Filters: []records.Filter{
+		in(metrics, "device_id", devices),
+		{Field: ts, Op: records.Gte, Value: p.start},
+		{Field: ts, Op: records.Lt, Value: p.start.Add(p.step.Duration())},
+	}})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(page.Records, func(a, b records.Record) int { return a.(*Metric).TS.Compare(*b.(*Metric).TS) })
+	for _, rec := range page.Records {
+		key := rec.(*Metric).DeviceID + p.bucket
+		of[key] = append(of[key], rec)
+	}
+	return nil
+}
+
+// in returns a filter for some values of a field.
+func in(of *records.Resource, field string, values []any) records.Filter {
+	f, _ := of.Field(field)
+	return records.Filter{Field: f, Op: records.In, Value: values}
+}
+
+// create adds periods, except those of devices that have been deleted.
+func create(ctx context.Context, tx records.Tx, all []records.Record) error {
+	if len(all) == 0 {
+		return nil
+	}
+	err := tx.Create(ctx, all...)
+	if records.KindOf(err) != records.Invalid || len(all) == 1 {
+		return ignoreInvalid(err)
+	}
+	for _, rec := range all {
+		if err := ignoreInvalid(tx.Create(ctx, rec)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ignoreInvalid(err error) error {
 	if records.KindOf(err) == records.Invalid {
 		return nil
 	}
@@ -338,9 +401,9 @@ func (r *Roller) expired(ctx context.Context, job *Job) (all []records.Record, e
 	return all, err
 }
 
-// remove deletes records, at most 500 in a transaction.
+// remove deletes records, few in a transaction, for which other writers wait.
 func (r *Roller) remove(ctx context.Context, all []records.Record) error {
-	for chunk := range slices.Chunk(all, pruneBatch) {
+	for chunk := range slices.Chunk(all, rollupWrite) {
 		err := r.store.Change(ctx, func(tx records.Tx) error {
 			for _, rec := range chunk {
 				of, err := tx.Schema().Of(rec)
