@@ -120,7 +120,12 @@
 //
 // In PostgreSQL a violated constraint ends the transaction, and the contract requires that it
 // continues. So statements that may violate one come after a savepoint, one per call. To look
-// for duplicates first would cost as much, and could be wrong a moment later.
+// for duplicates first would cost as much, and could be wrong a moment later. The engine adds
+// records without a savepoint first (CreateFast), and with one when that transaction has failed.
+//
+// The tables of latest records have an index for the default order only, because each new record
+// changes all columns of its row. In a database with one writer at a time, one statement replaces
+// many rows that are older; other databases lock the rows first.
 //
 // Transactions that each change several records can deadlock, which the database detects after
 // a second. Within a store they take turns instead; between processes the database aborts one,
