@@ -222,7 +222,7 @@ func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query)
 			least, p = n, &plan{find: s, none: n == 0}
 		}
 	}
-	if keys := sortKeys(q); p == nil && q.Text != "" && len(q.Filters) == 0 && len(keys) == 2 && t.indexes[keys[0].Column].name != "" {
+	if keys := sortKeys(q); p == nil && !e.changing && q.Text != "" && len(q.Filters) == 0 && len(keys) == 2 && t.indexes[keys[0].Column].name != "" {
 		p = &plan{index: t.indexes[keys[0].Column].name} // many, or unknown
 	}
 	return p, nil
