@@ -99,7 +99,31 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (*pla
 	if t.inNetwork(rarest.Filter) {
 		return t.rangePlan(q, keys, all, float64(records), float64(max(min(both, rarest.n), 1))), nil
 	}
-	return e.cheapest(ctx, t, q, keys, all, float64(records), float64(max(min(both, rarest.n), 1)))
+	p, err := e.cheapest(ctx, t, q, keys, all, float64(records), float64(max(min(both, rarest.n), 1)))
+	if p != nil {
+		p.counting = countIndex(all)
+	}
+	return p, err
+}
+
+// countIndex returns the index with which the records that match all filters are counted: that of
+// the rarest one that contains the columns of the others, if there is one.
+func countIndex(all []matching) (name string) {
+	least := math.Inf(1)
+	for _, f := range all {
+		if cost := entryTo(f.index, all) * float64(f.n); f.index.name != "" && cost < least {
+			least, name = cost, f.index.name
+		}
+	}
+	return name
+}
+
+// entryTo returns the cost of an entry of an index that is compared with all filters.
+func entryTo(index fieldIndex, all []matching) float64 {
+	if slices.ContainsFunc(all, func(f matching) bool { return !slices.Contains(index.contains, f.Field.Column) }) {
+		return rowCost
+	}
+	return entryCost
 }
 
 // plannable reports whether a filter is equality to a value, or to one of few.
@@ -180,15 +204,7 @@ func (e *executor) estimate(ctx context.Context, t *table, all []matching) (reco
 
 // cheapest returns the plan with the least cost. The first filter is the rarest.
 func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, keys []sortKey, all []matching, records, both float64) (*plan, error) {
-	covers := func(index fieldIndex) bool {
-		return !slices.ContainsFunc(all, func(f matching) bool { return !slices.Contains(index.contains, f.Field.Column) })
-	}
-	entry := func(index fieldIndex) float64 {
-		if covers(index) {
-			return entryCost
-		}
-		return rowCost
-	}
+	entry := func(index fieldIndex) float64 { return entryTo(index, all) }
 	page := float64(q.Limit + 1 + max(q.Offset, 0))
 	rarest := all[0]
 	if len(keys) == 1 { // by id, in which the index of a filter has its records
