@@ -199,9 +199,13 @@ func (b *builder) sum(r *countRange) string {
 // counts are the changes of a transaction to each count.
 type counts map[countKey]int64
 
-// generationField is the field of the count that grows with each transaction that changes records
-// of a resource: while it stays, so does every total. It is no name of a column.
+// generationField is the field of the count that grows with each change of a record of a resource:
+// while it stays, so does every total. It is no name of a column.
 const generationField = "*"
+
+// maxGrowth bounds the steps of a generation, which are random: a database that is restored from a
+// backup does not get to an earlier generation with other records.
+const maxGrowth = 1 << 24
 
 // generation returns the count that grows with each change of a table. Logs and measurements,
 // which change all the time, have none.
@@ -212,7 +216,7 @@ func (t *table) generation() (key countKey, ok bool) {
 // changes notes that records of a table change.
 func (c counts) changes(t *table) {
 	if key, ok := t.generation(); ok {
-		c[key]++
+		c[key] += 1 + rand.Int64N(maxGrowth)
 	}
 }
 

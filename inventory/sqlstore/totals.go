@@ -9,10 +9,10 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// The bounds of the totals that are remembered: about a megabyte.
+// The bounds of the totals that are remembered: about two megabytes.
 const (
 	maxTotals   = 1024
-	maxTotalKey = 1024 // bytes of the filters of a query
+	maxTotalKey = 1024 // bytes of the filters of a query; the string of a search is shorter
 )
 
 // knownTotal is a total that was counted, and the generation of the table at that time. Both are of
