@@ -12,10 +12,10 @@ import (
 // Decode reads an array of new records from JSON, many times faster than a [Patch] for each. It
 // returns the records that such patches would make, before they are checked.
 //
-// It reads up to MaxItems records in the form that most programs send: objects with fields that clients may set, each once,
-// with numbers without an exponent, strings of ASCII without escapes, timestamps, true, false and
-// null. It returns false for any other document, which may be valid: only patches say what is wrong
-// with it.
+// It reads up to MaxItems records in the form that most programs send: objects with fields that
+// clients may set, each once, with numbers without an exponent, strings of ASCII without escapes,
+// timestamps, true, false and null. It returns false for any other document, which may be valid: only
+// patches say what is wrong with it.
 func (r *Resource) Decode(doc string) (recs []Record, ok bool) {
 	if _, ok := r.New().(Patcher); ok {
 		return nil, false

@@ -55,11 +55,13 @@ type Dialect struct {
 	// database whose WITH can contain an UPDATE. Empty for others.
 	ChainRow string
 	// CommitAsync is an expression after which the commit of the transaction does not wait until
-	// it is on disk, or wherever else the settings of the database require it. Flush is a SELECT in a
-	// transaction of its own, whose commit waits for all earlier ones as the settings require. Its
-	// parameter is a JSON array of objects with the seq and the hash, in hexadecimal digits, of entries
-	// of the table audit_chain, or the end in audit_head; it returns how many of them exist. CommitAsync is empty for a
-	// database with one writer at a time.
+	// it is on disk, or wherever else the settings of the database require it. Empty for a database
+	// with one writer at a time.
+	//
+	// Flush is a SELECT in a transaction of its own, whose commit waits for all earlier ones as the
+	// settings require. Its parameter is a JSON array of objects with the seq and the hash, in
+	// hexadecimal digits, of entries of the table audit_chain, or the end in audit_head; it returns
+	// how many of them exist.
 	CommitAsync, Flush string
 	// Aborts says that a transaction can't continue after a failed statement, unless it rolls
 	// back to a savepoint.
