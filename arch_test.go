@@ -37,7 +37,7 @@ var layers = []struct {
 	}},
 	{"over those", []string{
 		"ratelimit/stats/*", "ratelimit/tracing", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
-		"inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
+		"inventory/auth/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
 	}},
 	{"transport", []string{"ratelimit/service", "inventory/httpapi", "bookcatalog/httpapi"}},
 	{"server", []string{"ratelimit/server", "inventory/server"}},
@@ -61,7 +61,7 @@ var clients = map[string][]string{
 	"github.com/google/uuid":                    {"inventory*", "inventory/*", "bookcatalog*", "bookcatalog/*", "ratelimit/tracing"},
 	"github.com/go-playground/validator/v10":    {"inventory", "inventory/httpapi", "bookcatalog"},
 	"golang.org/x/crypto":                       {"inventory/auth"},
-	"github.com/golang-jwt/jwt/v5":              {"inventory/auth"},
+	"github.com/golang-jwt/jwt/v5":              {"inventory/auth/jwt"},
 	"github.com/redis/go-redis/v9":              {"ratelimit/store/redisstore", "internal/redistest"},
 	"github.com/bradfitz/gomemcache":            {"ratelimit/store/memcachestore"},
 	"google.golang.org/grpc":                    {"ratelimit/service", "ratelimit/server", "ratelimit/xds", "ratelimit/tracing", "ratelimit/grpclimit"},
@@ -206,6 +206,18 @@ func TestImports(t *testing.T) {
 		for _, v := range violations(p) {
 			t.Error(v)
 		}
+	}
+}
+
+// TestEmbedding checks that a program with users of its own links no library for tokens.
+func TestEmbedding(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./examples/inventory-mount").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(out), "golang-jwt") {
+		t.Error("examples/inventory-mount links golang-jwt")
 	}
 }
 

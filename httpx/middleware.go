@@ -58,12 +58,17 @@ type StandardOptions struct {
 	RequestID *RequestIDOptions
 	Security  *SecurityOptions
 	Gzip      *GzipOptions
+	// CORS has further headers for pages of other origins.
+	CORS *CORSOptions
+	// RenderError writes the responses to errors. Default: the form of [WriteError].
+	RenderError func(w http.ResponseWriter, r *http.Request, e *Error)
 }
 
 // Standard returns the middleware chain of this module's services. From the outside, with the
 // reason for each position:
 //
 //	DrainBody        first, to act after the response, which the others observe
+//	RenderErrors     before anything that may respond with an error
 //	ResponseTime     to measure everything and to be on every response
 //	RequestID        before anything that logs or responds with an id
 //	AccessLog        outside of everything that responds, to see what was sent
@@ -102,13 +107,14 @@ func Standard(opts *StandardOptions) Middleware {
 	}
 	return Chain(
 		DrainBody,
+		RenderErrors(o.RenderError),
 		ResponseTime,
 		RequestID(o.RequestID),
 		AccessLog(o.Log, &AccessLogOptions{Clients: o.Clients, OnlyFailures: o.Log == nil}),
 		SecurityHeaders(o.Security),
 		Gzip(o.Gzip),
 		Recover(o.Log),
-		o.Origins.CORS,
+		o.Origins.CORSWith(o.CORS),
 		o.Budget.Middleware(o.Clients),
 		o.Limit,
 		hosts,

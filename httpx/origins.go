@@ -93,12 +93,31 @@ func (o *Origins) Protect(next http.Handler) http.Handler {
 // Cookies and Authorization may be sent. Pages can read the response headers X-RateLimit-*,
 // Retry-After, X-Request-ID, X-Response-Time, ETag, Location, Link, X-Total-Count,
 // Idempotent-Replayed and Dry-Run.
-func (o *Origins) CORS(next http.Handler) http.Handler {
-	exposed := []string{strings.Join([]string{
+func (o *Origins) CORS(next http.Handler) http.Handler { return o.CORSWith(nil)(next) }
+
+// CORSOptions are headers beyond those of [Origins.CORS]. Nil means none.
+type CORSOptions struct {
+	AllowHeaders  []string // of requests that pages may send, such as X-Api-Key
+	ExposeHeaders []string // of responses that pages may read
+}
+
+// CORSWith is [Origins.CORS] with further headers.
+func (o *Origins) CORSWith(opts *CORSOptions) Middleware {
+	if opts == nil {
+		opts = &CORSOptions{}
+	}
+	exposed := []string{strings.Join(append([]string{
 		"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After",
 		"X-Request-ID", "X-Response-Time", "ETag", "Location", "Link", "X-Total-Count",
 		"Idempotent-Replayed", "Dry-Run",
-	}, ", ")}
+	}, opts.ExposeHeaders...), ", ")}
+	allowed := strings.Join(append([]string{
+		"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "X-CSRF-Token", "X-Request-ID",
+	}, opts.AllowHeaders...), ", ")
+	return func(next http.Handler) http.Handler { return o.cors(next, allowed, exposed) }
+}
+
+func (o *Origins) cors(next http.Handler, allowed string, exposed []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		vary(h, "Origin")
@@ -116,8 +135,7 @@ func (o *Origins) CORS(next http.Handler) http.Handler {
 		}
 		// A preflight gets the same response for all paths.
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
-		h.Set("Access-Control-Allow-Headers",
-			"Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-CSRF-Token, X-Request-ID")
+		h.Set("Access-Control-Allow-Headers", allowed)
 		h.Set("Access-Control-Max-Age", "600")
 		vary(h, "Access-Control-Request-Method")
 		vary(h, "Access-Control-Request-Headers")

@@ -220,6 +220,10 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	maps.Copy(h, e.Header)
 	h.Set("Cache-Control", "no-store")
+	if render, ok := r.Context().Value(renderKey{}).(func(http.ResponseWriter, *http.Request, *Error)); ok {
+		render(w, r, e)
+		return
+	}
 	vary(h, "Accept")
 	if wantsProblem(r.Header) {
 		title := http.StatusText(e.Status)
@@ -231,6 +235,22 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	_ = writeAs(w, e.Status, "application/json", ErrorBody{"error", e.Message, RequestIDFrom(r.Context()), e.Fields, e.Items})
+}
+
+type renderKey struct{}
+
+// RenderErrors is middleware that lets a program choose the form of errors: render writes the
+// responses of [WriteError] within it. The headers of the error are set already, and e.Err is for
+// logs only. Nil keeps the form that WriteError has.
+func RenderErrors(render func(w http.ResponseWriter, r *http.Request, e *Error)) Middleware {
+	return func(next http.Handler) http.Handler {
+		if render == nil {
+			return next
+		}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), renderKey{}, render)))
+		})
+	}
 }
 
 // NotFound responds with 404 through [WriteError].

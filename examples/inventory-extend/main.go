@@ -43,8 +43,8 @@ func routes(ctx context.Context, file string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return httpapi.New(store, users{}, &httpapi.Options{
-		Permit: func(_ *http.Request, who *auth.Claims, r *records.Resource, _ records.Routes, denied error) error {
+	return httpapi.New(records.New(store, nil), users{}, &httpapi.Options{
+		Permit: func(_ *http.Request, who *auth.Identity, r *records.Resource, _ records.Routes, denied error) error {
 			if r.Name == "racks" && who.Username == "facility" {
 				return nil
 			}
@@ -55,9 +55,9 @@ func routes(ctx context.Context, file string) (http.Handler, error) {
 
 type users struct{} // trusts the name that a proxy sends
 
-func (users) Authenticate(r *http.Request) (*auth.Claims, error) {
+func (users) Authenticate(r *http.Request) (*auth.Identity, error) {
 	name := r.Header.Get("X-User")
-	return &auth.Claims{Identity: auth.Identity{Username: name, Role: map[string]auth.Role{"admin": auth.Admin}[name]}}, nil
+	return &auth.Identity{Username: name, Role: map[string]auth.Role{"admin": auth.Admin}[name]}, nil
 }
 
 func main() {

@@ -28,12 +28,12 @@ import (
 // trusting trusts the header X-User, for demonstration only. See inventory-mount for more.
 type trusting struct{}
 
-func (trusting) Authenticate(r *http.Request) (*auth.Claims, error) {
+func (trusting) Authenticate(r *http.Request) (*auth.Identity, error) {
 	name := r.Header.Get("X-User")
 	if name == "" {
 		return nil, &auth.Error{Kind: auth.TokenMissing, Message: "Set the header X-User to your name"}
 	}
-	return &auth.Claims{Identity: auth.Identity{UserID: name, Username: name, Role: auth.Admin}}, nil
+	return &auth.Identity{UserID: name, Username: name, Role: auth.Admin}, nil
 }
 
 // handler returns an inventory with rate limits.
@@ -56,7 +56,7 @@ func handler() (http.Handler, error) {
 		}
 	}, &httplimit.Options{Headers: httplimit.XRateLimitHeaders})
 	// As part of the chain, so that a 429 response has the same headers as all others.
-	return httpapi.New(records.NewMemStore(inventory.Schema()), trusting{}, &httpapi.Options{Chain: &httpx.StandardOptions{Limit: limits}})
+	return httpapi.New(records.New(records.NewMemStore(inventory.Schema()), nil), trusting{}, &httpapi.Options{Chain: &httpx.StandardOptions{Limit: limits}})
 }
 
 func main() {

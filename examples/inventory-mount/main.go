@@ -1,8 +1,6 @@
-// Command inventory-mount serves the inventory in a program with its own routes and users. An
-// [httpapi.Authenticator] identifies the sender of a request.
+// Command inventory-mount serves the inventory in a program with its own routes, users and
+// permissions. It links no library for tokens.
 //
-//	go run ./examples/inventory-mount
-//	curl localhost:8003/network/locations -H 'X-Api-Key: reader'
 //	curl localhost:8003/network/locations -H 'X-Api-Key: writer' -H 'Content-Type: application/json' \
 //	  -d '{"name":"Berlin 1","city":"Berlin","country":"DE","address":"Allee 1"}'
 package main
@@ -10,6 +8,7 @@ package main
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -25,27 +24,35 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// apiKeys maps API keys to users. A real program would load them from a database.
-type apiKeys map[string]auth.Identity
+type apiKeys map[string]auth.Identity // users by key
 
-// Authenticate implements [httpapi.Authenticator].
-func (keys apiKeys) Authenticate(r *http.Request) (*auth.Claims, error) {
+// Authenticate implements [httpapi.Authenticator]. A real program would ask its database.
+func (keys apiKeys) Authenticate(r *http.Request) (*auth.Identity, error) {
 	sent := r.Header.Get("X-Api-Key")
 	for key, who := range keys {
 		if subtle.ConstantTimeCompare([]byte(sent), []byte(key)) == 1 {
-			return &auth.Claims{Identity: who}, nil
+			return &who, nil
 		}
 	}
 	return nil, &auth.Error{Kind: auth.TokenMissing, Message: "Set the header X-Api-Key to your API key"}
+}
+
+// permit lets technicians change devices and interfaces, beside what the inventory allows.
+func permit(_ *http.Request, who *auth.Identity, r *records.Resource, _ records.Routes, denied error) error {
+	if who.Role == "technician" && (r.Name == "devices" || r.Name == "interfaces") {
+		return nil
+	}
+	return denied
 }
 
 // routes returns the routes of the program, with the inventory below /network.
 func routes() (http.Handler, error) {
 	keys := apiKeys{
 		"reader": {UserID: "dashboard", Username: "dashboard", Role: auth.Viewer},
-		"writer": {UserID: "importer", Username: "importer", Role: auth.Admin},
+		"writer": {UserID: "importer", Username: "importer", Role: auth.Admin, Scopes: []string{"*:read", "locations:write"}},
+		"wrench": {UserID: "jane", Username: "jane", Role: "technician"},
 	}
-	network, err := httpapi.New(records.NewMemStore(inventory.Schema()), keys, nil)
+	network, err := httpapi.New(records.New(records.NewMemStore(inventory.Schema()), nil), keys, &httpapi.Options{Permit: permit})
 	if err != nil {
 		return nil, err
 	}
@@ -56,16 +63,13 @@ func routes() (http.Handler, error) {
 }
 
 func main() {
-	addr := flag.String("addr", "localhost:8003", "listen on `host:port`")
-	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	addr := flag.String("addr", "localhost:8003", "listen on `host:port`")
+	flag.Parse()
 	handler, err := routes()
-	if err != nil {
-		log.Fatal(err)
-	}
-	l, err := net.Listen("tcp", *addr)
-	if err != nil {
+	l, failed := net.Listen("tcp", *addr)
+	if err := errors.Join(err, failed); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("listening on http://%s; Ctrl-C ends it\n", l.Addr())

@@ -21,5 +21,9 @@ func TestRoutes(t *testing.T) {
 	c.Send("POST", "/network/locations", site, "X-Api-Key", "reader").WantError(403, "Forbidden")
 	made := c.Send("POST", "/network/locations", site, "X-Api-Key", "writer").Want(201)
 	c.Send("GET", made.Header().Get("Location"), nil, "X-Api-Key", "reader").Want(200)
+	const device = `{"hostname":"core-1","ip":"192.0.2.1","model":"QFX5120","vendor":"Juniper","os":"Junos","status":"active"}`
+	c.Send("POST", "/network/devices", device, "X-Api-Key", "writer").WantError(403, "Forbidden")
+	c.Send("POST", "/network/devices", device, "X-Api-Key", "wrench").Want(201)
+	c.Send("POST", "/network/locations", site, "X-Api-Key", "wrench").WantError(403, "Forbidden")
 	c.Send("POST", "/network/users/login", `{"username":"a","password":"b"}`).WantError(404, "No such path")
 }

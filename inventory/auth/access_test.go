@@ -43,15 +43,15 @@ func TestAccessRule(t *testing.T) {
 			want := cells[i+1] == "yes"
 			assert.Equal(t, want, permission.Allows(c.role, c.owner), "%s for %q, owner %v", cells[0], c.role, c.owner)
 
-			var claims *auth.Claims
+			var who *auth.Identity
 			if c.role != "" {
-				claims = &auth.Claims{Identity: auth.Identity{UserID: "me", Role: c.role}}
+				who = &auth.Identity{UserID: "me", Role: c.role}
 			}
-			err := auth.Authorize(claims, permission, map[bool]string{true: "me", false: "you"}[c.owner])
+			err := auth.Authorize(who, permission, map[bool]string{true: "me", false: "you"}[c.owner])
 			switch {
 			case want:
 				assert.NoError(t, err)
-			case claims == nil:
+			case who == nil:
 				assert.Equal(t, "Unauthorized: No security token provided", requireKind(t, auth.TokenMissing, err).Message)
 			default:
 				assert.Equal(t, "Forbidden: You do not have permission to perform this action", requireKind(t, auth.Forbidden, err).Message)
@@ -67,9 +67,29 @@ func TestOwnRole(t *testing.T) {
 	assert.False(t, auth.Permission{Roles: []auth.Role{auth.Admin}}.Allows("Admin", false))
 }
 
-// A token without a user id is not the owner of records without an owner.
+// An identity without a user id is not the owner of records without an owner.
 func TestNoOwner(t *testing.T) {
 	t.Parallel()
-	c := &auth.Claims{Identity: auth.Identity{Role: auth.Viewer}}
+	c := &auth.Identity{Role: auth.Viewer}
 	requireKind(t, auth.Forbidden, auth.Authorize(c, auth.Permission{Owner: true}, ""))
+}
+
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		scopes      []string
+		read, write bool // devices
+	}{
+		{nil, true, true},
+		{[]string{}, false, false},
+		{[]string{"devices:read"}, true, false},
+		{[]string{"metrics:*", "devices:write"}, false, true},
+		{[]string{"*:read"}, true, false},
+		{[]string{"*:*"}, true, true},
+		{[]string{"devices", "device:*", "devices:", ":read", "devices:admin"}, false, false},
+	} {
+		who := &auth.Identity{Scopes: row.scopes}
+		assert.Equal(t, row.read, who.Within("devices", false), "%q", row.scopes)
+		assert.Equal(t, row.write, who.Within("devices", true), "%q", row.scopes)
+	}
 }

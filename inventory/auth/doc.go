@@ -1,5 +1,11 @@
-// Package auth authenticates and authorizes users: passwords, tokens, cookies and roles. It does not
-// depend on the inventory's records or stores, so other APIs can use it.
+// Package auth has what an API knows of its users: identities, roles and permissions, passwords,
+// reset codes, signing keys, and where requests carry a token. It does not depend on the inventory's
+// records or stores, so other APIs can use it. Package auth/jwt issues and verifies tokens.
+//
+// # Identities
+//
+// An [Identity] is who sends a request: user, role, session, and optional scopes. A program with
+// accounts of its own makes it from these; for others a jwt.Guard does.
 //
 // # Passwords
 //
@@ -15,27 +21,20 @@
 //
 // Forgotten passwords are reset with a mailed code: [NewReset], [LookupReset], [Reset.Check].
 //
-// # Tokens
+// # Tokens and keys
 //
-// [Tokens] issues and verifies JWTs. They are sent in a header or a cookie: [SetCookie],
-// [ClearCookie], [FromRequest]. A [Guard] authenticates requests: it verifies the token and checks
-// that the account is active:
-//
-//	tokens, err := auth.NewTokens([][]byte{secret}, nil)
-//	token, claims, err := tokens.Issue(auth.Identity{UserID: id, Username: name, Role: auth.Viewer})
-//	guard, err := auth.NewGuard(tokens, accounts, nil)
-//	claims, err = guard.Authenticate(r)
+// A token is sent in a header or a cookie: [Cookie.Set], [Cookie.Clear], [Cookie.FromRequest].
 //
 // A [KeySet] is the keys of several processes in a file or a database. Its rotation has two steps: a
 // new key first verifies in all processes, then signs; the old one verifies until its last token has
-// expired. [Tokens.SetKeys] puts a changed set into use.
+// expired.
 //
 // # Access
 //
 // A [Permission] names the roles that it includes, and whether it includes the owner of a record.
-// [Authorize] applies it to a verified token:
+// [Authorize] applies it to an identity:
 //
-//	err := auth.Authorize(claims, auth.Permission{Roles: []auth.Role{auth.Admin}}, "")
+//	err := auth.Authorize(who, auth.Permission{Roles: []auth.Role{auth.Admin}}, "")
 //
 // # Errors
 //
@@ -62,17 +61,6 @@
 //
 // The list of frequently used passwords is embedded and searched line by line, which takes
 // microseconds, far less than the hash that follows.
-//
-// Tokens have no kid header. Trying a handful of keys costs a microsecond, and no header can then
-// influence the choice of the key.
-//
-// The role is read from the token, and a [Guard] rejects tokens that grant more than the account has
-// now (REFERENCE.md, 3.1). A list of revoked tokens would grow and be needed in every process; the
-// epoch of an account is part of a row that is read anyway. The price is that a logout ends all
-// sessions of a user. Changes in another process take effect after GuardOptions.Remember.
-//
-// A [Guard] caches verified tokens, so that a request costs a hash and not the decoding of JSON.
-// Validity times and accounts are still checked. After a promotion, an old token keeps the old role.
 //
 // The scheme Bearer is accepted in any case (RFC 9110). The cookie lasts 24 hours even if the token
 // does not: an expired token is rejected, and the next login replaces the cookie.

@@ -67,6 +67,15 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Reason
 }
 
+// Unauthorized returns the error of a kind for which [Kind.Unauthorized] holds, with the message for
+// clients. The reason, for logs, must be safe to show; it may be empty.
+func Unauthorized(kind Kind, reason string) *Error {
+	if kind == TokenMissing {
+		return &Error{Kind: kind, Message: messageNoToken, Reason: reason}
+	}
+	return &Error{Kind: kind, Message: messageBadToken, Reason: reason}
+}
+
 // KindOf returns the kind of the first *Error in the tree of err, or 0.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {

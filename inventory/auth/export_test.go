@@ -15,12 +15,3 @@ func Canonical(stored string) (string, error) {
 func Occupy(h *Hasher, kib int64) (release func(), err error) {
 	return h.memory.acquire(context.Background(), kib)
 }
-
-// Remembered returns the number of cached accounts and tokens of g.
-func Remembered(g *Guard) (states, tokens int) {
-	g.states.mu.RLock()
-	defer g.states.mu.RUnlock()
-	g.tokens.mu.RLock()
-	defer g.tokens.mu.RUnlock()
-	return len(g.states.byUser.entries), len(g.tokens.seen.entries)
-}

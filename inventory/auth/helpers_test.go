@@ -1,12 +1,7 @@
 package auth_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -27,39 +22,6 @@ func newHasher(t testing.TB, opts *auth.HasherOptions) *auth.Hasher {
 	h, err := auth.NewHasher(opts)
 	require.NoError(t, err)
 	return h
-}
-
-// key returns a key of 32 bytes b.
-func key(b byte) []byte { return []byte(strings.Repeat(string(rune(b)), 32)) }
-
-// clock is a clock that tests set.
-type clock struct{ now time.Time }
-
-func newClock() *clock                   { return &clock{time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
-func (c *clock) Now() time.Time          { return c.now }
-func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
-
-func newTokens(t testing.TB, c *clock, keys ...[]byte) *auth.Tokens {
-	t.Helper()
-	if len(keys) == 0 {
-		keys = [][]byte{key('k')}
-	}
-	tokens, err := auth.NewTokens(keys, &auth.TokensOptions{Leeway: auth.NoLeeway, Now: c.Now})
-	require.NoError(t, err)
-	return tokens
-}
-
-func user() auth.Identity {
-	return auth.Identity{UserID: "0197-42", Username: "grace", Role: auth.Editor, Epoch: 3}
-}
-
-// sign signs a token without the library that the package uses.
-func sign(key []byte, header, payload string) string {
-	enc := base64.RawURLEncoding.EncodeToString
-	text := enc([]byte(header)) + "." + enc([]byte(payload))
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(text))
-	return text + "." + enc(mac.Sum(nil))
 }
 
 // requireKind requires that err is an *auth.Error of that kind.

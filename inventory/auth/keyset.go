@@ -11,6 +11,12 @@ import (
 )
 
 const (
+	// MinKeyBytes is the minimum length of a signing key (RFC 7518, section 3.2).
+	MinKeyBytes = 32
+	// MaxKeys is the maximum number of keys.
+	MaxKeys = 8
+	// MaxLeeway is the maximum clock difference between who issues tokens and who verifies them.
+	MaxLeeway = 5 * time.Minute
 	// KeyDelay is how long a new key of [KeySet.Rotate] only verifies. All processes with the set
 	// must read it within that time.
 	KeyDelay = 30 * time.Second
@@ -35,7 +41,7 @@ func NewKeySet(key []byte) (*KeySet, error) {
 		key = randomKey()
 	}
 	s := &KeySet{keys: []timedKey{{Key: bytes.Clone(key)}}}
-	return s, checkKeys([][]byte{key})
+	return s, CheckKeys([][]byte{key})
 }
 
 func randomKey() []byte {
@@ -59,7 +65,7 @@ func ParseKeySet(text []byte) (*KeySet, error) {
 	for i := range s.keys {
 		all[i] = s.keys[i].Key
 	}
-	return s, checkKeys(all)
+	return s, CheckKeys(all)
 }
 
 // Encode returns the set as one line of JSON of at most 900 bytes for keys of MinKeyBytes.
@@ -110,7 +116,7 @@ func (s *KeySet) Rotate(now time.Time, lifetime time.Duration) (signsFrom, verif
 			len(kept), kept[0].VerifiesUntil.Format(time.RFC3339))
 	}
 	signsFrom = now.UTC().Truncate(time.Second).Add(KeyDelay)
-	verifiesUntil = signsFrom.Add(lifetime + maxLeeway)
+	verifiesUntil = signsFrom.Add(lifetime + MaxLeeway)
 	kept[len(kept)-1].VerifiesUntil = verifiesUntil
 	s.keys = append(kept, timedKey{Key: randomKey(), SignsFrom: signsFrom})
 	return signsFrom, verifiesUntil, nil
@@ -118,3 +124,17 @@ func (s *KeySet) Rotate(now time.Time, lifetime time.Duration) (signsFrom, verif
 
 // Revoke replaces all keys by a random one, which invalidates all tokens.
 func (s *KeySet) Revoke() { s.keys = []timedKey{{Key: randomKey()}} }
+
+// CheckKeys checks number and lengths of keys: 1 to MaxKeys of at least MinKeyBytes. Errors never contain a key.
+func CheckKeys(keys [][]byte) error {
+	if len(keys) < 1 || len(keys) > MaxKeys {
+		return fmt.Errorf("auth: %d token keys: use 1 to %d", len(keys), MaxKeys)
+	}
+	for i, key := range keys {
+		if len(key) < MinKeyBytes {
+			return fmt.Errorf("auth: token key %d of %d has %d bytes: use at least %d random bytes",
+				i+1, len(keys), len(key), MinKeyBytes)
+		}
+	}
+	return nil
+}

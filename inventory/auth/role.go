@@ -1,6 +1,9 @@
 package auth
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Role determines what a user may do (REFERENCE.md, 3.2). The zero value is a caller without a
 // token.
@@ -52,18 +55,36 @@ func (p Permission) Allows(role Role, owner bool) bool {
 	return p.Anonymous || p.Everyone || owner && p.Owner || slices.Contains(p.Roles, role)
 }
 
-// Authorize applies a permission to the claims of a verified token, or to nil without a token.
-// ownerID is the id of the requested user record, or "" for other records. The error has the kind
-// TokenMissing or Forbidden.
-func Authorize(c *Claims, p Permission, ownerID string) error {
-	if c == nil {
+// Authorize applies a permission to an identity, or to nil for a caller without one. ownerID is the
+// id of the requested user record, or "" for other records. The error has the kind TokenMissing or
+// Forbidden.
+func Authorize(who *Identity, p Permission, ownerID string) error {
+	if who == nil {
 		if p.Anonymous {
 			return nil
 		}
-		return &Error{Kind: TokenMissing, Message: messageNoToken}
+		return Unauthorized(TokenMissing, "")
 	}
-	if p.Allows(c.Role, ownerID != "" && ownerID == c.UserID) {
+	if p.Allows(who.Role, ownerID != "" && ownerID == who.UserID) {
 		return nil
 	}
-	return &Error{Kind: Forbidden, Message: messageForbidden}
+	return Denied()
+}
+
+// Denied returns the error of the kind Forbidden.
+func Denied() *Error { return &Error{Kind: Forbidden, Message: messageForbidden} }
+
+// Within reports whether the scopes of an identity include reading, or else changing, a resource.
+func (i *Identity) Within(resource string, write bool) bool {
+	if i.Scopes == nil {
+		return true
+	}
+	want := "read"
+	if write {
+		want = "write"
+	}
+	return slices.ContainsFunc(i.Scopes, func(scope string) bool {
+		of, verb, ok := strings.Cut(scope, ":")
+		return ok && (of == resource || of == "*") && (verb == want || verb == "*")
+	})
 }

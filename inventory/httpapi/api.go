@@ -17,14 +17,21 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Authenticator identifies who sends a request. An [auth.Guard] is one; an application with
-// accounts of its own provides another.
+// Authenticator identifies who sends a request. A jwt.Guard is one; an application with accounts
+// of its own provides another.
 type Authenticator interface {
-	// Authenticate returns the sender of the request, with one of the roles of auth. The
-	// error is an [*auth.Error] of an Unauthorized kind, or a failure. It is called once for
-	// each request to a route that is not public, concurrently. With [Options].Accounts the
-	// sender is a user of the inventory, by their id.
-	Authenticate(r *http.Request) (*auth.Claims, error)
+	// Authenticate returns the sender of the request, not nil, which the API does not change. Its
+	// role is one that the permissions of resources name. The error is an [*auth.Error] of an
+	// Unauthorized kind, or a failure. It is called once for each request to a route that is not
+	// public, concurrently. With [Options].Accounts the sender is a user of the inventory, by
+	// their id, and the epoch is that of their record.
+	Authenticate(r *http.Request) (*auth.Identity, error)
+}
+
+// Issuer issues tokens, which the Authenticator of the API accepts. A *jwt.Tokens is one.
+type Issuer interface {
+	// Issue returns a token for a user, and when it expires.
+	Issue(who auth.Identity) (token string, expires time.Time, err error)
 }
 
 // Options configure an [API]. Nil means the defaults.
@@ -34,7 +41,8 @@ type Options struct {
 	Accounts *Accounts
 	// Chain configures the middleware around the routes. Its Check, which may read bodies, runs
 	// in each route after the sender has been authenticated; it defaults to a sanitize.Policy.
-	// Default: the defaults of httpx.Standard.
+	// It also has the origins, headers of CORS and the form of errors. Default: the defaults of
+	// httpx.Standard.
 	Chain *httpx.StandardOptions
 	// Clients determines the addresses of clients, for the audit log and for throttling.
 	// Default: that of Chain, or the peer of the connection.
@@ -46,11 +54,12 @@ type Options struct {
 	ServerURL string
 	// Version is the version of the program in the document. Default: "1".
 	Version string
-	// Permit makes the final decision about a request to a resource: denied is nil, or why the
-	// description of the resource denies it (records.Access). It returns denied to agree, nil to
-	// allow, or an [*auth.Error] of kind Forbidden. It is called for each request, concurrently.
-	// Default: the description decides.
-	Permit func(r *http.Request, sender *auth.Claims, resource *records.Resource, operation records.Routes, denied error) error
+	// Permit decides about a request to a resource: denied is nil, or why the description of the
+	// resource denies it (records.Access). It returns denied to agree, nil to allow, or an
+	// [*auth.Error] of kind Forbidden, such as [auth.Denied]. The scopes of the sender restrict
+	// what it allows. It is called for each request, concurrently. Default: the description
+	// decides.
+	Permit func(r *http.Request, sender *auth.Identity, resource *records.Resource, operation records.Routes, denied error) error
 	// Observe is called after each request, for metrics, concurrently. Default: nothing.
 	Observe func(Observation)
 	// Heavy bounds the queries that may read many records.
@@ -60,8 +69,6 @@ type Options struct {
 	// Timeout bounds how long a request waits for the store and for password hashing; then
 	// it fails with 503. Default: 30 seconds.
 	Timeout time.Duration
-	// Now is the clock. Default: time.Now.
-	Now func() time.Time
 	// Log receives errors that no response reports, such as an email that could not be sent.
 	// Default: slog.Default().
 	Log *slog.Logger
@@ -69,14 +76,17 @@ type Options struct {
 
 // Accounts configure logins and passwords.
 type Accounts struct {
-	Tokens *auth.Tokens // required
+	Tokens Issuer       // required
 	Hasher *auth.Hasher // required
 	// SendReset sends a reset code to a user who forgot their password. It must not wait for
 	// the delivery. The user is a copy. Required.
 	SendReset func(ctx context.Context, to *inventory.User, code string, valid time.Duration) error
 	// Forget is called with the id of a user whose tokens have been invalidated. Default: the
-	// method of that name of the Authenticator, if it has one, as an [auth.Guard] has.
+	// method of that name of the Authenticator, if it has one, as a jwt.Guard has.
 	Forget func(userID string)
+	// Cookie is the cookie that logins set. The Authenticator reads it. Default: what the method
+	// Cookie of the Authenticator returns, if it has one, as a jwt.Guard has.
+	Cookie auth.Cookie
 	// RequireCurrentPassword makes current_password mandatory when users change their own
 	// password. Default: it is checked if present (REFERENCE.md, 3.3).
 	RequireCurrentPassword bool
@@ -96,6 +106,7 @@ type API struct {
 	opts          Options
 	accounts      *Accounts
 	throttle      *throttle
+	now           func() time.Time
 	heavy         *heavyQueries
 	feed          *feed            // nil if the store keeps no chain of its audit log
 	check         httpx.Middleware // Chain.Check
@@ -104,29 +115,26 @@ type API struct {
 	buffers       sync.Pool // *[]byte
 	routes        []route
 	documents     documents
-	handler       http.Handler
+	bare, handler http.Handler // without and with the chain
 }
 
-// New returns the API of the inventory in a store. opts may be nil. The error names a
-// missing argument or an invalid option.
-func New(store records.Store, authenticator Authenticator, opts *Options) (*API, error) {
-	if store == nil || authenticator == nil {
-		return nil, errors.New("httpapi: store and authenticator are required")
+// New returns the API of an inventory. All changes go through the engine, with its clock and its
+// hooks (records.Engine.BeforeCommit). opts may be nil. The error names a missing argument or an
+// invalid option.
+func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*API, error) {
+	if engine == nil || authenticator == nil {
+		return nil, errors.New("httpapi: engine and authenticator are required")
 	}
-	a := &API{store: store, authenticator: authenticator, encoders: &encoders{}}
+	a := &API{store: engine.Store(), changes: engine, now: engine.Now, authenticator: authenticator, encoders: &encoders{}}
 	a.bodies = bodies{httpx.NewBody[records.Patch](nil), httpx.NewBody[[]records.Patch](&httpx.BodyOptions{MaxValues: maxValues}), httpx.NewBody[[]string](nil)}
 	if opts != nil {
 		a.opts = *opts
-	}
-	if a.opts.Now == nil {
-		a.opts.Now = time.Now
 	}
 	a.opts.Log = cmp.Or(a.opts.Log, slog.Default())
 	a.opts.Version = cmp.Or(a.opts.Version, "1")
 	if a.opts.Timeout <= 0 {
 		a.opts.Timeout = 30 * time.Second
 	}
-	a.changes = records.New(store, &records.Options{Now: a.opts.Now})
 	chain := httpx.StandardOptions{}
 	if a.opts.Chain != nil {
 		chain = *a.opts.Chain
@@ -142,10 +150,12 @@ func New(store records.Store, authenticator Authenticator, opts *Options) (*API,
 	if err := a.setAccounts(); err != nil {
 		return nil, err
 	}
-	a.heavy = newHeavyQueries(a.opts.Heavy, store)
-	a.feed = newFeed(store, a.opts.Changes, a.opts.Timeout)
+	a.heavy = newHeavyQueries(a.opts.Heavy, a.store)
+	a.feed = newFeed(a.store, a.opts.Changes, a.opts.Timeout)
 	a.routes = a.table()
-	a.handler = httpx.Standard(&chain)(a.router())
+	router := a.router()
+	a.handler = httpx.Standard(&chain)(router)
+	a.bare = httpx.Chain(httpx.RenderErrors(chain.RenderError), httpx.SingleParams(chain.Repeatable...), httpx.BodyLimit(chain.MaxBody))(router)
 	return a, nil
 }
 
@@ -164,24 +174,39 @@ func (a *API) setAccounts() error {
 			accounts.Forget = f.Forget
 		}
 	}
+	if c, ok := a.authenticator.(interface{ Cookie() auth.Cookie }); ok && accounts.Cookie == (auth.Cookie{}) {
+		accounts.Cookie = c.Cookie()
+	}
 	a.accounts = &accounts
 	var err error
-	a.throttle, err = newThrottle(a.opts.Now)
+	a.throttle, err = newThrottle(a.now)
 	return err
 }
 
 // ServeHTTP serves one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.serveWith(a.handler, w, r)
+}
+
+// Bare returns the API without the middleware of Options.Chain, for a program with middleware of its
+// own. Of the chain it has what its routes rely on: the limit of bodies, the refusal of repeated
+// parameters, RenderError and Check. It is safe for concurrent use beside the API itself.
+func (a *API) Bare() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.serveWith(a.bare, w, r) })
+}
+
+// serveWith serves one request with a handler.
+func (a *API) serveWith(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	r = hideResetCode(r)
 	if a.opts.Observe == nil {
-		a.handler.ServeHTTP(w, r)
+		h.ServeHTTP(w, r)
 		return
 	}
-	a.observe(w, r)
+	a.observe(h, w, r)
 }
 
 // AccountStates implements auth.Accounts with the users of a store. It bypasses replicas
-// ([records.Fresh]), because an [auth.Guard] caches what it returns.
+// ([records.Fresh]), because a jwt.Guard caches what it returns.
 type AccountStates struct{ users records.Reader }
 
 // NewAccountStates returns the AccountStates of the users in a store.

@@ -23,7 +23,7 @@ import (
 func BenchmarkNew(b *testing.B) {
 	g := newHarness(b, nil)
 	for b.Loop() {
-		_, err := httpapi.New(g.store, authenticatorOf("viewer"), nil)
+		_, err := httpapi.New(records.New(g.store, nil), authenticatorOf("viewer"), nil)
 		ok(b, err)
 	}
 }

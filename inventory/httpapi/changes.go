@@ -142,11 +142,8 @@ func (c *call) follow(since string) (*follower, error) {
 // others the resources that they may list, except users.
 func (f *follower) authorizeChanges() {
 	may := func(r *records.Resource) bool {
-		err := auth.Authorize(f.claims, ofAll(permission(r.Access.Read.Or(records.Permission{Everyone: true}))), "")
-		if f.opts.Permit != nil {
-			err = f.opts.Permit(f.r, f.claims, r, records.RouteList, err)
-		}
-		return err == nil
+		err := auth.Authorize(f.identity, ofAll(permission(r.Access.Read.Or(records.Permission{Everyone: true}))), "")
+		return f.permit(r, records.RouteList, err) == nil
 	}
 	f.sees = nil
 	if may(records.Of[records.AuditLog](f.schema)) {

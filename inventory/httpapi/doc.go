@@ -2,9 +2,9 @@
 // records.Store, to run alone or to mount in another router. inventory/REFERENCE.md
 // describes the rules of the API.
 //
-//	tokens, err := auth.NewTokens([][]byte{key}, nil)
-//	guard, err := auth.NewGuard(tokens, httpapi.NewAccountStates(store), nil)
-//	api, err := httpapi.New(store, guard, &httpapi.Options{
+//	tokens, err := jwt.NewTokens([][]byte{key}, nil)
+//	guard, err := jwt.NewGuard(tokens, httpapi.NewAccountStates(store), nil)
+//	api, err := httpapi.New(records.New(store, nil), guard, &httpapi.Options{
 //		Accounts: &httpapi.Accounts{Tokens: tokens, Hasher: hasher, SendReset: send},
 //	})
 //	mux.Handle("/inventory/", http.StripPrefix("/inventory", api))
@@ -61,7 +61,9 @@
 // # Design notes
 //
 // The handler includes the middleware of httpx, so that a program that mounts it needs no
-// other. In a router with the same middleware it does no harm.
+// other. In a router with the same middleware it does no harm. [API.Bare] is without it.
+//
+// Package jwt is not imported: a program with accounts of its own does not link it.
 //
 // Records are encoded by an encoder built from the description of their resource instead of
 // encoding/json, which would dominate the cost of a list. It takes a third of the time,

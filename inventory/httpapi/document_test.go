@@ -119,7 +119,7 @@ func TestDryRunEverywhere(t *testing.T) {
 // TestDocs checks that the page is public and works under a prefix.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	api, err := httpapi.New(records.NewMemStore(inventory.Schema()), authenticatorOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
+	api, err := httpapi.New(records.New(records.NewMemStore(inventory.Schema()), nil), authenticatorOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
 	ok(t, err)
 	server := httptest.NewServer(http.StripPrefix("/inventory", api))
 	defer server.Close()

@@ -78,7 +78,7 @@ func (c *call) acknowledge(p records.Patch) (editFunc, error) {
 		case !acknowledged:
 			e.AcknowledgedAt, e.AcknowledgedBy = nil, nil
 		case e.AcknowledgedAt == nil:
-			e.AcknowledgedAt = new(c.opts.Now())
+			e.AcknowledgedAt = new(c.now())
 			if by := c.caller().UserID; by != "" {
 				e.AcknowledgedBy = &by
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -19,12 +20,12 @@ import (
 func Example() {
 	ctx, store := context.Background(), records.NewMemStore(inventory.Schema())
 	keys, _ := httpapi.SigningKeys(ctx, store, time.Now())
-	tokens, _ := auth.NewTokens(keys, nil)
+	tokens, _ := jwt.NewTokens(keys, nil)
 	hasher, _ := auth.NewHasher(nil)
 	_, password, _ := httpapi.FirstAdmin(ctx, store, hasher, "admin", "")
-	guard, _ := auth.NewGuard(tokens, httpapi.NewAccountStates(store), nil)
+	guard, _ := jwt.NewGuard(tokens, httpapi.NewAccountStates(store), nil)
 	send := func(context.Context, *inventory.User, string, time.Duration) error { return nil }
-	api, err := httpapi.New(store, guard, &httpapi.Options{
+	api, err := httpapi.New(records.New(store, nil), guard, &httpapi.Options{
 		Accounts: &httpapi.Accounts{Tokens: tokens, Hasher: hasher, SendReset: send},
 	})
 	if err != nil {

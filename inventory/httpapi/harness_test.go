@@ -16,6 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -30,7 +31,7 @@ var key = []byte(strings.Repeat("k", auth.MinKeyBytes))
 type harness struct {
 	t      testing.TB
 	store  records.Store
-	tokens *auth.Tokens
+	tokens *jwt.Tokens
 	hasher *auth.Hasher
 	api    *httpapi.API
 	clock  *clock
@@ -118,6 +119,8 @@ func (l *logged) String() string {
 type choices struct {
 	store   records.Store
 	options func(*httpapi.Options)
+	guard   *jwt.GuardOptions
+	engine  func(*records.Engine) *records.Engine
 }
 
 func newHarness(t testing.TB, want *choices) *harness {
@@ -133,22 +136,31 @@ func newHarness(t testing.TB, want *choices) *harness {
 		g.store = records.NewMemStore(inventory.Schema())
 	}
 	var err error
-	g.tokens, err = auth.NewTokens([][]byte{key}, &auth.TokensOptions{Now: g.clock.now})
+	g.tokens, err = jwt.NewTokens([][]byte{key}, &jwt.TokensOptions{Now: g.clock.now})
 	ok(t, err)
 	g.hasher, err = auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 8, Time: 1, Parallelism: 1}})
 	ok(t, err)
 	g.makeUsers()
-	guard, err := auth.NewGuard(g.tokens, httpapi.NewAccountStates(g.store), &auth.GuardOptions{Now: g.clock.now})
+	guarding := jwt.GuardOptions{}
+	if want.guard != nil {
+		guarding = *want.guard
+	}
+	guarding.Now = g.clock.now
+	guard, err := jwt.NewGuard(g.tokens, httpapi.NewAccountStates(g.store), &guarding)
 	ok(t, err)
 	log := slog.New(slog.NewTextHandler(g.log, nil))
 	opts := &httpapi.Options{
 		Accounts: &httpapi.Accounts{Tokens: g.tokens, Hasher: g.hasher, SendReset: g.mails.send},
-		Chain:    &httpx.StandardOptions{Log: log}, Now: g.clock.now, Log: log,
+		Chain:    &httpx.StandardOptions{Log: log}, Log: log,
 	}
 	if want.options != nil {
 		want.options(opts)
 	}
-	g.api, err = httpapi.New(g.store, guard, opts)
+	engine := records.New(g.store, &records.Options{Now: g.clock.now})
+	if want.engine != nil {
+		engine = want.engine(engine)
+	}
+	g.api, err = httpapi.New(engine, guard, opts)
 	ok(t, err)
 	return g
 }
@@ -324,6 +336,6 @@ func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, ni
 // authenticatorOf gives every request a role.
 type authenticatorOf auth.Role
 
-func (role authenticatorOf) Authenticate(*http.Request) (*auth.Claims, error) {
-	return &auth.Claims{Identity: auth.Identity{UserID: "someone", Username: "jane", Role: auth.Role(role)}}, nil
+func (role authenticatorOf) Authenticate(*http.Request) (*auth.Identity, error) {
+	return &auth.Identity{UserID: "someone", Username: "jane", Role: auth.Role(role)}, nil
 }

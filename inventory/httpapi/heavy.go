@@ -128,7 +128,7 @@ func (c *call) read(q *records.Query, heavy bool, list func(context.Context, *re
 		return list(c.r.Context(), q)
 	}
 	caller := "address " + c.opts.Clients.Key(c.r)
-	if c.claims != nil {
+	if c.identity != nil {
 		caller = c.keyOwner()
 	}
 	err = c.heavy.run(c.r.Context(), caller, func(ctx context.Context) error {

@@ -106,7 +106,7 @@ func (c *call) historyQuery(device, step string, from, to time.Time) *records.Qu
 
 // historyRange returns the parameters of a history.
 func (c *call) historyRange() (from, to time.Time, step string, err error) {
-	to = c.opts.Now().UTC().Truncate(time.Microsecond)
+	to = c.now().UTC().Truncate(time.Microsecond)
 	parse := func(name string, at *time.Time) error {
 		if !c.query.Has(name) {
 			return nil

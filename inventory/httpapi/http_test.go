@@ -326,7 +326,7 @@ func TestStatuses(t *testing.T) {
 		{context.Canceled, 499, "Client Closed Request", ""},
 		{errors.New("disk on fire"), 500, "Internal Server Error", ""},
 	} {
-		api, err := httpapi.New(failing{records.NewMemStore(inventory.Schema()), tc.err}, authenticatorOf("admin"), &httpapi.Options{Chain: &httpx.StandardOptions{Log: discard()}})
+		api, err := httpapi.New(records.New(failing{records.NewMemStore(inventory.Schema()), tc.err}, nil), authenticatorOf("admin"), &httpapi.Options{Chain: &httpx.StandardOptions{Log: discard()}})
 		ok(t, err)
 		c := httpxtest.New(t, api)
 		for _, a := range []*httpxtest.Response{c.Send("GET", "/devices", nil), c.Send("POST", "/devices", device("x"))} {
@@ -359,7 +359,7 @@ func TestMounted(t *testing.T) {
 func TestOwnAccounts(t *testing.T) {
 	t.Parallel()
 	store := records.NewMemStore(inventory.Schema())
-	api, err := httpapi.New(store, authenticatorOf("admin"), nil)
+	api, err := httpapi.New(records.New(store, nil), authenticatorOf("admin"), nil)
 	ok(t, err)
 	c := httpxtest.New(t, api)
 	for _, path := range []string{"/users", "/users/" + unknown, "/users/login"} {
@@ -379,18 +379,18 @@ func TestOwnAccounts(t *testing.T) {
 // TestNew checks invalid options.
 func TestNew(t *testing.T) {
 	t.Parallel()
-	store := records.NewMemStore(inventory.Schema())
+	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
 	for _, tc := range []struct {
-		store   records.Store
+		engine  *records.Engine
 		gate    httpapi.Authenticator
 		opts    *httpapi.Options
 		message string
 	}{
-		{nil, authenticatorOf("admin"), nil, "store and authenticator are required"},
-		{store, nil, nil, "store and authenticator are required"},
-		{store, authenticatorOf("admin"), &httpapi.Options{Accounts: &httpapi.Accounts{}}, "Tokens, Hasher and SendReset are required"},
+		{nil, authenticatorOf("admin"), nil, "engine and authenticator are required"},
+		{engine, nil, nil, "engine and authenticator are required"},
+		{engine, authenticatorOf("admin"), &httpapi.Options{Accounts: &httpapi.Accounts{}}, "Tokens, Hasher and SendReset are required"},
 	} {
-		if _, err := httpapi.New(tc.store, tc.gate, tc.opts); err == nil || !strings.Contains(err.Error(), tc.message) {
+		if _, err := httpapi.New(tc.engine, tc.gate, tc.opts); err == nil || !strings.Contains(err.Error(), tc.message) {
 			t.Errorf("the error is %v, want %q", err, tc.message)
 		}
 	}

@@ -98,10 +98,10 @@ func (c *call) idempotencyKey(body []byte) (*idempotencyKey, error) {
 
 // keyOwner separates the keys of users: by id, or by name for accounts without ids.
 func (c *call) keyOwner() string {
-	if id := c.claims.UserID; id != "" && len(id) <= 100 {
+	if id := c.identity.UserID; id != "" && len(id) <= 100 {
 		return "id " + id
 	}
-	sum := sha256.Sum256([]byte(c.claims.Username))
+	sum := sha256.Sum256([]byte(c.identity.Username))
 	return "name " + hex.EncodeToString(sum[:])
 }
 
@@ -142,7 +142,7 @@ func findResponse(ctx context.Context, from records.Reader, key *idempotencyKey)
 }
 
 func (c *call) expired(stored *records.IdempotencyRecord) bool {
-	return c.opts.Now().Sub(stored.CreatedAt) >= idempotencyLifetime
+	return c.now().Sub(stored.CreatedAt) >= idempotencyLifetime
 }
 
 // storeResponse adds the response to the transaction and prunes old ones.

@@ -89,12 +89,8 @@ func (c *call) refuseLogin(username string, u *inventory.User, refusal error) er
 	if u != nil {
 		id = u.ID
 	}
-	entry, err := c.changes.AuditEntry(c.unverified(username), "login_failed", records.Of[inventory.User](c.schema).Kind(), id, nil)
-	if err != nil {
-		return err
-	}
-	ctx := c.r.Context()
-	if err := c.store.Change(ctx, func(tx records.Tx) error { return tx.Create(ctx, entry) }); err != nil {
+	users := records.Of[inventory.User](c.schema)
+	if err := c.changes.Log(c.r.Context(), c.unverified(username), "login_failed", users.Kind(), id, nil); err != nil {
 		return err
 	}
 	return refusal
@@ -125,7 +121,7 @@ func (c *call) acceptLogin(u *inventory.User, password string) error {
 	if err != nil {
 		return err
 	}
-	auth.SetCookie(c.w, response.Token)
+	c.accounts.Cookie.Set(c.w, response.Token)
 	return httpx.WriteJSON(c.w, http.StatusOK, response)
 }
 
@@ -138,7 +134,7 @@ func (c *call) recordLogin(u, verified *inventory.User, rehashed string) error {
 	if rehashed != "" && u.PasswordHash == verified.PasswordHash {
 		u.PasswordHash = rehashed
 	}
-	now := c.opts.Now()
+	now := c.now()
 	if u.LastLogin != nil && !now.After(*u.LastLogin) {
 		now = u.LastLogin.Add(time.Microsecond) // two logins are two changes, whatever the clock
 	}
@@ -171,35 +167,35 @@ func logout() operation {
 // logout ends the sessions of the sender of a valid token. Without one it only clears the
 // cookie.
 func (c *call) logout() error {
-	claims, err := c.authenticator.Authenticate(c.r)
+	who, err := c.authenticator.Authenticate(c.r)
 	switch {
 	case auth.KindOf(err).Unauthorized():
 	case err != nil:
 		return err
-	case claims != nil:
-		if err := c.endSessions(claims); err != nil {
+	case who != nil:
+		if err := c.endSessions(who); err != nil {
 			return err
 		}
 	}
 	if c.dryRun {
 		return c.sendPreview("Would log out")
 	}
-	auth.ClearCookie(c.w)
+	c.accounts.Cookie.Clear(c.w)
 	return c.confirm("Logged out")
 }
 
 // endSessions invalidates the tokens of a user, even if the client disconnects meanwhile.
-func (c *call) endSessions(claims *auth.Claims) error {
-	c.claims = claims
+func (c *call) endSessions(who *auth.Identity) error {
+	c.identity = who
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), c.opts.Timeout)
 	defer cancel()
 	_, err := c.inventory().Update(ctx, c.caller(), records.Of[inventory.User](c.schema), records.Edit{
-		ID: claims.UserID, Action: "logout",
+		ID: who.UserID, Action: "logout",
 		Apply: func(rec records.Record) error {
 			rec.(*inventory.User).Epoch++
 			return nil
 		},
 	})
-	c.accounts.Forget(claims.UserID)
+	c.accounts.Forget(who.UserID)
 	return err
 }

@@ -19,7 +19,7 @@ type Observation struct {
 type observationKey struct{}
 
 // observe serves a request and reports it.
-func (a *API) observe(w http.ResponseWriter, r *http.Request) {
+func (a *API) observe(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	o := &Observation{Route: "other", Method: "other"}
 	noted := &statusWriter{ResponseWriter: w}
 	begin := time.Now()
@@ -30,7 +30,7 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 		}
 		a.opts.Observe(*o)
 	}()
-	a.handler.ServeHTTP(noted, r.WithContext(context.WithValue(r.Context(), observationKey{}, o)))
+	h.ServeHTTP(noted, r.WithContext(context.WithValue(r.Context(), observationKey{}, o)))
 }
 
 // noteRoute notes the route of a request that is observed.

@@ -26,8 +26,8 @@ type page struct {
 // byHeader identifies senders by their role.
 type byHeader struct{}
 
-func (byHeader) Authenticate(r *http.Request) (*auth.Claims, error) {
-	return &auth.Claims{Identity: auth.Identity{UserID: "x", Username: "x", Role: auth.Role(r.Header.Get("X-Role"))}}, nil
+func (byHeader) Authenticate(r *http.Request) (*auth.Identity, error) {
+	return &auth.Identity{UserID: "x", Username: "x", Role: auth.Role(r.Header.Get("X-Role"))}, nil
 }
 
 // library serves a schema without users and devices.
@@ -39,7 +39,7 @@ func library(t *testing.T, change func(books *records.Definition)) *httpxtest.Cl
 	}
 	schema, err := records.NewSchema(records.Define[book](books), records.Define[page](records.Definition{Name: "pages", Label: "Page"}))
 	ok(t, err)
-	api, err := httpapi.New(records.NewMemStore(schema), byHeader{}, nil)
+	api, err := httpapi.New(records.New(records.NewMemStore(schema), nil), byHeader{}, nil)
 	ok(t, err)
 	c := httpxtest.New(t, api)
 	c.Header.Set("X-Role", "admin")

@@ -163,7 +163,7 @@ func roundDuration(ctx context.Context, start time.Time) {
 
 // sendReset stores a new code, which replaces an earlier one, and sends it.
 func (c *call) sendReset(u *inventory.User) error {
-	code, reset := auth.NewReset(u.ID, u.PasswordHash, c.opts.Now())
+	code, reset := auth.NewReset(u.ID, u.PasswordHash, c.now())
 	ctx := c.r.Context()
 	_, err := c.inventory().Update(ctx, c.unverified(u.Username), records.Of[inventory.User](c.schema), records.Edit{
 		ID: u.ID, Action: "password_forgotten",
@@ -250,7 +250,7 @@ func (c *call) findReset(code string) (*inventory.User, string, error) {
 }
 
 func (c *call) resetValid(u *inventory.User, codeHash string) bool {
-	return !u.InactiveStatus && u.ResetHash == codeHash && u.ResetExpiresAt != nil && c.opts.Now().Before(*u.ResetExpiresAt)
+	return !u.InactiveStatus && u.ResetHash == codeHash && u.ResetExpiresAt != nil && c.now().Before(*u.ResetExpiresAt)
 }
 
 // resetPath is the path of resets up to the code.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -20,14 +21,14 @@ import (
 // call is one request to a route.
 type call struct {
 	*API
-	schema  *records.Schema // of the store when the request began
-	w       http.ResponseWriter
-	r       *http.Request
-	route   *route
-	claims  *auth.Claims // of the sender; nil on a public route
-	query   url.Values
-	dryRun  bool
-	preview records.Preview // of a dry run
+	schema   *records.Schema // of the store when the request began
+	w        http.ResponseWriter
+	r        *http.Request
+	route    *route
+	identity *auth.Identity // of the sender; nil on a public route
+	query    url.Values
+	dryRun   bool
+	preview  records.Preview // of a dry run
 }
 
 // publicBody is the maximum size in bytes of a body that is read without authentication.
@@ -82,20 +83,34 @@ func (c *call) authorize() error {
 	if c.route.access.Anonymous {
 		return nil
 	}
-	claims, err := c.authenticator.Authenticate(c.r)
+	who, err := c.authenticator.Authenticate(c.r)
 	if err != nil {
 		return err
 	}
-	c.claims = claims
+	if who == nil {
+		return errors.New("the Authenticator returns neither an identity nor an error")
+	}
+	c.identity = who
 	owner := ""
 	if c.route.access.Owner {
 		owner = strings.ToLower(c.r.PathValue("id"))
 	}
-	err = auth.Authorize(claims, c.route.access, owner)
-	if c.opts.Permit != nil && c.route.resource != nil {
-		err = c.opts.Permit(c.r, claims, c.route.resource, c.route.does, err)
+	err = auth.Authorize(who, c.route.access, owner)
+	if c.route.resource == nil {
+		return err
 	}
-	return err
+	return c.permit(c.route.resource, c.route.does, err)
+}
+
+// permit makes the final decision about an operation on a resource, after its description.
+func (c *call) permit(r *records.Resource, does records.Routes, denied error) error {
+	if c.opts.Permit != nil {
+		denied = c.opts.Permit(c.r, c.identity, r, does, denied)
+	}
+	if denied == nil && !c.identity.Within(r.Name, !records.RoutesRead.Has(does)) {
+		return auth.Denied()
+	}
+	return denied
 }
 
 // current returns a resource of the routes as the schema describes it now, which may have more
@@ -108,7 +123,7 @@ func (c *call) current(r *records.Resource) *records.Resource {
 }
 
 // isSender reports whether a user is the sender of the request.
-func (c *call) isSender(userID string) bool { return c.claims.UserID == userID }
+func (c *call) isSender(userID string) bool { return c.identity.UserID == userID }
 
 // parseParameters refuses unknown query parameters, because an ignored one may have been
 // essential. ParseQuery does so for lists.
@@ -168,10 +183,10 @@ func (c *call) inventory() *records.Engine {
 // application's own, because they are not those of users of the inventory.
 func (c *call) caller() records.Caller {
 	by := c.unverified("")
-	if c.claims != nil {
-		by.Name = c.claims.Username
-		if c.accounts != nil && records.ValidID(c.claims.UserID) {
-			by.UserID = c.claims.UserID
+	if c.identity != nil {
+		by.Name = c.identity.Username
+		if c.accounts != nil && records.ValidID(c.identity.UserID) {
+			by.UserID = c.identity.UserID
 		}
 	}
 	return by

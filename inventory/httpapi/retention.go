@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -61,6 +62,9 @@ func (c *call) prune(sent retention) error {
 	r, ok := c.schema.Named(sent.Resource)
 	if !ok || !r.Prunable || r.Internal {
 		return invalidField("resource", "must be one of "+strings.Join(prunable(c.schema), ", "))
+	}
+	if !c.identity.Within(r.Name, true) {
+		return auth.Denied()
 	}
 	keep := records.Retention{Limit: pruneLimit, Within: pruneBound}
 	if sent.MaxAge != nil {

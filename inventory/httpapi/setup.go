@@ -95,7 +95,7 @@ const (
 	firstAdmin = "first admin"
 )
 
-// SigningKeys returns the keys for auth.NewTokens and auth.Tokens.SetKeys at a time. The first
+// SigningKeys returns the keys for jwt.NewTokens and jwt.Tokens.SetKeys at a time. The first
 // one is generated and stored, so that tokens survive a restart and processes with the same
 // store share it, even if they start at the same time. [RotateSigningKey] adds others: call
 // SigningKeys every few seconds to notice.

@@ -70,11 +70,7 @@ func (c *call) summarized() (*records.Resource, error) {
 		}
 		r := c.current(rt.resource)
 		if r.Name == c.query.Get("resource") {
-			err := auth.Authorize(c.claims, rt.access, "")
-			if c.opts.Permit != nil {
-				err = c.opts.Permit(c.r, c.claims, r, records.RouteList, err)
-			}
-			return r, err
+			return r, c.permit(r, records.RouteList, auth.Authorize(c.identity, rt.access, ""))
 		}
 		names = append(names, r.Name)
 	}

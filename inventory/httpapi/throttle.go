@@ -98,7 +98,7 @@ func (c *call) pairOf(account string) string { return strconv.Quote(account) + "
 // many networks are not put together: its user would have to wait for them.
 func (c *call) hashing(ctx context.Context, username string) context.Context {
 	pair := c.pairOf(accountKey(username))
-	if c.claims != nil || c.throttle.isKnown(pair) {
+	if c.identity != nil || c.throttle.isKnown(pair) {
 		return auth.WithOrigins(ctx, "pair "+pair)
 	}
 	return auth.WithOrigins(ctx, "network "+c.network())

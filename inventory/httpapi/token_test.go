@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 )
 
 // forge signs a token without the library.
@@ -40,7 +40,7 @@ func TestForgedTokens(t *testing.T) {
 	header := object{"alg": "HS256", "typ": "JWT"}
 	id := g.users["root"].ID
 	claims := object{
-		"uid": id, "user": "root", "role": "admin", "epoch": 0, "iss": auth.DefaultIssuer, "aud": auth.DefaultAudience,
+		"uid": id, "user": "root", "role": "admin", "epoch": 0, "iss": jwt.DefaultIssuer, "aud": jwt.DefaultAudience,
 		"sub": id, "iat": now, "nbf": now, "exp": now + 60, "jti": "x",
 	}
 	good := forge(t, header, claims, sha256.New, key)

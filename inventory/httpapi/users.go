@@ -38,7 +38,7 @@ func (c *call) prepareUser(u *inventory.User) error {
 	if err != nil {
 		return err
 	}
-	u.Password, u.PasswordHash, u.PasswordChangedAt = "", hash, new(c.opts.Now())
+	u.Password, u.PasswordHash, u.PasswordChangedAt = "", hash, new(c.now())
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (c *call) userEdit(change editFunc, hash string) editFunc {
 			return err
 		}
 		u.Role = inventory.Role(strings.ToLower(string(u.Role))) // its stored form
-		if c.isSender(before.ID) || c.claims.Role != auth.Admin {
+		if c.isSender(before.ID) || c.identity.Role != auth.Admin {
 			if err := records.Of[inventory.User](c.schema).CheckOwnerChange(before, u); err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func (c *call) userEdit(change editFunc, hash string) editFunc {
 
 // setPassword sets the password of a user and invalidates their tokens and reset code.
 func (c *call) setPassword(u *inventory.User, hash string) {
-	u.PasswordHash, u.PasswordChangedAt = hash, new(c.opts.Now())
+	u.PasswordHash, u.PasswordChangedAt = hash, new(c.now())
 	u.Epoch++
 	u.ResetHash, u.ResetExpiresAt = "", nil
 }

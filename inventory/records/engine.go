@@ -56,6 +56,12 @@ func New(store Store, opts *Options) *Engine {
 	return v
 }
 
+// Store returns the store of the engine.
+func (v *Engine) Store() Store { return v.store }
+
+// Now returns the time of the engine's clock.
+func (v *Engine) Now() time.Time { return v.opts.Now() }
+
 // DryRun returns an engine over the same store whose calls do everything except commit, and say
 // in a preview what they would have changed. The preview is that of the last call; nil is not
 // filled in.
@@ -296,6 +302,16 @@ func (v *Engine) newEntry(by Caller, action string, r *Resource, before, after R
 		rec = before
 	}
 	return v.AuditEntry(by, action, r.Kind(), rec.Meta().ID, r.Diff(before, after))
+}
+
+// Log adds an audit log entry for an event that changes no record, as [Engine.AuditEntry] returns it,
+// in a transaction of its own.
+func (v *Engine) Log(ctx context.Context, by Caller, action, resource, id string, changes Changes) error {
+	entry, err := v.AuditEntry(by, action, resource, id, changes)
+	if err != nil {
+		return err
+	}
+	return v.change(ctx, by, func(tx Tx) error { return tx.Create(ctx, entry) })
 }
 
 // AuditEntry returns an audit log entry for an event that changes no record, such as a failed

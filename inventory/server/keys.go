@@ -14,6 +14,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -42,7 +43,7 @@ func (s *Server) signingKeys(ctx context.Context) ([][]byte, error) {
 
 // openTokens reads the signing keys, and again every five seconds until Close: another process
 // may rotate them.
-func (s *Server) openTokens(ctx context.Context) (*auth.Tokens, error) {
+func (s *Server) openTokens(ctx context.Context) (*jwt.Tokens, error) {
 	if name := s.settings.JWTSecretFile; name != "" {
 		if err := createKeyFile(name); err != nil { // not later: a file that is away for a moment keeps its keys
 			return nil, fmt.Errorf("JWT_SECRET_FILE: %w", err)
@@ -52,7 +53,7 @@ func (s *Server) openTokens(ctx context.Context) (*auth.Tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := auth.NewTokens(keys, &auth.TokensOptions{Lifetime: s.settings.JWTExpiration})
+	tokens, err := jwt.NewTokens(keys, &jwt.TokensOptions{Lifetime: s.settings.JWTExpiration})
 	if err != nil || s.settings.JWTSecret != "" {
 		return tokens, err
 	}
@@ -72,7 +73,7 @@ func (s *Server) openTokens(ctx context.Context) (*auth.Tokens, error) {
 
 // watchKeys puts changed keys into use until ctx ends. While they can't be read, the previous
 // ones stay in use.
-func (s *Server) watchKeys(ctx context.Context, tokens *auth.Tokens) {
+func (s *Server) watchKeys(ctx context.Context, tokens *jwt.Tokens) {
 	tick := time.NewTicker(keyInterval)
 	defer tick.Stop()
 	failing := false

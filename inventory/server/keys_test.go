@@ -18,6 +18,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
@@ -152,7 +153,7 @@ func TestKeyFile(t *testing.T) {
 	plain := bytes.Repeat([]byte("k"), 40)
 	require.NoError(t, os.WriteFile(file, append(plain, '\n'), 0o400))
 	h = handle(t, s, records.NewMemStore(inventory.Schema()))
-	tokens, err := auth.NewTokens([][]byte{plain}, nil)
+	tokens, err := jwt.NewTokens([][]byte{plain}, nil)
 	require.NoError(t, err)
 	_, err = tokens.Verify(h.login())
 	require.NoError(t, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/mail"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -96,7 +97,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	guard, err := auth.NewGuard(tokens, httpapi.NewAccountStates(s.store), nil)
+	guard, err := jwt.NewGuard(tokens, httpapi.NewAccountStates(s.store), nil)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 }
 
 // api returns the API with the middleware that the settings require.
-func (s *Server) api(o *Options, guard *auth.Guard, accounts *httpapi.Accounts) (*httpapi.API, error) {
+func (s *Server) api(o *Options, guard *jwt.Guard, accounts *httpapi.Accounts) (*httpapi.API, error) {
 	origins, err := httpx.NewOrigins(s.settings.AllowedOrigins)
 	if err != nil {
 		return nil, fmt.Errorf("ALLOWED_ORIGINS: %w", err)
@@ -127,7 +128,7 @@ func (s *Server) api(o *Options, guard *auth.Guard, accounts *httpapi.Accounts) 
 		return nil, err
 	}
 	s.closers = append(s.closers, closeLimiter)
-	return httpapi.New(s.store, guard, &httpapi.Options{
+	return httpapi.New(records.New(s.store, nil), guard, &httpapi.Options{
 		Accounts: accounts,
 		Chain: &httpx.StandardOptions{
 			Log: s.log, Origins: origins, Clients: clients, Limit: httpx.Chain(limiter, protectHosts),

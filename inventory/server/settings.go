@@ -15,6 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 )
 
 // Settings configure a server. [Default] returns those of an empty environment, [Parse]
@@ -91,7 +92,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "JWT_SECRET", Secret: true, Doc: "key that signs tokens, at least 32 bytes; unset: that of JWT_SECRET_FILE, or a generated one that is stored in the database", Value: settings.Hidden(&s.JWTSecret, checkJWTSecret)},
 		{Name: "JWT_SECRET_PREVIOUS", Secret: true, Doc: "another key that verifies tokens, while JWT_SECRET changes", Value: settings.Hidden(&s.JWTSecretPrevious, checkJWTSecret)},
 		{Name: "JWT_SECRET_FILE", Doc: "file with the key that signs tokens, created at the start with mode 0600 if it does not exist; rotate-key changes it", Value: settings.Text(&s.JWTSecretFile)},
-		{Name: "JWT_EXPIRATION", Default: "24h", Doc: "lifetime of a token, such as 12h or 90m", Value: settings.Duration(&s.JWTExpiration, settings.From(time.Second, auth.MaxLifetime))},
+		{Name: "JWT_EXPIRATION", Default: "24h", Doc: "lifetime of a token, such as 12h or 90m", Value: settings.Duration(&s.JWTExpiration, settings.From(time.Second, jwt.MaxLifetime))},
 		{Name: "MAIL_HOST", Doc: "SMTP server for password resets; unset: mails are logged instead of sent", Value: settings.Text(&s.MailHost)},
 		{Name: "MAIL_PORT", Default: "587", Doc: "SMTP port; on 465 the connection uses TLS from the start, otherwise STARTTLS is required unless the server is on this machine", Value: settings.Int(&s.MailPort, settings.From(1, 65535))},
 		{Name: "MAIL_USERNAME", Doc: "SMTP user name; empty disables authentication", Value: settings.Text(&s.MailUsername)},

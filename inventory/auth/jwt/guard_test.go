@@ -1,4 +1,4 @@
-package auth_test
+package jwt_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 )
 
 // accounts is an auth.Accounts that counts its calls.
@@ -52,9 +53,9 @@ func newAccounts() *accounts {
 	return &accounts{users: map[string]auth.AccountState{user().UserID: activeEditor()}}
 }
 
-func newGuard(t testing.TB, tokens *auth.Tokens, a auth.Accounts, opts *auth.GuardOptions) *auth.Guard {
+func newGuard(t testing.TB, tokens *jwt.Tokens, a auth.Accounts, opts *jwt.GuardOptions) *jwt.Guard {
 	t.Helper()
-	g, err := auth.NewGuard(tokens, a, opts)
+	g, err := jwt.NewGuard(tokens, a, opts)
 	require.NoError(t, err)
 	return g
 }
@@ -68,13 +69,13 @@ func request(token string) *http.Request {
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	tokens := newTokens(t, newClock())
-	token, issued, err := tokens.Issue(user())
+	token, _, err := tokens.Issue(user())
 	require.NoError(t, err)
 	g := newGuard(t, tokens, newAccounts(), nil)
 
 	c, err := g.Authenticate(request(token))
 	require.NoError(t, err)
-	assert.Equal(t, issued, c)
+	assert.Equal(t, user(), *c)
 
 	_, err = g.Authenticate(httptest.NewRequest("GET", "/", http.NoBody))
 	requireKind(t, auth.TokenMissing, err)
@@ -102,7 +103,7 @@ func TestState(t *testing.T) {
 		a := newAccounts()
 		a.set(user().UserID, row.now)
 		g := newGuard(t, newTokens(t, newClock()), a, nil)
-		err := g.Check(t.Context(), &auth.Claims{Identity: user()})
+		err := g.Check(t.Context(), new(user()))
 		if row.reason == "" {
 			assert.NoError(t, err, name)
 			continue
@@ -119,7 +120,7 @@ func TestFailingAccountsRefuse(t *testing.T) {
 	a := newAccounts()
 	a.err = errors.New("connection refused")
 	g := newGuard(t, newTokens(t, newClock()), a, nil)
-	c := &auth.Claims{Identity: user()}
+	c := new(user())
 	for range 2 { // a failure is not remembered
 		err := g.Check(t.Context(), c)
 		require.ErrorIs(t, err, a.err)
@@ -133,8 +134,8 @@ func TestFailingAccountsRefuse(t *testing.T) {
 func TestStatesAreRemembered(t *testing.T) {
 	t.Parallel()
 	clock, a := newClock(), newAccounts()
-	g := newGuard(t, newTokens(t, clock), a, &auth.GuardOptions{Remember: time.Minute, Now: clock.Now})
-	c := &auth.Claims{Identity: user()}
+	g := newGuard(t, newTokens(t, clock), a, &jwt.GuardOptions{Remember: time.Minute, Now: clock.Now})
+	c := new(user())
 	check := func() error { return g.Check(t.Context(), c) }
 
 	require.NoError(t, check())
@@ -157,12 +158,12 @@ func TestStatesAreRemembered(t *testing.T) {
 func TestNothingRemembered(t *testing.T) {
 	t.Parallel()
 	a := newAccounts()
-	g := newGuard(t, newTokens(t, newClock()), a, &auth.GuardOptions{Remember: auth.NoCache})
+	g := newGuard(t, newTokens(t, newClock()), a, &jwt.GuardOptions{Remember: jwt.NoCache})
 	for range 3 {
-		require.NoError(t, g.Check(t.Context(), &auth.Claims{Identity: user()}))
+		require.NoError(t, g.Check(t.Context(), new(user())))
 	}
 	assert.Equal(t, 3, a.calls)
-	n, _ := auth.Remembered(g)
+	n, _ := jwt.Remembered(g)
 	assert.Zero(t, n)
 }
 
@@ -170,8 +171,8 @@ func TestNothingRemembered(t *testing.T) {
 func TestForgetDuringRead(t *testing.T) {
 	t.Parallel()
 	a := newAccounts()
-	g := newGuard(t, newTokens(t, newClock()), a, &auth.GuardOptions{Remember: time.Hour})
-	c := &auth.Claims{Identity: user()}
+	g := newGuard(t, newTokens(t, newClock()), a, &jwt.GuardOptions{Remember: time.Hour})
+	c := new(user())
 	a.ask = func() {
 		a.set(c.UserID, auth.AccountState{})
 		g.Forget(c.UserID)
@@ -186,7 +187,7 @@ func TestRememberedIsBounded(t *testing.T) {
 	a := newAccounts()
 	clock := newClock()
 	tokens := newTokens(t, clock)
-	g := newGuard(t, tokens, a, &auth.GuardOptions{Users: 10, Now: clock.Now})
+	g := newGuard(t, tokens, a, &jwt.GuardOptions{Users: 10, Now: clock.Now})
 	for i := range 1000 {
 		who := auth.Identity{UserID: fmt.Sprint(i), Role: auth.Viewer}
 		a.set(who.UserID, auth.AccountState{Active: true, Role: auth.Viewer})
@@ -195,9 +196,9 @@ func TestRememberedIsBounded(t *testing.T) {
 		for range 2 {
 			c, err := g.Authenticate(request(token))
 			require.NoError(t, err)
-			require.Equal(t, who, c.Identity)
+			require.Equal(t, who, *c)
 		}
-		states, verified := auth.Remembered(g)
+		states, verified := jwt.Remembered(g)
 		require.LessOrEqual(t, states, 10)
 		require.LessOrEqual(t, verified, 10)
 		clock.advance(time.Duration(i%3) * time.Second)
@@ -210,10 +211,10 @@ func TestSeenTokensExpire(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	for _, leeway := range []time.Duration{-1, time.Minute} {
-		tokens, err := auth.NewTokens([][]byte{key('k')}, &auth.TokensOptions{Lifetime: time.Hour, Leeway: leeway, Now: clock.Now})
+		tokens, err := jwt.NewTokens([][]byte{key('k')}, &jwt.TokensOptions{Lifetime: time.Hour, Leeway: leeway, Now: clock.Now})
 		require.NoError(t, err)
 		g := newGuard(t, tokens, newAccounts(), nil)
-		token, c, err := tokens.Issue(user())
+		token, expires, err := tokens.Issue(user())
 		require.NoError(t, err)
 		start, slack := clock.now, max(leeway, 0)
 		for _, row := range []struct {
@@ -223,8 +224,8 @@ func TestSeenTokensExpire(t *testing.T) {
 			{start, 0},
 			{start.Add(-slack), 0},
 			{start.Add(-slack - 1), auth.TokenEarly}, // the clock was set back
-			{c.ExpiresAt.Add(slack - 1), 0},
-			{c.ExpiresAt.Add(slack), auth.TokenExpired},
+			{expires.Add(slack - 1), 0},
+			{expires.Add(slack), auth.TokenExpired},
 			{start, 0},
 		} {
 			clock.now = row.at
@@ -236,8 +237,8 @@ func TestSeenTokensExpire(t *testing.T) {
 	}
 }
 
-// Callers may modify the claims they receive.
-func TestClaimsAreCopies(t *testing.T) {
+// Callers may modify the identity they receive.
+func TestIdentitiesAreCopies(t *testing.T) {
 	t.Parallel()
 	tokens := newTokens(t, newClock())
 	g := newGuard(t, tokens, newAccounts(), nil)
@@ -246,7 +247,7 @@ func TestClaimsAreCopies(t *testing.T) {
 	for range 3 {
 		c, err := g.Authenticate(request(token))
 		require.NoError(t, err)
-		require.Equal(t, user(), c.Identity)
+		require.Equal(t, user(), *c)
 		c.Role = auth.Admin
 	}
 }
@@ -261,18 +262,18 @@ func TestForgedTokensStayForged(t *testing.T) {
 		_, err = g.Authenticate(request(strings.Repeat("x", 10<<20)))
 		requireKind(t, auth.TokenMalformed, err)
 	}
-	_, verified := auth.Remembered(g)
+	_, verified := jwt.Remembered(g)
 	assert.Zero(t, verified)
 }
 
 func TestNewGuardRefuses(t *testing.T) {
 	t.Parallel()
-	g, err := auth.NewGuard(newTokens(t, newClock()), newAccounts(), &auth.GuardOptions{Users: -1})
+	g, err := jwt.NewGuard(newTokens(t, newClock()), newAccounts(), &jwt.GuardOptions{Users: -1})
 	assert.Nil(t, g)
 	assert.ErrorContains(t, err, "Users -1")
-	_, err = auth.NewGuard(nil, newAccounts(), nil)
+	_, err = jwt.NewGuard(nil, newAccounts(), nil)
 	assert.ErrorContains(t, err, "needs tokens and accounts")
-	_, err = auth.NewGuard(newTokens(t, newClock()), nil, nil)
+	_, err = jwt.NewGuard(newTokens(t, newClock()), nil, nil)
 	assert.ErrorContains(t, err, "needs tokens and accounts")
 }
 
@@ -281,7 +282,7 @@ func TestManyRequests(t *testing.T) {
 	t.Parallel()
 	tokens := newTokens(t, newClock())
 	a := newAccounts()
-	g := newGuard(t, tokens, a, &auth.GuardOptions{Remember: time.Hour, Users: 4})
+	g := newGuard(t, tokens, a, &jwt.GuardOptions{Remember: time.Hour, Users: 4})
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {

@@ -1,4 +1,4 @@
-package auth_test
+package jwt_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 )
 
 // TestKeySetRotation checks that tokens of the old and the new key are valid in all processes during a
@@ -18,8 +19,8 @@ func TestKeySetRotation(t *testing.T) {
 	c := newClock()
 	set, err := auth.NewKeySet(nil)
 	require.NoError(t, err)
-	processes := []*auth.Tokens{newTokens(t, c, set.At(c.now)...), newTokens(t, c, set.At(c.now)...)}
-	reload := func(p *auth.Tokens) {
+	processes := []*jwt.Tokens{newTokens(t, c, set.At(c.now)...), newTokens(t, c, set.At(c.now)...)}
+	reload := func(p *jwt.Tokens) {
 		again, err := auth.ParseKeySet(set.Encode())
 		require.NoError(t, err)
 		require.NoError(t, p.SetKeys(again.At(c.now)))
@@ -31,17 +32,17 @@ func TestKeySetRotation(t *testing.T) {
 			assert.NoError(t, err)
 		}
 	}
-	issue := func(p *auth.Tokens) string {
+	issue := func(p *jwt.Tokens) string {
 		token, _, err := p.Issue(user())
 		require.NoError(t, err)
 		accepted(token)
 		return token
 	}
 	first := issue(processes[0])
-	from, until, err := set.Rotate(c.now, auth.DefaultLifetime)
+	from, until, err := set.Rotate(c.now, jwt.DefaultLifetime)
 	require.NoError(t, err)
 	assert.Equal(t, auth.KeyDelay, from.Sub(c.now))
-	_, _, err = set.Rotate(c.now, auth.DefaultLifetime)
+	_, _, err = set.Rotate(c.now, jwt.DefaultLifetime)
 	assert.ErrorContains(t, err, "in progress")
 	reload(processes[0]) // the other one has not read it yet
 	issue(processes[0])
@@ -56,7 +57,7 @@ func TestKeySetRotation(t *testing.T) {
 	reload(processes[1])
 	issue(processes[1])
 
-	c.advance(auth.DefaultLifetime - 2*time.Second)
+	c.advance(jwt.DefaultLifetime - 2*time.Second)
 	reload(processes[0])
 	accepted(last)
 	c.now = until

@@ -1,4 +1,4 @@
-package auth
+package jwt
 
 import (
 	"cmp"
@@ -10,22 +10,9 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/auth"
 )
-
-// AccountState is the current state of an account.
-type AccountState struct {
-	Active bool // false for an inactive or unknown account
-	Role   Role
-	// Epoch increases with every event that ends earlier tokens, such as a logout or a new password.
-	Epoch int64
-}
-
-// Accounts returns the state of accounts.
-type Accounts interface {
-	// AccountState returns the state of a user, or the zero AccountState if the user does not
-	// exist. An error is a failure of the store.
-	AccountState(ctx context.Context, userID string) (AccountState, error)
-}
 
 // NoCache is the GuardOptions.Remember that reads the account for each request.
 const NoCache = time.Duration(math.MinInt64)
@@ -38,6 +25,8 @@ type GuardOptions struct {
 	// Users is the maximum number of cached accounts, and of cached verified tokens: about 500
 	// bytes for each user. Default: 10,000.
 	Users int
+	// Cookie is the cookie that may contain the token. Default: that of auth.
+	Cookie auth.Cookie
 	// Now returns the time for the cache. Default: time.Now.
 	Now func() time.Time
 }
@@ -46,21 +35,22 @@ type GuardOptions struct {
 // NewGuard. It is safe for concurrent use.
 type Guard struct {
 	tokens   *verified
-	accounts Accounts
+	accounts auth.Accounts
 	states   *accountStates
+	cookie   auth.Cookie
 }
 
 // NewGuard returns a Guard that checks tokens against accounts. It fails if one of the two is nil or
 // opts.Users is negative.
-func NewGuard(tokens *Tokens, accounts Accounts, opts *GuardOptions) (*Guard, error) {
+func NewGuard(tokens *Tokens, accounts auth.Accounts, opts *GuardOptions) (*Guard, error) {
 	if tokens == nil || accounts == nil {
-		return nil, errors.New("auth: NewGuard needs tokens and accounts")
+		return nil, errors.New("jwt: NewGuard needs tokens and accounts")
 	}
 	if opts == nil {
 		opts = &GuardOptions{}
 	}
 	if opts.Users < 0 {
-		return nil, fmt.Errorf("auth: invalid GuardOptions.Users %d: use at least 1, or 0 for the default", opts.Users)
+		return nil, fmt.Errorf("jwt: invalid GuardOptions.Users %d: use at least 1, or 0 for the default", opts.Users)
 	}
 	now := opts.Now
 	if now == nil {
@@ -69,17 +59,17 @@ func NewGuard(tokens *Tokens, accounts Accounts, opts *GuardOptions) (*Guard, er
 	users := cmp.Or(opts.Users, 10_000)
 	return &Guard{
 		tokens:   &verified{tokens: tokens, seen: newBounded[[sha256.Size]byte, verifiedToken](users)},
-		accounts: accounts,
+		accounts: accounts, cookie: opts.Cookie,
 		states: &accountStates{
 			ttl: cmp.Or(opts.Remember, 5*time.Second), now: now,
-			byUser: newBounded[string, AccountState](users),
+			byUser: newBounded[string, auth.AccountState](users),
 		},
 	}, nil
 }
 
-// Authenticate combines FromRequest, Tokens.Verify and Check. The error has one of their kinds.
-func (g *Guard) Authenticate(r *http.Request) (*Claims, error) {
-	token, err := FromRequest(r)
+// Authenticate combines auth.Cookie.FromRequest, Tokens.Verify and Check. The error has one of their kinds.
+func (g *Guard) Authenticate(r *http.Request) (*auth.Identity, error) {
+	token, err := g.cookie.FromRequest(r)
 	if err != nil {
 		return nil, err
 	}
@@ -87,36 +77,31 @@ func (g *Guard) Authenticate(r *http.Request) (*Claims, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.Check(r.Context(), c); err != nil {
+	if err := g.Check(r.Context(), &c.Identity); err != nil {
 		return nil, err
 	}
-	return c, nil
+	return &c.Identity, nil
 }
 
-// Check returns an error of the kind TokenRevoked if the user of c is inactive or deleted, has
-// another epoch than c, or a lower role (REFERENCE.md, 3.1). An error without a kind is a failure of
-// Accounts; then access is denied.
-func (g *Guard) Check(ctx context.Context, c *Claims) error {
-	s, err := g.state(ctx, c.UserID)
-	switch {
-	case err != nil:
-		return fmt.Errorf("auth: read the account of user %.40q: %w", c.UserID, err)
-	case !s.Active:
-		return badToken(TokenRevoked, "the user is inactive or deleted")
-	case s.Epoch != c.Epoch:
-		return badToken(TokenRevoked, "the user has logged out or has a new password")
-	case s.Role.rank() < c.Role.rank():
-		return badToken(TokenRevoked, "the user has a lower role")
+// Check applies [auth.AccountState.Check] to the account of an identity. An error without a kind is
+// a failure of Accounts; then access is denied.
+func (g *Guard) Check(ctx context.Context, who *auth.Identity) error {
+	s, err := g.state(ctx, who.UserID)
+	if err != nil {
+		return fmt.Errorf("jwt: read the account of user %.40q: %w", who.UserID, err)
 	}
-	return nil
+	return s.Check(who)
 }
+
+// Cookie returns GuardOptions.Cookie.
+func (g *Guard) Cookie() auth.Cookie { return g.cookie }
 
 // Forget removes a user from the cache. Call it after a change of the account is committed, so that
 // the change takes effect at once in this process.
 func (g *Guard) Forget(userID string) { g.states.forget(userID) }
 
 // state returns the cached or current state of a user.
-func (g *Guard) state(ctx context.Context, userID string) (AccountState, error) {
+func (g *Guard) state(ctx context.Context, userID string) (auth.AccountState, error) {
 	s, ok, l := g.states.get(userID)
 	if ok {
 		return s, nil
@@ -134,7 +119,7 @@ type accountStates struct {
 	now func() time.Time
 
 	mu     sync.RWMutex
-	byUser bounded[string, AccountState]
+	byUser bounded[string, auth.AccountState]
 	age    uint64 // increases with each forget
 }
 
@@ -145,7 +130,7 @@ type lookup struct {
 }
 
 // get returns the cached state of a user, and the argument for put.
-func (s *accountStates) get(userID string) (st AccountState, ok bool, l lookup) {
+func (s *accountStates) get(userID string) (st auth.AccountState, ok bool, l lookup) {
 	now := s.now()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -155,14 +140,14 @@ func (s *accountStates) get(userID string) (st AccountState, ok bool, l lookup) 
 
 // put caches the result of a lookup. After a forget since the lookup began, the result may be from
 // before the change, so it is not cached.
-func (s *accountStates) put(userID string, st AccountState, l lookup) {
+func (s *accountStates) put(userID string, st auth.AccountState, l lookup) {
 	if s.ttl <= 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.age == l.age {
-		s.byUser.put(userID, expiring[AccountState]{st, l.at, l.at.Add(s.ttl)}, l.at)
+		s.byUser.put(userID, expiring[auth.AccountState]{st, l.at, l.at.Add(s.ttl)}, l.at)
 	}
 }
 

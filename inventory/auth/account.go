@@ -1,0 +1,52 @@
+package auth
+
+import "context"
+
+// Identity is who sends a request, as an authenticator found out. Programs with accounts of their
+// own make it from these.
+type Identity struct {
+	UserID   string // the user's id; not empty for users of the inventory
+	Username string // for the audit log
+	// Role is one of the roles of this package or a program's own, which the permissions of
+	// resources then name.
+	Role Role
+	// Method is how the user signed in, such as "password". Empty is unknown.
+	Method string
+	// Session is the id of the session. Empty for none.
+	Session string
+	// Scopes restrict the identity further: each is a resource and "read", "write" or "*", such as
+	// "devices:read", "metrics:write" or "*:read". Nil means no restriction. See [Identity.Within].
+	Scopes []string
+	// Epoch is the epoch of the account when the user signed in. It increases with every event
+	// that ends the user's sessions, such as a new password. 0 for a program's own accounts.
+	Epoch int64
+}
+
+// AccountState is the current state of an account.
+type AccountState struct {
+	Active bool // false for an inactive or unknown account
+	Role   Role
+	// Epoch increases with every event that ends earlier tokens, such as a new password.
+	Epoch int64
+}
+
+// Accounts returns the state of accounts.
+type Accounts interface {
+	// AccountState returns the state of a user, or the zero AccountState if the user does not
+	// exist. An error is a failure of the store.
+	AccountState(ctx context.Context, userID string) (AccountState, error)
+}
+
+// Check returns an error of the kind TokenRevoked if an identity grants more than the account has
+// now: the account is inactive or deleted, has another epoch, or a lower role (REFERENCE.md, 3.1).
+func (s AccountState) Check(who *Identity) error {
+	switch {
+	case !s.Active:
+		return Unauthorized(TokenRevoked, "the user is inactive or deleted")
+	case s.Epoch != who.Epoch:
+		return Unauthorized(TokenRevoked, "the user has logged out or has a new password")
+	case s.Role.rank() < who.Role.rank():
+		return Unauthorized(TokenRevoked, "the user has a lower role")
+	}
+	return nil
+}
