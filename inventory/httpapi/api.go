@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -203,29 +202,4 @@ func (a *API) serveWith(h http.Handler, w http.ResponseWriter, r *http.Request) 
 		return
 	}
 	a.observe(h, w, r)
-}
-
-// AccountStates implements auth.Accounts with the users of a store. It bypasses replicas
-// ([records.Fresh]), because a jwt.Guard caches what it returns.
-type AccountStates struct{ users records.Reader }
-
-// NewAccountStates returns the AccountStates of the users in a store.
-func NewAccountStates(users records.Reader) *AccountStates {
-	return &AccountStates{records.Fresh(users)}
-}
-
-// AccountState returns the current state of the user with an id: the zero state if there is
-// no such user. The error is a failure of the store.
-func (s *AccountStates) AccountState(ctx context.Context, userID string) (auth.AccountState, error) {
-	if !records.ValidID(userID) {
-		return auth.AccountState{}, nil
-	}
-	u, err := records.Get[inventory.User](ctx, s.users, strings.ToLower(userID))
-	switch {
-	case records.KindOf(err) == records.NotFound:
-		return auth.AccountState{}, nil
-	case err != nil:
-		return auth.AccountState{}, err
-	}
-	return auth.AccountState{Active: !u.InactiveStatus, Role: auth.Role(u.Role), Epoch: u.Epoch}, nil
 }

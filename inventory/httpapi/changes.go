@@ -134,25 +134,28 @@ func (c *call) follow(since string) (*follower, error) {
 		}
 		f.only[r.Kind()] = true
 	}
-	f.authorizeChanges()
+	if err := f.authorizeChanges(); err != nil {
+		return nil, err
+	}
 	return f, f.seek(since)
 }
 
 // authorizeChanges determines what the sender may read: who reads the audit log reads everything,
 // others the resources that they may list, except users.
-func (f *follower) authorizeChanges() {
+func (f *follower) authorizeChanges() error {
 	may := func(r *records.Resource) bool {
 		err := auth.Authorize(f.identity, ofAll(permission(r.Access.Read.Or(records.Permission{Everyone: true}))), "")
 		return f.permit(r, records.RouteList, err) == nil
 	}
 	f.sees = nil
-	if may(records.Of[records.AuditLog](f.schema)) {
-		return
+	if log := records.Of[records.AuditLog](f.schema); may(log) {
+		return f.checkReader(log)
 	}
 	f.sees = map[string]bool{}
 	for _, r := range f.schema.Resources() {
 		f.sees[r.Kind()] = !isUsers(r) && may(r)
 	}
+	return nil
 }
 
 // seek goes to the position of a cursor.
@@ -386,8 +389,7 @@ func (f *follower) stillAuthorized() bool {
 	if f.authorize() != nil {
 		return false
 	}
-	f.authorizeChanges()
-	return true
+	return f.authorizeChanges() == nil
 }
 
 // write sends events. A client that does not accept them in time is disconnected, and continues

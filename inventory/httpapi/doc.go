@@ -94,6 +94,10 @@
 // store should not have a fast hash of them. The response is stored in the transaction of the
 // change, so that neither exists without the other. New responses prune old ones.
 //
+// Rights are read again in the transaction that they permit, with a lock that readers share
+// (records.Lock): a user who is demoted in one process changes nothing in another. The role remains
+// that of the token.
+//
 // Reads of accounts and of idempotency keys bypass replicas (records.Fresh), and
 // preconditions are evaluated in the transaction of the change. Other reads may lag behind.
 //

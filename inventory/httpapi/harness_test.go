@@ -120,6 +120,7 @@ type choices struct {
 	store   records.Store
 	options func(*httpapi.Options)
 	guard   *jwt.GuardOptions
+	beside  *harness // a process with the same database, of which this one has the users
 	engine  func(*records.Engine) *records.Engine
 }
 
@@ -132,6 +133,9 @@ func newHarness(t testing.TB, want *choices) *harness {
 		t: t, store: want.store, mails: &mails{}, users: map[string]*inventory.User{}, log: &logged{},
 		clock: &clock{at: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)},
 	}
+	if want.beside != nil {
+		g.users, g.mails, g.clock = want.beside.users, want.beside.mails, want.beside.clock
+	}
 	if g.store == nil {
 		g.store = records.NewMemStore(inventory.Schema())
 	}
@@ -140,7 +144,9 @@ func newHarness(t testing.TB, want *choices) *harness {
 	ok(t, err)
 	g.hasher, err = auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 8, Time: 1, Parallelism: 1}})
 	ok(t, err)
-	g.makeUsers()
+	if want.beside == nil {
+		g.makeUsers()
+	}
 	guarding := jwt.GuardOptions{}
 	if want.guard != nil {
 		guarding = *want.guard

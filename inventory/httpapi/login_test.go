@@ -391,7 +391,7 @@ func goneMeanwhile(t *testing.T, g *harness) {
 		{"DELETE", path("/devices", d), nil},
 	} {
 		a := c.Send(tc.method, tc.path, tc.body).WantHeader("WWW-Authenticate", "Bearer")
-		a.WantError(401, "The user no longer exists")
+		a.WantError(401, "Unauthorized: Invalid or expired token")
 	}
 	if n := g.count(records.Of[inventory.Device](inventory.Schema())); n != 1 {
 		t.Errorf("there are %d devices", n)

@@ -99,7 +99,10 @@ func (c *call) authorize() error {
 	if c.route.resource == nil {
 		return err
 	}
-	return c.permit(c.route.resource, c.route.does, err)
+	if err = c.permit(c.route.resource, c.route.does, err); err == nil && records.RoutesRead.Has(c.route.does) {
+		err = c.checkReader(c.route.resource)
+	}
+	return err
 }
 
 // permit makes the final decision about an operation on a resource, after its description.
@@ -169,14 +172,6 @@ func (c *call) id() (string, error) {
 		return "", badField("id", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
 	}
 	return strings.ToLower(id), nil
-}
-
-// inventory returns what applies the changes of the request; in a dry run it commits none.
-func (c *call) inventory() *records.Engine {
-	if c.dryRun {
-		return c.changes.DryRun(&c.preview)
-	}
-	return c.changes
 }
 
 // caller returns the sender for the audit log. Ids are omitted if the accounts are the

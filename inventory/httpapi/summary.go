@@ -70,7 +70,11 @@ func (c *call) summarized() (*records.Resource, error) {
 		}
 		r := c.current(rt.resource)
 		if r.Name == c.query.Get("resource") {
-			return r, c.permit(r, records.RouteList, auth.Authorize(c.identity, rt.access, ""))
+			err := c.permit(r, records.RouteList, auth.Authorize(c.identity, rt.access, ""))
+			if err == nil {
+				err = c.checkReader(r)
+			}
+			return r, err
 		}
 		names = append(names, r.Name)
 	}

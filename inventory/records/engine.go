@@ -35,6 +35,7 @@ type Engine struct {
 	store        Store
 	opts         Options
 	preview      *Preview // of a dry run, or nil
+	beforeChange []func(context.Context, Tx) error
 	beforeCommit []func(context.Context, Tx) error
 }
 
@@ -72,6 +73,15 @@ func (v *Engine) DryRun(preview *Preview) *Engine {
 	}
 	dry.preview = preview
 	return &dry
+}
+
+// BeforeChange returns an engine over the same store that runs f as the first step of the transaction
+// of each change, before anything is read, so that f may refuse the change by what is stored then.
+// f may run more than once. Its error is returned unchanged.
+func (v *Engine) BeforeChange(f func(ctx context.Context, tx Tx) error) *Engine {
+	more := *v
+	more.beforeChange = append(slices.Clone(v.beforeChange), f)
+	return &more
 }
 
 // BeforeCommit returns an engine over the same store that runs f as the last step of the
@@ -246,8 +256,14 @@ var errDryRun = errors.New("dry run")
 
 // change runs a transaction for a caller.
 func (v *Engine) change(ctx context.Context, by Caller, f func(tx Tx) error) error {
+	var refused error
 	err := v.store.Change(ctx, func(tx Tx) error {
 		v.preview.reset()
+		for _, first := range v.beforeChange {
+			if refused = first(ctx, tx); refused != nil {
+				return refused
+			}
+		}
 		if err := f(tx); err != nil {
 			return err
 		}
@@ -264,7 +280,7 @@ func (v *Engine) change(ctx context.Context, by Caller, f func(tx Tx) error) err
 	if v.preview != nil && errors.Is(err, errDryRun) {
 		return nil
 	}
-	if err == nil || by.UserID == "" || KindOf(err) != Invalid && KindOf(err) != 0 {
+	if err == nil || refused != nil || by.UserID == "" || KindOf(err) != Invalid && KindOf(err) != 0 {
 		return err
 	}
 	// The audit log can't refer to a user who has been deleted since they were authenticated.

@@ -98,6 +98,9 @@ func handle(url string, conns int) (*sql.DB, error) {
 // lock is the number of the advisory lock for migrations, an arbitrary one.
 const lock = "4707185602417310"
 
+// serializing is the first number of the advisory locks of transactions that run one at a time.
+const serializing = "470718560"
+
 // Dialect returns the dialect of PostgreSQL.
 func Dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
@@ -121,6 +124,8 @@ func Dialect() sqlstore.Dialect {
 				WHERE e.hash IN (encode(c.hash, 'hex'), encode(h.hash, 'hex')))
 			FROM pg_logical_emit_message(true, 'ashlar', '')`, // which writes to the log, so that the commit is not skipped
 		ForUpdate: " FOR UPDATE",
+		ForShare:  " FOR SHARE",
+		Serialize: "SELECT CAST(pg_advisory_xact_lock(" + serializing + ", hashtext($1)) AS text)",
 		Aborts:    true,
 		NoLimit:   "ALL",
 		Size:      "SELECT pg_database_size(current_database())",

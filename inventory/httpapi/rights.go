@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// An authenticator may cache accounts. So that no right is used after it has been removed, each
+// change reads the account of its sender again, in its transaction, and keeps it from changing until
+// that ends; and reads of users and of the audit log read it before (REFERENCE.md, 3.2).
+
+// userChanges names the transactions that change users on request, which run one at a time.
+const userChanges = "users"
+
+// inventory returns what applies the changes of the request; in a dry run it commits none.
+func (c *call) inventory() *records.Engine {
+	v := c.unchecked()
+	if c.accounts == nil || c.identity == nil {
+		return v
+	}
+	return v.BeforeChange(func(ctx context.Context, tx records.Tx) error {
+		if r := c.route.resource; r != nil && isUsers(r) {
+			// Two admins who change each other would deadlock.
+			if err := records.Serialize(ctx, tx, userChanges); err != nil {
+				return err
+			}
+		}
+		return c.checkAccount(func(r *records.Resource, id string) (records.Record, error) { return records.Lock(ctx, tx, r, id) })
+	})
+}
+
+// unchecked is inventory without the account of the sender.
+func (c *call) unchecked() *records.Engine {
+	if c.dryRun {
+		return c.changes.DryRun(&c.preview)
+	}
+	return c.changes
+}
+
+// checkAccount refuses the sender if their account grants less than when they were authenticated.
+func (c *call) checkAccount(read func(r *records.Resource, id string) (records.Record, error)) error {
+	var state auth.AccountState
+	if id := strings.ToLower(c.identity.UserID); records.ValidID(id) {
+		rec, err := read(records.Of[inventory.User](c.schema), id)
+		u, _ := rec.(*inventory.User)
+		if state, err = stateOf(u, err); err != nil {
+			return err
+		}
+	}
+	return state.Check(c.identity)
+}
+
+// checkReader is checkAccount before a read of a resource, if that shows accounts.
+func (c *call) checkReader(r *records.Resource) error {
+	if c.accounts == nil || r.Name != records.Of[records.AuditLog](c.schema).Name && !isUsers(r) {
+		return nil
+	}
+	return c.checkAccount(func(r *records.Resource, id string) (records.Record, error) {
+		return records.Fresh(c.store).Get(c.r.Context(), r, id)
+	})
+}
+
+// AccountStates implements auth.Accounts with the users of a store. It bypasses replicas
+// ([records.Fresh]), because a jwt.Guard caches what it returns.
+type AccountStates struct{ users records.Reader }
+
+// NewAccountStates returns the AccountStates of the users in a store.
+func NewAccountStates(users records.Reader) *AccountStates {
+	return &AccountStates{records.Fresh(users)}
+}
+
+// AccountState returns the current state of the user with an id: the zero state if there is
+// no such user. The error is a failure of the store.
+func (s *AccountStates) AccountState(ctx context.Context, userID string) (auth.AccountState, error) {
+	if !records.ValidID(userID) {
+		return auth.AccountState{}, nil
+	}
+	u, err := records.Get[inventory.User](ctx, s.users, strings.ToLower(userID))
+	return stateOf(u, err)
+}
+
+// stateOf returns the state of a user that was read.
+func stateOf(u *inventory.User, err error) (auth.AccountState, error) {
+	switch {
+	case records.KindOf(err) == records.NotFound:
+		return auth.AccountState{}, nil
+	case err != nil:
+		return auth.AccountState{}, err
+	}
+	return auth.AccountState{Active: !u.InactiveStatus, Role: auth.Role(u.Role), Epoch: u.Epoch}, nil
+}

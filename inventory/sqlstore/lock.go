@@ -1,0 +1,36 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Lock reads a record that no other transaction changes until this one ends (records.Locker).
+func (t *transaction) Lock(ctx context.Context, r *records.Resource, id string) (records.Record, error) {
+	if t.dialect.ForShare == "" || t.ended != nil {
+		return t.Get(ctx, r, id)
+	}
+	of := t.table(r)
+	var rec records.Record
+	err := t.each(ctx, len(of.columns), func(row []any) (err error) {
+		rec, err = of.record(row)
+		return err
+	}, of.get+t.dialect.ForShare, id)
+	switch {
+	case err != nil:
+		return nil, t.end(ctx, "lock one of "+r.Name, err)
+	case rec == nil:
+		return nil, records.Absent(r)
+	}
+	return rec, nil
+}
+
+// Serialize waits for other transactions of the same name (records.Locker).
+func (t *transaction) Serialize(ctx context.Context, name string) error {
+	if t.dialect.Serialize == "" || t.ended != nil {
+		return t.ended
+	}
+	err := t.each(ctx, 1, func([]any) error { return nil }, t.dialect.Serialize, name)
+	return t.end(ctx, "wait for other changes of "+name, err)
+}
