@@ -88,7 +88,8 @@
 // before anything is logged here; an outer router that logs paths must do the same.
 //
 // Users, admins included, can't delete their own record or change their own role or
-// inactive_status, so that one admin always remains.
+// inactive_status. Changes of users on request run one at a time in all processes
+// (records.Serialize), and one that leaves no active admin is refused.
 //
 // A repeated request is recognized by its key and a hash of the request, without passwords: a
 // store should not have a fast hash of them. The response is stored in the transaction of the

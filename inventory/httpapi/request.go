@@ -29,6 +29,8 @@ type call struct {
 	query    url.Values
 	dryRun   bool
 	preview  records.Preview // of a dry run
+
+	adminRemoved bool // the transaction removes an active admin
 }
 
 // publicBody is the maximum size in bytes of a body that is read without authentication.

@@ -22,16 +22,37 @@ func (c *call) inventory() *records.Engine {
 	if c.accounts == nil || c.identity == nil {
 		return v
 	}
-	return v.BeforeChange(func(ctx context.Context, tx records.Tx) error {
-		if r := c.route.resource; r != nil && isUsers(r) {
-			// Two admins who change each other would deadlock.
-			if err := records.Serialize(ctx, tx, userChanges); err != nil {
-				return err
-			}
-		}
+	check := func(ctx context.Context, tx records.Tx) error {
 		return c.checkAccount(func(r *records.Resource, id string) (records.Record, error) { return records.Lock(ctx, tx, r, id) })
-	})
+	}
+	if c.route.resource == nil || !isUsers(c.route.resource) {
+		return v.BeforeChange(check)
+	}
+	return v.BeforeChange(func(ctx context.Context, tx records.Tx) error {
+		c.adminRemoved = false
+		// In turn: two admins who change each other would deadlock, or remove the last two.
+		if err := records.Serialize(ctx, tx, userChanges); err != nil {
+			return err
+		}
+		return check(ctx, tx)
+	}).BeforeCommit(c.keepAdmin)
 }
+
+// keepAdmin refuses a change that leaves no active admin.
+func (c *call) keepAdmin(ctx context.Context, tx records.Tx) error {
+	if !c.adminRemoved {
+		return nil
+	}
+	q := &records.Query{Resource: records.Of[inventory.User](tx.Schema()), Limit: 1}
+	page, err := tx.List(ctx, q.Where("role", string(inventory.Admin)).Where("inactive_status", false))
+	if err != nil || len(page.Records) > 0 {
+		return err
+	}
+	return &records.Error{Kind: records.Conflict, Message: "This would leave no active admin: make another user an admin first"}
+}
+
+// isActiveAdmin reports whether a user can act as an admin.
+func isActiveAdmin(u *inventory.User) bool { return u.Role == inventory.Admin && !u.InactiveStatus }
 
 // unchecked is inventory without the account of the sender.
 func (c *call) unchecked() *records.Engine {

@@ -2,8 +2,10 @@ package httpapi_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
@@ -128,5 +132,70 @@ func TestRightsHold(t *testing.T) {
 		h.as("second").Send("POST", "/devices", device("core-1")).Want(201)
 		removed.Wait()
 		h.as("second").Send("POST", "/devices", device("core-2")).Want(401)
+	})
+}
+
+// TestOnlyAdmin: nobody removes the last active admin, not even who may delete users without being one.
+func TestOnlyAdmin(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, &choices{options: func(o *httpapi.Options) {
+		o.Permit = func(*http.Request, *auth.Identity, *records.Resource, records.Routes, error) error { return nil }
+	}})
+	c, root, second := g.as("editor"), g.users["root"].ID, g.users["second"].ID
+	const message = "This would leave no active admin: make another user an admin first"
+	c.Send("DELETE", "/users", []string{root, second}).WantError(409, message)
+	c.Send("DELETE", "/users", []string{g.users["viewer"].ID, second}).Want(200)
+	c.Send("DELETE", "/users/"+root+"?dry_run=true", nil).WantError(409, message)
+	c.Send("DELETE", "/users/"+root, nil).WantError(409, message)
+	g.as("root").Send("POST", "/users", with(user("third"), "role", "admin", "inactive_status", true)).Want(201)
+	c.Send("DELETE", "/users/"+root, nil).WantError(409, message) // an inactive admin can't log in
+	g.as("root").Send("POST", "/users", with(user("fourth"), "role", "admin")).Want(201)
+	c.Send("DELETE", "/users/"+root, nil).Want(200)
+}
+
+// TestAdminsRemoveEachOther: of two admins who remove each other at once in two processes, one remains.
+func TestAdminsRemoveEachOther(t *testing.T) {
+	twoProcesses(t, func(t *testing.T, first, second records.Store) {
+		g := newHarness(t, &choices{store: first})
+		h := newHarness(t, &choices{store: second, beside: g})
+		remove := []func(c *httpxtest.Client, path string) int{
+			func(c *httpxtest.Client, path string) int {
+				return c.Send("PATCH", path, object{"role": "viewer"}).Code
+			},
+			func(c *httpxtest.Client, path string) int {
+				return c.Send("PATCH", path, object{"inactive_status": true}).Code
+			},
+			func(c *httpxtest.Client, path string) int { return c.Send("DELETE", path, nil).Code },
+		}
+		for round := range 12 {
+			var ids [2]string
+			for i, name := range []string{"ann", "bob"} {
+				u := read(t, g.as("root").Send("POST", "/users", with(user(fmt.Sprint(name, round)), "role", "admin")).Want(201))
+				g.users[name] = &inventory.User{Base: records.Base{ID: u["id"].(string)}, Username: name, Role: inventory.Admin}
+				ids[i] = u["id"].(string)
+			}
+			g.as("ann").Send("DELETE", "/users/"+g.users["root"].ID, nil).Want(200)
+			if round == 0 { // from now on they are the only ones
+				g.as("ann").Send("DELETE", "/users/"+g.users["second"].ID, nil).Want(200)
+			}
+			clients := []*httpxtest.Client{g.as("ann"), h.as("bob")}
+			var codes [2]int
+			var both sync.WaitGroup
+			for i, c := range clients {
+				both.Go(func() { codes[i] = remove[(round+i)%3](c, "/users/"+ids[1-i]) })
+			}
+			both.Wait()
+			slices.Sort(codes[:])
+			if codes != [2]int{200, 401} {
+				t.Errorf("round %d: the responses are %v, want 200 and 401", round, codes)
+			}
+			page, err := first.List(t.Context(), (&records.Query{Resource: records.Of[inventory.User](first.Schema())}).
+				Where("role", "admin").Where("inactive_status", false))
+			ok(t, err)
+			if len(page.Records) != 1 {
+				t.Fatalf("round %d: there are %d admins, want 1", round, len(page.Records))
+			}
+			g.users["root"] = page.Records[0].(*inventory.User)
+		}
 	})
 }

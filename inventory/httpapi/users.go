@@ -123,6 +123,7 @@ func (c *call) userEdit(change editFunc, hash string) editFunc {
 		if u.Email != before.Email {
 			u.ResetHash, u.ResetExpiresAt = "", nil // the code was sent to the old address
 		}
+		c.adminRemoved = c.adminRemoved || isActiveAdmin(before) && !isActiveAdmin(u)
 		if u.Role != before.Role || u.InactiveStatus != before.InactiveStatus {
 			u.Epoch++
 		}
@@ -153,9 +154,14 @@ func actionOf(before, after records.Record) string {
 	return ""
 }
 
-// checkDelete refuses users who delete themselves, so that one admin always remains.
+// checkDelete refuses users who delete themselves.
 func (c *call) checkDelete(rec records.Record) error {
-	if _, ok := rec.(*inventory.User); !ok || !c.isSender(rec.Meta().ID) {
+	u, ok := rec.(*inventory.User)
+	if !ok {
+		return nil
+	}
+	c.adminRemoved = c.adminRemoved || isActiveAdmin(u)
+	if !c.isSender(u.ID) {
 		return nil
 	}
 	e := records.PermissionDenied()
