@@ -25,8 +25,9 @@ type User struct {
 
 	PasswordHash   string     `json:"-" field:"hidden,column=password_hash"`
 	Epoch          int64      `json:"-" field:"hidden,column=epoch"`
-	ResetHash      string     `json:"-" field:"hidden,column=reset_hash"`
+	ResetHash      string     `json:"-" field:"hidden,column=reset_hash,index,max=64"` // auth.Reset.CodeHash
 	ResetExpiresAt *time.Time `json:"-" field:"hidden,column=reset_expires_at"`
+	ResetPassword  string     `json:"-" field:"hidden,column=reset_password,max=64"` // auth.Reset.Password
 }
 
 // Complete reports whether the user has a password hash and so needs no password.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 // Authenticator identifies who sends a request. A jwt.Guard is one; an application with accounts
@@ -105,6 +107,8 @@ type API struct {
 	opts          Options
 	accounts      *Accounts
 	throttle      *throttle
+	notes         *ratelimit.Limiter // of events of accounts, once a minute
+	digestKey     [32]byte           // of user names that do not exist
 	now           func() time.Time
 	heavy         *heavyQueries
 	feed          *feed            // nil if the store keeps no chain of its audit log
@@ -149,6 +153,11 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	if err := a.setAccounts(); err != nil {
 		return nil, err
 	}
+	var err error
+	if a.notes, err = newNotes(engine); err != nil {
+		return nil, err
+	}
+	_, _ = rand.Read(a.digestKey[:]) // never fails
 	a.heavy = newHeavyQueries(a.opts.Heavy, a.store)
 	a.feed = newFeed(a.store, a.opts.Changes, a.opts.Timeout)
 	a.routes = a.table()

@@ -137,6 +137,11 @@ func (c *call) follow(since string) (*follower, error) {
 	if err := f.authorizeChanges(); err != nil {
 		return nil, err
 	}
+	if f.sees == nil && (since == "" || since == "0") { // whoever follows, once
+		if err := f.noteRead(records.Of[records.AuditLog](f.schema)); err != nil {
+			return nil, err
+		}
+	}
 	return f, f.seek(since)
 }
 

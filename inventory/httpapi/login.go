@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -70,7 +71,7 @@ func (c *call) login(sent credentials) error {
 		return c.refuseLogin(sent.Username, u, invalidCredentials())
 	}
 	if u.InactiveStatus {
-		return c.refuseLogin(u.Username, u, &httpx.Error{Status: http.StatusForbidden, Message: "Account is inactive"})
+		return c.refuseLogin(sent.Username, u, &httpx.Error{Status: http.StatusForbidden, Message: "Account is inactive"})
 	}
 	return c.acceptLogin(u, sent.Password)
 }
@@ -82,18 +83,11 @@ func invalidCredentials() *httpx.Error {
 	}
 }
 
-// refuseLogin writes an audit log entry for a failed login, which is not attributed to the
-// user, and returns the refusal.
+// refuseLogin writes an audit log entry for a failed login, which names the user if there is one but
+// is not attributed to them, and returns the refusal.
 func (c *call) refuseLogin(username string, u *inventory.User, refusal error) error {
-	id := ""
-	if u != nil {
-		id = u.ID
-	}
-	users := records.Of[inventory.User](c.schema)
-	if err := c.changes.Log(c.r.Context(), c.unverified(username), "login_failed", users.Kind(), id, nil); err != nil {
-		return err
-	}
-	return refusal
+	by, id := c.claimed(username, u)
+	return cmp.Or(c.note(by, loginFailed, id, nil), refusal)
 }
 
 // acceptLogin records the login and responds with a token, in the body and as a cookie.

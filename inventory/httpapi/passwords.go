@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -99,7 +100,7 @@ func (c *call) checkCurrentPassword(u *inventory.User, current *string) error {
 	defer g.end()
 	ok, err := g.verify(u.PasswordHash, *current)
 	if err == nil && !ok {
-		err = wrongCurrentPassword()
+		err = cmp.Or(c.note(c.caller(), passwordWrong, u.ID, nil), wrongCurrentPassword())
 	}
 	return err
 }
@@ -169,7 +170,7 @@ func (c *call) sendReset(u *inventory.User) error {
 		ID: u.ID, Action: "password_forgotten",
 		Apply: func(rec records.Record) error {
 			u := rec.(*inventory.User)
-			u.ResetHash, u.ResetExpiresAt = reset.CodeHash, &reset.ExpiresAt
+			u.ResetHash, u.ResetPassword, u.ResetExpiresAt = reset.CodeHash, reset.Password, &reset.ExpiresAt
 			return nil
 		},
 	})
@@ -202,6 +203,9 @@ func (c *call) resetPassword(sent confirmedPassword) error {
 	u, codeHash, err := c.findReset(resetCode(c.r))
 	if auth.KindOf(err) == auth.ResetInvalid {
 		if err := c.countLimit(c.throttle.network, c.network()); err != nil {
+			return err
+		}
+		if err := c.note(c.unverified(""), resetFailed, "", nil); err != nil {
 			return err
 		}
 	}
@@ -250,7 +254,11 @@ func (c *call) findReset(code string) (*inventory.User, string, error) {
 }
 
 func (c *call) resetValid(u *inventory.User, codeHash string) bool {
-	return !u.InactiveStatus && u.ResetHash == codeHash && u.ResetExpiresAt != nil && c.now().Before(*u.ResetExpiresAt)
+	if u.InactiveStatus || u.ResetHash != codeHash || u.ResetExpiresAt == nil {
+		return false
+	}
+	reset := auth.Reset{CodeHash: u.ResetHash, UserID: u.ID, Password: u.ResetPassword, ExpiresAt: *u.ResetExpiresAt}
+	return reset.Check(u.ID, u.PasswordHash, c.now()) == nil
 }
 
 // resetPath is the path of resets up to the code.

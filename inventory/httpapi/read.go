@@ -25,6 +25,9 @@ func (c *call) get(r *records.Resource) error {
 	if err != nil {
 		return err
 	}
+	if err := c.noteRead(r); err != nil {
+		return err
+	}
 	c.sendFound(r, rec, fields)
 	return nil
 }
@@ -120,6 +123,9 @@ func (c *call) count(q *records.Query) (int64, error) {
 func (c *call) sendPage(q *records.Query, heavy bool, list func(context.Context, *records.Query) (*records.Page, error)) error {
 	page, err := c.read(q, heavy, list)
 	if err != nil {
+		return err
+	}
+	if err := c.noteRead(q.Resource); err != nil {
 		return err
 	}
 	c.sendEncoded(q, page, c.encoders.of(q.Resource).only(q.Fields))

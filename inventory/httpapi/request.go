@@ -30,7 +30,8 @@ type call struct {
 	dryRun   bool
 	preview  records.Preview // of a dry run
 
-	adminRemoved bool // the transaction removes an active admin
+	attempted    string // the user name that was typed; not for the log
+	adminRemoved bool   // the transaction removes an active admin
 }
 
 // publicBody is the maximum size in bytes of a body that is read without authentication.
@@ -47,7 +48,7 @@ func (a *API) serve(rt *route) http.Handler {
 		if err == nil {
 			err = rt.handle(c)
 		}
-		return translate(err)
+		return c.refusal(err)
 	}))
 	if rt.access.Anonymous {
 		checked = httpx.BodyLimit(publicBody)(checked)
@@ -65,7 +66,7 @@ func (a *API) serve(rt *route) http.Handler {
 		c := &call{API: a, schema: a.store.Schema(), w: w, route: rt}
 		c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
 		if err := c.authorize(); err != nil {
-			return translate(err)
+			return c.refusal(err)
 		}
 		checked.ServeHTTP(w, c.r)
 		if a.feed != nil && rt.method != http.MethodGet {
@@ -73,6 +74,15 @@ func (a *API) serve(rt *route) http.Handler {
 		}
 		return nil
 	})
+}
+
+// refusal is translate, and notes a change without permission.
+func (c *call) refusal(err error) error {
+	err = translate(err)
+	if e, ok := errors.AsType[*httpx.Error](err); ok && e.Status == http.StatusForbidden {
+		c.noteRefused()
+	}
+	return err
 }
 
 type callKey struct{}

@@ -75,9 +75,14 @@ func (c *call) checkAccount(read func(r *records.Resource, id string) (records.R
 	return state.Check(c.identity)
 }
 
+// showsAccounts reports whether a resource is that of users or of the audit log.
+func (c *call) showsAccounts(r *records.Resource) bool {
+	return isUsers(r) || r.Name == records.Of[records.AuditLog](c.schema).Name
+}
+
 // checkReader is checkAccount before a read of a resource, if that shows accounts.
 func (c *call) checkReader(r *records.Resource) error {
-	if c.accounts == nil || r.Name != records.Of[records.AuditLog](c.schema).Name && !isUsers(r) {
+	if c.accounts == nil || !c.showsAccounts(r) {
 		return nil
 	}
 	return c.checkAccount(func(r *records.Resource, id string) (records.Record, error) {

@@ -32,19 +32,25 @@ const (
 // A right password is refused only where wrong ones come from: in the same network. A pair of
 // user name and network that has logged in is known: other guesses do not affect it.
 type throttle struct {
-	pair, network, account       *ratelimit.Limiter // failures
-	mailboxResets, networkResets *ratelimit.Limiter
+	pair, network, account       *counter // failures
+	mailboxResets, networkResets *counter
 	guesses                      inFlight
 
 	mu    sync.Mutex
 	known map[string]struct{}
 }
 
+// counter is a limit with its name in the audit log.
+type counter struct {
+	*ratelimit.Limiter
+	name string
+}
+
 func newThrottle(now func() time.Time) (*throttle, error) {
 	store := memstore.New(&memstore.Options{MaxBytes: throttleMemory, Now: now})
 	t := &throttle{known: map[string]struct{}{}, guesses: inFlight{keys: map[string]*flights{}}}
 	for _, row := range []struct {
-		limiter **ratelimit.Limiter
+		counter **counter
 		name    string
 		limit   uint32
 		unit    ratelimit.Unit
@@ -55,10 +61,11 @@ func newThrottle(now func() time.Time) (*throttle, error) {
 		{&t.mailboxResets, "mailbox", mailboxResets, ratelimit.Hour},
 		{&t.networkResets, "mail-network", networkResets, ratelimit.Hour},
 	} {
-		var err error
-		if *row.limiter, err = ratelimit.NewLimiter(row.name, store, ratelimit.Per(row.limit, row.unit), &ratelimit.Options{Now: now}); err != nil {
+		limiter, err := ratelimit.NewLimiter(row.name, store, ratelimit.Per(row.limit, row.unit), &ratelimit.Options{Now: now})
+		if err != nil {
 			return nil, err
 		}
+		*row.counter = &counter{limiter, row.name}
 	}
 	return t, nil
 }
@@ -116,6 +123,7 @@ type guess struct {
 // caller calls end.
 func (c *call) beginGuess(username string) (*guess, error) {
 	ctx, account := c.r.Context(), accountKey(username)
+	c.attempted = username
 	g := &guess{call: c, account: account, pair: c.pairOf(account)}
 	known := c.throttle.isKnown(g.pair)
 	if !known && c.peekLimit(c.throttle.account, account) != nil {
@@ -124,7 +132,7 @@ func (c *call) beginGuess(username string) (*guess, error) {
 		}
 	}
 	type limit struct {
-		limiter *ratelimit.Limiter
+		limiter *counter
 		key     string
 	}
 	limits := []limit{{c.throttle.pair, g.pair}}
@@ -239,25 +247,25 @@ func (f *inFlight) tidy(key string, own *flights) {
 }
 
 // left returns how often a limit may still be counted, or the error that it is used up.
-func (c *call) left(limiter *ratelimit.Limiter, key string) (int, error) {
+func (c *call) left(limiter *counter, key string) (int, error) {
 	status, err := limiter.AllowN(c.r.Context(), key, 0)
 	if err == nil && (status.Code == ratelimit.OverLimit || status.Remaining == 0) {
-		err = tooMany(status)
+		err = c.noteThrottled(limiter, key, status)
 	}
 	return int(status.Remaining), err
 }
 
 // peekLimit refuses if a limit is used up, without counting.
-func (c *call) peekLimit(limiter *ratelimit.Limiter, key string) error {
+func (c *call) peekLimit(limiter *counter, key string) error {
 	_, err := c.left(limiter, key)
 	return err
 }
 
 // countLimit counts one, and refuses if that exceeds the limit.
-func (c *call) countLimit(limiter *ratelimit.Limiter, key string) error {
+func (c *call) countLimit(limiter *counter, key string) error {
 	status, err := limiter.Allow(c.r.Context(), key)
 	if err == nil && status.Code == ratelimit.OverLimit {
-		err = tooMany(status)
+		err = c.noteThrottled(limiter, key, status)
 	}
 	return err
 }

@@ -121,7 +121,7 @@ func (c *call) userEdit(change editFunc, hash string) editFunc {
 			c.setPassword(u, hash)
 		}
 		if u.Email != before.Email {
-			u.ResetHash, u.ResetExpiresAt = "", nil // the code was sent to the old address
+			forgetReset(u) // the code was sent to the old address
 		}
 		c.adminRemoved = c.adminRemoved || isActiveAdmin(before) && !isActiveAdmin(u)
 		if u.Role != before.Role || u.InactiveStatus != before.InactiveStatus {
@@ -135,8 +135,11 @@ func (c *call) userEdit(change editFunc, hash string) editFunc {
 func (c *call) setPassword(u *inventory.User, hash string) {
 	u.PasswordHash, u.PasswordChangedAt = hash, new(c.now())
 	u.Epoch++
-	u.ResetHash, u.ResetExpiresAt = "", nil
+	forgetReset(u)
 }
+
+// forgetReset makes a requested reset code invalid.
+func forgetReset(u *inventory.User) { u.ResetHash, u.ResetPassword, u.ResetExpiresAt = "", "", nil }
 
 // actionOf returns the audit log action of a change of a user, if it is a special one
 // (REFERENCE.md, 4).
