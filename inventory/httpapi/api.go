@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -12,7 +10,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/sanitize"
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -77,20 +75,14 @@ type Options struct {
 
 // Accounts configure logins and passwords.
 type Accounts struct {
-	Tokens Issuer       // required
-	Hasher *auth.Hasher // required
-	// SendReset sends a reset code to a user who forgot their password. It must not wait for
-	// the delivery. The user is a copy. Required.
-	SendReset func(ctx context.Context, to *inventory.User, code string, valid time.Duration) error
+	Service *accounts.Service // over the engine of the API; required
+	Tokens  Issuer            // required
 	// Forget is called with the id of a user whose tokens have been invalidated. Default: the
 	// method of that name of the Authenticator, if it has one, as a jwt.Guard has.
 	Forget func(userID string)
 	// Cookie is the cookie that logins set. The Authenticator reads it. Default: what the method
 	// Cookie of the Authenticator returns, if it has one, as a jwt.Guard has.
 	Cookie auth.Cookie
-	// RequireCurrentPassword makes current_password mandatory when users change their own
-	// password. Default: it is checked if present (REFERENCE.md, 3.3).
-	RequireCurrentPassword bool
 }
 
 // maxValues is the maximum number of JSON values in a body: those of records.MaxItems devices
@@ -106,9 +98,7 @@ type API struct {
 	authenticator Authenticator
 	opts          Options
 	accounts      *Accounts
-	throttle      *throttle
 	notes         *ratelimit.Limiter // of events of accounts, once a minute
-	digestKey     [32]byte           // of user names that do not exist
 	now           func() time.Time
 	heavy         *heavyQueries
 	feed          *feed            // nil if the store keeps no chain of its audit log
@@ -157,7 +147,6 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	if a.notes, err = newNotes(engine); err != nil {
 		return nil, err
 	}
-	_, _ = rand.Read(a.digestKey[:]) // never fails
 	a.heavy = newHeavyQueries(a.opts.Heavy, a.store)
 	a.feed = newFeed(a.store, a.opts.Changes, a.opts.Timeout)
 	a.routes = a.table()
@@ -172,23 +161,21 @@ func (a *API) setAccounts() error {
 	if a.opts.Accounts == nil {
 		return nil
 	}
-	accounts := *a.opts.Accounts
-	if accounts.Tokens == nil || accounts.Hasher == nil || accounts.SendReset == nil {
-		return errors.New("httpapi: Options.Accounts: Tokens, Hasher and SendReset are required")
+	own := *a.opts.Accounts
+	if own.Service == nil || own.Tokens == nil {
+		return errors.New("httpapi: Options.Accounts: Service and Tokens are required")
 	}
-	if accounts.Forget == nil {
-		accounts.Forget = func(string) {}
+	if own.Forget == nil {
+		own.Forget = func(string) {}
 		if f, ok := a.authenticator.(interface{ Forget(userID string) }); ok {
-			accounts.Forget = f.Forget
+			own.Forget = f.Forget
 		}
 	}
-	if c, ok := a.authenticator.(interface{ Cookie() auth.Cookie }); ok && accounts.Cookie == (auth.Cookie{}) {
-		accounts.Cookie = c.Cookie()
+	if c, ok := a.authenticator.(interface{ Cookie() auth.Cookie }); ok && own.Cookie == (auth.Cookie{}) {
+		own.Cookie = c.Cookie()
 	}
-	a.accounts = &accounts
-	var err error
-	a.throttle, err = newThrottle(a.now)
-	return err
+	a.accounts = &own
+	return nil
 }
 
 // ServeHTTP serves one request.

@@ -3,9 +3,10 @@
 // describes the rules of the API.
 //
 //	tokens, err := jwt.NewTokens([][]byte{key}, nil)
-//	guard, err := jwt.NewGuard(tokens, httpapi.NewAccountStates(store), nil)
-//	api, err := httpapi.New(records.New(store, nil), guard, &httpapi.Options{
-//		Accounts: &httpapi.Accounts{Tokens: tokens, Hasher: hasher, SendReset: send},
+//	guard, err := jwt.NewGuard(tokens, accounts.NewStates(store), nil)
+//	users, err := accounts.New(engine, hasher, &accounts.Options{SendReset: send})
+//	api, err := httpapi.New(engine, guard, &httpapi.Options{
+//		Accounts: &httpapi.Accounts{Service: users, Tokens: tokens},
 //	})
 //	mux.Handle("/inventory/", http.StripPrefix("/inventory", api))
 //
@@ -49,9 +50,8 @@
 // # Accounts
 //
 // An [Authenticator] identifies the sender of a request, and package auth has the access
-// rules. The routes under /users need [Accounts]; without them the accounts are the
-// application's own, and the audit log has their names only. [FirstAdmin] and [SigningKeys]
-// are for programs that start a server.
+// rules. The routes under /users need [Accounts], whose rules are in package accounts; without them
+// the accounts are the application's own, and the audit log has their names only.
 //
 // # Errors
 //
@@ -75,29 +75,12 @@
 // GET / needs a token; the access rule of the API exempts only the routes for logins and
 // forgotten passwords and /debug/count, which serves as a public health check.
 //
-// Failed attempts to guess a password are counted per account and per address, in bounded
-// memory, and checked before the password is verified and again after it, so that a hundred
-// concurrent attempts learn no more than sequential ones. The price of counting by account is
-// that somebody can lock out a user for a minute at a time; a lock that only an admin can
-// open would be worse.
-//
-// The response to a forgotten password takes a multiple of 100 ms, whether the address is
-// known or not. Equal work for an unknown address would mean pointless database writes.
-//
 // A reset code is part of the path, as in the reference service. It is removed from the URL
 // before anything is logged here; an outer router that logs paths must do the same.
-//
-// Users, admins included, can't delete their own record or change their own role or
-// inactive_status. Changes of users on request run one at a time in all processes
-// (records.Serialize), and one that leaves no active admin is refused.
 //
 // A repeated request is recognized by its key and a hash of the request, without passwords: a
 // store should not have a fast hash of them. The response is stored in the transaction of the
 // change, so that neither exists without the other. New responses prune old ones.
-//
-// Rights are read again in the transaction that they permit, with a lock that readers share
-// (records.Lock): a user who is demoted in one process changes nothing in another. The role remains
-// that of the token.
 //
 // Reads of accounts and of idempotency keys bypass replicas (records.Fresh), and
 // preconditions are evaluated in the transaction of the change. Other reads may lag behind.

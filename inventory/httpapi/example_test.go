@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -19,14 +20,16 @@ import (
 // and adds a device.
 func Example() {
 	ctx, store := context.Background(), records.NewMemStore(inventory.Schema())
-	keys, _ := httpapi.SigningKeys(ctx, store, time.Now())
+	keys, _ := accounts.SigningKeys(ctx, store, time.Now())
 	tokens, _ := jwt.NewTokens(keys, nil)
 	hasher, _ := auth.NewHasher(nil)
-	_, password, _ := httpapi.FirstAdmin(ctx, store, hasher, "admin", "")
-	guard, _ := jwt.NewGuard(tokens, httpapi.NewAccountStates(store), nil)
+	_, password, _ := accounts.FirstAdmin(ctx, store, hasher, "admin", "")
+	guard, _ := jwt.NewGuard(tokens, accounts.NewStates(store), nil)
 	send := func(context.Context, *inventory.User, string, time.Duration) error { return nil }
-	api, err := httpapi.New(records.New(store, nil), guard, &httpapi.Options{
-		Accounts: &httpapi.Accounts{Tokens: tokens, Hasher: hasher, SendReset: send},
+	engine := records.New(store, nil)
+	users, _ := accounts.New(engine, hasher, &accounts.Options{SendReset: send})
+	api, err := httpapi.New(engine, guard, &httpapi.Options{
+		Accounts: &httpapi.Accounts{Service: users, Tokens: tokens},
 	})
 	if err != nil {
 		fmt.Println(err)

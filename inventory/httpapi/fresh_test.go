@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -63,11 +64,11 @@ func TestReplica(t *testing.T) {
 		object{"new_password": another, "current_password": "is another"}).WantError(400, "current_password")
 
 	t.Log("a second start creates nothing")
-	created, _, err := httpapi.FirstAdmin(t.Context(), g.store, g.hasher, "admin", password)
+	created, _, err := accounts.FirstAdmin(t.Context(), g.store, g.hasher, "admin", password)
 	ok(t, err)
-	one, err := httpapi.SigningKeys(t.Context(), g.store, time.Now())
+	one, err := accounts.SigningKeys(t.Context(), g.store, time.Now())
 	ok(t, err)
-	other, err := httpapi.SigningKeys(t.Context(), g.store, time.Now())
+	other, err := accounts.SigningKeys(t.Context(), g.store, time.Now())
 	ok(t, err)
 	if created || !slices.EqualFunc(one, other, bytes.Equal) {
 		t.Errorf("there is another admin: %t; keys: %d and %d bytes", created, len(one), len(other))

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -117,11 +119,13 @@ func (l *logged) String() string {
 
 // choices override the defaults of a harness.
 type choices struct {
-	store   records.Store
-	options func(*httpapi.Options)
-	guard   *jwt.GuardOptions
-	beside  *harness // a process with the same database, of which this one has the users
-	engine  func(*records.Engine) *records.Engine
+	store          records.Store
+	options        func(*httpapi.Options)
+	guard          *jwt.GuardOptions
+	requireCurrent bool
+	hasher         *auth.Hasher // of logins; the users have hashes of the default one
+	beside         *harness     // a process with the same database, of which this one has the users
+	engine         func(*records.Engine) *records.Engine
 }
 
 func newHarness(t testing.TB, want *choices) *harness {
@@ -152,19 +156,23 @@ func newHarness(t testing.TB, want *choices) *harness {
 		guarding = *want.guard
 	}
 	guarding.Now = g.clock.now
-	guard, err := jwt.NewGuard(g.tokens, httpapi.NewAccountStates(g.store), &guarding)
+	guard, err := jwt.NewGuard(g.tokens, accounts.NewStates(g.store), &guarding)
 	ok(t, err)
 	log := slog.New(slog.NewTextHandler(g.log, nil))
 	opts := &httpapi.Options{
-		Accounts: &httpapi.Accounts{Tokens: g.tokens, Hasher: g.hasher, SendReset: g.mails.send},
-		Chain:    &httpx.StandardOptions{Log: log}, Log: log,
-	}
-	if want.options != nil {
-		want.options(opts)
+		Chain: &httpx.StandardOptions{Log: log}, Log: log,
 	}
 	engine := records.New(g.store, &records.Options{Now: g.clock.now})
 	if want.engine != nil {
 		engine = want.engine(engine)
+	}
+	service, err := accounts.New(engine, cmp.Or(want.hasher, g.hasher), &accounts.Options{
+		SendReset: g.mails.send, Log: log, RequireCurrentPassword: want.requireCurrent,
+	})
+	ok(t, err)
+	opts.Accounts = &httpapi.Accounts{Service: service, Tokens: g.tokens}
+	if want.options != nil {
+		want.options(opts)
 	}
 	g.api, err = httpapi.New(engine, guard, opts)
 	ok(t, err)

@@ -388,7 +388,7 @@ func TestNew(t *testing.T) {
 	}{
 		{nil, authenticatorOf("admin"), nil, "engine and authenticator are required"},
 		{engine, nil, nil, "engine and authenticator are required"},
-		{engine, authenticatorOf("admin"), &httpapi.Options{Accounts: &httpapi.Accounts{}}, "Tokens, Hasher and SendReset are required"},
+		{engine, authenticatorOf("admin"), &httpapi.Options{Accounts: &httpapi.Accounts{}}, "Service and Tokens are required"},
 	} {
 		if _, err := httpapi.New(tc.engine, tc.gate, tc.opts); err == nil || !strings.Contains(err.Error(), tc.message) {
 			t.Errorf("the error is %v, want %q", err, tc.message)

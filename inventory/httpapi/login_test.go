@@ -19,7 +19,6 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
-	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -100,7 +99,7 @@ func TestLoginHashes(t *testing.T) {
 	g := newHarness(t, nil)
 	costly, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 16, Time: 1, Parallelism: 1}})
 	ok(t, err)
-	other := newHarness(t, &choices{store: records.NewMemStore(inventory.Schema()), options: func(o *httpapi.Options) { o.Accounts.Hasher = costly }})
+	other := newHarness(t, &choices{store: records.NewMemStore(inventory.Schema()), hasher: costly})
 	old := other.user("viewer").PasswordHash
 	other.login(t, "viewer", password).Want(200)
 	if now := other.user("viewer").PasswordHash; now == old || costly.NeedsRehash(now) {
@@ -197,11 +196,9 @@ func TestManyNetworks(t *testing.T) {
 // TestGuessesAreNotHashed checks that a password is not hashed for attempts beyond the limit,
 // concurrent ones included.
 func TestGuessesAreNotHashed(t *testing.T) {
-	g := newHarness(t, &choices{options: func(o *httpapi.Options) {
-		var err error
-		o.Accounts.Hasher, err = auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 10, Time: 1, Parallelism: 1}})
-		ok(t, err)
-	}})
+	hasher, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 10, Time: 1, Parallelism: 1}})
+	ok(t, err)
+	g := newHarness(t, &choices{hasher: hasher})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var all sync.WaitGroup
@@ -241,11 +238,9 @@ func guessesAtOnce(t *testing.T, g *harness) {
 
 // TestParallelLogins checks that two hundred concurrent logins use a bounded amount of memory.
 func TestParallelLogins(t *testing.T) {
-	g := newHarness(t, &choices{options: func(o *httpapi.Options) {
-		var err error
-		o.Accounts.Hasher, err = auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 10, Time: 1, Parallelism: 1}, Concurrent: 2})
-		ok(t, err)
-	}})
+	hasher, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 10, Time: 1, Parallelism: 1}, Concurrent: 2})
+	ok(t, err)
+	g := newHarness(t, &choices{hasher: hasher})
 	stop, most := make(chan struct{}), make(chan uint64)
 	go func() {
 		tick := time.NewTicker(2 * time.Millisecond)

@@ -55,7 +55,7 @@ func TestPassword(t *testing.T) {
 // every route that changes it, and that guesses are limited.
 func TestCurrentPassword(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, &choices{options: func(o *httpapi.Options) { o.Accounts.RequireCurrentPassword = true }})
+	g := newHarness(t, &choices{requireCurrent: true})
 	at := "/users/" + g.users["viewer"].ID
 	c := g.as("viewer")
 	c.Send("PUT", at+"/password", object{"new_password": another}).WantError(400, "current_password must not be empty")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -30,8 +31,7 @@ type call struct {
 	dryRun   bool
 	preview  records.Preview // of a dry run
 
-	attempted    string // the user name that was typed; not for the log
-	adminRemoved bool   // the transaction removes an active admin
+	account *accounts.Request // see request
 }
 
 // publicBody is the maximum size in bytes of a body that is read without authentication.

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
+	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -103,6 +106,9 @@ func translate(err error) error {
 		if ae.Reason != "" {
 			e.Err = errors.New(ae.Reason) // for the log
 		}
+	} else if many, ok := errors.AsType[*accounts.TooManyError](err); ok {
+		e.Status, e.Message = http.StatusTooManyRequests, many.Error()
+		e.Header = http.Header{"Retry-After": {strconv.Itoa(int(many.RetryAfter / time.Second))}}
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		e.Status, e.Message, e.Err = http.StatusServiceUnavailable, "The inventory did not respond in time: try again later", err
 	} else {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
-	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -39,7 +39,7 @@ func TestFirstAdmin(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 10 {
 			all.Go(func() {
-				created, word, err := httpapi.FirstAdmin(ctx, store, hasher, "admin"+string(rune('a'+i)), "")
+				created, word, err := accounts.FirstAdmin(ctx, store, hasher, "admin"+string(rune('a'+i)), "")
 				if err != nil {
 					t.Error(err)
 				}
@@ -60,7 +60,7 @@ func TestFirstAdmin(t *testing.T) {
 		// After all users were deleted, an admin is created again.
 		id := page.Records[0].Meta().ID
 		ok(t, records.New(store, nil).Delete(ctx, records.Caller{}, records.Of[inventory.User](inventory.Schema()), records.Edit{ID: id}))
-		created, word, err := httpapi.FirstAdmin(ctx, store, hasher, "jane@example.org", password)
+		created, word, err := accounts.FirstAdmin(ctx, store, hasher, "jane@example.org", password)
 		ok(t, err)
 		page, err = store.List(ctx, &records.Query{Resource: records.Of[inventory.User](inventory.Schema())})
 		ok(t, err)
@@ -83,12 +83,12 @@ func TestFirstAdminRefused(t *testing.T) {
 		{"", password, "username must not be empty"},
 		{"a\nb", password, "username must be one line"},
 	} {
-		_, _, err := httpapi.FirstAdmin(context.Background(), store, quickHasher(t), tc.name, tc.word)
+		_, _, err := accounts.FirstAdmin(context.Background(), store, quickHasher(t), tc.name, tc.word)
 		if err == nil || !strings.Contains(err.Error(), tc.message) {
 			t.Errorf("%q: the error is %v, want %q", tc.name, err, tc.message)
 		}
 	}
-	_, _, err := httpapi.FirstAdmin(context.Background(), failing{store, errors.New("disk on fire")}, quickHasher(t), "a", password)
+	_, _, err := accounts.FirstAdmin(context.Background(), failing{store, errors.New("disk on fire")}, quickHasher(t), "a", password)
 	if err == nil || !strings.Contains(err.Error(), "disk on fire") {
 		t.Errorf("the error is %v", err)
 	}
@@ -103,7 +103,7 @@ func TestSigningKeys(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range keys {
 			all.Go(func() {
-				set, err := httpapi.SigningKeys(ctx, store, time.Now())
+				set, err := accounts.SigningKeys(ctx, store, time.Now())
 				if err != nil || len(set) != 1 {
 					t.Errorf("%d keys, error %v", len(set), err)
 					return
@@ -130,13 +130,13 @@ func TestSigningKeys(t *testing.T) {
 func TestRotateSigningKey(t *testing.T) {
 	empty(t, func(t *testing.T, store records.Store) {
 		ctx, now := context.Background(), time.Now()
-		before, err := httpapi.SigningKeys(ctx, store, now)
+		before, err := accounts.SigningKeys(ctx, store, now)
 		ok(t, err)
 		var done atomic.Int32
 		var all sync.WaitGroup
 		for range 5 {
 			all.Go(func() {
-				err := httpapi.RotateSigningKey(ctx, store, func(set *auth.KeySet) error {
+				err := accounts.RotateSigningKey(ctx, store, func(set *auth.KeySet) error {
 					_, _, err := set.Rotate(now, time.Hour)
 					return err
 				})
@@ -146,14 +146,14 @@ func TestRotateSigningKey(t *testing.T) {
 			})
 		}
 		all.Wait()
-		during, err := httpapi.SigningKeys(ctx, store, now)
+		during, err := accounts.SigningKeys(ctx, store, now)
 		ok(t, err)
-		after, err := httpapi.SigningKeys(ctx, store, now.Add(auth.KeyDelay))
+		after, err := accounts.SigningKeys(ctx, store, now.Add(auth.KeyDelay))
 		ok(t, err)
 		if done.Load() != 1 || len(during) != 2 || !bytes.Equal(during[0], before[0]) || len(after) != 2 || !bytes.Equal(after[0], during[1]) {
 			t.Errorf("%d rotations; %d keys during, %d after", done.Load(), len(during), len(after))
 		}
-		later, err := httpapi.SigningKeys(ctx, store, now.Add(2*time.Hour))
+		later, err := accounts.SigningKeys(ctx, store, now.Add(2*time.Hour))
 		ok(t, err)
 		if len(later) != 1 || !bytes.Equal(later[0], during[1]) {
 			t.Errorf("%d keys at the end", len(later))
@@ -168,10 +168,10 @@ func TestDamagedKey(t *testing.T) {
 	ctx, store := context.Background(), records.NewMemStore(inventory.Schema())
 	v := records.New(store, nil)
 	ok(t, v.Create(ctx, records.Caller{}, &inventory.Secret{Name: "token signing key", Value: "c2hvcnQ"}))
-	if _, err := httpapi.SigningKeys(ctx, store, time.Now()); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := accounts.SigningKeys(ctx, store, time.Now()); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := httpapi.SigningKeys(ctx, failing{store, errors.New("disk on fire")}, time.Now()); err == nil || !strings.Contains(err.Error(), "disk on fire") {
+	if _, err := accounts.SigningKeys(ctx, failing{store, errors.New("disk on fire")}, time.Now()); err == nil || !strings.Contains(err.Error(), "disk on fire") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -180,7 +180,7 @@ func TestDamagedKey(t *testing.T) {
 func TestAccountStates(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
-	s, ctx := httpapi.NewAccountStates(g.store), context.Background()
+	s, ctx := accounts.NewStates(g.store), context.Background()
 	for id, want := range map[string]auth.AccountState{
 		g.users["editor"].ID:                  {Active: true, Role: auth.Editor},
 		strings.ToUpper(g.users["editor"].ID): {Active: true, Role: auth.Editor},

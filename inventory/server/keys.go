@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
-	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -38,7 +38,7 @@ func (s *Server) signingKeys(ctx context.Context) ([][]byte, error) {
 		}
 		return keys.At(time.Now()), nil
 	}
-	return httpapi.SigningKeys(ctx, s.store, time.Now())
+	return accounts.SigningKeys(ctx, s.store, time.Now())
 }
 
 // openTokens reads the signing keys, and again every five seconds until Close: another process
@@ -144,7 +144,7 @@ func RotateKey(ctx context.Context, s *Settings, revoke bool, log *slog.Logger) 
 		return r, fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	err = httpapi.RotateSigningKey(ctx, store, change)
+	err = accounts.RotateSigningKey(ctx, store, change)
 	if records.KindOf(err) == records.Stale {
 		err = errors.New("another process has changed the keys at the same time: try again")
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
-	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
@@ -73,7 +73,7 @@ func TestRotateKey(t *testing.T) {
 						require.NoError(t, err)
 						return
 					}
-					require.NoError(t, httpapi.RotateSigningKey(t.Context(), store, func(set *auth.KeySet) (err error) {
+					require.NoError(t, accounts.RotateSigningKey(t.Context(), store, func(set *auth.KeySet) (err error) {
 						if revoke {
 							set.Revoke()
 						} else {
@@ -118,7 +118,7 @@ func TestRotateKey(t *testing.T) {
 func read(t *testing.T, file string, store records.Store) []byte {
 	t.Helper()
 	if file == "" {
-		keys, err := httpapi.SigningKeys(t.Context(), store, time.Now())
+		keys, err := accounts.SigningKeys(t.Context(), store, time.Now())
 		require.NoError(t, err)
 		return keys[0]
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -97,16 +98,21 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	guard, err := jwt.NewGuard(tokens, httpapi.NewAccountStates(s.store), nil)
+	guard, err := jwt.NewGuard(tokens, accounts.NewStates(s.store), nil)
 	if err != nil {
 		return err
 	}
 	if err := s.openMail(); err != nil {
 		return err
 	}
-	api, err := s.api(o, guard, &httpapi.Accounts{
-		Tokens: tokens, Hasher: hasher, SendReset: s.sendReset, RequireCurrentPassword: s.settings.RequireCurrentPassword,
+	engine := records.New(s.store, nil)
+	service, err := accounts.New(engine, hasher, &accounts.Options{
+		SendReset: s.sendReset, RequireCurrentPassword: s.settings.RequireCurrentPassword, Log: s.log,
 	})
+	if err != nil {
+		return err
+	}
+	api, err := s.api(o, engine, guard, &httpapi.Accounts{Service: service, Tokens: tokens})
 	if err != nil {
 		return err
 	}
@@ -117,7 +123,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 }
 
 // api returns the API with the middleware that the settings require.
-func (s *Server) api(o *Options, guard *jwt.Guard, accounts *httpapi.Accounts) (*httpapi.API, error) {
+func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accounts *httpapi.Accounts) (*httpapi.API, error) {
 	origins, err := httpx.NewOrigins(s.settings.AllowedOrigins)
 	if err != nil {
 		return nil, fmt.Errorf("ALLOWED_ORIGINS: %w", err)
@@ -128,7 +134,7 @@ func (s *Server) api(o *Options, guard *jwt.Guard, accounts *httpapi.Accounts) (
 		return nil, err
 	}
 	s.closers = append(s.closers, closeLimiter)
-	return httpapi.New(records.New(s.store, nil), guard, &httpapi.Options{
+	return httpapi.New(engine, guard, &httpapi.Options{
 		Accounts: accounts,
 		Chain: &httpx.StandardOptions{
 			Log: s.log, Origins: origins, Clients: clients, Limit: httpx.Chain(limiter, protectHosts),
@@ -148,7 +154,7 @@ func (s *Server) api(o *Options, guard *jwt.Guard, accounts *httpapi.Accounts) (
 // firstAdmin creates an administrator if there are no users. It prints a generated password,
 // which is not available later.
 func firstAdmin(ctx context.Context, store records.Store, hasher *auth.Hasher, s *Settings, output io.Writer) error {
-	created, password, err := httpapi.FirstAdmin(ctx, store, hasher, s.AdminUsername, s.AdminPassword)
+	created, password, err := accounts.FirstAdmin(ctx, store, hasher, s.AdminUsername, s.AdminPassword)
 	if err != nil {
 		return fmt.Errorf("ADMIN_USERNAME, ADMIN_PASSWORD: %w", err)
 	}

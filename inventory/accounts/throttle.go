@@ -1,16 +1,17 @@
-package httpapi
+package accounts
 
 import (
 	"cmp"
 	"context"
-	"net/http"
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
@@ -34,6 +35,7 @@ const (
 type throttle struct {
 	pair, network, account       *counter // failures
 	mailboxResets, networkResets *counter
+	noted                        *counter // refusals with an audit log entry
 	guesses                      inFlight
 
 	mu    sync.Mutex
@@ -60,6 +62,7 @@ func newThrottle(now func() time.Time) (*throttle, error) {
 		{&t.account, "account", accountFailures, ratelimit.Minute},
 		{&t.mailboxResets, "mailbox", mailboxResets, ratelimit.Hour},
 		{&t.networkResets, "mail-network", networkResets, ratelimit.Hour},
+		{&t.noted, "noted", 1, ratelimit.Minute},
 	} {
 		limiter, err := ratelimit.NewLimiter(row.name, store, ratelimit.Per(row.limit, row.unit), &ratelimit.Options{Now: now})
 		if err != nil {
@@ -94,26 +97,24 @@ func (t *throttle) remember(pair string) {
 // accountKey returns the key of a user name. Longer names than this do not exist.
 func accountKey(username string) string { return strings.ToLower(username[:min(len(username), 400)]) }
 
-// network returns the network of the sender.
-func (c *call) network() string { return c.opts.Clients.Key(c.r) }
-
-// pairOf returns the key of a user name and the network of the sender.
-func (c *call) pairOf(account string) string { return strconv.Quote(account) + " " + c.network() }
+// pair returns the key of a user name and the network of the sender.
+func (q *Request) pair(account string) string { return strconv.Quote(account) + " " + q.Network }
 
 // hashing returns a context in which hashes wait in turn with those of other networks. A user who
 // is logged in or known does not wait for others in the same network. Guesses of one password from
 // many networks are not put together: its user would have to wait for them.
-func (c *call) hashing(ctx context.Context, username string) context.Context {
-	pair := c.pairOf(accountKey(username))
-	if c.identity != nil || c.throttle.isKnown(pair) {
+func (s *Service) hashing(ctx context.Context, q *Request, username string) context.Context {
+	pair := q.pair(accountKey(username))
+	if q.Identity != nil || s.throttle.isKnown(pair) {
 		return auth.WithOrigins(ctx, "pair "+pair)
 	}
-	return auth.WithOrigins(ctx, "network "+c.network())
+	return auth.WithOrigins(ctx, "network "+q.Network)
 }
 
 // guess is an attempt to guess a password.
 type guess struct {
-	*call
+	*Service
+	q             *Request
 	account, pair string
 	leave         []func()
 }
@@ -121,12 +122,12 @@ type guess struct {
 // beginGuess admits an attempt, unless too many have failed. No more attempts are in flight than
 // may still fail; others wait, so that nothing is hashed for attempts that will be refused. The
 // caller calls end.
-func (c *call) beginGuess(username string) (*guess, error) {
-	ctx, account := c.r.Context(), accountKey(username)
-	c.attempted = username
-	g := &guess{call: c, account: account, pair: c.pairOf(account)}
-	known := c.throttle.isKnown(g.pair)
-	if !known && c.peekLimit(c.throttle.account, account) != nil {
+func (s *Service) beginGuess(ctx context.Context, q *Request, username string) (*guess, error) {
+	account := accountKey(username)
+	q.attempted = username
+	g := &guess{Service: s, q: q, account: account, pair: q.pair(account)}
+	known := s.throttle.isKnown(g.pair)
+	if !known && s.peek(ctx, q, s.throttle.account, account) != nil {
 		if err := sleep(ctx, accountDelay); err != nil {
 			return nil, err
 		}
@@ -135,12 +136,12 @@ func (c *call) beginGuess(username string) (*guess, error) {
 		limiter *counter
 		key     string
 	}
-	limits := []limit{{c.throttle.pair, g.pair}}
+	limits := []limit{{s.throttle.pair, g.pair}}
 	if !known {
-		limits = append(limits, limit{c.throttle.network, c.network()})
+		limits = append(limits, limit{s.throttle.network, q.Network})
 	}
 	for _, l := range limits {
-		leave, err := c.throttle.guesses.enter(ctx, l.key, func() (int, error) { return c.left(l.limiter, l.key) })
+		leave, err := s.throttle.guesses.enter(ctx, l.key, func() (int, error) { return s.left(ctx, q, l.limiter, l.key) })
 		if err != nil {
 			g.end()
 			return nil, err
@@ -158,8 +159,8 @@ func (g *guess) end() {
 }
 
 // verify checks a password, and counts a wrong one.
-func (g *guess) verify(stored, password string) (bool, error) {
-	ok, err := g.accounts.Hasher.Verify(g.hashing(g.r.Context(), g.account), stored, password)
+func (g *guess) verify(ctx context.Context, stored, password string) (bool, error) {
+	ok, err := g.hasher.Verify(g.hashing(ctx, g.q, g.account), stored, password)
 	switch {
 	case err != nil:
 		return false, err
@@ -167,8 +168,8 @@ func (g *guess) verify(stored, password string) (bool, error) {
 		g.throttle.remember(g.pair)
 		return true, nil
 	}
-	_ = g.countLimit(g.throttle.account, g.account) // delays attempts only
-	return false, cmp.Or(g.countLimit(g.throttle.pair, g.pair), g.countLimit(g.throttle.network, g.network()))
+	_ = g.count(ctx, g.q, g.throttle.account, g.account) // delays attempts only
+	return false, cmp.Or(g.count(ctx, g.q, g.throttle.pair, g.pair), g.count(ctx, g.q, g.throttle.network, g.q.Network))
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -247,32 +248,58 @@ func (f *inFlight) tidy(key string, own *flights) {
 }
 
 // left returns how often a limit may still be counted, or the error that it is used up.
-func (c *call) left(limiter *counter, key string) (int, error) {
-	status, err := limiter.AllowN(c.r.Context(), key, 0)
+func (s *Service) left(ctx context.Context, q *Request, c *counter, key string) (int, error) {
+	status, err := c.AllowN(ctx, key, 0)
 	if err == nil && (status.Code == ratelimit.OverLimit || status.Remaining == 0) {
-		err = c.noteThrottled(limiter, key, status)
+		err = s.tooMany(ctx, q, c, key, status)
 	}
 	return int(status.Remaining), err
 }
 
-// peekLimit refuses if a limit is used up, without counting.
-func (c *call) peekLimit(limiter *counter, key string) error {
-	_, err := c.left(limiter, key)
+// peek refuses if a limit is used up, without counting.
+func (s *Service) peek(ctx context.Context, q *Request, c *counter, key string) error {
+	_, err := s.left(ctx, q, c, key)
 	return err
 }
 
-// countLimit counts one, and refuses if that exceeds the limit.
-func (c *call) countLimit(limiter *counter, key string) error {
-	status, err := limiter.Allow(c.r.Context(), key)
+// count counts one, and refuses if that exceeds the limit.
+func (s *Service) count(ctx context.Context, q *Request, c *counter, key string) error {
+	status, err := c.Allow(ctx, key)
 	if err == nil && status.Code == ratelimit.OverLimit {
-		err = c.noteThrottled(limiter, key, status)
+		err = s.tooMany(ctx, q, c, key, status)
 	}
 	return err
 }
 
-func tooMany(status ratelimit.Status) error {
-	return &httpx.Error{
-		Status: http.StatusTooManyRequests, Message: "Too many requests",
-		Header: http.Header{"Retry-After": {strconv.FormatUint(uint64(max(status.ResetSeconds, 1)), 10)}},
+// TooManyError says that too many attempts have failed, or too many reset codes were requested.
+type TooManyError struct {
+	Limit      string // the limit that refuses: pair, network, account, mailbox or mail-network
+	RetryAfter time.Duration
+}
+
+// Error returns the message for clients.
+func (e *TooManyError) Error() string { return "Too many requests" }
+
+// tooMany returns the refusal of an attempt, of which the first in a minute has an audit log entry.
+func (s *Service) tooMany(ctx context.Context, q *Request, c *counter, key string, status ratelimit.Status) error {
+	refusal := &TooManyError{c.name, time.Duration(max(status.ResetSeconds, 1)) * time.Second}
+	if c == s.throttle.account { // which only delays
+		return refusal
 	}
+	sum := sha256.Sum256([]byte(c.name + " " + key)) // keys may be long
+	noted, err := s.throttle.noted.Allow(ctx, hex.EncodeToString(sum[:16]))
+	if err != nil || noted.Code == ratelimit.OverLimit {
+		return cmp.Or[error](err, refusal)
+	}
+	by, id := q.Caller(), ""
+	if q.Identity != nil {
+		id = q.Identity.UserID
+	} else if q.attempted != "" {
+		u, err := s.find(ctx, "username", q.attempted)
+		if err != nil {
+			return err
+		}
+		by, id = s.claimed(q, q.attempted, u)
+	}
+	return cmp.Or[error](s.note(ctx, by, "throttled", id, records.Changes{"limit": {After: c.name}}), refusal)
 }

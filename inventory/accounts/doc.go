@@ -1,0 +1,39 @@
+// Package accounts has the rules of the users of an inventory: logins, passwords, resets, what
+// throttles guesses, and which rights hold in the transaction of a change. It knows no transport;
+// inventory/httpapi serves it.
+//
+//	engine := records.New(store, nil)
+//	hasher, err := auth.NewHasher(nil)
+//	created, password, err := accounts.FirstAdmin(ctx, store, hasher, "admin", "")
+//	service, err := accounts.New(engine, hasher, &accounts.Options{SendReset: send})
+//	u, err := service.Login(ctx, &accounts.Request{Network: network}, "admin", password)
+//
+// A [Request] says who sends it and from where. Errors are those of package records and of package
+// auth, or a [*TooManyError].
+//
+// # Rights
+//
+// A program that changes records for a user does so through [Service.Changes], or
+// [Service.UserChanges] for users: they read the account of the sender in the transaction of the
+// change, so that no right is used after it has been removed, in any process. [Service.Check] does
+// the same before a read.
+//
+// # Setting up
+//
+// [FirstAdmin], [SigningKeys] and [RotateSigningKey] are for programs that start a server. [States]
+// tells an authenticator such as jwt.Guard the state of accounts.
+//
+// # Design notes
+//
+// Failed attempts to guess a password are counted per account and per network, in bounded memory, and
+// checked before the password is verified and again after it, so that a hundred concurrent attempts
+// learn no more than sequential ones. A lock that only an admin can open would let strangers lock
+// users out.
+//
+// A requested reset takes a multiple of 100 ms, whether the address is known or not. Equal work for
+// an unknown address would mean pointless database writes.
+//
+// An account that a change depends on is locked with a lock that readers share (records.Lock); changes
+// of users run one at a time (records.Serialize), because two admins who change each other would
+// deadlock or remove the last two. The role remains that of the token.
+package accounts

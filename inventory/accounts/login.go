@@ -1,0 +1,110 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Login verifies a password and records the login. It returns the user, for whom the caller issues a
+// token. Failures have the same error and take the same time whether the user exists or not:
+// [records.Unauthenticated], or [records.Forbidden] for an inactive user with the right password. It
+// is a [*TooManyError] if too many attempts have failed.
+func (s *Service) Login(ctx context.Context, q *Request, username, password string) (*inventory.User, error) {
+	g, err := s.beginGuess(ctx, q, username)
+	if err != nil {
+		return nil, err
+	}
+	defer g.end()
+	u, err := s.find(ctx, "username", username)
+	if err != nil {
+		return nil, err
+	}
+	stored := ""
+	if u != nil {
+		stored = u.PasswordHash
+	}
+	ok, err := g.verify(ctx, stored, password)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, s.refuseLogin(ctx, q, username, u, invalidCredentials())
+	case u.InactiveStatus:
+		return nil, s.refuseLogin(ctx, q, username, u, &records.Error{Kind: records.Forbidden, Message: "Account is inactive"})
+	}
+	return s.acceptLogin(ctx, q, u, password)
+}
+
+// Identity returns the identity of a user who has logged in with a password.
+func Identity(u *inventory.User) auth.Identity {
+	return auth.Identity{UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role), Epoch: u.Epoch, Method: "password"}
+}
+
+func invalidCredentials() *records.Error {
+	return &records.Error{Kind: records.Unauthenticated, Message: "Invalid credentials"}
+}
+
+// refuseLogin writes an audit log entry for a failed login, which names the user if there is one but
+// is not attributed to them, and returns the refusal.
+func (s *Service) refuseLogin(ctx context.Context, q *Request, username string, u *inventory.User, refusal error) error {
+	by, id := s.claimed(q, username, u)
+	return cmp.Or(s.note(ctx, by, "login_failed", id, nil), refusal)
+}
+
+// acceptLogin records the login.
+func (s *Service) acceptLogin(ctx context.Context, q *Request, u *inventory.User, password string) (*inventory.User, error) {
+	rehashed := ""
+	if s.hasher.NeedsRehash(u.PasswordHash) {
+		var err error
+		if rehashed, err = s.hasher.Hash(s.hashing(ctx, q, u.Username), password); err != nil {
+			return nil, err
+		}
+	}
+	done, err := s.engine.Update(ctx, q.as(u), s.users(), records.Edit{
+		ID: u.ID, Action: "login",
+		Apply: func(rec records.Record) error { return s.recordLogin(rec.(*inventory.User), u, rehashed) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done[0].(*inventory.User), nil
+}
+
+// recordLogin updates a user at a login. The password must still be the one that was verified, though
+// a concurrent login may have rehashed it.
+func (s *Service) recordLogin(u, verified *inventory.User, rehashed string) error {
+	if u.InactiveStatus || !sameTime(u.PasswordChangedAt, verified.PasswordChangedAt) {
+		return invalidCredentials()
+	}
+	if rehashed != "" && u.PasswordHash == verified.PasswordHash {
+		u.PasswordHash = rehashed
+	}
+	now := s.engine.Now()
+	if u.LastLogin != nil && !now.After(*u.LastLogin) {
+		now = u.LastLogin.Add(time.Microsecond) // two logins are two changes, whatever the clock
+	}
+	u.LastLogin = &now
+	return nil
+}
+
+// sameTime reports whether two optional times are equal.
+func sameTime(a, b *time.Time) bool {
+	return a == b || a != nil && b != nil && a.Equal(*b)
+}
+
+// Logout ends all sessions of the sender.
+func (s *Service) Logout(ctx context.Context, q *Request) error {
+	_, err := s.unchecked(q).Update(ctx, q.Caller(), s.users(), records.Edit{
+		ID: q.Identity.UserID, Action: "logout",
+		Apply: func(rec records.Record) error {
+			rec.(*inventory.User).Epoch++
+			return nil
+		},
+	})
+	return err
+}

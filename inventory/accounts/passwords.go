@@ -1,0 +1,220 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// HashPassword returns the hash of a new password of a user, if it is strong enough. The error names
+// the field that it was sent in.
+func (s *Service) HashPassword(ctx context.Context, q *Request, field, password string, u *inventory.User) (string, error) {
+	if err := auth.CheckPassword(password, u.Username, u.Email); auth.KindOf(err) == auth.WeakPassword {
+		return "", &records.Error{
+			Kind: records.Invalid, Message: err.Error(), Fields: []records.FieldError{{Field: field, Reason: err.Error()}},
+		}
+	} else if err != nil {
+		return "", err
+	}
+	return s.hasher.Hash(s.hashing(ctx, q, u.Username), password)
+}
+
+// HashPasswordOf is HashPassword for the user with an id.
+func (s *Service) HashPasswordOf(ctx context.Context, q *Request, field, password, id string) (string, error) {
+	u, err := s.user(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return s.HashPassword(ctx, q, field, password, u)
+}
+
+// SetPassword sets the password of a user and invalidates their tokens and reset code. It is for the
+// Apply of a records.Edit.
+func (s *Service) SetPassword(u *inventory.User, hash string) {
+	u.PasswordHash, u.PasswordChangedAt = hash, new(s.engine.Now())
+	u.Epoch++
+	forgetReset(u)
+}
+
+// forgetReset makes a requested reset code invalid.
+func forgetReset(u *inventory.User) { u.ResetHash, u.ResetPassword, u.ResetExpiresAt = "", "", nil }
+
+// ChangePassword changes the password of the user with an id. If that is the sender, current is
+// verified, unless it is nil and not required. The errors are [records.Invalid] with the field, and
+// those of changes. The caller has checked that the sender may change the user.
+func (s *Service) ChangePassword(ctx context.Context, q *Request, id, password string, current *string) error {
+	u, err := s.user(ctx, id)
+	if err != nil {
+		return err
+	}
+	if q.isSender(id) {
+		if err := s.checkCurrentPassword(ctx, q, u, current); err != nil {
+			return err
+		}
+	}
+	hash, err := s.HashPassword(ctx, q, "new_password", password, u)
+	if err != nil {
+		return err
+	}
+	_, err = s.UserChanges(q).Update(ctx, q.Caller(), s.users(), records.Edit{
+		ID: id, Action: "password_change",
+		Apply: func(rec records.Record) error {
+			now := rec.(*inventory.User)
+			if current != nil && q.isSender(id) && !sameTime(now.PasswordChangedAt, u.PasswordChangedAt) {
+				return wrongCurrentPassword() // changed since it was checked
+			}
+			s.SetPassword(now, hash)
+			return nil
+		},
+	})
+	return err
+}
+
+// checkCurrentPassword verifies the current password of a user who changes their own
+// (REFERENCE.md, 3.3). Failures count as those of a login, because the token may be stolen.
+func (s *Service) checkCurrentPassword(ctx context.Context, q *Request, u *inventory.User, current *string) error {
+	if current == nil {
+		if s.opts.RequireCurrentPassword {
+			return invalid("current_password", "must not be empty")
+		}
+		return nil
+	}
+	g, err := s.beginGuess(ctx, q, u.Username)
+	if err != nil {
+		return err
+	}
+	defer g.end()
+	ok, err := g.verify(ctx, u.PasswordHash, *current)
+	if err == nil && !ok {
+		err = cmp.Or(s.note(ctx, q.Caller(), "password_wrong", u.ID, nil), wrongCurrentPassword())
+	}
+	return err
+}
+
+func wrongCurrentPassword() error { return invalid("current_password", "is not the current password") }
+
+// ForgotPassword sends a reset code to the user with an email address, if there is one. It returns
+// the same, and takes the same time, whether the address is known or not.
+func (s *Service) ForgotPassword(ctx context.Context, q *Request, email string) error {
+	email = strings.ToLower(email)
+	start := time.Now()
+	if err := s.count(ctx, q, s.throttle.networkResets, q.Network); err != nil {
+		return err
+	}
+	if err := s.count(ctx, q, s.throttle.mailboxResets, email); err != nil {
+		return err
+	}
+	u, err := s.find(ctx, "email", email)
+	if err != nil {
+		return err
+	}
+	if u != nil && !u.InactiveStatus {
+		if err := s.sendReset(ctx, q, u); err != nil {
+			// An error would reveal that the address is known.
+			s.opts.Log.ErrorContext(ctx, "password reset not sent", "user", u.ID, "request_id", q.RequestID, "error", err)
+		}
+	}
+	roundDuration(ctx, start)
+	return nil
+}
+
+// durationStep is the step to which the time of a response is rounded up that must not
+// reveal anything.
+const durationStep = 100 * time.Millisecond
+
+// roundDuration waits until the time since start is a multiple of durationStep, or ctx ends.
+func roundDuration(ctx context.Context, start time.Time) {
+	timer := time.NewTimer(durationStep - time.Since(start)%durationStep)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// sendReset stores a new code, which replaces an earlier one, and sends it.
+func (s *Service) sendReset(ctx context.Context, q *Request, u *inventory.User) error {
+	code, reset := auth.NewReset(u.ID, u.PasswordHash, s.engine.Now())
+	_, err := s.unchecked(q).Update(ctx, q.unverified(u.Username), s.users(), records.Edit{
+		ID: u.ID, Action: "password_forgotten",
+		Apply: func(rec records.Record) error {
+			u := rec.(*inventory.User)
+			u.ResetHash, u.ResetPassword, u.ResetExpiresAt = reset.CodeHash, reset.Password, &reset.ExpiresAt
+			return nil
+		},
+	})
+	if err != nil || q.Preview != nil || s.opts.SendReset == nil {
+		return err
+	}
+	return s.opts.SendReset(ctx, records.Clone(u), code, auth.ResetLifetime)
+}
+
+// CheckResets returns a [*TooManyError] if too many wrong codes came from the network of the request.
+func (s *Service) CheckResets(ctx context.Context, q *Request) error {
+	return s.peek(ctx, q, s.throttle.network, q.Network)
+}
+
+// ResetPassword changes a forgotten password with a code, and returns the user. The error is an
+// [*auth.Error] of the kind ResetInvalid for a wrong code.
+func (s *Service) ResetPassword(ctx context.Context, q *Request, code, password string) (*inventory.User, error) {
+	u, codeHash, err := s.findReset(ctx, code)
+	if auth.KindOf(err) == auth.ResetInvalid {
+		if err := s.count(ctx, q, s.throttle.network, q.Network); err != nil {
+			return nil, err
+		}
+		if err := s.note(ctx, q.unverified(""), "reset_failed", "", nil); err != nil {
+			return nil, err
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	hash, err := s.HashPassword(ctx, q, "new_password", password, u)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.unchecked(q).Update(ctx, q.as(u), s.users(), records.Edit{
+		ID: u.ID, Action: "password_reset",
+		Apply: func(rec records.Record) error {
+			now := rec.(*inventory.User)
+			if !s.resetValid(now, codeHash) { // again, in the transaction: a code works once
+				return auth.ResetNotFound()
+			}
+			s.SetPassword(now, hash)
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done[0].(*inventory.User), nil
+}
+
+// findReset returns the user with a valid reset code.
+func (s *Service) findReset(ctx context.Context, code string) (*inventory.User, string, error) {
+	codeHash, err := auth.LookupReset(code)
+	if err != nil {
+		return nil, "", err
+	}
+	u, err := s.find(ctx, "reset_hash", codeHash)
+	if err != nil {
+		return nil, "", err
+	}
+	if u == nil || !s.resetValid(u, codeHash) {
+		return nil, "", auth.ResetNotFound()
+	}
+	return u, codeHash, nil
+}
+
+func (s *Service) resetValid(u *inventory.User, codeHash string) bool {
+	if u.InactiveStatus || u.ResetHash != codeHash || u.ResetExpiresAt == nil {
+		return false
+	}
+	reset := auth.Reset{CodeHash: u.ResetHash, UserID: u.ID, Password: u.ResetPassword, ExpiresAt: *u.ResetExpiresAt}
+	return reset.Check(u.ID, u.PasswordHash, s.engine.Now()) == nil
+}

@@ -1,0 +1,136 @@
+package accounts
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// An authenticator may cache accounts. So that no right is used after it has been removed, each
+// change reads the account of its sender again, in its transaction, and keeps it from changing until
+// that ends; and reads of users and of the audit log read it before (REFERENCE.md, 3.2).
+
+// Changes returns what applies the changes of a request to records other than users: it refuses them
+// if the account of the sender grants less than when they were authenticated, or is gone.
+func (s *Service) Changes(q *Request) *records.Engine {
+	return s.unchecked(q).BeforeChange(func(ctx context.Context, tx records.Tx) error { return s.checkIn(ctx, tx, q) })
+}
+
+// UserChanges is Changes for users. It also refuses changes that leave no active admin, if they are
+// those of [Service.Edited] and [Service.Deleted].
+func (s *Service) UserChanges(q *Request) *records.Engine {
+	return s.unchecked(q).BeforeChange(func(ctx context.Context, tx records.Tx) error {
+		q.adminRemoved = false
+		// In turn: two admins who change each other would deadlock, or remove the last two.
+		if err := records.Serialize(ctx, tx, "users"); err != nil {
+			return err
+		}
+		return s.checkIn(ctx, tx, q)
+	}).BeforeCommit(func(ctx context.Context, tx records.Tx) error { return keepAdmin(ctx, tx, q) })
+}
+
+// checkIn checks the sender in a transaction, and keeps their account from changing until it ends.
+func (s *Service) checkIn(ctx context.Context, tx records.Tx, q *Request) error {
+	return s.check(q, func(r *records.Resource, id string) (records.Record, error) { return records.Lock(ctx, tx, r, id) })
+}
+
+// Check refuses the sender if their account grants less now than when they were authenticated. The
+// error is that of [auth.AccountState.Check].
+func (s *Service) Check(ctx context.Context, q *Request) error {
+	return s.check(q, func(r *records.Resource, id string) (records.Record, error) {
+		return records.Fresh(s.store).Get(ctx, r, id)
+	})
+}
+
+func (s *Service) check(q *Request, read func(r *records.Resource, id string) (records.Record, error)) error {
+	if q.Identity == nil {
+		return auth.Unauthorized(auth.TokenMissing, "")
+	}
+	var state auth.AccountState
+	if id := strings.ToLower(q.Identity.UserID); records.ValidID(id) {
+		rec, err := read(s.users(), id)
+		u, _ := rec.(*inventory.User)
+		if state, err = stateOf(u, err); err != nil {
+			return err
+		}
+	}
+	return state.Check(q.Identity)
+}
+
+// Edited completes a change of a user, for the Apply of a records.Edit of UserChanges (REFERENCE.md,
+// 3.2): nobody changes the fields for admins in their own record; a new role or status invalidates
+// the tokens of the user, and a new email address the reset code. before is the user before it.
+func (s *Service) Edited(q *Request, before, u *inventory.User) error {
+	u.Role = inventory.Role(strings.ToLower(string(u.Role))) // its stored form
+	if q.isSender(before.ID) || q.Identity == nil || q.Identity.Role != auth.Admin {
+		if err := s.users().CheckOwnerChange(before, u); err != nil {
+			return err
+		}
+	}
+	if u.Email != before.Email {
+		forgetReset(u) // the code was sent to the old address
+	}
+	q.adminRemoved = q.adminRemoved || isActiveAdmin(before) && !isActiveAdmin(u)
+	if u.Role != before.Role || u.InactiveStatus != before.InactiveStatus {
+		u.Epoch++
+	}
+	return nil
+}
+
+// Deleted refuses senders who delete themselves, for the Apply of a deletion of UserChanges.
+func (s *Service) Deleted(q *Request, u *inventory.User) error {
+	q.adminRemoved = q.adminRemoved || isActiveAdmin(u)
+	if !q.isSender(u.ID) {
+		return nil
+	}
+	e := records.PermissionDenied()
+	e.Fields = []records.FieldError{{Field: "id", Reason: "is your own: ask another admin to delete it"}}
+	return e
+}
+
+// keepAdmin refuses a change that leaves no active admin.
+func keepAdmin(ctx context.Context, tx records.Tx, q *Request) error {
+	if !q.adminRemoved {
+		return nil
+	}
+	admins := &records.Query{Resource: records.Of[inventory.User](tx.Schema()), Limit: 1}
+	page, err := tx.List(ctx, admins.Where("role", string(inventory.Admin)).Where("inactive_status", false))
+	if err != nil || len(page.Records) > 0 {
+		return err
+	}
+	return &records.Error{Kind: records.Conflict, Message: "This would leave no active admin: make another user an admin first"}
+}
+
+// isActiveAdmin reports whether a user can act as an admin.
+func isActiveAdmin(u *inventory.User) bool { return u.Role == inventory.Admin && !u.InactiveStatus }
+
+// States implements auth.Accounts with the users of a store. It bypasses replicas
+// ([records.Fresh]), because an authenticator such as jwt.Guard caches what it returns.
+type States struct{ users records.Reader }
+
+// NewStates returns the States of the users in a store.
+func NewStates(users records.Reader) *States { return &States{records.Fresh(users)} }
+
+// AccountState returns the current state of the user with an id: the zero state if there is
+// no such user. The error is a failure of the store.
+func (s *States) AccountState(ctx context.Context, userID string) (auth.AccountState, error) {
+	if !records.ValidID(userID) {
+		return auth.AccountState{}, nil
+	}
+	u, err := records.Get[inventory.User](ctx, s.users, strings.ToLower(userID))
+	return stateOf(u, err)
+}
+
+// stateOf returns the state of a user that was read.
+func stateOf(u *inventory.User, err error) (auth.AccountState, error) {
+	switch {
+	case records.KindOf(err) == records.NotFound:
+		return auth.AccountState{}, nil
+	case err != nil:
+		return auth.AccountState{}, err
+	}
+	return auth.AccountState{Active: !u.InactiveStatus, Role: auth.Role(u.Role), Epoch: u.Epoch}, nil
+}

@@ -1,0 +1,167 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Options configure a [Service]. Nil means the defaults.
+type Options struct {
+	// SendReset sends a reset code to a user who forgot their password. It must not wait for the
+	// delivery. The user is a copy. Default: codes are not sent, so that nobody has one.
+	SendReset func(ctx context.Context, to *inventory.User, code string, valid time.Duration) error
+	// RequireCurrentPassword makes the current password mandatory when users change their own.
+	// Default: it is checked if present (REFERENCE.md, 3.3).
+	RequireCurrentPassword bool
+	// Log receives errors that no caller gets, such as an email that could not be sent.
+	// Default: slog.Default().
+	Log *slog.Logger
+}
+
+// Service has the rules of accounts. Create it with [New]. It is safe for concurrent use. Its
+// counters, which throttle guesses, are those of the process: create one for all transports.
+type Service struct {
+	engine    *records.Engine
+	store     records.Store
+	hasher    *auth.Hasher
+	opts      Options
+	throttle  *throttle
+	digestKey [32]byte // of user names that do not exist
+}
+
+// New returns the service for the users of an inventory. All changes go through the engine, with its
+// clock and its hooks. The schema has the resource users of package inventory. opts may be nil.
+func New(engine *records.Engine, hasher *auth.Hasher, opts *Options) (*Service, error) {
+	if engine == nil || hasher == nil {
+		return nil, errors.New("accounts: engine and hasher are required")
+	}
+	s := &Service{engine: engine, store: engine.Store(), hasher: hasher}
+	if opts != nil {
+		s.opts = *opts
+	}
+	s.opts.Log = cmp.Or(s.opts.Log, slog.Default())
+	_, _ = rand.Read(s.digestKey[:]) // never fails
+	var err error
+	s.throttle, err = newThrottle(engine.Now)
+	return s, err
+}
+
+// RequiresCurrentPassword returns Options.RequireCurrentPassword.
+func (s *Service) RequiresCurrentPassword() bool { return s.opts.RequireCurrentPassword }
+
+// Request is what the service knows of a request.
+type Request struct {
+	Identity  *auth.Identity   // of the sender; nil for none
+	Address   string           // for the audit log
+	Network   string           // for throttling: an IPv4 address or an IPv6 /64
+	RequestID string           // for the audit log
+	Preview   *records.Preview // receives what would change, and makes it a dry run. Nil: it is none.
+
+	attempted    string // the user name that was typed; not for the log
+	adminRemoved bool   // the transaction removes an active admin
+}
+
+// Caller returns the sender for the audit log.
+func (q *Request) Caller() records.Caller {
+	by := q.unverified("")
+	if q.Identity != nil {
+		by.Name = q.Identity.Username
+		if records.ValidID(q.Identity.UserID) {
+			by.UserID = q.Identity.UserID
+		}
+	}
+	return by
+}
+
+// unverified returns a sender without a verified identity, for the audit log.
+func (q *Request) unverified(name string) records.Caller {
+	return records.Caller{Name: name, Address: q.Address, RequestID: q.RequestID}
+}
+
+// as returns a user as the caller of a change.
+func (q *Request) as(u *inventory.User) records.Caller {
+	by := q.unverified(u.Username)
+	by.UserID = u.ID
+	return by
+}
+
+// isSender reports whether a user is the sender of the request.
+func (q *Request) isSender(userID string) bool {
+	return q.Identity != nil && q.Identity.UserID == userID
+}
+
+// unchecked returns what applies the changes of a request, without the account of the sender.
+func (s *Service) unchecked(q *Request) *records.Engine {
+	if q.Preview != nil {
+		return s.engine.DryRun(q.Preview)
+	}
+	return s.engine
+}
+
+// users returns the resource of users.
+func (s *Service) users() *records.Resource { return records.Of[inventory.User](s.store.Schema()) }
+
+// user returns the current state of a user, bypassing replicas.
+func (s *Service) user(ctx context.Context, id string) (*inventory.User, error) {
+	return records.Get[inventory.User](ctx, records.Fresh(s.store), id)
+}
+
+// find returns the user with a value of a column, bypassing replicas; nil if there is none.
+func (s *Service) find(ctx context.Context, column, value string) (*inventory.User, error) {
+	if strings.ContainsRune(value, 0) {
+		return nil, nil // no database stores it, and some refuse to search for it
+	}
+	users := s.users()
+	fields := users.Fields()
+	f := fields[slices.IndexFunc(fields, func(f *records.Field) bool { return f.Column == column })] // hidden ones included
+	page, err := records.Fresh(s.store).List(ctx, &records.Query{
+		Resource: users, Limit: 1, Filters: []records.Filter{{Field: f, Op: records.Eq, Value: value}},
+	})
+	if err != nil || len(page.Records) == 0 {
+		return nil, err
+	}
+	return page.Records[0].(*inventory.User), nil
+}
+
+// note adds an audit log entry for an event of an account. Its resource is the user, so that others
+// do not see it in the feed of changes.
+func (s *Service) note(ctx context.Context, by records.Caller, action, userID string, changes records.Changes) error {
+	return s.engine.Log(ctx, by, action, s.users().Kind(), userID, changes)
+}
+
+// typed returns what an entry says of a user name that does not exist: people type passwords there.
+// The key of the digest is that of the process.
+func (s *Service) typed(name string) string {
+	mac := hmac.New(sha256.New, s.digestKey[:])
+	mac.Write([]byte(name))
+	return "unknown " + hex.EncodeToString(mac.Sum(nil)[:6])
+}
+
+// claimed returns the caller and the user id of an entry for somebody who claims to be a user; u is
+// nil if there is none of that name.
+func (s *Service) claimed(q *Request, username string, u *inventory.User) (by records.Caller, id string) {
+	if u == nil {
+		return q.unverified(s.typed(username)), ""
+	}
+	return q.unverified(u.Username), u.ID
+}
+
+// invalid returns the error for one field.
+func invalid(field, reason string) error {
+	return &records.Error{
+		Kind: records.Invalid, Message: field + " " + reason, Fields: []records.FieldError{{Field: field, Reason: reason}},
+	}
+}
