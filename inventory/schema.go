@@ -89,6 +89,7 @@ func resources() []records.Part {
 			Name: "metric-rollups", Label: "Metric rollup", Internal: true, Unaudited: true, Unindexed: []string{"created_at"},
 		}),
 		records.Define[Job](records.Definition{Name: "jobs", Label: "Job", Internal: true, Unaudited: true}),
+		records.Define[Session](records.Definition{Name: "sessions", Label: "Session", Internal: true, Unaudited: true}),
 		records.Define[Secret](records.Definition{Name: "secrets", Label: "Secret", Internal: true, Unaudited: true}),
 	}
 }

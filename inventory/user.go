@@ -33,6 +33,18 @@ type User struct {
 // Complete reports whether the user has a password hash and so needs no password.
 func (u *User) Complete() bool { return u.PasswordHash != "" }
 
+// Session is a login of a user. It has ended if Epoch is not that of the user. It is visible to the
+// user and to admins only, through package accounts.
+type Session struct {
+	records.Base
+	UserID    string     `json:"user_id" field:"required,ref=users:cascade"`
+	Epoch     int64      `json:"epoch"` // of the user at the login
+	LastUsed  *time.Time `json:"last_used" field:"volatile"`
+	ExpiresAt *time.Time `json:"expires_at"`
+	Address   string     `json:"address" field:"max=64"`
+	UserAgent string     `json:"user_agent" field:"max=255"`
+}
+
 // Secret is a key that the inventory generated for itself, such as the one that signs
 // tokens. It is not visible to clients.
 type Secret struct {

@@ -6,7 +6,7 @@
 //	hasher, err := auth.NewHasher(nil)
 //	created, password, err := accounts.FirstAdmin(ctx, store, hasher, "admin", "")
 //	service, err := accounts.New(engine, hasher, &accounts.Options{SendReset: send})
-//	u, err := service.Login(ctx, &accounts.Request{Network: network}, "admin", password)
+//	who, err := service.Login(ctx, &accounts.Request{Network: network}, "admin", password)
 //
 // A [Request] says who sends it and from where. Errors are those of package records and of package
 // auth, or a [*TooManyError].

@@ -24,17 +24,17 @@ func ExampleNew() {
 	_, err = service.Login(ctx, &accounts.Request{Network: network}, "admin", "a guess")
 	fmt.Println(err)
 
-	u, err := service.Login(ctx, &accounts.Request{Network: network}, "admin", password)
-	fmt.Println(u.Role, err)
-	q := &accounts.Request{Identity: new(accounts.Identity(u)), Network: network}
+	who, err := service.Login(ctx, &accounts.Request{Network: network}, "admin", password)
+	fmt.Println(who.Role, err)
+	q := &accounts.Request{Identity: who, Network: network}
 	berlin := &inventory.Location{Name: "Berlin 1", City: "Berlin", Country: "DE", Address: "Allee 1"}
 	fmt.Println(service.Changes(q).Create(ctx, q.Caller(), berlin))
-	fmt.Println(service.Logout(ctx, q))
+	fmt.Println(service.Logout(ctx, q, false))
 	fmt.Println(service.Changes(q).Create(ctx, q.Caller(), berlin))
 	// Output:
 	// Invalid credentials
 	// admin <nil>
 	// <nil>
 	// <nil>
-	// Unauthorized: Invalid or expired token: the user has logged out or has a new password
+	// Unauthorized: Invalid or expired token: the session has ended
 }

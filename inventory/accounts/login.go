@@ -10,11 +10,11 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Login verifies a password and records the login. It returns the user, for whom the caller issues a
-// token. Failures have the same error and take the same time whether the user exists or not:
+// Login verifies a password, records the login and begins a session. It returns the identity of the
+// user, for whom the caller issues a token. Failures have the same error and take the same time whether the user exists or not:
 // [records.Unauthenticated], or [records.Forbidden] for an inactive user with the right password. It
 // is a [*TooManyError] if too many attempts have failed.
-func (s *Service) Login(ctx context.Context, q *Request, username, password string) (*inventory.User, error) {
+func (s *Service) Login(ctx context.Context, q *Request, username, password string) (*auth.Identity, error) {
 	g, err := s.beginGuess(ctx, q, username)
 	if err != nil {
 		return nil, err
@@ -40,11 +40,6 @@ func (s *Service) Login(ctx context.Context, q *Request, username, password stri
 	return s.acceptLogin(ctx, q, u, password)
 }
 
-// Identity returns the identity of a user who has logged in with a password.
-func Identity(u *inventory.User) auth.Identity {
-	return auth.Identity{UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role), Epoch: u.Epoch, Method: "password"}
-}
-
 func invalidCredentials() *records.Error {
 	return &records.Error{Kind: records.Unauthenticated, Message: "Invalid credentials"}
 }
@@ -57,7 +52,7 @@ func (s *Service) refuseLogin(ctx context.Context, q *Request, username string, 
 }
 
 // acceptLogin records the login.
-func (s *Service) acceptLogin(ctx context.Context, q *Request, u *inventory.User, password string) (*inventory.User, error) {
+func (s *Service) acceptLogin(ctx context.Context, q *Request, u *inventory.User, password string) (*auth.Identity, error) {
 	rehashed := ""
 	if s.hasher.NeedsRehash(u.PasswordHash) {
 		var err error
@@ -65,14 +60,22 @@ func (s *Service) acceptLogin(ctx context.Context, q *Request, u *inventory.User
 			return nil, err
 		}
 	}
-	done, err := s.engine.Update(ctx, q.as(u), s.users(), records.Edit{
+	session, err := s.newSession(q, u)
+	if err != nil {
+		return nil, err
+	}
+	v := s.engine.BeforeCommit(func(ctx context.Context, tx records.Tx) error { return s.addSession(ctx, tx, session) })
+	done, err := v.Update(ctx, q.as(u), s.users(), records.Edit{
 		ID: u.ID, Action: "login",
 		Apply: func(rec records.Record) error { return s.recordLogin(rec.(*inventory.User), u, rehashed) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	return done[0].(*inventory.User), nil
+	now := done[0].(*inventory.User)
+	return &auth.Identity{
+		UserID: now.ID, Username: now.Username, Role: auth.Role(now.Role), Epoch: now.Epoch, Session: session.ID, Method: "password",
+	}, nil
 }
 
 // recordLogin updates a user at a login. The password must still be the one that was verified, though
@@ -97,8 +100,16 @@ func sameTime(a, b *time.Time) bool {
 	return a == b || a != nil && b != nil && a.Equal(*b)
 }
 
-// Logout ends all sessions of the sender.
-func (s *Service) Logout(ctx context.Context, q *Request) error {
+// Logout ends the session of the sender, or all sessions of the user: with everywhere, and if the
+// sender has no session, such as one who logged in before there were any.
+func (s *Service) Logout(ctx context.Context, q *Request, everywhere bool) error {
+	if !everywhere && q.Identity.Session != "" {
+		err := s.endSession(ctx, s.unchecked(q), q, "logout", q.Identity.UserID, q.Identity.Session)
+		if records.KindOf(err) == records.NotFound { // it has ended meanwhile
+			return nil
+		}
+		return err
+	}
 	_, err := s.unchecked(q).Update(ctx, q.Caller(), s.users(), records.Edit{
 		ID: q.Identity.UserID, Action: "logout",
 		Apply: func(rec records.Record) error {

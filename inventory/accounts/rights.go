@@ -49,13 +49,9 @@ func (s *Service) check(q *Request, read func(r *records.Resource, id string) (r
 	if q.Identity == nil {
 		return auth.Unauthorized(auth.TokenMissing, "")
 	}
-	var state auth.AccountState
-	if id := strings.ToLower(q.Identity.UserID); records.ValidID(id) {
-		rec, err := read(s.users(), id)
-		u, _ := rec.(*inventory.User)
-		if state, err = stateOf(u, err); err != nil {
-			return err
-		}
+	state, err := stateOf(s.store.Schema(), q.Identity.UserID, q.Identity.Session, read)
+	if err != nil {
+		return err
 	}
 	return state.Check(q.Identity)
 }
@@ -114,23 +110,10 @@ type States struct{ users records.Reader }
 // NewStates returns the States of the users in a store.
 func NewStates(users records.Reader) *States { return &States{records.Fresh(users)} }
 
-// AccountState returns the current state of the user with an id: the zero state if there is
-// no such user. The error is a failure of the store.
-func (s *States) AccountState(ctx context.Context, userID string) (auth.AccountState, error) {
-	if !records.ValidID(userID) {
-		return auth.AccountState{}, nil
-	}
-	u, err := records.Get[inventory.User](ctx, s.users, strings.ToLower(userID))
-	return stateOf(u, err)
-}
-
-// stateOf returns the state of a user that was read.
-func stateOf(u *inventory.User, err error) (auth.AccountState, error) {
-	switch {
-	case records.KindOf(err) == records.NotFound:
-		return auth.AccountState{}, nil
-	case err != nil:
-		return auth.AccountState{}, err
-	}
-	return auth.AccountState{Active: !u.InactiveStatus, Role: auth.Role(u.Role), Epoch: u.Epoch}, nil
+// AccountState returns the current state of the user with an id and of a session, "" for none: the zero
+// state if there is no such user. The error is a failure of the store.
+func (s *States) AccountState(ctx context.Context, userID, session string) (auth.AccountState, error) {
+	return stateOf(s.users.Schema(), userID, session, func(r *records.Resource, id string) (records.Record, error) {
+		return s.users.Get(ctx, r, id)
+	})
 }

@@ -40,6 +40,7 @@ type Service struct {
 	opts      Options
 	throttle  *throttle
 	digestKey [32]byte // of user names that do not exist
+	used      lastUses // of sessions
 }
 
 // New returns the service for the users of an inventory. All changes go through the engine, with its
@@ -48,7 +49,7 @@ func New(engine *records.Engine, hasher *auth.Hasher, opts *Options) (*Service, 
 	if engine == nil || hasher == nil {
 		return nil, errors.New("accounts: engine and hasher are required")
 	}
-	s := &Service{engine: engine, store: engine.Store(), hasher: hasher}
+	s := &Service{engine: engine, store: engine.Store(), hasher: hasher, used: lastUses{when: map[string]time.Time{}}}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -67,6 +68,8 @@ type Request struct {
 	Identity  *auth.Identity   // of the sender; nil for none
 	Address   string           // for the audit log
 	Network   string           // for throttling: an IPv4 address or an IPv6 /64
+	UserAgent string           // of the client, for sessions
+	Lifetime  time.Duration    // of the session that a login begins; 0 is 24 hours
 	RequestID string           // for the audit log
 	Preview   *records.Preview // receives what would change, and makes it a dry run. Nil: it is none.
 

@@ -22,29 +22,33 @@ type Identity struct {
 	Epoch int64
 }
 
-// AccountState is the current state of an account.
+// AccountState is the current state of an account and of one of its sessions.
 type AccountState struct {
 	Active bool // false for an inactive or unknown account
 	Role   Role
 	// Epoch increases with every event that ends earlier tokens, such as a new password.
 	Epoch int64
+	Ended bool // whether the session has ended
 }
 
 // Accounts returns the state of accounts.
 type Accounts interface {
-	// AccountState returns the state of a user, or the zero AccountState if the user does not
-	// exist. An error is a failure of the store.
-	AccountState(ctx context.Context, userID string) (AccountState, error)
+	// AccountState returns the state of a user and of a session, which is "" for none. It is the zero
+	// AccountState if the user does not exist. An error is a failure of the store.
+	AccountState(ctx context.Context, userID, session string) (AccountState, error)
 }
 
 // Check returns an error of the kind TokenRevoked if an identity grants more than the account has
-// now: the account is inactive or deleted, has another epoch, or a lower role (REFERENCE.md, 3.1).
+// now: the account is inactive or deleted, has another epoch or a lower role, or the session has ended
+// (REFERENCE.md, 3.1).
 func (s AccountState) Check(who *Identity) error {
 	switch {
 	case !s.Active:
 		return Unauthorized(TokenRevoked, "the user is inactive or deleted")
 	case s.Epoch != who.Epoch:
 		return Unauthorized(TokenRevoked, "the user has logged out or has a new password")
+	case s.Ended:
+		return Unauthorized(TokenRevoked, "the session has ended")
 	case s.Role.rank() < who.Role.rank():
 		return Unauthorized(TokenRevoked, "the user has a lower role")
 	}

@@ -77,6 +77,9 @@ type Options struct {
 type Accounts struct {
 	Service *accounts.Service // over the engine of the API; required
 	Tokens  Issuer            // required
+	// Lifetime is that of the sessions that logins begin. Default: what the method Lifetime of Tokens
+	// returns, if they have one, as jwt.Tokens have, or else 24 hours.
+	Lifetime time.Duration
 	// Forget is called with the id of a user whose tokens have been invalidated. Default: the
 	// method of that name of the Authenticator, if it has one, as a jwt.Guard has.
 	Forget func(userID string)
@@ -173,6 +176,9 @@ func (a *API) setAccounts() error {
 	}
 	if c, ok := a.authenticator.(interface{ Cookie() auth.Cookie }); ok && own.Cookie == (auth.Cookie{}) {
 		own.Cookie = c.Cookie()
+	}
+	if t, ok := own.Tokens.(interface{ Lifetime() time.Duration }); ok && own.Lifetime == 0 {
+		own.Lifetime = t.Lifetime()
 	}
 	a.accounts = &own
 	return nil

@@ -5,8 +5,6 @@ import (
 	"net/http"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
@@ -19,12 +17,12 @@ type credentials struct {
 
 // session is the response to a login (REFERENCE.md, 3.1).
 type session struct {
-	Status   string         `json:"status"`
-	Message  string         `json:"message"`
-	Token    string         `json:"token"`
-	UserID   string         `json:"user_id"`
-	Username string         `json:"username"`
-	Role     inventory.Role `json:"role"`
+	Status   string    `json:"status"`
+	Message  string    `json:"message"`
+	Token    string    `json:"token"`
+	UserID   string    `json:"user_id"`
+	Username string    `json:"username"`
+	Role     auth.Role `json:"role"`
 }
 
 func login() operation {
@@ -47,12 +45,12 @@ func (c *call) login(sent credentials) error {
 	if err := notEmpty("username", sent.Username, "password", sent.Password); err != nil {
 		return err
 	}
-	u, err := c.accounts.Service.Login(c.r.Context(), c.request(), sent.Username, sent.Password)
+	who, err := c.accounts.Service.Login(c.r.Context(), c.request(), sent.Username, sent.Password)
 	if err != nil {
 		return err
 	}
-	response := session{"success", "Login successful", "", u.ID, u.Username, u.Role}
-	if response.Token, _, err = c.accounts.Tokens.Issue(accounts.Identity(u)); err != nil {
+	response := session{"success", "Login successful", "", who.UserID, who.Username, who.Role}
+	if response.Token, _, err = c.accounts.Tokens.Issue(*who); err != nil {
 		return err
 	}
 	c.accounts.Cookie.Set(c.w, response.Token)
@@ -61,24 +59,31 @@ func (c *call) login(sent credentials) error {
 
 func logout() operation {
 	return operation{openapi.Operation{
-		ID: "logout", Tag: "accounts", Summary: "End all sessions of the user whose token is sent, and clear the cookie",
-		Parameters: []openapi.Parameter{dryRun("true: the token and the cookie stay valid.")},
+		ID: "logout", Tag: "accounts", Summary: "End the session whose token is sent, and clear the cookie",
+		Parameters: []openapi.Parameter{
+			{Name: "everywhere", Schema: openapi.Boolean(""), Description: "true: end all sessions of the user."},
+			dryRun("true: the token and the cookie stay valid."),
+		},
 		Responses: []openapi.Response{{
 			Status: http.StatusOK, Schema: openapi.Confirmation(""), Headers: []openapi.Header{openapi.SetCookie()},
 		}},
 	}, (*call).logout}
 }
 
-// logout ends the sessions of the sender of a valid token. Without one it only clears the
-// cookie.
+// logout ends the session of the sender of a valid token, or all sessions of the user. Without one
+// it only clears the cookie.
 func (c *call) logout() error {
+	everywhere := c.query.Get("everywhere") == "true"
+	if value := c.query.Get("everywhere"); c.query.Has("everywhere") && value != "true" && value != "false" {
+		return badField("everywhere", "must be true or false")
+	}
 	who, err := c.authenticator.Authenticate(c.r)
 	switch {
 	case auth.KindOf(err).Unauthorized():
 	case err != nil:
 		return err
 	case who != nil:
-		if err := c.endSessions(who); err != nil {
+		if err := c.endSession(who, everywhere); err != nil {
 			return err
 		}
 	}
@@ -89,12 +94,12 @@ func (c *call) logout() error {
 	return c.confirm("Logged out")
 }
 
-// endSessions invalidates the tokens of a user, even if the client disconnects meanwhile.
-func (c *call) endSessions(who *auth.Identity) error {
+// endSession ends one or all sessions of a user, even if the client disconnects meanwhile.
+func (c *call) endSession(who *auth.Identity, everywhere bool) error {
 	c.identity = who
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), c.opts.Timeout)
 	defer cancel()
-	err := c.accounts.Service.Logout(ctx, c.request())
+	err := c.accounts.Service.Logout(ctx, c.request(), everywhere)
 	c.accounts.Forget(who.UserID)
 	return err
 }

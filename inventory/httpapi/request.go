@@ -103,6 +103,9 @@ func (c *call) authorize() error {
 		return errors.New("the Authenticator returns neither an identity nor an error")
 	}
 	c.identity = who
+	if c.accounts != nil {
+		c.accounts.Service.Used(c.r.Context(), who)
+	}
 	owner := ""
 	if c.route.access.Owner {
 		owner = strings.ToLower(c.r.PathValue("id"))

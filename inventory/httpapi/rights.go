@@ -8,7 +8,7 @@ import (
 // request returns what the accounts know of the request.
 func (c *call) request() *accounts.Request {
 	if c.account == nil {
-		c.account = &accounts.Request{Network: c.opts.Clients.Key(c.r)}
+		c.account = &accounts.Request{Network: c.opts.Clients.Key(c.r), UserAgent: c.r.UserAgent(), Lifetime: c.accounts.Lifetime}
 		by := c.unverified("")
 		c.account.Address, c.account.RequestID = by.Address, by.RequestID
 	}

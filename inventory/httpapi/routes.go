@@ -50,6 +50,7 @@ func (a *API) table() []route {
 				method: "PUT", path: "/users/{id}/password", access: permission(r.Access.Update), operation: changePassword(),
 				resource: r, does: records.RouteChange,
 			})
+			routes = append(routes, sessionRoutes(r)...)
 		}
 	}
 	routes = append(routes, a.changeRoutes()...)

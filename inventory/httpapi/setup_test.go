@@ -187,7 +187,7 @@ func TestAccountStates(t *testing.T) {
 		unknown:                               {},
 		"x":                                   {},
 	} {
-		got, err := s.AccountState(ctx, id)
+		got, err := s.AccountState(ctx, id, "")
 		ok(t, err)
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", id, got, want)
@@ -195,7 +195,7 @@ func TestAccountStates(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := s.AccountState(ended, unknown); err == nil {
+	if _, err := s.AccountState(ended, unknown, ""); err == nil {
 		t.Error("a failure of the store is not an error")
 	}
 }

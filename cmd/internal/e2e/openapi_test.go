@@ -235,6 +235,8 @@ func (c *conformant) accounts() {
 	c.do(404, true, "POST", "/users/reset-password/ABCDEFGHIJKLMNOPQRSTUVWXYZ", `{"new_password":"yet another password","confirm_password":"yet another password"}`)
 	c.do(401, true, "POST", "/users/login", `{"username":"ann","password":"wrong password"}`)
 	c.do(200, true, "POST", "/users/login", `{"username":"ann","password":"another long password"}`)
+	session := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(c.do(200, true, "GET", "/users/"+id+"/sessions", ""))
+	c.do(200, true, "DELETE", "/users/"+id+"/sessions/"+session[1], "")
 	c.do(409, true, "POST", "/users", `{"username":"bob","email":"ann@example.com","password":"a long enough password","role":"viewer"}`)
 	other := c.create("/users", `{"username":"bob","email":"bob@example.com","password":"a long enough password","role":"viewer"}`)
 	c.do(200, true, "DELETE", "/users", `["`+other+`"]`)

@@ -16,9 +16,10 @@
 // influence the choice of the key.
 //
 // The role is read from the token, and a [Guard] rejects tokens that grant more than the account has
-// now (REFERENCE.md, 3.1). A list of revoked tokens would grow and be needed in every process; the
-// epoch of an account is part of a row that is read anyway. The price is that a logout ends all
-// sessions of a user. Changes in another process take effect after GuardOptions.Remember.
+// now (REFERENCE.md, 3.1), or whose session has ended. A list of revoked tokens would grow and be
+// needed in every process; sessions are deleted with the tokens that they belong to. Changes in
+// another process take effect after GuardOptions.Remember; who changes something for a user reads
+// their account again, as inventory/accounts does.
 //
 // A [Guard] caches verified tokens, so that a request costs a hash and not the decoding of JSON.
 // Validity times and accounts are still checked. After a promotion, an old token keeps the old role.

@@ -42,7 +42,7 @@ func ExampleNewTokens() {
 // users holds the accounts of an application.
 type users map[string]auth.AccountState
 
-func (u users) AccountState(_ context.Context, userID string) (auth.AccountState, error) {
+func (u users) AccountState(_ context.Context, userID, _ string) (auth.AccountState, error) {
 	return u[userID], nil
 }
 

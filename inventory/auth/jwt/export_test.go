@@ -6,5 +6,5 @@ func Remembered(g *Guard) (states, tokens int) {
 	defer g.states.mu.RUnlock()
 	g.tokens.mu.RLock()
 	defer g.tokens.mu.RUnlock()
-	return len(g.states.byUser.entries), len(g.tokens.seen.entries)
+	return len(g.states.cached.entries), len(g.tokens.seen.entries)
 }

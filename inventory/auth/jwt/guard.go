@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"sync"
@@ -22,7 +23,7 @@ type GuardOptions struct {
 	// Remember is how long the state of an account is cached. It bounds how long a token stays
 	// valid after a change in another process. NoCache disables the cache. Default: 5 seconds.
 	Remember time.Duration
-	// Users is the maximum number of cached accounts, and of cached verified tokens: about 500
+	// Users is the maximum number of cached accounts with their sessions, and of cached verified tokens: about 500
 	// bytes for each user. Default: 10,000.
 	Users int
 	// Cookie is the cookie that may contain the token. Default: that of auth.
@@ -62,7 +63,7 @@ func NewGuard(tokens *Tokens, accounts auth.Accounts, opts *GuardOptions) (*Guar
 		accounts: accounts, cookie: opts.Cookie,
 		states: &accountStates{
 			ttl: cmp.Or(opts.Remember, 5*time.Second), now: now,
-			byUser: newBounded[string, auth.AccountState](users),
+			cached: newBounded[account, auth.AccountState](users),
 		},
 	}, nil
 }
@@ -86,7 +87,7 @@ func (g *Guard) Authenticate(r *http.Request) (*auth.Identity, error) {
 // Check applies [auth.AccountState.Check] to the account of an identity. An error without a kind is
 // a failure of Accounts; then access is denied.
 func (g *Guard) Check(ctx context.Context, who *auth.Identity) error {
-	s, err := g.state(ctx, who.UserID)
+	s, err := g.state(ctx, who.UserID, who.Session)
 	if err != nil {
 		return fmt.Errorf("jwt: read the account of user %.40q: %w", who.UserID, err)
 	}
@@ -100,15 +101,18 @@ func (g *Guard) Cookie() auth.Cookie { return g.cookie }
 // the change takes effect at once in this process.
 func (g *Guard) Forget(userID string) { g.states.forget(userID) }
 
-// state returns the cached or current state of a user.
-func (g *Guard) state(ctx context.Context, userID string) (auth.AccountState, error) {
-	s, ok, l := g.states.get(userID)
+// account identifies a cached state.
+type account struct{ userID, session string }
+
+// state returns the cached or current state of a user and a session.
+func (g *Guard) state(ctx context.Context, userID, session string) (auth.AccountState, error) {
+	s, ok, l := g.states.get(account{userID, session})
 	if ok {
 		return s, nil
 	}
-	s, err := g.accounts.AccountState(ctx, userID)
+	s, err := g.accounts.AccountState(ctx, userID, session)
 	if err == nil {
-		g.states.put(userID, s, l)
+		g.states.put(account{userID, session}, s, l)
 	}
 	return s, err
 }
@@ -119,7 +123,7 @@ type accountStates struct {
 	now func() time.Time
 
 	mu     sync.RWMutex
-	byUser bounded[string, auth.AccountState]
+	cached bounded[account, auth.AccountState]
 	age    uint64 // increases with each forget
 }
 
@@ -130,31 +134,31 @@ type lookup struct {
 }
 
 // get returns the cached state of a user, and the argument for put.
-func (s *accountStates) get(userID string) (st auth.AccountState, ok bool, l lookup) {
+func (s *accountStates) get(of account) (st auth.AccountState, ok bool, l lookup) {
 	now := s.now()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	st, ok = s.byUser.get(userID, now)
+	st, ok = s.cached.get(of, now)
 	return st, ok, lookup{now, s.age}
 }
 
 // put caches the result of a lookup. After a forget since the lookup began, the result may be from
 // before the change, so it is not cached.
-func (s *accountStates) put(userID string, st auth.AccountState, l lookup) {
+func (s *accountStates) put(of account, st auth.AccountState, l lookup) {
 	if s.ttl <= 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.age == l.age {
-		s.byUser.put(userID, expiring[auth.AccountState]{st, l.at, l.at.Add(s.ttl)}, l.at)
+		s.cached.put(of, expiring[auth.AccountState]{st, l.at, l.at.Add(s.ttl)}, l.at)
 	}
 }
 
 func (s *accountStates) forget(userID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.byUser.entries, userID)
+	maps.DeleteFunc(s.cached.entries, func(of account, _ expiring[auth.AccountState]) bool { return of.userID == userID })
 	s.age++
 }
 

@@ -27,7 +27,7 @@ type accounts struct {
 	ask   func() // called after the state was read, before it is returned
 }
 
-func (a *accounts) AccountState(_ context.Context, userID string) (auth.AccountState, error) {
+func (a *accounts) AccountState(_ context.Context, userID, _ string) (auth.AccountState, error) {
 	a.mu.Lock()
 	a.calls++
 	s, err, ask := a.users[userID], a.err, a.ask
@@ -98,6 +98,7 @@ func TestState(t *testing.T) {
 		"logged out":      {auth.AccountState{Active: true, Role: auth.Editor, Epoch: 4}, "logged out"},
 		"database of old": {auth.AccountState{Active: true, Role: auth.Editor, Epoch: 2}, "logged out"},
 		"demoted":         {auth.AccountState{Active: true, Role: auth.Viewer, Epoch: 3}, "lower role"},
+		"session ended":   {auth.AccountState{Active: true, Role: auth.Editor, Epoch: 3, Ended: true}, "session has ended"},
 		"no role":         {auth.AccountState{Active: true, Role: "user", Epoch: 3}, "lower role"},
 	} {
 		a := newAccounts()

@@ -114,6 +114,9 @@ func NewTokens(keys [][]byte, opts *TokensOptions) (*Tokens, error) {
 	return t, nil
 }
 
+// Lifetime returns the lifetime of tokens.
+func (t *Tokens) Lifetime() time.Duration { return t.lifetime }
+
 // Issue returns a signed token for an authenticated identity, and when it expires. The token is valid
 // from now on. It has no method and no scopes. Issue fails for an identity without user id or role or with a negative epoch, and for a
 // token longer than MaxTokenLength.

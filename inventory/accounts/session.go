@@ -1,0 +1,193 @@
+package accounts
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+const (
+	// MaxSessions is the maximum number of sessions that [Service.Sessions] returns.
+	MaxSessions = 100
+
+	maxPruned       = 20 // sessions that a login deletes because they have ended
+	defaultLifetime = 24 * time.Hour
+	usedInterval    = 10 * time.Minute // how precise inventory.Session.LastUsed is
+	maxUsed         = 10_000           // sessions whose last use is remembered
+	usedTimeout     = time.Second
+)
+
+// live reports whether a session has not ended at a time.
+func live(session *inventory.Session, u *inventory.User, now time.Time) bool {
+	return session.Epoch == u.Epoch && (session.ExpiresAt == nil || now.Before(*session.ExpiresAt))
+}
+
+// sessionsOf returns stored sessions of a user, ended ones included: the oldest, or the newest.
+func sessionsOf(ctx context.Context, from records.Reader, userID string, newest bool, limit int64) ([]*inventory.Session, error) {
+	r := records.Of[inventory.Session](from.Schema())
+	q := (&records.Query{Resource: r, Limit: limit}).Where("user_id", userID)
+	id, _ := r.Field("id")
+	q.Sort = []records.SortKey{{Field: id, Desc: newest}}
+	page, err := from.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*inventory.Session, len(page.Records))
+	for i, rec := range page.Records {
+		all[i] = rec.(*inventory.Session)
+	}
+	return all, nil
+}
+
+// newSession returns the session of a login that is not stored yet.
+func (s *Service) newSession(q *Request, u *inventory.User) (*inventory.Session, error) {
+	lifetime := q.Lifetime
+	if lifetime <= 0 {
+		lifetime = defaultLifetime
+	}
+	now := s.engine.Now().UTC().Truncate(time.Microsecond)
+	session := &inventory.Session{
+		UserID: u.ID, LastUsed: &now, ExpiresAt: new(now.Add(lifetime)),
+		Address: printable.Prefix(q.Address, 64), UserAgent: printable.Truncate(q.UserAgent, 250),
+	}
+	return session, s.engine.Init(session)
+}
+
+// addSession stores a session in the transaction of a login, and deletes some that have ended.
+func (s *Service) addSession(ctx context.Context, tx records.Tx, session *inventory.Session) error {
+	u, err := records.Get[inventory.User](ctx, tx, session.UserID)
+	if err != nil {
+		return err
+	}
+	oldest, err := sessionsOf(ctx, tx, u.ID, false, maxPruned)
+	if err != nil {
+		return err
+	}
+	for _, old := range oldest {
+		if live(old, u, s.engine.Now()) {
+			continue
+		}
+		err := tx.Delete(ctx, records.Of[inventory.Session](tx.Schema()), old.ID, old.Version, nil)
+		if kind := records.KindOf(err); err != nil && kind != records.NotFound && kind != records.Stale {
+			return err
+		}
+	}
+	session.Epoch = u.Epoch
+	return tx.Create(ctx, session)
+}
+
+// Sessions returns the sessions of a user, the newest first, at most MaxSessions.
+func (s *Service) Sessions(ctx context.Context, userID string) ([]*inventory.Session, error) {
+	fresh := records.Fresh(s.store)
+	u, err := records.Get[inventory.User](ctx, fresh, userID)
+	if err != nil {
+		return nil, err
+	}
+	all, err := sessionsOf(ctx, fresh, userID, true, MaxSessions)
+	return slices.DeleteFunc(all, func(session *inventory.Session) bool { return !live(session, u, s.engine.Now()) }), err
+}
+
+// EndSession ends a session of a user. The error is of kind [records.NotFound] if there is none. The
+// caller has checked that the sender may change the user.
+func (s *Service) EndSession(ctx context.Context, q *Request, userID, id string) error {
+	return s.endSession(ctx, s.Changes(q), q, "session_ended", userID, id)
+}
+
+// endSession deletes a session together with an audit log entry.
+func (s *Service) endSession(ctx context.Context, v *records.Engine, q *Request, action, userID, id string) error {
+	return v.BeforeCommit(func(ctx context.Context, tx records.Tx) error {
+		r := records.Of[inventory.Session](tx.Schema())
+		session, err := records.Get[inventory.Session](ctx, tx, id)
+		if err == nil && session.UserID != userID {
+			err = records.Absent(r)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.Delete(ctx, r, id, session.Version, nil)
+	}).Log(ctx, q.Caller(), action, s.users().Kind(), userID, nil)
+}
+
+// Used notes that the session of the sender is in use, for [inventory.Session].LastUsed, which is
+// precise to ten minutes. A failure is not reported: the next use is noted.
+func (s *Service) Used(ctx context.Context, who *auth.Identity) {
+	if who == nil || who.Session == "" || !s.used.due(who.Session, s.engine.Now()) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, usedTimeout)
+	defer cancel()
+	now := s.engine.Now()
+	_, err := records.New(s.store, nil).Update(ctx, records.Caller{}, records.Of[inventory.Session](s.store.Schema()), records.Edit{
+		ID: who.Session, Apply: func(rec records.Record) error {
+			if session := rec.(*inventory.Session); session.LastUsed == nil || now.Sub(*session.LastUsed) >= usedInterval {
+				session.LastUsed = &now
+			}
+			return nil
+		},
+	})
+	if err != nil && records.KindOf(err) != records.NotFound {
+		s.opts.Log.DebugContext(ctx, "last use of a session not stored", "error", err)
+	}
+}
+
+// lastUses remembers when uses of sessions were stored.
+type lastUses struct {
+	mu   sync.Mutex
+	when map[string]time.Time
+}
+
+// due reports whether a use is to be stored, and remembers it then.
+func (l *lastUses) due(session string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if last, ok := l.when[session]; ok && now.Sub(last) < usedInterval {
+		return false
+	} else if !ok && len(l.when) >= maxUsed {
+		for other := range l.when {
+			delete(l.when, other)
+			break
+		}
+	}
+	l.when[session] = now
+	return true
+}
+
+// stateOf returns the state of a user and of a session, "" for none, that read returns.
+func stateOf(schema *records.Schema, userID, session string, read func(r *records.Resource, id string) (records.Record, error)) (state auth.AccountState, err error) {
+	userID, session = strings.ToLower(userID), strings.ToLower(session)
+	if !records.ValidID(userID) {
+		return state, nil
+	}
+	rec, err := read(records.Of[inventory.User](schema), userID)
+	switch {
+	case records.KindOf(err) == records.NotFound:
+		return state, nil
+	case err != nil:
+		return state, err
+	}
+	u := rec.(*inventory.User)
+	state = auth.AccountState{Active: !u.InactiveStatus, Role: auth.Role(u.Role), Epoch: u.Epoch}
+	if session == "" {
+		return state, nil
+	}
+	state.Ended = true
+	if !records.ValidID(session) {
+		return state, nil
+	}
+	rec, err = read(records.Of[inventory.Session](schema), session)
+	switch {
+	case records.KindOf(err) == records.NotFound:
+		return state, nil
+	case err != nil:
+		return auth.AccountState{}, err
+	}
+	state.Ended = rec.(*inventory.Session).UserID != u.ID
+	return state, nil
+}
