@@ -50,7 +50,7 @@ func resources() []records.Part {
 			Children: []records.Child{{Path: "devices", Count: "devicescount", From: "devices", Field: "location_id"}},
 		}),
 		records.Define[User](records.Definition{
-			Name: "users", Label: "User", Description: "Who may use the inventory.",
+			Name: "users", Label: "User", Description: "Who may use the inventory.", Lockable: true,
 			Access: records.Access{Read: owners, Create: admins, Update: owners, Delete: admins},
 		}),
 		records.Define[Device](records.Definition{
@@ -89,7 +89,7 @@ func resources() []records.Part {
 			Name: "metric-rollups", Label: "Metric rollup", Internal: true, Unaudited: true, Unindexed: []string{"created_at"},
 		}),
 		records.Define[Job](records.Definition{Name: "jobs", Label: "Job", Internal: true, Unaudited: true}),
-		records.Define[Session](records.Definition{Name: "sessions", Label: "Session", Internal: true, Unaudited: true}),
+		records.Define[Session](records.Definition{Name: "sessions", Label: "Session", Internal: true, Unaudited: true, Lockable: true}),
 		records.Define[Secret](records.Definition{Name: "secrets", Label: "Secret", Internal: true, Unaudited: true}),
 	}
 }

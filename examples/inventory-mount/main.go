@@ -1,6 +1,7 @@
-// Command inventory-mount serves the inventory in a program with its own routes, users and
-// permissions. It links no library for tokens.
+// Command inventory-mount serves the inventory in a program with its own users and permissions.
 //
+//	go run ./examples/inventory-mount
+//	curl localhost:8003/network/locations -H 'X-Api-Key: reader'
 //	curl localhost:8003/network/locations -H 'X-Api-Key: writer' -H 'Content-Type: application/json' \
 //	  -d '{"name":"Berlin 1","city":"Berlin","country":"DE","address":"Allee 1"}'
 package main
@@ -45,7 +46,6 @@ func permit(_ *http.Request, who *auth.Identity, r *records.Resource, _ records.
 	return denied
 }
 
-// routes returns the routes of the program, with the inventory below /network.
 func routes() (http.Handler, error) {
 	keys := apiKeys{
 		"reader": {UserID: "dashboard", Username: "dashboard", Role: auth.Viewer},

@@ -199,3 +199,30 @@ func TestAdminsRemoveEachOther(t *testing.T) {
 		}
 	})
 }
+
+// TestRightsAreRemovedInTime: a flood of changes by a user does not keep others from removing their
+// rights.
+func TestRightsAreRemovedInTime(t *testing.T) {
+	twoProcesses(t, func(t *testing.T, first, second records.Store) {
+		g := newHarness(t, &choices{store: first})
+		h := newHarness(t, &choices{store: second, beside: g})
+		var flood sync.WaitGroup
+		made := make(chan struct{})
+		for w := range 12 {
+			flood.Go(func() {
+				c := h.as("second")
+				for i := 0; c.Send("POST", "/devices", device(fmt.Sprintf("w%d-%d", w, i))).Code == 201; i++ {
+					select {
+					case made <- struct{}{}:
+					case <-time.After(time.Millisecond):
+					}
+				}
+			})
+		}
+		for range 50 {
+			<-made
+		}
+		g.as("root").Send("PATCH", "/users/"+g.users["second"].ID, object{"role": "viewer"}).Want(200)
+		flood.Wait()
+	})
+}

@@ -4,8 +4,8 @@ import "context"
 
 // Locker is implemented by a [Tx] of a store that runs several changes at once.
 type Locker interface {
-	// Lock is Get for a record that no other transaction changes or deletes until this one ends:
-	// it waits for those that are doing so. Others may lock the record too.
+	// Lock is Get for a record of a Lockable resource that no other transaction changes or deletes
+	// until this one ends: it waits for those that do, or wait to. Others may lock it too.
 	Lock(ctx context.Context, r *Resource, id string) (Record, error)
 	// Serialize waits until no other transaction runs that has called it with this name. Call it
 	// before any other method.

@@ -42,6 +42,9 @@ type Definition struct {
 	// Prunable records may be deleted by age or number, the oldest first ([Engine.Prune]). It is
 	// for logs and measurements.
 	Prunable bool
+	// Lockable records may be locked ([Lock]). Their changes wait for the transactions that have done
+	// so, in turn: however many follow, a change does not wait for later ones.
+	Lockable bool
 	// Access says who may read and change the records. The zero value: everybody with a token
 	// reads, and admins change.
 	Access Access

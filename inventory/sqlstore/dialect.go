@@ -51,11 +51,14 @@ type Dialect struct {
 	// ForUpdate follows a SELECT to lock its rows until the transaction ends. Empty for a
 	// database with one writer at a time.
 	ForUpdate string
-	// ForShare follows a SELECT to keep other transactions from changing its rows until this one
-	// ends, while they may read and lock them too. Empty for a database with one writer at a time.
+	// ForShare follows the condition of a SELECT to keep other transactions from changing its rows
+	// until this one ends, while they may read and lock them too. It has a name as its second
+	// parameter, and waits for Serialize with that name. Empty for a database with one writer at a
+	// time.
 	ForShare string
-	// Serialize is a statement that waits until no other transaction runs that has executed it
-	// with the same name, its only parameter. Empty for a database with one writer at a time.
+	// Serialize is a statement that waits until no other transaction runs that has executed it, or
+	// ForShare, with the same name, its only parameter. Those wait in the order of arrival. Empty
+	// for a database with one writer at a time.
 	Serialize string
 	// ChainRow is a row of VALUES with a position, an id and a hash, with %s for each, for a
 	// database whose WITH can contain an UPDATE. Empty for others.

@@ -16,7 +16,7 @@ func (t *transaction) Lock(ctx context.Context, r *records.Resource, id string) 
 	err := t.each(ctx, len(of.columns), func(row []any) (err error) {
 		rec, err = of.record(row)
 		return err
-	}, of.get+t.dialect.ForShare, id)
+	}, of.get+t.dialect.ForShare, id, lockName(of, id))
 	switch {
 	case err != nil:
 		return nil, t.end(ctx, "lock one of "+r.Name, err)
@@ -25,6 +25,16 @@ func (t *transaction) Lock(ctx context.Context, r *records.Resource, id string) 
 	}
 	return rec, nil
 }
+
+// awaitLocks waits for the transactions that have locked a record that is to be changed.
+func (t *transaction) awaitLocks(ctx context.Context, of *table, id string) error {
+	if !of.Lockable {
+		return nil
+	}
+	return t.Serialize(ctx, lockName(of, id))
+}
+
+func lockName(of *table, id string) string { return of.Name + "/" + id }
 
 // Serialize waits for other transactions of the same name (records.Locker).
 func (t *transaction) Serialize(ctx context.Context, name string) error {

@@ -115,6 +115,9 @@ func (t *transaction) Update(ctx context.Context, rec records.Record, version in
 	of, id := t.table(r), rec.Meta().ID
 	t.declares(of)
 	delete(t.prefetched, rowKey{of, id})
+	if err := t.awaitLocks(ctx, of, id); err != nil {
+		return err
+	}
 	old, err := t.current(ctx, of, id, version)
 	if err != nil {
 		return err
@@ -206,6 +209,9 @@ func (t *transaction) Delete(ctx context.Context, r *records.Resource, id string
 	clear(t.prefetched)
 	of := t.table(r)
 	t.declares(of)
+	if err := t.awaitLocks(ctx, of, id); err != nil {
+		return err
+	}
 	if len(of.Referrers()) > 0 {
 		if err := t.checkVersion(ctx, of, of.locked, id, version); err != nil {
 			return err

@@ -98,7 +98,8 @@ func handle(url string, conns int) (*sql.DB, error) {
 // lock is the number of the advisory lock for migrations, an arbitrary one.
 const lock = "4707185602417310"
 
-// serializing is the first number of the advisory locks of transactions that run one at a time.
+// serializing is the first number of the advisory locks of transactions that wait for each other.
+// Unlike FOR SHARE, which lets others pass a waiting writer for ever, these locks are granted in turn.
 const serializing = "470718560"
 
 // Dialect returns the dialect of PostgreSQL.
@@ -124,7 +125,7 @@ func Dialect() sqlstore.Dialect {
 				WHERE e.hash IN (encode(c.hash, 'hex'), encode(h.hash, 'hex')))
 			FROM pg_logical_emit_message(true, 'ashlar', '')`, // which writes to the log, so that the commit is not skipped
 		ForUpdate: " FOR UPDATE",
-		ForShare:  " FOR SHARE",
+		ForShare:  " AND (SELECT pg_advisory_xact_lock_shared(" + serializing + ", hashtext($2)) IS NOT NULL) FOR SHARE",
 		Serialize: "SELECT CAST(pg_advisory_xact_lock(" + serializing + ", hashtext($1)) AS text)",
 		Aborts:    true,
 		NoLimit:   "ALL",
