@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -16,14 +18,18 @@ import (
 // A program follows the changes of the devices, and stops after the second one.
 func ExampleFollow() {
 	ctx := context.Background()
-	server, token, store := serve(ctx)
+	server, token, engine, err := serve()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	defer server.Close()
 	since, err := feed.Cursor(ctx, server.URL, token, nil) // store it with a list of all records
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	by, engine := records.Caller{Name: "jane"}, records.New(store, nil)
+	by := records.Caller{Name: "jane"}
 	for _, name := range []string{"core-1", "core-2"} {
 		if err := engine.Create(ctx, by, &inventory.Device{Hostname: name, Status: inventory.DeviceActive}); err != nil {
 			fmt.Println(err)
@@ -49,19 +55,19 @@ func ExampleFollow() {
 	// enough
 }
 
-// serve starts an inventory in memory, and returns its server, the token of a user, and its store.
-func serve(ctx context.Context) (server *httptest.Server, token string, store records.Store) {
-	store = records.NewMemStore(inventory.Schema())
-	viewer := &inventory.User{Username: "viewer", Email: "viewer@example.com", Role: inventory.Viewer, PasswordHash: "none"}
-	if err := records.New(store, nil).Create(ctx, records.Caller{Name: "jane"}, viewer); err != nil {
-		panic(err)
+// users finds the sender of a request by their token.
+type users map[string]auth.Identity
+
+func (u users) Authenticate(r *http.Request) (*auth.Identity, error) {
+	if who, ok := u[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]; ok {
+		return &who, nil
 	}
-	tokens, _ := auth.NewTokens([][]byte{make([]byte, 32)}, nil)
-	token, _, _ = tokens.Issue(auth.Identity{UserID: viewer.ID, Username: viewer.Username, Role: auth.Role(viewer.Role)})
-	guard, _ := auth.NewGuard(tokens, httpapi.NewAccountStates(store), nil)
-	api, err := httpapi.New(store, guard, nil)
-	if err != nil {
-		panic(err)
-	}
-	return httptest.NewServer(api), token, store
+	return nil, auth.Unauthorized(auth.TokenMissing, "")
+}
+
+// serve starts an inventory in memory, and returns its server, the token of a user, and its engine.
+func serve() (server *httptest.Server, token string, engine *records.Engine, err error) {
+	engine = records.New(records.NewMemStore(inventory.Schema()), nil)
+	api, err := httpapi.New(engine, users{"secret": {UserID: "viewer", Username: "viewer", Role: auth.Viewer}}, nil)
+	return httptest.NewServer(api), "secret", engine, err
 }
