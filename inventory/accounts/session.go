@@ -116,7 +116,7 @@ func (s *Service) endSession(ctx context.Context, v *records.Engine, q *Request,
 }
 
 // Used notes that the session of the sender is in use, for [inventory.Session].LastUsed, which is
-// precise to ten minutes. A failure is not reported: the next use is noted.
+// precise to ten minutes. A failure is logged only; the next use after ten minutes is noted.
 func (s *Service) Used(ctx context.Context, who *auth.Identity) {
 	if who == nil || who.Session == "" || !s.used.due(who.Session, s.engine.Now()) {
 		return

@@ -173,3 +173,21 @@ func TestScopes(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnRights: a program with accounts of its own checks them again in the transaction of a change.
+func TestOwnRights(t *testing.T) {
+	t.Parallel()
+	fired := ""
+	engine := records.New(records.NewMemStore(inventory.Schema()), nil).BeforeChange(func(ctx context.Context, _ records.Tx) error {
+		if who := httpapi.IdentityFrom(ctx); who == nil || who.Username == fired {
+			return auth.Unauthorized(auth.TokenRevoked, "was fired")
+		}
+		return nil
+	})
+	api, err := httpapi.New(engine, authenticatorOf("admin"), nil)
+	ok(t, err)
+	c := httpxtest.New(t, api)
+	c.Send("POST", "/devices", device("a")).Want(201)
+	fired = "jane"
+	c.Send("POST", "/devices", device("b")).WantError(401, "Unauthorized: Invalid or expired token")
+}

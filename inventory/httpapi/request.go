@@ -90,6 +90,16 @@ type callKey struct{}
 // callFrom returns the call that a context of its request belongs to.
 func callFrom(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
+// IdentityFrom returns the sender of the request that a context belongs to, for the hooks of an engine:
+// a program with accounts of its own may check them again in the transaction of a change
+// ([records.Engine.BeforeChange]). It is nil for others and for requests without a sender.
+func IdentityFrom(ctx context.Context) *auth.Identity {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		return c.identity
+	}
+	return nil
+}
+
 // authorize identifies the sender and applies the permission of the route.
 func (c *call) authorize() error {
 	if c.route.access.Anonymous {
