@@ -91,7 +91,7 @@ func TestFilters(t *testing.T) {
 		"ip__within=::/0":                        "3",
 		"sortby=status:asc&sortby=version:desc":  "3 1 4 2",
 		"sortby=last_seen:asc":                   "1 2 3 4",
-		"sortby=last_seen:desc":                  "4 3 1 2",
+		"sortby=last_seen:desc":                  "4 3 2 1",
 		"limit=3":                                "1 2 3",
 		"limit=3&page=2":                         "4",
 		"limit=3&page=2147483647":                "",

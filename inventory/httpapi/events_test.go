@@ -95,14 +95,14 @@ func overview(t *testing.T, g *harness) {
 	}
 	for query, want := range map[string]string{
 		"":                              "2 1 0",
-		"?sort=value:desc":              "0 1 2",
-		"?sort=cpu:desc":                "0 1 2",
-		"?sort=memory:desc":             "2 0 1",
+		"?sort=value:desc":              "1 0 2",
+		"?sort=cpu:desc":                "1 0 2",
+		"?sort=memory:desc":             "2 1 0",
 		"?sort=temp:desc":               "2 1 0",
 		"?sort=uptime:desc":             "0 1 2",
 		"?sort=ts:asc":                  "0 1 2",
-		"?sort=value:asc&limit=2":       "2 1", // equal values in the reverse of the order of value:desc
-		"?sort=value:desc&cpu__gte=50":  "0 1",
+		"?sort=value:asc&limit=2":       "2 0", // equal values in the reverse of the order of value:desc
+		"?sort=value:desc&cpu__gte=50":  "1 0",
 		"?sortby=cpu:asc&sortby=ts:asc": "2 0 1",
 		"?cpu=90":                       "", // it was, and is no longer
 		"?latest=true&temp__gt=20":      "2 1",

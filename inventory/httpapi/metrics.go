@@ -117,7 +117,7 @@ func overviewOrder(query url.Values) (url.Values, error) {
 	case query.Has("sortby"):
 		return query, nil
 	case !query.Has("sort"):
-		return withSort(query, "ts:desc", "id:desc"), nil
+		return withSort(query, "ts:desc"), nil
 	}
 	by, order, _ := strings.Cut(query.Get("sort"), ":")
 	field, ok := map[string]string{
@@ -126,11 +126,7 @@ func overviewOrder(query url.Values) (url.Values, error) {
 	if !ok || order != "asc" && order != "desc" {
 		return nil, badField("sort", "must be one of value, cpu, memory, temp, uptime and ts, followed by :asc or :desc")
 	}
-	byID := map[string]string{"asc": "desc", "desc": "asc"}[order] // as an index has them
-	if field == "ts" {
-		byID = order
-	}
-	return withSort(query, field+":"+order, "id:"+byID), nil
+	return withSort(query, field+":"+order), nil
 }
 
 // latest returns how to list the latest records, and whether that is a heavy query.

@@ -42,8 +42,7 @@ func (r *Resource) SelectLatest(all []Record) []Record {
 }
 
 // HeavyLatest is Heavy for a list of the latest records: stores know how many there are, and index
-// them by Latest.Sorted. Indexes have the ids of equal times in the same direction as the times, and
-// those of other equal values in the opposite one, as lists of the highest values want them.
+// them by Latest.Sorted and the id.
 func (q *Query) HeavyLatest() bool {
 	if q.Text != "" || q.Offset > maxLightOffset {
 		return true
@@ -57,6 +56,5 @@ func (q *Query) HeavyLatest() bool {
 	case !slices.Contains(q.Resource.Latest.Sorted, q.Sort[0].Field.Name) || len(q.Sort) > 1 && q.Sort[1].Field.Column != "id":
 		return true
 	}
-	first, idDesc := q.Sort[0], len(q.Sort) > 1 && q.Sort[1].Desc
-	return (first.Desc == idDesc) != (first.Field.Name == q.Resource.Latest.At)
+	return q.Sort[0].Desc != q.Sort[len(q.Sort)-1].Desc
 }

@@ -17,7 +17,7 @@ type Query struct {
 
 	Filters []Filter  // all must match
 	Text    string    // contained in one of the searched fields; empty matches all
-	Sort    []SortKey // before the id, which breaks ties
+	Sort    []SortKey // before the id, which breaks ties in the direction of the last one
 
 	After         *Place // start behind this position, whether a record is there or not
 	Offset, Limit int64  // the number of records to skip and to return; no Limit returns all
@@ -140,8 +140,15 @@ func (q *Query) compareKeys(a, b *Place) int {
 			return order
 		}
 	}
+	if q.IDDesc() {
+		return strings.Compare(b.ID, a.ID)
+	}
 	return strings.Compare(a.ID, b.ID)
 }
+
+// IDDesc reports whether the ids, which break ties, descend. They have the direction of the last
+// field of Sort, so that an index of a field and the id has both orders.
+func (q *Query) IDDesc() bool { return len(q.Sort) > 0 && q.Sort[len(q.Sort)-1].Desc }
 
 // Select applies the query to all records of its resource. It serves stores in memory and
 // defines what the other stores must return. It reorders records.

@@ -370,14 +370,11 @@ func (d *Dialect) latestIndexes(r *records.Resource, have *Catalog) (all []strin
 		case exists && !wanted && f.Column != "":
 			all = append(all, "DROP INDEX "+index)
 		case wanted && !exists:
-			order, id := "", "id DESC"
+			order := ""
 			if orderField(f).Nullable {
 				order = d.NullsFirst
 			}
-			if f.Name == r.Latest.At {
-				id = "id"
-			}
-			all = append(all, "CREATE INDEX "+index+" ON "+name+" ("+orderColumn(f)+order+", "+id+")")
+			all = append(all, "CREATE INDEX "+index+" ON "+name+" ("+orderColumn(f)+order+", id)")
 		}
 	}
 	return all

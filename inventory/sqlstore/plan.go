@@ -51,6 +51,7 @@ const (
 	maxFew     = 2000   // records that are counted to choose a plan
 	maxPlanned = 10_000 // records that a page with a plan may skip
 	maxGroups  = 64     // groups of one statement
+	maxNumbers = 512    // values of a field whose numbers are read to choose groups
 )
 
 // matching is a filter of a query that a plan uses.
@@ -220,13 +221,15 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 	if !covered {
 		first += rowCost * both
 	}
-	// No index has the ids of the last value first, so that all its records would be sorted.
-	if keys[0].Counted && by.name != "" && (keys[0].desc || min(first, inOrder) > maxFew*entryCost) {
-		groups, cost, err := e.groups(ctx, t, q, keys[0], all, page)
+	// No index has the ids in the other direction, so that all records of a value would be sorted.
+	mixed := keys[0].desc != keys[1].desc
+	if keys[0].Counted && by.name != "" && (mixed || first > maxFew*entryCost) {
+		groups, cost, exact, err := e.groups(ctx, t, q, keys[0], all, page)
 		if err != nil {
 			return nil, err
 		}
-		if groups != nil && cost < first && (cost < inOrder || keys[0].desc) {
+		// The cost in order is for values that are independent of the filters, as models are not of vendors.
+		if groups != nil && cost < first && (cost < inOrder || mixed || exact) {
 			groups.index = by.name
 			return groups, nil
 		}
@@ -239,27 +242,34 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 
 // groups returns a plan that reads the records of each value of a counted field separately, and
 // its cost, or nil if there are too many values. The values whose pairs with the filters are not
-// counted are read too; those without a record that matches are not.
-func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by sortKey, all []matching, page float64) (*plan, float64, error) {
+// counted are read too; those without a record that matches are not. exact says that all pairs are
+// counted, so that the cost does not depend on guesses.
+func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by sortKey, all []matching, page float64) (p *plan, cost float64, exact bool, err error) {
 	b := &builder{shared: e.shared, table: t}
 	column := t.columns[t.position[by.Column]]
 	of := "SELECT value, CAST(sum(n) AS bigint) AS n FROM " + countsTable + " WHERE resource = '" + t.name + "' AND field = '" + by.Column + "'"
 	numbers := map[string][]int64{} // of each value: all its records, and those that match each filter
 	var values []string
-	err := e.each(ctx, 2, func(row []any) error {
+	err = e.each(ctx, 2, func(row []any) error {
 		n, _ := row[1].(int64)
 		value := textOf(row[0])
 		values = append(values, value)
-		numbers[value] = append([]int64{n}, slices.Repeat([]int64{n}, len(all))...)
-		return nil
-	}, of+" GROUP BY value HAVING sum(n) > 0 LIMIT "+strconv.Itoa(maxGroups+1), b.args...)
-	if err != nil || len(values) > maxGroups {
-		return nil, 0, err
-	}
-	for i := range all {
-		if err := e.countGroups(ctx, t, by.Field, all[i].Filter, values, func(value string, n int64) { numbers[value][i+1] = n }); err != nil {
-			return nil, 0, err
+		numbers[value] = []int64{n}
+		for _, f := range all {
+			numbers[value] = append(numbers[value], min(n, f.n)) // at most
 		}
+		return nil
+	}, of+" GROUP BY value HAVING sum(n) > 0 LIMIT "+strconv.Itoa(maxNumbers+1), b.args...)
+	if err != nil || len(values) > maxNumbers {
+		return nil, 0, false, err
+	}
+	exact = true
+	for i := range all {
+		counted, err := e.countGroups(ctx, t, by.Field, all[i].Filter, values, func(value string, n int64) { numbers[value][i+1] = n })
+		if err != nil {
+			return nil, 0, false, err
+		}
+		exact = exact && counted
 	}
 	slices.SortFunc(values, column.compareKeys)
 	if by.desc {
@@ -269,7 +279,8 @@ func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by so
 	if q.After != nil {
 		at = new(column.countKey(place(q, []sortKey{by})[0]))
 	}
-	p, cost, sure := &plan{}, 0.0, 0.0
+	p = &plan{}
+	sure := 0.0
 	for _, value := range values {
 		n := numbers[value]
 		if at != nil && (column.compareKeys(value, *at) < 0) != by.desc && value != *at {
@@ -278,6 +289,9 @@ func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by so
 		least := n[0] // that match all filters, at least
 		for _, m := range n[1:] {
 			least -= n[0] - m
+		}
+		if !exact {
+			least = 0
 		}
 		if slices.Min(n) <= 0 {
 			continue
@@ -292,15 +306,15 @@ func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by so
 		p.groups = append(p.groups, column.fromKey(value))
 		cost += min(float64(n[0]), page*float64(n[0])/float64(max(least, slices.Min(n)/4, 1))) * entryCost
 	}
-	if len(p.groups) == 0 {
-		return nil, 0, nil
+	if len(p.groups) == 0 || len(p.groups) > maxGroups {
+		return nil, 0, false, nil
 	}
-	return p, cost, nil
+	return p, cost, exact, nil
 }
 
 // countGroups calls f with the number of records that match a filter and have a value in a
-// field, for each value, if these pairs are counted.
-func (e *executor) countGroups(ctx context.Context, t *table, by *records.Field, filter *records.Filter, values []string, f func(value string, n int64)) error {
+// field, for each value, and returns whether these pairs are counted.
+func (e *executor) countGroups(ctx context.Context, t *table, by *records.Field, filter *records.Filter, values []string, f func(value string, n int64)) (counted bool, err error) {
 	wanted, sums := map[string]string{}, map[string]int64{}
 	matching := []any{filter.Value}
 	if filter.Op == records.In {
@@ -324,7 +338,7 @@ func (e *executor) countGroups(ctx context.Context, t *table, by *records.Field,
 		}
 	}
 	if name == "" {
-		return nil
+		return false, nil
 	}
 	b := &builder{shared: e.shared, table: t}
 	keys := make([]any, 0, len(wanted))
@@ -333,7 +347,7 @@ func (e *executor) countGroups(ctx context.Context, t *table, by *records.Field,
 	}
 	text := "SELECT value, CAST(sum(n) AS bigint) FROM " + countsTable + " WHERE resource = '" + t.name + "' AND field = '" + name + "' AND " +
 		b.anyOf("value", keys) + " GROUP BY value"
-	return e.each(ctx, 2, func(row []any) error {
+	return true, e.each(ctx, 2, func(row []any) error {
 		n, _ := row[1].(int64)
 		value := wanted[textOf(row[0])]
 		sums[value] += n

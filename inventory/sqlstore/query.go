@@ -264,7 +264,7 @@ func sortKeys(q *records.Query) []sortKey {
 		}
 	}
 	id, _ := q.Resource.Field("id")
-	return append(keys, sortKey{id, false})
+	return append(keys, sortKey{id, q.IDDesc()})
 }
 
 // orderBy sorts null before all values. prefix precedes the names of columns.
@@ -324,12 +324,12 @@ func (b *builder) pageParts(q *records.Query, keys []sortKey) []pagePart {
 		for _, after := range b.after(k, at[i]) {
 			part := pagePart{append(slices.Clone(before), after), slices.Clone(order)}
 			if strings.HasSuffix(after, isNull) {
-				part.keys[i].desc = false // all are equal, and an index has the ids after them ascending
+				part.keys[i].desc = keys[len(keys)-1].desc // all are equal, and an index has the ids in the same direction
 			}
 			parts = append(parts, part)
 		}
 		if at[i] == nil {
-			order[i].desc = false
+			order[i].desc = keys[len(keys)-1].desc
 			before = append(before, k.Column+isNull)
 		} else if i < len(keys)-1 {
 			before = append(before, k.Column+" = "+b.arg(at[i]))

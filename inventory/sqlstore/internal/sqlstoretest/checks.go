@@ -258,14 +258,6 @@ func Indexed(r *records.Resource, f *records.Field) string {
 	return f.Column
 }
 
-// IndexedLatest returns the columns in the index of a field of the latest records.
-func IndexedLatest(r *records.Resource, name string) string {
-	if name == r.Latest.At {
-		return name + ", id" // the default order is the latest first, by time and id
-	}
-	return name + ", id DESC"
-}
-
 // CheckPrefetch requires that a prefetched record is never older than the changes of its
 // transaction, and that prefetching changes nothing else. The store must be empty, and its
 // transactions inventory.Prefetchers.
