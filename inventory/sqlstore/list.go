@@ -64,59 +64,14 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	if e.latest {
 		b.table = b.table.latest.table
 	}
-	q, none, err := e.byValues(ctx, b.table, q)
-	if none && err == nil {
-		return &records.Page{}, nil
-	}
-	var unindexed *records.Filter
-	if err == nil {
-		b.plan, err = e.chooseSearch(ctx, b.table, q)
-	}
-	if err == nil && b.plan == nil {
-		b.plan, err = e.choose(ctx, b.table, q)
-	}
-	if err == nil && b.plan == nil {
-		unindexed, err = e.unindexed(ctx, b.table, q)
-	}
+	q, unindexed, err := e.plan(ctx, b, q)
 	if err != nil {
 		return nil, err
 	}
 	if b.plan != nil && b.plan.none {
 		return &records.Page{}, nil
 	}
-	if b.plan != nil && b.plan.unindexed != nil {
-		unindexed = b.plan.unindexed
-	}
-	key, remember := e.totalKey(b.table, q)
-	if b.remember = remember; remember {
-		b.known = e.totals.get(key)
-	}
-	text := b.page(q, unindexed)
-	width, total := len(b.columns), len(b.columns)
-	if q.Count {
-		width++
-	}
-	generation := width
-	if remember {
-		width++
-	}
-	args := b.args
-	if e.dialect.Replan != nil && q.Heavy() { // how many records match depends on the strings
-		args = slices.Concat([]any{e.dialect.Replan}, args)
-	}
-	page := &records.Page{}
-	err = e.each(ctx, width, func(row []any) error {
-		rec, err := b.record(row)
-		page.Records = append(page.Records, rec)
-		if q.Count {
-			page.Total, _ = row[total].(int64)
-		}
-		if now := (knownTotal{total: page.Total}); remember && len(page.Records) == 1 {
-			now.generation, _ = row[generation].(int64)
-			e.totals.put(key, now)
-		}
-		return err
-	}, text, args...)
+	page, err := e.read(ctx, b, q, unindexed)
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +92,63 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 			page.Total, page.AtLeast = records.MaxEstimate, true
 		}
 	}
+	return page, err
+}
+
+// plan sets how to read a page: builder.plan, or a filter for which no index is to be used. It returns
+// the query with the filters that the counts have replaced.
+func (e *executor) plan(ctx context.Context, b *builder, q *records.Query) (_ *records.Query, unindexed *records.Filter, err error) {
+	q, none, err := e.byValues(ctx, b.table, q)
+	if none {
+		b.plan = &plan{none: true}
+	}
+	if err == nil && b.plan == nil {
+		b.plan, err = e.chooseSearch(ctx, b.table, q)
+	}
+	if err == nil && b.plan == nil {
+		b.plan, err = e.choose(ctx, b.table, q)
+	}
+	if err == nil && b.plan == nil {
+		unindexed, err = e.unindexed(ctx, b.table, q)
+	}
+	if b.plan != nil && b.plan.unindexed != nil {
+		unindexed = b.plan.unindexed
+	}
+	return q, unindexed, err
+}
+
+// read reads a page with its plan, one record more than its limit, and the total unless it is empty.
+func (e *executor) read(ctx context.Context, b *builder, q *records.Query, unindexed *records.Filter) (*records.Page, error) {
+	key, remember := e.totalKey(b.table, q)
+	if b.remember = remember; remember {
+		b.known = e.totals.get(key)
+	}
+	text := b.page(q, unindexed)
+	width, total := len(b.columns), len(b.columns)
+	if q.Count {
+		width++
+	}
+	generation := width
+	if remember {
+		width++
+	}
+	args := b.args
+	if e.dialect.Replan != nil && q.Heavy() { // how many records match depends on the strings
+		args = slices.Concat([]any{e.dialect.Replan}, args)
+	}
+	page := &records.Page{}
+	err := e.each(ctx, width, func(row []any) error {
+		rec, err := b.record(row)
+		page.Records = append(page.Records, rec)
+		if q.Count {
+			page.Total, _ = row[total].(int64)
+		}
+		if now := (knownTotal{total: page.Total}); remember && len(page.Records) == 1 {
+			now.generation, _ = row[generation].(int64)
+			e.totals.put(key, now)
+		}
+		return err
+	}, text, args...)
 	return page, err
 }
 

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -245,32 +246,12 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 // counted are read too; those without a record that matches are not. exact says that all pairs are
 // counted, so that the cost does not depend on guesses.
 func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by sortKey, all []matching, page float64) (p *plan, cost float64, exact bool, err error) {
-	b := &builder{shared: e.shared, table: t}
-	column := t.columns[t.position[by.Column]]
-	of := "SELECT value, CAST(sum(n) AS bigint) AS n FROM " + countsTable + " WHERE resource = '" + t.name + "' AND field = '" + by.Column + "'"
-	numbers := map[string][]int64{} // of each value: all its records, and those that match each filter
-	var values []string
-	err = e.each(ctx, 2, func(row []any) error {
-		n, _ := row[1].(int64)
-		value := textOf(row[0])
-		values = append(values, value)
-		numbers[value] = []int64{n}
-		for _, f := range all {
-			numbers[value] = append(numbers[value], min(n, f.n)) // at most
-		}
-		return nil
-	}, of+" GROUP BY value HAVING sum(n) > 0 LIMIT "+strconv.Itoa(maxNumbers+1), b.args...)
-	if err != nil || len(values) > maxNumbers {
+	numbers, exact, err := e.groupNumbers(ctx, t, by, all)
+	if err != nil || len(numbers) > maxNumbers {
 		return nil, 0, false, err
 	}
-	exact = true
-	for i := range all {
-		counted, err := e.countGroups(ctx, t, by.Field, all[i].Filter, values, func(value string, n int64) { numbers[value][i+1] = n })
-		if err != nil {
-			return nil, 0, false, err
-		}
-		exact = exact && counted
-	}
+	column := t.columns[t.position[by.Column]]
+	values := slices.Collect(maps.Keys(numbers))
 	slices.SortFunc(values, column.compareKeys)
 	if by.desc {
 		slices.Reverse(values)
@@ -310,6 +291,35 @@ func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by so
 		return nil, 0, false, nil
 	}
 	return p, cost, exact, nil
+}
+
+// groupNumbers returns the number of all records with each value of a counted field, and of those that
+// match each filter: exactly, or at most. There are more than maxNumbers values if it ends early.
+func (e *executor) groupNumbers(ctx context.Context, t *table, by sortKey, all []matching) (numbers map[string][]int64, exact bool, err error) {
+	of := "SELECT value, CAST(sum(n) AS bigint) AS n FROM " + countsTable + " WHERE resource = '" + t.name + "' AND field = '" + by.Column + "'"
+	numbers = map[string][]int64{}
+	err = e.each(ctx, 2, func(row []any) error {
+		n, _ := row[1].(int64)
+		value := textOf(row[0])
+		numbers[value] = []int64{n}
+		for _, f := range all {
+			numbers[value] = append(numbers[value], min(n, f.n))
+		}
+		return nil
+	}, of+" GROUP BY value HAVING sum(n) > 0 LIMIT "+strconv.Itoa(maxNumbers+1))
+	if err != nil || len(numbers) > maxNumbers {
+		return numbers, false, err
+	}
+	exact = true
+	values := slices.Collect(maps.Keys(numbers))
+	for i := range all {
+		counted, err := e.countGroups(ctx, t, by.Field, all[i].Filter, values, func(value string, n int64) { numbers[value][i+1] = n })
+		if err != nil {
+			return nil, false, err
+		}
+		exact = exact && counted
+	}
+	return numbers, exact, nil
 }
 
 // countGroups calls f with the number of records that match a filter and have a value in a
