@@ -11,9 +11,9 @@ import (
 )
 
 // Login verifies a password, records the login and begins a session. It returns the identity of the
-// user, for whom the caller issues a token. Failures have the same error and take the same time whether the user exists or not:
-// [records.Unauthenticated], or [records.Forbidden] for an inactive user with the right password. It
-// is a [*TooManyError] if too many attempts have failed.
+// user, for whom the caller issues a token. Failures have the same error and take the same time
+// whether the user exists or not: [records.Unauthenticated], or [records.Forbidden] for an inactive
+// user with the right password. It is a [*TooManyError] if too many attempts have failed.
 func (s *Service) Login(ctx context.Context, q *Request, username, password string) (*auth.Identity, error) {
 	g, err := s.beginGuess(ctx, q, username)
 	if err != nil {

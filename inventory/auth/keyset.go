@@ -125,7 +125,8 @@ func (s *KeySet) Rotate(now time.Time, lifetime time.Duration) (signsFrom, verif
 // Revoke replaces all keys by a random one, which invalidates all tokens.
 func (s *KeySet) Revoke() { s.keys = []timedKey{{Key: randomKey()}} }
 
-// CheckKeys checks number and lengths of keys: 1 to MaxKeys of at least MinKeyBytes. Errors never contain a key.
+// CheckKeys checks number and lengths of keys: 1 to MaxKeys of at least MinKeyBytes. Errors never
+// contain a key.
 func CheckKeys(keys [][]byte) error {
 	if len(keys) < 1 || len(keys) > MaxKeys {
 		return fmt.Errorf("auth: %d token keys: use 1 to %d", len(keys), MaxKeys)

@@ -46,9 +46,9 @@
 //		records.Extend("racks", "height", records.Int, "min=1,max=60"),
 //	)
 //
-// A record may have hooks, which are methods of its type: [Initializer], [Normalizer],
-// [Validator], [TxValidator], [Patcher], [Completer] and [Declarer]. [NewSchema] refuses methods that look like a hook and
-// are none.
+// A record may have hooks, which are methods of its type: [Initializer], [Normalizer], [Validator],
+// [TxValidator], [Patcher], [Completer] and [Declarer]. [NewSchema] refuses methods that look like
+// a hook and are none.
 //
 // # Changes
 //

@@ -117,9 +117,9 @@ func NewTokens(keys [][]byte, opts *TokensOptions) (*Tokens, error) {
 // Lifetime returns the lifetime of tokens.
 func (t *Tokens) Lifetime() time.Duration { return t.lifetime }
 
-// Issue returns a signed token for an authenticated identity, and when it expires. The token is valid
-// from now on. It has no method and no scopes. Issue fails for an identity without user id or role or with a negative epoch, and for a
-// token longer than MaxTokenLength.
+// Issue returns a signed token for an authenticated identity, and when it expires. The token is
+// valid from now on. It has no method and no scopes. Issue fails for an identity without user id or
+// role or with a negative epoch, and for a token longer than MaxTokenLength.
 func (t *Tokens) Issue(who auth.Identity) (token string, expires time.Time, err error) {
 	if reason := fault(&who); reason != "" {
 		return "", time.Time{}, fmt.Errorf("jwt: token for user %.40q: %s", who.UserID, reason)
@@ -150,8 +150,8 @@ func fault(i *auth.Identity) string {
 	return ""
 }
 
-// Claims are the claims of a verified token: uid and sub for the user id, user, role, epoch, sid. Issuer and audience are those of the Tokens that
-// verified it. Times are in UTC and whole seconds.
+// Claims are the claims of a verified token: uid and sub for the user id, user, role, epoch, sid.
+// Issuer and audience are those of the Tokens that verified it. Times are in UTC and whole seconds.
 type Claims struct {
 	auth.Identity
 	ID                             string // claim jti, 130 random bits
@@ -225,9 +225,10 @@ func (t *Tokens) newParser() *gojwt.Parser {
 	)
 }
 
-// Verify returns the claims of a token that one of the keys signed, for this issuer and audience and
-// the present time. Otherwise the error has the kind auth.TokenMissing (for ""), auth.TokenMalformed,
-// auth.TokenForged, auth.TokenExpired, auth.TokenEarly or auth.TokenElsewhere. A [Guard] also checks the account.
+// Verify returns the claims of a token that one of the keys signed, for this issuer and audience
+// and the present time. Otherwise the error has the kind auth.TokenMissing (for ""),
+// auth.TokenMalformed, auth.TokenForged, auth.TokenExpired, auth.TokenEarly or auth.TokenElsewhere.
+// A [Guard] also checks the account.
 func (t *Tokens) Verify(token string) (*Claims, error) {
 	if token == "" {
 		return nil, auth.Unauthorized(auth.TokenMissing, "")

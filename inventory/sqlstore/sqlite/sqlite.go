@@ -38,10 +38,10 @@ type Options struct {
 // Memory is the path of a database in memory.
 const Memory = sqlitefile.Memory
 
-// Open opens the database in a file for the records of a schema, and brings its schema up to date. It creates the file,
-// readable by its owner only, if there is none. The path [Memory] opens a new database that
-// ends when the store is closed. The caller closes the store. Several processes may have the
-// same file open.
+// Open opens the database in a file for the records of a schema, and brings its schema up to date.
+// It creates the file, readable by its owner only, if there is none. The path [Memory] opens a new
+// database that ends when the store is closed. The caller closes the store. Several processes may
+// have the same file open.
 func Open(ctx context.Context, path string, schema *records.Schema, opts *Options) (*sqlstore.Store, error) {
 	if path == "" {
 		return nil, errors.New("open an inventory: the path is empty: name a file, or :memory: for a database in memory")
