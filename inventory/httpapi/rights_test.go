@@ -201,25 +201,65 @@ func TestAdminsRemoveEachOther(t *testing.T) {
 }
 
 // TestRightsAreRemovedInTime: a flood of changes by a user does not keep others from removing their
-// rights.
+// rights, in several ways, and in the order of commits no change follows the removal.
 func TestRightsAreRemovedInTime(t *testing.T) {
 	twoProcesses(t, func(t *testing.T, first, second records.Store) {
 		g := newHarness(t, &choices{store: first})
 		h := newHarness(t, &choices{store: second, beside: g})
-		var flood sync.WaitGroup
-		begun := make(chan struct{}, 12)
-		for w := range cap(begun) {
-			flood.Go(func() {
-				c := h.as("second")
-				for i := 0; c.Send("POST", "/devices", device(fmt.Sprintf("w%d-%d", w, i))).Code == 201; i++ {
-					if i == 0 {
-						begun <- struct{}{}
+		start := read(t, g.as("root").Send("GET", "/changes", nil).Want(200))["next"].(string)
+		for name, remove := range map[string]func(c *httpxtest.Client, path string){
+			"demoted": func(c *httpxtest.Client, path string) { c.Send("PATCH", path, object{"role": "viewer"}).Want(200) },
+			"deactivated": func(c *httpxtest.Client, path string) {
+				c.Send("PATCH", path, object{"inactive_status": true}).Want(200)
+			},
+			"deleted": func(c *httpxtest.Client, path string) { c.Send("DELETE", path, nil).Want(200) },
+		} {
+			made := read(t, g.as("root").Send("POST", "/users", with(user(name), "role", "admin")).Want(201))
+			u := &inventory.User{Base: records.Base{ID: made["id"].(string)}, Username: name, Role: inventory.Admin}
+			g.users[name] = u
+			var flood sync.WaitGroup
+			begun := make(chan struct{}, 12)
+			for w := range cap(begun) {
+				flood.Go(func() {
+					c := h.on(t, name)
+					for i := 0; c.Send("POST", "/devices", device(fmt.Sprintf("%s-%d-%d", name, w, i))).Code == 201; i++ {
+						if i == 0 {
+							begun <- struct{}{}
+						}
 					}
-				}
-			})
+				})
+			}
+			<-begun
+			remove(g.as("root"), "/users/"+u.ID)
+			flood.Wait()
+			checkNoneAfter(t, g.as("root"), start, u)
 		}
-		<-begun
-		g.as("root").Send("PATCH", "/users/"+g.users["second"].ID, object{"role": "viewer"}).Want(200)
-		flood.Wait()
 	})
+}
+
+// checkNoneAfter checks that the feed has changes by a user, and none behind the last change of the user.
+func checkNoneAfter(t *testing.T, c *httpxtest.Client, since string, u *inventory.User) {
+	t.Helper()
+	own, removed := 0, false
+	for {
+		page := read(t, c.Send("GET", "/changes?limit=1000&since="+since, nil).Want(200))
+		for _, e := range page["data"].([]any) {
+			switch e := e.(object); {
+			case e["resource_type"] == "user" && e["resource_id"] == u.ID && e["action"] != "create":
+				removed = true
+			case e["actor"] == u.Username:
+				own++
+				if removed {
+					t.Errorf("%s: a change was committed after the right was removed: %v", u.Username, e)
+				}
+			}
+		}
+		if page["next"] == since {
+			break
+		}
+		since = page["next"].(string)
+	}
+	if own == 0 || !removed {
+		t.Errorf("%s: %d changes by the user, removed: %v: want some, and the removal", u.Username, own, removed)
+	}
 }
