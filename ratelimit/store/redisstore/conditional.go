@@ -59,6 +59,9 @@ func (s *Store) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
 	case noScripts:
 		return s.readThenAdd(ctx, hits)
 	case unknownScripts:
+		if !s.queue.circuit.Allow() {
+			return s.queue.suspended
+		}
 		found := s.finding.DoChan("", func() (any, error) { return nil, s.findScripts() })
 		select {
 		case r := <-found:
@@ -88,7 +91,13 @@ const (
 // findScripts finds out whether the store is connected to a server or to a proxy. WAIT is a
 // command without a key, which no proxy can pass on, and with these arguments it does nothing.
 // Some proxies close the connection, which may break by itself too, so that is tried again.
-func (s *Store) findScripts() error {
+func (s *Store) findScripts() (err error) {
+	began := time.Now()
+	defer func() {
+		if err != nil {
+			s.queue.circuit.Failed(began, err)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
 	defer cancel()
 	client := s.dialer.single(ctx, s.queue.name)

@@ -390,6 +390,23 @@ func TestShortCut(t *testing.T) {
 	require.EqualValues(t, 4, counterValue(t, server, h))
 }
 
+// TestSuspendedFromTheStart has a server that does not reply. After a while conditional calls too fail at
+// once, and soon after it replies they succeed.
+func TestSuspendedFromTheStart(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, nil)
+	p := servertest.NewProxy(t, server.Addr)
+	p.Set(servertest.Blackhole)
+	store := open(t, p.Addr, &redisstore.Options{Timeout: 100 * time.Millisecond})
+	hits := []ratelimit.Hit{hit(uniqueName(), 1)}
+	require.Eventually(t, func() bool {
+		return errors.Is(store.AddUnlessOver(t.Context(), hits), redisstore.ErrSuspended)
+	}, testTimeout, time.Millisecond)
+	p.Set(servertest.None)
+	require.Eventually(t, func() bool { return store.AddUnlessOver(t.Context(), hits) == nil }, testTimeout, time.Millisecond)
+	require.EqualValues(t, 1, hits[0].Count)
+}
+
 // TestSuspended kills the server. After a while calls fail at once, and soon after it is back they
 // succeed.
 func TestSuspended(t *testing.T) {

@@ -63,7 +63,7 @@ type sentinelGroup struct {
 	mu        sync.Mutex
 	sentinels []sentinel // the one that replied last is the first
 	dialed    string     // where the last connection went
-	suspect   string     // the last master that did not respond
+	suspect   string     // the last master that did not respond, unless all sentinels still report it
 }
 
 type sentinel struct {
@@ -125,9 +125,22 @@ func (g *sentinelGroup) masterAddr(ctx context.Context) (suspect string, _ error
 		}
 	}
 	if suspect != "" {
+		if len(errs) == 0 {
+			g.trust(suspect)
+		}
 		return suspect, nil
 	}
 	return "", fmt.Errorf("no sentinel knows the master %q: %w", g.master, errors.Join(errs...))
+}
+
+// trust ends the suspicion of a master that all sentinels report, so that one is asked again instead
+// of all of them.
+func (g *sentinelGroup) trust(addr string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.suspect == addr {
+		g.suspect = ""
+	}
 }
 
 // ask returns the address of the master that a sentinel reports.
