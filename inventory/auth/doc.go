@@ -19,7 +19,9 @@
 //		stored, err = hasher.Hash(ctx, password)
 //	}
 //
-// Forgotten passwords are reset with a mailed code: [NewReset], [LookupReset], [Reset.Check].
+// Forgotten passwords are reset with a mailed code: [NewReset], [LookupReset], [Reset.Check]. A second
+// factor is a code of an authenticator app, [NewTOTPSecret] and [CheckTOTP], or one of the user's
+// [NewRecoveryCodes].
 //
 // # Tokens and keys
 //
@@ -68,6 +70,12 @@
 // Reset codes are random and stored as a hash; they are not tokens, which could be used repeatedly
 // and whose key could create codes for all users. The stored form contains a digest of the old
 // password's hash, so that any change of the password invalidates the code.
+//
+// Codes of authenticator apps are 30 lines over crypto/hmac. The usual library would add a dependency
+// that draws bar codes, and does not return the time step of a code, without which a code would work
+// more than once. SHA-1, six digits and 30 seconds are what all apps support. Secrets are stored as
+// they are, because the server computes with them; recovery codes have 80 random bits, so a fast hash
+// suffices.
 //
 // Randomness is not configurable, so that nobody can choose salts and codes.
 package auth
