@@ -26,7 +26,7 @@ type Change struct {
 	ResourceType string          `json:"resource_type"` // such as device
 	ResourceID   string          `json:"resource_id"`
 	Actor        string          `json:"actor"`   // the name of the user
-	UserID       *string         `json:"user_id"` // nil if there is none, or the user was deleted
+	UserID       *string         `json:"user_id"` // nil if there is none; the user may have been deleted since
 	CreatedAt    time.Time       `json:"created_at"`
 	RequestID    string          `json:"request_id"`
 	Changes      records.Changes `json:"changes"` // the fields before and after

@@ -86,9 +86,10 @@ func TestAuditEntry(t *testing.T) {
 		"changes": object{"status": object{"before": "active", "after": "offline"}},
 	})
 	shows(t, read(t, c.Send("GET", "/audit-logs/"+entry["id"].(string), nil).Want(200)), entry)
-	// The actor stays when the user is deleted.
+	// The id and the name of the user stay when the user is deleted.
 	c.Send("DELETE", "/users/"+g.users["second"].ID, nil).Want(200)
-	shows(t, read(t, c.Send("GET", "/audit-logs/"+entry["id"].(string), nil).Want(200)), object{"actor": "second", "user_id": nil})
+	shows(t, read(t, c.Send("GET", "/audit-logs/"+entry["id"].(string), nil).Want(200)), entry)
+	shows(t, data(t, c.Send("GET", "/audit-logs?actor=second&user_id="+g.users["second"].ID, nil).Want(200))[0], entry)
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
 		c.Send(method, "/audit-logs", nil).Want(405)
 		c.Send(method, "/audit-logs/"+entry["id"].(string), nil).Want(405)

@@ -6,8 +6,8 @@ import "maps"
 // login. It is written in the transaction of the change and never changes.
 type AuditLog struct {
 	Base
-	UserID       *string `json:"user_id" field:"readonly,ref=users:null,counted"`
-	Actor        string  `json:"actor" field:"readonly,max=100,search,counted"` // the user name, kept when the user is deleted
+	UserID       *string `json:"user_id" field:"readonly,max=100,counted"`      // at the time of the change: the user may have been deleted since
+	Actor        string  `json:"actor" field:"readonly,max=100,search,counted"` // the user name of that time
 	Action       string  `json:"action" field:"readonly,max=50,counted"`        // such as create, update, delete or login
 	ResourceType string  `json:"resource_type" field:"readonly,max=50,counted"` // such as device
 	ResourceID   string  `json:"resource_id" field:"readonly,max=100,index"`
@@ -39,21 +39,11 @@ func builtIn() []Part {
 			Access: Access{Read: Permission{Roles: []string{"admin"}}},
 		}),
 		Define[IdempotencyRecord](Definition{Name: "receipts", Label: "Idempotency record", Internal: true, Unaudited: true}),
-		{detachAudit},
 	}
 }
 
 // auditLogs is the name of the audit log.
 const auditLogs = "audit-logs"
-
-// detachAudit removes the reference of the audit log in a schema without users.
-func detachAudit(s *Schema) error {
-	user := s.byName[auditLogs].byName["user_id"]
-	if s.byName[user.Ref.To] == nil {
-		user.Ref = nil
-	}
-	return nil
-}
 
 // Diff returns the fields that differ between two records of the resource, except hidden and
 // secret fields and those of [Base]. A nil record has no values: the state before a record

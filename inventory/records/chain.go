@@ -38,6 +38,7 @@ type ChainedEntry struct {
 	AuditPosition
 	Entry  *AuditLog         // nil if it is missing
 	Digest [sha256.Size]byte // of the entry as it is stored now
+	Former [sha256.Size]byte // the same without the user id, which earlier programs left out
 }
 
 // AuditAnchor is a position up to which the audit log has been pruned. The transaction that adds it
@@ -56,14 +57,21 @@ const PruneAction = "prune"
 
 // AuditDigest returns the SHA-256 of what an entry of the audit log says: of a JSON array of
 // strings with the id, the time to the microsecond, actor, action, resource type and id, address,
-// request id, changes and cause. The user id is not part of it, because it becomes null when the
-// user is deleted. The changes are the JSON text that is stored.
-func AuditDigest(a *AuditLog, changes string) [sha256.Size]byte {
-	doc, _ := json.Marshal([]string{ // strings always encode
+// request id, changes, cause and user id, which is empty if there is none. The changes are the
+// JSON text that is stored. Programs that emptied the user id when the user was deleted left it
+// out, which the second digest does too.
+func AuditDigest(a *AuditLog, changes string) (digest, former [sha256.Size]byte) {
+	all := []string{
 		a.ID, a.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000Z"), a.Actor, a.Action, a.ResourceType, a.ResourceID,
-		a.IPAddress, a.RequestID, changes, a.Cause,
-	})
-	return sha256.Sum256(doc)
+		a.IPAddress, a.RequestID, changes, a.Cause, "",
+	}
+	user := len(all) - 1
+	if a.UserID != nil {
+		all[user] = *a.UserID
+	}
+	doc, _ := json.Marshal(all) // strings always encode
+	earlier, _ := json.Marshal(all[:user])
+	return sha256.Sum256(doc), sha256.Sum256(earlier)
 }
 
 // Next returns the position behind another one, for the digest of its entry.
@@ -209,6 +217,9 @@ func (v *verification) check(ctx context.Context, e *ChainedEntry) error {
 		id = e.Entry.ID
 	}
 	next := v.at.Next(e.Digest)
+	if former := v.at.Next(e.Former); bytes.Equal(former.Hash, e.Hash) {
+		next = former
+	}
 	switch {
 	case e.Entry == nil:
 		return &AuditDefect{e.Seq, "", "the entry is missing"}

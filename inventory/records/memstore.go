@@ -169,13 +169,14 @@ func (tx *memTx) current(r *Resource) *Resource {
 func (s *MemStore) extend(created []*AuditLog) {
 	at := s.head()
 	for _, a := range created {
-		at = at.Next(digest(a))
+		current, _ := digest(a)
+		at = at.Next(current)
 		s.chain = append(s.chain, memLink{a.ID, at.Hash})
 	}
 }
 
-// digest returns the digest of an entry, of which the store has no text.
-func digest(a *AuditLog) [sha256.Size]byte {
+// digest returns the digests of an entry, of which the store has no text.
+func digest(a *AuditLog) (digest, former [sha256.Size]byte) {
 	changes, _ := json.Marshal(a.Changes) // the values of fields are encodable
 	return AuditDigest(a, string(changes))
 }
@@ -207,7 +208,7 @@ func (s *MemStore) AuditAfter(ctx context.Context, seq int64, limit int) ([]Chai
 		e := ChainedEntry{AuditPosition: AuditPosition{s.pruned.Seq + i + 1, s.chain[i].hash}}
 		if rec, ok := s.tables[auditLogs][s.chain[i].id].(*AuditLog); ok {
 			e.Entry = Clone(rec)
-			e.Digest = digest(rec)
+			e.Digest, e.Former = digest(rec)
 		}
 		page = append(page, e)
 	}

@@ -129,7 +129,7 @@ func (p *pruning) batches(ctx context.Context, batch func(tx Tx, limit int) (n i
 			limit = int(min(int64(limit), p.keep.Limit-p.done.Deleted))
 		}
 		n, end, began := int64(0), false, time.Now()
-		err := p.change(ctx, p.by, func(tx Tx) (err error) {
+		err := p.change(ctx, func(tx Tx) (err error) {
 			n, end, err = batch(tx, limit)
 			return err
 		})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 )
 
 // maxAttempts bounds the retries of a change that loses against concurrent changes.
@@ -31,11 +30,6 @@ func (v *Engine) Update(ctx context.Context, by Caller, r *Resource, edits ...Ed
 
 // Delete removes records of a resource. Apply may refuse; its changes are ignored.
 func (v *Engine) Delete(ctx context.Context, by Caller, r *Resource, edits ...Edit) error {
-	for _, e := range edits {
-		if strings.EqualFold(e.ID, by.UserID) {
-			by.UserID = "" // a user who deletes themselves is logged by name only
-		}
-	}
 	return v.edit(ctx, by, r, edits, func(Tx) error { return nil }, func(tx Tx, e Edit) (Record, error) {
 		before, _, err := v.apply(ctx, tx, r, e)
 		if err != nil {
@@ -111,7 +105,7 @@ func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit,
 	}
 	for attempt := 1; ; attempt++ {
 		var detector *staleDetector
-		err := v.change(ctx, by, func(tx Tx) error {
+		err := v.change(ctx, func(tx Tx) error {
 			detector = &staleDetector{Tx: tx}
 			if err := begin(tx); err != nil {
 				return err

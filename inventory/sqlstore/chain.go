@@ -37,7 +37,8 @@ func (t *transaction) links(all []records.Record) (links []auditLink, err error)
 		if err != nil {
 			return nil, err
 		}
-		links = append(links, auditLink{a.ID, records.AuditDigest(a, string(changes))})
+		digest, _ := records.AuditDigest(a, string(changes))
+		links = append(links, auditLink{a.ID, digest})
 	}
 	return links, nil
 }
@@ -212,7 +213,7 @@ func (s *Store) AuditAfter(ctx context.Context, seq int64, limit int) ([]records
 			return err
 		}
 		entry.Entry = rec.(*records.AuditLog)
-		entry.Digest = records.AuditDigest(entry.Entry, textOf(row[of.position["changes"]]))
+		entry.Digest, entry.Former = records.AuditDigest(entry.Entry, textOf(row[of.position["changes"]]))
 		return nil
 	}, text, b.args...)
 	if err == nil && len(page) > 0 {

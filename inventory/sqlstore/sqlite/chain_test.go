@@ -18,7 +18,8 @@ func TestVerifyAudit(t *testing.T) {
 		seq    int64 // of the defect; 0 for none, -1 for an entry without a position
 	}{
 		"nothing":             {"SELECT 1", 0},
-		"a user is deleted":   {"UPDATE audit_logs SET user_id = NULL, version = version + 1", 0},
+		"a user is changed":   {"UPDATE audit_logs SET user_id = 'u2' WHERE id = (SELECT id FROM audit_chain WHERE seq = 2)", 2},
+		"a user is removed":   {"UPDATE audit_logs SET user_id = NULL WHERE id = (SELECT id FROM audit_chain WHERE seq = 8)", 8},
 		"an entry is changed": {"UPDATE audit_logs SET actor = 'nobody' WHERE id = (SELECT id FROM audit_chain WHERE seq = 700)", 700},
 		"changes are changed": {"UPDATE audit_logs SET changes = '{}' WHERE id = (SELECT id FROM audit_chain WHERE seq = 3)", 3},
 		"an entry is deleted": {"DELETE FROM audit_logs WHERE id = (SELECT id FROM audit_chain WHERE seq = 4)", 4},
@@ -39,7 +40,7 @@ func TestVerifyAudit(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "inventory.db")
 			store := open(t, path)
 			v := records.New(store, nil)
-			require.NoError(t, v.Create(t.Context(), records.Caller{Name: "jane"}, makeDevices(0, 1000)...))
+			require.NoError(t, v.Create(t.Context(), records.Caller{UserID: "u1", Name: "jane"}, makeDevices(0, 1000)...))
 			before, err := records.VerifyAudit(t.Context(), store)
 			require.NoError(t, err)
 			require.EqualValues(t, 1000, before.Checked)

@@ -134,7 +134,7 @@ func CheckUpgradeRecords(t testing.TB, store records.Reader) {
 }
 
 // CheckUpgraded requires that a store with the [UpgradeRecords] can change: keys and references
-// are enforced, and totals are right. It creates a device and deletes a location.
+// are enforced, and totals are right. It creates a device and deletes a location and a user.
 func CheckUpgraded(t testing.TB, store records.Store) {
 	t.Helper()
 	require.Error(t, Create(t, store, WithBase(20, &inventory.Location{
@@ -152,6 +152,25 @@ func CheckUpgraded(t testing.TB, store records.Store) {
 	page, err := store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Count: true})
 	require.NoError(t, err)
 	require.EqualValues(t, 5, page.Total)
+	checkAuditUser(t, store)
+}
+
+// checkAuditUser deletes the user of an entry of the audit log, which keeps its id. An earlier
+// program has left the user out of its hash.
+func checkAuditUser(t testing.TB, store records.Store) {
+	t.Helper()
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error {
+		return tx.Delete(t.Context(), records.Of[inventory.User](inventory.Schema()), ID(2), 1, nil)
+	}))
+	entry, err := records.Get[records.AuditLog](t.Context(), store, ID(11))
+	require.NoError(t, err)
+	require.Equal(t, ID(2), *entry.UserID)
+	require.EqualValues(t, 1, entry.Version)
+	page, err := store.List(t.Context(), (&records.Query{Resource: records.Of[records.AuditLog](inventory.Schema()), Count: true}).Where("user_id", ID(2)))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, page.Total)
+	_, err = records.VerifyAudit(t.Context(), store)
+	require.NoError(t, err)
 }
 
 // checkRelaxed requires that a store with the [UpgradeRecords] accepts what the first schema
