@@ -138,8 +138,8 @@ func (r *countRange) has(key countKey) bool {
 	return key.resource == r.resource && key.field == r.field && slices.Contains(r.values, key.value) != r.not
 }
 
-// total is a SELECT of the total of a query: from the counts, the one that was counted last if
-// nothing has changed since, or by counting records.
+// total is a SELECT of the total of a query: from the counts, from the one that was counted last,
+// or by counting records.
 func (b *builder) total(q *records.Query) string {
 	if r, ok := b.countsOf(q); ok {
 		return b.sum(&r)
@@ -147,8 +147,7 @@ func (b *builder) total(q *records.Query) string {
 	if b.known == nil {
 		return b.count(q)
 	}
-	return "SELECT CASE WHEN (" + b.generationNow() + ") = " + b.arg(b.known.generation) + " THEN CAST(" + b.arg(b.known.total) +
-		" AS bigint) ELSE (" + b.count(q) + ") END"
+	return b.knownNow(q)
 }
 
 // generationNow is a SELECT of the generation of the table.
@@ -200,17 +199,18 @@ func (b *builder) sum(r *countRange) string {
 type counts map[countKey]int64
 
 // generationField is the field of the count that grows with each change of a record of a resource:
-// while it stays, so does every total. It is no name of a column.
+// while it stays, so does every total. That of the audit log does not grow with new entries. It is no
+// name of a column.
 const generationField = "*"
 
 // maxGrowth bounds the steps of a generation, which are random: a database that is restored from a
 // backup does not get to an earlier generation with other records.
 const maxGrowth = 1 << 24
 
-// generation returns the count that grows with each change of a table. Logs and measurements,
-// which change all the time, have none.
+// generation returns the count that grows with each change of a table. Measurements, which change
+// all the time, have none.
 func (t *table) generation() (key countKey, ok bool) {
-	return countKey{resource: t.name, field: generationField}, !t.Unaudited && !t.Internal
+	return countKey{resource: t.name, field: generationField}, t.chained || !t.Unaudited && !t.Internal
 }
 
 // changes notes that records of a table change.
@@ -223,7 +223,9 @@ func (c counts) changes(t *table) {
 // add counts a row: n is 1 for one that is added, and -1 for one that is deleted. at returns
 // its value for the ith counted column.
 func (c counts) add(t *table, n int64, at func(i int) any) {
-	c.changes(t)
+	if n < 0 || !t.chained {
+		c.changes(t)
+	}
 	c[countKey{resource: t.name}] += n
 	values := make([]string, len(t.counted))
 	for i, j := range t.counted {

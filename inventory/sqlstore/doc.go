@@ -102,8 +102,10 @@
 // A total that is not stored is counted, and remembered in the process with the generation of the
 // table: a number in tallies that grows in each transaction that changes records. The statement of
 // the next page reads the generation in its own snapshot, and counts again only if it differs, so
-// that the total is exact whichever process has written. At most 1,024 totals are remembered. Logs
-// and measurements have no generation, because they change all the time.
+// that the total is exact whichever process has written. A total of the audit log is remembered
+// with its last position too, and the next page counts the entries behind it, if they are up to
+// 1,000: only deletions change its generation. At most 1,024 totals are remembered. Measurements
+// have no generation, because they change all the time.
 //
 // A search reads the index for searches if it finds up to 2,000 records, and else the records in
 // the order of the page, which soon has enough. So do contains and startswith of a searched field,

@@ -128,9 +128,9 @@ func (e *executor) read(ctx context.Context, b *builder, q *records.Query, unind
 	if q.Count {
 		width++
 	}
-	generation := width
+	states := width
 	if remember {
-		width++
+		width += b.stateColumns()
 	}
 	args := b.args
 	if e.dialect.Replan != nil && q.Heavy() { // how many records match depends on the strings
@@ -143,9 +143,10 @@ func (e *executor) read(ctx context.Context, b *builder, q *records.Query, unind
 		if q.Count {
 			page.Total, _ = row[total].(int64)
 		}
-		if now := (knownTotal{total: page.Total}); remember && len(page.Records) == 1 {
-			now.generation, _ = row[generation].(int64)
-			e.totals.put(key, now)
+		if remember && len(page.Records) == 1 {
+			if now, ok := b.remembered(page.Total, row[states:]); ok {
+				e.totals.put(key, now)
+			}
 		}
 		return err
 	}, text, args...)
@@ -195,7 +196,7 @@ func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
 		total = ", (" + b.total(q) + ")"
 	}
 	if b.remember {
-		total += ", (" + b.generationNow() + ")"
+		total += ", (" + strings.Join(b.states(), "), (") + ")"
 	}
 	text := with + "SELECT " + columns
 	if !late {

@@ -20,7 +20,7 @@ type builder struct {
 	latest   bool  // whether the table is that of the latest records
 	changing bool  // in a transaction, whose changes indexes for searches may lack
 
-	remember bool        // select the generation behind the total
+	remember bool        // select the states behind the total
 	known    *knownTotal // the total that was counted last, or nil
 }
 

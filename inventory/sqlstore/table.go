@@ -23,6 +23,7 @@ type table struct {
 	indexes  map[string]fieldIndex // of a column and the id, by the column
 	pairs    []facetPair           // the columns whose pairs of values are counted
 	uniques  []records.Unique
+	chained  bool // the audit log, whose entries have positions
 
 	selected  string         // the columns, for SELECT
 	returning string         // the id and the counted columns, for RETURNING
@@ -56,6 +57,7 @@ func (e *executor) table(r *records.Resource) *table {
 
 func newTable(r *records.Resource, d *Dialect) *table {
 	t := &table{Resource: r, name: r.Table(), position: map[string]int{}, uniques: r.Uniques(), indexes: map[string]fieldIndex{}, inserts: map[int]string{}}
+	_, t.chained = r.New().(*records.AuditLog)
 	var names []string
 	returning := []string{"id"}
 	for _, f := range r.Fields() {

@@ -8,10 +8,9 @@ UPDATE sqlite_schema SET sql = replace(sql,
     WHERE type = 'table' AND name = 'audit_logs';
 PRAGMA writable_schema = RESET;
 
--- These statements also make other connections read the schema again. The index is generated from
--- the description, with other columns than before.
-DROP INDEX IF EXISTS audit_logs_user_id_idx;
-DROP INDEX IF EXISTS audit_logs_user_id_36700eef_idx;
+-- These statements make other connections read the schema again.
+CREATE TABLE schema_changed (n INTEGER);
+DROP TABLE schema_changed;
 
 -- +goose Down
 SELECT no_way_back FROM audit_logs; -- entries may have the ids of users that were deleted

@@ -84,6 +84,12 @@ func TestServer(t *testing.T) {
 		"custom fields": func(t *testing.T, url string) {
 			sqlstoretest.CheckCustomFields(t, open(t, url, nil), func() records.Store { return open(t, url, nil) })
 		},
+		"remembered audit": func(t *testing.T, url string) {
+			sqlstoretest.CheckRememberedAudit(t, open(t, url, nil), open(t, url, nil), func(text string) {
+				_, err := raw(t, url).ExecContext(t.Context(), text)
+				require.NoError(t, err)
+			})
+		},
 		"remembered": func(t *testing.T, url string) { sqlstoretest.CheckRemembered(t, open(t, url, nil), open(t, url, nil)) },
 		"generated":  checkGenerated, "extended": checkExtended, "extenders at once": checkExtenders,
 		"replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,

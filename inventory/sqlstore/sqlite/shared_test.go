@@ -63,6 +63,15 @@ func TestRemembered(t *testing.T) {
 	sqlstoretest.CheckRemembered(t, open(t, path), open(t, path))
 }
 
+func TestRememberedAudit(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	sqlstoretest.CheckRememberedAudit(t, open(t, path), open(t, path), func(text string) {
+		_, err := raw(t, path).ExecContext(t.Context(), text)
+		require.NoError(t, err)
+	})
+}
+
 func TestEstimates(t *testing.T) {
 	t.Parallel()
 	if raced {

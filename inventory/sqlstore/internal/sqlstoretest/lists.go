@@ -225,6 +225,52 @@ func CheckEstimates(t *testing.T, store records.Store) {
 	}
 }
 
+// CheckRememberedAudit tests that totals of the audit log, which a store remembers, have the entries
+// that another store adds, and lack those that it prunes. change runs a statement in the database.
+func CheckRememberedAudit(t *testing.T, store, other records.Store, change func(text string)) {
+	t.Helper()
+	ctx := t.Context()
+	v, by := records.New(other, nil), records.Caller{UserID: "u1", Name: "ada", Address: "192.0.2.1"}
+	logs := records.Of[records.AuditLog](store.Schema())
+	devices := 0
+	add := func(n int) {
+		t.Helper()
+		require.NoError(t, v.Create(ctx, by, Devices(devices, devices+n)...))
+		require.NoError(t, v.Log(ctx, records.Caller{UserID: "u2", Address: by.Address}, "login", "user", "x", nil))
+		devices += n
+	}
+	want := func(n int64) {
+		t.Helper()
+		for range 2 {
+			page, err := store.List(ctx, (&records.Query{Resource: logs, Limit: 2, Count: true}).Where("user_id", "u1").Where("ip_address", by.Address))
+			require.NoError(t, err)
+			require.Equal(t, n, page.Total)
+		}
+	}
+	add(10)
+	want(10)
+	change("DELETE FROM audit_logs WHERE id = (SELECT id FROM audit_chain WHERE seq = 2)") // which counting would notice
+	want(10)
+	add(3)
+	want(13)
+	require.ErrorIs(t, other.Change(ctx, func(tx records.Tx) error {
+		entry, err := v.AuditEntry(by, "update", "device", "x", nil)
+		return errors.Join(err, tx.Create(ctx, entry), errRolledBack)
+	}), errRolledBack)
+	want(13)
+	for range 3 {
+		add(400)
+	}
+	want(1212) // too many new ones: they were counted
+	_, err := v.Prune(ctx, by, logs, records.Retention{MaxRecords: 10})
+	require.NoError(t, err)
+	page, err := other.List(ctx, (&records.Query{Resource: logs}).Where("user_id", "u1"))
+	require.NoError(t, err)
+	want(int64(len(page.Records)))
+}
+
+var errRolledBack = errors.New("rolled back")
+
 // CheckRemembered tests that totals of searches, which a store remembers, follow each change by
 // another store.
 func CheckRemembered(t *testing.T, store, other records.Store) {
