@@ -47,6 +47,7 @@ func resources() []records.Part {
 		records.Migrations(files),
 		records.Define[Location](records.Definition{
 			Name: "locations", Label: "Location", Description: "Where devices are.",
+			Within:   []string{"id"},
 			Children: []records.Child{{Path: "devices", Count: "devicescount", From: "devices", Field: "location_id"}},
 		}),
 		records.Define[User](records.Definition{
@@ -55,30 +56,36 @@ func resources() []records.Part {
 		}),
 		records.Define[Device](records.Definition{
 			Name: "devices", Label: "Device", Description: "Switches, routers and other devices.",
+			Within:   []string{"location_id"},
 			Children: []records.Child{{Path: "interfaces", Count: "interfacecount", From: "interfaces", Field: "device_id"}},
 		}),
 		records.Define[Interface](records.Definition{
 			Name: "interfaces", Label: "Interface", Description: "The interfaces of devices.",
 			Messages: map[string]string{"name": "Interface name already exists on this device"},
+			Within:   []string{"device_id"},
 		}),
 		records.Define[VLAN](records.Definition{
 			Name: "vlans", Label: "VLAN", Description: "Virtual networks.",
 			Messages: map[string]string{"vlan_id": "VLAN number already exists at this location"},
+			Within:   []string{"location_id"},
 		}),
 		records.Define[Link](records.Definition{
 			Name: "links", Label: "Link", Description: "Connections between interfaces.",
 			Messages: map[string]string{"b_interface_id": "Link between these interfaces already exists"},
 			Reasons:  map[string]string{reasonSameInterface: "Cannot link an interface to itself"},
 			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
+			Within:   []string{"a_interface_id", "b_interface_id"},
 		}),
 		records.Define[Event](records.Definition{
 			Name: "events", Label: "Event", Description: "What happened in the network.", Prunable: true, Order: []string{"id:desc"},
 			Routes: records.RoutesAll &^ records.RouteReplace,
+			Within: []string{"device_id", "interface_id", "location_id"},
 		}),
 		records.Define[Metric](records.Definition{
 			Name: "metrics", Label: "Metric", Description: "Measurements of devices.", Unaudited: true, Prunable: true, Unindexed: []string{"created_at"},
 			Latest: &records.Latest{Per: "device_id", At: "ts", Sorted: []string{"ts"}},
 			Routes: records.RoutesRead | records.RouteCreate | records.RouteDeleteMany,
+			Within: []string{"device_id"},
 		}),
 		records.Define[CustomField](records.Definition{
 			Name: "custom-fields", Label: "Custom field", Description: "Fields that administrators add to records.",
@@ -86,7 +93,7 @@ func resources() []records.Part {
 			Access:   records.Access{Read: admins},
 		}),
 		records.Define[MetricRollup](records.Definition{
-			Name: "metric-rollups", Label: "Metric rollup", Internal: true, Unaudited: true, Unindexed: []string{"created_at"},
+			Name: "metric-rollups", Label: "Metric rollup", Internal: true, Unaudited: true, Unindexed: []string{"created_at"}, Within: []string{"device_id"},
 		}),
 		records.Define[Job](records.Definition{Name: "jobs", Label: "Job", Internal: true, Unaudited: true}),
 		records.Define[Session](records.Definition{Name: "sessions", Label: "Session", Internal: true, Unaudited: true, Lockable: true}),

@@ -7,9 +7,12 @@ const maxLightOffset = 10_000
 
 // Heavy reports whether a store may have to read many records for a small page: for a search,
 // a filter or an order that no index has, an order of several fields, an offset above 10,000,
-// or a total that has to be counted. Transports run few of these at once, so that others don't
+// a total that has to be counted, or a limit to places. Transports run few of these at once, so that others don't
 // wait for them.
 func (q *Query) Heavy() bool {
+	if q.Only != nil && !slices.ContainsFunc(q.Filters, q.few) {
+		return true // the places of many records may be looked up
+	}
 	if q.Text != "" || q.Offset > maxLightOffset {
 		return true
 	}
@@ -58,10 +61,15 @@ func (q *Query) countable() bool {
 		return true
 	}
 	c := &q.Filters[0]
-	few := c.Op == Eq && (c.Field.Ref != nil && c.Field.Ref.Cascade || c.Field.Column == "id" ||
-		slices.ContainsFunc(q.Resource.uniques, func(u Unique) bool { return len(u.Fields) == 1 && u.Fields[0] == c.Field.Name }))
 	stored := c.Field.Counted && (c.Op == Eq || c.Op == In)
-	return few || stored && len(q.Filters) == 1
+	return q.few(*c) || stored && len(q.Filters) == 1
+}
+
+// few reports whether few records match a filter: those with one value of a unique key, or the
+// parts of one record.
+func (q *Query) few(c Filter) bool {
+	return c.Op == Eq && (c.Field.Ref != nil && c.Field.Ref.Cascade || c.Field.Column == "id" ||
+		slices.ContainsFunc(q.Resource.uniques, func(u Unique) bool { return len(u.Fields) == 1 && u.Fields[0] == c.Field.Name }))
 }
 
 // pair reports whether the first two filters are equality of two facets, whose pairs of values

@@ -51,7 +51,7 @@ func (q *Query) HeavyLatest() bool {
 		return false // there is one
 	}
 	switch {
-	case len(q.Filters) > 0 || len(q.Sort) == 0:
+	case len(q.Filters) > 0 || len(q.Sort) == 0 || q.Only != nil:
 		return true
 	case !slices.Contains(q.Resource.Latest.Sorted, q.Sort[0].Field.Name) || len(q.Sort) > 1 && q.Sort[1].Field.Column != "id":
 		return true

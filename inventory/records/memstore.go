@@ -70,11 +70,20 @@ func (s *MemStore) List(ctx context.Context, q *Query) (*Page, error) {
 		return nil, err
 	}
 	defer s.lock.Release(1)
-	return s.list(q), nil
+	return s.list(ctx, q)
 }
 
-func (s *MemStore) list(q *Query) *Page {
-	return cloned(q.Select(slices.Collect(maps.Values(s.tables[q.Resource.Name]))))
+func (s *MemStore) list(ctx context.Context, q *Query) (*Page, error) {
+	return s.selected(ctx, q, slices.Collect(maps.Values(s.tables[q.Resource.Name])))
+}
+
+// selected applies a query to records. The caller holds the lock.
+func (s *MemStore) selected(ctx context.Context, q *Query, recs []Record) (*Page, error) {
+	recs, err := q.Only.Within(ctx, &memTx{store: s}, s.schema.Load().byName[q.Resource.Name], recs)
+	if err != nil {
+		return nil, err
+	}
+	return cloned(q.Select(recs)), nil
 }
 
 // ListLatest returns the latest records of a query ([LatestLister]).
@@ -84,7 +93,7 @@ func (s *MemStore) ListLatest(ctx context.Context, q *Query) (*Page, error) {
 	}
 	defer s.lock.Release(1)
 	r := s.schema.Load().byName[q.Resource.Name]
-	return cloned(q.Select(r.SelectLatest(slices.Collect(maps.Values(s.tables[r.Name]))))), nil
+	return s.selected(ctx, q, r.SelectLatest(slices.Collect(maps.Values(s.tables[r.Name]))))
 }
 
 // cloned replaces the records of a page by copies.
@@ -260,7 +269,7 @@ func (tx *memTx) List(ctx context.Context, q *Query) (*Page, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return tx.store.list(q), nil
+	return tx.store.list(ctx, q)
 }
 
 // atomic runs a call of several steps and undoes them if it fails.

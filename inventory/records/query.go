@@ -19,6 +19,8 @@ type Query struct {
 	Text    string    // contained in one of the searched fields; empty matches all
 	Sort    []SortKey // before the id, which breaks ties in the direction of the last one
 
+	Only *Places // the places that the records belong to; nil is any, and records without a place
+
 	After         *Place // start behind this position, whether a record is there or not
 	Offset, Limit int64  // the number of records to skip and to return; no Limit returns all
 	Count         bool   // whether to count the total
@@ -150,8 +152,8 @@ func (q *Query) compareKeys(a, b *Place) int {
 // field of Sort, so that an index of a field and the id has both orders.
 func (q *Query) IDDesc() bool { return len(q.Sort) > 0 && q.Sort[len(q.Sort)-1].Desc }
 
-// Select applies the query to all records of its resource. It serves stores in memory and
-// defines what the other stores must return. It reorders records.
+// Select applies the query to all records of its resource, except for Only ([Places.Within]). It
+// serves stores in memory and defines what the other stores must return. It reorders records.
 func (q *Query) Select(records []Record) *Page {
 	found := slices.DeleteFunc(records, func(rec Record) bool { return !q.Matches(rec) })
 	keys := make(map[Record]*Place, len(found)) // made once

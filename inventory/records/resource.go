@@ -56,6 +56,12 @@ type Definition struct {
 	// Limit is the number of records in a page without the parameter limit. Default:
 	// DefaultLimit.
 	Limit int64
+	// Within says which places a record belongs to, for callers who are limited to some
+	// ([Query].Only): the ids in these references, or the places of the records that they refer
+	// to. A record belongs to given places if at least one of the references has a value, and
+	// each that has one leads to them. "id" alone says that the records are the places. Nil: the
+	// records belong to none, and limited callers have no access to them.
+	Within []string
 	// Children are lists of records that refer to one of this resource.
 	Children []Child
 	// Latest makes stores keep the latest records for themselves. Nil: they don't.

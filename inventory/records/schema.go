@@ -203,6 +203,9 @@ func (r *Resource) checkDefinition(s *Schema) error {
 	if err := r.checkLatest(); err != nil {
 		return err
 	}
+	if err := r.checkWithin(s); err != nil {
+		return err
+	}
 	if r.Limit < 0 || r.Limit > MaxLimit {
 		return fmt.Errorf("%s has pages of %d records: use 1 to %d", r.Name, r.Limit, MaxLimit)
 	}

@@ -39,7 +39,7 @@ func (t *table) countsOfAll() *countRange {
 // counted.
 func (t *table) countsOf(q *records.Query) (r countRange, ok bool) {
 	switch {
-	case q.Text != "":
+	case q.Text != "" || q.Only != nil:
 		return r, false
 	case len(q.Filters) == 2:
 		return t.countsOfPair(&q.Filters[0], &q.Filters[1])

@@ -208,7 +208,7 @@ func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
 		text = "SELECT " + prefix + strings.ReplaceAll(b.selected, ", ", ", "+prefix) + total + " FROM (" + text + ") AS found CROSS JOIN " + b.name +
 			" WHERE " + prefix + "id = found.id" + b.dialect.orderBy(keys, prefix)
 	}
-	if b.dialect.Complete != "" && q.Limit > 0 && len(q.Filters)+len(q.Text) > 0 { // it may read many rows
+	if b.dialect.Complete != "" && q.Limit > 0 && (len(q.Filters)+len(q.Text) > 0 || q.Only != nil) { // it may read many rows
 		text = fmt.Sprintf(b.dialect.Complete, text)
 	}
 	return text
@@ -317,7 +317,7 @@ func (b *builder) limit(q *records.Query, part bool) string {
 // their order until the page is full, without the index of the filter. It is for databases
 // that keep no statistics: the counts tell how many match.
 func (e *executor) unindexed(ctx context.Context, t *table, q *records.Query) (*records.Filter, error) {
-	if e.dialect.Unindexed == "" || q.Limit <= 0 || len(q.Sort) == 0 || !t.ordered(q.Sort[0].Field) {
+	if e.dialect.Unindexed == "" || q.Only != nil || q.Limit <= 0 || len(q.Sort) == 0 || !t.ordered(q.Sort[0].Field) {
 		return nil, nil
 	}
 	for i := range q.Filters {

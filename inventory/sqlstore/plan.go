@@ -64,7 +64,7 @@ type matching struct {
 
 // choose returns the plan of a page, or nil to leave it to the database.
 func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (*plan, error) {
-	if e.unplan || e.latest || e.dialect.DDL.Columns == "" || q.Text != "" || len(q.Filters) == 0 ||
+	if e.unplan || e.latest || q.Only != nil || e.dialect.DDL.Columns == "" || q.Text != "" || len(q.Filters) == 0 ||
 		q.Limit <= 0 || q.Limit >= maxLiteral || q.Offset > maxPlanned {
 		return nil, nil
 	}

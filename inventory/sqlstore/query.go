@@ -51,6 +51,9 @@ func (b *builder) conditions(q *records.Query, unindexed *records.Filter) []stri
 	if q.Text != "" {
 		all = append(all, b.search(q.Text))
 	}
+	if q.Only != nil {
+		all = append(all, b.places(q.Only, b.Resource))
+	}
 	return all
 }
 

@@ -222,7 +222,7 @@ func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query)
 			least, p = n, &plan{find: s, none: n == 0}
 		}
 	}
-	if keys := sortKeys(q); p == nil && !e.changing && q.Text != "" && len(q.Filters) == 0 && len(keys) == 2 && t.indexes[keys[0].Column].name != "" {
+	if keys := sortKeys(q); p == nil && !e.changing && q.Text != "" && len(q.Filters) == 0 && q.Only == nil && len(keys) == 2 && t.indexes[keys[0].Column].name != "" {
 		p = &plan{index: t.indexes[keys[0].Column].name} // many, or unknown
 	}
 	return p, nil
@@ -232,7 +232,7 @@ func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query)
 // false if the index for searches does not have the number.
 func (b *builder) countMatching(q *records.Query) (text string, ok bool) {
 	pattern, ok := b.pattern(q.Text)
-	if !ok || len(q.Filters) > 0 || b.dialect.DDL.Search.Count == "" {
+	if !ok || len(q.Filters) > 0 || q.Only != nil || b.dialect.DDL.Search.Count == "" {
 		return "", false
 	}
 	most := int64(maxRows)

@@ -44,9 +44,10 @@ type knownTotals struct {
 }
 
 // totalKey returns the key of the total of a query, or false if the total is not remembered: it is
-// stored or that of few records, the table has no generation, or the transaction may have changes.
+// stored or that of few records, the table has no generation, the transaction may have changes, or it
+// depends on the places of other records.
 func (e *executor) totalKey(t *table, q *records.Query) (key totalKey, ok bool) {
-	if _, ok := t.generation(); !ok || !q.Count || e.latest || e.changing || !q.Heavy() {
+	if _, ok := t.generation(); !ok || !q.Count || q.Only != nil || e.latest || e.changing || !q.Heavy() {
 		return key, false
 	}
 	if _, stored := t.countsOf(q); stored {

@@ -71,6 +71,22 @@ func listDefects() []defect {
 				return page, err
 			}
 		}},
+		{"ignores places", []string{"list/places"}, queries(func(q *records.Query) { q.Only = nil })},
+		{"counts all places", []string{"list/places"}, func(b *defective) {
+			b.list = func(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error) {
+				page, err := from.List(ctx, q)
+				if err != nil || q.Only == nil {
+					return page, err
+				}
+				all := *q
+				all.Only = nil
+				every, err := from.List(ctx, &all)
+				if err == nil {
+					page.Total = every.Total
+				}
+				return page, err
+			}
+		}},
 		{"counts later", []string{"concurrency/readers"}, func(b *defective) {
 			b.list = func(ctx context.Context, from records.Reader, q *records.Query) (*records.Page, error) {
 				page, err := from.List(ctx, q)

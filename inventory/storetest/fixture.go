@@ -256,7 +256,7 @@ func (f *fixture) agrees(q *records.Query) { f.lists(f.store, f.model, q) }
 
 func (f *fixture) lists(from records.Reader, m *model, q *records.Query) {
 	got, err := from.List(f.ctx, q)
-	f.expect("list "+show(q), got, err, q.Select(m.of(q.Resource)))
+	f.expect("list "+show(q), got, err, q.Select(m.within(q.Only, m.of(q.Resource))))
 }
 
 // latest compares the latest records, which a model selects from all.
@@ -374,5 +374,9 @@ func show(q *records.Query) string {
 	if q.After != nil {
 		after = []string{text(q.After.Values), q.After.ID}
 	}
-	return fmt.Sprintf("%s %.200v q=%q sort=%v after=%v offset=%d limit=%d count=%t", q.Resource.Name, q.Filters, q.Text, sort, after, q.Offset, q.Limit, q.Count)
+	only := ""
+	if q.Only != nil {
+		only = fmt.Sprintf(" only=%v own=%q", q.Only.IDs, q.Only.Own)
+	}
+	return fmt.Sprintf("%s%s %.200v q=%q sort=%v after=%v offset=%d limit=%d count=%t", q.Resource.Name, only, q.Filters, q.Text, sort, after, q.Offset, q.Limit, q.Count)
 }

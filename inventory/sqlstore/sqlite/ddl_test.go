@@ -22,7 +22,7 @@ import (
 // definitions returns the lines of the statements that made the tables and indexes of a file.
 func definitions(t *testing.T, path string) map[string][]string {
 	all := map[string][]string{}
-	blanks, added := regexp.MustCompile(`\s+`), regexp.MustCompile(`, (\w+__key TEXT)`)
+	blanks, added := regexp.MustCompile(`\s+`), regexp.MustCompile(`, (\w+__key TEXT|\w+ TEXT NOT NULL DEFAULT '')`)
 	db := raw(t, path)
 	for _, name := range rows(t, db, "SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND name <> 'sqlite_sequence' AND name NOT LIKE 'goose%'") {
 		text := rows(t, db, "SELECT sql FROM sqlite_master WHERE name = ?", name)[0]
