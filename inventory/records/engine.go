@@ -37,6 +37,7 @@ type Engine struct {
 	preview      *Preview // of a dry run, or nil
 	beforeChange []func(context.Context, Tx) error
 	beforeCommit []func(context.Context, Tx) error
+	places       func() *Places // of LimitTo, or nil
 }
 
 // New returns an engine over a store. opts may be nil.
@@ -169,12 +170,21 @@ func (v *Engine) Create(ctx context.Context, by Caller, records ...Record) error
 // createAll adds records and their audit log entries in one call, which is fastest. If that
 // fails, it adds the records one by one, to find those that fail.
 func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, records []Record) error {
+	s := v.scope(tx, true)
+	if err := s.checkNew(ctx, r, records); err != nil {
+		return err
+	}
 	if err := validateIn(ctx, tx, r, records); err != nil {
 		return err
 	}
+	if !r.Unaudited {
+		if err := s.load(ctx, r, records...); err != nil {
+			return err
+		}
+	}
 	all := slices.Clone(records)
 	for _, rec := range records {
-		entry, err := v.entry(by, "create", r, nil, rec)
+		entry, err := v.entry(ctx, s, by, "create", r, nil, rec)
 		if err != nil {
 			return err
 		}
@@ -283,11 +293,11 @@ func (v *Engine) change(ctx context.Context, f func(tx Tx) error) error {
 }
 
 // entry returns the audit log entry of a change, or an untyped nil if the resource has none.
-func (v *Engine) entry(by Caller, action string, r *Resource, before, after Record) (Record, error) {
+func (v *Engine) entry(ctx context.Context, s *scope, by Caller, action string, r *Resource, before, after Record) (Record, error) {
 	if r.Unaudited && v.preview == nil {
 		return nil, nil
 	}
-	entry, err := v.newEntry(by, action, r, before, after)
+	entry, err := v.newEntry(ctx, s, by, action, r, before, after)
 	if err != nil {
 		return nil, err
 	}
@@ -300,12 +310,16 @@ func (v *Engine) entry(by Caller, action string, r *Resource, before, after Reco
 }
 
 // newEntry returns the entry of a change.
-func (v *Engine) newEntry(by Caller, action string, r *Resource, before, after Record) (*AuditLog, error) {
+func (v *Engine) newEntry(ctx context.Context, s *scope, by Caller, action string, r *Resource, before, after Record) (*AuditLog, error) {
 	rec := after
 	if rec == nil {
 		rec = before
 	}
-	return v.AuditEntry(by, action, r.Kind(), rec.Meta().ID, r.Diff(before, after))
+	entry, err := v.AuditEntry(by, action, r.Kind(), rec.Meta().ID, r.Diff(before, after))
+	if err == nil && !r.Unaudited {
+		entry.Places, err = s.placesOf(ctx, r, before, after)
+	}
+	return entry, err
 }
 
 // Log adds an audit log entry for an event that changes no record, as [Engine.AuditEntry] returns it,

@@ -130,6 +130,9 @@ func (p *pruning) batches(ctx context.Context, batch func(tx Tx, limit int) (n i
 		}
 		n, end, began := int64(0), false, time.Now()
 		err := p.change(ctx, func(tx Tx) (err error) {
+			if err := p.scope(tx, false).unlimited(); err != nil {
+				return err
+			}
 			n, end, err = batch(tx, limit)
 			return err
 		})
@@ -184,7 +187,7 @@ func (p *pruning) delete(ctx context.Context, tx Tx, oldest Oldest) (deleted int
 			continue
 		}
 		err := tx.Delete(ctx, p.r, rec.Meta().ID, rec.Meta().Version, func(effect *Effect) error {
-			return p.logEffect(ctx, tx, p.by, cause(p.r, rec), effect)
+			return p.logEffect(ctx, tx, p.scope(tx, true), p.by, cause(p.r, rec), effect)
 		})
 		if err != nil {
 			return 0, "", err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 )
 
 // maxAttempts bounds the retries of a change that loses against concurrent changes.
@@ -14,11 +15,12 @@ const maxAttempts = 100
 // record comes in between, its edit is applied to the new version, unless it names a version.
 func (v *Engine) Update(ctx context.Context, by Caller, r *Resource, edits ...Edit) ([]Record, error) {
 	var done []Record
+	var s *scope
 	err := v.edit(ctx, by, r, edits, func(tx Tx) error {
-		done = nil
+		done, s = nil, v.scope(tx, false) // in bulk it would discard what was prefetched
 		return prefetch(ctx, tx, r, edits)
 	}, func(tx Tx, e Edit) (Record, error) {
-		rec, entry, err := v.update(ctx, tx, by, r, e)
+		rec, entry, err := v.update(ctx, tx, s, by, r, e)
 		done = append(done, rec)
 		return entry, err
 	})
@@ -30,17 +32,21 @@ func (v *Engine) Update(ctx context.Context, by Caller, r *Resource, edits ...Ed
 
 // Delete removes records of a resource. Apply may refuse; its changes are ignored.
 func (v *Engine) Delete(ctx context.Context, by Caller, r *Resource, edits ...Edit) error {
-	return v.edit(ctx, by, r, edits, func(Tx) error { return nil }, func(tx Tx, e Edit) (Record, error) {
-		before, _, err := v.apply(ctx, tx, r, e)
+	var s *scope
+	return v.edit(ctx, by, r, edits, func(tx Tx) error {
+		s = v.scope(tx, true)
+		return nil
+	}, func(tx Tx, e Edit) (Record, error) {
+		before, _, err := v.apply(ctx, tx, s, r, e)
 		if err != nil {
 			return nil, err
 		}
-		entry, err := v.entry(by, cmp.Or(e.Action, "delete"), r, before, nil)
+		entry, err := v.entry(ctx, s, by, cmp.Or(e.Action, "delete"), r, before, nil)
 		if err != nil {
 			return nil, err
 		}
 		return entry, undeletable(r, tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version, func(effect *Effect) error {
-			return v.logEffect(ctx, tx, by, cause(r, before), effect)
+			return v.logEffect(ctx, tx, s, by, cause(r, before), effect)
 		}))
 	})
 }
@@ -59,8 +65,17 @@ func undeletable(r *Resource, err error) error {
 func cause(r *Resource, rec Record) string { return r.Kind() + "/" + rec.Meta().ID }
 
 // logEffect adds the audit log entries for records that a deletion deletes or changes.
-func (v *Engine) logEffect(ctx context.Context, tx Tx, by Caller, cause string, effect *Effect) error {
-	v.preview.addEffect(effect)
+func (v *Engine) logEffect(ctx context.Context, tx Tx, s *scope, by Caller, cause string, effect *Effect) error {
+	if !effect.Resource.Unaudited {
+		if err := s.load(ctx, effect.Resource, effect.Before...); err != nil {
+			return err
+		}
+	}
+	shown, err := s.shown(ctx, effect)
+	if err != nil {
+		return err
+	}
+	v.preview.addEffect(shown)
 	entries := make([]Record, 0, len(effect.Before))
 	for _, before := range effect.Before {
 		action, after := "delete", Record(nil)
@@ -68,12 +83,14 @@ func (v *Engine) logEffect(ctx context.Context, tx Tx, by Caller, cause string, 
 			action, after = "update", Clone(before)
 			effect.Cleared.clear(after)
 		}
-		entry, err := v.newEntry(by, action, effect.Resource, before, after)
+		entry, err := v.newEntry(ctx, s, by, action, effect.Resource, before, after)
 		if err != nil {
 			return err
 		}
 		entry.Cause = cause
-		v.preview.add(entry)
+		if slices.Contains(shown.Before, before) {
+			v.preview.add(entry)
+		}
 		entries = append(entries, entry)
 	}
 	if len(entries) == 0 || effect.Resource.Unaudited {
@@ -156,12 +173,15 @@ func (tx *staleDetector) Delete(ctx context.Context, r *Resource, id string, ver
 }
 
 // apply returns the record of an edit before and after Apply.
-func (v *Engine) apply(ctx context.Context, tx Tx, r *Resource, e Edit) (before, after Record, err error) {
+func (v *Engine) apply(ctx context.Context, tx Tx, s *scope, r *Resource, e Edit) (before, after Record, err error) {
 	id, err := canonicalID(e.ID)
 	if err != nil {
 		return nil, nil, r.invalid([]FieldError{{"id", err.Error()}})
 	}
 	if before, err = tx.Get(ctx, r, id); err != nil {
+		return nil, nil, err
+	}
+	if err := s.checkFound(ctx, r, before); err != nil {
 		return nil, nil, err
 	}
 	if e.Version != 0 && e.Version != before.Meta().Version {
@@ -175,8 +195,8 @@ func (v *Engine) apply(ctx context.Context, tx Tx, r *Resource, e Edit) (before,
 }
 
 // update applies one edit. An edit without an effect has no audit log entry.
-func (v *Engine) update(ctx context.Context, tx Tx, by Caller, r *Resource, e Edit) (rec, entry Record, err error) {
-	before, after, err := v.apply(ctx, tx, r, e)
+func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Resource, e Edit) (rec, entry Record, err error) {
+	before, after, err := v.apply(ctx, tx, s, r, e)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -195,6 +215,9 @@ func (v *Engine) update(ctx context.Context, tx Tx, by Caller, r *Resource, e Ed
 	if !changed {
 		return before, nil, nil
 	}
+	if err := s.checkResult(ctx, r, before, after); err != nil {
+		return nil, nil, err
+	}
 	if t, ok := after.(TxValidator); ok {
 		if err := t.ValidateIn(ctx, tx, before); err != nil {
 			return nil, nil, err
@@ -208,7 +231,7 @@ func (v *Engine) update(ctx context.Context, tx Tx, by Caller, r *Resource, e Ed
 	if e.ActionOf != nil {
 		action = e.ActionOf(before, after)
 	}
-	entry, err = v.entry(by, cmp.Or(action, e.Action, "update"), r, before, after)
+	entry, err = v.entry(ctx, s, by, cmp.Or(action, e.Action, "update"), r, before, after)
 	if err != nil {
 		return nil, nil, err
 	}
