@@ -1,6 +1,10 @@
 package inventory
 
 import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -20,6 +24,10 @@ type User struct {
 	FirstName      string `json:"first_name" field:"max=100,search"`
 	LastName       string `json:"last_name" field:"max=100,search"`
 
+	// LocationIDs are the locations that the user is limited to (REFERENCE.md, 3.4). Without any
+	// there is no limit. A location that is deleted stays, so that the last one does not end the limit.
+	LocationIDs []string `json:"location_ids" field:"admin,max=200"`
+
 	PasswordChangedAt *time.Time `json:"password_changed_at" field:"readonly"`
 	LastLogin         *time.Time `json:"last_login" field:"readonly,volatile"`
 
@@ -28,6 +36,46 @@ type User struct {
 	ResetHash      string     `json:"-" field:"hidden,column=reset_hash,index,max=64"` // auth.Reset.CodeHash
 	ResetExpiresAt *time.Time `json:"-" field:"hidden,column=reset_expires_at"`
 	ResetPassword  string     `json:"-" field:"hidden,column=reset_password,max=64"` // auth.Reset.Password
+}
+
+// Normalize converts the ids of locations to their stored form: each once, in order.
+func (u *User) Normalize() {
+	for i, id := range u.LocationIDs {
+		u.LocationIDs[i] = strings.ToLower(id)
+	}
+	slices.Sort(u.LocationIDs)
+	u.LocationIDs = slices.Compact(u.LocationIDs)
+}
+
+// Validate reports locations that are no ids.
+func (u *User) Validate() (wrong []records.FieldError) {
+	for i, id := range u.LocationIDs {
+		if !records.ValidID(id) {
+			wrong = append(wrong, records.FieldError{Field: fmt.Sprintf("location_ids[%d]", i), Reason: "must be the id of a location"})
+		}
+	}
+	return wrong
+}
+
+// ValidateIn reports new locations that do not exist.
+func (u *User) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
+	var had []string
+	if old, ok := before.(*User); ok {
+		had = old.LocationIDs
+	}
+	for _, id := range u.LocationIDs {
+		if slices.Contains(had, id) {
+			continue
+		}
+		_, err := records.Get[Location](ctx, tx, id)
+		if records.KindOf(err) == records.NotFound {
+			wrong := records.FieldError{Field: "location_ids", Reason: "refers to a location that does not exist: " + id}
+			return &records.Error{Kind: records.Invalid, Message: "Invalid user: " + wrong.Field + " " + wrong.Reason, Fields: []records.FieldError{wrong}}
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Complete reports whether the user has a password hash and so needs no password.

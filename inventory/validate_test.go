@@ -182,7 +182,7 @@ func TestForm(t *testing.T) {
 
 	u := &inventory.User{Username: "Jane", Email: "Jane@Example.org", Role: "Viewer"}
 	ok(t, resourceOf(u).Check(u))
-	equal(t, "the user", u, &inventory.User{Username: "Jane", Email: "jane@example.org", Role: inventory.Viewer})
+	equal(t, "the user", u, &inventory.User{Username: "Jane", Email: "jane@example.org", Role: inventory.Viewer, LocationIDs: []string{}})
 
 	i = port(id(1), "a")
 	i.SpeedMbps = ptr(int64(100000))

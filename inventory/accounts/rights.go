@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
@@ -14,9 +15,10 @@ import (
 // that ends; and reads of users and of the audit log read it before (REFERENCE.md, 3.2).
 
 // Changes returns what applies the changes of a request to records other than users: it refuses them
-// if the account of the sender grants less than when they were authenticated, or is gone.
+// if the account of the sender grants less than when they were authenticated, or is gone, and limits
+// them to its locations.
 func (s *Service) Changes(q *Request) *records.Engine {
-	return s.unchecked(q).BeforeChange(func(ctx context.Context, tx records.Tx) error { return s.checkIn(ctx, tx, q) })
+	return s.unchecked(q).BeforeChange(func(ctx context.Context, tx records.Tx) error { return s.checkIn(ctx, tx, q) }).LimitTo(q.Places)
 }
 
 // UserChanges is Changes for users. It also refuses changes that leave no active admin, if they are
@@ -29,7 +31,7 @@ func (s *Service) UserChanges(q *Request) *records.Engine {
 			return err
 		}
 		return s.checkIn(ctx, tx, q)
-	}).BeforeCommit(func(ctx context.Context, tx records.Tx) error { return keepAdmin(ctx, tx, q) })
+	}).LimitTo(q.Places).BeforeCommit(func(ctx context.Context, tx records.Tx) error { return keepAdmin(ctx, tx, q) })
 }
 
 // checkIn checks the sender in a transaction, and keeps their account from changing until it ends.
@@ -53,6 +55,7 @@ func (s *Service) check(q *Request, read func(r *records.Resource, id string) (r
 	if err != nil {
 		return err
 	}
+	q.places = records.NewPlaces(state.Limit(q.Identity), q.Identity.UserID)
 	return state.Check(q.Identity)
 }
 
@@ -92,16 +95,18 @@ func keepAdmin(ctx context.Context, tx records.Tx, q *Request) error {
 	if !q.adminRemoved {
 		return nil
 	}
-	admins := &records.Query{Resource: records.Of[inventory.User](tx.Schema()), Limit: 1}
+	admins := &records.Query{Resource: records.Of[inventory.User](tx.Schema())}
 	page, err := tx.List(ctx, admins.Where("role", string(inventory.Admin)).Where("inactive_status", false))
-	if err != nil || len(page.Records) > 0 {
+	if err != nil || slices.ContainsFunc(page.Records, func(rec records.Record) bool { return isActiveAdmin(rec.(*inventory.User)) }) {
 		return err
 	}
 	return &records.Error{Kind: records.Conflict, Message: "This would leave no active admin: make another user an admin first"}
 }
 
-// isActiveAdmin reports whether a user can act as an admin.
-func isActiveAdmin(u *inventory.User) bool { return u.Role == inventory.Admin && !u.InactiveStatus }
+// isActiveAdmin reports whether a user can act as an admin everywhere.
+func isActiveAdmin(u *inventory.User) bool {
+	return u.Role == inventory.Admin && !u.InactiveStatus && len(u.LocationIDs) == 0
+}
 
 // States implements auth.Accounts with the users of a store. It bypasses replicas
 // ([records.Fresh]), because an authenticator such as jwt.Guard caches what it returns.

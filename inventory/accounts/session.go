@@ -104,6 +104,9 @@ func (s *Service) EndSession(ctx context.Context, q *Request, userID, id string)
 func (s *Service) endSession(ctx context.Context, v *records.Engine, q *Request, action, userID, id string) error {
 	return v.BeforeCommit(func(ctx context.Context, tx records.Tx) error {
 		r := records.Of[inventory.Session](tx.Schema())
+		if err := q.checkOwn(userID); err != nil {
+			return err
+		}
 		session, err := records.Get[inventory.Session](ctx, tx, id)
 		if err == nil && session.UserID != userID {
 			err = records.Absent(r)
@@ -174,6 +177,9 @@ func stateOf(schema *records.Schema, userID, session string, read func(r *record
 	}
 	u := rec.(*inventory.User)
 	state = auth.AccountState{Active: !u.InactiveStatus, Role: auth.Role(u.Role), Epoch: u.Epoch}
+	if len(u.LocationIDs) > 0 {
+		state.Locations = u.LocationIDs
+	}
 	if session == "" {
 		return state, nil
 	}

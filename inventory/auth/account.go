@@ -1,6 +1,10 @@
 package auth
 
-import "context"
+import (
+	"context"
+	"slices"
+	"strings"
+)
 
 // Identity is who sends a request, as an authenticator found out. Programs with accounts of their
 // own make it from these.
@@ -17,6 +21,10 @@ type Identity struct {
 	// Scopes restrict the identity further: each is a resource and "read", "write" or "*", such as
 	// "devices:read", "metrics:write" or "*:read". Nil means no restriction. See [Identity.Within].
 	Scopes []string
+	// Locations are the ids of the locations that the identity is limited to: it sees and changes
+	// only what belongs there (REFERENCE.md, 3.4). Nil means no limit; an empty slice is a limit to
+	// nothing.
+	Locations []string
 	// Epoch is the epoch of the account when the user signed in. It increases with every event
 	// that ends the user's sessions, such as a new password. 0 for a program's own accounts.
 	Epoch int64
@@ -29,6 +37,22 @@ type AccountState struct {
 	// Epoch increases with every event that ends earlier tokens, such as a new password.
 	Epoch int64
 	Ended bool // whether the session has ended
+	// Locations limit the account as Identity.Locations does.
+	Locations []string
+}
+
+// Limit returns the locations that an identity is limited to by itself and by its account. Nil means
+// no limit.
+func (s AccountState) Limit(who *Identity) []string {
+	switch {
+	case s.Locations == nil:
+		return who.Locations
+	case who.Locations == nil:
+		return s.Locations
+	}
+	return slices.DeleteFunc(slices.Clone(s.Locations), func(id string) bool {
+		return !slices.ContainsFunc(who.Locations, func(other string) bool { return strings.EqualFold(id, other) })
+	})
 }
 
 // Accounts returns the state of accounts.

@@ -23,7 +23,8 @@ type Authenticator interface {
 	// role is one that the permissions of resources name. The error is an [*auth.Error] of an
 	// Unauthorized kind, or a failure. It is called once for each request to a route that is not
 	// public, concurrently. With [Options].Accounts the sender is a user of the inventory, by
-	// their id, and the epoch is that of their record.
+	// their id, and the epoch is that of their record, and the locations are those of their record
+	// or some of them (auth.AccountState.Limit).
 	Authenticate(r *http.Request) (*auth.Identity, error)
 }
 

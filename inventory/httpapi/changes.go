@@ -245,7 +245,10 @@ func (f *follower) next() (found []changeEntry, more bool, err error) {
 			if e.Entry == nil || f.only != nil && !f.only[e.Entry.ResourceType] || f.sees != nil && !f.sees[e.Entry.ResourceType] {
 				continue
 			}
-			a := e.Entry
+			a := f.places.Seen(e.Entry)
+			if a == nil {
+				continue
+			}
 			found = append(found, changeEntry{
 				cursorOf(e.AuditPosition), a.Action, a.ResourceType, a.ResourceID, a.Actor, a.UserID, a.CreatedAt, a.RequestID, a.Changes, a.Cause,
 			})

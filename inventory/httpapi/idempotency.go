@@ -93,6 +93,9 @@ func (c *call) idempotencyKey(body []byte) (*idempotencyKey, error) {
 	sum := sha256.New()
 	_, _ = fmt.Fprintf(sum, "%s %s?%s\n", c.r.Method, c.r.URL.Path, c.r.URL.RawQuery) // never fails
 	sum.Write(body)
+	if c.places != nil { // with other places it is another request
+		_, _ = fmt.Fprintf(sum, "\n%q", c.places.IDs)
+	}
 	return &idempotencyKey{owner: c.keyOwner(), key: key, request: hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
@@ -110,7 +113,7 @@ func (c *call) replay(key *idempotencyKey) (done bool, err error) {
 	if key == nil {
 		return false, nil
 	}
-	stored, err := findResponse(c.r.Context(), records.Fresh(c.store), key)
+	stored, err := findResponse(c.r.Context(), records.Fresh(c.API.store), key)
 	if err != nil || stored == nil || c.expired(stored) {
 		return false, err
 	}

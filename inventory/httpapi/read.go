@@ -80,7 +80,11 @@ func (c *call) countOf(parent, r *records.Resource, field string) error {
 	}{"success", n})
 }
 
+// countAll serves the number of all records, or of those that the sender may see if there is one.
 func (c *call) countAll(r *records.Resource) error {
+	if who, err := c.authenticator.Authenticate(c.r); err == nil && who != nil {
+		c.limitTo(who)
+	}
 	n, err := c.count(&records.Query{Resource: r})
 	if err != nil {
 		return err

@@ -32,6 +32,9 @@ type call struct {
 	preview  records.Preview // of a dry run
 
 	account *accounts.Request // see request
+
+	store  records.Reader  // what the sender may see; API.store has all
+	places *records.Places // that the sender is limited to; nil is no limit
 }
 
 // publicBody is the maximum size in bytes of a body that is read without authentication.
@@ -63,7 +66,7 @@ func (a *API) serve(rt *route) http.Handler {
 			ctx, cancel = context.WithTimeout(ctx, a.opts.Timeout)
 			defer cancel()
 		}
-		c := &call{API: a, schema: a.store.Schema(), w: w, route: rt}
+		c := &call{API: a, schema: a.store.Schema(), w: w, route: rt, store: a.store}
 		c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
 		if err := c.authorize(); err != nil {
 			return c.refusal(err)
@@ -112,7 +115,7 @@ func (c *call) authorize() error {
 	if who == nil {
 		return errors.New("the Authenticator returns neither an identity nor an error")
 	}
-	c.identity = who
+	c.limitTo(who)
 	if c.accounts != nil {
 		c.accounts.Service.Used(c.r.Context(), who)
 	}
@@ -137,6 +140,9 @@ func (c *call) permit(r *records.Resource, does records.Routes, denied error) er
 	}
 	if denied == nil && !c.identity.Within(r.Name, !records.RoutesRead.Has(does)) {
 		return auth.Denied()
+	}
+	if denied == nil {
+		denied = c.checkPlaced(r)
 	}
 	return denied
 }

@@ -28,7 +28,9 @@ func (c *call) inventory() *records.Engine {
 	case c.accounts != nil:
 		return c.accounts.Service.Changes(c.request())
 	case c.dryRun:
-		return c.changes.DryRun(&c.preview)
+		return c.changes.DryRun(&c.preview).LimitTo(c.limit)
+	case c.places != nil:
+		return c.changes.LimitTo(c.limit)
 	}
 	return c.changes
 }
@@ -43,5 +45,9 @@ func (c *call) checkReader(r *records.Resource) error {
 	if c.accounts == nil || !c.showsAccounts(r) {
 		return nil
 	}
-	return c.accounts.Service.Check(c.r.Context(), c.request())
+	if err := c.accounts.Service.Check(c.r.Context(), c.request()); err != nil {
+		return err
+	}
+	c.places = c.account.Places()
+	return c.checkPlaced(r)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -189,7 +190,7 @@ func TestAccountStates(t *testing.T) {
 	} {
 		got, err := s.AccountState(ctx, id, "")
 		ok(t, err)
-		if got != want {
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", id, got, want)
 		}
 	}

@@ -64,6 +64,7 @@ func (c *call) replaceUser(id string, p records.Patch) (editFunc, error) {
 	}
 	_, hasRole := p["role"]
 	_, hasStatus := p["inactive_status"]
+	_, hasLocations := p["location_ids"]
 	users := records.Of[inventory.User](c.schema)
 	rec, err := decodeDraft(users, p)
 	if err != nil {
@@ -76,6 +77,9 @@ func (c *call) replaceUser(id string, p records.Patch) (editFunc, error) {
 		}
 		if !hasStatus {
 			draft.InactiveStatus = u.InactiveStatus
+		}
+		if !hasLocations {
+			draft.LocationIDs = u.LocationIDs
 		}
 		return users.Replacement(draft)(u)
 	}, hash), nil

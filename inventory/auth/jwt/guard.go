@@ -69,6 +69,7 @@ func NewGuard(tokens *Tokens, accounts auth.Accounts, opts *GuardOptions) (*Guar
 }
 
 // Authenticate combines auth.Cookie.FromRequest, Tokens.Verify and Check. The error has one of their kinds.
+// The identity has the locations of its account.
 func (g *Guard) Authenticate(r *http.Request) (*auth.Identity, error) {
 	token, err := g.cookie.FromRequest(r)
 	if err != nil {
@@ -78,20 +79,28 @@ func (g *Guard) Authenticate(r *http.Request) (*auth.Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.Check(r.Context(), &c.Identity); err != nil {
+	s, err := g.check(r.Context(), &c.Identity)
+	if err != nil {
 		return nil, err
 	}
+	c.Locations = s.Limit(&c.Identity)
 	return &c.Identity, nil
 }
 
 // Check applies [auth.AccountState.Check] to the account of an identity. An error without a kind is
 // a failure of Accounts; then access is denied.
 func (g *Guard) Check(ctx context.Context, who *auth.Identity) error {
+	_, err := g.check(ctx, who)
+	return err
+}
+
+// check is Check, and returns the state of the account.
+func (g *Guard) check(ctx context.Context, who *auth.Identity) (auth.AccountState, error) {
 	s, err := g.state(ctx, who.UserID, who.Session)
 	if err != nil {
-		return fmt.Errorf("jwt: read the account of user %.40q: %w", who.UserID, err)
+		return s, fmt.Errorf("jwt: read the account of user %.40q: %w", who.UserID, err)
 	}
-	return s.Check(who)
+	return s, s.Check(who)
 }
 
 // Cookie returns GuardOptions.Cookie.

@@ -118,7 +118,7 @@ func NewTokens(keys [][]byte, opts *TokensOptions) (*Tokens, error) {
 func (t *Tokens) Lifetime() time.Duration { return t.lifetime }
 
 // Issue returns a signed token for an authenticated identity, and when it expires. The token is
-// valid from now on. It has no method and no scopes. Issue fails for an identity without user id or
+// valid from now on. It has no method, no scopes and no locations. Issue fails for an identity without user id or
 // role or with a negative epoch, and for a token longer than MaxTokenLength.
 func (t *Tokens) Issue(who auth.Identity) (token string, expires time.Time, err error) {
 	if reason := fault(&who); reason != "" {
