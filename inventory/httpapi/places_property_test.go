@@ -1,0 +1,446 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+var limitedRoles = []inventory.Role{inventory.Admin, inventory.Editor, inventory.Viewer}
+
+// world is an API with users who are limited to two locations. Worlds differ in what is elsewhere.
+type world struct {
+	*harness
+	seed    int
+	near    *records.Engine // whose records have the same ids in each world
+	far     *records.Engine // of what is elsewhere
+	granted []string
+	ids     map[string][]string // by resource
+}
+
+// sequence returns ids that begin with a letter.
+func sequence(letter string, seed int) func() (string, error) {
+	n := 0
+	return func() (string, error) {
+		n++
+		return fmt.Sprintf("0190000%s-0000-7%03x-8000-%012x", letter, seed, n), nil
+	}
+}
+
+// newWorld returns a world. Elsewhere there are seed locations.
+func newWorld(t *testing.T, seed int) *world {
+	t.Helper()
+	w := &world{harness: newHarness(t, &choices{store: database(t)}), seed: seed, ids: map[string][]string{}}
+	w.near = records.New(w.store, &records.Options{Now: w.clock.now, NewID: sequence("a", 0)})
+	w.far = records.New(w.store, &records.Options{Now: w.clock.now, NewID: sequence("b", seed)})
+	w.fill()
+	return w
+}
+
+// add creates records.
+func add[R records.Record](w *world, v *records.Engine, rec R) R {
+	w.t.Helper()
+	ok(w.t, v.Create(context.Background(), records.Caller{Name: "someone"}, rec))
+	r, err := w.store.Schema().Of(rec)
+	ok(w.t, err)
+	w.ids[r.Name] = append(w.ids[r.Name], rec.Meta().ID)
+	return rec
+}
+
+// set changes a record.
+func (w *world) set(v *records.Engine, rec records.Record, change func(rec records.Record)) {
+	w.t.Helper()
+	r, err := w.store.Schema().Of(rec)
+	ok(w.t, err)
+	_, err = v.Update(context.Background(), records.Caller{Name: "someone"}, r, records.Edit{
+		ID: rec.Meta().ID, Apply: func(rec records.Record) error { change(rec); return nil },
+	})
+	ok(w.t, err)
+}
+
+// site adds a location with some of everything. The names have a prefix.
+func (w *world) site(v *records.Engine, name string, devices int) (*inventory.Location, []*inventory.Interface) {
+	at := add(w, v, &inventory.Location{Name: name, City: "Kiel", Country: name[:2], Address: "x"})
+	add(w, v, &inventory.VLAN{VLANID: 7, Name: name + "-vlan", LocationID: &at.ID})
+	add(w, v, &inventory.Event{Severity: "low", Type: "site", Message: "at " + name, LocationID: &at.ID})
+	var ports []*inventory.Interface
+	for i := range devices {
+		d := add(w, v, &inventory.Device{
+			Hostname: fmt.Sprint(name, "-", i), IP: fmt.Sprintf("10.0.0.%d", i+1), Vendor: []string{"Cisco", "Juniper", name}[i%3], Model: "m" + name,
+			LocationID: &at.ID, Tags: []string{"core"}, Notes: "of " + name,
+		})
+		for _, port := range []string{"eth0", "eth1"} {
+			ports = append(ports, add(w, v, &inventory.Interface{DeviceID: d.ID, Name: port, Description: name}))
+		}
+		add(w, v, &inventory.Event{Severity: "high", Type: "device", Message: "on " + name, DeviceID: &d.ID, InterfaceID: &ports[len(ports)-1].ID})
+		for n := range 2 {
+			add(w, v, &inventory.Metric{DeviceID: d.ID, CPU: new(float64(10*n + i)), TS: new(w.clock.now().Add(-time.Duration(n) * time.Minute))})
+		}
+	}
+	for i := 0; i+2 < len(ports); i += 2 {
+		add(w, v, &inventory.Link{AInterfaceID: ports[i].ID, BInterfaceID: ports[i+2].ID})
+	}
+	return at, ports
+}
+
+// fill adds two locations that are the same in each world, others, and changes across them.
+func (w *world) fill() {
+	var elsewhere []*inventory.Location
+	var foreign []*inventory.Interface
+	more := func(n int) {
+		for range n {
+			at, ports := w.site(w.far, fmt.Sprintf("far-%d-%d", w.seed, len(elsewhere)), 1+w.seed)
+			elsewhere, foreign = append(elsewhere, at), append(foreign, ports...)
+		}
+	}
+	more(1)
+	here, ports := w.site(w.near, "near-1", 3)
+	more(w.seed)
+	also, others := w.site(w.near, "near-2", 2)
+	w.granted = []string{here.ID, also.ID}
+	add(w, w.near, &inventory.Link{AInterfaceID: ports[1].ID, BInterfaceID: others[1].ID})
+	for i := range w.seed { // between here and there
+		add(w, w.far, &inventory.Link{AInterfaceID: ports[i].ID, BInterfaceID: foreign[i].ID})
+		add(w, w.far, &inventory.Event{Severity: "low", Type: "border", Message: "at the border", DeviceID: &ports[0].DeviceID, LocationID: &elsewhere[0].ID})
+		add(w, w.far, &inventory.Device{Hostname: fmt.Sprint("nowhere-", i), Vendor: "Cisco"})
+		add(w, w.far, &inventory.VLAN{VLANID: int64(i + 1), Name: "everywhere"})
+	}
+	name := func(text string) func(rec records.Record) {
+		return func(rec records.Record) { rec.(*inventory.Device).Notes = text }
+	}
+	move := func(to *string, notes string) func(rec records.Record) {
+		return func(rec records.Record) {
+			d := rec.(*inventory.Device)
+			d.LocationID, d.Notes = to, notes
+		}
+	}
+	leaving := add(w, w.near, &inventory.Device{Hostname: "leaving", LocationID: &here.ID})
+	lost := add(w, w.near, &inventory.Device{Hostname: "lost", LocationID: &also.ID})
+	entering := add(w, w.far, &inventory.Device{Hostname: "entering", LocationID: &elsewhere[0].ID})
+	w.set(w.near, leaving, name("before"))
+	w.set(w.near, leaving, move(&elsewhere[0].ID, fmt.Sprint("left for ", w.seed)))
+	for i := range w.seed {
+		w.set(w.far, leaving, name(fmt.Sprint("behind-", i)))
+	}
+	w.set(w.near, lost, move(nil, fmt.Sprint("left for ", w.seed)))
+	w.set(w.far, entering, move(&elsewhere[0].ID, fmt.Sprint("from ", w.seed)))
+	ok(w.t, w.near.Delete(context.Background(), records.Caller{Name: "someone"}, records.Of[inventory.Device](w.store.Schema()), records.Edit{ID: lost.ID}))
+	hash, err := w.hasher.Hash(context.Background(), password)
+	ok(w.t, err)
+	w.ids["users"] = []string{w.users["root"].ID, w.users["editor"].ID}
+	for _, role := range limitedRoles {
+		u := &inventory.User{Username: "limited " + string(role), Email: string(role) + "@example.net", Role: role, PasswordHash: hash, LocationIDs: w.granted}
+		w.users["limited "+string(role)] = add(w, w.near, u)
+	}
+	w.set(w.near, ports[0], func(rec records.Record) { rec.(*inventory.Interface).Description = "last" })
+}
+
+// send sends a request of a limited user. A stream ends with the last change of fill.
+func (w *world) send(role inventory.Role, op openapi.Operation, target *url.URL, body string) *httptest.ResponseRecorder {
+	w.t.Helper()
+	u := w.user("limited " + string(role))
+	token, _, err := w.tokens.Issue(auth.Identity{UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role), Epoch: u.Epoch})
+	ok(w.t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, op.Method, "/", strings.NewReader(body))
+	r.URL = target
+	r.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	rec := httptest.NewRecorder()
+	var to http.ResponseWriter = rec
+	if op.ID == "streamChanges" {
+		to = &untilLast{rec, cancel}
+	}
+	w.api.ServeHTTP(to, r)
+	return rec
+}
+
+// untilLast ends a stream with the last change of fill.
+type untilLast struct {
+	*httptest.ResponseRecorder
+	end func()
+}
+
+func (u *untilLast) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(`"after":"last"`)) {
+		u.end()
+	}
+	return u.ResponseRecorder.Write(p)
+}
+
+// positions are those of the log, of which a limited user sees the number.
+var positions = regexp.MustCompile(`[0-9a-f]{16}-[0-9a-f]{8}`)
+
+// answer returns a response without what differs between equal ones.
+func answer(rec *httptest.ResponseRecorder) string {
+	h := maps.Clone(rec.Header())
+	delete(h, "X-Request-Id")
+	delete(h, "X-Response-Time")
+	return fmt.Sprint(rec.Code, h, positions.ReplaceAllString(masked(rec.Body.String()), "POSITION"))
+}
+
+// difference returns the parts of two answers that differ first.
+func difference(a, b string) string {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	from := max(i-100, 0)
+	return fmt.Sprintf("...%.300s\nand ...%.300s", a[from:], b[from:])
+}
+
+// gets returns the GET operations.
+func gets(w *world) []openapi.Operation {
+	return slices.DeleteFunc(httpapi.Operations(w.api), func(op openapi.Operation) bool { return op.Method != "GET" })
+}
+
+// queries returns queries that read much.
+func queries(op openapi.Operation) []string {
+	all := []string{""}
+	switch {
+	case op.ID == "listChanges" || op.ID == "streamChanges":
+		all = []string{"since=0"}
+		if op.ID == "listChanges" {
+			all = append(all, "since=0&limit=1", "since=0&limit=1000&resource=devices", "since=0&limit=7&resource=links&resource=events")
+		}
+	case op.ID == "summarize":
+		all = nil
+		for _, r := range inventory.Schema().Resources() {
+			for _, f := range r.Fields() {
+				if f.Counted {
+					all = append(all, url.Values{"resource": {r.Name}, "by": {f.Name}}.Encode())
+				}
+			}
+		}
+	case op.ID == "getMetricHistory":
+		all = append(all, "step=raw&from=2026-01-31T11:00:00Z&to=2026-01-31T13:00:00Z")
+	case op.List != nil:
+		all = append(all, "limit=2", "limit=1&page=2", "limit=2&cursor=", "q=far", "q=near", "q=a", "q=0", "count=false&limit=1", "fields=id,version")
+		for _, f := range op.List.Fields() {
+			if f.Sortable() {
+				all = append(all, "limit=2&sortby="+f.Name+":desc")
+			}
+		}
+		for _, p := range op.List.Parameters() {
+			for _, value := range []string{"far-1-0", "near-1", "eth0", "Cisco", "core", "active", "10.0.0.0/8", "true", "7", "2020-01-01T00:00:00Z"} {
+				all = append(all, url.Values{p.Name: {value}}.Encode())
+			}
+		}
+		if op.ID == "listMetrics" {
+			all = append(all, "latest=false", "sort=cpu:desc&limit=2", "latest=false&limit=3&sortby=ts:asc")
+		}
+	}
+	return all
+}
+
+// TestWorlds: a limited user can't tell two worlds apart that differ only in what is elsewhere, by
+// any route.
+func TestWorlds(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t, 1), newWorld(t, 3)
+	for _, op := range gets(a) {
+		ids := []string{unknown}
+		if strings.Contains(op.Path, "{id}") {
+			r, _ := inventory.Schema().Named(strings.Split(op.Path, "/")[1])
+			if op.Tag == "metrics" && strings.Contains(op.Path, "device") {
+				r, _ = inventory.Schema().Named("devices")
+			}
+			ids = append(ids, a.ids[r.Name]...)
+			ids = append(ids, b.ids[r.Name]...)
+			slices.Sort(ids)
+			ids = slices.Compact(ids)
+		}
+		found := 0
+		for _, id := range ids {
+			for i, query := range queries(op) {
+				if i > 0 && !slices.Contains(a.granted, id) && id != unknown && i%7 != 0 {
+					continue // a sample
+				}
+				target := &url.URL{Path: strings.NewReplacer("{id}", id).Replace(op.Path), RawQuery: query}
+				role := limitedRoles[i%3]
+				x, y := a.send(role, op, target, ""), b.send(role, op, target, "")
+				if answer(x) != answer(y) {
+					t.Fatalf("%s: %s differs: %s", role, target, difference(answer(x), answer(y)))
+				}
+				if x.Code == 200 {
+					found++
+				}
+				for _, hidden := range []string{"far-1", "nowhere-", "at the border", "behind-", "left for", "0190000b"} {
+					if strings.Contains(x.Body.String(), hidden) && !strings.Contains(query, hidden) {
+						t.Fatalf("%s: %s shows %s: %s", role, target, hidden, x.Body)
+					}
+				}
+			}
+		}
+		if want := op.Tag != "audit-logs" && op.Tag != "custom-fields" && op.ID != "listUsers"; want != (found > 0) {
+			t.Errorf("%s %s: found is %d", op.Method, op.Path, found)
+		}
+	}
+}
+
+// TestRandomWorlds: nor by random requests.
+func TestRandomWorlds(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t, 1), newWorld(t, 2)
+	ids, ops := map[string][]string{}, slices.DeleteFunc(gets(a), func(op openapi.Operation) bool { return op.ID == "streamChanges" })
+	for name := range a.ids {
+		ids[name] = slices.Concat(a.ids[name], b.ids[name])
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		for range 6 {
+			op := rapid.SampledFrom(ops).Draw(t, "operation")
+			target := randomTarget(t, op, ids)
+			role := rapid.SampledFrom(limitedRoles).Draw(t, "role")
+			other := *target
+			if x, y := answer(a.send(role, op, target, "")), answer(b.send(role, op, &other, "")); x != y {
+				t.Fatalf("%s: %s differs: %s", role, target, difference(x, y))
+			}
+		}
+	})
+}
+
+// elsewhere returns the records that touch no granted location, and are not the user's own.
+func (w *world) elsewhere(own string) (found, all map[string]records.Record) {
+	w.t.Helper()
+	found, all = map[string]records.Record{}, map[string]records.Record{}
+	schema := w.store.Schema()
+	for _, r := range schema.StoredResources() {
+		if slices.Contains([]string{"audit-logs", "receipts", "sessions", "jobs"}, r.Name) {
+			continue
+		}
+		page, err := w.store.List(context.Background(), &records.Query{Resource: r})
+		ok(w.t, err)
+		for _, rec := range page.Records {
+			all[rec.Meta().ID] = rec
+		}
+	}
+	var touches func(rec records.Record) bool
+	touches = func(rec records.Record) bool {
+		r, err := schema.Of(rec)
+		ok(w.t, err)
+		return slices.ContainsFunc(r.Within, func(name string) bool {
+			f, _ := r.Field(name)
+			id, _ := f.Value(rec).(string)
+			return slices.Contains(w.granted, id) || name != "id" && id != "" && touches(all[id])
+		})
+	}
+	for id, rec := range all {
+		if id != own && !touches(rec) {
+			found[id] = rec
+		}
+	}
+	return found, all
+}
+
+// some returns the id of a record, of three in four that is in each world.
+func (w *world) some(t *rapid.T, resource string) string {
+	ids := w.ids[resource]
+	if rapid.IntRange(0, 3).Draw(t, "near") > 0 {
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.HasPrefix(id, "0190000b") })
+	}
+	return rapid.SampledFrom(ids).Draw(t, resource)
+}
+
+// change returns the body of a valid change, whose references may lead elsewhere.
+func (w *world) change(t *rapid.T, op openapi.Operation, r *records.Resource, id string) string {
+	o := object{}
+	for _, f := range r.Fields() {
+		switch {
+		case f.Hidden || f.ReadOnly || op.Method == "PATCH" && rapid.IntRange(0, 3).Draw(t, f.Name) > 0:
+		case f.Ref != nil && rapid.IntRange(0, 5).Draw(t, f.Name) > 0:
+			o[f.Name] = w.some(t, f.Ref.To)
+		case f.Required && f.Ref == nil || f.Format == "line" && f.Enum == nil:
+			o[f.Name] = proper(t, f)
+		}
+	}
+	var body any = o
+	switch {
+	case r.Name == "events" && op.Method == "PATCH":
+		o = object{"acknowledged": true}
+		body = o
+	case op.Method == "DELETE":
+		body = []string{id}
+	}
+	if op.Method == "PATCH" && !strings.Contains(op.Path, "{id}") {
+		o["id"] = id
+		body = []object{o}
+	}
+	if op.Method == "DELETE" && strings.Contains(op.Path, "{id}") {
+		return ""
+	}
+	doc, err := json.Marshal(body)
+	ok(w.t, err)
+	return string(doc)
+}
+
+// TestChangesElsewhere: random changes of limited users change nothing elsewhere.
+func TestChangesElsewhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	ops := slices.DeleteFunc(httpapi.Operations(w.api), func(op openapi.Operation) bool {
+		return op.Method == "GET" || op.ID == "logout" || strings.HasPrefix(op.Path, "/users/forgot") ||
+			op.Method == "DELETE" && op.Tag == "locations" // without locations there is nothing left to change
+	})
+	placed := slices.DeleteFunc(slices.Clone(ops), func(op openapi.Operation) bool {
+		r, ok := inventory.Schema().Named(op.Tag)
+		return !ok || !r.Placed()
+	})
+	done := map[int]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		role := rapid.SampledFrom([]inventory.Role{inventory.Admin, inventory.Admin, inventory.Admin, inventory.Editor}).Draw(t, "role")
+		own := w.users["limited "+string(role)].ID
+		before, every := w.elsewhere(own)
+		for range 10 {
+			op := rapid.SampledFrom(ops).Draw(t, "operation")
+			target, body := randomTarget(t, op, w.ids), randomBody(t, op, w.ids)
+			if rapid.IntRange(0, 3).Draw(t, "valid") > 0 {
+				op = rapid.SampledFrom(placed).Draw(t, "operation")
+				r, _ := inventory.Schema().Named(op.Tag)
+				id := w.some(t, r.Name)
+				target, body = &url.URL{Path: strings.ReplaceAll(op.Path, "{id}", id)}, w.change(t, op, r, id)
+				if op.Method == "DELETE" && rapid.IntRange(0, 9).Draw(t, "dry") > 0 {
+					target.RawQuery = "dry_run=true"
+				}
+			}
+			target.Path = strings.ReplaceAll(target.Path, "{session}", unknown)
+			done[w.send(role, op, target, body).Code]++
+		}
+		after, _ := w.elsewhere(own)
+		for id, rec := range before {
+			if !reflect.DeepEqual(after[id], rec) {
+				t.Fatalf("%s: %#v has become %#v", role, rec, after[id])
+			}
+		}
+		for id, rec := range after {
+			if every[id] == nil {
+				t.Fatalf("%s: there is a new %#v", role, rec)
+			}
+		}
+		w.clock.forward(1e9)
+	})
+	if done[200] < 10 || done[201] < 10 || done[404] < 10 {
+		t.Errorf("the statuses are %v", done)
+	}
+}
