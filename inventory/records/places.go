@@ -203,6 +203,9 @@ func (l limited) query(q *Query) *Query {
 	return &of
 }
 
+// unlimited returns the reader of all records, and the limit.
+func (l limited) unlimited() (Reader, *Places) { return l.Reader, l.only }
+
 // Fresh returns the reader of the same records that sees all completed changes ([FreshReader]).
 func (l limited) Fresh() Reader { return Limited(Fresh(l.Reader), l.only) }
 

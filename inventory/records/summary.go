@@ -37,14 +37,27 @@ type Summarizer interface {
 	Summarize(ctx context.Context, r *Resource, fields []*Field) (*Summary, error)
 }
 
+// PlaceSummarizer is implemented by a [Store] that counts the values of fields in some places.
+type PlaceSummarizer interface {
+	// SummarizePlaces returns the summary of the records of a resource that belong to some places, by
+	// fields, all of which are counted.
+	SummarizePlaces(ctx context.Context, r *Resource, fields []*Field, only *Places) (*Summary, error)
+}
+
 // Summarize returns the summary of a resource by fields, all of which are counted. With a reader
-// that is no [Summarizer] it reads all records.
+// that is no [Summarizer], or for [Limited] no [PlaceSummarizer], it reads all records.
 func Summarize(ctx context.Context, from Reader, r *Resource, fields []*Field) (*Summary, error) {
 	if i := slices.IndexFunc(fields, func(f *Field) bool { return !f.Counted }); i >= 0 {
 		return nil, fmt.Errorf("the field %s of %s is not counted", fields[i].Name, r.Name)
 	}
 	if store, ok := from.(Summarizer); ok {
 		return store.Summarize(ctx, r, fields)
+	}
+	if l, ok := from.(interface{ unlimited() (Reader, *Places) }); ok {
+		all, only := l.unlimited()
+		if store, ok := all.(PlaceSummarizer); ok {
+			return store.SummarizePlaces(ctx, r, fields, only)
+		}
 	}
 	page, err := from.List(ctx, &Query{Resource: r})
 	if err != nil {

@@ -299,6 +299,14 @@ func (d *Dialect) createCounts() string {
 		",\n    CONSTRAINT " + countsTable + "_pkey PRIMARY KEY (resource, field, value, slot)\n)" + d.DDL.Options
 }
 
+// countedText is the expression for the value of a field as column.countKey returns it.
+func countedText(f *records.Field) string {
+	if f.Kind == records.Bool {
+		return "CASE WHEN " + f.Column + " THEN 'true' WHEN NOT " + f.Column + " THEN 'false' ELSE '' END"
+	}
+	return "coalesce(CAST(" + f.Column + " AS text), '')"
+}
+
 // maxCounted bounds the counts that one statement makes.
 const maxCounted = 100
 
@@ -308,10 +316,7 @@ const maxCounted = 100
 func countExisting(r *records.Resource, columns ...string) (all []string) {
 	texts := map[string]string{}
 	for _, f := range r.Fields() {
-		texts[f.Column] = "coalesce(CAST(" + f.Column + " AS text), '')"
-		if f.Kind == records.Bool {
-			texts[f.Column] = "CASE WHEN " + f.Column + " THEN 'true' WHEN NOT " + f.Column + " THEN 'false' ELSE '' END"
-		}
+		texts[f.Column] = countedText(f)
 	}
 	for chunk := range slices.Chunk(columns, maxCounted) {
 		var read, counted []string

@@ -42,6 +42,7 @@ func CheckLists(t *testing.T, store records.Store) {
 	for n := 0; n < number; n += records.MaxItems {
 		require.NoError(t, Create(t, store, all[n:n+records.MaxItems]...))
 	}
+	checkSummaries(t, store)
 	r := records.Of[inventory.Device](store.Schema())
 	filters := [][]string{
 		{"vendor=even", "role=first half"},
