@@ -71,7 +71,7 @@ func TestDescriptionsHold(t *testing.T) {
 		}
 		for _, u := range r.Uniques() {
 			for _, name := range u.Fields {
-				if _, ok := r.Field(name); !ok || u.Message == "" {
+				if r.KeyField(name) == nil || u.Message == "" {
 					t.Errorf("%s: unique key of %v: %q", r.Name, u.Fields, u.Message)
 				}
 			}

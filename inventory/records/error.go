@@ -85,6 +85,9 @@ func Outdated(r *Resource) *Error {
 func Duplicate(r *Resource, key Unique) *Error {
 	e := &Error{Kind: Conflict, Message: key.Message}
 	for _, name := range key.Fields {
+		if f := r.KeyField(name); f != nil && f.Hidden {
+			continue
+		}
 		e.Fields = append(e.Fields, FieldError{name, "is already used by another " + r.Noun()})
 	}
 	return e

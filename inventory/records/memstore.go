@@ -446,7 +446,7 @@ func (r *Resource) key(u Unique, rec Record) string {
 	}
 	key := r.Name + "\x00" + strings.Join(u.Fields, ",") + "\x00" + u.Without
 	for _, name := range u.Fields {
-		value := r.byName[name].Value(rec)
+		value := r.KeyField(name).Value(rec)
 		if value == nil {
 			return ""
 		}

@@ -137,7 +137,7 @@ type Child struct {
 // Unique is a key that is unique among the records of a resource. A record without a value
 // in one of its fields has no such key.
 type Unique struct {
-	Fields  []string // names of fields
+	Fields  []string // names of fields, or the column of a hidden one: see Resource.KeyField
 	Without string   // if not empty, only records without a value in this field have the key
 	Added   bool     // by UniqueKey
 	Message string   // for people, when a record would violate it
@@ -186,7 +186,7 @@ func (r *Resource) add(f *Field) error {
 	}
 	r.fields = append(r.fields, f)
 	if f.Name == "" {
-		return nil
+		return r.addHiddenKeys(f)
 	}
 	if err := checkName(f.Name); err != nil {
 		return fmt.Errorf("field %q of %s: %w", f.Name, r.Name, err)
@@ -197,6 +197,17 @@ func (r *Resource) add(f *Field) error {
 	r.byName[f.Name] = f
 	for _, key := range f.keys {
 		r.addKey(key)
+	}
+	return nil
+}
+
+// addHiddenKeys adds the unique key of a hidden field, which is named by its column.
+func (r *Resource) addHiddenKeys(f *Field) error {
+	for _, key := range f.keys {
+		if len(key.Fields) > 1 || key.Without != "" {
+			return fmt.Errorf("the hidden field %s of %s is part of a unique key of several fields: use unique alone", f.Column, r.Name)
+		}
+		r.addKey(Unique{Fields: []string{f.Column}})
 	}
 	return nil
 }
@@ -241,6 +252,19 @@ func (r *Resource) Field(name string) (*Field, bool) {
 
 // Uniques returns the unique keys.
 func (r *Resource) Uniques() []Unique { return slices.Clone(r.uniques) }
+
+// KeyField returns the field that [Unique].Fields names, nil if there is none. A hidden field is
+// named by its column there.
+func (r *Resource) KeyField(name string) *Field {
+	if f := r.byName[name]; f != nil {
+		return f
+	}
+	i := slices.IndexFunc(r.fields, func(f *Field) bool { return f.Hidden && f.Column == name })
+	if i < 0 {
+		return nil
+	}
+	return r.fields[i]
+}
 
 // Referrers returns the fields that refer to the resource.
 func (r *Resource) Referrers() []Referrer { return slices.Clone(r.referrers) }

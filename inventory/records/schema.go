@@ -177,7 +177,7 @@ func (s *Schema) resolve() error {
 func (r *Resource) checkDefinition(s *Schema) error {
 	for _, u := range r.uniques {
 		for _, name := range u.Fields {
-			if r.byName[name] == nil {
+			if r.KeyField(name) == nil {
 				return fmt.Errorf("a unique key of %s has the unknown field %s", r.Name, name)
 			}
 		}
@@ -239,7 +239,7 @@ func (r *Resource) checkIndexes() error {
 	for _, u := range r.uniques {
 		sum := 0.0
 		for _, name := range u.Fields {
-			sum += r.byName[name].indexed()
+			sum += r.KeyField(name).indexed()
 		}
 		if sum > maxIndexed {
 			return fmt.Errorf("the unique key %s of %s is too long: add max= with at most %d characters for all its fields", strings.Join(u.Fields, ", "), r.Name, maxIndexed)

@@ -142,7 +142,7 @@ func (e *executor) duplicate(ctx context.Context, t *table, created bool, recs [
 				whole = f.Value(rec) == nil
 			}
 			for _, name := range key.Fields {
-				f, _ := t.Field(name)
+				f := t.KeyField(name)
 				value := f.Value(rec)
 				whole = whole && value != nil
 				conditions = append(conditions, b.equal(f, f.Column, value))

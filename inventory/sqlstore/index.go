@@ -43,7 +43,7 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 		columns := columnsOf(r, u)
 		var conditions []string
 		for _, field := range u.Fields {
-			f, _ := r.Field(field)
+			f := r.KeyField(field)
 			switch {
 			case f.Nullable:
 				conditions = append(conditions, f.Column+" IS NOT NULL")
@@ -129,7 +129,7 @@ func indexBytes(f *records.Field) int {
 func columnsOf(r *records.Resource, u records.Unique) []string {
 	columns := make([]string, len(u.Fields))
 	for i, field := range u.Fields {
-		f, _ := r.Field(field)
+		f := r.KeyField(field)
 		columns[i] = f.Column
 	}
 	return columns

@@ -121,7 +121,7 @@ func newTable(r *records.Resource, d *Dialect) *table {
 // inKey reports whether a field is part of a unique key.
 func (t *table) inKey(f *records.Field) bool {
 	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool {
-		return slices.Contains(u.Fields, f.Name) || f.Name != "" && u.Without == f.Name
+		return slices.ContainsFunc(u.Fields, func(name string) bool { return t.KeyField(name) == f }) || f.Name != "" && u.Without == f.Name
 	})
 }
 

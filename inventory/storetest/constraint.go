@@ -136,7 +136,7 @@ func checkHalfKeys(f *fixture) {
 	for _, r := range storedResources() {
 		for _, key := range r.Uniques() {
 			for _, name := range key.Fields {
-				field, _ := r.Field(name)
+				field := r.KeyField(name)
 				if field.Ref == nil && len(key.Fields) > 1 { // another part, and one part in common
 					rec := taking(full(r, spare+1), full(r, 1), name)
 					f.apply(create(rec), remove(rec))
@@ -160,7 +160,7 @@ func checkKeyBytes(f *fixture) {
 	f.apply(create(allSamples()...))
 	for _, r := range storedResources() {
 		for _, key := range r.Uniques() {
-			field, _ := r.Field(last(key.Fields))
+			field := r.KeyField(last(key.Fields))
 			if field.Format != "line" || field.Kind != records.Text {
 				continue
 			}

@@ -60,7 +60,7 @@ func sameKey(r *records.Resource, key records.Unique, a, b records.Record) bool 
 		return false
 	}
 	for _, name := range key.Fields {
-		field, _ := r.Field(name)
+		field := r.KeyField(name)
 		if v := field.Value(a); v == nil || v != field.Value(b) {
 			return false
 		}

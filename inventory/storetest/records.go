@@ -137,7 +137,7 @@ func at(rec records.Record, version int64) records.Record {
 // taking returns the record with another one's values in some fields.
 func taking(rec, from records.Record, fields ...string) records.Record {
 	for _, name := range fields {
-		field, _ := resourceOf(rec).Field(name)
+		field := resourceOf(rec).KeyField(name)
 		field.Set(rec, field.Value(from))
 	}
 	return rec
@@ -168,7 +168,7 @@ func (f *fixture) createDataset() {
 	for _, r := range storedResources() {
 		size := many
 		for _, key := range r.Uniques() {
-			if field, _ := r.Field(last(key.Fields)); field.Ref != nil {
+			if field := r.KeyField(last(key.Fields)); field.Ref != nil {
 				size = many / 2
 			}
 		}
@@ -192,7 +192,7 @@ func (f *fixture) createDataset() {
 // fieldValue returns a value that is different in each record for the last field of a key, and
 // else any value.
 func (f *fixture) fieldValue(r *records.Resource, field *records.Field, n int) any {
-	key := slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return last(u.Fields) == field.Name })
+	key := slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return r.KeyField(last(u.Fields)) == field })
 	switch {
 	case field.Column == "" || !field.Required && f.IntN(4) == 0:
 		return nil

@@ -22,7 +22,8 @@ import (
 // definitions returns the lines of the statements that made the tables and indexes of a file.
 func definitions(t *testing.T, path string) map[string][]string {
 	all := map[string][]string{}
-	blanks, added := regexp.MustCompile(`\s+`), regexp.MustCompile(`, (\w+__key TEXT|\w+ TEXT NOT NULL DEFAULT '')`)
+	blanks, added := regexp.MustCompile(`\s+`), regexp.MustCompile(`, (\w+ (?:TEXT|INTEGER|REAL)\b)`)
+	zero := regexp.MustCompile(` DEFAULT (?:''|0)`)
 	db := raw(t, path)
 	for _, name := range rows(t, db, "SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND name <> 'sqlite_sequence' AND name NOT LIKE 'goose%'") {
 		text := rows(t, db, "SELECT sql FROM sqlite_master WHERE name = ?", name)[0]
@@ -31,7 +32,7 @@ func definitions(t *testing.T, path string) map[string][]string {
 		text = strings.TrimSuffix(text, "WITHOUT ROWID")
 		for line := range strings.SplitSeq(strings.TrimRight(text, ") \n"), ",\n") {
 			line = blanks.ReplaceAllString(strings.ReplaceAll(line, `"`, ""), " ")
-			all[name] = append(all[name], strings.Trim(strings.TrimSuffix(line, " DEFAULT ''"), ") "))
+			all[name] = append(all[name], strings.Trim(zero.ReplaceAllString(line, ""), ") "))
 		}
 		slices.Sort(all[name])
 	}
