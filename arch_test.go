@@ -61,6 +61,8 @@ var clients = map[string][]string{
 	"github.com/google/uuid":                    {"inventory*", "inventory/*", "bookcatalog*", "bookcatalog/*", "ratelimit/tracing"},
 	"github.com/go-playground/validator/v10":    {"inventory", "inventory/httpapi", "bookcatalog"},
 	"golang.org/x/crypto":                       {"inventory/auth"},
+	"golang.org/x/text":                         {"inventory"},
+	"github.com/ccojocar/zxcvbn-go":             {"inventory/auth"},
 	"github.com/golang-jwt/jwt/v5":              {"inventory/auth/jwt"},
 	"github.com/redis/go-redis/v9":              {"ratelimit/store/redisstore", "internal/redistest"},
 	"github.com/bradfitz/gomemcache":            {"ratelimit/store/memcachestore"},

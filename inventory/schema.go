@@ -52,7 +52,8 @@ func resources() []records.Part {
 		}),
 		records.Define[User](records.Definition{
 			Name: "users", Label: "User", Description: "Who may use the inventory.", Lockable: true,
-			Access: records.Access{Read: owners, Create: admins, Update: owners, Delete: admins},
+			Messages: map[string]string{"username_key": "Username already exists"},
+			Access:   records.Access{Read: owners, Create: admins, Update: owners, Delete: admins},
 		}),
 		records.Define[Device](records.Definition{
 			Name: "devices", Label: "Device", Description: "Switches, routers and other devices.",

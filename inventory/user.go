@@ -36,6 +36,8 @@ type User struct {
 	ResetHash      string     `json:"-" field:"hidden,column=reset_hash,index,max=64"` // auth.Reset.CodeHash
 	ResetExpiresAt *time.Time `json:"-" field:"hidden,column=reset_expires_at"`
 	ResetPassword  string     `json:"-" field:"hidden,column=reset_password,max=64"` // auth.Reset.Password
+
+	UsernameKey string `json:"-" field:"hidden,column=username_key,unique,index,max=300"` // see UsernameKey
 }
 
 // Normalize converts the ids of locations to their stored form: each once, in order.

@@ -20,7 +20,7 @@ func (s *Service) Login(ctx context.Context, q *Request, username, password stri
 		return nil, err
 	}
 	defer g.end()
-	u, err := s.find(ctx, "username", username)
+	u, err := s.findName(ctx, username)
 	if err != nil {
 		return nil, err
 	}

@@ -60,8 +60,8 @@ func (s *Service) check(q *Request, read func(r *records.Resource, id string) (r
 }
 
 // Edited completes a change of a user, for the Apply of a records.Edit of UserChanges (REFERENCE.md,
-// 3.2): nobody changes the fields for admins in their own record; a new role or status invalidates
-// the tokens of the user, and a new email address the reset code. before is the user before it.
+// 3.2): nobody changes the fields for admins in their own record; a new role, status or user name
+// invalidates the tokens of the user, and a new email address the reset code. before is the user before it.
 func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 	u.Role = inventory.Role(strings.ToLower(string(u.Role))) // its stored form
 	if q.isSender(before.ID) || q.Identity == nil || q.Identity.Role != auth.Admin {
@@ -73,7 +73,7 @@ func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 		forgetReset(u) // the code was sent to the old address
 	}
 	q.adminRemoved = q.adminRemoved || isActiveAdmin(before) && !isActiveAdmin(u)
-	if u.Role != before.Role || u.InactiveStatus != before.InactiveStatus {
+	if u.Role != before.Role || u.InactiveStatus != before.InactiveStatus || u.Username != before.Username {
 		u.Epoch++
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -93,9 +92,6 @@ func (t *throttle) remember(pair string) {
 	}
 	t.known[pair] = struct{}{}
 }
-
-// accountKey returns the key of a user name. Longer names than this do not exist.
-func accountKey(username string) string { return strings.ToLower(username[:min(len(username), 400)]) }
 
 // pair returns the key of a user name and the network of the sender.
 func (q *Request) pair(account string) string { return strconv.Quote(account) + " " + q.Network }
@@ -295,7 +291,7 @@ func (s *Service) tooMany(ctx context.Context, q *Request, c *counter, key strin
 	if q.Identity != nil {
 		id = q.Identity.UserID
 	} else if q.attempted != "" {
-		u, err := s.find(ctx, "username", q.attempted)
+		u, err := s.findName(ctx, q.attempted)
 		if err != nil {
 			return err
 		}

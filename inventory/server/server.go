@@ -91,6 +91,9 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := accounts.KeyUsernames(ctx, s.store, s.log); err != nil {
+		return err
+	}
 	if err := firstAdmin(ctx, s.store, hasher, s.settings, o.Output); err != nil {
 		return err
 	}

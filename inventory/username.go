@@ -1,0 +1,201 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/secure/precis"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+const (
+	maxUsernameBytes = 400 // of the longest user name that is stored: 100 characters
+	maxUsernameKey   = 300 // characters
+)
+
+// UsernameKey returns the form in which user names are compared: that of the profile
+// UsernameCaseMapped (RFC 8265, section 3.3), in lower case and normal form C, with full-width
+// characters as ordinary ones. Users with names of the same key are the same.
+//
+// The error is for a name that no new user may have, and says what to do, as in "must …". These are
+// names with spaces, invisible characters or symbols other than those of ASCII, and names that mix
+// scripts, whose letters may look alike. As UTS 39 recommends (section 5.2, Highly Restrictive), the
+// scripts of Chinese, Japanese and Korean may be mixed with each other as in these languages, and
+// with Latin.
+func UsernameKey(name string) (string, error) {
+	if name == "" {
+		return "", errors.New("must not be empty")
+	}
+	if len(name) > maxUsernameBytes {
+		return "", fmt.Errorf("must have at most %d bytes", maxUsernameBytes)
+	}
+	key := name
+	for range 4 { // RFC 8264, section 7: applied again until nothing changes
+		next, err := precis.UsernameCaseMapped.String(key)
+		if err != nil {
+			return "", errors.New("must have letters, digits and characters such as . _ - @ only, without spaces and invisible characters")
+		}
+		if next == key {
+			return key, checkUsername(key)
+		}
+		key = next
+	}
+	return "", errors.New("must have a stable form in lower case: use other letters")
+}
+
+// checkUsername refuses a key that is too long or mixes scripts.
+func checkUsername(key string) error {
+	if utf8.RuneCountInString(key) > maxUsernameKey {
+		return fmt.Errorf("must have at most %d characters in lower case", maxUsernameKey)
+	}
+	found := map[string]bool{}
+	for _, r := range key {
+		if script := scriptOf(r); script != "Common" && script != "Inherited" {
+			found[script] = true
+		}
+	}
+	names := slices.Sorted(maps.Keys(found))
+	if len(names) <= 1 {
+		return nil
+	}
+	for _, together := range [][]string{
+		{"Latin", "Han", "Hiragana", "Katakana"}, {"Latin", "Han", "Bopomofo"}, {"Latin", "Han", "Hangul"},
+	} {
+		if !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(together, name) }) {
+			return nil
+		}
+	}
+	return fmt.Errorf("must not mix the letters of %s: use those of one script", strings.Join(names, " and "))
+}
+
+// scriptOf returns the script of a character (UAX 24); Common if it is unknown.
+func scriptOf(r rune) string {
+	if r < utf8.RuneSelf {
+		if unicode.IsLetter(r) {
+			return "Latin"
+		}
+		return "Common"
+	}
+	for name, table := range unicode.Scripts {
+		if unicode.Is(table, r) {
+			return name
+		}
+	}
+	return "Common"
+}
+
+// oldUsernameKey returns the key of a name that was stored before names had keys and can't have its
+// own. No other name has it: UsernameKey refuses spaces.
+func oldUsernameKey(name string) string { return " " + name }
+
+// ValidateIn sets the key of a new or changed user name, and refuses one that no new user may have or
+// that another user has (records.TxValidator). Names that were stored before they had keys stay.
+func (u *User) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
+	old, exists := before.(*User)
+	switch {
+	case exists && old.Username == u.Username && u.UsernameKey != "":
+		return nil
+	case exists && old.Username == u.Username:
+		_, err := u.setOldKey(ctx, tx)
+		return err
+	}
+	users := records.Of[User](tx.Schema())
+	key, err := UsernameKey(u.Username)
+	if err != nil {
+		return &records.Error{
+			Kind: records.Invalid, Message: "Invalid user: username " + err.Error(),
+			Fields: []records.FieldError{{Field: "username", Reason: err.Error()}},
+		}
+	}
+	if _, err := keyUsernames(ctx, tx, u.ID); err != nil {
+		return err
+	}
+	other, err := userWithKey(ctx, tx, key)
+	if err != nil {
+		return err
+	}
+	if other != nil && other.ID != u.ID {
+		uniques := users.Uniques()
+		i := slices.IndexFunc(uniques, func(unique records.Unique) bool { return slices.Equal(unique.Fields, []string{"username"}) })
+		return records.Duplicate(users, uniques[i])
+	}
+	u.UsernameKey = key
+	return nil
+}
+
+// OldUsername is a user name that was stored before names had keys (UsernameKey) and breaks their
+// rules. Its user logs in with exactly this name.
+type OldUsername struct {
+	ID, Username string
+	SameAs       string // the name of the user who has the key; empty if the name may not be that of a new user
+}
+
+// KeyUsernames sets the keys of the users that were stored before names had keys, oldest first, in a
+// transaction, and returns the names that break the rules. It is fast if there are no such users.
+func KeyUsernames(ctx context.Context, tx records.Tx) ([]OldUsername, error) {
+	return keyUsernames(ctx, tx, "")
+}
+
+// keyUsernames is KeyUsernames for all users but one.
+func keyUsernames(ctx context.Context, tx records.Tx, except string) (broken []OldUsername, err error) {
+	q := &records.Query{Resource: records.Of[User](tx.Schema())}
+	q.Filters = []records.Filter{{Field: q.Resource.KeyField("username_key"), Op: records.IsNull, Value: true}}
+	page, err := tx.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range page.Records {
+		u := rec.(*User)
+		if u.ID == except {
+			continue
+		}
+		old, err := u.setOldKey(ctx, tx)
+		if err == nil {
+			err = tx.Update(ctx, u, u.Version)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if old != nil {
+			broken = append(broken, *old)
+		}
+	}
+	return broken, nil
+}
+
+// setOldKey sets the key of a user who is stored without one.
+func (u *User) setOldKey(ctx context.Context, tx records.Tx) (*OldUsername, error) {
+	key, invalid := UsernameKey(u.Username)
+	old := &OldUsername{ID: u.ID, Username: u.Username}
+	if invalid == nil {
+		other, err := userWithKey(ctx, tx, key)
+		if err != nil {
+			return nil, err
+		}
+		if other == nil || other.ID == u.ID {
+			u.UsernameKey = key
+			return nil, nil
+		}
+		old.SameAs = other.Username
+	}
+	u.UsernameKey = oldUsernameKey(u.Username)
+	return old, nil
+}
+
+// userWithKey returns the user with a key, nil if there is none.
+func userWithKey(ctx context.Context, from records.Reader, key string) (*User, error) {
+	q := &records.Query{Resource: records.Of[User](from.Schema()), Limit: 1}
+	q.Filters = []records.Filter{{Field: q.Resource.KeyField("username_key"), Op: records.Eq, Value: key}}
+	page, err := from.List(ctx, q)
+	if err != nil || len(page.Records) == 0 {
+		return nil, err
+	}
+	return page.Records[0].(*User), nil
+}
