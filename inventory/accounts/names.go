@@ -85,3 +85,8 @@ func KeyUsernames(ctx context.Context, store records.Store, log *slog.Logger) er
 	}
 	return nil
 }
+
+// about returns the words that may not be the password of a user.
+func about(u *inventory.User) []string {
+	return []string{u.Username, u.Email, u.FirstName, u.LastName, u.FirstName + u.LastName, u.LastName + u.FirstName}
+}

@@ -14,7 +14,7 @@ import (
 // HashPassword returns the hash of a new password of a user, if it is strong enough. The error names
 // the field that it was sent in.
 func (s *Service) HashPassword(ctx context.Context, q *Request, field, password string, u *inventory.User) (string, error) {
-	if err := auth.CheckPassword(password, u.Username, u.Email); auth.KindOf(err) == auth.WeakPassword {
+	if err := auth.CheckPassword(password, about(u)...); auth.KindOf(err) == auth.WeakPassword {
 		return "", &records.Error{
 			Kind: records.Invalid, Message: err.Error(), Fields: []records.FieldError{{Field: field, Reason: err.Error()}},
 		}

@@ -81,7 +81,7 @@ func newAdmin(ctx context.Context, schema *records.Schema, hasher *auth.Hasher, 
 	if records.Of[inventory.User](schema).Check(u) != nil {
 		u.Email = username + "@localhost"
 	}
-	if err := auth.CheckPassword(password, u.Username, u.Email); err != nil {
+	if err := auth.CheckPassword(password, about(u)...); err != nil {
 		return nil, err
 	}
 	var err error

@@ -45,9 +45,9 @@ func ExampleCheckPassword() {
 	fmt.Println(auth.CheckPassword("grace.hopper", "grace.hopper@example.org"))
 	fmt.Println(auth.CheckPassword("correct horse battery"))
 	// Output:
-	// Password is one of the most common: choose another
+	// Password is one of the most common, or nearly: choose another, such as four words
 	// Password must have at least 8 characters
-	// Password must not be your user name or e-mail address
+	// Password must not be your user name or e-mail address, or your name: choose another, such as four words
 	// <nil>
 }
 

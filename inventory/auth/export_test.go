@@ -15,3 +15,6 @@ func Canonical(stored string) (string, error) {
 func Occupy(h *Hasher, kib int64) (release func(), err error) {
 	return h.memory.acquire(context.Background(), kib)
 }
+
+// CommonPasswords returns the number of frequently used passwords that are refused.
+func CommonPasswords() int { return len(common()) }

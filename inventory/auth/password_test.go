@@ -14,15 +14,15 @@ import (
 
 func TestCheckPassword(t *testing.T) {
 	t.Parallel()
-	about := []string{"grace.hopper", "grace.hopper@example.org", "amazinggrace@example.org"}
+	about := []string{"Grace", "Hopper", "", "grace.hopper", "grace.hopper@example.org", "amazinggrace@example.org"}
 	for _, row := range []struct{ password, want string }{
 		{"correct horse battery", ""},
 		{"xkqvzjwp", ""}, // eight characters are enough, of any kind
-		{"        ", ""},
 		{"日本語のパスワード", ""},
-		{"grace.hopper2", ""},
+		{"amazing grapes", ""},
+		{"gracious2", ""},
+		{"20261122193847", ""},
 		{strings.Repeat("ab1", 341), ""},
-		{"password\n12345678", ""}, // two lines of the list
 
 		{"", "must not be empty"},
 		{"xkqvzjw", "at least 8 characters"},
@@ -33,7 +33,25 @@ func TestCheckPassword(t *testing.T) {
 		{"PassWord", "most common"},
 		{"12345678", "most common"},
 		{"p@ssw0rd", "most common"},
+		{"password\n12345678", "most common"},
+		{"Monkey2938475", "most common"},
+		{"P4$$w0rd!!1", "most common"},
+		{"1l0vey0u", "most common"},
+		{"pass word", "most common"},
+		{"QWERTY-uiop", "most common"},
+		{"        ", "one character repeated or blanks"},
+		{" \t\u00a0 \u3000   ", "one character repeated or blanks"},
+		{"zzzzzzzzz", "one character repeated or blanks"},
+		{"ЖЖЖЖЖЖЖЖ", "one character repeated or blanks"},
+		{"Inventory", "most common"}, // as in common.txt
+		{"ashlar2026", "name of the product"},
+		{"network-inventory", "name of the product"},
+		{"4shl4r!!", "name of the product"},
 		{"Grace.Hopper", "your user name"},
+		{"grace.hopper2", "your user name"},
+		{"GraceHopper1906", "your user name"},
+		{"gr4ce_h0pper", "your user name"},
+		{"hopper++", "your user name"},
 		{"grace.hopper@EXAMPLE.org", "your user name"},
 		{"AmazingGrace", "your user name"},
 	} {
@@ -47,6 +65,15 @@ func TestCheckPassword(t *testing.T) {
 		if row.password != "" && !strings.EqualFold(row.password, "password") {
 			assert.NotContains(t, strings.ToLower(err.Error()), strings.ToLower(row.password))
 		}
+	}
+}
+
+// TestManyCommonPasswords: the list has thousands of passwords, of all lengths.
+func TestManyCommonPasswords(t *testing.T) {
+	t.Parallel()
+	require.Greater(t, auth.CommonPasswords(), 7000)
+	for _, word := range []string{"snowball", "thunder", "bigdaddy", "minemine", "yosemite"} {
+		requireKind(t, auth.WeakPassword, auth.CheckPassword(word+"11111"))
 	}
 }
 
