@@ -59,8 +59,17 @@ func (u *User) Validate() (wrong []records.FieldError) {
 	return wrong
 }
 
-// ValidateIn reports new locations that do not exist.
+// ValidateIn refuses a user name that no new user may have or that another user has, and new locations
+// that do not exist (records.TxValidator). It sets the key of the name.
 func (u *User) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
+	if err := u.validateName(ctx, tx, before); err != nil {
+		return err
+	}
+	return u.validateLocations(ctx, tx, before)
+}
+
+// validateLocations refuses new locations that do not exist.
+func (u *User) validateLocations(ctx context.Context, tx records.Tx, before records.Record) error {
 	var had []string
 	if old, ok := before.(*User); ok {
 		had = old.LocationIDs

@@ -95,9 +95,9 @@ func scriptOf(r rune) string {
 // own. No other name has it: UsernameKey refuses spaces.
 func oldUsernameKey(name string) string { return " " + name }
 
-// ValidateIn sets the key of a new or changed user name, and refuses one that no new user may have or
-// that another user has (records.TxValidator). Names that were stored before they had keys stay.
-func (u *User) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
+// validateName sets the key of a new or changed user name, and refuses one that no new user may have or
+// that another user has. Names that were stored before they had keys stay.
+func (u *User) validateName(ctx context.Context, tx records.Tx, before records.Record) error {
 	old, exists := before.(*User)
 	switch {
 	case exists && old.Username == u.Username && u.UsernameKey != "":
