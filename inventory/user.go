@@ -2,9 +2,7 @@ package inventory
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -26,7 +24,7 @@ type User struct {
 
 	// LocationIDs are the locations that the user is limited to (REFERENCE.md, 3.4). Without any
 	// there is no limit. A location that is deleted stays, so that the last one does not end the limit.
-	LocationIDs []string `json:"location_ids" field:"admin,max=200"`
+	LocationIDs []string `json:"location_ids" field:"admin,max=200,format=uuid"`
 
 	PasswordChangedAt *time.Time `json:"password_changed_at" field:"readonly"`
 	LastLogin         *time.Time `json:"last_login" field:"readonly,volatile"`
@@ -38,25 +36,6 @@ type User struct {
 	ResetPassword  string     `json:"-" field:"hidden,column=reset_password,max=64"` // auth.Reset.Password
 
 	UsernameKey string `json:"-" field:"hidden,column=username_key,unique,index,max=300"` // see UsernameKey
-}
-
-// Normalize converts the ids of locations to their stored form: each once, in order.
-func (u *User) Normalize() {
-	for i, id := range u.LocationIDs {
-		u.LocationIDs[i] = strings.ToLower(id)
-	}
-	slices.Sort(u.LocationIDs)
-	u.LocationIDs = slices.Compact(u.LocationIDs)
-}
-
-// Validate reports locations that are no ids.
-func (u *User) Validate() (wrong []records.FieldError) {
-	for i, id := range u.LocationIDs {
-		if !records.ValidID(id) {
-			wrong = append(wrong, records.FieldError{Field: fmt.Sprintf("location_ids[%d]", i), Reason: "must be the id of a location"})
-		}
-	}
-	return wrong
 }
 
 // ValidateIn refuses a user name that no new user may have or that another user has, and new locations

@@ -158,6 +158,9 @@ func kind(f *records.Field) *Schema {
 	case records.Time:
 		return &Schema{Type: "string", Format: "date-time", Examples: []any{"2026-01-31T12:00:00Z"}}
 	case records.List:
+		if f.Format == "uuid" {
+			return &Schema{Type: "array", Items: ID(""), MaxItems: bound(f.Max), UniqueItems: true}
+		}
 		line := &Schema{Type: "string", Pattern: "^" + linePattern + "$", MaxLength: records.MaxElement, Examples: []any{"text"}}
 		return &Schema{Type: "array", Items: line, MaxItems: bound(f.Max), UniqueItems: true}
 	case records.Object:

@@ -62,6 +62,10 @@ func samples(f *records.Field) (right, wrong []*rapid.Generator[any]) {
 	case records.Time:
 		return some("2026-01-31T12:00:00Z", "2026-01-31T12:00:00.123456789+01:00"), some("yesterday", 1)
 	case records.List:
+		if f.Format == "uuid" {
+			id := "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
+			return some([]any{}, []any{id}), some([]any{id, id}, []any{"a"}, []any{1})
+		}
 		return some([]any{}, []any{"a", "b"}, []any{strings.Repeat("é", 100)}),
 			some([]any{"a", "a"}, []any{" "}, []any{1}, []any{strings.Repeat("x", 101)})
 	case records.Object:

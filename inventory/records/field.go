@@ -20,7 +20,7 @@ const (
 	Float              // float64
 	Bool               // bool
 	Time               // time.Time, in UTC, to the microsecond
-	List               // []string, each of one line
+	List               // []string, each of one line, or a UUID if the format says so
 	Object             // a value that is an object in JSON
 )
 

@@ -150,7 +150,12 @@ func (f *Field) checkList(list []string, wrong []FieldError) []FieldError {
 	}
 	for i, s := range list {
 		name := f.Name + "[" + strconv.Itoa(i) + "]"
-		switch err := checkLine(s); {
+		err := checkLine(s)
+		if f.Format == "uuid" {
+			s, err = f.canonical(s)
+			list[i] = s
+		}
+		switch {
 		case err != nil:
 			wrong = append(wrong, FieldError{name, err.Error()})
 		case !utf8.ValidString(s) || utf8.RuneCountInString(s) > MaxElement:

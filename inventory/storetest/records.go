@@ -79,6 +79,10 @@ func setSample(field *records.Field, rec records.Record, n int) {
 	case records.Time:
 		field.Set(rec, moment(3*n))
 	case records.List:
+		if field.Format == "uuid" {
+			field.Set(rec, []string{id(schema.Resources()[0], n), id(schema.Resources()[0], n+1)})
+			return
+		}
 		field.Set(rec, []string{fmt.Sprint("b ", n), "a", `,"[]{}\'`})
 	case records.Object:
 		if changes, ok := field.Pointer(rec).(*records.Changes); ok {
@@ -242,6 +246,9 @@ func (f *fixture) value(field *records.Field) any {
 		})
 	case records.List:
 		list := oddElements()
+		if field.Format == "uuid" {
+			list = []string{id(schema.Resources()[0], 1), id(schema.Resources()[0], 2), id(schema.Resources()[0], 3)}
+		}
 		f.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		return list[:f.IntN(4)]
 	}
