@@ -22,7 +22,7 @@ type User struct {
 	FirstName      string `json:"first_name" field:"max=100,search"`
 	LastName       string `json:"last_name" field:"max=100,search"`
 
-	// LocationIDs are the locations that the user is limited to (REFERENCE.md, 3.4). Without any
+	// LocationIDs are the locations that the user is limited to (REFERENCE.md, 3.7). Without any
 	// there is no limit. A location that is deleted stays, so that the last one does not end the limit.
 	LocationIDs []string `json:"location_ids" field:"admin,max=200,format=uuid"`
 

@@ -6,7 +6,7 @@ import (
 )
 
 // Places returns what the sender is limited to, as the last transaction or [Service.Check] of the
-// request has read it; nil is no limit (REFERENCE.md, 3.4).
+// request has read it; nil is no limit (REFERENCE.md, 3.7).
 func (q *Request) Places() *records.Places { return q.places }
 
 // checkOwn refuses a limited sender who changes what belongs to another user.

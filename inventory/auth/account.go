@@ -22,7 +22,7 @@ type Identity struct {
 	// "devices:read", "metrics:write" or "*:read". Nil means no restriction. See [Identity.Within].
 	Scopes []string
 	// Locations are the ids of the locations that the identity is limited to: it sees and changes
-	// only what belongs there (REFERENCE.md, 3.4). Nil means no limit; an empty slice is a limit to
+	// only what belongs there (REFERENCE.md, 3.7). Nil means no limit; an empty slice is a limit to
 	// nothing.
 	Locations []string
 	// Epoch is the epoch of the account when the user signed in. It increases with every event

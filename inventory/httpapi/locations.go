@@ -7,7 +7,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// A sender may be limited to locations (REFERENCE.md, 3.4). Everything that a request reads comes from
+// A sender may be limited to locations (REFERENCE.md, 3.7). Everything that a request reads comes from
 // call.store, which then has only what belongs there, and its changes go through call.inventory.
 
 // limitTo sets the sender of the request, and what they may see.
