@@ -36,6 +36,9 @@ type User struct {
 	ResetPassword  string     `json:"-" field:"hidden,column=reset_password,max=64"` // auth.Reset.Password
 
 	UsernameKey string `json:"-" field:"hidden,column=username_key,unique,index,max=300"` // see UsernameKey
+
+	// MustChangePassword restricts the user to changing their password (REFERENCE.md, 3.3).
+	MustChangePassword bool `json:"must_change_password" field:"admin"`
 }
 
 // ValidateIn refuses a user name that no new user may have or that another user has, and new locations

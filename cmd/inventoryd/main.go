@@ -3,6 +3,7 @@
 //
 //	inventoryd                  serves the file inventory.db on port 3000
 //	inventoryd -demo            fills an empty inventory with demo records first
+//	inventoryd admin -reset X   makes the user X an active admin with a new password
 //	inventoryd backup FILE      copies a SQLite database, even while it is in use
 //	inventoryd rotate-key       adds a new key that signs tokens; running servers notice
 //	inventoryd revoke-keys      replaces all such keys, which ends all sessions

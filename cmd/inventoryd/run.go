@@ -62,10 +62,12 @@ func command(ctx context.Context, env cli.Env, s *server.Settings, args []string
 		return backup(ctx, env, s, args[1:])
 	case "rotate-key", "revoke-keys":
 		return rotateKey(ctx, env, s, args)
+	case "admin":
+		return resetAdmin(ctx, env, s, args[1:])
 	case "verify-audit":
 		return verifyAudit(ctx, env, s, args)
 	}
-	return cli.Usagef("unknown command %q: use backup FILE, rotate-key, revoke-keys or verify-audit; run inventoryd -settings for the flags and environment variables", args[0])
+	return cli.Usagef("unknown command %q: use admin -reset NAME, backup FILE, rotate-key, revoke-keys or verify-audit; run inventoryd -settings for the flags and environment variables", args[0])
 }
 
 func backup(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
@@ -76,6 +78,22 @@ func backup(ctx context.Context, env cli.Env, s *server.Settings, args []string)
 		return fmt.Errorf("backup: %w", err)
 	}
 	fmt.Fprintf(env.Stdout, "copied %s to %s\n", s.Database(), args[0])
+	return nil
+}
+
+func resetAdmin(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
+	flags := flag.NewFlagSet("inventoryd admin", flag.ContinueOnError)
+	name := flags.String("reset", "", "make the user with this `name` an active admin with a new password, which is printed")
+	env.Args = args
+	if err := env.Parse(flags); err != nil {
+		return err
+	}
+	if *name == "" || flags.NArg() > 0 {
+		return cli.Usagef("admin: use admin -reset NAME, with the name of a user")
+	}
+	if err := server.ResetAdmin(ctx, s, *name, env.Stdout, server.NewLog(env.Stderr, s)); err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
 	return nil
 }
 

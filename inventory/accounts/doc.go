@@ -4,7 +4,7 @@
 //
 //	engine := records.New(store, nil)
 //	hasher, err := auth.NewHasher(nil)
-//	created, password, err := accounts.FirstAdmin(ctx, store, hasher, "admin", "")
+//	admin, password, err := accounts.FirstAdmin(ctx, engine, hasher, "admin", password)
 //	service, err := accounts.New(engine, hasher, &accounts.Options{SendReset: send})
 //	who, err := service.Login(ctx, &accounts.Request{Network: network}, "admin", password)
 //
@@ -20,7 +20,8 @@
 //
 // # Setting up
 //
-// [FirstAdmin], [SigningKeys] and [RotateSigningKey] are for programs that start a server. [States]
+// [KeyUsernames], [FirstAdmin], [SigningKeys] and [RotateSigningKey] are for programs that start a
+// server, [ResetAdmin] for an admin who is locked out. [States]
 // tells an authenticator such as jwt.Guard the state of accounts.
 //
 // # Design notes

@@ -14,7 +14,8 @@ import (
 func ExampleNew() {
 	ctx, engine := context.Background(), records.New(records.NewMemStore(inventory.Schema()), nil)
 	hasher, _ := auth.NewHasher(nil)
-	_, password, _ := accounts.FirstAdmin(ctx, engine.Store(), hasher, "admin", "")
+	const password = "four words and a number"
+	_, _, _ = accounts.FirstAdmin(ctx, engine, hasher, "admin", password)
 	service, err := accounts.New(engine, hasher, nil)
 	if err != nil {
 		fmt.Println(err)

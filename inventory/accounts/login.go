@@ -75,6 +75,7 @@ func (s *Service) acceptLogin(ctx context.Context, q *Request, u *inventory.User
 	now := done[0].(*inventory.User)
 	return &auth.Identity{
 		UserID: now.ID, Username: now.Username, Role: auth.Role(now.Role), Epoch: now.Epoch, Session: session.ID, Method: "password",
+		MustChangePassword: now.MustChangePassword,
 	}, nil
 }
 

@@ -61,6 +61,7 @@ func (s *Service) ChangePassword(ctx context.Context, q *Request, id, password s
 	if err != nil {
 		return err
 	}
+	q.ownPassword = q.isSender(id)
 	_, err = s.UserChanges(q).Update(ctx, q.Caller(), s.users(), records.Edit{
 		ID: id, Action: "password_change",
 		Apply: func(rec records.Record) error {
@@ -69,6 +70,7 @@ func (s *Service) ChangePassword(ctx context.Context, q *Request, id, password s
 				return wrongCurrentPassword() // changed since it was checked
 			}
 			s.SetPassword(now, hash)
+			now.MustChangePassword = now.MustChangePassword && !q.ownPassword
 			return nil
 		},
 	})
@@ -186,6 +188,7 @@ func (s *Service) ResetPassword(ctx context.Context, q *Request, code, password 
 				return auth.ResetNotFound()
 			}
 			s.SetPassword(now, hash)
+			now.MustChangePassword = false
 			return nil
 		},
 	})

@@ -36,27 +36,32 @@ func (s *Service) UserChanges(q *Request) *records.Engine {
 
 // checkIn checks the sender in a transaction, and keeps their account from changing until it ends.
 func (s *Service) checkIn(ctx context.Context, tx records.Tx, q *Request) error {
-	return s.check(q, func(r *records.Resource, id string) (records.Record, error) { return records.Lock(ctx, tx, r, id) })
+	state, err := s.check(q, func(r *records.Resource, id string) (records.Record, error) { return records.Lock(ctx, tx, r, id) })
+	if err == nil && state.MustChangePassword && !q.ownPassword {
+		err = auth.ChangePasswordFirst()
+	}
+	return err
 }
 
 // Check refuses the sender if their account grants less now than when they were authenticated. The
 // error is that of [auth.AccountState.Check].
 func (s *Service) Check(ctx context.Context, q *Request) error {
-	return s.check(q, func(r *records.Resource, id string) (records.Record, error) {
+	_, err := s.check(q, func(r *records.Resource, id string) (records.Record, error) {
 		return records.Fresh(s.store).Get(ctx, r, id)
 	})
+	return err
 }
 
-func (s *Service) check(q *Request, read func(r *records.Resource, id string) (records.Record, error)) error {
+func (s *Service) check(q *Request, read func(r *records.Resource, id string) (records.Record, error)) (auth.AccountState, error) {
 	if q.Identity == nil {
-		return auth.Unauthorized(auth.TokenMissing, "")
+		return auth.AccountState{}, auth.Unauthorized(auth.TokenMissing, "")
 	}
 	state, err := stateOf(s.store.Schema(), q.Identity.UserID, q.Identity.Session, read)
 	if err != nil {
-		return err
+		return state, err
 	}
 	q.places = records.NewPlaces(state.Limit(q.Identity), q.Identity.UserID)
-	return state.Check(q.Identity)
+	return state, state.Check(q.Identity)
 }
 
 // Edited completes a change of a user, for the Apply of a records.Edit of UserChanges (REFERENCE.md,
@@ -75,6 +80,9 @@ func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 	q.adminRemoved = q.adminRemoved || isActiveAdmin(before) && !isActiveAdmin(u)
 	if u.Role != before.Role || u.InactiveStatus != before.InactiveStatus || u.Username != before.Username {
 		u.Epoch++
+	}
+	if u.MustChangePassword && !before.MustChangePassword {
+		u.Epoch++ // the next login is restricted
 	}
 	return nil
 }

@@ -76,7 +76,8 @@ type Request struct {
 	attempted    string // the user name that was typed; not for the log
 	adminRemoved bool   // the transaction removes an active admin
 
-	places *records.Places // of the sender, as last read
+	places      *records.Places // of the sender, as last read
+	ownPassword bool            // the sender changes their own password
 }
 
 // Caller returns the sender for the audit log.

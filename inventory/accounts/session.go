@@ -176,7 +176,7 @@ func stateOf(schema *records.Schema, userID, session string, read func(r *record
 		return state, err
 	}
 	u := rec.(*inventory.User)
-	state = auth.AccountState{Active: !u.InactiveStatus, Role: auth.Role(u.Role), Epoch: u.Epoch}
+	state = auth.AccountState{Active: !u.InactiveStatus, Role: auth.Role(u.Role), Epoch: u.Epoch, MustChangePassword: u.MustChangePassword}
 	if len(u.LocationIDs) > 0 {
 		state.Locations = u.LocationIDs
 	}

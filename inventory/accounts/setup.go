@@ -14,35 +14,73 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// FirstAdmin creates an admin in a store without users and reports whether it did
-// (REFERENCE.md, 3.6). It returns the password; for an empty one it generates 130 random
-// bits, to be shown once to whoever starts the program. The user's email address is
-// username@localhost unless the name is an address itself.
+// FirstAdmin creates an admin in a store without users, and returns them with their password; nil if
+// there are users (REFERENCE.md, 3.6). For an empty password it generates 130 random bits, to be
+// shown once to whoever starts the program: the admin must change it first. The email address is
+// username@localhost unless the name is an address itself. The hooks of the engine see the new user.
 //
 // It is safe to call from several processes at once: one of them creates the admin. The
 // error is of kind auth.WeakPassword or records.Invalid for an unusable password or name,
 // or a failure.
-func FirstAdmin(ctx context.Context, store records.Store, hasher *auth.Hasher, username, password string) (created bool, used string, err error) {
-	if empty, err := hasNoUsers(ctx, store); err != nil || !empty {
-		return false, "", err
+func FirstAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher, username, password string) (*inventory.User, string, error) {
+	if empty, err := hasNoUsers(ctx, engine.Store()); err != nil || !empty {
+		return nil, "", err
 	}
-	if password == "" {
+	generated := password == ""
+	if generated {
 		password = rand.Text()
 	}
-	admin, err := newAdmin(ctx, store.Schema(), hasher, username, password)
+	admin, err := newAdmin(ctx, engine.Store().Schema(), hasher, username, password)
 	if err != nil {
-		return false, "", err
+		return nil, "", err
 	}
-	v := records.New(store, nil)
-	v = v.BeforeCommit(func(ctx context.Context, tx records.Tx) error { return claimFirstAdmin(ctx, v, tx, admin.ID) })
+	admin.MustChangePassword = generated
+	v := engine.BeforeCommit(func(ctx context.Context, tx records.Tx) error { return claimFirstAdmin(ctx, engine, tx, admin.ID) })
 	err = v.Create(ctx, records.Caller{Name: "first start"}, admin)
 	switch kind := records.KindOf(err); {
 	case err == nil:
-		return true, password, nil
+		return admin, password, nil
 	case kind == records.Conflict || kind == records.Stale:
-		return false, "", nil // another process was first
+		return nil, "", nil // another process was first
 	}
-	return false, "", fmt.Errorf("create the first admin: %w", err)
+	return nil, "", fmt.Errorf("create the first admin: %w", err)
+}
+
+// ResetAdmin makes a user an active admin again, for an operator who has lost access (REFERENCE.md,
+// 3.6). It returns the user and a generated password of 130 random bits, which they must change
+// first. It ends their sessions and makes a reset code void. The audit log entry has the action
+// admin_reset and the name "command line". The error is of kind records.NotFound if there is no user of
+// this name.
+func ResetAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher, username string) (*inventory.User, string, error) {
+	s, err := New(engine, hasher, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	u, err := s.findName(ctx, username)
+	if err != nil {
+		return nil, "", err
+	}
+	if u == nil {
+		return nil, "", &records.Error{Kind: records.NotFound, Message: fmt.Sprintf("there is no user with the name %q", username)}
+	}
+	password := rand.Text()
+	hash, err := hasher.Hash(ctx, password)
+	if err != nil {
+		return nil, "", err
+	}
+	done, err := engine.Update(ctx, records.Caller{Name: "command line"}, s.users(), records.Edit{
+		ID: u.ID, Action: "admin_reset",
+		Apply: func(rec records.Record) error {
+			u := rec.(*inventory.User)
+			s.SetPassword(u, hash) // which ends the sessions and voids a reset code
+			u.Role, u.InactiveStatus, u.MustChangePassword = inventory.Admin, false, true
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("reset the admin: %w", err)
+	}
+	return done[0].(*inventory.User), password, nil
 }
 
 // claimFirstAdmin makes concurrent transactions that create a first admin fail with Conflict

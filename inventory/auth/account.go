@@ -28,6 +28,9 @@ type Identity struct {
 	// Epoch is the epoch of the account when the user signed in. It increases with every event
 	// that ends the user's sessions, such as a new password. 0 for a program's own accounts.
 	Epoch int64
+	// MustChangePassword restricts the user to reading their own record, changing their own password
+	// and logging out. It is that of the account now.
+	MustChangePassword bool
 }
 
 // AccountState is the current state of an account and of one of its sessions.
@@ -39,6 +42,8 @@ type AccountState struct {
 	Ended bool // whether the session has ended
 	// Locations limit the account as Identity.Locations does.
 	Locations []string
+
+	MustChangePassword bool // see Identity
 }
 
 // Limit returns the locations that an identity is limited to by itself and by its account. Nil means

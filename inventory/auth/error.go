@@ -43,12 +43,13 @@ func (k Kind) Unauthorized() bool { return k >= TokenMissing && k <= TokenRevoke
 // The messages (REFERENCE.md, 3.1). All invalid tokens have the same one: the failed check would help
 // attackers.
 const (
-	messageNoToken   = "Unauthorized: No security token provided"
-	messageBadToken  = "Unauthorized: Invalid or expired token"
-	messageForbidden = "Forbidden: You do not have permission to perform this action"
-	messageBadReset  = "Invalid or expired reset code"
-	messageBusy      = "Too many logins at once: try again later"
-	messageInternal  = "Internal Server Error"
+	messageNoToken     = "Unauthorized: No security token provided"
+	messageBadToken    = "Unauthorized: Invalid or expired token"
+	messageForbidden   = "Forbidden: You do not have permission to perform this action"
+	messageChangeFirst = "Change your password first: PUT /users/{id}/password"
+	messageBadReset    = "Invalid or expired reset code"
+	messageBusy        = "Too many logins at once: try again later"
+	messageInternal    = "Internal Server Error"
 )
 
 // Error is an error of this package other than an invalid setting or the end of a context. Message and

@@ -71,6 +71,10 @@ func Authorize(who *Identity, p Permission, ownerID string) error {
 	return Denied()
 }
 
+// ChangePasswordFirst returns the error of the kind Forbidden for somebody who must change their
+// password first (REFERENCE.md, 3.3).
+func ChangePasswordFirst() *Error { return &Error{Kind: Forbidden, Message: messageChangeFirst} }
+
 // Denied returns the error of the kind Forbidden.
 func Denied() *Error { return &Error{Kind: Forbidden, Message: messageForbidden} }
 

@@ -95,9 +95,9 @@ func randomValue(t *rapid.T, f *records.Field) any {
 func TestEncodedFields(t *testing.T) {
 	t.Parallel()
 	var got map[string]any
-	u := &inventory.User{Username: "jane", Password: "a", PasswordHash: "b", ResetHash: "c", Epoch: 7}
+	u := &inventory.User{Username: "jane", Password: "a", PasswordHash: "b", ResetHash: "c", Epoch: 7, UsernameKey: "jane"}
 	ok(t, json.Unmarshal(httpapi.AppendRecord(nil, u), &got))
-	for _, name := range []string{"password", "password_hash", "reset_hash", "reset_expires_at", "epoch"} {
+	for _, name := range []string{"password", "password_hash", "reset_hash", "reset_expires_at", "epoch", "username_key"} {
 		if _, there := got[name]; there {
 			t.Errorf("%s is shown", name)
 		}

@@ -23,10 +23,11 @@ func Example() {
 	keys, _ := accounts.SigningKeys(ctx, store, time.Now())
 	tokens, _ := jwt.NewTokens(keys, nil)
 	hasher, _ := auth.NewHasher(nil)
-	_, password, _ := accounts.FirstAdmin(ctx, store, hasher, "admin", "")
+	const password = "four words and a number"
+	engine := records.New(store, nil)
+	_, _, _ = accounts.FirstAdmin(ctx, engine, hasher, "admin", password)
 	guard, _ := jwt.NewGuard(tokens, accounts.NewStates(store), nil)
 	send := func(context.Context, *inventory.User, string, time.Duration) error { return nil }
-	engine := records.New(store, nil)
 	users, _ := accounts.New(engine, hasher, &accounts.Options{SendReset: send})
 	api, err := httpapi.New(engine, guard, &httpapi.Options{
 		Accounts: &httpapi.Accounts{Service: users, Tokens: tokens},

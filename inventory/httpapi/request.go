@@ -116,6 +116,9 @@ func (c *call) authorize() error {
 		return errors.New("the Authenticator returns neither an identity nor an error")
 	}
 	c.limitTo(who)
+	if c.accounts != nil && who.MustChangePassword && !c.beforePassword() {
+		return auth.ChangePasswordFirst()
+	}
 	if c.accounts != nil {
 		c.accounts.Service.Used(c.r.Context(), who)
 	}

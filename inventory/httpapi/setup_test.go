@@ -40,15 +40,15 @@ func TestFirstAdmin(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 10 {
 			all.Go(func() {
-				created, word, err := accounts.FirstAdmin(ctx, store, hasher, "admin"+string(rune('a'+i)), "")
+				created, word, err := accounts.FirstAdmin(ctx, records.New(store, nil), hasher, "admin"+string(rune('a'+i)), "")
 				if err != nil {
 					t.Error(err)
 				}
-				if created {
+				if created != nil {
 					made.Add(1)
 				}
-				if created != (len(word) >= 26) {
-					t.Errorf("created: %t, the password has %d characters", created, len(word))
+				if (created != nil && created.MustChangePassword) != (len(word) >= 26) {
+					t.Errorf("created: %v, the password has %d characters", created, len(word))
 				}
 			})
 		}
@@ -61,15 +61,17 @@ func TestFirstAdmin(t *testing.T) {
 		// After all users were deleted, an admin is created again.
 		id := page.Records[0].Meta().ID
 		ok(t, records.New(store, nil).Delete(ctx, records.Caller{}, records.Of[inventory.User](inventory.Schema()), records.Edit{ID: id}))
-		created, word, err := accounts.FirstAdmin(ctx, store, hasher, "jane@example.org", password)
+		var seen atomic.Int32 // by the hooks of a program
+		engine := records.New(store, nil).BeforeCommit(func(context.Context, records.Tx) error { seen.Add(1); return nil })
+		created, word, err := accounts.FirstAdmin(ctx, engine, hasher, "jane@example.org", password)
 		ok(t, err)
 		page, err = store.List(ctx, &records.Query{Resource: records.Of[inventory.User](inventory.Schema())})
 		ok(t, err)
 		u := page.Records[0].(*inventory.User)
 		right, err := hasher.Verify(ctx, u.PasswordHash, word)
 		ok(t, err)
-		if !created || word != password || !right || u.Email != "jane@example.org" {
-			t.Errorf("created: %t, %+v", created, u)
+		if created == nil || seen.Load() == 0 || word != password || !right || u.MustChangePassword || u.Email != "jane@example.org" {
+			t.Errorf("created: %v, %+v; seen %d times", created, u, seen.Load())
 		}
 	})
 }
@@ -84,12 +86,12 @@ func TestFirstAdminRefused(t *testing.T) {
 		{"", password, "username must not be empty"},
 		{"a\nb", password, "username must be one line"},
 	} {
-		_, _, err := accounts.FirstAdmin(context.Background(), store, quickHasher(t), tc.name, tc.word)
+		_, _, err := accounts.FirstAdmin(context.Background(), records.New(store, nil), quickHasher(t), tc.name, tc.word)
 		if err == nil || !strings.Contains(err.Error(), tc.message) {
 			t.Errorf("%q: the error is %v, want %q", tc.name, err, tc.message)
 		}
 	}
-	_, _, err := accounts.FirstAdmin(context.Background(), failing{store, errors.New("disk on fire")}, quickHasher(t), "a", password)
+	_, _, err := accounts.FirstAdmin(context.Background(), records.New(failing{store, errors.New("disk on fire")}, nil), quickHasher(t), "a", password)
 	if err == nil || !strings.Contains(err.Error(), "disk on fire") {
 		t.Errorf("the error is %v", err)
 	}

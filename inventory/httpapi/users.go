@@ -65,6 +65,7 @@ func (c *call) replaceUser(id string, p records.Patch) (editFunc, error) {
 	_, hasRole := p["role"]
 	_, hasStatus := p["inactive_status"]
 	_, hasLocations := p["location_ids"]
+	_, hasMust := p["must_change_password"]
 	users := records.Of[inventory.User](c.schema)
 	rec, err := decodeDraft(users, p)
 	if err != nil {
@@ -80,6 +81,9 @@ func (c *call) replaceUser(id string, p records.Patch) (editFunc, error) {
 		}
 		if !hasLocations {
 			draft.LocationIDs = u.LocationIDs
+		}
+		if !hasMust {
+			draft.MustChangePassword = u.MustChangePassword
 		}
 		return users.Replacement(draft)(u)
 	}, hash), nil
@@ -150,4 +154,11 @@ func (c *call) forgetIDs(r *records.Resource, ids ...string) {
 func isUsers(r *records.Resource) bool {
 	_, ok := r.New().(*inventory.User)
 	return ok
+}
+
+// beforePassword reports whether a request is possible for a sender who must change their password
+// first: it reads their own record or changes their own password.
+func (c *call) beforePassword() bool {
+	of := c.route.method + " " + c.route.path
+	return (of == "GET /users/{id}" || of == "PUT /users/{id}/password") && strings.EqualFold(c.r.PathValue("id"), c.identity.UserID)
 }

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime/debug"
 
 	"golang.org/x/sync/errgroup"
 
@@ -94,7 +93,8 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err := accounts.KeyUsernames(ctx, s.store, s.log); err != nil {
 		return err
 	}
-	if err := firstAdmin(ctx, s.store, hasher, s.settings, o.Output); err != nil {
+	engine := records.New(s.store, nil)
+	if err := s.firstAdmin(ctx, engine, hasher, o.Output); err != nil {
 		return err
 	}
 	tokens, err := s.openTokens(ctx)
@@ -108,7 +108,6 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err := s.openMail(); err != nil {
 		return err
 	}
-	engine := records.New(s.store, nil)
 	service, err := accounts.New(engine, hasher, &accounts.Options{
 		SendReset: s.sendReset, RequireCurrentPassword: s.settings.RequireCurrentPassword, Log: s.log,
 	})
@@ -152,23 +151,6 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accou
 		Version: o.Version,
 		Log:     s.log,
 	})
-}
-
-// firstAdmin creates an administrator if there are no users. It prints a generated password,
-// which is not available later.
-func firstAdmin(ctx context.Context, store records.Store, hasher *auth.Hasher, s *Settings, output io.Writer) error {
-	created, password, err := accounts.FirstAdmin(ctx, store, hasher, s.AdminUsername, s.AdminPassword)
-	if err != nil {
-		return fmt.Errorf("ADMIN_USERNAME, ADMIN_PASSWORD: %w", err)
-	}
-	if created {
-		debug.FreeOSMemory() // hashing used more memory than serving will
-	}
-	if !created || s.AdminPassword != "" {
-		return nil
-	}
-	_, err = fmt.Fprintf(output, "the first admin is %q with the password %s\nit is shown only now: log in and change it\n", s.AdminUsername, password)
-	return err
 }
 
 // Handler returns the handler of the whole server, to be mounted in another one.
@@ -216,14 +198,20 @@ func (s *Server) Close() error {
 
 // URL returns the URL, for a browser on this machine, of a server that listens at the
 // address.
-func (s *Server) URL(listening net.Addr) string {
+func (s *Server) URL(listening net.Addr) string { return s.settings.url(listening.String()) }
+
+// url is URL for a host and a port.
+func (s *Settings) url(addr string) string {
 	scheme := "http"
-	if s.certs != nil {
+	if s.TLSCert != "" {
 		scheme = "https"
 	}
-	host, port, err := net.SplitHostPort(listening.String())
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return scheme + "://" + listening.String()
+		return scheme + "://" + addr
+	}
+	if host == "" {
+		host = "localhost"
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "localhost"

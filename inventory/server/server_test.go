@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,6 +23,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/certstest"
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/internal/redistest"
+	"github.com/ashlar-go/ashlar/internal/servertest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
@@ -35,7 +38,11 @@ func TestFirstStart(t *testing.T) {
 	first := serve(t, s)
 	shown := regexp.MustCompile(`(?m)the first admin is "admin" with the password (\S+)$`).FindStringSubmatch(first.out.String())
 	require.NotNil(t, shown, first.out.String())
-	token := first.login("admin", shown[1])
+	const message = "Change your password first: PUT /users/{id}/password"
+	require.Contains(t, first.want(403, "GET", "/devices", first.login("admin", shown[1]), ""), message)
+	run(t, first, first.out.String())
+	first.want(401, "POST", "/users/login", "", `{"username":"admin","password":"`+shown[1]+`"}`)
+	token := first.login("admin", chosen)
 	first.want(201, "POST", "/locations", token, berlin)
 	require.NoError(t, first.stop())
 	assert.NotContains(t, first.log.String(), shown[1])
@@ -46,6 +53,63 @@ func TestFirstStart(t *testing.T) {
 	assert.Contains(t, second.want(200, "GET", "/", token, ""), "Running API v1")
 	assert.Contains(t, second.want(200, "GET", "/openapi.json", "", ""), `"3.1.`)
 	assert.Contains(t, second.want(200, "GET", "/docs/", "", ""), "<html")
+}
+
+// chosen is the password that run chooses.
+const chosen = "it's 5 o'clock somewhere"
+
+// run runs the command that is printed with a generated password.
+func run(t *testing.T, r *running, printed string) {
+	t.Helper()
+	servertest.Find(t, "curl")
+	command := printed[strings.Index(printed, "  curl "):]
+	command = strings.ReplaceAll(command, "http://127.0.0.1:0", r.url)
+	command = strings.Replace(command, `"..."`, `"`+strings.ReplaceAll(chosen, "'", `'\''`)+`"`, 1)
+	shell := exec.CommandContext(t.Context(), "sh", "-c", command) // #nosec G204 -- our own
+	shell.Env = append(os.Environ(), "no_proxy=127.0.0.1")
+	out, err := shell.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "Password updated successfully", command)
+}
+
+// TestResetAdmin: an operator makes a user an active admin again beside a running server, with an entry
+// in the audit log.
+func TestResetAdmin(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]func(t *testing.T) string{
+		"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "inventory.db") },
+		"postgres": func(t *testing.T) string { return postgrestest.Start(t).Database(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := settings(t, map[string]string{"DATABASE_URL": url(t)})
+			r := serve(t, s)
+			root := r.login("admin", password)
+			made := r.want(201, "POST", "/users", root, `{"username":"o'neil","email":"o@example.org","role":"viewer","password":"`+password+`"}`)
+			id := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(made)[1]
+			lost := r.login("o'neil", password)
+			r.want(200, "PATCH", "/users/"+id, root, `{"inactive_status":true}`)
+
+			var out bytes.Buffer
+			require.EqualError(t, server.ResetAdmin(t.Context(), s, "nobody", &out, nil), `there is no user with the name "nobody"`)
+			require.NoError(t, server.ResetAdmin(t.Context(), s, "O'Neil", &out, nil))
+			shown := regexp.MustCompile(`"o'neil" is an active admin with the password (\S+);`).FindStringSubmatch(out.String())
+			require.NotNil(t, shown, out.String())
+			require.Contains(t, r.want(403, "GET", "/users", r.login("o'neil", shown[1]), ""), "Change your password first")
+			run(t, r, out.String())
+			admin := r.login("O'NEIL", chosen)
+			r.want(401, "GET", "/devices", lost, "")
+			log := r.want(200, "GET", "/audit-logs?action=admin_reset", admin, "")
+			require.Contains(t, log, `"actor":"command line"`)
+			require.Contains(t, log, `"role":{"before":"viewer","after":"admin"}`)
+			require.Contains(t, log, `"resource_id":"`+id+`"`)
+			require.NotContains(t, log, shown[1])
+			require.NotContains(t, r.log.String(), shown[1])
+		})
+	}
+	for _, url := range []string{":memory:", filepath.Join(t.TempDir(), "missing.db")} {
+		require.ErrorContains(t, server.ResetAdmin(t.Context(), settings(t, map[string]string{"DATABASE_URL": url}), "admin", io.Discard, nil), "DATABASE_URL")
+	}
 }
 
 // TestConfiguredSecret checks that tokens are valid only with the JWT_SECRET that signed them.

@@ -79,11 +79,11 @@ func (g *Guard) Authenticate(r *http.Request) (*auth.Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := g.check(r.Context(), &c.Identity)
+	state, err := g.check(r.Context(), &c.Identity)
 	if err != nil {
 		return nil, err
 	}
-	c.Locations = s.Limit(&c.Identity)
+	c.Locations, c.MustChangePassword = state.Limit(&c.Identity), state.MustChangePassword
 	return &c.Identity, nil
 }
 

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// firstAdmin creates an administrator if there are no users. It prints a generated password,
+// which is not available later.
+func (s *Server) firstAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher, output io.Writer) error {
+	admin, password, err := accounts.FirstAdmin(ctx, engine, hasher, s.settings.AdminUsername, s.settings.AdminPassword)
+	if err != nil {
+		return fmt.Errorf("ADMIN_USERNAME, ADMIN_PASSWORD: %w", err)
+	}
+	if admin != nil {
+		debug.FreeOSMemory() // hashing used more memory than serving will
+	}
+	if admin == nil || s.settings.AdminPassword != "" {
+		return nil
+	}
+	_, err = fmt.Fprintf(output, "the first admin is %q with the password %s\n%s", admin.Username, password, changeFirst(s.settings, admin, password))
+	return err
+}
+
+// changeFirst returns what a user with a generated password has to do first, as a command.
+func changeFirst(s *Settings, u *inventory.User, password string) string {
+	url := s.url(s.Addr)
+	credentials, _ := json.Marshal(map[string]string{"username": u.Username, "password": password})
+	passwords, _ := json.Marshal(map[string]string{"current_password": password, "new_password": "..."})
+	quote := func(text []byte) string { return "'" + strings.ReplaceAll(string(text), "'", `'\''`) + "'" }
+	login := fmt.Sprintf(`curl -s %s/users/login --json %s | sed 's/.*"token":"\([^"]*\)".*/\1/'`, url, quote(credentials))
+	return "it is shown only now, and allows nothing but to change it; put the new one in place of the dots:\n" +
+		fmt.Sprintf("  curl -X PUT %s/users/%s/password -H \"Authorization: Bearer $(%s)\" --json %s\n", url, u.ID, login, quote(passwords))
+}
+
+// ResetAdmin makes the user with a name an active administrator again, in the database of the
+// settings, while servers use it or not (accounts.ResetAdmin). It prints the new password to output,
+// once. A nil log means slog.Default().
+func ResetAdmin(ctx context.Context, s *Settings, username string, output io.Writer, log *slog.Logger) (err error) {
+	if s.DatabaseURL == ":memory:" {
+		return errors.New("DATABASE_URL is :memory:, which only the running process can change: use a file")
+	}
+	if !isPostgres(s.DatabaseURL) {
+		if _, err := os.Stat(s.DatabaseURL); err != nil {
+			return fmt.Errorf("DATABASE_URL: %w", err) // opening it would create it
+		}
+	}
+	store, err := open(ctx, s, inventory.Schema(), cmp.Or(log, slog.Default()))
+	if err != nil {
+		return fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	hasher, err := auth.NewHasher(nil)
+	if err != nil {
+		return err
+	}
+	admin, password, err := accounts.ResetAdmin(ctx, records.New(store, nil), hasher, username)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(output, "%q is an active admin with the password %s; earlier sessions end within 5 seconds\n%s",
+		admin.Username, password, changeFirst(s, admin, password))
+	return err
+}
