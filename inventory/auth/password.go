@@ -65,8 +65,9 @@ type HasherOptions struct {
 	// Cost of a new hash. Default: DefaultCost.
 	Cost Cost
 	// Concurrent is the number of hashes of this cost that are computed at once, at most 1024. It
-	// bounds memory to Concurrent times Cost.Memory, or to one stored hash that needs more.
-	// Default: GOMAXPROCS, at most 4: with the default cost that is 76 MiB.
+	// bounds memory to Concurrent times Cost.Memory, or to one stored hash that needs more; with what
+	// the garbage collector has not freed yet, a process takes two to three times that, unless
+	// GOMEMLIMIT is lower. Default: GOMAXPROCS, at most 4: with the default cost that is 76 MiB.
 	Concurrent int
 	// Waiting is the maximum number of waiting calls. Further calls get an error of the kind Busy, or
 	// the waiting call does whose origins have most calls; see WithOrigins. Default: 256.
