@@ -187,6 +187,20 @@ func TestInventoryBackup(t *testing.T) {
 	require.Regexp(t, `unknown command "bakcup"`, run(t, 2, "inventoryd", "bakcup", "x").stderr.String())
 }
 
+// TestInventoryAdmin: an admin who is lost gets a new password beside a running server.
+func TestInventoryAdmin(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "inventory.db")
+	i := startInventory(t, file, nil)
+	p := run(t, 0, "inventoryd", "-database-url", file, "admin", "-reset", "ADMIN")
+	require.Regexp(t, `^"admin" is an active admin with the password [A-Z2-7]{26}; .*\nit is shown only now, .*\n  curl -X PUT http://localhost:3000/users/`, p.stdout.String())
+	code, body := i.send("POST", "/users/login", `{"username":"admin","password":"`+inventoryPassword+`"}`)
+	require.Equal(t, 401, code, body)
+	require.Regexp(t, `^inventoryd: admin: there is no user with the name "nobody"`, run(t, 1, "inventoryd", "-database-url", file, "admin", "-reset", "nobody").stderr.String())
+	require.Regexp(t, `admin: use admin -reset NAME`, run(t, 2, "inventoryd", "-database-url", file, "admin").stderr.String())
+	i.stop()
+}
+
 // TestInventoryMistakes checks that all invalid settings are reported, and that the error about a port
 // in use names the flag.
 func TestInventoryMistakes(t *testing.T) {
