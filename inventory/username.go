@@ -151,11 +151,15 @@ func keyUsernames(ctx context.Context, tx records.Tx, except string) (broken []O
 	if err != nil {
 		return nil, err
 	}
-	for _, rec := range page.Records {
-		u := rec.(*User)
-		if u.ID == except {
+	for _, found := range page.Records {
+		if found.Meta().ID == except {
 			continue
 		}
+		rec, err := records.Lock(ctx, tx, q.Resource, found.Meta().ID) // a login may just change it
+		if err != nil {
+			return nil, err
+		}
+		u := rec.(*User)
 		old, err := u.setOldKey(ctx, tx)
 		if err == nil {
 			err = tx.Update(ctx, u, u.Version)

@@ -64,13 +64,17 @@ func KeyUsernames(ctx context.Context, store records.Store, log *slog.Logger) er
 		return err
 	}
 	var old []inventory.OldUsername
-	err = store.Change(ctx, func(tx records.Tx) error {
-		if err := records.Serialize(ctx, tx, "users"); err != nil {
+	for range 10 { // programs of the earlier version may change users meanwhile
+		err = store.Change(ctx, func(tx records.Tx) (err error) {
+			if err = records.Serialize(ctx, tx, "users"); err == nil {
+				old, err = inventory.KeyUsernames(ctx, tx)
+			}
 			return err
+		})
+		if kind := records.KindOf(err); kind != records.Stale && kind != records.NotFound && kind != records.Conflict {
+			break
 		}
-		old, err = inventory.KeyUsernames(ctx, tx)
-		return err
-	})
+	}
 	if err != nil {
 		return fmt.Errorf("complete the user names of an earlier version: %w", err)
 	}
