@@ -98,6 +98,10 @@ func resources() []records.Part {
 		}),
 		records.Define[Job](records.Definition{Name: "jobs", Label: "Job", Internal: true, Unaudited: true}),
 		records.Define[Session](records.Definition{Name: "sessions", Label: "Session", Internal: true, Unaudited: true, Lockable: true}),
+		records.Define[APIToken](records.Definition{
+			Name: "api-tokens", Label: "API token", Internal: true, Unaudited: true, Lockable: true,
+			Messages: map[string]string{"name": "API token with this name already exists"},
+		}),
 		records.Define[Secret](records.Definition{Name: "secrets", Label: "Secret", Internal: true, Unaudited: true}),
 	}
 }

@@ -86,6 +86,19 @@ type Session struct {
 	UserAgent string     `json:"user_agent" field:"max=255"`
 }
 
+// APIToken is a token of a user for programs, with the role of the user as far as the scopes allow. Its
+// text is shown once; only its hash is stored. It is visible to the user and to admins only, through
+// package accounts.
+type APIToken struct {
+	records.Base
+	UserID    string     `json:"user_id" field:"required,ref=users:cascade"`
+	Name      string     `json:"name" field:"required,unique=user_id,max=100"`
+	Hash      string     `json:"hash" field:"required,unique,max=64"` // SHA-256 in hexadecimal digits
+	Scopes    []string   `json:"scopes" field:"max=50"`               // as in auth.Identity
+	ExpiresAt *time.Time `json:"expires_at" field:"required"`
+	LastUsed  *time.Time `json:"last_used" field:"volatile"`
+}
+
 // Secret is a key that the inventory generated for itself, such as the one that signs
 // tokens. It is not visible to clients.
 type Secret struct {

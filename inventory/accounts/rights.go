@@ -61,7 +61,10 @@ func (s *Service) check(q *Request, read func(r *records.Resource, id string) (r
 		return state, err
 	}
 	q.places = records.NewPlaces(state.Limit(q.Identity), q.Identity.UserID)
-	return state, state.Check(q.Identity)
+	if err := state.Check(q.Identity); err != nil || q.Identity.Token == "" {
+		return state, err
+	}
+	return state, s.checkToken(q.Identity, read)
 }
 
 // Edited completes a change of a user, for the Apply of a records.Edit of UserChanges (REFERENCE.md,
@@ -69,6 +72,9 @@ func (s *Service) check(q *Request, read func(r *records.Resource, id string) (r
 // invalidates the tokens of the user, and a new email address the reset code. before is the user before it.
 func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 	u.Role = inventory.Role(strings.ToLower(string(u.Role))) // its stored form
+	if err := checkTokenEdit(q, before, u); err != nil {
+		return err
+	}
 	if q.isSender(before.ID) || q.Identity == nil || q.Identity.Role != auth.Admin {
 		if err := s.users().CheckOwnerChange(before, u); err != nil {
 			return err

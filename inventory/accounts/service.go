@@ -40,7 +40,8 @@ type Service struct {
 	opts      Options
 	throttle  *throttle
 	digestKey [32]byte // of user names that do not exist
-	used      lastUses // of sessions
+	used      lastUses // of sessions and API tokens
+	tokens    tokenCache
 }
 
 // New returns the service for the users of an inventory. All changes go through the engine, with its

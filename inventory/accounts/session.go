@@ -19,8 +19,8 @@ const (
 
 	maxPruned       = 20 // sessions that a login deletes because they have ended
 	defaultLifetime = 24 * time.Hour
-	usedInterval    = 10 * time.Minute // how precise inventory.Session.LastUsed is
-	maxUsed         = 10_000           // sessions whose last use is remembered
+	usedInterval    = 10 * time.Minute // how precise LastUsed is
+	maxUsed         = 10_000           // sessions and API tokens whose last use is remembered
 	usedTimeout     = time.Second
 )
 
@@ -118,29 +118,44 @@ func (s *Service) endSession(ctx context.Context, v *records.Engine, q *Request,
 	}).Log(ctx, q.Caller(), action, s.users().Kind(), userID, nil)
 }
 
-// Used notes that the session of the sender is in use, for [inventory.Session].LastUsed, which is
-// precise to ten minutes. A failure is logged only; the next use after ten minutes is noted.
+// Used notes that the session or the API token of the sender is in use, for [inventory.Session].LastUsed
+// and [inventory.APIToken].LastUsed, which are precise to ten minutes. A failure is logged only; the next
+// use after ten minutes is noted.
 func (s *Service) Used(ctx context.Context, who *auth.Identity) {
-	if who == nil || who.Session == "" || !s.used.due(who.Session, s.engine.Now()) {
+	if who == nil || who.Session == "" && who.Token == "" {
+		return
+	}
+	r, id := records.Of[inventory.Session](s.store.Schema()), who.Session
+	if who.Token != "" {
+		r, id = records.Of[inventory.APIToken](s.store.Schema()), who.Token
+	}
+	now := s.engine.Now()
+	if !s.used.due(id, now) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, usedTimeout)
 	defer cancel()
-	now := s.engine.Now()
-	_, err := records.New(s.store, nil).Update(ctx, records.Caller{}, records.Of[inventory.Session](s.store.Schema()), records.Edit{
-		ID: who.Session, Apply: func(rec records.Record) error {
-			if session := rec.(*inventory.Session); session.LastUsed == nil || now.Sub(*session.LastUsed) >= usedInterval {
-				session.LastUsed = &now
-			}
-			return nil
-		},
-	})
+	_, err := records.New(s.store, nil).Update(ctx, records.Caller{}, r, records.Edit{ID: id, Apply: func(rec records.Record) error {
+		last := lastUse(rec)
+		if *last == nil || now.Sub(**last) >= usedInterval {
+			*last = &now
+		}
+		return nil
+	}})
 	if err != nil && records.KindOf(err) != records.NotFound {
-		s.opts.Log.DebugContext(ctx, "last use of a session not stored", "error", err)
+		s.opts.Log.DebugContext(ctx, "last use not stored", "of", r.Noun(), "error", err)
 	}
 }
 
-// lastUses remembers when uses of sessions were stored.
+// lastUse returns the field of a session or an API token with its last use.
+func lastUse(rec records.Record) **time.Time {
+	if t, ok := rec.(*inventory.APIToken); ok {
+		return &t.LastUsed
+	}
+	return &rec.(*inventory.Session).LastUsed
+}
+
+// lastUses remembers when uses of sessions and API tokens were stored.
 type lastUses struct {
 	mu   sync.Mutex
 	when map[string]time.Time

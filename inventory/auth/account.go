@@ -31,6 +31,8 @@ type Identity struct {
 	// MustChangePassword restricts the user to reading their own record, changing their own password
 	// and logging out. It is that of the account now.
 	MustChangePassword bool
+	// Token is the id of the API token that was sent. Empty for a login.
+	Token string
 }
 
 // AccountState is the current state of an account and of one of its sessions.
@@ -68,18 +70,18 @@ type Accounts interface {
 }
 
 // Check returns an error of the kind TokenRevoked if an identity grants more than the account has
-// now: the account is inactive or deleted, has another epoch or a lower role, or the session has ended
-// (REFERENCE.md, 3.1).
+// now: the account is inactive or deleted, has another epoch, a lower role or one that is neither higher
+// nor lower, or the session has ended (REFERENCE.md, 3.1). The epoch does not matter to API tokens.
 func (s AccountState) Check(who *Identity) error {
 	switch {
 	case !s.Active:
 		return Unauthorized(TokenRevoked, "the user is inactive or deleted")
-	case s.Epoch != who.Epoch:
+	case s.Epoch != who.Epoch && who.Token == "":
 		return Unauthorized(TokenRevoked, "the user has logged out or has a new password")
 	case s.Ended:
 		return Unauthorized(TokenRevoked, "the session has ended")
-	case s.Role.rank() < who.Role.rank():
-		return Unauthorized(TokenRevoked, "the user has a lower role")
+	case s.Role != who.Role && (!who.Role.Valid() || s.Role.rank() < who.Role.rank()):
+		return Unauthorized(TokenRevoked, "the user has a lower role or another one")
 	}
 	return nil
 }

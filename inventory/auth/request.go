@@ -63,6 +63,15 @@ func (c Cookie) FromRequest(r *http.Request) (string, error) {
 	return "", Unauthorized(TokenMissing, "")
 }
 
+// HeaderToken returns the token of the header Authorization with the scheme Bearer, in any case. It is
+// empty without one, and if there is more than one such header.
+func HeaderToken(r *http.Request) string {
+	if values := r.Header["Authorization"]; len(values) == 1 {
+		return bearer(values[0])
+	}
+	return ""
+}
+
 // bearer returns what follows the scheme Bearer, or "". The scheme is case-insensitive and several
 // spaces may follow (RFC 9110, sections 11.1 and 11.6.2).
 func bearer(value string) string {

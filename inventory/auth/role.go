@@ -1,9 +1,6 @@
 package auth
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Role determines what a user may do (REFERENCE.md, 3.2). The zero value is a caller without a
 // token.
@@ -77,18 +74,3 @@ func ChangePasswordFirst() *Error { return &Error{Kind: Forbidden, Message: mess
 
 // Denied returns the error of the kind Forbidden.
 func Denied() *Error { return &Error{Kind: Forbidden, Message: messageForbidden} }
-
-// Within reports whether the scopes of an identity include reading, or else changing, a resource.
-func (i *Identity) Within(resource string, write bool) bool {
-	if i.Scopes == nil {
-		return true
-	}
-	want := "read"
-	if write {
-		want = "write"
-	}
-	return slices.ContainsFunc(i.Scopes, func(scope string) bool {
-		of, verb, ok := strings.Cut(scope, ":")
-		return ok && (of == resource || of == "*") && (verb == want || verb == "*")
-	})
-}

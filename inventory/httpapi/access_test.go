@@ -113,6 +113,10 @@ func accessRows() map[string]outcomes {
 		"PUT /users/{id}/password":              ownerToo,
 		"GET /users/{id}/sessions":              ownerToo,
 		"DELETE /users/{id}/sessions/{session}": ownerToo,
+		"GET /users/{id}/tokens":                ownerToo,
+		"POST /users/{id}/tokens":               ownerToo,
+		"DELETE /users/{id}/tokens":             ownerToo,
+		"DELETE /users/{id}/tokens/{token}":     ownerToo,
 	}
 }
 
@@ -152,7 +156,7 @@ func (g *harness) outcome(t testing.TB, pattern, who string) byte {
 		who, id = "viewer", g.users["viewer"].ID
 	}
 	method, path, _ := strings.Cut(pattern, " ")
-	path = strings.NewReplacer("{id}", id, "{session}", unknown, "{code}", "none").Replace(path)
+	path = strings.NewReplacer("{id}", id, "{session}", unknown, "{token}", unknown, "{code}", "none").Replace(path)
 	if path == "/changes/stream" {
 		path += "?since=none" // it would not end
 	}

@@ -175,6 +175,11 @@ func (a *API) setAccounts() error {
 			own.Forget = f.Forget
 		}
 	}
+	forget := own.Forget
+	own.Forget = func(userID string) {
+		forget(userID)
+		own.Service.Forget(userID)
+	}
 	if c, ok := a.authenticator.(interface{ Cookie() auth.Cookie }); ok && own.Cookie == (auth.Cookie{}) {
 		own.Cookie = c.Cookie()
 	}

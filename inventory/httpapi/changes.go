@@ -160,7 +160,7 @@ func (f *follower) authorizeChanges() error {
 	for _, r := range f.schema.Resources() {
 		f.sees[r.Kind()] = !isUsers(r) && may(r)
 	}
-	return nil
+	return f.checkSeen()
 }
 
 // seek goes to the position of a cursor.

@@ -75,6 +75,9 @@ func (a *API) operations() []openapi.Operation {
 		op := rt.doc
 		op.Method, op.Path = rt.method, rt.path
 		op.Access, op.Public = describeAccess(rt.access), rt.access.Anonymous
+		if rt.needsLogin() {
+			op.Access += " API tokens are refused."
+		}
 		all = append(all, op)
 	}
 	return all

@@ -77,8 +77,10 @@ func (c *call) logout() error {
 	if value := c.query.Get("everywhere"); c.query.Has("everywhere") && value != "true" && value != "false" {
 		return badField("everywhere", "must be true or false")
 	}
-	who, err := c.authenticator.Authenticate(c.r)
+	who, err := c.authenticate()
 	switch {
+	case who != nil && who.Token != "":
+		return auth.Denied()
 	case auth.KindOf(err).Unauthorized():
 	case err != nil:
 		return err

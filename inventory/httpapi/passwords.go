@@ -114,6 +114,9 @@ func (c *call) resetPassword(sent confirmedPassword) error {
 // resetPath is the path of resets up to the code.
 const resetPath = "/users/reset-password/"
 
+// hiddenResetPath is their path after hideResetCode.
+const hiddenResetPath = resetPath + "..."
+
 type resetCodeKey struct{}
 
 // hideResetCode moves a reset code from the path to the context before anything can log the
@@ -125,7 +128,7 @@ func hideResetCode(r *http.Request) *http.Request {
 	}
 	r = r.WithContext(context.WithValue(r.Context(), resetCodeKey{}, code))
 	u := *r.URL
-	u.Path, u.RawPath = resetPath+"...", ""
+	u.Path, u.RawPath = hiddenResetPath, ""
 	r.URL = &u
 	return r
 }

@@ -32,7 +32,7 @@ type previewChange struct {
 // sendPreview responds with what the request would change. The message may be empty for that of
 // the changes.
 func (c *call) sendPreview(message string) error {
-	p := &c.preview
+	p := c.visiblePreview()
 	body := preview{"dry_run", message, p.Created, p.Updated, p.Deleted, make([]previewChange, len(p.Changes)), p.Truncated}
 	if message == "" {
 		body.Message = p.Message()

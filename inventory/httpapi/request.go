@@ -81,9 +81,13 @@ func (a *API) serve(rt *route) http.Handler {
 
 // refusal is translate, and notes a change without permission.
 func (c *call) refusal(err error) error {
+	revoked := auth.KindOf(err) == auth.TokenRevoked
 	err = translate(err)
 	if e, ok := errors.AsType[*httpx.Error](err); ok && e.Status == http.StatusForbidden {
 		c.noteRefused()
+	}
+	if c.identity != nil && c.identity.Token != "" && revoked {
+		c.accounts.Forget(c.identity.UserID) // the token may still be valid, with another role
 	}
 	return err
 }
@@ -108,7 +112,7 @@ func (c *call) authorize() error {
 	if c.route.access.Anonymous {
 		return nil
 	}
-	who, err := c.authenticator.Authenticate(c.r)
+	who, err := c.authenticate()
 	if err != nil {
 		return err
 	}
@@ -126,6 +130,9 @@ func (c *call) authorize() error {
 	if c.route.access.Owner {
 		owner = strings.ToLower(c.r.PathValue("id"))
 	}
+	if err := c.checkTokenRoute(); err != nil {
+		return err
+	}
 	err = auth.Authorize(who, c.route.access, owner)
 	if c.route.resource == nil {
 		return err
@@ -141,7 +148,7 @@ func (c *call) permit(r *records.Resource, does records.Routes, denied error) er
 	if c.opts.Permit != nil {
 		denied = c.opts.Permit(c.r, c.identity, r, does, denied)
 	}
-	if denied == nil && !c.identity.Within(r.Name, !records.RoutesRead.Has(does)) {
+	if denied == nil && !c.identityIncludes(r, does) {
 		return auth.Denied()
 	}
 	if denied == nil {

@@ -63,7 +63,7 @@ func (c *call) prune(sent retention) error {
 	if !ok || !r.Prunable || r.Internal {
 		return invalidField("resource", "must be one of "+strings.Join(prunable(c.schema), ", "))
 	}
-	if !c.identity.Within(r.Name, true) || c.places != nil {
+	if !c.identityIncludes(r, records.RouteDeleteMany) || c.places != nil {
 		return auth.Denied()
 	}
 	keep := records.Retention{Limit: pruneLimit, Within: pruneBound}

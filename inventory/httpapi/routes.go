@@ -51,6 +51,7 @@ func (a *API) table() []route {
 				resource: r, does: records.RouteChange,
 			})
 			routes = append(routes, sessionRoutes(r)...)
+			routes = append(routes, tokenRoutes(r)...)
 		}
 	}
 	routes = append(routes, a.changeRoutes()...)
@@ -175,6 +176,9 @@ func (a *API) mux() *http.ServeMux {
 		pattern := rt.path
 		if pattern == "/" {
 			pattern = "/{$}" // only this path
+		}
+		if strings.HasPrefix(pattern, resetPath) {
+			pattern = hiddenResetPath // of which other routes under /users/{id}/ are no ambiguous matches
 		}
 		mux.Handle(rt.method+" "+pattern, a.serve(rt))
 		methods[rt.path] = append(methods[rt.path], rt.method)

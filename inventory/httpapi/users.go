@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -48,6 +49,9 @@ func (c *call) popPassword(id string, p records.Patch) (hash string, err error) 
 		return "", err
 	}
 	id = strings.ToLower(id)
+	if c.identity.Token != "" {
+		return "", auth.Denied()
+	}
 	if c.isSender(id) && c.accounts.Service.RequiresCurrentPassword() {
 		return "", invalidField("password", "requires the current one: use PUT /users/{id}/password")
 	}

@@ -1,0 +1,345 @@
+package accounts
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// API tokens (REFERENCE.md, 3.7).
+const (
+	// TokenPrefix is what API tokens begin with. 26 characters of A-Z and 2-7 follow, 130 random bits.
+	TokenPrefix = "ashlar_"
+	// MaxTokens is the maximum number of API tokens of a user that have not expired.
+	MaxTokens = 50
+	// DefaultTokenLifetime and MaxTokenLifetime are the lifetimes of API tokens.
+	DefaultTokenLifetime = 90 * 24 * time.Hour
+	MaxTokenLifetime     = 366 * 24 * time.Hour
+
+	tokenLength    = len(TokenPrefix) + 26
+	tokenMemory    = 5 * time.Second // how long an API token and its user are remembered
+	maxTokenMemory = 10_000          // API tokens that are remembered
+)
+
+// NewToken describes an API token that is to be created.
+type NewToken struct {
+	Name   string   // unique among those of the user
+	Scopes []string // as in auth.Identity, 1 to auth.MaxScopes
+	// ExpiresAt is at most MaxTokenLifetime from now. Nil is DefaultTokenLifetime.
+	ExpiresAt *time.Time
+	// CurrentPassword is that of a sender who creates their own token: verified if it is present, and
+	// mandatory with Options.RequireCurrentPassword. Users without a password need none.
+	CurrentPassword *string
+}
+
+// CreateToken creates an API token of a user and returns it with its text, which is not stored. The
+// errors are [records.Invalid] with the field, [records.Conflict] for a name in use or too many tokens,
+// and those of changes. The caller has checked that the sender may change the user.
+func (s *Service) CreateToken(ctx context.Context, q *Request, userID string, t NewToken) (token *inventory.APIToken, text string, err error) {
+	u, err := s.user(ctx, userID)
+	if err != nil {
+		return nil, "", err
+	}
+	token, text = &inventory.APIToken{UserID: u.ID, Name: t.Name, Scopes: slices.Clone(t.Scopes)}, TokenPrefix+rand.Text()
+	token.Hash = hashToken(text)
+	if token.ExpiresAt, err = s.tokenExpiry(t.ExpiresAt); err != nil {
+		return nil, "", err
+	}
+	if err := auth.CheckScopes(t.Scopes, s.resourceNames()); err != nil {
+		return nil, "", invalid("scopes", err.Error())
+	}
+	if err := records.Of[inventory.APIToken](s.store.Schema()).CheckNew(token); err != nil {
+		return nil, "", err
+	}
+	if q.isSender(u.ID) && u.PasswordHash != "" {
+		if err := s.checkCurrentPassword(ctx, q, u, t.CurrentPassword); err != nil {
+			return nil, "", err
+		}
+	}
+	if err := s.engine.Init(token); err != nil {
+		return nil, "", err
+	}
+	err = s.unchecked(q).BeforeChange(func(ctx context.Context, tx records.Tx) error {
+		if err := records.Serialize(ctx, tx, "api-tokens "+u.ID); err != nil { // to count them
+			return err
+		}
+		return s.checkIn(ctx, tx, q)
+	}).BeforeCommit(func(ctx context.Context, tx records.Tx) error {
+		return s.addToken(ctx, tx, token)
+	}).Log(ctx, q.Caller(), "token_created", s.users().Kind(), u.ID, records.Changes{
+		"name": {After: token.Name}, "scopes": {After: token.Scopes}, "expires_at": {After: *token.ExpiresAt},
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return token, text, nil
+}
+
+// tokenExpiry returns when a new API token expires.
+func (s *Service) tokenExpiry(at *time.Time) (*time.Time, error) {
+	now := s.engine.Now().UTC().Truncate(time.Microsecond)
+	if at == nil {
+		return new(now.Add(DefaultTokenLifetime)), nil
+	}
+	if !at.After(now) || at.After(now.Add(MaxTokenLifetime)) {
+		return nil, invalid("expires_at", fmt.Sprintf("must be within %d days from now", MaxTokenLifetime/(24*time.Hour)))
+	}
+	return new(at.UTC().Truncate(time.Microsecond)), nil
+}
+
+// resourceNames returns the names of the resources that scopes may name.
+func (s *Service) resourceNames() (names []string) {
+	for _, r := range s.store.Schema().Resources() {
+		names = append(names, r.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// addToken stores an API token, and deletes those of the user that have expired.
+func (s *Service) addToken(ctx context.Context, tx records.Tx, token *inventory.APIToken) error {
+	all, err := tokensOf(ctx, tx, token.UserID)
+	if err != nil {
+		return err
+	}
+	live := 0
+	for _, old := range all {
+		if s.engine.Now().Before(*old.ExpiresAt) {
+			live++
+			continue
+		}
+		if err := tx.Delete(ctx, records.Of[inventory.APIToken](tx.Schema()), old.ID, old.Version, nil); err != nil {
+			return err
+		}
+	}
+	if live >= MaxTokens {
+		return &records.Error{Kind: records.Conflict, Message: fmt.Sprintf("A user has at most %d API tokens: end one first", MaxTokens)}
+	}
+	return tx.Create(ctx, token)
+}
+
+// tokensOf returns the stored API tokens of a user, the newest first.
+func tokensOf(ctx context.Context, from records.Reader, userID string) ([]*inventory.APIToken, error) {
+	r := records.Of[inventory.APIToken](from.Schema())
+	q := (&records.Query{Resource: r, Limit: MaxTokens + 1}).Where("user_id", userID)
+	id, _ := r.Field("id")
+	q.Sort = []records.SortKey{{Field: id, Desc: true}}
+	page, err := from.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*inventory.APIToken, len(page.Records))
+	for i, rec := range page.Records {
+		all[i] = rec.(*inventory.APIToken)
+	}
+	return all, nil
+}
+
+// Tokens returns the API tokens of a user, the newest first, among them expired ones.
+func (s *Service) Tokens(ctx context.Context, userID string) ([]*inventory.APIToken, error) {
+	fresh := records.Fresh(s.store)
+	if _, err := s.user(ctx, userID); err != nil {
+		return nil, err
+	}
+	return tokensOf(ctx, fresh, userID)
+}
+
+// EndToken deletes an API token of a user. The error is of kind [records.NotFound] if there is none. The
+// caller has checked that the sender may change the user.
+func (s *Service) EndToken(ctx context.Context, q *Request, userID, id string) error {
+	return s.endTokens(ctx, q, userID, func(ctx context.Context, tx records.Tx) ([]*inventory.APIToken, error) {
+		token, err := records.Get[inventory.APIToken](ctx, tx, id)
+		if err == nil && token.UserID != userID {
+			err = records.Absent(records.Of[inventory.APIToken](tx.Schema()))
+		}
+		return []*inventory.APIToken{token}, err
+	})
+}
+
+// EndTokens deletes all API tokens of a user. The caller has checked that the sender may change the user.
+func (s *Service) EndTokens(ctx context.Context, q *Request, userID string) error {
+	if _, err := s.user(ctx, userID); err != nil {
+		return err
+	}
+	return s.endTokens(ctx, q, userID, func(ctx context.Context, tx records.Tx) ([]*inventory.APIToken, error) {
+		return tokensOf(ctx, tx, userID)
+	})
+}
+
+// endTokens deletes API tokens of a user together with an audit log entry, which names them.
+func (s *Service) endTokens(ctx context.Context, q *Request, userID string, find func(context.Context, records.Tx) ([]*inventory.APIToken, error)) error {
+	changes := records.Changes{}
+	return s.unchecked(q).BeforeChange(func(ctx context.Context, tx records.Tx) error {
+		if err := s.checkIn(ctx, tx, q); err != nil {
+			return err
+		}
+		all, err := find(ctx, tx)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, token := range all {
+			names = append(names, token.Name)
+			if err := tx.Delete(ctx, records.Of[inventory.APIToken](tx.Schema()), token.ID, token.Version, nil); err != nil {
+				return err
+			}
+		}
+		changes["names"] = records.Change{Before: names}
+		return nil
+	}).Log(ctx, q.Caller(), "token_ended", s.users().Kind(), userID, changes)
+}
+
+// hashToken returns the stored form of an API token. A fast hash suffices for random bits.
+func hashToken(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// AuthenticateToken returns the identity of the user of an API token, with the user's role and the
+// token's scopes. It remembers both for 5 seconds. The error is an [*auth.Error] of an Unauthorized
+// kind, or a failure.
+func (s *Service) AuthenticateToken(ctx context.Context, text string) (*auth.Identity, error) {
+	if len(text) != tokenLength || !strings.HasPrefix(text, TokenPrefix) {
+		return nil, auth.Unauthorized(auth.TokenMalformed, "not an API token")
+	}
+	hash, now := hashToken(text), s.engine.Now()
+	known, age := s.tokens.get(hash, now)
+	if known == nil {
+		var err error
+		if known, err = s.findToken(ctx, hash); err != nil {
+			return nil, err
+		}
+		known.from = now
+		s.tokens.put(hash, known, age)
+	}
+	if !now.Before(known.expires) {
+		return nil, tokenExpired()
+	}
+	who := known.identity
+	return &who, nil
+}
+
+func tokenExpired() error { return auth.Unauthorized(auth.TokenExpired, "the API token has expired") }
+
+// findToken reads an API token and its user.
+func (s *Service) findToken(ctx context.Context, hash string) (*knownToken, error) {
+	fresh := records.Fresh(s.store)
+	page, err := fresh.List(ctx, (&records.Query{Resource: records.Of[inventory.APIToken](fresh.Schema()), Limit: 1}).Where("hash", hash))
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Records) == 0 {
+		return nil, auth.Unauthorized(auth.TokenRevoked, "the API token is unknown or has been ended")
+	}
+	token := page.Records[0].(*inventory.APIToken)
+	u, err := s.user(ctx, token.UserID)
+	if err != nil && records.KindOf(err) != records.NotFound {
+		return nil, err
+	}
+	if err != nil || u.InactiveStatus {
+		return nil, auth.Unauthorized(auth.TokenRevoked, "the user is inactive or deleted")
+	}
+	return &knownToken{expires: *token.ExpiresAt, identity: auth.Identity{
+		UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role), Epoch: u.Epoch,
+		Method: "token", Token: token.ID, Scopes: append([]string{}, token.Scopes...), // not nil, which is no restriction
+	}}, nil
+}
+
+// checkToken refuses a sender whose API token has ended.
+func (s *Service) checkToken(who *auth.Identity, read func(r *records.Resource, id string) (records.Record, error)) error {
+	rec, err := read(records.Of[inventory.APIToken](s.store.Schema()), who.Token)
+	switch {
+	case records.KindOf(err) == records.NotFound:
+		return auth.Unauthorized(auth.TokenRevoked, "the API token has been ended")
+	case err != nil:
+		return err
+	case !s.engine.Now().Before(*rec.(*inventory.APIToken).ExpiresAt):
+		return tokenExpired()
+	}
+	return nil
+}
+
+// checkTokenEdit refuses the changes of a user that decide who can log in, if an API token was sent.
+func checkTokenEdit(q *Request, before, u *inventory.User) error {
+	if q.Identity == nil || q.Identity.Token == "" {
+		return nil
+	}
+	for _, f := range []struct{ name, before, now string }{
+		{"username", before.Username, u.Username}, {"email", before.Email, strings.ToLower(u.Email)},
+	} {
+		if f.before != f.now {
+			e := records.PermissionDenied()
+			e.Fields = []records.FieldError{{Field: f.name, Reason: "can't be changed with an API token: log in"}}
+			return e
+		}
+	}
+	return nil
+}
+
+// Forget forgets what is remembered of the API tokens of a user. Call it after a change of the user is
+// committed, so that the change takes effect at once in this process.
+func (s *Service) Forget(userID string) { s.tokens.forget(userID) }
+
+// tokenCache remembers API tokens with their users, by their hash.
+type tokenCache struct {
+	mu    sync.Mutex
+	known map[string]*knownToken
+	age   uint64 // increases with each forget
+}
+
+// knownToken is an API token and its user as they were at a time.
+type knownToken struct {
+	identity      auth.Identity
+	from, expires time.Time
+}
+
+// get returns what is known of a token, nil for nothing, and the argument for put.
+func (c *tokenCache) get(hash string, now time.Time) (*knownToken, uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.known[hash]
+	if known == nil || now.Before(known.from) || now.Sub(known.from) >= tokenMemory {
+		return nil, c.age
+	}
+	return known, c.age
+}
+
+// put remembers a token. After a forget since it was read, it may be from before the change.
+func (c *tokenCache) put(hash string, known *knownToken, age uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.age != age {
+		return
+	}
+	if c.known == nil {
+		c.known = map[string]*knownToken{}
+	}
+	if c.known[hash] == nil && len(c.known) >= maxTokenMemory {
+		for other := range c.known {
+			delete(c.known, other)
+			break
+		}
+	}
+	c.known[hash] = known
+}
+
+func (c *tokenCache) forget(userID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.age++
+	for hash, known := range c.known {
+		if known.identity.UserID == userID {
+			delete(c.known, hash)
+		}
+	}
+}
