@@ -19,6 +19,7 @@
 //	schema, err := inventory.NewSchema(
 //		records.Define[Rack](records.Definition{Name: "racks", Label: "Rack"}),
 //		records.Extend("devices", "rack_id", records.Text, "ref=racks:null"),
+//		inventory.Roles("collector"),
 //	)
 //
 // Stores that are opened with the schema have the tables and columns, and httpapi has the

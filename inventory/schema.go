@@ -29,6 +29,10 @@ func NewSchema(parts ...records.Part) (*records.Schema, error) {
 // devices without one.
 func GloballyUniqueHostnames() records.Part { return records.UniqueKey("devices", "hostname") }
 
+// Roles returns the part of [NewSchema] that adds roles of the program to those that users may have.
+// What they may do is their scopes, in accounts.Options.
+func Roles(names ...string) records.Part { return records.ExtendEnum("users", "role", names...) }
+
 // migrations has a directory for each database that this module supports.
 //
 //go:embed migrations

@@ -17,7 +17,7 @@ type User struct {
 	Username       string `json:"username" field:"required,unique,max=100,search"`
 	Email          string `json:"email" field:"required,unique,format=email,max=254,search"`
 	Password       string `json:"password,omitempty" field:"secret,oncreate,min=8,max=1024"`
-	Role           Role   `json:"role" field:"required,admin,counted"`
+	Role           Role   `json:"role" field:"required,admin,counted,open"`
 	InactiveStatus bool   `json:"inactive_status" field:"admin,counted"`
 	FirstName      string `json:"first_name" field:"max=100,search"`
 	LastName       string `json:"last_name" field:"max=100,search"`

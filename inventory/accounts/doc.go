@@ -18,6 +18,19 @@
 // change, so that no right is used after it has been removed, in any process. [Service.Check] does
 // the same before a read.
 //
+// # Roles and API tokens
+//
+// A program defines roles of its own by their scopes:
+//
+//	schema, err := inventory.NewSchema(inventory.Roles("collector"))
+//	service, err := accounts.New(engine, hasher, &accounts.Options{
+//		Roles: map[auth.Role][]string{"collector": {"metrics:write", "devices:read"}},
+//	})
+//
+// [Service.CreateToken] creates an API token of a user, with scopes that restrict the user's role.
+// [Service.AuthenticateToken] returns the identity of who sends one. It is refused for changes of how users
+// log in: an API token that is stolen leads to no login.
+//
 // # Setting up
 //
 // [KeyUsernames], [FirstAdmin], [SigningKeys] and [RotateSigningKey] are for programs that start a
@@ -36,5 +49,8 @@
 //
 // An account that a change depends on is locked with a lock that readers share (records.Lock); changes
 // of users run one at a time (records.Serialize), because two admins who change each other would
-// deadlock or remove the last two. The role remains that of the token.
+// deadlock or remove the last two. The role remains that of the login.
+//
+// An API token outlives a new password, as with other services: programs would fail at a time that nobody
+// chose. It has no other effect on the account, and ends with it.
 package accounts

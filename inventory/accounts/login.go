@@ -36,6 +36,8 @@ func (s *Service) Login(ctx context.Context, q *Request, username, password stri
 		return nil, s.refuseLogin(ctx, q, username, u, invalidCredentials())
 	case u.InactiveStatus:
 		return nil, s.refuseLogin(ctx, q, username, u, &records.Error{Kind: records.Forbidden, Message: "Account is inactive"})
+	case !s.hasRole(u):
+		return nil, s.refuseLogin(ctx, q, username, u, &records.Error{Kind: records.Forbidden, Message: "The role of this account no longer exists"})
 	}
 	return s.acceptLogin(ctx, q, u, password)
 }

@@ -75,7 +75,10 @@ func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 	if err := checkTokenEdit(q, before, u); err != nil {
 		return err
 	}
-	if q.isSender(before.ID) || q.Identity == nil || q.Identity.Role != auth.Admin {
+	if err := s.CheckRoles(q, before, u); err != nil {
+		return err
+	}
+	if q.isSender(before.ID) || q.Identity == nil || q.Identity.Role != auth.Admin && !s.administers(q.Identity.Role) {
 		if err := s.users().CheckOwnerChange(before, u); err != nil {
 			return err
 		}
@@ -96,6 +99,9 @@ func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 // Deleted refuses senders who delete themselves, for the Apply of a deletion of UserChanges.
 func (s *Service) Deleted(q *Request, u *inventory.User) error {
 	q.adminRemoved = q.adminRemoved || isActiveAdmin(u)
+	if err := s.CheckRoles(q, u); err != nil {
+		return err
+	}
 	if !q.isSender(u.ID) {
 		return nil
 	}

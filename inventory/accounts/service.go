@@ -26,6 +26,9 @@ type Options struct {
 	// RequireCurrentPassword makes the current password mandatory when users change their own.
 	// Default: it is checked if present (REFERENCE.md, 3.3).
 	RequireCurrentPassword bool
+	// Roles are the roles of the program, with what they may do: scopes as those of auth.Identity, each 1
+	// to auth.MaxScopes. The schema has their names (inventory.Roles). Default: none.
+	Roles map[auth.Role][]string
 	// Log receives errors that no caller gets, such as an email that could not be sent.
 	// Default: slog.Default().
 	Log *slog.Logger
@@ -55,6 +58,9 @@ func New(engine *records.Engine, hasher *auth.Hasher, opts *Options) (*Service, 
 		s.opts = *opts
 	}
 	s.opts.Log = cmp.Or(s.opts.Log, slog.Default())
+	if err := s.checkRoles(); err != nil {
+		return nil, err
+	}
 	_, _ = rand.Read(s.digestKey[:]) // never fails
 	var err error
 	s.throttle, err = newThrottle(engine.Now)
@@ -124,6 +130,11 @@ func (s *Service) users() *records.Resource { return records.Of[inventory.User](
 // user returns the current state of a user, bypassing replicas.
 func (s *Service) user(ctx context.Context, id string) (*inventory.User, error) {
 	return records.Get[inventory.User](ctx, records.Fresh(s.store), id)
+}
+
+// User returns the current state of the user with an id.
+func (s *Service) User(ctx context.Context, id string) (*inventory.User, error) {
+	return s.user(ctx, id)
 }
 
 // find returns the user with a value of a column, bypassing replicas; nil if there is none.

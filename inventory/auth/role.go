@@ -13,7 +13,7 @@ const (
 	Viewer Role = "viewer" // reads
 )
 
-// Roles returns all roles, the most powerful first.
+// Roles returns the roles of this package, the most powerful first. A program may have others.
 func Roles() []Role { return []Role{Admin, Editor, Viewer} }
 
 // Valid reports whether r is one of Roles.

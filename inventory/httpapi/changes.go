@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -149,7 +148,7 @@ func (c *call) follow(since string) (*follower, error) {
 // others the resources that they may list, except users.
 func (f *follower) authorizeChanges() error {
 	may := func(r *records.Resource) bool {
-		err := auth.Authorize(f.identity, ofAll(permission(r.Access.Read.Or(records.Permission{Everyone: true}))), "")
+		err := f.allows(ofAll(permission(r.Access.Read.Or(records.Permission{Everyone: true}))), "", r, records.RouteList)
 		return f.permit(r, records.RouteList, err) == nil
 	}
 	f.sees = nil

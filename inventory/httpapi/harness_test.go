@@ -123,8 +123,9 @@ type choices struct {
 	options        func(*httpapi.Options)
 	guard          *jwt.GuardOptions
 	requireCurrent bool
-	hasher         *auth.Hasher // of logins; the users have hashes of the default one
-	beside         *harness     // a process with the same database, of which this one has the users
+	roles          map[auth.Role][]string // of the program
+	hasher         *auth.Hasher           // of logins; the users have hashes of the default one
+	beside         *harness               // a process with the same database, of which this one has the users
 	engine         func(*records.Engine) *records.Engine
 }
 
@@ -167,7 +168,7 @@ func newHarness(t testing.TB, want *choices) *harness {
 		engine = want.engine(engine)
 	}
 	service, err := accounts.New(engine, cmp.Or(want.hasher, g.hasher), &accounts.Options{
-		SendReset: g.mails.send, Log: log, RequireCurrentPassword: want.requireCurrent,
+		SendReset: g.mails.send, Log: log, RequireCurrentPassword: want.requireCurrent, Roles: want.roles,
 	})
 	ok(t, err)
 	opts.Accounts = &httpapi.Accounts{Service: service, Tokens: g.tokens}

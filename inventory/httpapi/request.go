@@ -133,7 +133,7 @@ func (c *call) authorize() error {
 	if err := c.checkTokenRoute(); err != nil {
 		return err
 	}
-	err = auth.Authorize(who, c.route.access, owner)
+	err = c.allows(c.route.access, owner, c.route.resource, c.route.does)
 	if c.route.resource == nil {
 		return err
 	}

@@ -63,6 +63,9 @@ func (c *call) prune(sent retention) error {
 	if !ok || !r.Prunable || r.Internal {
 		return invalidField("resource", "must be one of "+strings.Join(prunable(c.schema), ", "))
 	}
+	if err := c.allows(permission(admins), "", r, records.RouteDeleteMany); err != nil {
+		return err
+	}
 	if !c.identityIncludes(r, records.RouteDeleteMany) || c.places != nil {
 		return auth.Denied()
 	}

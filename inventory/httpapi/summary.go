@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -70,7 +69,7 @@ func (c *call) summarized() (*records.Resource, error) {
 		}
 		r := c.current(rt.resource)
 		if r.Name == c.query.Get("resource") {
-			err := c.permit(r, records.RouteList, auth.Authorize(c.identity, rt.access, ""))
+			err := c.permit(r, records.RouteList, c.allows(rt.access, "", r, records.RouteList))
 			if err == nil {
 				err = c.checkReader(r)
 			}

@@ -33,6 +33,9 @@ func (c *call) prepareUser(u *inventory.User) error {
 	if err := records.Of[inventory.User](c.schema).CheckNew(records.Clone(u)); err != nil {
 		return err
 	}
+	if err := c.accounts.Service.CheckRoles(c.request(), u); err != nil {
+		return err
+	}
 	hash, err := c.accounts.Service.HashPassword(c.r.Context(), c.request(), "password", u.Password, u)
 	if err != nil {
 		return err

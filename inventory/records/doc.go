@@ -35,6 +35,7 @@
 //	index          often filtered or sorted by: databases index it
 //	counted        often counted, with few values: databases maintain the number per value
 //	volatile       changes of it alone raise no version: for times such as that of the last login
+//	open           programs may add values to the enumeration: databases do not check them
 //	secret         accepted from clients, never stored or shown
 //	hidden         stored, never shown; needs column=name
 //	pattern=re     the regular expression (RE2) that the whole string must match; the last word

@@ -61,6 +61,8 @@ type Field struct {
 	Counted bool // stores count the records per value: for fields with few values and many records
 	// Volatile says that a change of this field alone leaves version and updated_at unchanged.
 	Volatile bool
+	// Open says that programs add values to the enumeration ([ExtendEnum]). Databases do not check them.
+	Open bool
 
 	Extra bool // added by Extend: the value is in Base.Extra and not in the struct
 
@@ -226,6 +228,7 @@ func (f *Field) setWord(word, value string) (err error) {
 	flag, ok := map[string]*bool{
 		"required": &f.Required, "oncreate": &f.OnCreate, "readonly": &f.ReadOnly, "admin": &f.AdminOnly,
 		"search": &f.Search, "natural": &f.Natural, "index": &f.Index, "counted": &f.Counted, "volatile": &f.Volatile,
+		"open": &f.Open,
 	}[word]
 	switch {
 	case ok:

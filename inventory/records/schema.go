@@ -25,8 +25,8 @@ type Schema struct {
 	versions  map[string]int64 // of the records that declare parts, by id
 }
 
-// Part is a part of a schema: a resource ([Define]), a field or a unique key that is added to one
-// ([Extend], [UniqueKey]), or migrations ([Migrations]).
+// Part is a part of a schema: a resource ([Define]), a field, values or a unique key that are added to
+// one ([Extend], [ExtendEnum], [UniqueKey]), or migrations ([Migrations]).
 type Part struct{ add func(s *Schema) error }
 
 // Define returns the part that defines the resource of records of type *T.
@@ -67,6 +67,25 @@ func Extend(resource, field string, kind Kind, tag string, set ...func(f *Field)
 			return fmt.Errorf("field %s of %s: %w", field, resource, err)
 		}
 		return r.add(f)
+	}}
+}
+
+// ExtendEnum returns the part that adds values to an open enumeration, which is a field of a resource of
+// another part. Values are in lower case.
+func ExtendEnum(resource, field string, values ...string) Part {
+	return Part{func(s *Schema) error {
+		r := s.byName[resource]
+		if r == nil || r.byName[field] == nil || !r.byName[field].Open {
+			return fmt.Errorf("values are added to %s of %s, which is no open enumeration", field, resource)
+		}
+		f := r.byName[field]
+		for _, v := range values {
+			if v == "" || v != strings.ToLower(v) || slices.Contains(f.Enum, v) {
+				return fmt.Errorf("the value %q of %s of %s is empty, not in lower case, or a duplicate", v, field, resource)
+			}
+			f.Enum = append(slices.Clone(f.Enum), v)
+		}
+		return nil
 	}}
 }
 

@@ -198,7 +198,7 @@ func (d *Dialect) check(f *records.Field, required bool) string {
 	switch {
 	case f.Name == "version":
 		conditions = append(conditions, "version >= 1")
-	case len(f.Enum) > 0:
+	case len(f.Enum) > 0 && !f.Open:
 		values := slices.Clone(f.Enum)
 		if !required && f.Default == "" && !f.Nullable {
 			values = slices.Insert(values, 0, "")

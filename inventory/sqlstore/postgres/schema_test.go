@@ -61,6 +61,9 @@ func checkSchema(t *testing.T, url string) {
 		checks := strings.Join(rows(t, db, "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'c' AND conrelid = $1::regclass", table), "\n")
 		for _, f := range r.Fields() {
 			for _, value := range f.Enum {
+				if f.Open {
+					break
+				}
 				require.Contains(t, checks, "'"+value+"'", "%s.%s: the check of its values", table, f.Column)
 			}
 		}

@@ -81,7 +81,7 @@ func TestSchema(t *testing.T) {
 			return !strings.HasPrefix(text, "CREATE INDEX ") && !strings.HasPrefix(text, "CREATE UNIQUE INDEX ") || !strings.Contains(text, " ON "+table+" (")
 		}), rows(t, db, "SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", table))
 		for _, f := range r.Fields() {
-			if f.Enum != nil {
+			if f.Enum != nil && !f.Open {
 				made := rows(t, db, "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", table)[0]
 				require.Contains(t, made, "'"+strings.Join(f.Enum, "', '")+"'", "%s.%s: the check of its values", table, f.Column)
 			}
