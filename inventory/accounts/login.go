@@ -14,7 +14,8 @@ import (
 // user, for whom the caller issues a token. Failures have the same error and take the same time
 // whether the user exists or not: [records.Unauthenticated], or [records.Forbidden] for an inactive
 // user with the right password. It is a [*TooManyError] if too many attempts have failed.
-func (s *Service) Login(ctx context.Context, q *Request, username, password string) (*auth.Identity, error) {
+func (s *Service) Login(ctx context.Context, q *Request, username, password string) (who *auth.Identity, err error) {
+	defer func() { s.countLogin(err) }()
 	g, err := s.beginGuess(ctx, q, username)
 	if err != nil {
 		return nil, err

@@ -45,6 +45,8 @@ type Service struct {
 	digestKey [32]byte // of user names that do not exist
 	used      lastUses // of sessions and API tokens
 	tokens    tokenCache
+	logins    counts
+	tokenUses counts
 }
 
 // New returns the service for the users of an inventory. All changes go through the engine, with its

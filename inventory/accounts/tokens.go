@@ -208,14 +208,14 @@ func hashToken(text string) string {
 // AuthenticateToken returns the identity of the user of an API token, with the user's role and the
 // token's scopes. It remembers both for 5 seconds. The error is an [*auth.Error] of an Unauthorized
 // kind, or a failure.
-func (s *Service) AuthenticateToken(ctx context.Context, text string) (*auth.Identity, error) {
+func (s *Service) AuthenticateToken(ctx context.Context, text string) (who *auth.Identity, err error) {
+	defer func() { s.countTokenUse(err) }()
 	if len(text) != tokenLength || !strings.HasPrefix(text, TokenPrefix) {
 		return nil, auth.Unauthorized(auth.TokenMalformed, "not an API token")
 	}
 	hash, now := hashToken(text), s.engine.Now()
 	known, age := s.tokens.get(hash, now)
 	if known == nil {
-		var err error
 		if known, err = s.findToken(ctx, hash); err != nil {
 			return nil, err
 		}
@@ -225,8 +225,8 @@ func (s *Service) AuthenticateToken(ctx context.Context, text string) (*auth.Ide
 	if !now.Before(known.expires) {
 		return nil, tokenExpired()
 	}
-	who := known.identity
-	return &who, nil
+	identity := known.identity
+	return &identity, nil
 }
 
 func tokenExpired() error { return auth.Unauthorized(auth.TokenExpired, "the API token has expired") }

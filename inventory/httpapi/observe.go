@@ -4,6 +4,9 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Observation is what a request was and how it ended, with values of bounded number.
@@ -14,6 +17,10 @@ type Observation struct {
 	Method string // that of the route; "other" for a request that reached none
 	Status int
 	Took   time.Duration // until the handler returned
+	// Refusal is why the request was refused for lack of a valid token or of a permission, such as
+	// "expired" or "forbidden": the name of an [auth.Kind]. Empty for other requests, and for those that
+	// need no token.
+	Refusal string
 }
 
 type observationKey struct{}
@@ -37,6 +44,20 @@ func (a *API) observe(h http.Handler, w http.ResponseWriter, r *http.Request) {
 func noteRoute(r *http.Request, rt *route) {
 	if o, ok := r.Context().Value(observationKey{}).(*Observation); ok {
 		o.Route, o.Method = rt.path, rt.method
+	}
+}
+
+// noteRefusal notes why a request that is observed was refused.
+func (c *call) noteRefusal(err error) {
+	kind := auth.KindOf(err)
+	if records.KindOf(err) == records.Forbidden {
+		kind = auth.Forbidden
+	}
+	if c.route.access.Anonymous || !kind.Unauthorized() && kind != auth.Forbidden {
+		return
+	}
+	if o, ok := c.r.Context().Value(observationKey{}).(*Observation); ok {
+		o.Refusal = kind.String()
 	}
 }
 

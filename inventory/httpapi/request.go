@@ -81,6 +81,7 @@ func (a *API) serve(rt *route) http.Handler {
 
 // refusal is translate, and notes a change without permission.
 func (c *call) refusal(err error) error {
+	c.noteRefusal(err)
 	revoked := auth.KindOf(err) == auth.TokenRevoked
 	err = translate(err)
 	if e, ok := errors.AsType[*httpx.Error](err); ok && e.Status == http.StatusForbidden {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -28,21 +30,58 @@ const (
 type statistics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
+	refused  *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
 }
 
+// Metric describes a metric of [Server.MetricsHandler].
+type Metric struct {
+	Name   string
+	Labels []string
+	Help   string
+}
+
+// Metrics describes the metrics of a server in the order of the documentation. Its page also has those
+// of the Go runtime and of the process, go_* and process_*.
+func Metrics() []Metric {
+	return []Metric{
+		{"inventory_http_requests_total", []string{"route", "method", "status"}, "requests by route, method and status; the route other is that of requests which were refused before, or have an unknown path"},
+		{"inventory_http_request_duration_seconds", []string{"route", "method"}, "histogram of their duration by route and method"},
+		{"inventory_refused_requests_total", []string{"reason"}, "requests that were refused (401, 403) by reason: no_token, malformed, forged, expired, early, elsewhere, revoked (ended, or its user is gone, inactive or has another role), forbidden; without logins and other requests that need no token"},
+		{"inventory_logins_total", []string{"result"}, "logins with a password by result: ok, wrong_password (also an unknown user), inactive, throttled, failed"},
+		{"inventory_api_token_uses_total", []string{"result"}, "requests with an API token by result: ok, malformed, expired, revoked (also unknown), failed"},
+		{"inventory_heavy_queries", []string{"state"}, "heavy queries by state: running, waiting"},
+		{"inventory_database_connections", []string{"pool", "state"}, "open connections of the pool writer or reader, by state: idle, in_use"},
+		{"inventory_database_connections_max", []string{"pool"}, "maximum number of open connections of the pool"},
+		{"inventory_database_waits_total", []string{"pool"}, "calls that waited for a connection of the pool"},
+		{"inventory_database_wait_seconds_total", []string{"pool"}, "how long they waited"},
+		{"inventory_records", []string{"resource"}, "records by resource"},
+		{"inventory_database_size_bytes", nil, "size of the database"},
+	}
+}
+
+// metric returns the description of a metric.
+func metric(name string) Metric {
+	all := Metrics()
+	return all[slices.IndexFunc(all, func(m Metric) bool { return m.Name == "inventory_"+name })]
+}
+
+func counterVec(name string) *prometheus.CounterVec {
+	m := metric(name)
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.Name, Help: m.Help}, m.Labels)
+}
+
 func newStatistics() *statistics {
+	duration := metric("http_request_duration_seconds")
 	s := &statistics{
 		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "inventory_http_requests_total", Help: "Requests by route, method and status; other is a request that reached no route.",
-		}, []string{"route", "method", "status"}),
+		requests: counterVec("http_requests_total"),
+		refused:  counterVec("refused_requests_total"),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "inventory_http_request_duration_seconds", Help: "Duration of requests by route and method.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-		}, []string{"route", "method"}),
+			Name: duration.Name, Help: duration.Help, Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, duration.Labels),
 	}
-	s.registry.MustRegister(s.requests, s.latency, collectors.NewGoCollector(),
+	s.registry.MustRegister(s.requests, s.refused, s.latency, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
@@ -51,11 +90,15 @@ func newStatistics() *statistics {
 func (s *statistics) observe(o httpapi.Observation) {
 	s.requests.WithLabelValues(o.Route, o.Method, strconv.Itoa(o.Status)).Inc()
 	s.latency.WithLabelValues(o.Route, o.Method).Observe(o.Took.Seconds())
+	if o.Refusal != "" {
+		s.refused.WithLabelValues(o.Refusal).Inc()
+	}
 }
 
-// watch adds what is read when the page is: the store, its connections and the heavy queries.
-func (s *statistics) watch(store records.Store, api *httpapi.API) {
-	s.registry.MustRegister(&storeCollector{store, api})
+// watch adds what is read when the page is: the store, its connections, the heavy queries and the
+// accounts.
+func (s *statistics) watch(store records.Store, api *httpapi.API, users *accounts.Service) {
+	s.registry.MustRegister(&storeCollector{store, api, users})
 }
 
 // handler returns the page.
@@ -65,15 +108,17 @@ func (s *statistics) handler() http.Handler {
 	})
 }
 
-// storeCollector reads the state of a store and an API.
+// storeCollector reads the state of a store, an API and accounts.
 type storeCollector struct {
 	store records.Store
 	api   *httpapi.API
+	users *accounts.Service
 }
 
-// descriptions of what a storeCollector collects.
-func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("inventory_"+name, help, labels, nil)
+// describe returns the description of a metric that a storeCollector collects.
+func describe(name string) *prometheus.Desc {
+	m := metric(name)
+	return prometheus.NewDesc(m.Name, m.Help, m.Labels, nil)
 }
 
 // Describe describes nothing, which allows any metrics.
@@ -85,9 +130,16 @@ func (c *storeCollector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	running, waiting := c.api.HeavyQueries()
-	heavy := describe("heavy_queries", "Heavy queries by state: running or waiting.", "state")
+	heavy := describe("heavy_queries")
 	gauge(heavy, float64(running), "running")
 	gauge(heavy, float64(waiting), "waiting")
+	counted := c.users.Statistics()
+	for name, results := range map[string]map[string]int64{"logins_total": counted.Logins, "api_token_uses_total": counted.APITokens} {
+		d := describe(name)
+		for result, n := range results {
+			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), result)
+		}
+	}
 	if pools, ok := c.store.(interface {
 		Stats() (writer, reader sql.DBStats)
 	}); ok {
@@ -100,10 +152,10 @@ func (c *storeCollector) Collect(to chan<- prometheus.Metric) {
 
 // pools collects the statistics of the connections.
 func (c *storeCollector) pools(to chan<- prometheus.Metric, stats func() (writer, reader sql.DBStats)) {
-	connections := describe("database_connections", "Open connections by pool and state: idle or in_use.", "pool", "state")
-	limit := describe("database_connections_max", "Maximum number of open connections by pool.", "pool")
-	waits := describe("database_waits_total", "Calls that waited for a connection, by pool.", "pool")
-	waited := describe("database_wait_seconds_total", "Time that calls waited for a connection, by pool.", "pool")
+	connections := describe("database_connections")
+	limit := describe("database_connections_max")
+	waits := describe("database_waits_total")
+	waited := describe("database_wait_seconds_total")
 	writer, reader := stats()
 	for pool, s := range map[string]sql.DBStats{"writer": writer, "reader": reader} {
 		to <- prometheus.MustNewConstMetric(connections, prometheus.GaugeValue, float64(s.Idle), pool, "idle")
@@ -116,7 +168,7 @@ func (c *storeCollector) pools(to chan<- prometheus.Metric, stats func() (writer
 
 // content collects the number of records, if the store keeps it, and the size of the database.
 func (c *storeCollector) content(ctx context.Context, to chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string)) {
-	number := describe("records", "Records by resource.", "resource")
+	number := describe("records")
 	if store, ok := c.store.(records.Summarizer); ok {
 		for _, r := range c.store.Schema().Resources() {
 			s, err := store.Summarize(ctx, r, nil)
@@ -127,7 +179,7 @@ func (c *storeCollector) content(ctx context.Context, to chan<- prometheus.Metri
 			gauge(number, float64(s.Total), r.Name)
 		}
 	}
-	size := describe("database_size_bytes", "Size of the database.")
+	size := describe("database_size_bytes")
 	if store, ok := c.store.(interface {
 		Size(ctx context.Context) (int64, error)
 	}); ok {

@@ -10,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory/accounts"
+	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
 // TestPrometheus checks that the page has an address of its own, and that its labels are routes and
@@ -24,6 +27,13 @@ func TestPrometheus(t *testing.T) {
 	}
 	r.want(404, "GET", "/unknown/path", token, "")
 	r.want(401, "GET", "/devices", "", "")
+	r.want(401, "POST", "/users/login", "", `{"username":"admin","password":"a wrong one"}`)
+	r.want(401, "GET", "/devices", accounts.TokenPrefix+strings.Repeat("A", 26), "")
+	r.want(400, "DELETE", "/users", token, "[]")
+	me := regexp.MustCompile(`"data":\[{"id":"([^"]+)"`).FindStringSubmatch(r.want(200, "GET", "/users", token, ""))[1]
+	r.want(403, "DELETE", "/users/"+me, token, "")
+	made := r.want(201, "POST", "/users/"+me+"/tokens", token, `{"name":"collector","scopes":["metrics:write"]}`)
+	r.want(403, "GET", "/devices", regexp.MustCompile(`ashlar_\w+`).FindString(made), "")
 
 	address := regexp.MustCompile(`metrics for Prometheus" url=(\S+)`)
 	require.Eventually(t, func() bool { return address.MatchString(r.log.String()) }, 10*time.Second, 10*time.Millisecond)
@@ -36,8 +46,16 @@ func TestPrometheus(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode, string(page))
 	for _, line := range []string{
 		`inventory_http_requests_total{method="GET",route="/devices/{id}",status="404"} 3`,
-		`inventory_http_requests_total{method="GET",route="/devices",status="401"} 1`,
+		`inventory_http_requests_total{method="GET",route="/devices",status="401"} 2`,
 		`inventory_http_requests_total{method="POST",route="/users/login",status="200"} 1`,
+		`inventory_logins_total{result="ok"} 1`,
+		`inventory_logins_total{result="wrong_password"} 1`,
+		`inventory_logins_total{result="throttled"} 0`,
+		`inventory_api_token_uses_total{result="ok"} 1`,
+		`inventory_api_token_uses_total{result="revoked"} 1`,
+		`inventory_refused_requests_total{reason="no_token"} 1`,
+		`inventory_refused_requests_total{reason="revoked"} 1`,
+		`inventory_refused_requests_total{reason="forbidden"} 2`,
 		`inventory_http_requests_total{method="other",route="other",status="404"} 1`,
 		`inventory_http_request_duration_seconds_count{method="GET",route="/devices/{id}"} 3`,
 		`inventory_records{resource="locations"} 1`,
@@ -48,6 +66,9 @@ func TestPrometheus(t *testing.T) {
 		"go_goroutines ",
 	} {
 		assert.Contains(t, string(page), line)
+	}
+	for _, m := range server.Metrics() {
+		assert.Contains(t, string(page), "# HELP "+m.Name+" "+m.Help+"\n")
 	}
 	assert.NotContains(t, string(page), "018f4c2e")
 	assert.NotContains(t, string(page), "/unknown")

@@ -118,7 +118,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	s.statistics.watch(s.store, api)
+	s.statistics.watch(s.store, api, service)
 	s.endStreams = api.EndStreams
 	s.handler = s.withHealth(api)
 	return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-var update = flag.Bool("update", false, "write the table of settings in cmd/inventoryd/OPERATIONS.md")
+var update = flag.Bool("update", false, "write the tables of settings and metrics in cmd/inventoryd/OPERATIONS.md")
 
 // checkout is the root of this module.
 const checkout = "../../.."

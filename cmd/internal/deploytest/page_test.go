@@ -197,13 +197,28 @@ func checkLimits(p *page) (faults []string) {
 	return faults
 }
 
-// TestTableOfSettings checks that the page of the inventory contains the table of the program verbatim.
-func TestTableOfSettings(t *testing.T) {
+// TestTables checks that the page of the inventory contains the tables of the program's settings and
+// metrics verbatim.
+func TestTables(t *testing.T) {
 	t.Parallel()
 	p := inventoryd().page(t)
 	have := strings.Join(p.lines, "\n")
+	want := have
+	for name, table := range map[string]string{"settings": settingsTable(), "metrics": metricsTable()} {
+		place := regexp.MustCompile(`(?s)<!-- ` + name + ` -->.*<!-- /` + name + ` -->`)
+		require.True(t, place.MatchString(have), "%s has no place for the %s", p.path, name)
+		want = place.ReplaceAllLiteralString(want, "<!-- "+name+" -->\n\n"+table+"\n<!-- /"+name+" -->")
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(filepath.Join(checkout, p.path), []byte(want), 0o644))
+		return
+	}
+	require.Equal(t, want, have, "go test ./cmd/internal/deploytest -update writes it")
+}
+
+func settingsTable() string {
 	var table strings.Builder
-	table.WriteString("<!-- settings -->\n\n| Variable, flag | Default | Meaning |\n|---|---|---|\n")
+	table.WriteString("| Variable, flag | Default | Meaning |\n|---|---|---|\n")
 	for _, v := range inventory.Table() {
 		var names []string
 		if v.Env != "" {
@@ -218,13 +233,14 @@ func TestTableOfSettings(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| %s | %s | %s |\n", strings.Join(names, ", "), byDefault, v.Doc)
 	}
-	table.WriteString("\n<!-- /settings -->")
-	place := regexp.MustCompile(`(?s)<!-- settings -->.*<!-- /settings -->`)
-	require.True(t, place.MatchString(have), "%s has no place for the table", p.path)
-	want := place.ReplaceAllLiteralString(have, table.String())
-	if *update {
-		require.NoError(t, os.WriteFile(filepath.Join(checkout, p.path), []byte(want), 0o644))
-		return
+	return table.String()
+}
+
+func metricsTable() string {
+	var table strings.Builder
+	table.WriteString("| Metric | Labels | Meaning |\n|---|---|---|\n")
+	for _, m := range inventory.Metrics() {
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", m.Name, strings.Join(m.Labels, ", "), m.Help)
 	}
-	require.Equal(t, want, have, "go test ./cmd/internal/deploytest -update writes it")
+	return table.String()
 }
