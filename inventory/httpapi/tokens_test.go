@@ -142,6 +142,21 @@ func apiTokensEnd(t *testing.T, g *harness) {
 	token.Send("GET", "/devices", nil).Want(401)
 }
 
+// TestAPITokenNeedsPassword: with the setting, users create their own API tokens with their password only.
+func TestAPITokenNeedsPassword(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, &choices{requireCurrent: true})
+	own, body := "/users/"+g.users["viewer"].ID+"/tokens", object{"name": "a", "scopes": []string{"*:read"}}
+	c := g.as("viewer")
+	c.Send("POST", own, body).WantError(400, "current_password must not be empty")
+	c.Send("POST", own, with(body, "current_password", another)).WantError(400, "current_password is not the current password")
+	token := read(t, c.Send("POST", own, with(body, "current_password", password)).Want(201))["token"]
+	g.as("root").Send("POST", own, with(body, "name", "b")).Want(201)
+	c.Send("POST", "/users/logout?everywhere=true", nil).Want(200)
+	c.Send("GET", "/devices", nil).Want(401)
+	g.withToken(t, token).Send("GET", "/devices", nil).Want(200) // tokens are no sessions
+}
+
 // TestEndedAPIToken: an API token that was ended in one process changes nothing in another one, which
 // remembers it, and neither does one whose user lost the role.
 func TestEndedAPIToken(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -35,6 +36,9 @@ type Options struct {
 	Output io.Writer
 	// Schema has the resources of the database of DATABASE_URL. Default: inventory.Schema.
 	Schema *records.Schema
+	// Roles are roles of the program, as in accounts.Options. The database of DATABASE_URL allows users
+	// to have them; the schema of Store must have their names (inventory.Roles). Default: none.
+	Roles map[auth.Role][]string
 	// Store, if not nil, replaces the database of DATABASE_URL. The server does not close
 	// it.
 	Store records.Store
@@ -72,10 +76,24 @@ func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
 	if srv.schema == nil {
 		srv.schema = inventory.Schema()
 	}
+	if err := srv.addRoles(&o); err != nil {
+		return nil, err
+	}
 	if err := srv.build(ctx, &o); err != nil {
 		return nil, errors.Join(err, srv.Close())
 	}
 	return srv, nil
+}
+
+// addRoles adds the names of Options.Roles to the schema.
+func (s *Server) addRoles(o *Options) (err error) {
+	var names []string
+	for role := range o.Roles {
+		names = append(names, string(role))
+	}
+	slices.Sort(names)
+	s.schema, err = s.schema.With(inventory.Roles(names...))
+	return err
 }
 
 // build creates the parts in the order of their dependencies.
@@ -109,7 +127,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	service, err := accounts.New(engine, hasher, &accounts.Options{
-		SendReset: s.sendReset, RequireCurrentPassword: s.settings.RequireCurrentPassword, Log: s.log,
+		SendReset: s.sendReset, RequireCurrentPassword: s.settings.RequireCurrentPassword, Log: s.log, Roles: o.Roles,
 	})
 	if err != nil {
 		return err
