@@ -14,21 +14,31 @@ import (
 // HashPassword returns the hash of a new password of a user, if it is strong enough. The error names
 // the field that it was sent in.
 func (s *Service) HashPassword(ctx context.Context, q *Request, field, password string, u *inventory.User) (string, error) {
-	if err := auth.CheckPassword(password, about(u)...); auth.KindOf(err) == auth.WeakPassword {
-		return "", &records.Error{
-			Kind: records.Invalid, Message: err.Error(), Fields: []records.FieldError{{Field: field, Reason: err.Error()}},
-		}
-	} else if err != nil {
+	if err := checkPassword(field, password, u); err != nil {
 		return "", err
 	}
 	return s.hasher.Hash(s.hashing(ctx, q, u.Username), password)
 }
 
-// HashPasswordOf is HashPassword for the user with an id.
+// checkPassword refuses a new password that is too weak.
+func checkPassword(field, password string, u *inventory.User) error {
+	err := auth.CheckPassword(password, about(u)...)
+	if auth.KindOf(err) != auth.WeakPassword {
+		return err
+	}
+	return &records.Error{
+		Kind: records.Invalid, Message: err.Error(), Fields: []records.FieldError{{Field: field, Reason: err.Error()}},
+	}
+}
+
+// HashPasswordOf is HashPassword for the user with an id, after [Service.Confirmed].
 func (s *Service) HashPasswordOf(ctx context.Context, q *Request, field, password, id string) (string, error) {
 	u, err := s.user(ctx, id)
 	if err != nil {
 		return "", err
+	}
+	if err := s.Confirmed(q, u); err != nil {
+		return "", cmp.Or(checkPassword(field, password, u), err)
 	}
 	return s.HashPassword(ctx, q, field, password, u)
 }
@@ -45,19 +55,15 @@ func (s *Service) SetPassword(u *inventory.User, hash string) {
 func forgetReset(u *inventory.User) { u.ResetHash, u.ResetPassword, u.ResetExpiresAt = "", "", nil }
 
 // ChangePassword changes the password of the user with an id. If that is the sender, current is
-// verified, unless it is nil and not required. The errors are [records.Invalid] with the field, and
-// those of changes. The caller has checked that the sender may change the user.
+// verified, and required unless the options say otherwise. The errors are [records.Invalid] with the
+// field, and those of changes. The caller has checked that the sender may change the user.
 func (s *Service) ChangePassword(ctx context.Context, q *Request, id, password string, current *string) error {
-	u, err := s.user(ctx, id)
-	if err != nil {
-		return err
-	}
-	if q.isSender(id) {
-		if err := s.checkCurrentPassword(ctx, q, u, current); err != nil {
+	if current != nil {
+		if err := s.ConfirmPassword(ctx, q, id, *current); err != nil {
 			return err
 		}
 	}
-	hash, err := s.HashPassword(ctx, q, "new_password", password, u)
+	hash, err := s.HashPasswordOf(ctx, q, "new_password", password, id)
 	if err != nil {
 		return err
 	}
@@ -65,40 +71,17 @@ func (s *Service) ChangePassword(ctx context.Context, q *Request, id, password s
 	_, err = s.UserChanges(q).Update(ctx, q.Caller(), s.users(), records.Edit{
 		ID: id, Action: "password_change",
 		Apply: func(rec records.Record) error {
-			now := rec.(*inventory.User)
-			if current != nil && q.isSender(id) && !sameTime(now.PasswordChangedAt, u.PasswordChangedAt) {
-				return wrongCurrentPassword() // changed since it was checked
+			u := rec.(*inventory.User)
+			if err := s.Confirmed(q, u); err != nil {
+				return err
 			}
-			s.SetPassword(now, hash)
-			now.MustChangePassword = now.MustChangePassword && !q.ownPassword
+			s.SetPassword(u, hash)
+			u.MustChangePassword = u.MustChangePassword && !q.ownPassword
 			return nil
 		},
 	})
 	return err
 }
-
-// checkCurrentPassword verifies the current password of a user who changes their own
-// (REFERENCE.md, 3.3). Failures count as those of a login, because the token may be stolen.
-func (s *Service) checkCurrentPassword(ctx context.Context, q *Request, u *inventory.User, current *string) error {
-	if current == nil {
-		if s.opts.RequireCurrentPassword {
-			return invalid("current_password", "must not be empty")
-		}
-		return nil
-	}
-	g, err := s.beginGuess(ctx, q, u.Username)
-	if err != nil {
-		return err
-	}
-	defer g.end()
-	ok, err := g.verify(ctx, u.PasswordHash, *current)
-	if err == nil && !ok {
-		err = cmp.Or(s.note(ctx, q.Caller(), "password_wrong", u.ID, nil), wrongCurrentPassword())
-	}
-	return err
-}
-
-func wrongCurrentPassword() error { return invalid("current_password", "is not the current password") }
 
 // ForgotPassword sends a reset code to the user with an email address, if there is one. It returns
 // the same, and takes the same time, whether the address is known or not.

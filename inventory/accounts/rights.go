@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -69,7 +70,8 @@ func (s *Service) check(q *Request, read func(r *records.Resource, id string) (r
 
 // Edited completes a change of a user, for the Apply of a records.Edit of UserChanges (REFERENCE.md,
 // 3.2): nobody changes the fields for admins in their own record; a new role, status or user name
-// invalidates the tokens of the user, and a new email address the reset code. before is the user before it.
+// invalidates the tokens of the user, and a new email address the reset code. A new email address of their
+// own needs their current password ([Service.Confirmed]). before is the user before it.
 func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 	u.Role = inventory.Role(strings.ToLower(string(u.Role))) // its stored form
 	if err := checkTokenEdit(q, before, u); err != nil {
@@ -83,7 +85,11 @@ func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 			return err
 		}
 	}
+	u.Email = strings.ToLower(u.Email) // its stored form
 	if u.Email != before.Email {
+		if err := s.Confirmed(q, before); err != nil {
+			return cmp.Or(s.users().Check(records.Clone(u)), err)
+		}
 		forgetReset(u) // the code was sent to the old address
 	}
 	q.adminRemoved = q.adminRemoved || isActiveAdmin(before) && !isActiveAdmin(u)

@@ -23,9 +23,9 @@ type Options struct {
 	// SendReset sends a reset code to a user who forgot their password. It must not wait for the
 	// delivery. The user is a copy. Default: codes are not sent, so that nobody has one.
 	SendReset func(ctx context.Context, to *inventory.User, code string, valid time.Duration) error
-	// RequireCurrentPassword makes the current password mandatory when users change their own.
-	// Default: it is checked if present (REFERENCE.md, 3.3).
-	RequireCurrentPassword bool
+	// AllowWithoutCurrentPassword lets users change their own password and email address without the
+	// current password, which is verified if they send it. Default: it is required (REFERENCE.md, 3.3).
+	AllowWithoutCurrentPassword bool
 	// Roles are the roles of the program, with what they may do: scopes as those of auth.Identity, each 1
 	// to auth.MaxScopes. The schema has their names (inventory.Roles). Default: none.
 	Roles map[auth.Role][]string
@@ -69,9 +69,6 @@ func New(engine *records.Engine, hasher *auth.Hasher, opts *Options) (*Service, 
 	return s, err
 }
 
-// RequiresCurrentPassword returns Options.RequireCurrentPassword.
-func (s *Service) RequiresCurrentPassword() bool { return s.opts.RequireCurrentPassword }
-
 // Request is what the service knows of a request.
 type Request struct {
 	Identity  *auth.Identity   // of the sender; nil for none
@@ -87,6 +84,7 @@ type Request struct {
 
 	places      *records.Places // of the sender, as last read
 	ownPassword bool            // the sender changes their own password
+	confirmed   *confirmed      // by the current password; nil if it was not sent
 }
 
 // Caller returns the sender for the audit log.

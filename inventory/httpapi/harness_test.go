@@ -119,14 +119,14 @@ func (l *logged) String() string {
 
 // choices override the defaults of a harness.
 type choices struct {
-	store          records.Store
-	options        func(*httpapi.Options)
-	guard          *jwt.GuardOptions
-	requireCurrent bool
-	roles          map[auth.Role][]string // of the program
-	hasher         *auth.Hasher           // of logins; the users have hashes of the default one
-	beside         *harness               // a process with the same database, of which this one has the users
-	engine         func(*records.Engine) *records.Engine
+	store     records.Store
+	options   func(*httpapi.Options)
+	guard     *jwt.GuardOptions
+	noCurrent bool                   // accounts.Options.AllowWithoutCurrentPassword
+	roles     map[auth.Role][]string // of the program
+	hasher    *auth.Hasher           // of logins; the users have hashes of the default one
+	beside    *harness               // a process with the same database, of which this one has the users
+	engine    func(*records.Engine) *records.Engine
 }
 
 func newHarness(t testing.TB, want *choices) *harness {
@@ -168,7 +168,7 @@ func newHarness(t testing.TB, want *choices) *harness {
 		engine = want.engine(engine)
 	}
 	service, err := accounts.New(engine, cmp.Or(want.hasher, g.hasher), &accounts.Options{
-		SendReset: g.mails.send, Log: log, RequireCurrentPassword: want.requireCurrent, Roles: want.roles,
+		SendReset: g.mails.send, Log: log, AllowWithoutCurrentPassword: want.noCurrent, Roles: want.roles,
 	})
 	ok(t, err)
 	opts.Accounts = &httpapi.Accounts{Service: service, Tokens: g.tokens}

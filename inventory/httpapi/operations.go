@@ -62,13 +62,13 @@ func create(r *records.Resource) operation {
 
 func replace(r *records.Resource) operation {
 	return operation{editing(r, openapi.Operation{
-		ID: "replace" + openapi.Name(r), Summary: "Replace all fields of one " + r.Noun(), Body: openapi.Replacement(r),
+		ID: "replace" + openapi.Name(r), Summary: "Replace all fields of one " + r.Noun(), Body: openapi.Replacement(r, confirming(r)...),
 	}), func(c *call) error { return c.replace(c.current(r)) }}
 }
 
 func change(r *records.Resource) operation {
 	return operation{editing(r, openapi.Operation{
-		ID: "change" + openapi.Name(r), Summary: "Change some fields of one " + r.Noun(), Body: openapi.Change(r),
+		ID: "change" + openapi.Name(r), Summary: "Change some fields of one " + r.Noun(), Body: openapi.Change(r, confirming(r)...),
 	}), func(c *call) error { return c.change(c.current(r)) }}
 }
 
@@ -85,7 +85,7 @@ func changeMany(r *records.Resource) operation {
 	return operation{openapi.Operation{
 		ID: "change" + plural(r), Tag: r.Name, Summary: "Change some fields of several " + r.Noun() + "s atomically",
 		Parameters: []openapi.Parameter{openapi.DryRun()},
-		Body:       items(openapi.ItemChange(r)),
+		Body:       items(openapi.ItemChange(r, confirming(r)...)),
 		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Updated", openapi.Record(r))}},
 		Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed},
 	}, func(c *call) error { return c.changeMany(c.current(r)) }}

@@ -30,7 +30,7 @@ func passwordSchema() *openapi.Schema {
 }
 
 func changePassword() operation {
-	current := openapi.String("For users who change their own password; may be required.")
+	current := openapi.String("Required from users who change their own password, unless the server is configured otherwise.")
 	current.Type = []string{"string", "null"}
 	return operation{openapi.Operation{
 		ID: "changePassword", Tag: "accounts", Summary: "Change a password, which ends all sessions of the user",

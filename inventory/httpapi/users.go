@@ -6,25 +6,31 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// maxPasswords is the maximum number of new passwords in one request: each takes about 30 ms
-// of processor time.
+// maxPasswords is the maximum number of new passwords, and of current ones, in one request: each takes
+// about 30 ms of processor time.
 const maxPasswords = 20
 
-// checkPasswordCount refuses users with too many new passwords.
+// checkPasswordCount refuses users with too many passwords.
 func checkPasswordCount(r *records.Resource, items []records.Patch) error {
-	n := 0
-	for _, item := range items {
-		if _, present := item["password"]; present {
-			n++
-		}
-	}
-	if !isUsers(r) || n <= maxPasswords {
+	if !isUsers(r) {
 		return nil
 	}
-	return badField("password", fmt.Sprintf("is in %d items: send at most %d new passwords in one request", n, maxPasswords))
+	for _, name := range []string{"password", "current_password"} {
+		n := 0
+		for _, item := range items {
+			if _, present := item[name]; present {
+				n++
+			}
+		}
+		if n > maxPasswords {
+			return badField(name, fmt.Sprintf("is in %d items: send at most %d new passwords in one request", n, maxPasswords))
+		}
+	}
+	return nil
 }
 
 // prepareUser replaces the password of a new user by its hash, after validating the other
@@ -45,20 +51,25 @@ func (c *call) prepareUser(u *inventory.User) error {
 }
 
 // popPassword removes a new password from an update of a user and returns its hash, empty if
-// there is none.
+// there is none. It removes and verifies the current password too.
 func (c *call) popPassword(id string, p records.Patch) (hash string, err error) {
+	current, confirms, err := pop[string](p, "current_password", "must be a string")
+	if err != nil {
+		return "", err
+	}
+	if confirms && records.ValidID(id) {
+		if err := c.accounts.Service.ConfirmPassword(c.r.Context(), c.request(), strings.ToLower(id), current); err != nil {
+			return "", err
+		}
+	}
 	password, present, err := pop[string](p, "password", "must be a string")
 	if err != nil || !present || !records.ValidID(id) {
 		return "", err
 	}
-	id = strings.ToLower(id)
 	if c.identity.Token != "" {
 		return "", auth.Denied()
 	}
-	if c.isSender(id) && c.accounts.Service.RequiresCurrentPassword() {
-		return "", invalidField("password", "requires the current one: use PUT /users/{id}/password")
-	}
-	return c.accounts.Service.HashPasswordOf(c.r.Context(), c.request(), "password", password, id)
+	return c.accounts.Service.HashPasswordOf(c.r.Context(), c.request(), "password", password, strings.ToLower(id))
 }
 
 // replaceUser returns the change of a PUT. The password and the fields for admins stay
@@ -107,9 +118,13 @@ func (c *call) userEdit(change editFunc, hash string) editFunc {
 		if err := c.accounts.Service.Edited(c.request(), before, u); err != nil {
 			return err
 		}
-		if hash != "" {
-			c.accounts.Service.SetPassword(u, hash)
+		if hash == "" {
+			return nil
 		}
+		if err := c.accounts.Service.Confirmed(c.request(), before); err != nil {
+			return err
+		}
+		c.accounts.Service.SetPassword(u, hash)
 		return nil
 	}
 }
@@ -155,6 +170,16 @@ func (c *call) forgetIDs(r *records.Resource, ids ...string) {
 	for _, id := range ids {
 		c.accounts.Forget(strings.ToLower(id))
 	}
+}
+
+// confirming returns the property of a change of a user that is no field of the record.
+func confirming(r *records.Resource) []openapi.Property {
+	if !isUsers(r) {
+		return nil
+	}
+	current := openapi.String("Required from users who change their own password or email address, unless the server is configured otherwise.")
+	current.WriteOnly = true
+	return []openapi.Property{openapi.Optional("current_password", current)}
 }
 
 // isUsers reports whether a resource is that of users, which has rules of its own.

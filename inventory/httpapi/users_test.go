@@ -34,7 +34,7 @@ func users(t *testing.T, g *harness) {
 	c.Send("GET", "/users/"+g.users["editor"].ID, nil).WantError(403, "Forbidden: You do not have permission to perform this action")
 	c.Send("GET", "/users", nil).WantError(403, "Forbidden")
 	c.Send("PATCH", "/users/"+unknown, `{"first_name":"V"}`).WantError(403, "Forbidden") // and not 404
-	c.Send("PATCH", at, object{"password": another}).Want(200)
+	c.Send("PATCH", at, object{"password": another, "current_password": password}).Want(200)
 	g.login(t, "viewer", another).Want(200)
 }
 

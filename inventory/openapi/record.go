@@ -57,28 +57,30 @@ func Draft(r *records.Resource) *Schema {
 }
 
 // Replacement returns the schema of a full replacement: a [Draft], without requiring what
-// only a new record needs, such as the password of a user.
-func Replacement(r *records.Resource) *Schema {
+// only a new record needs, such as the password of a user. A record that has such fields may have more
+// properties.
+func Replacement(r *records.Resource, more ...Property) *Schema {
 	if !slices.ContainsFunc(r.Fields(), func(f *records.Field) bool { return f.OnCreate }) {
 		return Draft(r)
 	}
-	return Request(Name(r)+"Replacement", properties(r, isVisible, func(f *records.Field) bool { return !f.ReadOnly && f.Required })...)
+	required := func(f *records.Field) bool { return !f.ReadOnly && f.Required }
+	return Request(Name(r)+"Replacement", append(properties(r, isVisible, required), more...)...)
 }
 
 // Change returns the schema of a partial update. The fields that the inventory sets may be
-// present with their current values.
-func Change(r *records.Resource) *Schema {
-	return Request(Name(r)+"Change", properties(r, isVisible, never)...)
+// present with their current values. It may have more properties.
+func Change(r *records.Resource, more ...Property) *Schema {
+	return Request(Name(r)+"Change", append(properties(r, isVisible, never), more...)...)
 }
 
 // ItemChange returns the schema of one of several partial updates: the id of the record, the
-// fields to change and, optionally, the version that it must have.
-func ItemChange(r *records.Resource) *Schema {
+// fields to change and, optionally, the version that it must have. It may have more properties.
+func ItemChange(r *records.Resource, more ...Property) *Schema {
 	fields := properties(r, func(f *records.Field) bool { return isVisible(f) && f.Name != "id" }, never)
 	return Request(Name(r)+"ItemChange", append([]Property{
 		Required("id", ID("The record to change.")),
 		Optional("if_version", Integer("The version that the record must have.", 1)),
-	}, fields...)...)
+	}, append(fields, more...)...)...)
 }
 
 // properties returns some fields of a record as properties.
