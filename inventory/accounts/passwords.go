@@ -72,14 +72,18 @@ func (s *Service) ChangePassword(ctx context.Context, q *Request, id, password s
 		ID: id, Action: "password_change",
 		Apply: func(rec records.Record) error {
 			u := rec.(*inventory.User)
-			if err := s.Confirmed(q, u); err != nil {
+			before := records.Clone(u)
+			s.SetPassword(u, hash)
+			if err := s.Edited(q, before, u); err != nil {
 				return err
 			}
-			s.SetPassword(u, hash)
 			u.MustChangePassword = u.MustChangePassword && !q.ownPassword
 			return nil
 		},
 	})
+	if err == nil {
+		s.SendNotices(ctx, q)
+	}
 	return err
 }
 
@@ -133,10 +137,13 @@ func (s *Service) sendReset(ctx context.Context, q *Request, u *inventory.User) 
 			return nil
 		},
 	})
-	if err != nil || q.Preview != nil || s.opts.SendReset == nil {
+	if err != nil || q.Preview != nil {
 		return err
 	}
-	return s.opts.SendReset(ctx, records.Clone(u), code, auth.ResetLifetime)
+	return s.notify(ctx, &Notice{
+		Kind: ResetRequested, To: u.Email, User: records.Clone(u), At: s.engine.Now(), Address: q.Address,
+		Code: code, Valid: auth.ResetLifetime,
+	})
 }
 
 // CheckResets returns a [*TooManyError] if too many wrong codes came from the network of the request.
@@ -170,14 +177,18 @@ func (s *Service) ResetPassword(ctx context.Context, q *Request, code, password 
 			if !s.resetValid(now, codeHash) { // again, in the transaction: a code works once
 				return auth.ResetNotFound()
 			}
+			before := records.Clone(now)
 			s.SetPassword(now, hash)
 			now.MustChangePassword = false
+			q.notices = nil
+			s.notice(q, ByCode, before, now)
 			return nil
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.SendNotices(ctx, q)
 	return done[0].(*inventory.User), nil
 }
 

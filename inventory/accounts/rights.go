@@ -26,7 +26,7 @@ func (s *Service) Changes(q *Request) *records.Engine {
 // those of [Service.Edited] and [Service.Deleted].
 func (s *Service) UserChanges(q *Request) *records.Engine {
 	return s.unchecked(q).BeforeChange(func(ctx context.Context, tx records.Tx) error {
-		q.adminRemoved = false
+		q.adminRemoved, q.notices = false, nil
 		// In turn: two admins who change each other would deadlock, or remove the last two.
 		if err := records.Serialize(ctx, tx, "users"); err != nil {
 			return err
@@ -70,8 +70,9 @@ func (s *Service) check(q *Request, read func(r *records.Resource, id string) (r
 
 // Edited completes a change of a user, for the Apply of a records.Edit of UserChanges (REFERENCE.md,
 // 3.2): nobody changes the fields for admins in their own record; a new role, status or user name
-// invalidates the tokens of the user, and a new email address the reset code. A new email address of their
-// own needs their current password ([Service.Confirmed]). before is the user before it.
+// invalidates the tokens of the user, and a new email address the reset code. Senders who change their own
+// password or email address have confirmed their current password ([Service.Confirmed]). before is the user
+// before it. After the commit the caller sends the notices ([Service.SendNotices]).
 func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 	u.Role = inventory.Role(strings.ToLower(string(u.Role))) // its stored form
 	if err := checkTokenEdit(q, before, u); err != nil {
@@ -86,12 +87,19 @@ func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 		}
 	}
 	u.Email = strings.ToLower(u.Email) // its stored form
-	if u.Email != before.Email {
+	if u.Email != before.Email || u.PasswordHash != before.PasswordHash {
 		if err := s.Confirmed(q, before); err != nil {
 			return cmp.Or(s.users().Check(records.Clone(u)), err)
 		}
+	}
+	if u.Email != before.Email {
 		forgetReset(u) // the code was sent to the old address
 	}
+	by := ByAdmin
+	if q.isSender(before.ID) {
+		by = ByOwner
+	}
+	s.notice(q, by, before, u)
 	q.adminRemoved = q.adminRemoved || isActiveAdmin(before) && !isActiveAdmin(u)
 	if u.Role != before.Role || u.InactiveStatus != before.InactiveStatus || u.Username != before.Username {
 		u.Epoch++

@@ -20,9 +20,10 @@ import (
 
 // Options configure a [Service]. Nil means the defaults.
 type Options struct {
-	// SendReset sends a reset code to a user who forgot their password. It must not wait for the
-	// delivery. The user is a copy. Default: codes are not sent, so that nobody has one.
-	SendReset func(ctx context.Context, to *inventory.User, code string, valid time.Duration) error
+	// Notify sends a user an email about their account, such as a reset code. It is called after the
+	// change was committed, and must not wait for the delivery; the change stands if it fails. It is
+	// called concurrently. Default: nothing is sent, so that nobody has a reset code.
+	Notify func(ctx context.Context, n *Notice) error
 	// AllowWithoutCurrentPassword lets users change their own password and email address without the
 	// current password, which is verified if they send it. Default: it is required (REFERENCE.md, 3.3).
 	AllowWithoutCurrentPassword bool
@@ -85,6 +86,7 @@ type Request struct {
 	places      *records.Places // of the sender, as last read
 	ownPassword bool            // the sender changes their own password
 	confirmed   *confirmed      // by the current password; nil if it was not sent
+	notices     []*Notice       // of the changes of the transaction
 }
 
 // Caller returns the sender for the audit log.

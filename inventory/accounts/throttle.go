@@ -23,6 +23,7 @@ const (
 	accountDelay    = time.Second
 	mailboxResets   = 5  // requested resets per email address and hour
 	networkResets   = 20 // requested resets per network and hour
+	noticesPerHour  = 20 // of changes, to an email address; each process counts its own
 	throttleMemory  = 8 << 20
 	maxKnown        = 10_000 // remembered pairs of a user name and a network
 )
@@ -34,6 +35,7 @@ const (
 type throttle struct {
 	pair, network, account       *counter // failures
 	mailboxResets, networkResets *counter
+	notices                      *counter // sent
 	noted                        *counter // refusals with an audit log entry
 	guesses                      inFlight
 
@@ -61,6 +63,7 @@ func newThrottle(now func() time.Time) (*throttle, error) {
 		{&t.account, "account", accountFailures, ratelimit.Minute},
 		{&t.mailboxResets, "mailbox", mailboxResets, ratelimit.Hour},
 		{&t.networkResets, "mail-network", networkResets, ratelimit.Hour},
+		{&t.notices, "notices", noticesPerHour, ratelimit.Hour},
 		{&t.noted, "noted", 1, ratelimit.Minute},
 	} {
 		limiter, err := ratelimit.NewLimiter(row.name, store, ratelimit.Per(row.limit, row.unit), &ratelimit.Options{Now: now})

@@ -27,8 +27,8 @@ func Example() {
 	engine := records.New(store, nil)
 	_, _, _ = accounts.FirstAdmin(ctx, engine, hasher, "admin", password)
 	guard, _ := jwt.NewGuard(tokens, accounts.NewStates(store), nil)
-	send := func(context.Context, *inventory.User, string, time.Duration) error { return nil }
-	users, _ := accounts.New(engine, hasher, &accounts.Options{SendReset: send})
+	notify := func(context.Context, *accounts.Notice) error { return nil }
+	users, _ := accounts.New(engine, hasher, &accounts.Options{Notify: notify})
 	api, err := httpapi.New(engine, guard, &httpapi.Options{
 		Accounts: &httpapi.Accounts{Service: users, Tokens: tokens},
 	})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -60,11 +61,12 @@ func (c *clock) forward(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// mails records the sent reset codes.
+// mails records the sent reset codes and other notices.
 type mails struct {
-	mu   sync.Mutex
-	all  []mail
-	fail error
+	mu      sync.Mutex
+	all     []mail
+	notices []*accounts.Notice
+	fail    error
 }
 
 type mail struct {
@@ -72,14 +74,30 @@ type mail struct {
 	code string
 }
 
-func (m *mails) send(_ context.Context, to *inventory.User, code string, valid time.Duration) error {
+func (m *mails) send(_ context.Context, n *accounts.Notice) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {
 		return m.fail
 	}
-	m.all = append(m.all, mail{to, code})
+	if n.Kind == accounts.ResetRequested {
+		m.all = append(m.all, mail{n.User, n.Code})
+	} else {
+		m.notices = append(m.notices, n)
+	}
 	return nil
+}
+
+// told returns the notices that were sent since the last call, as text.
+func (m *mails) told() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []string
+	for _, n := range m.notices {
+		all = append(all, fmt.Sprintf("%s: %s by %s from %s", n.To, n.Kind, n.By, n.Address))
+	}
+	m.notices = nil
+	return strings.Join(all, "\n")
 }
 
 // last returns the code of the last email.
@@ -168,7 +186,7 @@ func newHarness(t testing.TB, want *choices) *harness {
 		engine = want.engine(engine)
 	}
 	service, err := accounts.New(engine, cmp.Or(want.hasher, g.hasher), &accounts.Options{
-		SendReset: g.mails.send, Log: log, AllowWithoutCurrentPassword: want.noCurrent, Roles: want.roles,
+		Notify: g.mails.send, Log: log, AllowWithoutCurrentPassword: want.noCurrent, Roles: want.roles,
 	})
 	ok(t, err)
 	opts.Accounts = &httpapi.Accounts{Service: service, Tokens: g.tokens}

@@ -107,7 +107,7 @@ func (c *call) replaceUser(id string, p records.Patch) (editFunc, error) {
 	}, hash), nil
 }
 
-// userEdit wraps a change of a user with the rules of accounts, and sets a new password.
+// userEdit adds a new password and the rules of accounts to a change of a user.
 func (c *call) userEdit(change editFunc, hash string) editFunc {
 	return func(rec records.Record) error {
 		u := rec.(*inventory.User)
@@ -115,17 +115,10 @@ func (c *call) userEdit(change editFunc, hash string) editFunc {
 		if err := change(u); err != nil {
 			return err
 		}
-		if err := c.accounts.Service.Edited(c.request(), before, u); err != nil {
-			return err
+		if hash != "" {
+			c.accounts.Service.SetPassword(u, hash)
 		}
-		if hash == "" {
-			return nil
-		}
-		if err := c.accounts.Service.Confirmed(c.request(), before); err != nil {
-			return err
-		}
-		c.accounts.Service.SetPassword(u, hash)
-		return nil
+		return c.accounts.Service.Edited(c.request(), before, u)
 	}
 }
 
@@ -153,13 +146,15 @@ func (c *call) checkDelete(rec records.Record) error {
 	return nil
 }
 
-// forgetUsers makes the authenticator reload changed users.
-func (c *call) forgetUsers(recs ...records.Record) {
-	for _, rec := range recs {
-		if u, ok := rec.(*inventory.User); ok {
-			c.accounts.Forget(u.ID)
-		}
+// usersChanged makes the authenticator reload changed users, and tells them.
+func (c *call) usersChanged(r *records.Resource, recs ...records.Record) {
+	if !isUsers(r) {
+		return
 	}
+	for _, rec := range recs {
+		c.accounts.Forget(rec.Meta().ID)
+	}
+	c.accounts.Service.SendNotices(c.r.Context(), c.request())
 }
 
 // forgetIDs does the same for deleted users.

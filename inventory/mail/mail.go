@@ -29,7 +29,7 @@ const (
 	maxAddress = 254       // bytes; RFC 5321, section 4.5.3.1.3
 	maxSubject = 200       // characters
 	maxBody    = 256 << 10 // bytes, for text and HTML each
-	maxName    = 100       // characters of a name in Reset
+	maxName    = 100       // characters of a name in a message
 )
 
 // Message is a message to one recipient, as text, HTML or both.
@@ -138,6 +138,16 @@ var resetHTML string
 // Reset returns the message with a password reset code. name is the recipient's own spelling
 // and may be empty; lifetime is how long the code is valid.
 func Reset(to, name, code string, lifetime time.Duration) *Message {
+	data := struct{ Name, Code, Lifetime string }{printableName(name), code, formatLifetime(lifetime)}
+	return &Message{
+		To: to, Subject: "Password Reset Code",
+		Text: render(template.Must(template.New("text").Parse(resetText)), data),
+		HTML: render(htmltemplate.Must(htmltemplate.New("html").Parse(resetHTML)), data),
+	}
+}
+
+// printableName returns the printable beginning of a name.
+func printableName(name string) string {
 	name = strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
 			return -1
@@ -145,12 +155,7 @@ func Reset(to, name, code string, lifetime time.Duration) *Message {
 		return c
 	}, strings.ToValidUTF8(name, ""))
 	runes := []rune(strings.TrimSpace(name))
-	data := struct{ Name, Code, Lifetime string }{string(runes[:min(len(runes), maxName)]), code, formatLifetime(lifetime)}
-	return &Message{
-		To: to, Subject: "Password Reset Code",
-		Text: render(template.Must(template.New("text").Parse(resetText)), data),
-		HTML: render(htmltemplate.Must(htmltemplate.New("html").Parse(resetHTML)), data),
-	}
+	return string(runes[:min(len(runes), maxName)])
 }
 
 // render executes an embedded template, which cannot fail.

@@ -3,9 +3,8 @@ package server
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/mail"
 )
 
@@ -41,11 +40,26 @@ func (s *Server) mailer() (mail.Mailer, error) {
 	return smtp, nil
 }
 
-// sendReset queues a mail with a password reset code.
-func (s *Server) sendReset(_ context.Context, to *inventory.User, code string, valid time.Duration) error {
-	name := to.FirstName
+// notify queues a mail about an account.
+func (s *Server) notify(_ context.Context, n *accounts.Notice) error {
+	name := n.User.FirstName
 	if name == "" {
-		name = to.Username
+		name = n.User.Username
 	}
-	return s.mails.Enqueue(mail.Reset(to.Email, name, code, valid))
+	change := &mail.Change{At: n.At, Address: n.Address, By: map[string]string{
+		accounts.ByOwner: "by somebody who logged in as you",
+		accounts.ByAdmin: "by an administrator",
+		accounts.ByCode:  "with a reset code from an email to you",
+	}[n.By]}
+	switch n.Kind {
+	case accounts.ResetRequested:
+		return s.mails.Enqueue(mail.Reset(n.To, name, n.Code, n.Valid))
+	case accounts.PasswordChanged:
+		return s.mails.Enqueue(mail.PasswordChanged(n.To, name, change))
+	case accounts.EmailChanged:
+		return s.mails.Enqueue(mail.EmailChanged(n.To, name, change))
+	case accounts.EmailSet:
+		return s.mails.Enqueue(mail.EmailSet(n.To))
+	}
+	return fmt.Errorf("unknown kind of notice %q", n.Kind)
 }

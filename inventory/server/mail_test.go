@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"encoding/json"
 	"io"
 	"net"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,9 +29,9 @@ func (m *mailbox) Data(r io.Reader) error {
 	return err
 }
 
-// TestReset resets a forgotten password with the code from a mail.
-func TestReset(t *testing.T) {
-	t.Parallel()
+// serveMail serves an inventory with a mail server.
+func serveMail(t *testing.T) (*running, *mailbox) {
+	t.Helper()
 	box := &mailbox{mails: make(chan string, 10)}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -38,19 +40,31 @@ func TestReset(t *testing.T) {
 	t.Cleanup(func() { mailer.Close() })
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	require.NoError(t, err)
-
-	r := serve(t, settings(t, map[string]string{
+	return serve(t, settings(t, map[string]string{
 		"MAIL_HOST": host, "MAIL_PORT": port, "FROM_ADDRESS": "noc@example.com", "ADMIN_USERNAME": "admin@example.com",
-	}))
+	})), box
+}
+
+// next returns the next mail that arrives.
+func (m *mailbox) next(t *testing.T) string {
+	t.Helper()
+	select {
+	case text := <-m.mails:
+		return strings.ReplaceAll(text, "=\r\n", "") // lines that the encoding breaks
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "no mail arrived")
+		return ""
+	}
+}
+
+// TestReset resets a forgotten password with the code from a mail.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	r, box := serveMail(t)
 	old := r.login("admin@example.com", password)
 	known := r.want(200, "POST", "/users/forgot-password", "", `{"email":"admin@example.com"}`)
 	require.Equal(t, known, r.want(200, "POST", "/users/forgot-password", "", `{"email":"unknown@example.com"}`))
-	var text string
-	select {
-	case text = <-box.mails:
-	case <-time.After(20 * time.Second):
-		require.Fail(t, "no mail arrived")
-	}
+	text := box.next(t)
 	require.Contains(t, text, "To: <admin@example.com>")
 	require.Contains(t, text, "From: <noc@example.com>")
 	code := regexp.MustCompile(`(?m)^\s*([A-Z2-7]{26})\s*$`).FindStringSubmatch(text)
@@ -64,4 +78,27 @@ func TestReset(t *testing.T) {
 	r.login("admin@example.com", changed)
 	assert.NotContains(t, r.log.String(), code[1])
 	assert.NotContains(t, r.log.String(), changed)
+}
+
+// TestNotices changes an account, of which its user is told by mail.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	r, box := serveMail(t)
+	token := r.login("admin@example.com", password)
+	var me struct{ Data []struct{ ID string } }
+	require.NoError(t, json.Unmarshal([]byte(r.want(200, "GET", "/users?fields=id", token, "")), &me))
+	at := "/users/" + me.Data[0].ID
+	r.want(200, "PATCH", at, token, `{"first_name":"Jane","email":"jane@example.com","current_password":"`+password+`"}`)
+	text := box.next(t)
+	require.Contains(t, text, "To: <admin@example.com>")
+	require.Contains(t, text, "Hello Jane,")
+	require.Contains(t, text, "by somebody who logged in as you")
+	require.Contains(t, text, "127.0.0.1")
+	text = box.next(t)
+	require.Contains(t, text, "To: <jane@example.com>")
+	require.NotContains(t, text, "Jane")
+	r.want(200, "PUT", at+"/password", token, `{"new_password":"another long password","current_password":"`+password+`"}`)
+	text = box.next(t)
+	require.Contains(t, text, "To: <jane@example.com>")
+	require.Contains(t, text, "Subject: Your password was changed")
 }

@@ -127,7 +127,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	service, err := accounts.New(engine, hasher, &accounts.Options{
-		SendReset: s.sendReset, AllowWithoutCurrentPassword: !s.settings.RequireCurrentPassword, Log: s.log, Roles: o.Roles,
+		Notify: s.notify, AllowWithoutCurrentPassword: !s.settings.RequireCurrentPassword, Log: s.log, Roles: o.Roles,
 	})
 	if err != nil {
 		return err
