@@ -44,8 +44,9 @@
 // learn no more than sequential ones. A lock that only an admin can open would let strangers lock
 // users out.
 //
-// A requested reset takes a multiple of 100 ms, whether the address is known or not. Equal work for
-// an unknown address would mean pointless database writes.
+// A requested reset is only counted and queued before the response: looking up the address, storing a code
+// and sending it take a time that reveals whether the address is known, the more so under load. So [Service]
+// works in the background, and has a Close.
 //
 // An account that a change depends on is locked with a lock that readers share (records.Lock); changes
 // of users run one at a time (records.Serialize), because two admins who change each other would

@@ -3,8 +3,6 @@ package accounts
 import (
 	"cmp"
 	"context"
-	"strings"
-	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -87,49 +85,15 @@ func (s *Service) ChangePassword(ctx context.Context, q *Request, id, password s
 	return err
 }
 
-// ForgotPassword sends a reset code to the user with an email address, if there is one. It returns
-// the same, and takes the same time, whether the address is known or not.
-func (s *Service) ForgotPassword(ctx context.Context, q *Request, email string) error {
-	email = strings.ToLower(email)
-	start := time.Now()
-	if err := s.count(ctx, q, s.throttle.networkResets, q.Network); err != nil {
-		return err
-	}
-	if err := s.count(ctx, q, s.throttle.mailboxResets, email); err != nil {
-		return err
-	}
+// sendReset stores a new code for the user with an email address, which replaces an earlier one, and
+// sends it. Nothing happens if there is no such active user.
+func (s *Service) sendReset(ctx context.Context, q *Request, email string) error {
 	u, err := s.find(ctx, "email", email)
-	if err != nil {
+	if err != nil || u == nil || u.InactiveStatus {
 		return err
 	}
-	if u != nil && !u.InactiveStatus {
-		if err := s.sendReset(ctx, q, u); err != nil {
-			// An error would reveal that the address is known.
-			s.opts.Log.ErrorContext(ctx, "password reset not sent", "user", u.ID, "request_id", q.RequestID, "error", err)
-		}
-	}
-	roundDuration(ctx, start)
-	return nil
-}
-
-// durationStep is the step to which the time of a response is rounded up that must not
-// reveal anything.
-const durationStep = 100 * time.Millisecond
-
-// roundDuration waits until the time since start is a multiple of durationStep, or ctx ends.
-func roundDuration(ctx context.Context, start time.Time) {
-	timer := time.NewTimer(durationStep - time.Since(start)%durationStep)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// sendReset stores a new code, which replaces an earlier one, and sends it.
-func (s *Service) sendReset(ctx context.Context, q *Request, u *inventory.User) error {
 	code, reset := auth.NewReset(u.ID, u.PasswordHash, s.engine.Now())
-	_, err := s.unchecked(q).Update(ctx, q.unverified(u.Username), s.users(), records.Edit{
+	_, err = s.engine.Update(ctx, q.unverified(u.Username), s.users(), records.Edit{
 		ID: u.ID, Action: "password_forgotten",
 		Apply: func(rec records.Record) error {
 			u := rec.(*inventory.User)
@@ -137,7 +101,7 @@ func (s *Service) sendReset(ctx context.Context, q *Request, u *inventory.User) 
 			return nil
 		},
 	})
-	if err != nil || q.Preview != nil {
+	if err != nil {
 		return err
 	}
 	return s.notify(ctx, &Notice{

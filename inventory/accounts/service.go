@@ -36,7 +36,8 @@ type Options struct {
 }
 
 // Service has the rules of accounts. Create it with [New]. It is safe for concurrent use. Its
-// counters, which throttle guesses, are those of the process: create one for all transports.
+// counters, which throttle guesses, are those of the process: create one for all transports, and close it
+// before the store.
 type Service struct {
 	engine    *records.Engine
 	store     records.Store
@@ -48,6 +49,7 @@ type Service struct {
 	tokens    tokenCache
 	logins    counts
 	tokenUses counts
+	requested *resetQueue
 }
 
 // New returns the service for the users of an inventory. All changes go through the engine, with its
@@ -65,6 +67,7 @@ func New(engine *records.Engine, hasher *auth.Hasher, opts *Options) (*Service, 
 		return nil, err
 	}
 	_, _ = rand.Read(s.digestKey[:]) // never fails
+	s.requested = newResetQueue(s.handleReset)
 	var err error
 	s.throttle, err = newThrottle(engine.Now)
 	return s, err

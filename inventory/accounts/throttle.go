@@ -21,7 +21,8 @@ const (
 	networkFailures = 50  // wrong passwords and reset codes per network and minute
 	accountFailures = 100 // wrong passwords per user name and minute, before attempts are delayed
 	accountDelay    = time.Second
-	mailboxResets   = 5  // requested resets per email address and hour
+	mailboxResets   = 5  // requested resets per email address and network, and hour
+	allResets       = 5  // requested resets per email address and hour, before they wait
 	networkResets   = 20 // requested resets per network and hour
 	noticesPerHour  = 20 // of changes, to an email address; each process counts its own
 	throttleMemory  = 8 << 20
@@ -35,6 +36,7 @@ const (
 type throttle struct {
 	pair, network, account       *counter // failures
 	mailboxResets, networkResets *counter
+	allResets, slots             *counter // of a mailbox, which delay; see Service.slowDown
 	notices                      *counter // sent
 	noted                        *counter // refusals with an audit log entry
 	guesses                      inFlight
@@ -62,6 +64,8 @@ func newThrottle(now func() time.Time) (*throttle, error) {
 		{&t.network, "network", networkFailures, ratelimit.Minute},
 		{&t.account, "account", accountFailures, ratelimit.Minute},
 		{&t.mailboxResets, "mailbox", mailboxResets, ratelimit.Hour},
+		{&t.allResets, "mailbox", allResets, ratelimit.Hour},
+		{&t.slots, "slots", 1, ratelimit.Hour},
 		{&t.networkResets, "mail-network", networkResets, ratelimit.Hour},
 		{&t.notices, "notices", noticesPerHour, ratelimit.Hour},
 		{&t.noted, "noted", 1, ratelimit.Minute},

@@ -49,6 +49,7 @@ func audit(t *testing.T, g *harness) {
 	} {
 		before := len(g.entries())
 		c.Send(step.method, step.path, step.body)
+		g.wait()
 		var got []string
 		for _, e := range g.entries()[before:] {
 			got = append(got, e.Action)

@@ -32,15 +32,16 @@ var key = []byte(strings.Repeat("k", auth.MinKeyBytes))
 
 // harness is an API with a user of each role and access to its store.
 type harness struct {
-	t      testing.TB
-	store  records.Store
-	tokens *jwt.Tokens
-	hasher *auth.Hasher
-	api    *httpapi.API
-	clock  *clock
-	mails  *mails
-	users  map[string]*inventory.User // by name
-	log    *logged
+	t       testing.TB
+	store   records.Store
+	tokens  *jwt.Tokens
+	hasher  *auth.Hasher
+	api     *httpapi.API
+	service *accounts.Service
+	clock   *clock
+	mails   *mails
+	users   map[string]*inventory.User // by name
+	log     *logged
 }
 
 // clock is an adjustable clock.
@@ -189,6 +190,8 @@ func newHarness(t testing.TB, want *choices) *harness {
 		Notify: g.mails.send, Log: log, AllowWithoutCurrentPassword: want.noCurrent, Roles: want.roles,
 	})
 	ok(t, err)
+	t.Cleanup(func() { ok(t, service.Close()) })
+	g.service = service
 	opts.Accounts = &httpapi.Accounts{Service: service, Tokens: g.tokens}
 	if want.options != nil {
 		want.options(opts)
@@ -235,6 +238,12 @@ func (g *harness) on(t testing.TB, name string) *httpxtest.Client {
 		c.Header.Set("Authorization", "Bearer "+g.token(name))
 	}
 	return c
+}
+
+// wait waits for the requested resets.
+func (g *harness) wait() {
+	g.t.Helper()
+	ok(g.t, g.service.Wait(context.Background()))
 }
 
 // user returns a user from the store.

@@ -65,7 +65,7 @@ func forgotPassword() operation {
 	}, withBody((*call).forgotPassword)}
 }
 
-// forgotPassword responds alike, and in the same time, whether the address is known or not.
+// forgotPassword responds alike, after the same work, whether the address is known or not.
 func (c *call) forgotPassword(sent forgottenPassword) error {
 	if err := notEmpty("email", sent.Email); err != nil {
 		return err

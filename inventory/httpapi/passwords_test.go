@@ -53,6 +53,7 @@ func TestPassword(t *testing.T) {
 
 func (g *harness) forgot(email string) string {
 	g.t.Helper()
+	defer g.wait()
 	return g.as("").Send("POST", "/users/forgot-password", object{"email": email}).Want(200).Body.String()
 }
 

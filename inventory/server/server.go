@@ -132,6 +132,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
+	s.closers = append(s.closers, service.Close)
 	api, err := s.api(o, engine, guard, &httpapi.Accounts{Service: service, Tokens: tokens})
 	if err != nil {
 		return err
