@@ -106,6 +106,7 @@ func resources() []records.Part {
 			Name: "api-tokens", Label: "API token", Internal: true, Unaudited: true, Lockable: true,
 			Messages: map[string]string{"name": "API token with this name already exists"},
 		}),
+		records.Define[Reset](records.Definition{Name: "resets", Label: "Reset", Internal: true, Unaudited: true}),
 		records.Define[Secret](records.Definition{Name: "secrets", Label: "Secret", Internal: true, Unaudited: true}),
 	}
 }

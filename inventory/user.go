@@ -22,18 +22,15 @@ type User struct {
 	FirstName      string `json:"first_name" field:"max=100,search"`
 	LastName       string `json:"last_name" field:"max=100,search"`
 
-	// LocationIDs are the locations that the user is limited to (REFERENCE.md, 3.7). Without any
-	// there is no limit. A location that is deleted stays, so that the last one does not end the limit.
-	LocationIDs []string `json:"location_ids" field:"admin,max=200,format=uuid"`
-
 	PasswordChangedAt *time.Time `json:"password_changed_at" field:"readonly"`
 	LastLogin         *time.Time `json:"last_login" field:"readonly,volatile"`
 
-	PasswordHash   string     `json:"-" field:"hidden,column=password_hash"`
-	Epoch          int64      `json:"-" field:"hidden,column=epoch"`
-	ResetHash      string     `json:"-" field:"hidden,column=reset_hash,index,max=64"` // auth.Reset.CodeHash
-	ResetExpiresAt *time.Time `json:"-" field:"hidden,column=reset_expires_at"`
-	ResetPassword  string     `json:"-" field:"hidden,column=reset_password,max=64"` // auth.Reset.Password
+	PasswordHash string `json:"-" field:"hidden,column=password_hash"`
+	Epoch        int64  `json:"-" field:"hidden,column=epoch"`
+
+	// LocationIDs are the locations that the user is limited to (REFERENCE.md, 3.7). Without any
+	// there is no limit. A location that is deleted stays, so that the last one does not end the limit.
+	LocationIDs []string `json:"location_ids" field:"admin,max=200,format=uuid"`
 
 	UsernameKey string `json:"-" field:"hidden,column=username_key,unique,index,max=300"` // see UsernameKey
 
@@ -97,6 +94,16 @@ type APIToken struct {
 	Scopes    []string   `json:"scopes" field:"max=50"`               // as in auth.Identity
 	ExpiresAt *time.Time `json:"expires_at" field:"required"`
 	LastUsed  *time.Time `json:"last_used" field:"volatile"`
+}
+
+// Reset is a password reset that was requested, without its code. A user may have several. It is not
+// visible to clients.
+type Reset struct {
+	records.Base
+	UserID    string     `json:"user_id" field:"required,ref=users:cascade"`
+	CodeHash  string     `json:"code_hash" field:"required,unique,max=64"` // auth.Reset.CodeHash
+	Account   string     `json:"account" field:"required,max=64"`          // auth.Reset.Account
+	ExpiresAt *time.Time `json:"expires_at"`
 }
 
 // Secret is a key that the inventory generated for itself, such as the one that signs

@@ -70,9 +70,9 @@ func (s *Service) check(q *Request, read func(r *records.Resource, id string) (r
 
 // Edited completes a change of a user, for the Apply of a records.Edit of UserChanges (REFERENCE.md,
 // 3.2): nobody changes the fields for admins in their own record; a new role, status or user name
-// invalidates the tokens of the user, and a new email address the reset code. Senders who change their own
-// password or email address have confirmed their current password ([Service.Confirmed]). before is the user
-// before it. After the commit the caller sends the notices ([Service.SendNotices]).
+// invalidates the tokens of the user. Senders who change their own password or email address have confirmed
+// their current password ([Service.Confirmed]). before is the user before it. After the commit the caller
+// sends the notices ([Service.SendNotices]).
 func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 	u.Role = inventory.Role(strings.ToLower(string(u.Role))) // its stored form
 	if err := checkTokenEdit(q, before, u); err != nil {
@@ -91,9 +91,6 @@ func (s *Service) Edited(q *Request, before, u *inventory.User) error {
 		if err := s.Confirmed(q, before); err != nil {
 			return cmp.Or(s.users().Check(records.Clone(u)), err)
 		}
-	}
-	if u.Email != before.Email {
-		forgetReset(u) // the code was sent to the old address
 	}
 	by := ByAdmin
 	if q.isSender(before.ID) {

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 const another = "another long one"
@@ -73,8 +75,10 @@ func TestReset(t *testing.T) {
 	if g.mails.count() != 1 || len(code) < 26 { // 128 bits and more
 		t.Errorf("%d mails, the code is %q", g.mails.count(), code)
 	}
-	if u := g.user("viewer"); u.ResetHash == "" || strings.Contains(u.ResetHash, code) {
-		t.Errorf("the code is stored as %q", u.ResetHash)
+	page, err := g.store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Reset](inventory.Schema())})
+	ok(t, err)
+	if text := asJSON(t, page.Records); len(page.Records) != 1 || strings.Contains(text, code) {
+		t.Errorf("the code is stored as %s", text)
 	}
 	c := g.as("")
 	at := "/users/reset-password/" + code
@@ -93,14 +97,14 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestResetEnds checks what invalidates a code: time, a newer code, a new password or
+// TestResetEnds checks what invalidates a code: time, another code that was used, a new password or
 // address, and an inactive account.
 func TestResetEnds(t *testing.T) {
 	for why, end := range map[string]func(g *harness, at string){
 		"time": func(g *harness, _ string) { g.clock.forward(15 * time.Minute) },
-		"a newer code": func(g *harness, _ string) {
-			g.clock.forward(time.Second)
+		"another code": func(g *harness, _ string) {
 			g.forgot("viewer@example.org")
+			g.reset(g.mails.last(g.t), "a third long one")
 		},
 		"another password": func(g *harness, at string) {
 			g.as("root").Send("PUT", at+"/password", object{"new_password": "a third long one"}).Want(200)
@@ -119,6 +123,38 @@ func TestResetEnds(t *testing.T) {
 				t.Errorf("the status of the reset is %d", status)
 			}
 		})
+	}
+}
+
+// TestResetsBeside: a newer code, which a stranger may have requested, leaves earlier ones valid.
+func TestResetsBeside(t *testing.T) { stores(t, resetsBeside) }
+
+func resetsBeside(t *testing.T, g *harness) {
+	t.Helper()
+	g.forgot("viewer@example.org")
+	own := g.mails.last(t)
+	for range 4 {
+		g.clock.forward(time.Second)
+		g.forgot("viewer@example.org")
+	}
+	if status := g.reset(own, another); status != 200 {
+		t.Errorf("the status of the reset is %d", status)
+	}
+	if status := g.reset(g.mails.last(t), password); status != 404 { // the password was changed since
+		t.Errorf("the status of another reset is %d", status)
+	}
+	resets := records.Of[inventory.Reset](inventory.Schema())
+	if n := g.count(resets); n != 4 {
+		t.Errorf("there are %d codes", n)
+	}
+	g.clock.forward(time.Hour)
+	g.forgot("viewer@example.org") // and deletes those that have expired
+	if n := g.count(resets); n != 1 {
+		t.Errorf("there are %d codes", n)
+	}
+	g.as("root").Send("DELETE", "/users/"+g.users["viewer"].ID, nil).Want(200)
+	if n := g.count(resets); n != 0 {
+		t.Errorf("there are %d codes of a deleted user", n)
 	}
 }
 

@@ -101,7 +101,6 @@ func UpgradeRecords() []records.Record {
 		WithBase(14, &inventory.User{ // #nosec G101 -- not a hash of a password that is in use
 			Username: "ada", Email: "ada@example.org", Role: inventory.Viewer, InactiveStatus: true, FirstName: "Ada", LastName: "O'Hara",
 			PasswordChangedAt: &at, LastLogin: &at, PasswordHash: "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA", Epoch: 3,
-			ResetHash: "6f1e", ResetExpiresAt: &at,
 		}),
 		WithBase(12, &records.IdempotencyRecord{Owner: ID(2), Key: "k", Request: "hash", Status: 201, Location: "/devices/x", Body: "{}"}),
 		WithBase(13, &inventory.Secret{Name: "jwt", Value: "not so secret"}),
