@@ -104,12 +104,12 @@ func (t *throttle) remember(pair string) {
 func (q *Request) pair(account string) string { return strconv.Quote(account) + " " + q.Network }
 
 // hashing returns a context in which hashes wait in turn with those of other networks. A user who
-// is logged in or known does not wait for others in the same network. Guesses of one password from
+// is logged in or known does not wait for others. Guesses of one password from
 // many networks are not put together: its user would have to wait for them.
 func (s *Service) hashing(ctx context.Context, q *Request, username string) context.Context {
 	pair := q.pair(accountKey(username))
 	if q.Identity != nil || s.throttle.isKnown(pair) {
-		return auth.WithOrigins(ctx, "pair "+pair)
+		return auth.WithPriority(auth.WithOrigins(ctx, "pair "+pair))
 	}
 	return auth.WithOrigins(ctx, "network "+q.Network)
 }

@@ -276,3 +276,39 @@ func TestOriginsInTurn(t *testing.T) {
 		}, order)
 	})
 }
+
+// TestPriority checks that a call with priority is served next and finds room, however many origins wait,
+// and that further ones of its origin are served in turn.
+func TestPriority(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHasher(t, &auth.HasherOptions{Cost: tiny, Concurrent: 1, Waiting: 4})
+		leave, err := auth.Occupy(h, int64(tiny.Memory))
+		require.NoError(t, err)
+		var mu sync.Mutex
+		var order []string
+		var all sync.WaitGroup
+		call := func(ctx context.Context, name string) {
+			all.Go(func() {
+				_, err := h.Hash(auth.WithOrigins(ctx, name), "correct horse")
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					requireKind(t, auth.Busy, err)
+					name += " busy"
+				}
+				order = append(order, name)
+			})
+			synctest.Wait()
+		}
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			call(t.Context(), name)
+		}
+		first := auth.WithPriority(t.Context())
+		call(first, "jane")
+		call(first, "jane")
+		leave()
+		all.Wait()
+		assert.Equal(t, []string{"e busy", "d busy", "jane busy", "jane", "a", "b", "c"}, order)
+	})
+}

@@ -15,9 +15,19 @@ func WithOrigins(ctx context.Context, origins ...string) context.Context {
 	return context.WithValue(ctx, originsKey{}, origins)
 }
 
+type firstKey struct{}
+
+// WithPriority returns a context for [Hasher.Hash] and [Hasher.Verify] whose calls are served before all
+// others, unless another call of their origins waits. It is for callers who can't be strangers: many
+// strangers do not delay them.
+func WithPriority(ctx context.Context) context.Context {
+	return context.WithValue(ctx, firstKey{}, true)
+}
+
 // memoryLimit bounds the memory of hashing and the number of waiting calls. Waiting calls are
 // served in the order of their tags: the tag of a call is one more than the highest of its origins,
-// and at least one more than that of the call served last (start-time fair queueing).
+// and at least one more than that of the call served last (start-time fair queueing). The first
+// waiting call of origins with priority has the tag of the call served last, so that it is next.
 type memoryLimit struct {
 	size  int64 // KiB
 	limit int   // of waiting calls
@@ -95,12 +105,15 @@ func (g *memoryLimit) enter(ctx context.Context, kib int64) (*waiter, error) {
 	}
 	w := &waiter{kib: kib, tag: g.served, done: make(chan error, 1)}
 	w.origins, _ = ctx.Value(originsKey{}).([]string)
+	next := ctx.Value(firstKey{}) != nil
 	for _, name := range w.origins {
 		if o := g.origins[name]; o != nil {
-			w.tag = max(w.tag, o.tag)
+			w.tag, next = max(w.tag, o.tag), false
 		}
 	}
-	w.tag++
+	if !next {
+		w.tag++
+	}
 	busy := &Error{Kind: Busy, Message: messageBusy}
 	if len(g.waiting) >= g.limit {
 		last := g.waiting[len(g.waiting)-1]
