@@ -83,6 +83,38 @@ func eventsOfAccounts(t *testing.T, g *harness) {
 		a.Send("GET", "/changes?since=0", nil).Want(200)
 		v.Send("GET", "/changes?since=0", nil).Want(200)
 	})
+	check("reads in other ways", "read root by root! GET /summary?resource=users&by=role\nread root by root! PATCH /users/"+viewer+
+		"\nread root by root! PATCH /users\nread root by root! DELETE /users/"+viewer+"?dry_run=true", func() {
+		a.Send("GET", "/summary?resource=users&by=role", nil).Want(200)
+		a.Send("GET", "/summary?resource=devices&by=status", nil).Want(200)
+		a.Send("PATCH", "/users/"+viewer, object{}).Want(200)
+		a.Send("PATCH", "/users/"+root, object{}).Want(200) // their own
+		a.Send("PATCH", "/users", []object{{"id": viewer, "role": "viewer"}}).Want(200)
+		a.Send("DELETE", "/users/"+viewer+"?dry_run=true", nil).Want(200)
+	})
+	check("a wrong current password elsewhere", "password_wrong viewer by viewer!\npassword_wrong root by root!", func() {
+		v.Send("PATCH", "/users/"+viewer, object{"email": "v@example.org", "current_password": "wrong"}).Want(400)
+		a.Send("PATCH", "/users", []object{{"id": root, "email": "r@example.org", "current_password": "wrong"}}).Want(400)
+	})
+	check("guesses of the current password", strings.Repeat("password_wrong viewer by viewer!\n", 10)+"throttled viewer by viewer! pair", func() {
+		for range 12 {
+			v.Send("PUT", "/users/"+viewer+"/password", object{"new_password": another, "current_password": "wrong"})
+		}
+	})
+	check("requested resets", strings.Repeat("password_forgotten viewer by viewer\n", 5)+"throttled mailbox", func() {
+		for range 8 {
+			g.as("").Send("POST", "/users/forgot-password", object{"email": "viewer@example.org"})
+			g.wait()
+		}
+	})
+	check("guesses of reset codes", strings.Repeat("reset_failed\n", 50)+"throttled network", func() {
+		for range 55 {
+			g.as("").Send("POST", "/users/reset-password/"+strings.Repeat("B", 26), object{"new_password": another, "confirm_password": another})
+		}
+	})
+	check("a change of fields for admins", "refused viewer by viewer! PATCH /users/"+viewer, func() {
+		v.Send("PATCH", "/users/"+viewer, object{"role": "admin"}).Want(403)
+	})
 	check("failed logins", strings.Repeat("login_failed viewer by viewer\n", 10)+"throttled viewer by viewer pair", func() {
 		for range 10 {
 			g.as("").Send("POST", "/users/login", object{"username": "viewer", "password": "wrong"})

@@ -33,6 +33,11 @@ type previewChange struct {
 // the changes.
 func (c *call) sendPreview(message string) error {
 	p := c.visiblePreview()
+	if r := c.route.resource; r != nil && len(p.Changes) > 0 {
+		if err := c.noteRead(r); err != nil { // it shows what the record has
+			return err
+		}
+	}
 	body := preview{"dry_run", message, p.Created, p.Updated, p.Deleted, make([]previewChange, len(p.Changes)), p.Truncated}
 	if message == "" {
 		body.Message = p.Message()

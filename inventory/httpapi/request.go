@@ -14,6 +14,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -32,6 +33,7 @@ type call struct {
 	preview  records.Preview // of a dry run
 
 	account *accounts.Request // see request
+	before  []*inventory.User // that the request changes
 
 	store  records.Reader  // what the sender may see; API.store has all
 	places *records.Places // that the sender is limited to; nil is no limit

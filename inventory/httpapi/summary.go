@@ -53,6 +53,9 @@ func (c *call) summary() error {
 			return nil, err
 		})
 	}
+	if err == nil {
+		err = c.noteRead(r)
+	}
 	if err != nil {
 		return err
 	}

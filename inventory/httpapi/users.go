@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
@@ -112,6 +113,7 @@ func (c *call) userEdit(change editFunc, hash string) editFunc {
 	return func(rec records.Record) error {
 		u := rec.(*inventory.User)
 		before := records.Clone(u)
+		c.before = append(c.before, before)
 		if err := change(u); err != nil {
 			return err
 		}
@@ -146,15 +148,22 @@ func (c *call) checkDelete(rec records.Record) error {
 	return nil
 }
 
-// usersChanged makes the authenticator reload changed users, and tells them.
-func (c *call) usersChanged(r *records.Resource, recs ...records.Record) {
+// usersChanged makes the authenticator reload changed users, and tells them. The response to a change
+// without an effect is a read.
+func (c *call) usersChanged(r *records.Resource, recs ...records.Record) error {
 	if !isUsers(r) {
-		return
+		return nil
 	}
+	read := false
 	for _, rec := range recs {
 		c.accounts.Forget(rec.Meta().ID)
+		read = read || slices.ContainsFunc(c.before, func(u *inventory.User) bool { return u.ID == rec.Meta().ID && u.Version == rec.Meta().Version })
 	}
 	c.accounts.Service.SendNotices(c.r.Context(), c.request())
+	if read {
+		return c.noteRead(r)
+	}
+	return nil
 }
 
 // forgetIDs does the same for deleted users.

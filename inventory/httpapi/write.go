@@ -175,7 +175,9 @@ func (c *call) edit(r *records.Resource, plan func(id string) (editFunc, error))
 	if c.dryRun {
 		return c.sendPreview("")
 	}
-	c.usersChanged(r, done...)
+	if err := c.usersChanged(r, done...); err != nil {
+		return err
+	}
 	c.sendRecord(r, done[0])
 	return nil
 }
@@ -224,7 +226,9 @@ func (c *call) editMany(r *records.Resource, items []records.Patch, plan func(id
 	if c.dryRun {
 		return c.sendPreview("")
 	}
-	c.usersChanged(r, done...)
+	if err := c.usersChanged(r, done...); err != nil {
+		return err
+	}
 	c.send(http.StatusOK, func(b []byte) []byte { return c.appendResults(b, "update", "updated", r, done) })
 	return nil
 }
