@@ -6,6 +6,7 @@
 //	hasher, err := auth.NewHasher(nil)
 //	admin, password, err := accounts.FirstAdmin(ctx, engine, hasher, "admin", password)
 //	service, err := accounts.New(engine, hasher, &accounts.Options{Notify: notify})
+//	defer service.Close()
 //	who, err := service.Login(ctx, &accounts.Request{Network: network}, "admin", password)
 //
 // A [Request] says who sends it and from where. Errors are those of package records and of package

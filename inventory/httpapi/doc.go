@@ -5,6 +5,7 @@
 //	tokens, err := jwt.NewTokens([][]byte{key}, nil)
 //	guard, err := jwt.NewGuard(tokens, accounts.NewStates(store), nil)
 //	users, err := accounts.New(engine, hasher, &accounts.Options{Notify: notify})
+//	defer users.Close()
 //	api, err := httpapi.New(engine, guard, &httpapi.Options{
 //		Accounts: &httpapi.Accounts{Service: users, Tokens: tokens},
 //	})

@@ -29,6 +29,7 @@ func Example() {
 	guard, _ := jwt.NewGuard(tokens, accounts.NewStates(store), nil)
 	notify := func(context.Context, *accounts.Notice) error { return nil }
 	users, _ := accounts.New(engine, hasher, &accounts.Options{Notify: notify})
+	defer users.Close()
 	api, err := httpapi.New(engine, guard, &httpapi.Options{
 		Accounts: &httpapi.Accounts{Service: users, Tokens: tokens},
 	})

@@ -59,7 +59,7 @@ func (c *call) changePassword(sent newPassword) error {
 func forgotPassword() operation {
 	return operation{openapi.Operation{
 		ID: "forgotPassword", Tag: "accounts", Summary: "Send a reset code to the user with this email address, if there is one",
-		Parameters: []openapi.Parameter{dryRun("true: send no email; an earlier code stays valid.")},
+		Parameters: []openapi.Parameter{dryRun("true: send no email.")},
 		Body:       openapi.Request("ForgottenPassword", openapi.Required("email", openapi.BoundedString(1, 254))),
 		Responses:  []openapi.Response{confirmed()},
 	}, withBody((*call).forgotPassword)}

@@ -7,6 +7,7 @@
 //	go queue.Run(ctx) // drains the queue after ctx ends
 //	err = queue.Enqueue(mail.Reset(user.Email, user.Username, code, auth.ResetLifetime))
 //
+// [Reset], [PasswordChanged], [EmailChanged] and [EmailSet] return the messages about accounts.
 // [SMTP], [Log] and [Queue] implement [Mailer]; programs may add their own.
 //
 // # Errors

@@ -93,7 +93,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "JWT_SECRET_PREVIOUS", Secret: true, Doc: "another key that verifies tokens, while JWT_SECRET changes", Value: settings.Hidden(&s.JWTSecretPrevious, checkJWTSecret)},
 		{Name: "JWT_SECRET_FILE", Doc: "file with the key that signs tokens, created at the start with mode 0600 if it does not exist; rotate-key changes it", Value: settings.Text(&s.JWTSecretFile)},
 		{Name: "JWT_EXPIRATION", Default: "24h", Doc: "lifetime of a token, such as 12h or 90m", Value: settings.Duration(&s.JWTExpiration, settings.From(time.Second, jwt.MaxLifetime))},
-		{Name: "MAIL_HOST", Doc: "SMTP server for password resets; unset: mails are logged instead of sent", Value: settings.Text(&s.MailHost)},
+		{Name: "MAIL_HOST", Doc: "SMTP server for reset codes and for mails about changes of accounts; unset: mails are logged instead of sent", Value: settings.Text(&s.MailHost)},
 		{Name: "MAIL_PORT", Default: "587", Doc: "SMTP port; on 465 the connection uses TLS from the start, otherwise STARTTLS is required unless the server is on this machine", Value: settings.Int(&s.MailPort, settings.From(1, 65535))},
 		{Name: "MAIL_USERNAME", Doc: "SMTP user name; empty disables authentication", Value: settings.Text(&s.MailUsername)},
 		{Name: "MAIL_PASSWORD", Secret: true, Doc: "SMTP password; the connection must then use TLS, unless the server is on this machine", Value: settings.Text(&s.MailPassword)},
