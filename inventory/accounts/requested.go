@@ -10,10 +10,10 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// The bounds of requested resets that wait. Each waits at most resetSlot, and holds about 1 KiB.
+// The bounds of requested resets. Each waits at most resetSlot, and holds about 1 KiB.
 const (
 	resetWorkers = 2
-	maxRequested = 1000
+	maxRequested = 1000             // that are due, and as many that wait for their slot
 	maxAddress   = 1024             // bytes of an email address that may exist
 	resetSlot    = 5 * time.Minute  // in which a mailbox that many networks ask for gets one email
 	resetTimeout = 30 * time.Second // for the store
@@ -140,7 +140,11 @@ func (b *resetQueue) add(r *resetRequest, wait time.Duration) error {
 		}
 		return nil
 	}
-	if b.closed || len(b.waiting) >= maxRequested {
+	number := len(b.due)
+	if wait > 0 {
+		number = len(b.waiting) - len(b.due) // those cannot keep others from being sent
+	}
+	if b.closed || number >= maxRequested {
 		return &records.Error{Kind: records.Unavailable, Message: "Too many password resets were requested: try again later"}
 	}
 	b.waiting[r.email] = r
