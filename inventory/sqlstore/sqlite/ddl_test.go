@@ -23,7 +23,7 @@ import (
 func definitions(t *testing.T, path string) map[string][]string {
 	all := map[string][]string{}
 	blanks, added := regexp.MustCompile(`\s+`), regexp.MustCompile(`, (\w+ (?:TEXT|INTEGER|REAL)\b)`)
-	zero := regexp.MustCompile(` DEFAULT (?:''|0)`)
+	zero := regexp.MustCompile(` DEFAULT (?:''|'\[\]'|0)`)
 	db := raw(t, path)
 	for _, name := range rows(t, db, "SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND name <> 'sqlite_sequence' AND name NOT LIKE 'goose%'") {
 		text := rows(t, db, "SELECT sql FROM sqlite_master WHERE name = ?", name)[0]

@@ -74,7 +74,7 @@ func UpgradeRecords() []records.Record {
 			Name: "Zürich 1", City: "Zürich", Country: "Switzerland", Address: "1 Bahnhofstrasse", SiteCode: "ZRH1",
 			Timezone: "Europe/Zurich", Lat: &half, Lon: &half,
 		}),
-		WithBase(2, &inventory.User{Username: "admin", Email: "admin@example.org", Role: inventory.Admin, PasswordHash: adminHash, Epoch: 1}),
+		WithBase(2, &inventory.User{Username: "admin", Email: "admin@example.org", Role: inventory.Admin, PasswordHash: adminHash, Epoch: 1, LocationIDs: []string{}}),
 		WithBase(3, &inventory.Device{
 			Hostname: "core-1", IP: "2001:db8::1", Model: "M1", Vendor: "V", OS: "OS", OSVersion: "1.2", Status: "active", Role: "core",
 			SerialNumber: "SN1", RackPosition: "R1-U1", LocationID: ptr(1), LastSeen: &at, Tags: []string{"edge", `a,"b"`}, Notes: "one\r\ntwo — 😀",
@@ -101,6 +101,7 @@ func UpgradeRecords() []records.Record {
 		WithBase(14, &inventory.User{ // #nosec G101 -- not a hash of a password that is in use
 			Username: "ada", Email: "ada@example.org", Role: inventory.Viewer, InactiveStatus: true, FirstName: "Ada", LastName: "O'Hara",
 			PasswordChangedAt: &at, LastLogin: &at, PasswordHash: "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA", Epoch: 3,
+			LocationIDs: []string{},
 		}),
 		WithBase(12, &records.IdempotencyRecord{Owner: ID(2), Key: "k", Request: "hash", Status: 201, Location: "/devices/x", Body: "{}"}),
 		WithBase(13, &inventory.Secret{Name: "jwt", Value: "not so secret"}),
