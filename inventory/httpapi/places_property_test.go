@@ -243,9 +243,10 @@ func queries(op openapi.Operation) []string {
 				all = append(all, "limit=2&sortby="+f.Name+":desc")
 			}
 		}
-		for _, p := range op.List.Parameters() {
-			for _, value := range []string{"far-1-0", "near-1", "eth0", "Cisco", "core", "active", "10.0.0.0/8", "true", "7", "2020-01-01T00:00:00Z"} {
-				all = append(all, url.Values{p.Name: {value}}.Encode())
+		values := []string{"far-1-0", "near-1", "eth0", "Cisco", "core", "active", "10.0.0.0/8", "true", "7", "2020-01-01T00:00:00Z"}
+		for i, p := range op.List.Parameters() {
+			for _, n := range []int{i, i + 3, i + 7} {
+				all = append(all, url.Values{p.Name: {values[n%len(values)]}}.Encode())
 			}
 		}
 		if op.ID == "listMetrics" {
