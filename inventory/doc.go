@@ -32,7 +32,4 @@
 //
 // The time zone of a location is checked in form only, because the known zones depend on the
 // machine.
-//
-// [User] has no flag for multi-factor authentication: a flag without an effect would promise
-// protection that does not exist.
 package inventory

@@ -107,6 +107,7 @@ func resources() []records.Part {
 			Messages: map[string]string{"name": "API token with this name already exists"},
 		}),
 		records.Define[Reset](records.Definition{Name: "resets", Label: "Reset", Internal: true, Unaudited: true}),
+		records.Define[SecondFactor](records.Definition{Name: "second-factors", Label: "Second factor", Internal: true, Unaudited: true}),
 		records.Define[Secret](records.Definition{Name: "secrets", Label: "Secret", Internal: true, Unaudited: true}),
 	}
 }

@@ -36,6 +36,8 @@ type User struct {
 
 	// MustChangePassword restricts the user to changing their password (REFERENCE.md, 3.3).
 	MustChangePassword bool `json:"must_change_password" field:"admin"`
+
+	TOTP bool `json:"totp" field:"readonly"` // a login needs a code of the SecondFactor
 }
 
 // ValidateIn refuses a user name that no new user may have or that another user has, and new locations
@@ -104,6 +106,18 @@ type Reset struct {
 	CodeHash  string     `json:"code_hash" field:"required,unique,max=64"` // auth.Reset.CodeHash
 	Account   string     `json:"account" field:"required,max=64"`          // auth.Reset.Account
 	ExpiresAt *time.Time `json:"expires_at"`
+}
+
+// SecondFactor is what checks the codes of a user's authenticator app (auth.CheckTOTP). It is in use
+// while User.TOTP is set. It is not visible to clients.
+type SecondFactor struct {
+	records.Base
+	UserID     string     `json:"user_id" field:"required,ref=users:cascade"`
+	Secret     string     `json:"-" field:"hidden,column=secret,max=100"`
+	Step       int64      `json:"-" field:"hidden,column=step"`              // of the last code
+	Recovery   string     `json:"-" field:"hidden,column=recovery,max=1000"` // the hashes of unused recovery codes
+	Wrong      int64      `json:"-" field:"hidden,column=wrong"`             // codes since WrongSince
+	WrongSince *time.Time `json:"-" field:"hidden,column=wrong_since"`
 }
 
 // Secret is a key that the inventory generated for itself, such as the one that signs

@@ -32,6 +32,11 @@
 // [Service.AuthenticateToken] returns the identity of who sends one. It is refused for changes of how users
 // log in: an API token that is stolen leads to no login.
 //
+// # Second factor
+//
+// [Service.StartTOTP] and [Service.EnableTOTP] turn on codes of an authenticator app for the sender;
+// [Service.Login] then needs Request.Code. [Service.DisableTOTP] turns them off, for another user too.
+//
 // # Setting up
 //
 // [KeyUsernames], [FirstAdmin], [SigningKeys] and [RotateSigningKey] are for programs that start a
@@ -44,6 +49,11 @@
 // checked before the password is verified and again after it, so that a hundred concurrent attempts
 // learn no more than sequential ones. A lock that only an admin can open would let strangers lock
 // users out.
+//
+// Wrong codes of a second factor are counted in its record, in the transaction that checks the code: a
+// code has six digits only, so counters of each process would not do. Only somebody with the right
+// password gets that far, so strangers can't use up the attempts. The window of 24 hours does not
+// restart with a right code, or logins of the user would give a guesser new attempts.
 //
 // A requested reset is only counted and queued before the response: looking up the address, storing a code
 // and sending it take a time that reveals whether the address is known, the more so under load. So [Service]

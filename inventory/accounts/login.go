@@ -13,7 +13,9 @@ import (
 // Login verifies a password, records the login and begins a session. It returns the identity of the
 // user, for whom the caller issues a token. Failures have the same error and take the same time
 // whether the user exists or not: [records.Unauthenticated], or [records.Forbidden] for an inactive
-// user with the right password. It is a [*TooManyError] if too many attempts have failed.
+// user with the right password. It is a [*TooManyError] if too many attempts have failed. A user with
+// a second factor needs Request.Code; the error that it is missing or wrong, which only somebody with
+// the right password gets, has the field code.
 func (s *Service) Login(ctx context.Context, q *Request, username, password string) (who *auth.Identity, err error) {
 	defer func() { s.countLogin(err) }()
 	g, err := s.beginGuess(ctx, q, username)
@@ -27,7 +29,7 @@ func (s *Service) Login(ctx context.Context, q *Request, username, password stri
 	}
 	stored := ""
 	if u != nil {
-		stored = u.PasswordHash
+		stored, g.codeFollows = u.PasswordHash, u.TOTP
 	}
 	ok, err := g.verify(ctx, stored, password)
 	switch {
@@ -40,7 +42,7 @@ func (s *Service) Login(ctx context.Context, q *Request, username, password stri
 	case !s.hasRole(u):
 		return nil, s.refuseLogin(ctx, q, username, u, &records.Error{Kind: records.Forbidden, Message: "The role of this account no longer exists"})
 	}
-	return s.acceptLogin(ctx, q, u, password)
+	return s.acceptLogin(ctx, q, u, password, g)
 }
 
 func invalidCredentials() *records.Error {
@@ -54,8 +56,12 @@ func (s *Service) refuseLogin(ctx context.Context, q *Request, username string, 
 	return cmp.Or(s.note(ctx, by, "login_failed", id, nil), refusal)
 }
 
-// acceptLogin records the login.
-func (s *Service) acceptLogin(ctx context.Context, q *Request, u *inventory.User, password string) (*auth.Identity, error) {
+// acceptLogin records the login, if the code of the user's second factor is right.
+func (s *Service) acceptLogin(ctx context.Context, q *Request, u *inventory.User, password string, g *guess) (*auth.Identity, error) {
+	p, err := s.proofOfLogin(ctx, q, u)
+	if err != nil {
+		return nil, err
+	}
 	rehashed := ""
 	if s.hasher.NeedsRehash(u.PasswordHash) {
 		var err error
@@ -67,17 +73,31 @@ func (s *Service) acceptLogin(ctx context.Context, q *Request, u *inventory.User
 	if err != nil {
 		return nil, err
 	}
-	v := s.engine.BeforeCommit(func(ctx context.Context, tx records.Tx) error { return s.addSession(ctx, tx, session) })
+	v := p.of(s.engine).BeforeCommit(func(ctx context.Context, tx records.Tx) error {
+		if !p.ok() {
+			return nil
+		}
+		return s.addSession(ctx, tx, session)
+	})
 	done, err := v.Update(ctx, q.as(u), s.users(), records.Edit{
 		ID: u.ID, Action: "login",
-		Apply: func(rec records.Record) error { return s.recordLogin(rec.(*inventory.User), u, rehashed) },
+		Apply: func(rec records.Record) error {
+			if !p.ok() {
+				return nil
+			}
+			return s.recordLogin(rec.(*inventory.User), u, rehashed)
+		},
 	})
+	if err == nil && !p.ok() {
+		err = p.refusal(ctx, g)
+	}
 	if err != nil {
 		return nil, err
 	}
+	g.throttle.remember(g.pair)
 	now := done[0].(*inventory.User)
 	return &auth.Identity{
-		UserID: now.ID, Username: now.Username, Role: auth.Role(now.Role), Epoch: now.Epoch, Session: session.ID, Method: "password",
+		UserID: now.ID, Username: now.Username, Role: auth.Role(now.Role), Epoch: now.Epoch, Session: session.ID, Method: p.signedIn(),
 		MustChangePassword: now.MustChangePassword,
 	}, nil
 }
@@ -87,6 +107,9 @@ func (s *Service) acceptLogin(ctx context.Context, q *Request, u *inventory.User
 func (s *Service) recordLogin(u, verified *inventory.User, rehashed string) error {
 	if u.InactiveStatus || !sameTime(u.PasswordChangedAt, verified.PasswordChangedAt) {
 		return invalidCredentials()
+	}
+	if u.TOTP && !verified.TOTP { // turned on meanwhile
+		return codeRequired()
 	}
 	if rehashed != "" && u.PasswordHash == verified.PasswordHash {
 		u.PasswordHash = rehashed

@@ -27,6 +27,9 @@ type Options struct {
 	// AllowWithoutCurrentPassword lets users change their own password and email address without the
 	// current password, which is verified if they send it. Default: it is required (REFERENCE.md, 3.3).
 	AllowWithoutCurrentPassword bool
+	// Issuer names this inventory in the authenticator apps of users with a second factor. Default:
+	// "Inventory".
+	Issuer string
 	// Roles are the roles of the program, with what they may do: scopes as those of auth.Identity, each 1
 	// to auth.MaxScopes. The schema has their names (inventory.Roles). Default: none.
 	Roles map[auth.Role][]string
@@ -63,6 +66,7 @@ func New(engine *records.Engine, hasher *auth.Hasher, opts *Options) (*Service, 
 		s.opts = *opts
 	}
 	s.opts.Log = cmp.Or(s.opts.Log, slog.Default())
+	s.opts.Issuer = cmp.Or(s.opts.Issuer, "Inventory")
 	if err := s.checkRoles(); err != nil {
 		return nil, err
 	}
@@ -81,6 +85,7 @@ type Request struct {
 	UserAgent string           // of the client, for sessions
 	Lifetime  time.Duration    // of the session that a login begins; 0 is 24 hours
 	RequestID string           // for the audit log
+	Code      string           // of a second factor, or a recovery code; "" for none
 	Preview   *records.Preview // receives what would change, and makes it a dry run. Nil: it is none.
 
 	attempted    string // the user name that was typed; not for the log

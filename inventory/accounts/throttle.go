@@ -120,6 +120,7 @@ type guess struct {
 	q             *Request
 	account, pair string
 	leave         []func()
+	codeFollows   bool // a right password alone does not make the pair known
 }
 
 // beginGuess admits an attempt, unless too many have failed. No more attempts are in flight than
@@ -168,11 +169,18 @@ func (g *guess) verify(ctx context.Context, stored, password string) (bool, erro
 	case err != nil:
 		return false, err
 	case ok:
-		g.throttle.remember(g.pair)
+		if !g.codeFollows {
+			g.throttle.remember(g.pair)
+		}
 		return true, nil
 	}
+	return false, g.failed(ctx)
+}
+
+// failed counts a wrong password or code.
+func (g *guess) failed(ctx context.Context) error {
 	_ = g.count(ctx, g.q, g.throttle.account, g.account) // delays attempts only
-	return false, cmp.Or(g.count(ctx, g.q, g.throttle.pair, g.pair), g.count(ctx, g.q, g.throttle.network, g.q.Network))
+	return cmp.Or(g.count(ctx, g.q, g.throttle.pair, g.pair), g.count(ctx, g.q, g.throttle.network, g.q.Network))
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -276,7 +284,7 @@ func (s *Service) count(ctx context.Context, q *Request, c *counter, key string)
 
 // TooManyError says that too many attempts have failed, or too many reset codes were requested.
 type TooManyError struct {
-	Limit      string // the limit that refuses: pair, network, account, mailbox or mail-network
+	Limit      string // the limit that refuses: pair, network, account, code, mailbox or mail-network
 	RetryAfter time.Duration
 }
 

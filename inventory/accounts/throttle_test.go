@@ -24,7 +24,7 @@ func TestRightPasswordAtAnyRate(t *testing.T) {
 		ctx, engine := context.Background(), records.New(records.NewMemStore(inventory.Schema()), nil)
 		hasher, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 8, Time: 1, Parallelism: 1}, Concurrent: 1, Waiting: 64})
 		require.NoError(t, err)
-		_, password, err := accounts.FirstAdmin(ctx, engine.Store(), hasher, "admin", "")
+		_, password, err := accounts.FirstAdmin(ctx, engine, hasher, "admin", "")
 		require.NoError(t, err)
 		service, err := accounts.New(engine, hasher, nil)
 		require.NoError(t, err)

@@ -18,6 +18,7 @@ const (
 	admins    outcomes = "133+3"
 	linkers   outcomes = "13++3"
 	ownerToo  outcomes = "133++"
+	ownerOnly outcomes = "1333+"
 )
 
 // accessRows lists the access rule for every route (REFERENCE.md, 3.2). A route without a row
@@ -117,6 +118,10 @@ func accessRows() map[string]outcomes {
 		"POST /users/{id}/tokens":               ownerToo,
 		"DELETE /users/{id}/tokens":             ownerToo,
 		"DELETE /users/{id}/tokens/{token}":     ownerToo,
+		"POST /users/{id}/totp":                 ownerOnly,
+		"PUT /users/{id}/totp":                  ownerOnly,
+		"DELETE /users/{id}/totp":               ownerToo,
+		"POST /users/{id}/totp/recovery-codes":  ownerOnly,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 type credentials struct {
 	Username string `json:"username"`
 	Password string `json:"password"`
+	Code     string `json:"code"` // of the second factor
 }
 
 // session is the response to a login (REFERENCE.md, 3.1).
@@ -29,7 +30,8 @@ func login() operation {
 	return operation{openapi.Operation{
 		ID: "login", Tag: "accounts", Summary: "Exchange a user name and a password for a token",
 		Body: openapi.Request("Credentials",
-			openapi.Required("username", openapi.BoundedString(1, 100)), openapi.Required("password", openapi.BoundedString(1, auth.MaxPasswordBytes))),
+			openapi.Required("username", openapi.BoundedString(1, 100)), openapi.Required("password", openapi.BoundedString(1, auth.MaxPasswordBytes)),
+			openapi.Optional("code", openapi.String("Of the second factor, if the user has one: from the app, or a recovery code."))),
 		Responses: []openapi.Response{{
 			Status: http.StatusOK, Headers: []openapi.Header{openapi.SetCookie()},
 			Schema: openapi.Confirmation("Session",
@@ -45,7 +47,12 @@ func (c *call) login(sent credentials) error {
 	if err := notEmpty("username", sent.Username, "password", sent.Password); err != nil {
 		return err
 	}
-	who, err := c.accounts.Service.Login(c.r.Context(), c.request(), sent.Username, sent.Password)
+	if err := checkCode(sent.Code); err != nil {
+		return err
+	}
+	q := c.request()
+	q.Code = sent.Code
+	who, err := c.accounts.Service.Login(c.r.Context(), q, sent.Username, sent.Password)
 	if err != nil {
 		return err
 	}

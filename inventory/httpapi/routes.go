@@ -52,6 +52,7 @@ func (a *API) table() []route {
 			})
 			routes = append(routes, sessionRoutes(r)...)
 			routes = append(routes, tokenRoutes(r)...)
+			routes = append(routes, factorRoutes(r)...)
 		}
 	}
 	routes = append(routes, a.changeRoutes()...)

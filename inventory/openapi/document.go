@@ -48,6 +48,8 @@ type Operation struct {
 	// List is the resource whose list query the route takes, or nil.
 	List *records.Resource
 	Body *Schema // of the JSON body; nil if the route takes none
+	// OptionalBody says that a request may have no body.
+	OptionalBody bool
 
 	// Responses are the successful ones, at least one.
 	Responses []Response
@@ -223,7 +225,7 @@ func (d *document) operation(op *Operation) *operation {
 		}
 	}
 	if op.Body != nil {
-		out.RequestBody = &requestBody{Required: true, Content: content{"application/json": {d.schema(op.Body)}}}
+		out.RequestBody = &requestBody{Required: !op.OptionalBody, Content: content{"application/json": {d.schema(op.Body)}}}
 	}
 	for _, r := range op.Responses {
 		body := content(nil)

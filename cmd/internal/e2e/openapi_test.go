@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -20,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
+	"github.com/ashlar-go/ashlar/inventory/auth"
 )
 
 // conformant sends requests, and validates requests and responses against the OpenAPI document of the
@@ -221,6 +223,29 @@ func (c *conformant) life(s sample, ids map[string]string) {
 	ids[s.resource+"2"] = c.create(list, s.drafts[2])
 }
 
+// secondFactor turns the second factor of the admin on and off.
+func (c *conformant) secondFactor() {
+	c.t.Helper()
+	var got struct {
+		UserID string `json:"user_id"`
+		Secret string
+		Codes  []string `json:"recovery_codes"`
+	}
+	read := func(text string) { require.NoError(c.t, json.Unmarshal([]byte(text), &got)) }
+	read(c.do(200, true, "POST", "/users/login", `{"username":"admin","password":"`+inventoryPassword+`"}`))
+	path, proof := "/users/"+got.UserID+"/totp", func(code string) string {
+		return `{"current_password":"` + inventoryPassword + `","code":"` + code + `"}`
+	}
+	read(c.do(200, true, "POST", path, `{"current_password":"`+inventoryPassword+`"}`))
+	code, err := auth.TOTPCode(got.Secret, time.Now())
+	require.NoError(c.t, err)
+	read(c.do(200, true, "PUT", path, `{"code":"`+code+`"}`))
+	read(c.do(200, true, "POST", path+"/recovery-codes", proof(got.Codes[0])))
+	c.do(401, true, "POST", "/users/login", `{"username":"admin","password":"`+inventoryPassword+`"}`)
+	c.do(400, true, "DELETE", path, proof("wrong"))
+	c.do(200, true, "DELETE", path, proof(got.Codes[0]))
+}
+
 // accounts sends requests to every route of users.
 func (c *conformant) accounts() {
 	c.t.Helper()
@@ -241,6 +266,8 @@ func (c *conformant) accounts() {
 	c.do(200, true, "GET", "/users/"+id+"/tokens", "")
 	c.do(200, true, "DELETE", "/users/"+id+"/tokens/"+token[1], "")
 	c.do(200, true, "DELETE", "/users/"+id+"/tokens", "")
+	c.do(409, true, "DELETE", "/users/"+id+"/totp", "")
+	c.secondFactor()
 	c.do(409, true, "POST", "/users", `{"username":"bob","email":"ann@example.com","password":"a long enough password","role":"viewer"}`)
 	other := c.create("/users", `{"username":"bob","email":"bob@example.com","password":"a long enough password","role":"viewer"}`)
 	c.do(200, true, "DELETE", "/users", `["`+other+`"]`)
