@@ -39,9 +39,9 @@
 //
 // # Setting up
 //
-// [KeyUsernames], [FirstAdmin], [SigningKeys] and [RotateSigningKey] are for programs that start a
-// server, [ResetAdmin] for an admin who is locked out. [States]
-// tells an authenticator such as jwt.Guard the state of accounts.
+// [KeyUsernames], [FirstAdmin], [CreateSigningKey], [SigningKeys] and [RotateSigningKey] are for programs
+// that start a server, [ResetAdmin] for an admin who is locked out. [States] tells an authenticator such as
+// jwt.Guard the state of accounts.
 //
 // # Design notes
 //

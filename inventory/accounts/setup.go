@@ -133,19 +133,17 @@ const (
 	firstAdmin = "first admin"
 )
 
-// SigningKeys returns the keys for jwt.NewTokens and jwt.Tokens.SetKeys at a time. The first
-// one is generated and stored, so that tokens survive a restart and processes with the same
-// store share it, even if they start at the same time. [RotateSigningKey] adds others: call
-// SigningKeys every few seconds to notice.
+// ErrNoSigningKey is returned if no key that signs tokens is stored.
+var ErrNoSigningKey = errors.New("no key that signs tokens is stored")
+
+// SigningKeys returns the stored keys for jwt.NewTokens and jwt.Tokens.SetKeys at a time.
+// [CreateSigningKey] stores the first one, and [RotateSigningKey] adds others: call SigningKeys every few
+// seconds to notice. It creates none, because a new key ends all sessions: the error is
+// [ErrNoSigningKey], also if a stored one was deleted.
 func SigningKeys(ctx context.Context, store records.Store, now time.Time) ([][]byte, error) {
 	secret, err := findSecret(ctx, records.Fresh(store), signingKey)
 	if err != nil {
 		return nil, err
-	}
-	if secret == nil {
-		if secret, err = newSigningKey(ctx, store); err != nil {
-			return nil, err
-		}
 	}
 	set, err := parseKeys(secret)
 	if err != nil {
@@ -154,28 +152,35 @@ func SigningKeys(ctx context.Context, store records.Store, now time.Time) ([][]b
 	return set.At(now), nil
 }
 
-// newSigningKey stores the first key.
-func newSigningKey(ctx context.Context, store records.Store) (*inventory.Secret, error) {
+// CreateSigningKey stores a random key that signs tokens, unless there is one, and reports whether it
+// did. So tokens survive a restart, and processes with the same store share the key, even if they start
+// at the same time.
+func CreateSigningKey(ctx context.Context, store records.Store) (created bool, err error) {
+	secret, err := findSecret(ctx, records.Fresh(store), signingKey)
+	if err != nil || secret != nil {
+		return false, err
+	}
 	random := make([]byte, auth.MinKeyBytes)
 	_, _ = rand.Read(random) // never fails
-	err := store.Change(ctx, func(tx records.Tx) error {
+	err = store.Change(ctx, func(tx records.Tx) error {
 		secret := &inventory.Secret{Name: signingKey, Value: base64.RawStdEncoding.EncodeToString(random)}
 		return createSecret(ctx, records.New(store, nil), tx, secret)
 	})
-	if err != nil && records.KindOf(err) != records.Conflict {
-		return nil, fmt.Errorf("store the key that signs tokens: %w", err)
+	switch {
+	case records.KindOf(err) == records.Conflict:
+		return false, nil // another process was first
+	case err != nil:
+		return false, fmt.Errorf("store the key that signs tokens: %w", err)
 	}
-	// Read it back: another process may have been first.
-	secret, err := findSecret(ctx, records.Fresh(store), signingKey)
-	if secret == nil && err == nil {
-		err = errors.New("the key that signs tokens was stored but can't be found")
-	}
-	return secret, err
+	return true, nil
 }
 
 // parseKeys returns the keys in a secret: an auth.KeySet, or a single key before the first
-// rotation.
+// rotation. The error for nil is ErrNoSigningKey.
 func parseKeys(secret *inventory.Secret) (*auth.KeySet, error) {
+	if secret == nil {
+		return nil, ErrNoSigningKey
+	}
 	if strings.HasPrefix(secret.Value, "{") {
 		return auth.ParseKeySet([]byte(secret.Value))
 	}
@@ -186,13 +191,14 @@ func parseKeys(secret *inventory.Secret) (*auth.KeySet, error) {
 	return auth.NewKeySet(key)
 }
 
-// RotateSigningKey changes the stored keys, usually with auth.KeySet.Rotate. The error is of kind
-// records.Stale if another process has changed them meanwhile.
+// RotateSigningKey changes the stored keys, usually with auth.KeySet.Rotate. Concurrent calls take turns,
+// also in several processes, so that none undoes another. The error is [ErrNoSigningKey], or that of
+// change.
 func RotateSigningKey(ctx context.Context, store records.Store, change func(*auth.KeySet) error) error {
-	if _, err := SigningKeys(ctx, store, time.Now()); err != nil { // creates the first one
-		return err
-	}
 	return store.Change(ctx, func(tx records.Tx) error {
+		if err := records.Serialize(ctx, tx, signingKey); err != nil {
+			return err
+		}
 		secret, err := findSecret(ctx, tx, signingKey)
 		if err != nil {
 			return err

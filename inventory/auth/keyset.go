@@ -32,7 +32,7 @@ type KeySet struct{ keys []timedKey }
 type timedKey struct {
 	Key           []byte    `json:"key"`
 	SignsFrom     time.Time `json:"signs_from,omitzero"`
-	VerifiesUntil time.Time `json:"verifies_until,omitzero"` // zero for the last key
+	VerifiesUntil time.Time `json:"verifies_until,omitzero"` // zero for the last key, and for those of a text
 }
 
 // NewKeySet returns a set of one random key, or of the given key, which has at least MinKeyBytes.
@@ -50,8 +50,20 @@ func randomKey() []byte {
 	return key
 }
 
-// ParseKeySet reads the form that Encode writes.
+// ParseKeySet reads the form that Encode writes, or keys as text, one a line: the first signs, and all
+// verify until the next rotation and its time have passed. Blank lines do not count.
 func ParseKeySet(text []byte) (*KeySet, error) {
+	s := &KeySet{}
+	if text = bytes.TrimSpace(text); !bytes.HasPrefix(text, []byte("{")) {
+		for line := range bytes.Lines(text) {
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				s.keys = append(s.keys, timedKey{Key: bytes.Clone(line)})
+			}
+		}
+		err := CheckKeys(s.all())
+		slices.Reverse(s.keys) // the last one signs
+		return s, err
+	}
 	var doc struct {
 		Keys []timedKey `json:"keys"`
 	}
@@ -60,12 +72,16 @@ func ParseKeySet(text []byte) (*KeySet, error) {
 	if decoder.Decode(&doc) != nil { // its error may show a part of a key
 		return nil, errors.New("auth: the set of signing keys is damaged: it is not in the form that this program writes")
 	}
-	s := &KeySet{keys: doc.Keys}
+	s.keys = doc.Keys
+	return s, CheckKeys(s.all())
+}
+
+func (s *KeySet) all() [][]byte {
 	all := make([][]byte, len(s.keys))
 	for i := range s.keys {
 		all[i] = s.keys[i].Key
 	}
-	return s, CheckKeys(all)
+	return all
 }
 
 // Encode returns the set as one line of JSON of at most 900 bytes for keys of MinKeyBytes.
@@ -111,13 +127,20 @@ func (s *KeySet) Rotate(now time.Time, lifetime time.Duration) (signsFrom, verif
 		return signsFrom, verifiesUntil, fmt.Errorf("auth: a rotation is in progress: try again after %s", last.SignsFrom.Format(time.RFC3339))
 	}
 	kept := slices.DeleteFunc(slices.Clone(s.keys), func(k timedKey) bool { return !k.verifies(now) })
+	if len(kept) >= maxSetKeys && kept[0].VerifiesUntil.IsZero() {
+		return signsFrom, verifiesUntil, fmt.Errorf("auth: there are %d keys: remove those whose tokens have expired, or revoke all of them", len(kept))
+	}
 	if len(kept) >= maxSetKeys {
 		return signsFrom, verifiesUntil, fmt.Errorf("auth: %d keys still verify tokens: try again after %s, or revoke all of them",
 			len(kept), kept[0].VerifiesUntil.Format(time.RFC3339))
 	}
 	signsFrom = now.UTC().Truncate(time.Second).Add(KeyDelay)
 	verifiesUntil = signsFrom.Add(lifetime + MaxLeeway)
-	kept[len(kept)-1].VerifiesUntil = verifiesUntil
+	for i := range kept {
+		if kept[i].VerifiesUntil.IsZero() { // the last one, and those of a text
+			kept[i].VerifiesUntil = verifiesUntil
+		}
+	}
 	s.keys = append(kept, timedKey{Key: randomKey(), SignsFrom: signsFrom})
 	return signsFrom, verifiesUntil, nil
 }

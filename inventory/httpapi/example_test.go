@@ -20,6 +20,7 @@ import (
 // and adds a device.
 func Example() {
 	ctx, store := context.Background(), records.NewMemStore(inventory.Schema())
+	_, _ = accounts.CreateSigningKey(ctx, store)
 	keys, _ := accounts.SigningKeys(ctx, store, time.Now())
 	tokens, _ := jwt.NewTokens(keys, nil)
 	hasher, _ := auth.NewHasher(nil)

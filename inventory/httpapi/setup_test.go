@@ -104,8 +104,17 @@ func TestSigningKeys(t *testing.T) {
 		ctx := context.Background()
 		keys := make([][]byte, 10)
 		var all sync.WaitGroup
+		var created atomic.Int32
+		if _, err := accounts.SigningKeys(ctx, store, time.Now()); !errors.Is(err, accounts.ErrNoSigningKey) {
+			t.Errorf("the error without a key is %v", err)
+		}
 		for i := range keys {
 			all.Go(func() {
+				if own, err := accounts.CreateSigningKey(ctx, store); err != nil {
+					t.Errorf("the error is %v", err)
+				} else if own {
+					created.Add(1)
+				}
 				set, err := accounts.SigningKeys(ctx, store, time.Now())
 				if err != nil || len(set) != 1 {
 					t.Errorf("%d keys, error %v", len(set), err)
@@ -115,6 +124,9 @@ func TestSigningKeys(t *testing.T) {
 			})
 		}
 		all.Wait()
+		if created.Load() != 1 {
+			t.Errorf("%d keys were created", created.Load())
+		}
 		for _, key := range keys {
 			if len(key) != auth.MinKeyBytes || !bytes.Equal(key, keys[0]) {
 				t.Errorf("the keys are %x and %x", keys[0], key)
@@ -133,6 +145,11 @@ func TestSigningKeys(t *testing.T) {
 func TestRotateSigningKey(t *testing.T) {
 	empty(t, func(t *testing.T, store records.Store) {
 		ctx, now := context.Background(), time.Now()
+		if err := accounts.RotateSigningKey(ctx, store, func(*auth.KeySet) error { return nil }); !errors.Is(err, accounts.ErrNoSigningKey) {
+			t.Errorf("the error without a key is %v", err)
+		}
+		_, err := accounts.CreateSigningKey(ctx, store)
+		ok(t, err)
 		before, err := accounts.SigningKeys(ctx, store, now)
 		ok(t, err)
 		var done atomic.Int32
@@ -143,8 +160,11 @@ func TestRotateSigningKey(t *testing.T) {
 					_, _, err := set.Rotate(now, time.Hour)
 					return err
 				})
-				if err == nil {
+				switch {
+				case err == nil:
 					done.Add(1)
+				case !strings.Contains(err.Error(), "a rotation is in progress"):
+					t.Errorf("the error is %v", err)
 				}
 			})
 		}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,10 +43,8 @@ func (s *Server) signingKeys(ctx context.Context) ([][]byte, error) {
 // openTokens reads the signing keys, and again every five seconds until Close: another process
 // may rotate them.
 func (s *Server) openTokens(ctx context.Context) (*jwt.Tokens, error) {
-	if name := s.settings.JWTSecretFile; name != "" {
-		if err := createKeyFile(name); err != nil { // not later: a file that is away for a moment keeps its keys
-			return nil, fmt.Errorf("JWT_SECRET_FILE: %w", err)
-		}
+	if err := s.createKey(ctx); err != nil { // not later: a key that is away for a moment stays in use
+		return nil, err
 	}
 	keys, err := s.signingKeys(ctx)
 	if err != nil {
@@ -69,6 +66,35 @@ func (s *Server) openTokens(ctx context.Context) (*jwt.Tokens, error) {
 		return nil
 	})
 	return tokens, nil
+}
+
+// createKey creates the first key, if the settings have none. It logs a warning if there are sessions,
+// which were begun with another key and end.
+func (s *Server) createKey(ctx context.Context) (err error) {
+	created, where := false, "the database"
+	switch {
+	case s.settings.JWTSecret != "":
+		return nil
+	case s.settings.JWTSecretFile != "":
+		where = s.settings.JWTSecretFile
+		if created, err = createKeyFile(where); err != nil {
+			return fmt.Errorf("JWT_SECRET_FILE: %w", err)
+		}
+	default:
+		if created, err = accounts.CreateSigningKey(ctx, s.store); err != nil {
+			return err
+		}
+	}
+	if !created {
+		return nil
+	}
+	sessions := &records.Query{Resource: records.Of[inventory.Session](s.store.Schema()), Limit: 1}
+	if page, err := s.store.List(ctx, sessions); err != nil || len(page.Records) == 0 {
+		return err
+	}
+	s.log.Warn("a new key that signs tokens was created, because there was none: all earlier sessions have ended. "+
+		"Unless the place of the key was changed, the key was lost: restore it from a backup to keep the sessions", "place", where)
+	return nil
 }
 
 // watchKeys puts changed keys into use until ctx ends. While they can't be read, the previous
@@ -144,9 +170,17 @@ func RotateKey(ctx context.Context, s *Settings, revoke bool, log *slog.Logger) 
 		return r, fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if revoke { // also a lost key
+		if _, err := accounts.CreateSigningKey(ctx, store); err != nil {
+			return r, err
+		}
+	}
 	err = accounts.RotateSigningKey(ctx, store, change)
-	if records.KindOf(err) == records.Stale {
+	switch {
+	case records.KindOf(err) == records.Stale:
 		err = errors.New("another process has changed the keys at the same time: try again")
+	case errors.Is(err, accounts.ErrNoSigningKey):
+		err = fmt.Errorf("%w: restore it from a backup, or use revoke-keys, which creates one and ends all sessions", err)
 	}
 	return r, err
 }
@@ -154,7 +188,7 @@ func RotateKey(ctx context.Context, s *Settings, revoke bool, log *slog.Logger) 
 // maxKeyFile bounds what is read of JWT_SECRET_FILE.
 const maxKeyFile = 64 << 10
 
-// readKeyFile reads the keys in a file: an auth.KeySet, or one key as text.
+// readKeyFile reads the keys in a file, an auth.KeySet.
 func readKeyFile(name string, log *slog.Logger) (*auth.KeySet, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -169,11 +203,7 @@ func readKeyFile(name string, log *slog.Logger) (*auth.KeySet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: write a key of at least %d random bytes, or delete the file", name, err, auth.MinKeyBytes)
 	}
-	text = bytes.TrimSpace(text[:n])
-	set, err := auth.NewKeySet(text)
-	if bytes.HasPrefix(text, []byte("{")) {
-		set, err = auth.ParseKeySet(text)
-	}
+	set, err := auth.ParseKeySet(text[:n])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -198,33 +228,40 @@ func protect(f *os.File, log *slog.Logger) error {
 	return nil
 }
 
-// createKeyFile creates a file with one random key, unless it exists or another process does.
-func createKeyFile(name string) error {
+// createKeyFile creates a file with one random key, unless it exists or another process does, and
+// reports whether it did.
+func createKeyFile(name string) (created bool, err error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
-		return nil // readKeyFile reports other errors
+		return false, nil // readKeyFile reports other errors
 	}
 	set, err := auth.NewKeySet(nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	temporary, err := writeTemporary(name, set)
 	if err != nil {
-		return err
+		return false, err
 	}
 	err = os.Link(temporary, name) // unlike a rename, it replaces no file
+	created = err == nil
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
-	return errors.Join(err, os.Remove(temporary))
+	return created, errors.Join(err, os.Remove(temporary))
 }
 
-// rotateKeyFile replaces the keys in a file atomically. The new file has the mode and the owner of
-// the old one, so that the same servers can read it.
-func rotateKeyFile(name string, change func(*auth.KeySet) error, log *slog.Logger) error {
-	name, err := filepath.EvalSymlinks(name) // replace the file and not the link
+// rotateKeyFile replaces the keys in a file atomically, after others that do. The new file has the mode
+// and the owner of the old one, so that the same servers can read it.
+func rotateKeyFile(name string, change func(*auth.KeySet) error, log *slog.Logger) (err error) {
+	name, err = filepath.EvalSymlinks(name) // replace the file and not the link
 	if err != nil {
 		return err
 	}
+	unlock, err := lockDir(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	set, err := readKeyFile(name, log)
 	if err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -189,6 +191,133 @@ func TestMissingKeyFile(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		assert.Contains(t, h.log.String(), "can be read again")
 		assert.Equal(t, http.StatusOK, h.send("GET", "/devices", token, "").Code)
+		require.NoError(t, h.Close())
+	})
+}
+
+// TestLostKey: a key that is missing from the database is not replaced while servers run, nor by a
+// rotation. A start replaces it with a warning, and revoke-keys does.
+func TestLostKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := records.NewMemStore(inventory.Schema())
+		s := settings(t, nil)
+		h := handle(t, s, store)
+		assert.NotContains(t, h.log.String(), "a new key")
+		token := h.login()
+		secrets := records.Of[inventory.Secret](store.Schema())
+		lose := func() {
+			page, err := store.List(t.Context(), (&records.Query{Resource: secrets}).Where("name", "token signing key"))
+			require.NoError(t, err)
+			require.Len(t, page.Records, 1)
+			require.NoError(t, records.New(store, nil).Delete(t.Context(), records.Caller{}, secrets, records.Edit{ID: page.Records[0].Meta().ID}))
+		}
+		lose()
+		time.Sleep(11 * time.Second)
+		assert.Equal(t, http.StatusOK, h.send("GET", "/devices", token, "").Code)
+		assert.Contains(t, h.log.String(), "no key that signs tokens is stored")
+		_, err := accounts.SigningKeys(t.Context(), store, time.Now())
+		require.ErrorIs(t, err, accounts.ErrNoSigningKey)
+
+		other := handle(t, s, store)
+		assert.Contains(t, other.log.String(), "a new key that signs tokens was created")
+		time.Sleep(6 * time.Second)
+		for _, h := range []*handled{h, other} {
+			assert.Equal(t, http.StatusUnauthorized, h.send("GET", "/devices", token, "").Code)
+			assert.Equal(t, http.StatusOK, h.send("GET", "/devices", other.login(), "").Code)
+			require.NoError(t, h.Close())
+		}
+	})
+}
+
+// TestLostKeyOfFile checks the same for a database file, which commands open, and for a key file.
+func TestLostKeyOfFile(t *testing.T) {
+	t.Parallel()
+	s := settings(t, nil)
+	h := handle(t, s, nil)
+	h.login()
+	require.NoError(t, h.Close())
+	s.JWTSecretFile = filepath.Join(t.TempDir(), "jwt.key")
+	h = handle(t, s, nil)
+	assert.Contains(t, h.log.String(), "place="+s.JWTSecretFile)
+	secrets := records.Of[inventory.Secret](h.Store().Schema())
+	page, err := h.Store().List(t.Context(), (&records.Query{Resource: secrets}).Where("name", "token signing key"))
+	require.NoError(t, err)
+	require.NoError(t, records.New(h.Store(), nil).Delete(t.Context(), records.Caller{}, secrets, records.Edit{ID: page.Records[0].Meta().ID}))
+	require.NoError(t, h.Close())
+	s.JWTSecretFile = ""
+	_, err = server.RotateKey(t.Context(), s, false, nil)
+	require.ErrorContains(t, err, "no key that signs tokens is stored: restore it from a backup, or use revoke-keys")
+	_, err = server.RotateKey(t.Context(), s, true, nil)
+	require.NoError(t, err)
+	_, err = server.RotateKey(t.Context(), s, false, nil)
+	require.NoError(t, err)
+}
+
+// TestConcurrentRotations: of commands that run at once none undoes another one: after a revocation no
+// earlier key verifies, and one rotation succeeds.
+func TestConcurrentRotations(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"file", "database"} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			s := settings(t, nil)
+			if place == "file" {
+				s.JWTSecretFile = filepath.Join(t.TempDir(), "jwt.key")
+			}
+			require.NoError(t, handle(t, s, nil).Close())
+			var rotated atomic.Int32
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					switch _, err := server.RotateKey(t.Context(), s, false, nil); {
+					case err == nil:
+						rotated.Add(1)
+					case !strings.Contains(err.Error(), "a rotation is in progress"):
+						assert.NoError(t, err)
+					}
+				})
+			}
+			all.Wait()
+			assert.EqualValues(t, 1, rotated.Load())
+		})
+	}
+}
+
+// TestKeysInFile: a file with several keys as text can be changed by hand while servers run: the first
+// signs, all verify. A rotation limits the time of the others.
+func TestKeysInFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "jwt.key")
+	synctest.Test(t, func(t *testing.T) {
+		old, current := strings.Repeat("o", 32), strings.Repeat("n", 32)
+		write := func(text string) {
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+			time.Sleep(6 * time.Second)
+		}
+		write(old + "\n")
+		s := settings(t, map[string]string{"JWT_SECRET_FILE": file, "JWT_EXPIRATION": "1h"})
+		h := handle(t, s, records.NewMemStore(inventory.Schema()))
+		first := h.login()
+		status := func(token string) int { return h.send("GET", "/devices", token, "").Code }
+		write(old + "\n" + current + "\n")
+		assert.Equal(t, 200, status(h.login()))
+		write("\n" + current + "\r\n" + old)
+		assert.Equal(t, 200, status(first))
+		second := h.login()
+		_, err := server.RotateKey(t.Context(), s, false, nil)
+		require.NoError(t, err)
+		time.Sleep(auth.KeyDelay + 6*time.Second)
+		for _, token := range []string{first, second, h.login()} {
+			assert.Equal(t, 200, status(token))
+		}
+		set, err := os.ReadFile(file)
+		require.NoError(t, err)
+		keys, err := auth.ParseKeySet(set)
+		require.NoError(t, err)
+		assert.Len(t, keys.At(time.Now()), 3)
+		assert.Len(t, keys.At(time.Now().Add(2*time.Hour)), 1, "no earlier key verifies after its last token has expired")
+		write(current)
+		assert.Equal(t, 401, status(first))
+		assert.Equal(t, 200, status(second))
 		require.NoError(t, h.Close())
 	})
 }

@@ -91,7 +91,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "DATABASE_TIMEOUT", Default: "10s", Doc: "limit of each call to the database, with the time that it waits for a connection or a lock; a request makes up to four", Value: settings.Duration(&s.DatabaseTimeout, settings.From(100*time.Millisecond, 10*time.Minute))},
 		{Name: "JWT_SECRET", Secret: true, Doc: "key that signs tokens, at least 32 bytes; unset: that of JWT_SECRET_FILE, or a generated one that is stored in the database", Value: settings.Hidden(&s.JWTSecret, checkJWTSecret)},
 		{Name: "JWT_SECRET_PREVIOUS", Secret: true, Doc: "another key that verifies tokens, while JWT_SECRET changes", Value: settings.Hidden(&s.JWTSecretPrevious, checkJWTSecret)},
-		{Name: "JWT_SECRET_FILE", Doc: "file with the key that signs tokens, created at the start with mode 0600 if it does not exist; rotate-key changes it", Value: settings.Text(&s.JWTSecretFile)},
+		{Name: "JWT_SECRET_FILE", Doc: "file with the keys of tokens, created at the start with mode 0600 if it does not exist; rotate-key changes it. As text, one a line, the first signs and all verify", Value: settings.Text(&s.JWTSecretFile)},
 		{Name: "JWT_EXPIRATION", Default: "24h", Doc: "lifetime of a token, such as 12h or 90m", Value: settings.Duration(&s.JWTExpiration, settings.From(time.Second, jwt.MaxLifetime))},
 		{Name: "MAIL_HOST", Doc: "SMTP server for reset codes and for mails about changes of accounts; unset: mails are logged instead of sent", Value: settings.Text(&s.MailHost)},
 		{Name: "MAIL_PORT", Default: "587", Doc: "SMTP port; on 465 the connection uses TLS from the start, otherwise STARTTLS is required unless the server is on this machine", Value: settings.Int(&s.MailPort, settings.From(1, 65535))},
