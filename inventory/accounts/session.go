@@ -97,7 +97,7 @@ func (s *Service) Sessions(ctx context.Context, userID string) ([]*inventory.Ses
 // EndSession ends a session of a user. The error is of kind [records.NotFound] if there is none. The
 // caller has checked that the sender may change the user.
 func (s *Service) EndSession(ctx context.Context, q *Request, userID, id string) error {
-	return s.endSession(ctx, s.Changes(q), q, "session_ended", userID, id)
+	return s.endSession(ctx, s.UserChanges(q), q, "session_ended", userID, id)
 }
 
 // endSession deletes a session together with an audit log entry.

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -121,5 +122,34 @@ func TestEndedSession(t *testing.T) {
 		beside.Send("GET", "/devices", nil).Want(200) // from the cache, for some seconds
 		beside.Send("POST", "/devices", device("core-2")).WantError(401, "Invalid or expired token")
 		beside.Send("GET", "/users", nil).WantError(401, "Invalid or expired token")
+	})
+}
+
+// TestSessionsEndedAtOnce: requests that end their own session, or those of each other, do not deadlock.
+func TestSessionsEndedAtOnce(t *testing.T) {
+	twoProcesses(t, func(t *testing.T, first, second records.Store) {
+		g := newHarness(t, &choices{store: first})
+		h := newHarness(t, &choices{store: second, beside: g})
+		own := "/users/" + g.users["viewer"].ID + "/sessions"
+		for range 5 {
+			laptop, phone := g.enter("viewer"), h.enter("viewer")
+			var targets []string
+			for _, s := range sessions(t, laptop, own) {
+				targets = append(targets, own+"/"+s["id"].(string))
+			}
+			var all sync.WaitGroup
+			for i := range 8 {
+				all.Go(func() {
+					a := []*httpxtest.Client{laptop, phone}[i%2].Send("DELETE", targets[i/2%len(targets)], nil)
+					if a.Code != 200 && a.Code != 401 && a.Code != 404 {
+						t.Errorf("the response is %d %s", a.Code, a.Body)
+					}
+				})
+			}
+			all.Wait()
+			if left := sessions(t, g.as("root"), own); len(left) != 0 {
+				t.Errorf("%d sessions are left", len(left))
+			}
+		}
 	})
 }
