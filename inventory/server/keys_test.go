@@ -322,6 +322,22 @@ func TestKeysInFile(t *testing.T) {
 	})
 }
 
+// TestTOTPIssuer checks that the setting names the inventory in authenticator apps.
+func TestTOTPIssuer(t *testing.T) {
+	t.Parallel()
+	h := handle(t, settings(t, map[string]string{"TOTP_ISSUER": "Lab Berlin"}), records.NewMemStore(inventory.Schema()))
+	w := h.send("POST", "/users/login", "", `{"username":"admin","password":"`+password+`"}`)
+	var session struct {
+		Token, URL string
+		UserID     string `json:"user_id"`
+	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &session))
+	w = h.send("POST", "/users/"+session.UserID+"/totp", session.Token, `{"current_password":"`+password+`"}`)
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &session))
+	assert.Contains(t, session.URL, "otpauth://totp/Lab%20Berlin:admin?")
+	require.NoError(t, h.Close())
+}
+
 // TestRotateKeyWhere checks where a key can be rotated.
 func TestRotateKeyWhere(t *testing.T) {
 	t.Parallel()

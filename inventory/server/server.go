@@ -128,6 +128,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	}
 	service, err := accounts.New(engine, hasher, &accounts.Options{
 		Notify: s.notify, AllowWithoutCurrentPassword: !s.settings.RequireCurrentPassword, Log: s.log, Roles: o.Roles,
+		Issuer: s.settings.TOTPIssuer,
 	})
 	if err != nil {
 		return err

@@ -45,6 +45,8 @@ type Settings struct {
 
 	RequireCurrentPassword bool // to change one's own password or email address
 
+	TOTPIssuer string // names the inventory in authenticator apps
+
 	UniqueHostnames bool // across all locations
 
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
@@ -102,6 +104,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "ADMIN_USERNAME", Default: "admin", Doc: "user name of the first administrator, created at the first start", Value: settings.Hidden(&s.AdminUsername, checkNotEmpty)},
 		{Name: "ADMIN_PASSWORD", Secret: true, Doc: "password of the first administrator; unset: one is generated and printed once", Value: settings.Text(&s.AdminPassword)},
 		{Name: "REQUIRE_CURRENT_PASSWORD", Default: "true", Doc: "require the current password from users who change their own password or email address", Value: settings.Bool(&s.RequireCurrentPassword)},
+		{Name: "TOTP_ISSUER", Default: "Inventory", Doc: "name of this inventory in the authenticator apps of users with a second factor", Value: settings.Text(&s.TOTPIssuer, checkNotEmpty)},
 		{Name: "UNIQUE_HOSTNAMES", Default: "false", Doc: "require the hostnames of devices to be unique across all locations, not only within each; the start fails while devices share one", Value: settings.Bool(&s.UniqueHostnames)},
 		{Name: "TRUSTED_PROXIES", Doc: "comma-separated networks of the proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8", Value: settings.Networks(&s.TrustedProxies)},
 		{Name: "ALLOWED_HOSTS", Doc: "comma-separated names in the Host header besides those of the machine and of ALLOWED_ORIGINS, such as inventory.example.com or *.example.com; * allows all", Value: settings.List(&s.AllowedHosts, checkHost)},
