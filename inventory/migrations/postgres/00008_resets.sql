@@ -4,6 +4,7 @@
 -- +goose Up
 ALTER TABLE users DROP COLUMN reset_hash;
 ALTER TABLE users DROP COLUMN reset_expires_at;
+ALTER TABLE users DROP COLUMN IF EXISTS reset_password; -- of databases of versions in between
 
 -- +goose Down
 ALTER TABLE users ADD COLUMN reset_hash text COLLATE "C" NOT NULL DEFAULT '';
