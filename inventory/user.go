@@ -96,6 +96,8 @@ type APIToken struct {
 	Scopes    []string   `json:"scopes" field:"max=50"`               // as in auth.Identity
 	ExpiresAt *time.Time `json:"expires_at" field:"required"`
 	LastUsed  *time.Time `json:"last_used" field:"volatile"`
+	// LocationIDs limit the token further than its user is (REFERENCE.md, 3.7). Without any it is not.
+	LocationIDs []string `json:"location_ids" field:"max=200"`
 }
 
 // Reset is a password reset that was requested, without its code. A user may have several. It is not

@@ -35,6 +35,9 @@ const (
 type NewToken struct {
 	Name   string   // unique among those of the user
 	Scopes []string // as in auth.Identity, 1 to auth.MaxScopes
+	// LocationIDs are the locations that the token is limited to, besides those of its user. Nil is no
+	// further limit.
+	LocationIDs []string
 	// ExpiresAt is at most MaxTokenLifetime from now. Nil is DefaultTokenLifetime.
 	ExpiresAt *time.Time
 	// CurrentPassword is that of a sender who creates their own token: verified if it is present, and
@@ -61,6 +64,9 @@ func (s *Service) CreateToken(ctx context.Context, q *Request, userID string, t 
 	if err := records.Of[inventory.APIToken](s.store.Schema()).CheckNew(token); err != nil {
 		return nil, "", err
 	}
+	if err := s.setLocations(ctx, token, t.LocationIDs); err != nil {
+		return nil, "", err
+	}
 	if q.isSender(u.ID) && u.PasswordHash != "" {
 		if err := s.checkCurrentPassword(ctx, q, u, t.CurrentPassword); err != nil {
 			return nil, "", err
@@ -73,11 +79,15 @@ func (s *Service) CreateToken(ctx context.Context, q *Request, userID string, t 
 		if err := records.Serialize(ctx, tx, "api-tokens "+u.ID); err != nil { // to count them
 			return err
 		}
-		return s.checkIn(ctx, tx, q)
+		if err := s.checkIn(ctx, tx, q); err != nil {
+			return err
+		}
+		return q.checkOwn(u.ID)
 	}).BeforeCommit(func(ctx context.Context, tx records.Tx) error {
 		return s.addToken(ctx, tx, token)
 	}).Log(ctx, q.Caller(), "token_created", s.users().Kind(), u.ID, records.Changes{
 		"name": {After: token.Name}, "scopes": {After: token.Scopes}, "expires_at": {After: *token.ExpiresAt},
+		"location_ids": {After: token.LocationIDs},
 	})
 	if err != nil {
 		return nil, "", err
@@ -95,6 +105,28 @@ func (s *Service) tokenExpiry(at *time.Time) (*time.Time, error) {
 		return nil, invalid("expires_at", fmt.Sprintf("must be within %d days from now", MaxTokenLifetime/(24*time.Hour)))
 	}
 	return new(at.UTC().Truncate(time.Microsecond)), nil
+}
+
+// setLocations sets the locations of a new API token, which exist. One that is deleted later belongs to
+// nobody.
+func (s *Service) setLocations(ctx context.Context, token *inventory.APIToken, ids []string) error {
+	for _, id := range ids {
+		id = strings.ToLower(id)
+		if !records.ValidID(id) {
+			return invalid("location_ids", "must be ids of locations")
+		}
+		_, err := records.Get[inventory.Location](ctx, records.Fresh(s.store), id)
+		if records.KindOf(err) == records.NotFound {
+			return invalid("location_ids", "refers to a location that does not exist: "+id)
+		} else if err != nil {
+			return err
+		}
+		token.LocationIDs = append(token.LocationIDs, id)
+	}
+	if ids != nil && len(ids) == 0 {
+		return invalid("location_ids", "must not be empty: omit it for no limit")
+	}
+	return nil
 }
 
 // resourceNames returns the names of the resources that scopes may name.
@@ -183,6 +215,9 @@ func (s *Service) endTokens(ctx context.Context, q *Request, userID string, find
 		if err := s.checkIn(ctx, tx, q); err != nil {
 			return err
 		}
+		if err := q.checkOwn(userID); err != nil {
+			return err
+		}
 		all, err := find(ctx, tx)
 		if err != nil {
 			return err
@@ -241,16 +276,27 @@ func (s *Service) findToken(ctx context.Context, hash string) (*knownToken, erro
 	if len(page.Records) == 0 {
 		return nil, auth.Unauthorized(auth.TokenRevoked, "the API token is unknown or has been ended")
 	}
-	token := page.Records[0].(*inventory.APIToken)
-	u, err := s.user(ctx, token.UserID)
-	if err != nil && records.KindOf(err) != records.NotFound {
+	token, u := page.Records[0].(*inventory.APIToken), &inventory.User{}
+	state, err := stateOf(fresh.Schema(), token.UserID, "", func(r *records.Resource, id string) (records.Record, error) {
+		rec, err := fresh.Get(ctx, r, id)
+		if err == nil {
+			u = rec.(*inventory.User)
+		}
+		return rec, err
+	})
+	if err != nil {
 		return nil, err
 	}
-	if err != nil || u.InactiveStatus {
+	if !state.Active {
 		return nil, auth.Unauthorized(auth.TokenRevoked, "the user is inactive or deleted")
 	}
+	limit := &auth.Identity{}
+	if len(token.LocationIDs) > 0 {
+		limit.Locations = token.LocationIDs
+	}
 	return &knownToken{expires: *token.ExpiresAt, identity: auth.Identity{
-		UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role), Epoch: u.Epoch,
+		UserID: u.ID, Username: u.Username, Role: state.Role, Epoch: state.Epoch,
+		Locations: state.Limit(limit), MustChangePassword: state.MustChangePassword,
 		Method: "token", Token: token.ID, Scopes: append([]string{}, token.Scopes...), // not nil, which is no restriction
 	}}, nil
 }

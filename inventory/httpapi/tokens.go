@@ -18,22 +18,24 @@ import (
 type newToken struct {
 	Name            string     `json:"name"`
 	Scopes          []string   `json:"scopes"`
+	LocationIDs     []string   `json:"location_ids"`
 	ExpiresAt       *time.Time `json:"expires_at"`
 	CurrentPassword *string    `json:"current_password"`
 }
 
 // tokenEntry is an API token in a response.
 type tokenEntry struct {
-	ID        string     `json:"id"`
-	Name      string     `json:"name"`
-	Scopes    []string   `json:"scopes"`
-	CreatedAt time.Time  `json:"created_at"`
-	ExpiresAt *time.Time `json:"expires_at"`
-	LastUsed  *time.Time `json:"last_used"`
+	ID          string     `json:"id"`
+	Name        string     `json:"name"`
+	Scopes      []string   `json:"scopes"`
+	LocationIDs []string   `json:"location_ids"`
+	CreatedAt   time.Time  `json:"created_at"`
+	ExpiresAt   *time.Time `json:"expires_at"`
+	LastUsed    *time.Time `json:"last_used"`
 }
 
 func entryOf(t *inventory.APIToken) tokenEntry {
-	return tokenEntry{t.ID, t.Name, t.Scopes, t.CreatedAt, t.ExpiresAt, t.LastUsed}
+	return tokenEntry{t.ID, t.Name, t.Scopes, append([]string{}, t.LocationIDs...), t.CreatedAt, t.ExpiresAt, t.LastUsed}
 }
 
 // tokenRoutes returns the routes of the API tokens of users (REFERENCE.md, 3.7).
@@ -45,7 +47,7 @@ func tokenRoutes(users *records.Resource) []route {
 	scopes.Description = "Each is a resource or *, a colon, and read, write or *, such as metrics:write."
 	entry := []openapi.Property{
 		openapi.Required("id", openapi.ID("")), openapi.Required("name", openapi.String("")), openapi.Required("scopes", scopes),
-		openapi.Required("created_at", at("", "string")), openapi.Required("expires_at", at("", "string")),
+		openapi.Required("location_ids", openapi.Array(openapi.ID(""), 0, 200)), openapi.Required("created_at", at("", "string")), openapi.Required("expires_at", at("", "string")),
 		openapi.Required("last_used", at("To ten minutes.", "string", "null")),
 	}
 	read, update := permission(users.Access.Read), permission(users.Access.Update)
@@ -62,6 +64,7 @@ func tokenRoutes(users *records.Resource) []route {
 			Parameters: []openapi.Parameter{dryRun("true: no token is created.")},
 			Body: openapi.Request("NewToken",
 				openapi.Required("name", openapi.BoundedString(1, 100)), openapi.Required("scopes", scopes),
+				openapi.Optional("location_ids", openapi.Array(openapi.ID("A location to which the token is limited."), 1, 200)),
 				openapi.Optional("expires_at", at("At most 366 days from now. Default: 90 days from now.", "string", "null")),
 				openapi.Optional("current_password", &openapi.Schema{
 					Type: []string{"string", "null"}, Description: "For users who create a token of their own; may be required.",

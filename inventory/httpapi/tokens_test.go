@@ -157,6 +157,50 @@ func TestAPITokenNeedsPassword(t *testing.T) {
 	g.withToken(t, token).Send("GET", "/devices", nil).Want(200) // tokens are no sessions
 }
 
+// TestAPITokenLocations: an API token limited to locations sees and changes what belongs there, and what
+// its user may see.
+func TestAPITokenLocations(t *testing.T) { stores(t, apiTokenLocations) }
+
+func apiTokenLocations(t *testing.T, g *harness) {
+	t.Helper()
+	ids := map[string]string{}
+	for _, name := range []string{"Berlin", "Bonn", "Ulm"} {
+		ids[name] = g.create("/locations", location(name))["id"].(string)
+		g.create("/devices", with(device("core "+name), "location_id", ids[name]))
+	}
+	all := "/users/" + g.users["second"].ID + "/tokens"
+	body := object{"name": "site", "scopes": []string{"*:*"}, "location_ids": []string{ids["Berlin"], ids["Bonn"]}}
+	g.as("root").Send("POST", all, with(body, "location_ids", []string{unknown})).WantError(400, "location_ids refers to a location that does not exist")
+	g.as("root").Send("POST", all, with(body, "location_ids", []string{})).WantError(400, "location_ids must not be empty")
+	made := read(t, g.as("root").Send("POST", all, body).Want(201))
+	token := g.withToken(t, made["token"])
+	sees := func(want string) {
+		t.Helper()
+		if got := values(data(t, token.Send("GET", "/devices", nil)), "hostname"); got != want {
+			t.Errorf("the token sees %s, want %s", got, want)
+		}
+	}
+	sees("core Berlin core Bonn")
+	token.Send("POST", "/devices", with(device("a"), "location_id", ids["Berlin"])).Want(201)
+	if a := token.Send("POST", "/devices", with(device("b"), "location_id", ids["Ulm"])); a.Code < 400 {
+		t.Errorf("a device at another location is created: %s", a.Body)
+	}
+	// Those of the user limit the token too.
+	g.as("root").Send("PATCH", "/users/"+g.users["second"].ID, object{"location_ids": []string{ids["Bonn"], ids["Ulm"]}}).Want(200)
+	sees("core Bonn")
+	// A limited admin creates no tokens for others.
+	second := g.withToken(t, read(t, g.login(t, "second", password).Want(200))["token"])
+	if a := second.Send("POST", "/users/"+g.users["viewer"].ID+"/tokens", with(body, "location_ids", nil)); a.Code < 400 {
+		t.Errorf("a limited admin creates a token of another user: %s", a.Body)
+	}
+	if a := second.Send("DELETE", "/users/"+g.users["viewer"].ID+"/tokens", nil); a.Code < 400 {
+		t.Errorf("a limited admin ends the tokens of another user: %s", a.Body)
+	}
+	// A user who must change the password first can't use tokens either.
+	g.as("root").Send("PATCH", "/users/"+g.users["second"].ID, object{"must_change_password": true}).Want(200)
+	token.Send("GET", "/devices", nil).Want(403)
+}
+
 // TestEndedAPIToken: an API token that was ended in one process changes nothing in another one, which
 // remembers it, and neither does one whose user lost the role.
 func TestEndedAPIToken(t *testing.T) {
