@@ -41,7 +41,7 @@ type NewToken struct {
 	// ExpiresAt is at most MaxTokenLifetime from now. Nil is DefaultTokenLifetime.
 	ExpiresAt *time.Time
 	// CurrentPassword is that of a sender who creates their own token: verified if it is present, and
-	// mandatory with Options.RequireCurrentPassword. Users without a password need none.
+	// mandatory without Options.AllowWithoutCurrentPassword. Users without a password need none.
 	CurrentPassword *string
 }
 

@@ -106,7 +106,7 @@ func TestOwnRole(t *testing.T) {
 	c.Send("GET", own, nil).Want(200)
 	c.Send("PATCH", own, object{"first_name": "Ann"}).Want(200)
 	c.Send("PATCH", own, object{"role": "admin"}).WantError(403, "Forbidden")
-	made := read(t, c.Send("POST", own+"/tokens", object{"name": "a", "scopes": []string{"*:*"}}).Want(201))
+	made := read(t, c.Send("POST", own+"/tokens", object{"name": "a", "scopes": []string{"*:*"}, "current_password": password}).Want(201))
 	token := g.withToken(t, made["token"])
 	token.Send("POST", "/metrics", object{"device_id": dev["id"], "cpu": 1}).Want(201)
 	token.Send("POST", "/devices", device("core-2")).WantError(403, "Forbidden")

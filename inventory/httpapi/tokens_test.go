@@ -14,7 +14,7 @@ import (
 // newToken creates an API token of a user, by themselves, and returns it.
 func (g *harness) newToken(t testing.TB, name string, scopes ...string) object {
 	t.Helper()
-	made := g.on(t, name).Send("POST", "/users/"+g.users[name].ID+"/tokens", object{"name": strings.Join(scopes, " "), "scopes": scopes})
+	made := g.on(t, name).Send("POST", "/users/"+g.users[name].ID+"/tokens", object{"name": strings.Join(scopes, " "), "scopes": scopes, "current_password": password})
 	return read(t, made.Want(201))
 }
 
@@ -44,7 +44,7 @@ func apiTokens(t *testing.T, g *harness) {
 	} {
 		c.Send("POST", own, body).WantError(400, message)
 	}
-	c.Send("POST", own+"?dry_run=true", object{"name": "a", "scopes": []string{"*:read"}}).Want(200)
+	c.Send("POST", own+"?dry_run=true", object{"name": "a", "scopes": []string{"*:read"}, "current_password": password}).Want(200)
 	made := read(t, c.Send("POST", own, object{"name": "collector", "scopes": []string{"devices:read", "users:*"}, "current_password": password}).Want(201))
 	secret := made["token"].(string)
 	shows(t, made, object{"name": "collector", "created_at": "2026-01-31T12:00:00Z", "expires_at": "2026-05-01T12:00:00Z", "last_used": nil})
@@ -55,7 +55,7 @@ func apiTokens(t *testing.T, g *harness) {
 	if e.Action != "token_created" || e.Actor != "viewer" || e.ResourceID != g.users["viewer"].ID || e.Changes["name"].After != "collector" {
 		t.Errorf("the entry is %+v", e)
 	}
-	c.Send("POST", own, object{"name": "collector", "scopes": []string{"*:*"}}).WantError(409, "API token with this name already exists")
+	c.Send("POST", own, object{"name": "collector", "scopes": []string{"*:*"}, "current_password": password}).WantError(409, "API token with this name already exists")
 
 	// It works in the header only, with the user's rights and within its scopes.
 	token := g.withToken(t, secret)

@@ -32,7 +32,7 @@ func TestPrometheus(t *testing.T) {
 	r.want(400, "DELETE", "/users", token, "[]")
 	me := regexp.MustCompile(`"data":\[{"id":"([^"]+)"`).FindStringSubmatch(r.want(200, "GET", "/users", token, ""))[1]
 	r.want(403, "DELETE", "/users/"+me, token, "")
-	made := r.want(201, "POST", "/users/"+me+"/tokens", token, `{"name":"collector","scopes":["metrics:write"]}`)
+	made := r.want(201, "POST", "/users/"+me+"/tokens", token, `{"name":"collector","scopes":["metrics:write"],"current_password":"`+password+`"}`)
 	r.want(403, "GET", "/devices", regexp.MustCompile(`ashlar_\w+`).FindString(made), "")
 
 	address := regexp.MustCompile(`metrics for Prometheus" url=(\S+)`)
