@@ -111,7 +111,8 @@
 // the order of the page, which soon has enough. So do contains and startswith of a searched field,
 // and equality of one without another index. For strings that are contained in values of a counted
 // field, the counts tell the values, and the query is one for these values. Strings of one and two
-// characters are not in the index, which has trigrams: if few records contain one, all are read.
+// characters are not in the index, which has trigrams: if few records contain one, all are read. But
+// SQLite has a table of the trigrams, and finds two characters by those that begin with them.
 // An index of pairs of characters would have to be kept up to date in every change for them.
 //
 // A column with the searched text, which PostgreSQL would compute when it stores a record, was

@@ -40,9 +40,14 @@ type SearchDDL struct {
 	Count string
 	// Pattern returns the pattern for a folded string.
 	Pattern func(s string) string
+	// Pair is an expression with the pattern for a folded string of two characters, with %s for the
+	// string. Empty if the index does not find it.
+	Pair string
+	// Version is part of the name of the index. Another one makes it again.
+	Version string
 }
 
-// minSearch is the number of characters that an index of trigrams finds.
+// minSearch is the number of characters that an index of trigrams finds. It may find pairs too.
 const minSearch = 3
 
 // searched returns the searched columns of a resource.
@@ -63,7 +68,7 @@ func (d *Dialect) searchName(r *records.Resource) string {
 	if d.DDL.Search == nil || len(columns) == 0 || r.Unaudited || r.Internal {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(strings.Join(columns, ",")))
+	sum := sha256.Sum256([]byte(strings.Join(columns, ",") + d.DDL.Search.Version))
 	return identifier(r.Table(), "search", hex.EncodeToString(sum[:4]))
 }
 
@@ -115,27 +120,40 @@ func (d *Dialect) searchStatements(r *records.Resource, have *Catalog) (all []st
 // records that it finds are compared with the whole string.
 const maxPattern = 64
 
-// pattern returns the pattern for the index for searches that records match which contain a
-// string, or false if the index does not find the string.
-func (b *builder) pattern(s string) (pattern string, ok bool) {
-	if b.dialect.searchName(b.Resource) == "" || !indexable(s) || b.changing && len(b.dialect.DDL.Search.Update) > 0 {
-		return "", false
+// findable reports whether the index for searches finds a string. One with control characters could
+// match the separator.
+func (b *builder) findable(s string) bool {
+	name := b.dialect.searchName(b.Resource)
+	if name == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) || b.changing && len(b.dialect.DDL.Search.Update) > 0 {
+		return false
+	}
+	return utf8.RuneCountInString(s) >= minSearch || isPair(s) && b.dialect.DDL.Search.Pair != ""
+}
+
+// isPair reports whether a string has two characters.
+func isPair(s string) bool { return utf8.RuneCountInString(s) == minSearch-1 }
+
+// pattern returns an expression with the pattern for the index for searches, for a string that it
+// finds.
+func (b *builder) pattern(s string) string {
+	if isPair(s) {
+		name := b.dialect.searchName(b.Resource)
+		return fmt.Sprintf(b.dialect.searchText(b.Resource, name, b.dialect.DDL.Search.Pair), b.arg(records.FoldASCII(s)))
 	}
 	if runes := []rune(s); len(runes) > maxPattern {
 		s = string(runes[:maxPattern])
 	}
-	return b.dialect.DDL.Search.Pattern(records.FoldASCII(s)), true
+	return b.arg(b.dialect.DDL.Search.Pattern(records.FoldASCII(s)))
 }
 
 // matching returns the condition that the index for searches finds a record by a string, or false
 // if the index is not used for the string.
 func (b *builder) matching(s string) (condition string, ok bool) {
-	pattern, ok := b.pattern(s)
-	if !ok || b.dialect.DDL.Search.Count != "" && (b.plan == nil || b.plan.find != s) {
+	if !b.findable(s) || b.dialect.DDL.Search.Count != "" && (b.plan == nil || b.plan.find != s) {
 		return "", false
 	}
 	name := b.dialect.searchName(b.Resource)
-	return fmt.Sprintf(b.dialect.searchText(b.Resource, name, b.dialect.DDL.Search.Match), b.arg(pattern)), true
+	return fmt.Sprintf(b.dialect.searchText(b.Resource, name, b.dialect.DDL.Search.Match), b.pattern(s)), true
 }
 
 // textOf returns the string that the records of a filter contain in one of the searched fields,
@@ -186,12 +204,6 @@ func (t *transaction) changesText(of *table, id any) {
 	t.changedTexts[of][text] = true
 }
 
-// indexable reports whether an index of trigrams finds a string. One with control characters
-// could match the separator.
-func indexable(s string) bool {
-	return utf8.RuneCountInString(s) >= minSearch && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
-}
-
 // chooseSearch returns how to read a page of records that contain strings, for a database that
 // can't choose itself: by the index for searches if it finds few records for one of the strings,
 // and else in the order of the page.
@@ -209,12 +221,11 @@ func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query)
 	least := int64(maxFew + 1)
 	for _, s := range texts {
 		b := &builder{shared: e.shared, table: t, changing: e.changing}
-		pattern, ok := b.pattern(s)
-		if !ok {
+		if !b.findable(s) || isPair(s) && e.knownMany(t, q) {
 			continue
 		}
 		n := int64(0)
-		text := fmt.Sprintf(b.dialect.searchText(t.Resource, b.dialect.searchName(t.Resource), b.dialect.DDL.Search.Count), b.arg(pattern), b.arg(least))
+		text := fmt.Sprintf(b.dialect.searchText(t.Resource, b.dialect.searchName(t.Resource), b.dialect.DDL.Search.Count), b.pattern(s), b.arg(least))
 		if err := e.each(ctx, 1, func(row []any) error { n, _ = row[0].(int64); return nil }, text, b.args...); err != nil {
 			return nil, err
 		}
@@ -231,8 +242,7 @@ func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query)
 // countMatching returns a SELECT of the number of records that match a query of a string only, or
 // false if the index for searches does not have the number.
 func (b *builder) countMatching(q *records.Query) (text string, ok bool) {
-	pattern, ok := b.pattern(q.Text)
-	if !ok || len(q.Filters) > 0 || q.Only != nil || b.dialect.DDL.Search.Count == "" {
+	if !b.findable(q.Text) || len(q.Filters) > 0 || q.Only != nil || b.dialect.DDL.Search.Count == "" {
 		return "", false
 	}
 	most := int64(maxRows)
@@ -240,7 +250,17 @@ func (b *builder) countMatching(q *records.Query) (text string, ok bool) {
 		most = records.MaxEstimate + 1
 	}
 	name := b.dialect.searchName(b.Resource)
-	return fmt.Sprintf(b.dialect.searchText(b.Resource, name, b.dialect.DDL.Search.Count), b.arg(pattern), b.arg(most)), true
+	return fmt.Sprintf(b.dialect.searchText(b.Resource, name, b.dialect.DDL.Search.Count), b.pattern(q.Text), b.arg(most)), true
+}
+
+// knownMany reports whether many records matched a query when its total was counted last.
+func (e *executor) knownMany(t *table, q *records.Query) bool {
+	key, ok := e.totalKey(t, q)
+	if !ok {
+		return false
+	}
+	known := e.totals.get(key)
+	return known != nil && known.total > maxFew
 }
 
 // maxValues is the most values of a field that replace a string that they contain.

@@ -136,7 +136,7 @@ func TestDamaged(t *testing.T) {
 
 	store = open(t, path)
 	require.NoError(t, store.Ping(t.Context()), "not known yet")
-	_, err = store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Text: "xy"})
+	_, err = store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Text: "~"})
 	requireUnavailable(t, err)
 	require.ErrorContains(t, err, "damaged")
 	require.ErrorContains(t, store.Ping(t.Context()), "damaged")

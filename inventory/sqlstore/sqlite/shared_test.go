@@ -57,6 +57,11 @@ func TestSearch(t *testing.T) {
 	sqlstoretest.CheckSearch(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 
+func TestPairs(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.CheckPairs(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+}
+
 func TestRemembered(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.db")

@@ -152,28 +152,33 @@ var missing = regexp.MustCompile(`no such column|has no column named`)
 
 // search describes a full-text index of trigrams. It has numbers for the records, whose tables
 // have no rowid. Triggers would make each INSERT keep a copy of the pages it touches. It is filled
-// with few and large writes, which takes a third of the time.
+// with few and large writes, which takes a third of the time. A pair of characters is found by the
+// trigrams that begin with it: a separator follows the last value, which may end with the pair.
 func search() *sqlstore.SearchDDL {
 	return &sqlstore.SearchDDL{
 		Create: []string{
 			"CREATE TABLE {name}_ids (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE)",
 			"CREATE VIRTUAL TABLE {name} USING fts5(text, tokenize = 'trigram case_sensitive 1', content = '', contentless_delete = 1)",
+			"CREATE VIRTUAL TABLE {name}_terms USING fts5vocab('{name}', 'row')",
 			"INSERT INTO {name}_ids (id) SELECT id FROM {table} ORDER BY id",
 			"INSERT INTO {name} ({name}, rank) VALUES ('hashsize', 67108864), ('automerge', 0)",
-			"INSERT INTO {name} (rowid, text) SELECT i.n, {text} FROM {name}_ids AS i CROSS JOIN {table} AS t WHERE t.id = i.id",
+			"INSERT INTO {name} (rowid, text) SELECT i.n, {text} || char(31) FROM {name}_ids AS i CROSS JOIN {table} AS t WHERE t.id = i.id",
 			"INSERT INTO {name} ({name}, rank) VALUES ('hashsize', 1048576), ('automerge', 4)",
 		},
 		Update: []string{
 			"DELETE FROM {name} WHERE rowid IN (SELECT i.n FROM json_each(?1) AS j CROSS JOIN {name}_ids AS i WHERE i.id = j.value)",
 			"INSERT OR IGNORE INTO {name}_ids (id) SELECT value FROM json_each(?1)",
-			"INSERT INTO {name} (rowid, text) SELECT i.n, {text} FROM json_each(?1) AS j CROSS JOIN {name}_ids AS i CROSS JOIN {table} AS t WHERE i.id = j.value AND t.id = j.value",
+			"INSERT INTO {name} (rowid, text) SELECT i.n, {text} || char(31) FROM json_each(?1) AS j CROSS JOIN {name}_ids AS i CROSS JOIN {table} AS t WHERE i.id = j.value AND t.id = j.value",
 			"DELETE FROM {name}_ids WHERE id IN (SELECT value FROM json_each(?1)) AND NOT EXISTS (SELECT 1 FROM {table} AS t WHERE t.id = {name}_ids.id)",
 		},
-		Drop:      []string{"DROP TABLE {name}", "DROP TABLE {name}_ids"},
+		Drop:      []string{"DROP TABLE IF EXISTS {name}_terms", "DROP TABLE {name}", "DROP TABLE {name}_ids"},
 		Separator: "char(31)",
 		Match:     "id IN (SELECT i.id FROM {name} AS s CROSS JOIN {name}_ids AS i WHERE s.text MATCH %s AND i.n = s.rowid)",
 		Count:     "SELECT count(*) FROM (SELECT 1 FROM {name} WHERE text MATCH %s LIMIT %s)",
-		Pattern:   func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` },
+		Pair: `(SELECT coalesce(group_concat('"' || replace(term, '"', '""') || '"', ' OR '), '""') FROM {name}_terms` +
+			` WHERE term BETWEEN %[1]s AND %[1]s || char(1114111))`,
+		Version: "2",
+		Pattern: func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` },
 	}
 }
 

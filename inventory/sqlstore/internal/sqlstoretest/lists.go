@@ -3,6 +3,7 @@ package sqlstoretest
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -196,6 +197,57 @@ func CheckSearch(t *testing.T, store records.Store) {
 	find(store, devices, "host-", 0)
 	require.NoError(t, Create(t, store, device))
 	find(store, devices, "host-", 1)
+}
+
+// CheckPairs searches for all pairs of some characters in random strings, before and after some of
+// them change, and compares with what the strings contain.
+func CheckPairs(t *testing.T, store records.Store) {
+	t.Helper()
+	devices := records.Of[inventory.Device](store.Schema())
+	alphabet := []rune(`aAbÄé日"'*-% `)
+	random := rand.New(rand.NewPCG(1, 2))
+	word := func() string {
+		runes := make([]rune, random.IntN(4))
+		for i := range runes {
+			runes[i] = alphabet[random.IntN(len(alphabet))]
+		}
+		return string(runes)
+	}
+	all := Devices(0, 60)
+	for _, rec := range all {
+		d := rec.(*inventory.Device)
+		d.Vendor, d.Model, d.Notes = "x"+word(), "y"+word(), word()
+	}
+	require.NoError(t, Create(t, store, all...))
+	check := func() {
+		t.Helper()
+		for _, first := range alphabet {
+			for _, second := range alphabet {
+				pair, want := records.FoldASCII(string(first)+string(second)), []string{}
+				for _, rec := range all {
+					for _, f := range devices.Fields() {
+						text, _ := f.Value(rec).(string)
+						if f.Search && strings.Contains(records.FoldASCII(text), pair) {
+							want = append(want, rec.Meta().ID)
+							break
+						}
+					}
+				}
+				page, err := store.List(t.Context(), &records.Query{Resource: devices, Text: pair, Count: true, Limit: 100})
+				require.NoError(t, err)
+				require.Equal(t, want, idsOf(page.Records), "%q", pair)
+				require.EqualValues(t, len(want), page.Total, "%q", pair)
+			}
+		}
+	}
+	check()
+	for i := 0; i < len(all); i += 2 {
+		changed := records.Clone(all[i].(*inventory.Device))
+		changed.Notes, changed.Version = "z"+word(), 2
+		require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Update(t.Context(), changed, 1) }))
+		all[i] = changed
+	}
+	check()
 }
 
 // CheckEstimates tests that an estimated total is exact if it is stored or small, and ends at a
