@@ -21,6 +21,7 @@ const (
 	frequentWord = "monitored" // every other device
 	rareWord     = "lightning" // one of 5,000 devices
 	absentWord   = "zeppelin"  // none
+	absentPair   = "zq"        // none
 )
 
 // The numbers of the records that do not depend on the number of devices.

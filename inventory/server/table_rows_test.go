@@ -99,7 +99,7 @@ func (x *measured) lists() {
 
 func (x *measured) searches() {
 	x.t.Helper()
-	for _, word := range []string{frequentWord, rareWord, absentWord, "te"} {
+	for _, word := range []string{frequentWord, rareWord, absentWord, "te", absentPair} {
 		path := "/devices?limit=20&q=" + word
 		begin := time.Now()
 		x.get(path) // later the total is known
@@ -107,7 +107,7 @@ func (x *measured) searches() {
 		_, p := x.measure("devices q="+word, 20, "devices", path)
 		switch {
 		case p == nil:
-		case word == absentWord:
+		case word == absentWord || word == absentPair:
 			require.Zero(x.t, p.Meta.Total)
 		case word == rareWord:
 			require.EqualValues(x.t, x.count("devices WHERE notes LIKE '%"+rareWord+"%'"), p.Meta.Total)
