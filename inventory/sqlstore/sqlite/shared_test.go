@@ -59,6 +59,9 @@ func TestSearch(t *testing.T) {
 
 func TestPairs(t *testing.T) {
 	t.Parallel()
+	if raced {
+		t.Skip("the driver is about ten times slower; tests without the race detector include this one")
+	}
 	sqlstoretest.CheckPairs(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 
@@ -70,6 +73,9 @@ func TestRemembered(t *testing.T) {
 
 func TestRememberedAudit(t *testing.T) {
 	t.Parallel()
+	if raced {
+		t.Skip("the driver is about ten times slower; tests without the race detector include this one")
+	}
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	sqlstoretest.CheckRememberedAudit(t, open(t, path), open(t, path), func(text string) {
 		_, err := raw(t, path).ExecContext(t.Context(), text)
