@@ -76,6 +76,7 @@
 //   - [github.com/ashlar-go/ashlar/inventory/accounts]: logins, passwords, resets and throttling.
 //   - [github.com/ashlar-go/ashlar/inventory/auth]: identities, roles, passwords and keys, with
 //     [github.com/ashlar-go/ashlar/inventory/auth/jwt]: tokens.
+//   - [github.com/ashlar-go/ashlar/inventory/auth/oidc]: logins through an OpenID Connect provider.
 //   - [github.com/ashlar-go/ashlar/inventory/feed]: a client that follows the changes.
 //   - [github.com/ashlar-go/ashlar/inventory/mail]: mail through a server, or into the log.
 //   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document.

@@ -102,6 +102,7 @@ func resources() []records.Part {
 		}),
 		records.Define[Job](records.Definition{Name: "jobs", Label: "Job", Internal: true, Unaudited: true}),
 		records.Define[Session](records.Definition{Name: "sessions", Label: "Session", Internal: true, Unaudited: true, Lockable: true}),
+		records.Define[ExternalIdentity](records.Definition{Name: "external-identities", Label: "External identity", Internal: true, Unaudited: true}),
 		records.Define[APIToken](records.Definition{
 			Name: "api-tokens", Label: "API token", Internal: true, Unaudited: true, Lockable: true,
 			Messages: map[string]string{"name": "API token with this name already exists"},

@@ -32,6 +32,9 @@ type User struct {
 	// there is no limit. A location that is deleted stays, so that the last one does not end the limit.
 	LocationIDs []string `json:"location_ids" field:"admin,max=200,format=uuid"`
 
+	// External is the method of the login through an identity provider that created the user, such as
+	// "oidc". Without a PasswordHash that is their only login. Empty for other users.
+	External    string `json:"-" field:"hidden,column=external,max=50"`
 	UsernameKey string `json:"-" field:"hidden,column=username_key,unique,index,max=300"` // see UsernameKey
 
 	// MustChangePassword restricts the user to changing their password (REFERENCE.md, 3.3).
@@ -70,8 +73,17 @@ func (u *User) validateLocations(ctx context.Context, tx records.Tx, before reco
 	return nil
 }
 
-// Complete reports whether the user has a password hash and so needs no password.
-func (u *User) Complete() bool { return u.PasswordHash != "" }
+// Complete reports whether the user has a password hash, or an identity provider, and so needs no
+// password.
+func (u *User) Complete() bool { return u.PasswordHash != "" || u.External != "" }
+
+// ExternalIdentity is a user as an identity provider names them. It is not visible to clients.
+type ExternalIdentity struct {
+	records.Base
+	UserID  string `json:"user_id" field:"required,ref=users:cascade"`
+	Issuer  string `json:"issuer" field:"required,max=255"`                // the URL of the provider
+	Subject string `json:"subject" field:"required,unique=issuer,max=255"` // the user's id there
+}
 
 // Session is a login of a user. It has ended if Epoch is not that of the user. It is visible to the
 // user and to admins only, through package accounts.

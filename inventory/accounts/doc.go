@@ -37,6 +37,12 @@
 // [Service.StartTOTP] and [Service.EnableTOTP] turn on codes of an authenticator app for the sender;
 // [Service.Login] then needs Request.Code. [Service.DisableTOTP] turns them off, for another user too.
 //
+// # Identity providers
+//
+// [Service.LoginExternal] logs in a user whom a provider, such as one of package auth/oidc, has
+// authenticated: known by issuer and subject, and created or linked at the first login if
+// [ExternalOptions] say so.
+//
 // # Setting up
 //
 // [KeyUsernames], [FirstAdmin], [CreateSigningKey], [SigningKeys] and [RotateSigningKey] are for programs

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// The bound of wrong codes of an account, over all networks and processes (REFERENCE.md, 3.7). It
+// The bound of wrong codes of an account, over all networks and processes (REFERENCE.md, 3.9). It
 // counts codes of the app only: recovery codes can't be guessed, so their owner is never locked out.
 const (
 	maxWrongCodes = 20

@@ -12,6 +12,9 @@ import (
 // HashPassword returns the hash of a new password of a user, if it is strong enough. The error names
 // the field that it was sent in.
 func (s *Service) HashPassword(ctx context.Context, q *Request, field, password string, u *inventory.User) (string, error) {
+	if err := checkOwnPassword(q, field, u); err != nil {
+		return "", err
+	}
 	if err := checkPassword(field, password, u); err != nil {
 		return "", err
 	}
@@ -52,6 +55,13 @@ func (s *Service) SetPassword(u *inventory.User, hash string) {
 // verified, and required unless the options say otherwise. The errors are [records.Invalid] with the
 // field, and those of changes. The caller has checked that the sender may change the user.
 func (s *Service) ChangePassword(ctx context.Context, q *Request, id, password string, current *string) error {
+	u, err := s.user(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := checkOwnPassword(q, "new_password", u); err != nil {
+		return err
+	}
 	if current != nil {
 		if err := s.ConfirmPassword(ctx, q, id, *current); err != nil {
 			return err

@@ -19,7 +19,7 @@ const (
 // is no such active user.
 func (s *Service) sendReset(ctx context.Context, q *Request, email string) error {
 	u, err := s.find(ctx, "email", email)
-	if err != nil || u == nil || u.InactiveStatus {
+	if err != nil || u == nil || u.InactiveStatus || u.PasswordHash == "" && u.External != "" {
 		return err
 	}
 	code := ""

@@ -30,6 +30,8 @@ type Options struct {
 	// Issuer names this inventory in the authenticator apps of users with a second factor. Default:
 	// "Inventory".
 	Issuer string
+	// External decides about logins through an identity provider.
+	External ExternalOptions
 	// Roles are the roles of the program, with what they may do: scopes as those of auth.Identity, each 1
 	// to auth.MaxScopes. The schema has their names (inventory.Roles). Default: none.
 	Roles map[auth.Role][]string

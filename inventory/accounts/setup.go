@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -48,8 +49,8 @@ func FirstAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher
 
 // ResetAdmin makes a user an active admin again, for an operator who has lost access (REFERENCE.md,
 // 3.6). It returns the user and a generated password of 130 random bits, which they must change
-// first. It ends their sessions and makes a reset code void. The audit log entry has the action
-// admin_reset and the name "command line". The error is of kind records.NotFound if there is no user of
+// first. It ends their sessions and API tokens, turns off their second factor, removes the limit to
+// locations, and makes reset codes void. The audit log entry has the action admin_reset and the name "command line". The error is of kind records.NotFound if there is no user of
 // this name.
 func ResetAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher, username string) (*inventory.User, string, error) {
 	s, err := New(engine, hasher, nil)
@@ -68,12 +69,20 @@ func ResetAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher
 	if err != nil {
 		return nil, "", err
 	}
-	done, err := engine.Update(ctx, records.Caller{Name: "command line"}, s.users(), records.Edit{
+	v := engine.BeforeCommit(func(ctx context.Context, tx records.Tx) error { // somebody else may have them
+		all, err := tokensOf(ctx, tx, u.ID)
+		for _, token := range all {
+			err = cmp.Or(err, tx.Delete(ctx, records.Of[inventory.APIToken](tx.Schema()), token.ID, token.Version, nil))
+		}
+		return err
+	})
+	done, err := v.Update(ctx, records.Caller{Name: "command line"}, s.users(), records.Edit{
 		ID: u.ID, Action: "admin_reset",
 		Apply: func(rec records.Record) error {
 			u := rec.(*inventory.User)
 			s.SetPassword(u, hash) // which ends the sessions and voids a reset code
 			u.Role, u.InactiveStatus, u.MustChangePassword = inventory.Admin, false, true
+			u.LocationIDs, u.TOTP = []string{}, false
 			return nil
 		},
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// API tokens (REFERENCE.md, 3.7).
+// API tokens (REFERENCE.md, 3.8).
 const (
 	// TokenPrefix is what API tokens begin with. 26 characters of A-Z and 2-7 follow, 130 random bits.
 	TokenPrefix = "ashlar_"

@@ -1,6 +1,7 @@
 // Package auth has what an API knows of its users: identities, roles and permissions, passwords,
 // reset codes, signing keys, and where requests carry a token. It does not depend on the inventory's
-// records or stores, so other APIs can use it. Package auth/jwt issues and verifies tokens.
+// records or stores, so other APIs can use it. Package auth/jwt issues and verifies tokens; package auth/oidc
+// logs users in through an OpenID Connect provider.
 //
 // # Identities
 //

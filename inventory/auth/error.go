@@ -35,6 +35,11 @@ const (
 	Busy
 	// BadHash reports an invalid stored hash: 500. The database was modified by other programs.
 	BadHash
+
+	// LoginRefused reports a login through an identity provider that failed: 401.
+	LoginRefused
+	// ProviderUnavailable reports an identity provider that does not respond: 503.
+	ProviderUnavailable
 )
 
 // Unauthorized reports whether k is about a request without a valid token.

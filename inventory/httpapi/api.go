@@ -78,6 +78,8 @@ type Options struct {
 type Accounts struct {
 	Service *accounts.Service // over the engine of the API; required
 	Tokens  Issuer            // required
+	// Provider logs users in through an identity provider, at /users/oidc/login. Default: no such route.
+	Provider Provider
 	// Lifetime is that of the sessions that logins begin. Default: what the method Lifetime of Tokens
 	// returns, if they have one, as jwt.Tokens have, or else 24 hours.
 	Lifetime time.Duration

@@ -20,7 +20,7 @@ type factorProof struct {
 	Code    string `json:"code"`
 }
 
-// factorRoutes returns the routes of the second factor of users (REFERENCE.md, 3.7). None can be a dry
+// factorRoutes returns the routes of the second factor of users (REFERENCE.md, 3.9). None can be a dry
 // run, which would confirm a right code without an audit log entry.
 func factorRoutes(users *records.Resource) []route {
 	const path = "/users/{id}/totp"

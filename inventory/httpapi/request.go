@@ -180,7 +180,7 @@ func (c *call) parseParameters() error {
 	}
 	c.query = c.r.URL.Query()
 	known := c.route.params()
-	if c.route.doc.List == nil {
+	if c.route.doc.List == nil && !c.route.doc.AnyQuery {
 		for _, name := range slices.Sorted(maps.Keys(c.query)) {
 			if slices.Contains(known, name) {
 				continue

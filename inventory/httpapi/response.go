@@ -157,9 +157,9 @@ func statusOfAuth(kind auth.Kind) int {
 		return http.StatusNotFound
 	case kind == auth.Forbidden:
 		return http.StatusForbidden
-	case kind == auth.Busy:
+	case kind == auth.Busy || kind == auth.ProviderUnavailable:
 		return http.StatusServiceUnavailable
-	case kind.Unauthorized():
+	case kind.Unauthorized() || kind == auth.LoginRefused:
 		return http.StatusUnauthorized
 	}
 	return http.StatusInternalServerError

@@ -46,6 +46,7 @@ func (a *API) table() []route {
 			routes = append(routes, a.records(r)...)
 		} else if a.accounts != nil {
 			routes = append(append(routes, logins()...), a.records(r)...)
+			routes = append(routes, a.oidcRoutes()...)
 			routes = append(routes, route{
 				method: "PUT", path: "/users/{id}/password", access: permission(r.Access.Update), operation: changePassword(),
 				resource: r, does: records.RouteChange,

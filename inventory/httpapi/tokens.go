@@ -38,7 +38,7 @@ func entryOf(t *inventory.APIToken) tokenEntry {
 	return tokenEntry{t.ID, t.Name, t.Scopes, append([]string{}, t.LocationIDs...), t.CreatedAt, t.ExpiresAt, t.LastUsed}
 }
 
-// tokenRoutes returns the routes of the API tokens of users (REFERENCE.md, 3.7).
+// tokenRoutes returns the routes of the API tokens of users (REFERENCE.md, 3.8).
 func tokenRoutes(users *records.Resource) []route {
 	at := func(description string, types ...string) *openapi.Schema {
 		return &openapi.Schema{Type: types, Format: "date-time", Description: description}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -47,11 +48,14 @@ type Operation struct {
 	Parameters []Parameter
 	// List is the resource whose list query the route takes, or nil.
 	List *records.Resource
-	Body *Schema // of the JSON body; nil if the route takes none
+	// AnyQuery says that the route ignores unknown query parameters.
+	AnyQuery bool
+	Body     *Schema // of the JSON body; nil if the route takes none
 	// OptionalBody says that a request may have no body.
 	OptionalBody bool
 
-	// Responses are the successful ones, at least one.
+	// Responses are the successful ones, at least one. Several of one status have the headers of the
+	// last one and different content types.
 	Responses []Response
 	// Errors are the error statuses beyond those that every route of its kind has: 400, 403,
 	// 421, 429, 500 and 503; 507 unless the method is GET; 401 unless the route is Public; 404
@@ -80,8 +84,10 @@ func ETag() Header {
 	return Header{"ETag", "The version of the record, for If-Match and If-None-Match.", String("")}
 }
 
-// Location is the header with the path of a new record.
-func Location() Header { return Header{"Location", "The path of the new record.", String("")} }
+// Location is the header with the path of a new record, or of a redirect.
+func Location() Header {
+	return Header{"Location", "The path of the new record, or the URL of a redirect.", String("")}
+}
 
 // SetCookie is the header that sets or clears the cookie with the token.
 func SetCookie() Header {
@@ -231,6 +237,9 @@ func (d *document) operation(op *Operation) *operation {
 		body := content(nil)
 		if r.Schema != nil {
 			body = content{cmp.Or(r.ContentType, "application/json"): {d.schema(r.Schema)}}
+		}
+		if other, ok := out.Responses[strconv.Itoa(r.Status)].(response); ok {
+			maps.Copy(body, other.Content)
 		}
 		out.Responses[strconv.Itoa(r.Status)] = response{http.StatusText(r.Status), d.headers(r.Headers), body}
 	}

@@ -113,6 +113,8 @@ type Edit struct {
 	// ActionOf returns the action of an update that depends on what it changes. If it is nil
 	// or returns "", Action counts.
 	ActionOf func(before, after Record) string
+	// Note is added to the changed fields in the audit log. It must not have the name of a field.
+	Note Changes
 }
 
 // Replacement returns an [Edit.Apply] that replaces a record of the resource by the draft,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 )
 
@@ -234,6 +235,9 @@ func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 	entry, err = v.entry(ctx, s, by, cmp.Or(action, e.Action, "update"), r, before, after)
 	if err != nil {
 		return nil, nil, err
+	}
+	if logged, ok := entry.(*AuditLog); ok {
+		maps.Copy(logged.Changes, e.Note)
 	}
 	return after, entry, tx.Update(ctx, after, before.Meta().Version)
 }

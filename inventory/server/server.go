@@ -21,6 +21,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
+	"github.com/ashlar-go/ashlar/inventory/auth/oidc"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/mail"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -56,6 +57,7 @@ type Server struct {
 	certs      *tlsfiles.Server
 	handler    http.Handler
 	closers    []func() error // in the order in which they were opened
+	provider   *oidc.Provider // nil for none
 	endStreams func()         // of changes
 	statistics *statistics
 }
@@ -128,13 +130,18 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	}
 	service, err := accounts.New(engine, hasher, &accounts.Options{
 		Notify: s.notify, AllowWithoutCurrentPassword: !s.settings.RequireCurrentPassword, Log: s.log, Roles: o.Roles,
-		Issuer: s.settings.TOTPIssuer,
+		Issuer:   s.settings.TOTPIssuer,
+		External: accounts.ExternalOptions{CreateUsers: s.settings.OIDC.CreateUsers, LinkByEmail: s.settings.OIDC.LinkByEmail},
 	})
 	if err != nil {
 		return err
 	}
 	s.closers = append(s.closers, service.Close)
-	api, err := s.api(o, engine, guard, &httpapi.Accounts{Service: service, Tokens: tokens})
+	own := &httpapi.Accounts{Service: service, Tokens: tokens}
+	if err := s.openProvider(own, tokens); err != nil {
+		return err
+	}
+	api, err := s.api(o, engine, guard, own)
 	if err != nil {
 		return err
 	}
@@ -203,6 +210,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	})
 	group.Go(func() error { return s.rollUp(ctx) })
 	group.Go(func() error { return s.prune(ctx) })
+	group.Go(func() error { return s.checkProvider(ctx) })
 	return group.Wait()
 }
 

@@ -88,6 +88,9 @@ func TestResetAdmin(t *testing.T) {
 			made := r.want(201, "POST", "/users", root, `{"username":"o'neil","email":"o@example.org","role":"viewer","password":"`+password+`"}`)
 			id := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(made)[1]
 			lost := r.login("o'neil", password)
+			token := regexp.MustCompile(`"token":"([^"]+)"`).FindStringSubmatch(r.want(201, "POST", "/users/"+id+"/tokens", root, `{"name":"old","scopes":["*:read"]}`))[1]
+			place := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(r.want(201, "POST", "/locations", root, `{"name":"Berlin 1","city":"Berlin","country":"DE"}`))[1]
+			r.want(200, "PATCH", "/users/"+id, root, `{"location_ids":["`+place+`"]}`)
 			r.want(200, "PATCH", "/users/"+id, root, `{"inactive_status":true}`)
 
 			var out bytes.Buffer
@@ -99,6 +102,7 @@ func TestResetAdmin(t *testing.T) {
 			run(t, r, out.String())
 			admin := r.login("O'NEIL", chosen)
 			r.want(401, "GET", "/devices", lost, "")
+			r.want(401, "GET", "/devices", token, "")
 			log := r.want(200, "GET", "/audit-logs?action=admin_reset", admin, "")
 			require.Contains(t, log, `"actor":"command line"`)
 			require.Contains(t, log, `"role":{"before":"viewer","after":"admin"}`)

@@ -47,6 +47,8 @@ type Settings struct {
 
 	TOTPIssuer string // names the inventory in authenticator apps
 
+	OIDC OIDC // logins through an identity provider
+
 	UniqueHostnames bool // across all locations
 
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
@@ -132,6 +134,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error; info logs each request", Value: settings.Func(s.parseLogLevel)},
 		{Name: "LOG_FORMAT", Default: "text", Doc: "text or json", Value: settings.OneOf(&s.LogFormat, "text", "json")},
 	}
+	rows = append(rows, oidcTable(&s.OIDC)...)
 	for i := range rows {
 		if row := &rows[i]; row.Flag == "" && !row.Secret {
 			row.Flag = strings.ReplaceAll(strings.ToLower(row.Name), "_", "-")
@@ -191,6 +194,7 @@ func Parse(environ, flags map[string]string) (*Settings, error) {
 	r.Require(s.AuditRetention == 0 || s.AuditRetention >= time.Hour, "AUDIT_RETENTION", "is shorter than 1h: use 1h or longer, or 0 to keep all entries")
 	r.Require(s.EventRetention == 0 || s.EventRetention >= time.Hour, "EVENT_RETENTION", "is shorter than 1h: use 1h or longer, or 0 to keep all events")
 	r.Require(s.MailPassword == "" || s.MailUsername != "", "MAIL_PASSWORD", "needs a user name: set $MAIL_USERNAME, or unset this")
+	checkOIDC(&s.OIDC, r)
 	if err := r.Err(); err != nil {
 		return nil, err
 	}

@@ -66,6 +66,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		AllowedHosts: []string{"api.example", "*.noc.example"}, MaxConnections: 9, MaxConnectionsPerAddress: 8, MaxRequestMemory: 8_000_000,
 		HeavyQueries: 4, HeavyQueriesPerCaller: 3, HeavyQueryTimeout: 7 * time.Second, PrometheusAddr: "127.0.0.1:0",
 		ChangeStreams: 20, ChangeStreamsPerCaller: 2,
+		OIDC:             server.OIDC{Scopes: []string{"profile", "email"}},
 		MetricsRetention: 48 * time.Hour, Metrics5mRetention: 720 * time.Hour, Metrics1hRetention: 8760 * time.Hour,
 		AuditRetention: 8760 * time.Hour, AuditMaxEntries: 1_000_000, EventRetention: 720 * time.Hour, EventMax: 5000,
 		TLSCert: "c.pem", TLSKey: "k.pem", LogLevel: slog.LevelWarn, LogFormat: "json",

@@ -57,7 +57,9 @@ func tool(t *testing.T, dir string, environ []string, name string, args ...strin
 // generators of other projects. The rules are in testdata/openapi: warnings are errors.
 func TestOpenAPITools(t *testing.T) {
 	t.Parallel()
-	inventory := startInventory(t, filepath.Join(t.TempDir(), "inventory.db"), nil)
+	inventory := startInventory(t, filepath.Join(t.TempDir(), "inventory.db"), map[string]string{
+		"OIDC_ISSUER": "https://localhost:1", "OIDC_CLIENT_ID": "inventory", "OIDC_REDIRECT_URL": "https://localhost/users/oidc/callback",
+	})
 	catalog := start(t, nil, "bookcatalogd", "-addr", "127.0.0.1:0")
 	books := catalog.waitFor(catalog.stderr, `(http://[0-9.:]+)/api/books, `)[1]
 	dir, err := filepath.Abs(t.TempDir())
