@@ -30,7 +30,7 @@ var layers = []struct {
 	{"engine of a domain", []string{"inventory/records"}},
 	{"domain", []string{"httpx", "ratelimit", "manifest", "inventory", "bookcatalog"}},
 	{"one concern of a domain", []string{
-		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/localcache",
+		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/replay", "ratelimit/localcache",
 		"ratelimit/settings", "ratelimit/stats", "manifest/launch", "manifest/fetch", "manifest/schematest",
 		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed",
 		"bookcatalog/sqlstore", "bookcatalog/storetest", "httpx/*",
@@ -72,7 +72,7 @@ var clients = map[string][]string{
 	"google.golang.org/protobuf":                {"ratelimit/service", "ratelimit/server", "ratelimit/xds", "ratelimit/tracing", "ratelimit/grpclimit"},
 	"google.golang.org/genproto/googleapis/rpc": {"ratelimit/grpclimit"},
 	"github.com/envoyproxy/go-control-plane":    {"ratelimit/service", "ratelimit/server", "ratelimit/xds"},
-	"gopkg.in/yaml.v3":                          {"ratelimit/config"},
+	"gopkg.in/yaml.v3":                          {"ratelimit/config", "ratelimit/replay"},
 	"modernc.org/sqlite":                        {"*/sqlstore/sqlite"},
 	"github.com/jackc/pgx/v5":                   {"inventory/sqlstore/postgres"},
 	"github.com/pressly/goose/v3":               {"*/sqlstore"},

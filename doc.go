@@ -25,6 +25,8 @@
 //   - [github.com/ashlar-go/ashlar/ratelimit]: the engine: rules, matching, windows,
 //     decisions, limiters, the Store interface. Standard library only.
 //   - [github.com/ashlar-go/ashlar/ratelimit/explain]: which rule a request matches, and why.
+//   - [github.com/ashlar-go/ashlar/ratelimit/replay]: what limits would have refused of an access
+//     log.
 //   - [github.com/ashlar-go/ashlar/ratelimit/httplimit] and
 //     [github.com/ashlar-go/ashlar/ratelimit/grpclimit]: middleware and interceptors.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/memstore]: counters in the process.

@@ -1,0 +1,211 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/suggest"
+)
+
+// Format is the format of an access log.
+type Format string
+
+// The formats. The empty Format is Auto.
+const (
+	// Auto detects the format from the first line.
+	Auto Format = "auto"
+	// JSON has one object on each line.
+	JSON Format = "json"
+	// Envoy is JSON with the field names of Envoy's access log.
+	Envoy Format = "envoy"
+	// Combined is the combined or common log format of web servers.
+	Combined Format = "combined"
+)
+
+// FormatNames lists the formats, for error messages.
+const FormatNames = "auto, json, envoy or combined"
+
+// Valid reports whether f is empty or one of the constants.
+func (f Format) Valid() bool {
+	return slices.Contains([]Format{"", Auto, JSON, Envoy, Combined}, f)
+}
+
+// known are the fields that have a name of their own whatever the format, and the names that
+// logs of JSON give them. A dot leads into an object.
+func known() map[string][]string {
+	target := []string{"target", "path", "uri", "request_uri", "url", "request.uri", "request.path", "http.target", "httpRequest.requestUrl"}
+	return map[string][]string{
+		"time":           {"time", "start_time", "timestamp", "@timestamp", "ts", "datetime", "date", "time_iso8601", "time_local"},
+		"remote_address": {"remote_address", "downstream_remote_address", "remote_addr", "remote_ip", "client_ip", "clientip", "source_ip", "ip", "request.remote_ip", "http.client_ip", "httpRequest.remoteIp", "downstream_direct_remote_address", "x_forwarded_for"},
+		"method":         {"method", "request_method", "verb", "request.method", "http.method", "httpRequest.requestMethod"},
+		"target":         target,
+		"path":           target,
+		"protocol":       {"protocol", "server_protocol", "request.proto", "httpRequest.protocol"},
+		"host":           {"host", "authority", ":authority", "http_host", "server_name", "request.host"},
+		"status":         {"status", "response_code", "status_code", "httpRequest.status"},
+		"bytes":          {"bytes", "bytes_sent", "body_bytes_sent", "size"},
+		"user":           {"user", "remote_user", "username", "user_id"},
+		"user_agent":     {"user_agent", "http_user_agent", "userAgent", "httpRequest.userAgent"},
+		"referer":        {"referer", "http_referer", "referrer"},
+	}
+}
+
+// cleaned returns what becomes of the text of a known field, nil for nothing.
+func cleaned(field string) func(string) string {
+	switch field {
+	case "remote_address":
+		return cleanAddress
+	case "path":
+		return cleanPath
+	}
+	return nil
+}
+
+// cleanAddress returns the first address of a list, without port and brackets.
+func cleanAddress(text string) string {
+	if comma := strings.IndexByte(text, ','); comma >= 0 {
+		text = strings.TrimSpace(text[:comma])
+	}
+	if strings.HasPrefix(text, "[") {
+		if end := strings.IndexByte(text, ']'); end > 0 {
+			return text[1:end]
+		}
+	}
+	if colon := strings.IndexByte(text, ':'); colon >= 0 && strings.IndexByte(text[colon+1:], ':') < 0 {
+		return text[:colon]
+	}
+	return text
+}
+
+// cleanPath removes the query, and scheme and host of an absolute target.
+func cleanPath(text string) string {
+	if at := strings.IndexAny(text, "?#"); at >= 0 {
+		text = text[:at]
+	}
+	if !strings.HasPrefix(text, "/") {
+		if at := strings.Index(text, "://"); at >= 0 {
+			text = text[at+3:]
+			slash := strings.IndexByte(text, '/')
+			if slash < 0 {
+				return "/"
+			}
+			text = text[slash:]
+		}
+	}
+	return text
+}
+
+// fields numbers the fields that a mapping uses.
+type fields struct {
+	names []string
+}
+
+// slot returns the number of a field.
+func (f *fields) slot(name string) int {
+	if i := slices.Index(f.names, name); i >= 0 {
+		return i
+	}
+	f.names = append(f.names, name)
+	return len(f.names) - 1
+}
+
+// lineReader sets the values of a line, which are empty before.
+type lineReader interface {
+	read(line string, values []string) error
+}
+
+// newLineReader returns a reader of the fields.
+func newLineReader(format Format, f *fields) lineReader {
+	if format == Combined {
+		c := &combinedLine{}
+		for slot, name := range f.names {
+			if name == "path" {
+				name = "target"
+			}
+			if i := slices.Index(combinedFields[:], name); i >= 0 {
+				c.slots[i] = append(c.slots[i], slot)
+			}
+		}
+		return c
+	}
+	p := &jsonLine{names: &names{}, ranks: make([]int, len(f.names))}
+	all := known()
+	for slot, name := range f.names {
+		sources := all[name]
+		if !slices.Contains(sources, name) {
+			sources = append([]string{name}, sources...)
+		}
+		if format == Envoy {
+			sources = envoyFirst(sources)
+		}
+		for rank, source := range sources {
+			p.names.add(source, target{slot, rank})
+		}
+	}
+	return p
+}
+
+// envoyFirst moves the names of Envoy's access log to the front.
+func envoyFirst(sources []string) []string {
+	isEnvoy := func(name string) bool {
+		return slices.Contains([]string{"start_time", "downstream_remote_address", "path", "authority", "response_code", "bytes_sent"}, name)
+	}
+	first := slices.DeleteFunc(slices.Clone(sources), func(name string) bool { return !isEnvoy(name) })
+	return append(first, slices.DeleteFunc(slices.Clone(sources), isEnvoy)...)
+}
+
+// check returns an error for a field that the format does not have.
+func (f Format) check(field string) error {
+	if f != Combined || field == "path" || slices.Contains(combinedFields[:], field) {
+		return nil
+	}
+	has := append([]string{"path"}, combinedFields[:]...)
+	hint := ""
+	if meant := suggest.Closest(field, has, 2); meant != "" {
+		hint = fmt.Sprintf(": did you mean %q?", meant)
+	}
+	return fmt.Errorf("the combined log format has no field %q%s; it has %s", field, hint, strings.Join(has, ", "))
+}
+
+// detectLines is the number of lines of which one must have a known format.
+const detectLines = 20
+
+// detectFirst returns the format of the first line that has a known one.
+func detectFirst(text string) (f Format, err error) {
+	n := 0
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if f, err = detect(line); err == nil {
+			return f, nil
+		}
+		if n++; n == detectLines {
+			break
+		}
+	}
+	if err == nil {
+		err = ErrEmpty
+	}
+	return "", err
+}
+
+func detect(line string) (Format, error) {
+	if strings.HasPrefix(strings.TrimSpace(line), "{") {
+		var found fields
+		for _, name := range []string{"start_time", "response_flags", "response_code", "upstream_cluster", "downstream_remote_address"} {
+			found.slot(name)
+		}
+		values := make([]string, len(found.names))
+		if newLineReader(JSON, &found).read(line, values) == nil && values[0] != "" && strings.Join(values[1:], "") != "" {
+			return Envoy, nil
+		}
+		return JSON, nil
+	}
+	if newLineReader(Combined, &fields{}).read(line, nil) == nil {
+		return Combined, nil
+	}
+	return "", errors.New("unknown format: use JSON with one object a line, or the combined log format")
+}

@@ -1,0 +1,219 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// Report is the result of a replay. Times are in UTC.
+type Report struct {
+	Format Format `json:"format"`
+	Domain string `json:"domain"`
+	// Descriptors shows those that lines were turned into: key=<field>.
+	Descriptors []string `json:"descriptors"`
+	// KeysWithoutField are keys of rules for which the default mapping has no field.
+	KeysWithoutField []string `json:"keys_without_field,omitempty"`
+
+	// Lines counts all but blank lines; Unreadable those of them that can't be read, of which
+	// BadLines has the first; Skipped those for which the mapping has no descriptor.
+	Lines      uint64    `json:"lines"`
+	Unreadable uint64    `json:"unreadable"`
+	BadLines   []BadLine `json:"bad_lines,omitempty"`
+	Skipped    uint64    `json:"skipped"`
+	// Requests counts the other lines, and OutOfOrder those that are older than one before them.
+	Requests   uint64    `json:"requests"`
+	OutOfOrder uint64    `json:"out_of_order"`
+	First      time.Time `json:"first"`
+	Last       time.Time `json:"last"`
+
+	Result Result `json:"result"`
+	// Against and Difference are those of a comparison.
+	Against    *Result     `json:"against,omitempty"`
+	Difference *Difference `json:"difference,omitempty"`
+}
+
+// BadLine is a line that can't be read.
+type BadLine struct {
+	Line   uint64 `json:"line"` // from 1
+	Reason string `json:"reason"`
+}
+
+// Result is what one configuration does with the requests.
+type Result struct {
+	Refused uint64 `json:"refused"`
+	// Unlimited counts the requests that no rule with a limit applies to.
+	Unlimited uint64 `json:"unlimited"`
+	// Rules are those with a limit, the most requests over it first.
+	Rules []Rule `json:"rules"`
+	// Series is the number of all requests, and of those refused, over time.
+	Series Series `json:"series"`
+
+	// CountersDropped is not 0 if MaxCounters were not enough: then requests over a limit, and
+	// the smallest limits, may be more than reported.
+	CountersDropped uint64 `json:"counters_dropped,omitempty"`
+	// KeysForgotten is not 0 if MaxKeys were not enough: then a key or client may have up to
+	// KeysMissing more requests over the limit than reported. Rules are exact all the same.
+	KeysForgotten uint64 `json:"keys_forgotten,omitempty"`
+	KeysMissing   uint64 `json:"keys_missing,omitempty"`
+}
+
+// Rule is a rule with a limit.
+type Rule struct {
+	// Name shows the keys and values that lead to the rule, separated by " > ".
+	Name       string `json:"name"`
+	Limit      uint32 `json:"requests_per_unit"`
+	Unit       string `json:"unit,omitempty"` // empty if Unlimited
+	Unlimited  bool   `json:"unlimited,omitempty"`
+	ShadowMode bool   `json:"shadow_mode,omitempty"`
+	QuotaMode  bool   `json:"quota_mode,omitempty"`
+
+	// Requests counts those that were held to the limit, and OverLimit those of them that were
+	// over it: they are refused unless the rule is in shadow or quota mode.
+	Requests  uint64     `json:"requests"`
+	OverLimit uint64     `json:"over_limit"`
+	FirstOver *time.Time `json:"first_over,omitempty"`
+	LastOver  *time.Time `json:"last_over,omitempty"`
+	// SmallestLimit is the smallest limit that would have refused none: the most hits that any
+	// key has in one window, which are those of PeakKey in the window from PeakWindow. It is 0
+	// without requests.
+	SmallestLimit uint64     `json:"smallest_limit"`
+	PeakKey       string     `json:"peak_key,omitempty"`
+	PeakWindow    *time.Time `json:"peak_window,omitempty"`
+
+	Keys    []Key  `json:"keys,omitempty"`    // the worst first
+	Clients []Key  `json:"clients,omitempty"` // that were over the limit, the worst first
+	Series  Series `json:"series"`
+}
+
+// Key is one counter of a rule, or one client.
+type Key struct {
+	Name      string     `json:"name"`
+	Requests  uint64     `json:"requests,omitempty"` // 0 for clients
+	OverLimit uint64     `json:"over_limit"`
+	FirstOver *time.Time `json:"first_over,omitempty"`
+	LastOver  *time.Time `json:"last_over,omitempty"`
+	// SmallestLimit is that of the key alone; 0 for clients.
+	SmallestLimit uint64 `json:"smallest_limit,omitempty"`
+}
+
+// Series is a number of requests over time.
+type Series struct {
+	Start   time.Time `json:"start"`
+	Seconds int64     `json:"seconds"` // of each element
+	// Requests and OverLimit have one element for each part of the time.
+	Requests  []uint64 `json:"requests"`
+	OverLimit []uint64 `json:"over_limit"`
+}
+
+// Difference compares the requests that two configurations refuse.
+type Difference struct {
+	Both        uint64 `json:"both"`
+	OnlyResult  uint64 `json:"only_result"`  // refused by the configuration, not by Against
+	OnlyAgainst uint64 `json:"only_against"` // no longer refused
+}
+
+func (d *Difference) count(result, against bool) {
+	switch {
+	case result && against:
+		d.Both++
+	case result:
+		d.OnlyResult++
+	case against:
+		d.OnlyAgainst++
+	}
+}
+
+func (r *run) finish() {
+	r.report.Result = r.sides[0].result(r.Top)
+	if len(r.sides) > 1 {
+		against := r.sides[1].result(r.Top)
+		r.report.Against = &against
+	}
+	slices.Sort(r.report.KeysWithoutField)
+	r.report.KeysWithoutField = slices.Compact(r.report.KeysWithoutField)
+}
+
+func (s *side) result(top int) Result {
+	r := Result{
+		Refused: s.refusals, Unlimited: s.unlimited, CountersDropped: s.counters.dropped,
+		KeysForgotten: s.keys.forgotten + s.clients.forgotten, KeysMissing: max(s.keys.missing, s.clients.missing),
+		Series: s.axis.report(s.total),
+	}
+	keys, clients := s.keys.top(top), s.clients.top(top)
+	for i, t := range s.rules {
+		rule := t.report()
+		rule.Keys, rule.Clients = keysOf(keys[i]), keysOf(clients[i])
+		if t.series != nil {
+			rule.Series = s.axis.report(t.series)
+		}
+		r.Rules = append(r.Rules, rule)
+	}
+	slices.SortStableFunc(r.Rules, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(b.OverLimit, a.OverLimit), cmp.Compare(b.Requests, a.Requests))
+	})
+	return r
+}
+
+func (t *ruleTally) report() Rule {
+	r := Rule{
+		Name: pathText(t.Path), Limit: t.Limit.RequestsPerUnit, Unlimited: t.Limit.Unlimited,
+		ShadowMode: t.ShadowMode, QuotaMode: t.QuotaMode,
+		Requests: t.requests, OverLimit: t.over, SmallestLimit: t.most, PeakKey: t.mostKey,
+	}
+	if !r.Unlimited {
+		r.Unit = t.Limit.Unit.String()
+	}
+	r.FirstOver, r.LastOver = times(t.over, t.first, t.last)
+	if t.most > 0 {
+		window := time.Unix(t.mostWindow, 0).UTC()
+		r.PeakWindow = &window
+	}
+	return r
+}
+
+func pathText(path []ratelimit.Entry) string {
+	parts := make([]string, len(path))
+	for i, e := range path {
+		parts[i] = e.Key
+		if e.Value != "" {
+			parts[i] += "=" + e.Value
+		}
+	}
+	return strings.Join(parts, " > ")
+}
+
+func times(n uint64, first, last int64) (from, to *time.Time) {
+	if n == 0 {
+		return nil, nil
+	}
+	a, b := time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
+	return &a, &b
+}
+
+func keysOf(items []tracked) (keys []Key) {
+	for i := range items {
+		item := &items[i]
+		k := Key{Name: item.text, Requests: item.requests, OverLimit: item.over, SmallestLimit: item.most}
+		k.FirstOver, k.LastOver = times(item.over, item.first, item.last)
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// report returns a series without the empty buckets at the end.
+func (a *axis) report(s *series) Series {
+	n := buckets
+	for total := a.series[0]; n > 0 && total.requests[n-1] == 0; n-- {
+	}
+	first := 0
+	for total := a.series[0]; first < n && total.requests[first] == 0; first++ {
+	}
+	return Series{
+		Start: time.Unix(a.start+int64(first)*a.width, 0).UTC(), Seconds: a.width,
+		Requests: slices.Clone(s.requests[first:n]), OverLimit: slices.Clone(s.over[first:n]),
+	}
+}

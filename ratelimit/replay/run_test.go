@@ -1,0 +1,397 @@
+package replay_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/replay"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func compile(t *testing.T, rules ...ratelimit.Rule) *ratelimit.Ruleset {
+	t.Helper()
+	set, err := ratelimit.Compile([]ratelimit.Domain{{Name: "d", Rules: rules}}, nil)
+	require.NoError(t, err)
+	return set
+}
+
+// perKey limits each value of a key.
+func perKey(t *testing.T, key string, n uint32, unit ratelimit.Unit) *ratelimit.Ruleset {
+	t.Helper()
+	limit := ratelimit.Per(n, unit)
+	return compile(t, ratelimit.Rule{Key: key, Limit: &limit})
+}
+
+func run(t *testing.T, log string, rules *ratelimit.Ruleset, opts *replay.Options) *replay.Report {
+	t.Helper()
+	r, err := replay.Run(t.Context(), strings.NewReader(log), rules, opts)
+	require.NoError(t, err)
+	return r
+}
+
+// names returns the names of keys, sorted.
+func names(keys []replay.Key) (all []string) {
+	for _, k := range keys {
+		all = append(all, k.Name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestFields reads one line of each format and shows which value a field has.
+func TestFields(t *testing.T) {
+	const (
+		combined = `192.0.2.1 - ann [02/Jan/2026:03:04:05 +0100] "GET /a/b?c=d HTTP/1.1" 404 12 "https://example.com/" "curl \"8\" \x41" 0.003`
+		common   = `host.example - - [02/Jan/2026:03:04:05 +0100] "POST http://h/p HTTP/1.0" 200 -`
+		envoy    = `{"start_time":"2026-01-02T02:04:05.123Z","method":"PUT","path":"/x?y","response_code":200,"downstream_remote_address":"[2001:db8::1]:443","authority":"h.example","remote_addr":"not this"}`
+		nested   = `{"ts":1767319445.5,"request":{"remote_ip":"192.0.2.9","uri":"/caddy","headers":{"X-Key":["k"]}},"a":{"b.c":{"d":true}},"n":-1.5e3,"e":"\u00e9\n","null":null}`
+	)
+	for _, c := range []struct {
+		line, format, field, want string
+	}{
+		{combined, "combined", "remote_address", "192.0.2.1"},
+		{combined, "combined", "user", "ann"},
+		{combined, "combined", "method", "GET"},
+		{combined, "combined", "path", "/a/b"},
+		{combined, "combined", "target", "/a/b?c=d"},
+		{combined, "combined", "protocol", "HTTP/1.1"},
+		{combined, "combined", "status", "404"},
+		{combined, "combined", "bytes", "12"},
+		{combined, "combined", "referer", "https://example.com/"},
+		{combined, "combined", "user_agent", `curl "8" A`},
+		{common, "combined", "remote_address", "host.example"},
+		{common, "combined", "path", "/p"},
+		{common, "combined", "user_agent", ""},
+		{envoy, "envoy", "remote_address", "2001:db8::1"},
+		{envoy, "envoy", "path", "/x"},
+		{envoy, "envoy", "target", "/x?y"},
+		{envoy, "envoy", "host", "h.example"},
+		{envoy, "envoy", "status", "200"},
+		{nested, "json", "remote_address", "192.0.2.9"},
+		{nested, "json", "path", "/caddy"},
+		{nested, "json", "a.b.c.d", "true"},
+		{nested, "json", "n", "-1.5e3"},
+		{nested, "json", "e", "\u00e9\n"},
+		{nested, "json", "null", ""},
+		{nested, "json", "request", ""},
+		{nested, "json", "request.headers.X-Key", ""},
+	} {
+		m := &replay.Mapping{Descriptors: []replay.Descriptor{{Entries: []replay.Entry{{Key: "k", Value: replay.Value{Field: c.field}}}}}}
+		r := run(t, c.line, perKey(t, "k", 1, ratelimit.Year), &replay.Options{Mapping: m})
+		assert.Equal(t, c.format, string(r.Format), c.line)
+		assert.Zero(t, r.Unreadable, "%v", r.BadLines)
+		want := []string(nil)
+		if c.want != "" {
+			assert.Equal(t, time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC), r.First.Truncate(time.Second), c.line)
+			want = []string{"k=" + c.want}
+		}
+		assert.Equal(t, want, names(r.Result.Rules[0].Keys), "%s of %s", c.field, c.line)
+	}
+}
+
+// TestTimes reads the usual forms of a time.
+func TestTimes(t *testing.T) {
+	for text, want := range map[string]string{
+		`"2026-01-02T03:04:05Z"`:          "2026-01-02T03:04:05Z",
+		`"2026-01-02T03:04:05.25+01:00"`:  "2026-01-02T02:04:05.25Z",
+		`"2026-01-02T03:04:05,5-0130"`:    "2026-01-02T04:34:05.5Z",
+		`"2026-01-02 03:04:05"`:           "2026-01-02T03:04:05Z",
+		`"2026-01-02 03:04:05.123456789"`: "2026-01-02T03:04:05.123456789Z",
+		`"02/Jan/2026:03:04:05 -0800"`:    "2026-01-02T11:04:05Z",
+		`1767323045`:                      "2026-01-02T03:04:05Z",
+		`1767323045.25`:                   "2026-01-02T03:04:05.25Z",
+		`"1767323045250"`:                 "2026-01-02T03:04:05.25Z",
+		`1767323045250001`:                "2026-01-02T03:04:05.250001Z",
+		`1767323045250001002`:             "2026-01-02T03:04:05.250001002Z",
+		`"yesterday"`:                     `field time is "yesterday": no time that is understood`,
+		`"1969-12-31T23:59:59Z"`:          "the time is not in the years 1970 to 2261",
+		`"9999-12-31T23:59:59Z"`:          "the time is not in the years 1970 to 2261",
+		`-1`:                              "no time that is understood",
+		`1e300`:                           "no time that is understood",
+		`{}`:                              "no field time",
+	} {
+		good := `{"time":"2026-01-02T03:04:05Z","k":"v"}`
+		r := run(t, good+"\n"+`{"k":"v","time":`+text+"}\n"+good, perKey(t, "k", 1, ratelimit.Year), nil)
+		if r.Unreadable > 0 {
+			require.Len(t, r.BadLines, 1)
+			assert.Equal(t, uint64(2), r.BadLines[0].Line)
+			assert.Contains(t, r.BadLines[0].Reason, want, text)
+			continue
+		}
+		at, err := time.Parse(time.RFC3339Nano, want)
+		require.NoError(t, err, "%s was read as %v", text, r.First)
+		assert.Contains(t, []time.Time{r.First, r.Last}, at, text)
+	}
+	m := &replay.Mapping{Time: "t", TimeLayout: time.RFC850, Descriptors: []replay.Descriptor{{Entries: []replay.Entry{{Key: "k", Value: replay.Value{Constant: "v"}}}}}}
+	r := run(t, `{"t":"Friday, 02-Jan-26 03:04:05 UTC"}`, perKey(t, "k", 1, ratelimit.Year), &replay.Options{Mapping: m})
+	require.Equal(t, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), r.First)
+}
+
+// hit is a line of a made-up log.
+type hit struct {
+	second int64
+	key    string
+	n      uint64
+}
+
+func logOf(hits []hit) string {
+	var b strings.Builder
+	for _, h := range hits {
+		fmt.Fprintf(&b, `{"time":%d,"k":%q,"n":%d}`+"\n", h.second, h.key, h.n)
+	}
+	return b.String()
+}
+
+// counted is a mapping for logOf.
+func counted() *replay.Mapping {
+	return &replay.Mapping{Descriptors: []replay.Descriptor{{
+		Entries: []replay.Entry{{Key: "k", Value: replay.Value{Field: "k"}}},
+		Hits:    replay.Value{Field: "n"},
+	}}}
+}
+
+// model counts fixed windows: it returns the refusals and the most hits of a key in a window.
+func model(hits []hit, limit uint64, unit int64) (refused, most uint64) {
+	counts := make(map[string]uint64)
+	for _, h := range hits {
+		window := fmt.Sprint(h.key, " ", h.second/unit)
+		counts[window] += h.n
+		most = max(most, counts[window])
+		if counts[window] > limit {
+			refused++
+		}
+	}
+	return refused, most
+}
+
+// TestRefusalsEqualModel replays random logs, of which some lines are late, and compares with an
+// independent model of fixed windows. The smallest limit refuses none, and one less refuses some.
+func TestRefusalsEqualModel(t *testing.T) {
+	units := map[ratelimit.Unit]int64{ratelimit.Second: 1, ratelimit.Minute: 60, ratelimit.Hour: 3600, ratelimit.Day: 86400}
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		var hits []hit
+		now := int64(1_700_000_000)
+		for range 1 + random.IntN(3000) {
+			now += random.Int64N(20)
+			h := hit{now, fmt.Sprint("key", random.IntN(1+random.IntN(30))), 1 + uint64(random.IntN(3))}
+			if random.IntN(5) == 0 {
+				h.second -= random.Int64N(600)
+			}
+			hits = append(hits, h)
+		}
+		for unit, seconds := range units {
+			limit := uint64(1 + random.IntN(8))
+			refused, most := model(hits, limit, seconds)
+			opts := &replay.Options{Mapping: counted(), Top: 100}
+			r := run(t, logOf(hits), perKey(t, "k", uint32(limit), unit), opts)
+			rule := r.Result.Rules[0]
+			require.Equal(t, []uint64{uint64(len(hits)), refused, refused, most},
+				[]uint64{r.Requests, r.Result.Refused, rule.OverLimit, rule.SmallestLimit}, "seed %d, %v", seed, unit)
+			byKey := uint64(0)
+			for _, k := range rule.Keys {
+				byKey += k.OverLimit
+			}
+			require.Equal(t, refused, byKey)
+			require.Equal(t, refused, sum(rule.Series.OverLimit))
+			require.Equal(t, r.Requests, sum(r.Result.Series.Requests))
+
+			none := run(t, logOf(hits), perKey(t, "k", uint32(most), unit), opts)
+			require.Zero(t, none.Result.Refused, "the smallest limit refuses none")
+			some := run(t, logOf(hits), perKey(t, "k", uint32(most)-1, unit), opts)
+			require.NotZero(t, some.Result.Refused, "one less refuses some")
+		}
+	}
+}
+
+func sum(counts []uint64) (n uint64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// TestAgainst compares two configurations request by request.
+func TestAgainst(t *testing.T) {
+	var hits []hit
+	for i := range 10 {
+		hits = append(hits, hit{1_700_000_000, "a", 1}, hit{1_700_000_000 + int64(i), "b", 1})
+	}
+	strict := compile(t, rule("k", "a", 2), rule("k", "b", 100))
+	loose := compile(t, rule("k", "a", 5), rule("k", "b", 9), rule("k", "c", 1))
+	r := run(t, logOf(hits), strict, &replay.Options{Mapping: counted(), Against: loose})
+	require.Equal(t, &replay.Difference{Both: 5, OnlyResult: 3, OnlyAgainst: 1}, r.Difference)
+	require.Equal(t, uint64(8), r.Result.Refused)
+	require.Equal(t, uint64(6), r.Against.Refused)
+	pairs := r.Pairs()
+	require.Len(t, pairs, 3)
+	require.Equal(t, "k=a", pairs[0].Rule.Name)
+	require.Equal(t, uint64(5), pairs[0].Against.OverLimit)
+	require.Nil(t, pairs[2].Rule)
+}
+
+// rule limits one value of a key, by the hour.
+func rule(key, value string, n uint32) ratelimit.Rule {
+	limit := ratelimit.Per(n, ratelimit.Hour)
+	return ratelimit.Rule{Key: key, Value: value, Limit: &limit}
+}
+
+// TestShadowMode counts what is over the limit of a rule in shadow mode, which refuses nothing.
+func TestShadowMode(t *testing.T) {
+	shadow := rule("k", "a", 1)
+	shadow.ShadowMode = true
+	hits := []hit{{1, "a", 1}, {2, "a", 1}, {3, "x", 1}}
+	r := run(t, logOf(hits), compile(t, shadow), &replay.Options{Mapping: counted()})
+	require.Zero(t, r.Result.Refused)
+	require.Equal(t, uint64(1), r.Result.Unlimited)
+	require.Equal(t, uint64(1), r.Result.Rules[0].OverLimit)
+	require.True(t, r.Result.Rules[0].ShadowMode)
+}
+
+// TestUnreadableLines are counted, and the first are reported with number and reason, across
+// blocks.
+func TestUnreadableLines(t *testing.T) {
+	good := `{"time":1700000000,"k":"v"}` + "\n"
+	log := good + "\n" + `{"time":17` + "\n" + strings.Repeat(good, 30_000) + strings.Repeat("x", 3<<20) + "\n" +
+		`{"time":1700000000,"k":"v"} {}` + "\r\n" + good + `["time"]`
+	r := run(t, log, perKey(t, "k", 1, ratelimit.Year), nil)
+	require.Equal(t, []replay.BadLine{
+		{Line: 3, Reason: "invalid JSON: the line ends within the object"},
+		{Line: 30_004, Reason: "longer than 1048576 bytes"},
+		{Line: 30_005, Reason: "invalid JSON at byte 29: text after the object"},
+		{Line: 30_007, Reason: "not a JSON object"},
+	}, r.BadLines)
+	require.Equal(t, []uint64{30_006, 4, 30_002}, []uint64{r.Lines, r.Unreadable, r.Requests})
+}
+
+// TestGzip reads compressed logs, also of several members.
+func TestGzip(t *testing.T) {
+	var b bytes.Buffer
+	for range 2 {
+		z := gzip.NewWriter(&b)
+		_, err := io.WriteString(z, logOf([]hit{{1, "a", 1}}))
+		require.NoError(t, err)
+		require.NoError(t, z.Close())
+	}
+	require.Equal(t, uint64(2), run(t, b.String(), perKey(t, "k", 1, ratelimit.Year), nil).Requests)
+	_, err := replay.Run(t.Context(), strings.NewReader(b.String()[:b.Len()-5]), perKey(t, "k", 1, ratelimit.Year), nil)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+}
+
+func TestErrors(t *testing.T) {
+	rules := perKey(t, "k", 1, ratelimit.Year)
+	two, err := ratelimit.Compile([]ratelimit.Domain{{Name: "a"}, {Name: "b"}}, nil)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		log   string
+		rules *ratelimit.Ruleset
+		opts  *replay.Options
+		want  string
+	}{
+		{"", rules, nil, "the log is empty"},
+		{"\n\n", rules, nil, "the log is empty"},
+		{"hello\n", rules, nil, "unknown format: use JSON with one object a line, or the combined log format"},
+		{"{}\n", rules, nil, "no line of the log could be read: line 1: no field time"},
+		{"{}\n", two, nil, "the configuration has 2 domains: name one in the mapping"},
+		{"{}\n", rules, &replay.Options{Mapping: &replay.Mapping{Domain: "x"}}, `unknown domain "x": the configuration has d`},
+		{
+			`h - - [02/Jan/2026:03:04:05 +0000] "GET / HTTP/1.1" 200 1`, rules, nil,
+			"the mapping has no descriptors: the combined log has no field for k: write a mapping",
+		},
+		{
+			`h - - [02/Jan/2026:03:04:05 +0000] "GET / HTTP/1.1" 200 1`, rules,
+			&replay.Options{Mapping: &replay.Mapping{Descriptors: []replay.Descriptor{{Entries: []replay.Entry{{Key: "k", Value: replay.Value{Field: "methd"}}}}}}},
+			`descriptors[0]: the combined log format has no field "methd": did you mean "method"?`,
+		},
+	} {
+		_, err := replay.Run(t.Context(), strings.NewReader(c.log), c.rules, c.opts)
+		require.ErrorContains(t, err, c.want)
+	}
+	broken := errors.New("no disk")
+	_, err = replay.Run(t.Context(), io.MultiReader(strings.NewReader(logOf([]hit{{1, "a", 1}})), failing{broken}), rules, nil)
+	require.ErrorIs(t, err, broken)
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// TestDefaultMapping derives descriptors from the rules.
+func TestDefaultMapping(t *testing.T) {
+	nested := ratelimit.Rule{Key: "path", Value: "/login", Rules: []ratelimit.Rule{rule("client", "", 1), rule("client", "x", 2)}}
+	rules := compile(t, rule("remote_address", "", 1), nested, rule("generic_key", "all", 1), rule("tenant", "", 1), rule("method", "", 1))
+	m, without := replay.DefaultMapping(rules, "d", replay.Combined)
+	var shown []string
+	for i := range m.Descriptors {
+		shown = append(shown, m.Descriptors[i].String())
+	}
+	require.Equal(t, []string{"remote_address=<remote_address>", "path=<path>,client=<remote_address>", "generic_key=all", "method=<method>"}, shown)
+	require.Equal(t, []string{"tenant"}, without)
+	_, without = replay.DefaultMapping(rules, "d", replay.JSON)
+	require.Empty(t, without)
+}
+
+// TestBoundedMemory replays more keys than there is room for: the totals of the rule stay exact as
+// long as the counters do, and the report says what does not.
+func TestBoundedMemory(t *testing.T) {
+	var hits []hit
+	for i := range 5000 {
+		hits = append(hits, hit{1_700_000_000, fmt.Sprint("once", i), 1}, hit{1_700_000_000, "often", 1})
+	}
+	r := run(t, logOf(hits), perKey(t, "k", 10, ratelimit.Hour), &replay.Options{Mapping: counted(), MaxKeys: 100})
+	require.Equal(t, uint64(4990), r.Result.Rules[0].OverLimit)
+	require.Equal(t, "k=often", r.Result.Rules[0].Keys[0].Name)
+	require.Equal(t, uint64(4990), r.Result.Rules[0].Keys[0].OverLimit)
+	require.NotZero(t, r.Result.KeysForgotten)
+	require.Zero(t, r.Result.KeysMissing, "only keys without refusals were forgotten")
+
+	r = run(t, logOf(hits), perKey(t, "k", 10, ratelimit.Hour), &replay.Options{Mapping: counted(), MaxCounters: 100})
+	require.NotZero(t, r.Result.CountersDropped)
+	require.Equal(t, uint64(4990), r.Result.Rules[0].OverLimit, "counters with few hits are dropped first")
+}
+
+// FuzzJSON compares the reader of lines with encoding/json.
+func FuzzJSON(f *testing.F) {
+	for _, seed := range []string{`{"k":"v"}`, `{"k":1.5e-3,"k":[{"k":2}]}`, `{"a":{"k":"\ud83d\ude00"},"k":null}`, `{"k":{}`, `{"k":01}`, `{} x`, "{\"k\":\"\\\"}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		got, err := replay.ReadJSON(line, "k")
+		var members map[string]json.RawMessage
+		wantErr := json.Unmarshal([]byte(line), &members)
+		if strings.TrimLeft(line, " \t\r\n") == "null" || strings.Count(line, "[")+strings.Count(line, "{") > 90 || !utf8.ValidString(line) {
+			return // null is no object here, and there is a limit of the nesting
+		}
+		if wantErr != nil || members == nil {
+			require.Error(t, err, "%q: %v", line, wantErr)
+			return
+		}
+		require.NoError(t, err, "%q", line)
+		raw, text := members["k"], ""
+		switch {
+		case len(raw) > 0 && raw[0] == '"':
+			require.NoError(t, json.Unmarshal(raw, &text))
+		case len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && string(raw) != "null":
+			text = string(raw)
+		case len(raw) > 0:
+			return // of duplicates, the last with a text counts
+		}
+		require.Equal(t, text, got, "%q", line)
+	})
+}

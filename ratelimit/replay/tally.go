@@ -1,0 +1,231 @@
+package replay
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// side replays the requests against one configuration.
+type side struct {
+	engine   *ratelimit.Engine
+	now      time.Time
+	counters *counters
+	decision ratelimit.Decision
+
+	rules         []*ruleTally // by the index of the limit
+	keys, clients *tracker
+	axis          axis
+	total         *series
+	hasher        hasher
+	scratch       []byte
+
+	refusals  uint64
+	unlimited uint64 // requests without a limit
+	refused   []bool // the requests of the batch
+}
+
+// ruleTally counts the requests that one rule holds to its limit.
+type ruleTally struct {
+	ratelimit.LimitView
+	requests, over uint64
+	first, last    int64 // over the limit, in Unix nanoseconds
+	most           uint64
+	mostKey        string
+	mostWindow     int64
+	series         *series
+}
+
+func newSide(rules *ratelimit.Ruleset, opts *Options) *side {
+	s := &side{
+		counters: newCounters(opts.MaxCounters), hasher: newHasher(),
+		keys: newTracker(opts.MaxKeys), clients: newTracker(opts.MaxKeys),
+	}
+	s.total = s.axis.add()
+	s.engine = ratelimit.New(s.counters, &ratelimit.Options{Now: func() time.Time { return s.now }})
+	s.engine.Use(rules)
+	for _, v := range rules.Limits() {
+		s.rules = append(s.rules, &ruleTally{LimitView: v})
+	}
+	return s
+}
+
+// replay decides the requests of a batch, in the order of the log and each at its own time.
+func (s *side) replay(ctx context.Context, b *batch) error {
+	s.refused = s.refused[:0]
+	for i := range b.records {
+		r := &b.records[i]
+		second := r.when / int64(time.Second)
+		s.now = time.Unix(second, r.when%int64(time.Second))
+		s.counters.at(second)
+		if err := s.engine.DecideInto(ctx, &b.requests[i], &s.decision); err != nil {
+			return err
+		}
+		s.count(r, &b.requests[i], s.axis.bucket(second))
+	}
+	return nil
+}
+
+func (s *side) count(r *record, request *ratelimit.Request, bucket int) {
+	refused, limited := s.decision.Code == ratelimit.OverLimit, false
+	for i := range request.Descriptors {
+		if limit, hit := s.decision.Held(i); limit >= 0 {
+			limited = true
+			s.countRule(limit, hit, r, request.Descriptors[i].Entries, bucket)
+		}
+	}
+	s.total.requests[bucket]++
+	if refused {
+		s.refusals++
+		s.total.over[bucket]++
+	}
+	if !limited {
+		s.unlimited++
+	}
+	s.refused = append(s.refused, refused)
+}
+
+func (s *side) countRule(limit int, hit *ratelimit.Hit, r *record, entries []ratelimit.Entry, bucket int) {
+	t := s.rules[limit]
+	if t.series == nil {
+		t.series = s.axis.add()
+	}
+	t.requests++
+	t.series.requests[bucket]++
+	if hit == nil {
+		return
+	}
+	key := s.keys.get(s.hasher.id(withoutWindow(hit.Key)), limit, func() string { return entriesText(entries) })
+	key.requests++
+	key.most = max(key.most, hit.Count)
+	if hit.Count > t.most {
+		t.most, t.mostKey, t.mostWindow = hit.Count, key.text, hit.Window
+	}
+	if hit.Count <= uint64(hit.Limit) {
+		return
+	}
+	t.over++
+	t.series.over[bucket]++
+	t.first, t.last = span(t.over, t.first, t.last, r.when)
+	key.count(r.when)
+	s.scratch = binary.LittleEndian.AppendUint64(s.scratch[:0], uint64(limit))
+	s.scratch = append(s.scratch, r.client...)
+	s.clients.get(s.hasher.id(s.scratch), limit, func() string { return shorten(r.client) }).count(r.when)
+}
+
+// span extends a span of time by the n-th time.
+func span(n uint64, first, last, when int64) (newFirst, newLast int64) {
+	if n == 1 {
+		return when, when
+	}
+	return min(first, when), max(last, when)
+}
+
+// withoutWindow returns the part of a counter's key that its windows have in common.
+func withoutWindow(key []byte) []byte {
+	return key[:max(bytes.LastIndexByte(key, '|'), 0)]
+}
+
+// maxText bounds the text of a key or client that is kept, in bytes.
+const maxText = 200
+
+func shorten(text string) string {
+	if len(text) > maxText {
+		return strings.ToValidUTF8(text[:maxText], "") + "..."
+	}
+	return strings.Clone(text)
+}
+
+func entriesText(entries []ratelimit.Entry) string {
+	var b strings.Builder
+	for i, e := range entries {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(e.Key)
+		if e.Value != "" {
+			b.WriteString("=" + e.Value)
+		}
+		if b.Len() > maxText {
+			break
+		}
+	}
+	return shorten(b.String())
+}
+
+// tracker counts the requests of keys or clients, of a bounded number. Beyond that, it forgets
+// the half with the fewest requests over the limit.
+type tracker struct {
+	index map[id]int32
+	items []tracked
+	max   int
+	// forgotten is the number of items that were forgotten, and missing the most requests over the
+	// limit that one that is left or forgotten may lack.
+	forgotten, missing uint64
+}
+
+// tracked is one key or client.
+type tracked struct {
+	id             id
+	limit          int
+	text           string
+	requests, over uint64
+	most           uint64 // in one window
+	first, last    int64  // over the limit, in Unix nanoseconds
+}
+
+func newTracker(most int) *tracker { return &tracker{index: make(map[id]int32), max: most} }
+
+// get returns an item, which is valid until the next call.
+func (t *tracker) get(k id, limit int, text func() string) *tracked {
+	if i, ok := t.index[k]; ok {
+		return &t.items[i]
+	}
+	if len(t.items) >= t.max {
+		t.forget()
+	}
+	t.index[k] = int32(len(t.items))
+	t.items = append(t.items, tracked{id: k, limit: limit, text: text()})
+	return &t.items[len(t.items)-1]
+}
+
+func (i *tracked) count(when int64) {
+	i.over++
+	i.first, i.last = span(i.over, i.first, i.last, when)
+}
+
+// worst orders by requests over the limit, then by requests, the most first.
+func worst(a, b tracked) int {
+	return cmp.Or(cmp.Compare(b.over, a.over), cmp.Compare(b.most, a.most), cmp.Compare(b.requests, a.requests), cmp.Compare(a.text, b.text))
+}
+
+func (t *tracker) forget() {
+	slices.SortFunc(t.items, worst)
+	keep := t.max / 2
+	t.missing += t.items[keep].over
+	t.forgotten += uint64(len(t.items) - keep)
+	clear(t.items[keep:])
+	t.items = t.items[:keep]
+	clear(t.index)
+	for i := range t.items {
+		t.index[t.items[i].id] = int32(i)
+	}
+}
+
+// top returns the worst items of each limit, at most n.
+func (t *tracker) top(n int) map[int][]tracked {
+	slices.SortFunc(t.items, worst)
+	all := make(map[int][]tracked)
+	for i := range t.items {
+		if item := &t.items[i]; len(all[item.limit]) < n {
+			all[item.limit] = append(all[item.limit], *item)
+		}
+	}
+	return all
+}
