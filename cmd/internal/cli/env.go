@@ -7,7 +7,10 @@ import (
 	"flag"
 	"io"
 	"os"
+	"slices"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // Env is what a program uses of its process.
@@ -41,9 +44,25 @@ func (e Env) Parse(flags *flag.FlagSet) error {
 		_, _ = e.Stdout.Write(printed.Bytes())
 		return err
 	default:
-		_, _ = e.Stderr.Write(printed.Bytes())
+		_, _ = e.Stderr.Write(withSuggestion(printed.Bytes(), err, flags))
 		return &UsageError{Err: err, printed: true}
 	}
+}
+
+// withSuggestion adds the flag that was probably meant to the error about an unknown one.
+func withSuggestion(printed []byte, err error, flags *flag.FlagSet) []byte {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	first, rest, _ := bytes.Cut(printed, []byte("\n"))
+	if !unknown || string(first) != err.Error() {
+		return printed
+	}
+	var names []string
+	flags.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	meant := suggest.Closest(name, names, max(1, len(name)/3))
+	if meant == "" {
+		return printed
+	}
+	return slices.Concat(first, []byte(": did you mean -"+meant+"?\n"), rest)
 }
 
 // ReadInput reads at most limit bytes of Stdin. It returns the cause of ctx as soon as ctx ends,

@@ -36,7 +36,8 @@ func TestParse(t *testing.T) {
 		{"defaults hold", nil, 0, "hello you []", ""},
 		{"help goes to the standard output", []string{"-help"}, 0, "Usage of greet:\n", ""},
 		{"help is also -h", []string{"-h"}, 0, "Usage of greet:\n", ""},
-		{"an unknown flag goes to the error stream", []string{"-nmae", "x"}, 2, "", "flag provided but not defined: -nmae\nUsage of greet:\n"},
+		{"an unknown flag goes to the error stream", []string{"-nmae", "x"}, 2, "", "flag provided but not defined: -nmae: did you mean -name?\nUsage of greet:\n"},
+		{"an unlike flag has no suggestion", []string{"-zzzzzz"}, 2, "", "flag provided but not defined: -zzzzzz\nUsage of greet:\n"},
 		{"a missing value as well", []string{"-name"}, 2, "", "flag needs an argument: -name\nUsage of greet:\n"},
 	} {
 		for _, handling := range []flag.ErrorHandling{flag.ContinueOnError, flag.ExitOnError, flag.PanicOnError} {
