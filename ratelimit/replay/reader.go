@@ -25,7 +25,6 @@ type blocks struct {
 type block struct {
 	text     string
 	overlong bool
-	number   int // of the block
 }
 
 func newBlocks(r io.Reader) *blocks { return &blocks{r: r, buf: make([]byte, blockSize)} }

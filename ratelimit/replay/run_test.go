@@ -153,7 +153,8 @@ type hit struct {
 func logOf(hits []hit) string {
 	var b strings.Builder
 	for _, h := range hits {
-		fmt.Fprintf(&b, `{"time":%d,"k":%q,"n":%d}`+"\n", h.second, h.key, h.n)
+		key, _ := json.Marshal(h.key)
+		fmt.Fprintf(&b, `{"time":%d,"k":%s,"n":%d}`+"\n", h.second, key, h.n)
 	}
 	return b.String()
 }

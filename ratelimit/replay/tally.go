@@ -114,6 +114,9 @@ func (s *side) countRule(limit int, hit *ratelimit.Hit, r *record, entries []rat
 	t.series.over[bucket]++
 	t.first, t.last = span(t.over, t.first, t.last, r.when)
 	key.count(r.when)
+	if r.client == "" {
+		return
+	}
 	s.scratch = binary.LittleEndian.AppendUint64(s.scratch[:0], uint64(limit))
 	s.scratch = append(s.scratch, r.client...)
 	s.clients.get(s.hasher.id(s.scratch), limit, func() string { return shorten(r.client) }).count(r.when)
