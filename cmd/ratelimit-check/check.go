@@ -8,6 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/explain"
+	"github.com/ashlar-go/ashlar/ratelimit/replay"
 )
 
 // report is the outcome of a check.
@@ -22,9 +23,13 @@ type report struct {
 	Domains      int                    `json:"domains"`
 	Rules        int                    `json:"rules"`
 	Explanations []*explain.Explanation `json:"explanations,omitempty"`
+	// Replay is the result of -replay.
+	Replay *replay.Report `json:"replay,omitempty"`
 
 	directories []string
 	questions   int
+	color       bool
+	config      *config.Config // nil if there are errors
 }
 
 // finding is an error or a warning.
@@ -65,6 +70,7 @@ func check(s *settings, stdin []byte) (*report, error) {
 	if len(r.Files) == 0 {
 		r.Warnings = append(r.Warnings, finding{File: s.paths[0], Message: "no configuration files found: nothing is limited"})
 	}
+	r.config = c
 	r.OK = !s.strict || len(r.Warnings) == 0
 	r.Domains = c.Ruleset.Len()
 	for i := range c.Domains {

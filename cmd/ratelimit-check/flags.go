@@ -12,6 +12,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/replay"
 )
 
 // settings is the command line, parsed and checked.
@@ -25,6 +26,17 @@ type settings struct {
 	at             time.Time // zero means now
 	prefix         string
 	keyFormat      string
+	color          cli.Color
+
+	// Of a replay.
+	replay    string // file; empty for none
+	against   string
+	mapping   string
+	domain    string
+	logFormat string
+	html      string
+	top       int
+	fail      bool
 }
 
 // question is one -explain flag with its descriptor.
@@ -78,11 +90,46 @@ func (s *settings) flags(domains *[]string) *flag.FlagSet {
 	f.Func("at", "`time` of the explained counter keys: 2006-01-02T15:04:05Z or Unix seconds (default now)", s.setAt)
 	f.StringVar(&s.prefix, "cache_key_prefix", "", "`prefix` of the explained counter keys, like CACHE_KEY_PREFIX")
 	f.StringVar(&s.keyFormat, "counter_key_format", string(ratelimit.KeyReference), "`format` of the explained counter keys, like COUNTER_KEY_FORMAT: "+ratelimit.KeyFormatNames)
+	s.replayFlags(f)
+	s.color.Define(f)
 	f.Usage = func() {
-		fmt.Fprint(f.Output(), "Usage: ratelimit-check [flags] DIR|FILE|-...\n       ratelimit-check DIR -explain DOMAIN key=value,key=value\n")
+		fmt.Fprint(f.Output(), "Usage: ratelimit-check [flags] DIR|FILE|-...\n       ratelimit-check DIR -explain DOMAIN key=value,key=value\n       ratelimit-check DIR -replay LOG [-against DIR] [-mapping FILE] [-html FILE]\n")
 		f.PrintDefaults()
 	}
 	return f
+}
+
+func (s *settings) replayFlags(f *flag.FlagSet) {
+	f.StringVar(&s.replay, "replay", "", "replay the access log in `file`, or - for the standard input, and report what would have been refused")
+	f.StringVar(&s.against, "against", "", "compare the replay with the configuration in a `directory` or file")
+	f.StringVar(&s.mapping, "mapping", "", "`file` that maps the fields of the log to descriptors (default: fields with the names of the rules' keys)")
+	f.StringVar(&s.domain, "domain", "", "`name` of the replayed domain (default: that of the mapping, or the only one)")
+	f.StringVar(&s.logFormat, "log_format", string(replay.Auto), "`format` of the log: "+replay.FormatNames)
+	f.StringVar(&s.html, "html", "", "write the report of the replay with charts to `file`")
+	f.IntVar(&s.top, "top", 10, "report the `n` worst keys and clients of each rule")
+	f.BoolVar(&s.fail, "fail", false, "exit with 1 if the replay refuses a request; with -against, one that was not refused before")
+	f.BoolFunc("json", "the same as -format=json", func(string) error {
+		s.format = "json"
+		return nil
+	})
+}
+
+// checkReplay checks the flags of a replay.
+func (s *settings) checkReplay() error {
+	var errs []error
+	if s.replay == "" && (s.against != "" || s.mapping != "" || s.domain != "" || s.html != "" || s.fail) {
+		errs = append(errs, errors.New("-against, -mapping, -domain, -html and -fail need -replay"))
+	}
+	if s.replay == standardInput && s.reads(standardInput) {
+		errs = append(errs, errors.New("-replay -: the standard input is the configuration already"))
+	}
+	if !replay.Format(s.logFormat).Valid() {
+		errs = append(errs, fmt.Errorf("-log_format %q: use %s", s.logFormat, replay.FormatNames))
+	}
+	if s.top < 1 {
+		errs = append(errs, fmt.Errorf("-top %d: use at least 1", s.top))
+	}
+	return errors.Join(errs...)
 }
 
 // ended reports whether the flags ended with "--", so that the rest are arguments.
@@ -128,6 +175,7 @@ func (s *settings) check(domains []string) error {
 	if slices.Contains(s.paths, "") {
 		errs = append(errs, errors.New("empty directory name"))
 	}
+	errs = append(errs, s.checkReplay())
 	s.paths = distinct(s.paths)
 	return errors.Join(errs...)
 }

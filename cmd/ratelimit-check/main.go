@@ -1,10 +1,13 @@
 // Command ratelimit-check validates rate limit configuration before a server loads it,
-// and explains which rules a request matches:
+// explains which rules a request matches, and replays access logs to report what it would have
+// refused:
 //
 //	ratelimit-check DIR
 //	ratelimit-check -strict -format=json DIR
 //	generate-config | ratelimit-check -
 //	ratelimit-check DIR -explain shop client=bob,path=/login
+//	ratelimit-check DIR -replay access.log.gz -html report.html
+//	ratelimit-check NEW -replay access.log -against OLD
 //
 // Arguments are files and directories, which are read recursively; "-" is the standard
 // input. Together they form one configuration. Flags may come before and after them:
@@ -22,10 +25,34 @@
 //	-at TIME                the time of the explained counter keys, as 2006-01-02T15:04:05Z
 //	                        or in Unix seconds (default now)
 //	-cache_key_prefix TEXT  prefix of the explained counter keys, like CACHE_KEY_PREFIX
+//	-color WHEN             auto (the default: on a terminal, unless NO_COLOR is set), always or never
 //
 // Every error and warning is printed with its file, line, column and an excerpt of the
-// line. The exit code is 0 if the configuration is valid, 1 if it is not, and 2 for
-// invalid flags.
+// line, and with a suggestion for a misspelt key or flag. The exit code is 0 if the configuration is
+// valid, 1 if it is not, and 2 for invalid flags.
+//
+// # Replay
+//
+// -replay reads an access log and decides each of its requests at its own time. The report has, for
+// each rule and its worst keys and clients, how many requests would have been refused and when, and
+// the smallest limit that would have refused none. Package ratelimit/replay describes the formats,
+// the mapping file, the order of lines and the bounds of memory.
+//
+//	-replay FILE            the log, also compressed with gzip; "-" is the standard input
+//	-log_format FORMAT      auto (the default), json, envoy or combined
+//	-mapping FILE           YAML: which descriptors a line stands for. By default each key of a rule is
+//	                        the field of the same name
+//	-domain NAME            the domain of the requests, if there are several
+//	-against PATH           a directory or file with another configuration to compare with
+//	-top N                  how many keys and clients of each rule are reported (default 10)
+//	-json                   the same as -format=json
+//	-html FILE              also write the report as one page with charts
+//	-fail                   exit with 1 if a request would be refused; with -against, if one would be
+//	                        that the other configuration does not refuse
+//
+// Lines that can't be read are counted, and the first of them are named. A replay exits with 1 if
+// no line can be read, and for an invalid mapping or log. Progress is printed on the standard error
+// stream: on a terminal in one line, else every 10 seconds.
 //
 // # Design notes
 //

@@ -19,15 +19,15 @@ func (r *report) write(w io.Writer, format string) error {
 		if err := e.Encode(r); err != nil {
 			return err
 		}
-	} else {
-		r.text(&b)
+	} else if err := r.text(&b); err != nil {
+		return err
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
 // text writes the report as text, with the lines of the reference service.
-func (r *report) text(b *bytes.Buffer) {
+func (r *report) text(b *bytes.Buffer) error {
 	fmt.Fprintln(b, "checking rate limit configs...")
 	for _, d := range r.directories {
 		fmt.Fprintln(b, "loading config directory:", cli.Printable(d))
@@ -38,27 +38,45 @@ func (r *report) text(b *bytes.Buffer) {
 	for _, f := range r.Ignored {
 		fmt.Fprintln(b, "ignoring file, because its name ends in neither .yaml nor .yml:", cli.Printable(f))
 	}
-	list(b, r.Errors, "error")
-	list(b, r.Warnings, "warning")
+	r.list(b, r.Errors, "error", "31")
+	r.list(b, r.Warnings, "warning", "33")
 	fmt.Fprintln(b, r.summary())
-	fmt.Fprintln(b, r.verdict())
+	shade := "32"
+	if !r.OK {
+		shade = "31"
+	}
+	fmt.Fprintln(b, cli.Paint(r.color, shade, r.verdict()))
 	for _, x := range r.Explanations {
 		fmt.Fprintf(b, "\n%v", x)
 	}
 	if len(r.Errors) > 0 && r.questions > 0 {
 		fmt.Fprintln(b, "explanations skipped: fix the errors first")
 	}
+	if r.Replay == nil {
+		return nil
+	}
+	fmt.Fprintln(b)
+	return r.Replay.WriteText(b, r.color)
 }
 
-func list(b *bytes.Buffer, findings []finding, severity string) {
+func (r *report) list(b *bytes.Buffer, findings []finding, severity, shade string) {
 	for i := range findings {
 		if i == maxShown {
 			fmt.Fprintf(b, "%s not shown: use -format=json for all\n", cli.Count(len(findings)-i, "more "+severity))
 			return
 		}
 		f := &findings[i]
-		fmt.Fprintf(b, "%s: %s: %s\n%s", f.place(), severity, cli.Printable(f.Message), f.Excerpt)
+		fmt.Fprintf(b, "%s: %s: %s\n%s", cli.Paint(r.color, "1", f.place()), cli.Paint(r.color, shade, severity), cli.Printable(f.Message), r.paintMark(f.Excerpt, shade))
 	}
+}
+
+// paintMark colors the mark at the end of an excerpt.
+func (r *report) paintMark(excerpt, shade string) string {
+	at := strings.LastIndexByte(excerpt, ' ') + 1
+	if at == 0 {
+		return excerpt
+	}
+	return excerpt[:at] + cli.Paint(r.color, shade, strings.TrimSuffix(excerpt[at:], "\n")) + "\n"
 }
 
 // place returns file:line:column.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 func run(ctx context.Context, env cli.Env) error {
@@ -22,13 +23,45 @@ func run(ctx context.Context, env cli.Env) error {
 	if err != nil {
 		return err
 	}
+	r.color = s.color.On(env)
+	failed := false
+	if s.replay != "" && r.config != nil {
+		if failed, err = r.replay(ctx, s, env); err != nil {
+			return err
+		}
+	}
 	if err := r.write(env.Stdout, s.format); err != nil {
 		return err
 	}
-	if !r.OK {
+	if !r.OK || failed {
 		return errors.New("") // the report has the details
 	}
 	return nil
+}
+
+// replay replays the log of -replay, unless the other configuration has errors. failed reports
+// whether -fail asks for the exit code 1.
+func (r *report) replay(ctx context.Context, s *settings, env cli.Env) (failed bool, err error) {
+	var against *ratelimit.Ruleset
+	if s.against != "" {
+		other, err := check(&settings{paths: []string{s.against}, merge: s.merge, ignoreDotFiles: s.ignoreDotFiles}, nil)
+		if err != nil {
+			return false, err
+		}
+		if r.Errors = append(r.Errors, other.Errors...); other.config == nil {
+			r.OK = false
+			return false, nil
+		}
+		against = other.config.Ruleset
+	}
+	if r.Replay, err = replayLog(ctx, s, r.config, against, env); err != nil {
+		return false, err
+	}
+	refused := r.Replay.Result.Refused
+	if d := r.Replay.Difference; d != nil {
+		refused = d.OnlyResult
+	}
+	return s.fail && refused > 0, nil
 }
 
 // maxInput is one byte more than package config accepts of a file.

@@ -68,6 +68,9 @@ func TestGolden(t *testing.T) {
 		{"explain none", 0, shop("client=bob", "client=health,path=/login", "path=/login,client=bob", "Client=x=y", "visits=")},
 		{"explain whitelisted", 0, shop("client=Health")},
 		{"explain domains", 0, []string{"-ignore_dot_files", "-at", "90", "-explain", "edge", "remote_address=10.1.2.3", "-explain", "egde", "a=b", "good", "-explain", "edge", "remote_address=127.0.0.1"}},
+		{"replay", 0, []string{"replay/limits.yaml", "-replay", "replay/access.log", "-mapping", "replay/mapping.yaml"}},
+		{"replay default mapping", 0, []string{"replay/limits.yaml", "-replay", "replay/access.log", "-top", "1"}},
+		{"replay against", 0, []string{"replay/limits.yaml", "-replay", "replay/access.log", "-against", "replay/looser.yaml", "-mapping", "replay/mapping.yaml"}},
 		{"explain broken", 1, []string{"broken/z.yaml", "broken/tabs.yaml", "-explain", "shop", "a=b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

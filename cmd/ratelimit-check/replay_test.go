@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+)
+
+// TestReplayExitCodes checks when a replay fails, and what is printed then.
+func TestReplayExitCodes(t *testing.T) {
+	t.Chdir("testdata/replay")
+	for _, c := range []struct {
+		code int
+		args string
+		out  string // part of the standard output
+		errs string // part of the standard error
+	}{
+		{0, "limits.yaml -replay access.log", "10 requests: 4 would have been refused (40.00 %)", ""},
+		{1, "limits.yaml -replay access.log -fail", "10 requests: 4 would have been refused", ""},
+		{1, "limits.yaml -replay access.log -against looser.yaml -fail", "2 are refused only now, 0 no longer", ""},
+		{0, "looser.yaml -replay access.log -against limits.yaml -fail", "0 are refused only now, 2 no longer", ""},
+		{1, "limits.yaml -replay missing.log", "", "-replay: open missing.log: no such file"},
+		{1, "limits.yaml -replay limits.yaml", "", "-replay limits.yaml: unknown format: use JSON"},
+		{1, "limits.yaml -replay access.log -log_format json", "", "no line of the log could be read: line 1: not a JSON object"},
+		{1, "limits.yaml -replay access.log -mapping missing.yaml", "", "-mapping: open missing.yaml"},
+		{1, "limits.yaml -replay access.log -mapping broken.yaml", "", `broken.yaml:4:10: unknown key "kye" of an entry: did you mean "key"?`},
+		{1, "limits.yaml -replay access.log -domain wbe", "", `unknown domain "wbe": the configuration has web`},
+		{1, "limits.yaml -replay access.log -against broken.yaml", "broken.yaml:3:", ""},
+		{1, "broken.yaml -replay access.log", "error loading rate limit configs", ""},
+		{2, "limits.yaml -mapping mapping.yaml", "", "-against, -mapping, -domain, -html and -fail need -replay"},
+		{2, "- -replay -", "", "the standard input is the configuration already"},
+		{2, "limits.yaml -replay access.log -log_format xml", "", `-log_format "xml": use auto, json, envoy or combined`},
+		{2, "limits.yaml -replay access.log -top 0", "", "-top 0: use at least 1"},
+		{2, "limits.yaml -color sometimes", "", "use auto, always or never"},
+	} {
+		code, out, errs := call(t, "", strings.Fields(c.args)...)
+		assert.Equal(t, c.code, code, "%s: %s%s", c.args, out, errs)
+		assert.Contains(t, out, c.out, c.args)
+		assert.Contains(t, errs, c.errs, c.args)
+	}
+}
+
+// TestReplayOutputs compares the report of the standard input in JSON with that of a file, which
+// also gets a page.
+func TestReplayOutputs(t *testing.T) {
+	dir := t.TempDir()
+	log, err := os.ReadFile("testdata/replay/access.log")
+	require.NoError(t, err)
+	page := filepath.Join(dir, "report.html")
+	args := []string{"testdata/replay/limits.yaml", "-json", "-html", page, "-replay"}
+	_, fromFile, errs := call(t, "", append(args, "testdata/replay/access.log")...)
+	require.Empty(t, errs)
+	_, fromInput, errs := call(t, string(log), append(args, "-")...)
+	require.Empty(t, errs)
+	require.Equal(t, fromFile, fromInput)
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(fromFile), &r))
+	require.True(t, r.OK)
+	require.Equal(t, uint64(4), r.Replay.Result.Refused)
+	require.Equal(t, []string{"tenant"}, r.Replay.KeysWithoutField)
+	html, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Contains(t, string(html), "<h1>Replay of &lt;stdin&gt;</h1>")
+}
+
+// TestReplayStopsReading checks that a canceled program does not wait for the standard input.
+func TestReplayStopsReading(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	input := blocked{make(chan struct{})}
+	defer close(input.until)
+	done := make(chan int)
+	go func() {
+		var out bytes.Buffer
+		done <- cli.Run(ctx, "ratelimit-check", run, cli.Env{Args: []string{"testdata/replay/limits.yaml", "-replay", "-"}, Stdin: input, Stdout: &out, Stderr: &out})
+	}()
+	cancel()
+	require.Zero(t, <-done)
+}
+
+func TestProgress(t *testing.T) {
+	for _, c := range []struct {
+		read, total int64
+		want        string
+	}{
+		{0, 0, "50000 lines, 10000 lines/s"},
+		{25, 100, "50000 lines, 25 %, 10000 lines/s, 15s left"},
+	} {
+		require.Equal(t, c.want, progressText(50_000, c.read, c.total, 5*time.Second))
+	}
+	var b bytes.Buffer
+	p := newProgress(&b, &logFile{})
+	p.lines(1)
+	require.Empty(t, b.String(), "nothing is printed at once")
+	p.next = p.start
+	p.lines(2)
+	require.Regexp(t, `^ratelimit-check: 2 lines, \d+ lines/s\n$`, b.String())
+	p.next, p.terminal = p.start, true
+	p.lines(3)
+	p.end()
+	require.Regexp(t, `\n\r3 lines, \d+ lines/s\x1b\[K\r\x1b\[K$`, b.String())
+}
+
+// TestColors are used if asked for, and change nothing else.
+func TestColors(t *testing.T) {
+	t.Chdir("testdata")
+	_, plain, _ := call(t, "", "broken")
+	_, color, _ := call(t, "", "broken", "-color", "always")
+	require.Contains(t, color, "\x1b[1mbroken/a.yaml:5:10\x1b[0m: \x1b[31merror\x1b[0m: ")
+	require.Contains(t, color, "| \x1b[31m", "the mark is colored")
+	for _, code := range []string{"0", "1", "31", "32", "33"} {
+		color = strings.ReplaceAll(color, "\x1b["+code+"m", "")
+	}
+	require.Equal(t, plain, color)
+}
