@@ -52,7 +52,7 @@ func known() map[string][]string {
 	}
 }
 
-// cleaned returns what becomes of the text of a known field, nil for nothing.
+// cleaned returns the function that cleans the text of a known field, or nil.
 func cleaned(field string) func(string) string {
 	switch field {
 	case "remote_address":

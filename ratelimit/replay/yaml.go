@@ -101,7 +101,7 @@ func (p *mappingParser) fault(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// setters are the keys that a map may have, with what becomes of their values.
+// setters are the keys that a map may have, with the functions that read their values.
 type setters []struct {
 	key string
 	set func(n *yaml.Node)
