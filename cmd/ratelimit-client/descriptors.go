@@ -12,18 +12,16 @@ type descriptorsFlag struct {
 	list [][]*commonv3.RateLimitDescriptor_Entry
 }
 
-// String formats the descriptors as the reference service's client does: each in brackets,
-// its pairs in angle brackets, with the same spaces.
-func (d *descriptorsFlag) String() string {
-	var b strings.Builder
-	for _, entries := range d.list {
-		b.WriteByte('[')
-		for _, e := range entries {
-			b.WriteString(" <key=" + e.GetKey() + ", value=" + e.GetValue() + "> ")
-		}
-		b.WriteString("] ")
+// String returns nothing: the flag has no default.
+func (d *descriptorsFlag) String() string { return "" }
+
+// text returns a descriptor as in the flag.
+func (d *descriptorsFlag) text(i int) string {
+	pairs := make([]string, len(d.list[i]))
+	for j, e := range d.list[i] {
+		pairs[j] = e.GetKey() + "=" + e.GetValue()
 	}
-	return b.String()
+	return strings.Join(pairs, ",")
 }
 
 // Set parses and adds one descriptor. Values may contain "=" but no comma.

@@ -26,6 +26,8 @@ type options struct {
 
 	hits    uint64
 	json    bool
+	fail    bool
+	color   cli.Color
 	repeat  int
 	timeout time.Duration
 }
@@ -51,17 +53,10 @@ func (o *options) define(f *flag.FlagSet) {
 
 	f.Uint64Var(&o.hits, "hits", 1, "number of hits to add for each descriptor; 0 reads the counters without incrementing them")
 	f.BoolVar(&o.json, "json", false, "print only the responses, as proto3 JSON, one per line")
+	f.BoolVar(&o.fail, "fail", false, "exit with 1 if a request is refused")
+	o.color.Define(f)
 	f.IntVar(&o.repeat, "n", 1, "send the request `count` times and print a summary")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "timeout of each request, also sent as its deadline; 0 means no timeout")
-}
-
-// isExtension reports whether the reference service's client lacks the flag.
-func isExtension(name string) bool {
-	switch name {
-	case "hits", "json", "n", "timeout":
-		return true
-	}
-	return false
 }
 
 func (o *options) validate() error {

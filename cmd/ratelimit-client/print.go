@@ -4,47 +4,41 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
-)
 
-// printFlags prints the flags, sorted by name. Flags that the reference service's client
-// lacks are printed only if they are set.
-func printFlags(w io.Writer, flags *flag.FlagSet) {
-	given := make(map[string]bool)
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	flags.VisitAll(func(f *flag.Flag) {
-		if !isExtension(f.Name) || given[f.Name] {
-			fmt.Fprintf(w, "Flag: --%s=%q\n", f.Name, f.Value)
-		}
-	})
-}
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+)
 
 // printer prints responses and counts them.
 type printer struct {
-	out       io.Writer
-	json      bool
-	codes     map[string]int
-	responses int
+	out         io.Writer
+	json        bool
+	color       bool
+	descriptors *descriptorsFlag
+	codes       map[string]int
+	responses   int
+	refused     bool // one of the responses
 }
 
 func (p *printer) response(m *ratelimitv3.RateLimitResponse) error {
 	if p.codes == nil {
 		p.codes = make(map[string]int)
 	}
-	p.codes[m.GetOverallCode().String()]++
+	p.codes[p.codeName(m.GetOverallCode())]++
 	p.responses++
+	p.refused = p.refused || m.GetOverallCode() == ratelimitv3.RateLimitResponse_OVER_LIMIT
 	if !p.json {
-		_, err := fmt.Fprintf(p.out, "response: %s\n", textOf(m))
+		_, err := io.WriteString(p.out, p.text(m))
 		return err
 	}
 	line, err := jsonOf(m)
@@ -55,16 +49,90 @@ func (p *printer) response(m *ratelimitv3.RateLimitResponse) error {
 	return err
 }
 
-// fail prints an error on the standard output, as the reference service's client does. With
-// -json it returns the error instead, to be printed on the standard error stream.
-func (p *printer) fail(what string, err error) error {
+// codeName returns the name of a code in the summary: that of the protocol with -json.
+func (p *printer) codeName(code ratelimitv3.RateLimitResponse_Code) string {
 	if p.json {
-		return fmt.Errorf("%s: %w", what, err)
+		return code.String()
 	}
-	if _, err := fmt.Fprintf(p.out, "%s: %v\n", what, err); err != nil {
-		return err
+	return verdict(code)
+}
+
+// text returns a line about the response and, if there are several descriptors, one about each.
+func (p *printer) text(m *ratelimitv3.RateLimitResponse) string {
+	line := p.paint(m.GetOverallCode()) + ": " + limitText(tightest(m)) + "\n"
+	if len(p.descriptors.list) == 1 {
+		return line
 	}
-	return errors.New("") // the error is already printed; an empty one only sets the exit code
+	for i, s := range m.GetStatuses() {
+		if i < len(p.descriptors.list) {
+			line += fmt.Sprintf("  %s: %s, %s\n", cli.Printable(p.descriptors.text(i)), verdict(s.GetCode()), limitText(s))
+		}
+	}
+	return line
+}
+
+// paint returns the verdict, green or red.
+func (p *printer) paint(code ratelimitv3.RateLimitResponse_Code) string {
+	shade := "1;32"
+	if code != ratelimitv3.RateLimitResponse_OK {
+		shade = "1;31"
+	}
+	return cli.Paint(p.color, shade, verdict(code))
+}
+
+func verdict(code ratelimitv3.RateLimitResponse_Code) string {
+	switch code {
+	case ratelimitv3.RateLimitResponse_OK:
+		return "allowed"
+	case ratelimitv3.RateLimitResponse_OVER_LIMIT:
+		return "refused"
+	}
+	return "unknown"
+}
+
+// tightest returns the last status that is over its limit, else the limited one with the fewest
+// remaining hits, else the first; nil without statuses.
+func tightest(m *ratelimitv3.RateLimitResponse) (best *ratelimitv3.RateLimitResponse_DescriptorStatus) {
+	for _, s := range m.GetStatuses() {
+		over := s.GetCode() == ratelimitv3.RateLimitResponse_OVER_LIMIT
+		fewer := s.GetCurrentLimit() != nil && (best.GetCurrentLimit() == nil || s.GetLimitRemaining() < best.GetLimitRemaining())
+		if best == nil || over || fewer && best.GetCode() != ratelimitv3.RateLimitResponse_OVER_LIMIT {
+			best = s
+		}
+	}
+	return best
+}
+
+// limitText returns text such as "limit 5/minute, 4 remaining, resets in 45s".
+func limitText(s *ratelimitv3.RateLimitResponse_DescriptorStatus) string {
+	l := s.GetCurrentLimit()
+	switch {
+	case l == nil && s.GetLimitRemaining() == math.MaxUint32:
+		return "unlimited"
+	case l == nil:
+		return "no limit"
+	}
+	text := fmt.Sprintf("limit %d/%s", l.GetRequestsPerUnit(), strings.ToLower(l.GetUnit().String()))
+	if l.GetName() != "" {
+		text += fmt.Sprintf(" (%s)", cli.Printable(l.GetName()))
+	}
+	text += fmt.Sprintf(", %d remaining", s.GetLimitRemaining())
+	if reset := s.GetDurationUntilReset(); reset != nil {
+		text += ", resets in " + resetText(reset.AsDuration())
+	}
+	return text
+}
+
+// resetText returns a time such as "45s", "2h5m" or "37d9h".
+func resetText(d time.Duration) string {
+	if days := d / (24 * time.Hour); days > 0 {
+		return fmt.Sprintf("%dd%dh", days, d%(24*time.Hour)/time.Hour)
+	}
+	text := d.Round(time.Millisecond).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	return text
 }
 
 // summary prints the number of responses by code, if there was more than one request. With
@@ -85,6 +153,14 @@ func (p *printer) summary(requests int, stderr io.Writer) error {
 	return err
 }
 
+// verdict returns the error of -fail.
+func (p *printer) verdict(fail bool) error {
+	if fail && p.refused {
+		return errors.New("") // the response is already printed; an empty error only sets the exit code
+	}
+	return nil
+}
+
 // jsonOf encodes the message on one line, without the white space that the library varies.
 func jsonOf(m proto.Message) ([]byte, error) {
 	loose, err := protojson.Marshal(m)
@@ -94,26 +170,4 @@ func jsonOf(m proto.Message) ([]byte, error) {
 	var b bytes.Buffer
 	err = json.Compact(&b, loose)
 	return b.Bytes(), err
-}
-
-// textOf formats the message in the text format on one line, with one space between fields.
-func textOf(m proto.Message) string {
-	loose := prototext.MarshalOptions{}.Format(m)
-	b := make([]byte, 0, len(loose))
-	inString := false
-	for i := 0; i < len(loose); i++ {
-		c := loose[i]
-		switch {
-		case inString && c == '\\' && i+1 < len(loose): // an escaped quote does not end the string
-			b = append(b, c)
-			i++
-			c = loose[i]
-		case c == '"':
-			inString = !inString
-		case c == ' ' && !inString && len(b) > 0 && b[len(b)-1] == ' ':
-			continue
-		}
-		b = append(b, c)
-	}
-	return string(b)
 }

@@ -21,16 +21,13 @@ func run(ctx context.Context, env cli.Env) error {
 	if err != nil {
 		return err
 	}
-	p := &printer{out: env.Stdout, json: o.json}
-	if !o.json {
-		printFlags(env.Stdout, o.flags)
-	}
+	p := &printer{out: env.Stdout, json: o.json, color: o.color.On(env), descriptors: &o.descriptors}
 	if o.traceProto != "" {
 		fmt.Fprintln(env.Stderr, "ratelimit-client: -oltp-protocol has no effect: this client does not export trace spans")
 	}
 	conn, err := grpc.NewClient(o.address, grpc.WithTransportCredentials(credentials))
 	if err != nil {
-		return p.fail("error connecting", err)
+		return fmt.Errorf("error connecting: %w", err)
 	}
 	defer conn.Close()
 	return o.sendAll(ctx, ratelimitv3.NewRateLimitServiceClient(conn), p, env.Stderr)
@@ -47,13 +44,13 @@ func (o *options) sendAll(ctx context.Context, client ratelimitv3.RateLimitServi
 		case ctx.Err() != nil: // interrupted by a signal
 			err = context.Cause(ctx)
 		default:
-			err = p.fail("request error", err)
+			err = fmt.Errorf("request error: %w", err)
 		}
 		if err != nil {
 			return errors.Join(p.summary(o.repeat, stderr), err)
 		}
 	}
-	return p.summary(o.repeat, stderr)
+	return errors.Join(p.summary(o.repeat, stderr), p.verdict(o.fail))
 }
 
 func (o *options) send(ctx context.Context, client ratelimitv3.RateLimitServiceClient, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {

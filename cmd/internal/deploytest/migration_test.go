@@ -48,8 +48,8 @@ func TestMigrationCommands(t *testing.T) {
 		require.NoError(t, err)
 		out = append(out, command(t, words))
 	}
-	left := regexp.MustCompile(`limit_remaining:(\d+)`)
-	require.Equal(t, "limit_remaining:4", left.FindString(out[0]), out[0])
+	left := regexp.MustCompile(`(\d+) remaining`)
+	require.Equal(t, "4 remaining", left.FindString(out[0]), out[0])
 	require.Equal(t, left.FindString(out[0]), left.FindString(out[1]), "the counter is one")
 	counter := regexp.MustCompile(`counter +(\S+)`).FindStringSubmatch(out[2])
 	require.NotNil(t, counter, out[2])

@@ -106,12 +106,12 @@ func (d *drill) calls() string {
 		if len(words) == 0 || words[0] == "#" {
 			continue
 		}
-		args := []string{"-dial_string", d.grpc, "-domain", words[0]}
+		args := []string{"-json", "-dial_string", d.grpc, "-domain", words[0]}
 		for _, w := range words[1:] {
 			args = append(args, "-descriptors", w)
 		}
 		p := run(d.t, 0, "ratelimit-client", args...)
-		response := p.waitFor(p.stdout, `(?m)^response: (.*)$`)[1]
+		response := p.waitFor(p.stdout, `(?m)^(.+)$`)[1]
 		out.WriteString(strings.TrimSpace(line) + "\n  " + untimed(response) + "\n")
 	}
 	return out.String()
@@ -119,8 +119,8 @@ func (d *drill) calls() string {
 
 // untimed replaces values that depend on the time of day.
 func untimed(text string) string {
-	text = regexp.MustCompile(`seconds:\d+`).ReplaceAllString(text, "seconds:N")
-	return regexp.MustCompile(`(RateLimit-Reset" value:)"\d+"`).ReplaceAllString(text, `$1"N"`)
+	text = regexp.MustCompile(`(durationUntilReset":)"\d+s"`).ReplaceAllString(text, `$1"Ns"`)
+	return regexp.MustCompile(`(RateLimit-Reset","value":)"\d+"`).ReplaceAllString(text, `$1"N"`)
 }
 
 // golden compares a string with a file in testdata/replacement.

@@ -85,12 +85,12 @@ func (s *server) healthy() bool {
 // decision returns the overall code that ratelimit-client prints.
 func decision(t *testing.T, addr, domain string, descriptors ...string) string {
 	t.Helper()
-	args := []string{"-dial_string", addr, "-domain", domain}
+	args := []string{"-json", "-dial_string", addr, "-domain", domain}
 	for _, d := range descriptors {
 		args = append(args, "-descriptors", d)
 	}
 	p := run(t, 0, "ratelimit-client", args...)
-	return p.waitFor(p.stdout, `(?m)^response: overall_code:(\w+)`)[1]
+	return p.waitFor(p.stdout, `(?m)^\{"overallCode":"(\w+)"`)[1]
 }
 
 // shopJSON returns a request of a client for POST /json.
