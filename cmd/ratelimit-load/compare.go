@@ -64,7 +64,9 @@ func (c *comparison) run(ctx context.Context, s *settings) error {
 		if err := t.connect(ctx, s.connections, c.load.requests.get(0)); err != nil {
 			return fmt.Errorf("target %q: %w", t.name, err)
 		}
+		c.load.progress.phase = "warming up " + t.name
 		c.load.drive(ctx, t, s.warmup)
+		c.load.progress.warnWithoutLimit(s, t)
 	}
 	for len(c.rounds) < s.rounds && ctx.Err() == nil {
 		r, err := c.round(ctx, s)
@@ -84,6 +86,7 @@ func (c *comparison) round(ctx context.Context, s *settings) (round, error) {
 	r := make(round, len(c.targets))
 	for _, i := range turns(len(c.rounds), len(c.targets)) {
 		t := c.targets[i]
+		c.load.progress.phase = fmt.Sprintf("round %d of %d, %s", len(c.rounds)+1, s.rounds, t.name)
 		m, err := c.meter.measure(ctx, c.load, t, s.duration)
 		if err != nil {
 			return nil, fmt.Errorf("target %q: %w", t.name, err)

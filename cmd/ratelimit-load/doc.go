@@ -76,6 +76,10 @@
 // results. CPU times need the proc file system of Linux. Their unit is 10 ms, so measure for
 // several seconds. With -format json the report is one JSON object with times in microseconds.
 //
+// Progress is printed on the standard error stream: on a terminal in one line, else every 10 seconds.
+// There is a warning if no response has a limit: then the service has no rule for the requests,
+// and the figures do not include the cost of counting.
+//
 // Exit codes: 0, also after a signal; 1 if the service is unreachable, no call was completed or a
 // process ended; 2 for wrong usage.
 //

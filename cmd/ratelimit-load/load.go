@@ -25,15 +25,16 @@ type load struct {
 	concurrency int
 	rate        float64 // calls a second in the open loop; 0 is the closed loop
 	calls       uint64  // the maximum
+	progress    *progress
 }
 
-func newLoad(s *settings) (*load, error) {
+func newLoad(s *settings, p *progress) (*load, error) {
 	encoded, err := encodeRequests(s)
 	if err != nil {
 		return nil, err
 	}
 	pick := func(worker int) picker { return newPicker(s.distribution, s.keys, s.seed, worker) }
-	return &load{requests: encoded, pick: pick, concurrency: s.concurrency, rate: s.rate, calls: s.calls}, nil
+	return &load{requests: encoded, pick: pick, concurrency: s.concurrency, rate: s.rate, calls: s.calls, progress: p}, nil
 }
 
 // outcome is the result of one stretch of load.
@@ -55,10 +56,13 @@ func (l *load) drive(ctx context.Context, t *target, d time.Duration) *outcome {
 	defer context.AfterFunc(ctx, func() { giveUp.Reset(grace) })()
 
 	s := &stretch{load: l, start: time.Now(), duration: d}
+	stop := l.progress.watch(s)
 	workers := s.run(ctx, inFlight, t)
 	o := &outcome{elapsed: time.Since(s.start), interrupted: ctx.Err() != nil}
+	stop()
 	for _, w := range workers {
 		o.merge(&w.counts)
+		t.limited = t.limited || w.exchange.limited
 	}
 	if l.rate > 0 {
 		o.missed = s.missed(o.elapsed, o.sent())

@@ -38,7 +38,7 @@ func run(ctx context.Context, env cli.Env) error {
 }
 
 func generate(ctx context.Context, s *settings, env cli.Env) error {
-	l, err := newLoad(s)
+	l, err := newLoad(s, newProgress(env.Stderr))
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,10 @@ func single(ctx context.Context, s *settings, l *load, m *meter, stdout io.Write
 	if err := t.connect(ctx, s.connections, l.requests.get(0)); err != nil {
 		return err
 	}
+	l.progress.phase = "warming up"
 	l.drive(ctx, t, s.warmup)
+	l.progress.warnWithoutLimit(s, t)
+	l.progress.phase = "measuring"
 	result, err := m.measure(ctx, l, t, s.duration)
 	if result == nil {
 		return err

@@ -33,6 +33,8 @@ type target struct {
 	addr  string
 	pids  []int
 	conns []*grpc.ClientConn
+	// limited reports whether a response so far had a limit.
+	limited bool
 }
 
 // connect opens n connections and makes one call on each. A service that is unreachable or returns
@@ -62,6 +64,7 @@ func (t *target) probe(ctx context.Context, conn *grpc.ClientConn, request []byt
 		return fmt.Errorf("first call to %s: %s: %s; check that a v3 rate limit service listens there",
 			t.addr, status.Code(err), status.Convert(err).Message())
 	}
+	t.limited = t.limited || x.limited
 	return nil
 }
 
@@ -148,6 +151,8 @@ func isAddress(s string) bool {
 type exchange struct {
 	request []byte
 	code    ratelimitv3.RateLimitResponse_Code
+	// limited reports whether one of the responses had a limit.
+	limited bool
 }
 
 // byteCodec is the gRPC codec of exchanges. It passes prepared bytes and reads one field of the
@@ -176,6 +181,7 @@ func (byteCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	defer response.Free()
 	code, err := overallCode(response.ReadOnlyData())
 	x.code = code
+	x.limited = x.limited || hasLimit(response.ReadOnlyData())
 	return err
 }
 
@@ -203,6 +209,41 @@ func overallCode(response []byte) (ratelimitv3.RateLimitResponse_Code, error) {
 		rest = value[size:]
 	}
 	return code, nil
+}
+
+// hasLimit reports whether a status of an encoded RateLimitResponse has a limit, or remaining hits
+// of an unlimited rule.
+func hasLimit(response []byte) (found bool) {
+	const statuses, currentLimit, remaining = 2, 2, 3 // field numbers
+	eachField(response, func(number protowire.Number, status []byte) {
+		if number != statuses {
+			return
+		}
+		eachField(status, func(number protowire.Number, _ []byte) {
+			found = found || number == currentLimit || number == remaining
+		})
+	})
+	return found
+}
+
+// eachField calls f with the fields of a message and the contents of those with a length.
+func eachField(message []byte, f func(number protowire.Number, contents []byte)) {
+	for rest := message; len(rest) > 0; {
+		number, kind, n := protowire.ConsumeTag(rest)
+		if n < 0 {
+			return
+		}
+		size := protowire.ConsumeFieldValue(number, kind, rest[n:])
+		if size < 0 {
+			return
+		}
+		var contents []byte
+		if kind == protowire.BytesType {
+			contents, _ = protowire.ConsumeBytes(rest[n:])
+		}
+		f(number, contents)
+		rest = rest[n+size:]
+	}
 }
 
 func malformed(response, rest []byte, n int) error {
