@@ -96,9 +96,9 @@
 // # Programs
 //
 // ashlar (everything in one process), ratelimitd (the rate limit server), ratelimit-client (one
-// decision), ratelimit-load (a load generator), ratelimit-check (checks a configuration and
-// explains decisions), manifest (validate, resolve, fix, migrate and more), inventoryd (the
-// network inventory), bookcatalogd (the book catalog).
+// decision), ratelimit-load (a load generator), ratelimit-check (checks a configuration,
+// explains decisions and replays access logs), manifest (validate, resolve, fix, migrate and more),
+// inventoryd (the network inventory), bookcatalogd (the book catalog).
 //
 // # Design notes
 //

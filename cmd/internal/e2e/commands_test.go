@@ -58,6 +58,7 @@ func sessions() []session {
 			{"go run ./cmd/inventoryd -settings", `(?m)^RATE_LIMIT -rate-limit +100 +requests per minute`},
 			{"go run ./cmd/ratelimitd -settings", `(?m)^GRPC_PORT +8081 +port of the gRPC listener`},
 			{"go run ./cmd/ratelimitd -print-settings", `(?m)^BACKEND_TYPE +embedded +default$`},
+			{"go run ./cmd/ratelimit-check ./cmd/ratelimit-check/testdata/replay/limits.yaml -replay cmd/ratelimit-check/testdata/replay/access.log", `(?m)^10 requests: 4 would have been refused`},
 			{"go run ./cmd/ratelimit-check ./cmd/ashlar/sample -explain demo client=alice", `(?m)^  result: 50 requests per minute`},
 		}},
 	}
