@@ -71,6 +71,7 @@ func TestGolden(t *testing.T) {
 		{"replay", 0, []string{"replay/limits.yaml", "-replay", "replay/access.log", "-mapping", "replay/mapping.yaml"}},
 		{"replay default mapping", 0, []string{"replay/limits.yaml", "-replay", "replay/access.log", "-top", "1"}},
 		{"replay against", 0, []string{"replay/limits.yaml", "-replay", "replay/access.log", "-against", "replay/looser.yaml", "-mapping", "replay/mapping.yaml"}},
+		{"misspelt", 1, []string{"misspelt/limits.yaml"}},
 		{"explain broken", 1, []string{"broken/z.yaml", "broken/tabs.yaml", "-explain", "shop", "a=b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,6 +13,9 @@ import (
 // lines that are late by less are counted in their window.
 const keepEnded = 15 * 60
 
+// windowCost is the memory of a window in counters: a log may have very many with one counter.
+const windowCost = 8
+
 // id is a hash of 128 bits, so that different keys never have the same in practice.
 type id [2]uint64
 
@@ -31,7 +34,7 @@ type counters struct {
 	windows map[int64]map[id]uint64 // by their end
 	end     int64                   // of the window that was used last
 	last    map[id]uint64
-	n, max  int
+	n, max  int // counters, where a window counts as windowCost more
 
 	newest, swept int64 // Unix seconds
 	// dropped is the number of counters that were dropped before their time.
@@ -69,6 +72,7 @@ func (c *counters) open(end int64) {
 	if c.last = c.windows[end]; c.last == nil {
 		c.last = make(map[id]uint64)
 		c.windows[end] = c.last
+		c.n += windowCost
 	}
 }
 
@@ -87,7 +91,7 @@ func (c *counters) at(second int64) {
 }
 
 func (c *counters) drop(end int64) {
-	c.n -= len(c.windows[end])
+	c.n -= len(c.windows[end]) + windowCost
 	delete(c.windows, end)
 	if end == c.end {
 		c.end, c.last = math.MinInt64, nil
@@ -108,7 +112,7 @@ func (c *counters) shrink() {
 			c.drop(end)
 		}
 	}
-	for fewest := uint64(1); c.n > c.max/2; fewest *= 2 {
+	for fewest := uint64(1); c.n > c.max/2 && fewest > 0; fewest *= 2 {
 		for _, w := range c.windows {
 			for k, count := range w {
 				if count <= fewest && c.n > c.max/2 {

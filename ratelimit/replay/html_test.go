@@ -65,7 +65,7 @@ func TestText(t *testing.T) {
 	require.NoError(t, r.WriteText(&color, true))
 	require.NotContains(t, plain.String(), "\x1b")
 	require.Contains(t, color.String(), "\x1b[1;31m1 would have been refused (33.33 %)\x1b[0m")
-	require.Equal(t, `4 lines of json from 1970-01-01 00:01:00 to 1970-01-01 00:01:02 UTC
+	require.Equal(t, `4 lines in format json from 1970-01-01 00:01:00 to 1970-01-01 00:01:02 UTC
 descriptors of domain d: k=<k>
 warning: 1 line could not be read
   line 4: not a JSON object

@@ -77,7 +77,8 @@ func (s *side) count(r *record, request *ratelimit.Request, bucket int) {
 	for i := range request.Descriptors {
 		if limit, hit := s.decision.Held(i); limit >= 0 {
 			limited = true
-			s.countRule(limit, hit, r, request.Descriptors[i].Entries, bucket)
+			over := s.decision.Statuses[i].Code == ratelimit.OverLimit
+			s.countRule(limit, hit, over, r, request.Descriptors[i].Entries, bucket)
 		}
 	}
 	s.total.requests[bucket]++
@@ -91,7 +92,8 @@ func (s *side) count(r *record, request *ratelimit.Request, bucket int) {
 	s.refused = append(s.refused, refused)
 }
 
-func (s *side) countRule(limit int, hit *ratelimit.Hit, r *record, entries []ratelimit.Entry, bucket int) {
+// countRule counts a descriptor that was held to a limit. The hit is nil if the limit is unlimited.
+func (s *side) countRule(limit int, hit *ratelimit.Hit, over bool, r *record, entries []ratelimit.Entry, bucket int) {
 	t := s.rules[limit]
 	if t.series == nil {
 		t.series = s.axis.add()
@@ -107,7 +109,7 @@ func (s *side) countRule(limit int, hit *ratelimit.Hit, r *record, entries []rat
 	if hit.Count > t.most {
 		t.most, t.mostKey, t.mostWindow = hit.Count, key.text, hit.Window
 	}
-	if hit.Count <= uint64(hit.Limit) {
+	if !over && !(t.ShadowMode && hit.Count > uint64(hit.Limit)) {
 		return
 	}
 	t.over++

@@ -58,7 +58,7 @@ func (t *textWriter) in(color, text string) string {
 }
 
 func (t *textWriter) log(r *Report) {
-	t.printf("%s lines of %s", count(r.Lines), r.Format)
+	t.printf("%s in format %s", plural(r.Lines, "line"), r.Format)
 	if r.Requests > 0 {
 		t.printf(" from %s to %s UTC", instant(&r.First), instant(&r.Last))
 	}
