@@ -201,6 +201,7 @@ func (c *compiler) checkLimit(p spot, l *Limit) {
 	case !l.Unlimited && !l.Unit.Valid():
 		c.fault(p, "rate_limit.unit", "invalid rate limit unit '%s': use %s", unitText(l.Unit), UnitNames)
 	}
+	c.checkWindow(p, l)
 	for i, name := range l.Replaces {
 		field := replacesField(i)
 		if name == "" {
@@ -208,6 +209,25 @@ func (c *compiler) checkLimit(p spot, l *Limit) {
 		} else if name == l.Name {
 			c.fault(p, field, "replaces should not contain name of same descriptor: '%s'", name)
 		}
+	}
+}
+
+// checkWindow checks what makes windows others than those of the unit.
+func (c *compiler) checkWindow(p spot, l *Limit) {
+	switch {
+	case l.Unlimited && (l.UnitMultiplier != 0 || l.Align != "" || l.TimeZone != ""):
+		c.warn(p, "rate_limit", "unit_multiplier, align and time_zone have no effect when unlimited")
+		return
+	case l.Align != "" && l.Align != AlignEpoch && l.Align != AlignCalendar:
+		c.fault(p, "rate_limit.align", "invalid align '%.100s': use %s", l.Align, AlignNames)
+	case l.TimeZone != "" && l.Align != AlignCalendar:
+		c.fault(p, "rate_limit.time_zone", "time_zone needs align: calendar, because other windows are aligned to UTC")
+	}
+	if _, err := l.zone(); err != nil {
+		c.fault(p, "rate_limit.time_zone", "%v", err)
+	}
+	if s := l.Unit.Seconds(); s > 0 && int64(l.UnitMultiplier) > MaxWindow/s {
+		c.fault(p, "rate_limit.unit_multiplier", "unit_multiplier %d makes windows longer than ten years: use at most %d", l.UnitMultiplier, MaxWindow/s)
 	}
 }
 
@@ -293,6 +313,11 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	}
 	n.limit, n.id, n.named = l, int32(len(rs.limits)), in.Name != ""
 	n.requests, n.unit, n.unlimited = in.RequestsPerUnit, in.Unit, in.Unlimited
+	l.align, l.timeZone = in.Align, in.TimeZone
+	if !in.Unlimited {
+		l.period, _ = newPeriod(in) // checkLimit reports the error
+		n.periodic = l.period != nil
+	}
 	n.shadow, n.quota, n.failure = r.ShadowMode, r.QuotaMode, r.OnStoreFailure.number()
 	if l.metric, n.perRequest = l.nameMetric(); n.perRequest || n.unlimited {
 		l.metric = ""

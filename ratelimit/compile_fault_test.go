@@ -58,6 +58,31 @@ var faultTests = []struct {
 	domains []ratelimit.Domain
 	want    string
 }{
+	{
+		"window too long",
+		[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: ratelimit.Year, UnitMultiplier: 11}))},
+		"0/0 rate_limit.unit_multiplier: unit_multiplier 11 makes windows longer than ten years: use at most 10",
+	},
+	{
+		"alignment",
+		[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: ratelimit.Day, Align: "lunar"}))},
+		"0/0 rate_limit.align: invalid align 'lunar': use epoch or calendar",
+	},
+	{
+		"zone without calendar",
+		[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: ratelimit.Day, TimeZone: "UTC"}))},
+		"0/0 rate_limit.time_zone: time_zone needs align: calendar, because other windows are aligned to UTC",
+	},
+	{
+		"unknown zone",
+		[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: ratelimit.Day, Align: ratelimit.AlignCalendar, TimeZone: "../etc/passwd"}))},
+		"0/0 rate_limit.time_zone: unknown time zone '../etc/passwd': use a name such as Europe/Vienna",
+	},
+	{
+		"zone of the machine",
+		[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: ratelimit.Day, Align: ratelimit.AlignCalendar, TimeZone: "Local"}))},
+		"0/0 rate_limit.time_zone: unknown time zone 'Local': use a name such as Europe/Vienna",
+	},
 	{"empty domain", []ratelimit.Domain{{}}, "0 domain: config file cannot have empty domain"},
 	{"duplicate domain", []ratelimit.Domain{{Name: "d"}, {Name: "e"}, {Name: "d"}}, "2 domain: duplicate domain 'd' in config file <> 0"},
 	{

@@ -75,8 +75,8 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 		}
 		switch {
 		case c.override != nil:
-			e.holdToOverride(r.Domain, entries, c, w)
-			w.keys = e.keys.appendCounterKey(w.keys, r.Domain, entries, nil, t.units[c.unit].text[e.keys])
+			e.holdToOverride(r.Domain, entries, c, w, t)
+			w.keys = e.keys.appendCounterKey(w.keys, r.Domain, entries, nil, c.window.text[e.keys])
 		case c.rule != nil && !c.rule.unlimited:
 			e.holdToRule(u, r.Domain, entries, c, w, t)
 		default:
@@ -85,14 +85,19 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 		if c.stats != nil {
 			c.stats.stripe(w.stripe).total.Add(c.hits)
 		}
-		e.addHit(w.keys[start:len(w.keys):len(w.keys)], c, w, t)
+		e.addHit(w.keys[start:len(w.keys):len(w.keys)], c, w)
 	}
 }
 
 // holdToOverride holds a descriptor to the limit that came with it; rules are not
 // consulted (REFERENCE.md, 1.3).
-func (e *Engine) holdToOverride(domain string, entries []Entry, c *check, w *workspace) {
+func (e *Engine) holdToOverride(domain string, entries []Entry, c *check, w *workspace, t *tick) {
 	c.live, c.requests, c.unit = true, c.override.RequestsPerUnit, c.override.Unit
+	c.window = &t.units[c.unit]
+	if m := c.override.UnitMultiplier; m > 1 {
+		c.period = &period{unit: c.unit, multiplier: m}
+		c.window = c.period.at(t.now)
+	}
 	if e.limits != nil {
 		w.text = appendOverrideMetric(w.text[:0], domain, entries, e.opts.SanitizeMetricDots)
 		c.stats = e.limits.limit(domain, w.text)
@@ -101,7 +106,11 @@ func (e *Engine) holdToOverride(domain string, entries []Entry, c *check, w *wor
 
 func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, w *workspace, t *tick) {
 	n := c.rule
-	c.live, c.requests, c.unit = true, n.requests, n.unit
+	c.live, c.requests, c.unit, c.window = true, n.requests, n.unit, &t.units[n.unit]
+	if n.periodic {
+		c.period = n.limit.period
+		c.window = c.period.at(t.now)
+	}
 	switch {
 	case e.limits == nil:
 	case n.perRequest:
@@ -110,7 +119,7 @@ func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, 
 	default:
 		c.stats = u.stats[n.id]
 	}
-	window := t.units[n.unit].text[e.keys]
+	window := c.window.text[e.keys]
 	if n.plan != nil {
 		w.keys = n.plan.append(w.keys, e.keys, entries, window)
 	} else {
@@ -118,12 +127,12 @@ func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, 
 	}
 }
 
-func (e *Engine) addHit(key []byte, c *check, w *workspace, t *tick) {
+func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	if e.opts.OverLimitCache != nil && e.opts.OverLimitCache.Contains(key) {
 		c.cached, w.anyCached = true, true
 		return
 	}
-	if c.unit == Second && e.opts.PerSecond != nil {
+	if c.unit == Second && c.period == nil && e.opts.PerSecond != nil {
 		c.store = perSecond
 	}
 	hits := &w.hits[c.store]
@@ -134,7 +143,10 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace, t *tick) {
 	*hits = (*hits)[:c.hit+1]
 	h := &(*hits)[c.hit]
 	h.Key, h.N, h.Limit = key, c.hits, c.requests
-	h.Unit, h.Window, h.Jitter = c.unit, t.units[c.unit].window, 0
+	h.Unit, h.Length, h.Window, h.Jitter = c.unit, 0, c.window.start, 0
+	if c.period != nil {
+		h.Length = uint32(c.window.seconds())
+	}
 	h.Fixed = c.rule != nil && c.rule.fixed
 	if e.jitter > 0 {
 		h.Jitter = e.opts.Rand(e.jitter)
@@ -150,8 +162,11 @@ func (e *Engine) evaluate(d *Decision, t *tick) {
 			e.pass(c, s)
 			continue
 		}
-		s.Limited, s.RequestsPerUnit, s.Unit = true, c.requests, c.unit
-		s.ResetSeconds = t.units[c.unit].reset
+		s.Limited, s.RequestsPerUnit, s.Unit, s.UnitMultiplier = true, c.requests, c.unit, 0
+		if c.period != nil && c.period.multiplier > 1 {
+			s.UnitMultiplier = c.period.multiplier
+		}
+		s.ResetSeconds = uint32(c.window.end - t.now)
 		s.Name, s.Quota = "", e.opts.QuotaMode
 		shadow := false
 		if n := c.rule; n != nil {
@@ -200,7 +215,7 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 		s.Code, s.Remaining = OverLimit, 0
 		// A counter that is over in the fallback store only must not be remembered.
 		if cache := e.opts.OverLimitCache; cache != nil && c.failure == failUnset {
-			cache.Add(h.Key, time.Duration(c.unit.Seconds())*time.Second)
+			cache.Add(h.Key, time.Duration(c.window.seconds())*time.Second)
 		}
 	}
 	if c.stats != nil {
@@ -328,6 +343,8 @@ type check struct {
 	requests uint32
 	unit     Unit
 	live     bool
+	window   *span   // that the hits belong to
+	period   *period // nil for windows of a unit
 
 	cached  bool    // known by the over-limit cache
 	failure failure // the policy that decides because the store failed

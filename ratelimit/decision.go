@@ -37,6 +37,8 @@ type Entry struct {
 type Override struct {
 	RequestsPerUnit uint32
 	Unit            Unit
+	// UnitMultiplier makes a window that many units long, up to MaxWindow. 0 means 1.
+	UnitMultiplier uint32
 }
 
 // Code is the verdict on a request or on one of its descriptors.
@@ -93,14 +95,16 @@ type Status struct {
 	// quota descriptors. Options.QuotaMode sets it for descriptors without a limit too,
 	// but not for those of unlimited rules.
 	Quota bool
-	// RequestsPerUnit, Unit and Name describe the limit that was applied.
+	// RequestsPerUnit, Unit, UnitMultiplier and Name describe the limit that was applied. The
+	// multiplier is 0 for windows of one unit.
 	RequestsPerUnit uint32
 	Unit            Unit
+	UnitMultiplier  uint32
 	Name            string
 	// Remaining is the number of hits left in the window: 0 when over the limit or where
 	// no limit was applied, UnlimitedRemaining for an unlimited rule.
 	Remaining uint32
-	// ResetSeconds is the time until the window ends, 1 to Unit.Seconds().
+	// ResetSeconds is the time until the window ends, from 1 to the window's length.
 	ResetSeconds uint32
 }
 

@@ -260,7 +260,7 @@ func validate(r *Request) error {
 		return sentinelError(Invalid, ErrNoDescriptors)
 	}
 	for i := range r.Descriptors {
-		if o := r.Descriptors[i].Limit; o != nil && !o.Unit.Valid() {
+		if o := r.Descriptors[i].Limit; o != nil && (!o.Unit.Valid() || int64(o.UnitMultiplier) > MaxWindow/o.Unit.Seconds()) {
 			return overrideError(i, o)
 		}
 	}

@@ -62,6 +62,10 @@ func KindOf(err error) ErrorKind {
 }
 
 func overrideError(i int, o *Override) error {
+	if s := o.Unit.Seconds(); s > 0 {
+		return &Error{Kind: Invalid, Message: fmt.Sprintf(
+			"descriptors[%d].limit.unit_multiplier: %d makes windows longer than ten years: use at most %d", i, o.UnitMultiplier, MaxWindow/s)}
+	}
 	return &Error{Kind: Invalid, Message: fmt.Sprintf(
 		"descriptors[%d].limit.unit: invalid rate limit unit %d: use %s", i, o.Unit, UnitNames)}
 }

@@ -157,7 +157,13 @@ func (v LevelView) rule(key string, n *node) *RuleView {
 		r.Next = LevelView{v.domain, n.next}
 	}
 	if n.limit != nil {
-		r.Limit = &Limit{RequestsPerUnit: n.requests, Unit: n.unit, Unlimited: n.unlimited, Name: n.limit.name}
+		r.Limit = &Limit{
+			RequestsPerUnit: n.requests, Unit: n.unit, Unlimited: n.unlimited, Name: n.limit.name,
+			Align: n.limit.align, TimeZone: n.limit.timeZone,
+		}
+		if n.periodic && n.limit.period.multiplier > 1 {
+			r.Limit.UnitMultiplier = n.limit.period.multiplier
+		}
 		for _, id := range n.limit.replaces {
 			r.Limit.Replaces = append(r.Limit.Replaces, v.domain.names[id])
 		}
@@ -168,6 +174,8 @@ func (v LevelView) rule(key string, n *node) *RuleView {
 // PlannedHit is what a descriptor would count.
 type PlannedHit struct {
 	Hit
+	// UnitMultiplier is the number of units in the window, 0 for one.
+	UnitMultiplier uint32
 	// StatisticsKey is the key that an engine requests from its Stats, before names
 	// that come with requests are folded together.
 	StatisticsKey string
@@ -197,6 +205,9 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 			continue
 		}
 		hits[i] = &PlannedHit{Hit: d.work.hits[c.store][c.hit]}
+		if c.period != nil && c.period.multiplier > 1 {
+			hits[i].UnitMultiplier = c.period.multiplier
+		}
 		switch {
 		case c.override != nil:
 			hits[i].StatisticsKey = string(appendOverrideMetric(nil, request.Domain, entries, false))

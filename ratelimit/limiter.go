@@ -68,7 +68,7 @@ func NewLimiter(name string, store Store, limit Limit, opts *Options) (*Limiter,
 }
 
 // SetLimit replaces the limit. Calls in progress finish with the old one. Counts of
-// the current window stay, unless the new limit's unit differs. An invalid limit is
+// the current window stay, unless the new limit's windows differ. An invalid limit is
 // rejected and the old one stays active.
 func (l *Limiter) SetLimit(limit Limit) error {
 	rules, err := Compile([]Domain{{Name: l.name, Rules: []Rule{{Key: limiterKey, Limit: &limit}}}}, nil)
@@ -116,12 +116,18 @@ func (l *Limiter) Refund(ctx context.Context, key string, n uint64) error {
 		return nil
 	}
 	store := l.engine.store
-	if rule.unit == Second && o.PerSecond != nil {
+	if rule.unit == Second && !rule.periodic && o.PerSecond != nil {
 		store = o.PerSecond
 	}
-	unit := &l.engine.clock.read().units[rule.unit]
-	d.work.keys = rule.plan.append(append(d.work.keys, o.CounterKeyPrefix...), l.engine.keys, c.entries[:], unit.text[l.engine.keys])
-	c.hit[0] = Hit{Key: d.work.keys, N: n, Limit: rule.requests, Unit: rule.unit, Window: unit.window}
+	now := l.engine.clock.read()
+	c.hit[0] = Hit{N: n, Limit: rule.requests, Unit: rule.unit}
+	window := &now.units[rule.unit]
+	if rule.periodic {
+		window = rule.limit.period.at(now.now)
+		c.hit[0].Length = uint32(window.seconds())
+	}
+	d.work.keys = rule.plan.append(append(d.work.keys, o.CounterKeyPrefix...), l.engine.keys, c.entries[:], window.text[l.engine.keys])
+	c.hit[0].Key, c.hit[0].Window = d.work.keys, window.start
 	err := errors.ErrUnsupported
 	if s, ok := store.(SubtractStore); ok {
 		err = guard(func() error { return s.Subtract(ctx, c.hit[:]) })

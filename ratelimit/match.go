@@ -77,8 +77,10 @@ type node struct {
 	fixed bool
 	// failure is the policy if the store fails; failUnset means that of the engine.
 	failure failure
+	// periodic reports whether limit.period is set.
+	periodic bool
 
-	_ [6]byte // so that nodes in a slice don't straddle cache lines
+	_ [5]byte // so that nodes in a slice don't straddle cache lines
 }
 
 // limit holds the rarely used part of a rule with a limit.
@@ -91,6 +93,9 @@ type limit struct {
 	detailed bool
 	metadata map[string]any
 	path     []pathRule // from the top to the rule itself
+	period   *period    // nil for windows of a unit
+	align    Align      // as configured, like timeZone
+	timeZone string
 }
 
 // pathRule is what a rule contributes to the keys of the limits below it.

@@ -55,8 +55,16 @@ type Limit struct {
 	RequestsPerUnit uint32
 	// Unit is the window's length. Required unless Unlimited.
 	Unit Unit
+	// UnitMultiplier makes a window that many units long, up to MaxWindow: 15 minutes, say.
+	// 0 means 1.
+	UnitMultiplier uint32
+	// Align determines where windows begin. Default, when empty: AlignEpoch.
+	Align Align
+	// TimeZone is that of AlignCalendar: a name of the time zone database, such as
+	// Europe/Vienna. Default, when empty: UTC.
+	TimeZone string
 	// Unlimited lets everything pass without calling the counter store. It excludes
-	// Unit and RequestsPerUnit.
+	// Unit, RequestsPerUnit and what belongs to them.
 	Unlimited bool
 	// Name lets other rules replace this one, and is reported in Status.Name.
 	Name string

@@ -62,8 +62,12 @@ type Hit struct {
 	N uint64
 	// Limit is the largest count that is not over the limit.
 	Limit uint32
-	// Unit is the length of the window, and Window its start in Unix seconds.
+	// Unit is the length of the window, unless Length is set, and Window its start in Unix
+	// seconds.
 	Unit Unit
+	// Length is the length of a window that is not one of a Unit, in seconds, up to MaxWindow; 0
+	// otherwise. Windows of one rule may differ in length, as days do where clocks change.
+	Length uint32
 	// Fixed reports that the counter belongs to a rule without placeholders for values of
 	// the request, so that clients can't make up such counters. A Store with bounded memory
 	// may reserve room for them.
@@ -78,12 +82,20 @@ type Hit struct {
 }
 
 // End returns the end of the hit's window, in Unix seconds.
-func (h *Hit) End() int64 { return h.Window + h.Unit.Seconds() }
+func (h *Hit) End() int64 { return h.Window + h.seconds() }
+
+// seconds returns the length of the window.
+func (h *Hit) seconds() int64 {
+	if h.Length > 0 {
+		return int64(h.Length)
+	}
+	return h.Unit.Seconds()
+}
 
 // TTL is how long a store that expires counters after their last change should
-// keep this one: the unit's length and the jitter (REFERENCE.md, 3.1 to 3.3).
+// keep this one: the window's length and the jitter (REFERENCE.md, 3.1 to 3.3).
 func (h *Hit) TTL() time.Duration {
-	return time.Duration(h.Unit.Seconds()+int64(h.Jitter)) * time.Second
+	return time.Duration(h.seconds()+int64(h.Jitter)) * time.Second
 }
 
 // OverLimitCache remembers counters that are over their limit, so that the store is not

@@ -9,8 +9,9 @@ import (
 
 // Unit is the length of a window. The zero Unit is invalid.
 //
-// All windows are aligned to the Unix epoch, so weeks begin on Thursday at 00:00 UTC, and
-// months and years have 30 and 365 days (REFERENCE.md, 3.1 to 3.3).
+// Windows are aligned to the Unix epoch, so weeks begin on Thursday at 00:00 UTC, and
+// months and years have 30 and 365 days (REFERENCE.md, 3.1 to 3.3), unless a limit has
+// another [Align].
 type Unit uint8
 
 // The units, numbered as in the v3 rate limit service protocol.
@@ -68,11 +69,7 @@ func (u Unit) Window(now int64) int64 {
 	if s == 0 {
 		return now
 	}
-	w := now - now%s
-	if w > now { // before 1970 the remainder is negative
-		w -= s
-	}
-	return w
+	return floor(now, s)
 }
 
 // String returns the unit's name in lower case, or "unknown".
@@ -81,6 +78,14 @@ func (u Unit) String() string {
 		return "unknown"
 	}
 	return unitTable[u].name
+}
+
+// Text returns the length of a window of n units, 0 meaning 1, in words: "minute" or "15 minutes".
+func (u Unit) Text(n uint32) string {
+	if n <= 1 {
+		return u.String()
+	}
+	return strconv.FormatUint(uint64(n), 10) + " " + u.String() + "s"
 }
 
 // clock returns the current second and the windows of every unit. They are computed once a
@@ -92,17 +97,8 @@ type clock struct {
 
 // tick is one second.
 type tick struct {
-	now   int64 // Unix seconds
-	units [len(unitTable)]unitTick
-}
-
-// unitTick is the window of one unit that contains a second.
-type unitTick struct {
-	window int64  // start of the window
-	reset  uint32 // seconds until its end
-	// text is the end of a counter's key: the start of the window in decimal after a
-	// separator and, in the unambiguous format, its length.
-	text [keyFormats]string
+	now   int64                // Unix seconds
+	units [len(unitTable)]span // the windows that contain it
 }
 
 // read returns the current second. With the system's clock, that is the one which
@@ -138,16 +134,8 @@ func (c *clock) refresh() *tick {
 func newTick(now int64) *tick {
 	t := &tick{now: now}
 	for u := Second; u.Valid(); u++ {
-		w := u.Window(now)
-		start := strconv.FormatInt(w, 10)
-		t.units[u] = unitTick{
-			window: w,
-			reset:  uint32(u.Seconds() - (now - w)),
-			text: [...]string{
-				unambiguous: "|" + start + "+" + strconv.FormatInt(u.Seconds(), 10),
-				reference:   "_" + start,
-			},
-		}
+		start := u.Window(now)
+		t.units[u] = newSpan(start, start+u.Seconds())
 	}
 	return t
 }

@@ -39,6 +39,7 @@ const (
 	wantString = "a string"
 	wantBool   = "true or false"
 	wantNumber = "a whole number from 0 to 4294967295"
+	wantCount  = "a whole number from 1 to 4294967295"
 )
 
 func (d *decoder) documentFields(domain *ratelimit.Domain) []field {
@@ -82,6 +83,14 @@ func (d *decoder) limitFields(l *limit) []field {
 			l.hasRequests = !isNull(target(v.value))
 			scalarInto(d, &l.RequestsPerUnit, wantNumber)(v)
 		}},
+		{"unit_multiplier", func(v value) {
+			scalarInto(d, &l.UnitMultiplier, wantCount)(v)
+			if n := target(v.value); !isNull(n) && n.Tag == "!!int" && l.UnitMultiplier == 0 {
+				d.faultIn(v, "unit_multiplier must be %s", wantCount)
+			}
+		}},
+		{"align", scalarInto(d, &l.Align, wantString)},
+		{"time_zone", scalarInto(d, &l.TimeZone, wantString)},
 		{"name", scalarInto(d, &l.Name, wantString)},
 		{"replaces", func(v value) { l.Replaces = d.replaces(v) }},
 	}

@@ -13,6 +13,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -70,7 +71,11 @@ type Descriptor struct {
 type Limit struct {
 	RequestsPerUnit uint32 `json:"requests_per_unit"`
 	Unit            string `json:"unit,omitempty"` // empty if Unlimited
-	Unlimited       bool   `json:"unlimited,omitempty"`
+	// UnitMultiplier is the number of units in a window, if it is not one.
+	UnitMultiplier uint32 `json:"unit_multiplier,omitempty"`
+	// Calendar is the time zone of windows that are aligned to a calendar.
+	Calendar  string `json:"calendar,omitempty"`
+	Unlimited bool   `json:"unlimited,omitempty"`
 	// FromRequest reports that the limit came with the descriptor.
 	FromRequest bool   `json:"from_request,omitempty"`
 	Name        string `json:"name,omitempty"`
@@ -301,7 +306,10 @@ func ruleLimit(walks []walk, i int) *Limit {
 	limit := rule.Limit
 	out := &Limit{Unlimited: limit.Unlimited, Name: limit.Name, ShadowMode: rule.ShadowMode, QuotaMode: rule.QuotaMode}
 	if !limit.Unlimited {
-		out.RequestsPerUnit, out.Unit = limit.RequestsPerUnit, limit.Unit.String()
+		out.RequestsPerUnit, out.Unit, out.UnitMultiplier = limit.RequestsPerUnit, limit.Unit.String(), limit.UnitMultiplier
+		if limit.Align == ratelimit.AlignCalendar {
+			out.Calendar = cmp.Or(limit.TimeZone, "UTC")
+		}
 	}
 	for _, name := range limit.Replaces {
 		out.Replaces = append(out.Replaces, Replacement{name, descriptorsWith(walks, func(l *ratelimit.Limit) bool {
@@ -326,7 +334,7 @@ func descriptorsWith(walks []walk, condition func(*ratelimit.Limit) bool) (indic
 }
 
 func (l *Limit) addCounter(h *ratelimit.PlannedHit) {
-	l.RequestsPerUnit, l.Unit = h.Limit, h.Unit.String()
+	l.RequestsPerUnit, l.Unit, l.UnitMultiplier = h.Limit, h.Unit.String(), h.UnitMultiplier
 	l.CounterKey, l.WindowStart, l.WindowEnd = string(h.Key), h.Window, h.End()
 	l.StatisticsKey = h.StatisticsKey
 }

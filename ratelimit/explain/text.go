@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 // String is the explanation as text for people: some lines per descriptor, indented
@@ -113,9 +115,19 @@ func (l *Limit) size() string {
 	case l.Unlimited:
 		return "unlimited"
 	case l.RequestsPerUnit == 1:
-		return "1 request per " + l.Unit
+		return "1 request per " + l.window()
 	}
-	return fmt.Sprintf("%d requests per %s", l.RequestsPerUnit, l.Unit)
+	return fmt.Sprintf("%d requests per %s", l.RequestsPerUnit, l.window())
+}
+
+// window returns the length of a window in words.
+func (l *Limit) window() string {
+	unit, _ := ratelimit.ParseUnit(l.Unit)
+	text := unit.Text(l.UnitMultiplier)
+	if l.Calendar != "" {
+		text += " of the calendar in " + l.Calendar
+	}
+	return text
 }
 
 func (l *Limit) write(t *tabwriter.Writer) {

@@ -144,6 +144,9 @@ type ruleLine struct {
 	Domain          string   `json:"domain"`
 	Unit            string   `json:"unit"` // UNKNOWN if unlimited
 	RequestsPerUnit uint32   `json:"requests_per_unit"`
+	UnitMultiplier  uint32   `json:"unit_multiplier,omitempty"`
+	Align           string   `json:"align,omitempty"` // calendar or nothing
+	TimeZone        string   `json:"time_zone,omitempty"`
 	Unlimited       bool     `json:"unlimited"`
 	Name            string   `json:"name,omitempty"`
 	Replaces        []string `json:"replaces,omitempty"`
@@ -153,8 +156,15 @@ type ruleLine struct {
 }
 
 func (l *ruleLine) String() string {
-	return fmt.Sprintf("%s: unit=%s requests_per_unit=%d, shadow_mode: %t, quota_mode: %t\n",
-		printable.String(l.Key), l.Unit, l.RequestsPerUnit, l.ShadowMode, l.QuotaMode)
+	window := ""
+	if l.UnitMultiplier > 0 {
+		window += fmt.Sprintf(" unit_multiplier=%d", l.UnitMultiplier)
+	}
+	if l.Align != "" {
+		window += fmt.Sprintf(" align=%s time_zone=%s", l.Align, cmp.Or(l.TimeZone, "UTC"))
+	}
+	return fmt.Sprintf("%s: unit=%s requests_per_unit=%d%s, shadow_mode: %t, quota_mode: %t\n",
+		printable.String(l.Key), l.Unit, l.RequestsPerUnit, window, l.ShadowMode, l.QuotaMode)
 }
 
 // serveRules lists the active limits, sorted by key.
@@ -200,6 +210,14 @@ func (s *Server) ruleLines() []ruleLine {
 	return lines
 }
 
+// calendarOnly returns an alignment other than that of the reference service, or "".
+func calendarOnly(a ratelimit.Align) string {
+	if a == ratelimit.AlignCalendar {
+		return string(a)
+	}
+	return ""
+}
+
 func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule) []ruleLine {
 	for i := range rules {
 		r := &rules[i]
@@ -212,8 +230,10 @@ func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule)
 				Key: key, Domain: domain,
 				Unit:            strings.ToUpper(r.Limit.Unit.String()),
 				RequestsPerUnit: r.Limit.RequestsPerUnit,
-				Unlimited:       r.Limit.Unlimited,
-				Name:            r.Limit.Name, Replaces: r.Limit.Replaces,
+				UnitMultiplier:  r.Limit.UnitMultiplier,
+				Align:           calendarOnly(r.Limit.Align), TimeZone: r.Limit.TimeZone,
+				Unlimited: r.Limit.Unlimited,
+				Name:      r.Limit.Name, Replaces: r.Limit.Replaces,
 				ShadowMode: r.ShadowMode, QuotaMode: r.QuotaMode, ShareThreshold: r.ShareThreshold,
 			})
 		}

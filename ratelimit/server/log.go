@@ -141,7 +141,7 @@ func descriptorLine(rules *ratelimit.Ruleset, domain string, d *ratelimit.Descri
 	}
 	text := fmt.Sprintf("%s: %s: %s", strings.Join(entries, ","), rule, s.Code)
 	if s.Limited {
-		text += fmt.Sprintf(", %d of %d per %s left", s.Remaining, s.RequestsPerUnit, s.Unit)
+		text += fmt.Sprintf(", %d of %d per %s left", s.Remaining, s.RequestsPerUnit, s.Unit.Text(s.UnitMultiplier))
 	}
 	return text
 }

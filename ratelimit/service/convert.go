@@ -12,6 +12,7 @@ import (
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -53,14 +54,16 @@ func (c *call) convertLimit(i int, d *commonv3.RateLimitDescriptor, out *ratelim
 	if l == nil {
 		return nil
 	}
-	if m := l.GetUnitMultiplier(); m != nil && m.GetValue() != 1 {
-		return invalid("descriptors[%d].limit.unit_multiplier: %d is not supported: windows are one unit long", i, m.GetValue())
+	if m := l.GetUnitMultiplier(); m != nil && m.GetValue() == 0 {
+		return invalid("descriptors[%d].limit.unit_multiplier: must be 1 or more", i)
 	}
 	unit := int32(l.GetUnit())
 	if unit < 0 || unit > 255 || !ratelimit.Unit(unit).Valid() {
 		return invalid("descriptors[%d].limit.unit: invalid rate limit unit %d: use %s", i, unit, ratelimit.UnitNames)
 	}
-	out.Limit = c.addOverride(ratelimit.Override{RequestsPerUnit: l.GetRequestsPerUnit(), Unit: ratelimit.Unit(unit)})
+	out.Limit = c.addOverride(ratelimit.Override{
+		RequestsPerUnit: l.GetRequestsPerUnit(), Unit: ratelimit.Unit(unit), UnitMultiplier: l.GetUnitMultiplier().GetValue(),
+	})
 	return nil
 }
 
@@ -152,6 +155,9 @@ func descriptorStatus(in *ratelimit.Status) *ratelimitv3.RateLimitResponse_Descr
 			RequestsPerUnit: in.RequestsPerUnit,
 			Unit:            ratelimitv3.RateLimitResponse_RateLimit_Unit(in.Unit),
 		}
+		if in.UnitMultiplier > 0 {
+			out.CurrentLimit.UnitMultiplier = wrapperspb.UInt32(in.UnitMultiplier)
+		}
 		out.DurationUntilReset = durationpb.New(in.Reset())
 	}
 	return out
@@ -182,10 +188,14 @@ func descriptorMetadata(d *ratelimit.Descriptor) map[string]any {
 	}
 	out := map[string]any{"entries": entries}
 	if d.Limit != nil {
-		out["limit"] = (&commonv3.RateLimitDescriptor_RateLimitOverride{
+		limit := &commonv3.RateLimitDescriptor_RateLimitOverride{
 			RequestsPerUnit: d.Limit.RequestsPerUnit,
 			Unit:            typev3.RateLimitUnit(d.Limit.Unit),
-		}).String()
+		}
+		if d.Limit.UnitMultiplier > 0 {
+			limit.UnitMultiplier = wrapperspb.UInt32(d.Limit.UnitMultiplier)
+		}
+		out["limit"] = limit.String()
 	}
 	if d.HitsAddend != nil {
 		out["hitsAddend"] = float64(*d.HitsAddend)

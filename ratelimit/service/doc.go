@@ -31,7 +31,6 @@
 // Strings that the codec decodes refer to the transport's buffer, which is retained until
 // the response has been sent. Engine and stores retain no strings of a request.
 //
-// Two fields of newer versions of the protocol are refused when they would change the
-// meaning: is_negative_hits, and a unit_multiplier other than 1. Ignoring them would count
-// hits that the caller wants refunded, or use the wrong window.
+// The field is_negative_hits of newer versions of the protocol is refused: ignoring it would count
+// hits that the caller wants refunded.
 package service

@@ -325,7 +325,11 @@ func requestText(r *ratelimit.Request) string {
 			fmt.Fprintf(&b, "entries:{key:%q value:%q}", e.Key, e.Value)
 		}
 		if d.Limit != nil {
-			fmt.Fprintf(&b, " limit:{requests_per_unit:%d unit:%s}", d.Limit.RequestsPerUnit, strings.ToUpper(d.Limit.Unit.String()))
+			fmt.Fprintf(&b, " limit:{requests_per_unit:%d unit:%s", d.Limit.RequestsPerUnit, strings.ToUpper(d.Limit.Unit.String()))
+			if d.Limit.UnitMultiplier > 0 {
+				fmt.Fprintf(&b, " unit_multiplier:{value:%d}", d.Limit.UnitMultiplier)
+			}
+			b.WriteByte('}')
 		}
 		if d.HitsAddend != nil {
 			fmt.Fprintf(&b, " hits_addend:{value:%d}", *d.HitsAddend)

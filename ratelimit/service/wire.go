@@ -290,6 +290,11 @@ func appendStatus(b []byte, s *ratelimit.Status) []byte {
 		b = appendUint(b, 1, uint64(s.RequestsPerUnit))
 		b = appendUint(b, 2, uint64(s.Unit))
 		b = appendText(b, 3, s.Name)
+		if s.UnitMultiplier > 0 {
+			b = protowire.AppendTag(b, 4, bytesType)
+			b = protowire.AppendVarint(b, uint64(uintSize(uint64(s.UnitMultiplier))))
+			b = appendUint(b, 1, uint64(s.UnitMultiplier))
+		}
 	}
 	b = appendUint(b, 3, uint64(s.Remaining))
 	if s.Limited {
@@ -312,6 +317,9 @@ func limitSize(s *ratelimit.Status) int {
 	n := uintSize(uint64(s.RequestsPerUnit)) + uintSize(uint64(s.Unit))
 	if s.Name != "" {
 		n += messageSize(len(s.Name))
+	}
+	if s.UnitMultiplier > 0 {
+		n += messageSize(uintSize(uint64(s.UnitMultiplier)))
 	}
 	return n
 }

@@ -30,23 +30,28 @@ func samples() map[string]*ratelimitv3.RateLimitRequest {
 	one := func(d *commonv3.RateLimitDescriptor) *ratelimitv3.RateLimitRequest {
 		return &ratelimitv3.RateLimitRequest{Domain: "d", Descriptors: []*commonv3.RateLimitDescriptor{d}}
 	}
-	multiplied := override(1, 1)
-	multiplied.UnitMultiplier = wrapperspb.UInt32(30)
+	multiplied := func(n uint32) *commonv3.RateLimitDescriptor {
+		limit := override(1, 1)
+		limit.UnitMultiplier = wrapperspb.UInt32(n)
+		return &commonv3.RateLimitDescriptor{Limit: limit}
+	}
 	return map[string]*ratelimitv3.RateLimitRequest{
-		"empty":      {},
-		"domain":     {Domain: "mongo_cps"},
-		"hits":       {Domain: "d", HitsAddend: 7},
-		"entries":    one(&commonv3.RateLimitDescriptor{Entries: []*commonv3.RateLimitDescriptor_Entry{entry("a", "b"), entry("c", "")}}),
-		"no entries": one(&commonv3.RateLimitDescriptor{}),
-		"override":   one(&commonv3.RateLimitDescriptor{Limit: override(42, typev3.RateLimitUnit_HOUR)}),
-		"week":       one(&commonv3.RateLimitDescriptor{Limit: override(42, 7)}),
-		"peek":       one(&commonv3.RateLimitDescriptor{HitsAddend: wrapperspb.UInt64(0)}),
-		"many hits":  one(&commonv3.RateLimitDescriptor{HitsAddend: wrapperspb.UInt64(1<<64 - 1)}),
-		"bad unit":   one(&commonv3.RateLimitDescriptor{Limit: override(1, 257)}),
-		"no unit":    one(&commonv3.RateLimitDescriptor{Limit: override(1, 0)}),
-		"minus unit": one(&commonv3.RateLimitDescriptor{Limit: override(1, -1)}),
-		"negative":   one(&commonv3.RateLimitDescriptor{IsNegativeHits: true}),
-		"multiplier": one(&commonv3.RateLimitDescriptor{Limit: multiplied}),
+		"empty":        {},
+		"domain":       {Domain: "mongo_cps"},
+		"hits":         {Domain: "d", HitsAddend: 7},
+		"entries":      one(&commonv3.RateLimitDescriptor{Entries: []*commonv3.RateLimitDescriptor_Entry{entry("a", "b"), entry("c", "")}}),
+		"no entries":   one(&commonv3.RateLimitDescriptor{}),
+		"override":     one(&commonv3.RateLimitDescriptor{Limit: override(42, typev3.RateLimitUnit_HOUR)}),
+		"week":         one(&commonv3.RateLimitDescriptor{Limit: override(42, 7)}),
+		"peek":         one(&commonv3.RateLimitDescriptor{HitsAddend: wrapperspb.UInt64(0)}),
+		"many hits":    one(&commonv3.RateLimitDescriptor{HitsAddend: wrapperspb.UInt64(1<<64 - 1)}),
+		"bad unit":     one(&commonv3.RateLimitDescriptor{Limit: override(1, 257)}),
+		"no unit":      one(&commonv3.RateLimitDescriptor{Limit: override(1, 0)}),
+		"minus unit":   one(&commonv3.RateLimitDescriptor{Limit: override(1, -1)}),
+		"negative":     one(&commonv3.RateLimitDescriptor{IsNegativeHits: true}),
+		"multiplier":   one(multiplied(30)),
+		"multiplier 0": one(multiplied(0)),
+		"long window":  one(multiplied(ratelimit.MaxWindow + 1)),
 		"several": {Domain: "d", HitsAddend: 3, Descriptors: []*commonv3.RateLimitDescriptor{
 			{Entries: []*commonv3.RateLimitDescriptor_Entry{entry("k", "v")}, HitsAddend: wrapperspb.UInt64(5)},
 			{Entries: []*commonv3.RateLimitDescriptor_Entry{entry("ключ", "值")}, Limit: override(1, 2)},
@@ -55,7 +60,7 @@ func samples() map[string]*ratelimitv3.RateLimitRequest {
 }
 
 // left are the samples that the decoder is expected to leave to the generated code.
-var left = map[string]bool{"bad unit": true, "no unit": true, "minus unit": true, "negative": true, "multiplier": true}
+var left = map[string]bool{"bad unit": true, "no unit": true, "minus unit": true, "negative": true, "multiplier": true, "multiplier 0": true, "long window": true}
 
 func TestDecodeAgreesWithGeneratedCode(t *testing.T) {
 	for name, in := range samples() {
@@ -138,6 +143,7 @@ func statuses() *rapid.Generator[ratelimit.Status] {
 		if s.Limited = rapid.Bool().Draw(t, "limited"); s.Limited {
 			s.RequestsPerUnit = rapid.Uint32().Draw(t, "requests")
 			s.Unit = ratelimit.Unit(rapid.IntRange(1, 7).Draw(t, "unit"))
+			s.UnitMultiplier = rapid.Uint32().Draw(t, "multiplier")
 			s.Name = rapid.StringN(0, 40, 200).Draw(t, "name")
 			s.ResetSeconds = rapid.Uint32Range(1, 31536000).Draw(t, "reset")
 		}

@@ -38,6 +38,14 @@
 // A missing number is 0 in the type, so there is no warning about a missing
 // requests_per_unit.
 //
+// # Fields of this module
+//
+// Limits have options that the resource type lacks: [FieldUnitMultiplier], [FieldAlign] and
+// [FieldTimeZone]. A control plane in Go sets them so:
+//
+//	field := protowire.AppendTag(nil, xds.FieldUnitMultiplier, protowire.VarintType)
+//	policy.ProtoReflect().SetUnknown(protowire.AppendVarint(field, 15))
+//
 // # Failures
 //
 // When the stream ends or can't be opened, the client waits and tries again until its

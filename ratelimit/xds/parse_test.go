@@ -169,6 +169,31 @@ func TestParseWarnings(t *testing.T) {
 	}, lines(u.Warnings))
 }
 
+// The fields that this module adds, as they are on the wire.
+func TestParseWindows(t *testing.T) {
+	t.Parallel()
+	c := domain("d", perMinute("a", 1), perMinute("b", 1))
+	added := protowire.AppendVarint(protowire.AppendTag(nil, xds.FieldUnitMultiplier, protowire.VarintType), 15)
+	added = protowire.AppendString(protowire.AppendTag(added, xds.FieldAlign, protowire.BytesType), "calendar")
+	added = protowire.AppendString(protowire.AppendTag(added, xds.FieldTimeZone, protowire.BytesType), "Europe/Vienna")
+	limit := c.GetDescriptors()[0].GetRateLimit().ProtoReflect()
+	limit.SetUnknown(added)
+	u, err := xds.Parse([]*anypb.Any{pack(t, c)}, nil)
+	require.NoError(t, err)
+	require.Empty(t, u.Warnings)
+	require.Equal(t, &ratelimit.Limit{
+		RequestsPerUnit: 1, Unit: ratelimit.Minute, UnitMultiplier: 15, Align: ratelimit.AlignCalendar, TimeZone: "Europe/Vienna",
+	}, u.Domains[0].Rules[0].Limit)
+	require.Equal(t, &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Minute}, u.Domains[0].Rules[1].Limit)
+
+	limit.SetUnknown(protowire.AppendString(protowire.AppendTag(added, xds.FieldAlign, protowire.BytesType), "\xff"))
+	_, err = xds.Parse([]*anypb.Any{pack(t, c)}, nil)
+	require.ErrorContains(t, err, "d: descriptors[0].rate_limit.align: invalid align '?': use epoch or calendar")
+	limit.SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, xds.FieldAlign, protowire.VarintType), 1))
+	_, err = xds.Parse([]*anypb.Any{pack(t, c)}, nil)
+	require.ErrorContains(t, err, "d: descriptors[0].rate_limit: field 1002 has an unknown type")
+}
+
 // Fields of a newer type are reported.
 func TestParseWarnsAboutUnknownFields(t *testing.T) {
 	t.Parallel()

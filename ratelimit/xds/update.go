@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -237,18 +238,55 @@ func (d *decoder) limit(in *ratelimitv3.RateLimitPolicy) *ratelimit.Limit {
 	if in == nil {
 		return nil
 	}
-	d.warnUnknown("rate_limit", in)
+	d.warnUnknown("rate_limit", in, FieldUnitMultiplier, FieldAlign, FieldTimeZone)
 	out := &ratelimit.Limit{
 		RequestsPerUnit: in.GetRequestsPerUnit(),
 		Unit:            d.unit(in),
 		Unlimited:       in.GetUnlimited(),
 		Name:            in.GetName(),
 	}
+	d.window(in, out)
 	for i, r := range in.GetReplaces() {
 		d.warnUnknown(fmt.Sprintf("rate_limit.replaces[%d]", i), r)
 		out.Replaces = append(out.Replaces, r.GetName())
 	}
 	return out
+}
+
+// Fields of rate_limit that this module adds to the resource type. A control plane sets them as
+// unknown fields of the message RateLimitPolicy.
+const (
+	FieldUnitMultiplier protowire.Number = 1001 // uint32: ratelimit.Limit.UnitMultiplier
+	FieldAlign          protowire.Number = 1002 // string: ratelimit.Limit.Align
+	FieldTimeZone       protowire.Number = 1003 // string: ratelimit.Limit.TimeZone
+)
+
+// window reads those fields. The last value of a field counts.
+func (d *decoder) window(in *ratelimitv3.RateLimitPolicy, out *ratelimit.Limit) {
+	for rest := in.ProtoReflect().GetUnknown(); len(rest) > 0; {
+		number, kind, n := protowire.ConsumeTag(rest)
+		if n < 0 {
+			return
+		}
+		value := rest[n:]
+		switch {
+		case number == FieldUnitMultiplier && kind == protowire.VarintType:
+			v, _ := protowire.ConsumeVarint(value)
+			out.UnitMultiplier = uint32(min(v, math.MaxUint32))
+		case number == FieldAlign && kind == protowire.BytesType:
+			v, _ := protowire.ConsumeString(value)
+			out.Align = ratelimit.Align(strings.ToValidUTF8(v, "?"))
+		case number == FieldTimeZone && kind == protowire.BytesType:
+			v, _ := protowire.ConsumeString(value)
+			out.TimeZone = strings.ToValidUTF8(v, "?")
+		case number == FieldUnitMultiplier || number == FieldAlign || number == FieldTimeZone:
+			d.fault("rate_limit", "field %d has an unknown type", number)
+		}
+		if n = protowire.ConsumeFieldValue(number, kind, value); n < 0 {
+			return
+		}
+		rest = value[n:]
+	}
 }
 
 // unit reports units that the resource type does not have, because Compile does not know

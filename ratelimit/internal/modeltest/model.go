@@ -15,7 +15,7 @@ type model struct {
 	stats    map[string]ratelimit.LimitCounts
 	notFound map[string]uint64
 	shadowed uint64
-	units    map[string]ratelimit.Unit // of each counter, for mixesUnits
+	lengths  map[string]int64 // of the windows of each counter, for mixesLengths
 }
 
 func newModel(c choices) *model {
@@ -25,13 +25,13 @@ func newModel(c choices) *model {
 		cached:   make(map[string]int64),
 		stats:    make(map[string]ratelimit.LimitCounts),
 		notFound: make(map[string]uint64),
-		units:    make(map[string]ratelimit.Unit),
+		lengths:  make(map[string]int64),
 	}
 }
 
-// mixesUnits reports whether a request would count in a window of one unit under
+// mixesLengths reports whether a request would count in a window of one length under
 // the key of another's.
-func (m *model) mixesUnits(r *ratelimit.Request, now int64) bool {
+func (m *model) mixesLengths(r *ratelimit.Request, now int64) bool {
 	rules, known := m.rulesOf(r.Domain)
 	for i := range r.Descriptors {
 		if !known {
@@ -41,10 +41,10 @@ func (m *model) mixesUnits(r *ratelimit.Request, now int64) bool {
 		if t == nil || !t.live {
 			continue
 		}
-		if unit, seen := m.units[t.key]; seen && unit != t.unit {
+		if length, seen := m.lengths[t.key]; seen && length != t.length {
 			return true
 		}
-		m.units[t.key] = t.unit
+		m.lengths[t.key] = t.length
 	}
 	return false
 }
@@ -54,6 +54,8 @@ type target struct {
 	rule     *ratelimit.Rule // nil for an override
 	requests uint32
 	unit     ratelimit.Unit
+	units    uint32 // in a window; 0 is one
+	length   int64  // of a window, in seconds
 	hits     uint64
 	live     bool // not unlimited
 
@@ -110,7 +112,7 @@ func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ra
 	t := &target{hits: hitsOf(r, d), live: true}
 	var path []ratelimit.Rule
 	if d.Limit != nil {
-		t.requests, t.unit = d.Limit.RequestsPerUnit, d.Limit.Unit
+		t.requests, t.unit, t.units = d.Limit.RequestsPerUnit, d.Limit.Unit, d.Limit.UnitMultiplier
 		t.metric = overrideMetric(r.Domain, d.Entries)
 	} else {
 		path = find(rules, d.Entries)
@@ -118,15 +120,15 @@ func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ra
 			return nil
 		}
 		t.rule = &path[len(path)-1]
-		t.requests, t.unit = t.rule.Limit.RequestsPerUnit, t.rule.Limit.Unit
+		t.requests, t.unit, t.units = t.rule.Limit.RequestsPerUnit, t.rule.Limit.Unit, t.rule.Limit.UnitMultiplier
 		t.live = !t.rule.Limit.Unlimited
 		t.metric = ruleMetric(r.Domain, path, d.Entries)
 	}
 	if t.live {
-		length := seconds[t.unit]
-		t.window = now / length * length
-		t.key = m.choices.Prefix + counterKey(m.choices.Reference, r.Domain, path, d.Entries, t.window, length)
-		t.second = m.choices.PerSecond && length == 1
+		t.length = seconds[t.unit] * int64(max(t.units, 1))
+		t.window = now / t.length * t.length
+		t.key = m.choices.Prefix + counterKey(m.choices.Reference, r.Domain, path, d.Entries, t.window, t.length)
+		t.second = m.choices.PerSecond && t.length == 1
 	}
 	return t
 }
@@ -228,14 +230,17 @@ func (m *model) status(t *target, now int64) ratelimit.Status {
 		return s
 	}
 	s.Limited, s.RequestsPerUnit, s.Unit = true, t.requests, t.unit
-	s.ResetSeconds = uint32(seconds[t.unit] - now%seconds[t.unit])
+	if t.units > 1 {
+		s.UnitMultiplier = t.units
+	}
+	s.ResetSeconds = uint32(t.length - now%t.length)
 	s.Quota = m.choices.Quota || t.rule != nil && t.rule.QuotaMode
 	if t.rule != nil {
 		s.Name = t.rule.Limit.Name
 	}
 	c := m.verdict(t, &s)
 	if !t.cached && s.Code == ratelimit.OverLimit && m.choices.Cache {
-		m.cached[t.key] = now + seconds[t.unit]
+		m.cached[t.key] = now + t.length
 	}
 	if s.Code == ratelimit.OverLimit && t.rule != nil && t.rule.ShadowMode {
 		s.Code = ratelimit.OK

@@ -122,6 +122,7 @@ func drawDescriptor(t *rapid.T) ratelimit.Descriptor {
 		d.Limit = &ratelimit.Override{
 			RequestsPerUnit: rapid.SampledFrom(limits).Draw(t, "requests"),
 			Unit:            rapid.SampledFrom(units).Draw(t, "unit"),
+			UnitMultiplier:  drawMultiplier(t),
 		}
 	}
 	if seldom(t, 4, "own hits") {
@@ -196,8 +197,17 @@ func drawLimit(t *rapid.T) *ratelimit.Limit {
 	if l.Unlimited = seldom(t, 8, "unlimited"); !l.Unlimited {
 		l.RequestsPerUnit = rapid.SampledFrom(limits).Draw(t, "requests")
 		l.Unit = rapid.SampledFrom(units).Draw(t, "unit")
+		l.UnitMultiplier = drawMultiplier(t)
 	}
 	return l
+}
+
+// drawMultiplier returns none in most cases.
+func drawMultiplier(t *rapid.T) uint32 {
+	if !seldom(t, 4, "multiplied") {
+		return 0
+	}
+	return rapid.Uint32Range(1, 5).Draw(t, "multiplier")
 }
 
 func drawMetadata(t *rapid.T, depth int) map[string]any {

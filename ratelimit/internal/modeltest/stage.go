@@ -107,7 +107,7 @@ func (p *performance) step(s *step) error {
 			return err
 		}
 	}
-	if p.stage.oneUnitPerKey && p.model.mixesUnits(&s.Request, p.now) {
+	if p.stage.oneUnitPerKey && p.model.mixesLengths(&s.Request, p.now) {
 		return nil
 	}
 	r := s.Request

@@ -9,10 +9,12 @@ import (
 )
 
 const (
-	// maxWindows is the maximum number of tables of a shard. One per unit is current and as
-	// many may be in their grace period: at most 12, because windows with the same end share
-	// a table.
-	maxWindows = 16
+	// unitWindows is the number of tables that memory is set aside for. One per unit is current and
+	// as many may be in their grace period: at most 12, because windows with the same end share a table.
+	unitWindows = 16
+	// maxWindows is the maximum number of tables of a shard: the windows of other lengths have at most
+	// three for each of the 15 grids of tableEnd.
+	maxWindows = 64
 	// grace is how long a window is retained after its end, in seconds.
 	grace = 2
 	// lateFor is how long a window that had ended before its first hit is retained, in seconds.
@@ -66,10 +68,10 @@ type counter struct {
 // counter returns the counter of the hit, and creates it if necessary. now is called if the
 // hit is the first of its window. The shard must be locked.
 func (sh *shard) counter(h *ratelimit.Hit, k name, now func() int64) counter {
-	end := h.End()
+	end := tableEnd(h)
 	t := sh.at(end)
 	if t == nil {
-		t = sh.start(end, h.Unit, now())
+		t = sh.start(end, h, now())
 	}
 	if c := t.find(k); c != nil {
 		return counter{own: c}
@@ -129,9 +131,27 @@ func (sh *shard) evict() bool {
 	return true
 }
 
+// tableEnd returns the end of the table that has the counter of a hit: that of the window for a
+// window of a unit. Other windows may end at any second. So that there are few tables, theirs end at
+// the next multiple of a power of four seconds, the first that is as long as the window.
+func tableEnd(h *ratelimit.Hit) int64 {
+	end := h.End()
+	if h.Length == 0 {
+		return end
+	}
+	grid := int64(1)
+	for grid < int64(h.Length) {
+		grid *= 4
+	}
+	if rest := end % grid; rest > 0 {
+		return end + grid - rest
+	}
+	return end
+}
+
 // existing returns the counter of the hit, if there is one. The shard must be locked.
 func (sh *shard) existing(h *ratelimit.Hit, k name) counter {
-	t := sh.at(h.End())
+	t := sh.at(tableEnd(h))
 	if t == nil {
 		return counter{}
 	}
@@ -223,25 +243,30 @@ func (sh *shard) grow(t *table, fixed bool) *table {
 
 // room reports whether there is memory for so many more bytes, with or without the reserve.
 func (sh *shard) room(bytes int, reserved bool) bool {
+	bytes += sh.extra + max(sh.open-unitWindows, 0)*sh.tableBytes()
 	if reserved {
-		return sh.extra+bytes <= sh.limit
+		return bytes <= sh.limit
 	}
-	return sh.extra+bytes <= sh.limit-sh.reserve
+	return bytes <= sh.limit-sh.reserve
 }
 
+// tableBytes is the memory of a table, without extra.
+func (sh *shard) tableBytes() int { return tableSize + 8*sh.sharedLen }
+
 // start opens a table for the windows with that end.
-func (sh *shard) start(end int64, unit ratelimit.Unit, now int64) *table {
+func (sh *shard) start(end int64, h *ratelimit.Hit, now int64) *table {
+	second := h.Length == 0 && h.Unit == ratelimit.Second
 	sh.trim(now)
-	if sh.open == maxWindows {
+	if sh.open == maxWindows || sh.open >= unitWindows && !sh.room(sh.tableBytes(), true) {
 		sh.drop(sh.farthest(now))
 	}
 	slots := minSlots
-	if unit == ratelimit.Second && sh.lastSecond > minSlots && sh.room((sh.lastSecond-minSlots)*slotSize, false) {
+	if second && sh.lastSecond > minSlots && sh.room((sh.lastSecond-minSlots)*slotSize, false) {
 		slots = sh.lastSecond
 	}
 	t := newTable(end, slots)
 	sh.extra += t.extra()
-	t.unit, t.until = unit, end+grace
+	t.start, t.second, t.until = h.Window, second, end+grace
 	if t.until <= now {
 		t.until = now + lateFor
 	}
@@ -264,7 +289,7 @@ func (sh *shard) trim(now int64) {
 func (sh *shard) drop(i int) {
 	t := sh.windows[i].Load()
 	sh.extra -= t.extra()
-	if t.unit == ratelimit.Second {
+	if t.second {
 		sh.lastSecond = t.keys + t.keys/3
 	}
 	sh.open--
@@ -286,11 +311,11 @@ func (sh *shard) farthest(now int64) int {
 // away returns the number of seconds between now and the window. It is unsigned, because the
 // distance can exceed the range of int64.
 func (t *table) away(now int64) uint64 {
-	switch start := t.end - t.unit.Seconds(); {
+	switch {
 	case now >= t.end:
 		return uint64(now) - uint64(t.end)
-	case now < start:
-		return uint64(start) - uint64(now)
+	case now < t.start:
+		return uint64(t.start) - uint64(now)
 	}
 	return 0
 }

@@ -121,12 +121,12 @@ func shardCount(asked, total int) int {
 	return n
 }
 
-// allot reserves what the shard needs with all windows in use and full, and leaves the rest
-// to the counters.
+// allot reserves what the shard needs with all windows of units in use and full, and leaves the
+// rest to the counters and to other windows.
 func (sh *shard) allot(bytes int) {
-	sh.sharedLen = 1 << (bits.Len(uint(bytes/(8*maxWindows*16))) - 1)
+	sh.sharedLen = 1 << (bits.Len(uint(bytes/(8*unitWindows*16))) - 1)
 	sh.sharedLen = min(sh.sharedLen, 1024)
-	sh.limit = bytes - shardSize - maxWindows*(tableSize+8*sh.sharedLen)
+	sh.limit = bytes - shardSize - unitWindows*sh.tableBytes()
 	sh.reserve = sh.limit / 8
 }
 
@@ -146,7 +146,7 @@ func (s *Store) Add(_ context.Context, hits []ratelimit.Hit) error {
 		}
 		k := s.name(h.Key)
 		sh := s.shard(k)
-		if t := sh.at(h.End()); t != nil {
+		if t := sh.at(tableEnd(h)); t != nil {
 			if c := t.find(k); c != nil && s.addTo(c, h) {
 				continue
 			}

@@ -156,15 +156,25 @@ func TestArbitraryWindows(t *testing.T) {
 	for i := range int64(5000) {
 		nowhere := hit("nowhere", 1, ratelimit.Unit(i%9), noon)
 		nowhere.Window = i * i * i * 1_000_003 * (1 - 2*(i%2))
+		if i%3 == 0 {
+			nowhere.Length = uint32(1 + i*i*7919%ratelimit.MaxWindow)
+		}
 		add(store, nowhere)
+		for _, length := range []int64{7, 90, 900, 90_000, 31 * 86400, ratelimit.MaxWindow} {
+			h := hit(fmt.Sprint(length), 1, ratelimit.Second, noon-length/2)
+			h.Length = uint32(length)
+			if got := add(store, h); got != uint64(i+1) {
+				t.Fatalf("hit %d of a window of %d s was counted as %d", i+1, length, got)
+			}
+		}
 		for unit := ratelimit.Second; unit.Valid(); unit++ {
 			if got := add(store, hit(unit.String(), 1, unit, noon)); got != uint64(i+1) {
 				t.Fatalf("hit %d of this %v was counted as %d", i+1, unit, got)
 			}
 		}
 	}
-	if stats := store.Stats(); stats.Keys > 32 || stats.Bytes > 64<<10 {
-		t.Errorf("5,000 windows from nowhere left %+v, want 32 keys and 64 KiB at most", stats)
+	if stats := store.Stats(); stats.Keys > 80 || stats.Bytes > 64<<10 {
+		t.Errorf("5,000 windows from nowhere left %+v, want 80 keys and 64 KiB at most", stats)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"sync/atomic"
 	"unsafe"
-
-	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 const (
@@ -26,7 +24,7 @@ const (
 // creates a new table and freezes the cells of the old one, so that concurrent additions to
 // them notice.
 type table struct {
-	end   int64    // of the windows, in Unix seconds
+	end   int64    // of the windows, or later (tableEnd), in Unix seconds
 	tags  []uint32 // atomic; first position and filter; 0 is an empty slot
 	cells []cell
 	tails *arena // of the keys that are longer than headSize
@@ -35,8 +33,9 @@ type table struct {
 	// shared contains the counters of all names that found no room, by hash; nil until then.
 	// All names without a slot use it, so no name has two counters.
 	shared []uint64
-	unit   ratelimit.Unit // of the first hit
-	until  int64          // when to drop it, in Unix seconds
+	start  int64 // of the window of the first hit, in Unix seconds
+	second bool  // whether the windows are those of one second
+	until  int64 // when to drop it, in Unix seconds
 }
 
 func newTable(end int64, slots int) *table {

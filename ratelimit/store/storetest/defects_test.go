@@ -70,6 +70,7 @@ var defects = map[string]struct {
 	"broken by canceling":  {noticed: "basic/canceled", add: brokenByCanceling},
 	"one window":           {noticed: "windows/apart", add: renaming(func(k []byte) []byte { return k[:bytes.LastIndexByte(k, '_')] })},
 	"one unit too few":     {noticed: "windows/units", add: errorIf(func(h *ratelimit.Hit) bool { return h.Unit == ratelimit.Week })},
+	"units only":           {noticed: "windows/lengths", add: errorIf(func(h *ratelimit.Hit) bool { return h.Length != 0 })},
 	"refuses the past":     {noticed: "windows/past", add: errorIf(func(h *ratelimit.Hit) bool { return h.End() <= ratelimit.Year.Window(time.Now().Unix()) })},
 	"counters per jitter":  {noticed: "windows/jitter", add: counterPerJitter},
 	"a place per window":   {noticed: "windows/turning", add: placePerWindow},
@@ -93,7 +94,7 @@ var defects = map[string]struct {
 
 // elsewhere are the cases whose defects need more than a broken method.
 var elsewhere = []string{
-	"windows/last second", "windows/late", "conditional/declared", "subtract/declared",
+	"windows/last second", "windows/last second of lengths", "windows/late", "conditional/declared", "subtract/declared",
 	"subtract/hits", "subtract/zero", "subtract/missing", "subtract/race",
 }
 

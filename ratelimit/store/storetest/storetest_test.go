@@ -87,8 +87,9 @@ func TestDeclarations(t *testing.T) {
 
 func TestForgettingTooEarlyIsNoticed(t *testing.T) {
 	for noticed, after := range map[string]time.Duration{
-		"windows/last second": -time.Second,
-		"windows/late":        0,
+		"windows/last second":            -time.Second,
+		"windows/last second of lengths": -time.Second,
+		"windows/late":                   0,
 	} {
 		t.Run(noticed, func(t *testing.T) {
 			opts := &storetest.Options{Clock: storetest.NewClock()}

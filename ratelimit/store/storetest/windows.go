@@ -10,6 +10,7 @@ func windowCases(o *Options) []Case {
 	cases := []Case{
 		{"windows/apart", "a window begins at zero, whatever was counted in the one before", checkApart},
 		{"windows/units", "a limit may be set per any unit, and limits of several units hold at once", checkUnits},
+		{"windows/lengths", "a limit may be set per 15 minutes or per day of a calendar, whose windows end where no unit's does", checkLengths},
 		{"windows/past", "a request may reach the store just after its window has turned, as the first or not, and is still a hit", checkPast},
 		{"windows/jitter", "jitter spreads the expiry of counters, it does not change what they count", checkJitter},
 	}
@@ -18,6 +19,7 @@ func windowCases(o *Options) []Case {
 	}
 	return append(cases,
 		Case{"windows/last second", "a limit holds until the end of its window; a counter lost before lets a second flood in", checkLastSecond},
+		Case{"windows/last second of lengths", "so does a limit per 15 minutes or per month of a calendar", checkLastOfLengths},
 		Case{"windows/late", "a request that was decided in one second and counted in the next belongs to the window it was decided in", checkLate},
 		Case{"windows/turning", "windows come and go for as long as the process lives", checkTurning},
 		Case{"windows/long quiet", "a store must count after a pause in which everything has expired", checkQuiet},
@@ -62,6 +64,55 @@ func checkUnits(p *probe) error {
 		}
 		if err := p.add(call, want...); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// lengths returns lengths of windows in seconds that no unit has: 90 s, 15 minutes, days on which clocks
+// change, a month of a calendar, and three years.
+func lengths() []int64 { return []int64{90, 900, 23 * 3600, 25 * 3600, 31 * 86400, 3 * 365 * 86400} }
+
+// hitOf returns a hit in a window of a length.
+func (p *probe) hitOf(length, window int64, name string, n uint64) ratelimit.Hit {
+	h := p.hitAt(ratelimit.Second, window, fmt.Sprint(name, length), n)
+	h.Length = uint32(length)
+	return h
+}
+
+func checkLengths(p *probe) error {
+	for _, length := range lengths() {
+		this := p.now - length/2
+		next := this + length
+		err := first(
+			func() error { return p.add(hits{p.hitOf(length, this, "lengths", 4)}, 4) },
+			func() error { return p.add(hits{p.hitOf(length, next, "lengths", 1)}, 1) },
+			func() error {
+				return p.add(hits{p.hitOf(length, this, "lengths", 1), p.hitOf(length, next, "lengths", 1)}, 5, 2)
+			},
+		)
+		if err != nil {
+			return fmt.Errorf("in windows of %d s: %w", length, err)
+		}
+	}
+	return nil
+}
+
+func checkLastOfLengths(p *probe) error {
+	for _, length := range lengths() {
+		window := p.now + 17
+		p.at(window)
+		if err := p.add(hits{p.hitOf(length, window, "last", 3)}, 3); err != nil {
+			return err
+		}
+		p.at(window + length - 1)
+		err := first(
+			func() error { return p.disturb(ratelimit.Second) },
+			func() error { return p.add(hits{p.hitOf(length, window, "last", 0)}, 3) },
+			func() error { return p.add(hits{p.hitOf(length, window, "last", 1)}, 4) },
+		)
+		if err != nil {
+			return fmt.Errorf("in the last second of a window of %d s: %w", length, err)
 		}
 	}
 	return nil
