@@ -32,15 +32,16 @@ type User struct {
 	// there is no limit. A location that is deleted stays, so that the last one does not end the limit.
 	LocationIDs []string `json:"location_ids" field:"admin,max=200,format=uuid"`
 
-	// External is the method of the login through an identity provider that created the user, such as
-	// "oidc". Without a PasswordHash that is their only login. Empty for other users.
-	External    string `json:"-" field:"hidden,column=external,max=50"`
 	UsernameKey string `json:"-" field:"hidden,column=username_key,unique,index,max=300"` // see UsernameKey
 
 	// MustChangePassword restricts the user to changing their password (REFERENCE.md, 3.3).
 	MustChangePassword bool `json:"must_change_password" field:"admin"`
 
 	TOTP bool `json:"totp" field:"readonly"` // a login needs a code of the SecondFactor
+
+	// External is the method of the login through an identity provider that created the user, such as
+	// "oidc". Without a PasswordHash that is their only login. Empty for other users.
+	External string `json:"-" field:"hidden,column=external,max=50"`
 }
 
 // ValidateIn refuses a user name that no new user may have or that another user has, and new locations

@@ -1,4 +1,4 @@
-package ratelimit_test
+package modeltest_test
 
 import (
 	"context"
