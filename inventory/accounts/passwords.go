@@ -38,6 +38,9 @@ func (s *Service) HashPasswordOf(ctx context.Context, q *Request, field, passwor
 	if err != nil {
 		return "", err
 	}
+	if err := checkOwnPassword(q, field, u); err != nil {
+		return "", err
+	}
 	if err := s.Confirmed(q, u); err != nil {
 		return "", cmp.Or(checkPassword(field, password, u), err)
 	}

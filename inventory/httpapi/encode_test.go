@@ -102,7 +102,7 @@ func TestEncodedFields(t *testing.T) {
 			t.Errorf("%s is shown", name)
 		}
 	}
-	if len(got) != 13 {
+	if len(got) != 15 {
 		t.Errorf("a user shows %d fields: %v", len(got), got)
 	}
 }

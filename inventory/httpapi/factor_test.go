@@ -106,7 +106,7 @@ func secondFactor(t *testing.T, g *harness) {
 	}
 	c.Send("POST", path, object{"current_password": password}).WantError(409, "The second factor is on")
 	c.Send("PUT", path, object{"code": first}).WantError(409, "The second factor is on")
-	if got := g.actions(start); got != "password_wrong totp_setup login code_wrong totp_setup totp_enabled read" {
+	if got := g.actions(start); got != "password_wrong password_confirmed totp_setup login code_wrong password_confirmed totp_setup totp_enabled read password_confirmed" {
 		t.Errorf("the entries are %s", got)
 	}
 
@@ -151,7 +151,7 @@ func secondFactor(t *testing.T, g *harness) {
 	c.Send("DELETE", path, object{"current_password": password, "code": renewed[4]}).Want(200)
 	g.login(t, "viewer", password).Want(200)
 	c.Send("DELETE", path, object{"current_password": password, "code": renewed[5]}).WantError(409, "The second factor is off")
-	if got := g.actions(start); got != "recovery_code_used recovery_codes_replaced code_wrong code_wrong recovery_code_used login code_wrong refused recovery_code_used totp_disabled login" {
+	if got := g.actions(start); got != "password_confirmed recovery_code_used recovery_codes_replaced password_confirmed code_wrong code_wrong recovery_code_used login password_confirmed code_wrong refused password_confirmed recovery_code_used totp_disabled login password_confirmed" {
 		t.Errorf("the entries are %s", got)
 	}
 	secret, _ = g.enableTOTP("viewer")

@@ -148,8 +148,8 @@ func (w *world) fill() {
 	ok(w.t, err)
 	w.ids["users"] = []string{w.users["root"].ID, w.users["editor"].ID}
 	for _, role := range limitedRoles {
-		u := &inventory.User{Username: "limited " + string(role), Email: string(role) + "@example.net", Role: role, PasswordHash: hash, LocationIDs: w.granted}
-		w.users["limited "+string(role)] = add(w, w.near, u)
+		u := &inventory.User{Username: "limited-" + string(role), Email: string(role) + "@example.net", Role: role, PasswordHash: hash, LocationIDs: w.granted}
+		w.users["limited-"+string(role)] = add(w, w.near, u)
 	}
 	w.set(w.near, ports[0], func(rec records.Record) { rec.(*inventory.Interface).Description = "last" })
 }
@@ -157,7 +157,7 @@ func (w *world) fill() {
 // send sends a request of a limited user. A stream ends with the last change of fill.
 func (w *world) send(role inventory.Role, op openapi.Operation, target *url.URL, body string) *httptest.ResponseRecorder {
 	w.t.Helper()
-	u := w.user("limited " + string(role))
+	u := w.user("limited-" + string(role))
 	token, _, err := w.tokens.Issue(auth.Identity{UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role), Epoch: u.Epoch})
 	ok(w.t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -411,7 +411,7 @@ func TestChangesElsewhere(t *testing.T) {
 	done := map[int]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		role := rapid.SampledFrom([]inventory.Role{inventory.Admin, inventory.Admin, inventory.Admin, inventory.Editor}).Draw(t, "role")
-		own := w.users["limited "+string(role)].ID
+		own := w.users["limited-"+string(role)].ID
 		before, every := w.elsewhere(own)
 		for range 10 {
 			op := rapid.SampledFrom(ops).Draw(t, "operation")
