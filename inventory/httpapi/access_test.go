@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
@@ -148,6 +150,11 @@ func TestAccess(t *testing.T) {
 					t.Errorf("%q gets %q, want %q", who, got, want[i])
 				}
 			}
+			expired := g.on(t, "root")
+			g.clock.forward(25 * time.Hour)
+			if got := g.outcomeOf(t, expired, pattern, g.users["second"].ID); got != want[0] {
+				t.Errorf("an expired token gets %q, want %q", got, want[0])
+			}
 		})
 	}
 }
@@ -160,22 +167,30 @@ func (g *harness) outcome(t testing.TB, pattern, who string) byte {
 	if who == "owner" {
 		who, id = "viewer", g.users["viewer"].ID
 	}
+	return g.outcomeOf(t, g.on(t, who), pattern, id)
+}
+
+// outcomeOf returns the result for a client on a route of the user with an id.
+func (g *harness) outcomeOf(t testing.TB, c *httpxtest.Client, pattern, id string) byte {
+	t.Helper()
 	method, path, _ := strings.Cut(pattern, " ")
 	path = strings.NewReplacer("{id}", id, "{session}", unknown, "{token}", unknown, "{code}", "none").Replace(path)
 	if path == "/changes/stream" {
 		path += "?since=none" // it would not end
 	}
-	a := g.on(t, who).Send(method, path, nil)
+	a := c.Send(method, path, nil)
 	switch a.Code {
 	case http.StatusUnauthorized:
-		a.WantError(401, "Unauthorized: No security token provided")
+		if c.Header.Get("Authorization") == "" {
+			a.WantError(401, "Unauthorized: No security token provided")
+		}
 		return '1'
 	case http.StatusForbidden:
 		a.WantError(403, "Forbidden: You do not have permission to perform this action")
 		return '3'
 	}
 	if a.Code >= 500 {
-		t.Errorf("%s gets %d %s", who, a.Code, a.Body)
+		t.Errorf("%s: %d %s", pattern, a.Code, a.Body)
 	}
 	return '+'
 }
