@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 // printer prints responses and counts them.
@@ -112,7 +113,7 @@ func limitText(s *ratelimitv3.RateLimitResponse_DescriptorStatus) string {
 	case l == nil:
 		return "no limit"
 	}
-	text := fmt.Sprintf("limit %d/%s", l.GetRequestsPerUnit(), strings.ToLower(l.GetUnit().String()))
+	text := fmt.Sprintf("limit %d/%s", l.GetRequestsPerUnit(), ratelimit.Unit(l.GetUnit()).Text(l.GetUnitMultiplier().GetValue()))
 	if l.GetName() != "" {
 		text += fmt.Sprintf(" (%s)", cli.Printable(l.GetName()))
 	}

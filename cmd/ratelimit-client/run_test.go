@@ -72,7 +72,7 @@ func start(t *testing.T, opts ...grpc.ServerOption) (*recorder, string) {
 	t.Helper()
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "demo", Rules: []ratelimit.Rule{
 		{Key: "client", Limit: &ratelimit.Limit{RequestsPerUnit: 2, Unit: ratelimit.Minute, Name: `a: "b"  c`}},
-		{Key: "login", Limit: &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Year}},
+		{Key: "login", Limit: &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Year, UnitMultiplier: 2}},
 		{Key: "free", Limit: &ratelimit.Limit{Unlimited: true}},
 	}}}, nil)
 	require.NoError(t, err)

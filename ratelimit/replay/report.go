@@ -66,7 +66,7 @@ type Rule struct {
 	// Name shows the keys and values that lead to the rule, separated by " > ".
 	Name       string `json:"name"`
 	Limit      uint32 `json:"requests_per_unit"`
-	Unit       string `json:"unit,omitempty"` // empty if Unlimited
+	Unit       string `json:"unit,omitempty"` // such as minute or 15 minutes; empty if Unlimited
 	Unlimited  bool   `json:"unlimited,omitempty"`
 	ShadowMode bool   `json:"shadow_mode,omitempty"`
 	QuotaMode  bool   `json:"quota_mode,omitempty"`
@@ -165,7 +165,7 @@ func (t *ruleTally) report() Rule {
 		Requests: t.requests, OverLimit: t.over, SmallestLimit: t.most, PeakKey: t.mostKey,
 	}
 	if !r.Unlimited {
-		r.Unit = t.Limit.Unit.String()
+		r.Unit = t.Limit.Unit.Text(t.Limit.UnitMultiplier)
 	}
 	r.FirstOver, r.LastOver = times(t.over, t.first, t.last)
 	if t.most > 0 {
