@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"time"
 )
 
 // Migrate calls migrate with a handle to the database inside one transaction that holds the
 // write lock, so that only one of several processes that start together migrates a file.
 // The transaction is committed unless migrate returns an error. A transaction that migrate
-// begins is a savepoint of it.
+// begins is a savepoint of it. Migrate waits for other processes for up to a minute, because they
+// may be migrating too, or for the busy timeout if that is longer.
 //
 // A file that replaces this one later needs the tables and columns that it has now.
 func Migrate(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) error {
@@ -19,7 +21,7 @@ func Migrate(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) er
 		return err
 	}
 	defer only.Close()
-	if _, err := only.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := beginMigration(ctx, only); err != nil {
 		return err
 	}
 	err = only.Raw(func(c any) error {
@@ -41,6 +43,20 @@ func Migrate(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) er
 		}
 		return nil
 	})
+}
+
+// migrateWait is how long Migrate waits for other processes.
+const migrateWait = time.Minute
+
+// beginMigration begins a transaction with the write lock, for which each attempt waits as long as any
+// statement does.
+func beginMigration(ctx context.Context, only *sql.Conn) (err error) {
+	for end := time.Now().Add(migrateWait); ; {
+		_, err = only.ExecContext(ctx, "BEGIN IMMEDIATE")
+		if Code(err)&primary != busy || time.Now().After(end) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // connection is a driver.Connector for a connection that is open and in a transaction.

@@ -97,6 +97,30 @@ func TestOpenBusy(t *testing.T) {
 	require.NoError(t, store.Close())
 }
 
+// TestOpenWhileUpgrading: opening a file waits longer than other statements do for a process that
+// may be upgrading it.
+func TestOpenWhileUpgrading(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	first, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
+	require.NoError(t, err)
+	require.NoError(t, first.Close())
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	time.AfterFunc(500*time.Millisecond, func() {
+		_, err := db.ExecContext(t.Context(), "ROLLBACK")
+		ended <- errors.Join(err, db.Close())
+	})
+	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), &sqlite.Options{BusyTimeout: time.Millisecond})
+	require.NoError(t, <-ended)
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+}
+
 // TestOpenersAtOnce: several processes may start at the same time on a new database.
 func TestOpenersAtOnce(t *testing.T) {
 	t.Parallel()
