@@ -48,9 +48,10 @@
 //
 // # Counters
 //
-// Windows are fixed. They are aligned to the Unix epoch or to a calendar, see [Align]. A counter belongs to one window, whose
-// start is part of its key. Keys are those of the reference service, envoyproxy/ratelimit,
-// so that both can count in one store (REFERENCE.md, 3). Counters are in a [Store]: in
+// Windows are fixed. They are aligned to the Unix epoch or to a calendar, see [Align], and
+// one or several units long. A counter belongs to one window, whose start is part of its key.
+// Keys are those of the reference service, envoyproxy/ratelimit, so that both can count in one
+// store (REFERENCE.md, 3). Counters are in a [Store]: in
 // the process (package memstore) or behind a network. An Engine can have a second store
 // for limits per second, and an [OverLimitCache] that saves calls for counters that are
 // known to be over their limit.

@@ -112,7 +112,7 @@ func (p *period) boundsOf(now int64, date time.Time) (start, end int64) {
 	}
 }
 
-// floor returns the largest multiple of n that is not greater than x.
+// floor rounds x down to a multiple of n.
 func floor(x, n int64) int64 {
 	rest := x % n
 	if rest < 0 {
