@@ -136,30 +136,45 @@ func (l *connections) admit(raw net.Conn) *connection {
 	return c
 }
 
-// dispensable returns the connection to close for a new one of an address, or nil: one without
-// unfinished calls, else one all of whose calls wait for the client, if its address has more
-// connections. Of several it is one of the address with the most, unused for longest.
+// dispensable returns the connection to close for a new one of an address, or nil. It is one
+// without unfinished calls, or one all of whose calls wait for the client, of an address with
+// more connections; or one without unfinished calls of the same address. Of several it is one
+// of the address with the most, then one without unfinished calls, unused for longest. So a
+// client that opens many connections takes no place from one that has few.
 func (l *connections) dispensable(address string) (found *connection) {
-	now, foundIdle := l.now.Load(), false
+	var best dispensable
+	n, now := l.byAddress[address], l.now.Load()
 	for c := range l.open {
 		waiting, all := c.holds()
-		idle := all == 0
-		if waiting < all || !idle && l.byAddress[c.address] <= l.byAddress[address]+1 {
+		d := dispensable{connections: l.byAddress[c.address], idle: all == 0, unused: now - c.used.Load()}
+		switch {
+		case waiting < all: // has a call that is being decided
+			continue
+		case d.idle && d.connections <= n && c.address != address, !d.idle && d.connections <= n+1:
 			continue
 		}
-		if found == nil || idle && !foundIdle || idle == foundIdle && l.before(c, found, now) {
-			found, foundIdle = c, idle
+		if found == nil || d.before(best) {
+			found, best = c, d
 		}
 	}
 	return found
 }
 
-// before reports whether a is closed before b.
-func (l *connections) before(a, b *connection, now uint32) bool {
-	if n, than := l.byAddress[a.address], l.byAddress[b.address]; n != than {
-		return n > than
+// dispensable is what decides which connection is closed first.
+type dispensable struct {
+	connections int // of its address
+	idle        bool
+	unused      uint32 // ticks
+}
+
+func (d dispensable) before(other dispensable) bool {
+	switch {
+	case d.connections != other.connections:
+		return d.connections > other.connections
+	case d.idle != other.idle:
+		return d.idle
 	}
-	return now-a.used.Load() > now-b.used.Load()
+	return d.unused > other.unused
 }
 
 // watch ends messages that do not arrive in time, until ctx ends.
