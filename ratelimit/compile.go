@@ -202,6 +202,7 @@ func (c *compiler) checkLimit(p spot, l *Limit) {
 		c.fault(p, "rate_limit.unit", "invalid rate limit unit '%s': use %s", unitText(l.Unit), UnitNames)
 	}
 	c.checkWindow(p, l)
+	c.checkAlgorithm(p, l)
 	for i, name := range l.Replaces {
 		field := replacesField(i)
 		if name == "" {
@@ -228,6 +229,26 @@ func (c *compiler) checkWindow(p spot, l *Limit) {
 	}
 	if s := l.Unit.Seconds(); s > 0 && int64(l.UnitMultiplier) > MaxWindow/s {
 		c.fault(p, "rate_limit.unit_multiplier", "unit_multiplier %d makes windows longer than ten years: use at most %d", l.UnitMultiplier, MaxWindow/s)
+	}
+}
+
+// checkAlgorithm checks the algorithm and what belongs to it.
+func (c *compiler) checkAlgorithm(p spot, l *Limit) {
+	switch {
+	case !l.Algorithm.Valid():
+		c.fault(p, "rate_limit.algorithm", "invalid algorithm %d: use %s", l.Algorithm, AlgorithmNames)
+	case l.Unlimited:
+		if l.Algorithm != FixedWindow || l.Burst != 0 {
+			c.warn(p, "rate_limit", "algorithm, burst and limit_type have no effect when unlimited")
+		}
+	case l.Burst != 0 && l.Algorithm != TokenBucket:
+		c.fault(p, "rate_limit.burst", "burst needs algorithm: token_bucket: a %s has no bursts", l.Algorithm)
+	case l.Align == AlignCalendar && (l.Algorithm == TokenBucket || l.Algorithm == Concurrency):
+		c.fault(p, "rate_limit.align", "align: calendar needs windows, and a %s has none", l.Algorithm)
+	}
+	rate, length := int64(l.RequestsPerUnit), l.Unit.Seconds()*int64(max(l.UnitMultiplier, 1))
+	if l.Algorithm == TokenBucket && rate > 0 && length > 0 && length <= MaxWindow && int64(l.Burst) > rate*(MaxWindow/length) {
+		c.fault(p, "rate_limit.burst", "burst %d takes more than ten years to fill: use at most %d", l.Burst, rate*(MaxWindow/length))
 	}
 }
 
@@ -313,10 +334,13 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	}
 	n.limit, n.id, n.named = l, int32(len(rs.limits)), in.Name != ""
 	n.requests, n.unit, n.unlimited = in.RequestsPerUnit, in.Unit, in.Unlimited
+	l.burst = in.Burst
 	l.align, l.timeZone = in.Align, in.TimeZone
 	if !in.Unlimited {
 		l.period, _ = newPeriod(in) // checkLimit reports the error
 		n.periodic = l.period != nil
+		l.take = newTakeLimit(in, l.period)
+		n.taking = l.take != nil
 	}
 	n.shadow, n.quota, n.failure = r.ShadowMode, r.QuotaMode, r.OnStoreFailure.number()
 	if l.metric, n.perRequest = l.nameMetric(); n.perRequest || n.unlimited {

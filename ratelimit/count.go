@@ -1,20 +1,19 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync"
 )
 
 // count has the stores add the hits.
 func (e *Engine) count(ctx context.Context, d *Decision) error {
 	w := &d.work
-	switch {
-	case len(w.hits[mainStore])+len(w.hits[perSecond]) == 0:
-		return nil
-	case e.opts.StopIncrementWhenOverLimit:
+	if e.opts.StopIncrementWhenOverLimit {
 		return e.addUnlessOver(ctx, w)
 	}
 	return e.add(ctx, w)
@@ -23,7 +22,7 @@ func (e *Engine) count(ctx context.Context, d *Decision) error {
 // addUnlessOver increments only the counters that exceed their limit, if there are any (REFERENCE.md, 3.6).
 func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 	if w.anyCached {
-		w.holdBack(func(*Hit) bool { return true })
+		w.holdBack()
 		return e.add(ctx, w)
 	}
 	if i, store := e.onlyStore(w); store != nil {
@@ -40,26 +39,96 @@ func (w *workspace) note(store int, err error) error {
 	return err
 }
 
-// add has both stores add their hits, at the same time if both have some. It returns
-// only when neither writes to the hits any more.
+// add has the stores add, subtract and take, at the same time if there are several lists. It
+// returns only when no store writes to them any more.
 func (e *Engine) add(ctx context.Context, w *workspace) error {
-	here, there := w.hits[mainStore], w.hits[perSecond]
-	switch {
-	case len(there) == 0:
-		return w.note(mainStore, guardedAdd(ctx, e.store, here))
-	case len(here) == 0:
-		return w.note(perSecond, guardedAdd(ctx, e.opts.PerSecond, there))
+	first, lists := -1, 0
+	for i := range w.failed {
+		if w.len(i) > 0 {
+			if lists++; lists == 1 {
+				first = i
+			}
+		}
 	}
-	other := make(chan error, 1)
-	go func() {
-		err := errors.New("the counter store ended its goroutine")
-		defer func() { other <- err }() // runtime.Goexit included
-		err = guardedAdd(ctx, e.opts.PerSecond, there)
-	}()
-	err := w.note(mainStore, guardedAdd(ctx, e.store, here))
-	// The hits belong to the caller's Decision: wait even if the first store failed.
-	if err2 := w.note(perSecond, <-other); err == nil {
-		err = err2
+	switch lists {
+	case 0:
+		return nil
+	case 1:
+		return w.note(first, e.call(ctx, w, first))
+	}
+	return e.addAll(ctx, w, first)
+}
+
+// len returns the length of a list.
+func (w *workspace) len(list int) int {
+	if list == taking {
+		return len(w.takes)
+	}
+	return len(w.hits[list])
+}
+
+// addAll is add for several lists.
+func (e *Engine) addAll(ctx context.Context, w *workspace, first int) error {
+	var others sync.WaitGroup
+	var errs [len(w.failed)]error
+	for i := first + 1; i < len(errs); i++ {
+		if w.len(i) == 0 {
+			continue
+		}
+		errs[i] = errors.New("the counter store ended its goroutine")
+		others.Add(1)
+		go func() {
+			defer others.Done() // runtime.Goexit included
+			errs[i] = e.call(ctx, w, i)
+		}()
+	}
+	errs[first] = e.call(ctx, w, first)
+	// The hits belong to the caller's Decision: wait even if a store has failed.
+	others.Wait()
+	for i, err := range errs {
+		if w.len(i) > 0 {
+			_ = w.note(i, err)
+		}
+	}
+	return cmp.Or(errs[:]...)
+}
+
+// call calls the store of a list. It turns a panic into an error.
+func (e *Engine) call(ctx context.Context, w *workspace, list int) (err error) {
+	defer recoverStore(&err)
+	if list == taking {
+		return takeFrom(ctx, e.store, w.takes)
+	}
+	store := e.store
+	if list%mainBack == perSecond {
+		store = e.opts.PerSecond
+	}
+	if list < mainBack {
+		return store.Add(ctx, w.hits[list])
+	}
+	return subtractFrom(ctx, store, w.hits[list])
+}
+
+// takeFrom calls Take of a store that may be no TakeStore.
+func takeFrom(ctx context.Context, store Store, takes []Take) error {
+	err := errors.ErrUnsupported
+	if s, ok := store.(TakeStore); ok {
+		err = s.Take(ctx, takes)
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("the counter store (%T) can't hold limits of other algorithms than fixed_window: %w", store, err)
+	}
+	return err
+}
+
+// subtractFrom calls Subtract of a store that may be no SubtractStore.
+func subtractFrom(ctx context.Context, store Store, hits []Hit) error {
+	err := errors.ErrUnsupported
+	if s, ok := store.(SubtractStore); ok {
+		err = s.Subtract(ctx, hits)
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("the counter store (%T) can't subtract hits: %w", store, err)
 	}
 	return err
 }
@@ -82,10 +151,11 @@ func recoverStore(err *error) {
 	}
 }
 
-// onlyStore returns the store that has all hits of the request and its index, nil if both
-// have some.
+// onlyStore returns the store that has all hits of the request and its index, nil if others
+// have some too.
 func (e *Engine) onlyStore(w *workspace) (int, Store) {
 	switch {
+	case len(w.takes)+len(w.hits[mainBack])+len(w.hits[mainBack+perSecond]) > 0:
 	case len(w.hits[perSecond]) == 0:
 		return mainStore, e.store
 	case len(w.hits[mainStore]) == 0:
@@ -97,58 +167,76 @@ func (e *Engine) onlyStore(w *workspace) (int, Store) {
 // readThenAdd does in two steps what a ConditionalStore does in one: hits that others count
 // in between are not seen.
 func (e *Engine) readThenAdd(ctx context.Context, w *workspace) error {
-	w.holdBack(func(*Hit) bool { return true })
+	w.holdBack()
 	failed := e.add(ctx, w)
 	if failed != nil && !e.mayGoOn(ctx, w, failed) {
 		return failed
 	}
-	anyOver := w.restore()
-	if anyOver {
-		w.holdBack(func(h *Hit) bool { return !h.wouldExceed() })
-	}
+	w.restore(w.anyOver())
 	if failed == nil {
 		return e.add(ctx, w)
 	}
-	// A policy may decide for the store that failed. The other store must still count, or
-	// its limits would have no effect.
-	for i, store := range [...]Store{mainStore: e.store, perSecond: e.opts.PerSecond} {
-		if len(w.hits[i]) > 0 && !w.failed[i] {
-			_ = w.note(i, guardedAdd(ctx, store, w.hits[i])) // the call has an error already
+	// A policy may decide for the store that failed. The other lists must still count, or
+	// their limits would have no effect.
+	for i, bad := range w.failed {
+		if w.len(i) > 0 && !bad {
+			_ = w.note(i, e.call(ctx, w, i)) // the call has an error already
 		}
 	}
 	return failed
 }
 
-// restore sets N of the hits that were only read, and reports whether any would exceed its
-// limit.
-func (w *workspace) restore() bool {
-	anyOver := false
-	for i := range w.checks {
-		c := &w.checks[i]
-		if !c.live || c.cached || w.failed[c.store] {
-			continue
-		}
-		h := &w.hits[c.store][c.hit]
-		h.N = c.hits
-		anyOver = anyOver || h.wouldExceed()
-	}
-	return anyOver
-}
-
-// wouldExceed reports whether Count + N is over the limit.
-func (h *Hit) wouldExceed() bool {
-	return h.Count > uint64(h.Limit) || h.N > uint64(h.Limit)-h.Count
-}
-
-// holdBack turns the hits that satisfy a condition into reads.
-func (w *workspace) holdBack(back func(*Hit) bool) {
+// holdBack turns all hits into reads.
+func (w *workspace) holdBack() {
 	for s := range w.hits {
 		for i := range w.hits[s] {
-			if h := &w.hits[s][i]; back(h) {
-				h.N = 0
-			}
+			w.hits[s][i].N = 0
 		}
 	}
+	for i := range w.takes {
+		w.takes[i].N = 0
+	}
+}
+
+// anyOver reports whether any of the hits that were only read would exceed its limit.
+func (w *workspace) anyOver() bool {
+	for i := range w.checks {
+		if c := &w.checks[i]; c.live && !c.cached && !w.failed[c.store] && w.exceeds(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// restore sets the numbers of the hits that were only read: with over only those of hits that
+// exceed their limits, and of those that are given back.
+func (w *workspace) restore(over bool) {
+	for i := range w.checks {
+		c := &w.checks[i]
+		switch {
+		case !c.live || c.cached || w.failed[c.store] || over && !c.back && !w.exceeds(c):
+		case c.take != nil:
+			c.take.fill(&w.takes[c.hit], c.hits, &w.moment)
+		default:
+			w.hits[c.store][c.hit].N = c.hits
+		}
+	}
+}
+
+// exceeds reports whether hits that were only read would be over their limit.
+func (w *workspace) exceeds(c *check) bool {
+	switch {
+	case c.back:
+		return false
+	case c.take != nil:
+		t := w.takes[c.hit]
+		state := t.State
+		c.take.fill(&t, c.hits, &w.moment)
+		t.Apply(&state)
+		return !t.Taken
+	}
+	h := &w.hits[c.store][c.hit]
+	return h.Count > uint64(h.Limit) || c.hits > uint64(h.Limit)-h.Count
 }
 
 // FailurePolicy decides a descriptor whose store failed. The empty policy stands for
@@ -242,25 +330,40 @@ func (e *Engine) policies(w *workspace) bool {
 
 // countLocally counts the descriptors with FailLocal in the fallback store.
 func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
-	w.local = w.local[:0]
+	w.local, w.localTake = w.local[:0], w.localTake[:0]
 	for i := range w.checks {
-		if c := &w.checks[i]; c.failure == failLocal {
+		switch c := &w.checks[i]; {
+		case c.failure != failLocal || c.store == mainBack || c.store == mainBack+perSecond:
+		case c.take != nil:
+			t := w.takes[c.hit]
+			c.take.fill(&t, c.hits, &w.moment) // N may have been held back
+			w.localTake = append(w.localTake, t)
+		default:
 			h := w.hits[c.store][c.hit]
-			h.N, h.Count = c.hits, 0 // N may have been held back
+			h.N, h.Count = c.hits, 0
 			w.local = append(w.local, h)
 		}
 	}
-	if len(w.local) == 0 {
-		return nil
+	if len(w.local) > 0 {
+		if err := guardedAdd(ctx, e.opts.Fallback, w.local); err != nil {
+			return err
+		}
 	}
-	if err := guardedAdd(ctx, e.opts.Fallback, w.local); err != nil {
-		return err
+	if len(w.localTake) > 0 {
+		if err := guard(func() error { return takeFrom(ctx, e.opts.Fallback, w.localTake) }); err != nil {
+			return err
+		}
 	}
-	next := 0
+	hit, take := 0, 0
 	for i := range w.checks {
-		if c := &w.checks[i]; c.failure == failLocal {
-			w.hits[c.store][c.hit].Count = w.local[next].Count
-			next++
+		switch c := &w.checks[i]; {
+		case c.failure != failLocal || c.store == mainBack || c.store == mainBack+perSecond:
+		case c.take != nil:
+			w.takes[c.hit] = w.localTake[take]
+			take++
+		default:
+			w.hits[c.store][c.hit].Count = w.local[hit].Count
+			hit++
 		}
 	}
 	return nil

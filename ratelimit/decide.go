@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"maps"
+	"math"
 	"time"
 )
 
@@ -10,7 +11,7 @@ func (e *Engine) match(u *inUse, r *Request, d *Decision) {
 	dom, w := u.rules.domain(r.Domain), &d.work
 	for i := range r.Descriptors {
 		desc, c := &r.Descriptors[i], &w.checks[i]
-		*c = check{hits: hitsOf(r, desc)}
+		*c = check{hits: hitsOf(r, desc), back: desc.Back}
 		switch {
 		case dom == nil:
 			e.domainNotFound(r.Domain)
@@ -82,10 +83,15 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 		default:
 			continue
 		}
-		if c.stats != nil {
+		if c.stats != nil && !c.back {
 			c.stats.stripe(w.stripe).total.Add(c.hits)
 		}
-		e.addHit(w.keys[start:len(w.keys):len(w.keys)], c, w)
+		key := w.keys[start:len(w.keys):len(w.keys)]
+		if c.take != nil {
+			e.addTake(key, c, w, t)
+		} else {
+			e.addHit(key, c, w)
+		}
 	}
 }
 
@@ -120,6 +126,10 @@ func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, 
 		c.stats = u.stats[n.id]
 	}
 	window := c.window.text[e.keys]
+	if n.taking {
+		c.take = n.limit.take
+		window = c.take.name[e.keys]
+	}
 	if n.plan != nil {
 		w.keys = n.plan.append(w.keys, e.keys, entries, window)
 	} else {
@@ -127,13 +137,37 @@ func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, 
 	}
 }
 
+// addTake lists a take. All takes go to the main store.
+func (e *Engine) addTake(key []byte, c *check, w *workspace, t *tick) {
+	if len(w.takes) == 0 {
+		w.moment = e.clock.moment(t)
+	}
+	c.store, c.hit = taking, len(w.takes)
+	if c.hit == cap(w.takes) {
+		w.takes = append(w.takes, Take{})
+	}
+	w.takes = w.takes[:c.hit+1]
+	take := &w.takes[c.hit]
+	take.Key, take.Back, take.Fixed = key, c.back, c.rule.fixed
+	take.Terms = [6]int64{}
+	c.take.fill(take, c.hits, &w.moment)
+	w.places = w.places || c.take.algorithm == Concurrency && !c.back
+}
+
 func (e *Engine) addHit(key []byte, c *check, w *workspace) {
-	if e.opts.OverLimitCache != nil && e.opts.OverLimitCache.Contains(key) {
-		c.cached, w.anyCached = true, true
-		return
+	if cache := e.opts.OverLimitCache; cache != nil {
+		if c.back {
+			cache.Remove(key)
+		} else if cache.Contains(key) {
+			c.cached, w.anyCached = true, true
+			return
+		}
 	}
 	if c.unit == Second && c.period == nil && e.opts.PerSecond != nil {
 		c.store = perSecond
+	}
+	if c.back {
+		c.store += mainBack
 	}
 	hits := &w.hits[c.store]
 	c.hit = len(*hits)
@@ -146,6 +180,9 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	h.Unit, h.Length, h.Window, h.Jitter = c.unit, 0, c.window.start, 0
 	if c.period != nil {
 		h.Length = uint32(c.window.seconds())
+	}
+	if c.back {
+		h.Count = 0 // if the store fails
 	}
 	h.Fixed = c.rule != nil && c.rule.fixed
 	if e.jitter > 0 {
@@ -166,8 +203,8 @@ func (e *Engine) evaluate(d *Decision, t *tick) {
 		if c.period != nil && c.period.multiplier > 1 {
 			s.UnitMultiplier = c.period.multiplier
 		}
-		s.ResetSeconds = uint32(c.window.end - t.now)
-		s.Name, s.Quota = "", e.opts.QuotaMode
+		s.ResetSeconds, s.RetrySeconds = uint32(c.window.end-t.now), 0
+		s.Name, s.Quota, s.Algorithm = "", e.opts.QuotaMode, FixedWindow
 		shadow := false
 		if n := c.rule; n != nil {
 			s.Quota, shadow = s.Quota || n.quota, n.shadow
@@ -208,7 +245,15 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 		s.Code, s.Remaining = OverLimit, 0
 		return
 	}
+	if c.take != nil {
+		e.compareTake(c, s, w)
+		return
+	}
 	h := &w.hits[c.store][c.hit]
+	if c.back {
+		s.Code, s.Remaining = OK, uint32(uint64(c.requests)-min(h.Count, uint64(c.requests)))
+		return
+	}
 	if h.Count <= uint64(c.requests) {
 		s.Code, s.Remaining = OK, c.requests-uint32(h.Count)
 	} else {
@@ -221,6 +266,33 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 	if c.stats != nil {
 		c.stats.stripe(w.stripe).add(countsOf(c.requests, e.ratio, c.hits, h.Count), shadow)
 	}
+}
+
+// compareTake is compare for a take.
+func (e *Engine) compareTake(c *check, s *Status, w *workspace) {
+	t := &w.takes[c.hit]
+	r := algorithms[t.Algorithm].report(t)
+	s.Code, s.Algorithm = OK, t.Algorithm
+	s.Remaining = uint32(min(r.remaining, math.MaxUint32-1))
+	s.ResetSeconds, s.RetrySeconds = seconds(r.reset), 0
+	if !t.Taken {
+		s.Code, s.Remaining, s.RetrySeconds = OverLimit, 0, max(seconds(r.retry), 1)
+	}
+	if c.stats == nil || c.back {
+		return
+	}
+	counts := LimitCounts{OverLimit: c.hits}
+	if t.Taken {
+		// What is left of the capacity counts like what is left of a window.
+		used := c.take.capacity - min(r.remaining, c.take.capacity)
+		counts = countsOf(uint32(c.take.capacity), e.ratio, min(c.hits, uint64(used)), uint64(used))
+	}
+	c.stats.stripe(w.stripe).add(counts, c.rule.shadow)
+}
+
+// seconds rounds microseconds up.
+func seconds(micro int64) uint32 {
+	return uint32(min((max(micro, 0)+second-1)/second, math.MaxUint32))
 }
 
 // conclude derives the overall code from the statuses: over limit if any descriptor
@@ -321,9 +393,14 @@ func mergeMetadata(dst, src map[string]any) map[string]any {
 // caller who reuses that reuses all memory.
 type workspace struct {
 	checks    []check
-	hits      [2][]Hit // for the main and the per-second store
-	failed    [2]bool  // which of them did not count its hits
+	hits      [4][]Hit // to add and to subtract, in the main and the per-second store
+	takes     []Take   // from the main store
+	failed    [5]bool  // which of these five lists was not counted
 	local     []Hit    // for the fallback store
+	localTake []Take
+	moment    moment // of the takes
+	engine    *Engine
+	places    bool     // were taken under limits of Concurrency, and are to be released
 	keys      []byte   // all counter keys, one after the other
 	text      []byte   // scratch for statistics keys and patterns
 	names     []uint64 // bit set of the names replaced in this request
@@ -335,6 +412,7 @@ type workspace struct {
 // check is the state of one descriptor during a decision.
 type check struct {
 	hits     uint64
+	back     bool        // gives the hits back
 	override *Override   // the limit that came along, if it is to apply
 	rule     *node       // with a limit; nil if none applies
 	stats    *LimitStats // nil without statistics
@@ -346,15 +424,18 @@ type check struct {
 	window   *span   // that the hits belong to
 	period   *period // nil for windows of a unit
 
-	cached  bool    // known by the over-limit cache
-	failure failure // the policy that decides because the store failed
-	store   int8    // which of workspace.hits
-	hit     int     // index there
+	cached  bool       // known by the over-limit cache
+	failure failure    // the policy that decides because the store failed
+	store   int8       // which of workspace.hits, or taking
+	hit     int        // index there
+	take    *takeLimit // nil for a FixedWindow
 }
 
 const (
 	mainStore = 0
 	perSecond = 1
+	mainBack  = 2 // with mainStore or perSecond: hits to subtract
+	taking    = 4
 	// Memory beyond these that a huge request needed is released.
 	keepBytes  = 64 << 10
 	keepChecks = 1 << 10
@@ -375,10 +456,19 @@ func (d *Decision) reset(e *Engine, n int) {
 	d.Code, d.Metadata = Unknown, nil
 	// Old contents are overwritten.
 	d.Statuses, w.checks = sized(d.Statuses, n), sized(w.checks, n)
-	w.hits[mainStore], w.hits[perSecond] = w.hits[mainStore][:0], w.hits[perSecond][:0]
+	w.empty()
+	w.engine, w.places = e, false
 	w.keys = w.keys[:0]
 	w.anyCached = false
-	w.failed = [2]bool{}
+}
+
+// empty removes all hits.
+func (w *workspace) empty() {
+	for i := range w.hits {
+		w.hits[i] = w.hits[i][:0]
+	}
+	w.takes = w.takes[:0]
+	w.failed = [len(w.failed)]bool{}
 }
 
 // sized returns a slice of n elements, in the memory of s if it has the capacity.

@@ -25,6 +25,9 @@ type Descriptor struct {
 	// HitsAddend is the number of hits of this descriptor; nil means that of the
 	// request. 0 reads the counter without counting.
 	HitsAddend *uint64
+	// Back gives the hits back instead of counting them, never below zero: hits that were not
+	// used, or places of a limit of Concurrency. The descriptor is never over its limit.
+	Back bool
 }
 
 // Entry is one key/value pair.
@@ -95,24 +98,29 @@ type Status struct {
 	// quota descriptors. Options.QuotaMode sets it for descriptors without a limit too,
 	// but not for those of unlimited rules.
 	Quota bool
-	// RequestsPerUnit, Unit, UnitMultiplier and Name describe the limit that was applied. The
-	// multiplier is 0 for windows of one unit.
+	// RequestsPerUnit, Unit, UnitMultiplier, Name and Algorithm describe the limit that was
+	// applied. The multiplier is 0 for windows of one unit.
 	RequestsPerUnit uint32
 	Unit            Unit
 	UnitMultiplier  uint32
 	Name            string
-	// Remaining is the number of hits left in the window: 0 when over the limit or where
+	Algorithm       Algorithm
+	// Remaining is the number of hits that would pass now: 0 when over the limit or where
 	// no limit was applied, UnlimitedRemaining for an unlimited rule.
 	Remaining uint32
-	// ResetSeconds is the time until the window ends, from 1 to the window's length.
+	// ResetSeconds is the time until the window ends, from 1 to the window's length. With another
+	// Algorithm than FixedWindow it is the time, rounded up, until as many hits would pass as
+	// on a new key: 0 if they would now.
 	ResetSeconds uint32
+	// RetrySeconds is the time, rounded up, until the hits that were over the limit would pass if
+	// no others came. 0 with a FixedWindow: then it is ResetSeconds.
+	RetrySeconds uint32
 }
 
 // Allowed reports whether the code is OK.
 func (s *Status) Allowed() bool { return s.Code == OK }
 
-// Reset returns the time until the window ends: whole seconds, at least one where a
-// limit was applied, 0 where none was.
+// Reset returns ResetSeconds as a duration.
 func (s *Status) Reset() time.Duration { return time.Duration(s.ResetSeconds) * time.Second }
 
 // Tightest returns the status to report to a client: the last one over its limit that
@@ -134,8 +142,16 @@ func (d *Decision) Tightest() *Status {
 	return tightest
 }
 
+// retry returns the seconds until the hits of a status that is over its limit would pass.
+func (s *Status) retry() uint32 {
+	if s.RetrySeconds > 0 {
+		return s.RetrySeconds
+	}
+	return s.ResetSeconds
+}
+
 // RetryAfter returns how long a rejected request has to wait until none of its limits
-// rejects it: the longest reset of those that are over, where the descriptors in
+// rejects it: the longest time of those that are over, where the descriptors in
 // quota mode, which reject only together, count with their shortest. It is 0 if the
 // request was not rejected.
 func (d *Decision) RetryAfter() time.Duration {
@@ -147,11 +163,11 @@ func (d *Decision) RetryAfter() time.Duration {
 		s := &d.Statuses[i]
 		switch {
 		case s.Quota && s.Code == OverLimit:
-			quota = min(quota, s.ResetSeconds)
+			quota = min(quota, s.retry())
 		case s.Quota:
 			quota = 0 // not all of them are over, so they do not reject
 		case s.Code == OverLimit:
-			wait = max(wait, s.ResetSeconds)
+			wait = max(wait, s.retry())
 		}
 	}
 	if quota != math.MaxUint32 {

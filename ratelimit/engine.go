@@ -247,6 +247,9 @@ func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *
 	}
 	e.evaluate(d, t)
 	e.conclude(d)
+	if d.Code == OverLimit && d.work.places {
+		_ = d.Release(ctx) // a request that is refused holds no place
+	}
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (d *Decision) Held(i int) (limit int, hit *Hit) {
 	if c.rule != nil {
 		limit = int(c.rule.id)
 	}
-	if c.live && !c.cached {
+	if c.live && !c.cached && c.take == nil {
 		hit = &d.work.hits[c.store][c.hit]
 	}
 	return limit, hit

@@ -161,6 +161,9 @@ func (v LevelView) rule(key string, n *node) *RuleView {
 			RequestsPerUnit: n.requests, Unit: n.unit, Unlimited: n.unlimited, Name: n.limit.name,
 			Align: n.limit.align, TimeZone: n.limit.timeZone,
 		}
+		if n.taking {
+			r.Limit.Algorithm, r.Limit.Burst = n.limit.take.algorithm, n.limit.burst
+		}
 		if n.periodic && n.limit.period.multiplier > 1 {
 			r.Limit.UnitMultiplier = n.limit.period.multiplier
 		}
@@ -197,6 +200,7 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 	u, d := &inUse{rules: r}, new(Decision)
 	d.reset(e, len(request.Descriptors))
 	e.match(u, request, d)
+	e.clock.now = func() time.Time { return now }
 	e.prepare(u, request, d, newTick(now.Unix()))
 	hits := make([]*PlannedHit, len(request.Descriptors))
 	for i := range hits {
@@ -204,7 +208,13 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 		if !c.live {
 			continue
 		}
-		hits[i] = &PlannedHit{Hit: d.work.hits[c.store][c.hit]}
+		hits[i] = &PlannedHit{}
+		if c.take != nil {
+			t := &d.work.takes[c.hit]
+			hits[i].Hit = Hit{Key: t.Key, N: c.hits, Limit: c.requests, Unit: c.unit, Window: c.window.start, Fixed: t.Fixed}
+		} else {
+			hits[i].Hit = d.work.hits[c.store][c.hit]
+		}
 		if c.period != nil && c.period.multiplier > 1 {
 			hits[i].UnitMultiplier = c.period.multiplier
 		}

@@ -33,7 +33,6 @@ type limiterCall struct {
 	descriptors [1]Descriptor
 	entries     [1]Entry
 	decision    Decision
-	hit         [1]Hit
 }
 
 // limiterKey separates the name of a Limiter from its keys in names of counters.
@@ -104,47 +103,41 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (Status, err
 	return s, nil
 }
 
+// AllowInto is AllowN with a Decision of the caller, which is overwritten: for a limit of
+// Concurrency, whose place [Decision.Release] gives back.
+func (l *Limiter) AllowInto(ctx context.Context, key string, n uint64, d *Decision) error {
+	active, c, _ := l.acquire(key)
+	defer l.release(c)
+	d.reset(l.engine, 1)
+	d.work.checks[0] = check{hits: n, rule: active.rule}
+	return l.engine.countAndEvaluate(ctx, active.inUse, &c.request, d)
+}
+
 // Refund takes n hits on key back, in the current window and never below zero: for
 // hits that were counted and then not used. Statistics are not corrected. The error
-// wraps errors.ErrUnsupported if the store is not a SubtractStore (memstore is one;
-// redisstore and memcachestore are not), and is an *Error otherwise. FailurePolicies don't apply.
+// wraps errors.ErrUnsupported if the store is not a SubtractStore, or not a TakeStore where the
+// limit has another Algorithm than FixedWindow, and is an *Error otherwise. FailurePolicies
+// don't apply.
 func (l *Limiter) Refund(ctx context.Context, key string, n uint64) error {
 	active, c, d := l.acquire(key)
 	defer l.release(c)
-	rule, o := active.rule, &l.engine.opts
-	if rule.unlimited || n == 0 {
+	if active.rule.unlimited || n == 0 {
 		return nil
 	}
-	store := l.engine.store
-	if rule.unit == Second && !rule.periodic && o.PerSecond != nil {
-		store = o.PerSecond
-	}
-	now := l.engine.clock.read()
-	c.hit[0] = Hit{N: n, Limit: rule.requests, Unit: rule.unit}
-	window := &now.units[rule.unit]
-	if rule.periodic {
-		window = rule.limit.period.at(now.now)
-		c.hit[0].Length = uint32(window.seconds())
-	}
-	d.work.keys = rule.plan.append(append(d.work.keys, o.CounterKeyPrefix...), l.engine.keys, c.entries[:], window.text[l.engine.keys])
-	c.hit[0].Key, c.hit[0].Window = d.work.keys, window.start
-	err := errors.ErrUnsupported
-	if s, ok := store.(SubtractStore); ok {
-		err = guard(func() error { return s.Subtract(ctx, c.hit[:]) })
-	}
+	e, w := l.engine, &d.work
+	w.checks[0] = check{hits: n, back: true, rule: active.rule}
+	e.prepare(active.inUse, &c.request, d, e.clock.read())
+	err := e.add(ctx, w)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return fmt.Errorf("ratelimit: the counter store (%T) can't subtract hits: %w", store, errors.ErrUnsupported)
+		return fmt.Errorf("ratelimit: %w", err)
 	case err != nil:
 		return storeError(err)
-	}
-	if o.OverLimitCache != nil {
-		o.OverLimitCache.Remove(d.work.keys)
 	}
 	return nil
 }
 
-// Reset sets the counter of key to zero in the current window. Errors are those of
+// Reset takes all hits on key back, in the current window. Errors are those of
 // Refund.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	return l.Refund(ctx, key, math.MaxUint64)

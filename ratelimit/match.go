@@ -79,8 +79,10 @@ type node struct {
 	failure failure
 	// periodic reports whether limit.period is set.
 	periodic bool
+	// taking reports whether limit.take is set.
+	taking bool
 
-	_ [5]byte // so that nodes in a slice don't straddle cache lines
+	_ [4]byte // so that nodes in a slice don't straddle cache lines
 }
 
 // limit holds the rarely used part of a rule with a limit.
@@ -96,6 +98,8 @@ type limit struct {
 	period   *period    // nil for windows of a unit
 	align    Align      // as configured, like timeZone
 	timeZone string
+	burst    uint32     // as configured
+	take     *takeLimit // nil for a FixedWindow
 }
 
 // pathRule is what a rule contributes to the keys of the limits below it.

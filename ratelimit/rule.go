@@ -51,10 +51,16 @@ type Rule struct {
 
 // Limit is the limit of a rule.
 type Limit struct {
-	// RequestsPerUnit is how many hits one window holds. 0 refuses every hit.
+	// RequestsPerUnit is how many hits one window holds, or how many are in progress at the same
+	// time with Concurrency. 0 refuses every hit.
 	RequestsPerUnit uint32
-	// Unit is the window's length. Required unless Unlimited.
+	// Unit is the window's length, or with Concurrency how long a hit holds its place at least
+	// if it is not given back. Required unless Unlimited.
 	Unit Unit
+	// Algorithm is how hits are counted. The zero Algorithm is FixedWindow.
+	Algorithm Algorithm
+	// Burst is how many hits of a TokenBucket may pass at once. 0 means RequestsPerUnit.
+	Burst uint32
 	// UnitMultiplier makes a window that many units long, up to MaxWindow: 15 minutes, say.
 	// 0 means 1.
 	UnitMultiplier uint32

@@ -97,6 +97,7 @@ type clock struct {
 
 // tick is one second.
 type tick struct {
+	read  time.Time            // when it was read from the system's clock
 	now   int64                // Unix seconds
 	units [len(unitTable)]span // the windows that contain it
 }
@@ -120,10 +121,20 @@ func (c *clock) read() *tick {
 	return t
 }
 
+// moment returns the time in microseconds. The clock of a second that t is follows the system's when that ends.
+func (c *clock) moment(t *tick) moment {
+	if c.now != nil {
+		return moment{c.now().UnixMicro()}
+	}
+	return moment{t.read.UnixMicro() + int64(time.Since(t.read)/time.Microsecond)}
+}
+
 // refresh reads the system's clock and sets the timer that ends the second. There is a timer
 // only while decisions are made, and never more than one.
 func (c *clock) refresh() *tick {
-	t := newTick(time.Now().Unix())
+	now := time.Now()
+	t := newTick(now.Unix())
+	t.read = now
 	if c.current.CompareAndSwap(nil, t) {
 		rest := min(time.Until(time.Unix(t.now+1, 0)), time.Second) // less if the clock is set back just now
 		time.AfterFunc(rest, func() { c.current.Store(nil) })

@@ -1,0 +1,76 @@
+package ratelimit
+
+// concurrency counts places in use. A place that nobody gives back becomes free by itself: places
+// are counted by the eighth of time in which they were taken, and one of these is forgotten
+// when it is eight of them ago.
+//
+//	State: 0 the newest slot of time, 1 to 8 the places taken in the last eight slots, each
+//	       at 1 plus the slot modulo 8
+//	Terms: 0 the slot of Now, 1 the limit, 2 the length of a slot, 3 for places that are
+//	       given back, the slot in which they were taken, or 0 if it is unknown
+type concurrency struct{}
+
+// slots is the number of slots of time. A unit is as long as one less.
+const slots = 8
+
+func (concurrency) terms(l *takeLimit, t *Take, m *moment) {
+	t.Terms[1] = l.rate
+	t.Terms[2] = max(l.length/(slots-1), 1)
+	t.Terms[0] = floor(m.micro, t.Terms[2]) / t.Terms[2]
+}
+
+func (concurrency) apply(s *State, t *Take) {
+	now := t.Terms[0]
+	for next := max(s[0]+1, now-slots+1); next <= now; next++ {
+		s[1+next%slots] = 0
+	}
+	s[0] = max(s[0], now)
+	used := places(s)
+	switch n := int64(t.N); {
+	case t.Back && t.Terms[3] > 0 && t.Terms[3] <= s[0]-slots: // they are free already
+	case t.Back:
+		if taken := t.Terms[3]; taken > 0 && taken <= s[0] {
+			n -= free(s, taken, n)
+		}
+		// Those whose slot is unknown are the oldest.
+		for slot := s[0] - slots + 1; slot <= s[0] && n > 0; slot++ {
+			n -= free(s, slot, n)
+		}
+	case n > 0 && used+n > t.Terms[1]:
+		t.Taken = false
+	default:
+		s[1+s[0]%slots] += n
+	}
+}
+
+// free gives back up to n places of a slot, and returns how many.
+func free(s *State, slot, n int64) int64 {
+	if slot < 0 {
+		return 0
+	}
+	n = min(n, s[1+slot%slots])
+	s[1+slot%slots] -= n
+	return n
+}
+
+// places returns how many places are in use.
+func places(s *State) (n int64) {
+	for _, c := range s[1:] {
+		n += c
+	}
+	return n
+}
+
+func (concurrency) report(t *Take) (r report) {
+	used := places(&t.State)
+	r.remaining = max(t.Terms[1]-used, 0)
+	if used > 0 {
+		r.reset = (t.State[0]+slots)*t.Terms[2] - t.Now
+	}
+	if !t.Taken {
+		r.retry = second // nobody knows when a place is given back
+	}
+	return r
+}
+
+func (concurrency) expires(t *Take) int64 { return (t.State[0] + slots) * t.Terms[2] }

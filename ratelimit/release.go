@@ -1,0 +1,72 @@
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+)
+
+// Release gives back the places that the request took under limits of Concurrency. Call it when
+// what the request was for has ended, before the Decision is used again. It has no effect without such
+// limits, after a request that was refused, which holds no place, and the second time. It does not
+// end with ctx, which the caller of a request may have canceled. The error is an *Error of kind
+// StoreFailure; the places become free by themselves then.
+func (d *Decision) Release(ctx context.Context) error {
+	w := &d.work
+	if !w.places {
+		return nil
+	}
+	w.places = false
+	e := w.engine
+	m := e.clock.moment(e.clock.read())
+	ctx = context.WithoutCancel(ctx)
+	var err error
+	for i := range w.checks {
+		c := &w.checks[i]
+		if c.take == nil || c.back || c.take.algorithm != Concurrency || c.failure != failUnset && c.failure != failLocal {
+			continue
+		}
+		t := w.takes[c.hit]
+		if !t.Taken || t.N == 0 {
+			continue
+		}
+		slot := t.State[0]
+		c.take.fill(&t, c.hits, &m)
+		t.Back, t.Terms[3] = true, slot
+		store := e.store
+		if c.failure == failLocal {
+			store = e.opts.Fallback
+		}
+		w.localTake = append(w.localTake[:0], t)
+		if failed := guard(func() error { return takeFrom(ctx, store, w.localTake) }); failed != nil && err == nil {
+			err = storeError(failed)
+		}
+	}
+	return err
+}
+
+// Check returns an error if the rules have limits that the engine's stores can't hold: those
+// with another Algorithm than FixedWindow need a [TakeStore]. Decisions by such rules would fail.
+func (e *Engine) Check(rules *Ruleset) error {
+	for _, l := range rules.limits {
+		if l.take == nil {
+			continue
+		}
+		if err := takeFrom(context.Background(), e.store, nil); err != nil {
+			return fmt.Errorf("domain '%s', rule %s: %s: %w", l.domain, l.pathText(), l.take.algorithm, err)
+		}
+		return nil
+	}
+	return nil
+}
+
+// pathText returns the keys and values of a rule.
+func (l *limit) pathText() string {
+	text := ""
+	for i := range l.path {
+		if i > 0 {
+			text += "."
+		}
+		text += joinValue(l.path[i].key, l.path[i].value)
+	}
+	return text
+}

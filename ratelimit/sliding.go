@@ -1,0 +1,96 @@
+package ratelimit
+
+import "math/bits"
+
+// slidingWindow counts the hits of two windows and weighs those of the one before by the share
+// of it that is less than a window ago.
+//
+//	State: 0 the start of the window, 1 its hits, 2 the hits of the window before
+//	Terms: 0 the start of the window, 1 that of the one before, 2 the weight of that in
+//	       parts of 2^20, rounded up, 3 the limit, 4 the end of the window
+type slidingWindow struct{}
+
+// window is a window and the start of the one before, in Unix microseconds.
+type window struct{ before, start, end int64 }
+
+// fullWeight is the weight of the window before at the start of a window.
+const fullWeight = 1 << 20
+
+func (slidingWindow) terms(l *takeLimit, t *Take, m *moment) {
+	w := l.window.Load()
+	if w == nil || m.micro < w.start || m.micro >= w.end {
+		start, end := l.period.bounds(floor(m.micro, second) / second)
+		before, _ := l.period.bounds(start - 1)
+		w = &window{before * second, start * second, end * second}
+		l.window.Store(w)
+	}
+	t.Terms[0], t.Terms[1], t.Terms[3], t.Terms[4] = w.start, w.before, l.rate, w.end
+	t.Terms[2] = fullWeight - scale(m.micro-w.start, fullWeight, w.end-w.start)
+}
+
+func (slidingWindow) apply(s *State, t *Take) {
+	weight := t.Terms[2]
+	switch {
+	case s[0] == t.Terms[0]:
+	case s[0] == t.Terms[1]:
+		s[0], s[1], s[2] = t.Terms[0], 0, s[1]
+	case s[0] > t.Terms[0]: // the clock of another instance is ahead
+		weight = fullWeight
+	default:
+		s[0], s[1], s[2] = t.Terms[0], 0, 0
+	}
+	n := int64(t.N)
+	switch used := s[1] + weighed(s[2], weight); {
+	case t.Back:
+		s[1] -= min(n, s[1])
+	case n > 0 && used+n > t.Terms[3]:
+		t.Taken = false
+	default:
+		s[1] += n
+	}
+}
+
+// weighed returns the hits of the window before that count, rounded up.
+func weighed(hits, weight int64) int64 { return (hits*weight + fullWeight - 1) / fullWeight }
+
+func (slidingWindow) report(t *Take) (r report) {
+	start, end := t.Terms[0], t.Terms[4]
+	weight, rest, length := t.Terms[2], end-t.Now, end-start
+	if t.State[0] > start {
+		weight = fullWeight
+	}
+	hits, before, limit, n := t.State[1], t.State[2], t.Terms[3], int64(t.N)
+	r.remaining = max(limit-hits-weighed(before, weight), 0)
+	switch {
+	case hits > 0:
+		r.reset = rest + length
+	case before > 0:
+		r.reset = rest
+	}
+	switch {
+	case t.Taken:
+	case n > limit:
+		r.retry = max(r.reset, 1) // they never pass
+	case hits+n <= limit: // once less of the window before counts
+		r.retry = rest - timeLeft(limit-hits-n, before, length)
+	default: // once less of this one counts, in the next window
+		r.retry = rest + length - timeLeft(limit-n, hits, length)
+	}
+	return r
+}
+
+// timeLeft returns the longest time before the end of a window at which so many hits of the one
+// before count as at most some.
+func timeLeft(some, hits, length int64) int64 {
+	weight := min(scale(some, fullWeight, hits), fullWeight)
+	return scale(weight, length, fullWeight)
+}
+
+// scale returns a*b/c, rounded down. None is negative, and the result is below 2^53.
+func scale(a, b, c int64) int64 {
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	quotient, _ := bits.Div64(high, low, uint64(c))
+	return int64(quotient)
+}
+
+func (slidingWindow) expires(t *Take) int64 { return 2*t.Terms[4] - t.Terms[0] }

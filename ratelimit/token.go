@@ -1,0 +1,97 @@
+package ratelimit
+
+import "math/bits"
+
+// tokenBucket is the generic cell rate algorithm: the state is the time at which the bucket
+// will be full. A hit moves it by the time of one token, and passes if the bucket is then not
+// emptied by more than its capacity.
+//
+// Times are microseconds and, because tokens need not come at whole ones, a rest in parts of a
+// microsecond: so many parts as there are hits in a window.
+//
+//	State: 0 the time when the bucket is full, 1 its rest
+//	Terms: 0 the time of N tokens, 1 its rest, 2 that of a full bucket, 3 its rest,
+//	       4 the hits in a window, 5 the length of a window
+type tokenBucket struct{}
+
+// maxTime bounds the times of a take, so that sums stay below 2^53.
+const maxTime = 1 << 51
+
+func (tokenBucket) terms(l *takeLimit, t *Take, _ *moment) {
+	t.Terms[0], t.Terms[1] = timeOf(t.N, l)
+	t.Terms[2], t.Terms[3] = timeOf(uint64(l.capacity), l)
+	t.Terms[4], t.Terms[5] = l.rate, l.length
+}
+
+// timeOf returns the time of n tokens. It is maxTime if that is longer, or if there are none.
+func timeOf(n uint64, l *takeLimit) (micro, rest int64) {
+	if n == 0 {
+		return 0, 0
+	}
+	high, low := bits.Mul64(n, uint64(l.length))
+	if l.rate == 0 || high >= uint64(l.rate) {
+		return maxTime, 0
+	}
+	quotient, remainder := bits.Div64(high, low, uint64(l.rate))
+	if quotient >= maxTime {
+		return maxTime, 0
+	}
+	return int64(quotient), int64(remainder)
+}
+
+func (tokenBucket) apply(s *State, t *Take) {
+	full, rest := s[0], min(s[1], max(t.Terms[4]-1, 0)) // the limit may have been changed
+	if full < t.Now {
+		full, rest = t.Now, 0
+	}
+	if t.Back {
+		full, rest = full-t.Terms[0], rest-t.Terms[1]
+		if rest < 0 {
+			full, rest = full-1, rest+t.Terms[4]
+		}
+		if full < t.Now {
+			full, rest = t.Now, 0
+		}
+		s[0], s[1] = full, rest
+		return
+	}
+	next, nextRest := full+t.Terms[0], rest+t.Terms[1]
+	if nextRest >= t.Terms[4] && nextRest > 0 {
+		next, nextRest = next+1, nextRest-t.Terms[4]
+	}
+	if used := next - t.Now; t.N > 0 && (used > t.Terms[2] || used == t.Terms[2] && nextRest > t.Terms[3] || t.Terms[0] == maxTime) {
+		t.Taken = false
+		next, nextRest = full, rest
+	}
+	s[0], s[1] = next, nextRest
+}
+
+func (tokenBucket) report(t *Take) (r report) {
+	r.reset = t.State[0] - t.Now
+	if t.State[1] > 0 {
+		r.reset++
+	}
+	left, rest := t.Terms[2]-(t.State[0]-t.Now), t.Terms[3]-t.State[1]
+	if rate := t.Terms[4]; left >= 0 && rate > 0 {
+		high, low := bits.Mul64(uint64(left), uint64(rate))
+		low, carry := bits.Add64(low, uint64(max(rest, 0)), 0)
+		high += carry
+		low, carry = bits.Sub64(low, uint64(max(-rest, 0)), 0)
+		if high -= carry; high < uint64(t.Terms[5]) {
+			tokens, _ := bits.Div64(high, low, uint64(t.Terms[5]))
+			r.remaining = int64(tokens)
+		}
+	}
+	if t.Taken {
+		return r
+	}
+	if r.retry = t.Terms[0] - left; t.Terms[1] > rest {
+		r.retry++
+	}
+	if t.Terms[0] > t.Terms[2] || t.Terms[0] == t.Terms[2] && t.Terms[1] > t.Terms[3] {
+		r.retry = r.reset // more hits than the bucket holds: they never pass
+	}
+	return r
+}
+
+func (tokenBucket) expires(t *Take) int64 { return t.State[0] + 1 }
