@@ -139,6 +139,7 @@ type takeLimit struct {
 	rate      int64                  // hits in a window
 	capacity  int64                  // hits at once
 	length    int64                  // of a window of a fixed length, in microseconds
+	one, full tokenTime              // of one hit and of the capacity
 	period    *period                // of a sliding window
 	window    atomic.Pointer[window] // the last one
 	name      [keyFormats]string     // the end of the keys
@@ -155,6 +156,7 @@ func newTakeLimit(l *Limit, p *period) *takeLimit {
 		length += " " + l.TimeZone
 	}
 	t.length = l.Unit.Seconds() * int64(max(l.UnitMultiplier, 1)) * second
+	t.one, t.full = timeOf(1, t), timeOf(uint64(t.capacity), t)
 	if t.period = p; p == nil {
 		t.period = &period{unit: l.Unit, multiplier: 1}
 	}

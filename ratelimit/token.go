@@ -18,25 +18,30 @@ type tokenBucket struct{}
 const maxTime = 1 << 51
 
 func (tokenBucket) terms(l *takeLimit, t *Take, _ *moment) {
-	t.Terms[0], t.Terms[1] = timeOf(t.N, l)
-	t.Terms[2], t.Terms[3] = timeOf(uint64(l.capacity), l)
-	t.Terms[4], t.Terms[5] = l.rate, l.length
+	time := l.one
+	if t.N != 1 {
+		time = timeOf(t.N, l)
+	}
+	t.Terms = [...]int64{time.micro, time.rest, l.full.micro, l.full.rest, l.rate, l.length}
 }
 
+// tokenTime is the time of some tokens.
+type tokenTime struct{ micro, rest int64 }
+
 // timeOf returns the time of n tokens. It is maxTime if that is longer, or if there are none.
-func timeOf(n uint64, l *takeLimit) (micro, rest int64) {
+func timeOf(n uint64, l *takeLimit) tokenTime {
 	if n == 0 {
-		return 0, 0
+		return tokenTime{}
 	}
 	high, low := bits.Mul64(n, uint64(l.length))
 	if l.rate == 0 || high >= uint64(l.rate) {
-		return maxTime, 0
+		return tokenTime{micro: maxTime}
 	}
 	quotient, remainder := bits.Div64(high, low, uint64(l.rate))
 	if quotient >= maxTime {
-		return maxTime, 0
+		return tokenTime{micro: maxTime}
 	}
-	return int64(quotient), int64(remainder)
+	return tokenTime{int64(quotient), int64(remainder)}
 }
 
 func (tokenBucket) apply(s *State, t *Take) {

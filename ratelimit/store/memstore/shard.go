@@ -40,6 +40,7 @@ type shard struct {
 	// lastSecond is the number of slots that the last window of a second needed: the next one
 	// starts with as many.
 	lastSecond int
+	states     states
 
 	_ [64]byte // keeps the next shard out of this one's cache lines
 }
@@ -119,6 +120,9 @@ func (sh *shard) evict() bool {
 		if sh.windows[i].Load().extra() > sh.windows[largest].Load().extra() {
 			largest = i
 		}
+	}
+	if sh.open == 0 || len(sh.states.slots)*stateSize > sh.windows[largest].Load().extra() {
+		return sh.evictStates(len(sh.states.slots) * 5 / 8)
 	}
 	t := sh.windows[largest].Load()
 	r := t.reduced(sh.whenFull)
@@ -321,7 +325,7 @@ func (t *table) away(now int64) uint64 {
 }
 
 func (sh *shard) keys() int {
-	n := 0
+	n := sh.states.used
 	for i := range sh.windows[:sh.open] {
 		n += sh.windows[i].Load().keys
 	}

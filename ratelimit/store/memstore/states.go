@@ -1,0 +1,209 @@
+package memstore
+
+import (
+	"context"
+	"hash/maphash"
+	"slices"
+	"unsafe"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// states is a hash table, open addressing with linear probing, of the states of limits that are
+// not fixed windows. They outlive windows, so each has an expiry: they are dropped when the
+// table is full, or a minute after the last time. The lock of the shard guards it.
+type states struct {
+	slots []slot
+	used  int
+	check int64 // when to look for those that have expired, in Unix microseconds
+}
+
+// slot is a state. Its key is represented by a hash with a secret seed: among ten million keys two
+// have the same with a probability of 3 in a million.
+type slot struct {
+	sum     uint64 // 0 is an empty slot
+	expires int64  // Unix microseconds
+	fixed   bool
+	state   ratelimit.State
+}
+
+const (
+	stateSize = int(unsafe.Sizeof(slot{}))
+	// checkAfter is the time after which expired states are dropped, in microseconds.
+	checkAfter = 60_000_000
+)
+
+// Take implements ratelimit.TakeStore. The error is always nil.
+func (s *Store) Take(_ context.Context, takes []ratelimit.Take) error {
+	for i := range takes {
+		t := &takes[i]
+		sum := max(maphash.Bytes(s.seed, t.Key), 1)
+		sh := &s.shards[sum>>s.shift]
+		sh.mu.Lock()
+		sh.take(t, sum)
+		sh.mu.Unlock()
+	}
+	return nil
+}
+
+// take applies a take. The shard must be locked.
+func (sh *shard) take(t *ratelimit.Take, sum uint64) {
+	if t.Now >= sh.states.check {
+		sh.dropExpired(t.Now)
+	}
+	sl, free := sh.states.find(sum, t.Now)
+	if sl == nil && t.N > 0 && !t.Back {
+		if sl = sh.newState(sum, free, t); sl == nil && sh.whenFull == Deny {
+			sh.shared = plus(sh.shared, t.N)
+			var none ratelimit.State
+			n := t.N
+			t.N = 0
+			t.Apply(&none)
+			t.N, t.Taken = n, false
+			return
+		}
+	}
+	if sl == nil {
+		if t.N > 0 && !t.Back {
+			sh.uncounted = plus(sh.uncounted, t.N)
+		}
+		var none ratelimit.State
+		t.Apply(&none)
+		return
+	}
+	t.Apply(&sl.state)
+	sl.expires = t.Expires()
+}
+
+// find returns the slot of a state, or nil, and then one that it may take over from a state that
+// has expired, or nil.
+func (st *states) find(sum uint64, now int64) (found, free *slot) {
+	if len(st.slots) == 0 {
+		return nil, nil
+	}
+	for i := st.home(sum); ; {
+		sl := &st.slots[i]
+		switch {
+		case sl.sum == sum:
+			return sl, nil
+		case sl.sum == 0:
+			return nil, free
+		case free == nil && sl.expires <= now:
+			free = sl
+		}
+		if i++; i == len(st.slots) {
+			i = 0
+		}
+	}
+}
+
+// home returns the first slot to examine. The high bits of the hash choose the shard.
+func (st *states) home(sum uint64) int {
+	return int(sum & (1<<32 - 1) * uint64(len(st.slots)) >> 32)
+}
+
+// insert copies a state into an empty slot, of which there must be one.
+func (st *states) insert(from *slot) *slot {
+	i := st.home(from.sum)
+	for st.slots[i].sum != 0 {
+		if i++; i == len(st.slots) {
+			i = 0
+		}
+	}
+	st.slots[i] = *from
+	st.used++
+	return &st.slots[i]
+}
+
+// newState creates a state, in place of one that has expired if there is one. It returns nil if
+// there is no memory for it.
+func (sh *shard) newState(sum uint64, free *slot, t *ratelimit.Take) *slot {
+	st := &sh.states
+	if free != nil {
+		*free = slot{sum: sum, fixed: t.Fixed}
+		return free
+	}
+	if 5*(st.used+1) > 4*len(st.slots) && !sh.growStates(t) {
+		return nil
+	}
+	return st.insert(&slot{sum: sum, fixed: t.Fixed})
+}
+
+// growStates makes room for a state: without those that have expired, then in a larger table,
+// then without half of those that expire first.
+func (sh *shard) growStates(t *ratelimit.Take) bool {
+	st := &sh.states
+	sh.dropExpired(t.Now)
+	if 5*(st.used+1) <= 4*len(st.slots) {
+		return true
+	}
+	more := max(len(st.slots)/2, minSlots)
+	if sh.room(more*stateSize, t.Fixed) {
+		sh.resizeStates(len(st.slots)+more, every)
+		return true
+	}
+	if sh.whenFull != EvictFewest && sh.whenFull != EvictOldest {
+		return false
+	}
+	return sh.evictStates(len(st.slots)) || sh.evict() && sh.room(more*stateSize, t.Fixed) && sh.resizeStates(len(st.slots)+more, every)
+}
+
+// dropExpired drops the states that have expired at a time.
+func (sh *shard) dropExpired(now int64) {
+	st := &sh.states
+	st.check = now + checkAfter
+	left := 0
+	for i := range st.slots {
+		if st.slots[i].sum != 0 && st.slots[i].expires > now {
+			left++
+		}
+	}
+	if left < st.used {
+		n := len(st.slots)
+		if left < n/4 {
+			n = 2 * left
+		}
+		sh.resizeStates(n, func(sl *slot) bool { return sl.expires > now })
+	}
+}
+
+// evictStates drops the half of the states that expires first, without fixed ones, and leaves n
+// slots at most. It returns false if that is less than an eighth of all.
+func (sh *shard) evictStates(n int) bool {
+	st := &sh.states
+	var ends []int64
+	for i := range st.slots {
+		if sl := &st.slots[i]; sl.sum != 0 && !sl.fixed {
+			ends = append(ends, sl.expires)
+		}
+	}
+	drop := len(ends) / 2
+	if drop < max(minEvict, st.used/8) {
+		return false
+	}
+	slices.Sort(ends)
+	before := st.used
+	sh.resizeStates(max(n, 5*(st.used-drop)/4+1), func(sl *slot) bool { return sl.fixed || sl.expires > ends[drop-1] })
+	sh.evicted += uint64(before - st.used)
+	return true
+}
+
+// resizeStates replaces the table by one of n slots, or none, with the states that keep selects. It
+// returns true.
+func (sh *shard) resizeStates(n int, keep func(*slot) bool) bool {
+	st := &sh.states
+	old := st.slots
+	st.slots, st.used = nil, 0
+	if n > 0 {
+		st.slots = make([]slot, n)
+	}
+	for i := range old {
+		if sl := &old[i]; sl.sum != 0 && keep(sl) {
+			st.insert(sl)
+		}
+	}
+	sh.extra += (len(st.slots) - len(old)) * stateSize
+	return true
+}
+
+func every(*slot) bool { return true }
