@@ -193,8 +193,10 @@ func (w *workspace) holdBack() {
 			w.hits[s][i].N = 0
 		}
 	}
-	for i := range w.takes {
-		w.takes[i].N = 0
+	for i := range w.checks {
+		if c := &w.checks[i]; c.take != nil {
+			c.take.fill(&w.takes[c.hit], 0, &w.moment)
+		}
 	}
 }
 

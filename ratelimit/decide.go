@@ -151,7 +151,6 @@ func (e *Engine) addTake(key []byte, c *check, w *workspace, t *tick) {
 	take.Key, take.Back, take.Fixed = key, c.back, c.rule.fixed
 	take.Terms = [6]int64{}
 	c.take.fill(take, c.hits, &w.moment)
-	w.places = w.places || c.take.algorithm == Concurrency && !c.back
 }
 
 func (e *Engine) addHit(key []byte, c *check, w *workspace) {
@@ -273,6 +272,7 @@ func (e *Engine) compareTake(c *check, s *Status, w *workspace) {
 	t := &w.takes[c.hit]
 	r := algorithms[t.Algorithm].report(t)
 	s.Code, s.Algorithm = OK, t.Algorithm
+	w.places = w.places || t.Algorithm == Concurrency && t.Taken && t.N > 0 && !t.Back
 	s.Remaining = uint32(min(r.remaining, math.MaxUint32-1))
 	s.ResetSeconds, s.RetrySeconds = seconds(r.reset), 0
 	if !t.Taken {

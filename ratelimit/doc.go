@@ -46,9 +46,21 @@
 // faults at once, and warnings for likely mistakes. The result is immutable; [Engine.Use]
 // activates it atomically, and calls in progress finish with the previous rules.
 //
+// # Algorithms
+//
+// A [Limit] counts by an [Algorithm]: in fixed or sliding windows, as a bucket of tokens, or the
+// requests in progress:
+//
+//	ratelimit.Limit{RequestsPerUnit: 100, Unit: ratelimit.Minute, Algorithm: ratelimit.TokenBucket, Burst: 20}
+//	ratelimit.Limit{RequestsPerUnit: 10, Unit: ratelimit.Minute, Algorithm: ratelimit.Concurrency}
+//
+// A place of the second is given back with [Decision.Release], which packages httplimit and
+// grpclimit call; one that is not is free again after a minute. All but fixed windows need a
+// [TakeStore], which the stores of this module are. [Engine.Check] tells whether an engine has one.
+//
 // # Counters
 //
-// Windows are fixed. They are aligned to the Unix epoch or to a calendar, see [Align], and
+// Windows of fixed limits are aligned to the Unix epoch or to a calendar, see [Align], and
 // one or several units long. A counter belongs to one window, whose start is part of its key.
 // Keys are those of the reference service, envoyproxy/ratelimit, so that both can count in one
 // store (REFERENCE.md, 3). Counters are in a [Store]: in
@@ -98,7 +110,20 @@
 // A [FailurePolicy] belongs to a rule, so the engine applies it. Detecting that a store has
 // failed is the job of package store/breaker.
 //
-// Rejected: sliding windows and token buckets, which can't be counted by plain
-// increments and so not be shared with the reference service; and a lookup table keyed by
-// whole descriptors, which values chosen by clients would fill.
+// An algorithm is arithmetic on a few whole numbers, which a [TakeStore] keeps by key and changes in
+// one atomic step. The numbers stay below 2^53, so that a script of Redis computes the same as Go.
+// A further algorithm touches one file here (such as token.go: what a take's Terms mean, how
+// it changes the State, and what clients are told), the list in take.go, one script in
+// store/redisstore (memstore and memcachestore call [Take.Apply]), and the names and conditions in
+// config, explain and compile.go. The cases of storetest run for every algorithm by themselves.
+//
+// A sliding window is two weighted counters and not a log of hits: a log needs memory for each hit, and
+// what the counters allow beyond an exact log is bounded (see [SlidingWindow]). A place of a
+// concurrency limit has no owner, because the protocol gives a hit none: what comes back without a
+// known age is the oldest. So a lost place is free again after the unit only if fewer requests than
+// are counted began in it; those that Decision.Release gives back are known.
+//
+// Time in microseconds is read for takes only: it costs a third of a decision.
+//
+// Rejected: a lookup table keyed by whole descriptors, which values chosen by clients would fill.
 package ratelimit

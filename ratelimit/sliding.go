@@ -7,14 +7,17 @@ import "math/bits"
 //
 //	State: 0 the start of the window, 1 its hits, 2 the hits of the window before
 //	Terms: 0 the start of the window, 1 that of the one before, 2 the weight of that in
-//	       parts of 2^20, rounded up, 3 the limit, 4 the end of the window
+//	       parts of 2^20, rounded up, 3 the limit, 4 the end of the window, 5 the time until then
 type slidingWindow struct{}
 
 // window is a window and the start of the one before, in Unix microseconds.
 type window struct{ before, start, end int64 }
 
 // fullWeight is the weight of the window before at the start of a window.
-const fullWeight = 1 << 20
+const (
+	fullWeight = 1 << 20
+	maxProduct = 1 << 52
+)
 
 func (slidingWindow) terms(l *takeLimit, t *Take, m *moment) {
 	w := l.window.Load()
@@ -26,21 +29,20 @@ func (slidingWindow) terms(l *takeLimit, t *Take, m *moment) {
 	}
 	t.Terms[0], t.Terms[1], t.Terms[3], t.Terms[4] = w.start, w.before, l.rate, w.end
 	t.Terms[2] = fullWeight - scale(m.micro-w.start, fullWeight, w.end-w.start)
+	t.Terms[5] = w.end - m.micro
 }
 
 func (slidingWindow) apply(s *State, t *Take) {
-	weight := t.Terms[2]
 	switch {
 	case s[0] == t.Terms[0]:
 	case s[0] == t.Terms[1]:
 		s[0], s[1], s[2] = t.Terms[0], 0, s[1]
 	case s[0] > t.Terms[0]: // the clock of another instance is ahead
-		weight = fullWeight
 	default:
 		s[0], s[1], s[2] = t.Terms[0], 0, 0
 	}
 	n := int64(t.N)
-	switch used := s[1] + weighed(s[2], weight); {
+	switch used := s[1] + weighed(s, t); {
 	case t.Back:
 		s[1] -= min(n, s[1])
 	case n > 0 && used+n > t.Terms[3]:
@@ -50,17 +52,25 @@ func (slidingWindow) apply(s *State, t *Take) {
 	}
 }
 
-// weighed returns the hits of the window before that count, rounded up.
-func weighed(hits, weight int64) int64 { return (hits*weight + fullWeight - 1) / fullWeight }
+// weighed returns the hits of the window before that count, rounded up. So that products stay below
+// 2^53, very many of them in a very long window are weighed in parts of 2^20.
+func weighed(s *State, t *Take) int64 {
+	length := t.Terms[4] - t.Terms[0]
+	switch hits := s[2]; {
+	case s[0] > t.Terms[0]: // as if its window had just begun
+		return hits
+	case hits <= maxProduct/length:
+		return (hits*t.Terms[5] + length - 1) / length
+	default:
+		return (hits*t.Terms[2] + fullWeight - 1) / fullWeight
+	}
+}
 
 func (slidingWindow) report(t *Take) (r report) {
 	start, end := t.Terms[0], t.Terms[4]
-	weight, rest, length := t.Terms[2], end-t.Now, end-start
-	if t.State[0] > start {
-		weight = fullWeight
-	}
+	rest, length := end-t.Now, end-start
 	hits, before, limit, n := t.State[1], t.State[2], t.Terms[3], int64(t.N)
-	r.remaining = max(limit-hits-weighed(before, weight), 0)
+	r.remaining = max(limit-hits-weighed(&t.State, t), 0)
 	switch {
 	case hits > 0:
 		r.reset = rest + length
@@ -82,13 +92,20 @@ func (slidingWindow) report(t *Take) (r report) {
 // timeLeft returns the longest time before the end of a window at which so many hits of the one
 // before count as at most some.
 func timeLeft(some, hits, length int64) int64 {
+	if hits <= maxProduct/length {
+		return scale(some, length, hits)
+	}
 	weight := min(scale(some, fullWeight, hits), fullWeight)
 	return scale(weight, length, fullWeight)
 }
 
-// scale returns a*b/c, rounded down. None is negative, and the result is below 2^53.
+// scale returns a*b/c, rounded down. None is negative. A result that is too large, as a store that
+// returns a wrong State may cause, is maxTime.
 func scale(a, b, c int64) int64 {
 	high, low := bits.Mul64(uint64(a), uint64(b))
+	if high >= uint64(c) {
+		return maxTime
+	}
 	quotient, _ := bits.Div64(high, low, uint64(c))
 	return int64(quotient)
 }

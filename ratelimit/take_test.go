@@ -1,0 +1,216 @@
+package ratelimit_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// takeStore is a mapStore that is a ratelimit.TakeStore and a ratelimit.SubtractStore.
+type takeStore struct {
+	*mapStore
+	states map[string]*ratelimit.State
+}
+
+func (s *takeStore) Take(_ context.Context, takes []ratelimit.Take) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil && len(takes) > 0 {
+		return s.err
+	}
+	for i := range takes {
+		state := s.states[string(takes[i].Key)]
+		if state == nil {
+			state = new(ratelimit.State)
+			s.states[string(takes[i].Key)] = state
+		}
+		takes[i].Apply(state)
+	}
+	return nil
+}
+
+func (s *takeStore) Subtract(_ context.Context, hits []ratelimit.Hit) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range hits {
+		n := s.counts[string(hits[i].Key)]
+		hits[i].Count = n - min(n, hits[i].N)
+		s.counts[string(hits[i].Key)] = hits[i].Count
+	}
+	return nil
+}
+
+// takeBench is a bench whose store holds limits of every algorithm.
+func takeBench(t *testing.T, o ratelimit.Options, rules ...ratelimit.Rule) *bench {
+	b := newBench(t, nil)
+	o.Now, o.Stats, o.CounterKeyFormat = b.clock.Now, b.stats, ratelimit.KeyReference
+	b.engine = ratelimit.New(&takeStore{b.store, map[string]*ratelimit.State{}}, &o)
+	b.use(rules...)
+	return b
+}
+
+// by returns a rule with a limit of n per minute and an algorithm.
+func by(a ratelimit.Algorithm, key string, n uint32) ratelimit.Rule {
+	r := rule(key, "", n)
+	r.Limit.Algorithm = a
+	return r
+}
+
+func back(d ratelimit.Descriptor) ratelimit.Descriptor {
+	d.Back = true
+	return d
+}
+
+// What clients are told of each algorithm, and what is counted in statistics.
+func TestAlgorithms(t *testing.T) {
+	bucket := by(ratelimit.TokenBucket, "bucket", 60)
+	bucket.Limit.Burst = 10
+	b := takeBench(t, ratelimit.Options{}, bucket, by(ratelimit.SlidingWindow, "sliding", 6), by(ratelimit.Concurrency, "places", 2))
+	type told struct {
+		code             ratelimit.Code
+		remaining        uint32
+		reset, retry     uint32
+		after, retryTime time.Duration
+	}
+	for i, step := range []struct {
+		at   int64
+		ask  ratelimit.Descriptor
+		want told
+	}{
+		{1200, hits(4, desc("bucket", "")), told{ratelimit.OK, 6, 4, 0, 4 * time.Second, 0}},
+		{1201, hits(7, desc("bucket", "")), told{ratelimit.OK, 0, 10, 0, 10 * time.Second, 0}},
+		{1201, hits(3, desc("bucket", "")), told{ratelimit.OverLimit, 0, 10, 3, 10 * time.Second, 3 * time.Second}},
+		{1201, hits(11, desc("bucket", "")), told{ratelimit.OverLimit, 0, 10, 10, 10 * time.Second, 10 * time.Second}}, // never
+		{1203, hits(0, desc("bucket", "")), told{ratelimit.OK, 2, 8, 0, 8 * time.Second, 0}},
+		{1203, back(hits(5, desc("bucket", ""))), told{ratelimit.OK, 7, 3, 0, 3 * time.Second, 0}},
+		{1203, back(hits(9, desc("bucket", ""))), told{ratelimit.OK, 10, 0, 0, 0, 0}},
+
+		{1230, hits(6, desc("sliding", "")), told{ratelimit.OK, 0, 90, 0, 90 * time.Second, 0}},
+		{1250, desc("sliding", ""), told{ratelimit.OverLimit, 0, 70, 20, 70 * time.Second, 20 * time.Second}}, // 5 of 6 count at 1270
+		{1270, desc("sliding", ""), told{ratelimit.OK, 0, 110, 0, 110 * time.Second, 0}},
+		{1290, back(hits(9, desc("sliding", ""))), told{ratelimit.OK, 3, 30, 0, 30 * time.Second, 0}}, // what was before stays
+
+		{1300, hits(2, desc("places", "")), told{ratelimit.OK, 0, 63, 0, 63 * time.Second, 0}},
+		{1301, desc("places", ""), told{ratelimit.OverLimit, 0, 62, 1, 62 * time.Second, time.Second}},
+		{1301, back(desc("places", "")), told{ratelimit.OK, 1, 62, 0, 62 * time.Second, 0}},
+		{1380, hits(2, desc("places", "")), told{ratelimit.OK, 0, 69, 0, 69 * time.Second, 0}},
+	} {
+		b.clock.set(step.at)
+		d := b.decide(step.ask)
+		s := &d.Statuses[0]
+		got := told{s.Code, s.Remaining, s.ResetSeconds, s.RetrySeconds, s.Reset(), d.RetryAfter()}
+		if !s.Limited || s.Algorithm == ratelimit.FixedWindow {
+			t.Errorf("step %d: the status does not tell the algorithm: %+v", i, s)
+		}
+		if got != step.want {
+			t.Errorf("step %d at %d:\n got %+v\nwant %+v", i, step.at, got, step.want)
+		}
+	}
+	equal(t, "statistics", b.stats.counts(), map[string]counts{
+		"domain.bucket":  {TotalHits: 25, WithinLimit: 11, OverLimit: 14, NearLimit: 2},
+		"domain.sliding": {TotalHits: 8, WithinLimit: 7, OverLimit: 1, NearLimit: 3},
+		"domain.places":  {TotalHits: 5, WithinLimit: 4, OverLimit: 1, NearLimit: 2},
+	})
+	equal(t, "counters of fixed windows", b.store.contents(), map[string]uint64{})
+}
+
+// Negative hits on a fixed window.
+func TestBack(t *testing.T) {
+	cache := newMapCache(func() time.Time { return time.Unix(epoch, 0) })
+	b := takeBench(t, ratelimit.Options{OverLimitCache: cache}, rule("fixed", "", 3))
+	b.decide(hits(5, desc("fixed", "")))
+	d := b.decide(back(hits(3, desc("fixed", ""))))
+	equal(t, "code", codes(d), "ok")
+	equal(t, "remaining", d.Statuses[0].Remaining, 1)
+	equal(t, "counters", b.store.contents(), map[string]uint64{"domain_fixed__1200": 2})
+	b.decide(back(hits(3, desc("fixed", ""))))
+	equal(t, "counters, not below zero", b.store.contents(), map[string]uint64{"domain_fixed__1200": 0})
+	equal(t, "statistics", b.stats.counts()["domain.fixed"].TotalHits, 5)
+
+	plain := newBench(t, nil, rule("fixed", "", 3))
+	err := plain.engine.DecideInto(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{back(desc("fixed", ""))}}, new(ratelimit.Decision))
+	if !errors.Is(err, errors.ErrUnsupported) || ratelimit.KindOf(err) != ratelimit.StoreFailure {
+		t.Errorf("a store that can't subtract: %v", err)
+	}
+}
+
+// A request that is refused holds no place, and Release gives a place back once.
+func TestRelease(t *testing.T) {
+	b := takeBench(t, ratelimit.Options{}, by(ratelimit.Concurrency, "places", 2), rule("fixed", "", 1))
+	left := func() uint32 { return b.decide(hits(0, desc("places", ""))).Statuses[0].Remaining }
+	first := b.decide(desc("places", ""), desc("fixed", ""))
+	equal(t, "first", codes(first), "ok ok")
+	second := b.decide(desc("places", ""), desc("fixed", ""))
+	equal(t, "second", codes(second), "ok over")
+	equal(t, "left after a refusal", left(), 1)
+	for _, d := range []*ratelimit.Decision{second, first, first} {
+		if err := d.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	equal(t, "left at the end", left(), 2)
+
+	// One whose time is over does not give back the place of another.
+	late := b.decide(desc("places", ""))
+	b.clock.set(epoch + 100)
+	b.decide(desc("places", ""))
+	if err := late.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "left after a late release", left(), 1)
+}
+
+// With StopIncrementWhenOverLimit nothing is taken if a descriptor is over its limit.
+func TestStopWithTakes(t *testing.T) {
+	b := takeBench(t, ratelimit.Options{StopIncrementWhenOverLimit: true}, by(ratelimit.TokenBucket, "bucket", 5), rule("fixed", "", 2))
+	for _, want := range []string{"ok ok", "ok ok", "ok over", "ok over"} {
+		equal(t, "codes", codes(b.decide(desc("bucket", ""), desc("fixed", ""))), want)
+	}
+	equal(t, "tokens", b.decide(hits(0, desc("bucket", ""))).Statuses[0].Remaining, 3)
+	equal(t, "over the bucket's limit", codes(b.decide(hits(4, desc("bucket", "")), desc("fixed", "x"))), "over ok")
+	equal(t, "the other counter", b.store.contents()["domain_fixed_x_1200"], 0)
+}
+
+// A store that is down, and one that has only counters.
+func TestTakesWithoutStore(t *testing.T) {
+	local := &takeStore{newMapStore(), map[string]*ratelimit.State{}}
+	b := takeBench(t, ratelimit.Options{Fallback: local}, policy(ratelimit.FailLocal, by(ratelimit.Concurrency, "local", 1)),
+		policy(ratelimit.FailDeny, by(ratelimit.TokenBucket, "deny", 5)), policy(ratelimit.FailAllow, by(ratelimit.TokenBucket, "allow", 0)))
+	b.store.err = errDown
+	d := b.decide(desc("local", ""))
+	equal(t, "codes", codes(d)+" "+codes(b.decide(desc("local", ""), desc("deny", ""), desc("allow", ""))), "ok over over ok")
+	if err := d.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "after a release", codes(b.decide(desc("local", ""))), "ok")
+
+	plain := newBench(t, nil)
+	rules := compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("fixed", "", 1), {Key: "a", Value: "b", Rules: []ratelimit.Rule{by(ratelimit.TokenBucket, "c", 5)}}}})
+	err := plain.engine.Check(rules)
+	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "domain 'domain', rule a_b.c") {
+		t.Errorf("Check: %v", err)
+	}
+	if err := b.engine.Check(rules); err != nil {
+		t.Errorf("Check with a TakeStore: %v", err)
+	}
+}
+
+// Decisions of every algorithm allocate nothing.
+func TestTakesAllocateNothing(t *testing.T) {
+	b := takeBench(t, ratelimit.Options{}, by(ratelimit.TokenBucket, "bucket", 5), by(ratelimit.SlidingWindow, "sliding", 6), by(ratelimit.Concurrency, "places", 2))
+	for _, key := range []string{"bucket", "sliding", "places"} {
+		r, d := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc(key, "")}}, new(ratelimit.Decision)
+		n := testing.AllocsPerRun(100, func() {
+			if err := b.engine.DecideInto(t.Context(), &r, d); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n != 0 && !raceDetector {
+			t.Errorf("%s: %v allocations", key, n)
+		}
+	}
+}
