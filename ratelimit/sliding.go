@@ -7,15 +7,16 @@ import "math/bits"
 //
 //	State: 0 the start of the window, 1 its hits, 2 the hits of the window before
 //	Terms: 0 the start of the window, 1 that of the one before, 2 the weight of that in
-//	       parts of 2^20, rounded up, 3 the limit, 4 the end of the window, 5 the time until then
+//	       parts of 2^20, rounded up, 3 the limit, 4 the end of the window, 5 that of the next
 type slidingWindow struct{}
 
-// window is a window and the start of the one before, in Unix microseconds.
-type window struct{ before, start, end int64 }
+// window is a window, the start of the one before and the end of the next, in Unix microseconds.
+type window struct{ before, start, end, next int64 }
 
-// fullWeight is the weight of the window before at the start of a window.
 const (
+	// fullWeight is the weight of the window before at the start of a window.
 	fullWeight = 1 << 20
+	// maxProduct bounds what is multiplied.
 	maxProduct = 1 << 52
 )
 
@@ -24,12 +25,13 @@ func (slidingWindow) terms(l *takeLimit, t *Take, m *moment) {
 	if w == nil || m.micro < w.start || m.micro >= w.end {
 		start, end := l.period.bounds(floor(m.micro, second) / second)
 		before, _ := l.period.bounds(start - 1)
-		w = &window{before * second, start * second, end * second}
+		_, next := l.period.bounds(end)
+		w = &window{before * second, start * second, end * second, next * second}
 		l.window.Store(w)
 	}
 	t.Terms[0], t.Terms[1], t.Terms[3], t.Terms[4] = w.start, w.before, l.rate, w.end
+	t.Terms[5] = w.next
 	t.Terms[2] = fullWeight - scale(m.micro-w.start, fullWeight, w.end-w.start)
-	t.Terms[5] = w.end - m.micro
 }
 
 func (slidingWindow) apply(s *State, t *Take) {
@@ -60,20 +62,20 @@ func weighed(s *State, t *Take) int64 {
 	case s[0] > t.Terms[0]: // as if its window had just begun
 		return hits
 	case hits <= maxProduct/length:
-		return (hits*t.Terms[5] + length - 1) / length
+		return (hits*(t.Terms[4]-t.Now) + length - 1) / length
 	default:
 		return (hits*t.Terms[2] + fullWeight - 1) / fullWeight
 	}
 }
 
 func (slidingWindow) report(t *Take) (r report) {
-	start, end := t.Terms[0], t.Terms[4]
-	rest, length := end-t.Now, end-start
+	start, end, next := t.Terms[0], t.Terms[4], t.Terms[5]
+	rest := end - t.Now
 	hits, before, limit, n := t.State[1], t.State[2], t.Terms[3], int64(t.N)
 	r.remaining = max(limit-hits-weighed(&t.State, t), 0)
 	switch {
 	case hits > 0:
-		r.reset = rest + length
+		r.reset = next - t.Now
 	case before > 0:
 		r.reset = rest
 	}
@@ -82,9 +84,9 @@ func (slidingWindow) report(t *Take) (r report) {
 	case n > limit:
 		r.retry = max(r.reset, 1) // they never pass
 	case hits+n <= limit: // once less of the window before counts
-		r.retry = rest - timeLeft(limit-hits-n, before, length)
+		r.retry = rest - timeLeft(limit-hits-n, before, end-start)
 	default: // once less of this one counts, in the next window
-		r.retry = rest + length - timeLeft(limit-n, hits, length)
+		r.retry = next - t.Now - timeLeft(limit-n, hits, next-end)
 	}
 	return r
 }
@@ -110,4 +112,11 @@ func scale(a, b, c int64) int64 {
 	return int64(quotient)
 }
 
-func (slidingWindow) expires(t *Take) int64 { return 2*t.Terms[4] - t.Terms[0] }
+// expires returns the end of the window after that of the state, which may be longer than
+// that one: 28 days before 31, or the rest of a day before 15 hours.
+func (slidingWindow) expires(t *Take) int64 {
+	if t.State[0] > t.Terms[0] { // the clock of another instance is ahead: at least as long
+		return t.State[0] + 2*(t.Terms[5]-t.Terms[0])
+	}
+	return t.Terms[5]
+}

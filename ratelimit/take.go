@@ -61,11 +61,12 @@ type TakeStore interface {
 	Store
 	// Take applies each take to the state named by its Key, in order, as [Take.Apply] does
 	// to that of a Key without one, which is zero. Each take is one atomic step. The store keeps
-	// a state at least until [Take.Expires], and may drop it then.
+	// a state at least until [Take.Expires], and may drop it then. It need not write what a take
+	// of 0 hits or one that was refused makes of a state: later ones make it again.
 	//
 	// An error means that the results are not to be used. Some takes may have happened all
-	// the same. Without takes nothing is done. The takes belong to the caller, as the hits of Add do. A wrapper around a Store
-	// that is no TakeStore returns errors.ErrUnsupported.
+	// the same. Without takes nothing is done. The takes belong to the caller, as the hits of
+	// Add do. A wrapper around a Store that is no TakeStore returns errors.ErrUnsupported.
 	Take(ctx context.Context, takes []Take) error
 }
 
