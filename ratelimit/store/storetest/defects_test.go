@@ -96,6 +96,7 @@ var defects = map[string]struct {
 var elsewhere = []string{
 	"windows/last second", "windows/last second of lengths", "windows/late", "conditional/declared", "subtract/declared",
 	"subtract/hits", "subtract/zero", "subtract/missing", "subtract/race",
+	"subtract/many", "subtract/keys", "subtract/large", "take/declared",
 }
 
 func TestEveryCaseHasADefect(t *testing.T) {
@@ -103,7 +104,13 @@ func TestEveryCaseHasADefect(t *testing.T) {
 	for _, d := range defects {
 		tested = append(tested, d.noticed)
 	}
-	for _, c := range storetest.Cases(&storetest.Options{Clock: storetest.NewClock(), Subtracts: true}) {
+	for _, d := range takeDefects {
+		tested = append(tested, d.noticed)
+	}
+	for _, d := range takeCallDefects {
+		tested = append(tested, d.noticed)
+	}
+	for _, c := range storetest.Cases(&storetest.Options{Clock: storetest.NewClock(), Subtracts: true, Takes: true}) {
 		if !slices.Contains(tested, c.Name) {
 			t.Errorf("no defect shows that case %q notices anything", c.Name)
 		}

@@ -19,12 +19,14 @@ type probe struct {
 	ctx   context.Context
 	run   string // makes keys unlike those of all other cases and runs
 	now   int64  // the windows are those of this moment, in Unix seconds
+	micro int64  // the takes are made at this moment, in Unix microseconds
 	// unit is the unit of hits for which it does not matter.
 	unit ratelimit.Unit
 }
 
 func newProbe(store ratelimit.Store, opts Options) *probe {
-	p := &probe{Options: opts, store: store, ctx: context.Background(), run: rand.Text(), now: time.Now().Unix()}
+	now := time.Now()
+	p := &probe{Options: opts, store: store, ctx: context.Background(), run: rand.Text(), now: now.Unix(), micro: now.UnixMicro()}
 	if p.Clock != nil {
 		// Aligned to all units but the week, so that every window has just begun.
 		p.at(ratelimit.Year.Window(p.now))
@@ -46,7 +48,7 @@ func lasting(now int64, d time.Duration) ratelimit.Unit {
 
 // at sets the clock of the store, in Unix seconds.
 func (p *probe) at(now int64) {
-	p.now = now
+	p.now, p.micro = now, now*1_000_000
 	p.Clock.Set(time.Unix(now, 0))
 }
 

@@ -140,3 +140,22 @@ func (f *forgetful) forget(hits []ratelimit.Hit) {
 		}
 	}
 }
+
+// taking is a reference that holds limits of every algorithm.
+type taking struct {
+	*reference
+	states map[string]ratelimit.State
+}
+
+func newTaking() *taking { return &taking{newReference(), make(map[string]ratelimit.State)} }
+
+func (s *taking) Take(_ context.Context, takes []ratelimit.Take) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range takes {
+		state := s.states[string(takes[i].Key)]
+		takes[i].Apply(&state)
+		s.states[string(takes[i].Key)] = state
+	}
+	return nil
+}

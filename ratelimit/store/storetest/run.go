@@ -37,7 +37,8 @@ func Cases(opts *Options) []Case {
 	cases := append(basicCases(&o), windowCases(&o)...)
 	cases = append(cases, concurrencyCases(&o)...)
 	cases = append(cases, conditionalCases(&o)...)
-	return append(cases, subtractCases(&o)...)
+	cases = append(cases, subtractCases(&o)...)
+	return append(cases, takeCases(&o)...)
 }
 
 // Check tests one store. The error states the expected and the actual result, and why the case
@@ -47,7 +48,7 @@ func (c Case) Check(store ratelimit.Store, opts *Options) error {
 	for range attempts {
 		begin := time.Now()
 		p := newProbe(store, opts.orDefault())
-		err = p.bounded(func() error { return c.test(p) })
+		err = p.bounded(func() error { return c.run(p) })
 		if err == nil {
 			return nil
 		}
@@ -56,6 +57,14 @@ func (c Case) Check(store ratelimit.Store, opts *Options) error {
 		}
 	}
 	return fmt.Errorf("%w\nThis must hold because %s", err, c.Why)
+}
+
+// run runs the case. Those of an interface that the store has not are not asked to find that out.
+func (c Case) run(p *probe) error {
+	if _, is := p.store.(ratelimit.TakeStore); strings.HasPrefix(c.Name, "take/") && !is {
+		return checkTakeDeclared(p)
+	}
+	return c.test(p)
 }
 
 // hurries reports whether the case uses windows that have ended or will end soon.

@@ -1,6 +1,7 @@
 package storetest_test
 
 import (
+	"bytes"
 	"context"
 	"runtime"
 	"testing"
@@ -50,6 +51,22 @@ func TestBrokenSubtractionIsNoticed(t *testing.T) {
 			_ = s.Subtract(context.Background(), hits)
 			for i := range hits {
 				s.counts[string(hits[i].Key)]++
+			}
+		},
+		"subtract/many": func(s subtracting, hits []ratelimit.Hit) {
+			_ = s.Subtract(context.Background(), hits[:min(128, len(hits))])
+		},
+		"subtract/keys": func(s subtracting, hits []ratelimit.Hit) {
+			for i := range hits {
+				hits[i].Key = bytes.ToLower(hits[i].Key)
+			}
+			_ = s.Subtract(context.Background(), hits)
+		},
+		"subtract/large": func(s subtracting, hits []ratelimit.Hit) {
+			for i := range hits {
+				n := float64(s.counts[string(hits[i].Key)]) - float64(hits[i].N)
+				hits[i].Count = uint64(max(n, 0))
+				s.counts[string(hits[i].Key)] = hits[i].Count
 			}
 		},
 		"subtract/race": func(s subtracting, hits []ratelimit.Hit) {

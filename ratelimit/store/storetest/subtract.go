@@ -18,6 +18,9 @@ func subtractCases(o *Options) []Case {
 		{"subtract/hits", "hits that are refunded are available again", checkSubtract},
 		{"subtract/zero", "a refund must not allow more than the limit", checkSubtractStopsAtZero},
 		{"subtract/missing", "a refund of hits that were never counted changes nothing", checkSubtractMissing},
+		{"subtract/many", "a request may give back any number of hits, and the counts must not be mixed up", checkSubtractMany},
+		{"subtract/keys", "hits are given back to the counter that they were added to, whatever its key is", checkSubtractKeys},
+		{"subtract/large", "a counter that was raised by mistake can be lowered again", checkSubtractLarge},
 		{"subtract/race", "a refund must not lose hits that others count at the same time", checkSubtractRace},
 	}
 }
@@ -66,6 +69,52 @@ func checkSubtractMissing(p *probe) error {
 	return first(
 		func() error { return p.subtract(hits{p.hit("a", 6)}, 0) },
 		func() error { return p.add(hits{p.hit("a", 3)}, 3) },
+	)
+}
+
+func checkSubtractMany(p *probe) error {
+	const n = 300
+	call, want := make(hits, n), make([]uint64, n)
+	for i := range call {
+		call[i] = p.hit(fmt.Sprint("many", i), uint64(i))
+		want[i] = uint64(i)
+	}
+	if err := p.add(call, want...); err != nil {
+		return err
+	}
+	for i := range call {
+		call[i].N = 5
+		want[i] -= min(want[i], 5)
+	}
+	return p.subtract(call, want...)
+}
+
+func checkSubtractKeys(p *probe) error {
+	var call hits
+	var before, after []uint64
+	for i, odd := range oddKeys() {
+		h := p.hit("", uint64(i+2))
+		h.Key = append([]byte(odd), h.Key...)
+		if !p.Refuses(h.Key) {
+			call, before, after = append(call, h), append(before, h.N), append(after, h.N-1)
+		}
+	}
+	if err := p.add(call, before...); err != nil {
+		return err
+	}
+	for i := range call {
+		call[i].N = 1
+	}
+	return p.subtract(call, after...)
+}
+
+func checkSubtractLarge(p *probe) error {
+	most := p.MaxCount
+	return first(
+		func() error { return p.add(hits{p.hit("a", most)}, most) },
+		func() error { return p.subtract(hits{p.hit("a", 1)}, most-1) },
+		func() error { return p.subtract(hits{p.hit("a", 1<<40), p.hit("a", 0)}, most-1-1<<40, most-1-1<<40) },
+		func() error { return p.subtract(hits{p.hit("a", most-2-1<<40)}, 1) },
 	)
 }
 

@@ -1,0 +1,160 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+type takes = []ratelimit.Take
+
+// eachAlgorithm calls test for every algorithm that takes, at the time at which the case began.
+func (p *probe) eachAlgorithm(test func(a ratelimit.Algorithm) error) error {
+	for a := ratelimit.SlidingWindow; a.Valid(); a++ {
+		if err := test(a); err != nil {
+			return fmt.Errorf("%s: %w", a, err)
+		}
+	}
+	return nil
+}
+
+// limit returns a limit whose states outlive the case.
+func (p *probe) limit(a ratelimit.Algorithm, n uint32) ratelimit.Limit {
+	return ratelimit.Limit{RequestsPerUnit: n, Unit: ratelimit.Hour, Algorithm: a}
+}
+
+// elapse lets microseconds pass for the takes, and for the store if its clock can be set.
+func (p *probe) elapse(micro int64) {
+	p.micro += micro
+	if p.Clock != nil {
+		p.Clock.Set(time.UnixMicro(p.micro))
+	}
+}
+
+// maker makes takes from a limit as an engine does: it is the store of one.
+type maker struct {
+	ratelimit.Store
+	p       *probe
+	most    uint64 // hits at once
+	limiter *ratelimit.Limiter
+	made    ratelimit.Take
+}
+
+func (p *probe) maker(limit ratelimit.Limit) *maker {
+	m := &maker{p: p, most: uint64(max(limit.Burst, limit.RequestsPerUnit))}
+	var err error
+	m.limiter, err = ratelimit.NewLimiter("take", m, limit, &ratelimit.Options{Now: func() time.Time { return time.UnixMicro(p.micro) }})
+	if err != nil {
+		panic(err) // the suite is wrong
+	}
+	return m
+}
+
+// Take implements ratelimit.TakeStore.
+func (m *maker) Take(_ context.Context, takes []ratelimit.Take) error {
+	m.made = takes[0]
+	m.made.Key = bytes.Clone(takes[0].Key)
+	takes[0].Apply(&ratelimit.State{})
+	return nil
+}
+
+// take returns a take of n hits.
+func (m *maker) take(name string, n uint64) ratelimit.Take {
+	_, _ = m.limiter.AllowN(m.p.ctx, name+"_"+m.p.run, n)
+	return m.made
+}
+
+// back returns a take that gives n hits back. slot is when they were taken, for algorithms that want to
+// know; 0 is unknown.
+func (m *maker) back(name string, n uint64, slot int64) ratelimit.Take {
+	t := m.take(name, n)
+	t.Back = true
+	if t.Algorithm == ratelimit.Concurrency {
+		t.Terms[3] = slot
+	}
+	return t
+}
+
+// ledger is what the store may hold after the takes so far: it may drop what has expired, and need not
+// write what took nothing.
+type ledger struct {
+	p    *probe
+	keys map[string][]entry
+}
+
+type entry struct {
+	state   ratelimit.State
+	expires int64
+}
+
+func newLedger(p *probe) *ledger { return &ledger{p, make(map[string][]entry)} }
+
+// take makes one call and checks its results.
+func (l *ledger) take(call ...ratelimit.Take) error {
+	var asked strings.Builder
+	for i := range call {
+		if i < 8 {
+			fmt.Fprintf(&asked, "%s ", describeTake(&call[i]))
+		}
+		call[i].Taken, call[i].State = i%2 == 0, ratelimit.State{-1, -1, -1} // the store sets them
+	}
+	if err := l.p.store.(ratelimit.TakeStore).Take(l.p.ctx, call); err != nil {
+		return fmt.Errorf("Take(%s) returned the error %q, want none", asked.String(), err)
+	}
+	for i := range call {
+		if err := l.check(&call[i]); err != nil {
+			return fmt.Errorf("Take(%s): take %d: %w", asked.String(), i, err)
+		}
+	}
+	return nil
+}
+
+// check compares the result of a take with those of Take.Apply to what the store may hold.
+func (l *ledger) check(got *ratelimit.Take) error {
+	now := time.Now()
+	if l.p.Clock != nil {
+		now = l.p.Clock.Now()
+	}
+	before := l.keys[string(got.Key)]
+	if len(before) == 0 || slices.ContainsFunc(before, func(e entry) bool { return e.expires <= max(now.UnixMicro(), got.Now) }) {
+		before = append(before, entry{expires: math.MaxInt64})
+	}
+	var after []entry
+	want := *got
+	for _, e := range before {
+		want = *got
+		state := e.state
+		want.Apply(&state)
+		if want.Taken != got.Taken || want.State != got.State {
+			continue
+		}
+		after = append(after, entry{state, want.Expires()})
+		if !got.Taken || got.N == 0 || got.Back && e.state == (ratelimit.State{}) {
+			after = append(after, e)
+		}
+	}
+	if len(after) == 0 {
+		return fmt.Errorf("%s at %d µs from a limit with the terms %d: Taken %t and State %d, want %t and %d",
+			describeTake(got), got.Now, got.Terms, got.Taken, got.State, want.Taken, want.State)
+	}
+	slices.SortFunc(after, func(a, b entry) int {
+		return slices.Compare(append(a.state[:], a.expires), append(b.state[:], b.expires))
+	})
+	l.keys[string(got.Key)] = slices.Compact(after)
+	return nil
+}
+
+// describeTake formats a take: its shortened key, and how many hits it takes or gives back.
+func describeTake(t *ratelimit.Take) string {
+	key, sign := t.Key, "-"
+	if t.Back {
+		sign = "+"
+	}
+	return fmt.Sprintf("%q%s%d", key[:min(len(key), 80)], sign, t.N)
+}
