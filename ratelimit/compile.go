@@ -242,9 +242,9 @@ func (c *compiler) checkAlgorithm(p spot, l *Limit) {
 			c.warn(p, "rate_limit", "algorithm, burst and limit_type have no effect when unlimited")
 		}
 	case l.Burst != 0 && l.Algorithm != TokenBucket:
-		c.fault(p, "rate_limit.burst", "burst needs algorithm: token_bucket: a %s has no bursts", l.Algorithm)
+		c.fault(p, "rate_limit.burst", "burst needs algorithm: token_bucket: %s has no bursts", l.Algorithm)
 	case l.Align == AlignCalendar && (l.Algorithm == TokenBucket || l.Algorithm == Concurrency):
-		c.fault(p, "rate_limit.align", "align: calendar needs windows, and a %s has none", l.Algorithm)
+		c.fault(p, "rate_limit.align", "align: calendar needs windows, and %s has none", l.Algorithm)
 	}
 	rate, length := int64(l.RequestsPerUnit), l.Unit.Seconds()*int64(max(l.UnitMultiplier, 1))
 	if l.Algorithm == TokenBucket && rate > 0 && length > 0 && length <= MaxWindow && int64(l.Burst) > rate*(MaxWindow/length) {

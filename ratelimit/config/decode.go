@@ -62,7 +62,7 @@ func (d *decoder) ruleFields(r *ratelimit.Rule, above int) []field {
 		{"detailed_metric", scalarInto(d, &r.DetailedMetric, wantBool)},
 		{"value_to_metric", scalarInto(d, &r.ValueToMetric, wantBool)},
 		{"share_threshold", scalarInto(d, &r.ShareThreshold, wantBool)},
-		{"on_store_failure", scalarInto(d, &r.OnStoreFailure, wantString)},
+		{"on_store_failure", wordInto(d, &r.OnStoreFailure, ratelimit.FailurePolicyNames)},
 		{"metadata", func(v value) { r.Metadata = d.metadata(v) }},
 		{"descriptors", func(v value) { r.Rules = d.rules(v, compositeLen(above, r)) }},
 	}
@@ -71,7 +71,8 @@ func (d *decoder) ruleFields(r *ratelimit.Rule, above int) []field {
 // limit is a rate_limit while it is decoded.
 type limit struct {
 	ratelimit.Limit
-	hasRequests bool // requests_per_unit is set
+	hasRequests          bool // requests_per_unit is set
+	algorithm, limitType string
 }
 
 // limitFields lists the fields of rate_limit. The unit depends on unlimited.
@@ -83,13 +84,11 @@ func (d *decoder) limitFields(l *limit) []field {
 			l.hasRequests = !isNull(target(v.value))
 			scalarInto(d, &l.RequestsPerUnit, wantNumber)(v)
 		}},
-		{"unit_multiplier", func(v value) {
-			scalarInto(d, &l.UnitMultiplier, wantCount)(v)
-			if n := target(v.value); !isNull(n) && n.Tag == "!!int" && l.UnitMultiplier == 0 {
-				d.faultIn(v, "unit_multiplier must be %s", wantCount)
-			}
-		}},
-		{"align", scalarInto(d, &l.Align, wantString)},
+		{"algorithm", scalarInto(d, &l.algorithm, wantString)},
+		{"burst", countInto(d, &l.Burst)},
+		{"limit_type", scalarInto(d, &l.limitType, wantString)},
+		{"unit_multiplier", countInto(d, &l.UnitMultiplier)},
+		{"align", wordInto(d, &l.Align, ratelimit.AlignNames)},
 		{"time_zone", scalarInto(d, &l.TimeZone, wantString)},
 		{"name", scalarInto(d, &l.Name, wantString)},
 		{"replaces", func(v value) { l.Replaces = d.replaces(v) }},
@@ -208,6 +207,7 @@ func (d *decoder) limit(v value) *ratelimit.Limit {
 	}
 	var l limit
 	d.fields(v, inLimit, d.limitFields(&l))
+	d.algorithm(v, &l)
 	if l.Unit != 0 && !l.Unlimited && !l.hasRequests {
 		d.warn(markOf(v.key), "requests_per_unit is missing: it counts as 0, which puts every request over the limit")
 	}
@@ -224,9 +224,24 @@ func (d *decoder) unit(v value, unlimited bool) ratelimit.Unit {
 	case unlimited:
 		d.warn(markOf(v.value), "unknown unit '%.100s' is ignored because the limit is unlimited: remove it", name)
 	default:
-		d.faultIn(v, "invalid rate limit unit '%.100s': use %s", name, ratelimit.UnitNames)
+		d.faultIn(v, "%s", invalid("rate limit unit", name, ratelimit.UnitNames))
 	}
 	return unit
+}
+
+// algorithm sets the algorithm of a limit from its fields.
+func (d *decoder) algorithm(v value, l *limit) {
+	var field, reason string
+	l.Algorithm, field, reason = ParseAlgorithm(l.algorithm, l.limitType)
+	if reason == "" {
+		return
+	}
+	p := v.place.get(field)
+	p.faulty = true
+	d.fault(p.at, "%s", reason)
+	if l.Algorithm == ratelimit.FixedWindow {
+		l.Burst = 0 // nobody knows whether it belongs to the algorithm that was meant
+	}
 }
 
 func (d *decoder) replaces(v value) (names []string) {

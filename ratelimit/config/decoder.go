@@ -187,6 +187,26 @@ func scalarInto[T ~string | ~bool | ~uint32](d *decoder, to *T, want string) fun
 	}
 }
 
+// countInto is scalarInto for a number that must not be 0.
+func countInto(d *decoder, to *uint32) func(value) {
+	return func(v value) {
+		scalarInto(d, to, wantCount)(v)
+		if n := target(v.value); !isNull(n) && n.Tag == "!!int" && *to == 0 {
+			d.faultIn(v, "%s must be %s", v.name, wantCount)
+		}
+	}
+}
+
+// wordInto is scalarInto for one of some words, which are listed as in an error message.
+func wordInto[T ~string](d *decoder, to *T, words string) func(value) {
+	return func(v value) {
+		scalarInto(d, to, wantString)(v)
+		if *to != "" && !slices.Contains(split(words), string(*to)) {
+			d.faultIn(v, "%s", invalid(v.name, string(*to), words))
+		}
+	}
+}
+
 // faultIn reports a fault of a value.
 func (d *decoder) faultIn(v value, format string, args ...any) {
 	v.place.faulty = true

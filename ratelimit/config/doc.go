@@ -25,7 +25,7 @@
 // A configuration is applied as a whole or not at all. The error is [Faults]: every
 // problem of every file, with file, line and column, in a stable order:
 //
-//	mongo.yaml:5:23: invalid rate limit unit 'seconds': use second, minute, hour, day, week, month or year
+//	mongo.yaml:5:23: invalid rate limit unit 'seconds': did you mean 'second'?
 //	redis.yaml:4:5: config error, unknown key 'ratelimit': did you mean 'rate_limit'?
 //
 // [Config.Warnings] reports likely mistakes in a valid configuration. Package

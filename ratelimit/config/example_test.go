@@ -44,7 +44,7 @@ func ExampleLoad() {
 	_, err := config.Load(files, nil)
 	fmt.Println(err)
 	// Output:
-	// mongo.yaml:4:24: invalid rate limit unit 'seconds': use second, minute, hour, day, week, month or year
+	// mongo.yaml:4:24: invalid rate limit unit 'seconds': did you mean 'second'?
 	// sub.redis.yaml:4:5: config error, unknown key 'ratelimit': did you mean 'rate_limit'?
 	// sub.redis.yaml:4:5: invalid rate limit unit '': use second, minute, hour, day, week, month or year
 	// sub.redis.yaml:5:5: descriptor has empty key

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,6 +42,12 @@ type modelLimit struct {
 	RequestsPerUnit uint32 `yaml:"requests_per_unit"`
 	Unit            string
 	Unlimited       bool
+	UnitMultiplier  uint32 `yaml:"unit_multiplier"`
+	Align           string
+	TimeZone        string `yaml:"time_zone"`
+	Algorithm       string
+	Burst           uint32
+	LimitType       string `yaml:"limit_type"`
 	Name            string
 	Replaces        []struct{ Name string }
 }
@@ -57,6 +64,11 @@ func (m modelRule) rule() ratelimit.Rule {
 	if l := m.RateLimit; l != nil {
 		r.Limit = &ratelimit.Limit{RequestsPerUnit: l.RequestsPerUnit, Unlimited: l.Unlimited, Name: l.Name}
 		r.Limit.Unit, _ = ratelimit.ParseUnit(l.Unit)
+		r.Limit.UnitMultiplier, r.Limit.Align, r.Limit.TimeZone = l.UnitMultiplier, ratelimit.Align(l.Align), l.TimeZone
+		r.Limit.Algorithm, _ = ratelimit.ParseAlgorithm(cmp.Or(l.Algorithm, "fixed_window"))
+		if r.Limit.Burst = l.Burst; strings.EqualFold(l.LimitType, "concurrency") {
+			r.Limit.Algorithm = ratelimit.Concurrency
+		}
 		for _, n := range l.Replaces {
 			r.Limit.Replaces = append(r.Limit.Replaces, n.Name)
 		}
@@ -65,7 +77,8 @@ func (m modelRule) rule() ratelimit.Rule {
 }
 
 var modelKeys = strings.Fields(`domain descriptors key value rate_limit shadow_mode quota_mode detailed_metric
-	value_to_metric share_threshold on_store_failure metadata unit requests_per_unit unlimited name replaces`)
+	value_to_metric share_threshold on_store_failure metadata unit requests_per_unit unlimited name replaces unit_multiplier align time_zone algorithm burst
+	limit_type`)
 
 // modelCheck validates a value at any place like the reference service.
 func modelCheck(v any) error {

@@ -225,6 +225,7 @@ func rejections() []struct{ name, text, want, hint string } {
 			"nothing in the limit", limit(""),
 			"4:3: invalid rate limit unit ''", "use second, minute, hour, day, week, month or year",
 		},
+		{"unit with a typo", limit("unit: minuet, requests_per_unit: 1"), "4:22: invalid rate limit unit 'minuet'", ": did you mean 'minute'?"},
 		{"empty replaces entry", limit("unlimited: true, replaces: [{name: ~}]"), "4:44: should not have an empty replaces entry", ""},
 		{"replaces itself", limit("unlimited: true, name: n, replaces: [{name: n}]"), "4:53: replaces should not contain name of same descriptor", ": 'n'"},
 		{
