@@ -40,8 +40,9 @@
 //
 // # Fields of this module
 //
-// Limits have options that the resource type lacks: [FieldUnitMultiplier], [FieldAlign] and
-// [FieldTimeZone]. A control plane in Go sets them so:
+// Limits have options that the resource type lacks: [FieldUnitMultiplier], [FieldAlign],
+// [FieldTimeZone], [FieldAlgorithm], [FieldBurst] and [FieldLimitType]. A control plane in Go
+// sets them so:
 //
 //	field := protowire.AppendTag(nil, xds.FieldUnitMultiplier, protowire.VarintType)
 //	policy.ProtoReflect().SetUnknown(protowire.AppendVarint(field, 15))

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -27,6 +28,10 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte{0xff})
 	f.Add([]byte{0x1a, 3, 8 << 3, 1, 0}) // an unknown field in a descriptor
+	limit := protowire.AppendString(protowire.AppendTag([]byte{8, 2, 16, 9}, xds.FieldAlgorithm, protowire.BytesType), "token_bucket")
+	limit = protowire.AppendVarint(protowire.AppendTag(limit, xds.FieldBurst, protowire.VarintType), 20)
+	rule := protowire.AppendBytes([]byte{1<<3 | 2, 1, 'k', 3<<3 | 2}, limit)
+	f.Add(protowire.AppendBytes([]byte{2<<3 | 2, 1, 'd', 3<<3 | 2}, rule))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		one := &anypb.Any{TypeUrl: xds.TypeURL, Value: data}
 		u, err := parseSoon(t, one)

@@ -194,6 +194,55 @@ func TestParseWindows(t *testing.T) {
 	require.ErrorContains(t, err, "d: descriptors[0].rate_limit: field 1002 has an unknown type")
 }
 
+// Algorithms come as in files, and faults too.
+func TestParseAlgorithms(t *testing.T) {
+	t.Parallel()
+	number := func(b []byte, field protowire.Number, v uint64) []byte {
+		return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
+	}
+	text := func(b []byte, field protowire.Number, v string) []byte {
+		return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), v)
+	}
+	for _, row := range []struct {
+		added []byte
+		want  ratelimit.Limit
+		fault string
+	}{
+		{
+			added: number(text(nil, xds.FieldAlgorithm, "token_bucket"), xds.FieldBurst, 20),
+			want:  ratelimit.Limit{Algorithm: ratelimit.TokenBucket, Burst: 20},
+		},
+		{added: text(nil, xds.FieldAlgorithm, "sliding_window"), want: ratelimit.Limit{Algorithm: ratelimit.SlidingWindow}},
+		{added: text(nil, xds.FieldLimitType, "concurrency"), want: ratelimit.Limit{Algorithm: ratelimit.Concurrency}},
+		{added: text(nil, xds.FieldLimitType, "rate")},
+		{
+			added: text(nil, xds.FieldAlgorithm, "token_bukcet"),
+			fault: "d: descriptors[0].rate_limit.algorithm: invalid algorithm 'token_bukcet': did you mean 'token_bucket'?",
+		},
+		{
+			added: number(text(nil, xds.FieldAlgorithm, "leaky"), xds.FieldBurst, 20),
+			fault: "d: descriptors[0].rate_limit.algorithm: invalid algorithm 'leaky': use fixed_window, sliding_window or token_bucket",
+		},
+		{
+			added: text(nil, xds.FieldLimitType, "\xff"),
+			fault: "d: descriptors[0].rate_limit.limit_type: invalid limit_type '?': use rate or concurrency",
+		},
+		{added: text(nil, xds.FieldBurst, "20"), fault: "d: descriptors[0].rate_limit: field 1005 has an unknown type"},
+	} {
+		c := domain("d", perMinute("a", 1))
+		c.GetDescriptors()[0].GetRateLimit().ProtoReflect().SetUnknown(row.added)
+		u, err := xds.Parse([]*anypb.Any{pack(t, c)}, nil)
+		if row.fault != "" {
+			require.EqualError(t, err, row.fault)
+			continue
+		}
+		require.NoError(t, err)
+		require.Empty(t, u.Warnings)
+		row.want.RequestsPerUnit, row.want.Unit = 1, ratelimit.Minute
+		require.Equal(t, &row.want, u.Domains[0].Rules[0].Limit)
+	}
+}
+
 // Fields of a newer type are reported.
 func TestParseWarnsAboutUnknownFields(t *testing.T) {
 	t.Parallel()

@@ -238,14 +238,14 @@ func (d *decoder) limit(in *ratelimitv3.RateLimitPolicy) *ratelimit.Limit {
 	if in == nil {
 		return nil
 	}
-	d.warnUnknown("rate_limit", in, FieldUnitMultiplier, FieldAlign, FieldTimeZone)
+	d.warnUnknown("rate_limit", in, addedFields...)
 	out := &ratelimit.Limit{
 		RequestsPerUnit: in.GetRequestsPerUnit(),
 		Unit:            d.unit(in),
 		Unlimited:       in.GetUnlimited(),
 		Name:            in.GetName(),
 	}
-	d.window(in, out)
+	d.added(in, out)
 	for i, r := range in.GetReplaces() {
 		d.warnUnknown(fmt.Sprintf("rate_limit.replaces[%d]", i), r)
 		out.Replaces = append(out.Replaces, r.GetName())
@@ -254,38 +254,53 @@ func (d *decoder) limit(in *ratelimitv3.RateLimitPolicy) *ratelimit.Limit {
 }
 
 // Fields of rate_limit that this module adds to the resource type. A control plane sets them as
-// unknown fields of the message RateLimitPolicy.
+// unknown fields of the message RateLimitPolicy. Their values are those of configuration files.
 const (
-	FieldUnitMultiplier protowire.Number = 1001 // uint32: ratelimit.Limit.UnitMultiplier
-	FieldAlign          protowire.Number = 1002 // string: ratelimit.Limit.Align
-	FieldTimeZone       protowire.Number = 1003 // string: ratelimit.Limit.TimeZone
+	FieldUnitMultiplier protowire.Number = 1001 // uint32
+	FieldAlign          protowire.Number = 1002 // string
+	FieldTimeZone       protowire.Number = 1003 // string
+	FieldAlgorithm      protowire.Number = 1004 // string
+	FieldBurst          protowire.Number = 1005 // uint32
+	FieldLimitType      protowire.Number = 1006 // string
 )
 
-// window reads those fields. The last value of a field counts.
-func (d *decoder) window(in *ratelimitv3.RateLimitPolicy, out *ratelimit.Limit) {
+var addedFields = []protowire.Number{FieldUnitMultiplier, FieldAlign, FieldTimeZone, FieldAlgorithm, FieldBurst, FieldLimitType}
+
+// added reads those fields. The last value of a field counts.
+func (d *decoder) added(in *ratelimitv3.RateLimitPolicy, out *ratelimit.Limit) {
+	var align, algorithm, limitType string
+	numbers := map[protowire.Number]*uint32{FieldUnitMultiplier: &out.UnitMultiplier, FieldBurst: &out.Burst}
+	texts := map[protowire.Number]*string{
+		FieldAlign: &align, FieldTimeZone: &out.TimeZone, FieldAlgorithm: &algorithm, FieldLimitType: &limitType,
+	}
 	for rest := in.ProtoReflect().GetUnknown(); len(rest) > 0; {
 		number, kind, n := protowire.ConsumeTag(rest)
 		if n < 0 {
-			return
+			break
 		}
 		value := rest[n:]
 		switch {
-		case number == FieldUnitMultiplier && kind == protowire.VarintType:
+		case numbers[number] != nil && kind == protowire.VarintType:
 			v, _ := protowire.ConsumeVarint(value)
-			out.UnitMultiplier = uint32(min(v, math.MaxUint32))
-		case number == FieldAlign && kind == protowire.BytesType:
+			*numbers[number] = uint32(min(v, math.MaxUint32))
+		case texts[number] != nil && kind == protowire.BytesType:
 			v, _ := protowire.ConsumeString(value)
-			out.Align = ratelimit.Align(strings.ToValidUTF8(v, "?"))
-		case number == FieldTimeZone && kind == protowire.BytesType:
-			v, _ := protowire.ConsumeString(value)
-			out.TimeZone = strings.ToValidUTF8(v, "?")
-		case number == FieldUnitMultiplier || number == FieldAlign || number == FieldTimeZone:
+			*texts[number] = strings.ToValidUTF8(v, "?")
+		case slices.Contains(addedFields, number):
 			d.fault("rate_limit", "field %d has an unknown type", number)
 		}
 		if n = protowire.ConsumeFieldValue(number, kind, value); n < 0 {
-			return
+			break
 		}
 		rest = value[n:]
+	}
+	out.Align = ratelimit.Align(align)
+	var field, reason string
+	if out.Algorithm, field, reason = config.ParseAlgorithm(algorithm, limitType); reason != "" {
+		d.fault("rate_limit."+field, "%s", reason)
+		if out.Algorithm == ratelimit.FixedWindow {
+			out.Burst = 0 // as in files
+		}
 	}
 }
 
