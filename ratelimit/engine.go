@@ -242,6 +242,7 @@ func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *
 	e.prepare(u, r, d, t)
 	if err := e.count(ctx, d); err != nil {
 		if err = e.fallBack(ctx, d, err); err != nil {
+			d.abandon(ctx)
 			return storeError(err)
 		}
 	}

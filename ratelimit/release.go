@@ -44,6 +44,17 @@ func (d *Decision) Release(ctx context.Context) error {
 	return err
 }
 
+// Holding reports whether the request holds places that Release gives back.
+func (d *Decision) Holding() bool { return d.work.places }
+
+// abandon gives back the places of a request that failed because of another store.
+func (d *Decision) abandon(ctx context.Context) {
+	if d.work.failed[taking] {
+		d.work.places = false // which were taken is unknown
+	}
+	_ = d.Release(ctx)
+}
+
 // Check returns an error if the rules have limits that the engine's stores can't hold: those
 // with another Algorithm than FixedWindow need a [TakeStore]. Decisions by such rules would fail.
 func (e *Engine) Check(rules *Ruleset) error {

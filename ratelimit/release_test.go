@@ -1,0 +1,73 @@
+package ratelimit_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// statesStore is a mapStore that is a TakeStore.
+type statesStore struct {
+	*mapStore
+	taking sync.Mutex
+	states map[string]*ratelimit.State
+}
+
+func newStatesStore() *statesStore {
+	return &statesStore{mapStore: newMapStore(), states: make(map[string]*ratelimit.State)}
+}
+
+func (s *statesStore) Take(_ context.Context, takes []ratelimit.Take) error {
+	s.taking.Lock()
+	defer s.taking.Unlock()
+	for i := range takes {
+		state := s.states[string(takes[i].Key)]
+		if state == nil {
+			state = new(ratelimit.State)
+			s.states[string(takes[i].Key)] = state
+		}
+		takes[i].Apply(state)
+	}
+	return nil
+}
+
+// newTakingBench returns a bench whose store is a TakeStore.
+func newTakingBench(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.Rule) (*bench, *statesStore) {
+	t.Helper()
+	b := newBench(t, opts, rules...)
+	store := newStatesStore()
+	b.store = store.mapStore
+	o := *opts
+	o.Stats, o.Now = b.stats, b.clock.Now
+	b.engine = ratelimit.New(store, &o)
+	b.use(rules...)
+	return b, store
+}
+
+// atOnce is a rule with a limit of n hits in progress.
+func atOnce(key string, n uint32) ratelimit.Rule {
+	return ratelimit.Rule{Key: key, Limit: &ratelimit.Limit{Algorithm: ratelimit.Concurrency, RequestsPerUnit: n, Unit: ratelimit.Hour}}
+}
+
+// A request that fails because of another store holds no place.
+func TestFailedRequestHoldsNoPlace(t *testing.T) {
+	seconds := newMapStore()
+	b, _ := newTakingBench(t, &ratelimit.Options{PerSecond: seconds}, atOnce("a", 1),
+		ratelimit.Rule{Key: "s", Limit: per(5, ratelimit.Second)})
+	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", ""), desc("s", "")}}
+	var d ratelimit.Decision
+	seconds.err = errDown
+	for range 2 {
+		err := b.engine.DecideInto(t.Context(), request, &d)
+		equal(t, "kind", ratelimit.KindOf(err), ratelimit.StoreFailure)
+		equal(t, "holding after a failure", d.Holding(), false)
+	}
+	seconds.err = nil
+	for _, want := range []string{"ok ok", "over ok", "over ok"} {
+		d := b.decideRequest(request)
+		equal(t, "codes", codes(d), want)
+		equal(t, "holding", d.Holding(), want == "ok ok")
+	}
+}
