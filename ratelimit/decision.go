@@ -150,6 +150,10 @@ func (s *Status) retry() uint32 {
 	return s.ResetSeconds
 }
 
+// RetryAfter returns how long a hit that is over its limit has to wait: RetrySeconds, or
+// ResetSeconds where that is 0.
+func (s *Status) RetryAfter() time.Duration { return time.Duration(s.retry()) * time.Second }
+
 // RetryAfter returns how long a rejected request has to wait until none of its limits
 // rejects it: the longest time of those that are over, where the descriptors in
 // quota mode, which reject only together, count with their shortest. It is 0 if the

@@ -113,6 +113,14 @@ func (l *Limiter) AllowInto(ctx context.Context, key string, n uint64, d *Decisi
 	return l.engine.countAndEvaluate(ctx, active.inUse, &c.request, d)
 }
 
+// Algorithm returns how the limit counts.
+func (l *Limiter) Algorithm() Algorithm {
+	if take := l.active.Load().rule.limit.take; take != nil {
+		return take.algorithm
+	}
+	return FixedWindow
+}
+
 // Refund takes n hits on key back, in the current window and never below zero: for
 // hits that were counted and then not used. Statistics are not corrected. The error
 // wraps errors.ErrUnsupported if the store is not a SubtractStore, or not a TakeStore where the

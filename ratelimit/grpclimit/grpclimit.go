@@ -11,6 +11,10 @@
 // opened. A call over its limit fails with ResourceExhausted, and its status has the time to
 // retry after (google.rpc.RetryInfo).
 //
+// Under a limit of ratelimit.Concurrency a call holds its place until its handler has returned,
+// and a stream until it has ended. Whether the handler succeeds, fails or panics makes no
+// difference.
+//
 // # Design notes
 //
 // As in package httplimit, a call passes when the decision fails, unless
@@ -47,8 +51,9 @@ type Options struct {
 	// calls pass, uncounted and without headers.
 	FailClosed bool
 	// OnError, if not nil, is called with the *ratelimit.Error of each failed decision,
-	// but not for calls whose context is done. It must be safe for concurrent use and
-	// return soon: the call waits.
+	// but not for calls whose context is done, and when the places that a call held under limits
+	// of ratelimit.Concurrency can't be given back: then they become free by themselves. It must
+	// be safe for concurrent use and return soon: the call waits.
 	OnError func(ctx context.Context, fullMethod string, err error)
 }
 
@@ -71,6 +76,10 @@ func PerKey(limiter *ratelimit.Limiter, key func(ctx context.Context, fullMethod
 		k := key(ctx, fullMethod)
 		if k == "" {
 			return &ratelimit.Decision{}, nil
+		}
+		if limiter.Algorithm() == ratelimit.Concurrency {
+			d := new(ratelimit.Decision)
+			return d, limiter.AllowInto(ctx, clientkey.Short(k), 1, d)
 		}
 		s, err := limiter.Allow(ctx, clientkey.Short(k))
 		return &ratelimit.Decision{Code: s.Code, Statuses: []ratelimit.Status{s}}, err
@@ -104,34 +113,50 @@ func newInterceptor(opts *Options, decide func(context.Context, string) (*rateli
 
 // Unary is a grpc.UnaryServerInterceptor.
 func (i *Interceptor) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if err := i.check(ctx, info.FullMethod); err != nil {
+	d, err := i.check(ctx, info.FullMethod)
+	if err != nil {
 		return nil, err
+	}
+	if d != nil {
+		defer i.release(ctx, info.FullMethod, d)
 	}
 	return handler(ctx, req)
 }
 
 // Stream is a grpc.StreamServerInterceptor.
 func (i *Interceptor) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if err := i.check(stream.Context(), info.FullMethod); err != nil {
+	d, err := i.check(stream.Context(), info.FullMethod)
+	if err != nil {
 		return err
+	}
+	if d != nil {
+		defer i.release(stream.Context(), info.FullMethod, d)
 	}
 	return handler(srv, stream)
 }
 
-// check returns the status error of a call that is not to be handled.
-func (i *Interceptor) check(ctx context.Context, fullMethod string) error {
+// release gives back the places that a call holds.
+func (i *Interceptor) release(ctx context.Context, fullMethod string, d *ratelimit.Decision) {
+	if err := d.Release(ctx); err != nil && i.opts.OnError != nil {
+		i.opts.OnError(ctx, fullMethod, err)
+	}
+}
+
+// check returns the status error of a call that is not to be handled, and the decision about one
+// that holds places.
+func (i *Interceptor) check(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
 	d, err := i.decide(ctx, fullMethod)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return status.FromContextError(ctx.Err()).Err()
+		return nil, status.FromContextError(ctx.Err()).Err()
 	case err != nil:
 		if i.opts.OnError != nil {
 			i.opts.OnError(ctx, fullMethod, err)
 		}
 		if i.opts.FailClosed {
-			return rejection(codes.Unavailable, "rate limit unavailable", time.Second)
+			return nil, rejection(codes.Unavailable, "rate limit unavailable", time.Second)
 		}
-		return nil
+		return nil, nil
 	}
 	if s := d.Tightest(); s != nil && !i.opts.NoHeaders {
 		md := metadata.MD{}
@@ -142,9 +167,12 @@ func (i *Interceptor) check(ctx context.Context, fullMethod string) error {
 		_ = grpc.SetHeader(ctx, md)
 	}
 	if d.Code == ratelimit.OverLimit {
-		return rejection(codes.ResourceExhausted, "too many requests", d.RetryAfter())
+		return nil, rejection(codes.ResourceExhausted, "too many requests", d.RetryAfter())
 	}
-	return nil
+	if d.Holding() {
+		return d, nil
+	}
+	return nil, nil
 }
 
 func rejection(code codes.Code, message string, retryAfter time.Duration) error {

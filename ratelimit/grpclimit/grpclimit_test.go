@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -31,6 +32,7 @@ func now() time.Time { return time.Date(2026, 1, 2, 3, 4, 20, 0, time.UTC) }
 type service struct {
 	healthpb.UnimplementedHealthServer
 	calls int
+	watch func(healthpb.Health_WatchServer) error // nil sends three messages
 }
 
 func (s *service) Check(context.Context, *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
@@ -40,6 +42,9 @@ func (s *service) Check(context.Context, *healthpb.HealthCheckRequest) (*healthp
 
 func (s *service) Watch(_ *healthpb.HealthCheckRequest, stream healthpb.Health_WatchServer) error {
 	s.calls++
+	if s.watch != nil {
+		return s.watch(stream)
+	}
 	for range 3 {
 		if err := stream.Send(&healthpb.HealthCheckResponse{}); err != nil {
 			return err
@@ -49,11 +54,12 @@ func (s *service) Watch(_ *healthpb.HealthCheckRequest, stream healthpb.Health_W
 }
 
 // start serves the health protocol behind the interceptors.
-func start(t *testing.T, limit *grpclimit.Interceptor) (healthpb.HealthClient, *service) {
+func start(t *testing.T, limit *grpclimit.Interceptor, opts ...grpc.ServerOption) (healthpb.HealthClient, *service) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server, s := grpc.NewServer(grpc.ChainUnaryInterceptor(limit.Unary), grpc.ChainStreamInterceptor(limit.Stream)), &service{}
+	opts = append(opts, grpc.ChainUnaryInterceptor(limit.Unary), grpc.ChainStreamInterceptor(limit.Stream))
+	server, s := grpc.NewServer(opts...), &service{}
 	healthpb.RegisterHealthServer(server, s)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
@@ -203,6 +209,120 @@ func TestCanceledWhileCounting(t *testing.T) {
 		return nil, nil
 	})
 	require.Equal(t, codes.Canceled, status.Code(err))
+}
+
+// atOnce is a limit of one call in progress.
+func atOnce() ratelimit.Limit {
+	return ratelimit.Limit{Algorithm: ratelimit.Concurrency, RequestsPerUnit: 1, Unit: ratelimit.Hour}
+}
+
+// atOnceLimits returns each interceptor with such a limit.
+func atOnceLimits(t *testing.T, store ratelimit.Store, opts *grpclimit.Options) map[string]*grpclimit.Interceptor {
+	t.Helper()
+	l, err := ratelimit.NewLimiter("calls", store, atOnce(), nil)
+	require.NoError(t, err)
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "grpc", Rules: []ratelimit.Rule{{Key: "all", Limit: new(atOnce())}}}}, nil)
+	require.NoError(t, err)
+	engine := ratelimit.New(store, nil)
+	engine.Use(rules)
+	all := []ratelimit.Descriptor{{Entries: []ratelimit.Entry{{Key: "all"}}}}
+	return map[string]*grpclimit.Interceptor{
+		"PerKey":  grpclimit.PerKey(l, grpclimit.Peer, opts),
+		"PerCall": grpclimit.PerCall(engine, "grpc", func(context.Context, string) []ratelimit.Descriptor { return all }, opts),
+	}
+}
+
+// A stream holds its place until it has ended, also when its client goes away.
+func TestStreamHoldsItsPlace(t *testing.T) {
+	for name, limit := range atOnceLimits(t, memstore.New(nil), nil) {
+		t.Run(name, func(t *testing.T) {
+			started, ended := make(chan struct{}), make(chan struct{})
+			client := serve(t, limit, func(stream healthpb.Health_WatchServer) error {
+				close(started)
+				<-stream.Context().Done()
+				return errors.New("the client went away")
+			}, func() { close(ended) })
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			_, err := client.Watch(ctx, &healthpb.HealthCheckRequest{})
+			require.NoError(t, err)
+			<-started
+			_, err = client.Check(t.Context(), &healthpb.HealthCheckRequest{})
+			require.Equal(t, codes.ResourceExhausted, status.Code(err))
+			cancel()
+			<-ended
+			for range 2 {
+				_, err = client.Check(t.Context(), &healthpb.HealthCheckRequest{})
+				require.NoError(t, err)
+			}
+		})
+	}
+}
+
+// serve serves streams with a function behind the interceptors. ended is called when the
+// interceptors have returned.
+func serve(t *testing.T, limit *grpclimit.Interceptor, watch func(healthpb.Health_WatchServer) error, ended func()) healthpb.HealthClient {
+	t.Helper()
+	client, s := start(t, limit, grpc.ChainStreamInterceptor(
+		func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+			defer ended()
+			return handler(srv, stream)
+		}))
+	s.watch = watch
+	return client
+}
+
+// A call gives its place back however its handler ends.
+func TestUnaryHoldsItsPlace(t *testing.T) {
+	info := &grpc.UnaryServerInfo{FullMethod: "/a/b"}
+	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}})
+	for name, limit := range atOnceLimits(t, memstore.New(nil), nil) {
+		for _, end := range []func() (any, error){
+			func() (any, error) { return nil, nil },
+			func() (any, error) { return nil, errors.New("no") },
+			func() (any, error) { panic("bug") },
+		} {
+			reached := false
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = limit.Unary(ctx, nil, info, func(context.Context, any) (any, error) {
+					reached = true
+					_, err := limit.Unary(ctx, nil, info, nil)
+					require.Equal(t, codes.ResourceExhausted, status.Code(err), name)
+					return end()
+				})
+			}()
+			require.True(t, reached, name)
+		}
+	}
+}
+
+// failingRelease is a store whose places can't be given back.
+type failingRelease struct{ *memstore.Store }
+
+func (s failingRelease) Take(ctx context.Context, takes []ratelimit.Take) error {
+	for i := range takes {
+		if takes[i].Back {
+			return errors.New("connection refused")
+		}
+	}
+	return s.Store.Take(ctx, takes)
+}
+
+func TestFailedReleaseIsReported(t *testing.T) {
+	var failed []string
+	opts := &grpclimit.Options{OnError: func(_ context.Context, method string, err error) {
+		require.ErrorContains(t, err, "connection refused")
+		failed = append(failed, method)
+	}}
+	for name, limit := range atOnceLimits(t, failingRelease{memstore.New(nil)}, opts) {
+		failed = nil
+		client, s := start(t, limit)
+		_, err := check(t, client)
+		require.NoError(t, err, name)
+		require.Equal(t, []string{healthpb.Health_Check_FullMethodName}, failed, name)
+		require.Equal(t, 1, s.calls)
+	}
 }
 
 func TestNoHeaders(t *testing.T) {

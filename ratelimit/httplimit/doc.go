@@ -20,6 +20,14 @@
 // reach the handler with the original http.ResponseWriter, so that flushing, hijacking and
 // deadlines work.
 //
+// Under a limit of ratelimit.Concurrency a request holds its place until its handler has returned or
+// panicked; a connection that the handler hijacked no longer counts then. The limit's unit bounds
+// how long a place is held, so choose one that is longer than any request:
+//
+//	limiter, err := ratelimit.NewLimiter("downloads", store, ratelimit.Limit{
+//		Algorithm: ratelimit.Concurrency, RequestsPerUnit: 4, Unit: ratelimit.Hour,
+//	}, nil)
+//
 // The caller chooses what identifies a client. [RemoteHost] is the peer of the connection;
 // behind proxies that is a proxy, and [ForwardedFor] and [Header] need to know what to
 // trust.

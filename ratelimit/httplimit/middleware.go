@@ -19,18 +19,25 @@ import (
 // A key of more than 256 bytes is replaced by a hash, so that a client who can choose
 // keys can't choose how much memory each one takes.
 //
+// A request under a limit of ratelimit.Concurrency holds its place until its handler has returned.
+//
 // PerKey panics if limiter or key is nil. opts may be nil.
 func PerKey(limiter *ratelimit.Limiter, key func(*http.Request) string, opts *Options) func(http.Handler) http.Handler {
 	if limiter == nil || key == nil {
 		panic("httplimit: PerKey needs a limiter and a key function")
 	}
+	calls := newCalls()
 	return middleware(opts, func(r *http.Request) (result, error) {
 		k := key(r)
 		if k == "" {
 			return result{}, nil
 		}
-		s, err := limiter.Allow(r.Context(), clientkey.Short(k))
-		return result{status: s, denied: s.Code == ratelimit.OverLimit, retryAfter: s.Reset()}, err
+		if limiter.Algorithm() != ratelimit.Concurrency {
+			s, err := limiter.Allow(r.Context(), clientkey.Short(k))
+			return result{status: s, denied: s.Code == ratelimit.OverLimit, retryAfter: s.RetryAfter()}, err
+		}
+		c := calls.Get().(*call)
+		return c.result(limiter.AllowInto(r.Context(), clientkey.Short(k), 1, &c.decision))
 	})
 }
 
@@ -42,35 +49,58 @@ func PerKey(limiter *ratelimit.Limiter, key func(*http.Request) string, opts *Op
 // The headers report the tightest of the limits that were applied
 // ([ratelimit.Decision.Tightest]). Retry-After is [ratelimit.Decision.RetryAfter].
 //
+// A request under limits of ratelimit.Concurrency holds its places until its handler has returned.
+//
 // PerRequest panics if engine or describe is nil or domain is empty. opts may be nil.
 func PerRequest(engine *ratelimit.Engine, domain string, describe func(*http.Request, *Descriptors), opts *Options) func(http.Handler) http.Handler {
 	if engine == nil || describe == nil || domain == "" {
 		panic("httplimit: PerRequest needs an engine, a domain and a function that describes requests")
 	}
-	type call struct {
-		descriptors Descriptors
-		request     ratelimit.Request
-		decision    ratelimit.Decision
-	}
-	calls := &sync.Pool{New: func() any { return new(call) }}
+	calls := newCalls()
 	return middleware(opts, func(r *http.Request) (result, error) {
 		c := calls.Get().(*call)
-		defer calls.Put(c)
 		defer c.descriptors.reset()
 		describe(r, &c.descriptors)
 		if len(c.descriptors.list) == 0 {
+			c.pool.Put(c)
 			return result{}, nil
 		}
 		c.request.Domain, c.request.Descriptors = domain, c.descriptors.list
-		if err := engine.DecideInto(r.Context(), &c.request, &c.decision); err != nil {
-			return result{}, err
-		}
-		out := result{denied: c.decision.Code == ratelimit.OverLimit, retryAfter: c.decision.RetryAfter()}
-		if s := c.decision.Tightest(); s != nil {
-			out.status = *s
-		}
-		return out, nil
+		return c.result(engine.DecideInto(r.Context(), &c.request, &c.decision))
 	})
+}
+
+// call is the memory that a decision needs.
+type call struct {
+	pool        *sync.Pool // to which it returns
+	descriptors Descriptors
+	request     ratelimit.Request
+	decision    ratelimit.Decision
+}
+
+func newCalls() *sync.Pool {
+	calls := &sync.Pool{}
+	calls.New = func() any { return &call{pool: calls} }
+	return calls
+}
+
+// result returns what was decided. The call returns to its pool, unless it holds places.
+func (c *call) result(err error) (result, error) {
+	if err != nil {
+		c.pool.Put(c)
+		return result{}, err
+	}
+	d := &c.decision
+	out := result{denied: d.Code == ratelimit.OverLimit, retryAfter: d.RetryAfter()}
+	if s := d.Tightest(); s != nil {
+		out.status = *s
+	}
+	if d.Holding() {
+		out.holding = c
+	} else {
+		c.pool.Put(c)
+	}
+	return out, nil
 }
 
 // Descriptors collects the descriptors of a request for PerRequest. It must not be used
@@ -108,6 +138,7 @@ type result struct {
 	status     ratelimit.Status // for the headers
 	denied     bool
 	retryAfter time.Duration
+	holding    *call // of places that the request holds, or nil
 }
 
 // statusClientClosed is the status of a request that was canceled while it was being
@@ -129,14 +160,30 @@ func middleware(opts *Options, decide func(*http.Request) (result, error)) func(
 			if result.status.Limited && names != nil {
 				o.setHeaders(w.Header(), names.Fields(&result.status))
 			}
-			if result.denied {
+			switch {
+			case result.denied:
 				setRetryAfter(w, result.retryAfter)
 				o.Denied.ServeHTTP(w, r)
-				return
+			case result.holding != nil:
+				o.serveHolding(w, r, next, result.holding)
+			default:
+				next.ServeHTTP(w, r)
 			}
-			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// serveHolding runs the handler and then gives back the places of the request, even if the
+// handler panics or calls runtime.Goexit.
+func (o *Options) serveHolding(w http.ResponseWriter, r *http.Request, next http.Handler, c *call) {
+	defer func() {
+		err := c.decision.Release(r.Context())
+		c.pool.Put(c)
+		if err != nil && o.OnError != nil {
+			o.OnError(r, err)
+		}
+	}()
+	next.ServeHTTP(w, r)
 }
 
 // failed handles a request whose decision failed.

@@ -1,0 +1,41 @@
+package grpclimit_test
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/grpclimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+// A tenant may have one report in progress. The place is given back when the handler has returned.
+func ExamplePerKey_concurrency() {
+	limiter, err := ratelimit.NewLimiter("reports", memstore.New(nil), ratelimit.Limit{
+		Algorithm: ratelimit.Concurrency, RequestsPerUnit: 1, Unit: ratelimit.Hour,
+	}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tenant := func(context.Context, string) string { return "acme" }
+	limit := grpclimit.PerKey(limiter, tenant, &grpclimit.Options{NoHeaders: true})
+
+	call := func(handler grpc.UnaryHandler) {
+		_, err := limit.Unary(context.Background(), nil, &grpc.UnaryServerInfo{FullMethod: "/reports.v1.Reports/Make"}, handler)
+		fmt.Println(err)
+	}
+	for range 2 {
+		call(func(context.Context, any) (any, error) {
+			call(nil) // while the first is in progress
+			return nil, nil
+		})
+	}
+	// Output:
+	// rpc error: code = ResourceExhausted desc = too many requests
+	// <nil>
+	// rpc error: code = ResourceExhausted desc = too many requests
+	// <nil>
+}
