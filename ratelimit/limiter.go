@@ -145,8 +145,8 @@ func (l *Limiter) Refund(ctx context.Context, key string, n uint64) error {
 	return nil
 }
 
-// Reset takes all hits on key back, in the current window. Errors are those of
-// Refund.
+// Reset takes all hits on key back, in the current window and, with a SlidingWindow, in the one
+// before. Errors are those of Refund.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	return l.Refund(ctx, key, math.MaxUint64)
 }

@@ -49,9 +49,8 @@ func (d *Decision) Holding() bool { return d.work.places }
 
 // abandon gives back the places of a request that failed because of another store.
 func (d *Decision) abandon(ctx context.Context) {
-	if d.work.failed[taking] {
-		d.work.places = false // which were taken is unknown
-	}
+	// If the takes failed, which places were taken is unknown.
+	d.work.places = len(d.work.takes) > 0 && !d.work.failed[taking]
 	_ = d.Release(ctx)
 }
 

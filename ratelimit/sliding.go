@@ -45,8 +45,9 @@ func (slidingWindow) apply(s *State, t *Take) {
 	}
 	n := int64(t.N)
 	switch used := s[1] + weighed(s, t); {
-	case t.Back:
-		s[1] -= min(n, s[1])
+	case t.Back: // then from the window before
+		back := min(n, s[1])
+		s[1], s[2] = s[1]-back, s[2]-min(n-back, s[2])
 	case n > 0 && used+n > t.Terms[3]:
 		t.Taken = false
 	default:

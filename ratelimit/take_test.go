@@ -92,7 +92,7 @@ func TestAlgorithms(t *testing.T) {
 		{1230, hits(6, desc("sliding", "")), told{ratelimit.OK, 0, 90, 0, 90 * time.Second, 0}},
 		{1250, desc("sliding", ""), told{ratelimit.OverLimit, 0, 70, 20, 70 * time.Second, 20 * time.Second}}, // 5 of 6 count at 1270
 		{1270, desc("sliding", ""), told{ratelimit.OK, 0, 110, 0, 110 * time.Second, 0}},
-		{1290, back(hits(9, desc("sliding", ""))), told{ratelimit.OK, 3, 30, 0, 30 * time.Second, 0}}, // what was before stays
+		{1290, back(hits(9, desc("sliding", ""))), told{ratelimit.OK, 6, 0, 0, 0, 0}},
 
 		{1300, hits(2, desc("places", "")), told{ratelimit.OK, 0, 63, 0, 63 * time.Second, 0}},
 		{1301, desc("places", ""), told{ratelimit.OverLimit, 0, 62, 1, 62 * time.Second, time.Second}},
