@@ -1,0 +1,117 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// CounterState is what a descriptor is held to and what its counter holds.
+type CounterState struct {
+	// Status is that of a request without hits: the limit, Remaining and ResetSeconds.
+	Status
+	// Used is how many hits count against the limit: those of the window, which may be more than
+	// the limit; with a SlidingWindow also the share of the window before, with a TokenBucket the
+	// tokens that are missing, with Concurrency the places in use, all three up to the limit. It is
+	// 0 without a limit.
+	Used uint64
+}
+
+// Counters reads the counters that the descriptors of r are held to, in their order. It counts
+// nothing, in statistics either; numbers of hits and Descriptor.Back have no effect. Where the
+// over-limit cache would decide, it asks the store nevertheless. FailurePolicies don't apply, and the
+// counters of Options.Fallback are not read.
+//
+// Errors are those of Decide. The error wraps errors.ErrUnsupported if the store is no TakeStore and
+// a limit has another Algorithm than FixedWindow.
+func (e *Engine) Counters(ctx context.Context, r *Request) ([]CounterState, error) {
+	return e.counters(ctx, r, func(c *check) { c.hits, c.back = 0, false })
+}
+
+// ResetCounters takes all hits back from the counters that the descriptors of r are held to, and
+// returns what Counters does after that: nothing is used then, buckets are full and all places are
+// free. Statistics are not corrected. The over-limit cache of this engine
+// forgets the counters; those of other instances remember them until their time is over.
+//
+// Errors are those of Counters; errors.ErrUnsupported also if a limit is a FixedWindow and its store
+// no SubtractStore. After an error some counters may have been reset.
+func (e *Engine) ResetCounters(ctx context.Context, r *Request) ([]CounterState, error) {
+	return e.counters(ctx, r, func(c *check) { c.hits, c.back = math.MaxUint64, true })
+}
+
+// GiveBack gives the hits of r back, never below zero, and returns what Counters does after that. It
+// is a Decide where all descriptors have Back, except that it does not count, and that errors are
+// those of ResetCounters.
+func (e *Engine) GiveBack(ctx context.Context, r *Request) ([]CounterState, error) {
+	return e.counters(ctx, r, func(c *check) { c.back = true })
+}
+
+// counters calls the stores for r, whose checks were changed, and returns the result.
+func (e *Engine) counters(ctx context.Context, r *Request, change func(*check)) ([]CounterState, error) {
+	if err := validate(r); err != nil {
+		return nil, err
+	}
+	u := e.inUse.Load()
+	if u == nil {
+		return nil, sentinelError(NotReady, ErrNoRules)
+	}
+	quiet, d := e.withoutStats(), new(Decision)
+	d.reset(quiet, len(r.Descriptors))
+	quiet.match(u, r, d)
+	w := &d.work
+	for i := range w.checks {
+		change(&w.checks[i])
+	}
+	t := e.clock.read()
+	quiet.prepare(&inUse{rules: u.rules}, r, d, t)
+	err := quiet.add(ctx, w)
+	e.forget(w)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil, fmt.Errorf("ratelimit: %w", err)
+	case err != nil:
+		return nil, storeError(err)
+	}
+	quiet.evaluate(d, t)
+	return d.counterStates(), nil
+}
+
+// withoutStats returns an Engine on the same stores and counters, without statistics and without an
+// over-limit cache.
+func (e *Engine) withoutStats() *Engine {
+	o := &e.opts
+	quiet := &Engine{store: e.store, keys: e.keys, opts: Options{
+		CounterKeyPrefix: o.CounterKeyPrefix, PerSecond: o.PerSecond, QuotaMode: o.QuotaMode,
+	}}
+	quiet.clock.now = e.clock.now
+	return quiet
+}
+
+// forget makes the over-limit cache forget the counters of which hits were taken back. A decision
+// that is made at the same time may have it remember one again.
+func (e *Engine) forget(w *workspace) {
+	for _, list := range w.hits[mainBack:] {
+		for i := range list {
+			if e.opts.OverLimitCache != nil {
+				e.opts.OverLimitCache.Remove(list[i].Key)
+			}
+		}
+	}
+}
+
+func (d *Decision) counterStates() []CounterState {
+	w := &d.work
+	states := make([]CounterState, len(d.Statuses))
+	for i, c := range w.checks {
+		states[i].Status = d.Statuses[i]
+		switch {
+		case !c.live:
+		case c.take != nil:
+			states[i].Used = uint64(max(c.take.capacity-int64(d.Statuses[i].Remaining), 0))
+		default:
+			states[i].Used = w.hits[c.store][c.hit].Count
+		}
+	}
+	return states
+}
