@@ -58,9 +58,9 @@ func (slidingWindow) apply(s *State, t *Take) {
 // weighed returns the hits of the window before that count, rounded up. So that products stay below
 // 2^53, very many of them in a very long window are weighed in parts of 2^20.
 func weighed(s *State, t *Take) int64 {
-	length := t.Terms[4] - t.Terms[0]
+	length := max(t.Terms[4]-t.Terms[0], 1)
 	switch hits := s[2]; {
-	case s[0] > t.Terms[0]: // as if its window had just begun
+	case s[0] > t.Terms[0] || t.Now < t.Terms[0]: // as if its window had just begun
 		return hits
 	case hits <= maxProduct/length:
 		return (hits*(t.Terms[4]-t.Now) + length - 1) / length
@@ -95,6 +95,7 @@ func (slidingWindow) report(t *Take) (r report) {
 // timeLeft returns the longest time before the end of a window at which so many hits of the one
 // before count as at most some.
 func timeLeft(some, hits, length int64) int64 {
+	length = max(length, 1)
 	if hits <= maxProduct/length {
 		return scale(some, length, hits)
 	}
