@@ -144,7 +144,7 @@ func (s *store) Add(ctx context.Context, hits []ratelimit.Hit) error {
 	if s.tracing.skips(ctx) {
 		return s.inner.Add(ctx, hits)
 	}
-	return s.span(ctx, hits, s.inner.Add)
+	return s.span(ctx, len(hits), func(ctx context.Context) error { return s.inner.Add(ctx, hits) })
 }
 
 // Subtract calls the inner store. It returns errors.ErrUnsupported if that is no
@@ -157,7 +157,20 @@ func (s *store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
 	case s.tracing.skips(ctx):
 		return inner.Subtract(ctx, hits)
 	}
-	return s.span(ctx, hits, inner.Subtract)
+	return s.span(ctx, len(hits), func(ctx context.Context) error { return inner.Subtract(ctx, hits) })
+}
+
+// Take calls the inner store. It returns errors.ErrUnsupported if that is no
+// ratelimit.TakeStore.
+func (s *store) Take(ctx context.Context, takes []ratelimit.Take) error {
+	inner, ok := s.inner.(ratelimit.TakeStore)
+	switch {
+	case !ok:
+		return errors.ErrUnsupported
+	case len(takes) == 0 || s.tracing.skips(ctx):
+		return inner.Take(ctx, takes)
+	}
+	return s.span(ctx, len(takes), func(ctx context.Context) error { return inner.Take(ctx, takes) })
 }
 
 type conditionalStore struct {
@@ -170,21 +183,21 @@ func (s *conditionalStore) AddUnlessOver(ctx context.Context, hits []ratelimit.H
 	if s.tracing.skips(ctx) {
 		return s.inner.AddUnlessOver(ctx, hits)
 	}
-	return s.span(ctx, hits, s.inner.AddUnlessOver)
+	return s.span(ctx, len(hits), func(ctx context.Context) error { return s.inner.AddUnlessOver(ctx, hits) })
 }
 
 // span makes the call within a span, which ends even if the call panics.
-func (s *store) span(ctx context.Context, hits []ratelimit.Hit, call func(context.Context, []ratelimit.Hit) error) (err error) {
+func (s *store) span(ctx context.Context, n int, call func(context.Context) error) (err error) {
 	ctx, end := s.tracing.StartSpan(ctx, s.name, func() []slog.Attr {
-		attrs := []slog.Attr{slog.Int("hits", len(hits))}
+		attrs := []slog.Attr{slog.Int("hits", n)}
 		switch s.name {
 		case SpanRedis: // a hit is two commands: its addition and its expiry
-			attrs = append(attrs, slog.Int(s.own, 2*len(hits)), slog.Int(s.other, 0))
+			attrs = append(attrs, slog.Int(s.own, 2*n), slog.Int(s.other, 0))
 		case SpanMemcached:
-			attrs = append(attrs, slog.Int("keysToGet length", len(hits)))
+			attrs = append(attrs, slog.Int("keysToGet length", n))
 		}
 		return attrs
 	})
 	defer func() { end(err) }()
-	return call(ctx, hits)
+	return call(ctx)
 }

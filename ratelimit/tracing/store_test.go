@@ -32,7 +32,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	receive(t, "http")
 	tr := start(t, 1, nil)
 	open := func(*testing.T) ratelimit.Store { return tr.Store(memstore.New(nil), tracing.SpanRedis) }
-	storetest.Run(t, open, &storetest.Options{MaxCount: 1 << 62, Subtracts: true})
+	storetest.Run(t, open, &storetest.Options{MaxCount: 1 << 62, Subtracts: true, Takes: true})
 }
 
 func TestStoreIsConditionalAsTheInner(t *testing.T) {
