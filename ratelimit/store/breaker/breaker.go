@@ -224,7 +224,7 @@ type guardedStore struct {
 
 // Add implements ratelimit.Store. It may return ErrOpen.
 func (g *guardedStore) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	return g.b.call(ctx, hits, g.inner.Add)
+	return call(ctx, g.b, hits, g.inner.Add)
 }
 
 // Subtract implements ratelimit.SubtractStore. It may return ErrOpen, and returns
@@ -234,7 +234,21 @@ func (g *guardedStore) Subtract(ctx context.Context, hits []ratelimit.Hit) error
 	if !ok {
 		return errors.ErrUnsupported
 	}
-	return g.b.call(ctx, hits, inner.Subtract)
+	return call(ctx, g.b, hits, inner.Subtract)
+}
+
+// Take implements ratelimit.TakeStore. It may return ErrOpen, and returns
+// errors.ErrUnsupported if the inner store is no TakeStore. Without takes the breaker does not
+// matter: the state of a store says nothing of what it can do.
+func (g *guardedStore) Take(ctx context.Context, takes []ratelimit.Take) error {
+	inner, ok := g.inner.(ratelimit.TakeStore)
+	switch {
+	case !ok:
+		return errors.ErrUnsupported
+	case len(takes) == 0:
+		return inner.Take(ctx, nil)
+	}
+	return call(ctx, g.b, takes, inner.Take)
 }
 
 // guardedConditionalStore is a conditional store behind a breaker.
@@ -245,19 +259,19 @@ type guardedConditionalStore struct {
 
 // AddUnlessOver implements ratelimit.ConditionalStore. It may return ErrOpen.
 func (g *guardedConditionalStore) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
-	return g.b.call(ctx, hits, g.inner.AddUnlessOver)
+	return call(ctx, g.b, hits, g.inner.AddUnlessOver)
 }
 
 var errPanicked = errors.New("the store panicked")
 
-// call calls add if the breaker allows it. A panic counts as a failure.
-func (b *Breaker) call(ctx context.Context, hits []ratelimit.Hit, add func(context.Context, []ratelimit.Hit) error) (err error) {
+// call calls a method of the store if the breaker allows it. A panic counts as a failure.
+func call[T any](ctx context.Context, b *Breaker, list []T, method func(context.Context, []T) error) (err error) {
 	probe, err := b.allow()
 	if err != nil {
 		return err
 	}
 	err = errPanicked
 	defer func() { b.record(ctx, probe, err) }()
-	err = add(ctx, hits)
+	err = method(ctx, list)
 	return err
 }

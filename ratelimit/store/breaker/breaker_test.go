@@ -22,8 +22,53 @@ import (
 func TestConformance(t *testing.T) {
 	clock := storetest.NewClock()
 	storetest.Run(t, func(*testing.T) ratelimit.Store {
-		return breaker.New(memstore.New(&memstore.Options{Now: clock.Now}), nil).Store()
-	}, &storetest.Options{Clock: clock, MaxCount: 1 << 62, Subtracts: true})
+		return breaker.New(&takingStore{Store: memstore.New(&memstore.Options{Now: clock.Now})}, nil).Store()
+	}, &storetest.Options{Clock: clock, MaxCount: 1 << 62, Subtracts: true, Takes: true})
+}
+
+// takingStore holds limits of every algorithm, and fails with err.
+type takingStore struct {
+	*memstore.Store
+	err    error
+	mu     sync.Mutex
+	states map[string]ratelimit.State
+}
+
+func (s *takingStore) Take(_ context.Context, takes []ratelimit.Take) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range takes {
+		state := s.states[string(takes[i].Key)]
+		takes[i].Apply(&state)
+		if s.states == nil {
+			s.states = make(map[string]ratelimit.State)
+		}
+		s.states[string(takes[i].Key)] = state
+	}
+	if len(takes) == 0 {
+		return nil
+	}
+	return s.err
+}
+
+// What an engine can hold must not depend on whether the store responds just now.
+func TestTakes(t *testing.T) {
+	now := time.Unix(1000, 0)
+	inner := &takingStore{err: errDown}
+	b := breaker.New(inner, &breaker.Options{Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)})
+	store := b.Store().(ratelimit.TakeStore)
+	one := []ratelimit.Take{{Key: []byte("a"), Algorithm: ratelimit.TokenBucket, N: 1}}
+	for range 3 {
+		now = now.Add(breaker.Evidence)
+		require.ErrorIs(t, store.Take(t.Context(), one), errDown)
+	}
+	require.ErrorIs(t, store.Take(t.Context(), one), breaker.ErrOpen)
+	require.NoError(t, store.Take(t.Context(), nil))
+
+	none, ok := breaker.New(&fakeStore{}, nil).Store().(ratelimit.TakeStore)
+	require.True(t, ok)
+	require.ErrorIs(t, none.Take(t.Context(), one), errors.ErrUnsupported)
+	require.ErrorIs(t, none.Take(t.Context(), nil), errors.ErrUnsupported)
 }
 
 // fakeStore returns err and counts its calls.
