@@ -12,8 +12,9 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// call is one Add: it first reads all counters, then counts.
+// call is one Add or Subtract: it first reads all counters, then counts.
 type call struct {
+	back   bool     // subtracts
 	items  []item   // one for each hit
 	queues []*queue // of the items, each once
 	begun  int      // queues that the call has begun on
@@ -29,7 +30,9 @@ type item struct {
 	queue   *queue
 	counter *counter
 	value   uint64 // on the node
-	err     error
+	// decrements is the number of the counter when the read of the value began.
+	decrements int
+	err        error
 }
 
 func newCall() any {

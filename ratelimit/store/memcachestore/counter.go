@@ -20,22 +20,54 @@ type counter struct {
 	batch *batch // the last one that contained it
 
 	seen   uint64 // the highest value known from its node
-	sent   uint64 // hits of the increment under way: seen may include them already
+	sent   uint64 // hits of the command under way: seen may include them already
+	back   bool   // it is a decrement
 	base   uint64 // seen, when they were sent
 	queued uint64 // hits that wait for the next increment
-	listed bool   // it waits for an increment, or one is under way
+	listed bool   // it waits for a command, or one is under way
 	ttl    time.Duration
+
+	earlier []change // wait for commands before that, if hits are given back
+	// decrements is how many have ended. A value whose read began before the last one is too
+	// old: it may be higher than what is on the node.
+	decrements int
 }
 
-// add counts n hits, which may be 0, and returns the count after them. value was read from
-// the node by a call that holds this counter.
-//
-// The count is never too high: it contains only hits that were made. It is exact as long as
-// nobody else increments the counter: base+sent is its value then, whether value was read
-// before the increment under way or after it.
-func (c *counter) add(value, n uint64) uint64 {
-	c.seen = max(c.seen, value)
-	before := addSaturating(max(addSaturating(c.base, c.sent), c.seen), c.queued)
+// change is hits to add or to give back.
+type change struct {
+	n    uint64
+	back bool
+}
+
+// count returns the value on the node after all commands. It is exact as long as nobody else changes
+// the counter: base+sent is the value after the increment under way then, whether seen was read
+// before it or after it, and seen was read before a decrement under way.
+func (c *counter) count() uint64 {
+	n := max(addSaturating(c.base, c.sent), c.seen)
+	if c.back {
+		n = c.seen - min(c.seen, c.sent)
+	}
+	for _, e := range c.earlier {
+		if e.back {
+			n -= min(n, e.n)
+		} else {
+			n = addSaturating(n, e.n)
+		}
+	}
+	return addSaturating(n, c.queued)
+}
+
+// know notes a value of the node that was read when so many decrements had ended.
+func (c *counter) know(value uint64, decrements int) {
+	if decrements == c.decrements {
+		c.seen = max(c.seen, value)
+	}
+}
+
+// add counts n hits, which may be 0, and returns the count after them. The count is never too
+// high: it contains only hits that were made.
+func (c *counter) add(n uint64) uint64 {
+	before := c.count()
 	if before >= maxCount {
 		return before
 	}
@@ -44,16 +76,53 @@ func (c *counter) add(value, n uint64) uint64 {
 	return before + n
 }
 
-// send moves the queued hits to the increment under way and returns their number.
-func (c *counter) send() uint64 {
-	c.base, c.sent, c.queued = c.seen, c.queued, 0
-	return c.sent
+// subtract gives n hits back, and returns the count after that. Earlier hits are added before, because
+// a counter stops at zero.
+func (c *counter) subtract(n uint64) uint64 {
+	if n > 0 {
+		if c.queued > 0 {
+			c.earlier = append(c.earlier, change{n: c.queued})
+			c.queued = 0
+		}
+		if last := len(c.earlier) - 1; last >= 0 && c.earlier[last].back {
+			c.earlier[last].n = addSaturating(c.earlier[last].n, n)
+		} else {
+			c.earlier = append(c.earlier, change{n, true})
+		}
+	}
+	return c.count()
 }
 
-// arrived ends the increment under way. value is the reply of the node, or 0 if it failed.
-func (c *counter) arrived(value uint64) {
-	c.seen = max(c.seen, value)
-	c.base, c.sent = 0, 0
+// waits reports whether there are hits to send.
+func (c *counter) waits() bool { return c.queued > 0 || len(c.earlier) > 0 }
+
+// send begins the next command and returns it.
+func (c *counter) send() change {
+	next := change{n: c.queued}
+	if len(c.earlier) > 0 {
+		next = c.earlier[0]
+		c.earlier = c.earlier[1:]
+	} else {
+		c.queued = 0
+	}
+	c.base, c.sent, c.back = c.seen, next.n, next.back
+	return next
+}
+
+// arrived ends the command under way. value is the reply of the node, unless it failed.
+func (c *counter) arrived(value uint64, err error) {
+	switch {
+	case c.back && err == nil:
+		c.seen = value
+	case c.back: // it may have been executed
+		c.seen -= min(c.seen, c.sent)
+	case err == nil:
+		c.seen = max(c.seen, value)
+	}
+	if c.back {
+		c.decrements++
+	}
+	c.base, c.sent, c.back = 0, 0, false
 }
 
 func addSaturating(a, b uint64) uint64 {
@@ -93,9 +162,9 @@ const maxKey = 250
 
 // checkKeys returns an error of kind Invalid for the first key that memcached does not
 // accept. The error does not contain the key: clients choose it, and it may be a secret.
-func checkKeys(hits []ratelimit.Hit) error {
-	for i := range hits {
-		if problem := checkKey(hits[i].Key); problem != "" {
+func checkKeys(n int, key func(i int) []byte) error {
+	for i := range n {
+		if problem := checkKey(key(i)); problem != "" {
 			return &ratelimit.Error{
 				Kind:    ratelimit.Invalid,
 				Message: fmt.Sprintf("the counter key of hit %d %s", i, problem),

@@ -216,3 +216,17 @@ func (n *node) increment(key string, delta uint64, ttl time.Duration) (value uin
 	}
 	return 0, fmt.Errorf("memcachestore: node %s: a counter disappears repeatedly: the node may be out of memory", n.addr)
 }
+
+// decrement subtracts n from a counter, which stops at zero, and returns its new value. A counter that
+// does not exist has the value 0, and is not created.
+func (n *node) decrement(key string, delta uint64) (value uint64, err error) {
+	err = n.do(modifying, func() (err error) {
+		value, err = n.client.Decrement(key, delta)
+		return err
+	})
+	n.totals.decrement.count(err)
+	if errors.Is(err, memcache.ErrCacheMiss) {
+		return 0, nil
+	}
+	return value, err
+}

@@ -126,6 +126,7 @@ func (q *queue) nextBatch() *batch {
 		}
 		b.calls = append(b.calls, c)
 		for _, it := range c.on(q) {
+			it.decrements = it.counter.decrements
 			if it.counter.batch != b {
 				it.counter.batch = b
 				b.keys = append(b.keys, it.counter.key)
@@ -164,11 +165,15 @@ func (q *queue) count(c *call, hits []ratelimit.Hit) {
 	var own []*counter // increments for which the queue has no room
 	for i, it := range c.on(q) {
 		h, counter := &hits[i], it.counter
-		h.Count = counter.add(it.value, h.N)
-		counter.ttl = max(counter.ttl, h.TTL())
+		if counter.know(it.value, it.decrements); c.back {
+			h.Count = counter.subtract(h.N)
+		} else {
+			h.Count = counter.add(h.N)
+			counter.ttl = max(counter.ttl, h.TTL())
+		}
 		counter.calls--
 		switch {
-		case counter.queued == 0 || counter.listed:
+		case !counter.waits() || counter.listed:
 		case len(q.increments) >= q.node.opts.MaxPending:
 			counter.listed = true
 			q.sending++
@@ -202,8 +207,13 @@ func (q *queue) enqueue(c *counter) {
 
 // discard drops the queued hits of a counter and counts them as lost.
 func (q *queue) discard(c *counter) {
+	for _, e := range c.earlier {
+		if !e.back {
+			c.queued += e.n
+		}
+	}
 	q.node.totals.lost.Add(c.queued)
-	c.queued, c.listed = 0, false
+	c.queued, c.earlier, c.listed = 0, nil, false
 	q.forget(c)
 }
 
@@ -223,19 +233,25 @@ func (q *queue) write() {
 }
 
 // increment sends the hits of a counter to the node; hits that arrive meanwhile wait for the
-// next increment. The caller holds the lock, which increment releases while it sends.
+// next command. The caller holds the lock, which increment releases while it sends.
 func (q *queue) increment(c *counter) {
-	n, ttl := c.send(), c.ttl
+	next, ttl := c.send(), c.ttl
 	q.mu.Unlock()
-	value, err := q.node.increment(c.key, n, ttl)
-	q.mu.Lock()
-	if err != nil {
-		q.node.totals.lost.Add(n)
+	var value uint64
+	var err error
+	if next.back {
+		value, err = q.node.decrement(c.key, next.n)
+	} else {
+		value, err = q.node.increment(c.key, next.n, ttl)
 	}
-	c.arrived(value)
+	q.mu.Lock()
+	if err != nil && !next.back {
+		q.node.totals.lost.Add(next.n)
+	}
+	c.arrived(value, err)
 	c.listed = false
 	q.sending--
-	if c.queued > 0 {
+	if c.waits() {
 		q.enqueue(c)
 	}
 	q.forget(c)

@@ -11,9 +11,9 @@ import (
 
 // Stats are the statistics of a Store since it was created (REFERENCE.md, 6.2).
 type Stats struct {
-	// MultiGet, Increment and Add count commands by their result. A read may serve
+	// MultiGet, Increment, Add and Decrement count commands by their result. A read may serve
 	// several calls.
-	MultiGet, Increment, Add Codes
+	MultiGet, Increment, Add, Decrement Codes
 	// KeysRequested and KeysFound count the keys of reads, and those that existed.
 	KeysRequested, KeysFound uint64
 
@@ -24,7 +24,7 @@ type Stats struct {
 	// Options.MaxPending counters were waiting.
 	Held uint64
 	// Lost counts hits that were not added to their counter, because the node failed after
-	// Add had returned.
+	// Add had returned. Hits that were not given back are not included.
 	Lost uint64
 
 	// Suspended is to how many nodes calls are suspended now. Suspensions is how often that
@@ -36,13 +36,14 @@ type Stats struct {
 // Codes counts commands by their result.
 type Codes struct {
 	Success, Error uint64
-	Miss           uint64 // increments of a counter that does not exist yet
+	Miss           uint64 // increments and decrements of a counter that does not exist
 	NotStored      uint64 // additions of a counter that already exists
 }
 
 // totals collects Stats.
 type totals struct {
 	multiGet, increment, add codes
+	decrement                codes
 	keysRequested, keysFound atomic.Uint64
 	held, lost               atomic.Uint64
 	circuits                 circuit.Totals
@@ -73,6 +74,7 @@ func (s *Store) Stats() Stats {
 	t := &s.totals
 	stats := Stats{
 		MultiGet: t.multiGet.load(), Increment: t.increment.load(), Add: t.add.load(),
+		Decrement:     t.decrement.load(),
 		KeysRequested: t.keysRequested.Load(), KeysFound: t.keysFound.Load(),
 		Held: t.held.Load(), Lost: t.lost.Load(),
 		Suspended: t.circuits.Open.Load(), Suspensions: t.circuits.Opened.Load(), Refused: t.circuits.Refused.Load(),

@@ -99,19 +99,33 @@ func (s *Store) allQueues() []*queue {
 // (ErrTimeout), if too many calls wait (ErrBusy), after Close (ErrClosed), and when ctx is
 // done. No hit of a call that fails is counted.
 func (s *Store) Add(ctx context.Context, hits []ratelimit.Hit) error {
+	return s.count(ctx, hits, false)
+}
+
+// Subtract implements ratelimit.SubtractStore. Like Add it reads all counters, and
+// decrements them after it has returned, after the hits that Add counted before. Count is exact
+// if no other instance counts. Errors are those of Add. If a node fails after Subtract has
+// returned, hits on their way to it may not be given back.
+func (s *Store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
+	return s.count(ctx, hits, true)
+}
+
+// count is Add, or with back Subtract.
+func (s *Store) count(ctx context.Context, hits []ratelimit.Hit, back bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if len(hits) == 0 {
 		return nil
 	}
-	if err := checkKeys(hits); err != nil {
+	if err := checkKeys(len(hits), func(i int) []byte { return hits[i].Key }); err != nil {
 		return err
 	}
 	for {
 		r := s.ring.Load()
 		c := s.calls.Get().(*call)
 		c.assign(r, hits)
+		c.back = back
 		err := c.run(ctx, hits, s.opts.Timeout)
 		if !c.abandoned.Load() {
 			clear(c.items)
