@@ -144,7 +144,7 @@ func (s *store) Add(ctx context.Context, hits []ratelimit.Hit) error {
 	if s.tracing.skips(ctx) {
 		return s.inner.Add(ctx, hits)
 	}
-	return s.span(ctx, len(hits), func(ctx context.Context) error { return s.inner.Add(ctx, hits) })
+	return s.span(ctx, hits, s.inner.Add)
 }
 
 // Subtract calls the inner store. It returns errors.ErrUnsupported if that is no
@@ -157,20 +157,22 @@ func (s *store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
 	case s.tracing.skips(ctx):
 		return inner.Subtract(ctx, hits)
 	}
-	return s.span(ctx, len(hits), func(ctx context.Context) error { return inner.Subtract(ctx, hits) })
+	return s.span(ctx, hits, inner.Subtract)
 }
 
 // Take calls the inner store. It returns errors.ErrUnsupported if that is no
 // ratelimit.TakeStore.
-func (s *store) Take(ctx context.Context, takes []ratelimit.Take) error {
+func (s *store) Take(ctx context.Context, takes []ratelimit.Take) (err error) {
 	inner, ok := s.inner.(ratelimit.TakeStore)
 	switch {
 	case !ok:
 		return errors.ErrUnsupported
-	case len(takes) == 0 || s.tracing.skips(ctx):
+	case s.tracing.skips(ctx) || len(takes) == 0:
 		return inner.Take(ctx, takes)
 	}
-	return s.span(ctx, len(takes), func(ctx context.Context) error { return inner.Take(ctx, takes) })
+	ctx, end := s.start(ctx, len(takes), len(takes))
+	defer func() { end(err) }()
+	return inner.Take(ctx, takes)
 }
 
 type conditionalStore struct {
@@ -183,21 +185,26 @@ func (s *conditionalStore) AddUnlessOver(ctx context.Context, hits []ratelimit.H
 	if s.tracing.skips(ctx) {
 		return s.inner.AddUnlessOver(ctx, hits)
 	}
-	return s.span(ctx, len(hits), func(ctx context.Context) error { return s.inner.AddUnlessOver(ctx, hits) })
+	return s.span(ctx, hits, s.inner.AddUnlessOver)
 }
 
 // span makes the call within a span, which ends even if the call panics.
-func (s *store) span(ctx context.Context, n int, call func(context.Context) error) (err error) {
-	ctx, end := s.tracing.StartSpan(ctx, s.name, func() []slog.Attr {
-		attrs := []slog.Attr{slog.Int("hits", n)}
+func (s *store) span(ctx context.Context, hits []ratelimit.Hit, call func(context.Context, []ratelimit.Hit) error) (err error) {
+	ctx, end := s.start(ctx, len(hits), 2*len(hits)) // a hit is two commands: its addition and its expiry
+	defer func() { end(err) }()
+	return call(ctx, hits)
+}
+
+// start starts the span of a call with so many hits, which are so many commands of Redis.
+func (s *store) start(ctx context.Context, hits, commands int) (context.Context, func(error)) {
+	return s.tracing.StartSpan(ctx, s.name, func() []slog.Attr {
+		attrs := []slog.Attr{slog.Int("hits", hits)}
 		switch s.name {
-		case SpanRedis: // a hit is two commands: its addition and its expiry
-			attrs = append(attrs, slog.Int(s.own, 2*n), slog.Int(s.other, 0))
+		case SpanRedis:
+			attrs = append(attrs, slog.Int(s.own, commands), slog.Int(s.other, 0))
 		case SpanMemcached:
-			attrs = append(attrs, slog.Int("keysToGet length", n))
+			attrs = append(attrs, slog.Int("keysToGet length", hits))
 		}
 		return attrs
 	})
-	defer func() { end(err) }()
-	return call(ctx)
 }

@@ -47,6 +47,34 @@ func TestStoreIsConditionalAsTheInner(t *testing.T) {
 	}
 }
 
+// taking is a ratelimit.TakeStore.
+type taking struct{ plain }
+
+// Take applies the takes to new states.
+func (taking) Take(_ context.Context, takes []ratelimit.Take) error {
+	for i := range takes {
+		takes[i].Apply(new(ratelimit.State))
+	}
+	return nil
+}
+
+func TestStoreTakesAsTheInner(t *testing.T) {
+	r := receive(t, "http")
+	tr := start(t, 1, nil)
+	wrap := func(inner ratelimit.Store) ratelimit.TakeStore {
+		return tr.Store(inner, tracing.SpanRedis).(ratelimit.TakeStore)
+	}
+	nothing := plain(func(context.Context, []ratelimit.Hit) error { return nil })
+	require.ErrorIs(t, wrap(nothing).Take(t.Context(), nil), errors.ErrUnsupported)
+	require.NoError(t, wrap(taking{nothing}).Take(t.Context(), nil))
+	takes := []ratelimit.Take{{Algorithm: ratelimit.TokenBucket, N: 1}, {Algorithm: ratelimit.SlidingWindow}}
+	require.NoError(t, wrap(taking{nothing}).Take(t.Context(), takes))
+	require.True(t, takes[1].Taken)
+	flush(t, tr)
+	s := r.named(t, tracing.SpanRedis)
+	assert.Equal(t, map[string]any{"hits": int64(2), "pipeline length": int64(2), "perSecondPipeline length": int64(0)}, s.attrs)
+}
+
 func TestStoreSpans(t *testing.T) {
 	three := make([]ratelimit.Hit, 3)
 	for _, c := range []struct {
