@@ -22,6 +22,8 @@ type proxy struct {
 	released chan struct{} // closed by release
 	waiting  int           // commands that are delayed
 	isolate  bool          // close all other connections at the next read
+	replies  bool          // delay the reply to the next read
+	delayed  net.Conn      // to the node, whose replies are delayed
 	conns    []net.Conn
 	running  sync.WaitGroup
 }
@@ -50,6 +52,51 @@ func (p *proxy) hold(command string) {
 		p.released = make(chan struct{})
 	}
 	p.holding = command + " "
+}
+
+// holdReply delays the reply to the next read until release.
+func (p *proxy) holdReply() {
+	p.hold("none")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.replies = true
+}
+
+// note remembers the connection of a read whose reply is to be delayed.
+func (p *proxy) note(line string, to net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.replies && strings.HasPrefix(line, "gets ") {
+		p.replies, p.delayed = false, to
+	}
+}
+
+// awaitReply returns when a reply on a connection to the node may be forwarded.
+func (p *proxy) awaitReply(node net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.delayed != node {
+		return
+	}
+	p.delayed = nil
+	p.waiting++
+	released := p.released
+	p.mu.Unlock()
+	<-released
+	p.mu.Lock()
+	p.waiting--
+}
+
+// reply is a connection to the node as its client sees it.
+type reply struct {
+	net.Conn
+	p *proxy
+}
+
+func (r reply) Read(b []byte) (int, error) {
+	n, err := r.Conn.Read(b)
+	r.p.awaitReply(r.Conn)
+	return n, err
 }
 
 // await returns when the line may be forwarded.
@@ -130,7 +177,7 @@ func (p *proxy) accept() {
 		p.conns = append(p.conns, conn, node)
 		p.mu.Unlock()
 		p.running.Go(func() {
-			_, _ = io.Copy(conn, node)
+			_, _ = io.Copy(conn, reply{node, p})
 			_ = conn.Close()
 		})
 		p.running.Go(func() { p.forward(conn, node) })
@@ -148,6 +195,7 @@ func (p *proxy) forward(from, to net.Conn) {
 		}
 		p.closeOthers(line, from)
 		p.await(line)
+		p.note(line, to)
 		if _, err := io.WriteString(to, line); err != nil {
 			return
 		}
