@@ -11,6 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/config"
+	"github.com/ashlar-go/ashlar/ratelimit/server"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
 // write replaces a configuration file atomically: it renames a new file from a directory
@@ -139,6 +144,34 @@ func TestReload(t *testing.T) {
 	r.write("d.yaml", goodConfig)
 	r.becomes("config_load_ok is 1 after the file is fixed", func() bool { return r.gauge(loadOK) == 1 })
 	r.end()
+}
+
+// addOnly hides everything but Add of a store.
+type addOnly struct{ ratelimit.Store }
+
+// A limit that the store can't hold is refused like any other fault.
+func TestLimitThatTheStoreCantHold(t *testing.T) {
+	const bucket = "domain: d\ndescriptors: [{key: client, rate_limit: {unit: hour, requests_per_unit: 7, algorithm: token_bucket}}]\n"
+	const reason = "domain 'd', rule client: token_bucket: the counter store (server_test.addOnly) can't hold limits of other algorithms than fixed_window"
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil)
+	r.store = addOnly{memstore.New(nil)}
+	r.start()
+	before := r.count(loadError)
+	r.write("d.yaml", bucket)
+	r.becomes("the error is counted", func() bool { return r.count(loadError) > before })
+	require.Contains(t, r.log.String(), reason)
+	_, page := r.getAt(r.addr.Debug, "/rlconfig")
+	require.Equal(t, "d.client: unit=YEAR requests_per_unit=2, shadow_mode: false, quota_mode: false\n", page)
+	r.becomes("each attempt is a success or an error", func() bool {
+		counts := r.srv.Statistics().Snapshot().Counters
+		return counts["runtime.load_attempts"] == counts[loadSuccess]+counts[loadError]
+	})
+	r.end()
+
+	_, err := server.New(t.Context(), r.set, &server.Options{
+		Store: r.store, Files: []config.File{{Name: "d.yaml", Data: []byte(bucket)}},
+	})
+	require.ErrorContains(t, err, "invalid configuration:\n"+reason)
 }
 
 // A file that is no YAML by its name does not spoil the configuration, and is named in the log.

@@ -147,6 +147,9 @@ type ruleLine struct {
 	UnitMultiplier  uint32   `json:"unit_multiplier,omitempty"`
 	Align           string   `json:"align,omitempty"` // calendar or nothing
 	TimeZone        string   `json:"time_zone,omitempty"`
+	Algorithm       string   `json:"algorithm,omitempty"`  // another than fixed_window
+	Burst           uint32   `json:"burst,omitempty"`      // of a token bucket
+	LimitType       string   `json:"limit_type,omitempty"` // concurrency or nothing
 	Unlimited       bool     `json:"unlimited"`
 	Name            string   `json:"name,omitempty"`
 	Replaces        []string `json:"replaces,omitempty"`
@@ -157,6 +160,15 @@ type ruleLine struct {
 
 func (l *ruleLine) String() string {
 	window := ""
+	if l.LimitType != "" {
+		window += " limit_type=" + l.LimitType
+	}
+	if l.Algorithm != "" {
+		window += " algorithm=" + l.Algorithm
+	}
+	if l.Burst > 0 {
+		window += fmt.Sprintf(" burst=%d", l.Burst)
+	}
 	if l.UnitMultiplier > 0 {
 		window += fmt.Sprintf(" unit_multiplier=%d", l.UnitMultiplier)
 	}
@@ -210,6 +222,18 @@ func (s *Server) ruleLines() []ruleLine {
 	return lines
 }
 
+// setAlgorithm sets the fields of another algorithm than that of the reference service.
+func (l *ruleLine) setAlgorithm(limit *ratelimit.Limit) {
+	switch {
+	case limit.Unlimited || limit.Algorithm == ratelimit.FixedWindow:
+	case limit.Algorithm == ratelimit.Concurrency:
+		l.LimitType = limit.Algorithm.String()
+	default:
+		l.Algorithm = limit.Algorithm.String()
+		l.Burst = limit.Burst
+	}
+}
+
 // calendarOnly returns an alignment other than that of the reference service, or "".
 func calendarOnly(a ratelimit.Align) string {
 	if a == ratelimit.AlignCalendar {
@@ -226,7 +250,7 @@ func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule)
 			key += "_" + r.Value
 		}
 		if r.Limit != nil {
-			lines = append(lines, ruleLine{
+			line := ruleLine{
 				Key: key, Domain: domain,
 				Unit:            strings.ToUpper(r.Limit.Unit.String()),
 				RequestsPerUnit: r.Limit.RequestsPerUnit,
@@ -235,7 +259,9 @@ func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule)
 				Unlimited: r.Limit.Unlimited,
 				Name:      r.Limit.Name, Replaces: r.Limit.Replaces,
 				ShadowMode: r.ShadowMode, QuotaMode: r.QuotaMode, ShareThreshold: r.ShareThreshold,
-			})
+			}
+			line.setAlgorithm(r.Limit)
+			lines = append(lines, line)
 		}
 		lines = appendRules(lines, domain, key, r.Rules)
 	}

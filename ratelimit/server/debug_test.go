@@ -9,9 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/stretchr/testify/require"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
 const manyRules = `domain: b
@@ -69,6 +73,41 @@ d.client: unit=YEAR requests_per_unit=2, shadow_mode: false, quota_mode: false
 	code, page = r.getAt(r.addr.Debug, "/rlconfig?format=xml")
 	require.Equal(t, 400, code)
 	require.Contains(t, page, "use text or json")
+	r.end()
+}
+
+// The page of rules shows algorithms, and the log of decisions too.
+func TestAlgorithmsShown(t *testing.T) {
+	if _, is := ratelimit.Store(memstore.New(nil)).(ratelimit.TakeStore); !is {
+		t.Skip("memstore holds fixed windows only")
+	}
+	const rules = `domain: d
+descriptors:
+  - {key: bucket, rate_limit: {unit: minute, requests_per_unit: 100, algorithm: token_bucket, burst: 20}}
+  - {key: places, rate_limit: {unit: hour, requests_per_unit: 10, limit_type: concurrency}}
+  - {key: slide, rate_limit: {unit: year, requests_per_unit: 9, algorithm: sliding_window, unit_multiplier: 2}}
+`
+	r := prepare(t, map[string]string{"d.yaml": rules}, map[string]string{"LOG_LEVEL": "DEBUG"}).start()
+	_, page := r.getAt(r.addr.Debug, "/rlconfig")
+	require.Equal(t, `d.bucket: unit=MINUTE requests_per_unit=100 algorithm=token_bucket burst=20, shadow_mode: false, quota_mode: false
+d.places: unit=HOUR requests_per_unit=10 limit_type=concurrency, shadow_mode: false, quota_mode: false
+d.slide: unit=YEAR requests_per_unit=9 algorithm=sliding_window unit_multiplier=2, shadow_mode: false, quota_mode: false
+`, page)
+	_, page = r.getAt(r.addr.Debug, "/rlconfig?format=json")
+	for _, want := range []string{`"algorithm":"token_bucket","burst":20`, `"limit_type":"concurrency"`, `"algorithm":"sliding_window"`} {
+		require.Contains(t, page, want)
+	}
+	request := &ratelimitv3.RateLimitRequest{Domain: "d"}
+	for _, key := range []string{"bucket", "places", "slide"} {
+		request.Descriptors = append(request.Descriptors, &commonv3.RateLimitDescriptor{Entries: []*commonv3.RateLimitDescriptor_Entry{{Key: key, Value: "x"}}})
+	}
+	_, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), request)
+	require.NoError(t, err)
+	for _, want := range []string{
+		"OK, 19 left of a token_bucket with 100 per minute", "OK, 9 of 10 at the same time left", "OK, 8 of 9 per 2 years left",
+	} {
+		require.Contains(t, r.log.String(), want)
+	}
 	r.end()
 }
 

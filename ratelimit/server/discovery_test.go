@@ -15,8 +15,11 @@ import (
 	configv3 "github.com/envoyproxy/go-control-plane/ratelimit/config/ratelimit/v3"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/ashlar-go/ashlar/ratelimit/server"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
 // discovery is a configuration server for node "limits".
@@ -106,6 +109,31 @@ func TestBadDiscovery(t *testing.T) {
 	require.ErrorContains(t, err, "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS")
 	require.ErrorContains(t, err, `"content-type"`)
 	require.NotContains(t, err.Error(), "hunter2")
+}
+
+// A limit that the store can't hold is rejected, and the server is told.
+func TestDiscoveryOfALimitThatTheStoreCantHold(t *testing.T) {
+	d := startDiscovery(t)
+	r := prepare(t, nil, map[string]string{
+		"CONFIG_TYPE": "GRPC_XDS_SOTW", "CONFIG_GRPC_XDS_SERVER_URL": d.addr, "CONFIG_GRPC_XDS_NODE_ID": "limits",
+	})
+	r.store = addOnly{memstore.New(nil)}
+	r.run()
+	d.publish("1", 3, configv3.RateLimitUnit_HOUR)
+	r.await()
+	limit := &configv3.RateLimitPolicy{Unit: configv3.RateLimitUnit_HOUR, RequestsPerUnit: 7}
+	limit.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, xds.FieldAlgorithm, protowire.BytesType), "sliding_window"))
+	snapshot, err := cache.NewSnapshot("2", map[resource.Type][]types.Resource{resource.RateLimitConfigType: {
+		&configv3.RateLimitConfig{Name: "d", Domain: "d", Descriptors: []*configv3.RateLimitDescriptor{{Key: "client", RateLimit: limit}}},
+	}})
+	require.NoError(t, err)
+	require.NoError(t, d.cache.SetSnapshot(t.Context(), "limits", snapshot))
+	r.becomes("the error is counted", func() bool { return r.count(loadError) == 1 })
+	require.Contains(t, r.log.String(), "domain 'd', rule client: sliding_window: the counter store")
+	out, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("d", "x"))
+	require.NoError(t, err)
+	require.EqualValues(t, 3, out.GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit())
+	r.end()
 }
 
 // A configuration from a discovery server is awaited, used, changed, rejected and removed.

@@ -140,7 +140,13 @@ func descriptorLine(rules *ratelimit.Ruleset, domain string, d *ratelimit.Descri
 		rule = "rule " + name
 	}
 	text := fmt.Sprintf("%s: %s: %s", strings.Join(entries, ","), rule, s.Code)
-	if s.Limited {
+	switch {
+	case !s.Limited:
+	case s.Algorithm == ratelimit.Concurrency:
+		text += fmt.Sprintf(", %d of %d at the same time left", s.Remaining, s.RequestsPerUnit)
+	case s.Algorithm == ratelimit.TokenBucket:
+		text += fmt.Sprintf(", %d left of a token_bucket with %d per %s", s.Remaining, s.RequestsPerUnit, s.Unit.Text(s.UnitMultiplier))
+	default:
 		text += fmt.Sprintf(", %d of %d per %s left", s.Remaining, s.RequestsPerUnit, s.Unit.Text(s.UnitMultiplier))
 	}
 	return text

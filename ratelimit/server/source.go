@@ -59,7 +59,9 @@ func (s *Server) useFiles(list []config.File) error {
 	if err != nil {
 		return fmt.Errorf("invalid configuration:\n%w", err)
 	}
-	s.useConfig(c)
+	if err := s.useConfig(c); err != nil {
+		return fmt.Errorf("invalid configuration:\n%w", err)
+	}
 	s.source = func(ctx context.Context) { <-ctx.Done() }
 	return nil
 }
@@ -68,13 +70,18 @@ func (s *Server) configOptions() *config.Options {
 	return &config.Options{MergeDomains: s.settings.MergeDomainConfig, IgnoreDotFiles: s.settings.RuntimeIgnoreDotFiles}
 }
 
-func (s *Server) useConfig(c *config.Config) {
+// useConfig uses a configuration, unless the store can't hold its limits.
+func (s *Server) useConfig(c *config.Config) error {
+	if err := s.engine.Check(c.Ruleset); err != nil {
+		return err
+	}
 	logWarnings(s, c.Warnings)
 	if n := len(c.Ignored); n > 0 {
 		s.log.Warn("files ignored: their names end in neither .yaml nor .yml", "number", n, "files", c.Ignored[:min(n, maxIgnored)])
 	}
 	s.log.Info("configuration loaded", "files", len(c.Files), "domains", c.Ruleset.Len())
 	s.use(c.Ruleset, c.Domains)
+	return nil
 }
 
 // followFiles loads the files, and reloads them when they change. Its statistics are
@@ -86,7 +93,9 @@ func (s *Server) followFiles(ctx context.Context) {
 	loaded := func(c *config.Config) {
 		attempts.Add(1)
 		values.Set(uint64(len(c.Files)))
-		s.useConfig(c)
+		if err := s.useConfig(c); err != nil {
+			s.reject(err)
+		}
 	}
 	failed := func(err error) {
 		attempts.Add(1)
@@ -148,6 +157,9 @@ func (s *Server) buildDiscovery() error {
 }
 
 func (s *Server) useUpdate(u *xds.Update) error {
+	if err := s.engine.Check(u.Ruleset); err != nil {
+		return err
+	}
 	logWarnings(s, u.Warnings)
 	s.log.Info("configuration loaded", "version", u.Version, "resources", len(u.Resources), "domains", u.Ruleset.Len())
 	s.use(u.Ruleset, u.Domains)
