@@ -83,8 +83,12 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 		default:
 			continue
 		}
-		if c.stats != nil && !c.back {
+		switch {
+		case c.stats == nil:
+		case !c.back:
 			c.stats.stripe(w.stripe).total.Add(c.hits)
+		case c.hits <= maxHits:
+			c.stats.stripe(w.stripe).negative.Add(c.hits)
 		}
 		key := w.keys[start:len(w.keys):len(w.keys)]
 		if c.take != nil {
@@ -241,7 +245,9 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 		s.Code, s.Remaining = OK, c.requests
 		return
 	case failDeny:
-		s.Code, s.Remaining = OverLimit, 0
+		if s.Code, s.Remaining = OverLimit, 0; c.back {
+			s.Code = OK
+		}
 		return
 	}
 	if c.take != nil {

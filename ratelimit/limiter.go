@@ -122,7 +122,7 @@ func (l *Limiter) Algorithm() Algorithm {
 }
 
 // Refund takes n hits on key back, in the current window and never below zero: for
-// hits that were counted and then not used. Statistics are not corrected. The error
+// hits that were counted and then not used. Statistics count them as negative hits. The error
 // wraps errors.ErrUnsupported if the store is not a SubtractStore, or not a TakeStore where the
 // limit has another Algorithm than FixedWindow, and is an *Error otherwise. FailurePolicies
 // don't apply.

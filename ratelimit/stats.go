@@ -61,6 +61,9 @@ type LimitCounts struct {
 	OverLimit               uint64 // hits that did not fit
 	OverLimitWithLocalCache uint64 // those of OverLimit that found in the over-limit cache
 	ShadowMode              uint64 // those of OverLimit that a rule's shadow mode let pass
+	// TotalNegativeHits is the hits to give back, counted before the store is called. More than
+	// 1<<33 at once, which empty any counter, are not counted.
+	TotalNegativeHits uint64
 }
 
 // LimitStats are the live counters of one statistics key. They are spread over
@@ -70,8 +73,8 @@ type LimitStats struct{ stripes []stripe }
 
 // stripe is one core's share, alone on its cache line.
 type stripe struct {
-	total, within, near, over, cached, shadow atomic.Uint64
-	_                                         [16]byte
+	total, within, near, over, cached, shadow, negative atomic.Uint64
+	_                                                   [8]byte
 }
 
 // NewLimitStats returns counters at zero: 64 bytes for each stripe. There are more
@@ -93,6 +96,7 @@ func (s *LimitStats) Load() LimitCounts {
 		c.OverLimit += l.over.Load()
 		c.OverLimitWithLocalCache += l.cached.Load()
 		c.ShadowMode += l.shadow.Load()
+		c.TotalNegativeHits += l.negative.Load()
 	}
 	return c
 }

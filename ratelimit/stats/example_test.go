@@ -40,6 +40,7 @@ func ExampleNew() {
 	// ratelimit.service.rate_limit.api.client.over_limit_with_local_cache: 0
 	// ratelimit.service.rate_limit.api.client.shadow_mode: 0
 	// ratelimit.service.rate_limit.api.client.total_hits: 3
+	// ratelimit.service.rate_limit.api.client.total_negative_hits: 0
 	// ratelimit.service.rate_limit.api.client.within_limit: 1
 	// ratelimit.service.store_failure.allow: 0
 	// ratelimit.service.store_failure.deny: 0

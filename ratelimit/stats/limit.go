@@ -12,10 +12,11 @@ const limitPrefix = "ratelimit.service.rate_limit."
 // limitSuffixes end the names of the statistics of one limit, in the order of counts.
 var limitSuffixes = [...]string{
 	".total_hits", ".over_limit", ".near_limit", ".over_limit_with_local_cache", ".within_limit", ".shadow_mode",
+	".total_negative_hits",
 }
 
 func counts(c ratelimit.LimitCounts) [len(limitSuffixes)]uint64 {
-	return [...]uint64{c.TotalHits, c.OverLimit, c.NearLimit, c.OverLimitWithLocalCache, c.WithinLimit, c.ShadowMode}
+	return [...]uint64{c.TotalHits, c.OverLimit, c.NearLimit, c.OverLimitWithLocalCache, c.WithinLimit, c.ShadowMode, c.TotalNegativeHits}
 }
 
 // limit holds the counters of one statistics key and their names.
@@ -28,7 +29,7 @@ type limit struct {
 
 func newLimit(key string) *limit {
 	l := &limit{stats: ratelimit.NewLimitStats()}
-	// One string holds all six names: there may be tens of thousands of rules.
+	// One string holds all names: there may be tens of thousands of rules.
 	var all []byte
 	var ends [len(limitSuffixes)]int
 	for i, suffix := range limitSuffixes {

@@ -55,6 +55,7 @@ func TestNamesOfAnEngine(t *testing.T) {
 		"ratelimit.service.rate_limit.api.client.within_limit":                2,
 		"ratelimit.service.rate_limit.api.client.over_limit_with_local_cache": 0,
 		"ratelimit.service.rate_limit.api.client.shadow_mode":                 0,
+		"ratelimit.service.rate_limit.api.client.total_negative_hits":         0,
 		"ratelimit.service.rate_limit.nowhere.domain_not_found":               1,
 		"ratelimit.service.global_shadow_mode":                                2,
 		"ratelimit.service.folded_names":                                      0,
@@ -148,7 +149,7 @@ func TestChangingRulesDoNotLeak(t *testing.T) {
 		e.Use(rules(t, fmt.Sprint("key", i)))
 		now = now.Add(time.Second)
 	}
-	require.Less(t, len(r.Snapshot().Counters), 6*70, "the names of one minute")
+	require.Less(t, len(r.Snapshot().Counters), 7*70, "the names of one minute")
 }
 
 // The number of names that requests bring is bounded; hits of other names are counted.

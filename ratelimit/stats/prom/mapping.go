@@ -94,6 +94,8 @@ var limitHelp = map[string]string{
 	"near_limit":   "Hits above the near-limit ratio that still fitted.",
 	"over_limit":   "Hits that did not fit.",
 	"shadow_mode":  "Hits that did not fit and passed because the rule is in shadow mode.",
+
+	"total_negative_hits": "Hits to give back, counted before the counter store is called.",
 }
 
 // rule maps a statistic whose name is before and after with one part between them,

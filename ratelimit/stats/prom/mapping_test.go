@@ -20,6 +20,7 @@ func TestBuiltinMapping(t *testing.T) {
 		{"ratelimit.service.rate_limit.d.k_v.total_hits", `ratelimit_service_rate_limit_total_hits{domain="d",key1="k_v"} 7`},
 		{"ratelimit.service.rate_limit.d.k_v.within_limit", `ratelimit_service_rate_limit_within_limit{domain="d",key1="k_v"} 7`},
 		{"ratelimit.service.rate_limit.d.k_v.shadow_mode", `ratelimit_service_rate_limit_shadow_mode{domain="d",key1="k_v"} 7`},
+		{"ratelimit.service.rate_limit.d.k_v.total_negative_hits", `ratelimit_service_rate_limit_total_negative_hits{domain="d",key1="k_v"} 7`},
 
 		{"ratelimit.service.rate_limit.d.k_v.l_w.near_limit", `ratelimit_service_rate_limit_near_limit{domain="d",key1="k_v",key2="l_w"} 7`},
 		{"ratelimit.service.rate_limit.d.k_v.l_w.over_limit", `ratelimit_service_rate_limit_over_limit{domain="d",key1="k_v",key2="l_w"} 7`},
