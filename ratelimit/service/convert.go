@@ -26,7 +26,7 @@ func (c *call) convert(in *ratelimitv3.RateLimitRequest) error {
 	c.request.Domain = in.GetDomain()
 	c.request.HitsAddend = in.GetHitsAddend()
 	for i, d := range in.GetDescriptors() {
-		out := ratelimit.Descriptor{}
+		out := ratelimit.Descriptor{Back: d.GetIsNegativeHits()}
 		start := len(c.entries)
 		if err := c.bounds.entries(i, len(d.GetEntries()), start); err != nil {
 			return err
@@ -47,9 +47,6 @@ func (c *call) convert(in *ratelimitv3.RateLimitRequest) error {
 }
 
 func (c *call) convertLimit(i int, d *commonv3.RateLimitDescriptor, out *ratelimit.Descriptor) error {
-	if d.GetIsNegativeHits() {
-		return invalid("descriptors[%d].is_negative_hits: giving hits back is not supported", i)
-	}
 	l := d.GetLimit()
 	if l == nil {
 		return nil

@@ -57,6 +57,43 @@ func TestDecisionsOverGRPC(t *testing.T) {
 	}
 }
 
+// negative is ask with hits to give back.
+func negative(client string) *ratelimitv3.RateLimitRequest {
+	in := ask(client)
+	in.Descriptors[0].IsNegativeHits = true
+	return in
+}
+
+// Hits are given back, never below zero, and the status is OK.
+func TestNegativeHits(t *testing.T) {
+	for _, setup := range setups() {
+		t.Run(setup.name, func(t *testing.T) {
+			client := setup.start(t, service.New(newEngine(t, nil, nil), nil))
+			for i, step := range []struct {
+				in   *ratelimitv3.RateLimitRequest
+				code ratelimitv3.RateLimitResponse_Code
+				left uint32
+			}{
+				{ask("a"), 1, 1},
+				{ask("a"), 1, 0},
+				{ask("a"), 2, 0},
+				{negative("a"), 1, 0}, // the refused hit was counted
+				{negative("a"), 1, 1},
+				{ask("a"), 1, 0},
+				{negative("a"), 1, 1},
+				{negative("a"), 1, 2},
+				{negative("a"), 1, 2},
+				{ask("a"), 1, 1},
+			} {
+				out, err := client.ShouldRateLimit(t.Context(), step.in)
+				require.NoError(t, err)
+				require.Equal(t, step.code, out.GetOverallCode(), "step %d", i)
+				require.Equal(t, step.left, out.GetStatuses()[0].GetLimitRemaining(), "step %d", i)
+			}
+		})
+	}
+}
+
 // Errors and their gRPC codes (REFERENCE.md, 8.5), with the messages of the reference service.
 func TestErrorsOverGRPC(t *testing.T) {
 	ready := newEngine(t, nil, nil)
@@ -78,7 +115,7 @@ func TestErrorsOverGRPC(t *testing.T) {
 		{"unit 0", ready, inDomain("no unit"), codes.InvalidArgument, "descriptors[0].limit.unit: invalid rate limit unit 0: use second, minute, hour, day, week, month or year"},
 		{"unit 257", ready, inDomain("bad unit"), codes.InvalidArgument, "descriptors[0].limit.unit: invalid rate limit unit 257: use second, minute, hour, day, week, month or year"},
 		{"unit -1", ready, inDomain("minus unit"), codes.InvalidArgument, "descriptors[0].limit.unit: invalid rate limit unit -1: use second, minute, hour, day, week, month or year"},
-		{"negative hits", ready, inDomain("negative"), codes.InvalidArgument, "descriptors[0].is_negative_hits: giving hits back is not supported"},
+		{"store can't subtract", broken, negative("a"), codes.Unavailable, "rate limit counter store failed"},
 		{"multiplier 0", ready, inDomain("multiplier 0"), codes.InvalidArgument, "descriptors[0].limit.unit_multiplier: must be 1 or more"},
 		{"long window", ready, inDomain("long window"), codes.InvalidArgument, "descriptors[0].limit.unit_multiplier: 315360001 makes windows longer than ten years: use at most 315360000"},
 		{"no rules", noRules, ask("a"), codes.Unavailable, "no rate limit configuration loaded"},

@@ -67,6 +67,17 @@ func TestJSONMapping(t *testing.T) {
 	}
 }
 
+func TestNegativeHitsAsJSON(t *testing.T) {
+	h := service.New(newEngine(t, nil, nil), nil).JSON()
+	const back = `{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"a"}],"hitsAddend":"5","isNegativeHits":true}]}`
+	for i, step := range []struct {
+		body string
+		code int
+	}{{askJSON, 200}, {askJSON, 200}, {askJSON, 429}, {back, 200}, {askJSON, 200}, {askJSON, 200}, {askJSON, 429}} {
+		require.Equal(t, step.code, post(h, step.body).Code, "call %d", i)
+	}
+}
+
 // Errors and their HTTP statuses (REFERENCE.md, 8.5).
 func TestErrorsAsJSON(t *testing.T) {
 	ready := newEngine(t, nil, nil)

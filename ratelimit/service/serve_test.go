@@ -92,7 +92,7 @@ func requests() *rapid.Generator[*ratelimitv3.RateLimitRequest] {
 			HitsAddend: rapid.SampledFrom([]uint32{0, 1, 2, 1<<32 - 1}).Draw(t, "hits"),
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "descriptors") {
-			d := &commonv3.RateLimitDescriptor{IsNegativeHits: rapid.IntRange(0, 20).Draw(t, "negative") == 0}
+			d := &commonv3.RateLimitDescriptor{IsNegativeHits: rapid.IntRange(0, 3).Draw(t, "negative") == 0}
 			for range rapid.IntRange(0, 3).Draw(t, "entries") {
 				d.Entries = append(d.Entries, entry(text.Draw(t, "key"), text.Draw(t, "value")))
 			}

@@ -334,6 +334,9 @@ func requestText(r *ratelimit.Request) string {
 		if d.HitsAddend != nil {
 			fmt.Fprintf(&b, " hits_addend:{value:%d}", *d.HitsAddend)
 		}
+		if d.Back {
+			b.WriteString(" is_negative_hits:true")
+		}
 		b.WriteByte('}')
 	}
 	if r.HitsAddend != 0 {

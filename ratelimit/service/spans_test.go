@@ -51,7 +51,7 @@ func TestSpans(t *testing.T) {
 		Descriptors: []*commonv3.RateLimitDescriptor{{
 			Entries:    []*commonv3.RateLimitDescriptor_Entry{{Key: "client", Value: "a"}, {Key: "x", Value: "y"}},
 			Limit:      &commonv3.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 5, Unit: 2},
-			HitsAddend: wrapperspb.UInt64(7),
+			HitsAddend: wrapperspb.UInt64(7), IsNegativeHits: true,
 		}},
 	}
 	_, err := s.ShouldRateLimit(t.Context(), request)
@@ -62,7 +62,7 @@ func TestSpans(t *testing.T) {
 	require.Equal(t, []slog.Attr{
 		slog.String("domain", "d"),
 		slog.String("request string", `domain:"d" descriptors:{entries:{key:"client" value:"a"} entries:{key:"x" value:"y"} `+
-			`limit:{requests_per_unit:5 unit:MINUTE} hits_addend:{value:7}} hits_addend:3`),
+			`limit:{requests_per_unit:5 unit:MINUTE} hits_addend:{value:7} is_negative_hits:true} hits_addend:3`),
 	}, spans.spans[0].attrs)
 
 	w := post(s.JSON(), `{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"b"}]}]}`)

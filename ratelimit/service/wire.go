@@ -178,6 +178,8 @@ func (c *call) decodeDescriptor(b []byte) bool {
 			var hits uint64
 			ok = decodeNumbers(f.bytes, &hits)
 			d.HitsAddend = c.addHits(hits)
+		case f.is(4, varintType):
+			d.Back = protowire.DecodeBool(f.varint)
 		default:
 			ok = false
 		}
