@@ -203,6 +203,7 @@ func (c *compiler) checkLimit(p spot, l *Limit) {
 	}
 	c.checkWindow(p, l)
 	c.checkAlgorithm(p, l)
+	c.checkCandidate(p, l)
 	for i, name := range l.Replaces {
 		field := replacesField(i)
 		if name == "" {
@@ -246,9 +247,14 @@ func (c *compiler) checkAlgorithm(p spot, l *Limit) {
 	case l.Align == AlignCalendar && (l.Algorithm == TokenBucket || l.Algorithm == Concurrency):
 		c.fault(p, "rate_limit.align", "align: calendar needs windows, and %s has none", l.Algorithm)
 	}
+	c.checkBurst(p, "rate_limit.burst", l)
+}
+
+// checkBurst checks that a bucket fills in MaxWindow.
+func (c *compiler) checkBurst(p spot, field string, l *Limit) {
 	rate, length := int64(l.RequestsPerUnit), l.Unit.Seconds()*int64(max(l.UnitMultiplier, 1))
 	if l.Algorithm == TokenBucket && rate > 0 && length > 0 && length <= MaxWindow && int64(l.Burst) > rate*(MaxWindow/length) {
-		c.fault(p, "rate_limit.burst", "burst %d takes more than ten years to fill: use at most %d", l.Burst, rate*(MaxWindow/length))
+		c.fault(p, field, "burst %d takes more than ten years to fill: use at most %d", l.Burst, rate*(MaxWindow/length))
 	}
 }
 
@@ -341,6 +347,8 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 		n.periodic = l.period != nil
 		l.take = newTakeLimit(in, l.period)
 		n.taking = l.take != nil
+		l.setCandidate(in)
+		n.candidate = l.candidate != nil
 	}
 	n.shadow, n.quota, n.failure = r.ShadowMode, r.QuotaMode, r.OnStoreFailure.number()
 	if l.metric, n.perRequest = l.nameMetric(); n.perRequest || n.unlimited {

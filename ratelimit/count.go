@@ -194,8 +194,9 @@ func (w *workspace) holdBack() {
 		}
 	}
 	for i := range w.checks {
-		if c := &w.checks[i]; c.take != nil {
-			c.take.fill(&w.takes[c.hit], 0, &w.moment)
+		c := &w.checks[i]
+		for j := range c.takes() {
+			c.takeLimit(j).fill(&w.takes[c.hit+j], 0, &w.moment)
 		}
 	}
 }
@@ -218,7 +219,9 @@ func (w *workspace) restore(over bool) {
 		switch {
 		case !c.live || c.cached || w.failed[c.store] || over && !c.back && !w.exceeds(c):
 		case c.take != nil:
-			c.take.fill(&w.takes[c.hit], c.hits, &w.moment)
+			for i := range c.takes() {
+				c.takeLimit(i).fill(&w.takes[c.hit+i], c.hits, &w.moment)
+			}
 		default:
 			w.hits[c.store][c.hit].N = c.hits
 		}
@@ -337,9 +340,11 @@ func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
 		switch c := &w.checks[i]; {
 		case c.failure != failLocal || c.store == mainBack || c.store == mainBack+perSecond:
 		case c.take != nil:
-			t := w.takes[c.hit]
-			c.take.fill(&t, c.hits, &w.moment) // N may have been held back
-			w.localTake = append(w.localTake, t)
+			for i := range c.takes() {
+				t := w.takes[c.hit+i]
+				c.takeLimit(i).fill(&t, c.hits, &w.moment) // N may have been held back
+				w.localTake = append(w.localTake, t)
+			}
 		default:
 			h := w.hits[c.store][c.hit]
 			h.N, h.Count = c.hits, 0
@@ -361,8 +366,7 @@ func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
 		switch c := &w.checks[i]; {
 		case c.failure != failLocal || c.store == mainBack || c.store == mainBack+perSecond:
 		case c.take != nil:
-			w.takes[c.hit] = w.localTake[take]
-			take++
+			take += copy(w.takes[c.hit:c.hit+c.takes()], w.localTake[take:])
 		default:
 			w.hits[c.store][c.hit].Count = w.local[hit].Count
 			hit++

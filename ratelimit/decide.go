@@ -147,18 +147,27 @@ func (e *Engine) addTake(key []byte, c *check, w *workspace, t *tick) {
 		w.moment = e.clock.moment(t)
 	}
 	c.store, c.hit = taking, len(w.takes)
-	if c.hit == cap(w.takes) {
+	w.addTake(key, c, c.take)
+	if c.onTrial() {
+		e.addCandidateTake(key, c, w)
+	}
+}
+
+// addTake appends a take from a limit of a check.
+func (w *workspace) addTake(key []byte, c *check, l *takeLimit) {
+	n := len(w.takes)
+	if n == cap(w.takes) {
 		w.takes = append(w.takes, Take{})
 	}
-	w.takes = w.takes[:c.hit+1]
-	take := &w.takes[c.hit]
+	w.takes = w.takes[:n+1]
+	take := &w.takes[n]
 	take.Key, take.Back, take.Fixed = key, c.back, c.rule.fixed
 	take.Terms = [6]int64{}
-	c.take.fill(take, c.hits, &w.moment)
+	l.fill(take, c.hits, &w.moment)
 }
 
 func (e *Engine) addHit(key []byte, c *check, w *workspace) {
-	if cache := e.opts.OverLimitCache; cache != nil {
+	if cache := e.opts.OverLimitCache; cache != nil && !c.candidateAbove() {
 		if c.back {
 			cache.Remove(key)
 		} else if cache.Contains(key) {
@@ -237,6 +246,9 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 		s.Code, s.Remaining = OverLimit, 0
 		if c.stats != nil {
 			c.stats.stripe(w.stripe).add(cachedCounts(c.hits), shadow)
+			if c.onTrial() {
+				c.countCandidate(w, LimitCounts{OverLimit: c.hits}) // it is not above the limit
+			}
 		}
 		return
 	}
@@ -264,12 +276,15 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 	} else {
 		s.Code, s.Remaining = OverLimit, 0
 		// A counter that is over in the fallback store only must not be remembered.
-		if cache := e.opts.OverLimitCache; cache != nil && c.failure == failUnset {
+		if cache := e.opts.OverLimitCache; cache != nil && c.failure == failUnset && !c.candidateAbove() {
 			cache.Add(h.Key, time.Duration(c.window.seconds())*time.Second)
 		}
 	}
 	if c.stats != nil {
 		c.stats.stripe(w.stripe).add(countsOf(c.requests, e.ratio, c.hits, h.Count), shadow)
+		if c.rule != nil && c.rule.candidate {
+			c.countCandidate(w, countsOf(c.rule.limit.candidate.RequestsPerUnit, e.ratio, c.hits, h.Count))
+		}
 	}
 }
 
@@ -278,7 +293,7 @@ func (e *Engine) compareTake(c *check, s *Status, w *workspace) {
 	t := &w.takes[c.hit]
 	r := algorithms[t.Algorithm].report(t)
 	s.Code, s.Algorithm = OK, t.Algorithm
-	w.places = w.places || t.Algorithm == Concurrency && t.Taken && t.N > 0 && !t.Back
+	w.places = w.places || t.holdsPlaces()
 	s.Remaining = uint32(min(r.remaining, math.MaxUint32-1))
 	s.ResetSeconds, s.RetrySeconds = seconds(r.reset), 0
 	if !t.Taken {
@@ -287,13 +302,20 @@ func (e *Engine) compareTake(c *check, s *Status, w *workspace) {
 	if c.stats == nil || c.back {
 		return
 	}
-	counts := LimitCounts{OverLimit: c.hits}
-	if t.Taken {
-		// What is left of the capacity counts like what is left of a window.
-		used := c.take.capacity - min(r.remaining, c.take.capacity)
-		counts = countsOf(uint32(c.take.capacity), e.ratio, min(c.hits, uint64(used)), uint64(used))
+	c.stats.stripe(w.stripe).add(c.take.counts(t, c.hits, r.remaining, e.ratio), c.rule.shadow)
+	if c.rule.candidate {
+		e.compareCandidateTake(c, w)
 	}
-	c.stats.stripe(w.stripe).add(counts, c.rule.shadow)
+}
+
+// counts classifies the hits of a take.
+func (l *takeLimit) counts(t *Take, hits uint64, remaining int64, ratio float32) LimitCounts {
+	if !t.Taken {
+		return LimitCounts{OverLimit: hits}
+	}
+	// What is left of the capacity counts like what is left of a window.
+	used := l.capacity - min(remaining, l.capacity)
+	return countsOf(uint32(l.capacity), ratio, min(hits, uint64(used)), uint64(used))
 }
 
 // seconds rounds microseconds up.

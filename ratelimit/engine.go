@@ -173,6 +173,9 @@ func (e *Engine) statsOf(rules *Ruleset) []*LimitStats {
 	for i, l := range rules.limits {
 		if metric := l.fixedMetric(e.opts.SanitizeMetricDots); metric != "" {
 			stats[i] = e.opts.Stats.Limit(metric)
+			if l.candidate != nil {
+				stats[i].openCandidate()
+			}
 		}
 	}
 	return stats

@@ -161,6 +161,9 @@ func (v LevelView) rule(key string, n *node) *RuleView {
 			RequestsPerUnit: n.requests, Unit: n.unit, Unlimited: n.unlimited, Name: n.limit.name,
 			Align: n.limit.align, TimeZone: n.limit.timeZone,
 		}
+		if n.candidate {
+			r.Limit.Candidate = new(*n.limit.candidate)
+		}
 		if n.taking {
 			r.Limit.Algorithm, r.Limit.Burst = n.limit.take.algorithm, n.limit.burst
 		}

@@ -81,8 +81,10 @@ type node struct {
 	periodic bool
 	// taking reports whether limit.take is set.
 	taking bool
+	// candidate reports whether limit.candidate is set.
+	candidate bool
 
-	_ [4]byte // so that nodes in a slice don't straddle cache lines
+	_ [3]byte // so that nodes in a slice don't straddle cache lines
 }
 
 // limit holds the rarely used part of a rule with a limit.
@@ -100,6 +102,9 @@ type limit struct {
 	timeZone string
 	burst    uint32     // as configured
 	take     *takeLimit // nil for a FixedWindow
+
+	candidate     *Candidate // nil without one
+	candidateTake *takeLimit // nil for a FixedWindow
 }
 
 // pathRule is what a rule contributes to the keys of the limits below it.

@@ -22,26 +22,37 @@ func (d *Decision) Release(ctx context.Context) error {
 	var err error
 	for i := range w.checks {
 		c := &w.checks[i]
-		if c.take == nil || c.back || c.take.algorithm != Concurrency || c.failure != failUnset && c.failure != failLocal {
+		if c.failure != failUnset && c.failure != failLocal {
 			continue
 		}
-		t := w.takes[c.hit]
-		if !t.Taken || t.N == 0 {
+		w.localTake = w.localTake[:0]
+		for i := range c.takes() {
+			t := w.takes[c.hit+i]
+			if !t.holdsPlaces() {
+				continue
+			}
+			slot := t.State[0]
+			c.takeLimit(i).fill(&t, c.hits, &m)
+			t.Back, t.Terms[3] = true, slot
+			w.localTake = append(w.localTake, t)
+		}
+		if len(w.localTake) == 0 {
 			continue
 		}
-		slot := t.State[0]
-		c.take.fill(&t, c.hits, &m)
-		t.Back, t.Terms[3] = true, slot
 		store := e.store
 		if c.failure == failLocal {
 			store = e.opts.Fallback
 		}
-		w.localTake = append(w.localTake[:0], t)
 		if failed := guard(func() error { return takeFrom(ctx, store, w.localTake) }); failed != nil && err == nil {
 			err = storeError(failed)
 		}
 	}
 	return err
+}
+
+// holdsPlaces reports whether the take has taken places.
+func (t *Take) holdsPlaces() bool {
+	return t.Algorithm == Concurrency && t.Taken && t.N > 0 && !t.Back
 }
 
 // Holding reports whether the request holds places that Release gives back.

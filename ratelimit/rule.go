@@ -69,6 +69,8 @@ type Limit struct {
 	// TimeZone is that of AlignCalendar: a name of the time zone database, such as
 	// Europe/Vienna. Default, when empty: UTC.
 	TimeZone string
+	// Candidate, if not nil, is decided and counted beside this limit and never enforced.
+	Candidate *Candidate
 	// Unlimited lets everything pass without calling the counter store. It excludes
 	// Unit, RequestsPerUnit and what belongs to them.
 	Unlimited bool
@@ -77,6 +79,20 @@ type Limit struct {
 	// Replaces names the limits that do not apply when this rule matches in the same
 	// request.
 	Replaces []string
+}
+
+// Candidate is a limit on trial: what a rule would refuse if its RequestsPerUnit were another. Its
+// hits are in [LimitStats.Candidate]. Everything else is as in the rule's Limit, the Burst of a
+// TokenBucket included if it is set.
+//
+// With a FixedWindow the candidate is compared with the rule's own counter, and nothing else is
+// counted. A candidate above the limit takes the counters of its rule out of
+// Options.OverLimitCache, because the hits that this answers are not counted. With another
+// Algorithm the candidate has a state of its own in the store, taken from in the same call; under
+// Concurrency a hit that the limit refuses holds no place of the candidate either.
+type Candidate struct {
+	// RequestsPerUnit is that of the candidate. 0 would refuse every hit.
+	RequestsPerUnit uint32
 }
 
 // Per returns a limit of n hits in each window of one unit.

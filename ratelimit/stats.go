@@ -69,7 +69,10 @@ type LimitCounts struct {
 // LimitStats are the live counters of one statistics key. They are spread over
 // several cache lines so that cores counting at the same time do not wait for
 // each other. Make them with NewLimitStats.
-type LimitStats struct{ stripes []stripe }
+type LimitStats struct {
+	stripes   []stripe
+	candidate atomic.Pointer[LimitStats]
+}
 
 // stripe is one core's share, alone on its cache line.
 type stripe struct {

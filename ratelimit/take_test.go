@@ -111,9 +111,9 @@ func TestAlgorithms(t *testing.T) {
 		}
 	}
 	equal(t, "statistics", b.stats.counts(), map[string]counts{
-		"domain.bucket":  {TotalHits: 25, WithinLimit: 11, OverLimit: 14, NearLimit: 2},
-		"domain.sliding": {TotalHits: 8, WithinLimit: 7, OverLimit: 1, NearLimit: 3},
-		"domain.places":  {TotalHits: 5, WithinLimit: 4, OverLimit: 1, NearLimit: 2},
+		"domain.bucket":  {TotalHits: 25, WithinLimit: 11, OverLimit: 14, NearLimit: 2, TotalNegativeHits: 14},
+		"domain.sliding": {TotalHits: 8, WithinLimit: 7, OverLimit: 1, NearLimit: 3, TotalNegativeHits: 9},
+		"domain.places":  {TotalHits: 5, WithinLimit: 4, OverLimit: 1, NearLimit: 2, TotalNegativeHits: 1},
 	})
 	equal(t, "counters of fixed windows", b.store.contents(), map[string]uint64{})
 }

@@ -1,0 +1,97 @@
+package ratelimit
+
+// checkCandidate checks the limit on trial.
+func (c *compiler) checkCandidate(p spot, l *Limit) {
+	const field = "rate_limit.candidate"
+	switch {
+	case l.Candidate == nil:
+	case l.Unlimited:
+		c.warn(p, field, "candidate has no effect when unlimited")
+		return
+	case l.Candidate.RequestsPerUnit == l.RequestsPerUnit:
+		c.warn(p, field, "candidate has the same requests_per_unit as the limit: %d", l.RequestsPerUnit)
+	}
+	if l.Candidate != nil && l.Burst > 0 {
+		trial := *l
+		trial.RequestsPerUnit = l.Candidate.RequestsPerUnit
+		c.checkBurst(p, field, &trial)
+	}
+}
+
+// setCandidate compiles the limit on trial.
+func (l *limit) setCandidate(in *Limit) {
+	if in.Candidate == nil {
+		return
+	}
+	l.candidate = new(*in.Candidate)
+	trial := *in
+	trial.RequestsPerUnit = in.Candidate.RequestsPerUnit
+	if l.candidateTake = newTakeLimit(&trial, l.period); l.candidateTake == nil {
+		return
+	}
+	for f, name := range l.candidateTake.name {
+		l.candidateTake.name[f] = name[:1] + "candidate_" + name[1:]
+	}
+}
+
+// onTrial reports whether there is a candidate. Without statistics it is of no use.
+func (c *check) onTrial() bool { return c.rule != nil && c.rule.candidate && c.stats != nil }
+
+// candidateAbove reports whether there is a candidate above the limit.
+func (c *check) candidateAbove() bool {
+	return c.onTrial() && c.rule.limit.candidate.RequestsPerUnit > c.requests
+}
+
+// countCandidate adds to the statistics of the candidate.
+func (c *check) countCandidate(w *workspace, counts LimitCounts) {
+	c.stats.openCandidate().stripe(w.stripe).add(counts, false)
+}
+
+// takes returns how many takes a check has: the second is that of the candidate.
+func (c *check) takes() int {
+	switch {
+	case c.take == nil:
+		return 0
+	case c.onTrial():
+		return 2
+	}
+	return 1
+}
+
+// takeLimit returns the limit of one of the takes.
+func (c *check) takeLimit(i int) *takeLimit {
+	if i == 1 {
+		return c.rule.limit.candidateTake
+	}
+	return c.take
+}
+
+// addCandidateTake lists a take from the candidate. key is that of the limit.
+func (e *Engine) addCandidateTake(key []byte, c *check, w *workspace) {
+	l, start := c.rule.limit.candidateTake, len(w.keys)
+	w.keys = append(w.keys, key[:len(key)-len(c.take.name[e.keys])]...)
+	w.keys = append(w.keys, l.name[e.keys]...)
+	w.addTake(w.keys[start:len(w.keys):len(w.keys)], c, l)
+}
+
+// compareCandidateTake counts what the candidate decided.
+func (e *Engine) compareCandidateTake(c *check, w *workspace) {
+	t, l := &w.takes[c.hit+1], c.rule.limit.candidateTake
+	w.places = w.places || t.holdsPlaces()
+	r := algorithms[t.Algorithm].report(t)
+	c.countCandidate(w, l.counts(t, c.hits, r.remaining, e.ratio))
+}
+
+// Candidate returns the counters of the limit on trial ([Limit.Candidate]), nil if the limit had
+// none since the start. Of its LimitCounts, WithinLimit, NearLimit and OverLimit are used.
+func (s *LimitStats) Candidate() *LimitStats { return s.candidate.Load() }
+
+// openCandidate returns them, and creates them before the first use.
+func (s *LimitStats) openCandidate() *LimitStats {
+	c := s.candidate.Load()
+	if c == nil {
+		s.candidate.CompareAndSwap(nil, NewLimitStats())
+		c = s.candidate.Load()
+	}
+	return c
+}
