@@ -100,7 +100,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 		"  on_store_failure: allow",
 		"  metadata: {k: v}",
 		"  descriptors: [{key: c, rate_limit: {unlimited: true}}, {key: d, rate_limit: {unit: day, algorithm: token_bucket, burst: 2}}]",
-		"  rate_limit: {unit: day, unit_multiplier: 2, align: calendar, time_zone: Europe/Vienna, requests_per_unit: 1, name: n, replaces: [{name: m}]}",
+		"  rate_limit: {unit: day, unit_multiplier: 2, align: calendar, time_zone: Europe/Vienna, requests_per_unit: 1, name: n, replaces: [{name: m}], candidate: {requests_per_unit: 2}}",
 	))
 	rule := c.Domains[0].Rules[0]
 	rule.Limit.Unlimited = rule.Rules[0].Limit.Unlimited // excludes the unit
@@ -111,6 +111,37 @@ func TestEveryFieldHasAKey(t *testing.T) {
 			assert.False(t, v.Field(i).IsZero(), "%s.%s has no key in configuration files", v.Type(), v.Type().Field(i).Name)
 		}
 	}
+}
+
+func TestCandidate(t *testing.T) {
+	limit := func(candidate string) string {
+		return "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1, candidate: " + candidate + "}}]"
+	}
+	for text, want := range map[string]*ratelimit.Candidate{
+		"{requests_per_unit: 0}": {},
+		"{requests_per_unit: 7}": {RequestsPerUnit: 7},
+		"~":                      nil,
+	} {
+		c := parse(t, limit(text))
+		assert.Equal(t, want, c.Domains[0].Rules[0].Limit.Candidate, text)
+		assert.Empty(t, c.Warnings)
+	}
+	for text, want := range map[string]string{
+		"{}":                       "candidate needs requests_per_unit",
+		"{requests_per_unit: ~}":   "candidate needs requests_per_unit",
+		"7":                        "candidate must be a map with requests_per_unit",
+		"{requests_per_unit: x}":   "requests_per_unit must be a whole number",
+		"{request_per_unit: 7}":    "did you mean 'requests_per_unit'?",
+		"{requests_per_unit: -1}":  "requests_per_unit must be a whole number",
+		"[{requests_per_unit: 1}]": "candidate must be a map with requests_per_unit",
+	} {
+		faults, _ := problems(limit(text), nil)
+		require.NotEmpty(t, faults, text)
+		assert.Contains(t, strings.Join(faults, "\n"), want, text)
+		assert.Contains(t, faults[0], "f.yaml:2:", text)
+	}
+	_, warnings := problems(limit("{requests_per_unit: 7, unit: day}"), nil)
+	assert.Equal(t, []string{"f.yaml:2:104: key 'unit' has no effect in candidate: it belongs in rate_limit"}, warnings)
 }
 
 // All spellings of booleans in YAML 1.1.

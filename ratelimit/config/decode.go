@@ -32,6 +32,7 @@ const (
 	inRule     = "in a descriptor"
 	inLimit    = "in rate_limit"
 	inReplaces = "in an entry of replaces"
+	inTrial    = "in candidate"
 )
 
 // What the value of a field must be, as faults name it.
@@ -92,7 +93,16 @@ func (d *decoder) limitFields(l *limit) []field {
 		{"time_zone", scalarInto(d, &l.TimeZone, wantString)},
 		{"name", scalarInto(d, &l.Name, wantString)},
 		{"replaces", func(v value) { l.Replaces = d.replaces(v) }},
+		{"candidate", func(v value) { l.Candidate = d.candidate(v) }},
 	}
+}
+
+// candidateFields lists the fields of candidate.
+func (d *decoder) candidateFields(c *ratelimit.Candidate, hasRequests *bool) []field {
+	return []field{{"requests_per_unit", func(v value) {
+		*hasRequests = !isNull(target(v.value))
+		scalarInto(d, &c.RequestsPerUnit, wantNumber)(v)
+	}}}
 }
 
 func (d *decoder) replacesFields(name *string) []field {
@@ -212,6 +222,20 @@ func (d *decoder) limit(v value) *ratelimit.Limit {
 		d.warn(markOf(v.key), "requests_per_unit is missing: it counts as 0, which puts every request over the limit")
 	}
 	return &l.Limit
+}
+
+// candidate decodes the candidate of a limit, nil for null.
+func (d *decoder) candidate(v value) *ratelimit.Candidate {
+	if !d.isMap(v, "a map with requests_per_unit") {
+		return nil
+	}
+	var c ratelimit.Candidate
+	hasRequests := false
+	d.fields(v, inTrial, d.candidateFields(&c, &hasRequests))
+	if !hasRequests {
+		d.faultIn(v, "candidate needs requests_per_unit")
+	}
+	return &c
 }
 
 // unit decodes a unit, 0 for an unknown one: only here its name is known.

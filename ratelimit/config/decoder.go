@@ -123,6 +123,7 @@ func (d *decoder) knownKeys() map[string][]string {
 	add(inRule, d.ruleFields(new(ratelimit.Rule), 0))
 	add(inLimit, d.limitFields(new(limit)))
 	add(inReplaces, d.replacesFields(new(string)))
+	// The fields of candidate have the names of those of rate_limit.
 	return d.known
 }
 

@@ -83,6 +83,8 @@ type Limit struct {
 	QuotaMode   bool   `json:"quota_mode,omitempty"`
 	// Replaces are the names that this limit replaces.
 	Replaces []Replacement `json:"replaces,omitempty"`
+	// Candidate is the requests per unit of the limit on trial, nil without one.
+	Candidate *uint32 `json:"candidate,omitempty"`
 	// ReplacedBy are the indices of the descriptors whose limits replace this one.
 	ReplacedBy []int `json:"replaced_by,omitempty"`
 
@@ -307,6 +309,9 @@ func ruleLimit(walks []walk, i int) *Limit {
 	out := &Limit{Unlimited: limit.Unlimited, Name: limit.Name, ShadowMode: rule.ShadowMode, QuotaMode: rule.QuotaMode}
 	if !limit.Unlimited {
 		out.RequestsPerUnit, out.Unit, out.UnitMultiplier = limit.RequestsPerUnit, limit.Unit.String(), limit.UnitMultiplier
+		if limit.Candidate != nil {
+			out.Candidate = &limit.Candidate.RequestsPerUnit
+		}
 		if limit.Align == ratelimit.AlignCalendar {
 			out.Calendar = cmp.Or(limit.TimeZone, "UTC")
 		}

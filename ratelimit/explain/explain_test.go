@@ -349,6 +349,7 @@ func TestExplainTextIsPlain(t *testing.T) {
 func TestExplainShowsModesAndDefaults(t *testing.T) {
 	r := rule("k", "", 1)
 	r.ShadowMode, r.QuotaMode = true, true
+	r.Limit.Candidate = &ratelimit.Candidate{RequestsPerUnit: 8}
 	rules := compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{r}})
 	before := time.Now().Unix()
 	x, err := explain.Decision(rules, &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "v")}}, nil)
@@ -359,13 +360,13 @@ func TestExplainShowsModesAndDefaults(t *testing.T) {
 	if l.WindowEnd <= before || l.WindowStart > time.Now().Unix() {
 		t.Errorf("by default it is the present that counts: window %d", l.WindowStart)
 	}
-	for _, want := range []string{"1 request per minute", "shadow mode", "quota mode"} {
+	for _, want := range []string{"1 request per minute", "8 instead of 1: counted, not enforced", "shadow mode", "quota mode"} {
 		if !strings.Contains(x.String(), want) {
 			t.Errorf("%q is not in\n%s", want, x)
 		}
 	}
 	text, err := json.Marshal(l)
-	if want := `{"requests_per_unit":1,"unit":"minute","shadow_mode":true,"quota_mode":true,"counter_key":"domain|k|v|`; err != nil || !strings.HasPrefix(string(text), want) {
+	if want := `{"requests_per_unit":1,"unit":"minute","shadow_mode":true,"quota_mode":true,"candidate":8,"counter_key":"domain|k|v|`; err != nil || !strings.HasPrefix(string(text), want) {
 		t.Errorf("JSON %s, %v", text, err)
 	}
 }

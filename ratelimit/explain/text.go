@@ -146,6 +146,9 @@ func (l *Limit) write(t *tabwriter.Writer) {
 	for _, r := range l.Replaces {
 		row("replaces", plain(r.Name)+": "+orNone(indices(r.Descriptors)))
 	}
+	if l.Candidate != nil {
+		row("candidate", fmt.Sprintf("%d instead of %d: counted, not enforced", *l.Candidate, l.RequestsPerUnit))
+	}
 	if l.ShadowMode {
 		row("shadow mode", "counted, and always OK")
 	}

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -15,32 +16,68 @@ var limitSuffixes = [...]string{
 	".total_negative_hits",
 }
 
+// candidateSuffixes end those of the limit's candidate, in the order of candidateCounts.
+var candidateSuffixes = [...]string{".candidate_over_limit", ".candidate_near_limit", ".candidate_within_limit"}
+
+func candidateCounts(c ratelimit.LimitCounts) [len(candidateSuffixes)]uint64 {
+	return [...]uint64{c.OverLimit, c.NearLimit, c.WithinLimit}
+}
+
 func counts(c ratelimit.LimitCounts) [len(limitSuffixes)]uint64 {
 	return [...]uint64{c.TotalHits, c.OverLimit, c.NearLimit, c.OverLimitWithLocalCache, c.WithinLimit, c.ShadowMode, c.TotalNegativeHits}
 }
 
 // limit holds the counters of one statistics key and their names.
 type limit struct {
-	stats    *ratelimit.LimitStats
-	names    [len(limitSuffixes)]string
+	stats *ratelimit.LimitStats
+	key   string
+	names [len(limitSuffixes)]string
+	// trial holds the names of the candidate's statistics, once there are any.
+	trial    atomic.Pointer[[len(candidateSuffixes)]string]
 	uses     int // calls of Limit that were not released
 	releases int // how often uses has become 0
 }
 
 func newLimit(key string) *limit {
-	l := &limit{stats: ratelimit.NewLimitStats()}
-	// One string holds all names: there may be tens of thousands of rules.
+	l := &limit{stats: ratelimit.NewLimitStats(), key: key}
+	nameAll(l.names[:], key, limitSuffixes[:])
+	return l
+}
+
+// nameAll sets the names of statistics. One string holds them all: there may be tens of thousands
+// of rules.
+func nameAll(names []string, key string, suffixes []string) {
 	var all []byte
-	var ends [len(limitSuffixes)]int
-	for i, suffix := range limitSuffixes {
+	ends := make([]int, len(suffixes))
+	for i, suffix := range suffixes {
 		all = append(append(append(all, limitPrefix...), key...), suffix...)
 		ends[i] = len(all)
 	}
-	names, start := string(all), 0
+	text, start := string(all), 0
 	for i, end := range ends {
-		l.names[i], start = names[start:end], end
+		names[i], start = text[start:end], end
 	}
-	return l
+}
+
+// read passes the statistics of the limit to a Reader.
+func (l *limit) read(to Reader) {
+	for i, n := range counts(l.stats.Load()) {
+		to.Counter(l.names[i], n)
+	}
+	candidate := l.stats.Candidate()
+	if candidate == nil {
+		return
+	}
+	names := l.trial.Load()
+	if names == nil {
+		names = new([len(candidateSuffixes)]string)
+		nameAll(names[:], l.key, candidateSuffixes[:])
+		l.trial.CompareAndSwap(nil, names)
+		names = l.trial.Load()
+	}
+	for i, n := range candidateCounts(candidate.Load()) {
+		to.Counter(names[i], n)
+	}
 }
 
 // Limit returns the counters of a statistics key.

@@ -27,9 +27,7 @@ func (r *Registry) Source(read func(Reader)) {
 func (r *Registry) Read(to Reader) {
 	limits, sources := r.current()
 	for _, l := range limits {
-		for i, n := range counts(l.stats.Load()) {
-			to.Counter(l.names[i], n)
-		}
+		l.read(to)
 	}
 	r.counters.Range(func(name, counter any) bool {
 		to.Counter(name.(string), counter.(*ratelimit.Counter).Load())

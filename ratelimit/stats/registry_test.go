@@ -65,6 +65,29 @@ func TestNamesOfAnEngine(t *testing.T) {
 	}, r.Snapshot().Counters)
 }
 
+// The candidate of a limit has three counters beside those of the limit, once there is one.
+func TestNamesOfACandidate(t *testing.T) {
+	r := stats.New(nil)
+	e := engine(t, r, ratelimit.Options{})
+	rs, err := ratelimit.Compile([]ratelimit.Domain{{Name: "api", Rules: []ratelimit.Rule{
+		{Key: "client", Limit: &ratelimit.Limit{RequestsPerUnit: 2, Unit: ratelimit.Day, Candidate: &ratelimit.Candidate{RequestsPerUnit: 1}}},
+	}}}, nil)
+	require.NoError(t, err)
+	require.NotContains(t, r.Snapshot().Counters, "ratelimit.service.rate_limit.api.client.candidate_over_limit")
+	e.Use(rs)
+	for range 3 {
+		decide(t, e, "api", "x")
+	}
+	all := r.Snapshot().Counters
+	for name, want := range map[string]uint64{
+		"candidate_over_limit": 2, "candidate_near_limit": 1, "candidate_within_limit": 1, "over_limit": 1, "total_hits": 3,
+	} {
+		got, ok := all["ratelimit.service.rate_limit.api.client."+name]
+		require.True(t, ok, name)
+		require.Equal(t, want, got, name)
+	}
+}
+
 func TestSameNameIsSameStatistic(t *testing.T) {
 	r := stats.New(nil)
 	var wg sync.WaitGroup

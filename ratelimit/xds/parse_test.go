@@ -243,6 +243,20 @@ func TestParseAlgorithms(t *testing.T) {
 	}
 }
 
+func TestParseCandidate(t *testing.T) {
+	t.Parallel()
+	c := domain("d", perMinute("a", 1))
+	limit := c.GetDescriptors()[0].GetRateLimit().ProtoReflect()
+	limit.SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, xds.FieldCandidate, protowire.VarintType), 0))
+	u, err := xds.Parse([]*anypb.Any{pack(t, c)}, nil)
+	require.NoError(t, err)
+	require.Empty(t, u.Warnings)
+	require.Equal(t, &ratelimit.Candidate{}, u.Domains[0].Rules[0].Limit.Candidate)
+	limit.SetUnknown(protowire.AppendString(protowire.AppendTag(nil, xds.FieldCandidate, protowire.BytesType), "80"))
+	_, err = xds.Parse([]*anypb.Any{pack(t, c)}, nil)
+	require.ErrorContains(t, err, "field 1010 has an unknown type")
+}
+
 // Fields of a newer type are reported.
 func TestParseWarnsAboutUnknownFields(t *testing.T) {
 	t.Parallel()

@@ -33,6 +33,10 @@ func TestBuiltinMapping(t *testing.T) {
 		{"ratelimit.service.config_load_success", `ratelimit_service_config_load_success 7`},
 		{"ratelimit.service.config_load_error", `ratelimit_service_config_load_error 7`},
 
+		{"ratelimit.service.rate_limit.d.k_v.candidate_over_limit", `ratelimit_service_rate_limit_candidate_over_limit{domain="d",key1="k_v"} 7`},
+		{"ratelimit.service.rate_limit.d.k_v.candidate_within_limit", `ratelimit_service_rate_limit_candidate_within_limit{domain="d",key1="k_v"} 7`},
+		{"ratelimit.service.rate_limit.d.k_v.candidate_near_limit", `ratelimit_service_rate_limit_candidate_near_limit{domain="d",key1="k_v"} 7`},
+
 		// Deeper keys have more labels.
 		{"ratelimit.service.rate_limit.d.a.b.c.over_limit", `ratelimit_service_rate_limit_over_limit{domain="d",key1="a",key2="b",key3="c"} 7`},
 		{"ratelimit.service.rate_limit.d.a.b.c.e.over_limit", `ratelimit_service_rate_limit_over_limit{domain="d",key1="a",key2="b",key3="c",key4="e"} 7`},
