@@ -71,7 +71,7 @@ func checkApply(p *probe) error {
 			var call takes
 			for range 1 + random.IntN(3) {
 				i := random.IntN(len(limits))
-				name := fmt.Sprint(a, i)
+				name := fmt.Sprintf("%s_%d", a, i)
 				t := limits[i].take(name, random.Uint64N(limits[i].most+2))
 				if random.IntN(4) == 0 {
 					t = limits[i].back(name, random.Uint64N(4), max(slot-random.Int64N(10), 0)*random.Int64N(2))
@@ -461,7 +461,7 @@ func checkTakeRaceBack(p *probe) error {
 	store := p.store.(ratelimit.TakeStore)
 	return p.eachAlgorithm(func(a ratelimit.Algorithm) error {
 		m := p.maker(p.limit(a, limit))
-		one, back := m.take("race back", 1), m.back("race back", 1, 0)
+		one, back := m.take("race_back", 1), m.back("race_back", 1, 0)
 		var held atomic.Int64
 		err := together(func(int) error {
 			for range callsEach {
@@ -486,7 +486,7 @@ func checkTakeRaceBack(p *probe) error {
 		if err != nil {
 			return err
 		}
-		read := m.take("race back", 0)
+		read := m.take("race_back", 0)
 		call := takes{read}
 		if err := store.Take(p.ctx, call); err != nil {
 			return err
