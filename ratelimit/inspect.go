@@ -179,7 +179,10 @@ func (v LevelView) rule(key string, n *node) *RuleView {
 
 // PlannedHit is what a descriptor would count.
 type PlannedHit struct {
+	// Hit has no window with a TokenBucket and with Concurrency. The Key of all algorithms but
+	// FixedWindow is that of a state, see [Take].
 	Hit
+	Algorithm Algorithm
 	// UnitMultiplier is the number of units in the window, 0 for one.
 	UnitMultiplier uint32
 	// StatisticsKey is the key that an engine requests from its Stats, before names
@@ -214,7 +217,10 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 		hits[i] = &PlannedHit{}
 		if c.take != nil {
 			t := &d.work.takes[c.hit]
-			hits[i].Hit = Hit{Key: t.Key, N: c.hits, Limit: c.requests, Unit: c.unit, Window: c.window.start, Fixed: t.Fixed}
+			hits[i].Hit = Hit{Key: t.Key, N: c.hits, Limit: c.requests, Unit: c.unit, Fixed: t.Fixed}
+			if hits[i].Algorithm = t.Algorithm; t.Algorithm == SlidingWindow {
+				hits[i].Window, hits[i].Length = c.window.start, uint32(c.window.seconds())
+			}
 		} else {
 			hits[i].Hit = d.work.hits[c.store][c.hit]
 		}

@@ -74,7 +74,10 @@ type Limit struct {
 	// UnitMultiplier is the number of units in a window, if it is not one.
 	UnitMultiplier uint32 `json:"unit_multiplier,omitempty"`
 	// Calendar is the time zone of windows that are aligned to a calendar.
-	Calendar  string `json:"calendar,omitempty"`
+	Calendar string `json:"calendar,omitempty"`
+	// Algorithm is another one than fixed_window, and Burst the capacity of a token_bucket.
+	Algorithm string `json:"algorithm,omitempty"`
+	Burst     uint32 `json:"burst,omitempty"`
 	Unlimited bool   `json:"unlimited,omitempty"`
 	// FromRequest reports that the limit came with the descriptor.
 	FromRequest bool   `json:"from_request,omitempty"`
@@ -89,7 +92,8 @@ type Limit struct {
 	ReplacedBy []int `json:"replaced_by,omitempty"`
 
 	// CounterKey is the name of the counter in the window from WindowStart, inclusive,
-	// to WindowEnd, exclusive, in Unix seconds. All are zero where nothing is counted.
+	// to WindowEnd, exclusive, in Unix seconds. All are zero where nothing is counted. A
+	// token_bucket and concurrency have no window, and a sliding_window has one key for all.
 	CounterKey  string `json:"counter_key,omitempty"`
 	WindowStart int64  `json:"window_start,omitempty"`
 	WindowEnd   int64  `json:"window_end,omitempty"`
@@ -312,6 +316,12 @@ func ruleLimit(walks []walk, i int) *Limit {
 		if limit.Candidate != nil {
 			out.Candidate = &limit.Candidate.RequestsPerUnit
 		}
+		if limit.Algorithm != ratelimit.FixedWindow {
+			out.Algorithm = limit.Algorithm.String()
+		}
+		if limit.Algorithm == ratelimit.TokenBucket {
+			out.Burst = cmp.Or(limit.Burst, limit.RequestsPerUnit)
+		}
 		if limit.Align == ratelimit.AlignCalendar {
 			out.Calendar = cmp.Or(limit.TimeZone, "UTC")
 		}
@@ -340,6 +350,8 @@ func descriptorsWith(walks []walk, condition func(*ratelimit.Limit) bool) (indic
 
 func (l *Limit) addCounter(h *ratelimit.PlannedHit) {
 	l.RequestsPerUnit, l.Unit, l.UnitMultiplier = h.Limit, h.Unit.String(), h.UnitMultiplier
-	l.CounterKey, l.WindowStart, l.WindowEnd = string(h.Key), h.Window, h.End()
-	l.StatisticsKey = h.StatisticsKey
+	l.CounterKey, l.StatisticsKey = string(h.Key), h.StatisticsKey
+	if h.Algorithm == ratelimit.FixedWindow || h.Algorithm == ratelimit.SlidingWindow {
+		l.WindowStart, l.WindowEnd = h.Window, h.End()
+	}
 }

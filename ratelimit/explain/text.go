@@ -111,13 +111,33 @@ func (d *Descriptor) result() string {
 }
 
 func (l *Limit) size() string {
+	algorithm, _ := ratelimit.ParseAlgorithm(l.Algorithm) // FixedWindow for ""
 	switch {
 	case l.Unlimited:
 		return "unlimited"
-	case l.RequestsPerUnit == 1:
-		return "1 request per " + l.window()
+	case algorithm == ratelimit.SlidingWindow:
+		return requests(l.RequestsPerUnit) + " in a sliding window of " + l.length()
+	case algorithm == ratelimit.TokenBucket:
+		return fmt.Sprintf("a bucket of %s, refilled with %d per %s", requests(l.Burst), l.RequestsPerUnit, l.window())
+	case algorithm == ratelimit.Concurrency:
+		return "at most " + requests(l.RequestsPerUnit) + " at the same time"
 	}
-	return fmt.Sprintf("%d requests per %s", l.RequestsPerUnit, l.window())
+	return requests(l.RequestsPerUnit) + " per " + l.window()
+}
+
+func requests(n uint32) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", n)
+}
+
+// length is window with a number before the unit.
+func (l *Limit) length() string {
+	if l.UnitMultiplier <= 1 {
+		return "1 " + l.window()
+	}
+	return l.window()
 }
 
 // window returns the length of a window in words.
@@ -158,8 +178,13 @@ func (l *Limit) write(t *tabwriter.Writer) {
 	if l.CounterKey == "" {
 		return
 	}
+	if l.Algorithm == ratelimit.Concurrency.String() {
+		row("held", "for "+l.length()+" if it is not given back")
+	}
 	row("counter", plain(l.CounterKey))
-	row("window", instant(l.WindowStart)+" to "+instant(l.WindowEnd))
+	if l.WindowEnd != 0 {
+		row("window", instant(l.WindowStart)+" to "+instant(l.WindowEnd))
+	}
 	row("statistics", plain(l.StatisticsKey))
 }
 
