@@ -1,0 +1,49 @@
+package explain_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/explain"
+)
+
+// Algorithms are told in words, with the counter and, where there is one, the window.
+func TestExplainAlgorithms(t *testing.T) {
+	limited := func(key string, l ratelimit.Limit) ratelimit.Rule { return ratelimit.Rule{Key: key, Limit: &l} }
+	rules := []ratelimit.Rule{
+		limited("bucket", ratelimit.Limit{RequestsPerUnit: 100, Unit: ratelimit.Minute, Algorithm: ratelimit.TokenBucket, Burst: 20}),
+		limited("even", ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Second, UnitMultiplier: 10, Algorithm: ratelimit.TokenBucket}),
+		limited("slide", ratelimit.Limit{RequestsPerUnit: 5, Unit: ratelimit.Minute, UnitMultiplier: 15, Algorithm: ratelimit.SlidingWindow}),
+		limited("month", ratelimit.Limit{RequestsPerUnit: 5, Unit: ratelimit.Month, Align: ratelimit.AlignCalendar, TimeZone: "Europe/Vienna", Algorithm: ratelimit.SlidingWindow}),
+		limited("places", ratelimit.Limit{RequestsPerUnit: 10, Unit: ratelimit.Hour, Algorithm: ratelimit.Concurrency}),
+	}
+	for _, row := range []struct{ key, size, rest string }{
+		{"bucket", "a bucket of 20 requests, refilled with 100 per minute", "    counter     domain_bucket_x_token_bucket_minute\n    statistics"},
+		{"even", "a bucket of 1 request, refilled with 1 per 10 seconds", "    counter     domain_even_x_token_bucket_10_seconds\n    statistics"},
+		{
+			"slide", "5 requests in a sliding window of 15 minutes",
+			"    counter     domain_slide_x_sliding_window_15_minutes\n    window      1970-01-01T00:15:00Z to 1970-01-01T00:30:00Z\n",
+		},
+		{
+			"month", "5 requests in a sliding window of 1 month of the calendar in Europe/Vienna",
+			"    window      1969-12-31T23:00:00Z to 1970-01-31T23:00:00Z\n",
+		},
+		{
+			"places", "at most 10 requests at the same time",
+			"    held        for 1 hour if it is not given back\n    counter     domain_places_x_concurrency_hour\n    statistics",
+		},
+	} {
+		x := explanation(t, rules, desc(row.key, "x"))
+		for _, want := range []string{"  result: " + row.size + ": the rule", row.rest} {
+			if text := x.String(); !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", row.key, want, text)
+			}
+		}
+	}
+	l := explanation(t, rules, desc("bucket", "x")).Descriptors[0].Limit
+	equal(t, "limit", *l, explain.Limit{
+		RequestsPerUnit: 100, Unit: "minute", Algorithm: "token_bucket", Burst: 20,
+		CounterKey: "domain_bucket_x_token_bucket_minute", StatisticsKey: "domain.bucket",
+	})
+}
