@@ -62,9 +62,20 @@ func (l *level) eachNode(f func(*node)) {
 	globs(l.patterns)
 }
 
+// Took returns the take of descriptor i of the last request as the store decided it, nil if the
+// limit is a FixedWindow or nothing was taken. It is valid until the next call of DecideInto.
+func (d *Decision) Took(i int) *Take {
+	c := &d.work.checks[i]
+	if !c.live || c.take == nil {
+		return nil
+	}
+	return &d.work.takes[c.hit]
+}
+
 // Held returns what descriptor i of the last request was held to: the index of the rule's limit
 // in [Ruleset.Limits], and the hit as the store counted it. The index is -1 if no rule applied or
-// the limit came with the request; the hit is nil if nothing was counted. Both are valid until the
+// the limit came with the request; the hit is nil if nothing was counted, and for another Algorithm
+// than FixedWindow: see [Decision.Took]. Both are valid until the
 // next call of DecideInto.
 func (d *Decision) Held(i int) (limit int, hit *Hit) {
 	c := &d.work.checks[i]

@@ -16,6 +16,9 @@ const keepEnded = 15 * 60
 // windowCost is the memory of a window in counters: a log may have very many with one counter.
 const windowCost = 8
 
+// stateCost is the memory of a state in counters.
+const stateCost = 3
+
 // id is a hash of 128 bits, so that different keys never have the same in practice.
 type id [2]uint64
 
@@ -26,7 +29,7 @@ func newHasher() hasher { return hasher{maphash.MakeSeed(), maphash.MakeSeed()} 
 
 func (h *hasher) id(b []byte) id { return id{maphash.Bytes(h[0], b), maphash.Bytes(h[1], b)} }
 
-// counters is a ratelimit.Store for the clock of a log, which may go back. It keeps the windows that
+// counters is a ratelimit.TakeStore for the clock of a log, which may go back. It keeps the windows that
 // ended within keepEnded before the newest time, and at most a number of counters. It is not safe
 // for concurrent use.
 type counters struct {
@@ -34,7 +37,10 @@ type counters struct {
 	windows map[int64]map[id]uint64 // by their end
 	end     int64                   // of the window that was used last
 	last    map[id]uint64
-	n, max  int // counters, where a window counts as windowCost more
+	n, max  int // counters, where a window counts as windowCost more and a state as stateCost
+
+	states map[id]state
+	sweep  int // the number of states with which those that have expired are dropped
 
 	newest, swept int64 // Unix seconds
 	// dropped is the number of counters that were dropped before their time.
@@ -42,7 +48,9 @@ type counters struct {
 }
 
 func newCounters(most int) *counters {
-	return &counters{hasher: newHasher(), windows: make(map[int64]map[id]uint64), end: math.MinInt64, max: most}
+	return &counters{
+		hasher: newHasher(), windows: make(map[int64]map[id]uint64), states: make(map[id]state), sweep: minSweep, end: math.MinInt64, max: most,
+	}
 }
 
 // Add implements ratelimit.Store. The error is always nil.
@@ -98,8 +106,8 @@ func (c *counters) drop(end int64) {
 	}
 }
 
-// shrink drops windows that have ended, the oldest first, and if that is not enough the
-// counters with the fewest hits, until half of the counters are left.
+// shrink drops windows that have ended, the oldest first, and if that is not enough the states
+// that expire first and the counters with the fewest hits, until half of the counters are left.
 func (c *counters) shrink() {
 	ends := make([]int64, 0, len(c.windows))
 	for end := range c.windows {
@@ -112,6 +120,7 @@ func (c *counters) shrink() {
 			c.drop(end)
 		}
 	}
+	c.shrinkStates()
 	for fewest := uint64(1); c.n > c.max/2 && fewest > 0; fewest *= 2 {
 		for _, w := range c.windows {
 			for k, count := range w {

@@ -6,7 +6,7 @@
 //	fmt.Println(report.Result.Refused, "of", report.Requests, "requests would have been refused")
 //
 // For each rule the report has the requests, how many of them were over the limit and when, the
-// worst keys and clients, and the smallest limit that would have refused none. With
+// worst keys and clients, and, for fixed windows, the smallest limit that would have refused none. With
 // Options.Against it compares two configurations. Command ratelimit-check prints it as text, JSON
 // or a page with charts.
 //
@@ -41,6 +41,10 @@
 // Requests are decided in the order of the log, each at its own time. A line that is older than one
 // before it is counted in its own window, as long as that ended at most 15 minutes before the newest
 // line.
+//
+// Sliding windows and token buckets have a state instead of a counter for each window, in which such
+// a line counts as if it were not older. Limits of requests at the same time (concurrency) refuse
+// none: a log does not tell when requests end.
 //
 // # Memory
 //

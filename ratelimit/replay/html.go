@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 //go:embed report.html
@@ -27,8 +28,8 @@ func (r *Report) WriteHTML(w io.Writer, title string) error {
 		"limit":  limitText,
 		"either": Pair.either,
 		"title":  (*Rule).title, "clients": (*Rule).showClients,
-		"chart": newChart,
-		"join":  func(s []string) string { return printable.String(strings.Join(s, "; ")) },
+		"chart": newChart, "caveat": (*Report).caveat,
+		"join": func(s []string) string { return printable.String(strings.Join(s, "; ")) },
 	}).Parse(page)
 	if err != nil {
 		return err
@@ -40,6 +41,20 @@ func (r *Report) WriteHTML(w io.Writer, title string) error {
 		More   int // rules without a chart
 	}{r, printable.String(title), r.charted(), max(r.active()-maxCharts, 0)})
 }
+
+// caveat says what could not be found out about some algorithms.
+func (r *Report) caveat() string {
+	text := ""
+	if r.counts(ratelimit.SlidingWindow) || r.counts(ratelimit.TokenBucket) || r.counts(ratelimit.Concurrency) {
+		text = " " + sentence(algorithmCaveat)
+	}
+	if r.counts(ratelimit.Concurrency) {
+		text += " " + sentence(concurrencyCaveat)
+	}
+	return text
+}
+
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
 
 // anyInstant is instant for values too.
 func anyInstant(t any) string {

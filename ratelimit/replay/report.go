@@ -68,6 +68,8 @@ type Rule struct {
 	Limit      uint32 `json:"requests_per_unit"`
 	Unit       string `json:"unit,omitempty"` // such as minute or 15 minutes; empty if Unlimited
 	Unlimited  bool   `json:"unlimited,omitempty"`
+	Algorithm  string `json:"algorithm,omitempty"` // another than fixed_window
+	Burst      uint32 `json:"burst,omitempty"`     // of a token_bucket
 	ShadowMode bool   `json:"shadow_mode,omitempty"`
 	QuotaMode  bool   `json:"quota_mode,omitempty"`
 
@@ -79,7 +81,7 @@ type Rule struct {
 	LastOver  *time.Time `json:"last_over,omitempty"`
 	// SmallestLimit is the smallest limit that would have refused none: the most hits that any
 	// key has in one window, which are those of PeakKey in the window from PeakWindow. It is 0
-	// without requests.
+	// without requests, and for another algorithm than fixed_window, for which it is not known.
 	SmallestLimit uint64     `json:"smallest_limit"`
 	PeakKey       string     `json:"peak_key,omitempty"`
 	PeakWindow    *time.Time `json:"peak_window,omitempty"`
@@ -166,6 +168,12 @@ func (t *ruleTally) report() Rule {
 	}
 	if !r.Unlimited {
 		r.Unit = t.Limit.Unit.Text(t.Limit.UnitMultiplier)
+		if t.Limit.Algorithm != ratelimit.FixedWindow {
+			r.Algorithm = t.Limit.Algorithm.String()
+		}
+		if t.Limit.Algorithm == ratelimit.TokenBucket {
+			r.Burst = cmp.Or(t.Limit.Burst, t.Limit.RequestsPerUnit)
+		}
 	}
 	r.FirstOver, r.LastOver = times(t.over, t.first, t.last)
 	if t.most > 0 {

@@ -78,7 +78,7 @@ func (s *side) count(r *record, request *ratelimit.Request, bucket int) {
 		if limit, hit := s.decision.Held(i); limit >= 0 {
 			limited = true
 			over := s.decision.Statuses[i].Code == ratelimit.OverLimit
-			s.countRule(limit, hit, over, r, request.Descriptors[i].Entries, bucket)
+			s.countRule(limit, hit, s.decision.Took(i), over, r, request.Descriptors[i].Entries, bucket)
 		}
 	}
 	s.total.requests[bucket]++
@@ -92,24 +92,34 @@ func (s *side) count(r *record, request *ratelimit.Request, bucket int) {
 	s.refused = append(s.refused, refused)
 }
 
-// countRule counts a descriptor that was held to a limit. The hit is nil if the limit is unlimited.
-func (s *side) countRule(limit int, hit *ratelimit.Hit, over bool, r *record, entries []ratelimit.Entry, bucket int) {
+// countRule counts a descriptor that was held to a limit: hit and take are nil if the limit is
+// unlimited, else one of them is not.
+func (s *side) countRule(limit int, hit *ratelimit.Hit, take *ratelimit.Take, over bool, r *record, entries []ratelimit.Entry, bucket int) {
 	t := s.rules[limit]
 	if t.series == nil {
 		t.series = s.axis.add()
 	}
 	t.requests++
 	t.series.requests[bucket]++
-	if hit == nil {
+	var key *tracked
+	exceeded := over
+	switch {
+	case hit != nil:
+		key = s.key(hit.Key, limit, entries)
+		key.most = max(key.most, hit.Count)
+		if hit.Count > t.most {
+			t.most, t.mostKey, t.mostWindow = hit.Count, key.text, hit.Window
+		}
+		exceeded = over || t.ShadowMode && hit.Count > uint64(hit.Limit)
+	case take != nil:
+		key = s.key(take.Key, limit, entries)
+		exceeded = over || t.ShadowMode && !take.Taken
+	}
+	if key == nil {
 		return
 	}
-	key := s.keys.get(s.hasher.id(withoutWindow(hit.Key)), limit, func() string { return entriesText(entries) })
 	key.requests++
-	key.most = max(key.most, hit.Count)
-	if hit.Count > t.most {
-		t.most, t.mostKey, t.mostWindow = hit.Count, key.text, hit.Window
-	}
-	if !over && !(t.ShadowMode && hit.Count > uint64(hit.Limit)) {
+	if !exceeded {
 		return
 	}
 	t.over++
@@ -122,6 +132,11 @@ func (s *side) countRule(limit int, hit *ratelimit.Hit, over bool, r *record, en
 	s.scratch = binary.LittleEndian.AppendUint64(s.scratch[:0], uint64(limit))
 	s.scratch = append(s.scratch, r.client...)
 	s.clients.get(s.hasher.id(s.scratch), limit, func() string { return shorten(r.client) }).count(r.when)
+}
+
+// key returns the figures of a key, which are valid until the next call.
+func (s *side) key(counter []byte, limit int, entries []ratelimit.Entry) *tracked {
+	return s.keys.get(s.hasher.id(withoutWindow(counter)), limit, func() string { return entriesText(entries) })
 }
 
 // span extends a span of time by the n-th time.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 // maxShown is how many rules are printed with their keys.
@@ -93,6 +94,24 @@ func (t *textWriter) log(r *Report) {
 	}
 }
 
+// What a replay does not find out.
+const (
+	concurrencyCaveat = "limits of requests at the same time refuse none here: a log does not tell when requests end"
+	algorithmCaveat   = "the smallest limit that refuses none is found for fixed windows only"
+)
+
+// counts reports whether requests were held to a limit of an algorithm.
+func (r *Report) counts(algorithm ratelimit.Algorithm) bool {
+	for _, result := range []*Result{&r.Result, r.Against} {
+		for i := 0; result != nil && i < len(result.Rules); i++ {
+			if rule := &result.Rules[i]; rule.Algorithm == algorithm.String() && rule.Requests > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // caveats says what bounded memory has made inexact.
 func (t *textWriter) caveats(r *Report) {
 	for _, result := range []*Result{&r.Result, r.Against} {
@@ -103,6 +122,12 @@ func (t *textWriter) caveats(r *Report) {
 			t.printf("%s were forgotten: a key or client may have up to %s more requests over the limit than shown\n",
 				plural(result.KeysForgotten, "key"), count(result.KeysMissing))
 		}
+	}
+	if r.counts(ratelimit.Concurrency) {
+		t.printf("%s: %s\n", t.in("33", "warning"), concurrencyCaveat)
+	}
+	if r.counts(ratelimit.SlidingWindow) || r.counts(ratelimit.TokenBucket) {
+		t.printf("%s\n", algorithmCaveat)
 	}
 }
 
@@ -167,13 +192,18 @@ func (r *Report) Pairs() (pairs []Pair) {
 
 // rule prints the worst keys and clients of a rule.
 func (t *textWriter) rule(r *Rule) {
-	t.printf("\n%s: %s is the smallest limit that refuses none, because of %s in the %s from %s\n", t.in("1", r.title()),
-		count(r.SmallestLimit), printable.String(r.PeakKey), r.Unit, instant(r.PeakWindow))
+	t.printf("\n%s: ", t.in("1", r.title()))
+	if r.Algorithm == "" {
+		t.printf("%s is the smallest limit that refuses none, because of %s in the %s from %s\n",
+			count(r.SmallestLimit), printable.String(r.PeakKey), r.Unit, instant(r.PeakWindow))
+	} else {
+		t.printf("%s\n", r.LimitText())
+	}
 	tab := tabwriter.NewWriter(&t.b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(tab, "requests\tover limit\tsmallest limit\tfirst over limit\tlast over limit\t  key\n")
 	for i := range r.Keys {
 		k := &r.Keys[i]
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t  %s\n", count(k.Requests), count(k.OverLimit), count(k.SmallestLimit), instant(k.FirstOver), instant(k.LastOver), printable.String(k.Name))
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t  %s\n", count(k.Requests), count(k.OverLimit), smallest(k.SmallestLimit), instant(k.FirstOver), instant(k.LastOver), printable.String(k.Name))
 	}
 	if r.showClients() {
 		fmt.Fprint(tab, "\t\t\t\t\t  client\n")
@@ -207,12 +237,21 @@ func (r *Rule) title() string {
 	return name
 }
 
-// LimitText returns the limit as "20/minute", or "unlimited".
+// LimitText returns the limit as "20/minute", or "unlimited", with the algorithm if it is another
+// than fixed_window: "20/minute sliding", "20/minute, burst 5" or "20 at the same time".
 func (r *Rule) LimitText() string {
-	if r.Unlimited {
+	text := count(uint64(r.Limit)) + "/" + r.Unit
+	switch {
+	case r.Unlimited:
 		return "unlimited"
+	case r.Algorithm == ratelimit.Concurrency.String():
+		return count(uint64(r.Limit)) + " at the same time"
+	case r.Algorithm == ratelimit.TokenBucket.String():
+		return text + ", burst " + count(uint64(r.Burst))
+	case r.Algorithm == ratelimit.SlidingWindow.String():
+		return text + " sliding"
 	}
-	return count(uint64(r.Limit)) + "/" + r.Unit
+	return text
 }
 
 // count formats a number with commas.
