@@ -297,7 +297,7 @@ func memStoreStatistics(store *memcachestore.Store) func(stats.Reader) {
 		for _, c := range []struct {
 			name  string
 			codes memcachestore.Codes
-		}{{"multiget", s.MultiGet}, {"increment", s.Increment}, {"add", s.Add}} {
+		}{{"multiget", s.MultiGet}, {"increment", s.Increment}, {"add", s.Add}, {"decrement", s.Decrement}, {"cas", s.CompareAndSwap}} {
 			count := func(code string, n uint64) {
 				to.Counter(stats.Tagged(prefix+c.name, stats.Tag{Name: "code", Value: code}), n)
 			}
@@ -305,6 +305,9 @@ func memStoreStatistics(store *memcachestore.Store) func(stats.Reader) {
 			count("error", c.codes.Error)
 			count("miss", c.codes.Miss)
 			count("not_stored", c.codes.NotStored)
+			if c.name == "cas" {
+				count("conflict", c.codes.Conflict)
+			}
 		}
 		breakerStatistics(to, "ratelimit.store_breaker.", s.Suspended, s.Suspensions, s.Refused)
 		to.Counter(prefix+"keys_requested", s.KeysRequested)

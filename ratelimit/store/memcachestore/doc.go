@@ -23,6 +23,17 @@
 // If a node fails after Add has returned, the hits on their way to it are dropped: sent
 // again, they might count twice. Stats().Lost is their number.
 //
+// [Store.Subtract] does the same with decrements, which stop at zero and create nothing. They
+// are sent after the increments before them.
+//
+// [Store.Take], for limits of other algorithms, reads the state of a key and writes it by
+// compare-and-swap: it is exact with any number of instances, and costs two round trips, or one if
+// nothing is taken. Takes that arrive during an exchange of their key share the next one, so the
+// swaps per second of a key don't grow with its calls. If other instances write the state
+// in between eight times in a row, the calls fail with [ErrContended] and have taken nothing.
+// An instance waits up to 10 milliseconds, at random, from the third attempt on. A hot key that many
+// instances share is a case for Redis.
+//
 // # Nodes
 //
 // CRC-32 of the key selects the node from the list, as in the client library of the
@@ -69,6 +80,12 @@
 //
 // Worker goroutines start when there is work and end when there is none. Close only has to
 // wait, and a node that leaves the list needs no special handling.
+//
+// A value that was read before a decrement is higher than what is on the node. So a counter numbers
+// its decrements, and ignores values whose read began before the last one.
+//
+// States are nine decimal numbers with blanks between them, for people who look at a node. They
+// are kept for whole seconds after the time at which the take says they are as good as none.
 //
 // Values are parsed as unsigned 64-bit numbers, with the blanks that memcached appends
 // after a decrement. Any other value is an error, not zero: zero would lift the limit.

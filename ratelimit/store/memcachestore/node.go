@@ -121,7 +121,7 @@ func (n *node) succeeded() {
 
 // failed returns the error with the address of the node, unless it is an ordinary reply.
 func (n *node) failed(kind kind, began time.Time, err error) error {
-	if errors.Is(err, memcache.ErrCacheMiss) || errors.Is(err, memcache.ErrNotStored) {
+	if errors.Is(err, memcache.ErrCacheMiss) || errors.Is(err, memcache.ErrNotStored) || errors.Is(err, memcache.ErrCASConflict) {
 		n.succeeded()
 		return err
 	}

@@ -80,7 +80,7 @@ type Options struct {
 	dial func(ctx context.Context, network, addr string) (net.Conn, error) // tests replace it
 }
 
-// Errors of Add, for errors.Is. No hit of a call that fails is counted.
+// Errors of Add, Subtract and Take, for errors.Is. No hit of an Add that fails is counted.
 var (
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("memcachestore: the store is closed")
@@ -94,6 +94,11 @@ var (
 	// ErrKey is returned for a key that memcached does not accept. A ratelimit.Error of
 	// kind Invalid wraps it.
 	ErrKey = errors.New("memcachestore: invalid memcached key")
+	// ErrContended is returned by Take if other instances changed a state again and again. It wraps
+	// ratelimit.ErrOverloaded.
+	ErrContended = fmt.Errorf("memcachestore: too many instances change the state of a limit at once: %w", ratelimit.ErrOverloaded)
+	// ErrNotAState is returned by Take for a value that it has not stored.
+	ErrNotAState = errors.New("memcachestore: the value is not the state of a limit")
 	// ErrNotANumber is returned if the value of a counter on its node is not a number:
 	// another program must have stored it.
 	ErrNotANumber = errors.New("memcachestore: the counter is not a number")

@@ -25,6 +25,7 @@ type proxy struct {
 	replies  bool          // delay the reply to the next read
 	delayed  net.Conn      // to the node, whose replies are delayed
 	conns    []net.Conn
+	before   func(line string) // is called before a line is forwarded
 	running  sync.WaitGroup
 }
 
@@ -62,10 +63,20 @@ func (p *proxy) holdReply() {
 	p.replies = true
 }
 
+// intercept sets what is called with each line before it is forwarded. nil is nothing.
+func (p *proxy) intercept(before func(line string)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.before = before
+}
+
 // note remembers the connection of a read whose reply is to be delayed.
 func (p *proxy) note(line string, to net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.before != nil {
+		p.before(line)
+	}
 	if p.replies && strings.HasPrefix(line, "gets ") {
 		p.replies, p.delayed = false, to
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// queue holds the work for one node: calls that wait for a read, and counters that wait for
-// an increment. Worker goroutines start when there is work and end when there is none. A
+// queue holds the work for one node: calls that wait for a read, counters that wait for an
+// increment, and states of other algorithms that wait for an exchange. Worker goroutines start when there is work and end when there is none. A
 // node that does not reply delays its own queue only.
 type queue struct {
 	node      *node
@@ -24,21 +24,26 @@ type queue struct {
 	writers    int                 // goroutines
 	sending    int                 // increments under way
 	active     int                 // calls and pings under way
-	state      state
+	phase      phase
+
+	states      map[string]*state // that wait for an exchange, or have one under way
+	exchanges   []*state          // wait for an exchange
+	exchangers  int               // goroutines
+	waitingJobs int
 }
 
-// state is the phase of a queue. Each includes the restrictions of those before.
-type state int
+// phase is the phase of a queue. Each includes the restrictions of those before.
+type phase int
 
 const (
-	serving state = iota
+	serving phase = iota
 	retired       // the node is not in the ring: keep no idle connections
 	closed        // accept no calls
 	aborted       // discard increments
 )
 
 func newQueue(n *node) *queue {
-	q := &queue{node: n, counters: make(map[string]*counter), suspended: fmt.Errorf("%w (node %s)", ErrSuspended, n.addr)}
+	q := &queue{node: n, counters: make(map[string]*counter), states: make(map[string]*state), suspended: fmt.Errorf("%w (node %s)", ErrSuspended, n.addr)}
 	q.changed.L = &q.mu
 	return q
 }
@@ -49,7 +54,7 @@ func (q *queue) begin(c *call, hits []ratelimit.Hit) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case q.state >= closed:
+	case q.phase >= closed:
 		return ErrClosed
 	case len(q.reads) >= q.node.opts.MaxWaiting:
 		return fmt.Errorf("%w: %d for node %s", ErrBusy, len(q.reads), q.node.addr)
@@ -193,7 +198,7 @@ func (q *queue) count(c *call, hits []ratelimit.Hit) {
 
 // enqueue queues a counter for an increment.
 func (q *queue) enqueue(c *counter) {
-	if q.state == aborted {
+	if q.phase == aborted {
 		q.discard(c)
 		return
 	}
@@ -263,11 +268,13 @@ func (q *queue) increment(c *counter) {
 func (q *queue) pending() int { return len(q.increments) + q.sending }
 
 // idle reports whether no work waits or is under way. The caller holds the lock.
-func (q *queue) idle() bool { return q.active+q.readers+q.writers+q.pending() == 0 }
+func (q *queue) idle() bool {
+	return q.active+q.readers+q.writers+q.pending()+q.exchangers == 0
+}
 
 // signal wakes up wait. The caller holds the lock.
 func (q *queue) signal() {
-	if q.state >= retired && q.idle() {
+	if q.phase >= retired && q.idle() {
 		_ = q.node.client.Close() // closes idle connections
 	}
 	q.changed.Broadcast()
@@ -296,7 +303,7 @@ func (q *queue) wait(ctx context.Context, done func() bool) error {
 func (q *queue) reinstate() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.state = serving
+	q.phase = serving
 }
 
 // retire closes connections as soon as they are idle. It closes an idle queue at once, and
@@ -304,19 +311,19 @@ func (q *queue) reinstate() {
 func (q *queue) retire() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.state = retired
+	q.phase = retired
 	if q.idle() {
-		q.state = closed
+		q.phase = closed
 	}
 	q.signal()
-	return q.state == closed
+	return q.phase == closed
 }
 
 // close rejects further calls.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.state = max(q.state, closed)
+	q.phase = max(q.phase, closed)
 	q.signal()
 }
 
@@ -324,11 +331,12 @@ func (q *queue) close() {
 func (q *queue) abort() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.state = aborted
+	q.phase = aborted
 	for _, c := range q.increments {
 		q.discard(c)
 	}
 	q.increments = nil
+	q.abortTakes()
 	q.node.abort()
 	q.signal()
 }
@@ -337,7 +345,7 @@ func (q *queue) abort() {
 func (q *queue) ping(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.state >= closed {
+	if q.phase >= closed {
 		return ErrClosed
 	}
 	q.active++

@@ -11,9 +11,9 @@ import (
 
 // Stats are the statistics of a Store since it was created (REFERENCE.md, 6.2).
 type Stats struct {
-	// MultiGet, Increment, Add and Decrement count commands by their result. A read may serve
-	// several calls.
-	MultiGet, Increment, Add, Decrement Codes
+	// MultiGet, Increment, Add, Decrement and CompareAndSwap count commands by their result. A
+	// read may serve several calls.
+	MultiGet, Increment, Add, Decrement, CompareAndSwap Codes
 	// KeysRequested and KeysFound count the keys of reads, and those that existed.
 	KeysRequested, KeysFound uint64
 
@@ -36,23 +36,24 @@ type Stats struct {
 // Codes counts commands by their result.
 type Codes struct {
 	Success, Error uint64
-	Miss           uint64 // increments and decrements of a counter that does not exist
+	Miss           uint64 // the counter does not exist
 	NotStored      uint64 // additions of a counter that already exists
+	Conflict       uint64 // swaps of a state that another instance has written meanwhile
 }
 
 // totals collects Stats.
 type totals struct {
 	multiGet, increment, add codes
-	decrement                codes
+	decrement, swap          codes
 	keysRequested, keysFound atomic.Uint64
 	held, lost               atomic.Uint64
 	circuits                 circuit.Totals
 }
 
-type codes struct{ success, failure, miss, notStored atomic.Uint64 }
+type codes struct{ success, failure, miss, notStored, conflict atomic.Uint64 }
 
 func (c *codes) load() Codes {
-	return Codes{c.success.Load(), c.failure.Load(), c.miss.Load(), c.notStored.Load()}
+	return Codes{c.success.Load(), c.failure.Load(), c.miss.Load(), c.notStored.Load(), c.conflict.Load()}
 }
 
 // count counts a command that ended with err.
@@ -64,6 +65,8 @@ func (c *codes) count(err error) {
 		c.miss.Add(1)
 	case errors.Is(err, memcache.ErrNotStored):
 		c.notStored.Add(1)
+	case errors.Is(err, memcache.ErrCASConflict):
+		c.conflict.Add(1)
 	default:
 		c.failure.Add(1)
 	}
@@ -74,7 +77,7 @@ func (s *Store) Stats() Stats {
 	t := &s.totals
 	stats := Stats{
 		MultiGet: t.multiGet.load(), Increment: t.increment.load(), Add: t.add.load(),
-		Decrement:     t.decrement.load(),
+		Decrement: t.decrement.load(), CompareAndSwap: t.swap.load(),
 		KeysRequested: t.keysRequested.Load(), KeysFound: t.keysFound.Load(),
 		Held: t.held.Load(), Lost: t.lost.Load(),
 		Suspended: t.circuits.Open.Load(), Suspensions: t.circuits.Opened.Load(), Refused: t.circuits.Refused.Load(),

@@ -11,8 +11,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Store keeps counters on memcached nodes. It implements ratelimit.Store. Create one with
-// New or NewSRV, and close it.
+// Store keeps counters on memcached nodes. It implements ratelimit.Store,
+// ratelimit.SubtractStore and ratelimit.TakeStore. Create one with New or NewSRV, and close it.
 type Store struct {
 	opts   Options
 	totals totals
