@@ -18,7 +18,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/reflection"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
@@ -254,9 +253,7 @@ func (s *Server) grpcServer(connections *connections) *grpc.Server {
 	g := grpc.NewServer(opts...)
 	s.service.Register(g)
 	s.health.probe.Register(g)
-	if s.settings.GRPCReflection {
-		reflection.Register(g)
-	}
+	s.registerCounters(g)
 	return g
 }
 

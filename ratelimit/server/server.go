@@ -56,12 +56,13 @@ type Server struct {
 	reportConfig     func(healthy bool, reason string)
 	reportTerminated func(healthy bool, reason string)
 
-	cache   *localcache.Cache
-	backend *backend
-	engine  *ratelimit.Engine
-	service *service.Service
-	certs   *tlsfiles.Server          // nil without TLS
-	source  func(ctx context.Context) // follows the configuration until ctx ends
+	cache    *localcache.Cache
+	backend  *backend
+	engine   *ratelimit.Engine
+	service  *service.Service
+	counters *service.Counters         // nil without ADMIN_TOKEN
+	certs    *tlsfiles.Server          // nil without TLS
+	source   func(ctx context.Context) // follows the configuration until ctx ends
 
 	domains    atomic.Pointer[[]ratelimit.Domain] // the configuration of the engine's rules
 	configured chan struct{}                      // closed when a configuration has been loaded
@@ -92,7 +93,7 @@ func New(ctx context.Context, s *settings.Settings, opts *Options) (*Server, err
 		srv.reportConfig = srv.health.add("configuration", false)
 	}
 	for _, build := range []func(context.Context) error{
-		srv.buildSinks, srv.buildTLS, srv.buildTracing, srv.buildEngine, srv.buildSource,
+		srv.buildSinks, srv.buildTLS, srv.buildTracing, srv.buildEngine, srv.buildCounters, srv.buildSource,
 	} {
 		if err := build(ctx); err != nil {
 			return nil, errors.Join(err, srv.Close())

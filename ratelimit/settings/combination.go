@@ -19,6 +19,7 @@ func (r *reading) checkCombinations() {
 	const on = "GRPC_SERVER_USE_TLS"
 	r.Require(!r.GRPCServerUseTLS || r.GRPCServerTLSCert != "", on, "needs a certificate: set $GRPC_SERVER_TLS_CERT to its file, or set this to false")
 	r.Require(!r.GRPCServerUseTLS || r.GRPCServerTLSKey != "", on, "needs a private key: set $GRPC_SERVER_TLS_KEY to its file, or set this to false")
+	r.Require(r.AdminToken == "" || r.AdminTokenFile == "", "ADMIN_TOKEN", "must not be set together with $ADMIN_TOKEN_FILE: unset one of them")
 	r.checkKVStores()
 	if r.Backend == MemStore {
 		r.Require(len(r.MemStoreHostPort) == 0 || r.MemStoreSRV == "", "MEMSTORE_HOST_PORT", "must not be set together with $MEMSTORE_SRV: unset one of them")
@@ -195,6 +196,7 @@ func (r *reading) ineffective() []Warning {
 		"CLIENT_TLS_CERT", "CLIENT_TLS_KEY", "SERVER_TLS_CACERT", "SERVER_TLS_SAN")
 	warn(r.UseAgentStats && r.UsePushStats, "USE_AGENTSTATS", "statistics are pushed twice, in both forms: set $USE_PUSHSTATS to false for the agent alone")
 	warn(!r.UseAgentStats, mogrifierList, "has no effect until $USE_AGENTSTATS is true")
+	warn((r.AdminToken != "" || r.AdminTokenFile != "") && r.LogLevel == "ERROR", "LOG_LEVEL", "is ERROR: changes of counters by holders of the admin token are logged as WARN, so they are not logged")
 	warn(r.ScrapeMilliseconds && r.ScrapeMapperYAML != "", "SCRAPE_RESPONSE_TIME_AS_MILLISECONDS", "has no effect: $SCRAPE_MAPPER_YAML maps response times")
 	const disabled = "has no effect: $DISABLE_STATS is true"
 	warn(r.DisableStats && r.UsePushStats, "USE_PUSHSTATS", disabled)

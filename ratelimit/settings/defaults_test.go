@@ -142,6 +142,8 @@ MAX_ENTRIES_PER_DESCRIPTOR                      -                               
 JSON_MAX_BODY_BYTES                             -                                             1048576 ours
 COUNTER_KEY_FORMAT                              -                                             -         ours
 GRPC_REFLECTION                                 -                                             false ours
+ADMIN_TOKEN                                     -                                             - ours
+ADMIN_TOKEN_FILE                                -                                             - ours
 ALLOWED_HOSTS                                   -                                             - ours
 JSON_WITHOUT_CLIENT_CERTIFICATE                 -                                             false ours
 HTTP_MAX_CONNECTIONS                            -                                             1024 ours

@@ -16,6 +16,8 @@ type Settings struct {
 	AllowedHosts              []string
 	JSONWithoutCertificate    bool
 	GRPCReflection            bool
+	AdminToken                string // see ReadAdminToken
+	AdminTokenFile            string
 	GRPCMaxConnectionAge      time.Duration
 	GRPCMaxConnectionAgeGrace time.Duration
 

@@ -23,6 +23,8 @@ func table(s *Settings) []settings.Setting {
 		{Name: "GRPC_MAX_CONNECTION_AGE", Default: "24h", Doc: "age at which clients are asked to reconnect, with 10% jitter either way; 0 means never", Value: settings.Duration(&s.GRPCMaxConnectionAge, notNegative)},
 		{Name: "GRPC_MAX_CONNECTION_AGE_GRACE", Default: "1h", Doc: "time that calls then have to finish; 0 means no limit", Value: settings.Duration(&s.GRPCMaxConnectionAgeGrace, notNegative)},
 		{Name: "GRPC_REFLECTION", Default: "false", Doc: "serve gRPC reflection, which describes the services to tools such as grpcurl (extension)", Value: settings.Bool(&s.GRPCReflection)},
+		{Name: "ADMIN_TOKEN", Secret: true, Doc: "enables gRPC calls that read, reset and give back counters, for those who send this token: at least 16 random bytes, such as of openssl rand -hex 16; over TLS, a unix socket or a loopback address only (extension)", Value: settings.Hidden(&s.AdminToken, checkToken)},
+		{Name: "ADMIN_TOKEN_FILE", Doc: "file of that token, read at the start; replaces ADMIN_TOKEN (extension)", Value: settings.Text(&s.AdminTokenFile)},
 		{Name: "ALLOWED_HOSTS", Doc: "further hosts, without ports, that HTTP, debug and scrape requests may be for: N1,N2; *.example.com is all names below example.com, * is all hosts (extension)", Value: settings.List(&s.AllowedHosts, checkAllowedHost)},
 		{Name: "JSON_WITHOUT_CLIENT_CERTIFICATE", Default: "false", Doc: "serve /json, which has no authentication, even if gRPC clients need a certificate (extension)", Value: settings.Bool(&s.JSONWithoutCertificate)},
 

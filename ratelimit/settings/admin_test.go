@@ -1,0 +1,63 @@
+package settings_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+func TestAdminToken(t *testing.T) {
+	token, err := parse(t, environment{}).ReadAdminToken()
+	require.NoError(t, err)
+	require.Empty(t, token, "off by default")
+	token, err = parse(t, environment{"ADMIN_TOKEN": "0123456789abcdef"}).ReadAdminToken()
+	require.NoError(t, err)
+	require.Equal(t, "0123456789abcdef", token)
+
+	file := filepath.Join(t.TempDir(), "token")
+	read := func(content string) (string, error) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+		return parse(t, environment{"ADMIN_TOKEN_FILE": file}).ReadAdminToken()
+	}
+	token, err = read(" 0123456789abcdef\r\n")
+	require.NoError(t, err)
+	require.Equal(t, "0123456789abcdef", token)
+	for content, want := range map[string]string{
+		"":                  "has 0 bytes: use at least 16 random ones",
+		"0123456789abcde\n": "has 15 bytes",
+		"01234567 89abcdef": "has blanks",
+	} {
+		_, err = read(content)
+		require.ErrorContains(t, err, "ADMIN_TOKEN_FILE: "+file+" "+want)
+		require.NotContains(t, err.Error(), "0123")
+	}
+	_, err = parse(t, environment{"ADMIN_TOKEN_FILE": file + "x"}).ReadAdminToken()
+	require.ErrorContains(t, err, "ADMIN_TOKEN_FILE: ")
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	for _, tt := range []struct {
+		environ environment
+		want    string
+	}{
+		{environment{"ADMIN_TOKEN": "hunter2"}, "ADMIN_TOKEN: has 7 bytes: use at least 16 random ones, such as those of openssl rand -hex 16"},
+		{environment{"ADMIN_TOKEN": "hunter2 hunter2 hunter2"}, "ADMIN_TOKEN: has blanks or characters that are not ASCII"},
+		{environment{"ADMIN_TOKEN": "hunter2hunter2hunter2", "ADMIN_TOKEN_FILE": "f"}, "ADMIN_TOKEN: must not be set together with ADMIN_TOKEN_FILE: unset one of them"},
+	} {
+		lines := refused(t, tt.environ)
+		require.Len(t, lines, 1, "%v", tt.environ)
+		require.Contains(t, lines[0], tt.want)
+		require.NotContains(t, lines[0], "hunter2")
+	}
+
+	warnings := settings.Warnings(environment{"ADMIN_TOKEN_FILE": "f", "LOG_LEVEL": "ERROR"})
+	require.Len(t, warnings, 1)
+	require.Contains(t, warnings[0].String(), "LOG_LEVEL: is ERROR: changes of counters")
+	for _, e := range settings.Effective(environment{"ADMIN_TOKEN": "hunter2hunter2hunter2"}) {
+		require.NotContains(t, e.Value, "hunter2", e.Name)
+	}
+}
