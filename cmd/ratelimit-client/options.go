@@ -23,6 +23,7 @@ type options struct {
 	descriptors descriptorsFlag
 	traceProto  string
 	tls         tlsOptions
+	counters    countersOptions
 
 	hits    uint64
 	json    bool
@@ -38,7 +39,7 @@ func parseOptions(env cli.Env) (*options, error) {
 	if err := env.Parse(o.flags); err != nil {
 		return nil, err
 	}
-	if err := o.validate(); err != nil {
+	if err := errors.Join(o.validate(), o.counters.validate(o, env.Environ)); err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
 	return o, nil
@@ -50,6 +51,7 @@ func (o *options) define(f *flag.FlagSet) {
 	f.Var(&o.descriptors, "descriptors", "one descriptor as comma-separated `name=value` pairs; repeatable")
 	f.StringVar(&o.traceProto, "oltp-protocol", "", "accepted for compatibility, no effect: `protocol` of the trace exporter, http or grpc")
 	o.tls.flags(f)
+	o.counters.flags(f)
 
 	f.Uint64Var(&o.hits, "hits", 1, "number of hits to add for each descriptor; 0 reads the counters without incrementing them")
 	f.BoolVar(&o.json, "json", false, "print only the responses, as proto3 JSON, one per line")

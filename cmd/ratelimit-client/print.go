@@ -26,6 +26,7 @@ type printer struct {
 	json        bool
 	color       bool
 	descriptors *descriptorsFlag
+	counters    *countersOptions
 	codes       map[string]int
 	responses   int
 	refused     bool // one of the responses
@@ -60,6 +61,9 @@ func (p *printer) codeName(code ratelimitv3.RateLimitResponse_Code) string {
 
 // text returns a line about the response and, if there are several descriptors, one about each.
 func (p *printer) text(m *ratelimitv3.RateLimitResponse) string {
+	if p.counters.method != "" {
+		return p.countersText(m)
+	}
 	line := p.paint(m.GetOverallCode()) + ": " + limitText(tightest(m)) + "\n"
 	if len(p.descriptors.list) == 1 {
 		return line

@@ -21,7 +21,7 @@ func run(ctx context.Context, env cli.Env) error {
 	if err != nil {
 		return err
 	}
-	p := &printer{out: env.Stdout, json: o.json, color: o.color.On(env), descriptors: &o.descriptors}
+	p := &printer{out: env.Stdout, json: o.json, color: o.color.On(env), descriptors: &o.descriptors, counters: &o.counters}
 	if o.traceProto != "" {
 		fmt.Fprintln(env.Stderr, "ratelimit-client: -oltp-protocol has no effect: this client does not export trace spans")
 	}
@@ -30,7 +30,7 @@ func run(ctx context.Context, env cli.Env) error {
 		return fmt.Errorf("error connecting: %w", err)
 	}
 	defer conn.Close()
-	return o.sendAll(ctx, ratelimitv3.NewRateLimitServiceClient(conn), p, env.Stderr)
+	return o.sendAll(ctx, o.counters.client(conn), p, env.Stderr)
 }
 
 // sendAll sends the request the specified number of times, or until one fails.
@@ -40,7 +40,7 @@ func (o *options) sendAll(ctx context.Context, client ratelimitv3.RateLimitServi
 		response, err := o.send(ctx, client, request)
 		switch {
 		case err == nil:
-			err = p.response(response)
+			err = errors.Join(p.response(response), o.counters.unchanged(response))
 		case ctx.Err() != nil: // interrupted by a signal
 			err = context.Cause(ctx)
 		default:

@@ -76,26 +76,40 @@ func start(t *testing.T, opts ...grpc.ServerOption) (*recorder, string) {
 		{Key: "free", Limit: &ratelimit.Limit{Unlimited: true}},
 	}}}, nil)
 	require.NoError(t, err)
-	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{
-		Now: func() time.Time { return time.Date(2026, 1, 2, 12, 0, 15, 0, time.UTC) },
-	})
+	now := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 15, 0, time.UTC) }
+	engine := ratelimit.New(memstore.New(&memstore.Options{Now: now}), &ratelimit.Options{Now: now})
 	engine.Use(rules)
 	r := &recorder{Service: service.New(engine, nil)}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
 	g := grpc.NewServer(opts...)
 	ratelimitv3.RegisterRateLimitServiceServer(g, r)
+	counters, err := r.Counters(&service.CountersOptions{Token: adminToken})
+	require.NoError(t, err)
+	counters.Register(g)
+	return r, listen(t, g)
+}
+
+// listen serves on a free port until the test ends, and returns the address.
+func listen(t *testing.T, g *grpc.Server) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
 	var done sync.WaitGroup
 	done.Go(func() { g.Serve(l) })
 	t.Cleanup(func() { g.Stop(); done.Wait() })
-	return r, l.Addr().String()
+	return l.Addr().String()
 }
 
 // runClient runs the program and returns its exit code and output.
 func runClient(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return runClientWith(t, nil, args...)
+}
+
+// runClientWith is runClient with environment variables.
+func runClientWith(t *testing.T, environ map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	var out, errs bytes.Buffer
-	code = cli.Run(t.Context(), "ratelimit-client", run, cli.Env{Args: args, Stdout: &out, Stderr: &errs})
+	code = cli.Run(t.Context(), "ratelimit-client", run, cli.Env{Args: args, Environ: environ, Stdout: &out, Stderr: &errs})
 	return code, out.String(), errs.String()
 }
 

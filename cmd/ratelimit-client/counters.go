@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/ratelimit/service"
+)
+
+// countersOptions contains the flags that read and change counters.
+type countersOptions struct {
+	get, reset bool
+	giveBack   uint64
+	tokenFile  string
+
+	method string // Get, Reset or GiveBack; empty for a decision
+	token  string
+}
+
+func (o *countersOptions) flags(f *flag.FlagSet) {
+	f.BoolVar(&o.get, "get", false, "print the counters of the descriptors; needs the admin token")
+	f.BoolVar(&o.reset, "reset", false, "set the counters of the descriptors to zero; needs the admin token")
+	f.Uint64Var(&o.giveBack, "give-back", 0, "give back `count` hits of each descriptor; needs the admin token")
+	f.StringVar(&o.tokenFile, "token-file", "", "`file` of the admin token of the service; default: that of ADMIN_TOKEN_FILE, or the value of ADMIN_TOKEN")
+}
+
+// validate reports flags that are invalid or conflict, and sets method and token.
+func (o *countersOptions) validate(all *options, environ map[string]string) error {
+	set := make(map[string]bool)
+	all.flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
+	var names []string
+	for name, use := range map[string]bool{"get": o.get, "reset": o.reset, "give-back": set["give-back"]} {
+		if use {
+			names = append(names, name)
+		}
+	}
+	switch {
+	case len(names) > 1:
+		return errors.New("use only one of -get, -reset and -give-back")
+	case len(names) == 0 && o.tokenFile != "":
+		return errors.New("-token-file has no effect without -get, -reset or -give-back")
+	case len(names) == 0:
+		return nil
+	case set["hits"]:
+		return fmt.Errorf("-%s does not take -hits: use -give-back to give hits back", names[0])
+	case all.repeat > 1:
+		return fmt.Errorf("-%s does not take -n: it is sent once", names[0])
+	case names[0] == "give-back" && (o.giveBack == 0 || o.giveBack > math.MaxUint32):
+		return fmt.Errorf("invalid -give-back %d: use 1 to %d", o.giveBack, uint32(math.MaxUint32))
+	case !all.tls.use && !isLocal(all.address):
+		return fmt.Errorf("-%s would send the admin token to %s unencrypted: use -grpc-use-tls", names[0], all.address)
+	}
+	o.method = map[string]string{"get": "Get", "reset": "Reset", "give-back": "GiveBack"}[names[0]]
+	return o.readToken(environ)
+}
+
+func (o *countersOptions) readToken(environ map[string]string) error {
+	file := o.tokenFile
+	if o.token = environ["ADMIN_TOKEN"]; file == "" && o.token == "" {
+		file = environ["ADMIN_TOKEN_FILE"]
+	}
+	if file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("admin token: %w", err)
+		}
+		o.token = strings.TrimSpace(string(data))
+	}
+	switch {
+	case o.token == "":
+		return errors.New("the admin token of the service is missing: set ADMIN_TOKEN, or -token-file to its file")
+	case strings.ContainsFunc(o.token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return errors.New("the admin token has blanks or characters that are not ASCII, which no token of the service has")
+	}
+	return nil
+}
+
+// isLocal reports whether an address is within this machine.
+func isLocal(address string) bool {
+	if strings.HasPrefix(address, "unix:") {
+		return true
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "" || host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// client returns the service that answers the requests.
+func (o *countersOptions) client(conn *grpc.ClientConn) ratelimitv3.RateLimitServiceClient {
+	if o.method == "" {
+		return ratelimitv3.NewRateLimitServiceClient(conn)
+	}
+	return &countersClient{conn, o}
+}
+
+// countersClient calls the service for counters.
+type countersClient struct {
+	conn *grpc.ClientConn
+	opts *countersOptions
+}
+
+// ShouldRateLimit implements ratelimitv3.RateLimitServiceClient with the method of the options.
+func (c *countersClient) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimitRequest, opts ...grpc.CallOption) (*ratelimitv3.RateLimitResponse, error) {
+	in.HitsAddend = uint32(c.opts.giveBack)
+	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+c.opts.token)
+	out := new(ratelimitv3.RateLimitResponse)
+	err := c.conn.Invoke(ctx, "/"+service.CountersService+"/"+c.opts.method, in, out, opts...)
+	if status.Code(err) == codes.Unimplemented {
+		err = fmt.Errorf("%w: the service does not serve its counters: start it with ADMIN_TOKEN", err)
+	}
+	return out, err
+}
+
+// countersText returns a line about the counter of each descriptor.
+func (p *printer) countersText(m *ratelimitv3.RateLimitResponse) string {
+	text := ""
+	counters := m.GetDynamicMetadata().GetFields()["counters"].GetListValue().GetValues()
+	for i, s := range m.GetStatuses() {
+		if i >= len(p.descriptors.list) {
+			break
+		}
+		text += cli.Printable(p.descriptors.text(i)) + ": "
+		if s.GetCurrentLimit() == nil || i >= len(counters) {
+			text += limitText(s) + "\n"
+			continue
+		}
+		fields := counters[i].GetStructValue().GetFields()
+		shade := "1"
+		if s.GetCode() == ratelimitv3.RateLimitResponse_OVER_LIMIT {
+			shade = "1;31"
+		}
+		text += p.counters.done() + cli.Paint(p.color, shade, fmt.Sprintf("%.0f used", fields["used"].GetNumberValue())) + ", " + limitText(s)
+		if name := fields["algorithm"].GetStringValue(); name != "fixed_window" {
+			text += ", " + cli.Printable(name)
+		}
+		text += "\n"
+	}
+	return text
+}
+
+// done says what was done to a counter.
+func (o *countersOptions) done() string {
+	switch o.method {
+	case "Reset":
+		return "reset, now "
+	case "GiveBack":
+		return fmt.Sprintf("%d given back, now ", o.giveBack)
+	}
+	return ""
+}
+
+// unchanged returns an error if the request has changed no counter because the descriptors have none.
+func (o *countersOptions) unchanged(m *ratelimitv3.RateLimitResponse) error {
+	if o.method == "" || o.method == "Get" {
+		return nil
+	}
+	for _, s := range m.GetStatuses() {
+		if s.GetCurrentLimit() != nil {
+			return nil
+		}
+	}
+	return errors.New("no counter was changed: no rule limits these descriptors")
+}
