@@ -201,6 +201,9 @@ func (c *compiler) checkLimit(p spot, l *Limit) {
 	case !l.Unlimited && !l.Unit.Valid():
 		c.fault(p, "rate_limit.unit", "invalid rate limit unit '%s': use %s", unitText(l.Unit), UnitNames)
 	}
+	if l.Unlimited && l.Lease {
+		c.warn(p, "rate_limit.lease", "lease has no effect when unlimited")
+	}
 	c.checkWindow(p, l)
 	c.checkAlgorithm(p, l)
 	c.checkCandidate(p, l)
@@ -339,7 +342,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 		d.domain.replaces = true
 	}
 	n.limit, n.id, n.named = l, int32(len(rs.limits)), in.Name != ""
-	n.requests, n.unit, n.unlimited = in.RequestsPerUnit, in.Unit, in.Unlimited
+	n.requests, n.unit, n.unlimited, n.lease = in.RequestsPerUnit, in.Unit, in.Unlimited, in.Lease
 	l.burst = in.Burst
 	l.align, l.timeZone = in.Align, in.TimeZone
 	if !in.Unlimited {

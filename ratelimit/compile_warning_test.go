@@ -46,6 +46,11 @@ var warningTests = []struct {
 		[]string{"0/0 rate_limit.requests_per_unit: requests_per_unit 5 has no effect when unlimited"},
 	},
 	{
+		"a lease when unlimited",
+		[]ratelimit.Rule{{Key: "u", Limit: &ratelimit.Limit{Unlimited: true, Lease: true}}},
+		[]string{"0/0 rate_limit.lease: lease has no effect when unlimited"},
+	},
+	{
 		"unreachable wildcard", wild("a*", "ab*"),
 		[]string{"0/1 value: unreachable: the earlier wildcard 'a*' matches everything that 'ab*' matches <> 0/0"},
 	},

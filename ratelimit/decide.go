@@ -196,7 +196,10 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	if c.back {
 		h.Count = 0 // if the store fails
 	}
-	h.Fixed = c.rule != nil && c.rule.fixed
+	h.Fixed, h.Lease = false, false
+	if c.rule != nil {
+		h.Fixed, h.Lease = c.rule.fixed, c.rule.lease
+	}
 	if e.jitter > 0 {
 		h.Jitter = e.opts.Rand(e.jitter)
 	}

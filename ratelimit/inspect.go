@@ -159,7 +159,7 @@ func (v LevelView) rule(key string, n *node) *RuleView {
 	if n.limit != nil {
 		r.Limit = &Limit{
 			RequestsPerUnit: n.requests, Unit: n.unit, Unlimited: n.unlimited, Name: n.limit.name,
-			Align: n.limit.align, TimeZone: n.limit.timeZone,
+			Align: n.limit.align, TimeZone: n.limit.timeZone, Lease: n.lease,
 		}
 		if n.candidate {
 			r.Limit.Candidate = new(*n.limit.candidate)

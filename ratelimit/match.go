@@ -83,8 +83,10 @@ type node struct {
 	taking bool
 	// candidate reports whether limit.candidate is set.
 	candidate bool
+	// lease is Limit.Lease.
+	lease bool
 
-	_ [3]byte // so that nodes in a slice don't straddle cache lines
+	_ [2]byte // so that nodes in a slice do not straddle cache lines
 }
 
 // limit holds the rarely used part of a rule with a limit.

@@ -71,7 +71,9 @@ type Hit struct {
 	// Fixed reports that the counter belongs to a rule without placeholders for values of
 	// the request, so that clients can't make up such counters. A Store with bounded memory
 	// may reserve room for them.
-	Fixed  bool
+	Fixed bool
+	// Lease reports that a Store may claim hits of the window ahead: see Limit.Lease.
+	Lease  bool
 	Window int64
 	// Jitter is by how many seconds the counter may outlive its window, so that
 	// not all counters of a window expire in the same instant.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,6 +52,32 @@ func TestStoreContext(t *testing.T) {
 type storeFunc func(ctx context.Context, hits []ratelimit.Hit) error
 
 func (f storeFunc) Add(ctx context.Context, hits []ratelimit.Hit) error { return f(ctx, hits) }
+
+// The hits of a rule with a lease say so, and those of other rules and of requests do not.
+func TestStoreLease(t *testing.T) {
+	var got []bool
+	e := ratelimit.New(storeFunc(func(_ context.Context, hits []ratelimit.Hit) error {
+		for _, h := range hits {
+			got = append(got, h.Lease)
+		}
+		return nil
+	}), nil)
+	leased := rule("leased", "", 5)
+	leased.Limit.Lease = true
+	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{leased, rule("k", "", 5)}}))
+	var d ratelimit.Decision
+	for _, r := range [][]ratelimit.Descriptor{
+		{desc("leased", "v"), desc("k", "v"), override(1, ratelimit.Second, desc("leased", "v"))},
+		{desc("k", "v"), override(1, ratelimit.Second, desc("leased", "v")), desc("leased", "v")}, // in the same memory
+	} {
+		if err := e.DecideInto(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: r}, &d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []bool{true, false, false, false, false, true}; !slices.Equal(got, want) {
+		t.Errorf("leases of the hits: %v, want %v", got, want)
+	}
+}
 
 // The engine uses the counts of the store. A store that counts late lets more pass.
 func TestStoreThatCountsLate(t *testing.T) {

@@ -100,7 +100,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 		"  on_store_failure: allow",
 		"  metadata: {k: v}",
 		"  descriptors: [{key: c, rate_limit: {unlimited: true}}, {key: d, rate_limit: {unit: day, algorithm: token_bucket, burst: 2}}]",
-		"  rate_limit: {unit: day, unit_multiplier: 2, align: calendar, time_zone: Europe/Vienna, requests_per_unit: 1, name: n, replaces: [{name: m}], candidate: {requests_per_unit: 2}}",
+		"  rate_limit: {unit: day, unit_multiplier: 2, align: calendar, time_zone: Europe/Vienna, lease: true, requests_per_unit: 1, name: n, replaces: [{name: m}], candidate: {requests_per_unit: 2}}",
 	))
 	rule := c.Domains[0].Rules[0]
 	rule.Limit.Unlimited = rule.Rules[0].Limit.Unlimited // excludes the unit

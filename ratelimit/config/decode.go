@@ -91,6 +91,7 @@ func (d *decoder) limitFields(l *limit) []field {
 		{"unit_multiplier", countInto(d, &l.UnitMultiplier)},
 		{"align", wordInto(d, &l.Align, ratelimit.AlignNames)},
 		{"time_zone", scalarInto(d, &l.TimeZone, wantString)},
+		{"lease", scalarInto(d, &l.Lease, wantBool)},
 		{"name", scalarInto(d, &l.Name, wantString)},
 		{"replaces", func(v value) { l.Replaces = d.replaces(v) }},
 		{"candidate", func(v value) { l.Candidate = d.candidate(v) }},

@@ -78,7 +78,9 @@ type Limit struct {
 	// Algorithm is another one than fixed_window, and Burst the capacity of a token_bucket.
 	Algorithm string `json:"algorithm,omitempty"`
 	Burst     uint32 `json:"burst,omitempty"`
-	Unlimited bool   `json:"unlimited,omitempty"`
+	// Lease reports that instances may claim hits of a window ahead.
+	Lease     bool `json:"lease,omitempty"`
+	Unlimited bool `json:"unlimited,omitempty"`
 	// FromRequest reports that the limit came with the descriptor.
 	FromRequest bool   `json:"from_request,omitempty"`
 	Name        string `json:"name,omitempty"`
@@ -322,6 +324,7 @@ func ruleLimit(walks []walk, i int) *Limit {
 		if limit.Algorithm == ratelimit.TokenBucket {
 			out.Burst = cmp.Or(limit.Burst, limit.RequestsPerUnit)
 		}
+		out.Lease = limit.Lease
 		if limit.Align == ratelimit.AlignCalendar {
 			out.Calendar = cmp.Or(limit.TimeZone, "UTC")
 		}

@@ -150,6 +150,7 @@ type ruleLine struct {
 	Algorithm       string   `json:"algorithm,omitempty"`  // another than fixed_window
 	Burst           uint32   `json:"burst,omitempty"`      // of a token bucket
 	LimitType       string   `json:"limit_type,omitempty"` // concurrency or nothing
+	Lease           bool     `json:"lease,omitempty"`
 	Unlimited       bool     `json:"unlimited"`
 	Name            string   `json:"name,omitempty"`
 	Replaces        []string `json:"replaces,omitempty"`
@@ -174,6 +175,9 @@ func (l *ruleLine) String() string {
 	}
 	if l.Align != "" {
 		window += fmt.Sprintf(" align=%s time_zone=%s", l.Align, cmp.Or(l.TimeZone, "UTC"))
+	}
+	if l.Lease {
+		window += " lease=true"
 	}
 	return fmt.Sprintf("%s: unit=%s requests_per_unit=%d%s, shadow_mode: %t, quota_mode: %t\n",
 		printable.String(l.Key), l.Unit, l.RequestsPerUnit, window, l.ShadowMode, l.QuotaMode)
@@ -256,6 +260,7 @@ func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule)
 				RequestsPerUnit: r.Limit.RequestsPerUnit,
 				UnitMultiplier:  r.Limit.UnitMultiplier,
 				Align:           calendarOnly(r.Limit.Align), TimeZone: r.Limit.TimeZone,
+				Lease:     r.Limit.Lease,
 				Unlimited: r.Limit.Unlimited,
 				Name:      r.Limit.Name, Replaces: r.Limit.Replaces,
 				ShadowMode: r.ShadowMode, QuotaMode: r.QuotaMode, ShareThreshold: r.ShareThreshold,

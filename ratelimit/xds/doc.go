@@ -41,8 +41,8 @@
 // # Fields of this module
 //
 // Limits have options that the resource type lacks: [FieldUnitMultiplier], [FieldAlign],
-// [FieldTimeZone], [FieldAlgorithm], [FieldBurst], [FieldLimitType] and [FieldCandidate]. A control
-// plane in Go sets them so:
+// [FieldTimeZone], [FieldAlgorithm], [FieldBurst], [FieldLimitType], [FieldLease] and
+// [FieldCandidate]. A control plane in Go sets them so:
 //
 //	field := protowire.AppendTag(nil, xds.FieldUnitMultiplier, protowire.VarintType)
 //	policy.ProtoReflect().SetUnknown(protowire.AppendVarint(field, 15))

@@ -176,13 +176,14 @@ func TestParseWindows(t *testing.T) {
 	added := protowire.AppendVarint(protowire.AppendTag(nil, xds.FieldUnitMultiplier, protowire.VarintType), 15)
 	added = protowire.AppendString(protowire.AppendTag(added, xds.FieldAlign, protowire.BytesType), "calendar")
 	added = protowire.AppendString(protowire.AppendTag(added, xds.FieldTimeZone, protowire.BytesType), "Europe/Vienna")
+	added = protowire.AppendVarint(protowire.AppendTag(added, xds.FieldLease, protowire.VarintType), 1)
 	limit := c.GetDescriptors()[0].GetRateLimit().ProtoReflect()
 	limit.SetUnknown(added)
 	u, err := xds.Parse([]*anypb.Any{pack(t, c)}, nil)
 	require.NoError(t, err)
 	require.Empty(t, u.Warnings)
 	require.Equal(t, &ratelimit.Limit{
-		RequestsPerUnit: 1, Unit: ratelimit.Minute, UnitMultiplier: 15, Align: ratelimit.AlignCalendar, TimeZone: "Europe/Vienna",
+		RequestsPerUnit: 1, Unit: ratelimit.Minute, UnitMultiplier: 15, Align: ratelimit.AlignCalendar, TimeZone: "Europe/Vienna", Lease: true,
 	}, u.Domains[0].Rules[0].Limit)
 	require.Equal(t, &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Minute}, u.Domains[0].Rules[1].Limit)
 
@@ -254,7 +255,7 @@ func TestParseCandidate(t *testing.T) {
 	require.Equal(t, &ratelimit.Candidate{}, u.Domains[0].Rules[0].Limit.Candidate)
 	limit.SetUnknown(protowire.AppendString(protowire.AppendTag(nil, xds.FieldCandidate, protowire.BytesType), "80"))
 	_, err = xds.Parse([]*anypb.Any{pack(t, c)}, nil)
-	require.ErrorContains(t, err, "field 1010 has an unknown type")
+	require.ErrorContains(t, err, "field 1008 has an unknown type")
 }
 
 // Fields of a newer type are reported.

@@ -262,10 +262,13 @@ const (
 	FieldAlgorithm      protowire.Number = 1004 // string
 	FieldBurst          protowire.Number = 1005 // uint32
 	FieldLimitType      protowire.Number = 1006 // string
-	FieldCandidate      protowire.Number = 1010 // uint32: requests_per_unit of the candidate
+	FieldLease          protowire.Number = 1007 // bool
+	FieldCandidate      protowire.Number = 1008 // uint32: requests_per_unit of the candidate
 )
 
-var addedFields = []protowire.Number{FieldUnitMultiplier, FieldAlign, FieldTimeZone, FieldAlgorithm, FieldBurst, FieldLimitType, FieldCandidate}
+var addedFields = []protowire.Number{
+	FieldUnitMultiplier, FieldAlign, FieldTimeZone, FieldAlgorithm, FieldBurst, FieldLimitType, FieldLease, FieldCandidate,
+}
 
 // added reads those fields. The last value of a field counts.
 func (d *decoder) added(in *ratelimitv3.RateLimitPolicy, out *ratelimit.Limit) {
@@ -287,6 +290,9 @@ func (d *decoder) added(in *ratelimitv3.RateLimitPolicy, out *ratelimit.Limit) {
 		case number == FieldCandidate && kind == protowire.VarintType:
 			v, _ := protowire.ConsumeVarint(value)
 			out.Candidate = &ratelimit.Candidate{RequestsPerUnit: uint32(min(v, math.MaxUint32))}
+		case number == FieldLease && kind == protowire.VarintType:
+			v, _ := protowire.ConsumeVarint(value)
+			out.Lease = v != 0
 		case texts[number] != nil && kind == protowire.BytesType:
 			v, _ := protowire.ConsumeString(value)
 			*texts[number] = strings.ToValidUTF8(v, "?")

@@ -95,7 +95,7 @@ var limitHelp = map[string]string{
 	"over_limit":   "Hits that did not fit.",
 	"shadow_mode":  "Hits that did not fit and passed because the rule is in shadow mode.",
 
-	"total_negative_hits": "Hits to give back, counted before the counter store is called.",
+	"total_negative_hits":    "Hits to give back, counted before the counter store is called.",
 	"candidate_within_limit": "Hits that would have fitted the candidate of the limit.",
 	"candidate_near_limit":   "Hits above the near-limit ratio of the candidate that would have fitted.",
 	"candidate_over_limit":   "Hits that the candidate of the limit would have refused.",

@@ -1,0 +1,234 @@
+package leasestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// leased is the store with leases.
+type leased struct{ l *Leases }
+
+// leases reports whether a hit may be leased.
+func (l *Leases) leases(h *ratelimit.Hit) bool {
+	return (h.Lease || l.opts.All) && len(h.Key) <= maxKeyLen
+}
+
+func (l *Leases) tag(key []byte) uint64 { return maphash.Bytes(l.seed, key) | 1 }
+
+// Add implements ratelimit.Store.
+func (s *leased) Add(ctx context.Context, hits []ratelimit.Hit) error {
+	l := s.l
+	for i := range hits {
+		h := &hits[i]
+		if l.leases(h) {
+			if e := l.table.find(l.tag(h.Key), h); e != nil && e.decide(h) {
+				continue
+			}
+		}
+		return l.add(ctx, hits[i:])
+	}
+	return nil
+}
+
+// call is the memory of a call whose hits are not all decided by leases.
+type call struct {
+	rest    []ratelimit.Hit // for the store
+	at      []int           // their indices
+	of      []*lease        // theirs, or nil
+	pending []pending
+	awaited []pending // the pending ones before
+	held    []held
+}
+
+// pending is a hit that waits for a claim.
+type pending struct {
+	at    int
+	claim *claim
+	own   bool // the hit is part of it
+}
+
+// release keeps the memory for other calls, unless it is large.
+func (c *call) release(l *Leases) {
+	if cap(c.rest) > 100 {
+		return
+	}
+	clear(c.rest)
+	clear(c.of)
+	clear(c.pending)
+	clear(c.awaited)
+	clear(c.held)
+	c.rest, c.at, c.of, c.pending, c.awaited, c.held = c.rest[:0], c.at[:0], c.of[:0], c.pending[:0], c.awaited[:0], c.held[:0]
+	l.calls.Put(c)
+}
+
+func (c *call) toStore(hits []ratelimit.Hit, at int, of *lease) {
+	c.rest, c.at, c.of = append(c.rest, hits[at]), append(c.at, at), append(c.of, of)
+}
+
+// attempts is how often a hit waits for a claim of others before it goes to the store itself.
+const attempts = 3
+
+// add counts hits of which the first is not decided.
+func (l *Leases) add(ctx context.Context, hits []ratelimit.Hit) error {
+	if !l.leasesAny(hits) {
+		return l.inner.Add(ctx, hits)
+	}
+	c := l.calls.Get().(*call)
+	defer c.release(l)
+	for i := range hits {
+		l.route(ctx, c, hits, i)
+	}
+	for try := 1; ; try++ {
+		if len(c.rest) > 0 {
+			if err := l.flush(ctx, c, hits, l.inner.Add); err != nil {
+				return err
+			}
+		}
+		if len(c.pending) == 0 {
+			return nil
+		}
+		if err := l.await(ctx, c, hits, try); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *Leases) leasesAny(hits []ratelimit.Hit) bool {
+	for i := range hits {
+		if l.leases(&hits[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// route decides a hit if its lease can, or else notes how it goes on.
+func (l *Leases) route(ctx context.Context, c *call, hits []ratelimit.Hit, at int) {
+	h := &hits[at]
+	e := l.lease(h)
+	if e == nil {
+		c.toStore(hits, at, nil)
+		return
+	}
+	switch way, claim := e.next(ctx, l, h, true); way {
+	case toStore:
+		c.toStore(hits, at, e)
+	case withClaim, afterward:
+		c.pending = append(c.pending, pending{at, claim, way == withClaim})
+	}
+}
+
+// lease returns the lease of a hit, or nil.
+func (l *Leases) lease(h *ratelimit.Hit) *lease {
+	if !l.leases(h) {
+		return nil
+	}
+	tag := l.tag(h.Key)
+	if e := l.table.find(tag, h); e != nil {
+		return e
+	}
+	return l.table.enter(tag, h)
+}
+
+// flush makes a call of the store for the hits in c.rest.
+func (l *Leases) flush(ctx context.Context, c *call, hits []ratelimit.Hit, add func(context.Context, []ratelimit.Hit) error) error {
+	if err := add(ctx, c.rest); err != nil {
+		return err
+	}
+	for i, at := range c.at {
+		hits[at].Count = c.rest[i].Count
+		if e := c.of[i]; e != nil {
+			e.mu.Lock()
+			e.note(l, hits[at].Count)
+			e.mu.Unlock()
+		}
+	}
+	clear(c.rest)
+	c.rest, c.at, c.of = c.rest[:0], c.at[:0], c.of[:0]
+	return nil
+}
+
+// await waits for the claims of the pending hits. A hit for which the claim of another caller was not
+// enough is routed again.
+func (l *Leases) await(ctx context.Context, c *call, hits []ratelimit.Hit, try int) error {
+	c.pending, c.awaited = c.awaited[:0], c.pending
+	for _, p := range c.awaited {
+		if err := p.claim.wait(ctx); err != nil {
+			return err
+		}
+		switch {
+		case p.own:
+			hits[p.at].Count = p.claim.count
+		case try < attempts:
+			l.route(ctx, c, hits, p.at)
+		default:
+			c.toStore(hits, p.at, l.lease(&hits[p.at]))
+		}
+	}
+	return nil
+}
+
+// wait returns the error of the claim, or of the context if that ends before.
+func (c *claim) wait(ctx context.Context) error {
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+		return fmt.Errorf("leasestore: given up: %w", context.Cause(ctx))
+	}
+}
+
+// Subtract implements ratelimit.SubtractStore. What is left of the leases of the counters is given
+// back too, so that the counts are exact if no other instance has leases. It
+// returns errors.ErrUnsupported if the inner store can't subtract.
+func (s *leased) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
+	l := s.l
+	if l.subtracts == nil {
+		return errors.ErrUnsupported
+	}
+	own := slices.Clone(hits)
+	held := make([]*lease, len(hits))
+	for i := range own {
+		if e := l.table.find(l.tag(own[i].Key), &own[i]); e != nil {
+			held[i] = e
+			own[i].N = plus(own[i].N, e.drain())
+		}
+	}
+	err := l.subtracts.Subtract(ctx, own)
+	for i, e := range held {
+		switch more := own[i].N - hits[i].N; {
+		case e == nil:
+		case errors.Is(err, errors.ErrUnsupported):
+			l.restore(ctx, e, more)
+		case err != nil:
+			l.stats.lost.Add(more)
+		default:
+			l.stats.returned.Add(more)
+			e.mu.Lock()
+			e.seen = own[i].Count
+			e.mu.Unlock()
+		}
+		hits[i].Count = own[i].Count
+	}
+	return err
+}
+
+// restore puts hits that were taken from a lease and not used back.
+func (l *Leases) restore(ctx context.Context, e *lease, n uint64) {
+	if n == 0 {
+		return
+	}
+	e.mu.Lock()
+	if !e.retired && l.list(e) {
+		e.put(n, 0)
+		e.mu.Unlock()
+		return
+	}
+	e.mu.Unlock()
+	_, _ = l.giveBack(ctx, []ratelimit.Hit{e.hitOf(n)})
+}

@@ -1,0 +1,114 @@
+package leasestore
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// groupSize is the number of slots in which a key can be.
+const groupSize = 8
+
+// table finds leases by key, without locks. A key that was seen once has a tag only, so that
+// keys that don't come again need no memory of their own.
+type table struct {
+	groups []group
+	shift  uint
+	locks  [64]sync.Mutex // to change a group: by its index
+}
+
+type group [groupSize]slot
+
+// slot is empty if the tag is 0. The lease belongs to the tag, or to an earlier one for a moment.
+type slot struct {
+	tag   atomic.Uint64
+	lease atomic.Pointer[lease]
+}
+
+func (t *table) init(keys int) {
+	n := 1
+	for n*groupSize < keys {
+		n *= 2
+	}
+	t.groups = make([]group, n)
+	t.shift = uint(64 - bits.Len(uint(n-1)))
+}
+
+// index returns that of the group of a tag.
+func (t *table) index(tag uint64) uint64 { return tag >> t.shift & uint64(len(t.groups)-1) }
+
+// find returns the lease of a hit, or nil.
+func (t *table) find(tag uint64, h *ratelimit.Hit) *lease {
+	g := &t.groups[t.index(tag)]
+	for i := range g {
+		if g[i].tag.Load() == tag {
+			if e := g[i].lease.Load(); e != nil && e.is(h) {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// enter returns the lease of a hit whose key was seen before, and notes that it was seen
+// otherwise. It returns nil if there is none: the key was new, or there is no room.
+func (t *table) enter(tag uint64, h *ratelimit.Hit) *lease {
+	at := t.index(tag)
+	lock := &t.locks[at%uint64(len(t.locks))]
+	lock.Lock()
+	defer lock.Unlock()
+	g := &t.groups[at]
+	seen := -1
+	for i := range g {
+		if g[i].tag.Load() != tag {
+			continue
+		}
+		switch e := g[i].lease.Load(); {
+		case e == nil:
+			seen = i
+		case e.is(h):
+			return e
+		}
+	}
+	if seen < 0 {
+		if i := g.victim(h, tag); i >= 0 {
+			g[i].lease.Store(nil)
+			g[i].tag.Store(tag)
+		}
+		return nil
+	}
+	e := newLease(h)
+	g[seen].lease.Store(e)
+	return e
+}
+
+// victim returns a slot that may be reused, the first kind that there is: empty, of a window that
+// has ended, of a key that was seen once, of a lease without claims. It returns -1 if all
+// are in use.
+func (g *group) victim(h *ratelimit.Hit, tag uint64) int {
+	first := int(tag>>8) % groupSize // another one for each key
+	once, idle := -1, -1
+	for j := range g {
+		i := (first + j) % groupSize
+		e := g[i].lease.Load()
+		switch {
+		case g[i].tag.Load() == 0:
+			return i
+		case e == nil:
+			once = i
+		case e.hit.End() <= h.Window && e.retire():
+			return i
+		case idle < 0 && !e.busy():
+			idle = i
+		}
+	}
+	switch {
+	case once >= 0:
+		return once
+	case idle >= 0 && g[idle].lease.Load().retire():
+		return idle
+	}
+	return -1
+}
