@@ -37,7 +37,7 @@ type lease struct {
 	claims, lookedClaims uint64 // how many there were, and had been at the last look
 	lookedLeft           uint64 // what was left then
 	lookedUsed           uint64 // what was used between the last two
-	suspect              bool   // the window was full: ask before claiming
+	suspect              bool   // the window was full: read before counting
 	wait, backoff        int    // looks until then, and how many the last time
 }
 
@@ -252,7 +252,7 @@ func (l *Leases) make(ctx context.Context, e *lease, c *claim) {
 		}
 		count := hits[0].Count
 		if count >= limit {
-			c.count = plus(count, c.n)
+			c.count = min(plus(count, c.n), maxCount)
 			e.mu.Lock()
 			e.note(l, count)
 			e.mu.Unlock()
@@ -293,6 +293,9 @@ func (l *Leases) finish(ctx context.Context, e *lease, c *claim, count uint64) {
 	e.claims++
 	e.suspect, e.backoff = false, 0
 	excess := c.extra - ours
+	if c.count > limit {
+		excess += c.n
+	}
 	e.note(l, count-min(excess, count))
 	if ours+excess == 0 {
 		e.mu.Unlock()
@@ -310,10 +313,21 @@ func (l *Leases) finish(ctx context.Context, e *lease, c *claim, count uint64) {
 	e.mu.Unlock()
 }
 
+// refused notes that n hits were counted above the limit in vain. e.mu is held.
+func (e *lease) refused(l *Leases, n uint64) {
+	if n > 0 && n <= leftMask && !e.retired && l.list(e) {
+		e.excess += n
+	}
+}
+
 // note notes the counter's value after a call. e.mu is held.
 func (e *lease) note(l *Leases, count uint64) {
 	e.seen = count
-	if !e.hot || count < uint64(e.hit.Limit) || e.hit.Limit == 0 || e.retired || !l.list(e) {
+	if count < uint64(e.hit.Limit) || e.retired {
+		return
+	}
+	e.suspect = true
+	if !e.hot || e.hit.Limit == 0 || !l.list(e) {
 		return
 	}
 	if e.full.Swap(count) == 0 {
@@ -329,7 +343,6 @@ func (e *lease) look() (back uint64, again bool) {
 	if e.full.Load() > 0 {
 		if e.wait--; e.wait <= 0 {
 			e.full.Store(0)
-			e.suspect = true
 		}
 	}
 	back, e.excess = e.excess, 0

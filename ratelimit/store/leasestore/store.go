@@ -141,12 +141,21 @@ func (l *Leases) flush(ctx context.Context, c *call, hits []ratelimit.Hit, add f
 		return err
 	}
 	for i, at := range c.at {
-		hits[at].Count = c.rest[i].Count
-		if e := c.of[i]; e != nil {
-			e.mu.Lock()
-			e.note(l, hits[at].Count)
-			e.mu.Unlock()
+		h, e := &hits[at], c.of[i]
+		h.Count = c.rest[i].Count
+		over := h.Count > uint64(h.Limit)
+		if over && e == nil {
+			e = l.lease(h)
 		}
+		if e == nil {
+			continue
+		}
+		e.mu.Lock()
+		e.note(l, h.Count)
+		if over {
+			e.refused(l, c.rest[i].N)
+		}
+		e.mu.Unlock()
 	}
 	clear(c.rest)
 	c.rest, c.at, c.of = c.rest[:0], c.at[:0], c.of[:0]
