@@ -206,7 +206,7 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 }
 
 // evaluate derives statuses and statistics from counts.
-func (e *Engine) evaluate(d *Decision, t *tick) {
+func (e *Engine) evaluate(u *inUse, r *Request, d *Decision, t *tick) {
 	w := &d.work
 	for i := range w.checks {
 		c, s := &w.checks[i], &d.Statuses[i]
@@ -228,6 +228,9 @@ func (e *Engine) evaluate(d *Decision, t *tick) {
 			}
 		}
 		e.compare(c, s, w)
+		if e.top != nil && !c.back && e.top.due(w, t.now) {
+			e.top.add(u, c, w, r, i, s.Code == OverLimit, t.now)
+		}
 		if shadow {
 			s.Code = OK
 		}
@@ -436,6 +439,7 @@ type workspace struct {
 	text      []byte   // scratch for statistics keys and patterns
 	names     []uint64 // bit set of the names replaced in this request
 	stripe    uint32   // index of the stripe of the statistics
+	draw      uint32   // random, for topKeys
 	hasStripe bool
 	anyCached bool
 }
@@ -476,13 +480,14 @@ const (
 func (d *Decision) reset(e *Engine, n int) {
 	w := &d.work
 	if cap(w.keys) > keepBytes || cap(w.text) > keepBytes || cap(w.checks) > keepChecks {
-		*w = workspace{stripe: w.stripe, hasStripe: w.hasStripe}
+		*w = workspace{stripe: w.stripe, draw: w.draw, hasStripe: w.hasStripe}
 		d.Statuses = nil
 	}
 	if !w.hasStripe {
 		// Neighbouring numbers for decisions made one after the other: the goroutines
 		// that own them are likely to run side by side.
 		w.stripe, w.hasStripe = e.stripes.Add(1), true
+		w.draw = w.stripe * 2654435769
 	}
 	d.Code, d.Metadata = Unknown, nil
 	// Old contents are overwritten.

@@ -68,6 +68,9 @@ type Options struct {
 	// Metadata fills Decision.Metadata.
 	Metadata bool
 
+	// TopKeys estimates the busiest counters of each rule, for [Engine.TopKeys].
+	TopKeys bool
+
 	// Log receives one warning for each kind of name when names of requests are folded
 	// together. Default: slog.Default().
 	Log *slog.Logger
@@ -92,6 +95,7 @@ type Engine struct {
 	jitter uint32 // exclusive bound of the draw, in seconds; 0 for none
 	limits *requestStats
 	shadow *Counter
+	top    *topKeys // nil without Options.TopKeys
 
 	failure   failure
 	fallbacks [len(failureNumbers)]*Counter // nil without statistics
@@ -106,6 +110,9 @@ type Engine struct {
 type inUse struct {
 	rules *Ruleset
 	stats []*LimitStats // by node.id; nil without statistics
+	// top holds the sketches by node.id, and last that of limits from requests. They are created
+	// at the first use and protected by topKeys.mu.
+	top []*ruleTop
 }
 
 // New returns an Engine without rules: until Use is called, Decide returns
@@ -135,6 +142,9 @@ func New(store Store, opts *Options) *Engine {
 		e.failure = failError
 	}
 	e.openStats()
+	if o.TopKeys {
+		e.top = newTopKeys(e.clock.read().now)
+	}
 	return e
 }
 
@@ -160,6 +170,9 @@ func (e *Engine) Use(rules *Ruleset) {
 	var u *inUse
 	if rules != nil {
 		u = &inUse{rules: rules, stats: e.statsOf(rules)}
+		if e.top != nil {
+			u.top = e.top.topOf(rules, e.inUse.Load())
+		}
 	}
 	e.release(e.inUse.Swap(u))
 }
@@ -249,7 +262,7 @@ func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *
 			return storeError(err)
 		}
 	}
-	e.evaluate(d, t)
+	e.evaluate(u, r, d, t)
 	e.conclude(d)
 	if d.Code == OverLimit && d.work.places {
 		_ = d.Release(ctx) // a request that is refused holds no place
