@@ -33,11 +33,16 @@ func decide(tb testing.TB, stats ratelimit.Stats) taker {
 
 // decideBy is the engine with any rules for key "client".
 func decideBy(tb testing.TB, rules []ratelimit.Rule, stats ratelimit.Stats) taker {
+	return decideWith(tb, rules, &ratelimit.Options{Stats: stats})
+}
+
+// decideWith is decideBy with options.
+func decideWith(tb testing.TB, rules []ratelimit.Rule, opts *ratelimit.Options) taker {
 	compiled, err := ratelimit.Compile([]ratelimit.Domain{{Name: "bench", Rules: rules}}, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Stats: stats})
+	engine := ratelimit.New(memstore.New(nil), opts)
 	engine.Use(compiled)
 	return func() func(string) {
 		entries := []ratelimit.Entry{{Key: "client"}}
