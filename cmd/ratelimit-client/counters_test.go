@@ -44,7 +44,15 @@ func TestCounters(t *testing.T) {
 	}
 
 	environ := map[string]string{"ADMIN_TOKEN": adminToken}
-	code, out, errs := runClientWith(t, environ, "-dial_string", addr, "-domain", "demo", "-descriptors", "clients=bob", "-reset")
+	bucket := []string{"-dial_string", addr, "-domain", "demo", "-descriptors", "bucket=x"}
+	code, _, errs = runClient(t, append(bucket, "-hits", "9")...)
+	require.Zero(t, code, errs)
+	_, out, _ := runClientWith(t, environ, append(bucket, "-get")...)
+	require.Equal(t, "bucket=x: 9 used, limit 60/minute, 1 remaining, resets in 9s, token_bucket\n", out)
+	_, out, _ = runClientWith(t, environ, append(bucket, "-reset")...)
+	require.Equal(t, "bucket=x: reset, now 0 used, limit 60/minute, 10 remaining, resets in 0s, token_bucket\n", out)
+
+	code, out, errs = runClientWith(t, environ, "-dial_string", addr, "-domain", "demo", "-descriptors", "clients=bob", "-reset")
 	require.Equal(t, 1, code)
 	require.Equal(t, "clients=bob: no limit\n", out)
 	require.Equal(t, "ratelimit-client: no counter was changed: no rule limits these descriptors\n", errs)

@@ -66,6 +66,22 @@ func (r *recorder) last(t *testing.T, domain string) (*ratelimitv3.RateLimitRequ
 	return nil, 0
 }
 
+// bucketStore has one state for all limits that are no fixed windows.
+type bucketStore struct {
+	*memstore.Store
+	mu    sync.Mutex
+	state ratelimit.State
+}
+
+func (s *bucketStore) Take(_ context.Context, takes []ratelimit.Take) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range takes {
+		takes[i].Apply(&s.state)
+	}
+	return nil
+}
+
 // start starts a service whose clock stands at 12:00:15. Its rule `a: "b"  c` allows each
 // client two requests per minute.
 func start(t *testing.T, opts ...grpc.ServerOption) (*recorder, string) {
@@ -73,11 +89,13 @@ func start(t *testing.T, opts ...grpc.ServerOption) (*recorder, string) {
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "demo", Rules: []ratelimit.Rule{
 		{Key: "client", Limit: &ratelimit.Limit{RequestsPerUnit: 2, Unit: ratelimit.Minute, Name: `a: "b"  c`}},
 		{Key: "login", Limit: &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Year, UnitMultiplier: 2}},
+		{Key: "bucket", Limit: &ratelimit.Limit{RequestsPerUnit: 60, Unit: ratelimit.Minute, Algorithm: ratelimit.TokenBucket, Burst: 10}},
 		{Key: "free", Limit: &ratelimit.Limit{Unlimited: true}},
 	}}}, nil)
 	require.NoError(t, err)
 	now := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 15, 0, time.UTC) }
-	engine := ratelimit.New(memstore.New(&memstore.Options{Now: now}), &ratelimit.Options{Now: now})
+	store := &bucketStore{Store: memstore.New(&memstore.Options{Now: now})}
+	engine := ratelimit.New(store, &ratelimit.Options{Now: now})
 	engine.Use(rules)
 	r := &recorder{Service: service.New(engine, nil)}
 	g := grpc.NewServer(opts...)
