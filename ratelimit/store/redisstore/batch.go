@@ -45,9 +45,12 @@ type batch struct {
 	counters  []counter
 	index     map[uint64]int // of the counter, by the hash of its key
 	questions []question
-	pending   int // counters and questions without a result
-	cmds      []redis.Cmder
-	epoch     uint32 // of the expiries
+	scripted  []scripted
+	// scriptedIndex is like index.
+	scriptedIndex map[uint64]int
+	pending       int // counters, questions and scripted without a result
+	cmds          []redis.Cmder
+	epoch         uint32 // of the expiries
 }
 
 // counter is one key of a batch.
@@ -85,7 +88,9 @@ type incrBy struct{ *redis.IntCmd }
 // NoRetry implements redis.Cmder.
 func (incrBy) NoRetry() bool { return true }
 
-func newBatch() *batch { return &batch{index: make(map[uint64]int)} }
+func newBatch() *batch {
+	return &batch{index: make(map[uint64]int), scriptedIndex: make(map[uint64]int)}
+}
 
 func (b *batch) reset() {
 	clear(b.calls)
@@ -95,13 +100,18 @@ func (b *batch) reset() {
 	clear(b.index)
 	b.calls, b.counters, b.cmds, b.questions = b.calls[:0], b.counters[:0], b.cmds[:0], b.questions[:0]
 	b.hits = 0
+	b.resetScripted()
 }
 
 // merge assigns every hit to its counter.
 func (b *batch) merge(t *expiryTable, now time.Time) {
 	for _, c := range b.calls {
-		if c.kind != addCall {
+		switch c.kind {
+		case conditionalCall, pingCall:
 			b.questions = append(b.questions, question{call: c})
+			continue
+		case subtractCall, takeCall:
+			b.mergeScripted(t, c)
 			continue
 		}
 		for i := range c.items {
@@ -117,7 +127,7 @@ func (b *batch) merge(t *expiryTable, now time.Time) {
 			s.windowEnd = max(s.windowEnd, it.windowEnd)
 		}
 	}
-	b.pending = len(b.counters) + len(b.questions)
+	b.pending = len(b.counters) + len(b.questions) + len(b.scripted)
 }
 
 // find returns the index of the key's counter. If two keys share a hash, only the last
@@ -183,6 +193,11 @@ func (b *batch) write(q *queue) {
 			b.cmds = append(b.cmds, b.questions[i].cmd)
 		}
 	}
+	for i := range b.scripted {
+		if !b.scripted[i].done {
+			b.cmds = append(b.cmds, b.scripted[i].write())
+		}
+	}
 }
 
 // noContext is the context of commands in a pipeline, which has its own.
@@ -234,7 +249,7 @@ func (b *batch) read(q *queue) (err error) {
 	readOnly := false
 	note := func(e error) error {
 		switch {
-		case e == nil || redis.IsReadOnlyError(e):
+		case e == nil || isReadOnly(e):
 			readOnly = readOnly || e != nil
 		case isReply(e) || errors.Is(e, errNotNumber):
 			e = fmt.Errorf("redisstore: %s replied: %w", q.name, e)
@@ -255,6 +270,13 @@ func (b *batch) read(q *queue) (err error) {
 	for i := range b.questions {
 		if qu := &b.questions[i]; !qu.done {
 			if qu.take(note(qu.cmd.Err())); qu.done {
+				b.pending--
+			}
+		}
+	}
+	for i := range b.scripted {
+		if s := &b.scripted[i]; !s.done {
+			if s.take(note(s.cmd.Err())); s.done {
 				b.pending--
 			}
 		}
@@ -286,7 +308,13 @@ func isReply(err error) bool {
 
 // uncounted reports whether the error means that the command was not executed, and that
 // another attempt may succeed.
-func uncounted(err error) bool { return redis.IsReadOnlyError(err) || notSent(err) }
+func uncounted(err error) bool { return isReadOnly(err) || notSent(err) }
+
+// isReadOnly reports whether a server is a replica. Before Redis 7 the reply of a script has
+// other text in front.
+func isReadOnly(err error) bool {
+	return redis.IsReadOnlyError(err) || isReply(err) && strings.Contains(err.Error(), "-READONLY ")
+}
 
 // reply returns the counter's value before the additions.
 func (s *counter) reply() (base int64, err error) {
@@ -391,6 +419,11 @@ func (b *batch) fail(err error) {
 			qu.done, qu.call.err = true, err
 		}
 	}
+	for i := range b.scripted {
+		if s := &b.scripted[i]; !s.done {
+			s.done, s.err = true, err
+		}
+	}
 }
 
 // resolve gives every hit its count: the value before the batch and what the batch has
@@ -398,6 +431,7 @@ func (b *batch) fail(err error) {
 func (b *batch) resolve() {
 	for _, c := range b.calls {
 		if c.kind != addCall {
+			b.resolveScripted(c)
 			continue
 		}
 		for i := range c.items {

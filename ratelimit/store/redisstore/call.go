@@ -20,6 +20,8 @@ const (
 	addCall         callKind = iota // add every hit
 	conditionalCall                 // add the hits if none is over its limit
 	pingCall                        // wait for any reply
+	subtractCall                    // subtract every hit
+	takeCall                        // make every take
 )
 
 // States of a call. The side that moves it out of callWaiting decides whether it is sent.
@@ -32,8 +34,9 @@ const (
 // call is what one goroutine asks of one server.
 type call struct {
 	kind  callKind
-	keys  []byte // of all items
+	keys  []byte // of all items and takes
 	items []item
+	takes []takeItem
 	since time.Duration // when it was queued, on the queue's clock
 	err   error
 	state atomic.Int32
@@ -50,10 +53,11 @@ type item struct {
 	jitter         int64         // seconds
 	maxTTL         time.Duration // the unit's length and the jitter
 
-	counter int    // in the batch
-	before  uint64 // what the batch adds to the counter before this item
-	count   uint64
-	err     error
+	counter  int    // in the batch, or the scripted there
+	before   uint64 // what the batch adds to the counter before this item
+	position int    // in the scripted
+	count    uint64
+	err      error
 }
 
 // callPool recycles calls. Those with a lot of memory are left to the garbage collector.
@@ -65,18 +69,21 @@ func (p *callPool) get(kind callKind) *call {
 		c = &call{done: make(chan struct{}, 1)}
 	}
 	c.kind, c.err = kind, nil
-	c.keys, c.items = c.keys[:0], c.items[:0]
+	c.keys, c.items, c.takes = c.keys[:0], c.items[:0], c.takes[:0]
 	c.state.Store(callWaiting)
 	return c
 }
 
 func (p *callPool) put(c *call) {
 	const maxKeys = 64 << 10
-	if cap(c.keys) > maxKeys || cap(c.items) > maxBatchHits {
+	if cap(c.keys) > maxKeys || cap(c.items) > maxBatchHits || cap(c.takes) > maxBatchHits {
 		return
 	}
 	for i := range c.items {
 		c.items[i].err = nil
+	}
+	for i := range c.takes {
+		c.takes[i].err = nil
 	}
 	p.Put(c)
 }
@@ -91,6 +98,9 @@ func (c *call) add(h *ratelimit.Hit, index int) {
 		windowEnd: h.End(), jitter: int64(h.Jitter), maxTTL: h.TTL(),
 	})
 }
+
+// len returns the number of hits and takes.
+func (c *call) len() int { return len(c.items) + len(c.takes) }
 
 func (c *call) key(it *item) []byte { return c.keys[it.keyFrom:it.keyTo] }
 
@@ -112,14 +122,22 @@ func (c *call) wait(ctx context.Context) (owned bool, err error) {
 	}
 }
 
-// result stores the counts in the caller's hits, or returns the first error of an item.
-func (c *call) result(hits []ratelimit.Hit) error {
+// result stores the results in the caller's hits or takes, or returns the first error of one.
+func (c *call) result(r *request) error {
 	for i := range c.items {
 		it := &c.items[i]
 		if it.err != nil {
 			return it.err
 		}
-		hits[it.index].Count = it.count
+		r.hits[it.index].Count = it.count
+	}
+	for i := range c.takes {
+		it := &c.takes[i]
+		if it.err != nil {
+			return it.err
+		}
+		t := &r.takes[it.index]
+		t.Taken, t.State = it.take.Taken, it.take.State
 	}
 	return nil
 }

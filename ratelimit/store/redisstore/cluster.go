@@ -18,8 +18,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Cluster keeps counters in a cluster of Redis servers. It is a ratelimit.Store but not
-// a ratelimit.ConditionalStore, because no step is atomic over several servers: an Engine
+// Cluster keeps counters in a cluster of Redis servers. It is a ratelimit.SubtractStore
+// and a ratelimit.TakeStore, but not a ratelimit.ConditionalStore, because no step is atomic over several servers: an Engine
 // with StopIncrementWhenOverLimit reads first and adds then. Create it with NewCluster.
 type Cluster struct {
 	*shared
@@ -175,7 +175,7 @@ func completeAddr(addr, seedHost string) string {
 	return addr
 }
 
-// part is the hits of one call for one server.
+// part is the hits or takes of one call for one server.
 type part struct {
 	queue *queue
 	call  *call
@@ -184,14 +184,19 @@ type part struct {
 // Add implements ratelimit.Store. Each server gets its part of the hits. If one part
 // fails, others may have been counted.
 func (c *Cluster) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	if len(hits) == 0 {
-		return nil
+	return c.do(ctx, request{kind: addCall, hits: hits})
+}
+
+// do makes a call for each server that is needed.
+func (c *Cluster) do(ctx context.Context, r request) error {
+	if err := r.check(); err != nil || r.len() == 0 {
+		return err
 	}
-	parts, err := c.split(ctx, hits)
+	parts, err := c.split(ctx, &r)
 	for len(parts) > 0 && err == nil {
 		together := parts[:min(len(parts), c.opts.Parallelism)]
 		parts = parts[len(together):]
-		err = c.addParts(ctx, together, hits)
+		err = c.addParts(ctx, together, &r)
 	}
 	for _, p := range parts {
 		c.callPool.put(p.call)
@@ -199,11 +204,11 @@ func (c *Cluster) Add(ctx context.Context, hits []ratelimit.Hit) error {
 	return err
 }
 
-func (c *Cluster) split(ctx context.Context, hits []ratelimit.Hit) (parts []part, err error) {
+func (c *Cluster) split(ctx context.Context, r *request) (parts []part, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
-	for i := range hits {
-		q, err := c.queueFor(ctx, hits[i].Key)
+	for i := range r.len() {
+		q, err := c.queueFor(ctx, r.key(i))
 		if err != nil {
 			return parts, err
 		}
@@ -212,9 +217,9 @@ func (c *Cluster) split(ctx context.Context, hits []ratelimit.Hit) (parts []part
 			at++
 		}
 		if at == len(parts) {
-			parts = append(parts, part{q, c.callPool.get(addCall)})
+			parts = append(parts, part{q, c.callPool.get(r.kind)})
 		}
-		parts[at].call.add(&hits[i], i)
+		r.copyTo(parts[at].call, i)
 	}
 	return parts, nil
 }
@@ -241,7 +246,7 @@ func (c *Cluster) queueFor(ctx context.Context, key []byte) (*queue, error) {
 }
 
 // addParts makes calls at the same time. It returns the first error when all have ended.
-func (c *Cluster) addParts(ctx context.Context, parts []part, hits []ratelimit.Hit) (first error) {
+func (c *Cluster) addParts(ctx context.Context, parts []part, r *request) (first error) {
 	for _, p := range parts {
 		if err := p.queue.add(p.call); err != nil {
 			p.call.err = err
@@ -252,7 +257,7 @@ func (c *Cluster) addParts(ctx context.Context, parts []part, hits []ratelimit.H
 		owned, err := p.call.wait(ctx)
 		if owned {
 			if err == nil {
-				err = p.call.result(hits)
+				err = p.call.result(r)
 			}
 			c.callPool.put(p.call)
 		}

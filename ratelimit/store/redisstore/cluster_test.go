@@ -35,7 +35,8 @@ func TestCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := openCluster(t, cluster.Addrs()[:1], &redisstore.Options{Parallelism: most})
 			storetest.Run(t, func(*testing.T) ratelimit.Store { return store },
-				&storetest.Options{MaxCount: math.MaxInt64, NotConditional: true})
+				&storetest.Options{MaxCount: math.MaxInt64, NotConditional: true, Subtracts: true})
+			testTakes(t, store, 20)
 		})
 	}
 	t.Run("parallelism", func(t *testing.T) { parallelism(t, cluster) })

@@ -115,18 +115,19 @@ func TestConnectionCutAtEveryByte(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, nil)
 	client := server.Client()
-	for _, conditional := range []bool{false, true} {
+	for _, add := range []func(*redisstore.Store, context.Context, []ratelimit.Hit) error{
+		(*redisstore.Store).Add, (*redisstore.Store).AddUnlessOver,
+		func(s *redisstore.Store, ctx context.Context, hits []ratelimit.Hit) error {
+			return taker{s}.Add(ctx, hits)
+		},
+	} {
 		for most, whole := 0, false; !whole; most++ {
 			require.NoError(t, client.FlushAll(t.Context()).Err())
 			s := &cuttingDialer{most: most}
 			store, err := redisstore.New(server.Addr, &redisstore.Options{Dial: s.dial})
 			require.NoError(t, err)
 			hits := []ratelimit.Hit{hit("cut", 1), hit("off", 1)}
-			if conditional {
-				err = store.AddUnlessOver(t.Context(), hits)
-			} else {
-				err = store.Add(t.Context(), hits)
-			}
+			err = add(store, t.Context(), hits)
 			whole = err == nil
 			require.NoError(t, store.Close())
 			require.Eventually(t, func() bool { // the server has read to the end

@@ -135,6 +135,8 @@ func FuzzReplies(f *testing.F) {
 		hits := []ratelimit.Hit{hit("a", uint64(n)), hit("b", 1)}
 		_ = withinTestTimeout(t, func(ctx context.Context) error { return store.Add(ctx, hits) })
 		_ = withinTestTimeout(t, func(ctx context.Context) error { return store.AddUnlessOver(ctx, hits) })
+		_ = withinTestTimeout(t, func(ctx context.Context) error { return store.Subtract(ctx, hits) })
+		_ = withinTestTimeout(t, func(ctx context.Context) error { return taker{store}.Add(ctx, hits) })
 		require.NoError(t, store.Close())
 	})
 }
@@ -149,6 +151,8 @@ func TestReadOnlyReplica(t *testing.T) {
 		err := store.Add(t.Context(), []ratelimit.Hit{h})
 		require.ErrorContains(t, err, "read-only replica")
 		require.ErrorContains(t, store.AddUnlessOver(t.Context(), []ratelimit.Hit{h}), "read-only replica")
+		require.ErrorContains(t, taker{store}.Add(t.Context(), []ratelimit.Hit{h}), "read-only replica")
+		require.ErrorContains(t, store.Subtract(t.Context(), []ratelimit.Hit{h}), "read-only replica")
 	}
 	require.Zero(t, store.Stats().Active, "no connection to it remains")
 	require.NoError(t, client.Do(t.Context(), "replicaof", "no", "one").Err())
@@ -161,6 +165,7 @@ func TestServerOutOfMemory(t *testing.T) {
 	h := hit(uniqueName(), 1)
 	require.ErrorContains(t, store.Add(t.Context(), []ratelimit.Hit{h}), "OOM")
 	require.ErrorContains(t, store.AddUnlessOver(t.Context(), []ratelimit.Hit{h}), "OOM")
+	require.ErrorContains(t, taker{store}.Add(t.Context(), []ratelimit.Hit{h}), "OOM")
 	require.Zero(t, add(t, store, hit("other", 0)), "reading needs no memory")
 	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "0").Err())
 	require.EqualValues(t, 1, add(t, store, h))

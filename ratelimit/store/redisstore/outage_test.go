@@ -264,7 +264,7 @@ func (p *proxy) close() {
 }
 
 // TestConnectionReset resets the connection at each point of a call that creates a counter,
-// of one on an existing counter, and of a script. A call without a reply fails at once, and
+// of one on an existing counter, and of scripts. A call without a reply fails at once, and
 // every hit is counted once or not at all.
 func TestConnectionReset(t *testing.T) {
 	server := redistest.Start(t, nil)
@@ -276,6 +276,9 @@ func TestConnectionReset(t *testing.T) {
 		"new counter":   {add, true},
 		"known counter": {add, false},
 		"script":        {(*redisstore.Store).AddUnlessOver, false},
+		"take": {func(s *redisstore.Store, ctx context.Context, hits []ratelimit.Hit) error {
+			return taker{s}.Add(ctx, hits)
+		}, false},
 	} {
 		for at, counted := range map[resetPoint]uint64{
 			beforeRequest: 0, withinRequest: 0, beforeReply: 1, withinReply: 1, afterReply: 1,

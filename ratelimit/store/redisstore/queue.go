@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/ashlar-go/ashlar/internal/circuit"
-	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 const (
@@ -54,7 +53,7 @@ type queue struct {
 
 	mu      sync.Mutex
 	calls   []*call
-	hits    int // of the calls
+	hits    int // and takes of the calls
 	workers int
 	extra   int // workers beyond PoolSize
 	timer   *time.Timer
@@ -89,14 +88,21 @@ func (q *queue) probe(ctx context.Context) error {
 	return nil
 }
 
-// do makes a call with the hits, waits for it, and stores the counts in them.
-func (q *queue) do(ctx context.Context, kind callKind, hits []ratelimit.Hit) error {
+// do makes a call, waits for it, and stores the results in the request. Only a ping may have
+// neither hits nor takes: nothing is done without.
+func (q *queue) do(ctx context.Context, r request) error {
+	if r.len() == 0 && r.kind != pingCall {
+		return nil
+	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("redisstore: %w", context.Cause(ctx))
 	}
-	c := q.callPool.get(kind)
-	for i := range hits {
-		c.add(&hits[i], i)
+	if err := r.check(); err != nil {
+		return err
+	}
+	c := q.callPool.get(r.kind)
+	for i := range r.len() {
+		r.copyTo(c, i)
 	}
 	if err := q.add(c); err != nil {
 		q.callPool.put(c)
@@ -107,7 +113,7 @@ func (q *queue) do(ctx context.Context, kind callKind, hits []ratelimit.Hit) err
 		return err
 	}
 	if err == nil {
-		err = c.result(hits)
+		err = c.result(&r)
 	}
 	q.callPool.put(c)
 	return err
@@ -130,7 +136,7 @@ func (q *queue) add(c *call) error {
 		q.circuit.Check(stalled)
 	}
 	q.calls = append(q.calls, c)
-	q.hits += len(c.items)
+	q.hits += c.len()
 	switch {
 	case q.workers == 0, q.hits >= maxBatchHits && q.workers < q.opts.PoolSize:
 		q.startWorker(false)
@@ -191,7 +197,7 @@ func (q *queue) fill(b *batch, extra bool) bool {
 	for used < len(q.calls) && b.hits < maxBatchHits {
 		c := q.calls[used]
 		used++
-		q.hits -= len(c.items)
+		q.hits -= c.len()
 		since := c.since
 		if !c.start() {
 			continue
@@ -200,7 +206,7 @@ func (q *queue) fill(b *batch, extra bool) bool {
 			b.deadline = q.started.Add(since + q.opts.Timeout)
 		}
 		b.calls = append(b.calls, c)
-		b.hits += max(len(c.items), 1)
+		b.hits += max(c.len(), 1)
 	}
 	q.removeFirst(used)
 	if len(b.calls) == 0 {
@@ -220,7 +226,7 @@ func (q *queue) removeFirst(count int) {
 // failFirst fails the first calls with err. The mutex is held.
 func (q *queue) failFirst(count int, err error) {
 	for _, c := range q.calls[:count] {
-		q.hits -= len(c.items)
+		q.hits -= c.len()
 		if c.start() {
 			c.err = err
 			c.finish()

@@ -18,7 +18,8 @@ import (
 )
 
 // Store keeps counters in one Redis server, or in the master of a group that sentinels
-// watch. It is a ratelimit.ConditionalStore. Create it with New or NewSentinel.
+// watch. It is a ratelimit.ConditionalStore, a ratelimit.SubtractStore and a
+// ratelimit.TakeStore. Create it with New or NewSentinel.
 type Store struct {
 	*shared
 	queue  *queue
@@ -71,15 +72,12 @@ func newShared(locate func(context.Context, string) (string, error), opts *Optio
 // Add implements ratelimit.Store. A counter holds up to 1<<63-1. If ctx ends first, the
 // error wraps its cause; hits that were under way then are counted once.
 func (s *Store) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	if len(hits) == 0 {
-		return nil
-	}
-	return s.queue.do(ctx, addCall, hits)
+	return s.queue.do(ctx, request{kind: addCall, hits: hits})
 }
 
 // Ping returns nil if the server replies. It waits for a connection like any call, and
 // opens one if there is none.
-func (s *Store) Ping(ctx context.Context) error { return s.queue.do(ctx, pingCall, nil) }
+func (s *Store) Ping(ctx context.Context) error { return s.queue.do(ctx, request{kind: pingCall}) }
 
 // Close fails the calls that wait, waits for those under way, which takes Timeout at
 // most, and closes all connections. Later calls fail with ErrClosed. The error is always

@@ -17,7 +17,9 @@ import (
 var _ ratelimit.ConditionalStore = (*redisstore.Store)(nil)
 
 // contract returns the options for Redis: a counter stops at 1<<63-1.
-func contract() *storetest.Options { return &storetest.Options{MaxCount: math.MaxInt64} }
+func contract() *storetest.Options {
+	return &storetest.Options{MaxCount: math.MaxInt64, Subtracts: true}
+}
 
 func TestStore(t *testing.T) {
 	t.Parallel()
@@ -55,16 +57,17 @@ func TestStoreBehindTwemproxy(t *testing.T) {
 	store := open(t, proxy.Addr, nil)
 	opts := contract()
 	opts.NotConditional = true // a step is not atomic
-	storetest.Run(t, func(*testing.T) ratelimit.Store { return addOnly{store} }, opts)
+	storetest.Run(t, func(*testing.T) ratelimit.Store { return notConditional{store} }, opts)
 	for _, s := range servers {
 		require.NotZero(t, s.Client().DBSize(t.Context()).Val(), "both servers have keys")
 		requireExpiries(t, s.Client())
 	}
 	testConditional(t, store)
+	testTakes(t, store, 10)
 }
 
-// addOnly hides AddUnlessOver.
-type addOnly struct{ ratelimit.Store }
+// notConditional hides AddUnlessOver.
+type notConditional struct{ ratelimit.SubtractStore }
 
 // testConditional adds unless over, one call after the other.
 func testConditional(t *testing.T, store *redisstore.Store) {

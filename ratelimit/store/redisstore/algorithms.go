@@ -1,0 +1,211 @@
+package redisstore
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// algorithm is how Redis applies takes: a script that does what [ratelimit.Take.Apply] does,
+// for a list of takes from one key.
+//
+// ARGV[1] is the takes, each as so many 64-bit floating point numbers, little-endian: numbers in
+// text would take the server longer than the rest of the script. They are whole and below
+// 2^53, so exact. The state is text. It is written only if it has changed, and
+// each time with its expiry. For each take the script returns the State, of which the first
+// number is n if the hits were taken, and -1-n if not.
+type algorithm struct {
+	script script
+	// numbers is how many numbers of State are used.
+	numbers int
+	// append appends a take.
+	append func(b []byte, t *ratelimit.Take) []byte
+}
+
+// algorithms is indexed by ratelimit.Algorithm.
+var algorithms = [...]*algorithm{
+	ratelimit.SlidingWindow: {newScript(slidingWindow + writeState), 3, appendSlidingWindow},
+	ratelimit.TokenBucket:   {newScript(tokenBucket + writeState), 2, appendTokenBucket},
+	ratelimit.Concurrency:   {newScript(concurrency + writeState), 9, appendConcurrency},
+}
+
+// algorithmOf returns nil if there is none.
+func algorithmOf(a ratelimit.Algorithm) *algorithm {
+	if int(a) >= len(algorithms) {
+		return nil
+	}
+	return algorithms[a]
+}
+
+// slack is how long a state outlives its use: the clocks of instances differ.
+const slack = minTTL
+
+// writeState ends a script. ttl is in microseconds, to which it adds slack; value is what was
+// read, and false if there was nothing.
+const writeState = `
+if text ~= value then
+  redis.call('SET', KEYS[1], text, 'PX', string.format('%.0f', ttl / 1000 + 2000))
+end
+return reply
+`
+
+// tokenBucket keeps "full rest", or "full" if there is no rest.
+const tokenBucket = `
+local value = redis.call('GET', KEYS[1])
+local full, rest = 0, 0
+if value then
+  local a, b = string.match(value, '^(%d+) ?(%d*)$')
+  if not a then return redis.error_reply('ERR the value of the key is not the state of a token bucket') end
+  full, rest = tonumber(a), tonumber(b) or 0
+end
+local takes, at, reply, ttl = ARGV[1], 1, {}, 0
+local unpack, size, i = struct.unpack, #takes, 1
+while at <= size do
+  local now, mode, cost, costRest, most, mostRest, parts
+  now, mode, cost, costRest, most, mostRest, parts, at = unpack('<ddddddd', takes, at)
+  if rest >= parts then rest = parts > 0 and parts - 1 or 0 end
+  if full < now then full, rest = now, 0 end
+  local taken = true
+  if mode == 2 then
+    full, rest = full - cost, rest - costRest
+    if rest < 0 then full, rest = full - 1, rest + parts end
+    if full < now then full, rest = now, 0 end
+  else
+    local after, afterRest = full + cost, rest + costRest
+    if afterRest >= parts and afterRest > 0 then after, afterRest = after + 1, afterRest - parts end
+    local used = after - now
+    if mode == 1 and (used > most or used == most and afterRest > mostRest or cost == 2251799813685248) then
+      taken = false
+    else
+      full, rest = after, afterRest
+    end
+  end
+  if full + 1 - now > ttl then ttl = full + 1 - now end
+  reply[i], reply[i + 1] = taken and full or -1 - full, rest
+  i = i + 2
+end
+local text = string.format(rest == 0 and '%.0f' or '%.0f %.0f', full, rest)
+`
+
+func appendTokenBucket(b []byte, t *ratelimit.Take) []byte {
+	mode := int64(0)
+	switch {
+	case t.Back:
+		mode = 2
+	case t.N > 0:
+		mode = 1
+	}
+	return appendNumbers(b, t.Now, mode, t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3], t.Terms[4])
+}
+
+// slidingWindow keeps "start hits before".
+const slidingWindow = `
+local value = redis.call('GET', KEYS[1])
+local window, hits, last = 0, 0, 0
+if value then
+  local a, b, c = string.match(value, '^(%d+) (%d+) (%d+)$')
+  if not a then return redis.error_reply('ERR the value of the key is not the state of a sliding window') end
+  window, hits, last = tonumber(a), tonumber(b), tonumber(c)
+end
+local takes, at, reply, ttl = ARGV[1], 1, {}, 0
+local unpack, size, i = struct.unpack, #takes, 1
+while at <= size do
+  local n, start, before, weight, limit, left
+  n, start, before, weight, limit, left, at = unpack('<dddddd', takes, at)
+  if window == start then
+  elseif window == before then
+    window, hits, last = start, 0, hits
+  elseif window > start then
+    weight, left = 1048576, left + window - start
+  else
+    window, hits, last = start, 0, 0
+  end
+  local taken = true
+  if n < 0 then
+    hits = hits > -n and hits + n or 0
+  elseif n > 0 and hits + math.floor((last * weight + 1048575) / 1048576) + n > limit then
+    taken = false
+  else
+    hits = hits + n
+  end
+  if left > ttl then ttl = left end
+  reply[i], reply[i + 1], reply[i + 2] = taken and window or -1 - window, hits, last
+  i = i + 3
+end
+local text = string.format('%.0f %.0f %.0f', window, hits, last)
+`
+
+func appendSlidingWindow(b []byte, t *ratelimit.Take) []byte {
+	left := max(2*t.Terms[4]-t.Terms[0]-t.Now, 0)
+	return appendNumbers(b, signed(t), t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3], left)
+}
+
+// concurrency keeps the newest slot and the eight numbers of places.
+const concurrency = `
+local value = redis.call('GET', KEYS[1])
+local newest, used = 0, {[0] = 0, 0, 0, 0, 0, 0, 0, 0}
+if value then
+  local i = -1
+  for a in string.gmatch(value, '%d+') do
+    if i < 0 then newest = tonumber(a) else used[i] = tonumber(a) end
+    i = i + 1
+  end
+  if i ~= 8 or string.find(value, '[^%d ]') then
+    return redis.error_reply('ERR the value of the key is not the state of a concurrency limit')
+  end
+end
+local function free(slot, n)
+  if slot < 0 or n <= 0 then return 0 end
+  if n > used[slot % 8] then n = used[slot % 8] end
+  used[slot % 8] = used[slot % 8] - n
+  return n
+end
+local takes, at, reply, ttl = ARGV[1], 1, {}, 0
+local unpack, size, i = struct.unpack, #takes, 1
+while at <= size do
+  local n, now, limit, length, since, micro
+  n, now, limit, length, since, micro, at = unpack('<dddddd', takes, at)
+  for slot = math.max(newest + 1, now - 7), now do used[slot % 8] = 0 end
+  if now > newest then newest = now end
+  local taken = true
+  if n < 0 then
+    if since <= 0 or since > newest - 8 then
+      n = -n
+      if since > 0 and since <= newest then n = n - free(since, n) end
+      for slot = newest - 7, newest do n = n - free(slot, n) end
+    end
+  elseif n > 0 then
+    local sum = n
+    for slot = 0, 7 do sum = sum + used[slot] end
+    if sum > limit then taken = false else used[newest % 8] = used[newest % 8] + n end
+  end
+  local left = (newest + 8) * length - micro
+  if left > ttl then ttl = left end
+  reply[i] = taken and newest or -1 - newest
+  for slot = 0, 7 do reply[i + 1 + slot] = used[slot] end
+  i = i + 9
+end
+local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f', newest,
+  used[0], used[1], used[2], used[3], used[4], used[5], used[6], used[7])
+`
+
+func appendConcurrency(b []byte, t *ratelimit.Take) []byte {
+	return appendNumbers(b, signed(t), t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3], t.Now)
+}
+
+// signed returns the hits of a take, which are negative if they are given back.
+func signed(t *ratelimit.Take) int64 {
+	n := int64(min(t.N, 1<<53-1))
+	if t.Back {
+		return -n
+	}
+	return n
+}
+
+func appendNumbers(b []byte, numbers ...int64) []byte {
+	for _, n := range numbers {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(n)))
+	}
+	return b
+}

@@ -1,0 +1,431 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/internal/redistest"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
+)
+
+var (
+	_ ratelimit.TakeStore     = (*redisstore.Store)(nil)
+	_ ratelimit.SubtractStore = (*redisstore.Store)(nil)
+	_ ratelimit.TakeStore     = (*redisstore.Cluster)(nil)
+	_ ratelimit.SubtractStore = (*redisstore.Cluster)(nil)
+)
+
+// takingAlgorithms lists those that are no fixed windows.
+var takingAlgorithms = []ratelimit.Algorithm{ratelimit.SlidingWindow, ratelimit.TokenBucket, ratelimit.Concurrency}
+
+// maxTime is the longest time of tokens, in microseconds.
+const maxTime = 1 << 51
+
+// limit is what takes are made of.
+type limit struct {
+	algorithm            ratelimit.Algorithm
+	rate, most, duration int64 // hits in a window, at once, and its microseconds
+}
+
+// take returns a take of n hits at a time in Unix microseconds, as the engine makes it.
+func (l limit) take(key string, n, now int64) ratelimit.Take {
+	t := ratelimit.Take{Key: []byte(key), Algorithm: l.algorithm, N: uint64(n), Now: now}
+	switch l.algorithm {
+	case ratelimit.TokenBucket:
+		t.Terms[4], t.Terms[5] = l.rate, l.duration
+		for i, hits := range []int64{n, l.most} {
+			if t.Terms[2*i], t.Terms[2*i+1] = hits*l.duration/l.rate, hits*l.duration%l.rate; t.Terms[2*i] >= maxTime {
+				t.Terms[2*i], t.Terms[2*i+1] = maxTime, 0
+			}
+		}
+	case ratelimit.SlidingWindow:
+		start := now - now%l.duration
+		weight := 1<<20 - (now-start)<<20/l.duration
+		t.Terms = [6]int64{start, start - l.duration, weight, l.rate, start + l.duration}
+	case ratelimit.Concurrency:
+		t.Terms = [6]int64{now / (l.duration / 7), l.rate, l.duration / 7}
+	}
+	return t
+}
+
+// randomTake returns a take at some time near now.
+func (l limit) randomTake(key string, r *rand.Rand, now int64, last ratelimit.State) ratelimit.Take {
+	n := []int64{0, 1, 1, 1, 2, 3, l.rate, l.rate + 1, l.most, r.Int64N(2*l.most + 1)}[r.IntN(10)]
+	t := l.take(key, n, now)
+	if t.Back = r.IntN(4) == 0; t.Back && l.algorithm == ratelimit.Concurrency && r.IntN(3) > 0 {
+		t.Terms[3] = max(last[0]-r.Int64N(10)+1, 0) // when they were taken
+	}
+	return t
+}
+
+// inHurry repeats a test with a name of its own if the server may have dropped a state meanwhile.
+func inHurry(t *testing.T, test func(key string) error) {
+	t.Helper()
+	for {
+		began := time.Now()
+		err := test(uniqueName())
+		if err == nil {
+			return
+		}
+		if time.Since(began) < time.Second {
+			t.Fatal(err)
+		}
+	}
+}
+
+// compareWithApply makes random takes from one key, several in a call, and compares the results
+// with those of Take.Apply.
+func compareWithApply(ctx context.Context, store ratelimit.TakeStore, l limit, r *rand.Rand, key string) error {
+	now := time.Now().UnixMicro()
+	var state ratelimit.State
+	for range 10 {
+		takes := make([]ratelimit.Take, 1+r.IntN(8))
+		if r.IntN(5) == 0 {
+			l.rate = 1 + r.Int64N(12) // the limit has been changed
+		}
+		for i := range takes {
+			switch r.IntN(8) {
+			case 0: // the clock steps
+				now += r.Int64N(4*l.duration) - 2*l.duration
+			case 1:
+				now += r.Int64N(3 * l.duration)
+			default:
+				now += r.Int64N(l.duration/l.rate + 1)
+			}
+			takes[i] = l.randomTake(key, r, now, state)
+		}
+		if err := compareTakes(ctx, store, takes, &state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareTakes makes one call, and compares the results with those of Take.Apply.
+func compareTakes(ctx context.Context, store ratelimit.TakeStore, takes []ratelimit.Take, state *ratelimit.State) error {
+	before, want := *state, slices.Clone(takes)
+	if err := store.Take(ctx, takes); err != nil {
+		return err
+	}
+	for i := range takes {
+		want[i].Apply(state)
+		if takes[i].Taken != want[i].Taken || takes[i].State != want[i].State {
+			return fmt.Errorf("from %v:\ntake %d of %+v\ngot %v %v, want %v %v", before, i, takes, takes[i].Taken, takes[i].State, want[i].Taken, want[i].State)
+		}
+	}
+	return nil
+}
+
+// TestTakesAtBounds makes takes that random ones hardly meet.
+func TestTakesAtBounds(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store := open(t, server.Addr, nil)
+	const now = 1_800_000_000_000_000
+	bucket := func(n uint64, terms ...int64) ratelimit.Take {
+		return ratelimit.Take{Algorithm: ratelimit.TokenBucket, N: n, Now: now, Terms: [6]int64(append(terms, 60e6))}
+	}
+	window := limit{ratelimit.SlidingWindow, 2, 2, 1 << 20}
+	start := int64(now - now%window.duration)
+	for name, takes := range map[string][]ratelimit.Take{
+		"hits of a limit of none":         {bucket(1, maxTime, 0, maxTime, 0, 0), bucket(0, 0, 0, maxTime, 0, 0)},
+		"more than the bucket ever holds": {bucket(1<<33, maxTime, 0, maxTime, 0, 1)},
+		"a full bucket":                   {bucket(3, 60e6, 0, 60e6, 0, 3), bucket(1, 20e6, 0, 60e6, 0, 3)},
+		"less than a microsecond":         {bucket(2, 0, 2, 0, 2, 3), bucket(1, 0, 1, 0, 2, 3)},
+		"the last microsecond of a window": {
+			window.take("", 1, start-1), window.take("", 2, start+window.duration-1), window.take("", 1, start+window.duration-1),
+		},
+		"hits before any time": {limit{ratelimit.Concurrency, 3, 3, 7}.take("", 2, 0), limit{ratelimit.Concurrency, 3, 3, 7}.take("", 2, 1)},
+		"more hits than fit":   {limit{ratelimit.Concurrency, 3, 3, 7e6}.take("", 1<<62, now), limit{ratelimit.SlidingWindow, 3, 3, 7e6}.take("", 1<<62, now)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHurry(t, func(key string) error {
+				states := make(map[ratelimit.Algorithm]*ratelimit.State)
+				for _, take := range takes {
+					a := take.Algorithm
+					take.Key = []byte(key + a.String())
+					if states[a] == nil {
+						states[a] = new(ratelimit.State)
+					}
+					for _, back := range []bool{false, true, false} {
+						take.Back = back
+						if err := compareTakes(t.Context(), store, []ratelimit.Take{take}, states[a]); err != nil {
+							return err
+						}
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// testTakes makes thousands of random takes.
+func testTakes(t *testing.T, store ratelimit.TakeStore, sequences int) {
+	t.Helper()
+	for _, a := range takingAlgorithms {
+		for seed := range sequences {
+			inHurry(t, func(key string) error {
+				r := rand.New(rand.NewPCG(uint64(a), uint64(seed)))
+				l := limit{a, 1 + r.Int64N(12), 1 + r.Int64N(20), []int64{7, 1e6, 60e6, 86_400e6}[r.IntN(4)]}
+				if r.IntN(8) == 0 {
+					l.rate, l.most = 1<<32-1-r.Int64N(3), 1<<32-1-r.Int64N(3)
+					l.duration = 60e6
+				}
+				return compareWithApply(t.Context(), store, l, r, key)
+			})
+		}
+	}
+}
+
+func TestTakes(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, nil)
+	testTakes(t, open(t, server.Addr, nil), 100)
+	requireExpiries(t, server.Client())
+}
+
+// TestTakesAreMerged has calls wait for each other: they are one script call for each key, and
+// each take gets the result that it would have got alone.
+func TestTakesAreMerged(t *testing.T) {
+	server := redistest.Start(t, nil)
+	for _, a := range takingAlgorithms {
+		store, first := frozenServerStore(t, server, oneConnection())
+		const callers, limited = 40, 100
+		l, now := limit{a, limited, limited, 70e6}, time.Now().UnixMicro()
+		key, other := uniqueName(), uniqueName()
+		calls := make([][]ratelimit.Take, callers)
+		var all sync.WaitGroup
+		for i := range calls {
+			calls[i] = []ratelimit.Take{l.take(key, 3, now), l.take(other, 1, now), l.take(key, 0, now)}
+			all.Go(func() {
+				if err := store.Take(t.Context(), calls[i]); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		require.Eventually(t, func() bool { return store.Waiting() == callers }, testTimeout, time.Millisecond)
+		server.Thaw()
+		all.Wait()
+		require.NoError(t, <-first)
+		require.Equal(t, 2, commandCalls(t, server.Client(), "eval"), "one for each key: the server did not know the script")
+		require.NoError(t, server.Client().ConfigResetStat(t.Context()).Err())
+
+		slices.SortFunc(calls, func(x, y []ratelimit.Take) int {
+			if c := slices.Compare(x[0].State[:], y[0].State[:]); c != 0 || x[0].Taken == y[0].Taken {
+				return c
+			} else if x[0].Taken {
+				return -1
+			}
+			return 1
+		})
+		var state ratelimit.State
+		for i, call := range calls {
+			want := l.take(key, 3, now)
+			want.Apply(&state)
+			require.Equal(t, want, call[0], i)
+			require.Equal(t, call[0].State, call[2].State, "a call takes, and reads that")
+			require.True(t, call[1].Taken)
+		}
+		require.NoError(t, store.Close())
+	}
+}
+
+// TestTakeExpiry checks how long states live: as long as they are of use, and some seconds.
+func TestTakeExpiry(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, client := open(t, server.Addr, nil), server.Client()
+	for _, a := range takingAlgorithms {
+		key := uniqueName()
+		takes := []ratelimit.Take{limit{a, 10, 10, 3600e6}.take(key, 5, time.Now().UnixMicro())}
+		for _, back := range []bool{false, true} {
+			takes[0].Back = back
+			asked := time.Now()
+			require.NoError(t, store.Take(t.Context(), takes))
+			left := client.PTTL(t.Context(), key).Val()
+			of := time.Duration(takes[0].Expires()-takes[0].Now) * time.Microsecond
+			require.LessOrEqual(t, left, of+3*time.Second, "%v, back: %v", a, back)
+			require.GreaterOrEqual(t, left+time.Since(asked), of+2*time.Second-10*time.Millisecond, "%v, back: %v", a, back)
+		}
+	}
+}
+
+// TestTakeKeepsLongerExpiry has an instance take whose clock is behind: the state of the other
+// one must live as long as that has said.
+func TestTakeKeepsLongerExpiry(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, client := open(t, server.Addr, nil), server.Client()
+	for _, a := range takingAlgorithms {
+		key, now := uniqueName(), time.Now().UnixMicro()
+		l := limit{a, 10, 10, 3600e6}
+		ahead := []ratelimit.Take{l.take(key, 5, now+1800e6), l.take(key, 1, now)}
+		require.NoError(t, store.Take(t.Context(), ahead[:1]))
+		before := client.PTTL(t.Context(), key).Val()
+		require.NoError(t, store.Take(t.Context(), ahead[1:]))
+		require.Greater(t, client.PTTL(t.Context(), key).Val(), before-time.Minute, a)
+	}
+}
+
+func TestTakeFromForeignKey(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, client := open(t, server.Addr, nil), server.Client()
+	require.NoError(t, client.Set(t.Context(), "text", "12 or so", 0).Err())
+	require.NoError(t, client.RPush(t.Context(), "list", "1").Err())
+	for _, a := range takingAlgorithms {
+		good := []ratelimit.Take{limit{a, 10, 10, 3600e6}.take("good"+a.String(), 1, 1e15)}
+		for key, want := range map[string]string{"text": "the value of the key is not the state of", "list": "WRONGTYPE"} {
+			takes := []ratelimit.Take{limit{a, 10, 10, 3600e6}.take(key, 1, 1e15), good[0]}
+			err := store.Take(t.Context(), takes)
+			require.ErrorContains(t, err, want)
+			require.ErrorContains(t, err, fmt.Sprintf("(key %q)", key))
+			require.ErrorContains(t, err, server.Addr)
+			require.NotErrorIs(t, err, errors.ErrUnsupported)
+		}
+		require.NoError(t, store.Take(t.Context(), good))
+		require.Zero(t, store.Stats().Suspensions)
+	}
+	for key, want := range map[string]string{"text": "not a counter", "list": "WRONGTYPE"} {
+		for _, n := range []uint64{0, 1} {
+			err := store.Subtract(t.Context(), []ratelimit.Hit{{Key: []byte(key), N: n}})
+			require.ErrorContains(t, err, want)
+		}
+	}
+	require.ErrorContains(t, store.Take(t.Context(), make([]ratelimit.Take, 1)), "algorithm fixed_window")
+}
+
+// TestScriptsRefused uses servers that do not let scripts run: only what needs them fails.
+func TestScriptsRefused(t *testing.T) {
+	t.Parallel()
+	renamed := func(commands ...string) (opts redistest.Options) {
+		for _, c := range commands {
+			opts.Args = append(opts.Args, "--rename-command", c, "")
+		}
+		return opts
+	}
+	for name, opts := range map[string]redistest.Options{
+		"ACL":               {Password: "nobody's", Users: []string{"alice on >secret ~* +@all -@scripting"}},
+		"ACL within script": {Password: "nobody's", Users: []string{"alice on >secret ~* +@all -set -decrby"}},
+		"ACL without EVAL":  {Password: "nobody's", Users: []string{"alice on >secret ~* +@all -eval"}},
+		"renamed":           renamed("eval", "evalsha", "script"),
+		"renamed EVAL":      renamed("eval"),
+		"renamed GET":       renamed("get"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, &opts)
+			store := open(t, server.Addr, &redisstore.Options{})
+			if opts.Users != nil {
+				store = open(t, server.Addr, &redisstore.Options{Auth: "alice:secret"})
+			}
+			h := hit(uniqueName(), 3)
+			require.EqualValues(t, 3, add(t, store, h))
+			for range 2 {
+				err := store.Subtract(t.Context(), []ratelimit.Hit{h})
+				require.ErrorIs(t, err, errors.ErrUnsupported)
+				require.ErrorContains(t, err, server.Addr)
+				err = store.Take(t.Context(), []ratelimit.Take{limit{ratelimit.TokenBucket, 1, 1, 1e6}.take(uniqueName(), 1, 1e15)})
+				require.ErrorIs(t, err, errors.ErrUnsupported)
+			}
+			require.NoError(t, store.Take(t.Context(), nil), "that does not ask the server")
+			require.EqualValues(t, 6, add(t, store, h))
+			require.Zero(t, store.Stats().Suspensions)
+		})
+	}
+}
+
+func TestTakeAfterScriptFlush(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, client := open(t, server.Addr, nil), server.Client()
+	slots := limit{ratelimit.Concurrency, 10, 10, 3600e6}
+	h, key := hit(uniqueName(), 1), uniqueName()
+	require.EqualValues(t, 1, add(t, store, h))
+	for range 3 {
+		require.NoError(t, client.ScriptFlush(t.Context()).Err())
+		takes := []ratelimit.Take{slots.take(key, 4, 1e15), slots.take(key, 4, 1e15), slots.take(key, 4, 1e15), slots.take(key, 8, 1e15)}
+		takes[3].Back = true
+		require.NoError(t, store.Take(t.Context(), takes))
+		require.Equal(t, []bool{true, true, false, true}, []bool{takes[0].Taken, takes[1].Taken, takes[2].Taken, takes[3].Taken})
+		require.NoError(t, client.ScriptFlush(t.Context()).Err())
+		hits := []ratelimit.Hit{h, h}
+		hits[1].N = 0
+		require.NoError(t, store.Subtract(t.Context(), hits))
+		require.Zero(t, hits[0].Count+hits[1].Count)
+		require.EqualValues(t, 1, add(t, store, h))
+	}
+	requireExpiries(t, client)
+}
+
+// TestSubtractionsAreMerged subtracts from one counter in several calls that wait for each
+// other, beside calls that add to it.
+func TestSubtractionsAreMerged(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, first := frozenServerStore(t, server, oneConnection())
+	const callers = 20
+	h, large := hit(uniqueName(), 1), hit(uniqueName(), 3)
+	before := []ratelimit.Hit{h, large}
+	before[0].N, before[1].N = 30, 1<<63-1
+	counts := make(chan uint64, callers)
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := store.Add(t.Context(), before); err != nil {
+			t.Error(err)
+		}
+	})
+	require.Eventually(t, func() bool { return store.Waiting() == 1 }, testTimeout, time.Millisecond)
+	for range callers {
+		all.Go(func() {
+			hits := []ratelimit.Hit{h, large, hit("none"+string(h.Key), 1)}
+			if err := store.Subtract(t.Context(), hits); err != nil || hits[2].Count != 0 {
+				t.Error(hits[2].Count, err)
+			}
+			counts <- hits[0].Count
+		})
+	}
+	require.Eventually(t, func() bool { return store.Waiting() == 1+callers }, testTimeout, time.Millisecond)
+	server.Thaw()
+	all.Wait()
+	require.NoError(t, <-first)
+	close(counts)
+	left := slices.Sorted(func(yield func(uint64) bool) {
+		for n := range counts {
+			yield(n)
+		}
+	})
+	for i, n := range left {
+		require.EqualValues(t, 10+i, n)
+	}
+	require.EqualValues(t, uint64(1<<63-1-3*callers), add(t, store, numbered(large, 0)), "counts are exact beyond 2^53")
+	require.Equal(t, 3, commandCalls(t, server.Client(), "eval"), "one for each counter")
+	require.Zero(t, server.Client().Exists(t.Context(), "none"+string(h.Key)).Val(), "a subtraction creates nothing")
+	requireExpiries(t, server.Client())
+}
+
+// numbered returns the hit with another number.
+func numbered(h ratelimit.Hit, n uint64) ratelimit.Hit {
+	h.N = n
+	return h
+}
+
+// taker counts hits in sliding windows without an end.
+type taker struct{ *redisstore.Store }
+
+// Add implements ratelimit.Store.
+func (s taker) Add(ctx context.Context, hits []ratelimit.Hit) error {
+	takes := make([]ratelimit.Take, len(hits))
+	for i, h := range hits {
+		takes[i] = limit{ratelimit.SlidingWindow, 1 << 31, 1, 1e15}.take("take"+string(h.Key), int64(h.N), started.UnixMicro())
+	}
+	err := s.Take(ctx, takes)
+	for i := range hits {
+		hits[i].Count = uint64(takes[i].State[1])
+	}
+	return err
+}
