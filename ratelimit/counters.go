@@ -73,7 +73,7 @@ func (e *Engine) counters(ctx context.Context, r *Request, change func(*check)) 
 	case err != nil:
 		return nil, storeError(err)
 	}
-	quiet.evaluate(d, t)
+	quiet.evaluate(&inUse{rules: u.rules}, r, d, t)
 	return d.counterStates(), nil
 }
 

@@ -111,20 +111,34 @@ end
 local takes, at, reply, ttl = ARGV[1], 1, {}, 0
 local unpack, size, i = struct.unpack, #takes, 1
 while at <= size do
-  local n, start, before, weight, limit, left
-  n, start, before, weight, limit, left, at = unpack('<dddddd', takes, at)
+  local n, now, start, before, weight, limit, stop, following
+  n, now, start, before, weight, limit, stop, following, at = unpack('<dddddddd', takes, at)
+  local left, length = following - now, stop - start
   if window == start then
   elseif window == before then
     window, hits, last = start, 0, hits
   elseif window > start then
-    weight, left = 1048576, left + window - start
+    left = window + 2 * (following - start) - now
   else
     window, hits, last = start, 0, 0
   end
+  local weighed = last
+  if window == start then
+    if last <= math.floor(4503599627370496 / length) then
+      weighed = math.floor((last * (stop - now) + length - 1) / length)
+    else
+      weighed = math.floor((last * weight + 1048575) / 1048576)
+    end
+  end
   local taken = true
   if n < 0 then
-    hits = hits > -n and hits + n or 0
-  elseif n > 0 and hits + math.floor((last * weight + 1048575) / 1048576) + n > limit then
+    if hits + n >= 0 then
+      hits = hits + n
+    else
+      last = math.max(last + hits + n, 0)
+      hits = 0
+    end
+  elseif n > 0 and hits + weighed + n > limit then
     taken = false
   else
     hits = hits + n
@@ -137,8 +151,7 @@ local text = string.format('%.0f %.0f %.0f', window, hits, last)
 `
 
 func appendSlidingWindow(b []byte, t *ratelimit.Take) []byte {
-	left := max(2*t.Terms[4]-t.Terms[0]-t.Now, 0)
-	return appendNumbers(b, signed(t), t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3], left)
+	return appendNumbers(b, signed(t), t.Now, t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3], t.Terms[4], t.Terms[5])
 }
 
 // concurrency keeps the newest slot and the eight numbers of places.

@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ var _ ratelimit.ConditionalStore = (*redisstore.Store)(nil)
 
 // contract returns the options for Redis: a counter stops at 1<<63-1.
 func contract() *storetest.Options {
-	return &storetest.Options{MaxCount: math.MaxInt64, Subtracts: true}
+	return &storetest.Options{MaxCount: math.MaxInt64, Subtracts: true, Takes: true}
 }
 
 func TestStore(t *testing.T) {
@@ -57,7 +58,7 @@ func TestStoreBehindTwemproxy(t *testing.T) {
 	store := open(t, proxy.Addr, nil)
 	opts := contract()
 	opts.NotConditional = true // a step is not atomic
-	storetest.Run(t, func(*testing.T) ratelimit.Store { return notConditional{store} }, opts)
+	storetest.Run(t, func(*testing.T) ratelimit.Store { return notConditional{store, store} }, opts)
 	for _, s := range servers {
 		require.NotZero(t, s.Client().DBSize(t.Context()).Val(), "both servers have keys")
 		requireExpiries(t, s.Client())
@@ -67,7 +68,15 @@ func TestStoreBehindTwemproxy(t *testing.T) {
 }
 
 // notConditional hides AddUnlessOver.
-type notConditional struct{ ratelimit.SubtractStore }
+type notConditional struct {
+	ratelimit.SubtractStore
+	takes ratelimit.TakeStore
+}
+
+// Take implements ratelimit.TakeStore.
+func (s notConditional) Take(ctx context.Context, takes []ratelimit.Take) error {
+	return s.takes.Take(ctx, takes)
+}
 
 // testConditional adds unless over, one call after the other.
 func testConditional(t *testing.T, store *redisstore.Store) {

@@ -50,7 +50,7 @@ func (l limit) take(key string, n, now int64) ratelimit.Take {
 	case ratelimit.SlidingWindow:
 		start := now - now%l.duration
 		weight := 1<<20 - (now-start)<<20/l.duration
-		t.Terms = [6]int64{start, start - l.duration, weight, l.rate, start + l.duration}
+		t.Terms = [6]int64{start, start - l.duration, weight, l.rate, start + l.duration, start + 2*l.duration}
 	case ratelimit.Concurrency:
 		t.Terms = [6]int64{now / (l.duration / 7), l.rate, l.duration / 7}
 	}
