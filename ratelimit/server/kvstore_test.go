@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"strings"
 	"testing"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
@@ -148,4 +149,46 @@ func TestStoreTLS(t *testing.T) {
 	_, err := server.New(t.Context(), r.set, nil)
 	require.ErrorContains(t, err, "/does/not/exist.pem")
 	require.ErrorContains(t, err, "KVSTORE_")
+}
+
+// An instance claims hits of rules with a lease ahead, and says so in its statistics.
+func TestLeases(t *testing.T) {
+	redis := redistest.Start(t, nil)
+	const config = `domain: d
+descriptors:
+  - key: client
+    rate_limit: {unit: year, requests_per_unit: 1000000, lease: true}
+`
+	for _, c := range []struct {
+		leases, prefix string
+		leased         bool
+	}{{"rules", "p:", true}, {"off", "q:", false}} {
+		r := prepare(t, map[string]string{"d.yaml": config}, map[string]string{
+			"REDIS_URL": redis.Addr, "REDIS_SOCKET_TYPE": "tcp", "LEASES": c.leases, "CACHE_KEY_PREFIX": c.prefix,
+		}).start()
+		client := ratelimitv3.NewRateLimitServiceClient(r.dial())
+		request := ask("d", "x")
+		for range 99 { // that many in quick succession, however slow the machine
+			request.Descriptors = append(request.Descriptors, request.GetDescriptors()[0])
+		}
+		last := uint32(1000000)
+		for range 10 {
+			response, err := client.ShouldRateLimit(t.Context(), request)
+			require.NoError(t, err)
+			for _, s := range response.GetStatuses() {
+				require.Less(t, s.GetLimitRemaining(), last)
+				last = s.GetLimitRemaining()
+			}
+		}
+		require.EqualValues(t, 1000000-1000, last)
+		_, page := r.getAt(r.addr.Debug, "/stats")
+		require.Equal(t, c.leased, strings.Contains(page, "ratelimit.leases.claims: "), page)
+		r.end()
+		keys, err := redis.Client().Keys(t.Context(), c.prefix+"*").Result()
+		require.NoError(t, err)
+		require.Len(t, keys, 1)
+		count, err := redis.Client().Get(t.Context(), keys[0]).Int()
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, count, 1000)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
+	"github.com/ashlar-go/ashlar/ratelimit/store/leasestore"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
@@ -58,6 +59,52 @@ func (s *Server) guard(b *backend, span string) *backend {
 	fallback := s.openMemory(true)
 	b.fallback, b.watchMemory = fallback, s.watchMemory(fallback)
 	return b
+}
+
+// lease adds leases to the stores of a backend, whose additions must be atomic.
+func (s *Server) lease(b *backend) *backend {
+	if s.settings.Leases == settings.LeasesOff {
+		return b
+	}
+	opts := &leasestore.Options{All: s.settings.Leases == settings.AllLeases}
+	var all []*leasestore.Leases
+	add := func(store *ratelimit.Store, prefix string) {
+		if *store == nil {
+			return
+		}
+		leases := leasestore.New(*store, opts)
+		*store = leases.Store()
+		all = append(all, leases)
+		s.registry.Source(leaseStatistics(leases, prefix))
+	}
+	add(&b.store, "ratelimit.leases.")
+	add(&b.perSecond, "ratelimit.per_second_leases.")
+	inner := b.close
+	b.close = func() error {
+		for _, leases := range all {
+			if err := leases.Close(); err != nil {
+				s.log.Warn("hits that were claimed stay in the counters until their windows end", "err", err)
+			}
+		}
+		return inner()
+	}
+	return b
+}
+
+// leaseStatistics reports leases once there have been any.
+func leaseStatistics(leases *leasestore.Leases, prefix string) func(stats.Reader) {
+	return func(to stats.Reader) {
+		l := leases.Stats()
+		if l.Claims == 0 && l.Lost == 0 {
+			return
+		}
+		to.Gauge(prefix+"keys", uint64(max(l.Keys, 0)))
+		to.Gauge(prefix+"held_hits", l.Held)
+		to.Counter(prefix+"claims", l.Claims)
+		to.Counter(prefix+"claimed_hits", l.Claimed)
+		to.Counter(prefix+"returned_hits", l.Returned)
+		to.Counter(prefix+"lost_hits", l.Lost)
+	}
 }
 
 // breakerStatistics reports the breakers of a store, one for each of its servers. The state
@@ -139,7 +186,7 @@ func (s *Server) openKVStores() (*backend, error) {
 	if s.settings.KVStoreHealthCheck {
 		b.watch = s.watchConnections(stores)
 	}
-	return s.guard(b, tracing.SpanRedis), nil
+	return s.lease(s.guard(b, tracing.SpanRedis)), nil
 }
 
 func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {

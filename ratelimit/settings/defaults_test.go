@@ -155,6 +155,7 @@ EMBEDDED_MAX_BYTES                              -                               
 XDS_CLIENT_STRICT                               -                                             false ours
 EMBEDDED_WHEN_FULL                              -                                             evict-fewest ours
 ON_STORE_FAILURE                                -                                             error ours
+LEASES                                          -                                             rules ours
 STORE_BREAKER_FAILURES                          -                                             3 ours
 STORE_BREAKER_WAIT                              -                                             10ms ours
 STORE_BREAKER_MAX_WAIT                          -                                             100ms ours

@@ -96,6 +96,7 @@ type Settings struct {
 	EmbeddedMaxBytes            int64
 	EmbeddedWhenFull            string // evict-fewest, evict-oldest, deny or allow
 	OnStoreFailure              string // error, allow, deny or local
+	Leases                      string // LeasesOff, LeasesOfRules or AllLeases
 	BreakerFailures             int    // 0 disables the breaker
 	BreakerWait, BreakerMaxWait time.Duration
 
@@ -169,6 +170,13 @@ const (
 	Embedded = "embedded" // counters in the process itself
 	KVStore  = "kvstore"  // counters in Redis
 	MemStore = "memstore" // counters in memcached
+)
+
+// Limits with leases.
+const (
+	LeasesOff     = "off"
+	LeasesOfRules = "rules" // those of rules with lease: true
+	AllLeases     = "all"
 )
 
 // Kinds of key-value store.
