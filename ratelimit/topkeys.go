@@ -45,7 +45,7 @@ type KeyCount struct {
 	Entries []Entry
 	Count   uint64
 	// Error bounds by how much the true number differs from Count. It is strict, and 0 as long as a
-	// rule has at most 64 keys, while the engine decides up to 16,384 descriptors a second. Beyond
+	// rule has at most 64 keys, while the engine decides up to 8,192 descriptors a second. Beyond
 	// that only a random part of them is looked at, and the bound is that of three standard deviations.
 	Error uint64
 }
@@ -54,7 +54,7 @@ const (
 	topSlots     = 64      // keys of a sketch
 	topText      = 256     // bytes of a key
 	topPeriod    = 60      // seconds of a generation
-	topPerSecond = 1 << 14 // decisions that are looked at
+	topPerSecond = 1 << 13 // decisions that are looked at
 	topShift     = 20      // at least one of 2^20 decisions
 	// topRoom bounds the keys of all sketches; beyond it each has at least one.
 	topRoom = 1 << 16
@@ -161,7 +161,7 @@ func (k *topKeys) turn(now int64) {
 		k.seen = 0
 	}
 	k.shift = 0
-	for k.seen>>k.shift > topPerSecond*3/4 && k.shift < topShift {
+	for k.seen>>k.shift > topPerSecond && k.shift < topShift {
 		k.shift++
 	}
 	k.second, k.looks, k.seen = now, 0, 0
@@ -171,7 +171,7 @@ func (k *topKeys) turn(now int64) {
 // looked counts a look, and makes further ones rarer if there are many.
 func (k *topKeys) looked() {
 	k.seen += 1 << k.shift
-	if k.looks++; k.looks >= topPerSecond && k.shift < topShift {
+	if k.looks++; k.looks > topPerSecond && k.shift < topShift {
 		k.shift++
 		k.looks = topPerSecond / 2
 		k.gate.Store(gateOf(k.second, k.shift))

@@ -139,7 +139,7 @@ func zipfStream(t *testing.T, b *bench, hits, perSecond int) map[string]uint64 {
 func TestTopKeysOfAZipfStream(t *testing.T) {
 	for name, perSecond := range map[string]int{"all": 8_000, "some": 1_000_000} {
 		const stream = 200_000
-		b := newTopBench(t, rule("k", "", 1000))
+		b := newTopBench(t, ratelimit.Rule{Key: "k", Limit: per(1000, ratelimit.Hour)})
 		b.clock.set(b.clock.Now().Unix() + 50) // the stream may go on into the next minute
 		exact := zipfStream(t, b, stream, perSecond)
 		r := b.engine.TopKeys().Rules[0]
