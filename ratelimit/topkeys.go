@@ -377,7 +377,7 @@ func merge(a, b *sketch, fromRequests bool) (total uint64, keys []KeyCount) {
 		for i := range slots {
 			if slots[i].count > 0 {
 				total += slots[i].count
-				keys = append(keys, slots[i].view(fromRequests))
+				keys = append(keys, slots[i].view(fromRequests, max(a.spread, b.spread)))
 			}
 		}
 	}
@@ -395,8 +395,12 @@ func (t *topSlot) missed(other *sketch) {
 	t.noise += float64(least) * other.spread
 }
 
-func (t *topSlot) view(fromRequest bool) KeyCount {
-	out := KeyCount{Count: t.count, Error: t.over + uint64(math.Ceil(3*math.Sqrt(t.noise)))}
+// view shows a slot. The random part of the error is the score interval of a Poisson distribution, which
+// is right for few looks too.
+func (t *topSlot) view(fromRequest bool, spread float64) KeyCount {
+	const z = 3.0 // standard deviations
+	noise := z*z/2*spread + z*math.Sqrt(t.noise+z*z/4*spread*spread)
+	out := KeyCount{Count: t.count, Error: t.over + uint64(math.Ceil(noise))}
 	texts := topTexts(t.text)
 	if fromRequest && len(texts) > 0 {
 		out.Domain, texts = texts[0], texts[1:]
