@@ -10,7 +10,8 @@ package ratelimit
 //	       given back, the slot in which they were taken, or 0 if it is unknown
 type concurrency struct{}
 
-// slots is the number of slots of time. A unit is as long as one less.
+// slots is the number of slots of time. A unit is as long as one less, or up to 6 microseconds
+// longer.
 const slots = 8
 
 func (concurrency) terms(l *takeLimit, t *Take, m *moment) {
@@ -65,7 +66,11 @@ func (concurrency) report(t *Take) (r report) {
 	used := places(&t.State)
 	r.remaining = max(t.Terms[1]-used, 0)
 	if used > 0 {
-		r.reset = (t.State[0]+slots)*t.Terms[2] - t.Now
+		last := t.State[0]
+		for last > 0 && t.State[1+last%slots] == 0 {
+			last--
+		}
+		r.reset = (last+slots)*t.Terms[2] - t.Now
 	}
 	if !t.Taken {
 		r.retry = second // nobody knows when a place is given back

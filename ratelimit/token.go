@@ -90,7 +90,11 @@ func (tokenBucket) report(t *Take) (r report) {
 	if t.Taken {
 		return r
 	}
-	if r.retry = t.Terms[0] - left; t.Terms[1] > rest {
+	r.retry = t.Terms[0] - left
+	switch missing := t.Terms[1] - rest; {
+	case missing > t.Terms[4]:
+		r.retry += 2
+	case missing > 0:
 		r.retry++
 	}
 	if t.Terms[0] > t.Terms[2] || t.Terms[0] == t.Terms[2] && t.Terms[1] > t.Terms[3] {
