@@ -20,6 +20,25 @@
 // line. -json prints each response as one line of proto3 JSON and nothing else on the standard
 // output: scripts should read that.
 //
+// # Counters
+//
+// With the admin token of ratelimitd, the client reads and changes the counters of descriptors:
+//
+//	export ADMIN_TOKEN_FILE=/etc/ratelimitd/admin-token
+//	ratelimit-client -domain demo -descriptors client=alice -get
+//	ratelimit-client -domain demo -descriptors client=alice -give-back 3
+//	ratelimit-client -domain demo -descriptors client=alice -reset
+//
+// It prints a line for each descriptor, or the response with -json:
+//
+//	client=alice: reset, now 0 used, limit 5/minute, 5 remaining, resets in 45s
+//
+// The token is in the environment variable ADMIN_TOKEN, or in the file that -token-file or
+// ADMIN_TOKEN_FILE names. There is no flag for the token itself, because other users can read the
+// command lines of processes. It is only sent over TLS and within the machine. The exit code of a
+// change is 1 if no rule limits the descriptors; that of -get with -fail is 1 if one of them is over
+// its limit.
+//
 // # Design notes
 //
 // The flags of the reference service's client are accepted (ratelimit/REFERENCE.md, 8.7). Its output,

@@ -18,6 +18,8 @@
 //	mux.Handle("/healthcheck", health)
 //	health.Set(true)
 //
+// [Counters] lets operators with a token read and change counters over gRPC.
+//
 // Both transports use one table of errors and statuses, see [Status] and [Service.JSON]. A
 // panic in a counter store counts as a failure of that store.
 //
