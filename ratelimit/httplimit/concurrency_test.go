@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -70,12 +71,18 @@ func TestPlaceIsHeldWhileTheHandlerRuns(t *testing.T) {
 					handler(w, r)
 				}))
 				inner = limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("two at once") }))
-				server := httptest.NewServer(h)
+				var handlers sync.WaitGroup
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					handlers.Add(1)
+					defer handlers.Done()
+					h.ServeHTTP(w, r)
+				}))
 				for range 3 {
 					response, err := server.Client().Get(server.URL + "/path")
 					if err == nil {
 						_ = response.Body.Close()
 					}
+					handlers.Wait() // a response can arrive before its handler has returned
 				}
 				server.Close() // waits for the handlers
 				if calls != 3 || denied != 3 {
