@@ -42,6 +42,11 @@ func TestSimulation(t *testing.T) {
 	var sum tally
 	for seed := *firstSeed; seed < *firstSeed+uint64(seeds); seed++ {
 		synctest.Test(t, func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					t.Logf("repeat with: go test ./ratelimit/store/leasestore -run 'TestSimulation$' -seeds 1 -seed %d", seed)
+				}
+			}()
 			s := newSimulation(t, seed)
 			s.run()
 			sum.add(&s.tally)
@@ -50,7 +55,7 @@ func TestSimulation(t *testing.T) {
 			}
 		})
 		if t.Failed() {
-			t.Fatalf("repeat with: go test ./ratelimit/store/leasestore -run TestSimulation -seeds 1 -seed %d", seed)
+			return
 		}
 	}
 	t.Logf("%+v", sum)
