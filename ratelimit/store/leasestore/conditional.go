@@ -46,15 +46,17 @@ func (s *leasedConditional) AddUnlessOver(ctx context.Context, hits []ratelimit.
 		c.held = append(c.held, held{i, e, isOver})
 		over = over || isOver
 	}
-	call := s.inner.AddUnlessOver
-	if over {
-		call = l.addOver
+	var err error
+	switch {
+	case len(c.rest) == 0:
+	case over:
+		err = l.countOver(ctx, c, hits)
+	default:
+		err = l.flush(ctx, c, hits, s.inner.AddUnlessOver)
 	}
-	if len(c.rest) > 0 {
-		if err := l.flush(ctx, c, hits, call); err != nil {
-			l.undo(ctx, c, hits)
-			return err
-		}
+	if err != nil {
+		l.undo(ctx, c, hits)
+		return err
 	}
 	for i := range hits {
 		over = over || hits[i].Count > uint64(hits[i].Limit)
@@ -101,25 +103,37 @@ func (l *Leases) undo(ctx context.Context, c *call, hits []ratelimit.Hit) {
 	}
 }
 
-// addOver adds the hits that are over their limit, and reads the others: another hit of the call
-// is over. As nothing is admitted, hits that others add in between do no harm.
-func (l *Leases) addOver(ctx context.Context, hits []ratelimit.Hit) error {
-	n := make([]uint64, len(hits))
-	for i := range hits {
-		n[i], hits[i].N = hits[i].N, 0
+// countOver reads the hits for the store: another hit of the call is over. Those that are over
+// too are added, unless they are leased.
+func (l *Leases) countOver(ctx context.Context, c *call, hits []ratelimit.Hit) error {
+	for i := range c.rest {
+		c.rest[i].N = 0
 	}
-	if err := l.inner.Add(ctx, hits); err != nil {
+	if err := l.inner.Add(ctx, c.rest); err != nil {
 		return err
 	}
-	any := false
-	for i := range hits {
-		if hits[i].N = n[i]; plus(hits[i].Count, n[i]) <= uint64(hits[i].Limit) {
-			hits[i].N = 0
+	more := false
+	for i, at := range c.at {
+		h := &hits[at]
+		h.Count = c.rest[i].Count
+		switch sum := plus(h.Count, h.N); {
+		case sum <= uint64(h.Limit):
+		case l.leases(h):
+			h.Count = min(sum, maxCount)
+		default:
+			c.rest[i].N, more = h.N, true
 		}
-		any = any || hits[i].N > 0
 	}
-	if !any {
+	if !more {
 		return nil
 	}
-	return l.inner.Add(ctx, hits)
+	if err := l.inner.Add(ctx, c.rest); err != nil {
+		return err
+	}
+	for i, at := range c.at {
+		if c.rest[i].N > 0 {
+			hits[at].Count = c.rest[i].Count
+		}
+	}
+	return nil
 }

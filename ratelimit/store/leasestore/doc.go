@@ -85,7 +85,7 @@
 //
 // The hot path is a lookup in a table without locks and one compare-and-swap: a lease's
 // value and what is left of it are one 64-bit word. A key enters the table when it is seen, at
-// first with 8 bytes only; leases with claims stay until nothing is claimed, others make room for
+// first without memory of its own; leases with claims stay until nothing is claimed, others make room for
 // new keys. If there is no room, hits go to the store.
 //
 // Rejected: claims through AddUnlessOver, which never pass the limit but need a script and, when

@@ -19,7 +19,7 @@ type Options struct {
 	// All leases all hits, whatever their Lease says. Default: those of rules with Lease.
 	All bool
 	// MaxKeys is how many counters can be leased at the same time; hits on others go to the
-	// store. It is rounded up to 8 times a power of two. A table of 16 bytes for each is
+	// store. It is rounded up to 8 times a power of two. A table of 24 bytes for each is
 	// allocated at once, and about 300 bytes for each in use. Default, when 0 or less: 16,384.
 	MaxKeys int
 	// Ahead is the time whose demand a claim covers, and after which claims without demand have
@@ -91,6 +91,7 @@ func New(inner ratelimit.Store, opts *Options) *Leases {
 	o.MaxKeys = cmp.Or(max(o.MaxKeys, 0), defaultMaxKeys)
 	o.Ahead = cmp.Or(max(o.Ahead, 0), defaultAhead)
 	l.table.init(o.MaxKeys)
+	l.table.short = int64(o.Ahead / looksPerAhead)
 	l.calls.New = func() any { return new(call) }
 	l.subtracts, _ = inner.(ratelimit.SubtractStore)
 	if l.subtracts == nil {

@@ -26,11 +26,30 @@ func (s *leased) Add(ctx context.Context, hits []ratelimit.Hit) error {
 	for i := range hits {
 		h := &hits[i]
 		if l.leases(h) {
-			if e := l.table.find(l.tag(h.Key), h); e != nil && e.decide(h) {
+			tag := l.tag(h.Key)
+			e := l.table.find(tag, h)
+			if e != nil && e.decide(h) {
 				continue
+			}
+			if e == nil && len(hits) == 1 { // a key that comes seldom
+				return l.addUnknown(ctx, hits, tag)
 			}
 		}
 		return l.add(ctx, hits[i:])
+	}
+	return nil
+}
+
+// addUnknown counts a hit without a lease, and begins one if the key comes often.
+func (l *Leases) addUnknown(ctx context.Context, hits []ratelimit.Hit, tag uint64) error {
+	if l.table.enter(tag, &hits[0], l.now(), false) != nil {
+		return l.add(ctx, hits)
+	}
+	if err := l.inner.Add(ctx, hits); err != nil {
+		return err
+	}
+	if hits[0].Count > uint64(hits[0].Limit) {
+		l.settle(&hits[0], hits[0].N, nil)
 	}
 	return nil
 }
@@ -83,6 +102,13 @@ func (l *Leases) add(ctx context.Context, hits []ratelimit.Hit) error {
 	for i := range hits {
 		l.route(ctx, c, hits, i)
 	}
+	if len(hits) == 1 && len(c.rest) == 1 {
+		if err := l.inner.Add(ctx, hits); err != nil {
+			return err
+		}
+		l.settle(&hits[0], hits[0].N, c.of[0])
+		return nil
+	}
 	for try := 1; ; try++ {
 		if len(c.rest) > 0 {
 			if err := l.flush(ctx, c, hits, l.inner.Add); err != nil {
@@ -132,7 +158,7 @@ func (l *Leases) lease(h *ratelimit.Hit) *lease {
 	if e := l.table.find(tag, h); e != nil {
 		return e
 	}
-	return l.table.enter(tag, h)
+	return l.table.enter(tag, h, l.now(), false)
 }
 
 // flush makes a call of the store for the hits in c.rest.
@@ -141,25 +167,29 @@ func (l *Leases) flush(ctx context.Context, c *call, hits []ratelimit.Hit, add f
 		return err
 	}
 	for i, at := range c.at {
-		h, e := &hits[at], c.of[i]
-		h.Count = c.rest[i].Count
-		over := h.Count > uint64(h.Limit)
-		if over && e == nil {
-			e = l.lease(h)
-		}
-		if e == nil {
-			continue
-		}
-		e.mu.Lock()
-		e.note(l, h.Count)
-		if over {
-			e.refused(l, c.rest[i].N)
-		}
-		e.mu.Unlock()
+		hits[at].Count = c.rest[i].Count
+		l.settle(&hits[at], c.rest[i].N, c.of[i])
 	}
 	clear(c.rest)
 	c.rest, c.at, c.of = c.rest[:0], c.at[:0], c.of[:0]
 	return nil
+}
+
+// settle notes the count of a hit from the store, of which n were added. e may be nil.
+func (l *Leases) settle(h *ratelimit.Hit, n uint64, e *lease) {
+	over := h.Count > uint64(h.Limit)
+	if over && e == nil && l.leases(h) {
+		e = l.table.enter(l.tag(h.Key), h, l.now(), true)
+	}
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.note(l, h.Count)
+	if over {
+		e.refused(l, n)
+	}
 }
 
 // await waits for the claims of the pending hits. A hit for which the claim of another caller was not

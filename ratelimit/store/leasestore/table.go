@@ -11,9 +11,10 @@ import (
 // groupSize is the number of slots in which a key can be.
 const groupSize = 8
 
-// table finds leases by key, without locks. A key that was seen once has a tag only, so that
-// keys that don't come again need no memory of their own.
+// table finds leases by key, without locks. A key has a tag only until it comes twice in a short
+// time, so that other keys need no memory of their own.
 type table struct {
+	short  int64 // that time, in nanoseconds
 	groups []group
 	shift  uint
 	locks  [64]sync.Mutex // to change a group: by its index
@@ -25,6 +26,7 @@ type group [groupSize]slot
 type slot struct {
 	tag   atomic.Uint64
 	lease atomic.Pointer[lease]
+	seen  int64 // when the key was seen, while there is no lease, in nanoseconds
 }
 
 func (t *table) init(keys int) {
@@ -52,9 +54,9 @@ func (t *table) find(tag uint64, h *ratelimit.Hit) *lease {
 	return nil
 }
 
-// enter returns the lease of a hit whose key was seen before, and notes that it was seen
-// otherwise. It returns nil if there is none: the key was new, or there is no room.
-func (t *table) enter(tag uint64, h *ratelimit.Hit) *lease {
+// enter returns the lease of a hit whose key was seen a short time ago, or whose key must have one. It
+// notes that the key was seen otherwise, and returns nil, also if there is no room.
+func (t *table) enter(tag uint64, h *ratelimit.Hit, now int64, must bool) *lease {
 	at := t.index(tag)
 	lock := &t.locks[at%uint64(len(t.locks))]
 	lock.Lock()
@@ -72,11 +74,15 @@ func (t *table) enter(tag uint64, h *ratelimit.Hit) *lease {
 			return e
 		}
 	}
+	known := seen >= 0 && now-g[seen].seen <= t.short
 	if seen < 0 {
-		if i := g.victim(h, tag); i >= 0 {
-			g[i].lease.Store(nil)
-			g[i].tag.Store(tag)
+		if seen = g.victim(h, tag); seen < 0 {
+			return nil
 		}
+		g[seen].lease.Store(nil)
+		g[seen].tag.Store(tag)
+	}
+	if g[seen].seen = now; !known && !must {
 		return nil
 	}
 	e := newLease(h)

@@ -1,0 +1,105 @@
+package leasestore_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/internal/redistest"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/leasestore"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
+)
+
+// BenchmarkHotKey measures a decision by a lease and, in alternating rounds, one of memstore.
+// x-floor is the ratio.
+func BenchmarkHotKey(b *testing.B) {
+	for _, workers := range []int{1, runtime.GOMAXPROCS(0)} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			l := leasestore.New(memstore.New(nil), nil)
+			defer func() { _ = l.Close() }()
+			compare(b, l.Store(), memstore.New(nil), []ratelimit.Hit{leasedHit("hot", 1, 1<<32-1)}, workers, 100_000)
+		})
+	}
+}
+
+// BenchmarkSpreadKeys measures what it costs to find out that keys come too seldom for a lease.
+func BenchmarkSpreadKeys(b *testing.B) {
+	hits := spread(100_000)
+	l := leasestore.New(memstore.New(nil), &leasestore.Options{Ahead: time.Millisecond})
+	defer func() { _ = l.Close() }()
+	compare(b, l.Store(), memstore.New(nil), hits, 1, 100_000)
+}
+
+// spread returns hits on different keys.
+func spread(keys int) []ratelimit.Hit {
+	hits := make([]ratelimit.Hit, keys)
+	for i := range hits {
+		hits[i] = leasedHit(fmt.Sprintf("domain_remote_address_10.0.%06d", i), 1, 1<<32-1)
+	}
+	return hits
+}
+
+// BenchmarkRedis measures calls with leases and, in alternating rounds, calls of Redis without.
+func BenchmarkRedis(b *testing.B) {
+	store, err := redisstore.New(redistest.Start(b, nil).Addr, nil)
+	require.NoError(b, err)
+	defer func() { _ = store.Close() }()
+	for _, keys := range []int{1, 100_000} {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			l := leasestore.New(store, nil)
+			defer func() { _ = l.Close() }()
+			compare(b, l.Store(), store, spread(keys), 64, 20_000)
+		})
+	}
+}
+
+// compare measures two stores in alternating rounds.
+func compare(b *testing.B, store, floor ratelimit.Store, hits []ratelimit.Hit, workers, round int) {
+	// The floor starts with other keys, so that ours does not load them into the caches for it.
+	call := func(store ratelimit.Store, first int) func(from, to int) {
+		return func(from, to int) {
+			hit := make([]ratelimit.Hit, 1)
+			for i := from; i < to; i++ {
+				hit[0] = hits[(first+i*7919)%len(hits)]
+				if err := store.Add(context.Background(), hit); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		}
+	}
+	ours, theirs := call(store, 0), call(floor, len(hits)/2)
+	for _, c := range []func(int, int){ours, theirs} {
+		timed(0, max(len(hits), 1000), workers, c)
+	}
+	var took, floorTook time.Duration
+	b.ResetTimer()
+	b.ReportAllocs()
+	for from := 0; from < b.N; from += round {
+		to := min(from+round, b.N)
+		took += timed(from, to, workers, ours)
+		b.StopTimer()
+		floorTook += timed(from, to, workers, theirs)
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(took)/float64(floorTook), "x-floor")
+	b.ReportMetric(float64(floorTook.Nanoseconds())/float64(b.N), "floor-ns/op")
+}
+
+// timed distributes the work over the workers and returns the elapsed time.
+func timed(from, to, workers int, work func(from, to int)) time.Duration {
+	start := time.Now()
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() { work(from+(to-from)*w/workers, from+(to-from)*(w+1)/workers) })
+	}
+	all.Wait()
+	return time.Since(start)
+}
