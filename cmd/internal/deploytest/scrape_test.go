@@ -156,7 +156,8 @@ func launch(t *testing.T, environ map[string]string) *instance {
 	return i
 }
 
-// send sends requests, each in the form domain key value key value ...
+// send sends requests, each in the form domain key value key value ... A "-" at the end gives a
+// hit back.
 func (i *instance) send(calls ...string) {
 	i.t.Helper()
 	conn, err := grpc.NewClient(i.addresses.GRPC.String(), grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
@@ -166,8 +167,9 @@ func (i *instance) send(calls ...string) {
 	defer conn.Close()
 	client := ratelimitv3.NewRateLimitServiceClient(conn)
 	for _, call := range calls {
+		call, negative := strings.CutSuffix(call, " -")
 		words := strings.Fields(call)
-		d := &commonv3.RateLimitDescriptor{}
+		d := &commonv3.RateLimitDescriptor{IsNegativeHits: negative}
 		for at := 1; at < len(words); at += 2 {
 			d.Entries = append(d.Entries, &commonv3.RateLimitDescriptor_Entry{Key: words[at], Value: words[at+1]})
 		}
@@ -202,7 +204,7 @@ func scrapeAll(t *testing.T) *scraped {
 		"STORE_BREAKER_FAILURES": "1",
 	})
 	hits := slices.Repeat([]string{"shop client ann", "shop path /a", "shop path /a client ann", "shop second x"}, 7)
-	i.send(append(hits, "nobody client ann", "shop")...)
+	i.send(append(hits, "nobody client ann", "shop", "shop path /a client ann -")...)
 	redis.Kill()
 	i.send("shop client bob", "shop client bob")
 	all.add(i.get(i.addresses.Scrape, "/metrics"))
