@@ -83,12 +83,8 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 		default:
 			continue
 		}
-		switch {
-		case c.stats == nil:
-		case !c.back:
+		if c.stats != nil && !c.back {
 			c.stats.stripe(w.stripe).total.Add(c.hits)
-		case c.hits <= maxHits:
-			c.stats.stripe(w.stripe).negative.Add(c.hits)
 		}
 		key := w.keys[start:len(w.keys):len(w.keys)]
 		if c.take != nil {
@@ -96,6 +92,13 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 		} else {
 			e.addHit(key, c, w)
 		}
+	}
+}
+
+// countBack counts hits to give back.
+func (c *check) countBack(w *workspace) {
+	if c.stats != nil && c.hits <= maxHits {
+		c.stats.stripe(w.stripe).negative.Add(c.hits)
 	}
 }
 
@@ -143,6 +146,9 @@ func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, 
 
 // addTake lists a take. All takes go to the main store.
 func (e *Engine) addTake(key []byte, c *check, w *workspace, t *tick) {
+	if c.back {
+		c.countBack(w)
+	}
 	if len(w.takes) == 0 {
 		w.moment = e.clock.moment(t)
 	}
@@ -195,6 +201,7 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	}
 	if c.back {
 		h.Count = 0 // if the store fails
+		c.countBack(w)
 	}
 	h.Fixed, h.Lease = false, false
 	if c.rule != nil {
