@@ -25,6 +25,7 @@ func (s *Server) debugPaths() []debugPath {
 		{"/healthz", "health of each part, 503 unless all are healthy", http.HandlerFunc(s.serveHealth)},
 		{"/rlconfig", "active limits, sorted; ?format=json", http.HandlerFunc(s.serveRules)},
 		{"/stats", "statistics, sorted; ?format=json, ?filter=TEXT, ?usedonly", s.registry},
+		{"/topkeys", "busiest keys of each rule in the last two minutes; ?format=json, ?rules=100, ?keys=10", http.HandlerFunc(s.serveTopKeys)},
 	}
 }
 

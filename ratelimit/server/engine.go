@@ -38,6 +38,7 @@ func (s *Server) buildEngine(ctx context.Context) error {
 		ShadowMode:                 set.ShadowMode,
 		QuotaMode:                  set.QuotaMode,
 		Metadata:                   set.DynamicMetadata,
+		TopKeys:                    set.TopKeys,
 		Log:                        s.log,
 	}
 	if set.NearLimitRatio == 0 {

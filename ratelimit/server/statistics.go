@@ -114,6 +114,8 @@ func (s *Server) buildScrape(tags []stats.Tag) error {
 		MapperFile:                 s.settings.ScrapeMapperYAML,
 		ResponseTimeAsMilliseconds: s.settings.ScrapeMilliseconds,
 		Tags:                       tags,
+		TopKeys:                    func() *ratelimit.TopKeys { return s.engine.TopKeys() },
+		TopKeysPerRule:             s.settings.ScrapeTopKeys,
 		Log:                        s.log,
 	})
 	if err != nil {

@@ -202,6 +202,7 @@ func (r *reading) ineffective() []Warning {
 	warn(r.DisableStats && r.UsePushStats, "USE_PUSHSTATS", disabled)
 	warn(r.DisableStats && r.UseAgentStats, "USE_AGENTSTATS", disabled)
 	warn(r.DisableStats && r.UseScrape, "USE_SCRAPE", disabled)
+	warn(r.ScrapeTopKeys > 0 && !r.TopKeys, "SCRAPE_TOP_KEYS", "has no effect: $TOP_KEYS is false")
 	warn(r.Backend == KVStore && !r.IsSet("KVSTORE_URL"), "BACKEND_TYPE", "is kvstore, but $KVSTORE_URL is not set: its default is the socket "+r.KVStore.URL)
 	warnEach(r.Backend != KVStore, "KVSTORE_", "has no effect: counters are "+r.Backend+", see $BACKEND_TYPE", "URL", "PERSECOND")
 	warnEach(r.Backend != MemStore, "MEMSTORE_", "has no effect until $BACKEND_TYPE is memstore", "HOST_PORT", "SRV")

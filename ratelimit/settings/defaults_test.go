@@ -150,6 +150,8 @@ HTTP_MAX_CONNECTIONS                            -                               
 HTTP_MAX_CONNECTIONS_PER_ADDRESS                -                                             128 ours
 HTTP_MAX_BYTES_IN_FLIGHT                        -                                             67108864 ours
 MAX_STATISTICS_NAMES                            -                                             10000 ours
+TOP_KEYS                                        -                                             true  ours
+SCRAPE_TOP_KEYS                                 -                                             0     ours
 SANITIZE_DESCRIPTOR_METRIC_DOTS                 -                                             false
 EMBEDDED_MAX_BYTES                              -                                             536870912 ours
 XDS_CLIENT_STRICT                               -                                             false ours
@@ -221,7 +223,7 @@ func TestDefault(t *testing.T) {
 		XDSNodeID: "default", XDSServerURL: "localhost:18000", XDSRetryInterval: 3 * time.Second,
 		XDSBackoffInitial: 10 * time.Second, XDSBackoffMax: time.Minute, XDSBackoffFactor: 0.5, XDSBackoffJitter: true,
 		StatsFlushInterval: 10 * time.Second, UsePushStats: true, PushStatsHost: "localhost", PushStatsPort: 8125,
-		PushStatsProtocol: "tcp", ScrapeAddr: ":9090", ScrapePath: "/metrics",
+		PushStatsProtocol: "tcp", ScrapeAddr: ":9090", ScrapePath: "/metrics", TopKeys: true,
 		CounterKeyFormat: "unambiguous", ExpirationJitter: 300, NearLimitRatio: 0.8, EmbeddedMaxBytes: 512 << 20, EmbeddedWhenFull: "evict-fewest",
 		OnStoreFailure: "error", BreakerFailures: 3, BreakerWait: 10 * time.Millisecond, BreakerMaxWait: 100 * time.Millisecond,
 		LimitHeader: "RateLimit-Limit", RemainingHeader: "RateLimit-Remaining", ResetHeader: "RateLimit-Reset",

@@ -74,6 +74,8 @@ type Settings struct {
 	ScrapeAddr, ScrapePath                 string
 	ScrapeMapperYAML                       string
 	ScrapeMilliseconds                     bool
+	ScrapeTopKeys                          int // of each rule
+	TopKeys                                bool
 	SanitizeMetricDots                     bool
 	MaxStatisticsNames                     int         // of a domain
 	Mogrifiers                             []Mogrifier // those that AgentMogrifiers names, in its order

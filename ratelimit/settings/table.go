@@ -92,6 +92,8 @@ func table(s *Settings) []settings.Setting {
 		{Name: "SCRAPE_PATH", Aliases: []string{"PROMETHEUS_PATH"}, Default: "/metrics", Doc: "path of the metrics", Value: settings.Text(&s.ScrapePath, checkPath)},
 		{Name: "SCRAPE_MAPPER_YAML", Aliases: []string{"PROMETHEUS_MAPPER_YAML"}, Doc: "file that maps statistics to metrics, instead of the built-in mapping", Value: settings.Text(&s.ScrapeMapperYAML)},
 		{Name: "SCRAPE_RESPONSE_TIME_AS_MILLISECONDS", Aliases: []string{"PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS"}, Default: "false", Doc: "report response times in milliseconds; has no effect with a mapping file", Value: settings.Bool(&s.ScrapeMilliseconds)},
+		{Name: "TOP_KEYS", Default: "true", Doc: "look for the busiest keys of each rule, for /topkeys of the debug port (extension)", Value: settings.Bool(&s.TopKeys)},
+		{Name: "SCRAPE_TOP_KEYS", Default: "0", Doc: "how many of them, up to 64 of each rule and 1000 in each metric, the scraper gets as ratelimit_top_key_hits and ratelimit_top_key_refusals; a label holds what clients sent, and each key is a series (extension)", Value: settings.Int(&s.ScrapeTopKeys, settings.From(0, 64))},
 		{Name: "SANITIZE_DESCRIPTOR_METRIC_DOTS", Default: "false", Doc: "replace dots in descriptor keys and values with _ in the names of statistics", Value: settings.Bool(&s.SanitizeMetricDots)},
 		{Name: "MAX_STATISTICS_NAMES", Default: "10000", Doc: "names of statistics that requests may create in a domain, with values and overrides; further ones are counted as other, and those that were not used for 5 minutes make room (extension)", Value: settings.Int(&s.MaxStatisticsNames, settings.From(1, 10000000))},
 

@@ -86,6 +86,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		{environment{"REDIS_URL": "a:1", "BACKEND_TYPE": "embedded"}, "REDIS_URL: has no effect: counters are embedded, see BACKEND_TYPE"},
 		{environment{"BACKEND_TYPE": "redis"}, "BACKEND_TYPE: is kvstore, but KVSTORE_URL is not set: its default is the socket /var/run/nutcracker/ratelimit.sock"},
 		{environment{"USE_DOG_STATSD": "true"}, "USE_DOG_STATSD: statistics are pushed twice, in both forms: set USE_STATSD to false for the agent alone"},
+		{environment{"SCRAPE_TOP_KEYS": "3", "TOP_KEYS": "false"}, "SCRAPE_TOP_KEYS: has no effect: TOP_KEYS is false"},
 		{environment{"USE_SCRAPE": "true", "DISABLE_STATS": "true"}, "USE_SCRAPE: has no effect: DISABLE_STATS is true"},
 		{
 			environment{"PROMETHEUS_MAPPER_YAML": "m", "PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS": "true"},

@@ -33,6 +33,13 @@ type Options struct {
 	// NoRuntimeMetrics omits the metrics of the Go runtime (go_), of the process
 	// (process_) and of the handler itself (promhttp_) from what Handler serves.
 	NoRuntimeMetrics bool
+	// TopKeys, if not nil, returns the busiest keys (ratelimit.Engine.TopKeys), which Handler serves
+	// as the gauges TopKeyHitsName and TopKeyRefusalsName: TopKeysPerRule of each rule, and at most
+	// 1000 series of each metric. Their label "key" holds values that clients sent, cut after 128
+	// bytes: each new key is another series for the server that scrapes. TopKeysPerRule is up to
+	// 64. Default: none.
+	TopKeys        func() *ratelimit.TopKeys
+	TopKeysPerRule int
 	// Log receives the statistics that cannot be shown. Default: slog.Default().
 	Log *slog.Logger
 	// Now is the clock for the ttl of mappings. Default: time.Now.
@@ -88,7 +95,7 @@ func New(registry *stats.Registry, opts *Options) (*Exporter, error) {
 		return nil, err
 	}
 	e.table = newTable(tags, e.mapping.reserved())
-	if e.handler, err = e.newHandler(!opts.NoRuntimeMetrics); err != nil {
+	if e.handler, err = e.newHandler(opts); err != nil {
 		return nil, err
 	}
 	e.conflicts = registry.Counter(ConflictsName)

@@ -19,7 +19,7 @@ const (
 	requestTimeout = 10 * time.Second // the default timeout of a scraping server
 )
 
-func (e *Exporter) newHandler(withRuntime bool) (http.Handler, error) {
+func (e *Exporter) newHandler(opts *Options) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	h := promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorLog:            e.scrapeLog,
@@ -28,7 +28,7 @@ func (e *Exporter) newHandler(withRuntime bool) (http.Handler, error) {
 		Timeout:             requestTimeout,
 		OfferedCompressions: []promhttp.Compression{promhttp.Identity, promhttp.Gzip},
 	})
-	if withRuntime {
+	if !opts.NoRuntimeMetrics {
 		labeled := prometheus.WrapRegistererWith(e.runtimeTags(), registry)
 		for _, c := range []prometheus.Collector{
 			collectors.NewGoCollector(),
@@ -44,6 +44,9 @@ func (e *Exporter) newHandler(withRuntime bool) (http.Handler, error) {
 			return nil, fmt.Errorf("prom: metrics of the runtime: %w", err)
 		}
 		e.table.reserve(others)
+	}
+	if err := e.registerTopKeys(registry, opts); err != nil {
+		return nil, fmt.Errorf("prom: top keys: %w", err)
 	}
 	if err := registry.Register(e); err != nil {
 		return nil, fmt.Errorf("prom: %w", err)

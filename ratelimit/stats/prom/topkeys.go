@@ -1,0 +1,121 @@
+package prom
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+const (
+	// TopKeyHitsName and TopKeyRefusalsName are the metrics of Options.TopKeys.
+	TopKeyHitsName     = "ratelimit_top_key_hits"
+	TopKeyRefusalsName = "ratelimit_top_key_refusals"
+
+	maxTopSeries = 1000 // of each metric
+	maxTopLabel  = 128  // bytes
+)
+
+// topKeys is a collector of the busiest keys.
+type topKeys struct {
+	read           func() *ratelimit.TopKeys
+	perRule        int
+	hits, refusals *prometheus.Desc
+}
+
+func newTopKeys(opts *Options) *topKeys {
+	labels := []string{"domain", "rule", "key"}
+	return &topKeys{
+		opts.TopKeys, opts.TopKeysPerRule,
+		prometheus.NewDesc(TopKeyHitsName, "Estimated hits of the busiest keys of a rule in the current minute and the one before.", labels, nil),
+		prometheus.NewDesc(TopKeyRefusalsName, "Estimated hits over the limit of the keys with the most, in the current minute and the one before.", labels, nil),
+	}
+}
+
+// registerTopKeys adds the metrics of Options.TopKeys.
+func (e *Exporter) registerTopKeys(registry prometheus.Registerer, opts *Options) error {
+	if opts.TopKeys == nil || opts.TopKeysPerRule <= 0 {
+		return nil
+	}
+	tags := maps.Clone(e.table.tags)
+	for _, own := range []string{"domain", "rule", "key"} {
+		delete(tags, own)
+	}
+	gauge := dto.MetricType_GAUGE.Enum()
+	e.table.reserve([]*dto.MetricFamily{{Name: new(TopKeyHitsName), Type: gauge}, {Name: new(TopKeyRefusalsName), Type: gauge}})
+	return prometheus.WrapRegistererWith(tags, registry).Register(newTopKeys(opts))
+}
+
+// Describe implements prometheus.Collector.
+func (t *topKeys) Describe(to chan<- *prometheus.Desc) {
+	to <- t.hits
+	to <- t.refusals
+}
+
+// Collect implements prometheus.Collector.
+func (t *topKeys) Collect(to chan<- prometheus.Metric) {
+	top := t.read()
+	if top == nil {
+		return
+	}
+	t.send(to, t.hits, top, func(r *ratelimit.RuleKeys) []ratelimit.KeyCount { return r.ByHits })
+	t.send(to, t.refusals, top, func(r *ratelimit.RuleKeys) []ratelimit.KeyCount { return r.ByRefusals })
+}
+
+// topSeries is a key with its labels.
+type topSeries struct {
+	labels [3]string
+	count  uint64
+}
+
+// send sends the series with the greatest counts. Those whose labels are equal once they are cut
+// are added up.
+func (t *topKeys) send(to chan<- prometheus.Metric, desc *prometheus.Desc, top *ratelimit.TopKeys, keys func(*ratelimit.RuleKeys) []ratelimit.KeyCount) {
+	counts := make(map[[3]string]uint64)
+	for i := range top.Rules {
+		r := &top.Rules[i]
+		all := keys(r)
+		for _, k := range all[:min(t.perRule, len(all))] {
+			counts[topLabels(r, &k)] += k.Count
+		}
+	}
+	series := make([]topSeries, 0, len(counts))
+	for labels, count := range counts {
+		series = append(series, topSeries{labels, count})
+	}
+	slices.SortFunc(series, func(a, b topSeries) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), slices.Compare(a.labels[:], b.labels[:]))
+	})
+	for _, s := range series[:min(len(series), maxTopSeries)] {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(s.count), s.labels[:]...)
+	}
+}
+
+// topLabels returns the labels of a key: domain, rule and key.
+func topLabels(r *ratelimit.RuleKeys, k *ratelimit.KeyCount) [3]string {
+	var rule, key []string
+	for _, e := range r.Path {
+		text := e.Key
+		if e.Value != "" {
+			text += "_" + e.Value
+		}
+		rule = append(rule, text)
+	}
+	for _, e := range k.Entries {
+		key = append(key, e.Key+"="+e.Value)
+	}
+	return [...]string{
+		topLabel(cmp.Or(r.Domain, k.Domain)),
+		topLabel(strings.Join(rule, ".")),
+		topLabel(strings.Join(key, ",")),
+	}
+}
+
+// topLabel cuts a text of a client and makes it printable.
+func topLabel(s string) string { return printable.Truncate(s, maxTopLabel) }
