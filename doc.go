@@ -31,6 +31,8 @@
 //     [github.com/ashlar-go/ashlar/ratelimit/grpclimit]: middleware and interceptors.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/memstore]: counters in the process.
 //     Standard library only.
+//   - [github.com/ashlar-go/ashlar/ratelimit/store/leasestore]: limits that instances share, decided
+//     in memory.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/redisstore] and
 //     [github.com/ashlar-go/ashlar/ratelimit/store/memcachestore]: counters that instances share.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/breaker]: a circuit breaker for stores.

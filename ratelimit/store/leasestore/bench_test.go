@@ -18,7 +18,7 @@ import (
 )
 
 // BenchmarkHotKey measures a decision by a lease and, in alternating rounds, one of memstore.
-// x-floor is the ratio.
+// x-baseline is the ratio.
 func BenchmarkHotKey(b *testing.B) {
 	for _, workers := range []int{1, runtime.GOMAXPROCS(0)} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
@@ -61,8 +61,8 @@ func BenchmarkRedis(b *testing.B) {
 }
 
 // compare measures two stores in alternating rounds.
-func compare(b *testing.B, store, floor ratelimit.Store, hits []ratelimit.Hit, workers, round int) {
-	// The floor starts with other keys, so that ours does not load them into the caches for it.
+func compare(b *testing.B, store, baseline ratelimit.Store, hits []ratelimit.Hit, workers, round int) {
+	// The baseline starts with other keys, so that ours does not load them into the caches for it.
 	call := func(store ratelimit.Store, first int) func(from, to int) {
 		return func(from, to int) {
 			hit := make([]ratelimit.Hit, 1)
@@ -75,22 +75,22 @@ func compare(b *testing.B, store, floor ratelimit.Store, hits []ratelimit.Hit, w
 			}
 		}
 	}
-	ours, theirs := call(store, 0), call(floor, len(hits)/2)
+	ours, theirs := call(store, 0), call(baseline, len(hits)/2)
 	for _, c := range []func(int, int){ours, theirs} {
 		timed(0, max(len(hits), 1000), workers, c)
 	}
-	var took, floorTook time.Duration
+	var took, baselineTook time.Duration
 	b.ResetTimer()
 	b.ReportAllocs()
 	for from := 0; from < b.N; from += round {
 		to := min(from+round, b.N)
 		took += timed(from, to, workers, ours)
 		b.StopTimer()
-		floorTook += timed(from, to, workers, theirs)
+		baselineTook += timed(from, to, workers, theirs)
 		b.StartTimer()
 	}
-	b.ReportMetric(float64(took)/float64(floorTook), "x-floor")
-	b.ReportMetric(float64(floorTook.Nanoseconds())/float64(b.N), "floor-ns/op")
+	b.ReportMetric(float64(took)/float64(baselineTook), "x-baseline")
+	b.ReportMetric(float64(baselineTook.Nanoseconds())/float64(b.N), "baseline-ns/op")
 }
 
 // timed distributes the work over the workers and returns the elapsed time.
