@@ -59,10 +59,9 @@ func PerRequest(engine *ratelimit.Engine, domain string, describe func(*http.Req
 	calls := newCalls()
 	return middleware(opts, func(r *http.Request) (result, error) {
 		c := calls.Get().(*call)
-		defer c.descriptors.reset()
 		describe(r, &c.descriptors)
 		if len(c.descriptors.list) == 0 {
-			c.pool.Put(c)
+			c.put()
 			return result{}, nil
 		}
 		c.request.Domain, c.request.Descriptors = domain, c.descriptors.list
@@ -84,10 +83,16 @@ func newCalls() *sync.Pool {
 	return calls
 }
 
+// put returns the call to its pool.
+func (c *call) put() {
+	c.descriptors.reset()
+	c.pool.Put(c)
+}
+
 // result returns what was decided. The call returns to its pool, unless it holds places.
 func (c *call) result(err error) (result, error) {
 	if err != nil {
-		c.pool.Put(c)
+		c.put()
 		return result{}, err
 	}
 	d := &c.decision
@@ -98,7 +103,7 @@ func (c *call) result(err error) (result, error) {
 	if d.Holding() {
 		out.holding = c
 	} else {
-		c.pool.Put(c)
+		c.put()
 	}
 	return out, nil
 }
@@ -178,7 +183,7 @@ func middleware(opts *Options, decide func(*http.Request) (result, error)) func(
 func (o *Options) serveHolding(w http.ResponseWriter, r *http.Request, next http.Handler, c *call) {
 	defer func() {
 		err := c.decision.Release(r.Context())
-		c.pool.Put(c)
+		c.put()
 		if err != nil && o.OnError != nil {
 			o.OnError(r, err)
 		}
