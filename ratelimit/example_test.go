@@ -45,6 +45,48 @@ func ExampleEngine() {
 	// admin OK 4294967295 0s
 }
 
+// A smaller limit on trial: what it would refuse is counted, and nothing is refused.
+func ExampleCandidate() {
+	limit := ratelimit.Per(100, ratelimit.Minute)
+	limit.Candidate = &ratelimit.Candidate{RequestsPerUnit: 80}
+	stats := newMapStats()
+	limiter, err := ratelimit.NewLimiter("search", newMapStore(), limit, &ratelimit.Options{Now: exampleNow, Stats: stats})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 95 {
+		status, err := limiter.Allow(context.Background(), "192.0.2.1")
+		if err != nil || !status.Allowed() {
+			fmt.Println("refused", err)
+		}
+	}
+	fmt.Println("the candidate would have refused", stats.Limit("search.key").Candidate().Load().OverLimit)
+	// Output:
+	// the candidate would have refused 15
+}
+
+func ExampleLimiter_TopKeys() {
+	limiter, err := ratelimit.NewLimiter("logins", newMapStore(), ratelimit.Per(2, ratelimit.Minute), &ratelimit.Options{Now: exampleNow, TopKeys: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, address := range []string{"192.0.2.1", "198.51.100.7", "198.51.100.7", "198.51.100.7", "198.51.100.7"} {
+		if _, err := limiter.Allow(context.Background(), address); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	for _, rule := range limiter.TopKeys().Rules {
+		for _, k := range rule.ByRefusals {
+			fmt.Println(k.Entries[0].Value, "was refused", k.Count, "times")
+		}
+	}
+	// Output:
+	// 198.51.100.7 was refused 2 times
+}
+
 func ExampleLimiter() {
 	logins, err := ratelimit.NewLimiter("logins", newMapStore(), ratelimit.Per(2, ratelimit.Minute), &ratelimit.Options{Now: exampleNow})
 	if err != nil {
