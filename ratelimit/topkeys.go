@@ -58,7 +58,7 @@ const (
 	topShift     = 20      // at least one of 2^20 decisions
 	// topRoom bounds the keys of all sketches; beyond it each has at least one.
 	topRoom = 1 << 16
-	topHits = 1 << 40 // bounds the hits of one descriptor
+	topHits = 1 << 32 // bounds the hits of one descriptor
 )
 
 // topKeys finds the busiest keys. It looks at all decisions while there are few, and at a random
@@ -191,9 +191,12 @@ func (k *topKeys) count(s *sketch, hash, hits, weight uint64) {
 		slot.noise = float64(slot.over) * s.spread
 	}
 	slot := &s.slots[i]
-	slot.count += n
+	slot.count = addUpTo(slot.count, n)
 	slot.noise += float64(n) * spread
 }
+
+// addUpTo adds, up to the largest number.
+func addUpTo(a, b uint64) uint64 { return a + min(b, math.MaxUint64-a) }
 
 // slot returns a slot for a new key: an unused one, or that of the key with the least hits.
 func (k *topKeys) slot(s *sketch) int {
@@ -370,13 +373,13 @@ func merge(a, b *sketch, fromRequests bool) (total uint64, keys []KeyCount) {
 			continue
 		}
 		slot, other := &a.slots[i], &b.slots[j]
-		slot.count, slot.over, slot.noise = slot.count+other.count, slot.over+other.over, slot.noise+other.noise
+		slot.count, slot.over, slot.noise = addUpTo(slot.count, other.count), addUpTo(slot.over, other.over), slot.noise+other.noise
 		other.count = 0
 	}
 	for _, slots := range [...][]topSlot{a.slots, b.slots} {
 		for i := range slots {
 			if slots[i].count > 0 {
-				total += slots[i].count
+				total = addUpTo(total, slots[i].count)
 				keys = append(keys, slots[i].view(fromRequests, max(a.spread, b.spread)))
 			}
 		}
@@ -391,7 +394,7 @@ func (t *topSlot) missed(other *sketch) {
 		return
 	}
 	least := other.slots[other.least()].count
-	t.over += least
+	t.over = addUpTo(t.over, least)
 	t.noise += float64(least) * other.spread
 }
 
@@ -400,7 +403,7 @@ func (t *topSlot) missed(other *sketch) {
 func (t *topSlot) view(fromRequest bool, spread float64) KeyCount {
 	const z = 3.0 // standard deviations
 	noise := z*z/2*spread + z*math.Sqrt(t.noise+z*z/4*spread*spread)
-	out := KeyCount{Count: t.count, Error: t.over + uint64(math.Ceil(noise))}
+	out := KeyCount{Count: t.count, Error: addUpTo(t.over, uint64(min(math.Ceil(noise), 1<<63)))}
 	texts := topTexts(t.text)
 	if fromRequest && len(texts) > 0 {
 		out.Domain, texts = texts[0], texts[1:]

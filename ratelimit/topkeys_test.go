@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -110,6 +111,20 @@ func TestLongTopKeys(t *testing.T) {
 		equal(t, "key", k.Entries[0].Key, "k")
 		equal(t, "end", strings.HasSuffix(k.Entries[0].Value, "x…"), true)
 		equal(t, "cut", len(k.Entries[0].Value) <= 256+len("…"), true)
+	}
+}
+
+// Numbers of hits that clients choose overflow nothing.
+func TestTopKeysOfManyHits(t *testing.T) {
+	b := newTopBench(t, rule("k", "", 9))
+	for range 20_000 {
+		b.decide(hits(math.MaxUint64, desc("k", "greedy")))
+	}
+	b.decide(desc("k", "modest"))
+	keys := b.engine.TopKeys().Rules[0].ByHits
+	equal(t, "key", keys[0].Entries[0].Value, "greedy")
+	if keys[0].Count < 1<<45 {
+		t.Errorf("%d hits", keys[0].Count)
 	}
 }
 
