@@ -23,6 +23,7 @@ func (e *Engine) count(ctx context.Context, d *Decision) error {
 func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 	if w.anyCached {
 		w.holdBack()
+		w.giveBack()
 		return e.add(ctx, w)
 	}
 	if i, store := e.onlyStore(w); store != nil {
@@ -31,6 +32,19 @@ func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 		}
 	}
 	return e.readThenAdd(ctx, w)
+}
+
+// giveBack restores the hits to give back, which no limit can prevent.
+func (w *workspace) giveBack() {
+	for i := range w.checks {
+		switch c := &w.checks[i]; {
+		case !c.back || !c.live:
+		case c.take != nil:
+			c.take.fill(&w.takes[c.hit], c.hits, &w.moment)
+		default:
+			w.hits[c.store][c.hit].N = c.hits
+		}
+	}
 }
 
 // note records whether a store failed.

@@ -172,3 +172,33 @@ func TestStopByShadowRule(t *testing.T) {
 		equal(t, "counters", b.store.contents(), map[string]uint64{"domain_z__1200": 1})
 	})
 }
+
+// givingStore is a mapStore that takes hits back.
+type givingStore struct{ *mapStore }
+
+func (s givingStore) Subtract(_ context.Context, hits []ratelimit.Hit) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range hits {
+		n := s.counts[string(hits[i].Key)]
+		hits[i].Count = n - min(n, hits[i].N)
+		s.counts[string(hits[i].Key)] = hits[i].Count
+	}
+	return nil
+}
+
+// TestStopGivesBack has a request with a counter that the cache knows to be over its limit: no hits are added then,
+// but those to give back are.
+func TestStopGivesBack(t *testing.T) {
+	o := ratelimit.Options{StopIncrementWhenOverLimit: true, CounterKeyFormat: ratelimit.KeyReference}
+	b := newBench(t, nil)
+	o.Now, o.OverLimitCache = b.clock.Now, newMapCache(b.clock.Now)
+	b.engine = ratelimit.New(givingStore{b.store}, &o)
+	b.use(rule("full", "", 1), rule("used", "", 9))
+	b.decide(hits(5, desc("used", "")))
+	b.decide(hits(2, desc("full", "")))
+	back := hits(3, desc("used", ""))
+	back.Back = true
+	equal(t, "codes", codes(b.decide(desc("full", ""), back)), "over ok")
+	equal(t, "counters", b.store.contents(), map[string]uint64{"domain_used__1200": 2, "domain_full__1200": 2})
+}
