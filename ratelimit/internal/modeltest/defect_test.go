@@ -38,7 +38,7 @@ func (s *brokenStore) Add(ctx context.Context, hits []ratelimit.Hit) error {
 
 func broken(spoil, after func(s *brokenStore, hits []ratelimit.Hit)) stage {
 	return stage{newStore: func() ratelimit.Store {
-		return &brokenStore{plainStore: plainStore{}, spoil: spoil, after: after}
+		return &brokenStore{plainStore: newPlainStore(), spoil: spoil, after: after}
 	}}
 }
 
@@ -128,6 +128,8 @@ var brokenRules = map[string]stage{
 			r.Rules[i].Rules = nil
 		}
 	}),
+	"no algorithms":  ofLimit(func(l *ratelimit.Limit) { l.Algorithm, l.Burst = ratelimit.FixedWindow, 0 }),
+	"no bursts":      ofLimit(func(l *ratelimit.Limit) { l.Burst = 0 }),
 	"no replacement": ofLimit(func(l *ratelimit.Limit) { l.Replaces = nil }),
 	"no names":       ofLimit(func(l *ratelimit.Limit) { l.Name = "" }),
 	"one less":       ofLimit(func(l *ratelimit.Limit) { l.RequestsPerUnit -= min(l.RequestsPerUnit, 1) }),
@@ -170,6 +172,12 @@ var brokenRequests = map[string]stage{
 		r.Descriptors = slices.Clone(r.Descriptors)
 		for i := range r.Descriptors {
 			r.Descriptors[i].Limit = nil
+		}
+	}),
+	"nothing given back": requests(func(r *ratelimit.Request) {
+		r.Descriptors = slices.Clone(r.Descriptors)
+		for i := range r.Descriptors {
+			r.Descriptors[i].Back = false
 		}
 	}),
 	"descriptors in the wrong order": requests(func(r *ratelimit.Request) {

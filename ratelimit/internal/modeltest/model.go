@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -15,6 +16,7 @@ type model struct {
 	stats    map[string]ratelimit.LimitCounts
 	notFound map[string]uint64
 	shadowed uint64
+	states   map[string]ratelimit.State
 	lengths  map[string]int64 // of the windows of each counter, for mixesLengths
 }
 
@@ -25,6 +27,7 @@ func newModel(c choices) *model {
 		cached:   make(map[string]int64),
 		stats:    make(map[string]ratelimit.LimitCounts),
 		notFound: make(map[string]uint64),
+		states:   make(map[string]ratelimit.State),
 		lengths:  make(map[string]int64),
 	}
 }
@@ -57,13 +60,18 @@ type target struct {
 	units    uint32 // in a window; 0 is one
 	length   int64  // of a window, in seconds
 	hits     uint64
+	back     bool // gives them back
 	live     bool // not unlimited
+
+	algorithm ratelimit.Algorithm
+	burst     uint32
 
 	key, metric string
 	window      int64
 	second      bool // in the per-second store
 	cached      bool
 	after       uint64
+	taken       ratelimit.Take // of another algorithm
 }
 
 // outcome is the result of the model.
@@ -94,6 +102,9 @@ func (m *model) decide(r *ratelimit.Request, now int64) *outcome {
 		}
 	}
 	m.conclude(o)
+	if o.code == ratelimit.OverLimit {
+		m.release(o.targets)
+	}
 	return o
 }
 
@@ -109,7 +120,7 @@ func (m *model) rulesOf(domain string) (rules []ratelimit.Rule, known bool) {
 
 // target returns the limit of a descriptor, nil for none.
 func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ratelimit.Rule, now int64) *target {
-	t := &target{hits: hitsOf(r, d), live: true}
+	t := &target{hits: hitsOf(r, d), back: d.Back, live: true}
 	var path []ratelimit.Rule
 	if d.Limit != nil {
 		t.requests, t.unit, t.units = d.Limit.RequestsPerUnit, d.Limit.Unit, d.Limit.UnitMultiplier
@@ -121,14 +132,22 @@ func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ra
 		}
 		t.rule = &path[len(path)-1]
 		t.requests, t.unit, t.units = t.rule.Limit.RequestsPerUnit, t.rule.Limit.Unit, t.rule.Limit.UnitMultiplier
+		t.algorithm, t.burst = t.rule.Limit.Algorithm, t.rule.Limit.Burst
 		t.live = !t.rule.Limit.Unlimited
 		t.metric = ruleMetric(r.Domain, path, d.Entries)
 	}
 	if t.live {
 		t.length = seconds[t.unit] * int64(max(t.units, 1))
 		t.window = now / t.length * t.length
-		t.key = m.choices.Prefix + counterKey(m.choices.Reference, r.Domain, path, d.Entries, t.window, t.length)
-		t.second = m.choices.PerSecond && t.length == 1
+		ending := strconv.FormatInt(t.window, 10)
+		switch {
+		case t.taking():
+			ending = t.ending()
+		case !m.choices.Reference:
+			ending += "+" + strconv.FormatInt(t.length, 10)
+		}
+		t.key = m.choices.Prefix + counterKey(m.choices.Reference, r.Domain, path, d.Entries, ending)
+		t.second = m.choices.PerSecond && t.length == 1 && !t.taking()
 	}
 	return t
 }
@@ -170,7 +189,12 @@ func (m *model) count(targets []*target, now int64) {
 		if t == nil || !t.live {
 			continue
 		}
-		m.addStats(t, ratelimit.LimitCounts{TotalHits: t.hits})
+		switch {
+		case !t.back:
+			m.addStats(t, ratelimit.LimitCounts{TotalHits: t.hits})
+		case !t.taking():
+			delete(m.cached, t.key)
+		}
 		if t.cached = m.choices.Cache && now < m.cached[t.key]; t.cached {
 			anyCached = true
 			continue
@@ -179,23 +203,46 @@ func (m *model) count(targets []*target, now int64) {
 	}
 	over := make([]bool, len(active))
 	for i, t := range active {
-		over[i] = m.counter(t)+t.hits > uint64(t.requests)
+		switch {
+		case t.back:
+		case t.taking():
+			over[i] = !t.passes(m.states[t.key], t.hits, now)
+		default:
+			over[i] = m.counter(t)+t.hits > uint64(t.requests)
+		}
 		anyOver = anyOver || over[i]
 	}
 	for i, t := range active {
-		if !m.choices.Stop || !anyCached && (!anyOver || over[i]) {
-			m.add(t)
-		}
-		t.after = m.counter(t)
+		m.add(t, !m.choices.Stop || !anyCached && (!anyOver || over[i]), now)
 	}
 }
 
 func (m *model) counter(t *target) uint64 { return m.storeOf(t)[t.key] }
 
-func (m *model) add(t *target) {
-	if t.hits > 0 {
-		m.storeOf(t)[t.key] += t.hits
+// add counts the hits if counts is set, and gives them back in any case.
+func (m *model) add(t *target, counts bool, now int64) {
+	n := t.hits
+	if !counts && !t.back {
+		n = 0
 	}
+	if t.taking() {
+		t.taken = t.take(n, now)
+		t.taken.Back = t.back
+		state := m.states[t.key]
+		t.taken.Apply(&state)
+		m.states[t.key] = state
+		return
+	}
+	switch count := m.counter(t); {
+	case n == 0:
+	case t.back && n < count:
+		m.storeOf(t)[t.key] = count - n
+	case t.back:
+		delete(m.storeOf(t), t.key)
+	case !t.back:
+		m.storeOf(t)[t.key] = count + n
+	}
+	t.after = m.counter(t)
 }
 
 func (m *model) storeOf(t *target) map[string]uint64 {
@@ -238,8 +285,16 @@ func (m *model) status(t *target, now int64) ratelimit.Status {
 	if t.rule != nil {
 		s.Name = t.rule.Limit.Name
 	}
-	c := m.verdict(t, &s)
-	if !t.cached && s.Code == ratelimit.OverLimit && m.choices.Cache {
+	var c ratelimit.LimitCounts
+	if t.taking() {
+		c = m.statusOfTake(t, &s, now)
+	} else if c = m.verdict(t, &s); t.back {
+		s.Code, s.Remaining = ratelimit.OK, t.requests-uint32(min(t.after, uint64(t.requests)))
+	}
+	if t.back {
+		return s
+	}
+	if !t.taking() && !t.cached && s.Code == ratelimit.OverLimit && m.choices.Cache {
 		m.cached[t.key] = now + t.length
 	}
 	if s.Code == ratelimit.OverLimit && t.rule != nil && t.rule.ShadowMode {
@@ -368,10 +423,15 @@ func (o *outcome) kinds() map[string]int {
 			n["cached"]++
 		case s.Code == ratelimit.OverLimit:
 			n["over"]++
-		case t.after > uint64(t.requests):
+		case t.back:
+			n["back"]++
+		case t.taking() && !t.taken.Taken, !t.taking() && t.after > uint64(t.requests):
 			n["shadowed"]++
 		default:
 			n["within"]++
+		}
+		if t != nil && t.taking() {
+			n[t.algorithm.String()+" "+s.Code.String()]++
 		}
 		if t != nil && t.rule == nil {
 			n["override"]++

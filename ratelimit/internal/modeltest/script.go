@@ -58,7 +58,7 @@ var (
 		ratelimit.Day, ratelimit.Week, ratelimit.Month, ratelimit.Year,
 	}
 	limits = []uint32{0, 1, 2, 3, 5, 8, 10, 1<<32 - 1}
-	waits  = []int64{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 7, 60, 3600, 86400}
+	waits  = []int64{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 7, 20, 60, 1800, 3600, 86400}
 )
 
 var scripts = rapid.Custom(drawScript)
@@ -125,6 +125,7 @@ func drawDescriptor(t *rapid.T) ratelimit.Descriptor {
 			UnitMultiplier:  drawMultiplier(t),
 		}
 	}
+	d.Back = seldom(t, 10, "back")
 	if seldom(t, 4, "own hits") {
 		d.HitsAddend = new(rapid.SampledFrom([]uint64{0, 0, 1, 2, 3, 7, 1 << 33}).Draw(t, "n"))
 	}
@@ -198,6 +199,12 @@ func drawLimit(t *rapid.T) *ratelimit.Limit {
 		l.RequestsPerUnit = rapid.SampledFrom(limits).Draw(t, "requests")
 		l.Unit = rapid.SampledFrom(units).Draw(t, "unit")
 		l.UnitMultiplier = drawMultiplier(t)
+		if seldom(t, 4, "takes") {
+			l.Algorithm = rapid.SampledFrom([]ratelimit.Algorithm{ratelimit.SlidingWindow, ratelimit.TokenBucket, ratelimit.Concurrency}).Draw(t, "algorithm")
+		}
+		if l.Algorithm == ratelimit.TokenBucket && l.RequestsPerUnit > 0 {
+			l.Burst = rapid.SampledFrom([]uint32{0, 1, l.RequestsPerUnit, l.RequestsPerUnit + l.RequestsPerUnit/2}).Draw(t, "burst")
+		}
 	}
 	return l
 }

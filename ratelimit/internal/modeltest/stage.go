@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -41,6 +42,7 @@ type performance struct {
 // play returns the first difference between engine and model.
 func play(s script, on *stage) error {
 	p := newPerformance(s, on)
+	p.only(&s)
 	if err := p.load(s.Rules); err != nil {
 		return err
 	}
@@ -50,6 +52,51 @@ func play(s script, on *stage) error {
 		}
 	}
 	return p.compareContents()
+}
+
+// only removes from a script what the store has no methods for.
+func (p *performance) only(s *script) {
+	takes, subtracts := false, false
+	if store, ok := p.main.(ratelimit.TakeStore); ok {
+		takes = store.Take(context.Background(), nil) == nil
+	}
+	if store, ok := p.main.(ratelimit.SubtractStore); ok {
+		subtracts = store.Subtract(context.Background(), nil) == nil
+	}
+	if takes && subtracts {
+		return
+	}
+	s.Rules, s.Steps = fixed(s.Rules), slices.Clone(s.Steps)
+	for i := range s.Steps {
+		step := &s.Steps[i]
+		step.Reload = fixed(step.Reload)
+		step.Request.Descriptors = slices.Clone(step.Request.Descriptors)
+		for j := range step.Request.Descriptors {
+			step.Request.Descriptors[j].Back = false
+		}
+	}
+}
+
+// fixed returns the domains with fixed windows only.
+func fixed(domains []ratelimit.Domain) []ratelimit.Domain {
+	if domains == nil {
+		return nil
+	}
+	domains = copyDomains(domains)
+	for _, d := range domains {
+		eachLimit(d.Rules, func(l *ratelimit.Limit) { l.Algorithm, l.Burst = ratelimit.FixedWindow, 0 })
+	}
+	return domains
+}
+
+// eachLimit calls f for the limits of all rules, nested ones included.
+func eachLimit(rules []ratelimit.Rule, f func(l *ratelimit.Limit)) {
+	for i := range rules {
+		if rules[i].Limit != nil {
+			f(rules[i].Limit)
+		}
+		eachLimit(rules[i].Rules, f)
+	}
 }
 
 func newPerformance(s script, on *stage) *performance {
@@ -107,7 +154,7 @@ func (p *performance) step(s *step) error {
 			return err
 		}
 	}
-	if p.stage.oneUnitPerKey && p.model.mixesLengths(&s.Request, p.now) {
+	if p.stage.oneUnitPerKey && p.model.mixesLengths(&s.Request, p.now) || p.model.addsAndGivesBack(&s.Request, p.now) {
 		return nil
 	}
 	r := s.Request
@@ -147,7 +194,13 @@ func (p *performance) compareDecision(want *outcome) error {
 // compareCounters compares the counters of the request.
 func (p *performance) compareCounters(want *outcome) error {
 	for _, t := range want.targets {
-		if t == nil || !t.live {
+		switch {
+		case t == nil || !t.live:
+			continue
+		case t.taking():
+			if err := p.compareState(t); err != nil {
+				return err
+			}
 			continue
 		}
 		store := p.main
@@ -163,6 +216,18 @@ func (p *performance) compareCounters(want *outcome) error {
 		}
 	}
 	return nil
+}
+
+// compareState compares the state of a limit.
+func (p *performance) compareState(t *target) error {
+	take := t.take(0, p.now)
+	got := []ratelimit.Take{take}
+	if err := p.main.(ratelimit.TakeStore).Take(context.Background(), got); err != nil {
+		return fmt.Errorf("reading state %q: %w", t.key, err)
+	}
+	state := p.model.states[t.key]
+	take.Apply(&state)
+	return differ("state "+t.key, got[0].State, state)
 }
 
 func (p *performance) compareStats() error {

@@ -1,7 +1,6 @@
 package modeltest
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -82,8 +81,8 @@ func joined(key, value string) string {
 	return key + "_" + value
 }
 
-// counterKey returns the name of a counter (REFERENCE.md, 3.1). path is empty for an override.
-func counterKey(reference bool, domain string, path []ratelimit.Rule, entries []ratelimit.Entry, window, length int64) string {
+// counterKey returns the name of a counter or state (REFERENCE.md, 3.1). path is empty for an override.
+func counterKey(reference bool, domain string, path []ratelimit.Rule, entries []ratelimit.Entry, ending string) string {
 	parts := []string{domain}
 	escape := strings.NewReplacer("~", "~0", "|", "~1", "{", "~2")
 	for i, e := range entries {
@@ -98,10 +97,10 @@ func counterKey(reference bool, domain string, path []ratelimit.Rule, entries []
 		}
 	}
 	if reference {
-		return strings.Join(append(parts, fmt.Sprint(window)), "_")
+		return strings.Join(append(parts, ending), "_")
 	}
 	parts[0] = escape.Replace(domain)
-	return strings.Join(append(parts, fmt.Sprintf("%d+%d", window, length)), "|")
+	return strings.Join(append(parts, ending), "|")
 }
 
 // ruleMetric returns the statistics key of the rule at the path's end (REFERENCE.md, 5.2).
@@ -134,9 +133,10 @@ func overrideMetric(domain string, entries []ratelimit.Entry) string {
 	return sanitised(domain + "." + strings.Join(parts, "."))
 }
 
+var address = regexp.MustCompile(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
+
 // sanitised replaces what push-style statistics can't have in a name (REFERENCE.md, 5.2).
 func sanitised(name string) string {
 	name = strings.NewReplacer(":", "_", "|", "_").Replace(name)
-	address := regexp.MustCompile(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
 	return address.ReplaceAllStringFunc(name, func(s string) string { return strings.ReplaceAll(s, ".", "_") })
 }
