@@ -218,7 +218,7 @@ func newSimulation(t *testing.T, seed uint64, opts *memcachestore.Options) *simu
 	s := &simulation{t: t, keys: make(map[string]*keyRecord)}
 	addrs := make([]string, len(s.nodes))
 	for i := range s.nodes {
-		s.nodes[i] = &fakeNode{counters: make(map[string]*fakeCounter), random: rand.New(rand.NewPCG(seed, uint64(i)))}
+		s.nodes[i] = &fakeNode{counters: make(map[string]*fakeCounter), states: make(map[string]fakeState), random: rand.New(rand.NewPCG(seed, uint64(i)))}
 		s.nodes[i].set(healthy)
 		addrs[i] = fmt.Sprintf("node:%d", i+1)
 	}
@@ -399,8 +399,15 @@ type fakeNode struct {
 
 	mu       sync.Mutex
 	counters map[string]*fakeCounter
+	states   map[string]fakeState
 	random   *rand.Rand
 	conns    []*fakeConn
+}
+
+// fakeState is a value that is no number, and the number of its last change.
+type fakeState struct {
+	value   string
+	changed int
 }
 
 type fakeCounter struct {
@@ -430,6 +437,7 @@ func (n *fakeNode) set(to fault) {
 func (n *fakeNode) flush() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	clear(n.states)
 	for _, c := range n.counters {
 		c.flushed += c.value
 		c.exists, c.value = false, 0
@@ -489,14 +497,14 @@ func (n *fakeNode) dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-// readCommand returns the words of a command; those of "add" include the value.
+// readCommand returns the words of a command; those of "add" and "cas" include the value.
 func readCommand(r *bufio.Reader) ([]string, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
 		return nil, err
 	}
 	words := strings.Fields(line)
-	if words[0] == "add" {
+	if words[0] == "add" || words[0] == "cas" {
 		value, err := r.ReadString('\n')
 		if err != nil {
 			return nil, err
@@ -562,6 +570,9 @@ func (n *fakeNode) execute(words []string) string {
 	case "gets":
 		var reply strings.Builder
 		for _, key := range words[1:] {
+			if s, ok := n.states[key]; ok {
+				fmt.Fprintf(&reply, "VALUE %s 0 %d %d\r\n%s\r\n", key, len(s.value), s.changed, s.value)
+			}
 			if c := n.counters[key]; c != nil && c.exists {
 				text := strconv.FormatUint(c.value, 10)
 				fmt.Fprintf(&reply, "VALUE %s 0 %d 1\r\n%s\r\n", key, len(text), text)
@@ -573,7 +584,24 @@ func (n *fakeNode) execute(words []string) string {
 			return strconv.FormatUint(add(c, words[2]), 10) + "\r\n"
 		}
 		return "NOT_FOUND\r\n"
+	case "cas":
+		switch s, ok := n.states[words[1]]; {
+		case !ok:
+			return "NOT_FOUND\r\n"
+		case strconv.Itoa(s.changed) != words[5]:
+			return "EXISTS\r\n"
+		default:
+			n.states[words[1]] = fakeState{words[6], s.changed + 1}
+			return "STORED\r\n"
+		}
 	case "add":
+		if strings.Contains(words[5], " ") {
+			if _, ok := n.states[words[1]]; ok {
+				return "NOT_STORED\r\n"
+			}
+			n.states[words[1]] = fakeState{words[5], n.random.Int()}
+			return "STORED\r\n"
+		}
 		if c := counter(); !c.exists {
 			add(c, words[5])
 			return "STORED\r\n"
