@@ -73,6 +73,9 @@
 // the call; a [FailurePolicy] can instead pass single descriptors, deny them, or count them
 // in another store.
 //
+// [Engine.Counters], [Engine.ResetCounters] and [Engine.GiveBack] read and change the counters that a
+// request is held to, for operators.
+//
 // # Statistics
 //
 // The engine counts in a [Stats], one [LimitStats] for each statistics key. Keys and

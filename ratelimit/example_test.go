@@ -45,6 +45,37 @@ func ExampleEngine() {
 	// admin OK 4294967295 0s
 }
 
+// An operator lets a user go on who was refused.
+func ExampleEngine_ResetCounters() {
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{
+		Name: "shop", Rules: []ratelimit.Rule{{Key: "user", Limit: &ratelimit.Limit{RequestsPerUnit: 2, Unit: ratelimit.Minute}}},
+	}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	engine := ratelimit.New(subtractStore{newMapStore()}, &ratelimit.Options{Now: exampleNow})
+	engine.Use(rules)
+	request := &ratelimit.Request{Domain: "shop", HitsAddend: 5, Descriptors: []ratelimit.Descriptor{
+		{Entries: []ratelimit.Entry{{Key: "user", Value: "ann"}}},
+	}}
+	if _, err := engine.Decide(context.Background(), request); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, call := range []func(context.Context, *ratelimit.Request) ([]ratelimit.CounterState, error){engine.Counters, engine.ResetCounters} {
+		states, err := call(context.Background(), request)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(states[0].Used, "used,", states[0].Remaining, "remaining")
+	}
+	// Output:
+	// 5 used, 0 remaining
+	// 0 used, 2 remaining
+}
+
 // A smaller limit on trial: what it would refuse is counted, and nothing is refused.
 func ExampleCandidate() {
 	limit := ratelimit.Per(100, ratelimit.Minute)
