@@ -12,9 +12,9 @@ import (
 //
 // ARGV[1] is the takes, each as so many 64-bit floating point numbers, little-endian: numbers in
 // text would take the server longer than the rest of the script. They are whole and below
-// 2^53, so exact. The state is text. It is written only if it has changed, and
-// each time with its expiry. For each take the script returns the State, of which the first
-// number is n if the hits were taken, and -1-n if not.
+// 2^53, so exact. The state is text. It is written if hits were taken or given back, each time with
+// its expiry. For each take the script returns the State, of which the first number is n if the
+// hits were taken, and -1-n if not.
 type algorithm struct {
 	script script
 	// numbers is how many numbers of State are used.
@@ -38,13 +38,9 @@ func algorithmOf(a ratelimit.Algorithm) *algorithm {
 	return algorithms[a]
 }
 
-// slack is how long a state outlives its use: the clocks of instances differ.
-const slack = minTTL
-
-// writeState ends a script. ttl is in microseconds, to which it adds slack; value is what was
-// read, and false if there was nothing.
+// writeState ends a script. ttl is in microseconds; two seconds are added, because the clocks of
+// instances differ.
 const writeState = `
-if text ~= value then
   redis.call('SET', KEYS[1], text, 'PX', string.format('%.0f', ttl / 1000 + 2000))
 end
 return reply
@@ -59,7 +55,7 @@ if value then
   if not a then return redis.error_reply('ERR the value of the key is not the state of a token bucket') end
   full, rest = tonumber(a), tonumber(b) or 0
 end
-local takes, at, reply, ttl = ARGV[1], 1, {}, 0
+local takes, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
 local unpack, size, i = struct.unpack, #takes, 1
 while at <= size do
   local now, mode, cost, costRest, most, mostRest, parts
@@ -81,19 +77,22 @@ while at <= size do
       full, rest = after, afterRest
     end
   end
+  if taken and mode ~= 0 then changed = true end
   if full + 1 - now > ttl then ttl = full + 1 - now end
   reply[i], reply[i + 1] = taken and full or -1 - full, rest
   i = i + 2
 end
-local text = string.format(rest == 0 and '%.0f' or '%.0f %.0f', full, rest)
+if changed then
+  local text = string.format(rest == 0 and '%.0f' or '%.0f %.0f', full, rest)
 `
 
 func appendTokenBucket(b []byte, t *ratelimit.Take) []byte {
 	mode := int64(0)
 	switch {
+	case t.N == 0:
 	case t.Back:
 		mode = 2
-	case t.N > 0:
+	default:
 		mode = 1
 	}
 	return appendNumbers(b, t.Now, mode, t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3], t.Terms[4])
@@ -108,50 +107,44 @@ if value then
   if not a then return redis.error_reply('ERR the value of the key is not the state of a sliding window') end
   window, hits, last = tonumber(a), tonumber(b), tonumber(c)
 end
-local takes, at, reply, ttl = ARGV[1], 1, {}, 0
+local takes, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
 local unpack, size, i = struct.unpack, #takes, 1
 while at <= size do
-  local n, now, start, before, weight, limit, stop, following
-  n, now, start, before, weight, limit, stop, following, at = unpack('<dddddddd', takes, at)
-  local left, length = following - now, stop - start
+  local n, start, before, weight, limit, stop, next, now
+  n, start, before, weight, limit, stop, next, now, at = unpack('<dddddddd', takes, at)
+  local left = next - now
   if window == start then
   elseif window == before then
     window, hits, last = start, 0, hits
   elseif window > start then
-    left = window + 2 * (following - start) - now
+    left = window + 2 * (next - start) - now
   else
     window, hits, last = start, 0, 0
   end
-  local weighed = last
-  if window == start then
-    if last <= math.floor(4503599627370496 / length) then
+  local taken = true
+  if n < 0 then
+    local back = math.min(-n, hits)
+    hits, last, changed = hits - back, math.max(last + n + back, 0), true
+  elseif n > 0 then
+    local weighed, length = last, math.max(stop - start, 1)
+    if window > start or now < start then
+    elseif last * length <= 4503599627370496 then
       weighed = math.floor((last * (stop - now) + length - 1) / length)
     else
       weighed = math.floor((last * weight + 1048575) / 1048576)
     end
-  end
-  local taken = true
-  if n < 0 then
-    if hits + n >= 0 then
-      hits = hits + n
-    else
-      last = math.max(last + hits + n, 0)
-      hits = 0
-    end
-  elseif n > 0 and hits + weighed + n > limit then
-    taken = false
-  else
-    hits = hits + n
+    if hits + weighed + n > limit then taken = false else hits, changed = hits + n, true end
   end
   if left > ttl then ttl = left end
   reply[i], reply[i + 1], reply[i + 2] = taken and window or -1 - window, hits, last
   i = i + 3
 end
-local text = string.format('%.0f %.0f %.0f', window, hits, last)
+if changed then
+  local text = string.format('%.0f %.0f %.0f', window, hits, last)
 `
 
 func appendSlidingWindow(b []byte, t *ratelimit.Take) []byte {
-	return appendNumbers(b, signed(t), t.Now, t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3], t.Terms[4], t.Terms[5])
+	return appendNumbers(b, signed(t), t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3], t.Terms[4], t.Terms[5], t.Now)
 }
 
 // concurrency keeps the newest slot and the eight numbers of places.
@@ -159,22 +152,11 @@ const concurrency = `
 local value = redis.call('GET', KEYS[1])
 local newest, used = 0, {[0] = 0, 0, 0, 0, 0, 0, 0, 0}
 if value then
-  local i = -1
-  for a in string.gmatch(value, '%d+') do
-    if i < 0 then newest = tonumber(a) else used[i] = tonumber(a) end
-    i = i + 1
-  end
-  if i ~= 8 or string.find(value, '[^%d ]') then
-    return redis.error_reply('ERR the value of the key is not the state of a concurrency limit')
-  end
+  local a, b, c, d, e, f, g, h, i = string.match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+  if not a then return redis.error_reply('ERR the value of the key is not the state of a concurrency limit') end
+  newest, used = tonumber(a), {[0] = tonumber(b), tonumber(c), tonumber(d), tonumber(e), tonumber(f), tonumber(g), tonumber(h), tonumber(i)}
 end
-local function free(slot, n)
-  if slot < 0 or n <= 0 then return 0 end
-  if n > used[slot % 8] then n = used[slot % 8] end
-  used[slot % 8] = used[slot % 8] - n
-  return n
-end
-local takes, at, reply, ttl = ARGV[1], 1, {}, 0
+local takes, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
 local unpack, size, i = struct.unpack, #takes, 1
 while at <= size do
   local n, now, limit, length, since, micro
@@ -183,15 +165,21 @@ while at <= size do
   if now > newest then newest = now end
   local taken = true
   if n < 0 then
+    changed = true
     if since <= 0 or since > newest - 8 then
-      n = -n
-      if since > 0 and since <= newest then n = n - free(since, n) end
-      for slot = newest - 7, newest do n = n - free(slot, n) end
+      local known = since > 0 and since <= newest
+      for step = newest - (known and 8 or 7), newest do
+        local slot = step == newest - 8 and since or step
+        if slot >= 0 then
+          local back = math.min(-n, used[slot % 8])
+          used[slot % 8], n = used[slot % 8] - back, n + back
+        end
+      end
     end
   elseif n > 0 then
     local sum = n
     for slot = 0, 7 do sum = sum + used[slot] end
-    if sum > limit then taken = false else used[newest % 8] = used[newest % 8] + n end
+    if sum > limit then taken = false else used[newest % 8], changed = used[newest % 8] + n, true end
   end
   local left = (newest + 8) * length - micro
   if left > ttl then ttl = left end
@@ -199,8 +187,9 @@ while at <= size do
   for slot = 0, 7 do reply[i + 1 + slot] = used[slot] end
   i = i + 9
 end
-local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f', newest,
-  used[0], used[1], used[2], used[3], used[4], used[5], used[6], used[7])
+if changed then
+  local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f', newest,
+    used[0], used[1], used[2], used[3], used[4], used[5], used[6], used[7])
 `
 
 func appendConcurrency(b []byte, t *ratelimit.Take) []byte {

@@ -87,6 +87,74 @@ func compareWithBaseline(b *testing.B, server *redistest.Server, keys, hits int)
 	b.ReportMetric(1e6*redisBaseline/float64(b.N), "baseline-redis-us/op")
 }
 
+// BenchmarkAlgorithms compares decisions of 64 goroutines by each algorithm, as an Engine makes
+// them, with the least that Redis can do: pipelines of 64 prepared INCRBY, one after the other,
+// in alternating rounds. x-floor is the ratio of the times, and redis-us the processor
+// time of the server.
+func BenchmarkAlgorithms(b *testing.B) {
+	server := redistest.Start(b, nil)
+	for _, keys := range []int{1, 100_000} {
+		for _, a := range append([]ratelimit.Algorithm{ratelimit.FixedWindow}, takingAlgorithms...) {
+			b.Run(fmt.Sprintf("keys=%d/%v", keys, a), func(b *testing.B) { compareWithFloor(b, server, keys, a) })
+		}
+	}
+}
+
+func compareWithFloor(b *testing.B, server *redistest.Server, keys int, a ratelimit.Algorithm) {
+	limiter, err := ratelimit.NewLimiter("bench", open(b, server.Addr, nil),
+		ratelimit.Limit{RequestsPerUnit: 1_000_000_000, Unit: ratelimit.Hour, Algorithm: a}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	texts := make([]string, keys)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("remote_address_10.0.%06d", i)
+	}
+	decide := func(ctx context.Context, at int) error {
+		_, err := limiter.AllowN(ctx, texts[at%keys], 1)
+		return err
+	}
+	bare := server.Client()
+	floor := func(from, to int) time.Duration {
+		start, cmds := time.Now(), make([]redis.Cmder, 0, workers)
+		for at := from; at < to; at += workers {
+			cmds = cmds[:0]
+			for i := at; i < min(at+workers, to); i++ {
+				cmds = append(cmds, redis.NewIntCmd(b.Context(), "incrby", texts[i%keys], 1))
+			}
+			pipe := bare.Pipeline()
+			_ = pipe.BatchProcess(b.Context(), cmds...)
+			if _, err := pipe.Exec(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		return time.Since(start)
+	}
+	const round = 5000
+	runWorkers(b, 0, min(keys, 100_000), decide) // the first use of a key is not measured
+	floor(0, min(keys, 100_000))
+	var mine, least time.Duration
+	var redisMine, redisLeast float64
+	b.ReportAllocs()
+	b.ResetTimer()
+	for from := 0; from < b.N; from += round {
+		to := min(from+round, b.N)
+		b.StopTimer()
+		start := processorTime(b, bare)
+		b.StartTimer()
+		mine += runWorkers(b, from, to, decide)
+		b.StopTimer()
+		middle := processorTime(b, bare)
+		least += floor(from, to)
+		redisMine, redisLeast = redisMine+middle-start, redisLeast+processorTime(b, bare)-middle
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(mine)/float64(least), "x-floor")
+	b.ReportMetric(float64(least.Nanoseconds())/float64(b.N), "floor-ns/op")
+	b.ReportMetric(1e6*redisMine/float64(b.N), "redis-us/op")
+	b.ReportMetric(1e6*redisLeast/float64(b.N), "floor-redis-us/op")
+}
+
 // processorTime returns the CPU time of the server in seconds.
 func processorTime(b *testing.B, client *redis.Client) float64 {
 	b.Helper()

@@ -72,6 +72,10 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 				if hits[2].Count < hits[0].Count {
 					t.Errorf("a call added to get %d, and read %d after that", hits[0].Count, hits[2].Count)
 				}
+				if err := (taker{store}).Add(context.Background(), hits[:2]); err != nil {
+					t.Errorf("takes while a slot moves: %v", err)
+					return
+				}
 				tried.Add(1)
 			}
 		})
@@ -92,6 +96,7 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 	n := uint64(tried.Load())
 	require.Equal(t, n, add(t, store, hit(moving, 0)), "each hit on the moved slot is counted once")
 	require.Equal(t, n, add(t, store, hit(other, 0)))
+	require.Equal(t, n, add(t, taker{store}, hit(moving, 0)), "each is taken once")
 	for _, master := range cluster.Masters {
 		requireExpiries(t, master.Client())
 	}

@@ -340,6 +340,11 @@ func TestClusterCountsOnce(t *testing.T) {
 					return fmt.Sprintf(":%d", added.Add(1))
 				case "pexpire":
 					return ":1"
+				case "evalsha":
+					if strings.Contains(command, "first") {
+						return reply
+					}
+					return fmt.Sprintf("*3\r\n:1\r\n:%d\r\n:0", added.Add(1))
 				}
 				return ""
 			}
@@ -350,6 +355,9 @@ func TestClusterCountsOnce(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, store.Close()) })
 			err = store.Add(t.Context(), []ratelimit.Hit{hit(uniqueName(), 1)})
 			require.Equal(t, reply == "close", err != nil)
+			require.LessOrEqual(t, added.Load(), int32(1))
+			added.Store(0)
+			require.Error(t, taker{store}.Add(t.Context(), []ratelimit.Hit{hit("first", 1), hit("second", 1)}))
 			require.LessOrEqual(t, added.Load(), int32(1))
 		})
 	}

@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -138,7 +139,12 @@ func (s *simulation) call(t *testing.T, l *ratelimit.Limiter, random *rand.Rand)
 		defer cancel()
 	}
 	began := time.Now()
-	_, _ = l.Allow(ctx, strconv.Itoa(random.IntN(3)))
+	if random.IntN(3) == 0 {
+		hits := []ratelimit.Hit{hit(strconv.Itoa(random.IntN(3)), 1)}
+		_ = s.record(hits, taker{s.inner}.Add(ctx, hits))
+	} else {
+		_, _ = l.Allow(ctx, strconv.Itoa(random.IntN(3)))
+	}
 	if took := time.Since(began); took > 2*simulatedTimeout+time.Second {
 		t.Errorf("a call took %v", took)
 	}
@@ -301,7 +307,8 @@ func (f *fakeRedis) serve(conn io.Writer, command string) bool {
 	return err == nil
 }
 
-// execute executes a command. AddUnlessOver is a script with one key here.
+// execute executes a command. AddUnlessOver is a script with one key here, and Take one that adds
+// to a sliding window without an end.
 func (f *fakeRedis) execute(command string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -324,8 +331,21 @@ func (f *fakeRedis) execute(command string) string {
 		return fmt.Sprintf(":%d", f.values[words[1]])
 	case "evalsha":
 		key, n := words[3], number(4)
+		if takes := strings.Join(words[4:], " "); strings.HasPrefix(key, "take") {
+			return f.take(strings.TrimPrefix(key, "take"), []byte(takes))
+		}
 		f.values[key] += n
 		return bulk(strconv.FormatInt(min(f.values[key], math.MaxInt64), 10))
 	}
 	return "-ERR unknown command"
+}
+
+// take executes takes of eight numbers each, of which the first is the hits.
+func (f *fakeRedis) take(key string, takes []byte) string {
+	reply := fmt.Sprintf("*%d", 3*len(takes)/64)
+	for ; len(takes) > 0; takes = takes[64:] {
+		f.values[key] += int64(math.Float64frombits(binary.LittleEndian.Uint64(takes)))
+		reply += fmt.Sprintf("\r\n:1\r\n:%d\r\n:0", f.values[key])
+	}
+	return reply
 }

@@ -69,13 +69,13 @@ func TestStoreBehindTwemproxy(t *testing.T) {
 
 // notConditional hides AddUnlessOver.
 type notConditional struct {
-	ratelimit.SubtractStore
-	takes ratelimit.TakeStore
+	ratelimit.TakeStore
+	subtracting
 }
 
-// Take implements ratelimit.TakeStore.
-func (s notConditional) Take(ctx context.Context, takes []ratelimit.Take) error {
-	return s.takes.Take(ctx, takes)
+// subtracting is a ratelimit.SubtractStore without the methods of a ratelimit.Store.
+type subtracting interface {
+	Subtract(ctx context.Context, hits []ratelimit.Hit) error
 }
 
 // testConditional adds unless over, one call after the other.

@@ -62,7 +62,7 @@ func (l limit) randomTake(key string, r *rand.Rand, now int64, last ratelimit.St
 	n := []int64{0, 1, 1, 1, 2, 3, l.rate, l.rate + 1, l.most, r.Int64N(2*l.most + 1)}[r.IntN(10)]
 	t := l.take(key, n, now)
 	if t.Back = r.IntN(4) == 0; t.Back && l.algorithm == ratelimit.Concurrency && r.IntN(3) > 0 {
-		t.Terms[3] = max(last[0]-r.Int64N(10)+1, 0) // when they were taken
+		t.Terms[3] = max(last[0], t.Terms[0]) - 9 + r.Int64N(14) // when they were taken
 	}
 	return t
 }
@@ -110,9 +110,10 @@ func compareWithApply(ctx context.Context, store ratelimit.TakeStore, l limit, r
 	return nil
 }
 
-// compareTakes makes one call, and compares the results with those of Take.Apply.
+// compareTakes makes one call, and compares the results with those of Take.Apply. The state remains
+// if no hits were taken or given back.
 func compareTakes(ctx context.Context, store ratelimit.TakeStore, takes []ratelimit.Take, state *ratelimit.State) error {
-	before, want := *state, slices.Clone(takes)
+	before, want, changed := *state, slices.Clone(takes), false
 	if err := store.Take(ctx, takes); err != nil {
 		return err
 	}
@@ -121,6 +122,10 @@ func compareTakes(ctx context.Context, store ratelimit.TakeStore, takes []rateli
 		if takes[i].Taken != want[i].Taken || takes[i].State != want[i].State {
 			return fmt.Errorf("from %v:\ntake %d of %+v\ngot %v %v, want %v %v", before, i, takes, takes[i].Taken, takes[i].State, want[i].Taken, want[i].State)
 		}
+		changed = changed || want[i].Taken && want[i].N > 0
+	}
+	if !changed {
+		*state = before
 	}
 	return nil
 }
@@ -135,6 +140,12 @@ func TestTakesAtBounds(t *testing.T) {
 	}
 	window := limit{ratelimit.SlidingWindow, 2, 2, 1 << 20}
 	start := int64(now - now%window.duration)
+	early := window.take("", 1, start)
+	early.Now--
+	// 2^31 hits in 2^21 microseconds are the most that are weighed exactly.
+	const many, most = 1 << 31, 1<<32 - 1
+	large := limit{ratelimit.SlidingWindow, most, most, 1 << 21}
+	last := now - now%large.duration - 1
 	for name, takes := range map[string][]ratelimit.Take{
 		"hits of a limit of none":         {bucket(1, maxTime, 0, maxTime, 0, 0), bucket(0, 0, 0, maxTime, 0, 0)},
 		"more than the bucket ever holds": {bucket(1<<33, maxTime, 0, maxTime, 0, 1)},
@@ -143,6 +154,9 @@ func TestTakesAtBounds(t *testing.T) {
 		"the last microsecond of a window": {
 			window.take("", 1, start-1), window.take("", 2, start+window.duration-1), window.take("", 1, start+window.duration-1),
 		},
+		"before the window":    {window.take("", 1, start-1), early},
+		"many hits":            {large.take("", many, last-large.duration), large.take("", most-1024, last), large.take("", 1, last)},
+		"too many hits":        {large.take("", many+1, last-large.duration), large.take("", most-2048, last), large.take("", most-2049, last)},
 		"hits before any time": {limit{ratelimit.Concurrency, 3, 3, 7}.take("", 2, 0), limit{ratelimit.Concurrency, 3, 3, 7}.take("", 2, 1)},
 		"more hits than fit":   {limit{ratelimit.Concurrency, 3, 3, 7e6}.take("", 1<<62, now), limit{ratelimit.SlidingWindow, 3, 3, 7e6}.take("", 1<<62, now)},
 	} {
@@ -415,7 +429,7 @@ func numbered(h ratelimit.Hit, n uint64) ratelimit.Hit {
 }
 
 // taker counts hits in sliding windows without an end.
-type taker struct{ *redisstore.Store }
+type taker struct{ ratelimit.TakeStore }
 
 // Add implements ratelimit.Store.
 func (s taker) Add(ctx context.Context, hits []ratelimit.Hit) error {
