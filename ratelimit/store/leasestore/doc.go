@@ -21,7 +21,7 @@
 //
 // The rest was counted above the limit in vain and is given back. extra is the demand of the last
 // claim's time for the time Options.Ahead, at most four times the last claim, and at most
-// one sixteenth of what was left in the window, so that claims shrink to nothing as the limit
+// 1/32 of what was left in the window, so that claims shrink to nothing as the limit
 // nears and the last hits of a window are counted one by one. Callers that find the lease used up
 // wait for one claim together. It is made in a goroutine of its own, so that a caller that gives
 // up does not lose it.

@@ -34,7 +34,7 @@ const (
 	// maxKeyLen is the maximum length of a key that is leased, in bytes.
 	maxKeyLen = 512
 	// share is the part of a window's rest that one claim may take: 1/share.
-	share = 16
+	share = 32
 	// minDemand is how many hits must be expected in the time Ahead for a claim.
 	minDemand = 16
 	// warmUp is how many hits in quick succession precede the first claim.
