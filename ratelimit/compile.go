@@ -201,8 +201,12 @@ func (c *compiler) checkLimit(p spot, l *Limit) {
 	case !l.Unlimited && !l.Unit.Valid():
 		c.fault(p, "rate_limit.unit", "invalid rate limit unit '%s': use %s", unitText(l.Unit), UnitNames)
 	}
-	if l.Unlimited && l.Lease {
+	switch {
+	case !l.Lease:
+	case l.Unlimited:
 		c.warn(p, "rate_limit.lease", "lease has no effect when unlimited")
+	case l.Algorithm != FixedWindow:
+		c.warn(p, "rate_limit.lease", "lease has no effect on a %s: only hits of a fixed_window are claimed ahead", l.Algorithm)
 	}
 	c.checkWindow(p, l)
 	c.checkAlgorithm(p, l)

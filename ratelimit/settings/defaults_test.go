@@ -225,7 +225,7 @@ func TestDefault(t *testing.T) {
 		StatsFlushInterval: 10 * time.Second, UsePushStats: true, PushStatsHost: "localhost", PushStatsPort: 8125,
 		PushStatsProtocol: "tcp", ScrapeAddr: ":9090", ScrapePath: "/metrics", TopKeys: true,
 		CounterKeyFormat: "unambiguous", ExpirationJitter: 300, NearLimitRatio: 0.8, EmbeddedMaxBytes: 512 << 20, EmbeddedWhenFull: "evict-fewest",
-		OnStoreFailure: "error", BreakerFailures: 3, BreakerWait: 10 * time.Millisecond, BreakerMaxWait: 100 * time.Millisecond,
+		OnStoreFailure: "error", Leases: settings.LeasesOfRules, BreakerFailures: 3, BreakerWait: 10 * time.Millisecond, BreakerMaxWait: 100 * time.Millisecond,
 		LimitHeader: "RateLimit-Limit", RemainingHeader: "RateLimit-Remaining", ResetHeader: "RateLimit-Reset",
 		Backend: settings.Embedded, BackendReason: "neither BACKEND_TYPE nor KVSTORE_URL is set",
 		KVStoreStartupInitial: time.Second, KVStoreStartupMax: 30 * time.Second, MemStoreMaxIdleConns: 2,

@@ -222,6 +222,16 @@ func (c *claim) wait(ctx context.Context) error {
 	}
 }
 
+// Take implements ratelimit.TakeStore: it calls the inner store, for limits of other algorithms
+// than fixed windows are not leased. It returns errors.ErrUnsupported if that is no TakeStore.
+func (s *leased) Take(ctx context.Context, takes []ratelimit.Take) error {
+	inner, ok := s.l.inner.(ratelimit.TakeStore)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return inner.Take(ctx, takes)
+}
+
 // Subtract implements ratelimit.SubtractStore. What is left of the leases of the counters is given
 // back too, so that the counts are exact if no other instance has leases. It
 // returns errors.ErrUnsupported if the inner store can't subtract.
