@@ -44,7 +44,7 @@ func ratelimitd() system {
 	s := system{
 		name:  "ratelimitd",
 		ports: []string{"8080", "8081", "6070", "9090"},
-		paths: []string{"/healthcheck", "/json", "/", "/stats", "/rlconfig", "/debug/pprof/", "/metrics"},
+		paths: []string{"/healthcheck", "/json", "/", "/stats", "/rlconfig", "/topkeys", "/debug/pprof/", "/metrics"},
 		parse: func(environ map[string]string) (warnings []string, err error) {
 			for _, w := range settings.Warnings(environ) {
 				warnings = append(warnings, w.String())

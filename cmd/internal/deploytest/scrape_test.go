@@ -34,14 +34,16 @@ import (
 const limits = `domain: shop
 descriptors:
   - key: client
-    rate_limit: {unit: year, requests_per_unit: 5}
+    rate_limit: {unit: year, requests_per_unit: 5, candidate: {requests_per_unit: 3}}
+  - key: leased
+    rate_limit: {unit: year, requests_per_unit: 1000000, lease: true}
   - key: path
     shadow_mode: true
     rate_limit: {unit: year, requests_per_unit: 1}
     descriptors:
       - key: client
         shadow_mode: true
-        rate_limit: {unit: year, requests_per_unit: 5}
+        rate_limit: {unit: year, requests_per_unit: 5, candidate: {requests_per_unit: 3}}
   - key: second
     rate_limit: {unit: second, requests_per_unit: 100}
 `
@@ -205,6 +207,7 @@ func scrapeAll(t *testing.T) *scraped {
 	})
 	hits := slices.Repeat([]string{"shop client ann", "shop path /a", "shop path /a client ann", "shop second x"}, 7)
 	i.send(append(hits, "nobody client ann", "shop", "shop path /a client ann -")...)
+	i.send(slices.Repeat([]string{"shop leased x"}, 500)...) // in less than a second a lease is worth it
 	redis.Kill()
 	i.send("shop client bob", "shop client bob")
 	all.add(i.get(i.addresses.Scrape, "/metrics"))
