@@ -116,12 +116,12 @@ func plus(a, b uint64) uint64 {
 	return 1<<64 - 1
 }
 
-// take removes up to n hits from what is left, and returns how many.
+// take removes up to n hits from what is left, to give them back, and returns how many.
 func (e *lease) take(n uint64) uint64 {
 	for {
 		s := e.state.Load()
 		n = min(n, s&leftMask)
-		if e.state.CompareAndSwap(s, s-n) {
+		if e.state.CompareAndSwap(s, s-n<<32-n) {
 			return n
 		}
 	}

@@ -186,6 +186,28 @@ func TestIdleLeaseIsGivenBack(t *testing.T) {
 	})
 }
 
+// A part of a lease that is given back does not show in the counts.
+func TestPartIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		l := leasestore.New(store, nil)
+		h := leasedHit("k", 1, 100_000)
+		used := uint64(0)
+		for ; l.Stats().Held < 1000; used++ {
+			add(t, l, h)
+		}
+		for range 100 { // less demand
+			used++
+			require.Equal(t, used, add(t, l, h))
+			time.Sleep(ahead / 50)
+		}
+		require.Positive(t, store.subtracted.Load())
+		require.Positive(t, l.Stats().Held)
+		require.NoError(t, l.Close())
+		require.Equal(t, used, store.count(h))
+	})
+}
+
 // A full window is not asked about for each hit, and found to be not full any more.
 func TestFullWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
