@@ -26,7 +26,7 @@ type algorithm struct {
 // algorithms is indexed by ratelimit.Algorithm.
 var algorithms = [...]*algorithm{
 	ratelimit.SlidingWindow: {newScript(slidingWindow + writeState), 3, appendSlidingWindow},
-	ratelimit.TokenBucket:   {newScript(tokenBucket + writeState), 2, appendTokenBucket},
+	ratelimit.TokenBucket:   {newScript(bucketScript + writeState), 2, appendTokenBucket},
 	ratelimit.Concurrency:   {newScript(concurrency + writeState), 9, appendConcurrency},
 }
 
@@ -46,8 +46,8 @@ end
 return reply
 `
 
-// tokenBucket keeps "full rest", or "full" if there is no rest.
-const tokenBucket = `
+// bucketScript keeps "full rest", or "full" if there is no rest.
+const bucketScript = `
 local value = redis.call('GET', KEYS[1])
 local full, rest = 0, 0
 if value then
