@@ -37,12 +37,8 @@ func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 // giveBack restores the hits to give back, which no limit can prevent.
 func (w *workspace) giveBack() {
 	for i := range w.checks {
-		switch c := &w.checks[i]; {
-		case !c.back || !c.live:
-		case c.take != nil:
-			c.take.fill(&w.takes[c.hit], c.hits, &w.moment)
-		default:
-			w.hits[c.store][c.hit].N = c.hits
+		if c := &w.checks[i]; c.back && c.live {
+			w.restoreCheck(c)
 		}
 	}
 }
@@ -230,15 +226,19 @@ func (w *workspace) anyOver() bool {
 func (w *workspace) restore(over bool) {
 	for i := range w.checks {
 		c := &w.checks[i]
-		switch {
-		case !c.live || c.cached || w.failed[c.store] || over && !c.back && !w.exceeds(c):
-		case c.take != nil:
-			for i := range c.takes() {
-				c.takeLimit(i).fill(&w.takes[c.hit+i], c.hits, &w.moment)
-			}
-		default:
-			w.hits[c.store][c.hit].N = c.hits
+		if c.live && !c.cached && !w.failed[c.store] && (!over || c.back || w.exceeds(c)) {
+			w.restoreCheck(c)
 		}
+	}
+}
+
+// restoreCheck sets the number of the hits of a check.
+func (w *workspace) restoreCheck(c *check) {
+	if c.take == nil {
+		w.hits[c.store][c.hit].N = c.hits
+	}
+	for i := range c.takes() {
+		c.takeLimit(i).fill(&w.takes[c.hit+i], c.hits, &w.moment)
 	}
 }
 

@@ -31,7 +31,7 @@ func (x *measured) pairs(table string) {
 		every = max(*tableEvery, 1)
 	}
 	var all []timed
-	over := 0
+	over, overEstimated, longest := 0, 0, 0.0
 	for i, l := range x.combinations(r) {
 		if i%every != 0 {
 			continue
@@ -44,11 +44,17 @@ func (x *measured) pairs(table string) {
 		all = append(all, timed{l, ms})
 		if ms > 5 {
 			over++
+			estimated := func() { x.get(l.path() + "&count=estimated") }
+			ms := min(once(estimated), once(estimated), once(estimated))
+			if longest = max(longest, ms); ms > 5 {
+				overEstimated++
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b timed) int { return cmp.Compare(b.ms, a.ms) })
 	x.note(fmt.Sprintf("%s: %d combinations of two filters and an order", table, len(all)),
-		fmt.Sprintf("%d take more than 5 ms; median %.2f ms, p95 %.2f ms", over, all[len(all)/2].ms, all[len(all)/20].ms))
+		fmt.Sprintf("%d take more than 5 ms; median %.2f ms, p95 %.2f ms. With count=estimated %d of those do, the longest %.2f ms",
+			over, all[len(all)/2].ms, all[len(all)/20].ms, overEstimated, longest))
 	for _, worst := range all[:min(5, len(all))] {
 		x.measureList(5, worst.list)
 	}

@@ -152,6 +152,7 @@ type ruleLine struct {
 	Burst           uint32   `json:"burst,omitempty"`      // of a token bucket
 	LimitType       string   `json:"limit_type,omitempty"` // concurrency or nothing
 	Lease           bool     `json:"lease,omitempty"`
+	Candidate       *uint32  `json:"candidate,omitempty"` // requests_per_unit
 	Unlimited       bool     `json:"unlimited"`
 	Name            string   `json:"name,omitempty"`
 	Replaces        []string `json:"replaces,omitempty"`
@@ -179,6 +180,9 @@ func (l *ruleLine) String() string {
 	}
 	if l.Lease {
 		window += " lease=true"
+	}
+	if l.Candidate != nil {
+		window += fmt.Sprintf(" candidate=%d", *l.Candidate)
 	}
 	return fmt.Sprintf("%s: unit=%s requests_per_unit=%d%s, shadow_mode: %t, quota_mode: %t\n",
 		printable.String(l.Key), l.Unit, l.RequestsPerUnit, window, l.ShadowMode, l.QuotaMode)
@@ -267,6 +271,9 @@ func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule)
 				ShadowMode: r.ShadowMode, QuotaMode: r.QuotaMode, ShareThreshold: r.ShareThreshold,
 			}
 			line.setAlgorithm(r.Limit)
+			if c := r.Limit.Candidate; c != nil && !r.Limit.Unlimited {
+				line.Candidate = &c.RequestsPerUnit
+			}
 			lines = append(lines, line)
 		}
 		lines = appendRules(lines, domain, key, r.Rules)

@@ -13,9 +13,6 @@ import (
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/stretchr/testify/require"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-
-	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
 const manyRules = `domain: b
@@ -78,23 +75,20 @@ d.client: unit=YEAR requests_per_unit=2, shadow_mode: false, quota_mode: false
 
 // The page of rules shows algorithms, and the log of decisions too.
 func TestAlgorithmsShown(t *testing.T) {
-	if _, is := ratelimit.Store(memstore.New(nil)).(ratelimit.TakeStore); !is {
-		t.Skip("memstore holds fixed windows only")
-	}
 	const rules = `domain: d
 descriptors:
   - {key: bucket, rate_limit: {unit: minute, requests_per_unit: 100, algorithm: token_bucket, burst: 20}}
   - {key: places, rate_limit: {unit: hour, requests_per_unit: 10, limit_type: concurrency}}
-  - {key: slide, rate_limit: {unit: year, requests_per_unit: 9, algorithm: sliding_window, unit_multiplier: 2}}
+  - {key: slide, rate_limit: {unit: year, requests_per_unit: 9, algorithm: sliding_window, unit_multiplier: 2, candidate: {requests_per_unit: 5}}}
 `
 	r := prepare(t, map[string]string{"d.yaml": rules}, map[string]string{"LOG_LEVEL": "DEBUG"}).start()
 	_, page := r.getAt(r.addr.Debug, "/rlconfig")
 	require.Equal(t, `d.bucket: unit=MINUTE requests_per_unit=100 algorithm=token_bucket burst=20, shadow_mode: false, quota_mode: false
 d.places: unit=HOUR requests_per_unit=10 limit_type=concurrency, shadow_mode: false, quota_mode: false
-d.slide: unit=YEAR requests_per_unit=9 algorithm=sliding_window unit_multiplier=2, shadow_mode: false, quota_mode: false
+d.slide: unit=YEAR requests_per_unit=9 algorithm=sliding_window unit_multiplier=2 candidate=5, shadow_mode: false, quota_mode: false
 `, page)
 	_, page = r.getAt(r.addr.Debug, "/rlconfig?format=json")
-	for _, want := range []string{`"algorithm":"token_bucket","burst":20`, `"limit_type":"concurrency"`, `"algorithm":"sliding_window"`} {
+	for _, want := range []string{`"algorithm":"token_bucket","burst":20`, `"limit_type":"concurrency"`, `"algorithm":"sliding_window"`, `"candidate":5`} {
 		require.Contains(t, page, want)
 	}
 	request := &ratelimitv3.RateLimitRequest{Domain: "d"}

@@ -15,10 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/wrapperspb"
-
-	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
-	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
 
 // algorithms has a limit of each algorithm, for descriptors as Envoy's actions make them.
@@ -109,19 +105,13 @@ func untilNewYear(later time.Duration) time.Duration {
 // algorithm.
 func TestAlgorithms(t *testing.T) {
 	t.Parallel()
-	for name, store := range map[string]struct {
-		ratelimit.Store
-		environ func(*testing.T) map[string]string
-	}{
-		"embedded": {(*memstore.Store)(nil), func(*testing.T) map[string]string { return map[string]string{} }},
-		"redis":    {(*redisstore.Store)(nil), func(t *testing.T) map[string]string { return withRedis(t, nil) }},
+	for name, environOf := range map[string]func(*testing.T) map[string]string{
+		"embedded": func(*testing.T) map[string]string { return map[string]string{} },
+		"redis":    func(t *testing.T) map[string]string { return withRedis(t, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, is := store.Store.(ratelimit.TakeStore); !is {
-				t.Skipf("%T holds fixed windows only", store.Store)
-			}
-			environ := store.environ(t)
+			environ := environOf(t)
 			environ["LIMIT_RESPONSE_HEADERS_ENABLED"] = "true"
 			l := limit(t, map[string]string{"edge.yaml": algorithms}, environ)
 			for _, c := range algorithmCases() {
