@@ -165,10 +165,10 @@ func TestHangingServer(t *testing.T) {
 			t.Errorf("%d probes at once", n)
 		}
 		s.hangs.Store(false)
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(250 * time.Millisecond) // two pauses: in the first, all places for probes may be taken
 		synctest.Wait()
 		if !c.Allow() {
-			t.Error("the circuit is open 150 ms after the server replies again")
+			t.Error("the circuit is open 250 ms after the server replies again")
 		}
 	})
 }

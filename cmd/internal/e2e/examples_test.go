@@ -40,7 +40,9 @@ func TestExamplesThatEnd(t *testing.T) {
 		var p *process
 		undivided(24*time.Hour, func() { p = run(t, 0, name) }) // discovery has limits of a day
 		require.Equal(t, want, p.stdout.String(), name)
-		require.Empty(t, p.stderr.String(), name)
+		// On a busy machine it takes long to create a database, which is reported.
+		progress := regexp.MustCompile(`(?m)^.* INFO the (database is being upgraded|upgrade of the database has ended).*\n`)
+		require.Empty(t, progress.ReplaceAllString(p.stderr.String(), ""), name)
 	}
 }
 
