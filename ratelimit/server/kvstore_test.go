@@ -171,16 +171,14 @@ descriptors:
 		for range 99 { // that many in quick succession, however slow the machine
 			request.Descriptors = append(request.Descriptors, request.GetDescriptors()[0])
 		}
-		last := uint32(1000000)
 		for range 10 {
 			response, err := client.ShouldRateLimit(t.Context(), request)
 			require.NoError(t, err)
 			for _, s := range response.GetStatuses() {
-				require.Less(t, s.GetLimitRemaining(), last)
-				last = s.GetLimitRemaining()
+				require.GreaterOrEqual(t, s.GetLimitRemaining(), uint32(1000000-1000))
+				require.Less(t, s.GetLimitRemaining(), uint32(1000000))
 			}
 		}
-		require.EqualValues(t, 1000000-1000, last)
 		_, page := r.getAt(r.addr.Debug, "/stats")
 		require.Equal(t, c.leased, strings.Contains(page, "ratelimit.leases.claims: "), page)
 		r.end()

@@ -99,9 +99,9 @@ func warm(t testing.TB, l *leasestore.Leases, h ratelimit.Hit) (hits uint64) {
 func TestHotKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const instances = 8
-		limit := 1_000_000
+		limit, least := 1_000_000, 995
 		if raceDetector() {
-			limit /= 10
+			limit, least = limit/10, 970 // what instances that have ended hold is a larger part
 		}
 		each := limit * 15 / 100
 		store := newRemote()
@@ -127,7 +127,7 @@ func TestHotKey(t *testing.T) {
 		t.Logf("%d calls of the store for %d decisions, %d admitted", store.calls.Load(), instances*each, admitted.Load())
 		require.LessOrEqual(t, store.calls.Load(), int64(instances*each/100), "calls of the store")
 		require.LessOrEqual(t, admitted.Load(), int64(limit))
-		require.GreaterOrEqual(t, admitted.Load(), int64(limit*995/1000))
+		require.GreaterOrEqual(t, admitted.Load(), int64(limit*least/1000))
 		for _, l := range leases {
 			require.NoError(t, l.Close())
 		}
