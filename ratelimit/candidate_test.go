@@ -43,7 +43,7 @@ func TestCandidateCountsWhatALimitWould(t *testing.T) {
 		var benches [3]*bench // the limit, the limit with a candidate, the candidate as the limit
 		for i, l := range []*ratelimit.Limit{&limit, &trial, &would} {
 			b := newBench(t, nil)
-			b.engine = ratelimit.New(newStatesStore(), &ratelimit.Options{Stats: b.stats, Now: b.clock.Now})
+			b.engine = ratelimit.New(newTakeStore(), &ratelimit.Options{Stats: b.stats, Now: b.clock.Now})
 			b.use(ratelimit.Rule{Key: "k", Limit: l})
 			benches[i] = b
 		}
@@ -130,7 +130,7 @@ func TestCandidateOfConcurrency(t *testing.T) {
 
 // Where a store failed, the candidate counts in the fallback store as well.
 func TestCandidateInTheFallbackStore(t *testing.T) {
-	local := newStatesStore()
+	local := newTakeStore()
 	bucket := ratelimit.Rule{Key: "t", Limit: &ratelimit.Limit{Algorithm: ratelimit.TokenBucket, RequestsPerUnit: 3, Unit: ratelimit.Hour}}
 	b := newBench(t, &ratelimit.Options{OnStoreFailure: ratelimit.FailLocal, Fallback: local},
 		onTrial(1, bucket), onTrial(1, rule("f", "", 3)))
@@ -146,7 +146,7 @@ func TestCandidateInTheFallbackStore(t *testing.T) {
 
 func TestCandidateAllocatesNothing(t *testing.T) {
 	taking := ratelimit.Limit{Algorithm: ratelimit.SlidingWindow, RequestsPerUnit: 1 << 30, Unit: ratelimit.Hour}
-	e := ratelimit.New(newStatesStore(), &ratelimit.Options{Stats: newMapStats(), Now: func() time.Time { return time.Unix(epoch, 0) }})
+	e := ratelimit.New(newTakeStore(), &ratelimit.Options{Stats: newMapStats(), Now: func() time.Time { return time.Unix(epoch, 0) }})
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{
 		onTrial(5, ratelimit.Rule{Key: "t", Limit: &taking}),
 	}}))

@@ -1,7 +1,6 @@
 package ratelimit_test
 
 import (
-	"context"
 	"errors"
 	"math"
 	"strings"
@@ -9,30 +8,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
-
-// counterStore holds limits of all algorithms.
-type counterStore struct {
-	subtractStore
-	states map[string]*ratelimit.State
-}
-
-func newCounterStore() *counterStore {
-	return &counterStore{subtractStore{newMapStore()}, make(map[string]*ratelimit.State)}
-}
-
-func (s *counterStore) Take(_ context.Context, takes []ratelimit.Take) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range takes {
-		state := s.states[string(takes[i].Key)]
-		if state == nil {
-			state = new(ratelimit.State)
-			s.states[string(takes[i].Key)] = state
-		}
-		takes[i].Apply(state)
-	}
-	return s.err
-}
 
 // counterRules has a rule for each algorithm, of 5 hits a minute, and more.
 func counterRules(t *testing.T) *ratelimit.Ruleset {
@@ -56,7 +31,7 @@ var countedKeys = []string{"fixed", "second", "sliding", "bucket", "places"}
 // TestCounters reads, gives back and resets counters of each algorithm.
 func TestCounters(t *testing.T) {
 	c, stats := &clock{unix: epoch}, newMapStats()
-	main, second := newCounterStore(), newCounterStore()
+	main, second := newTakeStore(), newTakeStore()
 	e := ratelimit.New(main, &ratelimit.Options{Now: c.Now, Stats: stats, PerSecond: second, CounterKeyPrefix: "p:"})
 	e.Use(counterRules(t))
 	r := &ratelimit.Request{Domain: "domain", HitsAddend: 4}
@@ -129,7 +104,7 @@ func TestCountersOverTheLimit(t *testing.T) {
 // Hits of the window before are taken back as well.
 func TestResetCountersOfSlidingWindow(t *testing.T) {
 	c := &clock{unix: 1200}
-	e := ratelimit.New(newCounterStore(), &ratelimit.Options{Now: c.Now})
+	e := ratelimit.New(newTakeStore(), &ratelimit.Options{Now: c.Now})
 	e.Use(counterRules(t))
 	r := &ratelimit.Request{Domain: "domain", HitsAddend: 4, Descriptors: []ratelimit.Descriptor{desc("sliding", "x")}}
 	if _, err := e.Decide(t.Context(), r); err != nil {
@@ -154,7 +129,7 @@ func TestResetCountersOfSlidingWindow(t *testing.T) {
 // The store is asked although the over-limit cache knows the counter, which it forgets only when
 // hits are taken back.
 func TestCountersOverLimitCache(t *testing.T) {
-	c, store := &clock{unix: epoch}, newCounterStore()
+	c, store := &clock{unix: epoch}, newTakeStore()
 	cache := newMapCache(c.Now)
 	e := ratelimit.New(store, &ratelimit.Options{Now: c.Now, OverLimitCache: cache})
 	e.Use(counterRules(t))

@@ -1,43 +1,16 @@
 package ratelimit_test
 
 import (
-	"context"
-	"sync"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// statesStore is a mapStore that is a TakeStore.
-type statesStore struct {
-	*mapStore
-	taking sync.Mutex
-	states map[string]*ratelimit.State
-}
-
-func newStatesStore() *statesStore {
-	return &statesStore{mapStore: newMapStore(), states: make(map[string]*ratelimit.State)}
-}
-
-func (s *statesStore) Take(_ context.Context, takes []ratelimit.Take) error {
-	s.taking.Lock()
-	defer s.taking.Unlock()
-	for i := range takes {
-		state := s.states[string(takes[i].Key)]
-		if state == nil {
-			state = new(ratelimit.State)
-			s.states[string(takes[i].Key)] = state
-		}
-		takes[i].Apply(state)
-	}
-	return nil
-}
-
 // newTakingBench returns a bench whose store is a TakeStore.
-func newTakingBench(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.Rule) (*bench, *statesStore) {
+func newTakingBench(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.Rule) (*bench, *takeStore) {
 	t.Helper()
 	b := newBench(t, opts, rules...)
-	store := newStatesStore()
+	store := newTakeStore()
 	b.store = store.mapStore
 	o := *opts
 	o.Stats, o.Now = b.stats, b.clock.Now

@@ -12,8 +12,12 @@ import (
 
 // takeStore is a mapStore that is a ratelimit.TakeStore and a ratelimit.SubtractStore.
 type takeStore struct {
-	*mapStore
+	subtractStore
 	states map[string]*ratelimit.State
+}
+
+func newTakeStore() *takeStore {
+	return &takeStore{subtractStore{newMapStore()}, make(map[string]*ratelimit.State)}
 }
 
 func (s *takeStore) Take(_ context.Context, takes []ratelimit.Take) error {
@@ -33,22 +37,11 @@ func (s *takeStore) Take(_ context.Context, takes []ratelimit.Take) error {
 	return nil
 }
 
-func (s *takeStore) Subtract(_ context.Context, hits []ratelimit.Hit) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range hits {
-		n := s.counts[string(hits[i].Key)]
-		hits[i].Count = n - min(n, hits[i].N)
-		s.counts[string(hits[i].Key)] = hits[i].Count
-	}
-	return nil
-}
-
 // takeBench is a bench whose store holds limits of every algorithm.
 func takeBench(t *testing.T, o ratelimit.Options, rules ...ratelimit.Rule) *bench {
 	b := newBench(t, nil)
 	o.Now, o.Stats, o.CounterKeyFormat = b.clock.Now, b.stats, ratelimit.KeyReference
-	b.engine = ratelimit.New(&takeStore{b.store, map[string]*ratelimit.State{}}, &o)
+	b.engine = ratelimit.New(&takeStore{subtractStore{b.store}, make(map[string]*ratelimit.State)}, &o)
 	b.use(rules...)
 	return b
 }
@@ -177,7 +170,7 @@ func TestStopWithTakes(t *testing.T) {
 
 // A store that is down, and one that has only counters.
 func TestTakesWithoutStore(t *testing.T) {
-	local := &takeStore{newMapStore(), map[string]*ratelimit.State{}}
+	local := newTakeStore()
 	b := takeBench(t, ratelimit.Options{Fallback: local}, policy(ratelimit.FailLocal, by(ratelimit.Concurrency, "local", 1)),
 		policy(ratelimit.FailDeny, by(ratelimit.TokenBucket, "deny", 5)), policy(ratelimit.FailAllow, by(ratelimit.TokenBucket, "allow", 0)))
 	b.store.err = errDown
