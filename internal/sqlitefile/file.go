@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // ErrReplaced is returned while the path does not lead to the file that was opened, and by a
@@ -63,7 +64,8 @@ type file struct {
 	driver  driver.Driver
 	path    string
 	log     *slog.Logger
-	handles []*sql.DB // set before they are used
+	busy    time.Duration // how long a statement waits for the lock of another process
+	handles []*sql.DB     // set before they are used
 
 	mu     sync.Mutex
 	open   map[*conn]struct{}
@@ -215,6 +217,7 @@ type connector struct {
 	file   *file
 	uri    string
 	writes bool
+	locks  bool // its transactions begin with the write lock
 }
 
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -225,6 +228,12 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c.locks {
+		opened.locks = true
+		if err := opened.wait(ctx, patience); err != nil {
+			return nil, errors.Join(err, opened.Close())
+		}
 	}
 	return opened, nil
 }
@@ -237,7 +246,13 @@ type conn struct {
 	file   *file
 	id     *identity
 	writes bool
+	locks  bool
 }
+
+// patience is how long SQLite itself waits for the write lock before BeginTx tries again. SQLite looks
+// for the lock after 1 and 2 ms, and then more and more rarely, up to every 100 ms: another process
+// that changes the database all the time would take the lock between two looks.
+const patience = 3 * time.Millisecond
 
 // Close closes the connection. The last one to a file that was replaced or moved first writes
 // the log to that file, which SQLite does for a file in its place only.
@@ -247,7 +262,11 @@ func (c *conn) Close() error {
 	defer f.mu.Unlock()
 	delete(f.open, c)
 	if e, ok := c.Conn.(driver.ExecerContext); ok && len(f.open) == 0 && !f.inPlace(c.id, true) {
-		if _, err := e.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil); err != nil {
+		err := c.wait(context.Background(), f.busy)
+		if err == nil {
+			_, err = e.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil)
+		}
+		if err != nil {
 			f.log.Error("the log of a replaced database file can't be written to it", "file", f.path, "err", err)
 		}
 	}
@@ -279,11 +298,25 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if !ok {
 		return nil, errors.ErrUnsupported
 	}
-	tx, err := b.BeginTx(ctx, opts)
-	if err != nil {
-		return nil, err
+	for end := time.Now().Add(c.file.busy); ; {
+		tx, err := b.BeginTx(ctx, opts)
+		switch {
+		case err == nil:
+			return transaction{tx, c}, nil
+		case !c.locks || Code(err)&primary != busy || time.Now().After(end) || ctx.Err() != nil:
+			return nil, err
+		}
 	}
-	return transaction{tx, c}, nil
+}
+
+// wait sets how long SQLite itself waits for a lock.
+func (c *conn) wait(ctx context.Context, limit time.Duration) error {
+	e, ok := c.Conn.(driver.ExecerContext)
+	if !ok {
+		return nil
+	}
+	_, err := e.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", limit.Milliseconds()), nil)
+	return err
 }
 
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {

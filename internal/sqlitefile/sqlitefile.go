@@ -123,9 +123,12 @@ func Open(ctx context.Context, driver, path string, opts *Options) (*Handles, er
 	return db, nil
 }
 
+// immediate makes transactions begin with the write lock.
+const immediate = "&_txlock=immediate"
+
 // open makes the handles, without connections.
 func (o *Options) open(driver, path string) (*Handles, error) {
-	db, err := sql.Open(driver, o.uri(path)+"&_txlock=immediate")
+	db, err := sql.Open(driver, o.uri(path)+immediate)
 	if err != nil {
 		return nil, err
 	}
@@ -133,18 +136,18 @@ func (o *Options) open(driver, path string) (*Handles, error) {
 		db.SetMaxOpenConns(1)
 		return &Handles{Writer: db, Reader: db}, nil
 	}
-	f := &file{driver: db.Driver(), path: path, log: o.Log, open: map[*conn]struct{}{}}
+	f := &file{driver: db.Driver(), path: path, log: o.Log, busy: o.BusyTimeout, open: map[*conn]struct{}{}}
 	if err := db.Close(); err != nil {
 		return nil, err
 	}
 	handle := func(conns int, writes bool, parameters string) *sql.DB {
-		db := sql.OpenDB(&connector{f, o.uri(path) + "&mode=rw" + parameters, writes})
+		db := sql.OpenDB(&connector{f, o.uri(path) + "&mode=rw" + parameters, writes, parameters == immediate})
 		db.SetMaxOpenConns(conns)
 		db.SetMaxIdleConns(conns)
 		f.handles = append(f.handles, db)
 		return db
 	}
-	handles := &Handles{Writer: handle(1, true, "&_txlock=immediate"), Reader: handle(o.Readers, false, "")}
+	handles := &Handles{Writer: handle(1, true, immediate), Reader: handle(o.Readers, false, "")}
 	if o.Health {
 		handles.Health = handle(1, true, "")
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,6 +158,35 @@ func TestBusy(t *testing.T) {
 	_, err = db.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
 	require.NoError(t, create(t, store, makeDevices(0, 1)...))
+}
+
+// TestBusyProcess: another process that changes the database without a pause does not keep this one
+// from changing it.
+func TestBusyProcess(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	other := open(t, path)
+	// SQLite by itself looks for the lock every 100 ms.
+	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), &sqlite.Options{BusyTimeout: time.Second})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	var flood sync.WaitGroup
+	defer flood.Wait()
+	var stopped atomic.Bool
+	defer stopped.Store(true)
+	for w := range 4 {
+		flood.Go(func() {
+			for i := w * 1_000_000; !stopped.Load(); i++ {
+				if err := create(t, other, makeDevices(i, i+1)...); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 30 {
+		require.NoError(t, create(t, store, makeDevices(9_000_000+i, 9_000_001+i)...), "change %d", i)
+	}
 }
 
 // TestCanceled: a call ends with its context, and releases its connection.
