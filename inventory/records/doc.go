@@ -34,6 +34,8 @@
 //	natural        lists are in the natural order of the values: eth2 before eth10
 //	index          often filtered or sorted by: databases index it
 //	counted        often counted, with few values: databases maintain the number per value
+//	shared         many records share each of very many values, as interfaces do names: the index serves
+//	               every order
 //	volatile       changes of it alone raise no version: for times such as that of the last login
 //	open           programs may add values to the enumeration: databases do not check them
 //	secret         accepted from clients, never stored or shown

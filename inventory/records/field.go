@@ -59,6 +59,9 @@ type Field struct {
 	Index   bool // stores index it together with the id
 	Natural bool // lists are in the natural order of the values (NaturalKey): eth2 before eth10
 	Counted bool // stores count the records per value: for fields with few values and many records
+	// Shared says that many records have the same of very many values, as interfaces their names. The
+	// values are too many to count, so the index has the columns of the other orders as well.
+	Shared bool
 	// Volatile says that a change of this field alone leaves version and updated_at unchanged.
 	Volatile bool
 	// Open says that programs add values to the enumeration ([ExtendEnum]). Databases do not check them.
@@ -228,7 +231,7 @@ func (f *Field) setWord(word, value string) (err error) {
 	flag, ok := map[string]*bool{
 		"required": &f.Required, "oncreate": &f.OnCreate, "readonly": &f.ReadOnly, "admin": &f.AdminOnly,
 		"search": &f.Search, "natural": &f.Natural, "index": &f.Index, "counted": &f.Counted, "volatile": &f.Volatile,
-		"open": &f.Open,
+		"open": &f.Open, "shared": &f.Shared,
 	}[word]
 	switch {
 	case ok:

@@ -249,6 +249,8 @@ func (r *Resource) checkIndexes() error {
 			return fmt.Errorf("field %s of %s is no line of text, and has no natural order: remove natural", f.Name, r.Name)
 		case f.Counted && f.Kind != Text && f.Kind != Int && f.Kind != Bool:
 			return fmt.Errorf("field %s of %s is a %s, whose values are not counted: remove counted", f.Name, r.Name, f.Kind)
+		case f.Shared && (!f.Index || f.Counted):
+			return fmt.Errorf("field %s of %s is not indexed, or it is counted, and can't be shared: remove shared", f.Name, r.Name)
 		case f.Index && !f.Sortable() && !f.Hidden:
 			return fmt.Errorf("field %s of %s can't be sorted by: remove index", f.Name, r.Name)
 		case (f.Index || f.Counted) && f.indexed() > maxIndexed:

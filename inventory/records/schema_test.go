@@ -41,6 +41,10 @@ type (
 		records.Base
 		Name string `json:"name" field:"index"`
 	}
+	sharedAlone struct {
+		records.Base
+		Name string `json:"name" field:"max=50,shared"`
+	}
 	tree struct {
 		records.Base
 		Parent *string `json:"parent_id" field:"ref=things:cascade"`
@@ -71,6 +75,7 @@ func TestSchemaErrors(t *testing.T) {
 		`field "badName" of things: a name has up to 40 lower-case letters`:                                {records.Define[badName](things)},
 		`field "limit" of things: this name is a parameter of lists`:                                       {records.Define[parameter](things)},
 		"field name of things is indexed or counted: add max= with at most 600 characters":                 {records.Define[unbounded](things)},
+		"field name of things is not indexed, or it is counted, and can't be shared":                       {records.Define[sharedAlone](things)},
 		"field parent_id of things refers to its own resource, which must not cascade":                     {records.Define[tree](things)},
 		"the resource things or the type records_test.plain is defined twice":                              {thing, thing},
 		"things has two fields with the name name":                                                         {thing, records.Extend("things", "name", records.Text, "")},

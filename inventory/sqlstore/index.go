@@ -85,14 +85,19 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 
 // fieldIndex returns the name of the index of a field and the id, empty if there is none, and
 // the facets that it contains besides, so that a list with a filter of one of them reads no row
-// that does not match. Their hash is part of the name: with other facets it is another index. The
+// that does not match. That of a shared field also has the columns of other orders, so that its
+// records are sorted without reading their rows. Their hash is part of the name: with other facets it is another index. The
 // index of a field that is keyed has its keys, and serves equality too, with the key of the value:
-// it contains the values last, if there is space.
+// it contains the values too, if there is space.
 func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string, covered []string) {
 	if f.Column == "" || f.Column == "id" || !r.Indexed(f) {
 		return "", nil
 	}
 	size := indexBytes(f) + indexBytes(&records.Field{Kind: records.Text, Format: "uuid"})
+	if n := indexBytes(f); f.Keyed() && (d.DDL.IndexBytes == 0 || size+n <= d.DDL.IndexBytes) {
+		size += n
+		covered = append(covered, f.Column)
+	}
 	for _, facet := range r.Facets() {
 		n := indexBytes(facet)
 		if facet.Column == f.Column || facet.Ref != nil || d.DDL.IndexBytes > 0 && size+n > d.DDL.IndexBytes {
@@ -101,8 +106,8 @@ func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string
 		size += n
 		covered = append(covered, facet.Column)
 	}
-	if f.Keyed() && (d.DDL.IndexBytes == 0 || size+indexBytes(f) <= d.DDL.IndexBytes) {
-		covered = append(covered, f.Column)
+	if f.Shared {
+		covered = append(covered, d.orders(r, f, covered, size)...)
 	}
 	switch {
 	case len(covered) > 0:
@@ -112,6 +117,21 @@ func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string
 		return "", nil // the index of the key serves it too
 	}
 	return IndexName(r, orderField(f)), nil
+}
+
+// orders returns the columns of the other orders of a resource that an index does not contain, as far
+// as there is space: not those that each change sets, which would write the index again.
+func (d *Dialect) orders(r *records.Resource, f *records.Field, covered []string, size int) (columns []string) {
+	for _, by := range r.Fields() {
+		column, n := orderColumn(by), indexBytes(orderField(by))
+		switch {
+		case by.Column == f.Column || by.Column == "id" || by.Name == "updated_at" || by.Volatile || !r.Indexed(by) || slices.Contains(covered, column):
+		case d.DDL.IndexBytes > 0 && size+n > d.DDL.IndexBytes:
+		default:
+			columns, size = append(columns, column), size+n
+		}
+	}
+	return columns
 }
 
 // indexBytes returns the most bytes that a value has in an index.

@@ -178,6 +178,10 @@ func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
 	case len(b.plan.groups) > 0:
 		from, conditions = b.groups(q, keys, inner, conditions), nil
 	case b.plan.first:
+		if b.plan.covered && b.dialect.IndexedBy != "" { // else another index could be read in order
+			from += b.dialect.indexedBy(b.plan.index)
+			break
+		}
 		with, from, conditions = b.first(inner, conditions), "matching", nil
 	default:
 		from += b.dialect.indexedBy(b.plan.index)

@@ -49,6 +49,9 @@ const (
 	// orderFactor allows for records that match being rarer at the beginning of an order.
 	orderFactor = 1.5
 
+	// sharedPart is a guess: so small a part of the records has a frequent value of a shared field.
+	sharedPart = 8
+
 	maxFew     = 2000   // records that are counted to choose a plan
 	maxPlanned = 10_000 // records that a page with a plan may skip
 	maxGroups  = 64     // groups of one statement
@@ -196,6 +199,9 @@ func (e *executor) estimate(ctx context.Context, t *table, all []matching) (reco
 	for i := range all {
 		if all[i].n < 0 || all[i].n > t.few(all[i].Filter) && all[i].index.name != "" && !all[i].Field.Counted {
 			all[i].n = records // many, or unknown
+			if all[i].Field.Shared {
+				all[i].n /= sharedPart
+			}
 		}
 	}
 	if both < 0 {
@@ -208,19 +214,24 @@ func (e *executor) estimate(ctx context.Context, t *table, all []matching) (reco
 func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, keys []sortKey, all []matching, records, both float64) (*plan, error) {
 	entry := func(index fieldIndex) float64 { return entryTo(index, all) }
 	page := float64(q.Limit + 1 + max(q.Offset, 0))
-	rarest := all[0]
 	if len(keys) == 1 { // by id, in which the index of a filter has its records
-		return &plan{index: rarest.index.name}, nil
+		return &plan{index: countIndex(all)}, nil
 	}
 	by := t.indexes[keys[0].Column]
 	inOrder := entry(by) * page * records / both * orderFactor
 	if by.name == "" {
 		inOrder = math.Inf(1)
 	}
-	covered := slices.Contains(rarest.index.contains, keys[0].Column)
-	first := entry(rarest.index) * float64(rarest.n)
-	if !covered {
-		first += rowCost * both
+	find, first := &plan{first: true}, math.Inf(1)
+	for _, f := range all {
+		covered := slices.Contains(f.index.contains, keys[0].Column)
+		cost := entry(f.index) * float64(f.n)
+		if !covered {
+			cost += rowCost * both
+		}
+		if f.index.name != "" && cost < first {
+			find.index, find.covered, first = f.index.name, covered, cost
+		}
 	}
 	// No index has the ids in the other direction, so that all records of a value would be sorted.
 	mixed := keys[0].desc != keys[1].desc
@@ -236,7 +247,7 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 		}
 	}
 	if first < inOrder {
-		return &plan{index: rarest.index.name, first: true, covered: covered}, nil
+		return find, nil
 	}
 	return &plan{index: by.name}, nil
 }
@@ -285,7 +296,7 @@ func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by so
 			sure += float64(max(least, 0))
 		}
 		p.groups = append(p.groups, column.fromKey(value))
-		cost += min(float64(n[0]), page*float64(n[0])/float64(max(least, slices.Min(n)/4, 1))) * entryCost
+		cost += min(float64(n[0]), page*float64(n[0])/float64(max(least, slices.Min(n)/4, 1))) * entryTo(t.indexes[by.Column], all)
 	}
 	if len(p.groups) == 0 || len(p.groups) > maxGroups {
 		return nil, 0, false, nil

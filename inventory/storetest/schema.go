@@ -19,7 +19,7 @@ type rack struct {
 	Side   side       `json:"side" field:"default=front,index,counted"`
 	Notes  string     `json:"notes" field:"format=text"`
 	Labels []string   `json:"labels"`
-	Slot   *string    `json:"slot" field:"max=100,natural,index"`
+	Slot   *string    `json:"slot" field:"max=100,natural,index,shared"`
 	Mgmt   *string    `json:"mgmt" field:"format=ip"`
 }
 
