@@ -32,7 +32,7 @@ var layers = []struct {
 	{"one concern of a domain", []string{
 		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/replay", "ratelimit/localcache",
 		"ratelimit/settings", "ratelimit/stats", "manifest/launch", "manifest/fetch", "manifest/schematest",
-		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed",
+		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/topology", "inventory/discovery",
 		"bookcatalog/sqlstore", "bookcatalog/storetest", "httpx/*",
 	}},
 	{"over those", []string{

@@ -1,0 +1,148 @@
+package topology
+
+import (
+	"fmt"
+	"math"
+)
+
+// Node is a device.
+type Node struct {
+	ID   string // unique in a graph
+	Down bool   // it passes nothing on
+}
+
+// Link connects two nodes, in both directions.
+type Link struct {
+	ID   string // identifies the link in results
+	A, B string // ids of nodes, which may be equal
+	Down bool
+	// Weight is the cost of the link for paths, from 1. 0 means 1: with all links alike, the shortest
+	// path is the one with the fewest links.
+	Weight int32
+}
+
+// Graph is a network. It does not change, and is safe for concurrent use. Create it with [New].
+type Graph struct {
+	nodes []Node
+	links []Link
+	index map[string]int32 // of a node, by its id
+	ends  [][2]int32       // of each link
+	first []int32          // the arcs of node i are arcs[first[i]:first[i+1]]
+	arcs  []arc
+}
+
+// arc is a link as one of its nodes sees it.
+type arc struct{ to, link int32 }
+
+// New returns the graph of some nodes and links, which it keeps without copying them. The error names
+// a duplicate node, an end of a link that is no node, or a negative weight.
+func New(nodes []Node, links []Link) (*Graph, error) {
+	if len(nodes) > math.MaxInt32/2-1 || len(links) > math.MaxInt32/2 {
+		return nil, fmt.Errorf("a graph of %d nodes and %d links is too large: at most %d", len(nodes), len(links), math.MaxInt32/2-1)
+	}
+	g := &Graph{nodes: nodes, links: links, index: make(map[string]int32, len(nodes)), ends: make([][2]int32, len(links))}
+	for i, n := range nodes {
+		if _, ok := g.index[n.ID]; ok {
+			return nil, fmt.Errorf("duplicate node %q", n.ID)
+		}
+		g.index[n.ID] = int32(i)
+	}
+	for i := range links {
+		l := &links[i]
+		if l.Weight < 0 {
+			return nil, fmt.Errorf("link %q has the weight %d: use 1 or more, or 0 for 1", l.ID, l.Weight)
+		}
+		for end, id := range [2]string{l.A, l.B} {
+			n, ok := g.index[id]
+			if !ok {
+				return nil, fmt.Errorf("link %q has an end %q, which is no node", l.ID, id)
+			}
+			g.ends[i][end] = n
+		}
+	}
+	g.connect(func(int) bool { return true })
+	return g, nil
+}
+
+// connect sets the arcs of the links that are wanted. Links of a node with itself have none.
+func (g *Graph) connect(wanted func(link int) bool) {
+	g.first = make([]int32, len(g.nodes)+1)
+	total := int32(0)
+	for i, e := range g.ends {
+		if e[0] != e[1] && wanted(i) {
+			g.first[e[0]]++
+			g.first[e[1]]++
+			total += 2
+		}
+	}
+	sum := int32(0)
+	for i, n := range g.first {
+		sum += n
+		g.first[i] = sum // the end, until the arcs are filled in from behind
+	}
+	g.arcs = make([]arc, total)
+	for i := len(g.ends) - 1; i >= 0; i-- {
+		a, b := g.ends[i][0], g.ends[i][1]
+		if a == b || !wanted(i) {
+			continue
+		}
+		g.first[a]--
+		g.arcs[g.first[a]] = arc{b, int32(i)}
+		g.first[b]--
+		g.arcs[g.first[b]] = arc{a, int32(i)}
+	}
+}
+
+// Working returns the graph without what is down: links that are down, and all links of nodes that are
+// down, which remain as nodes without links.
+func (g *Graph) Working() *Graph {
+	w := *g
+	w.connect(func(i int) bool {
+		e := g.ends[i]
+		return !g.links[i].Down && !g.nodes[e[0]].Down && !g.nodes[e[1]].Down
+	})
+	return &w
+}
+
+// Has reports whether the graph has a node.
+func (g *Graph) Has(id string) bool {
+	_, ok := g.index[id]
+	return ok
+}
+
+// of returns the arcs of a node.
+func (g *Graph) of(n int32) []arc { return g.arcs[g.first[n]:g.first[n+1]] }
+
+func (g *Graph) weight(link int32) int64 { return int64(max(g.links[link].Weight, 1)) }
+
+// Neighbor is a node and its distance in links.
+type Neighbor struct {
+	ID    string
+	Depth int // 0 for a node that the search began with
+}
+
+// Neighbors returns the nodes at most depth links away from one of the given nodes, which come first;
+// the others follow by their distance. Ids that are no nodes are ignored, and so are repeated ones. A
+// negative depth is 0.
+func (g *Graph) Neighbors(depth int, from ...string) []Neighbor {
+	seen := make([]bool, len(g.nodes))
+	var queue []int32
+	var found []Neighbor
+	add := func(n int32, depth int) {
+		if !seen[n] {
+			seen[n] = true
+			queue, found = append(queue, n), append(found, Neighbor{g.nodes[n].ID, depth})
+		}
+	}
+	for _, id := range from {
+		if n, ok := g.index[id]; ok {
+			add(n, 0)
+		}
+	}
+	for i := 0; i < len(queue) && found[i].Depth < depth; i++ {
+		for _, a := range g.of(queue[i]) {
+			add(a.to, found[i].Depth+1)
+		}
+	}
+	return found
+}
