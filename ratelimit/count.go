@@ -145,8 +145,15 @@ func subtractFrom(ctx context.Context, store Store, hits []Hit) error {
 
 // guardedAdd calls the store's Add and turns a panic into an error.
 func guardedAdd(ctx context.Context, store Store, hits []Hit) (err error) {
-	defer recoverStore(&err)
-	return store.Add(ctx, hits)
+	returned := false
+	defer func() {
+		if !returned { // recover is not free
+			recovered(recover(), &err)
+		}
+	}()
+	err = store.Add(ctx, hits)
+	returned = true
+	return err
 }
 
 // guard turns a panic of a call to a store into an error.
@@ -155,8 +162,10 @@ func guard(call func() error) (err error) {
 	return call()
 }
 
-func recoverStore(err *error) {
-	if p := recover(); p != nil {
+func recoverStore(err *error) { recovered(recover(), err) }
+
+func recovered(p any, err *error) {
+	if p != nil {
 		*err = fmt.Errorf("the counter store panicked: %v\n%s", p, debug.Stack())
 	}
 }

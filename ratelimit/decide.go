@@ -66,6 +66,7 @@ func replace(dom *domain, w *workspace) {
 // the hits for the stores.
 func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 	w := &d.work
+	w.listed = true
 	for i := range w.checks {
 		c, entries := &w.checks[i], r.Descriptors[i].Entries
 		// Keys of earlier descriptors stay valid when append moves the buffer: they
@@ -449,6 +450,7 @@ type workspace struct {
 	draw      uint32   // random, for topKeys
 	hasStripe bool
 	anyCached bool
+	listed    bool // whether there may be hits, takes or places
 }
 
 // check is the state of one descriptor during a decision.
@@ -496,17 +498,24 @@ func (d *Decision) reset(e *Engine, n int) {
 		w.stripe, w.hasStripe = e.stripes.Add(1), true
 		w.draw = w.stripe * 2654435769
 	}
-	d.Code, d.Metadata = Unknown, nil
+	d.Code = Unknown
+	if d.Metadata != nil {
+		d.Metadata = nil
+	}
 	// Old contents are overwritten.
 	d.Statuses, w.checks = sized(d.Statuses, n), sized(w.checks, n)
-	w.empty()
-	w.engine, w.places = e, false
 	w.keys = w.keys[:0]
-	w.anyCached = false
+	if w.engine != e {
+		w.engine = e
+	}
+	if w.listed {
+		w.empty()
+	}
 }
 
-// empty removes all hits.
+// empty removes all hits, and what is known about them.
 func (w *workspace) empty() {
+	w.listed, w.places, w.anyCached = false, false, false
 	for i := range w.hits {
 		w.hits[i] = w.hits[i][:0]
 	}

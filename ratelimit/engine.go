@@ -92,6 +92,7 @@ type Engine struct {
 	opts   Options
 	ratio  float32
 	keys   keyFormat
+	plain  bool   // whether no option adds to what a rule with nothing but a limit does
 	jitter uint32 // exclusive bound of the draw, in seconds; 0 for none
 	limits *requestStats
 	shadow *Counter
@@ -141,6 +142,7 @@ func New(store Store, opts *Options) *Engine {
 	if e.failure = o.OnStoreFailure.number(); e.failure == failUnset {
 		e.failure = failError
 	}
+	e.plain = e.jitter == 0 && o.PerSecond == nil && o.OverLimitCache == nil && !o.StopIncrementWhenOverLimit
 	e.openStats()
 	if o.TopKeys {
 		e.top = newTopKeys(e.clock.read().now)
@@ -255,8 +257,16 @@ func (e *Engine) decide(ctx context.Context, r *Request, d *Decision) error {
 // countAndEvaluate counts the hits of matched descriptors and decides.
 func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *Decision) error {
 	t := e.clock.read()
+	if e.isSingle(&d.work) {
+		return e.decideSingle(ctx, u, r, d, t)
+	}
 	e.prepare(u, r, d, t)
-	if err := e.count(ctx, d); err != nil {
+	return e.finish(ctx, u, r, d, t, e.count(ctx, d))
+}
+
+// finish decides after hits were counted, or could not be.
+func (e *Engine) finish(ctx context.Context, u *inUse, r *Request, d *Decision, t *tick, err error) error {
+	if err != nil {
 		if err = e.fallBack(ctx, d, err); err != nil {
 			d.abandon(ctx)
 			return storeError(err)

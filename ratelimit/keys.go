@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 )
@@ -81,30 +80,39 @@ func (f keyFormat) appendShared(b []byte, pattern string) []byte {
 // appendEscaped appends s with ~0 for ~, ~1 for | and ~2 for {. Without a {, no value can
 // choose the hash slot of its counter in a Redis cluster.
 func appendEscaped(b []byte, s string) []byte {
-	start := len(b)
-	b = append(b, s...)
-	if mayNeedEscape(b[start:]) {
-		return appendEscapedSlowly(b[:start], s)
+	if mayNeedEscape(s) {
+		return appendEscapedSlowly(b, s)
 	}
-	return b
+	return append(b, s...)
 }
 
 // mayNeedEscape reports whether a byte is keyLeastEscape or greater.
-func mayNeedEscape(b []byte) bool {
+func mayNeedEscape(s string) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	for len(b) >= 8 { // eight at a time; a carry between bytes can only add a true
-		x := binary.LittleEndian.Uint64(b)
-		if (x|(x+(0x80-keyLeastEscape)*ones))&tops != 0 {
-			return true
+	if len(s) < 8 {
+		for i := range len(s) {
+			if s[i] >= keyLeastEscape {
+				return true
+			}
 		}
-		b = b[8:]
+		return false
 	}
-	for _, c := range b {
-		if c >= keyLeastEscape {
-			return true
-		}
+	// Eight bytes at a time, and the last eight, some of them perhaps again. A carry between
+	// bytes can only add a true.
+	x := word(s[len(s)-8:])
+	found := x | (x + (0x80-keyLeastEscape)*ones)
+	for ; len(s) > 8; s = s[8:] {
+		x = word(s)
+		found |= x | (x + (0x80-keyLeastEscape)*ones)
 	}
-	return false
+	return found&tops != 0
+}
+
+// word returns the first eight bytes of s.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 func appendEscapedSlowly(b []byte, s string) []byte {
@@ -189,7 +197,12 @@ func (p *keyPlan) append(b []byte, f keyFormat, entries []Entry, window string) 
 	for i := range plan.parts {
 		part := &plan.parts[i]
 		b = append(b, part.text...)
-		b = f.appendPart(b, entries[part.entry].Value)
+		value := entries[part.entry].Value
+		if f == unambiguous && mayNeedEscape(value) {
+			b = appendEscapedSlowly(b, value)
+		} else {
+			b = append(b, value...)
+		}
 	}
 	if plan.tail != "" {
 		b = append(b, plan.tail...)

@@ -85,8 +85,11 @@ type node struct {
 	candidate bool
 	// lease is Limit.Lease.
 	lease bool
+	// plain reports whether the rule has a limit of a unit's FixedWindow, whose statistics key and
+	// plan are known, and no candidate.
+	plain bool
 
-	_ [2]byte // so that nodes in a slice do not straddle cache lines
+	_ [1]byte // so that nodes in a slice do not straddle cache lines
 }
 
 // limit holds the rarely used part of a rule with a limit.
@@ -160,8 +163,10 @@ func (l *level) match(e *Entry, scratch *[]byte) *node {
 		return nil
 	}
 	if k != nil {
-		if n := k.exact.find(e.Value); n != nil {
-			return n
+		if len(k.exact.nodes) > 0 {
+			if n := k.exact.find(e.Value); n != nil {
+				return n
+			}
 		}
 		if k.wild == nil && l.patterns == nil {
 			return k.any

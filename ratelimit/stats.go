@@ -55,7 +55,7 @@ func (c *Counter) Load() uint64 { return c.n.Load() }
 // LimitCounts are the hits of one statistics key by result
 // (REFERENCE.md, 4.1 and 5.1).
 type LimitCounts struct {
-	TotalHits               uint64 // all hits, counted before the store is called
+	TotalHits               uint64 // all hits, counted even if the store fails
 	WithinLimit             uint64 // hits that fitted together with their whole call
 	NearLimit               uint64 // hits above the near-limit ratio that still fitted
 	OverLimit               uint64 // hits that did not fit
@@ -77,7 +77,8 @@ type LimitStats struct {
 // stripe is one core's share, alone on its cache line.
 type stripe struct {
 	total, within, near, over, cached, shadow, negative atomic.Uint64
-	_                                                   [8]byte
+	// passed hits count as total and within, in one addition.
+	passed atomic.Uint64
 }
 
 // NewLimitStats returns counters at zero: 64 bytes for each stripe. There are more
@@ -93,8 +94,9 @@ func (s *LimitStats) Load() LimitCounts {
 	var c LimitCounts
 	for i := range s.stripes {
 		l := &s.stripes[i]
-		c.TotalHits += l.total.Load()
-		c.WithinLimit += l.within.Load()
+		passed := l.passed.Load()
+		c.TotalHits += l.total.Load() + passed
+		c.WithinLimit += l.within.Load() + passed
 		c.NearLimit += l.near.Load()
 		c.OverLimit += l.over.Load()
 		c.OverLimitWithLocalCache += l.cached.Load()

@@ -16,7 +16,7 @@ import (
 var errDown = errors.New("connection refused")
 
 // A store failure fails the call, with the cause for the log. The
-// hits are counted before the store is called (REFERENCE.md, 4.1), and nothing else.
+// hits are counted all the same (REFERENCE.md, 4.1), and nothing else.
 func TestStoreFailure(t *testing.T) {
 	b := newBench(t, nil, rule("k", "", 5))
 	b.store.err = errDown
