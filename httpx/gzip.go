@@ -18,7 +18,7 @@ type GzipOptions struct {
 }
 
 // Gzip is middleware that compresses responses for clients that accept it, by the q-values of
-// Accept-Encoding. It compresses text, JSON, XML and JavaScript of at least MinSize bytes, and
+// Accept-Encoding. It compresses text, JSON, YAML, XML and JavaScript of at least MinSize bytes, and
 // responses that are flushed earlier. Every response with a compressible body has Vary:
 // Accept-Encoding.
 //
@@ -83,7 +83,11 @@ func compressible(status int, h http.Header) bool {
 	case strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
 		return kind != "text/event-stream"
 	}
-	return kind == "application/json" || kind == "application/xml" || kind == "application/javascript"
+	switch kind {
+	case "application/json", "application/x-ndjson", "application/yaml", "application/xml", "application/javascript":
+		return true
+	}
+	return false
 }
 
 func hasBody(status int) bool {

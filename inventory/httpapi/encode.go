@@ -96,16 +96,20 @@ func (e *encoder) append(b []byte, rec records.Record) []byte {
 		}
 		m := &e.members[i]
 		b = append(b, m.name...)
-		switch {
-		case m.base != nil:
-			b = m.base(b, base)
-		case m.field.Extra:
-			b = appendExtra(b, m.field, base.Extra[m.field.Name])
-		default:
-			b = m.append(b, v.Field(m.index))
-		}
+		b = m.value(b, v, base)
 	}
 	return append(b, '}')
+}
+
+// value appends the value of the field in the struct of a record.
+func (m *member) value(b []byte, v reflect.Value, base *records.Base) []byte {
+	switch {
+	case m.base != nil:
+		return m.base(b, base)
+	case m.field.Extra:
+		return appendExtra(b, m.field, base.Extra[m.field.Name])
+	}
+	return m.append(b, v.Field(m.index))
 }
 
 // appendExtra appends the value of a field that is not in the struct.

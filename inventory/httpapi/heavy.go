@@ -46,6 +46,9 @@ type heavyQueries struct {
 
 	mu      sync.Mutex
 	callers map[string]*heavyCaller
+
+	exports   map[string]int // by caller
+	exporting int            // all of them
 }
 
 // heavyCaller is a caller with heavy queries.
@@ -61,12 +64,17 @@ func newHeavyQueries(o HeavyOptions, store records.Store) *heavyQueries {
 	if s, ok := store.(records.ReadBounder); ok && s.MaxReads() > 0 {
 		o.Total = min(o.Total, max(s.MaxReads()*3/4, 1))
 	}
-	return &heavyQueries{opts: o, total: semaphore.NewWeighted(int64(o.Total)), callers: map[string]*heavyCaller{}}
+	return &heavyQueries{opts: o, total: semaphore.NewWeighted(int64(o.Total)), callers: map[string]*heavyCaller{}, exports: map[string]int{}}
 }
 
 // run runs a query of a caller when there is a free place for it.
 func (h *heavyQueries) run(ctx context.Context, caller string, query func(context.Context) error) error {
-	slow, cancel := context.WithTimeout(ctx, h.opts.Timeout)
+	return h.runPatiently(ctx, 0, caller, query)
+}
+
+// runPatiently is run for a query that may wait for its place longer, by some time.
+func (h *heavyQueries) runPatiently(ctx context.Context, longer time.Duration, caller string, query func(context.Context) error) error {
+	slow, cancel := context.WithTimeout(ctx, h.opts.Timeout+longer)
 	defer cancel()
 	c := h.enter(caller)
 	if c == nil {
@@ -78,6 +86,10 @@ func (h *heavyQueries) run(ctx context.Context, caller string, query func(contex
 			return cmp.Or(ctx.Err(), h.tooMany(err))
 		}
 		defer places.Release(1)
+	}
+	if longer > 0 { // the time to run does not depend on the wait
+		slow, cancel = context.WithTimeout(ctx, h.opts.Timeout)
+		defer cancel()
 	}
 	h.running.Add(1)
 	defer h.running.Add(-1)
@@ -127,13 +139,17 @@ func (c *call) read(q *records.Query, heavy bool, list func(context.Context, *re
 	if !heavy {
 		return list(c.r.Context(), q)
 	}
-	caller := "address " + c.opts.Clients.Key(c.r)
-	if c.identity != nil {
-		caller = c.keyOwner()
-	}
-	err = c.heavy.run(c.r.Context(), caller, func(ctx context.Context) error {
+	err = c.heavy.run(c.r.Context(), c.heavyCaller(), func(ctx context.Context) error {
 		page, err = list(ctx, q)
 		return err
 	})
 	return page, err
+}
+
+// heavyCaller returns by whom the heavy queries of the request are counted.
+func (c *call) heavyCaller() string {
+	if c.identity != nil {
+		return c.keyOwner()
+	}
+	return "address " + c.opts.Clients.Key(c.r)
 }

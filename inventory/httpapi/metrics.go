@@ -33,7 +33,7 @@ func hostname() openapi.Property {
 func overview(r *records.Resource) operation {
 	sort := openapi.String("")
 	sort.Pattern = `^(value|cpu|memory|temp|uptime|ts):(asc|desc)$`
-	return operation{openapi.Operation{
+	op := operation{openapi.Operation{
 		ID: "listMetrics", Tag: r.Name, Summary: "List the latest metric of each device, or all metrics",
 		List: r,
 		Parameters: []openapi.Parameter{
@@ -42,6 +42,8 @@ func overview(r *records.Resource) operation {
 		},
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Page(r, hostname())}},
 	}, (*call).overview}
+	op.exporting()
+	return op
 }
 
 func (c *call) overview() error {
@@ -49,7 +51,7 @@ func (c *call) overview() error {
 	if err != nil {
 		return err
 	}
-	q, err := records.ParseQuery(records.Of[inventory.Metric](c.schema), sorted, c.route.params()...)
+	q, f, err := c.parseList(records.Of[inventory.Metric](c.schema), sorted)
 	if err != nil {
 		return err
 	}
@@ -57,6 +59,10 @@ func (c *call) overview() error {
 	switch latest := c.query.Get("latest"); {
 	case c.query.Has("latest") && latest != "true" && latest != "false":
 		return badField("latest", "must be true or false")
+	case latest == "false" && f.rows != nil:
+		return c.sendList(q, f)
+	case f.rows != nil:
+		return c.exportLatest(q, f)
 	case latest != "false":
 		list, heavy = c.latest(q)
 	}
@@ -76,6 +82,19 @@ func (c *call) overview() error {
 	}
 	c.sendEncoded(q, page, e)
 	return nil
+}
+
+// exportLatest exports the latest metrics, by default in the order of the devices: while the export runs,
+// new metrics move to the start of the order by time.
+func (c *call) exportLatest(q *records.Query, f *format) error {
+	if !c.query.Has("sort") && !c.query.Has("sortby") && !pageOf(c.query) {
+		device, _ := q.Resource.Field(q.Resource.Latest.Per)
+		q.Sort = []records.SortKey{{Field: device}}
+	}
+	return c.export(q, f, func(ctx context.Context, q *records.Query) (*records.Page, error) {
+		list, _ := c.latest(q)
+		return list(ctx, q)
+	})
 }
 
 // hostnames returns the hostnames of the devices of metrics, by the ids of the metrics. A device

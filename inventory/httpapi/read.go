@@ -3,6 +3,8 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -43,16 +45,39 @@ func (c *call) sendFound(r *records.Resource, rec records.Record, fields []*reco
 
 // list serves GET of the records of a resource.
 func (c *call) list(r *records.Resource) error {
-	q, err := records.ParseQuery(r, c.query, c.route.params()...)
+	q, f, err := c.parseList(r, c.query)
 	if err != nil {
 		return err
 	}
-	return c.sendPage(q, q.Heavy(), c.store.List)
+	return c.sendList(q, f)
+}
+
+// parseList returns the query of a list and the format of the response.
+func (c *call) parseList(r *records.Resource, query url.Values) (*records.Query, *format, error) {
+	f, err := c.format(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	others := c.route.params()
+	if _, taken := r.Field(formatParameter); taken {
+		others = slices.DeleteFunc(others, func(name string) bool { return name == formatParameter })
+	}
+	q, err := records.ParseQuery(r, query, others...)
+	return q, f, err
+}
+
+// sendList responds with the records of a query in a format.
+func (c *call) sendList(q *records.Query, f *format) error {
+	list := func(ctx context.Context, q *records.Query) (*records.Page, error) { return c.store.List(ctx, q) }
+	if f.rows != nil {
+		return c.export(q, f, list)
+	}
+	return c.sendPage(q, q.Heavy(), list)
 }
 
 // listOf serves GET of the records that refer to a parent.
 func (c *call) listOf(parent, r *records.Resource, field string) error {
-	q, err := records.ParseQuery(r, c.query, c.route.params()...)
+	q, f, err := c.parseList(r, c.query)
 	if err != nil {
 		return err
 	}
@@ -60,8 +85,7 @@ func (c *call) listOf(parent, r *records.Resource, field string) error {
 	if err != nil {
 		return err
 	}
-	q.Where(field, id)
-	return c.sendPage(q, q.Heavy(), c.store.List)
+	return c.sendList(q.Where(field, id), f)
 }
 
 // countOf serves the number of those records.

@@ -27,7 +27,8 @@ type call struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	route    *route
-	identity *auth.Identity // of the sender; nil on a public route
+	identity *auth.Identity  // of the sender; nil on a public route
+	began    context.Context // of the request without Options.Timeout, for endless
 	query    url.Values
 	dryRun   bool
 	preview  records.Preview // of a dry run
@@ -68,7 +69,7 @@ func (a *API) serve(rt *route) http.Handler {
 			ctx, cancel = context.WithTimeout(ctx, a.opts.Timeout)
 			defer cancel()
 		}
-		c := &call{API: a, schema: a.store.Schema(), w: w, route: rt, store: a.store}
+		c := &call{API: a, schema: a.store.Schema(), w: w, route: rt, store: a.store, began: r.Context()}
 		c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
 		if err := c.authorize(); err != nil {
 			return c.refusal(err)
@@ -93,6 +94,12 @@ func (c *call) refusal(err error) error {
 		c.accounts.Forget(c.identity.UserID) // the token may still be valid, with another role
 	}
 	return err
+}
+
+// endless lets the request take longer than Options.Timeout, as long as its client stays connected. The
+// caller bounds each of its parts.
+func (c *call) endless() {
+	c.r = c.r.WithContext(context.WithValue(c.began, callKey{}, c))
 }
 
 type callKey struct{}

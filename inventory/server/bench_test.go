@@ -336,3 +336,26 @@ func BenchmarkBulk(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkExport exports all devices: s-100k is the time for 100,000 of them, cpu-s-100k that of the
+// processor. ASHLAR_BENCH_ROWS=100000 measures with as many.
+func BenchmarkExport(b *testing.B) {
+	for driver, url := range databases(b) {
+		x := bench(b, driver, url)
+		for _, path := range []string{
+			"/devices?format=csv", "/devices?format=jsonl", "/devices?format=yaml", "/devices?format=csv&sortby=hostname:asc",
+		} {
+			b.Run(driver+" "+path, func(b *testing.B) {
+				var spent time.Duration
+				for b.Loop() {
+					begin := processorTime(b)
+					x.get(b, path)
+					spent += processorTime(b) - begin
+				}
+				scale := 100_000 / float64(x.rows) / float64(b.N)
+				b.ReportMetric(spent.Seconds()*scale, "cpu-s-100k")
+				b.ReportMetric(b.Elapsed().Seconds()*scale, "s-100k")
+			})
+		}
+	}
+}

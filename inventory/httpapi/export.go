@@ -1,0 +1,193 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// The bounds of an export. It reads pages of as many records as have about a quarter of a mebibyte.
+const (
+	firstExportPage = 128
+	minExportPage   = 16
+	maxExportPage   = 2048
+	exportPageBytes = 256 << 10
+	exportMemory    = 1 << 20 // of the budget for requests
+	exportChunk     = 64 << 10
+
+	maxExports          = 16
+	maxExportsPerCaller = 4
+)
+
+// lister returns the records of a query.
+type lister = func(context.Context, *records.Query) (*records.Page, error)
+
+// pageOf reports whether the parameters of a list ask for a page of it.
+func pageOf(query url.Values) bool {
+	return query.Has("page") || query.Has("limit") || query.Has("cursor")
+}
+
+// export responds with all records of a query, or with one page of them, in a format. Each page of what it
+// reads waits for its turn as a heavy query, and the client takes its time between them.
+func (c *call) export(q *records.Query, f *format, list lister) error {
+	leave, err := c.heavy.enterExport(c.heavyCaller())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := httpx.Reserve(c.r.Context(), exportMemory); err != nil {
+		return err
+	}
+	x := c.exportOf(q, list)
+	page, err := x.next()
+	if err != nil {
+		return err
+	}
+	if err := c.noteRead(q.Resource); err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", f.types[0])
+	if f.name == "csv" {
+		h.Set("Content-Type", f.types[0]+"; charset=utf-8; header=present")
+	}
+	h.Set("Content-Disposition", `attachment; filename="`+q.Resource.Name+`.`+f.name+`"`)
+	c.w.WriteHeader(http.StatusOK)
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
+	if err := x.send(page, f.rows()); err != nil {
+		if !errors.Is(err, errClientGone) {
+			c.opts.Log.ErrorContext(c.r.Context(), "export ended before its end", "resource", q.Resource.Name,
+				"request_id", httpx.RequestIDFrom(c.r.Context()), "error", err)
+		}
+		panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
+	}
+	return nil
+}
+
+// exporter reads the records of a query page by page, each behind the last record of the one before.
+type exporter struct {
+	*call
+	q       *records.Query
+	list    lister
+	whole   bool // not only one page
+	checked time.Time
+	late    time.Duration // how much longer a page may wait for its turn
+}
+
+// exportOf returns the exporter of a query. It ends the bound on the time of the request.
+func (c *call) exportOf(q *records.Query, list lister) *exporter {
+	c.endless()
+	x := &exporter{call: c, q: q, list: list, whole: !pageOf(c.query), checked: time.Now()}
+	q.Count = false
+	if x.whole {
+		q.Limit = firstExportPage
+	}
+	return x
+}
+
+// next reads the next page.
+func (x *exporter) next() (page *records.Page, err error) {
+	err = x.heavy.runPatiently(x.r.Context(), x.late, x.heavyCaller(), func(ctx context.Context) error {
+		page, err = x.list(ctx, x.q)
+		return err
+	})
+	x.late = x.opts.Timeout // from the second page on, which has no response of its own
+	return page, err
+}
+
+// send writes a page and those that follow it.
+func (x *exporter) send(page *records.Page, out rows) error {
+	e := x.encoders.of(x.q.Resource).only(x.q.Fields)
+	b := out.begin(make([]byte, 0, 2*exportChunk), e)
+	for some := false; ; some = true {
+		size := 0
+		for _, rec := range page.Records {
+			before := len(b)
+			b = out.row(b, e, rec)
+			size += len(b) - before
+			if len(b) < exportChunk {
+				continue
+			}
+			if err := x.write(b); err != nil {
+				return err
+			}
+			b = b[:0]
+		}
+		if !page.More || !x.whole || len(page.Records) == 0 {
+			return x.write(out.end(b, some || len(page.Records) > 0))
+		}
+		var err error
+		if page, err = x.after(page.Records[len(page.Records)-1], size); err != nil {
+			return err
+		}
+	}
+}
+
+// after returns the page behind a record, which ends a page with some bytes. Whoever may not read the
+// records any more gets no more of them.
+func (x *exporter) after(last records.Record, size int) (*records.Page, error) {
+	if time.Since(x.checked) >= reauthorize {
+		if err := x.authorize(); err != nil {
+			return nil, err
+		}
+		x.checked = time.Now()
+	}
+	switch {
+	case size < exportPageBytes:
+		x.q.Limit = min(2*x.q.Limit, maxExportPage)
+	case size > 4*exportPageBytes:
+		x.q.Limit = max(x.q.Limit/2, minExportPage)
+	}
+	x.q.After = x.q.PlaceOf(last)
+	return x.next()
+}
+
+// errClientGone is that the client has disconnected, or accepts nothing.
+var errClientGone = errors.New("the client does not accept the response")
+
+// write writes a part of the response, which the client has to accept in time.
+func (x *exporter) write(part []byte) error {
+	control := http.NewResponseController(x.w)
+	_ = control.SetReadDeadline(time.Time{}) // the request has been read
+	_ = control.SetWriteDeadline(time.Now().Add(writeChanges))
+	if _, err := x.w.Write(part); err != nil {
+		return errClientGone
+	}
+	return nil
+}
+
+// enterExport adds an export of a caller. The error is for too many of them.
+func (h *heavyQueries) enterExport(caller string) (leave func(), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.exports[caller] >= maxExportsPerCaller:
+		return nil, &httpx.Error{
+			Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"5"}},
+			Message: fmt.Sprintf("Too many requests: at most %d exports of one user run at once", maxExportsPerCaller),
+		}
+	case h.exporting >= maxExports:
+		return nil, &httpx.Error{
+			Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"5"}},
+			Message: "Too many exports run: try again later",
+		}
+	}
+	h.exports[caller]++
+	h.exporting++
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.exporting--
+		if h.exports[caller]--; h.exports[caller] == 0 {
+			delete(h.exports, caller)
+		}
+	}, nil
+}
