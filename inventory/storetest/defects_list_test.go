@@ -55,6 +55,7 @@ func listDefects() []defect {
 			}
 			return true
 		})},
+		{"shows what is elsewhere", []string{"list/columns", "list/places"}, queries(func(q *records.Query) { q.Only = nil })},
 		{"folds all letters", []string{"list/search"}, queries(func(q *records.Query) { q.Text = strings.ToLower(q.Text) })},
 		{"ignores time zones", []string{"list/zones"}, filters(func(c *records.Filter) bool {
 			if at, ok := c.Value.(time.Time); ok {

@@ -30,6 +30,7 @@ func listCases() []Case {
 			}
 		}, true},
 		{"list/places", "a caller who is limited to some places sees and counts the records there, and no others", checkGrants, true},
+		{"list/columns", "values that are read without their records are those of the records", checkProjections, true},
 		{"list/within", "a filter for a network finds its addresses, and no others", checkWithin, false},
 		{"list/odd strings", "a string to search for is neither a pattern nor a statement", checkOddStrings, false},
 		{"list/zones", "a time is the same in every time zone", checkZones, false},

@@ -1,0 +1,53 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Project reads columns of the records of a query with one statement (records.Projector).
+func (s *Store) Project(ctx context.Context, q *records.Query, columns []records.Column, row func(values []string) error) error {
+	e := s.reading()
+	b := &builder{shared: e.shared, table: e.table(q.Resource)}
+	text := b.project(q, columns)
+	values := make([]string, len(columns))
+	err := e.each(ctx, len(columns), func(stored []any) error {
+		for i, v := range stored {
+			switch v := v.(type) {
+			case string:
+				values[i] = v
+			case []byte:
+				values[i] = string(v)
+			case nil:
+				values[i] = ""
+			default:
+				return fmt.Errorf("%s in the database is no text (%T)", columns[i].Field.Column, v)
+			}
+		}
+		return row(values)
+	}, text, b.args...)
+	return s.failure(ctx, "read columns of "+q.Resource.Name, err)
+}
+
+// project is a SELECT of columns. Each reference is a join.
+func (b *builder) project(q *records.Query, columns []records.Column) string {
+	selected := make([]string, len(columns))
+	joined := map[string]string{} // the alias of a reference, by its column
+	joins := ""
+	for i, c := range columns {
+		alias := "found"
+		if c.Through != nil {
+			through := c.Through.Column
+			if joined[through] == "" {
+				joined[through] = fmt.Sprintf("behind%d", len(joined)+1)
+				joins += " LEFT JOIN " + c.Through.Ref.Resource().Table() + " AS " + joined[through] + " ON " + joined[through] + ".id = found." + through
+			}
+			alias = joined[through]
+		}
+		selected[i] = alias + "." + c.Field.Column
+	}
+	return "SELECT " + strings.Join(selected, ", ") + " FROM (SELECT * FROM " + b.name + where(b.conditions(q, nil)) + ") AS found" + joins
+}
