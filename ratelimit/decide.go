@@ -505,6 +505,7 @@ func (d *Decision) reset(e *Engine, n int) {
 	// Old contents are overwritten.
 	d.Statuses, w.checks = sized(d.Statuses, n), sized(w.checks, n)
 	w.keys = w.keys[:0]
+	w.hits[mainStore] = w.hits[mainStore][:0]
 	if w.engine != e {
 		w.engine = e
 	}

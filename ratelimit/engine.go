@@ -243,10 +243,16 @@ func (e *Engine) DecideInto(ctx context.Context, r *Request, d *Decision) error 
 }
 
 func (e *Engine) decide(ctx context.Context, r *Request, d *Decision) error {
+	u := e.inUse.Load()
+	if u != nil && len(r.Descriptors) == 1 && r.Descriptors[0].Limit == nil {
+		if dom := u.rules.domain(r.Domain); dom != nil {
+			desc := &r.Descriptors[0]
+			return e.decideBy(ctx, u, r, d, dom.match(desc.Entries, &d.work.text), hitsOf(r, desc))
+		}
+	}
 	if err := validate(r); err != nil {
 		return err
 	}
-	u := e.inUse.Load()
 	if u == nil {
 		return sentinelError(NotReady, ErrNoRules)
 	}
@@ -254,12 +260,19 @@ func (e *Engine) decide(ctx context.Context, r *Request, d *Decision) error {
 	return e.countAndEvaluate(ctx, u, r, d)
 }
 
+// decideBy decides a request with one descriptor by its rule, which is nil if there is none.
+func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
+	back := r.Descriptors[0].Back
+	if n != nil && n.plain && e.plain && !back {
+		return e.decidePlain(ctx, u, r, d, n, hits)
+	}
+	d.work.checks[0] = check{hits: hits, back: back, rule: n}
+	return e.countAndEvaluate(ctx, u, r, d)
+}
+
 // countAndEvaluate counts the hits of matched descriptors and decides.
 func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *Decision) error {
 	t := e.clock.read()
-	if e.isSingle(&d.work) {
-		return e.decideSingle(ctx, u, r, d, t)
-	}
 	e.prepare(u, r, d, t)
 	return e.finish(ctx, u, r, d, t, e.count(ctx, d))
 }
@@ -283,14 +296,11 @@ func (e *Engine) finish(ctx context.Context, u *inUse, r *Request, d *Decision, 
 // validate rejects requests that are invalid whatever the rules, before anything is
 // counted.
 func validate(r *Request) error {
-	if r.Domain == "" {
-		return sentinelError(Invalid, ErrEmptyDomain)
-	}
-	if len(r.Descriptors) == 0 {
-		return sentinelError(Invalid, ErrNoDescriptors)
+	if r.Domain == "" || len(r.Descriptors) == 0 {
+		return emptyError(r)
 	}
 	for i := range r.Descriptors {
-		if o := r.Descriptors[i].Limit; o != nil && (!o.Unit.Valid() || int64(o.UnitMultiplier) > MaxWindow/o.Unit.Seconds()) {
+		if o := r.Descriptors[i].Limit; o != nil && !o.valid() {
 			return overrideError(i, o)
 		}
 	}

@@ -61,6 +61,14 @@ func KindOf(err error) ErrorKind {
 	return 0
 }
 
+// emptyError is for a request without a domain or without descriptors.
+func emptyError(r *Request) error {
+	if r.Domain == "" {
+		return sentinelError(Invalid, ErrEmptyDomain)
+	}
+	return sentinelError(Invalid, ErrNoDescriptors)
+}
+
 func overrideError(i int, o *Override) error {
 	if s := o.Unit.Seconds(); s > 0 {
 		return &Error{Kind: Invalid, Message: fmt.Sprintf(

@@ -94,8 +94,7 @@ func (l *Limiter) Allow(ctx context.Context, key string) (Status, error) {
 func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (Status, error) {
 	active, c, d := l.acquire(key)
 	defer l.release(c)
-	d.work.checks[0] = check{hits: n, rule: active.rule}
-	if err := l.engine.countAndEvaluate(ctx, active.inUse, &c.request, d); err != nil {
+	if err := l.engine.decideBy(ctx, active.inUse, &c.request, d, active.rule, n); err != nil {
 		return Status{}, err
 	}
 	s := d.Statuses[0]
@@ -109,8 +108,7 @@ func (l *Limiter) AllowInto(ctx context.Context, key string, n uint64, d *Decisi
 	active, c, _ := l.acquire(key)
 	defer l.release(c)
 	d.reset(l.engine, 1)
-	d.work.checks[0] = check{hits: n, rule: active.rule}
-	return l.engine.countAndEvaluate(ctx, active.inUse, &c.request, d)
+	return l.engine.decideBy(ctx, active.inUse, &c.request, d, active.rule, n)
 }
 
 // Algorithm returns how the limit counts.

@@ -107,14 +107,19 @@ type tick struct {
 // scheduler is, some milliseconds on a busy machine, and by up to a second when
 // the clock is set. Windows then begin that much late and are whole nevertheless, since every hit carries its window.
 func (c *clock) read() *tick {
-	t := c.current.Load()
-	if c.now == nil {
-		if t == nil {
-			t = c.refresh()
-		}
+	if t := c.current.Load(); t != nil && c.now == nil {
 		return t
 	}
-	if now := c.now().Unix(); t == nil || t.now != now {
+	return c.readAgain()
+}
+
+// readAgain is read for another clock, and for a second that is over.
+func (c *clock) readAgain() *tick {
+	if c.now == nil {
+		return c.refresh()
+	}
+	t, now := c.current.Load(), c.now().Unix()
+	if t == nil || t.now != now {
 		t = newTick(now)
 		c.current.Store(t)
 	}

@@ -3,7 +3,7 @@
 //
 //	make bench
 //
-// Every comparison runs in rounds, ours and theirs one after the other in each,
-// and reports the median of the rounds' ratios: on a shared machine single
-// figures move far more than ratios do.
+// Every comparison runs in short rounds, which take turns, and reports the ratio of the fastest
+// rounds: other work on the machine only adds time. Load that lasts, and the frequency of the
+// processor, are the same for both.
 package bench

@@ -31,10 +31,15 @@ const headSize = 50
 // add adds n and returns the count, or false if the cell is frozen: the addition has no
 // effect then, and must be repeated with the shard locked.
 func (c *cell) add(n uint64) (uint64, bool) {
-	if now := c.count.Load(); n < quickHits && now < quickCount {
-		now = c.count.Add(n)
+	if n < quickHits && c.count.Load() < quickCount {
+		now := c.count.Add(n)
 		return now, now&frozen == 0
 	}
+	return c.addSlowly(n)
+}
+
+// addSlowly is add for counts that may come to maxCount.
+func (c *cell) addSlowly(n uint64) (uint64, bool) {
 	for {
 		now := c.count.Load()
 		if now&frozen != 0 {
@@ -94,29 +99,31 @@ func older(mark uint16) uint16 {
 	return mark + oneAge
 }
 
-// name identifies a counter within a window.
+// name identifies a counter within a window. It is small enough for registers.
 type name struct {
-	key  []byte // at most maxKey bytes: the key or its digest
-	sum  uint64 // seeded hash: the low half is the tag, the high bits choose the shard
-	mark uint16 // len(key), and digested
+	key []byte // at most maxKey bytes: the key or its digest
+	// sum is a seeded hash: the low half is the tag, the high bits choose the shard. The lowest
+	// bit reports a digest instead.
+	sum uint64
 }
 
 // tag is never 0.
 func (k name) tag() uint32 { return uint32(k.sum) | 1 }
 
+// mark is len(key), and digested.
+func (k name) mark() uint16 { return uint16(len(k.key)) | uint16(k.sum&1)*digested }
+
 // tail returns the number of bytes of the key that do not fit in a cell.
 func (k name) tail() int { return max(len(k.key)-headSize, 0) }
 
 // name returns the name of a key of up to maxKey bytes.
-func (s *Store) name(key []byte) name {
-	return name{key, maphash.Bytes(s.seed, key), uint16(len(key))}
-}
+func (s *Store) name(key []byte) name { return name{key, maphash.Bytes(s.seed, key) &^ 1} }
 
 // longName returns the name of a longer key: its digest, stored in buf. So clients, who choose
 // the contents of keys, cannot choose how much memory a key takes.
 func (s *Store) longName(key []byte, buf *[sha256.Size]byte) name {
 	*buf = sha256.Sum256(key)
 	k := s.name(buf[:])
-	k.mark |= digested
+	k.sum |= 1
 	return k
 }

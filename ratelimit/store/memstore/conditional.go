@@ -44,7 +44,6 @@ type batch struct {
 // ticket is the name of a hit, without the bytes of the key, and its counter.
 type ticket struct {
 	sum    uint64
-	mark   uint16
 	digest [sha256.Size]byte
 
 	counter counter
@@ -55,10 +54,10 @@ type ticket struct {
 // at returns hit i and its name.
 func (b *batch) at(i int) (*ratelimit.Hit, name) {
 	h, t := &b.hits[i], &b.tickets[i]
-	if t.mark&digested != 0 {
-		return h, name{t.digest[:], t.sum, t.mark}
+	if t.sum&1 != 0 {
+		return h, name{t.digest[:], t.sum}
 	}
-	return h, name{h.Key, t.sum, t.mark}
+	return h, name{h.Key, t.sum}
 }
 
 // prepare determines the names of the hits and returns the shards to lock.
@@ -67,8 +66,8 @@ func (s *Store) prepare(b *batch) []uint64 {
 	for i := range b.hits {
 		t := &b.tickets[i]
 		k := s.ticketName(b.hits[i].Key, t)
-		t.sum, t.mark = k.sum, k.mark
-		locks[i] = s.index(k)
+		t.sum = k.sum
+		locks[i] = s.index(k.sum)
 	}
 	slices.Sort(locks)
 	return slices.Compact(locks)

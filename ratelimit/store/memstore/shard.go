@@ -13,7 +13,7 @@ const (
 	// as many may be in their grace period: at most 12, because windows with the same end share a table.
 	unitWindows = 16
 	// maxWindows is the maximum number of tables of a shard: the windows of other lengths have at most
-	// three for each of the 15 grids of tableEnd.
+	// three for each of the 15 grids of gridEnd.
 	maxWindows = 64
 	// grace is how long a window is retained after its end, in seconds.
 	grace = 2
@@ -136,14 +136,19 @@ func (sh *shard) evict() bool {
 }
 
 // tableEnd returns the end of the table that has the counter of a hit: that of the window for a
-// window of a unit. Other windows may end at any second. So that there are few tables, theirs end at
-// the next multiple of a power of four seconds, the first that is as long as the window.
+// window of a unit.
 func tableEnd(h *ratelimit.Hit) int64 {
-	end := h.End()
 	if h.Length == 0 {
-		return end
+		return h.Window + h.Unit.Seconds()
 	}
-	grid := int64(1)
+	return gridEnd(h)
+}
+
+// gridEnd is tableEnd for other windows, which may end at any second. So that there are few
+// tables, theirs end at the next multiple of a power of four seconds, the first that is as long as
+// the window.
+func gridEnd(h *ratelimit.Hit) int64 {
+	end, grid := h.End(), int64(1)
 	for grid < int64(h.Length) {
 		grid *= 4
 	}

@@ -38,7 +38,7 @@ func (s *Store) Take(_ context.Context, takes []ratelimit.Take) error {
 	for i := range takes {
 		t := &takes[i]
 		sum := max(maphash.Bytes(s.seed, t.Key), 1)
-		sh := &s.shards[sum>>s.shift]
+		sh := &s.shards[s.index(sum)]
 		sh.mu.Lock()
 		sh.take(t, sum)
 		sh.mu.Unlock()

@@ -69,7 +69,6 @@ const WhenFullNames = "evict-fewest, evict-oldest, deny or allow"
 // others in its shard. So a Store does not use contexts. Create one with New.
 type Store struct {
 	seed   maphash.Seed
-	shift  uint // right shift from a hash to the index of a shard
 	shards []shard
 	clock  func() int64
 	// swept is the second of the last sweep.
@@ -92,7 +91,6 @@ func New(opts *Options) *Store {
 	n := shardCount(o.Shards, total)
 	s := &Store{
 		seed:   maphash.MakeSeed(),
-		shift:  uint(64 - bits.Len(uint(n-1))),
 		shards: make([]shard, n),
 		clock:  func() int64 { return o.Now().Unix() },
 	}
@@ -130,9 +128,13 @@ func (sh *shard) allot(bytes int) {
 	sh.reserve = sh.limit / 8
 }
 
-func (s *Store) index(k name) uint64 { return k.sum >> s.shift }
+// index returns the index of the shard for a hash.
+func (s *Store) index(sum uint64) uint64 {
+	i, _ := bits.Mul64(sum, uint64(len(s.shards)))
+	return i
+}
 
-func (s *Store) shard(k name) *shard { return &s.shards[s.index(k)] }
+func (s *Store) shard(k name) *shard { return &s.shards[s.index(k.sum)] }
 
 // Add implements ratelimit.Store. The error is always nil.
 //
@@ -163,12 +165,15 @@ func (s *Store) addLong(h *ratelimit.Hit) {
 }
 
 // addTo counts a hit. It returns false if the cell is frozen.
-func (s *Store) addTo(c *cell, h *ratelimit.Hit) (ok bool) {
+func (s *Store) addTo(c *cell, h *ratelimit.Hit) bool {
 	if h.N == 0 {
-		h.Count, ok = c.load()
+		count, ok := c.load()
+		h.Count = count
 		return ok
 	}
-	if h.Count, ok = c.add(h.N); ok && h.Count%lookEvery == 0 {
+	count, ok := c.add(h.N)
+	h.Count = count
+	if ok && count%lookEvery == 0 {
 		s.sweep()
 	}
 	return ok
@@ -186,7 +191,7 @@ func (s *Store) addLocked(sh *shard, h *ratelimit.Hit, k name) {
 		h.Count = sh.add(sh.counter(h, k, s.clock), h.N)
 	}
 	sh.mu.Unlock()
-	if k.sum%lookEvery == 0 {
+	if k.sum/2%lookEvery == 0 {
 		s.sweep()
 	}
 }

@@ -24,7 +24,7 @@ const (
 // creates a new table and freezes the cells of the old one, so that concurrent additions to
 // them notice.
 type table struct {
-	end   int64    // of the windows, or later (tableEnd), in Unix seconds
+	end   int64    // of the windows, or later (gridEnd), in Unix seconds
 	tags  []uint32 // atomic; first position and filter; 0 is an empty slot
 	cells []cell
 	tails *arena // of the keys that are longer than headSize
@@ -62,14 +62,18 @@ func (t *table) find(k name) *cell {
 
 // holds reports whether the cell belongs to the name.
 func (t *table) holds(c *cell, k name) bool {
-	if c.mark&ofName != k.mark {
+	if c.mark&ofName != k.mark() {
 		return false
 	}
-	if len(k.key) <= headSize {
-		return string(c.head[:len(k.key)]) == string(k.key)
+	if len(k.key) > headSize {
+		return t.holdsLong(c, k.key)
 	}
-	return string(c.head[:]) == string(k.key[:headSize]) &&
-		bytes.Equal(t.tails.at(c.tail, len(k.key)-headSize), k.key[headSize:])
+	return string(c.head[:len(k.key)]) == string(k.key)
+}
+
+func (t *table) holdsLong(c *cell, key []byte) bool {
+	return string(c.head[:]) == string(key[:headSize]) &&
+		bytes.Equal(t.tails.at(c.tail, len(key)-headSize), key[headSize:])
 }
 
 // home returns the first slot to examine. It scales the range of tags to the number of slots,
@@ -113,7 +117,7 @@ func (t *table) vacant(tag uint32) int {
 func (t *table) insert(k name, fixed bool) *cell {
 	slot := t.vacant(k.tag())
 	c := &t.cells[slot]
-	c.mark = k.mark
+	c.mark = k.mark()
 	if fixed {
 		c.mark |= pinned
 	}
