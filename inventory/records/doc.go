@@ -50,7 +50,7 @@
 //	)
 //
 // A record may have hooks, which are methods of its type: [Initializer], [Normalizer], [Validator],
-// [TxValidator], [Patcher], [Completer] and [Declarer]. [NewSchema] refuses methods that look like
+// [TxValidator], [Accompanied], [Patcher], [Completer] and [Declarer]. [NewSchema] refuses methods that look like
 // a hook and are none.
 //
 // # Changes

@@ -176,7 +176,7 @@ func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, r
 	if err := s.checkNew(ctx, r, records); err != nil {
 		return err
 	}
-	if err := validateIn(ctx, tx, r, records); err != nil {
+	if err := validateIn(s.hooked(ctx), tx, r, records); err != nil {
 		return err
 	}
 	if !r.Unaudited {
@@ -199,6 +199,9 @@ func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, r
 		create = fast.CreateFast
 	}
 	err := create(ctx, all...)
+	if err == nil {
+		return v.accompanyAll(ctx, tx, s, by, r, records)
+	}
 	if KindOf(err) == 0 || len(records) == 1 {
 		return err
 	}
@@ -210,6 +213,20 @@ func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, r
 	}
 	if len(wrong) == 0 {
 		return errors.New("the store refuses records together that it accepts one by one")
+	}
+	return JoinItemErrors(r, wrong, len(records))
+}
+
+// accompanyAll makes the changes that go along with new records.
+func (v *Engine) accompanyAll(ctx context.Context, tx Tx, s *scope, by Caller, r *Resource, records []Record) (err error) {
+	if _, ok := records[0].(Accompanied); !ok {
+		return nil
+	}
+	var wrong []ItemError
+	for i, rec := range records {
+		if wrong, err = AppendItemError(wrong, i, "", v.accompany(ctx, tx, s, by, r, nil, rec)); err != nil {
+			return err
+		}
 	}
 	return JoinItemErrors(r, wrong, len(records))
 }

@@ -46,9 +46,13 @@ func (v *Engine) Delete(ctx context.Context, by Caller, r *Resource, edits ...Ed
 		if err != nil {
 			return nil, err
 		}
-		return entry, undeletable(r, tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version, func(effect *Effect) error {
+		err = tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version, func(effect *Effect) error {
 			return v.logEffect(ctx, tx, s, by, cause(r, before), effect)
-		}))
+		})
+		if err != nil {
+			return nil, undeletable(r, err)
+		}
+		return entry, v.accompany(ctx, tx, s, by, r, before, nil)
 	})
 }
 
@@ -173,6 +177,16 @@ func (tx *staleDetector) Delete(ctx context.Context, r *Resource, id string, ver
 	return err
 }
 
+// Lock calls the method of a [Locker].
+func (tx *staleDetector) Lock(ctx context.Context, r *Resource, id string) (Record, error) {
+	return Lock(ctx, tx.Tx, r, id)
+}
+
+// Serialize calls the method of a [Locker].
+func (tx *staleDetector) Serialize(ctx context.Context, name string) error {
+	return Serialize(ctx, tx.Tx, name)
+}
+
 // apply returns the record of an edit before and after Apply.
 func (v *Engine) apply(ctx context.Context, tx Tx, s *scope, r *Resource, e Edit) (before, after Record, err error) {
 	id, err := canonicalID(e.ID)
@@ -220,7 +234,7 @@ func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 		return nil, nil, err
 	}
 	if t, ok := after.(TxValidator); ok {
-		if err := t.ValidateIn(ctx, tx, before); err != nil {
+		if err := t.ValidateIn(s.hooked(ctx), tx, before); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -239,5 +253,8 @@ func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 	if logged, ok := entry.(*AuditLog); ok {
 		maps.Copy(logged.Changes, e.Note)
 	}
-	return after, entry, tx.Update(ctx, after, before.Meta().Version)
+	if err := tx.Update(ctx, after, before.Meta().Version); err != nil {
+		return nil, nil, err
+	}
+	return after, entry, v.accompany(ctx, tx, s, by, r, before, after)
 }

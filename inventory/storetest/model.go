@@ -198,6 +198,11 @@ func (f *fixture) randomCall(m *model) (c call) {
 	}
 	version := int64(1 + f.IntN(2))
 	rec.Meta().ID = id(r, n())
+	for _, field := range r.Fields() {
+		if field.Ref != nil && field.Value(rec) == rec.Meta().ID {
+			field.Set(rec, nil) // no record refers to itself
+		}
+	}
 	if have := m.records[rec.Meta().ID]; have != nil && f.IntN(4) > 0 {
 		version = have.Meta().Version
 	}

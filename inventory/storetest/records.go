@@ -33,6 +33,7 @@ func record(r *records.Resource, n int, minimal bool) records.Record {
 	for _, field := range r.Fields() {
 		switch {
 		case field.Column == "" || minimal && !field.Required:
+		case field.Ref != nil && field.Ref.To == r.Name: // that record would have to be created first
 		case field.Ref != nil:
 			to, _ := schema.Named(field.Ref.To)
 			field.Set(rec, id(to, (n-1+refs[field.Ref.To])%samples+1))
@@ -198,7 +199,7 @@ func (f *fixture) createDataset() {
 func (f *fixture) fieldValue(r *records.Resource, field *records.Field, n int) any {
 	key := slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return r.KeyField(last(u.Fields)) == field })
 	switch {
-	case field.Column == "" || !field.Required && f.IntN(4) == 0:
+	case field.Column == "" || !field.Required && f.IntN(4) == 0 || field.Ref != nil && field.Ref.To == r.Name:
 		return nil
 	case field.Ref != nil:
 		to, _ := schema.Named(field.Ref.To)
