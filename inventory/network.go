@@ -71,6 +71,10 @@ type Interface struct {
 	Mode       string `json:"mode" field:"max=50,counted"`
 	IfIndex    *int64 `json:"ifindex" field:"min=1,max=2147483647,counted"`        // InterfaceIndex of RFC 2863
 	IPAddress  string `json:"ip_address" field:"format=interface-ip,search,index"` // with or without a prefix length
+
+	ParentID       *string `json:"parent_id" field:"ref=interfaces:null"`   // of a sub-interface: an interface of the device
+	LAGID          *string `json:"lag_id" field:"ref=interfaces:null"`      // of a member: an interface of the device with the type lag
+	UntaggedVLANID *string `json:"untagged_vlan_id" field:"ref=vlans:null"` // see TaggedVLAN for the tagged ones
 }
 
 // Normalize sets the missing one of speed and speed_mbps. An invalid speed is left to Validate.

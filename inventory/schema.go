@@ -74,6 +74,11 @@ func resources() []records.Part {
 			Messages: map[string]string{"vlan_id": "VLAN number already exists at this location"},
 			Within:   []string{"location_id"},
 		}),
+		records.Define[TaggedVLAN](records.Definition{
+			Name: "tagged-vlans", Label: "Tagged VLAN", Description: "VLANs that trunks carry with tags.",
+			Messages: map[string]string{"vlan_id": "The interface already has this tagged VLAN"},
+			Within:   []string{"interface_id"},
+		}),
 		records.Define[Link](records.Definition{
 			Name: "links", Label: "Link", Description: "Connections between interfaces.",
 			Messages: map[string]string{"b_interface_id": "Link between these interfaces already exists"},

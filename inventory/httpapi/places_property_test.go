@@ -96,6 +96,8 @@ func (w *world) site(v *records.Engine, name string, devices int) (*inventory.Lo
 			add(w, v, &inventory.Metric{DeviceID: d.ID, CPU: new(float64(10*n + i)), TS: new(w.clock.now().Add(-time.Duration(n) * time.Minute))})
 		}
 	}
+	trunk, vlan := add(w, v, &inventory.Interface{DeviceID: ports[0].DeviceID, Name: "trunk", Mode: "trunk"}), add(w, v, &inventory.VLAN{VLANID: 8, Name: name, LocationID: &at.ID})
+	add(w, v, &inventory.TaggedVLAN{InterfaceID: trunk.ID, VLANID: vlan.ID})
 	for i := 0; i+2 < len(ports); i += 2 {
 		add(w, v, &inventory.Link{AInterfaceID: ports[i].ID, BInterfaceID: ports[i+2].ID})
 	}

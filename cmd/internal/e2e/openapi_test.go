@@ -112,7 +112,7 @@ func samples(ids map[string]string) []sample {
 		return fmt.Sprintf(`{"hostname":"sw%d","ip":"192.0.2.%d","model":"M","vendor":"V","os":"O","status":"active","tags":["a"],"last_seen":"2026-01-31T12:00:00Z"}`, n, n)
 	}
 	port := func(n int) string {
-		return fmt.Sprintf(`{"device_id":"%s","name":"ge-0/0/%d","type":"fiber","speed":"10Gbps","mac_address":"02:00:00:00:00:0%d"}`, ids["devices"], n, n)
+		return fmt.Sprintf(`{"device_id":"%s","name":"ge-0/0/%d","type":"fiber","mode":"trunk","speed":"10Gbps","mac_address":"02:00:00:00:00:0%d"}`, ids["devices"], n, n)
 	}
 	place := func(n int) string {
 		return fmt.Sprintf(`{"name":"Site %d","city":"Berlin","country":"DE","address":"Allee %d","lat":52.5,"lon":13.4}`, n, n)
@@ -120,11 +120,15 @@ func samples(ids map[string]string) []sample {
 	link := func(a, b string) string {
 		return fmt.Sprintf(`{"a_interface_id":"%s","b_interface_id":"%s","type":"fiber","status":"up"}`, ids["interfaces"+a], ids["interfaces"+b])
 	}
+	tagged := func(vlan string) string {
+		return fmt.Sprintf(`{"interface_id":"%s","vlan_id":"%s"}`, ids["interfaces0"], ids["vlans"+vlan])
+	}
 	return []sample{
 		{"locations", [3]string{place(1), place(2), place(3)}, `{"city":"Bonn","site_code":"BON"}`, `{"name":7}`},
 		{"devices", [3]string{device(1), device(2), device(3)}, `{"status":"maintenance","notes":"moved"}`, `{"hostname":""}`},
 		{"interfaces", [3]string{port(1), port(2), port(3)}, `{"status":"down"}`, `{"name":"x"}`},
 		{"vlans", [3]string{`{"vlan_id":10,"name":"voice"}`, `{"vlan_id":11,"name":"data"}`, `{"vlan_id":12,"name":"guest"}`}, `{"description":"d"}`, `{"vlan_id":5000,"name":"x"}`},
+		{"tagged-vlans", [3]string{tagged("0"), tagged("1"), tagged("2")}, `{"interface_id":"` + ids["interfaces0"] + `"}`, `{"interface_id":"x"}`},
 		{"links", [3]string{link("0", "1"), link("0", "2"), link("1", "2")}, `{"status":"down"}`, `{}`},
 		{"events", [3]string{
 			`{"severity":"critical","type":"security","message":"m"}`, `{"severity":"info","type":"system","message":"n","device_id":"` + ids["devices"] + `"}`,

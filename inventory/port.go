@@ -1,0 +1,228 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// typeLAG is the type of interfaces that have members, which is compared without case.
+const typeLAG = "lag"
+
+// The modes of interfaces that have VLANs, as canonicalMode returns them. An interface may have any
+// other mode, and then has no VLANs.
+const (
+	modeAccess   = "access"
+	modeTrunk    = "trunk"
+	modeTrunkAll = "trunk-all"
+)
+
+// maxParents is the maximum number of interfaces above a sub-interface.
+const maxParents = 16
+
+// canonicalMode returns the mode of an interface in lower case, with hyphens between words.
+func canonicalMode(mode string) string {
+	return strings.NewReplacer(" ", "-", "_", "-").Replace(strings.ToLower(mode))
+}
+
+// TaggedVLAN is a VLAN that an interface with the mode trunk carries with tags. It is a record of its
+// own, so that it is filtered by either side, and deleted with either.
+type TaggedVLAN struct {
+	records.Base
+	InterfaceID string `json:"interface_id" field:"required,ref=interfaces:cascade"`
+	VLANID      string `json:"vlan_id" field:"required,unique=interface_id,ref=vlans:cascade"`
+}
+
+// ValidateIn refuses a VLAN of an interface that is no trunk (records.TxValidator).
+func (v *TaggedVLAN) ValidateIn(ctx context.Context, tx records.Tx, _ records.Record) error {
+	if err := records.Serialize(ctx, tx, lockVLANs(v.InterfaceID)); err != nil {
+		return err
+	}
+	i, err := records.Get[Interface](ctx, tx, v.InterfaceID)
+	switch {
+	case records.KindOf(err) == records.NotFound:
+		return nil // the store says so
+	case err != nil:
+		return err
+	case canonicalMode(i.Mode) != modeTrunk:
+		return refuse("tagged VLAN", "interface_id", "must be an interface with the mode trunk")
+	}
+	return nil
+}
+
+// lockVLANs and lockInterfaces name what transactions take turns with: changes of the mode and the
+// tagged VLANs of an interface, and of the parents and LAGs of the interfaces of a device.
+func lockVLANs(interfaceID string) string   { return "vlans of interface " + interfaceID }
+func lockInterfaces(deviceID string) string { return "interfaces of device " + deviceID }
+
+// refuse returns the error for a field that does not fit other records.
+func refuse(noun, field, reason string) *records.Error {
+	return &records.Error{
+		Kind: records.Invalid, Message: "Invalid " + noun + ": " + field + " " + reason,
+		Fields: []records.FieldError{{Field: field, Reason: reason}},
+	}
+}
+
+// refuseInterface is refuse for an interface.
+func refuseInterface(field, reason string) *records.Error { return refuse("interface", field, reason) }
+
+// ValidateIn checks the parent, the LAG and the VLANs of the interface (records.TxValidator).
+func (i *Interface) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
+	old, changed := before.(*Interface)
+	if !changed {
+		old = &Interface{}
+	}
+	if err := i.validateVLANs(ctx, tx, old); err != nil {
+		return err
+	}
+	moved := changed && old.DeviceID != i.DeviceID
+	was := changed && old.isLAG() && !i.isLAG()
+	above := i.ParentID != nil && (moved || !equalIDs(i.ParentID, old.ParentID)) ||
+		i.LAGID != nil && (moved || !equalIDs(i.LAGID, old.LAGID) || i.isLAG())
+	if !moved && !was && !above {
+		return nil
+	}
+	devices := []string{i.DeviceID}
+	if moved {
+		devices = append(devices, old.DeviceID)
+	}
+	slices.Sort(devices) // so that two transactions do not wait for each other
+	for _, id := range devices {
+		if err := records.Serialize(ctx, tx, lockInterfaces(id)); err != nil {
+			return err
+		}
+	}
+	if err := i.validateParent(ctx, tx); err != nil {
+		return err
+	}
+	if err := i.validateLAG(ctx, tx); err != nil {
+		return err
+	}
+	if moved || was {
+		return i.validateBelow(ctx, tx, moved)
+	}
+	return nil
+}
+
+// isLAG reports whether other interfaces may be members of the interface.
+func (i *Interface) isLAG() bool { return strings.EqualFold(i.Type, typeLAG) }
+
+func equalIDs(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
+
+// validateVLANs checks that the mode fits the VLANs.
+func (i *Interface) validateVLANs(ctx context.Context, tx records.Tx, old *Interface) error {
+	mode := canonicalMode(i.Mode)
+	if i.UntaggedVLANID != nil && !slices.Contains([]string{modeAccess, modeTrunk, modeTrunkAll}, mode) {
+		return refuseInterface("untagged_vlan_id", "needs an interface with the mode access, trunk or trunk-all")
+	}
+	if canonicalMode(old.Mode) != modeTrunk || mode == modeTrunk {
+		return nil
+	}
+	if err := records.Serialize(ctx, tx, lockVLANs(i.ID)); err != nil {
+		return err
+	}
+	switch page, err := referring[TaggedVLAN](ctx, tx, "interface_id", i.ID); {
+	case err != nil:
+		return err
+	case page.Total > 0:
+		return refuseInterface("mode", fmt.Sprintf("must stay trunk while the interface has %d tagged VLANs: delete these first", page.Total))
+	}
+	return nil
+}
+
+// referring returns the first record whose field refers to an id, and the number of all.
+func referring[T any, P interface {
+	*T
+	records.Record
+}](ctx context.Context, tx records.Tx, field, id string) (*records.Page, error) {
+	q := &records.Query{Resource: records.Of[T](tx.Schema()), Limit: 1, Count: true}
+	return tx.List(ctx, q.Where(field, id))
+}
+
+// dangling returns the error for a reference to a record that does not exist.
+func dangling[T any](tx records.Tx, field string) error {
+	r := records.Of[T](tx.Schema())
+	f, _ := r.Field(field)
+	return records.Dangling(r, f)
+}
+
+// sameDevice returns another interface of the same device.
+func (i *Interface) sameDevice(ctx context.Context, tx records.Tx, field, id string) (*Interface, error) {
+	other, err := records.Get[Interface](ctx, tx, id)
+	switch {
+	case records.KindOf(err) == records.NotFound:
+		return nil, dangling[Interface](tx, field)
+	case err != nil:
+		return nil, err
+	case other.DeviceID != i.DeviceID:
+		return nil, refuseInterface(field, "must be an interface of the same device")
+	case other.ID == i.ID:
+		return nil, refuseInterface(field, "must be another interface")
+	}
+	return other, nil
+}
+
+// validateParent checks the interfaces above the interface.
+func (i *Interface) validateParent(ctx context.Context, tx records.Tx) error {
+	const field = "parent_id"
+	next := i.ParentID
+	for range maxParents {
+		if next == nil {
+			return nil
+		}
+		if *next == i.ID {
+			return refuseInterface(field, "must not be the interface itself, or one below it")
+		}
+		parent, err := i.sameDevice(ctx, tx, field, *next)
+		if err != nil {
+			return err
+		}
+		next = parent.ParentID
+	}
+	if next == nil {
+		return nil
+	}
+	return refuseInterface(field, fmt.Sprintf("must have fewer than %d interfaces above it", maxParents))
+}
+
+// validateLAG checks the LAG of the interface. A LAG is no member of another one, so there are no
+// cycles.
+func (i *Interface) validateLAG(ctx context.Context, tx records.Tx) error {
+	const field = "lag_id"
+	switch {
+	case i.LAGID == nil:
+		return nil
+	case i.isLAG():
+		return refuseInterface(field, "must be empty in an interface with the type lag")
+	}
+	lag, err := i.sameDevice(ctx, tx, field, *i.LAGID)
+	if err == nil && !lag.isLAG() {
+		err = refuseInterface(field, "must be an interface with the type lag")
+	}
+	return err
+}
+
+// validateBelow refuses a change that the interfaces below the interface do not fit.
+func (i *Interface) validateBelow(ctx context.Context, tx records.Tx, moved bool) error {
+	members, err := referring[Interface](ctx, tx, "lag_id", i.ID)
+	if err != nil {
+		return err
+	}
+	if !moved {
+		if members.Total > 0 {
+			return refuseInterface("type", fmt.Sprintf("must stay lag while the interface has %d members: clear their lag_id first", members.Total))
+		}
+		return nil
+	}
+	below, err := referring[Interface](ctx, tx, "parent_id", i.ID)
+	if err != nil {
+		return err
+	}
+	if n := members.Total + below.Total; n > 0 {
+		return refuseInterface("device_id", fmt.Sprintf("can't be changed while %d interfaces have this one as their parent or LAG: clear these first", n))
+	}
+	return nil
+}
