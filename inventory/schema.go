@@ -50,12 +50,12 @@ func resources() []records.Part {
 	return []records.Part{
 		records.Migrations(files),
 		records.Define[Location](records.Definition{
-			Name: "locations", Label: "Location", Description: "Where devices are.",
+			Name: "locations", Label: "Location", Description: "Where devices are.", Keys: [][]string{{"site_code"}, {"name"}},
 			Within:   []string{"id"},
 			Children: []records.Child{{Path: "devices", Count: "devicescount", From: "devices", Field: "location_id"}},
 		}),
 		records.Define[User](records.Definition{
-			Name: "users", Label: "User", Description: "Who may use the inventory.", Lockable: true,
+			Name: "users", Label: "User", Description: "Who may use the inventory.", Lockable: true, Keys: [][]string{{"username"}},
 			Messages: map[string]string{"username_key": "Username already exists"},
 			Access:   records.Access{Read: owners, Create: admins, Update: owners, Delete: admins},
 		}),

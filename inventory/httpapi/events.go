@@ -37,7 +37,7 @@ func acknowledge(r *records.Resource) operation {
 		if err != nil {
 			return err
 		}
-		return c.edit(c.current(r), func(string) (editFunc, error) { return c.acknowledge(p) })
+		return c.edit(c.current(r), p, func(_ string, p records.Patch) (editFunc, error) { return c.acknowledge(p) })
 	}}
 }
 

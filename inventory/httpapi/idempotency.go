@@ -33,7 +33,7 @@ type created struct {
 // the response is stored in the same transaction, and a repeated request gets it again. Of
 // concurrent requests with one key, one commits; the others fail to store their response,
 // which rolls them back, and respond with the stored one.
-func (c *call) createOnce(body []byte, recs []records.Record, respond func() *created) error {
+func (c *call) createOnce(body []byte, create func(v *records.Engine) error, respond func() *created) error {
 	key, err := c.idempotencyKey(body)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (c *call) createOnce(body []byte, recs []records.Record, respond func() *cr
 	if key != nil {
 		v = v.BeforeCommit(func(ctx context.Context, tx records.Tx) error { return c.storeResponse(ctx, tx, key, respond()) })
 	}
-	if err := v.Create(c.r.Context(), c.caller(), recs...); err != nil {
+	if err := create(v); err != nil {
 		done, replayErr := c.replay(key)
 		if done {
 			return nil

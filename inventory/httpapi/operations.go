@@ -81,7 +81,7 @@ func editing(r *records.Resource, doc openapi.Operation) openapi.Operation {
 	doc.Tag = r.Name
 	doc.Parameters = []openapi.Parameter{openapi.DryRun(), openapi.IfMatch(), openapi.IfNoneMatch()}
 	doc.Responses = []openapi.Response{recordResponse(r)}
-	doc.Errors = []int{http.StatusConflict, http.StatusPreconditionFailed}
+	doc.Errors = []int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusUnprocessableEntity}
 	return doc
 }
 
@@ -91,7 +91,7 @@ func changeMany(r *records.Resource) operation {
 		Parameters: []openapi.Parameter{openapi.DryRun()},
 		Body:       items(openapi.ItemChange(r, confirming(r)...)),
 		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Updated", openapi.Record(r))}},
-		Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed},
+		Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusUnprocessableEntity},
 	}, func(c *call) error { return c.changeMany(c.current(r)) }}
 }
 

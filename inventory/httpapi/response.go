@@ -144,6 +144,8 @@ func statusOf(kind records.ErrorKind) int {
 		return http.StatusServiceUnavailable
 	case records.Full:
 		return http.StatusInsufficientStorage
+	case records.Unresolved:
+		return http.StatusUnprocessableEntity
 	}
 	return http.StatusInternalServerError
 }

@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +23,16 @@ func (c *call) create(r *records.Resource) error {
 	}
 	many := bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
 	recs, plain := c.decodePlain(r, body)
+	respond := func() *created {
+		if many {
+			return &created{body: c.appendResults(nil, "create", "created", r, recs)}
+		}
+		rec := recs[0]
+		return &created{
+			location: c.location(rec.Meta().ID), tag: tagOf(rec),
+			body: c.encoders.of(r).append(nil, rec),
+		}
+	}
 	if !plain {
 		var items []records.Patch
 		if many {
@@ -34,20 +46,21 @@ func (c *call) create(r *records.Resource) error {
 			return err
 		}
 		body = withoutPasswords(r, body, items)
+		if slices.ContainsFunc(items, r.HasNaturalKeys) {
+			return c.createOnce(body, func(v *records.Engine) error {
+				return c.resolving(v, r, items, func(ctx context.Context, in *records.Engine, items []records.Patch) (err error) {
+					if recs, err = c.decodeDrafts(r, items); err == nil {
+						err = in.Create(ctx, c.caller(), recs...)
+					}
+					return err
+				})
+			}, respond)
+		}
 		if recs, err = c.decodeDrafts(r, items); err != nil {
 			return err
 		}
 	}
-	return c.createOnce(body, recs, func() *created {
-		if many {
-			return &created{body: c.appendResults(nil, "create", "created", r, recs)}
-		}
-		rec := recs[0]
-		return &created{
-			location: c.location(rec.Meta().ID), tag: tagOf(rec),
-			body: c.encoders.of(r).append(nil, rec),
-		}
-	})
+	return c.createOnce(body, func(v *records.Engine) error { return v.Create(c.r.Context(), c.caller(), recs...) }, respond)
 }
 
 // The bounds of a body that decodePlain reads.
@@ -122,7 +135,7 @@ func (c *call) change(r *records.Resource) error {
 	if err != nil {
 		return err
 	}
-	return c.edit(r, func(id string) (editFunc, error) { return c.patch(r, id, p) })
+	return c.edit(r, p, func(id string, p records.Patch) (editFunc, error) { return c.patch(r, id, p) })
 }
 
 // replace serves PUT of one record.
@@ -131,7 +144,7 @@ func (c *call) replace(r *records.Resource) error {
 	if err != nil {
 		return err
 	}
-	return c.edit(r, func(id string) (editFunc, error) {
+	return c.edit(r, p, func(id string, p records.Patch) (editFunc, error) {
 		sent, present, err := pop[string](p, "id", "must be a string")
 		if err != nil {
 			return nil, err
@@ -151,23 +164,27 @@ func (c *call) replace(r *records.Resource) error {
 }
 
 // edit applies a change to the record of the path and responds with the result.
-func (c *call) edit(r *records.Resource, plan func(id string) (editFunc, error)) error {
+func (c *call) edit(r *records.Resource, p records.Patch, plan func(id string, p records.Patch) (editFunc, error)) error {
 	id, err := c.id()
 	if err != nil {
 		return err
 	}
-	apply, err := plan(id)
-	if err != nil {
+	var done []records.Record
+	err = c.resolving(c.inventory(), r, []records.Patch{p}, func(ctx context.Context, in *records.Engine, items []records.Patch) error {
+		apply, err := plan(id, items[0])
+		if err != nil {
+			return err
+		}
+		done, err = in.Update(ctx, c.caller(), r, records.Edit{
+			ID: id, ActionOf: actionOf,
+			Apply: func(rec records.Record) error {
+				if err := c.checkPreconditions(rec); err != nil {
+					return err
+				}
+				return apply(rec)
+			},
+		})
 		return err
-	}
-	done, err := c.inventory().Update(c.r.Context(), c.caller(), r, records.Edit{
-		ID: id, ActionOf: actionOf,
-		Apply: func(rec records.Record) error {
-			if err := c.checkPreconditions(rec); err != nil {
-				return err
-			}
-			return apply(rec)
-		},
 	})
 	if err != nil {
 		return err
@@ -209,17 +226,22 @@ func (c *call) changeMany(r *records.Resource) error {
 
 // editMany applies a change to each item and responds with the results.
 func (c *call) editMany(r *records.Resource, items []records.Patch, plan func(id string, p records.Patch) (editFunc, error)) error {
-	var edits []records.Edit
-	for _, p := range items {
-		e, err := planItem(p, plan)
-		if records.KindOf(err) != 0 {
-			e.Apply = func(records.Record) error { return err } // reported with those of the other items
-		} else if err != nil {
-			return err
+	var done []records.Record
+	err := c.resolving(c.inventory(), r, items, func(ctx context.Context, in *records.Engine, items []records.Patch) error {
+		var edits []records.Edit
+		for _, p := range items {
+			e, err := planItem(p, plan)
+			if records.KindOf(err) != 0 {
+				e.Apply = func(records.Record) error { return err } // reported with those of the other items
+			} else if err != nil {
+				return err
+			}
+			edits = append(edits, e)
 		}
-		edits = append(edits, e)
-	}
-	done, err := c.inventory().Update(c.r.Context(), c.caller(), r, edits...)
+		var err error
+		done, err = in.Update(ctx, c.caller(), r, edits...)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -51,9 +51,9 @@ func Page(r *records.Resource, more ...Property) *Schema {
 // Draft returns the schema of a new record. The fields that the inventory sets may be
 // present, and are ignored.
 func Draft(r *records.Resource) *Schema {
-	return Request(Name(r)+"Draft", properties(r, isVisible, func(f *records.Field) bool {
-		return !f.ReadOnly && (f.Required || f.OnCreate)
-	})...)
+	return eitherKey(r, Request(Name(r)+"Draft", withKeys(r, properties(r, isVisible, func(f *records.Field) bool {
+		return !f.ReadOnly && (f.Required || f.OnCreate) && f.Member == ""
+	}))...))
 }
 
 // Replacement returns the schema of a full replacement: a [Draft], without requiring what
@@ -63,24 +63,79 @@ func Replacement(r *records.Resource, more ...Property) *Schema {
 	if !slices.ContainsFunc(r.Fields(), func(f *records.Field) bool { return f.OnCreate }) {
 		return Draft(r)
 	}
-	required := func(f *records.Field) bool { return !f.ReadOnly && f.Required }
-	return Request(Name(r)+"Replacement", append(properties(r, isVisible, required), more...)...)
+	required := func(f *records.Field) bool { return !f.ReadOnly && f.Required && f.Member == "" }
+	return eitherKey(r, Request(Name(r)+"Replacement", append(withKeys(r, properties(r, isVisible, required)), more...)...))
 }
 
 // Change returns the schema of a partial update. The fields that the inventory sets may be
 // present with their current values. It may have more properties.
 func Change(r *records.Resource, more ...Property) *Schema {
-	return Request(Name(r)+"Change", append(properties(r, isVisible, never), more...)...)
+	return Request(Name(r)+"Change", append(withKeys(r, properties(r, isVisible, never)), more...)...)
 }
 
 // ItemChange returns the schema of one of several partial updates: the id of the record, the
 // fields to change and, optionally, the version that it must have. It may have more properties.
 func ItemChange(r *records.Resource, more ...Property) *Schema {
-	fields := properties(r, func(f *records.Field) bool { return isVisible(f) && f.Name != "id" }, never)
+	fields := withKeys(r, properties(r, func(f *records.Field) bool { return isVisible(f) && f.Name != "id" }, never))
 	return Request(Name(r)+"ItemChange", append([]Property{
 		Required("id", ID("The record to change.")),
 		Optional("if_version", Integer("The version that the record must have.", 1)),
 	}, append(fields, more...)...)...)
+}
+
+// withKeys adds the members that stand for references by a natural key, each behind its reference.
+func withKeys(r *records.Resource, properties []Property) (all []Property) {
+	for _, p := range properties {
+		f, ok := r.Field(p.Name)
+		if !ok || f.Member == "" {
+			all = append(all, p)
+			continue
+		}
+		all = append(all, p, Optional(f.Member, naturalKey(f)))
+	}
+	return all
+}
+
+// eitherKey requires the id or the natural key of each record that must be referred to.
+func eitherKey(r *records.Resource, s *Schema) *Schema {
+	for _, f := range r.Fields() {
+		if f.Required && f.Member != "" {
+			with := func(name string) *Schema { return Object("", Required(name, &Schema{})) }
+			s.AllOf = append(s.AllOf, &Schema{AnyOf: []*Schema{with(f.Name), with(f.Member)}})
+		}
+	}
+	return s
+}
+
+// naturalKey returns the schema of a natural key in place of an id.
+func naturalKey(f *records.Field) *Schema {
+	to := f.Ref.Resource()
+	s := &Schema{Description: fmt.Sprintf("In place of %s: the record of %s by its natural key.", f.Name, to.Name)}
+	var short []string
+	types := map[string]bool{}
+	for _, key := range to.ShortKeys() {
+		short = append(short, key.Name)
+		if typ, _ := kind(key).Type.(string); !types[typ] {
+			types[typ] = true
+			s.AnyOf = append(s.AnyOf, &Schema{Type: typ})
+		}
+	}
+	if len(short) > 0 {
+		s.Description += " A single value is its " + strings.Join(short, " or ") + "."
+	}
+	var members []string
+	object := Object("")
+	for _, name := range append([]string{"id"}, to.KeyMembers()...) {
+		members = append(members, name)
+		object.Properties = append(object.Properties, Optional(name, &Schema{}))
+	}
+	object.AdditionalProperties = false
+	s.Description += " An object has some of " + strings.Join(members, ", ") + ", and must fit one record."
+	s.AnyOf = append(s.AnyOf, object)
+	if f.Nullable {
+		s.AnyOf = append(s.AnyOf, &Schema{Type: "null"})
+	}
+	return s
 }
 
 // properties returns some fields of a record as properties.

@@ -35,6 +35,7 @@ type Schema struct {
 	AdditionalProperties any       `json:"additionalProperties,omitempty"`
 	OneOf                []*Schema `json:"oneOf,omitempty"`
 	AnyOf                []*Schema `json:"anyOf,omitempty"`
+	AllOf                []*Schema `json:"allOf,omitempty"`
 	Default              any       `json:"default,omitempty"`
 	Examples             []any     `json:"examples,omitempty"`
 	ReadOnly             bool      `json:"readOnly,omitempty"`
@@ -54,7 +55,7 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 
 // parts returns the schemas that the schema contains.
 func (s *Schema) parts() []*Schema {
-	all := slices.Concat(s.OneOf, s.AnyOf)
+	all := slices.Concat(s.OneOf, s.AnyOf, s.AllOf)
 	if s.Items != nil {
 		all = append(all, s.Items)
 	}

@@ -38,6 +38,7 @@ type Engine struct {
 	beforeChange []func(context.Context, Tx) error
 	beforeCommit []func(context.Context, Tx) error
 	places       func() *Places // of LimitTo, or nil
+	within       *together      // of Together, or nil
 }
 
 // New returns an engine over a store. opts may be nil.
@@ -285,6 +286,9 @@ var errDryRun = errors.New("dry run")
 
 // change runs a transaction.
 func (v *Engine) change(ctx context.Context, f func(tx Tx) error) error {
+	if v.within != nil {
+		return f(v.within.tx)
+	}
 	err := v.store.Change(ctx, func(tx Tx) error {
 		v.preview.reset()
 		for _, first := range v.beforeChange {

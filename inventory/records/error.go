@@ -27,6 +27,8 @@ const (
 	Unavailable
 	// Full is a store without space for the change. Reads still work.
 	Full
+	// Unresolved is a natural key that fits no record, or several. Err is an [*UnresolvedKey].
+	Unresolved
 )
 
 // Error is the error of this package and its stores. Any other error is a failure of the

@@ -69,6 +69,10 @@ type Field struct {
 
 	Extra bool // added by Extend: the value is in Base.Extra and not in the struct
 
+	// Member is the member of a body that may have the natural key of the referenced record in place of
+	// the id: location for location_id. Empty for none.
+	Member string
+
 	facet  bool         // see Facets
 	keys   []Unique     // the unique keys that the field ends, without messages
 	index  []int        // of a field of the struct

@@ -14,6 +14,7 @@ type Resource struct {
 	Definition
 	fields    []*Field
 	byName    map[string]*Field // by JSON name
+	byMember  map[string]*Field // references, by Field.Member
 	uniques   []Unique
 	referrers []Referrer
 	goType    reflect.Type // of the struct
@@ -34,6 +35,11 @@ type Definition struct {
 	Messages map[string]string
 	// Reasons are the messages of errors that have only one field, by its reason.
 	Reasons map[string]string
+
+	// Keys are the natural keys, by which people and files name a record: the fields of each, the best
+	// key first. Bodies may have them in place of ids, and imports find records by them. They should be
+	// unique, but need not be. Default: the first unique key whose fields clients see.
+	Keys [][]string
 
 	// Internal resources are stored, and have no routes.
 	Internal bool

@@ -189,6 +189,9 @@ func (s *Schema) resolve() error {
 			return err
 		}
 	}
+	for _, r := range s.public {
+		r.setMembers()
+	}
 	return s.sort()
 }
 
@@ -202,6 +205,9 @@ func (r *Resource) checkDefinition(s *Schema) error {
 		}
 	}
 	if err := r.checkIndexes(); err != nil {
+		return err
+	}
+	if err := r.setKeys(); err != nil {
 		return err
 	}
 	for _, f := range r.Facets() {

@@ -134,6 +134,10 @@ func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit,
 			}
 			return editAll(ctx, detector, r, edits, one)
 		})
+		if detector != nil && detector.stale && v.within != nil {
+			v.within.stale = true // the whole transaction runs again
+			return err
+		}
 		if err == nil || detector == nil || !detector.stale || attempt == maxAttempts {
 			return err
 		}

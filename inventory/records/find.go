@@ -1,0 +1,343 @@
+package records
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The bounds of one query for natural keys.
+const (
+	maxKeys    = 100  // values of one field
+	maxMatches = 1001 // records; with more, each key is looked up by itself
+)
+
+// find looks up natural keys, those within others first. Keys that differ in one value only share a
+// query.
+func find(ctx context.Context, from Reader, lookups []*lookup) error {
+	var inner []*lookup
+	most := 0
+	for _, l := range lookups {
+		most = max(most, len(l.alternatives))
+		for _, parts := range l.alternatives {
+			for _, p := range parts {
+				if p.ref != nil {
+					inner = append(inner, p.ref)
+				}
+			}
+		}
+	}
+	if len(inner) > 0 {
+		if err := find(ctx, from, inner); err != nil {
+			return err
+		}
+	}
+	for _, l := range lookups {
+		l.takeIDs()
+	}
+	for n := range most {
+		groups, order := map[string][]*lookup{}, []string{}
+		for _, l := range lookups {
+			if l.found != nil || l.cause != nil || n >= len(l.alternatives) {
+				continue
+			}
+			key := l.groupOf(n)
+			if groups[key] == nil {
+				order = append(order, key)
+			}
+			groups[key] = append(groups[key], l)
+		}
+		for _, key := range order {
+			for chunk := range slices.Chunk(groups[key], maxKeys) {
+				if err := findGroup(ctx, from, chunk, n); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, l := range lookups {
+		if l.found == nil && l.cause == nil {
+			l.cause = &UnresolvedKey{Resource: l.Resource, Value: l.label}
+		}
+	}
+	return nil
+}
+
+// takeIDs sets the values of the parts that refer to records.
+func (l *lookup) takeIDs() {
+	for _, parts := range l.alternatives {
+		for i, p := range parts {
+			switch {
+			case p.ref == nil:
+			case p.ref.found == nil:
+				l.cause = p.ref.cause
+			default:
+				parts[i].value = p.ref.found.Meta().ID
+			}
+		}
+	}
+}
+
+// varying returns the index of the part whose values one query may have several of, -1 for none.
+func varying(parts []keyPart) int {
+	return slices.IndexFunc(parts, func(p keyPart) bool { return p.value != nil && p.Ref == nil })
+}
+
+// groupOf returns what lookups that share a query have in common.
+func (l *lookup) groupOf(n int) string {
+	var key strings.Builder
+	key.WriteString(l.Name)
+	parts := l.alternatives[n]
+	free := varying(parts)
+	for i, p := range parts {
+		if i == free {
+			fmt.Fprintf(&key, "\n%s?", p.Name)
+		} else {
+			fmt.Fprintf(&key, "\n%s=%T%v", p.Name, p.value, p.value)
+		}
+	}
+	return key.String()
+}
+
+// findGroup looks up keys that share a query.
+func findGroup(ctx context.Context, from Reader, lookups []*lookup, n int) error {
+	parts := lookups[0].alternatives[n]
+	free := varying(parts)
+	q := &Query{Resource: lookups[0].Resource, Limit: maxMatches}
+	for i, p := range parts {
+		switch {
+		case p.value == nil:
+			q.Filters = append(q.Filters, Filter{p.Field, IsNull, true})
+		case i != free || len(lookups) == 1:
+			q.Filters = append(q.Filters, Filter{p.Field, Eq, p.value})
+		default:
+			q.Filters = append(q.Filters, Filter{p.Field, In, valuesOf(lookups, n, free)})
+		}
+	}
+	page, err := from.List(ctx, q)
+	if err != nil {
+		return err
+	}
+	if page.More && len(lookups) > 1 {
+		for i := range lookups {
+			if err := findGroup(ctx, from, lookups[i:i+1], n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	found := map[any][]Record{}
+	for _, rec := range page.Records {
+		var value any
+		if free >= 0 {
+			value = parts[free].Value(rec)
+		}
+		found[value] = append(found[value], rec)
+	}
+	for _, l := range lookups {
+		var value any
+		if free >= 0 {
+			value = l.alternatives[n][free].value
+		}
+		switch recs := found[value]; len(recs) {
+		case 0:
+		case 1:
+			l.found = Clone(recs[0]) // several keys may be equal
+		default:
+			l.cause = &UnresolvedKey{Resource: l.Resource, Value: l.label, Several: true}
+		}
+	}
+	return nil
+}
+
+// valuesOf returns the distinct values of a part.
+func valuesOf(lookups []*lookup, n, part int) (values []any) {
+	seen := map[any]bool{}
+	for _, l := range lookups {
+		if v := l.alternatives[n][part].value; !seen[v] {
+			seen[v] = true
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// reason says what is wrong with a key that fits no record, or several.
+func (l *lookup) reason() string {
+	of := l.cause.Resource
+	var names []string
+	for _, f := range of.ShortKeys() {
+		names = append(names, f.Name)
+	}
+	named := of.Noun()
+	if len(names) > 0 {
+		named += " with the " + strings.Join(names, " or ")
+	}
+	if l.cause.Several {
+		return fmt.Sprintf("names several records of %s, each a %s %q: name one by an object with %s, or by id",
+			of.Name, named, shorten(l.cause.Value), strings.Join(of.KeyMembers(), ", "))
+	}
+	return fmt.Sprintf("names no record of %s: there is no %s %q", of.Name, named, shorten(l.cause.Value))
+}
+
+// Find returns the records of a resource that patches mean, in the transaction of [Engine.Together]:
+// the record with the id of the patch, or else with its first natural key that has values for all
+// fields that are no references. Without such a record it is nil. The keys tell the records apart,
+// also new ones. The patches have ids in place of natural keys of other records ([Engine.Resolve]). It
+// returns the patches with errors, which are of kind [Invalid] or [Unresolved].
+func (v *Engine) Find(ctx context.Context, r *Resource, patches []Patch) (found []Record, keys []string, wrong []ItemError, err error) {
+	from, err := v.reader()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	lookups := make([]*lookup, len(patches))
+	var valid []*lookup
+	for i, p := range patches {
+		l, err := r.lookupOf(p)
+		if wrong, err = AppendItemError(wrong, i, "", err); err != nil {
+			return nil, nil, nil, err
+		}
+		if lookups[i] = l; l != nil {
+			valid = append(valid, l)
+		}
+	}
+	if err := find(ctx, from, valid); err != nil {
+		return nil, nil, nil, err
+	}
+	found, keys = make([]Record, len(patches)), make([]string, len(patches))
+	for i, l := range lookups {
+		switch {
+		case l == nil:
+		case l.found != nil:
+			found[i], keys[i] = l.found, l.found.Meta().ID
+		case l.cause.Several:
+			e := newInvalid(r, []FieldError{{cmp.Or(l.ownField(), "id"), "fits several " + r.Name + ": add id, or what else tells them apart"}})
+			e.Kind, e.Err = Unresolved, l.cause
+			wrong = append(wrong, ItemError{i, "", e})
+		default:
+			keys[i] = l.text()
+		}
+	}
+	return found, keys, wrong, nil
+}
+
+// ownField returns the name of the field that names the record.
+func (l *lookup) ownField() string {
+	parts := l.alternatives[len(l.alternatives)-1]
+	if i := varying(parts); i >= 0 {
+		return parts[i].Name
+	}
+	return parts[len(parts)-1].Name
+}
+
+// text returns the natural key as a string.
+func (l *lookup) text() string {
+	var key strings.Builder
+	key.WriteString(l.Name)
+	for _, p := range l.alternatives[len(l.alternatives)-1] {
+		fmt.Fprintf(&key, "\n%s=%T%v", p.Name, p.value, p.value)
+	}
+	return key.String()
+}
+
+// lookupOf returns the lookup of the record that a patch means.
+func (r *Resource) lookupOf(p Patch) (*lookup, error) {
+	l := &lookup{Resource: r}
+	if doc, ok := p["id"]; ok && !isNull(doc) {
+		id, err := r.byName["id"].keyValue(doc)
+		if err != nil {
+			return nil, r.invalid([]FieldError{{"id", err.Error()}})
+		}
+		l.alternatives, l.label = append(l.alternatives, []keyPart{{Field: r.byName["id"], value: id}}), fmt.Sprint(id)
+	}
+	var wrong []FieldError
+	for _, key := range r.Keys {
+		parts, fields := r.partsOf(key, p)
+		if wrong = append(wrong, fields...); parts == nil {
+			continue
+		}
+		if i := varying(parts); i >= 0 {
+			l.label = fmt.Sprint(parts[i].value)
+		}
+		l.alternatives = append(l.alternatives, parts)
+		return l, nil
+	}
+	switch {
+	case len(wrong) > 0:
+		return nil, r.invalid(wrong)
+	case len(l.alternatives) > 0:
+		return l, nil
+	case len(r.Keys) == 0:
+		return nil, r.invalid([]FieldError{{"id", "is missing: " + r.Name + " have no natural key"}})
+	}
+	return nil, r.invalid([]FieldError{{r.Keys[0][len(r.Keys[0])-1], "is missing: name the record by " + strings.Join(r.KeyMembers(), ", ") + ", or by id"}})
+}
+
+// partsOf returns the values of a natural key, nil if one is missing that is no reference.
+func (r *Resource) partsOf(key []string, p Patch) (parts []keyPart, wrong []FieldError) {
+	refs := true
+	for _, name := range key {
+		f := r.byName[name]
+		doc, ok := p[name]
+		if refs = refs && f.Ref != nil; !ok {
+			if f.Ref == nil || f.Required {
+				return nil, nil
+			}
+			continue
+		}
+		part := keyPart{Field: f}
+		if !isNull(doc) {
+			var err error
+			if part.value, err = f.keyValue(doc); err != nil {
+				return nil, []FieldError{{name, err.Error()}}
+			}
+		}
+		if part.value == nil && (f.Ref == nil || f.Required) {
+			return nil, nil
+		}
+		parts = append(parts, part)
+	}
+	if refs && len(parts) < len(key) {
+		return nil, nil
+	}
+	return r.normalizeKey(parts), nil
+}
+
+// normalizeKey applies the hook that converts records to their stored form, such as the order of the
+// ends of a link.
+func (r *Resource) normalizeKey(parts []keyPart) []keyPart {
+	rec := r.New()
+	n, ok := rec.(Normalizer)
+	if !ok {
+		return parts
+	}
+	for _, p := range parts {
+		p.Set(rec, p.value)
+	}
+	n.Normalize()
+	for i, p := range parts {
+		if p.value != nil {
+			parts[i].value = p.Value(rec)
+		}
+	}
+	return parts
+}
+
+// isNull reports whether JSON is null, or the empty string, which stands for no reference.
+func isNull(doc json.RawMessage) bool {
+	doc = bytes.TrimSpace(doc)
+	return string(doc) == "null" || string(doc) == `""`
+}
+
+// sameID reports whether two documents are the same id, or both none.
+func sameID(a, b json.RawMessage) bool {
+	return isNull(a) && isNull(b) || bytes.EqualFold(bytes.TrimSpace(a), bytes.TrimSpace(b))
+}
+
+func sortFields(fields []FieldError) {
+	slices.SortFunc(fields, func(a, b FieldError) int { return strings.Compare(a.Field, b.Field) })
+}

@@ -1,0 +1,257 @@
+package records
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A natural key is what people and files name a record by, such as the hostname of a device and its
+// location. A body may have the natural key of a referenced record in place of the id: the reference
+// location_id has the member location, whose value is
+//
+//   - a string or number, if one field is enough: "location": "VIE-1"
+//   - an object with fields of the natural keys: "device": {"hostname": "sw1", "location": "VIE-1"}
+//   - null for no reference
+//
+// A field that the object omits may have any value, and null is no value. The key must fit exactly one
+// record. A string is looked up by each natural key with a single field in turn, until one fits.
+
+// UnresolvedKey is the cause of an error of kind [Unresolved].
+type UnresolvedKey struct {
+	Resource *Resource // that lacks the record, or has several
+	Value    string    // of the field that names the record, such as a hostname
+	Several  bool
+}
+
+// Error returns what is wrong with the key.
+func (u *UnresolvedKey) Error() string {
+	if u.Several {
+		return fmt.Sprintf("several %s have the key %q", u.Resource.Name, u.Value)
+	}
+	return fmt.Sprintf("no record of %s has the key %q", u.Resource.Name, u.Value)
+}
+
+// setKeys checks the natural keys, and sets the default and the members of references.
+func (r *Resource) setKeys() error {
+	if r.Keys == nil {
+		for _, u := range r.uniques {
+			if u.Without == "" && !slices.ContainsFunc(u.Fields, func(name string) bool { return r.byName[name] == nil || !r.byName[name].shown() }) {
+				r.Keys = [][]string{u.Fields}
+				break
+			}
+		}
+	}
+	for _, key := range r.Keys {
+		if len(key) == 0 {
+			return fmt.Errorf("a natural key of %s has no fields", r.Name)
+		}
+		for _, name := range key {
+			if f := r.byName[name]; f == nil || !f.Scalar() || f.Kind != Text && f.Kind != Int {
+				return fmt.Errorf("a natural key of %s has the field %q: use texts, whole numbers and references", r.Name, name)
+			}
+		}
+	}
+	return nil
+}
+
+// setMembers sets the members that stand for references, when all resources have their keys.
+func (r *Resource) setMembers() {
+	for _, f := range r.fields {
+		member, ok := strings.CutSuffix(f.Name, "_id")
+		if !ok || f.Ref == nil || f.ReadOnly || r.byName[member] != nil || slices.Contains(reserved, member) || len(f.Ref.resource.Keys) == 0 {
+			continue
+		}
+		f.Member = member
+		if r.byMember == nil {
+			r.byMember = map[string]*Field{}
+		}
+		r.byMember[member] = f
+	}
+}
+
+// ByMember returns the reference that a member with a natural key stands for (see [Field].Member).
+func (r *Resource) ByMember(name string) (*Field, bool) {
+	f, ok := r.byMember[name]
+	return f, ok
+}
+
+// HasNaturalKeys reports whether a patch has a natural key in place of an id.
+func (r *Resource) HasNaturalKeys(p Patch) bool {
+	for name := range p {
+		if r.byMember[name] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// keyFields returns the fields of all natural keys.
+func (r *Resource) keyFields() (fields []*Field) {
+	for _, key := range r.Keys {
+		for _, name := range key {
+			if f := r.byName[name]; !slices.Contains(fields, f) {
+				fields = append(fields, f)
+			}
+		}
+	}
+	return fields
+}
+
+// KeyMembers returns the members that an object with a natural key of the resource may have, besides id.
+func (r *Resource) KeyMembers() (members []string) {
+	for _, f := range r.keyFields() {
+		members = append(members, f.Name)
+		if f.Member != "" {
+			members = append(members, f.Member)
+		}
+	}
+	return members
+}
+
+// ShortKeys returns the fields of the natural keys that a string or number alone stands for, in the
+// order in which they are looked up.
+func (r *Resource) ShortKeys() (fields []*Field) {
+	for _, key := range r.Keys {
+		var own []*Field
+		for _, name := range key {
+			if f := r.byName[name]; f.Ref == nil {
+				own = append(own, f)
+			}
+		}
+		if len(own) == 1 {
+			fields = append(fields, own[0])
+		}
+	}
+	return fields
+}
+
+// lookup is a natural key to look up.
+type lookup struct {
+	*Resource
+	alternatives [][]keyPart // the first that fits a record counts
+	label        string      // the value that names the record, for messages
+	found        Record      // the result
+	cause        *UnresolvedKey
+}
+
+// keyPart is a condition on one field.
+type keyPart struct {
+	*Field
+	value any     // nil is no value
+	ref   *lookup // of the record that is referred to; its id becomes the value
+}
+
+// maxKeyDepth bounds how deep natural keys contain others: an interface of a device of a location of
+// another location, and so on.
+const maxKeyDepth = 8
+
+// parseKey reads a natural key. The error says what is expected.
+func (r *Resource) parseKey(doc json.RawMessage, depth int) (*lookup, error) {
+	l := &lookup{Resource: r}
+	doc = bytes.TrimSpace(doc)
+	if len(doc) == 0 || depth == maxKeyDepth {
+		return nil, fmt.Errorf("has more than %d natural keys within each other", maxKeyDepth)
+	}
+	if doc[0] == '{' {
+		return l, l.parseObject(doc, depth)
+	}
+	for _, f := range r.ShortKeys() {
+		v, err := f.keyValue(doc)
+		if err != nil {
+			continue
+		}
+		l.alternatives = append(l.alternatives, []keyPart{{Field: f, value: v}})
+		l.label = fmt.Sprint(v)
+	}
+	if l.alternatives == nil {
+		return nil, fmt.Errorf("must be %s", r.keyForm())
+	}
+	return l, nil
+}
+
+// keyForm describes the natural keys of the resource: `the site_code or name of a location`.
+func (r *Resource) keyForm() string {
+	var short []string
+	for _, f := range r.ShortKeys() {
+		short = append(short, f.Name)
+	}
+	object := "an object with " + strings.Join(r.KeyMembers(), ", ")
+	if len(short) == 0 {
+		return object
+	}
+	return "the " + strings.Join(short, " or ") + " of a " + r.Noun() + ", or " + object
+}
+
+// parseObject reads a natural key that is an object.
+func (l *lookup) parseObject(doc json.RawMessage, depth int) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &members); err != nil {
+		return fmt.Errorf("must be %s", l.keyForm())
+	}
+	if id, ok := members["id"]; ok && len(members) == 1 {
+		v, err := l.byName["id"].keyValue(id)
+		if err != nil {
+			return fmt.Errorf("has an id that %w", err)
+		}
+		l.alternatives, l.label = [][]keyPart{{{Field: l.byName["id"], value: v}}}, fmt.Sprint(v)
+		return nil
+	}
+	allowed := l.keyFields()
+	var parts []keyPart
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		f, byMember := l.byMember[name]
+		if !byMember {
+			f = l.byName[name]
+		}
+		if f == nil || !slices.Contains(allowed, f) {
+			return fmt.Errorf("has the member %q, which is no part of a natural key of %s: use %s", shorten(name), l.Name, strings.Join(l.KeyMembers(), ", "))
+		}
+		part := keyPart{Field: f}
+		var err error
+		switch null := string(members[name]) == "null"; {
+		case null:
+		case byMember:
+			part.ref, err = f.Ref.resource.parseKey(members[name], depth+1)
+		default:
+			part.value, err = f.keyValue(members[name])
+		}
+		if err != nil {
+			return fmt.Errorf("has the member %s, which %w", name, err)
+		}
+		if f.Ref == nil && part.value != nil {
+			l.label = fmt.Sprint(part.value)
+		}
+		parts = append(parts, part)
+	}
+	if !slices.ContainsFunc(parts, func(p keyPart) bool { return p.value != nil || p.ref != nil }) {
+		return fmt.Errorf("must be %s", l.keyForm())
+	}
+	l.alternatives = [][]keyPart{parts}
+	return nil
+}
+
+// keyValue reads one value in its stored form. An empty string is no value.
+func (f *Field) keyValue(doc json.RawMessage) (any, error) {
+	if f.Kind == Int {
+		var n int64
+		if err := json.Unmarshal(wholeNumber(doc), &n); err != nil {
+			return nil, fmt.Errorf("%s", f.jsonType())
+		}
+		return n, nil
+	}
+	var s string
+	if err := json.Unmarshal(doc, &s); err != nil {
+		return nil, fmt.Errorf("%s", f.jsonType())
+	}
+	if s == "" {
+		return nil, nil
+	}
+	if len(s) > maxValue {
+		return nil, fmt.Errorf("must have at most %d bytes", maxValue)
+	}
+	return f.canonical(s)
+}

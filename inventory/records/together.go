@@ -1,0 +1,121 @@
+package records
+
+import (
+	"context"
+	"errors"
+)
+
+// together is a transaction of [Engine.Together].
+type together struct {
+	tx    Tx
+	stale bool // a record has changed since the transaction read it
+}
+
+// Together runs f in one transaction. The calls of the engine that f gets are part of it: it commits
+// when f returns nil. f may run more than once, and must return the errors of the engine's calls, or
+// else an error of its own, since a call that fails may have made some of its changes.
+func (v *Engine) Together(ctx context.Context, f func(ctx context.Context, in *Engine) error) error {
+	if v.within != nil {
+		return f(ctx, v)
+	}
+	for attempt := 1; ; attempt++ {
+		var of *together
+		err := v.change(ctx, func(tx Tx) error {
+			of = &together{tx: tx}
+			in := *v
+			in.within, in.beforeChange, in.beforeCommit = of, nil, nil
+			return f(ctx, &in)
+		})
+		if err == nil || of == nil || !of.stale || attempt == maxAttempts {
+			return err
+		}
+	}
+}
+
+// errOutside is returned by calls that need the transaction of Together.
+var errOutside = errors.New("records: Resolve and Find belong in the function of Engine.Together")
+
+// reader returns what the caller may see in the transaction of Together.
+func (v *Engine) reader() (Reader, error) {
+	if v.within == nil {
+		return nil, errOutside
+	}
+	return Limited(v.within.tx, v.scope(v.within.tx, false).only), nil
+}
+
+// Resolve replaces the natural keys in patches of a resource by ids, in the transaction of
+// [Engine.Together]: the member location becomes location_id. It returns the patches with errors,
+// which are of kind [Invalid] or [Unresolved], and leaves the members of these.
+func (v *Engine) Resolve(ctx context.Context, r *Resource, patches []Patch) (wrong []ItemError, err error) {
+	from, err := v.reader()
+	if err != nil {
+		return nil, err
+	}
+	type member struct {
+		*lookup
+		field *Field
+		patch int
+	}
+	var all []member
+	var lookups []*lookup
+	failed := make([]error, len(patches))
+	for i, p := range patches {
+		var fields []FieldError
+		for name := range r.byMember {
+			doc, ok := p[name]
+			if !ok {
+				continue
+			}
+			f := r.byMember[name]
+			if isNull(doc) {
+				all = append(all, member{nil, f, i})
+				continue
+			}
+			l, err := f.Ref.resource.parseKey(doc, 0)
+			if err != nil {
+				fields = append(fields, FieldError{name, err.Error()})
+				continue
+			}
+			all, lookups = append(all, member{l, f, i}), append(lookups, l)
+		}
+		sortFields(fields)
+		failed[i] = r.invalid(fields)
+	}
+	if err := find(ctx, from, lookups); err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if failed[m.patch] != nil {
+			continue
+		}
+		failed[m.patch] = m.lookup.replace(r, m.field, patches[m.patch])
+	}
+	for i, err := range failed {
+		if wrong, err = AppendItemError(wrong, i, "", err); err != nil {
+			return nil, err
+		}
+	}
+	return wrong, nil
+}
+
+// replace puts the id that was found in place of a natural key. A nil lookup is that of null.
+func (l *lookup) replace(r *Resource, f *Field, p Patch) error {
+	id := []byte("null")
+	switch {
+	case l == nil:
+	case l.found == nil:
+		e := newInvalid(r, []FieldError{{f.Member, l.reason()}})
+		e.Kind, e.Err = Unresolved, l.cause
+		return e
+	default:
+		id = []byte(`"` + l.found.Meta().ID + `"`)
+	}
+	if sent, ok := p[f.Name]; ok && !sameID(sent, id) {
+		e := newInvalid(r, []FieldError{{f.Member, "names another record than " + f.Name + ": send one of the two"}})
+		e.Kind = Unresolved
+		return e
+	}
+	delete(p, f.Member)
+	p[f.Name] = id
+	return nil
+}
