@@ -241,7 +241,7 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 			return nil, err
 		}
 		// The cost in order is for values that are independent of the filters, as models are not of vendors.
-		if groups != nil && cost < first && (cost < inOrder || mixed || exact) {
+		if groups != nil && cost*entry(by) < first && (cost < inOrder || mixed || exact) {
 			groups.index = by.name
 			return groups, nil
 		}
@@ -253,9 +253,9 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 }
 
 // groups returns a plan that reads the records of each value of a counted field separately, and
-// its cost, or nil if there are too many values. The values whose pairs with the filters are not
-// counted are read too; those without a record that matches are not. exact says that all pairs are
-// counted, so that the cost does not depend on guesses.
+// how many entries of the index it reads, or nil if there are too many values. The values whose pairs
+// with the filters are not counted are read too; those without a record that matches are not. exact
+// says that all pairs are counted, so that the number does not depend on guesses.
 func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by sortKey, all []matching, page float64) (p *plan, cost float64, exact bool, err error) {
 	numbers, exact, err := e.groupNumbers(ctx, t, by, all)
 	if err != nil || len(numbers) > maxNumbers {
@@ -296,7 +296,7 @@ func (e *executor) groups(ctx context.Context, t *table, q *records.Query, by so
 			sure += float64(max(least, 0))
 		}
 		p.groups = append(p.groups, column.fromKey(value))
-		cost += min(float64(n[0]), page*float64(n[0])/float64(max(least, slices.Min(n)/4, 1))) * entryTo(t.indexes[by.Column], all)
+		cost += min(float64(n[0]), page*float64(n[0])/float64(max(least, slices.Min(n)/4, 1)))
 	}
 	if len(p.groups) == 0 || len(p.groups) > maxGroups {
 		return nil, 0, false, nil
