@@ -439,12 +439,16 @@ func (l *draftLevel) finish() *level {
 	if patterns != nil {
 		out.patterns = newGlobIndex(patterns)
 	}
+	for _, k := range out.few {
+		k.values = len(k.exact.nodes) > 0
+		k.patterns = k.wild != nil || out.patterns != nil
+	}
 	out.keepFewOrMany()
 	return out
 }
 
 func newGlobRule(pattern string, order int, n *node) globRule {
-	return globRule{glob: parseGlob(pattern), order: order, node: n}
+	return globRule{glob: parseGlob(pattern), order: int32(order), node: n}
 }
 
 // keepFewOrMany drops the form that find does not use.

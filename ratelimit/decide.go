@@ -503,7 +503,9 @@ func (d *Decision) reset(e *Engine, n int) {
 		d.Metadata = nil
 	}
 	// Old contents are overwritten.
-	d.Statuses, w.checks = sized(d.Statuses, n), sized(w.checks, n)
+	if len(d.Statuses) != n || len(w.checks) != n {
+		d.Statuses, w.checks = sized(d.Statuses, n), sized(w.checks, n)
+	}
 	w.keys = w.keys[:0]
 	w.hits[mainStore] = w.hits[mainStore][:0]
 	if w.engine != e {

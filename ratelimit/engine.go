@@ -235,14 +235,6 @@ func (e *Engine) Decide(ctx context.Context, r *Request) (*Decision, error) {
 // error d holds no decision.
 func (e *Engine) DecideInto(ctx context.Context, r *Request, d *Decision) error {
 	d.reset(e, len(r.Descriptors))
-	err := e.decide(ctx, r, d)
-	if err != nil {
-		clear(d.Statuses)
-	}
-	return err
-}
-
-func (e *Engine) decide(ctx context.Context, r *Request, d *Decision) error {
 	u := e.inUse.Load()
 	if u != nil && len(r.Descriptors) == 1 && r.Descriptors[0].Limit == nil {
 		if dom := u.rules.domain(r.Domain); dom != nil {
@@ -250,6 +242,18 @@ func (e *Engine) decide(ctx context.Context, r *Request, d *Decision) error {
 			return e.decideBy(ctx, u, r, d, dom.match(desc.Entries, &d.work.text), hitsOf(r, desc))
 		}
 	}
+	return d.failed(e.decide(ctx, u, r, d))
+}
+
+// failed empties the decision if there is an error, which it returns.
+func (d *Decision) failed(err error) error {
+	if err != nil {
+		clear(d.Statuses)
+	}
+	return err
+}
+
+func (e *Engine) decide(ctx context.Context, u *inUse, r *Request, d *Decision) error {
 	if err := validate(r); err != nil {
 		return err
 	}
@@ -262,12 +266,11 @@ func (e *Engine) decide(ctx context.Context, r *Request, d *Decision) error {
 
 // decideBy decides a request with one descriptor by its rule, which is nil if there is none.
 func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
-	back := r.Descriptors[0].Back
-	if n != nil && n.plain && e.plain && !back {
+	if n != nil && n.plain && e.plain && !r.Descriptors[0].Back {
 		return e.decidePlain(ctx, u, r, d, n, hits)
 	}
-	d.work.checks[0] = check{hits: hits, back: back, rule: n}
-	return e.countAndEvaluate(ctx, u, r, d)
+	d.work.checks[0] = check{hits: hits, back: r.Descriptors[0].Back, rule: n}
+	return d.failed(e.countAndEvaluate(ctx, u, r, d))
 }
 
 // countAndEvaluate counts the hits of matched descriptors and decides.

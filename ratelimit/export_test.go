@@ -27,7 +27,7 @@ type GlobIndex struct{ x *globIndex }
 func NewGlobIndex(patterns []string) GlobIndex {
 	globs := make([]globRule, len(patterns))
 	for i, p := range patterns {
-		globs[i] = globRule{glob: parseGlob(p), order: i}
+		globs[i] = globRule{glob: parseGlob(p), order: int32(i)}
 	}
 	return GlobIndex{newGlobIndex(globs)}
 }

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
@@ -8,17 +9,16 @@ import (
 
 // glob is a pattern in which "*" stands for zero or more bytes.
 type glob struct {
-	pattern string
-	prefix  string   // before the first star
-	middle  []string // between stars, in order, none empty
-	suffix  string   // after the last star
+	pattern    string
+	head, tail int32    // the lengths of the texts before the first star and after the last
+	middle     []string // between stars, in order, none empty
 }
 
 func isGlob(s string) bool { return strings.Contains(s, "*") }
 
 func parseGlob(pattern string) glob {
 	parts := strings.Split(pattern, "*")
-	g := glob{pattern: pattern, prefix: parts[0], suffix: parts[len(parts)-1]}
+	g := glob{pattern: pattern, head: int32(len(parts[0])), tail: int32(len(parts[len(parts)-1]))}
 	for _, p := range parts[1 : len(parts)-1] {
 		if p != "" {
 			g.middle = append(g.middle, p)
@@ -27,13 +27,20 @@ func parseGlob(pattern string) glob {
 	return g
 }
 
+func (g *glob) prefix() string { return g.pattern[:g.head] }
+
+func (g *glob) suffix() string { return g.pattern[len(g.pattern)-int(g.tail):] }
+
 // match needs no backtracking: taking each middle part at its first place leaves
 // the most room for the parts behind it.
 func (g *glob) match(s string) bool {
-	if len(s) < len(g.prefix)+len(g.suffix) || !strings.HasPrefix(s, g.prefix) || !strings.HasSuffix(s, g.suffix) {
+	if len(s) < int(g.head+g.tail) || s[:g.head] != g.prefix() || s[len(s)-int(g.tail):] != g.suffix() {
 		return false
 	}
-	s = s[len(g.prefix) : len(s)-len(g.suffix)]
+	if len(g.middle) == 0 {
+		return true
+	}
+	s = s[g.head : len(s)-int(g.tail)]
 	for _, m := range g.middle {
 		i := strings.Index(s, m)
 		if i < 0 {
@@ -53,8 +60,8 @@ func (g *glob) covers(h *glob) bool { return g.match(h.pattern) }
 // is so exactly when their ends agree: put the longer prefix first, the middle
 // parts of both behind it, and the longer suffix last.
 func (g *glob) overlaps(h *glob) bool {
-	return (strings.HasPrefix(g.prefix, h.prefix) || strings.HasPrefix(h.prefix, g.prefix)) &&
-		(strings.HasSuffix(g.suffix, h.suffix) || strings.HasSuffix(h.suffix, g.suffix))
+	return (strings.HasPrefix(g.prefix(), h.prefix()) || strings.HasPrefix(h.prefix(), g.prefix())) &&
+		(strings.HasSuffix(g.suffix(), h.suffix()) || strings.HasSuffix(h.suffix(), g.suffix()))
 }
 
 // globIndex finds the first of many patterns, in configuration order, that
@@ -69,10 +76,12 @@ type globIndex struct {
 	loose                       []int32 // patterns of stars only
 }
 
+// globRule fills one cache line.
 type globRule struct {
 	glob
-	order int // place among all rules of the level
 	node  *node
+	order int32 // place among all rules of the level
+	_     [4]byte
 }
 
 const (
@@ -110,8 +119,8 @@ func (x *globIndex) first(s string) *globRule {
 		return nil
 	}
 	best := x.firstOf(x.loose, s, noIndex)
-	best = x.prefixes.first(x, s, best, atStart)
-	best = x.suffixes.first(x, s, best, atEnd)
+	best = x.prefixes.firstAtStart(x, s, best)
+	best = x.suffixes.firstAtEnd(x, s, best)
 	best = x.infixes.firstAnywhere(x, s, best)
 	if best == noIndex {
 		return nil
@@ -138,8 +147,8 @@ func (x *globIndex) file() {
 	prefixes, suffixes, infixes := map[string]int{}, map[string]int{}, map[string]int{}
 	for i := range x.globs {
 		g := &x.globs[i]
-		prefixes[g.prefix]++
-		suffixes[g.suffix]++
+		prefixes[g.prefix()]++
+		suffixes[g.suffix()]++
 		for _, m := range g.middle {
 			infixes[short(m)]++
 		}
@@ -152,8 +161,8 @@ func (x *globIndex) file() {
 				to, literal, rarest = f, l, shared
 			}
 		}
-		consider(&x.prefixes, g.prefix, prefixes[g.prefix])
-		consider(&x.suffixes, g.suffix, suffixes[g.suffix])
+		consider(&x.prefixes, g.prefix(), prefixes[g.prefix()])
+		consider(&x.suffixes, g.suffix(), suffixes[g.suffix()])
 		for _, m := range g.middle {
 			consider(&x.infixes, short(m), infixes[short(m)])
 		}
@@ -163,6 +172,9 @@ func (x *globIndex) file() {
 		}
 		to.add(literal, int32(i))
 	}
+	x.prefixes.finish()
+	x.suffixes.finish()
+	x.infixes.finish()
 }
 
 func short(literal string) string { return literal[:min(len(literal), maxInfix)] }
@@ -171,9 +183,17 @@ func short(literal string) string { return literal[:min(len(literal), maxInfix)]
 // occurs, at the places where it may stand.
 type literalFile struct {
 	lengths []int
-	globs   map[string][]int32
 	all     []int32
+	globs   map[string][]int32 // until finish
+	// slots is a hash table, open addressing with linear probing. A slot is the upper half of the
+	// literal's hash and, in the lower, a pattern + 1, or inLists and an index in lists. 0 is
+	// empty. The literal itself is not compared, since the pattern is.
+	slots []uint64
+	lists [][]int32
+	seed  maphash.Seed
 }
+
+const inLists = 1 << 31
 
 func (f *literalFile) add(literal string, glob int32) {
 	if f.globs == nil {
@@ -186,24 +206,68 @@ func (f *literalFile) add(literal string, glob int32) {
 	}
 }
 
-type anchor uint8
+// finish builds the hash table, at most two thirds full.
+func (f *literalFile) finish() {
+	size := 8
+	for 2*size < 3*len(f.globs) {
+		size *= 2
+	}
+	f.slots, f.seed = make([]uint64, size), maphash.MakeSeed()
+	for literal, globs := range f.globs {
+		entry := uint64(globs[0]) + 1
+		if len(globs) > 1 {
+			entry = inLists | uint64(len(f.lists))
+			f.lists = append(f.lists, globs)
+		}
+		hash := maphash.String(f.seed, literal)
+		at := hash & uint64(size-1)
+		for f.slots[at] != 0 {
+			at = (at + 1) & uint64(size-1)
+		}
+		f.slots[at] = hash>>32<<32 | entry
+	}
+	f.globs = nil
+}
 
-const (
-	atStart anchor = iota
-	atEnd
-)
+// firstAt returns the first pattern before best that has the literal s[from:to] and matches s, or
+// best.
+func (f *literalFile) firstAt(x *globIndex, s string, from, to int, best int32, anywhere bool) int32 {
+	hash, mask := maphash.String(f.seed, s[from:to]), uint64(len(f.slots)-1)
+	for at := hash & mask; f.slots[at] != 0; at = (at + 1) & mask {
+		slot := f.slots[at]
+		if slot>>32 != hash>>32 {
+			continue
+		}
+		if anywhere && strings.Index(s, s[from:to]) < from {
+			return best
+		}
+		if slot&inLists != 0 {
+			best = x.firstOf(f.lists[slot&(inLists-1)], s, best)
+		} else if i := int32(slot&(inLists-1)) - 1; i < best && x.globs[i].match(s) {
+			best = i
+		}
+	}
+	return best
+}
 
-func (f *literalFile) first(x *globIndex, s string, best int32, where anchor) int32 {
+// firstAtStart tries the patterns that have a literal which s begins with.
+func (f *literalFile) firstAtStart(x *globIndex, s string, best int32) int32 {
 	for _, n := range f.lengths {
 		if n > len(s) {
 			break
 		}
-		switch where {
-		case atStart:
-			best = x.firstOf(f.globs[s[:n]], s, best)
-		case atEnd:
-			best = x.firstOf(f.globs[s[len(s)-n:]], s, best)
+		best = f.firstAt(x, s, 0, n, best, false)
+	}
+	return best
+}
+
+// firstAtEnd tries the patterns that have a literal which s ends in.
+func (f *literalFile) firstAtEnd(x *globIndex, s string, best int32) int32 {
+	for _, n := range f.lengths {
+		if n > len(s) {
+			break
 		}
+		best = f.firstAt(x, s, len(s)-n, len(s), best, false)
 	}
 	return best
 }
@@ -216,10 +280,7 @@ func (f *literalFile) firstAnywhere(x *globIndex, s string, best int32) int32 {
 	}
 	for _, n := range f.lengths {
 		for i := 0; i+n <= len(s); i++ {
-			globs := f.globs[s[i:i+n]]
-			if globs != nil && strings.Index(s, s[i:i+n]) == i {
-				best = x.firstOf(globs, s, best)
-			}
+			best = f.firstAt(x, s, i, i+n, best, true)
 		}
 	}
 	return best

@@ -133,7 +133,7 @@ func (v LevelView) globs(key string) []viewedGlob {
 		add(k.wild, false)
 	}
 	add(v.level.patterns, true)
-	slices.SortStableFunc(all, func(a, b viewedGlob) int { return a.order - b.order })
+	slices.SortStableFunc(all, func(a, b viewedGlob) int { return int(a.order - b.order) })
 	return all
 }
 

@@ -194,6 +194,12 @@ func (p *keyPlan) id() string {
 // separator before it.
 func (p *keyPlan) append(b []byte, f keyFormat, entries []Entry, window string) []byte {
 	plan := &p[f]
+	if len(plan.parts) == 1 && plan.tail == "" {
+		part := &plan.parts[0]
+		if value := entries[part.entry].Value; f == reference || !mayNeedEscape(value) {
+			return append(append(append(b, part.text...), value...), window...)
+		}
+	}
 	for i := range plan.parts {
 		part := &plan.parts[i]
 		b = append(b, part.text...)

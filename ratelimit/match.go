@@ -138,6 +138,9 @@ type keyRules struct {
 	exact valueIndex // by value
 	wild  *globIndex // values with a star
 	any   *node      // no value
+	// values and patterns report whether there are rules with values, and whether there are with a
+	// star in the value, or in a key of the level.
+	values, patterns bool
 }
 
 // Up to this many keys, comparing them is faster than hashing.
@@ -163,12 +166,12 @@ func (l *level) match(e *Entry, scratch *[]byte) *node {
 		return nil
 	}
 	if k != nil {
-		if len(k.exact.nodes) > 0 {
+		if k.values {
 			if n := k.exact.find(e.Value); n != nil {
 				return n
 			}
 		}
-		if k.wild == nil && l.patterns == nil {
+		if !k.patterns {
 			return k.any
 		}
 	}

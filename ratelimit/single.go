@@ -59,7 +59,7 @@ func (e *Engine) plainFailed(ctx context.Context, u *inUse, r *Request, d *Decis
 	w := &d.work
 	w.empty()
 	e.prepare(u, r, d, t)
-	return e.finish(ctx, u, r, d, t, w.note(mainStore, err))
+	return d.failed(e.finish(ctx, u, r, d, t, w.note(mainStore, err)))
 }
 
 // oneHit makes the list of hits for the main store one of one hit.

@@ -93,13 +93,13 @@ const maxComparisons = 1 << 22
 
 func warnOverlaps(c *compiler, wild []wildRule) {
 	sorted := slices.Clone(wild)
-	slices.SortStableFunc(sorted, func(a, b wildRule) int { return strings.Compare(a.prefix, b.prefix) })
+	slices.SortStableFunc(sorted, func(a, b wildRule) int { return strings.Compare(a.prefix(), b.prefix()) })
 	rival := make(map[*draftRule]*wildRule) // the earliest one to overlap with
 	var open []*wildRule                    // those whose prefix begins the current one's
 	comparisons := 0
 	for i := range sorted {
 		w := &sorted[i]
-		for len(open) > 0 && !strings.HasPrefix(w.prefix, open[len(open)-1].prefix) {
+		for len(open) > 0 && !strings.HasPrefix(w.prefix(), open[len(open)-1].prefix()) {
 			open = open[:len(open)-1]
 		}
 		for _, o := range open {

@@ -148,12 +148,10 @@ func (s *Store) Add(_ context.Context, hits []ratelimit.Hit) error {
 		}
 		k := s.name(h.Key)
 		sh := s.shard(k)
-		if t := sh.at(tableEnd(h)); t != nil {
-			if c := t.find(k); c != nil && s.addTo(c, h) {
-				continue
-			}
+		t := sh.at(tableEnd(h))
+		if t == nil || !s.addTo(t.find(k), h) {
+			s.addLocked(sh, h, k)
 		}
-		s.addLocked(sh, h, k)
 	}
 	return nil
 }
@@ -164,16 +162,17 @@ func (s *Store) addLong(h *ratelimit.Hit) {
 	s.addLocked(s.shard(k), h, k)
 }
 
-// addTo counts a hit. It returns false if the cell is frozen.
-func (s *Store) addTo(c *cell, h *ratelimit.Hit) bool {
-	if h.N == 0 {
-		count, ok := c.load()
-		h.Count = count
+// addTo counts a hit. It returns false if the cell is nil or frozen.
+func (s *Store) addTo(c *cell, h *ratelimit.Hit) (ok bool) {
+	switch {
+	case c == nil:
+		return false
+	case h.N == 0:
+		h.Count, ok = c.load()
 		return ok
 	}
-	count, ok := c.add(h.N)
-	h.Count = count
-	if ok && count%lookEvery == 0 {
+	h.Count, ok = c.add(h.N)
+	if ok && h.Count%lookEvery == 0 {
 		s.sweep()
 	}
 	return ok
