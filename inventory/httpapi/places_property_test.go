@@ -218,8 +218,8 @@ func gets(w *world) []openapi.Operation {
 	return slices.DeleteFunc(httpapi.Operations(w.api), func(op openapi.Operation) bool { return op.Method != "GET" })
 }
 
-// queries returns queries that read much.
-func queries(op openapi.Operation) []string {
+// queries returns queries that read much, of a world with these records.
+func queries(op openapi.Operation, ids map[string][]string) []string {
 	all := []string{""}
 	switch {
 	case op.ID == "listChanges" || op.ID == "streamChanges":
@@ -236,6 +236,20 @@ func queries(op openapi.Operation) []string {
 				}
 			}
 		}
+	case op.ID == "showTopology":
+		for _, id := range ids["locations"] {
+			all = append(all, "depth=9&location_id="+id, "state=up&limit=2&location_id="+id)
+		}
+	case op.ID == "showNeighbors":
+		all = append(all, "depth=9", "depth=3&state=up", "depth=2&limit=1")
+	case op.ID == "showPaths":
+		for _, from := range ids["devices"] {
+			for i, to := range ids["devices"] {
+				all = append(all, "from="+from+"&to="+to+"&state=any&disjoint="+[]string{"none", "link", "node"}[i%3])
+			}
+		}
+	case op.ID == "showFailures":
+		all = append(all, "state=any", "limit=1")
 	case op.ID == "getMetricHistory":
 		all = append(all, "step=raw&from=2026-01-31T11:00:00Z&to=2026-01-31T13:00:00Z")
 	case op.List != nil:
@@ -277,7 +291,7 @@ func TestWorlds(t *testing.T) {
 		}
 		found := 0
 		for _, id := range ids {
-			for i, query := range queries(op) {
+			for i, query := range queries(op, b.ids) {
 				if i > 0 && !slices.Contains(a.granted, id) && id != unknown && i%7 != 0 {
 					continue // a sample
 				}

@@ -56,7 +56,7 @@ func (a *API) table() []route {
 			routes = append(routes, factorRoutes(r)...)
 		}
 	}
-	routes = append(routes, a.changeRoutes()...)
+	routes = append(append(routes, a.changeRoutes()...), topologyRoutes(schema)...)
 	for i := range routes {
 		routes[i].previewing()
 	}

@@ -70,18 +70,23 @@ func (c *call) summarized() (*records.Resource, error) {
 		if rt.does != records.RouteList || rt.path != "/"+rt.resource.Name {
 			continue
 		}
-		r := c.current(rt.resource)
-		if r.Name == c.query.Get("resource") {
-			err := c.permit(r, records.RouteList, c.allows(rt.access, "", r, records.RouteList))
-			if err == nil {
-				err = c.checkReader(r)
-			}
-			return r, err
+		if rt.resource.Name == c.query.Get("resource") {
+			return c.listable(&rt)
 		}
-		names = append(names, r.Name)
+		names = append(names, rt.resource.Name)
 	}
 	slices.Sort(names)
 	return nil, badField("resource", "must be one of "+strings.Join(names, ", "))
+}
+
+// listable returns the resource of the route of a list, if the sender may list its records.
+func (c *call) listable(rt *route) (*records.Resource, error) {
+	r := c.current(rt.resource)
+	err := c.permit(r, records.RouteList, c.allows(rt.access, "", r, records.RouteList))
+	if err == nil {
+		err = c.checkReader(r)
+	}
+	return r, err
 }
 
 // summaryFields returns the fields of the parameter by.

@@ -29,6 +29,7 @@ type Graph struct {
 	ends  [][2]int32       // of each link
 	first []int32          // the arcs of node i are arcs[first[i]:first[i+1]]
 	arcs  []arc
+	up    bool // what is down has no arcs
 }
 
 // arc is a link as one of its nodes sees it.
@@ -60,16 +61,16 @@ func New(nodes []Node, links []Link) (*Graph, error) {
 			g.ends[i][end] = n
 		}
 	}
-	g.connect(func(int) bool { return true })
+	g.connect()
 	return g, nil
 }
 
-// connect sets the arcs of the links that are wanted. Links of a node with itself have none.
-func (g *Graph) connect(wanted func(link int) bool) {
+// connect sets the arcs of the links. Links of a node with itself have none.
+func (g *Graph) connect() {
 	g.first = make([]int32, len(g.nodes)+1)
 	total := int32(0)
 	for i, e := range g.ends {
-		if e[0] != e[1] && wanted(i) {
+		if e[0] != e[1] && g.has(i) {
 			g.first[e[0]]++
 			g.first[e[1]]++
 			total += 2
@@ -83,7 +84,7 @@ func (g *Graph) connect(wanted func(link int) bool) {
 	g.arcs = make([]arc, total)
 	for i := len(g.ends) - 1; i >= 0; i-- {
 		a, b := g.ends[i][0], g.ends[i][1]
-		if a == b || !wanted(i) {
+		if a == b || !g.has(i) {
 			continue
 		}
 		g.first[a]--
@@ -97,17 +98,37 @@ func (g *Graph) connect(wanted func(link int) bool) {
 // down, which remain as nodes without links.
 func (g *Graph) Working() *Graph {
 	w := *g
-	w.connect(func(i int) bool {
-		e := g.ends[i]
-		return !g.links[i].Down && !g.nodes[e[0]].Down && !g.nodes[e[1]].Down
-	})
+	w.up = true
+	w.connect()
 	return &w
 }
 
-// Has reports whether the graph has a node.
-func (g *Graph) Has(id string) bool {
-	_, ok := g.index[id]
-	return ok
+// has reports whether a link is in the graph.
+func (g *Graph) has(link int) bool {
+	e := g.ends[link]
+	return !g.up || !g.links[link].Down && !g.nodes[e[0]].Down && !g.nodes[e[1]].Down
+}
+
+// Index returns the position of a node among those that the graph was created with, or false.
+func (g *Graph) Index(id string) (int, bool) {
+	n, ok := g.index[id]
+	return int(n), ok
+}
+
+// Between returns the positions of the links of which both ends are among some nodes, in their order.
+func (g *Graph) Between(nodes []Neighbor) (links []int) {
+	chosen := make([]bool, len(g.nodes))
+	for _, n := range nodes {
+		if i, ok := g.index[n.ID]; ok {
+			chosen[i] = true
+		}
+	}
+	for i, e := range g.ends {
+		if chosen[e[0]] && chosen[e[1]] && g.has(i) {
+			links = append(links, i)
+		}
+	}
+	return links
 }
 
 // of returns the arcs of a node.

@@ -162,6 +162,8 @@ func TestOpenAPI(t *testing.T) {
 		"/locations/" + ids["locations"] + "/devices", "/locations/" + ids["locations"] + "/devicescount",
 		"/summary?resource=devices&by=status", "/changes?since=0&limit=5", "/metrics?sort=value:desc", "/metrics/device/" + device, "/metrics/device/" + device + "/history", "/audit-logs?sortby=created_at:desc&limit=5",
 		"/devices?hostname__contains=s&status__in=active,offline&fields=id,hostname&count=false&cursor=", "/devices?q=sw&page=2&limit=1",
+		"/topology", "/topology?location_id=" + ids["locations"] + "&depth=2&limit=5", "/topology/failures?limit=5&state=any",
+		"/devices/" + device + "/neighbors?depth=3&state=up",
 	} {
 		c.do(200, true, "GET", path, "")
 	}
