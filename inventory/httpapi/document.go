@@ -47,7 +47,10 @@ func (c *call) document() (*document, error) {
 
 // describe returns the document of the routes.
 func (a *API) describe() (*document, error) {
-	tags := map[string]string{"system": "The API itself.", "accounts": "Logins and passwords.", "changes": "The feed of changes.", "topology": "Devices and links as a graph."}
+	tags := map[string]string{
+		"system": "The API itself.", "accounts": "Logins and passwords.", "changes": "The feed of changes.",
+		"topology": "Devices and links as a graph.", "discovery": "Devices in the formats of other programs.",
+	}
 	for _, r := range a.store.Schema().Resources() {
 		tags[r.Name] = r.Describe()
 	}

@@ -44,6 +44,7 @@ func (c *call) export(q *records.Query, f *format, list lister) error {
 	if err := httpx.Reserve(c.r.Context(), exportMemory); err != nil {
 		return err
 	}
+	c.endless()
 	x := c.exportOf(q, list)
 	page, err := x.next()
 	if err != nil {
@@ -82,9 +83,8 @@ type exporter struct {
 	late    time.Duration // how much longer a page may wait for its turn
 }
 
-// exportOf returns the exporter of a query. It ends the bound on the time of the request.
+// exportOf returns the exporter of a query.
 func (c *call) exportOf(q *records.Query, list lister) *exporter {
-	c.endless()
 	x := &exporter{call: c, q: q, list: list, whole: !pageOf(c.query), checked: time.Now()}
 	q.Count = false
 	if x.whole {
@@ -103,32 +103,46 @@ func (x *exporter) next() (page *records.Page, err error) {
 	return page, err
 }
 
-// send writes a page and those that follow it.
-func (x *exporter) send(page *records.Page, out rows) error {
-	e := x.encoders.of(x.q.Resource).only(x.q.Fields)
-	b := out.begin(make([]byte, 0, 2*exportChunk), e)
-	for some := false; ; some = true {
-		size := 0
-		for _, rec := range page.Records {
-			before := len(b)
-			b = out.row(b, e, rec)
-			size += len(b) - before
-			if len(b) < exportChunk {
-				continue
-			}
-			if err := x.write(b); err != nil {
-				return err
-			}
-			b = b[:0]
+// each calls f with a page and with those that follow it. f returns how many bytes it has made of one.
+func (x *exporter) each(page *records.Page, f func(recs []records.Record) (size int, err error)) error {
+	for {
+		size, err := f(page.Records)
+		if err != nil {
+			return err
 		}
 		if !page.More || !x.whole || len(page.Records) == 0 {
-			return x.write(out.end(b, some || len(page.Records) > 0))
+			return nil
 		}
-		var err error
 		if page, err = x.after(page.Records[len(page.Records)-1], size); err != nil {
 			return err
 		}
 	}
+}
+
+// send writes a page and those that follow it.
+func (x *exporter) send(page *records.Page, out rows) error {
+	e := x.encoders.of(x.q.Resource).only(x.q.Fields)
+	b := out.begin(make([]byte, 0, 2*exportChunk), e)
+	some := false
+	err := x.each(page, func(recs []records.Record) (size int, err error) {
+		for _, rec := range recs {
+			before := len(b)
+			b = out.row(b, e, rec)
+			size, some = size+len(b)-before, true
+			if len(b) < exportChunk {
+				continue
+			}
+			if err := x.write(b); err != nil {
+				return size, err
+			}
+			b = b[:0]
+		}
+		return size, nil
+	})
+	if err != nil {
+		return err
+	}
+	return x.write(out.end(b, some))
 }
 
 // after returns the page behind a record, which ends a page with some bytes. Whoever may not read the

@@ -202,6 +202,26 @@ func TestAccept(t *testing.T) {
 	g.as("").Send("GET", "/devices?format=csv", nil).Want(401)
 }
 
+// TestFieldFormat: a custom field with the name of the parameter keeps its filter.
+func TestFieldFormat(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, nil)
+	g.create("/custom-fields", object{"resource": "devices", "name": "format", "type": "text"})
+	g.create("/devices", with(device("a"), "format", "csv"))
+	g.create("/devices", device("b"))
+	c := g.as("viewer")
+	if got := values(data(t, c.Send("GET", "/devices?format=csv", nil)), "hostname"); got != "a" {
+		t.Errorf("the devices are %q", got)
+	}
+	if got := c.Send("GET", "/devices?format=csv&fields=hostname,format", nil, "Accept", "text/csv").Want(200).Body.String(); got != "hostname,format\r\na,csv\r\n" {
+		t.Errorf("the export is %q", got)
+	}
+	c.Send("GET", "/vlans?format=csv", nil).Want(200).WantHeader("Content-Type", "text/csv; charset=utf-8; header=present")
+	if a := g.as("").Send("GET", "/openapi.json", nil).Want(200); !strings.Contains(a.Body.String(), `"name":"format","in":"query","description":"The format`) {
+		t.Error("the parameter of other resources is not described")
+	}
+}
+
 // many is a store with devices, of which another page can fail.
 type many struct {
 	records.Store

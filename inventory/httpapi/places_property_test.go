@@ -252,6 +252,14 @@ func queries(op openapi.Operation, ids map[string][]string) []string {
 		all = append(all, "state=any", "limit=1")
 	case op.ID == "getMetricHistory":
 		all = append(all, "step=raw&from=2026-01-31T11:00:00Z&to=2026-01-31T13:00:00Z")
+	case op.Filters != nil:
+		all = []string{""}
+		for _, query := range []string{"", "&q=a", "&status=active", "&within=10.0.0.0/8", "&hostname=far-1-0"} {
+			if op.ID == "listZone" {
+				query = "origin=example.org" + query
+			}
+			all = append(all, strings.TrimPrefix(query, "&"))
+		}
 	case op.List != nil:
 		all = append(all, "limit=2", "limit=1&page=2", "limit=2&cursor=", "q=far", "q=near", "q=a", "q=0", "count=false&limit=1", "fields=id,version")
 		for _, f := range op.List.Fields() {
@@ -265,8 +273,9 @@ func queries(op openapi.Operation, ids map[string][]string) []string {
 				all = append(all, url.Values{p.Name: {values[n%len(values)]}}.Encode())
 			}
 		}
+		all = append(all, "format=csv", "format=jsonl&q=a", "format=yaml&limit=2")
 		if op.ID == "listMetrics" {
-			all = append(all, "latest=false", "sort=cpu:desc&limit=2", "latest=false&limit=3&sortby=ts:asc")
+			all = append(all, "format=csv&latest=false", "latest=false", "sort=cpu:desc&limit=2", "latest=false&limit=3&sortby=ts:asc")
 		}
 	}
 	return all

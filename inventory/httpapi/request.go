@@ -180,14 +180,14 @@ func (c *call) current(r *records.Resource) *records.Resource {
 func (c *call) isSender(userID string) bool { return c.identity.UserID == userID }
 
 // parseParameters refuses unknown query parameters, because an ignored one may have been
-// essential. ParseQuery does so for lists.
+// essential. ParseQuery does so for lists and filters.
 func (c *call) parseParameters() error {
 	if c.r.URL.RawQuery == "" {
 		return nil
 	}
 	c.query = c.r.URL.Query()
 	known := c.route.params()
-	if c.route.doc.List == nil && !c.route.doc.AnyQuery {
+	if c.route.doc.List == nil && c.route.doc.Filters == nil && !c.route.doc.AnyQuery {
 		for _, name := range slices.Sorted(maps.Keys(c.query)) {
 			if slices.Contains(known, name) {
 				continue

@@ -56,7 +56,9 @@ func (a *API) table() []route {
 			routes = append(routes, factorRoutes(r)...)
 		}
 	}
-	routes = append(append(routes, a.changeRoutes()...), topologyRoutes(schema)...)
+	routes = append(routes, a.changeRoutes()...)
+	routes = append(routes, topologyRoutes(schema)...)
+	routes = append(routes, discoveryRoutes(schema)...)
 	for i := range routes {
 		routes[i].previewing()
 	}

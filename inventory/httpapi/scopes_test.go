@@ -28,6 +28,8 @@ func neededScope(pattern string) string {
 	}
 	parts := strings.Split(path[1:], "/")
 	switch {
+	case parts[0] == "sd":
+		return "devices:read"
 	case slices.Contains([]string{"summary", "changes", "retention", "topology"}, parts[0]), strings.HasSuffix(path, "/neighbors"):
 		return "scoped"
 	case parts[0] == "users" && (len(parts) > 2 || pattern == "POST /users"):

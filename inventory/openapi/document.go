@@ -48,6 +48,9 @@ type Operation struct {
 	Parameters []Parameter
 	// List is the resource whose list query the route takes, or nil.
 	List *records.Resource
+	// Filters is the resource whose filters and search the route takes, without pages, order and fields,
+	// or nil. A filter with the name of one of Parameters is left out.
+	Filters *records.Resource
 	// AnyQuery says that the route ignores unknown query parameters.
 	AnyQuery bool
 	Body     *Schema // of the JSON body; nil if the route takes none
@@ -224,11 +227,9 @@ func (d *document) operation(op *Operation) *operation {
 	for _, p := range append(pathParameters(op.Path), op.Parameters...) {
 		out.Parameters = append(out.Parameters, d.parameter(p))
 	}
-	if op.List != nil {
-		for _, p := range listParameters(op.List) {
-			ref := define(d, "parameters", d.Components.Parameters, op.List.Name+"."+p.Name, d.parameter(p))
-			out.Parameters = append(out.Parameters, ref)
-		}
+	for r, p := range op.queried() {
+		ref := define(d, "parameters", d.Components.Parameters, r.Name+"."+p.Name, d.parameter(p))
+		out.Parameters = append(out.Parameters, ref)
 	}
 	if op.Body != nil {
 		out.RequestBody = &requestBody{Required: !op.OptionalBody, Content: content{"application/json": {d.schema(op.Body)}}}
@@ -247,6 +248,28 @@ func (d *document) operation(op *Operation) *operation {
 		out.Responses[strconv.Itoa(status)] = d.failure(status)
 	}
 	return out
+}
+
+// queried iterates over the parameters of List and Filters.
+func (op *Operation) queried() func(yield func(*records.Resource, Parameter) bool) {
+	return func(yield func(*records.Resource, Parameter) bool) {
+		if op.List != nil {
+			for _, p := range listParameters(op.List) {
+				if !yield(op.List, p) {
+					return
+				}
+			}
+		}
+		if op.Filters == nil {
+			return
+		}
+		for _, p := range append([]Parameter{search()}, filters(op.Filters)...) {
+			own := slices.ContainsFunc(op.Parameters, func(own Parameter) bool { return own.Name == p.Name })
+			if !own && !yield(op.Filters, p) {
+				return
+			}
+		}
+	}
 }
 
 // errors are the statuses of all errors of the operation.

@@ -83,7 +83,7 @@ func listParameters(r *records.Resource) []Parameter {
 		{Name: "page", Schema: positive(1), Description: "The number of the page, from 1. Not together with cursor."},
 		{Name: "limit", Schema: positive(records.DefaultLimit), Description: fmt.Sprintf("The number of records in a page. More than %d count as %d.", records.MaxLimit, records.MaxLimit)},
 		{Name: "sortby", Schema: sortby, Description: "A field and asc or desc. May be repeated; fields apply in the order given."},
-		{Name: "q", Schema: searchString(), Description: "Matches records with this string in one of the searched fields, ignoring ASCII case."},
+		search(),
 		Fields(r),
 		{
 			Name: "count", Schema: &Schema{Type: "string", Enum: []any{"exact", "estimated", "none", "true", "false"}},
@@ -92,6 +92,11 @@ func listParameters(r *records.Resource) []Parameter {
 		{Name: "cursor", Schema: String(""), AllowEmptyValue: true, Description: "Empty to start, then meta.next_cursor of the previous page, with the same sortby."},
 	}
 	return append(all, filters(r)...)
+}
+
+// search returns the parameter of the search.
+func search() Parameter {
+	return Parameter{Name: "q", Schema: searchString(), Description: "Matches records with this string in one of the searched fields, ignoring ASCII case."}
 }
 
 // Fields returns the parameter with the fields to return.

@@ -337,13 +337,14 @@ func BenchmarkBulk(b *testing.B) {
 	}
 }
 
-// BenchmarkExport exports all devices: s-100k is the time for 100,000 of them, cpu-s-100k that of the
+// BenchmarkExport exports all devices, also for other programs: s-100k is the time for 100,000 of them, cpu-s-100k that of the
 // processor. ASHLAR_BENCH_ROWS=100000 measures with as many.
 func BenchmarkExport(b *testing.B) {
 	for driver, url := range databases(b) {
 		x := bench(b, driver, url)
 		for _, path := range []string{
 			"/devices?format=csv", "/devices?format=jsonl", "/devices?format=yaml", "/devices?format=csv&sortby=hostname:asc",
+			"/sd/prometheus?port=9100", "/sd/ansible",
 		} {
 			b.Run(driver+" "+path, func(b *testing.B) {
 				var spent time.Duration

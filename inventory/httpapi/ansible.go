@@ -1,0 +1,183 @@
+package httpapi
+
+import (
+	"bytes"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// playbookHosts serves devices as a dynamic inventory of Ansible.
+func playbookHosts() operation {
+	return operation{openapi.Operation{
+		ID: "listAnsibleHosts", Summary: "List devices as a dynamic inventory of Ansible",
+		Responses: []openapi.Response{{
+			Status: http.StatusOK, Schema: openapi.Object("AnsibleInventory",
+				openapi.Required("_meta", openapi.Object("", openapi.Required("hostvars", openapi.Object(""))))),
+		}},
+	}, func(c *call) error {
+		return c.discover(contentType[0], func() (writing, bool, error) {
+			e := c.encoders.of(c.current(c.route.resource))
+			return &ansibleHosts{encode: e, taken: map[string]bool{}, groups: map[string][]string{}}, true, nil
+		})
+	}}
+}
+
+// ansibleHosts is the document that the option --list of an inventory script writes.
+type ansibleHosts struct {
+	encode *encoder
+	value  []byte
+	taken  map[string]bool     // the names of hosts
+	groups map[string][]string // their hosts
+}
+
+func (a *ansibleHosts) begin(b []byte) []byte { return append(b, `{"_meta":{"hostvars":{`...) }
+
+func (a *ansibleHosts) memory() int64 { return 512 }
+
+func (a *ansibleHosts) device(b []byte, d *inventory.Device, at *inventory.Location) []byte {
+	name := a.name(d)
+	if len(a.taken) > 0 {
+		b = append(b, ',')
+	}
+	a.taken[name] = true
+	b = append(appendString(append(b, '\n'), name), ":{"...)
+	if d.IP != "" {
+		b = append(appendString(append(b, `"ansible_host":`...), d.IP), ',')
+	}
+	v, base := reflect.ValueOf(d).Elem(), d.Meta()
+	for i := range a.encode.members {
+		m := &a.encode.members[i]
+		if m.base != nil && m.field.Name != "id" {
+			continue
+		}
+		a.value = m.value(a.value[:0], v, base)
+		b = append(append(append(b, `"ashlar_`...), m.field.Name...), `":`...)
+		if templated(a.value) {
+			b = appendUnsafe(b, m.field, d)
+		} else {
+			b = append(b, a.value...)
+		}
+		b = append(b, ',')
+	}
+	if at != nil {
+		b = a.variable(b, "location_name", at.Name)
+		b = a.variable(b, "location_site_code", at.SiteCode)
+	}
+	b[len(b)-1] = '}' // instead of the last comma
+	a.join(name, d, at)
+	return b
+}
+
+// variable appends a variable of the location, unless devices have a custom field of that name.
+func (a *ansibleHosts) variable(b []byte, name, value string) []byte {
+	if slices.ContainsFunc(a.encode.members, func(m member) bool { return m.field.Name == name }) {
+		return b
+	}
+	b = append(append(append(b, `"ashlar_`...), name...), `":`...)
+	return append(appendUntrusted(b, value), ',')
+}
+
+// join adds a host to its groups.
+func (a *ansibleHosts) join(name string, d *inventory.Device, at *inventory.Location) {
+	var groups []string
+	add := func(kind, value string) {
+		if group := kind + "_" + safeName(value); value != "" && !slices.Contains(groups, group) {
+			groups = append(groups, group)
+		}
+	}
+	switch {
+	case at != nil && at.SiteCode != "":
+		add("location", at.SiteCode)
+	case at != nil:
+		add("location", at.Name)
+	case d.LocationID != nil:
+		add("location", *d.LocationID)
+	}
+	add("role", d.Role)
+	add("vendor", d.Vendor)
+	for _, tag := range d.Tags {
+		add("tag", tag)
+	}
+	if len(groups) == 0 {
+		groups = []string{"ungrouped"}
+	}
+	for _, group := range groups {
+		a.groups[group] = append(a.groups[group], name)
+	}
+}
+
+// name returns the name of a host. The first device with a hostname has it alone.
+func (a *ansibleHosts) name(d *inventory.Device) string {
+	name := strings.Map(func(c rune) rune {
+		if c < 0x80 && (isWord(byte(c)) || c == '.' || c == '-') {
+			return c
+		}
+		return '_'
+	}, d.Hostname)
+	if a.taken[name] {
+		name += "_" + d.ID
+	}
+	return name
+}
+
+func (a *ansibleHosts) end(b []byte) []byte {
+	b = append(b, "}}"...)
+	for _, group := range slices.Sorted(maps.Keys(a.groups)) {
+		b = append(appendString(append(b, ",\n"...), group), `:{"hosts":[`...)
+		for i, host := range a.groups[group] {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(b, host)
+		}
+		b = append(b, "]}"...)
+	}
+	return append(b, "\n}\n"...)
+}
+
+// safeName returns a value as a part of the name of a group: letters, digits and underscores.
+func safeName(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < 0x80 && isWord(byte(c)) {
+			return c
+		}
+		return '_'
+	}, s)
+}
+
+// templated reports whether Ansible would take a part of a value in JSON for a template, which it executes
+// on the machine that it runs on.
+func templated(value []byte) bool {
+	return bytes.Contains(value, []byte("{{")) || bytes.Contains(value, []byte("{%")) || bytes.Contains(value, []byte("{#"))
+}
+
+// appendUntrusted appends a text that Ansible does not take for a template.
+func appendUntrusted(b []byte, text string) []byte {
+	if !templated([]byte(text)) {
+		return appendString(b, text)
+	}
+	return append(appendString(append(b, `{"__ansible_unsafe":`...), text), '}')
+}
+
+// appendUnsafe appends the text or the list of a field whose value is templated.
+func appendUnsafe(b []byte, f *records.Field, rec records.Record) []byte {
+	if text, ok := f.Value(rec).(string); ok {
+		return appendUntrusted(b, text)
+	}
+	list, _ := f.Value(rec).([]string)
+	b = append(b, '[')
+	for i, text := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendUntrusted(b, text)
+	}
+	return append(b, ']')
+}

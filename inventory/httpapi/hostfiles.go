@@ -1,0 +1,149 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+)
+
+const (
+	plainText = "text/plain; charset=utf-8"
+	zoneText  = "text/dns; charset=utf-8" // RFC 4027
+
+	defaultTTL = 3600
+)
+
+// hostsFile serves devices as lines of a hosts file.
+func hostsFile() operation {
+	return operation{openapi.Operation{
+		ID: "listHostsFile", Summary: "List devices as lines of a hosts file",
+		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("An address and a hostname on each line."), ContentType: "text/plain"}},
+	}, func(c *call) error {
+		return c.lines(plainText, func() (*hostLines, error) {
+			return &hostLines{comment: "#", line: func(b []byte, d *inventory.Device, name string) []byte {
+				return fmt.Appendf(b, "%s\t%s\n", d.IP, name)
+			}}, nil
+		})
+	}}
+}
+
+// sshConfig serves devices as hosts of a configuration of ssh.
+func sshConfig() operation {
+	return operation{openapi.Operation{
+		ID: "listSSHHosts", Summary: "List devices as hosts of a configuration of ssh",
+		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("A block Host for each device."), ContentType: "text/plain"}},
+	}, func(c *call) error {
+		return c.lines(plainText, func() (*hostLines, error) {
+			return &hostLines{comment: "#", once: map[string]bool{}, line: func(b []byte, d *inventory.Device, name string) []byte {
+				return fmt.Appendf(b, "Host %s\n    HostName %s\n", name, d.IP)
+			}}, nil
+		})
+	}}
+}
+
+// zoneFile serves devices as address records of a DNS zone.
+func zoneFile() operation {
+	origin := openapi.BoundedString(1, 254)
+	ttl := openapi.Integer("", 0)
+	ttl.Maximum = new(float64(1<<31 - 1))
+	return operation{openapi.Operation{
+		ID: "listZone", Summary: "List devices as address records of a DNS zone, to be included in it",
+		Parameters: []openapi.Parameter{
+			{Name: "origin", Required: true, Schema: origin, Description: "The domain of the zone, such as example.org."},
+			{Name: "ttl", Schema: ttl, Description: "The TTL of the records in seconds. Default: 3600."},
+		},
+		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("$ORIGIN, $TTL, and a record A or AAAA on each line."), ContentType: "text/dns"}},
+	}, func(c *call) error { return c.lines(zoneText, c.zone) }}
+}
+
+// lines responds with a text about devices.
+func (c *call) lines(contentType string, making func() (*hostLines, error)) error {
+	return c.discover(contentType, func() (writing, bool, error) {
+		doc, err := making()
+		return doc, false, err
+	})
+}
+
+// zone returns the text that the parameters ask for.
+func (c *call) zone() (*hostLines, error) {
+	origin := strings.ToLower(strings.TrimSuffix(c.query.Get("origin"), "."))
+	if !isHostName(origin) {
+		return nil, badField("origin", "must be a domain such as example.org")
+	}
+	ttl := uint64(defaultTTL)
+	if c.query.Has("ttl") {
+		var err error
+		if ttl, err = strconv.ParseUint(c.query.Get("ttl"), 10, 31); err != nil {
+			return nil, badField("ttl", "must be a number of seconds from 0 to 2147483647")
+		}
+	}
+	head := fmt.Sprintf("$ORIGIN %s.\n$TTL %d\n", origin, ttl)
+	return &hostLines{
+		head: head, comment: ";", maxName: 253 - len(origin) - 1,
+		line: func(b []byte, d *inventory.Device, name string) []byte {
+			kind := "A"
+			if addr, err := netip.ParseAddr(d.IP); err == nil && addr.Is6() {
+				kind = "AAAA"
+			}
+			return fmt.Appendf(b, "%s\tIN\t%s\t%s\n", name, kind, d.IP)
+		},
+		name: func(name string) string {
+			if name == origin {
+				return "@" // the domain itself
+			}
+			return strings.TrimSuffix(name, "."+origin)
+		},
+	}, nil
+}
+
+// hostLines is a text with lines for each device that has an address and a hostname which is a host name.
+// No other characters of a record are in it.
+type hostLines struct {
+	head, comment string
+	line          func(b []byte, d *inventory.Device, name string) []byte
+	name          func(name string) string // changes a name in lower case; nil for none
+	maxName       int                      // the maximum length of a name; 0 for none
+	once          map[string]bool          // the names that are taken, if only the first device gets one
+	left          int                      // the devices that are left out
+}
+
+func (h *hostLines) begin(b []byte) []byte { return append(b, h.head...) }
+
+func (h *hostLines) memory() int64 {
+	if h.once == nil {
+		return 0
+	}
+	return 128
+}
+
+func (h *hostLines) device(b []byte, d *inventory.Device, _ *inventory.Location) []byte {
+	name := strings.ToLower(d.Hostname)
+	valid := isHostName(name) && isAddress(d.IP)
+	if valid && h.name != nil {
+		name = h.name(name)
+	}
+	if !valid || h.maxName > 0 && len(name) > h.maxName || h.once[name] {
+		h.left++
+		return b
+	}
+	if h.once != nil {
+		h.once[name] = true
+	}
+	return h.line(b, d, name)
+}
+
+func (h *hostLines) end(b []byte) []byte {
+	if h.left == 0 {
+		return b
+	}
+	why := "without an address, or whose hostname is no host name"
+	if h.once != nil {
+		why += " or that of an earlier device"
+	}
+	return fmt.Appendf(b, "%s left out: %d devices %s\n", h.comment, h.left, why)
+}
