@@ -226,3 +226,92 @@ func (i *Interface) validateBelow(ctx context.Context, tx records.Tx, moved bool
 	}
 	return nil
 }
+
+// RearPort is the rear of a pass-through port, such as of a patch panel. It has a position for each
+// front port that it may lead to.
+type RearPort struct {
+	records.Base
+	DeviceID    string `json:"device_id" field:"required,ref=devices:cascade"`
+	Name        string `json:"name" field:"required,unique=device_id,max=100,search,natural,index"`
+	Label       string `json:"label" field:"max=100,search"`
+	Type        string `json:"type" field:"max=50,counted"` // such as lc, mpo or 8p8c
+	Positions   *int64 `json:"positions" field:"min=1,max=1024"`
+	Description string `json:"description" field:"max=255,search"`
+}
+
+// Normalize sets the default of positions, which is 1.
+func (p *RearPort) Normalize() {
+	if p.Positions == nil {
+		p.Positions = new(int64(1))
+	}
+}
+
+// lockRearPort names what changes of a rear port and of its front ports take turns with.
+func lockRearPort(id string) string { return "front ports of " + id }
+
+// ValidateIn refuses a change that the front ports do not fit (records.TxValidator).
+func (p *RearPort) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
+	old, ok := before.(*RearPort)
+	if !ok || old.DeviceID == p.DeviceID && *p.Positions >= *old.Positions {
+		return nil
+	}
+	if err := records.Serialize(ctx, tx, lockRearPort(p.ID)); err != nil {
+		return err
+	}
+	q := (&records.Query{Resource: records.Of[FrontPort](tx.Schema()), Limit: 1}).Where("rear_port_id", p.ID)
+	last, _ := q.Resource.Field("rear_port_position")
+	q.Sort = []records.SortKey{{Field: last, Desc: true}}
+	page, err := tx.List(ctx, q)
+	if err != nil || len(page.Records) == 0 {
+		return err
+	}
+	switch most := *page.Records[0].(*FrontPort).RearPortPosition; {
+	case old.DeviceID != p.DeviceID:
+		return refuse("rear port", "device_id", "can't be changed while front ports lead to the rear port: delete these first")
+	case *p.Positions < most:
+		return refuse("rear port", "positions", fmt.Sprintf("must be at least %d, the position of a front port", most))
+	}
+	return nil
+}
+
+// FrontPort is the front of a pass-through port: it leads to a position of a rear port of the same
+// device.
+type FrontPort struct {
+	records.Base
+	DeviceID         string `json:"device_id" field:"required,ref=devices:cascade"`
+	Name             string `json:"name" field:"required,unique=device_id,max=100,search,natural,index"`
+	Label            string `json:"label" field:"max=100,search"`
+	Type             string `json:"type" field:"max=50,counted"`
+	RearPortID       string `json:"rear_port_id" field:"required,ref=rear-ports:cascade"`
+	RearPortPosition *int64 `json:"rear_port_position" field:"unique=rear_port_id,min=1,max=1024"`
+	Description      string `json:"description" field:"max=255,search"`
+}
+
+// Normalize sets the default of the position, which is 1.
+func (p *FrontPort) Normalize() {
+	if p.RearPortPosition == nil {
+		p.RearPortPosition = new(int64(1))
+	}
+}
+
+// ValidateIn checks the rear port (records.TxValidator).
+func (p *FrontPort) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
+	if old, ok := before.(*FrontPort); ok && old.DeviceID == p.DeviceID && old.RearPortID == p.RearPortID && *old.RearPortPosition == *p.RearPortPosition {
+		return nil
+	}
+	if err := records.Serialize(ctx, tx, lockRearPort(p.RearPortID)); err != nil {
+		return err
+	}
+	rear, err := records.Get[RearPort](ctx, tx, p.RearPortID)
+	switch {
+	case records.KindOf(err) == records.NotFound:
+		return dangling[FrontPort](tx, "rear_port_id")
+	case err != nil:
+		return err
+	case rear.DeviceID != p.DeviceID:
+		return refuse("front port", "rear_port_id", "must be a rear port of the same device")
+	case *p.RearPortPosition > *rear.Positions:
+		return refuse("front port", "rear_port_position", fmt.Sprintf("must be from 1 to %d, the positions of the rear port", *rear.Positions))
+	}
+	return nil
+}

@@ -20,6 +20,9 @@ func TestFields(t *testing.T) {
 		"vlans":        "vlan_id name description status location_id subnet_cidr gateway_ip",
 		"tagged-vlans": "interface_id vlan_id",
 		"links":        "a_interface_id b_interface_id type status discovery last_seen",
+		"rear-ports":   "device_id name label type positions description",
+		"front-ports":  "device_id name label type rear_port_id rear_port_position description",
+		"cables":       "a_interface_id a_front_port_id a_rear_port_id b_interface_id b_front_port_id b_rear_port_id a_type b_type type status label color length description",
 		"events":       "severity type message device_id interface_id location_id acknowledged_at acknowledged_by",
 		"metrics":      "device_id cpu memory temp uptime_seconds ts",
 		"audit-logs":   "user_id actor action resource_type resource_id ip_address request_id changes cause",
@@ -40,7 +43,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("fields of %s:\n%v, want\n%v", name, got, want)
 		}
 	}
-	if n := len(schema.Resources()); n != 11 {
+	if n := len(schema.Resources()); n != 14 {
 		t.Errorf("there are %d resources", n)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Schema returns the schema of the inventory: its ten types of records, and a table for
+// Schema returns the schema of the inventory: its types of records, and a table for
 // secrets that clients do not see.
 func Schema() *records.Schema {
 	s, err := NewSchema()
@@ -85,6 +85,27 @@ func resources() []records.Part {
 			Reasons:  map[string]string{reasonSameInterface: "Cannot link an interface to itself"},
 			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
 			Within:   []string{"a_interface_id", "b_interface_id"},
+		}),
+		records.Define[RearPort](records.Definition{
+			Name: "rear-ports", Label: "Rear port", Description: "The rear of pass-through ports, such as of patch panels.",
+			Messages: map[string]string{"name": "Rear port name already exists on this device"},
+			Within:   []string{"device_id"},
+		}),
+		records.Define[FrontPort](records.Definition{
+			Name: "front-ports", Label: "Front port", Description: "The front of pass-through ports, such as of patch panels.",
+			Messages: map[string]string{
+				"name": "Front port name already exists on this device", "rear_port_position": "Another front port already has this position of the rear port",
+			},
+			Within: []string{"device_id"},
+		}),
+		records.Define[Cable](records.Definition{
+			Name: "cables", Label: "Cable", Description: "Cables between ports.",
+			Access: records.Access{Create: editors, Update: editors, Delete: editors},
+			Within: []string{"a_interface_id", "a_front_port_id", "a_rear_port_id", "b_interface_id", "b_front_port_id", "b_rear_port_id"},
+		}),
+		records.Define[CableEnd](records.Definition{
+			Name: "cable-ends", Label: "Cable end", Internal: true, Unaudited: true, Unindexed: []string{"created_at"},
+			Messages: map[string]string{"port": "Port already has a cable"}, Within: []string{"cable_id"},
 		}),
 		records.Define[Event](records.Definition{
 			Name: "events", Label: "Event", Description: "What happened in the network.", Prunable: true, Order: []string{"id:desc"},

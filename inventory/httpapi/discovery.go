@@ -19,7 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Documents about devices for other programs (REFERENCE.md, 2.13).
+// Documents about devices for other programs (REFERENCE.md, 2.14).
 
 // discoveryRoutes returns the routes of these documents, none without devices and locations.
 func discoveryRoutes(schema *records.Schema) []route {

@@ -98,6 +98,9 @@ func (w *world) site(v *records.Engine, name string, devices int) (*inventory.Lo
 	}
 	trunk, vlan := add(w, v, &inventory.Interface{DeviceID: ports[0].DeviceID, Name: "trunk", Mode: "trunk"}), add(w, v, &inventory.VLAN{VLANID: 8, Name: name, LocationID: &at.ID})
 	add(w, v, &inventory.TaggedVLAN{InterfaceID: trunk.ID, VLANID: vlan.ID})
+	rear := add(w, v, &inventory.RearPort{DeviceID: ports[0].DeviceID, Name: "rear", Label: name})
+	front := add(w, v, &inventory.FrontPort{DeviceID: ports[0].DeviceID, Name: "front", Label: name, RearPortID: rear.ID})
+	add(w, v, &inventory.Cable{AInterfaceID: &trunk.ID, BFrontPortID: &front.ID, Label: name})
 	for i := 0; i+2 < len(ports); i += 2 {
 		add(w, v, &inventory.Link{AInterfaceID: ports[i].ID, BInterfaceID: ports[i+2].ID})
 	}
@@ -120,6 +123,11 @@ func (w *world) fill() {
 	also, others := w.site(w.near, "near-2", 2)
 	w.granted = []string{here.ID, also.ID}
 	add(w, w.near, &inventory.Link{AInterfaceID: ports[1].ID, BInterfaceID: others[1].ID})
+	for i, port := range foreign[:1] { // from here to there, and there
+		rear, err := w.store.List(context.Background(), (&records.Query{Resource: records.Of[inventory.RearPort](w.store.Schema())}).Where("device_id", ports[0].DeviceID))
+		ok(w.t, err)
+		add(w, w.far, &inventory.Cable{AInterfaceID: &port.ID, BRearPortID: &rear.Records[i].Meta().ID, Label: "behind-cable"})
+	}
 	for i := range w.seed { // between here and there
 		add(w, w.far, &inventory.Link{AInterfaceID: ports[i].ID, BInterfaceID: foreign[i].ID})
 		add(w, w.far, &inventory.Event{Severity: "low", Type: "border", Message: "at the border", DeviceID: &ports[0].DeviceID, LocationID: &elsewhere[0].ID})

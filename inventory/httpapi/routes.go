@@ -41,6 +41,9 @@ func (a *API) table() []route {
 	if r, ok := schema.Named("locations"); ok {
 		routes = append(routes, route{method: "GET", path: "/debug/count", access: auth.Public(), operation: countAll(r)})
 	}
+	if r, ok := schema.Named("cables"); ok && r.Is(&inventory.Cable{}) {
+		routes = append(routes, route{method: "GET", path: tracePath, access: everyone, operation: trace()})
+	}
 	for _, r := range schema.Resources() {
 		if !isUsers(r) {
 			routes = append(routes, a.records(r)...)

@@ -184,7 +184,7 @@ func (f *fixture) createDataset() {
 				field.Set(rec, f.fieldValue(r, field, n))
 			}
 			rec.Meta().ID, rec.Meta().Version = id(r, n), int64(1+f.IntN(3))
-			if resourceOf(rec).Check(rec) == nil { // else try again with other values
+			if resourceOf(rec).Check(rec) == nil && !duplicate(r, rec, all) { // else try again with other values
 				all = append(all, rec)
 				n++
 			}
@@ -192,6 +192,13 @@ func (f *fixture) createDataset() {
 		f.apply(create(all...))
 	}
 	f.dataset = true
+}
+
+// duplicate reports whether a record has a key of another one, which a default may give it.
+func duplicate(r *records.Resource, rec records.Record, others []records.Record) bool {
+	return slices.ContainsFunc(r.Uniques(), func(key records.Unique) bool {
+		return slices.ContainsFunc(others, func(other records.Record) bool { return sameKey(r, key, rec, other) })
+	})
 }
 
 // fieldValue returns a value that is different in each record for the last field of a key, and

@@ -120,6 +120,15 @@ func samples(ids map[string]string) []sample {
 	link := func(a, b string) string {
 		return fmt.Sprintf(`{"a_interface_id":"%s","b_interface_id":"%s","type":"fiber","status":"up"}`, ids["interfaces"+a], ids["interfaces"+b])
 	}
+	rear := func(n int) string {
+		return fmt.Sprintf(`{"device_id":"%s","name":"rear %d","positions":3}`, ids["devices0"], n)
+	}
+	front := func(n int) string {
+		return fmt.Sprintf(`{"device_id":"%s","name":"front %d","rear_port_id":"%s","rear_port_position":%d}`, ids["devices0"], n, ids["rear-ports0"], n)
+	}
+	cable := func(n string) string {
+		return fmt.Sprintf(`{"a_interface_id":"%s","b_front_port_id":"%s","type":"cat6a"}`, ids["interfaces"+n], ids["front-ports"+n])
+	}
 	tagged := func(vlan string) string {
 		return fmt.Sprintf(`{"interface_id":"%s","vlan_id":"%s"}`, ids["interfaces0"], ids["vlans"+vlan])
 	}
@@ -130,6 +139,9 @@ func samples(ids map[string]string) []sample {
 		{"vlans", [3]string{`{"vlan_id":10,"name":"voice"}`, `{"vlan_id":11,"name":"data"}`, `{"vlan_id":12,"name":"guest"}`}, `{"description":"d"}`, `{"vlan_id":5000,"name":"x"}`},
 		{"tagged-vlans", [3]string{tagged("0"), tagged("1"), tagged("2")}, `{"interface_id":"` + ids["interfaces0"] + `"}`, `{"interface_id":"x"}`},
 		{"links", [3]string{link("0", "1"), link("0", "2"), link("1", "2")}, `{"status":"down"}`, `{}`},
+		{"rear-ports", [3]string{rear(1), rear(2), rear(3)}, `{"positions":8}`, `{"positions":0}`},
+		{"front-ports", [3]string{front(1), front(2), front(3)}, `{"label":"x"}`, `{"name":"x"}`},
+		{"cables", [3]string{cable("0"), cable("1"), cable("2")}, `{"color":"blue","length":2.5}`, `{"length":-1}`},
 		{"events", [3]string{
 			`{"severity":"critical","type":"security","message":"m"}`, `{"severity":"info","type":"system","message":"n","device_id":"` + ids["devices"] + `"}`,
 			`{"severity":"low","type":"system","message":"o"}`,
@@ -160,6 +172,7 @@ func TestOpenAPI(t *testing.T) {
 	for _, path := range []string{
 		"/devices/" + device + "/interfaces?sortby=name:desc", "/devices/" + device + "/interfacecount",
 		"/locations/" + ids["locations"] + "/devices", "/locations/" + ids["locations"] + "/devicescount",
+		"/trace?interface_id=" + ids["interfaces0"], "/trace?rear_port_id=" + ids["rear-ports0"],
 		"/summary?resource=devices&by=status", "/changes?since=0&limit=5", "/metrics?sort=value:desc", "/metrics/device/" + device, "/metrics/device/" + device + "/history", "/audit-logs?sortby=created_at:desc&limit=5",
 		"/devices?hostname__contains=s&status__in=active,offline&fields=id,hostname&count=false&cursor=", "/devices?q=sw&page=2&limit=1",
 		"/topology", "/topology?location_id=" + ids["locations"] + "&depth=2&limit=5", "/topology/failures?limit=5&state=any",

@@ -94,7 +94,7 @@ func described(r *records.Resource, statements []string) (columns, refs, indexes
 		}
 		if f.Ref != nil {
 			then := map[bool]string{true: "CASCADE", false: "SET NULL"}[f.Ref.Cascade]
-			refs = append(refs, fmt.Sprintf("%s FOREIGN KEY (%s) REFERENCES %s(id) ON DELETE %s", sqlstore.ReferenceName(r, f), f.Column, f.Ref.To, then))
+			refs = append(refs, fmt.Sprintf("%s FOREIGN KEY (%s) REFERENCES %s(id) ON DELETE %s", sqlstore.ReferenceName(r, f), f.Column, f.Ref.Resource().Table(), then))
 		}
 	}
 	for _, f := range r.Fields() {

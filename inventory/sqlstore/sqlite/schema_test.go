@@ -62,7 +62,7 @@ func TestSchema(t *testing.T) {
 			}
 			if f.Ref != nil {
 				then := map[bool]string{true: "CASCADE", false: "SET NULL"}[f.Ref.Cascade]
-				refs = append(refs, fmt.Sprintf("CONSTRAINT %s REFERENCES %s (id) ON DELETE %s", sqlstore.ReferenceName(r, f), f.Ref.To, then))
+				refs = append(refs, fmt.Sprintf("CONSTRAINT %s REFERENCES %s (id) ON DELETE %s", sqlstore.ReferenceName(r, f), f.Ref.Resource().Table(), then))
 			}
 		}
 		for _, f := range r.Fields() {

@@ -1,0 +1,386 @@
+package inventory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// PortType is the type of a port that a cable ends at.
+type PortType string
+
+// The types of ports.
+const (
+	PortInterface PortType = "interface"
+	PortFront     PortType = "front-port"
+	PortRear      PortType = "rear-port"
+)
+
+// Values returns all values.
+func (PortType) Values() []string { return valueStrings(PortInterface, PortFront, PortRear) }
+
+// CableStatus is the lifecycle status of a cable.
+type CableStatus string
+
+// The statuses of a cable.
+const (
+	CableConnected       CableStatus = "connected"
+	CablePlanned         CableStatus = "planned"
+	CableDecommissioning CableStatus = "decommissioning"
+)
+
+// Values returns all values.
+func (CableStatus) Values() []string {
+	return valueStrings(CableConnected, CablePlanned, CableDecommissioning)
+}
+
+// Cable connects two ports, each of which has at most one cable. It has no direction: the end with the
+// lower id is always A. Each side has exactly one reference. A cable between two interfaces has a
+// [Link] (REFERENCE.md, 1.10).
+type Cable struct {
+	records.Base
+	AInterfaceID *string     `json:"a_interface_id" field:"ref=interfaces:cascade"`
+	AFrontPortID *string     `json:"a_front_port_id" field:"ref=front-ports:cascade"`
+	ARearPortID  *string     `json:"a_rear_port_id" field:"ref=rear-ports:cascade"`
+	BInterfaceID *string     `json:"b_interface_id" field:"ref=interfaces:cascade"`
+	BFrontPortID *string     `json:"b_front_port_id" field:"ref=front-ports:cascade"`
+	BRearPortID  *string     `json:"b_rear_port_id" field:"ref=rear-ports:cascade"`
+	AType        PortType    `json:"a_type" field:"readonly,open"`
+	BType        PortType    `json:"b_type" field:"readonly,open"`
+	Type         string      `json:"type" field:"max=50,counted"` // such as cat6a or smf
+	Status       CableStatus `json:"status" field:"default=connected,counted"`
+	Label        string      `json:"label" field:"max=100,search,natural,index"`
+	Color        string      `json:"color" field:"max=50,counted"`
+	Length       *float64    `json:"length" field:"min=0,max=100000000"` // metres
+	Description  string      `json:"description" field:"max=255,search"`
+}
+
+// Port identifies a port.
+type Port struct {
+	Type PortType
+	ID   string
+}
+
+// key returns the port in [CableEnd.Port].
+func (p Port) key() string { return string(p.Type) + "/" + p.ID }
+
+// cableRef is a reference of a cable to a port.
+type cableRef struct {
+	field string
+	port  PortType
+	id    **string
+}
+
+// sides returns the references of both sides.
+func (c *Cable) sides() [2][]cableRef {
+	return [2][]cableRef{
+		{{"a_interface_id", PortInterface, &c.AInterfaceID}, {"a_front_port_id", PortFront, &c.AFrontPortID}, {"a_rear_port_id", PortRear, &c.ARearPortID}},
+		{{"b_interface_id", PortInterface, &c.BInterfaceID}, {"b_front_port_id", PortFront, &c.BFrontPortID}, {"b_rear_port_id", PortRear, &c.BRearPortID}},
+	}
+}
+
+// cableEnd is a port of a cable, and the field that refers to it.
+type cableEnd struct {
+	Port
+	field string
+}
+
+// Ends returns the two ports. A port without an id is missing.
+func (c *Cable) Ends() (a, b Port) {
+	ends := c.ends()
+	return ends[0].Port, ends[1].Port
+}
+
+func (c *Cable) ends() (ends [2]cableEnd) {
+	for n, side := range c.sides() {
+		for _, ref := range side {
+			if *ref.id != nil && ends[n].ID == "" {
+				ends[n] = cableEnd{Port{ref.port, **ref.id}, ref.field}
+			}
+		}
+	}
+	return ends
+}
+
+// Normalize puts the ends in order, and sets their types.
+func (c *Cable) Normalize() {
+	if a, b := c.Ends(); b.ID < a.ID && b.ID != "" {
+		c.AInterfaceID, c.BInterfaceID = c.BInterfaceID, c.AInterfaceID
+		c.AFrontPortID, c.BFrontPortID = c.BFrontPortID, c.AFrontPortID
+		c.ARearPortID, c.BRearPortID = c.BRearPortID, c.ARearPortID
+	}
+	a, b := c.Ends()
+	c.AType, c.BType = a.Type, b.Type
+}
+
+// Patched clears the references of a side for which a patch has another one.
+func (c *Cable) Patched(p records.Patch) {
+	for _, side := range c.sides() {
+		sets := func(ref cableRef) bool {
+			doc, ok := p[ref.field]
+			return ok && string(bytes.TrimSpace(doc)) != "null"
+		}
+		if !slices.ContainsFunc(side, sets) {
+			continue
+		}
+		for _, ref := range side {
+			if _, ok := p[ref.field]; !ok {
+				*ref.id = nil
+			}
+		}
+	}
+}
+
+// ValidateIn requires one port on each side (records.TxValidator).
+func (c *Cable) ValidateIn(context.Context, records.Tx, records.Record) error {
+	var wrong []records.FieldError
+	for _, side := range c.sides() {
+		n := 0
+		for _, ref := range side {
+			if *ref.id != nil {
+				n++
+			}
+		}
+		if n != 1 {
+			wrong = append(wrong, records.FieldError{Field: side[0].field, Reason: fmt.Sprintf("needs a value, or %s or %s does: set one of them, and leave the others null", side[1].field, side[2].field)})
+		}
+	}
+	if ends := c.ends(); len(wrong) == 0 && ends[0].Port == ends[1].Port {
+		wrong = append(wrong, records.FieldError{Field: ends[1].field, Reason: "must be another port than the other end"})
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	messages := make([]string, len(wrong))
+	for i, w := range wrong {
+		messages[i] = w.Field + " " + w.Reason
+	}
+	return &records.Error{Kind: records.Invalid, Message: "Invalid cable: " + strings.Join(messages, "; "), Fields: wrong}
+}
+
+// CableEnd says which cable a port has. Its key keeps a port from having two. The inventory maintains
+// one for each end of a cable.
+type CableEnd struct {
+	records.Base
+	CableID string `json:"cable_id" field:"required,ref=cables:cascade"`
+	Port    string `json:"port" field:"required,unique,max=100"`
+}
+
+// Accompany keeps the ends and the link of the cable in step (records.Accompanied).
+func (c *Cable) Accompany(ctx context.Context, tx records.Tx, before, after records.Record) ([]records.Companion, error) {
+	old, _ := before.(*Cable)
+	now, _ := after.(*Cable)
+	ends, err := endChanges(ctx, tx, old, now)
+	if err != nil {
+		return nil, err
+	}
+	link, err := linkChange(ctx, tx, old, now)
+	return append(ends, link...), err
+}
+
+// endChanges returns the changes of the ends of a cable. A deletion needs none. The error is of kind
+// [records.Conflict] if another cable has one of the ports.
+func endChanges(ctx context.Context, tx records.Tx, old, now *Cable) (changes []records.Companion, err error) {
+	if now == nil {
+		return nil, nil
+	}
+	var was [2]cableEnd
+	if old != nil {
+		was = old.ends()
+	}
+	is := now.ends()
+	has := func(ends [2]cableEnd, e cableEnd) bool { return e.Port == ends[0].Port || e.Port == ends[1].Port }
+	for _, e := range was {
+		if e.ID == "" || has(is, e) {
+			continue
+		}
+		end, err := endOf(ctx, tx, e.Port)
+		if err != nil {
+			return nil, err
+		}
+		if end != nil {
+			changes = append(changes, records.Companion{Before: end})
+		}
+	}
+	for _, e := range is { // in the order of their ids, so that two transactions do not wait for each other
+		if has(was, e) {
+			continue
+		}
+		if err := records.Serialize(ctx, tx, lockPort(e.Port)); err != nil {
+			return nil, err
+		}
+		end, err := endOf(ctx, tx, e.Port)
+		if err != nil {
+			return nil, err
+		}
+		if end != nil {
+			return nil, occupied(ctx, tx, e, end)
+		}
+		changes = append(changes, records.Companion{After: &CableEnd{CableID: now.ID, Port: e.key()}})
+	}
+	return changes, nil
+}
+
+// lockPort names what changes of the cables and links of a port take turns with.
+func lockPort(p Port) string { return "cable of " + p.key() }
+
+// endOf returns the end of the cable that a port has, nil if it has none.
+func endOf(ctx context.Context, from records.Reader, p Port) (*CableEnd, error) {
+	q := &records.Query{Resource: records.Of[CableEnd](from.Schema()), Limit: 1}
+	page, err := from.List(ctx, q.Where("port", p.key()))
+	if err != nil || len(page.Records) == 0 {
+		return nil, err
+	}
+	return page.Records[0].(*CableEnd), nil
+}
+
+// cableOf returns the cable that a port has, nil if it has none.
+func cableOf(ctx context.Context, from records.Reader, p Port) (*Cable, error) {
+	end, err := endOf(ctx, from, p)
+	if err != nil || end == nil {
+		return nil, err
+	}
+	cable, err := records.Get[Cable](ctx, from, end.CableID)
+	if records.KindOf(err) == records.NotFound { // it has just been deleted
+		return nil, nil
+	}
+	return cable, err
+}
+
+// occupied returns the error for a port that has a cable. It names the cable if the caller sees it.
+func occupied(ctx context.Context, tx records.Tx, e cableEnd, end *CableEnd) error {
+	reason := "already has a cable"
+	cable, err := records.Get[Cable](ctx, tx, end.CableID)
+	if err != nil {
+		return err
+	}
+	seen, err := records.Sees(ctx, tx, cable)
+	if err != nil {
+		return err
+	}
+	if seen {
+		reason = "already has the cable " + cable.ID
+		if cable.Label != "" {
+			reason += " (" + cable.Label + ")"
+		}
+	}
+	port, err := nameOf(ctx, tx, e.Port)
+	if err != nil {
+		return err
+	}
+	return &records.Error{
+		Kind: records.Conflict, Message: cmp.Or(port, string(e.Type)) + " " + reason + ": delete that cable first, or use another port",
+		Fields: []records.FieldError{{Field: e.field, Reason: reason}},
+	}
+}
+
+// nameOf returns the type and the name of a port, empty if it does not exist.
+func nameOf(ctx context.Context, tx records.Tx, p Port) (string, error) {
+	r := resourceOfPort(tx.Schema(), p.Type)
+	rec, err := tx.Get(ctx, r, p.ID)
+	if records.KindOf(err) == records.NotFound {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	f, _ := r.Field("name")
+	return fmt.Sprintf("%s %v", r.Label, f.Value(rec)), nil
+}
+
+// resourceOfPort returns the resource of the ports of a type.
+func resourceOfPort(schema *records.Schema, t PortType) *records.Resource {
+	switch t {
+	case PortFront:
+		return records.Of[FrontPort](schema)
+	case PortRear:
+		return records.Of[RearPort](schema)
+	}
+	return records.Of[Interface](schema)
+}
+
+// linked returns the interfaces that the cable connects directly, in order, and whether it does.
+func (c *Cable) linked() (a, b string, ok bool) {
+	if c == nil || c.AInterfaceID == nil || c.BInterfaceID == nil {
+		return "", "", false
+	}
+	return *c.AInterfaceID, *c.BInterfaceID, true
+}
+
+// linkBetween returns the link of two interfaces, nil if they have none.
+func linkBetween(ctx context.Context, tx records.Tx, a, b string) (*Link, error) {
+	q := &records.Query{Resource: records.Of[Link](tx.Schema()), Limit: 1}
+	page, err := tx.List(ctx, q.Where("a_interface_id", a).Where("b_interface_id", b))
+	if err != nil || len(page.Records) == 0 {
+		return nil, err
+	}
+	return page.Records[0].(*Link), nil
+}
+
+// linkChange returns the change of the link of a cable: it exists while the cable is between two
+// interfaces. A link that exists already becomes that of the cable.
+func linkChange(ctx context.Context, tx records.Tx, old, now *Cable) (changes []records.Companion, err error) {
+	var was, is *Link
+	a, b, linked := old.linked()
+	if linked {
+		if was, err = linkBetween(ctx, tx, a, b); err != nil {
+			return nil, err
+		}
+	}
+	x, y, links := now.linked()
+	if links {
+		if is, err = linkBetween(ctx, tx, x, y); err != nil {
+			return nil, err
+		}
+	}
+	if linked && links && was != nil && (is == nil || is.ID == was.ID) {
+		if is != nil && was.Type == now.Type {
+			return nil, nil
+		}
+		after := records.Clone(was)
+		after.AInterfaceID, after.BInterfaceID, after.Type = x, y, now.Type
+		return []records.Companion{{Before: was, After: after}}, nil
+	}
+	if was != nil {
+		changes = append(changes, records.Companion{Before: was})
+	}
+	if links && is == nil {
+		link := &Link{AInterfaceID: x, BInterfaceID: y, Type: now.Type, Status: LinkUp}
+		if now.Status != CableConnected {
+			link.Status = LinkDown
+		}
+		changes = append(changes, records.Companion{After: link})
+	}
+	return changes, nil
+}
+
+// Accompany keeps the cable of a link in step, if it has one (records.Accompanied).
+func (l *Link) Accompany(ctx context.Context, tx records.Tx, before, after records.Record) ([]records.Companion, error) {
+	old, ok := before.(*Link)
+	now, _ := after.(*Link)
+	if !ok || now != nil && now.AInterfaceID == old.AInterfaceID && now.BInterfaceID == old.BInterfaceID && now.Type == old.Type {
+		return nil, nil // a new link has no cable, or is that of a new cable
+	}
+	if err := records.Serialize(ctx, tx, lockPort(Port{PortInterface, old.AInterfaceID})); err != nil {
+		return nil, err
+	}
+	cable, err := cableOf(ctx, tx, Port{PortInterface, old.AInterfaceID})
+	if err != nil || cable == nil {
+		return nil, err
+	}
+	if a, b, ok := cable.linked(); !ok || a != old.AInterfaceID || b != old.BInterfaceID {
+		return nil, nil
+	}
+	if now == nil {
+		return []records.Companion{{Before: cable}}, nil
+	}
+	moved := records.Clone(cable)
+	moved.AInterfaceID, moved.BInterfaceID, moved.Type = &now.AInterfaceID, &now.BInterfaceID, now.Type
+	ends, err := endChanges(ctx, tx, cable, moved)
+	return append([]records.Companion{{Before: cable, After: moved}}, ends...), err
+}

@@ -1,0 +1,184 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+)
+
+// panel adds a patch panel with a rear port and as many front ports as it has positions, and returns
+// the ids of these ports.
+func panel(g *harness, name string, positions int) (rear string, fronts []string) {
+	return panelOf(g, g.create("/devices", device(name))["id"], name, positions)
+}
+
+func panelOf(g *harness, device any, name string, positions int) (rear string, fronts []string) {
+	rear = g.create("/rear-ports", object{"device_id": device, "name": name, "positions": positions})["id"].(string)
+	for n := range positions {
+		fronts = append(fronts, g.create("/front-ports", object{
+			"device_id": device, "name": fmt.Sprint(name, "/", n+1), "rear_port_id": rear, "rear_port_position": n + 1,
+		})["id"].(string))
+	}
+	return rear, fronts
+}
+
+// connect adds a cable between two ports such as "interface" and an id.
+func connect(c *httpxtest.Client, a, aID, b, bID string) *httpxtest.Response {
+	return c.Send("POST", "/cables", object{"a_" + a + "_id": aID, "b_" + b + "_id": bID})
+}
+
+// TestPassThroughPorts: a front port leads to one position of a rear port of its device.
+func TestPassThroughPorts(t *testing.T) {
+	stores(t, func(t *testing.T, g *harness) {
+		c := g.on(t, "root")
+		here, there := g.create("/devices", device("pp1"))["id"].(string), g.create("/devices", device("pp2"))["id"].(string)
+		rear := read(t, c.Send("POST", "/rear-ports", object{"device_id": here, "name": "r1"}).Want(201))
+		if rear["positions"] != 1.0 {
+			t.Errorf("the positions are %v", rear["positions"])
+		}
+		front := object{"device_id": here, "name": "f1", "rear_port_id": rear["id"]}
+		c.Send("POST", "/front-ports", with(front, "rear_port_position", 2)).WantError(400, "rear_port_position must be from 1 to 1")
+		c.Send("POST", "/front-ports", with(front, "device_id", there)).WantError(400, "rear_port_id must be a rear port of the same device")
+		c.Send("POST", "/front-ports", with(front, "rear_port_id", unknown)).WantError(400, "rear_port_id refers to a record of rear-ports that does not exist")
+		made := read(t, c.Send("POST", "/front-ports", front).Want(201))
+		c.Send("POST", "/front-ports", with(front, "name", "f2")).WantError(409, "Another front port already has this position of the rear port")
+		patch(c, path("/rear-ports", rear), object{"positions": 4}, 200, "")
+		patch(c, path("/front-ports", made), object{"rear_port_position": 3}, 200, "")
+		patch(c, path("/rear-ports", rear), object{"positions": 2}, 400, "positions must be at least 3, the position of a front port")
+		patch(c, path("/rear-ports", rear), object{"device_id": there}, 400, "device_id can't be changed while front ports lead to the rear port")
+		c.Send("DELETE", path("/rear-ports", rear), nil).Want(200)
+		if got := g.along("rear_port/" + rear["id"].(string)); got != "delete front_port/"+made["id"].(string) {
+			t.Errorf("what went along is %q", got)
+		}
+	})
+}
+
+// TestCables: a cable occupies two ports, and is deleted with either.
+func TestCables(t *testing.T) {
+	stores(t, func(t *testing.T, g *harness) {
+		c := g.on(t, "root")
+		sw := g.create("/devices", device("sw1"))["id"]
+		_, id := ports(g, sw, "a", "b", "c")
+		rear, fronts := panel(g, "pp1", 2)
+		first := read(t, c.Send("POST", "/cables", object{
+			"b_interface_id": id["a"], "a_front_port_id": fronts[0], "type": "cat6a", "label": "A-17", "color": "blue", "length": 2.5,
+		}).Want(201))
+		if first["a_interface_id"] != id["a"] || first["b_front_port_id"] != fronts[0] || first["a_type"] != "interface" || first["b_type"] != "front-port" || first["status"] != "connected" {
+			t.Errorf("the ends are not in the order of their ids: %v", first)
+		}
+		named := " already has the cable " + first["id"].(string) + " (A-17)"
+		connect(c, "interface", id["a"], "interface", id["b"]).WantError(409, "Interface a"+named)
+		connect(c, "rear_port", rear, "front_port", fronts[0]).WantError(409, "Front port pp1/1"+named)
+		second := read(t, connect(c, "interface", id["b"], "front_port", fronts[1]).Want(201))
+		patch(c, path("/cables", second), object{"b_front_port_id": fronts[0]}, 409, "Front port pp1/1"+named)
+		patch(c, path("/cables", second), object{"b_rear_port_id": rear}, 200, "") // instead of the front port
+		patch(c, path("/cables", second), object{"b_rear_port_id": nil}, 400, "b_interface_id needs a value, or b_front_port_id or b_rear_port_id does")
+		c.Send("POST", "/cables", object{"a_interface_id": id["c"], "a_rear_port_id": rear}).WantError(400, "a_interface_id needs a value")
+		connect(c, "interface", id["c"], "interface", id["c"]).WantError(400, "b_interface_id must be another port than the other end")
+		connect(c, "interface", id["c"], "interface", unknown).WantError(400, "a_interface_id refers to a record of interfaces that does not exist")
+		c.Send("POST", "/cables", []object{
+			{"a_interface_id": id["c"], "b_front_port_id": fronts[1]}, {"a_front_port_id": fronts[1], "b_interface_id": unknown},
+		}).Want(400)
+		spare, _ := panel(g, "pp2", 1)
+		c.Send("POST", "/cables", []object{
+			{"a_interface_id": id["c"], "b_front_port_id": fronts[1]}, {"a_front_port_id": fronts[1], "b_rear_port_id": spare},
+		}).WantError(409, "item 1: Front port pp1/2 already has the cable")
+		if n := len(data(t, c.Send("GET", "/cables?label=A-17&b_type=front-port", nil))); n != 1 {
+			t.Errorf("%d cables have the label", n)
+		}
+		c.Send("DELETE", "/front-ports/"+fronts[0], nil).Want(200)
+		if got := g.along("front_port/" + fronts[0]); got != "delete cable/"+first["id"].(string) {
+			t.Errorf("what went along is %q", got)
+		}
+		connect(c, "interface", id["a"], "front_port", fronts[1]).Want(201) // both are free again
+		a := c.Send("DELETE", "/devices/"+sw.(string)+"?dry_run=true", nil).Want(200)
+		if !strings.Contains(a.Body.String(), "Would delete 1 device, 2 cables and 3 interfaces") {
+			t.Errorf("the preview is %s", a.Body)
+		}
+		c.Send("DELETE", "/devices/"+sw.(string), nil).Want(200)
+		if n := len(data(t, c.Send("GET", "/cables", nil))); n != 0 {
+			t.Errorf("%d cables are left", n)
+		}
+	})
+}
+
+// TestCablesAndLinks: a cable between two interfaces has a link, whichever of them is changed. Links
+// without a cable are what they were before cables: an interface may have several.
+func TestCablesAndLinks(t *testing.T) {
+	stores(t, func(t *testing.T, g *harness) {
+		c := g.on(t, "editor")
+		_, id := ports(g, g.create("/devices", device("sw1"))["id"], "a", "b", "c", "d")
+		links := func() []object { return data(t, c.Send("GET", "/links", nil)) }
+		cable := read(t, c.Send("POST", "/cables", object{"a_interface_id": id["a"], "b_interface_id": id["b"], "type": "dac"}).Want(201))
+		link := links()[0]
+		if link["a_interface_id"] != id["a"] || link["b_interface_id"] != id["b"] || link["type"] != "dac" || link["status"] != "up" {
+			t.Errorf("the link is %v", link)
+		}
+		if got := g.along("cable/" + cable["id"].(string)); got != "create link/"+link["id"].(string) {
+			t.Errorf("what went along is %q", got)
+		}
+		patch(c, path("/links", link), object{"b_interface_id": id["c"], "type": "fiber"}, 200, "")
+		if now := read(t, c.Send("GET", path("/cables", cable), nil)); now["b_interface_id"] != id["c"] || now["type"] != "fiber" || now["version"] != 2.0 {
+			t.Errorf("the cable is %v", now)
+		}
+		patch(c, path("/cables", cable), object{"b_interface_id": id["d"]}, 200, "")
+		if now := links(); len(now) != 1 || now[0]["id"] != link["id"] || now[0]["b_interface_id"] != id["d"] {
+			t.Errorf("the links are %v", now)
+		}
+		c.Send("DELETE", path("/links", link), nil).Want(200)
+		if got := g.along("link/" + link["id"].(string)); !strings.HasPrefix(got, "delete cable/"+cable["id"].(string)) {
+			t.Errorf("what went along is %q", got)
+		}
+		c.Send("GET", path("/cables", cable), nil).Want(404)
+
+		alone := g.create("/links", object{"a_interface_id": id["a"], "b_interface_id": id["b"], "discovery": "lldp"})
+		g.create("/links", object{"a_interface_id": id["a"], "b_interface_id": id["c"]})
+		if n := len(data(t, c.Send("GET", "/cables", nil))); n != 0 {
+			t.Errorf("links have %d cables", n)
+		}
+		cable = read(t, connect(c, "interface", id["b"], "interface", id["a"]).Want(201)) // adopts the link
+		if now := links(); len(now) != 2 || now[0]["discovery"] != "lldp" {
+			t.Errorf("the links are %v", now)
+		}
+		g.create("/links", object{"a_interface_id": id["a"], "b_interface_id": id["d"]})
+		other := read(t, connect(c, "interface", id["c"], "interface", id["d"]).Want(201))
+		for _, moved := range links() {
+			if moved["b_interface_id"] == id["b"] {
+				patch(c, path("/links", moved), object{"b_interface_id": id["c"]}, 409, "")
+			}
+			if moved["b_interface_id"] == id["d"] && moved["a_interface_id"] == id["c"] {
+				patch(c, path("/links", moved), object{"a_interface_id": id["b"]}, 409, "Interface b already has the cable "+cable["id"].(string))
+			}
+		}
+		c.Send("DELETE", path("/cables", cable), nil).Want(200)
+		c.Send("GET", path("/links", alone), nil).Want(404)
+		c.Send("DELETE", "/cables?dry_run=true", []any{other["id"]}).Want(200)
+		a := c.Send("DELETE", path("/cables", other)+"?dry_run=true", nil).Want(200)
+		if !strings.Contains(a.Body.String(), "Would delete 1 cable and 1 link") {
+			t.Errorf("the preview is %s", a.Body)
+		}
+		rear, _ := panel(g, "pp1", 1)
+		patch(c, path("/cables", other), object{"a_rear_port_id": rear}, 200, "")
+		if n := len(links()); n != 2 {
+			t.Errorf("there are %d links", n)
+		}
+	})
+}
+
+// TestCableElsewhere: an error says that a port has a cable to elsewhere, but not which.
+func TestCableElsewhere(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, &choices{store: database(t)})
+	s := twoSites(g)
+	hidden := g.create("/cables", object{"a_interface_id": s.port["id"], "b_interface_id": s.far["id"], "label": "secret"})
+	c := g.as("second")
+	a := connect(c, "interface", s.port["id"].(string), "interface", s.other["id"].(string))
+	a.WantError(409, "Interface eth0 already has a cable: ")
+	if strings.Contains(a.Body.String(), "secret") || strings.Contains(a.Body.String(), hidden["id"].(string)) {
+		t.Errorf("the error shows the cable: %s", a.Body)
+	}
+	c.Send("GET", path("/cables", hidden), nil).Want(404)
+	connect(c, "interface", s.other["id"].(string), "interface", s.far["id"].(string)).WantError(400, "interface_id refers to a record of interfaces that does not exist")
+}

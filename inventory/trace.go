@@ -1,0 +1,284 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// MaxHops is the maximum number of hops of a [Path] in each direction from the port of the trace.
+const MaxHops = 200
+
+// The types of hops that are no ports.
+const (
+	HopCable = "cable"
+	HopLink  = "link"
+)
+
+// Hop is a port, cable or link of a [Path].
+type Hop struct {
+	Type     string // that of a port ([PortType]), or HopCable or HopLink
+	ID       string
+	Name     string // of a port; the label of a cable; empty for a link
+	Status   string // of an interface, cable or link; empty for others
+	DeviceID string // of a port
+	Hostname string // of its device
+	Position int64  // of a front port, at its rear port; 0 for others
+}
+
+// PathEnd says why a path ends.
+type PathEnd string
+
+// The ends of a path.
+const (
+	EndInterface PathEnd = "interface" // an interface
+	EndOpen      PathEnd = "open"      // the port has no cable
+	EndLinks     PathEnd = "links"     // links do not tell: one of their interfaces has several, or a cable
+	EndUnmapped  PathEnd = "unmapped"  // the rear port has no front port at the position
+	EndSplit     PathEnd = "split"     // the rear port has several positions, and the path belongs to all of them
+	EndShared    PathEnd = "shared"    // an interface that is connected to all positions of a rear port
+	EndLoop      PathEnd = "loop"      // the path returns to a cable that it has been at
+	EndLimit     PathEnd = "limit"     // there are more than MaxHops hops
+)
+
+// Values returns all values.
+func (PathEnd) Values() []string {
+	return valueStrings(EndInterface, EndOpen, EndLinks, EndUnmapped, EndSplit, EndShared, EndLoop, EndLimit)
+}
+
+// Path is the path that a port belongs to, from one end to the other: a port, its cable, the port at
+// the other end, and so on. A front port and the rear port that it leads to follow each other. The
+// path of an interface begins with it.
+type Path struct {
+	Hops     []Hop
+	Start    int        // the index in Hops of the port whose path it is
+	Ends     [2]PathEnd // why the path begins and ends there
+	Complete bool       // both ends are interfaces; the path of the other one is then the reverse
+}
+
+// Trace returns the path of a port, as far as the reader sees it (REFERENCE.md, 1.10). The error is of
+// kind [records.NotFound] if the port does not exist. A path that changes meanwhile may be a mixture
+// of before and after.
+func Trace(ctx context.Context, from records.Reader, p Port) (*Path, error) {
+	t := &tracer{ctx: ctx, from: from, hostnames: map[string]string{}}
+	at, err := t.port(p)
+	if err != nil {
+		return nil, err
+	}
+	forward, end, err := t.walk(at, nil)
+	if err != nil {
+		return nil, err
+	}
+	backward, begin, err := t.inward(at)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(backward)
+	return &Path{
+		Hops: slices.Concat(backward, []Hop{at.Hop}, forward), Start: len(backward), Ends: [2]PathEnd{begin, end},
+		Complete: begin == EndInterface && end == EndInterface,
+	}, nil
+}
+
+// tracer reads the ports of a path.
+type tracer struct {
+	ctx       context.Context
+	from      records.Reader
+	hostnames map[string]string // by the id of the device
+}
+
+// tracePort is a port of a path.
+type tracePort struct {
+	Port
+	Hop
+	front *FrontPort // nil for others
+	rear  *RearPort
+}
+
+// port reads a port.
+func (t *tracer) port(p Port) (*tracePort, error) {
+	rec, err := t.from.Get(t.ctx, resourceOfPort(t.from.Schema(), p.Type), p.ID)
+	if err != nil {
+		return nil, err
+	}
+	at := &tracePort{Port: p, Hop: Hop{Type: string(p.Type), ID: p.ID}}
+	switch rec := rec.(type) {
+	case *Interface:
+		at.Name, at.Status, at.DeviceID = rec.Name, string(rec.Status), rec.DeviceID
+	case *FrontPort:
+		at.front, at.Name, at.DeviceID, at.Position = rec, rec.Name, rec.DeviceID, *rec.RearPortPosition
+	case *RearPort:
+		at.rear, at.Name, at.DeviceID = rec, rec.Name, rec.DeviceID
+	}
+	name, known := t.hostnames[at.DeviceID]
+	if !known {
+		d, err := records.Get[Device](t.ctx, t.from, at.DeviceID)
+		if err != nil {
+			return nil, err
+		}
+		name = d.Hostname
+		t.hostnames[at.DeviceID] = name
+	}
+	at.Hostname = name
+	return at, nil
+}
+
+// next is port for a port that another record has led to: nil if it has just been deleted.
+func (t *tracer) next(p Port) (*tracePort, error) {
+	at, err := t.port(p)
+	if records.KindOf(err) == records.NotFound {
+		return nil, nil
+	}
+	return at, err
+}
+
+// inward returns the part of a path that does not begin with the cable of the port: behind a
+// pass-through port, on its other side.
+func (t *tracer) inward(at *tracePort) ([]Hop, PathEnd, error) {
+	if at.front == nil && at.rear == nil {
+		return nil, EndInterface, nil
+	}
+	next, positions, end, err := t.pass(at, nil)
+	if err != nil || end != "" {
+		return nil, end, err
+	}
+	hops, end, err := t.walk(next, positions)
+	return append([]Hop{next.Hop}, hops...), end, err
+}
+
+// pass returns the port on the other side of a pass-through port, and the positions of the rear ports
+// that the path has to leave again, the last one last. A rear port with one position needs none.
+func (t *tracer) pass(at *tracePort, positions []int64) (*tracePort, []int64, PathEnd, error) {
+	if at.front != nil {
+		rear, err := t.next(Port{PortRear, at.front.RearPortID})
+		if err != nil || rear == nil {
+			return nil, nil, EndOpen, err
+		}
+		if *rear.rear.Positions > 1 {
+			positions = append(slices.Clip(positions), at.Position)
+		}
+		return rear, positions, "", nil
+	}
+	position := int64(1)
+	if *at.rear.Positions > 1 {
+		if len(positions) == 0 {
+			return nil, nil, EndSplit, nil
+		}
+		last := len(positions) - 1
+		position, positions = positions[last], positions[:last]
+	}
+	q := &records.Query{Resource: records.Of[FrontPort](t.from.Schema()), Limit: 1}
+	page, err := t.from.List(t.ctx, q.Where("rear_port_id", at.Port.ID).Where("rear_port_position", position))
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if len(page.Records) == 0 {
+		return nil, nil, EndUnmapped, nil
+	}
+	front, err := t.next(Port{PortFront, page.Records[0].Meta().ID})
+	if err != nil || front == nil {
+		return nil, nil, EndUnmapped, err
+	}
+	return front, positions, "", nil
+}
+
+// walk returns the hops behind a port, beginning with its cable.
+func (t *tracer) walk(at *tracePort, positions []int64) (hops []Hop, end PathEnd, err error) {
+	seen := map[string]bool{}
+	for {
+		state := at.key() + fmt.Sprint(positions)
+		if seen[state] {
+			return hops, EndLoop, nil
+		}
+		seen[state] = true
+		if len(hops) > MaxHops-3 {
+			return hops, EndLimit, nil
+		}
+		cable, err := cableOf(t.ctx, t.from, at.Port)
+		if err != nil {
+			return nil, "", err
+		}
+		if cable == nil && at.Port.Type == PortInterface {
+			return t.link(at)
+		}
+		if cable == nil {
+			return hops, EndOpen, nil
+		}
+		a, b := cable.Ends()
+		if a == at.Port {
+			a = b
+		}
+		next, err := t.next(a)
+		if err != nil || next == nil {
+			return hops, EndOpen, err
+		}
+		hops = append(hops, Hop{Type: HopCable, ID: cable.ID, Name: cable.Label, Status: string(cable.Status)}, next.Hop)
+		if a.Type == PortInterface {
+			if len(positions) > 0 {
+				return hops, EndShared, nil
+			}
+			return hops, EndInterface, nil
+		}
+		if at, positions, end, err = t.pass(next, positions); err != nil || end != "" {
+			return hops, end, err
+		}
+		hops = append(hops, at.Hop)
+	}
+}
+
+// link returns the link of an interface without a cable, and the interface at its other end. A link
+// counts as a cable if neither interface has a cable or another link, so that both have one path.
+func (t *tracer) link(at *tracePort) (hops []Hop, end PathEnd, err error) {
+	link, err := t.onlyLink(at.Port.ID)
+	if err != nil || link == nil {
+		return nil, EndOpen, err
+	}
+	if link.ID == "" {
+		return nil, EndLinks, nil
+	}
+	other := link.AInterfaceID
+	if other == at.Port.ID {
+		other = link.BInterfaceID
+	}
+	p := Port{PortInterface, other}
+	cable, err := cableOf(t.ctx, t.from, p)
+	if err != nil {
+		return nil, "", err
+	}
+	back, err := t.onlyLink(other)
+	if err != nil {
+		return nil, "", err
+	}
+	if cable != nil || back == nil || back.ID != link.ID {
+		return nil, EndLinks, nil
+	}
+	next, err := t.next(p)
+	if err != nil || next == nil {
+		return nil, EndOpen, err
+	}
+	return []Hop{{Type: HopLink, ID: link.ID, Status: string(link.Status)}, next.Hop}, EndInterface, nil
+}
+
+// onlyLink returns the link of an interface, nil if it has none, and an empty one if it has several.
+func (t *tracer) onlyLink(id string) (*Link, error) {
+	var found []*Link
+	for _, field := range []string{"a_interface_id", "b_interface_id"} {
+		q := &records.Query{Resource: records.Of[Link](t.from.Schema()), Limit: 2}
+		page, err := t.from.List(t.ctx, q.Where(field, id))
+		if err != nil {
+			return nil, err
+		}
+		for _, rec := range page.Records {
+			found = append(found, rec.(*Link))
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
+	}
+	return &Link{}, nil
+}
