@@ -143,3 +143,10 @@ func TestOutdatedPlan(t *testing.T) {
 		require.NotEqual(t, first.Status, rec.(*inventory.Device).Status)
 	}
 }
+
+// TestCables: processes that share a database respect each other's ports and cables.
+func TestCables(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	sqlstoretest.CheckCables(t, [2]records.Store{open(t, path), open(t, path)})
+}
