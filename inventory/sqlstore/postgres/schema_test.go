@@ -51,8 +51,9 @@ func checkSchema(t *testing.T, url string) {
 		table := r.Table()
 		tables = append(tables, table)
 		columns, refs, indexes := described(r, statements)
-		require.Equal(t, columns, rows(t, db, `SELECT trim(concat(column_name, ' ', data_type, ' ', collation_name, ' ', CASE is_nullable WHEN 'NO' THEN 'NOT NULL' END))
-			FROM information_schema.columns WHERE table_name = $1 ORDER BY ordinal_position`, table),
+		// The order is another one in a database of an earlier schema, where new columns are the last.
+		require.ElementsMatch(t, columns, rows(t, db, `SELECT trim(concat(column_name, ' ', data_type, ' ', collation_name, ' ', CASE is_nullable WHEN 'NO' THEN 'NOT NULL' END))
+			FROM information_schema.columns WHERE table_name = $1`, table),
 			"%s: the columns of the fields, and those of the table; a migration adds one with ALTER TABLE %s ADD COLUMN", table, table)
 		require.ElementsMatch(t, refs, rows(t, db, `SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
 			WHERE contype = 'f' AND conrelid = $1::regclass`, table))
