@@ -258,6 +258,14 @@ func queries(op openapi.Operation, ids map[string][]string) []string {
 		}
 	case op.ID == "showFailures":
 		all = append(all, "state=any", "limit=1")
+	case op.ID == "trace":
+		all = nil
+		for n := range 60 { // ports are among the first records
+			for i, world := range []string{"a-0000-7000", "b-0000-7001"} {
+				all = append(all, fmt.Sprintf("%s_id=0190000%s-8000-%012x", []string{"interface", "front_port", "rear_port"}[(n+i)%3], world, n/2))
+				all = append(all, fmt.Sprintf("interface_id=0190000%s-8000-%012x", world, n))
+			}
+		}
 	case op.ID == "getMetricHistory":
 		all = append(all, "step=raw&from=2026-01-31T11:00:00Z&to=2026-01-31T13:00:00Z")
 	case op.Filters != nil:
