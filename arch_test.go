@@ -32,12 +32,12 @@ var layers = []struct {
 	{"one concern of a domain", []string{
 		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/replay", "ratelimit/localcache",
 		"ratelimit/settings", "ratelimit/stats", "manifest/launch", "manifest/fetch", "manifest/schematest",
-		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/topology", "inventory/discovery",
+		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/topology", "inventory/discovery", "inventory/importer",
 		"bookcatalog/sqlstore", "bookcatalog/storetest", "httpx/*",
 	}},
 	{"over those", []string{
 		"ratelimit/stats/*", "ratelimit/tracing", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
-		"inventory/auth/*", "inventory/accounts", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
+		"inventory/auth/*", "inventory/accounts", "inventory/importer/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
 	}},
 	{"transport", []string{"ratelimit/service", "inventory/httpapi", "bookcatalog/httpapi"}},
 	{"server", []string{"ratelimit/server", "inventory/server"}},
@@ -72,7 +72,7 @@ var clients = map[string][]string{
 	"google.golang.org/protobuf":                {"ratelimit/service", "ratelimit/server", "ratelimit/xds", "ratelimit/tracing", "ratelimit/grpclimit"},
 	"google.golang.org/genproto/googleapis/rpc": {"ratelimit/grpclimit"},
 	"github.com/envoyproxy/go-control-plane":    {"ratelimit/service", "ratelimit/server", "ratelimit/xds"},
-	"gopkg.in/yaml.v3":                          {"ratelimit/config", "ratelimit/replay"},
+	"gopkg.in/yaml.v3":                          {"ratelimit/config", "ratelimit/replay", "inventory/importer"},
 	"modernc.org/sqlite":                        {"*/sqlstore/sqlite"},
 	"github.com/jackc/pgx/v5":                   {"inventory/sqlstore/postgres"},
 	"github.com/pressly/goose/v3":               {"*/sqlstore"},

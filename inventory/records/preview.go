@@ -48,6 +48,13 @@ func (p *Preview) add(entry *AuditLog) {
 	}
 }
 
+// Drain returns the changes so far and removes them, so that there is room for more.
+func (p *Preview) Drain() []*AuditLog {
+	changes := p.Changes
+	p.Changes = nil
+	return changes
+}
+
 // addRequested counts a change that the caller asked for.
 func (p *Preview) addRequested(r *Resource, before, after Record) {
 	switch {

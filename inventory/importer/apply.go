@@ -1,0 +1,375 @@
+package importer
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+var (
+	errAgain = errors.New("some rows failed: the transaction runs again without them")
+	errStop  = errors.New("some rows failed: nothing is changed")
+)
+
+// apply applies rows in one transaction, and returns those that wait for records that they refer to,
+// which are rejected if last says that no further rows follow.
+func (m *run) apply(ctx context.Context, rows []*Row, last bool) (waiting []*Row, err error) {
+	if rows, err = m.check(ctx, rows); err != nil {
+		return nil, err
+	}
+	for range maxPasses {
+		var p *pass
+		err := m.engine.Together(ctx, func(ctx context.Context, in *records.Engine) error {
+			p = &pass{run: m, in: in, seen: map[string]*place{}, bad: map[*Row][]Problem{}}
+			if err := p.all(ctx, rows, last); err != nil {
+				return err
+			}
+			switch {
+			case p.failed:
+				return errAgain
+			case m.opts.OnError == Stop && m.report.Rejected+int64(len(p.bad)) > 0:
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errAgain) && !errors.Is(err, errStop) {
+			return nil, err
+		}
+		for _, row := range rows {
+			if problems := p.bad[row]; problems != nil {
+				if err := m.reject(row, problems); err != nil {
+					return nil, err
+				}
+			}
+		}
+		rows = slices.DeleteFunc(slices.Clone(rows), func(row *Row) bool { return p.bad[row] != nil })
+		if errors.Is(err, errAgain) {
+			continue
+		}
+		m.report.Created, m.report.Updated, m.report.Unchanged = m.report.Created+p.created, m.report.Updated+p.updated, m.report.Unchanged+p.unchanged
+		m.report.Changes = append(m.report.Changes, p.changes...)
+		for key, at := range p.seen {
+			m.seen.add(key, at)
+		}
+		if m.opts.Progress != nil {
+			m.opts.Progress(m.report.Rows, m.report.Rejected)
+		}
+		return p.waiting, nil
+	}
+	return nil, fmt.Errorf("importer: rows fail each other %d times in a row", maxPasses)
+}
+
+// check rejects the rows that Options.Check finds.
+func (m *run) check(ctx context.Context, rows []*Row) ([]*Row, error) {
+	for m.opts.Check != nil && len(rows) > 0 {
+		i, reason, err := m.opts.Check(ctx, rows)
+		if err != nil {
+			return nil, err
+		}
+		if i < 0 {
+			break
+		}
+		if err := m.reject(rows[i], []Problem{rows[i].problem("", reason)}); err != nil {
+			return nil, err
+		}
+		rows = slices.Delete(slices.Clone(rows), i, i+1)
+	}
+	return rows, nil
+}
+
+// pass is one attempt to apply rows.
+type pass struct {
+	*run
+	in      *records.Engine
+	seen    map[string]*place
+	bad     map[*Row][]Problem
+	waiting []*Row
+	failed  bool // the transaction must not be committed
+
+	created, updated, unchanged int64
+	changes                     []*records.AuditLog
+}
+
+// all applies rows by resource, those that others refer to first.
+func (p *pass) all(ctx context.Context, rows []*Row, last bool) error {
+	byOrder := slices.Clone(rows)
+	slices.SortStableFunc(byOrder, func(a, b *Row) int { return p.order[a.Resource.Name] - p.order[b.Resource.Name] })
+	for len(byOrder) > 0 {
+		n := slices.IndexFunc(byOrder, func(row *Row) bool { return row.Resource != byOrder[0].Resource })
+		if n < 0 {
+			n = len(byOrder)
+		}
+		if err := p.resource(ctx, byOrder[0].Resource, byOrder[:n]); err != nil {
+			return err
+		}
+		byOrder = byOrder[n:]
+	}
+	if last && !p.failed { // else the records may be there in the next pass
+		failed := maps.Clone(p.run.failed)
+		for bad := range p.bad {
+			for _, name := range bad.names() {
+				failed[name] = bad
+			}
+		}
+		for _, row := range p.waiting {
+			p.bad[row] = explain(row, failed)
+		}
+		p.waiting = nil
+	}
+	return nil
+}
+
+// resource applies the rows of a resource, which may refer to each other.
+func (p *pass) resource(ctx context.Context, r *records.Resource, rows []*Row) error {
+	for {
+		var waiting []*Row
+		for chunk := range slices.Chunk(rows, batchRows) {
+			later, err := p.chunk(ctx, r, chunk)
+			if err != nil {
+				return err
+			}
+			waiting = append(waiting, later...)
+		}
+		if len(waiting) == 0 || len(waiting) == len(rows) {
+			p.waiting = append(p.waiting, waiting...)
+			return nil
+		}
+		rows = waiting
+	}
+}
+
+// chunk applies up to batchRows rows, and returns those whose references are not there.
+func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (waiting []*Row, err error) {
+	patches := make([]records.Patch, len(rows))
+	for i, row := range rows {
+		patches[i] = row.patch()
+		for name := range patches[i] {
+			if f, ok := r.ByMember(name); !ok {
+				continue
+			} else if err := p.may(f.Ref.Resource(), records.RouteList); err != nil {
+				return nil, err
+			}
+		}
+	}
+	wrong, err := p.in.Resolve(ctx, r, patches)
+	if err != nil {
+		return nil, err
+	}
+	failed := map[int]bool{}
+	for _, item := range wrong {
+		failed[item.Index] = true
+		row := rows[item.Index]
+		if key, ok := errors.AsType[*records.UnresolvedKey](error(item.Err)); ok && !key.Several {
+			row.pending, row.missing = row.problemsOf(item.Err), key
+			waiting = append(waiting, row)
+			continue
+		}
+		p.bad[row] = row.problemsOf(item.Err)
+	}
+	rows, patches = without(rows, failed), without(patches, failed)
+	found, keys, wrong, err := p.in.Find(ctx, r, patches)
+	if err != nil {
+		return nil, err
+	}
+	failed = map[int]bool{}
+	for _, item := range wrong {
+		failed[item.Index] = true
+		p.bad[rows[item.Index]] = rows[item.Index].problemsOf(item.Err)
+	}
+	for i, row := range rows {
+		if failed[i] {
+			continue
+		}
+		if at := p.first(keys[i], row); at != nil {
+			failed[i] = true
+			p.bad[row] = []Problem{row.problem("", fmt.Sprintf("is for the same record as line %d of %s: keep one of the two", at.line, at.file))}
+		}
+	}
+	return waiting, p.store(ctx, r, without(rows, failed), without(patches, failed), without(found, failed))
+}
+
+// first notes that a row is for a record, and returns where an earlier row was for it, or nil.
+func (p *pass) first(key string, row *Row) *place {
+	sum := sha256.Sum256([]byte(key))
+	short := string(sum[:16])
+	if at := p.seen[short]; at != nil {
+		return at
+	}
+	if at := p.run.seen.get(short); at != nil {
+		return at
+	}
+	p.seen[short] = &place{row.File, row.Line}
+	return nil
+}
+
+// store creates and changes the records of rows.
+func (p *pass) store(ctx context.Context, r *records.Resource, rows []*Row, patches []records.Patch, found []records.Record) error {
+	var news []records.Record
+	var edits []records.Edit
+	var ofNews, ofEdits []*Row
+	for i, row := range rows {
+		delete(patches[i], "id")
+		before := found[i]
+		if before == nil {
+			rec := r.New()
+			err := r.Patch(patches[i])(rec)
+			if err == nil {
+				err = r.CheckNew(rec)
+			}
+			ok, err := p.valid(row, err)
+			if err != nil {
+				return err
+			}
+			if ok {
+				news, ofNews = append(news, rec), append(ofNews, row)
+			}
+			continue
+		}
+		after := records.Clone(before)
+		err := r.Patch(patches[i])(after)
+		if err == nil {
+			err = r.Check(after)
+		}
+		if ok, err := p.valid(row, err); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		if len(r.Diff(before, after)) == 0 {
+			p.unchanged++
+			continue
+		}
+		edits, ofEdits = append(edits, records.Edit{ID: before.Meta().ID, Apply: r.Patch(patches[i])}), append(ofEdits, row)
+	}
+	return p.write(ctx, r, news, ofNews, edits, ofEdits)
+}
+
+// valid reports whether err is nil. It notes what is wrong with a row, and returns any other error.
+func (p *pass) valid(row *Row, err error) (bool, error) {
+	if err == nil {
+		return true, nil
+	}
+	e, ok := errors.AsType[*records.Error](err)
+	if !ok {
+		return false, err
+	}
+	p.bad[row] = row.problemsOf(e)
+	return false, nil
+}
+
+// write calls the engine.
+func (p *pass) write(ctx context.Context, r *records.Resource, news []records.Record, ofNews []*Row, edits []records.Edit, ofEdits []*Row) error {
+	if len(news) > 0 {
+		if err := p.may(r, records.RouteCreate); err != nil {
+			return err
+		}
+		err := p.in.Create(ctx, p.opts.By, news...)
+		if err := p.outcome(ofNews, err); err != nil {
+			return err
+		}
+		for i, rec := range news {
+			p.first(rec.Meta().ID, ofNews[i])
+		}
+		p.created += int64(len(news))
+	}
+	if len(edits) > 0 {
+		if err := p.may(r, records.RouteChange); err != nil {
+			return err
+		}
+		_, err := p.in.Update(ctx, p.opts.By, r, edits...)
+		if err := p.outcome(ofEdits, err); err != nil {
+			return err
+		}
+		p.updated += int64(len(edits))
+	}
+	if p.preview != nil {
+		p.changes = append(p.changes, p.preview.Drain()...)
+	}
+	return nil
+}
+
+// outcome notes the rows that a call of the engine has refused, and returns errors that are not about
+// rows.
+func (p *pass) outcome(rows []*Row, err error) error {
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*records.Error](err)
+	switch {
+	case !ok || e.Kind == records.Unavailable || e.Kind == records.Full || e.Kind == records.Forbidden || e.Kind == records.Unauthenticated:
+		return err
+	case len(e.Items) > 0:
+		for _, item := range e.Items {
+			p.bad[rows[item.Index]] = rows[item.Index].problemsOf(item.Err)
+		}
+	case len(rows) == 1:
+		p.bad[rows[0]] = rows[0].problemsOf(e)
+	default:
+		return err
+	}
+	p.failed = true
+	return nil
+}
+
+// explain returns what is wrong with a row that waits, and which of the rejected rows has the record.
+func explain(row *Row, failed map[string]*Row) []Problem {
+	problems := slices.Clone(row.pending)
+	if row.missing == nil || len(problems) == 0 {
+		return problems
+	}
+	if of := failed[nameOf(row.missing.Resource, row.missing.Value)]; of != nil && of != row {
+		problems[0].Reason += fmt.Sprintf("; its row, line %d of %s, is rejected", of.Line, of.File)
+	}
+	return problems
+}
+
+// nameOf returns the key of run.failed for a record.
+func nameOf(r *records.Resource, value string) string { return r.Name + "\n" + value }
+
+// names returns the keys of run.failed for the record of a row.
+func (row *Row) names() (names []string) {
+	if row.Resource == nil {
+		return nil
+	}
+	for _, f := range row.Resource.ShortKeys() {
+		if value := row.value(f.Name); value != "" {
+			names = append(names, nameOf(row.Resource, value))
+		}
+	}
+	return names
+}
+
+// without returns the elements whose index is not in a set.
+func without[T any](all []T, these map[int]bool) []T {
+	if len(these) == 0 {
+		return all
+	}
+	var rest []T
+	for i, v := range all {
+		if !these[i] {
+			rest = append(rest, v)
+		}
+	}
+	return rest
+}
+
+// patch returns what the row changes: no fields that clients can't set, and no id beside a natural key.
+func (row *Row) patch() records.Patch {
+	p := maps.Clone(row.Patch)
+	for name := range row.Patch {
+		f, ok := row.Resource.Field(name)
+		if ok && f.ReadOnly && name != "id" || strings.HasPrefix(name, "_") {
+			delete(p, name)
+		}
+		if f, ok := row.Resource.ByMember(name); ok {
+			delete(p, f.Name)
+		}
+	}
+	return p
+}

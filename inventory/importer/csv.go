@@ -1,0 +1,318 @@
+package importer
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// csvSource reads CSV (RFC 4180) with a header.
+type csvSource struct {
+	*file
+	r      *csv.Reader
+	header []string
+	head   []byte
+	paths  [][]string // of the columns
+}
+
+// newCSV reads the header.
+func newCSV(f *file) (Source, error) {
+	s := &csvSource{file: f, r: csv.NewReader(f.in)}
+	s.r.FieldsPerRecord = -1
+	header, err := s.r.Read()
+	if err != nil {
+		return nil, s.broken(err)
+	}
+	s.header, s.head = header, encodeCSV(header)
+	if f.resource == nil && !strings.Contains(string(s.head), "_resource") {
+		return nil, f.fail(1, "has no resource: name the file after it, as in devices.csv, give the resource, or add a column _resource")
+	}
+	if len(header) == 1 && strings.ContainsAny(header[0], ";\t") {
+		return nil, f.fail(1, "the columns are separated by semicolons or tabs: separate them by commas")
+	}
+	seen := map[string]bool{}
+	wrong := &FileError{}
+	refuse := func(column, format string, args ...any) {
+		wrong.Problems = append(wrong.Problems, Problem{File: f.name, Line: 1, Column: printable.Truncate(column, 64), Reason: fmt.Sprintf(format, args...)})
+	}
+	for i, name := range header {
+		switch {
+		case !utf8.ValidString(name):
+			refuse("", "column %d %s", i+1, latin1)
+		case name == "":
+			refuse("", "column %d has no name", i+1)
+		case seen[name]:
+			refuse(name, "is the name of two columns: remove one")
+		case f.resource != nil:
+			if reason := unknownPath(f.resource, strings.Split(name, ".")); reason != "" {
+				refuse(name, "%s", reason)
+			}
+		}
+		seen[name] = true
+		s.paths = append(s.paths, strings.Split(name, "."))
+	}
+	if len(wrong.Problems) > 0 {
+		return nil, wrong
+	}
+	return s, nil
+}
+
+// unknownPath says why a resource has no column with a path such as device.location, "" if it has.
+func unknownPath(r *records.Resource, path []string) string {
+	for i, name := range path {
+		if reason := unknown(r, name); i == 0 && reason != "" {
+			return reason
+		}
+		f, ok := r.ByMember(name)
+		if i > 0 {
+			members := append([]string{"id"}, r.KeyMembers()...)
+			if !slices.Contains(members, name) {
+				return "is an unknown column: " + strings.Join(path[:i], ".") + " has no part " + name + ": " + didYouMean(name, members)
+			}
+		}
+		if i == len(path)-1 {
+			return ""
+		}
+		if !ok {
+			return "is an unknown column: " + strings.Join(path[:i+1], ".") + " has no parts"
+		}
+		r = f.Ref.Resource()
+	}
+	return ""
+}
+
+// Next returns the next row.
+func (s *csvSource) Next() (*Row, error) {
+	s.bounded.n = 0
+	cells, err := s.r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	if parse, ok := errors.AsType[*csv.ParseError](err); ok && !s.bounded.over && !errors.Is(err, io.ErrUnexpectedEOF) {
+		s.line = int64(parse.StartLine)
+		row := s.row(encodeCSV(cells))
+		row.Head = s.head
+		what := "has a quotation mark in the wrong place"
+		if errors.Is(err, csv.ErrQuote) {
+			what = "has a quotation mark that is not closed, or text behind one that closes a cell"
+		}
+		row.refuse("", fmt.Sprintf("%s (line %d, column %d): put cells with quotation marks in quotation marks, and write each twice", what, parse.Line, parse.Column))
+		return row, nil
+	}
+	if err != nil {
+		return nil, s.broken(err)
+	}
+	line, _ := s.r.FieldPos(0)
+	s.line = int64(line)
+	row := s.row(encodeCSV(cells))
+	row.Head = s.head
+	if len(row.Problems) > 0 {
+		return row, nil
+	}
+	if len(cells) != len(s.header) {
+		row.refuse("", fmt.Sprintf("has %d cells, and the header has %d: put cells with commas in quotation marks", len(cells), len(s.header)))
+		return row, nil
+	}
+	for i, name := range s.header {
+		if name == "_resource" && cells[i] != "" {
+			s.setResource(row, cells[i])
+		}
+	}
+	if row.Resource != nil {
+		s.fill(row, cells)
+	}
+	return s.finish(row), nil
+}
+
+// broken returns the error of a file that can't be read on.
+func (s *csvSource) broken(err error) error {
+	parse, ok := errors.AsType[*csv.ParseError](err)
+	switch {
+	case s.bounded.over:
+		return s.fail(s.line+1, "the row behind this line is longer than 1 MiB: close its quotation mark")
+	case ok:
+		return s.fail(int64(parse.StartLine), "%v", parse.Err)
+	case errors.Is(err, io.EOF):
+		return s.fail(1, "is empty")
+	}
+	return err
+}
+
+// fill sets the values of a row.
+func (s *csvSource) fill(row *Row, cells []string) {
+	nested := map[string]*tree{}
+	for i, path := range s.paths {
+		cell := cells[i]
+		if strings.HasPrefix(path[0], "_") {
+			continue
+		}
+		f, isField := row.Resource.Field(path[0])
+		switch {
+		case len(path) == 1 && isField:
+			doc, reason := cellValue(f, cell)
+			row.Patch[path[0]] = doc
+			if reason != "" && !f.ReadOnly {
+				row.refuse(path[0], reason)
+			}
+		default:
+			if nested[path[0]] == nil {
+				nested[path[0]] = &tree{}
+			}
+			if ref, ok := row.Resource.ByMember(path[0]); ok {
+				nested[path[0]].add(ref, path[1:], cell)
+			} else {
+				row.Patch[path[0]] = json.RawMessage("null") // finish reports it
+			}
+		}
+	}
+	for name, t := range nested {
+		if !t.empty() {
+			row.Patch[name] = t.document()
+		} else {
+			row.Patch[name] = json.RawMessage("null")
+		}
+	}
+}
+
+// tree is a natural key with the cells of its parts.
+type tree struct {
+	cell  json.RawMessage
+	names []string
+	parts map[string]*tree
+}
+
+// add adds a cell. The column has been checked.
+func (t *tree) add(ref *records.Field, path []string, cell string) {
+	to := ref.Ref.Resource()
+	if len(path) == 0 {
+		if short := to.ShortKeys(); cell != "" && (cell[0] == '{' || len(short) > 0 && short[0].Kind == records.Int) && json.Valid([]byte(cell)) {
+			t.cell = json.RawMessage(cell)
+		} else {
+			t.cell = text(cell)
+		}
+		return
+	}
+	if t.parts == nil {
+		t.parts = map[string]*tree{}
+	}
+	part := t.parts[path[0]]
+	if part == nil {
+		part = &tree{}
+		t.parts[path[0]], t.names = part, append(t.names, path[0])
+	}
+	if f, ok := to.ByMember(path[0]); ok {
+		part.add(f, path[1:], cell)
+		return
+	}
+	part.cell = text(cell)
+	if f, ok := to.Field(path[0]); ok {
+		if doc, reason := cellValue(f, cell); reason == "" {
+			part.cell = doc
+		}
+	}
+}
+
+func (t *tree) empty() bool {
+	for _, part := range t.parts {
+		if !part.empty() {
+			return false
+		}
+	}
+	return t.cell == nil || string(t.cell) == `""` || string(t.cell) == "null"
+}
+
+// document returns the natural key as JSON. Empty parts are null.
+func (t *tree) document() json.RawMessage {
+	if t.empty() {
+		return json.RawMessage("null")
+	}
+	if len(t.parts) == 0 {
+		return t.cell
+	}
+	var b bytes.Buffer
+	for i, name := range t.names {
+		b.WriteByte("{,"[min(i, 1)])
+		b.Write(text(name))
+		b.WriteByte(':')
+		b.Write(t.parts[name].document())
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// cellValue returns a cell as the JSON of a field, or what would be right.
+func cellValue(f *records.Field, cell string) (doc json.RawMessage, reason string) {
+	if cell == "" && (f.Nullable || f.Kind == records.Object) {
+		return json.RawMessage("null"), ""
+	}
+	if cell == "" && f.Kind == records.List {
+		return json.RawMessage("[]"), ""
+	}
+	switch f.Kind {
+	case records.Text, records.Time:
+		if cell == "" && f.Kind == records.Time {
+			return json.RawMessage("null"), ""
+		}
+		return text(unescapeCell(cell)), ""
+	case records.Bool:
+		if lower := strings.ToLower(cell); lower == "true" || lower == "false" {
+			return json.RawMessage(lower), ""
+		}
+		return text(cell), "must be true or false"
+	case records.List:
+		if json.Valid([]byte(cell)) && cell[0] == '[' {
+			return json.RawMessage(cell), ""
+		}
+		return text(cell), `must be a JSON array such as ["core","lab"]`
+	case records.Object:
+		if json.Valid([]byte(cell)) {
+			return json.RawMessage(cell), ""
+		}
+		return text(cell), "must be a JSON object"
+	}
+	number := strings.TrimSpace(cell)
+	if c := number; c != "" && json.Valid([]byte(c)) && strings.IndexByte("-0123456789", c[0]) >= 0 {
+		return json.RawMessage(c), ""
+	}
+	if f.Kind == records.Int {
+		return text(cell), "must be a whole number"
+	}
+	return text(cell), "must be a number"
+}
+
+// formula are the characters with which cells begin that exports write behind an apostrophe, so that
+// spreadsheets do not execute them.
+const formula = "=+-@\t\r\n＝＋－＠'"
+
+// unescapeCell removes such an apostrophe.
+func unescapeCell(s string) string {
+	if rest, ok := strings.CutPrefix(s, "'"); ok && rest != "" {
+		if c, _ := utf8.DecodeRuneInString(rest); strings.ContainsRune(formula, c) {
+			return rest
+		}
+	}
+	return s
+}
+
+// text returns a string as JSON.
+func text(s string) json.RawMessage {
+	doc, _ := json.Marshal(s) // a string always encodes
+	return doc
+}
+
+func encodeCSV(cells []string) []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	_ = w.Write(cells) // a buffer does not fail
+	w.Flush()
+	return b.Bytes()
+}

@@ -1,0 +1,300 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Mode says what happens when a row is rejected.
+type Mode uint8
+
+const (
+	// Stop changes nothing if a row is rejected.
+	Stop Mode = iota
+	// Skip applies the other rows.
+	Skip
+)
+
+// The bounds of an import.
+const (
+	DefaultMaxRows  = 10_000 // of Options.MaxRows
+	MaxProblems     = 1000   // of a Report
+	batchRows       = records.MaxItems
+	batchBytes      = 8 << 20
+	maxBytes        = 64 << 20 // of the rows of one transaction with Stop
+	maxWaiting      = 10_000
+	maxWaitingBytes = 16 << 20
+	maxPasses       = 100
+)
+
+// Options configure [Run]. Nil means the defaults.
+type Options struct {
+	// OnError says what happens when a row is rejected. Default: Stop.
+	OnError Mode
+	// DryRun changes nothing; the report has what would change.
+	DryRun bool
+	// MaxRows is the maximum number of rows with Stop or DryRun, which are one transaction. Default:
+	// DefaultMaxRows.
+	MaxRows int
+	// By is the caller, for the audit log.
+	By records.Caller
+	// Allow decides whether the caller may create (records.RouteCreate), change (RouteChange), or name by
+	// natural keys (RouteList) the records of a resource. Its error ends the import. Default: all.
+	Allow func(r *records.Resource, does records.Routes) error
+	// Check may reject rows before they are applied. It returns the index of a row with what is wrong
+	// with it, or -1. Default: none is rejected.
+	Check func(ctx context.Context, rows []*Row) (index int, reason string, err error)
+	// Progress is called now and then with the numbers of rows that were read and rejected so far.
+	Progress func(rows, rejected int64)
+	// Rejected is called with each rejected row. Its error ends the import.
+	Rejected func(row *Row) error
+}
+
+// Report says what an import has done, or would do in a dry run.
+type Report struct {
+	Rows      int64 // that were read
+	Created   int64
+	Updated   int64
+	Unchanged int64
+	Rejected  int64
+	Problems  []Problem // up to MaxProblems
+	Truncated bool      // whether there are more problems
+	// Changes are the changes of a dry run, as the audit log would have them.
+	Changes []*records.AuditLog
+}
+
+// Problem says what is wrong with a row.
+type Problem struct {
+	File   string
+	Line   int64  // from 1
+	Column string // the name of the field; empty for the whole row
+	Value  string // of the field, up to 64 characters
+	Reason string // what is wrong, and what would be right
+}
+
+// String returns the problem as in the message of a compiler.
+func (p Problem) String() string {
+	s := fmt.Sprintf("%s:%d: ", p.File, p.Line)
+	if p.Column != "" {
+		s += p.Column + " "
+	}
+	if p.Value != "" {
+		s += fmt.Sprintf("%q ", p.Value)
+	}
+	return s + p.Reason
+}
+
+// Run applies the rows of some sources. With Stop, the report says what was wrong, and nothing is
+// changed if it has a rejected row. The error is that of a source that can't be read on, of a store that
+// fails, or of an option; rows that Skip has applied before stay, and the report counts them.
+func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Options) (*Report, error) {
+	m := &run{engine: engine, report: &Report{}, schema: engine.Store().Schema(), order: map[string]int{}, allowed: map[permission]bool{}, failed: map[string]*Row{}}
+	if opts != nil {
+		m.opts = *opts
+	}
+	m.opts.MaxRows = cmp.Or(m.opts.MaxRows, DefaultMaxRows)
+	m.together = m.opts.OnError == Stop || m.opts.DryRun
+	if m.opts.DryRun {
+		m.preview = &records.Preview{}
+		m.engine = engine.DryRun(m.preview)
+	}
+	for i, r := range m.schema.Resources() {
+		m.order[r.Name] = i
+	}
+	err := m.all(ctx, sources)
+	if m.opts.OnError == Stop && m.report.Rejected > 0 {
+		m.report.Created, m.report.Updated, m.report.Unchanged, m.report.Changes = 0, 0, 0, nil
+	}
+	return m.report, err
+}
+
+// permission is an operation on a resource.
+type permission struct {
+	resource string
+	does     records.Routes
+}
+
+// run is the state of an import.
+type run struct {
+	opts     Options
+	engine   *records.Engine
+	schema   *records.Schema
+	report   *Report
+	preview  *records.Preview // of a dry run
+	together bool             // all rows are one transaction
+	order    map[string]int   // of the resources: those that others refer to come first
+	allowed  map[permission]bool
+	seen     seen
+
+	batch, waiting []*Row // read, and waiting for records that they refer to
+	bytes          int    // of the batch
+	failed         map[string]*Row
+}
+
+// all reads and applies the rows.
+func (m *run) all(ctx context.Context, sources []Source) error {
+	for _, source := range sources {
+		for {
+			row, err := source.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return m.unreadable(ctx, err)
+			}
+			if err := m.add(ctx, row); err != nil {
+				return err
+			}
+		}
+	}
+	if err := m.flush(ctx, m.together); err != nil {
+		return err
+	}
+	waiting := m.waiting
+	m.waiting = nil
+	if len(waiting) == 0 {
+		return nil
+	}
+	_, err := m.apply(ctx, waiting, true)
+	return err
+}
+
+// unreadable reports a file that can't be read on. With Skip the rows before it are applied.
+func (m *run) unreadable(ctx context.Context, err error) error {
+	if p, ok := errors.AsType[*FileError](err); ok {
+		m.problems(p.Problems)
+	}
+	if m.together {
+		return err
+	}
+	return errors.Join(err, m.flush(ctx, false))
+}
+
+// add adds a row to the batch, and applies the batch if it is full.
+func (m *run) add(ctx context.Context, row *Row) error {
+	m.report.Rows++
+	if m.opts.Progress != nil && m.report.Rows%batchRows == 0 {
+		m.opts.Progress(m.report.Rows, m.report.Rejected)
+	}
+	if len(row.Problems) > 0 {
+		return m.reject(row, row.Problems)
+	}
+	m.batch = append(m.batch, row)
+	m.bytes += row.size()
+	switch {
+	case !m.together && (len(m.batch) >= batchRows || m.bytes >= batchBytes):
+		return m.flush(ctx, false)
+	case m.together && (len(m.batch) > m.opts.MaxRows || m.bytes > maxBytes):
+		return &records.Error{Kind: records.Invalid, Message: fmt.Sprintf(
+			"the rows are more than %d, or have more than %d MiB, which is the most that one transaction applies: use on_error=skip without dry_run, which applies them in batches, or parts of the file",
+			m.opts.MaxRows, maxBytes>>20)}
+	}
+	return ctx.Err()
+}
+
+// flush applies the batch. last says that no further rows follow.
+func (m *run) flush(ctx context.Context, last bool) error {
+	rows := m.batch
+	m.batch, m.bytes = nil, 0
+	if len(rows) == 0 {
+		return nil
+	}
+	later, err := m.apply(ctx, rows, last)
+	if err != nil {
+		return err
+	}
+	m.waiting = append(m.waiting, later...)
+	if !m.full() {
+		return nil
+	}
+	if m.waiting, err = m.apply(ctx, m.waiting, false); err != nil || !m.full() {
+		return err
+	}
+	rows, m.waiting = m.waiting, nil
+	for _, row := range rows {
+		row.pending = append(row.pending, row.problem("", fmt.Sprintf("waits for such a record with more than %d other rows: put the rows that others refer to first", maxWaiting)))
+	}
+	_, err = m.apply(ctx, rows, true)
+	return err
+}
+
+// full reports whether too many rows wait.
+func (m *run) full() bool {
+	bytes := 0
+	for _, row := range m.waiting {
+		bytes += row.size()
+	}
+	return len(m.waiting) > maxWaiting || bytes > maxWaitingBytes
+}
+
+// reject reports a row.
+func (m *run) reject(row *Row, problems []Problem) error {
+	m.report.Rejected++
+	m.problems(problems)
+	if len(m.failed) < maxWaiting {
+		for _, name := range row.names() {
+			m.failed[name] = row
+		}
+	}
+	if m.opts.Rejected != nil {
+		return m.opts.Rejected(row)
+	}
+	return nil
+}
+
+func (m *run) problems(problems []Problem) {
+	n := min(len(problems), MaxProblems-len(m.report.Problems))
+	m.report.Problems = append(m.report.Problems, problems[:n]...)
+	m.report.Truncated = m.report.Truncated || n < len(problems)
+}
+
+// may checks the permission of the caller.
+func (m *run) may(r *records.Resource, does records.Routes) error {
+	key := permission{r.Name, does}
+	if m.opts.Allow == nil || m.allowed[key] {
+		return nil
+	}
+	err := m.opts.Allow(r, does)
+	m.allowed[key] = err == nil
+	return err
+}
+
+// Importable reports whether an import may create and change the records of a resource: it has a natural
+// key, clients may create and change it, and it has no secrets.
+func Importable(schema *records.Schema, r *records.Resource) bool {
+	secret := slices.ContainsFunc(r.Fields(), func(f *records.Field) bool { return f.WriteOnly })
+	return len(r.Keys) > 0 && !r.Internal && r.Routes.Has(records.RouteCreate) && r.Routes.Has(records.RouteChange) &&
+		!secret && !slices.Contains(schema.Declaring(), r)
+}
+
+// seen remembers which records rows were for, so far back as memory allows.
+type seen struct{ now, before map[string]*place }
+
+// place is where a row was.
+type place struct {
+	file string
+	line int64
+}
+
+// maxSeen is the number of keys of one generation; there are two.
+const maxSeen = 500_000
+
+func (s *seen) get(key string) *place {
+	if p := s.now[key]; p != nil {
+		return p
+	}
+	return s.before[key]
+}
+
+func (s *seen) add(key string, p *place) {
+	if s.now == nil || len(s.now) >= maxSeen {
+		s.now, s.before = map[string]*place{}, s.now
+	}
+	s.now[key] = p
+}

@@ -1,0 +1,312 @@
+package importer
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/internal/suggest"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Source returns rows.
+type Source interface {
+	// Next returns the next row, or io.EOF after the last one. Another error ends the source; it is a
+	// [*FileError] if the file is wrong.
+	Next() (*Row, error)
+}
+
+// Row is a row of a file.
+type Row struct {
+	File     string
+	Line     int64 // from 1
+	Resource *records.Resource
+	Patch    records.Patch // by the names of fields, and of members with natural keys
+	Problems []Problem     // found while reading it
+	// Head and Text are the row as it was read: a file with Head, once, and Text can be imported again.
+	Head, Text []byte
+
+	pending []Problem              // why it waits
+	missing *records.UnresolvedKey // what it waits for
+}
+
+// FileError is the error of a file that can't be read, or not any further.
+type FileError struct{ Problems []Problem }
+
+// Error returns the problems.
+func (e *FileError) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// The names of formats.
+const (
+	CSV   = "csv"
+	JSONL = "jsonl"
+	YAML  = "yaml"
+)
+
+// formats are the formats by the ending of a file.
+var formats = map[string]string{".csv": CSV, ".jsonl": JSONL, ".ndjson": JSONL, ".yaml": YAML, ".yml": YAML}
+
+// FileOptions say what a file contains. Nil means the defaults.
+type FileOptions struct {
+	// Format is CSV, JSONL or YAML. Default: that of the ending of the name: .csv, .jsonl, .ndjson, .yaml
+	// or .yml.
+	Format string
+	// Resource is the resource of rows that do not name one by _resource. Default: the name of the file
+	// up to the first dot, if there is such a resource.
+	Resource string
+}
+
+// maxRow is the maximum size of a row in bytes.
+const maxRow = 1 << 20
+
+// Open returns the rows of a file. The error is a [*FileError].
+func Open(name string, r io.Reader, schema *records.Schema, opts *FileOptions) (Source, error) {
+	of := FileOptions{}
+	if opts != nil {
+		of = *opts
+	}
+	f := &file{name: path.Base(filepath.ToSlash(name)), schema: schema}
+	if of.Format == "" {
+		of.Format = formats[strings.ToLower(path.Ext(f.name))]
+	}
+	if !slices.Contains([]string{CSV, JSONL, YAML}, of.Format) {
+		return nil, f.fail(1, "the format is not known by the name: name it .csv, .jsonl or .yaml, or give the format: csv, jsonl or yaml")
+	}
+	if of.Resource == "" {
+		of.Resource, _, _ = strings.Cut(f.name, ".")
+		if _, ok := schema.Named(of.Resource); !ok {
+			of.Resource = ""
+		}
+	}
+	if of.Resource != "" {
+		var reason string
+		if f.resource, reason = f.importable(of.Resource); reason != "" {
+			return nil, f.fail(1, "%s", reason)
+		}
+	}
+	in := &bounded{r: r}
+	f.bounded, f.in = in, bufio.NewReaderSize(in, 64<<10)
+	if err := f.sniff(of.Format); err != nil {
+		return nil, err
+	}
+	switch of.Format {
+	case CSV:
+		return newCSV(f)
+	case YAML:
+		return &yamlSource{file: f}, nil
+	}
+	return &jsonSource{file: f}, nil
+}
+
+// file is a file that is read.
+type file struct {
+	name     string
+	schema   *records.Schema
+	resource *records.Resource // of rows that do not name one; nil for none
+	in       *bufio.Reader
+	bounded  *bounded
+	line     int64 // that was read last
+}
+
+// fail returns the error for a file that can't be read on.
+func (f *file) fail(line int64, format string, args ...any) *FileError {
+	return &FileError{[]Problem{{File: f.name, Line: line, Reason: fmt.Sprintf(format, args...)}}}
+}
+
+// importable returns a resource by name, or why its records can't be imported.
+func (f *file) importable(name string) (r *records.Resource, reason string) {
+	var names []string
+	for _, r := range f.schema.Resources() {
+		if Importable(f.schema, r) {
+			names = append(names, r.Name)
+		}
+	}
+	if r, ok := f.schema.Named(name); ok && slices.Contains(names, name) {
+		return r, ""
+	}
+	return nil, fmt.Sprintf("the resource %q can't be imported: %s", printable.Truncate(name, 64), didYouMean(name, names))
+}
+
+// didYouMean suggests one of some names, or all.
+func didYouMean(name string, names []string) string {
+	if near := suggest.Closest(name, names, max(1, len(name)/3)); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "use " + strings.Join(names, ", ")
+}
+
+// bounded bounds how many bytes are read for one row.
+type bounded struct {
+	r    io.Reader
+	n    int // since the last row
+	over bool
+}
+
+var errRow = errors.New("the row is too long")
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.n > maxRow {
+		b.over = true
+		return 0, errRow
+	}
+	n, err := b.r.Read(p)
+	b.n += n
+	return n, err
+}
+
+// sniff refuses files that are not what they say, and skips a byte order mark.
+func (f *file) sniff(format string) error {
+	start, err := f.in.Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	text := bytes.TrimPrefix(start, []byte("\ufeff"))
+	if len(text) < len(start) {
+		_, _ = f.in.Discard(len(start) - len(text))
+	}
+	first := bytes.TrimLeft(text, " \t\r\n")
+	switch {
+	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
+		return f.fail(1, "is a ZIP archive, such as an Excel workbook: save it as CSV (UTF-8)")
+	case bytes.HasPrefix(start, []byte{0x1f, 0x8b}):
+		return f.fail(1, "is compressed with gzip: decompress it first (gunzip)")
+	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
+		return f.fail(1, "is in UTF-16: save it in UTF-8, or convert it (iconv -f UTF-16 -t UTF-8)")
+	case bytes.HasPrefix(start, []byte("%PDF")), bytes.IndexByte(start, 0) >= 0:
+		return f.fail(1, "is a binary file, not %s", format)
+	case len(first) == 0 && len(start) < 512:
+		return f.fail(1, "is empty")
+	case format == CSV && (first[0] == '{' || first[0] == '['):
+		return f.fail(1, "begins like JSON, not CSV: name it .jsonl, or give the format")
+	case format == JSONL && len(first) > 0 && first[0] == '[':
+		return f.fail(1, "is a JSON array: write one object a line (jq -c '.[]')")
+	case format == JSONL && len(first) > 0 && first[0] != '{':
+		return f.fail(1, "does not begin with an object in braces, as JSON lines do: check the format")
+	}
+	return nil
+}
+
+// latin1 describes text that is not UTF-8.
+const latin1 = "is not UTF-8, perhaps Latin-1: convert the file (iconv -f LATIN1 -t UTF-8)"
+
+// row returns a new row at the last line.
+func (f *file) row(text []byte) *Row {
+	row := &Row{File: f.name, Line: f.line, Resource: f.resource, Text: text, Patch: records.Patch{}}
+	if !utf8.Valid(text) {
+		row.refuse("", latin1)
+	}
+	return row
+}
+
+// setResource sets the resource that a row names by _resource.
+func (f *file) setResource(row *Row, name string) {
+	r, reason := f.importable(name)
+	if row.Resource = r; reason != "" {
+		row.refuse("_resource", reason)
+	}
+}
+
+// finish checks the members of a row.
+func (f *file) finish(row *Row) *Row {
+	if row.Resource == nil && len(row.Problems) == 0 {
+		row.refuse("", "has no resource: name the file after it, as in devices.csv, give the resource, or add _resource to the row")
+	}
+	if row.Resource == nil {
+		return row
+	}
+	for name, doc := range row.Patch {
+		if reason := unknown(row.Resource, name); reason != "" {
+			row.refuse(name, reason)
+		}
+		if f, ok := row.Resource.Field(name); ok && f.Kind == records.Text && !f.Nullable && string(doc) == "null" {
+			row.Patch[name] = json.RawMessage(`""`)
+		}
+	}
+	slices.SortFunc(row.Problems, func(a, b Problem) int { return strings.Compare(a.Column, b.Column) })
+	return row
+}
+
+// unknown says why a resource has no column with a name, "" if it has.
+func unknown(r *records.Resource, name string) string {
+	if strings.HasPrefix(name, "_") {
+		return ""
+	}
+	if _, ok := r.Field(name); ok {
+		return ""
+	}
+	if _, ok := r.ByMember(name); ok {
+		return ""
+	}
+	return "is an unknown column of " + r.Name + ": " + didYouMean(name, columns(r))
+}
+
+// columns returns the columns that a row of a resource may have.
+func columns(r *records.Resource) (names []string) {
+	for _, f := range r.Fields() {
+		if !f.Hidden && !f.WriteOnly && (!f.ReadOnly || f.Name == "id") {
+			names = append(names, f.Name)
+		}
+		if f.Member != "" {
+			names = append(names, f.Member)
+		}
+	}
+	return names
+}
+
+// size is the memory of a row in bytes.
+func (row *Row) size() int {
+	n := 200 + len(row.Text)
+	for name, doc := range row.Patch {
+		n += 64 + len(name) + len(doc)
+	}
+	return n
+}
+
+func (row *Row) problem(column, reason string) Problem {
+	return Problem{File: row.File, Line: row.Line, Column: column, Value: row.value(column), Reason: reason}
+}
+
+func (row *Row) refuse(column, reason string) {
+	row.Problems = append(row.Problems, row.problem(column, reason))
+}
+
+// value returns the value of a column for messages.
+func (row *Row) value(column string) string {
+	column, _, _ = strings.Cut(column, "[")
+	doc, ok := row.Patch[column]
+	if !ok || string(doc) == "null" {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(doc, &text) != nil {
+		text = string(doc)
+	}
+	return printable.Truncate(text, 64)
+}
+
+// problemsOf returns the problems that an error of the inventory has.
+func (row *Row) problemsOf(e *records.Error) []Problem {
+	if len(e.Fields) == 0 {
+		return []Problem{row.problem("", e.Message)}
+	}
+	problems := make([]Problem, len(e.Fields))
+	for i, field := range e.Fields {
+		problems[i] = row.problem(field.Field, field.Reason)
+	}
+	return problems
+}

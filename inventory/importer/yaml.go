@@ -1,0 +1,207 @@
+package importer
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+var errFull = bufio.ErrBufferFull
+
+// yamlSource reads YAML: a list of mappings, or lists under the names of their resources. It reads one
+// item of a list at a time, so that memory is bounded.
+type yamlSource struct {
+	*file
+	head   []byte // the line with the resource
+	indent int    // of the items of this list; -1 before the first
+	next   []byte // a line that was read ahead
+	begun  bool
+}
+
+// listKey is a line with the name of a resource, above its list.
+var listKey = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*):\s*(#.*)?$`)
+
+// Next returns the next row.
+func (s *yamlSource) Next() (*Row, error) {
+	if !s.begun {
+		s.begun, s.indent = true, -1
+	}
+	for {
+		line, err := s.readAhead()
+		if err != nil {
+			return nil, err
+		}
+		content := bytes.TrimLeft(line, " ")
+		trimmed := bytes.TrimSpace(line)
+		indent := len(line) - len(content)
+		switch {
+		case len(trimmed) == 0 || trimmed[0] == '#' || indent == 0 && (string(trimmed) == "---" || string(trimmed) == "..."):
+		case indent == 0 && listKey.Match(trimmed):
+			name := string(listKey.FindSubmatch(trimmed)[1])
+			r, reason := s.importable(name)
+			if reason != "" {
+				return nil, s.fail(s.line, "%s", reason)
+			}
+			s.resource, s.head, s.indent = r, append(bytes.Clone(trimmed), '\n'), -1
+		case isItem(content) && (s.indent < 0 || s.indent == indent):
+			s.indent = indent
+			return s.item(line)
+		default:
+			return nil, s.fail(s.line, "must be a list of records, each beginning with a dash in the same column, or such lists under the names of their resources")
+		}
+	}
+}
+
+// isItem reports whether a line begins an item of a list.
+func isItem(content []byte) bool {
+	return bytes.HasPrefix(content, []byte("- ")) || string(bytes.TrimSpace(content)) == "-"
+}
+
+func (s *yamlSource) readAhead() ([]byte, error) {
+	if line := s.next; line != nil {
+		s.next = nil
+		return line, nil
+	}
+	return s.readLine()
+}
+
+// item reads the lines of an item and parses it.
+func (s *yamlSource) item(line []byte) (*Row, error) {
+	text, first := bytes.Clone(line), s.line
+	for {
+		line, err := s.readLine()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		content := bytes.TrimLeft(line, " ")
+		if len(bytes.TrimSpace(line)) > 0 && len(line)-len(content) <= s.indent {
+			s.next = line
+			break
+		}
+		if text = append(text, line...); len(text) > maxRow {
+			return nil, s.fail(first, "the item is longer than 1 MiB")
+		}
+	}
+	last := s.line
+	s.line = first
+	row := s.row(text)
+	s.line = last
+	row.Head = s.head
+	if len(row.Problems) == 0 {
+		s.parse(row)
+	}
+	return s.finish(row), nil
+}
+
+// yamlLine is the position in errors of the library.
+var yamlLine = regexp.MustCompile(`line (\d+)`)
+
+// parse sets the values of a row.
+func (s *yamlSource) parse(row *Row) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(row.Text, &doc); err != nil {
+		reason := yamlLine.ReplaceAllStringFunc(strings.TrimPrefix(err.Error(), "yaml: "), func(at string) string {
+			n, _ := strconv.ParseInt(strings.TrimPrefix(at, "line "), 10, 64)
+			return fmt.Sprintf("line %d", row.Line+n-1)
+		})
+		row.refuse("", "is not YAML: "+reason)
+		return
+	}
+	if len(doc.Content) != 1 || len(doc.Content[0].Content) != 1 || doc.Content[0].Content[0].Kind != yaml.MappingNode {
+		row.refuse("", "must be a mapping of fields to values")
+		return
+	}
+	mapping := doc.Content[0].Content[0]
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == "_resource" {
+			s.setResource(row, mapping.Content[i+1].Value)
+		}
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		if _, ok := row.Patch[key.Value]; ok {
+			row.refuse(key.Value, "is given twice")
+			continue
+		}
+		var f *records.Field
+		if row.Resource != nil {
+			f, _ = row.Resource.Field(key.Value)
+		}
+		doc, err := nodeValue(f, value)
+		if row.Patch[key.Value] = doc; err != nil {
+			row.Patch[key.Value] = json.RawMessage("null")
+			row.refuse(key.Value, err.Error())
+		}
+	}
+}
+
+// nodeValue returns a value as JSON. A scalar of a text field is its text: 15.2 is a version, not a
+// number.
+func nodeValue(f *records.Field, n *yaml.Node) (json.RawMessage, error) {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		return nil, errors.New("has an anchor or an alias: write the value itself")
+	}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return scalarValue(f, n)
+	case yaml.SequenceNode:
+		docs := make([]json.RawMessage, len(n.Content))
+		var of *records.Field
+		if f != nil && f.Kind == records.List {
+			of = &records.Field{} // a text
+		}
+		for i, element := range n.Content {
+			var err error
+			if docs[i], err = nodeValue(of, element); err != nil {
+				return nil, err
+			}
+		}
+		return json.Marshal(docs)
+	}
+	docs := map[string]json.RawMessage{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		doc, err := nodeValue(nil, n.Content[i+1])
+		if err != nil {
+			return nil, err
+		}
+		docs[n.Content[i].Value] = doc
+	}
+	return json.Marshal(docs)
+}
+
+func scalarValue(f *records.Field, n *yaml.Node) (json.RawMessage, error) {
+	tag := n.ShortTag()
+	if tag == "!!null" {
+		return json.RawMessage("null"), nil
+	}
+	if f != nil && (f.Kind == records.Text || f.Kind == records.Time) {
+		return text(n.Value), nil
+	}
+	var value any
+	switch tag {
+	case "!!int", "!!float", "!!bool":
+		if err := n.Decode(&value); err != nil {
+			return nil, err
+		}
+	default:
+		value = n.Value
+	}
+	doc, err := json.Marshal(value)
+	if err != nil {
+		return nil, errors.New("must be a finite number")
+	}
+	return doc, nil
+}
