@@ -229,3 +229,17 @@ func countersOf(t *testing.T, format ratelimit.KeyFormat, domain string, now int
 	}
 	return store.contents()
 }
+
+// A separator is escaped wherever it is in a value.
+func TestCounterKeyEscapesAnywhere(t *testing.T) {
+	b := newBench(t, &ratelimit.Options{CounterKeyFormat: ratelimit.KeyUnambiguous}, rule("k", "", 5))
+	for length := 1; length <= 34; length++ {
+		for at := range length {
+			value := []byte(strings.Repeat("z", length))
+			value[at] = '|'
+			b.decide(desc("k", string(value)))
+			want := "domain|k|" + strings.Replace(string(value), "|", "~1", 1) + "|1200+60"
+			equal(t, string(value), string(b.store.lastCall()[0].Key), want)
+		}
+	}
+}

@@ -118,10 +118,19 @@ func (x *globIndex) first(s string) *globRule {
 		}
 		return nil
 	}
-	best := x.firstOf(x.loose, s, noIndex)
-	best = x.prefixes.firstAtStart(x, s, best)
-	best = x.suffixes.firstAtEnd(x, s, best)
-	best = x.infixes.firstAnywhere(x, s, best)
+	best := noIndex
+	if len(x.loose) > 0 {
+		best = x.firstOf(x.loose, s, best)
+	}
+	if len(x.prefixes.all) > 0 {
+		best = x.prefixes.firstAtStart(x, s, best)
+	}
+	if len(x.suffixes.all) > 0 {
+		best = x.suffixes.firstAtEnd(x, s, best)
+	}
+	if len(x.infixes.all) > 0 {
+		best = x.infixes.firstAnywhere(x, s, best)
+	}
 	if best == noIndex {
 		return nil
 	}

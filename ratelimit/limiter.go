@@ -91,15 +91,14 @@ func (l *Limiter) Allow(ctx context.Context, key string) (Status, error) {
 // AllowN counts n hits at once. They are allowed together or not at all, but counted
 // in both cases. n = 0 reads without counting, and is allowed while the count is not
 // over the limit.
-func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (Status, error) {
+func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (s Status, err error) {
 	active, c, d := l.acquire(key)
-	defer l.release(c)
-	if err := l.engine.decideBy(ctx, active.inUse, &c.request, d, active.rule, n); err != nil {
-		return Status{}, err
+	if err = l.engine.decideBy(ctx, active.inUse, &c.request, d, active.rule, n); err == nil {
+		s = d.Statuses[0]
+		s.Code = d.Code
 	}
-	s := d.Statuses[0]
-	s.Code = d.Code
-	return s, nil
+	l.release(c)
+	return s, err
 }
 
 // AllowInto is AllowN with a Decision of the caller, which is overwritten: for a limit of

@@ -1,0 +1,98 @@
+package ratelimit_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// A descriptor alone, whose decision takes a shorter path, is decided and counted as beside
+// another one that has no limit.
+func TestAloneAsWithOthers(t *testing.T) {
+	few := func(key string, change func(*ratelimit.Rule)) ratelimit.Rule {
+		r := rule(key, "", 5)
+		r.Limit.Name, r.Metadata = "name of "+key, map[string]any{key: true}
+		change(&r)
+		return r
+	}
+	rules := []ratelimit.Rule{
+		rule("k", "", 5), {Key: "none"},
+		few("named", func(*ratelimit.Rule) {}),
+		few("shadow", func(r *ratelimit.Rule) { r.ShadowMode = true }),
+		few("quota", func(r *ratelimit.Rule) { r.QuotaMode = true }),
+		few("second", func(r *ratelimit.Rule) { r.Limit.Unit = ratelimit.Second }),
+		few("allow", func(r *ratelimit.Rule) { r.OnStoreFailure = ratelimit.FailAllow }),
+		few("deny", func(r *ratelimit.Rule) { r.OnStoreFailure = ratelimit.FailDeny }),
+		few("free", func(r *ratelimit.Rule) { r.Limit = &ratelimit.Limit{Unlimited: true} }),
+		few("detailed", func(r *ratelimit.Rule) { r.DetailedMetric = true }),
+		few("trial", func(r *ratelimit.Rule) { r.Limit.Candidate = &ratelimit.Candidate{RequestsPerUnit: 3} }),
+	}
+	for name, opts := range map[string]ratelimit.Options{
+		"default":     {},
+		"unambiguous": {CounterKeyFormat: ratelimit.KeyUnambiguous, CounterKeyPrefix: "prefix_", NearLimitRatio: 0.4},
+		"shadow":      {ShadowMode: true, Metadata: true, TopKeys: true},
+		"failures":    {OnStoreFailure: ratelimit.FailLocal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			draw := rand.New(rand.NewPCG(11, 12))
+			alone, beside := newPair(t, opts, rules), newPair(t, opts, rules)
+			for range 2000 {
+				d := desc(rules[draw.IntN(len(rules))].Key, []string{"v", "other", "a|{~long value", ""}[draw.IntN(4)])
+				if draw.IntN(3) == 0 {
+					d = hits(uint64(draw.IntN(4)), d)
+				}
+				if opts.OnStoreFailure != "" && draw.IntN(20) == 0 {
+					alone.fail(errDown)
+					beside.fail(errDown)
+				}
+				alone.clock.set(alone.clock.unix + int64(draw.IntN(9)/8))
+				beside.clock.set(alone.clock.unix)
+				one, two := alone.ask(d), beside.ask(d, desc("none", "x"))
+				equal(t, "outcome", one, two)
+				alone.fail(nil)
+				beside.fail(nil)
+			}
+			equal(t, "statistics", alone.stats.counts(), beside.stats.counts())
+			equal(t, "counters", alone.store.contents(), beside.store.contents())
+			equal(t, "top keys", alone.engine.TopKeys(), beside.engine.TopKeys())
+		})
+	}
+}
+
+// pair is an engine with a fallback and a Decision that is used again and again.
+type pair struct {
+	*bench
+	decision ratelimit.Decision
+}
+
+func newPair(t *testing.T, opts ratelimit.Options, rules []ratelimit.Rule) *pair {
+	opts.Fallback = newMapStore()
+	return &pair{bench: newBench(t, &opts, rules...)}
+}
+
+func (p *pair) fail(err error) { p.store.err = err }
+
+// outcome is what a decision says of its first descriptor.
+type outcome struct {
+	status   ratelimit.Status
+	code     ratelimit.Code
+	metadata map[string]any
+	limit    int
+	hit      ratelimit.Hit
+}
+
+func (p *pair) ask(descriptors ...ratelimit.Descriptor) outcome {
+	p.t.Helper()
+	d := &p.decision
+	err := p.engine.DecideInto(p.t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: descriptors}, d)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	o := outcome{status: d.Statuses[0], code: d.Code, metadata: d.Metadata}
+	limit, hit := d.Held(0)
+	if o.limit = limit; hit != nil {
+		o.hit = *hit
+	}
+	return o
+}
