@@ -108,6 +108,7 @@ type API struct {
 	now           func() time.Time
 	heavy         *heavyQueries
 	feed          *feed            // nil if the store keeps no chain of its audit log
+	networks      *networkCache    // nil like feed
 	check         httpx.Middleware // Chain.Check
 	encoders      *encoders
 	bodies        bodies
@@ -155,6 +156,7 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	}
 	a.heavy = newHeavyQueries(a.opts.Heavy, a.store)
 	a.feed = newFeed(a.store, a.opts.Changes, a.opts.Timeout)
+	a.networks = newNetworkCache(a.store)
 	a.routes = a.table()
 	router := a.router()
 	a.handler = httpx.Standard(&chain)(router)

@@ -57,14 +57,22 @@ func topologyRoutes(schema *records.Schema) []route {
 	return routes
 }
 
-// network returns the network that the sender may see, and its graph with what is down or without.
+// network returns the network that the sender may see, and its graph with what is down or without. That
+// of a limited sender is read each time, so that the store decides about each record.
 func (c *call) network(ctx context.Context, state string) (*network, *topology.Graph, error) {
-	n, err := readNetwork(ctx, c.store)
-	if err != nil {
-		return nil, nil, err
+	var n *network
+	var working *topology.Graph
+	var err error
+	if c.places == nil && c.networks != nil {
+		n, working, err = c.networks.network(ctx)
+	} else if n, err = readNetwork(ctx, c.store); err == nil {
+		working = n.Working()
 	}
-	if state == stateUp {
-		return n, n.Working(), nil
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case state == stateUp:
+		return n, working, nil
 	}
 	return n, n.Graph, nil
 }

@@ -1,14 +1,17 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
 
@@ -193,6 +196,75 @@ func TestTopology(t *testing.T) {
 		root.Send("DELETE", "/devices/"+n.id("a"), nil).Want(200)
 		root.Send("DELETE", "/links/"+n.id("de"), nil).Want(200)
 		n.want(t, c, "/topology", "b c d e f, bc cd! ef ef2!")
+	})
+}
+
+// countedLinks is a store that counts how often all links are read.
+type countedLinks struct {
+	*records.MemStore
+	reads atomic.Int32
+}
+
+func (s *countedLinks) List(ctx context.Context, q *records.Query) (*records.Page, error) {
+	if q.Resource.Name == "links" && len(q.Filters) == 0 {
+		s.reads.Add(1)
+	}
+	return s.MemStore.List(ctx, q)
+}
+
+// TestNetworkIsRemembered: the network is read again after a change of it only.
+func TestNetworkIsRemembered(t *testing.T) {
+	t.Parallel()
+	store := &countedLinks{MemStore: records.NewMemStore(inventory.Schema())}
+	g := newHarness(t, &choices{store: store})
+	n := cable(g)
+	viewer, root := g.as("viewer"), g.as("root")
+	ask := func(what string, want int32) {
+		t.Helper()
+		store.reads.Store(0)
+		viewer.Send("GET", "/topology", nil).Want(200)
+		if got := store.reads.Load(); got != want {
+			t.Errorf("after %s the links are read %d times, want %d", what, got, want)
+		}
+	}
+	ask("the start", 1)
+	ask("nothing", 0)
+	root.Send("PATCH", "/devices/"+n.id("a"), object{"notes": "x"}).Want(200)
+	g.create("/interfaces", port(n.devices["a"]["id"], "spare"))
+	root.Send("PATCH", "/links/"+n.id("ab"), object{"type": "copper"}).Want(200)
+	ask("changes of other fields", 0)
+	for _, change := range [][2]any{
+		{"/devices/" + n.id("a"), object{"hostname": "z"}},
+		{"/devices/" + n.id("a"), object{"location_id": n.there["id"]}},
+		{"/interfaces/" + n.links["ab"]["a_interface_id"].(string), object{"oper_status": "down"}},
+		{"/links/" + n.id("ab"), object{"status": "down"}},
+	} {
+		root.Send("PATCH", change[0].(string), change[1]).Want(200)
+		ask(change[0].(string), 1)
+		ask("nothing", 0)
+	}
+	root.Send("DELETE", "/interfaces/"+n.links["ab"]["a_interface_id"].(string), nil).Want(200)
+	ask("the deletion of an interface with a link", 1)
+	root.Send("DELETE", path("/locations", n.there), nil).Want(200)
+	ask("the deletion of a location", 1)
+	for i := range 1001 {
+		root.Send("PATCH", "/devices/"+n.id("b"), object{"notes": fmt.Sprint(i)}).Want(200)
+	}
+	ask("many changes", 1)
+}
+
+// TestNetworkOfOtherProcess: what another process has changed is seen at once.
+func TestNetworkOfOtherProcess(t *testing.T) {
+	twoProcesses(t, func(t *testing.T, first, second records.Store) {
+		g := newHarness(t, &choices{store: first})
+		h := newHarness(t, &choices{store: second, beside: g})
+		n := cable(g)
+		c := h.on(t, "viewer")
+		n.want(t, c, "/devices/"+n.id("a")+"/neighbors", "a0 b1 d1, ab da")
+		g.on(t, "root").Send("DELETE", "/links/"+n.id("ab"), nil).Want(200)
+		n.want(t, c, "/devices/"+n.id("a")+"/neighbors", "a0 d1, da")
+		g.on(t, "root").Send("DELETE", "/devices/"+n.id("d"), nil).Want(200)
+		n.want(t, c, "/devices/"+n.id("a")+"/neighbors", "a0, ")
 	})
 }
 

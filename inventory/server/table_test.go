@@ -88,6 +88,7 @@ func TestTable(t *testing.T) {
 			x.audit()
 			x.metrics()
 			x.summaries()
+			x.topology()
 			x.starvation()
 			x.ingest()
 			if growth > 0 {
