@@ -86,6 +86,8 @@
 //   - [github.com/ashlar-go/ashlar/inventory/topology]: neighbours, paths and single points of failure.
 //   - [github.com/ashlar-go/ashlar/inventory/mail]: mail through a server, or into the log.
 //   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document.
+//   - [github.com/ashlar-go/ashlar/inventory/topology]: paths and single points of failure of a graph.
+//   - [github.com/ashlar-go/ashlar/inventory/discovery]: neighbour tables of LLDP and CDP.
 //   - [github.com/ashlar-go/ashlar/inventory/demo]: a made-up network.
 //   - [github.com/ashlar-go/ashlar/inventory/server]: from settings to a running server.
 //

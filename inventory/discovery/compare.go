@@ -1,0 +1,131 @@
+package discovery
+
+// Expected is a neighbour that a device should hear on an interface.
+type Expected struct {
+	ID        string   // identifies it in differences, such as the id of a link
+	Interface string   // of the device that hears
+	Host      string   // the name of the neighbour
+	MACs      []string // addresses of the neighbour, one of which may be the chassis ID; in any notation
+	Port      string   // the name of the interface of the neighbour
+	PortMAC   string   // its address, which may be the port ID
+}
+
+// Kind is how what was found differs from what is expected.
+type Kind string
+
+// The kinds of differences.
+const (
+	Missing    Kind = "missing"    // an expected neighbour is not heard
+	Unexpected Kind = "unexpected" // a neighbour is heard that is not expected
+	Different  Kind = "different"  // another neighbour or port than expected is heard on an interface
+)
+
+// Difference is a difference at one interface.
+type Difference struct {
+	Kind      Kind
+	Interface string    // as it is expected, or else as it was found
+	Expected  *Expected // nil if unexpected
+	Found     *Neighbor // nil if missing
+	Fields    []string  // what is different: neighbor, port
+}
+
+// Compare returns the differences of a table of one device, in the order of the expected neighbours, and
+// then of the others. Neighbours that are found twice, by LLDP and by CDP, count once. A neighbour whose
+// port was not reported has the expected port.
+func Compare(found []Neighbor, expected []Expected) []Difference {
+	byInterface := map[string][]*Neighbor{}
+	for i := range found {
+		key := InterfaceKey(found[i].Interface)
+		byInterface[key] = append(byInterface[key], &found[i])
+	}
+	wanted := map[string][]*Expected{}
+	for i := range expected {
+		key := InterfaceKey(expected[i].Interface)
+		wanted[key] = append(wanted[key], &expected[i])
+	}
+	var all []Difference
+	done := map[string]bool{}
+	for i := range expected {
+		if key := InterfaceKey(expected[i].Interface); !done[key] {
+			done[key] = true
+			all = append(all, compareInterface(byInterface[key], wanted[key])...)
+		}
+	}
+	for i := range found {
+		if key := InterfaceKey(found[i].Interface); !done[key] {
+			done[key] = true
+			all = append(all, compareInterface(byInterface[key], nil)...)
+		}
+	}
+	return all
+}
+
+// compareInterface returns the differences at one interface.
+func compareInterface(found []*Neighbor, expected []*Expected) (all []Difference) {
+	met := make([]bool, len(expected))
+	var others []*Neighbor
+	for _, n := range found {
+		matches := false
+		for i, e := range expected {
+			if e.sameNeighbor(n) && e.samePort(n) {
+				met[i], matches = true, true
+			}
+		}
+		for _, o := range others { // the same by another protocol
+			matches = matches || SameHost(o.Name, n.Name) && InterfaceKey(o.Port) == InterfaceKey(n.Port)
+		}
+		if !matches {
+			others = append(others, n)
+		}
+	}
+	pair := func(match func(e *Expected, n *Neighbor) bool, fields ...string) {
+		for i, e := range expected {
+			for j, n := range others {
+				if !met[i] && n != nil && match(e, n) {
+					met[i], others[j] = true, nil
+					all = append(all, Difference{Different, e.Interface, e, n, fields})
+				}
+			}
+		}
+	}
+	pair((*Expected).sameNeighbor, "port")
+	pair((*Expected).samePort, "neighbor")
+	pair(func(*Expected, *Neighbor) bool { return true }, "neighbor", "port")
+	for i, e := range expected {
+		if !met[i] {
+			all = append(all, Difference{Kind: Missing, Interface: e.Interface, Expected: e})
+		}
+	}
+	for _, n := range others {
+		if n != nil {
+			all = append(all, Difference{Kind: Unexpected, Interface: n.Interface, Found: n})
+		}
+	}
+	return all
+}
+
+// sameNeighbor reports whether a neighbour is the expected one, by its name or its chassis.
+func (e *Expected) sameNeighbor(n *Neighbor) bool {
+	if SameHost(e.Host, n.Name) {
+		return true
+	}
+	for _, mac := range e.MACs {
+		if sameMAC(mac, n.ChassisID) {
+			return true
+		}
+	}
+	return false
+}
+
+// samePort reports whether a port is the expected one. The description may have its name.
+func (e *Expected) samePort(n *Neighbor) bool {
+	key := InterfaceKey(e.Port)
+	return n.Port == "" && n.PortDescription == "" || n.Port != "" && InterfaceKey(n.Port) == key ||
+		n.PortDescription != "" && InterfaceKey(n.PortDescription) == key || sameMAC(e.PortMAC, n.Port)
+}
+
+func sameMAC(a, b string) bool {
+	x, ok := MAC(a)
+	y, ok2 := MAC(b)
+	return ok && ok2 && x == y
+}

@@ -1,0 +1,24 @@
+// Package discovery reads what devices report about their neighbours, and compares it with what is
+// expected. It imports the standard library only, knows no records, and polls nothing: others hand in
+// the neighbour tables of LLDP and CDP.
+//
+//	found, err := discovery.ParseText(output) // of "show lldp neighbors detail"
+//	if err != nil {
+//		return err
+//	}
+//	for _, d := range discovery.Compare(found, expected) {
+//		fmt.Println(d.Interface, d.Kind, d.Fields)
+//	}
+//
+// # Forms
+//
+// [ParseText] reads the detailed output of IOS, IOS XE, IOS XR and NX-OS (LLDP and CDP), and that of LLDP
+// of Huawei VRP, Aruba AOS-CX, Brocade FastIron and Allied Telesis AlliedWare Plus. [ParseJSON] reads the
+// parsed tables of ntc-templates, and those of NAPALM (get_lldp_neighbors, get_lldp_neighbors_detail).
+//
+// # Names
+//
+// Devices abbreviate names, so names are compared by keys: Gi1/0/1 is GigabitEthernet1/0/1
+// ([InterfaceKey]), 001a.2b3c.4d5e is 00:1a:2b:3c:4d:5e ([MAC]), and core-1.example.com is core-1
+// ([SameHost]).
+package discovery

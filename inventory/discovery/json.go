@@ -1,0 +1,107 @@
+package discovery
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// fieldNames are the names of fields in the tables of ntc-templates and of NAPALM, in the order in which
+// they count.
+var fieldNames = struct{ local, name, chassis, port, description, address []string }{
+	local:       []string{"local_interface", "local_port"},
+	name:        []string{"neighbor_name", "neighbor", "system_name", "remote_system_name", "hostname", "dest_host", "destination_host"},
+	chassis:     []string{"chassis_id", "remote_chassis_id"},
+	port:        []string{"neighbor_port_id", "port_id", "remote_port", "neighbor_interface", "remote_interface", "port"},
+	description: []string{"neighbor_port_description", "remote_port_description", "neighbor_interface", "port_description"},
+	address:     []string{"mgmt_address", "mgmt_ip", "management_ip", "management_address", "interface_ip", "remote_management_address"},
+}
+
+// ParseJSON reads a parsed table: an array of objects as ntc-templates has them, or as NAPALM returns it an
+// object with an array of neighbours for each interface, which may be the only member of another object.
+// The error says what is wrong, as for [ParseText].
+func ParseJSON(doc []byte) ([]Neighbor, error) {
+	if len(doc) > MaxBytes {
+		return nil, errTooLarge
+	}
+	var rows []map[string]any
+	if err := json.Unmarshal(doc, &rows); err == nil {
+		return fromRows(rows)
+	}
+	var by map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &by); err != nil {
+		return nil, fmt.Errorf("must be an array of objects, as of ntc-templates, or an object with an array for each interface, as of NAPALM: %w", err)
+	}
+	if len(by) == 1 {
+		for name, inner := range by {
+			if strings.Contains(name, "neighbors") {
+				return ParseJSON(inner)
+			}
+		}
+	}
+	local := make([]string, 0, len(by))
+	for name := range by {
+		local = append(local, name)
+	}
+	slices.Sort(local)
+	for _, name := range local {
+		var more []map[string]any
+		if err := json.Unmarshal(by[name], &more); err != nil {
+			return nil, fmt.Errorf("%q must be an array of neighbours: %w", name, err)
+		}
+		for _, row := range more {
+			if row == nil {
+				return nil, fmt.Errorf("%q: a neighbour must be an object, not null", name)
+			}
+			row["local_interface"] = name
+			rows = append(rows, row)
+		}
+	}
+	return fromRows(rows)
+}
+
+func fromRows(rows []map[string]any) ([]Neighbor, error) {
+	if len(rows) > MaxNeighbors {
+		return nil, fmt.Errorf("has %d neighbours: send the table of one device, with at most %d", len(rows), MaxNeighbors)
+	}
+	found := []Neighbor{}
+	for i, row := range rows {
+		of := map[string]any{}
+		for name, value := range row {
+			of[strings.ToLower(name)] = value
+		}
+		n := Neighbor{
+			Interface: first(of, fieldNames.local), Name: first(of, fieldNames.name), ChassisID: first(of, fieldNames.chassis),
+			Port: first(of, fieldNames.port), PortDescription: first(of, fieldNames.description), Address: first(of, fieldNames.address),
+		}
+		if n.Name == "" && n.ChassisID != "" && of["neighbor_port_id"] == nil && !isMAC(n.ChassisID) { // the device ID of CDP
+			n.Name = n.ChassisID
+		}
+		if n.Interface == "" {
+			return nil, fmt.Errorf("[%d]: %w", i, errors.New("has no local_interface"))
+		}
+		found = append(found, n)
+	}
+	return found, nil
+}
+
+func isMAC(s string) bool {
+	_, ok := MAC(s)
+	return ok
+}
+
+// first returns the first value that is present. Some templates have lists of one.
+func first(row map[string]any, names []string) string {
+	for _, name := range names {
+		value := row[name]
+		if list, ok := value.([]any); ok && len(list) > 0 {
+			value = list[0]
+		}
+		if s, ok := value.(string); ok && present(s) != "" {
+			return present(s)
+		}
+	}
+	return ""
+}
