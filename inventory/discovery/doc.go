@@ -1,6 +1,6 @@
 // Package discovery reads what devices report about their neighbours, and compares it with what is
 // expected. It imports the standard library only, knows no records, and polls nothing: others hand in
-// the neighbour tables of LLDP and CDP.
+// the neighbour tables of LLDP and CDP, and tables of interfaces.
 //
 //	found, err := discovery.ParseText(output) // of "show lldp neighbors detail"
 //	if err != nil {
@@ -15,6 +15,7 @@
 // [ParseText] reads the detailed output of IOS, IOS XE, IOS XR and NX-OS (LLDP and CDP), and that of LLDP
 // of Huawei VRP, Aruba AOS-CX, Brocade FastIron and Allied Telesis AlliedWare Plus. [ParseJSON] reads the
 // parsed tables of ntc-templates, and those of NAPALM (get_lldp_neighbors, get_lldp_neighbors_detail).
+// [ParseInterfaces] reads the parsed tables of interfaces of both.
 //
 // # Names
 //

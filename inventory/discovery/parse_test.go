@@ -93,6 +93,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input string) {
 		text, _ := discovery.ParseText(input)
 		doc, _ := discovery.ParseJSON([]byte(input))
+		ports, _ := discovery.ParseInterfaces([]byte(input))
 		for _, n := range append(text, doc...) {
 			if n.Interface == "" {
 				t.Errorf("a neighbour without an interface: %+v", n)
@@ -100,6 +101,11 @@ func FuzzParse(f *testing.F) {
 			key := discovery.InterfaceKey(n.Interface)
 			if again := discovery.InterfaceKey(key); again != key {
 				t.Errorf("the key of %q is %q, and that of the key %q", n.Interface, key, again)
+			}
+		}
+		for _, p := range ports {
+			if p.Name == "" {
+				t.Errorf("an interface without a name: %+v", p)
 			}
 		}
 		if len(discovery.Compare(text, nil)) > len(text) {
