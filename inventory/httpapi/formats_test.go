@@ -293,6 +293,37 @@ func TestWholeExport(t *testing.T) {
 	}
 }
 
+// TestExportPages: an export reads in pages of few large records or of many small ones, each as a heavy query.
+func TestExportPages(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct{ notes, least, most int }{"small": {1000, 3, 12}, "large": {10_000, 25, 60}} {
+		store := manyDevices(t, 2500)
+		g := newHarness(t, &choices{store: store})
+		ok(t, records.New(store, nil).Store().Change(context.Background(), func(tx records.Tx) error {
+			page, err := tx.List(context.Background(), &records.Query{Resource: records.Of[inventory.Device](store.Schema())})
+			for _, rec := range page.Records {
+				d := rec.(*inventory.Device)
+				d.Notes = strings.Repeat("x", want.notes)
+				d.Version++
+				err = errors.Join(err, tx.Update(context.Background(), d, d.Version-1))
+			}
+			return err
+		}))
+		pages := 1
+		store.between = func() error {
+			pages++
+			if running, _ := g.api.HeavyQueries(); running != 1 {
+				t.Errorf("%d heavy queries run", running)
+			}
+			return nil
+		}
+		rows := bytes.Count(g.as("viewer").Send("GET", "/devices?format=jsonl", nil).Want(200).Body.Bytes(), []byte("\n"))
+		if rows != 2500 || pages < want.least || pages > want.most {
+			t.Errorf("%s: %d records in %d pages", name, rows, pages)
+		}
+	}
+}
+
 // TestBrokenExport: a failure in the middle breaks the connection, compressed or not, and is logged.
 func TestBrokenExport(t *testing.T) {
 	t.Parallel()
