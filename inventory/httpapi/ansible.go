@@ -24,7 +24,7 @@ func playbookHosts() operation {
 	}, func(c *call) error {
 		return c.discover(contentType[0], func() (writing, bool, error) {
 			e := c.encoders.of(c.current(c.route.resource))
-			return &ansibleHosts{encode: e, taken: map[string]bool{}, groups: map[string][]string{}}, true, nil
+			return &ansibleHosts{encode: e, taken: map[string]bool{}, groups: map[string][]uint32{}}, true, nil
 		})
 	}}
 }
@@ -33,20 +33,23 @@ func playbookHosts() operation {
 type ansibleHosts struct {
 	encode *encoder
 	value  []byte
-	taken  map[string]bool     // the names of hosts
-	groups map[string][]string // their hosts
+	names  []string            // of hosts
+	taken  map[string]bool     // the same
+	groups map[string][]uint32 // their hosts, as indexes of names
+	bytes  int64               // of all of these, about
 }
 
 func (a *ansibleHosts) begin(b []byte) []byte { return append(b, `{"_meta":{"hostvars":{`...) }
 
-func (a *ansibleHosts) memory() int64 { return 512 }
+func (a *ansibleHosts) kept() int64 { return a.bytes }
 
 func (a *ansibleHosts) device(b []byte, d *inventory.Device, at *inventory.Location) []byte {
 	name := a.name(d)
-	if len(a.taken) > 0 {
+	if len(a.names) > 0 {
 		b = append(b, ',')
 	}
-	a.taken[name] = true
+	a.names, a.taken[name] = append(a.names, name), true
+	a.bytes += 96 + int64(len(name))
 	b = append(appendString(append(b, '\n'), name), ":{"...)
 	if d.IP != "" {
 		b = append(appendString(append(b, `"ansible_host":`...), d.IP), ',')
@@ -71,7 +74,7 @@ func (a *ansibleHosts) device(b []byte, d *inventory.Device, at *inventory.Locat
 		b = a.variable(b, "location_site_code", at.SiteCode)
 	}
 	b[len(b)-1] = '}' // instead of the last comma
-	a.join(name, d, at)
+	a.join(d, at)
 	return b
 }
 
@@ -84,8 +87,8 @@ func (a *ansibleHosts) variable(b []byte, name, value string) []byte {
 	return append(appendUntrusted(b, value), ',')
 }
 
-// join adds a host to its groups.
-func (a *ansibleHosts) join(name string, d *inventory.Device, at *inventory.Location) {
+// join adds the last host to its groups.
+func (a *ansibleHosts) join(d *inventory.Device, at *inventory.Location) {
 	var groups []string
 	add := func(kind, value string) {
 		if group := kind + "_" + safeName(value); value != "" && !slices.Contains(groups, group) {
@@ -109,7 +112,11 @@ func (a *ansibleHosts) join(name string, d *inventory.Device, at *inventory.Loca
 		groups = []string{"ungrouped"}
 	}
 	for _, group := range groups {
-		a.groups[group] = append(a.groups[group], name)
+		if a.groups[group] == nil {
+			a.bytes += 128 + int64(len(group))
+		}
+		a.groups[group] = append(a.groups[group], uint32(len(a.names)-1)) // fewer than memory has room for
+		a.bytes += 8
 	}
 }
 
@@ -135,7 +142,7 @@ func (a *ansibleHosts) end(b []byte) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendString(b, host)
+			b = appendString(b, a.names[host])
 		}
 		b = append(b, "]}"...)
 	}

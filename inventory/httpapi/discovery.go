@@ -66,8 +66,8 @@ type writing interface {
 	begin(b []byte) []byte
 	device(b []byte, d *inventory.Device, at *inventory.Location) []byte
 	end(b []byte) []byte
-	// memory is the number of bytes that are kept of each device until the end.
-	memory() int64
+	// kept returns about how many bytes are kept until the end.
+	kept() int64
 }
 
 // discover responds with a document about all devices that match the filters of the request, which making
@@ -122,10 +122,12 @@ func (c *call) discovered() (*records.Query, error) {
 // write writes a page and those that follow it to the spool.
 func (d *discovery) write(page *records.Page, doc writing) error {
 	b := doc.begin(nil)
+	reserved := int64(0)
 	err := d.each(page, func(recs []records.Record) (int, error) {
-		if err := httpx.Reserve(d.r.Context(), doc.memory()*int64(len(recs))); err != nil {
+		if err := httpx.Reserve(d.r.Context(), doc.kept()-reserved); err != nil {
 			return 0, err
 		}
+		reserved = doc.kept()
 		at, err := d.names.of(d.r.Context(), recs)
 		if err != nil {
 			return 0, err

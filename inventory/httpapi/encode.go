@@ -101,6 +101,9 @@ func (e *encoder) append(b []byte, rec records.Record) []byte {
 	return append(b, '}')
 }
 
+// column returns the name of the member, which may differ from that of the field (see after).
+func (m *member) column() string { return m.name[1 : len(m.name)-2] }
+
 // value appends the value of the field in the struct of a record.
 func (m *member) value(b []byte, v reflect.Value, base *records.Base) []byte {
 	switch {

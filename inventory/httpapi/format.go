@@ -160,7 +160,7 @@ func (w *csvRows) begin(b []byte, e *encoder) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, e.members[i].field.Name...) // letters, digits and underscores
+		b = append(b, e.members[i].column()...) // letters, digits and underscores
 	}
 	return append(b, "\r\n"...)
 }
@@ -233,7 +233,7 @@ func (w *yamlRows) row(b []byte, e *encoder, rec records.Record) []byte {
 	indent := "- "
 	for i := range e.members {
 		m := &e.members[i]
-		b = append(append(append(b, indent...), yamlKey(m.field.Name)...), ": "...)
+		b = append(append(append(b, indent...), yamlKey(m.column())...), ": "...)
 		w.value = m.value(w.value[:0], v, base)
 		b = append(appendYAML(b, w.value, m.field.Kind == records.Float), '\n')
 		indent = "  "

@@ -114,12 +114,7 @@ type hostLines struct {
 
 func (h *hostLines) begin(b []byte) []byte { return append(b, h.head...) }
 
-func (h *hostLines) memory() int64 {
-	if h.once == nil {
-		return 0
-	}
-	return 128
-}
+func (h *hostLines) kept() int64 { return 128 * int64(len(h.once)) }
 
 func (h *hostLines) device(b []byte, d *inventory.Device, _ *inventory.Location) []byte {
 	name := strings.ToLower(d.Hostname)

@@ -137,7 +137,7 @@ func (l *targetList) located() bool {
 
 func (l *targetList) begin(b []byte) []byte { return append(b, '[') }
 
-func (l *targetList) memory() int64 { return 0 }
+func (l *targetList) kept() int64 { return 0 }
 
 func (l *targetList) device(b []byte, d *inventory.Device, at *inventory.Location) []byte {
 	target, ok := l.target(d)
