@@ -5,6 +5,7 @@
 //	inventoryd -demo            fills an empty inventory with demo records first
 //	inventoryd admin -reset X   makes the user X an active admin with a new password
 //	inventoryd backup FILE      copies a SQLite database, even while it is in use
+//	inventoryd import FILE...   creates and changes records by the rows of CSV, JSON lines and YAML files
 //	inventoryd rotate-key       adds a new key that signs tokens; running servers notice
 //	inventoryd revoke-keys      replaces all such keys, which ends all sessions
 //	inventoryd verify-audit     checks that no entry of the audit log was changed or deleted

@@ -66,8 +66,10 @@ func command(ctx context.Context, env cli.Env, s *server.Settings, args []string
 		return resetAdmin(ctx, env, s, args[1:])
 	case "verify-audit":
 		return verifyAudit(ctx, env, s, args)
+	case "import":
+		return importFiles(ctx, env, s, args[1:])
 	}
-	return cli.Usagef("unknown command %q: use admin -reset NAME, backup FILE, rotate-key, revoke-keys or verify-audit; run inventoryd -settings for the flags and environment variables", args[0])
+	return cli.Usagef("unknown command %q: use admin -reset NAME, backup FILE, import FILE..., rotate-key, revoke-keys or verify-audit; run inventoryd -settings for the flags and environment variables", args[0])
 }
 
 func backup(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {

@@ -14,7 +14,8 @@
 // with an underscore, are ignored. A missing column leaves a field unchanged; an empty cell, or null,
 // clears it.
 //
-// A row may refer to records of other rows of the same run, in any order.
+// A row may refer to records of other rows of the same run, in any order. Files whose names or options
+// say their resource are read in the order of references: locations before devices.
 //
 // # Errors
 //

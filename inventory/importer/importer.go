@@ -107,7 +107,7 @@ func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Op
 	for i, r := range m.schema.Resources() {
 		m.order[r.Name] = i
 	}
-	err := m.all(ctx, sources)
+	err := m.all(ctx, m.sorted(sources))
 	if m.opts.OnError == Stop && m.report.Rejected > 0 {
 		m.report.Created, m.report.Updated, m.report.Unchanged, m.report.Changes = 0, 0, 0, nil
 	}
@@ -135,6 +135,19 @@ type run struct {
 	batch, waiting []*Row // read, and waiting for records that they refer to
 	bytes          int    // of the batch
 	failed         map[string]*Row
+}
+
+// sorted puts files of one resource behind those of the resources that it refers to, and others last.
+func (m *run) sorted(sources []Source) []Source {
+	of := func(s Source) int {
+		if f, ok := s.(interface{ rowsOf() *records.Resource }); ok && f.rowsOf() != nil {
+			return m.order[f.rowsOf().Name]
+		}
+		return len(m.order)
+	}
+	sources = slices.Clone(sources)
+	slices.SortStableFunc(sources, func(a, b Source) int { return of(a) - of(b) })
+	return sources
 }
 
 // all reads and applies the rows.

@@ -258,7 +258,7 @@ func TestBounds(t *testing.T) {
 // TestLargeFile reads a file of 1 GiB with constant memory. Every row is invalid, so that nothing is
 // stored.
 func TestLargeFile(t *testing.T) {
-	size := int64(64 << 20)
+	size := int64(16 << 20)
 	if long() {
 		size = 1 << 30
 	}

@@ -123,6 +123,9 @@ type file struct {
 	line     int64 // that was read last
 }
 
+// rowsOf returns the resource of the rows of the file, nil if it is not known.
+func (f *file) rowsOf() *records.Resource { return f.resource }
+
 // fail returns the error for a file that can't be read on.
 func (f *file) fail(line int64, format string, args ...any) *FileError {
 	return &FileError{[]Problem{{File: f.name, Line: line, Reason: fmt.Sprintf(format, args...)}}}

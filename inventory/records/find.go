@@ -45,7 +45,7 @@ func find(ctx context.Context, from Reader, lookups []*lookup) error {
 			if l.found != nil || l.cause != nil || n >= len(l.alternatives) {
 				continue
 			}
-			key := l.groupOf(n)
+			key := l.groupOf(n, loose(l.alternatives[n]))
 			if groups[key] == nil {
 				order = append(order, key)
 			}
@@ -53,7 +53,7 @@ func find(ctx context.Context, from Reader, lookups []*lookup) error {
 		}
 		for _, key := range order {
 			for chunk := range slices.Chunk(groups[key], maxKeys) {
-				if err := findGroup(ctx, from, chunk, n); err != nil {
+				if err := findGroup(ctx, from, chunk, n, loose(chunk[0].alternatives[n])); err != nil {
 					return err
 				}
 			}
@@ -87,29 +87,44 @@ func varying(parts []keyPart) int {
 	return slices.IndexFunc(parts, func(p keyPart) bool { return p.value != nil && p.Ref == nil })
 }
 
+// loose reports whether records are looked up by the field that names them alone, and their references
+// compared afterwards: a database may prefer the index of an optional reference, which has many more
+// records, such as all devices of a location. A required one, as that of an interface, has few.
+func loose(parts []keyPart) bool {
+	free := varying(parts)
+	return free >= 0 && len(parts) > 1 && parts[free].Index && !slices.ContainsFunc(parts, func(p keyPart) bool { return p.Ref != nil && p.Required })
+}
+
+// fits reports whether a record has the values of a key.
+func fits(parts []keyPart, rec Record) bool {
+	return !slices.ContainsFunc(parts, func(p keyPart) bool { return p.Value(rec) != p.value })
+}
+
 // groupOf returns what lookups that share a query have in common.
-func (l *lookup) groupOf(n int) string {
+func (l *lookup) groupOf(n int, loose bool) string {
 	var key strings.Builder
 	key.WriteString(l.Name)
 	parts := l.alternatives[n]
 	free := varying(parts)
 	for i, p := range parts {
-		if i == free {
+		switch {
+		case i == free:
 			fmt.Fprintf(&key, "\n%s?", p.Name)
-		} else {
+		case !loose:
 			fmt.Fprintf(&key, "\n%s=%T%v", p.Name, p.value, p.value)
 		}
 	}
 	return key.String()
 }
 
-// findGroup looks up keys that share a query.
-func findGroup(ctx context.Context, from Reader, lookups []*lookup, n int) error {
+// findGroup looks up keys that share a query. loose is that of groupOf.
+func findGroup(ctx context.Context, from Reader, lookups []*lookup, n int, loose bool) error {
 	parts := lookups[0].alternatives[n]
 	free := varying(parts)
 	q := &Query{Resource: lookups[0].Resource, Limit: maxMatches}
 	for i, p := range parts {
 		switch {
+		case i != free && loose:
 		case p.value == nil:
 			q.Filters = append(q.Filters, Filter{p.Field, IsNull, true})
 		case i != free || len(lookups) == 1:
@@ -122,9 +137,9 @@ func findGroup(ctx context.Context, from Reader, lookups []*lookup, n int) error
 	if err != nil {
 		return err
 	}
-	if page.More && len(lookups) > 1 {
+	if page.More && (len(lookups) > 1 || loose) {
 		for i := range lookups {
-			if err := findGroup(ctx, from, lookups[i:i+1], n); err != nil {
+			if err := findGroup(ctx, from, lookups[i:i+1], n, false); err != nil {
 				return err
 			}
 		}
@@ -143,15 +158,23 @@ func findGroup(ctx context.Context, from Reader, lookups []*lookup, n int) error
 		if free >= 0 {
 			value = l.alternatives[n][free].value
 		}
-		switch recs := found[value]; len(recs) {
-		case 0:
-		case 1:
-			l.found = Clone(recs[0]) // several keys may be equal
-		default:
-			l.cause = &UnresolvedKey{Resource: l.Resource, Value: l.label, Several: true}
-		}
+		l.take(found[value], n)
 	}
 	return nil
+}
+
+// take sets the result of a lookup: the only one of some records that fits.
+func (l *lookup) take(recs []Record, n int) {
+	for _, rec := range recs {
+		switch {
+		case !fits(l.alternatives[n], rec):
+		case l.found != nil:
+			l.found, l.cause = nil, &UnresolvedKey{Resource: l.Resource, Value: l.label, Several: true}
+			return
+		default:
+			l.found = Clone(rec) // several keys may be equal
+		}
+	}
 }
 
 // valuesOf returns the distinct values of a part.

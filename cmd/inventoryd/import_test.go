@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+)
+
+// TestImport: the command imports files in the order of their references, says what is wrong with rows,
+// and writes the rejected ones to files that can be imported again.
+func TestImport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	database := filepath.Join(dir, "inventory.db")
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		return name
+	}
+	command := func(args ...string) (stdout, stderr string, err error) {
+		var out, errs bytes.Buffer
+		err = run(t.Context(), cli.Env{
+			Args: append([]string{"import"}, args...), Stdout: &out, Stderr: &errs,
+			Environ: map[string]string{"DATABASE_URL": database, "LOG_LEVEL": "error"},
+		})
+		return out.String(), errs.String(), err
+	}
+	devices := file("devices.csv", "hostname,location\nsw1,Vienna\nsw2,Wien\n")
+	locations := file("locations.yaml", "- name: Vienna\n")
+
+	_, stderr, err := command(devices, locations)
+	require.ErrorContains(t, err, "nothing was changed, because 1 of 3 rows are rejected")
+	require.Contains(t, stderr, `devices.csv:3: location "Wien" names no record of locations`)
+
+	rejected := filepath.Join(dir, "rejected")
+	_, stderr, err = command("-on-error", "skip", "-rejected", rejected, devices, locations)
+	require.ErrorContains(t, err, "1 of 3 rows are rejected: correct them in "+rejected)
+	require.Contains(t, stderr, "2 created, 0 updated, 0 unchanged, 1 rejected")
+	text, err := os.ReadFile(filepath.Join(rejected, "devices.csv"))
+	require.NoError(t, err)
+	require.Equal(t, "hostname,location\nsw2,Wien\n", string(text))
+
+	stdout, stderr, err := command("-dry-run", file("devices.csv", "hostname,location\nsw2,Vienna\n"))
+	require.NoError(t, err, stderr)
+	require.Contains(t, stdout, `{"action":"create","changes":{"hostname":{"before":null,"after":"sw2"}`)
+	_, stderr, err = command(devices)
+	require.NoError(t, err)
+	require.Contains(t, stderr, "1 created", "the dry run has created none")
+	_, stderr, err = command(devices, locations)
+	require.NoError(t, err)
+	require.Contains(t, stderr, "0 created, 0 updated, 2 unchanged, 0 rejected")
+}
