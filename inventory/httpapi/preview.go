@@ -54,7 +54,7 @@ func (c *call) sendPreview(message string) error {
 
 // previewing adds the response to a dry run to the description of the route.
 func (rt *route) previewing() {
-	if !slices.Contains(rt.params(), "dry_run") {
+	if !slices.Contains(rt.params(), "dry_run") || rt.path == importPath { // which has a report of its own
 		return
 	}
 	rt.doc.Responses = slices.Clone(rt.doc.Responses)

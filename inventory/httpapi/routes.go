@@ -37,6 +37,7 @@ func (a *API) table() []route {
 		{method: "GET", path: "/openapi.json", access: auth.Public(), operation: openAPI()},
 		{method: "GET", path: "/summary", access: everyone, operation: summary()},
 		{method: "POST", path: "/retention", access: permission(admins), operation: prune(schema)},
+		{method: "POST", path: importPath, access: everyone, operation: importRows()},
 	}
 	if r, ok := schema.Named("locations"); ok {
 		routes = append(routes, route{method: "GET", path: "/debug/count", access: auth.Public(), operation: countAll(r)})

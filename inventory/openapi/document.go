@@ -56,6 +56,8 @@ type Operation struct {
 	Body     *Schema // of the JSON body; nil if the route takes none
 	// OptionalBody says that a request may have no body.
 	OptionalBody bool
+	// BodyTypes are the content types of the body. Default: application/json.
+	BodyTypes []string
 
 	// Responses are the successful ones, at least one. Several of one status have the headers of the
 	// last one and different content types.
@@ -232,7 +234,14 @@ func (d *document) operation(op *Operation) *operation {
 		out.Parameters = append(out.Parameters, ref)
 	}
 	if op.Body != nil {
-		out.RequestBody = &requestBody{Required: !op.OptionalBody, Content: content{"application/json": {d.schema(op.Body)}}}
+		out.RequestBody = &requestBody{Required: !op.OptionalBody, Content: content{}}
+		types := op.BodyTypes
+		if len(types) == 0 {
+			types = []string{"application/json"}
+		}
+		for _, name := range types {
+			out.RequestBody.Content[name] = mediaType{d.schema(op.Body)}
+		}
 	}
 	for _, r := range op.Responses {
 		body := content(nil)

@@ -1,0 +1,227 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/importer"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// importPath is the path of imports. The handler applies the rights of the sender to the resources of
+// the rows.
+const importPath = "/import"
+
+// maxRejected is the maximum number of bytes of rejected rows in a response.
+const maxRejected = 1 << 20
+
+// importMemory is what the rows of a body and the report take, in bytes.
+const importMemory = 8 << 20
+
+// importTypes are the formats by content type.
+var importTypes = map[string]string{
+	"text/csv": importer.CSV, "application/jsonl": importer.JSONL, "application/x-ndjson": importer.JSONL,
+	"application/yaml": importer.YAML, "application/x-yaml": importer.YAML,
+}
+
+// importReport is the response to an import.
+type importReport struct {
+	Status       string          `json:"status"`
+	Message      string          `json:"message"`
+	Rows         int64           `json:"rows"`
+	Created      int64           `json:"created"`
+	Updated      int64           `json:"updated"`
+	Unchanged    int64           `json:"unchanged"`
+	Rejected     int64           `json:"rejected"`
+	Problems     []importProblem `json:"problems"`
+	Truncated    bool            `json:"truncated"`
+	RejectedRows string          `json:"rejected_rows"`
+	Changes      []previewChange `json:"changes"`
+}
+
+// importProblem is what is wrong with a row.
+type importProblem struct {
+	Line   int64  `json:"line"`
+	Column string `json:"column"`
+	Value  string `json:"value"`
+	Reason string `json:"reason"`
+}
+
+// importRows creates and changes records by the rows of a file (REFERENCE.md, 2.12).
+func importRows() operation {
+	number := func(text string) *openapi.Schema { return openapi.Integer(text, 0) }
+	problem := openapi.Object("ImportProblem",
+		openapi.Required("line", openapi.Integer("The line of the row, from 1.", 1)),
+		openapi.Required("column", openapi.String("The field, or empty for the whole row.")),
+		openapi.Required("value", openapi.String("The value of the field, up to 64 characters.")),
+		openapi.Required("reason", openapi.String("What is wrong, and what would be right.")))
+	change := openapi.Object("ImportChange",
+		openapi.Required("action", openapi.String("create or update.")), openapi.Required("resource_type", openapi.String("Such as device.")),
+		openapi.Required("resource_id", openapi.String("Empty for a new record.")), openapi.Required("changes", openapi.Object("")),
+		openapi.Required("cause", openapi.String("")))
+	report := openapi.Object("ImportReport",
+		openapi.Required("status", openapi.String("success, or dry_run.")), openapi.Required("message", openapi.String("")),
+		openapi.Required("rows", number("The number of rows that were read.")), openapi.Required("created", number("")),
+		openapi.Required("updated", number("")), openapi.Required("unchanged", number("")), openapi.Required("rejected", number("")),
+		openapi.Required("problems", openapi.Array(problem, 0, importer.MaxProblems)),
+		openapi.Required("truncated", openapi.Boolean("Whether there are more problems.")),
+		openapi.Required("rejected_rows", openapi.String("The rejected rows as a file, up to 1 MiB, to correct and send again.")),
+		openapi.Required("changes", openapi.Array(change, 0, importer.DefaultMaxRows)))
+	return operation{openapi.Operation{
+		ID: "import", Tag: "system", Summary: "Create and change records by the rows of a CSV, JSON lines or YAML file",
+		Parameters: []openapi.Parameter{
+			{Name: "resource", Schema: openapi.String(""), Description: "The resource of the rows, such as devices. Not needed if each row has _resource."},
+			{Name: "format", Schema: &openapi.Schema{Type: "string", Enum: []any{importer.CSV, importer.JSONL, importer.YAML}}, Description: "The format of the body. Default: that of its content type."},
+			{Name: "on_error", Schema: &openapi.Schema{Type: "string", Enum: []any{"stop", "skip"}}, Description: "stop (the default): change nothing if a row is rejected; skip: apply the other rows."},
+			dryRun("true: change nothing, and respond with what would change."),
+		},
+		Body: openapi.String("The rows."), BodyTypes: []string{"text/csv", "application/jsonl", "application/yaml"},
+		Responses: []openapi.Response{{Status: http.StatusOK, Schema: report}},
+		Errors:    []int{http.StatusConflict, http.StatusUnprocessableEntity},
+	}, (*call).importRows}
+}
+
+func (c *call) importRows() error {
+	opts, file, err := c.importOptions()
+	if err != nil {
+		return err
+	}
+	if err := httpx.Reserve(c.r.Context(), importMemory); err != nil {
+		return err
+	}
+	source, err := importer.Open("body", c.r.Body, c.schema, file)
+	if err != nil {
+		return importError(err)
+	}
+	var rejected bytes.Buffer
+	opts.Rejected = func(row *importer.Row) error {
+		if rejected.Len() == 0 {
+			rejected.Write(row.Head)
+		}
+		if rejected.Len()+len(row.Text) <= maxRejected {
+			rejected.Write(row.Text)
+		}
+		return nil
+	}
+	report, err := importer.Run(c.r.Context(), c.inventory(), []importer.Source{source}, opts)
+	if err != nil {
+		return importError(err)
+	}
+	return c.sendImport(report, opts, rejected.String())
+}
+
+// importOptions parses the parameters.
+func (c *call) importOptions() (*importer.Options, *importer.FileOptions, error) {
+	file := &importer.FileOptions{Resource: c.query.Get("resource"), Format: c.query.Get("format")}
+	if file.Format == "" {
+		kind, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+		if file.Format = importTypes[kind]; file.Format == "" {
+			return nil, nil, httpx.Errorf(http.StatusUnsupportedMediaType, "Content-Type is %s: send text/csv, application/jsonl or application/yaml, or add the parameter format", shorten(kind))
+		}
+	}
+	opts := &importer.Options{By: c.caller(), DryRun: c.dryRun, Allow: c.mayUse, Check: c.checkRows}
+	switch c.query.Get("on_error") {
+	case "", "stop":
+	case "skip":
+		opts.OnError = importer.Skip
+	default:
+		return nil, nil, badField("on_error", "must be stop or skip")
+	}
+	return opts, file, nil
+}
+
+// importError converts the error of an import.
+func importError(err error) error {
+	bad, ok := errors.AsType[*importer.FileError](err)
+	if !ok {
+		return err
+	}
+	e := &httpx.Error{Status: http.StatusBadRequest, Message: "Invalid file: " + bad.Error()}
+	for i, p := range bad.Problems {
+		if i == 20 {
+			break
+		}
+		field := p.Column
+		if field == "" {
+			field = "body"
+		}
+		e.Fields = append(e.Fields, httpx.FieldError{Field: shorten(field), Reason: fmt.Sprintf("%s (line %d)", p.Reason, p.Line)})
+	}
+	return e
+}
+
+// checkRows applies the check of bodies, such as that for markup (REFERENCE.md, 5.1), to rows, which are
+// not JSON.
+func (c *call) checkRows(_ context.Context, rows []*importer.Row) (index int, reason string, err error) {
+	if c.passes(rows) == nil {
+		return -1, "", nil
+	}
+	for i := range rows {
+		if refused := c.passes(rows[i : i+1]); refused != nil {
+			return i, refused.Message, nil
+		}
+	}
+	return -1, "", nil // unreachable: a row is refused by itself, or passes with others
+}
+
+// passes returns what the check of bodies says about rows, nil if it accepts them.
+func (c *call) passes(rows []*importer.Row) (refused *httpx.Error) {
+	patches := make([]records.Patch, len(rows))
+	for i, row := range rows {
+		patches[i] = row.Patch
+	}
+	body, err := json.Marshal(patches)
+	if err != nil {
+		return &httpx.Error{Status: http.StatusBadRequest, Message: "is no JSON: " + err.Error()}
+	}
+	r := c.r.Clone(context.Background())
+	r.Header = http.Header{"Content-Type": {"application/json"}}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	render := httpx.RenderErrors(func(_ http.ResponseWriter, _ *http.Request, e *httpx.Error) { refused = e })
+	render(c.check(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))).ServeHTTP(nobody{}, r)
+	return refused
+}
+
+// nobody is a response writer that discards everything.
+type nobody struct{}
+
+func (nobody) Header() http.Header         { return http.Header{} }
+func (nobody) WriteHeader(int)             {}
+func (nobody) Write(p []byte) (int, error) { return len(p), nil }
+
+// sendImport responds with a report: with 422 if nothing was changed because of rejected rows.
+func (c *call) sendImport(r *importer.Report, opts *importer.Options, rejected string) error {
+	body := importReport{
+		Status: "success", Message: "Import completed", Rows: r.Rows, Created: r.Created, Updated: r.Updated, Unchanged: r.Unchanged,
+		Rejected: r.Rejected, Problems: make([]importProblem, len(r.Problems)), Truncated: r.Truncated, RejectedRows: rejected,
+		Changes: make([]previewChange, len(r.Changes)),
+	}
+	for i, p := range r.Problems {
+		body.Problems[i] = importProblem{p.Line, shorten(p.Column), p.Value, p.Reason}
+	}
+	for i, e := range r.Changes {
+		body.Changes[i] = previewChange{e.Action, e.ResourceType, e.ResourceID, e.Changes, e.Cause}
+		if e.Action == "create" {
+			body.Changes[i].ResourceID = ""
+		}
+	}
+	status := http.StatusOK
+	switch {
+	case opts.OnError == importer.Stop && r.Rejected > 0:
+		status, body.Status = http.StatusUnprocessableEntity, "error"
+		body.Message = fmt.Sprintf("Nothing was changed: %d of %d rows are rejected", r.Rejected, r.Rows)
+	case opts.DryRun:
+		body.Status, body.Message = "dry_run", fmt.Sprintf("Would create %d records and update %d", r.Created, r.Updated)
+	}
+	c.send(status, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(body)) })
+	return nil
+}
