@@ -9,10 +9,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/inventory/importer"
+	"github.com/ashlar-go/ashlar/inventory/importer/netbox"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
@@ -49,6 +51,9 @@ func importFlags(name string) (flags *flag.FlagSet, parse func() (*importOptions
 
 // importFiles imports files (package importer).
 func importFiles(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
+	if len(args) > 0 && args[0] == "netbox" {
+		return importNetBox(ctx, env, s, args[1:])
+	}
 	flags, parse := importFlags("import")
 	format := flags.String("format", "", "`format` of the files, csv, jsonl or yaml; default: that of their endings")
 	resource := flags.String("resource", "", "`resource` of the rows, such as devices; default: the names of the files")
@@ -84,6 +89,52 @@ func importFiles(ctx context.Context, env cli.Env, s *server.Settings, args []st
 		}
 		return runImport(ctx, env, engine, sources, o, p)
 	})
+}
+
+// importNetBox imports what a NetBox has (package netbox).
+func importNetBox(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
+	flags, parse := importFlags("import netbox")
+	env.Args = args
+	if err := env.Parse(flags); err != nil {
+		return err
+	}
+	o, err := parse()
+	if err != nil {
+		return err
+	}
+	if flags.NArg() != 1 {
+		return cli.Usagef("import netbox: takes one argument, the URL of a NetBox, whose API token is NETBOX_TOKEN, or a file of manage.py dumpdata")
+	}
+	export, err := readNetBox(ctx, env, flags.Arg(0))
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	return server.Change(ctx, s, server.NewLog(env.Stderr, s), func(engine *records.Engine) error {
+		p := &importProgress{w: env.Stderr, begin: time.Now()}
+		if err := runImport(ctx, env, engine, []importer.Source{export.Source(engine.Store().Schema())}, o, p); err != nil {
+			return err
+		}
+		for i, kind := range export.Unplaced() {
+			if i == 0 {
+				fmt.Fprintln(env.Stderr, "not imported, because the inventory has no place for them:")
+			}
+			fmt.Fprintf(env.Stderr, "%7d %s\n", kind.Objects, kind.Kind)
+		}
+		return nil
+	})
+}
+
+// readNetBox reads the NetBox at a URL, or a file.
+func readNetBox(ctx context.Context, env cli.Env, from string) (*netbox.Export, error) {
+	if strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://") {
+		return netbox.Fetch(ctx, from, env.Environ["NETBOX_TOKEN"], nil)
+	}
+	f, err := os.Open(from)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was read only
+	return netbox.Read(f)
 }
 
 // runImport imports the rows of sources and prints the report.

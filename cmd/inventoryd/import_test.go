@@ -55,3 +55,18 @@ func TestImport(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, stderr, "0 created, 0 updated, 2 unchanged, 0 rejected")
 }
+
+// TestImportNetBox: the command imports fixtures of NetBox, and lists what has no place.
+func TestImportNetBox(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "netbox.json")
+	require.NoError(t, os.WriteFile(file, []byte(`[{"model":"dcim.site","pk":1,"fields":{"name":"Vienna","slug":"vie"}},{"model":"dcim.cable","pk":1,"fields":{}}]`), 0o600))
+	var out, errs bytes.Buffer
+	require.NoError(t, run(t.Context(), cli.Env{
+		Args: []string{"import", "netbox", file}, Stdout: &out, Stderr: &errs,
+		Environ: map[string]string{"DATABASE_URL": filepath.Join(dir, "inventory.db"), "LOG_LEVEL": "error"},
+	}))
+	require.Contains(t, errs.String(), "1 created")
+	require.Contains(t, errs.String(), "      1 dcim.cable")
+}
