@@ -380,7 +380,7 @@ func (l *Link) Accompany(ctx context.Context, tx records.Tx, before, after recor
 		return []records.Companion{{Before: cable}}, nil
 	}
 	moved := records.Clone(cable)
-	moved.AInterfaceID, moved.BInterfaceID, moved.Type = &now.AInterfaceID, &now.BInterfaceID, now.Type
+	moved.AInterfaceID, moved.BInterfaceID, moved.Type = new(now.AInterfaceID), new(now.BInterfaceID), now.Type
 	ends, err := endChanges(ctx, tx, cable, moved)
 	return append([]records.Companion{{Before: cable, After: moved}}, ends...), err
 }

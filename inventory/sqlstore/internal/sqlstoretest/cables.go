@@ -97,7 +97,7 @@ func (c *cabling) checkOccupied() {
 	var changes []func(ctx context.Context, v *records.Engine) error
 	for i := range 4 {
 		other := c.port()
-		cable := &inventory.Cable{AInterfaceID: &other, BInterfaceID: &port, Label: fmt.Sprint(i)}
+		cable := &inventory.Cable{AInterfaceID: &other, BInterfaceID: new(port), Label: fmt.Sprint(i)}
 		cables = append(cables, cable)
 		changes = append(changes, func(ctx context.Context, v *records.Engine) error { return v.Create(ctx, c.by, cable) })
 	}
