@@ -205,8 +205,8 @@ func (c *compiler) checkLimit(p spot, l *Limit) {
 	case !l.Lease:
 	case l.Unlimited:
 		c.warn(p, "rate_limit.lease", "lease has no effect when unlimited")
-	case l.Algorithm != FixedWindow:
-		c.warn(p, "rate_limit.lease", "lease has no effect on a %s: only hits of a fixed_window are claimed ahead", l.Algorithm)
+	case l.Algorithm != FixedWindow && l.Algorithm != TokenBucket:
+		c.warn(p, "rate_limit.lease", "lease has no effect on a %s: only hits of a fixed_window or token_bucket are claimed ahead", strings.Replace(l.Algorithm.String(), "concurrency", "concurrency limit", 1))
 	}
 	c.checkWindow(p, l)
 	c.checkAlgorithm(p, l)

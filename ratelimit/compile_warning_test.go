@@ -51,6 +51,18 @@ var warningTests = []struct {
 		[]string{"0/0 rate_limit.lease: lease has no effect when unlimited"},
 	},
 	{
+		"a lease where nothing is claimed ahead",
+		[]ratelimit.Rule{
+			{Key: "s", Limit: &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Hour, Lease: true, Algorithm: ratelimit.SlidingWindow}},
+			{Key: "t", Limit: &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Hour, Lease: true, Algorithm: ratelimit.TokenBucket}},
+			{Key: "c", Limit: &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Hour, Lease: true, Algorithm: ratelimit.Concurrency}},
+		},
+		[]string{
+			"0/0 rate_limit.lease: lease has no effect on a sliding_window: only hits of a fixed_window or token_bucket are claimed ahead",
+			"0/2 rate_limit.lease: lease has no effect on a concurrency limit: only hits of a fixed_window or token_bucket are claimed ahead",
+		},
+	},
+	{
 		"unreachable wildcard", wild("a*", "ab*"),
 		[]string{"0/1 value: unreachable: the earlier wildcard 'a*' matches everything that 'ab*' matches <> 0/0"},
 	},

@@ -168,7 +168,7 @@ func (w *workspace) addTake(key []byte, c *check, l *takeLimit) {
 	}
 	w.takes = w.takes[:n+1]
 	take := &w.takes[n]
-	take.Key, take.Back, take.Fixed = key, c.back, c.rule.fixed
+	take.Key, take.Back, take.Fixed, take.Lease = key, c.back, c.rule.fixed, c.rule.lease
 	take.Terms = [6]int64{}
 	l.fill(take, c.hits, &w.moment)
 }

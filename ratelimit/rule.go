@@ -71,7 +71,7 @@ type Limit struct {
 	TimeZone string
 	// Candidate, if not nil, is decided and counted beside this limit and never enforced.
 	Candidate *Candidate
-	// Lease lets an instance claim a part of a window ahead and decide in memory, if the
+	// Lease lets an instance claim hits of a FixedWindow or TokenBucket ahead and decide in memory, if the
 	// store was wrapped by package leasestore. It has no effect otherwise.
 	Lease bool
 	// Unlimited lets everything pass without calling the counter store. It excludes

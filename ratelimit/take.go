@@ -80,6 +80,8 @@ type Take struct {
 	Back bool
 	// Fixed reports that the Key does not depend on the request: see Hit.Fixed.
 	Fixed bool
+	// Lease reports that a store may claim hits of a TokenBucket ahead: see Limit.Lease.
+	Lease bool
 	// N is how many hits to take; 0 reads.
 	N uint64
 	// Now is the time in Unix microseconds.
@@ -104,6 +106,15 @@ func (t *Take) Apply(s *State) {
 	t.Taken = true
 	algorithms[t.Algorithm].apply(s, t)
 	t.State = *s
+}
+
+// SetHits sets N, at most 1<<33, and the Terms that depend on it.
+func (t *Take) SetHits(n uint64) {
+	t.N = min(n, maxHits)
+	if t.Algorithm == TokenBucket {
+		time := timeOf(t.N, t.Terms[4], t.Terms[5])
+		t.Terms[0], t.Terms[1] = time.micro, time.rest
+	}
 }
 
 // Expires returns the time in Unix microseconds from which on the State, as it is after the
@@ -157,7 +168,7 @@ func newTakeLimit(l *Limit, p *period) *takeLimit {
 		length += " " + l.TimeZone
 	}
 	t.length = l.Unit.Seconds() * int64(max(l.UnitMultiplier, 1)) * second
-	t.one, t.full = timeOf(1, t), timeOf(uint64(t.capacity), t)
+	t.one, t.full = timeOf(1, t.rate, t.length), timeOf(uint64(t.capacity), t.rate, t.length)
 	if t.period = p; p == nil {
 		t.period = &period{unit: l.Unit, multiplier: 1}
 	}

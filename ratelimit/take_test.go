@@ -192,6 +192,47 @@ func TestTakesWithoutStore(t *testing.T) {
 	}
 }
 
+// A store may take other hits than the engine asks for, from the same limit. Takes of a rule with a
+// lease say so.
+func TestTakeOfOtherHits(t *testing.T) {
+	want := map[bool]ratelimit.Take{}
+	for _, other := range []bool{false, true} {
+		b := takeBench(t, ratelimit.Options{})
+		b.engine = ratelimit.New(takeFunc(func(takes []ratelimit.Take) {
+			take := takes[0]
+			if other {
+				take.SetHits(7)
+			}
+			take.Key = nil
+			want[other] = take
+		}), &ratelimit.Options{Now: b.clock.Now})
+		leased := by(ratelimit.TokenBucket, "k", 13)
+		leased.Limit.Lease = true
+		b.use(leased)
+		d := desc("k", "v")
+		n := uint64(7)
+		if other {
+			n = 1
+		}
+		d.HitsAddend = &n
+		b.decide(d)
+	}
+	equal(t, "take", want[true], want[false])
+	equal(t, "lease", want[true].Lease, true)
+}
+
+// takeFunc is a TakeStore that is called for takes only.
+type takeFunc func(takes []ratelimit.Take)
+
+func (takeFunc) Add(context.Context, []ratelimit.Hit) error { return nil }
+
+func (f takeFunc) Take(_ context.Context, takes []ratelimit.Take) error {
+	if len(takes) > 0 {
+		f(takes)
+	}
+	return nil
+}
+
 // Decisions of every algorithm allocate nothing.
 func TestTakesAllocateNothing(t *testing.T) {
 	b := takeBench(t, ratelimit.Options{}, by(ratelimit.TokenBucket, "bucket", 5), by(ratelimit.SlidingWindow, "sliding", 6), by(ratelimit.Concurrency, "places", 2))

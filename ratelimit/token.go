@@ -20,7 +20,7 @@ const maxTime = 1 << 51
 func (tokenBucket) terms(l *takeLimit, t *Take, _ *moment) {
 	time := l.one
 	if t.N != 1 {
-		time = timeOf(t.N, l)
+		time = timeOf(t.N, l.rate, l.length)
 	}
 	t.Terms = [...]int64{time.micro, time.rest, l.full.micro, l.full.rest, l.rate, l.length}
 }
@@ -28,16 +28,17 @@ func (tokenBucket) terms(l *takeLimit, t *Take, _ *moment) {
 // tokenTime is the time of some tokens.
 type tokenTime struct{ micro, rest int64 }
 
-// timeOf returns the time of n tokens. It is maxTime if that is longer, or if there are none.
-func timeOf(n uint64, l *takeLimit) tokenTime {
+// timeOf returns the time of n tokens, of which rate come in a length of time. It is maxTime if that
+// is longer, or if there are none.
+func timeOf(n uint64, rate, length int64) tokenTime {
 	if n == 0 {
 		return tokenTime{}
 	}
-	high, low := bits.Mul64(n, uint64(l.length))
-	if l.rate == 0 || high >= uint64(l.rate) {
+	high, low := bits.Mul64(n, uint64(length))
+	if rate == 0 || high >= uint64(rate) {
 		return tokenTime{micro: maxTime}
 	}
-	quotient, remainder := bits.Div64(high, low, uint64(l.rate))
+	quotient, remainder := bits.Div64(high, low, uint64(rate))
 	if quotient >= maxTime {
 		return tokenTime{micro: maxTime}
 	}

@@ -78,7 +78,7 @@ type Limit struct {
 	// Algorithm is another one than fixed_window, and Burst the capacity of a token_bucket.
 	Algorithm string `json:"algorithm,omitempty"`
 	Burst     uint32 `json:"burst,omitempty"`
-	// Lease reports that instances may claim hits of a window ahead.
+	// Lease reports that instances may claim hits ahead.
 	Lease     bool `json:"lease,omitempty"`
 	Unlimited bool `json:"unlimited,omitempty"`
 	// FromRequest reports that the limit came with the descriptor.

@@ -173,7 +173,7 @@ func (l *Limit) write(t *tabwriter.Writer) {
 		row("shadow mode", "counted, and always OK")
 	}
 	if l.Lease {
-		row("lease", "instances with leases claim a part of the window ahead and decide in memory")
+		row("lease", "instances with leases claim hits ahead and decide in memory")
 	}
 	if l.QuotaMode {
 		row("quota mode", "over limit only together with all quota descriptors of the request")

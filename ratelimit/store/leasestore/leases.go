@@ -62,8 +62,10 @@ type Leases struct {
 	opts      Options
 	seed      maphash.Seed
 	table     table
+	buckets   buckets
 	start     time.Time // of which times are the nanoseconds since
 	calls     sync.Pool // of *call
+	takeCalls sync.Pool // of *takeCall
 
 	// cannotSubtract is set when the inner store has returned errors.ErrUnsupported.
 	cannotSubtract atomic.Bool
@@ -73,7 +75,9 @@ type Leases struct {
 	listed []*lease // those that have to be looked at
 	timer  *time.Timer
 	closed bool
-	work   sync.WaitGroup // claims and looks
+	// closing is set with closed.
+	closing atomic.Bool
+	work    sync.WaitGroup // claims and looks
 
 	stats counters
 }
@@ -91,8 +95,10 @@ func New(inner ratelimit.Store, opts *Options) *Leases {
 	o.MaxKeys = cmp.Or(max(o.MaxKeys, 0), defaultMaxKeys)
 	o.Ahead = cmp.Or(max(o.Ahead, 0), defaultAhead)
 	l.table.init(o.MaxKeys)
+	l.buckets.init(o.MaxKeys, int64(o.Ahead/time.Microsecond))
 	l.table.short = int64(o.Ahead / looksPerAhead)
 	l.calls.New = func() any { return new(call) }
+	l.takeCalls.New = func() any { return new(takeCall) }
 	l.subtracts, _ = inner.(ratelimit.SubtractStore)
 	if l.subtracts == nil {
 		l.cannotSubtract.Store(true)
@@ -130,6 +136,7 @@ func (l *Leases) Stats() Stats {
 		Claims: l.stats.claims.Load(), Claimed: l.stats.claimed.Load(),
 		Returned: l.stats.returned.Load(), Lost: l.stats.lost.Load(),
 	}
+	s.Keys, s.Held = l.buckets.held()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.listed {
@@ -149,6 +156,7 @@ func (l *Leases) Close() error {
 		return nil
 	}
 	l.closed = true
+	l.closing.Store(true)
 	if l.timer != nil && l.timer.Stop() {
 		l.work.Done()
 	}

@@ -21,14 +21,22 @@ import (
 )
 
 var (
-	seedCount = flag.Int("seeds", 200, "how many `seeds` TestSimulation runs")
-	firstSeed = flag.Uint64("seed", 1, "the first `seed` of TestSimulation")
+	seedCount = flag.Int("seeds", 200, "how many `seeds` each simulation runs")
+	firstSeed = flag.Uint64("seed", 1, "the first `seed` of the simulations")
 )
 
 // TestSimulation runs 100 instances and a store in a bubble, where calls take time, get lost
 // before and after the store, and instances crash, stall and have different clocks. No limit may
 // admit more than it allows, at any moment, and no hit may be missing that no failure explains.
 func TestSimulation(t *testing.T) {
+	sum := simulate(t, false)
+	if *seedCount >= 20 && slices.Contains([]int{sum.admitted, sum.refused, sum.failed, sum.crashes, sum.lost, sum.claims, sum.full}, 0) {
+		t.Error("the simulation does not cover all of these")
+	}
+}
+
+// simulate runs the seeds, with token buckets or fixed windows.
+func simulate(t *testing.T, buckets bool) (sum tally) {
 	seeds := *seedCount
 	if testing.Short() {
 		seeds = min(seeds, 20)
@@ -38,15 +46,14 @@ func TestSimulation(t *testing.T) {
 	if !raceDetector() {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	}
-	var sum tally
 	for seed := *firstSeed; seed < *firstSeed+uint64(seeds); seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			defer func() {
 				if t.Failed() {
-					t.Logf("repeat with: go test ./ratelimit/store/leasestore -run 'TestSimulation$' -seeds 1 -seed %d", seed)
+					t.Logf("repeat with: go test ./ratelimit/store/leasestore -run '%s$' -seeds 1 -seed %d", t.Name(), seed)
 				}
 			}()
-			s := newSimulation(t, seed)
+			s := newSimulation(t, seed, buckets)
 			s.run()
 			sum.add(&s.tally)
 			if seeds == 1 {
@@ -54,13 +61,11 @@ func TestSimulation(t *testing.T) {
 			}
 		})
 		if t.Failed() {
-			return
+			return sum
 		}
 	}
 	t.Logf("%+v", sum)
-	if seeds >= 20 && slices.Contains([]int{sum.admitted, sum.refused, sum.failed, sum.crashes, sum.lost, sum.claims, sum.full}, 0) {
-		t.Error("the simulation does not cover all of these")
-	}
+	return sum
 }
 
 // raceDetector reports whether the test was built with -race.
@@ -110,6 +115,7 @@ type simulation struct {
 	keys   int
 	limits [2]uint32 // before and after a change of the configuration
 	faults bool
+	bucket *bucketRun // nil for fixed windows
 
 	mu        sync.Mutex
 	accounts  map[string]*account
@@ -120,7 +126,7 @@ type simulation struct {
 	}
 }
 
-func newSimulation(t *testing.T, seed uint64) *simulation {
+func newSimulation(t *testing.T, seed uint64, buckets bool) *simulation {
 	time.Sleep(46 * time.Second) // so that the minute turns after 14
 	s := &simulation{
 		t: t, random: rand.New(rand.NewPCG(seed, 0)), accounts: make(map[string]*account),
@@ -132,6 +138,9 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 		s.limits[1] = 1 + s.random.Uint32N(2*s.limits[0])
 	}
 	s.faults = s.random.IntN(4) > 0
+	if buckets {
+		s.bucket = newBucketRun(s.random)
+	}
 	return s
 }
 
@@ -153,6 +162,9 @@ func (s *simulation) run() {
 	time.Sleep(4 * simulatedAhead)
 	synctest.Wait()
 	s.check(true)
+	if s.bucket != nil {
+		s.bucket.check(s.t)
+	}
 	for _, i := range s.instances {
 		s.claims += int(i.leases.Stats().Claims)
 		if err := i.leases.Close(); err != nil {
@@ -216,6 +228,7 @@ type instance struct {
 	reload time.Time     // when its configuration changes
 	plain  bool
 	leases *leasestore.Leases
+	engine *ratelimit.Engine // for token buckets
 
 	// These are guarded by s.mu.
 	dead bool
@@ -232,6 +245,9 @@ func (s *simulation) newInstance(seed uint64) *instance {
 		i.offset *= 30
 	}
 	i.leases = leasestore.New(&link{i, rand.New(rand.NewPCG(r.Uint64(), 0))}, &leasestore.Options{Ahead: simulatedAhead, MaxKeys: 256})
+	if s.bucket != nil {
+		i.engine = s.bucket.engine(i)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.instances = append(s.instances, i)
@@ -300,6 +316,10 @@ func (i *instance) crash() {
 // call makes one call with random hits.
 func (i *instance) call(r *rand.Rand) {
 	s := i.s
+	if s.bucket != nil {
+		i.decide(r)
+		return
+	}
 	limit := s.limits[0]
 	now := time.Now()
 	if now.After(i.reload) {

@@ -222,14 +222,17 @@ func (c *claim) wait(ctx context.Context) error {
 	}
 }
 
-// Take implements ratelimit.TakeStore: it calls the inner store, for limits of other algorithms
-// than fixed windows are not leased. It returns errors.ErrUnsupported if that is no TakeStore.
+// Take implements ratelimit.TakeStore. Token buckets are leased. It returns errors.ErrUnsupported
+// if the inner store is no TakeStore.
 func (s *leased) Take(ctx context.Context, takes []ratelimit.Take) error {
 	inner, ok := s.l.inner.(ratelimit.TakeStore)
-	if !ok {
+	switch {
+	case !ok:
 		return errors.ErrUnsupported
+	case len(takes) == 0:
+		return inner.Take(ctx, takes)
 	}
-	return inner.Take(ctx, takes)
+	return s.l.take(ctx, inner, takes)
 }
 
 // Subtract implements ratelimit.SubtractStore. What is left of the leases of the counters is given

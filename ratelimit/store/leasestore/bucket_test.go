@@ -1,0 +1,271 @@
+package leasestore_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/leasestore"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+func (r *remote) Take(ctx context.Context, takes []ratelimit.Take) error {
+	r.calls.Add(1)
+	select {
+	case <-time.After(latency):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := r.err.Load(); err != nil {
+		return *err
+	}
+	return r.Store.Take(ctx, takes)
+}
+
+// bucketOf returns a token bucket with a lease.
+func bucketOf(rate uint32, unit ratelimit.Unit, burst uint32) ratelimit.Limit {
+	return ratelimit.Limit{RequestsPerUnit: rate, Unit: unit, Algorithm: ratelimit.TokenBucket, Burst: burst, Lease: true}
+}
+
+// taker is an instance that asks for tokens of one bucket.
+type taker struct {
+	*ratelimit.Engine
+	leases *leasestore.Leases
+}
+
+func newTaker(t testing.TB, store ratelimit.Store, limit ratelimit.Limit, opts *ratelimit.Options) *taker {
+	l := leasestore.New(store, &leasestore.Options{MaxKeys: 8}) // Stats is faster then
+	i := &taker{ratelimit.New(l.Store(), opts), l}
+	i.use(t, limit)
+	return i
+}
+
+func (i *taker) use(t testing.TB, limit ratelimit.Limit) {
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "d", Rules: []ratelimit.Rule{{Key: "k", Limit: &limit}}}}, nil)
+	require.NoError(t, err)
+	require.Empty(t, rules.Warnings())
+	i.Use(rules)
+}
+
+// decide asks for n tokens, or gives them back.
+func (i *taker) decide(ctx context.Context, n uint64, back bool) (ratelimit.Status, error) {
+	d, err := i.Decide(ctx, &ratelimit.Request{Domain: "d", Descriptors: []ratelimit.Descriptor{
+		{Entries: []ratelimit.Entry{{Key: "k", Value: "v"}}, HitsAddend: &n, Back: back},
+	}})
+	if err != nil {
+		return ratelimit.Status{}, err
+	}
+	return d.Statuses[0], nil
+}
+
+// take is decide without failures. It reports whether the hits passed, and how many more would.
+func (i *taker) take(t testing.TB, n uint64) (bool, uint32) {
+	s, err := i.decide(t.Context(), n, false)
+	if err != nil {
+		t.Fatal(err) // require would take most of the time
+	}
+	return s.Allowed(), s.Remaining
+}
+
+// Eight instances on one bucket of 1,000,000 tokens a minute make at most one call for 100
+// decisions. If they want more, they admit 99.5 to 100 % of the burst and the rate; if they want
+// half of it, they refuse nothing.
+func TestHotBucket(t *testing.T) {
+	for name, c := range map[string]struct{ burst, percent, calls int }{
+		"more, small bucket": {20_000, 150, 100}, "less": {0, 50, 100}, "less, small bucket": {20_000, 50, 40},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			const instances, callers = 8, 4
+			limit := bucketOf(1_000_000, ratelimit.Minute, uint32(c.burst))
+			if raceDetector() {
+				limit.RequestsPerUnit, limit.Burst, c.calls = limit.RequestsPerUnit/10, limit.Burst/10, c.calls/10
+			}
+			all, step := int(limit.RequestsPerUnit), 10*time.Millisecond
+			each := all / 6000 * c.percent / 100
+			store := newRemote()
+			var admitted, asked atomic.Int64
+			var group sync.WaitGroup
+			for i := range instances {
+				instance := newTaker(t, store, limit, nil)
+				for j := range callers {
+					group.Go(func() {
+						time.Sleep(time.Duration(i*callers+j) * step / 40)
+						debt := 0
+						for range time.Minute / step {
+							for debt += each; debt >= instances*callers; debt -= instances * callers {
+								asked.Add(1)
+								if passed, _ := instance.take(t, 1); passed {
+									admitted.Add(1)
+								}
+							}
+							time.Sleep(step)
+						}
+					})
+				}
+			}
+			began := time.Now()
+			group.Wait()
+			t.Logf("%s: %d calls of the store for %d decisions, %d admitted", name, store.calls.Load(), asked.Load(), admitted.Load())
+			require.LessOrEqual(t, store.calls.Load(), asked.Load()/int64(c.calls), name)
+			if c.percent < 100 {
+				require.Equal(t, asked.Load(), admitted.Load(), name)
+				return
+			}
+			most := int(max(limit.Burst, limit.RequestsPerUnit))
+			if c.burst > 0 {
+				most = int(limit.Burst)
+			}
+			require.LessOrEqual(t, int(admitted.Load()), most+int(float64(all)*time.Since(began).Minutes()), name)
+			require.GreaterOrEqual(t, int(admitted.Load()), (most+all)*995/1000, name)
+		})
+	}
+}
+
+// Instances whose demand is half of the rate on average refuse nothing while it comes in groups of up to a
+// quarter of the bucket, and one that is alone never holds on to tokens that others want.
+func TestBucketBelowLimit(t *testing.T) {
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		now := time.Unix(1_700_000_000, 0)
+		clock := &ratelimit.Options{Now: func() time.Time { return now }}
+		store := memstore.New(&memstore.Options{Now: clock.Now})
+		limit := bucketOf(uint32(100+random.IntN(20_000)), ratelimit.Second, uint32(100+random.IntN(20_000)))
+		var instances []*taker
+		for range 1 + random.IntN(16) {
+			instances = append(instances, newTaker(t, store, limit, clock))
+		}
+		group := 1 + random.IntN(int(limit.Burst)/4)
+		for range 30_000 / group {
+			i := instances[random.IntN(len(instances))]
+			for range group {
+				passed, _ := i.take(t, 1)
+				require.True(t, passed, "seed %d: %d instances, groups of %d hits, %+v", seed, len(instances), group, limit)
+			}
+			now = now.Add(2 * time.Second * time.Duration(group) / time.Duration(limit.RequestsPerUnit))
+		}
+	}
+}
+
+// A key with few hits, a limit that changes, hits that are given back, reads, and a clock that is set back.
+func TestBucketState(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	clock := &ratelimit.Options{Now: func() time.Time { return now }}
+	store := newRemote()
+	synctest.Test(t, func(t *testing.T) {
+		i := newTaker(t, store, bucketOf(1000, ratelimit.Second, 500), clock)
+		for range 100 {
+			passed, remaining := i.take(t, 1)
+			require.True(t, passed)
+			require.EqualValues(t, 499, remaining)
+			now = now.Add(100 * time.Millisecond)
+		}
+		require.EqualValues(t, 100, store.calls.Load(), "a key that comes seldom is asked for each time")
+
+		for n := range uint32(300) {
+			passed, remaining := i.take(t, 1)
+			require.True(t, passed)
+			require.Equal(t, 499-n, remaining, "what is claimed is not used")
+		}
+		require.Less(t, store.calls.Load(), int64(150))
+		held := i.leases.Stats()
+		require.Positive(t, held.Held)
+		require.Equal(t, 1, held.Keys)
+		require.Positive(t, held.Claims)
+		_, remaining := i.take(t, 0)
+		require.EqualValues(t, 200, remaining)
+		_, err := i.decide(t.Context(), 50, true)
+		require.NoError(t, err)
+		_, remaining = i.take(t, 1)
+		require.EqualValues(t, 249, remaining)
+
+		calls := store.calls.Load()
+		now = now.Add(-time.Millisecond)
+		i.take(t, 1)
+		require.Equal(t, calls+1, store.calls.Load(), "nothing is used before it was claimed")
+
+		i.use(t, bucketOf(10, ratelimit.Second, 10))
+		now = now.Add(time.Minute)
+		for n := range 30 {
+			passed, _ := i.take(t, 1)
+			require.Equal(t, n < 10, passed, "the limit was changed")
+		}
+		require.NoError(t, i.leases.Close())
+		require.Zero(t, i.leases.Stats().Lost)
+	})
+}
+
+// Many callers wait for one claim, also one that fails, and give up when their context ends.
+func TestBucketCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		stopped := time.Now()
+		i := newTaker(t, store, bucketOf(1_000_000, ratelimit.Second, 0), &ratelimit.Options{Now: func() time.Time { return stopped }})
+		use := func() {
+			for i.leases.Stats().Held < 200 {
+				i.take(t, 1)
+			}
+			for i.leases.Stats().Held > 0 {
+				i.take(t, 1)
+			}
+			store.calls.Store(0)
+		}
+		together := func(ctx context.Context) (failed int64) {
+			var all sync.WaitGroup
+			var failures atomic.Int64
+			for range 20 {
+				all.Go(func() {
+					if _, err := i.decide(ctx, 1, false); err != nil {
+						failures.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			return failures.Load()
+		}
+		use()
+		require.Zero(t, together(t.Context()))
+		require.EqualValues(t, 1, store.calls.Load())
+
+		use()
+		ctx, cancel := context.WithTimeout(t.Context(), latency/2)
+		defer cancel()
+		began := time.Now()
+		require.EqualValues(t, 20, together(ctx))
+		require.Equal(t, latency/2, time.Since(began))
+
+		use()
+		store.err.Store(&errLink)
+		require.EqualValues(t, 20, together(t.Context()))
+		require.Positive(t, i.leases.Stats().Lost)
+		store.err.Store(nil)
+		require.Zero(t, together(t.Context()))
+		require.NoError(t, i.leases.Close())
+		store.calls.Store(0)
+		require.Zero(t, together(t.Context()))
+		require.EqualValues(t, 20, store.calls.Load(), "after Close there are no leases")
+	})
+}
+
+// A decision by a lease, and a refusal, allocate nothing.
+func TestBucketAllocations(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	clock := &ratelimit.Options{Now: func() time.Time { return now }}
+	for _, refused := range []bool{false, true} {
+		i := newTaker(t, memstore.New(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Minute, 100_000), clock)
+		for passed := true; passed && (refused || i.leases.Stats().Held < 10_000); {
+			passed, _ = i.take(t, 1)
+		}
+		n := uint64(1)
+		r := &ratelimit.Request{Domain: "d", Descriptors: []ratelimit.Descriptor{{Entries: []ratelimit.Entry{{Key: "k", Value: "v"}}, HitsAddend: &n}}}
+		var d ratelimit.Decision
+		require.Zero(t, testing.AllocsPerRun(1000, func() { _ = i.DecideInto(t.Context(), r, &d) }))
+		require.Equal(t, refused, d.Code == ratelimit.OverLimit)
+	}
+}

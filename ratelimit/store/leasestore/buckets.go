@@ -1,0 +1,394 @@
+package leasestore
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"sync"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+const (
+	// bucketAhead bounds the time that a claim covers to 1/bucketAhead of that in which a bucket fills.
+	bucketAhead = 8
+	// bucketShare is the part of a bucket's tokens that one claim may take, unless few are left.
+	bucketShare = 4
+	// bucketPause bounds how long hits are refused in memory, as bucketAhead does.
+	bucketPause = 4
+	// worthCall is how many hits make a call of the store worth it.
+	worthCall = 256
+	// worthClaim is how many hits must be expected to use a claim.
+	worthClaim = 4
+	// maxPause bounds how long hits are refused in memory to so many times Options.Ahead.
+	maxPause = 4
+	// maxClaim bounds a claim.
+	maxClaim = 1 << 31
+	// maxHits is what a take is at most of: more pass no limit.
+	maxHits = 1 << 33
+	// bucketLocks is how many locks the groups of buckets share.
+	bucketLocks = 64
+)
+
+// buckets are the leases of token buckets, in groups as those of table.
+type buckets struct {
+	ahead  int64 // Options.Ahead in microseconds
+	groups []bucketGroup
+	shift  uint
+	locks  [bucketLocks]struct {
+		sync.Mutex
+		_ [56]byte // others are in other cache lines
+	}
+}
+
+// bucketGroup has the buckets of keys, nil for a key that was seen once.
+type bucketGroup struct {
+	tags [groupSize]uint64
+	seen [groupSize]int64 // the last time, in Unix microseconds
+	of   [groupSize]*bucket
+}
+
+func (bs *buckets) init(keys int, ahead int64) {
+	n := 1
+	for n*groupSize < keys {
+		n *= 2
+	}
+	bs.groups = make([]bucketGroup, n)
+	bs.shift = uint(64 - bits.Len(uint(n-1)))
+	bs.ahead = ahead
+}
+
+// group returns the locked group of a tag, and its lock.
+func (bs *buckets) group(tag uint64) (*bucketGroup, *sync.Mutex) {
+	at := tag >> bs.shift & uint64(len(bs.groups)-1)
+	lock := &bs.locks[at%bucketLocks].Mutex
+	lock.Lock()
+	return &bs.groups[at], lock
+}
+
+// find returns the bucket of a take, or nil. A key that was seen a short time ago gets one.
+func (bs *buckets) find(g *bucketGroup, tag uint64, t *ratelimit.Take) *bucket {
+	for i := range g.tags {
+		if g.tags[i] != tag {
+			continue
+		}
+		b := g.of[i]
+		switch {
+		case b == nil && t.Now-g.seen[i] <= bs.ahead/looksPerAhead && t.Now >= g.seen[i],
+			b != nil && (b.terms != [4]int64(t.Terms[2:]) || t.Now < b.asked-bs.ahead): // another limit, or the clock was set back
+			b = newBucket(t)
+			g.of[i] = b
+		}
+		g.seen[i] = t.Now
+		return b
+	}
+	if i := g.victim(tag, t.Now-bs.ahead); i >= 0 {
+		g.tags[i], g.seen[i], g.of[i] = tag, t.Now, nil
+	}
+	return nil
+}
+
+// victim returns a slot that may be reused, or -1.
+func (g *bucketGroup) victim(tag uint64, before int64) int {
+	idle := -1
+	for j := range groupSize {
+		i := (int(tag>>8) + j) % groupSize
+		b := g.of[i]
+		switch {
+		case b == nil:
+			return i
+		case b.caller == nil && b.asked < before && g.seen[i] < before:
+			idle = i
+		}
+	}
+	return idle
+}
+
+// leasesTake reports whether a take may be leased.
+func (l *Leases) leasesTake(t *ratelimit.Take) bool {
+	return t.Algorithm == ratelimit.TokenBucket && (t.Lease || l.opts.All) && !t.Back && t.Terms[4] > 0 &&
+		t.N <= maxHits && len(t.Key) <= maxKeyLen && !l.closing.Load()
+}
+
+// take decides takes from leases, and calls the store for the others.
+func (l *Leases) take(ctx context.Context, inner ratelimit.TakeStore, takes []ratelimit.Take) error {
+	for i := range takes {
+		t := &takes[i]
+		known := false
+		if l.leasesTake(t) {
+			tag := l.tag(t.Key)
+			g, lock := l.buckets.group(tag)
+			b := l.buckets.find(g, tag, t)
+			decided := b != nil && b.decide(t)
+			lock.Unlock()
+			if decided {
+				continue
+			}
+			known = b != nil
+		}
+		if !known && !t.Back && len(takes) == 1 {
+			return inner.Take(ctx, takes)
+		}
+		return l.takeRest(ctx, inner, takes, i)
+	}
+	return nil
+}
+
+// takeCall is a call of the store for takes that leases don't decide.
+type takeCall struct {
+	asked  []ratelimit.Take // for the store: first those of entries, then the claims
+	entry  []takeEntry
+	claims bool // it is the caller of a bucket
+	waited bool // for another call: not again
+	failed bool
+}
+
+// takeEntry is one of these takes.
+type takeEntry struct {
+	at       int // index in the caller's takes
+	tag      uint64
+	b        *bucket // nil without a lease
+	claims   bool    // b.caller is this call
+	reserved int64   // tokens of the lease that are used in addition
+	extra    int64   // tokens to claim
+	parts    bool    // in as many parts as it takes to get what there is
+	pause    int64   // how long to refuse hits if the bucket is empty then
+	from, to int     // of the claims in asked
+}
+
+// release keeps the memory for other calls, unless it is large.
+func (c *takeCall) release(l *Leases) {
+	if cap(c.asked) > 200 {
+		return
+	}
+	clear(c.asked)
+	clear(c.entry)
+	*c = takeCall{asked: c.asked[:0], entry: c.entry[:0]}
+	l.takeCalls.Put(c)
+}
+
+// takeRest decides takes of which those before an index are decided.
+func (l *Leases) takeRest(ctx context.Context, inner ratelimit.TakeStore, takes []ratelimit.Take, from int) error {
+	c := l.takeCalls.Get().(*takeCall)
+	defer c.release(l)
+	for i := from; i < len(takes); i++ {
+		if err := l.routeTake(ctx, c, takes, i); err != nil {
+			return err
+		}
+	}
+	if len(c.asked) == 0 {
+		return nil
+	}
+	for i := range c.entry {
+		c.addClaims(&c.entry[i])
+	}
+	c.failed = true
+	defer l.endClaims(c, takes) // also if the store panics
+	err := inner.Take(ctx, c.asked)
+	c.failed = err != nil
+	return err
+}
+
+// routeTake decides a take if its lease can, waits for another call that claims, or adds the take to
+// those for the store.
+func (l *Leases) routeTake(ctx context.Context, c *takeCall, takes []ratelimit.Take, at int) error {
+	t := &takes[at]
+	e := takeEntry{at: at}
+	for l.leasesTake(t) {
+		e.tag = l.tag(t.Key)
+		wait, decided := l.nextTake(c, t, &e)
+		switch {
+		case decided:
+			return nil
+		case wait == nil:
+			c.add(t, &e)
+			return nil
+		}
+		select {
+		case <-wait:
+			c.waited = true
+		case <-ctx.Done():
+			return fmt.Errorf("leasestore: given up: %w", context.Cause(ctx))
+		}
+	}
+	if t.Back && t.Algorithm == ratelimit.TokenBucket {
+		e.tag = l.tag(t.Key)
+		l.backTake(c, t, &e)
+	}
+	c.add(t, &e)
+	return nil
+}
+
+func (c *takeCall) add(t *ratelimit.Take, e *takeEntry) {
+	c.asked, c.entry = append(c.asked, *t), append(c.entry, *e)
+	if e.reserved > 0 && !t.Back {
+		c.asked[len(c.asked)-1].SetHits(t.N - uint64(e.reserved))
+	}
+}
+
+// addClaims appends the takes that claim.
+func (c *takeCall) addClaims(e *takeEntry) {
+	e.from = len(c.asked)
+	for left := e.extra; left > 0; {
+		n := left
+		if e.parts {
+			n = (left + 1) / 2
+		}
+		left -= n
+		t := c.asked[c.index(e)]
+		t.SetHits(uint64(n))
+		c.asked = append(c.asked, t)
+	}
+	e.to = len(c.asked)
+}
+
+// nextTake decides a take, returns what to wait for, or sets how its entry goes on.
+func (l *Leases) nextTake(c *takeCall, t *ratelimit.Take, e *takeEntry) (wait chan struct{}, decided bool) {
+	g, lock := l.buckets.group(e.tag)
+	defer lock.Unlock()
+	b := l.buckets.find(g, e.tag, t)
+	e.b = b
+	switch {
+	case b == nil || b.caller == c:
+		return nil, false
+	case b.decide(t):
+		return nil, true
+	case b.caller != nil:
+		if c.claims || c.waited || t.N == 0 { // two calls must not wait for each other
+			return nil, false
+		}
+		if b.done == nil {
+			b.done = make(chan struct{})
+		}
+		return b.done, false
+	case t.Now < b.asked || t.N == 0:
+		return nil, false
+	}
+	b.demand(t, l.buckets.ahead, e)
+	if e.extra > 0 || e.parts || b.left > 0 {
+		b.caller, c.claims, e.claims = c, true, true
+		e.reserved, b.left = min(b.left, max(int64(t.N)-1, 0)), 0
+	}
+	return nil, false
+}
+
+func (c *takeCall) index(e *takeEntry) int {
+	for i := range c.entry {
+		if &c.entry[i] == e {
+			return i
+		}
+	}
+	panic("an entry of another call")
+}
+
+// endClaims gives the takes their results, and the buckets what was claimed.
+func (l *Leases) endClaims(c *takeCall, takes []ratelimit.Take) {
+	for i := range c.entry {
+		e := &c.entry[i]
+		t := &takes[e.at]
+		t.Taken, t.State = c.asked[i].Taken, c.asked[i].State
+		if e.b != nil && !c.failed {
+			_, lock := l.buckets.group(e.tag)
+			e.b.noteTake(t, e)
+			lock.Unlock()
+		}
+	}
+	for i := range c.entry {
+		if e := &c.entry[i]; e.claims {
+			_, lock := l.buckets.group(e.tag)
+			l.endClaim(c, e, &c.asked[i])
+			lock.Unlock()
+		}
+	}
+}
+
+// endClaim ends the claim of an entry with a take. The group of the bucket is locked.
+func (l *Leases) endClaim(c *takeCall, e *takeEntry, t *ratelimit.Take) {
+	b := e.b
+	b.caller = nil
+	if b.done != nil {
+		close(b.done)
+		b.done = nil
+	}
+	if c.failed {
+		b.left, b.busy = e.reserved, false
+		l.stats.lost.Add(uint64(e.extra))
+		return
+	}
+	state, claimed := t.State, uint64(0)
+	for _, a := range c.asked[e.from:e.to] {
+		if state = a.State; a.Taken {
+			claimed += a.N
+			b.claimed(int64(a.N), state)
+		}
+	}
+	if claimed > 0 {
+		l.stats.claims.Add(1)
+		l.stats.claimed.Add(claimed)
+	}
+	b.note(state, t.Now, e.pause)
+}
+
+// note notes the state of the bucket in the store after a call.
+func (b *bucket) note(state ratelimit.State, now, pause int64) {
+	b.virtual, b.full = b.without(state, b.left), state[0]
+	b.asked, b.available = now, b.room(&state, now)
+	b.pause = 0
+	switch {
+	case b.available == 0:
+		b.pause, b.short = now+pause, true
+	case b.available >= b.capacity/bucketShare:
+		b.short = false
+	}
+}
+
+// noteTake notes the result of a take, before claims of its call.
+func (b *bucket) noteTake(t *ratelimit.Take, e *takeEntry) {
+	if e.claims && (!t.Taken || t.Back) {
+		b.left = e.reserved
+		b.expire(t.Now)
+	}
+	switch {
+	case !e.claims && !t.Taken && b.decide(t): // from a lease that has come in the meantime
+	case b.caller == nil && b.left == 0 && t.Now >= b.asked && t.State[0] >= b.virtual[0]:
+		b.note(t.State, t.Now, e.pause)
+	default:
+		t.State = b.without(t.State, b.left)
+	}
+}
+
+// backTake prepares a take that gives hits back: the places of all that follow move to the front, and
+// so do those of the tokens that are left.
+func (l *Leases) backTake(c *takeCall, t *ratelimit.Take, e *takeEntry) {
+	g, lock := l.buckets.group(e.tag)
+	defer lock.Unlock()
+	for i, b := range g.of {
+		if b == nil || g.tags[i] != e.tag {
+			continue
+		}
+		if b.caller != nil || b.terms != [4]int64(t.Terms[2:]) { // unknown whether its claim comes before
+			g.of[i] = nil
+			continue
+		}
+		micro, _ := b.time(int64(min(t.N, maxHits)))
+		b.until -= micro + 1
+		e.b, b.caller, c.claims, e.claims = b, c, true, true
+		e.reserved, b.left = b.left, 0
+	}
+}
+
+// held counts the buckets with tokens claimed and not used, and these.
+func (bs *buckets) held() (keys int, tokens uint64) {
+	for i := range bs.groups {
+		lock := &bs.locks[i%bucketLocks]
+		lock.Lock()
+		for _, b := range bs.groups[i].of {
+			if b != nil && b.left > 0 {
+				keys++
+				tokens += uint64(b.left)
+			}
+		}
+		lock.Unlock()
+	}
+	return keys, tokens
+}

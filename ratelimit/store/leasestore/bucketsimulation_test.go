@@ -1,0 +1,167 @@
+package leasestore_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+// TestBucketSimulation is TestSimulation with token buckets. All hits that were admitted, in the
+// order of their times, must fit in buckets that hold each of them exactly.
+func TestBucketSimulation(t *testing.T) {
+	sum := simulate(t, true)
+	if *seedCount >= 20 && slices.Contains([]int{sum.admitted, sum.refused, sum.failed, sum.crashes, sum.claims}, 0) {
+		t.Error("the simulation does not cover all of these")
+	}
+}
+
+// bucketRun is what a simulation of token buckets has of its own.
+type bucketRun struct {
+	limit  ratelimit.Limit
+	skew   bool                       // the clocks of instances differ
+	states map[string]ratelimit.State // in the store
+	admits []admission
+}
+
+// admission is hits that were admitted. Its time is that of the instance, in microseconds.
+type admission struct {
+	key string
+	n   uint64
+	at  int64
+}
+
+func newBucketRun(random *rand.Rand) *bucketRun {
+	b := &bucketRun{states: make(map[string]ratelimit.State), limit: ratelimit.Limit{
+		RequestsPerUnit: uint32(100 << random.IntN(11)), Unit: ratelimit.Minute, Algorithm: ratelimit.TokenBucket,
+	}}
+	if random.IntN(2) == 0 {
+		b.limit.Burst = 1 + random.Uint32N(2*b.limit.RequestsPerUnit)
+	}
+	b.skew = random.IntN(4) == 0
+	return b
+}
+
+// engine returns that of an instance.
+func (b *bucketRun) engine(i *instance) *ratelimit.Engine {
+	if !b.skew {
+		i.offset = 0
+	}
+	limit := b.limit
+	limit.Lease = !i.plain
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "d", Rules: []ratelimit.Rule{{Key: "k", Limit: &limit}}}}, nil)
+	if err != nil {
+		panic(err)
+	}
+	e := ratelimit.New(i.leases.Store(), &ratelimit.Options{Now: func() time.Time { return time.Now().Add(i.offset) }})
+	e.Use(rules)
+	return e
+}
+
+// decide makes decisions with one descriptor or two. After five seconds of few hits all instances
+// wait for two, and one second of many hits follows, so that claims that were too long in use show.
+func (i *instance) decide(r *rand.Rand) {
+	s := i.s
+	many := uint64(20)
+	switch elapsed := time.Since(s.end.Add(-simulatedTime)) % (8 * time.Second); {
+	case elapsed < 5*time.Second:
+	case elapsed < 7*time.Second:
+		time.Sleep(7*time.Second - elapsed)
+		fallthrough
+	default:
+		many = uint64(max(s.bucket.limit.Burst, s.bucket.limit.RequestsPerUnit)) / 4
+	}
+	q := ratelimit.Request{Domain: "d", Descriptors: make([]ratelimit.Descriptor, 1+r.IntN(4)/3)}
+	hits := make([]uint64, len(q.Descriptors))
+	for j := range q.Descriptors {
+		hits[j] = 1
+		if r.IntN(10) == 0 {
+			hits[j] = r.Uint64N(many + 1)
+		}
+		q.Descriptors[j] = ratelimit.Descriptor{HitsAddend: &hits[j], Entries: []ratelimit.Entry{{Key: "k", Value: fmt.Sprint(r.IntN(s.keys))}}}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if r.IntN(20) == 0 {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.Int64N(int64(100*time.Millisecond))))
+		defer cancel()
+	}
+	for range 1 + r.IntN(10)/9*r.IntN(40) { // sometimes many
+		now := time.Now().Add(i.offset).UnixMicro()
+		d, err := i.engine.Decide(ctx, &q)
+		s.mu.Lock()
+		s.calls++
+		for j := range q.Descriptors {
+			switch {
+			case err != nil || i.dead:
+				s.failed++
+			case !d.Statuses[j].Allowed():
+				s.refused++
+			default:
+				s.admitted++
+				s.bucket.admits = append(s.bucket.admits, admission{q.Descriptors[j].Entries[0].Value, hits[j], now})
+			}
+		}
+		_, _ = fmt.Fprint(s.events, now, err, i.dead)
+		s.mu.Unlock()
+	}
+}
+
+// check takes from exact buckets what was admitted.
+func (b *bucketRun) check(t *testing.T) {
+	now := int64(0)
+	clock := &ratelimit.Options{Now: func() time.Time { return time.UnixMicro(now) }}
+	exact, err := ratelimit.NewLimiter("exact", memstore.New(&memstore.Options{Now: clock.Now}), b.limit, clock)
+	if err != nil {
+		panic(err)
+	}
+	slices.SortStableFunc(b.admits, func(x, y admission) int { return cmp.Compare(x.at, y.at) })
+	for _, a := range b.admits {
+		now = a.at
+		if s, err := exact.AllowN(t.Context(), a.key, a.n); err != nil || !s.Allowed() {
+			t.Errorf("%s: %d hits were admitted at %d µs that are over the limit (%v)", a.key, a.n, a.at, err)
+			return
+		}
+	}
+}
+
+// Take applies takes to the states in the store. Sometimes takes of others come between those of a call.
+func (l *link) Take(ctx context.Context, takes []ratelimit.Take) error {
+	s := l.i.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(takes) == 0 {
+		return nil
+	}
+	if l.i.dead {
+		return errLink
+	}
+	s.storeCalls++
+	there, lostThere := l.way()
+	back, lostBack := l.way()
+	arrives := func(lost bool) bool { return !lost && time.Now().After(l.i.cut) && !l.i.dead }
+	if !l.sleep(ctx, there) || !arrives(lostThere) {
+		return errLink
+	}
+	split := l.random.IntN(10) == 0
+	for i := range takes {
+		t := &takes[i]
+		state := s.bucket.states[string(t.Key)]
+		if t.Apply(&state); t.Taken && t.N > 0 {
+			s.bucket.states[string(t.Key)] = state
+		}
+		if split && !l.sleep(ctx, time.Duration(l.random.Int64N(int64(10*time.Millisecond)))) {
+			return errLink
+		}
+	}
+	if !l.sleep(ctx, back) || !arrives(lostBack) {
+		return errLink
+	}
+	return nil
+}
