@@ -101,6 +101,26 @@ var limitHelp = map[string]string{
 	"candidate_over_limit":   "Hits that the candidate of the limit would have refused.",
 }
 
+// leaseHelp has the statistics of leases, which keep their names.
+var leaseHelp = map[string]string{
+	"keys":          "Counters of which this instance has claimed hits that are not used yet, and windows that it knows to be full.",
+	"held_hits":     "Hits that this instance has claimed ahead and not used yet.",
+	"claims":        "Calls of the counter store that claimed hits ahead.",
+	"claimed_hits":  "Hits that were claimed ahead.",
+	"returned_hits": "Hits that were claimed ahead and given back.",
+	"lost_hits":     "Hits that calls that failed may have claimed or not given back.",
+}
+
+// leaseText returns the help of a statistic of leases.
+func leaseText(name string) (help string, ok bool) {
+	for _, prefix := range [...]string{"ratelimit.leases.", "ratelimit.per_second_leases."} {
+		if stat, cut := strings.CutPrefix(name, prefix); cut {
+			help, ok = leaseHelp[stat]
+		}
+	}
+	return help, ok
+}
+
 // rule maps a statistic whose name is before and after with one part between them,
 // which becomes the label. Without a label, the name is before.
 type rule struct {
@@ -155,7 +175,11 @@ func (b builtin) target(name string, sort mapper.MetricType) (target, error) {
 			return b.responseTime(method), nil
 		}
 	}
-	return unmapped(name, sort), nil
+	t := unmapped(name, sort)
+	if help, ok := leaseText(name); ok {
+		t.help = help
+	}
+	return t, nil
 }
 
 // limitTarget gives each part of a statistics key its own label.

@@ -62,6 +62,21 @@ func TestBuiltinMapping(t *testing.T) {
 	}
 }
 
+// The statistics of leases keep their names, and say what they are.
+func TestLeaseHelp(t *testing.T) {
+	for _, prefix := range []string{"ratelimit.leases.", "ratelimit.per_second_leases."} {
+		for _, name := range []string{"claims", "claimed_hits", "returned_hits", "lost_hits"} {
+			registry := stats.New(nil)
+			registry.Counter(prefix + name).Add(7)
+			e, _ := exporter(t, registry, prom.Options{})
+			page := text(t, e)
+			metric := strings.ReplaceAll(prefix, ".", "_") + name
+			assert.Contains(t, page, metric+" 7")
+			assert.Regexp(t, "# HELP "+metric+" .*(claimed|ahead)", page)
+		}
+	}
+}
+
 func TestGaugesKeepTheirNames(t *testing.T) {
 	registry := stats.New(nil)
 	registry.Gauge("ratelimit.redis_pool.cx_active").Set(3)
