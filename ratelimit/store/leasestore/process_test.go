@@ -44,7 +44,25 @@ type worker struct {
 	Hit    ratelimit.Hit
 	Calls  int
 	Lease  bool
-	Admits int // set by the worker
+	Bucket *ratelimit.Limit // of which it takes tokens instead of hits
+	Admits int              // set by the worker
+}
+
+// limiter returns what decides a hit of a worker.
+func (w *worker) limiter(store ratelimit.Store) (func() (bool, error), error) {
+	if w.Bucket == nil {
+		hits := make([]ratelimit.Hit, 1)
+		return func() (bool, error) {
+			hits[0] = w.Hit
+			err := store.Add(context.Background(), hits)
+			return hits[0].Count <= uint64(w.Hit.Limit), err
+		}, nil
+	}
+	l, err := ratelimit.NewLimiter("processes", store, *w.Bucket, nil)
+	return func() (bool, error) {
+		s, err := l.Allow(context.Background(), "hot")
+		return s.Allowed(), err
+	}, err
 }
 
 // work makes calls in four goroutines once a line arrives on the standard input, and writes the
@@ -68,16 +86,14 @@ func work(config string) error {
 	admits, errs := make([]int, callers), make([]error, callers)
 	for c := range callers {
 		all.Go(func() {
-			hits := make([]ratelimit.Hit, 1)
-			for range w.Calls / callers {
-				hits[0] = w.Hit
-				if errs[c] = leases.Store().Add(context.Background(), hits); errs[c] != nil {
-					return
-				}
-				if hits[0].Count <= uint64(w.Hit.Limit) {
+			decide, err := w.limiter(leases.Store())
+			for n := 0; err == nil && n < w.Calls/callers; n++ {
+				var passed bool
+				if passed, err = decide(); passed && err == nil {
 					admits[c]++
 				}
 			}
+			errs[c] = err
 		})
 	}
 	all.Wait()
@@ -97,8 +113,39 @@ func work(config string) error {
 // TestProcesses has eight processes, one of them without leases, want more of one counter in Redis
 // than its limit.
 func TestProcesses(t *testing.T) {
-	redis := redistest.Start(t, nil)
-	client := redis.Client()
+	const processes, limit = 8, 500_000
+	h := leasedHit("hot", 1, limit)
+	h.Lease = false
+	run := runProcesses(t, worker{Hit: h, Calls: limit * 6 / 5 / (processes - 1)}, processes)
+	require.LessOrEqual(t, run.admitted, limit)
+	require.GreaterOrEqual(t, run.admitted, limit*97/100)
+	require.LessOrEqual(t, run.commands, run.wanted/100)
+	count, err := run.server.Client().Get(t.Context(), string(h.Key)).Int()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, count, run.admitted)
+}
+
+// TestProcessesWithBucket is TestProcesses with a token bucket, which fills while they run.
+func TestProcessesWithBucket(t *testing.T) {
+	limit := ratelimit.Limit{RequestsPerUnit: 1_000_000, Unit: ratelimit.Minute, Algorithm: ratelimit.TokenBucket, Burst: 200_000}
+	run := runProcesses(t, worker{Bucket: &limit, Calls: 150_000}, 8)
+	most := float64(limit.Burst) + run.took.Minutes()*float64(limit.RequestsPerUnit)
+	require.LessOrEqual(t, run.admitted, int(most))
+	require.GreaterOrEqual(t, run.admitted, int(limit.Burst)*97/100)
+	require.LessOrEqual(t, run.commands, run.wanted/100)
+}
+
+// processRun is what processes have done.
+type processRun struct {
+	admitted, wanted, commands int
+	took                       time.Duration
+	server                     *redistest.Server
+}
+
+// runProcesses runs workers at the same time, the first one without leases.
+func runProcesses(t *testing.T, of worker, processes int) (result processRun) {
+	server := redistest.Start(t, nil)
+	client := server.Client()
 	commands := func() int {
 		stats, err := client.Info(t.Context(), "stats").Result()
 		require.NoError(t, err)
@@ -107,15 +154,14 @@ func TestProcesses(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	const processes, limit, plainCalls = 8, 500_000, 300
-	h := leasedHit("hot", 1, limit)
-	h.Lease = false
+	const plainCalls = 300
 	workers := make([]worker, processes)
 	run := make([]*exec.Cmd, processes)
 	in, out := make([]io.WriteCloser, processes), make([]io.Reader, processes)
 	wanted := 0
 	for i := range workers {
-		workers[i] = worker{Addr: redis.Addr, Hit: h, Calls: limit * 6 / 5 / (processes - 1), Lease: true}
+		workers[i] = of
+		workers[i].Addr, workers[i].Lease = server.Addr, true
 		if i == 0 {
 			workers[i].Calls, workers[i].Lease = plainCalls, false
 		}
@@ -134,7 +180,7 @@ func TestProcesses(t *testing.T) {
 		_, err = out[i].Read(make([]byte, 1))
 		require.NoError(t, err)
 	}
-	before := commands()
+	before, began := commands(), time.Now()
 	for i := range in {
 		require.NoError(t, in[i].Close())
 	}
@@ -144,12 +190,7 @@ func TestProcesses(t *testing.T) {
 		require.NoError(t, run[i].Wait())
 		admitted += workers[i].Admits
 	}
-	used := commands() - before
-	t.Logf("%d of %d decisions admitted, %d commands", admitted, wanted, used)
-	require.LessOrEqual(t, admitted, limit)
-	require.GreaterOrEqual(t, admitted, limit*97/100)
-	require.LessOrEqual(t, used, wanted/100)
-	count, err := client.Get(t.Context(), string(h.Key)).Int()
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, count, admitted)
+	result = processRun{admitted, wanted, commands() - before, time.Since(began), server}
+	t.Logf("%d of %d decisions admitted in %v, %d commands", admitted, wanted, result.took, result.commands)
+	return result
 }
