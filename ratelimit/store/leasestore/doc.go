@@ -1,6 +1,6 @@
 // Package leasestore lets instances that share a store decide most hits in memory. An
-// instance claims a part of a window's limit ahead, decides from it, and gives back what it
-// does not use. Together the instances never admit more than the limit.
+// instance claims hits of a fixed window or tokens of a bucket ahead, and decides from these.
+// What it does not use of a window it gives back. Together the instances never admit more than the limit.
 //
 //	store, err := redisstore.New(address, nil)
 //	leases := leasestore.New(store, nil)
@@ -11,7 +11,7 @@
 // Options.All. They pay for keys with many hits: one call of the store decides hundreds. A key
 // that comes less than 32 times a second is counted as without leases, one call for each hit.
 //
-// # Claims
+// # Claims of fixed windows
 //
 // A claim rides on the addition that a hit needs anyway: n hits are added with N = n + extra. The
 // store returns the count C after that, so the hit itself has the count C - extra, as without
@@ -35,7 +35,7 @@
 // not counted. As other instances may give back, the store is asked again, without counting,
 // after a quarter of Ahead, and at intervals that double up to four times Ahead.
 //
-// # Why the limit holds
+// # Why the limit of a window holds
 //
 // Let C be the counter in the store, A the hits admitted by all instances, with leases and without,
 // and H the claimed hits that an instance may still admit. Then always
@@ -52,7 +52,7 @@
 //	    repeated: if its reply is lost, the hits are not in H any more, and C may be too large, but
 //	    not too small. The same is true if an instance crashes, stalls or is cut off at any moment.
 //
-// A lease belongs to a counter, whose name has the window, and to one limit. It is used for hits of
+// A lease of a window belongs to a counter, whose name has the window, and to one limit. It is used for hits of
 // that window and limit only, so clocks of instances may differ, and a limit that changes starts
 // with a lease of its own.
 //
@@ -63,6 +63,39 @@
 // leases a store that loses its counters admits as much again, too.
 //
 // The store's additions must be atomic and return exact counts. memcachestore's are neither.
+//
+// # Token buckets
+//
+// The state of a token bucket is the time at which it will be full. Each token that is taken moves that
+// time by the time in which one token comes, so it has a place in a schedule: the step by which it
+// moved the time. A token that is claimed may be used until its place begins, and is dropped then.
+//
+// So the limit holds. The places are disjoint; none begins before its token is used, and none ends
+// later than the time of a full bucket after that. Of the tokens that are used in any time t, the
+// places lie within t and the time of a full bucket: there are no more of them than come in t, and
+// fit in a bucket. No token need be given back, because one that is dropped is one that would have
+// come while the bucket was full. A claim whose reply is lost, or whose instance crashes, is
+// missing (Stats().Lost) until the bucket is full again. Instances without leases are right too.
+//
+// A claim is the demand of the time Ahead, or of 1/8 of the time in which the bucket fills if that is
+// shorter, and at most a quarter of its tokens. So it begins with buckets of 64 tokens, and with at least
+// 16 hits expected in that time; a claim of which less than four hits could be used in time is not
+// made. If few tokens are left, the claim goes in parts, each half of the rest, in the same
+// call of the store: those that fit are taken, so that one call gets what there is. The hits
+// of the call come before the claims.
+//
+// If nothing is left in the bucket after that, further hits are refused without a call, until one is worth
+// it: for a quarter of Ahead, or the time of 256 hits, up to four times Ahead, and at most a quarter of the
+// time in which the bucket fills, so that no token is lost. This is where leases refuse hits that
+// would pass without them: an instance that found the bucket empty refuses hits for so long, even if
+// tokens have come. And claims of others, up to about a quarter of the bucket, look used. So if
+// the demand is at most half of the rate, and comes in groups of at most a quarter of the bucket,
+// nothing is refused.
+//
+// Times are those of the takes. A clock that is set back uses nothing that was claimed later. Hits that are
+// given back move all places after them to the front, those of claims too: an instance does that with
+// its own claims, and can't with those of others. So up to as many hits as are given
+// back may come on top, once, if others have claimed that many.
 //
 // # What callers see
 //
@@ -88,7 +121,11 @@
 // first without memory of its own; leases with claims stay until nothing is claimed, others make room for
 // new keys. If there is no room, hits go to the store.
 //
-// Rejected: claims through AddUnlessOver, which never pass the limit but need a script and, when
+// Token buckets are in a table with locks: a decision changes several numbers. One call at a time
+// claims for a bucket; others wait for it once.
+//
+// Rejected: giving tokens back. The places of other claims would move, and tokens could be used when
+// their places have begun. Claims through AddUnlessOver, which never pass the limit but need a script and, when
 // they fail, a second call. A script that claims and shrinks in the store, for the same reason and
 // because every store would need one. Leases with an expiry in the store, from which what
 // crashed instances hold would come back: with clocks that differ, a stalled instance

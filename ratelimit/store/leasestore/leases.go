@@ -23,7 +23,7 @@ type Options struct {
 	// allocated at once, and about 300 bytes for each in use. Default, when 0 or less: 16,384.
 	MaxKeys int
 	// Ahead is the time whose demand a claim covers, and after which claims without demand have
-	// been given back. A window that was full is asked about again after a quarter of it, then
+	// been given back, those of token buckets aside. A window that was full is asked about again after a quarter of it, then
 	// at intervals that double up to four times Ahead. Default, when 0 or less: 500 milliseconds.
 	Ahead time.Duration
 }
@@ -53,7 +53,7 @@ const (
 	smaller = 16
 )
 
-// Leases claims hits of windows ahead from a store. It is safe for concurrent use. Create it
+// Leases claims hits of windows and token buckets ahead from a store. It is safe for concurrent use. Create it
 // with New, use its Store, and Close it before the inner store is closed.
 type Leases struct {
 	inner     ratelimit.Store
@@ -117,7 +117,7 @@ func (l *Leases) Store() ratelimit.Store { return l.store }
 
 // Stats are the statistics of Leases. All but Keys and Held count from New.
 type Stats struct {
-	// Keys is the number of counters with claims or known to be full, Held the number of hits
+	// Keys is the number of counters and buckets with claims, and windows known to be full, Held the number of hits
 	// claimed for them and not used yet.
 	Keys int
 	Held uint64
@@ -126,7 +126,7 @@ type Stats struct {
 	// Returned is the number of hits that were given back.
 	Returned uint64
 	// Lost is the number of hits that may have been claimed, or not given back, because a
-	// call failed: they may be missing until their windows end.
+	// call failed: they may be missing until their windows end, or their buckets are full.
 	Lost uint64
 }
 
@@ -146,7 +146,7 @@ func (l *Leases) Stats() Stats {
 	return s
 }
 
-// Close gives back what is claimed and not used, which takes at most about five seconds. Then
+// Close gives back what is claimed of windows and not used, which takes at most about five seconds. Then
 // the store counts without leases. It does not close the inner store. The error says how
 // many hits could not be given back.
 func (l *Leases) Close() error {
