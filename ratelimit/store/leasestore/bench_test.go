@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,21 +21,75 @@ import (
 // BenchmarkHotKey measures a decision by a lease and, in alternating rounds, one of memstore.
 // x-baseline is the ratio.
 func BenchmarkHotKey(b *testing.B) {
+	hot := bucketOf(1<<32-1, ratelimit.Minute, 0)
 	for _, workers := range []int{1, runtime.GOMAXPROCS(0)} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 			l := leasestore.New(memstore.New(nil), nil)
 			defer func() { _ = l.Close() }()
 			compare(b, l.Store(), memstore.New(nil), []ratelimit.Hit{leasedHit("hot", 1, 1<<32-1)}, workers, 100_000)
 		})
+		b.Run(fmt.Sprintf("bucket/workers=%d", workers), func(b *testing.B) {
+			l := leasestore.New(memstore.New(nil), nil)
+			defer func() { _ = l.Close() }()
+			compareWith(b, takes(b, l.Store(), hot, 1, 0), takes(b, memstore.New(nil), hot, 1, 0), 1, workers, 100_000)
+		})
 	}
 }
 
+// takes returns a way to take from token buckets.
+func takes(b *testing.B, store ratelimit.Store, limit ratelimit.Limit, keys, first int) func(from, to int) {
+	template := slices.Repeat([]ratelimit.Take{takeOf(b, limit)}, keys)
+	for i := range template {
+		template[i].Key = fmt.Appendf(nil, "domain_remote_address_10.0.%06d", i)
+	}
+	return func(from, to int) {
+		take, start, now := make([]ratelimit.Take, 1), time.Now(), time.Now().UnixMicro()
+		for i := from; i < to; i++ {
+			take[0] = template[(first+i*7919)%len(template)]
+			if i%16 == 0 {
+				now = start.UnixMicro() + int64(time.Since(start)/time.Microsecond)
+			}
+			take[0].Now = now
+			if err := store.(ratelimit.TakeStore).Take(context.Background(), take); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	}
+}
+
+// takeOf returns the take of one hit from a limit.
+func takeOf(b *testing.B, limit ratelimit.Limit) (made ratelimit.Take) {
+	e := newTaker(b, takeFunc(func(t []ratelimit.Take) error {
+		if len(t) > 0 {
+			made = t[0]
+		}
+		return nil
+	}), limit, nil)
+	_, err := e.decide(b.Context(), 1, false)
+	require.NoError(b, err)
+	return made
+}
+
+type takeFunc func([]ratelimit.Take) error
+
+func (takeFunc) Add(context.Context, []ratelimit.Hit) error { return nil }
+
+func (f takeFunc) Take(_ context.Context, takes []ratelimit.Take) error { return f(takes) }
+
 // BenchmarkSpreadKeys measures what it costs to find out that keys come too seldom for a lease.
 func BenchmarkSpreadKeys(b *testing.B) {
-	hits := spread(100_000)
-	l := leasestore.New(memstore.New(nil), &leasestore.Options{Ahead: time.Millisecond})
-	defer func() { _ = l.Close() }()
-	compare(b, l.Store(), memstore.New(nil), hits, 1, 100_000)
+	b.Run("windows", func(b *testing.B) {
+		l := leasestore.New(memstore.New(nil), &leasestore.Options{Ahead: time.Millisecond})
+		defer func() { _ = l.Close() }()
+		compare(b, l.Store(), memstore.New(nil), spread(100_000), 1, 100_000)
+	})
+	b.Run("buckets", func(b *testing.B) {
+		limit := bucketOf(1000, ratelimit.Hour, 1<<20) // the states stay in memory
+		l := leasestore.New(memstore.New(nil), &leasestore.Options{Ahead: time.Millisecond})
+		defer func() { _ = l.Close() }()
+		compareWith(b, takes(b, l.Store(), limit, 100_000, 0), takes(b, memstore.New(nil), limit, 100_000, 50_000), 100_000, 1, 100_000)
+	})
 }
 
 // spread returns hits on different keys.
@@ -75,9 +130,13 @@ func compare(b *testing.B, store, baseline ratelimit.Store, hits []ratelimit.Hit
 			}
 		}
 	}
-	ours, theirs := call(store, 0), call(baseline, len(hits)/2)
+	compareWith(b, call(store, 0), call(baseline, len(hits)/2), len(hits), workers, round)
+}
+
+// compareWith measures two ways to call in alternating rounds.
+func compareWith(b *testing.B, ours, theirs func(from, to int), keys, workers, round int) {
 	for _, c := range []func(int, int){ours, theirs} {
-		timed(0, max(len(hits), 1000), workers, c)
+		timed(0, max(keys, 1000), workers, c)
 	}
 	var took, baselineTook time.Duration
 	b.ResetTimer()
