@@ -17,7 +17,8 @@ func TestAloneAsWithOthers(t *testing.T) {
 		return r
 	}
 	rules := []ratelimit.Rule{
-		rule("k", "", 5), {Key: "none"},
+		rule("k", "", 5),
+		{Key: "none"},
 		few("named", func(*ratelimit.Rule) {}),
 		few("shadow", func(r *ratelimit.Rule) { r.ShadowMode = true }),
 		few("quota", func(r *ratelimit.Rule) { r.QuotaMode = true }),
