@@ -110,7 +110,7 @@ func median(x []float64) float64 {
 }
 
 // BenchmarkAgainst compares a whole decision, matching and status included, with the
-// bare counter of others, over 100,000 live keys. The target is a ratio of at most 1
+// bare counter of others, over 100,000 live keys. The target is a ratio of at most 0.8
 // to go-limiter.
 func BenchmarkAgainst(b *testing.B) {
 	rivals := []struct {

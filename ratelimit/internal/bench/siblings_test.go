@@ -10,7 +10,7 @@ import (
 const siblings = 10_000
 
 // BenchmarkSiblings compares a decision among 10,000 sibling rules with one by a single
-// rule, over the same live keys. The target is 1.3.
+// rule, over the same live keys. The target is 1.3, and 1.5 with wildcards.
 func BenchmarkSiblings(b *testing.B) {
 	limit := ratelimit.Per(plenty, ratelimit.Hour)
 	kinds := []struct{ name, pattern string }{
