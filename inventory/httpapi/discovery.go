@@ -155,6 +155,7 @@ func (d *discovery) write(page *records.Page, doc writing) error {
 type placeNames struct {
 	*call
 	locations *records.Resource
+	found     map[string]*inventory.Location // by id; nil for one that the sender may not see
 }
 
 // placeNames returns nil if the sender may not list locations.
@@ -164,18 +165,24 @@ func (c *call) placeNames() *placeNames {
 	if c.permit(r, records.RouteList, err) != nil {
 		return nil
 	}
-	return &placeNames{c, r}
+	return &placeNames{c, r, map[string]*inventory.Location{}}
 }
 
-// maxLookup is the number of ids of one query.
-const maxLookup = 500
+const (
+	// maxLookup is the number of ids of one query.
+	maxLookup = 500
+	// maxPlaceNames is how many locations are kept for the next page.
+	maxPlaceNames = 1000
+)
 
 // of returns the locations of devices by their ids, none for nil.
 func (p *placeNames) of(ctx context.Context, devices []records.Record) (map[string]*inventory.Location, error) {
 	if p == nil {
 		return nil, nil
 	}
-	found := map[string]*inventory.Location{}
+	if len(p.found) > maxPlaceNames {
+		clear(p.found)
+	}
 	var ids []any
 	look := func() error {
 		id, _ := p.locations.Field("id")
@@ -184,7 +191,7 @@ func (p *placeNames) of(ctx context.Context, devices []records.Record) (map[stri
 			return err
 		}
 		for _, rec := range page.Records {
-			found[rec.Meta().ID] = rec.(*inventory.Location)
+			p.found[rec.Meta().ID] = rec.(*inventory.Location)
 		}
 		ids = nil
 		return nil
@@ -194,10 +201,10 @@ func (p *placeNames) of(ctx context.Context, devices []records.Record) (map[stri
 		if id == nil {
 			continue
 		}
-		if _, known := found[*id]; known {
+		if _, known := p.found[*id]; known {
 			continue
 		}
-		found[*id] = nil
+		p.found[*id] = nil
 		if ids = append(ids, *id); len(ids) == maxLookup {
 			if err := look(); err != nil {
 				return nil, err
@@ -205,9 +212,9 @@ func (p *placeNames) of(ctx context.Context, devices []records.Record) (map[stri
 		}
 	}
 	if len(ids) == 0 {
-		return found, nil
+		return p.found, nil
 	}
-	return found, look()
+	return p.found, look()
 }
 
 // spool keeps a document compressed until it is complete: then its tag is known, and no failure can follow.
