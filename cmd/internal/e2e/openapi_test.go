@@ -177,6 +177,7 @@ func TestOpenAPI(t *testing.T) {
 		"/devices?hostname__contains=s&status__in=active,offline&fields=id,hostname&count=false&cursor=", "/devices?q=sw&page=2&limit=1",
 		"/topology", "/topology?location_id=" + ids["locations"] + "&depth=2&limit=5", "/topology/failures?limit=5&state=any",
 		"/devices/" + device + "/neighbors?depth=3&state=up",
+		"/topology/path?disjoint=node&limit=3&from=" + device + "&to=" + ids["devices1"],
 	} {
 		c.do(200, true, "GET", path, "")
 	}
