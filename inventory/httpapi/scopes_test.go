@@ -30,7 +30,7 @@ func neededScope(pattern string) string {
 	switch {
 	case parts[0] == "sd":
 		return "devices:read"
-	case slices.Contains([]string{"summary", "changes", "retention", "topology"}, parts[0]), strings.HasSuffix(path, "/neighbors"):
+	case slices.Contains([]string{"summary", "changes", "retention", "topology", "import"}, parts[0]), strings.HasSuffix(path, "/neighbors"):
 		return "scoped"
 	case parts[0] == "users" && (len(parts) > 2 || pattern == "POST /users"):
 		return "login"
