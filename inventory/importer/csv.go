@@ -262,7 +262,7 @@ func cellValue(f *records.Field, cell string) (doc json.RawMessage, reason strin
 		if cell == "" && f.Kind == records.Time {
 			return json.RawMessage("null"), ""
 		}
-		return text(unescapeCell(cell)), ""
+		return text(records.UnescapeCell(cell)), ""
 	case records.Bool:
 		if lower := strings.ToLower(cell); lower == "true" || lower == "false" {
 			return json.RawMessage(lower), ""
@@ -287,20 +287,6 @@ func cellValue(f *records.Field, cell string) (doc json.RawMessage, reason strin
 		return text(cell), "must be a whole number"
 	}
 	return text(cell), "must be a number"
-}
-
-// formula are the characters with which cells begin that exports write behind an apostrophe, so that
-// spreadsheets do not execute them.
-const formula = "=+-@\t\r\n＝＋－＠'"
-
-// unescapeCell removes such an apostrophe.
-func unescapeCell(s string) string {
-	if rest, ok := strings.CutPrefix(s, "'"); ok && rest != "" {
-		if c, _ := utf8.DecodeRuneInString(rest); strings.ContainsRune(formula, c) {
-			return rest
-		}
-	}
-	return s
 }
 
 // text returns a string as JSON.
