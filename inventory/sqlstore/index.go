@@ -85,8 +85,8 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 
 // fieldIndex returns the name of the index of a field and the id, empty if there is none, and
 // the facets that it contains besides, so that a list with a filter of one of them reads no row
-// that does not match. That of a shared field also has the columns of other orders, so that its
-// records are sorted without reading their rows. Their hash is part of the name: with other facets it is another index. The
+// that does not match. That of a shared field also has the columns of other orders where the
+// store chooses the index, so that its records are sorted without reading their rows. Their hash is part of the name: with other facets it is another index. The
 // index of a field that is keyed has its keys, and serves equality too, with the key of the value:
 // it contains the values too, if there is space.
 func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string, covered []string) {
@@ -106,7 +106,7 @@ func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string
 		size += n
 		covered = append(covered, facet.Column)
 	}
-	if f.Shared {
+	if f.Shared && d.IndexedBy != "" {
 		covered = append(covered, d.orders(r, f, covered, size)...)
 	}
 	switch {

@@ -49,7 +49,8 @@ const (
 	// orderFactor allows for records that match being rarer at the beginning of an order.
 	orderFactor = 1.5
 
-	// sharedPart is a guess: so small a part of the records has a frequent value of a shared field.
+	// sharedPart is a guess for databases without statistics: so small a part of the records has a
+	// frequent value of a shared field.
 	sharedPart = 8
 
 	maxFew     = 2000   // records that are counted to choose a plan
@@ -199,7 +200,7 @@ func (e *executor) estimate(ctx context.Context, t *table, all []matching) (reco
 	for i := range all {
 		if all[i].n < 0 || all[i].n > t.few(all[i].Filter) && all[i].index.name != "" && !all[i].Field.Counted {
 			all[i].n = records // many, or unknown
-			if all[i].Field.Shared {
+			if all[i].Field.Shared && e.dialect.IndexedBy != "" {
 				all[i].n /= sharedPart
 			}
 		}
