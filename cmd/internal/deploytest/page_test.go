@@ -146,11 +146,11 @@ func anchors(text string) (all []string) {
 }
 
 // foreign reports whether a word looks like a setting of the program but is not: a value of a setting,
-// a file name, or a variable of the Go tools.
+// a file name, or a variable of the Go tools or of a command that imports.
 func foreign(word string) bool {
 	return slices.Contains([]string{
 		"GRPC_XDS_SOTW", "STRICT_DNS", "GOMEMLIMIT", "GOGC", "OPERATIONS", "README", "OK",
-		"CGO_ENABLED", "GOTOOLCHAIN", "GOFLAGS", "GOPROXY",
+		"NETBOX_TOKEN", "CGO_ENABLED", "GOTOOLCHAIN", "GOFLAGS", "GOPROXY",
 	}, word)
 }
 
