@@ -78,7 +78,7 @@ func (e *Engine) addCandidateTake(key []byte, c *check, w *workspace) {
 func (e *Engine) compareCandidateTake(c *check, w *workspace) {
 	t, l := &w.takes[c.hit+1], c.rule.limit.candidateTake
 	w.places = w.places || t.holdsPlaces()
-	r := algorithms[t.Algorithm].report(t)
+	r := t.report()
 	c.countCandidate(w, l.counts(t, c.hits, r.remaining, e.ratio))
 }
 

@@ -362,7 +362,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 		l.metric = ""
 	}
 	n.plan = rs.plan(newKeyPlan(d.name, path))
-	n.plain = n.plan != nil && !n.unlimited && !n.periodic && !n.taking && !n.candidate && !n.perRequest
+	n.plain = n.plan != nil && !n.unlimited && (n.taking || !n.periodic) && !n.candidate && !n.perRequest
 	n.fixed = !slices.ContainsFunc(path, pathRule.dependsOnRequest)
 	rs.limits = append(rs.limits, l)
 	d.limits = append(d.limits, dr)

@@ -123,7 +123,9 @@ func (e *Engine) call(ctx context.Context, w *workspace, list int) (err error) {
 func takeFrom(ctx context.Context, store Store, takes []Take) error {
 	err := errors.ErrUnsupported
 	if s, ok := store.(TakeStore); ok {
-		err = s.Take(ctx, takes)
+		if err = s.Take(ctx, takes); err == nil {
+			return nil
+		}
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("the counter store (%T) can't hold limits of other algorithms than fixed_window: %w", store, err)
@@ -152,6 +154,19 @@ func guardedAdd(ctx context.Context, store Store, hits []Hit) (err error) {
 		}
 	}()
 	err = store.Add(ctx, hits)
+	returned = true
+	return err
+}
+
+// guardedTake calls the store's Take and turns a panic into an error.
+func guardedTake(ctx context.Context, store Store, takes []Take) (err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			recovered(recover(), &err)
+		}
+	}()
+	err = takeFrom(ctx, store, takes)
 	returned = true
 	return err
 }

@@ -162,15 +162,21 @@ func (e *Engine) addTake(key []byte, c *check, w *workspace, t *tick) {
 
 // addTake appends a take from a limit of a check.
 func (w *workspace) addTake(key []byte, c *check, l *takeLimit) {
+	take := w.nextTake()
+	take.Key, take.Back, take.Fixed, take.Lease = key, c.back, c.rule.fixed, c.rule.lease
+	l.fill(take, c.hits, &w.moment)
+}
+
+// nextTake appends a take without Terms, whose other fields are to be set.
+func (w *workspace) nextTake() *Take {
 	n := len(w.takes)
 	if n == cap(w.takes) {
 		w.takes = append(w.takes, Take{})
 	}
 	w.takes = w.takes[:n+1]
 	take := &w.takes[n]
-	take.Key, take.Back, take.Fixed, take.Lease = key, c.back, c.rule.fixed, c.rule.lease
 	take.Terms = [6]int64{}
-	l.fill(take, c.hits, &w.moment)
+	return take
 }
 
 func (e *Engine) addHit(key []byte, c *check, w *workspace) {
@@ -305,20 +311,25 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 // compareTake is compare for a take.
 func (e *Engine) compareTake(c *check, s *Status, w *workspace) {
 	t := &w.takes[c.hit]
-	r := algorithms[t.Algorithm].report(t)
-	s.Code, s.Algorithm = OK, t.Algorithm
+	r := t.report()
 	w.places = w.places || t.holdsPlaces()
-	s.Remaining = uint32(min(r.remaining, math.MaxUint32-1))
-	s.ResetSeconds, s.RetrySeconds = seconds(r.reset), 0
-	if !t.Taken {
-		s.Code, s.Remaining, s.RetrySeconds = OverLimit, 0, max(seconds(r.retry), 1)
-	}
+	r.tell(t, s)
 	if c.stats == nil || c.back {
 		return
 	}
 	c.stats.stripe(w.stripe).add(c.take.counts(t, c.hits, r.remaining, e.ratio), c.rule.shadow)
 	if c.rule.candidate {
 		e.compareCandidateTake(c, w)
+	}
+}
+
+// tell sets what a status says of a take.
+func (r *report) tell(t *Take, s *Status) {
+	s.Code, s.Algorithm = OK, t.Algorithm
+	s.Remaining = uint32(min(r.remaining, math.MaxUint32-1))
+	s.ResetSeconds, s.RetrySeconds = seconds(r.reset), 0
+	if !t.Taken {
+		s.Code, s.Remaining, s.RetrySeconds = OverLimit, 0, max(seconds(r.retry), 1)
 	}
 }
 
@@ -508,6 +519,7 @@ func (d *Decision) reset(e *Engine, n int) {
 	}
 	w.keys = w.keys[:0]
 	w.hits[mainStore] = w.hits[mainStore][:0]
+	w.takes, w.places = w.takes[:0], false
 	if w.engine != e {
 		w.engine = e
 	}

@@ -111,9 +111,9 @@
 // Wildcards are indexed by the rarest literal that a match must contain (glob.go), so that
 // thousands of them are not compared one after the other.
 //
-// Nearly all requests have one descriptor, whose rule has nothing but a limit of a fixed window.
-// plain.go decides those in one pass, with half of the instructions; a test compares it with the
-// path for any request.
+// Nearly all requests have one descriptor, whose rule has nothing but a limit of a unit's fixed
+// window or of another algorithm. plain.go decides those in one pass, with half to two thirds of the
+// instructions; a test compares it with the path for any request.
 //
 // A [FailurePolicy] belongs to a rule, so the engine applies it. Detecting that a store has
 // failed is the job of package store/breaker.

@@ -267,6 +267,9 @@ func (e *Engine) decide(ctx context.Context, u *inUse, r *Request, d *Decision) 
 // decideBy decides a request with one descriptor by its rule, which is nil if there is none.
 func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
 	if n != nil && n.plain && e.plain && !r.Descriptors[0].Back {
+		if n.taking {
+			return e.decidePlainTake(ctx, u, r, d, n, hits)
+		}
 		return e.decidePlain(ctx, u, r, d, n, hits)
 	}
 	d.work.checks[0] = check{hits: hits, back: r.Descriptors[0].Back, rule: n}

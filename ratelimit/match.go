@@ -85,8 +85,8 @@ type node struct {
 	candidate bool
 	// lease is Limit.Lease.
 	lease bool
-	// plain reports whether the rule has a limit of a unit's FixedWindow, whose statistics key and
-	// plan are known, and no candidate.
+	// plain reports whether the rule has a limit of a unit's FixedWindow or of another Algorithm,
+	// whose statistics key and plan are known, and no candidate.
 	plain bool
 
 	_ [1]byte // so that nodes in a slice do not straddle cache lines

@@ -54,12 +54,66 @@ func (l *stripe) addPlain(n *node, ratio float32, hits, after uint64) {
 	l.add(countsOf(n.requests, ratio, hits, after), n.shadow)
 }
 
+// decidePlainTake is decidePlain for a rule with another Algorithm than FixedWindow.
+func (e *Engine) decidePlainTake(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
+	w, now, l := &d.work, e.clock.read(), n.limit.take
+	w.checks[0] = check{hits: hits, rule: n, live: true, store: taking, take: l}
+	if e.opts.CounterKeyPrefix != "" {
+		w.keys = append(w.keys, e.opts.CounterKeyPrefix...)
+	}
+	w.keys = n.plan.append(w.keys, e.keys, r.Descriptors[0].Entries, l.name[e.keys])
+	w.moment = e.clock.moment(now)
+	t := w.nextTake()
+	t.Key, t.Back, t.Fixed, t.Lease = w.keys, false, n.fixed, n.lease
+	l.fill(t, hits, &w.moment)
+	if err := guardedTake(ctx, e.store, w.takes); err != nil {
+		return e.plainFailed(ctx, u, r, d, now, err)
+	}
+	told := t.report()
+	if e.limits != nil {
+		u.stats[n.id].stripe(w.stripe).addPlainTake(n, t, e.ratio, hits, told.remaining)
+	}
+	if e.top != nil && e.top.due(w, now.now) {
+		e.top.add(u, &w.checks[0], w, r, 0, !t.Taken, now.now)
+	}
+	w.places = t.holdsPlaces()
+	s := &d.Statuses[0]
+	s.Limited, s.Quota, s.RequestsPerUnit, s.Unit = true, e.opts.QuotaMode || n.quota, n.requests, n.unit
+	s.UnitMultiplier, s.Name = 0, ""
+	if n.periodic && n.limit.period.multiplier > 1 {
+		s.UnitMultiplier = n.limit.period.multiplier
+	}
+	if n.named {
+		s.Name = n.limit.name
+	}
+	told.tell(t, s)
+	if n.shadow {
+		s.Code = OK
+	}
+	if d.Code = OK; s.Code == OverLimit || e.opts.Metadata {
+		e.conclude(d)
+	}
+	return nil
+}
+
+// addPlainTake adds all statistics of hits by a plain rule.
+func (l *stripe) addPlainTake(n *node, t *Take, ratio float32, hits uint64, remaining int64) {
+	c := n.limit.take.counts(t, hits, remaining, ratio)
+	if c == (LimitCounts{WithinLimit: hits}) {
+		l.passed.Add(hits)
+		return
+	}
+	l.total.Add(hits)
+	l.add(c, n.shadow)
+}
+
 // plainFailed goes on as with any request after the store failed.
 func (e *Engine) plainFailed(ctx context.Context, u *inUse, r *Request, d *Decision, t *tick, err error) error {
 	w := &d.work
+	store := int(w.checks[0].store)
 	w.empty()
 	e.prepare(u, r, d, t)
-	return d.failed(e.finish(ctx, u, r, d, t, w.note(mainStore, err)))
+	return d.failed(e.finish(ctx, u, r, d, t, w.note(store, err)))
 }
 
 // oneHit makes the list of hits for the main store one of one hit.

@@ -1,6 +1,8 @@
 package ratelimit_test
 
 import (
+	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -29,8 +31,23 @@ func TestAloneAsWithOthers(t *testing.T) {
 		few("detailed", func(r *ratelimit.Rule) { r.DetailedMetric = true }),
 		few("trial", func(r *ratelimit.Rule) { r.Limit.Candidate = &ratelimit.Candidate{RequestsPerUnit: 3} }),
 	}
+	for a := ratelimit.SlidingWindow; a <= ratelimit.Concurrency; a++ {
+		for i, change := range []func(*ratelimit.Rule){
+			func(*ratelimit.Rule) {},
+			func(r *ratelimit.Rule) { r.Value, r.Limit.Lease = "v", true },
+			func(r *ratelimit.Rule) { r.ShadowMode = true },
+			func(r *ratelimit.Rule) { r.QuotaMode, r.Limit.UnitMultiplier = true, 3 },
+			func(r *ratelimit.Rule) { r.OnStoreFailure = ratelimit.FailDeny },
+			func(r *ratelimit.Rule) { r.Limit.Candidate = &ratelimit.Candidate{RequestsPerUnit: 3} },
+		} {
+			rules = append(rules, few(fmt.Sprint(a, i), func(r *ratelimit.Rule) {
+				r.Limit.Algorithm = a
+				change(r)
+			}))
+		}
+	}
 	for name, opts := range map[string]ratelimit.Options{
-		"default":     {},
+		"default":     {CounterKeyFormat: ratelimit.KeyReference},
 		"unambiguous": {CounterKeyFormat: ratelimit.KeyUnambiguous, CounterKeyPrefix: "prefix_", NearLimitRatio: 0.4},
 		"shadow":      {ShadowMode: true, Metadata: true, TopKeys: true},
 		"failures":    {OnStoreFailure: ratelimit.FailLocal},
@@ -38,7 +55,7 @@ func TestAloneAsWithOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			draw := rand.New(rand.NewPCG(11, 12))
 			alone, beside := newPair(t, opts, rules), newPair(t, opts, rules)
-			for range 2000 {
+			for range 4000 {
 				d := desc(rules[draw.IntN(len(rules))].Key, []string{"v", "other", "a|{~long value", ""}[draw.IntN(4)])
 				if draw.IntN(3) == 0 {
 					d = hits(uint64(draw.IntN(4)), d)
@@ -53,9 +70,14 @@ func TestAloneAsWithOthers(t *testing.T) {
 				equal(t, "outcome", one, two)
 				alone.fail(nil)
 				beside.fail(nil)
+				if draw.IntN(2) == 0 {
+					alone.release()
+					beside.release()
+				}
 			}
 			equal(t, "statistics", alone.stats.counts(), beside.stats.counts())
 			equal(t, "counters", alone.store.contents(), beside.store.contents())
+			equal(t, "states", alone.states.states, beside.states.states)
 			equal(t, "top keys", alone.engine.TopKeys(), beside.engine.TopKeys())
 		})
 	}
@@ -64,12 +86,42 @@ func TestAloneAsWithOthers(t *testing.T) {
 // pair is an engine with a fallback and a Decision that is used again and again.
 type pair struct {
 	*bench
+	states   *stateStore
 	decision ratelimit.Decision
 }
 
+// stateStore is a TakeStore that fails as its mapStore does.
+type stateStore struct {
+	*mapStore
+	states map[string]ratelimit.State
+}
+
+func (s *stateStore) Take(_ context.Context, takes []ratelimit.Take) error {
+	for i := range takes {
+		state := s.states[string(takes[i].Key)]
+		if s.err == nil {
+			takes[i].Apply(&state)
+			s.states[string(takes[i].Key)] = state
+		}
+	}
+	return s.err
+}
+
 func newPair(t *testing.T, opts ratelimit.Options, rules []ratelimit.Rule) *pair {
-	opts.Fallback = newMapStore()
-	return &pair{bench: newBench(t, &opts, rules...)}
+	opts.Fallback = &stateStore{newMapStore(), make(map[string]ratelimit.State)}
+	b := newBench(t, &opts)
+	states := &stateStore{b.store, make(map[string]ratelimit.State)}
+	opts.Now, opts.Stats = b.clock.Now, b.stats
+	b.engine = ratelimit.New(states, &opts)
+	b.use(rules...)
+	return &pair{bench: b, states: states}
+}
+
+func (p *pair) release() {
+	p.t.Helper()
+	if err := p.decision.Release(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 func (p *pair) fail(err error) { p.store.err = err }
@@ -81,6 +133,8 @@ type outcome struct {
 	metadata map[string]any
 	limit    int
 	hit      ratelimit.Hit
+	take     ratelimit.Take
+	holding  bool
 }
 
 func (p *pair) ask(descriptors ...ratelimit.Descriptor) outcome {
@@ -90,10 +144,13 @@ func (p *pair) ask(descriptors ...ratelimit.Descriptor) outcome {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	o := outcome{status: d.Statuses[0], code: d.Code, metadata: d.Metadata}
+	o := outcome{status: d.Statuses[0], code: d.Code, metadata: d.Metadata, holding: d.Holding()}
 	limit, hit := d.Held(0)
 	if o.limit = limit; hit != nil {
 		o.hit = *hit
+	}
+	if take := d.Took(0); take != nil {
+		o.take = *take
 	}
 	return o
 }

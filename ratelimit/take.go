@@ -104,7 +104,11 @@ type State [9]int64
 // Apply applies the take to a state, which it changes, and sets Taken and State.
 func (t *Take) Apply(s *State) {
 	t.Taken = true
-	algorithms[t.Algorithm].apply(s, t)
+	if t.Algorithm == TokenBucket { // a call by an interface costs more than the arithmetic
+		tokenBucket{}.apply(s, t)
+	} else {
+		algorithms[t.Algorithm].apply(s, t)
+	}
 	t.State = *s
 }
 
@@ -119,7 +123,20 @@ func (t *Take) SetHits(n uint64) {
 
 // Expires returns the time in Unix microseconds from which on the State, as it is after the
 // take, is as good as none.
-func (t *Take) Expires() int64 { return algorithms[t.Algorithm].expires(t) }
+func (t *Take) Expires() int64 {
+	if t.Algorithm == TokenBucket {
+		return tokenBucket{}.expires(t)
+	}
+	return algorithms[t.Algorithm].expires(t)
+}
+
+// report describes the State after the take.
+func (t *Take) report() report {
+	if t.Algorithm == TokenBucket {
+		return tokenBucket{}.report(t)
+	}
+	return algorithms[t.Algorithm].report(t)
+}
 
 // algorithm is what the engine knows of an Algorithm.
 type algorithm interface {
@@ -200,5 +217,9 @@ type moment struct {
 func (l *takeLimit) fill(t *Take, n uint64, m *moment) {
 	t.Algorithm, t.N, t.Now = l.algorithm, min(n, maxHits), m.micro
 	t.Taken = false
+	if l.algorithm == TokenBucket {
+		tokenBucket{}.terms(l, t, m)
+		return
+	}
 	algorithms[l.algorithm].terms(l, t, m)
 }
