@@ -123,10 +123,13 @@ func (e *Engine) call(ctx context.Context, w *workspace, list int) (err error) {
 func takeFrom(ctx context.Context, store Store, takes []Take) error {
 	err := errors.ErrUnsupported
 	if s, ok := store.(TakeStore); ok {
-		if err = s.Take(ctx, takes); err == nil {
-			return nil
-		}
+		err = s.Take(ctx, takes)
 	}
+	return takeError(store, err)
+}
+
+// takeError explains an error of Take.
+func takeError(store Store, err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("the counter store (%T) can't hold limits of other algorithms than fixed_window: %w", store, err)
 	}
@@ -159,16 +162,18 @@ func guardedAdd(ctx context.Context, store Store, hits []Hit) (err error) {
 }
 
 // guardedTake calls the store's Take and turns a panic into an error.
-func guardedTake(ctx context.Context, store Store, takes []Take) (err error) {
+func guardedTake(ctx context.Context, store TakeStore, takes []Take) (err error) {
 	returned := false
 	defer func() {
 		if !returned {
 			recovered(recover(), &err)
 		}
 	}()
-	err = takeFrom(ctx, store, takes)
-	returned = true
-	return err
+	err = store.Take(ctx, takes)
+	if returned = true; err != nil {
+		return takeError(store, err)
+	}
+	return nil
 }
 
 // guard turns a panic of a call to a store into an error.

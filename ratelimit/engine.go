@@ -89,6 +89,7 @@ const (
 // use. Create it with New.
 type Engine struct {
 	store  Store
+	takes  TakeStore // the store, if it is one
 	opts   Options
 	ratio  float32
 	keys   keyFormat
@@ -120,6 +121,7 @@ type inUse struct {
 // ErrNoRules. opts may be nil.
 func New(store Store, opts *Options) *Engine {
 	e := &Engine{store: store}
+	e.takes, _ = store.(TakeStore)
 	if opts != nil {
 		e.opts = *opts
 	}
@@ -267,10 +269,12 @@ func (e *Engine) decide(ctx context.Context, u *inUse, r *Request, d *Decision) 
 // decideBy decides a request with one descriptor by its rule, which is nil if there is none.
 func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
 	if n != nil && n.plain && e.plain && !r.Descriptors[0].Back {
-		if n.taking {
+		switch {
+		case !n.taking:
+			return e.decidePlain(ctx, u, r, d, n, hits)
+		case e.takes != nil:
 			return e.decidePlainTake(ctx, u, r, d, n, hits)
 		}
-		return e.decidePlain(ctx, u, r, d, n, hits)
 	}
 	d.work.checks[0] = check{hits: hits, back: r.Descriptors[0].Back, rule: n}
 	return d.failed(e.countAndEvaluate(ctx, u, r, d))

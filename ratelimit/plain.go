@@ -66,7 +66,7 @@ func (e *Engine) decidePlainTake(ctx context.Context, u *inUse, r *Request, d *D
 	t := w.nextTake()
 	t.Key, t.Back, t.Fixed, t.Lease = w.keys, false, n.fixed, n.lease
 	l.fill(t, hits, &w.moment)
-	if err := guardedTake(ctx, e.store, w.takes); err != nil {
+	if err := guardedTake(ctx, e.takes, w.takes); err != nil {
 		return e.plainFailed(ctx, u, r, d, now, err)
 	}
 	told := t.report()
@@ -98,13 +98,14 @@ func (e *Engine) decidePlainTake(ctx context.Context, u *inUse, r *Request, d *D
 
 // addPlainTake adds all statistics of hits by a plain rule.
 func (l *stripe) addPlainTake(n *node, t *Take, ratio float32, hits uint64, remaining int64) {
-	c := n.limit.take.counts(t, hits, remaining, ratio)
-	if c == (LimitCounts{WithinLimit: hits}) {
+	take := n.limit.take
+	used := uint64(take.capacity - min(remaining, take.capacity))
+	if t.Taken && hits <= used && used <= nearLimit(uint32(take.capacity), ratio) {
 		l.passed.Add(hits)
 		return
 	}
 	l.total.Add(hits)
-	l.add(c, n.shadow)
+	l.add(take.counts(t, hits, remaining, ratio), n.shadow)
 }
 
 // plainFailed goes on as with any request after the store failed.

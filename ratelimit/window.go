@@ -98,6 +98,7 @@ type clock struct {
 // tick is one second.
 type tick struct {
 	read  time.Time            // when it was read from the system's clock
+	micro int64                // read in Unix microseconds
 	now   int64                // Unix seconds
 	units [len(unitTable)]span // the windows that contain it
 }
@@ -131,7 +132,7 @@ func (c *clock) moment(t *tick) moment {
 	if c.now != nil {
 		return moment{c.now().UnixMicro()}
 	}
-	return moment{t.read.UnixMicro() + int64(time.Since(t.read)/time.Microsecond)}
+	return moment{t.micro + int64(time.Since(t.read)/time.Microsecond)}
 }
 
 // refresh reads the system's clock and sets the timer that ends the second. There is a timer
@@ -139,7 +140,7 @@ func (c *clock) moment(t *tick) moment {
 func (c *clock) refresh() *tick {
 	now := time.Now()
 	t := newTick(now.Unix())
-	t.read = now
+	t.read, t.micro = now, now.UnixMicro()
 	if c.current.CompareAndSwap(nil, t) {
 		rest := min(time.Until(time.Unix(t.now+1, 0)), time.Second) // less if the clock is set back just now
 		time.AfterFunc(rest, func() { c.current.Store(nil) })
