@@ -104,12 +104,16 @@ type State [9]int64
 // Apply applies the take to a state, which it changes, and sets Taken and State.
 func (t *Take) Apply(s *State) {
 	t.Taken = true
-	if t.Algorithm == TokenBucket { // a call by an interface costs more than the arithmetic
-		tokenBucket{}.apply(s, t)
-	} else {
+	if t.Algorithm != TokenBucket {
 		algorithms[t.Algorithm].apply(s, t)
+		t.State = *s
+		return
 	}
-	t.State = *s
+	// Without an interface, and without a copy of what was written just now in wider words, which
+	// processors wait for.
+	tokenBucket{}.apply(s, t)
+	t.State = State{}
+	t.State[0], t.State[1] = s[0], s[1]
 }
 
 // SetHits sets N, at most 1<<33, and the Terms that depend on it.

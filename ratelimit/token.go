@@ -22,7 +22,8 @@ func (tokenBucket) terms(l *takeLimit, t *Take, _ *moment) {
 	if t.N != 1 {
 		time = timeOf(t.N, l.rate, l.length)
 	}
-	t.Terms = [...]int64{time.micro, time.rest, l.full.micro, l.full.rest, l.rate, l.length}
+	t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3] = time.micro, time.rest, l.full.micro, l.full.rest
+	t.Terms[4], t.Terms[5] = l.rate, l.length
 }
 
 // tokenTime is the time of some tokens.
