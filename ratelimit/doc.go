@@ -131,7 +131,9 @@
 // known age is the oldest. So a lost place is free again after the unit only if fewer requests than
 // are counted began in it; those that Decision.Release gives back are known.
 //
-// Time in microseconds is read for takes only: reading the clock costs some 30 ns.
+// Time in microseconds is read for takes only: reading the clock costs some 30 ns. So a decision by a
+// token bucket takes 1.2 times the instructions of one by a fixed window, and 1.4 times its time with
+// many keys in memory, 1.7 with one; without the clock it would be 1.2 (memstore's BenchmarkTake).
 //
 // Top keys come from two sketches for each rule, of 64 keys each (topkeys.go): one by hits and one
 // by refusals, because a client that is over its limit may have few of all hits. The engine looks
