@@ -182,8 +182,22 @@ func (s *Server) Addr() string { return s.process.Addr }
 // postgres://postgres@127.0.0.1:45123/test1?sslmode=disable.
 func (s *Server) Database(t testing.TB) (address string) {
 	t.Helper()
+	return s.create(t, "")
+}
+
+// Copy creates a database with the contents of another one, to which nobody is connected, and returns
+// its URL.
+func (s *Server) Copy(t testing.TB, of string) (address string) {
+	t.Helper()
+	u, err := url.Parse(of)
+	check(t, err)
+	return s.create(t, " TEMPLATE "+strings.TrimPrefix(u.Path, "/"))
+}
+
+func (s *Server) create(t testing.TB, options string) (address string) {
+	t.Helper()
 	name := "test" + strconv.FormatInt(s.databases.Add(1), 10)
-	s.Exec(t, "CREATE DATABASE "+name)
+	s.Exec(t, "CREATE DATABASE "+name+options)
 	u := url.URL{Scheme: "postgres", User: url.User(superuser), Host: s.Addr(), Path: name, RawQuery: "sslmode=disable"}
 	return u.String()
 }

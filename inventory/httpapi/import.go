@@ -56,7 +56,7 @@ type importProblem struct {
 	Reason string `json:"reason"`
 }
 
-// importRows creates and changes records by the rows of a file (REFERENCE.md, 2.12).
+// importRows creates and changes records by the rows of a file (REFERENCE.md, 2.15).
 func importRows() operation {
 	number := func(text string) *openapi.Schema { return openapi.Integer(text, 0) }
 	problem := openapi.Object("ImportProblem",

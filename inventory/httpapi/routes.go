@@ -42,9 +42,6 @@ func (a *API) table() []route {
 	if r, ok := schema.Named("locations"); ok {
 		routes = append(routes, route{method: "GET", path: "/debug/count", access: auth.Public(), operation: countAll(r)})
 	}
-	if r, ok := schema.Named("cables"); ok && r.Is(&inventory.Cable{}) {
-		routes = append(routes, route{method: "GET", path: tracePath, access: everyone, operation: trace()})
-	}
 	for _, r := range schema.Resources() {
 		if !isUsers(r) {
 			routes = append(routes, a.records(r)...)
@@ -59,6 +56,9 @@ func (a *API) table() []route {
 			routes = append(routes, tokenRoutes(r)...)
 			routes = append(routes, factorRoutes(r)...)
 		}
+	}
+	if r, ok := schema.Named("cables"); ok && r.Is(&inventory.Cable{}) {
+		routes = append(routes, route{method: "GET", path: tracePath, access: everyone, operation: trace()})
 	}
 	routes = append(routes, a.changeRoutes()...)
 	routes = append(routes, topologyRoutes(schema)...)

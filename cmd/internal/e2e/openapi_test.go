@@ -53,6 +53,9 @@ func (c *conformant) do(want int, valid bool, method, path, body string) string 
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	if strings.HasPrefix(path, "/import?") {
+		request.Header.Set("Content-Type", "text/csv")
+	}
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
@@ -177,11 +180,14 @@ func TestOpenAPI(t *testing.T) {
 		"/devices?hostname__contains=s&status__in=active,offline&fields=id,hostname&count=false&cursor=", "/devices?q=sw&page=2&limit=1",
 		"/topology", "/topology?location_id=" + ids["locations"] + "&depth=2&limit=5", "/topology/failures?limit=5&state=any",
 		"/devices/" + device + "/neighbors?depth=3&state=up",
+		"/sd/prometheus?port=9100", "/sd/ansible", "/sd/hosts", "/sd/zone?origin=example.org", "/sd/ssh", "/devices?format=csv",
 		"/topology/path?disjoint=node&limit=3&from=" + device + "&to=" + ids["devices1"],
 	} {
 		c.do(200, true, "GET", path, "")
 	}
 	c.do(200, true, "PATCH", "/events/"+ids["events"], `{"acknowledged":true}`)
+	c.do(200, true, "POST", "/import?resource=vlans", "vlan_id,name,location\n99,guests,Bonn\n")
+	c.do(422, true, "POST", "/import?resource=vlans&dry_run=true", "vlan_id,name,location\n99,guests,nowhere\n")
 	c.do(200, true, "POST", "/retention", `{"resource":"events","max_age":"720h","max_records":1000}`)
 	c.do(200, true, "POST", "/retention?dry_run=true", `{"resource":"audit-logs","max_records":1}`)
 	entry := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(c.do(200, true, "GET", "/audit-logs?limit=1", ""))

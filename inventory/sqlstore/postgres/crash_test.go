@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
@@ -44,15 +45,19 @@ func TestCrash(t *testing.T) {
 		for _, store := range stores {
 			require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, time.Minute, 10*time.Millisecond)
 		}
-		page, err := stores[0].List(t.Context(), &records.Query{Resource: devices})
-		require.NoError(t, err)
+		var page *records.Page
+		var err error
+		again(t, func() error { page, err = stores[0].List(t.Context(), &records.Query{Resource: devices}); return err })
 		lost := maps.Clone(w.acked)
 		for _, rec := range page.Records {
 			delete(lost, rec.(*inventory.Device).Hostname)
 		}
 		require.Empty(t, lost, "acknowledged changes are lost")
-		chain, err := stores[1].AuditAfter(t.Context(), 0, len(page.Records)+1)
-		require.NoError(t, err)
+		var chain []records.ChainedEntry
+		again(t, func() error {
+			chain, err = stores[1].AuditAfter(t.Context(), 0, len(page.Records)+1)
+			return err
+		})
 		have := map[int64]string{}
 		for _, e := range chain {
 			have[e.Seq] = fmt.Sprintf("%x", e.Hash)
@@ -60,9 +65,14 @@ func TestCrash(t *testing.T) {
 		for seq, hash := range w.seen {
 			require.Equal(t, hash, have[seq], "the reader has received position %d, which is lost", seq)
 		}
-		_, err = records.VerifyAudit(t.Context(), stores[0])
-		require.NoError(t, err)
+		again(t, func() error { _, err := records.VerifyAudit(t.Context(), stores[0]); return err })
 	}
+}
+
+// again calls f until it succeeds: a call may get a connection to the server that was killed, and fail.
+func again(t *testing.T, f func() error) {
+	t.Helper()
+	require.EventuallyWithT(t, func(c *assert.CollectT) { require.NoError(c, f()) }, time.Minute, 10*time.Millisecond)
 }
 
 // TestCrashRead: who has read an entry of the audit log that another process has committed without

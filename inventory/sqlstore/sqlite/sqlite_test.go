@@ -45,23 +45,28 @@ func TestMain(m *testing.M) {
 
 func ctx() context.Context { return context.Background() }
 
-// empty returns the file of an empty store. To migrate a new one takes longer than most tests.
-var empty = sync.OnceValues(func() (file []byte, err error) {
-	dir, err := os.MkdirTemp("", "sqlite")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "empty.db")
-	store, err := sqlite.Open(ctx(), path, inventory.Schema(), nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := store.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+// empty and emptySuite return the file of an empty store with the schema of the inventory and with that
+// of storetest. To migrate a new one takes longer than most tests.
+var empty, emptySuite = emptyOf(inventory.Schema), emptyOf(storetest.Schema)
+
+func emptyOf(schema func() *records.Schema) func() ([]byte, error) {
+	return sync.OnceValues(func() (file []byte, err error) {
+		dir, err := os.MkdirTemp("", "sqlite")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		path := filepath.Join(dir, "empty.db")
+		store, err := sqlite.Open(ctx(), path, schema(), nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := store.Close(); err != nil {
+			return nil, err
+		}
+		return os.ReadFile(path)
+	})
+}
 
 // patient is a timeout that a call never reaches, even on a busy machine.
 const patient = 10 * time.Minute
@@ -96,7 +101,11 @@ func openWith(t testing.TB, path string, schema *records.Schema) *sqlstore.Store
 func TestFile(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t testing.TB) records.Store {
-		return openWith(t, filepath.Join(t.TempDir(), "inventory.db"), storetest.Schema())
+		path := filepath.Join(t.TempDir(), "inventory.db")
+		file, err := emptySuite()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, file, 0o600))
+		return openWith(t, path, storetest.Schema())
 	})
 }
 
