@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3filter"
 	"go.uber.org/goleak"
 )
 
@@ -32,6 +33,7 @@ func programs() []string {
 var binaries string
 
 func TestMain(m *testing.M) {
+	openapi3filter.RegisterBodyDecoder("text/dns", openapi3filter.RegisteredBodyDecoder("text/plain")) // of /sd/zone
 	var err error
 	if binaries, err = build(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
