@@ -114,6 +114,12 @@ func (c *call) replay(key *idempotencyKey) (done bool, err error) {
 		return false, nil
 	}
 	stored, err := findResponse(c.r.Context(), records.Fresh(c.API.store), key)
+	if err == nil && stored != nil { // again in a transaction, which ends when what it has read is on disk
+		err = c.API.store.Change(c.r.Context(), func(tx records.Tx) error {
+			stored, err = findResponse(c.r.Context(), tx, key)
+			return err
+		})
+	}
 	if err != nil || stored == nil || c.expired(stored) {
 		return false, err
 	}

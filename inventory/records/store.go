@@ -14,7 +14,9 @@ import "context"
 type Store interface {
 	Reader
 	// Change runs f in a transaction, which is rolled back if f returns an error or panics.
-	// f may run more than once, when the database requests a retry, and must use only tx.
+	// f may run more than once, when the database requests a retry, and must use only tx. A crash of
+	// the database after it returns takes nothing back: neither changes, nor, without changes, what f
+	// has read.
 	Change(ctx context.Context, f func(tx Tx) error) error
 }
 

@@ -48,7 +48,7 @@ func (t *transaction) links(all []records.Record) (links []auditLink, err error)
 // held until then. Nothing after it waits for another lock.
 func (t *transaction) extendChain(ctx context.Context) error {
 	if len(t.audited) == 0 {
-		return nil
+		return t.noteRead(ctx)
 	}
 	if err := t.lockChain(ctx); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (t *transaction) extendChain(ctx context.Context) error {
 	err := t.each(ctx, 2, func(row []any) error {
 		found = true
 		return scanPosition(row, &at)
-	}, "SELECT seq, hash FROM "+headTable+" WHERE id = 1"+t.dialect.ForUpdate)
+	}, readHead+t.dialect.ForUpdate)
 	if err == nil && !found {
 		err = fmt.Errorf("the table %s has no row", headTable)
 	}
@@ -125,9 +125,6 @@ func (t *transaction) unlockChain(committed bool) {
 	}
 	if committed {
 		t.shared.chainHead = t.chained
-		if t.async {
-			t.noteCommit()
-		}
 	}
 	<-t.shared.chainLock
 }
@@ -178,17 +175,17 @@ func scanPosition(row []any, p *records.AuditPosition) error {
 // AuditHead returns the last position of the audit log (records.AuditChain).
 func (s *Store) AuditHead(ctx context.Context) (records.AuditPosition, error) {
 	var at records.AuditPosition
-	e := s.reading()
-	err := e.each(ctx, 2, func(row []any) error { return scanPosition(row, &at) }, "SELECT seq, hash FROM "+headTable+" WHERE id = 1")
+	e, known := s.reading(), s.durability.known()
+	err := e.each(ctx, 2, func(row []any) error { return scanPosition(row, &at) }, readHead)
 	if err == nil {
-		err = s.settleHead(ctx, at)
+		err = s.settleHead(ctx, at, known)
 	}
 	return at, s.failure(ctx, "read the end of the audit log", err)
 }
 
 // AuditAfter returns entries of the audit log behind a position (records.AuditChain).
 func (s *Store) AuditAfter(ctx context.Context, seq int64, limit int) ([]records.ChainedEntry, error) {
-	e := s.reading()
+	e, known := s.reading(), s.durability.known()
 	of := e.table(records.Of[records.AuditLog](e.schema))
 	b := &builder{shared: s.shared}
 	columns := make([]string, len(of.columns))
@@ -217,7 +214,7 @@ func (s *Store) AuditAfter(ctx context.Context, seq int64, limit int) ([]records
 		return nil
 	}, text, b.args...)
 	if err == nil && len(page) > 0 {
-		err = s.settleRead(ctx, page[len(page)-1].AuditPosition)
+		err = s.settleRead(ctx, page[len(page)-1].AuditPosition, known)
 	}
 	if err != nil {
 		return nil, s.failure(ctx, "read the audit log", err)

@@ -16,16 +16,15 @@ import (
 // durability lets transactions that commit one after another share the time until their commits are
 // on disk. While others run, a transaction that extends the audit log commits without that wait
 // (Dialect.CommitAsync), so that the next one gets the end of the log at once. Its call returns when a
-// later flush, of all that wait by then, has ended; and readers of the log wait for one too before
-// they return entries that a crash could take back.
+// later flush, of all that wait by then, has ended. So does that of a transaction that has changed
+// nothing, for what it has read; and readers of the log, for the entries that they return.
 type durability struct {
 	writing atomic.Int32 // transactions in progress
 
 	mu      sync.Mutex
-	running bool                  // a flush runs, and another one if next is not nil
-	next    *flushRound           // of the calls that wait for the next flush
-	last    records.AuditPosition // committed without the wait, the last one of this process
-	flushed int64                 // the last position that is known to be on disk
+	running bool        // a flush runs, and another one if next is not nil
+	next    *flushRound // of the calls that wait for the next flush
+	flushed int64       // the last position that is known to be on disk
 }
 
 // flushRound is a flush for the calls that wait for it.
@@ -47,63 +46,68 @@ func (t *transaction) commitsAsync() bool {
 	return t.dialect.CommitAsync != "" && t.next == nil && t.durability.writing.Load() > 1
 }
 
-// noteCommit notes a commit that does not wait. The caller has the lock of the chain.
-func (t *transaction) noteCommit() {
-	d := &t.durability
+// known returns the last position that is known to be on disk.
+func (d *durability) known() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.last = t.chained
+	return d.flushed
+}
+
+// readHead returns the end of the audit log.
+const readHead = "SELECT seq, hash FROM " + headTable + " WHERE id = 1"
+
+// noteRead notes the end of the log that a transaction sees that has changed nothing. What it has read
+// is not newer, whichever process has written it.
+func (t *transaction) noteRead(ctx context.Context) error {
+	if t.dialect.CommitAsync == "" || len(t.counts) > 0 {
+		return nil
+	}
+	known := t.durability.known() // before the read, since a crash could take positions back after it
+	var at records.AuditPosition
+	err := t.each(ctx, 2, func(row []any) error { return scanPosition(row, &at) }, readHead)
+	if err == nil && at.Seq != known {
+		t.chained, t.async = at, true
+	}
+	return t.end(ctx, "read the end of the audit log", err)
 }
 
 // settle waits until what a transaction has committed, or has read if it changed nothing, is on
 // disk.
 func (s *shared) settle(ctx context.Context, t *transaction) error {
-	if s.dialect.CommitAsync == "" {
+	switch {
+	case s.dialect.CommitAsync == "" || t.chained.Seq == 0:
 		return nil
+	case t.async:
+		return s.failure(ctx, "wait until a change is on disk", s.waitFlushed(ctx, t.chained))
 	}
 	d := &s.durability
 	d.mu.Lock()
-	at := t.chained
-	switch {
-	case at.Seq > 0 && !t.async:
-		d.flushed = max(d.flushed, at.Seq)
-		d.mu.Unlock()
-		return nil
-	case at.Seq == 0 && len(t.counts) == 0 && d.last.Seq > d.flushed:
-		at = d.last
-	}
-	d.mu.Unlock()
-	if at.Seq == 0 {
-		return nil
-	}
-	return s.failure(ctx, "wait until a change is on disk", s.waitFlushed(ctx, at))
+	defer d.mu.Unlock()
+	d.flushed = max(d.flushed, t.chained.Seq)
+	return nil
 }
 
 // settleRead waits until an entry of the audit log that was read is on disk. Other processes may
-// have written it.
-func (s *Store) settleRead(ctx context.Context, at records.AuditPosition) error {
-	d := &s.durability
-	d.mu.Lock()
-	done := s.dialect.CommitAsync == "" || at.Seq <= d.flushed || s.reader != s.writer // which sends what it has flushed
-	d.mu.Unlock()
-	if done {
+// have written it. Positions up to known were there before the read.
+func (s *Store) settleRead(ctx context.Context, at records.AuditPosition, known int64) error {
+	if s.dialect.CommitAsync == "" || at.Seq <= known || s.reader != s.writer { // a replica gets what was flushed
 		return nil
 	}
 	return s.waitFlushed(ctx, at)
 }
 
 // settleHead is settleRead for the end of the log.
-func (s *Store) settleHead(ctx context.Context, at records.AuditPosition) error {
-	d := &s.durability
-	d.mu.Lock()
-	if at.Seq < d.flushed { // another database, such as a restored one
-		d.flushed = 0
+func (s *Store) settleHead(ctx context.Context, at records.AuditPosition, known int64) error {
+	if at.Seq < known { // another database, such as a restored one
+		d := &s.durability
+		d.mu.Lock()
+		d.flushed, known = 0, 0
+		d.mu.Unlock()
 	}
-	d.mu.Unlock()
 	if at.Seq == 0 {
 		return nil
 	}
-	return s.settleRead(ctx, at)
+	return s.settleRead(ctx, at, known)
 }
 
 // waitFlushed waits for a flush that begins after the call.
@@ -148,7 +152,7 @@ func (s *shared) flushRounds() {
 		if round.err == nil {
 			d.flushed = max(d.flushed, last)
 		} else {
-			d.flushed, d.last = 0, records.AuditPosition{} // the database may be another one
+			d.flushed = 0 // the database may be another one
 		}
 		d.mu.Unlock()
 		close(round.done)

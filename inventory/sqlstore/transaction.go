@@ -85,8 +85,8 @@ type transaction struct {
 	audited []auditLink // new entries of the audit log
 
 	chainLocked bool                      // the transaction has the lock of the chain
-	async       bool                      // its commit does not wait until it is on disk
-	chained     records.AuditPosition     // the last of its entries
+	chained     records.AuditPosition     // the last of its entries, or the last that it could read
+	async       bool                      // chained may not be on disk after the commit
 	latest      map[*table]*latestChanges // of the tables with latest records
 
 	declaring bool            // it has changed records that declare parts of the schema

@@ -77,6 +77,33 @@ func TestStoragePostgres(t *testing.T) {
 	i.stop()
 }
 
+// TestStorageReplay: a response that was repeated for an Idempotency-Key is still right after a crash,
+// although another process had committed the change without waiting for the disk.
+func TestStorageReplay(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t, "wal_writer_delay=10s")
+	url := ordinaryUser(t, server)
+	i := startInventory(t, url, nil)
+	load := loadStorageFrom(i, 0, 0) // which only sends requests
+	body := bulkLocations("call", 1)
+	status, first := load.send(http.MethodPost, "/locations", body, "first")
+	require.Equal(t, http.StatusCreated, status, first)
+	db, err := sql.Open("pgx", url)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), `BEGIN; SET LOCAL synchronous_commit = off;
+		UPDATE receipts SET key = 'second'; UPDATE audit_head SET seq = seq + 1, hash = sha256(hash); COMMIT`)
+	require.NoError(t, err)
+	status, second := load.send(http.MethodPost, "/locations", body, "second")
+	require.Equal(t, http.StatusCreated, status, second)
+	require.Equal(t, first, second)
+	server.Kill()
+	server.Restart()
+	eventually(t, "the database", func() bool { return db.PingContext(t.Context()) == nil })
+	require.Equal(t, 1, number64(t, db, "SELECT count(*) FROM receipts WHERE key = 'second'"))
+	i.stop()
+}
+
 // TestStorageLongLock locks a table for longer than the timeout of a call. All connections wait
 // for it, so other calls get 503 too, and the health check does not.
 func TestStorageLongLock(t *testing.T) {

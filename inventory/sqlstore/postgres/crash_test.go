@@ -76,7 +76,8 @@ func again(t *testing.T, f func() error) {
 }
 
 // TestCrashRead: who has read an entry of the audit log that another process has committed without
-// waiting for the disk, or the position of the end, finds it there after a crash.
+// waiting for the disk, or the position of the end, finds it there after a crash. So does a transaction
+// that has changed nothing.
 func TestCrashRead(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t, "wal_writer_delay=10s")
@@ -93,6 +94,12 @@ func TestCrashRead(t *testing.T) {
 			page, err := store.AuditAfter(t.Context(), 0, 10)
 			require.NoError(t, err)
 			return page[len(page)-1].Seq
+		},
+		"a transaction": func(store *sqlstore.Store) (seq int64) {
+			require.NoError(t, store.Change(t.Context(), func(records.Tx) error {
+				return db.QueryRowContext(t.Context(), "SELECT seq FROM audit_head").Scan(&seq)
+			}))
+			return seq
 		},
 	} {
 		_, err := db.ExecContext(t.Context(), `BEGIN; SET LOCAL synchronous_commit = off;

@@ -33,7 +33,8 @@
 // for the disk one after another too, concurrent changes commit with synchronous_commit=off, and
 // share a flush afterwards: a transaction that only writes to the write-ahead log, with the
 // synchronous_commit that the server, the user or the URL sets, and that finds the changes. Changes
-// are acknowledged after it, and the change feed delivers them after it. Other reads may see a
+// are acknowledged after it, the change feed delivers them after it, and a transaction that changes
+// nothing ends after it, such as the one that repeats a stored response. Other reads may see a
 // change for the time of a flush before it is acknowledged; if the server crashes then, it is
 // gone. A single writer commits as usual.
 //
