@@ -56,7 +56,7 @@ type Interface struct {
 	records.Base
 	DeviceID    string     `json:"device_id" field:"required,ref=devices:cascade"`
 	Name        string     `json:"name" field:"required,unique=device_id,max=100,search,natural,index,shared"`
-	Description string     `json:"description" field:"max=255,search,index"`
+	Description string     `json:"description" field:"max=255,search,index,shared"`
 	Type        string     `json:"type" field:"max=50,counted"`
 	Status      LinkStatus `json:"status" field:"default=up,index,counted"`
 	AdminStatus LinkStatus `json:"admin_status" field:"counted"`

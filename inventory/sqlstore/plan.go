@@ -57,12 +57,14 @@ const (
 	maxPlanned = 10_000 // records that a page with a plan may skip
 	maxGroups  = 64     // groups of one statement
 	maxNumbers = 512    // values of a field whose numbers are read to choose groups
+	maxProbed  = 1000   // records in an order that are compared with the filters, to see whether many match
 )
 
 // matching is a filter of a query that a plan uses.
 type matching struct {
 	*records.Filter
 	n     int64 // records that match
+	guess bool  // n is a guess
 	index fieldIndex
 }
 
@@ -199,7 +201,7 @@ func (e *executor) estimate(ctx context.Context, t *table, all []matching) (reco
 	}, "SELECT "+strings.Join(numbers, ", "), b.args...)
 	for i := range all {
 		if all[i].n < 0 || all[i].n > t.few(all[i].Filter) && all[i].index.name != "" && !all[i].Field.Counted {
-			all[i].n = records // many, or unknown
+			all[i].n, all[i].guess = records, true // many, or unknown
 			if all[i].Field.Shared && e.dialect.IndexedBy != "" {
 				all[i].n /= sharedPart
 			}
@@ -221,6 +223,12 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 	by := t.indexes[keys[0].Column]
 	inOrder := entry(by) * page * records / both * orderFactor
 	if by.name == "" {
+		inOrder = math.Inf(1)
+	} else if slices.ContainsFunc(all, func(f matching) bool { return f.guess }) && keys[0].desc == keys[1].desc {
+		enough, err := e.probe(ctx, t, keys, all, page)
+		if enough || err != nil {
+			return &plan{index: by.name}, err
+		}
 		inOrder = math.Inf(1)
 	}
 	find, first := &plan{first: true}, math.Inf(1)
@@ -251,6 +259,28 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 		return find, nil
 	}
 	return &plan{index: by.name}, nil
+}
+
+// probe reports whether the first records in an order have a page of records that match, for filters
+// with a value that many records have, or few: that no count tells.
+func (e *executor) probe(ctx context.Context, t *table, keys []sortKey, all []matching, page float64) (enough bool, err error) {
+	b := &builder{shared: e.shared, table: t}
+	var columns, conditions []string
+	for _, f := range all {
+		columns = append(columns, f.Field.Column)
+		if column := orderColumn(f.Field); !slices.Contains(columns, column) {
+			columns = append(columns, column)
+		}
+		conditions = append(conditions, b.condition(f.Filter, f.Field.Column))
+	}
+	text := "SELECT count(*) FROM (SELECT " + strings.Join(columns, ", ") + " FROM " + t.name + e.dialect.indexedBy(t.indexes[keys[0].Column].name) +
+		e.dialect.orderBy(keys, "") + " LIMIT " + strconv.Itoa(maxProbed) + ") AS probed" + where(conditions)
+	err = e.each(ctx, 1, func(row []any) error {
+		n, _ := row[0].(int64)
+		enough = float64(n) >= page
+		return nil
+	}, text, b.args...)
+	return enough, err
 }
 
 // groups returns a plan that reads the records of each value of a counted field separately, and
