@@ -65,8 +65,8 @@ func TestHeavyQueries(t *testing.T) {
 		n[<-statuses]++
 	}
 	t.Logf("heavy queries by status: %v", n)
-	// Without a bound, one of 40 requests that complete is the client's; with it, half or more.
-	assert.Greater(t, 5*requests, n[http.StatusOK], "requests of one client, and heavy queries of 60")
+	// Without a bound, one of 40 requests that complete is the client's; with it, one of five or more.
+	assert.Greater(t, 15*requests, n[http.StatusOK], "requests of one client, and heavy queries of 60")
 }
 
 // get sends a GET and returns the status.

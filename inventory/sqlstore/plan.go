@@ -265,16 +265,12 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 // with a value that many records have, or few: that no count tells.
 func (e *executor) probe(ctx context.Context, t *table, keys []sortKey, all []matching, page float64) (enough bool, err error) {
 	b := &builder{shared: e.shared, table: t}
-	var columns, conditions []string
+	var conditions []string
 	for _, f := range all {
-		columns = append(columns, f.Field.Column)
-		if column := orderColumn(f.Field); !slices.Contains(columns, column) {
-			columns = append(columns, column)
-		}
 		conditions = append(conditions, b.condition(f.Filter, f.Field.Column))
 	}
-	text := "SELECT count(*) FROM (SELECT " + strings.Join(columns, ", ") + " FROM " + t.name + e.dialect.indexedBy(t.indexes[keys[0].Column].name) +
-		e.dialect.orderBy(keys, "") + " LIMIT " + strconv.Itoa(maxProbed) + ") AS probed" + where(conditions)
+	text := "SELECT count(*) FROM (SELECT " + strings.Join(conditions, " AND ") + " AS matches FROM " + t.name + e.dialect.indexedBy(t.indexes[keys[0].Column].name) +
+		e.dialect.orderBy(keys, "") + " LIMIT " + strconv.Itoa(maxProbed) + ") AS probed WHERE matches"
 	err = e.each(ctx, 1, func(row []any) error {
 		n, _ := row[0].(int64)
 		enough = float64(n) >= page

@@ -154,8 +154,8 @@ func (s *Server) watchCertificates(ctx context.Context) {
 	s.certs.Watch(ctx, func(err error) {
 		attempts.Add(1)
 		if err != nil {
-			failures.Add(1)
 			s.log.Error("TLS files can't be reloaded; the previous ones stay active", "err", err)
+			failures.Add(1)
 			return
 		}
 		s.log.Info("TLS files reloaded")
