@@ -207,6 +207,7 @@ func filter(r *records.Resource, p records.Parameter) Parameter {
 		records.Lt:         "Less or earlier than this value.",
 		records.Lte:        "Less or earlier than this value, or equal to it.",
 		records.IsNull:     "true: without a value. false: with a value.",
+		records.Covers:     "Contains this address or network.",
 		records.Within:     "An address in this network, whatever its own prefix length.",
 		records.AnyWithin:  "One of the addresses is in this network, whatever its own prefix length: " + addresses(r) + ".",
 	}[p.Op]}
@@ -219,7 +220,7 @@ func filter(r *records.Resource, p records.Parameter) Parameter {
 	case p.Op == records.In:
 		out.Schema = Array(out.Schema, 1, maxFilterValues)
 		return commaSeparated(out)
-	case p.Op == records.Within || p.Op == records.AnyWithin:
+	case p.Op == records.Within || p.Op == records.AnyWithin || p.Op == records.Covers:
 		out.Schema = &Schema{Type: "string", Pattern: `^[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?$`, MaxLength: maxFilterLength, Examples: []any{"192.0.2.0/24"}}
 	case p.Op == records.IsNull:
 		out.Schema = Boolean("")

@@ -135,6 +135,10 @@ func naturalKey(f *records.Field) *Schema {
 	if f.Nullable {
 		s.AnyOf = append(s.AnyOf, &Schema{Type: "null"})
 	}
+	if len(s.AnyOf) == 1 {
+		object.Description = s.Description
+		return object
+	}
 	return s
 }
 
@@ -191,8 +195,11 @@ func recordField(r *records.Resource, f *records.Field) *Schema {
 	}
 	if f.Ref != nil {
 		effect := "sets this field to null"
-		if f.Ref.Cascade {
+		switch {
+		case f.Ref.Cascade:
 			effect = "deletes this record too"
+		case f.Ref.Restrict:
+			effect = "is refused while this one refers to it"
 		}
 		sentences = append(sentences, fmt.Sprintf("The id of a record of %s; deleting that record %s.", f.Ref.To, effect))
 	}
@@ -302,6 +309,7 @@ func formatOf(f *records.Field) format {
 		"uuid":         {uuidPattern, exampleID, "A UUID."},
 		"ip":           {`[0-9A-Fa-f:.]{2,45}`, "192.0.2.1", "An IP address without a prefix length."},
 		"cidr":         {`[0-9A-Fa-f:.]{2,45}/[0-9]{1,3}`, "192.0.2.0/24", "A network in CIDR notation, without host bits."},
+		"network":      {`[0-9A-Fa-f:.]{2,45}/[0-9]{1,3}`, "192.0.2.0/24", "A network in CIDR notation, without host bits."},
 		"interface-ip": {`[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?`, "192.0.2.1/24", "An IP address, with or without a prefix length."},
 		"mac":          {`([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}`, "00:1a:2b:3c:4d:5e", "A MAC address of six octets, stored in lower case."},
 		"speed":        {`(auto|[0-9]{1,10}(\.[0-9]{1,9})?[kMG]?bps)`, "10Gbps", "Must agree with speed_mbps, which is rounded; if only one of the two is sent, it sets the other. Other units and notations are accepted."},

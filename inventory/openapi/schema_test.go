@@ -19,9 +19,10 @@ import (
 
 // texts maps formats to valid and invalid values.
 var texts = map[string][2][]any{
-	"uuid": {{"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "118F4C2E-7B1A-7C3D-9E4F-5A6B7C8D9E0F"}, {"urn:uuid:018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "1"}},
-	"ip":   {{"192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"}, {"192.0.2.1/24", "host", "fe80::1%eth0"}},
-	"cidr": {{"192.0.2.0/24", "2001:db8::/32"}, {"192.0.2.0", "net"}},
+	"uuid":    {{"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "118F4C2E-7B1A-7C3D-9E4F-5A6B7C8D9E0F"}, {"urn:uuid:018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "1"}},
+	"ip":      {{"192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"}, {"192.0.2.1/24", "host", "fe80::1%eth0"}},
+	"cidr":    {{"192.0.2.0/24", "2001:db8::/32"}, {"192.0.2.0", "net"}},
+	"network": {{"192.0.2.0/24", "2001:db8::/32"}, {"192.0.2.0", "net"}},
 	"interface-ip": {
 		{"192.0.2.1", "192.0.2.1/24", "2001:db8::1/64"},
 		{"192.0.2.1/", "port"},

@@ -1,6 +1,9 @@
 package records
 
-import "context"
+import (
+	"context"
+	"reflect"
+)
 
 // Accompanied is a hook of a record whose changes change others with it, in the same transaction:
 // those of a cable change its link.
@@ -15,7 +18,12 @@ type Accompanied interface {
 
 // Companion is a change that goes along with another one: of a record that has been read in the
 // transaction. Without Before it creates After, without After it deletes Before.
-type Companion struct{ Before, After Record }
+type Companion struct {
+	Before, After Record
+	// Prepare is called before the change is made, when new records before it have their ids. Nil is
+	// nothing to prepare.
+	Prepare func()
+}
 
 // limitKey is the key of a context's scope.
 type limitKey struct{}
@@ -56,46 +64,88 @@ func (v *Engine) accompany(ctx context.Context, tx Tx, s *scope, by Caller, r *R
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
-		if err := v.companion(ctx, tx, s, by, cause(r, rec), c); err != nil {
+	for len(changes) > 0 {
+		n := created(changes)
+		if n == 0 {
+			err, n = v.companion(ctx, tx, s, by, cause(r, rec), changes[0]), 1
+		} else {
+			err = v.newCompanions(ctx, tx, s, by, cause(r, rec), changes[:n])
+		}
+		if err != nil {
 			return err
 		}
+		changes = changes[n:]
 	}
 	return nil
 }
 
-// companion makes one of these changes.
-func (v *Engine) companion(ctx context.Context, tx Tx, s *scope, by Caller, cause string, c Companion) error {
-	action, rec, check := "update", c.After, (*Resource).Check
-	switch {
-	case c.After == nil:
-		action, rec = "delete", c.Before
-	case c.Before == nil:
-		action, check = "create", (*Resource).CheckNew
-		if err := v.Init(rec); err != nil {
+// created returns how many of the first changes create records of one type.
+func created(changes []Companion) (n int) {
+	for n < len(changes) && changes[n].Before == nil && reflect.TypeOf(changes[n].After) == reflect.TypeOf(changes[0].After) {
+		n++
+	}
+	return n
+}
+
+// newCompanions creates records of one resource.
+func (v *Engine) newCompanions(ctx context.Context, tx Tx, s *scope, by Caller, cause string, changes []Companion) error {
+	r, err := tx.Schema().Of(changes[0].After)
+	if err != nil {
+		return err
+	}
+	all := make([]Record, 0, 2*len(changes))
+	for _, c := range changes {
+		if c.Prepare != nil {
+			c.Prepare()
+		}
+		if err := v.Init(c.After); err != nil {
 			return err
 		}
+		if err := v.prepare(r, c.After, r.CheckNew); err != nil {
+			return err
+		}
+		all = append(all, c.After)
+	}
+	for _, c := range changes {
+		entry, err := v.companionEntry(ctx, s, by, cause, "create", r, c)
+		if err != nil {
+			return err
+		}
+		if entry != nil {
+			all = append(all, entry)
+		}
+	}
+	return tx.Create(ctx, all...)
+}
+
+// companion changes or deletes a record.
+func (v *Engine) companion(ctx context.Context, tx Tx, s *scope, by Caller, cause string, c Companion) error {
+	if c.Prepare != nil {
+		c.Prepare()
+	}
+	action, rec := "update", c.After
+	if rec == nil {
+		action, rec = "delete", c.Before
 	}
 	r, err := tx.Schema().Of(rec)
 	if err != nil {
 		return err
 	}
-	if action == "update" {
+	if c.After != nil {
 		rec.Meta().Version = c.Before.Meta().Version + 1
 		rec.Meta().UpdatedAt = storedTime(v.opts.Now())
-	}
-	if action != "delete" {
-		if err := v.prepare(r, rec, func(rec Record) error { return check(r, rec) }); err != nil {
+		if err := v.prepare(r, rec, r.Check); err != nil {
 			return err
 		}
 	}
-	if err := v.logCompanion(ctx, tx, s, by, cause, action, r, c); err != nil {
-		return err
+	entry, err := v.companionEntry(ctx, s, by, cause, action, r, c)
+	if err == nil && entry != nil {
+		err = tx.Create(ctx, entry)
 	}
-	switch action {
-	case "create":
-		return tx.Create(ctx, rec)
-	case "update":
+	switch {
+	case err != nil:
+		return err
+	case c.After != nil:
 		return tx.Update(ctx, rec, c.Before.Meta().Version)
 	}
 	return tx.Delete(ctx, r, rec.Meta().ID, rec.Meta().Version, func(effect *Effect) error {
@@ -103,21 +153,22 @@ func (v *Engine) companion(ctx context.Context, tx Tx, s *scope, by Caller, caus
 	})
 }
 
-// logCompanion adds the audit log entry of such a change.
-func (v *Engine) logCompanion(ctx context.Context, tx Tx, s *scope, by Caller, cause, action string, r *Resource, c Companion) error {
+// companionEntry returns the audit log entry of such a change, or an untyped nil if the resource has
+// none.
+func (v *Engine) companionEntry(ctx context.Context, s *scope, by Caller, cause, action string, r *Resource, c Companion) (Record, error) {
 	if r.Unaudited {
-		return nil
+		return nil, nil
 	}
 	entry, err := v.newEntry(ctx, s, by, action, r, c.Before, c.After)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	entry.Cause = cause
 	seen := true
 	for _, rec := range []Record{c.Before, c.After} {
 		if rec != nil && seen {
 			if seen, err = s.has(ctx, s.only, r, rec); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
@@ -125,5 +176,5 @@ func (v *Engine) logCompanion(ctx context.Context, tx Tx, s *scope, by Caller, c
 		v.preview.addRequested(r, c.Before, c.After)
 		v.preview.add(entry)
 	}
-	return tx.Create(ctx, entry)
+	return entry, nil
 }

@@ -24,10 +24,12 @@
 //	min=n, max=n   bounds of a number, of the characters of a string, or of the elements of a list
 //	default=s      the value of an empty string
 //	format=f       the format of a string: text (any number of lines), uuid, ip, cidr,
-//	               interface-ip (an address with or without a prefix length), mac, email,
-//	               timezone, speed, date or url; the default is one line
+//	               network (as cidr, in the order of addresses), interface-ip (an address with or
+//	               without a prefix length), mac, email, timezone, speed, date or url; the default is
+//	               one line
 //	ref=r:null     the id of a record of r; becomes null when that record is deleted
 //	ref=r:cascade  the id of a record of r; this record is deleted with it
+//	ref=r:restrict the id of a record of r, which can't be deleted while this record refers to it
 //	readonly       set by the engine
 //	admin          set by admins only
 //	search         searched by q

@@ -88,6 +88,9 @@ type Field struct {
 type Reference struct {
 	To      string // the name of the resource
 	Cascade bool
+	// Restrict makes the [Engine] refuse the deletion while there are referring records. For stores the
+	// field becomes null.
+	Restrict bool
 
 	resource *Resource
 }
@@ -259,10 +262,10 @@ func (f *Field) setWord(word, value string) (err error) {
 		f.Max, err = parseBound(value)
 	case word == "ref":
 		to, effect, _ := strings.Cut(value, ":")
-		if effect != "null" && effect != "cascade" {
-			return fmt.Errorf("ref=%s has no effect of a deletion: add :null or :cascade", value)
+		if effect != "null" && effect != "cascade" && effect != "restrict" {
+			return fmt.Errorf("ref=%s has no effect of a deletion: add :null, :cascade or :restrict", value)
 		}
-		f.Format, f.Ref = "uuid", &Reference{To: to, Cascade: effect == "cascade"}
+		f.Format, f.Ref = "uuid", &Reference{To: to, Cascade: effect == "cascade", Restrict: effect == "restrict"}
 	case word != "": // "" is no tag
 		return fmt.Errorf("unknown word %q in the tag", word)
 	}

@@ -300,14 +300,15 @@ func (r *Resource) lookupOf(p Patch) (*lookup, error) {
 	return nil, r.invalid([]FieldError{{r.Keys[0][len(r.Keys[0])-1], "is missing: name the record by " + strings.Join(r.KeyMembers(), ", ") + ", or by id"}})
 }
 
-// partsOf returns the values of a natural key, nil if one is missing that is no reference.
+// partsOf returns the values of a natural key, nil if one is missing: references may be missing beside
+// other values.
 func (r *Resource) partsOf(key []string, p Patch) (parts []keyPart, wrong []FieldError) {
-	refs := true
+	refs := !slices.ContainsFunc(key, func(name string) bool { return r.byName[name].Ref == nil })
 	for _, name := range key {
 		f := r.byName[name]
 		doc, ok := p[name]
-		if refs = refs && f.Ref != nil; !ok {
-			if f.Ref == nil || f.Required {
+		if !ok {
+			if refs || f.Ref == nil || f.Required {
 				return nil, nil
 			}
 			continue
@@ -319,19 +320,16 @@ func (r *Resource) partsOf(key []string, p Patch) (parts []keyPart, wrong []Fiel
 				return nil, []FieldError{{name, err.Error()}}
 			}
 		}
-		if part.value == nil && (f.Ref == nil || f.Required) {
+		if part.value == nil && (refs || f.Ref == nil || f.Required) {
 			return nil, nil
 		}
 		parts = append(parts, part)
-	}
-	if refs && len(parts) < len(key) {
-		return nil, nil
 	}
 	return r.normalizeKey(parts), nil
 }
 
 // normalizeKey applies the hook that converts records to their stored form, such as the order of the
-// ends of a link.
+// ends of a cable, which may be that of another natural key.
 func (r *Resource) normalizeKey(parts []keyPart) []keyPart {
 	rec := r.New()
 	n, ok := rec.(Normalizer)
@@ -342,10 +340,26 @@ func (r *Resource) normalizeKey(parts []keyPart) []keyPart {
 		p.Set(rec, p.value)
 	}
 	n.Normalize()
+	moved := false
 	for i, p := range parts {
 		if p.value != nil {
 			parts[i].value = p.Value(rec)
+			moved = moved || parts[i].value == nil
 		}
+	}
+	if !moved {
+		return parts
+	}
+	missing := func(name string) bool { return r.byName[name].Value(rec) == nil }
+	for _, key := range r.Keys {
+		if len(key) != len(parts) || slices.ContainsFunc(key, missing) {
+			continue
+		}
+		for i, name := range key {
+			f := r.byName[name]
+			parts[i] = keyPart{Field: f, value: f.Value(rec)}
+		}
+		break
 	}
 	return parts
 }

@@ -34,7 +34,7 @@ func (f *Field) canonical(s string) (string, error) {
 		return canonicalID(s)
 	case "ip":
 		return canonicalIP(s)
-	case "cidr":
+	case "cidr", "network":
 		return canonicalCIDR(s)
 	case "interface-ip":
 		return canonicalInterfaceIP(s)

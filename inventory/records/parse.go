@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -44,6 +45,7 @@ const MaxSortKeys = 3
 //	<field>__<op>    ne, contains, startswith, in (comma-separated values), gt, gte, lt, lte,
 //	                 isnull (true or false), as far as the field supports them
 //	<field>__within  an address in this network, such as 192.0.2.0/24, with any prefix length
+//	<field>__covers  a network that contains this address or network
 //	within           one of the addresses of the record is in this network
 //	q                contained in one of the searched fields
 //	fields           the names of the fields to return, separated by commas
@@ -241,6 +243,9 @@ func (p *parser) addFilter(name string, f *Field, op Op) {
 		if text, ok := v.(string); ok && f.Format == "interface-ip" && filter.Op == Eq && !strings.Contains(text, "/") {
 			filter.Op = Host
 		}
+		if op == Covers {
+			filter.Op = In
+		}
 		p.q.Filters = append(p.q.Filters, filter)
 	}
 }
@@ -252,6 +257,9 @@ func (f *Field) parseOperand(op Op, s string) (any, error) {
 		return parseBool(s)
 	case Within, AnyWithin:
 		return parseNetwork(s)
+	case Covers:
+		p, err := parseNetwork(s)
+		return covering(p), err
 	case Contains, StartsWith:
 		return s, checkSearch(s)
 	case In:
@@ -270,6 +278,14 @@ func (f *Field) parseOperand(op Op, s string) (any, error) {
 		return values, nil
 	}
 	return f.parseValue(s)
+}
+
+// covering returns a network and all that contain it.
+func covering(p netip.Prefix) (all []any) {
+	for bits := 0; bits <= p.Bits(); bits++ {
+		all = append(all, netip.PrefixFrom(p.Addr(), bits).Masked().String())
+	}
+	return all
 }
 
 // parseValue parses one value of the field.

@@ -56,11 +56,12 @@ const (
 	// AnyWithin is Within for one of the address fields of the resource ([Resource.Addresses]), of
 	// which Field is the first.
 	AnyWithin
+	Covers // in a parameter, for In with all networks that contain the address or network
 )
 
 // suffix returns the part of a parameter name after the field and two underscores.
 func (op Op) suffix() string {
-	return [...]string{"", "ne", "contains", "startswith", "in", "gt", "gte", "lt", "lte", "isnull", "", "within", "within"}[op]
+	return [...]string{"", "ne", "contains", "startswith", "in", "gt", "gte", "lt", "lte", "isnull", "", "within", "within", "covers"}[op]
 }
 
 // String returns the comparison as in a parameter: "eq", "startswith".
@@ -191,7 +192,7 @@ func (q *Query) Matches(rec Record) bool {
 
 func (c *Filter) matches(r *Resource, rec Record) bool {
 	if c.Op == AnyWithin {
-		return slices.ContainsFunc(r.Addresses(), func(f *Field) bool { return contained(c.Value, f.Value(rec)) })
+		return slices.ContainsFunc(r.Addresses(), func(f *Field) bool { return f.contained(c.Value, f.Value(rec)) })
 	}
 	value := c.Field.Value(rec)
 	switch c.Op {
@@ -212,7 +213,7 @@ func (c *Filter) matches(r *Resource, rec Record) bool {
 	case IsNull:
 		return (value == nil) == c.Value.(bool)
 	case Within:
-		return contained(c.Value, value)
+		return c.Field.contained(c.Value, value)
 	}
 	return value != nil && c.Op.holds(compareValues(value, c.Value))
 }
@@ -270,6 +271,8 @@ func (f *Field) ops() []Op {
 		ops = []Op{Eq, Ne, In}
 	case f.Kind == Text && f.Format == "date":
 		ops = []Op{Eq, Ne, In, Gt, Gte, Lt, Lte}
+	case f.Format == "network":
+		ops = []Op{Eq, Ne, Contains, StartsWith, In, Within, Covers}
 	case f.Address():
 		ops = []Op{Eq, Ne, Contains, StartsWith, In, Within}
 	case f.Kind == Text:

@@ -251,6 +251,8 @@ func (r *Resource) checkIndexes() error {
 		switch {
 		case f.Ref != nil && f.Ref.Cascade && f.Ref.To == r.Name:
 			return fmt.Errorf("field %s of %s refers to its own resource, which must not cascade: use :null", f.Name, r.Name)
+		case f.Ref != nil && f.Ref.Restrict && !f.Nullable:
+			return fmt.Errorf("field %s of %s restricts deletions and can't be null: make it a pointer", f.Name, r.Name)
 		case f.Natural && (f.Kind != Text || f.Format != "line"):
 			return fmt.Errorf("field %s of %s is no line of text, and has no natural order: remove natural", f.Name, r.Name)
 		case f.Counted && f.Kind != Text && f.Kind != Int && f.Kind != Bool:

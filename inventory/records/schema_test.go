@@ -71,7 +71,7 @@ func TestSchemaErrors(t *testing.T) {
 		"the method Initialise of *records_test.nearly is nearly the hook Initialize":                      {records.Define[nearly](things)},
 		`field Name of records_test.unknownTag: unknown word "requird" in the tag`:                         {records.Define[unknownTag](things)},
 		"field to of things refers to the unknown resource nothing":                                        {records.Define[unknownRef](things)},
-		"ref=nothing has no effect of a deletion: add :null or :cascade":                                   {records.Define[noEffect](things)},
+		"ref=nothing has no effect of a deletion: add :null, :cascade or :restrict":                        {records.Define[noEffect](things)},
 		`field "badName" of things: a name has up to 40 lower-case letters`:                                {records.Define[badName](things)},
 		`field "limit" of things: this name is a parameter of lists`:                                       {records.Define[parameter](things)},
 		"field name of things is indexed or counted: add max= with at most 600 characters":                 {records.Define[unbounded](things)},

@@ -9,9 +9,10 @@ import (
 	"strconv"
 )
 
-// Address reports whether the values are IP addresses, with or without a prefix length.
+// Address reports whether the values are IP addresses, with or without a prefix length, or networks
+// in their order.
 func (f *Field) Address() bool {
-	return f.Kind == Text && (f.Format == "ip" || f.Format == "interface-ip")
+	return f.Kind == Text && (f.Format == "ip" || f.Format == "interface-ip" || f.Format == "network")
 }
 
 // Addresses returns the fields with IP addresses that clients see.
@@ -37,8 +38,9 @@ func (f *Field) OrderKey(value any) string {
 	return "z" + s
 }
 
-// contained reports whether a value is an address in a network, which is a netip.Prefix.
-func contained(network, value any) bool {
+// contained reports whether a value is an address, or a network of the field, in a network, which is a
+// netip.Prefix.
+func (f *Field) contained(network, value any) bool {
 	s, _ := value.(string)
 	p, _ := network.(netip.Prefix)
 	if p = unmap(p); !p.IsValid() {
@@ -48,7 +50,18 @@ func contained(network, value any) bool {
 		return addr.Zone() == "" && p.Contains(addr.Unmap())
 	}
 	own, err := netip.ParsePrefix(s)
-	return err == nil && p.Contains(unmap(own).Addr())
+	own = unmap(own)
+	return err == nil && p.Contains(own.Addr()) && (f.Format != "network" || own.Bits() >= p.Bits())
+}
+
+// KeyRange returns the range of the keys of the field's values in a network: from <= key < to. A
+// network that is larger is not in it.
+func (f *Field) KeyRange(network netip.Prefix) (from, to string) {
+	from, to = NetworkRange(network)
+	if f.Format == "network" && network.IsValid() {
+		from, _ = AddressKey(unmap(network).Masked().String())
+	}
+	return from, to
 }
 
 // parseNetwork parses a network. One without a prefix length is that of one address. Host bits are

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // maxAttempts bounds the retries of a change that loses against concurrent changes.
@@ -46,6 +48,9 @@ func (v *Engine) Delete(ctx context.Context, by Caller, r *Resource, edits ...Ed
 		if err != nil {
 			return nil, err
 		}
+		if err := restricted(ctx, tx, r, before); err != nil {
+			return nil, err
+		}
 		err = tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version, func(effect *Effect) error {
 			return v.logEffect(ctx, tx, s, by, cause(r, before), effect)
 		})
@@ -59,11 +64,40 @@ func (v *Engine) Delete(ctx context.Context, by Caller, r *Resource, edits ...Ed
 // undeletable explains a conflict of a deletion, which is one of other records.
 func undeletable(r *Resource, err error) error {
 	e, ok := errors.AsType[*Error](err)
-	if !ok || e.Kind != Conflict {
+	if !ok || e.Kind != Conflict || errors.Is(err, errReferred) {
 		return err
 	}
 	message := r.Label + " can't be deleted: a record that refers to it would become a duplicate: " + e.Message
 	return &Error{Kind: Conflict, Message: message, Fields: e.Fields, Err: e.Err}
+}
+
+var errReferred = errors.New("records refer to one that is to be deleted")
+
+// restricted refuses the deletion of a record that others refer to with a reference that restricts it.
+func restricted(ctx context.Context, tx Tx, r *Resource, rec Record) error {
+	var found []string
+	for _, ref := range r.referrers {
+		if !ref.Field.Ref.Restrict {
+			continue
+		}
+		q := &Query{Resource: ref.From, Limit: 1, Count: true}
+		page, err := tx.List(ctx, q.Where(ref.Field.Name, rec.Meta().ID))
+		if err != nil {
+			return err
+		}
+		if page.Total > 0 {
+			found = append(found, fmt.Sprintf("%d of %s", page.Total, ref.From.Name))
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return referred(r, strings.Join(found, " and "))
+}
+
+// referred returns the error for a deletion that references restrict.
+func referred(r *Resource, by string) *Error {
+	return &Error{Kind: Conflict, Err: errReferred, Message: r.Label + " can't be deleted: " + by + " refer to it: delete or change these first"}
 }
 
 // cause names a record in [AuditLog.Cause].
@@ -71,6 +105,9 @@ func cause(r *Resource, rec Record) string { return r.Kind() + "/" + rec.Meta().
 
 // logEffect adds the audit log entries for records that a deletion deletes or changes.
 func (v *Engine) logEffect(ctx context.Context, tx Tx, s *scope, by Caller, cause string, effect *Effect) error {
+	if effect.Cleared != nil && effect.Cleared.Ref.Restrict {
+		return referred(effect.Cleared.Ref.Resource(), "some of "+effect.Resource.Name) // which have just been added
+	}
 	if !effect.Resource.Unaudited {
 		if err := s.load(ctx, effect.Resource, effect.Before...); err != nil {
 			return err
