@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -96,6 +95,17 @@ func (c *Cable) Ends() (a, b Port) {
 	return ends[0].Port, ends[1].Port
 }
 
+// cableKeys returns the natural keys of cables: a reference of each side.
+func cableKeys() (keys [][]string) {
+	sides := new(Cable).sides()
+	for _, a := range sides[0] {
+		for _, b := range sides[1] {
+			keys = append(keys, []string{a.field, b.field})
+		}
+	}
+	return keys
+}
+
 func (c *Cable) ends() (ends [2]cableEnd) {
 	for n, side := range c.sides() {
 		for _, ref := range side {
@@ -156,11 +166,7 @@ func (c *Cable) ValidateIn(context.Context, records.Tx, records.Record) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	messages := make([]string, len(wrong))
-	for i, w := range wrong {
-		messages[i] = w.Field + " " + w.Reason
-	}
-	return &records.Error{Kind: records.Invalid, Message: "Invalid cable: " + strings.Join(messages, "; "), Fields: wrong}
+	return refuseAll("cable", wrong)
 }
 
 // CableEnd says which cable a port has. Its key keeps a port from having two. The inventory maintains

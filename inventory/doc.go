@@ -11,14 +11,14 @@
 //
 // A program adds resources of its own, and fields to those of the inventory:
 //
-//	type Rack struct {
+//	type Cabinet struct {
 //		records.Base
 //		Name string `json:"name" field:"required,unique,max=100,search"`
 //	}
 //
 //	schema, err := inventory.NewSchema(
-//		records.Define[Rack](records.Definition{Name: "racks", Label: "Rack"}),
-//		records.Extend("devices", "rack_id", records.Text, "ref=racks:null"),
+//		records.Define[Cabinet](records.Definition{Name: "cabinets", Label: "Cabinet"}),
+//		records.Extend("devices", "cabinet_id", records.Text, "ref=cabinets:null"),
 //		inventory.Roles("collector"),
 //	)
 //

@@ -11,14 +11,16 @@ import (
 // Location is a place with devices.
 type Location struct {
 	records.Base
-	Name     string   `json:"name" field:"required,max=200,search,natural,index"`
-	City     string   `json:"city" field:"max=100,search,index"`
-	Country  string   `json:"country" field:"max=100,search,index,counted"`
-	Address  string   `json:"address" field:"format=text,max=300,search"`
-	SiteCode string   `json:"site_code" field:"unique,max=50,search"`
-	Timezone string   `json:"timezone" field:"format=timezone,max=64"`
-	Lat      *float64 `json:"lat" field:"min=-90,max=90"`   // degrees north
-	Lon      *float64 `json:"lon" field:"min=-180,max=180"` // degrees east
+	Name     string       `json:"name" field:"required,max=200,search,natural,index"`
+	City     string       `json:"city" field:"max=100,search,index"`
+	Country  string       `json:"country" field:"max=100,search,index,counted"`
+	Address  string       `json:"address" field:"format=text,max=300,search"`
+	SiteCode string       `json:"site_code" field:"unique,max=50,search"`
+	Timezone string       `json:"timezone" field:"format=timezone,max=64"`
+	Lat      *float64     `json:"lat" field:"min=-90,max=90"`   // degrees north
+	Lon      *float64     `json:"lon" field:"min=-180,max=180"` // degrees east
+	Kind     LocationKind `json:"kind" field:"counted"`
+	ParentID *string      `json:"parent_id" field:"ref=locations:null"` // the location that this one is within
 }
 
 // Validate reports a coordinate without the other one.
@@ -49,6 +51,12 @@ type Device struct {
 	LastSeen     *time.Time   `json:"last_seen" field:"index"`
 	Tags         []string     `json:"tags" field:"max=50"`
 	Notes        string       `json:"notes" field:"format=text,max=10000,search"`
+	RackID       *string      `json:"rack_id" field:"ref=racks:null"`
+	RackUnit     *int64       `json:"rack_unit" field:"min=1,max=1000"`   // the lowest one that it occupies
+	RackHeight   *int64       `json:"rack_height" field:"min=1,max=1000"` // units; default: that of the type, or 1
+	RackFace     RackFace     `json:"rack_face"`                          // empty: both
+	DeviceTypeID *string      `json:"device_type_id" field:"ref=device-types:null"`
+	Tenant       string       `json:"tenant" field:"max=100,counted"`
 }
 
 // Interface is a physical or logical port of a device.

@@ -60,10 +60,16 @@ func lockInterfaces(deviceID string) string { return "interfaces of device " + d
 
 // refuse returns the error for a field that does not fit other records.
 func refuse(noun, field, reason string) *records.Error {
-	return &records.Error{
-		Kind: records.Invalid, Message: "Invalid " + noun + ": " + field + " " + reason,
-		Fields: []records.FieldError{{Field: field, Reason: reason}},
+	return refuseAll(noun, []records.FieldError{{Field: field, Reason: reason}})
+}
+
+// refuseAll returns the error for several fields.
+func refuseAll(noun string, wrong []records.FieldError) *records.Error {
+	messages := make([]string, len(wrong))
+	for i, w := range wrong {
+		messages[i] = w.Field + " " + w.Reason
 	}
+	return &records.Error{Kind: records.Invalid, Message: "Invalid " + noun + ": " + strings.Join(messages, "; "), Fields: wrong}
 }
 
 // refuseInterface is refuse for an interface.

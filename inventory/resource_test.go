@@ -14,19 +14,25 @@ import (
 func TestFields(t *testing.T) {
 	t.Parallel()
 	for name, fields := range map[string]string{
-		"devices":      "hostname ip model vendor os os_version status role serial_number rack_position location_id last_seen tags notes",
-		"interfaces":   "device_id name description type status admin_status oper_status speed speed_mbps mtu mac_address mode ifindex ip_address parent_id lag_id untagged_vlan_id",
-		"locations":    "name city country address site_code timezone lat lon",
-		"vlans":        "vlan_id name description status location_id subnet_cidr gateway_ip",
-		"tagged-vlans": "interface_id vlan_id",
-		"links":        "a_interface_id b_interface_id type status discovery last_seen",
-		"rear-ports":   "device_id name label type positions description",
-		"front-ports":  "device_id name label type rear_port_id rear_port_position description",
-		"cables":       "a_interface_id a_front_port_id a_rear_port_id b_interface_id b_front_port_id b_rear_port_id a_type b_type type status label color length description",
-		"events":       "severity type message device_id interface_id location_id acknowledged_at acknowledged_by",
-		"metrics":      "device_id cpu memory temp uptime_seconds ts",
-		"audit-logs":   "user_id actor action resource_type resource_id ip_address request_id changes cause",
-		"users":        "username email password role inactive_status first_name last_name password_changed_at last_login location_ids must_change_password totp",
+		"devices":        "hostname ip model vendor os os_version status role serial_number rack_position location_id last_seen tags notes rack_id rack_unit rack_height rack_face device_type_id tenant",
+		"interfaces":     "device_id name description type status admin_status oper_status speed speed_mbps mtu mac_address mode ifindex ip_address parent_id lag_id untagged_vlan_id",
+		"locations":      "name city country address site_code timezone lat lon kind parent_id",
+		"vlans":          "vlan_id name description status location_id subnet_cidr gateway_ip",
+		"tagged-vlans":   "interface_id vlan_id",
+		"racks":          "name location_id height status tenant serial_number asset_tag description",
+		"device-types":   "manufacturer model part_number height description",
+		"port-templates": "device_type_id kind name label type positions rear_port rear_port_position",
+		"vrfs":           "name rd description",
+		"prefixes":       "prefix vrf_id status role location_id vlan_id description",
+		"addresses":      "address vrf_id interface_id status role dns_name description",
+		"links":          "a_interface_id b_interface_id type status discovery last_seen",
+		"rear-ports":     "device_id name label type positions description",
+		"front-ports":    "device_id name label type rear_port_id rear_port_position description",
+		"cables":         "a_interface_id a_front_port_id a_rear_port_id b_interface_id b_front_port_id b_rear_port_id a_type b_type type status label color length description",
+		"events":         "severity type message device_id interface_id location_id acknowledged_at acknowledged_by",
+		"metrics":        "device_id cpu memory temp uptime_seconds ts",
+		"audit-logs":     "user_id actor action resource_type resource_id ip_address request_id changes cause",
+		"users":          "username email password role inactive_status first_name last_name password_changed_at last_login location_ids must_change_password totp",
 	} {
 		r, ok := schema.Named(name)
 		if !ok {
@@ -43,7 +49,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("fields of %s:\n%v, want\n%v", name, got, want)
 		}
 	}
-	if n := len(schema.Resources()); n != 14 {
+	if n := len(schema.Resources()); n != 20 {
 		t.Errorf("there are %d resources", n)
 	}
 }
@@ -116,8 +122,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q, want %q", err, want)
 		}
 	}
-	if _, ok := schema.Named("racks"); ok {
-		t.Error("there are racks")
+	if _, ok := schema.Named("chassis"); ok {
+		t.Error("there are chassis")
 	}
 	if _, err := schema.Of(nil); err == nil {
 		t.Error("nothing has a resource")

@@ -54,6 +54,20 @@ func resources() []records.Part {
 			Within:   []string{"id"},
 			Children: []records.Child{{Path: "devices", Count: "devicescount", From: "devices", Field: "location_id"}},
 		}),
+		records.Define[Rack](records.Definition{
+			Name: "racks", Label: "Rack", Description: "Racks, whose units devices occupy.",
+			Messages: map[string]string{"name": "Rack name already exists at this location"},
+			Within:   []string{"location_id"},
+		}),
+		records.Define[DeviceType](records.Definition{
+			Name: "device-types", Label: "Device type", Description: "Models of devices.",
+			Messages: map[string]string{"model": "Model of this manufacturer already exists"},
+		}),
+		records.Define[PortTemplate](records.Definition{
+			Name: "port-templates", Label: "Port template", Description: "The ports that new devices of a type have.",
+			Messages: map[string]string{"template_key": "Port template already exists for this device type"},
+			Keys:     [][]string{{"device_type_id", "kind", "name"}},
+		}),
 		records.Define[User](records.Definition{
 			Name: "users", Label: "User", Description: "Who may use the inventory.", Lockable: true, Keys: [][]string{{"username"}},
 			Messages: map[string]string{"username_key": "Username already exists"},
@@ -79,6 +93,19 @@ func resources() []records.Part {
 			Messages: map[string]string{"vlan_id": "The interface already has this tagged VLAN"},
 			Within:   []string{"interface_id"},
 		}),
+		records.Define[VRF](records.Definition{
+			Name: "vrfs", Label: "VRF", Description: "Routing tables, in which addresses are unique.",
+		}),
+		records.Define[Prefix](records.Definition{
+			Name: "prefixes", Label: "Prefix", Description: "Networks of addresses.", Keys: [][]string{{"prefix", "vrf_id"}},
+			Messages: map[string]string{"prefix": "Prefix already exists in this VRF"},
+			Within:   []string{"location_id"},
+		}),
+		records.Define[Address](records.Definition{
+			Name: "addresses", Label: "Address", Description: "IP addresses, of interfaces or of none.", Keys: [][]string{{"address", "vrf_id"}},
+			Messages: map[string]string{"host": "Address already exists in this VRF"},
+			Within:   []string{"interface_id"},
+		}),
 		records.Define[Link](records.Definition{
 			Name: "links", Label: "Link", Description: "Connections between interfaces.",
 			Messages: map[string]string{"b_interface_id": "Link between these interfaces already exists"},
@@ -99,7 +126,7 @@ func resources() []records.Part {
 			Within: []string{"device_id"},
 		}),
 		records.Define[Cable](records.Definition{
-			Name: "cables", Label: "Cable", Description: "Cables between ports.",
+			Name: "cables", Label: "Cable", Description: "Cables between ports.", Keys: cableKeys(),
 			Access: records.Access{Create: editors, Update: editors, Delete: editors},
 			Within: []string{"a_interface_id", "a_front_port_id", "a_rear_port_id", "b_interface_id", "b_front_port_id", "b_rear_port_id"},
 		}),

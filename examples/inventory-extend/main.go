@@ -1,7 +1,7 @@
-// Command inventory-extend adds racks to the inventory, and the rack of each device.
+// Command inventory-extend adds cabinets to the inventory, and the cabinet of each device.
 //
 //	go run ./examples/inventory-extend
-//	curl localhost:8006/racks -H 'X-User: facility' -H 'Content-Type: application/json' -d '{"name":"r1","units":42}'
+//	curl localhost:8006/cabinets -H 'X-User: facility' -H 'Content-Type: application/json' -d '{"name":"r1","units":42}'
 package main
 
 import (
@@ -23,18 +23,18 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-type Rack struct { // a record that the inventory does not have
+type Cabinet struct { // a record that the inventory does not have
 	records.Base
 	Name  string `json:"name" field:"required,unique,max=50,search"`
 	Units int64  `json:"units" field:"required,min=1,max=60,index"`
 }
 
-func (r *Rack) Normalize() { r.Name = strings.ToUpper(r.Name) } // a hook: records.Normalizer
+func (r *Cabinet) Normalize() { r.Name = strings.ToUpper(r.Name) } // a hook: records.Normalizer
 
 func routes(ctx context.Context, file string) (http.Handler, error) {
 	schema, err := inventory.NewSchema(
-		records.Define[Rack](records.Definition{Name: "racks", Label: "Rack", Order: []string{"name:asc"}}),
-		records.Extend("devices", "rack_id", records.Text, "ref=racks:null"),
+		records.Define[Cabinet](records.Definition{Name: "cabinets", Label: "Cabinet", Order: []string{"name:asc"}}),
+		records.Extend("devices", "cabinet_id", records.Text, "ref=cabinets:null"),
 	)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func routes(ctx context.Context, file string) (http.Handler, error) {
 	}
 	return httpapi.New(records.New(store, nil), users{}, &httpapi.Options{
 		Permit: func(_ *http.Request, who *auth.Identity, r *records.Resource, _ records.Routes, denied error) error {
-			if r.Name == "racks" && who.Username == "facility" {
+			if r.Name == "cabinets" && who.Username == "facility" {
 				return nil
 			}
 			return denied

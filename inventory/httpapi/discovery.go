@@ -116,7 +116,7 @@ func (c *call) discovered() (*records.Query, error) {
 		return nil, err
 	}
 	q.Page, q.Offset = 0, 0
-	return q, nil
+	return q, c.below(q, c.query)
 }
 
 // write writes a page and those that follow it to the spool.

@@ -185,7 +185,7 @@ func sample(f *records.Field) string {
 		return "1"
 	}
 	return map[string]string{
-		"uuid": unknown, "ip": "192.0.2.1", "cidr": "192.0.2.0/24", "interface-ip": "192.0.2.1/24", "mac": "00:1a:2b:3c:4d:5e",
+		"uuid": unknown, "ip": "192.0.2.1", "cidr": "192.0.2.0/24", "network": "192.0.2.0/24", "interface-ip": "192.0.2.1/24", "mac": "00:1a:2b:3c:4d:5e",
 		"email": "a@example.org", "timezone": "UTC", "speed": "10Gbps", "line": "x", "text": "x",
 	}[f.Format]
 }

@@ -63,6 +63,9 @@ func (c *call) parseList(r *records.Resource, query url.Values) (*records.Query,
 		others = slices.DeleteFunc(others, func(name string) bool { return name == formatParameter })
 	}
 	q, err := records.ParseQuery(r, query, others...)
+	if err == nil {
+		err = c.below(q, query)
+	}
 	return q, f, err
 }
 

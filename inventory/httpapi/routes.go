@@ -64,6 +64,7 @@ func (a *API) table() []route {
 	routes = append(routes, topologyRoutes(schema)...)
 	routes = append(routes, discoveryRoutes(schema)...)
 	for i := range routes {
+		routes[i].placing()
 		routes[i].previewing()
 	}
 	return routes
@@ -109,6 +110,12 @@ func (a *API) records(r *records.Resource) []route {
 	if _, ok := r.New().(*inventory.Metric); ok {
 		routes = append(routes, route{"GET", "/metrics/device/{id}", read, latestMetric(r), r, records.RouteGet},
 			route{"GET", "/metrics/device/{id}/history", read, history(r), r, records.RouteList})
+	}
+	if _, ok := r.New().(*inventory.Rack); ok {
+		routes = append(routes, route{"GET", one + "/elevation", read, elevation(r), r, records.RouteGet})
+	}
+	if _, ok := r.New().(*inventory.Prefix); ok {
+		routes = append(routes, prefixRoutes(a.store.Schema(), r)...)
 	}
 	for _, child := range r.Children {
 		from, _ := a.store.Schema().Named(child.From)

@@ -30,7 +30,13 @@ func neededScope(pattern string) string {
 	switch {
 	case parts[0] == "sd":
 		return "devices:read"
-	case slices.Contains([]string{"summary", "changes", "retention", "topology", "import"}, parts[0]), strings.HasSuffix(path, "/neighbors"):
+	case strings.HasSuffix(path, "/next-address"):
+		return "addresses:write"
+	case strings.HasSuffix(path, "/next-prefix"):
+		return "prefixes:write"
+	case strings.HasSuffix(path, "/usage"):
+		return "prefixes:read"
+	case slices.Contains([]string{"summary", "changes", "retention", "topology", "import"}, parts[0]), strings.HasSuffix(path, "/neighbors"), strings.HasSuffix(path, "/elevation"):
 		return "scoped"
 	case parts[0] == "users" && (len(parts) > 2 || pattern == "POST /users"):
 		return "login"

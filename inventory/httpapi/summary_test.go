@@ -38,7 +38,7 @@ func TestSummary(t *testing.T) {
 		want("devices&by=location_id,status", 2, object{"location_id": object{"": 2.0}, "status": object{"offline": 2.0}})
 
 		for query, message := range map[string]string{
-			"":                              "resource must be one of audit-logs, cables, custom-fields, devices",
+			"":                              "resource must be one of addresses, audit-logs, cables, custom-fields, device-types, devices",
 			"resource=devices":              "by must be fields of devices with few values, separated by commas: model, vendor, os",
 			"resource=devices&by=hostname":  "by must be fields of devices",
 			"resource=devices&by=os,os":     "by has the field os twice",

@@ -36,7 +36,7 @@ func apiTokens(t *testing.T, g *harness) {
 		`{"scopes":["devices:read"]}`:                                            "name must not be empty",
 		`{"name":"a","scopes":[]}`:                                               "scopes must have 1 to 50 scopes",
 		`{"name":"a","scopes":["devices:update"]}`:                               "use a resource, a colon",
-		`{"name":"a","scopes":["sessions:read"]}`:                                "unknown resource \"sessions\": use * or one of audit-logs",
+		`{"name":"a","scopes":["sessions:read"]}`:                                "unknown resource \"sessions\": use * or one of addresses, audit-logs",
 		`{"name":"a","scopes":["*:read","*:read"]}`:                              "has the scope *:read twice",
 		`{"name":"a","scopes":["*:read"],"expires_at":"2026-01-31T12:00:00Z"}`:   "expires_at must be within 366 days",
 		`{"name":"a","scopes":["*:read"],"expires_at":"2027-02-02T12:00:00Z"}`:   "expires_at must be within 366 days",

@@ -70,7 +70,7 @@ func (b *builder) hasKey(f *records.Field, column string) bool {
 // within is the condition that the addresses of a field are in a network, a range of its keys.
 func (b *builder) within(f *records.Field, column string, network any) string {
 	p, _ := network.(netip.Prefix)
-	from, to := records.NetworkRange(p)
+	from, to := f.KeyRange(p)
 	column = strings.TrimSuffix(column, f.Column) + KeyColumn(f) // what precedes it has no index
 	return column + " >= " + b.arg(from) + " AND " + column + " < " + b.arg(to)
 }

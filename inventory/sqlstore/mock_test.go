@@ -355,8 +355,8 @@ func TestSameStatements(t *testing.T) {
 	for range 20 { // the order of maps is random
 		mock.ExpectBegin()
 		mock.ExpectQuery("^SELECT id, .* FROM locations WHERE id").WillReturnRows(sqlmock.NewRows(
-			[]string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}).
-			AddRow(secret(1).ID, at, at, int64(1), "a", "a", "a", "a", "a", "a", 1.0, 1.0))
+			[]string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14"}).
+			AddRow(secret(1).ID, at, at, int64(1), "a", "a", "a", "a", "a", "a", 1.0, 1.0, "", nil))
 		mock.ExpectExec("^SAVEPOINT").WillReturnResult(sqlmock.NewResult(0, 0))
 		mock.ExpectExec(`^UPDATE locations SET version = \$1, name = \$2, city = \$3, country = \$4, address = \$5, site_code = \$6, ` +
 			`timezone = \$7, lat = \$8, lon = \$9, name__key = \$10 WHERE id = \$11 AND version = \$12$`).WillReturnResult(sqlmock.NewResult(0, 1))

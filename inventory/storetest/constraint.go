@@ -64,13 +64,13 @@ func keysOf(r *records.Resource) []records.Unique {
 // checkKeysWithout checks the key that only records without a reference have, also when they
 // lose the reference because the record that it refers to is deleted.
 func checkKeysWithout(f *fixture) {
-	f.apply(create(allSamples()...))
 	for _, r := range schema.StoredResources() {
 		for _, key := range r.Uniques() {
 			field, ok := r.Field(key.Without)
 			if !ok {
 				continue
 			}
+			f.apply(create(allSamples()...))
 			free := func(n int) records.Record {
 				rec := taking(full(r, n), full(r, 1), key.Fields...)
 				field.Set(rec, nil)
@@ -86,6 +86,7 @@ func checkKeysWithout(f *fixture) {
 			f.verify(f.store, f.model)
 			f.apply(remove(free(spare)), remove(site), refuse(create(free(spare + 1)))[0])
 			f.verify(f.store, f.model)
+			f.empty()
 		}
 	}
 }

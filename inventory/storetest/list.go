@@ -161,7 +161,11 @@ func (f *fixture) query(r *records.Resource) *records.Query {
 	q := &records.Query{Resource: r, Count: f.IntN(2) == 0, Limit: int64(f.IntN(6)), Offset: int64(f.IntN(3))}
 	for range f.IntN(4) {
 		param := pick(f.Rand, r.Parameters())
-		q.Filters = append(q.Filters, records.Filter{Field: param.Field, Op: param.Op, Value: f.operand(r, param.Field, param.Op)})
+		op := param.Op
+		if op == records.Covers {
+			op = records.In
+		}
+		q.Filters = append(q.Filters, records.Filter{Field: param.Field, Op: op, Value: f.operand(r, param.Field, op)})
 	}
 	if f.IntN(4) == 0 {
 		q.Text = f.part(pick(f.Rand, oddStrings()), false)
@@ -332,18 +336,18 @@ func checkNaturalOrder(f *fixture) {
 		f.filters(r, 5, records.Filter{Field: name, Value: s})
 		f.filters(r, 5, records.Filter{Field: name, Op: records.In, Value: []any{s, "eth1", "EtH2"}})
 	}
-	racks := records.Of[rack](schema)
-	slot, _ := racks.Field("slot")
+	cabinets := records.Of[cabinet](schema)
+	slot, _ := cabinets.Field("slot")
 	for n, s := range []string{"U10", "", "U9", "u9", ""} {
-		k := minimal(racks, n+1).(*rack)
+		k := minimal(cabinets, n+1).(*cabinet)
 		if s != "" {
 			k.Slot = &s
 		}
 		f.apply(create(k))
 	}
-	f.walk(racks, slot, "U9")
-	f.filters(racks, 0, records.Filter{Field: slot, Op: records.IsNull, Value: true})
-	f.filters(racks, 0, records.Filter{Field: slot, Op: records.IsNull, Value: false})
+	f.walk(cabinets, slot, "U9")
+	f.filters(cabinets, 0, records.Filter{Field: slot, Op: records.IsNull, Value: true})
+	f.filters(cabinets, 0, records.Filter{Field: slot, Op: records.IsNull, Value: false})
 }
 
 func checkAddressOrder(f *fixture) {

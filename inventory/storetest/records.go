@@ -99,7 +99,7 @@ func sampleString(field *records.Field, n int) string {
 		return field.Enum[n%len(field.Enum)]
 	case "ip":
 		return fmt.Sprintf("10.%d.%d.1", n>>8&255, n&255)
-	case "cidr":
+	case "cidr", "network":
 		return fmt.Sprintf("10.%d.%d.0/24", n>>8&255, n&255)
 	case "interface-ip":
 		return fmt.Sprintf("2001:db8::%x/64", n)
@@ -216,7 +216,7 @@ func (f *fixture) fieldValue(r *records.Resource, field *records.Field, n int) a
 		return id(to, 1+f.IntN(many/2))
 	case key && field.Kind == records.Int:
 		return int64(*field.Min) + int64(n)
-	case key && field.Format == "email":
+	case key && (field.Format == "email" || field.Format == "network"):
 		return sampleString(field, n)
 	case key:
 		return pick(f.Rand, oddStrings()) + string(rune('a'+n))

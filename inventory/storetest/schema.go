@@ -8,8 +8,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// rack is a resource that the inventory does not have.
-type rack struct {
+// cabinet is a resource that the inventory does not have.
+type cabinet struct {
 	records.Base
 	Name   string     `json:"name" field:"required,unique,max=100,search,index"`
 	Order  int64      `json:"order" field:"min=-100,max=9223372036854775807,index"` // a word of SQL
@@ -33,8 +33,8 @@ var schema = newSchema()
 
 func newSchema() *records.Schema {
 	schema, err := inventory.NewSchema(
-		records.Define[rack](records.Definition{Name: "racks", Label: "Rack"}),
-		records.Extend("devices", "rack_id", records.Text, "ref=racks:null,counted"),
+		records.Define[cabinet](records.Definition{Name: "cabinets", Label: "Cabinet"}),
+		records.Extend("devices", "cabinet_id", records.Text, "ref=cabinets:null,counted"),
 		records.Extend("devices", "asset_tag", records.Text, "unique,max=50,search"),
 		records.Extend("devices", "remark", records.Text, "format=text,search"),
 		records.Extend("devices", "group", records.Text, "max=600,index"), // a word of SQL
@@ -45,8 +45,8 @@ func newSchema() *records.Schema {
 		records.Extend("devices", "bought", records.Time, "index"),
 		records.Extend("devices", "owners", records.List, ""),
 		records.Extend("devices", "second_ip", records.Text, "format=interface-ip,index"),
-		records.Extend("vlans", "rack_id", records.Text, "ref=racks:cascade"),
-		records.Extend("vlans", "port", records.Int, "unique=rack_id,min=1"),
+		records.Extend("vlans", "cabinet_id", records.Text, "ref=cabinets:cascade"),
+		records.Extend("vlans", "port", records.Int, "unique=cabinet_id,min=1"),
 	)
 	if err != nil {
 		panic(err) // a mistake in this package

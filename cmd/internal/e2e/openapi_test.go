@@ -135,6 +135,9 @@ func samples(ids map[string]string) []sample {
 	tagged := func(vlan string) string {
 		return fmt.Sprintf(`{"interface_id":"%s","vlan_id":"%s"}`, ids["interfaces0"], ids["vlans"+vlan])
 	}
+	template := func(name string) string {
+		return fmt.Sprintf(`{"device_type_id":"%s","kind":"interface","name":"%s"}`, ids["device-types0"], name)
+	}
 	return []sample{
 		{"locations", [3]string{place(1), place(2), place(3)}, `{"city":"Bonn","site_code":"BON"}`, `{"name":7}`},
 		{"devices", [3]string{device(1), device(2), device(3)}, `{"status":"maintenance","notes":"moved"}`, `{"hostname":""}`},
@@ -145,6 +148,12 @@ func samples(ids map[string]string) []sample {
 		{"rear-ports", [3]string{rear(1), rear(2), rear(3)}, `{"positions":8}`, `{"positions":0}`},
 		{"front-ports", [3]string{front(1), front(2), front(3)}, `{"label":"x"}`, `{"name":"x"}`},
 		{"cables", [3]string{cable("0"), cable("1"), cable("2")}, `{"color":"blue","length":2.5}`, `{"length":-1}`},
+		{"racks", [3]string{`{"name":"R1","height":10}`, `{"name":"R2"}`, `{"name":"R3","tenant":"t"}`}, `{"status":"planned"}`, `{"name":"x","height":0}`},
+		{"device-types", [3]string{`{"manufacturer":"V","model":"M"}`, `{"manufacturer":"V","model":"N","height":2}`, `{"manufacturer":"W","model":"M"}`}, `{"part_number":"7"}`, `{"model":"x"}`},
+		{"port-templates", [3]string{template("a[1-4]"), template("b"), template("c")}, `{"type":"sfp"}`, `{"kind":"hole"}`},
+		{"vrfs", [3]string{`{"name":"red","rd":"65000:1"}`, `{"name":"green"}`, `{"name":"blue"}`}, `{"description":"d"}`, `{"rd":"1:1"}`},
+		{"prefixes", [3]string{`{"prefix":"10.0.0.0/8"}`, `{"prefix":"10.0.0.0/24","status":"container"}`, `{"prefix":"2001:db8::/32","vrf":"blue"}`}, `{"role":"transfer"}`, `{"prefix":""}`},
+		{"addresses", [3]string{`{"address":"10.0.0.1/24","interface_id":"` + ids["interfaces0"] + `"}`, `{"address":"10.0.0.2","role":"vip"}`, `{"address":"2001:db8::1/64"}`}, `{"dns_name":"a.example.org"}`, `{"address":"no"}`},
 		{"events", [3]string{
 			`{"severity":"critical","type":"security","message":"m"}`, `{"severity":"info","type":"system","message":"n","device_id":"` + ids["devices"] + `"}`,
 			`{"severity":"low","type":"system","message":"o"}`,
@@ -178,6 +187,7 @@ func TestOpenAPI(t *testing.T) {
 		"/trace?interface_id=" + ids["interfaces0"], "/trace?rear_port_id=" + ids["rear-ports0"],
 		"/summary?resource=devices&by=status", "/changes?since=0&limit=5", "/metrics?sort=value:desc", "/metrics/device/" + device, "/metrics/device/" + device + "/history", "/audit-logs?sortby=created_at:desc&limit=5",
 		"/devices?hostname__contains=s&status__in=active,offline&fields=id,hostname&count=false&cursor=", "/devices?q=sw&page=2&limit=1",
+		"/devices?below=" + ids["locations"], "/racks/" + ids["racks0"] + "/elevation", "/prefixes/" + ids["prefixes0"] + "/usage", "/prefixes?prefix__covers=10.0.0.7&within=10.0.0.0/8",
 		"/topology", "/topology?location_id=" + ids["locations"] + "&depth=2&limit=5", "/topology/failures?limit=5&state=any",
 		"/devices/" + device + "/neighbors?depth=3&state=up",
 		"/sd/prometheus?port=9100", "/sd/ansible", "/sd/hosts", "/sd/zone?origin=example.org", "/sd/ssh", "/devices?format=csv",
@@ -185,6 +195,8 @@ func TestOpenAPI(t *testing.T) {
 	} {
 		c.do(200, true, "GET", path, "")
 	}
+	c.do(201, true, "POST", "/prefixes/"+ids["prefixes0"]+"/next-address", `{"status":"reserved"}`)
+	c.do(201, true, "POST", "/prefixes/"+ids["prefixes0"]+"/next-prefix?prefix_length=24", "")
 	c.do(200, true, "PATCH", "/events/"+ids["events"], `{"acknowledged":true}`)
 	c.do(200, true, "POST", "/import?resource=vlans", "vlan_id,name,location\n99,guests,BON\n")
 	c.do(422, true, "POST", "/import?resource=vlans&dry_run=true", "vlan_id,name,location\n99,guests,nowhere\n")

@@ -126,6 +126,9 @@ func TestServer(t *testing.T) {
 		"cables": func(t *testing.T, url string) {
 			sqlstoretest.CheckCables(t, [2]records.Store{open(t, url, nil), open(t, url, nil)})
 		},
+		"addresses": func(t *testing.T, url string) {
+			sqlstoretest.CheckAddresses(t, [2]records.Store{open(t, url, nil), open(t, url, nil)})
+		},
 		"prefetch": func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -150,3 +150,9 @@ func TestCables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	sqlstoretest.CheckCables(t, [2]records.Store{open(t, path), open(t, path)})
 }
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inventory.db")
+	sqlstoretest.CheckAddresses(t, [2]records.Store{open(t, path), open(t, path)})
+}

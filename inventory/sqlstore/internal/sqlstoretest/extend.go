@@ -10,21 +10,21 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Rack is a resource that is not in the inventory.
-type Rack struct {
+// Cabinet is a resource that is not in the inventory.
+type Cabinet struct {
 	records.Base
 	Name   string  `json:"name" field:"required,unique,max=100"`
 	Order  *int64  `json:"order" field:"min=1,index"` // a word of SQL
 	Heavy  bool    `json:"heavy" field:"counted"`
-	Parent *string `json:"parent_id" field:"ref=racks:null"`
+	Parent *string `json:"parent_id" field:"ref=cabinets:null"`
 }
 
 // Extended returns the schema of the inventory with more, as a program adds it.
 func Extended(t testing.TB) *records.Schema {
 	t.Helper()
 	schema, err := inventory.NewSchema(
-		records.Define[Rack](records.Definition{Name: "racks", Label: "Rack"}),
-		records.Extend("devices", "rack_id", records.Text, "ref=racks:cascade"),
+		records.Define[Cabinet](records.Definition{Name: "cabinets", Label: "Cabinet"}),
+		records.Extend("devices", "cabinet_id", records.Text, "ref=cabinets:cascade"),
 		records.Extend("devices", "asset_tag", records.Text, "unique,max=50,search"),
 		records.Extend("devices", "select", records.Text, "values=a|b,default=b,counted"), // a word of SQL
 		records.Extend("devices", "units", records.Int, "min=1,max=60,index,counted"),
@@ -48,7 +48,7 @@ func CheckExtended(t testing.TB, open func(*records.Schema) records.Store) {
 	require.NoError(t, Create(t, open(inventory.Schema()), Devices(0, 3)...))
 	schema := Extended(t)
 	store := open(schema)
-	devices, racks := records.Of[inventory.Device](schema), records.Of[Rack](schema)
+	devices, cabinets := records.Of[inventory.Device](schema), records.Of[Cabinet](schema)
 	total := func(field string, value any) int64 {
 		page, err := store.List(t.Context(), (&records.Query{Resource: devices, Count: true, Limit: 1}).Where(field, value))
 		require.NoError(t, err)
@@ -60,8 +60,8 @@ func CheckExtended(t testing.TB, open func(*records.Schema) records.Store) {
 	require.NoError(t, err)
 	require.Equal(t, records.Values{"select": "b", "owners": []string{}, "uplink": "eth10"}, old.Extra)
 
-	rack := func(n int, name string) *Rack {
-		return WithBase(n, &Rack{Name: name, Order: new(int64(n)), Heavy: true})
+	cabinet := func(n int, name string) *Cabinet {
+		return WithBase(n, &Cabinet{Name: name, Order: new(int64(n)), Heavy: true})
 	}
 	device := func(n int, extra records.Values) *inventory.Device {
 		d := Devices(n, n+1)[0].(*inventory.Device)
@@ -70,11 +70,11 @@ func CheckExtended(t testing.TB, open func(*records.Schema) records.Store) {
 	}
 	at := *Devices(0, 1)[0].(*inventory.Device).LastSeen
 	values := records.Values{
-		"rack_id": ID(50), "asset_tag": "A1", "select": "a", "units": int64(2), "weight": 2.5, "leased": true, "bought": at,
+		"cabinet_id": ID(50), "asset_tag": "A1", "select": "a", "units": int64(2), "weight": 2.5, "leased": true, "bought": at,
 		"owners": []string{"x", "y"}, "a_field_with_the_longest_name_of_them_al": "z",
 		"uplink": "eth9", "management_ip": "10.9.9.1/24",
 	}
-	require.NoError(t, Create(t, store, rack(50, "s1"), device(10, values)))
+	require.NoError(t, Create(t, store, cabinet(50, "s1"), device(10, values)))
 	got, err := records.Get[inventory.Device](t.Context(), store, ID(10))
 	require.NoError(t, err)
 	require.Equal(t, values, got.Extra)
@@ -94,17 +94,17 @@ func CheckExtended(t testing.TB, open func(*records.Schema) records.Store) {
 
 	err = Create(t, store, device(11, records.Values{"asset_tag": "A1", "select": "b"}))
 	require.Equal(t, records.Duplicate(devices, devices.Uniques()[len(devices.Uniques())-2]).Error(), err.Error())
-	err = Create(t, store, device(11, records.Values{"rack_id": ID(51)}))
-	ref, _ := devices.Field("rack_id")
+	err = Create(t, store, device(11, records.Values{"cabinet_id": ID(51)}))
+	ref, _ := devices.Field("cabinet_id")
 	require.Equal(t, records.Dangling(devices, ref).Error(), err.Error())
-	require.Error(t, Create(t, store, rack(52, "s1")), "a name that another one has")
-	wrong := rack(53, "s2")
+	require.Error(t, Create(t, store, cabinet(52, "s1")), "a name that another one has")
+	wrong := cabinet(53, "s2")
 	wrong.Order = new(int64(0))
 	require.Error(t, Create(t, store, wrong), "an order that the check of the table refuses")
 
-	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Delete(t.Context(), racks, ID(50), 1, nil) }))
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Delete(t.Context(), cabinets, ID(50), 1, nil) }))
 	_, err = store.Get(t.Context(), devices, ID(10))
-	require.Equal(t, records.NotFound, records.KindOf(err), "the device is deleted with its rack")
+	require.Equal(t, records.NotFound, records.KindOf(err), "the device is deleted with its cabinet")
 	require.EqualValues(t, 0, total("select", "a"))
 	require.EqualValues(t, 3, total("select", "b"))
 

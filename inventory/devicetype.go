@@ -1,0 +1,240 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// DeviceType is a model of devices, and the ports that a new one has.
+type DeviceType struct {
+	records.Base
+	Manufacturer string `json:"manufacturer" field:"required,max=100,search,index"`
+	Model        string `json:"model" field:"required,unique=manufacturer,max=100,search,natural,index"`
+	PartNumber   string `json:"part_number" field:"max=100,search"`
+	Height       *int64 `json:"height" field:"min=1,max=100"` // rack units; default: 1
+	Description  string `json:"description" field:"max=255,search"`
+}
+
+// Normalize sets the default height.
+func (t *DeviceType) Normalize() {
+	if t.Height == nil {
+		t.Height = new(int64(1))
+	}
+}
+
+// MaxPorts is the maximum number of ports of a device type.
+const MaxPorts = 512
+
+// PortTemplate describes ports of new devices of a type. Its name may have one range, which makes a port
+// for each number: Ethernet1/[1-48].
+type PortTemplate struct {
+	records.Base
+	DeviceTypeID string   `json:"device_type_id" field:"required,ref=device-types:cascade"`
+	Kind         PortType `json:"kind" field:"required,counted"`
+	Name         string   `json:"name" field:"required,max=100,search,natural,index"`
+	Label        string   `json:"label" field:"max=100"`            // of front ports and rear ports
+	Type         string   `json:"type" field:"max=50"`              // of the ports
+	Positions    *int64   `json:"positions" field:"min=1,max=1024"` // of a rear port
+	// RearPort is the name of the rear port that a front port leads to, with a range of as many numbers,
+	// or without one: then the positions count up from RearPortPosition.
+	RearPort         string `json:"rear_port" field:"max=100"`
+	RearPortPosition *int64 `json:"rear_port_position" field:"min=1,max=1024"`
+
+	Key string `json:"-" field:"hidden,column=template_key,unique,max=200"` // of ports with one name, each kind has one
+}
+
+// Normalize sets the unique key.
+func (p *PortTemplate) Normalize() {
+	p.Key = p.DeviceTypeID + "/" + string(p.Kind) + "/" + p.Name
+}
+
+// ranges matches the range of a name.
+var ranges = regexp.MustCompile(`\[(\d{1,6})-(\d{1,6})\]`)
+
+// expand returns the names of a name with a range, the name itself without one. The error says what is
+// wrong with the range.
+func expand(name string) ([]string, error) {
+	at := ranges.FindStringSubmatchIndex(name)
+	if at == nil {
+		return []string{name}, nil
+	}
+	if ranges.MatchString(name[at[1]:]) {
+		return nil, errors.New("has two ranges: use one")
+	}
+	from, _ := strconv.Atoi(name[at[2]:at[3]]) // digits
+	to, _ := strconv.Atoi(name[at[4]:at[5]])
+	if from > to || to-from >= MaxPorts {
+		return nil, fmt.Errorf("has the range %s: the first number must not be above the last, for at most %d ports", name[at[0]:at[1]], MaxPorts)
+	}
+	var names []string
+	for n := from; n <= to; n++ {
+		names = append(names, name[:at[0]]+strconv.Itoa(n)+name[at[1]:])
+	}
+	return names, nil
+}
+
+// misfits returns what does not fit the kind of the port, and ranges that do not fit.
+func (p *PortTemplate) misfits() (wrong []records.FieldError) {
+	add := func(field, reason string) { wrong = append(wrong, records.FieldError{Field: field, Reason: reason}) }
+	names, err := expand(p.Name)
+	if err != nil {
+		add("name", err.Error())
+	}
+	switch {
+	case p.Kind == PortFront && p.RearPort == "":
+		add("rear_port", "must not be empty: a front port leads to a rear port")
+	case p.Kind != PortFront && p.RearPort != "":
+		add("rear_port", "is for front ports only")
+	}
+	if rears, err := expand(p.RearPort); err != nil {
+		add("rear_port", err.Error())
+	} else if len(rears) > 1 && len(rears) != len(names) {
+		add("rear_port", fmt.Sprintf("has a range of %d numbers, and name one of %d: they must be equal", len(rears), len(names)))
+	}
+	if p.Positions != nil && p.Kind != PortRear {
+		add("positions", "is for rear ports only")
+	}
+	if p.RearPortPosition != nil && p.Kind != PortFront {
+		add("rear_port_position", "is for front ports only")
+	}
+	return wrong
+}
+
+// ValidateIn checks the kind and the ranges, and bounds the ports of a type (records.TxValidator).
+func (p *PortTemplate) ValidateIn(ctx context.Context, tx records.Tx, _ records.Record) error {
+	if wrong := p.misfits(); len(wrong) > 0 {
+		return refuseAll("port template", wrong)
+	}
+	all, err := templates(ctx, tx, p.DeviceTypeID)
+	if err != nil {
+		return err
+	}
+	names, _ := expand(p.Name) // misfits has checked it
+	ports := len(names)
+	for _, other := range all {
+		if other.ID != p.ID {
+			names, _ := expand(other.Name)
+			ports += len(names)
+		}
+	}
+	if ports > MaxPorts {
+		return refuse("port template", "name", fmt.Sprintf("makes %d ports of the device type: at most %d are allowed", ports, MaxPorts))
+	}
+	return nil
+}
+
+// templates returns the port templates of a device type, rear ports first.
+func templates(ctx context.Context, tx records.Reader, id string) (all []*PortTemplate, err error) {
+	q := &records.Query{Resource: records.Of[PortTemplate](tx.Schema()), Limit: MaxPorts + 1}
+	page, err := tx.List(ctx, q.Where("device_type_id", id))
+	if err != nil {
+		return nil, err
+	}
+	var others []*PortTemplate
+	for _, rec := range page.Records {
+		if p := rec.(*PortTemplate); p.Kind == PortRear {
+			all = append(all, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	return append(all, others...), nil
+}
+
+// completeByType sets the vendor, the model and the height of a device that gets a type.
+func (d *Device) completeByType(ctx context.Context, tx records.Tx, old *Device) error {
+	if d.DeviceTypeID == nil || equalIDs(d.DeviceTypeID, old.DeviceTypeID) {
+		return nil
+	}
+	t, err := records.Get[DeviceType](ctx, tx, *d.DeviceTypeID)
+	if records.KindOf(err) == records.NotFound {
+		return dangling[Device](tx, "device_type_id")
+	}
+	if err != nil {
+		return err
+	}
+	if d.Vendor == "" {
+		d.Vendor = t.Manufacturer
+	}
+	if d.Model == "" {
+		d.Model = t.Model
+	}
+	if d.RackHeight == nil {
+		d.RackHeight = t.Height
+	}
+	return nil
+}
+
+// Accompany creates the ports of a new device with a type, and checks that the units of a rack are free
+// now that the other devices of the call are there (records.Accompanied).
+func (d *Device) Accompany(ctx context.Context, tx records.Tx, before, after records.Record) ([]records.Companion, error) {
+	old, changed := before.(*Device)
+	if after != nil && (!changed || !equalIDs(d.RackID, old.RackID) || !d.sameUnits(old)) {
+		if err := d.checkFree(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
+	if changed || d.DeviceTypeID == nil {
+		return nil, nil
+	}
+	return d.newPorts(ctx, tx)
+}
+
+// newPorts returns the ports that the type of a new device has.
+func (d *Device) newPorts(ctx context.Context, tx records.Tx) (changes []records.Companion, err error) {
+	all, err := templates(ctx, tx, *d.DeviceTypeID)
+	if err != nil {
+		return nil, err
+	}
+	rears := map[string]*RearPort{}
+	for _, p := range all {
+		names, err := expand(p.Name)
+		if err != nil {
+			return nil, err
+		}
+		leads, err := expand(p.RearPort)
+		if err != nil {
+			return nil, err
+		}
+		for i, name := range names {
+			switch p.Kind {
+			case PortInterface:
+				changes = append(changes, records.Companion{After: &Interface{DeviceID: d.ID, Name: name, Type: p.Type}})
+			case PortRear:
+				rears[name] = &RearPort{DeviceID: d.ID, Name: name, Label: p.Label, Type: p.Type, Positions: p.Positions}
+				changes = append(changes, records.Companion{After: rears[name]})
+			case PortFront:
+				front, rear := &FrontPort{DeviceID: d.ID, Name: name, Label: p.Label, Type: p.Type}, rears[leads[min(i, len(leads)-1)]]
+				front.RearPortPosition = new(p.position(i, len(leads) > 1))
+				if rear == nil || *front.RearPortPosition > max(1, value(rear.Positions)) {
+					return nil, refuse("device", "device_type_id", fmt.Sprintf("has the front port %s, and no rear port %s with a position %d: mend its port templates",
+						name, leads[min(i, len(leads)-1)], *front.RearPortPosition))
+				}
+				changes = append(changes, records.Companion{After: front, Prepare: func() { front.RearPortID = rear.ID }})
+			}
+		}
+	}
+	return changes, nil
+}
+
+// position returns the position of front port i at its rear port, of which each has its own or all one.
+func (p *PortTemplate) position(i int, each bool) int64 {
+	first := max(1, value(p.RearPortPosition))
+	if each {
+		return first
+	}
+	return first + int64(i)
+}
+
+// value returns a number, 0 for none.
+func value(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}

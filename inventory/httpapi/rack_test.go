@@ -1,0 +1,186 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// hostnames returns the hostnames of a list, or the names of records without one.
+func hostnames(t *testing.T, recs []object) string {
+	t.Helper()
+	var all []string
+	for _, rec := range recs {
+		name := rec["hostname"]
+		if name == nil {
+			name = rec["name"]
+		}
+		all = append(all, fmt.Sprint(name))
+	}
+	return strings.Join(all, " ")
+}
+
+// TestBelow: a list has the records of a location and of those within it.
+func TestBelow(t *testing.T) {
+	stores(t, func(t *testing.T, g *harness) {
+		c := g.on(t, "root")
+		id := map[string]string{}
+		for _, place := range []struct{ name, in, kind string }{
+			{"europe", "", "region"}, {"vienna", "europe", "site"}, {"room-1", "vienna", "room"}, {"room-2", "vienna", "room"}, {"oslo", "europe", "site"}, {"asia", "", "region"},
+		} {
+			rec := object{"name": place.name, "kind": place.kind, "site_code": place.name}
+			if place.in != "" {
+				rec["parent"] = place.in
+			}
+			id[place.name] = g.create("/locations", rec)["id"].(string)
+			g.create("/devices", object{"hostname": "of-" + place.name, "location_id": id[place.name]})
+		}
+		for query, want := range map[string]string{
+			"/locations?sortby=name:asc&below=" + id["vienna"]:              "room-1 room-2 vienna",
+			"/locations?sortby=name:asc&kind=room&below=" + id["europe"]:    "room-1 room-2",
+			"/devices?sortby=hostname:asc&below=" + id["europe"]:            "of-europe of-oslo of-room-1 of-room-2 of-vienna",
+			"/devices?sortby=hostname:asc&below=" + id["room-1"]:            "of-room-1",
+			"/devices?sortby=hostname:asc&location_id=" + id["vienna"]:      "of-vienna",
+			"/devices?hostname=of-room-2&limit=1&below=" + id["vienna"]:     "of-room-2",
+			"/devices?below=018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f&fields=id": "",
+		} {
+			if got := hostnames(t, data(t, c.Send("GET", query, nil))); got != want {
+				t.Errorf("%s: %s, want %s", query, got, want)
+			}
+		}
+		c.Send("GET", "/devices?below=vienna", nil).WantError(400, "below must be the id of one location")
+		patch(c, "/locations/"+id["europe"], object{"parent_id": id["room-1"]}, 400, "parent_id must not be the location itself, or one within it")
+		patch(c, "/locations/"+id["europe"], object{"parent_id": id["europe"]}, 400, "parent_id must not be the location itself")
+		patch(c, "/locations/"+id["asia"], object{"parent_id": id["room-2"]}, 200, "")
+		if got := hostnames(t, data(t, c.Send("GET", "/devices?sortby=hostname:asc&below="+id["room-2"], nil))); got != "of-asia of-room-2" {
+			t.Errorf("after the move: %s", got)
+		}
+		above := id["asia"]
+		for n := 4; n < 16; n++ {
+			above = g.create("/locations", object{"name": fmt.Sprint("deep-", n), "parent_id": above})["id"].(string)
+		}
+		g.create("/locations", object{"name": "deepest", "parent_id": above})
+		c.Send("POST", "/locations", object{"name": "too deep", "parent": "deepest"}).WantError(400, "parent_id must have at most 15 locations above it")
+	})
+}
+
+// TestRacks: devices occupy units of racks, each of them once.
+func TestRacks(t *testing.T) {
+	stores(t, func(t *testing.T, g *harness) {
+		c := g.on(t, "root")
+		site := g.create("/locations", object{"name": "vienna"})["id"]
+		rack := read(t, c.Send("POST", "/racks", object{"name": "R1", "location_id": site, "height": 10}).Want(201))
+		if other := g.create("/racks", object{"name": "R2"}); other["height"] != 42.0 {
+			t.Errorf("the height is %v", other["height"])
+		}
+		in := func(hostname string, unit, height any, face string) object {
+			return object{"hostname": hostname, "location_id": site, "rack": object{"name": "R1", "location": "vienna"}, "rack_unit": unit, "rack_height": height, "rack_face": face}
+		}
+		sw1 := g.create("/devices", in("sw1", 4, 2, "front"))
+		c.Send("POST", "/devices", in("sw2", 5, 1, "front")).WantError(409, "Unit 5 of rack R1 is occupied by the device sw1")
+		c.Send("POST", "/devices", in("sw2", 3, 2, "")).WantError(409, "Unit 4 of rack R1 is occupied by the device sw1")
+		back := g.create("/devices", in("back", 5, 1, "back"))
+		c.Send("POST", "/devices", in("sw2", 10, 2, "")).WantError(400, "rack_unit must be from 1 to 9: the rack has 10 units, and the device occupies 2")
+		c.Send("POST", "/devices", in("sw2", nil, nil, "")).Want(201) // without a unit
+		c.Send("POST", "/devices", with(in("sw3", 1, 1, ""), "location_id", nil)).WantError(400, "location_id must be that of the rack")
+		c.Send("POST", "/devices", object{"hostname": "sw3", "rack_unit": 1}).WantError(400, "rack_unit needs a rack_id")
+		c.Send("POST", "/devices", []object{in("a", 1, 1, ""), in("b", 2, 1, ""), in("c", 2, 1, "")}).WantError(409, "Unit 2 of rack R1 is occupied")
+		patch(c, path("/devices", sw1), object{"rack_unit": 5}, 200, "") // units 5 and 6, front
+		patch(c, path("/devices", sw1), object{"rack_face": ""}, 409, "Unit 5 of rack R1 is occupied by the device back")
+		patch(c, path("/devices", sw1), object{"location_id": nil}, 400, "location_id must be that of the rack")
+		patch(c, path("/racks", rack), object{"height": 5}, 400, "height must be at least 6, the highest unit of a device")
+		patch(c, path("/racks", rack), object{"location_id": nil}, 400, "location_id can't be changed while the rack has 3 devices")
+		e := read(t, c.Send("GET", path("/racks", rack)+"/elevation", nil).Want(200))
+		unit := e["units"].([]any)[5].(map[string]any)
+		if len(e["units"].([]any)) != 10 || e["free"] != 8.0 || unit["unit"] != 5.0 || unit["front"].(map[string]any)["hostname"] != "sw1" || unit["back"].(map[string]any)["id"] != back["id"] {
+			t.Errorf("the elevation is %v", e)
+		}
+		patch(c, path("/devices", sw1), object{"rack_id": nil}, 200, "")
+		if d := read(t, c.Send("GET", path("/devices", sw1), nil)); d["rack_unit"] != nil {
+			t.Errorf("outside of a rack the unit is %v", d["rack_unit"])
+		}
+		c.Send("DELETE", path("/racks", rack), nil).Want(200)
+
+		// Of many placements at the same time each unit gets one device.
+		v, full := records.New(g.store, nil), g.create("/racks", object{"name": "full", "height": 20})["id"].(string)
+		var group sync.WaitGroup
+		for n := range 60 {
+			group.Go(func() {
+				d := &inventory.Device{Hostname: fmt.Sprint("m", n), RackID: &full, RackUnit: new(int64(1 + n%20))}
+				if err := v.Create(context.Background(), records.Caller{}, d); err != nil && records.KindOf(err) != records.Conflict {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if e := read(t, c.Send("GET", "/racks/"+full+"/elevation", nil)); e["free"] != 0.0 || len(data(t, c.Send("GET", "/devices?limit=100&rack_id="+full, nil))) != 20 {
+			t.Errorf("the elevation is %v", e)
+		}
+	})
+}
+
+// TestDeviceTypes: a new device has the ports of its type.
+func TestDeviceTypes(t *testing.T) {
+	stores(t, func(t *testing.T, g *harness) {
+		c := g.on(t, "root")
+		kind := g.create("/device-types", object{"manufacturer": "Arista", "model": "7050", "height": 2})
+		template := func(more object) object {
+			more["device_type"] = object{"manufacturer": "Arista", "model": "7050"}
+			return more
+		}
+		for _, p := range []object{
+			{"kind": "interface", "name": "Ethernet1/[1-48]", "type": "sfp"},
+			{"kind": "front-port", "name": "Port [1-4]", "rear_port": "Rear"},
+			{"kind": "rear-port", "name": "Rear", "positions": 4},
+			{"kind": "front-port", "name": "F[1-2]", "rear_port": "R[7-8]"},
+			{"kind": "rear-port", "name": "R[7-8]"},
+		} {
+			g.create("/port-templates", template(p))
+		}
+		for _, bad := range []struct {
+			template object
+			message  string
+		}{
+			{object{"kind": "interface", "name": "Ethernet1/[1-48]"}, ""},
+			{object{"kind": "interface", "name": "x[5-2]"}, "name has the range [5-2]"},
+			{object{"kind": "interface", "name": "x[1-2]/[1-2]"}, "name has two ranges"},
+			{object{"kind": "interface", "name": "x[1-500]"}, "name makes 557 ports of the device type: at most 512 are allowed"},
+			{object{"kind": "front-port", "name": "x"}, "rear_port must not be empty"},
+			{object{"kind": "front-port", "name": "x[1-3]", "rear_port": "y[1-2]"}, "rear_port has a range of 2 numbers, and name one of 3"},
+			{object{"kind": "interface", "name": "x", "positions": 2}, "positions is for rear ports only"},
+		} {
+			if bad.message == "" {
+				c.Send("POST", "/port-templates", template(bad.template)).WantError(409, "Port template already exists for this device type")
+				continue
+			}
+			c.Send("POST", "/port-templates", template(bad.template)).WantError(400, bad.message)
+		}
+		sw := g.create("/devices", object{"hostname": "sw1", "device_type_id": kind["id"], "model": "7050-X"})
+		if sw["vendor"] != "Arista" || sw["model"] != "7050-X" || sw["rack_height"] != 2.0 {
+			t.Errorf("the device is %v", sw)
+		}
+		names := hostnames(t, data(t, c.Send("GET", "/interfaces?limit=100&device_id="+sw["id"].(string), nil)))
+		if !strings.HasPrefix(names, "Ethernet1/1 Ethernet1/2 ") || !strings.HasSuffix(names, " Ethernet1/48") {
+			t.Errorf("the interfaces are %s", names)
+		}
+		for _, front := range data(t, c.Send("GET", "/front-ports?sortby=name:asc&device_id="+sw["id"].(string), nil)) {
+			rear := read(t, c.Send("GET", "/rear-ports/"+front["rear_port_id"].(string), nil))
+			got := fmt.Sprint(front["name"], " ", rear["name"], " ", front["rear_port_position"])
+			if !strings.Contains("F1 R7 1, F2 R8 1, Port 1 Rear 1, Port 2 Rear 2, Port 3 Rear 3, Port 4 Rear 4", got) {
+				t.Errorf("the front port leads to %s", got)
+			}
+		}
+		if n := len(strings.Split(g.along("device/"+sw["id"].(string)), " create ")); n != 48+4+1+2+2 {
+			t.Errorf("%d records went along", n)
+		}
+		g.create("/port-templates", template(object{"kind": "front-port", "name": "lost", "rear_port": "none"}))
+		c.Send("POST", "/devices", object{"hostname": "sw2", "device_type_id": kind["id"]}).WantError(400, "device_type_id has the front port lost, and no rear port none with a position 1")
+		c.Send("POST", "/devices", object{"hostname": "sw2", "device_type_id": unknown}).WantError(400, "device_type_id refers to a record of device-types that does not exist")
+		c.Send("DELETE", path("/device-types", kind), nil).Want(200)
+	})
+}

@@ -1,0 +1,259 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"net/netip"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Space finds a free value in a prefix, in a transaction. The error is of kind [records.Conflict] if there
+// is none.
+type Space func(ctx context.Context, tx records.Tx, p *Prefix) (value string, err error)
+
+// maxAllocations bounds the attempts to use a free value: changes that do not ask for one may take it.
+const maxAllocations = 5
+
+// errNoSpace is a prefix without the space that a request needs.
+var errNoSpace = errors.New("no free space")
+
+// Allocate calls use with a free value of a prefix, in one transaction, whose calls of the engine use
+// creates a record with. Calls for prefixes of one VRF take turns, so that each gets another value. use
+// may run more than once.
+//
+//	err := inventory.Allocate(ctx, engine, id, inventory.NextAddress, func(ctx context.Context, in *records.Engine, p *inventory.Prefix, value string) error {
+//		return in.Create(ctx, by, &inventory.Address{Address: value, VRFID: p.VRFID})
+//	})
+func Allocate(ctx context.Context, v *records.Engine, prefixID string, next Space, use func(ctx context.Context, in *records.Engine, p *Prefix, value string) error) (err error) {
+	var p *Prefix
+	value := ""
+	v = v.BeforeChange(func(ctx context.Context, tx records.Tx) (err error) {
+		if p, err = records.Get[Prefix](ctx, tx, prefixID); err == nil {
+			value, err = next(ctx, tx, p)
+		}
+		return err
+	})
+	for range maxAllocations {
+		err = v.Together(ctx, func(ctx context.Context, in *records.Engine) error { return use(ctx, in, p, value) })
+		if records.KindOf(err) != records.Conflict || errors.Is(err, errNoSpace) {
+			return err
+		}
+	}
+	return err
+}
+
+// NextAddress returns the lowest free address of a prefix, with its prefix length: one that no record of
+// the VRF has, and in the global table no interface and no device either. Not free are the address of the
+// network and the broadcast address of IPv4, and the anycast address of routers of IPv6 (RFC 4291, section
+// 2.6.1), unless the prefix has two addresses or one. It is a [Space].
+func NextAddress(ctx context.Context, tx records.Tx, p *Prefix) (address string, err error) {
+	network, err := p.network(ctx, tx)
+	if err != nil {
+		return "", err
+	}
+	used := []*values{valuesIn(tx, records.Of[Address](tx.Schema()), "address", network, p.inVRF)}
+	if p.VRFID == nil {
+		used = append(used, valuesIn(tx, records.Of[Interface](tx.Schema()), "ip_address", network, nil),
+			valuesIn(tx, records.Of[Device](tx.Schema()), "ip", network, nil))
+	}
+	next, last := usable(network)
+	for next.IsValid() && !last.Less(next) {
+		taken := false
+		for _, v := range used {
+			at, err := v.from(ctx, next)
+			if err != nil {
+				return "", err
+			}
+			taken = taken || at == next
+		}
+		if !taken {
+			return netip.PrefixFrom(next, network.Bits()).String(), nil
+		}
+		next = next.Next()
+	}
+	return "", noSpace("Prefix " + p.Prefix + " has no free address")
+}
+
+// NextPrefix returns a [Space] that finds the lowest free network with a prefix length: one that overlaps
+// no other prefix of the VRF, except those that contain the given one.
+func NextPrefix(bits int) Space {
+	return func(ctx context.Context, tx records.Tx, p *Prefix) (prefix string, err error) {
+		network, err := p.network(ctx, tx)
+		if err != nil {
+			return "", err
+		}
+		if bits <= network.Bits() || bits > network.Addr().BitLen() {
+			return "", refuse("prefix", "prefix_length", fmt.Sprintf("must be from %d to %d", network.Bits()+1, network.Addr().BitLen()))
+		}
+		used := valuesIn(tx, records.Of[Prefix](tx.Schema()), "prefix", network, p.inVRF)
+		used.omit = network
+		for next := netip.PrefixFrom(network.Addr(), bits); next.IsValid() && network.Overlaps(next); {
+			if _, err := used.from(ctx, next.Addr()); err != nil {
+				return "", err
+			}
+			if !used.head.IsValid() || !used.head.Overlaps(next) {
+				return next.String(), nil
+			}
+			next = following(used.head, bits)
+		}
+		return "", noSpace(fmt.Sprintf("Prefix %s has no free space for a prefix of length %d", p.Prefix, bits))
+	}
+}
+
+func noSpace(message string) *records.Error {
+	return &records.Error{Kind: records.Conflict, Message: message, Err: errNoSpace}
+}
+
+// network returns the network of the prefix, and makes transactions for the VRF take turns.
+func (p *Prefix) network(ctx context.Context, tx records.Tx) (netip.Prefix, error) {
+	vrf := "global"
+	if p.VRFID != nil {
+		vrf = *p.VRFID
+	}
+	if err := records.Serialize(ctx, tx, "addresses of VRF "+vrf); err != nil {
+		return netip.Prefix{}, err
+	}
+	return netip.ParsePrefix(p.Prefix)
+}
+
+// inVRF adds the condition that records belong to the VRF of the prefix.
+func (p *Prefix) inVRF(q *records.Query) {
+	if p.VRFID != nil {
+		q.Where("vrf_id", *p.VRFID)
+		return
+	}
+	f, _ := q.Resource.Field("vrf_id")
+	q.Filters = append(q.Filters, records.Filter{Field: f, Op: records.IsNull, Value: true})
+}
+
+// lastOf returns the last address of a network.
+func lastOf(p netip.Prefix) netip.Addr {
+	bytes := p.Addr().AsSlice()
+	for bit := p.Bits(); bit < p.Addr().BitLen(); bit++ {
+		bytes[bit/8] |= 0x80 >> (bit % 8)
+	}
+	last, _ := netip.AddrFromSlice(bytes)
+	return last
+}
+
+// usable returns the first and the last address of a network that a host may have.
+func usable(p netip.Prefix) (first, last netip.Addr) {
+	first, last = p.Addr(), lastOf(p)
+	if p.Addr().BitLen()-p.Bits() < 2 {
+		return first, last // RFC 3021 and RFC 6164
+	}
+	first = first.Next()
+	if first.Is4() {
+		last = last.Prev()
+	}
+	return first, last
+}
+
+// following returns the first network with a prefix length behind another network, the zero Prefix if
+// there is none.
+func following(p netip.Prefix, bits int) netip.Prefix {
+	next := lastOf(p).Next()
+	if aligned := netip.PrefixFrom(next, bits).Masked(); aligned.Addr() != next {
+		next = lastOf(aligned).Next()
+	}
+	return netip.PrefixFrom(next, bits)
+}
+
+// values reads the addresses or networks of a field that are in a network, in their order.
+type values struct {
+	tx    records.Tx
+	q     *records.Query
+	field *records.Field
+	omit  netip.Prefix // is skipped
+
+	rest []records.Record // that were read and are behind head
+	more bool             // there are more behind rest
+	head netip.Prefix     // the current one; the zero Prefix behind the last one
+}
+
+// valuesPage is the number of records that are read at once.
+const valuesPage = 1000
+
+// valuesIn returns the values of a field in a network, of records that also match other conditions.
+func valuesIn(tx records.Tx, r *records.Resource, field string, network netip.Prefix, where func(q *records.Query)) *values {
+	f, _ := r.Field(field)
+	q := &records.Query{
+		Resource: r, Limit: valuesPage, Sort: []records.SortKey{{Field: f}},
+		Filters: []records.Filter{{Field: f, Op: records.Within, Value: network}},
+	}
+	if where != nil {
+		where(q)
+	}
+	return &values{tx: tx, q: q, field: f, more: true, head: netip.PrefixFrom(network.Addr(), 0)}
+}
+
+// from moves to the first value that ends at an address or behind it, and returns its address.
+func (v *values) from(ctx context.Context, addr netip.Addr) (netip.Addr, error) {
+	for v.head.IsValid() && (v.head == v.omit || v.head.Bits() == 0 || lastOf(v.head).Less(addr)) {
+		if len(v.rest) == 0 {
+			if !v.more {
+				v.head = netip.Prefix{}
+				break
+			}
+			page, err := v.tx.List(ctx, v.q)
+			if err != nil {
+				return netip.Addr{}, err
+			}
+			v.rest, v.more = page.Records, page.More
+			if len(v.rest) > 0 {
+				v.q.After = v.q.PlaceOf(v.rest[len(v.rest)-1])
+			}
+			continue
+		}
+		text, _ := v.field.Value(v.rest[0]).(string)
+		v.rest = v.rest[1:]
+		if v.field.Format == "network" {
+			v.head, _ = netip.ParsePrefix(text) // valid, since it is stored
+		} else if host, ok := hostOf(text); ok {
+			v.head = netip.PrefixFrom(host, host.BitLen())
+		}
+	}
+	return v.head.Addr(), nil
+}
+
+// Usage is how much of a prefix is used, by the records of its VRF.
+type Usage struct {
+	Prefixes, Addresses int64    // within it
+	Hosts               *big.Int // how many addresses hosts may have
+	Percent             float64  // of Hosts that are Addresses, rounded to hundredths
+}
+
+// UsageOf counts the prefixes and addresses of a prefix that the reader shows.
+func UsageOf(ctx context.Context, from records.Reader, p *Prefix) (u Usage, err error) {
+	network, err := netip.ParsePrefix(p.Prefix)
+	if err != nil {
+		return u, err
+	}
+	count := func(r *records.Resource, field string) (int64, error) {
+		f, _ := r.Field(field)
+		q := &records.Query{Resource: r, Limit: 1, Count: true, Filters: []records.Filter{{Field: f, Op: records.Within, Value: network}}}
+		p.inVRF(q)
+		page, err := from.List(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		return page.Total, nil
+	}
+	if u.Prefixes, err = count(records.Of[Prefix](from.Schema()), "prefix"); err != nil {
+		return u, err
+	}
+	u.Prefixes = max(u.Prefixes-1, 0) // without itself
+	if u.Addresses, err = count(records.Of[Address](from.Schema()), "address"); err != nil {
+		return u, err
+	}
+	first, last := usable(network)
+	u.Hosts = new(big.Int).Sub(new(big.Int).SetBytes(last.AsSlice()), new(big.Int).SetBytes(first.AsSlice()))
+	u.Hosts.Add(u.Hosts, big.NewInt(1))
+	hosts, _ := new(big.Float).SetInt(u.Hosts).Float64()
+	u.Percent = math.Round(float64(u.Addresses)/hosts*1e4) / 100
+	return u, nil
+}

@@ -1,0 +1,92 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// LocationKind is what kind of place a location is.
+type LocationKind string
+
+// The kinds of locations.
+const (
+	LocationRegion   LocationKind = "region"
+	LocationSite     LocationKind = "site"
+	LocationBuilding LocationKind = "building"
+	LocationFloor    LocationKind = "floor"
+	LocationRoom     LocationKind = "room"
+)
+
+// Values returns all values.
+func (LocationKind) Values() []string {
+	return valueStrings(LocationRegion, LocationSite, LocationBuilding, LocationFloor, LocationRoom)
+}
+
+// MaxBelow is the maximum number of locations that [Below] returns.
+const MaxBelow = 1000
+
+// ValidateIn checks that no location is within itself (records.TxValidator).
+func (l *Location) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
+	old, changed := before.(*Location)
+	if l.ParentID == nil || changed && equalIDs(l.ParentID, old.ParentID) {
+		return nil
+	}
+	if err := records.Serialize(ctx, tx, "parents of locations"); err != nil {
+		return err
+	}
+	id := *l.ParentID
+	for above := 1; id != ""; above++ {
+		if id == l.ID {
+			return refuse("location", "parent_id", "must not be the location itself, or one within it")
+		}
+		if above > maxParents {
+			return refuse("location", "parent_id", fmt.Sprintf("must have at most %d locations above it", maxParents-1))
+		}
+		parent, err := records.Get[Location](ctx, tx, id)
+		switch {
+		case records.KindOf(err) == records.NotFound && above == 1:
+			return dangling[Location](tx, "parent_id")
+		case err != nil:
+			return err
+		}
+		id = ""
+		if parent.ParentID != nil {
+			id = *parent.ParentID
+		}
+	}
+	return nil
+}
+
+// Below returns the ids of a location and of all within it, at most [MaxBelow]. more says that there are
+// others.
+func Below(ctx context.Context, from records.Reader, id string) (ids []string, more bool, err error) {
+	r := records.Of[Location](from.Schema())
+	parent, _ := r.Field("parent_id")
+	ids = []string{id}
+	for level := ids; len(level) > 0; {
+		var next []string
+		for some := range slices.Chunk(level, 100) {
+			values := make([]any, len(some))
+			for i, id := range some {
+				values[i] = id
+			}
+			page, err := from.List(ctx, &records.Query{
+				Resource: r, Limit: MaxBelow, Filters: []records.Filter{{Field: parent, Op: records.In, Value: values}},
+			})
+			if err != nil {
+				return nil, false, err
+			}
+			for _, rec := range page.Records {
+				next = append(next, rec.Meta().ID)
+			}
+			if page.More || len(ids)+len(next) > MaxBelow {
+				return nil, true, nil
+			}
+		}
+		ids, level = append(ids, next...), next
+	}
+	return ids, false, nil
+}
