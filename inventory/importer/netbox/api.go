@@ -17,13 +17,16 @@ var paths = map[string]string{
 	"dcim.site": "dcim/sites", "dcim.manufacturer": "dcim/manufacturers", "dcim.devicetype": "dcim/device-types",
 	"dcim.devicerole": "dcim/device-roles", "dcim.platform": "dcim/platforms", "dcim.device": "dcim/devices",
 	"dcim.interface": "dcim/interfaces", "ipam.vlan": "ipam/vlans", "ipam.ipaddress": "ipam/ip-addresses",
+	"dcim.region": "dcim/regions", "dcim.location": "dcim/locations", "dcim.rack": "dcim/racks", "dcim.frontport": "dcim/front-ports",
+	"dcim.rearport": "dcim/rear-ports", "dcim.cable": "dcim/cables", "ipam.vrf": "ipam/vrfs", "ipam.prefix": "ipam/prefixes",
+	"ipam.role": "ipam/roles", "tenancy.tenant": "tenancy/tenants",
 }
 
 // counted are the paths of further kinds, which are counted.
 var counted = map[string]string{
-	"dcim.cable": "dcim/cables", "dcim.rack": "dcim/racks", "dcim.region": "dcim/regions", "dcim.frontport": "dcim/front-ports",
-	"dcim.rearport": "dcim/rear-ports", "ipam.prefix": "ipam/prefixes", "ipam.vrf": "ipam/vrfs", "tenancy.tenant": "tenancy/tenants",
 	"virtualization.virtualmachine": "virtualization/virtual-machines", "circuits.circuit": "circuits/circuits",
+	"dcim.powerport": "dcim/power-ports", "dcim.poweroutlet": "dcim/power-outlets", "dcim.consoleport": "dcim/console-ports",
+	"dcim.virtualchassis": "dcim/virtual-chassis", "ipam.aggregate": "ipam/aggregates", "ipam.iprange": "ipam/ip-ranges",
 }
 
 // The bounds of requests to the API.

@@ -28,22 +28,40 @@ type object map[string]any
 
 // Export is what a NetBox has.
 type Export struct {
+	ends    map[int64][]cableEnd        // by the number of the cable
 	objects map[string]map[int64]object // by kind, such as dcim.site, and number
 	counts  map[string]int64            // of the kinds that are not read
 	total   int
 }
 
+// cableEnd is an end of a cable.
+type cableEnd struct {
+	side  string // A or B
+	model string // the kind of the port
+	port  int64
+}
+
 func newExport() *Export {
-	return &Export{objects: map[string]map[int64]object{}, counts: map[string]int64{}}
+	return &Export{ends: map[int64][]cableEnd{}, objects: map[string]map[int64]object{}, counts: map[string]int64{}}
 }
 
 // kinds describes the objects that become records, in the order of references.
 func kinds() []kind {
 	return []kind{
+		{"dcim.region", "locations", (*Export).region},
 		{"dcim.site", "locations", (*Export).site},
+		{"dcim.location", "locations", (*Export).room},
+		{"dcim.rack", "racks", (*Export).rack},
+		{"dcim.devicetype", "device-types", (*Export).deviceType},
 		{"dcim.device", "devices", (*Export).device},
-		{"dcim.interface", "interfaces", (*Export).networkInterface},
 		{"ipam.vlan", "vlans", (*Export).vlan},
+		{"dcim.interface", "interfaces", (*Export).networkInterface},
+		{"dcim.rearport", "rear-ports", (*Export).rearPort},
+		{"dcim.frontport", "front-ports", (*Export).frontPort},
+		{"dcim.cable", "cables", (*Export).cable},
+		{"ipam.vrf", "vrfs", (*Export).vrf},
+		{"ipam.prefix", "prefixes", (*Export).prefix},
+		{addresses, "addresses", (*Export).address},
 	}
 }
 
@@ -53,15 +71,18 @@ type kind struct {
 	row             func(x *Export, number int64, o object) object
 }
 
-// details are the kinds whose names and addresses become fields of others.
-var details = []string{"dcim.manufacturer", "dcim.devicetype", "dcim.devicerole", "dcim.platform"}
+// details are the kinds whose values become fields of others.
+var details = []string{"dcim.manufacturer", "dcim.devicerole", "dcim.platform", "tenancy.tenant", "ipam.role", terminations}
 
-// addresses are the addresses, of which devices have the primary one.
-const addresses = "ipam.ipaddress"
+const (
+	addresses = "ipam.ipaddress"
+	// terminations are the ends of cables.
+	terminations = "dcim.cabletermination"
+)
 
 // used reports whether the export keeps the objects of a kind.
 func used(model string) bool {
-	return model == addresses || slices.Contains(details, model) || slices.ContainsFunc(kinds(), func(k kind) bool { return k.model == model })
+	return slices.Contains(details, model) || slices.ContainsFunc(kinds(), func(k kind) bool { return k.model == model })
 }
 
 // Read reads fixtures: a JSON array of objects with model, pk and fields, up to 1 GiB of text.
@@ -104,19 +125,39 @@ func Read(r io.Reader) (*Export, error) {
 }
 
 // add adds an object, or counts it.
-func (x *Export) add(model string, number int64, o object) error {
-	if !used(model) || number == 0 {
+func (x *Export) add(model string, id int64, o object) error {
+	if !used(model) || id == 0 {
 		x.counts[model]++
 		return nil
 	}
 	if x.total++; x.total > maxObjects {
 		return fmt.Errorf("netbox: there are more than %d objects", maxObjects)
 	}
+	if model == terminations {
+		cable := number(o["cable"])
+		x.ends[cable] = append(x.ends[cable], cableEnd{o.text("cable_end"), kindOf(o["termination_type"]), number(o["termination_id"])})
+		return nil
+	}
+	if model == "dcim.cable" {
+		x.addEnds(id, o)
+	}
 	if x.objects[model] == nil {
 		x.objects[model] = map[int64]object{}
 	}
-	x.objects[model][number] = o
+	x.objects[model][id] = o
 	return nil
+}
+
+// addEnds adds the ends of a cable that the REST API has with it.
+func (x *Export) addEnds(cable int64, o object) {
+	for member, side := range map[string]string{"a_terminations": "A", "b_terminations": "B"} {
+		ends, _ := o[member].([]any)
+		for _, end := range ends {
+			if at, ok := end.(map[string]any); ok {
+				x.ends[cable] = append(x.ends[cable], cableEnd{side, kindOf(at["object_type"]), number(at["object_id"])})
+			}
+		}
+	}
 }
 
 // Count is the number of objects of a kind.
@@ -128,7 +169,11 @@ type Count struct {
 // Unplaced returns the kinds that have no place in the inventory, the most objects first.
 func (x *Export) Unplaced() (all []Count) {
 	counts := maps.Clone(x.counts)
-	counts[addresses] += int64(len(x.objects[addresses]))
+	for number := range x.objects["dcim.cable"] {
+		if x.cable(number, nil) == nil {
+			counts["dcim.cable"]++
+		}
+	}
 	for model, n := range counts {
 		if n > 0 {
 			all = append(all, Count{model, n})
@@ -149,6 +194,9 @@ func (x *Export) Source(schema *records.Schema) importer.Source {
 			continue
 		}
 		for _, n := range slices.Sorted(maps.Keys(x.objects[k.model])) {
+			if k.row(x, n, x.objects[k.model][n]) == nil {
+				continue
+			}
 			s.rows = append(s.rows, func() (*importer.Row, error) { return x.row(k, r, n) })
 		}
 	}
@@ -185,77 +233,6 @@ func (x *Export) row(k kind, r *records.Resource, number int64) (*importer.Row, 
 	line, err := json.Marshal(values)
 	row.Text = append(line, '\n')
 	return row, err
-}
-
-func (x *Export) site(_ int64, o object) object {
-	row := object{
-		"name": o.text("name"), "address": o.text("physical_address"), "timezone": o.text("time_zone"), "site_code": o.text("slug"),
-	}
-	if lat, lon := o.decimal("latitude"), o.decimal("longitude"); lat != nil && lon != nil {
-		row["lat"], row["lon"] = lat, lon
-	}
-	return row
-}
-
-// siteOf returns the natural key of the site of an object, nil for none.
-func (x *Export) siteOf(o object) any {
-	site := x.referenced("dcim.site", o["site"])
-	if site == nil {
-		return nil
-	}
-	return object{"site_code": site.text("slug")}
-}
-
-// deviceStatus are the statuses that the inventory has under another name.
-var deviceStatus = map[string]string{
-	"planned": "provisioning", "staged": "provisioning", "failed": "offline", "inventory": "offline", "decommissioning": "decommissioned",
-}
-
-func (x *Export) device(number int64, o object) object {
-	of := x.referenced("dcim.devicetype", o["device_type"])
-	status := o.text("status")
-	row := object{
-		"hostname": x.hostname(number, o), "location": x.siteOf(o), "model": of.text("model"),
-		"vendor": x.referenced("dcim.manufacturer", of["manufacturer"]).text("name"),
-		"os":     x.referenced("dcim.platform", o["platform"]).text("name"),
-		"role":   x.referenced("dcim.devicerole", cmp.Or(o["role"], o["device_role"])).text("name"),
-		"status": cmp.Or(deviceStatus[status], status), "serial_number": o.text("serial"), "notes": o.text("comments"),
-		"rack_position": o.text("position"),
-	}
-	address := x.referenced(addresses, cmp.Or(o["primary_ip4"], o["primary_ip6"]))
-	row["ip"], _, _ = strings.Cut(address.text("address"), "/")
-	return row
-}
-
-// hostname returns the name of a device, or what NetBox shows for one without a name.
-func (x *Export) hostname(number int64, o object) string {
-	of := x.referenced("dcim.devicetype", o["device_type"])
-	vendor := x.referenced("dcim.manufacturer", of["manufacturer"])
-	return cmp.Or(o.text("name"), fmt.Sprintf("%s %s (%d)", vendor.text("name"), of.text("model"), number))
-}
-
-func (x *Export) networkInterface(_ int64, o object) object {
-	row := object{
-		"name": o.text("name"), "description": o.text("description"), "type": o.text("type"), "mode": o.text("mode"),
-		"mac_address": o.text("mac_address"), "mtu": o["mtu"], "device": nil,
-	}
-	if n := number(o["device"]); x.objects["dcim.device"][n] != nil {
-		device := x.objects["dcim.device"][n]
-		row["device"] = object{"hostname": x.hostname(n, device), "location": x.siteOf(device)}
-	}
-	if enabled, ok := o["enabled"].(bool); ok {
-		row["admin_status"] = map[bool]string{true: "up", false: "down"}[enabled]
-	}
-	if kbps := number(o["speed"]); kbps > 0 {
-		row["speed"] = strconv.FormatInt(kbps, 10) + "kbps"
-	}
-	return row
-}
-
-func (x *Export) vlan(_ int64, o object) object {
-	return object{
-		"vlan_id": o["vid"], "name": o.text("name"), "description": o.text("description"), "status": o.text("status"), "location": x.siteOf(o),
-	}
 }
 
 // referenced returns the object that a field refers to, nil for none.

@@ -1,0 +1,270 @@
+package netbox
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The rows of objects. References are natural keys. A row of nil has no place.
+
+func (x *Export) region(_ int64, o object) object {
+	return object{"name": o.text("name"), "kind": "region", "site_code": "region-" + o.text("slug"), "parent": x.regionKey(o["parent"])}
+}
+
+func (x *Export) regionKey(ref any) any {
+	region := x.referenced("dcim.region", ref)
+	if region == nil {
+		return nil
+	}
+	return object{"site_code": "region-" + region.text("slug")}
+}
+
+func (x *Export) site(_ int64, o object) object {
+	row := object{
+		"name": o.text("name"), "address": o.text("physical_address"), "timezone": o.text("time_zone"), "site_code": o.text("slug"),
+		"kind": "site", "parent": x.regionKey(o["region"]),
+	}
+	if lat, lon := o.decimal("latitude"), o.decimal("longitude"); lat != nil && lon != nil {
+		row["lat"], row["lon"] = lat, lon
+	}
+	return row
+}
+
+// room returns the row of a location within a site.
+func (x *Export) room(_ int64, o object) object {
+	row := object{"name": o.text("name"), "kind": "room", "site_code": x.roomCode(o), "parent": x.siteOf(o)}
+	if parent := x.referenced("dcim.location", o["parent"]); parent != nil {
+		row["parent"] = object{"site_code": x.roomCode(parent)}
+	}
+	return row
+}
+
+// roomCode returns the site code of a location within a site, whose slug is unique within the site.
+func (x *Export) roomCode(o object) string {
+	return x.referenced("dcim.site", o["site"]).text("slug") + "/" + o.text("slug")
+}
+
+// siteOf returns the natural key of the site of an object, nil for none.
+func (x *Export) siteOf(o object) any {
+	site := x.referenced("dcim.site", o["site"])
+	if site == nil {
+		return nil
+	}
+	return object{"site_code": site.text("slug")}
+}
+
+// placeOf returns the natural key of where an object is: the location within its site, or the site.
+func (x *Export) placeOf(o object) any {
+	if room := x.referenced("dcim.location", o["location"]); room != nil {
+		return object{"site_code": x.roomCode(room)}
+	}
+	return x.siteOf(o)
+}
+
+// rackStatus are the statuses that the inventory has under another name.
+var rackStatus = map[string]string{"available": "active"}
+
+func (x *Export) rack(_ int64, o object) object {
+	status := o.text("status")
+	return object{
+		"name": o.text("name"), "location": x.placeOf(o), "height": o["u_height"], "status": cmp.Or(rackStatus[status], status),
+		"tenant": x.tenant(o), "serial_number": o.text("serial"), "asset_tag": o.text("asset_tag"), "description": o.text("description"),
+	}
+}
+
+func (x *Export) tenant(o object) string {
+	return x.referenced("tenancy.tenant", o["tenant"]).text("name")
+}
+
+func (x *Export) deviceType(_ int64, o object) object {
+	row := object{
+		"manufacturer": x.referenced("dcim.manufacturer", o["manufacturer"]).text("name"), "model": o.text("model"),
+		"part_number": o.text("part_number"), "description": o.text("description"),
+	}
+	if height := units(o.text("u_height")); height > 0 {
+		row["height"] = height
+	}
+	return row
+}
+
+// units returns a number of rack units, of which halves are rounded up.
+func units(text string) int64 {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n <= 0 {
+		return 0
+	}
+	return int64(n + 0.5)
+}
+
+// deviceStatus are the statuses that the inventory has under another name.
+var deviceStatus = map[string]string{
+	"planned": "provisioning", "staged": "provisioning", "failed": "offline", "inventory": "offline", "decommissioning": "decommissioned",
+}
+
+func (x *Export) device(number int64, o object) object {
+	of := x.referenced("dcim.devicetype", o["device_type"])
+	status := o.text("status")
+	row := object{
+		"hostname": x.hostname(number, o), "location": x.deviceOf(number)["location"], "model": of.text("model"),
+		"vendor": x.referenced("dcim.manufacturer", of["manufacturer"]).text("name"),
+		"os":     x.referenced("dcim.platform", o["platform"]).text("name"),
+		"role":   x.referenced("dcim.devicerole", cmp.Or(o["role"], o["device_role"])).text("name"),
+		"status": cmp.Or(deviceStatus[status], status), "serial_number": o.text("serial"), "notes": o.text("comments"),
+		"rack_position": o.text("position"), "tenant": x.tenant(o),
+	}
+	address := x.referenced(addresses, cmp.Or(o["primary_ip4"], o["primary_ip6"]))
+	row["ip"], _, _ = strings.Cut(address.text("address"), "/")
+	if rack := x.referenced("dcim.rack", o["rack"]); rack != nil {
+		row["rack"] = object{"name": rack.text("name"), "location": x.placeOf(rack)}
+		if unit := units(o.text("position")); unit > 0 {
+			row["rack_unit"], row["rack_height"] = unit, max(1, units(of.text("u_height")))
+		}
+		if full, _ := of["is_full_depth"].(bool); !full {
+			row["rack_face"] = strings.Replace(o.text("face"), "rear", "back", 1)
+		}
+	}
+	return row
+}
+
+// hostname returns the name of a device, or what NetBox shows for one without a name.
+func (x *Export) hostname(number int64, o object) string {
+	of := x.referenced("dcim.devicetype", o["device_type"])
+	vendor := x.referenced("dcim.manufacturer", of["manufacturer"])
+	return cmp.Or(o.text("name"), fmt.Sprintf("%s %s (%d)", vendor.text("name"), of.text("model"), number))
+}
+
+// deviceOf returns the natural key of a device, nil for none. A device in a rack is where the rack is.
+func (x *Export) deviceOf(number int64) object {
+	device := x.objects["dcim.device"][number]
+	if device == nil {
+		return nil
+	}
+	place := x.placeOf(device)
+	if rack := x.referenced("dcim.rack", device["rack"]); rack != nil {
+		place = x.placeOf(rack)
+	}
+	return object{"hostname": x.hostname(number, device), "location": place}
+}
+
+// port returns the fields that all ports have.
+func (x *Export) port(o object) object {
+	row := object{"name": o.text("name"), "description": o.text("description"), "type": o.text("type"), "device": nil}
+	if device := x.deviceOf(number(o["device"])); device != nil {
+		row["device"] = device
+	}
+	return row
+}
+
+func (x *Export) networkInterface(_ int64, o object) object {
+	row := x.port(o)
+	row["mode"], row["mac_address"], row["mtu"] = o.text("mode"), o.text("mac_address"), o["mtu"]
+	if enabled, ok := o["enabled"].(bool); ok {
+		row["admin_status"] = map[bool]string{true: "up", false: "down"}[enabled]
+	}
+	if kbps := number(o["speed"]); kbps > 0 {
+		row["speed"] = strconv.FormatInt(kbps, 10) + "kbps"
+	}
+	return row
+}
+
+func (x *Export) rearPort(_ int64, o object) object {
+	row := x.port(o)
+	row["label"], row["positions"] = o.text("label"), o["positions"]
+	return row
+}
+
+func (x *Export) frontPort(_ int64, o object) object {
+	row := x.port(o)
+	row["label"], row["rear_port_position"] = o.text("label"), o["rear_port_position"]
+	row["rear_port"] = x.portKey("dcim.rearport", number(o["rear_port"]))
+	return row
+}
+
+// portKey returns the natural key of a port, nil for none.
+func (x *Export) portKey(model string, number int64) any {
+	o := x.objects[model][number]
+	if o == nil {
+		return nil
+	}
+	row := x.port(o)
+	return object{"device": row["device"], "name": row["name"]}
+}
+
+// ports are the kinds of ports that cables have here, and the members of a cable that refer to them.
+var ports = map[string]string{"dcim.interface": "interface", "dcim.frontport": "front_port", "dcim.rearport": "rear_port"}
+
+// cable returns the row of a cable with one end on each side that has a place here.
+func (x *Export) cable(number int64, o object) object {
+	ends := x.ends[number]
+	if len(ends) != 2 || ends[0].side == ends[1].side {
+		return nil
+	}
+	row := object{
+		"type": o.text("type"), "status": o.text("status"), "label": o.text("label"), "color": o.text("color"), "description": o.text("description"),
+	}
+	if metres := o.decimal("_abs_length"); metres != nil {
+		row["length"] = metres
+	}
+	slices.SortFunc(ends, func(a, b cableEnd) int { return strings.Compare(a.side, b.side) })
+	for i, side := range []string{"a_", "b_"} {
+		member, ok := ports[ends[i].model]
+		key := x.portKey(ends[i].model, ends[i].port)
+		if !ok || key == nil {
+			return nil
+		}
+		row[side+member] = key
+	}
+	return row
+}
+
+func (x *Export) vlan(_ int64, o object) object {
+	return object{
+		"vlan_id": o["vid"], "name": o.text("name"), "description": o.text("description"), "status": o.text("status"), "location": x.siteOf(o),
+	}
+}
+
+func (x *Export) vrf(_ int64, o object) object {
+	return object{"name": o.text("name"), "rd": o.text("rd"), "description": o.text("description")}
+}
+
+// vrfOf returns the natural key of the VRF of an object, nil for none.
+func (x *Export) vrfOf(o object) any {
+	if vrf := x.referenced("ipam.vrf", o["vrf"]); vrf != nil {
+		return vrf.text("name")
+	}
+	return nil
+}
+
+func (x *Export) prefix(_ int64, o object) object {
+	row := object{
+		"prefix": o.text("prefix"), "vrf": x.vrfOf(o), "status": o.text("status"), "description": o.text("description"),
+		"role": x.referenced("ipam.role", o["role"]).text("name"), "location": x.siteOf(o), "vlan": nil,
+	}
+	if vlan := x.referenced("ipam.vlan", o["vlan"]); vlan != nil {
+		row["vlan"] = object{"vlan_id": vlan["vid"], "location": x.siteOf(vlan)}
+	}
+	return row
+}
+
+func (x *Export) address(_ int64, o object) object {
+	row := object{
+		"address": o.text("address"), "vrf": x.vrfOf(o), "status": o.text("status"), "role": o.text("role"),
+		"dns_name": o.text("dns_name"), "description": o.text("description"), "interface": nil,
+	}
+	if kindOf(o["assigned_object_type"]) == "dcim.interface" {
+		row["interface"] = x.portKey("dcim.interface", number(o["assigned_object_id"]))
+	}
+	return row
+}
+
+// kindOf returns the kind that a field names: dcim.interface, or a list of the two parts.
+func kindOf(v any) string {
+	if parts, ok := v.([]any); ok && len(parts) == 2 {
+		return fmt.Sprint(parts[0], ".", parts[1])
+	}
+	kind, _ := v.(string)
+	return kind
+}
