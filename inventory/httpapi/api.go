@@ -110,6 +110,7 @@ type API struct {
 	feed          *feed            // nil if the store keeps no chain of its audit log
 	networks      *networkCache    // nil like feed
 	check         httpx.Middleware // Chain.Check
+	maxBody       int64            // in bytes
 	encoders      *encoders
 	bodies        bodies
 	buffers       sync.Pool // *[]byte
@@ -142,6 +143,8 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	if chain.Repeatable == nil {
 		chain.Repeatable = []string{"sortby", "tags", "resource"}
 	}
+	a.maxBody = cmp.Or(chain.MaxBody, httpx.DefaultBodyLimit)
+	chain.MaxBody = max(a.maxBody, importBody) // each route has its own
 	a.check, chain.Check = chain.Check, nil
 	if a.check == nil {
 		a.check = sanitize.New(nil).Middleware

@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -39,6 +41,7 @@ type member struct {
 	base   func(b []byte, base *records.Base) []byte // for a field of Base, without reflection
 	index  int                                       // of another field in the struct
 	append func(b []byte, v reflect.Value) []byte
+	keys   map[string]json.RawMessage // natural keys by id, in place of the id that the field has
 }
 
 // newEncoder returns the encoder of the visible fields of a resource.
@@ -80,6 +83,50 @@ func (e *encoder) only(fields []*records.Field) *encoder {
 	return some
 }
 
+// natural returns the encoder of rows that an import creates again: what clients can set, with natural keys
+// in place of references, which setKeys finds.
+func (e *encoder) natural() *encoder {
+	some := &encoder{}
+	for _, m := range e.members {
+		if m.field.ReadOnly || m.base != nil {
+			continue
+		}
+		if m.field.Member != "" {
+			m.name, m.keys = `"`+m.field.Member+`":`, map[string]json.RawMessage{}
+		}
+		some.members = append(some.members, m)
+	}
+	return some
+}
+
+// maxExportKeys bounds the natural keys of one field that an export keeps.
+const maxExportKeys = 20_000
+
+// setKeys finds the natural keys that some records need.
+func (e *encoder) setKeys(ctx context.Context, from records.Reader, recs []records.Record) error {
+	for i := range e.members {
+		m := &e.members[i]
+		if m.keys == nil {
+			continue
+		}
+		if len(m.keys) > maxExportKeys {
+			clear(m.keys)
+		}
+		missing := map[string]bool{}
+		for _, rec := range recs {
+			if id, _ := m.field.Value(rec).(string); id != "" && m.keys[id] == nil {
+				missing[id] = true
+			}
+		}
+		found, err := records.NaturalKeys(ctx, from, m.field.Ref.Resource(), slices.Collect(maps.Keys(missing)))
+		if err != nil {
+			return err
+		}
+		maps.Copy(m.keys, found)
+	}
+	return nil
+}
+
 // after returns the encoder with another member after that of a field.
 func (e *encoder) after(field string, m member) *encoder {
 	i := slices.IndexFunc(e.members, func(m member) bool { return m.field.Name == field })
@@ -107,6 +154,12 @@ func (m *member) column() string { return m.name[1 : len(m.name)-2] }
 // value appends the value of the field in the struct of a record.
 func (m *member) value(b []byte, v reflect.Value, base *records.Base) []byte {
 	switch {
+	case m.keys != nil:
+		id, _ := m.field.Value(v.Addr().Interface().(records.Record)).(string)
+		if key, ok := m.keys[id]; ok {
+			return append(b, key...)
+		}
+		return append(b, "null"...)
 	case m.base != nil:
 		return m.base(b, base)
 	case m.field.Extra:

@@ -46,6 +46,9 @@ func (c *call) export(q *records.Query, f *format, list lister) error {
 	}
 	c.endless()
 	x := c.exportOf(q, list)
+	if x.natural, err = c.naturalKeys(q.Resource); err != nil {
+		return err
+	}
 	page, err := x.next()
 	if err != nil {
 		return err
@@ -73,12 +76,37 @@ func (c *call) export(q *records.Query, f *format, list lister) error {
 	return nil
 }
 
+// naturalKeys reports whether an export has natural keys in place of ids. The sender may have to read the
+// records that others refer to.
+func (c *call) naturalKeys(r *records.Resource) (bool, error) {
+	if _, taken := r.Field(keysParameter); taken || !c.query.Has(keysParameter) {
+		return false, nil
+	}
+	switch c.query.Get(keysParameter) {
+	case "id":
+		return false, nil
+	case "natural":
+	default:
+		return false, badField(keysParameter, "must be id or natural")
+	}
+	for _, f := range r.Fields() {
+		if f.Member == "" {
+			continue
+		}
+		if err := c.mayUse(f.Ref.Resource(), records.RouteList); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // exporter reads the records of a query page by page, each behind the last record of the one before.
 type exporter struct {
 	*call
 	q       *records.Query
 	list    lister
 	whole   bool // not only one page
+	natural bool // with natural keys (see encoder.natural)
 	checked time.Time
 	late    time.Duration // how much longer a page may wait for its turn
 }
@@ -122,9 +150,17 @@ func (x *exporter) each(page *records.Page, f func(recs []records.Record) (size 
 // send writes a page and those that follow it.
 func (x *exporter) send(page *records.Page, out rows) error {
 	e := x.encoders.of(x.q.Resource).only(x.q.Fields)
+	if x.natural {
+		e = e.natural()
+	}
 	b := out.begin(make([]byte, 0, 2*exportChunk), e)
 	some := false
 	err := x.each(page, func(recs []records.Record) (size int, err error) {
+		if x.natural {
+			if err := e.setKeys(x.r.Context(), x.store, recs); err != nil {
+				return 0, err
+			}
+		}
 		for _, rec := range recs {
 			before := len(b)
 			b = out.row(b, e, rec)

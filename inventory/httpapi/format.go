@@ -33,6 +33,9 @@ type rows interface {
 // formatParameter is the parameter that names a format.
 const formatParameter = "format"
 
+// keysParameter says whether exports have ids or natural keys.
+const keysParameter = "keys"
+
 // formats returns the formats; the first is the default. Errors are a form of JSON too, so a client that
 // accepts these only gets JSON.
 func formats() []*format {
@@ -52,6 +55,12 @@ func (op *operation) exporting() {
 		openapi.Response{Status: http.StatusOK, ContentType: "text/csv", Schema: openapi.String("A line with the names of the fields, and one for each record.")},
 		openapi.Response{Status: http.StatusOK, ContentType: "application/x-ndjson", Schema: openapi.String("A record in JSON on each line.")},
 		openapi.Response{Status: http.StatusOK, ContentType: "application/yaml", Schema: openapi.String("A list of the records.")})
+	if _, taken := r.Field(keysParameter); !taken {
+		op.doc.Parameters = append(op.doc.Parameters, openapi.Parameter{
+			Name: keysParameter, Schema: &openapi.Schema{Type: "string", Enum: []any{"id", "natural"}},
+			Description: "natural: an export has the fields that clients can set, with natural keys in place of ids, so that an import creates the records again.",
+		})
+	}
 	if _, taken := r.Field(formatParameter); taken {
 		return
 	}

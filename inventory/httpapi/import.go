@@ -21,6 +21,9 @@ import (
 // the rows.
 const importPath = "/import"
 
+// importBody is the maximum size of a body in bytes, unless that of others is larger.
+const importBody = 16 << 20
+
 // maxRejected is the maximum number of bytes of rejected rows in a response.
 const maxRejected = 1 << 20
 
@@ -41,6 +44,7 @@ type importReport struct {
 	Created      int64           `json:"created"`
 	Updated      int64           `json:"updated"`
 	Unchanged    int64           `json:"unchanged"`
+	Deleted      int64           `json:"deleted"`
 	Rejected     int64           `json:"rejected"`
 	Problems     []importProblem `json:"problems"`
 	Truncated    bool            `json:"truncated"`
@@ -65,13 +69,14 @@ func importRows() operation {
 		openapi.Required("value", openapi.String("The value of the field, up to 64 characters.")),
 		openapi.Required("reason", openapi.String("What is wrong, and what would be right.")))
 	change := openapi.Object("ImportChange",
-		openapi.Required("action", openapi.String("create or update.")), openapi.Required("resource_type", openapi.String("Such as device.")),
+		openapi.Required("action", openapi.String("create, update or delete.")), openapi.Required("resource_type", openapi.String("Such as device.")),
 		openapi.Required("resource_id", openapi.String("Empty for a new record.")), openapi.Required("changes", openapi.Object("")),
 		openapi.Required("cause", openapi.String("")))
 	report := openapi.Object("ImportReport",
 		openapi.Required("status", openapi.String("success, or dry_run.")), openapi.Required("message", openapi.String("")),
 		openapi.Required("rows", number("The number of rows that were read.")), openapi.Required("created", number("")),
-		openapi.Required("updated", number("")), openapi.Required("unchanged", number("")), openapi.Required("rejected", number("")),
+		openapi.Required("updated", number("")), openapi.Required("unchanged", number("")),
+		openapi.Required("deleted", number("With prune.")), openapi.Required("rejected", number("")),
 		openapi.Required("problems", openapi.Array(problem, 0, importer.MaxProblems)),
 		openapi.Required("truncated", openapi.Boolean("Whether there are more problems.")),
 		openapi.Required("rejected_rows", openapi.String("The rejected rows as a file, up to 1 MiB, to correct and send again.")),
@@ -82,6 +87,8 @@ func importRows() operation {
 			{Name: "resource", Schema: openapi.String(""), Description: "The resource of the rows, such as devices. Not needed if each row has _resource."},
 			{Name: "format", Schema: &openapi.Schema{Type: "string", Enum: []any{importer.CSV, importer.JSONL, importer.YAML}}, Description: "The format of the body. Default: that of its content type."},
 			{Name: "on_error", Schema: &openapi.Schema{Type: "string", Enum: []any{"stop", "skip"}}, Description: "stop (the default): change nothing if a row is rejected; skip: apply the other rows."},
+			{Name: "existing", Schema: &openapi.Schema{Type: "string", Enum: []any{"update", "reject"}}, Description: "What happens to a row for a record that exists. Default: update."},
+			{Name: "prune", Schema: openapi.Boolean(""), Description: "true: also delete the records of the resources of the rows that no row is for. Not with on_error=skip."},
 			dryRun("true: change nothing, and respond with what would change."),
 		},
 		Body: openapi.String("The rows."), BodyTypes: []string{"text/csv", "application/jsonl", "application/yaml"},
@@ -94,6 +101,9 @@ func (c *call) importRows() error {
 	opts, file, err := c.importOptions()
 	if err != nil {
 		return err
+	}
+	if opts.OnError == importer.Skip && !opts.DryRun {
+		c.endless() // each transaction has up to 1,000 rows
 	}
 	if err := httpx.Reserve(c.r.Context(), importMemory); err != nil {
 		return err
@@ -129,9 +139,26 @@ func (c *call) importOptions() (*importer.Options, *importer.FileOptions, error)
 		}
 	}
 	opts := &importer.Options{By: c.caller(), DryRun: c.dryRun, Allow: c.mayUse, Check: c.checkRows}
+	switch c.query.Get("existing") {
+	case "", "update":
+	case "reject":
+		opts.New = true
+	default:
+		return nil, nil, badField("existing", "must be update or reject")
+	}
+	switch c.query.Get("prune") {
+	case "", "false":
+	case "true":
+		opts.Prune = true
+	default:
+		return nil, nil, badField("prune", "must be true or false")
+	}
 	switch c.query.Get("on_error") {
 	case "", "stop":
 	case "skip":
+		if opts.Prune {
+			return nil, nil, badField("prune", "must not be true with on_error=skip: the record of a rejected row would be deleted")
+		}
 		opts.OnError = importer.Skip
 	default:
 		return nil, nil, badField("on_error", "must be stop or skip")
@@ -201,7 +228,7 @@ func (nobody) Write(p []byte) (int, error) { return len(p), nil }
 // sendImport responds with a report: with 422 if nothing was changed because of rejected rows.
 func (c *call) sendImport(r *importer.Report, opts *importer.Options, rejected string) error {
 	body := importReport{
-		Status: "success", Message: "Import completed", Rows: r.Rows, Created: r.Created, Updated: r.Updated, Unchanged: r.Unchanged,
+		Status: "success", Message: "Import completed", Rows: r.Rows, Created: r.Created, Updated: r.Updated, Unchanged: r.Unchanged, Deleted: r.Deleted,
 		Rejected: r.Rejected, Problems: make([]importProblem, len(r.Problems)), Truncated: r.Truncated, RejectedRows: rejected,
 		Changes: make([]previewChange, len(r.Changes)),
 	}
@@ -221,6 +248,9 @@ func (c *call) sendImport(r *importer.Report, opts *importer.Options, rejected s
 		body.Message = fmt.Sprintf("Nothing was changed: %d of %d rows are rejected", r.Rejected, r.Rows)
 	case opts.DryRun:
 		body.Status, body.Message = "dry_run", fmt.Sprintf("Would create %d records and update %d", r.Created, r.Updated)
+		if opts.Prune {
+			body.Message = fmt.Sprintf("Would create %d records, update %d and delete %d", r.Created, r.Updated, r.Deleted)
+		}
 	}
 	c.send(status, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(body)) })
 	return nil

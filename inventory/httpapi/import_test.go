@@ -53,7 +53,7 @@ func imports(t *testing.T, g *harness) {
 	send("root", "?resource=devices", "text/csv", "hostnam\nx\n", 400)
 	send("root", "?resource=devices", "text/plain", "hostname\nx\n", http.StatusUnsupportedMediaType)
 	send("root", "?resource=devices&on_error=no", "text/csv", "hostname\nx\n", 400)
-	send("root", "?resource=devices", "text/csv", "hostname\n"+strings.Repeat("sw-1\n", 1<<18), http.StatusRequestEntityTooLarge)
+	send("root", "?resource=devices", "text/csv", "hostname\n"+strings.Repeat("sw-1\n", 1<<22), http.StatusRequestEntityTooLarge)
 
 	for _, user := range []string{"viewer", "editor"} {
 		send(user, "?resource=devices", "text/csv", "hostname\nsw5\n", http.StatusForbidden)
@@ -68,4 +68,95 @@ func imports(t *testing.T, g *harness) {
 	limited.Send("POST", "/import?resource=devices", "hostname,location\nsw6,Graz\n", "Content-Type", "text/csv").Want(200)
 	limited.Send("POST", "/import?resource=devices", "hostname,location\nsw6,Vienna\n", "Content-Type", "text/csv").Want(422)
 	limited.Send("POST", "/import?resource=vlans", "vlan_id,name,location\n7,x,Graz\n", "Content-Type", "text/csv").Want(http.StatusForbidden)
+}
+
+// TestReplace: an export with natural keys creates the same records in another inventory, prune deletes what
+// the rows lack, and existing=reject creates only.
+func TestReplace(t *testing.T) { stores(t, replace) }
+
+func replace(t *testing.T, g *harness) {
+	t.Helper()
+	c := g.as("root")
+	send := func(query, contentType, body string, status int) object {
+		t.Helper()
+		return read(t, c.Send("POST", "/import"+query, body, "Content-Type", contentType).Want(status))
+	}
+	send("", "application/yaml", `
+locations:
+- {name: Vienna, site_code: VIE}
+- {name: Room 1, parent: VIE}
+devices:
+- {hostname: sw1, location: VIE, tags: [core]}
+- {hostname: sw2, location: Room 1}
+- {hostname: lonely}
+interfaces:
+- {name: eth0, device: sw1, type: lag}
+- {name: eth1, device: sw1, lag: {name: eth0, device: sw1}}
+- {name: eth0, device: sw2}
+cables:
+- {a_interface: {name: eth1, device: sw1}, b_interface: {name: eth0, device: sw2}, color: red}
+vrfs:
+- {name: red}
+prefixes:
+- {prefix: 10.0.0.0/24, vrf: red}
+- {prefix: 10.0.0.0/24}
+`, 200)
+	ids := func(name string) (all []string) {
+		for _, rec := range read(t, c.Send("GET", "/"+name+"?limit=100", nil).Want(200))["data"].([]any) {
+			all = append(all, rec.(object)["id"].(string))
+		}
+		return all
+	}
+	resources := []string{"locations", "devices", "interfaces", "cables", "vrfs", "prefixes"}
+	export := func() map[string]string {
+		all := map[string]string{}
+		for _, name := range resources {
+			for _, format := range []string{"yaml", "csv", "jsonl"} {
+				all[name+"."+format] = c.Send("GET", "/"+name+"?keys=natural&format="+format, nil).Want(200).Body.String()
+			}
+		}
+		return all
+	}
+	before := export()
+	if want := `"lag":{"device":{"location":{"site_code":"VIE"},"hostname":"sw1"},"name":"eth0"}`; !strings.Contains(before["interfaces.jsonl"], want) {
+		t.Errorf("the interfaces are %s", before["interfaces.jsonl"])
+	}
+	types := map[string]string{"yaml": "application/yaml", "csv": "text/csv", "jsonl": "application/jsonl"}
+	for _, format := range []string{"yaml", "csv", "jsonl"} {
+		for _, name := range resources {
+			if again := send("?resource="+name, types[format], before[name+"."+format], 200); again["created"] != 0.0 || again["updated"] != 0.0 {
+				t.Errorf("%s as %s: %v", name, format, again)
+			}
+		}
+		for _, name := range []string{"prefixes", "vrfs", "devices", "locations"} {
+			for _, id := range ids(name) {
+				c.Send("DELETE", "/"+name+"/"+id, nil).Want(200)
+			}
+		}
+		for _, name := range resources {
+			send("?existing=reject&resource="+name, types[format], before[name+"."+format], 200)
+		}
+		for name, text := range export() {
+			if text != before[name] {
+				t.Errorf("%s after %s: %s, before %s", name, format, text, before[name])
+			}
+		}
+	}
+	refused := send("?existing=reject&resource=vrfs", "text/csv", "name\ngreen\nred\n", 422)
+	if p := refused["problems"].([]any); len(p) != 1 || p[0].(object)["line"] != 3.0 || len(ids("vrfs")) != 1 {
+		t.Errorf("the import is %v", refused)
+	}
+
+	rows := "hostname,location\nsw1,VIE\nsw3,VIE\n"
+	dry := send("?resource=devices&prune=true&dry_run=true", "text/csv", rows, 200)
+	if dry["created"] != 1.0 || dry["deleted"] != 2.0 || len(ids("devices")) != 3 {
+		t.Errorf("the dry run is %v", dry)
+	}
+	send("?resource=devices&prune=true", "text/csv", rows+"sw1,nowhere\n", 422)
+	send("?resource=devices&prune=true&on_error=skip", "text/csv", rows, 400)
+	if done := send("?resource=devices&prune=true", "text/csv", rows, 200); done["deleted"] != 2.0 || len(ids("devices")) != 2 || len(ids("cables")) != 0 {
+		t.Errorf("the import is %v", done)
+	}
+	c.Send("GET", "/devices?keys=natural", nil).Want(400)
+	c.Send("GET", "/devices?keys=x&format=csv", nil).Want(400)
 }

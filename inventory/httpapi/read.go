@@ -59,8 +59,12 @@ func (c *call) parseList(r *records.Resource, query url.Values) (*records.Query,
 		return nil, nil, err
 	}
 	others := c.route.params()
-	if _, taken := r.Field(formatParameter); taken {
-		others = slices.DeleteFunc(others, func(name string) bool { return name == formatParameter })
+	others = slices.DeleteFunc(others, func(name string) bool {
+		_, taken := r.Field(name)
+		return taken && (name == formatParameter || name == keysParameter)
+	})
+	if f.rows == nil && slices.Contains(others, keysParameter) && query.Has(keysParameter) {
+		return nil, nil, badField(keysParameter, "needs the format csv, jsonl or yaml")
 	}
 	q, err := records.ParseQuery(r, query, others...)
 	if err == nil {

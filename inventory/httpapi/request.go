@@ -56,9 +56,14 @@ func (a *API) serve(rt *route) http.Handler {
 		}
 		return c.refusal(err)
 	}))
-	if rt.access.Anonymous {
-		checked = httpx.BodyLimit(publicBody)(checked)
+	limit := a.maxBody
+	switch {
+	case rt.access.Anonymous:
+		limit = publicBody
+	case rt.path == importPath:
+		limit = max(limit, importBody)
 	}
+	checked = httpx.BodyLimit(limit)(checked)
 	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		if a.opts.Observe != nil {
 			noteRoute(r, rt)

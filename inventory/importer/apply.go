@@ -30,6 +30,11 @@ func (m *run) apply(ctx context.Context, rows []*Row, last bool) (waiting []*Row
 			if err := p.all(ctx, rows, last); err != nil {
 				return err
 			}
+			if m.opts.Prune && !p.failed && m.report.Rejected+int64(len(p.bad)) == 0 {
+				if err := p.prune(ctx, rows); err != nil {
+					return err
+				}
+			}
 			switch {
 			case p.failed:
 				return errAgain
@@ -53,6 +58,7 @@ func (m *run) apply(ctx context.Context, rows []*Row, last bool) (waiting []*Row
 			continue
 		}
 		m.report.Created, m.report.Updated, m.report.Unchanged = m.report.Created+p.created, m.report.Updated+p.updated, m.report.Unchanged+p.unchanged
+		m.report.Deleted += p.deleted
 		m.report.Changes = append(m.report.Changes, p.changes...)
 		for key, at := range p.seen {
 			m.seen.add(key, at)
@@ -92,8 +98,9 @@ type pass struct {
 	waiting []*Row
 	failed  bool // the transaction must not be committed
 
-	created, updated, unchanged int64
-	changes                     []*records.AuditLog
+	created, updated, unchanged, deleted int64
+
+	changes []*records.AuditLog
 }
 
 // all applies rows by resource, those that others refer to first.
@@ -196,8 +203,7 @@ func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (wai
 
 // first notes that a row is for a record, and returns where an earlier row was for it, or nil.
 func (p *pass) first(key string, row *Row) *place {
-	sum := sha256.Sum256([]byte(key))
-	short := string(sum[:16])
+	short := shortKey(key)
 	if at := p.seen[short]; at != nil {
 		return at
 	}
@@ -206,6 +212,12 @@ func (p *pass) first(key string, row *Row) *place {
 	}
 	p.seen[short] = &place{row.File, row.Line}
 	return nil
+}
+
+// shortKey returns a key of fixed size.
+func shortKey(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return string(sum[:16])
 }
 
 // store creates and changes the records of rows.
@@ -229,6 +241,10 @@ func (p *pass) store(ctx context.Context, r *records.Resource, rows []*Row, patc
 			if ok {
 				news, ofNews = append(news, rec), append(ofNews, row)
 			}
+			continue
+		}
+		if p.opts.New {
+			p.bad[row] = []Problem{row.problem("", "is for a record that exists, with the id "+before.Meta().ID)}
 			continue
 		}
 		after := records.Clone(before)
@@ -288,8 +304,56 @@ func (p *pass) write(ctx context.Context, r *records.Resource, news []records.Re
 		}
 		p.updated += int64(len(edits))
 	}
+	p.drain()
+	return nil
+}
+
+// drain keeps the changes of a dry run.
+func (p *pass) drain() {
 	if p.preview != nil {
 		p.changes = append(p.changes, p.preview.Drain()...)
+	}
+}
+
+// prune deletes the records of the resources of rows that no row is for, those that refer to others first.
+func (p *pass) prune(ctx context.Context, rows []*Row) error {
+	resources := p.schema.Resources()
+	for _, r := range slices.Backward(resources) {
+		if !slices.ContainsFunc(rows, func(row *Row) bool { return row.Resource == r }) {
+			continue
+		}
+		var extra []records.Edit
+		q := &records.Query{Resource: r, Limit: batchRows}
+		for more := true; more; {
+			page, err := p.in.List(ctx, q)
+			if err != nil {
+				return err
+			}
+			for _, rec := range page.Records {
+				if p.seen[shortKey(rec.Meta().ID)] == nil {
+					extra = append(extra, records.Edit{ID: rec.Meta().ID})
+				}
+			}
+			if more = page.More && len(page.Records) > 0; more {
+				q.After = q.PlaceOf(page.Records[len(page.Records)-1])
+			}
+		}
+		if len(extra) == 0 {
+			continue
+		}
+		if err := p.may(r, records.RouteDelete); err != nil {
+			return err
+		}
+		if len(extra) > p.opts.MaxRows {
+			return &records.Error{Kind: records.Invalid, Message: fmt.Sprintf("%d of %s would be deleted, which are more than the %d that one transaction changes", len(extra), r.Name, p.opts.MaxRows)}
+		}
+		for chunk := range slices.Chunk(extra, batchRows) {
+			if err := p.in.Delete(ctx, p.opts.By, r, chunk...); err != nil {
+				return err
+			}
+		}
+		p.deleted += int64(len(extra))
+		p.drain()
 	}
 	return nil
 }

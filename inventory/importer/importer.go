@@ -39,13 +39,18 @@ type Options struct {
 	OnError Mode
 	// DryRun changes nothing; the report has what would change.
 	DryRun bool
+	// New rejects rows for records that exist.
+	New bool
+	// Prune also deletes the records of the resources of the rows that no row is for, in the same
+	// transaction. It needs Stop.
+	Prune bool
 	// MaxRows is the maximum number of rows with Stop or DryRun, which are one transaction. Default:
 	// DefaultMaxRows.
 	MaxRows int
 	// By is the caller, for the audit log.
 	By records.Caller
-	// Allow decides whether the caller may create (records.RouteCreate), change (RouteChange), or name by
-	// natural keys (RouteList) the records of a resource. Its error ends the import. Default: all.
+	// Allow decides whether the caller may create (records.RouteCreate), change (RouteChange), delete
+	// (RouteDelete), or name by natural keys (RouteList) the records of a resource. Its error ends the import. Default: all.
 	Allow func(r *records.Resource, does records.Routes) error
 	// Check may reject rows before they are applied. It returns the index of a row with what is wrong
 	// with it, or -1. Default: none is rejected.
@@ -62,6 +67,7 @@ type Report struct {
 	Created   int64
 	Updated   int64
 	Unchanged int64
+	Deleted   int64 // by Options.Prune
 	Rejected  int64
 	Problems  []Problem // up to MaxProblems
 	Truncated bool      // whether there are more problems
@@ -99,6 +105,9 @@ func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Op
 		m.opts = *opts
 	}
 	m.opts.MaxRows = cmp.Or(m.opts.MaxRows, DefaultMaxRows)
+	if m.opts.Prune && m.opts.OnError != Stop {
+		return m.report, errors.New("importer: Prune needs Stop: a record whose row is rejected would be deleted")
+	}
 	m.together = m.opts.OnError == Stop || m.opts.DryRun
 	if m.opts.DryRun {
 		m.preview = &records.Preview{}
@@ -109,7 +118,7 @@ func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Op
 	}
 	err := m.all(ctx, m.sorted(sources))
 	if m.opts.OnError == Stop && m.report.Rejected > 0 {
-		m.report.Created, m.report.Updated, m.report.Unchanged, m.report.Changes = 0, 0, 0, nil
+		m.report.Created, m.report.Updated, m.report.Unchanged, m.report.Deleted, m.report.Changes = 0, 0, 0, 0, nil
 	}
 	return m.report, err
 }

@@ -130,7 +130,7 @@ func findGroup(ctx context.Context, from Reader, lookups []*lookup, n int, loose
 		case i != free || len(lookups) == 1:
 			q.Filters = append(q.Filters, Filter{p.Field, Eq, p.value})
 		default:
-			q.Filters = append(q.Filters, Filter{p.Field, In, valuesOf(lookups, n, free)})
+			q.Filters = append(q.Filters, Filter{p.Field, In, valuesOf(lookups, n)})
 		}
 	}
 	page, err := from.List(ctx, q)
@@ -155,8 +155,8 @@ func findGroup(ctx context.Context, from Reader, lookups []*lookup, n int, loose
 	}
 	for _, l := range lookups {
 		var value any
-		if free >= 0 {
-			value = l.alternatives[n][free].value
+		if own := varying(l.alternatives[n]); own >= 0 {
+			value = l.alternatives[n][own].value
 		}
 		l.take(found[value], n)
 	}
@@ -177,11 +177,12 @@ func (l *lookup) take(recs []Record, n int) {
 	}
 }
 
-// valuesOf returns the distinct values of a part.
-func valuesOf(lookups []*lookup, n, part int) (values []any) {
+// valuesOf returns the distinct values of the varying part.
+func valuesOf(lookups []*lookup, n int) (values []any) {
 	seen := map[any]bool{}
 	for _, l := range lookups {
-		if v := l.alternatives[n][part].value; !seen[v] {
+		parts := l.alternatives[n] // with loose, some may have references that others lack
+		if v := parts[varying(parts)].value; !seen[v] {
 			seen[v] = true
 			values = append(values, v)
 		}

@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -255,3 +256,117 @@ func (f *Field) keyValue(doc json.RawMessage) (any, error) {
 	}
 	return f.canonical(s)
 }
+
+// keysAtOnce is the number of records that one query of NaturalKeys reads.
+const keysAtOnce = 100
+
+// NaturalKeys returns the natural keys of records by their ids, as objects that a body may have in place of
+// an id: the fields of the first key that has values, with the keys of other records in it. A record that
+// has none, or that the reader does not have, is {"id": …}.
+func NaturalKeys(ctx context.Context, from Reader, r *Resource, ids []string) (map[string]json.RawMessage, error) {
+	return r.naturalKeys(ctx, from, ids, 0)
+}
+
+func (r *Resource) naturalKeys(ctx context.Context, from Reader, ids []string, depth int) (map[string]json.RawMessage, error) {
+	all := make(map[string]json.RawMessage, len(ids))
+	var recs []Record
+	for chunk := range slices.Chunk(ids, keysAtOnce) {
+		in := make([]any, len(chunk))
+		for i, id := range chunk {
+			in[i], all[id] = id, newKeyObject().member("id", id).end()
+		}
+		page, err := from.List(ctx, &Query{Resource: r, Filters: []Filter{{r.byName["id"], In, in}}, Limit: keysAtOnce})
+		if err != nil {
+			return nil, err
+		}
+		recs = append(recs, page.Records...)
+	}
+	if depth == maxKeyDepth {
+		return all, nil
+	}
+	referred := map[*Field]map[string]bool{}
+	for _, rec := range recs {
+		for _, f := range r.keyOf(rec) {
+			id, ok := f.Value(rec).(string)
+			if f.Ref == nil || !ok {
+				continue
+			}
+			if referred[f] == nil {
+				referred[f] = map[string]bool{}
+			}
+			referred[f][id] = true
+		}
+	}
+	inner := map[*Field]map[string]json.RawMessage{}
+	for f, ids := range referred {
+		var err error
+		if inner[f], err = f.Ref.resource.naturalKeys(ctx, from, slices.Collect(maps.Keys(ids)), depth+1); err != nil {
+			return nil, err
+		}
+	}
+	for _, rec := range recs {
+		key := r.keyOf(rec)
+		if key == nil {
+			continue
+		}
+		object := newKeyObject()
+		for _, f := range key {
+			id, ok := f.Value(rec).(string)
+			switch {
+			case f.Member == "":
+				object.member(f.Name, f.Value(rec))
+			case ok:
+				object.member(f.Member, inner[f][id])
+			default:
+				object.member(f.Member, nil)
+			}
+		}
+		all[rec.Meta().ID] = object.end()
+	}
+	return all, nil
+}
+
+// keyOf returns the fields of the first natural key that a record has values for, nil for none.
+func (r *Resource) keyOf(rec Record) (fields []*Field) {
+	for _, key := range r.Keys {
+		fields = nil
+		values := 0
+		for _, name := range key {
+			f := r.byName[name]
+			fields = append(fields, f)
+			if v := f.Value(rec); v != nil && v != "" {
+				values++
+			} else if f.Ref == nil {
+				values = -len(key)
+			}
+		}
+		refs := !slices.ContainsFunc(fields, func(f *Field) bool { return f.Ref == nil })
+		if values > 0 && (!refs || values == len(key)) {
+			return fields
+		}
+	}
+	return nil
+}
+
+// keyObject is a JSON object with members in order.
+type keyObject struct{ bytes.Buffer }
+
+func newKeyObject() *keyObject { return &keyObject{} }
+
+func (o *keyObject) member(name string, value any) *keyObject {
+	if o.Len() == 0 {
+		o.WriteByte('{')
+	} else {
+		o.WriteByte(',')
+	}
+	for i, v := range []any{name, value} {
+		doc, _ := json.Marshal(v) // of texts, numbers and documents
+		if i > 0 {
+			o.WriteByte(':')
+		}
+		o.Write(doc)
+	}
+	return o
+}
+
+func (o *keyObject) end() json.RawMessage { return append(o.Bytes(), '}') }

@@ -33,7 +33,7 @@ func (v *Engine) Together(ctx context.Context, f func(ctx context.Context, in *E
 }
 
 // errOutside is returned by calls that need the transaction of Together.
-var errOutside = errors.New("records: Resolve and Find belong in the function of Engine.Together")
+var errOutside = errors.New("records: List, Resolve and Find belong in the function of Engine.Together")
 
 // reader returns what the caller may see in the transaction of Together.
 func (v *Engine) reader() (Reader, error) {
@@ -41,6 +41,15 @@ func (v *Engine) reader() (Reader, error) {
 		return nil, errOutside
 	}
 	return Limited(v.within.tx, v.scope(v.within.tx, false).only), nil
+}
+
+// List returns the records of a query that the caller may see, in the transaction of [Engine.Together].
+func (v *Engine) List(ctx context.Context, q *Query) (*Page, error) {
+	from, err := v.reader()
+	if err != nil {
+		return nil, err
+	}
+	return from.List(ctx, q)
 }
 
 // Resolve replaces the natural keys in patches of a resource by ids, in the transaction of
