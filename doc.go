@@ -104,7 +104,7 @@
 // ashlar (everything in one process), ratelimitd (the rate limit server), ratelimit-client (one
 // decision), ratelimit-load (a load generator), ratelimit-check (checks a configuration,
 // explains decisions and replays access logs), manifest (validate, resolve, fix, migrate and more),
-// inventoryd (the network inventory), bookcatalogd (the book catalog).
+// inventoryd (the network inventory), inventoryctl (its client), bookcatalogd (the book catalog).
 //
 // # Design notes
 //

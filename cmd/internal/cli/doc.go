@@ -33,5 +33,5 @@
 // paged and searched, and errors go to standard error.
 //
 // There is no command line framework: the programs have flags with single dashes, which package
-// flag reads.
+// flag reads. inventoryctl, which has many commands and completes names in the shell, uses one.
 package cli

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/inventory/importer"
+)
+
+// maxApply is the maximum size of what one transaction applies, in bytes: what a server accepts.
+const maxApply = 16 << 20
+
+// applyOptions say how files are applied.
+type applyOptions struct {
+	query  url.Values // of the import
+	yes    bool       // do not ask
+	dry    bool
+	differ bool // an error if there are differences
+}
+
+// errDiffer ends diff if there are differences.
+var errDiffer = errors.New("the files and the inventory differ")
+
+func (a *app) applyCommand() *cobra.Command {
+	var files []string
+	var prune bool
+	o := &applyOptions{}
+	c := &cobra.Command{
+		Use: "apply -f FILE|DIR", Short: "Make the inventory what files say, in one transaction", Args: exactly(0, "no arguments beside -f"),
+		Long: "Make the inventory what files say: print what would change, ask, and change it in one transaction. A row creates a record, or changes the one with its natural key. With --prune the records of the resources in the files that no row is for are deleted.",
+		RunE: func(command *cobra.Command, _ []string) error {
+			o.query = url.Values{}
+			if prune {
+				o.query.Set("prune", "true")
+			}
+			return a.applyFiles(command, files, o)
+		},
+	}
+	fileFlag(c, &files)
+	c.Flags().BoolVar(&prune, "prune", false, "also delete the records of the resources in the files that no row is for")
+	c.Flags().BoolVar(&o.dry, "dry-run", false, "only print what would change")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+func (a *app) diffCommand() *cobra.Command {
+	var files []string
+	var prune bool
+	c := &cobra.Command{
+		Use: "diff -f FILE|DIR", Short: "Show what apply would change; the exit code is 1 if there is something", Args: exactly(0, "no arguments beside -f"),
+		RunE: func(command *cobra.Command, _ []string) error {
+			query := url.Values{}
+			if prune {
+				query.Set("prune", "true")
+			}
+			return a.applyFiles(command, files, &applyOptions{query: query, dry: true, differ: true})
+		},
+	}
+	fileFlag(c, &files)
+	c.Flags().BoolVar(&prune, "prune", false, "also show the records that apply --prune would delete")
+	return c
+}
+
+func fileFlag(c *cobra.Command, files *[]string) {
+	c.Flags().StringArrayVarP(files, "file", "f", nil, "a `file` with records in CSV, JSON lines or YAML, or a directory of such files; may be repeated")
+	_ = c.MarkFlagRequired("file")
+}
+
+// importProblem is what is wrong with a row.
+type importProblem struct {
+	Line                  int
+	Column, Value, Reason string
+}
+
+// importReport is the response to an import.
+type importReport struct {
+	Rows, Created, Updated, Unchanged, Deleted, Rejected int
+
+	Problems []importProblem
+	Changes  []change
+}
+
+// applyFiles prints what files would change, asks, and applies them.
+func (a *app) applyFiles(command *cobra.Command, files []string, o *applyOptions) error {
+	c, err := a.loaded(command)
+	if err != nil {
+		return err
+	}
+	body, places, err := c.readRows(files)
+	if err != nil {
+		return err
+	}
+	apply := func(dry bool) (*importReport, error) {
+		query := clone(o.query)
+		if dry {
+			query.Set("dry_run", "true")
+		}
+		report := &importReport{}
+		got, err := c.open(http.MethodPost, "/import", query, "application/jsonl", bytes.NewReader(body))
+		if err == nil {
+			defer got.Close()
+			err = read(got, "/import", report)
+		}
+		if failed, ok := errors.AsType[*problemsError](err); ok {
+			for _, p := range failed.problems {
+				failed.details = append(failed.details, places.problem(p))
+			}
+		}
+		return report, err
+	}
+	plan, err := apply(true)
+	if err != nil {
+		return err
+	}
+	changes := plan.Created + plan.Updated + plan.Deleted
+	if o.dry || !o.yes {
+		c.printChanges(plan.Changes)
+	}
+	summary := fmt.Sprintf("%d to create, %d to change, %d to delete, %d unchanged", plan.Created, plan.Updated, plan.Deleted, plan.Unchanged)
+	switch {
+	case changes == 0:
+		printf(a.env.Stdout, "nothing to change: %s", cli.Count(plan.Unchanged, "record"))
+		return nil
+	case o.dry:
+		printf(a.env.Stdout, "%s", summary)
+		if o.differ {
+			return errDiffer
+		}
+		return nil
+	case !o.yes:
+		if err := (&prompter{app: a}).confirm(summary + ". Go on?"); err != nil {
+			return err
+		}
+	}
+	done, err := apply(false)
+	if err != nil {
+		return err
+	}
+	printf(a.env.Stdout, "%d created, %d changed, %d deleted, %d unchanged", done.Created, done.Updated, done.Deleted, done.Unchanged)
+	return nil
+}
+
+// places are the files and lines of the rows, by the line in the body.
+type places []string
+
+// problem returns what is wrong with a row, with its file and line.
+func (p places) problem(of importProblem) string {
+	at := ""
+	if of.Line > 0 && of.Line <= len(p) {
+		at = p[of.Line-1] + ": "
+	}
+	text := at + of.Column
+	if of.Value != "" {
+		text += fmt.Sprintf(" %q", of.Value)
+	}
+	return strings.TrimSuffix(text, ": ") + " " + of.Reason
+}
+
+// readRows reads files into JSON lines, whose order does not matter.
+func (c *client) readRows(names []string) (body []byte, at places, err error) {
+	paths, err := filesOf(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, path := range paths {
+		if err := c.readFile(path, &body, &at); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(at) == 0 {
+		return nil, nil, cli.Usagef("%s: no rows", strings.Join(names, ", "))
+	}
+	return body, at, nil
+}
+
+// readFile adds the rows of a file.
+func (c *client) readFile(path string, body *[]byte, at *places) error {
+	f, err := os.Open(path) // #nosec G304 -- the user names the file
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	source, err := importer.Open(path, f, c.schema, nil)
+	var wrong []string
+	for err == nil {
+		var row *importer.Row
+		if row, err = source.Next(); err != nil {
+			break
+		}
+		for _, p := range row.Problems {
+			p.File = path
+			wrong = append(wrong, p.String())
+		}
+		row.Patch["_resource"], _ = json.Marshal(row.Resource.Name)
+		doc, err := json.Marshal(row.Patch)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", path, row.Line, err)
+		}
+		*body = append(append(*body, doc...), '\n')
+		*at = append(*at, fmt.Sprintf("%s:%d", path, row.Line))
+		if len(*body) > maxApply || len(*at) > importer.DefaultMaxRows {
+			return fmt.Errorf("%s:%d: the files have more than %d rows, or %d MiB, which one transaction applies: apply parts of them, or use inventoryd import", path, row.Line, importer.DefaultMaxRows, maxApply>>20)
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		return errors.New(strings.Join(wrong, "\n"))
+	case errors.Is(err, io.EOF):
+		return nil
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// filesOf returns the files with rows, those of directories sorted.
+func filesOf(names []string) (paths []string, err error) {
+	endings := []string{".csv", ".jsonl", ".ndjson", ".yaml", ".yml"}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			paths = append(paths, name)
+			continue
+		}
+		before := len(paths)
+		err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() && slices.Contains(endings, strings.ToLower(filepath.Ext(path))) {
+				paths = append(paths, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(paths) == before {
+			return nil, cli.Usagef("%s has no files that end in %s", name, strings.Join(endings, ", "))
+		}
+	}
+	return paths, nil
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+func locations(schema *records.Schema) *records.Resource {
+	return records.Of[inventory.Location](schema)
+}
+
+func (a *app) createCommand() *cobra.Command {
+	var files []string
+	parent := &cobra.Command{Use: "create RESOURCE FIELD=VALUE... | create -f FILE", Short: "Create records"}
+	a.each(parent, records.RouteCreate, func(r *records.Resource) *cobra.Command {
+		return &cobra.Command{Use: "RESOURCE FIELD=VALUE...", Args: atLeast(1, "values such as name=Vienna"), ValidArgsFunction: a.completeFields(r, 0), RunE: func(command *cobra.Command, args []string) error {
+			c, err := a.loaded(command)
+			if err != nil {
+				return err
+			}
+			of, err := c.resource(r.Name)
+			if err != nil {
+				return err
+			}
+			body, err := values(of, args)
+			if err != nil {
+				return err
+			}
+			var made struct{ ID string }
+			if err := c.send(http.MethodPost, "/"+r.Name, nil, body, &made); err != nil {
+				return err
+			}
+			printf(a.env.Stdout, "%s", made.ID)
+			return nil
+		}}
+	})
+	parent.Flags().StringArrayVarP(&files, "file", "f", nil, "a `file` or directory with new records: CSV, JSON lines or YAML; may be repeated")
+	args := parent.Args
+	parent.Args = func(c *cobra.Command, names []string) error {
+		if len(files) > 0 {
+			return nil
+		}
+		return args(c, names)
+	}
+	parent.RunE = func(command *cobra.Command, _ []string) error {
+		return a.applyFiles(command, files, &applyOptions{query: url.Values{"existing": {"reject"}}, yes: true})
+	}
+	return parent
+}
+
+// loaded returns the client of a command, with the custom fields of the server.
+func (a *app) loaded(command *cobra.Command) (*client, error) {
+	c, err := a.client(command)
+	if err == nil {
+		err = c.load()
+	}
+	return c, err
+}
+
+func (a *app) setCommand() *cobra.Command {
+	return a.each(&cobra.Command{Use: "set RESOURCE NAME FIELD=VALUE...", Short: "Change fields of a record"}, records.RouteChange, func(r *records.Resource) *cobra.Command {
+		var dry bool
+		c := &cobra.Command{Use: "RESOURCE NAME FIELD=VALUE...", Args: atLeast(2, "the name of a record, and values such as status=active"), ValidArgsFunction: a.completeFields(r, 1), RunE: func(command *cobra.Command, args []string) error {
+			c, err := a.loaded(command)
+			if err != nil {
+				return err
+			}
+			of, err := c.resource(r.Name)
+			if err != nil {
+				return err
+			}
+			id, err := c.find(of, args[0])
+			if err != nil {
+				return err
+			}
+			body, err := values(of, args[1:])
+			if err != nil {
+				return err
+			}
+			query := url.Values{"dry_run": {"true"}}
+			var would struct{ Changes []change }
+			if err := c.send(http.MethodPatch, "/"+r.Name+"/"+id, query, body, &would); err != nil {
+				return err
+			}
+			c.printChanges(would.Changes)
+			if dry || len(would.Changes) == 0 {
+				return nil
+			}
+			return c.send(http.MethodPatch, "/"+r.Name+"/"+id, nil, body, nil)
+		}}
+		c.Flags().BoolVar(&dry, "dry-run", false, "only show what would change")
+		return c
+	})
+}
+
+// deleteAtOnce is the number of records of one request, and transaction.
+const deleteAtOnce = 500
+
+func (a *app) deleteCommand() *cobra.Command {
+	return a.each(&cobra.Command{Use: "delete RESOURCE NAME...", Short: "Delete records, by name or by filters"}, records.RouteDelete, func(r *records.Resource) *cobra.Command {
+		var all, yes bool
+		var f *filters
+		c := &cobra.Command{Use: "RESOURCE NAME...", ValidArgsFunction: a.completeNames(r), RunE: func(command *cobra.Command, names []string) error {
+			c, err := a.client(command)
+			if err != nil {
+				return err
+			}
+			query, err := f.query(c, r, command)
+			if err != nil {
+				return err
+			}
+			switch {
+			case len(names) == 0 && len(query) == 0 && !all:
+				return usagef(command, "delete: name the records, choose them by filters, or add --all")
+			case all && len(names)+len(query) > 0:
+				return usagef(command, "delete: --all is for all records: leave out names and filters")
+			}
+			if err := c.only(r, names, query); err != nil {
+				return err
+			}
+			return c.remove(r, query, yes)
+		}}
+		f = a.filterFlags(c, r)
+		c.Flags().BoolVar(&all, "all", false, "delete all records of the resource")
+		c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+		return c
+	})
+}
+
+// remove deletes the records of a query.
+func (c *client) remove(r *records.Resource, query url.Values, yes bool) error {
+	var ids []string
+	query.Set("fields", "id")
+	err := c.pages(r.Name, query, func(doc json.RawMessage) error {
+		var rec struct{ ID string }
+		err := json.Unmarshal(doc, &rec)
+		ids = append(ids, rec.ID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		printf(c.env.Stderr, "no %s found", r.Name)
+		return nil
+	}
+	if !yes {
+		if err := (&prompter{app: c.app}).confirm(fmt.Sprintf("Delete %s, and what belongs to them?", cli.Count(len(ids), r.Noun()))); err != nil {
+			return err
+		}
+	}
+	done := 0
+	for chunk := range slices.Chunk(ids, deleteAtOnce) {
+		if err := c.send(http.MethodDelete, "/"+r.Name, nil, chunk, nil); err != nil {
+			if done > 0 {
+				printf(c.env.Stderr, "%d of %d were deleted before", done, len(ids))
+			}
+			return err
+		}
+		done += len(chunk)
+	}
+	printf(c.env.Stdout, "deleted %s", cli.Count(done, r.Noun()))
+	return nil
+}
+
+// change is a change of a dry run.
+type change struct {
+	Action string                                 `json:"action"`
+	Type   string                                 `json:"resource_type"`
+	ID     string                                 `json:"resource_id"`
+	Fields map[string]struct{ Before, After any } `json:"changes"`
+	Cause  string                                 `json:"cause"`
+}
+
+// printChanges prints what would change, a line for each record and field.
+func (c *client) printChanges(changes []change) {
+	marks := map[string]string{"create": "+", "update": "~", "delete": "-"}
+	for _, ch := range changes {
+		because := ""
+		if ch.Cause != "" {
+			because = " (because of " + ch.Cause + ")"
+		}
+		printf(c.env.Stdout, "%s %s %s%s", firstOf(marks[ch.Action], ch.Action), ch.Type, cli.Printable(c.nameOf(ch)), because)
+		if ch.Action == "delete" {
+			continue
+		}
+		for _, name := range sortedNames(ch.Fields) {
+			f := ch.Fields[name]
+			switch {
+			case ch.Action == "create" && (label(f.After) == "" || name == "id" || name == "version" || strings.HasSuffix(name, "_at")):
+			case ch.Action == "create":
+				printf(c.env.Stdout, "    %s: %s", name, cli.Printable(label(f.After)))
+			default:
+				printf(c.env.Stdout, "    %s: %s → %s", name, shown(f.Before), shown(f.After))
+			}
+		}
+	}
+}
+
+func shown(v any) string {
+	if text := label(v); text != "" {
+		return cli.Printable(text)
+	}
+	return `""`
+}
+
+func sortedNames[T any](m map[string]T) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nameOf returns the name of a changed record: what the change has of it, or what the server has.
+func (c *client) nameOf(ch change) string {
+	for _, r := range c.schema.Resources() {
+		if r.Kind() != ch.Type {
+			continue
+		}
+		for _, f := range r.ShortKeys() {
+			if v, ok := ch.Fields[f.Name]; ok {
+				if text := firstOf(label(v.Before), label(v.After)); text != "" {
+					return text
+				}
+			}
+		}
+		if ch.ID == "" {
+			return ""
+		}
+		var rec map[string]json.RawMessage
+		if c.get("/"+r.Name+"/"+ch.ID, nil, &rec) == nil {
+			for _, f := range r.ShortKeys() {
+				if text := cell(rec[f.Name]); text != "" {
+					return text
+				}
+			}
+		}
+	}
+	return ch.ID
+}

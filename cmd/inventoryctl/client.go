@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/suggest"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// maxResponse bounds a response that is kept in memory, in bytes.
+const maxResponse = 64 << 20
+
+// client sends requests to the server of a context.
+type client struct {
+	*app
+	profile *profile
+	ctx     context.Context
+	schema  *records.Schema // with the custom fields of the server, see load
+}
+
+// client returns the client of the context of a command.
+func (a *app) client(c *cobra.Command) (*client, error) {
+	p, err := a.profile()
+	if err != nil {
+		return nil, err
+	}
+	return &client{app: a, profile: p, ctx: c.Context(), schema: a.schema}, nil
+}
+
+// load adds the custom fields of the server to the schema, if the user may read them.
+func (c *client) load() error {
+	var fields []records.Record
+	r := records.Of[inventory.CustomField](c.schema)
+	err := c.pages(r.Name, nil, func(doc json.RawMessage) error {
+		f := &inventory.CustomField{}
+		fields = append(fields, f)
+		return json.Unmarshal(doc, f)
+	})
+	if failed, ok := errors.AsType[*responseError](err); ok && (failed.status == http.StatusForbidden || failed.status == http.StatusNotFound) {
+		return nil
+	}
+	if err == nil {
+		c.schema, err = c.schema.Declared(fields)
+	}
+	return err
+}
+
+// responseError is the error of a server.
+type responseError struct {
+	what    string // the request
+	status  int
+	message string
+	details []string
+}
+
+func (e *responseError) Error() string {
+	text := e.what + ": " + cli.Printable(e.message)
+	for _, detail := range e.details {
+		text += "\n  " + cli.Printable(detail)
+	}
+	if e.status == http.StatusUnauthorized {
+		text += "\n  run inventoryctl login"
+	}
+	return text
+}
+
+// open sends a request and returns the body of a successful response.
+func (c *client) open(method, path string, query url.Values, contentType string, body io.Reader) (io.ReadCloser, error) {
+	to := c.profile.Server + path
+	if len(query) > 0 {
+		to += "?" + query.Encode()
+	}
+	request, err := http.NewRequestWithContext(c.ctx, method, to, body)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "application/json, */*;q=0.1")
+	if body != nil {
+		request.Header.Set("Content-Type", contentType)
+	}
+	if c.profile.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.profile.Token)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode >= 300 {
+		defer response.Body.Close()
+		return nil, failure(method+" "+path, response)
+	}
+	return response.Body, nil
+}
+
+// failure returns the error that a response says.
+func failure(what string, response *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	e := &responseError{what: what, status: response.StatusCode}
+	var body struct {
+		Message string
+		Errors  []struct{ Field, Reason string }
+		Items   []struct {
+			Index   int
+			ID      string
+			Message string
+			Errors  []struct{ Field, Reason string }
+		}
+		Problems []importProblem
+	}
+	if json.Unmarshal(text, &body) != nil || body.Message == "" {
+		e.message = fmt.Sprintf("the server responded %s, not as an inventory does: check the URL", response.Status)
+		return e
+	}
+	e.message = body.Message
+	for _, f := range body.Errors {
+		e.details = append(e.details, f.Field+" "+f.Reason)
+	}
+	for _, item := range body.Items {
+		e.details = append(e.details, fmt.Sprintf("item %d %s: %s", item.Index, item.ID, item.Message))
+		for _, f := range item.Errors {
+			e.details = append(e.details, fmt.Sprintf("item %d: %s %s", item.Index, f.Field, f.Reason))
+		}
+	}
+	return &problemsError{e, body.Problems}
+}
+
+// problemsError is a responseError with the problems of an import.
+type problemsError struct {
+	*responseError
+	problems []importProblem
+}
+
+func (e *problemsError) Unwrap() error { return e.responseError }
+
+// send sends JSON and reads JSON. in and out may be nil.
+func (c *client) send(method, path string, query url.Values, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(text)
+	}
+	got, err := c.open(method, path, query, "application/json", body)
+	if err != nil {
+		return err
+	}
+	defer got.Close()
+	return read(got, path, out)
+}
+
+// read reads a response in JSON.
+func read(body io.Reader, path string, out any) error {
+	text, err := io.ReadAll(io.LimitReader(body, maxResponse+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	case len(text) > maxResponse:
+		return fmt.Errorf("%s: the response has more than %d MiB", path, maxResponse>>20)
+	case out == nil:
+		return nil
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("%s: the response is no JSON of an inventory: %w", path, err)
+	}
+	return nil
+}
+
+func (c *client) get(path string, query url.Values, out any) error {
+	return c.send(http.MethodGet, path, query, nil, out)
+}
+
+// pages calls f with each record of a list.
+func (c *client) pages(resource string, query url.Values, f func(doc json.RawMessage) error) error {
+	query = clone(query)
+	query.Set("limit", "100")
+	query.Set("count", "none")
+	query.Set("cursor", "")
+	for {
+		var page struct {
+			Meta struct {
+				Next string `json:"next_cursor"`
+			}
+			Data []json.RawMessage
+		}
+		if err := c.get("/"+resource, query, &page); err != nil {
+			return err
+		}
+		for _, doc := range page.Data {
+			if err := f(doc); err != nil {
+				return err
+			}
+		}
+		if page.Meta.Next == "" {
+			return nil
+		}
+		query.Set("cursor", page.Meta.Next)
+	}
+}
+
+func clone(query url.Values) url.Values {
+	own := url.Values{}
+	for name, values := range query {
+		own[name] = append([]string(nil), values...)
+	}
+	return own
+}
+
+// resource returns a resource by its name: devices, or device.
+func (c *client) resource(name string) (*records.Resource, error) {
+	var names []string
+	for _, r := range c.schema.Resources() {
+		if names = append(names, r.Name); r.Name == name || singular(r) == name {
+			return r, nil
+		}
+	}
+	meant := ""
+	if close := suggest.Closest(name, names, max(2, len(name)/2)); close != "" {
+		meant = fmt.Sprintf("did you mean %s? ", close)
+	}
+	return nil, cli.Usagef("there is no resource %q: %suse one of %s", name, meant, strings.Join(names, ", "))
+}
+
+// singular returns the name of one record: device.
+func singular(r *records.Resource) string { return strings.ReplaceAll(r.Kind(), "_", "-") }

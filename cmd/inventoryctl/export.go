@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/inventory/importer"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+func (a *app) exportCommand() *cobra.Command {
+	var dir, format string
+	c := &cobra.Command{
+		Use: "export -d DIR [RESOURCE...]", Short: "Write the records of resources to files that apply reads",
+		Long: "Write the records of resources, by default of all that can be imported, to files that apply reads. They have natural keys in place of ids, so that another inventory may apply them.",
+		ValidArgsFunction: func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+			for _, r := range a.schema.Resources() {
+				if importer.Importable(a.schema, r) {
+					names = append(names, r.Name)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(command *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"yaml", "jsonl", "csv"}, format) {
+				return usagef(command, "--format is %q: use yaml, jsonl or csv", format)
+			}
+			c, err := a.loaded(command)
+			if err != nil {
+				return err
+			}
+			return c.export(dir, format, args)
+		},
+	}
+	c.Flags().StringVarP(&dir, "dir", "d", "", "the `directory` of the files")
+	c.Flags().StringVar(&format, "format", "yaml", "the `format` of the files: yaml, jsonl or csv")
+	_ = c.MarkFlagRequired("dir")
+	_ = c.MarkFlagDirname("dir")
+	return c
+}
+
+// export writes a file for each resource that has records. Records that others refer to come first in the
+// order of resources, not of files, which does not matter to apply.
+func (c *client) export(dir, format string, names []string) error {
+	var resources []*records.Resource
+	for _, name := range names {
+		r, err := c.resource(name)
+		if err != nil {
+			return err
+		}
+		if !importer.Importable(c.schema, r) {
+			return cli.Usagef("%s can't be imported again: use inventoryctl get %s -o %s", r.Name, r.Name, format)
+		}
+		resources = append(resources, r)
+	}
+	if len(names) == 0 {
+		for _, r := range c.schema.Resources() {
+			if importer.Importable(c.schema, r) {
+				resources = append(resources, r)
+			}
+		}
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	for _, r := range resources {
+		var page struct{ Data []struct{ ID string } }
+		err := c.get("/"+r.Name, url.Values{"limit": {"1"}, "count": {"none"}, "fields": {"id"}}, &page)
+		if failed, ok := errors.AsType[*responseError](err); ok && len(names) == 0 && (failed.status == http.StatusForbidden || failed.status == http.StatusNotFound) {
+			printf(c.env.Stderr, "%s: left out: %s", r.Name, cli.Printable(failed.message))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if len(page.Data) == 0 {
+			continue
+		}
+		if err := c.exportFile(filepath.Join(dir, r.Name+"."+format), r, format); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exportFile writes the records of a resource. A file is there only when it is complete.
+func (c *client) exportFile(path string, r *records.Resource, format string) (err error) {
+	query := url.Values{"format": {format}, "keys": {"natural"}}
+	body, err := c.open(http.MethodGet, "/"+r.Name, query, "", nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	f, err := os.CreateTemp(filepath.Dir(path), ".export-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	n, err := io.Copy(f, body)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	printf(c.env.Stderr, "%s: %d bytes", path, n)
+	return nil
+}

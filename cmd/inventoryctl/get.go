@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// filters are the flags that choose records.
+type filters struct {
+	fields map[string]*string // by parameter
+	more   []string           // name=value
+	text   string
+	sort   []string
+	below  string
+}
+
+// filterFlags adds flags for the filters of a resource: --vendor for each field, and --location for the
+// natural key of location_id.
+func (a *app) filterFlags(c *cobra.Command, r *records.Resource) *filters {
+	f := &filters{fields: map[string]*string{}}
+	flags := c.Flags()
+	flags.StringArrayVar(&f.more, "filter", nil, "`name=value`: a filter as in the API, such as hostname__startswith=sw; may be repeated")
+	flags.StringVarP(&f.text, "search", "q", "", "only records with this `text` in a searched field")
+	flags.StringArrayVar(&f.sort, "sort", nil, "`field`, or field:desc; may be repeated")
+	flags.StringVar(&f.below, "below", "", "only what is at this `location`, or at one within it")
+	for _, p := range r.Parameters() {
+		name := p.Field.Name
+		if p.Op != records.Eq || flags.Lookup(name) != nil || name == "output" || name == "limit" {
+			continue
+		}
+		if p.Field.Member != "" && flags.Lookup(p.Field.Member) == nil {
+			name = p.Field.Member
+		}
+		f.fields[p.Field.Name] = flags.String(name, "", filterHelp(p.Field))
+		_ = c.RegisterFlagCompletionFunc(name, a.completeValues(r, p.Field))
+	}
+	return f
+}
+
+func filterHelp(f *records.Field) string {
+	switch {
+	case len(f.Enum) > 0:
+		return "one of " + strings.Join(f.Enum, ", ")
+	case f.Member != "":
+		return "the name of one of " + f.Ref.Resource().Name
+	}
+	return "equal to the `value`"
+}
+
+// query returns the filters as parameters.
+func (f *filters) query(c *client, r *records.Resource, command *cobra.Command) (url.Values, error) {
+	query := url.Values{}
+	for name, value := range f.fields {
+		field, _ := r.Field(name)
+		flag := name
+		if field.Member != "" && command.Flags().Lookup(field.Member) != nil {
+			flag = field.Member
+		}
+		if !command.Flags().Changed(flag) {
+			continue
+		}
+		text := *value
+		switch {
+		case text == "":
+			name, text = name+"__isnull", "true"
+		case field.Member != "":
+			id, err := c.find(field.Ref.Resource(), text)
+			if err != nil {
+				return nil, err
+			}
+			text = id
+		}
+		query.Set(name, text)
+	}
+	for _, more := range f.more {
+		name, text, ok := strings.Cut(more, "=")
+		if !ok {
+			return nil, usagef(command, "--filter %q: use name=value", more)
+		}
+		query.Add(name, text)
+	}
+	for _, sort := range f.sort {
+		if !strings.Contains(sort, ":") {
+			sort += ":asc"
+		}
+		query.Add("sortby", sort)
+	}
+	if f.text != "" {
+		query.Set("q", f.text)
+	}
+	if f.below != "" {
+		id, err := c.find(locations(c.schema), f.below)
+		if err != nil {
+			return nil, err
+		}
+		query.Set("below", id)
+	}
+	return query, nil
+}
+
+// each adds a command for each resource that has an operation.
+func (a *app) each(parent *cobra.Command, does records.Routes, add func(r *records.Resource) *cobra.Command) *cobra.Command {
+	for _, r := range a.schema.Resources() {
+		if !r.Routes.Has(does) {
+			continue
+		}
+		c := add(r)
+		c.Use = r.Name + strings.TrimPrefix(c.Use, "RESOURCE")
+		if one := singular(r); one != r.Name {
+			c.Aliases = []string{one}
+		}
+		c.Short = r.Describe()
+		parent.AddCommand(c)
+	}
+	parent.FParseErrWhitelist.UnknownFlags = true // of a resource that does not exist
+	parent.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef(c, "%s needs a resource, such as devices", c.Name())
+		}
+		_, err := (&client{app: a, schema: a.schema}).resource(args[0])
+		return err
+	}
+	parent.RunE = func(c *cobra.Command, args []string) error { return parent.Args(c, args) }
+	return parent
+}
+
+func (a *app) getCommand() *cobra.Command {
+	return a.each(&cobra.Command{Use: "get RESOURCE [NAME...]", Short: "List records as a table, JSON or CSV"}, records.RouteList, func(r *records.Resource) *cobra.Command {
+		var output, columns string
+		var limit int
+		var f *filters
+		c := &cobra.Command{Use: "RESOURCE [NAME...]", ValidArgsFunction: a.completeNames(r), RunE: func(command *cobra.Command, names []string) error {
+			c, err := a.client(command)
+			if err != nil {
+				return err
+			}
+			query, err := f.query(c, r, command)
+			if err != nil {
+				return err
+			}
+			if err := c.only(r, names, query); err != nil {
+				return err
+			}
+			return c.print(r, query, output, columns, limit)
+		}}
+		c.Flags().StringVarP(&output, "output", "o", "table", "the `format`: table, wide, json, jsonl, csv or yaml")
+		_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "wide", "json", "jsonl", "csv", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
+		c.Flags().StringVar(&columns, "columns", "", "the `fields` of the table, separated by commas")
+		c.Flags().IntVar(&limit, "limit", 0, "at most so `many` records; 0 for all")
+		f = a.filterFlags(c, r)
+		return c
+	})
+}
+
+// only adds a filter for records by their names.
+func (c *client) only(r *records.Resource, names []string, query url.Values) error {
+	if len(names) == 0 {
+		return nil
+	}
+	ids := make([]string, len(names))
+	for i, name := range names {
+		var err error
+		if ids[i], err = c.find(r, name); err != nil {
+			return err
+		}
+	}
+	query.Set("id__in", strings.Join(ids, ","))
+	return nil
+}
+
+// print prints the records of a query.
+func (c *client) print(r *records.Resource, query url.Values, output, columns string, limit int) error {
+	switch output {
+	case "table", "wide":
+		names := columnsOf(r, output == "wide")
+		if columns != "" {
+			names = strings.Split(columns, ",")
+		}
+		return c.printTable(r, query, names, limit)
+	case "json":
+		return c.printJSON(r, query, limit)
+	case "jsonl", "csv", "yaml":
+		query.Set("format", output)
+		if limit > 0 {
+			if limit > 100 {
+				return fmt.Errorf("--limit is %d: with this format it is at most 100", limit)
+			}
+			query.Set("limit", strconv.Itoa(limit))
+		}
+		body, err := c.open(http.MethodGet, "/"+r.Name, query, "", nil)
+		if err != nil {
+			return err
+		}
+		defer body.Close()
+		_, err = io.Copy(c.env.Stdout, body)
+		return err
+	}
+	return fmt.Errorf("--output is %q: use table, wide, json, jsonl, csv or yaml", output)
+}
+
+// errEnough ends the reading of rows.
+var errEnough = errors.New("enough rows")
+
+// rows calls f with each record of a query, with natural keys in place of references.
+func (c *client) rows(r *records.Resource, query url.Values, limit int, f func(row map[string]json.RawMessage) error) error {
+	query = clone(query)
+	query.Set("format", "jsonl")
+	if slices.ContainsFunc(r.Fields(), func(f *records.Field) bool { return f.Member != "" }) {
+		query.Set("keys", "natural")
+	}
+	body, err := c.open(http.MethodGet, "/"+r.Name, query, "", nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	lines := json.NewDecoder(bufio.NewReader(body))
+	for n := 1; ; n++ {
+		var row map[string]json.RawMessage
+		if err := lines.Decode(&row); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("GET /%s: the response ended early: %w", r.Name, err)
+		}
+		if err := f(row); err != nil {
+			return err
+		}
+		if n == limit {
+			return errEnough
+		}
+	}
+}
+
+// printTable prints records as a table.
+func (c *client) printTable(r *records.Resource, query url.Values, columns []string, limit int) error {
+	head := make([]string, len(columns))
+	for i, name := range columns {
+		head[i] = strings.ToUpper(strings.ReplaceAll(name, "_", " "))
+	}
+	t := newTable(c.env.Stdout, head...)
+	n := 0
+	err := c.rows(r, query, limit, func(row map[string]json.RawMessage) error {
+		cells := make([]string, len(columns))
+		for i, name := range columns {
+			doc, ok := row[name]
+			if !ok {
+				return fmt.Errorf("--columns: %s have no field %q: use some of %s", r.Name, name, strings.Join(settable(r), ", "))
+			}
+			cells[i] = cell(doc)
+		}
+		t.row(cells...)
+		n++
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	t.flush()
+	if n == 0 {
+		printf(c.env.Stderr, "no %s found", r.Name)
+	}
+	return nil
+}
+
+// printJSON prints records as a JSON array, as the server has them.
+func (c *client) printJSON(r *records.Resource, query url.Values, limit int) error {
+	out := bufio.NewWriter(c.env.Stdout)
+	n := 0
+	err := c.pages(r.Name, query, func(doc json.RawMessage) error {
+		separator := ",\n"
+		if n == 0 {
+			separator = "[\n"
+		}
+		if _, err := out.WriteString(separator + string(doc)); err != nil {
+			return err
+		}
+		if n++; n == limit {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	end := "\n]\n"
+	if n == 0 {
+		end = "[]\n"
+	}
+	_, err = out.WriteString(end)
+	return errors.Join(err, out.Flush())
+}

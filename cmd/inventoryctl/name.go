@@ -1,0 +1,152 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// parentOf returns the reference within which the names of a resource are unique, such as that of
+// interfaces to devices; nil if there is none.
+func parentOf(r *records.Resource) *records.Field {
+	for _, key := range r.Keys {
+		for _, name := range key {
+			if f, _ := r.Field(name); f.Ref != nil && len(key) > 1 {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// find returns the id of the record that a name means: NAME, NAME@PARENT, or DEVICE:NAME for what belongs
+// to a device.
+func (c *client) find(r *records.Resource, name string) (string, error) {
+	if records.ValidID(name) {
+		return name, nil
+	}
+	own, query := name, url.Values{}
+	if parent := parentOf(r); parent != nil {
+		of, rest, ok := "", name, false
+		if parent.Required {
+			of, rest, ok = strings.Cut(name, ":")
+		} else if i := strings.LastIndexByte(name, '@'); i >= 0 {
+			rest, of, ok = name[:i], name[i+1:], true
+		}
+		if parent.Required && !ok {
+			return "", cli.Usagef("%q is no name of one of %s: use DEVICE:NAME, such as sw1:eth0, or an id", name, r.Name)
+		}
+		if own = rest; ok {
+			id, err := c.find(parent.Ref.Resource(), of)
+			if err != nil {
+				return "", err
+			}
+			query.Set(parent.Name, id)
+		}
+	}
+	keys := r.ShortKeys()
+	if len(keys) == 0 {
+		return "", cli.Usagef("%s have no names: use the id of one", r.Name)
+	}
+	for _, key := range keys {
+		query := clone(query)
+		query.Set(key.Name, own)
+		query.Set("fields", "id")
+		query.Set("limit", "2")
+		query.Set("count", "none")
+		var page struct{ Data []struct{ ID string } }
+		if err := c.get("/"+r.Name, query, &page); err != nil {
+			if key.Kind != records.Text {
+				continue // the name is no number
+			}
+			return "", err
+		}
+		switch len(page.Data) {
+		case 0:
+		case 1:
+			return page.Data[0].ID, nil
+		default:
+			return "", fmt.Errorf("several of %s have the %s %q: add what tells them apart, as in %s@PARENT, or use an id", r.Name, key.Name, own, own)
+		}
+	}
+	return "", fmt.Errorf("there is no %s %q", r.Noun(), name)
+}
+
+// value returns the text of a field as JSON for a body. Texts are JSON strings; "" is null.
+func value(r *records.Resource, name, text string) (field string, doc json.RawMessage, err error) {
+	f, ok := r.Field(name)
+	if of, member := r.ByMember(name); member {
+		f, ok = of, true
+		if text == "" {
+			return name, json.RawMessage("null"), nil
+		}
+		if strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
+			return name, json.RawMessage(text), nil
+		}
+		doc, err = json.Marshal(text)
+		return name, doc, err
+	}
+	if !ok {
+		return "", nil, cli.Usagef("%s have no field %q: use one of %s", r.Name, name, strings.Join(settable(r), ", "))
+	}
+	switch f.Kind {
+	case records.Text:
+		if text == "" && f.Nullable {
+			return name, json.RawMessage("null"), nil
+		}
+		doc, err = json.Marshal(text)
+		return name, doc, err
+	case records.List:
+		values := []string{}
+		for part := range strings.SplitSeq(text, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				values = append(values, part)
+			}
+		}
+		doc, err = json.Marshal(values)
+		return name, doc, err
+	}
+	switch {
+	case text == "":
+		return name, json.RawMessage("null"), nil
+	case json.Valid([]byte(text)):
+		return name, json.RawMessage(text), nil
+	}
+	doc, err = json.Marshal(text) // a time, or what the server refuses
+	return name, doc, err
+}
+
+// settable returns the names of the fields that a user can set, with those of references.
+func settable(r *records.Resource) (names []string) {
+	for _, f := range r.Fields() {
+		switch {
+		case f.ReadOnly || f.Hidden:
+		case f.Member != "":
+			names = append(names, f.Member)
+		default:
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// values returns the body that arguments such as status=active say.
+func values(r *records.Resource, args []string) (map[string]json.RawMessage, error) {
+	body := map[string]json.RawMessage{}
+	for _, arg := range args {
+		name, text, ok := strings.Cut(arg, "=")
+		if !ok {
+			return nil, cli.Usagef("%q is no value: use FIELD=VALUE, such as status=active", arg)
+		}
+		field, doc, err := value(r, name, text)
+		if err != nil {
+			return nil, err
+		}
+		body[field] = doc
+	}
+	return body, nil
+}

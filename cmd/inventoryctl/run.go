@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// app is what the commands share.
+type app struct {
+	env     cli.Env
+	schema  *records.Schema // of the program; the server may have more
+	context string          // flag
+	server  string          // flag
+	http    *http.Client
+}
+
+func run(ctx context.Context, env cli.Env) error {
+	a := &app{env: env, schema: inventory.Schema(), http: &http.Client{Timeout: 10 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // a redirect could lead the token elsewhere
+	}}}
+	root := a.root()
+	root.SetArgs(env.Args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	return root.ExecuteContext(ctx)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: "inventoryctl", Short: "Work with an inventory server",
+		Long: "Work with an inventory server. Records are named by what people call them:\n\n" +
+			"  sw1              the device sw1; sw1@VIE if several locations have one\n" +
+			"  sw1:eth0         the interface or port eth0 of the device sw1\n" +
+			"  10.0.0.0/8@red   the prefix or address in the VRF red\n\n" +
+			"or by id. The variables INVENTORY_URL and INVENTORY_TOKEN replace the context of a login.",
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.PersistentFlags().StringVar(&a.context, "context", "", "the `name` of the context, instead of the current one")
+	root.PersistentFlags().StringVar(&a.server, "server", "", "the `URL` of the server, instead of that of the context; takes INVENTORY_TOKEN")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef(c, "%w", err) })
+	root.AddCommand(
+		a.loginCommand(), a.logoutCommand(), a.contextCommand(),
+		a.getCommand(), a.describeCommand(), a.createCommand(), a.setCommand(), a.deleteCommand(),
+		a.applyCommand(), a.diffCommand(), a.exportCommand(), a.traceCommand(), a.nextCommand(), a.ansibleCommand(),
+	)
+	return root
+}
+
+// usagef returns an error about the use of a command.
+func usagef(c *cobra.Command, format string, args ...any) error {
+	return cli.Usagef(format+"; run %s --help", append(args, c.CommandPath())...)
+}
+
+// exactly requires a number of arguments, and says which.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef(c, "%s takes %s", c.Name(), what)
+		}
+		return nil
+	}
+}
+
+// atLeast requires a minimum of arguments, and says which.
+func atLeast(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < n {
+			return usagef(c, "%s takes %s", c.Name(), what)
+		}
+		return nil
+	}
+}
+
+// printf prints a line for people. Errors of the output are those of its end, which nobody reads.
+func printf(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+func (a *app) traceCommand() *cobra.Command {
+	var kind string
+	c := &cobra.Command{
+		Use: "trace DEVICE:PORT", Short: "Follow cables from a port to the far end", Args: exactly(1, "a port, such as sw1:eth0"),
+		ValidArgsFunction: a.completeNames(records.Of[inventory.Interface](a.schema)),
+		RunE: func(command *cobra.Command, args []string) error {
+			c, err := a.client(command)
+			if err != nil {
+				return err
+			}
+			ports := []struct{ resource, parameter string }{{"interfaces", "interface_id"}, {"front-ports", "front_port_id"}, {"rear-ports", "rear_port_id"}}
+			var first error
+			for _, port := range ports {
+				if kind != "" && kind != port.resource {
+					continue
+				}
+				r, _ := c.schema.Named(port.resource)
+				id, err := c.find(r, args[0])
+				if err != nil {
+					if first == nil {
+						first = err
+					}
+					continue
+				}
+				return c.trace(url.Values{port.parameter: {id}})
+			}
+			if first == nil {
+				first = usagef(command, "--kind is %q: use interfaces, front-ports or rear-ports", kind)
+			}
+			return first
+		},
+	}
+	c.Flags().StringVar(&kind, "kind", "", "the `kind` of the port: interfaces, front-ports or rear-ports; default: the first that has the name")
+	return c
+}
+
+// trace prints the path of a port.
+func (c *client) trace(query url.Values) error {
+	var path struct {
+		Complete bool
+		Start    int
+		Ends     []string
+		Hops     []struct{ Type, Name, Status, Hostname string }
+	}
+	if err := c.get("/trace", query, &path); err != nil {
+		return err
+	}
+	for i, hop := range path.Hops {
+		mark := "  "
+		if i == path.Start {
+			mark = "* "
+		}
+		name := hop.Name
+		if hop.Hostname != "" {
+			name = hop.Hostname + ":" + hop.Name
+		}
+		if hop.Status != "" {
+			name += " (" + hop.Status + ")"
+		}
+		printf(c.env.Stdout, "%s%-10s %s", mark, hop.Type, cli.Printable(name))
+	}
+	if !path.Complete {
+		return fmt.Errorf("the path is not complete: it ends at %v", path.Ends)
+	}
+	return nil
+}
+
+func (a *app) nextCommand() *cobra.Command {
+	prefixes := records.Of[inventory.Prefix](a.schema)
+	parent := &cobra.Command{Use: "next", Short: "Create the first free address or prefix in a prefix", Args: exactly(0, "one of address and prefix")}
+	make := func(c *cobra.Command, resource, name, path string, query url.Values, args []string) error {
+		client, err := a.loaded(c)
+		if err != nil {
+			return err
+		}
+		of, err := client.resource(resource)
+		if err != nil {
+			return err
+		}
+		id, err := client.find(prefixes, name)
+		if err != nil {
+			return err
+		}
+		body, err := values(of, args)
+		if err != nil {
+			return err
+		}
+		var made map[string]json.RawMessage
+		if err := client.send(http.MethodPost, "/prefixes/"+id+path, query, body, &made); err != nil {
+			return err
+		}
+		printf(a.env.Stdout, "%s", firstOf(cell(made["address"]), cell(made["prefix"])))
+		return nil
+	}
+	parent.AddCommand(
+		&cobra.Command{Use: "address PREFIX [FIELD=VALUE...]", Short: "Create the first free address", Args: atLeast(1, "a prefix"), ValidArgsFunction: a.completeNames(prefixes), RunE: func(c *cobra.Command, args []string) error {
+			return make(c, "addresses", args[0], "/next-address", nil, args[1:])
+		}},
+		&cobra.Command{Use: "prefix PREFIX LENGTH [FIELD=VALUE...]", Short: "Create the first free prefix of a length", Args: atLeast(2, "a prefix and a length"), ValidArgsFunction: a.completeNames(prefixes), RunE: func(c *cobra.Command, args []string) error {
+			if _, err := strconv.Atoi(args[1]); err != nil {
+				return usagef(c, "the length %q is no number", args[1])
+			}
+			return make(c, "prefixes", args[0], "/next-prefix", url.Values{"prefix_length": {args[1]}}, args[2:])
+		}},
+	)
+	return parent
+}
+
+func (a *app) ansibleCommand() *cobra.Command {
+	var list bool
+	var host string
+	c := &cobra.Command{
+		Use: "ansible --list | --host NAME", Short: "Print the devices as a dynamic inventory of Ansible", Args: exactly(0, "no arguments"),
+		RunE: func(command *cobra.Command, _ []string) error {
+			c, err := a.client(command)
+			if err != nil {
+				return err
+			}
+			if !list && host == "" {
+				return usagef(command, "ansible needs --list or --host NAME")
+			}
+			var hosts json.RawMessage
+			if err := c.get("/sd/ansible", nil, &hosts); err != nil {
+				return err
+			}
+			if !list {
+				var of struct {
+					Meta struct{ Hostvars map[string]json.RawMessage } `json:"_meta"`
+				}
+				if err := json.Unmarshal(hosts, &of); err != nil {
+					return err
+				}
+				if hosts = of.Meta.Hostvars[host]; hosts == nil {
+					return errors.New("there is no host " + strconv.Quote(host))
+				}
+			}
+			_, err = a.env.Stdout.Write(append(hosts, '\n'))
+			return err
+		},
+	}
+	c.Flags().BoolVar(&list, "list", false, "print all groups and hosts")
+	c.Flags().StringVar(&host, "host", "", "print the variables of the host with this `name`")
+	return c
+}
