@@ -56,6 +56,7 @@ func sessions() []session {
 			{"go run ./examples/manifest-launch", `"who" is required and has no value`}, // the standard input is empty
 			{"go run ./examples/limiter", `^ann: welcome, 2 left\n`},
 			{"go run ./cmd/inventoryd -settings", `(?m)^RATE_LIMIT -rate-limit +100 +requests per minute`},
+			{"go run ./cmd/inventoryctl --help", `(?m)^  apply +Make the inventory what files say`},
 			{"go run ./cmd/ratelimitd -settings", `(?m)^GRPC_PORT +8081 +port of the gRPC listener`},
 			{"go run ./cmd/ratelimitd -print-settings", `(?m)^BACKEND_TYPE +embedded +default$`},
 			{"go run ./cmd/ratelimit-check ./cmd/ratelimit-check/testdata/replay/limits.yaml -replay cmd/ratelimit-check/testdata/replay/access.log", `(?m)^10 requests: 4 would have been refused`},
