@@ -89,6 +89,7 @@ func TestTable(t *testing.T) {
 			x.metrics()
 			x.summaries()
 			x.topology()
+			x.exchange()
 			x.starvation()
 			x.ingest()
 			if growth > 0 {
