@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/snmptest"
@@ -101,15 +102,19 @@ func TestAgent(t *testing.T) {
 		require.Equal(t, []any{"lo", "up", "up", int64(24), int64(65536)}, []any{lo.Name, lo.AdminStatus, lo.OperStatus, lo.Type, lo.MTU}, name)
 	}
 	short := &collect.Options{Timeout: netTimeout, Retries: collect.NoRetries}
-	for want, credentials := range map[string]collect.Credentials{
-		"no response to 1 requests within 300ms each: check the address, filters on the way, and the credentials": {Community: "wrong-secret"},
-		"the device does not know the user":                                     {User: "eve", AuthPassphrase: "authentication", PrivPassphrase: "privacy words"},
-		"wrong pass phrase or protocol for authentication":                      {User: "ann", AuthPassphrase: "wrong-secret", PrivPassphrase: "privacy words"},
-		"wrong pass phrase or protocol for privacy":                             {User: "ann", AuthPassphrase: "authentication", PrivPassphrase: "wrong-secret"},
-		"the device refuses access with these credentials (AuthorizationError)": {User: "ann", AuthPassphrase: "authentication"},
+	for _, c := range []struct {
+		want        string
+		credentials collect.Credentials
+	}{
+		{"no response to 1 requests within 300ms each: check the address, filters on the way, and the credentials", collect.Credentials{Community: "wrong-secret"}},
+		{"check the user, the protocols and the pass phrases", collect.Credentials{User: "eve", AuthPassphrase: "authentication", PrivPassphrase: "privacy words"}},
+		{"check the user, the protocols and the pass phrases", collect.Credentials{User: "ann", AuthPassphrase: "wrong-secret", PrivPassphrase: "privacy words"}},
+		{"no response to 1 requests", collect.Credentials{User: "ann", AuthPassphrase: "authentication", PrivPassphrase: "wrong-secret"}},
+		{"the device refuses access with these credentials", collect.Credentials{User: "ann", AuthPassphrase: "authentication"}},
 	} {
-		_, err := newCollector(t, credentials, short).Collect(t.Context(), agent.Addr)
-		require.EqualError(t, err, want)
+		_, err := newCollector(t, c.credentials, short).Collect(t.Context(), agent.Addr)
+		require.ErrorContains(t, err, c.want)
+		require.NotContains(t, err.Error(), "wrong-secret")
 	}
 	addr := agent.Addr
 	agent.Kill()
@@ -117,7 +122,7 @@ func TestAgent(t *testing.T) {
 	require.EqualError(t, err, "connection refused: no SNMP agent at this port")
 }
 
-// TestAll reads each device once, no more than the bound at a time, and reports each.
+// TestAll reads each device once, and reports one at a time.
 func TestAll(t *testing.T) {
 	t.Parallel()
 	var targets []string
@@ -129,10 +134,10 @@ func TestAll(t *testing.T) {
 	seen := map[string]int{}
 	var inside atomic.Int32
 	require.NoError(t, c.All(t.Context(), targets, func(target string, r *collect.Result, err error) error {
-		require.Equal(t, int32(1), inside.Add(1), "one call at a time")
+		assert.Equal(t, int32(1), inside.Add(1), "one call at a time")
 		defer inside.Add(-1)
-		require.Equal(t, target == "a b", err != nil)
-		require.Equal(t, target == "a b", r == nil)
+		assert.Equal(t, target == "a b", err != nil)
+		assert.Equal(t, target == "a b", r == nil)
 		seen[target]++
 		return nil
 	}))
@@ -177,7 +182,7 @@ func TestParseTarget(t *testing.T) {
 	}
 	for target, want := range map[string]string{
 		"": `target "": use a host name or address`, ":161": `target ":161": use a host name`, "a:b": `target "a:b": the port must be a number`,
-		"a:0": "the port must be", "a:65536": "the port must be", "a:1:2": "use host, host:port or [address]:port", "http://a": "use a host",
+		"a:0": "the port must be", "a:65536": "the port must be", "a:1:2": "use host, host:port or [address]:port", "http://a": "the port must be", "a/b": "use a host name",
 		"a b": "use a host name or address, without blanks", "\x1b": `target "\x1b"`,
 	} {
 		_, _, err := collect.ParseTarget(target)

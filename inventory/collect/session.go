@@ -24,7 +24,7 @@ type session struct {
 	ctx       context.Context // of the device; the requests have no other one
 	client    *gosnmp.GoSNMP
 	maxRows   int
-	valueSize int    // of all values until now
+	valueSize int // of all values until now
 	stop      func() bool
 }
 
@@ -37,7 +37,10 @@ func (c *Collector) open(ctx context.Context, host string, port uint16) (*sessio
 	c.credentials.set(client)
 	s := &session{ctx: ctx, client: client, maxRows: c.options.MaxRows}
 	if err := client.Connect(); err != nil {
-		return nil, s.explain(err)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
 	}
 	conn := client.Conn
 	s.stop = context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends a request that waits
@@ -64,15 +67,16 @@ func (s *session) explain(err error) error {
 		return errors.New("connection refused: no SNMP agent at this port")
 	case errors.Is(err, gosnmp.ErrUnknownUsername):
 		return errors.New("the device does not know the user")
-	case errors.Is(err, gosnmp.ErrWrongDigest):
-		return errors.New("wrong pass phrase or protocol for authentication")
 	case errors.Is(err, gosnmp.ErrDecryption):
 		return errors.New("wrong pass phrase or protocol for privacy")
 	case errors.Is(err, gosnmp.ErrUnknownSecurityLevel):
 		return errors.New("the device refuses the security level: set pass phrases for authentication and privacy as it requires")
 	}
 	reason, _, _ := strings.Cut(err.Error(), " Stack:") // of a panic that the client caught
-	return errors.New(reason)
+	if o.Version == gosnmp.Version3 {
+		return fmt.Errorf("invalid response: %s: check the user, the protocols and the pass phrases", reason)
+	}
+	return fmt.Errorf("invalid response: %s", reason)
 }
 
 // request checks the response to a request.
@@ -96,6 +100,9 @@ func (s *session) get(oids ...string) (map[string]value, error) {
 	p, err := s.request(func() (*gosnmp.SnmpPacket, error) { return s.client.Get(oids) })
 	if err != nil {
 		return nil, err
+	}
+	if p.Error == gosnmp.AuthorizationError || p.Error == gosnmp.NoAccess {
+		return nil, errors.New("the device refuses access with these credentials")
 	}
 	if p.Error != gosnmp.NoError {
 		return nil, fmt.Errorf("the device replied %v to a request for %s", p.Error, oids[0])
