@@ -45,9 +45,8 @@ type Next func(oid string) gosnmp.SnmpPDU
 // Agent answers the requests of SNMPv2c with a community: those for the next values by next, and those for
 // certain values by exact.
 func Agent(community string, exact, next Next) func(packet []byte) [][]byte {
-	decoder := &gosnmp.GoSNMP{Version: gosnmp.Version2c}
-	return func(packet []byte) [][]byte {
-		p, err := decoder.SnmpDecodePacket(packet)
+	return func(packet []byte) [][]byte { // several agents may share it
+		p, err := new(gosnmp.GoSNMP).SnmpDecodePacket(packet)
 		if err != nil || p.Community != community {
 			return nil
 		}

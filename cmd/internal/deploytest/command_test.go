@@ -176,11 +176,12 @@ func defined(call *ast.CallExpr) []string {
 func TestFlagsOfPrograms(t *testing.T) {
 	t.Parallel()
 	for program, some := range map[string][]string{
-		"ratelimitd":       {"settings", "print-settings"},
-		"ratelimit-check":  {"config_dir", "explain", "strict", "cache_key_prefix"},
-		"ratelimit-client": {"dial_string", "domain", "descriptors", "hits", "grpc-use-tls"},
-		"ratelimit-load":   {"addr", "serve-baseline", "compare", "rate", "entry"},
-		"inventoryd":       {"addr", "demo", "settings", "database-url"},
+		"ratelimitd":        {"settings", "print-settings"},
+		"ratelimit-check":   {"config_dir", "explain", "strict", "cache_key_prefix"},
+		"ratelimit-client":  {"dial_string", "domain", "descriptors", "hits", "grpc-use-tls"},
+		"ratelimit-load":    {"addr", "serve-baseline", "compare", "rate", "entry"},
+		"inventoryd":        {"addr", "demo", "settings", "database-url"},
+		"inventory-collect": {"targets", "community-file", "format", "output"},
 	} {
 		known, err := flagsOf(program)
 		require.NoError(t, err)
@@ -195,7 +196,7 @@ func TestFlagsWithinLines(t *testing.T) {
 	each(t, func(t *testing.T, s system) {
 		p := s.page(t)
 		var known []string
-		for _, program := range []string{s.name, "ratelimit-check", "ratelimit-client", "ratelimit-load"} {
+		for _, program := range []string{s.name, "inventory-collect", "ratelimit-check", "ratelimit-client", "ratelimit-load"} {
 			names, err := flagsOf(program)
 			require.NoError(t, err)
 			known = append(known, names...)
