@@ -32,7 +32,7 @@ var layers = []struct {
 	{"one concern of a domain", []string{
 		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/replay", "ratelimit/localcache",
 		"ratelimit/settings", "ratelimit/stats", "manifest/launch", "manifest/fetch", "manifest/schematest",
-		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/topology", "inventory/discovery", "inventory/importer",
+		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/topology", "inventory/discovery", "inventory/importer", "inventory/collect",
 		"bookcatalog/sqlstore", "bookcatalog/storetest", "httpx/*",
 	}},
 	{"over those", []string{
@@ -85,6 +85,7 @@ var clients = map[string][]string{
 	"github.com/DataDog/datadog-go/v5":          {"ratelimit/stats/statsd"},
 	"go.opentelemetry.io":                       {"ratelimit/tracing", "ratelimit/server"},
 	"github.com/fsnotify/fsnotify":              {"internal/watch"},
+	"github.com/gosnmp/gosnmp":                  {"inventory/collect", "internal/snmptest"},
 	"golang.org/x/sync":                         {"inventory/records", "inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory", "inventory/auth", "inventory/server"},
 	"github.com/Masterminds/semver/v3":          {"manifest/fetch"},
 	"github.com/wneessen/go-mail":               {"inventory/mail"},

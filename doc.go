@@ -88,6 +88,8 @@
 //   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document.
 //   - [github.com/ashlar-go/ashlar/inventory/topology]: paths and single points of failure of a graph.
 //   - [github.com/ashlar-go/ashlar/inventory/discovery]: neighbour tables of LLDP and CDP.
+//   - [github.com/ashlar-go/ashlar/inventory/collect]: interfaces, neighbours and hardware of devices
+//     over SNMP.
 //   - [github.com/ashlar-go/ashlar/inventory/demo]: a made-up network.
 //   - [github.com/ashlar-go/ashlar/inventory/server]: from settings to a running server.
 //
@@ -104,7 +106,8 @@
 // ashlar (everything in one process), ratelimitd (the rate limit server), ratelimit-client (one
 // decision), ratelimit-load (a load generator), ratelimit-check (checks a configuration,
 // explains decisions and replays access logs), manifest (validate, resolve, fix, migrate and more),
-// inventoryd (the network inventory), inventoryctl (its client), bookcatalogd (the book catalog).
+// inventoryd (the network inventory), inventoryctl (its client), inventory-collect (reads devices over
+// SNMP), bookcatalogd (the book catalog).
 //
 // # Design notes
 //

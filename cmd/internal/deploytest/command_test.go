@@ -18,7 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	inventory "github.com/ashlar-go/ashlar/inventory/server"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
 func TestCommands(t *testing.T) {
@@ -138,10 +139,17 @@ func flagsOf(program string) (names []string, err error) {
 			return true
 		})
 	}
-	if program == "inventoryd" {
+	switch program {
+	case "inventoryd":
 		set := flag.NewFlagSet(program, flag.ContinueOnError)
-		inventory.Flags(set)
+		server.Flags(set)
 		set.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	case "inventoryctl": // has a flag for each field
+		for _, r := range inventory.Schema().Resources() {
+			for _, f := range r.Fields() {
+				names = append(names, f.Name, f.Member)
+			}
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
@@ -149,38 +157,48 @@ func flagsOf(program string) (names []string, err error) {
 
 // defined returns the name of the flag that a call of package flag defines: the first argument, or the
 // second of functions that end in Var.
-func defined(call *ast.CallExpr) []string {
+func defined(call *ast.CallExpr) (names []string) {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
 		return nil
 	}
-	kind, at := strings.TrimSuffix(method.Sel.Name, "Var"), 0
-	if kind != method.Sel.Name {
+	long := strings.TrimSuffix(method.Sel.Name, "P") // with a name of one letter behind the long one
+	kind, at := strings.TrimSuffix(long, "Var"), 0
+	if kind != long {
 		at = 1
 	}
-	if !slices.Contains([]string{"", "Bool", "BoolFunc", "Duration", "Float64", "Func", "Int", "String", "Text", "Uint", "Uint64"}, kind) || len(call.Args) < at+2 {
+	if !slices.Contains([]string{"", "Bool", "BoolFunc", "Duration", "Float64", "Func", "Int", "String", "StringArray", "Text", "Uint", "Uint64"}, kind) || len(call.Args) < at+2 {
 		return nil
 	}
-	text, ok := call.Args[at].(*ast.BasicLit)
-	if !ok || text.Kind != token.STRING {
-		return nil
+	args := call.Args[at : at+1]
+	if long != method.Sel.Name {
+		args = call.Args[at : at+2]
 	}
-	name, err := strconv.Unquote(text.Value)
-	if err != nil {
-		return nil
+	for _, arg := range args {
+		text, ok := arg.(*ast.BasicLit)
+		if !ok || text.Kind != token.STRING {
+			return nil
+		}
+		name, err := strconv.Unquote(text.Value)
+		if err != nil {
+			return nil
+		}
+		names = append(names, name)
 	}
-	return []string{name}
+	return names
 }
 
 // TestFlagsOfPrograms checks that flagsOf finds flags.
 func TestFlagsOfPrograms(t *testing.T) {
 	t.Parallel()
 	for program, some := range map[string][]string{
-		"ratelimitd":       {"settings", "print-settings"},
-		"ratelimit-check":  {"config_dir", "explain", "strict", "cache_key_prefix"},
-		"ratelimit-client": {"dial_string", "domain", "descriptors", "hits", "grpc-use-tls"},
-		"ratelimit-load":   {"addr", "serve-baseline", "compare", "rate", "entry"},
-		"inventoryd":       {"addr", "demo", "settings", "database-url"},
+		"ratelimitd":        {"settings", "print-settings"},
+		"ratelimit-check":   {"config_dir", "explain", "strict", "cache_key_prefix"},
+		"ratelimit-client":  {"dial_string", "domain", "descriptors", "hits", "grpc-use-tls"},
+		"ratelimit-load":    {"addr", "serve-baseline", "compare", "rate", "entry"},
+		"inventoryd":        {"addr", "demo", "settings", "database-url"},
+		"inventoryctl":      {"vendor", "location", "o", "output", "file", "f", "prune"},
+		"inventory-collect": {"targets", "community-file", "format", "output"},
 	} {
 		known, err := flagsOf(program)
 		require.NoError(t, err)
@@ -195,7 +213,7 @@ func TestFlagsWithinLines(t *testing.T) {
 	each(t, func(t *testing.T, s system) {
 		p := s.page(t)
 		var known []string
-		for _, program := range []string{s.name, "ratelimit-check", "ratelimit-client", "ratelimit-load"} {
+		for _, program := range []string{s.name, "inventory-collect", "inventoryctl", "ratelimit-check", "ratelimit-client", "ratelimit-load"} {
 			names, err := flagsOf(program)
 			require.NoError(t, err)
 			known = append(known, names...)

@@ -150,6 +150,8 @@ func anchors(text string) (all []string) {
 func foreign(word string) bool {
 	return slices.Contains([]string{
 		"GRPC_XDS_SOTW", "STRICT_DNS", "GOMEMLIMIT", "GOGC", "OPERATIONS", "README", "OK",
+		"SNMP_COMMUNITY", "SNMP_USER", "SNMP_AUTH_PROTOCOL", "SNMP_AUTH_PASSPHRASE", "SNMP_PRIV_PROTOCOL", "SNMP_PRIV_PASSPHRASE",
+		"INVENTORYCTL_CONFIG", "INVENTORY_URL", "INVENTORY_TOKEN",
 		"NETBOX_TOKEN", "CGO_ENABLED", "GOTOOLCHAIN", "GOFLAGS", "GOPROXY",
 	}, word)
 }

@@ -21,7 +21,7 @@ const checkout = "../../.."
 func programs() []string {
 	return []string{
 		"./cmd/ashlar", "./cmd/bookcatalogd", "./cmd/ratelimitd", "./cmd/inventoryctl", "./cmd/ratelimit-check", "./cmd/ratelimit-client", "./cmd/ratelimit-load",
-		"./cmd/inventoryd", "./cmd/manifest", "./examples/manifest-upload", "./examples/manifest-launch",
+		"./cmd/inventoryd", "./cmd/inventory-collect", "./cmd/manifest", "./examples/manifest-upload", "./examples/manifest-launch",
 		"./examples/limiter", "./examples/mux", "./examples/grpcserver", "./examples/inventory-store",
 		"./examples/counter-store", "./examples/discovery", "./examples/everything",
 		"./examples/bookcatalog-mount", "./examples/bookcatalog-store", "./examples/inventory-mount", "./examples/inventory-extend", "./examples/inventory-limit",

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/collect"
+)
+
+// The bounds of files.
+const (
+	maxSecretFile  = 64 << 10
+	maxTargetsFile = 16 << 20
+	maxTargets     = 100_000
+)
+
+// The variables of credentials.
+const (
+	communityVar = "SNMP_COMMUNITY"
+	userVar      = "SNMP_USER"
+	authVar      = "SNMP_AUTH_PROTOCOL"
+	authPassVar  = "SNMP_AUTH_PASSPHRASE"
+	privVar      = "SNMP_PRIV_PROTOCOL"
+	privPassVar  = "SNMP_PRIV_PASSPHRASE"
+)
+
+// readCredentials reads the credentials from files, or else from the environment. Errors have no secrets.
+func readCredentials(environ map[string]string, communityFile, credentialsFile string) (collect.Credentials, error) {
+	if communityFile != "" && credentialsFile != "" {
+		return collect.Credentials{}, errors.New("-community-file and -credentials-file: use one of them")
+	}
+	vars := environ
+	if communityFile != "" {
+		data, err := readSecret(communityFile)
+		if err != nil {
+			return collect.Credentials{}, fmt.Errorf("-community-file: %w", err)
+		}
+		vars = map[string]string{communityVar: strings.TrimSpace(string(data))}
+	}
+	if credentialsFile != "" {
+		data, err := readSecret(credentialsFile)
+		if err == nil {
+			vars, err = parseCredentials(data)
+		}
+		if err != nil {
+			return collect.Credentials{}, fmt.Errorf("-credentials-file: %w", err)
+		}
+	}
+	if vars[communityVar] == "" && vars[userVar] == "" {
+		return collect.Credentials{}, errors.New("credentials are missing: set SNMP_COMMUNITY or -community-file for SNMPv2c, or SNMP_USER with its pass phrases or -credentials-file for SNMPv3")
+	}
+	return collect.Credentials{
+		Community: vars[communityVar], User: vars[userVar],
+		AuthProtocol: vars[authVar], AuthPassphrase: vars[authPassVar],
+		PrivProtocol: vars[privVar], PrivPassphrase: vars[privPassVar],
+	}, nil
+}
+
+// parseCredentials reads lines NAME=value. Blank lines and those that begin with # are ignored.
+func parseCredentials(data []byte) (map[string]string, error) {
+	known := []string{communityVar, userVar, authVar, authPassVar, privVar, privPassVar}
+	vars := map[string]string{}
+	for i, line := range strings.Split(string(data), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, _ := strings.Cut(line, "=")
+		if !slices.Contains(known, name) { // it may be a secret
+			return nil, fmt.Errorf("line %d: must begin with a variable and =: use %s", i+1, strings.Join(known, ", "))
+		}
+		if _, ok := vars[name]; ok {
+			return nil, fmt.Errorf("line %d: duplicate %s", i+1, name)
+		}
+		vars[name] = value
+	}
+	return vars, nil
+}
+
+// readSecret reads a file that only its owner can read.
+func readSecret(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was read only
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return nil, fmt.Errorf("%s has the mode %04o, with which other users have access to it: change it with chmod 600", name, mode)
+	}
+	return readAtMost(f, name, maxSecretFile)
+}
+
+func readAtMost(f *os.File, name string, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s has more than %d bytes", name, limit)
+	}
+	return data, err
+}
+
+// readTargets returns the targets of arguments and of a file.
+func readTargets(args []string, file string) ([]string, error) {
+	targets := &targetList{seen: map[string]bool{}}
+	for _, arg := range args {
+		if err := targets.add(arg); err != nil {
+			return nil, err
+		}
+	}
+	if file != "" {
+		if err := targets.read(file); err != nil {
+			return nil, fmt.Errorf("-targets: %w", err)
+		}
+	}
+	if len(targets.all) == 0 {
+		return nil, errors.New("no devices: name them as arguments, or a file with a device on each line by -targets")
+	}
+	return targets.all, nil
+}
+
+type targetList struct {
+	all  []string
+	seen map[string]bool // by host and port
+}
+
+func (l *targetList) read(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was read only
+	data, err := readAtMost(f, file, maxTargetsFile)
+	if err != nil {
+		return err
+	}
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		text, _, _ := strings.Cut(string(line), "#")
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		if err := l.add(text); err != nil {
+			return fmt.Errorf("%s, line %d: %w", file, i+1, err)
+		}
+	}
+	return nil
+}
+
+func (l *targetList) add(target string) error {
+	host, port, err := collect.ParseTarget(target)
+	key := fmt.Sprintf("%s %d", strings.ToLower(host), port)
+	switch {
+	case err != nil:
+		return err
+	case l.seen[key]:
+		return fmt.Errorf("duplicate target %q", target)
+	case len(l.all) == maxTargets:
+		return fmt.Errorf("more than %d targets: use several files", maxTargets)
+	}
+	l.seen[key] = true
+	l.all = append(l.all, target)
+	return nil
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/inventory/collect"
+)
+
+func run(ctx context.Context, env cli.Env) error {
+	o, err := parseOptions(env)
+	if err != nil {
+		return err
+	}
+	if o.output == "" {
+		return o.print(ctx, env.Stdout, env.Stderr)
+	}
+	f, err := os.Create(o.output)
+	if err != nil {
+		return fmt.Errorf("-output: %w", err)
+	}
+	return errors.Join(o.print(ctx, f, env.Stderr), f.Close())
+}
+
+// print reads the devices and prints them to out, and what failed to stderr.
+func (o *options) print(ctx context.Context, out, stderr io.Writer) error {
+	w := o.writer(out)
+	failed, names := 0, map[string]string{}
+	err := o.collector.All(ctx, o.targets, func(target string, r *collect.Result, err error) error {
+		if err == nil {
+			err = unique(names, target, r)
+		}
+		if err != nil {
+			failed++
+			fmt.Fprintf(stderr, "inventory-collect: %s: %v\n", target, err)
+			return nil
+		}
+		if len(r.Absent) > 0 {
+			fmt.Fprintf(stderr, "inventory-collect: %s: has no %s\n", target, strings.Join(r.Absent, ", "))
+		}
+		return w.device(r)
+	})
+	if err := errors.Join(err, w.end()); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d devices failed", failed, len(o.targets))
+	}
+	return nil
+}
+
+// unique returns an error if another device has the name of one.
+func unique(names map[string]string, target string, r *collect.Result) error {
+	name := strings.ToLower(r.DeviceName())
+	if other, ok := names[name]; ok {
+		return fmt.Errorf("has the name %q, as %s does: give each device a sysName of its own, or list it once", r.DeviceName(), other)
+	}
+	names[name] = target
+	return nil
+}
+
+// options contains the validated flags.
+type options struct {
+	collector *collect.Collector
+	targets   []string
+	format    string
+	output    string
+}
+
+func parseOptions(env cli.Env) (*options, error) {
+	o := &options{}
+	flags := flag.NewFlagSet("inventory-collect", flag.ContinueOnError)
+	targets := flags.String("targets", "", "`file` with a device on each line: host, host:port or [address]:port")
+	community := flags.String("community-file", "", "`file` of the community of SNMPv2c, which only its owner may read; default: the value of SNMP_COMMUNITY")
+	credentials := flags.String("credentials-file", "", "`file` with lines such as SNMP_USER=name, which only its owner may read; default: the environment variables of these names")
+	timeout := flags.Duration("timeout", collect.DefaultTimeout, "how long to wait for each response")
+	retries := flags.Int("retries", collect.DefaultRetries, "how often to send a request without a response again")
+	deviceTime := flags.Duration("device-time", collect.DefaultDeviceTime, "maximum duration for each device")
+	concurrency := flags.Int("concurrency", collect.DefaultConcurrency, "number of devices to read at a time")
+	maxRows := flags.Int("max-rows", collect.DefaultMaxRows, "maximum number of rows of a table")
+	flags.StringVar(&o.format, "format", "json", "json: tables for POST /drift; jsonl: rows for POST /import and inventoryd import")
+	flags.StringVar(&o.output, "output", "", "`file` to write; default: standard output")
+	if err := env.Parse(flags); err != nil {
+		return nil, err
+	}
+	invalid := func(name string, n, least, most any, outside bool) error {
+		if !outside {
+			return nil
+		}
+		return fmt.Errorf("-%s is %v: use %v to %v", name, n, least, most)
+	}
+	err := errors.Join(
+		invalid("timeout", *timeout, "1ms", collect.MaxTimeout, *timeout <= 0 || *timeout > collect.MaxTimeout),
+		invalid("retries", *retries, 0, collect.MaxRetries, *retries < 0 || *retries > collect.MaxRetries),
+		invalid("device-time", *deviceTime, "1ms", collect.MaxDeviceTime, *deviceTime <= 0 || *deviceTime > collect.MaxDeviceTime),
+		invalid("concurrency", *concurrency, 1, collect.MaxConcurrency, *concurrency < 1 || *concurrency > collect.MaxConcurrency),
+		invalid("max-rows", *maxRows, 1, collect.MaxMaxRows, *maxRows < 1 || *maxRows > collect.MaxMaxRows),
+	)
+	if o.format != "json" && o.format != "jsonl" {
+		err = errors.Join(err, fmt.Errorf("unknown -format %q: use json or jsonl", o.format))
+	}
+	given, err2 := readCredentials(env.Environ, *community, *credentials)
+	var err3 error
+	o.targets, err3 = readTargets(flags.Args(), *targets)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	if *retries == 0 {
+		*retries = collect.NoRetries
+	}
+	o.collector, err = collect.New(given, &collect.Options{
+		Timeout: *timeout, Retries: *retries, DeviceTime: *deviceTime, Concurrency: *concurrency, MaxRows: *maxRows,
+	})
+	if err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	return o, nil
+}

@@ -1,0 +1,51 @@
+package collect
+
+import "strconv"
+
+// The columns of entPhysicalTable that are read (RFC 6933).
+const (
+	entPhysical          = "1.3.6.1.2.1.47.1.1.1.1."
+	entPhysicalSoftware  = entPhysical + "10"
+	entPhysicalSerialNum = entPhysical + "11"
+	entPhysicalMfgName   = entPhysical + "12"
+	entPhysicalModelName = entPhysical + "13"
+)
+
+// chassisClass is the value of entPhysicalClass of a chassis.
+const chassisClass = 3
+
+// readHardware reads the first chassis of ENTITY-MIB. If it has no version of the software, the first one of
+// its parts counts.
+func readHardware(s *session, r *Result) error {
+	chassis, parts := uint32(0), 0
+	err := s.walk(column{"entPhysicalClass", entPhysical + "5"}, func(index []uint32, v value) {
+		parts++
+		if chassis == 0 && len(index) == 1 && v.number() == chassisClass {
+			chassis = index[0]
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if parts == 0 {
+		r.absent("ENTITY-MIB")
+		return nil
+	}
+	if chassis > 0 {
+		row := "." + strconv.FormatUint(uint64(chassis), 10)
+		values, err := s.get(entPhysicalSoftware+row, entPhysicalSerialNum+row, entPhysicalMfgName+row, entPhysicalModelName+row)
+		if err != nil {
+			return err
+		}
+		r.SoftwareVersion, r.SerialNumber = values[entPhysicalSoftware+row].text(), values[entPhysicalSerialNum+row].text()
+		r.Vendor, r.Model = values[entPhysicalMfgName+row].text(), values[entPhysicalModelName+row].text()
+	}
+	if r.SoftwareVersion != "" {
+		return nil
+	}
+	return s.walk(column{"entPhysicalSoftwareRev", entPhysicalSoftware}, func(_ []uint32, v value) {
+		if r.SoftwareVersion == "" {
+			r.SoftwareVersion = v.text()
+		}
+	})
+}

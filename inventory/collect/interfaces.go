@@ -1,0 +1,100 @@
+package collect
+
+import (
+	"maps"
+	"slices"
+)
+
+// The objects of the system group (RFC 3418).
+const (
+	sysDescr    = "1.3.6.1.2.1.1.1.0"
+	sysObjectID = "1.3.6.1.2.1.1.2.0"
+	sysName     = "1.3.6.1.2.1.1.5.0"
+	sysLocation = "1.3.6.1.2.1.1.6.0"
+)
+
+// readSystem reads the system group.
+func readSystem(s *session, r *Result) error {
+	values, err := s.get(sysDescr, sysObjectID, sysName, sysLocation)
+	if err != nil {
+		return err
+	}
+	r.Description, r.ObjectID = values[sysDescr].text(), values[sysObjectID].oid()
+	r.Name, r.Location = values[sysName].text(), values[sysLocation].text()
+	return nil
+}
+
+// states are the values of ifAdminStatus and ifOperStatus (RFC 2863).
+var states = []string{"", "up", "down", "testing", "unknown", "dormant", "notpresent", "lowerlayerdown"}
+
+// state returns a state of the first ones, or "".
+func (v value) state(count int) string {
+	if n := v.number(); n > 0 && n <= int64(count) {
+		return states[n]
+	}
+	return ""
+}
+
+// maxHighSpeed is the largest speed in Mbps that is taken for one: 1 Pbit/s.
+const maxHighSpeed = 1_000_000_000
+
+// interfaceColumns are the columns of ifTable and ifXTable that are read (RFC 2863). ifSpeed is before
+// ifHighSpeed, which replaces it.
+var interfaceColumns = []struct {
+	column
+	set func(i *Interface, v value)
+}{
+	{column{"ifDescr", "1.3.6.1.2.1.2.2.1.2"}, func(i *Interface, v value) { i.descr = v.text() }},
+	{column{"ifType", "1.3.6.1.2.1.2.2.1.3"}, func(i *Interface, v value) { i.Type = v.number() }},
+	{column{"ifMtu", "1.3.6.1.2.1.2.2.1.4"}, func(i *Interface, v value) { i.MTU = max(v.number(), 0) }},
+	{column{"ifSpeed", "1.3.6.1.2.1.2.2.1.5"}, func(i *Interface, v value) { i.SpeedMbps = max(v.number(), 0) / 1_000_000 }},
+	{column{"ifPhysAddress", "1.3.6.1.2.1.2.2.1.6"}, func(i *Interface, v value) { i.MAC = mac(v.raw()) }},
+	{column{"ifAdminStatus", "1.3.6.1.2.1.2.2.1.7"}, func(i *Interface, v value) { i.AdminStatus = v.state(3) }},
+	{column{"ifOperStatus", "1.3.6.1.2.1.2.2.1.8"}, func(i *Interface, v value) { i.OperStatus = v.state(7) }},
+	{column{"ifName", "1.3.6.1.2.1.31.1.1.1.1"}, func(i *Interface, v value) { i.Name = v.text() }},
+	{column{"ifHighSpeed", "1.3.6.1.2.1.31.1.1.1.15"}, func(i *Interface, v value) {
+		if n := v.number(); n > 0 && n <= maxHighSpeed {
+			i.SpeedMbps = n
+		}
+	}},
+	{column{"ifAlias", "1.3.6.1.2.1.31.1.1.1.18"}, func(i *Interface, v value) { i.Description = v.text() }},
+}
+
+// readInterfaces reads ifTable and ifXTable. Rows without a name are left out.
+func readInterfaces(s *session, r *Result) error {
+	rows := map[uint32]*Interface{}
+	for _, c := range interfaceColumns {
+		err := s.walk(c.column, func(index []uint32, v value) {
+			if len(index) != 1 || index[0] == 0 {
+				return
+			}
+			i := rows[index[0]]
+			if i == nil {
+				if len(rows) >= s.maxRows { // of other columns, with other indexes
+					return
+				}
+				i = &Interface{IfIndex: index[0]}
+				rows[index[0]] = i
+			}
+			c.set(i, v)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(rows) == 0 {
+		r.absent("IF-MIB")
+		return nil
+	}
+	r.Interfaces = []Interface{}
+	for _, index := range slices.Sorted(maps.Keys(rows)) {
+		i := rows[index]
+		if i.Name == "" {
+			i.Name = i.descr
+		}
+		if i.Name != "" {
+			r.Interfaces = append(r.Interfaces, *i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package collect
+
+// Result is what a device reports. Strings are one line of UTF-8 of at most 255 bytes; an empty one was not
+// reported.
+type Result struct {
+	Target string // as it was given
+	Host   string // of the target, without the port
+
+	Name        string // of the system, as the device knows it
+	Description string
+	ObjectID    string // sysObjectID: identifies the kind of device
+	Location    string // a free text
+
+	Vendor          string // of the first chassis, like those that follow
+	Model           string
+	SerialNumber    string
+	SoftwareVersion string
+
+	Interfaces []Interface // by IfIndex; nil if the device has no IF-MIB
+	Neighbors  []Neighbor  // by local port; nil if the device has no LLDP-MIB
+	Absent     []string    // the MIBs of which it has no objects: IF-MIB, LLDP-MIB, ENTITY-MIB
+}
+
+// Interface is a row of ifTable and ifXTable.
+type Interface struct {
+	IfIndex     uint32
+	Name        string // ifName, or else ifDescr
+	Description string // ifAlias: what an administrator wrote
+	Type        int64  // ifType, as IANA assigns them
+	MTU         int64  // bytes; 0 is not known
+	SpeedMbps   int64  // 0 is not known
+	MAC         string // with colons
+	AdminStatus string // up, down or testing
+	OperStatus  string // up, down, testing, unknown, dormant, notpresent or lowerlayerdown (RFC 2863)
+
+	descr string // ifDescr
+}
+
+// Neighbor is a row of lldpRemTable.
+type Neighbor struct {
+	Interface       string // of the device: the name of the local port
+	Name            string // of the system
+	ChassisID       string // a MAC address with colons, an IP address, or a text
+	Port            string // the ID of the port, in the same forms
+	PortDescription string
+	Address         string // for management: the first one
+}
+
+// DeviceName returns the name of the system, or the host if it has none.
+func (r *Result) DeviceName() string {
+	if r.Name == "" {
+		return r.Host
+	}
+	return r.Name
+}
+
+// absent adds a MIB to those that the device does not have.
+func (r *Result) absent(mib string) { r.Absent = append(r.Absent, mib) }

@@ -1,0 +1,175 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gosnmp/gosnmp"
+)
+
+// repetitions is the number of values that a GETBULK request asks for.
+const repetitions = 25
+
+// valueCost is the memory of a value besides its name and its bytes, about.
+const valueCost = 100
+
+// session is a sequence of requests to a device.
+type session struct {
+	ctx       context.Context // of the device; the requests have no other one
+	client    *gosnmp.GoSNMP
+	maxRows   int
+	valueSize int // of all values until now
+	stop      func() bool
+}
+
+// open resolves a host and opens a socket for it. Nothing is sent.
+func (c *Collector) open(ctx context.Context, host string, port uint16) (*session, error) {
+	client := &gosnmp.GoSNMP{
+		Target: host, Port: port, Transport: "udp", Context: ctx,
+		Timeout: c.options.Timeout, Retries: c.options.Retries, MaxOids: gosnmp.MaxOids,
+	}
+	c.credentials.set(client)
+	s := &session{ctx: ctx, client: client, maxRows: c.options.MaxRows}
+	if err := client.Connect(); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	conn := client.Conn
+	s.stop = context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends a request that waits
+	return s, nil
+}
+
+func (s *session) close() {
+	s.stop()
+	_ = s.client.Close() // nothing is to be written
+}
+
+// explain returns an error that says what to do.
+func (s *session) explain(err error) error {
+	o := s.client
+	if end, ok := s.ctx.Deadline(); ok && !time.Now().Before(end) {
+		<-s.ctx.Done() // the socket may have noticed it first
+	}
+	switch {
+	case s.ctx.Err() != nil:
+		return context.Cause(s.ctx)
+	case errors.Is(err, gosnmp.ErrMaxRetriesExceeded):
+		return fmt.Errorf("no response to %d requests within %v each: check the address, filters on the way, and the credentials", o.Retries+1, o.Timeout)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return errors.New("connection refused: no SNMP agent at this port")
+	case errors.Is(err, gosnmp.ErrUnknownUsername):
+		return errors.New("the device does not know the user")
+	case errors.Is(err, gosnmp.ErrDecryption):
+		return errors.New("wrong pass phrase or protocol for privacy")
+	case errors.Is(err, gosnmp.ErrUnknownSecurityLevel):
+		return errors.New("the device refuses the security level: set pass phrases for authentication and privacy as it requires")
+	}
+	reason, _, _ := strings.Cut(err.Error(), " Stack:") // of a panic that the client caught
+	if o.Version == gosnmp.Version3 {
+		return fmt.Errorf("invalid response: %s: check the user, the protocols and the pass phrases", reason)
+	}
+	return fmt.Errorf("invalid response: %s", reason)
+}
+
+// request checks the response to a request.
+func (s *session) request(send func() (*gosnmp.SnmpPacket, error)) (*gosnmp.SnmpPacket, error) {
+	p, err := send()
+	switch {
+	case err != nil:
+		return nil, s.explain(err)
+	case s.ctx.Err() != nil:
+		return nil, context.Cause(s.ctx)
+	case p.PDUType != gosnmp.GetResponse:
+		return nil, fmt.Errorf("invalid response: a PDU of the type %#x", byte(p.PDUType))
+	case p.Error == gosnmp.NoError && len(p.Variables) == 0:
+		return nil, errors.New("invalid response: it has no values")
+	}
+	return p, nil
+}
+
+// get returns the values of objects, by their identifiers.
+func (s *session) get(oids ...string) (map[string]value, error) {
+	p, err := s.request(func() (*gosnmp.SnmpPacket, error) { return s.client.Get(oids) })
+	if err != nil {
+		return nil, err
+	}
+	if p.Error == gosnmp.AuthorizationError || p.Error == gosnmp.NoAccess {
+		return nil, errors.New("the device refuses access with these credentials")
+	}
+	if p.Error != gosnmp.NoError {
+		return nil, fmt.Errorf("the device replied %v to a request for %s", p.Error, oids[0])
+	}
+	values := map[string]value{}
+	for _, v := range p.Variables {
+		if name := strings.TrimPrefix(v.Name, "."); slices.Contains(oids, name) {
+			values[name] = value(v)
+		}
+	}
+	return values, nil
+}
+
+// column is a column of a table.
+type column struct{ name, oid string }
+
+// walk calls row with the values of a column, in the order of their indexes.
+func (s *session) walk(c column, row func(index []uint32, v value)) error {
+	next, last, count, atOnce := c.oid, []uint32(nil), 0, uint32(repetitions)
+	for {
+		p, err := s.request(func() (*gosnmp.SnmpPacket, error) { return s.client.GetBulk([]string{next}, 0, atOnce) })
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", c.name, err)
+		case p.Error == gosnmp.TooBig && atOnce > 1:
+			atOnce /= 2
+			continue
+		case p.Error == gosnmp.NoSuchName: // the end, as in SNMPv1
+			return nil
+		case p.Error != gosnmp.NoError:
+			return fmt.Errorf("%s: the device replied %v after %d rows", c.name, p.Error, count)
+		}
+		for _, v := range p.Variables {
+			index, ok := indexOf(v.Name, c.oid)
+			if !ok || !value(v).exists() {
+				return nil
+			}
+			if last != nil && slices.Compare(index, last) <= 0 {
+				return fmt.Errorf("%s: invalid response: the index does not increase after row %d", c.name, count)
+			}
+			if count++; count > s.maxRows {
+				return fmt.Errorf("%s: more than %d rows", c.name, s.maxRows)
+			}
+			r := value(v)
+			if s.valueSize += valueCost + len(v.Name) + len(r.raw()); s.valueSize > maxValues {
+				return fmt.Errorf("%s: the values of the device have more than %d MiB", c.name, maxValues>>20)
+			}
+			row(index, r)
+			last, next = index, v.Name
+		}
+	}
+}
+
+// indexOf returns the numbers of an object identifier behind that of a column, or false if it is not one of
+// the column.
+func indexOf(name, column string) ([]uint32, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "."), column+".")
+	if !ok {
+		return nil, false
+	}
+	var index []uint32
+	for part := range strings.SplitSeq(rest, ".") {
+		n, err := strconv.ParseUint(part, 10, 32)
+		if err != nil {
+			return nil, false
+		}
+		index = append(index, uint32(n))
+	}
+	return index, true
+}
