@@ -290,7 +290,7 @@ func compareTables(ctx context.Context, from records.Reader, sent []driftTable, 
 		if unknown[i] {
 			continue
 		}
-		if err := json.Unmarshal(keys[i]["device_id"], &t.DeviceID); err != nil {
+		if err := json.Unmarshal(keys[i]["device_id"], &t.DeviceID); err != nil || t.DeviceID == "" {
 			return nil, badField(fmt.Sprintf("tables[%d].device", i), "is missing: name the device of the table")
 		}
 		known = append(known, t)
