@@ -88,6 +88,7 @@
 //   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document.
 //   - [github.com/ashlar-go/ashlar/inventory/topology]: paths and single points of failure of a graph.
 //   - [github.com/ashlar-go/ashlar/inventory/discovery]: neighbour tables of LLDP and CDP.
+//   - [github.com/ashlar-go/ashlar/inventory/drift]: differences between what devices report and the inventory.
 //   - [github.com/ashlar-go/ashlar/inventory/demo]: a made-up network.
 //   - [github.com/ashlar-go/ashlar/inventory/server]: from settings to a running server.
 //
