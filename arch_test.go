@@ -37,7 +37,7 @@ var layers = []struct {
 	}},
 	{"over those", []string{
 		"ratelimit/stats/*", "ratelimit/tracing", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
-		"inventory/auth/*", "inventory/accounts", "inventory/importer/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
+		"inventory/auth/*", "inventory/accounts", "inventory/drift", "inventory/importer/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
 	}},
 	{"transport", []string{"ratelimit/service", "inventory/httpapi", "bookcatalog/httpapi"}},
 	{"server", []string{"ratelimit/server", "inventory/server"}},

@@ -90,6 +90,7 @@
 //   - [github.com/ashlar-go/ashlar/inventory/discovery]: neighbour tables of LLDP and CDP.
 //   - [github.com/ashlar-go/ashlar/inventory/collect]: interfaces, neighbours and hardware of devices
 //     over SNMP.
+//   - [github.com/ashlar-go/ashlar/inventory/drift]: differences between what devices report and the inventory.
 //   - [github.com/ashlar-go/ashlar/inventory/demo]: a made-up network.
 //   - [github.com/ashlar-go/ashlar/inventory/server]: from settings to a running server.
 //

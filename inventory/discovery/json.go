@@ -62,6 +62,35 @@ func ParseJSON(doc []byte) ([]Neighbor, error) {
 	return fromRows(rows)
 }
 
+// HasNeighbors reports whether a parsed table is one of neighbours, for [ParseJSON], and not one of
+// interfaces, for [ParseInterfaces]. known is false if the table does not say.
+func HasNeighbors(doc []byte) (neighbors, known bool) {
+	var rows []map[string]json.RawMessage
+	if json.Unmarshal(doc, &rows) == nil {
+		for _, row := range rows {
+			for name := range row {
+				if slices.Contains(fieldNames.local, strings.ToLower(name)) {
+					return true, true
+				}
+			}
+		}
+		return false, len(rows) > 0
+	}
+	var by map[string]json.RawMessage
+	if json.Unmarshal(doc, &by) != nil {
+		return false, false
+	}
+	for name, inner := range by {
+		if len(by) == 1 && strings.Contains(name, "neighbors") {
+			return true, true
+		}
+		if inner[0] == '[' {
+			return true, true
+		}
+	}
+	return false, len(by) > 0
+}
+
 func fromRows(rows []map[string]any) ([]Neighbor, error) {
 	if len(rows) > MaxNeighbors {
 		return nil, fmt.Errorf("has %d neighbours: send the table of one device, with at most %d", len(rows), MaxNeighbors)

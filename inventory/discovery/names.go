@@ -92,6 +92,13 @@ func SameHost(a, b string) bool {
 	return a != "" && (a == b || strings.HasPrefix(b, a+"."))
 }
 
+// HostLabel returns the first label of a name, in lower case: names that are the same ([SameHost]) have
+// the same one.
+func HostLabel(name string) string {
+	label, _, _ := strings.Cut(hostKey(name), ".")
+	return label
+}
+
 func hostKey(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if i := strings.IndexByte(name, '('); i > 0 && strings.HasSuffix(name, ")") {

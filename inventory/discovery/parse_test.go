@@ -84,6 +84,28 @@ func TestParseJSON(t *testing.T) {
 	}
 }
 
+// TestHasNeighbors: parsed tables are told apart by their form.
+func TestHasNeighbors(t *testing.T) {
+	t.Parallel()
+	for doc, want := range map[string][2]bool{
+		`[{"LOCAL_INTERFACE":"gi1"}]`:         {true, true},
+		`[{"local_port":"gi1","mtu":1}]`:      {true, true},
+		`{"Ethernet1":[]}`:                    {true, true},
+		`{"get_lldp_neighbors":{}}`:           {true, true},
+		`[{"interface":"gi1"}, null]`:         {false, true},
+		`{"Ethernet1":{"is_up":true}}`:        {false, true},
+		`{"get_interfaces":{"Ethernet1":{}}}`: {false, true},
+		`[]`:                                  {false, false},
+		`{}`:                                  {false, false},
+		`7`:                                   {false, false},
+		`[7]`:                                 {false, false},
+	} {
+		if neighbors, known := discovery.HasNeighbors([]byte(doc)); neighbors != want[0] || known != want[1] {
+			t.Errorf("%s: neighbors %t, known %t", doc, neighbors, known)
+		}
+	}
+}
+
 // FuzzParse: no input makes the parsers panic or exceed their bounds, and each neighbour has an interface.
 func FuzzParse(f *testing.F) {
 	f.Add("Local Intf: Gi1\nChassis id: ::\n")
@@ -94,6 +116,7 @@ func FuzzParse(f *testing.F) {
 		text, _ := discovery.ParseText(input)
 		doc, _ := discovery.ParseJSON([]byte(input))
 		ports, _ := discovery.ParseInterfaces([]byte(input))
+		discovery.HasNeighbors([]byte(input))
 		for _, n := range append(text, doc...) {
 			if n.Interface == "" {
 				t.Errorf("a neighbour without an interface: %+v", n)
@@ -162,6 +185,9 @@ func TestNames(t *testing.T) {
 	} {
 		if discovery.SameHost(pair[0], pair[1]) != want || discovery.SameHost(pair[1], pair[0]) != want {
 			t.Errorf("%q and %q: want %t", pair[0], pair[1], want)
+		}
+		if want && discovery.HostLabel(pair[0]) != discovery.HostLabel(pair[1]) {
+			t.Errorf("%q and %q have other labels", pair[0], pair[1])
 		}
 	}
 }

@@ -16,6 +16,7 @@ type Neighbor struct {
 	Port            string // the port ID of the neighbour: the name of an interface, or a MAC address
 	PortDescription string // often the name of the interface, where the port ID is none
 	Address         string // for management: the first one
+	Protocol        string // such as lldp, if the caller has set it
 }
 
 // The bounds of a table.

@@ -230,16 +230,10 @@ func (c *call) sendImport(r *importer.Report, opts *importer.Options, rejected s
 	body := importReport{
 		Status: "success", Message: "Import completed", Rows: r.Rows, Created: r.Created, Updated: r.Updated, Unchanged: r.Unchanged, Deleted: r.Deleted,
 		Rejected: r.Rejected, Problems: make([]importProblem, len(r.Problems)), Truncated: r.Truncated, RejectedRows: rejected,
-		Changes: make([]previewChange, len(r.Changes)),
+		Changes: previewChanges(r.Changes),
 	}
 	for i, p := range r.Problems {
 		body.Problems[i] = importProblem{p.Line, shorten(p.Column), p.Value, p.Reason}
-	}
-	for i, e := range r.Changes {
-		body.Changes[i] = previewChange{e.Action, e.ResourceType, e.ResourceID, e.Changes, e.Cause}
-		if e.Action == "create" {
-			body.Changes[i].ResourceID = ""
-		}
 	}
 	status := http.StatusOK
 	switch {

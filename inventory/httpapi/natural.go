@@ -48,7 +48,7 @@ func (c *call) mayUse(r *records.Resource, does records.Routes) error {
 		access = permission(r.Access.Create.Or(admins))
 	case records.RouteChange, records.RouteChangeMany:
 		access = permission(r.Access.Update.Or(admins))
-	case records.RouteDelete:
+	case records.RouteDelete, records.RouteDeleteMany:
 		access = permission(r.Access.Delete.Or(admins))
 	}
 	return c.permit(r, does, c.allows(ofAll(access), "", r, does))

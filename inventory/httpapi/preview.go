@@ -38,23 +38,29 @@ func (c *call) sendPreview(message string) error {
 			return err
 		}
 	}
-	body := preview{"dry_run", message, p.Created, p.Updated, p.Deleted, make([]previewChange, len(p.Changes)), p.Truncated}
+	body := preview{"dry_run", message, p.Created, p.Updated, p.Deleted, previewChanges(p.Changes), p.Truncated}
 	if message == "" {
 		body.Message = p.Message()
-	}
-	for i, e := range p.Changes {
-		body.Changes[i] = previewChange{e.Action, e.ResourceType, e.ResourceID, e.Changes, e.Cause}
-		if e.Action == "create" {
-			body.Changes[i].ResourceID = ""
-		}
 	}
 	c.send(http.StatusOK, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(body)) })
 	return nil
 }
 
+// previewChanges returns entries of the audit log that were not written, for a response.
+func previewChanges(entries []*records.AuditLog) []previewChange {
+	changes := make([]previewChange, len(entries))
+	for i, e := range entries {
+		changes[i] = previewChange{e.Action, e.ResourceType, e.ResourceID, e.Changes, e.Cause}
+		if e.Action == "create" {
+			changes[i].ResourceID = ""
+		}
+	}
+	return changes
+}
+
 // previewing adds the response to a dry run to the description of the route.
 func (rt *route) previewing() {
-	if !slices.Contains(rt.params(), "dry_run") || rt.path == importPath { // which has a report of its own
+	if !slices.Contains(rt.params(), "dry_run") || rt.path == importPath || rt.path == driftPath { // with reports of their own
 		return
 	}
 	rt.doc.Responses = slices.Clone(rt.doc.Responses)

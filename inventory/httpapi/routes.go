@@ -63,6 +63,7 @@ func (a *API) table() []route {
 	routes = append(routes, a.changeRoutes()...)
 	routes = append(routes, topologyRoutes(schema)...)
 	routes = append(routes, discoveryRoutes(schema)...)
+	routes = append(routes, driftRoutes(schema)...)
 	for i := range routes {
 		routes[i].placing()
 		routes[i].previewing()

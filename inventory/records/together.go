@@ -60,6 +60,11 @@ func (v *Engine) Resolve(ctx context.Context, r *Resource, patches []Patch) (wro
 	if err != nil {
 		return nil, err
 	}
+	return Resolve(ctx, from, r, patches)
+}
+
+// Resolve is [Engine.Resolve] with the records of a reader, for calls that change nothing.
+func Resolve(ctx context.Context, from Reader, r *Resource, patches []Patch) (wrong []ItemError, err error) {
 	type member struct {
 		*lookup
 		field *Field

@@ -200,6 +200,12 @@ func TestOpenAPI(t *testing.T) {
 	c.do(200, true, "PATCH", "/events/"+ids["events"], `{"acknowledged":true}`)
 	c.do(200, true, "POST", "/import?resource=vlans", "vlan_id,name,location\n99,guests,BON\n")
 	c.do(422, true, "POST", "/import?resource=vlans&dry_run=true", "vlan_id,name,location\n99,guests,nowhere\n")
+	table := `{"device":"sw2","rows":[{"local_interface":"ge-0/0/1","neighbor":"sw9","neighbor_interface":"ge-0/0/2"}]}`
+	ports := `{"device_id":"` + device + `","kind":"interfaces","rows":[{"interface":"ge-0/0/7","mtu":1500}]}`
+	c.do(200, true, "POST", "/drift", `{"tables":[`+table+`,`+ports+`,{"device":"none","text":"Total entries displayed: 0"}]}`)
+	c.do(200, true, "POST", "/drift?dry_run=true", `{"tables":[`+ports+`],"apply":["all"]}`)
+	c.do(409, true, "POST", "/drift", `{"tables":[`+ports+`],"apply":["unexpected","x"]}`)
+	c.do(400, false, "POST", "/drift", `{"tables":[]}`)
 	c.do(200, true, "POST", "/retention", `{"resource":"events","max_age":"720h","max_records":1000}`)
 	c.do(200, true, "POST", "/retention?dry_run=true", `{"resource":"audit-logs","max_records":1}`)
 	entry := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(c.do(200, true, "GET", "/audit-logs?limit=1", ""))

@@ -1,0 +1,174 @@
+package drift
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/discovery"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// The bounds of a comparison. [Compare] returns an error of kind [records.Invalid] beyond them.
+const (
+	// MaxRecords is the maximum number of interfaces, and of links, of the devices of the tables.
+	MaxRecords = 20_000
+	// MaxDifferences is the maximum number of differences.
+	MaxDifferences = 10_000
+)
+
+// Kind is what a table is about.
+type Kind string
+
+// The kinds of tables.
+const (
+	Neighbors  Kind = "neighbors"
+	Interfaces Kind = "interfaces"
+)
+
+// Table is what a device reports. It is complete: what it lacks, the device does not have. Tables of one device
+// and kind count as one, such as those of LLDP and CDP.
+type Table struct {
+	DeviceID   string
+	Kind       Kind
+	Neighbors  []discovery.Neighbor // of the kind Neighbors
+	Protocol   string               // of the neighbours, such as lldp: the discovery of new links
+	Interfaces []discovery.Port     // of the kind Interfaces
+}
+
+// Difference is a difference between a table and the inventory.
+type Difference struct {
+	ID        string         `json:"id"` // of the same difference in later reports too
+	Type      discovery.Kind `json:"type"`
+	Resource  string         `json:"resource"` // links or interfaces
+	DeviceID  string         `json:"device_id"`
+	Hostname  string         `json:"hostname"`
+	Interface string         `json:"interface"` // as the inventory names it, or else as the device does
+	Fields    []string       `json:"fields"`    // what is different
+	Expected  map[string]any `json:"expected"`  // by the inventory; nil if unexpected
+	Observed  map[string]any `json:"observed"`  // nil if missing
+	Change    *Change        `json:"change"`    // that removes the difference; nil if there is none
+	Reason    string         `json:"reason"`    // why there is none
+}
+
+// The actions of changes.
+const (
+	Create = "create"
+	Update = "update"
+	Delete = "delete"
+)
+
+// Change is a change of the inventory. Values are fields, with natural keys (REFERENCE.md, 1.9).
+type Change struct {
+	Action   string         `json:"action"`
+	Resource string         `json:"resource"`
+	RecordID string         `json:"record_id"` // empty for a new record
+	Values   map[string]any `json:"values"`
+
+	link     *inventory.Link      // that is changed or deleted
+	ends     pair                 // of the link that shall be there
+	protocol string               // of a new link
+	port     *inventory.Interface // that is changed or deleted
+	deviceID string               // of a new interface
+}
+
+// pair are the interfaces of a link, in order.
+type pair [2]string
+
+func pairOf(a, b string) pair {
+	if b < a {
+		a, b = b, a
+	}
+	return pair{a, b}
+}
+
+// comparison is what Compare knows.
+type comparison struct {
+	from       records.Reader
+	devices    map[string]*inventory.Device    // of the tables, and those that are linked to them
+	interfaces map[string]*inventory.Interface // of these devices, all or those that are linked
+	own        map[string][]*inventory.Interface
+	links      map[string][]*inventory.Link // by the id of an interface
+	byMAC      map[string][]*inventory.Interface
+	found      []*Difference
+}
+
+// Compare returns the differences between tables and the records of a reader, in the order of the tables. Those
+// of devices that the reader does not have are ignored. The error is of kind [records.Invalid] if there are too
+// many.
+func Compare(ctx context.Context, from records.Reader, tables []Table) ([]*Difference, error) {
+	c := &comparison{
+		from: from, devices: map[string]*inventory.Device{}, interfaces: map[string]*inventory.Interface{},
+		own: map[string][]*inventory.Interface{}, links: map[string][]*inventory.Link{}, byMAC: map[string][]*inventory.Interface{},
+	}
+	tables = merge(tables)
+	if err := c.readOwn(ctx, tables); err != nil {
+		return nil, err
+	}
+	var heard []*neighbor
+	for _, t := range tables {
+		switch device := c.devices[t.DeviceID]; {
+		case device == nil: // it was deleted, or the caller may not see it
+		case t.Kind == Interfaces:
+			c.compareInterfaces(device, t.Interfaces)
+		default:
+			heard = append(heard, c.compareNeighbors(device, &t)...)
+		}
+		if len(c.found) > MaxDifferences {
+			return nil, tooMany(fmt.Sprintf("there are more than %d differences", MaxDifferences))
+		}
+	}
+	if err := c.explain(ctx, heard); err != nil {
+		return nil, err
+	}
+	for _, d := range c.found {
+		if err := d.identify(); err != nil {
+			return nil, err
+		}
+	}
+	return c.found, nil
+}
+
+// merge joins the tables of one device and kind, in the order of the first of each.
+func merge(tables []Table) []Table {
+	type key struct{ device, kind string }
+	at := map[key]int{}
+	var all []Table
+	for _, t := range tables {
+		t.Neighbors = slices.Clone(t.Neighbors)
+		for i := range t.Neighbors {
+			t.Neighbors[i].Protocol = t.Protocol
+		}
+		k := key{t.DeviceID, string(t.Kind)}
+		i, ok := at[k]
+		if !ok {
+			at[k] = len(all)
+			all = append(all, t)
+			continue
+		}
+		all[i].Neighbors = append(all[i].Neighbors, t.Neighbors...)
+		all[i].Interfaces = slices.Concat(all[i].Interfaces, t.Interfaces)
+	}
+	return all
+}
+
+// identify sets the id of a difference.
+func (d *Difference) identify() error {
+	d.ID = ""
+	doc, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(doc)
+	d.ID = base64.RawURLEncoding.EncodeToString(sum[:16])
+	return nil
+}
+
+// tooMany returns the error for tables of too many records.
+func tooMany(what string) *records.Error {
+	return &records.Error{Kind: records.Invalid, Message: "Too many records: " + what + ": send fewer tables in one request"}
+}

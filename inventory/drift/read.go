@@ -1,0 +1,215 @@
+package drift
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/discovery"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// The sizes of queries.
+const (
+	maxValues = 500  // of a filter
+	pageSize  = 1000 // records
+)
+
+// each calls do with the records whose field has one of some values, in pages. Without a field these are all.
+func each(ctx context.Context, from records.Reader, r *records.Resource, field string, values []string, do func(records.Record) error) error {
+	chunks := slices.Collect(slices.Chunk(values, maxValues))
+	if field == "" {
+		chunks = [][]string{nil}
+	}
+	for _, chunk := range chunks {
+		q := &records.Query{Resource: r, Limit: pageSize}
+		if field != "" {
+			f, _ := r.Field(field)
+			of := make([]any, len(chunk))
+			for i, v := range chunk {
+				of[i] = v
+			}
+			q.Filters = []records.Filter{{Field: f, Op: records.In, Value: of}}
+		}
+		for more := true; more; {
+			page, err := from.List(ctx, q)
+			if err != nil {
+				return err
+			}
+			for _, rec := range page.Records {
+				if err := do(rec); err != nil {
+					return err
+				}
+			}
+			if more = page.More && len(page.Records) > 0; more {
+				q.After = q.PlaceOf(page.Records[len(page.Records)-1])
+			}
+		}
+	}
+	return nil
+}
+
+// readOwn reads the devices of the tables, their interfaces, and the links of these with what they lead to.
+func (c *comparison) readOwn(ctx context.Context, tables []Table) error {
+	var ids, talking []string
+	for _, t := range tables {
+		if !slices.Contains(ids, t.DeviceID) {
+			ids = append(ids, t.DeviceID)
+		}
+		if t.Kind == Neighbors {
+			talking = append(talking, t.DeviceID)
+		}
+	}
+	if err := c.readDevices(ctx, ids); err != nil {
+		return err
+	}
+	err := each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "device_id", ids, func(rec records.Record) error {
+		i := rec.(*inventory.Interface)
+		if len(c.interfaces) == MaxRecords {
+			return tooMany(fmt.Sprintf("the devices of the tables have more than %d interfaces", MaxRecords))
+		}
+		c.interfaces[i.ID] = i
+		c.own[i.DeviceID] = append(c.own[i.DeviceID], i)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.readLinks(ctx, talking); err != nil {
+		return err
+	}
+	return c.readChassis(ctx, tables)
+}
+
+func (c *comparison) readDevices(ctx context.Context, ids []string) error {
+	return each(ctx, c.from, records.Of[inventory.Device](c.from.Schema()), "id", ids, func(rec records.Record) error {
+		c.devices[rec.Meta().ID] = rec.(*inventory.Device)
+		return nil
+	})
+}
+
+// readLinks reads the links of devices, and the interfaces and devices at their other ends.
+func (c *comparison) readLinks(ctx context.Context, devices []string) error {
+	var ids, far []string
+	for _, device := range devices {
+		for _, i := range c.own[device] {
+			ids = append(ids, i.ID)
+		}
+	}
+	seen := map[string]bool{}
+	for _, field := range []string{"a_interface_id", "b_interface_id"} {
+		err := each(ctx, c.from, records.Of[inventory.Link](c.from.Schema()), field, ids, func(rec records.Record) error {
+			link := rec.(*inventory.Link)
+			if seen[link.ID] {
+				return nil
+			}
+			if len(seen) == MaxRecords {
+				return tooMany(fmt.Sprintf("the devices of the tables have more than %d links", MaxRecords))
+			}
+			seen[link.ID] = true
+			for _, id := range []string{link.AInterfaceID, link.BInterfaceID} {
+				c.links[id] = append(c.links[id], link)
+				if c.interfaces[id] == nil {
+					far = append(far, id)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	unknown := map[string]bool{}
+	err := each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "id", far, func(rec records.Record) error {
+		i := rec.(*inventory.Interface)
+		c.interfaces[i.ID] = i
+		if c.devices[i.DeviceID] == nil {
+			unknown[i.DeviceID] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.readDevices(ctx, slices.Sorted(maps.Keys(unknown)))
+}
+
+// readChassis reads the interfaces whose MAC addresses neighbours have sent as the id of a chassis or a port, and
+// their devices.
+func (c *comparison) readChassis(ctx context.Context, tables []Table) error {
+	var sent []string
+	for _, t := range tables {
+		for _, n := range t.Neighbors {
+			for _, text := range []string{n.ChassisID, n.Port} {
+				if mac, ok := discovery.MAC(text); ok {
+					sent = append(sent, mac)
+				}
+			}
+		}
+	}
+	slices.Sort(sent)
+	sent = slices.Compact(sent)
+	count, owners := 0, map[string]bool{}
+	err := each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "mac_address", sent, func(rec records.Record) error {
+		if count++; count > MaxRecords {
+			return tooMany(fmt.Sprintf("more than %d interfaces have MAC addresses that neighbours have sent", MaxRecords))
+		}
+		i := rec.(*inventory.Interface)
+		c.byMAC[i.MACAddress] = append(c.byMAC[i.MACAddress], i)
+		if c.devices[i.DeviceID] == nil {
+			owners[i.DeviceID] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.readDevices(ctx, slices.Sorted(maps.Keys(owners)))
+}
+
+// readNamed returns the devices that have one of some names, by the first label of the name.
+func (c *comparison) readNamed(ctx context.Context, names []string) (map[string][]*inventory.Device, error) {
+	wanted := map[string][]*inventory.Device{}
+	for _, name := range names {
+		if label := discovery.HostLabel(name); label != "" {
+			wanted[label] = nil
+		}
+	}
+	if len(wanted) == 0 {
+		return wanted, nil
+	}
+	count := 0
+	err := each(ctx, c.from, records.Of[inventory.Device](c.from.Schema()), "", nil, func(rec records.Record) error {
+		device := rec.(*inventory.Device)
+		label := discovery.HostLabel(device.Hostname)
+		if _, ok := wanted[label]; !ok {
+			return nil
+		}
+		if count++; count > MaxRecords {
+			return tooMany(fmt.Sprintf("more than %d devices have names as those of neighbours", MaxRecords))
+		}
+		wanted[label] = append(wanted[label], device)
+		return nil
+	})
+	return wanted, err
+}
+
+// readPorts adds the interfaces of devices that have one of some names, by device and key of the name.
+func (c *comparison) readPorts(ctx context.Context, wanted map[string]map[string]*inventory.Interface) error {
+	ids := slices.Sorted(maps.Keys(wanted))
+	return each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "device_id", ids, func(rec records.Record) error {
+		i := rec.(*inventory.Interface)
+		keep(wanted[i.DeviceID], i)
+		return nil
+	})
+}
+
+// keep adds an interface to those that are wanted, unless there is one with an equal name already.
+func keep(ports map[string]*inventory.Interface, i *inventory.Interface) {
+	key := discovery.InterfaceKey(i.Name)
+	if known, wanted := ports[key]; wanted && known == nil {
+		ports[key] = i
+	}
+}

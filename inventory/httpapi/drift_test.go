@@ -1,0 +1,339 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// driftReport is the part of a response that tests look at.
+type driftReport struct {
+	Status, Message                         string
+	Missing, Unexpected, Different, Applied int
+	Differences                             []struct {
+		ID, Type, Resource, Hostname, Interface, Reason string
+		Fields                                          []string
+		Expected, Observed                              object
+		Change                                          *struct {
+			Action, Resource string
+			RecordID         string `json:"record_id"`
+			Values           object
+		}
+	}
+	Problems []struct {
+		Table  int
+		Reason string
+	}
+	Changes []object
+}
+
+// ids returns the ids of differences of a type.
+func (r *driftReport) ids(kind string) (ids []string) {
+	for _, d := range r.Differences {
+		if d.Type == kind {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
+}
+
+// lines returns the differences in short.
+func (r *driftReport) lines() (lines []string) {
+	for _, d := range r.Differences {
+		line := strings.Join([]string{d.Hostname, d.Interface, d.Type, strings.Join(d.Fields, ",")}, " ")
+		if d.Change == nil {
+			line += ": " + d.Reason
+		} else {
+			line += ": " + d.Change.Action
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (g *harness) drift(user, query string, body object) (report *driftReport) {
+	g.t.Helper()
+	text := g.as(user).Send("POST", "/drift"+query, body).Want(http.StatusOK).Body.Bytes()
+	require.NoError(g.t, json.Unmarshal(text, &report))
+	return report
+}
+
+// network adds the switches sw1 to sw3 with the interfaces GigabitEthernet1/0/1 to 1/0/4, and links of sw1 to the
+// others. It returns the ids of the interfaces by name.
+func (g *harness) network() map[string]string {
+	ids := map[string]string{}
+	for _, name := range []string{"sw1", "sw2.example.net", "sw3"} {
+		d := g.create("/devices", device(name))
+		for _, n := range []string{"1", "2", "3", "4"} {
+			i := with(port(d["id"], "GigabitEthernet1/0/"+n), "mac_address", "02:00:00:00:0"+name[2:3]+":0"+n)
+			ids[name[:3]+":"+n] = g.create("/interfaces", i)["id"].(string)
+		}
+	}
+	for _, ends := range [][2]string{{"sw1:1", "sw2:1"}, {"sw1:2", "sw2:2"}, {"sw1:3", "sw3:3"}} {
+		g.create("/links", object{"a_interface_id": ids[ends[0]], "b_interface_id": ids[ends[1]]})
+	}
+	return ids
+}
+
+// lldp is what sw1 hears: the link of 1 as expected, that of 2 at another port, none on 3, and sw3 and a phone on 4.
+const lldp = `Local Intf: Gi1/0/1
+Chassis id: 0200.0000.0201
+Port id: Gi1/0/1
+System Name: sw2
+
+Local Intf: Gi1/0/2
+Chassis id: 0200.0000.0201
+Port id: Gi1/0/4
+System Name: SW2.example.net
+
+Local Intf: Gi1/0/4
+Chassis id: 0200.0000.0301
+Port id: 0200.0000.0304
+
+Local Intf: Gi1/0/4
+Chassis id: 0200.0000.9901
+Port id: Port 1
+System Name: phone
+`
+
+// TestDrift: a report has each type of difference, and what is applied is in no later one.
+func TestDrift(t *testing.T) { stores(t, drifts) }
+
+func drifts(t *testing.T, g *harness) {
+	t.Helper()
+	ids := g.network()
+	tables := []object{{"device": "sw1", "text": lldp}, {"device": "sw9", "kind": "neighbors", "rows": []object{}}}
+	report := g.drift("viewer", "", object{"tables": tables})
+	require.Equal(t, []string{
+		"sw1 GigabitEthernet1/0/2 different port: update",
+		"sw1 GigabitEthernet1/0/3 missing : delete",
+		"sw1 GigabitEthernet1/0/4 unexpected : create",
+		"sw1 GigabitEthernet1/0/4 unexpected : the neighbor is no device of the inventory",
+	}, report.lines())
+	require.Equal(t, 1, report.Problems[0].Table)
+	require.Contains(t, report.Problems[0].Reason, `"sw9"`)
+	require.Equal(t, object{"hostname": "sw3", "location": nil}, report.Differences[2].Change.Values["b_interface"].(object)["device"])
+
+	body := object{"tables": tables, "apply": []string{"all"}}
+	g.as("viewer").Send("POST", "/drift", body).Want(http.StatusForbidden)
+	before := len(g.entries())
+	dry := g.drift("editor", "?dry_run=true", body)
+	require.Equal(t, "dry_run", dry.Status)
+	require.Equal(t, "Would create 1 link, and update 1 link, and delete 1 link", dry.Message)
+	require.Len(t, dry.Changes, 3)
+	require.Len(t, g.entries(), before)
+	require.Equal(t, report.ids("missing"), g.drift("editor", "", object{"tables": tables}).ids("missing"))
+
+	applied := g.drift("editor", "", object{"tables": tables, "apply": append(report.ids("different"), report.Differences[2].ID)})
+	require.Equal(t, 2, applied.Applied)
+	require.Len(t, g.entries(), before+2)
+	require.Equal(t, "editor", g.last().Actor)
+	links := data(t, g.as("viewer").Send("GET", "/links", nil))
+	require.Len(t, links, 4)
+	require.Equal(t, []string{ids["sw1:2"], ids["sw2:4"]}, []string{links[1]["a_interface_id"].(string), links[1]["b_interface_id"].(string)})
+	require.Equal(t, []string{ids["sw1:4"], ids["sw3:4"], "lldp"}, []string{links[3]["a_interface_id"].(string), links[3]["b_interface_id"].(string), links[3]["discovery"].(string)})
+
+	again := g.drift("editor", "", object{"tables": tables})
+	require.Equal(t, []int{1, 1, 0}, []int{again.Missing, again.Unexpected, again.Different})
+	for _, gone := range [][]string{report.ids("different"), append(again.ids("missing"), "x")} {
+		e := g.as("editor").Send("POST", "/drift", object{"tables": tables, "apply": gone}).Want(http.StatusConflict)
+		require.Contains(t, e.Body.String(), "compare again")
+	}
+	g.as("editor").Send("POST", "/drift", object{"tables": tables, "apply": again.ids("unexpected")}).Want(http.StatusBadRequest)
+	require.Len(t, g.entries(), before+2)
+	require.Equal(t, 1, g.drift("editor", "", object{"tables": tables, "apply": []string{"missing"}}).Applied)
+	require.Equal(t, int64(3), g.count(records.Of[inventory.Link](inventory.Schema())))
+}
+
+// TestDriftOfInterfaces: interfaces are created, changed and deleted by their tables, in long and short names.
+func TestDriftOfInterfaces(t *testing.T) { stores(t, driftOfInterfaces) }
+
+func driftOfInterfaces(t *testing.T, g *harness) {
+	t.Helper()
+	d := g.create("/devices", device("sw1"))
+	g.create("/interfaces", with(port(d["id"], "GigabitEthernet1/0/1"), "description", "to core", "ip_address", "192.0.2.1/24", "mtu", 1500, "oper_status", "up"))
+	g.create("/interfaces", port(d["id"], "GigabitEthernet1/0/2"))
+	table := object{"device_id": d["id"], "rows": []object{
+		{"interface": "Gi1/0/1", "description": "to core-1", "ip_address": "192.0.2.7/24", "mtu": "9000", "link_status": "down"},
+		{"interface": "Gi1/0/3", "mac_address": "0200.0000.0003", "mtu": 1500, "link_status": "administratively down"},
+	}}
+	report := g.drift("viewer", "", object{"tables": []object{table}})
+	require.Equal(t, []string{
+		"sw1 GigabitEthernet1/0/1 different description,ip_address,mtu,state: update",
+		"sw1 GigabitEthernet1/0/2 missing : delete",
+		"sw1 Gi1/0/3 unexpected : create",
+	}, report.lines())
+	require.Equal(t, object{"description": "to core-1", "ip_address": "192.0.2.7/24", "mtu": 9000.0, "oper_status": "down"}, report.Differences[0].Change.Values)
+	body := object{"tables": []object{table}, "apply": []string{"all"}}
+	g.as("editor").Send("POST", "/drift", body).Want(http.StatusForbidden) // of interfaces
+	require.Equal(t, 3, g.drift("root", "", body).Applied)
+	require.Empty(t, g.drift("viewer", "", object{"tables": []object{table}}).Differences)
+	all := data(t, g.as("viewer").Send("GET", "/interfaces", nil))
+	require.Equal(t, "GigabitEthernet1/0/1 Gi1/0/3", values(all, "name"))
+	require.Equal(t, "192.0.2.7/24", all[0]["ip_address"])
+	require.Equal(t, "02:00:00:00:00:03 down", all[1]["mac_address"].(string)+" "+all[1]["status"].(string))
+}
+
+// TestMovedCable: all devices report a cable that has moved, and its link becomes the new one.
+func TestMovedCable(t *testing.T) { stores(t, movedCable) }
+
+func movedCable(t *testing.T, g *harness) {
+	t.Helper()
+	ids := g.network()
+	heard := func(pairs ...string) (rows []object) {
+		for i := 0; i < len(pairs); i += 3 {
+			rows = append(rows, object{"local_interface": "Gi1/0/" + pairs[i], "neighbor_name": pairs[i+1], "neighbor_port_id": "Gi1/0/" + pairs[i+2]})
+		}
+		return rows
+	}
+	tables := []object{
+		{"device": object{"hostname": "sw1"}, "rows": heard("1", "sw2", "1", "2", "sw3", "2", "3", "sw3", "3")},
+		{"device": "sw2.example.net", "rows": heard("1", "sw1", "1")},
+		{"device": "sw3", "rows": heard("2", "sw1", "2", "3", "sw1", "3")},
+	}
+	before := data(t, g.as("viewer").Send("GET", "/links", nil))
+	report := g.drift("editor", "", object{"tables": tables, "apply": []string{"all"}})
+	require.Equal(t, 3, report.Applied)
+	links := data(t, g.as("viewer").Send("GET", "/links", nil))
+	require.Len(t, links, 3)
+	require.Equal(t, []any{before[1]["id"], ids["sw1:2"], ids["sw3:2"]}, []any{links[1]["id"], links[1]["a_interface_id"], links[1]["b_interface_id"]})
+	require.Empty(t, g.drift("viewer", "", object{"tables": tables}).Differences)
+}
+
+// TestDriftRequests: what is wrong with a request is said, with the place.
+func TestDriftRequests(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, nil)
+	g.create("/devices", device("sw1"))
+	rows := []object{{"local_interface": "Gi1", "neighbor": "sw2"}, {"neighbor": "sw3"}}
+	for _, tc := range []struct {
+		table object
+		want  string
+	}{
+		{object{"device": "sw1", "rows": rows}, "tables[0].rows[1] has no local_interface"},
+		{object{"device": "sw1", "rows": []object{{"mtu": 7}}}, "tables[0].rows[0] has no interface"},
+		{object{"device": "sw1", "rows": 7, "kind": "neighbors"}, "tables[0].rows must be an array of objects"},
+		{object{"device": "sw1", "rows": []object{}}, "tables[0].kind is missing"},
+		{object{"device": "sw1", "rows": []object{}, "kind": "ports"}, "tables[0].kind must be neighbors or interfaces"},
+		{object{"device": "sw1", "text": "Gi1 sw2"}, "tables[0].text has no neighbours"},
+		{object{"device": "sw1", "text": "x", "kind": "interfaces"}, "tables[0].text must be a table of neighbors"},
+		{object{"device": "sw1", "text": "x", "rows": rows}, "tables[0].rows or text is required"},
+		{object{"device": "sw1"}, "tables[0].rows or text is required"},
+		{object{"rows": rows[:1]}, "tables[0].device is missing"},
+		{object{"device": 7, "rows": rows[:1]}, "tables[0].device must be the hostname of a device"},
+		{object{"device_id": "7", "rows": rows[:1]}, "tables[0].device has an id that"},
+		{object{"device": "", "rows": rows[:1]}, "tables[0].device is missing"},
+		{object{"device": "sw1", "rows": rows[:1], "kin": 1}, "kin"},
+	} {
+		text := g.as("viewer").Send("POST", "/drift", object{"tables": []object{tc.table}}).Want(http.StatusBadRequest).Body.String()
+		require.Contains(t, text, tc.want, "%v", tc.table)
+	}
+	g.as("viewer").Send("POST", "/drift", object{"tables": []object{}}).Want(http.StatusBadRequest)
+	g.as("").Send("POST", "/drift", object{"tables": []object{}}).Want(http.StatusUnauthorized)
+	unknownDevice := g.drift("viewer", "", object{"tables": []object{{"device_id": unknown, "rows": rows[:1]}}})
+	require.Len(t, unknownDevice.Problems, 1)
+}
+
+// TestDriftScopes: scopes and locations hold for what a request reads and changes.
+func TestDriftScopes(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, nil)
+	g.network()
+	site := g.create("/locations", location("Graz"))
+	limited := g.as("")
+	grant := func(body object) {
+		token := read(t, g.as("root").Send("POST", "/users/"+g.users["root"].ID+"/tokens", with(body, "name", fmt.Sprint(body), "current_password", password)).Want(http.StatusCreated))
+		limited.Header.Set("Authorization", "Bearer "+token["token"].(string))
+	}
+	body := object{"tables": []object{{"device": "sw1", "text": lldp}}}
+	grant(object{"scopes": []string{"devices:read", "interfaces:read", "links:read"}})
+	limited.Send("POST", "/drift", body).Want(http.StatusOK)
+	limited.Send("POST", "/drift", with(body, "apply", []string{"all"})).Want(http.StatusForbidden)
+	grant(object{"scopes": []string{"devices:read", "interfaces:read", "links:*"}})
+	limited.Send("POST", "/drift?dry_run=true", with(body, "apply", []string{"all"})).Want(http.StatusOK)
+	grant(object{"scopes": []string{"devices:read", "links:*"}})
+	limited.Send("POST", "/drift", body).Want(http.StatusForbidden)
+	grant(object{"scopes": []string{"devices:*", "interfaces:*", "links:*"}, "location_ids": []any{site["id"]}})
+	for _, sent := range []object{body, with(body, "apply", []string{"all"})} {
+		hidden := read(t, limited.Send("POST", "/drift", sent).Want(http.StatusOK))
+		require.Len(t, hidden["problems"], 1) // the device is not at the location
+	}
+}
+
+// TestDriftSamples: tables of real devices are compared, and a device has no drift from what was applied.
+func TestDriftSamples(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("ASHLAR_SAMPLES")
+	if dir == "" {
+		t.Skip("ASHLAR_SAMPLES names no directory of samples")
+	}
+	for _, kind := range []string{"lldp", "interfaces"} {
+		files, err := filepath.Glob(filepath.Join(dir, kind, "*.yml"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				t.Parallel()
+				text, err := os.ReadFile(file)
+				require.NoError(t, err)
+				var doc struct {
+					Rows []object `yaml:"parsed_sample"`
+				}
+				require.NoError(t, yaml.Unmarshal(text, &doc))
+				sampleDrift(t, object{"device": "sw1", "rows": doc.Rows}, strings.TrimSuffix(file, ".yml")+".raw")
+			})
+		}
+	}
+}
+
+// sampleDrift applies the differences of a table, of an inventory with the neighbours that it names.
+func sampleDrift(t *testing.T, table object, raw string) {
+	t.Helper()
+	g := newHarness(t, nil)
+	d := g.create("/devices", device("sw1"))
+	body := object{"tables": []object{table}}
+	first := g.drift("viewer", "", body)
+	require.NotEmpty(t, first.Differences)
+	if first.Differences[0].Resource == "interfaces" {
+		require.Equal(t, len(first.Differences), g.drift("root", "", with(body, "apply", []string{"all"})).Applied)
+		require.Empty(t, g.drift("viewer", "", body).Differences)
+		return
+	}
+	peers, own := map[string]any{}, map[string]bool{}
+	ports := map[string]bool{}
+	for _, diff := range first.Differences {
+		name, _ := diff.Observed["neighbor"].(string)
+		far, _ := diff.Observed["port"].(string)
+		if name == "" || far == "" || len(far) > 100 {
+			continue
+		}
+		if !own[diff.Interface] {
+			own[diff.Interface] = true
+			g.create("/interfaces", port(d["id"], diff.Interface))
+		}
+		if peers[name] == nil {
+			peers[name] = g.create("/devices", device(name))["id"]
+		}
+		if !ports[name+" "+far] {
+			ports[name+" "+far] = true
+			g.create("/interfaces", port(peers[name], far))
+		}
+	}
+	applied := g.drift("editor", "", with(body, "apply", []string{"all"}))
+	after := g.drift("viewer", "", body)
+	require.Len(t, after.Differences, len(first.Differences)-applied.Applied, "%v", after.lines())
+	if text, err := os.ReadFile(raw); err == nil && strings.Contains(raw, "detail__") {
+		fromText := g.drift("viewer", "", object{"tables": []object{{"device": "sw1", "text": string(text)}}})
+		t.Logf("%d differences, %d applied, left: %v, of the text: %v", len(first.Differences), applied.Applied, after.lines(), fromText.lines())
+	}
+}
