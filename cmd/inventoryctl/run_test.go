@@ -332,3 +332,31 @@ func TestAnsible(t *testing.T) {
 	require.Contains(t, s.do("ansible", "--host", "sw1"), `"ansible_host":"192.0.2.1"`)
 	s.fails([]string{"ansible", "--host", "sw9"}, "sw9")
 }
+
+// TestDrift: what devices report is compared with the inventory, and chosen differences are applied.
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.do("create", "-f", s.write(map[string]string{
+		"devices.csv":    "hostname\nsw1\nsw2\n",
+		"interfaces.csv": "name,device,mtu\nGigabitEthernet1/0/1,sw1,1500\nGigabitEthernet1/0/2,sw1,1500\nEthernet1,sw2,\n",
+	}))
+	dir := s.write(map[string]string{
+		"sw1.yml":     "- interface: Gi1/0/1\n  mtu: '9000'\n- interface: Gi1/0/2\n  mtu: '1500'\n- interface: Gi1/0/3\n",
+		"tables.json": `{"tables":[{"device":"sw1","rows":[{"local_interface":"Gi1/0/2","neighbor":"sw2.example.org","neighbor_interface":"Ethernet1"}]}]}`,
+		"sw9.json":    `[{"interface":"eth0"}]`,
+	})
+	ports, neighbors := filepath.Join(dir, "sw1.yml"), filepath.Join(dir, "tables.json")
+	out, _, err := s.try("", "drift", ports, neighbors)
+	require.ErrorContains(t, err, "differ")
+	for _, part := range []string{"sw1:GigabitEthernet1/0/1  mtu=1500", "mtu=9000", "sw1:Gi1/0/3", "neighbor=sw2.example.org"} {
+		require.Contains(t, out, part)
+	}
+	out = s.do("drift", ports, "--apply", "different", "--dry-run")
+	require.Contains(t, out, "mtu: 1500 → 9000")
+	require.Contains(t, s.do("get", "interfaces", "--columns", "name,mtu"), "GigabitEthernet1/0/1  1500")
+	s.do("drift", ports, neighbors, "--apply", "all", "--yes")
+	require.Equal(t, "no differences\n", s.do("drift", ports, neighbors))
+	require.Contains(t, s.do("get", "links"), "sw1:GigabitEthernet1/0/2")
+	s.fails([]string{"drift", filepath.Join(dir, "sw9.json")}, `no device "sw9"`, "--device")
+}
