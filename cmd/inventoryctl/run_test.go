@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/servertest"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
@@ -323,14 +325,23 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestAnsible: the devices are a dynamic inventory.
+// TestAnsible: Ansible reads the devices as a dynamic inventory.
 func TestAnsible(t *testing.T) {
 	t.Parallel()
+	program := servertest.Find(t, "ansible-inventory")
 	s := start(t)
 	s.do("create", "device", "hostname=sw1", "vendor=Arista", "ip=192.0.2.1")
-	require.Contains(t, s.do("ansible", "--list"), "vendor_Arista")
 	require.Contains(t, s.do("ansible", "--host", "sw1"), `"ansible_host":"192.0.2.1"`)
 	s.fails([]string{"ansible", "--host", "sw9"}, "sw9")
+
+	dir := s.write(map[string]string{"hosts.json": s.do("ansible", "--list")})
+	script := filepath.Join(dir, "inventory.sh")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nexec cat '"+filepath.Join(dir, "hosts.json")+"'\n"), 0o700))
+	command := exec.CommandContext(t.Context(), program, "-i", script, "--graph", "vendor_Arista")
+	command.Env = append(os.Environ(), "HOME="+dir, "LC_ALL=C.UTF-8")
+	out, err := command.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--sw1")
 }
 
 // TestDrift: what devices report is compared with the inventory, and chosen differences are applied.

@@ -85,7 +85,7 @@ func (c *client) trace(query url.Values) error {
 func (a *app) nextCommand() *cobra.Command {
 	prefixes := records.Of[inventory.Prefix](a.schema)
 	parent := &cobra.Command{Use: "next", Short: "Create the first free address or prefix in a prefix", Args: exactly(0, "one of address and prefix")}
-	make := func(c *cobra.Command, resource, name, path string, query url.Values, args []string) error {
+	create := func(c *cobra.Command, resource, name, path string, query url.Values, args []string) error {
 		client, err := a.loaded(c)
 		if err != nil {
 			return err
@@ -111,13 +111,13 @@ func (a *app) nextCommand() *cobra.Command {
 	}
 	parent.AddCommand(
 		&cobra.Command{Use: "address PREFIX [FIELD=VALUE...]", Short: "Create the first free address", Args: atLeast(1, "a prefix"), ValidArgsFunction: a.completeNames(prefixes), RunE: func(c *cobra.Command, args []string) error {
-			return make(c, "addresses", args[0], "/next-address", nil, args[1:])
+			return create(c, "addresses", args[0], "/next-address", nil, args[1:])
 		}},
 		&cobra.Command{Use: "prefix PREFIX LENGTH [FIELD=VALUE...]", Short: "Create the first free prefix of a length", Args: atLeast(2, "a prefix and a length"), ValidArgsFunction: a.completeNames(prefixes), RunE: func(c *cobra.Command, args []string) error {
 			if _, err := strconv.Atoi(args[1]); err != nil {
 				return usagef(c, "the length %q is no number", args[1])
 			}
-			return make(c, "prefixes", args[0], "/next-prefix", url.Values{"prefix_length": {args[1]}}, args[2:])
+			return create(c, "prefixes", args[0], "/next-prefix", url.Values{"prefix_length": {args[1]}}, args[2:])
 		}},
 	)
 	return parent
