@@ -22,12 +22,12 @@ const (
 
 // The variables of credentials.
 const (
-	communityVar = "SNMP_COMMUNITY"
-	userVar      = "SNMP_USER"
-	authVar      = "SNMP_AUTH_PROTOCOL"
-	authPassVar  = "SNMP_AUTH_PASSPHRASE"
-	privVar      = "SNMP_PRIV_PROTOCOL"
-	privPassVar  = "SNMP_PRIV_PASSPHRASE"
+	communityVar  = "SNMP_COMMUNITY"
+	userVar       = "SNMP_USER"
+	authVar       = "SNMP_AUTH_PROTOCOL"
+	authPhraseVar = "SNMP_AUTH_PASSPHRASE"
+	privVar       = "SNMP_PRIV_PROTOCOL"
+	privPhraseVar = "SNMP_PRIV_PASSPHRASE"
 )
 
 // readCredentials reads the credentials from files, or else from the environment. Errors have no secrets.
@@ -57,14 +57,14 @@ func readCredentials(environ map[string]string, communityFile, credentialsFile s
 	}
 	return collect.Credentials{
 		Community: vars[communityVar], User: vars[userVar],
-		AuthProtocol: vars[authVar], AuthPassphrase: vars[authPassVar],
-		PrivProtocol: vars[privVar], PrivPassphrase: vars[privPassVar],
+		AuthProtocol: vars[authVar], AuthPassphrase: vars[authPhraseVar],
+		PrivProtocol: vars[privVar], PrivPassphrase: vars[privPhraseVar],
 	}, nil
 }
 
 // parseCredentials reads lines NAME=value. Blank lines and those that begin with # are ignored.
 func parseCredentials(data []byte) (map[string]string, error) {
-	known := []string{communityVar, userVar, authVar, authPassVar, privVar, privPassVar}
+	known := []string{communityVar, userVar, authVar, authPhraseVar, privVar, privPhraseVar}
 	vars := map[string]string{}
 	for i, line := range strings.Split(string(data), "\n") {
 		line = strings.TrimSpace(line)

@@ -75,7 +75,7 @@ func TestAbsent(t *testing.T) {
 	alone := append(system("alone"), number(locPort+"2.1", 5), text(locPort+"3.1", "1"))
 	r, err = collectFrom(t, snmptest.Serve(t, snmptest.Values(community, alone...)), nil)
 	require.NoError(t, err)
-	require.Equal(t, []collect.Table{{Device: "alone", Kind: "neighbors", Rows: []collect.NeighborRow{}}}, r.Tables())
+	require.Equal(t, []collect.Table{{Device: "alone", Kind: "neighbors", Protocol: "lldp", Rows: []collect.NeighborRow{}}}, r.Tables())
 }
 
 // TestAgent reads a real agent with SNMPv2c, and with SNMPv3 by several protocols.

@@ -4,9 +4,10 @@ import "net/netip"
 
 // Table is a table of a device for POST /drift of the inventory.
 type Table struct {
-	Device string `json:"device"`
-	Kind   string `json:"kind"` // interfaces or neighbors
-	Rows   any    `json:"rows"` // []InterfaceRow or []NeighborRow
+	Device   string `json:"device"`
+	Kind     string `json:"kind"`               // interfaces or neighbors
+	Protocol string `json:"protocol,omitempty"` // of neighbours: lldp
+	Rows     any    `json:"rows"`               // []InterfaceRow or []NeighborRow
 }
 
 // InterfaceRow is an interface with the names of fields of ntc-templates. Empty values are not known.
@@ -37,14 +38,14 @@ func (r *Result) Tables() []Table {
 		for n, i := range r.Interfaces {
 			rows[n] = InterfaceRow{i.Name, i.Description, i.MAC, i.MTU, i.linkStatus()}
 		}
-		tables = append(tables, Table{r.DeviceName(), "interfaces", rows})
+		tables = append(tables, Table{r.DeviceName(), "interfaces", "", rows})
 	}
 	if r.Neighbors != nil {
 		rows := make([]NeighborRow, len(r.Neighbors))
 		for n, o := range r.Neighbors {
 			rows[n] = NeighborRow{o.Interface, o.Name, o.ChassisID, o.Port, o.PortDescription, o.Address}
 		}
-		tables = append(tables, Table{r.DeviceName(), "neighbors", rows})
+		tables = append(tables, Table{r.DeviceName(), "neighbors", "lldp", rows})
 	}
 	return tables
 }
