@@ -64,6 +64,7 @@ func Compare(found []Neighbor, expected []Expected) []Difference {
 func compareInterface(found []*Neighbor, expected []*Expected) (all []Difference) {
 	met := make([]bool, len(expected))
 	var others []*Neighbor
+	var hosts, ports []string // their keys: there may be thousands
 	for _, n := range found {
 		matches := false
 		for i, e := range expected {
@@ -71,11 +72,12 @@ func compareInterface(found []*Neighbor, expected []*Expected) (all []Difference
 				met[i], matches = true, true
 			}
 		}
-		for _, o := range others { // the same by another protocol
-			matches = matches || SameHost(o.Name, n.Name) && InterfaceKey(o.Port) == InterfaceKey(n.Port)
+		host, port := hostKey(n.Name), InterfaceKey(n.Port)
+		for i := range hosts { // the same by another protocol
+			matches = matches || ports[i] == port && sameKey(hosts[i], host)
 		}
 		if !matches {
-			others = append(others, n)
+			others, hosts, ports = append(others, n), append(hosts, host), append(ports, port)
 		}
 	}
 	pair := func(match func(e *Expected, n *Neighbor) bool, fields ...string) {

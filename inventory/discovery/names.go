@@ -85,11 +85,15 @@ func MAC(s string) (string, bool) {
 // with a domain behind it. NX-OS adds the serial number in parentheses, which is ignored. No name is
 // the same as none.
 func SameHost(a, b string) bool {
-	a, b = hostKey(a), hostKey(b)
+	return sameKey(hostKey(a), hostKey(b))
+}
+
+// sameKey is SameHost for keys of names.
+func sameKey(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	return a != "" && (a == b || strings.HasPrefix(b, a+"."))
+	return a != "" && b[:len(a)] == a && (len(a) == len(b) || b[len(a)] == '.')
 }
 
 // HostLabel returns the first label of a name, in lower case: names that are the same ([SameHost]) have

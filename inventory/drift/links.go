@@ -3,6 +3,7 @@ package drift
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory"
@@ -23,9 +24,10 @@ type neighbor struct {
 func (c *comparison) compareNeighbors(device *inventory.Device, t *Table) (heard []*neighbor) {
 	own := map[string]*inventory.Interface{}
 	var expected []discovery.Expected
-	links := map[string]*inventory.Link{}
+	links, chassis := map[string]*inventory.Link{}, chassisOf(t.Neighbors)
 	for _, i := range c.own[device.ID] {
-		if key := discovery.InterfaceKey(i.Name); own[key] == nil {
+		key := discovery.InterfaceKey(i.Name)
+		if own[key] == nil {
 			own[key] = i
 		}
 		for _, link := range c.links[i.ID] {
@@ -33,7 +35,7 @@ func (c *comparison) compareNeighbors(device *inventory.Device, t *Table) (heard
 			if far == nil || c.devices[far.DeviceID] == nil {
 				continue // deleted since
 			}
-			expected = append(expected, c.expect(link, i, far, t.Neighbors))
+			expected = append(expected, c.expect(link, i, far, chassis[key]))
 			links[link.ID] = link
 		}
 	}
@@ -71,22 +73,26 @@ func (c *comparison) compareNeighbors(device *inventory.Device, t *Table) (heard
 }
 
 // expect returns the neighbour that a link leads to. Of its MAC addresses it has those that were heard.
-func (c *comparison) expect(link *inventory.Link, own, far *inventory.Interface, heard []discovery.Neighbor) discovery.Expected {
+func (c *comparison) expect(link *inventory.Link, own, far *inventory.Interface, heard []string) discovery.Expected {
 	e := discovery.Expected{ID: link.ID, Interface: own.Name, Host: c.devices[far.DeviceID].Hostname, Port: far.Name, PortMAC: far.MACAddress}
-	key := discovery.InterfaceKey(own.Name)
-	for _, n := range heard {
-		mac, ok := discovery.MAC(n.ChassisID)
-		if !ok || discovery.InterfaceKey(n.Interface) != key {
-			continue
-		}
-		for _, i := range c.byMAC[mac] {
-			if i.DeviceID == far.DeviceID {
-				e.MACs = append(e.MACs, mac)
-				break
-			}
+	for _, mac := range heard {
+		if slices.ContainsFunc(c.byMAC[mac], func(i *inventory.Interface) bool { return i.DeviceID == far.DeviceID }) {
+			e.MACs = append(e.MACs, mac)
 		}
 	}
 	return e
+}
+
+// chassisOf returns the MAC addresses of neighbours by the key of the interface that heard them.
+func chassisOf(neighbors []discovery.Neighbor) map[string][]string {
+	heard := map[string][]string{}
+	for _, n := range neighbors {
+		if mac, ok := discovery.MAC(n.ChassisID); ok {
+			key := discovery.InterfaceKey(n.Interface)
+			heard[key] = append(heard[key], mac)
+		}
+	}
+	return heard
 }
 
 // otherEnd returns the interface at the other end of a link, empty if it has no end at the interface.

@@ -116,6 +116,7 @@ func driftOperation() operation {
 			openapi.Required("table", number("The index of a table that was not compared.")), openapi.Required("reason", openapi.String(""))), 0, maxTables)),
 		openapi.Required("changes", openapi.Array(openapi.Object(""), 0, records.MaxPreview)),
 		openapi.Required("truncated", openapi.Boolean("Whether there are changes that are not listed.")))
+	body := httpx.NewBody[driftRequest](&httpx.BodyOptions{MaxValues: maxValues})
 	return operation{openapi.Operation{
 		ID: "drift", Tag: "discovery", Summary: "Compare tables of neighbors and interfaces with the inventory, and apply chosen differences",
 		Parameters: []openapi.Parameter{dryRun("true: apply nothing, and respond with what would change.")},
@@ -126,25 +127,19 @@ func driftOperation() operation {
 			})),
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: report}},
 		Errors:    []int{http.StatusConflict, http.StatusUnprocessableEntity},
-	}, withLargeBody((*call).drift)}
-}
-
-// withLargeBody is withBody for bodies of as many values as bulk requests have.
-func withLargeBody[T any](handle func(c *call, sent T) error) func(*call) error {
-	body := httpx.NewBody[T](&httpx.BodyOptions{MaxValues: maxValues})
-	return func(c *call) error {
+	}, func(c *call) error {
+		if err := c.mayList("/devices", "/interfaces", "/links"); err != nil {
+			return err
+		}
 		sent, err := body.Read(c.r)
 		if err != nil {
 			return err
 		}
-		return handle(c, sent)
-	}
+		return c.drift(sent)
+	}}
 }
 
 func (c *call) drift(sent driftRequest) error {
-	if err := c.mayList("/devices", "/interfaces", "/links"); err != nil {
-		return err
-	}
 	if len(sent.Apply) > drift.MaxDifferences {
 		return badField("apply", fmt.Sprintf("has more than %d items: send fewer, or all", drift.MaxDifferences))
 	}

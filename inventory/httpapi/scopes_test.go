@@ -36,7 +36,7 @@ func neededScope(pattern string) string {
 		return "prefixes:write"
 	case strings.HasSuffix(path, "/usage"):
 		return "prefixes:read"
-	case slices.Contains([]string{"summary", "changes", "retention", "topology", "import"}, parts[0]), strings.HasSuffix(path, "/neighbors"), strings.HasSuffix(path, "/elevation"):
+	case slices.Contains([]string{"summary", "changes", "retention", "topology", "import", "drift"}, parts[0]), strings.HasSuffix(path, "/neighbors"), strings.HasSuffix(path, "/elevation"):
 		return "scoped"
 	case parts[0] == "users" && (len(parts) > 2 || pattern == "POST /users"):
 		return "login"
@@ -61,7 +61,7 @@ func TestTokenScopes(t *testing.T) {
 	for _, pattern := range httpapi.Routes(g.api) {
 		needed := neededScope(pattern)
 		if needed == "scoped" {
-			continue // see TestScopesOfRequests and TestTopologyRights
+			continue // see TestScopesOfRequests, TestTopologyRights and TestDriftScopes
 		}
 		resource, verb, _ := strings.Cut(needed, ":")
 		for scope, c := range clients {
