@@ -94,6 +94,7 @@ func importFiles(ctx context.Context, env cli.Env, s *server.Settings, args []st
 // importNetBox imports what a NetBox has (package netbox).
 func importNetBox(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
 	flags, parse := importFlags("import netbox")
+	keep := flags.Bool("keep-unknown", false, "keep the custom fields of NetBox, and texts that have no field here, in custom fields such as netbox_facility")
 	env.Args = args
 	if err := env.Parse(flags); err != nil {
 		return err
@@ -111,6 +112,13 @@ func importNetBox(ctx context.Context, env cli.Env, s *server.Settings, args []s
 	}
 	return server.Change(ctx, s, server.NewLog(env.Stderr, s), func(engine *records.Engine) error {
 		p := &importProgress{w: env.Stderr, begin: time.Now()}
+		if *keep {
+			unknown, err := export.KeepUnknown(ctx, engine, o.By, o.DryRun)
+			if err != nil {
+				return fmt.Errorf("import: %w", err)
+			}
+			printUnknown(env.Stderr, unknown)
+		}
 		if err := runImport(ctx, env, engine, []importer.Source{export.Source(engine.Store().Schema())}, o, p); err != nil {
 			return err
 		}
@@ -122,6 +130,27 @@ func importNetBox(ctx context.Context, env cli.Env, s *server.Settings, args []s
 		}
 		return nil
 	})
+}
+
+// maxUnknown is the number of attributes without a field that are listed.
+const maxUnknown = 200
+
+// printUnknown lists the attributes that -keep-unknown keeps, and those that it does not.
+func printUnknown(w io.Writer, unknown *netbox.Unknown) {
+	list := func(title string, all []netbox.Value, of func(v netbox.Value) string) {
+		for i, v := range all {
+			if i == 0 {
+				fmt.Fprintln(w, title)
+			}
+			if i == maxUnknown {
+				fmt.Fprintf(w, "and %d more\n", len(all)-i)
+				break
+			}
+			fmt.Fprintf(w, "%7d %s %s: %s\n", v.Objects, v.Kind, v.Name, of(v))
+		}
+	}
+	list("kept in custom fields:", unknown.Kept, func(v netbox.Value) string { return v.Field })
+	list("not kept in custom fields:", unknown.Lost, func(v netbox.Value) string { return v.Reason })
 }
 
 // readNetBox reads the NetBox at a URL, or a file.

@@ -56,17 +56,30 @@ func TestImport(t *testing.T) {
 	require.Contains(t, stderr, "0 created, 0 updated, 2 unchanged, 0 rejected")
 }
 
-// TestImportNetBox: the command imports fixtures of NetBox, and lists what has no place.
+// TestImportNetBox: the command imports fixtures of NetBox, keeps what has no field in custom fields, and lists
+// what has no place.
 func TestImportNetBox(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "netbox.json")
-	require.NoError(t, os.WriteFile(file, []byte(`[{"model":"dcim.site","pk":1,"fields":{"name":"Vienna","slug":"vie"}},{"model":"dcim.cable","pk":1,"fields":{}}]`), 0o600))
-	var out, errs bytes.Buffer
-	require.NoError(t, run(t.Context(), cli.Env{
-		Args: []string{"import", "netbox", file}, Stdout: &out, Stderr: &errs,
-		Environ: map[string]string{"DATABASE_URL": filepath.Join(dir, "inventory.db"), "LOG_LEVEL": "error"},
-	}))
-	require.Contains(t, errs.String(), "1 created")
-	require.Contains(t, errs.String(), "      1 dcim.cable")
+	require.NoError(t, os.WriteFile(file, []byte(`[{"model":"dcim.site","pk":1,"fields":{"name":"Vienna","slug":"vie","facility":"DC 1","custom_field_data":{"list":[1]}}},
+		{"model":"dcim.cable","pk":1,"fields":{}}]`), 0o600))
+	command := func(args ...string) string {
+		var out, errs bytes.Buffer
+		require.NoError(t, run(t.Context(), cli.Env{
+			Args: append(append([]string{"import", "netbox"}, args...), file), Stdout: &out, Stderr: &errs,
+			Environ: map[string]string{"DATABASE_URL": filepath.Join(dir, "inventory.db"), "LOG_LEVEL": "error"},
+		}))
+		return errs.String()
+	}
+	said := command()
+	require.Contains(t, said, "1 created")
+	require.Contains(t, said, "      1 dcim.cable")
+	require.NotContains(t, said, "facility")
+	require.Contains(t, command("-keep-unknown", "-dry-run"), "0 would be updated, 1 unchanged", "the field does not exist yet")
+	said = command("-keep-unknown")
+	require.Contains(t, said, "kept in custom fields:\n      1 dcim.site facility: locations.netbox_facility\n")
+	require.Contains(t, said, "not kept in custom fields:\n      1 dcim.site list: is no text, number or boolean\n")
+	require.Contains(t, said, "1 updated")
+	require.Contains(t, command("-keep-unknown", "-dry-run"), "0 would be updated, 1 unchanged")
 }

@@ -86,7 +86,7 @@ locations:
 - {name: Vienna, site_code: VIE}
 - {name: Room 1, parent: VIE}
 devices:
-- {hostname: sw1, location: VIE, tags: [core]}
+- {hostname: sw1, location: VIE, tags: [core], notes: "one\r\n\r\ntwo"}
 - {hostname: sw2, location: Room 1}
 - {hostname: lonely}
 interfaces:

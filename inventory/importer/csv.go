@@ -26,7 +26,7 @@ type csvSource struct {
 
 // newCSV reads the header.
 func newCSV(f *file) (Source, error) {
-	s := &csvSource{file: f, r: csv.NewReader(f.in)}
+	s := &csvSource{file: f, r: newCRLF(f.in)}
 	s.r.FieldsPerRecord = -1
 	header, err := s.r.Read()
 	if err != nil {

@@ -86,7 +86,9 @@ func (a *api) each(ctx context.Context, path string, f func(o object) error) err
 		}
 		for _, o := range p.Results {
 			for name, value := range o {
-				o[name] = plain(value)
+				if name != "custom_fields" {
+					o[name] = plain(value)
+				}
 			}
 			if err := f(o); err != nil {
 				return err

@@ -31,6 +31,7 @@ type Export struct {
 	ends    map[int64][]cableEnd        // by the number of the cable
 	objects map[string]map[int64]object // by kind, such as dcim.site, and number
 	counts  map[string]int64            // of the kinds that are not read
+	kept    map[string][]string         // the custom fields of KeepUnknown, by resource
 	total   int
 }
 
@@ -220,7 +221,9 @@ func (s *source) Next() (*importer.Row, error) {
 
 // row returns the row of an object.
 func (x *Export) row(k kind, r *records.Resource, number int64) (*importer.Row, error) {
-	values := k.row(x, number, x.objects[k.model][number])
+	o := x.objects[k.model][number]
+	values := k.row(x, number, o)
+	x.keep(values, k, r, o)
 	row := &importer.Row{File: k.model, Line: number, Resource: r, Patch: records.Patch{}}
 	for name, value := range values {
 		doc, err := json.Marshal(value)

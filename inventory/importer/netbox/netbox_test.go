@@ -32,6 +32,13 @@ func TestSample(t *testing.T) {
 	defer f.Close()
 	export, err := netbox.Read(f)
 	require.NoError(t, err)
+	for name, keep := range map[string]bool{"fields": false, "keep unknown": true} {
+		t.Run(name, func(t *testing.T) { importSample(t, export, keep) })
+	}
+}
+
+func importSample(t *testing.T, export *netbox.Export, keep bool) {
+	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), inventory.Schema(), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
@@ -45,6 +52,12 @@ func TestSample(t *testing.T) {
 		all += n
 	}
 	for _, created := range []int64{all, 0} {
+		if keep {
+			unknown, err := export.KeepUnknown(t.Context(), engine, records.Caller{}, false)
+			require.NoError(t, err)
+			require.Empty(t, unknown.Lost)
+			require.Contains(t, unknown.Kept, netbox.Value{Kind: "dcim.site", Name: "facility", Field: "locations.netbox_facility", Objects: 4})
+		}
 		report, err := importer.Run(t.Context(), engine, []importer.Source{export.Source(store.Schema())}, nil)
 		require.NoError(t, err)
 		require.Empty(t, report.Problems)

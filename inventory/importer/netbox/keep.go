@@ -1,0 +1,276 @@
+package netbox
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// keptPrefix begins the names of the custom fields that keep what has no other field.
+const keptPrefix = "netbox_"
+
+// The bounds of custom fields (inventory.CustomField).
+const (
+	maxText  = 500 // characters
+	maxLabel = 100 // bytes
+	maxName  = 40
+)
+
+var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+
+// read are the texts of objects that their rows have, by kind.
+var read = map[string][]string{
+	"dcim.region":     {"name", "slug"},
+	"dcim.site":       {"name", "slug", "physical_address", "time_zone", "latitude", "longitude"},
+	"dcim.location":   {"name", "slug"},
+	"dcim.rack":       {"name", "status", "serial", "asset_tag", "description", "u_height"},
+	"dcim.devicetype": {"model", "part_number", "description", "u_height"},
+	"dcim.device":     {"name", "status", "serial", "comments", "position", "face"},
+	"dcim.interface":  {"name", "description", "type", "mode", "mac_address"},
+	"dcim.rearport":   {"name", "description", "type", "label"},
+	"dcim.frontport":  {"name", "description", "type", "label"},
+	"dcim.cable":      {"type", "status", "label", "color", "description"},
+	"ipam.vlan":       {"name", "status", "description"},
+	"ipam.vrf":        {"name", "rd", "description"},
+	"ipam.prefix":     {"prefix", "status", "description"},
+	addresses:         {"address", "status", "role", "dns_name", "description"},
+}
+
+// derived are the texts that NetBox makes from others.
+var derived = []string{
+	"slug", "url", "display", "display_name", "display_url", "created", "last_updated", "cable_end", "assigned_object_type",
+	"link_peers_type", "connected_endpoints_type",
+}
+
+// Unknown says what [Export.KeepUnknown] keeps and what it does not, the most objects first.
+type Unknown struct{ Kept, Lost []Value }
+
+// Value is an attribute of NetBox that the inventory has no field for.
+type Value struct {
+	Kind    string // of the objects, such as dcim.site
+	Name    string // in NetBox
+	Field   string // the custom field that keeps it, such as locations.netbox_facility; empty if none does
+	Reason  string // why none does
+	Objects int64  // that have it
+}
+
+// field is a custom field of a resource.
+type field struct{ resource, name string }
+
+// KeepUnknown makes [Export.Source] put the custom fields of NetBox, and texts that the inventory has no field
+// for, into custom fields such as netbox_facility. It creates those that are missing, unless it is a dry run,
+// whose rows have only those that exist. Call Source with the schema that the store has then.
+func (x *Export) KeepUnknown(ctx context.Context, engine *records.Engine, by records.Caller, dryRun bool) (*Unknown, error) {
+	schema := engine.Store().Schema()
+	page, err := engine.Store().List(ctx, &records.Query{Resource: records.Of[inventory.CustomField](schema)})
+	if err != nil {
+		return nil, err
+	}
+	existing := map[field]*inventory.CustomField{}
+	for _, rec := range page.Records {
+		f := rec.(*inventory.CustomField)
+		existing[field{f.Resource, f.Name}] = f
+	}
+	counts := x.unknown(schema)
+	chosen, refused := choose(counts, existing)
+	u := &Unknown{}
+	for v, n := range counts {
+		at := field{v.resource, fieldName(v.name)}
+		reason := cmp.Or(v.reason, refused[at])
+		value := Value{Kind: v.kind, Name: printable.Truncate(v.name, maxLabel), Reason: reason, Objects: n}
+		if reason != "" {
+			u.Lost = append(u.Lost, value)
+			continue
+		}
+		value.Field = at.resource + "." + at.name
+		u.Kept = append(u.Kept, value)
+	}
+	sortValues(u.Kept)
+	sortValues(u.Lost)
+	x.kept = map[string][]string{}
+	for _, at := range chosen {
+		x.kept[at.resource] = append(x.kept[at.resource], at.name)
+	}
+	if dryRun {
+		return u, nil
+	}
+	for _, at := range chosen {
+		if existing[at] != nil {
+			continue
+		}
+		f := &inventory.CustomField{Resource: at.resource, Name: at.name, Type: inventory.CustomText, Label: strings.TrimPrefix(at.name, keptPrefix)}
+		if err := engine.Create(ctx, by, f); err != nil {
+			return nil, fmt.Errorf("netbox: custom field %s of %s: %w", f.Name, f.Resource, err)
+		}
+	}
+	return u, nil
+}
+
+func sortValues(all []Value) {
+	slices.SortFunc(all, func(a, b Value) int {
+		return cmp.Or(cmp.Compare(b.Objects, a.Objects), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason))
+	})
+}
+
+// kindValue is an attribute of the objects of a kind, as they are counted.
+type kindValue struct{ kind, resource, name, reason string }
+
+// unknown counts the values without a field of the objects that become rows.
+func (x *Export) unknown(schema *records.Schema) map[kindValue]int64 {
+	counts := map[kindValue]int64{}
+	for _, k := range kinds() {
+		if _, ok := schema.Named(k.resource); !ok {
+			continue
+		}
+		for number, o := range x.objects[k.model] {
+			if k.row(x, number, o) == nil {
+				continue
+			}
+			for _, a := range attributes(k.model, o) {
+				counts[kindValue{k.model, k.resource, a.name, a.reason}]++
+			}
+		}
+	}
+	return counts
+}
+
+// choose returns the fields that keep the values, and why others do not. The fields that exist come first,
+// then those that most objects have.
+func choose(counts map[kindValue]int64, existing map[field]*inventory.CustomField) (chosen []field, refused map[field]string) {
+	totals, number := map[field]int64{}, map[string]int{}
+	for v, n := range counts {
+		if v.reason == "" {
+			totals[field{v.resource, fieldName(v.name)}] += n
+		}
+	}
+	for at := range existing {
+		number[at.resource]++
+	}
+	refused = map[field]string{}
+	all := slices.SortedFunc(maps.Keys(totals), func(a, b field) int {
+		return cmp.Or(cmp.Compare(totals[b], totals[a]), strings.Compare(a.resource, b.resource), strings.Compare(a.name, b.name))
+	})
+	for _, at := range all {
+		f := existing[at]
+		switch {
+		case f != nil && f.Type != inventory.CustomText:
+			refused[at] = fmt.Sprintf("the custom field %s of %s has the type %s: delete it, or change NetBox's name", at.name, at.resource, f.Type)
+		case f == nil && number[at.resource] >= inventory.MaxCustomFields:
+			refused[at] = fmt.Sprintf("%s can have no more than %d custom fields", at.resource, inventory.MaxCustomFields)
+		default:
+			if f == nil {
+				number[at.resource]++
+			}
+			chosen = append(chosen, at)
+		}
+	}
+	return chosen, refused
+}
+
+// attribute is a value of an object that the inventory has no field for.
+type attribute struct {
+	name, text string
+	reason     string // why it can't be kept
+}
+
+// attributes returns the values of an object without a field: its custom fields, and texts that are not
+// read. Empty values are left out.
+func attributes(model string, o object) (all []attribute) {
+	seen := map[string]bool{}
+	add := func(name string, value any) {
+		text, reason := keptText(value)
+		if text == "" && reason == "" {
+			return
+		}
+		to := fieldName(name)
+		switch {
+		case reason != "":
+		case to == "":
+			reason = fmt.Sprintf("the name is no name of a custom field, which has letters, digits and single underscores, up to %d without %s", maxName-len(keptPrefix), keptPrefix)
+		case seen[to]:
+			reason = "a custom field of the object has the same name"
+		}
+		seen[to] = true
+		all = append(all, attribute{name, text, reason})
+	}
+	for _, member := range []string{"custom_field_data", "custom_fields"} { // of fixtures, and of the REST API
+		custom, _ := o[member].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(custom)) {
+			add(name, custom[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		text, ok := o[name].(string)
+		if ok && !strings.HasPrefix(name, "_") && !slices.Contains(derived, name) && !slices.Contains(read[model], name) {
+			add(name, text)
+		}
+	}
+	return all
+}
+
+// keep adds the fields that keep unknown values to those of a row. A value that NetBox no longer has is cleared.
+func (x *Export) keep(row object, k kind, r *records.Resource, o object) {
+	if len(x.kept[r.Name]) == 0 {
+		return
+	}
+	for _, name := range x.kept[r.Name] {
+		if _, ok := r.Field(name); ok { // else it is a dry run
+			row[name] = ""
+		}
+	}
+	for _, a := range attributes(k.model, o) {
+		if _, ok := row[fieldName(a.name)]; ok && a.reason == "" {
+			row[fieldName(a.name)] = a.text
+		}
+	}
+}
+
+// lines are the line breaks that one line has as spaces.
+var lines = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
+
+// keptText returns a value as a line of text, or why it is none.
+func keptText(value any) (text, reason string) {
+	if o, ok := value.(map[string]any); ok && o["value"] != nil {
+		value = o["value"] // of a choice
+	}
+	switch v := value.(type) {
+	case nil:
+		return "", ""
+	case string:
+		text = strings.TrimSpace(lines.Replace(v))
+	case json.Number:
+		text = v.String()
+	case bool:
+		text = strconv.FormatBool(v)
+	default:
+		return "", "is no text, number or boolean"
+	}
+	switch {
+	case utf8.RuneCountInString(text) > maxText:
+		return "", fmt.Sprintf("has more than %d characters", maxText)
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return "", "has control characters"
+	}
+	return text, ""
+}
+
+// fieldName returns the name of the custom field for a name of NetBox, "" if there is none.
+func fieldName(name string) string {
+	to := keptPrefix + strings.ToLower(name)
+	if len(to) > maxName || !namePattern.MatchString(to) {
+		return ""
+	}
+	return to
+}
