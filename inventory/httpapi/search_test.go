@@ -87,9 +87,9 @@ func TestSearch(t *testing.T) {
 		}
 		id := data(t, c.Send("GET", "/racks", nil))[0]["id"].(string)
 		require.Equal(t, []string{"racks A-12 id exact"}, searched(t, c, strings.ToUpper(id)))
-		var one struct{ Data []object }
-		c.Send("GET", "/search?q=sw1&limit=1", nil).Want(200).JSON(&one)
-		require.Equal(t, "sw1", values(one.Data, "label"))
+		one := read(t, c.Send("GET", "/search?q=sw1&limit=1", nil).Want(200))["data"].([]any)
+		require.Len(t, one, 1)
+		require.Equal(t, "sw1", one[0].(object)["label"])
 		for _, query := range []string{"", "?q=", "?q=%20", "?q=a%00b", "?q=" + strings.Repeat("x", 201), "?q=a&limit=0", "?q=a&limit=101", "?q=a&by=x"} {
 			c.Send("GET", "/search"+query, nil).Want(400)
 		}

@@ -160,15 +160,21 @@ func (s *searching) lookUpPrefix(ctx context.Context, r *records.Resource, f *re
 // noMatch is worse than all matches.
 const noMatch = matchText + 1
 
-// compare returns how a field of a record matches the text.
+// compare returns how a field of a record matches the text, or the best of the elements of a list does.
 func (s *searching) compare(f *records.Field, rec records.Record) match {
-	if list, ok := f.Value(rec).([]string); ok {
-		if slices.Contains(list, s.text) {
-			return matchExact
+	best := noMatch
+	switch value := f.Value(rec).(type) {
+	case string:
+		best = s.compareText(value)
+	case []string:
+		for _, element := range value {
+			best = min(best, s.compareText(element))
 		}
-		return noMatch
 	}
-	value, _ := f.Value(rec).(string)
+	return best
+}
+
+func (s *searching) compareText(value string) match {
 	value = records.FoldASCII(value)
 	switch {
 	case value == s.folded:
@@ -181,8 +187,7 @@ func (s *searching) compare(f *records.Field, rec records.Record) match {
 	return noMatch
 }
 
-// searchTexts finds the records that contain the text, and those with it as a tag, as far as time
-// permits. What is found until then are the results.
+// searchTexts finds the records that contain the text, as far as time permits. What is found until then are the results.
 func (s *searching) searchTexts(ctx context.Context) error {
 	slow, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -207,17 +212,12 @@ func (s *searching) searchAllTexts(ctx context.Context) error {
 			}
 		}
 	}
-	for _, r := range s.resources {
-		if err := s.searchTags(ctx, r); err != nil || len(s.found) >= s.limit {
-			return err
-		}
-	}
 	return nil
 }
 
 // searchText finds the records of a resource that contain the text.
 func (s *searching) searchText(ctx context.Context, r *records.Resource) error {
-	fields := slices.DeleteFunc(r.Fields(), func(f *records.Field) bool { return !f.Search || !f.Scalar() })
+	fields := slices.DeleteFunc(r.Fields(), func(f *records.Field) bool { return !f.Search || f.Hidden || f.WriteOnly })
 	if len(fields) == 0 {
 		return nil
 	}
@@ -228,23 +228,6 @@ func (s *searching) searchText(ctx context.Context, r *records.Resource) error {
 	for _, rec := range page.Records {
 		best := slices.MinFunc(fields, func(a, b *records.Field) int { return int(s.compare(a, rec)) - int(s.compare(b, rec)) })
 		s.add(r, rec, best, min(s.compare(best, rec), matchText))
-	}
-	return nil
-}
-
-// searchTags finds the records with the text as an element of a list.
-func (s *searching) searchTags(ctx context.Context, r *records.Resource) error {
-	for _, f := range r.Fields() {
-		if f.Kind != records.List || f.Hidden || f.WriteOnly || f.Format == "uuid" {
-			continue
-		}
-		page, err := s.list(ctx, (&records.Query{Resource: r, Limit: int64(s.limit)}).Where(f.Name, s.text))
-		if err != nil {
-			return err
-		}
-		for _, rec := range page.Records {
-			s.add(r, rec, f, matchExact)
-		}
 	}
 	return nil
 }
