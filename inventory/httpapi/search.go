@@ -169,6 +169,7 @@ type searching struct {
 	found        []found
 	seen         map[string]bool // the ids of found
 	complete     bool
+	address      bool // the text is a whole IP or MAC address, or a network
 }
 
 // add adds a result unless the record is one already.

@@ -40,7 +40,7 @@ func searchable(g *harness) (first, second object) {
 	g.create("/prefixes", object{"prefix": "10.0.0.0/8"})
 	g.create("/prefixes", object{"prefix": "10.1.2.0/24", "description": "campus"})
 	g.create("/prefixes", object{"prefix": "10.2.0.0/16"})
-	g.create("/vlans", object{"vlan_id": 2077, "name": "Campus WLAN"})
+	g.create("/vlans", object{"vlan_id": 2077, "name": "Campus WLAN", "subnet_cidr": "10.77.0.0/24", "gateway_ip": "10.77.0.1"})
 	g.create("/racks", object{"name": "A-12", "location_id": first["id"], "asset_tag": "AT-77"})
 	return first, second
 }
@@ -70,10 +70,12 @@ func TestSearch(t *testing.T) {
 				"prefixes 10.0.0.0/8 prefix covers", "devices sw1 ip within", "devices sw10 ip within",
 				"interfaces eth0 ip_address within", "prefixes 10.1.2.0/24 prefix within", "addresses 10.1.2.3/24 address within",
 			},
-			"10.2.0.0/16": {"prefixes 10.2.0.0/16 prefix exact", "prefixes 10.0.0.0/8 prefix covers"},
-			"VIE-1":       {"locations Vienna 1 site_code exact"},
-			"vie-1":       {"locations Vienna 1 site_code exact"},
-			"vienna":      {"locations Vienna 1 name prefix", "devices sw10 notes text"},
+			"10.2.0.0/16":  {"prefixes 10.2.0.0/16 prefix exact", "prefixes 10.0.0.0/8 prefix covers"},
+			"10.77.0.1":    {"vlans Campus WLAN gateway_ip exact", "prefixes 10.0.0.0/8 prefix covers"},
+			"10.77.0.0/24": {"vlans Campus WLAN subnet_cidr exact", "prefixes 10.0.0.0/8 prefix covers"},
+			"VIE-1":        {"locations Vienna 1 site_code exact"},
+			"vie-1":        {"locations Vienna 1 site_code exact"},
+			"vienna":       {"locations Vienna 1 name prefix", "devices sw10 notes text"},
 			"campus": {
 				"devices sw1 tags exact", "prefixes 10.1.2.0/24 description exact", "vlans Campus WLAN name prefix",
 			},

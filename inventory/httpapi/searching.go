@@ -84,12 +84,13 @@ func (s *searching) lookUpValue(ctx context.Context, r *records.Resource, f *rec
 	return s.filter(ctx, r, f, f.Name, value, matchExact)
 }
 
-// filter finds the records that match a filter of a list. A text that the field can't have matches none.
+// filter finds the records that match a filter of a list, and notes that the text is an address. A text that the field can't have matches none.
 func (s *searching) filter(ctx context.Context, r *records.Resource, f *records.Field, parameter, value string, m match) error {
 	q, err := records.ParseQuery(r, url.Values{parameter: {value}})
 	if err != nil {
 		return nil //nolint:nilerr // the text is no value of the field
 	}
+	s.address = s.address || addressField(f)
 	q.Sort, q.Limit = nil, int64(s.limit)
 	if m == matchWithin {
 		q.Sort = []records.SortKey{{Field: f}}
@@ -157,6 +158,11 @@ func (s *searching) lookUpPrefix(ctx context.Context, r *records.Resource, f *re
 	}
 }
 
+// addressField reports whether the values of a field are IP addresses, networks or MAC addresses.
+func addressField(f *records.Field) bool {
+	return f.Address() || f.Format == "cidr" || f.Format == "mac"
+}
+
 // noMatch is worse than all matches.
 const noMatch = matchText + 1
 
@@ -207,6 +213,9 @@ func (s *searching) searchAllTexts(ctx context.Context) error {
 	}
 	if utf8.RuneCountInString(s.text) >= minPart {
 		for _, r := range s.resources {
+			if s.address && !slices.ContainsFunc(r.Fields(), func(f *records.Field) bool { return addressField(f) && !r.Indexed(f) }) {
+				continue // its parts are in too many records
+			}
 			if err := s.searchText(ctx, r); err != nil || len(s.found) >= s.limit {
 				return err
 			}
