@@ -88,7 +88,7 @@ func (s *searching) lookUpValue(ctx context.Context, r *records.Resource, f *rec
 func (s *searching) filter(ctx context.Context, r *records.Resource, f *records.Field, parameter, value string, m match) error {
 	q, err := records.ParseQuery(r, url.Values{parameter: {value}})
 	if err != nil {
-		return nil //nolint:nilerr // the text is no value of the field
+		return nil // the text is no value of the field
 	}
 	s.address = s.address || addressField(f)
 	q.Sort, q.Limit = nil, int64(s.limit)
@@ -114,7 +114,7 @@ func (s *searching) filter(ctx context.Context, r *records.Resource, f *records.
 func (s *searching) lookUpAddress(ctx context.Context, r *records.Resource, f *records.Field) error {
 	network, err := netip.ParsePrefix(s.text)
 	if _, notAddress := netip.ParseAddr(s.text); err != nil && notAddress != nil || !r.Indexed(f) {
-		return nil //nolint:nilerr // the text is no address
+		return nil // the text is no address
 	}
 	if err == nil && network == network.Masked() {
 		if f.Format == "network" { // the network itself, then those around it
