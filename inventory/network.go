@@ -49,7 +49,7 @@ type Device struct {
 	RackPosition string       `json:"rack_position" field:"max=100,index"`
 	LocationID   *string      `json:"location_id" field:"ref=locations:null,index,counted"`
 	LastSeen     *time.Time   `json:"last_seen" field:"index"`
-	Tags         []string     `json:"tags" field:"max=50"`
+	Tags         []string     `json:"tags" field:"max=50,search"`
 	Notes        string       `json:"notes" field:"format=text,max=10000,search"`
 	RackID       *string      `json:"rack_id" field:"ref=racks:null"`
 	RackUnit     *int64       `json:"rack_unit" field:"min=1,max=1000"`   // the lowest one that it occupies

@@ -78,9 +78,7 @@ func (c *client) find(r *records.Resource, name string) (string, error) {
 
 // value returns the text of a field as JSON for a body. Texts are JSON strings; "" is null.
 func value(r *records.Resource, name, text string) (field string, doc json.RawMessage, err error) {
-	f, ok := r.Field(name)
-	if of, member := r.ByMember(name); member {
-		f, ok = of, true
+	if _, member := r.ByMember(name); member {
 		if text == "" {
 			return name, json.RawMessage("null"), nil
 		}
@@ -90,6 +88,7 @@ func value(r *records.Resource, name, text string) (field string, doc json.RawMe
 		doc, err = json.Marshal(text)
 		return name, doc, err
 	}
+	f, ok := r.Field(name)
 	if !ok {
 		return "", nil, cli.Usagef("%s have no field %q: use one of %s", r.Name, name, strings.Join(settable(r), ", "))
 	}

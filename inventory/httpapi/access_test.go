@@ -33,6 +33,7 @@ func accessRows() map[string]outcomes {
 		"GET /changes/stream":                   readers,
 		"GET /openapi.json":                     everybody,
 		"GET /summary":                          readers,
+		"GET /search":                           readers,
 		"GET /sd/prometheus":                    readers,
 		"GET /sd/ansible":                       readers,
 		"GET /sd/hosts":                         readers,

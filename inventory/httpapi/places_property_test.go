@@ -275,6 +275,11 @@ func queries(op openapi.Operation, ids map[string][]string) []string {
 				all = append(all, fmt.Sprintf("interface_id=0190000%s-8000-%012x", world, n))
 			}
 		}
+	case op.ID == "search":
+		all = nil
+		for _, text := range []string{"far", "near", "near-1", "eth0", "a", "Cisco", "10.0.0.0/8", "10.0.0.1", "00:00", "1", "far-1-0", unknown} {
+			all = append(all, url.Values{"q": {text}}.Encode(), url.Values{"q": {text}, "limit": {"2"}}.Encode())
+		}
 	case op.ID == "getMetricHistory":
 		all = append(all, "step=raw&from=2026-01-31T11:00:00Z&to=2026-01-31T13:00:00Z")
 	case op.Filters != nil:

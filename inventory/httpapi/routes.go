@@ -36,6 +36,7 @@ func (a *API) table() []route {
 		{method: "GET", path: "/", access: everyone, operation: health()},
 		{method: "GET", path: "/openapi.json", access: auth.Public(), operation: openAPI()},
 		{method: "GET", path: "/summary", access: everyone, operation: summary()},
+		{method: "GET", path: searchPath, access: everyone, operation: searchAll()},
 		{method: "POST", path: "/retention", access: permission(admins), operation: prune(schema)},
 		{method: "POST", path: importPath, access: everyone, operation: importRows()},
 	}

@@ -54,7 +54,7 @@ type Field struct {
 	Hidden    bool // internal: never shown, queried or logged
 	WriteOnly bool // accepted, never stored or shown
 	AdminOnly bool // set by admins only, even in one's own record
-	Search    bool // searched by q
+	Search    bool // searched by q; of a List the elements are
 
 	Index   bool // stores index it together with the id
 	Natural bool // lists are in the natural order of the values (NaturalKey): eth2 before eth10

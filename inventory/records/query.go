@@ -16,7 +16,7 @@ type Query struct {
 	Resource *Resource // required
 
 	Filters []Filter  // all must match
-	Text    string    // contained in one of the searched fields; empty matches all
+	Text    string    // contained in one of the searched fields, or in an element of one; empty matches all
 	Sort    []SortKey // before the id, which breaks ties in the direction of the last one
 
 	Only *Places // the places that the records belong to; nil is any, and records without a place
@@ -242,6 +242,9 @@ func equal(value, want any) bool {
 }
 
 func contains(value, part any) bool {
+	if list, ok := value.([]string); ok {
+		return slices.ContainsFunc(list, func(s string) bool { return contains(s, part) })
+	}
 	text, ok := value.(string)
 	return ok && strings.Contains(FoldASCII(text), FoldASCII(part.(string)))
 }

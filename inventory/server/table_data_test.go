@@ -97,7 +97,7 @@ func (f *filler) zipf(n int) int {
 func (f *filler) skewed(values []string) string { return values[f.zipf(len(values))] }
 
 // network adds users, locations, devices, interfaces and links.
-func (f *filler) network(devices int) {
+func (f *filler) network(devices, ports int) {
 	f.t.Helper()
 	for i := range tableUsers {
 		name := fmt.Sprintf("user%02d", i)
@@ -118,7 +118,7 @@ func (f *filler) network(devices int) {
 		d := f.device(i, number)
 		d.LocationID = site
 		f.add(d)
-		up := f.ports(i, d)
+		up := f.ports(i, d, ports)
 		if previous != nil && i%2 == 1 {
 			f.add(&inventory.Link{
 				AInterfaceID: min(*previous, up), BInterfaceID: max(*previous, up), Type: "fiber",
@@ -157,10 +157,10 @@ func (f *filler) device(i, site int) *inventory.Device {
 	return d
 }
 
-// ports adds the two interfaces of a device, and returns the id of the uplink.
-func (f *filler) ports(i int, d *inventory.Device) (uplink string) {
+// ports adds the interfaces of a device, and returns the id of the uplink.
+func (f *filler) ports(i int, d *inventory.Device, ports int) (uplink string) {
 	f.t.Helper()
-	for port := range 2 {
+	for port := range ports {
 		mbps := []int64{1000, 10_000, 100, 25_000, 100_000, 40_000}[f.zipf(6)]
 		status := f.skewed([]string{"up", "up", "down", "administratively down", "dormant"})
 		x := &inventory.Interface{

@@ -40,7 +40,7 @@ func (x *measured) exchange() {
 			to.url = postgrestest.Start(x.t).Database(x.t)
 		}
 		to.Server = to.open(map[string]string{"DATABASE_TIMEOUT": "10m"})
-		newFiller(x.t, to.Store(), 1, tableEpoch).network(x.sizes.devices)
+		newFiller(x.t, to.Store(), 1, tableEpoch).network(x.sizes.devices, x.sizes.ports)
 	})
 	for _, what := range []string{"import of devices", "the same import again"} {
 		created := int64(0)

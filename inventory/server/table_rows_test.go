@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -116,6 +117,46 @@ func (x *measured) searches() {
 		}
 	}
 	x.measure("interfaces q="+absentWord, 20, "interfaces", "/interfaces?limit=20&q="+absentWord)
+}
+
+// searchAll measures searches over all records: of values that one device has, and of words.
+func (x *measured) searchAll() {
+	x.t.Helper()
+	host := x.query("SELECT hostname, serial_number, ip, mac_address FROM devices JOIN interfaces ON device_id = devices.id WHERE ip_address = '' ORDER BY devices.id DESC LIMIT 1")[0]
+	mac := strings.ReplaceAll(strings.ToUpper(host[3].(string)), ":", "-")
+	for _, row := range []struct {
+		name, text string
+		first      string // the resource of the first result, empty for none
+	}{
+		{"hostname", host[0].(string), "devices"},
+		{"serial number", host[1].(string), "devices"},
+		{"IP address", host[2].(string), "devices"},
+		{"network", host[2].(string) + "/32", "devices"},
+		{"MAC address", mac, "interfaces"},
+		{"part of a hostname", host[0].(string)[:5], "devices"},
+		{"interface name", "GigabitEthernet0/1", "interfaces"},
+		{"frequent word", frequentWord, "devices"},
+		{"rare word", rareWord, "devices"},
+		{"absent word", absentWord, ""},
+		{"tag", "production", "devices"},
+	} {
+		var results struct {
+			Complete bool
+			Data     []struct{ Resource, Match string }
+		}
+		path := "/search?q=" + url.QueryEscape(row.text)
+		begin := time.Now()
+		require.NoError(x.t, json.Unmarshal(x.get(path).Body.Bytes(), &results))
+		first := time.Since(begin)
+		x.row("search, "+row.name, 20, repeat(func() { x.get(path) }), 0, len(results.Data), 0)
+		x.note("search, "+row.name, fmt.Sprintf("the first time %.1f ms, complete %v", first.Seconds()*1000, results.Complete))
+		if row.first == "" {
+			require.Empty(x.t, results.Data, row.text)
+			continue
+		}
+		require.NotEmpty(x.t, results.Data, row.text)
+		require.Equal(x.t, row.first, results.Data[0].Resource, row.text)
+	}
 }
 
 // audit measures all pairs of the filters of one entry, and a frequent pair.

@@ -29,7 +29,8 @@ import (
 // The flags of the table. Without -table it runs in a small form that checks responses only.
 var (
 	fullTable     = flag.Bool("table", false, "measure TestTable with the numbers of the flags, and print the table")
-	tableDevices  = flag.Int("table.devices", 100_000, "`number` of devices; there are two interfaces for each")
+	tableDevices  = flag.Int("table.devices", 100_000, "`number` of devices")
+	tablePorts    = flag.Int("table.ports", 2, "`number` of interfaces of a device, at least 2")
 	tableAudit    = flag.Int("table.audit", 1_000_000, "`number` of audit log entries")
 	tableMetrics  = flag.Int("table.metrics", 1_000_000, "`number` of metrics")
 	tableGrowth   = flag.Int("table.growth", 10_000, "`number` of devices of a second database to compare with; 0 for none")
@@ -41,7 +42,7 @@ var (
 )
 
 // sizes are the numbers of records in a database of the table.
-type sizes struct{ devices, audit, metrics int }
+type sizes struct{ devices, ports, audit, metrics int } // ports are interfaces of a device
 
 // measured is a server over a filled database.
 type measured struct {
@@ -59,11 +60,11 @@ type measured struct {
 // beside its baseline: a prepared query of the same rows by their ids, and their encoding by
 // encoding/json. On a machine with other work the best time tells more than the median.
 func TestTable(t *testing.T) {
-	small := sizes{1000, 2000, 5000}
+	small := sizes{1000, 2, 2000, 5000}
 	full := small
 	growth := 100
 	if *fullTable {
-		full, growth = sizes{*tableDevices, *tableAudit, *tableMetrics}, *tableGrowth
+		full, growth = sizes{*tableDevices, max(*tablePorts, 2), *tableAudit, *tableMetrics}, *tableGrowth
 	}
 	for name, driver := range map[string]string{"sqlite": "sqlite", "postgres": "pgx"} {
 		if *fullTable && *tableDatabase != "" && *tableDatabase != name {
@@ -74,7 +75,7 @@ func TestTable(t *testing.T) {
 			if driver == "sqlite" {
 				dir := cmp.Or(*tableDir, t.TempDir())
 				address = func(s sizes) string {
-					return filepath.Join(dir, fmt.Sprintf("inventory-%d-%d-%d.db", s.devices, s.audit, s.metrics))
+					return filepath.Join(dir, fmt.Sprintf("inventory-%d-%d-%d-%d.db", s.devices, s.ports, s.audit, s.metrics))
 				}
 			} else {
 				address = postgresAddress(t)
@@ -85,6 +86,7 @@ func TestTable(t *testing.T) {
 			x.pairs("devices")
 			x.pairs("interfaces")
 			x.searches()
+			x.searchAll()
 			x.audit()
 			x.metrics()
 			x.summaries()
@@ -93,7 +95,7 @@ func TestTable(t *testing.T) {
 			x.starvation()
 			x.ingest()
 			if growth > 0 {
-				s := sizes{growth, 0, 0}
+				s := sizes{growth, full.ports, 0, 0}
 				x.growth(newMeasured(t, driver, address(s), s))
 			}
 		})
@@ -112,7 +114,7 @@ func postgresAddress(t *testing.T) func(sizes) string {
 		admin, err := sql.Open("pgx", u.JoinPath("postgres").String())
 		require.NoError(t, err)
 		defer func() { require.NoError(t, admin.Close()) }()
-		name := fmt.Sprintf("inventory_%d_%d_%d", s.devices, s.audit, s.metrics)
+		name := fmt.Sprintf("inventory_%d_%d_%d_%d", s.devices, s.ports, s.audit, s.metrics)
 		var exists bool
 		require.NoError(t, admin.QueryRowContext(t.Context(), "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&exists))
 		if !exists {
@@ -155,7 +157,7 @@ func (x *measured) fill() {
 	x.t.Helper()
 	begin, added := time.Now(), false
 	if x.count("devices") == 0 {
-		newFiller(x.t, x.Store(), 1, tableEpoch).network(x.sizes.devices)
+		newFiller(x.t, x.Store(), 1, tableEpoch).network(x.sizes.devices, x.sizes.ports)
 		added = true
 	}
 	devices := x.idsOf("devices", x.sizes.devices)
@@ -309,8 +311,8 @@ func (all times) ms(percent int) float64 {
 
 // header begins the table.
 func (x *measured) header(name string) {
-	x.printf("\n### %s: %d devices, %d audit log entries, %d metrics; %d processors\n\n", name,
-		x.sizes.devices, x.sizes.audit, x.sizes.metrics, runtime.NumCPU())
+	x.printf("\n### %s: %d devices, %d interfaces, %d audit log entries, %d metrics; %d processors\n\n", name,
+		x.sizes.devices, x.sizes.devices*x.sizes.ports, x.sizes.audit, x.sizes.metrics, runtime.NumCPU())
 	x.printf("| measurement | bar ms | median ms | best | p95 | baseline ms | ratio | rows | total | |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
 }
 

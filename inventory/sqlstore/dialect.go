@@ -43,6 +43,9 @@ type Dialect struct {
 	// Contains and StartsWith hold if the first string contains, or begins with, the second,
 	// byte by byte, with %[1]s and %[2]s for them.
 	Contains, StartsWith string
+	// Elements are the strings in a JSON array, with %s for it, as one string, in which the character
+	// U+001F stands between them.
+	Elements string
 	// Element holds if a JSON array has an element, with %[1]s and %[2]s for them.
 	Element string
 	// NullsFirst and NullsLast follow ASC and DESC of a nullable column, so that null sorts

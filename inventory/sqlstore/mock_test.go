@@ -29,7 +29,7 @@ var (
 // dialect returns the dialect of a database with these errors.
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
-		Parameter: "$", Rows: 128, Fold: "%s", Contains: "%s %s", StartsWith: "%s %s", Element: "%s %s",
+		Parameter: "$", Rows: 128, Fold: "%s", Contains: "%s %s", StartsWith: "%s %s", Element: "%s %s", Elements: "%s",
 		ForUpdate: " FOR UPDATE", Aborts: true, NoLimit: "ALL", Slots: 1,
 		Time: func(t time.Time) any { return t },
 		Classify: func(err error) sqlstore.DriverError {

@@ -69,7 +69,7 @@ func (b *builder) search(s string) string {
 	var columns []string
 	for _, c := range b.columns {
 		if c.Search {
-			columns = append(columns, c.Column)
+			columns = append(columns, b.dialect.foldedText(c.Field))
 		}
 	}
 	if len(columns) == 0 {
@@ -80,8 +80,8 @@ func (b *builder) search(s string) string {
 		return found
 	}
 	part := b.arg(records.FoldASCII(s))
-	for i, column := range columns {
-		columns[i] = fmt.Sprintf(b.dialect.Contains, b.folded(column), part)
+	for i, text := range columns {
+		columns[i] = fmt.Sprintf(b.dialect.Contains, text, part)
 	}
 	condition := "(" + strings.Join(columns, " OR ") + ")"
 	if ok {

@@ -75,13 +75,23 @@ func (d *Dialect) searchName(r *records.Resource) string {
 // searchText returns a text with the placeholders of a [SearchDDL] replaced.
 func (d *Dialect) searchText(r *records.Resource, name, text string) string {
 	columns := searched(r)
-	values := make([]string, len(columns))
-	for i, column := range columns {
-		values[i] = fmt.Sprintf(d.Fold, column)
+	var values []string
+	for _, f := range r.Fields() {
+		if f.Search && f.Column != "" {
+			values = append(values, d.foldedText(f))
+		}
 	}
 	between := " || " + d.DDL.Search.Separator + " || "
 	return strings.NewReplacer("{name}", name, "{table}", r.Table(), "{columns}", strings.Join(columns, ", "),
 		"{text}", strings.Join(values, between)).Replace(text)
+}
+
+// foldedText is the folded string in which searches look for a part of the value of a field.
+func (d *Dialect) foldedText(f *records.Field) string {
+	if f.Kind == records.List {
+		return fmt.Sprintf(d.Fold, fmt.Sprintf(d.Elements, f.Column))
+	}
+	return fmt.Sprintf(d.Fold, f.Column)
 }
 
 // searchStatements returns the statements that create the index for searches, and drop those of
@@ -161,8 +171,10 @@ func (b *builder) matching(s string) (condition string, ok bool) {
 func (t *table) textOf(f *records.Filter) (s string, ok bool) {
 	s, ok = f.Value.(string)
 	switch {
-	case !ok || !f.Field.Search || f.Field.Kind != records.Text:
+	case !ok || !f.Field.Search || f.Field.Kind != records.Text && f.Field.Kind != records.List:
 		return "", false
+	case f.Field.Kind == records.List: // has it as an element
+		return s, f.Op == records.Eq
 	case f.Op == records.Contains || f.Op == records.StartsWith:
 		return s, true
 	}

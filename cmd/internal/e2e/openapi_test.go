@@ -184,6 +184,7 @@ func TestOpenAPI(t *testing.T) {
 	for _, path := range []string{
 		"/devices/" + device + "/interfaces?sortby=name:desc", "/devices/" + device + "/interfacecount",
 		"/locations/" + ids["locations"] + "/devices", "/locations/" + ids["locations"] + "/devicescount",
+		"/search?q=sw", "/search?q=10.0.0.1&limit=5",
 		"/trace?interface_id=" + ids["interfaces0"], "/trace?rear_port_id=" + ids["rear-ports0"],
 		"/summary?resource=devices&by=status", "/changes?since=0&limit=5", "/metrics?sort=value:desc", "/metrics/device/" + device, "/metrics/device/" + device + "/history", "/audit-logs?sortby=created_at:desc&limit=5",
 		"/devices?hostname__contains=s&status__in=active,offline&fields=id,hostname&count=false&cursor=", "/devices?q=sw&page=2&limit=1",

@@ -115,6 +115,7 @@ func Dialect() sqlstore.Dialect {
 		Fold:        "lower(%s)", // of ASCII letters only, by the collation of the columns
 		Contains:    "strpos(%[1]s, %[2]s) > 0",
 		StartsWith:  "left(%[1]s, length(%[2]s::text)) = %[2]s::text",
+		Elements:    `replace(replace(replace(substr(%[1]s::text, 3, greatest(length(%[1]s::text) - 4, 0)), '", "', chr(31)), '\\', '\'), '\"', '"')`,
 		Element:     "%[1]s @> to_jsonb(%[2]s::text)",
 		NullsFirst:  " NULLS FIRST",
 		NullsLast:   " NULLS LAST",

@@ -107,6 +107,7 @@ func Dialect() sqlstore.Dialect {
 		Fold:       "lower(%s)", // of ASCII letters only
 		Contains:   "instr(%[1]s, %[2]s) > 0",
 		StartsWith: "substr(%[1]s, 1, length(%[2]s)) = %[2]s",
+		Elements:   "coalesce((SELECT group_concat(value, char(31)) FROM json_each(%s)), '')",
 		Element:    "EXISTS (SELECT 1 FROM json_each(%[1]s) WHERE value = %[2]s)",
 		NoLimit:    "-1",
 		IndexedBy:  " INDEXED BY %s",

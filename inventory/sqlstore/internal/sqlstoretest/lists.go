@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -217,6 +218,7 @@ func CheckPairs(t *testing.T, store records.Store) {
 	for _, rec := range all {
 		d := rec.(*inventory.Device)
 		d.Vendor, d.Model, d.Notes = "x"+word(), "y"+word(), word()
+		d.Tags = []string{word(), "z" + word()}
 	}
 	require.NoError(t, Create(t, store, all...))
 	check := func() {
@@ -226,8 +228,11 @@ func CheckPairs(t *testing.T, store records.Store) {
 				pair, want := records.FoldASCII(string(first)+string(second)), []string{}
 				for _, rec := range all {
 					for _, f := range devices.Fields() {
-						text, _ := f.Value(rec).(string)
-						if f.Search && strings.Contains(records.FoldASCII(text), pair) {
+						texts, _ := f.Value(rec).([]string)
+						if text, ok := f.Value(rec).(string); ok {
+							texts = []string{text}
+						}
+						if f.Search && slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(records.FoldASCII(s), pair) }) {
 							want = append(want, rec.Meta().ID)
 							break
 						}

@@ -1,0 +1,248 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// One search over all records (REFERENCE.md, 2.18).
+
+// searchPath is the path of searches.
+const searchPath = "/search"
+
+// The bounds of a search.
+const (
+	defaultFound = 20
+	maxFound     = 100                    // results
+	maxSearched  = 200                    // bytes of the text
+	minPart      = 3                      // characters of a text that is looked for within values
+	searchTime   = 500 * time.Millisecond // for what may have to read many records
+)
+
+// searchFirst are the resources whose records come first among equally good results. Others follow in
+// the order of the schema.
+var searchFirst = []string{"devices", "interfaces", "locations", "prefixes", "addresses", "vlans", "racks"}
+
+// match says how a record matches a search. The best comes first.
+type match int
+
+const (
+	matchExact  match = iota // a value is the text, but for ASCII case
+	matchCovers              // a network contains the address or network of the text
+	matchWithin              // an address or network is within the network of the text
+	matchPrefix              // a value begins with the text
+	matchText                // a value contains the text
+)
+
+// matches are the names of matches in responses.
+var matches = []string{"exact", "covers", "within", "prefix", "text"}
+
+// found is a result of a search.
+type found struct {
+	resource *records.Resource
+	record   records.Record
+	field    *records.Field
+	match    match
+	order    int // of the resource
+}
+
+func searchAll() operation {
+	names := &openapi.Schema{Type: "string", Description: "How the field matches: the best matches come first."}
+	for _, name := range matches {
+		names.Enum = append(names.Enum, name)
+	}
+	limit := openapi.Integer("", 1)
+	limit.Maximum, limit.Default = new(float64(maxFound)), defaultFound
+	result := openapi.Object("Found",
+		openapi.Required("resource", openapi.String("The name of the resource, such as devices.")),
+		openapi.Required("id", openapi.ID("")),
+		openapi.Required("label", openapi.String("What people call the record: its name, address or key.")),
+		openapi.Required("field", openapi.String("The field that matches.")),
+		openapi.Required("match", names),
+		openapi.Required("record", &openapi.Schema{Type: "object", Description: "The record, as GET of its resource has it."}))
+	return operation{openapi.Operation{
+		ID: "search", Tag: "system", Summary: "Find records by names, addresses, serial numbers and other texts",
+		Parameters: []openapi.Parameter{
+			{
+				Name: "q", Required: true, Schema: openapi.BoundedString(1, maxSearched),
+				Description: "A name, an IP address or network, a MAC address in any notation, a serial number, a tag or a part of a text.",
+			},
+			{Name: "limit", Schema: limit, Description: "The maximum number of results."},
+		},
+		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Object("SearchResults",
+			openapi.Required("status", openapi.Const("success")),
+			openapi.Required("complete", openapi.Boolean("Whether the search ended before its time did.")),
+			openapi.Required("data", openapi.Array(result, 0, maxFound)))}},
+		Errors: []int{http.StatusTooManyRequests},
+	}, (*call).searchAll}
+}
+
+func (c *call) searchAll() error {
+	s, err := c.newSearch()
+	if err != nil {
+		return err
+	}
+	if c.places == nil {
+		err = s.lookUp(c.r.Context())
+	}
+	if err == nil && (c.places != nil || len(s.found) < s.limit) {
+		err = c.heavy.run(c.r.Context(), c.heavyCaller(), s.searchTexts)
+	}
+	if err != nil {
+		return err
+	}
+	c.send(http.StatusOK, func(b []byte) []byte { return s.append(b) })
+	return nil
+}
+
+// newSearch returns the search of the request, in the resources that the sender may list.
+func (c *call) newSearch() (*searching, error) {
+	s := &searching{call: c, text: strings.TrimSpace(c.query.Get("q")), limit: defaultFound, seen: map[string]bool{}, complete: true}
+	switch {
+	case s.text == "":
+		return nil, badField("q", "is missing: use a name, an address, a serial number or a part of a text")
+	case len(s.text) > maxSearched || !utf8.ValidString(s.text) || strings.ContainsFunc(s.text, unicode.IsControl):
+		return nil, badField("q", fmt.Sprintf("must be at most %d bytes of UTF-8 without control characters", maxSearched))
+	}
+	s.folded = records.FoldASCII(s.text)
+	if c.query.Has("limit") {
+		n, err := strconv.Atoi(c.query.Get("limit"))
+		if err != nil || n < 1 || n > maxFound {
+			return nil, badField("limit", fmt.Sprintf("must be a whole number from 1 to %d", maxFound))
+		}
+		s.limit = n
+	}
+	denied := error(auth.Denied())
+	for _, rt := range c.routes {
+		if rt.does != records.RouteList || rt.path != "/"+rt.resource.Name || !searchable(rt.resource) {
+			continue
+		}
+		r, err := c.listable(&rt)
+		switch {
+		case err == nil:
+			s.resources = append(s.resources, r)
+		case auth.KindOf(err) != auth.Forbidden:
+			return nil, err
+		default:
+			denied = err
+		}
+	}
+	if len(s.resources) == 0 {
+		return nil, denied
+	}
+	slices.SortStableFunc(s.resources, func(a, b *records.Resource) int { return cmp.Compare(searchOrder(a), searchOrder(b)) })
+	return s, nil
+}
+
+// searchable reports whether searches find records of a resource: neither accounts and what else only
+// some may read, nor logs and measurements.
+func searchable(r *records.Resource) bool {
+	return permission(r.Access.Read.Or(records.Permission{Everyone: true})).Everyone && !isUsers(r) && !r.Internal && !r.Unaudited && !r.Prunable
+}
+
+// searchOrder returns the position of a resource among equally good results.
+func searchOrder(r *records.Resource) int {
+	if i := slices.Index(searchFirst, r.Name); i >= 0 {
+		return i
+	}
+	return len(searchFirst)
+}
+
+// searching is one search.
+type searching struct {
+	*call
+	text, folded string
+	limit        int
+	resources    []*records.Resource
+	found        []found
+	seen         map[string]bool // the ids of found
+	complete     bool
+	address      bool // the text is a whole IP or MAC address, or a network
+}
+
+// add adds a result unless the record is one already.
+func (s *searching) add(r *records.Resource, rec records.Record, f *records.Field, m match) {
+	if id := rec.Meta().ID; !s.seen[id] {
+		s.seen[id] = true
+		s.found = append(s.found, found{r, rec, f, m, slices.Index(s.resources, r)})
+	}
+}
+
+// rank sorts the results: the best matches first, then by resource. Of the networks that contain an
+// address the smallest comes first.
+func (s *searching) rank() {
+	slices.SortStableFunc(s.found, func(a, b found) int {
+		order := cmp.Or(cmp.Compare(a.match, b.match), cmp.Compare(a.order, b.order))
+		if order == 0 && a.match == matchCovers && a.field == b.field {
+			return cmp.Compare(prefixLength(b.field.Value(b.record)), prefixLength(a.field.Value(a.record)))
+		}
+		return order
+	})
+	s.found = s.found[:min(len(s.found), s.limit)]
+}
+
+// prefixLength returns the prefix length of a network.
+func prefixLength(network any) int {
+	text, _ := network.(string)
+	bits, _ := strconv.Atoi(text[strings.LastIndexByte(text, '/')+1:])
+	return bits
+}
+
+// append appends the response.
+func (s *searching) append(b []byte) []byte {
+	s.rank()
+	b = strconv.AppendBool(append(b, `{"status":"success","complete":`...), s.complete)
+	b = append(b, `,"data":[`...)
+	for i, f := range s.found {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, `{"resource":"`...), f.resource.Name...)
+		b = append(append(b, `","id":"`...), f.record.Meta().ID...)
+		b = appendString(append(b, `","label":`...), label(f.resource, f.record))
+		b = append(append(b, `,"field":"`...), f.field.Name...)
+		b = append(append(b, `","match":"`...), matches[f.match]...)
+		b = s.encoders.of(f.resource).append(append(b, `","record":`...), f.record)
+		b = append(b, '}')
+	}
+	return append(b, "]}"...)
+}
+
+// label returns what people call a record: its name, else its natural key, else its id.
+func label(r *records.Resource, rec records.Record) string {
+	for _, f := range r.Fields() {
+		if text, ok := f.Value(rec).(string); ok && f.Natural && f.Scalar() {
+			return text
+		}
+	}
+	for _, key := range r.Keys {
+		var parts []string
+		for _, name := range key {
+			if f, _ := r.Field(name); f.Ref == nil && f.Value(rec) != nil {
+				parts = append(parts, fmt.Sprint(f.Value(rec)))
+			}
+		}
+		if len(parts) > 0 {
+			return strings.Join(parts, " ")
+		}
+	}
+	return rec.Meta().ID
+}
+
+// list returns records of a query. It adds no order: the caller's query has one that an index has.
+func (s *searching) list(ctx context.Context, q *records.Query) (*records.Page, error) {
+	q.Count, q.Offset = false, 0
+	return s.store.List(ctx, q)
+}
