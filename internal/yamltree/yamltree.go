@@ -121,6 +121,9 @@ func syntax(err error) *Error {
 		return &Error{1, "is not YAML"}
 	}
 	line, _ := strconv.Atoi(m[1])
+	if strings.Contains(err.Error(), "unknown anchor") { // the message has its name, which may be a password
+		return &Error{max(line, 1), "is not YAML: an alias names no anchor: quote values that begin with an asterisk"}
+	}
 	return &Error{max(line, 1), "is not YAML: " + printable.Truncate(err.Error()[len(m[0]):], 200)}
 }
 
@@ -203,5 +206,5 @@ func (p *parser) mapping(n *yaml.Node, depth int) (*Node, error) {
 
 // Describe returns what a value is, for messages.
 func (k Kind) Describe() string {
-	return strings.TrimSpace([]string{"nothing", "a text", "a list", "a mapping"}[k])
+	return []string{"nothing", "a text", "a list", "a mapping"}[k]
 }

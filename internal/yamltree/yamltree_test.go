@@ -40,6 +40,7 @@ func TestBounds(t *testing.T) {
 	}{
 		{"", "is empty", 1},
 		{"a: 1\nb: [", "is not YAML", 2},
+		{"a: 1\nb: *hunter2\n", "an alias names no anchor", 1},
 		{"a: 1\na: 2\n", `"a" is given twice, also on line 1`, 2},
 		{"? [a]\n: 1\n", "must be a text", 1},
 		{"a: 1\n---\nb: 1\n", "a second document", 2},

@@ -189,7 +189,9 @@ func (l *Lab) node(f yamltree.Field, of *sections) *node {
 	n.kind = l.first("kind", own, group, of.defaults)
 	from := []*yamltree.Node{own, group, of.kinds[n.kind], of.defaults}
 	n.image, n.variant = l.first("image", from...), l.first("type", from...)
-	n.address = cmp.Or(l.address(own.Get("mgmt-ipv4")), l.address(own.Get("mgmt-ipv6")))
+	for _, name := range []string{"mgmt-ipv4", "mgmt_ipv4", "mgmt-ipv6", "mgmt_ipv6"} { // older files have the underscore
+		n.address = cmp.Or(n.address, l.address(own.Get(name)))
+	}
 	for _, part := range slices.Backward(from) {
 		for _, label := range part.Get("labels").Fields {
 			n.labels[label.Name] = label.Value.Text

@@ -36,6 +36,7 @@ topology:
       mgmt-ipv4: 172.20.20.11/24
     leaf1:
       labels: {role: leaf, owner: lab}
+      mgmt_ipv6: 2001:db8::1
     br:
       kind: acme_box
       mgmt-ipv4: ${ADDRESS}
@@ -85,7 +86,7 @@ func TestImport(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"spine1": "172.20.20.11|Nokia|SR Linux|24.10.1|ixr-d3l|spine|[owner=netops]",
-		"leaf1":  "|Nokia|SR Linux|24.10.1|ixr-d2l|leaf|[owner=lab]",
+		"leaf1":  "2001:db8::1|Nokia|SR Linux|24.10.1|ixr-d2l|leaf|[owner=lab]",
 		"br":     "||||acme_box||[owner=netops]",
 		"client": "||Linux||linux||[owner=netops]",
 	}, got)

@@ -187,7 +187,7 @@ func TestSecrets(t *testing.T) {
 	}
 	for _, text := range []string{
 		"web1 ansible_password='hunter2\n", "web1 ansible_password= hunter2\n", "[all:vars]\nansible_password: hunter2\n", "[web:children]\nweb1 password=hunter2\n",
-		"ansible_password=hunter2\n", "all: {vars: {ansible_password: hunter2, a: [}}\n", "all: {hosts: {web1: hunter2}}\n", "[x password=hunter2\n",
+		"ansible_password=hunter2\n", "all: {vars: {ansible_password: *hunter2}}\n", "all: {vars: {ansible_password: hunter2, a: [}}\n", "all: {hosts: {web1: hunter2}}\n", "[x password=hunter2\n",
 	} {
 		_, err := read(hosts.Ansible, "inventory", text)
 		require.Error(t, err, text)
@@ -225,7 +225,6 @@ func TestBadFiles(t *testing.T) {
 		{"a.ini", "x[1-9]\n", "invalid range [1-9]"},
 		{"a.ini", "x[1:9\n", "a bracket that does not end"},
 		{"a.ini", strings.Repeat("x", 1001), "longer than 1000 bytes"},
-		{"a.ini", strings.Repeat("x[1:99999]\n", 11), "a.ini:11: the groups have more than 1000000 members"},
 		{"a.ini", groups.String(), "the groups have more than 1000000 members"},
 		{"a.ini", "\n[web\n", "a.ini:2: must be the header of a section"},
 		{"a.ini", "[web:hosts]\n", "must be the header of a section"},
