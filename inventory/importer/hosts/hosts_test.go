@@ -125,7 +125,7 @@ r1:
   password: hunter2
   groups: [edge, vie]
   data: {role: router, model: MX}
-"192.0.2.9": {groups: [vie]}
+"192.0.2.9": {groups: [vie], role: server}
 `,
 	"groups.yaml", "edge: {platform: junos, groups: [global], data: {vendor: Juniper}}\nvie: {data: {site: VIE, vendor: other}}\nglobal: {data: {vendor: nobody, token: hunter2}}\n",
 	"defaults.yaml", "platform: ios\nusername: admin\n",
@@ -152,7 +152,7 @@ func TestImport(t *testing.T) {
 		{"YAML of Ansible", []string{"inventory.yml", ansibleYAML}, 1 + 6, wantAnsible, ansibleRest},
 		{"INI of Ansible", []string{"hosts", ansibleINI}, 1 + 6, wantAnsible, ansibleRest},
 		{
-			"Nornir", nornir, 2, "192.0.2.9 192.0.2.9|ios|other|||Vienna|vie\nr1 192.0.2.1|junos|Juniper|MX|router|Vienna|edge,global,vie\n",
+			"Nornir", nornir, 2, "192.0.2.9 192.0.2.9|ios|other||server|Vienna|vie\nr1 192.0.2.1|junos|Juniper|MX|router|Vienna|edge,global,vie\n",
 			[]importer.Count{{Kind: secret, Objects: 2}, {Kind: "variable port", Objects: 1}, {Kind: "variable username", Objects: 1}},
 		},
 	} {

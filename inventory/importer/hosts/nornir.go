@@ -96,10 +96,8 @@ func (v *Inventory) readMember(in *input, f yamltree.Field, into vars) (groups [
 			groups = value.Items
 		case "hostname":
 			v.read(into, "ansible_host", value)
-		case "platform":
+		default: // platform, port, username, password, and the data of older files
 			v.read(into, field.Name, value)
-		default: // such as port, username and password
-			v.count(kindOf(field.Name))
 		}
 	}
 	return groups, nil
