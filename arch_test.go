@@ -72,7 +72,7 @@ var clients = map[string][]string{
 	"google.golang.org/protobuf":                {"ratelimit/service", "ratelimit/server", "ratelimit/xds", "ratelimit/tracing", "ratelimit/grpclimit"},
 	"google.golang.org/genproto/googleapis/rpc": {"ratelimit/grpclimit"},
 	"github.com/envoyproxy/go-control-plane":    {"ratelimit/service", "ratelimit/server", "ratelimit/xds"},
-	"gopkg.in/yaml.v3":                          {"ratelimit/config", "ratelimit/replay", "inventory/importer"},
+	"gopkg.in/yaml.v3":                          {"ratelimit/config", "ratelimit/replay", "inventory/importer", "internal/yamltree"},
 	"modernc.org/sqlite":                        {"*/sqlstore/sqlite"},
 	"github.com/jackc/pgx/v5":                   {"inventory/sqlstore/postgres"},
 	"github.com/pressly/goose/v3":               {"*/sqlstore"},

@@ -54,6 +54,12 @@ func importFiles(ctx context.Context, env cli.Env, s *server.Settings, args []st
 	if len(args) > 0 && args[0] == "netbox" {
 		return importNetBox(ctx, env, s, args[1:])
 	}
+	if len(args) > 0 && args[0] == "containerlab" {
+		return importContainerlab(ctx, env, s, args[1:])
+	}
+	if len(args) > 0 && args[0] == "hosts" {
+		return importHosts(ctx, env, s, args[1:])
+	}
 	flags, parse := importFlags("import")
 	format := flags.String("format", "", "`format` of the files, csv, jsonl or yaml; default: that of their endings")
 	resource := flags.String("resource", "", "`resource` of the rows, such as devices; default: the names of the files")

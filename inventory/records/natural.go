@@ -273,7 +273,7 @@ func (r *Resource) naturalKeys(ctx context.Context, from Reader, ids []string, d
 	for chunk := range slices.Chunk(ids, keysAtOnce) {
 		in := make([]any, len(chunk))
 		for i, id := range chunk {
-			in[i], all[id] = id, newKeyObject().member("id", id).end()
+			in[i], all[id] = id, idKey(id)
 		}
 		page, err := from.List(ctx, &Query{Resource: r, Filters: []Filter{{r.byName["id"], In, in}}, Limit: keysAtOnce})
 		if err != nil {
@@ -309,7 +309,7 @@ func (r *Resource) naturalKeys(ctx context.Context, from Reader, ids []string, d
 		if key == nil {
 			continue
 		}
-		object := newKeyObject()
+		object := &keyObject{}
 		for _, f := range key {
 			id, ok := f.Value(rec).(string)
 			switch {
@@ -348,25 +348,25 @@ func (r *Resource) keyOf(rec Record) (fields []*Field) {
 	return nil
 }
 
-// keyObject is a JSON object with members in order.
-type keyObject struct{ bytes.Buffer }
-
-func newKeyObject() *keyObject { return &keyObject{} }
-
-func (o *keyObject) member(name string, value any) *keyObject {
-	if o.Len() == 0 {
-		o.WriteByte('{')
-	} else {
-		o.WriteByte(',')
-	}
-	for i, v := range []any{name, value} {
-		doc, _ := json.Marshal(v) // of texts, numbers and documents
-		if i > 0 {
-			o.WriteByte(':')
-		}
-		o.Write(doc)
-	}
-	return o
+// idKey returns the natural key of a record that has no other one.
+func idKey(id string) json.RawMessage {
+	object := &keyObject{}
+	object.member("id", id)
+	return object.end()
 }
 
-func (o *keyObject) end() json.RawMessage { return append(o.Bytes(), '}') }
+// keyObject is a JSON object with members in order.
+type keyObject []byte
+
+// member adds a member. The value is a text, a number, a document or nil.
+func (o *keyObject) member(name string, value any) {
+	before := byte(',')
+	if len(*o) == 0 {
+		before = '{'
+	}
+	key, _ := json.Marshal(name)
+	doc, _ := json.Marshal(value)
+	*o = slices.Concat(*o, []byte{before}, key, []byte{':'}, doc)
+}
+
+func (o *keyObject) end() json.RawMessage { return append(json.RawMessage(*o), '}') }

@@ -1,0 +1,125 @@
+package containerlab
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// object has values by name.
+type object = map[string]any
+
+// values are those of a row.
+type values struct {
+	resource string
+	line     int
+	fields   object
+}
+
+// values returns those of all rows. References are natural keys.
+func (l *Lab) values() []values {
+	all := []values{{"locations", l.line, object{"name": l.name, "kind": string(inventory.LocationRoom)}}}
+	for _, n := range l.nodes {
+		all = append(all, values{"devices", n.line, l.device(n)})
+	}
+	for _, p := range l.ports {
+		fields := object{"device": l.deviceKey(p.node), "name": p.name}
+		if p.mac != "" {
+			fields["mac_address"] = p.mac
+		}
+		all = append(all, values{"interfaces", p.line, fields})
+	}
+	for _, k := range l.links {
+		all = append(all, values{"links", k.line, object{"a_interface": l.portKey(k.ends[0]), "b_interface": l.portKey(k.ends[1])}})
+	}
+	return all
+}
+
+func (l *Lab) deviceKey(n *node) object {
+	return object{"hostname": n.name, "location": object{"name": l.name}}
+}
+
+func (l *Lab) portKey(p *port) object { return object{"device": l.deviceKey(p.node), "name": p.name} }
+
+// device returns the fields of a node that the topology has. The others stay as they are in the inventory.
+func (l *Lab) device(n *node) object {
+	product := products[n.kind]
+	fields := l.deviceKey(n)
+	for name, value := range map[string]string{
+		"ip": n.address, "vendor": product.vendor, "os": product.os, "os_version": n.version(product),
+		"model": cmp.Or(n.variant, n.kind), "role": cmp.Or(n.role, n.group),
+	} {
+		if value != "" {
+			fields[name] = value
+		}
+	}
+	if tags := n.tags(); len(tags) > 0 {
+		fields["tags"] = tags
+	}
+	return fields
+}
+
+// version returns the version that the tag of an image of a network operating system has, "" for none.
+func (n *node) version(of product) string {
+	_, tag, _ := strings.Cut(n.image[strings.LastIndexByte(n.image, '/')+1:], ":")
+	tag, _, _ = strings.Cut(tag, "@")
+	if of.vendor == "" || tag == "" || tag[0] < '0' || tag[0] > '9' {
+		return ""
+	}
+	return tag
+}
+
+// drawing are the prefixes of labels that say how tools draw a node.
+var drawing = []string{"graph-", "topoViewer-"}
+
+// maxTags is the maximum number of tags of a device.
+const maxTags = 50
+
+// tags returns the labels that can be tags, as name=value.
+func (n *node) tags() (tags []string) {
+	for _, name := range slices.Sorted(maps.Keys(n.labels)) {
+		if n.isTag(name) && len(tags) < maxTags {
+			tags = append(tags, n.tag(name))
+		}
+	}
+	return tags
+}
+
+func (n *node) tag(name string) string { return strings.TrimSuffix(name+"="+n.labels[name], "=") }
+
+// isTag reports whether a label can be a tag: it is a short line of text, and not for drawings.
+func (n *node) isTag(name string) bool {
+	tag := n.tag(name)
+	draws := slices.ContainsFunc(drawing, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return !draws && !hasVariable(tag) && strings.TrimSpace(tag) != "" &&
+		utf8.RuneCountInString(tag) <= records.MaxElement && !strings.ContainsFunc(tag, unicode.IsControl)
+}
+
+// product is what a kind of node is.
+type product struct{ vendor, os string }
+
+// products are the kinds whose vendor and system are known, older names included.
+var products = map[string]product{
+	"nokia_srlinux": {"Nokia", "SR Linux"}, "srl": {"Nokia", "SR Linux"},
+	"nokia_sros": {"Nokia", "SR OS"}, "vr-sros": {"Nokia", "SR OS"}, "vr-nokia_sros": {"Nokia", "SR OS"}, "nokia_srsim": {"Nokia", "SR OS"},
+	"arista_ceos": {"Arista", "EOS"}, "ceos": {"Arista", "EOS"}, "arista_veos": {"Arista", "EOS"}, "vr-veos": {"Arista", "EOS"},
+	"juniper_crpd": {"Juniper", "Junos"}, "crpd": {"Juniper", "Junos"}, "juniper_vmx": {"Juniper", "Junos"}, "vr-vmx": {"Juniper", "Junos"},
+	"juniper_vqfx": {"Juniper", "Junos"}, "vr-vqfx": {"Juniper", "Junos"}, "juniper_vsrx": {"Juniper", "Junos"}, "vr-vsrx": {"Juniper", "Junos"},
+	"juniper_vjunosrouter": {"Juniper", "Junos"}, "juniper_vjunosswitch": {"Juniper", "Junos"}, "juniper_cjunosevolved": {"Juniper", "Junos Evolved"},
+	"juniper_vjunosevolved": {"Juniper", "Junos Evolved"},
+	"cisco_xrd":             {"Cisco", "IOS XR"}, "xrd": {"Cisco", "IOS XR"}, "cisco_xrv": {"Cisco", "IOS XR"}, "vr-xrv": {"Cisco", "IOS XR"},
+	"cisco_xrv9k": {"Cisco", "IOS XR"}, "vr-xrv9k": {"Cisco", "IOS XR"}, "cisco_c8000": {"Cisco", "IOS XR"},
+	"cisco_csr1000v": {"Cisco", "IOS XE"}, "vr-csr": {"Cisco", "IOS XE"}, "cisco_c8000v": {"Cisco", "IOS XE"}, "cisco_cat9kv": {"Cisco", "IOS XE"},
+	"cisco_iol": {"Cisco", "IOS"}, "cisco_vios": {"Cisco", "IOS"}, "cisco_n9kv": {"Cisco", "NX-OS"}, "vr-n9kv": {"Cisco", "NX-OS"},
+	"cisco_asav": {"Cisco", "ASA"}, "cisco_ftdv": {"Cisco", "FTD"},
+	"cvx": {"NVIDIA", "Cumulus Linux"}, "cumulus_cvx": {"NVIDIA", "Cumulus Linux"}, "aruba_aoscx": {"Aruba", "AOS-CX"},
+	"mikrotik_ros": {"MikroTik", "RouterOS"}, "huawei_vrp": {"Huawei", "VRP"}, "fortinet_fortigate": {"Fortinet", "FortiOS"},
+	"paloalto_panos": {"Palo Alto Networks", "PAN-OS"}, "vyosnetworks_vyos": {"VyOS Networks", "VyOS"}, "dell_ftosv": {"Dell", "OS10"},
+	"sonic-vs": {"", "SONiC"}, "sonic-vm": {"", "SONiC"}, "dell_sonic": {"Dell", "SONiC"}, "linux": {"", "Linux"},
+}

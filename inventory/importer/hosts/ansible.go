@@ -1,0 +1,87 @@
+package hosts
+
+import (
+	"github.com/ashlar-go/ashlar/internal/yamltree"
+)
+
+// everything is the group of Ansible that has all hosts.
+const everything = "all"
+
+// readYAML reads an inventory of Ansible in YAML: groups with hosts, children and vars.
+func (v *Inventory) readYAML(in *input) error {
+	if in.root.Kind != yamltree.Map {
+		return in.at(in.root.Line).fail("must be a mapping of groups, such as all: with hosts, children and vars, not %s", in.root.Kind.Describe())
+	}
+	for _, f := range in.root.Fields {
+		if err := v.readGroup(in, f, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// child returns a group, and makes it a part of another one; nil means all.
+func (v *Inventory) child(name string, parent *group, at place) (*group, error) {
+	g, err := v.group(name, at)
+	if err != nil {
+		return nil, err
+	}
+	if parent == nil && name != everything {
+		if parent, err = v.group(everything, at); err != nil {
+			return nil, err
+		}
+	}
+	if parent != nil {
+		g.parents = append(g.parents, member{parent, at})
+		err = v.join(1, at)
+	}
+	return g, err
+}
+
+// readGroup reads a group, and those within it.
+func (v *Inventory) readGroup(in *input, f yamltree.Field, parent *group) error {
+	g, err := v.child(f.Name, parent, in.at(f.Line))
+	if err != nil {
+		return err
+	}
+	if f.Value.Kind != yamltree.Map && f.Value.Kind != yamltree.Null {
+		return in.at(f.Line).fail("the group %q must be a mapping with hosts, children and vars, not %s", shown(f.Name), f.Value.Kind.Describe())
+	}
+	for _, part := range f.Value.Fields {
+		if part.Value.Kind == yamltree.Null {
+			continue
+		}
+		if part.Value.Kind != yamltree.Map {
+			return in.at(part.Line).fail("%s of the group %q must be a mapping, each name followed by a colon, not %s; ansible-inventory --list needs --yaml",
+				shown(part.Name), shown(f.Name), part.Value.Kind.Describe())
+		}
+		for _, entry := range part.Value.Fields {
+			switch part.Name {
+			case "hosts":
+				err = v.readHost(in, entry, g)
+			case "children":
+				err = v.readGroup(in, entry, g)
+			case "vars":
+				v.read(g.vars, entry.Name, entry.Value)
+			default:
+				err = in.at(part.Line).fail("the group %q has the unknown part %q: use hosts, children or vars", shown(f.Name), shown(part.Name))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readHost reads a host, or those of a range.
+func (v *Inventory) readHost(in *input, f yamltree.Field, g *group) error {
+	if f.Value.Kind != yamltree.Map && f.Value.Kind != yamltree.Null {
+		return in.at(f.Line).fail("the host %q must be a mapping of variables, not %s", shown(f.Name), f.Value.Kind.Describe())
+	}
+	own := vars{}
+	for _, entry := range f.Value.Fields {
+		v.read(own, entry.Name, entry.Value)
+	}
+	return v.addHosts(f.Name, g, own, in.at(f.Line))
+}

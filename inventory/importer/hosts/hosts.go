@@ -1,0 +1,378 @@
+package hosts
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/internal/yamltree"
+	"github.com/ashlar-go/ashlar/inventory/importer"
+)
+
+// The names of formats.
+const (
+	Ansible = "ansible"
+	Nornir  = "nornir"
+)
+
+// The bounds of an inventory.
+const (
+	maxHosts   = 100_000
+	maxGroups  = 10_000
+	maxMembers = 1_000_000 // hosts in groups, and groups in groups, those that follow from nesting included
+	maxKinds   = 200       // of counts
+)
+
+// File is a file of an inventory, of up to 8 MiB. Its name is for messages, and tells the parts of Nornir apart.
+type File struct {
+	Name   string
+	Reader io.Reader
+}
+
+// Inventory has the hosts of some files.
+type Inventory struct {
+	hosts    []*host // in the order of the files
+	groups   map[string]*group
+	byName   map[string]*host
+	defaults vars // of Nornir
+	sorts    bool // groups count in the order of their depth and names, as with Ansible
+	members  int
+	counts   map[string]int64
+}
+
+// host is a host with its own variables.
+type host struct {
+	name, file string
+	line       int
+	vars       vars
+	groups     []*group
+}
+
+// group is a group of hosts.
+type group struct {
+	name    string
+	vars    vars
+	parents []member
+
+	state state
+	depth int
+	above []*group // all groups that it is within, the nearest first
+}
+
+// member is where a group is made a part of another one.
+type member struct {
+	group *group
+	at    place
+}
+
+// place is a line of a file.
+type place struct {
+	file string
+	line int
+}
+
+// fail returns the error for a file that is wrong.
+func (p place) fail(format string, args ...any) error {
+	return &importer.FileError{Problems: []importer.Problem{{File: p.file, Line: int64(max(p.line, 1)), Reason: fmt.Sprintf(format, args...)}}}
+}
+
+// shown returns a name in a file for messages.
+func shown(text string) string { return printable.Truncate(text, 64) }
+
+// input is a file that was read.
+type input struct {
+	name string
+	part string // of Nornir: the name without an ending
+	text []byte
+	root *yamltree.Node // nil for INI
+}
+
+func (in *input) at(line int) place { return place{in.name, line} }
+
+// Read reads the files of one inventory in a format, Ansible or Nornir; "" means the one that they look like.
+// Errors are an [*importer.FileError], or that of a reader.
+func Read(format string, files ...File) (*Inventory, error) {
+	if format != "" && format != Ansible && format != Nornir {
+		return nil, fmt.Errorf("hosts: unknown format %q: use ansible or nornir", shown(format))
+	}
+	inputs := make([]*input, len(files))
+	for i, f := range files {
+		var err error
+		if inputs[i], err = open(f); err != nil {
+			return nil, err
+		}
+	}
+	if format == "" {
+		var err error
+		if format, err = guess(inputs); err != nil {
+			return nil, err
+		}
+	}
+	v := &Inventory{groups: map[string]*group{}, byName: map[string]*host{}, defaults: vars{}, counts: map[string]int64{}, sorts: format == Ansible}
+	for _, in := range inputs {
+		var err error
+		switch {
+		case format == Nornir:
+			err = v.readNornir(in)
+		case in.root != nil:
+			err = v.readYAML(in)
+		default:
+			err = v.readINI(in)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := v.nest(); err != nil {
+		return nil, err
+	}
+	v.countHosts()
+	return v, nil
+}
+
+// open reads a file, and parses it if it is YAML.
+func open(f File) (*input, error) {
+	text, err := io.ReadAll(io.LimitReader(f.Reader, yamltree.MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	in := &input{name: path.Base(filepath.ToSlash(f.Name)), text: bytes.TrimPrefix(text, []byte("\ufeff"))}
+	ending := strings.ToLower(path.Ext(in.name))
+	in.part = strings.ToLower(strings.TrimSuffix(in.name, path.Ext(in.name)))
+	switch {
+	case len(text) > yamltree.MaxBytes:
+		return nil, in.at(1).fail("the file has more than %d MiB: split it", yamltree.MaxBytes>>20)
+	case !utf8.Valid(in.text) || bytes.IndexByte(in.text, 0) >= 0:
+		return nil, in.at(1).fail("is not text in UTF-8: an inventory is YAML or INI")
+	case bytes.HasPrefix(in.text, []byte(vaultMark)):
+		return nil, in.at(1).fail("is encrypted: decrypt it with ansible-vault")
+	case bytes.HasPrefix(in.text, []byte("#!")):
+		return nil, in.at(1).fail("is a script: import the output of ansible-inventory --list --yaml")
+	case slices.Contains([]string{".yml", ".yaml", ".json"}, ending) || ending != ".ini" && looksLikeYAML(in.text):
+		in.root, err = yamltree.Parse(in.text)
+	}
+	if e, ok := errors.AsType[*yamltree.Error](err); ok {
+		return nil, in.at(e.Line).fail("%s", e.Reason)
+	}
+	return in, err
+}
+
+// yamlStart is a first line of YAML.
+var yamlStart = regexp.MustCompile(`^(---|\{|["']?[A-Za-z0-9_.-]+["']?:(\s|$))`)
+
+// looksLikeYAML reports whether the first line that is no comment is YAML rather than INI.
+func looksLikeYAML(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && line[0] != ';' {
+			return yamlStart.Match(line)
+		}
+	}
+	return false
+}
+
+// The fields that tell the formats apart.
+var (
+	ansibleFields = []string{"hosts", "children", "vars"}
+	nornirFields  = []string{"hostname", "port", "username", "password", "platform", "groups", "data", "connection_options"}
+)
+
+// guess returns the format that files look like.
+func guess(inputs []*input) (string, error) {
+	found, first := "", ""
+	for _, in := range inputs {
+		format := in.format()
+		switch {
+		case format == "":
+		case found == "":
+			found, first = format, in.name
+		case found != format:
+			return "", in.at(1).fail("looks like %s, but %s looks like %s: import them separately, or give the format", format, first, found)
+		}
+	}
+	if found == "" && len(inputs) > 0 {
+		return "", inputs[0].at(1).fail("looks like neither an inventory of Ansible nor hosts of Nornir: give the format, ansible or nornir")
+	}
+	return found, nil
+}
+
+// format returns the format that a file looks like, "" if it may be any.
+func (in *input) format() string {
+	if in.root == nil {
+		return Ansible
+	}
+	nornir := in.part == defaultsPart && slices.ContainsFunc(nornirFields, func(name string) bool { return in.root.Get(name).Kind != yamltree.Null })
+	for _, f := range in.root.Fields {
+		if f.Name == "all" || f.Name == "ungrouped" {
+			return Ansible
+		}
+		for _, field := range f.Value.Fields {
+			switch {
+			case slices.Contains(ansibleFields, field.Name):
+				return Ansible
+			case slices.Contains(nornirFields, field.Name):
+				nornir = true
+			}
+		}
+	}
+	if nornir {
+		return Nornir
+	}
+	return ""
+}
+
+// count counts something that has no place.
+func (v *Inventory) count(kind string) {
+	if _, ok := v.counts[kind]; !ok && len(v.counts) >= maxKinds {
+		kind = "other variables"
+	}
+	v.counts[kind]++
+}
+
+// Unplaced returns what has no place in the inventory, the most objects first: variables by name, in the number
+// of times that the files give them a value.
+func (v *Inventory) Unplaced() []importer.Count { return importer.Counts(v.counts) }
+
+// host returns a host, a new one if there is none.
+func (v *Inventory) host(name string, at place) (*host, error) {
+	if h := v.byName[name]; h != nil {
+		return h, nil
+	}
+	if name == "" {
+		return nil, at.fail("the host has no name")
+	}
+	if len(v.hosts) >= maxHosts {
+		return nil, at.fail("the inventory has more than %d hosts: split it", maxHosts)
+	}
+	h := &host{name: name, file: at.file, line: at.line, vars: vars{}}
+	v.hosts, v.byName[name] = append(v.hosts, h), h
+	return h, nil
+}
+
+// group returns a group, a new one if there is none.
+func (v *Inventory) group(name string, at place) (*group, error) {
+	if g := v.groups[name]; g != nil {
+		return g, nil
+	}
+	if name == "" {
+		return nil, at.fail("the group has no name")
+	}
+	if len(v.groups) >= maxGroups {
+		return nil, at.fail("the inventory has more than %d groups: split it", maxGroups)
+	}
+	g := &group{name: name, vars: vars{}}
+	v.groups[name] = g
+	return g, nil
+}
+
+// join counts members of groups.
+func (v *Inventory) join(n int, at place) error {
+	if v.members += n; v.members > maxMembers {
+		return at.fail("the groups have more than %d members, those of groups within groups included: split the inventory", maxMembers)
+	}
+	return nil
+}
+
+// addHosts adds the hosts of a pattern to a group with their variables.
+func (v *Inventory) addHosts(pattern string, g *group, own vars, at place) error {
+	names, err := expand(pattern, maxHosts)
+	if err != nil {
+		return at.fail("the host %q %s", shown(pattern), err)
+	}
+	for _, name := range names {
+		h, err := v.host(name, at)
+		if err != nil {
+			return err
+		}
+		if err := v.join(1, at); err != nil {
+			return err
+		}
+		h.groups = append(h.groups, g)
+		maps.Copy(h.vars, own)
+	}
+	return nil
+}
+
+// state says how far the groups above a group are known.
+type state uint8
+
+const (
+	unknown state = iota
+	visiting
+	known
+)
+
+// nest finds the groups that groups are within.
+func (v *Inventory) nest() error {
+	for _, name := range slices.Sorted(maps.Keys(v.groups)) {
+		if err := v.climb(v.groups[name]); err != nil {
+			return err
+		}
+	}
+	for _, h := range v.hosts {
+		for _, g := range h.groups {
+			if err := v.join(len(g.above), place{h.file, h.line}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// climb finds the groups that a group is within.
+func (v *Inventory) climb(g *group) error {
+	if g.state == known {
+		return nil
+	}
+	g.state = visiting
+	seen := map[*group]bool{}
+	for _, m := range g.parents {
+		if m.group.state == visiting {
+			return m.at.fail("the group %q is within itself: remove it from the children of %q", shown(g.name), shown(m.group.name))
+		}
+		if err := v.climb(m.group); err != nil {
+			return err
+		}
+		if err := v.join(1+len(m.group.above), m.at); err != nil {
+			return err
+		}
+		g.depth = max(g.depth, m.group.depth+1)
+		for _, above := range append([]*group{m.group}, m.group.above...) {
+			if !seen[above] {
+				seen[above] = true
+				g.above = append(g.above, above)
+			}
+		}
+	}
+	g.state = known
+	return nil
+}
+
+// groupsOf returns the groups of a host, those whose variables count first.
+func (v *Inventory) groupsOf(h *host) (all []*group) {
+	seen := map[*group]bool{}
+	for _, g := range h.groups {
+		for _, g := range append([]*group{g}, g.above...) {
+			if !seen[g] {
+				seen[g] = true
+				all = append(all, g)
+			}
+		}
+	}
+	if v.sorts {
+		slices.SortFunc(all, func(a, b *group) int {
+			return cmp.Or(cmp.Compare(b.depth, a.depth), strings.Compare(b.name, a.name))
+		})
+	}
+	return all
+}

@@ -1,0 +1,64 @@
+package importer
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// NewRow returns a row with some values: by the names of fields, and natural keys by the names of members.
+// Its text is an item of a YAML list, which can be imported again.
+func NewRow(file string, line int, r *records.Resource, values map[string]any) (*Row, error) {
+	row := &Row{File: file, Line: int64(line), Resource: r, Patch: records.Patch{}}
+	named := map[string]any{"_resource": r.Name}
+	for name, value := range values {
+		doc, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		row.Patch[name], named[name] = doc, json.RawMessage(doc)
+	}
+	text, err := json.Marshal(named)
+	row.Text = append(append([]byte("- "), text...), '\n')
+	return row, err
+}
+
+// Rows returns a source of n rows, each made when it is read.
+func Rows(n int, row func(i int) (*Row, error)) Source { return &rowsSource{n: n, row: row} }
+
+type rowsSource struct {
+	at, n int
+	row   func(i int) (*Row, error)
+}
+
+// Next returns the next row.
+func (s *rowsSource) Next() (*Row, error) {
+	if s.at >= s.n {
+		return nil, io.EOF
+	}
+	s.at++
+	return s.row(s.at - 1)
+}
+
+// Count is a number of objects of a kind that have no place in the inventory.
+type Count struct {
+	Kind    string
+	Objects int64
+}
+
+// Counts returns numbers by kind, the most objects first.
+func Counts(of map[string]int64) (all []Count) {
+	for kind, n := range of {
+		if n > 0 {
+			all = append(all, Count{kind, n})
+		}
+	}
+	slices.SortFunc(all, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.Objects, a.Objects), strings.Compare(a.Kind, b.Kind))
+	})
+	return all
+}
