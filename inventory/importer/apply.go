@@ -125,6 +125,13 @@ func (p *pass) all(ctx context.Context, rows []*Row, last bool) error {
 			}
 		}
 		for _, row := range p.waiting {
+			for _, name := range row.names() {
+				if failed[name] == nil {
+					failed[name] = row
+				}
+			}
+		}
+		for _, row := range p.waiting {
 			p.bad[row] = explain(row, failed)
 		}
 		p.waiting = nil

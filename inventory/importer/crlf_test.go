@@ -62,9 +62,11 @@ func TestLineBreaks(t *testing.T) {
 // FuzzLineBreaks: cells are those of csv.Reader, except for the CR of a CR LF.
 func FuzzLineBreaks(f *testing.F) {
 	f.Add("a,\"b\r\nc\"\r\n\"d\"e,\"\n\"f\"\"\r\n\"")
+	f.Add("\"\"\n\"\"\r\r\n,\n\n")
+	schema := inventory.Schema()
 	f.Fuzz(func(t *testing.T, text string) {
 		text = "hostname,notes\n" + text
-		source, err := importer.Open("devices.csv", strings.NewReader(text), inventory.Schema(), nil)
+		source, err := importer.Open("devices.csv", strings.NewReader(text), schema, nil)
 		if err != nil {
 			return
 		}

@@ -32,7 +32,7 @@ func newCSV(f *file) (Source, error) {
 	if err != nil {
 		return nil, s.broken(err)
 	}
-	s.header, s.head = header, encodeCSV(header)
+	s.header, s.head, s.line = header, encodeCSV(header), 1
 	if f.resource == nil && !strings.Contains(string(s.head), "_resource") {
 		return nil, f.fail(1, "has no resource: name the file after it, as in devices.csv, give the resource, or add a column _resource")
 	}
@@ -137,8 +137,10 @@ func (s *csvSource) Next() (*Row, error) {
 func (s *csvSource) broken(err error) error {
 	parse, ok := errors.AsType[*csv.ParseError](err)
 	switch {
+	case s.bounded.over && s.header == nil:
+		return s.fail(1, "the header is longer than 1 MiB: close its quotation mark")
 	case s.bounded.over:
-		return s.fail(s.line+1, "the row behind this line is longer than 1 MiB: close its quotation mark")
+		return s.fail(s.line, "the row behind this line is longer than 1 MiB: close its quotation mark")
 	case ok:
 		return s.fail(int64(parse.StartLine), "%v", parse.Err)
 	case errors.Is(err, io.EOF):
@@ -295,7 +297,11 @@ func text(s string) json.RawMessage {
 	return doc
 }
 
+// encodeCSV returns a row. Readers skip an empty line, so the only cell of a row has quotation marks.
 func encodeCSV(cells []string) []byte {
+	if len(cells) == 1 && cells[0] == "" {
+		return []byte("\"\"\n")
+	}
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	_ = w.Write(cells) // a buffer does not fail

@@ -205,14 +205,17 @@ func (m *run) add(ctx context.Context, row *Row) error {
 		m.opts.Progress(m.report.Rows, m.report.Rejected)
 	}
 	if len(row.Problems) > 0 {
-		return m.reject(row, row.Problems)
+		if err := m.reject(row, row.Problems); err != nil {
+			return err
+		}
+	} else {
+		m.batch = append(m.batch, row)
+		m.bytes += row.size()
 	}
-	m.batch = append(m.batch, row)
-	m.bytes += row.size()
 	switch {
 	case !m.together && (len(m.batch) >= batchRows || m.bytes >= batchBytes):
 		return m.flush(ctx, false)
-	case m.together && (len(m.batch) > m.opts.MaxRows || m.bytes > maxBytes):
+	case m.together && (m.report.Rows > int64(m.opts.MaxRows) || m.bytes > maxBytes):
 		return &records.Error{Kind: records.Invalid, Message: fmt.Sprintf(
 			"the rows are more than %d, or have more than %d MiB, which is the most that one transaction applies: use on_error=skip without dry_run, which applies them in batches, or parts of the file",
 			m.opts.MaxRows, maxBytes>>20)}

@@ -74,7 +74,10 @@ func (s *jsonSource) parse(line []byte) *Row {
 	}
 	if name, ok := row.Patch["_resource"]; ok {
 		var text string
-		_ = json.Unmarshal(name, &text) // another value is an unknown resource
+		if err := json.Unmarshal(name, &text); err != nil {
+			row.refuse("_resource", "must be a string")
+			return row
+		}
 		s.setResource(row, text)
 	}
 	return s.finish(row)

@@ -178,7 +178,7 @@ func (f *file) sniff(format string) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	text := bytes.TrimPrefix(start, []byte("\ufeff"))
+	text := bytes.TrimPrefix(start, byteOrderMark)
 	if len(text) < len(start) {
 		_, _ = f.in.Discard(len(start) - len(text))
 	}
@@ -204,16 +204,42 @@ func (f *file) sniff(format string) error {
 	return nil
 }
 
-// latin1 describes text that is not UTF-8.
-const latin1 = "is not UTF-8, perhaps Latin-1: convert the file (iconv -f LATIN1 -t UTF-8)"
+// latin1 describes text that is not UTF-8, and joined text with a byte order mark within.
+const (
+	latin1 = "is not UTF-8, perhaps Latin-1: convert the file (iconv -f LATIN1 -t UTF-8)"
+	joined = "begins with a byte order mark, perhaps of a second file: remove it, and a second header"
+)
+
+// byteOrderMark is that of UTF-8.
+var byteOrderMark = []byte("\ufeff")
 
 // row returns a new row at the last line.
 func (f *file) row(text []byte) *Row {
 	row := &Row{File: f.name, Line: f.line, Resource: f.resource, Text: text, Patch: records.Patch{}}
-	if !utf8.Valid(text) {
-		row.refuse("", latin1)
+	switch {
+	case !utf8.Valid(text):
+		where := ""
+		if n := bytes.Count(validPrefix(text), []byte("\n")); n > 0 {
+			where = fmt.Sprintf("in line %d ", f.line+int64(n))
+		}
+		row.refuse("", where+latin1)
+	case bytes.HasPrefix(text, byteOrderMark):
+		row.refuse("", joined)
 	}
 	return row
+}
+
+// validPrefix returns the text up to the first byte that is not UTF-8.
+func validPrefix(text []byte) []byte {
+	at := 0
+	for at < len(text) {
+		c, size := utf8.DecodeRune(text[at:])
+		if c == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return text[:at]
 }
 
 // setResource sets the resource that a row names by _resource.

@@ -45,7 +45,7 @@ func (s *yamlSource) Next() (*Row, error) {
 		trimmed := bytes.TrimSpace(line)
 		indent := len(line) - len(content)
 		switch {
-		case len(trimmed) == 0 || trimmed[0] == '#' || indent == 0 && (string(trimmed) == "---" || string(trimmed) == "..."):
+		case len(trimmed) == 0 || trimmed[0] == '#' || indent == 0 && (string(trimmed) == "---" || string(trimmed) == "..." || string(trimmed) == "[]"):
 		case indent == 0 && listKey.Match(trimmed):
 			name := string(listKey.FindSubmatch(trimmed)[1])
 			r, reason := s.importable(name)
@@ -56,6 +56,10 @@ func (s *yamlSource) Next() (*Row, error) {
 		case isItem(content) && (s.indent < 0 || s.indent == indent):
 			s.indent = indent
 			return s.item(line)
+		case bytes.HasPrefix(line, byteOrderMark):
+			return nil, s.fail(s.line, "%s", joined)
+		case content[0] == '\t':
+			return nil, s.fail(s.line, "is indented by a tab: use spaces")
 		default:
 			return nil, s.fail(s.line, "must be a list of records, each beginning with a dash in the same column, or such lists under the names of their resources")
 		}
