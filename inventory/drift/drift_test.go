@@ -156,3 +156,42 @@ func Example() {
 	// a Ethernet1 different tap, change: false
 	// <nil>
 }
+
+// TestNames: neighbours are found by the names of devices in any form, whether a few are looked up or all devices
+// are read.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	n, err := newNetwork()
+	require.NoError(t, err)
+	stored := []string{"sw01", "SW1", "sw1-a", "sw1.example.org", "sw10", "sw1(FOX1)", "sw1x", "Ärger", "sw1 (x)"}
+	for i := range 20 {
+		stored = append(stored, fmt.Sprintf("sw1.site%d", i), fmt.Sprintf("0sw%d", i))
+	}
+	r := records.Of[inventory.Device](n.store.Schema())
+	for _, name := range stored {
+		site := &inventory.Location{Name: name}
+		require.NoError(t, n.engine.Create(t.Context(), by, site))
+		d := &inventory.Device{Hostname: name, LocationID: &site.ID}
+		require.NoError(t, n.engine.Create(t.Context(), by, d), r.Name)
+	}
+	for _, heard := range append([]string{"sw1", "sw1.other.example", "sw2", "sw1(FOX2)", "ärger", "0sw3.x"}, stored...) {
+		table := n.hears("c", heard)
+		few, err := drift.Compare(t.Context(), n.store, []drift.Table{table})
+		require.NoError(t, err)
+		for i := range 300 {
+			table.Neighbors = append(table.Neighbors, discovery.Neighbor{Interface: "Eth1", Name: fmt.Sprintf("other%d", i), Port: "Eth1"})
+		}
+		many, err := drift.Compare(t.Context(), n.store, []drift.Table{table})
+		require.NoError(t, err)
+		of := func(all []*drift.Difference) *drift.Difference {
+			for _, d := range all {
+				if d.Observed["neighbor"] == heard {
+					return d
+				}
+			}
+			return nil
+		}
+		require.NotNil(t, of(few), heard)
+		require.Equal(t, of(many).Reason, of(few).Reason, heard)
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/discovery"
@@ -169,19 +171,22 @@ func (c *comparison) readChassis(ctx context.Context, tables []Table) error {
 	return c.readDevices(ctx, slices.Sorted(maps.Keys(owners)))
 }
 
+// maxLookups is the number of names up to which devices are looked up in the order of their names. With more, or
+// with letters that this order does not fold, all devices are read.
+const maxLookups = 200
+
 // readNamed returns the devices that have one of some names, by the first label of the name.
 func (c *comparison) readNamed(ctx context.Context, names []string) (map[string][]*inventory.Device, error) {
 	wanted := map[string][]*inventory.Device{}
+	foreign := false
 	for _, name := range names {
 		if label := discovery.HostLabel(name); label != "" {
 			wanted[label] = nil
+			foreign = foreign || strings.ContainsFunc(label, func(r rune) bool { return r > unicode.MaxASCII })
 		}
 	}
-	if len(wanted) == 0 {
-		return wanted, nil
-	}
 	count := 0
-	err := each(ctx, c.from, records.Of[inventory.Device](c.from.Schema()), "", nil, func(rec records.Record) error {
+	add := func(rec records.Record) error {
 		device := rec.(*inventory.Device)
 		label := discovery.HostLabel(device.Hostname)
 		if _, ok := wanted[label]; !ok {
@@ -192,8 +197,52 @@ func (c *comparison) readNamed(ctx context.Context, names []string) (map[string]
 		}
 		wanted[label] = append(wanted[label], device)
 		return nil
-	})
-	return wanted, err
+	}
+	switch {
+	case len(wanted) == 0:
+		return wanted, nil
+	case len(wanted) > maxLookups || foreign:
+		return wanted, each(ctx, c.from, records.Of[inventory.Device](c.from.Schema()), "", nil, add)
+	}
+	for _, label := range slices.Sorted(maps.Keys(wanted)) {
+		if err := c.lookUp(ctx, label, "", add); err != nil {
+			return nil, err
+		}
+		for _, rest := range []string{".", "("} { // sw1.example.org, and sw1(FOX1234) of CDP
+			if err := c.lookUp(ctx, label, rest, add); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return wanted, nil
+}
+
+// lookUp calls add with the devices whose hostname is a label, or begins with it and what follows.
+func (c *comparison) lookUp(ctx context.Context, label, follows string, add func(records.Record) error) error {
+	r := records.Of[inventory.Device](c.from.Schema())
+	hostname, _ := r.Field("hostname")
+	q := &records.Query{Resource: r, Limit: 10, Sort: []records.SortKey{{Field: hostname}}, After: &records.Place{Values: []any{label + follows}}}
+	for {
+		page, err := c.from.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, rec := range page.Records {
+			name := records.FoldASCII(rec.(*inventory.Device).Hostname)
+			switch {
+			case name == label && follows == "", follows != "" && strings.HasPrefix(name, label+follows):
+				if err := add(rec); err != nil {
+					return err
+				}
+			case records.NaturalKey(name) != records.NaturalKey(label) || follows != "": // sw01 is between sw1 and sw1
+				return nil
+			}
+		}
+		if !page.More || len(page.Records) == 0 {
+			return nil
+		}
+		q.After, q.Limit = q.PlaceOf(page.Records[len(page.Records)-1]), pageSize
+	}
 }
 
 // readPorts adds the interfaces of devices that have one of some names, by device and key of the name.

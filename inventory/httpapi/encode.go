@@ -118,7 +118,7 @@ func (e *encoder) setKeys(ctx context.Context, from records.Reader, recs []recor
 				missing[id] = true
 			}
 		}
-		found, err := records.NaturalKeys(ctx, from, m.field.Ref.Resource(), slices.Collect(maps.Keys(missing)))
+		found, err := records.KeysOf(ctx, from, m.field.Ref.Resource(), slices.Collect(maps.Keys(missing)))
 		if err != nil {
 			return err
 		}

@@ -257,13 +257,13 @@ func (f *Field) keyValue(doc json.RawMessage) (any, error) {
 	return f.canonical(s)
 }
 
-// keysAtOnce is the number of records that one query of NaturalKeys reads.
+// keysAtOnce is the number of records that one query of KeysOf reads.
 const keysAtOnce = 100
 
-// NaturalKeys returns the natural keys of records by their ids, as objects that a body may have in place of
+// KeysOf returns the natural keys of records by their ids, as objects that a body may have in place of
 // an id: the fields of the first key that has values, with the keys of other records in it. A record that
 // has none, or that the reader does not have, is {"id": …}.
-func NaturalKeys(ctx context.Context, from Reader, r *Resource, ids []string) (map[string]json.RawMessage, error) {
+func KeysOf(ctx context.Context, from Reader, r *Resource, ids []string) (map[string]json.RawMessage, error) {
 	return r.naturalKeys(ctx, from, ids, 0)
 }
 
