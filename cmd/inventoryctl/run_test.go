@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -255,6 +256,22 @@ func TestNames(t *testing.T) {
 	s.fails([]string{"delete", "devices"}, "--all")
 }
 
+// apiToken creates an API token of the admin.
+func (s *shell) apiToken(token, scope string) string {
+	s.t.Helper()
+	id := strings.Fields(s.do("describe", "user", "admin"))[1]
+	request := must(http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+"/users/"+id+"/tokens", strings.NewReader(
+		fmt.Sprintf(`{"name":"test","scopes":[%q],"current_password":%q}`, scope, password))))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+token)
+	response := must(http.DefaultClient.Do(request))
+	defer response.Body.Close()
+	var made struct{ Token string }
+	require.NoError(s.t, json.NewDecoder(response.Body).Decode(&made))
+	require.NotEmpty(s.t, made.Token)
+	return made.Token
+}
+
 // TestContexts: tokens are in a file that only its owner reads, end with a logout, and never reach output.
 func TestContexts(t *testing.T) {
 	t.Parallel()
@@ -274,6 +291,12 @@ func TestContexts(t *testing.T) {
 	require.Contains(t, out, "*  other")
 	require.NotContains(t, out, token)
 	s.do("context", "use", saved.Current)
+	made := s.apiToken(token, "devices:read")
+	s.do("create", "-f", s.write(map[string]string{"locations.csv": "name\nVienna\n", "devices.csv": "hostname,location\nsw1,Vienna\n"}))
+	s.environ["INVENTORY_URL"], s.environ["INVENTORY_TOKEN"] = s.url, made
+	require.Contains(t, s.do("get", "devices"), "sw1")
+	s.fails([]string{"get", "locations"}, "Forbidden")
+	delete(s.environ, "INVENTORY_URL")
 	s.fails([]string{"context", "use", "nowhere"}, "other")
 	s.do("get", "devices", "--context", "other")
 	s.do("logout")
