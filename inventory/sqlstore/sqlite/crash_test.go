@@ -74,6 +74,7 @@ func declareUntilKilled(store records.Store) error {
 // declared ones, and no others.
 func TestKilledFields(t *testing.T) {
 	t.Parallel()
+	unraced(t)
 	path := filepath.Join(t.TempDir(), fieldsFile)
 	require.NoError(t, create(t, open(t, path), makeDevices(0, 200)...))
 	for times := range 5 {
@@ -127,6 +128,7 @@ func killedEntries() int {
 // verified, and that the next call prunes to the end.
 func TestKilledPruning(t *testing.T) {
 	t.Parallel()
+	unraced(t)
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	store := open(t, path)
 	v := records.New(store, nil)

@@ -70,6 +70,7 @@ func TestExtended(t *testing.T) {
 // all, and a column that does not fit is named.
 func TestStatements(t *testing.T) {
 	t.Parallel()
+	unraced(t)
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	schema, d := sqlstoretest.Extended(t), sqlite.Dialect()
 	first, err := d.Statements(schema, &sqlstore.Catalog{})

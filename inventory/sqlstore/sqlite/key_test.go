@@ -54,6 +54,7 @@ func fillUntilKilled(path string) error {
 // killed.
 func TestKilledKeys(t *testing.T) {
 	t.Parallel()
+	unraced(t)
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	k, number := keyed(t, path), killedEntries()
 	k.Fill(t, number)

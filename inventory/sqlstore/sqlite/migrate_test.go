@@ -129,7 +129,7 @@ func TestOpenersAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range errs {
 		group.Go(func() {
-			store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
+			store, err := sqlite.Open(t.Context(), path, inventory.Schema(), &sqlite.Options{BusyTimeout: time.Minute})
 			if err == nil {
 				err = errors.Join(create(t, store, makeDevices(i, i+1)...), store.Close())
 			}

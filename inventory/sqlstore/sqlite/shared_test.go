@@ -14,6 +14,7 @@ import (
 
 func TestCounts(t *testing.T) {
 	t.Parallel()
+	unraced(t)
 	sqlstoretest.CheckCounts(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), 3, 60)
 }
 
@@ -46,9 +47,7 @@ func TestLatestOfMany(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	t.Parallel()
-	if raced {
-		t.Skip("the driver is about ten times slower; tests without the race detector include this one")
-	}
+	unraced(t)
 	sqlstoretest.CheckLists(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 
@@ -59,9 +58,7 @@ func TestSearch(t *testing.T) {
 
 func TestPairs(t *testing.T) {
 	t.Parallel()
-	if raced {
-		t.Skip("the driver is about ten times slower; tests without the race detector include this one")
-	}
+	unraced(t)
 	sqlstoretest.CheckPairs(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 
@@ -73,9 +70,7 @@ func TestRemembered(t *testing.T) {
 
 func TestRememberedAudit(t *testing.T) {
 	t.Parallel()
-	if raced {
-		t.Skip("the driver is about ten times slower; tests without the race detector include this one")
-	}
+	unraced(t)
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	sqlstoretest.CheckRememberedAudit(t, open(t, path), open(t, path), func(text string) {
 		_, err := raw(t, path).ExecContext(t.Context(), text)
@@ -85,9 +80,7 @@ func TestRememberedAudit(t *testing.T) {
 
 func TestEstimates(t *testing.T) {
 	t.Parallel()
-	if raced {
-		t.Skip("the driver is about ten times slower; tests without the race detector include this one")
-	}
+	unraced(t)
 	sqlstoretest.CheckEstimates(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 

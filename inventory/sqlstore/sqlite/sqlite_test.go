@@ -100,20 +100,37 @@ func openWith(t testing.TB, path string, schema *records.Schema) *sqlstore.Store
 
 func TestFile(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t testing.TB) records.Store {
+	open := func(t testing.TB) records.Store {
 		path := filepath.Join(t.TempDir(), "inventory.db")
 		file, err := emptySuite()
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 		return openWith(t, path, storetest.Schema())
-	})
+	}
+	if !raced {
+		storetest.Run(t, open)
+		return
+	}
+	store := open(t)
+	for _, c := range storetest.Cases() { // the others have one goroutine
+		if strings.HasPrefix(c.Name, "concurrency/") || strings.HasPrefix(c.Name, "transaction/") {
+			require.NoError(t, c.Check(t.Context(), store), c.Name)
+		}
+	}
+}
+
+// unraced skips a test with the race detector, which makes the driver about ten times slower. CI also runs the
+// tests of this package without it.
+func unraced(t *testing.T) {
+	t.Helper()
+	if raced {
+		t.Skip("takes too long with the race detector: runs without it")
+	}
 }
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	if raced {
-		t.Skip("TestFile runs the same code with the race detector")
-	}
+	unraced(t)
 	storetest.Run(t, func(t testing.TB) records.Store { return openWith(t, sqlite.Memory, storetest.Schema()) })
 }
 
