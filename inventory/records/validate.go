@@ -137,7 +137,9 @@ func (f *Field) checkString(v reflect.Value) error {
 	if f.pattern != nil && !f.pattern.MatchString(s) {
 		return fmt.Errorf("must match the pattern %s", f.Pattern)
 	}
-	v.SetString(s)
+	if s != v.String() { // several records may share the target of a pointer
+		v.SetString(s)
+	}
 	return nil
 }
 

@@ -182,7 +182,7 @@ func TestInventoryBackup(t *testing.T) {
 	restored := startInventory(t, copied, nil)
 	require.Equal(t, 10, restored.count("locations"))
 	restored.stop()
-	require.Regexp(t, `^inventoryd: backup: .*copy\.db`, run(t, 1, "inventoryd", "-database-url", file, "backup", copied).stderr.String())
+	require.Regexp(t, `(?m)^inventoryd: backup: .*copy\.db`, run(t, 1, "inventoryd", "-database-url", file, "backup", copied).stderr.String())
 	require.Regexp(t, `backup: takes one argument`, run(t, 2, "inventoryd", "backup").stderr.String())
 	require.Regexp(t, `unknown command "bakcup"`, run(t, 2, "inventoryd", "bakcup", "x").stderr.String())
 }
@@ -196,7 +196,7 @@ func TestInventoryAdmin(t *testing.T) {
 	require.Regexp(t, `^"admin" is an active admin with the password [A-Z2-7]{26}; .*\nit is shown only now, .*\n  curl -X PUT http://localhost:3000/users/`, p.stdout.String())
 	code, body := i.send("POST", "/users/login", `{"username":"admin","password":"`+inventoryPassword+`"}`)
 	require.Equal(t, 401, code, body)
-	require.Regexp(t, `^inventoryd: admin: there is no user with the name "nobody"`, run(t, 1, "inventoryd", "-database-url", file, "admin", "-reset", "nobody").stderr.String())
+	require.Regexp(t, `(?m)^inventoryd: admin: there is no user with the name "nobody"`, run(t, 1, "inventoryd", "-database-url", file, "admin", "-reset", "nobody").stderr.String())
 	require.Regexp(t, `admin: use admin -reset NAME`, run(t, 2, "inventoryd", "-database-url", file, "admin").stderr.String())
 	i.stop()
 }

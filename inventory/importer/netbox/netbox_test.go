@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/importer/netbox"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
@@ -39,7 +41,9 @@ func TestSample(t *testing.T) {
 
 func importSample(t *testing.T, export *netbox.Export, keep bool) {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), inventory.Schema(), nil)
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), inventory.Schema(), &sqlite.Options{
+		Store: &sqlstore.Options{Timeout: 10 * time.Minute}, // as for inventoryd import
+	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	engine := records.New(store, nil)
