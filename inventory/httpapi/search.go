@@ -97,7 +97,7 @@ func (c *call) searchAll() error {
 	if c.places == nil {
 		err = s.lookUp(c.r.Context())
 	}
-	if err == nil && (c.places != nil || len(s.found) < s.limit) {
+	if err == nil && (c.places != nil || len(s.found) < s.limit && !s.named()) {
 		err = c.heavy.run(c.r.Context(), c.heavyCaller(), s.searchTexts)
 	}
 	if err != nil {
@@ -178,6 +178,14 @@ func (s *searching) add(r *records.Resource, rec records.Record, f *records.Fiel
 		s.seen[id] = true
 		s.found = append(s.found, found{r, rec, f, m, slices.Index(s.resources, r)})
 	}
+}
+
+// named reports whether the text is what names one thing: a hostname, or another value of a device but its
+// address, or a unique value such as a site code. Then nobody waits for others that contain it.
+func (s *searching) named() bool {
+	return slices.ContainsFunc(s.found, func(f found) bool {
+		return f.match == matchExact && !f.field.Address() && (f.resource.Name == searchFirst[0] || isUnique(f.resource, f.field))
+	})
 }
 
 // rank sorts the results: the best matches first, then by resource. Of the networks that contain an

@@ -52,11 +52,12 @@ func TestSearch(t *testing.T) {
 		c := g.on(t, "viewer")
 		for text, want := range map[string][]string{
 			"sw1": {
-				"devices sw1 hostname exact", "devices sw10 hostname prefix", "interfaces eth0 description text",
+				"devices sw1 hostname exact", "devices sw10 hostname prefix",
 			},
-			"SW1":               {"devices sw1 hostname exact", "devices sw10 hostname prefix", "interfaces eth0 description text"},
+			"SW1":               {"devices sw1 hostname exact", "devices sw10 hostname prefix"},
 			"FOC1234X":          {"devices sw1 serial_number exact"},
 			"foc1234x":          {"devices sw1 serial_number exact"},
+			"to sw1":            {"interfaces eth0 description text"},
 			"FOC12":             {"devices sw1 serial_number prefix"},
 			"1234":              {"devices sw1 serial_number text"},
 			"001a.2b3c.4d5e":    {"interfaces eth0 mac_address exact"},
@@ -110,7 +111,7 @@ func TestSearchRights(t *testing.T) {
 
 	g.as("root").Send("PATCH", "/users/"+g.users["viewer"].ID, object{"location_ids": []any{first["id"]}}).Want(200)
 	limited := g.as("viewer")
-	require.Equal(t, []string{"devices sw1 hostname exact", "interfaces eth0 description text"}, searched(t, limited, "sw1"))
+	require.Equal(t, []string{"devices sw1 hostname exact"}, searched(t, limited, "sw1"))
 	require.Equal(t, []string{
 		"devices sw1 ip exact", "interfaces eth0 ip_address exact", "addresses 10.1.2.3/24 address exact",
 	}, searched(t, limited, "10.1.2.3"))

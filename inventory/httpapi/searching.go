@@ -211,7 +211,7 @@ func (s *searching) searchAllTexts(ctx context.Context) error {
 			return err
 		}
 	}
-	if utf8.RuneCountInString(s.text) >= minPart {
+	if utf8.RuneCountInString(s.text) >= minPart && !s.named() {
 		for _, r := range s.resources {
 			if s.address && !slices.ContainsFunc(r.Fields(), func(f *records.Field) bool { return addressField(f) && !r.Indexed(f) }) {
 				continue // its parts are in too many records
