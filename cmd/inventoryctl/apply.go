@@ -221,6 +221,9 @@ func (c *client) readFile(path string, body *[]byte, at *places) error {
 	case errors.Is(err, io.EOF):
 		return nil
 	}
+	if bad, ok := errors.AsType[*importer.FileError](err); ok { // which has the name without the directory
+		return fmt.Errorf("%s%s", strings.TrimSuffix(path, filepath.Base(path)), bad.Error())
+	}
 	return fmt.Errorf("%s: %w", path, err)
 }
 

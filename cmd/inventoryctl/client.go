@@ -125,7 +125,9 @@ func failure(what string, response *http.Response) error {
 	}
 	e.message = body.Message
 	for _, f := range body.Errors {
-		e.details = append(e.details, f.Field+" "+f.Reason)
+		if detail := f.Field + " " + f.Reason; !strings.Contains(e.message, detail) {
+			e.details = append(e.details, detail)
+		}
 	}
 	for _, item := range body.Items {
 		e.details = append(e.details, fmt.Sprintf("item %d %s: %s", item.Index, item.ID, item.Message))

@@ -218,6 +218,9 @@ var errEnough = errors.New("enough rows")
 func (c *client) rows(r *records.Resource, query url.Values, limit int, f func(row map[string]json.RawMessage) error) error {
 	query = clone(query)
 	query.Set("format", "jsonl")
+	if limit > 0 && limit <= 100 { // else the rest of the response is not read
+		query.Set("limit", strconv.Itoa(limit))
+	}
 	if slices.ContainsFunc(r.Fields(), func(f *records.Field) bool { return f.Member != "" }) {
 		query.Set("keys", "natural")
 	}

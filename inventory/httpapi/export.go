@@ -67,7 +67,7 @@ func (c *call) export(q *records.Query, f *format, list lister) error {
 		return nil
 	}
 	if err := x.send(page, f.rows()); err != nil {
-		if !errors.Is(err, errClientGone) {
+		if !errors.Is(err, errClientGone) && !errors.Is(c.r.Context().Err(), context.Canceled) {
 			c.opts.Log.ErrorContext(c.r.Context(), "export ended before its end", "resource", q.Resource.Name,
 				"request_id", httpx.RequestIDFrom(c.r.Context()), "error", err)
 		}

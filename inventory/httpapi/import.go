@@ -27,8 +27,11 @@ const importBody = 16 << 20
 // maxRejected is the maximum number of bytes of rejected rows in a response.
 const maxRejected = 1 << 20
 
-// importMemory is what the rows of a body and the report take, in bytes.
-const importMemory = 8 << 20
+// An import takes memory for its report, and rowMemory times its body for the rows, in bytes.
+const (
+	importMemory = 8 << 20
+	rowMemory    = 4
+)
 
 // importTypes are the formats by content type.
 var importTypes = map[string]string{
@@ -105,7 +108,11 @@ func (c *call) importRows() error {
 	if opts.OnError == importer.Skip && !opts.DryRun {
 		c.endless() // each transaction has up to 1,000 rows
 	}
-	if err := httpx.Reserve(c.r.Context(), importMemory); err != nil {
+	body := c.r.ContentLength
+	if body < 0 {
+		body = importBody
+	}
+	if err := httpx.Reserve(c.r.Context(), importMemory+rowMemory*body); err != nil {
 		return err
 	}
 	source, err := importer.Open("body", c.r.Body, c.schema, file)
@@ -186,18 +193,37 @@ func importError(err error) error {
 	return e
 }
 
+// checkQuery applies the check of requests to all but the body, whose rows are checked one by one.
+func (a *API) checkQuery(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		bare := r.WithContext(r.Context())
+		bare.Body, bare.ContentLength = http.NoBody, 0
+		a.check(http.HandlerFunc(func(w http.ResponseWriter, checked *http.Request) {
+			whole := checked.WithContext(checked.Context())
+			whole.Body, whole.ContentLength = r.Body, r.ContentLength
+			next.ServeHTTP(w, whole)
+		})).ServeHTTP(w, bare)
+	})
+}
+
+// rowsChecked is the number of rows that are checked at once, as one body.
+const rowsChecked = 100
+
 // checkRows applies the check of bodies, such as that for markup (REFERENCE.md, 5.1), to rows, which are
 // not JSON.
 func (c *call) checkRows(_ context.Context, rows []*importer.Row) (index int, reason string, err error) {
-	if c.passes(rows) == nil {
-		return -1, "", nil
-	}
-	for i := range rows {
-		if refused := c.passes(rows[i : i+1]); refused != nil {
-			return i, refused.Message, nil
+	for first := 0; first < len(rows); first += rowsChecked {
+		chunk := rows[first:min(first+rowsChecked, len(rows))]
+		if c.passes(chunk) == nil {
+			continue
+		}
+		for i := range chunk { // together they may only be too large
+			if refused := c.passes(chunk[i : i+1]); refused != nil {
+				return first + i, refused.Message, nil
+			}
 		}
 	}
-	return -1, "", nil // unreachable: a row is refused by itself, or passes with others
+	return -1, "", nil
 }
 
 // passes returns what the check of bodies says about rows, nil if it accepts them.

@@ -47,7 +47,7 @@ const publicBody = 16 << 10
 // body, so that strangers can't make the process hold large ones. The timeout bounds what the
 // request waits for; the timeouts of a server end connections only.
 func (a *API) serve(rt *route) http.Handler {
-	checked := a.check(httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+	handle := httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		c := callFrom(r.Context())
 		c.w, c.r = w, r
 		err := c.parseParameters()
@@ -55,13 +55,13 @@ func (a *API) serve(rt *route) http.Handler {
 			err = rt.handle(c)
 		}
 		return c.refusal(err)
-	}))
-	limit := a.maxBody
+	})
+	checked, limit := a.check(handle), a.maxBody
 	switch {
 	case rt.access.Anonymous:
 		limit = publicBody
 	case rt.path == importPath:
-		limit = max(limit, importBody)
+		checked, limit = a.checkQuery(handle), max(limit, importBody)
 	}
 	checked = httpx.BodyLimit(limit)(checked)
 	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
