@@ -128,12 +128,7 @@ func importNetBox(ctx context.Context, env cli.Env, s *server.Settings, args []s
 		if err := runImport(ctx, env, engine, []importer.Source{export.Source(engine.Store().Schema())}, o, p); err != nil {
 			return err
 		}
-		for i, kind := range export.Unplaced() {
-			if i == 0 {
-				fmt.Fprintln(env.Stderr, "not imported, because the inventory has no place for them:")
-			}
-			fmt.Fprintf(env.Stderr, "%7d %s\n", kind.Objects, kind.Kind)
-		}
+		printUnplaced(env.Stderr, export.Unplaced())
 		return nil
 	})
 }

@@ -161,14 +161,8 @@ func (x *Export) addEnds(cable int64, o object) {
 	}
 }
 
-// Count is the number of objects of a kind.
-type Count struct {
-	Kind    string // such as dcim.cable
-	Objects int64
-}
-
 // Unplaced returns the kinds that have no place in the inventory, the most objects first.
-func (x *Export) Unplaced() (all []Count) {
+func (x *Export) Unplaced() (all []importer.Count) {
 	counts := maps.Clone(x.counts)
 	for number := range x.objects["dcim.cable"] {
 		if x.cable(number, nil) == nil {
@@ -177,10 +171,10 @@ func (x *Export) Unplaced() (all []Count) {
 	}
 	for model, n := range counts {
 		if n > 0 {
-			all = append(all, Count{model, n})
+			all = append(all, importer.Count{Kind: model, Objects: n})
 		}
 	}
-	slices.SortFunc(all, func(a, b Count) int {
+	slices.SortFunc(all, func(a, b importer.Count) int {
 		return cmp.Or(cmp.Compare(b.Objects, a.Objects), strings.Compare(a.Kind, b.Kind))
 	})
 	return all

@@ -74,7 +74,7 @@ func importSample(t *testing.T, export *netbox.Export, keep bool) {
 		require.NoError(t, err)
 		require.Equal(t, want, page.Total, name)
 	}
-	require.Contains(t, export.Unplaced(), netbox.Count{Kind: "dcim.cable", Objects: 58})
+	require.Contains(t, export.Unplaced(), importer.Count{Kind: "dcim.cable", Objects: 58})
 }
 
 const fixtures = `[
@@ -120,7 +120,7 @@ func TestFetch(t *testing.T) {
 	require.NoError(t, err)
 	got, err := netbox.Fetch(t.Context(), server.URL, "secret", nil)
 	require.NoError(t, err)
-	require.Equal(t, []netbox.Count{{Kind: "dcim.cable", Objects: 1}}, want.Unplaced())
+	require.Equal(t, []importer.Count{{Kind: "dcim.cable", Objects: 1}}, want.Unplaced())
 	wanted := rows(t, want)
 	require.Equal(t, wanted, rows(t, got))
 	require.Contains(t, wanted, `"device":{"hostname":"Juniper EX (7)","location":{"site_code":"vie"}}`)
