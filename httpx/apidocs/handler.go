@@ -2,17 +2,26 @@ package apidocs
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
 )
+
+//go:embed assets/page.css assets/init.js assets/*.gz assets/LICENSE.txt
+var assets embed.FS
+
+//go:embed page.html
+var pages embed.FS
 
 // Options configures a [Handler]. Nil means the defaults.
 type Options struct {
@@ -29,7 +38,7 @@ type Handler struct {
 	page   []byte
 	tag    string
 	policy string
-	files  map[string]*file // by their names in the page
+	files  *httpx.Files
 }
 
 // New returns a handler. It panics if DocumentURL is neither a path nor an http or https URL.
@@ -48,28 +57,27 @@ func New(opts *Options) *Handler {
 	if err != nil {
 		panic("apidocs: Options.DocumentURL: " + err.Error())
 	}
-	h := &Handler{policy: allowed, files: map[string]*file{}}
+	h := &Handler{policy: allowed}
 	h.page = h.render(o)
-	h.tag = tagOf(h.page)
+	sum := sha256.Sum256(h.page)
+	h.tag = `"` + hex.EncodeToString(sum[:8]) + `"`
 	return h
 }
 
 // render returns the page and registers its files.
 func (h *Handler) render(o Options) []byte {
-	add := func(name, contentType string) string {
-		f := load(name, contentType)
-		h.files[f.name] = f
-		return f.name
+	files, err := fs.Sub(assets, "assets")
+	if err == nil {
+		h.files, err = httpx.NewFiles(files)
+	}
+	if err != nil {
+		panic("apidocs: " + err.Error()) // cannot happen: the files are embedded
 	}
 	var page bytes.Buffer
-	layout := template.Must(template.ParseFS(assets, "assets/page.html"))
-	err := layout.Execute(&page, map[string]string{
+	err = template.Must(template.ParseFS(pages, "page.html")).Execute(&page, map[string]string{
 		"Title": o.Title, "Document": o.DocumentURL,
-		"Style":     add("swagger-ui.css.gz", "text/css; charset=utf-8"),
-		"PageStyle": add("page.css", "text/css; charset=utf-8"),
-		"Bundle":    add("swagger-ui-bundle.js.gz", "text/javascript; charset=utf-8"),
-		"Init":      add("init.js", "text/javascript; charset=utf-8"),
-		"License":   add("LICENSE.txt", "text/plain; charset=utf-8"),
+		"Style": h.files.Name("swagger-ui.css"), "PageStyle": h.files.Name("page.css"),
+		"Bundle": h.files.Name("swagger-ui-bundle.js"), "Init": h.files.Name("init.js"), "License": h.files.Name("LICENSE.txt"),
 	})
 	if err != nil {
 		panic("apidocs: " + err.Error()) // cannot happen: a test renders the embedded page
@@ -85,10 +93,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
-	f := h.files[strings.TrimPrefix(r.URL.Path, "/")]
 	switch {
-	case f == nil && r.URL.Path != "" && r.URL.Path != "/":
-		return httpx.Errorf(http.StatusNotFound, "Not Found")
+	case r.URL.Path != "" && r.URL.Path != "/":
+		h.files.ServeHTTP(w, r)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		return &httpx.Error{
 			Status: http.StatusMethodNotAllowed, Message: "Method Not Allowed: use GET or HEAD",
@@ -96,10 +103,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 		}
 	case r.URL.Path == "":
 		redirect(w, r)
-	case f == nil:
-		h.servePage(w, r)
 	default:
-		f.serve(w, r)
+		h.servePage(w, r)
 	}
 	return nil
 }
