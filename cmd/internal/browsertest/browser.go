@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -16,6 +18,10 @@ type Options struct {
 	// Width and Height are the size of the window in pixels. A window narrower than 600 pixels
 	// emulates a phone with a touch screen. Default: 1280 by 800.
 	Width, Height int64
+	// Dark says that the system prefers dark colours.
+	Dark bool
+	// NoScript switches JavaScript off. Then Eval and the methods that use it do not work.
+	NoScript bool
 }
 
 const (
@@ -80,8 +86,31 @@ func Open(t testing.TB, url string, opts *Options) *Page {
 	if err := chromedp.Do(p.ctx); err != nil {
 		t.Fatalf("browsertest: %s does not start: %v", path, err)
 	}
-	p.do("open the page", chromedp.EmulateViewport(width, height, viewport(width)...), chromedp.Navigate(url))
+	actions := []chromedp.Action[chromedp.Void]{chromedp.EmulateViewport(width, height, viewport(width)...), scheme(o.Dark)}
+	if o.NoScript {
+		actions = append(actions, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+	}
+	p.do("open the page", append(actions, chromedp.Navigate(url))...)
 	return p
+}
+
+// scheme says which colours the system prefers.
+func scheme(dark bool) chromedp.Action[chromedp.Void] {
+	value := "light"
+	if dark {
+		value = "dark"
+	}
+	return command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}},
+	})
+}
+
+// command returns an action that sends a command of the DevTools protocol.
+func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, c, params)
+		return chromedp.Void{}, err
+	}
 }
 
 // viewport returns the options that emulate a phone if the window is narrow.

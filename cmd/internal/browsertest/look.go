@@ -1,0 +1,94 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Goto opens another URL of the same origin.
+func (p *Page) Goto(url string) {
+	p.t.Helper()
+	p.do("open "+url, chromedp.Navigate(url))
+}
+
+// Resize changes the size of the window and the colours that the system prefers.
+func (p *Page) Resize(width, height int64, dark bool) {
+	p.t.Helper()
+	p.do("resize the window", chromedp.EmulateViewport(width, height, viewport(width)...), scheme(dark))
+}
+
+// Press presses keys on the focused element, such as kb.Escape or "?".
+func (p *Page) Press(keys string, opts ...chromedp.KeyOption) {
+	p.t.Helper()
+	p.do("press "+keys, chromedp.KeyEvent(keys, opts...))
+}
+
+// Upload chooses files in a field for files.
+func (p *Page) Upload(selector string, paths ...string) {
+	p.t.Helper()
+	p.do("choose files in "+selector, chromedp.SetUploadFiles(chromedp.CSS(selector), paths))
+}
+
+// Submit clicks on an element that leads to another page, and waits until that has loaded.
+func (p *Page) Submit(selector string) {
+	p.t.Helper()
+	call(p, "click on "+selector, func(ctx context.Context) (chromedp.Void, error) {
+		_, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(selector)))
+		return chromedp.Void{}, err
+	})
+}
+
+// Keep writes a screenshot of the whole page to NAME.png in the directory of ASHLAR_SCREENSHOTS, for
+// people to look at. Without that variable it does nothing.
+func (p *Page) Keep(name string) {
+	p.t.Helper()
+	dir := os.Getenv("ASHLAR_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), p.WholeScreenshot(), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Accessible fails the test, without ending it, if axe-core finds violations of WCAG 2.2 AA on the page.
+// The directory of the npm package is that of ASHLAR_AXE_DIR; without it the test goes on and says so.
+func (p *Page) Accessible() {
+	p.t.Helper()
+	dir := os.Getenv("ASHLAR_AXE_DIR")
+	if dir == "" {
+		const why = "ACCESSIBILITY WAS NOT CHECKED: ASHLAR_AXE_DIR, the directory of the npm package axe-core, is not set"
+		if os.Getenv("ASHLAR_REQUIRE_SERVICES") == "1" {
+			p.t.Fatal(why)
+		}
+		p.t.Log(why)
+		return
+	}
+	script, err := os.ReadFile(filepath.Join(dir, "axe.min.js")) // #nosec G304 -- named by who runs the test
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	get(p, "load axe-core", chromedp.Evaluate[json.RawMessage](string(script)+";0"))
+	var violations []struct {
+		ID, Impact, Help string
+		Nodes            []struct {
+			Target  []any
+			Summary string `json:"failureSummary"`
+		}
+	}
+	p.Eval(`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"]}).then(r => r.violations)`, &violations)
+	for _, v := range violations {
+		for _, n := range v.Nodes {
+			at, _ := json.Marshal(n.Target)
+			p.t.Errorf("browsertest: %s is not accessible: %s (%s, %s): %s: %s", p.Address(), v.Help, v.ID, v.Impact, at, strings.ReplaceAll(n.Summary, "\n", " "))
+		}
+	}
+}

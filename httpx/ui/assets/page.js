@@ -1,0 +1,171 @@
+// What pages add to their HTML: the palette, shortcuts, live updates, copying, dropping files, charts.
+// Everything works without it, more slowly.
+"use strict";
+(() => {
+  const body = document.body, $ = (s, at = document) => at.querySelector(s), $$ = (s, at = document) => [...at.querySelectorAll(s)];
+  const prefix = body.dataset.prefix || "";
+  const token = () => JSON.parse(body.getAttribute("hx-headers") || "{}")["X-Form-Token"] || "";
+  const page = window.ashlar = { prefix, token, toast };
+
+  function toast(text, bad) {
+    const t = document.createElement("p");
+    t.className = bad ? "toast toast-bad" : "toast";
+    t.textContent = text;
+    $("#toasts").append(t);
+    setTimeout(() => t.remove(), 6000);
+  }
+  body.addEventListener("htmx:responseError", (e) => {
+    const text = e.detail.xhr.responseText;
+    if (e.detail.xhr.status === 401) location.reload();
+    else toast(text.startsWith("<") ? "The server refused: " + e.detail.xhr.status : text, true);
+  });
+  body.addEventListener("htmx:sendError", () => toast("The server does not answer.", true));
+
+  // Menus close on a click elsewhere and on Escape.
+  document.addEventListener("click", (e) => $$("details.menu[open], details.popover[open], details.drawer[open]").forEach((d) => { if (!d.contains(e.target)) d.open = false; }));
+
+  document.addEventListener("click", async (e) => {
+    const b = e.target.closest("[data-copy], [data-copy-from]");
+    if (!b) return;
+    const text = b.dataset.copy ?? $(b.dataset.copyFrom).textContent;
+    try { await navigator.clipboard.writeText(text); toast("Copied."); } catch { toast("The browser does not allow copying here. Select the text instead.", true); }
+  });
+
+  // Buttons that submit their form when a field changes, and forms that need no button then.
+  document.addEventListener("change", (e) => { const f = e.target.closest("[data-submit-on-change]"); if (f) f.requestSubmit(); });
+  document.addEventListener("change", (e) => {
+    if (e.target.matches("[data-select-all]")) $$("[data-select]").forEach((c) => { c.checked = e.target.checked; });
+    if (e.target.matches("[data-select], [data-select-all]")) selection();
+  });
+  function selection() {
+    const n = $$("[data-select]:checked").length;
+    $$("[data-selection]").forEach((s) => { s.hidden = n === 0; const c = $("[data-selection-count]", s); if (c) c.textContent = n; });
+    $$("[data-select]").forEach((c) => c.closest("tr")?.classList.toggle("selected", c.checked));
+  }
+  body.addEventListener("htmx:afterSettle", () => { selection(); charts(); });
+
+  // Files that are dropped onto a zone.
+  $$("[data-drop]").forEach((zone) => {
+    const input = $("input[type=file]", zone);
+    ["dragover", "dragleave", "drop"].forEach((kind) => zone.addEventListener(kind, (e) => {
+      e.preventDefault();
+      zone.classList.toggle("drop-over", kind === "dragover");
+      if (kind === "drop" && e.dataTransfer.files.length) { input.files = e.dataTransfer.files; input.dispatchEvent(new Event("change", { bubbles: true })); }
+    }));
+  });
+
+  // The command palette.
+  const palette = $("#palette"), asked = $("#palette-input"), results = $("#palette-results");
+  let timer, asking = 0;
+  function openPalette() { if (palette && !palette.open) { palette.showModal(); asked.value = ""; find(); } }
+  async function find() {
+    const mine = ++asking;
+    const answer = await fetch(body.dataset.search + "?part=palette&q=" + encodeURIComponent(asked.value), { headers: { "HX-Request": "true" } });
+    if (mine !== asking || !answer.ok) return;
+    results.innerHTML = await answer.text();
+    choose(0);
+  }
+  function choose(n) {
+    const all = $$("[role=option]", results);
+    all.forEach((a, i) => { a.setAttribute("aria-selected", String(i === n)); if (!a.id) a.id = "palette-" + i; });
+    if (all[n]) { all[n].scrollIntoView({ block: "nearest" }); asked.setAttribute("aria-activedescendant", all[n].id); } else asked.removeAttribute("aria-activedescendant");
+  }
+  if (palette) {
+    asked.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(find, 120); });
+    asked.addEventListener("keydown", (e) => {
+      const all = $$("[role=option]", results), at = all.findIndex((a) => a.getAttribute("aria-selected") === "true");
+      if (e.key === "ArrowDown") { e.preventDefault(); choose(Math.min(all.length - 1, at + 1)); }
+      if (e.key === "ArrowUp") { e.preventDefault(); choose(Math.max(0, at - 1)); }
+      if (e.key === "Enter" && all[at]) { e.preventDefault(); location.assign(all[at].href); }
+    });
+    palette.addEventListener("click", (e) => { if (e.target === palette) palette.close(); });
+  }
+
+  // Keyboard shortcuts, as the dialog lists them.
+  let row = -1, going = false;
+  function walk(step) {
+    const rows = $$("[data-row]");
+    if (!rows.length) return;
+    rows[row]?.classList.remove("current");
+    row = Math.max(0, Math.min(rows.length - 1, row + step));
+    rows[row].classList.add("current");
+    rows[row].scrollIntoView({ block: "nearest" });
+  }
+  document.addEventListener("keydown", (e) => {
+    if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") { e.preventDefault(); openPalette(); return; }
+    if (e.key === "Escape") $$("details.menu[open], details.popover[open], details.drawer[open]").forEach((d) => { d.open = false; $("summary", d).focus(); });
+    if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, select, dialog[open]")) return;
+    const current = $$("[data-row]")[row];
+    if (going) {
+      going = false;
+      const to = $(`[data-go="${CSS.escape(e.key)}"]`);
+      if (e.key === "h") location.assign(prefix + "/");
+      else if (to) to.click();
+      return;
+    }
+    switch (e.key) {
+      case "/": { const s = $("[data-list-search]") || $("#bar-search"); if (s) { e.preventDefault(); s.focus(); s.select(); } break; }
+      case "?": $("#shortcuts").showModal(); break;
+      case "j": walk(1); break;
+      case "k": walk(-1); break;
+      case "x": { const c = current && $("[data-select]", current); if (c) { c.checked = !c.checked; selection(); } break; }
+      case "Enter": if (current && !e.target.closest("a, button, summary")) $("a", current)?.click(); break;
+      case "e": $("[data-key=edit]")?.click(); break;
+      case "n": $("[data-key=new]")?.click(); break;
+      case "g": going = true; setTimeout(() => { going = false; }, 1500); break;
+    }
+  });
+
+  // Pages follow changes. An element with data-follow, a list of resources, asks for itself again.
+  const follows = $$("[data-follow]"), lamp = $("[data-live-state]");
+  if (body.dataset.live && follows.length) {
+    const seen = new Set();
+    let pending = new Set(), flush;
+    const names = [...new Set(follows.flatMap((f) => f.dataset.follow.split(" ")))];
+    const stream = new EventSource(body.dataset.live + "?" + names.map((n) => "resource=" + encodeURIComponent(n)).join("&"));
+    const state = (s) => { if (lamp) { lamp.dataset.liveState = s; $(".live-text", lamp).textContent = s === "open" ? "Live" : "Reconnecting"; } };
+    stream.onopen = () => state("open");
+    stream.onerror = () => state("lost");
+    stream.addEventListener("change", (e) => {
+      const change = JSON.parse(e.data);
+      seen.add(change.id);
+      pending.add(change.resource);
+      clearTimeout(flush);
+      flush = setTimeout(update, 250);
+    });
+    const update = () => {
+      const now = pending;
+      pending = new Set();
+      follows.map((f) => document.getElementById(f.id) || f).forEach((f) => {
+        if (!f.dataset.follow.split(" ").some((n) => now.has(n))) return;
+        if (f.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), textarea, select")) return;
+        if ($$("[data-select]:checked", f).length) { toast("Records of this list have changed. The list is updated when nothing is selected."); return; }
+        htmx.ajax("GET", f.dataset.source || location.pathname + location.search, { target: f, swap: f.dataset.swap || "outerHTML", source: f }).then(mark);
+      });
+    };
+    const mark = () => { $$("[data-id]").forEach((r) => { if (seen.has(r.dataset.id)) r.classList.add("changed"); }); setTimeout(() => seen.clear(), 6000); };
+    addEventListener("pagehide", () => stream.close());
+  } else if (lamp) lamp.hidden = true;
+
+  // Charts: an element with data-chart, the address of {"series":[{"label","unit","values"}],"times"}.
+  function charts() {
+    $$("[data-chart]:not([data-drawn])").forEach(async (at) => {
+      if (!window.uPlot) return;
+      at.dataset.drawn = "1";
+      const answer = await fetch(at.dataset.chart);
+      if (!answer.ok) { at.textContent = "The measurements could not be read."; return; }
+      const data = await answer.json();
+      if (!data.times.length) { at.textContent = "No measurements in this time."; return; }
+      const style = getComputedStyle(document.documentElement), colour = (n) => style.getPropertyValue(n).trim();
+      const strokes = ["--accent", "--info", "--warn", "--bad"].map(colour);
+      const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
+      at.textContent = "";
+      const chart = new uPlot({
+        width: at.clientWidth, height: 200, axes: [axis, { ...axis, size: 46 }], scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high ?? 1) * 1.1 || 1] } },
+        series: [{}].concat(data.series.map((s, i) => ({ label: s.label + (s.unit ? " (" + s.unit + ")" : ""), stroke: strokes[i % strokes.length], width: 1.5, points: { show: data.times.length < 3 } }))),
+      }, [data.times].concat(data.series.map((s) => s.values)), at);
+      new ResizeObserver(() => chart.setSize({ width: at.clientWidth, height: 200 })).observe(at);
+    });
+  }
+  charts();
+})();

@@ -1,0 +1,241 @@
+package ui
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+//go:embed assets/*.css assets/*.js assets/*.svg assets/*.gz assets/LICENSES.txt
+var assets embed.FS
+
+//go:embed templates
+var templates embed.FS
+
+// Policy is the Content-Security-Policy of pages: everything comes from their own origin, nothing is
+// inline, and no other page frames them. Charts and maps set styles through the object model, which
+// needs no permission.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// Options configure a [Kit]. Nil means the defaults.
+type Options struct {
+	// Product is the name in the header and in titles. Default: "Ashlar".
+	Product string
+	// Prefix is the path under which the handler is mounted, such as "/console", without a final slash.
+	// Links begin with it, and cookies are limited to it. Default: "", the root.
+	Prefix string
+	// Templates has the pages at its top. Default: none.
+	Templates fs.FS
+	// Assets has further files that pages load, at its top. Default: none.
+	Assets fs.FS
+	// Funcs are further functions of templates. Default: none.
+	Funcs template.FuncMap
+}
+
+// Kit renders pages. It is safe for concurrent use. Create it with [New].
+type Kit struct {
+	product, prefix string
+	files           *httpx.Files
+	pages           map[string]*template.Template
+}
+
+// New parses the templates. opts may be nil. The error names a template or file that is invalid.
+func New(opts *Options) (*Kit, error) {
+	o := Options{}
+	if opts != nil {
+		o = *opts
+	}
+	if o.Prefix != "" && (!strings.HasPrefix(o.Prefix, "/") || strings.HasSuffix(o.Prefix, "/")) {
+		return nil, fmt.Errorf("ui: Options.Prefix %q: must begin with a slash and not end with one", o.Prefix)
+	}
+	k := &Kit{product: cmp.Or(o.Product, "Ashlar"), prefix: o.Prefix, pages: map[string]*template.Template{}}
+	own, err := fs.Sub(assets, "assets")
+	if err != nil {
+		return nil, err
+	}
+	sources := []fs.FS{own}
+	if o.Assets != nil {
+		sources = append(sources, o.Assets)
+	}
+	if k.files, err = httpx.NewFiles(sources...); err != nil {
+		return nil, err
+	}
+	base := template.New("").Funcs(k.funcs()).Funcs(o.Funcs)
+	if base, err = base.ParseFS(templates, "templates/*.html"); err != nil {
+		return nil, err
+	}
+	for _, source := range []fs.FS{templates, o.Templates} {
+		if source == nil {
+			continue
+		}
+		if err := k.parse(base, source); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// parse adds the pages at the top of a file system.
+func (k *Kit) parse(base *template.Template, source fs.FS) error {
+	if source == fs.FS(templates) {
+		var err error
+		if source, err = fs.Sub(templates, "templates/pages"); err != nil {
+			return err
+		}
+	}
+	names, err := fs.Glob(source, "*.html")
+	if err != nil {
+		return err
+	}
+	shared, err := base.Clone()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, "_") {
+			if _, err := shared.ParseFS(source, name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, "_") {
+			continue
+		}
+		page, err := shared.Clone()
+		if err != nil {
+			return err
+		}
+		if k.pages[name], err = page.ParseFS(source, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Assets returns the handler of the files that pages load, for the path Prefix + "/assets/", of which it
+// needs the last element only.
+func (k *Kit) Assets() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		short := r.Clone(r.Context())
+		short.URL.Path = "/" + path.Base(r.URL.Path)
+		k.files.ServeHTTP(w, short)
+	})
+}
+
+// URL returns the path of a page for a browser: Prefix and a path that begins with a slash.
+func (k *Kit) URL(path string) string { return k.prefix + path }
+
+// asset returns the path of a file that pages load.
+func (k *Kit) asset(name string) (string, error) {
+	hashed := k.files.Name(name)
+	if hashed == "" {
+		return "", fmt.Errorf("unknown asset %q", name)
+	}
+	return k.prefix + "/assets/" + hashed, nil
+}
+
+// Page is what a handler shows.
+type Page struct {
+	// Template is the name of a file of Options.Templates. Required.
+	Template string
+	// Title of the page, without the product. Required.
+	Title string
+	// Data is for the template.
+	Data any
+	// Nav are the links of the navigation, in groups. Default: no navigation.
+	Nav []NavGroup
+	// User is who is signed in; empty hides the menu of the account.
+	User string
+	// Search is the path of the command palette, which gets the parameter q; empty for none.
+	Search string
+	// Live is the path of server-sent events that the page follows; empty for none.
+	Live string
+	// Notice is a message about what has just been done, shown once.
+	Notice string
+	// Public pages have only brand and theme in the header, such as the page to sign in.
+	Public bool
+}
+
+// NavGroup is a titled group of links.
+type NavGroup struct {
+	Title string
+	Links []NavLink
+}
+
+// NavLink is a link of the navigation. Current marks the page itself, or the one above it.
+type NavLink struct {
+	Label, URL, Icon string
+	Current          bool
+}
+
+// View is what templates get.
+type View struct {
+	*Page
+	Product, Prefix string
+	Theme           string // "light", "dark", or "system"
+	Token           string // for forms
+	Path            string // of the page, to come back to
+}
+
+// ErrNoTemplate is returned for a page that does not exist.
+var ErrNoTemplate = errors.New("ui: unknown template")
+
+// Page responds with a whole page.
+func (k *Kit) Page(w http.ResponseWriter, r *http.Request, status int, p *Page) error {
+	return k.render(w, r, status, p, "layout")
+}
+
+// Part responds with one template of a page, for htmx. Its name is that of a define action.
+func (k *Kit) Part(w http.ResponseWriter, r *http.Request, status int, p *Page, name string) error {
+	return k.render(w, r, status, p, name)
+}
+
+func (k *Kit) render(w http.ResponseWriter, r *http.Request, status int, p *Page, name string) error {
+	page := k.pages[p.Template]
+	if page == nil {
+		return fmt.Errorf("%w %q", ErrNoTemplate, p.Template)
+	}
+	view := &View{Page: p, Product: k.product, Prefix: k.prefix, Theme: theme(r), Token: token(r), Path: k.current(r)}
+	var body bytes.Buffer
+	if err := page.ExecuteTemplate(&body, name, view); err != nil {
+		return fmt.Errorf("render %s: %w", p.Template, err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", Policy)
+	h.Set("Referrer-Policy", "same-origin") // with none, forms would come from the origin "null"
+	h.Set("Cache-Control", "no-store")
+	h.Add("Vary", "HX-Request")
+	w.WriteHeader(status)
+	_, _ = body.WriteTo(w) // ignore the error: the client disconnected
+	return nil
+}
+
+// current returns the path and query of a request below the prefix, for links that come back.
+func (k *Kit) current(r *http.Request) string {
+	return strings.TrimPrefix(r.URL.RequestURI(), k.prefix)
+}
+
+// IsPart reports whether htmx asks for a part of a page, and not for a whole one.
+func IsPart(r *http.Request) bool {
+	return r.Header.Get("HX-Request") == "true" && r.Header.Get("HX-History-Restore-Request") != "true" && r.Header.Get("HX-Boosted") != "true"
+}
+
+// funcs are the functions of all templates.
+func (k *Kit) funcs() template.FuncMap {
+	all := template.FuncMap{"url": k.URL, "asset": k.asset}
+	maps.Copy(all, functions)
+	return all
+}

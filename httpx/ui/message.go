@@ -1,0 +1,54 @@
+package ui
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+// message is the data of a page that says why something failed.
+type message struct {
+	Text, RequestID string
+	Items           []string
+}
+
+// RenderError responds to an error with a page, for httpx.StandardOptions.RenderError. Requests of htmx
+// get the message as text, which the page shows.
+func (k *Kit) RenderError(w http.ResponseWriter, r *http.Request, e *httpx.Error) {
+	m := message{Text: e.Message, RequestID: httpx.RequestIDFrom(r.Context())}
+	for _, f := range e.Fields {
+		m.Items = append(m.Items, f.Field+": "+f.Reason)
+	}
+	for name, values := range e.Header {
+		w.Header()[name] = values
+	}
+	if IsPart(r) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(e.Status)
+		_, _ = fmt.Fprint(w, e.Message) // ignore the error: the client disconnected
+		return
+	}
+	if err := k.Page(w, r, e.Status, &Page{Template: "message.html", Title: http.StatusText(e.Status), Data: m, Public: true}); err != nil {
+		http.Error(w, e.Message, e.Status)
+	}
+}
+
+// Gallery is the handler of a page with all components, for people who build pages and for tests that
+// look at them.
+func (k *Kit) Gallery(w http.ResponseWriter, r *http.Request) error {
+	type bar struct {
+		Label, URL string
+		Value      int
+		Share      float64
+	}
+	type change struct{ Field, Before, After string }
+	return k.Page(w, r, http.StatusOK, &Page{
+		Template: "gallery.html", Title: "Components", User: "somebody",
+		Data: map[string]any{
+			"Values": []float64{1, 4, 2, 8, 5, 7, 3, 6, 9, 12, 8, 10}, "Icons": iconNames(),
+			"Bars": []bar{{"active", "#main", 812, 81.2}, {"maintenance", "#main", 120, 12}, {"offline", "#main", 68, 6.8}},
+			"Diff": []change{{"status", "active", "maintenance"}, {"notes", "", "Replaced the power supply."}},
+		},
+	})
+}

@@ -1,0 +1,138 @@
+package ui
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+// Requests that change something have the token of their page in one of these.
+const (
+	TokenField  = "_token"       // of a form
+	TokenHeader = "X-Form-Token" // of htmx and of uploads
+)
+
+// The cookies of pages. A browser sends them to the prefix of the kit only.
+const (
+	visitorCookie = "ashlar_form"
+	themeCookie   = "ashlar_theme"
+)
+
+type visitorKey struct{}
+
+// maxForm is the maximum size of a form without files, in bytes.
+const maxForm = 1 << 20
+
+// Protect is middleware for all pages of a kit. Requests with other methods than GET, HEAD and OPTIONS
+// must come from the same origin and have the token that the kit put into the page; others are 403.
+// Forms without files have at most 1 MiB. The token belongs to a cookie, which Protect sets.
+func (k *Kit) Protect(next http.Handler) http.Handler {
+	origin := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		visitor := ""
+		if c, err := r.Cookie(visitorCookie); err == nil && len(c.Value) <= 64 {
+			visitor = c.Value
+		}
+		safe := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
+		if !safe {
+			if err := origin.Check(r); err != nil {
+				httpx.WriteError(w, r, httpx.Errorf(http.StatusForbidden, "Forbidden: the request comes from a page of another origin"))
+				return
+			}
+			if err := checkToken(w, r, visitor); err != nil {
+				httpx.WriteError(w, r, err)
+				return
+			}
+		}
+		if visitor == "" {
+			visitor = rand.Text()
+			http.SetCookie(w, k.cookie(r, visitorCookie, visitor))
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, visitor)))
+	})
+}
+
+// checkToken compares the token of a request with that of its cookie.
+func checkToken(w http.ResponseWriter, r *http.Request, visitor string) error {
+	sent := r.Header.Get(TokenHeader)
+	if sent == "" && strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := r.ParseForm(); err != nil {
+			return httpx.Errorf(http.StatusBadRequest, "Invalid form: it must be valid and have at most 1 MiB")
+		}
+		sent = r.PostForm.Get(TokenField)
+	}
+	if visitor == "" || subtle.ConstantTimeCompare([]byte(sent), []byte(tokenOf(visitor))) != 1 {
+		return httpx.Errorf(http.StatusForbidden, "Forbidden: the page is too old, or cookies are blocked: reload it and try again")
+	}
+	return nil
+}
+
+// token returns the token of the forms in the response to a request.
+func token(r *http.Request) string {
+	visitor, _ := r.Context().Value(visitorKey{}).(string)
+	if visitor == "" {
+		return ""
+	}
+	return tokenOf(visitor)
+}
+
+// tokenOf derives a token from the value of a cookie, which scripts cannot read.
+func tokenOf(visitor string) string {
+	mac := hmac.New(sha256.New, []byte(visitor))
+	mac.Write([]byte("ashlar form"))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// cookie returns a cookie for the pages of the kit.
+func (k *Kit) cookie(r *http.Request, name, value string) *http.Cookie {
+	return &http.Cookie{
+		Name: name, Value: value, Path: k.prefix + "/", HttpOnly: true, Secure: OverTLS(r), SameSite: http.SameSiteStrictMode,
+	}
+}
+
+// OverTLS reports whether the browser uses TLS, as far as the request shows: cookies are Secure then. A
+// browser reports the scheme of its page in Origin and Referer, also behind a proxy that terminates TLS.
+func OverTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://") || strings.HasPrefix(r.Referer(), "https://")
+}
+
+// themes are the values of the theme.
+var themes = map[string]bool{"light": true, "dark": true, "system": true}
+
+// theme returns the chosen theme.
+func theme(r *http.Request) string {
+	if c, err := r.Cookie(themeCookie); err == nil && themes[c.Value] {
+		return c.Value
+	}
+	return "system"
+}
+
+// SetTheme is the handler of POST Prefix + "/theme": it keeps the form value theme (light, dark or
+// system) in a cookie, and goes back to the path in the form value back.
+func (k *Kit) SetTheme(w http.ResponseWriter, r *http.Request) {
+	chosen := r.PostFormValue("theme")
+	if !themes[chosen] {
+		httpx.WriteError(w, r, httpx.Errorf(http.StatusBadRequest, "unknown theme: use light, dark or system"))
+		return
+	}
+	c := k.cookie(r, themeCookie, chosen)
+	c.MaxAge = 365 * 24 * 60 * 60
+	http.SetCookie(w, c)
+	http.Redirect(w, r, k.URL(LocalPath(r.PostFormValue("back"))), http.StatusSeeOther) // #nosec G710 -- LocalPath
+}
+
+// LocalPath returns a path of the same server to go to, or "/" for anything else.
+func LocalPath(path string) string {
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") || len(path) > 2000 {
+		return "/"
+	}
+	return path
+}
